@@ -69,6 +69,24 @@ def solve(options, source, words, timeout=60):
     return row
 
 
+def case(source, setting):
+    """As bench/cuda/cases.h has it."""
+    return ("generate " + source[1] if source[0] == "--generate" else source[0]) + " " + setting
+
+
+def in_process(options, cases, threads, repeats, timeout):
+    """Rows of bench/cuda/incomplete.c, by case; those that were not reached lack."""
+    driver = [os.path.join(options.build, "bench/cuda-incomplete"), "-t", str(threads), "-r", str(repeats)]
+    with tempfile.TemporaryFile("w+") as out:
+        try:
+            subprocess.run([*driver, *cases], stdout=out, timeout=timeout)
+        except subprocess.TimeoutExpired:
+            pass
+        out.seek(0)
+        rows = [json.loads(line) for line in out if line.startswith("{") and line.endswith("}\n")]
+    return {row["case"]: row for row in rows}
+
+
 def iterations(row):
     return row.get("krylov", {}).get("iterations")
 

@@ -8,11 +8,12 @@ fig3: (a) diagonal dominance of block rows, (b) epsilon, (c) block size, (d) inn
 error of L D Lᵀ (bench/reconstruct.c), (f) time beside the level-scheduled factorization; bench/results/jacobi-fig3.svg.
 table1: backward error and residual after 4 runs of GMRES(25).
 Each writes its section of the report; rows go to BUILD/bench/jacobi-*.jsonl.
-device: Fig. 3f and Table I on a GPU, by BUILD/bench/cuda-blocks and the command; two tables to standard output."""
-import fnmatch, json, math, os, re, subprocess, sys
+device: Fig. 3f on a GPU, the factors of Fig. 3b to e beside the processor's, and Table I, by BUILD/bench/cuda-blocks and
+cuda-incomplete; tables to standard output, bench/results/jacobi-fig3f-gpu.svg."""
+import concurrent.futures, fnmatch, json, math, os, re, subprocess, sys, tempfile
 
 import chart
-from incomplete import arguments, find, keep, picture, show, solve, write_section
+from incomplete import arguments, case, find, in_process, keep, picture, show, solve, write_section
 
 SUBJECTS = ["lp_kkt/bab5_it05", "lp_kkt/bab5_it37", "qp_kkt/boyd1", "qp_kkt/cont-101", "suitesparse/tuma1",
             "generate lin nx=40 ny=40 nz=40"]
@@ -143,9 +144,9 @@ def table1(options):
     write_section(options, "jacobi-table1", "Jacobi-LDLᵀ as a preconditioner (2019, Table I; 2021, Table 6.1)", lines)
 
 
-def gmres(options, source, choice, more=()):
+def gmres(options, source, choice):
     words = [w for k, v in choice.items() for w in ([f"--{k}=on"] if (k, v) == ("grid", "on") else [f"--{k}", str(v)])]
-    return solve(options, source, [*words, *more, "--krylov", "gmres", "--restart", "25", "--max-iterations", "100",
+    return solve(options, source, [*words, "--krylov", "gmres", "--restart", "25", "--max-iterations", "100",
                                    "--tolerance", "1e-14"], 60)
 
 
@@ -158,44 +159,86 @@ def seconds(row):
     return show(row.get("time_s", {}).get("factorize"))
 
 
-def engine_ms(options, source, choice):
-    """Milliseconds of the device's engine with the same pattern again, and the number of level sets."""
-    matrix = "generate " + source[1] if source[0] == "--generate" else source[0]
-    words = ",".join(f"{k.replace('-', '_')}={v}" for k, v in choice.items())
-    driver = [os.path.join(options.build, "bench/cuda-blocks"), "-t", str(options.threads), "-r", "7", "-n"]
-    done = subprocess.run([*driver, f"{matrix} {words}"], capture_output=True, text=True, timeout=60)
-    time = re.search(r"again [\d.e-]+ s \(engine ([\d.e-]+)\)", done.stdout)
-    levels = re.search(r"(\d+) level sets", done.stdout)
-    return 1e3 * float(time[1]) if time else None, int(levels[1]) if levels else None
+def words_of(choice):
+    return ",".join(f"{k.replace('-', '_')}={v}" for k, v in choice.items())
+
+
+ENGINE = re.compile(r"again [\d.e+-]+ s \(engine ([\d.e+-]+)\)")
+BESIDE = re.compile(r"beside the processor's: L (\S+), D (\S+), (\d+) of (\d+) entries elsewhere; kept ([+-]\d+)")
+
+
+def engine_rows(options, source, choices, words, timeout):
+    """What bench/cuda/blocks.c says, a row a setting."""
+    driver = [os.path.join(options.build, "bench/cuda-blocks"), *words]
+    with tempfile.TemporaryFile("w+") as out:
+        try:
+            subprocess.run([*driver, *(case(source, words_of(c)) for c in choices)], stdout=out, stderr=subprocess.DEVNULL, timeout=timeout)
+        except subprocess.TimeoutExpired:
+            pass
+        out.seek(0)
+        parts = re.split(r"\n  n (?=\d)", out.read())[1:]
+    rows = []
+    for part in parts:
+        time, levels, beside = ENGINE.search(part), re.search(r"(\d+) level sets", part), BESIDE.search(part)
+        rows.append({"ms": 1e3 * float(time[1]) if time else None, "levels": int(levels[1]) if levels else None,
+                     "l": float(beside[1]) if beside else None, "elsewhere": int(beside[3]) if beside else None,
+                     "entries": int(beside[4]) if beside else None})
+    return rows + [{"ms": None, "levels": None, "l": None}] * (len(choices) - len(rows))
 
 
 def device(options):
     few = [1, 2, 3, 5, 8, 15]
+    subjects = [(s, find(options, s)) for s in SUBJECTS if fnmatch.fnmatch(s, options.only)]
+    subjects = [(s, source) for s, source in subjects if source]
+    names = [s.split("/")[-1].replace("generate ", "").split(" nx")[0] for s, _ in subjects]
     print("| matrix | level sets | levels, ms | " + " | ".join(f"{s}" for s in few) + " sweeps, ms | levels / 5 sweeps |")
     print("|---|---:|---:|" + "---:|" * (len(few) + 1))
-    for subject in SUBJECTS:
-        source = find(options, subject)
-        if not source or not fnmatch.fnmatch(subject, options.only):
-            continue
-        base, levels = engine_ms(options, source, settings("ildlt"))
-        times = [engine_ms(options, source, settings(sweeps=s))[0] for s in few]
-        quick = times[few.index(5)]
-        print(f"| {subject.split('/')[-1]} | {levels} | {show(base)} | " + " | ".join(map(show, times))
+    series = []
+    for (subject, source), name in zip(subjects, names):
+        rows = engine_rows(options, source, [settings("ildlt"), *(settings(sweeps=s) for s in few)],
+                           ["-t", str(options.threads), "-r", "3", "-n"], 60)
+        base, quick = rows[0]["ms"], rows[1 + few.index(5)]["ms"]
+        series.append({"name": name, "y": [base / r["ms"] if base and r["ms"] else None for r in rows[1:]]})
+        print(f"| {name} | {rows[0]['levels']} | {show(base)} | " + " | ".join(show(r["ms"]) for r in rows[1:])
               + f" | {show(base / quick if base and quick else None)} |", flush=True)
-    print("\n| matrix | Jacobi B | R | t | with ε | Multilevel B | R | t | published: Jacobi B | R | Multilevel B | R |")
+    chart.draw(picture("jacobi-fig3f-gpu.svg"), [{"title": "(f) level-scheduled time / Jacobi time, on a GPU", "ticks": [str(s) for s in few],
+                                                  "series": series, "log": True, "label": "sweeps"}], names)
+    print("\n| matrix | factors of Fig. 3b to e beside the processor's: settings | L within 1e-12 | 1e-9 | largest | entries elsewhere |")
+    print("|---|---:|---:|---:|---:|---:|")
+    choices = [*(settings(epsilon=e) for e in EPSILONS), *(settings(block=k) for k in SIZES),
+               *(settings(pivoting=p, stages=s) for p, s in PIVOTINGS), *(settings(sweeps=s) for s in few)]
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        for name, rows in zip(names, pool.map(lambda pair: engine_rows(options, pair[1], choices, ["-t", "4", "-r", "1"], 60), subjects)):
+            rows = [r for r in rows if r["l"] is not None]
+            print(f"| {name} | {len(rows)} | {sum(r['l'] <= 1e-12 for r in rows)} | {sum(r['l'] <= 1e-9 for r in rows)} | "
+                  f"{show(max((r['l'] for r in rows), default=None), '.1e')} | {sum(r['elsewhere'] for r in rows)} of "
+                  f"{sum(r['entries'] for r in rows)} |", flush=True)
+    print("\n| matrix | Jacobi B | R | t, s | with ε | Multilevel B | R | t | published: Jacobi B | R | Multilevel B | R |")
     print("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
-    for name, published in PUBLISHED.items():
-        for title, where in OURS.get(name, []):
-            source = find(options, where)
-            if not source or not fnmatch.fnmatch(where, options.only):
-                continue
-            there = ["--device", "cuda"]
-            tried = [(e, gmres(options, source, settings(epsilon=e), there)) for e in EPSILONS]
-            levels = gmres(options, source, settings("ildlt", stages=3), there)
-            usable = [(e, r) for e, r in tried if r.get("relative_residual") is not None]
-            best = min(usable, key=lambda pair: pair[1]["relative_residual"], default=tried[0])
-            print(f"| {title} | {exponents(best[1])} | {seconds(best[1])} | {best[0]:g} | {exponents(levels)} | {seconds(levels)} | "
-                  + " | ".join(map(str, published)) + " |", flush=True)
+    asked = "krylov=gmres,restart=25,max_iterations=100,tolerance=1e-14,device=cuda"
+    wanted = [(name, title, find(options, where)) for name in PUBLISHED for title, where in OURS.get(name, [])
+              if fnmatch.fnmatch(where, options.only)]
+    wanted = [(name, title, source) for name, title, source in wanted if source]
+
+    def table_row(entry):
+        name, title, source = entry
+        jacobi = {e: case(source, words_of(settings(epsilon=e)) + "," + asked) for e in EPSILONS}
+        outer = case(source, words_of(settings("ildlt", stages=3)) + "," + asked)
+        rows = in_process(options, ["generate nlpkkt 5 device=cuda", outer, *jacobi.values()], 2, 0, 60)
+        usable = {e: rows[c] for e, c in jacobi.items() if c in rows and "failed" not in rows[c]}
+        e = min(usable, key=lambda k: usable[k]["relative_residual"], default=EPSILONS[0])
+
+        def told(row):
+            if "failed" in row or not row:
+                return "† | † | —"
+            return " | ".join("exact" if v == 0 else f"{math.log10(v):.1f}" if v < 1e299 else "†" for v in
+                              (row["normwise"], row["relative_residual"])) + f" | {show(row['first'][0])}"
+
+        return f"| {title} | {told(usable.get(e, {}))} | {e:g} | {told(rows.get(outer, {}))} | " + " | ".join(map(str, PUBLISHED[name])) + " |"
+
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        for line in pool.map(table_row, wanted):
+            print(line, flush=True)
 
 
 def main():

@@ -119,6 +119,19 @@ foreach(name reconstruct sweeps)
                           RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/bench)
 endforeach()
 
+# SYM-ILDL, where its sources are: a checkout of github.com/inutard/matrix-factor.
+set(METAPACK_SYMILDL "" CACHE PATH "folder of SYM-ILDL's sources, or empty: bench/ildlt.py")
+if(METAPACK_SYMILDL)
+    enable_language(CXX)
+    add_executable(bench_symildl EXCLUDE_FROM_ALL bench/peer_symildl.cpp)
+    target_include_directories(bench_symildl SYSTEM PRIVATE ${METAPACK_SYMILDL})
+    target_include_directories(bench_symildl PRIVATE bench)
+    target_compile_options(bench_symildl PRIVATE -O3 -w)
+    target_link_libraries(bench_symildl PRIVATE metapack_static)
+    set_target_properties(bench_symildl PROPERTIES OUTPUT_NAME symildl CXX_STANDARD 17
+                          RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/bench)
+endif()
+
 # What runs on a device, a driver for each of its engines.
 if(MPKI_HAVE_CUDA)
     file(GLOB MPKI_BENCH_CUDA CONFIGURE_DEPENDS bench/cuda/*.c)
@@ -130,6 +143,13 @@ if(MPKI_HAVE_CUDA)
         set_target_properties(bench_cuda_${name} PROPERTIES OUTPUT_NAME cuda-${name}
                               RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/bench)
     endforeach()
+    if(METAPACK_CUBLAS_INCLUDE AND EXISTS ${METAPACK_CUBLAS_INCLUDE}/cusparse.h)
+        get_filename_component(libraries ${METAPACK_CUBLAS} DIRECTORY)
+        target_compile_definitions(bench_cuda_sweeps PRIVATE BENCH_CUSPARSE)
+        target_include_directories(bench_cuda_sweeps SYSTEM PRIVATE ${METAPACK_CUBLAS_INCLUDE})
+        target_link_options(bench_cuda_sweeps PRIVATE -L${libraries} LINKER:-rpath,${libraries})
+        target_link_libraries(bench_cuda_sweeps PRIVATE cusparse cudart_static rt)
+    endif()
 endif()
 
 # Dense methods beside those of the BLAS that is there: bench/dense.py.

@@ -124,6 +124,7 @@ function(metapack_cuda_module)
     endif()
     set(source ${CMAKE_CURRENT_SOURCE_DIR}/src/backends/cuda)
     file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${source}/*.cuh ${source}/*.h)
+    list(APPEND headers ${source}/../../kernels/alpha.h ${source}/../../core/random.h)
     set(around ${source}/api.h ${source}/runtime.cuh ${source}/scalar.cuh ${source}/batch/emitted.cuh
         ${source}/batch/launch.cuh ${source}/batch/tile.cuh ${source}/batch/batch.h)
     set(nvcc ${METAPACK_NVCC} -std=c++17 -O3 ${METAPACK_CUDA_FLAGS} -I${CMAKE_CURRENT_SOURCE_DIR}/include
@@ -199,6 +200,7 @@ function(metapack_cuda_host_module)
     set(source ${CMAKE_CURRENT_SOURCE_DIR}/src/backends/cuda)
     set(host ${CMAKE_CURRENT_SOURCE_DIR}/tests/backends/cuda_host)
     file(GLOB headers CONFIGURE_DEPENDS ${source}/*.cuh ${source}/*.h ${source}/batch/*.cuh ${source}/batch/*.h ${host}/*.h)
+    list(APPEND headers ${source}/../../kernels/alpha.h ${source}/../../core/random.h)
     file(GLOB sparse_headers CONFIGURE_DEPENDS ${source}/vectors/*.*h ${source}/blocks/*.*h ${source}/sweeps/*.*h ${source}/isai/*.*h ${source}/direct/*.*h)
     file(GLOB sparse_tables CONFIGURE_DEPENDS ${source}/vectors/vectors.cu ${source}/blocks/blocks.cu ${source}/sweeps/sweeps.cu
          ${source}/isai/isai.cu ${source}/direct/direct.cu)

@@ -13,6 +13,8 @@
 #include "core/trace.h"
 #include "factor/stages.h"
 
+#include "cases.h"
+#include "unpack.h"
 #include <complex.h>
 #include <math.h>
 #include <metapack/metapack.h>
@@ -31,15 +33,6 @@ static const char *const usual[] = {
     "generate nlpkkt 40 strategy=br,ordering=nd,level=1,drop_tolerance=1e-3,fill_factor=4",
     "generate helmholtz 2d 300 strategy=rb,ordering=amd,level=2",
 };
-
-static int by_size(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-static double median(double *x, int count) {
-    qsort(x, (size_t)count, sizeof *x, by_size);
-    return x[count / 2];
-}
 
 static const char *cpu_name(const mpk_context *ctx) {
     (void)ctx;
@@ -66,13 +59,6 @@ static void *fetch(mpk_context *ctx, const void *from, int64_t bytes) {
     return to;
 }
 
-static double complex number(mpk_scalar scalar, const void *x, int64_t k) {
-    return scalar == MPK_S   ? (double complex)((const float *)x)[k]
-           : scalar == MPK_D ? (double complex)((const double *)x)[k]
-           : scalar == MPK_C ? (double complex)((const float complex *)x)[k]
-                             : ((const double complex *)x)[k];
-}
-
 /* A packed block of the device as a dense one by rows. */
 static void unpack(mpk_scalar scalar, const uint32_t *words, int cols, int rows,
                    double complex *c) {
@@ -86,24 +72,6 @@ static void unpack(mpk_scalar scalar, const uint32_t *words, int cols, int rows,
         for (int j = 0; j < cols; j++)
             if (*mask >> j & 1) c[r * cols + j] = number(scalar, value, v++);
         mask++;
-    }
-}
-
-/* One of the processor's; frames of at most 32 rows. */
-static void unpack_cpu(const mpki_block *b, int cols, int rows, double complex *c) {
-    for (int k = 0; k < rows * cols; k++) c[k] = 0;
-    if (b->format == MPKI_EMPTY) return;
-    const uint32_t *mask = b->data, all = ~UINT32_C(0);
-    const uint32_t held = b->format == MPKI_DENSE ? all : mask[0];
-    const int count = __builtin_popcount(held & (rows < 32 ? (1u << rows) - 1 : all));
-    const void *value = (const char *)b->data + mpki_block_mask_bytes(b->format, rows, cols, count);
-    const uint32_t *bits = mask + 1;
-    int64_t v = 0;
-    for (int r = 0; r < rows; r++) {
-        if (!(held >> r & 1)) continue;
-        const uint32_t m = b->format == MPKI_BITMAP ? *bits++ : all;
-        for (int j = 0; j < cols; j++)
-            if (m >> j & 1) c[r * cols + j] = number((mpk_scalar)b->scalar, value, v++);
     }
 }
 
@@ -173,30 +141,6 @@ typedef struct bench {
     bool check, portions;
 } bench;
 
-/* FILE or "generate SPEC", then " key=value,...". */
-static void parse(bench *m, const char *text, mpk_problem **problem, mpk_options *o) {
-    char name[512], *options;
-    snprintf(name, sizeof name, "%s", text);
-    options = strrchr(name, ' ');
-    if (options && strchr(options, '='))
-        *options++ = '\0';
-    else
-        options = NULL;
-    mpk_options_init(o);
-    o->method = MPK_METHOD_ILDLT;
-    o->threads = m->threads;
-    o->block = 32;
-    for (char *key = options ? strtok(options, ",") : NULL; key; key = strtok(NULL, ",")) {
-        char *value = strchr(key, '=');
-        if (value) *value++ = '\0';
-        if (!value || mpk_failed(mpk_options_set(m->ctx, o, key, value))) fail(m->ctx, key);
-    }
-    const mpk_status status = strncmp(name, "generate ", 9)
-                                  ? mpk_problem_read(m->ctx, name, problem)
-                                  : mpk_problem_generate(m->ctx, name + 9, 1, problem);
-    if (mpk_failed(status)) fail(m->ctx, name);
-}
-
 static void print_portions(const bench *m) {
     const mpki_trace *trace = mpki_trace_of(m->ctx);
     const int64_t count = trace->count < trace->room ? trace->count : trace->room;
@@ -222,7 +166,8 @@ static void run(bench *m, const char *text) {
     mpk_factor *cpu = NULL, *gpu = NULL;
     mpk_block_info info;
     double whole[MOST_REPEATS], numeric[MOST_REPEATS], cpu_s = NAN;
-    parse(m, text, &problem, &o);
+    if (mpk_failed(case_parse(ctx, text, &problem, &o))) fail(ctx, text);
+    o.threads = m->threads;
     mpk_problem_view_get(problem, &a);
     if (mpk_failed(mpk_analyse(ctx, problem, &o, &an))) fail(ctx, text);
     mpki_engine_use(ctx, &m->gpu);
@@ -250,8 +195,8 @@ static void run(bench *m, const char *text) {
            info.stages, (long long)info.kept, (long long)info.dropped, info.flops);
     printf("  first %.4f s (engine %.4f), again %.4f s (engine %.4f), processor's engine %.4f s; "
            "%.1f MB\n",
-           first, first_numeric, median(whole, m->repeats), median(numeric, m->repeats), cpu_s,
-           1e-6 * (double)info.bytes);
+           first, first_numeric, case_median(whole, m->repeats), case_median(numeric, m->repeats),
+           cpu_s, 1e-6 * (double)info.bytes);
     if (m->check) {
         mpk_block_info other;
         mpk_factor_block_info_get(cpu, &other);

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which kernels a solve on a GPU consists of, as PyTorch's profiler sees them.
+"""Which kernels a factorization with the same pattern and a solve on a GPU consist of, as PyTorch's profiler sees them.
 
     METAPACK_CUDA_MODULE=build/libmetapack_cuda.so bench/cuda/profile.py build/libmetapack.so FILE|"generate SPEC" key=value,...
 
-Solves A x = A 1 twice, the second time profiled. For each kernel: how often it ran, microseconds of one run (median), its share;
-then the microseconds of an iteration in all, at work and at rest. Needs PyTorch with CUDA."""
+Factorizes and solves A x = A 1 twice, the second time profiled. For each kernel: how often it ran, microseconds of one run
+(median), milliseconds in all, its share of the time at work. Needs PyTorch with CUDA."""
 import ctypes as c, statistics, sys
 
 import torch
@@ -47,23 +47,31 @@ def main():
     def solve():
         check(lib.mpk_solve(ctx, fac, 1, b, c.c_int64(n), x, c.c_int64(n), options, info), "solve")
 
-    solve()
-    with profile(activities=[ProfilerActivity.CUDA]) as seen:
-        solve()
-        torch.cuda.synchronize()
-    runs = {}
-    spans = []
-    for event in seen.events():
+    def factorize():
+        check(lib.mpk_refactorize(ctx, None, options, fac), "factorization")
+
+    for what, work in (("factorize", factorize), ("solve", solve)):
+        work()
+        with profile(activities=[ProfilerActivity.CUDA]) as seen:
+            work()
+            torch.cuda.synchronize()
+        told(f"{sys.argv[2]}, {what}: n {n}", seen.events())
+
+
+def told(what, events):
+    runs, spans = {}, []
+    for event in events:
         if event.device_type == torch.autograd.DeviceType.CUDA:
             runs.setdefault(event.name, []).append(event.time_range.elapsed_us())
             spans.append((event.time_range.start, event.time_range.end))
     spans.sort()
     whole = spans[-1][1] - spans[0][0] if spans else 0
     busy = sum(sum(times) for times in runs.values())
-    print(f"{sys.argv[2]}: n {n}, {len(spans)} kernels and copies in {whole:.0f} us, at work {busy:.0f} us")
+    print(f"{what}, {len(spans)} kernels and copies in {whole:.0f} us, at work {busy:.0f} us")
     for name, times in sorted(runs.items(), key=lambda item: -sum(item[1])):
         short = name.split("(")[0].replace("void ", "").replace("mpki::", "")
-        print(f"  {short[:70]:70s} {len(times):6d} x {statistics.median(times):9.2f} us {100 * sum(times) / busy:6.1f} %")
+        print(f"  {short[:70]:70s} {len(times):6d} x {statistics.median(times):9.2f} us {1e-3 * sum(times):9.2f} ms "
+              f"{100 * sum(times) / busy:6.1f} %")
 
 
 main()

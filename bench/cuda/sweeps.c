@@ -5,17 +5,22 @@
  * factor; megabytes that the sweeps of both directions read, padding included, and entries kept; how
  * long packing takes; microseconds of L, of L^T and of all (medians of 50, vectors in device memory,
  * permutations included), microseconds a level set and GB/s of all; the processor's time for all. -w:
- * also with other numbers of warps at work. METAPACK_CUDA_MODULE names the module. */
+ * also with other numbers of warps at work. Built where cuSPARSE is: a line more with its SpSV on the
+ * same factor as a triangle of numbers, in double precision. METAPACK_CUDA_MODULE names the module. */
 #include "../../tests/backends/device_store.h"
 #include "backends/cuda/sweeps.h"
 #include "backends/cuda/sweeps/sweeps.h"
 #include "blocks/sweeps.h"
 #include "factor/stages.h"
+
+#include "cases.h"
+#ifdef BENCH_CUSPARSE
+#include "spsv.h"
+#endif
 #include <complex.h>
 #include <math.h>
 #include <metapack/metapack.h>
 #include <stdio.h>
-#include <time.h>
 
 enum { TURNS = 50, EACH = 4, REPEATS = 25 };
 
@@ -33,17 +38,6 @@ static const char *const usual[] = {
     "generate optimal-control 300 strategy=rbr,ordering=amd,level=1",
 };
 
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static int by_size(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 typedef struct bench {
     mpk_context *ctx;
     const mpki_device *d;
@@ -57,14 +51,13 @@ static double median(bench *m, mpk_part part) {
     double time[TURNS];
     void *stream = m->d->table->sweeps->stream(m->d->cuda);
     for (int k = -2; k < TURNS; k++) {
-        const double start = now();
+        const double start = case_now();
         for (int j = 0; j < EACH; j++)
             if (mpk_failed(mpki_cuda_sweeps_apply(m->s, part, 1, m->b, m->n, m->x, m->n))) exit(1);
         if (mpk_failed(m->d->table->synchronize(m->d->cuda, stream))) exit(1);
-        if (k >= 0) time[k] = (now() - start) / EACH;
+        if (k >= 0) time[k] = (case_now() - start) / EACH;
     }
-    qsort(time, TURNS, sizeof *time, by_size);
-    return 1e6 * time[TURNS / 2];
+    return 1e6 * case_median(time, TURNS);
 }
 
 /* Real and imaginary parts, in any precision. */
@@ -114,9 +107,9 @@ static double check(bench *m, int threads, double *cpu_s, int *differ) {
     }
     *cpu_s = 1e300;
     for (int k = 0; k < 5; k++) {
-        const double start = now();
+        const double start = case_now();
         mpki_block_apply(s, MPK_PART_ALL, 1, b, m->n, x, m->n);
-        if (now() - start < *cpu_s) *cpu_s = now() - start;
+        if (case_now() - start < *cpu_s) *cpu_s = case_now() - start;
     }
     if (mpk_failed(m->d->table->copy(m->d->cuda, m->b, (int64_t)bytes, b, (int64_t)bytes,
                                      (int64_t)bytes, 1, 1, NULL)) ||
@@ -127,6 +120,25 @@ static double check(bench *m, int threads, double *cpu_s, int *differ) {
     return worst;
 }
 
+#ifdef BENCH_CUSPARSE
+/* all_us: of ours, D and permutations included */
+static void spsv(const mpki_blocks *bf, double all_us) {
+    enum { MOST = 200 * 1000 * 1000 };
+    spsv_triangle t;
+    double l[2], lt[2], error[2];
+    if (bf->scalar >= MPK_C || bf->stages->ldu) return;
+    if (spsv_make(bf, MOST, &t)) {
+        spsv_solve(&t, 0, l, &error[0]), spsv_solve(&t, 1, lt, &error[1]);
+        printf("  cuSPARSE SpSV: %.2f M entries; analysis %.2f + %.2f ms; L %.1f us, LT %.1f us, "
+               "residuals %.0e, %.0e: %.2f "
+               "of ours\n",
+               1e-6 * (double)t.nnz, l[0], lt[0], 1e3 * l[1], 1e3 * lt[1], error[0], error[1],
+               1e3 * (l[1] + lt[1]) / all_us);
+    }
+    spsv_free(&t);
+}
+#endif
+
 static mpk_status measure(bench *m, const char *title, int threads, int more) {
     static const char *const kinds[] = {"s", "d", "c", "z"};
     const mpki_stages *stages = m->bf->stages;
@@ -136,9 +148,9 @@ static mpk_status measure(bench *m, const char *title, int threads, int more) {
     int differ;
     device_store_make(m->d, m->bf, &store);
     if (store.failed) return MPK_ERR_MEMORY;
-    double pack_s = now();
+    double pack_s = case_now();
     mpk_status status = mpki_cuda_sweeps_make(m->ctx, stages, &store.store, 1, &m->s, &m->takes);
-    pack_s = now() - pack_s;
+    pack_s = case_now() - pack_s;
     if (mpk_failed(status)) goto done;
     if (mpk_failed(m->d->table->alloc(m->d->cuda, bytes, &m->b)) ||
         mpk_failed(m->d->table->alloc(m->d->cuda, bytes, &m->x)))
@@ -162,6 +174,9 @@ static mpk_status measure(bench *m, const char *title, int threads, int more) {
         (long long)told.tasks, (long long)told.parts, told.warps, 1e3 * pack_s);
     printf("  L %.1f us, LT %.1f us, all %.1f us: %.3f us a level, %.0f GB/s; processor %.0f us\n",
            l, lt, all, all / (2 * levels), 1e-3 * (double)told.packets / all, 1e6 * cpu_s);
+#ifdef BENCH_CUSPARSE
+    spsv(m->bf, all);
+#endif
     for (int32_t warps = 66; more && warps <= 4224; warps *= 2) {
         const int32_t used = mpki_cuda_sweeps_warps(m->s, warps);
         printf("  %d warps: all %.1f us\n", used, median(m, MPK_PART_ALL));
@@ -190,29 +205,12 @@ static mpk_status one(mpk_context *ctx, const char *title, int threads, int more
                                        .direct = &mpki_cpu_direct,
                                        .blocks = &blocks,
                                        .vectors = &mpki_cpu_vectors};
-    char text[1000];
     bench m = {.ctx = ctx};
     mpk_problem *problem = NULL;
     mpk_analysis *an = NULL;
     mpk_factor *fac = NULL;
     mpk_options o;
-    snprintf(text, sizeof text, "%s", title);
-    char *options = strrchr(text, ' ');
-    if (options && strchr(options, '='))
-        *options++ = '\0';
-    else
-        options = NULL;
-    mpk_options_init(&o);
-    o.method = MPK_METHOD_ILDLT;
-    o.block = 32;
-    mpk_status status = !strncmp(text, "generate ", 9)
-                            ? mpk_problem_generate(ctx, text + 9, 1, &problem)
-                            : mpk_problem_read(ctx, text, &problem);
-    for (char *word; !mpk_failed(status) && (word = strsep(&options, ","));) {
-        char *value = strchr(word, '=');
-        if (value) *value++ = '\0';
-        status = mpk_options_set(ctx, &o, word, value ? value : "on");
-    }
+    mpk_status status = case_parse(ctx, title, &problem, &o);
     o.threads = threads;
     blocks = mpki_cpu_blocks;
     blocks.finish = mpki_block_finish_as_blocks;

@@ -87,6 +87,8 @@ typedef struct mpk_block_info {
     int64_t
         by_rows; /**< entries of L that are held by scalar rows after the factorization, for they
                           are applied faster so than from their blocks; 0: all are held in blocks */
+    int32_t
+        cut; /**< blocks wider than the engine takes, cut into pieces: on a device those of more than 32 rows */
     mpk_isai_info isai; /**< approximate inverses; entries 0: there are none */
 } mpk_block_info;
 

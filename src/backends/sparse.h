@@ -368,6 +368,8 @@ typedef struct mpki_block_engine {
     /** It has no pivoting inside frames, so rejected ones get a new butterfly in each stage, whatever
      *  options.butterfly says: a stage that accepts nothing is followed by others. */
     bool renews;
+    /** Most rows of a frame, 0: as option block has it. Wider ones are cut (factor/cutting.c). */
+    int32_t widest;
     /** Release what was kept; *plan is NULL afterwards. NULL *plan is fine. */
     void (*plan_free)(mpk_context *ctx, mpki_block_plan **plan);
     /** Room for the blocks of the index; the stages must outlive *f.

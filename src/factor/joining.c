@@ -7,12 +7,11 @@
 
 static const char STAGE[] = "factorize";
 
-enum { FRAME_MOST = 128 }; /* as option block has it */
-
 typedef struct join {
     const mpki_full *a;
     const double *scale;
     const mpki_blocking *old;
+    int32_t widest;
     int32_t *partner; /* by frame; -1: none */
     double *weight;   /* by frame, of its entries with the one at work; zero between */
     int32_t *met;     /* those whose weight is not zero */
@@ -50,7 +49,7 @@ static int32_t strongest(join *j, int32_t f) {
             const int32_t other = b->of[b->iperm[a->col[e]]];
             const double v = entry_size(a, e) * j->scale[g] * j->scale[a->col[e]];
             if (other == f || j->partner[other] >= 0 || !(v > 0)) continue;
-            if (width(b, f) + width(b, other) > FRAME_MOST) continue;
+            if (width(b, f) + width(b, other) > j->widest) continue;
             if (j->weight[other] == 0) j->met[count++] = other;
             j->weight[other] += v * v;
         }
@@ -87,10 +86,10 @@ static void lay_out(const join *j, mpki_blocking *b) {
 }
 
 mpk_status mpki_join_frames(mpk_context *ctx, const mpk_analysis *an, const mpki_stages *s,
-                            mpki_block_analysis **out) {
+                            int32_t widest, mpki_block_analysis **out) {
     const mpki_blocking *old = s->blocking;
     const int32_t n = old->n, m = old->nframes;
-    join j = {.a = s->a, .scale = s->scale, .old = old};
+    join j = {.a = s->a, .scale = s->scale, .old = old, .widest = widest};
     int32_t joined = 0;
     mpk_status status = MPK_OK;
     mpki_block_analysis *b = *out = MPKI_ZNEW(ctx, STAGE, 1, mpki_block_analysis);
@@ -98,6 +97,7 @@ mpk_status mpki_join_frames(mpk_context *ctx, const mpk_analysis *an, const mpki
     j.met = MPKI_NEW(ctx, STAGE, m, int32_t);
     j.weight = MPKI_ZNEW(ctx, STAGE, m, double);
     if (b) {
+        b->joined = true;
         b->blocking = *old;
         b->blocking.perm = MPKI_NEW(ctx, STAGE, n, int32_t);
         b->blocking.iperm = MPKI_NEW(ctx, STAGE, n, int32_t);

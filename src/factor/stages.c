@@ -208,6 +208,12 @@ static mpk_status make_levels(mpki_block_body *body) {
     return status;
 }
 
+/* Most rows of a frame. */
+static int32_t widest(const mpki_block_engine *engine) {
+    enum { FRAME_MOST = 128 }; /* as option block has it */
+    return engine->widest > 0 ? engine->widest : FRAME_MOST;
+}
+
 static mpk_status run_levels(mpki_block_body *body, const mpk_analysis *an,
                              mpki_block_analysis **joined) {
     mpki_stages *s = &body->stages;
@@ -236,7 +242,8 @@ static mpk_status run_levels(mpki_block_body *body, const mpk_analysis *an,
         } else if (!take_border(body, first) && count == before) {
             const bool renews = s->options->butterfly == MPK_ON || body->engine->renews;
             body->stuck = !renews || ++idle > BUTTERFLIES;
-            if (body->stuck && joined) status = mpki_join_frames(s->ctx, an, s, joined);
+            if (body->stuck && joined)
+                status = mpki_join_frames(s->ctx, an, s, widest(body->engine), joined);
             if (joined && *joined) break;
         }
     }
@@ -424,7 +431,7 @@ static mpk_status run(mpk_factor *fac, const mpki_full *full, const mpki_full *a
                        .lifted = mpki_is_part(o->method),
                        .omega = o->method == MPK_METHOD_SSOR ? o->omega : 1,
                        .complete = is_complete(o),
-                       .pivoting = blocks == an->block ? o->pivoting : MPK_PIVOTING_ROOK,
+                       .pivoting = blocks->joined ? MPK_PIVOTING_ROOK : o->pivoting,
                        .bound = o->pivot_threshold > 0 ? 1 / o->pivot_threshold : INFINITY,
                        .diagonal_shift = shift,
                        .size = fac->size,
@@ -510,6 +517,7 @@ mpk_status mpki_block_factorize(mpk_factor *fac) {
     mpki_block_analysis *own = NULL;
     mpki_block_body *older = fac->blocks;
     double shift = 0, time_fill_s = 0, time_numeric_s = 0;
+    int32_t cut = 0;
     mpk_problem_view view = {an->n, an->nnz, an->scalar, an->symmetry, an->ap, an->ai, fac->ax};
     if (older) fac->engine->blocks->free(ctx, &older->numbers);
     fac->blocks = NULL;
@@ -521,6 +529,9 @@ mpk_status mpki_block_factorize(mpk_factor *fac) {
     if (!mpk_failed(status) && general) /* then what it makes is of Q A */
         status = mpki_general_transposed(ctx, an, fac->ax, &at, &view);
     if (!mpk_failed(status)) status = mpki_full_make(ctx, &view, o->threads, &full, NULL);
+    const bool whole = o->method == MPK_METHOD_DIAGONAL || o->method == MPK_METHOD_BLOCK_JACOBI;
+    if (!mpk_failed(status) && !whole && an->block->blocking.largest > widest(fac->engine->blocks))
+        status = mpki_cut_frames(ctx, an, widest(fac->engine->blocks), &own, &cut);
     for (int tries = 0, joins = 0; !mpk_failed(status);) {
         mpki_block_analysis *next = NULL;
         status = run(fac, &full, general ? &at : NULL, shift, own ? own : an->block,
@@ -531,6 +542,7 @@ mpk_status mpki_block_factorize(mpk_factor *fac) {
         s->info.breakdowns = tries;
         s->info.diagonal_shift = shift;
         s->info.joins = joins;
+        s->info.cut = cut;
         s->info.time_fill_s = time_fill_s += s->info.time_fill_s;
         s->info.time_numeric_s = time_numeric_s += s->info.time_numeric_s;
         if (next) {

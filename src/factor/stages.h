@@ -9,9 +9,10 @@
 typedef struct mpki_block_body {
     mpki_stages stages; /* what the engine reads: index, levels, rules */
     const mpki_block_engine *engine;
-    mpki_blocks *numbers;     /* the engine's */
-    mpki_block_analysis *own; /* its frames, where some were joined; NULL: those of the analysis */
-    bool stuck;          /* a stage accepted nothing, and its frames were too many for a border */
+    mpki_blocks *numbers; /* the engine's */
+    mpki_block_analysis
+        *own;   /* its frames, where some were joined or cut; NULL: those of the analysis */
+    bool stuck; /* a stage accepted nothing, and its frames were too many for a border */
     unsigned char *of_a; /* by block: it is a block of A */
     int64_t room;        /* blocks that the arrays by block have room for */
     /* For other values: index, levels and of_a, as they were made for this level of fill, if nothing
@@ -29,11 +30,18 @@ mpk_status mpki_block_factorize(mpk_factor *fac);
 void mpki_block_body_free(mpk_factor *fac);
 
 /** Join frames that no stage accepted, each with the one that it is coupled to most strongly, if
- *  they fit into one: another blocking, with the blocks of A in it.
+ *  they fit into one of at most `widest` rows: another blocking, with the blocks of A in it.
  *  out [out] NULL: none could be joined
  *  Returns MPK_OK | MPK_ERR_MEMORY. */
 mpk_status mpki_join_frames(mpk_context *ctx, const mpk_analysis *an, const mpki_stages *s,
-                            mpki_block_analysis **out);
+                            int32_t widest, mpki_block_analysis **out);
+
+/** The analysis's frames with those of more than `widest` rows cut into pieces: another blocking of the same order, with
+ *  the blocks of A in it.
+ *  cut [out] how many were
+ *  Returns MPK_OK | MPK_ERR_MEMORY; *out is then NULL. */
+mpk_status mpki_cut_frames(mpk_context *ctx, const mpk_analysis *an, int32_t widest,
+                           mpki_block_analysis **out, int32_t *cut);
 
 /** The transpose of Q A by rows, for a general matrix: its columns are at hand, so that only the
  *  indices of rows are new.

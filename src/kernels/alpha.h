@@ -6,4 +6,13 @@
  *  kernels are compiled with that folder alone; tests/kernels/test_alpha.c compares the two. */
 #define MPKI_ALPHA 0.64038820320220756872767623199676
 
+/** Partial, rook and complete pivoting: entries that differ by less than this times the largest are equal to it, and the
+ *  first of them counts. Mirror images, and the entries of a matching, which scaling makes 1, are equal but for rounding,
+ *  which depends on the machine's order of sums: so that all machines choose the same pivot. size: of a real number. */
+#define MPKI_TIE(size) ((size) == 4 ? 0x1p-14 : 0x1p-26)
+
+/** Which entries of a block are the largest: moduli are rounded by so many of their last bits, for the same reason; of
+ *  equal ones the first stay. size: of a real number. */
+#define MPKI_RANK_BITS(size) ((size) == 4 ? 9 : 26)
+
 #endif

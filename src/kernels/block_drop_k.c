@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Dual threshold (Saad 1994; Thuerck et al. 2018, sec. IV.B.3): a bound for each column, then the
- * largest of what is left. Ties go by position in the block, so the result is the same for all
+ * largest of what is left. Ties, but for rounding, go by position in the block, so the result is the same for all
  * instruction sets and schedules. */
+#include "alpha.h"
 #include "block_isa.h"
 #include "block_mask.h"
 
@@ -11,11 +12,24 @@ typedef int32_t ivec __attribute__((vector_size(VBYTES)));
 typedef int64_t ivec __attribute__((vector_size(VBYTES)));
 #endif
 
-/* the modulus by which entries are ordered; NaN comes before everything, so that it is seen and not
- * dropped */
+#if MPKI_PRECISION == 0 || MPKI_PRECISION == 2
+typedef uint32_t key;
+#else
+typedef uint64_t key;
+#endif
+
+/* the modulus by which entries are ordered, rounded (MPKI_RANK_BITS), above 0; NaN comes before everything, so that it
+ * is seen and not dropped */
 INLINE R rank_of(T x) {
+    const key unit = (key)1 << MPKI_RANK_BITS(sizeof(R));
     R a = t_abs(x);
-    return a == a ? a : (R)INFINITY;
+    key k;
+    if (!(a == a)) return (R)INFINITY;
+    memcpy(&k, &a, sizeof k);
+    k = (k + unit / 2) & ~(unit - 1);
+    k = k ? k : unit;
+    memcpy(&a, &k, sizeof a);
+    return a;
 }
 
 #if MPKI_COMPLEX
@@ -77,11 +91,6 @@ static R kth_largest(R *v, int64_t n, int64_t k) {
     return v[k];
 }
 
-#if MPKI_PRECISION == 0 || MPKI_PRECISION == 2
-typedef uint32_t key;
-#else
-typedef uint64_t key;
-#endif
 enum { BINS = 512, KEY_SHIFT = sizeof(R) == 4 ? 20 : 49 }; /* exponent and 3 bits */
 
 INLINE key key_of(R x) { /* x >= 0: keys have the order of x */

@@ -8,11 +8,13 @@
 #include "alpha.h"
 #include "block_inverse.h"
 #include "block_isa.h"
+#include "block_mask.h"
 #include "block_pivot.h"
 #include "block_turn.h"
 #include <metapack/options.h>
 
 #define ALPHA ((R)MPKI_ALPHA)
+#define EQUAL (1 - (R)MPKI_TIE(sizeof(R)))
 
 #if MPKI_PRECISION == 0 || MPKI_PRECISION == 2
 typedef int32_t ivec __attribute__((vector_size(VBYTES)));
@@ -117,38 +119,34 @@ INLINE vec v_abs1(vec x) {
 #endif
 }
 
-/* lane by lane the larger of a and b; *mark: `index` where that is a */
-INLINE vec v_larger(vec a, vec b, vec index, vec *mark) {
-    ivec above = a > b;
-    *mark = (vec)(((ivec)index & above) | ((ivec)*mark & ~above));
-    return v_max(a, b);
-}
-
-static int where(const work *f, int i, R value) {
+/* where row i is at least that large, the first place; -1: nowhere */
+static int where(const work *f, int i, R least) {
     for (int k = 0; k < f->w; k++)
-        if (at(f, i, k) == value) return k;
+        if (at(f, i, k) >= least) return k;
     return -1;
 }
 
-/* where row i is largest off the diagonal, the first of equal ones; -1: all of that is zero */
+/* where row i is largest off the diagonal, the first of equal ones (MPKI_TIE); -1: all of that is zero */
 static int largest(work *f, int i, int p, R *value) {
     update(f, i, p);
     const T *row = f->c + i * f->ld;
-    vec top = {0}, which = {0}, lane;
+    vec top = {0}, lane;
+    R most = 0;
     for (int k = 0; k < LANES; k++) lane[k] = (R)(k / PARTS);
     for (int k = 0; k < f->w; k += ENTRIES) {
-        ivec other = lane != v_all((R)(i - k));
-        vec x = (vec)((ivec)v_abs1(v_load((const R *)(row + k))) & other);
-        top = v_larger(x, top, lane + v_all((R)k), &which);
+        const ivec other = lane != v_all((R)(i - k));
+        top = v_max((vec)((ivec)v_abs1(v_load((const R *)(row + k))) & other), top);
     }
-    R most = 0, at_most = -1;
-    for (int k = 0; k < LANES; k++) {
-        int better = top[k] > most || (top[k] == most && which[k] < at_most);
-        at_most = better ? which[k] : at_most;
-        most = better ? top[k] : most;
-    }
+    for (int k = 0; k < LANES; k++) most = top[k] > most ? top[k] : most;
     *value = most;
-    return (int)at_most;
+    const vec least = v_all(most * EQUAL);
+    for (int k = 0; k < f->w && most > 0; k += ENTRIES) {
+        const ivec other = lane != v_all((R)(i - k));
+        const vec x = (vec)((ivec)v_abs1(v_load((const R *)(row + k))) & other);
+        const uint32_t equal = v_nonzero((vec)((ivec)x & (x >= least)));
+        if (equal) return k + __builtin_ctz(equal);
+    }
+    return -1;
 }
 
 static choice bunch_kaufman(work *f, int p) {
@@ -165,35 +163,43 @@ static choice rook(work *f, int p) {
     R column, row;
     int i = f->perm[p], r = largest(f, i, p, &column);
     if (r < 0 || at(f, i, i) >= ALPHA * column) return (choice){1, i, i};
-    for (;;) { /* the largest entry seen grows strictly, so this ends */
+    for (;;) { /* the largest entry seen grows, by more than rounding, so this ends */
         int s = largest(f, r, p, &row);
         if (s < 0 || at(f, r, r) >= ALPHA * row) return (choice){1, r, r};
-        if (s == i || !(row > column)) return (choice){2, i, r};
+        if (s == i || !(row * EQUAL > column)) return (choice){2, i, r};
         i = r, r = s, column = row;
     }
 }
 
-/* the largest entry of all rows that are left: lane by lane, and across the lanes at the end */
+/* the largest entry of all that is left, by columns (which are rows too); of equal ones (MPKI_TIE) the first, whose
+ * mirror image, equal but for rounding, stands in that column's row */
 static choice complete(work *f, int p) {
-    const R first = (R)f->perm[p];
-    vec most = {0}, which = v_all(first);
-    R diagonal = -1, top = -1;
-    choice best = {2, f->perm[p], f->perm[p]}, one = {1, f->perm[p], f->perm[p]};
+    R most[MPKI_BLOCK_MAX * PARTS + LANES_MAX], diagonal = -1, top = 0;
+    for (int k = 0; k < f->w; k += ENTRIES) v_store(most + k * PARTS, (vec){0});
     for (int q = p; q < f->w; q++) {
         int r = f->perm[q];
         update(f, r, p);
         const T *row = f->c + r * f->ld;
-        vec here = {0}, index = v_all((R)r);
         for (int k = 0; k < f->w; k += ENTRIES)
-            here = v_max(v_abs1(v_load((const R *)(row + k))), here);
-        most = v_larger(here, most, index, &which);
-        if (at(f, r, r) > diagonal) diagonal = at(f, r, r), one.i = one.j = r;
+            v_store(most + k * PARTS,
+                    v_max(v_abs1(v_load((const R *)(row + k))), v_load(most + k * PARTS)));
+        if (at(f, r, r) > diagonal) diagonal = at(f, r, r);
     }
-    for (int k = 0; k < LANES; k++)
-        if (most[k] > top) top = most[k], best.i = (int)which[k];
-    if (!(diagonal < ALPHA * top)) return one;
-    best.j = where(f, best.i, top); /* off the diagonal, where no diagonal entry is that large */
-    return best.j < 0 || best.j == best.i ? one : best;
+    for (int k = 0; k < f->w; k++)
+        if (most[k * PARTS] > top) top = most[k * PARTS];
+    if (!(diagonal < ALPHA * top)) {
+        int first = MPKI_BLOCK_MAX;
+        for (int q = p; q < f->w; q++)
+            if (f->perm[q] < first && at(f, f->perm[q], f->perm[q]) >= diagonal * EQUAL)
+                first = f->perm[q];
+        if (first == MPKI_BLOCK_MAX) first = f->perm[p]; /* NaN */
+        return (choice){1, first, first};
+    }
+    int i = 0;
+    while (!(most[i * PARTS] >= top * EQUAL)) i++;
+    int j = where(f, i, top * EQUAL);
+    if (j < 0) j = largest(f, i, p, &top);
+    return j < 0 || j == i ? (choice){1, i, i} : (choice){2, i, j};
 }
 
 /* definite: the largest entry of all is on the diagonal */

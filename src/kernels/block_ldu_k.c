@@ -2,6 +2,7 @@
 /* L D U of a diagonal block, with separate pivoting of rows and columns: M C N^T = D with M = L^-1
  * P and N^T = Q U^-1. Pivoting: none, partial by rows, rook (Neal & Poole 1992), complete. Row k of
  * lt holds column k of L. */
+#include "alpha.h"
 #include "block_inverse.h"
 #include "block_isa.h"
 #include "block_pivot.h"
@@ -31,13 +32,25 @@ INLINE R at(const lu *f, int i, int j) {
     return t_abs1(f->c[i * f->ld + j]);
 }
 
+/* the largest of all that is left; of equal ones (MPKI_TIE) the first, row by row */
+static void choose_complete(const lu *f, int p, int *i, int *j) {
+    R top = at(f, p, p);
+    for (int r = p; r < f->w; r++)
+        for (int k = p; k < f->w; k++)
+            if (at(f, r, k) > top) top = at(f, r, k);
+    for (int r = p; r < f->w; r++)
+        for (int k = p; k < f->w; k++)
+            if (at(f, r, k) >= top * (1 - (R)MPKI_TIE(sizeof(R)))) {
+                *i = r, *j = k;
+                return;
+            }
+}
+
 /* row i and column j of the next pivot */
 static void choose(const lu *f, int pivoting, int p, int *i, int *j) {
     *i = *j = p;
     if (pivoting == MPK_PIVOTING_COMPLETE) {
-        for (int r = p; r < f->w; r++)
-            for (int k = p; k < f->w; k++)
-                if (at(f, r, k) > at(f, *i, *j)) *i = r, *j = k;
+        choose_complete(f, p, i, j);
         return;
     }
     if (pivoting != MPK_PIVOTING_PARTIAL && pivoting != MPK_PIVOTING_ROOK) return;

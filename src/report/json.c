@@ -203,6 +203,7 @@ static void write_blocks(object *top, const mpk_run *run) {
     integer(&o, "rejected", b->rejected);
     integer(&o, "border_rows", b->border_rows);
     integer(&o, "joins", b->joins);
+    integer(&o, "cut", b->cut);
     integer(&o, "perturbed", b->perturbed);
     integer(&o, "kept", b->kept);
     integer(&o, "dropped", b->dropped);

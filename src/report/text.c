@@ -246,6 +246,9 @@ static void write_blocks(const mpk_run *run, mpki_buffer *out) {
     if (b->joins > 0)
         line(out, "", "frames that no stage accepted were joined to larger ones %d time%s",
              b->joins, plural(b->joins));
+    if (b->cut > 0)
+        line(out, "", "%s block%s wider than a device takes cut into pieces of at most 32 rows",
+             mpki_show_count(x, b->cut), b->cut == 1 ? "" : "s");
     if (b->border_rows > 0)
         line(out, "", "%s rows that no stage accepted became one dense pivot",
              mpki_show_count(x, b->border_rows));

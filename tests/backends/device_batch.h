@@ -4,7 +4,7 @@
 /** mpk_batch_* with arguments in host memory, carried out in device memory: copied there and back.
  *  The names of the library are then those of this header. By turns pivots and results lie in host
  *  and in device memory. */
-#include "backends/cuda/load.h"
+#include "device_there.h"
 
 #include <cmocka.h>
 #include <metapack/batch.h>
@@ -192,19 +192,5 @@ static inline mpk_status device_gemm(mpk_context *ctx, const mpk_batch *given,
 #define mpk_batch_ldu device_ldu
 #define mpk_batch_solve device_solve
 #define mpk_batch_gemm device_gemm
-
-/** A device, or the module that computes on the host (cuda_host/); false: neither. */
-static bool device_there(void) {
-    const char *must = getenv("METAPACK_TEST_DEVICE");
-    mpk_context *ctx = NULL;
-    if (must && !strcmp(must, "1")) return true;
-#ifdef METAPACK_CUDA_HOST
-    setenv("METAPACK_CUDA_MODULE", METAPACK_CUDA_HOST, 1);
-#endif
-    if (mpk_context_create(NULL, &ctx) != MPK_OK) return false;
-    const bool there = mpki_cuda_open(ctx, 0) != NULL;
-    mpk_context_destroy(&ctx);
-    return there;
-}
 
 #endif

@@ -5,25 +5,7 @@
  *  The name of the library's function is then that of this header. */
 #include "support.h"
 
-#include "backends/cuda/load.h"
-
-static inline bool device_is_real(void) {
-    const char *must = getenv("METAPACK_TEST_DEVICE");
-    return must && !strcmp(must, "1");
-}
-
-/** A device, or the module that computes on the host (cuda_host/); false: neither. */
-static bool device_there(void) {
-    mpk_context *ctx = NULL;
-    if (device_is_real()) return true;
-#ifdef METAPACK_CUDA_HOST
-    setenv("METAPACK_CUDA_MODULE", METAPACK_CUDA_HOST, 1);
-#endif
-    if (mpk_context_create(NULL, &ctx) != MPK_OK) return false;
-    const bool there = mpki_cuda_open(ctx, 0) != NULL;
-    mpk_context_destroy(&ctx);
-    return there;
-}
+#include "device_there.h"
 
 /* An operator of the host's, for vectors on the device. */
 typedef struct device_operator {

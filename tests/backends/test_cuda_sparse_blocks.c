@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The device's factorization on blocks against the processor's: all factor types, pivotings, levels,
  * stages, precisions, dropping; failures. Without a GPU its kernels run on the host. */
-#include "../factor/runs.h"
-
 #include "device_blocks.h"
 
 /* A problem factored on both. */
@@ -45,8 +43,7 @@ static void both_end(both *r) {
  * additions, so what cancels to zero here leaves rounding there: entries that are kept, and nothing
  * else. */
 static bool rounds_alike(void) {
-    const char *gpu = getenv("METAPACK_TEST_DEVICE");
-    return !gpu || strcmp(gpu, "1") != 0;
+    return !device_is_real();
 }
 
 /* What is asked where roundings are alike, and on a GPU. */
@@ -58,15 +55,15 @@ static bool nearly(int64_t a, int64_t b) {
     return fabs((double)(a - b)) <= 0.03 * (double)a + 8;
 }
 
-static void same_counts(const char *what, const both *r, bool any_order) {
+static void same_counts(const char *what, const both *r) {
     const mpk_block_info *p = &r->cpu->blocks->stages.info, *q = &r->gpu->blocks->stages.info;
     const mpk_factor_info *a = &r->cpu->info, *b = &r->gpu->info;
 #define SAME(x, y, name)                                                                           \
     if ((x) != (y)) fail_msg("%s: %s %g, on the device %g", what, name, (double)(x), (double)(y))
-    if (!any_order && !rounds_alike()) {
+    if (!rounds_alike()) {
         if (!nearly(p->kept, q->kept)) SAME(p->kept, q->kept, "kept");
         if (!nearly(a->nnz, b->nnz)) SAME(a->nnz, b->nnz, "nnz");
-    } else if (!any_order) {
+    } else {
         SAME(p->kept, q->kept, "kept");
         /* what cancels to zero in one order of roundings may be dropped in another */
         if (!(fabs((double)(p->dropped - q->dropped)) <= 0.005 * (double)p->dropped + 2))
@@ -92,9 +89,8 @@ static void agree(mpk_context *ctx, const char *what, mpk_problem *problem, cons
                   double tolerance) {
     both r = factor_both(ctx, problem, o);
     if (!mpk_failed(r.status[1])) {
-        const bool any_order = o->pivoting == MPK_PIVOTING_COMPLETE;
-        same_counts(what, &r, any_order);
-        const difference d = compare_factors(ctx, r.cpu, r.gpu, any_order);
+        same_counts(what, &r);
+        const difference d = compare_factors(ctx, r.cpu, r.gpu);
         if (!(d.entries <= tolerance) || !(d.pivots <= tolerance) ||
             (d.elsewhere && rounds_alike()))
             fail_msg("%s: entries differ by %.3g, pivots by %.3g, %lld are elsewhere", what,
@@ -164,6 +160,31 @@ static void test_dropping(void **state) {
     mpk_context_destroy(&ctx);
 }
 
+/* Complete pivoting where many entries are of the same size but for rounding: a matching's, scaled to 1, and mirror
+ * images. Both choose the same pivots, so that what is dropped is the same, too. */
+static void test_ties(void **state) {
+    (void)state;
+    mpk_context *ctx = context();
+    static const char *const specs[] = {
+        "nlpkkt 4",          "optimal-control 12",           "stokes mac 7",
+        "quasi-definite 60", "random 80 0.05 0.3 hermitian", "random 60 0.06 0.3 complex"};
+    for (size_t k = 0; k < sizeof specs / sizeof *specs; k++)
+        for (int type = 0; type < 2; type++) {
+            mpk_options o = complete();
+            char what[100];
+            o.pivoting = MPK_PIVOTING_COMPLETE;
+            o.matching = MPK_ON;
+            o.static_shift = 1e-2;
+            o.level = 1;
+            o.drop_tolerance = 1e-3;
+            o.fill_factor = 4;
+            o.factor_type = type ? MPK_TYPE_LDU : MPK_TYPE_LDLT;
+            snprintf(what, sizeof what, "%s, ties, type %d", specs[k], type);
+            agree(ctx, what, generated(ctx, specs[k]), &o, bound(1e-11, 1e-10));
+        }
+    mpk_context_destroy(&ctx);
+}
+
 /* Frames that fail go to later stages; with butterflies, too. */
 static void test_stages(void **state) {
     (void)state;
@@ -185,6 +206,66 @@ static void test_stages(void **state) {
                 snprintf(what, sizeof what, "%s, %d stages, butterfly %d", few[k], most, butterfly);
                 agree(ctx, what, generated(ctx, few[k]), &o, bound(1e-11, 1e-9));
             }
+    mpk_context_destroy(&ctx);
+}
+
+/* Wider frames than a warp has lanes are cut into pieces, here on the processor, too; 2x2 pivots of the matching stay
+ * whole. Where no stage accepts anything, frames are joined up to that width. */
+static void test_wide(void **state) {
+    (void)state;
+    mpk_context *ctx = context();
+    static const char *const specs[] = {"nlpkkt 4", "stokes mac 12", "random 150 0.1 0.3 hermitian",
+                                        "random 160 0.1 0.3 general", "lp-kkt 60 90 3"};
+    int64_t cut = 0, joined = 0;
+    device_cpu_blocks.widest = MPKI_STORE_ROWS;
+    for (size_t k = 0; k < sizeof specs / sizeof *specs; k++)
+        for (int kind = 0; kind < 4; kind++) {
+            mpk_options o = complete();
+            const bool general = strstr(specs[k], "general") != NULL;
+            if (general && kind > 1) continue;
+            o.block = kind == 1 ? 128 : kind == 2 ? 33 : 64;
+            o.grid = MPK_ON;
+            o.static_shift = 1e-2;
+            if (kind == 1) o.level = 0, o.drop_tolerance = 1e-3, o.fill_factor = 3;
+            if (kind == 2) o.pivoting = MPK_PIVOTING_STATIC;
+            if (kind == 3) o.schedule = MPK_SCHEDULE_JACOBI, o.level = 0, o.sweeps = 2;
+            if (general) o.factor_type = MPK_TYPE_LDU;
+            both r = factor_both(ctx, generated(ctx, specs[k]), &o);
+            assert_false(mpk_failed(r.status[1]));
+            const mpk_block_info *p = &r.cpu->blocks->stages.info;
+            const mpk_block_info *q = &r.gpu->blocks->stages.info;
+            assert_int_equal(p->cut, q->cut);
+            assert_int_equal(r.gpu->info.max_front <= MPKI_STORE_ROWS, 1);
+            cut += q->cut;
+            assert_int_equal(p->blocks, q->blocks);
+            assert_int_equal(p->levels, q->levels);
+            assert_int_equal(p->two_by_two, q->two_by_two);
+            assert_true(nearly(p->kept,
+                               q->kept)); /* what cancels to zero in one order is kept in another */
+            const difference d = compare_factors(ctx, r.cpu, r.gpu);
+            const double most = kind == 2 ? 1e-8 : bound(1e-11, 1e-9); /* 2: pivots may be small */
+            if (!(d.entries <= most) || !(d.pivots <= most))
+                fail_msg("%s, kind %d: entries differ by %.3g, pivots by %.3g", specs[k], kind,
+                         d.entries, d.pivots);
+            both_end(&r);
+        }
+    assert_true(cut > 20);
+    for (int k = 0; k < 2; k++) {
+        mpk_options o = complete();
+        o.matching = MPK_OFF;
+        o.pivoting = MPK_PIVOTING_NONE;
+        o.pivot_threshold = 0.5;
+        o.factor_type = MPK_TYPE_LDU; /* has no dense pivot */
+        o.block = k ? 20 : 12;
+        o.stages = 5;
+        both r = factor_both(ctx, generated(ctx, "nlpkkt 4"), &o);
+        assert_false(mpk_failed(r.status[1]));
+        joined += r.gpu->blocks->stages.info.joins;
+        assert_int_equal(r.cpu->blocks->stages.info.joins, r.gpu->blocks->stages.info.joins);
+        both_end(&r);
+    }
+    assert_true(joined > 0);
+    device_cpu_blocks.widest = 0;
     mpk_context_destroy(&ctx);
 }
 
@@ -245,8 +326,8 @@ static void test_llt(void **state) {
             assert_int_equal(p->breakdowns, q->breakdowns);
             assert_true(p->diagonal_shift == q->diagonal_shift);
             if (!pivoting) assert_true(p->breakdowns > 0);
-            same_counts("kershaw", &r, false);
-            const difference d = compare_factors(ctx, r.cpu, r.gpu, false);
+            same_counts("kershaw", &r);
+            const difference d = compare_factors(ctx, r.cpu, r.gpu);
             assert_true(d.entries <= (single ? 1e-5 : 1e-13));
             both_end(&r);
             /* an indefinite one has no such factor, and both say it alike */
@@ -351,7 +432,7 @@ static void test_refused(void **state) {
         const char *text = "";
         mpk_problem_view_get(p, &a);
         if (k == 0)
-            o.block = 64;
+            o.method = MPK_METHOD_BLOCK_JACOBI, o.block = 64;
         else
             o.schedule = k == 1 ? MPK_SCHEDULE_SUBSETS : MPK_SCHEDULE_ATOMIC;
         assert_true(mpk_analyse(ctx, p, &o, &an) >= 0);
@@ -403,6 +484,7 @@ typedef struct one {
 static one one_begin(mpk_context *ctx) {
     one r = {.problem = generated(ctx, "nlpkkt 4")};
     r.o = complete();
+    r.o.block = 64, r.o.grid = MPK_ON; /* wide ones are cut */
     r.o.level = 1;
     r.o.drop_tolerance = 1e-3;
     r.o.fill_factor = 3;
@@ -546,15 +628,11 @@ static void test_applied(void **state) {
             o.fill_factor = 3;
             o.block = 11;
             o.factor_type = type ? MPK_TYPE_LDU : MPK_TYPE_LDLT;
-            mpki_engine_use(ctx, &device_cpu);
-            run p = go(ctx, few[k], &o);
-            mpki_engine_use(ctx, device_engine_of(ctx));
-            run q = go(ctx, few[k], &o);
-            assert_int_equal(p.status, q.status);
-            const double d = distance(&p, &q);
+            run r[2];
+            device_both(ctx, few[k], &o, r);
+            const double d = distance(&r[0], &r[1]);
             if (!(d <= 1e-9)) fail_msg("%s, type %d: distance %g", few[k], type, d);
-            mpki_engine_use(ctx, NULL);
-            end(&p), end(&q);
+            end(&r[0]), end(&r[1]);
         }
     mpk_context_destroy(&ctx);
 }
@@ -582,19 +660,10 @@ static void test_by_option(void **state) {
     mpk_context_destroy(&ctx);
 }
 
-static bool device_there(void) {
-    mpk_context *ctx = NULL;
-    device_setup(NULL);
-    if (mpk_context_create(NULL, &ctx) != MPK_OK) return false;
-    const mpki_device *d = mpki_cuda_open(ctx, 0);
-    const bool there = d && d->table->blocks;
-    mpk_context_destroy(&ctx);
-    return there;
-}
-
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pivotings), cmocka_unit_test(test_dropping),
+        cmocka_unit_test(test_ties),      cmocka_unit_test(test_wide),
         cmocka_unit_test(test_stages),    cmocka_unit_test(test_sweeps),
         cmocka_unit_test(test_llt),       cmocka_unit_test(test_methods),
         cmocka_unit_test(test_general),   cmocka_unit_test(test_degenerate),
@@ -603,7 +672,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_limits),    cmocka_unit_test(test_failing),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
-    if (!device_there()) {
+    if (!device_has(DEVICE_BLOCKS)) {
         print_message("no device, and no module that does without: nothing to test\n");
         return 0;
     }

@@ -3,31 +3,7 @@
  * computes on the host. */
 #include "../support.h"
 
-#include "backends/cuda/direct_factor.h"
-#include "backends/cuda/engine.h"
-#include "backends/cuda/load.h"
-#include "factor/factor.h"
-
-static mpki_engine engine = {.memory = MPK_HOST,
-                             .direct = &mpki_cuda_direct,
-                             .blocks = &mpki_cpu_blocks,
-                             .vectors = &mpki_cpu_vectors};
-
-static const char *engine_name(const mpk_context *ctx) {
-    (void)ctx;
-    return "the device's direct engine";
-}
-
-static mpk_context *new_context(bool device) {
-    mpk_context *ctx = NULL;
-    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
-    engine.name = engine_name;
-    if (device) {
-        assert_non_null(mpki_cuda_keep(ctx, 0));
-        mpki_engine_use(ctx, &engine);
-    }
-    return ctx;
-}
+#include "device_direct.h"
 
 /* What one engine made of a matrix. */
 typedef struct outcome {
@@ -539,7 +515,7 @@ static mpk_status attempt(const mpk_allocator *allocator, const char *spec, cons
         mpk_context_destroy(&ctx);
         return status;
     }
-    mpki_engine_use(ctx, &engine);
+    mpki_engine_use(ctx, &direct_engine);
     status = mpk_problem_generate(ctx, spec, 1, &problem);
     if (!mpk_failed(status)) status = mpk_analyse(ctx, problem, o, &an);
     if (!mpk_failed(status)) status = mpk_factorize(ctx, an, NULL, o, &fac);
@@ -583,7 +559,6 @@ static void test_memory(void **unused) {
 /* A limit is held, and both numbers are told; so is what the device has. */
 static void test_device_memory(void **unused) {
     (void)unused;
-    const char *must = getenv("METAPACK_TEST_DEVICE");
     char said[300];
     mpk_options o;
     mpk_options_init(&o);
@@ -594,7 +569,7 @@ static void test_device_memory(void **unused) {
     o.device_memory_limit = 1e9;
     assert_int_equal(attempt(NULL, "nlpkkt 3", &o, said, sizeof said), MPK_OK);
     o.device_memory_limit = 0;
-    if (must && !strcmp(must, "1")) return;
+    if (device_is_real()) return;
     bool done = false;
     for (int64_t limit = 1000; !done;
          limit *= 2) { /* one piece of the device's memory after another */
@@ -611,13 +586,8 @@ static void test_device_memory(void **unused) {
 
 /* ---- with little shared memory nearly all fronts are large, and tasks stop at those that grow ---- */
 
-static void small_blocks(const char *bytes) {
-    setenv("METAPACK_CUDA_HOST_SHARED", bytes, 1);
-}
-
 static void test_small_blocks(void **unused) {
-    const char *must = getenv("METAPACK_TEST_DEVICE");
-    if (must && !strcmp(must, "1")) return;
+    if (device_is_real()) return;
     small_blocks("13000");
     test_generated(unused);
     test_shapes(unused);
@@ -634,8 +604,7 @@ static void test_small_blocks(void **unused) {
 /* ---- with a little more, fronts are cut into some columns and parts of what these leave ---- */
 
 static void test_panels(void **unused) {
-    const char *must = getenv("METAPACK_TEST_DEVICE");
-    if (must && !strcmp(must, "1")) return;
+    if (device_is_real()) return;
     small_blocks("60000"); /* a part takes 53 kB */
     mpk_context *ctx = new_context(true);
     mpk_problem *problem = NULL;
@@ -683,19 +652,6 @@ static void test_panels(void **unused) {
     unsetenv("METAPACK_CUDA_HOST_SHARED");
 }
 
-static bool device_there(void) {
-    mpk_context *ctx = NULL;
-    if (mpk_context_create(NULL, &ctx) != MPK_OK) return false;
-#ifdef METAPACK_CUDA_HOST
-    const char *must = getenv("METAPACK_TEST_DEVICE");
-    if (!must || strcmp(must, "1")) setenv("METAPACK_CUDA_MODULE", METAPACK_CUDA_HOST, 1);
-#endif
-    const mpki_device *d = mpki_cuda_open(ctx, 0);
-    const bool there = d && d->table->direct;
-    mpk_context_destroy(&ctx);
-    return there;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_option),        cmocka_unit_test(test_generated),
@@ -705,7 +661,7 @@ int main(void) {
         cmocka_unit_test(test_again),         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_device_memory), cmocka_unit_test(test_small_blocks),
         cmocka_unit_test(test_panels)};
-    if (!device_there()) {
+    if (!device_has(DEVICE_DIRECT)) {
         print_message("no device, and no module that does without: nothing to test\n");
         return 0;
     }

@@ -3,39 +3,8 @@
  * a shape of its own: NaN below other fronts, an arena that is full, very many children. */
 #include "../support.h"
 
-#include "backends/cuda/direct_factor.h"
-#include "backends/cuda/engine.h"
-#include "backends/cuda/load.h"
+#include "device_direct.h"
 #include "factor/direct_form.h"
-#include "factor/factor.h"
-
-static const char *engine_name(const mpk_context *ctx) {
-    (void)ctx;
-    return "the device's direct engine";
-}
-static const mpki_engine engine = {.name = engine_name,
-                                   .memory = MPK_HOST,
-                                   .direct = &mpki_cuda_direct,
-                                   .blocks = &mpki_cpu_blocks,
-                                   .vectors = &mpki_cpu_vectors};
-
-static bool on_host(void) {
-    const char *must = getenv("METAPACK_TEST_DEVICE");
-    return !must || strcmp(must, "1") != 0;
-}
-
-/* With so much shared memory fronts are cut into columns of one block, and parts. */
-static void small_blocks(void) {
-    if (on_host()) setenv("METAPACK_CUDA_HOST_SHARED", "60000", 1);
-}
-
-static mpk_context *new_context(void) {
-    mpk_context *ctx = NULL;
-    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
-    assert_non_null(mpki_cuda_keep(ctx, 0));
-    mpki_engine_use(ctx, &engine);
-    return ctx;
-}
 
 static int32_t cut_fronts(const mpki_cuda_plan *plan) {
     int32_t count = 0;
@@ -49,8 +18,8 @@ static int32_t cut_fronts(const mpki_cuda_plan *plan) {
  * for its front come to an end, the status says so, and good values factorize again, with the same bits. */
 static void test_nan(void **unused) {
     (void)unused;
-    small_blocks();
-    mpk_context *ctx = new_context();
+    small_blocks("60000");
+    mpk_context *ctx = new_context(true);
     mpk_problem *problem = NULL;
     mpk_analysis *an = NULL;
     mpk_factor *fac = NULL;
@@ -61,7 +30,7 @@ static void test_nan(void **unused) {
     assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_OK);
     assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &fac), MPK_OK);
     mpki_direct *f = fac->direct;
-    if (on_host()) assert_true(cut_fronts(&f->plan) > 0);
+    if (!device_is_real()) assert_true(cut_fronts(&f->plan) > 0);
     const mpki_pivot_rules rules = {.threshold = 0.01,
                                     .small = mpki_default_zero_tolerance(MPK_D) * fac->size,
                                     .size = fac->size,
@@ -112,7 +81,7 @@ static mpk_problem *failing_columns(mpk_context *ctx, bool most) {
 }
 
 static mpk_status within(double limit, bool most, int64_t *bytes, char *said, size_t size) {
-    mpk_context *ctx = new_context();
+    mpk_context *ctx = new_context(true);
     mpk_problem *problem = failing_columns(ctx, most);
     mpk_analysis *an = NULL;
     mpk_factor *fac = NULL;
@@ -137,7 +106,7 @@ static mpk_status within(double limit, bool most, int64_t *bytes, char *said, si
     }
     if (!mpk_failed(status)) {
         mpk_factor_info_get(fac, &again);
-        if (on_host()) {
+        if (!device_is_real()) {
             assert_true(fac->direct->whole == most);
             assert_true((cut_fronts(&fac->direct->plan) > 0) == !most);
         }
@@ -162,7 +131,7 @@ static void test_full(void **unused) {
     for (int most = 0; most < 2; most++) {
         int64_t all = 0, some = 0;
         int32_t refused = 0;
-        small_blocks();
+        small_blocks("60000");
         assert_int_equal(within(0, most, &all, said, sizeof said), MPK_OK);
         for (int k = 1; k <= 12; k++) {
             const double limit = (double)all * k / 10;
@@ -215,8 +184,8 @@ static void test_many_children(void **unused) {
     (void)unused;
     static const int32_t leaves[] = {100000, 4500};
     for (size_t k = 0; k < sizeof leaves / sizeof *leaves; k++) {
-        const bool numbers = leaves[k] < 10000 || !on_host();
-        mpk_context *ctx = new_context();
+        const bool numbers = leaves[k] < 10000 || device_is_real();
+        mpk_context *ctx = new_context(true);
         mpk_problem *problem = star(ctx, leaves[k], 0);
         mpk_analysis *an = NULL;
         mpk_options o;
@@ -268,7 +237,7 @@ static void test_weak_leaves(void **unused) {
     for (int device = 0; device < 2; device++) {
         mpk_context *ctx = NULL;
         if (device)
-            ctx = new_context();
+            ctx = new_context(true);
         else
             assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
         mpk_problem *problem = star(ctx, LEAVES, 97);
@@ -299,23 +268,11 @@ static void test_weak_leaves(void **unused) {
     assert_int_equal(info[0].inertia.negative, info[1].inertia.negative);
 }
 
-static bool device_there(void) {
-    mpk_context *ctx = NULL;
-    if (mpk_context_create(NULL, &ctx) != MPK_OK) return false;
-#ifdef METAPACK_CUDA_HOST
-    if (on_host()) setenv("METAPACK_CUDA_MODULE", METAPACK_CUDA_HOST, 1);
-#endif
-    const mpki_device *d = mpki_cuda_open(ctx, 0);
-    const bool there = d && d->table->direct;
-    mpk_context_destroy(&ctx);
-    return there;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_nan), cmocka_unit_test(test_full),
                                        cmocka_unit_test(test_many_children),
                                        cmocka_unit_test(test_weak_leaves)};
-    if (!device_there()) {
+    if (!device_has(DEVICE_DIRECT)) {
         print_message("no device, and no module that does without: nothing to test\n");
         return 0;
     }

@@ -6,7 +6,7 @@
 #include "../../src/backends/cuda/direct_factor.h"
 #include "../../src/factor/factor.h"
 #include "../../src/backends/cuda/engine.h"
-#include "../../src/backends/cuda/load.h"
+#include "device_there.h"
 #include <metapack/metapack.h>
 
 enum { N = 61, WIDE = 5 };
@@ -271,7 +271,6 @@ static void test_more_asked(void **unused) {
  * none, it fails, and nothing is lost. */
 static void test_memory(void **unused) {
     (void)unused;
-    const char *must = getenv("METAPACK_TEST_DEVICE");
     bool done = false;
     double b[N], x[N];
     for (int64_t k = 1; !done; k++) {
@@ -295,7 +294,7 @@ static void test_memory(void **unused) {
         assert_int_equal(f.held, 0);
         assert_true(k < 200);
     }
-    if (must && !strcmp(must, "1")) return;
+    if (device_is_real()) return;
     system_ s; /* on the device: the lists need more than the solver's work space does */
     mpk_solve_info info;
     assert_int_equal(open_system(&s, NULL, MPK_D, MPK_SYMMETRIC), MPK_OK);
@@ -317,11 +316,5 @@ int main(void) {
         cmocka_unit_test(test_errors),     cmocka_unit_test(test_new_values),
         cmocka_unit_test(test_growth),     cmocka_unit_test(test_unusual),
         cmocka_unit_test(test_more_asked), cmocka_unit_test(test_memory)};
-    const char *must = getenv("METAPACK_TEST_DEVICE");
-#ifdef METAPACK_CUDA_HOST
-    if (!must || strcmp(must, "1")) setenv("METAPACK_CUDA_MODULE", METAPACK_CUDA_HOST, 1);
-#else
-    if (!must) return 0; /* neither a GPU nor the module without one */
-#endif
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return device_has(DEVICE_DIRECT) ? cmocka_run_group_tests(tests, NULL, NULL) : 0;
 }

@@ -105,6 +105,7 @@ typedef struct mpki_block_analysis {
     mpki_pattern a; /* blocks of A, places = frames */
     int32_t *pair;  /* n or NULL, by position: partner of a 2x2 pivot of the matching, or itself */
     double time_match_s, time_block_s;
+    bool joined; /* of frames that no stage accepted */
 } mpki_block_analysis;
 
 /** Match, block, and find A's blocks; fills an->block, an->perm, an->scale and the info. */

@@ -243,6 +243,7 @@ static mpk_status solver_make(mpk_context *ctx, const mpki_blocks *f, int thread
 }
 
 const mpki_block_engine mpki_cuda_blocks = {
+    .widest = MPKI_STORE_ROWS,
     .plan_free = plan_free,
     .make = make,
     .free = end,

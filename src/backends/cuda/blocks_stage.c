@@ -148,12 +148,6 @@ static mpk_status make_words(mpki_blocks *f, bool *grows) {
 mpk_status mpki_cuda_blocks_stage(mpki_blocks *f) {
     mpki_stages *s = f->stages;
     const bool border = s->border < s->index.m;
-    if (border && s->options->triangular == MPK_TRIANGULAR_ISAI)
-        return mpki_error(f->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
-                          "the last %d rows, which no stage accepts, would be one dense pivot, "
-                          "which the device does not have beside approximate inverses "
-                          "(triangular = isai); device = cpu has it",
-                          s->info.border_rows);
     bool grows = false;
     mpki_blocks_describe(f);
     f->job.sweep = 0;

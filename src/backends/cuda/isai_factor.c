@@ -32,6 +32,10 @@ struct mpki_isai_factor {
     double *scale[2], *most;
     void *diagonal[2];
     int8_t *partner;
+    mpki_sweeps_border
+        border; /* its rows are the last ones; the approximate inverses have ones there */
+    void *border_diagonal[2];
+    int8_t *border_partner;
     void *vector[VECTORS], *staging;
 };
 
@@ -102,13 +106,14 @@ static mpk_status send(mpki_isai_factor *f, const lists *l, int32_t **group) {
     mpki_isai_job *job = &f->job;
     const int64_t n = job->n, m = f->stages->index.m, four = sizeof(int32_t), eight = 8;
     const int64_t size = (int64_t)mpk_scalar_size(job->scalar);
-    const int64_t theirs = (int64_t)mpk_scalar_size(f->scalar);
+    const int64_t theirs = (int64_t)mpk_scalar_size(f->scalar), border = f->border.rows;
     int64_t used = 0;
     mpk_status status = mpki_cuda_isai_take(
         job,
         mpki_cuda_isai_rounded(m * four) + 4 * mpki_cuda_isai_rounded(n * four) +
             2 * mpki_cuda_isai_rounded(n * eight) + 2 * mpki_cuda_isai_rounded(2 * n * size) +
-            mpki_cuda_isai_rounded(n) + 512,
+            mpki_cuda_isai_rounded(n) + 2 * mpki_cuda_isai_rounded(2 * border * size) +
+            mpki_cuda_isai_rounded(border * size) + mpki_cuda_isai_rounded(border) + 512,
         &f->maps);
     if (mpk_failed(status)) return status;
     f->start = mpki_cuda_isai_place(&f->maps, &used, m * four);
@@ -118,7 +123,10 @@ static mpk_status send(mpki_isai_factor *f, const lists *l, int32_t **group) {
         f->index[k] = mpki_cuda_isai_place(&f->maps, &used, n * four);
         f->scale[k] = mpki_cuda_isai_place(&f->maps, &used, n * eight);
         f->diagonal[k] = mpki_cuda_isai_place(&f->maps, &used, 2 * n * size);
+        f->border_diagonal[k] = mpki_cuda_isai_place(&f->maps, &used, 2 * border * size);
     }
+    f->border.work = mpki_cuda_isai_place(&f->maps, &used, border * size);
+    f->border_partner = mpki_cuda_isai_place(&f->maps, &used, border);
     f->partner = mpki_cuda_isai_place(&f->maps, &used, n);
     f->most = mpki_cuda_isai_place(&f->maps, &used, eight);
     f->g.mixed = mpki_cuda_isai_place(&f->maps, &used, four);
@@ -151,7 +159,9 @@ static mpk_status pivots(mpki_isai_factor *f) {
     const mpki_cuda_packing p = {.store = &f->g.store,
                                  .slot = f->start,
                                  .diagonal = {f->diagonal[0], f->diagonal[1]},
-                                 .partner = f->partner};
+                                 .partner = f->partner,
+                                 .border_diagonal = {f->border_diagonal[0], f->border_diagonal[1]},
+                                 .border_partner = f->border_partner};
     mpk_status status = mpki_cuda_isai_told(&f->job, sweeps->pivots(f->job.d->cuda, &p));
     if (!mpk_failed(status))
         status = mpki_cuda_isai_told(&f->job, f->job.t->identity(f->job.d->cuda, &f->g));
@@ -341,6 +351,13 @@ mpk_status mpki_isai_factor_make(mpk_context *ctx, const mpki_stages *stages,
     if (!f) return mpki_failed(ctx);
     mpk_status status = mpki_cuda_isai_job_begin(ctx, STAGE, store->scalar, store->n, &f->job);
     f->stages = stages, f->scalar = stages->scalar, f->g.store = *store;
+    f->border = (mpki_sweeps_border){.scalar = store->scalar,
+                                     .rows = store->border,
+                                     .wide = 1,
+                                     .hermitian = store->hermitian,
+                                     .narrow = 1,
+                                     .l = store->border_l,
+                                     .row = store->border_row};
     f->job.limit = stages->options->device_memory_limit;
     if (!mpk_failed(status)) status = list(f, &l);
     if (!mpk_failed(status)) status = send(f, &l, &group);
@@ -385,6 +402,31 @@ static mpk_status solve(mpki_isai_factor *f, int which, int from, int to) {
     return mpki_cuda_isai_told(&f->job, f->job.t->pivots(f->job.d->cuda, &f->g, 0, x));
 }
 
+/* The rows of the dense pivot in a vector. */
+static void *border_of(const mpki_isai_factor *f, int vector) {
+    const int64_t first = f->job.n - f->border.rows;
+    return (char *)f->vector[vector] + first * (int64_t)mpk_scalar_size(f->job.scalar);
+}
+
+static mpk_status border_multiply(mpki_isai_factor *f, int vector, bool backward) {
+    f->border.y = border_of(f, vector), f->border.backward = backward;
+    return mpki_cuda_isai_told(&f->job,
+                               f->job.d->table->sweeps->border(f->job.d->cuda, &f->border));
+}
+
+/* D^-1 or |D|^-1. */
+static mpk_status scale(mpki_isai_factor *f, mpki_sweeps_move m, bool absolute, int vector) {
+    const mpki_cuda_sweeps_table *sweeps = f->job.d->table->sweeps;
+    mpki_cuda *cuda = f->job.d->cuda;
+    m.y = f->vector[vector];
+    mpk_status status =
+        mpki_cuda_isai_told(&f->job, sweeps->scale(cuda, &m, f->diagonal[absolute], f->partner));
+    if (mpk_failed(status) || !f->border.rows) return status;
+    m.n = f->border.rows, m.y = border_of(f, vector);
+    return mpki_cuda_isai_told(
+        &f->job, sweeps->scale(cuda, &m, f->border_diagonal[absolute], f->border_partner));
+}
+
 static mpk_status on_device(mpki_isai_factor *f, mpk_part part, const void *b, void *x) {
     const mpki_cuda_sweeps_table *sweeps = f->job.d->table->sweeps;
     mpki_cuda *cuda = f->job.d->cuda;
@@ -399,10 +441,10 @@ static mpk_status on_device(mpki_isai_factor *f, mpk_part part, const void *b, v
     m.index = forward ? f->index[0] : f->position, m.scale = forward ? f->scale[0] : NULL;
     mpk_status status = mpki_cuda_isai_told(&f->job, sweeps->in(cuda, &m));
     if (!mpk_failed(status) && forward) status = solve(f, 0, 0, 1), at = 1;
-    m.y = f->vector[at];
+    if (!mpk_failed(status) && forward) status = border_multiply(f, at, false);
     if (!mpk_failed(status) && part != MPK_PART_L && part != MPK_PART_LT)
-        status = mpki_cuda_isai_told(
-            &f->job, sweeps->scale(cuda, &m, f->diagonal[part == MPK_PART_ABS], f->partner));
+        status = scale(f, m, part == MPK_PART_ABS, at);
+    if (!mpk_failed(status) && backward) status = border_multiply(f, at, true);
     if (!mpk_failed(status) && backward) status = solve(f, 1, at, 2), at = 2;
     m.x = x, m.y = f->vector[at];
     m.index = backward ? f->index[1] : f->position, m.scale = backward ? f->scale[1] : NULL;

@@ -34,6 +34,15 @@ template <class R> __device__ inline void warp_largest(R &value, int &at) {
         if (v > value || (v == value && i < at)) value = v, at = i;
     }
 }
+/** No NaN among them. */
+template <class R> __device__ inline R warp_max(R value) {
+#pragma unroll
+    for (int h = 16; h; h /= 2) {
+        const R v = __shfl_xor_sync(WARP, value, h);
+        if (v > value) value = v;
+    }
+    return value;
+}
 /** NaN and infinity stay. */
 template <class R> __device__ inline R warp_most(R value) {
 #pragma unroll
@@ -181,15 +190,18 @@ template <class T> struct warp_ldlt {
         __syncwarp();
     }
 
-    /** Where row i is largest off the diagonal, the first of equal ones; -1: all of that is zero. */
+    static __device__ R equal() {
+        return 1 - (R)MPKI_TIE(sizeof(R));
+    }
+
+    /** Where row i is largest off the diagonal, the first of equal ones (MPKI_TIE); -1: all of that is zero. */
     __device__ int largest(int i, int p, R *value) {
         update(i, p);
-        R top = lane < w && lane != i ? size(i, lane) : 0;
-        int which = top > 0 ? lane : 64;
-        if (!(top > 0)) top = 0;
-        warp_largest(top, which);
+        const R here = lane < w && lane != i ? size(i, lane) : 0;
+        const R top = warp_max(here > 0 ? here : (R)0);
         *value = top;
-        return which == 64 ? -1 : which;
+        const unsigned first = __ballot_sync(WARP, top > 0 && here >= top * equal());
+        return first ? __ffs((int)first) - 1 : -1;
     }
 
     __device__ void one(int i) {
@@ -213,35 +225,34 @@ template <class T> struct warp_ldlt {
         R column, row;
         int i = perm(p), r = largest(i, p, &column);
         if (r < 0 || size(i, i) >= alpha() * column) return one(i);
-        for (;;) { /* the largest entry seen grows strictly, so this ends */
+        for (;;) { /* the largest entry seen grows, by more than rounding, so this ends */
             const int s = largest(r, p, &row);
             if (s < 0 || size(r, r) >= alpha() * row) return one(r);
-            if (s == i || !(row > column)) return two(i, r);
+            if (s == i || !(row * equal() > column)) return two(i, r);
             i = r, r = s, column = row;
         }
     }
 
-    /** The host looks lane by lane of its vectors; of the two mirror images of the largest entry
-     *  either may come first, here the one in the lower column. */
+    /** The largest of all, by columns, one a lane; of equal ones (MPKI_TIE) the first. */
     __device__ void complete(int p) {
-        const int first = perm(p);
         R most = 0, diagonal = -1;
-        int which = first, dia = first;
         for (int q = p; q < w; ++q) {
             const int r = perm(q);
             update(r, p);
-            const R x = lane < w ? size(r, lane) : 0, y = size(r, r);
-            if (x > most) most = x, which = r;
-            if (y > diagonal) diagonal = y, dia = r;
+            const R x = lane < w ? size(r, lane) : 0;
+            if (x > most) most = x;
+            if (r == lane && x >= 0) diagonal = x;
         }
-        int column = lane;
-        R top = most;
-        warp_largest(top, column);
-        if (!(diagonal < alpha() * top)) return one(dia);
-        const int i = __shfl_sync(WARP, which, column);
-        const unsigned equal = __ballot_sync(WARP, lane < w && size(i, lane) == top);
-        const int j = equal ? __ffs((int)equal) - 1 : -1;
-        if (j < 0 || j == i) return one(dia);
+        const R top = warp_max(most), best = warp_max(diagonal);
+        if (!(best < alpha() * top)) {
+            const unsigned first = __ballot_sync(WARP, diagonal >= 0 && diagonal >= best * equal());
+            return one(first ? __ffs((int)first) - 1 : perm(p));
+        }
+        const int i = __ffs((int)__ballot_sync(WARP, most >= top * equal())) - 1;
+        const unsigned row = __ballot_sync(WARP, lane < w && size(i, lane) >= top * equal());
+        R value;
+        const int j = row ? __ffs((int)row) - 1 : largest(i, p, &value);
+        if (j < 0 || j == i) return one(i);
         two(i, j);
     }
 

@@ -43,12 +43,17 @@ template <class T> struct warp_ldu {
         *i = *j = p;
         if (pivoting == MPK_PIVOTING_COMPLETE) {
             R top = -1;
-            int at_most = 32 * p + p;
             for (int r = p; r < w; ++r)
-                if (lane >= p && lane < w && abs1(at(r, lane)) > top)
-                    top = abs1(at(r, lane)), at_most = 32 * r + lane;
-            warp_largest(top, at_most);
-            if (top > abs1(at(p, p))) *i = at_most / 32, *j = at_most % 32;
+                if (lane >= p && lane < w && abs1(at(r, lane)) > top) top = abs1(at(r, lane));
+            top = warp_max(top);
+            const R least = top * (1 - (R)MPKI_TIE(sizeof(R)));
+            for (int r = p; r < w; ++r) { /* of equal ones the first, row by row */
+                const unsigned equal =
+                    __ballot_sync(WARP, lane >= p && lane < w && abs1(at(r, lane)) >= least);
+                if (!equal) continue;
+                *i = r, *j = __ffs((int)equal) - 1;
+                break;
+            }
             return;
         }
         if (pivoting != MPK_PIVOTING_PARTIAL && pivoting != MPK_PIVOTING_ROOK) return;

@@ -201,11 +201,17 @@ __global__ void __launch_bounds__(ONE_BLOCK)
 /* ---- dropping -----------------------------------------------------------------------------------
  */
 
-__device__ inline unsigned long long rank_key(float x) {
+__device__ inline unsigned long long rank_bits(float x) {
     return (unsigned long long)__float_as_uint(x) << 32;
 }
-__device__ inline unsigned long long rank_key(double x) {
+__device__ inline unsigned long long rank_bits(double x) {
     return (unsigned long long)__double_as_longlong(x);
+}
+/** The bits of a modulus, in its order, rounded (MPKI_RANK_BITS), above 0. */
+template <class R> __device__ inline unsigned long long rank_key(R x) {
+    const unsigned long long unit = 1ull << (MPKI_RANK_BITS(sizeof(R)) + (sizeof(R) == 4 ? 32 : 0));
+    const unsigned long long key = (rank_bits(x) + unit / 2) & ~(unit - 1);
+    return key ? key : unit;
 }
 
 /** Keep the `capacity` entries of largest modulus of c (rows x w, by rows); ties go by place. NaN
@@ -223,7 +229,7 @@ template <class T> __device__ inline int keep_largest(int rows, int w, int capac
         if (nonzero(x)) key[r] = rank_key(size == size ? size : (R)INFINITY);
     }
     /* the largest key that at least `capacity` entries reach */
-    const int low = sizeof(R) == 4 ? 32 : 0;
+    const int low = MPKI_RANK_BITS(sizeof(R)) + (sizeof(R) == 4 ? 32 : 0);
     unsigned long long cut = 0;
     int reach = 0;
     for (int bit = 62; bit >= low && capacity > 0; --bit) {

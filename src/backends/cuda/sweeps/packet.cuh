@@ -96,6 +96,12 @@ __device__ inline void mark(cx<double> &x) {
 __device__ inline double unmarked(double x) {
     return is_absent(x) ? __longlong_as_double((long long)(ABSENT ^ 1)) : x;
 }
+__device__ inline float unmarked(float x) { /* no mark is in single precision */
+    return x;
+}
+__device__ inline cx<float> unmarked(cx<float> x) {
+    return x;
+}
 __device__ inline cx<double> unmarked(cx<double> x) {
     return {unmarked(x.x), unmarked(x.y)};
 }

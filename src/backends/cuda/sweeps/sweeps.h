@@ -116,6 +116,7 @@ typedef struct mpki_sweeps_move {
 typedef struct mpki_sweeps_border {
     mpk_scalar scalar;
     int32_t rows, wide, backward, hermitian;
+    int32_t narrow; /**< vectors are of `scalar`; else in double precision */
     const void *l;
     const int32_t *row;
     void *y, *work; /**< rows wide, by slot */

@@ -157,12 +157,19 @@ static mpk_status wait(mpki_cuda *cuda, void *p, int64_t entries) {
     return MPK_OK;
 }
 
+template <class X> static void border_on(mpki_cuda *cuda, const mpki_sweeps_border &b) {
+    const auto multiply = border_kernel<T, X>;
+    MPKI_LAUNCH(multiply, blocks_of(b.rows, BORDER_WARPS), 32 * BORDER_WARPS, 0, cuda->sparse, b);
+    MPKI_LAUNCH(border_put_kernel<X>, blocks_of((int64_t)b.rows * b.wide, 256), 256, 0,
+                cuda->sparse, b);
+}
+
 static mpk_status border(mpki_cuda *cuda, const mpki_sweeps_border *b) {
     if (b->rows == 0) return MPK_OK;
-    MPKI_LAUNCH(border_kernel<T>, blocks_of(b->rows, BORDER_WARPS), 32 * BORDER_WARPS, 0,
-                cuda->sparse, *b);
-    MPKI_LAUNCH(border_put_kernel<T>, blocks_of((int64_t)b->rows * b->wide, 256), 256, 0,
-                cuda->sparse, *b);
+    if (b->narrow)
+        border_on<T>(cuda, *b);
+    else
+        border_on<V>(cuda, *b);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }

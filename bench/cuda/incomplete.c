@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bench_cuda_incomplete [-t THREADS] [-r REPEATS] CASE ...: factorize A and solve A x = A 1, in one
+ * process, as a program does that has many such systems. A case is FILE or "generate SPEC", then
+ * " key=value,...", device=cuda among them for a GPU. For each a line of JSON: seconds of the first
+ * factorization and solution, and of later ones with the same pattern (medians); iterations, the
+ * relative residual of the solution computed anew, its backward error, bytes of the factor. The analysis does not count.
+ * By the public headers alone. */
+#include "cases.h"
+#include <math.h>
+
+enum { MOST_REPEATS = 50 };
+
+static int failed(mpk_context *ctx, const char *text) {
+    const char *why = "";
+    mpk_last_error(ctx, NULL, NULL, &why);
+    printf("{\"case\": \"%s\", \"failed\": \"%s\"}\n", text, why);
+    fflush(stdout);
+    return 1;
+}
+
+typedef struct system_ {
+    mpk_problem *problem;
+    mpk_analysis *an;
+    mpk_factor *fac;
+    double *b, *x, *r;
+} system_;
+
+static void end(system_ *s) {
+    mpk_factor_destroy(&s->fac);
+    mpk_analysis_destroy(&s->an);
+    mpk_problem_destroy(&s->problem);
+    free(s->b), free(s->x), free(s->r);
+}
+
+static double norm(int32_t n, const double *x) {
+    double sum = 0;
+    for (int32_t i = 0; i < n; i++) sum += x[i] * x[i];
+    return sqrt(sum);
+}
+
+static int one(mpk_context *ctx, const char *text, int threads, int repeats) {
+    system_ s = {0};
+    mpk_options o;
+    mpk_problem_view view;
+    mpk_solve_info info;
+    mpk_factor_info factor;
+    mpk_block_info blocks;
+    double factorize[MOST_REPEATS], solve[MOST_REPEATS], first[2] = {0};
+    mpk_status status = case_parse(ctx, text, &s.problem, &o);
+    if (mpk_failed(status)) return failed(ctx, text);
+    o.threads = threads;
+    mpk_problem_view_get(s.problem, &view);
+    const int32_t n = view.n;
+    if (view.scalar != MPK_D) {
+        fprintf(stderr, "%s: the matrix is not real\n", text);
+        end(&s);
+        return 1;
+    }
+    s.b = malloc(((size_t)n + 1) * sizeof *s.b), s.x = malloc(((size_t)n + 1) * sizeof *s.x);
+    s.r = malloc(((size_t)n + 1) * sizeof *s.r);
+    if (!s.b || !s.x || !s.r) exit(1);
+    for (int32_t i = 0; i < n; i++) s.x[i] = 1;
+    status = mpk_problem_multiply(ctx, s.problem, 1, s.x, n, s.b, n);
+    if (!mpk_failed(status)) status = mpk_analyse(ctx, s.problem, &o, &s.an);
+    for (int k = -1; k < repeats && !mpk_failed(status); k++) {
+        double start = case_now();
+        status = k < 0 ? mpk_factorize(ctx, s.an, view.ax, &o, &s.fac)
+                       : mpk_refactorize(ctx, view.ax, &o, s.fac);
+        *(k < 0 ? &first[0] : &factorize[k]) = case_now() - start;
+        if (mpk_failed(status)) break;
+        start = case_now();
+        status = mpk_solve(ctx, s.fac, 1, s.b, n, s.x, n, &o, &info);
+        *(k < 0 ? &first[1] : &solve[k]) = case_now() - start;
+    }
+    if (!mpk_failed(status)) status = mpk_problem_multiply(ctx, s.problem, 1, s.x, n, s.r, n);
+    if (mpk_failed(status)) {
+        end(&s);
+        return failed(ctx, text);
+    }
+    for (int32_t i = 0; i < n; i++) s.r[i] -= s.b[i];
+    const double residual = norm(n, s.r) / norm(n, s.b);
+    mpk_factor_info_get(s.fac, &factor);
+    mpk_factor_block_info_get(s.fac, &blocks);
+    printf("{\"case\": \"%s\", \"engine\": \"%s\", \"threads\": %d, \"n\": %d, \"nnz\": %lld, "
+           "\"first\": [%.6f, %.6f], \"again\": [%.6f, %.6f], \"iterations\": %d, "
+           "\"relative_residual\": %.3g, \"normwise\": %.3g, \"bytes\": %lld, \"levels\": %d, "
+           "\"kept\": %lld, "
+           "\"stages\": %d, \"numeric_s\": %.6f}\n",
+           text, mpk_factor_engine(s.fac), factor.threads, n, (long long)view.nnz, first[0],
+           first[1], repeats ? case_median(factorize, repeats) : first[0],
+           repeats ? case_median(solve, repeats) : first[1], info.krylov.iterations,
+           isfinite(residual) ? residual : 1e300, isfinite(info.normwise) ? info.normwise : 1e300,
+           (long long)factor.bytes, blocks.levels, (long long)blocks.kept, blocks.stages,
+           blocks.time_numeric_s);
+    fflush(stdout);
+    end(&s);
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    int threads = 0, repeats = 3, bad = 0, k = 1;
+    mpk_context *ctx = NULL;
+    for (; k + 1 < argc && argv[k][0] == '-'; k += 2) {
+        if (!strcmp(argv[k], "-t"))
+            threads = atoi(argv[k + 1]);
+        else if (!strcmp(argv[k], "-r"))
+            repeats = atoi(argv[k + 1]);
+        else
+            repeats = -1;
+    }
+    if (k >= argc || threads < 0 || repeats < 0 || repeats > MOST_REPEATS) {
+        fprintf(stderr, "usage: %s [-t THREADS] [-r REPEATS] CASE ...\n", argv[0]);
+        return 2;
+    }
+    if (mpk_failed(mpk_context_create(NULL, &ctx))) return 1;
+    for (; k < argc; k++) bad |= one(ctx, argv[k], threads, repeats);
+    mpk_context_destroy(&ctx);
+    return bad;
+}
