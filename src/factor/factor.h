@@ -63,6 +63,10 @@ struct mpk_factor {
     double *scale; /* n, problem order, powers of two; MPK_GENERAL: of columns, then n of rows */
     mpki_direct *direct;            /* form direct: the engine's */
     struct mpki_block_body *blocks; /* form blocks: stages.h */
+    /* form blocks, where the engine mirrors A itself: A in both triangles, that is its pattern, and
+     * the engine's copy with the numbers; else empty and NULL */
+    mpki_full pattern;
+    mpki_matrix *matrix;
     mpk_factor_info info;
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Launches of the kernels on vectors, for one kind of entries. */
+#include "mirror.cuh"
 #include "steps.cuh"
 
 using namespace mpki;
@@ -96,6 +97,17 @@ static int scales(mpki_cuda *cuda, mpki_cuda_space *s, const double *rows, const
     scales_pass<T> op = {};
     op.rows = rows, op.columns = columns, op.from = from, op.b = (const T *)b, op.x = (T *)x;
     return sweep(cuda, s, op);
+}
+
+static int mirror(mpki_cuda *cuda, mpki_cuda_space *s, const mpki_cuda_rows *a, const int64_t *ap,
+                  const int32_t *ai, int hermitian, const void *ax) {
+    const int64_t rows = VECTOR_THREADS / MIRROR_LANES, blocks = (a->n + rows - 1) / rows;
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    if (a->n == 0) return MPK_OK;
+    MPKI_LAUNCH(mirror_kernel<T>, (unsigned)blocks, VECTOR_THREADS, 0, s->stream, a->n, a->ptr,
+                a->col, ap, ai, hermitian, (const T *)ax, (T *)(uintptr_t)a->val);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
 }
 
 /* ---- products ---- */
@@ -225,5 +237,5 @@ static int multiply_step(mpki_cuda *cuda, mpki_cuda_space *s, mpki_cuda_part par
 }
 
 extern "C" const mpki_cuda_vector_kernels FN(cuda_vectors) = {
-    product, axpby, zero,   signs,    random,   finite, largest,      differ,
-    shift,   norms, scales, multiply, residual, step,   multiply_step};
+    product, axpby, zero,   signs,    random,   finite, largest,       differ,
+    shift,   norms, scales, multiply, residual, step,   multiply_step, mirror};
