@@ -542,6 +542,13 @@ typedef struct mpki_vector_engine {
      *          the slot returns
      *  Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE: it then has no values */
     mpk_status (*matrix_values)(mpki_matrix *m, mpki_pool *pool, double limit, const void *ax);
+    /** What is computed with the values of such a matrix, where its entries are real; both with the
+     *  bits of the processor's. sums, scale: n, host memory.
+     *  row_sums    sums [out] of moduli, as mpki_row_sums() has them (problem/problem.h)
+     *  equilibrate scale [inout] as mpki_equilibrate() has it (analysis/analysis.h)
+     *  Return MPK_OK | MPK_ERR_MEMORY, _DEVICE */
+    mpk_status (*row_sums)(mpki_matrix *m, double *sums);
+    mpk_status (*equilibrate)(mpki_matrix *m, int sweeps, double *scale);
     void (*matrix_free)(mpk_context *ctx, mpki_matrix **m);
     /** Bytes of device memory that it takes. */
     int64_t (*matrix_bytes)(const mpki_matrix *m);

@@ -109,6 +109,19 @@ static inline mpki_system mpki_system_of(mpk_context *ctx, const mpk_factor *fac
 mpk_status mpki_find_scaling(mpk_context *ctx, const mpk_analysis *an, const mpk_options *options,
                              const void *ax, bool rescaled, double *scale, double *size);
 
+/** The same for fac, with the same bits, where its values may lie with the engine (fac->matrix). */
+mpk_status mpki_find_scaling_there(mpk_factor *fac);
+
+/** Does the engine mirror a factor's A itself? Then fac->matrix is made before anything else. */
+static inline bool mpki_mirrors(const mpk_factor *fac) {
+    return fac->form == &mpki_block_form && fac->an->symmetry != MPK_GENERAL &&
+           fac->engine->vectors && fac->engine->vectors->matrix_of;
+}
+/** And are row sums and scales found there? */
+static inline bool mpki_computes_there(const mpk_factor *fac) {
+    return mpki_mirrors(fac) && fac->an->scalar < MPK_C;
+}
+
 /** Below this, in a matrix scaled to 1, what is left of a column that should have cancelled counts
  * as zero. */
 double mpki_default_zero_tolerance(mpk_scalar scalar);

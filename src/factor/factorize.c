@@ -42,6 +42,7 @@ static mpk_status take_values(mpk_factor *fac, const void *ax, take_fn *take) {
     mpki_values_release(&fac->values);
     fac->values = values;
     fac->ax = values->ax;
+    if (mpki_computes_there(fac)) return MPK_OK; /* with the form's copy of A */
     const mpk_problem_view a = {base->n,  base->nnz, base->scalar, base->symmetry,
                                 base->ap, base->ai,  fac->ax};
     fac->norm_inf = mpki_row_sums(&a, fac->row_norm);

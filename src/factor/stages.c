@@ -409,7 +409,14 @@ static mpk_status prepare(mpki_block_body *body, mpki_block_body *older, const m
     return status;
 }
 
-/* Where the engine mirrors A itself: its copy, with these values. The pattern stays for others. */
+/* The end of a step in a trace, and the beginning of the next. */
+static double spent(mpk_context *ctx, const char *what, double began) {
+    mpki_trace_end(ctx, MPKI_LANE_CALLER, what, -1, began);
+    return mpki_trace_begin(ctx);
+}
+
+/* Where the engine mirrors A itself: its copy, with these values; row sums. The pattern stays for
+ * others. */
 static mpk_status mirror(mpk_factor *fac, const mpk_problem_view *a) {
     const mpki_vector_engine *v = fac->engine->vectors;
     const double limit = fac->options.device_memory_limit;
@@ -424,6 +431,11 @@ static mpk_status mirror(mpk_factor *fac, const mpk_problem_view *a) {
     if (!mpk_failed(status) && !fac->matrix)
         status = v->matrix_of(fac->ctx, a, &fac->pattern, pool, limit, &fac->matrix);
     if (!mpk_failed(status)) status = v->matrix_values(fac->matrix, pool, limit, a->ax);
+    if (mpk_failed(status) || !mpki_computes_there(fac)) return status;
+    status = v->row_sums(fac->matrix, fac->row_norm);
+    fac->norm_inf = 0;
+    for (int32_t i = 0; i < a->n; i++)
+        if (!(fac->row_norm[i] <= fac->norm_inf)) fac->norm_inf = fac->row_norm[i];
     return status;
 }
 
@@ -555,18 +567,17 @@ mpk_status mpki_block_factorize(mpk_factor *fac) {
     fac->blocks = NULL;
     mpki_memory_bound(ctx, 0, o->memory_limit);
     mpk_status status = mpki_check_type(ctx, o, an->scalar, an->symmetry);
+    const bool general = an->symmetry == MPK_GENERAL, mirrors = mpki_mirrors(fac);
     double began = mpki_trace_begin(ctx);
-    if (!mpk_failed(status))
-        status = mpki_find_scaling(ctx, an, o, fac->ax, false, fac->scale, &fac->size);
-    mpki_trace_end(ctx, MPKI_LANE_CALLER, "scaling", -1, began);
-    began = mpki_trace_begin(ctx);
-    const bool general = an->symmetry == MPK_GENERAL;
+    if (!mpk_failed(status) && mirrors) status = mirror(fac, &view);
+    if (mirrors) began = spent(ctx, "A mirrored", began);
+    if (!mpk_failed(status)) status = mpki_find_scaling_there(fac);
+    began = spent(ctx, "scaling", began);
     if (!mpk_failed(status) && general) /* then what it makes is of Q A */
         status = mpki_general_transposed(ctx, an, fac->ax, &at, &view);
-    const bool mirrors = !general && fac->engine->vectors && fac->engine->vectors->matrix_of;
-    if (!mpk_failed(status))
-        status = mirrors ? mirror(fac, &view) : mpki_full_make(ctx, &view, o->threads, &full, NULL);
-    mpki_trace_end(ctx, MPKI_LANE_CALLER, "both triangles", -1, began);
+    if (!mpk_failed(status) && !mirrors)
+        status = mpki_full_make(ctx, &view, o->threads, &full, NULL);
+    if (!mirrors) spent(ctx, "both triangles", began);
     for (int tries = 0, joins = 0; !mpk_failed(status);) {
         mpki_block_analysis *next = NULL;
         status = run(fac, mirrors ? &fac->pattern : &full, general ? &at : NULL, shift,

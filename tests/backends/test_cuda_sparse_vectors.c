@@ -4,6 +4,8 @@
 #include "device_krylov.h"
 
 #include "backends/sparse.h"
+#include "analysis/analysis.h"
+#include "problem/columns.h"
 #include "problem/full.h"
 #include "problem/problem.h"
 
@@ -153,6 +155,26 @@ static void mirror_case(mpk_context *ctx, const mpki_engine *engine, const spars
     assert_int_equal(engine->copy(ctx, host[0], bytes, y, bytes, bytes, 1, false), MPK_OK);
     assert_int_equal(engine->copy(ctx, host[1], bytes, there, bytes, bytes, 1, false), MPK_OK);
     assert_memory_equal(host[0], host[1], bytes);
+    if (s->a.scalar < MPK_C) { /* row sums and scales as the processor has them */
+        const size_t all = (size_t)s->a.n + 1;
+        double *sums[2], *scale[2], *size = calloc((size_t)s->a.nnz + 1, sizeof *size);
+        for (int e = 0; e < 2; e++)
+            sums[e] = calloc(all, sizeof **sums), scale[e] = calloc(all, sizeof **scale);
+        MPKI_DISPATCH(s->a.scalar, column_moduli)(s->a.nnz, s->a.ax, size);
+        mpki_row_sums(&s->a, sums[0]);
+        assert_int_equal(v->row_sums(m, sums[1]), MPK_OK);
+        assert_memory_equal(sums[0], sums[1], all * sizeof **sums);
+        for (int sweeps = 0; sweeps < 3; sweeps++) { /* from scales that are even, and far from that */
+            for (int32_t i = 0; i < s->a.n; i++)
+                scale[0][i] = scale[1][i] = ldexp(1, sweeps == 2 ? i % 7 * 150 - 450 : 0);
+            assert_int_equal(
+                mpki_equilibrate(ctx, s->a.n, s->ap, s->ai, size, sweeps, 1, scale[0]), MPK_OK);
+            assert_int_equal(v->equilibrate(m, sweeps, scale[1]), MPK_OK);
+            assert_memory_equal(scale[0], scale[1], all * sizeof **scale);
+        }
+        for (int e = 0; e < 2; e++) free(sums[e]), free(scale[e]);
+        free(size);
+    }
     if (s->a.nnz > 0) { /* the limit counts the room in which values arrive */
         const double limit = (double)v->matrix_bytes(m);
         assert_int_equal(v->matrix_values(m, NULL, limit, s->a.ax), MPK_ERR_MEMORY);

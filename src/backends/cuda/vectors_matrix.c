@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A on the device for Krylov methods: products, residuals; and diagonal matrices there. */
+#include "../../core/scaled.h"
 #include "transfer.h"
 #include "vectors_space.h"
 
@@ -194,6 +195,56 @@ mpk_status mpki_cuda_matrix_values(mpki_matrix *m, mpki_pool *pool, double limit
             m->ctx, STAGE, s->k->mirror(cuda, &s->at, &m->rows, m->ap, m->ai, m->hermitian, there));
     if (!mpk_failed(status)) status = wait(m);
     table->release(cuda, there);
+    return status;
+}
+
+/* n numbers from the device, or to it. */
+static mpk_status move(const mpki_matrix *m, double *host, double *there, bool to_device) {
+    const int64_t bytes = m->rows.n * (int64_t)sizeof *host;
+    void *const to = to_device ? there : host;
+    const mpk_status status = mpki_cuda_told(
+        m->ctx, STAGE,
+        m->d->table->copy(m->d->cuda, to, bytes, to_device ? host : there, bytes, bytes, 1,
+                          to_device, m->space->at.stream));
+    return mpk_failed(status) || to_device ? status : wait(m);
+}
+
+static mpk_status numbers(const mpki_matrix *m, int64_t count, double **there) {
+    const int64_t bytes = count * m->rows.n * (int64_t)sizeof **there;
+    return mpki_cuda_told(
+        m->ctx, STAGE,
+        m->d->table->alloc(m->d->cuda, bytes > 0 ? bytes : 1, (void **)there));
+}
+
+mpk_status mpki_cuda_row_sums(mpki_matrix *m, double *sums) {
+    mpki_space *s = m->space;
+    double *there = NULL;
+    mpk_status status = numbers(m, 1, &there);
+    if (!mpk_failed(status))
+        status = mpki_cuda_told(m->ctx, STAGE,
+                                s->k->row_sums(m->d->cuda, &s->at, &m->rows, m->ap, there));
+    if (!mpk_failed(status)) status = move(m, sums, there, false);
+    m->d->table->release(m->d->cuda, there);
+    return status;
+}
+
+mpk_status mpki_cuda_equilibrate(mpki_matrix *m, int sweeps, double *scale) {
+    mpki_space *s = m->space;
+    mpki_cuda *cuda = m->d->cuda;
+    double *there = NULL;
+    mpk_status status = numbers(m, 2, &there);
+    double *largest = there + m->rows.n;
+    if (!mpk_failed(status)) status = move(m, scale, there, true);
+    for (int sweep = 0; !mpk_failed(status) && sweep < sweeps + MPKI_MORE_SWEEPS; sweep++) {
+        double uneven = 0;
+        status = mpki_cuda_told(
+            m->ctx, STAGE, s->k->maxima(cuda, &s->at, &m->rows, there, largest, &uneven));
+        if (mpk_failed(status) || (sweep >= sweeps && uneven == 0)) break;
+        status = mpki_cuda_told(m->ctx, STAGE, s->k->rescale(cuda, &s->at, largest, there));
+        if (sweep + 1 >= sweeps && uneven == 0) break;
+    }
+    if (!mpk_failed(status)) status = move(m, scale, there, false);
+    m->d->table->release(m->d->cuda, there);
     return status;
 }
 

@@ -46,6 +46,8 @@ mpk_status mpki_cuda_matrix_make(mpk_context *ctx, mpki_full *full, mpki_pool *p
 mpk_status mpki_cuda_matrix_of(mpk_context *ctx, const mpk_problem_view *a, const mpki_full *full,
                                mpki_pool *pool, double limit, mpki_matrix **m);
 mpk_status mpki_cuda_matrix_values(mpki_matrix *m, mpki_pool *pool, double limit, const void *ax);
+mpk_status mpki_cuda_row_sums(mpki_matrix *m, double *sums);
+mpk_status mpki_cuda_equilibrate(mpki_matrix *m, int sweeps, double *scale);
 void mpki_cuda_matrix_free(mpk_context *ctx, mpki_matrix **m);
 mpk_status mpki_cuda_multiply(mpki_matrix *m, const void *x, void *y);
 mpk_status mpki_cuda_residual(mpki_matrix *m, double norm, const void *x, const void *b,

@@ -110,6 +110,35 @@ static int mirror(mpki_cuda *cuda, mpki_cuda_space *s, const mpki_cuda_rows *a, 
     return MPK_OK;
 }
 
+#if MPKI_PRECISION < 2
+static int row_sums(mpki_cuda *cuda, mpki_cuda_space *s, const mpki_cuda_rows *a, const int64_t *ap,
+                    double *sums) {
+    row_sums_pass<T> op = {};
+    op.ptr = a->ptr, op.ap = ap, op.val = (const T *)a->val, op.sums = sums;
+    return sweep(cuda, s, op);
+}
+
+static int maxima(mpki_cuda *cuda, mpki_cuda_space *s, const mpki_cuda_rows *a, const double *scale,
+                  double *largest, double *uneven) {
+    maxima_pass<T> op = {};
+    op.ptr = a->ptr, op.col = a->col, op.val = (const T *)a->val;
+    op.scale = scale, op.largest = largest;
+    return gather<1>(cuda, s, op, uneven);
+}
+
+static int rescale(mpki_cuda *cuda, mpki_cuda_space *s, const double *largest, double *scale) {
+    rescale_pass op = {};
+    op.largest = largest, op.scale = scale;
+    return sweep(cuda, s, op);
+}
+#else
+static int (*const row_sums)(mpki_cuda *, mpki_cuda_space *, const mpki_cuda_rows *,
+                             const int64_t *, double *) = NULL;
+static int (*const maxima)(mpki_cuda *, mpki_cuda_space *, const mpki_cuda_rows *, const double *,
+                           double *, double *) = NULL;
+static int (*const rescale)(mpki_cuda *, mpki_cuda_space *, const double *, double *) = NULL;
+#endif
+
 /* ---- products ---- */
 
 static rows_of<T> rows(const mpki_cuda_rows *a) {
@@ -238,4 +267,4 @@ static int multiply_step(mpki_cuda *cuda, mpki_cuda_space *s, mpki_cuda_part par
 
 extern "C" const mpki_cuda_vector_kernels FN(cuda_vectors) = {
     product, axpby, zero,   signs,    random,   finite, largest,       differ,
-    shift,   norms, scales, multiply, residual, step,   multiply_step, mirror};
+    shift,   norms, scales, multiply, residual, step,   multiply_step, mirror,   row_sums, maxima, rescale};
