@@ -29,6 +29,7 @@
 #include <metapack/factor.h>
 #include <metapack/isai.h>
 #include <metapack/krylov.h>
+#include <metapack/problem.h>
 #include <metapack/solve.h>
 
 /* ---- a multifrontal factorization: Duff & Reid 1983, ACM TOMS 9(3); direct/ has the processor's --
@@ -296,11 +297,12 @@ typedef struct mpki_stages {
     mpk_symmetry symmetry;
     int64_t nnz; /* of A's lower triangle; MPK_GENERAL: of all of A */
     const mpk_options *options;
-    const mpki_full *a;      /* MPK_GENERAL: Q A, where Q brings row row_of[j] to place j */
-    const mpki_full *at;     /* MPK_GENERAL: its transpose; else NULL */
-    const double *scale;     /* n, problem order; MPK_GENERAL: of columns */
-    const double *row_scale; /* n, of rows in the problem's order; else NULL */
-    const int32_t *row_of;   /* n; NULL: Q = I */
+    const mpki_full *a;         /* MPK_GENERAL: Q A, where Q brings row row_of[j] to place j */
+    struct mpki_matrix *matrix; /* a's values are the engine's, and a->val is NULL; else NULL */
+    const mpki_full *at;        /* MPK_GENERAL: its transpose; else NULL */
+    const double *scale;        /* n, problem order; MPK_GENERAL: of columns */
+    const double *row_scale;    /* n, of rows in the problem's order; else NULL */
+    const int32_t *row_of;      /* n; NULL: Q = I */
     const mpki_blocking *blocking;
     const int32_t *pair; /* n or NULL, by position: partner of a 2x2 pivot of the matching */
     mpki_ibcsr index;
@@ -553,6 +555,25 @@ typedef struct mpki_vector_engine {
      *  Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE. */
     mpk_status (*matrix_make)(mpk_context *ctx, mpki_full *full, mpki_pool *pool, double limit,
                               mpki_matrix **m);
+    /** A symmetric or Hermitian A for products, whose pattern the engine gets in both triangles and
+     *  its values in one: it mirrors them itself. NULL: the engine has matrix_make alone.
+     *  a     [in] the lower triangle by columns, rows ascending; only its pattern is read
+     *  full  [in] its pattern in both triangles, which stays the caller's; only read here
+     *  pool, limit, and what it returns: as matrix_make has them. It has no values yet */
+    mpk_status (*matrix_of)(mpk_context *ctx, const mpk_problem_view *a, const mpki_full *full,
+                            mpki_pool *pool, double limit, mpki_matrix **m);
+    /** Its values, from those of the lower triangle: the first ones, or others.
+     *  ax [in] as many as ai has in matrix_of, in that order; host memory; may be used at once when
+     *          the slot returns
+     *  Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE: it then has no values */
+    mpk_status (*matrix_values)(mpki_matrix *m, mpki_pool *pool, double limit, const void *ax);
+    /** What is computed with the values of such a matrix, where its entries are real; both with the
+     *  bits of the processor's. sums, scale: n, host memory.
+     *  row_sums    sums [out] of moduli, as mpki_row_sums() has them (problem/problem.h)
+     *  equilibrate scale [inout] as mpki_equilibrate() has it (analysis/analysis.h)
+     *  Return MPK_OK | MPK_ERR_MEMORY, _DEVICE */
+    mpk_status (*row_sums)(mpki_matrix *m, double *sums);
+    mpk_status (*equilibrate)(mpki_matrix *m, int sweeps, double *scale);
     void (*matrix_free)(mpk_context *ctx, mpki_matrix **m);
     /** Bytes of device memory that it takes. */
     int64_t (*matrix_bytes)(const mpki_matrix *m);

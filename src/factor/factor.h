@@ -75,6 +75,10 @@ struct mpk_factor {
     double *scale; /* n, problem order, powers of two; MPK_GENERAL: of columns, then n of rows */
     mpki_direct *direct;            /* form direct: the engine's */
     struct mpki_block_body *blocks; /* form blocks: stages.h */
+    /* form blocks, where the engine mirrors A itself: A in both triangles, that is its pattern, and
+     * the engine's copy with the numbers; else empty and NULL */
+    mpki_full pattern;
+    mpki_matrix *matrix;
     mpk_factor_info info;
 };
 
@@ -120,6 +124,19 @@ static inline mpki_system mpki_system_of(mpk_context *ctx, const mpk_factor *fac
  *  Returns MPK_OK | MPK_ERR_MEMORY */
 mpk_status mpki_find_scaling(mpk_context *ctx, const mpk_analysis *an, const mpk_options *options,
                              const void *ax, bool rescaled, double *scale, double *size);
+
+/** The same for fac, with the same bits, where its values may lie with the engine (fac->matrix). */
+mpk_status mpki_find_scaling_there(mpk_factor *fac);
+
+/** Does the engine mirror a factor's A itself? Then fac->matrix is made before anything else. */
+static inline bool mpki_mirrors(const mpk_factor *fac) {
+    return fac->form == &mpki_block_form && fac->an->symmetry != MPK_GENERAL &&
+           fac->engine->vectors && fac->engine->vectors->matrix_of;
+}
+/** And are row sums and scales found there? */
+static inline bool mpki_computes_there(const mpk_factor *fac) {
+    return mpki_mirrors(fac) && fac->an->scalar < MPK_C;
+}
 
 /** Below this, in a matrix scaled to 1, what is left of a column that should have cancelled counts
  * as zero. */

@@ -101,7 +101,7 @@ static mpk_status take_values(mpk_factor *fac, const mpk_options *options, const
     fac->values = values;
     fac->ax = values->ax;
     fac->away = false;
-    take_norms(fac);
+    if (!mpki_computes_there(fac)) take_norms(fac); /* else with the form's copy of A */
     return MPK_OK;
 }
 

@@ -50,6 +50,19 @@ static double shift_range(const mpk_analysis *an, double range, const double *ab
     return most > 0 ? most * s * s : 1;
 }
 
+mpk_status mpki_find_scaling_there(mpk_factor *fac) {
+    const mpk_analysis *an = fac->an;
+    if (!mpki_computes_there(fac) || fac->options.scaling == MPK_OFF)
+        return mpki_find_scaling(fac->ctx, an, &fac->options, fac->ax, false, fac->scale,
+                                 &fac->size);
+    for (int32_t i = 0; i < an->n; i++) fac->scale[i] = an->scale ? an->scale[i] : 1;
+    fac->size = 1;
+    const mpk_status status =
+        fac->engine->vectors->equilibrate(fac->matrix, an->scale ? 1 : 4, fac->scale);
+    if (!mpk_failed(status)) to_powers_of_two(an, fac->scale);
+    return status;
+}
+
 mpk_status mpki_find_scaling(mpk_context *ctx, const mpk_analysis *an, const mpk_options *options,
                              const void *ax, bool rescaled, double *scale, double *size) {
     const double *matched = rescaled ? NULL : an->scale;

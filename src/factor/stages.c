@@ -43,6 +43,8 @@ static void body_free(mpk_factor *fac, mpki_block_body **handle) {
 
 void mpki_block_body_free(mpk_factor *fac) {
     body_free(fac, &fac->blocks);
+    if (fac->matrix) fac->engine->vectors->matrix_free(fac->ctx, &fac->matrix);
+    mpki_full_free(fac->ctx, &fac->pattern);
 }
 
 /* Make room for what is kept by block; new entries are zero. */
@@ -214,7 +216,25 @@ static int32_t widest(const mpki_block_engine *engine) {
     return engine->widest > 0 ? engine->widest : FRAME_MOST;
 }
 
-static mpk_status run_levels(mpki_block_body *body, const mpk_analysis *an,
+/* Frames joined, for which A's values are looked at here. */
+static mpk_status join(mpki_block_body *body, const mpk_analysis *an, const void *ax,
+                       mpki_block_analysis **joined) {
+    mpki_stages *s = &body->stages;
+    const mpk_problem_view view = {an->n, an->nnz, an->scalar, an->symmetry, an->ap, an->ai, ax};
+    const mpki_full *pattern = s->a;
+    mpki_full whole = {0};
+    mpk_status status = MPK_OK;
+    if (s->matrix) {
+        status = mpki_full_make(s->ctx, &view, s->options->threads, &whole, NULL);
+        s->a = &whole;
+    }
+    if (!mpk_failed(status)) status = mpki_join_frames(s->ctx, an, s, widest(body->engine), joined);
+    s->a = pattern;
+    mpki_full_free(s->ctx, &whole);
+    return status;
+}
+
+static mpk_status run_levels(mpki_block_body *body, const mpk_analysis *an, const void *ax,
                              mpki_block_analysis **joined) {
     mpki_stages *s = &body->stages;
     mpk_status status = MPK_OK;
@@ -242,8 +262,7 @@ static mpk_status run_levels(mpki_block_body *body, const mpk_analysis *an,
         } else if (!take_border(body, first) && count == before) {
             const bool renews = s->options->butterfly == MPK_ON || body->engine->renews;
             body->stuck = !renews || ++idle > BUTTERFLIES;
-            if (body->stuck && joined)
-                status = mpki_join_frames(s->ctx, an, s, widest(body->engine), joined);
+            if (body->stuck && joined) status = join(body, an, ax, joined);
             if (joined && *joined) break;
         }
     }
@@ -396,6 +415,36 @@ static mpk_status prepare(mpki_block_body *body, mpki_block_body *older, const m
     return status;
 }
 
+/* The end of a step in a trace, and the beginning of the next. */
+static double spent(mpk_context *ctx, const char *what, double began) {
+    mpki_trace_end(ctx, MPKI_LANE_CALLER, what, -1, began);
+    return mpki_trace_begin(ctx);
+}
+
+/* Where the engine mirrors A itself: its copy, with these values; row sums. The pattern stays for
+ * others. */
+static mpk_status mirror(mpk_factor *fac, const mpk_problem_view *a) {
+    const mpki_vector_engine *v = fac->engine->vectors;
+    const double limit = fac->options.device_memory_limit;
+    const int threads = fac->options.threads;
+    mpki_pool *pool = NULL;
+    mpk_status status = MPK_OK;
+    if (!fac->pattern.ptr) status = mpki_full_pattern(fac->ctx, a, threads, &fac->pattern, NULL);
+    if (!mpk_failed(status) && threads > 1) {
+        pool = mpki_context_pool(fac->ctx, threads, 16);
+        if (!pool) status = mpki_failed(fac->ctx);
+    }
+    if (!mpk_failed(status) && !fac->matrix)
+        status = v->matrix_of(fac->ctx, a, &fac->pattern, pool, limit, &fac->matrix);
+    if (!mpk_failed(status)) status = v->matrix_values(fac->matrix, pool, limit, a->ax);
+    if (mpk_failed(status) || !mpki_computes_there(fac)) return status;
+    status = v->row_sums(fac->matrix, fac->row_norm);
+    fac->norm_inf = 0;
+    for (int32_t i = 0; i < a->n; i++)
+        if (!(fac->row_norm[i] <= fac->norm_inf)) fac->norm_inf = fac->row_norm[i];
+    return status;
+}
+
 /* One run; `shift` times its diagonal is added to the matrix.
  * at     [in]    of a general matrix, transposed
  * older  [inout] NULL, or what was made of other values: this may take from it
@@ -419,6 +468,7 @@ static mpk_status run(mpk_factor *fac, const mpki_full *full, const mpki_full *a
                        .nnz = an->nnz,
                        .options = o,
                        .a = full,
+                       .matrix = fac->matrix,
                        .at = at,
                        .scale = fac->scale,
                        .row_scale = an->symmetry == MPK_GENERAL ? fac->scale + an->n : NULL,
@@ -443,8 +493,8 @@ static mpk_status run(mpk_factor *fac, const mpki_full *full, const mpki_full *a
     mpk_status status = prepare(body, older, &blocks->a);
     const double numeric = mpki_now_s();
     if (!mpk_failed(status))
-        status =
-            o->schedule == MPK_SCHEDULE_JACOBI ? run_sweeps(body) : run_levels(body, an, joined);
+        status = o->schedule == MPK_SCHEDULE_JACOBI ? run_sweeps(body)
+                                                    : run_levels(body, an, fac->ax, joined);
     if (!mpk_failed(status) && !(joined && *joined)) { /* else it is to be done again */
         status = body->engine->finish(body->numbers, &counts);
         if (!mpk_failed(status)) sum_up(body, &counts, fac);
@@ -454,6 +504,7 @@ static mpk_status run(mpk_factor *fac, const mpki_full *full, const mpki_full *a
     body->intact = s->info.rejected == 0;
     work_free(body);
     s->a = s->at = NULL;
+    s->matrix = NULL;
     return status;
 }
 
@@ -523,19 +574,25 @@ mpk_status mpki_block_factorize(mpk_factor *fac) {
     fac->blocks = NULL;
     mpki_memory_bound(ctx, 0, o->memory_limit);
     mpk_status status = mpki_check_type(ctx, o, an->scalar, an->symmetry);
-    if (!mpk_failed(status))
-        status = mpki_find_scaling(ctx, an, o, fac->ax, false, fac->scale, &fac->size);
-    const bool general = an->symmetry == MPK_GENERAL;
+    const bool general = an->symmetry == MPK_GENERAL, mirrors = mpki_mirrors(fac);
+    double began = mpki_trace_begin(ctx);
+    if (!mpk_failed(status) && mirrors) status = mirror(fac, &view);
+    if (mirrors) began = spent(ctx, "A mirrored", began);
+    if (!mpk_failed(status)) status = mpki_find_scaling_there(fac);
+    began = spent(ctx, "scaling", began);
     if (!mpk_failed(status) && general) /* then what it makes is of Q A */
         status = mpki_general_transposed(ctx, an, fac->ax, &at, &view);
-    if (!mpk_failed(status)) status = mpki_full_make(ctx, &view, o->threads, &full, NULL);
+    if (!mpk_failed(status) && !mirrors)
+        status = mpki_full_make(ctx, &view, o->threads, &full, NULL);
+    if (!mirrors) spent(ctx, "both triangles", began);
     const bool whole = o->method == MPK_METHOD_DIAGONAL || o->method == MPK_METHOD_BLOCK_JACOBI;
     if (!mpk_failed(status) && !whole && an->block->blocking.largest > widest(fac->engine->blocks))
         status = mpki_cut_frames(ctx, an, widest(fac->engine->blocks), &own, &cut);
     for (int tries = 0, joins = 0; !mpk_failed(status);) {
         mpki_block_analysis *next = NULL;
-        status = run(fac, &full, general ? &at : NULL, shift, own ? own : an->block,
-                     own ? NULL : older, joins < JOINS && !general ? &next : NULL);
+        status = run(fac, mirrors ? &fac->pattern : &full, general ? &at : NULL, shift,
+                     own ? own : an->block, own ? NULL : older,
+                     joins < JOINS && !general ? &next : NULL);
         body_free(fac, &older);
         if (!fac->blocks) break;
         mpki_stages *s = &fac->blocks->stages;

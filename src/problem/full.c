@@ -80,7 +80,7 @@ static void scatter_item(mpki_pool *pool, int worker, void *arg, int64_t t) {
     tables[m->a->scalar]->scatter(m->a, m->cut[t], m->cut[t + 1], m->next + t * m->a->n, m->full);
 }
 
-static mpk_status make(mpk_context *ctx, making *m, mpki_pool *pool) {
+static mpk_status make(mpk_context *ctx, making *m, mpki_pool *pool, bool values) {
     const mpk_problem_view *a = m->a;
     mpki_full *full = m->full;
     m->cut = MPKI_NEW(ctx, STAGE, m->parts + 1, int32_t);
@@ -94,16 +94,16 @@ static mpk_status make(mpk_context *ctx, making *m, mpki_pool *pool) {
     for (int32_t i = 0; i < a->n; i++) full->ptr[i + 1] += full->ptr[i];
     full->nnz = full->ptr[a->n];
     full->col = MPKI_NEW(ctx, STAGE, full->nnz, int32_t);
-    full->val = mpki_alloc(ctx, STAGE, full->nnz, mpk_scalar_size(a->scalar));
+    if (values) full->val = mpki_alloc(ctx, STAGE, full->nnz, mpk_scalar_size(a->scalar));
     full->cut = MPKI_NEW(ctx, STAGE, full->parts + 1, int32_t);
-    if (!full->col || !full->val || !full->cut) return mpki_failed(ctx);
+    if (!full->col || (values && !full->val) || !full->cut) return mpki_failed(ctx);
     mpki_pool_for(pool, 0, m->parts, scatter_item, m);
     cut_evenly(a->n, full->ptr, full->parts, full->cut);
     return MPK_OK;
 }
 
-mpk_status mpki_full_make(mpk_context *ctx, const mpk_problem_view *a, int threads, mpki_full *full,
-                          mpki_pool **out) {
+static mpk_status make_by(mpk_context *ctx, const mpk_problem_view *a, int threads, bool values,
+                          mpki_full *full, mpki_pool **out) {
     static const int64_t none[1] = {0};
     mpk_problem_view view = *a;
     if (a->n == 0) view.ap = none;
@@ -117,7 +117,7 @@ mpk_status mpki_full_make(mpk_context *ctx, const mpk_problem_view *a, int threa
         full->parts = threads * PARTS_A_THREAD;
     }
     making m = {.a = &view, .full = full, .parts = pool ? threads : 1};
-    mpk_status status = make(ctx, &m, pool);
+    mpk_status status = make(ctx, &m, pool, values);
     mpki_release(ctx, m.cut);
     mpki_release(ctx, m.next);
     if (mpk_failed(status))
@@ -125,6 +125,23 @@ mpk_status mpki_full_make(mpk_context *ctx, const mpk_problem_view *a, int threa
     else if (out)
         *out = pool;
     return status;
+}
+
+mpk_status mpki_full_make(mpk_context *ctx, const mpk_problem_view *a, int threads, mpki_full *full,
+                          mpki_pool **pool) {
+    return make_by(ctx, a, threads, true, full, pool);
+}
+
+mpk_status mpki_full_pattern(mpk_context *ctx, const mpk_problem_view *a, int threads,
+                             mpki_full *full, mpki_pool **pool) {
+    return make_by(ctx, a, threads, false, full, pool);
+}
+
+int32_t mpki_full_longest(const mpki_full *full) {
+    int64_t longest = 0;
+    for (int32_t i = 0; i < full->n; i++)
+        if (full->ptr[i + 1] - full->ptr[i] > longest) longest = full->ptr[i + 1] - full->ptr[i];
+    return (int32_t)longest;
 }
 
 void mpki_full_free(mpk_context *ctx, mpki_full *full) {

@@ -16,6 +16,11 @@
  *  Returns MPK_OK | MPK_ERR_MEMORY; *full is then empty. Time and memory: O(n threads + nnz). */
 mpk_status mpki_full_make(mpk_context *ctx, const mpk_problem_view *a, int threads, mpki_full *full,
                           mpki_pool **pool);
+/** The same without values: full->val is NULL. */
+mpk_status mpki_full_pattern(mpk_context *ctx, const mpk_problem_view *a, int threads,
+                             mpki_full *full, mpki_pool **pool);
+/** Most entries of a row. */
+int32_t mpki_full_longest(const mpki_full *full);
 void mpki_full_free(mpk_context *ctx, mpki_full *full);
 
 /** y := A x; x and y n entries, not overlapping. pool NULL: serially. The same bits for any number
@@ -31,6 +36,7 @@ void mpki_full_residual(const mpki_full *full, mpki_pool *pool, const void *x, c
  *  goes to slot ptr[i] + next[i]++ of row i; column j itself, with its diagonal, ends row j. Of a
  *  general matrix every entry of column j goes to such a slot. */
 typedef struct mpki_full_table {
+    /* full->val NULL: columns alone */
     void (*scatter)(const mpk_problem_view *a, int32_t c0, int32_t c1, int32_t *next,
                     mpki_full *full);
     void (*multiply)(const mpki_full *full, int32_t r0, int32_t r1, const void *x, void *y);

@@ -13,7 +13,7 @@ static void transpose(const mpk_problem_view *a, int32_t c0, int32_t c1, int32_t
         for (int64_t k = a->ap[j]; k < a->ap[j + 1]; k++) {
             const int64_t slot = full->ptr[a->ai[k]] + next[a->ai[k]]++;
             full->col[slot] = j;
-            val[slot] = ax[k];
+            if (val) val[slot] = ax[k];
         }
 }
 
@@ -31,11 +31,12 @@ static void scatter(const mpk_problem_view *a, int32_t c0, int32_t c1, int32_t *
         for (int64_t k = a->ap[j]; k < a->ap[j + 1]; k++) {
             const int32_t i = a->ai[k];
             full->col[end] = i;
-            val[end++] = i == j ? ax[k] : conj_if(hermitian, ax[k]);
+            if (val) val[end] = i == j ? ax[k] : conj_if(hermitian, ax[k]);
+            end++;
             if (i == j) continue;
             const int64_t slot = full->ptr[i] + next[i]++;
             full->col[slot] = j;
-            val[slot] = ax[k];
+            if (val) val[slot] = ax[k];
         }
     }
 }

@@ -6,6 +6,7 @@
 #include "../core/trace.h"
 #include "../factor/apply.h"
 #include "../problem/columns.h"
+#include "../problem/full.h"
 #include "../problem/measure.h"
 
 #include <math.h>
@@ -28,6 +29,7 @@ typedef struct iteration {
     mpki_system system;
     const mpki_vector_engine *engine;
     mpki_matrix *matrix;
+    bool lent;       /* it is the factor's */
     int32_t longest; /* entries of a row */
     int exponent;    /* the copy holds 2^-exponent A: not 0 where products would leave the range */
     mpki_application m;
@@ -115,7 +117,7 @@ static mpki_quality measured(iteration *it) {
 }
 
 static void free_all(iteration *it) {
-    if (it->engine) it->engine->matrix_free(it->ctx, &it->matrix);
+    if (it->engine && !it->lent) it->engine->matrix_free(it->ctx, &it->matrix);
     mpki_apply_free(&it->m);
     mpki_release(it->ctx, it->b);
     mpki_release(it->ctx, it->x);
@@ -134,6 +136,27 @@ static double left(const iteration *it) {
     return fmax(1, limit - (double)it->fac->info.bytes - (double)a);
 }
 
+/* Are products with the factor's own copy of A as good as with one made for the solve? Not where its
+ * entries are so far from 1 that they would be shifted (mpki_krylov_matrix); the norm bounds them. */
+static bool takes_factors_matrix(const iteration *it) {
+    const double range = single(it) ? 0x1p28 : 0x1p248, norm = it->fac->norm_inf;
+    const mpk_factor *fac = it->fac;
+    return fac->matrix && fac->ctx == it->ctx && norm < range &&
+           norm > mpki_full_longest(&fac->pattern) / range;
+}
+
+/* A for products. */
+static mpk_status make_matrix(iteration *it) {
+    if (takes_factors_matrix(it)) {
+        it->matrix = it->fac->matrix;
+        it->lent = true;
+        it->longest = mpki_full_longest(&it->fac->pattern);
+        return MPK_OK;
+    }
+    return mpki_krylov_matrix(it->ctx, it->engine, &it->system.a, it->options->threads, left(it),
+                              &it->matrix, &it->exponent, &it->longest);
+}
+
 static mpk_status make(iteration *it) {
     const mpk_analysis *an = it->fac->an;
     const size_t size = mpk_scalar_size(an->scalar);
@@ -145,8 +168,7 @@ static mpk_status make(iteration *it) {
     if (mpk_failed(status)) return status;
     mpki_trace_end(it->ctx, MPKI_LANE_CALLER, "sweeps made", -1, began);
     began = mpki_trace_begin(it->ctx);
-    status = mpki_krylov_matrix(it->ctx, it->engine, &it->system.a, threads, left(it), &it->matrix,
-                                &it->exponent, &it->longest);
+    status = make_matrix(it);
     if (mpk_failed(status)) return status;
     mpki_trace_end(it->ctx, MPKI_LANE_CALLER, "matrix made", -1, began);
     it->b = mpki_alloc(it->ctx, STAGE, an->n, size);

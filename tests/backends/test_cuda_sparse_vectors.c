@@ -4,6 +4,8 @@
 #include "device_krylov.h"
 
 #include "backends/sparse.h"
+#include "analysis/analysis.h"
+#include "problem/columns.h"
 #include "problem/full.h"
 #include "problem/problem.h"
 
@@ -132,6 +134,63 @@ static void measure_case(const mpki_vector_engine *engine, mpki_matrix *m, const
     free(work);
 }
 
+/* A whose values the device mirrors, made and given values twice: the same products, bit by bit, as of
+ * one that was mirrored on the host; `x` and `y` lie on the device, y = A x. */
+static void mirror_case(mpk_context *ctx, const mpki_engine *engine, const sparse *s, const void *x,
+                        const void *y) {
+    const mpki_vector_engine *v = engine->vectors;
+    const mpki_device *d = mpki_cuda_kept(ctx);
+    const int64_t size = (int64_t)mpk_scalar_size(s->a.scalar), bytes = s->a.n * size;
+    char *host[2] = {calloc(1, (size_t)bytes + 16), calloc(1, (size_t)bytes + 16)};
+    void *other = calloc((size_t)s->a.nnz + 1, (size_t)size);
+    mpki_full pattern;
+    mpki_matrix *m = NULL;
+    assert_int_equal(mpki_full_pattern(ctx, &s->a, 1, &pattern, NULL), MPK_OK);
+    assert_null(pattern.val);
+    assert_int_equal(v->matrix_of(ctx, &s->a, &pattern, NULL, 0, &m), MPK_OK);
+    assert_int_equal(v->matrix_values(m, NULL, 0, other), MPK_OK);
+    assert_int_equal(v->matrix_values(m, NULL, 0, s->a.ax), MPK_OK);
+    void *there = up(d, host[0], bytes);
+    assert_int_equal(v->multiply(m, x, there), MPK_OK);
+    assert_int_equal(engine->copy(ctx, host[0], bytes, y, bytes, bytes, 1, false), MPK_OK);
+    assert_int_equal(engine->copy(ctx, host[1], bytes, there, bytes, bytes, 1, false), MPK_OK);
+    assert_memory_equal(host[0], host[1], bytes);
+    if (s->a.scalar < MPK_C) { /* row sums and scales as the processor has them */
+        const size_t all = (size_t)s->a.n + 1;
+        double *sums[2], *scale[2], *size = calloc((size_t)s->a.nnz + 1, sizeof *size);
+        for (int e = 0; e < 2; e++)
+            sums[e] = calloc(all, sizeof **sums), scale[e] = calloc(all, sizeof **scale);
+        MPKI_DISPATCH(s->a.scalar, column_moduli)(s->a.nnz, s->a.ax, size);
+        mpki_row_sums(&s->a, sums[0]);
+        assert_int_equal(v->row_sums(m, sums[1]), MPK_OK);
+        assert_memory_equal(sums[0], sums[1], all * sizeof **sums);
+        for (int sweeps = 0; sweeps < 3;
+             sweeps++) { /* from scales that are even, and far from that */
+            for (int32_t i = 0; i < s->a.n; i++)
+                scale[0][i] = scale[1][i] = ldexp(1, sweeps == 2 ? i % 7 * 150 - 450 : 0);
+            assert_int_equal(mpki_equilibrate(ctx, s->a.n, s->ap, s->ai, size, sweeps, 1, scale[0]),
+                             MPK_OK);
+            assert_int_equal(v->equilibrate(m, sweeps, scale[1]), MPK_OK);
+            assert_memory_equal(scale[0], scale[1], all * sizeof **scale);
+        }
+        for (int e = 0; e < 2; e++) free(sums[e]), free(scale[e]);
+        free(size);
+    }
+    if (s->a.nnz > 0) { /* the limit counts the room in which values arrive */
+        const double limit = (double)v->matrix_bytes(m);
+        assert_int_equal(v->matrix_values(m, NULL, limit, s->a.ax), MPK_ERR_MEMORY);
+        assert_int_equal(v->matrix_values(m, NULL, limit + 16.0 * (double)s->a.nnz, s->a.ax),
+                         MPK_OK);
+    }
+    v->matrix_free(ctx, &m);
+    assert_int_equal(v->matrix_of(ctx, &s->a, &pattern, NULL, 1, &m), MPK_ERR_MEMORY);
+    assert_null(m);
+    mpki_clear_error(ctx);
+    d->table->release(d->cuda, there);
+    mpki_full_free(ctx, &pattern);
+    free(host[0]), free(host[1]), free(other);
+}
+
 /* A x and b - A x, where all that is left of b is rounding. */
 static void product_case(mpk_context *ctx, int shape, int32_t n, int kind) {
     const mpk_scalar scalar = kinds[kind].scalar;
@@ -161,6 +220,7 @@ static void product_case(mpk_context *ctx, int shape, int32_t n, int kind) {
         void *dx = up(d, x, bytes), *db = up(d, b, bytes), *dy = up(d, b, bytes);
         for (int twice = 0; twice < 2; twice++) { /* counters are as they were */
             assert_int_equal(both[e]->multiply(m, dx, dy), MPK_OK);
+            if (!twice && s.a.symmetry != MPK_GENERAL) mirror_case(ctx, engine, &s, dx, dy);
             mpki_space *space = NULL;
             const mpki_vector_ops *ops = both[e]->ops[scalar];
             assert_int_equal(ops->make(ctx, scalar, n, 0, NULL, 0, &space, NULL), MPK_OK);

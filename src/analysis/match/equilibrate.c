@@ -7,15 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-/* s_i a_ij s_j is formed without s_i s_j (mpki_scaled) */
-#define SCALE_MAX 0x1p+1000
-#define SCALE_MIN 0x1p-1000
-
-/* Sweeps beyond those asked for, each of which halves the exponents of the rows' maxima, while some
- * are this far from 1. */
-enum { MORE = 12 };
-static const double UNEVEN = 0x1p16;
-
 static double clamp(double x, double low, double high) {
     return x < low ? low : x > high ? high : x;
 }
@@ -39,11 +30,6 @@ static inline __attribute__((always_inline)) void maxima(int32_t n, int32_t begi
         }
         if (most > largest[j]) largest[j] = most;
     }
-}
-
-/* Is a row's largest entry m near 1? */
-static bool even(double m) {
-    return m <= UNEVEN && (m >= 1 / UNEVEN || m == 0);
 }
 
 /* Threads share the columns; each has maxima of its own, and the largest of these does not depend on
@@ -103,15 +89,15 @@ mpk_status mpki_equilibrate(mpk_context *ctx, int32_t n, const int64_t *ap, cons
     double *largest = s.largest = MPKI_NEW(ctx, "equilibrate", s.parts * (int64_t)n, double);
     if (!largest) return mpki_failed(ctx);
     bool near = mpki_scales_near(n, scale);
-    for (int sweep = 0; sweep < sweeps + MORE; sweep++) {
+    for (int sweep = 0; sweep < sweeps + MPKI_MORE_SWEEPS; sweep++) {
         bool all_even = true, all_near = true;
         s.near = near;
         mpki_pool_for(pool, 0, s.parts, search_item, &s);
         if (s.parts > 1) mpki_pool_for(pool, 0, (n + MERGED - 1) / MERGED, merge_item, &s);
-        for (int32_t i = 0; i < n; i++) all_even &= even(largest[i]);
+        for (int32_t i = 0; i < n; i++) all_even &= mpki_even(largest[i]);
         if (sweep >= sweeps && all_even) break;
         for (int32_t i = 0; i < n; i++) {
-            if (largest[i] > 0) scale[i] = clamp(scale[i] / sqrt(largest[i]), SCALE_MIN, SCALE_MAX);
+            if (largest[i] > 0) scale[i] = mpki_rescaled(scale[i], largest[i]);
             all_near &= mpki_scale_near(scale[i]);
         }
         near = all_near;
@@ -187,7 +173,7 @@ mpk_status mpki_level(mpk_context *ctx, int32_t n, const int64_t *ap, const int3
             p[i] = (weight[i] > 0 ? r[i] / weight[i] : 0) + next / rho * p[i];
         rho = next;
     }
-    for (int32_t i = 0; i < n; i++) scale[i] = clamp(exp2(u[i]), SCALE_MIN, SCALE_MAX);
+    for (int32_t i = 0; i < n; i++) scale[i] = clamp(exp2(u[i]), MPKI_SCALE_LEAST, MPKI_SCALE_MOST);
     mpki_release(ctx, work);
     return MPK_OK;
 }

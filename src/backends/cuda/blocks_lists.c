@@ -25,10 +25,11 @@ static mpk_status send_pattern(mpki_blocks *f) {
     const int64_t n = b->n, i4 = 4, i8 = 8, size = (int64_t)mpk_scalar_size(s->scalar);
     const mpki_full *a = s->a, *at = s->at ? s->at : s->a;
     const int64_t nnz = a->ptr[n], turned = s->at ? at->ptr[n] : 0, general = s->at ? n : 0;
+    const int64_t own = !s->matrix; /* else A is there */
     const mpki_array arrays[] = {
-        {&j->a.ptr, a->ptr, (n + 1) * i8},
-        {&j->a.col, NULL, nnz * i4},
-        {&j->a.val, NULL, nnz * size},
+        {&j->a.ptr, own ? a->ptr : NULL, own * (n + 1) * i8},
+        {&j->a.col, NULL, own * nnz * i4},
+        {&j->a.val, NULL, own * nnz * size},
         {&j->a.slot, NULL, nnz * i4},
         {&j->at.ptr, s->at ? at->ptr : NULL, s->at ? (n + 1) * i8 : 0},
         {&j->at.col, NULL, turned * i4},
@@ -43,7 +44,7 @@ static mpk_status send_pattern(mpki_blocks *f) {
         {&j->pair, s->pair, s->pair ? n * i4 : 0},
     };
     mpk_status status = mpki_blocks_lay_out(f, &f->plan->matrix, arrays, MPKI_COUNT(arrays));
-    if (!mpk_failed(status)) status = mpki_blocks_send(f, j->a.col, a->col, nnz * i4);
+    if (!mpk_failed(status) && own) status = mpki_blocks_send(f, j->a.col, a->col, nnz * i4);
     if (!mpk_failed(status) && s->at) status = mpki_blocks_send(f, j->at.col, at->col, turned * i4);
     if (!s->at) j->at = (mpki_cuda_rows){0};
     if (!s->row_of) j->row_of = NULL;
@@ -51,12 +52,20 @@ static mpk_status send_pattern(mpki_blocks *f) {
     return status;
 }
 
+/* A of the engine of vectors, which has its values too. */
+static void borrow_matrix(mpki_blocks *f) {
+    if (!f->stages->matrix) return;
+    const mpki_cuda_arrays a = mpki_cuda_matrix_arrays(f->stages->matrix);
+    f->job.a.ptr = a.ptr, f->job.a.col = a.col, f->job.a.val = a.val;
+}
+
 /* Its values, and their scales. */
 static mpk_status send_values(mpki_blocks *f) {
     const mpki_stages *s = f->stages;
     const mpki_cuda_stage *j = &f->job;
     const int64_t n = j->n, size = (int64_t)mpk_scalar_size(s->scalar);
-    mpk_status status = mpki_blocks_send(f, j->a.val, s->a->val, s->a->ptr[n] * size);
+    mpk_status status =
+        s->matrix ? MPK_OK : mpki_blocks_send(f, j->a.val, s->a->val, s->a->ptr[n] * size);
     if (!mpk_failed(status)) status = mpki_blocks_send(f, j->scale, s->scale, n * 8);
     if (!s->at || mpk_failed(status)) return status;
     status = mpki_blocks_send(f, j->at.val, s->at->val, s->at->ptr[n] * size);
@@ -352,7 +361,8 @@ static mpk_status predict(mpki_blocks *f, const due *d) {
     int64_t bytes = 0;
     make_work(f, d, true, &bytes);
     bytes -= f->plan->work.bytes;
-    if (!f->plan->matrix.at) bytes += nnz * entry * (s->at ? 2 : 1) + 40 * n + 4 * n * size;
+    if (!f->plan->matrix.at)
+        bytes += nnz * (s->matrix ? 4 : entry) * (s->at ? 2 : 1) + 40 * n + 4 * n * size;
     if (blocks > f->room) bytes += (blocks - f->room) * (s->ldu ? 34 : 22);
     bytes += s->index.ptr[s->index.m] * 16 - f->plan->lists.bytes;
     return mpki_blocks_check(f, bytes > 0 ? bytes : 0);
@@ -423,6 +433,7 @@ mpk_status mpki_blocks_prepare(mpki_blocks *f, int32_t levels, const int32_t *pt
         if (!mpk_failed(status)) status = predict(f, &d);
         if (!mpk_failed(status) && !again) status = send_pattern(f);
     }
+    borrow_matrix(f);
     if (!mpk_failed(status) && !again) status = make_frames(f);
     if (!mpk_failed(status) && !again) status = send_values(f);
     began = mpki_blocks_spent(f, "matrix", began);

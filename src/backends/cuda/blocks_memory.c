@@ -20,7 +20,9 @@ void mpki_blocks_give(mpki_blocks *f, mpki_piece *p) {
 /* What may still be taken under options.device_memory_limit; a large number where there is none. */
 int64_t mpki_blocks_left(const mpki_blocks *f) {
     const double limit = f->stages->options->device_memory_limit;
-    return limit > 0 && limit < 0x1p62 ? (int64_t)limit - f->held : INT64_MAX;
+    const mpki_matrix *a = f->stages->matrix;
+    const int64_t held = f->held + (a ? mpki_cuda_matrix_bytes(a) : 0);
+    return limit > 0 && limit < 0x1p62 ? (int64_t)limit - held : INT64_MAX;
 }
 
 /* Refuse what is beyond the limit before any of it is taken. */

@@ -341,6 +341,10 @@ static const mpki_vector_ops ops = {.make = mpki_cuda_space_make,
                                     .batch = batch};
 
 const mpki_vector_engine mpki_cuda_vectors = {.matrix_make = mpki_cuda_matrix_make,
+                                              .matrix_of = mpki_cuda_matrix_of,
+                                              .matrix_values = mpki_cuda_matrix_values,
+                                              .row_sums = mpki_cuda_row_sums,
+                                              .equilibrate = mpki_cuda_equilibrate,
                                               .matrix_free = mpki_cuda_matrix_free,
                                               .matrix_bytes = mpki_cuda_matrix_bytes,
                                               .multiply = mpki_cuda_multiply,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A on the device for Krylov methods: products, residuals; and diagonal matrices there. */
+#include "../../core/scaled.h"
 #include "transfer.h"
 #include "vectors_space.h"
 
@@ -61,32 +62,33 @@ int64_t mpki_cuda_matrix_bytes(const mpki_matrix *m) {
     return m->bytes;
 }
 
-/* Arrays that go to the device, one after the other; `from` NULL: zeros are made there. */
+/* Arrays that go to the device, one after the other; `from` NULL: room alone. */
 typedef struct array {
     const void *from;
     int64_t bytes, at;
 } array;
 
-static mpk_status upload(mpki_matrix *m, mpki_pool *pool, array *list, int count) {
+static mpk_status send(mpki_matrix *m, mpki_pool *pool, void *to, const void *from, int64_t bytes) {
     enum { MUCH = 1 << 20 };
     const mpki_device *d = m->d;
-    void *stream = m->space->at.stream;
+    if (d->table->blocks && bytes > MUCH)
+        return mpki_cuda_send(m->ctx, STAGE, pool, to, from, bytes);
+    return mpki_cuda_told(
+        m->ctx, STAGE,
+        d->table->copy(d->cuda, to, bytes, from, bytes, bytes, 1, 1, m->space->at.stream));
+}
+
+static mpk_status wait(const mpki_matrix *m) {
+    return mpki_cuda_told(m->ctx, STAGE, m->d->table->synchronize(m->d->cuda, m->space->at.stream));
+}
+
+static mpk_status upload(mpki_matrix *m, mpki_pool *pool, array *list, int count) {
     mpk_status status =
-        mpki_cuda_told(m->ctx, STAGE, d->table->alloc(d->cuda, m->bytes, &m->memory));
-    for (int k = 0; k < count && !mpk_failed(status); k++) {
-        void *to = (char *)m->memory + list[k].at;
-        const int64_t bytes = list[k].bytes;
-        if (d->table->blocks && bytes > MUCH)
-            status = mpki_cuda_send(m->ctx, STAGE, pool, to, list[k].from, bytes);
-        else if (bytes > 0)
-            status = mpki_cuda_told(
-                m->ctx, STAGE,
-                d->table->copy(d->cuda, to, bytes, list[k].from, bytes, bytes, 1, 1, stream));
-    }
-    /* what is copied is released next */
-    if (!mpk_failed(status))
-        status = mpki_cuda_told(m->ctx, STAGE, d->table->synchronize(d->cuda, stream));
-    return status;
+        mpki_cuda_told(m->ctx, STAGE, m->d->table->alloc(m->d->cuda, m->bytes, &m->memory));
+    for (int k = 0; k < count && !mpk_failed(status); k++)
+        if (list[k].bytes > 0 && list[k].from)
+            status = send(m, pool, (char *)m->memory + list[k].at, list[k].from, list[k].bytes);
+    return mpk_failed(status) ? status : wait(m); /* what is copied may be released next */
 }
 
 static void release_full(mpk_context *ctx, mpki_full *full) {
@@ -97,16 +99,20 @@ static void release_full(mpk_context *ctx, mpki_full *full) {
     *full = (mpki_full){0};
 }
 
-static mpk_status fill(mpki_matrix *m, const mpki_full *a, mpki_pool *pool, mpki_cuda_chunk *chunk,
-                       unsigned *done, int64_t chunks, int32_t pieces, int32_t split,
-                       double limit) {
-    enum { PTR, COL, VAL, CHUNK, DONE, ARRAYS };
+/* lower NULL, or the triangle that a's values will be mirrored from. */
+static mpk_status fill(mpki_matrix *m, const mpki_full *a, const mpk_problem_view *lower,
+                       mpki_pool *pool, mpki_cuda_chunk *chunk, unsigned *done, int64_t chunks,
+                       int32_t pieces, int32_t split, double limit) {
+    enum { PTR, COL, VAL, CHUNK, DONE, AP, AI, ARRAYS };
+    const int64_t columns = lower ? (int64_t)a->n + 1 : 0, entries = lower ? lower->nnz : 0;
     enum { PIECE = 5 * sizeof(double), ALIGNMENT = 256 };
     array list[ARRAYS] = {{a->ptr, ((int64_t)a->n + 1) * (int64_t)sizeof *a->ptr, 0},
                           {a->col, a->nnz * (int64_t)sizeof *a->col, 0},
                           {a->val, a->nnz * (int64_t)mpk_scalar_size(a->scalar), 0},
                           {chunk, chunks * (int64_t)sizeof *chunk, 0},
-                          {done, split * (int64_t)sizeof *done, 0}};
+                          {done, split * (int64_t)sizeof *done, 0},
+                          {lower ? lower->ap : NULL, columns * (int64_t)sizeof *lower->ap, 0},
+                          {lower ? lower->ai : NULL, entries * (int64_t)sizeof *lower->ai, 0}};
     for (int k = 0; k < ARRAYS; k++) {
         list[k].at = m->bytes;
         m->bytes += (list[k].bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
@@ -125,11 +131,16 @@ static mpk_status fill(mpki_matrix *m, const mpki_full *a, mpki_pool *pool, mpki
                                    .chunk = (void *)(at + list[CHUNK].at),
                                    .done = (void *)(at + list[DONE].at),
                                    .piece = (void *)(at + piece)};
+    if (mpk_failed(status) || !lower) return status;
+    m->ap = (void *)(at + list[AP].at);
+    m->ai = (void *)(at + list[AI].at);
+    m->lower = lower->nnz;
+    m->hermitian = lower->symmetry == MPK_HERMITIAN;
     return status;
 }
 
-mpk_status mpki_cuda_matrix_make(mpk_context *ctx, mpki_full *full, mpki_pool *pool, double limit,
-                                 mpki_matrix **out) {
+static mpk_status make(mpk_context *ctx, const mpki_full *full, const mpk_problem_view *lower,
+                       mpki_pool *pool, double limit, mpki_matrix **out) {
     int32_t pieces, split;
     const int64_t chunks = cut(full, NULL, &pieces, &split);
     mpki_matrix *m = *out = MPKI_ZNEW(ctx, STAGE, 1, mpki_matrix);
@@ -148,13 +159,96 @@ mpk_status mpki_cuda_matrix_make(mpk_context *ctx, mpki_full *full, mpki_pool *p
         status = mpki_cuda_space_make(ctx, full->scalar, full->n, 0, NULL, limit, &m->space, NULL);
     if (!mpk_failed(status)) {
         cut(full, chunk, &pieces, &split);
-        status = fill(m, full, pool, chunk, done, chunks, pieces, split, limit);
+        status = fill(m, full, lower, pool, chunk, done, chunks, pieces, split, limit);
     }
     mpki_release(ctx, chunk);
     mpki_release(ctx, done);
-    release_full(ctx, full);
     if (mpk_failed(status)) mpki_cuda_matrix_free(ctx, out);
     return status;
+}
+
+mpk_status mpki_cuda_matrix_make(mpk_context *ctx, mpki_full *full, mpki_pool *pool, double limit,
+                                 mpki_matrix **m) {
+    const mpk_status status = make(ctx, full, NULL, pool, limit, m);
+    release_full(ctx, full);
+    return status;
+}
+
+mpk_status mpki_cuda_matrix_of(mpk_context *ctx, const mpk_problem_view *a, const mpki_full *full,
+                               mpki_pool *pool, double limit, mpki_matrix **m) {
+    return make(ctx, full, a, pool, limit, m);
+}
+
+mpk_status mpki_cuda_matrix_values(mpki_matrix *m, mpki_pool *pool, double limit, const void *ax) {
+    mpki_space *s = m->space;
+    const mpki_cuda_table *table = m->d->table;
+    mpki_cuda *cuda = m->d->cuda;
+    const int64_t bytes = m->lower * (int64_t)mpk_scalar_size(s->at.scalar);
+    void *there = NULL;
+    if (bytes == 0) return MPK_OK;
+    mpk_status status = mpki_cuda_within(m->ctx, "A", m->bytes + bytes, limit);
+    if (!mpk_failed(status))
+        status = mpki_cuda_told(m->ctx, STAGE, table->alloc(cuda, bytes, &there));
+    if (!mpk_failed(status)) status = send(m, pool, there, ax, bytes);
+    if (!mpk_failed(status))
+        status = mpki_cuda_told(
+            m->ctx, STAGE, s->k->mirror(cuda, &s->at, &m->rows, m->ap, m->ai, m->hermitian, there));
+    if (!mpk_failed(status)) status = wait(m);
+    table->release(cuda, there);
+    return status;
+}
+
+/* n numbers from the device, or to it. */
+static mpk_status move(const mpki_matrix *m, double *host, double *there, bool to_device) {
+    const int64_t bytes = m->rows.n * (int64_t)sizeof *host;
+    void *const to = to_device ? there : host;
+    const mpk_status status =
+        mpki_cuda_told(m->ctx, STAGE,
+                       m->d->table->copy(m->d->cuda, to, bytes, to_device ? host : there, bytes,
+                                         bytes, 1, to_device, m->space->at.stream));
+    return mpk_failed(status) || to_device ? status : wait(m);
+}
+
+static mpk_status numbers(const mpki_matrix *m, int64_t count, double **there) {
+    const int64_t bytes = count * m->rows.n * (int64_t)sizeof **there;
+    return mpki_cuda_told(m->ctx, STAGE,
+                          m->d->table->alloc(m->d->cuda, bytes > 0 ? bytes : 1, (void **)there));
+}
+
+mpk_status mpki_cuda_row_sums(mpki_matrix *m, double *sums) {
+    mpki_space *s = m->space;
+    double *there = NULL;
+    mpk_status status = numbers(m, 1, &there);
+    if (!mpk_failed(status))
+        status = mpki_cuda_told(m->ctx, STAGE,
+                                s->k->row_sums(m->d->cuda, &s->at, &m->rows, m->ap, there));
+    if (!mpk_failed(status)) status = move(m, sums, there, false);
+    m->d->table->release(m->d->cuda, there);
+    return status;
+}
+
+mpk_status mpki_cuda_equilibrate(mpki_matrix *m, int sweeps, double *scale) {
+    mpki_space *s = m->space;
+    mpki_cuda *cuda = m->d->cuda;
+    double *there = NULL;
+    mpk_status status = numbers(m, 2, &there);
+    double *largest = there + m->rows.n;
+    if (!mpk_failed(status)) status = move(m, scale, there, true);
+    for (int sweep = 0; !mpk_failed(status) && sweep < sweeps + MPKI_MORE_SWEEPS; sweep++) {
+        double uneven = 0;
+        status = mpki_cuda_told(m->ctx, STAGE,
+                                s->k->maxima(cuda, &s->at, &m->rows, there, largest, &uneven));
+        if (mpk_failed(status) || (sweep >= sweeps && uneven == 0)) break;
+        status = mpki_cuda_told(m->ctx, STAGE, s->k->rescale(cuda, &s->at, largest, there));
+        if (sweep + 1 >= sweeps && uneven == 0) break;
+    }
+    if (!mpk_failed(status)) status = move(m, scale, there, false);
+    m->d->table->release(m->d->cuda, there);
+    return status;
+}
+
+mpki_cuda_arrays mpki_cuda_matrix_arrays(const mpki_matrix *m) {
+    return (mpki_cuda_arrays){m->rows.ptr, m->rows.col, m->rows.val};
 }
 
 mpk_status mpki_cuda_multiply(mpki_matrix *m, const void *x, void *y) {

@@ -26,6 +26,11 @@ struct mpki_matrix {
     void *memory; /* device: what rows points to */
     int64_t bytes;
     int32_t longest;
+    /* of one whose values are mirrored: the lower triangle's pattern, in `memory`; else NULL */
+    const int64_t *ap;
+    const int32_t *ai;
+    int64_t lower; /* entries of it */
+    bool hermitian;
 };
 
 /** Refuse `bytes` of device memory for `what` beyond the limit. */
@@ -38,8 +43,12 @@ void mpki_cuda_space_free(mpk_context *ctx, mpki_space **s);
 /* vectors_matrix.c: slots of mpki_vector_engine */
 mpk_status mpki_cuda_matrix_make(mpk_context *ctx, mpki_full *full, mpki_pool *pool, double limit,
                                  mpki_matrix **m);
+mpk_status mpki_cuda_matrix_of(mpk_context *ctx, const mpk_problem_view *a, const mpki_full *full,
+                               mpki_pool *pool, double limit, mpki_matrix **m);
+mpk_status mpki_cuda_matrix_values(mpki_matrix *m, mpki_pool *pool, double limit, const void *ax);
+mpk_status mpki_cuda_row_sums(mpki_matrix *m, double *sums);
+mpk_status mpki_cuda_equilibrate(mpki_matrix *m, int sweeps, double *scale);
 void mpki_cuda_matrix_free(mpk_context *ctx, mpki_matrix **m);
-int64_t mpki_cuda_matrix_bytes(const mpki_matrix *m);
 mpk_status mpki_cuda_multiply(mpki_matrix *m, const void *x, void *y);
 mpk_status mpki_cuda_residual(mpki_matrix *m, double norm, const void *x, const void *b,
                               double wanted, void *r, double *error);

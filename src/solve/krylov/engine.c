@@ -31,13 +31,6 @@ static int shift_range(mpki_full *full) {
     return exponent;
 }
 
-static int32_t longest_row(const mpki_full *full) {
-    int64_t longest = 0;
-    for (int32_t i = 0; i < full->n; i++)
-        if (full->ptr[i + 1] - full->ptr[i] > longest) longest = full->ptr[i + 1] - full->ptr[i];
-    return (int32_t)longest;
-}
-
 mpk_status mpki_krylov_matrix(mpk_context *ctx, const mpki_vector_engine *engine,
                               const mpk_problem_view *a, int threads, double limit, mpki_matrix **m,
                               int *exponent, int32_t *longest) {
@@ -46,7 +39,7 @@ mpk_status mpki_krylov_matrix(mpk_context *ctx, const mpki_vector_engine *engine
     mpk_status status = mpki_full_make(ctx, a, threads, &full, &pool);
     if (mpk_failed(status)) return status;
     *exponent = shift_range(&full);
-    *longest = longest_row(&full);
+    *longest = mpki_full_longest(&full);
     return engine->matrix_make(ctx, &full, pool, limit, m);
 }
 
@@ -72,7 +65,7 @@ static mpk_status matrix_make(mpk_context *ctx, mpki_full *full, mpki_pool *pool
     m->full = *full;
     *full = (mpki_full){0};
     m->pool = pool;
-    m->longest = longest_row(&m->full);
+    m->longest = mpki_full_longest(&m->full);
     m->w = MPKI_NEW(ctx, "solve", m->full.n, double);
     if (!m->w) matrix_free(ctx, out);
     return mpki_failed(ctx);

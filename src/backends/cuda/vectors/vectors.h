@@ -142,6 +142,17 @@ typedef struct mpki_cuda_vector_kernels {
     /** t := A q and MPKI_CUDA_SQMR_ALPHA or _CG_ALPHA in one pass */
     int (*multiply_step)(mpki_cuda *cuda, mpki_cuda_space *s, mpki_cuda_part part,
                          const mpki_cuda_rows *a, const mpki_cuda_batch_vectors *v);
+    /** Values of a->val from ax, those of the lower triangle by columns (ap, ai: rows ascending). */
+    int (*mirror)(mpki_cuda *cuda, mpki_cuda_space *s, const mpki_cuda_rows *a, const int64_t *ap,
+                  const int32_t *ai, int hermitian, const void *ax);
+    /** Of such a matrix with real entries; sums, largest, scale: n, in device memory. */
+    int (*row_sums)(mpki_cuda *cuda, mpki_cuda_space *s, const mpki_cuda_rows *a, const int64_t *ap,
+                    double *sums);
+    /** largest[i] := the largest |scale_i a_ij scale_j|; *uneven: how many are not near 1 */
+    int (*maxima)(mpki_cuda *cuda, mpki_cuda_space *s, const mpki_cuda_rows *a, const double *scale,
+                  double *largest, double *uneven);
+    /** scale_i /= sqrt(largest_i), where that is not 0 */
+    int (*rescale)(mpki_cuda *cuda, mpki_cuda_space *s, const double *largest, double *scale);
 } mpki_cuda_vector_kernels;
 
 typedef struct mpki_cuda_vectors_table {

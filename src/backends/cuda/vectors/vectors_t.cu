@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Launches of the kernels on vectors, for one kind of entries. */
+#include "mirror.cuh"
 #include "steps.cuh"
 
 using namespace mpki;
@@ -97,6 +98,46 @@ static int scales(mpki_cuda *cuda, mpki_cuda_space *s, const double *rows, const
     op.rows = rows, op.columns = columns, op.from = from, op.b = (const T *)b, op.x = (T *)x;
     return sweep(cuda, s, op);
 }
+
+static int mirror(mpki_cuda *cuda, mpki_cuda_space *s, const mpki_cuda_rows *a, const int64_t *ap,
+                  const int32_t *ai, int hermitian, const void *ax) {
+    const int64_t rows = VECTOR_THREADS / MIRROR_LANES, blocks = (a->n + rows - 1) / rows;
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    if (a->n == 0) return MPK_OK;
+    MPKI_LAUNCH(mirror_kernel<T>, (unsigned)blocks, VECTOR_THREADS, 0, s->stream, a->n, a->ptr,
+                a->col, ap, ai, hermitian, (const T *)ax, (T *)(uintptr_t)a->val);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+#if MPKI_PRECISION < 2
+static int row_sums(mpki_cuda *cuda, mpki_cuda_space *s, const mpki_cuda_rows *a, const int64_t *ap,
+                    double *sums) {
+    row_sums_pass<T> op = {};
+    op.ptr = a->ptr, op.ap = ap, op.val = (const T *)a->val, op.sums = sums;
+    return sweep(cuda, s, op);
+}
+
+static int maxima(mpki_cuda *cuda, mpki_cuda_space *s, const mpki_cuda_rows *a, const double *scale,
+                  double *largest, double *uneven) {
+    maxima_pass<T> op = {};
+    op.ptr = a->ptr, op.col = a->col, op.val = (const T *)a->val;
+    op.scale = scale, op.largest = largest;
+    return gather<1>(cuda, s, op, uneven);
+}
+
+static int rescale(mpki_cuda *cuda, mpki_cuda_space *s, const double *largest, double *scale) {
+    rescale_pass op = {};
+    op.largest = largest, op.scale = scale;
+    return sweep(cuda, s, op);
+}
+#else
+static int (*const row_sums)(mpki_cuda *, mpki_cuda_space *, const mpki_cuda_rows *,
+                             const int64_t *, double *) = NULL;
+static int (*const maxima)(mpki_cuda *, mpki_cuda_space *, const mpki_cuda_rows *, const double *,
+                           double *, double *) = NULL;
+static int (*const rescale)(mpki_cuda *, mpki_cuda_space *, const double *, double *) = NULL;
+#endif
 
 /* ---- products ---- */
 
@@ -225,5 +266,5 @@ static int multiply_step(mpki_cuda *cuda, mpki_cuda_space *s, mpki_cuda_part par
 }
 
 extern "C" const mpki_cuda_vector_kernels FN(cuda_vectors) = {
-    product, axpby, zero,   signs,    random,   finite, largest,      differ,
-    shift,   norms, scales, multiply, residual, step,   multiply_step};
+    product, axpby,    zero,     signs, random,        finite, largest,  differ, shift,  norms,
+    scales,  multiply, residual, step,  multiply_step, mirror, row_sums, maxima, rescale};
