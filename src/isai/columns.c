@@ -34,34 +34,35 @@ static void measure_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
 
 mpk_status mpki_isai_places_make(mpk_context *ctx, mpki_pool *pool, int32_t n, const mpki_sparse *s,
                                  bool diagonal, mpki_isai_places *p) {
+    enum { LINE = 32 }; /* two cache lines: workers share none */
     const int workers = mpki_pool_threads(pool);
     measuring m = {.s = s, .n = n, .diagonal = diagonal};
     *p = (mpki_isai_places){.span = 1};
     m.most = mpki_calloc(ctx, STAGE, workers, sizeof *m.most);
-    p->place = MPKI_ZNEW(ctx, STAGE, workers, int32_t *);
     p->ready = MPKI_ZNEW(ctx, STAGE, workers, bool);
-    if (m.most && p->place && p->ready) {
+    if (m.most && p->ready) {
         mpki_pool_for(pool, 0, ((int64_t)n + PORTION - 1) / PORTION, measure_item, &m);
         for (int k = 0; k < workers; k++) {
             if (m.most[k][0] > p->span) p->span = m.most[k][0];
             if (m.most[k][1] > p->longest) p->longest = m.most[k][1];
         }
-        for (int k = 0; k < workers; k++) p->place[k] = MPKI_NEW(ctx, STAGE, p->span, int32_t);
+        p->stride = (p->span + LINE - 1) / LINE * LINE;
+        p->place = MPKI_NEW(ctx, STAGE, workers * p->stride, int32_t);
     }
     mpki_release(ctx, m.most);
     return mpki_failed(ctx);
 }
 
-void mpki_isai_places_free(mpk_context *ctx, int workers, mpki_isai_places *p) {
-    for (int k = 0; p->place && k < workers; k++) mpki_release(ctx, p->place[k]);
+void mpki_isai_places_free(mpk_context *ctx, mpki_isai_places *p) {
     mpki_release(ctx, p->place);
     mpki_release(ctx, p->ready);
 }
 
 int32_t *mpki_isai_place(mpki_isai_places *p, int worker) {
-    if (!p->ready[worker]) memset(p->place[worker], -1, (size_t)p->span * sizeof(int32_t));
+    int32_t *place = p->place + worker * p->stride;
+    if (!p->ready[worker]) memset(place, -1, (size_t)p->span * sizeof *place);
     p->ready[worker] = true;
-    return p->place[worker];
+    return place;
 }
 
 /* ---- columns ------------------------------------------------------------------------------------ */
@@ -109,7 +110,7 @@ mpk_status mpki_isai_invert(mpki_pool *pool, const mpki_isai_columns *c) {
         mpki_pool_for(pool, 0, ((int64_t)c->n + PORTION - 1) / PORTION, columns_item, &r);
         status = outcome(&r, workers);
     }
-    mpki_isai_places_free(ctx, workers, &r.places);
+    mpki_isai_places_free(ctx, &r.places);
     mpki_release(ctx, r.bad);
     return status;
 }

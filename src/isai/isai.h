@@ -82,9 +82,9 @@ mpk_status mpki_isai_cut(mpk_context *ctx, mpk_scalar scalar, int32_t n, int32_t
 /** Places of a column's rows in it, for each worker: as many as the rows of a column are apart, which
  *  the worker sets to -1 before its first column. */
 typedef struct mpki_isai_places {
-    int32_t **place; /* by worker */
+    int32_t *place; /* all workers', `stride` apart */
     bool *ready;
-    int64_t span;    /* of place */
+    int64_t span, stride;
     int64_t longest; /* most entries of a column, without its diagonal */
 } mpki_isai_places;
 
@@ -92,7 +92,7 @@ typedef struct mpki_isai_places {
  *  to be freed either way. */
 mpk_status mpki_isai_places_make(mpk_context *ctx, mpki_pool *pool, int32_t n, const mpki_sparse *s,
                                  bool diagonal, mpki_isai_places *p);
-void mpki_isai_places_free(mpk_context *ctx, int workers, mpki_isai_places *p);
+void mpki_isai_places_free(mpk_context *ctx, mpki_isai_places *p);
 /** This worker's. */
 int32_t *mpki_isai_place(mpki_isai_places *p, int worker);
 

@@ -59,7 +59,8 @@ typedef struct block { /* rows of columns that were found, before their place is
 typedef struct worker {
     bool ready; /* met is empty: it clears its bits itself */
     rows_met met;
-    int32_t *list; /* n: rows met, in the order of the search, those of the last step left out */
+    int32_t *list;  /* rows met, in the order of the search, those of the last step left out */
+    int32_t listed; /* that it has room for */
     block *blocks;
     int32_t *free; /* in the first block, `left` of them */
     int64_t left;
@@ -78,9 +79,25 @@ typedef struct making {
     int32_t n;
     worker *worker;
     int32_t **found; /* by portion: the rows of its columns; NULL: nothing is searched for */
+    uint64_t *bits;  /* all workers', `words` each */
+    int32_t *first;  /* all workers' first blocks: few large ones are soon released */
     int64_t words;   /* of a worker's bits */
     int64_t block;   /* rows that a block has room for, or more */
 } making;
+
+/* The worker's list becomes longer. False: no memory. */
+static bool lengthen(const making *m, worker *me) {
+    enum { FIRST = 1024 };
+    const int64_t twice = 2 * (int64_t)me->listed < FIRST ? FIRST : 2 * (int64_t)me->listed;
+    const int32_t room = (int32_t)(twice < m->n ? twice : m->n);
+    int32_t *list = mpki_resize(m->ctx, STAGE, me->list, room, sizeof *list);
+    if (!list) {
+        me->failed = true;
+        return false;
+    }
+    me->list = list, me->listed = room;
+    return true;
+}
 
 /* Is row i kept in column j? */
 static inline bool keeps(const making *m, int32_t i, int32_t j) {
@@ -99,6 +116,7 @@ static int64_t reach(const making *m, worker *me, int32_t j, bool *cut) {
     const int power = r->source == MPK_ISAI_GIVEN ? 1 : r->power;
     int32_t begin = 0, count = 1;
     int64_t kept = 0;
+    if (me->listed == 0 && !lengthen(m, me)) return 0;
     me->list[0] = j;
     meet(&me->met, j);
     for (int step = 0; step < power && begin < count; step++) {
@@ -109,6 +127,7 @@ static int64_t reach(const making *m, worker *me, int32_t j, bool *cut) {
             for (int64_t e = ptr[me->list[k]]; e < ptr[me->list[k] + 1]; e++) {
                 const int32_t i = index[e];
                 if (!meet(&me->met, i)) continue;
+                if (list && count == me->listed && !lengthen(m, me)) return 0;
                 if (list) me->list[count++] = i;
                 kept += keeps(m, i, j);
             }
@@ -293,17 +312,19 @@ static mpk_status begin_making(making *m, int workers) {
 
 /* Room for searches. */
 static mpk_status begin_search(making *m, int workers, int64_t portions) {
+    enum { LINE = 16 }; /* two cache lines: workers share none */
     const int64_t w0 = words_of(m->n), w1 = words_of(w0), w2 = words_of(w1);
-    m->words = w0 + w1 + w2;
+    m->words = (w0 + w1 + w2 + LINE - 1) / LINE * LINE;
     m->block = block_of(4 * m->graph->ptr[m->n] / workers);
     m->found = MPKI_NEW(m->ctx, STAGE, portions, int32_t *);
-    for (int k = 0; k < workers; k++) {
-        worker *me = &m->worker[k];
-        *me = (worker){.first_over = m->n, .met = {.least = INT32_MAX, .most = -1}};
-        me->met.bits[0] = MPKI_NEW(m->ctx, STAGE, m->words, uint64_t);
-        me->list = MPKI_NEW(m->ctx, STAGE, m->n, int32_t);
-        if (!me->met.bits[0]) continue;
-        me->met.bits[1] = me->met.bits[0] + w0, me->met.bits[2] = me->met.bits[1] + w1;
+    m->bits = MPKI_NEW(m->ctx, STAGE, workers * m->words, uint64_t);
+    m->first = MPKI_NEW(m->ctx, STAGE, workers * m->block, int32_t);
+    for (int k = 0; m->bits && m->first && k < workers; k++) {
+        uint64_t *bits = m->bits + k * m->words;
+        m->worker[k] = (worker){.first_over = m->n,
+                                .met = {{bits, bits + w0, bits + w0 + w1}, INT32_MAX, -1},
+                                .free = m->first + k * m->block,
+                                .left = m->block};
     }
     return mpki_failed(m->ctx);
 }
@@ -315,9 +336,10 @@ static void end_making(making *m, int workers) {
             next = b->link;
             mpki_release(m->ctx, b);
         }
-        mpki_release(m->ctx, me->met.bits[0]);
         mpki_release(m->ctx, me->list);
     }
+    mpki_release(m->ctx, m->bits);
+    mpki_release(m->ctx, m->first);
     mpki_release(m->ctx, m->worker);
     mpki_release(m->ctx, m->found);
 }

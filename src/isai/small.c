@@ -52,7 +52,7 @@ mpk_status mpki_isai_solve_small(mpki_pool *pool, const mpki_isai_small *c) {
         mpki_release(ctx, r.room[k].matrix);
         mpki_release(ctx, r.room[k].rhs);
     }
-    mpki_isai_places_free(ctx, workers, &r.places);
+    mpki_isai_places_free(ctx, &r.places);
     mpki_release(ctx, r.room);
     return status;
 }

@@ -15,7 +15,6 @@ static void end(mpk_context *ctx, mpki_inverse **handle) {
     mpki_isai_piece *const pieces[] = {&s->given, &s->diagonals, &s->singles, &s->failed, &s->work};
     for (int k = 0; k < 4; k++) mpki_cuda_isai_give_sparse(&s->job, matrices[k]);
     for (int k = 0; k < 5; k++) mpki_cuda_isai_give(&s->job, pieces[k]);
-    mpki_cuda_isai_rest(&s->job);
     mpki_release(ctx, s);
     *handle = NULL;
 }
@@ -195,7 +194,7 @@ static mpk_status take_values(mpki_inverse *s, const void *theirs) {
                 : mpki_cuda_isai_told(job, job->t->clone(job->d->cuda, s->a.a.val, val, bytes));
     if (!mpk_failed(status) && s->a_rows.a.ptr)
         status = mpki_cuda_isai_again(job, &s->a, &s->a_rows);
-    mpki_cuda_isai_give(job, &copy);
+    mpki_cuda_isai_give(job, &copy); /* waits for what is queued */
     mpki_cuda_isai_give(job, &flag);
     return status;
 }
@@ -234,7 +233,7 @@ static mpk_status solve_small(mpki_inverse *s) {
     d.diagonal = s->dinv, d.failed = (unsigned char *)s->failed.at;
     d.list = (const int32_t *)(const void *)list.at, d.work = work.at;
     if (!mpk_failed(status)) status = mpki_cuda_isai_told(job, job->t->dense(job->d->cuda, &d));
-    mpki_cuda_isai_give(job, &work);
+    mpki_cuda_isai_give(job, &work); /* waits for what is queued */
     mpki_cuda_isai_give(job, &list);
     return status;
 }
@@ -302,6 +301,7 @@ static mpk_status make_values(mpki_inverse *s, bool fresh) {
     if (!mpk_failed(status)) status = mpki_cuda_isai_wait(job);
     if (mpk_failed(status)) return status;
     if (fresh) mpki_cuda_isai_count(job, &s->m);
+    job->info.bytes = job->bytes;
     s->ready = true;
     if (job->info.fallbacks == 0) return MPK_OK;
     return mpki_error(
@@ -343,8 +343,6 @@ static mpk_status fill(mpki_inverse *s, const mpk_isai_options *o, const int64_t
     job->info.time_pattern_s = mpki_now_s() - start;
     start = mpki_now_s();
     if (!mpk_failed(status)) status = make_values(s, true);
-    mpki_cuda_isai_rest(job);
-    job->info.bytes = job->bytes;
     job->info.time_values_s = mpki_now_s() - start;
     return status;
 }
@@ -365,13 +363,11 @@ static mpk_status make(mpk_context *ctx, mpk_scalar scalar, int32_t n, const int
 
 static mpk_status update(mpk_context *ctx, const void *val, mpki_inverse *s) {
     const double start = mpki_now_s();
-    s->job.ctx = ctx, s->job.keeps = true;
+    s->job.ctx = ctx;
     s->ready = false;
     mpk_status status = take_values(s, val);
     s->job.info.time_pattern_s = 0;
     if (!mpk_failed(status)) status = make_values(s, false);
-    mpki_cuda_isai_rest(&s->job);
-    s->job.info.bytes = s->job.bytes;
     s->job.info.time_values_s = mpki_now_s() - start;
     return status;
 }

@@ -227,7 +227,7 @@ static mpk_status gather(mpki_isai_factor *f, int which, mpki_isai_sparse *t) {
             mpki_cuda_isai_told(job, job->t->clone(job->d->cuda, t->a.ptr, g->to_ptr, pointers));
     g->fill = 1, g->to_ptr = t->a.ptr, g->to_index = t->a.index, g->to_val = t->a.val;
     if (!mpk_failed(status)) status = mpki_cuda_isai_told(job, job->t->gather(job->d->cuda, g));
-    mpki_cuda_isai_give(job, &work);
+    mpki_cuda_isai_give(job, &work); /* waits for what is queued */
     return status;
 }
 
@@ -371,7 +371,6 @@ mpk_status mpki_isai_factor_make(mpk_context *ctx, const mpki_stages *stages,
     if (!mpk_failed(status)) release_unread(f);
     lists_free(ctx, &l);
     mpki_cuda_isai_give_sparse(&f->job, &graph);
-    mpki_cuda_isai_rest(&f->job);
     f->job.info.bytes = f->job.bytes;
     *info = f->job.info;
     if (mpk_failed(status)) mpki_isai_factor_free(ctx, out);

@@ -14,7 +14,7 @@ mpk_status mpki_cuda_isai_job_begin(mpk_context *ctx, const char *stage, mpk_sca
         return mpki_error(ctx, MPK_ERR_DEVICE, stage, -1,
                           "the CUDA module has no approximate inverses");
     *job = (mpki_isai_job){.ctx = ctx, .d = d, .t = d->table->isai, .stage = stage};
-    job->scalar = scalar, job->n = n, job->keeps = true;
+    job->scalar = scalar, job->n = n;
     job->stream = job->t->stream(d->cuda);
     job->info.first_fallback = -1;
     return MPK_OK;
@@ -24,54 +24,17 @@ mpk_status mpki_cuda_isai_told(const mpki_isai_job *job, int status) {
     return mpki_cuda_told(job->ctx, job->stage, status);
 }
 
-static void release(mpki_isai_job *job, mpki_isai_piece *p) {
-    job->d->table->release(job->d->cuda, p->at);
-    job->bytes -= p->bytes;
-    *p = (mpki_isai_piece){0};
-}
-
-static void release_kept(mpki_isai_job *job) {
-    for (int k = 0; k < MPKI_ISAI_KEPT; k++)
-        if (job->kept[k].at) release(job, &job->kept[k]);
-}
-
-void mpki_cuda_isai_rest(mpki_isai_job *job) {
-    release_kept(job);
-    job->keeps = false;
-}
-
-/* The smallest kept piece that fits, not much too large. */
-static bool take_kept(mpki_isai_job *job, int64_t bytes, mpki_isai_piece *p) {
-    mpki_isai_piece *best = NULL;
-    for (int k = 0; k < MPKI_ISAI_KEPT; k++) {
-        mpki_isai_piece *at = &job->kept[k];
-        if (!at->at || at->bytes < bytes || at->bytes > bytes + bytes / 4) continue;
-        if (!best || at->bytes < best->bytes) best = at;
-    }
-    if (!best) return false;
-    *p = *best;
-    *best = (mpki_isai_piece){0};
-    return true;
-}
-
 mpk_status mpki_cuda_isai_take(mpki_isai_job *job, int64_t bytes, mpki_isai_piece *p) {
-    enum { LEAST = 512 };
     void *at = NULL;
     *p = (mpki_isai_piece){0};
-    if (bytes < LEAST) bytes = LEAST;
-    if (take_kept(job, bytes, p)) return MPK_OK;
-    if (job->limit > 0 && (double)(job->bytes + bytes) > job->limit) release_kept(job);
     if (job->limit > 0 && (double)(job->bytes + bytes) > job->limit)
         return mpki_error(job->ctx, MPK_ERR_MEMORY, job->stage, job->bytes + bytes,
                           "approximate inverses need %.3f GiB of device memory; "
                           "device_memory_limit is %.3f GiB",
                           (double)(job->bytes + bytes) * 0x1p-30, job->limit * 0x1p-30);
-    int status = job->d->table->alloc(job->d->cuda, bytes, &at);
-    if (status == MPK_ERR_MEMORY && job->keeps) {
-        release_kept(job);
-        status = job->d->table->alloc(job->d->cuda, bytes, &at);
-    }
-    if (mpk_failed(status)) return mpki_cuda_isai_told(job, status);
+    const mpk_status status =
+        mpki_cuda_isai_told(job, job->d->table->alloc(job->d->cuda, bytes, &at));
+    if (mpk_failed(status)) return status;
     *p = (mpki_isai_piece){at, bytes};
     job->bytes += bytes;
     return MPK_OK;
@@ -79,13 +42,9 @@ mpk_status mpki_cuda_isai_take(mpki_isai_job *job, int64_t bytes, mpki_isai_piec
 
 void mpki_cuda_isai_give(mpki_isai_job *job, mpki_isai_piece *p) {
     if (!p->at) return;
-    for (int k = 0; job->keeps && k < MPKI_ISAI_KEPT; k++)
-        if (!job->kept[k].at) {
-            job->kept[k] = *p;
-            *p = (mpki_isai_piece){0};
-            return;
-        }
-    release(job, p); /* waits for what is queued */
+    job->d->table->release(job->d->cuda, p->at);
+    job->bytes -= p->bytes;
+    *p = (mpki_isai_piece){0};
 }
 
 void mpki_cuda_isai_give_sparse(mpki_isai_job *job, mpki_isai_sparse *a) {
@@ -201,7 +160,7 @@ mpk_status mpki_cuda_isai_turn(mpki_isai_job *job, const mpki_isai_sparse *a, mp
     status = mpki_cuda_isai_told(job, job->t->turn(job->d->cuda, &turning));
     if (!mpk_failed(status) && a->a.val) status = mpki_cuda_isai_again(job, a, t);
 done:
-    mpki_cuda_isai_give(job, &work);
+    mpki_cuda_isai_give(job, &work); /* waits for what is queued */
     if (mpk_failed(status)) mpki_cuda_isai_give_sparse(job, t);
     return status;
 }

@@ -8,14 +8,6 @@
 #include "isai/isai.h"
 #include "load.h"
 
-/** Device memory that is released as a whole. */
-typedef struct mpki_isai_piece {
-    char *at;
-    int64_t bytes;
-} mpki_isai_piece;
-
-enum { MPKI_ISAI_KEPT = 8 };
-
 /** Whose memory it is, and what has been done. */
 typedef struct mpki_isai_job {
     mpk_context *ctx;
@@ -26,13 +18,16 @@ typedef struct mpki_isai_job {
     mpk_scalar scalar;
     int32_t n;
     double limit;  /* most bytes of device memory; 0: what the device has */
-    int64_t bytes; /* held, what is kept included */
-    bool
-        keeps; /* what is given back is kept for what is taken next: the device is not waited for */
-    mpki_isai_piece kept[MPKI_ISAI_KEPT];
+    int64_t bytes; /* held */
     mpk_isai_info info;
     int64_t columns[MPK_ISAI_CLASSES], longest; /* of what was last computed */
 } mpki_isai_job;
+
+/** Device memory that is released as a whole. */
+typedef struct mpki_isai_piece {
+    char *at;
+    int64_t bytes;
+} mpki_isai_piece;
 
 /** A matrix by columns or by rows; ptr and index may be another one's. */
 typedef struct mpki_isai_sparse {
@@ -47,12 +42,8 @@ typedef struct mpki_isai_sparse {
 mpk_status mpki_cuda_isai_job_begin(mpk_context *ctx, const char *stage, mpk_scalar scalar,
                                     int32_t n, mpki_isai_job *job);
 
-/** A piece of at least so many bytes; what is to be used in the job's stream alone. */
 mpk_status mpki_cuda_isai_take(mpki_isai_job *job, int64_t bytes, mpki_isai_piece *p);
-/** What is queued may still use it. */
 void mpki_cuda_isai_give(mpki_isai_job *job, mpki_isai_piece *p);
-/** Release what is kept, and keep nothing from now on. */
-void mpki_cuda_isai_rest(mpki_isai_job *job);
 void mpki_cuda_isai_give_sparse(mpki_isai_job *job, mpki_isai_sparse *a);
 /** The next `bytes` of the piece; *used is moved on. */
 void *mpki_cuda_isai_place(const mpki_isai_piece *p, int64_t *used, int64_t bytes);
