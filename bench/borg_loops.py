@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Loops that stay loops in what borgc emits for CPUs (borg/lower/roll.c), before (--unroll-all) and after, in pairs.
+"""Loops that stay loops in what borgc emits for CPUs (borg/lower/roll.c), before (--loops=never) and after, in pairs.
 
     bench/borg_loops.py [--build build] [--kernels ldus,...] [--orders 16,32] [--packs 1,2,4] [--backends c,avx512] [--limit SECONDS]
-                        [--untimed] [--prefix "taskset -c 1"] [--report bench/results/borg.md]
+                        [--untimed] [--loops always] [--prefix "taskset -c 1"] [--report bench/results/borg.md]
 
 Each kernel of src/kernels/cl, and listing4, that of the thesis, in double: bytes of text, bytes of code in the object, seconds of
 processor time that gcc takes, and nanoseconds for a work-group, in cache, checked first (bench/borg/driver.c, which `make bench-borg`
@@ -24,7 +24,7 @@ def source_of(kernel):
 
 def emitted(o, kernel, n, pack, backend, before):
     name = "ldus" if kernel == "listing4" else kernel
-    done = subprocess.run([o.borgc, f"--emit={backend}", *(["--unroll-all"] if before else []), f"--name={name}", "-D", f"WG_SIZE={n}", "-D",
+    done = subprocess.run([o.borgc, f"--emit={backend}", *(["--loops=never"] if before else ([f"--loops={o.loops}"] if o.loops != "auto" else [])), f"--name={name}", "-D", f"WG_SIZE={n}", "-D",
                            f"WG_PACK={pack}", source_of(kernel)], capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"{kernel} {n}: {done.stderr}")
@@ -108,6 +108,7 @@ def main():
     parser.add_argument("--backends", type=words, default=["c", "avx512"])
     parser.add_argument("--limit", type=float, default=1e9, help="seconds: what is not done then is left for the next run")
     parser.add_argument("--untimed", action="store_true", help="texts alone: nothing is compiled")
+    parser.add_argument("--loops", default="auto", choices=["auto", "always"], help="after: with this")
     parser.add_argument("--prefix", default="")
     parser.add_argument("--fresh", action="store_true")
     parser.add_argument("--report")
@@ -115,7 +116,7 @@ def main():
     o.told, start = sys.argv[1:], time.monotonic()
     o.work, o.borgc, o.driver = f"{o.build}/bench/loops", f"{o.build}/borgc", f"{o.build}/bench/borg_driver"
     os.makedirs(o.work, exist_ok=True)
-    log, rows = f"{o.build}/bench/loops{'-untimed' if o.untimed else ''}.jsonl", {}
+    log, rows = f"{o.build}/bench/loops{'-untimed' if o.untimed else ''}{'-always' if o.loops == 'always' else ''}.jsonl", {}
     if os.path.exists(log) and not o.fresh:
         rows = {(r["kernel"], r["n"], r["pack"], r["backend"]): r for r in map(json.loads, open(log, encoding="utf-8"))}
     with open(log, "w" if o.fresh else "a", encoding="utf-8") as file:
