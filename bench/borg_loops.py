@@ -84,7 +84,7 @@ def report(o, rows):
     other = [r for r in rows if not r["same"]]
     same = len(rows) - len(other)
     out = [f"`bench/borg_loops.py {' '.join(o.told)}`, {cpu()}, gcc, double, lane order by the model. Of {len(rows)} cases {same} have the same text: what they index fits "
-           "the registers, or their counters are needed at compile time. ns: the least of 36 rounds, by turns; other work ran on the machine.", "",
+           "the registers, or their counters are needed at compile time, or the model sees no gain. ns: the least of 36 rounds, by turns.", "",
            "| kernel | n | WG_PACK | backend | text before, KB | after | code before, KB | after | gcc before, s | after | ns before | after |",
            "|" + "---|" * 12]
     for r in other:
