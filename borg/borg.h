@@ -27,6 +27,8 @@ typedef struct borg_reader {
 
 enum { BORG_PACK_AUTO = -1 };
 
+typedef enum borg_loops { BORG_LOOPS_AUTO, BORG_LOOPS_NEVER, BORG_LOOPS_ALWAYS } borg_loops;
+
 /** Options of a compilation: the command's flags are named after the fields. Zeroed = defaults. */
 typedef struct borg_options {
     int32_t size;     /* WG_SIZE, 1 .. 256; required */
@@ -40,8 +42,8 @@ typedef struct borg_options {
     int32_t unroll_budget; /* instructions; 0 = 200000 */
     int32_t optimise;      /* 0: all passes; -1: those needed only. Of text form: 0 none, 1 all */
     bool verify;           /* the checker runs between passes */
-    bool unroll_all;       /* --unroll-all: no loop stays one where it can be unrolled */
-    bool no_vector;        /* loops over constants are unrolled, never executed as vectors */
+    borg_loops loops; /* --loops auto, never, always: loops that could be unrolled stay loops */
+    bool no_vector;   /* loops over constants are unrolled, never executed as vectors */
     const char *const *defines; /* "NAME" or "NAME=text", NULL-terminated; may be NULL */
     const borg_reader *reader;  /* NULL: what is included cannot be read */
     const char *const *set; /* --set: "NAME=value", integer parameters that always have this value

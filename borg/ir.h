@@ -78,6 +78,8 @@
  *  unspecified (the interpreter: zeros). Accesses to different arrays never meet, nor do they meet
  *  accesses through parameters. Between a STORE to an element by one work-item and another access
  *  to it by another one stands a BARRIER, whichever comes first; else what is read is unspecified.
+ *  (Private arrays that the lowering places there for CPUs, whose lanes run in lockstep, have no
+ *  BARRIERs: between the accesses of different work-items program order is enough.)
  *  A LOAD of one lane for a group is one by each work-item, a STORE of one lane for a group, too,
  *  but these two need no BARRIER between, in either order.
  *

@@ -43,7 +43,7 @@ static const char usage[] =
     "  --sizes=LIST         vrptx: a kernel for each of these WG_SIZEs, 4,8,16\n"
     "  --fast-rcp           rcp() may be an approximation (cuda, avx512)\n"
     "  --unroll-budget=N    instructions that unrolling may make (200000)\n"
-    "  --unroll-all         unroll loops that would stay loops to keep the code short\n"
+    "  --loops=auto|never|always  loops over arrays that registers cannot hold stay loops\n"
     "  --no-vector          unroll loops over constants, do not run them as vectors\n"
     "  --optimise=0|1       without, with the passes (1)\n"
     "  --verify             check the intermediate form between passes\n"
@@ -202,8 +202,12 @@ static int take_option(command *c, const char *a) {
         o->whole_packs = true;
     } else if (strcmp(a, "--fast-rcp") == 0) {
         o->fast_rcp = true;
-    } else if (strcmp(a, "--unroll-all") == 0) {
-        o->unroll_all = true;
+    } else if ((v = value_of(a, "--loops"))) {
+        if (strcmp(v, "auto") && strcmp(v, "never") && strcmp(v, "always"))
+            return complain("--loops is auto, never or always", v);
+        o->loops = v[1] == 'u'   ? BORG_LOOPS_AUTO
+                   : v[0] == 'n' ? BORG_LOOPS_NEVER
+                                 : BORG_LOOPS_ALWAYS;
     } else if (strcmp(a, "--no-vector") == 0) {
         o->no_vector = true;
     } else if (strcmp(a, "--verify") == 0) {

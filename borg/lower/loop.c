@@ -97,6 +97,7 @@ typedef struct runtime {
     bool masked; /* an i1 PHI says who is still in the loop */
     borg_spread mask_spread;
     borg_inst *outer_mask, *here; /* here: that PHI */
+    borg_inst *entered;           /* one lane: is any work-item here? NULL: yes */
     bool again;                   /* an assumption was wrong: widened, to be tried again */
     int64_t trip;                 /* turns, -1: not known */
 } runtime;
@@ -127,6 +128,13 @@ static void widen_spread(runtime *t, borg_spread *spread, borg_spread wanted) {
     t->again = true;
 }
 
+static borg_inst *in_one_lane(borg_lowerer *l, borg_inst *any) {
+    if (borg_lower_one_lane(l, any)) return any;
+    borg_inst *v = borg_emit(&l->b, BORG_ANYP, BORG_I1, BORG_UNI, any->rows, 1);
+    v->args[0] = any;
+    return borg_lower_simplify(l, v);
+}
+
 /* The head: PHIs, condition, WHILE. Returns the mask of the body. */
 static borg_inst *lower_head(runtime *t, borg_inst *loop) {
     borg_lowerer *l = t->l;
@@ -146,7 +154,10 @@ static borg_inst *lower_head(runtime *t, borg_inst *loop) {
     l->mask = mask;
     bool later = t->s->kind == BORG_S_DO; /* its condition belongs to the body's end */
     borg_inst *c = later ? borg_lower_const(l, BORG_I1, 1) : condition(l, t->s);
-    bool plain = !t->masked && !t->outer_mask && borg_lower_one_lane(l, c);
+    /* Under a mask, too, a condition that is the same for all lanes needs none of its own: the
+     * counter stays a scalar. (On a GPU a vote in each turn costs no more than one before.) */
+    bool simt = l->options->backend && l->options->backend->machine.simt;
+    bool plain = !t->masked && (!t->outer_mask || !simt) && borg_lower_one_lane(l, c);
     if (!plain && !t->masked) {
         t->masked = t->again = true;
         t->mask_spread = t->outer_mask ? t->outer_mask->spread : BORG_UNI;
@@ -156,12 +167,9 @@ static borg_inst *lower_head(runtime *t, borg_inst *loop) {
         mask = borg_lower_and(l, mask, c);
     }
     borg_inst *any = t->masked && !t->again ? mask : c;
+    if (!t->masked && t->entered) any = borg_lower_and(l, any, t->entered);
     if (t->again) any = borg_lower_const(l, BORG_I1, 1);
-    if (!borg_lower_one_lane(l, any)) {
-        borg_inst *v = borg_emit(&l->b, BORG_ANYP, BORG_I1, BORG_UNI, any->rows, 1);
-        v->args[0] = any;
-        any = borg_lower_simplify(l, v);
-    }
+    any = in_one_lane(l, any);
     borg_inst *end = borg_emit(&l->b, BORG_WHILE, BORG_VOID, BORG_UNI, 0, 1);
     end->args[0] = any;
     return mask;
@@ -213,6 +221,8 @@ static bool try_runtime(runtime *t) {
         borg_inst *all = t->outer_mask ? t->outer_mask : borg_lower_const(l, BORG_I1, 1);
         t->here = borg_lower_unify(l, all, t->mask_spread, 1);
     }
+    t->entered = NULL;
+    if (t->outer_mask && !t->masked) t->entered = in_one_lane(l, t->outer_mask);
     borg_builder outer = l->b;
     borg_inst *loop = borg_emit(&l->b, BORG_LOOP, BORG_VOID, BORG_UNI, 0, 0);
     loop->block[0] = borg_block_new(l->m, loop);

@@ -8,25 +8,25 @@
 #include <cmocka.h>
 #include "variants.h"
 
-static borg_program *compiled(const variant *v, const char *backend, bool unroll_all) {
+static borg_program *compiled(const variant *v, const char *backend, borg_loops loops) {
     const char *defines[] = {v->single ? "SINGLE" : "DOUBLE", NULL};
     borg_options o = {.size = v->size,
                       .pack = v->pack,
                       .order = v->order,
                       .strict = true,
                       .verify = true,
-                      .unroll_all = unroll_all,
+                      .loops = loops,
                       .backend = borg_backend_find(backend),
                       .defines = defines,
                       .name = "tested"};
     return library_compile(v->kernel, &o);
 }
 
-static size_t length_of(const variant *v, const char *backend, bool unroll_all) {
+static size_t length_of(const variant *v, const char *backend, borg_loops loops) {
     const char *text;
     size_t length;
     borg_options o = {.backend = borg_backend_find(backend)};
-    borg_program *p = compiled(v, backend, unroll_all);
+    borg_program *p = compiled(v, backend, loops);
     assert_int_equal(borg_program_emit(p, o.backend, &o, &text, &length), BORG_OK);
     borg_program_free(p);
     return length;
@@ -35,16 +35,16 @@ static size_t length_of(const variant *v, const char *backend, bool unroll_all) 
 /* The module with loops and the one without make the same of the same arguments. */
 static void same_bits(variant *v, const char *backend) {
     arguments args[2];
-    int loops[2];
+    int arrays[2];
     for (int i = 0; i < 2; ++i) {
-        v->program = compiled(v, backend, i == 0);
+        v->program = compiled(v, backend, i ? BORG_LOOPS_ALWAYS : BORG_LOOPS_NEVER);
         fill(v, &args[i]);
         interpret(v, &args[i]);
-        loops[i] = v->program->units[0].module->nlocals;
+        arrays[i] = v->program->units[0].module->nlocals;
         if (i == 0) borg_program_free(v->program);
     }
-    assert_int_equal(loops[0], 0);
-    assert_true(loops[1] > 0); /* arrays lie in memory */
+    assert_int_equal(arrays[0], 0);
+    assert_true(arrays[1] > 0); /* arrays lie in memory */
     const borg_module *m = v->program->units[0].module;
     for (int i = 0; i < m->nparams; ++i)
         if (m->params[i].type == BORG_PTR)
@@ -56,11 +56,24 @@ static void same_bits(variant *v, const char *backend) {
 }
 
 static variant shapes[] = {
-    {.kernel = "./kernels/loops", .size = 24, .pack = 1},
-    {.kernel = "./kernels/loops", .size = 19, .pack = 2, .single = true},
-    {.kernel = "./kernels/loops", .size = 17, .pack = 2, .order = BORG_WG_MINOR},
+    {.kernel = "./kernels/loops", .size = 24, .pack = 1, .loops = BORG_LOOPS_ALWAYS},
+    {.kernel = "./kernels/loops",
+     .size = 19,
+     .pack = 2,
+     .single = true,
+     .loops = BORG_LOOPS_ALWAYS},
+    {.kernel = "./kernels/loops",
+     .size = 17,
+     .pack = 2,
+     .order = BORG_WG_MINOR,
+     .loops = BORG_LOOPS_ALWAYS},
+    {.kernel = "./kernels/loops",
+     .size = 12,
+     .pack = 8,
+     .order = BORG_WG_MINOR,
+     .loops = BORG_LOOPS_ALWAYS},
     {.kernel = "./kernels/ldus", .size = 32, .pack = 1},
-    {.kernel = "ldu_static", .size = 28, .pack = 1},
+    {.kernel = "ldu_static", .size = 28, .pack = 1, .loops = BORG_LOOPS_ALWAYS},
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
@@ -85,12 +98,13 @@ static void test_emitted(void **state) {
 static void test_length(void **state) {
     variant listing = {.kernel = "./kernels/ldus", .size = 32, .pack = 2, .order = BORG_ORDER_AUTO};
     (void)state;
-    size_t length = length_of(&listing, "c", false);
+    size_t length = length_of(&listing, "c", BORG_LOOPS_AUTO);
     assert_true(length < 1250000);
-    assert_true(2 * length < length_of(&listing, "c", true));
+    assert_true(2 * length < length_of(&listing, "c", BORG_LOOPS_NEVER));
     listing.size = 4; /* registers hold it: nothing changes */
     listing.pack = 1;
-    assert_int_equal(length_of(&listing, "c", false), length_of(&listing, "c", true));
+    assert_int_equal(length_of(&listing, "c", BORG_LOOPS_AUTO),
+                     length_of(&listing, "c", BORG_LOOPS_NEVER));
 }
 
 /* No room at any place: a status, and nothing lost (under the address sanitizer). */
@@ -119,7 +133,7 @@ static void test_memory(void **state) {
     for (int k = 0; !done; ++k) {
         rationed r = {k};
         borg_allocator allocator = {.self = &r, .alloc = ration, .release = give_back};
-        borg_options o = {.size = 8, .backend = borg_backend_find("c")};
+        borg_options o = {.size = 8, .loops = BORG_LOOPS_ALWAYS, .backend = borg_backend_find("c")};
         borg_program *p = NULL;
         borg_status status = borg_compile("k.cl", source, strlen(source), &o, &allocator, &p);
         done = status == BORG_OK;

@@ -15,7 +15,8 @@ typedef struct variant {
     borg_order order;
     bool single, fused; /* fused: not strict */
     const char *stage;  /* with a group in each thread */
-    bool large;         /* left out: its code is beyond BORG_MOST_BYTES, or others take it */
+    borg_loops loops;
+    bool large; /* left out: its code is beyond BORG_MOST_BYTES, or others take it */
     char ld[16], stride[24], rows[16];
     const char *defines[3], *set[3];
     borg_program *program;
@@ -186,6 +187,7 @@ static inline bool compile_variant(variant *v, borg_options *o, const borg_backe
                         .lanes = v->lanes,
                         .disable = v->disable,
                         .strict = !v->fused,
+                        .loops = v->loops,
                         .backend = backend,
                         .defines = v->defines,
                         .set = v->stage ? v->set : NULL,
