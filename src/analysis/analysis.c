@@ -85,9 +85,7 @@ static mpk_status choose(mpk_context *ctx, const mpk_problem *problem, const mpk
                              &an->info.time_match_s);
     if (mpk_failed(status)) return status;
     an->info.ordering = choice->ordering;
-    an->info.ordered_for = options->ordering == MPK_ORDERING_AUTO && options->device == MPK_ON_CUDA
-                               ? MPK_ON_CUDA
-                               : MPK_ON_CPU;
+    an->info.ordered_for = choice->for_device ? MPK_ON_CUDA : MPK_ON_CPU;
     an->info.matching = choice->mate != NULL;
     an->failing = choice->failing;
     an->info.structural_rank = choice->rank;

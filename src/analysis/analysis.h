@@ -192,4 +192,12 @@ mpk_status mpki_symbolic(mpk_context *ctx, mpk_analysis *an, const mpki_graph *g
  *  builds. */
 mpk_status mpki_analysis_check(mpk_context *ctx, const mpk_analysis *an);
 
+/** Has a matrix of so many entries something to gain by a device, where the options say auto? Of 15
+ *  above this bound all were factorized and solved sooner by ldlt on an H200 than on 16 cores beside
+ *  it, of two below it one (bench/results/sparse-gpu.md). */
+static inline bool mpki_worth_a_device(int64_t nnz) {
+    enum { ENTRIES = 20000 };
+    return nnz >= ENTRIES;
+}
+
 #endif

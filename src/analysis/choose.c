@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The choices before the elimination tree of the direct solver: matching, scaling, ordering. */
+#include "../backends/cuda/load.h"
 #include "choose.h"
+#include "config.h"
 
 #include "order/order.h"
 
@@ -302,6 +304,18 @@ static mpk_status find_failing(void *state, const int32_t *vertex_perm, int32_t 
     return status;
 }
 
+/* Will a device factorize? With device = auto where the matrix is worth it and one is there. */
+static bool for_device(const chooser *c) {
+    const mpk_options *o = c->options;
+    if (o->device != MPK_ON_AUTO) return o->device == MPK_ON_CUDA;
+#if MPKI_HAVE_CUDA
+    if (!mpki_worth_a_device(c->problem->nnz) || mpki_context_engine(c->ctx)) return false;
+    if (mpki_cuda_open(c->ctx, o->device_number)) return true;
+    mpki_clear_error(c->ctx);
+#endif
+    return false;
+}
+
 static mpk_status order(chooser *c, int32_t *perm) {
     mpk_ordering method = c->options->ordering;
     trial t = {0};
@@ -310,7 +324,8 @@ static mpk_status order(chooser *c, int32_t *perm) {
     mpk_status status = choose_pairs(c, &t);
     const mpki_graph *graph = trial_graph(c, &t);
     c->choice->ordering = method;
-    if (!mpk_failed(status) && method == MPK_ORDERING_AUTO && c->options->device == MPK_ON_CUDA)
+    c->choice->for_device = method == MPK_ORDERING_AUTO && for_device(c);
+    if (!mpk_failed(status) && c->choice->for_device)
         status = mpki_order_for_device(
             c->ctx, graph, c->options->seed, c->options->threads, c->options->model_threads,
             c->choice->scale ? &failing : NULL, t.vertex_perm, &c->choice->ordering);

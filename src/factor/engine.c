@@ -43,14 +43,6 @@ static bool has(const mpki_engine *engine, mpk_method method) {
             (form == &mpki_block_form ? engine->blocks != NULL : engine->direct != NULL));
 }
 
-/* Is a factor of this analysis large enough to gain by a device, where the options say auto? Of 13
- * matrices above this bound 12 were factorized faster by ldlt on an H200 than on 16 cores beside it
- * (bench/results/sparse-gpu.md). */
-static bool gains(const mpk_analysis *an) {
-    enum { ENTRIES = 200000 };
-    return an->nnz >= ENTRIES;
-}
-
 const mpki_engine *mpki_engine_of(mpk_context *ctx, const mpk_analysis *an,
                                   const mpk_options *options) {
     const mpki_engine *told = mpki_context_engine(ctx);
@@ -63,7 +55,7 @@ const mpki_engine *mpki_engine_of(mpk_context *ctx, const mpk_analysis *an,
         return NULL;
     }
     if (!options || options->device == MPK_ON_CPU) return &cpu;
-    if (options->device == MPK_ON_AUTO && an && !gains(an)) return &cpu;
+    if (options->device == MPK_ON_AUTO && an && !mpki_worth_a_device(an->nnz)) return &cpu;
     const mpki_engine *engine = device_engine(ctx, options->device_number);
     if (engine && (!an || has(engine, an->options.method))) return engine;
     if (options->device == MPK_ON_AUTO) {

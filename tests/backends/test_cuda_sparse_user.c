@@ -220,7 +220,46 @@ static void test_auto(void **state) {
     }
 }
 
-/* GPUs for which the module, or a part of it, was not built: the host module says 8.0, batches 9.0. */
+/* device = auto: an ordering for where the factorization will be. A chain of 1500 fronts is for the
+ * processor alone; nested dissection makes it a tree. */
+static void test_ordered_for(void **state) {
+    (void)state;
+    const char *module = getenv("METAPACK_CUDA_MODULE");
+    char *named = module ? strdup(module) : NULL;
+    static const struct {
+        const char *spec;
+        bool there;
+        mpk_device ordered_for;
+    } cases[] = {{"optimal-control 1500", true, MPK_ON_CUDA},
+                 {"optimal-control 1500", false, MPK_ON_CPU},
+                 {"optimal-control 100", true, MPK_ON_CPU}};
+    for (int k = 0; k < 3; k++) {
+        mpk_context *ctx = NULL;
+        mpk_problem *problem = NULL;
+        mpk_analysis *an = NULL;
+        mpk_analysis_info info;
+        mpk_options o;
+        mpk_options_init(&o);
+        o.method = MPK_METHOD_LDLT, o.device = MPK_ON_AUTO;
+        if (!cases[k].there) setenv("METAPACK_CUDA_MODULE", "/nowhere/module.so", 1);
+        assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+        assert_int_equal(mpk_problem_generate(ctx, cases[k].spec, 1, &problem), MPK_OK);
+        assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_OK);
+        mpk_analysis_info_get(an, &info);
+        assert_int_equal(info.ordered_for, cases[k].ordered_for);
+        if (k < 2) assert_true((info.tree_height < 100) == cases[k].there);
+        mpk_analysis_destroy(&an);
+        mpk_problem_destroy(&problem);
+        mpk_context_destroy(&ctx);
+        if (named)
+            setenv("METAPACK_CUDA_MODULE", named, 1);
+        else
+            unsetenv("METAPACK_CUDA_MODULE");
+    }
+    free(named);
+}
+
+/* GPUs for which the module was not built: the host module says 8.0. */
 static void test_older_gpus(void **state) {
     (void)state;
     if (getenv("METAPACK_TEST_DEVICE")) skip();
@@ -270,6 +309,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_estimate, open_context, close_context),
         cmocka_unit_test_setup_teardown(test_report, open_context, close_context),
         cmocka_unit_test_setup_teardown(test_auto, open_context, close_context),
+        cmocka_unit_test(test_ordered_for),
         cmocka_unit_test(test_older_gpus)};
 #ifdef METAPACK_CUDA_HOST
     if (!getenv("METAPACK_TEST_DEVICE")) setenv("METAPACK_CUDA_MODULE", METAPACK_CUDA_HOST, 1);

@@ -69,31 +69,33 @@ __device__ void lanes_below(tile_memory<T> &m, const T *Mx, int c0, T limit) {
  *  barrier between them. */
 template <class T> struct rows_moved { T l[12], x[12]; };
 template <class T> __device__ void rows_take(const tile_memory<T> &m, int c0, rows_moved<T> &v) {
-    const int LD = tile_memory<T>::LD, warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
+    const int B = tile_memory<T>::B, LD = tile_memory<T>::LD, warp = threadIdx.x >> 5,
+              lane = threadIdx.x & 31;
     const T *S = m.S + c0 + m.from[lane];
 #pragma unroll
     for (int y = 0; y < 12; ++y)
-        if (warp + 8 * y < c0) v.l[y] = S[(warp + 8 * y) * LD];
+        if (warp + 8 * y < c0 && c0 + lane < B) v.l[y] = S[(warp + 8 * y) * LD];
 #pragma unroll
     for (int y = 0; y < 4; ++y) {
         const T *X = m.S + (c0 + m.from[warp + 8 * y]) * LD + lane;
 #pragma unroll
         for (int x = 0; x < 3; ++x)
-            if (lane + 32 * x < c0) v.x[3 * y + x] = X[32 * x];
+            if (lane + 32 * x < c0 && c0 + warp + 8 * y < B) v.x[3 * y + x] = X[32 * x];
     }
 }
 template <class T> __device__ void rows_put(tile_memory<T> &m, int c0, const rows_moved<T> &v) {
-    const int LD = tile_memory<T>::LD, warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
+    const int B = tile_memory<T>::B, LD = tile_memory<T>::LD, warp = threadIdx.x >> 5,
+              lane = threadIdx.x & 31;
     T *S = m.S + c0 + lane;
 #pragma unroll
     for (int y = 0; y < 12; ++y)
-        if (warp + 8 * y < c0) S[(warp + 8 * y) * LD] = v.l[y];
+        if (warp + 8 * y < c0 && c0 + lane < B) S[(warp + 8 * y) * LD] = v.l[y];
 #pragma unroll
     for (int y = 0; y < 4; ++y) {
         T *X = m.S + (c0 + warp + 8 * y) * LD + lane;
 #pragma unroll
         for (int x = 0; x < 3; ++x)
-            if (lane + 32 * x < c0) X[32 * x] = v.x[3 * y + x];
+            if (lane + 32 * x < c0 && c0 + warp + 8 * y < B) X[32 * x] = v.x[3 * y + x];
     }
 }
 
