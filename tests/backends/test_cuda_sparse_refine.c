@@ -5,6 +5,7 @@
 
 #include "../../src/backends/cuda/direct_factor.h"
 #include "../../src/factor/factor.h"
+#include "../../src/backends/cuda/engine.h"
 #include "../../src/backends/cuda/load.h"
 #include <metapack/metapack.h>
 
@@ -166,6 +167,55 @@ static void test_new_values(void **unused) {
     close_system(&s);
 }
 
+/* Rows of very different sizes: b is small beside A x, by more than sums in twice the precision show, and all
+ * the same the errors are those of the host, which has a wider range. */
+static void test_growth(void **unused) {
+    (void)unused;
+    for (size_t k = 0; k < sizeof KINDS / sizeof *KINDS; k++) {
+        system_ s;
+        mpk_problem_view a;
+        char b[N * 16], x[N * 16], y[N * 16];
+        mpk_solve_info there = {0}, here = {0};
+        mpki_refined told = {0};
+        mpki_direct_solver *solver = NULL;
+        const bool single = KINDS[k].scalar == MPK_S || KINDS[k].scalar == MPK_C;
+        assert_int_equal(open_system(&s, NULL, KINDS[k].scalar, KINDS[k].symmetry), MPK_OK);
+        mpk_problem_view_get(s.problem, &a);
+        char *ax = malloc((size_t)a.nnz * 16);
+        assert_non_null(ax);
+        for (int32_t j = 0; j < N; j++)
+            for (int64_t e = a.ap[j]; e < a.ap[j + 1]; e++)
+                scalar_store(s.scalar, ax, e,
+                             scalar_load(s.scalar, a.ax, e) *
+                                 ldexp(1, (a.ai[e] % 9 + j % 9 - 8) * (single ? 4 : 7)));
+        assert_int_equal(mpk_refactorize(s.ctx, ax, &s.o, s.fac), MPK_OK);
+        fill(&s, b, 1);
+        put(&s, s.b, b);
+        s.o.refine = 2;
+        const mpk_options host = by_host(&s);
+        assert_int_equal(mpk_solve(s.ctx, s.fac, 1, s.b, N, s.x, N, &s.o, &there),
+                         mpk_solve(s.ctx, s.fac, 1, b, N, y, N, &host, &here));
+        get(&s, s.x, x);
+        double most = 0;
+        for (int i = 0; i < N; i++) most = fmax(most, cabs(scalar_load(s.scalar, x, i)));
+        const double growth = s.fac->norm_inf * most / 5;
+        if (!(growth > (single ? 1e13 : 1e28) && growth < (single ? 1e30 : 1e50)))
+            fail_msg("growth %g", growth);
+        near(there.unrefined, here.unrefined, 1e-3, "unrefined");
+        near(there.normwise, here.normwise, 1e-3, "normwise");
+        near(there.relative_residual, here.relative_residual, 1e-3, "relative");
+        /* and it is the device that found them */
+        const mpki_refine_wish wish = {.steps = 2, .accuracy = 1, .doubt = INFINITY};
+        assert_int_equal(mpki_cuda_direct.solver_make(s.ctx, s.fac->direct, 1, 1, &solver), MPK_OK);
+        assert_int_equal(
+            mpki_cuda_direct.refine(s.ctx, s.fac->direct, solver, &wish, s.b, s.x, &told), MPK_OK);
+        mpki_cuda_direct.solver_free(&solver);
+        assert_true(told.done);
+        free(ax);
+        close_system(&s);
+    }
+}
+
 /* NaN, zeros, numbers near overflow: as on the host, and b stays where a solve fails. */
 static void test_unusual(void **unused) {
     (void)unused;
@@ -264,9 +314,9 @@ static void test_memory(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_errors), cmocka_unit_test(test_new_values),
-        cmocka_unit_test(test_unusual), cmocka_unit_test(test_more_asked),
-        cmocka_unit_test(test_memory)};
+        cmocka_unit_test(test_errors),     cmocka_unit_test(test_new_values),
+        cmocka_unit_test(test_growth),     cmocka_unit_test(test_unusual),
+        cmocka_unit_test(test_more_asked), cmocka_unit_test(test_memory)};
     const char *must = getenv("METAPACK_TEST_DEVICE");
 #ifdef METAPACK_CUDA_HOST
     if (!must || strcmp(must, "1")) setenv("METAPACK_CUDA_MODULE", METAPACK_CUDA_HOST, 1);

@@ -18,7 +18,7 @@ typedef struct mpki_cuda_errors {
     double r2, b2; /**< sums of squares of r and b, each entry divided by b_norm */
 } mpki_cuda_errors;
 
-enum { MPKI_CUDA_REFINE_ROWS = 8, MPKI_CUDA_REFINE_SUMS = 6 };
+enum { MPKI_CUDA_REFINE_ROWS = 8, MPKI_CUDA_REFINE_SUMS = 10 };
 
 /** What is measured. All in device memory. */
 typedef struct mpki_cuda_refine {
@@ -32,12 +32,13 @@ typedef struct mpki_cuda_refine {
 
 /** For one kind of entries; all vectors n long, in device memory. */
 typedef struct mpki_cuda_refine_kind {
-    /** r := b - A x with sums in twice the precision of double, and the errors, to host memory.
+    /** r := b - A x with sums in twice the precision of double, deep: four times, and the errors, to host
+     *  memory.
      *  step [in] 1: x := x + r first, and `before` is what it was
      *  tiny [in] 1000 n u: below that share of ||A_i|| ||x|| + |b_i| a row's denominator counts as 0
      *  r may be neither x nor b */
-    int (*measure)(mpki_cuda *cuda, const mpki_cuda_refine *a, double tiny, int step, void *before,
-                   void *x, const void *b, void *r, mpki_cuda_errors *out);
+    int (*measure)(mpki_cuda *cuda, const mpki_cuda_refine *a, double tiny, int step, int deep,
+                   void *before, void *x, const void *b, void *r, mpki_cuda_errors *out);
     /** How nearly A takes v to zero, in the scaling (factor/rank.h): out->omega1, and out->x_norm, the
      *  largest entry of v in it. */
     int (*flatness)(mpki_cuda *cuda, const mpki_cuda_refine *a, double tiny, const void *v,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Residuals in twice the precision of double, and the backward errors of a solution, a warp a row. The sums
+/* Residuals in twice the precision of double, or four times, and the backward errors of a solution, a warp a row. The sums
  * do not depend on who is first: a row is added up in a fixed order, blocks are in theirs. */
 #include "../launch.cuh"
 #include "../vectors/product.cuh"
@@ -64,49 +64,107 @@ __device__ static void judge(mpki_cuda_errors *errors, double tiny, double r, do
         raise_to(&errors->omega2, r / (w - own + row_norm * number_of(errors->x_norm)));
 }
 
-/* Sums over a row or a piece of one. */
-template <class E> struct sums_of {
-    row_sum<E> s;
-    double w, norm;
+/* ---- sums of so many words: twice the precision of double, or four times where b is small beside A x (K-fold
+ * summation: Ogita, Rump & Oishi 2005) ---- */
+
+/* s += x, whose rounding errors go from word to word; from the word `from` on */
+template <int WORDS> __device__ inline void add_to(double (&s)[WORDS], double x, int from) {
+#pragma unroll
+    for (int k = 0; k + 1 < WORDS; ++k) {
+        if (k < from) continue;
+        const double sum = __dadd_rn(s[k], x), t = __dsub_rn(sum, s[k]);
+        x = __dadd_rn(__dsub_rn(s[k], __dsub_rn(sum, t)), __dsub_rn(x, t));
+        s[k] = sum;
+    }
+    s[WORDS - 1] = __dadd_rn(s[WORDS - 1], x);
+}
+template <int WORDS> __device__ inline void add_product(double (&s)[WORDS], double a, double b) {
+    const double p = __dmul_rn(a, b);
+    add_to(s, p, 0);
+    if (sizeof(R) == 8) add_to(s, __fma_rn(a, b, -p), WORDS == 2 ? 1 : 0);
+}
+template <int WORDS> __device__ inline double value_of(const double (&s)[WORDS]) {
+    double x = s[WORDS - 1];
+#pragma unroll
+    for (int k = WORDS - 2; k >= 0; --k) x = __dadd_rn(x, s[k]);
+    return x;
+}
+
+/* Sums over a row or a piece of one: minus A x, |A| |x|, |A|. */
+template <class E, int WORDS> struct sums_of {
+    double re[WORDS], im[WORDS], w, norm;
+    __device__ sums_of() : w(0), norm(0) {
+#pragma unroll
+        for (int k = 0; k < WORDS; ++k) re[k] = im[k] = 0;
+    }
+    __device__ void subtract(E a, E x) {
+        const number p = wide(a), q = wide(x);
+        const double size = length(a);
+        add_product(re, -p.x, q.x);
+        if (scalar_of<E>::complex) {
+            add_product(re, p.y, q.y);
+            add_product(im, -p.x, q.y);
+            add_product(im, -p.y, q.x);
+        }
+        norm += size;
+        w += size * length(x);
+    }
+    __device__ void join(const sums_of &z) {
+#pragma unroll
+        for (int k = 0; k < WORDS; ++k) {
+            add_to(re, z.re[k], WORDS == 2 ? k : 0);
+            if (scalar_of<E>::complex) add_to(im, z.im[k], WORDS == 2 ? k : 0);
+        }
+        w += z.w, norm += z.norm;
+    }
+    /* by all lanes of a warp, which all get the sums */
+    __device__ void join_lanes() {
+        for (int o = 16; o; o /= 2) {
+            sums_of z;
+#pragma unroll
+            for (int k = 0; k < WORDS; ++k) {
+                z.re[k] = shfl_xor(re[k], o);
+                if (scalar_of<E>::complex) z.im[k] = shfl_xor(im[k], o);
+            }
+            z.w = shfl_xor(w, o), z.norm = shfl_xor(norm, o);
+            join(z);
+        }
+    }
+    __device__ E value() const {
+        return narrow<E>(value_of(re), value_of(im));
+    }
 };
 
 /* By a warp: entries begin .. end - 1; all lanes get the sums. */
-template <class E>
-__device__ sums_of<E> add_up(const mpki_cuda_refine &a, int64_t begin, int64_t end, const E *x) {
+template <int WORDS, class E>
+__device__ sums_of<E, WORDS> add_up(const mpki_cuda_refine &a, int64_t begin, int64_t end,
+                                    const E *x) {
     const E *ax = (const E *)a.ax;
-    sums_of<E> z = {{{0, 0}, {0, 0}, 0}, 0, 0};
+    sums_of<E, WORDS> z;
     for (int64_t e = begin + ((int)threadIdx.x & 31); e < end; e += 32) {
         const int32_t at = a.a.src[e];
-        const E v = at >= 0 ? ax[at] : a.a.hermitian ? conj(ax[~at]) : ax[~at];
-        const E xj = x[a.a.col[e]];
-        const double size = length(v);
-        z.s.subtract(v, xj);
-        z.norm += size;
-        z.w += size * length(xj);
+        z.subtract(at >= 0 ? ax[at] : a.a.hermitian ? conj(ax[~at]) : ax[~at], x[a.a.col[e]]);
     }
-    for (int o = 16; o; o /= 2) {
-        z.s.join(z.s.across(o));
-        z.w += shfl_xor(z.w, o), z.norm += shfl_xor(z.norm, o);
-    }
+    z.join_lanes();
     return z;
 }
 
 /* What row i has come to; b NULL: how flat it is. squares [out] of r and b, relative */
-template <class E>
-__device__ void finish_row(const mpki_cuda_refine &a, double tiny, sums_of<E> &z, int i, const E *b,
-                           E *r, double *squares) {
+template <int WORDS, class E>
+__device__ void finish_row(const mpki_cuda_refine &a, double tiny, sums_of<E, WORDS> &z, int i,
+                           const E *b, E *r, double *squares) {
     if (!b) {
         const double most = number_of(a.errors->x_norm), scale = a.scale[i], w = z.w * scale;
-        const double size = length(narrow<E>(z.s.re.high + z.s.re.low, z.s.im.high + z.s.im.low));
+        const double size = length(z.value());
         const double q = size * scale / (w > tiny * most ? w : w + most);
         if (size > 0 || size != size) raise_to(&a.errors->omega1, q);
         return;
     }
     const double unit = 1 / number_of(a.errors->b_norm);
     const number own = wide(b[i]);
-    add(z.s.re, own.x);
-    add(z.s.im, own.y);
-    const E v = narrow<E>(z.s.re.high + z.s.re.low, z.s.im.high + z.s.im.low);
+    add_to(z.re, own.x, 0);
+    add_to(z.im, own.y, 0);
+    const E v = z.value();
     const double size = length(v), bi = length(b[i]);
     r[i] = v;
     judge(a.errors, tiny, size, z.w + bi, bi, z.norm);
@@ -123,7 +181,7 @@ __device__ static void add_squares(const double *squares, double *partial) {
 }
 
 /* A warp for each row that is not long, then one for each piece of those that are; `rows`: blocks of rows. */
-template <class E>
+template <int WORDS, class E>
 __global__ void __launch_bounds__(THREADS)
     rows_kernel(const mpki_cuda_refine a, int rows, double tiny, const E *x, const E *b, E *r) {
     __shared__ double squares[2 * MPKI_CUDA_REFINE_ROWS];
@@ -135,17 +193,18 @@ __global__ void __launch_bounds__(THREADS)
         const int k = a.a.piece_of[p], i = a.a.long_row[k];
         const int64_t begin = a.a.ptr[i] + (int64_t)(p - a.a.first[k]) * MPKI_CUDA_ROW_LONG;
         const int64_t end = begin + MPKI_CUDA_ROW_LONG;
-        const sums_of<E> z = add_up(a, begin, end < a.a.ptr[i + 1] ? end : a.a.ptr[i + 1], x);
+        const sums_of<E, WORDS> z =
+            add_up<WORDS>(a, begin, end < a.a.ptr[i + 1] ? end : a.a.ptr[i + 1], x);
         double *to = a.piece + (int64_t)p * MPKI_CUDA_REFINE_SUMS;
         if (lane > 0) return;
-        to[0] = z.s.re.high, to[1] = z.s.re.low, to[2] = z.s.im.high, to[3] = z.s.im.low;
-        to[4] = z.w, to[5] = z.norm;
+        for (int w = 0; w < WORDS; ++w) to[w] = z.re[w], to[WORDS + w] = z.im[w];
+        to[2 * WORDS] = z.w, to[2 * WORDS + 1] = z.norm;
         return;
     }
     const int i = block * MPKI_CUDA_REFINE_ROWS + warp;
     double mine[2] = {0, 0};
     if (i < a.a.n && a.a.ptr[i + 1] - a.a.ptr[i] <= MPKI_CUDA_ROW_LONG) {
-        sums_of<E> z = add_up(a, a.a.ptr[i], a.a.ptr[i + 1], x);
+        sums_of<E, WORDS> z = add_up<WORDS>(a, a.a.ptr[i], a.a.ptr[i + 1], x);
         if (lane == 0) finish_row(a, tiny, z, i, b, r, mine);
     }
     if (lane == 0) squares[2 * warp] = mine[0], squares[2 * warp + 1] = mine[1];
@@ -153,7 +212,7 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 /* A warp for each long row: its pieces. partial: of these blocks */
-template <class E>
+template <int WORDS, class E>
 __global__ void __launch_bounds__(THREADS)
     long_kernel(const mpki_cuda_refine a, double *partial, double tiny, const E *b, E *r) {
     __shared__ double squares[2 * MPKI_CUDA_REFINE_ROWS];
@@ -161,17 +220,15 @@ __global__ void __launch_bounds__(THREADS)
     const int k = (int)blockIdx.x * MPKI_CUDA_REFINE_ROWS + warp;
     double mine[2] = {0, 0};
     if (k < a.a.longs) {
-        sums_of<E> z = {{{0, 0}, {0, 0}, 0}, 0, 0};
+        sums_of<E, WORDS> z;
         for (int p = a.a.first[k] + lane; p < a.a.first[k + 1]; p += 32) {
             const double *from = a.piece + (int64_t)p * MPKI_CUDA_REFINE_SUMS;
-            const row_sum<E> s = {{from[0], from[1]}, {from[2], from[3]}, 0};
-            z.s.join(s);
-            z.w += from[4], z.norm += from[5];
+            sums_of<E, WORDS> piece;
+            for (int w = 0; w < WORDS; ++w) piece.re[w] = from[w], piece.im[w] = from[WORDS + w];
+            piece.w = from[2 * WORDS], piece.norm = from[2 * WORDS + 1];
+            z.join(piece);
         }
-        for (int o = 16; o; o /= 2) {
-            z.s.join(z.s.across(o));
-            z.w += shfl_xor(z.w, o), z.norm += shfl_xor(z.norm, o);
-        }
+        z.join_lanes();
         if (lane == 0) finish_row(a, tiny, z, a.a.long_row[k], b, r, mine);
     }
     if (lane == 0) squares[2 * warp] = mine[0], squares[2 * warp + 1] = mine[1];
@@ -198,14 +255,15 @@ static int blocks_of(int count) {
 }
 
 /* The errors of x, as far as kernels form them; b NULL: its flatness. */
+template <int WORDS>
 static mpk_status queue(mpki_cuda *cuda, const mpki_cuda_refine *a, double tiny, int step,
                         T *before, T *x, const T *b, T *r) {
     const int n = a->a.n, rows = blocks_of(n), pieces = blocks_of(a->a.pieces);
     const int longs = blocks_of(a->a.longs),
               blocks = (n + 255) / 256 < 1024 ? (n + 255) / 256 : 1024;
     auto extremes = extremes_kernel<T>;
-    auto residual = rows_kernel<T>;
-    auto rest = long_kernel<T>;
+    auto residual = rows_kernel<WORDS, T>;
+    auto rest = long_kernel<WORDS, T>;
     MPKI_TRY(cudaSetDevice(cuda->device));
     MPKI_TRY(cudaMemsetAsync(a->errors, 0, sizeof *a->errors, cuda->sparse));
     MPKI_LAUNCH(extremes, blocks, 256, 0, cuda->sparse, n, step, r, before, x, b,
@@ -227,15 +285,18 @@ static int tell(mpki_cuda *cuda, const mpki_cuda_refine *a, mpki_cuda_errors *ou
     return MPK_OK;
 }
 
-static int measure(mpki_cuda *cuda, const mpki_cuda_refine *a, double tiny, int step, void *before,
-                   void *x, const void *b, void *r, mpki_cuda_errors *out) {
-    MPKI_PASS(queue(cuda, a, tiny, step, (T *)before, (T *)x, (const T *)b, (T *)r));
+static int measure(mpki_cuda *cuda, const mpki_cuda_refine *a, double tiny, int step, int deep,
+                   void *before, void *x, const void *b, void *r, mpki_cuda_errors *out) {
+    if (deep)
+        MPKI_PASS(queue<4>(cuda, a, tiny, step, (T *)before, (T *)x, (const T *)b, (T *)r));
+    else
+        MPKI_PASS(queue<2>(cuda, a, tiny, step, (T *)before, (T *)x, (const T *)b, (T *)r));
     return tell(cuda, a, out);
 }
 
 static int flatness(mpki_cuda *cuda, const mpki_cuda_refine *a, double tiny, const void *v,
                     mpki_cuda_errors *out) {
-    MPKI_PASS(queue(cuda, a, tiny, 0, NULL, (T *)(uintptr_t)v, NULL, NULL));
+    MPKI_PASS(queue<2>(cuda, a, tiny, 0, NULL, (T *)(uintptr_t)v, NULL, NULL));
     return tell(cuda, a, out);
 }
 
