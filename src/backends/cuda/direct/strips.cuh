@@ -309,8 +309,12 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
                                 spare);
     } else if (me.strips == 1) {
         gather_chain<NR, T>(t, s, me, 0, columns, space, spare);
+        if (top.w > top.e)
+            publish(s.gathered + me.top); /* strips of columns that are left wait for it */
     }
-    if (tid == 0) wait_for(s.gathered + me.top, chain_gathers(t, me));
+    if (tid == 0)
+        wait_for(s.gathered + me.top,
+                 me.strips == 1 ? !solves && i0 < top.w : chain_gathers(t, me));
     __syncthreads();
     for (int k = tid; k < STRIP * NR; k += SWEEP_THREADS) {
         T value = make<T>(0);
