@@ -19,6 +19,12 @@ static int32_t lower_strips(const mpki_direct *f, const mpki_cuda_chain *c) {
     const mpki_cuda_now *x = &f->now[c->top];
     return cut_by(x->w + f->plan.node[c->top].rows - x->nelim, MPKI_FRONT_STRIP);
 }
+/* Slices of the rows beyond the pivots that are pieces of their own, for each strip on the way back. */
+static int32_t more_slices(const mpki_direct *f, const mpki_cuda_chain *c) {
+    const mpki_cuda_now *x = &f->now[c->top];
+    const int32_t slices = cut_by(x->w + f->plan.node[c->top].rows - x->nelim, MPKI_FRONT_SLICE);
+    return slices > 1 ? slices - 1 : 0;
+}
 /* As chain_gathers() of direct/strips.cuh. */
 static int32_t gathers(const mpki_direct *f, const mpki_cuda_chain *c) {
     const mpki_cuda_node *top = &f->plan.node[c->top];
@@ -132,6 +138,8 @@ static bool add_strip(const mpki_direct *f, mpki_cuda_sweep_lists *l, int32_t ch
     const int32_t own = f->plan.node[c->top].own;
     const int32_t all = own == 0 ? 0 : back ? c->strips : c->strips + lower_strips(f, c);
     if (strip >= all) return false;
+    for (int32_t k = 1; back && k <= more_slices(f, c); k++)
+        add(l->up, &l->ups, MPKI_CUDA_SLICE + k, chain, all - 1 - strip);
     if (back)
         add(l->up, &l->ups, MPKI_CUDA_STRIP, chain, all - 1 - strip);
     else
@@ -162,9 +170,11 @@ static void large_pieces(const mpki_direct *f, const mpki_cuda_step *step, mpki_
     }
 }
 
-/* Is a task swept by itself, and a warp enough for each of its fronts? */
+/* Is a task swept by itself, and a warp enough for each of its fronts? A block adds up many children sooner, where
+ * it has little else to do. */
 static bool by_warps(const mpki_direct *f, const mpki_cuda_sweep_lists *l,
                      const mpki_cuda_task *task) {
+    enum { MANY = 16, LITTLE = 4 };
     if (task->part >= 0 || l->chain_of[task->last] >= 0 ||
         task->last - task->first >= MPKI_CUDA_WARP_FRONTS)
         return false;
@@ -172,7 +182,8 @@ static bool by_warps(const mpki_direct *f, const mpki_cuda_sweep_lists *l,
         const mpki_cuda_node *node = &f->plan.node[k];
         const mpki_cuda_now *x = &f->now[k];
         if (x->nelim > MPKI_CUDA_WARP_PIVOTS || node->own + node->rows > MPKI_CUDA_WARP_ROWS ||
-            x->w + node->rows - x->nelim > MPKI_CUDA_WARP_ROWS)
+            x->w + node->rows - x->nelim > MPKI_CUDA_WARP_ROWS ||
+            (node->children > MANY && task->last - task->first < LITTLE))
             return false;
     }
     return true;
@@ -256,6 +267,7 @@ static int64_t most_pieces(const mpki_direct *f) {
         const mpki_cuda_node *node = &plan->node[k];
         const int32_t all = f->now[k].w + node->rows;
         pieces += 4 + all / MPKI_FRONT_GATHER + all / MPKI_FRONT_STRIP;
+        pieces += (2 + (int64_t)f->now[k].nelim / MPKI_FRONT_STRIP) * (all / MPKI_FRONT_SLICE);
     }
     return pieces;
 }
@@ -303,7 +315,7 @@ mpk_status mpki_cuda_sweep_lists_make(mpk_context *ctx, const mpki_direct *f,
     for (int32_t k = 0; k < l->chains; k++) {
         mpki_cuda_chain *c = &l->chain[k];
         c->handed = l->handed;
-        l->handed += (int64_t)c->strips * MPKI_FRONT_STRIP;
+        l->handed += (int64_t)c->strips * (1 + more_slices(f, c)) * MPKI_FRONT_STRIP;
         l->goal[c->top] =
             plan->node[c->top].own == 0 ? gathers(f, c) : c->strips + lower_strips(f, c);
         if (c->strips > 0) l->goal_up[c->top] = c->strips;

@@ -12,6 +12,7 @@ struct mpki_cuda_taking {
     double *other;                     /* n: work space of the scaling */
     double *matched;                   /* n: the analysis' scaling; NULL: it has none */
     int32_t *flags;                    /* MPKI_CUDA_SCALE_SWEEPS, and one */
+    mpki_cuda_long_row *rows;          /* of the pattern's long rows */
     int32_t *lower, *upper, *diagonal; /* as mpki_cuda_given has them, or NULL */
     const void *place;                 /* the caller's order that they are for */
     const double *scale;               /* the scaling that `matched` is */
@@ -56,7 +57,8 @@ static void find_diagonal(const mpki_tree_view *a, int32_t *diagonal) {
 
 /* Room on the device and what does not depend on values. NULL: there is none, or the order is not a plain one,
  * which is no error. */
-static struct mpki_cuda_taking *make(const mpki_direct *f, const mpki_given_view *given) {
+static struct mpki_cuda_taking *make(const mpki_direct *f, const mpki_given_view *given,
+                                     int32_t longs) {
     const mpki_device *d = f->device;
     const int64_t n = f->tree.n, nnz = f->tree.nnz, word = sizeof(int32_t);
     const bool mapped = given->place != NULL, hermitian = f->tree.symmetry == MPK_HERMITIAN;
@@ -72,8 +74,9 @@ static struct mpki_cuda_taking *make(const mpki_direct *f, const mpki_given_view
                 {given->scale, given->scale ? n * 8 : 0},
                 {NULL, (MPKI_CUDA_SCALE_SWEEPS + 1) * word},
                 {lists, mapped ? nnz * word : 0},
-                {lists + nnz, mapped ? nnz * word : 0},
-                {diagonal, hermitian ? n * word : 0}};
+                {lists && mapped ? lists + nnz : NULL, mapped ? nnz * word : 0},
+                {diagonal, hermitian ? n * word : 0},
+                {NULL, longs * (int64_t)sizeof(mpki_cuda_long_row)}};
     enum { PARTS = sizeof part / sizeof *part };
     char *at[PARTS], *next = NULL;
     int64_t bytes = 0;
@@ -88,7 +91,9 @@ static struct mpki_cuda_taking *make(const mpki_direct *f, const mpki_given_view
             there =
                 !mpk_failed(d->table->direct->copy(d->cuda, at[k], part[k].from, part[k].bytes, 1));
     }
-    there = there && !mpk_failed(d->table->direct->wait(d->cuda));
+    there = there &&
+            !mpk_failed(d->table->direct->clear(d->cuda, at[PARTS - 1], part[PARTS - 1].bytes)) &&
+            !mpk_failed(d->table->direct->wait(d->cuda));
     mpki_release(f->ctx, lists);
     if (!there) {
         release(f, z);
@@ -97,6 +102,7 @@ static struct mpki_cuda_taking *make(const mpki_direct *f, const mpki_given_view
     z->other = (double *)(void *)at[0], z->matched = (double *)(void *)at[1];
     z->flags = (int32_t *)(void *)at[2], z->lower = (int32_t *)(void *)at[3];
     z->upper = (int32_t *)(void *)at[4], z->diagonal = (int32_t *)(void *)at[5];
+    z->rows = (mpki_cuda_long_row *)(void *)at[6];
     z->place = given->place, z->scale = given->scale;
     return z;
 }
@@ -111,9 +117,9 @@ mpk_status mpki_cuda_direct_take(mpki_direct *f, const mpki_given_view *given, b
         return MPK_OK;
     if (f->taking && (f->taking->place != given->place || f->taking->scale != given->scale))
         mpki_cuda_direct_drop_taking(f);
-    if (!f->taking) f->taking = make(f, given);
-    const mpki_cuda_by_rows *rows = f->taking ? mpki_cuda_direct_rows(f) : NULL;
-    if (!rows) return MPK_OK;
+    const mpki_cuda_by_rows *rows = mpki_cuda_direct_rows(f);
+    if (rows && !f->taking) f->taking = make(f, given, rows->longs);
+    if (!rows || !f->taking) return MPK_OK;
     const mpki_cuda_values_kind *kernels = f->device->table->direct->values[tree->scalar];
     const struct mpki_cuda_taking *z = f->taking;
     const mpki_cuda_given a = {.given = given->count,
@@ -130,7 +136,7 @@ mpk_status mpki_cuda_direct_take(mpki_direct *f, const mpki_given_view *given, b
     if (odd) return MPK_OK;
     if (!MPKI_CUDA_DID(f, kernels->gather(cuda, &a, f->ax)) ||
         !MPKI_CUDA_DID(f, kernels->scale(cuda, rows, f->ax, given->sweeps, z->matched, z->flags,
-                                         f->given_scale, z->other, f->perm,
+                                         z->rows, f->given_scale, z->other, f->perm,
                                          (double *)(uintptr_t)f->on.scale)))
         return mpki_failed(f->ctx);
     *taken = f->taken = true;

@@ -97,38 +97,43 @@ __device__ void add_delayed(const mpki_cuda_tree &t, const F &f, int child, int 
     }
 }
 
-/** All threads: the first `columns` columns of a contribution of m rows. A warp reads 2 columns of 256
- *  rows before it adds the first. */
+/** All threads: the first `columns` columns of a contribution of m rows. A warp reads 2 columns of 128
+ *  rows, and where they go, before it writes the first. */
 template <class T, class F>
 __device__ void add_contribution(const F &f, const T *C, int m, int columns, const int32_t *row) {
-    const int COLUMNS = 2, ROWS = sizeof(T) > 8 ? 2 : 8;
+    const int COLUMNS = 2, ROWS = sizeof(T) > 8 ? 2 : 4;
     const int lane = (int)threadIdx.x & 31, warp = (int)threadIdx.x / 32;
     const int warps = (int)blockDim.x / 32;
-    for (int j0 = warp; j0 < columns; j0 += COLUMNS * warps)
+    for (int j0 = warp; j0 < columns; j0 += COLUMNS * warps) {
+        const int j1 = j0 + warps < columns ? j0 + warps : j0;
+        const T *from[COLUMNS] = {contribution_column(C, m, j0), contribution_column(C, m, j1)};
+        T *const to[COLUMNS] = {f.column(row[j0]), f.column(row[j1])};
         for (int i0 = (j0 & ~31) + lane; i0 < m; i0 += 32 * ROWS) {
-            T v[COLUMNS][ROWS];
+            T v[COLUMNS][ROWS], x[COLUMNS][ROWS];
+            int at[ROWS];
 #pragma unroll
-            for (int q = 0; q < COLUMNS; ++q) {
-                const int j = j0 + q * warps;
-                const T *from = contribution_column(C, m, j < columns ? j : j0);
+            for (int r = 0; r < ROWS; ++r) {
+                const int i = i0 + 32 * r < m ? i0 + 32 * r : m - 1;
+                at[r] = row[i];
+#pragma unroll
+                for (int q = 0; q < COLUMNS; ++q)
+                    v[q][r] = (q ? j1 : j0) <= i ? from[q][i] : make<T>(0);
+            }
+#pragma unroll
+            for (int q = 0; q < COLUMNS; ++q)
+#pragma unroll
+                for (int r = 0; r < ROWS; ++r)
+                    x[q][r] = (q ? j1 : j0) <= i0 + 32 * r ? to[q][at[r]] : make<T>(0);
+#pragma unroll
+            for (int q = 0; q < COLUMNS; ++q)
 #pragma unroll
                 for (int r = 0; r < ROWS; ++r) {
                     const int i = i0 + 32 * r;
-                    v[q][r] = j < columns && j <= i && i < m ? from[i] : make<T>(0);
+                    if ((q == 0 || j1 > j0) && (q ? j1 : j0) <= i && i < m)
+                        to[q][at[r]] = x[q][r] + v[q][r];
                 }
-            }
-#pragma unroll
-            for (int q = 0; q < COLUMNS; ++q) {
-                const int j = j0 + q * warps;
-                if (j >= columns) continue;
-                T *to = f.column(row[j]);
-#pragma unroll
-                for (int r = 0; r < ROWS; ++r) {
-                    const int i = i0 + 32 * r;
-                    if (j <= i && i < m) to[row[i]] = to[row[i]] + v[q][r];
-                }
-            }
         }
+    }
 }
 
 static const int TOGETHER = 8, TOGETHER_ROWS = 128; /* children; rows of such a front, below 255 */

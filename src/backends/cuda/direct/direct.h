@@ -179,10 +179,16 @@ typedef struct mpki_cuda_chain {
     int32_t strips;            /**< of pivots */
     int32_t strip;             /**< where its list begins in sweep.strip */
     int32_t segment, segments; /**< where its segments begin in sweep.segment */
-    int64_t handed; /**< where its values begin in sweep.handed: MPKI_FRONT_STRIP for each strip */
+    int64_t
+        handed; /**< where its values begin in sweep.handed: MPKI_FRONT_STRIP for each strip, then
+                         as many for each slice but the first of each strip */
 } mpki_cuda_chain;
 
 enum { MPKI_CUDA_TASK = 0, MPKI_CUDA_GATHER = 1, MPKI_CUDA_STRIP = 2, MPKI_CUDA_WARPS = 3 };
+
+/** On the way back rows beyond a chain's pivots are cut into slices of so many: of each strip the first is its own
+ *  matter, number k > 0 is a piece of kind MPKI_CUDA_SLICE + k. */
+enum { MPKI_CUDA_SLICE = 4, MPKI_FRONT_SLICE = 256 };
 
 /** A task whose fronts are small enough, and not too many, has a warp for each of them. */
 enum {

@@ -178,9 +178,9 @@ __device__ void advance(mpki_cuda_front &f, const panel<T> &a, mpki_cuda_flags *
 template <bool H, class T>
 __global__ void __launch_bounds__(256)
     tile_kernel(mpki_cuda_tree t, mpki_cuda_large large, int begin) {
-    __shared__ T S[LDS_ * MPKI_FRONT_TILE], other[(LDS_ + 2 * TILE_WARPS) * MPKI_FRONT_TILE];
+    __shared__ T S[LDS_ * MPKI_FRONT_TILE], work[2 * MPKI_FRONT_TILE];
     __shared__ T d[2 * MPKI_FRONT_TILE], dinv[2 * MPKI_FRONT_TILE];
-    __shared__ int perm[MPKI_FRONT_TILE];
+    __shared__ int perm[MPKI_FRONT_TILE], pivots;
     mpki_cuda_front &f = large.front[blockIdx.x];
     const panel<T> a(f.a, f.w, f.ld);
     const int tid = (int)threadIdx.x;
@@ -197,8 +197,13 @@ __global__ void __launch_bounds__(256)
         if (i > j) S[j + i * LDS_] = cj<H>(x);
     }
     __syncthreads();
-    const pivot_rules<typename scalar_of<T>::real> rules(t);
-    const int np = tile_factor_shared<H>(S, other, b, perm, d, dinv, rules.least());
+    if (tid < 32) {
+        const pivot_rules<typename scalar_of<T>::real> rules(t);
+        const int np = tile_factor<H>(S, b, perm, d, dinv, rules.least(), work);
+        if (tid == 0) pivots = np;
+    }
+    __syncthreads();
+    const int np = pivots;
     T *L = (T *)f.tile, *X = L + TILE * TILE; /* by columns */
     for (int s = tid; s < TILE * TILE; s += (int)blockDim.x) {
         const int i = s % TILE, k = s / TILE;

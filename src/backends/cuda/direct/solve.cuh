@@ -151,9 +151,11 @@ __global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T>())
     }
     const int top = me.kind == MPKI_CUDA_TASK ? me.last : s.chain[me.first].top;
     const int parent = s.parent[top];
-    if (me.kind == MPKI_CUDA_STRIP) { /* it has something to do before */
-        backward_strip<H, NR, T>(t, s, s.chain[me.first], me.last, parent, room);
-        publish(s.finished + top);
+    if (me.kind == MPKI_CUDA_STRIP ||
+        me.kind >= MPKI_CUDA_SLICE) { /* they have something to do before */
+        const int slice = me.kind == MPKI_CUDA_STRIP ? 0 : me.kind - MPKI_CUDA_SLICE;
+        backward_strip<H, NR, T>(t, s, s.chain[me.first], me.last, slice, parent, room);
+        if (slice == 0) publish(s.finished + top);
         return;
     }
     if (me.kind == MPKI_CUDA_TASK) {

@@ -309,8 +309,12 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
                                 spare);
     } else if (me.strips == 1) {
         gather_chain<NR, T>(t, s, me, 0, columns, space, spare);
+        if (top.w > top.e)
+            publish(s.gathered + me.top); /* strips of columns that are left wait for it */
     }
-    if (tid == 0) wait_for(s.gathered + me.top, chain_gathers(t, me));
+    if (tid == 0)
+        wait_for(s.gathered + me.top,
+                 me.strips == 1 ? !solves && i0 < top.w : chain_gathers(t, me));
     __syncthreads();
     for (int k = tid; k < STRIP * NR; k += SWEEP_THREADS) {
         T value = make<T>(0);
@@ -386,11 +390,13 @@ template <class T> __device__ inline T sum_columns(T (&x)[8]) {
     return quad_sum(x[0]);
 }
 
-/** A strip of pivots backward: minus L^T times the rows below, then the strip's own square. parent: the front
- *  that is waited for; -1: none. */
+/** A strip of pivots backward: minus L^T times the rows below, then the strip's own square. Of rows beyond the
+ *  chain's pivots it takes the first slice; slice > 0: that one alone, and its sums are handed on. parent: the
+ *  front that is waited for; -1: none. */
 template <bool H, int NR, class T>
 __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
-                               const mpki_cuda_chain &me, int strip, int parent, char *room) {
+                               const mpki_cuda_chain &me, int strip, int slice, int parent,
+                               char *room) {
     __shared__ strip_chain<T> chain;
     __shared__ strip_columns<T> mine;
     __shared__ strip_rows<SWEEP_THREADS> low;
@@ -406,7 +412,10 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
     const bool one = me.pieces == 1;
     /* rows beyond the pivots first: ancestors are done; then the strips after this one, from the
      * last */
-    const int beyond = top.n - top.e, after = me.strips - 1 - strip;
+    const int beyond = top.n - top.e, after = slice > 0 ? 0 : me.strips - 1 - strip;
+    const int slices = (beyond + SWEEP_THREADS - 1) / SWEEP_THREADS, i0 = slice * SWEEP_THREADS;
+    /* what slices of this strip hand on */
+    T *const sums = handed_on + ((int64_t)me.strips + (int64_t)strip * (slices - 1)) * STRIP * NR;
     load_chain(t, s, me, chain);
     if (tid < STRIP) {
         const int b = describe_columns(me, chain, strip, &mine, &others);
@@ -415,26 +424,20 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
     }
     __syncthreads();
     const int b = own_size;
-    if (one && beyond > 0)
-        bring_columns(top.a.a + (int64_t)STRIP * strip * top.a.ld + top.e, top.a.ld,
-                      beyond < 1024 ? beyond : 1024, b);
-    find_rows(me, chain, strip, end, others, b, at);
-    __syncthreads();
-    load_square(mine, at, b, m.M);
-    invert_square(m.M, b);
+    if (one && beyond > i0)
+        bring_columns(top.a.a + (int64_t)STRIP * strip * top.a.ld + top.e + i0, top.a.ld,
+                      beyond - i0 < SWEEP_THREADS ? beyond - i0 : SWEEP_THREADS, b);
+    if (slice == 0) {
+        find_rows(me, chain, strip, end, others, b, at);
+        __syncthreads();
+        load_square(mine, at, b, m.M);
+        invert_square(m.M, b);
+    }
     T sum[NR][COLUMNS]; /* a warp takes 8 columns */
 #pragma unroll
     for (int r = 0; r < NR; ++r)
 #pragma unroll
         for (int q = 0; q < COLUMNS; ++q) sum[r][q] = make<T>(0);
-    /* rows from number i0 on beyond the pivots, up to a thread each: where they are. Returns how many */
-    const auto look = [&](int i0) {
-        const int count = describe_rows(top, me.top, top.e + i0, &low), at_row = low.position[tid];
-        if (tid < count) where[tid] = at_row >= 0 ? at_row : ridx[top.m + at_row];
-        __syncthreads();
-        find_rows(me, chain, strip, end, low, count, at);
-        return count;
-    };
     /* a warp's columns in 32 rows: places from i0 on of a list of `rows` for each segment */
     const auto fetch = [&](const int32_t *place, int rows, int i0, T(&l)[COLUMNS]) {
 #pragma unroll
@@ -450,26 +453,30 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
 #pragma unroll
             for (int r = 0; r < NR; ++r) pfma(sum[r][q], l[q], x[lane * NR + r]);
     };
-    int count = beyond > 0 ? look(0) : 0;
+    int count = 0; /* rows of the slice, a thread each */
+    if (beyond > i0) {
+        count = describe_rows(top, me.top, top.e + i0, &low);
+        const int at_row = low.position[tid];
+        if (tid < count) where[tid] = at_row >= 0 ? at_row : ridx[top.m + at_row];
+        __syncthreads();
+        find_rows(me, chain, strip, end, low, count, at);
+    }
     if (parent >= 0 && tid == 0) wait_for(s.finished + parent, s.goal_up[parent]);
     __syncthreads();
     for (int k = tid; k < STRIP * NR; k += SWEEP_THREADS)
         m.y[k] = k / NR < b ? fresh(&y[(int64_t)position[k / NR] * NR + k % NR]) : make<T>(0);
-    for (int i0 = 0; i0 < beyond; i0 += SWEEP_THREADS) {
-        if (i0 > 0) {
-            __syncthreads();
-            count = look(i0);
-        }
-        for (int k = tid; k < SWEEP_THREADS * NR; k += SWEEP_THREADS)
-            m.x[k] = k / NR < count ? fresh(&y[(int64_t)where[k / NR] * NR + k % NR]) : make<T>(0);
-        __syncthreads();
+    for (int k = tid; k < SWEEP_THREADS * NR; k += SWEEP_THREADS)
+        m.x[k] = k / NR < count ? fresh(&y[(int64_t)where[k / NR] * NR + k % NR]) : make<T>(0);
+    __syncthreads();
 #pragma unroll 2
-        for (int i = 0; i < count; i += 32) {
-            T l[COLUMNS];
-            fetch(at, SWEEP_THREADS, i, l);
-            add(l, m.x + i * NR);
-        }
+    for (int i = 0; i < count; i += 32) {
+        T l[COLUMNS];
+        fetch(at, SWEEP_THREADS, i, l);
+        add(l, m.x + i * NR);
     }
+    for (int k = tid; k < STRIP * NR && slice == 0; k += SWEEP_THREADS)
+        for (int q = 0; q + 1 < slices; ++q)
+            m.y[k] = m.y[k] - handed(sums + (int64_t)q * STRIP * NR + k);
     __syncthreads();
     for (int c = 0; c < after; ++c) { /* strips from the last on */
         const int which = me.strips - 1 - c, there = columns_of(me, chain, which);
@@ -507,6 +514,12 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
     for (int r = 0; r < NR; ++r) {
         const T z = sum_columns(sum[r]);
         if ((lane & 3) == 0) m.part[(warp * COLUMNS + lane / 4) * NR + r] = z;
+    }
+    if (slice > 0) {
+        __syncthreads();
+        for (int k = tid; k < STRIP * NR; k += SWEEP_THREADS)
+            hand_on(sums + (int64_t)(slice - 1) * STRIP * NR + k, m.part[k]);
+        return;
     }
     finish_strip(m, 1, true, true, H, [&](int i, int r, T value) {
         if (i >= b) return;

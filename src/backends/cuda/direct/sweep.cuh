@@ -8,7 +8,8 @@
 
 namespace mpki {
 
-static const int STRIP = MPKI_FRONT_STRIP, SWEEP_THREADS = 256, GROUPS = SWEEP_THREADS / STRIP;
+static const int STRIP = MPKI_FRONT_STRIP, SWEEP_THREADS = MPKI_FRONT_SLICE,
+                 GROUPS = SWEEP_THREADS / STRIP;
 
 /* What other blocks have written while this kernel runs: past the first cache. */
 __device__ inline float fresh(const float *p) {

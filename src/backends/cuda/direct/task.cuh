@@ -58,17 +58,12 @@ template <class T> struct task_room {
     int ldx; /* of X, which has rows of columns; 4 or 12 beyond a multiple of 16: a warp's 4 x 8
                 entries lie in all banks */
     static __host__ __device__ int leading_of(int n) { return (n + 3) / 8 * 8 + 4; }
-    /** Of a tile of b columns; while it is factored it is there a second time. */
-    static __host__ __device__ int entries_of_x(int b, int columns) {
-        const int x = b * leading_of(columns), other = tile_other(b);
-        return x > other ? x : other;
-    }
     static __host__ __device__ int64_t entries(int n, int columns) {
         return (int64_t)columns * (2 * (int64_t)n - columns + 1) / 2;
     }
     static __host__ __device__ int64_t bytes(int n, int w, int columns, bool outside = false) {
-        const int b = w < TILE ? w : TILE;
-        return ((int64_t)LDS_ * TILE + 6 * TILE + entries_of_x(b, columns) +
+        const int64_t b = w < TILE ? w : TILE;
+        return ((int64_t)LDS_ * TILE + 6 * TILE + b * leading_of(columns) +
                 (outside ? 0 : entries(n, columns))) *
                    (int64_t)sizeof(T) +
                (TILE + 16 + 2 * (int64_t)n) * 4 + (int64_t)sizeof *((task_room *)0)->space + 64;
@@ -81,7 +76,7 @@ template <class T> struct task_room {
         d = work + 2 * TILE;
         dinv = d + 2 * TILE;
         X = dinv + 2 * TILE;
-        F = X + entries_of_x(b, columns);
+        F = X + b * ldx;
         space =
             (search_space<typename scalar_of<T>::real> *)(F + (outside ? 0 : entries(n, columns)));
         perm = (int32_t *)(space + 1);
@@ -254,16 +249,13 @@ __device__ int task_tile(const F &f, const task_room<T> &m, const panel<T> &out,
     for (int j = warp; j < b; j += warps)
         if (lane < b)
             m.S[lane + j * LDS_] = lane >= j ? f.at(p + lane, p + j) : cj<H>(f.at(p + j, p + lane));
-    int np;
-    if (warps > 1) {
-        __syncthreads();
-        np = tile_factor_shared<H>(m.S, m.X, b, m.perm, m.d, m.dinv, rules.least());
-    } else {
-        __syncwarp();
-        np = tile_factor<H>(m.S, b, m.perm, m.d, m.dinv, rules.least(), m.work);
-    }
-    if (tid == 0) m.word[0] = np;
     __syncthreads();
+    if (warp == 0) {
+        const int np = tile_factor<H>(m.S, b, m.perm, m.d, m.dinv, rules.least(), m.work);
+        if (lane == 0) m.word[0] = m.word[1] = np;
+    }
+    __syncthreads();
+    const int np = m.word[1];
     const int ne = task_rows_tested<H>(f, m, out, p, b, np, 1 / rules.u);
     /* the block: L of what passed in its lower triangle; what is left goes through the upper one */
     for (int t = tid; t < b * b; t += nt) {

@@ -8,16 +8,8 @@
 
 namespace mpki {
 
-/** The lane with the largest value among those that are `in`; values are compared to 15 bits. */
-template <class R> __device__ inline int warp_largest(R value, bool in) {
-    const unsigned lane = threadIdx.x & 31;
-    return 31 - (int)(__reduce_max_sync(0xffffffffu,
-                                        in ? ((key(value) & ~31u) | (31 - lane)) : 31 - lane) &
-                      31);
-}
-
 /** One warp: exchange rows and columns p < q of a tile of b. */
-template <class T> __device__ inline void tile_exchange(T *S, int b, int *perm, int p, int q) {
+template <class T> __device__ inline void tile_exchange(T *S, int b, int p, int q) {
     const int lane = threadIdx.x & 31;
     if (p == q) return;
     if (lane < b) {
@@ -29,124 +21,7 @@ template <class T> __device__ inline void tile_exchange(T *S, int b, int *perm, 
         const T t = S[lane + p * LDS_];
         S[lane + p * LDS_] = S[lane + q * LDS_], S[lane + q * LDS_] = t;
     }
-    if (lane == 0) {
-        const int t = perm[p];
-        perm[p] = perm[q], perm[q] = t;
-    }
     __syncwarp();
-}
-
-/** One warp: S holds both triangles of b columns, leading dimension LDS_. L below the diagonal of
- *  the first columns, perm (b), d and dinv (2 b) out. No pivot of at most `small` is taken.
- *  work: 2 TILE entries. Returns the number of pivots. */
-template <bool H, class T>
-__device__ int tile_factor(T *S, int b, int *perm, T *d, T *dinv, typename scalar_of<T>::real small,
-                           T *work) {
-    typedef typename scalar_of<T>::real R;
-    const R alpha = (R)MPKI_ALPHA;
-    const int lane = threadIdx.x & 31;
-    const unsigned all = 0xffffffffu;
-    T *U = work, *V = work + TILE;
-    R most = 0;
-    bool odd = false;
-    if (lane < b) {
-        perm[lane] = lane;
-        for (int j = 0; j < b; ++j) {
-            const R x = abs1(S[lane + j * LDS_]);
-            odd |= !is_finite(x);
-            most = x > most ? x : most;
-        }
-    }
-    __syncwarp();
-    int p = 0;
-    while (p < b) {
-        const bool live = lane >= p && lane < b;
-        if (__any_sync(all, odd)) break;
-        const int r = warp_largest(most, live);
-        const R size = live ? abs1(S[lane + lane * LDS_]) : (R)0;
-        const int dmax = warp_largest(size, live);
-        const R top = shfl(most, r), diag = shfl(size, dmax);
-        if (!(top > small)) break;
-        const bool one = diag >= alpha * top;
-        int s = p + 1;
-        if (one) {
-            tile_exchange(S, b, perm, p, dmax);
-        } else {
-            const bool may = live && lane != r;
-            const int c = warp_largest(may ? abs1(S[r + lane * LDS_]) : (R)0, may);
-            __syncwarp();
-            tile_exchange(S, b, perm, p, r);
-            tile_exchange(S, b, perm, p + 1, c == p ? r : c);
-            s = p + 2;
-        }
-        const bool below = lane >= s && lane < b;
-        most = 0;
-        if (one) {
-            const T dk = diagonal<H>(S[p + p * LDS_]), di = inverse(dk);
-            const T u = lane < b ? S[lane + p * LDS_] : make<T>(0), l = u * di;
-            U[lane] = cj<H>(u);
-            if (lane == 0) {
-                d[2 * p] = dk, dinv[2 * p] = di;
-                d[2 * p + 1] = dinv[2 * p + 1] = make<T>(0);
-            }
-            __syncwarp();
-            if (below) {
-                S[lane + p * LDS_] = l;
-#pragma unroll 4
-                for (int j = s; j < b; ++j) {
-                    T x = S[lane + j * LDS_];
-                    nfma(x, l, U[j]);
-                    S[lane + j * LDS_] = x;
-                    const R y = abs1(x);
-                    odd |= !is_finite(y);
-                    most = y > most ? y : most;
-                }
-            }
-        } else {
-            const T d11 = diagonal<H>(S[p + p * LDS_]);
-            const T d22 = diagonal<H>(S[p + 1 + (p + 1) * LDS_]);
-            const T d21 = cj<H>(S[p + (p + 1) * LDS_]);
-            T i11, i21, i22;
-            pair_inverse<H>(d11, d21, d22, i11, i21, i22);
-            const T u = lane < b ? S[lane + p * LDS_] : make<T>(0);
-            const T v = lane < b ? S[lane + (p + 1) * LDS_] : make<T>(0);
-            const T l1 = u * i11 + v * i21, l2 = u * cj<H>(i21) + v * i22;
-            U[lane] = cj<H>(u), V[lane] = cj<H>(v);
-            __syncwarp();
-            if (lane == 0) {
-                d[2 * p] = d11, d[2 * p + 1] = d21, d[2 * p + 2] = d22, d[2 * p + 3] = make<T>(0);
-                dinv[2 * p] = i11, dinv[2 * p + 1] = i21, dinv[2 * p + 2] = i22;
-                dinv[2 * p + 3] = make<T>(0);
-                S[p + 1 + p * LDS_] = make<T>(0);
-            }
-            if (below) {
-                S[lane + p * LDS_] = l1, S[lane + (p + 1) * LDS_] = l2;
-#pragma unroll 4
-                for (int j = s; j < b; ++j) {
-                    T x = S[lane + j * LDS_];
-                    nfma(x, l1, U[j]);
-                    nfma(x, l2, V[j]);
-                    S[lane + j * LDS_] = x;
-                    const R y = abs1(x);
-                    odd |= !is_finite(y);
-                    most = y > most ? y : most;
-                }
-            }
-        }
-        __syncwarp();
-        p = s;
-    }
-    for (int k = p + lane; k < b; k += 32)
-        d[2 * k] = d[2 * k + 1] = dinv[2 * k] = dinv[2 * k + 1] = make<T>(0);
-    __syncwarp();
-    return p;
-}
-
-static const int TILE_WARPS = 4; /* that take a tile's columns in turn */
-
-/** Entries of the second room of a tile of b columns. */
-__host__ __device__ inline int tile_other(int b) {
-    return (LDS_ + 2 * TILE_WARPS) * b;
 }
 
 /** What an exchange of p1 and q1, then one of p2 and q2, brings to place x. */
@@ -155,112 +30,114 @@ __device__ inline int from_before(int x, int p1, int q1, int p2, int q2) {
     return x == p1 ? q1 : x == q1 ? p1 : x;
 }
 
-/** All threads of a block of several warps: as tile_factor(), with the same bits. A pivot's exchange and
- *  what it leaves of the others go from one room to the other, so that warps meet once a pivot.
- *  other: tile_other(b) entries. */
+/** A lane's row, columns s .. b - 1, less l1 U (and l2 V); the key of its largest entry. Eight entries are
+ *  read before the first is written: a warp that is alone waits for each access. */
+template <bool PAIR, class T>
+__device__ inline unsigned tile_row(T *row, const T *U, const T *V, int s, int b, T l1, T l2) {
+    const int AT_ONCE = 8;
+    unsigned most = 0;
+    for (int j0 = s; j0 < b; j0 += AT_ONCE) {
+        T x[AT_ONCE], u[AT_ONCE], v[AT_ONCE];
+#pragma unroll
+        for (int q = 0; q < AT_ONCE; ++q) {
+            const int j = j0 + q < b ? j0 + q : b - 1;
+            x[q] = row[j * LDS_], u[q] = U[j];
+            if (PAIR) v[q] = V[j];
+        }
+#pragma unroll
+        for (int q = 0; q < AT_ONCE; ++q) {
+            if (j0 + q >= b) continue;
+            nfma(x[q], l1, u[q]);
+            if (PAIR) nfma(x[q], l2, v[q]);
+            row[(j0 + q) * LDS_] = x[q];
+            const unsigned k = key(x[q]);
+            most = k > most ? k : most;
+        }
+    }
+    return most;
+}
+
+/** One warp: S holds both triangles of b columns, leading dimension LDS_. L below the diagonal of
+ *  the first columns, perm (b), d and dinv (2 b) out. No pivot of at most `small` is taken.
+ *  work: 2 TILE entries. Returns the number of pivots. Sizes are compared by their keys: to 15 bits and more. */
 template <bool H, class T>
-__device__ int tile_factor_shared(T *S, T *other, int b, int *perm, T *d, T *dinv,
-                                  typename scalar_of<T>::real small) {
+__device__ int tile_factor(T *S, int b, int *perm, T *d, T *dinv, typename scalar_of<T>::real small,
+                           T *work) {
     typedef typename scalar_of<T>::real R;
-    const R alpha = (R)MPKI_ALPHA, none = (R)INFINITY;
-    const unsigned all = 0xffffffffu;
-    const int lane = (int)threadIdx.x & 31, warp = (int)threadIdx.x / 32;
-    const int warps = (int)blockDim.x / 32 < TILE_WARPS ? (int)blockDim.x / 32 : TILE_WARPS;
-    R *most_of = (R *)(other + LDS_ * b); /* by warp: of its columns, in each row; two of them */
-    T *now = S, *next = other;
-    int p = 0, turn = 0;
-    if (warp < warps && lane < b) {
-        R most = 0;
-        for (int j = warp; j < b; j += warps) {
-            const R x = abs1(now[lane + j * LDS_]);
-            most = !is_finite(x) ? none : x > most ? x : most;
-        }
-        most_of[warp * b + lane] = most;
+    const R alpha = (R)MPKI_ALPHA;
+    const unsigned all = 0xffffffffu, none = key((R)INFINITY);
+    const int lane = threadIdx.x & 31;
+    T *U = work, *V = work + TILE;
+    unsigned most = 0; /* the key of the largest entry of this lane's row */
+    int order = lane, p = 0;
+    for (int j = 0; lane < b && j < b; ++j) {
+        const unsigned k = key(S[lane + j * LDS_]);
+        most = k > most ? k : most;
     }
-    if (warp == 0 && lane < b) perm[lane] = lane;
-    for (;;) {
-        __syncthreads();
-        if (p >= b) break;
+    __syncwarp();
+    while (p < b) {
         const bool live = lane >= p && lane < b;
-        R most = 0;
-        for (int k = 0; k < warps && live; ++k) {
-            const R x = most_of[(turn * TILE_WARPS + k) * b + lane];
-            most = x > most ? x : most;
-        }
-        if (__any_sync(all, !is_finite(most))) break;
-        const int r = warp_largest(most, live);
-        const R size = live ? abs1(now[lane + lane * LDS_]) : (R)0;
-        const int dmax = warp_largest(size, live);
-        const R top = shfl(most, r), diag = shfl(size, dmax);
-        if (!(top > small)) break;
-        const bool one = diag >= alpha * top;
-        int p2 = -1, q2 = -1;
-        const int q1 = one ? dmax : r, s = one ? p + 1 : p + 2;
-        if (!one) {
+        const unsigned mine = 31u - (unsigned)lane;
+        const T own = live ? diagonal<H>(S[lane + lane * LDS_]) : make<T>(0);
+        const unsigned size = live ? key(own) & ~31u : 0;
+        const unsigned best = __reduce_max_sync(all, live ? (most & ~31u) | mine : mine);
+        const unsigned on = __reduce_max_sync(all, size | mine);
+        const R top = unkey<R>(best & ~31u), diag = unkey<R>(on & ~31u);
+        if (best >= none || !(top > small)) break;
+        const int r = 31 - (int)(best & 31), dmax = 31 - (int)(on & 31);
+        if (diag >= alpha * top) {
+            const T inv = inverse(own), di = shfl(inv, dmax), dk = shfl(own, dmax);
+            const int i = from_before(lane, p, dmax, -1, -1);
+            const T u = lane < b ? S[i + dmax * LDS_] : make<T>(0), l = u * di;
+            order = __shfl_sync(all, order, i);
+            U[lane] = cj<H>(u);
+            __syncwarp();
+            tile_exchange(S, b, p, dmax);
+            if (lane == 0) {
+                d[2 * p] = dk, dinv[2 * p] = di;
+                d[2 * p + 1] = dinv[2 * p + 1] = make<T>(0);
+            }
+            if (lane > p && lane < b) {
+                S[lane + p * LDS_] = l;
+                most = tile_row<false>(S + lane, U, V, p + 1, b, l, l);
+            }
+            p += 1;
+        } else {
             const bool may = live && lane != r;
-            const int c = warp_largest(may ? abs1(now[r + lane * LDS_]) : (R)0, may);
-            p2 = p + 1, q2 = c == p ? r : c;
+            const unsigned in_row = may ? key(S[r + lane * LDS_]) & ~31u : 0;
+            const int c = 31 - (int)(__reduce_max_sync(all, may ? in_row | mine : 0) & 31);
+            const int q2 = c == p ? r : c, i = from_before(lane, p, r, p + 1, q2);
+            const int k2 = from_before(p + 1, p, r, p + 1, q2);
+            const T d11 = diagonal<H>(S[r + r * LDS_]), d22 = diagonal<H>(S[k2 + k2 * LDS_]);
+            const T d21 = cj<H>(S[r + k2 * LDS_]);
+            const T u = lane < b ? S[i + r * LDS_] : make<T>(0);
+            const T v = lane < b ? S[i + k2 * LDS_] : make<T>(0);
+            T i11, i21, i22;
+            pair_inverse<H>(d11, d21, d22, i11, i21, i22);
+            const T l1 = u * i11 + v * i21, l2 = u * cj<H>(i21) + v * i22;
+            order = __shfl_sync(all, order, i);
+            U[lane] = cj<H>(u), V[lane] = cj<H>(v);
+            __syncwarp();
+            tile_exchange(S, b, p, r);
+            tile_exchange(S, b, p + 1, q2);
+            if (lane == 0) {
+                d[2 * p] = d11, d[2 * p + 1] = d21, d[2 * p + 2] = d22, d[2 * p + 3] = make<T>(0);
+                dinv[2 * p] = i11, dinv[2 * p + 1] = i21, dinv[2 * p + 2] = i22;
+                dinv[2 * p + 3] = make<T>(0);
+                S[p + 1 + p * LDS_] = make<T>(0);
+            }
+            if (lane > p + 1 && lane < b) {
+                S[lane + p * LDS_] = l1, S[lane + (p + 1) * LDS_] = l2;
+                most = tile_row<true>(S + lane, U, V, p + 2, b, l1, l2);
+            }
+            p += 2;
         }
-        turn ^= 1;
-        if (warp < warps) {
-            const int i = from_before(lane, p, q1, p2, q2);
-            const int k1 = from_before(p, p, q1, p2, q2);
-            const int k2 = one ? k1 : from_before(p + 1, p, q1, p2, q2);
-            const bool in = lane < b, below = in && lane >= s;
-            const T u = in ? now[i + k1 * LDS_] : make<T>(0);
-            const T v = in ? now[i + k2 * LDS_] : make<T>(0);
-            const T d11 = diagonal<H>(now[k1 + k1 * LDS_]), d22 = diagonal<H>(now[k2 + k2 * LDS_]);
-            const T d21 = one ? make<T>(0) : cj<H>(now[k1 + k2 * LDS_]);
-            T i11, i21 = make<T>(0), i22 = make<T>(0), l1, l2 = make<T>(0);
-            if (one) {
-                i11 = inverse(d11);
-                l1 = u * i11;
-            } else {
-                pair_inverse<H>(d11, d21, d22, i11, i21, i22);
-                l1 = u * i11 + v * i21, l2 = u * cj<H>(i21) + v * i22;
-            }
-            if (warp == 0 && lane == 0) {
-                d[2 * p] = d11, dinv[2 * p] = i11;
-                d[2 * p + 1] = d21, dinv[2 * p + 1] = i21;
-                if (!one) {
-                    d[2 * p + 2] = d22, dinv[2 * p + 2] = i22;
-                    d[2 * p + 3] = dinv[2 * p + 3] = make<T>(0);
-                }
-                int t = perm[p];
-                perm[p] = perm[q1], perm[q1] = t;
-                if (!one) t = perm[p2], perm[p2] = perm[q2], perm[q2] = t;
-            }
-            most = 0;
-#pragma unroll 4
-            for (int j = warp; j < b; j += warps) {
-                const int k = from_before(j, p, q1, p2, q2);
-                T x = in ? now[i + k * LDS_] : make<T>(0);
-                if (j >= s) {
-                    nfma(x, l1, cj<H>(now[k + k1 * LDS_]));
-                    if (!one) nfma(x, l2, cj<H>(now[k + k2 * LDS_]));
-                    const R y = abs1(x);
-                    most = !below ? 0 : !is_finite(y) ? none : y > most ? y : most;
-                    if (below) next[lane + j * LDS_] = x;
-                } else {
-                    if (j == p) x = below ? l1 : !one && lane == p + 1 ? make<T>(0) : x;
-                    if (j > p) x = below ? l2 : x;
-                    if (in) next[lane + j * LDS_] = x;
-                }
-            }
-            if (in) most_of[(turn * TILE_WARPS + warp) * b + lane] = most;
-        }
-        T *const before = now;
-        now = next, next = before;
-        p = s;
+        __syncwarp();
     }
-    if (now != S)
-        for (int k = (int)threadIdx.x; k < b * b; k += (int)blockDim.x) {
-            const int at = k % b + k / b * LDS_;
-            S[at] = now[at];
-        }
-    for (int k = 2 * p + (int)threadIdx.x; k < 2 * b; k += (int)blockDim.x)
-        d[k] = dinv[k] = make<T>(0);
-    __syncthreads();
+    if (lane < b) perm[lane] = order;
+    for (int k = p + lane; k < b; k += 32)
+        d[2 * k] = d[2 * k + 1] = dinv[2 * k] = dinv[2 * k + 1] = make<T>(0);
+    __syncwarp();
     return p;
 }
 

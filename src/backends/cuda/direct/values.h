@@ -37,6 +37,12 @@ typedef struct mpki_cuda_given {
     const int32_t *diagonal; /**< n: entries, -1: none; NULL: not Hermitian */
 } mpki_cuda_given;
 
+/** A long row while its pieces are looked at; all zero before. */
+typedef struct mpki_cuda_long_row {
+    unsigned long long most; /**< the bits of a double that is not negative */
+    int32_t done, unused;    /**< pieces */
+} mpki_cuda_long_row;
+
 /** Words of its own that an equilibration has, and sweeps that may be asked for. */
 enum { MPKI_CUDA_SCALE_SWEEPS = 16, MPKI_CUDA_SCALE_ASKED = 4 };
 
@@ -49,11 +55,11 @@ typedef struct mpki_cuda_values_kind {
     int (*gather)(mpki_cuda *cuda, const mpki_cuda_given *a, void *ax);
     /** mpki_equilibrate() and rounding to powers of two.
      *  from   [in] n, by problem index: the scaling to begin with; NULL: 1
-     *  uneven [work] MPKI_CUDA_SCALE_SWEEPS; other [work] n
+     *  uneven [work] MPKI_CUDA_SCALE_SWEEPS; rows [work] a->longs, all zero before and after; other [work] n
      *  scale, by_position [out] n, by problem index and by position */
     int (*scale)(mpki_cuda *cuda, const mpki_cuda_by_rows *a, const void *ax, int32_t sweeps,
-                 const double *from, int32_t *uneven, double *scale, double *other,
-                 const int32_t *perm, double *by_position);
+                 const double *from, int32_t *uneven, mpki_cuda_long_row *rows, double *scale,
+                 double *other, const int32_t *perm, double *by_position);
 } mpki_cuda_values_kind;
 
 extern const mpki_cuda_values_kind mpki_s_cuda_values, mpki_d_cuda_values, mpki_c_cuda_values,

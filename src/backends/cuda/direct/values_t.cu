@@ -129,33 +129,49 @@ __device__ double largest_in(const mpki_cuda_by_rows &a, const E *ax, const doub
     return most;
 }
 
-/* Sweep k: next := scale / sqrt(maxima), unless the one before found all rows even. Warps take rows in turn; those
- * that are long have a block each, which come first. */
+/* What sweep k makes of row i, whose largest entry is known. */
+__device__ static void finish_row(int k, int i, double most, int32_t *uneven, const double *s,
+                                  double *next) {
+    const double own = s ? s[i] : 1;
+    if (!even(most)) uneven[k] = 1;
+    next[i] = most > 0 ? clamp(own / sqrt(most), 0x1p-1000, 0x1p+1000) : own;
+}
+
+/* Sweep k: next := scale / sqrt(maxima), unless the one before found all rows even. Warps of the first `pieces` blocks
+ * take pieces of long rows, of which the last one knows the row's largest entry; other warps take other rows in
+ * turn. */
 template <class E>
 __global__ void __launch_bounds__(THREADS)
-    sweep_kernel(const mpki_cuda_by_rows a, const E *ax, int k, int sweeps, int32_t *uneven,
-                 const double *s, double *next) {
-    __shared__ double part[WARPS];
-    const int lane = (int)threadIdx.x & 31, warp = (int)threadIdx.x / 32;
-    const bool whole = (int)blockIdx.x < a.longs;
-    const int place = whole ? lane + 32 * warp : lane, step = whole ? THREADS : 32;
-    const int rows = ((int)gridDim.x - a.longs) * WARPS; /* at once */
+    sweep_kernel(const mpki_cuda_by_rows a, const E *ax, int k, int sweeps, int pieces,
+                 int32_t *uneven, mpki_cuda_long_row *rows, const double *s, double *next) {
+    const int lane = (int)threadIdx.x & 31, warp = (int)threadIdx.x / 32, block = (int)blockIdx.x;
     if (k >= sweeps && !uneven[k - 1]) return;
-    for (int i = whole ? a.long_row[blockIdx.x] : ((int)blockIdx.x - a.longs) * WARPS + warp;
-         i < a.n; i += whole ? a.n : rows) {
-        const int64_t begin = a.ptr[i], end = a.ptr[i + 1];
-        if (!whole && end - begin > MPKI_CUDA_ROW_LONG) continue;
-        double most = largest_in(a, ax, s, i, begin + place, end, step);
+    if (block < pieces) {
+        const int p = block * WARPS + warp;
+        if (p >= a.pieces) return;
+        const int j = a.piece_of[p], i = a.long_row[j];
+        const int64_t begin = a.ptr[i] + (int64_t)(p - a.first[j]) * MPKI_CUDA_ROW_LONG;
+        const int64_t end =
+            begin + MPKI_CUDA_ROW_LONG < a.ptr[i + 1] ? begin + MPKI_CUDA_ROW_LONG : a.ptr[i + 1];
+        double most = largest_in(a, ax, s, i, begin + lane, end, 32);
         for (int o = 16; o; o /= 2) most = fmax(most, shfl_xor(most, o));
-        if (whole) {
-            if (lane == 0) part[warp] = most;
-            __syncthreads();
-            for (int w = 0; w < WARPS; ++w) most = fmax(most, part[w]);
-        }
-        if (place != 0) continue;
-        if (!even(most)) uneven[k] = 1;
-        const double own = s ? s[i] : 1;
-        next[i] = most > 0 ? clamp(own / sqrt(most), 0x1p-1000, 0x1p+1000) : own;
+        if (lane > 0) return;
+        atomicMax(&rows[j].most, (unsigned long long)__double_as_longlong(most));
+        __threadfence();
+        if (atomicAdd(&rows[j].done, 1) + 1 < a.first[j + 1] - a.first[j]) return;
+        __threadfence();
+        most = __longlong_as_double((long long)atomicMax(&rows[j].most, 0ull));
+        rows[j].most = 0, rows[j].done = 0; /* for the next sweep */
+        finish_row(k, i, most, uneven, s, next);
+        return;
+    }
+    const int at_once = ((int)gridDim.x - pieces) * WARPS;
+    for (int i = (block - pieces) * WARPS + warp; i < a.n; i += at_once) {
+        const int64_t begin = a.ptr[i], end = a.ptr[i + 1];
+        if (end - begin > MPKI_CUDA_ROW_LONG) continue;
+        double most = largest_in(a, ax, s, i, begin + lane, end, 32);
+        for (int o = 16; o; o /= 2) most = fmax(most, shfl_xor(most, o));
+        if (lane == 0) finish_row(k, i, most, uneven, s, next);
     }
 }
 
@@ -178,16 +194,17 @@ static __global__ void round_kernel(int n, int sweeps, const int32_t *uneven, do
 }
 
 static int scale(mpki_cuda *cuda, const mpki_cuda_by_rows *a, const void *ax, int32_t sweeps,
-                 const double *from, int32_t *uneven, double *scale_, double *other,
-                 const int32_t *perm, double *by_position) {
+                 const double *from, int32_t *uneven, mpki_cuda_long_row *rows, double *scale_,
+                 double *other, const int32_t *perm, double *by_position) {
     auto kernel = sweep_kernel<T>;
-    const int blocks = (a->n + WARPS - 1) / WARPS;
+    const int all = (a->n + WARPS - 1) / WARPS, blocks = all < 1024 ? all : 1024;
+    const int pieces = (a->pieces + WARPS - 1) / WARPS;
     const double limit = sizeof(R) == sizeof(float) ? 0x1p120 : 0x1p1000;
     MPKI_TRY(cudaSetDevice(cuda->device));
     MPKI_TRY(cudaMemsetAsync(uneven, 0, MPKI_CUDA_SCALE_SWEEPS * sizeof *uneven, cuda->sparse));
     for (int k = 0; k < sweeps + MORE; ++k)
-        MPKI_LAUNCH(kernel, a->longs + (blocks < 1024 ? blocks : 1024), THREADS, 0, cuda->sparse,
-                    *a, (const T *)ax, k, sweeps, uneven,
+        MPKI_LAUNCH(kernel, pieces + blocks, THREADS, 0, cuda->sparse, *a, (const T *)ax, k, sweeps,
+                    pieces, uneven, rows,
                     k == 0  ? from
                     : k & 1 ? other
                             : scale_,

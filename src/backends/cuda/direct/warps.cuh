@@ -15,12 +15,12 @@ enum {
 /** The warps of a block: which front is next, and which are done. */
 struct warps_state {
     int next;
-    volatile unsigned char done[MPKI_CUDA_WARP_FRONTS];
+    unsigned done[MPKI_CUDA_WARP_FRONTS / 32]; /* a bit each */
 };
 
 __device__ inline void begin_warps(warps_state &state, int count) {
     if (threadIdx.x == 0) state.next = 0;
-    for (int k = (int)threadIdx.x; k < count; k += (int)blockDim.x) state.done[k] = 0;
+    for (int k = (int)threadIdx.x; 32 * k < count; k += (int)blockDim.x) state.done[k] = 0;
     __syncthreads();
 }
 /** A warp's next front, counted from the one that is first. */
@@ -33,11 +33,13 @@ __device__ inline int next_front(warps_state &state) {
 __device__ inline void tell_warps(warps_state &state, int front) {
     __threadfence_block();
     __syncwarp();
-    if ((threadIdx.x & 31) == 0) state.done[front] = 1;
+    if ((threadIdx.x & 31) == 0) atomicOr(&state.done[front / 32], 1u << front % 32);
 }
 /** A warp: until all lanes' fronts are done; < 0: none is waited for. */
-__device__ inline void wait_for_warps(const warps_state &state, int front) {
-    while (__any_sync(0xffffffffu, front >= 0 && !state.done[front < 0 ? 0 : front])) __syncwarp();
+__device__ inline void wait_for_warps(warps_state &state, int front) {
+    const unsigned bit = front < 0 ? 0 : 1u << front % 32;
+    unsigned *word = &state.done[front < 0 ? 0 : front / 32];
+    while (__any_sync(0xffffffffu, bit && !(atomicOr(word, 0u) & bit))) __syncwarp();
     __threadfence_block();
 }
 

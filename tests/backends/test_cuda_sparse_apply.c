@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Applications of a direct factor on a device where every kind of piece occurs: warps for small fronts, many children,
+ * strips of wide fronts, slices of what lies beyond them; one and several right-hand sides, against the processor. */
+#include "../support.h"
+
+#include "../../src/backends/cuda/direct_sweep.h"
+#include "../../src/factor/factor.h"
+
+#include <metapack/metapack.h>
+
+/* Two dense groups and many single columns, all beside one dense rest. */
+enum { GROUP = 70, REST = 264, LEAVES = 40, N = 2 * GROUP + LEAVES + REST };
+
+static bool joined(int32_t i, int32_t j) { /* i >= j */
+    const int32_t rest = N - REST;
+    if (i == j || j >= rest) return true;
+    if (j < LEAVES) return i >= rest && (i + j) % 90 == 0;
+    const bool same = (i - LEAVES) / GROUP == (j - LEAVES) / GROUP;
+    return i >= rest || same;
+}
+
+static mpk_problem *star(mpk_context *ctx, mpk_scalar scalar, mpk_symmetry symmetry) {
+    mpk_problem *problem = NULL;
+    const size_t most = (size_t)N * (N + 1) / 2;
+    int64_t ap[N + 1], nnz = 0;
+    int32_t *ai = malloc(most * sizeof *ai);
+    char *ax = malloc(most * 16);
+    assert_true(ai && ax);
+    for (int32_t j = 0; j < N; j++) {
+        ap[j] = nnz;
+        for (int32_t i = j; i < N; i++) {
+            if (!joined(i, j)) continue;
+            const double re = uniform(), im = scalar >= MPK_C ? uniform() : 0;
+            ai[nnz] = i;
+            scalar_store(scalar, ax, nnz++, i == j ? (j % 3 ? 9 : -9) + re : re + im * I);
+        }
+    }
+    ap[N] = nnz;
+    assert_int_equal(
+        mpk_problem_from_csc(ctx, N, scalar, symmetry, MPK_LOWER, ap, ai, ax, &problem), MPK_OK);
+    free(ai), free(ax);
+    return problem;
+}
+
+/* Which kinds of pieces a factor's sweeps have. */
+static void find_kinds(mpk_context *ctx, const mpki_direct *f, bool *kinds) {
+    mpki_cuda_sweep_lists l;
+    assert_int_equal(mpki_cuda_sweep_lists_make(ctx, f, &l), MPK_OK);
+    for (int32_t k = 0; k < l.downs; k++) kinds[l.down[k].kind] = true;
+    for (int32_t k = 0; k < l.ups; k++) kinds[l.up[k].kind] = true;
+    mpki_cuda_sweep_lists_free(ctx, &l);
+}
+
+static void test_pieces(void **unused) {
+    (void)unused;
+    static const struct {
+        mpk_scalar scalar;
+        mpk_symmetry symmetry;
+        int32_t nrhs;
+        double bound;
+    } kind[] = {{MPK_D, MPK_SYMMETRIC, 7, 1e-11}, {MPK_C, MPK_HERMITIAN, 3, 2e-3}};
+    for (size_t k = 0; k < sizeof kind / sizeof *kind; k++) {
+        const mpk_scalar scalar = kind[k].scalar;
+        const size_t size = mpk_scalar_size(scalar), all = (size_t)kind[k].nrhs * N * size;
+        mpk_context *ctx = NULL;
+        mpk_analysis *an = NULL;
+        mpk_factor *here = NULL, *there = NULL;
+        mpk_options o;
+        bool kinds[MPKI_CUDA_SLICE + 4] = {false};
+        char *x = malloc(all), *y = malloc(all), *z = malloc(all);
+        assert_true(x && y && z);
+        mpk_options_init(&o);
+        o.method = MPK_METHOD_LDLT, o.matching = MPK_OFF, o.ordering = MPK_ORDERING_NATURAL;
+        assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+        mpk_problem *problem = star(ctx, scalar, kind[k].symmetry);
+        assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_OK);
+        assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &here), MPK_OK);
+        o.device = MPK_ON_CUDA;
+        assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &there), MPK_OK);
+        find_kinds(ctx, there->direct, kinds);
+        for (int q = MPKI_CUDA_TASK; q <= MPKI_CUDA_SLICE + 1; q++)
+            if (q != MPKI_CUDA_SLICE) assert_true(kinds[q]); /* the first slice is the strip's */
+        for (int32_t i = 0; i < kind[k].nrhs * N; i++) scalar_store(scalar, x, i, uniform());
+        memcpy(y, x, all), memcpy(z, x, all);
+        assert_int_equal(mpk_solve_part(ctx, here, MPK_PART_ALL, kind[k].nrhs, y, N), MPK_OK);
+        assert_int_equal(mpk_solve_part(ctx, there, MPK_PART_ALL, kind[k].nrhs, z, N), MPK_OK);
+        double most = 0;
+        for (int32_t i = 0; i < kind[k].nrhs * N; i++)
+            most = fmax(most, cabs(scalar_load(scalar, y, i)));
+        for (int32_t i = 0; i < kind[k].nrhs * N; i++) {
+            const double error = cabs(scalar_load(scalar, y, i) - scalar_load(scalar, z, i));
+            if (!(error <= kind[k].bound * most)) fail_msg("entry %d: %g", i, error);
+        }
+        memcpy(y, x, all); /* and once more, the same bits */
+        assert_int_equal(mpk_solve_part(ctx, there, MPK_PART_ALL, kind[k].nrhs, y, N), MPK_OK);
+        assert_memory_equal(y, z, all);
+        free(x), free(y), free(z);
+        mpk_factor_destroy(&here);
+        mpk_factor_destroy(&there);
+        mpk_analysis_destroy(&an);
+        mpk_problem_destroy(&problem);
+        mpk_context_destroy(&ctx);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pieces)};
+    const char *must = getenv("METAPACK_TEST_DEVICE");
+#ifdef METAPACK_CUDA_HOST
+    if (!must || strcmp(must, "1")) setenv("METAPACK_CUDA_MODULE", METAPACK_CUDA_HOST, 1);
+#else
+    if (!must) return 0; /* neither a GPU nor the module without one */
+#endif
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
