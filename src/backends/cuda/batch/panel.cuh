@@ -238,25 +238,23 @@ template <class R, int ROWS, int PIVOTING> struct panel {
         }
     }
 
-    /** Four columns at once, a lane its rows; K bounds the panel's columns. SEARCH: the largest
-     *  entry on the diagonal and off it, and where they are. */
-    template <int K, bool SEARCH>
-    __device__ void update_rows(unsigned *diagonal, unsigned *off_key, int *off_place) {
-        R x[K][ROWS];
+    /** Four columns at once, a lane its rows, without branches, so that loads go together. */
+    __device__ void update(float *) {
+        R x[PANEL][ROWS];
 #pragma unroll
-        for (int k = 0; k < K; ++k)
+        for (int k = 0; k < PANEL; ++k)
 #pragma unroll
             for (int r = 0; r < ROWS; ++r)
                 x[k][r] = k < width && mine[r] ? l[k * ld + lane + 32 * r] : (R)0;
         for (int j0 = 0; j0 < n; j0 += 4) {
             if ((left >> j0 & 15) == 0) continue;
-            R y[4][K], z[4][ROWS];
+            R y[4][PANEL], z[4][ROWS];
             bool on[4][ROWS];
 #pragma unroll
-            for (int e = 0; e < 4; ++e) { /* no branches: these loads go together */
+            for (int e = 0; e < 4; ++e) {
                 const int j = j0 + e, of_j = column(j);
 #pragma unroll
-                for (int k = 0; k < K; ++k) y[e][k] = k < width ? m[k * ld + j] : (R)0;
+                for (int k = 0; k < PANEL; ++k) y[e][k] = k < width ? m[k * ld + j] : (R)0;
 #pragma unroll
                 for (int r = 0; r < ROWS; ++r) {
                     on[e][r] = (left >> j & 1) && mine[r] && lane + 32 * r >= j;
@@ -267,22 +265,42 @@ template <class R, int ROWS, int PIVOTING> struct panel {
             for (int e = 0; e < 4; ++e)
 #pragma unroll
                 for (int r = 0; r < ROWS; ++r) {
-                    const int i = lane + 32 * r, j = j0 + e;
 #pragma unroll
-                    for (int k = 0; k < K; ++k) z[e][r] -= x[k][r] * y[e][k];
-                    if (on[e][r] && width > 0) w[i + column(j)] = z[e][r];
-                    if (SEARCH) {
-                        const unsigned key = on[e][r] ? size_key(z[e][r]) : 0;
-                        const bool larger = i != j && key > *off_key;
-                        diagonal[r] = i == j ? key : diagonal[r];
-                        *off_key = larger ? key : *off_key;
-                        *off_place = larger ? i << 8 | j : *off_place;
-                    }
+                    for (int k = 0; k < PANEL; ++k) z[e][r] -= x[k][r] * y[e][k];
+                    if (on[e][r]) w[lane + 32 * r + column(j0 + e)] = z[e][r];
                 }
         }
     }
-    __device__ void update(float *) {
-        update_rows<PANEL, false>(NULL, NULL, NULL);
+
+    /** Complete pivoting: bring all that is left up to date, by at most two columns, and find the largest
+     *  entry on the diagonal and off it, and where they are. Here branches are faster: many rows and
+     *  columns are finished. */
+    __device__ void search(unsigned *diagonal, unsigned *off_key, int *off_place) {
+        R x[2][ROWS];
+#pragma unroll
+        for (int k = 0; k < 2; ++k)
+#pragma unroll
+            for (int r = 0; r < ROWS; ++r)
+                x[k][r] = k < width && mine[r] ? l[k * ld + lane + 32 * r] : (R)0;
+        for (int j0 = 0; j0 < n; j0 += 4) {
+            if ((left >> j0 & 15) == 0) continue;
+#pragma unroll
+            for (int e = 0; e < 4; ++e) {
+                const int j = j0 + e, of_j = column(j);
+                const bool in = left >> j & 1;
+                const R y0 = width > 0 ? m[j] : (R)0, y1 = width > 1 ? m[ld + j] : (R)0;
+#pragma unroll
+                for (int r = 0; r < ROWS; ++r) {
+                    const int i = lane + 32 * r;
+                    if (!in || !mine[r] || i < j) continue;
+                    const R z = w[i + of_j] - x[0][r] * y0 - x[1][r] * y1;
+                    if (width > 0) w[i + of_j] = z;
+                    const unsigned key = size_key(z);
+                    if (i == j) diagonal[r] = key;
+                    if (i != j && key > *off_key) *off_key = key, *off_place = i << 8 | j;
+                }
+            }
+        }
     }
 
     /** Bring all that is left up to date when the panel may not take two more columns. */
@@ -352,7 +370,7 @@ template <class R, int ROWS, int PIVOTING> struct panel {
 #pragma unroll
         for (int r = 0; r < ROWS; ++r) diagonal[r] = 0;
         __syncwarp();
-        update_rows<2, true>(diagonal, &off_key, &off_place);
+        search(diagonal, &off_key, &off_place);
         width = 0;
         __syncwarp();
         const int d = row_of_largest(diagonal);
