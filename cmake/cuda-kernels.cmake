@@ -4,13 +4,13 @@
 set(METAPACK_CUDA_KERNELS FEW CACHE STRING
     "FEW | ALL | NONE: batched kernels that borgc makes for the CUDA module (nvcc takes 1 to 7 s for each)")
 
-# kernel:method:pivoting:lists of pivots:orders, numbers as in mpk_batch_method and mpk_pivoting; gemm_ab:product:0:0:orders. 9d: in
-# double precision alone.
+# kernel:method:pivoting:lists of pivots:orders, numbers as in mpk_batch_method and mpk_pivoting; gemm_ab:product:0:0:orders. 12s: in
+# single precision alone.
 set(MPKI_CUDA_FEW
     llt:0:0:0:4,8,16,24,32
     ldlt:1:0:0:2,3,4,5,6,7,8,16,24,32
     ldu:2:0:0:4,8,16,24,32
-    ldlt_partial:1:2:1:2,3,4,5,6,7,8,9d,10d,11d,16,24,32
+    ldlt_partial:1:2:1:2,3,4,5,6,7,8,9,10,11,12s,16,24,32
     ldlt_rook:1:3:1:4,8
     ldlt_complete:1:4:1:4,8,16,24,32
     ldu_partial:2:2:2:4,8,16,24,32
@@ -19,7 +19,7 @@ set(MPKI_CUDA_ALL
     llt:0:0:0:4,8,12,16,20,24,28,32
     ldlt:1:0:0:2,3,4,5,6,7,8,12,16,20,24,28,32
     ldu:2:0:0:4,8,12,16,20,24,28,32
-    ldlt_partial:1:2:1:2,3,4,5,6,7,8,9d,10d,11d,12,16,20,24,28,32
+    ldlt_partial:1:2:1:2,3,4,5,6,7,8,9,10,11,12,16,20,24,28,32
     ldlt_rook:1:3:1:4,8
     ldlt_complete:1:4:1:4,8,12,16,20,24,28,32
     ldu_partial:2:2:2:4,8,12,16,20,24,28,32

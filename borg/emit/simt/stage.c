@@ -239,7 +239,7 @@ static const char *unit_type(const simt *e, const simt_stage *s) {
     return s->wide ? "b_i128" : e->target->types[s->param->elem];
 }
 
-/* The rest of a batch, fewer than 32 groups. */
+/* The rest of a batch, fewer than 32 groups. Asynchronous copies: no turn waits for the one before. */
 static void put_rest(simt *e, const simt_stage *s, bool in) {
     const char *name = s->param->name;
     ctext_line(&e->c, "    B_ROLLED");
@@ -247,7 +247,8 @@ static void put_rest(simt *e, const simt_stage *s, bool in) {
     const char *at = borg_format(e->arena, "b_all_%s[q / %d * %d + q %% %d]", name, s->units,
                                  s->pitch, s->units);
     const char *run = borg_format(e->arena, "b_run_%s[q]", name);
-    ctext_line(&e->c, "        %s%s = %s;", wanted(e, s, "q"), in ? at : run, in ? run : at);
+    ctext_line(&e->c, in ? "        %sb_copy(&%s, &%s);" : "        %s%s = %s;", wanted(e, s, "q"),
+               in ? at : run, in ? run : at);
 }
 
 static void put_in(simt *e, const simt_stage *s) {
@@ -310,7 +311,7 @@ void simt_stage_in(simt *e) {
         ctext_line(&e->c, "B_GLOBAL %s *const b_run_%s = (%s *)((%s *)p_%s + b_first * %d);", unit,
                    name, unit, type, name, s->each);
         if (s->in) put_in(e, s);
-        copies = copies || (s->in && s->units > AT_ONCE);
+        copies = copies || s->in;
     }
     if (copies) ctext_line(&e->c, "b_copied();");
     ctext_line(&e->c, "b_syncwarp(B_WARP);");

@@ -7,66 +7,10 @@
  *  cores. The lower triangle lies packed in shared memory. Rows never move: what row i and a row p,
  *  finished before it, have in common is L's entry, and the permutation is applied when L is written.
  *  The largest entry of a column is found by the upper half of doubles, to 2^-20. */
+#include "panel_parts.cuh"
 #include "symmetric.cuh"
 
 namespace mpki {
-
-enum { PANEL = 8 };
-
-/** Bytes of shared memory for a matrix: a triangle, the panel's L and L D, the permutation. */
-__host__ __device__ inline int panel_rows(int n) {
-    return (n + 7) / 8 * 8;
-}
-__host__ __device__ inline int panel_ld(int n) { /* columns of a fragment in different banks */
-    return (n + 15) / 16 * 16 + 4;
-}
-template <class R> __host__ __device__ inline size_t panel_bytes(int n) {
-    const int rows = panel_rows(n);
-    return (size_t)(rows * (rows + 1) / 2 + 2 * PANEL * panel_ld(n)) * sizeof(R) + 64;
-}
-
-/** An entry to shared memory, there after arrived(). */
-template <class R> __device__ inline void fetch_entry(R *to, const R *from) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    asm volatile(
-        "cp.async.ca.shared.global [%0], [%1], %2;" ::"r"((unsigned)__cvta_generic_to_shared(to)),
-        "l"(from), "n"(sizeof(R))
-        : "memory");
-#else
-    *to = *from;
-#endif
-}
-__device__ inline void arrived() {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.wait_all;" ::: "memory");
-#endif
-    __syncwarp();
-}
-
-/** Comparable as the sizes of numbers are: the upper 32 bits of |x|. NaN is above all. */
-__device__ inline unsigned size_key(double x) {
-    return (unsigned)__double2hiint(x) & 0x7fffffffu;
-}
-__device__ inline unsigned size_key(float x) {
-    return __float_as_uint(x) & 0x7fffffffu;
-}
-
-/** {x, y} += a 8x4 tile times a 4x8 one; the thread has places (lane / 4, lane % 4) of the first,
- *  (lane % 4, lane / 4) of the second, (lane / 4, 2 (lane % 4)) and the next of the sum. */
-__device__ inline void add_tiles(double &x, double &y, double a, double b) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};"
-        : "+d"(x), "+d"(y)
-        : "d"(a), "d"(b));
-#else
-    const int lane = (int)(threadIdx.x % 32);
-    for (int k = 0; k < 4; ++k) {
-        const double f = __shfl_sync(0xffffffffu, a, lane / 4 * 4 + k);
-        x += f * __shfl_sync(0xffffffffu, b, lane % 4 * 8 + k);
-        y += f * __shfl_sync(0xffffffffu, b, lane % 4 * 8 + 4 + k);
-    }
-#endif
-}
 
 /** ROWS: rows of a lane: lane and lane + 32. PIVOTING: as mpk_pivoting, but static. */
 template <class R, int ROWS, int PIVOTING> struct panel {
@@ -238,25 +182,23 @@ template <class R, int ROWS, int PIVOTING> struct panel {
         }
     }
 
-    /** Four columns at once, a lane its rows; K bounds the panel's columns. SEARCH: the largest
-     *  entry on the diagonal and off it, and where they are. */
-    template <int K, bool SEARCH>
-    __device__ void update_rows(unsigned *diagonal, unsigned *off_key, int *off_place) {
-        R x[K][ROWS];
+    /** Four columns at once, a lane its rows, without branches, so that loads go together. */
+    __device__ void update(float *) {
+        R x[PANEL][ROWS];
 #pragma unroll
-        for (int k = 0; k < K; ++k)
+        for (int k = 0; k < PANEL; ++k)
 #pragma unroll
             for (int r = 0; r < ROWS; ++r)
                 x[k][r] = k < width && mine[r] ? l[k * ld + lane + 32 * r] : (R)0;
         for (int j0 = 0; j0 < n; j0 += 4) {
             if ((left >> j0 & 15) == 0) continue;
-            R y[4][K], z[4][ROWS];
+            R y[4][PANEL], z[4][ROWS];
             bool on[4][ROWS];
 #pragma unroll
-            for (int e = 0; e < 4; ++e) { /* no branches: these loads go together */
+            for (int e = 0; e < 4; ++e) {
                 const int j = j0 + e, of_j = column(j);
 #pragma unroll
-                for (int k = 0; k < K; ++k) y[e][k] = k < width ? m[k * ld + j] : (R)0;
+                for (int k = 0; k < PANEL; ++k) y[e][k] = k < width ? m[k * ld + j] : (R)0;
 #pragma unroll
                 for (int r = 0; r < ROWS; ++r) {
                     on[e][r] = (left >> j & 1) && mine[r] && lane + 32 * r >= j;
@@ -267,22 +209,42 @@ template <class R, int ROWS, int PIVOTING> struct panel {
             for (int e = 0; e < 4; ++e)
 #pragma unroll
                 for (int r = 0; r < ROWS; ++r) {
-                    const int i = lane + 32 * r, j = j0 + e;
 #pragma unroll
-                    for (int k = 0; k < K; ++k) z[e][r] -= x[k][r] * y[e][k];
-                    if (on[e][r] && width > 0) w[i + column(j)] = z[e][r];
-                    if (SEARCH) {
-                        const unsigned key = on[e][r] ? size_key(z[e][r]) : 0;
-                        const bool larger = i != j && key > *off_key;
-                        diagonal[r] = i == j ? key : diagonal[r];
-                        *off_key = larger ? key : *off_key;
-                        *off_place = larger ? i << 8 | j : *off_place;
-                    }
+                    for (int k = 0; k < PANEL; ++k) z[e][r] -= x[k][r] * y[e][k];
+                    if (on[e][r]) w[lane + 32 * r + column(j0 + e)] = z[e][r];
                 }
         }
     }
-    __device__ void update(float *) {
-        update_rows<PANEL, false>(NULL, NULL, NULL);
+
+    /** Complete pivoting: bring all that is left up to date, by at most two columns, and find the largest
+     *  entry on the diagonal and off it, and where they are. Here branches are faster: many rows and
+     *  columns are finished. */
+    __device__ void search(unsigned *diagonal, unsigned *off_key, int *off_place) {
+        R x[2][ROWS];
+#pragma unroll
+        for (int k = 0; k < 2; ++k)
+#pragma unroll
+            for (int r = 0; r < ROWS; ++r)
+                x[k][r] = k < width && mine[r] ? l[k * ld + lane + 32 * r] : (R)0;
+        for (int j0 = 0; j0 < n; j0 += 4) {
+            if ((left >> j0 & 15) == 0) continue;
+#pragma unroll
+            for (int e = 0; e < 4; ++e) {
+                const int j = j0 + e, of_j = column(j);
+                const bool in = left >> j & 1;
+                const R y0 = width > 0 ? m[j] : (R)0, y1 = width > 1 ? m[ld + j] : (R)0;
+#pragma unroll
+                for (int r = 0; r < ROWS; ++r) {
+                    const int i = lane + 32 * r;
+                    if (!in || !mine[r] || i < j) continue;
+                    const R z = w[i + of_j] - x[0][r] * y0 - x[1][r] * y1;
+                    if (width > 0) w[i + of_j] = z;
+                    const unsigned key = size_key(z);
+                    if (i == j) diagonal[r] = key;
+                    if (i != j && key > *off_key) *off_key = key, *off_place = i << 8 | j;
+                }
+            }
+        }
     }
 
     /** Bring all that is left up to date when the panel may not take two more columns. */
@@ -352,7 +314,7 @@ template <class R, int ROWS, int PIVOTING> struct panel {
 #pragma unroll
         for (int r = 0; r < ROWS; ++r) diagonal[r] = 0;
         __syncwarp();
-        update_rows<2, true>(diagonal, &off_key, &off_place);
+        search(diagonal, &off_key, &off_place);
         width = 0;
         __syncwarp();
         const int d = row_of_largest(diagonal);

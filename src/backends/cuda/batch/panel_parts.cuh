@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CUDA_BATCH_PANEL_PARTS_CUH
+#define MPKI_CUDA_BATCH_PANEL_PARTS_CUH
+/** What elimination by panels (panel.cuh) is built on: its shared memory, copies to there, sizes as
+ *  integers, products of tiles. */
+#include "tile.cuh"
+
+namespace mpki {
+
+enum { PANEL = 8 };
+
+/** Bytes of shared memory for a matrix: a triangle, the panel's L and L D, the permutation. */
+__host__ __device__ inline int panel_rows(int n) {
+    return (n + 7) / 8 * 8;
+}
+__host__ __device__ inline int panel_ld(int n) { /* columns of a fragment in different banks */
+    return (n + 15) / 16 * 16 + 4;
+}
+template <class R> __host__ __device__ inline size_t panel_bytes(int n) {
+    const int rows = panel_rows(n);
+    return (size_t)(rows * (rows + 1) / 2 + 2 * PANEL * panel_ld(n)) * sizeof(R) + 64;
+}
+
+/** An entry to shared memory, there after arrived(). */
+template <class R> __device__ inline void fetch_entry(R *to, const R *from) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm volatile(
+        "cp.async.ca.shared.global [%0], [%1], %2;" ::"r"((unsigned)__cvta_generic_to_shared(to)),
+        "l"(from), "n"(sizeof(R))
+        : "memory");
+#else
+    *to = *from;
+#endif
+}
+__device__ inline void arrived() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+    __syncwarp();
+}
+
+/** Comparable as the sizes of numbers are: the upper 32 bits of |x|. NaN is above all. */
+__device__ inline unsigned size_key(double x) {
+    return (unsigned)__double2hiint(x) & 0x7fffffffu;
+}
+__device__ inline unsigned size_key(float x) {
+    return __float_as_uint(x) & 0x7fffffffu;
+}
+
+/** {x, y} += a 8x4 tile times a 4x8 one; the thread has places (lane / 4, lane % 4) of the first,
+ *  (lane % 4, lane / 4) of the second, (lane / 4, 2 (lane % 4)) and the next of the sum. */
+__device__ inline void add_tiles(double &x, double &y, double a, double b) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};"
+        : "+d"(x), "+d"(y)
+        : "d"(a), "d"(b));
+#else
+    const int lane = (int)(threadIdx.x % 32);
+    for (int k = 0; k < 4; ++k) {
+        const double f = __shfl_sync(0xffffffffu, a, lane / 4 * 4 + k);
+        x += f * __shfl_sync(0xffffffffu, b, lane % 4 * 8 + k);
+        y += f * __shfl_sync(0xffffffffu, b, lane % 4 * 8 + 4 + k);
+    }
+#endif
+}
+
+} // namespace mpki
+#endif
