@@ -516,6 +516,12 @@ typedef struct mpki_vector_ops {
     double (*largest)(mpki_space *s, const void *x);
     /** Are all bits the same? */
     bool (*equal)(mpki_space *s, const void *x, const void *y);
+    /** Gram-Schmidt of w against v[0] .. v[count-1], count > 0, in groups whose products are formed at
+     *  once: w := w - sum h_i v_i, with h_i = v_i^H w, where w is what the groups before have left.
+     *  NULL: the method does it one vector after the other, with the slots above.
+     *  h [out] count; before [out] ||w||. Returns ||w|| after it */
+    double (*project)(mpki_space *s, int32_t count, void *const *v, void *w, mpki_number *h,
+                      double *before);
     /** At most batch->steps iterations. NULL: the method does them one by one, with the slots above.
      *  Returns MPK_OK | MPK_ERR_DEVICE, or what an operator returned */
     mpk_status (*batch)(mpki_space *s, mpki_batch *batch);

@@ -164,11 +164,12 @@ static void mirror_case(mpk_context *ctx, const mpki_engine *engine, const spars
         mpki_row_sums(&s->a, sums[0]);
         assert_int_equal(v->row_sums(m, sums[1]), MPK_OK);
         assert_memory_equal(sums[0], sums[1], all * sizeof **sums);
-        for (int sweeps = 0; sweeps < 3; sweeps++) { /* from scales that are even, and far from that */
+        for (int sweeps = 0; sweeps < 3;
+             sweeps++) { /* from scales that are even, and far from that */
             for (int32_t i = 0; i < s->a.n; i++)
                 scale[0][i] = scale[1][i] = ldexp(1, sweeps == 2 ? i % 7 * 150 - 450 : 0);
-            assert_int_equal(
-                mpki_equilibrate(ctx, s->a.n, s->ap, s->ai, size, sweeps, 1, scale[0]), MPK_OK);
+            assert_int_equal(mpki_equilibrate(ctx, s->a.n, s->ap, s->ai, size, sweeps, 1, scale[0]),
+                             MPK_OK);
             assert_int_equal(v->equilibrate(m, sweeps, scale[1]), MPK_OK);
             assert_memory_equal(scale[0], scale[1], all * sizeof **scale);
         }

@@ -119,6 +119,19 @@ static void scale(mpki_space *s, mpki_number a, const void *x, void *y) {
     update(s, a, x, (mpki_number){0, 0}, y, false);
 }
 
+static double project(mpki_space *s, int32_t count, void *const *v, void *w, mpki_number *h,
+                      double *before) {
+    double squares[2] = {NAN, NAN};
+    *before = NAN;
+    for (int32_t k = 0; k < count && !lost(s); k += MPKI_CUDA_BASIS) {
+        const int32_t some = count - k < MPKI_CUDA_BASIS ? count - k : MPKI_CUDA_BASIS;
+        if (!good(s, s->k->project(s->d->cuda, &s->at, some, v + k, w, &h[k].re, squares)))
+            return NAN;
+        if (k == 0) *before = sqrt(squares[0]);
+    }
+    return sqrt(squares[1]);
+}
+
 static void vector_random(mpki_space *s, uint64_t *state, void *x) {
     const uint64_t each = s->at.scalar >= MPK_C ? 2 : 1;
     if (!lost(s)) good(s, s->k->random(s->d->cuda, &s->at, *state, x));
@@ -338,6 +351,7 @@ static const mpki_vector_ops ops = {.make = mpki_cuda_space_make,
                                     .first_nonfinite = first_nonfinite,
                                     .largest = largest,
                                     .equal = equal,
+                                    .project = project,
                                     .batch = batch};
 
 const mpki_vector_engine mpki_cuda_vectors = {.matrix_make = mpki_cuda_matrix_make,

@@ -202,18 +202,17 @@ mpk_status mpki_cuda_matrix_values(mpki_matrix *m, mpki_pool *pool, double limit
 static mpk_status move(const mpki_matrix *m, double *host, double *there, bool to_device) {
     const int64_t bytes = m->rows.n * (int64_t)sizeof *host;
     void *const to = to_device ? there : host;
-    const mpk_status status = mpki_cuda_told(
-        m->ctx, STAGE,
-        m->d->table->copy(m->d->cuda, to, bytes, to_device ? host : there, bytes, bytes, 1,
-                          to_device, m->space->at.stream));
+    const mpk_status status =
+        mpki_cuda_told(m->ctx, STAGE,
+                       m->d->table->copy(m->d->cuda, to, bytes, to_device ? host : there, bytes,
+                                         bytes, 1, to_device, m->space->at.stream));
     return mpk_failed(status) || to_device ? status : wait(m);
 }
 
 static mpk_status numbers(const mpki_matrix *m, int64_t count, double **there) {
     const int64_t bytes = count * m->rows.n * (int64_t)sizeof **there;
-    return mpki_cuda_told(
-        m->ctx, STAGE,
-        m->d->table->alloc(m->d->cuda, bytes > 0 ? bytes : 1, (void **)there));
+    return mpki_cuda_told(m->ctx, STAGE,
+                          m->d->table->alloc(m->d->cuda, bytes > 0 ? bytes : 1, (void **)there));
 }
 
 mpk_status mpki_cuda_row_sums(mpki_matrix *m, double *sums) {
@@ -237,8 +236,8 @@ mpk_status mpki_cuda_equilibrate(mpki_matrix *m, int sweeps, double *scale) {
     if (!mpk_failed(status)) status = move(m, scale, there, true);
     for (int sweep = 0; !mpk_failed(status) && sweep < sweeps + MPKI_MORE_SWEEPS; sweep++) {
         double uneven = 0;
-        status = mpki_cuda_told(
-            m->ctx, STAGE, s->k->maxima(cuda, &s->at, &m->rows, there, largest, &uneven));
+        status = mpki_cuda_told(m->ctx, STAGE,
+                                s->k->maxima(cuda, &s->at, &m->rows, there, largest, &uneven));
         if (mpk_failed(status) || (sweep >= sweeps && uneven == 0)) break;
         status = mpki_cuda_told(m->ctx, STAGE, s->k->rescale(cuda, &s->at, largest, there));
         if (sweep + 1 >= sweeps && uneven == 0) break;

@@ -85,8 +85,7 @@ template <class E> struct maxima_pass : pass<1, 1> {
         }
         return most;
     }
-    template <class N>
-    __device__ void use(int64_t i, item v, const N &, double (&sums)[1]) const {
+    template <class N> __device__ void use(int64_t i, item v, const N &, double (&sums)[1]) const {
         largest[i] = v;
         sums[0] += !mpki_even(v);
     }

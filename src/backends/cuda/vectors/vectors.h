@@ -16,6 +16,7 @@ typedef struct mpki_cuda_space {
     int32_t n;
     void *stream;                  /**< cudaStream_t */
     void *memory;                  /**< device: all that follows, and the vectors */
+    double *h;                     /**< device: as the report has it */
     double *partial;               /**< device: sums of each block, until the last one adds them */
     unsigned *ticket;              /**< device: blocks that are done; 0 between kernels */
     struct mpki_cuda_state *state; /**< device: scalars of a method in batches (steps.cuh) */
@@ -88,6 +89,9 @@ typedef struct mpki_cuda_state {
     double recurred[MPKI_CUDA_STEPS], quasi[MPKI_CUDA_STEPS];
 } mpki_cuda_state;
 
+/** Most vectors that one call of `project` takes. */
+enum { MPKI_CUDA_BASIS = 256 };
+
 /** Page-locked. */
 typedef struct mpki_cuda_report {
     double sequence; /**< written last: the number that `next` has */
@@ -95,6 +99,8 @@ typedef struct mpki_cuda_report {
     mpki_cuda_state state;
     /* from the host to the device, for a batch */
     double next, target;
+    double h[2 * MPKI_CUDA_BASIS]; /**< of `project` */
+    double square;                 /**< likewise: of w before it */
 } mpki_cuda_report;
 
 /** Vectors of a method in batches. */
@@ -153,6 +159,10 @@ typedef struct mpki_cuda_vector_kernels {
                   double *largest, double *uneven);
     /** scale_i /= sqrt(largest_i), where that is not 0 */
     int (*rescale)(mpki_cuda *cuda, mpki_cuda_space *s, const double *largest, double *scale);
+    /** h_i := v_i^H w, w -= sum h_i v_i, in groups, 0 < count <= MPKI_CUDA_BASIS; h: real and imaginary
+     *  part of each; squares [out] of ||w|| before and after */
+    int (*project)(mpki_cuda *cuda, mpki_cuda_space *s, int32_t count, void *const *v, void *w,
+                   double *h, double squares[2]);
 } mpki_cuda_vector_kernels;
 
 typedef struct mpki_cuda_vectors_table {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Launches of the kernels on vectors, for one kind of entries. */
 #include "mirror.cuh"
+#include "project.cuh"
 #include "steps.cuh"
 
 using namespace mpki;
@@ -139,6 +140,30 @@ static int (*const maxima)(mpki_cuda *, mpki_cuda_space *, const mpki_cuda_rows 
 static int (*const rescale)(mpki_cuda *, mpki_cuda_space *, const double *, double *) = NULL;
 #endif
 
+static int project(mpki_cuda *cuda, mpki_cuda_space *s, int32_t count, void *const *v, void *w,
+                   double *h, double squares[2]) {
+    enum { GROUP = group_of<T>::value };
+    const teller tell = next_teller(cuda, s);
+    square_pass<T> first = {};
+    first.w = (const T *)w, first.report = &s->report->square;
+    MPKI_PASS(sweep(cuda, s, first));
+    for (int32_t k = 0; k < count; k += GROUP) {
+        products_pass<T> form = {};
+        subtract_pass<T> take = {};
+        form.count = take.count = count - k < GROUP ? count - k : GROUP;
+        for (int i = 0; i < form.count; ++i) form.v[i] = take.v[i] = (const T *)v[k + i];
+        form.w = take.w = (T *)w;
+        form.h = s->h + 2 * k, take.h = form.h, form.report = s->report->h + 2 * k;
+        take.last = k + GROUP >= count, take.tell = tell;
+        MPKI_PASS(sweep(cuda, s, form));
+        MPKI_PASS(sweep(cuda, s, take));
+    }
+    MPKI_PASS(told(cuda, s, tell.sequence));
+    for (int32_t k = 0; k < 2 * count; ++k) h[k] = s->report->h[k];
+    squares[0] = s->report->square, squares[1] = s->report->sums[0];
+    return MPK_OK;
+}
+
 /* ---- products ---- */
 
 static rows_of<T> rows(const mpki_cuda_rows *a) {
@@ -266,5 +291,5 @@ static int multiply_step(mpki_cuda *cuda, mpki_cuda_space *s, mpki_cuda_part par
 }
 
 extern "C" const mpki_cuda_vector_kernels FN(cuda_vectors) = {
-    product, axpby, zero,   signs,    random,   finite, largest,       differ,
-    shift,   norms, scales, multiply, residual, step,   multiply_step, mirror,   row_sums, maxima, rescale};
+    product, axpby,    zero,     signs, random,        finite, largest,  differ, shift,   norms,
+    scales,  multiply, residual, step,  multiply_step, mirror, row_sums, maxima, rescale, project};
