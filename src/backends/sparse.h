@@ -445,7 +445,7 @@ typedef enum mpki_batch_end {
     MPKI_BATCH_M_FAILED
 } mpki_batch_end;
 
-/** Iterations of sqmr or cg that an engine does without asking the host in between. */
+/** Iterations of sqmr, cg or minres that an engine does without asking the host in between. */
 typedef struct mpki_batch {
     mpk_krylov method;
     int hermitian;
@@ -458,6 +458,7 @@ typedef struct mpki_batch {
     bool first;            /* of a cycle: it begins with these */
     mpki_number rho;       /* r^T M^-1 r, and v holds M^-1 r; sqmr */
     double tau;            /* ||r||; sqmr */
+    double beta;           /* (r^H M^-1 r)^1/2, and v holds M^-1 r; minres */
     bool repeats;          /* others with as many steps will follow, or did */
     int32_t steps;         /* iterations to do at most; [out] how many were done */
     int32_t called;        /* [out] products and preconditioners: after the end they were in vain */

@@ -184,7 +184,7 @@ static bool of_sqmr(const mpki_batch *b) {
     return b->method == MPK_KRYLOV_SQMR;
 }
 
-/* What the kernels of an iteration work on; numbers are those of sqmr_t.c and cg_t.c. */
+/* What the kernels of an iteration work on; numbers are those of sqmr_t.c, cg_t.c, minres_t.c. */
 static mpki_cuda_batch_vectors vectors_of(const mpki_batch *b) {
     void *const *v = b->v;
     if (of_sqmr(b))
@@ -192,12 +192,30 @@ static mpki_cuda_batch_vectors vectors_of(const mpki_batch *b) {
                                          .q = v[1],
                                          .t = v[2],
                                          .u = b->m->apply ? v[3] : v[0],
+                                         .m_of = v[0],
                                          .d = v[4],
                                          .s = v[5],
                                          .x = b->x,
                                          .hermitian = b->hermitian};
-    return (mpki_cuda_batch_vectors){
-        .r = v[0], .q = v[2], .t = v[3], .u = b->m->apply ? v[1] : v[0], .x = b->x, .hermitian = 1};
+    if (b->method == MPK_KRYLOV_MINRES)
+        return (mpki_cuda_batch_vectors){.r1 = v[0],
+                                         .r2 = v[1],
+                                         .t = v[2],
+                                         .u = b->m->apply ? v[2] : v[1],
+                                         .m_of = v[1],
+                                         .q = v[3],
+                                         .w2 = v[4],
+                                         .w1 = v[5],
+                                         .r = v[7],
+                                         .x = b->x,
+                                         .hermitian = 1};
+    return (mpki_cuda_batch_vectors){.r = v[0],
+                                     .m_of = v[0],
+                                     .q = v[2],
+                                     .t = v[3],
+                                     .u = b->m->apply ? v[1] : v[0],
+                                     .x = b->x,
+                                     .hermitian = 1};
 }
 
 static mpk_status queue_part(mpki_space *s, const mpki_cuda_batch_vectors *v, mpki_cuda_part part,
@@ -229,7 +247,7 @@ static mpk_status queue_preconditioner(mpki_space *s, mpki_batch *b,
                                        const mpki_cuda_batch_vectors *v, bool timed) {
     if (!b->m->apply) return MPK_OK;
     mark(s, timed, 2);
-    const mpk_status status = b->m->apply(b->m->self, v->r, (void *)(uintptr_t)v->u);
+    const mpk_status status = b->m->apply(b->m->self, v->m_of, (void *)(uintptr_t)v->u);
     mark(s, timed, 3);
     if (mpk_failed(status)) b->end = MPKI_BATCH_M_FAILED;
     return status;
@@ -255,14 +273,26 @@ static mpk_status queue_cg(mpki_space *s, mpki_batch *b, const mpki_cuda_batch_v
     return status;
 }
 
+static mpk_status queue_minres(mpki_space *s, mpki_batch *b, const mpki_cuda_batch_vectors *v,
+                               bool last, bool timed) {
+    mpk_status status = queue_part(s, v, MPKI_CUDA_MINRES_DIRECTION, 0);
+    if (!mpk_failed(status)) status = queue_product(s, b, v, MPKI_CUDA_MINRES_ALPHA, timed);
+    if (!mpk_failed(status)) status = queue_part(s, v, MPKI_CUDA_MINRES_LANCZOS, 0);
+    if (!mpk_failed(status)) status = queue_preconditioner(s, b, v, timed);
+    if (!mpk_failed(status)) status = queue_part(s, v, MPKI_CUDA_MINRES_BETA, 0);
+    if (!mpk_failed(status)) status = queue_part(s, v, MPKI_CUDA_MINRES_ITERATE, last);
+    return status;
+}
+
 /* All kernels of a batch; the times of its last iteration are taken where that is asked for. */
 static mpk_status queue(mpki_space *s, mpki_batch *b, int steps, bool timed) {
     const mpki_cuda_batch_vectors v = vectors_of(b);
     mpk_status status = good(s, s->f->begin(s->d->cuda, &s->at)) ? MPK_OK : s->status;
     for (int k = 0; k < steps && !mpk_failed(status); k++) {
         const bool last = k == steps - 1;
-        status = of_sqmr(b) ? queue_sqmr(s, b, &v, last, timed && last)
-                            : queue_cg(s, b, &v, last, timed && last);
+        status = (of_sqmr(b)                       ? queue_sqmr
+                  : b->method == MPK_KRYLOV_MINRES ? queue_minres
+                                                   : queue_cg)(s, b, &v, last, timed && last);
         if (!mpk_failed(status)) status = s->status;
     }
     return status;
@@ -285,6 +315,7 @@ static void record(mpki_space *s, mpki_batch *b, int steps) {
 static mpk_status start(mpki_space *s, const mpki_batch *b) {
     mpki_cuda_state first = {.b_norm = b->b_norm, .tau = b->tau, .target = b->target};
     first.rho[0] = b->rho.re, first.rho[1] = b->rho.im;
+    first.beta[0] = first.phibar = b->beta, first.cs = -1; /* minres */
     return good(s, s->f->set(s->d->cuda, &s->at, &first)) ? MPK_OK : s->status;
 }
 

@@ -258,9 +258,12 @@ static mpki_event unfit(mpki_krylov *k, const char *reason) {
 }
 
 mpki_event FN(krylov_batches)(mpki_krylov *k, mpki_batch *batch, const batch_words *words) {
-    const bool sqmr = batch->method == MPK_KRYLOV_SQMR;
-    const T *r = vec(k, 0), *u = vec(k, sqmr ? 3 : 1), *q = vec(k, sqmr ? 1 : 2),
-            *t = vec(k, sqmr ? 2 : 3);
+    /* of each method: what M^-1 is applied to, its result; what A is applied to, its result */
+    static const int8_t numbers[][4] = {{0, 3, 1, 2}, {1, 2, 3, 2}, {0, 1, 2, 3}};
+    const int8_t *at = numbers[batch->method == MPK_KRYLOV_SQMR     ? 0
+                               : batch->method == MPK_KRYLOV_MINRES ? 1
+                                                                    : 2];
+    const T *r = vec(k, at[0]), *u = vec(k, at[1]), *q = vec(k, at[2]), *t = vec(k, at[3]);
     batch->a = &k->task.a;
     batch->m = &k->task.m;
     batch->matrix = k->extra.matrix;

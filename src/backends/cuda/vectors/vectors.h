@@ -60,9 +60,14 @@ typedef enum mpki_cuda_part {  /**< kernels of an iteration, in this order */
                               MPKI_CUDA_SQMR_RESIDUAL, /**< r -= alpha t and its norm; then u := M^-1 r */
                               MPKI_CUDA_SQMR_ITERATE, /**< d, x, s and the norm of s; beta, from r^T u */
                               MPKI_CUDA_CG_BETA,      /**< after z := M^-1 r: beta, from r^H z */
-                              MPKI_CUDA_CG_DIRECTION, /**< q := z + beta q; then t := A q */
-                              MPKI_CUDA_CG_ALPHA,     /**< alpha, from q^H t */
-                              MPKI_CUDA_CG_ITERATE    /**< x, r and its norm */
+                              MPKI_CUDA_CG_DIRECTION,     /**< q := z + beta q; then t := A q */
+                              MPKI_CUDA_CG_ALPHA,         /**< alpha, from q^H t */
+                              MPKI_CUDA_CG_ITERATE,       /**< x, r and its norm */
+                              MPKI_CUDA_MINRES_DIRECTION, /**< v := u / beta; then y := A v */
+                              MPKI_CUDA_MINRES_ALPHA,     /**< y -= beta / oldb r1; alfa = v^H y */
+                              MPKI_CUDA_MINRES_LANCZOS,   /**< r1, r2; then u := M^-1 r2 */
+                              MPKI_CUDA_MINRES_BETA,      /**< beta and the rotation */
+                              MPKI_CUDA_MINRES_ITERATE    /**< w1, w2, x, r and its norm */
 } mpki_cuda_part;
 
 /** How a batch ended; mpki_batch_end in backends/sparse.h has the same numbers. */
@@ -85,6 +90,10 @@ typedef struct mpki_cuda_state {
     double sign;                          /**< cg: of q^H A q; 0: not known */
     double b_norm, target;
     double a_norm; /**< largest ||A q|| / ||q|| */
+    /* minres, with names of its file; alfa and beta are alpha[0] and beta[0] */
+    double oldb, dbar, epsln, phibar, cs, sn;
+    double gamma, delta, oldeps, phi, r2_of_r; /**< of the step: r := r2_of_r r2 + sn^2 r */
+    int32_t whole, unfit;                      /**< of the step: it is the last one */
     int32_t end, steps;
     double recurred[MPKI_CUDA_STEPS], quasi[MPKI_CUDA_STEPS];
 } mpki_cuda_state;
@@ -107,6 +116,8 @@ typedef struct mpki_cuda_report {
 typedef struct mpki_cuda_batch_vectors {
     const void *u;               /**< M^-1 r, or r */
     void *q, *t, *r, *d, *s, *x; /**< d, s: sqmr */
+    void *r1, *r2, *w1, *w2;     /**< minres, whose v and y are q and t */
+    const void *m_of;            /**< what M^-1 is applied to: r, or r2 */
     int hermitian;
 } mpki_cuda_batch_vectors;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Launches of the kernels on vectors, for one kind of entries. */
+#include "minres.cuh"
 #include "mirror.cuh"
 #include "project.cuh"
 #include "steps.cuh"
@@ -260,6 +261,42 @@ static mpk_status cg_iterate(mpki_cuda *cuda, mpki_cuda_space *s, const mpki_cud
     return sweep(cuda, s, op);
 }
 
+static mpk_status minres_alpha_step(mpki_cuda *cuda, mpki_cuda_space *s,
+                                    const mpki_cuda_batch_vectors *v) {
+    minres_alpha_pass<T> op = part_of<minres_alpha_pass<T>>(s, 0);
+    op.v = (const T *)v->q, op.r1 = (const T *)v->r1, op.y = (T *)v->t;
+    return sweep(cuda, s, op);
+}
+
+static mpk_status minres_direction(mpki_cuda *cuda, mpki_cuda_space *s,
+                                   const mpki_cuda_batch_vectors *v) {
+    minres_direction_pass<T> op = part_of<minres_direction_pass<T>>(s, 0);
+    op.u = (const T *)v->u, op.v = (T *)v->q;
+    return sweep(cuda, s, op);
+}
+
+static mpk_status minres_lanczos(mpki_cuda *cuda, mpki_cuda_space *s,
+                                 const mpki_cuda_batch_vectors *v) {
+    minres_lanczos_pass<T> op = part_of<minres_lanczos_pass<T>>(s, 0);
+    op.y = (const T *)v->t, op.r1 = (T *)v->r1, op.r2 = (T *)v->r2;
+    return sweep(cuda, s, op);
+}
+
+static mpk_status minres_beta(mpki_cuda *cuda, mpki_cuda_space *s,
+                              const mpki_cuda_batch_vectors *v) {
+    minres_beta_pass<T> op = part_of<minres_beta_pass<T>>(s, 0);
+    op.r2 = (const T *)v->r2, op.u = (const T *)v->u;
+    return sweep(cuda, s, op);
+}
+
+static mpk_status minres_iterate(mpki_cuda *cuda, mpki_cuda_space *s,
+                                 const mpki_cuda_batch_vectors *v, int last) {
+    minres_iterate_pass<T> op = part_of<minres_iterate_pass<T>>(s, last);
+    op.v = (const T *)v->q, op.r2 = (const T *)v->r2;
+    op.w1 = (T *)v->w1, op.w2 = (T *)v->w2, op.x = (T *)v->x, op.r = (T *)v->r;
+    return sweep(cuda, s, op);
+}
+
 static int step(mpki_cuda *cuda, mpki_cuda_space *s, mpki_cuda_part part,
                 const mpki_cuda_batch_vectors *v, int last) {
     switch (part) {
@@ -278,6 +315,16 @@ static int step(mpki_cuda *cuda, mpki_cuda_space *s, mpki_cuda_part part,
         return cg_beta(cuda, s, v);
     case MPKI_CUDA_CG_ITERATE:
         return cg_iterate(cuda, s, v, last);
+    case MPKI_CUDA_MINRES_DIRECTION:
+        return minres_direction(cuda, s, v);
+    case MPKI_CUDA_MINRES_ALPHA:
+        return minres_alpha_step(cuda, s, v);
+    case MPKI_CUDA_MINRES_LANCZOS:
+        return minres_lanczos(cuda, s, v);
+    case MPKI_CUDA_MINRES_BETA:
+        return minres_beta(cuda, s, v);
+    case MPKI_CUDA_MINRES_ITERATE:
+        return minres_iterate(cuda, s, v, last);
     }
     return refuse(cuda, MPK_ERR_UNSUPPORTED, "no such part of an iteration: %d", (int)part);
 }
@@ -285,6 +332,8 @@ static int step(mpki_cuda *cuda, mpki_cuda_space *s, mpki_cuda_part part,
 static int multiply_step(mpki_cuda *cuda, mpki_cuda_space *s, mpki_cuda_part part,
                          const mpki_cuda_rows *a, const mpki_cuda_batch_vectors *v) {
     const T *q = (const T *)v->q;
+    if (part == MPKI_CUDA_MINRES_ALPHA)
+        return multiply_to(cuda, s, a, q, put_minres<T>{s->state, q, (const T *)v->r1, (T *)v->t});
     if (part == MPKI_CUDA_CG_ALPHA)
         return multiply_to(cuda, s, a, q, put_alpha<T, true>{s->state, v->hermitian, q, (T *)v->t});
     return multiply_to(cuda, s, a, q, put_alpha<T, false>{s->state, v->hermitian, q, (T *)v->t});
