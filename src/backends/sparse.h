@@ -441,11 +441,15 @@ typedef enum mpki_batch_end {
     MPKI_BATCH_M_VANISHES, /* r^T M^-1 r */
     MPKI_BATCH_A_UNFIT,    /* A or M is not definite */
     MPKI_BATCH_M_UNFIT,
-    MPKI_BATCH_A_FAILED, /* an operator returned a failure: the status of the batch */
+    MPKI_BATCH_SECOND_A_BAD, /* bicgstab: of the iteration's second product, */
+    MPKI_BATCH_SECOND_M_BAD, /* its second preconditioner */
+    MPKI_BATCH_OMEGA,        /* bicgstab: omega vanishes */
+    MPKI_BATCH_HALF,         /* bicgstab: half a step sufficed for the last residual */
+    MPKI_BATCH_A_FAILED,     /* an operator returned a failure: the status of the batch */
     MPKI_BATCH_M_FAILED
 } mpki_batch_end;
 
-/** Iterations of sqmr, cg or minres that an engine does without asking the host in between. */
+/** Iterations of sqmr, cg, minres or bicgstab that an engine does without asking the host in between. */
 typedef struct mpki_batch {
     mpk_krylov method;
     int hermitian;
@@ -456,7 +460,7 @@ typedef struct mpki_batch {
     void *x;
     double b_norm, target; /* it ends when the residual's norm / b_norm <= target */
     bool first;            /* of a cycle: it begins with these */
-    mpki_number rho;       /* r^T M^-1 r, and v holds M^-1 r; sqmr */
+    mpki_number rho;       /* r^T M^-1 r, and v holds M^-1 r; sqmr. The shadow's with r; bicgstab */
     double tau;            /* ||r||; sqmr */
     double beta;           /* (r^H M^-1 r)^1/2, and v holds M^-1 r; minres */
     bool repeats;          /* others with as many steps will follow, or did */

@@ -67,7 +67,12 @@ typedef enum mpki_cuda_part {  /**< kernels of an iteration, in this order */
                               MPKI_CUDA_MINRES_ALPHA,     /**< y -= beta / oldb r1; alfa = v^H y */
                               MPKI_CUDA_MINRES_LANCZOS,   /**< r1, r2; then u := M^-1 r2 */
                               MPKI_CUDA_MINRES_BETA,      /**< beta and the rotation */
-                              MPKI_CUDA_MINRES_ITERATE    /**< w1, w2, x, r and its norm */
+                              MPKI_CUDA_MINRES_ITERATE,   /**< w1, w2, x, r and its norm */
+                              MPKI_CUDA_BICG_DIRECTION,   /**< p; then z := M^-1 p, v := A z */
+                              MPKI_CUDA_BICG_ALPHA,       /**< alpha, from the shadow's with v */
+                              MPKI_CUDA_BICG_HALF,        /**< x, r; then zs := M^-1 r, t := A zs */
+                              MPKI_CUDA_BICG_OMEGA,       /**< omega, from t^H r */
+                              MPKI_CUDA_BICG_ITERATE      /**< x, r and its norm; rho and beta */
 } mpki_cuda_part;
 
 /** How a batch ended; mpki_batch_end in backends/sparse.h has the same numbers. */
@@ -80,7 +85,11 @@ enum {
     MPKI_CUDA_A_VANISHES,
     MPKI_CUDA_M_VANISHES,
     MPKI_CUDA_A_UNFIT,
-    MPKI_CUDA_M_UNFIT
+    MPKI_CUDA_M_UNFIT,
+    MPKI_CUDA_SECOND_A_BAD,
+    MPKI_CUDA_SECOND_M_BAD,
+    MPKI_CUDA_OMEGA,
+    MPKI_CUDA_HALF
 };
 
 /** Scalars of a method between two kernels: in device memory. */
@@ -94,6 +103,7 @@ typedef struct mpki_cuda_state {
     double oldb, dbar, epsln, phibar, cs, sn;
     double gamma, delta, oldeps, phi, r2_of_r; /**< of the step: r := r2_of_r r2 + sn^2 r */
     int32_t whole, unfit;                      /**< of the step: it is the last one */
+    double omega[2];                           /**< bicgstab */
     int32_t end, steps;
     double recurred[MPKI_CUDA_STEPS], quasi[MPKI_CUDA_STEPS];
 } mpki_cuda_state;
@@ -118,6 +128,8 @@ typedef struct mpki_cuda_batch_vectors {
     void *q, *t, *r, *d, *s, *x; /**< d, s: sqmr */
     void *r1, *r2, *w1, *w2;     /**< minres, whose v and y are q and t */
     const void *m_of;            /**< what M^-1 is applied to: r, or r2 */
+    const void *shadow, *u2;     /**< bicgstab: its p, z, v are q, u, t; u2 is M^-1 of its s */
+    void *t2;                    /**< and A u2 */
     int hermitian;
 } mpki_cuda_batch_vectors;
 

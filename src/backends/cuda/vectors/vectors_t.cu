@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Launches of the kernels on vectors, for one kind of entries. */
+#include "bicgstab.cuh"
 #include "minres.cuh"
 #include "mirror.cuh"
 #include "project.cuh"
@@ -297,6 +298,36 @@ static mpk_status minres_iterate(mpki_cuda *cuda, mpki_cuda_space *s,
     return sweep(cuda, s, op);
 }
 
+static mpk_status bicg_direction(mpki_cuda *cuda, mpki_cuda_space *s,
+                                 const mpki_cuda_batch_vectors *v) {
+    bicg_direction_pass<T> op = part_of<bicg_direction_pass<T>>(s, 0);
+    op.r = (const T *)v->r, op.v = (const T *)v->t, op.p = (T *)v->q;
+    return sweep(cuda, s, op);
+}
+
+template <bool OMEGA>
+static mpk_status bicg_product(mpki_cuda *cuda, mpki_cuda_space *s,
+                               const mpki_cuda_batch_vectors *v) {
+    bicg_product_pass<T, OMEGA> op = part_of<bicg_product_pass<T, OMEGA>>(s, 0);
+    op.u = (const T *)(OMEGA ? v->u2 : v->u), op.t = (const T *)(OMEGA ? v->t2 : v->t);
+    op.x = (const T *)(OMEGA ? v->r : v->shadow);
+    return sweep(cuda, s, op);
+}
+
+static mpk_status bicg_half(mpki_cuda *cuda, mpki_cuda_space *s, const mpki_cuda_batch_vectors *v) {
+    bicg_half_pass<T> op = part_of<bicg_half_pass<T>>(s, 0);
+    op.z = (const T *)v->u, op.v = (const T *)v->t, op.x = (T *)v->x, op.r = (T *)v->r;
+    return sweep(cuda, s, op);
+}
+
+static mpk_status bicg_iterate(mpki_cuda *cuda, mpki_cuda_space *s,
+                               const mpki_cuda_batch_vectors *v, int last) {
+    bicg_iterate_pass<T> op = part_of<bicg_iterate_pass<T>>(s, last);
+    op.zs = (const T *)v->u2, op.t = (const T *)v->t2, op.shadow = (const T *)v->shadow;
+    op.x = (T *)v->x, op.r = (T *)v->r;
+    return sweep(cuda, s, op);
+}
+
 static int step(mpki_cuda *cuda, mpki_cuda_space *s, mpki_cuda_part part,
                 const mpki_cuda_batch_vectors *v, int last) {
     switch (part) {
@@ -325,6 +356,16 @@ static int step(mpki_cuda *cuda, mpki_cuda_space *s, mpki_cuda_part part,
         return minres_beta(cuda, s, v);
     case MPKI_CUDA_MINRES_ITERATE:
         return minres_iterate(cuda, s, v, last);
+    case MPKI_CUDA_BICG_DIRECTION:
+        return bicg_direction(cuda, s, v);
+    case MPKI_CUDA_BICG_ALPHA:
+        return bicg_product<false>(cuda, s, v);
+    case MPKI_CUDA_BICG_HALF:
+        return bicg_half(cuda, s, v);
+    case MPKI_CUDA_BICG_OMEGA:
+        return bicg_product<true>(cuda, s, v);
+    case MPKI_CUDA_BICG_ITERATE:
+        return bicg_iterate(cuda, s, v, last);
     }
     return refuse(cuda, MPK_ERR_UNSUPPORTED, "no such part of an iteration: %d", (int)part);
 }
@@ -332,6 +373,14 @@ static int step(mpki_cuda *cuda, mpki_cuda_space *s, mpki_cuda_part part,
 static int multiply_step(mpki_cuda *cuda, mpki_cuda_space *s, mpki_cuda_part part,
                          const mpki_cuda_rows *a, const mpki_cuda_batch_vectors *v) {
     const T *q = (const T *)v->q;
+    if (part == MPKI_CUDA_BICG_ALPHA)
+        return multiply_to(
+            cuda, s, a, v->u,
+            put_bicg<T, false>{s->state, (const T *)v->u, (const T *)v->shadow, (T *)v->t});
+    if (part == MPKI_CUDA_BICG_OMEGA)
+        return multiply_to(
+            cuda, s, a, v->u2,
+            put_bicg<T, true>{s->state, (const T *)v->u2, (const T *)v->r, (T *)v->t2});
     if (part == MPKI_CUDA_MINRES_ALPHA)
         return multiply_to(cuda, s, a, q, put_minres<T>{s->state, q, (const T *)v->r1, (T *)v->t});
     if (part == MPKI_CUDA_CG_ALPHA)
