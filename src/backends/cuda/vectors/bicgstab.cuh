@@ -12,7 +12,7 @@ template <class E> __device__ inline number times(number x, number y) {
 }
 
 /* p := r + beta (p - omega v) */
-template <class E> struct bicg_direction_pass : step_pass<0, 4> {
+template <class E> struct bicg_direction_pass : step_pass<0, 2> {
     struct item {
         E r, p, v;
     };

@@ -40,7 +40,7 @@ __device__ inline void minres_alpha_end(mpki_cuda_state *s, const double (&v)[5]
     s->alpha[0] = v[0];
 }
 
-template <class E> struct minres_alpha_pass : step_pass<5, 4> {
+template <class E> struct minres_alpha_pass : step_pass<5, 2> {
     typedef pair<E> item;
     typedef E scalars;
     const E *v, *r1;
