@@ -301,6 +301,7 @@ typedef struct mpki_stages {
     /* where the engine may keep, and find again, what depends on index, levels and schedule alone;
      * NULL in a stage whose index or levels will not come again */
     struct mpki_block_plan **plan;
+    int32_t *counts; /* by block: entries of A in it, until the index changes; NULL: not counted */
     int64_t *capacity; /* by block: entries it may keep; < 0: all, and no threshold applies */
     /* what the engine writes as well; `finds_levels`: levels and due, too */
     unsigned char *final;         /* by frame: accepted */
