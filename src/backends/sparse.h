@@ -324,6 +324,7 @@ typedef struct mpki_stages {
     /* where the engine may keep, and find again, what depends on index, levels and schedule alone;
      * NULL in a stage whose index or levels will not come again */
     struct mpki_block_plan **plan;
+    int32_t *counts; /* by block: entries of A in it, until the index changes; NULL: not counted */
     int64_t *capacity; /* by block: entries it may keep; < 0: all, and no threshold applies */
     /* what the engine writes as well; `finds_levels`: levels and due, too */
     unsigned char *final;         /* by frame: accepted */
@@ -466,11 +467,15 @@ typedef enum mpki_batch_end {
     MPKI_BATCH_M_VANISHES, /* r^T M^-1 r */
     MPKI_BATCH_A_UNFIT,    /* A or M is not definite */
     MPKI_BATCH_M_UNFIT,
-    MPKI_BATCH_A_FAILED, /* an operator returned a failure: the status of the batch */
+    MPKI_BATCH_SECOND_A_BAD, /* bicgstab: of the iteration's second product, */
+    MPKI_BATCH_SECOND_M_BAD, /* its second preconditioner */
+    MPKI_BATCH_OMEGA,        /* bicgstab: omega vanishes */
+    MPKI_BATCH_HALF,         /* bicgstab: half a step sufficed for the last residual */
+    MPKI_BATCH_A_FAILED,     /* an operator returned a failure: the status of the batch */
     MPKI_BATCH_M_FAILED
 } mpki_batch_end;
 
-/** Iterations of sqmr or cg that an engine does without asking the host in between. */
+/** Iterations of sqmr, cg, minres or bicgstab that an engine does without asking the host in between. */
 typedef struct mpki_batch {
     mpk_krylov method;
     int hermitian;
@@ -481,8 +486,9 @@ typedef struct mpki_batch {
     void *x;
     double b_norm, target; /* it ends when the residual's norm / b_norm <= target */
     bool first;            /* of a cycle: it begins with these */
-    mpki_number rho;       /* r^T M^-1 r, and v holds M^-1 r; sqmr */
+    mpki_number rho;       /* r^T M^-1 r, and v holds M^-1 r; sqmr. The shadow's with r; bicgstab */
     double tau;            /* ||r||; sqmr */
+    double beta;           /* (r^H M^-1 r)^1/2, and v holds M^-1 r; minres */
     bool repeats;          /* others with as many steps will follow, or did */
     int32_t steps;         /* iterations to do at most; [out] how many were done */
     int32_t called;        /* [out] products and preconditioners: after the end they were in vain */
@@ -541,6 +547,12 @@ typedef struct mpki_vector_ops {
     double (*largest)(mpki_space *s, const void *x);
     /** Are all bits the same? */
     bool (*equal)(mpki_space *s, const void *x, const void *y);
+    /** Gram-Schmidt of w against v[0] .. v[count-1], count > 0, in groups whose products are formed at
+     *  once: w := w - sum h_i v_i, with h_i = v_i^H w, where w is what the groups before have left.
+     *  NULL: the method does it one vector after the other, with the slots above.
+     *  h [out] count; before [out] ||w||. Returns ||w|| after it */
+    double (*project)(mpki_space *s, int32_t count, void *const *v, void *w, mpki_number *h,
+                      double *before);
     /** At most batch->steps iterations. NULL: the method does them one by one, with the slots above.
      *  Returns MPK_OK | MPK_ERR_DEVICE, or what an operator returned */
     mpk_status (*batch)(mpki_space *s, mpki_batch *batch);

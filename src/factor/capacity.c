@@ -65,6 +65,11 @@ static mpk_status count_entries(mpki_stages *s, int32_t *count) {
     return mpki_failed(s->ctx);
 }
 
+void mpki_capacities_forget(mpki_stages *s) {
+    mpki_release(s->ctx, s->counts);
+    s->counts = NULL;
+}
+
 mpk_status mpki_capacities(mpki_stages *s) {
     const mpki_ibcsr *x = &s->index;
     const mpki_blocking *b = s->blocking;
@@ -72,9 +77,12 @@ mpk_status mpki_capacities(mpki_stages *s) {
     const size_t size = mpk_scalar_size(s->stored);
     for (int64_t k = 0; k < x->nblocks; k++) s->capacity[k] = fill > 0 ? 0 : INT64_MAX;
     for (int64_t k = 0; s->complete && k < x->nblocks; k++) s->capacity[k] = -1;
-    int32_t *count = MPKI_ZNEW(s->ctx, "factorize", x->nblocks, int32_t);
-    if (!count) return mpki_failed(s->ctx);
-    mpk_status status = count_entries(s, count);
+    mpk_status status = MPK_OK;
+    if (!s->counts) { /* else they are those of older values */
+        s->counts = MPKI_ZNEW(s->ctx, "factorize", x->nblocks, int32_t);
+        status = s->counts ? count_entries(s, s->counts) : mpki_failed(s->ctx);
+    }
+    const int32_t *count = s->counts;
     double in = 0;
     int64_t occupied = 0;
     for (int32_t f = 0; !mpk_failed(status) && f < x->m; f++) {
@@ -98,6 +106,6 @@ mpk_status mpki_capacities(mpki_stages *s) {
         }
     }
     s->info.mean_fill_in = occupied ? in / (double)occupied : 0;
-    mpki_release(s->ctx, count);
+    if (mpk_failed(status)) mpki_capacities_forget(s);
     return status;
 }

@@ -33,6 +33,7 @@ static void body_free(mpk_factor *fac, mpki_block_body **handle) {
     work_free(body);
     fac->engine->blocks->free(fac->ctx, &body->numbers);
     fac->engine->blocks->plan_free(fac->ctx, &body->plan);
+    mpki_capacities_forget(&body->stages);
     mpki_ibcsr_free(fac->ctx, &body->stages.index);
     mpki_levels_free(fac->ctx, &body->stages.levels);
     mpki_release(fac->ctx, body->of_a);
@@ -92,6 +93,7 @@ static mpk_status refill(mpki_block_body *body) {
     mpki_ibcsr *x = &body->stages.index;
     mpki_pattern now = {0}, filled = {0};
     int64_t *number = NULL, count = 0;
+    mpki_capacities_forget(&body->stages);
     mpk_status status = mpki_ibcsr_pattern(body->stages.ctx, x, &now, &number);
     for (int32_t k = 0; !mpk_failed(status) && k < now.m; k++) {
         const int64_t begin = k ? now.ptr[k] : 0, end = now.ptr[k + 1];
@@ -365,8 +367,10 @@ static bool take_over(mpki_block_body *body, mpki_block_body *older) {
         older->rule != body->rule)
         return false;
     s->index = from->index;
+    s->counts = from->counts;
     body->of_a = older->of_a;
     from->index = (mpki_ibcsr){0};
+    from->counts = NULL;
     older->of_a = NULL;
     if (older->schedule == body->schedule && body->schedule != MPK_SCHEDULE_JACOBI) {
         s->levels = from->levels;

@@ -55,7 +55,10 @@ mpk_status mpki_general_transposed(mpk_context *ctx, const mpk_analysis *an, con
  *  block; for blocks of fill, the mean over the blocks of A in the same column. Unbounded where a
  *  dense block is not much larger, on the diagonal, and in the last hundredth of the frames.
  *  Thuerck et al. 2018, sec. IV.A.
+ *  Entries are counted when s->counts is NULL, and stay there: they are the pattern's.
  *  Returns MPK_OK | MPK_ERR_MEMORY */
 mpk_status mpki_capacities(mpki_stages *s);
+/** The index has changed: entries are counted anew. */
+void mpki_capacities_forget(mpki_stages *s);
 
 #endif

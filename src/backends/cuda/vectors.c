@@ -119,6 +119,19 @@ static void scale(mpki_space *s, mpki_number a, const void *x, void *y) {
     update(s, a, x, (mpki_number){0, 0}, y, false);
 }
 
+static double project(mpki_space *s, int32_t count, void *const *v, void *w, mpki_number *h,
+                      double *before) {
+    double squares[2] = {NAN, NAN};
+    *before = NAN;
+    for (int32_t k = 0; k < count && !lost(s); k += MPKI_CUDA_BASIS) {
+        const int32_t some = count - k < MPKI_CUDA_BASIS ? count - k : MPKI_CUDA_BASIS;
+        if (!good(s, s->k->project(s->d->cuda, &s->at, some, v + k, w, &h[k].re, squares)))
+            return NAN;
+        if (k == 0) *before = sqrt(squares[0]);
+    }
+    return sqrt(squares[1]);
+}
+
 static void vector_random(mpki_space *s, uint64_t *state, void *x) {
     const uint64_t each = s->at.scalar >= MPK_C ? 2 : 1;
     if (!lost(s)) good(s, s->k->random(s->d->cuda, &s->at, *state, x));
@@ -171,7 +184,8 @@ static bool of_sqmr(const mpki_batch *b) {
     return b->method == MPK_KRYLOV_SQMR;
 }
 
-/* What the kernels of an iteration work on; numbers are those of sqmr_t.c and cg_t.c. */
+/* What the kernels of an iteration work on; numbers are those of the
+ * methods' files in solve/krylov/. */
 static mpki_cuda_batch_vectors vectors_of(const mpki_batch *b) {
     void *const *v = b->v;
     if (of_sqmr(b))
@@ -179,12 +193,41 @@ static mpki_cuda_batch_vectors vectors_of(const mpki_batch *b) {
                                          .q = v[1],
                                          .t = v[2],
                                          .u = b->m->apply ? v[3] : v[0],
+                                         .m_of = v[0],
                                          .d = v[4],
                                          .s = v[5],
                                          .x = b->x,
                                          .hermitian = b->hermitian};
-    return (mpki_cuda_batch_vectors){
-        .r = v[0], .q = v[2], .t = v[3], .u = b->m->apply ? v[1] : v[0], .x = b->x, .hermitian = 1};
+    if (b->method == MPK_KRYLOV_MINRES)
+        return (mpki_cuda_batch_vectors){.r1 = v[0],
+                                         .r2 = v[1],
+                                         .t = v[2],
+                                         .u = b->m->apply ? v[2] : v[1],
+                                         .m_of = v[1],
+                                         .q = v[3],
+                                         .w2 = v[4],
+                                         .w1 = v[5],
+                                         .r = v[7],
+                                         .x = b->x,
+                                         .hermitian = 1};
+    if (b->method == MPK_KRYLOV_BICGSTAB)
+        return (mpki_cuda_batch_vectors){.r = v[0],
+                                         .shadow = v[1],
+                                         .q = v[2],
+                                         .m_of = v[2],
+                                         .u = b->m->apply ? v[4] : v[2],
+                                         .t = v[3],
+                                         .u2 = b->m->apply ? v[6] : v[0],
+                                         .t2 = v[5],
+                                         .x = b->x,
+                                         .hermitian = 1};
+    return (mpki_cuda_batch_vectors){.r = v[0],
+                                     .m_of = v[0],
+                                     .q = v[2],
+                                     .t = v[3],
+                                     .u = b->m->apply ? v[1] : v[0],
+                                     .x = b->x,
+                                     .hermitian = 1};
 }
 
 static mpk_status queue_part(mpki_space *s, const mpki_cuda_batch_vectors *v, mpki_cuda_part part,
@@ -206,7 +249,9 @@ static mpk_status queue_product(mpki_space *s, mpki_batch *b, const mpki_cuda_ba
         mark(s, timed, 1);
         return status;
     }
-    status = b->a->apply(b->a->self, v->q, v->t);
+    const bool second = part == MPKI_CUDA_BICG_OMEGA;
+    const void *const x = second ? v->u2 : part == MPKI_CUDA_BICG_ALPHA ? v->u : v->q;
+    status = b->a->apply(b->a->self, x, second ? v->t2 : v->t);
     mark(s, timed, 1);
     if (mpk_failed(status)) b->end = MPKI_BATCH_A_FAILED;
     return mpk_failed(status) ? status : queue_part(s, v, part, 0);
@@ -216,7 +261,7 @@ static mpk_status queue_preconditioner(mpki_space *s, mpki_batch *b,
                                        const mpki_cuda_batch_vectors *v, bool timed) {
     if (!b->m->apply) return MPK_OK;
     mark(s, timed, 2);
-    const mpk_status status = b->m->apply(b->m->self, v->r, (void *)(uintptr_t)v->u);
+    const mpk_status status = b->m->apply(b->m->self, v->m_of, (void *)(uintptr_t)v->u);
     mark(s, timed, 3);
     if (mpk_failed(status)) b->end = MPKI_BATCH_M_FAILED;
     return status;
@@ -242,14 +287,55 @@ static mpk_status queue_cg(mpki_space *s, mpki_batch *b, const mpki_cuda_batch_v
     return status;
 }
 
+static mpk_status queue_minres(mpki_space *s, mpki_batch *b, const mpki_cuda_batch_vectors *v,
+                               bool last, bool timed) {
+    mpk_status status = queue_part(s, v, MPKI_CUDA_MINRES_DIRECTION, 0);
+    if (!mpk_failed(status)) status = queue_product(s, b, v, MPKI_CUDA_MINRES_ALPHA, timed);
+    if (!mpk_failed(status)) status = queue_part(s, v, MPKI_CUDA_MINRES_LANCZOS, 0);
+    if (!mpk_failed(status)) status = queue_preconditioner(s, b, v, timed);
+    if (!mpk_failed(status)) status = queue_part(s, v, MPKI_CUDA_MINRES_BETA, 0);
+    if (!mpk_failed(status)) status = queue_part(s, v, MPKI_CUDA_MINRES_ITERATE, last);
+    return status;
+}
+
+/* The second product and preconditioner of an iteration are not timed: they take as long as the first. */
+static mpk_status queue_bicgstab(mpki_space *s, mpki_batch *b, const mpki_cuda_batch_vectors *v,
+                                 bool last, bool timed) {
+    mpki_cuda_batch_vectors second = *v;
+    second.m_of = v->r, second.u = v->u2;
+    mpk_status status = queue_part(s, v, MPKI_CUDA_BICG_DIRECTION, 0);
+    if (!mpk_failed(status)) status = queue_preconditioner(s, b, v, timed);
+    if (!mpk_failed(status)) status = queue_product(s, b, v, MPKI_CUDA_BICG_ALPHA, timed);
+    if (!mpk_failed(status)) status = queue_part(s, v, MPKI_CUDA_BICG_HALF, 0);
+    if (!mpk_failed(status)) status = queue_preconditioner(s, b, &second, false);
+    if (!mpk_failed(status)) status = queue_product(s, b, v, MPKI_CUDA_BICG_OMEGA, false);
+    if (!mpk_failed(status)) status = queue_part(s, v, MPKI_CUDA_BICG_ITERATE, last);
+    return status;
+}
+
+/* The kernels of an iteration of a method. */
+typedef mpk_status queue_fn(mpki_space *s, mpki_batch *b, const mpki_cuda_batch_vectors *v,
+                            bool last, bool timed);
+static queue_fn *queue_of(mpk_krylov method) {
+    switch (method) {
+    case MPK_KRYLOV_SQMR:
+        return queue_sqmr;
+    case MPK_KRYLOV_MINRES:
+        return queue_minres;
+    case MPK_KRYLOV_BICGSTAB:
+        return queue_bicgstab;
+    default:
+        return queue_cg;
+    }
+}
+
 /* All kernels of a batch; the times of its last iteration are taken where that is asked for. */
 static mpk_status queue(mpki_space *s, mpki_batch *b, int steps, bool timed) {
     const mpki_cuda_batch_vectors v = vectors_of(b);
     mpk_status status = good(s, s->f->begin(s->d->cuda, &s->at)) ? MPK_OK : s->status;
     for (int k = 0; k < steps && !mpk_failed(status); k++) {
         const bool last = k == steps - 1;
-        status = of_sqmr(b) ? queue_sqmr(s, b, &v, last, timed && last)
-                            : queue_cg(s, b, &v, last, timed && last);
+        status = queue_of(b->method)(s, b, &v, last, timed && last);
         if (!mpk_failed(status)) status = s->status;
     }
     return status;
@@ -272,6 +358,7 @@ static void record(mpki_space *s, mpki_batch *b, int steps) {
 static mpk_status start(mpki_space *s, const mpki_batch *b) {
     mpki_cuda_state first = {.b_norm = b->b_norm, .tau = b->tau, .target = b->target};
     first.rho[0] = b->rho.re, first.rho[1] = b->rho.im;
+    first.beta[0] = first.phibar = b->beta, first.cs = -1; /* minres */
     return good(s, s->f->set(s->d->cuda, &s->at, &first)) ? MPK_OK : s->status;
 }
 
@@ -301,7 +388,7 @@ static mpk_status batch(mpki_space *s, mpki_batch *b) {
     if (mpk_failed(status)) return status;
     if (!good(s, s->f->end(s->d->cuda, &s->at, &s->state))) return s->status;
     if (timed) take_times(s, b);
-    b->called = whole;
+    b->called = b->method == MPK_KRYLOV_BICGSTAB ? 2 * whole : whole;
     b->steps = s->state.steps;
     b->end = (mpki_batch_end)s->state.end;
     b->recurred = s->state.recurred;
@@ -312,7 +399,7 @@ static mpk_status batch(mpki_space *s, mpki_batch *b) {
 }
 
 _Static_assert((int)MPKI_BATCH_REACHED == MPKI_CUDA_REACHED &&
-                   (int)MPKI_BATCH_M_UNFIT == MPKI_CUDA_M_UNFIT,
+                   (int)MPKI_BATCH_HALF == MPKI_CUDA_HALF,
                "the same numbers");
 
 /* ---- the engine ------------------------------------------------------------------------------- */
@@ -338,6 +425,7 @@ static const mpki_vector_ops ops = {.make = mpki_cuda_space_make,
                                     .first_nonfinite = first_nonfinite,
                                     .largest = largest,
                                     .equal = equal,
+                                    .project = project,
                                     .batch = batch};
 
 const mpki_vector_engine mpki_cuda_vectors = {.matrix_make = mpki_cuda_matrix_make,

@@ -7,6 +7,9 @@
 
 static const double KAPPA = 0.7;
 
+static const batch_words words = {"the shadow residual is orthogonal to A p",
+                                  "the shadow residual is orthogonal to r", NULL, NULL};
+
 mpki_event FN(bicgstab)(mpki_krylov *k) {
     T *r = vec(k, 0), *shadow = vec(k, 1), *p = vec(k, 2), *v = vec(k, 3), *z = vec(k, 4);
     T *t = vec(k, 5), *zs = vec(k, 6);
@@ -20,12 +23,21 @@ mpki_event FN(bicgstab)(mpki_krylov *k) {
     }
     product q = vec_product(k, 1, shadow, r);
     W rho = q.dot;
+    if (k->ops->batch && !vanishes(q)) {
+        vec_zero(k, v);
+        mpki_batch batch = {.method = MPK_KRYLOV_BICGSTAB,
+                            .hermitian = 1,
+                            .v = k->v,
+                            .x = k->x,
+                            .rho = number(rho)};
+        return FN(krylov_batches)(k, &batch, &words);
+    }
     for (;;) {
-        if (vanishes(q)) return FN(krylov_break)(k, "the shadow residual is orthogonal to r");
+        if (vanishes(q)) return FN(krylov_break)(k, words.m_vanishes);
         if (!FN(krylov_precondition)(k, p, z) || !FN(krylov_product)(k, z, v))
             return FN(krylov_break)(k, "overflow");
         q = vec_product(k, 1, shadow, v);
-        if (vanishes(q)) return FN(krylov_break)(k, "the shadow residual is orthogonal to A p");
+        if (vanishes(q)) return FN(krylov_break)(k, words.a_vanishes);
         const W alpha = w_div(rho, q.dot);
         norm = vec_axpy_norm(k, -alpha, v, r); /* r is now s */
         vec_axpy(k, alpha, z, k->x);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** GMRES(m) (Saad & Schultz 1986) and FGMRES(m) (Saad 1993), preconditioned from the right:
  * modified Gram-Schmidt with a second pass where the first one cancelled (the factor of Daniel,
- * Gragg, Kaufman & Stewart 1976), Givens rotations. FGMRES keeps the preconditioned basis, so that
+ * Gragg, Kaufman & Stewart 1976), Givens rotations. An engine may project against groups of vectors at
+ * once (mpki_vector_ops.project): with that second pass it is as good. FGMRES keeps the preconditioned basis, so that
  * the preconditioner may change from step to step. */
 #include "vectors.h"
 
@@ -13,6 +14,7 @@ typedef struct hessenberg {
     W *h;             /* m + 1 rows a column; after the rotations R */
     W *g, *y, *sine;  /* m + 1 each */
     double *cosine;   /* m + 1 */
+    mpki_number *c;   /* m + 1: of a pass of Gram-Schmidt */
 } hessenberg;
 
 static hessenberg small_of(const mpki_krylov *k) {
@@ -24,6 +26,7 @@ static hessenberg small_of(const mpki_krylov *k) {
     s.y = at + (m + 1);
     s.sine = at + 2 * (m + 1);
     s.cosine = (double *)(void *)(at + 3 * (m + 1));
+    s.c = (mpki_number *)(void *)(k->small + 2 * ((int64_t)m * (m + 1) + 4 * (m + 1)));
     return s;
 }
 
@@ -85,15 +88,27 @@ static bool form(mpki_krylov *k) {
     return true;
 }
 
+/* A pass by the engine, of products that are formed at once. */
+static double project(mpki_krylov *k, W *h, mpki_number *c, int32_t j, T *w, double *before) {
+    const double norm = k->ops->project(k->space, j + 1, k->v, w, c, before);
+    for (int32_t i = 0; i <= j; i++) h[i] += w_of(c[i]);
+    return norm;
+}
+
 /* Orthogonalise w against basis vectors 0 .. j, which gives column j of H. Returns ||w|| after it;
  * *kept: how much of ||w|| is left, relative. */
-static double orthogonalise(mpki_krylov *k, W *h, int32_t j, T *w, double *kept) {
-    const double whole = vec_norm(k, w);
-    double norm = whole, before;
+static double orthogonalise(mpki_krylov *k, const hessenberg *s, int32_t j, T *w, double *kept) {
+    W *h = s->h + (int64_t)j * (s->m + 1);
+    double whole = k->ops->project ? 0 : vec_norm(k, w), norm = whole, before;
     for (int32_t i = 0; i <= j; i++) h[i] = w_make(0, 0);
     int pass = 0;
     do {
         before = norm;
+        if (k->ops->project) {
+            norm = project(k, h, s->c, j, w, &before);
+            if (pass == 0) whole = before;
+            continue;
+        }
         for (int32_t i = 0; i <= j; i++) {
             const W c = vec_dot(k, 1, vec(k, i), w);
             h[i] += c;
@@ -125,7 +140,7 @@ mpki_event FN(gmres)(mpki_krylov *k) {
         double kept;
         if (!FN(krylov_precondition)(k, vec(k, j), z) || !FN(krylov_product)(k, z, w))
             return FN(krylov_break)(k, "overflow");
-        const double norm = orthogonalise(k, h, j, w, &kept);
+        const double norm = orthogonalise(k, &s, j, w, &kept);
         const bool whole = !(kept > (double)R_EPS * 4); /* an invariant space */
         h[j + 1] = w_make(whole ? 0 : norm, 0);
         rotate(&s, j);

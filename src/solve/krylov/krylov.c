@@ -87,9 +87,10 @@ static void wants(const mpk_krylov_task *t, int64_t *vectors, int64_t *doubles) 
         *vectors = 3 * s + 4;
         *doubles = 2 * (s * s + 2 * s);
         break;
-    default: /* basis, its preconditioned twin, the iterate; H, g, y and rotations, complex */
+    default: /* basis, its preconditioned twin, the iterate; H, g, y, rotations and what is
+                projected, complex */
         *vectors = m + 1 + (t->method == MPK_KRYLOV_FGMRES ? m : 1) + 1;
-        *doubles = 2 * (m * (m + 1) + 4 * (m + 1));
+        *doubles = 2 * (m * (m + 1) + 5 * (m + 1));
         break;
     }
 }

@@ -5,6 +5,10 @@
  *  r_{k-1} - phibar_k c_k v_{k+1}, so that the residual reported is a 2-norm. */
 #include "vectors.h"
 
+static const batch_words words = {"A is singular on the Krylov space",
+                                  "the Krylov space is invariant and holds no solution", NULL,
+                                  "the preconditioner is not positive definite"};
+
 mpki_event FN(minres)(mpki_krylov *k) {
     T *r1 = vec(k, 0), *r2 = vec(k, 1), *y = vec(k, 2), *v = vec(k, 3);
     T *w = vec(k, 4), *w1 = vec(k, 5), *w2 = vec(k, 6), *r = vec(k, 7);
@@ -17,8 +21,14 @@ mpki_event FN(minres)(mpki_krylov *k) {
     double beta = sqrt(fmax(w_re(p.dot), 0)), oldb = 0, dbar = 0, epsln = 0, phibar = beta;
     double cs = -1, sn = 0;
     if (!(w_re(p.dot) > 0)) {
-        k->reason = "the preconditioner is not positive definite";
+        k->reason = words.m_unfit;
         return MPKI_UNFIT;
+    }
+    if (k->ops->batch) {
+        vec_zero(k, w1);
+        mpki_batch batch = {
+            .method = MPK_KRYLOV_MINRES, .hermitian = 1, .v = k->v, .x = k->x, .beta = beta};
+        return FN(krylov_batches)(k, &batch, &words);
     }
     for (bool first = true;; first = false) {
         vec_scale(k, w_make(1 / beta, 0), y, v);
@@ -40,7 +50,7 @@ mpki_event FN(minres)(mpki_krylov *k) {
         const double gamma = hypot(gbar, beta);
         /* relative to the row of T: a zero there says that A is singular on the space */
         if (!(gamma > (double)R_EPS * (fabs(alfa) + oldb + beta)))
-            return FN(krylov_break)(k, "A is singular on the Krylov space");
+            return FN(krylov_break)(k, words.a_vanishes);
         cs = gbar / gamma;
         sn = beta / gamma;
         const double phi = cs * phibar;
@@ -58,10 +68,9 @@ mpki_event FN(minres)(mpki_krylov *k) {
                                            w_make(sn * sn, 0), r);
         const mpki_event event = FN(krylov_step)(k, norm);
         if (event != MPKI_GO) return event;
-        if (whole)
-            return FN(krylov_break)(k, "the Krylov space is invariant and holds no solution");
+        if (whole) return FN(krylov_break)(k, words.m_vanishes);
         if (w_re(p.dot) < 0 && !vanishes(p)) {
-            k->reason = "the preconditioner is not positive definite";
+            k->reason = words.m_unfit;
             return MPKI_UNFIT;
         }
     }

@@ -263,10 +263,27 @@ static mpki_event unfit(mpki_krylov *k, const char *reason) {
     return MPKI_UNFIT;
 }
 
+/* Of each method: what M^-1 is applied to and its result, likewise A. Where nothing preconditions,
+ * bicgstab multiplies what M^-1 would be applied to. */
+typedef struct operands {
+    int8_t m[2], a[2];
+} operands;
+static operands operands_of(mpk_krylov method) {
+    switch (method) {
+    case MPK_KRYLOV_SQMR:
+        return (operands){{0, 3}, {1, 2}};
+    case MPK_KRYLOV_MINRES:
+        return (operands){{1, 2}, {3, 2}};
+    case MPK_KRYLOV_BICGSTAB:
+        return (operands){{2, 4}, {4, 3}};
+    default:
+        return (operands){{0, 1}, {2, 3}};
+    }
+}
+
 mpki_event FN(krylov_batches)(mpki_krylov *k, mpki_batch *batch, const batch_words *words) {
-    const bool sqmr = batch->method == MPK_KRYLOV_SQMR;
-    const T *r = vec(k, 0), *u = vec(k, sqmr ? 3 : 1), *q = vec(k, sqmr ? 1 : 2),
-            *t = vec(k, sqmr ? 2 : 3);
+    const operands at = operands_of(batch->method);
+    const T *r = vec(k, at.m[0]), *u = vec(k, at.m[1]), *q = vec(k, at.a[0]), *t = vec(k, at.a[1]);
     batch->a = &k->task.a;
     batch->m = &k->task.m;
     batch->matrix = k->extra.matrix;
@@ -291,8 +308,18 @@ mpki_event FN(krylov_batches)(mpki_krylov *k, mpki_batch *batch, const batch_wor
         case MPKI_BATCH_REACHED:
             break;
         case MPKI_BATCH_A_BAD:
-            blame(k, A_NAME, q, t);
+            blame(k, A_NAME, batch->method == MPK_KRYLOV_BICGSTAB && !batch->m->apply ? r : q, t);
             return FN(krylov_break)(k, "overflow");
+        case MPKI_BATCH_SECOND_A_BAD: /* of bicgstab: t = A zs */
+            blame(k, A_NAME, vec(k, batch->m->apply ? 6 : 0), vec(k, 5));
+            return FN(krylov_break)(k, "overflow");
+        case MPKI_BATCH_SECOND_M_BAD: /* zs = M^-1 r */
+            blame(k, M_NAME, vec(k, 0), vec(k, 6));
+            return FN(krylov_break)(k, "overflow");
+        case MPKI_BATCH_OMEGA:
+            return FN(krylov_break)(k, "omega vanishes");
+        case MPKI_BATCH_HALF: /* the half step was not enough after all */
+            return MPKI_DRIFT;
         case MPKI_BATCH_M_BAD:
             blame(k, M_NAME, r, u);
             return FN(krylov_break)(k, "overflow");

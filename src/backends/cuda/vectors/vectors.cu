@@ -15,7 +15,8 @@ static int64_t entry(mpk_scalar scalar) {
     return scalar == MPK_S ? 4 : scalar == MPK_Z ? 16 : 8;
 }
 static const int64_t SHARED = aligned(VECTOR_BLOCKS * MOST_SUMS * sizeof(double)) + ALIGNMENT +
-                              aligned(sizeof(mpki_cuda_state));
+                              aligned(sizeof(mpki_cuda_state)) +
+                              aligned(2 * MPKI_CUDA_BASIS * sizeof(double));
 
 static int64_t bytes_of(mpk_scalar scalar, int32_t n, int64_t count) {
     return SHARED + count * aligned(n * entry(scalar));
@@ -54,6 +55,8 @@ static int make(mpki_cuda *cuda, mpki_cuda_space *s, int64_t count, void *stream
     at += ALIGNMENT;
     s->state = (mpki_cuda_state *)at;
     at += aligned(sizeof(mpki_cuda_state));
+    s->h = (double *)at;
+    at += aligned(2 * MPKI_CUDA_BASIS * sizeof(double));
     for (int64_t k = 0; k < count; ++k) v[k] = at + k * aligned(s->n * entry(s->scalar));
     const cudaError_t set = cudaMemsetAsync(s->memory, 0, (size_t)SHARED, (cudaStream_t)s->stream);
     if (set) {

@@ -16,6 +16,7 @@ typedef struct mpki_cuda_space {
     int32_t n;
     void *stream;                  /**< cudaStream_t */
     void *memory;                  /**< device: all that follows, and the vectors */
+    double *h;                     /**< device: as the report has it */
     double *partial;               /**< device: sums of each block, until the last one adds them */
     unsigned *ticket;              /**< device: blocks that are done; 0 between kernels */
     struct mpki_cuda_state *state; /**< device: scalars of a method in batches (steps.cuh) */
@@ -59,9 +60,19 @@ typedef enum mpki_cuda_part {  /**< kernels of an iteration, in this order */
                               MPKI_CUDA_SQMR_RESIDUAL, /**< r -= alpha t and its norm; then u := M^-1 r */
                               MPKI_CUDA_SQMR_ITERATE, /**< d, x, s and the norm of s; beta, from r^T u */
                               MPKI_CUDA_CG_BETA,      /**< after z := M^-1 r: beta, from r^H z */
-                              MPKI_CUDA_CG_DIRECTION, /**< q := z + beta q; then t := A q */
-                              MPKI_CUDA_CG_ALPHA,     /**< alpha, from q^H t */
-                              MPKI_CUDA_CG_ITERATE    /**< x, r and its norm */
+                              MPKI_CUDA_CG_DIRECTION,     /**< q := z + beta q; then t := A q */
+                              MPKI_CUDA_CG_ALPHA,         /**< alpha, from q^H t */
+                              MPKI_CUDA_CG_ITERATE,       /**< x, r and its norm */
+                              MPKI_CUDA_MINRES_DIRECTION, /**< v := u / beta; then y := A v */
+                              MPKI_CUDA_MINRES_ALPHA,     /**< y -= beta / oldb r1; alfa = v^H y */
+                              MPKI_CUDA_MINRES_LANCZOS,   /**< r1, r2; then u := M^-1 r2 */
+                              MPKI_CUDA_MINRES_BETA,      /**< beta and the rotation */
+                              MPKI_CUDA_MINRES_ITERATE,   /**< w1, w2, x, r and its norm */
+                              MPKI_CUDA_BICG_DIRECTION,   /**< p; then z := M^-1 p, v := A z */
+                              MPKI_CUDA_BICG_ALPHA,       /**< alpha, from the shadow's with v */
+                              MPKI_CUDA_BICG_HALF,        /**< x, r; then zs := M^-1 r, t := A zs */
+                              MPKI_CUDA_BICG_OMEGA,       /**< omega, from t^H r */
+                              MPKI_CUDA_BICG_ITERATE      /**< x, r and its norm; rho and beta */
 } mpki_cuda_part;
 
 /** How a batch ended; mpki_batch_end in backends/sparse.h has the same numbers. */
@@ -74,7 +85,11 @@ enum {
     MPKI_CUDA_A_VANISHES,
     MPKI_CUDA_M_VANISHES,
     MPKI_CUDA_A_UNFIT,
-    MPKI_CUDA_M_UNFIT
+    MPKI_CUDA_M_UNFIT,
+    MPKI_CUDA_SECOND_A_BAD,
+    MPKI_CUDA_SECOND_M_BAD,
+    MPKI_CUDA_OMEGA,
+    MPKI_CUDA_HALF
 };
 
 /** Scalars of a method between two kernels: in device memory. */
@@ -84,9 +99,17 @@ typedef struct mpki_cuda_state {
     double sign;                          /**< cg: of q^H A q; 0: not known */
     double b_norm, target;
     double a_norm; /**< largest ||A q|| / ||q|| */
+    /* minres, with names of its file; alfa and beta are alpha[0] and beta[0] */
+    double oldb, dbar, epsln, phibar, cs, sn;
+    double gamma, delta, oldeps, phi, r2_of_r; /**< of the step: r := r2_of_r r2 + sn^2 r */
+    int32_t whole, unfit;                      /**< of the step: it is the last one */
+    double omega[2];                           /**< bicgstab */
     int32_t end, steps;
     double recurred[MPKI_CUDA_STEPS], quasi[MPKI_CUDA_STEPS];
 } mpki_cuda_state;
+
+/** Most vectors that one call of `project` takes. */
+enum { MPKI_CUDA_BASIS = 256 };
 
 /** Page-locked. */
 typedef struct mpki_cuda_report {
@@ -95,12 +118,18 @@ typedef struct mpki_cuda_report {
     mpki_cuda_state state;
     /* from the host to the device, for a batch */
     double next, target;
+    double h[2 * MPKI_CUDA_BASIS]; /**< of `project` */
+    double square;                 /**< likewise: of w before it */
 } mpki_cuda_report;
 
 /** Vectors of a method in batches. */
 typedef struct mpki_cuda_batch_vectors {
     const void *u;               /**< M^-1 r, or r */
     void *q, *t, *r, *d, *s, *x; /**< d, s: sqmr */
+    void *r1, *r2, *w1, *w2;     /**< minres, whose v and y are q and t */
+    const void *m_of;            /**< what M^-1 is applied to: r, or r2 */
+    const void *shadow, *u2;     /**< bicgstab: its p, z, v are q, u, t; u2 is M^-1 of its s */
+    void *t2;                    /**< and A u2 */
     int hermitian;
 } mpki_cuda_batch_vectors;
 
@@ -153,6 +182,10 @@ typedef struct mpki_cuda_vector_kernels {
                   double *largest, double *uneven);
     /** scale_i /= sqrt(largest_i), where that is not 0 */
     int (*rescale)(mpki_cuda *cuda, mpki_cuda_space *s, const double *largest, double *scale);
+    /** h_i := v_i^H w, w -= sum h_i v_i, in groups, 0 < count <= MPKI_CUDA_BASIS; h: real and imaginary
+     *  part of each; squares [out] of ||w|| before and after */
+    int (*project)(mpki_cuda *cuda, mpki_cuda_space *s, int32_t count, void *const *v, void *w,
+                   double *h, double squares[2]);
 } mpki_cuda_vector_kernels;
 
 typedef struct mpki_cuda_vectors_table {

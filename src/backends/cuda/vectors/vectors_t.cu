@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Launches of the kernels on vectors, for one kind of entries. */
+#include "bicgstab.cuh"
+#include "minres.cuh"
 #include "mirror.cuh"
+#include "project.cuh"
 #include "steps.cuh"
 
 using namespace mpki;
@@ -139,6 +142,30 @@ static int (*const maxima)(mpki_cuda *, mpki_cuda_space *, const mpki_cuda_rows 
 static int (*const rescale)(mpki_cuda *, mpki_cuda_space *, const double *, double *) = NULL;
 #endif
 
+static int project(mpki_cuda *cuda, mpki_cuda_space *s, int32_t count, void *const *v, void *w,
+                   double *h, double squares[2]) {
+    enum { GROUP = group_of<T>::value };
+    const teller tell = next_teller(cuda, s);
+    square_pass<T> first = {};
+    first.w = (const T *)w, first.report = &s->report->square;
+    MPKI_PASS(sweep(cuda, s, first));
+    for (int32_t k = 0; k < count; k += GROUP) {
+        products_pass<T> form = {};
+        subtract_pass<T> take = {};
+        form.count = take.count = count - k < GROUP ? count - k : GROUP;
+        for (int i = 0; i < form.count; ++i) form.v[i] = take.v[i] = (const T *)v[k + i];
+        form.w = take.w = (T *)w;
+        form.h = s->h + 2 * k, take.h = form.h, form.report = s->report->h + 2 * k;
+        take.last = k + GROUP >= count, take.tell = tell;
+        MPKI_PASS(sweep(cuda, s, form));
+        MPKI_PASS(sweep(cuda, s, take));
+    }
+    MPKI_PASS(told(cuda, s, tell.sequence));
+    for (int32_t k = 0; k < 2 * count; ++k) h[k] = s->report->h[k];
+    squares[0] = s->report->square, squares[1] = s->report->sums[0];
+    return MPK_OK;
+}
+
 /* ---- products ---- */
 
 static rows_of<T> rows(const mpki_cuda_rows *a) {
@@ -235,6 +262,72 @@ static mpk_status cg_iterate(mpki_cuda *cuda, mpki_cuda_space *s, const mpki_cud
     return sweep(cuda, s, op);
 }
 
+static mpk_status minres_alpha_step(mpki_cuda *cuda, mpki_cuda_space *s,
+                                    const mpki_cuda_batch_vectors *v) {
+    minres_alpha_pass<T> op = part_of<minres_alpha_pass<T>>(s, 0);
+    op.v = (const T *)v->q, op.r1 = (const T *)v->r1, op.y = (T *)v->t;
+    return sweep(cuda, s, op);
+}
+
+static mpk_status minres_direction(mpki_cuda *cuda, mpki_cuda_space *s,
+                                   const mpki_cuda_batch_vectors *v) {
+    minres_direction_pass<T> op = part_of<minres_direction_pass<T>>(s, 0);
+    op.u = (const T *)v->u, op.v = (T *)v->q;
+    return sweep(cuda, s, op);
+}
+
+static mpk_status minres_lanczos(mpki_cuda *cuda, mpki_cuda_space *s,
+                                 const mpki_cuda_batch_vectors *v) {
+    minres_lanczos_pass<T> op = part_of<minres_lanczos_pass<T>>(s, 0);
+    op.y = (const T *)v->t, op.r1 = (T *)v->r1, op.r2 = (T *)v->r2;
+    return sweep(cuda, s, op);
+}
+
+static mpk_status minres_beta(mpki_cuda *cuda, mpki_cuda_space *s,
+                              const mpki_cuda_batch_vectors *v) {
+    minres_beta_pass<T> op = part_of<minres_beta_pass<T>>(s, 0);
+    op.r2 = (const T *)v->r2, op.u = (const T *)v->u;
+    return sweep(cuda, s, op);
+}
+
+static mpk_status minres_iterate(mpki_cuda *cuda, mpki_cuda_space *s,
+                                 const mpki_cuda_batch_vectors *v, int last) {
+    minres_iterate_pass<T> op = part_of<minres_iterate_pass<T>>(s, last);
+    op.v = (const T *)v->q, op.r2 = (const T *)v->r2;
+    op.w1 = (T *)v->w1, op.w2 = (T *)v->w2, op.x = (T *)v->x, op.r = (T *)v->r;
+    return sweep(cuda, s, op);
+}
+
+static mpk_status bicg_direction(mpki_cuda *cuda, mpki_cuda_space *s,
+                                 const mpki_cuda_batch_vectors *v) {
+    bicg_direction_pass<T> op = part_of<bicg_direction_pass<T>>(s, 0);
+    op.r = (const T *)v->r, op.v = (const T *)v->t, op.p = (T *)v->q;
+    return sweep(cuda, s, op);
+}
+
+template <bool OMEGA>
+static mpk_status bicg_product(mpki_cuda *cuda, mpki_cuda_space *s,
+                               const mpki_cuda_batch_vectors *v) {
+    bicg_product_pass<T, OMEGA> op = part_of<bicg_product_pass<T, OMEGA>>(s, 0);
+    op.u = (const T *)(OMEGA ? v->u2 : v->u), op.t = (const T *)(OMEGA ? v->t2 : v->t);
+    op.x = (const T *)(OMEGA ? v->r : v->shadow);
+    return sweep(cuda, s, op);
+}
+
+static mpk_status bicg_half(mpki_cuda *cuda, mpki_cuda_space *s, const mpki_cuda_batch_vectors *v) {
+    bicg_half_pass<T> op = part_of<bicg_half_pass<T>>(s, 0);
+    op.z = (const T *)v->u, op.v = (const T *)v->t, op.x = (T *)v->x, op.r = (T *)v->r;
+    return sweep(cuda, s, op);
+}
+
+static mpk_status bicg_iterate(mpki_cuda *cuda, mpki_cuda_space *s,
+                               const mpki_cuda_batch_vectors *v, int last) {
+    bicg_iterate_pass<T> op = part_of<bicg_iterate_pass<T>>(s, last);
+    op.zs = (const T *)v->u2, op.t = (const T *)v->t2, op.shadow = (const T *)v->shadow;
+    op.x = (T *)v->x, op.r = (T *)v->r;
+    return sweep(cuda, s, op);
+}
+
 static int step(mpki_cuda *cuda, mpki_cuda_space *s, mpki_cuda_part part,
                 const mpki_cuda_batch_vectors *v, int last) {
     switch (part) {
@@ -253,6 +346,26 @@ static int step(mpki_cuda *cuda, mpki_cuda_space *s, mpki_cuda_part part,
         return cg_beta(cuda, s, v);
     case MPKI_CUDA_CG_ITERATE:
         return cg_iterate(cuda, s, v, last);
+    case MPKI_CUDA_MINRES_DIRECTION:
+        return minres_direction(cuda, s, v);
+    case MPKI_CUDA_MINRES_ALPHA:
+        return minres_alpha_step(cuda, s, v);
+    case MPKI_CUDA_MINRES_LANCZOS:
+        return minres_lanczos(cuda, s, v);
+    case MPKI_CUDA_MINRES_BETA:
+        return minres_beta(cuda, s, v);
+    case MPKI_CUDA_MINRES_ITERATE:
+        return minres_iterate(cuda, s, v, last);
+    case MPKI_CUDA_BICG_DIRECTION:
+        return bicg_direction(cuda, s, v);
+    case MPKI_CUDA_BICG_ALPHA:
+        return bicg_product<false>(cuda, s, v);
+    case MPKI_CUDA_BICG_HALF:
+        return bicg_half(cuda, s, v);
+    case MPKI_CUDA_BICG_OMEGA:
+        return bicg_product<true>(cuda, s, v);
+    case MPKI_CUDA_BICG_ITERATE:
+        return bicg_iterate(cuda, s, v, last);
     }
     return refuse(cuda, MPK_ERR_UNSUPPORTED, "no such part of an iteration: %d", (int)part);
 }
@@ -260,11 +373,21 @@ static int step(mpki_cuda *cuda, mpki_cuda_space *s, mpki_cuda_part part,
 static int multiply_step(mpki_cuda *cuda, mpki_cuda_space *s, mpki_cuda_part part,
                          const mpki_cuda_rows *a, const mpki_cuda_batch_vectors *v) {
     const T *q = (const T *)v->q;
+    if (part == MPKI_CUDA_BICG_ALPHA)
+        return multiply_to(
+            cuda, s, a, v->u,
+            put_bicg<T, false>{s->state, (const T *)v->u, (const T *)v->shadow, (T *)v->t});
+    if (part == MPKI_CUDA_BICG_OMEGA)
+        return multiply_to(
+            cuda, s, a, v->u2,
+            put_bicg<T, true>{s->state, (const T *)v->u2, (const T *)v->r, (T *)v->t2});
+    if (part == MPKI_CUDA_MINRES_ALPHA)
+        return multiply_to(cuda, s, a, q, put_minres<T>{s->state, q, (const T *)v->r1, (T *)v->t});
     if (part == MPKI_CUDA_CG_ALPHA)
         return multiply_to(cuda, s, a, q, put_alpha<T, true>{s->state, v->hermitian, q, (T *)v->t});
     return multiply_to(cuda, s, a, q, put_alpha<T, false>{s->state, v->hermitian, q, (T *)v->t});
 }
 
 extern "C" const mpki_cuda_vector_kernels FN(cuda_vectors) = {
-    product, axpby,    zero,     signs, random,        finite, largest,  differ, shift,  norms,
-    scales,  multiply, residual, step,  multiply_step, mirror, row_sums, maxima, rescale};
+    product, axpby,    zero,     signs, random,        finite, largest,  differ, shift,   norms,
+    scales,  multiply, residual, step,  multiply_step, mirror, row_sums, maxima, rescale, project};
