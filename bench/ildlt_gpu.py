@@ -155,14 +155,14 @@ def fig3(options):
             z = [r["iterations"] if good(r) else None for r in host]
             all_ += len(y)
             same += sum(a == b for a, b in zip(y, z))
-            series += [{"name": name, "y": y}, {"name": name, "right": True, "y": [1e3 * sum(r["again"]) if good(r) else None for r in mine]}]
+            series += [{"name": name, "y": y}, {"name": name, "right": True, "y": [r["kept"] / r["nnz"] if "kept" in r else None for r in mine]}]
             print(f"| {name} | " + " | ".join(
                 (f"{a}" if a is not None else "†") + ("" if a == b else f" ({b if b is not None else '†'})")
-                + (f" · {r['levels']} · {milliseconds(r['again'])}" if "levels" in r else "") for a, b, r in zip(y, z, mine)) + " |")
+                + (f" · {r['levels']} · {r['kept'] / r['nnz']:.1f}" if "levels" in r else "") for a, b, r in zip(y, z, mine)) + " |")
         panels.append({"title": title, "ticks": text, "series": series, "log": True, "log_right": True, "label": "iterations",
-                       "label_right": "factor + solve, ms"})
+                       "label_right": "entries of L / of A"})
     chart.draw(picture("ildlt-fig3-gpu.svg"), panels, names)
-    print(f"\nIterations (the processor's in brackets where they differ) · level sets · factor + solve again, ms, four processes at once. "
+    print(f"\nIterations (the processor's in brackets where they differ) · level sets · entries kept for each of A's lower triangle. "
           f"{same} of {all_} settings: the processor's iterations.")
     keep(options, "ildlt-gpu-fig3", [dict(r, place=d) for (_, d), rows in got.items() for r in rows.values()])
 

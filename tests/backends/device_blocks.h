@@ -41,8 +41,15 @@ static const mpki_engine *device_engine_of(mpk_context *ctx) {
     return &device_gpu;
 }
 
+/** A problem of the generators. */
+static inline mpk_problem *generated(mpk_context *ctx, const char *spec) {
+    mpk_problem *p = NULL;
+    assert_int_equal(mpk_problem_generate(ctx, spec, 3, &p), MPK_OK);
+    return p;
+}
+
 /** Factored and solved with on the processor, and on the device; statuses are the same. */
-static void device_both(mpk_context *ctx, const char *spec, const mpk_options *o, run r[2]) {
+static inline void device_both(mpk_context *ctx, const char *spec, const mpk_options *o, run r[2]) {
     for (int device = 0; device < 2; device++) {
         mpki_engine_use(ctx, device ? device_engine_of(ctx) : &device_cpu);
         r[device] = go(ctx, spec, o);
@@ -127,7 +134,8 @@ static void compare_arrays(int count, const double complex *x, const double comp
     }
 }
 
-static difference compare_factors(mpk_context *ctx, const mpk_factor *cpu, const mpk_factor *gpu) {
+static inline difference compare_factors(mpk_context *ctx, const mpk_factor *cpu,
+                                         const mpk_factor *gpu) {
     const mpki_stages *s = &cpu->blocks->stages, *t = &gpu->blocks->stages;
     const mpki_blocks *b = cpu->blocks->numbers;
     const mpki_cuda_store *g = mpki_cuda_blocks_store(gpu->blocks->numbers);
