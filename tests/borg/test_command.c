@@ -78,6 +78,8 @@ static void test_status(void **state) {
     assert_int_equal(borgc("-DWG_SIZE=4 --emit=nothing good.cl 2> err"), 2);
     assert_int_equal(borgc("-DWG_SIZE=4 --lane-order=up good.cl 2> err"), 2);
     assert_int_equal(borgc("-DWG_SIZE=4 --frob good.cl 2> err"), 2);
+    assert_int_equal(borgc("-DWG_SIZE=4 --loops=maybe good.cl 2> err"), 2);
+    assert_int_equal(borgc("-DWG_SIZE=4 -DOFFSET=1 --emit=c --loops=always good.cl > out"), 0);
     assert_int_equal(borgc("-DWG_SIZE=4 2> err"), 2);
     assert_int_equal(borgc("-DWG_SIZE=4 missing.cl 2> err"), 3);
     assert_int_equal(borgc("-DWG_SIZE=4 -DOFFSET=1 good.cl -o no/where 2> err"), 3);
