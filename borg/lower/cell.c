@@ -80,7 +80,7 @@ static void declare_memory(borg_lowerer *l, const borg_decl *d) {
         if (l->locals[i].decl == d) return; /* by an attempt to lower a loop */
     m->locals = borg_grow(l->arena, m->locals, count, &l->table_capacity, sizeof *m->locals);
     l->locals = borg_grow(l->arena, l->locals, count, &l->locals_capacity, sizeof *l->locals);
-    borg_builder top = {.module = m, .block = m->body, .before = m->body->first};
+    borg_builder top = {.module = m, .block = m->body, .before = m->body->first, .loc = l->b.loc};
     borg_inst *v = borg_emit(&top, BORG_LOCAL, BORG_PTR, BORG_WG, 1, 0);
     v->index = m->nlocals;
     m->locals[m->nlocals] = (borg_local){
