@@ -142,6 +142,17 @@ static int emitted_add(emitted *e, borg_program *p, const borg_backend *backend,
     return e->count++;
 }
 
+/** Compile a source and add its only kernel; its number, or -1. *p is the caller's. */
+static inline int emitted_compile(emitted *e, const char *source, borg_options options,
+                                  borg_program **p) {
+    char name[16];
+    snprintf(name, sizeof name, "k%d", e->count);
+    options.name = name;
+    *p = NULL;
+    if (borg_compile("r.cl", source, strlen(source), &options, NULL, p) != BORG_OK) return -1;
+    return emitted_add(e, *p, options.backend, &options);
+}
+
 static bool emitted_build(emitted *e, const borg_backend *backend) {
     char command[1024], path[128];
     const char *cc = getenv("BORG_CC") ? getenv("BORG_CC") : BORG_CC_DEFAULT;

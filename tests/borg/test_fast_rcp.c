@@ -90,18 +90,6 @@ static borg_options options_of(const char *backend, int size) {
                           .backend = borg_backend_find(backend)};
 }
 
-static int add(emitted *e, const char *source, int size, borg_program **p) {
-    char name[16];
-    borg_options options = options_of("avx512", size);
-    snprintf(name, sizeof name, "k%d", e->count);
-    options.name = name;
-    *p = NULL;
-    assert_int_equal(borg_compile("r.cl", source, strlen(source), &options, NULL, p), BORG_OK);
-    const int which = emitted_add(e, *p, options.backend, &options);
-    assert_true(which >= 0);
-    return which;
-}
-
 static void test_accuracy(void **unused) {
     (void)unused;
     const borg_backend *backend = borg_backend_find("avx512");
@@ -109,8 +97,10 @@ static void test_accuracy(void **unused) {
     emitted e;
     borg_program *p[3];
     assert_true(emitted_start(&e));
-    const int wide = add(&e, both, 8, &p[0]), narrow = add(&e, floats, 16, &p[1]),
-              alone = add(&e, scalars, 8, &p[2]);
+    const int wide = emitted_compile(&e, both, options_of("avx512", 8), &p[0]);
+    const int narrow = emitted_compile(&e, floats, options_of("avx512", 16), &p[1]);
+    const int alone = emitted_compile(&e, scalars, options_of("avx512", 8), &p[2]);
+    assert_true(wide >= 0 && narrow >= 0 && alone >= 0);
     assert_true(emitted_build(&e, backend));
     double *a = malloc(COUNT * sizeof *a), *x = malloc(COUNT * sizeof *x), worst = 0, worst32 = 0;
     float *b = malloc(COUNT * sizeof *b), *y = malloc(COUNT * sizeof *y);

@@ -60,18 +60,6 @@ static void test_text(void **unused) {
     assert_false(emits(doubles, &options, "b_stream"));
 }
 
-static int add(emitted *e, const char *source, int size, borg_program **p) {
-    char name[16];
-    borg_options options = options_of("avx512", size, "c");
-    snprintf(name, sizeof name, "k%d", e->count);
-    options.name = name;
-    *p = NULL;
-    assert_int_equal(borg_compile("r.cl", source, strlen(source), &options, NULL, p), BORG_OK);
-    const int which = emitted_add(e, *p, options.backend, &options);
-    assert_true(which >= 0);
-    return which;
-}
-
 static void test_values(void **unused) {
     (void)unused;
     const borg_backend *backend = borg_backend_find("avx512");
@@ -79,7 +67,9 @@ static void test_values(void **unused) {
     emitted e;
     borg_program *p[2];
     assert_true(emitted_start(&e));
-    const int whole = add(&e, doubles, 16, &p[0]), twice = add(&e, again, 8, &p[1]);
+    const int whole = emitted_compile(&e, doubles, options_of("avx512", 16, "c"), &p[0]);
+    const int twice = emitted_compile(&e, again, options_of("avx512", 8, "c"), &p[1]);
+    assert_true(whole >= 0 && twice >= 0);
     assert_true(emitted_build(&e, backend));
     double *a = aligned_alloc(64, (COUNT + 8) * sizeof *a),
            *c = aligned_alloc(64, (COUNT + 8) * sizeof *c);

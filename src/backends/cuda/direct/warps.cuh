@@ -195,32 +195,34 @@ __device__ void backward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep 
     }
 }
 
-/** All threads: the fronts of a task; room: WARPS_OF_SWEEP x (WARP_ROOM + MPKI_CUDA_WARP_PIVOTS) x NR entries. */
-template <int NR, class T>
-__device__ void forward_by_warps(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
-                                 const mpki_cuda_piece &me, T *room) {
+/** All threads: the fronts of a task, a warp each: one(k, state, the warp's part of room), k = 0, 1, ...; room:
+ *  WARPS_OF_SWEEP x (WARP_ROOM + MPKI_CUDA_WARP_PIVOTS) x NR entries. */
+template <int NR, class T, class F>
+__device__ void by_warps(const mpki_cuda_piece &me, T *room, const F &one) {
     __shared__ warps_state state;
     const int count = me.last - me.first + 1, warp = (int)threadIdx.x / 32;
     T *mine = room + warp * (WARP_ROOM + MPKI_CUDA_WARP_PIVOTS) * NR;
     begin_warps(state, count);
     for (int k = next_front(state); k < count; k = next_front(state)) {
-        forward_by_warp<NR, T>(t, s, me.first + k, me.first, me.last, state, mine,
-                               mine + WARP_ROOM * NR);
+        one(k, state, mine);
         __syncwarp();
     }
+}
+template <int NR, class T>
+__device__ void forward_by_warps(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
+                                 const mpki_cuda_piece &me, T *room) {
+    by_warps<NR, T>(me, room, [&](int k, warps_state &state, T *mine) {
+        forward_by_warp<NR, T>(t, s, me.first + k, me.first, me.last, state, mine,
+                               mine + WARP_ROOM * NR);
+    });
 }
 template <bool H, int NR, class T>
 __device__ void backward_by_warps(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
                                   const mpki_cuda_piece &me, T *room) {
-    __shared__ warps_state state;
-    const int count = me.last - me.first + 1, warp = (int)threadIdx.x / 32;
-    T *mine = room + warp * (WARP_ROOM + MPKI_CUDA_WARP_PIVOTS) * NR;
-    begin_warps(state, count);
-    for (int k = next_front(state); k < count; k = next_front(state)) {
+    by_warps<NR, T>(me, room, [&](int k, warps_state &state, T *mine) {
         backward_by_warp<H, NR, T>(t, s, me.last - k, me.first, me.last, state, mine,
                                    mine + WARP_ROOM * NR);
-        __syncwarp();
-    }
+    });
 }
 
 } // namespace mpki

@@ -81,19 +81,8 @@ template <class E> struct minres_lanczos_pass : step_pass<0, 4> {
     }
 };
 
-/* r2^H u, u = M^-1 r2 */
-template <class E> struct minres_beta_pass : step_pass<5, 4> {
-    typedef pair<E> item;
-    const E *r2, *u;
-    __device__ item load(int64_t i) const { return {r2[i], u[i]}; }
-    template <class N>
-    __device__ void use(int64_t, const item &x, const N &, double (&sums)[5]) const {
-        const number a = wide(x.x), b = wide(x.y);
-        add_product<E>(1, a, b, sums[0], sums[1]);
-        sums[2] += square(a);
-        sums[3] += square(b);
-        sums[4] += nonfinite(b);
-    }
+/* r is r2 */
+template <class E> struct minres_beta_pass : preconditioned_product_pass<E> {
     __device__ void end(const double (&v)[5]) const {
         mpki_cuda_state *s = this->state;
         if (!(v[4] == 0)) return fail(s, MPKI_CUDA_M_BAD);

@@ -215,8 +215,8 @@ template <class E> struct iterate_pass : step_pass<6, 2> {
     }
 };
 
-/* r^H z */
-template <class E> struct beta_pass : step_pass<5, 4> {
+/* r^H z, z = M^-1 r: re and im, the squares of both, what is not finite in z */
+template <class E> struct preconditioned_product_pass : step_pass<5, 4> {
     typedef pair<E> item;
     const E *r, *z;
     __device__ item load(int64_t i) const { return {r[i], z[i]}; }
@@ -228,6 +228,9 @@ template <class E> struct beta_pass : step_pass<5, 4> {
         sums[3] += square(b);
         sums[4] += nonfinite(b);
     }
+};
+
+template <class E> struct beta_pass : preconditioned_product_pass<E> {
     __device__ void end(const double (&v)[5]) const {
         mpki_cuda_state *s = this->state;
         if (!(v[4] == 0)) return fail(s, MPKI_CUDA_M_BAD);

@@ -286,7 +286,7 @@ static mpk_status minres_lanczos(mpki_cuda *cuda, mpki_cuda_space *s,
 static mpk_status minres_beta(mpki_cuda *cuda, mpki_cuda_space *s,
                               const mpki_cuda_batch_vectors *v) {
     minres_beta_pass<T> op = part_of<minres_beta_pass<T>>(s, 0);
-    op.r2 = (const T *)v->r2, op.u = (const T *)v->u;
+    op.r = (const T *)v->r2, op.z = (const T *)v->u;
     return sweep(cuda, s, op);
 }
 
