@@ -2,6 +2,7 @@
 /* The only stage of a factorization whose blocks are all 1 x 1, column by column, left-looking: the
  * rules are those of phases_t.c and store_t.c, without a batch for each number. Where nothing is
  * updated the factor is that of SSOR. */
+#include "../kernels/alpha.h"
 #include "../kernels/block_pivot.h"
 #include "entry.h"
 
@@ -125,7 +126,7 @@ static void finish(const column *c, int32_t f, T factor, mpki_meta_worker *me) {
         T l = c->acc[e - first];
         const int64_t b = c->x->entry[e].block;
         if (!s->complete && s->capacity[b] >= 0 && t_abs(l) <= bound) {
-            me->dropped += !(t_re(l) == 0 && t_im(l) == 0);
+            me->dropped += t_abs(l) > (R)MPKI_NOTHING(sizeof(R)) * bound;
             l = t_make(0, 0);
         }
         keep(c, b, l, me);

@@ -114,10 +114,12 @@ __global__ void __launch_bounds__(32 * STORE_WARPS)
             const R *const bound =
                 (const R *)b.threshold + ((int64_t)it.q * (1 + b.ldu) + half) * b.largest;
             const R mine = lane < it.w ? bound[lane] : 0;
+            const R nothing =
+                (R)MPKI_NOTHING(sizeof(R)) * mine; /* nobody counts what is not above it */
             int had = 0, left = 0;
             for_rows(it.rows, it.w, it.w, c, [&](int r, T x) {
                 if (!nonzero(x)) return;
-                ++had;
+                had += !is_small(x, nothing);
                 if (is_small(x, mine))
                     c[r * it.w + lane] = make<T>(0);
                 else
