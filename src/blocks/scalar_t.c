@@ -122,11 +122,12 @@ static void finish(const column *c, int32_t f, T factor, mpki_meta_worker *me) {
     if (!isfinite(most) && !mpk_failed(me->status))
         me->status = MPK_ERR_NUMERIC, me->failed_frame = f;
     const R bound = (R)s->options->drop_tolerance * r_sqrt(sum);
+    const R nothing = (R)MPKI_NOTHING(sizeof(R)) * bound; /* store_t.c has the same */
     for (int64_t e = first + 1; e < end; e++) {
         T l = c->acc[e - first];
         const int64_t b = c->x->entry[e].block;
-        if (!s->complete && s->capacity[b] >= 0 && t_abs(l) <= bound) {
-            me->dropped += t_abs(l) > (R)MPKI_NOTHING(sizeof(R)) * bound;
+        if (!s->complete && t_abs(l) <= (s->capacity[b] >= 0 ? bound : nothing)) {
+            me->dropped += t_abs(l) > nothing;
             l = t_make(0, 0);
         }
         keep(c, b, l, me);

@@ -78,14 +78,14 @@ static void count_item(mpki_pool *pool, int worker, void *arg, int64_t g) {
     for (int64_t t = c->group[g]; t < c->group_end[g]; t++) {
         const int64_t b = c->batch->target[t];
         c->need[t] = 0;
-        if (meta->stages->reject[frame] || meta->stages->capacity[b] < 0 ||
-            mpki_in_border(meta->bf, frame))
-            continue;
+        if (meta->stages->reject[frame] || mpki_in_border(meta->bf, frame)) continue;
         const int rows =
             mpki_frame_rows(meta->stages->blocking, mpki_row_frame(&meta->stages->index, b));
         for (int half = 0; half <= meta->stages->ldu; half++) {
             T *block = (T *)(half ? c->flight_u : c->flight) + c->at[t];
-            me->dropped += kernels(meta)->drop(rows, w, block, LD(w), nothing[half], -1, 1);
+            const int64_t had = kernels(meta)->drop(rows, w, block, LD(w), nothing[half], -1, 1);
+            if (meta->stages->capacity[b] < 0) continue; /* it keeps everything else */
+            me->dropped += had;
             const int64_t need =
                 kernels(meta)->drop(rows, w, block, LD(w), drop + half * meta->widest, -1, 1);
             if (need > c->need[t]) c->need[t] = need;

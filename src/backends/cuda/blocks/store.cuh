@@ -108,7 +108,8 @@ __global__ void __launch_bounds__(32 * STORE_WARPS)
     if (!it.there) return;
     int64_t need = 0;
     int dropped = 0;
-    if (it.below && b.capacity[it.block] >= 0)
+    const bool all = it.below && b.capacity[it.block] < 0; /* keeps all but what is nothing */
+    if (it.below)
         for (int half = 0; half <= b.ldu; ++half) {
             T *const c = (T *)(half ? b.work_u : b.work) + b.slot[it.e];
             const R *const bound =
@@ -120,13 +121,14 @@ __global__ void __launch_bounds__(32 * STORE_WARPS)
             for_rows(it.rows, it.w, it.w, c, [&](int r, T x) {
                 if (!nonzero(x)) return;
                 had += !is_small(x, nothing);
-                if (is_small(x, mine))
+                if (is_small(x, all ? nothing : mine))
                     c[r * it.w + lane] = make<T>(0);
                 else
                     ++left;
             });
             had = (int)__reduce_add_sync(WARP, (unsigned)had);
             left = (int)__reduce_add_sync(WARP, (unsigned)left);
+            if (all) continue;
             dropped += had - left;
             if (left > need) need = left;
         }
