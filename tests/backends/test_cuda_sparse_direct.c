@@ -4,6 +4,8 @@
 #include "../support.h"
 
 #include "device_direct.h"
+#include "device_places.h"
+#include "factor/direct_form.h"
 
 /* What one engine made of a matrix. */
 typedef struct outcome {
@@ -603,6 +605,50 @@ static void test_small_blocks(void **unused) {
 
 /* ---- with a little more, fronts are cut into some columns and parts of what these leave ---- */
 
+/* The plan of a generated matrix where a block has so much shared memory: contributions lie on each other, where they
+ * may; and what is looked for is found where one is moved. */
+static void check_places(const char *shared, const char *spec, int32_t steps) {
+    small_blocks(shared);
+    mpk_context *ctx = new_context(true);
+    mpk_problem *problem = NULL;
+    mpk_analysis *an = NULL;
+    mpki_direct *f = NULL;
+    mpk_options o;
+    int64_t pairs;
+    mpk_options_init(&o);
+    o.method = MPK_METHOD_LDLT;
+    assert_int_equal(mpk_problem_generate(ctx, spec, 1, &problem), MPK_OK);
+    assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_OK);
+    const mpki_tree_view tree = mpki_tree_view_of(an);
+    assert_non_null(mpki_cuda_keep(ctx, 0));
+    assert_int_equal(mpki_cuda_direct.make(ctx, &tree, &f), MPK_OK);
+    assert_true(f->plan.steps >= steps);
+    assert_int_equal(places_in_conflict(&f->plan, &pairs), 0);
+    assert_true(pairs > 0);
+    for (int32_t k = 0; k < f->plan.fronts; k++) {
+        const mpki_cuda_node *node = &f->plan.node[k];
+        mpki_cuda_node *child = &f->plan.node[f->plan.child[node->child]];
+        if (node->children == 0 || node->rows == 0 || child->rows == 0) continue;
+        const int64_t kept = child->contribution;
+        child->contribution = node->contribution; /* the parent writes what it takes */
+        if (k % 16 == 0) assert_true(places_in_conflict(&f->plan, &pairs) > 0);
+        child->contribution = kept;
+    }
+    mpki_cuda_direct.free(&f);
+    mpk_analysis_destroy(&an);
+    mpk_problem_destroy(&problem);
+    mpk_context_destroy(&ctx);
+    unsetenv("METAPACK_CUDA_HOST_SHARED");
+}
+
+static void test_places(void **unused) {
+    (void)unused;
+    if (device_is_real()) return;
+    check_places("60000", "nlpkkt 5", 1); /* cut fronts with parts */
+    check_places("13000", "nlpkkt 5", 2); /* nearly all are large */
+    check_places("101376", "stokes mac 30", 1);
+}
+
 static void test_panels(void **unused) {
     if (device_is_real()) return;
     small_blocks("60000"); /* a part takes 53 kB */
@@ -660,7 +706,7 @@ int main(void) {
         cmocka_unit_test(test_engine),        cmocka_unit_test(test_pivots),
         cmocka_unit_test(test_again),         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_device_memory), cmocka_unit_test(test_small_blocks),
-        cmocka_unit_test(test_panels)};
+        cmocka_unit_test(test_panels),        cmocka_unit_test(test_places)};
     if (!device_has(DEVICE_DIRECT)) {
         print_message("no device, and no module that does without: nothing to test\n");
         return 0;
