@@ -226,11 +226,19 @@ enum shape {
     WAITING, /* the same in a front that many blocks share, and nearly all of its columns */
     SHIFTED, /* zeros on the diagonal that a static shift replaces */
     EMPTY,   /* n = 0 */
-    NEARLY   /* singular but for 1e-13 */
+    NEARLY,  /* singular but for 1e-13 */
+    LADDER /* a band, eliminated after groups of columns that reach into it, some of which wait: in halves (test_places) */
 };
 
+enum {
+    RUNGS = 40,
+    RAILS = 12,
+    RUNG = 60,
+    BAND = 130
+}; /* of LADDER: groups, their columns, rows that each reaches, width */
+
 static dense shaped(enum shape shape) {
-    static const int order[] = {1008, 1500, 220, 300, 60, 0, 40};
+    static const int order[] = {1008, 1500, 220, 300, 60, 0, 40, (RAILS + 4) * RUNGS + BAND};
     const int n = order[shape];
     dense m = dense_new(n, MPK_D, MPK_SYMMETRIC);
     support_state = 5;
@@ -259,6 +267,18 @@ static dense shaped(enum shape shape) {
             break;
         case NEARLY:
             for (int j = 0; j <= i; j++) dense_set(&m, i, j, uniform());
+            break;
+        case LADDER:
+            for (int j = i > RAILS * RUNGS + BAND ? i - BAND : RAILS * RUNGS; j < i; j++)
+                dense_set(&m, i, j, uniform());
+            dense_set(&m, i, i,
+                      i >= RAILS * RUNGS   ? 4 * BAND
+                      : i / RAILS % 4 == 3 ? 1e-7
+                                           : 60 + i % 2);
+            for (int k = 0; k < RUNG && i < RAILS * RUNGS; k++)
+                dense_set(&m, RAILS * RUNGS + i / RAILS * 4 + k, i, uniform());
+            for (int j = i / RAILS * RAILS; i < RAILS * RUNGS && j < i; j++)
+                dense_set(&m, i, j, 1e-7 * uniform());
             break;
         }
     }
@@ -608,37 +628,42 @@ static void test_small_blocks(void **unused) {
 
 /* ---- with a little more, fronts are cut into some columns and parts of what these leave ---- */
 
-/* The plan of a generated matrix where a block has so much shared memory: contributions lie on each other, where they
- * may; and what is looked for is found where one is moved. */
-static void check_places(const char *shared, const char *spec, int32_t steps, bool rounds) {
+/* What a plan is to be like. */
+typedef struct looks {
+    int32_t steps; /* at least */
+    bool rounds, large;
+} looks;
+
+/* The plan of a matrix where a block has so much shared memory: contributions lie on each other where they may, and
+ * what is looked for is found where one is moved. */
+static void check_places(const char *shared, mpk_problem *(*make)(mpk_context *, const void *),
+                         const void *arg, const mpk_options *o, looks like) {
     small_blocks(shared);
     mpk_context *ctx = new_context(true);
-    mpk_problem *problem = NULL;
+    mpk_problem *problem = make(ctx, arg);
     mpk_analysis *an = NULL;
     mpki_direct *f = NULL;
-    mpk_options o;
     int64_t pairs;
     int32_t most = 0;
-    mpk_options_init(&o);
-    o.method = MPK_METHOD_LDLT;
-    assert_int_equal(mpk_problem_generate(ctx, spec, 1, &problem), MPK_OK);
-    assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_OK);
+    assert_int_equal(mpk_analyse(ctx, problem, o, &an), MPK_OK);
     const mpki_tree_view tree = mpki_tree_view_of(an);
     assert_non_null(mpki_cuda_keep(ctx, 0));
     assert_int_equal(mpki_cuda_direct.make(ctx, &tree, &f), MPK_OK);
-    assert_true(f->plan.steps >= steps);
-    for (int32_t k = 0; k < f->plan.larges; k++)
-        if (f->plan.round[k] > most) most = f->plan.round[k];
-    assert_true((most > 0) == rounds);
-    assert_int_equal(places_in_conflict(&f->plan, &pairs), 0);
+    const mpki_cuda_plan *plan = &f->plan;
+    for (int32_t k = 0; k < plan->larges; k++)
+        if (plan->round[k] > most) most = plan->round[k];
+    assert_true(plan->steps >= like.steps && (most > 0) == like.rounds &&
+                (plan->larges > 0) == like.large);
+    assert_int_equal(places_in_conflict(plan, &pairs), 0);
     assert_true(pairs > 0);
-    for (int32_t k = 0; k < f->plan.fronts; k++) {
-        const mpki_cuda_node *node = &f->plan.node[k];
-        mpki_cuda_node *child = &f->plan.node[f->plan.child[node->child]];
-        if (node->children == 0 || node->rows == 0 || child->rows == 0) continue;
+    for (int32_t k = 0; k < plan->fronts; k += 16) {
+        const mpki_cuda_node *node = &plan->node[k];
+        if (node->children == 0 || node->rows == 0) continue;
+        mpki_cuda_node *child = &plan->node[plan->child[node->child]];
         const int64_t kept = child->contribution;
+        if (child->rows == 0) continue;
         child->contribution = node->contribution; /* the parent writes what it takes */
-        if (k % 16 == 0) assert_true(places_in_conflict(&f->plan, &pairs) > 0);
+        assert_true(places_in_conflict(plan, &pairs) > 0);
         child->contribution = kept;
     }
     mpki_cuda_direct.free(&f);
@@ -651,14 +676,21 @@ static void check_places(const char *shared, const char *spec, int32_t steps, bo
 static void test_places(void **unused) {
     (void)unused;
     if (device_is_real()) return;
-    check_places("60000", "nlpkkt 5", 1, false); /* cut fronts with parts */
-    check_places("101376", "stokes mac 30", 1, false);
-    check_places("13000", "nlpkkt 7", 2, true); /* nearly all are large, and assembled in rounds */
+    const enum shape ladder = LADDER;
     mpk_options o;
     mpk_options_init(&o);
     o.method = MPK_METHOD_LDLT;
+    check_places("60000", generated, "nlpkkt 5", &o, (looks){1, false, false}); /* with parts */
+    check_places("101376", generated, "stokes mac 30", &o, (looks){1, false, false});
+    /* nearly all fronts are large, and assembled in rounds */
+    check_places("13000", generated, "nlpkkt 7", &o, (looks){2, true, true});
     small_blocks("13000");
     compare("in rounds", generated, "nlpkkt 7", &o, 1);
+    /* one step in two halves */
+    o.ordering = MPK_ORDERING_NATURAL, o.matching = o.scaling = MPK_OFF;
+    check_places("60000", of_shape, &ladder, &o, (looks){2, false, false});
+    small_blocks("60000");
+    compare("in halves", of_shape, &ladder, &o, 1);
     unsetenv("METAPACK_CUDA_HOST_SHARED");
 }
 
