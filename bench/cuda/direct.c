@@ -12,9 +12,9 @@
  *   solve    one right-hand side with refinement, vectors on the host
  *   apply    one right-hand side, no refinement, vectors on the device; apply K
  *   there    again and solve, with values and vectors on the device; at the line's end the stages of
- *            again: bringing and scaling the values, the engine; and those of apply
- * TFLOP/s of `engine`, bytes on the device that the factor holds, and those that mpk_factor_estimate() predicts; at the
- * line's end by how much less is free there after all this, kernels that were loaded for it included. profile=1: where the time goes, step by step; hash:
+ *            again: bringing and scaling the values, the engine; and those of apply; and by how much
+ *            less memory is free there, kernels included that were loaded meanwhile
+ * TFLOP/s of `engine`, bytes on the device, and those that mpk_factor_estimate() predicts. profile=1: where the time goes, step by step; hash:
  * a hash of D, the order and a solution after each of so many runs, which must be one. */
 #include "../../src/backends/cuda/direct_factor.h"
 #include "../../src/backends/cuda/engine.h"
