@@ -12,7 +12,8 @@
  *   solve    one right-hand side with refinement, vectors on the host
  *   apply    one right-hand side, no refinement, vectors on the device; apply K
  *   there    again and solve, with values and vectors on the device; at the line's end the stages of
- *            again: bringing and scaling the values, the engine; and those of apply
+ *            again: bringing and scaling the values, the engine; and those of apply; and by how much
+ *            less memory is free there, kernels included that were loaded meanwhile
  * TFLOP/s of `engine`, bytes on the device, and those that mpk_factor_estimate() predicts. profile=1: where the time goes, step by step; hash:
  * a hash of D, the order and a solution after each of so many runs, which must be one. */
 #include "../../src/backends/cuda/direct_factor.h"
@@ -230,6 +231,13 @@ static int hashes(mpk_context *ctx, mpk_factor *fac, int runs, const mpk_options
     return different > 0;
 }
 
+static int64_t free_bytes(mpk_context *ctx) {
+    const mpki_device *d = mpki_cuda_kept(ctx);
+    int64_t now = 0;
+    d->table->describe(d->cuda, NULL, 0, &now, NULL);
+    return now;
+}
+
 static int row(const char *what, const wishes *w) {
     mpk_context *ctx = NULL;
     mpk_problem *problem = NULL;
@@ -248,6 +256,7 @@ static int row(const char *what, const wishes *w) {
         return printf("ordering %s\n", w->ordering), 1;
     if (mpk_failed(mpk_context_create(NULL, &ctx))) return 1;
     if (!mpki_cuda_keep(ctx, 0)) return complain(ctx, "device");
+    const int64_t before = free_bytes(ctx);
     mpk_status status =
         file ? mpk_problem_read(ctx, what, &problem) : mpk_problem_generate(ctx, what, 1, &problem);
     if (file) fclose(file);
@@ -323,10 +332,10 @@ static int row(const char *what, const wishes *w) {
     if (w->nrhs > 1) printf(" apply %d %.3f", w->nrhs, many);
     printf(" there: again %.3f solve %.3f ms, %.2f TFLOP/s, %.3f GB, predicted %.3f GB; omega "
            "there %.1e %.1e, %d steps; take %.3f engine %.3f, "
-           "L %.3f LT %.3f\n",
+           "L %.3f LT %.3f, %.3f GB less free\n",
            again_there, solved_there, info.flops / alone / 1e9, (double)info.bytes / 1e9,
            (double)ahead.device_bytes / 1e9, there.unrefined, there.componentwise, there.iterations,
-           take, engine, lower, upper);
+           take, engine, lower, upper, (double)(before - free_bytes(ctx)) / 1e9);
     fflush(stdout);
     if (w->profile && time_engine(fac, w->repeat, true, &alone)) return complain(ctx, what);
     const int bad = w->hash > 0 ? hashes(ctx, fac, w->hash, &o) : 0;

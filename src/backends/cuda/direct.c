@@ -177,7 +177,7 @@ static mpk_status unstick(walk *z, int32_t *step) {
                                   MPKI_CUDA_CLASSES * (int64_t)sizeof *f->ticket))))
         status = mpki_failed(f->ctx);
     if (!mpk_failed(status) && count > 0)
-        status = mpki_cuda_direct_eliminate(f, list, count, depth_of(f, l));
+        status = mpki_cuda_direct_eliminate(f, list, NULL, count, depth_of(f, l));
     mpki_release(f->ctx, list);
     *step = l;
     return status;
@@ -247,7 +247,8 @@ static mpk_status large_ones(mpki_direct *f, int32_t l) {
     const double since = clock_of(f);
     for (int32_t k = step->large_first, next; k < step->large_last; k = next) {
         next = together(f, k, step->large_last);
-        if (mpk_failed(mpki_cuda_direct_eliminate(f, plan->large + k, next - k, depth_of(f, l))))
+        if (mpk_failed(mpki_cuda_direct_eliminate(f, plan->large + k, plan->round + k, next - k,
+                                                  depth_of(f, l))))
             return mpki_failed(f->ctx);
     }
     add_time(f, l, MPKI_CUDA_CLASSES, since);
@@ -318,6 +319,7 @@ static mpk_status begin(mpki_direct *f, const void *ax, const double *scale,
         f->flags.used = mpki_cuda_address(f->chunk[0].ptr);
         f->flags.end = f->flags.used + (unsigned long long)f->chunk[0].bytes;
     }
+    f->part = f->flags.used, f->filled = 0;
     f->on.threshold = rules->threshold < eps ? eps : rules->threshold;
     f->on.small = rules->small, f->on.shift = rules->shift, f->on.noise = eps * rules->size;
     if ((ax &&
