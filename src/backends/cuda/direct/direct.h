@@ -132,6 +132,9 @@ typedef struct mpki_cuda_front {
     int32_t phase;       /**< 0: tiles; 1: what is left, column by column; 2: done */
     int32_t start, pass; /**< p at the begin of this pass, number of the pass */
     int32_t moved;       /**< the tile's order is not that of its columns */
+    int32_t pairs;       /**< it has pivots of order 2 */
+    int32_t quick;       /**< it was done in the quick way, which holds where all its pivots pass */
+    int32_t slow;        /**< some did not: no more tiles in that way */
     int32_t search;      /**< column by column: where the search goes on */
     int32_t order[MPKI_FRONT_TILE];
 } mpki_cuda_front;

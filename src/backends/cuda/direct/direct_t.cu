@@ -251,6 +251,15 @@ static mpk_status get(mpki_cuda *cuda, const mpki_cuda_tree *t, const int32_t *a
     return MPK_OK;
 }
 
+#if defined(MPKI_STAMPS) && MPKI_PRECISION == 1
+/* For bench/cuda/stamps.h: STAMPS numbers of each of the first `fronts` fronts. */
+extern "C" __attribute__((visibility("default"))) int mpki_cuda_stamps(int64_t *to, int fronts);
+extern "C" int mpki_cuda_stamps(int64_t *to, int fronts) {
+    if (fronts > STAMPED_FRONTS) fronts = STAMPED_FRONTS;
+    return (int)cudaMemcpyFromSymbol(to, stamps, (size_t)fronts * STAMPS * sizeof *to);
+}
+#endif
+
 /* ---- solves ---- */
 
 static mpk_status take(mpki_cuda *cuda, int32_t n, int32_t nrhs, const int32_t *perm,

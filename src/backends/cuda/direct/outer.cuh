@@ -52,8 +52,7 @@ template <class T> struct outer_tile {
 template <class T> __device__ inline int outer_pivots(const mpki_cuda_front &f, bool columns) {
     if (columns) return f.b == -1 ? f.p - f.q : 0;
     if (f.phase != 0) return 0;
-    const T *d = (const T *)f.a + (int64_t)f.ld * f.w + 2 * f.p;
-    return f.p - f.q + (f.b > 0 ? whole_pairs(d, f.good) : 0);
+    return f.p - f.q + (f.b > 0 ? standing(f, panel<T>(f.a, f.w, f.ld)) : 0);
 }
 
 template <bool H, class T>

@@ -130,7 +130,8 @@ __device__ void part_load(const part_room<T> &m, const panel<T> &a, int n, int i
 
 /** All threads: a part of the contribution of front s. */
 template <bool H, int THREADS, class T>
-__device__ void task_part(const mpki_cuda_tree &t, char *room, int s, int part) {
+MPKI_APART __device__ void task_part(const mpki_cuda_tree &t, int s, int part) {
+    MPKI_ROOM;
     const int E = PART * PART / THREADS;
     const mpki_cuda_node node = t.node[s];
     const part_room<T> m(room);
@@ -171,6 +172,7 @@ __device__ void task_part(const mpki_cuda_tree &t, char *room, int s, int part) 
         __threadfence();
         if (part < node.parts_up) atomicAdd(&t.now[s].parts_up, 1);
         atomicAdd(&t.now[s].parts, 1);
+        MPKI_STAMP_PART(s);
     }
 }
 
@@ -182,8 +184,8 @@ template <class T> constexpr int side_by_side(int threads) {
 /** Tasks in this order, each by one of the blocks. Parts are for the widest blocks alone. */
 template <bool H, int THREADS, bool PARTS, class T>
 __global__ void __launch_bounds__(THREADS, side_by_side<T>(THREADS))
-    task_kernel(mpki_cuda_tree t, const mpki_cuda_task *task, int count, int level,
-                int64_t room_bytes, int32_t *ticket) {
+    task_kernel(const __grid_constant__ mpki_cuda_tree t, const mpki_cuda_task *task, int count,
+                int level, int64_t room_bytes, int32_t *ticket) {
     MPKI_ROOM;
     __shared__ int number;
     for (;;) {
@@ -193,7 +195,7 @@ __global__ void __launch_bounds__(THREADS, side_by_side<T>(THREADS))
         if (mine >= count) return;
         const mpki_cuda_task me = task[mine];
         if (PARTS && me.part >= 0) {
-            task_part<H, THREADS, T>(t, room, me.first, me.part);
+            task_part<H, THREADS, T>(t, me.first, me.part);
             __syncthreads();
             continue;
         }

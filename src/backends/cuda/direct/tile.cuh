@@ -141,16 +141,109 @@ __device__ int tile_factor(T *S, int b, int *perm, T *d, T *dinv, typename scala
     return p;
 }
 
+/* ---- a quick way, where it goes ---- */
+
+/** One warp, lane i with row i: columns k .. until - 1, of which x[0] is column k. L goes to S, what is found
+ *  against a column to `bad`. */
+template <bool H, int W, class T>
+__device__ inline void quick_columns(T (&x)[W], T *S, T *work, int b, int k, int until, T *d,
+                                     T *dinv, typename scalar_of<T>::real small,
+                                     typename scalar_of<T>::real most, bool &bad) {
+    const int lane = threadIdx.x & 31;
+#pragma unroll 1
+    for (; k < until; ++k) {
+        T *U = work + (k & 1) * TILE; /* of the column before, some lanes may still read */
+        const T u = x[0], dk = diagonal<H>(shfl(u, k));
+        if (lane >= k) U[lane - k] = cj<H>(u);
+        __syncwarp();
+        const T di = inverse(dk), l = u * di;
+        bad = bad || !(abs1(dk) > small) || (lane > k && lane < b && !(abs1(l) <= most));
+        if (lane == k) {
+            d[2 * k] = dk, dinv[2 * k] = di;
+            d[2 * k + 1] = dinv[2 * k + 1] = make<T>(0);
+        }
+        if (lane > k) S[lane + k * LDS_] = l;
+#pragma unroll
+        for (int j = 0; j < W; j += 2) {
+            const two_of<T> v = two_at(U + j);
+            if (j > 0) {
+                T y = x[j];
+                nfma(y, l, v.a);
+                x[j - 1] = y;
+            }
+            T y = x[j + 1];
+            nfma(y, l, v.b);
+            x[j] = y;
+        }
+        x[W - 1] = make<T>(0);
+        if ((k & 3) == 3 && __any_sync(0xffffffffu, bad)) break;
+    }
+}
+
+template <bool H, int W, class T>
+__device__ inline void quick_from(T (&x)[W], T *S, T *work, int b, int k, T *d, T *dinv,
+                                  typename scalar_of<T>::real small,
+                                  typename scalar_of<T>::real most, bool &bad) {
+    quick_columns<H, W>(x, S, work, b, k, b - W / 2 > k ? b - W / 2 : k, d, dinv, small, most, bad);
+    if (__any_sync(0xffffffffu, bad)) return;
+    T y[W / 2];
+#pragma unroll
+    for (int j = 0; j < W / 2; ++j) y[j] = x[j];
+    k = b - W / 2 > k ? b - W / 2 : k;
+    if constexpr (W > 8)
+        quick_from<H, W / 2>(y, S, work, b, k, d, dinv, small, most, bad);
+    else
+        quick_columns<H, W / 2>(y, S, work, b, k, b, d, dinv, small, most, bad);
+}
+
+enum { QUICK_MOST = 8 };
+
+/** One warp: the same as tile_factor() where pivots of order 1 will do, in the order of the diagonal's sizes as
+ *  they are at the begin: no entry of L in the tile above `most`, no pivot of at most `small`. Then all b columns
+ *  have pivots, and the result is true; else S, perm, d and dinv are of no use. A row is a lane's, in registers:
+ *  in place of the search and of exchanges, which take most of tile_factor()'s time, one division a column.
+ *  work: 2 TILE entries, aligned for two. */
+template <bool H, class T>
+__device__ bool tile_quick(T *S, int b, int *perm, T *d, T *dinv, typename scalar_of<T>::real small,
+                           typename scalar_of<T>::real most, T *work) {
+    const unsigned all = 0xffffffffu;
+    const int lane = threadIdx.x & 31;
+    const unsigned size = lane < b ? key(S[lane + lane * LDS_]) : 0;
+    int rank = 0;
+    for (int j = 0; j < b; ++j) {
+        const unsigned other = __shfl_sync(all, size, j);
+        rank += other > size || (other == size && j < lane);
+    }
+    if (lane < b) perm[rank] = lane;
+    work[lane] = work[lane + TILE] = make<T>(0);
+    __syncwarp();
+    const int row = perm[lane < b ? lane : 0];
+    T x[TILE];
+#pragma unroll
+    for (int j = 0; j < TILE; ++j)
+        x[j] = j < b && lane < b ? S[row + perm[j < b ? j : 0] * LDS_] : make<T>(0);
+    __syncwarp();
+    bool bad = false;
+    quick_from<H, TILE>(x, S, work, b, 0, d, dinv, small, most, bad);
+    const bool good = !__any_sync(all, bad);
+    __syncwarp();
+    return good;
+}
+
 /** A row below a tile: x[k], in the order of the tile, becomes X = A L^-H of the first `pivots`
- *  columns, and for the others what these leave of it. */
+ *  columns, and for the others what these leave of it. Entries of S are read in twos. */
 template <bool H, int B, class T>
 __device__ inline void row_eliminate(T (&x)[B], const T *S, int b, int pivots) {
 #pragma unroll
     for (int k = 0; k < B - 1; ++k) {
         if (k >= pivots) break;
 #pragma unroll
-        for (int j = k + 1; j < B; ++j)
-            if (j < b) nfma(x[j], x[k], cj<H>(S[j + k * LDS_]));
+        for (int j = (k + 1) & ~1; j < B; j += 2) {
+            if (j >= b) continue;
+            const two_of<T> s = two_at(S + j + k * LDS_);
+            if (j > k) nfma(x[j], x[k], cj<H>(s.a));
+            nfma(x[j + 1], x[k], cj<H>(s.b)); /* beyond b: of no use, and not used */
+        }
     }
 }
 
