@@ -28,6 +28,18 @@ struct children_of_task {
     int32_t rows[CHILDREN], columns[CHILDREN], gone[CHILDREN];
 };
 
+/** All threads: what the plan says of the children from number `base` on. Returns how many these are. */
+__device__ inline int describe_children(const mpki_cuda_tree &t, const mpki_cuda_node &node,
+                                        int base, bool up, children_of_task &some) {
+    const int count = node.children - base < CHILDREN ? node.children - base : CHILDREN;
+    for (int k = (int)threadIdx.x; k < count; k += (int)blockDim.x) {
+        const mpki_cuda_node &child = t.node[t.child[node.child + base + k]];
+        some.rel[k] = child.rel, some.contribution[k] = child.contribution;
+        some.rows[k] = child.rows, some.columns[k] = up ? child.up : child.rows;
+    }
+    return count;
+}
+
 /** The word of another block. */
 __device__ inline int seen(const int32_t *flag) {
 #ifdef __CUDA_ARCH__
@@ -41,9 +53,9 @@ __device__ inline int seen(const int32_t *flag) {
 
 /** All threads: wait until the children of a front are done. Those from `first` on are this block's.
  *  up: of their contributions only the front's own columns are asked for. late [out] the columns that
- *  they leave. False: one of them could not be done. */
+ *  they leave; gone: NULL, or those of the first CHILDREN. False: one of them could not be done. */
 __device__ inline bool wait_for_fronts(const mpki_cuda_tree &t, const mpki_cuda_node &node,
-                                       int first, bool up, int *late) {
+                                       int first, bool up, int *late, int32_t *gone) {
     __shared__ int left, bad;
     if (threadIdx.x == 0) left = bad = 0;
     __syncthreads();
@@ -57,10 +69,10 @@ __device__ inline bool wait_for_fronts(const mpki_cuda_tree &t, const mpki_cuda_
             while ((done = seen(&now->done)) == 0) __nanosleep(20);
             while (done > 0 && seen(there) < parts) __nanosleep(20);
         }
-        if (done < 0)
-            atomicMax(&bad, 1);
-        else if (now->w != now->nelim)
-            atomicAdd(&left, now->w - now->nelim);
+        const int lost = done < 0 ? 0 : now->w - now->nelim;
+        if (done < 0) atomicMax(&bad, 1);
+        if (lost > 0) atomicAdd(&left, lost);
+        if (gone && k < CHILDREN) gone[k] = lost;
     }
     __syncthreads();
     *late = left;
@@ -178,23 +190,29 @@ __device__ void add_together(const mpki_cuda_tree &t, const F &f, const children
     __syncthreads();
 }
 
+/** Where rows of the first child are kept while its front waits for it. */
+__device__ inline int32_t *rows_ahead(int32_t *row, int n) {
+    return row + n;
+}
+
 /** All threads: what the children give to the columns of f, in their order. row: room for two of
- *  them. */
+ *  them. some [in] the first CHILDREN; ahead: rows of the first one are there. */
 template <bool H, class T, class F>
 __device__ void add_children(const mpki_cuda_tree &t, const F &f, const mpki_cuda_node &node,
-                             int late, int32_t *id, int32_t *row) {
-    __shared__ children_of_task some;
+                             int late, int32_t *id, int32_t *row, children_of_task &some,
+                             bool ahead) {
     const int tid = (int)threadIdx.x, nt = (int)blockDim.x, own = node.own;
     int offset = 0, turn = 0;
     for (int base = 0; base < node.children; base += CHILDREN) {
-        const int count = node.children - base < CHILDREN ? node.children - base : CHILDREN;
-        for (int k = tid; k < count; k += nt) {
-            const int c = t.child[node.child + base + k];
-            some.rel[k] = t.node[c].rel, some.contribution[k] = t.node[c].contribution;
-            some.rows[k] = t.node[c].rows, some.gone[k] = t.now[c].w - t.now[c].nelim;
-            some.columns[k] = f.columns < f.n ? t.node[c].up : t.node[c].rows;
+        int count = node.children < CHILDREN ? node.children : CHILDREN;
+        if (base > 0) {
+            count = describe_children(t, node, base, f.columns < f.n, some);
+            for (int k = tid; k < count; k += nt) {
+                const mpki_cuda_now &now = t.now[t.child[node.child + base + k]];
+                some.gone[k] = now.w - now.nelim;
+            }
+            __syncthreads();
         }
-        __syncthreads();
         if (node.children >= TOGETHER && f.n <= TOGETHER_ROWS) {
             bool left = false;
             for (int k = 0; k < count; ++k) left = left || some.gone[k] > 0;
@@ -206,7 +224,7 @@ __device__ void add_children(const mpki_cuda_tree &t, const F &f, const mpki_cud
         /* a child's rows are read while the one before it is added */
         for (int k = -1; k < count; ++k) {
             int32_t *const mine = row + (turn & 1) * f.n, *const other = row + (~turn & 1) * f.n;
-            if (k + 1 < count)
+            if (k + 1 < count && !(ahead && base == 0 && k < 0))
                 for (int i = tid; i < some.rows[k + 1]; i += nt) {
                     const int r = t.rel[some.rel[k + 1] + i];
                     other[i] = r < own ? r : r + late;
