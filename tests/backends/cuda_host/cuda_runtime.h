@@ -55,6 +55,11 @@ template <class F> void host_run(unsigned blocks, unsigned threads, size_t bytes
 }
 #define MPKI_LAUNCH(kernel, blocks, threads, bytes, stream, ...)                                   \
     ((void)(stream), host_run((unsigned)(blocks), threads, bytes, [&] { kernel(__VA_ARGS__); }))
+#define MPKI_LAUNCH_NEXT(cuda, kernel, blocks, threads, bytes, ...)                                \
+    (MPKI_LAUNCH(kernel, blocks, threads, bytes, (cuda)->sparse, __VA_ARGS__), cudaSuccess)
+namespace mpki {
+inline void after_previous() {}
+} // namespace mpki
 
 template <class T> uint64_t host_bits(T x) {
     uint64_t y = 0;

@@ -28,14 +28,19 @@ struct children_of_task {
     int32_t rows[CHILDREN], columns[CHILDREN], gone[CHILDREN];
 };
 
-/** All threads: what the plan says of the children from number `base` on. Returns how many these are. */
-__device__ inline int describe_children(const mpki_cuda_tree &t, const mpki_cuda_node &node,
-                                        int base, bool up, children_of_task &some) {
-    const int count = node.children - base < CHILDREN ? node.children - base : CHILDREN;
+__device__ inline children_of_task &children_here() {
+    __shared__ children_of_task some;
+    return some;
+}
+
+/** All threads: what the plan says of `left` children, from list entry `child` on. Returns of how many. */
+__device__ inline int describe_children(const mpki_cuda_tree &t, int child, int left, bool up) {
+    children_of_task &some = children_here();
+    const int count = left < CHILDREN ? left : CHILDREN;
     for (int k = (int)threadIdx.x; k < count; k += (int)blockDim.x) {
-        const mpki_cuda_node &child = t.node[t.child[node.child + base + k]];
-        some.rel[k] = child.rel, some.contribution[k] = child.contribution;
-        some.rows[k] = child.rows, some.columns[k] = up ? child.up : child.rows;
+        const mpki_cuda_node &c = t.node[t.child[child + k]];
+        some.rel[k] = c.rel, some.contribution[k] = c.contribution;
+        some.rows[k] = c.rows, some.columns[k] = up ? c.up : c.rows;
     }
     return count;
 }
@@ -195,25 +200,31 @@ __device__ inline int32_t *rows_ahead(int32_t *row, int n) {
     return row + n;
 }
 
-/** All threads: what the children give to the columns of f, in their order. row: room for two of
- *  them. some [in] the first CHILDREN; ahead: rows of the first one are there. */
+template <class T> struct task_room;
+
+/** All threads: what the children give to the columns of a front, in their order: `children` of them, from list
+ *  entry `child` on, of which the first CHILDREN are described. ahead: rows of the first one are there. */
 template <bool H, class T, class F>
-__device__ void add_children(const mpki_cuda_tree &t, const F &f, const mpki_cuda_node &node,
-                             int late, int32_t *id, int32_t *row, children_of_task &some,
-                             bool ahead) {
-    const int tid = (int)threadIdx.x, nt = (int)blockDim.x, own = node.own;
+MPKI_APART __device__ void add_children(const mpki_cuda_tree &t, F front, int child, int children,
+                                        int own, int late, int32_t *id, bool ahead) {
+    MPKI_ROOM;
+    const task_room<T> m(room, front.n, front.w, front.columns, !F::PACKED);
+    const F f = front.here(m.F);
+    children_of_task &some = children_here();
+    int32_t *const row = m.row; /* room for two of them */
+    const int tid = (int)threadIdx.x, nt = (int)blockDim.x;
     int offset = 0, turn = 0;
-    for (int base = 0; base < node.children; base += CHILDREN) {
-        int count = node.children < CHILDREN ? node.children : CHILDREN;
+    for (int base = 0; base < children; base += CHILDREN) {
+        int count = children < CHILDREN ? children : CHILDREN;
         if (base > 0) {
-            count = describe_children(t, node, base, f.columns < f.n, some);
+            count = describe_children(t, child + base, children - base, f.columns < f.n);
             for (int k = tid; k < count; k += nt) {
-                const mpki_cuda_now &now = t.now[t.child[node.child + base + k]];
+                const mpki_cuda_now &now = t.now[t.child[child + base + k]];
                 some.gone[k] = now.w - now.nelim;
             }
             __syncthreads();
         }
-        if (node.children >= TOGETHER && f.n <= TOGETHER_ROWS) {
+        if (children >= TOGETHER && f.n <= TOGETHER_ROWS) {
             bool left = false;
             for (int k = 0; k < count; ++k) left = left || some.gone[k] > 0;
             for (int k = 0; k < count && !left; k += TOGETHER)
@@ -234,7 +245,7 @@ __device__ void add_children(const mpki_cuda_tree &t, const F &f, const mpki_cud
                                  some.columns[k], mine);
                 if (some.gone[k] > 0) {
                     __syncthreads();
-                    add_delayed<H, T>(t, f, t.child[node.child + base + k], own, offset, id, mine);
+                    add_delayed<H, T>(t, f, t.child[child + base + k], own, offset, id, mine);
                     offset += some.gone[k];
                 }
             }

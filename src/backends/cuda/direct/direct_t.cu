@@ -85,7 +85,7 @@ template <bool H>
 static mpk_status assemble_h(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_large *l,
                              int32_t level) {
     auto kernel = assemble_kernel<H, T>;
-    MPKI_LAUNCH(kernel, l->assembly_blocks, 256, 0, cuda->sparse, *t, *l, level);
+    MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, kernel, l->assembly_blocks, 256, 0, *t, *l, level));
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }
@@ -100,7 +100,8 @@ static mpk_status assemble(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_
 static mpk_status outer_d(mpki_cuda *cuda, const mpki_cuda_large *l, int columns) {
     const size_t bytes = (size_t)MMA_STAGES * MMA_STAGE * sizeof(double);
     MPKI_PASS(allow(cuda, outer_mma_kernel, (int64_t)bytes));
-    MPKI_LAUNCH(outer_mma_kernel, l->outer_blocks, MMA_THREADS, bytes, cuda->sparse, *l, columns);
+    MPKI_TRY(
+        MPKI_LAUNCH_NEXT(cuda, outer_mma_kernel, l->outer_blocks, MMA_THREADS, bytes, *l, columns));
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }
@@ -112,7 +113,7 @@ static mpk_status outer_h(mpki_cuda *cuda, const mpki_cuda_large *l, int columns
     return outer_d(cuda, l, columns);
 #else
     auto kernel = outer_kernel<H, T>;
-    MPKI_LAUNCH(kernel, l->outer_blocks, 256, 0, cuda->sparse, *l, columns);
+    MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, kernel, l->outer_blocks, 256, 0, *l, columns));
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 #endif
@@ -130,14 +131,15 @@ static mpk_status block_h(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_c
     /* one warp does most of it: where there are many, small blocks, all of them at once */
     const int threads = l->count > 264 ? 64 : 256;
     if (tiles == 0) {
-        MPKI_LAUNCH(tile, l->count, threads, 0, cuda->sparse, *t, *l, 2);
+        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, tile, l->count, threads, 0, *t, *l, 2));
         MPKI_TRY(cudaGetLastError());
         return MPK_OK;
     }
     for (int32_t k = 0; k < tiles; ++k) {
-        MPKI_LAUNCH(tile, l->count, threads, 0, cuda->sparse, *t, *l, k == 0);
-        MPKI_LAUNCH(rows, l->rows_blocks, MPKI_FRONT_ROWS, 0, cuda->sparse, *t, *l);
-        MPKI_LAUNCH(inner, l->inner_blocks, LARGE_THREADS, (size_t)bytes, cuda->sparse, *t, *l);
+        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, tile, l->count, threads, 0, *t, *l, k == 0));
+        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, rows, l->rows_blocks, MPKI_FRONT_ROWS, 0, *t, *l));
+        MPKI_TRY(
+            MPKI_LAUNCH_NEXT(cuda, inner, l->inner_blocks, LARGE_THREADS, (size_t)bytes, *t, *l));
     }
     MPKI_TRY(cudaGetLastError());
     return outer_h<H>(cuda, l, 0);

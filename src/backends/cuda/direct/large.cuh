@@ -3,6 +3,7 @@
 #define MPKI_CUDA_DIRECT_LARGE_CUH
 /** Large fronts of a step, all of them a step at a time: assembly; a tile (one block a front), the
  *  rows below it, the rest of the block of columns; then the rest of the front (outer.cuh). */
+#include "../launch.cuh"
 #include "threshold.cuh"
 #include "tile.cuh"
 
@@ -48,6 +49,7 @@ template <class T> struct split_front {
 template <bool H, class T>
 __global__ void __launch_bounds__(256)
     assemble_kernel(mpki_cuda_tree t, mpki_cuda_large large, int level) {
+    after_previous();
     int part;
     const mpki_cuda_front &f = large.front[front_of_block(large.assembly, large.count, &part)];
     const mpki_cuda_node &node = t.node[f.index];
@@ -185,6 +187,7 @@ __device__ void advance(mpki_cuda_front &f, const panel<T> &a, mpki_cuda_flags *
 template <bool H, class T>
 __global__ void __launch_bounds__(256)
     tile_kernel(mpki_cuda_tree t, mpki_cuda_large large, int begin) {
+    after_previous();
     alignas(16) __shared__ T S[LDS_ * MPKI_FRONT_TILE], work[2 * MPKI_FRONT_TILE];
     __shared__ T d[2 * MPKI_FRONT_TILE], dinv[2 * MPKI_FRONT_TILE];
     __shared__ int perm[MPKI_FRONT_TILE], pivots;
@@ -250,6 +253,7 @@ __global__ void __launch_bounds__(256)
 template <bool H, class T>
 __global__ void __launch_bounds__(MPKI_FRONT_ROWS)
     rows_kernel(mpki_cuda_tree t, mpki_cuda_large large) {
+    after_previous();
     typedef typename scalar_of<T>::real R;
     alignas(16) __shared__ T S[LDS_ * MPKI_FRONT_TILE];
     __shared__ T dinv[2 * MPKI_FRONT_TILE];
@@ -332,6 +336,7 @@ __device__ void finish_tile(const mpki_cuda_front &f, const panel<T> &a, int ne)
 template <bool H, class T>
 __global__ void __launch_bounds__(LARGE_THREADS)
     inner_kernel(mpki_cuda_tree t, mpki_cuda_large large) {
+    after_previous();
     const int N = MPKI_FRONT_INNER, LD = N + 1;
     MPKI_ROOM;
     T *Ls = (T *)room, *Xs = Ls + LD * TILE; /* by pivots */

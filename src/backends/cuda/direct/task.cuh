@@ -454,13 +454,12 @@ __device__ inline char *place_in_arena(const mpki_cuda_tree &t, int64_t panel, i
 /** What becomes of columns that lie in `out` or in shared memory: they are eliminated there. */
 template <bool H, class F, class T>
 __device__ int task_columns(const mpki_cuda_tree &t, const F &f, const task_room<T> &m,
-                            const mpki_cuda_node &node, const panel<T> &out, int late,
-                            children_of_task &some, bool ahead) {
+                            const mpki_cuda_node &node, const panel<T> &out, int late, bool ahead) {
     for (int k = (int)threadIdx.x; k < 2 * out.w; k += (int)blockDim.x)
         out.d[k] = out.dinv[k] = make<T>(0);
     for (int k = (int)threadIdx.x; k < node.own; k += (int)blockDim.x) out.id[k] = node.first + k;
     __syncthreads();
-    add_children<H, T>(t, f, node, late, out.id, m.row, some, ahead);
+    add_children<H, T>(t, f, node.child, node.children, node.own, late, out.id, ahead);
     MPKI_STAMP(GATHER);
     /* columns before these have left what came late, and counted it */
     return node.own > 0 ? task_eliminate<H>(t, f, m, out, out.w, node.root, node.shift ? late : 0)
@@ -470,7 +469,7 @@ __device__ int task_columns(const mpki_cuda_tree &t, const F &f, const task_room
 /** The same of a front that has grown beyond shared memory: all of it, where it will stay. */
 template <bool H, class T>
 MPKI_APART __device__ int task_outside(const mpki_cuda_tree &t, int s, char *place, int n,
-                                       int columns, int late, children_of_task &some) {
+                                       int columns, int late) {
     MPKI_ROOM;
     const mpki_cuda_node node = t.node[s];
     const int w = node.own + late, ld = leading(n);
@@ -478,7 +477,7 @@ MPKI_APART __device__ int task_outside(const mpki_cuda_tree &t, int s, char *pla
     const panel<T> out(place, w, ld);
     const outside_front<T> f = {out.a, (T *)t.contribution + node.contribution, n, columns, ld, w};
     add_entries<T>(t, f, node, late);
-    return task_columns<H>(t, f, m, node, out, late, some, false);
+    return task_columns<H>(t, f, m, node, out, late, false);
 }
 
 /** A thread: front s is done. */
@@ -497,7 +496,7 @@ __device__ inline void task_done(const mpki_cuda_tree &t, int s, char *place, in
 template <bool H, bool WIDE, class T>
 __device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_bytes, int s,
                            int first, bool alone, int level) {
-    __shared__ children_of_task some;
+    children_of_task &some = children_here();
     const mpki_cuda_node node = t.node[s];
     const int tid = (int)threadIdx.x, lane = tid & 31, warp = tid / 32;
     const int warps = (int)blockDim.x / 32, own = node.own;
@@ -507,7 +506,7 @@ __device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_byt
     MPKI_STAMP_BEGIN(s);
     add_entries<T>(t, f, node, 0); /* before the children are there; mostly they leave nothing */
     MPKI_STAMP(ENTRIES);
-    describe_children(t, node, 0, alone, some);
+    describe_children(t, node.child, node.children, alone);
     __syncthreads();
     if (node.children > 0) /* as long as nothing comes late */
         for (int i = tid; i < some.rows[0]; i += (int)blockDim.x)
@@ -537,10 +536,10 @@ __device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_byt
     const panel<T> out(place, w, ld);
     int nelim;
     if (WIDE && outside) {
-        nelim = task_outside<H, T>(t, s, place, n, columns, late, some);
+        nelim = task_outside<H, T>(t, s, place, n, columns, late);
     } else {
         T *const C = (T *)t.contribution + node.contribution;
-        nelim = task_columns<H>(t, f, m, node, out, late, some, late == 0);
+        nelim = task_columns<H>(t, f, m, node, out, late, late == 0);
         MPKI_STAMP(UPDATE);
         for (int j = warp; j < node.rows && !alone; j += warps) {
             T *to = contribution_column(C, node.rows, j);
