@@ -59,6 +59,8 @@ template <class F> void host_run(unsigned blocks, unsigned threads, size_t bytes
     (MPKI_LAUNCH(kernel, blocks, threads, bytes, (cuda)->sparse, __VA_ARGS__), cudaSuccess)
 namespace mpki {
 inline void after_previous() {}
+inline void wait_for_previous() {}
+inline void next_may_come() {}
 } // namespace mpki
 
 template <class T> uint64_t host_bits(T x) {

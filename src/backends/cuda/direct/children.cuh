@@ -114,41 +114,78 @@ __device__ void add_delayed(const mpki_cuda_tree &t, const F &f, int child, int 
     }
 }
 
-/** All threads: the first `columns` columns of a contribution of m rows. A warp reads 2 columns of 128
- *  rows, and where they go, before it writes the first. */
-template <class T, class F>
-__device__ void add_contribution(const F &f, const T *C, int m, int columns, const int32_t *row) {
+/** A warp: columns j0 and j1 of a contribution of m rows; j1 = j0: that alone. Reads 128 rows of both, and where
+ *  they go, before it writes the first. row(i): where row i goes. */
+template <class T, class F, class ROW>
+__device__ void add_columns(const F &f, const T *C, int m, int j0, int j1, const ROW &row) {
     const int COLUMNS = 2, ROWS = sizeof(T) > 8 ? 2 : 4;
-    const int lane = (int)threadIdx.x & 31, warp = (int)threadIdx.x / 32;
-    const int warps = (int)blockDim.x / 32;
-    for (int j0 = warp; j0 < columns; j0 += COLUMNS * warps) {
-        const int j1 = j0 + warps < columns ? j0 + warps : j0;
-        const T *from[COLUMNS] = {contribution_column(C, m, j0), contribution_column(C, m, j1)};
-        T *const to[COLUMNS] = {f.column(row[j0]), f.column(row[j1])};
-        for (int i0 = (j0 & ~31) + lane; i0 < m; i0 += 32 * ROWS) {
-            T v[COLUMNS][ROWS], x[COLUMNS][ROWS];
-            int at[ROWS];
+    const int lane = (int)threadIdx.x & 31;
+    const T *from[COLUMNS] = {contribution_column(C, m, j0), contribution_column(C, m, j1)};
+    T *const to[COLUMNS] = {f.column(row(j0)), f.column(row(j1))};
+    for (int i0 = (j0 & ~31) + lane; i0 < m; i0 += 32 * ROWS) {
+        T v[COLUMNS][ROWS], x[COLUMNS][ROWS];
+        int at[ROWS];
+#pragma unroll
+        for (int r = 0; r < ROWS; ++r) {
+            const int i = i0 + 32 * r < m ? i0 + 32 * r : m - 1;
+            at[r] = row(i);
+#pragma unroll
+            for (int q = 0; q < COLUMNS; ++q)
+                v[q][r] = (q ? j1 : j0) <= i ? from[q][i] : make<T>(0);
+        }
+#pragma unroll
+        for (int q = 0; q < COLUMNS; ++q)
+#pragma unroll
+            for (int r = 0; r < ROWS; ++r)
+                x[q][r] = (q ? j1 : j0) <= i0 + 32 * r ? to[q][at[r]] : make<T>(0);
+#pragma unroll
+        for (int q = 0; q < COLUMNS; ++q)
 #pragma unroll
             for (int r = 0; r < ROWS; ++r) {
-                const int i = i0 + 32 * r < m ? i0 + 32 * r : m - 1;
-                at[r] = row[i];
-#pragma unroll
-                for (int q = 0; q < COLUMNS; ++q)
-                    v[q][r] = (q ? j1 : j0) <= i ? from[q][i] : make<T>(0);
+                const int i = i0 + 32 * r;
+                if ((q == 0 || j1 > j0) && (q ? j1 : j0) <= i && i < m)
+                    to[q][at[r]] = x[q][r] + v[q][r];
             }
-#pragma unroll
-            for (int q = 0; q < COLUMNS; ++q)
-#pragma unroll
-                for (int r = 0; r < ROWS; ++r)
-                    x[q][r] = (q ? j1 : j0) <= i0 + 32 * r ? to[q][at[r]] : make<T>(0);
-#pragma unroll
-            for (int q = 0; q < COLUMNS; ++q)
-#pragma unroll
-                for (int r = 0; r < ROWS; ++r) {
-                    const int i = i0 + 32 * r;
-                    if ((q == 0 || j1 > j0) && (q ? j1 : j0) <= i && i < m)
-                        to[q][at[r]] = x[q][r] + v[q][r];
-                }
+    }
+}
+
+/** All threads: the first `columns` columns of a contribution of m rows. */
+template <class T, class F>
+__device__ void add_contribution(const F &f, const T *C, int m, int columns, const int32_t *row) {
+    const int warp = (int)threadIdx.x / 32, warps = (int)blockDim.x / 32;
+    for (int j0 = warp; j0 < columns; j0 += 2 * warps)
+        add_columns<T>(f, C, m, j0, j0 + warps < columns ? j0 + warps : j0,
+                       [&](int i) { return row[i]; });
+}
+
+/** All threads: children first .. last - 1, none of which left columns. A warp has the columns of the front that
+ *  are its own in all of them, so that warps need not meet between children. */
+template <class T, class F>
+__device__ void add_by_columns(const mpki_cuda_tree &t, const F &f, const children_of_task &some,
+                               int first, int last, int own, int late) {
+    const int lane = (int)threadIdx.x & 31, warp = (int)threadIdx.x / 32;
+    const int warps = (int)blockDim.x / 32;
+    int ahead = lane < some.columns[first] ? t.rel[some.rel[first] + lane] : -1;
+    for (int k = first; k < last; ++k) {
+        const int m = some.rows[k], columns = some.columns[k];
+        const int32_t *const rel = t.rel + some.rel[k];
+        const T *const C = (const T *)t.contribution + some.contribution[k];
+        int now = ahead;
+        if (k + 1 < last) ahead = lane < some.columns[k + 1] ? t.rel[some.rel[k + 1] + lane] : -1;
+        for (int j = 0; j < columns; j += 32) {
+            if (j > 0) now = j + lane < columns ? rel[j + lane] : -1;
+            unsigned mine = __ballot_sync(0xffffffffu, now >= 0 && now % warps == warp);
+            while (mine) {
+                const int j0 = j + __ffs((int)mine) - 1;
+                mine &= mine - 1;
+                const int j1 = mine ? j + __ffs((int)mine) - 1 : j0;
+                mine &= mine - 1; /* of 0: 0 */
+                add_columns<T>(f, C, m, j0, j1, [&](int i) {
+                    const int r = rel[i];
+                    return r < own ? r : r + late;
+                });
+                __syncwarp();
+            }
         }
     }
 }
@@ -195,25 +232,20 @@ __device__ void add_together(const mpki_cuda_tree &t, const F &f, const children
     __syncthreads();
 }
 
-/** Where rows of the first child are kept while its front waits for it. */
-__device__ inline int32_t *rows_ahead(int32_t *row, int n) {
-    return row + n;
-}
-
 template <class T> struct task_room;
 
 /** All threads: what the children give to the columns of a front, in their order: `children` of them, from list
- *  entry `child` on, of which the first CHILDREN are described. ahead: rows of the first one are there. */
+ *  entry `child` on, of which the first CHILDREN are described. */
 template <bool H, class T, class F>
 MPKI_APART __device__ void add_children(const mpki_cuda_tree &t, F front, int child, int children,
-                                        int own, int late, int32_t *id, bool ahead) {
+                                        int own, int late, int32_t *id) {
     MPKI_ROOM;
     const task_room<T> m(room, front.n, front.w, front.columns, !F::PACKED);
     const F f = front.here(m.F);
     children_of_task &some = children_here();
-    int32_t *const row = m.row; /* room for two of them */
+    int32_t *const row = m.row; /* where a child's rows go */
     const int tid = (int)threadIdx.x, nt = (int)blockDim.x;
-    int offset = 0, turn = 0;
+    int offset = 0;
     for (int base = 0; base < children; base += CHILDREN) {
         int count = children < CHILDREN ? children : CHILDREN;
         if (base > 0) {
@@ -232,24 +264,23 @@ MPKI_APART __device__ void add_children(const mpki_cuda_tree &t, F front, int ch
                                 late, (unsigned char *)row);
             if (!left) continue;
         }
-        /* a child's rows are read while the one before it is added */
-        for (int k = -1; k < count; ++k) {
-            int32_t *const mine = row + (turn & 1) * f.n, *const other = row + (~turn & 1) * f.n;
-            if (k + 1 < count && !(ahead && base == 0 && k < 0))
-                for (int i = tid; i < some.rows[k + 1]; i += nt) {
-                    const int r = t.rel[some.rel[k + 1] + i];
-                    other[i] = r < own ? r : r + late;
+        for (int k = 0, next; k < count; k = next) {
+            for (next = k; next < count && some.gone[next] == 0;) ++next;
+            if (next > k) {
+                add_by_columns<T>(t, f, some, k, next, own, late);
+            } else {
+                for (int i = tid; i < some.rows[k]; i += nt) {
+                    const int r = t.rel[some.rel[k] + i];
+                    row[i] = r < own ? r : r + late;
                 }
-            if (k >= 0) {
+                __syncthreads();
                 add_contribution(f, (const T *)t.contribution + some.contribution[k], some.rows[k],
-                                 some.columns[k], mine);
-                if (some.gone[k] > 0) {
-                    __syncthreads();
-                    add_delayed<H, T>(t, f, t.child[child + base + k], own, offset, id, mine);
-                    offset += some.gone[k];
-                }
+                                 some.columns[k], row);
+                __syncthreads();
+                add_delayed<H, T>(t, f, t.child[child + base + k], own, offset, id, row);
+                offset += some.gone[k];
+                next = k + 1;
             }
-            ++turn;
             __syncthreads();
         }
     }

@@ -48,12 +48,17 @@ static mpk_status leaves(mpki_cuda *cuda, const mpki_cuda_tree *t, int32_t first
 template <bool H, int THREADS, bool PARTS>
 static mpk_status tasks_by(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_task *task,
                            int32_t count, int32_t size, int64_t bytes, int32_t level,
-                           int32_t *ticket) {
+                           int32_t *ticket, bool beside) {
     auto kernel = task_kernel<H, THREADS, PARTS, T>;
     const int most = mpki_blocks_of(cuda, size);
     MPKI_PASS(allow(cuda, kernel, bytes));
-    MPKI_LAUNCH(kernel, count < most ? count : most, THREADS, (size_t)bytes, cuda->sparse, *t, task,
-                count, level, bytes, ticket);
+    const int blocks = count < most ? count : most;
+    if (beside)
+        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, kernel, blocks, THREADS, (size_t)bytes, *t, task, count,
+                                  level, bytes, ticket));
+    else
+        MPKI_LAUNCH(kernel, blocks, THREADS, (size_t)bytes, cuda->sparse, *t, task, count, level,
+                    bytes, ticket);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }
@@ -61,24 +66,25 @@ static mpk_status tasks_by(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_
 template <bool H>
 static mpk_status tasks_h(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_task *task,
                           int32_t count, int32_t size, int64_t bytes, int32_t level,
-                          int32_t *ticket) {
+                          int32_t *ticket, bool beside) {
     switch (size) {
     case 0:
-        return tasks_by<H, 32, false>(cuda, t, task, count, size, bytes, level, ticket);
+        return tasks_by<H, 32, false>(cuda, t, task, count, size, bytes, level, ticket, beside);
     case 1:
-        return tasks_by<H, 128, false>(cuda, t, task, count, size, bytes, level, ticket);
+        return tasks_by<H, 128, false>(cuda, t, task, count, size, bytes, level, ticket, beside);
     case 2:
-        return tasks_by<H, 256, false>(cuda, t, task, count, size, bytes, level, ticket);
+        return tasks_by<H, 256, false>(cuda, t, task, count, size, bytes, level, ticket, beside);
     default:
-        return tasks_by<H, WIDEST, true>(cuda, t, task, count, size, bytes, level, ticket);
+        return tasks_by<H, WIDEST, true>(cuda, t, task, count, size, bytes, level, ticket, beside);
     }
 }
 
 static mpk_status tasks(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_task *task,
-                        int32_t count, int32_t size, int64_t bytes, int32_t level,
-                        int32_t *ticket) {
-    return t->hermitian ? tasks_h<HERMITIAN>(cuda, t, task, count, size, bytes, level, ticket)
-                        : tasks_h<false>(cuda, t, task, count, size, bytes, level, ticket);
+                        int32_t count, int32_t size, int64_t bytes, int32_t level, int32_t *ticket,
+                        bool beside) {
+    return t->hermitian
+               ? tasks_h<HERMITIAN>(cuda, t, task, count, size, bytes, level, ticket, beside)
+               : tasks_h<false>(cuda, t, task, count, size, bytes, level, ticket, beside);
 }
 
 template <bool H>

@@ -4,6 +4,7 @@
 /** Contributions of fronts whose columns one block eliminates (task.cuh): squares of 64 x 64, each by
  *  a block of its own, which adds up what the children give while the columns are at work, then takes
  *  L D L^H away; and the kernel that goes over all tasks. */
+#include "../launch.cuh"
 #include "task.cuh"
 
 namespace mpki {
@@ -181,18 +182,21 @@ template <class T> constexpr int side_by_side(int threads) {
     return sizeof(T) > 8 ? 1 : threads == 32 ? 10 : threads == 128 ? 4 : threads == 256 ? 2 : 1;
 }
 
-/** Tasks in this order, each by one of the blocks. Parts are for the widest blocks alone. */
+/** Tasks in this order, each by one of the blocks. Parts are for the widest blocks alone. Kernels for the classes
+ *  of a step are at work side by side: all blocks of one have begun before the next one's come, so that what these
+ *  wait for goes on; and none is over before those ahead of it are. */
 template <bool H, int THREADS, bool PARTS, class T>
 __global__ void __launch_bounds__(THREADS, side_by_side<T>(THREADS))
     task_kernel(const __grid_constant__ mpki_cuda_tree t, const mpki_cuda_task *task, int count,
                 int level, int64_t room_bytes, int32_t *ticket) {
     MPKI_ROOM;
     __shared__ int number;
+    next_may_come();
     for (;;) {
         if (threadIdx.x == 0) number = t.flags->stuck > level + 1 ? count : atomicAdd(ticket, 1);
         __syncthreads();
         const int mine = number;
-        if (mine >= count) return;
+        if (mine >= count) break;
         const mpki_cuda_task me = task[mine];
         if (PARTS && me.part >= 0) {
             task_part<H, THREADS, T>(t, me.first, me.part);
@@ -208,6 +212,7 @@ __global__ void __launch_bounds__(THREADS, side_by_side<T>(THREADS))
         }
         __syncthreads();
     }
+    if (blockIdx.x == 0) wait_for_previous();
 }
 
 } // namespace mpki

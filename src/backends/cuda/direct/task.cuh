@@ -55,7 +55,7 @@ template <class T> struct outside_front {
 /** Shared memory of a task. */
 template <class T> struct task_room {
     T *S, *work, *d, *dinv, *X, *F;
-    int32_t *perm, *row; /* row: where rows of two children go; each as many as the front has */
+    int32_t *perm, *row; /* row: where rows of a child go, or 8 bytes for each row of the front */
     int *word;
     search_space<typename scalar_of<T>::real> *space;
     int ldx; /* of X, which has rows of columns; 4 or 12 beyond a multiple of 16: a warp's 4 x 8
@@ -399,18 +399,19 @@ MPKI_APART __device__ int task_search(F front, T *d, T *dinv, int32_t *id, int p
                                    &search, &over, m.space);
 }
 
-/** All threads: eliminate what can be. before: columns among them that have been counted as rejected.
- *  Returns nelim. */
+/** All threads: eliminate what can be. own: columns before those that came late; before others of the same front
+ *  these alone are tried, as in a front that is not cut. Returns nelim. */
 template <bool H, class F, class T>
 __device__ int task_eliminate(const mpki_cuda_tree &t, const F &f, const task_room<T> &m,
-                              const panel<T> &out, int w, int root, int before) {
+                              const panel<T> &out, int w, int root, int own, bool counted) {
     const pivot_rules<typename scalar_of<T>::real> rules(t);
     const int n = f.n;
-    int p = 0, pass = 0, rejected = -before;
+    int p = 0, pass = 0;
+    int rejected = counted && root != MPKI_CUDA_NOT_LAST ? own - w : 0;
     bool quick = true;
     for (;;) {
         const int start = p;
-        int end = w;
+        int end = root == MPKI_CUDA_NOT_LAST ? own : w;
         while (p < end) {
             const int b = end - p < TILE ? end - p : TILE;
             const int ne = task_tile<H>(f, m, out, p, b, rules, &quick);
@@ -454,16 +455,17 @@ __device__ inline char *place_in_arena(const mpki_cuda_tree &t, int64_t panel, i
 /** What becomes of columns that lie in `out` or in shared memory: they are eliminated there. */
 template <bool H, class F, class T>
 __device__ int task_columns(const mpki_cuda_tree &t, const F &f, const task_room<T> &m,
-                            const mpki_cuda_node &node, const panel<T> &out, int late, bool ahead) {
+                            const mpki_cuda_node &node, const panel<T> &out, int late) {
     for (int k = (int)threadIdx.x; k < 2 * out.w; k += (int)blockDim.x)
         out.d[k] = out.dinv[k] = make<T>(0);
     for (int k = (int)threadIdx.x; k < node.own; k += (int)blockDim.x) out.id[k] = node.first + k;
     __syncthreads();
-    add_children<H, T>(t, f, node.child, node.children, node.own, late, out.id, ahead);
+    add_children<H, T>(t, f, node.child, node.children, node.own, late, out.id);
     MPKI_STAMP(GATHER);
     /* columns before these have left what came late, and counted it */
-    return node.own > 0 ? task_eliminate<H>(t, f, m, out, out.w, node.root, node.shift ? late : 0)
-                        : 0;
+    return node.own > 0
+               ? task_eliminate<H>(t, f, m, out, out.w, node.root, node.own, node.shift > 0)
+               : 0;
 }
 
 /** The same of a front that has grown beyond shared memory: all of it, where it will stay. */
@@ -477,7 +479,7 @@ MPKI_APART __device__ int task_outside(const mpki_cuda_tree &t, int s, char *pla
     const panel<T> out(place, w, ld);
     const outside_front<T> f = {out.a, (T *)t.contribution + node.contribution, n, columns, ld, w};
     add_entries<T>(t, f, node, late);
-    return task_columns<H>(t, f, m, node, out, late, false);
+    return task_columns<H>(t, f, m, node, out, late);
 }
 
 /** A thread: front s is done. */
@@ -496,7 +498,6 @@ __device__ inline void task_done(const mpki_cuda_tree &t, int s, char *place, in
 template <bool H, bool WIDE, class T>
 __device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_bytes, int s,
                            int first, bool alone, int level) {
-    children_of_task &some = children_here();
     const mpki_cuda_node node = t.node[s];
     const int tid = (int)threadIdx.x, lane = tid & 31, warp = tid / 32;
     const int warps = (int)blockDim.x / 32, own = node.own;
@@ -507,11 +508,7 @@ __device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_byt
     add_entries<T>(t, f, node, 0); /* before the children are there; mostly they leave nothing */
     MPKI_STAMP(ENTRIES);
     describe_children(t, node.child, node.children, alone);
-    __syncthreads();
-    if (node.children > 0) /* as long as nothing comes late */
-        for (int i = tid; i < some.rows[0]; i += (int)blockDim.x)
-            rows_ahead(m.row, n)[i] = t.rel[some.rel[0] + i];
-    if (!wait_for_fronts(t, node, first, alone, &late, some.gone)) return false;
+    if (!wait_for_fronts(t, node, first, alone, &late, children_here().gone)) return false;
     MPKI_STAMP(WAIT);
     char *place = t.arena + node.panel;
     bool outside = false;
@@ -539,7 +536,7 @@ __device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_byt
         nelim = task_outside<H, T>(t, s, place, n, columns, late);
     } else {
         T *const C = (T *)t.contribution + node.contribution;
-        nelim = task_columns<H>(t, f, m, node, out, late, late == 0);
+        nelim = task_columns<H>(t, f, m, node, out, late);
         MPKI_STAMP(UPDATE);
         for (int j = warp; j < node.rows && !alone; j += warps) {
             T *to = contribution_column(C, node.rows, j);
