@@ -3,7 +3,7 @@
 #define MPKI_CUDA_DIRECT_CHILDREN_CUH
 /** What goes into a front of a task: entries of A, then what its children give, for whom a block
  *  waits. */
-#include "common.cuh"
+#include "front.cuh"
 
 namespace mpki {
 
@@ -231,8 +231,6 @@ __device__ void add_together(const mpki_cuda_tree &t, const F &f, const children
     }
     __syncthreads();
 }
-
-template <class T> struct task_room;
 
 /** All threads: what the children give to the columns of a front, in their order: `children` of them, from list
  *  entry `child` on, of which the first CHILDREN are described. */
