@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The multifrontal LDLT on a device: checks the answer, then times it.
  *
- *   direct [repeat=N] [nrhs=K] [cpu=1] [profile=1] [hash=RUNS] [ordering=NAME] MATRIX...
+ *   direct [repeat=N] [nrhs=K] [cpu=1] [profile=1] [stamps=1] [hash=RUNS] [ordering=NAME] MATRIX...
  *
  * A MATRIX is a file or a generator's spec ("nlpkkt 40"). One line each: order, entries of A and of
  * L, fronts, steps, seconds of the analysis; backward error before and after refinement, inertia,
@@ -15,10 +15,11 @@
  *            again: bringing and scaling the values, the engine; and those of apply; and by how much
  *            less memory is free there, kernels included that were loaded meanwhile
  * TFLOP/s of `engine`, bytes on the device, and those that mpk_factor_estimate() predicts. profile=1: where the time goes, step by step; hash:
- * a hash of D, the order and a solution after each of so many runs, which must be one. */
+ * a hash of D, the order and a solution after each of so many runs, which must be one; stamps (2: front by front): stamps.h. */
 #include "../../src/backends/cuda/direct_factor.h"
 #include "../../src/backends/cuda/engine.h"
 #include "../../src/factor/factor.h"
+#include "stamps.h"
 
 #include <math.h>
 #include <metapack/metapack.h>
@@ -27,7 +28,7 @@
 #include <string.h>
 
 typedef struct wishes {
-    int repeat, nrhs, hash;
+    int repeat, nrhs, hash, stamps;
     bool cpu, profile;
     const char *ordering;
 } wishes;
@@ -338,6 +339,7 @@ static int row(const char *what, const wishes *w) {
            take, engine, lower, upper, (double)(before - free_bytes(ctx)) / 1e9);
     fflush(stdout);
     if (w->profile && time_engine(fac, w->repeat, true, &alone)) return complain(ctx, what);
+    if (w->stamps && show_stamps(fac->direct, w->stamps > 1)) return 1;
     const int bad = w->hash > 0 ? hashes(ctx, fac, w->hash, &o) : 0;
     fflush(stdout);
     free(t), free(b), free(x);
@@ -353,6 +355,7 @@ int main(int argc, char **argv) {
     int failed = 0;
     for (int k = 1; k < argc; k++) {
         if (sscanf(argv[k], "repeat=%d", &w.repeat) == 1 ||
+            sscanf(argv[k], "stamps=%d", &w.stamps) == 1 ||
             sscanf(argv[k], "nrhs=%d", &w.nrhs) == 1 || sscanf(argv[k], "hash=%d", &w.hash) == 1)
             continue;
         if (!strncmp(argv[k], "cpu=", 4))

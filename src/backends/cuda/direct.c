@@ -263,9 +263,10 @@ static mpk_status small_ones(mpki_direct *f, int32_t l, bool again) {
         (void)DID(functions(f)->tasks(f->device->cuda, &f->on, f->task + step->task[0],
                                       step->task[MPKI_CUDA_CLASSES] - step->task[0],
                                       MPKI_CUDA_CLASSES - 1, depth_of(f, l),
-                                      f->ticket + (int64_t)l * MPKI_CUDA_CLASSES));
+                                      f->ticket + (int64_t)l * MPKI_CUDA_CLASSES, 0));
         return mpki_failed(f->ctx);
     }
+    bool beside = false;
     for (int size = 0; size < MPKI_CUDA_CLASSES; size++) {
         const double since = clock_of(f);
         const int32_t leaves = size == 0 ? step->leaves : 0, first = step->task[size] + leaves;
@@ -275,8 +276,9 @@ static mpk_status small_ones(mpki_direct *f, int32_t l, bool again) {
             return mpki_failed(f->ctx);
         if (!DID(functions(f)->tasks(f->device->cuda, &f->on, f->task + first,
                                      step->task[size + 1] - first, size, depth_of(f, l),
-                                     f->ticket + (int64_t)l * MPKI_CUDA_CLASSES + size)))
+                                     f->ticket + (int64_t)l * MPKI_CUDA_CLASSES + size, beside)))
             return mpki_failed(f->ctx);
+        beside = !f->profile && (beside || step->task[size + 1] > first);
         add_time(f, l, size, since);
     }
     return MPK_OK;
