@@ -136,10 +136,15 @@ static int give(mpki_cuda *cuda, mpk_scalar scalar, int32_t n, int32_t nrhs, con
     return kinds[scalar]->give(cuda, n, nrhs, perm, scale_, y, x, ldx);
 }
 
+static int unset(mpki_cuda *cuda, const mpki_cuda_sweep *s) {
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    MPKI_TRY(cudaMemsetAsync(s->ticket, 0xff, (size_t)s->unset, cuda->sparse));
+    return MPK_OK;
+}
+
 static int sweep(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_sweep *s, bool back) {
     if ((back ? s->ups : s->downs) == 0) return MPK_OK;
     MPKI_TRY(cudaSetDevice(cuda->device));
-    MPKI_TRY(cudaMemsetAsync(s->ticket, 0xff, (size_t)s->unset, cuda->sparse));
     return kinds[t->scalar]->sweep(cuda, t, s, back);
 }
 
@@ -177,6 +182,7 @@ const mpki_cuda_direct_table mpki_cuda_direct_functions = {
     get,
     take,
     give,
+    unset,
     forward,
     backward,
     diagonal_,
