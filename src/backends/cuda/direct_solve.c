@@ -114,7 +114,6 @@ static mpk_status fill(mpki_direct_solver *s) {
     const mpki_direct *f = s->f;
     const mpki_cuda_direct_table *to = f->device->table->direct;
     mpki_cuda *cuda = f->device->cuda;
-    const int64_t fronts = f->plan.fronts;
     mpki_cuda_sweep_lists l;
     part parts[PARTS];
     void *room = NULL;
@@ -183,8 +182,8 @@ mpk_status mpki_cuda_direct_solver_make(mpk_context *ctx, const mpki_direct *f, 
     return status;
 }
 
-/* Nothing is there for sweeps of s->sweep.nrhs right-hand sides. */
-static bool begin_sweeps(mpki_direct_solver *s) {
+/* Places of what is unset before sweeps of s->sweep.nrhs right-hand sides; x of L^-T goes to `out`. */
+static void place_sweeps(mpki_direct_solver *s, void *out, int64_t ldout) {
     const mpki_direct *f = s->f;
     mpki_cuda_sweep *w = &s->sweep;
     char *const from = (char *)w->ticket;
@@ -194,7 +193,7 @@ static bool begin_sweeps(mpki_direct_solver *s) {
     w->handed = from + at[0], w->handed_back = from + at[1];
     w->u = from + at[2], w->x = from + at[3];
     w->unset = at[4];
-    return DID(f->device->table->direct->unset(f->device->cuda, w));
+    w->out = out, w->ldout = ldout, w->perm = f->perm, w->scale = f->on.scale;
 }
 
 /* L^-1, or L^-T D^-1, or L^-T. */
@@ -223,15 +222,17 @@ static bool apply_columns(mpki_direct_solver *s, mpk_part part, const char *b, i
         if (!DID(to->copy(device->cuda, (char *)s->stage + r * n * size, b + r * ldb * size,
                           n * size, 1)))
             return false;
-    if (((in || out) && !begin_sweeps(s)) ||
-        !DID(to->take(device->cuda, scalar, (int32_t)n, nrhs, in ? f->perm : NULL, f->on.scale,
-                      b_away ? (const void *)b : s->stage, b_away ? ldb : n, s->sweep.y)) ||
+    void *const to_x = x_away ? (void *)x : s->stage;
+    const int64_t ld_x = x_away ? ldx : n;
+    place_sweeps(s, to_x, ld_x);
+    if (!DID(to->take(device->cuda, scalar, (int32_t)n, nrhs, in ? f->perm : NULL, f->on.scale,
+                      b_away ? (const void *)b : s->stage, b_away ? ldb : n, s->sweep.y,
+                      s->sweep.ticket, in || out ? s->sweep.unset : 0)) ||
         (in && !sweep(s, false, false)) ||
         (alone && !DID(to->diagonal(device->cuda, &f->on, &s->sweep, part == MPK_PART_ABS))) ||
         (out && !sweep(s, true, fused)) ||
-        !DID(to->give(device->cuda, scalar, (int32_t)n, nrhs, out ? f->perm : NULL, f->on.scale,
-                      out ? s->sweep.x : s->sweep.y, x_away ? (void *)x : s->stage,
-                      x_away ? ldx : n)))
+        (!out && !DID(to->give(device->cuda, scalar, (int32_t)n, nrhs, NULL, NULL, s->sweep.y, to_x,
+                               ld_x))))
         return false;
     for (int32_t r = 0; r < nrhs && !x_away; r++)
         if (!DID(to->copy(device->cuda, x + r * ldx * size, (char *)s->stage + r * n * size,

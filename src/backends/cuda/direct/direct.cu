@@ -125,21 +125,16 @@ static int get(mpki_cuda *cuda, const mpki_cuda_tree *t, const int32_t *at, void
 }
 
 static int take(mpki_cuda *cuda, mpk_scalar scalar, int32_t n, int32_t nrhs, const int32_t *perm,
-                const double *scale_, const void *b, int64_t ldb, void *y) {
+                const double *scale_, const void *b, int64_t ldb, void *y, void *unset,
+                int64_t bytes) {
     MPKI_TRY(cudaSetDevice(cuda->device));
-    return kinds[scalar]->take(cuda, n, nrhs, perm, scale_, b, ldb, y);
+    return kinds[scalar]->take(cuda, n, nrhs, perm, scale_, b, ldb, y, unset, bytes);
 }
 
 static int give(mpki_cuda *cuda, mpk_scalar scalar, int32_t n, int32_t nrhs, const int32_t *perm,
                 const double *scale_, const void *y, void *x, int64_t ldx) {
     MPKI_TRY(cudaSetDevice(cuda->device));
     return kinds[scalar]->give(cuda, n, nrhs, perm, scale_, y, x, ldx);
-}
-
-static int unset(mpki_cuda *cuda, const mpki_cuda_sweep *s) {
-    MPKI_TRY(cudaSetDevice(cuda->device));
-    MPKI_TRY(cudaMemsetAsync(s->ticket, 0xff, (size_t)s->unset, cuda->sparse));
-    return MPK_OK;
 }
 
 static int sweep(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_sweep *s, bool back) {
@@ -182,7 +177,6 @@ const mpki_cuda_direct_table mpki_cuda_direct_functions = {
     get,
     take,
     give,
-    unset,
     forward,
     backward,
     diagonal_,

@@ -220,13 +220,18 @@ typedef struct mpki_cuda_sweep {
     const int32_t *strip;
     const int32_t *parent; /**< fronts: -1 for a root; of a chain, its last front */
     const int32_t *goal;   /**< fronts: count of `finished` when L^-1 is done with it */
-    /* all bits set before the sweeps, `unset` bytes from ticket on; values are each its own flag: */
+    /* all bits set before the sweeps (`take`), `unset` bytes from ticket on; values are each its own flag: */
     int64_t unset;
     int32_t *ticket;              /**< 2: L^-1, L^-T */
     int32_t *finished, *gathered; /**< fronts each: counters, from -1 on */
     void *handed, *handed_back;   /**< pivots of chains: values that their blocks hand on */
     void *u; /**< what fronts add to rows of their parents; room for what is not in shared memory */
     void *x; /**< n x nrhs: what L^-T makes */
+    /* where it goes besides: scale x by position, column r from r ldout on; NULL: nowhere */
+    void *out;
+    int64_t ldout;
+    const int32_t *perm;
+    const double *scale;
 } mpki_cuda_sweep;
 
 typedef struct mpki_cuda_direct_table {
@@ -272,13 +277,13 @@ typedef struct mpki_cuda_direct_table {
     int (*get)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const int32_t *at, void *d, void *dinv,
                int32_t *id);
 
-    /** y := scale b by position, and x := scale y back; scale NULL: none. perm NULL: no order. */
+    /** y := scale b by position, and x := scale y back; perm NULL: neither order nor scale. Beside it all bits
+     *  of so many bytes, a multiple of 8, are set: what sweeps find unset. */
     int (*take)(mpki_cuda *cuda, mpk_scalar scalar, int32_t n, int32_t nrhs, const int32_t *perm,
-                const double *scale, const void *b, int64_t ldb, void *y);
+                const double *scale, const void *b, int64_t ldb, void *y, void *unset,
+                int64_t bytes);
     int (*give)(mpki_cuda *cuda, mpk_scalar scalar, int32_t n, int32_t nrhs, const int32_t *perm,
                 const double *scale, const void *y, void *x, int64_t ldx);
-    /** All bits from s->ticket on are set. */
-    int (*unset)(mpki_cuda *cuda, const mpki_cuda_sweep *s);
     /** y := L^-1 y; x := L^-T y, or L^-T D^-1 y. */
     int (*forward)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const mpki_cuda_sweep *s);
     int (*backward)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const mpki_cuda_sweep *s);

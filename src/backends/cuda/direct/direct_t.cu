@@ -254,10 +254,11 @@ static mpk_status get(mpki_cuda *cuda, const mpki_cuda_tree *t, const int32_t *a
 /* ---- solves ---- */
 
 static mpk_status take(mpki_cuda *cuda, int32_t n, int32_t nrhs, const int32_t *perm,
-                       const double *scale, const void *b, int64_t ldb, void *y) {
+                       const double *scale, const void *b, int64_t ldb, void *y, void *unset,
+                       int64_t bytes) {
     auto kernel = take_kernel<T>;
     MPKI_LAUNCH(kernel, (n + 255) / 256, 256, 0, cuda->sparse, n, nrhs, perm, scale, (const T *)b,
-                ldb, (T *)y);
+                ldb, (T *)y, (unsigned long long *)unset, bytes / 8);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }

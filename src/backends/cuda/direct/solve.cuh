@@ -73,7 +73,7 @@ __device__ void backward_front(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
     const int tid = (int)threadIdx.x, nt = (int)blockDim.x, lane = tid & 31, warp = tid / 32;
     const int w = f.w, e = f.e, n = f.n, warps = nt / 32;
     const int32_t *ridx = t.ridx + f.node.ridx;
-    T *x = (T *)s.x;
+    const T *x = (const T *)s.x;
     if (e == 0) return;
     for (int k = tid; k < n * NR; k += nt) {
         const int i = k / NR, r = k % NR;
@@ -104,7 +104,7 @@ __device__ void backward_front(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
         if (tid < 32) solve_block_back<H, NR>(&a.at(k0, k0), a.ld, b, v + k0 * NR);
         __syncthreads();
     }
-    for (int k = tid; k < e * NR; k += nt) hand_on(&x[(int64_t)a.id[k / NR] * NR + k % NR], v[k]);
+    for (int k = tid; k < e * NR; k += nt) deliver<NR>(s, a.id[k / NR], k % NR, v[k]);
 }
 
 /** The next piece of work: blocks take them in order, so that whatever one waits for is at work. */
@@ -229,9 +229,10 @@ __global__ void diagonal_kernel(mpki_cuda_tree t, mpki_cuda_sweep s, int absolut
 
 template <class T>
 __global__ void take_kernel(int n, int nrhs, const int32_t *perm, const double *scale, const T *b,
-                            int64_t ldb, T *y) {
+                            int64_t ldb, T *y, unsigned long long *unset, int64_t words) {
     typedef typename scalar_of<T>::real R;
     const int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    for (int64_t w = k; w < words; w += (int64_t)gridDim.x * blockDim.x) unset[w] = ~0ull;
     if (k >= n) return;
     const int64_t from = perm ? perm[k] : k;
     for (int r = 0; r < nrhs; ++r)

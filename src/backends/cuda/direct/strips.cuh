@@ -388,7 +388,8 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
     const int tid = (int)threadIdx.x, lane = tid & 31, warp = tid / 32;
     const int COLUMNS = STRIP / (SWEEP_THREADS / 32), end = top.node.first + top.own;
     const int32_t *ridx = t.ridx + top.node.ridx;
-    T *x = (T *)s.x, *handed_on = (T *)s.handed_back + me.handed * NR;
+    const T *x = (const T *)s.x;
+    T *handed_on = (T *)s.handed_back + me.handed * NR;
     const bool one = me.pieces == 1;
     /* rows beyond the pivots first: ancestors are done; then the strips after this one, from the
      * last */
@@ -514,7 +515,7 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
     finish_strip(m, 1, true, true, H, [&](int i, int r, T value) {
         if (i >= b) return;
         hand_over<NR>(handed_on, me, strip, strip - 1, i * NR + r, value);
-        hand_on(&x[(int64_t)position[i] * NR + r], value);
+        deliver<NR>(s, position[i], r, value);
     });
 }
 

@@ -342,6 +342,13 @@ __device__ inline T by_diagonal(const panel<T> &a, const T *y, int k, int r) {
     if (abs1(off) > 0) return d * mine + cj<H>(off) * y[(int64_t)a.id[k + 1] * NR + r];
     return d * mine;
 }
+/** An entry of L^-T's result, for those who wait for it and for whom it is made. */
+template <int NR, class T>
+__device__ inline void deliver(const mpki_cuda_sweep &s, int position, int r, T value) {
+    typedef typename scalar_of<T>::real R;
+    hand_on((T *)s.x + (int64_t)position * NR + r, value);
+    if (s.out) ((T *)s.out)[s.perm[position] + r * s.ldout] = value * (R)s.scale[position];
+}
 /** What L^-T begins with there. */
 template <bool H, int NR, class T>
 __device__ inline T begin_value(const mpki_cuda_sweep &s, const panel<T> &a, int k, int r) {

@@ -159,7 +159,8 @@ __device__ void backward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep 
     const int lane = (int)threadIdx.x & 31, e = f.e, beyond = f.n - e, parent = s.parent[index];
     const bool inside = parent >= 0 && parent <= last;
     const int32_t *ridx = t.ridx + f.node.ridx;
-    T *to = (T *)s.x, own[NR];
+    const T *from = (const T *)s.x;
+    T own[NR];
     bring_rows(a.a, a.ld, f.n, e);
 #pragma unroll
     for (int r = 0; r < NR; ++r) own[r] = lane < e ? begin_value<H, NR>(s, a, lane, r) : make<T>(0);
@@ -167,7 +168,7 @@ __device__ void backward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep 
     for (int i = lane; i < beyond; i += 32) {
         const int at = e + i, p = at < f.w ? a.id[at] : ridx[at - f.w];
 #pragma unroll
-        for (int r = 0; r < NR; ++r) x[i * NR + r] = handed_far(&to[(int64_t)p * NR + r]);
+        for (int r = 0; r < NR; ++r) x[i * NR + r] = handed_far(&from[(int64_t)p * NR + r]);
     }
     int across = 1; /* lanes side by side, one for each column */
     while (across < e) across *= 2;
@@ -194,7 +195,7 @@ __device__ void backward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep 
     __syncwarp();
     if (lane < e)
 #pragma unroll
-        for (int r = 0; r < NR; ++r) hand_on(&to[(int64_t)a.id[lane] * NR + r], v[lane * NR + r]);
+        for (int r = 0; r < NR; ++r) deliver<NR>(s, a.id[lane], r, v[lane * NR + r]);
     tell_warps(state, index - first);
 }
 
