@@ -93,8 +93,8 @@ mpk_status mpki_cuda_direct_take(mpki_direct *f, const mpki_given_view *given, b
 mpk_status mpki_cuda_direct_give(const mpki_direct *f, void *ax, double *scale);
 /** The slot `refine` of mpki_direct_engine. */
 mpk_status mpki_cuda_direct_refine(mpk_context *ctx, const mpki_direct *f, mpki_direct_solver *s,
-                                   const mpki_refine_wish *wish, const void *b, void *x,
-                                   mpki_refined *told);
+                                   const mpki_refine_wish *wish, int32_t nrhs, const void *b,
+                                   int64_t ldb, void *x, int64_t ldx, mpki_refined *told);
 mpk_status mpki_cuda_direct_get(const mpki_direct *f, mpk_quantity what, void *out);
 void mpki_cuda_direct_at_zeros(const mpki_direct *f, void *y);
 int mpki_cuda_direct_zeros(const mpki_direct *f, int64_t all, int most, mpki_weak_pivot *list);

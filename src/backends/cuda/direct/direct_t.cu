@@ -271,10 +271,11 @@ extern "C" int mpki_cuda_stamps(int64_t *to, int fronts) {
 /* ---- solves ---- */
 
 static mpk_status take(mpki_cuda *cuda, int32_t n, int32_t nrhs, const int32_t *perm,
-                       const double *scale, const void *b, int64_t ldb, void *y) {
+                       const double *scale, const void *b, int64_t ldb, void *y, void *unset,
+                       int64_t bytes) {
     auto kernel = take_kernel<T>;
     MPKI_LAUNCH(kernel, (n + 255) / 256, 256, 0, cuda->sparse, n, nrhs, perm, scale, (const T *)b,
-                ldb, (T *)y);
+                ldb, (T *)y, (unsigned long long *)unset, bytes / 8);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }

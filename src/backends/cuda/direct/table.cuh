@@ -24,7 +24,7 @@ struct mpki_cuda_direct_kind {
     mpk_status (*get)(mpki_cuda *, const mpki_cuda_tree *, const int32_t *, void *, void *,
                       int32_t *);
     mpk_status (*take)(mpki_cuda *, int32_t, int32_t, const int32_t *, const double *, const void *,
-                       int64_t, void *);
+                       int64_t, void *, void *, int64_t);
     mpk_status (*give)(mpki_cuda *, int32_t, int32_t, const int32_t *, const double *, const void *,
                        void *, int64_t);
     mpk_status (*sweep)(mpki_cuda *, const mpki_cuda_tree *, const mpki_cuda_sweep *, bool);
