@@ -73,6 +73,37 @@ static borg_module *make_ordered(borg_program *p, const borg_function *kernel,
     return m;
 }
 
+static bool crosses_lanes(const borg_module *m) {
+    for (const borg_inst *v = m->body->first; v; v = v->next) {
+        const borg_class class = borg_op_table[v->op].class;
+        const bool moves = class == BORG_LAYOUT && v->op != BORG_BCAST && v->op != BORG_ROWS;
+        if (moves || class == BORG_REDUCE || class == BORG_CONTROL || v->op == BORG_BARRIER)
+            return true;
+    }
+    return m->nlocals > 0;
+}
+
+/* The same kernel by elements side by side, for machines that want it; NULL where its lanes have to do with
+ * each other (pass_flat.c), or on an error, which the other modules had, too. */
+static borg_module *make_flat(borg_program *p, const borg_function *kernel, const borg_options *o,
+                              const borg_module *module) {
+    const borg_machine *machine = o->backend ? &o->backend->machine : NULL;
+    const int32_t registers = o->flat ? o->flat : machine ? machine->flat : 0;
+    if (!machine || machine->flat == 0 || registers < 0 || o->optimise < 0 ||
+        (machine->simt && (o->lanes || o->stage)) || crosses_lanes(module))
+        return NULL;
+    const borg_diags told = p->diags;
+    const int32_t bytes = borg_has_doubles(module->body) ? 8 : 4;
+    borg_options flat = *o;
+    borg_status status;
+    flat.dump_to = NULL;
+    flat.flat_lanes = machine->simt ? 32 : registers * machine->vector_bytes / bytes;
+    borg_module *m = make_once(p, kernel, &flat, 1, BORG_WI_MINOR, NULL, &status);
+    p->diags = told;
+    if (told.last) told.last->next = NULL;
+    return m && m->flat ? m : NULL;
+}
+
 static borg_status make_unit(borg_program *p, const borg_function *kernel, const borg_options *o) {
     int32_t pack = o->pack ? o->pack : 1;
     borg_unit *unit = &p->units[p->nunits];
@@ -87,6 +118,7 @@ static borg_status make_unit(borg_program *p, const borg_function *kernel, const
         unit->tail = make_ordered(p, kernel, &quiet, 1, &status);
         if (!unit->tail) return status;
     }
+    unit->flat = make_flat(p, kernel, o, unit->module);
     if (wants(o, "infreg")) {
         borg_print_groups(unit->module, o->dump_to);
         borg_print_lanes(unit->module, o->dump_to);
