@@ -101,7 +101,7 @@ typedef struct borg_machine {
     bool transposes;      /* stores of several rows side by side are no scatters (pass join) */
     bool rolls;         /* loops over arrays that registers cannot hold stay loops (lower/roll.c) */
     double code;        /* instructions that fit its first-level cache; 0: this does not matter */
-    int32_t flat;       /* registers that a flat module does side by side; 0: it has none */
+    bool flat;          /* it takes flat modules */
     bool mma;           /* instructions for MMA of f64: one group in a warp, not if strict */
     double gather_cost; /* per lane of an access that is neither contiguous nor a broadcast */
 } borg_machine;

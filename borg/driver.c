@@ -11,6 +11,8 @@
  * length, loops are as fast or faster; at 0.73 to 0.83 of it they take 1.4 times as long. */
 #define MUCH_CHEAPER 0.6
 
+enum { MOST_SIDE_BY_SIDE = 4 }; /* registers of a flat module, where the machine is to choose */
+
 static bool wants(const borg_options *o, const char *what) {
     return o->dump && o->dump_to && strcmp(o->dump, what) == 0;
 }
@@ -83,25 +85,39 @@ static bool crosses_lanes(const borg_module *m) {
     return m->nlocals > 0;
 }
 
-/* The same kernel by elements side by side, for machines that want it; NULL where its lanes have to do with
- * each other (pass_flat.c), or on an error, which the other modules had, too. */
-static borg_module *make_flat(borg_program *p, const borg_function *kernel, const borg_options *o,
-                              const borg_module *module) {
-    const borg_machine *machine = o->backend ? &o->backend->machine : NULL;
-    const int32_t registers = o->flat ? o->flat : machine ? machine->flat : 0;
-    if (!machine || machine->flat == 0 || registers < 0 || o->optimise < 0 ||
-        (machine->simt && (o->lanes || o->stage)) || crosses_lanes(module))
-        return NULL;
+/* The same kernel by elements side by side; NULL where its lanes have to do with each other (pass_flat.c), or on an
+ * error, which the other modules had, too. */
+static borg_module *flat_of(borg_program *p, const borg_function *kernel, const borg_options *o,
+                            int32_t lanes) {
     const borg_diags told = p->diags;
-    const int32_t bytes = borg_has_doubles(module->body) ? 8 : 4;
     borg_options flat = *o;
     borg_status status;
     flat.dump_to = NULL;
-    flat.flat_lanes = machine->simt ? 32 : registers * machine->vector_bytes / bytes;
+    flat.flat_lanes = lanes;
     borg_module *m = make_once(p, kernel, &flat, 1, BORG_WI_MINOR, NULL, &status);
     p->diags = told;
     if (told.last) told.last->next = NULL;
     return m && m->flat ? m : NULL;
+}
+
+static double cost_of_element(borg_module *m, const borg_machine *machine) {
+    return borg_cost_of_group(m, machine) / m->size;
+}
+
+/* For machines that want it: one register after the other, or some side by side where results wait for each other. */
+static borg_module *make_flat(borg_program *p, const borg_function *kernel, const borg_options *o,
+                              const borg_module *module) {
+    const borg_machine *machine = o->backend ? &o->backend->machine : NULL;
+    if (!machine || !machine->flat || o->flat < 0 || o->optimise < 0 ||
+        (machine->simt && (o->lanes || o->stage)) || crosses_lanes(module))
+        return NULL;
+    if (machine->simt) return flat_of(p, kernel, o, 32);
+    const int32_t lanes = machine->vector_bytes / (borg_has_doubles(module->body) ? 8 : 4);
+    borg_module *m = flat_of(p, kernel, o, lanes * (o->flat ? o->flat : 1));
+    for (int32_t k = 2; m && o->flat == 0 && k <= MOST_SIDE_BY_SIDE && borg_waits(m, machine);
+         k *= 2)
+        m = flat_of(p, kernel, o, lanes * k);
+    return m;
 }
 
 static borg_status make_unit(borg_program *p, const borg_function *kernel, const borg_options *o) {
@@ -236,7 +252,9 @@ static double cost_of_pack(borg_program *p, const borg_options *o, int32_t pack)
     trial.dump = NULL;
     if (compile_packed(p, &trial)) cost = -1;
     for (int32_t i = 0; cost >= 0 && i < p->nunits; ++i)
-        cost += borg_cost_of_group(p->units[i].module, &o->backend->machine);
+        cost += p->units[i].flat ? cost_of_element(p->units[i].flat, &o->backend->machine) *
+                                       p->units[i].flat->flat
+                                 : borg_cost_of_group(p->units[i].module, &o->backend->machine);
     p->diags = told;
     p->units = NULL;
     p->nunits = 0;

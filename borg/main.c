@@ -44,7 +44,7 @@ static const char usage[] =
     "  --fast-rcp           rcp() may be an approximation (cuda, avx512)\n"
     "  --unroll-budget=N    instructions that unrolling may make (200000)\n"
     "  --loops=auto|never|always  loops over arrays that registers cannot hold stay loops\n"
-    "  --flat=N|never       registers side by side where work-items are independent (1)\n"
+    "  --flat=N|never       registers side by side where work-items are independent\n"
     "  --no-vector          unroll loops over constants, do not run them as vectors\n"
     "  --optimise=0|1       without, with the passes (1)\n"
     "  --verify             check the intermediate form between passes\n"

@@ -67,6 +67,8 @@ double borg_code(borg_module *m, const borg_machine *machine);
 
 /** pack.c: cycles of a processor for a group, where the module's packs go one after the other. */
 double borg_cost_of_group(borg_module *m, const borg_machine *machine);
+/** Whether its instructions take less time than its results wait for each other. */
+bool borg_waits(borg_module *m, const borg_machine *machine);
 
 /** group.c: print the values of work-items as InfRegs, grouped by interaction, reused by liveness;
  * as comments before the text form. */

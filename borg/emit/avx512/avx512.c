@@ -315,7 +315,7 @@ const borg_backend borg_backend_avx512 = {
                 .gather_cost = 2,
                 .transposes = true,
                 .rolls = true,
-                .flat = 1,
+                .flat = true,
                 .code = 4000},
     .emit = emit,
 };
