@@ -15,26 +15,22 @@
 typedef struct flat {
     borg_module *m;
     borg_builder b;     /* of the new body */
-    int32_t size, rows; /* of the module as it was; rows of what lies in memory, 0: none seen yet */
+    int32_t size, rows; /* work-items as they were; rows of what lies in memory */
     int32_t lanes;      /* side by side */
-    bool failed;
 } flat;
 
-static borg_inst *fail(flat *f) {
-    f->failed = true;
-    return borg_emit_const(&f->b, BORG_I64, BORG_UNI, 1, 0);
+/* Instructions are converted in their order; inst->aux is what one has become, NULL where it cannot be had, which
+ * matters only if an access to memory needs it: indices by group and work-item are made anew. */
+static borg_inst *of(const borg_inst *v) {
+    return v->aux;
 }
-
-static borg_inst *converted(flat *f, borg_inst *v);
 
 /* The same instruction with converted operands. */
 static borg_inst *copied(flat *f, const borg_inst *v, borg_spread spread, int32_t rows) {
-    borg_inst *args[4] = {NULL};
-    if (v->nargs > 4 && v->op != BORG_ROWS) return fail(f);
-    borg_inst **list = v->nargs > 4 ? BORG_NEW(f->m->arena, v->nargs, borg_inst *) : args;
-    for (int32_t i = 0; i < v->nargs; ++i) list[i] = converted(f, v->args[i]);
+    for (int32_t i = 0; i < v->nargs; ++i)
+        if (!of(v->args[i])) return NULL;
     borg_inst *n = borg_emit(&f->b, v->op, v->type, spread, rows, v->nargs);
-    for (int32_t i = 0; i < v->nargs; ++i) n->args[i] = list[i];
+    for (int32_t i = 0; i < v->nargs; ++i) n->args[i] = of(v->args[i]);
     n->pred = v->pred;
     n->uns = v->uns;
     n->index = v->index;
@@ -91,55 +87,49 @@ static borg_inst *counted(flat *f, borg_inst *v) {
 }
 
 /* A value of one lane for each row, all rows alike: one row of it. */
-static borg_inst *one_row(flat *f, borg_inst *v) {
-    if (v->rows == 1) return converted(f, v);
+static borg_inst *one_row(flat *f, const borg_inst *v) {
+    if (v->rows == 1) return of(v);
     if (v->op == BORG_CONST && v->ntable == 1)
         return borg_emit_const(&f->b, v->type, BORG_UNI, 1, v->bits[0]);
-    if (v->op != BORG_ROWS) return fail(f);
+    if (v->op != BORG_ROWS) return NULL;
     for (int32_t r = 0; r < v->rows; ++r)
-        if (v->args[r] != v->args[0] || v->map[r] != v->map[0]) return fail(f);
-    return v->args[0]->rows == 1 ? converted(f, v->args[0]) : fail(f);
+        if (v->args[r] != v->args[0] || v->map[r] != v->map[0]) return NULL;
+    return v->args[0]->rows == 1 ? of(v->args[0]) : NULL;
 }
 
 static borg_inst *convert_lanes(flat *f, borg_inst *v) {
     borg_inst *n = NULL;
     const borg_class class = borg_op_table[v->op].class;
-    if (v->rows != f->rows) return fail(f);
+    const bool elementwise = class == BORG_ELEM || class == BORG_CONVERT;
+    if (v->rows != f->rows) return NULL;
     if (v->op == BORG_CONST)
-        return v->ntable == 1 ? borg_emit_const(&f->b, v->type, BORG_WI, 1, v->bits[0]) : fail(f);
-    if (class == BORG_ELEM || class == BORG_CONVERT || v->op == BORG_BCAST) n = counted(f, v);
+        return v->ntable == 1 ? borg_emit_const(&f->b, v->type, BORG_WI, 1, v->bits[0]) : NULL;
+    if (elementwise || v->op == BORG_BCAST) n = counted(f, v);
     if (n) return n;
-    if (v->op == BORG_BCAST && v->args[0]->spread == BORG_UNI)
-        return borg_emit_bcast(&f->b, one_row(f, v->args[0]), BORG_WI);
-    return class == BORG_ELEM || class == BORG_CONVERT ? copied(f, v, BORG_WI, 1) : fail(f);
+    if (v->op == BORG_BCAST && v->args[0]->spread == BORG_UNI) {
+        n = one_row(f, v->args[0]);
+        return n ? borg_emit_bcast(&f->b, n, BORG_WI) : NULL;
+    }
+    return elementwise ? copied(f, v, BORG_WI, 1) : NULL;
 }
 
-/* v in the flat module; memory operations are done before, in their order. */
-static borg_inst *converted(flat *f, borg_inst *v) {
-    if (v->aux) return v->aux;
-    if (f->failed) return fail(f);
+static borg_inst *convert(flat *f, borg_inst *v) {
     const borg_class class = borg_op_table[v->op].class;
-    borg_inst *n;
-    if (v->spread == BORG_WI) {
-        n = convert_lanes(f, v);
-    } else if (v->spread == BORG_UNI && v->op != BORG_G0 &&
-               (class == BORG_LEAF || class == BORG_ELEM || class == BORG_CONVERT ||
-                v->op == BORG_ROWS)) {
-        n = copied(f, v, BORG_UNI, v->rows);
-    } else {
-        n = fail(f);
-    }
-    v->aux = n;
-    return n;
+    if (v->spread == BORG_WI) return convert_lanes(f, v);
+    if (v->spread == BORG_UNI && v->op != BORG_G0 &&
+        (class == BORG_LEAF || class == BORG_ELEM || class == BORG_CONVERT || v->op == BORG_ROWS))
+        return copied(f, v, BORG_UNI, v->rows);
+    return NULL;
 }
 
 /* The offset of an access in lanes from what it is for element 0, all of whose part of the group's number is `a`. */
 static borg_inst *offset_of(flat *f, const borg_inst *v) {
     borg_sum sum;
-    if (!borg_sum_of(f->m, v->args[1], &sum) || sum.groups != v->a) return fail(f);
+    if (!borg_sum_of(f->m, v->args[1], &sum) || sum.groups != v->a) return NULL;
     borg_inst *off = from_first(f, v->b, sum.constant);
     for (int32_t i = 0; i < sum.n; ++i) {
-        borg_inst *x = converted(f, sum.value[i]);
+        borg_inst *x = of(sum.value[i]);
+        if (!x) return NULL;
         borg_inst *k = borg_emit_const(&f->b, BORG_I64, BORG_UNI, 1, (uint64_t)sum.scale[i]);
         if (sum.scale[i] != 1) x = borg_emit_elem(&f->b, BORG_MUL, BORG_I64, x, k, NULL);
         off = borg_emit_elem(&f->b, BORG_ADD, BORG_I64, off, x, NULL);
@@ -147,40 +137,24 @@ static borg_inst *offset_of(flat *f, const borg_inst *v) {
     return off;
 }
 
-static void convert_access(flat *f, borg_inst *v) {
-    borg_inst *value = borg_stored(v) ? borg_stored(v) : v, *mask = borg_mask(v);
+/* False: it cannot be had. */
+static bool convert_access(flat *f, borg_inst *v) {
+    borg_inst *value = borg_stored(v) ? borg_stored(v) : v, *mask = borg_mask(v), *off = NULL;
     if (value->spread == BORG_UNI && value == v) { /* read by all */
         v->aux = copied(f, v, BORG_UNI, v->rows);
-        return;
+        return v->aux != NULL;
     }
-    if (value->spread != BORG_WI || v->args[0]->op != BORG_PARAM) {
-        fail(f);
-        return;
-    }
-    if (f->rows == 0) f->rows = value->rows;
-    if (value->rows != f->rows) {
-        fail(f);
-        return;
-    }
-    borg_inst *p = converted(f, v->args[0]), *off;
-    if (v->op == BORG_LOAD) {
-        off = converted(f, v->args[1]);
-    } else if (v->op == BORG_LOADA || v->op == BORG_STOREA) {
-        if (!in_line(f, v->a, v->b, v->c)) {
-            fail(f);
-            return;
-        }
+    if (value->spread != BORG_WI || v->args[0]->op != BORG_PARAM || value->rows != f->rows)
+        return false;
+    if (v->op == BORG_LOAD) off = of(v->args[1]);
+    if ((v->op == BORG_LOADA || v->op == BORG_STOREA) && in_line(f, v->a, v->b, v->c))
         off = offset_of(f, v);
-    } else {
-        fail(f);
-        return;
-    }
-    borg_inst *x = value == v ? NULL : converted(f, value), *on = mask ? converted(f, mask) : NULL;
+    if (!off || !of(v->args[0]) || (value != v && !of(value)) || (mask && !of(mask))) return false;
     borg_inst *n = borg_emit(&f->b, v->op, v->type, v->spread, value == v ? 1 : 0, v->nargs);
-    n->args[0] = p;
+    n->args[0] = of(v->args[0]);
     n->args[1] = off;
-    if (x) n->args[2] = x;
-    if (on) n->args[v->nargs - 1] = on;
+    if (value != v) n->args[2] = of(value);
+    if (mask) n->args[v->nargs - 1] = of(mask);
     n->name = v->name;
     n->loc = v->loc;
     if (v->op != BORG_LOAD) {
@@ -190,6 +164,7 @@ static void convert_access(flat *f, borg_inst *v) {
         n->c[0] = v->c[0];
     }
     v->aux = n;
+    return true;
 }
 
 /* Through one parameter: do lanes of different elements touch the same place? */
@@ -216,21 +191,35 @@ static bool independent(const flat *f) {
     return true;
 }
 
+/* Rows of what lanes read and write in memory; 0: there is nothing. */
+static int32_t rows_in_memory(const borg_module *m) {
+    for (borg_inst *v = m->body->first; v; v = v->next) {
+        const borg_inst *value = borg_stored(v) ? borg_stored(v) : v;
+        if (borg_op_table[v->op].class == BORG_MEMORY && value->spread == BORG_WI)
+            return value->rows;
+    }
+    return 0;
+}
+
 void borg_pass_flat(borg_module *m, const borg_options *options) {
-    if (options->flat_lanes <= 0 || m->flat) return;
-    flat f = {.m = m, .size = m->size, .lanes = options->flat_lanes};
+    if (options->flat_lanes <= 0 || m->flat || m->pack != 1 || m->nlocals) return;
+    flat f = {.m = m, .size = m->size, .rows = rows_in_memory(m), .lanes = options->flat_lanes};
     borg_block *body = borg_block_new(m, NULL);
     f.b = (borg_builder){.module = m, .block = body};
     bool stores = false;
-    if (m->pack != 1 || m->nlocals || !independent(&f)) return;
-    for (borg_inst *v = m->body->first; v; v = v->next) v->aux = NULL;
-    for (borg_inst *v = m->body->first; v && !f.failed; v = v->next) {
+    if (!independent(&f)) return;
+    for (borg_inst *v = m->body->first; v; v = v->next) {
         const borg_class class = borg_op_table[v->op].class;
+        v->aux = NULL;
         if (class == BORG_CONTROL || v->op == BORG_BARRIER) return;
-        if (class == BORG_MEMORY) convert_access(&f, v);
+        if (class != BORG_MEMORY) {
+            v->aux = convert(&f, v);
+        } else if (!convert_access(&f, v)) {
+            return;
+        }
         stores |= v->op == BORG_STOREA;
     }
-    if (f.failed || !stores) return;
+    if (!stores) return;
     m->body = body;
     m->flat = f.size * f.rows;
     m->size = f.lanes;
