@@ -11,7 +11,8 @@
  * length, loops are as fast or faster; at 0.73 to 0.83 of it they take 1.4 times as long. */
 #define MUCH_CHEAPER 0.6
 
-enum { MOST_SIDE_BY_SIDE = 4 }; /* registers of a flat module, where the machine is to choose */
+/* Registers of a flat module on CPUs; loads for all from which on a GPU's thread has several items. */
+enum { MOST_SIDE_BY_SIDE = 4, MUCH_SHARED = 24 };
 
 static bool wants(const borg_options *o, const char *what) {
     return o->dump && o->dump_to && strcmp(o->dump, what) == 0;
@@ -104,6 +105,17 @@ static double cost_of_element(borg_module *m, const borg_machine *machine) {
     return borg_cost_of_group(m, machine) / m->size;
 }
 
+/* On GPUs several items in a thread share what all read, where that is much. What is read by an index from memory
+ * stays single: items beyond the last would read anywhere. */
+static int32_t items_of_thread(const borg_module *m, int32_t wanted) {
+    int32_t shared = 0;
+    for (const borg_inst *v = m->body->first; v; v = v->next) {
+        if (v->op == BORG_LOAD && v->spread == BORG_WI) return 1;
+        shared += v->op == BORG_LOADA && v->spread == BORG_UNI;
+    }
+    return wanted ? wanted : shared >= MUCH_SHARED ? 4 : 1;
+}
+
 /* For machines that want it: one register after the other, or some side by side where results wait for each other. */
 static borg_module *make_flat(borg_program *p, const borg_function *kernel, const borg_options *o,
                               const borg_module *module) {
@@ -111,7 +123,7 @@ static borg_module *make_flat(borg_program *p, const borg_function *kernel, cons
     if (!machine || !machine->flat || o->flat < 0 || o->optimise < 0 ||
         (machine->simt && (o->lanes || o->stage)) || crosses_lanes(module))
         return NULL;
-    if (machine->simt) return flat_of(p, kernel, o, 32);
+    if (machine->simt) return flat_of(p, kernel, o, 32 * items_of_thread(module, o->flat));
     const int32_t lanes = machine->vector_bytes / (borg_has_doubles(module->body) ? 8 : 4);
     borg_module *m = flat_of(p, kernel, o, lanes * (o->flat ? o->flat : 1));
     for (int32_t k = 2; m && o->flat == 0 && k <= MOST_SIDE_BY_SIDE && borg_waits(m, machine);

@@ -77,8 +77,8 @@ static void put_place(simt *e) {
         ctext_line(&e->c, "const int b_at = threadIdx.x %% 32;");
         ctext_line(
             &e->c,
-            "const b_s64 b_g0 = b_from * %d + (b_s64)blockIdx.x * %d + threadIdx.x / 32 * 32;",
-            e->m->flat, e->threads);
+            "const b_s64 b_g0 = b_from * %d + (b_s64)blockIdx.x * %d + threadIdx.x / 32 * %d;",
+            e->m->flat, e->threads * e->rows, e->m->size);
         ctext_line(&e->c, "if (b_g0 + b_at >= b_last * %d) return;", e->m->flat);
     } else if (e->target->opencl) {
         ctext_line(&e->c, "const int b_at = (int)get_local_id(0);");
@@ -144,7 +144,11 @@ static void put_items(simt *e) {
     for (int32_t j = 0; j < e->rows; ++j) {
         int32_t from = j * e->lanes, size = e->m->size;
         bool all = from + e->lanes <= size;
-        if (all) {
+        if (e->m->flat && j > 0) { /* beyond the last element: the first one again */
+            ctext_line(&e->c, "const b_bool b_on%d = b_g0 + b_l + %d < b_last * %d;", j, from,
+                       e->m->flat);
+            ctext_line(&e->c, "const int b_w%d = b_on%d ? b_l + %d : b_l;", j, j, from);
+        } else if (all) {
             ctext_line(&e->c, "const int b_w%d = b_l + %d;", j, from);
         } else {
             ctext_line(&e->c, "const int b_w%d = b_l + %d < %d ? b_l + %d : %d;", j, from, size,
@@ -225,7 +229,8 @@ enum { MOST_ARRAYS = 16 * 1024, MOST_SHARED = 48 * 1024, MOST_THREADS = 512 };
 /* Threads of a block that does whole groups of a flat module, whole warps; 0: there is no such block. */
 static int32_t flat_threads(const borg_module *m) {
     int32_t threads = 32;
-    while (threads <= MOST_THREADS && (threads < 128 || threads % m->flat)) threads += 32;
+    while (threads <= MOST_THREADS && (threads < 128 || threads * (m->size / 32) % m->flat))
+        threads += 32;
     return threads <= MOST_THREADS ? threads : 0;
 }
 
@@ -258,7 +263,7 @@ static bool choose_geometry(simt *e) {
     if (!simt_plan_stages(e)) return false;
     if (m->flat) {
         e->threads = flat_threads(m);
-        e->groups = e->threads / m->flat;
+        e->groups = e->threads * e->rows / m->flat;
     } else if (e->target->opencl) {
         e->threads = width;
         e->groups = m->pack;
