@@ -96,8 +96,32 @@ static void test_chosen(void **state) {
     assert_int_equal(flat_of("x[i] = y[i] * 2;", &o), 0);
 }
 
+static int lanes_of(const char *kernel, const char *backend, int flat) {
+    const char *defines[] = {"DOUBLE", NULL};
+    borg_options o = {.size = 12, .pack = 1, .flat = flat, .defines = defines};
+    o.backend = borg_backend_find(backend);
+    borg_program *p = library_compile(kernel, &o);
+    const int lanes = p->units[0].flat ? p->units[0].flat->size : 0;
+    borg_program_free(p);
+    return lanes;
+}
+
+/* As many elements at a time as results that wait for each other need, and on a GPU's thread as what all read is worth. */
+static void test_lanes(void **state) {
+    (void)state;
+    assert_int_equal(lanes_of("enum", "avx512", 0), 8);
+    assert_int_equal(lanes_of("frcg", "avx512", 0), 32);
+    assert_int_equal(lanes_of("frcg", "avx512", 1), 8);
+    assert_int_equal(lanes_of("pade", "c", 0), 4);
+    assert_int_equal(lanes_of("pade", "c", 2), 8);
+    assert_int_equal(lanes_of("pade", "cuda", 0), 32);
+    assert_int_equal(lanes_of("enum", "cuda", 0), 128);
+    assert_int_equal(lanes_of("enum", "cuda", 2), 64);
+    assert_int_equal(lanes_of("enum", "cuda", -1), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_emitted),
-                                       cmocka_unit_test(test_chosen)};
+                                       cmocka_unit_test(test_chosen), cmocka_unit_test(test_lanes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
