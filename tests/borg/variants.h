@@ -10,7 +10,7 @@ enum { MOST_PARAMS = 16, MOST_CASES = 64 };
 
 typedef struct variant {
     const char *kernel;
-    int size, pack, lanes, disable;
+    int size, pack, lanes, disable, flat;
     int items; /* work-items that share `size` rows; 0: as many */
     borg_order order;
     bool single, fused; /* fused: not strict */
@@ -188,6 +188,7 @@ static inline bool compile_variant(variant *v, borg_options *o, const borg_backe
                         .disable = v->disable,
                         .strict = !v->fused,
                         .loops = v->loops,
+                        .flat = v->flat,
                         .backend = backend,
                         .defines = v->defines,
                         .set = v->stage ? v->set : NULL,
