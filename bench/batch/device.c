@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Batches in device memory through mpk_batch_*, timed beside cuBLAS:
  *   device_batch [--count N] [--sizes 4,8,...] [--letters ds] [--verbs ldlt/partial,...]
- *                [--layouts strided,pointers,interleaved,mixed] [--rounds R] [--out FILE]
+ *                [--layouts strided,pointers,interleaved,mixed] [--rounds R] [--queued 0]
+ *                [--out FILE]
  * A verb is METHOD/PIVOTING, solve/PIVOTING (LDLT, one right-hand side) or gemm. Each row of JSON:
  * least and median milliseconds of `rounds` asynchronous calls by events (what the device needs),
  * of the synchronous call with outcomes in host memory by the clock (what a caller waits), of
@@ -9,8 +10,8 @@
  * without a wait, each on its own copy of strided matrices (so that what the host needs for a call is
  * hidden where the device needs more), how far some matrices' factors are from the
  * host's, and of LDLT the worst backward error of some, which is looked at before anything is
- * timed: a wrong one ends the program. mixed: strided, orders 1 .. n by turns. The data are
- * renewed between calls, outside the time. */
+ * timed: a wrong one ends the program. mixed: strided, orders 1 .. n by turns. Of more than 4096
+ * strided matrices the others are copies of these. The data are renewed between calls, outside the time. */
 #include "../../src/core/random.h"
 
 #include <metapack/metapack.h>
@@ -23,7 +24,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { CHECKED = 200, ROUNDS_MOST = 100, QUEUE = 8 };
+enum { CHECKED = 200, ROUNDS_MOST = 100, QUEUE = 8, DIFFERENT = 4096 };
 
 typedef struct bench {
     mpk_context *ctx;
@@ -32,7 +33,7 @@ typedef struct bench {
     cudaEvent_t start, stop;
     const char *verb, *layout;
     mpk_scalar scalar;
-    int n, rounds;
+    int n, rounds, queued;          /* queued: calls in a row, too */
     int64_t count, each, total;     /* entries of a matrix, of all */
     void *host, *first, *a, *b, *c; /* first: as given; on the device */
     void **pointers;
@@ -115,13 +116,20 @@ static void make(bench *b) {
     b->total = (b->count + 31) / 32 * 32 * b->each;
     b->host = malloc((size_t)b->total * size_of(b));
     for (int64_t k = 0; k < b->total; k++) put(b, b->host, k, 0);
-    for (int64_t k = 0; k < b->count; k++)
+    for (int64_t k = 0; k < b->count; k++) {
+        if (k >= DIFFERENT && is(b->layout, "strided")) {
+            const size_t bytes = (size_t)b->each * size_of(b);
+            memcpy((char *)b->host + (size_t)k * bytes,
+                   (char *)b->host + (size_t)(k % DIFFERENT) * bytes, bytes);
+            continue;
+        }
         for (int j = 0; j < n; j++)
             for (int i = j; i < n; i++) {
                 const double x = i == j && strong ? 2 * n + uniform() : uniform();
                 put(b, b->host, at(b, k, i, j), x);
                 put(b, b->host, at(b, k, j, i), x);
             }
+    }
     void **all[] = {&b->first, &b->a, &b->b, &b->c};
     for (int k = 0; k < 4; k++) NEED(cudaMalloc(all[k], (size_t)b->total * size_of(b)));
     NEED(cudaMemcpy(b->first, b->host, (size_t)b->total * size_of(b), cudaMemcpyHostToDevice));
@@ -257,7 +265,7 @@ static int measure(bench *b, int how, const void *from, double ms[2]) {
 }
 
 static int has_queue(const bench *b) {
-    return is(b->layout, "strided") && b->scalar <= MPK_D && !starts(b, "gemm") &&
+    return b->queued && is(b->layout, "strided") && b->scalar <= MPK_D && !starts(b, "gemm") &&
            !starts(b, "solve");
 }
 
@@ -447,7 +455,7 @@ static void one(bench *b) {
 }
 
 int main(int argc, char **argv) {
-    bench b = {.rounds = 10, .count = 100000, .out = NULL};
+    bench b = {.rounds = 10, .count = 100000, .queued = 1, .out = NULL};
     const char *sizes = "4,8,16,24,32", *letters = "d", *layouts = "strided";
     const char *verbs = "ldlt/none,ldlt/partial";
     for (int k = 1; k + 1 < argc; k += 2) {
@@ -457,6 +465,7 @@ int main(int argc, char **argv) {
         if (is(argv[k], "--verbs")) verbs = argv[k + 1];
         if (is(argv[k], "--layouts")) layouts = argv[k + 1];
         if (is(argv[k], "--rounds")) b.rounds = atoi(argv[k + 1]);
+        if (is(argv[k], "--queued")) b.queued = atoi(argv[k + 1]);
         if (is(argv[k], "--out")) b.out = fopen(argv[k + 1], "a");
     }
     if (!b.out) b.out = fopen("/dev/null", "w");

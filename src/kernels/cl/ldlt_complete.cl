@@ -4,6 +4,9 @@
  * and the largest entry of the next step is found while this one updates. Rows never move, `place` is where row i
  * goes when L is written. piv [out]: as in ldlt_partial. */
 #define HAS_ORDER 32
+#ifdef ORDER
+#define HAS_STORED
+#endif
 #if defined(ORDER) || defined(BORG_SIMT)
 #define HAS_ANY_ORDER
 #endif
@@ -12,7 +15,7 @@
 #ifdef ORDER /* a warp's tiles */
 #include "ldlt_tiles_complete.h"
 
-__kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *piv, __global int *info,
+__kernel void ldlt_complete(__global S *a, int lda, long stride, __global int *piv, __global int *info,
                   T tol ORDER_PARAMETER)
 {
     __local volatile T l[COMPLETE_COLUMNS];
