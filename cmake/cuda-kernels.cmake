@@ -11,7 +11,6 @@ set(MPKI_CUDA_FEW
     ldlt:1:0:0:2,3,4,5,6,7,8,16,24,32
     ldu:2:0:0:4,8,16,24,32
     ldlt_partial:1:2:1:2,3,4,5,6,7,8,9,10,11,12,16,24,32
-    ldlt_rook:1:3:1:2,3,4,5,6,7,8
     ldlt_complete:1:4:1:2,3,4,5,6,7,8,16d,24d,32d
     ldu_partial:2:2:2:4,8,16,24,32
     gemm_ab:product:0:0:4,8,16,24,32)
@@ -20,14 +19,12 @@ set(MPKI_CUDA_ALL
     ldlt:1:0:0:2,3,4,5,6,7,8,12,16,20,24,28,32
     ldu:2:0:0:4,8,12,16,20,24,28,32
     ldlt_partial:1:2:1:2,3,4,5,6,7,8,9,10,11,12,16,20,24,28,32
-    ldlt_rook:1:3:1:2,3,4,5,6,7,8
     ldlt_complete:1:4:1:2,3,4,5,6,7,8,12d,16d,20d,24d,28d,32d
     ldu_partial:2:2:2:4,8,12,16,20,24,28,32
     gemm_ab:product:0:0:4,8,12,16,20,24,28,32)
 
-# Rook pivoting takes the kernels of complete pivoting beyond this order: pivots that are largest in all that is left are largest
-# in their rows and columns, too, and these kernels are faster (bench/results/batch-gpu.md).
-set(MPKI_CUDA_ROOK_MOST 8)
+# Rook pivoting takes the kernels of complete pivoting: pivots that are largest in all that is left are largest in their rows and
+# columns, too, and these kernels are as fast or faster (bench/results/batch-gpu.md).
 
 # kernel:precision:least order:greatest:work-items:blocks: so many work-items, in as many threads, share the rows of a matrix
 # (HAS_ORDER in src/kernels/cl/real.h), where that was faster than a work-item for each row.
@@ -140,7 +137,7 @@ endfunction()
 
 # Kernels that have one more for matrices that lie one after the other: up to this order a matrix in each thread, a warp's by
 # shared memory; beyond it, where work-items share the rows, the same kernel with constants for ld and stride.
-set(MPKI_CUDA_PACKED llt ldlt ldlt_partial ldlt_rook ldlt_complete ldu ldu_partial)
+set(MPKI_CUDA_PACKED llt ldlt ldlt_partial ldlt_complete ldu ldu_partial)
 set(MPKI_CUDA_PACKED_MOST 8)
 
 # kernel:method:pivoting:lists of pivots:precision:orders beyond it with a matrix in each thread, too, of matrices that lie one after
@@ -254,7 +251,7 @@ endfunction()
 # Lines of the table, added to [cases], for a launch of [name] for order n; pivoting complete (4): for rook (3), too.
 macro(mpki_cuda_case cases method pivoting n name)
     set(served ${pivoting})
-    if("${method}:${pivoting}" STREQUAL "1:4" AND ${n} GREATER MPKI_CUDA_ROOK_MOST)
+    if("${method}:${pivoting}" STREQUAL "1:4")
         list(APPEND served 3)
     endif()
     foreach(one ${served})
