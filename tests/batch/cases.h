@@ -339,7 +339,7 @@ static void run(const setup *s) {
 }
 
 static void sweep(mpk_batch_method method, mpk_pivoting pivoting) {
-    static const int orders[] = {1, 2, 3, 5, 8, 13, 16, 21, 27, 31, 33, 64};
+    static const int orders[] = {1, 2, 3, 5, 8, 9, 13, 16, 21, 27, 31, 33, 64};
     for (int family = 0; family < FAMILIES; family++)
         for (size_t k = 0; k < sizeof orders / sizeof *orders; k++)
             for (int hermitian = 0; hermitian <= MPKI_COMPLEX; hermitian++) {
