@@ -167,7 +167,7 @@ static seconds moved(mpk_context *ctx, mpki_pool *pool, int64_t n, int64_t nnz, 
             void *to = mpki_alloc(ctx, "bench", bytes, 1);
             must(ctx, mpki_failed(ctx), "memory");
             moving m = {(char *)to, from.data(), (size_t)bytes};
-            mpki_pool_for(
+            mpki_pool_for_near(
                 pool, 0, (bytes + STEP - 1) / STEP,
                 [](mpki_pool *, int, void *arg, int64_t item) {
                     const moving *w = (const moving *)arg;

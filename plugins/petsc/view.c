@@ -97,6 +97,10 @@ static PetscErrorCode view_blocks(mpkp_solver *s, PetscViewer viewer) {
             "relaxation, %.1f MiB, %.3g s\n",
             (long long)b.isai.entries, (int)b.isai.longest, o->isai_relax,
             (double)b.isai.bytes / 1048576, b.isai.time_pattern_s + b.isai.time_values_s));
+    if (b.exact_s > 0)
+        PetscCall(PetscViewerASCIIPrintf(
+            viewer, "an application: %.3g s exactly, %.3g s by approximate inverses, %.2g apart\n",
+            b.exact_s, b.inverses_s, b.inverses_error));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -369,7 +369,7 @@ static mpk_status outcome(const making *m, int workers, mpk_isai_info *info) {
 static bool counted(making *m, mpki_pool *pool, int64_t portions) {
     const mpki_isai_rule *r = m->rule;
     bool good = r->source != MPK_ISAI_POWER || r->power == 1;
-    if (good) mpki_pool_for(pool, 0, portions, count_item, m);
+    if (good) mpki_pool_for_near(pool, 0, portions, count_item, m);
     for (int k = 0; k < mpki_pool_threads(pool); k++) good = good && !m->worker[k].disordered;
     return good;
 }
@@ -384,7 +384,7 @@ mpk_status mpki_isai_make_pattern(mpk_context *ctx, mpki_pool *pool, int32_t n,
     mpk_status status = begin_making(&m, workers);
     if (!mpk_failed(status) && !counted(&m, pool, portions)) {
         status = begin_search(&m, workers, portions);
-        if (!mpk_failed(status)) mpki_pool_for(pool, 0, portions, find_item, &m);
+        if (!mpk_failed(status)) mpki_pool_for_near(pool, 0, portions, find_item, &m);
     }
     if (!mpk_failed(status)) status = outcome(&m, workers, info);
     if (!mpk_failed(status)) {
@@ -392,7 +392,7 @@ mpk_status mpki_isai_make_pattern(mpk_context *ctx, mpki_pool *pool, int32_t n,
         s->index = MPKI_NEW(ctx, STAGE, s->ptr[n], int32_t);
         status = mpki_failed(ctx);
     }
-    if (!mpk_failed(status)) mpki_pool_for(pool, 0, portions, place_item, &m);
+    if (!mpk_failed(status)) mpki_pool_for_near(pool, 0, portions, place_item, &m);
     end_making(&m, workers);
     if (mpk_failed(status)) mpki_sparse_free(ctx, s);
     return status;

@@ -48,14 +48,14 @@ void mpki_sparse_sum(mpki_pool *pool, int64_t n, int64_t *ptr) {
         for (int64_t k = 0; k < n; k++) ptr[k + 1] += ptr[k];
         return;
     }
-    mpki_pool_for(pool, 0, SUM_PARTS, part_item, &s);
+    mpki_pool_for_near(pool, 0, SUM_PARTS, part_item, &s);
     int64_t sum = ptr[0];
     for (int part = 0; part < SUM_PARTS; part++) {
         const int64_t own = s.before[part];
         s.before[part] = sum;
         sum += own;
     }
-    mpki_pool_for(pool, 0, SUM_PARTS, sum_item, &s);
+    mpki_pool_for_near(pool, 0, SUM_PARTS, sum_item, &s);
 }
 
 /* ---- transposes ---------------------------------------------------------------------------------
@@ -138,7 +138,7 @@ static int32_t *cut(mpk_context *ctx, mpki_pool *pool, turning *w) {
             k + 1 == w->chunks ? w->n : column_at(w->a->ptr, w->n, nnz * (k + 1) / w->chunks);
         w->chunk[k] = (chunk){.j0 = k ? w->chunk[k - 1].j1 : 0, .j1 = end};
     }
-    mpki_pool_for(pool, 0, w->chunks, span_item, w);
+    mpki_pool_for_near(pool, 0, w->chunks, span_item, w);
     while (w->chunks > 1 && rows_of(w) > most) {
         int to = 0;
         for (int k = 0; k < w->chunks; k += 2)
@@ -215,14 +215,14 @@ mpk_status mpki_sparse_turn(mpk_context *ctx, mpki_pool *pool, int32_t n, size_t
         mpki_release(ctx, next);
         return mpki_failed(ctx);
     }
-    mpki_pool_for(pool, 0, w.chunks, count_item, &w);
+    mpki_pool_for_near(pool, 0, w.chunks, count_item, &w);
     if (!w.known || w.chunks > 1)
-        mpki_pool_for(pool, 0, ((int64_t)n + ROWS - 1) / ROWS, rows_item, &w);
+        mpki_pool_for_near(pool, 0, ((int64_t)n + ROWS - 1) / ROWS, rows_item, &w);
     if (!w.known) {
         t->ptr[0] = 0;
         mpki_sparse_sum(pool, n, t->ptr);
     }
-    mpki_pool_for(pool, 0, w.chunks, put_item, &w);
+    mpki_pool_for_near(pool, 0, w.chunks, put_item, &w);
     mpki_release(ctx, next);
     return MPK_OK;
 }
