@@ -5,9 +5,10 @@
 
 static const char STAGE[] = "factorize";
 
-/* docs/isai.md, "Chosen by measurement": with no more than NEAR between them no matrix of the table needs
- * more than GROWTH times the iterations of exact solves. */
-static const double NEAR = 1e-3, GROWTH = 1.5;
+/* How many times more iterations products may need, by how far they are apart; measured (docs/isai.md).
+ * Factors of indefinite matrices lose their way soon: only what is as good as exact is taken. */
+static const double SAME = 1e-3, SAME_GROWTH = 1.5;
+static const double ILU0_NEAR = 0.5, ILU0_GROWTH = 5;
 
 enum { B, EXACT, PRODUCTS, VECTORS };
 
@@ -37,9 +38,11 @@ static mpk_status measure(const mpk_factor *fac, const void *b, void *x, double 
 
 /* Are products the better choice? An iteration has a product with A besides, which takes about as long
  * as theirs. */
-static bool pays(const mpk_block_info *info) {
-    if (!(info->inverses_error <= NEAR)) return false;
-    return GROWTH * 2 * info->inverses_s < info->exact_s + info->inverses_s;
+static bool pays(mpk_method method, const mpk_block_info *info) {
+    const bool near = method == MPK_METHOD_ILU0 && info->inverses_error <= ILU0_NEAR;
+    const bool same = info->inverses_error <= SAME;
+    const double growth = same ? SAME_GROWTH : ILU0_GROWTH;
+    return (same || near) && growth * 2 * info->inverses_s < info->exact_s + info->inverses_s;
 }
 
 /* Why there are no inverses, though nothing is wrong with the factor. */
@@ -85,7 +88,7 @@ done:
         status = MPK_OK;
     }
     if (mpk_failed(status)) return status;
-    const bool inverses = made && pays(info);
+    const bool inverses = made && pays(fac->options.method, info);
     fac->options.triangular = inverses ? MPK_TRIANGULAR_ISAI : MPK_TRIANGULAR_EXACT;
     return engine->settle(fac->blocks->numbers, inverses, counts);
 }
