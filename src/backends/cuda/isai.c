@@ -245,12 +245,10 @@ static mpk_status take_pattern(mpki_inverse *s, const mpk_isai_options *o, const
         const mpk_status status = check_pattern(job, p, "the matrix");
         return mpk_failed(status) ? status : take_all(s, p);
     }
-    const bool searched = o->source == MPK_ISAI_POWER && o->power > 1 && !o->ptr;
     mpk_status status = mpki_cuda_isai_set_aside(
         job,
         mpki_cuda_isai_turn_bytes(job->n, s->nnz) +
-            mpki_cuda_isai_rounded(((int64_t)job->n + mpki_isai_sums(job->n)) * 8 + 1024) +
-            (searched ? mpki_cuda_isai_found_bytes(job->n, s->nnz, o->power, false) : 0),
+            mpki_cuda_isai_rounded(((int64_t)job->n + mpki_isai_sums(job->n)) * 8 + 1024),
         &job->work);
     if (!mpk_failed(status)) status = count_triangle(s, p, &c);
     if (!mpk_failed(status)) status = take_triangle(s, p, is_own(s, o), &c);

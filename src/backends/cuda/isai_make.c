@@ -171,23 +171,17 @@ static mpk_status far_columns(mpki_isai_job *job, const mpki_isai_notes *told, m
     return mpki_cuda_isai_told(job, job->t->far(job->d->cuda, p));
 }
 
-int64_t mpki_cuda_isai_found_bytes(int32_t n, int64_t entries, int power, bool triangle) {
-    enum { MOST = 1 << 28 }; /* so much may be asked for without knowing what there is */
-    const int64_t bytes =
-        (int64_t)n * mpki_isai_found_each(n, entries, power, triangle) * (int64_t)sizeof(int32_t);
-    return bytes > MOST ? 0 : bytes;
-}
-
 /* Room for what the first pass finds, unless memory is short: then the second one searches again. */
 static mpk_status room_for_found(mpki_isai_job *job, bool triangle, mpki_isai_powers *p,
                                  mpki_isai_piece *room) {
+    enum { ASK = 1 << 28 }; /* so much is tried without a question, which takes long */
     char text[256];
     int64_t there = 0, all = 0;
     const int32_t each = mpki_isai_found_each(job->n, p->entries, p->power, triangle);
     const int64_t bytes = (int64_t)job->n * each * (int64_t)sizeof *p->found;
     mpk_status status = MPK_OK;
     if (p->block > 0 || bytes == 0) return MPK_OK;
-    if (mpki_cuda_isai_found_bytes(job->n, p->entries, p->power, triangle) == 0)
+    if (bytes > ASK)
         status = mpki_cuda_isai_told(
             job, job->d->table->describe(job->d->cuda, text, sizeof text, &there, &all));
     if (mpk_failed(status) || (there > 0 && bytes > there / 4)) return status;
@@ -199,6 +193,17 @@ static mpk_status room_for_found(mpki_isai_job *job, bool triangle, mpki_isai_po
     }
     if (!mpk_failed(status)) p->found_each = each, p->found = (int32_t *)(void *)room->at;
     return status;
+}
+
+/* For M by columns; of an approximate inverse by itself with what M by rows will take. */
+static mpk_status room_for_pattern(mpki_isai_job *job, int64_t entries, mpki_isai_sparse *m) {
+    mpk_status status = MPK_OK;
+    if (job->held[0].all.at && !job->held[1].all.at)
+        status = mpki_cuda_isai_set_aside(job,
+                                          mpki_cuda_isai_sparse_bytes(job, entries, true, false) +
+                                              mpki_cuda_isai_sparse_bytes(job, entries, true, true),
+                                          &job->held[1]);
+    return mpk_failed(status) ? status : mpki_cuda_isai_sparse_make(job, entries, true, false, m);
 }
 
 /* Counts, sums, rows. */
@@ -234,13 +239,13 @@ static mpk_status power_pattern(mpki_isai_job *job, mpki_isai_powers *p, mpk_isa
         status = mpki_cuda_isai_told(job, job->t->sum(job->d->cuda, job->n, p->to_ptr, sums));
     if (!mpk_failed(status))
         status = mpki_cuda_isai_to_host(job, &entries, p->to_ptr + job->n, sizeof entries);
-    if (!mpk_failed(status) && job->held[0].all.at &&
-        !job->held[1].all.at) /* for both orders of M */
-        status = mpki_cuda_isai_set_aside(job,
-                                          mpki_cuda_isai_sparse_bytes(job, entries, true, false) +
-                                              mpki_cuda_isai_sparse_bytes(job, entries, true, true),
-                                          &job->held[1]);
-    if (!mpk_failed(status)) status = mpki_cuda_isai_sparse_make(job, entries, true, false, m);
+    if (!mpk_failed(status)) status = room_for_pattern(job, entries, m);
+    if (status == MPK_ERR_MEMORY && room.at) { /* then the second pass searches again */
+        mpki_clear_error(job->ctx);
+        mpki_cuda_isai_give(job, &room);
+        p->found_each = 0, p->found = NULL;
+        status = room_for_pattern(job, entries, m);
+    }
     if (!mpk_failed(status)) {
         p->to_index = m->a.index;
         status = mpki_cuda_isai_told(job, job->t->powers(job->d->cuda, p));

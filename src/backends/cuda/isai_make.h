@@ -66,9 +66,6 @@ void mpki_cuda_isai_give_reserve(mpki_isai_job *job, mpki_isai_reserve *r);
 int64_t mpki_cuda_isai_sparse_bytes(const mpki_isai_job *job, int64_t entries, bool values,
                                     bool from);
 int64_t mpki_cuda_isai_turn_bytes(int32_t n, int64_t entries);
-/** Of the room in which a search for powers leaves what it finds; 0: none, or so much that the device is
- *  asked first. */
-int64_t mpki_cuda_isai_found_bytes(int32_t n, int64_t entries, int power, bool triangle);
 void mpki_cuda_isai_give(mpki_isai_job *job, mpki_isai_piece *p);
 void mpki_cuda_isai_give_sparse(mpki_isai_job *job, mpki_isai_sparse *a);
 /** The next `bytes` of the piece; *used is moved on. */
