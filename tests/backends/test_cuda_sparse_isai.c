@@ -337,7 +337,7 @@ static mpk_status all_verbs(mpk_context *ctx, const csc *a, mpk_isai_kind kind) 
 static void memory_short(mpk_context *ctx, const csc *a, mpk_isai_kind kind) {
     bool enough = false;
     if (getenv("METAPACK_TEST_DEVICE")) return; /* a GPU has it */
-    for (int64_t bytes = 1024; bytes < 1 << 17; bytes += bytes / 16) {
+    for (int64_t bytes = 1024; bytes < 1 << 17; bytes += bytes / 4) {
         char text[32];
         snprintf(text, sizeof text, "%lld", (long long)bytes);
         setenv("METAPACK_CUDA_HOST_LIMIT", text, 1);
