@@ -91,7 +91,11 @@ typedef struct mpk_block_info {
                           are applied faster so than from their blocks; 0: all are held in blocks */
     int32_t
         cut; /**< blocks wider than the engine takes, cut into pieces: on a device those of more than 32 rows */
-    mpk_isai_info isai; /**< approximate inverses; entries 0: there are none */
+    mpk_isai_info isai;         /**< approximate inverses; entries 0: there are none */
+    double exact_s, inverses_s; /**< triangular auto: what one application took, exactly and by
+                                     products; 0: it was not measured */
+    double inverses_error; /**< triangular auto: ||x - y||_2 / ||x||_2 of these applications to a
+                                     random vector, x exact; infinite: inverses could not be made */
 } mpk_block_info;
 
 #ifdef __cplusplus
