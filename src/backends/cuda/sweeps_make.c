@@ -17,58 +17,12 @@ enum {
 
 static void making_free(mpki_solver_making *m) {
     mpk_context *ctx = m->s->ctx;
-    void *const host[] = {m->unit,         m->slot,         m->level_of,     m->late[0],
-                          m->late[1],      m->level_slot,   m->count[0],     m->count[1],
-                          m->first[0],     m->first[1],     m->measure[0],   m->measure[1],
-                          m->set_ptr,      m->set_frame,    m->place[0],     m->place[1],
-                          m->tasks,        m->part_unit[0], m->part_unit[1], m->part_block[0],
-                          m->part_block[1]};
+    void *const host[] = {m->unit,         m->slot,          m->level_of,     m->late[0],
+                          m->late[1],      m->level_slot,    m->count[0],     m->count[1],
+                          m->first[0],     m->first[1],      m->measure[0],   m->measure[1],
+                          m->place[0],     m->place[1],      m->tasks,        m->part_unit[0],
+                          m->part_unit[1], m->part_block[0], m->part_block[1]};
     for (size_t k = 0; k < sizeof host / sizeof *host; k++) mpki_release(ctx, host[k]);
-}
-
-/* Frames by the longest way from them to the end, in place of the longest way to them, where level sets
- * are more even then: narrow ones leave warps idle, wide ones must wait for them. nlpkkt 80 in the
- * published setting: 1 to 6488 frames a level set, or 1 to 471. Both orders serve both directions. */
-static mpk_status make_levels(mpki_solver_making *m) {
-    const mpki_stages *stages = m->s->stages;
-    const mpki_levels *v = &stages->levels;
-    const mpki_ibcsr *x = &stages->index;
-    mpk_context *ctx = m->s->ctx;
-    const int64_t frames = m->store->m;
-    m->levels = *v;
-    m->by_levels = *m->store;
-    if (frames == 0 || m->store->border) return MPK_OK; /* a border has the last slots */
-    int32_t *way = MPKI_ZNEW(ctx, STAGE, frames, int32_t), most = 0;
-    int32_t *ptr = m->set_ptr = MPKI_ZNEW(ctx, STAGE, frames + 2, int32_t);
-    m->set_frame = MPKI_NEW(ctx, STAGE, frames, int32_t);
-    mpk_status status = mpki_failed(ctx);
-    if (!mpk_failed(status)) {
-        double even = 0, own = 0; /* sums of squares */
-        for (int64_t k = frames - 1; k >= 0; k--) {
-            const int32_t f = v->frame[k];
-            for (int64_t e = x->diagonal[f] + 1; e < x->ptr[f + 1]; e++)
-                if (way[x->entry[e].other] >= way[f]) way[f] = way[x->entry[e].other] + 1;
-            if (way[f] > most) most = way[f];
-        }
-        for (int64_t f = 0; f < frames; f++) ptr[most - way[f] + 1]++;
-        for (int32_t l = 0; l <= most; l++) {
-            even += (double)ptr[l + 1] * ptr[l + 1];
-            ptr[l + 1] += ptr[l];
-        }
-        for (int32_t l = 0; l < v->count; l++)
-            own += (double)(v->ptr[l + 1] - v->ptr[l]) * (v->ptr[l + 1] - v->ptr[l]);
-        if (even < own) {
-            for (int64_t k = 0; k < frames; k++) {
-                const int32_t f = v->frame[k];
-                m->set_frame[ptr[most - way[f]]++] = f;
-            }
-            for (int32_t l = most; l > 0; l--) ptr[l] = ptr[l - 1];
-            ptr[0] = 0;
-            m->levels = (mpki_levels){most + 1, ptr, m->set_frame};
-        }
-    }
-    mpki_release(ctx, way);
-    return status;
 }
 
 /* Shall frame f join the unit's `rows` rows? `work`: rows times blocks of the unit, either way. */
@@ -83,7 +37,7 @@ static bool joins(const mpki_stages *stages, int32_t f, int rows, bool wide, int
 /* Units of level l; returns how many rows it has. */
 static int32_t units_of(mpki_solver_making *m, int32_t l, int32_t at) {
     const mpki_stages *stages = m->s->stages;
-    const mpki_levels *v = &m->levels;
+    const mpki_levels *v = &stages->levels;
     int32_t sum = 0, here = at;
     for (int32_t j = v->ptr[l]; j < v->ptr[l + 1]; j++)
         sum += mpki_frame_rows(stages->blocking, v->frame[j]);
@@ -106,7 +60,7 @@ static int32_t units_of(mpki_solver_making *m, int32_t l, int32_t at) {
 }
 
 static mpk_status make_units(mpki_solver_making *m) {
-    const mpki_levels *v = &m->levels;
+    const mpki_levels *v = &m->s->stages->levels;
     mpk_context *ctx = m->s->ctx;
     const int64_t frames = m->store->m;
     int32_t at = 0;
@@ -150,7 +104,7 @@ static mpk_status make_parts(mpki_solver_making *m, int half) {
         for (int32_t u = 0; u < m->units; u++) {
             int64_t blocks = 0;
             for (int32_t j = m->unit[u]; j < m->unit[u + 1]; j++)
-                blocks += blocks_of(&stages->index, half, m->levels.frame[j]);
+                blocks += blocks_of(&stages->index, half, stages->levels.frame[j]);
             for (int64_t k = 0; k == 0 || k < blocks; k += MPKI_SWEEPS_PART, part++) {
                 if (!turn) continue;
                 m->part_unit[half][part] = u;
@@ -175,13 +129,10 @@ static mpk_status send_units(mpki_solver_making *m) {
     const int64_t parts = (int64_t)m->parts[0] + m->parts[1];
     if (!mpk_failed(status))
         status = mpki_solver_may_take(
-            s, four * (3 * frames + 3 * (int64_t)m->units + 3 * parts + lists) + 256);
+            s, four * (2 * frames + 3 * (int64_t)m->units + 3 * parts + lists) + 256);
     if (!mpk_failed(status))
         status = mpki_solver_upload(s, m->unit, four * (m->units + 1), &m->d_unit);
     if (!mpk_failed(status)) status = mpki_solver_upload(s, m->slot, four * frames, &m->d_slot);
-    if (!mpk_failed(status))
-        status = mpki_solver_upload(s, m->levels.frame, four * frames, &m->d_frame);
-    m->by_levels.frame = m->d_frame;
     if (!mpk_failed(status)) status = mpki_solver_take(s, four * lists, &m->d_order);
     for (int half = 0; half < 2; half++) {
         if (!mpk_failed(status))
@@ -198,7 +149,7 @@ static mpk_status send_units(mpki_solver_making *m) {
         m->p.part_unit[half] = m->d_part_unit[half], m->p.part_block[half] = m->d_part_block[half];
         m->p.late[half] = m->d_late[half], m->p.count[half] = m->d_count[half];
     }
-    m->p.store = &m->by_levels, m->p.units = m->units, m->p.entries = lists;
+    m->p.store = m->store, m->p.units = m->units, m->p.entries = lists;
     m->p.unit = m->d_unit, m->p.slot = m->d_slot, m->p.order = m->d_order;
     return status;
 }
@@ -404,8 +355,7 @@ static mpk_status choose(mpki_solver_making *m) {
 }
 
 static mpk_status run_steps(mpki_solver_making *m) {
-    static const step steps[] = {{"levels", make_levels},
-                                 {"units", make_units},
+    static const step steps[] = {{"units", make_units},
                                  {"blocks of units", send_units},
                                  {"segments counted", count_segments},
                                  {"segments measured", measure_segments},
@@ -431,7 +381,6 @@ static mpk_status make(mpki_solver_making *m) {
     const int64_t four = sizeof(int32_t);
     mpki_solver_give(s, m->d_unit, four * (m->units + 1));
     mpki_solver_give(s, m->d_slot, four * m->store->m);
-    mpki_solver_give(s, m->d_frame, four * m->store->m);
     mpki_solver_give(s, m->d_order, four * s->stages->index.ptr[m->store->m]);
     for (int half = 0; half < 2; half++) {
         mpki_solver_give(s, m->d_late[half], four * m->units);

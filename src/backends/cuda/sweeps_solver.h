@@ -66,10 +66,7 @@ int64_t mpki_solver_size(const mpki_block_solver *s);
 typedef struct mpki_solver_making {
     mpki_block_solver *s;
     const mpki_cuda_store *store;
-    mpki_cuda_store by_levels; /* the same with the frames of `levels` */
     mpki_cuda_packing p;
-    mpki_levels levels;           /* the factorization's, or more even ones */
-    int32_t *set_ptr, *set_frame; /* what those have */
     int32_t units;
     /* host */
     int32_t *unit, *slot, *level_of, *late[2], *level_slot;
@@ -79,8 +76,8 @@ typedef struct mpki_solver_making {
     mpki_sweeps_place *place[2];
     mpki_sweeps_task *tasks;
     /* device */
-    void *d_frame, *d_unit, *d_slot, *d_late[2], *d_order, *d_part_unit[2], *d_part_block[2],
-        *d_count[2], *d_first[2], *d_measure[2], *d_place[2];
+    void *d_unit, *d_slot, *d_late[2], *d_order, *d_part_unit[2], *d_part_block[2], *d_count[2],
+        *d_first[2], *d_measure[2], *d_place[2];
 } mpki_solver_making;
 
 /** From the segments as they were measured: tickets, sizes and places. sweeps_tasks.c */

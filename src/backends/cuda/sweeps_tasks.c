@@ -14,7 +14,7 @@ enum {
 
 /* Level set of a slot. */
 static int32_t level_at(const mpki_solver_making *m, int32_t slot) {
-    int32_t low = 0, high = m->levels.count;
+    int32_t low = 0, high = m->s->stages->levels.count;
     while (high - low > 1) {
         const int32_t middle = low + (high - low) / 2;
         if (m->level_slot[middle] <= slot)
@@ -35,7 +35,7 @@ typedef struct task {
 } task;
 
 static int32_t turn_of(const mpki_solver_making *m, int half, const task *t) {
-    const int32_t levels = m->levels.count;
+    const int32_t levels = m->s->stages->levels.count;
     int32_t level = m->level_of[t->unit];
     if (!t->final) {
         int32_t due = -1;
@@ -86,7 +86,7 @@ static int64_t list_tasks(mpki_solver_making *m, int half, task *list, int64_t *
 static mpk_status make_tasks_of(mpki_solver_making *m, int half, int64_t *at, task **list,
                                 int64_t *count) {
     mpk_context *ctx = m->s->ctx;
-    const int64_t turns = 2 * (int64_t)m->levels.count + 1;
+    const int64_t turns = 2 * (int64_t)m->s->stages->levels.count + 1;
     int64_t *begin = MPKI_ZNEW(ctx, STAGE, turns + 1, int64_t);
     task *by_unit = MPKI_NEW(ctx, STAGE, m->segments[half], task);
     mpk_status status = mpki_failed(ctx);
