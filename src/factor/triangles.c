@@ -3,8 +3,6 @@
  * application of each is measured, and how far they are apart. */
 #include "stages.h"
 
-static const char STAGE[] = "factorize";
-
 /* How many times more iterations products may need, by how far they are apart; measured (docs/isai.md).
  * Factors of indefinite matrices lose their way soon: only what is as good as exact is taken. */
 typedef struct price {
