@@ -3,12 +3,12 @@
  * application of each is measured, and how far they are apart. */
 #include "stages.h"
 
-static const char STAGE[] = "factorize";
-
 /* How many times more iterations products may need, by how far they are apart; measured (docs/isai.md).
  * Factors of indefinite matrices lose their way soon: only what is as good as exact is taken. */
-static const double SAME = 1e-3, SAME_GROWTH = 1.5;
-static const double ILU0_NEAR = 0.5, ILU0_GROWTH = 5;
+typedef struct price {
+    double error, growth;
+} price;
+static const price any[] = {{1e-3, 1.5}}, of_ilu0[] = {{1e-3, 1.5}, {0.1, 2}, {0.5, 5}};
 
 enum { B, EXACT, PRODUCTS, VECTORS };
 
@@ -39,10 +39,10 @@ static mpk_status measure(const mpk_factor *fac, const void *b, void *x, double 
 /* Are products the better choice? An iteration has a product with A besides, which takes about as long
  * as theirs. */
 static bool pays(mpk_method method, const mpk_block_info *info) {
-    const bool near = method == MPK_METHOD_ILU0 && info->inverses_error <= ILU0_NEAR;
-    const bool same = info->inverses_error <= SAME;
-    const double growth = same ? SAME_GROWTH : ILU0_GROWTH;
-    return (same || near) && growth * 2 * info->inverses_s < info->exact_s + info->inverses_s;
+    const bool ilu0 = method == MPK_METHOD_ILU0;
+    const price *p = ilu0 ? of_ilu0 : any, *end = p + (ilu0 ? 3 : 1);
+    while (p < end && !(info->inverses_error <= p->error)) p++;
+    return p < end && p->growth * 2 * info->inverses_s < info->exact_s + info->inverses_s;
 }
 
 /* Why there are no inverses, though nothing is wrong with the factor. */
