@@ -50,6 +50,7 @@ typedef struct mpki_cuda_cut {
     double *time;   /* by front: of its task, as far as it is the root */
     double *path;   /* the same with all above it */
     int32_t *now;   /* by front: number in the plan */
+    bool *full;     /* by step: its large fronts are assembled in two rounds */
 } mpki_cuda_cut;
 
 /** One of the tasks of a front: the number of the part of its contribution; -1: all else. */

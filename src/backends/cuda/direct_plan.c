@@ -160,7 +160,7 @@ static int by_path(const void *a, const void *b) {
     return x->at < y->at ? -1 : 1;
 }
 
-/* Of large fronts, which a step does together: those that are near in the tree stand side by side. */
+/* Of large fronts that are assembled in rounds: those that are near in the tree stand side by side. */
 static int by_place(const void *a, const void *b) {
     const keyed *x = a, *y = b;
     return x->at < y->at ? -1 : 1;
@@ -233,7 +233,7 @@ static mpk_status number_steps(numbering *z, const int32_t *start, keyed *roots)
             const int64_t bin = (int64_t)l * KINDS + k;
             keyed *mine = roots + start[bin];
             const int32_t count = start[bin + 1] - start[bin];
-            qsort(mine, (size_t)count, sizeof *mine, k == 0 ? by_place : by_path);
+            qsort(mine, (size_t)count, sizeof *mine, k == 0 && z->c->full[l] ? by_place : by_path);
             if (k > 0) {
                 step->task[k - 1] = z->task;
                 status = number_tasks(z, mine, count, k - 1, step);
@@ -382,13 +382,39 @@ void mpki_cuda_plan_free(mpk_context *ctx, mpki_cuda_plan *plan) {
     *plan = (mpki_cuda_plan){0};
 }
 
+/* Steps in which what large fronts take and what all leave, in use at once, is nearly the most there is, and so much that
+ * a launch more does not show: the last blocks of each are at work alone for some 60 us. */
+static mpk_status find_full(mpki_cuda_cut *c) {
+    enum { BLOCK_TAKES = 100000 }; /* entries for each multiprocessor */
+    const mpki_cuda_made *m = &c->m;
+    const mpki_device *device = m->device;
+    const int64_t least = (int64_t)BLOCK_TAKES *
+                          device->table->direct->class_blocks(device->cuda, MPKI_CUDA_CLASSES - 1);
+    const int32_t steps = c->plan->steps;
+    int64_t *taken = MPKI_ZNEW(m->ctx, STAGE, 2 * ((int64_t)steps + 1), int64_t), most = 0;
+    mpki_release(m->ctx, c->full);
+    c->full = MPKI_ZNEW(m->ctx, STAGE, (int64_t)steps + 1, bool);
+    for (int32_t s = 0; taken && c->full && s < m->count; s++) {
+        const int64_t entries = mpki_cuda_contribution_entries(m->rows[s]);
+        const int32_t up = m->parent[s];
+        taken[steps + c->step[s]] += entries; /* left in this step */
+        if (up >= 0 && is_large(c, up)) taken[c->step[up]] += entries;
+    }
+    for (int32_t l = 0; taken && c->full && l < steps; l++)
+        if (taken[l] + taken[steps + l] > most) most = taken[l] + taken[steps + l];
+    for (int32_t l = 0; taken && c->full && l < steps; l++)
+        c->full[l] = taken[l] >= least && taken[l] + taken[steps + l] > most - most / 7;
+    mpki_release(m->ctx, taken);
+    return mpki_failed(m->ctx);
+}
+
 /* Steps, numbers, places. */
 static mpk_status lay_out(mpki_cuda_cut *c, int way) {
     mpki_cuda_plan *plan = c->plan;
     find_steps(c, way);
     mpki_release(c->m.ctx, plan->step);
     plan->step = MPKI_ZNEW(c->m.ctx, STAGE, (int64_t)plan->steps + 1, mpki_cuda_step);
-    if (!plan->step) return mpki_failed(c->m.ctx);
+    if (!plan->step || mpk_failed(find_full(c))) return mpki_failed(c->m.ctx);
     const mpk_status status = number(c);
     if (mpk_failed(status)) return status;
     fill_nodes(c);
@@ -467,6 +493,7 @@ done:
     mpki_release(ctx, c.path);
     mpki_release(ctx, c.time);
     mpki_release(ctx, c.now);
+    mpki_release(ctx, c.full);
     mpki_cuda_made_free(&c.m);
     if (mpk_failed(status)) mpki_cuda_plan_free(ctx, plan);
     return status;

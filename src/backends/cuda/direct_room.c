@@ -8,12 +8,6 @@
 
 static const char STAGE[] = "factorize";
 
-enum {
-    ROUNDS = 8, /* in which the large fronts of a step are assembled, or one more */
-    ROUND_BLOCK =
-        8192 /* entries for each multiprocessor that a round takes at least, but the last one */
-};
-
 /* Room for contributions, first fit: free pieces by address, and what is held until when. */
 typedef struct piece {
     int64_t at, size;
@@ -217,33 +211,29 @@ static int64_t taken_by(const mpki_cuda_plan *plan, int32_t front) {
     return entries;
 }
 
-/* The rounds in which large fronts of a step are assembled: a few, where much is taken. least: entries that make a
- * round. Returns how many. */
-static int32_t find_rounds(mpki_cuda_plan *plan, const mpki_cuda_step *step, int64_t least) {
-    int64_t all = 0, round = 0;
+/* Large fronts of a full step are assembled in two rounds, each of which takes about as much. Returns how many there
+ * are. */
+static int32_t find_rounds(mpki_cuda_plan *plan, const mpki_cuda_step *step, bool full) {
+    int64_t all = 0, first = 0;
     int32_t rounds = 0;
     for (int32_t k = step->large_first; k < step->large_last; k++)
         all += taken_by(plan, plan->large[k]);
-    const int64_t share = all / ROUNDS > least ? all / ROUNDS : least;
     for (int32_t k = step->large_first; k < step->large_last; k++) {
         plan->round[k] = rounds;
-        round += taken_by(plan, plan->large[k]);
-        if (round >= share || k + 1 == step->large_last) rounds++, round = 0;
+        first += taken_by(plan, plan->large[k]);
+        if ((full && rounds == 0 && 2 * first >= all) || k + 1 == step->large_last) rounds++;
     }
     return rounds;
 }
 
 /* Rounds of steps, and when a step's tasks begin, one after the other. time [out] by front; tasks [out] by step */
 static void find_times(const mpki_cuda_cut *c, int32_t *time, int32_t *tasks) {
-    const mpki_device *device = c->m.device;
-    const int64_t least = (int64_t)ROUND_BLOCK *
-                          device->table->direct->class_blocks(device->cuda, MPKI_CUDA_CLASSES - 1);
     mpki_cuda_plan *plan = c->plan;
     int32_t now = 0;
     for (int32_t l = 0; l < plan->steps; l++) {
         const mpki_cuda_step *step = &plan->step[l];
         const int32_t begin = now;
-        now += find_rounds(plan, step, least);
+        now += find_rounds(plan, step, c->full[l]);
         for (int32_t f = step->first; f < step->last; f++) time[f] = now;
         for (int32_t k = step->large_first; k < step->large_last; k++)
             time[plan->large[k]] = begin + plan->round[k];
