@@ -19,7 +19,9 @@ extern "C" {
 #endif
 
 enum {
-    MPKI_FRONT_TILE = 32,   /* candidates that are pivoted together */
+    MPKI_FRONT_TILE = 32, /* candidates that are pivoted together */
+    MPKI_FRONT_MISSES =
+        2, /* tiles of a large front that fail in the quick way before it is given up */
     MPKI_FRONT_BLOCK = 256, /* columns whose pivots reach the rest of a front at once, at most */
     MPKI_FRONT_CONTRIBUTION = 64, /* columns of a panel of a contribution */
     MPKI_FRONT_LEAF_ROWS = 12     /* rows below the column of a leaf, at most */
@@ -134,8 +136,9 @@ typedef struct mpki_cuda_front {
     int32_t moved;       /**< the tile's order is not that of its columns */
     int32_t pairs;       /**< it has pivots of order 2 */
     int32_t quick;       /**< it was done in the quick way, which holds where all its pivots pass */
-    int32_t slow;        /**< some did not: no more tiles in that way */
-    int32_t search;      /**< column by column: where the search goes on */
+    int32_t
+        slow; /**< tiles, one after the other, that could not be; from MPKI_FRONT_MISSES on none is tried */
+    int32_t search; /**< column by column: where the search goes on */
     int32_t order[MPKI_FRONT_TILE];
 } mpki_cuda_front;
 

@@ -48,7 +48,7 @@ template <class T> struct outside_front {
 /** Shared memory of a task. */
 template <class T> struct task_room {
     T *S, *work, *d, *dinv, *X, *F;
-    int32_t *perm, *row; /* row: where rows of a child go, or 8 bytes for each row of the front */
+    int32_t *perm, *row; /* row: where rows of two children go; each as many as the front has */
     int *word;
     search_space<typename scalar_of<T>::real> *space;
     int ldx; /* of X, which has rows of columns; 4 or 12 beyond a multiple of 16: a warp's 4 x 8

@@ -177,7 +177,7 @@ __device__ void advance(mpki_cuda_front &f, const panel<T> &a, mpki_cuda_flags *
         f.p = p, f.e = e, f.end = end, f.q = q, f.qe = qe, f.pass = pass, f.start = start;
         f.phase = phase, f.search = p;
         f.b = 0;
-        if (failed || pass > 0) f.slow = 1;
+        if (failed || pass > 0) f.slow = MPKI_FRONT_MISSES;
         if (rejected) atomicAdd(&flags->rejected, (unsigned long long)rejected);
     }
     __syncthreads();
@@ -199,7 +199,7 @@ __global__ void __launch_bounds__(256)
     if (f.phase != 0 || begin == 2) return;
     const int p = f.p, b = f.e - p < TILE ? f.e - p : TILE;
     if (b <= 0) return;
-    bool quick = f.slow == 0;
+    bool quick = f.slow < MPKI_FRONT_MISSES;
     for (;; quick = false) {
         for (int k = tid; k < TILE * TILE; k += (int)blockDim.x) {
             const int i = k % TILE, j = k / TILE;
@@ -245,7 +245,10 @@ __global__ void __launch_bounds__(256)
     __syncthreads();
     if (tid < b) a.id[p + tid] = id;
     if (tid < TILE) f.order[tid] = tid < b ? perm[tid] : tid;
-    if (tid == 0) f.b = b, f.np = f.good = np, f.moved = away, f.pairs = pairs, f.quick = quick;
+    if (tid == 0) {
+        f.b = b, f.np = f.good = np, f.moved = away, f.pairs = pairs, f.quick = quick;
+        if (f.slow < MPKI_FRONT_MISSES) f.slow = quick ? 0 : f.slow + 1;
+    }
 }
 
 /** Rows below the tile: X goes to W, and is tested; rows of finished columns follow the tile's

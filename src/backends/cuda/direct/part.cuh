@@ -147,7 +147,7 @@ MPKI_APART __device__ void task_part(const mpki_cuda_tree &t, int s, int part) {
     if (tid == 0) done = seen(&t.now[s].parts) >= node.parts; /* before a stop */
     __syncthreads();
     if (done > 0) return;
-    if (!wait_for_fronts(t, node, s, false, &late, NULL)) return;
+    if (!wait_for_fronts(t, node, s, false, &late)) return;
     part_gather(t, m, node, i0, j0, sum);
     if (tid == 0)
         while ((done = seen(&t.now[s].done)) == 0) __nanosleep(20);

@@ -384,7 +384,7 @@ __device__ int task_columns(const mpki_cuda_tree &t, const F &f, const task_room
         out.d[k] = out.dinv[k] = make<T>(0);
     for (int k = (int)threadIdx.x; k < node.own; k += (int)blockDim.x) out.id[k] = node.first + k;
     __syncthreads();
-    add_children<H, T>(t, f, node.child, node.children, node.own, late, out.id);
+    add_children<H, T>(t, f, node, late, out.id, m.row);
     MPKI_STAMP(GATHER);
     /* columns before these have left what came late, and counted it */
     return node.own > 0
@@ -431,8 +431,7 @@ __device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_byt
     MPKI_STAMP_BEGIN(s);
     add_entries<T>(t, f, node, 0); /* before the children are there; mostly they leave nothing */
     MPKI_STAMP(ENTRIES);
-    describe_children(t, node.child, node.children, alone);
-    if (!wait_for_fronts(t, node, first, alone, &late, children_here().gone)) return false;
+    if (!wait_for_fronts(t, node, first, alone, &late)) return false;
     MPKI_STAMP(WAIT);
     char *place = t.arena + node.panel;
     bool outside = false;
