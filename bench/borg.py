@@ -11,8 +11,11 @@ backend with each WG_PACK and lane order by gcc; of the fastest of these also cl
 borgc chooses by itself (WG_PACK=auto); the same kernel by hand in C (bench/borg/reference.c), over the batch and over rows, by
 gcc and by clang; loops over OpenBLAS; LIBXSMM where it was found; MKL's batched and compact BLAS where there is a libmkl_rt;
 mpk_batch_*. Three steps, each of which goes on from where a run was broken off: build (several jobs), a short run that
-chooses, the timing. Rows go to BUILD/bench/borg.jsonl."""
-import argparse, collections, concurrent.futures, glob, itertools, json, math, os, platform, shlex, shutil, subprocess, sys, threading, time
+chooses, the timing. Rows go to BUILD/bench/borg.jsonl.
+
+--before BORGC times what another borgc makes in the same run ("before" in the report), --one-step times all that was built once,
+choosing nothing, --cpus 0,4,8 several cases at a time, each on a processor of its own."""
+import argparse, collections, concurrent.futures, glob, itertools, json, math, os, platform, queue, shlex, shutil, subprocess, sys, threading, time
 
 import chart
 from page import put_section
@@ -23,6 +26,8 @@ ITEMS = ["pade", "enum", "frcg"]  # work-items that have nothing to do with each
 LIBRARY = ["gemm_ab", "gemm_adb", "llt", "ldlt", "ldlt_partial", "ldlt_rook", "ldlt_complete", "ldu_partial"]
 THESIS = {"gema": (1.00, 1.02), "gemm": (2.26, 2.92), "trsv": (1.70, 1.60), "ldus": (2.38, 2.86), "pade": (0.91, None),
           "enum": (1.57, None), "frcg": (1.26, 2.63)}  # Table 7.2: AVX512, AVX512 through LLVM
+FLAT = [*ITEMS, "gema"]  # what borgc makes is the same for all WG_PACK
+WRITTEN = {"gema": "c", "gemm": "c", "pade": "dx,dab", "enum": "value"}  # for --nontemporal
 OTHERS = {"blas": "OpenBLAS", "mkl": "MKL batch", "compact": "MKL compact", "xsmm": "LIBXSMM", "batch": "mpk_batch"}
 COMPILERS = {"gcc": "gcc", "clang": "clang-14"}
 NATIVE = ["-O3", "-march=native", "-mprefer-vector-width=512", "-fno-math-errno", "-fno-trapping-math"]
@@ -122,15 +127,20 @@ def same_code(source, compiler):
     return None
 
 
-def by_borgc(o, key, compiler, backend, pack, order):
+def by_borgc(o, key, compiler, backend, pack, order, more=(), borgc=None):
     kernel, n, precision = key
-    name = f"{kernel}_{n}_{precision}_{backend}_{pack}_{order}"
+    name = f"{kernel}_{n}_{precision}_{backend}_{pack}_{order}{'_before' if borgc else ''}{''.join(more).replace('=', '').replace(',', '')}"
     source = f"{o.work}/{name}{'.ll' if backend == 'llvm' else '.c'}"
-    command = [o.borgc, f"--emit={backend}", f"--lane-order={order}", "-D", f"WG_SIZE={n}", "-D", f"WG_PACK={pack}",
+    command = [borgc or o.borgc, *more, f"--emit={backend}", f"--lane-order={order}", "-D", f"WG_SIZE={n}", "-D", f"WG_PACK={pack}",
                *(["-D", "SINGLE"] if precision == "s" else []), f"{ROOT}/src/kernels/cl/{kernel}.cl"]
     if not emit(command, source, o.compile_limit):
         return None
     out = f"{o.work}/{name}_{compiler}.so"
+    if o.before and not borgc and pack != "auto" and not more:
+        first = by_borgc(o, key, compiler, backend, pack, order, (), o.before)
+        old = f"{o.work}/{kernel}_{n}_{precision}_{backend}_{pack}_{order}_before.c"
+        if first and os.path.exists(old) and open(old, "rb").read() == open(source, "rb").read():
+            return first
     if pack == "auto" and same_code(source, compiler):
         return "borg:" + same_code(source, compiler)
     if backend == "llvm":
@@ -159,12 +169,23 @@ def first_choices(o, key):
     """name -> what builds it: all but what the short run decides."""
     made = {}
     for compiler, over in itertools.product(COMPILERS, ["batch", "matrix"]):
-        if shutil.which(COMPILERS[compiler]) and not (over == "matrix" and key[0] in (*ITEMS, "gema")):
+        there = shutil.which(COMPILERS[compiler]) or os.path.exists(f"{o.work}/reference_{compiler}_{over}_{key[1]}_{key[2]}.so")  # brought along
+        if there and not (over == "matrix" and key[0] in (*ITEMS, "gema")):
             made[f"reference {compiler} {over}"] = (reference, compiler, over)
     compiler = o.compilers[0]
+    past = [f"--nontemporal={WRITTEN[key[0]]}"] if key[0] in WRITTEN and "avx512" in o.backends else []
     for backend in o.backends:
         for pack, order in shapes(o, key):
+            if o.before:
+                made[f"before {backend} {compiler} pack={pack} {order}"] = (by_borgc, compiler, backend, pack, order, (), o.before)
+            if key[0] in FLAT:
+                continue
+            if past and pack == 1:
+                made[f"borgc {backend} {compiler} pack={pack} {order} nontemporal"] = (by_borgc, compiler, backend, pack, order, past)
             made[f"borgc {backend} {compiler} pack={pack} {order}"] = (by_borgc, compiler, backend, pack, order)
+        for wide in (1, 2) if key[0] in FLAT else ():
+            for name, more in (("", []), (" nontemporal", past))[:2 if past and wide == 1 else 1]:
+                made[f"borgc {backend} {compiler} flat={wide} wi{name}"] = (by_borgc, compiler, backend, 1, "wi", [f"--flat={wide}", *more])
     if o.default and "avx512" in o.backends:
         made[f"default avx512 {compiler}"] = (by_borgc, compiler, "avx512", "auto", "auto")
     return made
@@ -174,7 +195,7 @@ def later_choices(o, fast):
     """What other compilers make of the fastest in each mode."""
     made = {}
     for name in fast:
-        if kind(name) != "borgc":
+        if kind(name) != "borgc" or not name.split()[3].startswith("pack=") or name.endswith("nontemporal"):
             continue
         _, backend, _, pack, order = name.split()
         for compiler in o.compilers[1:]:
@@ -202,7 +223,7 @@ class Rows:
             f.write(json.dumps({"key": key, "results": results}) + "\n")
 
 
-def measure(o, key, mode, named, rounds, within):
+def measure(o, key, mode, named, rounds, within, processor=None):
     """The results of {name: driver's word}, in one process."""
     kernel, n, precision = key
     each = n * n * (8 if precision == "d" else 4)
@@ -215,7 +236,7 @@ def measure(o, key, mode, named, rounds, within):
             if odd else (list(named),):
         if not chosen:
             continue
-        command = [*o.prefix.split(), o.driver, kernel, str(n), precision, str(count), "--rounds", str(rounds), "--seconds", str(o.seconds), "--within", str(within),
+        command = [*o.prefix.split(), *(["taskset", "-c", processor] if processor else []), o.driver, kernel, str(n), precision, str(count), "--rounds", str(rounds), "--seconds", str(o.seconds), "--within", str(within),
                    *(["--cache"] if mode == "cache" else []), *dict.fromkeys(named[k] for k in chosen)]
         done = run(command, env=dict(os.environ, OPENBLAS_NUM_THREADS="1", MKL_THREADING_LAYER="SEQUENTIAL",
                                      **({"BENCH_MKL": o.mkl} if o.mkl else {})))
@@ -276,18 +297,29 @@ def fastest(o, rows, key, count=2):
 
 
 def step(o, rows, name, chosen, rounds, within, others):
-    for at, key in enumerate(chosen):
-        for mode in o.modes:
-            if (*key, mode, name) in rows.of:
-                continue
-            if time.monotonic() - o.start > o.limit:
-                raise Over
-            named = {**chosen[key], **({k: k for k in OTHERS} if others else {})}
-            results = measure(o, key, mode, named, rounds, within)
+    """The cases that were not measured yet, one after the other or one on each of --cpus."""
+    todo = [(key, mode) for key in chosen for mode in o.modes if (*key, mode, name) not in rows.of]
+    free = queue.SimpleQueue()
+    for processor in o.cpus or [None]:
+        free.put(processor)
+
+    def one(key, mode):
+        if time.monotonic() - o.start > o.limit:
+            raise Over
+        processor = free.get()
+        try:
+            results = measure(o, key, mode, {**chosen[key], **({k: k for k in OTHERS} if others else {})}, rounds, within, processor)
+        finally:
+            free.put(processor)
+        with LOCKS[rows.path]:
             rows.add((*key, mode, name), results)
-            ours, ref = best(results, "borgc"), best(results, "reference")
-            say(f"{name} {at + 1} of {len(chosen)}: {key[0]} {key[1]} {key[2]} {mode:5} " + ", ".join(
-                f"{r['name']} {r['time_ns']:.4g} ns" for r in (ours, ref) if r))
+        ours, ref = best(results, "borgc"), best(results, "reference")
+        say(f"{name}, {len(todo)} cases: {key[0]} {key[1]} {key[2]} {mode:5} " + ", ".join(
+            f"{r['name']} {r['time_ns']:.4g} ns" for r in (ours, ref) if r))
+
+    with concurrent.futures.ThreadPoolExecutor(len(o.cpus) or 1) as pool:
+        for done in [pool.submit(one, key, mode) for key, mode in todo]:
+            done.result()
 
 
 # ---- the report ----
@@ -314,14 +346,16 @@ def table(o, rows, mode, precision):
     full = {key[:3]: r for key, r in rows.of.items() if key[2:] == (precision, mode, "full")}
     keys = [(k, n, precision) for k in o.kernels for n in o.sizes if (k, n, precision) in full]
     there = [k for k in OTHERS if any(best(full[key], k) for key in keys)]
-    out = ["| kernel | n | borgc ns | how | chosen by itself | best reference ns | how | " + "".join(f"{OTHERS[k]} ns | " for k in there)
-           + "borgc GFLOP/s | against reference |", "|" + "---|" * (9 + len(there))]
+    out = ["| kernel | n | " + ("before ns | how | " if o.before else "") + "borgc ns | how | chosen by itself | best reference ns | how | " + "".join(f"{OTHERS[k]} ns | " for k in there)
+           + "borgc GFLOP/s | against reference |", "|" + "---|" * (9 + len(there) + 2 * bool(o.before))]
     for key in keys:
         ours, ref, auto = (best(full[key], k) for k in ("borgc", "reference", "default"))
         if auto and (not ours or auto["time_ns"] < ours["time_ns"]):
             ours = auto
         text = [f"{r['time_ns']:.4g}" if r else "" for r in (ours, auto, ref, *(best(full[key], k) for k in there))]
-        out.append(f"| {key[0]} | {key[1]} | {text[0]} | {how(ours)} | {text[1]} | {text[2]} | {how(ref)} | "
+        old = best(full[key], "before")
+        before = f"{format(old['time_ns'], '.4g') if old else ''} | {how(old)} | " if o.before else ""
+        out.append(f"| {key[0]} | {key[1]} | {before}{text[0]} | {how(ours)} | {text[1]} | {text[2]} | {how(ref)} | "
                    + "".join(x + " | " for x in text[3:]) + (f"{ours['gflops']:.3g}" if ours else "")
                    + f" | {format(ratio(ours, ref), '.2f') if ratio(ours, ref) else ''} |")
     return out
@@ -366,8 +400,37 @@ def summary(o, rows):
         out.append("| the seven | " + " | ".join(cell(tuple(geometric(v[i] for v in seven[c] if not math.isnan(v[i])) for i in range(3)))
                                                  if seven[c] else "" for c in columns) + " | 1.49 | 2.05 |")
     shares = [f"{geometric(v[2] for k, v in m.items() if k[1] == mode and not math.isnan(v[2])):.2f} ({title[mode]})" for mode in o.modes]
+    if o.before:
+        out += ["", *pairs(o, rows)]
     return out + ["", f"What borgc chooses by itself takes {' and '.join(shares)} times what its best takes; below, its time stands beside."
                   .replace("takes 0", "reaches 0").replace(" times what its best takes", " of the speed of its best")]
+
+
+def pairs(o, rows):
+    """What --before gave beside the rest: means over the sizes of the best reference's time over each one's."""
+    columns = [(mode, p) for mode in o.modes for p in o.precisions]
+    chosen = {"before": lambda r: kind(r["name"]) == "before", "now": lambda r: kind(r["name"]) in ("borgc", "default"),
+              "without --nontemporal": lambda r: kind(r["name"]) in ("borgc", "default") and not r["name"].endswith("nontemporal"),
+              "by itself": lambda r: kind(r["name"]) == "default"}
+    out = ["| kernel | " + " | ".join(f"{mode}, {TYPES[p]}: {name}" for mode, p in columns for name in chosen) + " |",
+           "|" + "---|" * (1 + len(columns) * len(chosen))]
+    all_of = collections.defaultdict(list)
+    for kernel in o.kernels:
+        line = []
+        for mode, precision in columns:
+            cases = [r for k, r in rows.of.items() if k[0] == kernel and k[1] in o.sizes and k[2:] == (precision, mode, "full")]
+            for name, wanted in chosen.items():
+                values = []
+                for results in cases:
+                    ref, mine = best(results, "reference"), [r for r in results if wanted(r)]
+                    if ref and mine:
+                        values.append(ref["time_ns"] / min(r["time_ns"] for r in mine))
+                line.append(f"{geometric(values):.2f}" if values else "")
+                if values:
+                    all_of[mode, precision, name].append(geometric(values))
+        out.append(f"| {kernel} | " + " | ".join(line) + " |")
+    last = [f"{geometric(all_of[mode, p, name]):.2f}" if all_of[mode, p, name] else "" for mode, p in columns for name in chosen]
+    return out + [f"| all of them | {' | '.join(last)} |"]
 
 
 def plot(o, rows, precision):
@@ -453,6 +516,9 @@ def arguments():
     p.add_argument("--limit", type=float, default=1e9, help="seconds: end then (with status 75), between two rows; the next run goes on from there")
     p.add_argument("--steps", default="full", help="build: compile alone; short: and time shortly, to choose; late: and compile what was chosen; "
                    "full: all")
+    p.add_argument("--before", help="another borgc, whose kernels are timed in the same run")
+    p.add_argument("--one-step", action="store_true", help="time all that was built, choosing nothing; without libraries")
+    p.add_argument("--cpus", default="", help="processors on each of which a case is timed at a time: 0,4,8")
     p.add_argument("--report")
     p.add_argument("--heading", help="of the report's section (The seven kernels of the thesis; of a part of them, or of other kernels: A part)")
     o = p.parse_args()
@@ -465,6 +531,8 @@ def arguments():
     o.backends = listed(p, o.backends, "--backends", list(BACKENDS))
     o.compilers = listed(p, o.compilers, "--compilers", [*COMPILERS, "llc"])
     o.modes = listed(p, o.modes, "--modes", MODES)
+    o.cpus = [c for c in o.cpus.split(",") if c]
+    o.before = o.before and os.path.abspath(o.before)
     o.steps = listed(p, o.steps, "--steps", ["build", "short", "late", "full"])[-1]
     o.count = o.count if o.count is not None else 10000 if o.quick else 100000
     o.rounds = o.rounds if o.rounds is not None else 3 if o.quick else 10
@@ -489,6 +557,14 @@ def arguments():
     return o
 
 
+def finish(o, rows):
+    if o.report:
+        report(o, rows)
+    else:
+        print("\n".join(summary(o, rows)))
+    return 0
+
+
 def main():
     o = arguments()
     rows = Rows(f"{o.build}/bench/borg{'-quick' if o.quick else ''}.jsonl", o.fresh)
@@ -498,6 +574,9 @@ def main():
         made = build(o, {key: first_choices(o, key) for key in keys})
         if o.steps == "build":
             return 0
+        if o.one_step:
+            step(o, rows, "full", made, o.rounds, 0, False)
+            return finish(o, rows)
         step(o, rows, "short", {k: {x: made[k][x] for x in made[k] if kind(x) == "borgc"} for k in keys}, 3, 1.5, False)
         if o.steps == "short":
             return 0
@@ -508,12 +587,10 @@ def main():
         step(o, rows, "full", chosen, o.rounds, 0, True)
     except Over:
         say("the time is over: the next run goes on from here")
+        if o.one_step:
+            finish(o, rows)
         return 75
-    if o.report:
-        report(o, rows)
-    else:
-        print("\n".join(summary(o, rows)))
-    return 0
+    return finish(o, rows)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ there, --fresh begins anew. Needs what `make bench-borg` builds."""
 import argparse, json, os, shutil, sys, time
 
 import chart
-from borg import BACKENDS, ROOT, SEVEN, Rows, build, compile_c, cpu, emit, listed, run, say, shapes
+from borg import BACKENDS, FLAT, ROOT, SEVEN, Rows, build, compile_c, cpu, emit, listed, run, say, shapes
 from page import put_section
 
 KINDS = ["reuse", "scalar", "vector", "segmented", "permute"]
@@ -35,7 +35,7 @@ def full(n):
 def cases(o, kernel, n):
     """name -> (WG_PACK, lane order, flags)"""
     if kernel == "gema5":
-        return {name.lower(): (1, "wi", ["-D", name]) for name in LOOPS}
+        return {name.lower(): (1, "wi", ["-D", name, "--flat=never"]) for name in LOOPS}
     made = {}
     for name, without in STEPS:
         off = [f"--disable={','.join(without)}"] if without else []
@@ -46,6 +46,9 @@ def cases(o, kernel, n):
     for pack, order in PACKS:
         if pack in worth:
             made[f"{pack} {order}"] = (pack, order, [])
+    made = {name: (pack, order, [*flags, "--flat=never"]) for name, (pack, order, flags) in made.items()}
+    if kernel in FLAT:
+        made["flat"] = (1, "wi", [])
     return made
 
 
@@ -105,8 +108,9 @@ def report(o, rows):
             "Reorderings (7.8): from left to right ever more kinds are as they should be; registers are full (WG_PACK 2 at n = 4, else 1), groups one "
             "after the other. Streaming: everything on, but each value through memory.", "",
             *lines(o, rows, o.kernels, [*steps, "streaming"]), "",
-            "WG_PACK (7.9) and lane order: wi, groups one after the other; wg, interleaved. What is missing was too much code.", "",
-            *lines(o, rows, o.kernels, packs), "", "Loops (7.10): C = 5 (A + B).", "", *lines(o, rows, ["gema5"], [x.lower() for x in LOOPS])]
+            "WG_PACK (7.9) and lane order: wi, groups one after the other; wg, interleaved; flat: elements side by side in place of groups, where "
+            "work-items are independent (the others --flat=never). What is missing was too much code.", "",
+            *lines(o, rows, o.kernels, [*packs, "flat"]), "", "Loops (7.10): C = 5 (A + B).", "", *lines(o, rows, ["gema5"], [x.lower() for x in LOOPS])]
     panels = [panel(o, rows, k, f"7.8, {k}: time over the first", steps, ["store", "reuse", "scalar", "vector", "segm.", "perm.", "rcp"]) for k in o.kernels if k in ("trsv", "ldus", "gemm")]
     panels += [panel(o, rows, k, f"7.9, {k}: time over WG_PACK 1", packs, packs) for k in o.kernels]
     panels.append(panel(o, rows, "gema5", "7.10: time over the unrolled loop", [x.lower() for x in LOOPS], [x.lower() for x in LOOPS]))

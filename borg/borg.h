@@ -44,6 +44,9 @@ typedef struct borg_options {
     bool verify;           /* the checker runs between passes */
     borg_loops loops; /* --loops auto, never, always: loops that could be unrolled stay loops */
     bool no_vector;   /* loops over constants are unrolled, never executed as vectors */
+    int32_t flat;     /* --flat: registers that a flat module (ir.h, 7) does side by side; 0: by the
+                           machine; -1: no flat modules */
+    int32_t flat_lanes; /* what is compiled is to be flat, of so many lanes: of the driver alone */
     const char *const *defines; /* "NAME" or "NAME=text", NULL-terminated; may be NULL */
     const borg_reader *reader;  /* NULL: what is included cannot be read */
     const char *const *set; /* --set: "NAME=value", integer parameters that always have this value
@@ -78,6 +81,7 @@ typedef struct borg_unit {
     borg_module *module;
     borg_module *tail; /* pack = 1, for the groups beyond the last full pack; NULL if pack is 1, or
                           with whole_packs */
+    borg_module *flat; /* does what it can before the other two; NULL where there is none */
     const char *name;  /* of the function to emit */
 } borg_unit;
 
@@ -97,6 +101,7 @@ typedef struct borg_machine {
     bool transposes;      /* stores of several rows side by side are no scatters (pass join) */
     bool rolls;         /* loops over arrays that registers cannot hold stay loops (lower/roll.c) */
     double code;        /* instructions that fit its first-level cache; 0: this does not matter */
+    bool flat;          /* it takes flat modules */
     bool mma;           /* instructions for MMA of f64: one group in a warp, not if strict */
     double gather_cost; /* per lane of an access that is neither contiguous nor a broadcast */
 } borg_machine;

@@ -11,6 +11,9 @@
  * length, loops are as fast or faster; at 0.73 to 0.83 of it they take 1.4 times as long. */
 #define MUCH_CHEAPER 0.6
 
+/* Registers of a flat module on CPUs; loads for all from which on a GPU's thread has several items. */
+enum { MOST_SIDE_BY_SIDE = 4, MUCH_SHARED = 24 };
+
 static bool wants(const borg_options *o, const char *what) {
     return o->dump && o->dump_to && strcmp(o->dump, what) == 0;
 }
@@ -73,6 +76,62 @@ static borg_module *make_ordered(borg_program *p, const borg_function *kernel,
     return m;
 }
 
+static bool crosses_lanes(const borg_module *m) {
+    for (const borg_inst *v = m->body->first; v; v = v->next) {
+        const borg_class class = borg_op_table[v->op].class;
+        const bool moves = class == BORG_LAYOUT && v->op != BORG_BCAST && v->op != BORG_ROWS;
+        if (moves || class == BORG_REDUCE || class == BORG_CONTROL || v->op == BORG_BARRIER)
+            return true;
+    }
+    return m->nlocals > 0;
+}
+
+/* The same kernel by elements side by side; NULL where its lanes have to do with each other (pass_flat.c), or on an
+ * error, which the other modules had, too. */
+static borg_module *flat_of(borg_program *p, const borg_function *kernel, const borg_options *o,
+                            int32_t lanes) {
+    const borg_diags told = p->diags;
+    borg_options flat = *o;
+    borg_status status;
+    flat.dump_to = NULL;
+    flat.flat_lanes = lanes;
+    borg_module *m = make_once(p, kernel, &flat, 1, BORG_WI_MINOR, NULL, &status);
+    p->diags = told;
+    if (told.last) told.last->next = NULL;
+    return m && m->flat ? m : NULL;
+}
+
+static double cost_of_element(borg_module *m, const borg_machine *machine) {
+    return borg_cost_of_group(m, machine) / m->size;
+}
+
+/* On GPUs several items in a thread share what all read, where that is much. What is read by an index from memory
+ * stays single: items beyond the last would read anywhere. */
+static int32_t items_of_thread(const borg_module *m, int32_t wanted) {
+    int32_t shared = 0;
+    for (const borg_inst *v = m->body->first; v; v = v->next) {
+        if (v->op == BORG_LOAD && v->spread == BORG_WI) return 1;
+        shared += v->op == BORG_LOADA && v->spread == BORG_UNI;
+    }
+    return wanted ? wanted : shared >= MUCH_SHARED ? 4 : 1;
+}
+
+/* For machines that want it: one register after the other, or some side by side where results wait for each other. */
+static borg_module *make_flat(borg_program *p, const borg_function *kernel, const borg_options *o,
+                              const borg_module *module) {
+    const borg_machine *machine = o->backend ? &o->backend->machine : NULL;
+    if (!machine || !machine->flat || o->flat < 0 || o->optimise < 0 ||
+        (machine->simt && (o->lanes || o->stage)) || crosses_lanes(module))
+        return NULL;
+    if (machine->simt) return flat_of(p, kernel, o, 32 * items_of_thread(module, o->flat));
+    const int32_t lanes = machine->vector_bytes / (borg_has_doubles(module->body) ? 8 : 4);
+    borg_module *m = flat_of(p, kernel, o, lanes * (o->flat ? o->flat : 1));
+    for (int32_t k = 2; m && o->flat == 0 && k <= MOST_SIDE_BY_SIDE && borg_waits(m, machine);
+         k *= 2)
+        m = flat_of(p, kernel, o, lanes * k);
+    return m;
+}
+
 static borg_status make_unit(borg_program *p, const borg_function *kernel, const borg_options *o) {
     int32_t pack = o->pack ? o->pack : 1;
     borg_unit *unit = &p->units[p->nunits];
@@ -87,6 +146,7 @@ static borg_status make_unit(borg_program *p, const borg_function *kernel, const
         unit->tail = make_ordered(p, kernel, &quiet, 1, &status);
         if (!unit->tail) return status;
     }
+    unit->flat = make_flat(p, kernel, o, unit->module);
     if (wants(o, "infreg")) {
         borg_print_groups(unit->module, o->dump_to);
         borg_print_lanes(unit->module, o->dump_to);
@@ -204,7 +264,9 @@ static double cost_of_pack(borg_program *p, const borg_options *o, int32_t pack)
     trial.dump = NULL;
     if (compile_packed(p, &trial)) cost = -1;
     for (int32_t i = 0; cost >= 0 && i < p->nunits; ++i)
-        cost += borg_cost_of_group(p->units[i].module, &o->backend->machine);
+        cost += p->units[i].flat ? cost_of_element(p->units[i].flat, &o->backend->machine) *
+                                       p->units[i].flat->flat
+                                 : borg_cost_of_group(p->units[i].module, &o->backend->machine);
     p->diags = told;
     p->units = NULL;
     p->nunits = 0;

@@ -14,6 +14,15 @@ int borg_type_bytes(borg_type type) {
     return bytes[type];
 }
 
+bool borg_has_doubles(const borg_block *block) {
+    for (const borg_inst *v = block->first; v; v = v->next) {
+        if (v->type == BORG_F64 && v->spread != BORG_UNI) return true;
+        if (v->block[0] && borg_has_doubles(v->block[0])) return true;
+        if (v->block[1] && borg_has_doubles(v->block[1])) return true;
+    }
+    return false;
+}
+
 bool borg_local_on_stack(const borg_module *m, int32_t i) {
     enum { MOST = 64 * 1024 };
     int64_t bytes = 0;

@@ -56,8 +56,10 @@
  *    instruction for it may round the four products in another order; pass `mma` makes shuffles
  *    and FMA of all others.
  *  - Nothing is undefined but: a memory access out of bounds; two lanes of one STORE that write the
- *    same address (any one wins); a LOAD of what another work-item stored with no BARRIER between;
- *    an index of SHUFV or PICKV out of range (the front end limits them; the interpreter objects).
+ *    same address (any one wins; the interpreter objects to different values outside LOCAL);
+ *    a LOAD of what
+ *    another work-item stored with no BARRIER between; an index of SHUFV or PICKV out of range (the
+ *    front end limits them; the interpreter objects).
  *
  *  4. Memory
  *  ---------
@@ -100,7 +102,14 @@
  *  --------------------
  *  Pack number q runs the groups g0 = pack*q .. g0+pack-1; all of them exist: what is left over is
  *  done by a second module of the same kernel with pack = 1 (borg_unit.tail), which every backend
- *  emits after the first whenever pack > 1.                                                     */
+ *  emits after the first whenever pack > 1.
+ *
+ *  7. Flat modules
+ *  ---------------
+ *  A unit may have a third module of the same kernel (borg_unit.flat, pass flat), for machines that want it: its
+ *  `size` lanes are elements side by side, of which a group has `flat`. G0 is there the number of the first one. It does the
+ *  elements flat*first .. flat*last - 1 of groups that have a multiple of `size` of them together,
+ *  so the other two modules do the rest.                                                        */
 #include "borg/arena.h"
 #include "borg/diag.h"
 #include <stdbool.h>
@@ -315,6 +324,7 @@ typedef struct borg_module {
     borg_order order; /* WI_MINOR or WG_MINOR */
     bool strict;      /* no FMA was formed: bits equal the source's */
     bool fast_rcp;    /* RCP may be an approximation */
+    int32_t flat;     /* elements of a group where the module is flat, else 0 */
     int32_t nparams;
     borg_param *params;
     int32_t nlocals;
@@ -336,6 +346,8 @@ static inline bool borg_is_int(borg_type type) {
 bool borg_named_nontemporal(const borg_param *param, const char *list);
 /** Bytes of an element in memory; i1: 1, void: 0. */
 int borg_type_bytes(borg_type type);
+/** Are there doubles among the lanes? The widest type gives the lanes of a register. */
+bool borg_has_doubles(const borg_block *block);
 /** Whether a CPU keeps the pack's i-th arrays on the stack: up to 64 KiB of them, in order. */
 bool borg_local_on_stack(const borg_module *m, int32_t i);
 const char *borg_type_text(borg_type type);       /* "f64" */

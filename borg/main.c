@@ -44,6 +44,7 @@ static const char usage[] =
     "  --fast-rcp           rcp() may be an approximation (cuda, avx512)\n"
     "  --unroll-budget=N    instructions that unrolling may make (200000)\n"
     "  --loops=auto|never|always  loops over arrays that registers cannot hold stay loops\n"
+    "  --flat=N|never       registers side by side where work-items are independent\n"
     "  --no-vector          unroll loops over constants, do not run them as vectors\n"
     "  --optimise=0|1       without, with the passes (1)\n"
     "  --verify             check the intermediate form between passes\n"
@@ -196,6 +197,12 @@ static int take_option(command *c, const char *a) {
         if (o->optimise == 0) o->optimise = -1;
     } else if ((v = value_of(a, "--disable"))) {
         return set_disable(c, v);
+    } else if ((v = value_of(a, "--flat"))) {
+        if (strcmp(v, "never") == 0) {
+            o->flat = -1;
+        } else if (!to_int(v, 1, 8, &o->flat)) {
+            return complain("--flat is a number from 1 to 8, or never", v);
+        }
     } else if (strcmp(a, "--strict") == 0) {
         o->strict = true;
     } else if (strcmp(a, "--whole-packs") == 0) {

@@ -13,14 +13,14 @@
 typedef struct model {
     const borg_module *m;
     const borg_machine *machine;
-    bool wg_minor;
+    bool wg_minor, floats; /* floats: no doubles, so conditions have as many lanes as floats */
     double cost, code; /* code: the same for one turn of each loop, as instructions lie in memory */
     double live, most; /* registers */
 } model;
 
 static int32_t lanes_of_register(const model *k, borg_type type) {
     int32_t bytes = borg_type_bytes(type);
-    int32_t lanes = k->machine->vector_bytes / (bytes > 1 ? bytes : 8);
+    int32_t lanes = k->machine->vector_bytes / (bytes > 1 ? bytes : k->floats ? 4 : 8);
     return lanes > 0 ? lanes : 1;
 }
 
@@ -157,6 +157,7 @@ static void copy_uses(borg_block *block) {
 
 static model model_of(borg_module *m, const borg_machine *machine, bool wg_minor) {
     model k = {.m = m, .machine = machine, .wg_minor = wg_minor};
+    k.floats = !borg_has_doubles(m->body);
     borg_count_uses(m);
     copy_uses(m->body);
     walk(&k, m->body, 1.0);

@@ -121,23 +121,38 @@ static void follow(chain *k, borg_block *block, double weight) {
 #define BYTE 0.08
 enum { NEAR = 512 }; /* bytes of a group's share of an array, up to which turns cost nothing */
 
-double borg_cost_of_group(borg_module *m, const borg_machine *machine) {
+typedef struct work {
+    double instructions, waiting, bytes, most; /* cycles twice; bytes, the most of one array */
+} work;
+
+static work work_of(borg_module *m, const borg_machine *machine) {
     borg_machine roomy = *machine;
     roomy.code *= 4; /* where packs are chosen, code beyond the cache costs less than waiting */
     const double instructions = borg_cost(m, &roomy);
     const int32_t ids = borg_number(m) + 1;
     chain k = {.m = m, .machine = machine};
-    double bytes = 0, most = 0;
+    work w = {.instructions = INSTRUCTION * instructions};
     k.at = BORG_NEW(m->arena, ids, double);
     k.bytes = BORG_NEW(m->arena, m->nparams + 1, double);
     for (int32_t i = 0; i < ids; ++i) k.at[i] = 0;
     for (int32_t i = 0; i < m->nparams; ++i) k.bytes[i] = 0;
     ++k.at; /* what has no value has the number -1 */
     follow(&k, m->body, 1.0);
-    for (int32_t i = 0; i < m->nparams; ++i) bytes += k.bytes[i], most = later(most, k.bytes[i]);
-    const bool turns = m->pack > 1 && most > NEAR * m->pack;
-    const double work =
-        later(INSTRUCTION * instructions, k.end / (1 + WINDOW / (instructions + 1)));
-    const double memory = BYTE * bytes * (turns ? 3 : 1);
+    for (int32_t i = 0; i < m->nparams; ++i)
+        w.bytes += k.bytes[i], w.most = later(w.most, k.bytes[i]);
+    w.waiting = k.end / (1 + WINDOW / (instructions + 1));
+    return w;
+}
+
+bool borg_waits(borg_module *m, const borg_machine *machine) {
+    const work w = work_of(m, machine);
+    return w.waiting > w.instructions;
+}
+
+double borg_cost_of_group(borg_module *m, const borg_machine *machine) {
+    const work w = work_of(m, machine);
+    const bool turns = m->pack > 1 && w.most > NEAR * m->pack;
+    const double work = later(w.instructions, w.waiting);
+    const double memory = BYTE * w.bytes * (turns ? 3 : 1);
     return (later(work, memory) + work / 4) / m->pack; /* a quarter: data may lie in a cache */
 }

@@ -6,7 +6,7 @@
 #include "borg/passes.h"
 #include <string.h>
 
-enum { MAX_TERMS = 16, MAX_DEPTH = 64 };
+enum { MAX_TERMS = BORG_SUM_TERMS, MAX_DEPTH = 64 };
 
 typedef struct term {
     borg_inst *value; /* UNI or WG, any number of rows */
@@ -105,6 +105,34 @@ static bool same_terms(const affine *x, const affine *y) {
         if (x->terms[i].value != y->terms[i].value || x->terms[i].row != y->terms[i].row ||
             x->terms[i].scale != y->terms[i].scale)
             return false;
+    return true;
+}
+
+bool borg_counts_groups(const borg_module *m, borg_inst *v, int32_t row, int64_t *a, int64_t *b,
+                        int64_t *c) {
+    affine f = {.m = m};
+    if (!decompose(&f, v, row, 1, 0) || f.nterms != 1 || f.terms[0].value->op != BORG_GID)
+        return false;
+    *a = f.terms[0].scale;
+    return linear(&f, b, c);
+}
+
+bool borg_sum_of(const borg_module *m, borg_inst *v, borg_sum *sum) {
+    affine f = {.m = m};
+    *sum = (borg_sum){.n = 0};
+    if (v->rows != 1 || v->spread != BORG_UNI || !decompose(&f, v, 0, 1, 0)) return false;
+    sum->constant = f.at[0];
+    for (int32_t i = 0; i < f.nterms; ++i) {
+        const term *t = &f.terms[i];
+        if (t->value->op == BORG_G0) {
+            sum->groups = add(sum->groups, t->scale);
+        } else if (t->value->rows == 1 && t->value->type == BORG_I64) {
+            sum->value[sum->n] = t->value;
+            sum->scale[sum->n++] = t->scale;
+        } else {
+            return false;
+        }
+    }
     return true;
 }
 

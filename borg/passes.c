@@ -3,6 +3,7 @@
 #include "borg/passes.h"
 #include <string.h>
 
+/* clang-format off */
 const borg_pass borg_passes[] = {
     {"mma", borg_pass_mma, true},
     {"fold", borg_pass_fold, false},
@@ -12,8 +13,10 @@ const borg_pass borg_passes[] = {
     {"address", borg_pass_address, false},
     {"fold", borg_pass_fold, false},
     {"fma", borg_pass_fma, false},
+    {"flat", borg_pass_flat, false},
     {"split", borg_pass_split, false},
     {"address", borg_pass_address, false}, /* rows that differ by what is known at run time only */
+    {"flat", borg_pass_flat, false},       /* of those */
     {"fold", borg_pass_fold, false},
     {"cse", borg_pass_cse, false},
     {"dce", borg_pass_dce, true},
@@ -21,6 +24,7 @@ const borg_pass borg_passes[] = {
     {"join", borg_pass_join, false},
     {NULL, NULL, false},
 };
+/* clang-format on */
 
 bool borg_run_passes(borg_module *m, const borg_options *options, borg_diags *diags) {
     const char *dump = options->dump ? options->dump : "";

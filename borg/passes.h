@@ -19,6 +19,19 @@ borg_inst *borg_constant_like(borg_builder *b, const borg_inst *v, uint64_t bits
  * known. */
 bool borg_known_range(const borg_module *m, const borg_inst *v, uint64_t *low, uint64_t *high);
 
+/** pass_address.c: a number that is one for all lanes as a sum of such numbers, times constants: `groups`
+ * times G0, and the rest. False: it is none, or has too many terms. */
+enum { BORG_SUM_TERMS = 16 };
+typedef struct borg_sum {
+    int32_t n;
+    borg_inst *value[BORG_SUM_TERMS];
+    int64_t scale[BORG_SUM_TERMS], constant, groups;
+} borg_sum;
+bool borg_sum_of(const borg_module *m, borg_inst *v, borg_sum *sum);
+/** The same: whether a row of v is a * group + b * wi + c. */
+bool borg_counts_groups(const borg_module *m, borg_inst *v, int32_t row, int64_t *a, int64_t *b,
+                        int64_t *c);
+
 typedef void borg_pass_function(borg_module *m, const borg_options *options);
 
 borg_pass_function borg_pass_mma;  /* MMA -> shuffles and FMA, unless the target has it */
@@ -28,6 +41,7 @@ borg_pass_function borg_pass_dce;  /* unused values, loop values that never chan
 borg_pass_function borg_pass_mask; /* selections that a later one makes unnecessary */
 borg_pass_function borg_pass_address;  /* LOAD, STORE -> LOADA, STOREA where the index is affine */
 borg_pass_function borg_pass_fma;      /* a*b + c with a product used once */
+borg_pass_function borg_pass_flat;     /* elements side by side in place of groups (flat_lanes) */
 borg_pass_function borg_pass_split;    /* values of k rows -> k values of one row */
 borg_pass_function borg_pass_join;     /* stores side by side -> one of several rows */
 borg_pass_function borg_pass_schedule; /* order by liveness, within stretches without stores */
@@ -53,6 +67,8 @@ double borg_code(borg_module *m, const borg_machine *machine);
 
 /** pack.c: cycles of a processor for a group, where the module's packs go one after the other. */
 double borg_cost_of_group(borg_module *m, const borg_machine *machine);
+/** Whether its instructions take less time than its results wait for each other. */
+bool borg_waits(borg_module *m, const borg_machine *machine);
 
 /** group.c: print the values of work-items as InfRegs, grouped by interaction, reused by liveness;
  * as comments before the text form. */

@@ -406,6 +406,15 @@ typedef struct mpki_block_engine {
      *  counts [out]
      *  Returns MPK_OK | MPK_ERR_MEMORY. */
     mpk_status (*finish)(mpki_blocks *f, mpki_block_counts *counts);
+    /** Of options.triangular auto, after `finish`, which leaves exact solves: approximate inverses beside
+     *  them, which solvers made from then on apply. NULL: the engine has none.
+     *  counts [out] isai
+     *  Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE, _CANCELLED | MPK_ERR_ARGUMENT, _NUMERIC: a column is over
+     *  the limit, or overflows. Solves are exact as before after a failure. */
+    mpk_status (*invert)(mpki_blocks *f, mpki_block_counts *counts);
+    /** Then, with no solver there: keep the inverses, if there are any, or what is exact; release the
+     *  other. counts [inout] isai, bytes. Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE. */
+    mpk_status (*settle)(mpki_blocks *f, bool inverses, mpki_block_counts *counts);
     /** Entries kept in a block below the diagonal; LDU: those of L alone. */
     int64_t (*entries)(const mpki_blocks *f, int64_t block);
 

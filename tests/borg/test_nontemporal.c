@@ -46,6 +46,7 @@ static bool emits(const char *source, const borg_options *options, const char *w
 static void test_text(void **unused) {
     (void)unused;
     borg_options options = options_of("avx512", 8, "c");
+    options.flat = -1; /* group by group */
     assert_true(emits(doubles, &options, "b_stream_f64(((double *)p_c)"));
     assert_true(emits(doubles, &options, "    b_streamed();\n}"));
     assert_false(emits(floats, &options, "b_stream_f32(((float *)p_c)")); /* half a register */
@@ -56,6 +57,8 @@ static void test_text(void **unused) {
     options.size = 4;
     assert_false(emits(doubles, &options, "b_stream_f64(((double *)p_c)"));
     assert_false(emits(doubles, &options, "    b_streamed();\n}"));
+    options.flat = 0; /* elements side by side */
+    assert_true(emits(doubles, &options, "b_stream_f64(((double *)p_c)"));
     options = options_of("avx512", 8, NULL);
     assert_false(emits(doubles, &options, "b_stream"));
 }

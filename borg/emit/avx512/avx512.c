@@ -50,6 +50,16 @@ static const char masks[] =
     "FN vf32 b_select_f32(vm c, vf32 x, vf32 y) {\n"
     "    return (vf32)B_32(mask_mov_ps)((b_f32)y, c, (b_f32)x); }\n"
     "#if BORG_LANES == 8\n"
+    "#define B_CONVERTS\n"
+    "#define BWIDEN(name, from, to, F, T, R, convert) \\\n"
+    "    FN T b_##name##_##from##_##to(F x) { return (T)_mm512_maskz_cvt##convert(-1, (R)x); }\n"
+    "BWIDEN(zext, i32, i64, vi32, vi64, __m256i, epu32_epi64)\n"
+    "BWIDEN(sext, i32, i64, vi32, vi64, __m256i, epi32_epi64)\n"
+    "BWIDEN(trunc, i64, i32, vi64, vi32, __m512i, epi64_epi32)\n"
+    "BWIDEN(sitofp, i32, f64, vi32, vf64, __m256i, epi32_pd)\n"
+    "BWIDEN(uitofp, i32, f64, vi32, vf64, __m256i, epu32_pd)\n"
+    "BWIDEN(fpext, f32, f64, vf32, vf64, __m256, ps_pd)\n"
+    "BWIDEN(fptrunc, f64, f32, vf64, vf32, __m512d, pd_ps)\n"
     "FN vi64 b_select_i64(vm c, vi64 x, vi64 y) {\n"
     "    return (vi64)_mm512_mask_mov_epi64((__m512i)y, c, (__m512i)x); }\n"
     "FN vf64 b_select_f64(vm c, vf64 x, vf64 y) {\n"
@@ -305,6 +315,7 @@ const borg_backend borg_backend_avx512 = {
                 .gather_cost = 2,
                 .transposes = true,
                 .rolls = true,
+                .flat = true,
                 .code = 4000},
     .emit = emit,
 };

@@ -126,6 +126,7 @@ const borg_backend borg_backend_c = {
                 .gather_cost = 2,
                 .transposes = true,
                 .rolls = true,
+                .flat = true,
                 .code = 4000},
     .emit = emit,
 };

@@ -156,6 +156,6 @@ const borg_backend borg_backend_cuda = {
     .summary = "CUDA C: sub-warps of threads, or a work-group in each",
     .fast_rcp = true,
     .suffix = ".cu",
-    .machine = {.simt = true, .mma = true, .vector_bytes = 256, .registers = 255},
+    .machine = {.simt = true, .flat = true, .mma = true, .vector_bytes = 256, .registers = 255},
     .emit = emit,
 };

@@ -85,7 +85,7 @@ static void put_arrays(simd *e) {
     }
 }
 
-static void emit_pack(simd *e, borg_module *m, const char *name) {
+static void emit_pack(simd *e, borg_module *m, const char *name, const char *suffix) {
     e->m = m;
     e->apart = m->order == BORG_WI_MINOR && m->pack > 1 && 2 * m->size > e->lanes;
     borg_number(m);
@@ -93,7 +93,7 @@ static void emit_pack(simd *e, borg_module *m, const char *name) {
     ctext_clear(m->body);
     simd_mark_addresses(e);
     simd_skip_indices(e);
-    borg_put(e->c.out, "static void %s_%d(int64_t g0", name, m->pack);
+    borg_put(e->c.out, "static void %s_%s(int64_t g0", name, suffix);
     put_parameters(e, m, true);
     borg_put(e->c.out, " {\n");
     e->c.depth = 1;
@@ -102,18 +102,40 @@ static void emit_pack(simd *e, borg_module *m, const char *name) {
     borg_put(e->c.out, "}\n\n");
 }
 
+static const char *number(simd *e, int32_t n) {
+    return borg_format(e->arena, "%d", n);
+}
+
+static int32_t common_divisor(int32_t x, int32_t y) {
+    return y ? common_divisor(y, x % y) : x;
+}
+
+/* The groups that have whole registers of elements together, g behind them. */
+static void call_flat(simd *e, const borg_unit *u) {
+    const borg_module *m = u->flat;
+    const int32_t groups = m->size / common_divisor(m->size, m->flat);
+    borg_put(e->c.out, "    if (g < last) g = last - (last - g) %% %d;\n", groups);
+    borg_put(e->c.out, "    for (int64_t i = first * %d; i < g * %d; i += %d) %s_flat(i", m->flat,
+             m->flat, m->size, u->name);
+    put_parameters(e, m, false);
+    borg_put(e->c.out, ";\n");
+}
+
 static void emit_unit(simd *e, const borg_unit *u) {
     borg_put(e->c.out, "/* %s: %d work-items, %d groups at a time, %s */\n", u->module->name,
              u->module->size, u->module->pack,
              u->module->order == BORG_WG_MINOR ? "interleaved" : "one after the other");
+    if (u->flat) borg_put(e->c.out, "/* flat: %d elements at a time */\n", u->flat->size);
     e->streams = false;
-    emit_pack(e, u->module, u->name);
-    if (u->tail) emit_pack(e, u->tail, u->name);
+    if (u->flat) emit_pack(e, u->flat, u->name, "flat");
+    emit_pack(e, u->module, u->name, number(e, u->module->pack));
+    if (u->tail) emit_pack(e, u->tail, u->name, number(e, u->tail->pack));
     borg_put(e->c.out, "void %s(int64_t first, int64_t last", u->name);
     put_parameters(e, u->module, true);
     borg_put(e->c.out, ";\nvoid %s(int64_t first, int64_t last", u->name);
     put_parameters(e, u->module, true);
     borg_put(e->c.out, " {\n    int64_t g = first;\n");
+    if (u->flat) call_flat(e, u);
     const borg_module *parts[] = {u->module, u->tail};
     for (int32_t i = 0; i < 2 && parts[i]; ++i) {
         int32_t pack = parts[i]->pack;
@@ -124,16 +146,6 @@ static void emit_unit(simd *e, const borg_unit *u) {
     }
     if (e->streams) borg_put(e->c.out, "    b_streamed();\n");
     borg_put(e->c.out, "}\n\n");
-}
-
-/* Doubles anywhere among the lanes: the widest type gives the number of lanes. */
-static bool has_doubles(const borg_module *m, const borg_block *block) {
-    for (const borg_inst *v = block->first; v; v = v->next) {
-        if (v->type == BORG_F64 && v->spread != BORG_UNI) return true;
-        if (v->block[0] && has_doubles(m, v->block[0])) return true;
-        if (v->block[1] && has_doubles(m, v->block[1])) return true;
-    }
-    return false;
 }
 
 /* In a part of its own: files with and without it may be put together. */
@@ -187,7 +199,7 @@ borg_status simd_emit(const simd_target *target, const borg_unit *units, int32_t
               .arena = sink->arena};
     e.lanes = target->bytes / 4;
     for (int32_t i = 0; i < nunits; ++i)
-        if (has_doubles(units[i].module, units[i].module->body)) e.lanes = target->bytes / 8;
+        if (borg_has_doubles(units[i].module->body)) e.lanes = target->bytes / 8;
     /* the files of several kernels may be put together: what is the same stands once */
     borg_put(sink, "/* Made by borgc. */\n#if !defined(BORG_LANES)\n#define BORG_LANES %d\n",
              e.lanes);

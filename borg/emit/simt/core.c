@@ -52,7 +52,7 @@ const char *simt_item(const simt *e, int32_t j) {
 }
 
 const char *simt_on(const simt *e, int32_t j) {
-    bool all = (j + 1) * e->lanes <= e->m->size;
+    bool all = (j + 1) * e->lanes <= e->m->size && !(e->m->flat && j > 0);
     if (all) return e->m->pack > 1 ? "b_there" : NULL;
     return borg_format(e->arena, "b_on%d", j);
 }

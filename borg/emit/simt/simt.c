@@ -69,10 +69,18 @@ static void put_masks(simt *e, int32_t width) {
     ctext_line(&e->c, "(void)b_base, (void)b_group, (void)b_pack;");
 }
 
-/* Where this thread is. CUDA: several packs in a warp, one, or several warps for a pack. */
+/* Where this thread is. CUDA: several packs in a warp, one, or several warps for a pack. In a flat module
+ * an element of each thread, and no thread waits for another. */
 static void put_place(simt *e) {
     int32_t pack = e->m->pack, width = e->lanes * pack;
-    if (e->target->opencl) {
+    if (e->m->flat) {
+        ctext_line(&e->c, "const int b_at = threadIdx.x %% 32;");
+        ctext_line(
+            &e->c,
+            "const b_s64 b_g0 = b_from * %d + (b_s64)blockIdx.x * %d + threadIdx.x / 32 * %d;",
+            e->m->flat, e->threads * e->rows, e->m->size);
+        ctext_line(&e->c, "if (b_g0 + b_at >= b_last * %d) return;", e->m->flat);
+    } else if (e->target->opencl) {
         ctext_line(&e->c, "const int b_at = (int)get_local_id(0);");
         ctext_line(&e->c, "const b_s64 b_g0 = b_from + (b_s64)get_group_id(0) * %d;", pack);
     } else if (e->units == 0) {
@@ -98,7 +106,7 @@ static void put_place(simt *e) {
                    pack);
         ctext_line(&e->c, "if (b_part >= %d) return;", e->units);
     }
-    if (e->nstages == 0) ctext_line(&e->c, "if (b_g0 >= b_last) return;");
+    if (e->nstages == 0 && !e->m->flat) ctext_line(&e->c, "if (b_g0 >= b_last) return;");
     if (e->step > 1) {
         ctext_line(&e->c, "const int b_l = threadIdx.x %% 32 / %d, b_own = threadIdx.x %% %d;",
                    e->step, pack);
@@ -136,7 +144,11 @@ static void put_items(simt *e) {
     for (int32_t j = 0; j < e->rows; ++j) {
         int32_t from = j * e->lanes, size = e->m->size;
         bool all = from + e->lanes <= size;
-        if (all) {
+        if (e->m->flat && j > 0) { /* beyond the last element: the first one again */
+            ctext_line(&e->c, "const b_bool b_on%d = b_g0 + b_l + %d < b_last * %d;", j, from,
+                       e->m->flat);
+            ctext_line(&e->c, "const int b_w%d = b_on%d ? b_l + %d : b_l;", j, j, from);
+        } else if (all) {
             ctext_line(&e->c, "const int b_w%d = b_l + %d;", j, from);
         } else {
             ctext_line(&e->c, "const int b_w%d = b_l + %d < %d ? b_l + %d : %d;", j, from, size,
@@ -212,7 +224,15 @@ static int32_t row_bytes(const simt *e) {
 
 /* Bytes of a block: with more arrays than the first a block gets fewer warps, with more memory than
  * the second the kernel is refused. */
-enum { MOST_ARRAYS = 16 * 1024, MOST_SHARED = 48 * 1024 };
+enum { MOST_ARRAYS = 16 * 1024, MOST_SHARED = 48 * 1024, MOST_THREADS = 512 };
+
+/* Threads of a block that does whole groups of a flat module, whole warps; 0: there is no such block. */
+static int32_t flat_threads(const borg_module *m) {
+    int32_t threads = 32;
+    while (threads <= MOST_THREADS && (threads < 128 || threads * (m->size / 32) % m->flat))
+        threads += 32;
+    return threads <= MOST_THREADS ? threads : 0;
+}
 
 /* How the work-items lie in threads, packs in warps and warps in blocks. False: not as was asked.
  */
@@ -241,7 +261,10 @@ static bool choose_geometry(simt *e) {
     int32_t width = e->lanes * m->pack;
     e->units = width > 32 ? 0 : 32 / width;
     if (!simt_plan_stages(e)) return false;
-    if (e->target->opencl) {
+    if (m->flat) {
+        e->threads = flat_threads(m);
+        e->groups = e->threads * e->rows / m->flat;
+    } else if (e->target->opencl) {
         e->threads = width;
         e->groups = m->pack;
     } else if (e->units == 0) {
@@ -260,7 +283,8 @@ static bool choose_geometry(simt *e) {
 }
 
 static bool emit_unit(simt *e, const borg_unit *u) {
-    borg_module *m = e->m = u->module;
+    const bool flat = u->flat && !e->target->opencl && flat_threads(u->flat) && !e->options->stage;
+    borg_module *m = e->m = flat ? u->flat : u->module;
     e->name = u->name;
     e->tables = e->c.temps = e->loops = e->branches = 0;
     e->places = NULL;
@@ -288,6 +312,7 @@ static bool emit_unit(simt *e, const borg_unit *u) {
                     m->name, e->threads, bytes, e->threads / e->lanes, MOST_SHARED);
         return false;
     }
+    if (flat) borg_put(&frame, "/* flat: a group is %d elements, each in a thread */\n", m->flat);
     borg_put(
         &frame,
         "/* %s: %d work-items, %d groups in a pack; a group in %d threads, %d work-items each\n",

@@ -68,11 +68,11 @@ static int leaves(mpki_cuda *cuda, const mpki_cuda_tree *t, int32_t first, int32
 }
 
 static int tasks(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_task *task,
-                 int32_t count, int32_t size, int32_t level, int32_t *ticket) {
+                 int32_t count, int32_t size, int32_t level, int32_t *ticket, int beside) {
     if (count == 0) return MPK_OK;
     MPKI_TRY(cudaSetDevice(cuda->device));
     return kinds[t->scalar]->tasks(cuda, t, task, count, size, class_bytes(cuda, size), level,
-                                   ticket);
+                                   ticket, beside != 0);
 }
 
 static __global__ void unmark_kernel(mpki_cuda_now *now, int first, int last) {

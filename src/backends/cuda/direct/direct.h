@@ -132,6 +132,9 @@ typedef struct mpki_cuda_front {
     int32_t phase;       /**< 0: tiles; 1: what is left, column by column; 2: done */
     int32_t start, pass; /**< p at the begin of this pass, number of the pass */
     int32_t moved;       /**< the tile's order is not that of its columns */
+    int32_t pairs;       /**< it has pivots of order 2 */
+    int32_t quick;       /**< it was done in the quick way, which holds where all its pivots pass */
+    int32_t slow;        /**< some did not: no more tiles in that way */
     int32_t search;      /**< column by column: where the search goes on */
     int32_t order[MPKI_FRONT_TILE];
 } mpki_cuda_front;
@@ -255,9 +258,10 @@ typedef struct mpki_cuda_direct_table {
                   int32_t level);
     /** Tasks of one class and step, children before parents: blocks of threads take them in this
      *  order and wait for what they need. A task that cannot go on, and those above it, are marked.
-     *  ticket [inout] 0 before */
+     *  ticket [inout] 0 before. beside: not 0: what was queued last are tasks of a class below this one in
+     *  this step; both may be at work at the same time */
     int (*tasks)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const mpki_cuda_task *task,
-                 int32_t count, int32_t size, int32_t level, int32_t *ticket);
+                 int32_t count, int32_t size, int32_t level, int32_t *ticket, int beside);
     /** Take away the marks of fronts first .. last - 1. */
     int (*unmark)(mpki_cuda *cuda, const mpki_cuda_tree *tree, int32_t first, int32_t last);
     /** Large fronts: entries of A and contributions of children. */

@@ -16,7 +16,7 @@ struct mpki_cuda_direct_kind {
     int64_t (*task_bytes)(int32_t nrows, int32_t w, int32_t columns);
     mpk_status (*leaves)(mpki_cuda *, const mpki_cuda_tree *, int32_t, int32_t, int32_t, int64_t);
     mpk_status (*tasks)(mpki_cuda *, const mpki_cuda_tree *, const mpki_cuda_task *, int32_t,
-                        int32_t, int64_t, int32_t, int32_t *);
+                        int32_t, int64_t, int32_t, int32_t *, bool);
     mpk_status (*assemble)(mpki_cuda *, const mpki_cuda_tree *, const mpki_cuda_large *, int32_t);
     mpk_status (*block)(mpki_cuda *, const mpki_cuda_tree *, const mpki_cuda_large *, int32_t);
     mpk_status (*columns)(mpki_cuda *, const mpki_cuda_tree *, const mpki_cuda_large *);

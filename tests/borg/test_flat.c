@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Flat modules (borg/pass_flat.c): what is emitted has the interpreter's bits, of groups that go up in registers and of
+ * those that are left; and kernels whose work-items have to do with each other stay as they are. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "variants.h"
+
+/* Orders that divide a register and that do not, rows side by side (gema), stores whose places are known at run time (pade),
+ * the item's number as data (enum), two numbers for each item (frcg). 11 groups: some are left to the tail. */
+static variant shapes[] = {
+    {.kernel = "gema", .size = 4, .pack = 1},
+    {.kernel = "gema", .size = 3, .pack = 2, .single = true},
+    {.kernel = "gema", .size = 12, .pack = 1, .flat = 2},
+    {.kernel = "pade", .size = 12, .pack = 1},
+    {.kernel = "pade", .size = 20, .pack = 1, .single = true, .flat = 4},
+    {.kernel = "pade", .size = 5, .pack = 4},
+    {.kernel = "enum", .size = 12, .pack = 2, .flat = 3},
+    {.kernel = "enum", .size = 28, .pack = 1, .single = true},
+    {.kernel = "enum", .size = 2, .pack = 1},
+    {.kernel = "frcg", .size = 12, .pack = 1, .single = true},
+    {.kernel = "frcg", .size = 6, .pack = 1, .flat = 2},
+};
+enum { SHAPES = sizeof shapes / sizeof *shapes };
+
+static void test_emitted(void **state) {
+    static const char *const backends[] = {"c", "avx512", "cuda"};
+    (void)state;
+    for (int k = 0; k < 3; ++k) {
+        const borg_backend *backend = borg_backend_find(backends[k]);
+        for (int i = 0; i < SHAPES; ++i) {
+            borg_options o;
+            assert_true(compile_variant(&shapes[i], &o, backend, "tested"));
+            const borg_unit *u = &shapes[i].program->units[0];
+            if (!u->flat) fail_msg("%s, %d: not flat", shapes[i].kernel, shapes[i].size);
+            assert_int_equal(u->flat->flat, shapes[i].size * (i < 3 ? shapes[i].size : 1));
+            borg_program_free(shapes[i].program);
+        }
+        if (is_wanted(backend)) check(backend, shapes, SHAPES);
+    }
+}
+
+/* The elements of a group, 0 where there is no flat module. */
+static int flat_of(const char *body, const borg_options *options) {
+    char source[1024];
+    borg_program *p = NULL;
+    snprintf(source, sizeof source,
+             "__kernel void k(__global double *x, __global const double *y, __global double **z, "
+             "long m) {\n"
+             "  long i = get_group_id() * WG_SIZE + get_local_id();\n  %s }\n",
+             body);
+    borg_options o = *options;
+    o.size = 12;
+    o.verify = true;
+    assert_int_equal(borg_compile("k.cl", source, strlen(source), &o, NULL, &p), BORG_OK);
+    const int elements = p->units[0].flat ? p->units[0].flat->flat : 0;
+    borg_program_free(p);
+    return elements;
+}
+
+static void test_chosen(void **state) {
+    (void)state;
+    borg_options o = {.pack = 1, .backend = borg_backend_find("avx512")};
+    assert_int_equal(flat_of("x[i] = y[i] * 2;", &o), 12);
+    assert_int_equal(flat_of("x[i] = y[m] * y[i];", &o), 12); /* the same for all */
+    assert_int_equal(flat_of("x[2 * i] = x[2 * i + 1];", &o), 12);
+    assert_int_equal(flat_of("x[i] = y[(long)y[i]];", &o), 12); /* gathered */
+    assert_int_equal(flat_of("if (y[i] > 0) x[i] = i;", &o), 12);
+    /* work-items that have to do with each other, or are not where they stand */
+    assert_int_equal(flat_of("x[i] = shuffle(y[i], 3);", &o), 0);
+    assert_int_equal(flat_of("x[i] = y[i]; barrier(CLK_GLOBAL_MEM_FENCE); x[i] += 1;", &o), 0);
+    assert_int_equal(flat_of("x[i + 1] = x[i];", &o), 0);
+    assert_int_equal(flat_of("x[i] = x[i + m];", &o), 0);
+    assert_int_equal(flat_of("x[i] = x[(long)y[i]];", &o), 0);
+    assert_int_equal(
+        flat_of("x[get_group_id() * WG_SIZE + WG_SIZE - 1 - get_local_id()] = y[i];", &o), 0);
+    /* the work-item or the group alone */
+    assert_int_equal(flat_of("x[i] = y[i] * get_local_id();", &o), 0);
+    assert_int_equal(flat_of("if (get_local_id() > 3) x[i] = y[i];", &o), 0);
+    assert_int_equal(flat_of("x[i] = y[get_group_id()];", &o), 0);
+    assert_int_equal(flat_of("x[get_group_id() * (WG_SIZE + 1) + get_local_id()] = y[i];", &o), 0);
+    assert_int_equal(flat_of("z[get_group_id()][get_local_id()] = y[i];", &o), 0);
+    /* loops at run time; nothing stored; not asked for; another machine */
+    assert_int_equal(flat_of("double s = 0; for (long k = 0; k < m; ++k) s += y[k]; x[i] = s;", &o),
+                     0);
+    o.flat = -1;
+    assert_int_equal(flat_of("x[i] = y[i] * 2;", &o), 0);
+    o.flat = 0;
+    o.backend = borg_backend_find("llvm");
+    assert_int_equal(flat_of("x[i] = y[i] * 2;", &o), 0);
+    o.backend = borg_backend_find("cuda");
+    assert_int_equal(flat_of("x[i] = y[i] * 2;", &o), 12);
+    o.lanes = 4;
+    assert_int_equal(flat_of("x[i] = y[i] * 2;", &o), 0);
+}
+
+static int lanes_of(const char *kernel, const char *backend, int flat) {
+    const char *defines[] = {"DOUBLE", NULL};
+    borg_options o = {.size = 12, .pack = 1, .flat = flat, .defines = defines};
+    o.backend = borg_backend_find(backend);
+    borg_program *p = library_compile(kernel, &o);
+    const int lanes = p->units[0].flat ? p->units[0].flat->size : 0;
+    borg_program_free(p);
+    return lanes;
+}
+
+/* As many elements at a time as results that wait for each other need, and on a GPU's thread as what all read is worth. */
+static void test_lanes(void **state) {
+    (void)state;
+    assert_int_equal(lanes_of("enum", "avx512", 0), 8);
+    assert_int_equal(lanes_of("frcg", "avx512", 0), 32);
+    assert_int_equal(lanes_of("frcg", "avx512", 1), 8);
+    assert_int_equal(lanes_of("pade", "c", 0), 4);
+    assert_int_equal(lanes_of("pade", "c", 2), 8);
+    assert_int_equal(lanes_of("pade", "cuda", 0), 32);
+    assert_int_equal(lanes_of("enum", "cuda", 0), 128);
+    assert_int_equal(lanes_of("enum", "cuda", 2), 64);
+    assert_int_equal(lanes_of("enum", "cuda", -1), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_emitted),
+                                       cmocka_unit_test(test_chosen), cmocka_unit_test(test_lanes)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
