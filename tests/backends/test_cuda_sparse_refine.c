@@ -362,6 +362,32 @@ static void test_memory(void **unused) {
         assert_int_equal(f.held, 0);
         assert_true(k < 200);
     }
+    done = false;
+    for (int64_t k = 1; !done;
+         k++) { /* more right-hand sides than are refined at once, in x's place */
+        enum { K = MPKI_REFINE_TOGETHER + 1 };
+        failing f = {.fail_at = 0};
+        mpk_allocator allocator = {failing_alloc, failing_release, &f};
+        system_ s;
+        double all[K * N], before[K * N];
+        assert_int_equal(open_system(&s, &allocator, MPK_D, MPK_SYMMETRIC), MPK_OK);
+        for (int c = 0; c < K; c++) fill(&s, all + c * N, 1 + c);
+        memcpy(before, all, sizeof all);
+        f.fail_at = f.calls + k;
+        const mpk_status status = mpk_solve(s.ctx, s.fac, K, all, N, all, N, &s.o, NULL);
+        done = f.calls < f.fail_at;
+        f.fail_at = 0;
+        if (mpk_failed(status)) {
+            assert_int_equal(status, MPK_ERR_MEMORY);
+            assert_memory_equal(all, before, sizeof all);
+        } else {
+            for (int i = 0; i < N; i++)
+                assert_true(fabs(all[N + i] - 2 * all[i]) <= 1e-12 * fabs(all[i]) + 1e-14);
+        }
+        close_system(&s);
+        assert_int_equal(f.held, 0);
+        assert_true(k < 200);
+    }
     if (device_is_real()) return;
     system_ s; /* on the device: the lists need more than the solver's work space does */
     mpk_solve_info info;

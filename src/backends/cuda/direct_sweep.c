@@ -5,12 +5,10 @@
 
 static const char STAGE[] = "solve";
 
-enum {
-    WIDE = 64, /* columns of a front that is a task by itself from which on it is swept in strips */
-    MANY =
-        32, /* children of a chain, beyond which strips do not look for their rows in each of them */
-    WORK = 512 /* rows of a front that a block has room for in shared memory */
-};
+/* Columns of a front that is a task by itself from which on it is swept in strips; children of a chain beyond which its
+ * strips do not look for their rows in each of them (a thread looks in two before it waits, four threads share a row);
+ * rows of a front for which a block has room in shared memory. */
+enum { WIDE = 64, MANY = 8, WORK = 512 };
 
 static int32_t cut_by(int32_t n, int32_t by) {
     return (n + by - 1) / by;
@@ -103,10 +101,9 @@ static void add_chain(const mpki_direct *f, int32_t top, mpki_cuda_sweep_lists *
         c.pieces++, c.low = x;
     for (int32_t k = c.pieces - 1, x = top; k >= 0; k--, x = front_before(&f->plan, x))
         l->front[k] = x;
-    for (int32_t k = 0, all = 0; k < c.pieces; k++) {
-        all += f->plan.node[l->front[k]].children;
-        c.many = all > MANY;
-    }
+    int32_t children = 1; /* without the pieces themselves */
+    for (int32_t k = 0; k < c.pieces; k++) children += f->plan.node[l->front[k]].children - 1;
+    c.many = children > MANY;
     if (c.pieces == 1) {
         if (l->way[top] != ALONE || f->now[top].nelim > WIDE) add_alone(f, top, l);
     } else if (cut_chain(f, l->front, &c, NULL)) {
