@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Approximate inverses in place of triangular solves: iterations, time, bytes (docs/isai.md).
 
-    bench/isai.py [--part sqmr idr] [--build build] [--report bench/results/isai.md]
+    bench/isai.py [--part sqmr idr apart] [--build build] [--report bench/results/isai.md]
 
 sqmr: indefinite LDLT factors on blocks, exact / Jacobi sweeps / ISAI(1..3) with 0 to 3 sweeps of relaxation, on 20
 matrices. idr: the setting of the paper's Table II (ILU(0), IDR(4), natural or RCM order, unit diagonal, 1e-10) on
-generated siblings of its matrices. Each section is written anew when it is run, a matrix at a time, so that
+generated siblings of its matrices. apart: how far one application by products is from an exact one, which option triangular
+auto measures, beside the iterations. Each section is written anew when it is run, a matrix at a time, so that
 `flock LOCK bench/isai.py --part sqmr --only NAME` measures one; the rows are kept in BUILD/bench."""
 import fnmatch, json, os, tempfile
 
@@ -109,6 +110,42 @@ def idr(options, name):
     return rows
 
 
+# ---- how far products are from exact solves, which `triangular auto` measures, beside iterations ------------------------
+
+def apart(options, name):
+    source = find(options, name)
+    words = ["--method", "ildlt", "--krylov", "sqmr", "--tolerance", "1e-8", "--max-iterations", "1000"]
+    once = [*words[:-1], "1"]
+    rows = []
+    for case, isai in [c for c in CASES if not c[0].startswith("Jacobi")] if source else []:
+        row = solve(options, source, [*words, *isai])
+        auto = solve(options, source, [*once, *("auto" if w == "isai" else w for w in isai)]) if isai else {}
+        rows.append({"case": case, "error": ((auto.get("blocks") or {}).get("triangular") or {}).get("error"),
+                     "iterations": iterations(row) if "failed" not in row and converged(row, 1e-8) else None})
+        print(name, rows[-1], flush=True)
+    return rows
+
+
+def apart_lines(held):
+    yield "| apart by at most | settings | iterations / exact, geometric mean | largest | not converged |"
+    yield "|---:|---:|---:|---:|---|"
+    for bound in (1, 1e-1, 1e-2, 1e-3, 1e-4):
+        ratios, lost = [], []
+        for name, rows in held.items():
+            exact = next((r["iterations"] for r in rows if r["case"] == "exact"), None)
+            for r in rows if exact else []:
+                if r["error"] is None or r["error"] > bound:
+                    continue
+                if r["iterations"] is None:
+                    lost.append(f"{name.split('/')[-1].replace('generate ', '')} {r['case']}")
+                else:
+                    ratios.append((r["iterations"] / exact, f"{name.split('/')[-1].replace('generate ', '')} {r['case']}"))
+        mean = np.exp(np.mean(np.log([q for q, _ in ratios]))) if ratios else 0
+        most = max(ratios, default=(0, ""))
+        yield (f"| {bound:g} | {len(ratios) + len(lost)} | {mean:.2f} | {most[0]:.2f} ({most[1]}) | "
+               f"{len(lost)}{': ' + ', '.join(lost) if 0 < len(lost) <= 4 else ''} |")
+
+
 # ---- the report -----------------------------------------------------------------------------------------------------
 
 def stored(options, part, names, measure):
@@ -173,6 +210,15 @@ def idr_lines(held):
                    f"{1e3 * k['time_precondition_s'] / max(1, k['applications']):.3f} | {row['time_s']['solve']:.2f} |")
 
 
+APART = """
+## Apart, and iterations
+
+What option triangular `auto` measures: ‖x − y‖ / ‖x‖, x a random vector with the factor applied exactly, y by products. The
+settings of the first table, on the matrices on which exact solves converge; all that are at most so far apart.
+
+"""
+
+
 def write(options, held):
     with open(options.report, "w", encoding="utf-8") as file:
         file.write(f"""# Approximate inverses in place of triangular solves
@@ -199,15 +245,17 @@ by columns of U, as there. † not reached.
 
 """)
         file.writelines(line + "\n" for line in idr_lines(held["idr"]))
+        file.write(APART)
+        file.writelines(line + "\n" for line in apart_lines(held["apart"]))
 
 
 def main():
     parser = arguments(__doc__)
-    parser.add_argument("--part", nargs="*", default=["sqmr", "idr"], help="what is measured: sqmr, idr")
+    parser.add_argument("--part", nargs="*", default=["sqmr", "idr", "apart"], help="what is measured: sqmr, idr, apart")
     parser.add_argument("--scale", type=float, default=0.2, help="of the siblings' sides")
     parser.set_defaults(report=os.path.join(HERE, "results/isai.md"), threads=1)
     options = parser.parse_args()
-    parts = {"sqmr": (MATRICES, sqmr), "idr": (list(SIBLINGS), idr)}
+    parts = {"sqmr": (MATRICES, sqmr), "idr": (list(SIBLINGS), idr), "apart": (MATRICES, apart)}
     held = {}
     for part, (names, measure) in parts.items():
         chosen = [n for n in names if fnmatch.fnmatch(n, options.only)] if part in options.part else []

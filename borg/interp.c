@@ -188,27 +188,50 @@ static bool in_bounds(machine *k, const borg_inst *v, int64_t index) {
                             k->m->params[p->index].name, index, count));
 }
 
+/* Where lane (r, w, g) of a load or store finds its element; NULL: nowhere, as its mask or a trap
+ * says. */
+static char *address(machine *k, const borg_inst *v, borg_type type, int32_t r, int32_t w,
+                     int32_t g) {
+    const borg_inst *mask = borg_mask(v);
+    if (mask && !*lane(k, mask, r, w, g)) return NULL;
+    int64_t index = element(k, v, r, w, g);
+    if (!in_bounds(k, v, index)) return NULL;
+    char *base = (char *)(uintptr_t)*lane(k, v->args[0], 0, w, g);
+    if (!base) {
+        trap(k, v, "NULL pointer");
+        return NULL;
+    }
+    return base + index * (int64_t)borg_type_bytes(type);
+}
+
 static void access(machine *k, borg_inst *v, const borg_inst *value, int32_t r, int32_t w,
                    int32_t g) {
-    const borg_inst *mask = borg_mask(v);
     bool store = value != v;
     uint64_t bits = 0;
-    if (!mask || *lane(k, mask, r, w, g)) {
-        int64_t index = element(k, v, r, w, g);
-        size_t bytes = (size_t)borg_type_bytes(value->type);
-        if (!in_bounds(k, v, index)) return;
-        char *base = (char *)(uintptr_t)*lane(k, v->args[0], 0, w, g);
-        if (!base) {
-            trap(k, v, "NULL pointer");
-            return;
-        }
-        if (store) {
-            memcpy(base + index * (int64_t)bytes, lane(k, value, r, w, g), bytes);
-        } else {
-            memcpy(&bits, base + index * (int64_t)bytes, bytes); /* little endian */
-        }
-    }
+    size_t bytes = (size_t)borg_type_bytes(value->type);
+    char *at = address(k, v, value->type, r, w, g);
+    if (at && store) memcpy(at, lane(k, value, r, w, g), bytes);
+    if (at && !store) memcpy(&bits, at, bytes); /* little endian */
     if (!store) *lane(k, v, r, w, g) = bits;
+}
+
+static bool is_nan(borg_type type, uint64_t bits) {
+    uint64_t sign = type == BORG_F64 ? (uint64_t)1 << 63 : (uint64_t)1 << 31;
+    uint64_t infinity = type == BORG_F64 ? (uint64_t)0x7ff << 52 : 0x7f800000;
+    return borg_is_float(type) && (bits & ~sign) > infinity;
+}
+
+/* Any of the lanes that write one address may win: what a machine leaves there for the caller is then
+ * a matter of chance, unless they write the same (any NaN is). A group's own array may have a place
+ * that nobody reads. */
+static void check_won(machine *k, const borg_inst *v, const borg_inst *value, int32_t r, int32_t w,
+                      int32_t g) {
+    const char *at = address(k, v, value->type, r, w, g);
+    uint64_t mine = *lane(k, value, r, w, g), there = mine;
+    if (!at) return;
+    memcpy(&there, at, (size_t)borg_type_bytes(value->type));
+    if (there == mine || (is_nan(value->type, there) && is_nan(value->type, mine))) return;
+    trap(k, v, "another lane of this store writes another value to the same address");
 }
 
 static void run_memory(machine *k, borg_inst *v) {
@@ -217,6 +240,10 @@ static void run_memory(machine *k, borg_inst *v) {
     for (int32_t r = 0; r < value->rows && !k->failed; ++r)
         for (int32_t g = 0; g < groups(k, value); ++g)
             for (int32_t w = 0; w < items(k, value); ++w) access(k, v, value, r, w, g);
+    for (int32_t r = 0; r < value->rows && value != v && v->args[0]->op != BORG_LOCAL && !k->failed;
+         ++r)
+        for (int32_t g = 0; g < groups(k, value); ++g)
+            for (int32_t w = 0; w < items(k, value); ++w) check_won(k, v, value, r, w, g);
 }
 
 /* ---- control -----------------------------------------------------------------------------------

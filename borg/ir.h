@@ -56,8 +56,10 @@
  *    instruction for it may round the four products in another order; pass `mma` makes shuffles
  *    and FMA of all others.
  *  - Nothing is undefined but: a memory access out of bounds; two lanes of one STORE that write the
- *    same address (any one wins); a LOAD of what another work-item stored with no BARRIER between;
- *    an index of SHUFV or PICKV out of range (the front end limits them; the interpreter objects).
+ *    same address (any one wins; the interpreter objects to different values outside LOCAL);
+ *    a LOAD of what
+ *    another work-item stored with no BARRIER between; an index of SHUFV or PICKV out of range (the
+ *    front end limits them; the interpreter objects).
  *
  *  4. Memory
  *  ---------

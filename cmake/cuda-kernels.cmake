@@ -10,9 +10,8 @@ set(MPKI_CUDA_FEW
     llt:0:0:0:4,8,16,24,32
     ldlt:1:0:0:2,3,4,5,6,7,8,16,24,32
     ldu:2:0:0:4,8,16,24,32
-    ldlt_partial:1:2:1:2,3,4,5,6,7,8,9,10,11,12s,16,24,32
-    ldlt_rook:1:3:1:4,8
-    ldlt_complete:1:4:1:4,8,16,24,32
+    ldlt_partial:1:2:1:2,3,4,5,6,7,8,9,10,11,12,16,24,32
+    ldlt_complete:1:4:1:2,3,4,5,6,7,8,16d,24d,32d
     ldu_partial:2:2:2:4,8,16,24,32
     gemm_ab:product:0:0:4,8,16,24,32)
 set(MPKI_CUDA_ALL
@@ -20,14 +19,12 @@ set(MPKI_CUDA_ALL
     ldlt:1:0:0:2,3,4,5,6,7,8,12,16,20,24,28,32
     ldu:2:0:0:4,8,12,16,20,24,28,32
     ldlt_partial:1:2:1:2,3,4,5,6,7,8,9,10,11,12,16,20,24,28,32
-    ldlt_rook:1:3:1:4,8
-    ldlt_complete:1:4:1:4,8,12,16,20,24,28,32
+    ldlt_complete:1:4:1:2,3,4,5,6,7,8,12d,16d,20d,24d,28d,32d
     ldu_partial:2:2:2:4,8,12,16,20,24,28,32
     gemm_ab:product:0:0:4,8,12,16,20,24,28,32)
 
-# Rook pivoting takes the kernels of complete pivoting beyond this order: pivots that are largest in all that is left are largest
-# in their rows and columns, too, and these kernels are faster (bench/results/batch-gpu.md).
-set(MPKI_CUDA_ROOK_MOST 8)
+# Rook pivoting takes the kernels of complete pivoting: pivots that are largest in all that is left are largest in their rows and
+# columns, too, and these kernels are as fast or faster (bench/results/batch-gpu.md).
 
 # kernel:precision:least order:greatest:work-items:blocks: so many work-items, in as many threads, share the rows of a matrix
 # (HAS_ORDER in src/kernels/cl/real.h), where that was faster than a work-item for each row.
@@ -46,7 +43,7 @@ set(MPKI_CUDA_ANY
     ldlt_partial:d:32:16,24,32
     ldlt_partial:s:0:16,24,32
     ldlt_complete:d:32:16,24,32
-    ldlt_complete:s:0:16,24,32)
+    ldlt_complete:s:32:16,24,32)
 
 # What was fastest on an H200 (bench/results/borg.md): work-groups of a pack, threads of a group, blocks that a multiprocessor
 # must hold, options; work-items that share the rows, 0: each has one.
@@ -140,10 +137,16 @@ endfunction()
 
 # Kernels that have one more for matrices that lie one after the other: up to this order a matrix in each thread, a warp's by
 # shared memory; beyond it, where work-items share the rows, the same kernel with constants for ld and stride.
-set(MPKI_CUDA_PACKED llt ldlt ldlt_partial ldlt_rook ldlt_complete ldu ldu_partial)
+set(MPKI_CUDA_PACKED llt ldlt ldlt_partial ldlt_complete ldu ldu_partial)
 set(MPKI_CUDA_PACKED_MOST 8)
 
-# One kernel; form: OWN, PACKED, or ANY, which is for several orders. file [out]: to be compiled, depends [out]: what it includes;
+# kernel:method:pivoting:lists of pivots:precision:orders beyond it with a matrix in each thread, too, of matrices that lie one after
+# the other; others take the kernels whose order is a parameter.
+set(MPKI_CUDA_LANES
+    ldlt_complete:1:4:1:s:9,10,11,12
+    ldlt_complete:1:4:1:d:9,10)
+
+# One kernel; form: OWN, PACKED, LANES (PACKED with a matrix in each thread), or ANY, which is for several orders. file [out]: to be compiled, depends [out]: what it includes;
 # name [out] of its launch.
 function(mpki_cuda_kernel place kernel lists n p form file depends name)
     set(folder ${CMAKE_CURRENT_BINARY_DIR}/cuda/${place})
@@ -151,6 +154,10 @@ function(mpki_cuda_kernel place kernel lists n p form file depends name)
     set(source ${CMAKE_CURRENT_SOURCE_DIR}/src/kernels/cl/${kernel}.cl)
     file(GLOB shared CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/src/kernels/cl/*.h)
     mpki_cuda_shape(${kernel} ${n} ${p} pack lanes blocks options items)
+    if(form STREQUAL LANES)
+        set(form PACKED)
+        set(items 0)
+    endif()
     set(order_argument)
     if(form STREQUAL ANY)
         string(APPEND id _any)
@@ -188,6 +195,9 @@ function(mpki_cuda_kernel place kernel lists n p form file depends name)
     endif()
     if(p STREQUAL s)
         set(single -D SINGLE)
+        if(items EQUAL 32) # tiles are of double: the tensor cores have no float
+            set(single -D STORED_SINGLE)
+        endif()
         set(precision 0)
     endif()
     add_custom_command(OUTPUT ${folder}/${id}.inc
@@ -241,7 +251,7 @@ endfunction()
 # Lines of the table, added to [cases], for a launch of [name] for order n; pivoting complete (4): for rook (3), too.
 macro(mpki_cuda_case cases method pivoting n name)
     set(served ${pivoting})
-    if("${method}:${pivoting}" STREQUAL "1:4" AND ${n} GREATER MPKI_CUDA_ROOK_MOST)
+    if("${method}:${pivoting}" STREQUAL "1:4")
         list(APPEND served 3)
     endif()
     foreach(one ${served})
@@ -312,6 +322,25 @@ function(mpki_cuda_kernels set_of files place)
             endforeach()
         endforeach()
     endif()
+    foreach(entry ${MPKI_CUDA_LANES})
+        string(REPLACE ":" ";" entry ${entry})
+        list(GET entry 0 kernel)
+        list(GET entry 1 method)
+        list(GET entry 2 pivoting)
+        list(GET entry 3 lists)
+        list(GET entry 4 p)
+        list(GET entry 5 orders)
+        string(REPLACE "," ";" orders ${orders})
+        if(NOT set_of OR NOT TARGET borgc OR CMAKE_CROSSCOMPILING)
+            break()
+        endif()
+        foreach(n ${orders})
+            mpki_cuda_kernel(${place} ${kernel} ${lists} ${n} ${p} LANES file depends name)
+            list(APPEND all "${file}|${depends}|${kernel}_${n}_${p}_packed")
+            string(APPEND declared "mpk_status ${name}(mpki_cuda *, const mpki::part &, void *);\n")
+            mpki_cuda_case(packed_${p} ${method} ${pivoting} ${n} ${name})
+        endforeach()
+    endforeach()
     set(MPKI_EMITTED_DECLARED "${declared}")
     set(MPKI_EMITTED_S "${cases_s}")
     set(MPKI_EMITTED_D "${cases_d}")

@@ -141,10 +141,21 @@ if(METAPACK_TESTS)
     add_executable(judge tests/matrices/judge.c)
     target_link_libraries(judge PRIVATE m)
     if(PYTHON3 AND TARGET metapack_command)
+        set(threads 1,3,4,8,16)
+        if(METAPACK_SANITIZE) # the bits are compared where nothing is slowed down; here one more number shows races
+            set(threads 3)
+        endif()
         add_test(NAME data COMMAND ${PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/tests/matrices/run.py
-                 --command $<TARGET_FILE:metapack_command> --judge $<TARGET_FILE:judge> --bits 1,3,4,8,16
+                 --command $<TARGET_FILE:metapack_command> --judge $<TARGET_FILE:judge> --bits ${threads}
                  ${CMAKE_CURRENT_SOURCE_DIR}/data)
         set_tests_properties(data PROPERTIES LABELS pipeline TIMEOUT 600)
+        if(TARGET metapack_cuda_host AND NOT METAPACK_SANITIZE)
+            add_test(NAME data_device COMMAND ${PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/tests/matrices/run.py
+                     --command $<TARGET_FILE:metapack_command> --judge $<TARGET_FILE:judge> --beside cuda --only "*kkt/*"
+                     ${CMAKE_CURRENT_SOURCE_DIR}/data)
+            set_tests_properties(data_device PROPERTIES LABELS backends TIMEOUT 120
+                ENVIRONMENT "METAPACK_CUDA_MODULE=${CMAKE_CURRENT_BINARY_DIR}/cuda/libmetapack_cuda_host.so")
+        endif()
         set(folder "$ENV{METAPACK_MATRICES}")
         if(NOT folder)
             set(folder ${CMAKE_CURRENT_SOURCE_DIR}/../shared/matrices)

@@ -82,7 +82,7 @@ _metapack_words() # OPTION -> the words it takes, or nothing
         --joining) echo 'off on auto' ;;
         --drop-norm) echo 'below whole' ;;
         --level-rule) echo 'sum max' ;;
-        --triangular) echo 'exact jacobi isai' ;;
+        --triangular) echo 'exact jacobi isai auto' ;;
         --isai-pattern) echo 'factor matrix blocks' ;;
         --isai-over) echo 'refuse less largest' ;;
         --isai-precision) echo 'double single' ;;

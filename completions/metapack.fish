@@ -110,7 +110,7 @@ complete -c metapack -n '__fish_seen_subcommand_from solve' -l jacobi-decay -x -
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l shift -x -d 'add this to the diagonal of the scaled matrix, with its sign'
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l precision -x -a 'double single' -d 'precision in which the factor is stored'
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l solve-sweeps -x -d 'replace triangular solves by this many Jacobi sweeps, 0'
-complete -c metapack -n '__fish_seen_subcommand_from solve' -l triangular -x -a 'exact jacobi isai' -d 'how the triangles of a factor on blocks are solved with'
+complete -c metapack -n '__fish_seen_subcommand_from solve' -l triangular -x -a 'exact jacobi isai auto' -d 'how the triangles of a factor on blocks are solved with'
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l isai-pattern -x -a 'factor matrix blocks' -d 'the pattern of the approximate inverses (triangular isai)'
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l isai-power -x -d 'the power k of the pattern of approximate inverses, 0'
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l isai-block -x -d 'rows of a diagonal block of isai_pattern blocks'

@@ -63,7 +63,7 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '--shift=[add this to the diagonal of the scaled matrix, with its sign]:S:'
                 '--precision=[precision in which the factor is stored]:NAME:(double single)'
                 '--solve-sweeps=[replace triangular solves by this many Jacobi sweeps, 0]:N:'
-                '--triangular=[how the triangles of a factor on blocks are solved with]:NAME:(exact jacobi isai)'
+                '--triangular=[how the triangles of a factor on blocks are solved with]:NAME:(exact jacobi isai auto)'
                 '--isai-pattern=[the pattern of the approximate inverses (triangular isai)]:NAME:(factor matrix blocks)'
                 '--isai-power=[the power k of the pattern of approximate inverses, 0]:K:'
                 '--isai-block=[rows of a diagonal block of isai_pattern blocks]:N:'

@@ -231,6 +231,9 @@ static mpk_status make_report(work *w, mpk_status status, mpk_report **report) {
     mpk_memory_usage(w->ctx, NULL, &peak);
     w->run.peak_bytes = (double)peak;
     w->run.options = w->options;
+    if (w->options.triangular == MPK_TRIANGULAR_AUTO && w->run.block.block_rows > 0)
+        w->run.options.triangular =
+            w->run.block.isai.entries > 0 ? MPK_TRIANGULAR_ISAI : MPK_TRIANGULAR_EXACT;
     w->run.options.given_perm = NULL;
     w->run.options.given_blocks = w->run.options.given_pivots = NULL;
     w->run.status = status;

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Batches in device memory through mpk_batch_*, timed beside cuBLAS:
  *   device_batch [--count N] [--sizes 4,8,...] [--letters ds] [--verbs ldlt/partial,...]
- *                [--layouts strided,pointers,interleaved,mixed] [--rounds R] [--out FILE]
+ *                [--layouts strided,pointers,interleaved,mixed] [--rounds R] [--queued 0]
+ *                [--out FILE]
  * A verb is METHOD/PIVOTING, solve/PIVOTING (LDLT, one right-hand side) or gemm. Each row of JSON:
  * least and median milliseconds of `rounds` asynchronous calls by events (what the device needs),
  * of the synchronous call with outcomes in host memory by the clock (what a caller waits), of
- * cublas?getrfBatched or cublas?gemmStridedBatched, how far some matrices' factors are from the
+ * cublas?getrfBatched or cublas?gemmStridedBatched, the same of both where calls follow each other
+ * without a wait, each on its own copy of strided matrices (so that what the host needs for a call is
+ * hidden where the device needs more), how far some matrices' factors are from the
  * host's, and of LDLT the worst backward error of some, which is looked at before anything is
- * timed: a wrong one ends the program. mixed: strided, orders 1 .. n by turns. The data are
- * renewed between calls, outside the time. */
+ * timed: a wrong one ends the program. mixed: strided, orders 1 .. n by turns. Of more than 4096
+ * strided matrices the others are copies of these. The data are renewed between calls, outside the time. */
 #include "../../src/core/random.h"
 
 #include <metapack/metapack.h>
@@ -21,7 +24,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { CHECKED = 200, ROUNDS_MOST = 100 };
+enum { CHECKED = 200, ROUNDS_MOST = 100, QUEUE = 8, DIFFERENT = 4096 };
 
 typedef struct bench {
     mpk_context *ctx;
@@ -30,10 +33,11 @@ typedef struct bench {
     cudaEvent_t start, stop;
     const char *verb, *layout;
     mpk_scalar scalar;
-    int n, rounds;
+    int n, rounds, queued;          /* queued: calls in a row, too */
     int64_t count, each, total;     /* entries of a matrix, of all */
     void *host, *first, *a, *b, *c; /* first: as given; on the device */
     void **pointers;
+    void *copies[QUEUE], **lists[QUEUE]; /* of matrices, of pointers to them: for calls in a row */
     int32_t *sizes, *pivots, *outcome, *host_outcome;
     FILE *out;
 } bench;
@@ -112,13 +116,20 @@ static void make(bench *b) {
     b->total = (b->count + 31) / 32 * 32 * b->each;
     b->host = malloc((size_t)b->total * size_of(b));
     for (int64_t k = 0; k < b->total; k++) put(b, b->host, k, 0);
-    for (int64_t k = 0; k < b->count; k++)
+    for (int64_t k = 0; k < b->count; k++) {
+        if (k >= DIFFERENT && is(b->layout, "strided")) {
+            const size_t bytes = (size_t)b->each * size_of(b);
+            memcpy((char *)b->host + (size_t)k * bytes,
+                   (char *)b->host + (size_t)(k % DIFFERENT) * bytes, bytes);
+            continue;
+        }
         for (int j = 0; j < n; j++)
             for (int i = j; i < n; i++) {
                 const double x = i == j && strong ? 2 * n + uniform() : uniform();
                 put(b, b->host, at(b, k, i, j), x);
                 put(b, b->host, at(b, k, j, i), x);
             }
+    }
     void **all[] = {&b->first, &b->a, &b->b, &b->c};
     for (int k = 0; k < 4; k++) NEED(cudaMalloc(all[k], (size_t)b->total * size_of(b)));
     NEED(cudaMemcpy(b->first, b->host, (size_t)b->total * size_of(b), cudaMemcpyHostToDevice));
@@ -253,6 +264,55 @@ static int measure(bench *b, int how, const void *from, double ms[2]) {
     return 1;
 }
 
+static int has_queue(const bench *b) {
+    return b->queued && is(b->layout, "strided") && b->scalar <= MPK_D && !starts(b, "gemm") &&
+           !starts(b, "solve");
+}
+
+/* Milliseconds of a call among QUEUE ones in a row, the least of some rows. */
+static double queued(bench *b, int how) {
+    bench one = *b;
+    double least = 0;
+    for (int r = -1; r < b->rounds; r++) {
+        float elapsed = 0;
+        for (int k = 0; k < QUEUE; k++)
+            NEED(cudaMemcpyAsync(b->copies[k], b->first, (size_t)b->total * size_of(b),
+                                 cudaMemcpyDeviceToDevice, b->stream));
+        NEED(cudaStreamSynchronize(b->stream));
+        NEED(cudaEventRecord(b->start, b->stream));
+        for (int k = 0; k < QUEUE; k++) {
+            one.a = b->copies[k], one.pointers = b->lists[k];
+            if (how == BLAS)
+                NEED(blas_call(&one));
+            else
+                must(b, call(&one, 1));
+        }
+        NEED(cudaEventRecord(b->stop, b->stream));
+        NEED(cudaEventSynchronize(b->stop));
+        NEED(cudaEventElapsedTime(&elapsed, b->start, b->stop));
+        if (r == 0 || (r > 0 && elapsed < least)) least = elapsed;
+    }
+    return least / QUEUE;
+}
+
+static void measure_queued(bench *b, double ms[2]) {
+    const size_t bytes = (size_t)b->total * size_of(b);
+    void **p = malloc((size_t)b->count * sizeof *p);
+    for (int k = 0; k < QUEUE; k++) {
+        NEED(cudaMalloc(&b->copies[k], bytes));
+        NEED(cudaMalloc((void **)&b->lists[k], (size_t)b->count * sizeof *p));
+        for (int64_t i = 0; i < b->count; i++)
+            p[i] = (char *)b->copies[k] + (size_t)(i * b->each) * size_of(b);
+        NEED(cudaMemcpy(b->lists[k], p, (size_t)b->count * sizeof *p, cudaMemcpyHostToDevice));
+    }
+    free(p);
+    ms[0] = queued(b, DEVICE), ms[1] = queued(b, BLAS);
+    for (int k = 0; k < QUEUE; k++) {
+        NEED(cudaFree(b->copies[k]));
+        NEED(cudaFree(b->lists[k]));
+    }
+}
+
 /* Some matrices once more on the host: the largest difference of the factors over their largest
  * entry; pivots may differ where two candidates are as good. */
 static double apart(bench *b) {
@@ -350,7 +410,7 @@ static double backward(bench *b) {
 }
 
 static void one(bench *b) {
-    double ms[3][2] = {{0}}, difference = -1, error = -1;
+    double ms[3][2] = {{0}}, row[2] = {0}, difference = -1, error = -1;
     void *factors = NULL;
     make(b);
     const void *from = b->first;
@@ -374,25 +434,28 @@ static void one(bench *b) {
     if (starts(b, "l")) difference = apart(b);
     measure(b, CALLER, from, ms[CALLER]);
     measure(b, BLAS, from, ms[BLAS]);
+    if (has_queue(b)) measure_queued(b, row);
     fprintf(
         b->out,
         "{\"verb\": \"%s\", \"letter\": \"%c\", \"n\": %d, \"layout\": \"%s\", \"count\": %lld, "
         "\"device_ms\": %.5g, \"device_median_ms\": %.5g, \"caller_ms\": %.5g, "
-        "\"caller_median_ms\": %.5g, \"cublas_ms\": %.5g, \"apart\": %.3g, "
+        "\"caller_median_ms\": %.5g, \"cublas_ms\": %.5g, \"queued_ms\": %.5g, "
+        "\"queued_cublas_ms\": %.5g, \"apart\": %.3g, "
         "\"backward\": %.3g}\n",
         b->verb, "sdcz"[b->scalar], b -> n, b -> layout, (long long)b -> count, ms[0][0], ms[0][1],
-        ms[1][0], ms[1][1], ms[2][0], difference, error);
+        ms[1][0], ms[1][1], ms[2][0], row[0], row[1], difference, error);
     fflush(b->out);
-    printf("%-14s %c %2d %-11s device %8.4f caller %8.4f cublas %8.4f apart %.2g backward %.2g\n",
-           b->verb, "sdcz"[b->scalar], b -> n, b -> layout, ms[0][0], ms[1][0], ms[2][0],
-           difference, error);
+    printf("%-14s %c %2d %-11s device %8.4f caller %8.4f cublas %8.4f queued %8.4f cublas %8.4f "
+           "apart %.2g backward %.2g\n",
+           b->verb, "sdcz"[b->scalar], b -> n, b -> layout, ms[0][0], ms[1][0], ms[2][0], row[0],
+           row[1], difference, error);
     fflush(stdout);
     if (factors) NEED(cudaFree(factors));
     drop(b);
 }
 
 int main(int argc, char **argv) {
-    bench b = {.rounds = 10, .count = 100000, .out = NULL};
+    bench b = {.rounds = 10, .count = 100000, .queued = 1, .out = NULL};
     const char *sizes = "4,8,16,24,32", *letters = "d", *layouts = "strided";
     const char *verbs = "ldlt/none,ldlt/partial";
     for (int k = 1; k + 1 < argc; k += 2) {
@@ -402,6 +465,7 @@ int main(int argc, char **argv) {
         if (is(argv[k], "--verbs")) verbs = argv[k + 1];
         if (is(argv[k], "--layouts")) layouts = argv[k + 1];
         if (is(argv[k], "--rounds")) b.rounds = atoi(argv[k + 1]);
+        if (is(argv[k], "--queued")) b.queued = atoi(argv[k + 1]);
         if (is(argv[k], "--out")) b.out = fopen(argv[k + 1], "a");
     }
     if (!b.out) b.out = fopen("/dev/null", "w");

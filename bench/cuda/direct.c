@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The multifrontal LDLT on a device: checks the answer, then times it.
  *
- *   direct [repeat=N] [nrhs=K] [cpu=1] [profile=1] [hash=RUNS] [ordering=NAME] MATRIX...
+ *   direct [repeat=N] [nrhs=K] [cpu=1] [profile=1] [stamps=1] [hash=RUNS] [ordering=NAME] MATRIX...
  *
  * A MATRIX is a file or a generator's spec ("nlpkkt 40"). One line each: order, entries of A and of
  * L, fronts, steps, seconds of the analysis; backward error before and after refinement, inertia,
@@ -12,12 +12,14 @@
  *   solve    one right-hand side with refinement, vectors on the host
  *   apply    one right-hand side, no refinement, vectors on the device; apply K
  *   there    again and solve, with values and vectors on the device; at the line's end the stages of
- *            again: bringing and scaling the values, the engine; and those of apply
+ *            again: bringing and scaling the values, the engine; and those of apply; and by how much
+ *            less memory is free there, kernels included that were loaded meanwhile
  * TFLOP/s of `engine`, bytes on the device, and those that mpk_factor_estimate() predicts. profile=1: where the time goes, step by step; hash:
- * a hash of D, the order and a solution after each of so many runs, which must be one. */
+ * a hash of D, the order and a solution after each of so many runs, which must be one; stamps (2: front by front): stamps.h. */
 #include "../../src/backends/cuda/direct_factor.h"
 #include "../../src/backends/cuda/engine.h"
 #include "../../src/factor/factor.h"
+#include "stamps.h"
 
 #include <math.h>
 #include <metapack/metapack.h>
@@ -26,7 +28,7 @@
 #include <string.h>
 
 typedef struct wishes {
-    int repeat, nrhs, hash;
+    int repeat, nrhs, hash, stamps;
     bool cpu, profile;
     const char *ordering;
 } wishes;
@@ -230,6 +232,13 @@ static int hashes(mpk_context *ctx, mpk_factor *fac, int runs, const mpk_options
     return different > 0;
 }
 
+static int64_t free_bytes(mpk_context *ctx) {
+    const mpki_device *d = mpki_cuda_kept(ctx);
+    int64_t now = 0;
+    d->table->describe(d->cuda, NULL, 0, &now, NULL);
+    return now;
+}
+
 static int row(const char *what, const wishes *w) {
     mpk_context *ctx = NULL;
     mpk_problem *problem = NULL;
@@ -248,6 +257,7 @@ static int row(const char *what, const wishes *w) {
         return printf("ordering %s\n", w->ordering), 1;
     if (mpk_failed(mpk_context_create(NULL, &ctx))) return 1;
     if (!mpki_cuda_keep(ctx, 0)) return complain(ctx, "device");
+    const int64_t before = free_bytes(ctx);
     mpk_status status =
         file ? mpk_problem_read(ctx, what, &problem) : mpk_problem_generate(ctx, what, 1, &problem);
     if (file) fclose(file);
@@ -323,12 +333,13 @@ static int row(const char *what, const wishes *w) {
     if (w->nrhs > 1) printf(" apply %d %.3f", w->nrhs, many);
     printf(" there: again %.3f solve %.3f ms, %.2f TFLOP/s, %.3f GB, predicted %.3f GB; omega "
            "there %.1e %.1e, %d steps; take %.3f engine %.3f, "
-           "L %.3f LT %.3f\n",
+           "L %.3f LT %.3f, %.3f GB less free\n",
            again_there, solved_there, info.flops / alone / 1e9, (double)info.bytes / 1e9,
            (double)ahead.device_bytes / 1e9, there.unrefined, there.componentwise, there.iterations,
-           take, engine, lower, upper);
+           take, engine, lower, upper, (double)(before - free_bytes(ctx)) / 1e9);
     fflush(stdout);
     if (w->profile && time_engine(fac, w->repeat, true, &alone)) return complain(ctx, what);
+    if (w->stamps && show_stamps(fac->direct, w->stamps > 1)) return 1;
     const int bad = w->hash > 0 ? hashes(ctx, fac, w->hash, &o) : 0;
     fflush(stdout);
     free(t), free(b), free(x);
@@ -344,6 +355,7 @@ int main(int argc, char **argv) {
     int failed = 0;
     for (int k = 1; k < argc; k++) {
         if (sscanf(argv[k], "repeat=%d", &w.repeat) == 1 ||
+            sscanf(argv[k], "stamps=%d", &w.stamps) == 1 ||
             sscanf(argv[k], "nrhs=%d", &w.nrhs) == 1 || sscanf(argv[k], "hash=%d", &w.hash) == 1)
             continue;
         if (!strncmp(argv[k], "cpu=", 4))

@@ -8,8 +8,9 @@
 //         without a preconditioner too; NAMEs: parts of their names, or all
 //   published  Table II's iterations, on what is known of two of its matrices (published.h), for several seeds of IDR's: ecology2,
 //         parabolic_fem
+//   auto  option triangular auto on siblings, as idr has them, and on other matrices, as sqmr has them: what it measures, and takes
 //   history  Fig. 6: residuals over time, of a sibling
-// SCALE in the environment scales the siblings' sides; CPU: suite, published and history by the processor; INEXACT: without the exact solves. METAPACK_CUDA_MODULE names the module.
+// SCALE in the environment scales the siblings' sides; CPU: suite, published, auto and history by the processor; INEXACT: without the exact solves. METAPACK_CUDA_MODULE names the module.
 #include "published.h"
 
 #include <metapack/metapack.h>
@@ -69,24 +70,37 @@ static void run(const char *name, mpk_analysis *an, int32_t n, mpk_options o, co
             1e3 * told.krylov.time_precondition_s / std::max<int>(1, (int)told.krylov.applications),
             told.time_s, told.relative_residual, 1e-6 * (double)whole.bytes);
     }
+    if (info.exact_s > 0)
+        printf("%s n %d %-10s took %s: exact %.4f ms, products %.4f ms, %.2g apart\n", name, n,
+               s.name, info.isai.entries > 0 ? "products" : "exact", 1e3 * info.exact_s,
+               1e3 * info.inverses_s, info.inverses_error);
     fflush(stdout);
     mpk_factor_destroy(&fac);
 }
 
-static void idr(const char *name, double scale) {
-    static const setting settings[] = {{"exact", MPK_TRIANGULAR_EXACT, 1, 0, 0, 0},
-                                       {"ISAI(1)", MPK_TRIANGULAR_ISAI, 1, 0, 0, 0},
-                                       {"ISAI(2)", MPK_TRIANGULAR_ISAI, 2, 0, 0, 0},
-                                       {"ISAI(3)", MPK_TRIANGULAR_ISAI, 3, 0, 0, 0},
-                                       {"ISAI(1)+1", MPK_TRIANGULAR_ISAI, 1, 1, 0, 0},
-                                       {"ISAI(1)s", MPK_TRIANGULAR_ISAI, 1, 0, 0, 1}};
+static const std::vector<setting> auto_settings = {
+    {"exact", MPK_TRIANGULAR_EXACT, 1, 0, 0, 0},    {"auto(1)+0", MPK_TRIANGULAR_AUTO, 1, 0, 0, 0},
+    {"auto(1)+1", MPK_TRIANGULAR_AUTO, 1, 1, 0, 0}, {"auto(1)+2", MPK_TRIANGULAR_AUTO, 1, 2, 0, 0},
+    {"auto(2)+1", MPK_TRIANGULAR_AUTO, 2, 1, 0, 0}, {"auto(3)+1", MPK_TRIANGULAR_AUTO, 3, 1, 0, 0}};
+static mpk_device place() {
+    return getenv("CPU") ? MPK_ON_CPU : MPK_ON_CUDA;
+}
+
+static void idr(const char *name, double scale, bool by_auto) {
+    static const std::vector<setting> asked = {{"exact", MPK_TRIANGULAR_EXACT, 1, 0, 0, 0},
+                                               {"ISAI(1)", MPK_TRIANGULAR_ISAI, 1, 0, 0, 0},
+                                               {"ISAI(2)", MPK_TRIANGULAR_ISAI, 2, 0, 0, 0},
+                                               {"ISAI(3)", MPK_TRIANGULAR_ISAI, 3, 0, 0, 0},
+                                               {"ISAI(1)+1", MPK_TRIANGULAR_ISAI, 1, 1, 0, 0},
+                                               {"ISAI(1)s", MPK_TRIANGULAR_ISAI, 1, 0, 0, 1}};
     const csr a = turned(sibling(name, scale));
     mpk_problem *p = NULL;
     mpk_analysis *an = NULL;
     mpk_options o;
     mpk_options_init(&o);
     o.method = MPK_METHOD_ILU0, o.factor_type = MPK_TYPE_LDU, o.krylov = MPK_KRYLOV_IDR;
-    o.shadow = 4, o.tolerance = 1e-10, o.max_iterations = 20000, o.device = MPK_ON_CUDA;
+    o.shadow = 4, o.tolerance = 1e-10, o.max_iterations = 20000,
+    o.device = by_auto ? place() : MPK_ON_CUDA;
     o.matching = MPK_OFF, o.scaling = MPK_OFF, o.ordering = MPK_ORDERING_NATURAL;
     o.isai_pattern = MPK_ISAI_OF_MATRIX;
     double time = now();
@@ -95,15 +109,16 @@ static void idr(const char *name, double scale) {
              name) &&
         must(mpk_analyse(ctx, p, &o, &an), name)) {
         printf("%s: %lld entries, analysis %.2f s\n", name, (long long)a.val.size(), now() - time);
-        for (const setting &s : settings)
-            if (!getenv("INEXACT") || s.triangular == MPK_TRIANGULAR_ISAI) run(name, an, a.n, o, s);
+        for (const setting &s : by_auto ? auto_settings : asked)
+            if (!getenv("INEXACT") || s.triangular != MPK_TRIANGULAR_EXACT)
+                run(name, an, a.n, o, s);
     }
     mpk_analysis_destroy(&an);
     mpk_problem_destroy(&p);
 }
 
 // spec: a generator's words, or a file's name, which has a dot.
-static void sqmr(const char *spec) {
+static void sqmr(const char *spec, bool by_auto) {
     std::vector<setting> settings = {{"exact", MPK_TRIANGULAR_EXACT, 1, 0, 0, 0},
                                      {"Jacobi 1", MPK_TRIANGULAR_JACOBI, 1, 0, 1, 0},
                                      {"Jacobi 2", MPK_TRIANGULAR_JACOBI, 1, 0, 2, 0},
@@ -113,13 +128,14 @@ static void sqmr(const char *spec) {
                                         "ISAI(3)+0", "ISAI(3)+1", "ISAI(3)+2", "ISAI(3)+3"};
     for (int k = 0; k < 12; ++k)
         settings.push_back({names[k], MPK_TRIANGULAR_ISAI, 1 + k / 4, k % 4, 0, 0});
+    if (by_auto) settings = auto_settings;
     mpk_problem *p = NULL;
     mpk_analysis *an = NULL;
     mpk_problem_view v;
     mpk_options o;
     mpk_options_init(&o);
     o.method = MPK_METHOD_ILDLT, o.krylov = MPK_KRYLOV_SQMR, o.tolerance = 1e-8;
-    o.max_iterations = 1000, o.device = MPK_ON_CUDA, o.isai_limit = 1024,
+    o.max_iterations = 1000, o.device = by_auto ? place() : MPK_ON_CUDA, o.isai_limit = 1024,
     o.isai_over = MPK_ISAI_LESS;
     const mpk_status got = strstr(spec, ".mtx") ? mpk_problem_read(ctx, spec, &p)
                                                 : mpk_problem_generate(ctx, spec, 3, &p);
@@ -369,8 +385,11 @@ int main(int argc, char **argv) {
     if (argc < 2 || mpk_context_create(NULL, &ctx) != MPK_OK) return 1;
     if (!strcmp(argv[1], "suite")) suite(argc - 2, argv + 2);
     for (int k = 2; k < argc; ++k) {
-        if (!strcmp(argv[1], "idr")) idr(argv[k], scale);
-        if (!strcmp(argv[1], "sqmr")) sqmr(argv[k]);
+        const bool by_auto = !strcmp(argv[1], "auto");
+        const char *const last = strstr(" ECO TMT PARA THM OFF AF3 ", argv[k]);
+        const bool is_sibling = last && last[-1] == ' ' && last[strlen(argv[k])] == ' ';
+        if (!strcmp(argv[1], "idr") || (by_auto && is_sibling)) idr(argv[k], scale, by_auto);
+        if (!strcmp(argv[1], "sqmr") || (by_auto && !is_sibling)) sqmr(argv[k], by_auto);
         if (!strcmp(argv[1], "published")) published(argv[k], scale);
         if (!strcmp(argv[1], "history")) history(argv[k], scale);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a user waits for where factorizations on blocks and solves follow each other on a device: each
  * factorization and the solve after it, as wholes; then a solve by each Krylov method, on the device and
- * on the processor.
+ * on the processor, and how many iterations it takes with other roundings: for b times 1.1, 1.2, ... 1.9.
  *
  *     cuda-repeats SPEC [key=value ...]       # SPEC as mpk_problem_generate() has it
  *
@@ -85,6 +85,20 @@ static void factorizations(bench *b) {
     mpk_analysis_destroy(&an);
 }
 
+/* Iterations for multiples of b, which differ from `steps` by what roundings do. */
+static void spread(bench *b, mpk_factor *fac, const mpk_options *o, int32_t steps) {
+    enum { MULTIPLES = 9, MOST_STEPS = 400 };
+    if (steps > MOST_STEPS) return;
+    printf("     b times 1.1 to 1.9:");
+    for (int k = 1; k <= MULTIPLES; k++) {
+        mpk_solve_info info;
+        for (int32_t i = 0; i < b->n; i++) b->before[i] = (1 + 0.1 * k) * b->b[i];
+        check(b, mpk_solve(b->ctx, fac, 1, b->before, b->n, b->x, b->n, o, &info), "solve");
+        printf(" %d", info.krylov.iterations);
+    }
+    printf("\n");
+}
+
 static void methods(bench *b, const char *device) {
     static const char *const names[] = {"sqmr", "minres", "gmres", "fgmres", "bicgstab", "idr"};
     mpk_analysis *an = NULL;
@@ -102,6 +116,7 @@ static void methods(bench *b, const char *device) {
         printf("%-4s %-9s %5d iterations, %8.1f us each, residual %.1e%s\n", device, names[m],
                steps, 1e6 * info.krylov.time_s / (steps > 0 ? steps : 1), info.relative_residual,
                same ? "" : ", OTHER BITS");
+        spread(b, fac, &o, steps);
         fflush(stdout);
     }
     mpk_factor_destroy(&fac);

@@ -69,11 +69,13 @@ typedef struct mpk_block_info {
     int32_t levels;              /**< level sets, over all stages */
     int32_t sublevels;           /**< conflict-free subsets of updates (schedule subsets) */
     int32_t stages;              /**< of outer pivoting, at least 1 */
-    int64_t rejected;      /**< frames pushed back to a later stage, each as often as it was */
-    int64_t perturbed;     /**< pivots replaced by the smallest allowed one */
-    int64_t two_by_two;    /**< 2x2 pivots */
-    int64_t kept, dropped; /**< entries of L kept and dropped off the diagonal blocks */
-    int64_t input_nnz;     /**< of A, lower triangle; general: all */
+    int64_t rejected;   /**< frames pushed back to a later stage, each as often as it was */
+    int64_t perturbed;  /**< pivots replaced by the smallest allowed one */
+    int64_t two_by_two; /**< 2x2 pivots */
+    int64_t kept,
+        dropped; /**< entries of L kept and dropped off the diagonal blocks; what is below a threshold
+                            *   by 2^-16 (single: 2^-10) or more, as roundings are, is not counted */
+    int64_t input_nnz;                  /**< of A, lower triangle; general: all */
     double mean_fill_in, mean_fill_out; /**< of the blocks of A and of L, as in Table II */
     int64_t bytes;                      /**< held by the factor */
     double flops;                       /**< of the block products, blocks counted as dense */
@@ -89,7 +91,11 @@ typedef struct mpk_block_info {
                           are applied faster so than from their blocks; 0: all are held in blocks */
     int32_t
         cut; /**< blocks wider than the engine takes, cut into pieces: on a device those of more than 32 rows */
-    mpk_isai_info isai; /**< approximate inverses; entries 0: there are none */
+    mpk_isai_info isai;         /**< approximate inverses; entries 0: there are none */
+    double exact_s, inverses_s; /**< triangular auto: what one application took, exactly and by
+                                     products; 0: it was not measured */
+    double inverses_error; /**< triangular auto: ||x - y||_2 / ||x||_2 of these applications to a
+                                     random vector, x exact; infinite: inverses could not be made */
 } mpk_block_info;
 
 #ifdef __cplusplus

@@ -107,7 +107,8 @@ typedef enum mpk_device {
 typedef enum mpk_triangular {
     MPK_TRIANGULAR_EXACT = 0,  /**< by substitution; or, where solve_sweeps > 0, by these */
     MPK_TRIANGULAR_JACOBI = 1, /**< by Jacobi sweeps: solve_sweeps, 3 where that is 0 */
-    MPK_TRIANGULAR_ISAI = 2    /**< by incomplete sparse approximate inverses: docs/isai.md */
+    MPK_TRIANGULAR_ISAI = 2,   /**< by incomplete sparse approximate inverses: docs/isai.md */
+    MPK_TRIANGULAR_AUTO = 3    /**< exact or isai, by what an application of each takes */
 } mpk_triangular;
 
 /** The pattern of the approximate inverse of a triangle. */
@@ -336,7 +337,8 @@ typedef struct mpk_options {
     /** How the triangles of a factor on blocks are solved with. exact: by substitution, or by
      *  solve_sweeps Jacobi sweeps where that is above 0; jacobi: by solve_sweeps of them, 3
      *  where that is 0; isai: by products with incomplete sparse approximate inverses of the
-     *  triangles, D stays exact. See docs/isai.md. Default exact. */
+     *  triangles, D stays exact; auto: exact or isai, by what one application of each takes and
+     *  how far they are apart. See docs/isai.md. Default exact. */
     mpk_triangular triangular;
     /** The pattern of the approximate inverses (triangular isai). factor: that of |L|^k, k
      *  being isai_power; matrix: that of |A|^k, cut to the triangle; blocks: isai_block rows

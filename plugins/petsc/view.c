@@ -97,6 +97,22 @@ static PetscErrorCode view_blocks(mpkp_solver *s, PetscViewer viewer) {
             "relaxation, %.1f MiB, %.3g s\n",
             (long long)b.isai.entries, (int)b.isai.longest, o->isai_relax,
             (double)b.isai.bytes / 1048576, b.isai.time_pattern_s + b.isai.time_values_s));
+    if (b.isai.entries > 0) { /* a line at once: each call is indented */
+        static const char *const most[MPK_ISAI_CLASSES] = {"1",  "2",  "4",   "8",    "16",
+                                                           "32", "64", "128", "1024", "more"};
+        char text[512] = "";
+        size_t used = 0;
+        for (int k = 0; k < MPK_ISAI_CLASSES; k++)
+            if (b.isai.columns[k])
+                used += (size_t)snprintf(text + used, sizeof text - used, " %s: %lld,", most[k],
+                                         (long long)b.isai.columns[k]);
+        PetscCall(PetscViewerASCIIPrintf(viewer, "columns by length, up to%s over the limit %lld\n",
+                                         text, (long long)b.isai.over));
+    }
+    if (b.exact_s > 0)
+        PetscCall(PetscViewerASCIIPrintf(
+            viewer, "an application: %.3g s exactly, %.3g s by approximate inverses, %.2g apart\n",
+            b.exact_s, b.inverses_s, b.inverses_error));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -133,11 +133,15 @@ typedef struct mpki_given_view {
     int32_t sweeps;
 } mpki_given_view;
 
-/** What it reached; fields as in mpk_solve_info. */
+/** Right-hand sides that are refined together, at most. */
+enum { MPKI_REFINE_TOGETHER = 8 };
+
+/** What it reached, the worst of all right-hand sides; fields as in mpk_solve_info. */
 typedef struct mpki_refined {
-    bool
-        done; /* false: something is unusual (numbers near the ends of the range, not finite, growth that
-                  hides b, x may be in A's kernel, no memory), and the host has to do it */
+    int32_t
+        done; /* right-hand sides, the first ones; 0: something is unusual (numbers near the ends of
+                      the range, not finite, growth that hides b, x may be in A's kernel, no memory), and
+                      the host has to do it */
     int32_t iterations;
     double componentwise, normwise, unrefined, relative_residual;
 } mpki_refined;
@@ -194,13 +198,14 @@ typedef struct mpki_direct_engine {
      *  Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE */
     mpk_status (*estimate)(mpk_context *ctx, const mpki_tree_view *tree, int64_t *bytes,
                            double *time_s);
-    /** x := A^-1 b with refinement as factor/refine_t.c has it, of one vector, in the device's memory;
-     *  only numbers come to the host, and x where it lies there. x == b is allowed. NULL: the engine
-     *  has none.
-     *  told [out] not done: x is undefined, but as it was where x == b
+    /** x := A^-1 b with refinement as factor/refine_t.c has it, of the first of nrhs right-hand sides, at
+     *  most MPKI_REFINE_TOGETHER, in the device's memory; only numbers come to the host, and x where it
+     *  lies there. x == b is allowed. NULL: the engine has none.
+     *  told [out] told->done == 0: x is undefined, but as it was where x == b
      *  Returns MPK_OK (also where it was not done) | MPK_ERR_DEVICE */
     mpk_status (*refine)(mpk_context *ctx, const mpki_direct *f, mpki_direct_solver *s,
-                         const mpki_refine_wish *wish, const void *b, void *x, mpki_refined *told);
+                         const mpki_refine_wish *wish, int32_t nrhs, const void *b, int64_t ldb,
+                         void *x, int64_t ldx, mpki_refined *told);
     /** Take values that lie in the device's memory for the next factorization, and scale them. NULL: the
      *  engine has none.
      *  taken [out] false: it has to be done on the host (there are no numbers yet, several values for an
@@ -401,6 +406,15 @@ typedef struct mpki_block_engine {
      *  counts [out]
      *  Returns MPK_OK | MPK_ERR_MEMORY. */
     mpk_status (*finish)(mpki_blocks *f, mpki_block_counts *counts);
+    /** Of options.triangular auto, after `finish`, which leaves exact solves: approximate inverses beside
+     *  them, which solvers made from then on apply. NULL: the engine has none.
+     *  counts [out] isai
+     *  Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE, _CANCELLED | MPK_ERR_ARGUMENT, _NUMERIC: a column is over
+     *  the limit, or overflows. Solves are exact as before after a failure. */
+    mpk_status (*invert)(mpki_blocks *f, mpki_block_counts *counts);
+    /** Then, with no solver there: keep the inverses, if there are any, or what is exact; release the
+     *  other. counts [inout] isai, bytes. Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE. */
+    mpk_status (*settle)(mpki_blocks *f, bool inverses, mpki_block_counts *counts);
     /** Entries kept in a block below the diagonal; LDU: those of L alone. */
     int64_t (*entries)(const mpki_blocks *f, int64_t block);
 

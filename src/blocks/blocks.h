@@ -42,7 +42,7 @@ struct mpki_blocks {
 /** Jacobi sweeps that replace a triangular solve; 0: none do. */
 static inline int mpki_jacobi_sweeps(const mpk_options *o) {
     enum { USUAL = 3 };
-    if (o->triangular == MPK_TRIANGULAR_ISAI) return 0;
+    if (o->triangular == MPK_TRIANGULAR_ISAI || o->triangular == MPK_TRIANGULAR_AUTO) return 0;
     return o->triangular == MPK_TRIANGULAR_JACOBI && o->solve_sweeps == 0 ? USUAL : o->solve_sweeps;
 }
 

@@ -189,20 +189,58 @@ mpk_status mpki_block_finish_as_rows(mpki_blocks *f, mpki_block_counts *c) {
     return MPK_OK;
 }
 
+static mpk_status invert(mpki_blocks *f, mpki_block_counts *c) {
+    mpk_context *ctx = f->stages->ctx;
+    const int threads = f->stages->options->threads;
+    const mpk_status status =
+        mpki_block_isai_make(f, threads > 1 ? mpki_context_pool(ctx, threads, 16) : NULL);
+    if (!mpk_failed(status)) c->isai = f->isai->info;
+    return status;
+}
+
+static mpk_status settle(mpki_blocks *f, bool inverses, mpki_block_counts *c) {
+    mpk_context *ctx = f->stages->ctx;
+    if (!inverses) mpki_block_isai_free(ctx, &f->isai);
+    if (f->isai) {
+        mpki_rows_free(ctx, &f->rows);
+        const mpk_status status = mpki_block_isai_settle(f);
+        if (mpk_failed(status)) return status;
+        c->isai = f->isai->info;
+        c->bytes = c->isai.bytes + mpki_border_bytes(f->border, f->scalar);
+        c->by_rows = 0;
+        return MPK_OK;
+    }
+    c->isai = (mpk_isai_info){0};
+    f->in_blocks = false;
+    if (!f->rows) return MPK_OK;
+    if (f->stages->blocking->largest == 1) { /* else a solver makes rows when it is worth it */
+        mpki_blocks_drop(f);
+        c->bytes = f->rows->bytes;
+        c->by_rows = f->rows->held;
+    } else {
+        mpki_rows_free(ctx, &f->rows);
+    }
+    return MPK_OK;
+}
+
 /* Products with approximate inverses take the place of triangular solves. */
 static mpk_status finish_as_inverses(mpki_blocks *f, mpki_block_counts *c) {
+    mpki_block_finish_as_blocks(f, c);
+    const mpk_status status = invert(f, c);
+    return mpk_failed(status) ? status : settle(f, true, c);
+}
+
+/* As it is applied fastest, and as blocks, of which approximate inverses can be made yet. */
+static mpk_status finish_as_both(mpki_blocks *f, mpki_block_counts *c) {
     mpki_pool *pool = f->meta->pool;
     mpki_block_finish_as_blocks(f, c);
-    const mpk_status status = mpki_block_isai_make(f, pool);
-    if (mpk_failed(status)) return status;
-    c->isai = f->isai->info;
-    c->bytes = c->isai.bytes + mpki_border_bytes(f->border, f->scalar);
-    return MPK_OK;
+    return mpki_rows_make(f, NULL, f->stages->blocking->largest == 1, pool, &f->rows);
 }
 
 /* Numbers become rows at once; larger blocks once a solver has applied them often enough. */
 static mpk_status finish(mpki_blocks *f, mpki_block_counts *c) {
     if (f->stages->options->triangular == MPK_TRIANGULAR_ISAI) return finish_as_inverses(f, c);
+    if (f->stages->options->triangular == MPK_TRIANGULAR_AUTO) return finish_as_both(f, c);
     if (f->stages->blocking->largest == 1) return mpki_block_finish_as_rows(f, c);
     const mpk_status status = mpki_block_finish_as_blocks(f, c);
     f->in_blocks = false;
@@ -223,6 +261,8 @@ const mpki_block_engine mpki_cpu_blocks = {
     .finds_levels = true,
     .sweeps = sweeps,
     .finish = finish,
+    .invert = invert,
+    .settle = settle,
     .entries = entries,
     .solver_make = mpki_block_solver_make,
     .solver_free = mpki_block_solver_free,

@@ -414,15 +414,19 @@ mpk_status mpki_block_isai_make(mpki_blocks *bf, mpki_pool *pool) {
         status = bf->upper == bf->lower ? make_symmetric(&k) : make_general(&k);
     if (!mpk_failed(status)) status = narrow(&k);
     if (!mpk_failed(status)) status = keep_counts(&k);
-    if (!mpk_failed(status))
-        status =
-            stages->blocking->largest == 1 && !bf->border ? number_pivots(&k) : move_pivots(&k);
-    if (!mpk_failed(status)) {
-        set_steps(&k);
-        mpki_blocks_keep_frames(bf, s->dinv == NULL);
-    }
+    if (!mpk_failed(status) && stages->blocking->largest == 1 && !bf->border)
+        status = number_pivots(&k);
+    if (!mpk_failed(status)) set_steps(&k);
     free_making(&k);
     mpki_trace_end(ctx, MPKI_LANE_CALLER, "approximate inverses", 0, began);
     if (mpk_failed(status)) mpki_block_isai_free(ctx, &bf->isai);
+    return status;
+}
+
+mpk_status mpki_block_isai_settle(mpki_blocks *bf) {
+    making k = {.bf = bf, .isai = bf->isai};
+    const bool frames = bf->isai->dinv == NULL;
+    const mpk_status status = frames ? move_pivots(&k) : MPK_OK;
+    if (!mpk_failed(status)) mpki_blocks_keep_frames(bf, frames);
     return status;
 }

@@ -28,10 +28,13 @@ typedef struct mpki_block_isai {
     mpk_isai_info info;
 } mpki_block_isai;
 
-/** The factor's blocks, but for those on the diagonal, become approximate inverses; f->isai.
+/** Approximate inverses of the factor's triangles; f->isai. Its blocks stay.
  *  Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED | MPK_ERR_ARGUMENT: a column is over
  *  options.isai_limit | MPK_ERR_NUMERIC: a column overflows */
 mpk_status mpki_block_isai_make(mpki_blocks *f, mpki_pool *pool);
+/** They take the place of its blocks, which are released, but for the pivots.
+ *  Returns MPK_OK | MPK_ERR_MEMORY */
+mpk_status mpki_block_isai_settle(mpki_blocks *f);
 void mpki_block_isai_free(mpk_context *ctx, mpki_block_isai **isai);
 
 /** Two triangles L^ (and U^^T), by columns in the order of places, while they are gathered. */

@@ -2,6 +2,7 @@
 /* The only stage of a factorization whose blocks are all 1 x 1, column by column, left-looking: the
  * rules are those of phases_t.c and store_t.c, without a batch for each number. Where nothing is
  * updated the factor is that of SSOR. */
+#include "../kernels/alpha.h"
 #include "../kernels/block_pivot.h"
 #include "entry.h"
 
@@ -121,11 +122,12 @@ static void finish(const column *c, int32_t f, T factor, mpki_meta_worker *me) {
     if (!isfinite(most) && !mpk_failed(me->status))
         me->status = MPK_ERR_NUMERIC, me->failed_frame = f;
     const R bound = (R)s->options->drop_tolerance * r_sqrt(sum);
+    const R nothing = (R)MPKI_NOTHING(sizeof(R)) * bound; /* store_t.c has the same */
     for (int64_t e = first + 1; e < end; e++) {
         T l = c->acc[e - first];
         const int64_t b = c->x->entry[e].block;
-        if (!s->complete && s->capacity[b] >= 0 && t_abs(l) <= bound) {
-            me->dropped += !(t_re(l) == 0 && t_im(l) == 0);
+        if (!s->complete && t_abs(l) <= (s->capacity[b] >= 0 ? bound : nothing)) {
+            me->dropped += t_abs(l) > nothing;
             l = t_make(0, 0);
         }
         keep(c, b, l, me);

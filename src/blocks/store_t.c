@@ -2,6 +2,7 @@
 /* Phase III of the meta-algorithm on a chunk of frames (Thuerck 2021, fig. 8.1): accept or reject
  * frames, drop entries, move the blocks into the factor's memory. */
 #include "../backends/cpu/cpu.h"
+#include "../kernels/alpha.h"
 #include "border.h"
 
 #include <string.h>
@@ -64,24 +65,27 @@ static void thresholds(mpki_meta *meta) {
 
 static void count_item(mpki_pool *pool, int worker, void *arg, int64_t g) {
     (void)pool;
-    static const R none[MPKI_BLOCK_MAX]; /* a threshold of zero: counts all nonzeros */
     mpki_meta *meta = arg;
     mpki_chunk_work *c = &meta->chunk;
     mpki_meta_worker *me = &meta->worker[worker];
     const int32_t frame = c->frame[c->group_frame[g]];
     const int w = mpki_frame_rows(meta->stages->blocking, frame);
     const R *drop = (R *)c->norm2 + g * 2 * meta->widest;
+    R nothing[2][MPKI_BLOCK_MAX]; /* of what is not above it nobody counts how much there was */
+    for (int half = 0; half <= meta->stages->ldu; half++)
+        for (int k = 0; k < w; k++)
+            nothing[half][k] = (R)MPKI_NOTHING(sizeof(R)) * drop[half * meta->widest + k];
     for (int64_t t = c->group[g]; t < c->group_end[g]; t++) {
         const int64_t b = c->batch->target[t];
         c->need[t] = 0;
-        if (meta->stages->reject[frame] || meta->stages->capacity[b] < 0 ||
-            mpki_in_border(meta->bf, frame))
-            continue;
+        if (meta->stages->reject[frame] || mpki_in_border(meta->bf, frame)) continue;
         const int rows =
             mpki_frame_rows(meta->stages->blocking, mpki_row_frame(&meta->stages->index, b));
         for (int half = 0; half <= meta->stages->ldu; half++) {
             T *block = (T *)(half ? c->flight_u : c->flight) + c->at[t];
-            me->dropped += kernels(meta)->drop(rows, w, block, LD(w), none, -1, 1);
+            const int64_t had = kernels(meta)->drop(rows, w, block, LD(w), nothing[half], -1, 1);
+            if (meta->stages->capacity[b] < 0) continue; /* it keeps everything else */
+            me->dropped += had;
             const int64_t need =
                 kernels(meta)->drop(rows, w, block, LD(w), drop + half * meta->widest, -1, 1);
             if (need > c->need[t]) c->need[t] = need;

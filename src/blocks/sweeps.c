@@ -40,14 +40,14 @@ mpk_status mpki_block_solver_make(mpk_context *ctx, const mpki_blocks *bf, int t
     if (!s) return mpki_failed(ctx);
     s->bf = bf;
     s->scalar = scalar, s->single = single;
-    s->rows = bf->rows;
+    s->rows = bf->isai ? NULL : bf->rows;
     s->wholes = bf->in_blocks || bf->rows || bf->isai ? -1 : 0;
     s->threads = threads;
     s->nrhs = nrhs;
     s->jacobi = mpki_jacobi_sweeps(stages->options);
-    s->bytes = bf->isai   ? (double)bf->isai->info.bytes / 2
-               : bf->rows ? (double)bf->rows->swept
-                          : (double)mpki_arena_bytes(&bf->arena);
+    s->bytes = bf->isai  ? (double)bf->isai->info.bytes / 2
+               : s->rows ? (double)s->rows->swept
+                         : (double)mpki_arena_bytes(&bf->arena);
     MPKI_DISPATCH(scalar, block_begin)(s);
     s->y = mpki_alloc(ctx, "solve", n * nrhs, size);
     s->z = mpki_alloc(ctx, "solve", n * nrhs, size);

@@ -23,7 +23,7 @@ static const char *const pivoting_names[] = {"none", "static", "bk", "rook", "co
 static const char *const schedule_names[] = {"pull", "subsets", "atomic", "jacobi"};
 static const char *const precision_names[] = {"double", "single"};
 static const char *const device_names[] = {"cpu", "cuda", "auto"};
-static const char *const triangular_names[] = {"exact", "jacobi", "isai"};
+static const char *const triangular_names[] = {"exact", "jacobi", "isai", "auto"};
 static const char *const isai_pattern_names[] = {"factor", "matrix", "blocks"};
 static const char *const isai_over_names[] = {"refuse", "less", "largest"};
 static const char *const switch_names[] = {"off", "on", "auto"};
@@ -230,7 +230,8 @@ static const mpk_option table[] = {
      "how the triangles of a factor on blocks are solved with",
      "exact: by substitution, or by solve_sweeps Jacobi sweeps where that is above 0; jacobi: by "
      "solve_sweeps of them, 3 where that is 0; isai: by products with incomplete sparse "
-     "approximate inverses of the triangles, D stays exact. See docs/isai.md."},
+     "approximate inverses of the triangles, D stays exact; auto: exact or isai, by what one "
+     "application of each takes and how far they are apart. See docs/isai.md."},
     {WORDS(isai_pattern, isai_pattern_names, MPK_ISAI_OF_FACTOR), "", AUTO | BLOCKS | SSOR, 0, 0,
      "the pattern of the approximate inverses (triangular isai)",
      "factor: that of |L|^k, k being isai_power; matrix: that of |A|^k, cut to the triangle; "
@@ -430,11 +431,13 @@ static bool in_sweeps(const mpk_options *o) {
 
 /* Of approximate inverses: what another option of theirs makes idle; "" where nothing does. */
 static const char *idle(const mpk_option *o, const mpk_options *options) {
-    const bool isai = options->triangular == MPK_TRIANGULAR_ISAI;
+    const bool measured = options->triangular == MPK_TRIANGULAR_AUTO;
+    const bool isai = options->triangular == MPK_TRIANGULAR_ISAI || measured;
     const bool blocks = options->isai_pattern == MPK_ISAI_OF_BLOCKS;
-    if (!strcmp(o->key, "solve_sweeps") && isai) return "not read by triangular isai";
+    if (!strcmp(o->key, "solve_sweeps") && isai)
+        return measured ? "not read by triangular auto" : "not read by triangular isai";
     if (strncmp(o->key, "isai_", 5)) return "";
-    if (!isai) return "read by triangular isai alone";
+    if (!isai) return "read by triangular isai and auto alone";
     if (!strcmp(o->key, "isai_block") && !blocks) return "read by isai_pattern blocks alone";
     if (!strcmp(o->key, "isai_power") && blocks) return "not read by isai_pattern blocks";
     return !strcmp(o->key, "isai_over") && options->isai_limit == 0 ? "not read without isai_limit"

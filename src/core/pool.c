@@ -237,6 +237,47 @@ void mpki_pool_for(mpki_pool *pool, int worker, int64_t count, mpki_task_fn fn, 
     pthread_mutex_unlock(&pool->mutex);
 }
 
+enum { SHARES = 64, LINE = 64 };
+
+typedef struct shared_loop {
+    mpki_task_fn fn;
+    void *arg;
+    int shares;
+    struct {
+        _Alignas(LINE) _Atomic int64_t next; /* of a share's items */
+        int64_t end;
+    } share[SHARES];
+} shared_loop;
+
+/* There are as many calls as items, so each finds one. */
+static void share_item(mpki_pool *pool, int worker, void *arg, int64_t call) {
+    (void)call;
+    shared_loop *l = arg;
+    for (int k = 0; k < l->shares; k++) {
+        const int own = (worker + k) % l->shares;
+        if (atomic_load_explicit(&l->share[own].next, memory_order_relaxed) >= l->share[own].end)
+            continue;
+        const int64_t item = atomic_fetch_add(&l->share[own].next, 1);
+        if (item >= l->share[own].end) continue;
+        l->fn(pool, worker, l->arg, item);
+        return;
+    }
+}
+
+void mpki_pool_for_near(mpki_pool *pool, int worker, int64_t count, mpki_task_fn fn, void *arg) {
+    shared_loop l = {.fn = fn, .arg = arg, .shares = mpki_pool_threads(pool)};
+    if (l.shares == 1 || count <= 1) {
+        mpki_pool_for(pool, worker, count, fn, arg);
+        return;
+    }
+    if (l.shares > SHARES) l.shares = SHARES;
+    for (int k = 0; k < l.shares; k++) {
+        atomic_init(&l.share[k].next, count * k / l.shares);
+        l.share[k].end = count * (k + 1) / l.shares;
+    }
+    mpki_pool_for(pool, worker, count, share_item, &l);
+}
+
 int mpki_pool_threads(const mpki_pool *pool) {
     return pool ? pool->threads : 1;
 }

@@ -501,6 +501,8 @@ static mpk_status run(mpk_factor *fac, const mpki_full *full, const mpki_full *a
                                                     : run_levels(body, an, fac->ax, joined);
     if (!mpk_failed(status) && !(joined && *joined)) { /* else it is to be done again */
         status = body->engine->finish(body->numbers, &counts);
+        if (!mpk_failed(status) && o->triangular == MPK_TRIANGULAR_AUTO)
+            status = mpki_choose_triangles(fac, &counts);
         if (!mpk_failed(status)) sum_up(body, &counts, fac);
     }
     s->info.time_block_s = an->block->time_block_s;

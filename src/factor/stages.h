@@ -61,4 +61,12 @@ mpk_status mpki_capacities(mpki_stages *s);
 /** The index has changed: entries are counted anew. */
 void mpki_capacities_forget(mpki_stages *s);
 
+/** Of options.triangular auto: keep the finished factor, or approximate inverses in its place, by what
+ *  one application of each takes and how far they are apart (triangles.c). fac->options.triangular says
+ *  which it is then.
+ *  counts [inout] isai, bytes
+ *  Returns MPK_OK | MPK_ERR_DEVICE, _CANCELLED; what keeps approximate inverses from being made is no
+ *  failure: then it stays as it is */
+mpk_status mpki_choose_triangles(mpk_factor *fac, mpki_block_counts *counts);
+
 #endif

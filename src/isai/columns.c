@@ -41,7 +41,7 @@ mpk_status mpki_isai_places_make(mpk_context *ctx, mpki_pool *pool, int32_t n, c
     m.most = mpki_calloc(ctx, STAGE, workers, sizeof *m.most);
     p->ready = MPKI_ZNEW(ctx, STAGE, workers, bool);
     if (m.most && p->ready) {
-        mpki_pool_for(pool, 0, ((int64_t)n + PORTION - 1) / PORTION, measure_item, &m);
+        mpki_pool_for_near(pool, 0, ((int64_t)n + PORTION - 1) / PORTION, measure_item, &m);
         for (int k = 0; k < workers; k++) {
             if (m.most[k][0] > p->span) p->span = m.most[k][0];
             if (m.most[k][1] > p->longest) p->longest = m.most[k][1];
@@ -70,7 +70,8 @@ int32_t *mpki_isai_place(mpki_isai_places *p, int worker) {
 typedef struct run {
     const mpki_isai_columns *c;
     mpki_isai_places places;
-    int32_t *bad; /* by worker: the first column that is not finite */
+    int32_t *bad;         /* by worker: the first column that is not finite */
+    _Atomic int64_t done; /* columns */
     _Atomic bool cancelled;
 } run;
 
@@ -81,7 +82,8 @@ static void columns_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     const int32_t begin = (int32_t)(item * PORTION);
     const int64_t end = (item + 1) * PORTION < c->n ? (item + 1) * PORTION : c->n;
     if (r->cancelled) return;
-    if (worker == 0 && mpki_progress(c->ctx, STAGE, (double)begin / c->n)) r->cancelled = true;
+    const int64_t done = atomic_fetch_add(&r->done, end - begin);
+    if (worker == 0 && mpki_progress(c->ctx, STAGE, (double)done / c->n)) r->cancelled = true;
     const int32_t bad = MPKI_DISPATCH(c->scalar, isai_columns)(c, begin, (int32_t)end,
                                                                mpki_isai_place(&r->places, worker));
     if (bad < r->bad[worker]) r->bad[worker] = bad;
@@ -107,7 +109,7 @@ mpk_status mpki_isai_invert(mpki_pool *pool, const mpki_isai_columns *c) {
     mpki_isai_places_make(ctx, pool, c->n, c->m, false, &r.places);
     mpk_status status = mpki_failed(ctx);
     if (!mpk_failed(status)) {
-        mpki_pool_for(pool, 0, ((int64_t)c->n + PORTION - 1) / PORTION, columns_item, &r);
+        mpki_pool_for_near(pool, 0, ((int64_t)c->n + PORTION - 1) / PORTION, columns_item, &r);
         status = outcome(&r, workers);
     }
     mpki_isai_places_free(ctx, &r.places);

@@ -68,12 +68,12 @@ mpk_status mpki_isai_check_pattern(mpk_context *ctx, mpki_pool *pool, int32_t n,
     checking c = {.n = n, .ptr = ptr, .bad = n};
     if (ptr[0] != 0)
         return mpki_error(ctx, MPK_ERR_INPUT, STAGE, 0, "ptr[0] of %s is not 0", whose);
-    mpki_pool_for(pool, 0, items_of(n), check_item, &c);
+    mpki_pool_for_near(pool, 0, items_of(n), check_item, &c);
     if (c.bad < n)
         return mpki_error(ctx, MPK_ERR_INPUT, STAGE, c.bad, "ptr of %s descends at column %d",
                           whose, c.bad + 1);
     c.row = row;
-    mpki_pool_for(pool, 0, row ? items_of(n) : 0, check_item, &c);
+    mpki_pool_for_near(pool, 0, row ? items_of(n) : 0, check_item, &c);
     return c.bad == n ? MPK_OK : bad_rows(ctx, c.bad, whose);
 }
 
@@ -129,7 +129,7 @@ mpk_status mpki_isai_take(mpk_context *ctx, mpki_pool *pool, const int64_t *ptr,
                                 .cut = s->cut,
                                 .dinv = s->dinv};
     s->given.ptr[0] = 0;
-    mpki_pool_for(pool, 0, items_of(n), take_item, &t);
+    mpki_pool_for_near(pool, 0, items_of(n), take_item, &t);
     if (t.unordered < n) return bad_rows(ctx, t.unordered, "the matrix");
     if (t.infinite < n)
         return mpki_error(ctx, MPK_ERR_INPUT, STAGE, t.infinite,
@@ -175,7 +175,7 @@ mpk_status mpki_isai_keep_matrix(mpk_context *ctx, mpki_pool *pool, const void *
         s->a.ptr = MPKI_NEW(ctx, STAGE, (int64_t)s->n + 1, int64_t);
         if (!s->a.ptr) return mpki_failed(ctx);
         s->a.ptr[0] = 0;
-        mpki_pool_for(pool, 0, items_of(s->n), keep_item, &k);
+        mpki_pool_for_near(pool, 0, items_of(s->n), keep_item, &k);
         mpki_sparse_sum(pool, s->n, s->a.ptr);
         s->a.index = MPKI_NEW(ctx, STAGE, s->a.ptr[s->n], int32_t);
         s->a.val = mpki_alloc(ctx, STAGE, s->a.ptr[s->n], mpk_scalar_size(s->scalar));
@@ -185,7 +185,7 @@ mpk_status mpki_isai_keep_matrix(mpk_context *ctx, mpki_pool *pool, const void *
         }
     }
     k.fill = true;
-    mpki_pool_for(pool, 0, items_of(s->n), keep_item, &k);
+    mpki_pool_for_near(pool, 0, items_of(s->n), keep_item, &k);
     return MPK_OK;
 }
 
@@ -214,7 +214,7 @@ static void count_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
 
 void mpki_isai_count(mpki_pool *pool, int32_t n, const mpki_sparse *m, mpk_isai_info *info) {
     counting c = {.n = n, .m = m};
-    mpki_pool_for(pool, 0, items_of(n), count_item, &c);
+    mpki_pool_for_near(pool, 0, items_of(n), count_item, &c);
     for (int k = 0; k < MPK_ISAI_CLASSES; k++) info->columns[k] += c.columns[k];
     if (c.longest > info->longest) info->longest = (int32_t)c.longest;
     info->entries += m->ptr[n] + n;

@@ -56,8 +56,12 @@ typedef struct block { /* rows of columns that were found, before their place is
     int32_t rows[];
 } block;
 
+enum {
+    LINE = 64
+}; /* bytes of a cache line: workers, which write to their own in every column, share none */
+
 typedef struct worker {
-    bool ready; /* met is empty: it clears its bits itself */
+    _Alignas(LINE) bool ready; /* met is empty: it clears its bits itself */
     rows_met met;
     int32_t *list;  /* rows met, in the order of the search, those of the last step left out */
     int32_t listed; /* that it has room for */
@@ -312,9 +316,9 @@ static mpk_status begin_making(making *m, int workers) {
 
 /* Room for searches. */
 static mpk_status begin_search(making *m, int workers, int64_t portions) {
-    enum { LINE = 16 }; /* two cache lines: workers share none */
+    enum { LINES = 16 }; /* words of two cache lines: workers share none */
     const int64_t w0 = words_of(m->n), w1 = words_of(w0), w2 = words_of(w1);
-    m->words = (w0 + w1 + w2 + LINE - 1) / LINE * LINE;
+    m->words = (w0 + w1 + w2 + LINES - 1) / LINES * LINES;
     m->block = block_of(4 * m->graph->ptr[m->n] / workers);
     m->found = MPKI_NEW(m->ctx, STAGE, portions, int32_t *);
     m->bits = MPKI_NEW(m->ctx, STAGE, workers * m->words, uint64_t);
@@ -365,7 +369,7 @@ static mpk_status outcome(const making *m, int workers, mpk_isai_info *info) {
 static bool counted(making *m, mpki_pool *pool, int64_t portions) {
     const mpki_isai_rule *r = m->rule;
     bool good = r->source != MPK_ISAI_POWER || r->power == 1;
-    if (good) mpki_pool_for(pool, 0, portions, count_item, m);
+    if (good) mpki_pool_for_near(pool, 0, portions, count_item, m);
     for (int k = 0; k < mpki_pool_threads(pool); k++) good = good && !m->worker[k].disordered;
     return good;
 }
@@ -380,7 +384,7 @@ mpk_status mpki_isai_make_pattern(mpk_context *ctx, mpki_pool *pool, int32_t n,
     mpk_status status = begin_making(&m, workers);
     if (!mpk_failed(status) && !counted(&m, pool, portions)) {
         status = begin_search(&m, workers, portions);
-        if (!mpk_failed(status)) mpki_pool_for(pool, 0, portions, find_item, &m);
+        if (!mpk_failed(status)) mpki_pool_for_near(pool, 0, portions, find_item, &m);
     }
     if (!mpk_failed(status)) status = outcome(&m, workers, info);
     if (!mpk_failed(status)) {
@@ -388,7 +392,7 @@ mpk_status mpki_isai_make_pattern(mpk_context *ctx, mpki_pool *pool, int32_t n,
         s->index = MPKI_NEW(ctx, STAGE, s->ptr[n], int32_t);
         status = mpki_failed(ctx);
     }
-    if (!mpk_failed(status)) mpki_pool_for(pool, 0, portions, place_item, &m);
+    if (!mpk_failed(status)) mpki_pool_for_near(pool, 0, portions, place_item, &m);
     end_making(&m, workers);
     if (mpk_failed(status)) mpki_sparse_free(ctx, s);
     return status;

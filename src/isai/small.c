@@ -14,6 +14,7 @@ typedef struct run {
     const mpki_isai_small *c;
     room *room; /* by worker */
     mpki_isai_places places;
+    _Atomic int64_t done; /* columns */
     _Atomic bool cancelled;
 } run;
 
@@ -25,7 +26,8 @@ static void item_of(mpki_pool *pool, int worker, void *arg, int64_t item) {
     const int32_t begin = (int32_t)(item * PORTION);
     const int64_t end = (item + 1) * PORTION < c->n ? (item + 1) * PORTION : c->n;
     if (r->cancelled) return;
-    if (worker == 0 && mpki_progress(c->ctx, STAGE, (double)begin / c->n)) r->cancelled = true;
+    const int64_t done = atomic_fetch_add(&r->done, end - begin);
+    if (worker == 0 && mpki_progress(c->ctx, STAGE, (double)done / c->n)) r->cancelled = true;
     int32_t *place = mpki_isai_place(&r->places, worker);
     for (int32_t j = begin; j < end; j++)
         MPKI_DISPATCH(c->scalar, isai_small)(c, j, mine->matrix, mine->rhs, place);
@@ -45,7 +47,7 @@ mpk_status mpki_isai_solve_small(mpki_pool *pool, const mpki_isai_small *c) {
     }
     status = mpki_failed(ctx);
     if (!mpk_failed(status)) {
-        mpki_pool_for(pool, 0, ((int64_t)c->n + PORTION - 1) / PORTION, item_of, &r);
+        mpki_pool_for_near(pool, 0, ((int64_t)c->n + PORTION - 1) / PORTION, item_of, &r);
         if (r.cancelled) status = mpki_error(ctx, MPK_ERR_CANCELLED, STAGE, -1, "cancelled");
     }
     for (int k = 0; r.room && k < workers; k++) {

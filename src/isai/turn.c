@@ -48,153 +48,181 @@ void mpki_sparse_sum(mpki_pool *pool, int64_t n, int64_t *ptr) {
         for (int64_t k = 0; k < n; k++) ptr[k + 1] += ptr[k];
         return;
     }
-    mpki_pool_for(pool, 0, SUM_PARTS, part_item, &s);
+    mpki_pool_for_near(pool, 0, SUM_PARTS, part_item, &s);
     int64_t sum = ptr[0];
     for (int part = 0; part < SUM_PARTS; part++) {
         const int64_t own = s.before[part];
         s.before[part] = sum;
         sum += own;
     }
-    mpki_pool_for(pool, 0, SUM_PARTS, sum_item, &s);
+    mpki_pool_for_near(pool, 0, SUM_PARTS, sum_item, &s);
 }
 
 /* ---- transposes ---------------------------------------------------------------------------------
  */
 
-/* The rows of the result are cut into ranges, the columns of a into groups. A worker's item is a range:
- * of each group that has an entry there it looks for those in the columns, whose indices ascend. */
-enum { GROUP = 256, RANGES = 64 };
+/* The columns of a are cut into chunks of as many entries each, a worker's items. A chunk counts its
+ * entries by row, from its first to its last one; for each row these counts become where the entries of
+ * each chunk begin in it; then every chunk puts its own. So each entry is looked at twice, whatever the
+ * number of threads, and a row has one order. */
+enum { CHUNKS = 256, CHUNKS_A_THREAD = 4, ROWS = 1024 };
+
+typedef struct chunk {
+    int32_t j0, j1;      /* its columns */
+    int32_t first, rows; /* the rows that it has entries in, from the first to the last one */
+    int32_t *next;       /* rows: counts, then the next place in the row */
+} chunk;
 
 typedef struct turning {
     const mpki_sparse *a;
     mpki_sparse *t;
-    uint64_t *meets; /* by group: the ranges that it has entries in, a bit each; NULL: one range */
-    int64_t *next;   /* by row: where its next entry goes */
-    bool fill;       /* else count */
     size_t size;
     int32_t n;
-    int shift; /* a range has 2^shift rows */
-    int64_t ranges;
+    bool known; /* t has its pointers */
+    int chunks;
+    chunk chunk[CHUNKS];
 } turning;
 
-static int32_t range_begin(const turning *w, int64_t range) {
-    return (int32_t)(range << w->shift < w->n ? range << w->shift : w->n);
-}
-
-static int32_t group_end(const turning *w, int64_t group) {
-    return (int32_t)((group + 1) * GROUP < w->n ? (group + 1) * GROUP : w->n);
-}
-
-/* Which ranges a group meets. */
-static void meet_item(mpki_pool *pool, int worker, void *arg, int64_t group) {
-    (void)pool, (void)worker;
-    const turning *w = arg;
-    const int32_t *index = w->a->index;
-    const int64_t end = w->a->ptr[group_end(w, group)];
-    uint64_t bits = 0;
-    for (int64_t e = w->a->ptr[group * GROUP]; e < end; e++)
-        bits |= (uint64_t)1 << (index[e] >> w->shift);
-    w->meets[group] = bits;
-}
-
-static void put(const turning *w, int64_t e, int32_t j) {
-    const int64_t to = w->next[w->a->index[e]]++;
-    w->t->index[to] = j;
-    switch (w->a->val ? w->size : 0) { /* a call for each entry costs more than the entry */
-    case 0:
-        return;
-    case 4:
-        ((uint32_t *)w->t->val)[to] = ((const uint32_t *)w->a->val)[e];
-        return;
-    case 8:
-        ((uint64_t *)w->t->val)[to] = ((const uint64_t *)w->a->val)[e];
-        return;
-    default:
-        memcpy((char *)w->t->val + (size_t)to * 16, (const char *)w->a->val + (size_t)e * 16, 16);
-    }
-}
-
-/* The first entry of a column from e on that is not before `row`. */
-static int64_t first_from(const int32_t *index, int64_t e, int64_t last, int32_t row) {
-    enum { SHORT = 16 };
-    while (last - e > SHORT) {
-        const int64_t middle = e + (last - e) / 2;
-        if (index[middle] < row)
-            e = middle + 1;
+/* The first column that begins at or after entry e. */
+static int32_t column_at(const int64_t *ptr, int32_t n, int64_t e) {
+    int32_t low = 0, high = n;
+    while (low < high) {
+        const int32_t middle = low + (high - low) / 2;
+        if (ptr[middle] < e)
+            low = middle + 1;
         else
-            last = middle;
+            high = middle;
     }
-    while (e < last && index[e] < row) e++;
-    return e;
+    return low;
 }
 
-static void turn_columns(const turning *w, int32_t j0, int32_t j1, int32_t first, int32_t end) {
-    const int32_t *index = w->a->index;
-    for (int32_t j = j0; j < j1; j++) {
-        const int64_t last = w->a->ptr[j + 1];
-        int64_t e = w->a->ptr[j];
-        if (e == last || index[last - 1] < first || index[e] >= end) continue;
-        if (index[e] < first) e = first_from(index, e, last, first);
-        for (; e < last && index[e] < end; e++)
-            if (w->fill)
-                put(w, e, j);
-            else
-                w->next[index[e]]++;
-    }
-}
-
-static void turn_item(mpki_pool *pool, int worker, void *arg, int64_t range) {
+static void span_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     (void)pool, (void)worker;
     const turning *w = arg;
-    const int32_t first = range_begin(w, range), end = range_begin(w, range + 1);
-    if (w->fill)
-        memcpy(w->next + first, w->t->ptr + first, (size_t)(end - first) * sizeof *w->next);
-    else
-        memset(w->next + first, 0, (size_t)(end - first) * sizeof *w->next);
-    if (!w->meets) {
-        turn_columns(w, 0, w->n, first, end);
-    } else {
-        for (int64_t g = 0; g * GROUP < w->n; g++)
-            if (w->meets[g] >> range & 1)
-                turn_columns(w, (int32_t)(g * GROUP), group_end(w, g), first, end);
+    chunk *c = &((turning *)arg)->chunk[item];
+    const int64_t *ptr = w->a->ptr;
+    int32_t first = INT32_MAX, last = -1;
+    for (int32_t j = c->j0; j < c->j1; j++) { /* rows ascend */
+        if (ptr[j] == ptr[j + 1]) continue;
+        if (w->a->index[ptr[j]] < first) first = w->a->index[ptr[j]];
+        if (w->a->index[ptr[j + 1] - 1] > last) last = w->a->index[ptr[j + 1] - 1];
     }
-    if (!w->fill)
-        memcpy(w->t->ptr + 1 + first, w->next + first, (size_t)(end - first) * sizeof *w->next);
+    c->first = last < 0 ? 0 : first;
+    c->rows = last < 0 ? 0 : last - first + 1;
+}
+
+static int64_t rows_of(const turning *w) {
+    int64_t sum = 0;
+    for (int k = 0; k < w->chunks; k++) sum += w->chunk[k].rows;
+    return sum;
+}
+
+static chunk joined(const chunk *a, const chunk *b) {
+    chunk c = {.j0 = a->j0, .j1 = b->j1, .first = a->rows ? a->first : b->first};
+    const int32_t a_end = a->first + a->rows, b_end = b->first + b->rows;
+    if (a->rows && b->rows && b->first < c.first) c.first = b->first;
+    if (a->rows || b->rows)
+        c.rows = (!b->rows || (a->rows && a_end > b_end) ? a_end : b_end) - c.first;
+    return c;
+}
+
+/* Chunks, and room for their counts: no more than two for each row and one for each entry. */
+static int32_t *cut(mpk_context *ctx, mpki_pool *pool, turning *w) {
+    const int threads = mpki_pool_threads(pool);
+    const int64_t nnz = w->a->ptr[w->n], most = 2 * (int64_t)w->n + nnz;
+    w->chunks = threads == 1                         ? 1
+                : CHUNKS_A_THREAD * threads < CHUNKS ? CHUNKS_A_THREAD * threads
+                                                     : CHUNKS;
+    for (int k = 0; k < w->chunks; k++) {
+        const int32_t end =
+            k + 1 == w->chunks ? w->n : column_at(w->a->ptr, w->n, nnz * (k + 1) / w->chunks);
+        w->chunk[k] = (chunk){.j0 = k ? w->chunk[k - 1].j1 : 0, .j1 = end};
+    }
+    mpki_pool_for_near(pool, 0, w->chunks, span_item, w);
+    while (w->chunks > 1 && rows_of(w) > most) {
+        int to = 0;
+        for (int k = 0; k < w->chunks; k += 2)
+            w->chunk[to++] =
+                k + 1 < w->chunks ? joined(&w->chunk[k], &w->chunk[k + 1]) : w->chunk[k];
+        w->chunks = to;
+    }
+    int32_t *room = MPKI_NEW(ctx, STAGE, rows_of(w), int32_t), *at = room;
+    for (int k = 0; room && k < w->chunks; at += w->chunk[k++].rows) w->chunk[k].next = at;
+    return room;
+}
+
+static void count_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    (void)pool, (void)worker;
+    const turning *w = arg;
+    const chunk *c = &w->chunk[item];
+    const int32_t *index = w->a->index;
+    if (c->rows) memset(c->next, 0, (size_t)c->rows * sizeof *c->next);
+    if (w->known && w->chunks == 1) return; /* all rows begin where they begin */
+    for (int64_t e = w->a->ptr[c->j0]; e < w->a->ptr[c->j1]; e++) c->next[index[e] - c->first]++;
+}
+
+/* Of some rows: what of each is before a chunk's entries in it, and all of it. */
+static void rows_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    (void)pool, (void)worker;
+    const turning *w = arg;
+    const int64_t i0 = item * ROWS, i1 = i0 + ROWS < w->n ? i0 + ROWS : w->n;
+    int32_t before[ROWS] = {0};
+    for (int k = 0; k < w->chunks; k++) {
+        const chunk *c = &w->chunk[k];
+        const int64_t from = c->first > i0 ? c->first : i0;
+        const int64_t end = c->first + (int64_t)c->rows < i1 ? c->first + (int64_t)c->rows : i1;
+        for (int64_t i = from; i < end; i++) {
+            const int32_t own = c->next[i - c->first];
+            c->next[i - c->first] = before[i - i0];
+            before[i - i0] += own;
+        }
+    }
+    for (int64_t i = i0; i < i1 && !w->known; i++) w->t->ptr[i + 1] = before[i - i0];
+}
+
+static void put_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    (void)pool, (void)worker;
+    const turning *w = arg;
+    const chunk *c = &w->chunk[item];
+    const mpki_sparse *a = w->a, *t = w->t;
+    const size_t size = a->val ? w->size : 0;
+    for (int32_t j = c->j0; j < c->j1; j++)
+        for (int64_t e = a->ptr[j]; e < a->ptr[j + 1]; e++) {
+            const int32_t i = a->index[e];
+            const int64_t to = t->ptr[i] + c->next[i - c->first]++;
+            t->index[to] = j;
+            if (size == 8) /* a call for each entry costs more than the entry */
+                ((uint64_t *)t->val)[to] = ((const uint64_t *)a->val)[e];
+            else if (size == 4)
+                ((uint32_t *)t->val)[to] = ((const uint32_t *)a->val)[e];
+            else if (size == 16)
+                memcpy((char *)t->val + (size_t)to * 16, (const char *)a->val + (size_t)e * 16, 16);
+        }
 }
 
 mpk_status mpki_sparse_turn(mpk_context *ctx, mpki_pool *pool, int32_t n, size_t size,
                             const mpki_sparse *a, mpki_sparse *t) {
-    const int64_t nnz = a->ptr[n], groups = ((int64_t)n + GROUP - 1) / GROUP;
-    const int threads = mpki_pool_threads(pool);
-    const bool known = t->ptr != NULL;
-    turning w = {.a = a, .t = t, .size = size, .n = n, .shift = 31, .ranges = 1};
-    w.next = MPKI_NEW(ctx, STAGE, n, int64_t);
-    if (threads > 1 && n >= RANGES) {
-        const int64_t most = 4 * threads < RANGES ? 4 * threads : RANGES;
-        for (w.shift = 0; ((int64_t)n - 1) >> w.shift >= most;) w.shift++;
-        w.ranges = (((int64_t)n - 1) >> w.shift) + 1;
-        w.meets = MPKI_NEW(ctx, STAGE, groups, uint64_t);
-    }
-    if (!known) {
+    const int64_t nnz = a->ptr[n];
+    turning w = {.a = a, .t = t, .size = size, .n = n, .known = t->ptr != NULL};
+    int32_t *next = cut(ctx, pool, &w);
+    if (!w.known) {
         t->ptr = MPKI_NEW(ctx, STAGE, (int64_t)n + 1, int64_t);
         t->index = MPKI_NEW(ctx, STAGE, nnz, int32_t);
     }
     if (a->val && !t->val) t->val = mpki_alloc(ctx, STAGE, nnz, size);
-    if (!w.next || (w.ranges > 1 && !w.meets) || !t->ptr || !t->index || (a->val && !t->val)) {
+    if (!next || !t->ptr || !t->index || (a->val && !t->val)) {
         mpki_sparse_free(ctx, t);
-        mpki_release(ctx, w.meets);
-        mpki_release(ctx, w.next);
+        mpki_release(ctx, next);
         return mpki_failed(ctx);
     }
-    if (w.meets) mpki_pool_for(pool, 0, groups, meet_item, &w);
-    if (!known) {
+    mpki_pool_for_near(pool, 0, w.chunks, count_item, &w);
+    if (!w.known || w.chunks > 1)
+        mpki_pool_for_near(pool, 0, ((int64_t)n + ROWS - 1) / ROWS, rows_item, &w);
+    if (!w.known) {
         t->ptr[0] = 0;
-        mpki_pool_for(pool, 0, w.ranges, turn_item, &w);
         mpki_sparse_sum(pool, n, t->ptr);
     }
-    w.fill = true;
-    mpki_pool_for(pool, 0, w.ranges, turn_item, &w);
-    mpki_release(ctx, w.meets);
-    mpki_release(ctx, w.next);
+    mpki_pool_for_near(pool, 0, w.chunks, put_item, &w);
+    mpki_release(ctx, next);
     return MPK_OK;
 }

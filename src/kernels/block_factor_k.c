@@ -24,7 +24,7 @@ typedef int64_t ivec __attribute__((vector_size(VBYTES)));
 
 typedef struct work {
     int w, ld, hermitian;
-    R floor;
+    R floor, nothing; /* MPKI_NOTHING of the floor */
     T *c;  /* row r is up to date with the first upto[r] pivots; rows of pivots are those of D
               L^T */
     T *lt; /* row k: column k of L, by old rows */
@@ -126,7 +126,7 @@ static int where(const work *f, int i, R least) {
     return -1;
 }
 
-/* where row i is largest off the diagonal, the first of equal ones (MPKI_TIE); -1: all of that is zero */
+/* where row i is largest off the diagonal, the first of equal ones (MPKI_TIE); -1: all of that is nothing */
 static int largest(work *f, int i, int p, R *value) {
     update(f, i, p);
     const T *row = f->c + i * f->ld;
@@ -140,7 +140,7 @@ static int largest(work *f, int i, int p, R *value) {
     for (int k = 0; k < LANES; k++) most = top[k] > most ? top[k] : most;
     *value = most;
     const vec least = v_all(most * EQUAL);
-    for (int k = 0; k < f->w && most > 0; k += ENTRIES) {
+    for (int k = 0; k < f->w && most > f->nothing; k += ENTRIES) {
         const ivec other = lane != v_all((R)(i - k));
         const vec x = (vec)((ivec)v_abs1(v_load((const R *)(row + k))) & other);
         const uint32_t equal = v_nonzero((vec)((ivec)x & (x >= least)));
@@ -187,6 +187,7 @@ static choice complete(work *f, int p) {
     }
     for (int k = 0; k < f->w; k++)
         if (most[k * PARTS] > top) top = most[k * PARTS];
+    if (!(top > f->nothing)) return (choice){1, f->perm[p], f->perm[p]};
     if (!(diagonal < ALPHA * top)) {
         int first = MPKI_BLOCK_MAX;
         for (int q = p; q < f->w; q++)
@@ -283,7 +284,7 @@ static int set_single(work *f, int p, T d) {
     f->d[2 * p] = d, f->dinv[2 * p] = t_make(0, 0);
     if (!(modulus > (f->floor > R_TINY ? f->floor : R_TINY))) {
         if (!(f->floor > R_TINY)) return f->report->zero++, 0;
-        T sign = modulus > 0 ? FN(pivot_over)(d, modulus) : t_make(1, 0);
+        T sign = modulus > f->nothing ? FN(pivot_over)(d, modulus) : t_make(1, 0);
         f->d[2 * p] = d = FN(pivot_times)(sign, f->floor);
         f->report->perturbed++;
     }
@@ -293,14 +294,18 @@ static int set_single(work *f, int p, T d) {
 }
 
 /* [a conj(o); o c] with eigenvalues of at most the floor replaced; returns how many were */
-static int raise_real(R floor, R *a, T *o, R *c) {
+static int raise_real(R floor, R nothing, R *a, T *o, R *c) {
     R value[2], size = t_abs(*o), x = *a, z = *c;
     T y = *o;
     int raised = 0;
     FN(pivot_eigen)(x, size, z, &value[0], &value[1]);
+    if (!(r_abs(value[0]) > nothing)) {
+        *a = *c = floor, *o = t_make(0, 0);
+        return 2;
+    }
     for (int k = 0; k < 2; k++) {
         if (r_abs(value[k]) > floor) continue;
-        R more = (value[k] < 0 ? -floor : floor) - value[k];
+        R more = (value[k] < -nothing ? -floor : floor) - value[k];
         /* its eigenvector, from the row with less cancellation */
         T v = t_make(value[k] - z, 0), u = y;
         if (r_abs(value[k] - x) > r_abs(value[k] - z)) v = t_conj(y), u = t_make(value[k] - x, 0);
@@ -317,7 +322,7 @@ static int raise_real(R floor, R *a, T *o, R *c) {
 
 /* the complex symmetric [a o; o c]: singular values of at most the floor are replaced, by the
  * vector v of the smaller one: E + (floor - s) e^(i t) conj(v) v^H, with t the phase of v^T E v */
-static int raise_complex(R floor, T *a, T *o, T *c) {
+static int raise_complex(R floor, R nothing, T *a, T *o, T *c) {
     R large, small;
     FN(pivot_singular)(*a, *o, *c, &large, &small);
     if (!(large > floor)) { /* both are too small: nothing of the pivot is kept */
@@ -336,7 +341,7 @@ static int raise_complex(R floor, T *a, T *o, T *c) {
     R norm = r_hypot(t_abs(v1), t_abs(v2));
     v1 = FN(pivot_over)(v1, norm), v2 = FN(pivot_over)(v2, norm);
     T t = t_mul(v1, t_mul(*a, v1) + t_mul(*o, v2)) + t_mul(v2, t_mul(*o, v1) + t_mul(*c, v2));
-    T phase = t_abs(t) > 0 ? FN(pivot_over)(t, t_abs(t)) : t_make(1, 0);
+    T phase = t_abs(t) > nothing ? FN(pivot_over)(t, t_abs(t)) : t_make(1, 0);
     T more = FN(pivot_times)(phase, floor - small);
     *a += t_mul(more, t_mul(t_conj(v1), t_conj(v1)));
     *o += t_mul(more, t_mul(t_conj(v2), t_conj(v1)));
@@ -352,10 +357,10 @@ static int set_double(work *f, int p, T a, T o, T c) {
     note(f->report, large), note(f->report, small);
     if (!(small > f->floor)) {
         if (MPKI_COMPLEX && !f->hermitian)
-            f->report->perturbed += raise_complex(f->floor, &a, &o, &c);
+            f->report->perturbed += raise_complex(f->floor, f->nothing, &a, &o, &c);
         else {
             R x = t_re(a), z = t_re(c);
-            f->report->perturbed += raise_real(f->floor, &x, &o, &z);
+            f->report->perturbed += raise_real(f->floor, f->nothing, &x, &o, &z);
             a = t_make(x, 0), c = t_make(z, 0);
         }
     }
@@ -452,7 +457,8 @@ void ISA_FN(block_factor)(int w, T *c, int ld, int type, int pivoting, const int
         return;
     }
     work f;
-    f.w = w, f.ld = ld, f.hermitian = MPKI_COMPLEX && hermitian, f.floor = floor;
+    f.w = w, f.ld = ld, f.hermitian = MPKI_COMPLEX && hermitian;
+    f.floor = floor, f.nothing = floor * (R)MPKI_NOTHING(sizeof(R));
     f.c = c, f.lt = space, f.d = d, f.dinv = dinv, f.report = report;
     for (int i = 0; i < w; i++) f.perm[i] = f.place[i] = i, f.upto[i] = 0;
     for (int i = 0; i < ld * PARTS; i++) f.alive[i] = 1;

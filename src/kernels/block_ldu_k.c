@@ -10,6 +10,7 @@
 
 typedef struct lu {
     int w, ld;
+    R nothing; /* MPKI_NOTHING of the floor */
     T *c, *lt;
     int32_t row[MPKI_BLOCK_MAX], col[MPKI_BLOCK_MAX];
 } lu;
@@ -38,6 +39,7 @@ static void choose_complete(const lu *f, int p, int *i, int *j) {
     for (int r = p; r < f->w; r++)
         for (int k = p; k < f->w; k++)
             if (at(f, r, k) > top) top = at(f, r, k);
+    if (!(top > f->nothing)) return;
     for (int r = p; r < f->w; r++)
         for (int k = p; k < f->w; k++)
             if (at(f, r, k) >= top * (1 - (R)MPKI_TIE(sizeof(R)))) {
@@ -55,11 +57,11 @@ static void choose(const lu *f, int pivoting, int p, int *i, int *j) {
     }
     if (pivoting != MPK_PIVOTING_PARTIAL && pivoting != MPK_PIVOTING_ROOK) return;
     for (int r = p + 1; r < f->w; r++)
-        if (at(f, r, p) > at(f, *i, p)) *i = r;
+        if (at(f, r, p) > f->nothing && at(f, r, p) > at(f, *i, p)) *i = r;
     while (pivoting == MPK_PIVOTING_ROOK) { /* the entry grows strictly, so this ends */
         int k = *j, r = *i;
         for (int q = p; q < f->w; q++)
-            if (at(f, *i, q) > at(f, *i, k)) k = q;
+            if (at(f, *i, q) > f->nothing && at(f, *i, q) > at(f, *i, k)) k = q;
         if (k == *j) break;
         *j = k;
         for (int q = p; q < f->w; q++)
@@ -71,13 +73,13 @@ static void choose(const lu *f, int pivoting, int p, int *i, int *j) {
 
 /* the pivot at p, replaced and counted as the slot `factor` says; returns its inverse, 0 if it is
  * zero */
-static T pivot(T *d, R floor, FN(pivot_report) * report) {
+static T pivot(T *d, R floor, R nothing, FN(pivot_report) * report) {
     R modulus = t_abs(*d);
     if (modulus < report->smallest) report->smallest = modulus;
     if (modulus > report->largest) report->largest = modulus;
     if (!(modulus > (floor > R_TINY ? floor : R_TINY))) {
         if (!(floor > R_TINY)) return report->zero++, t_make(0, 0);
-        T sign = modulus > 0 ? FN(pivot_over)(*d, modulus) : t_make(1, 0);
+        T sign = modulus > nothing ? FN(pivot_over)(*d, modulus) : t_make(1, 0);
         *d = FN(pivot_times)(sign, floor);
         report->perturbed++;
     }
@@ -88,7 +90,7 @@ static T pivot(T *d, R floor, FN(pivot_report) * report) {
 
 void ISA_FN(block_ldu)(int w, T *c, int ld, int pivoting, R floor, const R *butterfly, T *m, T *n,
                        T *d, T *dinv, T *work, FN(pivot_report) * report) {
-    lu f = {.w = w, .ld = ld, .c = c, .lt = work};
+    lu f = {.w = w, .ld = ld, .nothing = floor * (R)MPKI_NOTHING(sizeof(R)), .c = c, .lt = work};
     for (int i = 0; i < w; i++) f.row[i] = f.col[i] = i;
     if (butterfly) block_butterfly(w, c, ld, butterfly, butterfly + w);
     for (int p = 0; p < w; p++) {
@@ -109,7 +111,7 @@ void ISA_FN(block_ldu)(int w, T *c, int ld, int pivoting, R floor, const R *butt
             report->failed = p;
             return;
         }
-        T e = pivot(&dp, floor, report);
+        T e = pivot(&dp, floor, f.nothing, report);
         d[2 * p] = dp, dinv[2 * p] = e, d[2 * p + 1] = dinv[2 * p + 1] = t_make(0, 0);
         for (int r = p + 1; r < w; r++) {
             lt[r] = t_mul(c[r * ld + p], e);

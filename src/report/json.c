@@ -219,6 +219,13 @@ static void write_blocks(object *top, const mpk_run *run) {
         real(&o, "diagonal_shift", "%.6g", b->diagonal_shift);
     }
     if (b->isai.entries > 0) write_isai(&o, run);
+    if (b->exact_s > 0) {
+        object t = open_object(&o, "triangular");
+        real(&t, "exact_s", "%.4g", b->exact_s);
+        real(&t, "isai_s", "%.4g", b->inverses_s);
+        real(&t, "error", "%.4g", b->inverses_error);
+        close_object(&t);
+    }
     close_object(&o);
 }
 

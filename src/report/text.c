@@ -219,6 +219,18 @@ static void write_isai(const mpk_run *run, mpki_buffer *out) {
          plural(o->isai_relax));
 }
 
+/* Of triangular auto: what was measured. */
+static void write_choice(const mpk_run *run, mpki_buffer *out) {
+    const mpk_block_info *b = &run->block;
+    char x[MPKI_UNIT_MAX], y[MPKI_UNIT_MAX];
+    if (!(b->inverses_s > 0))
+        line(out, "Triangles", "solved exactly: no approximate inverses could be made");
+    else
+        line(out, "Triangles", "%s: exactly %s an application, by products %s, %.2g apart",
+             b->isai.entries > 0 ? "products" : "solved exactly", mpki_show_time(x, b->exact_s),
+             mpki_show_time(y, b->inverses_s), b->inverses_error);
+}
+
 static void write_blocks(const mpk_run *run, mpki_buffer *out) {
     const mpk_block_info *b = &run->block;
     const mpk_factor_info *f = &run->factor;
@@ -233,6 +245,7 @@ static void write_blocks(const mpk_run *run, mpki_buffer *out) {
         line(out, "", "held by scalar rows, as which it is applied faster: %s entries",
              mpki_show_si(x, (double)b->by_rows, ""));
     if (b->isai.entries > 0) write_isai(run, out);
+    if (b->exact_s > 0) write_choice(run, out);
     const bool general = run->problem.symmetry == MPK_GENERAL;
     line(out, "Factor", "%s, %s, %d thread%s; %s; %s with %s entries, %s dropped; %s",
          general ? "LDU on blocks" : "incomplete", run->backend ? run->backend : "cpu", f->threads,

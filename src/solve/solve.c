@@ -230,46 +230,107 @@ static mpk_status solve_there(mpk_context *ctx, const mpk_factor *fac, int32_t n
     return status;
 }
 
-/* One right-hand side of a factor in which nothing is in doubt, refined by the engine in its memory.
- * *done [out] false: it has to go through the host, and b is as it was. */
-static mpk_status refine_there(mpk_context *ctx, const mpk_factor *fac, const void *b, void *x,
-                               const mpk_options *options, mpk_solve_info *out, bool *done) {
+static void worst_of(mpk_solve_info *info, const mpki_refined *told) {
+    info->componentwise = fmax(info->componentwise, told->componentwise);
+    info->normwise = fmax(info->normwise, told->normwise);
+    info->relative_residual = fmax(info->relative_residual, told->relative_residual);
+    info->unrefined = fmax(info->unrefined, told->unrefined);
+    if (told->iterations > info->iterations) info->iterations = told->iterations;
+}
+
+/* Right-hand sides of a factor in which nothing is in doubt, refined by the engine in its memory, some at a time.
+ * *done [out] how many, the first ones; the next ones have to go through the host, and of these b is as it was. */
+static mpk_status refine_there(const columns *c, mpk_solve_info *info, int32_t *done) {
     const double start_s = mpki_now_s();
+    const mpk_factor *fac = c->fac;
+    const mpki_direct_engine *direct = fac->engine->direct;
     const mpk_scalar scalar = fac->an->scalar;
+    const int64_t size = (int64_t)mpk_scalar_size(scalar);
     const mpki_refine_wish wish = {
-        .steps = options->refine,
-        .accuracy = mpki_accuracy(options, scalar),
+        .steps = c->options->refine,
+        .accuracy = mpki_accuracy(c->options, scalar),
         .doubt = fac->info.inertia.certified ? INFINITY : large(scalar), /* as kernel() */
         .flat = mpki_default_zero_tolerance(scalar)};
-    mpki_refined told = {0};
+    const int32_t most = MPKI_REFINE_TOGETHER;
     mpki_direct_solver *solver = NULL;
-    mpk_status status = fac->engine->settle ? fac->engine->settle(ctx) : MPK_OK;
-    *done = false;
+    mpk_status status = fac->engine->settle ? fac->engine->settle(c->ctx) : MPK_OK;
+    *done = 0;
     if (!mpk_failed(status))
-        status = fac->engine->direct->solver_make(ctx, fac->direct, 1, 1, &solver);
-    if (mpk_failed(status)) return status;
-    status = fac->engine->direct->refine(ctx, fac->direct, solver, &wish, b, x, &told);
-    fac->engine->direct->solver_free(&solver);
-    *done = told.done;
-    if (mpk_failed(status) || !told.done) return status;
-    const mpk_solve_info info = {.iterations = told.iterations,
-                                 .normwise = told.normwise,
-                                 .componentwise = told.componentwise,
-                                 .unrefined = told.unrefined,
-                                 .relative_residual = told.relative_residual,
-                                 .time_s = mpki_now_s() - start_s};
-    const columns c = {.ctx = ctx, .fac = fac, .options = options};
+        status =
+            direct->solver_make(c->ctx, fac->direct, 1, c->nrhs < most ? c->nrhs : most, &solver);
+    while (!mpk_failed(status) && *done < c->nrhs) {
+        mpki_refined told;
+        status = direct->refine(c->ctx, fac->direct, solver, &wish, c->nrhs - *done,
+                                c->b + *done * c->ldb * size, c->ldb, c->x + *done * c->ldx * size,
+                                c->ldx, &told);
+        if (mpk_failed(status) || told.done == 0) break;
+        worst_of(info, &told);
+        *done += told.done;
+        if (mpki_progress(c->ctx, STAGE, (double)*done / c->nrhs))
+            status = mpki_error(c->ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
+    }
+    if (solver) direct->solver_free(&solver);
+    info->time_s = mpki_now_s() - start_s;
+    return status;
+}
+
+/* The same for all of them: what cannot be done there goes through the host. *out is set if nothing fails. *done [out]
+ * false: none could. */
+static mpk_status solve_by_engine(const columns *given, mpk_solve_info *out, mpki_record *record,
+                                  bool *done) {
+    mpk_context *ctx = given->ctx;
+    const mpki_engine *engine = given->fac->engine;
+    const int64_t n = given->fac->an->n, size = (int64_t)mpk_scalar_size(given->fac->an->scalar);
+    const bool x_there = mpki_is_there(ctx, engine, given->x);
+    mpk_solve_info info = {0}, rest = {0};
+    columns c = *given;
+    void *original = NULL;
+    int32_t count = 0;
+    if (c.b == c.x &&
+        c.nrhs > MPKI_REFINE_TOGETHER) { /* what is solved is lost, should others fail */
+        if (x_there)
+            original = mpki_fetch(ctx, engine, STAGE, c.b, n * size, c.ldb * size, c.nrhs);
+        else if ((original = mpki_alloc(ctx, STAGE, n * c.nrhs, (size_t)size)))
+            copy_columns((size_t)(n * size), c.nrhs, c.b, (size_t)(c.ldb * size), original,
+                         (size_t)(n * size));
+        if (!original) return mpki_failed(ctx);
+        c.b = original, c.ldb = n;
+    }
+    mpk_status status = refine_there(&c, &info, &count);
+    *done = count > 0;
+    if (!mpk_failed(status) && count > 0 && count < c.nrhs) {
+        mpki_clear_error(ctx);
+        status = mpki_solve(ctx, c.fac, c.nrhs - count, c.b + count * c.ldb * size, c.ldb,
+                            c.x + count * c.ldx * size, c.ldx, c.options, &rest, record);
+        const mpki_refined told = {.componentwise = rest.componentwise,
+                                   .normwise = rest.normwise,
+                                   .unrefined = rest.unrefined,
+                                   .relative_residual = rest.relative_residual,
+                                   .iterations = rest.iterations};
+        worst_of(&info, &told);
+        info.time_s += rest.time_s;
+    }
+    if (original && (mpk_failed(status) || !*done)) { /* a call that fails changes nothing */
+        if (!x_there)
+            copy_columns((size_t)(n * size), c.nrhs, original, (size_t)(n * size), c.x,
+                         (size_t)(c.ldx * size));
+        else
+            (void)engine->copy(ctx, c.x, c.ldx * size, original, n * size, n * size, c.nrhs, true);
+    }
+    mpki_release(ctx, original);
+    if (mpk_failed(status) || !*done) return status;
     if (out) *out = info;
-    mpki_progress(ctx, STAGE, 1);
-    return verdict(&c, &info, wish.accuracy, INFINITY, false);
+    return status == MPK_OK
+               ? verdict(&c, &info, mpki_accuracy(c.options, c.fac->an->scalar), INFINITY, false)
+               : status;
 }
 
 /* Has refine_there() all that this solve asks for? */
-static bool plain(const mpk_factor *fac, int32_t nrhs, const mpk_options *options) {
+static bool plain(const mpk_factor *fac, const mpk_options *options) {
     const mpk_factor_info *info = &fac->info;
-    return nrhs == 1 && fac->direct && fac->engine->direct->refine &&
-           !mpki_wants_krylov(fac, options) && options->condition != MPK_ON &&
-           info->rank == MPK_RANK_FULL && info->inertia.zero == 0 && info->perturbed == 0;
+    return fac->direct && fac->engine->direct->refine && !mpki_wants_krylov(fac, options) &&
+           options->condition != MPK_ON && info->rank == MPK_RANK_FULL && info->inertia.zero == 0 &&
+           info->perturbed == 0;
 }
 
 mpk_status mpki_solve(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, const void *b,
@@ -284,15 +345,15 @@ mpk_status mpki_solve(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, con
     const bool there = nrhs > 0 && fac->an->n > 0;
     const bool b_there = there && mpki_is_there(ctx, fac->engine, b);
     const bool x_there = there && mpki_is_there(ctx, fac->engine, x);
-    if (there && plain(fac, nrhs, &full)) {
+    columns c = {ctx, fac, &full, nrhs, b, x, ldb, ldx};
+    if (there && plain(fac, &full)) {
         bool done;
-        status = refine_there(ctx, fac, b, x, &full, out, &done);
+        status = solve_by_engine(&c, out, record, &done);
         if (mpk_failed(status) || done) return status;
         mpki_clear_error(ctx); /* no room for it there */
     }
     if (b_there || x_there)
         return solve_there(ctx, fac, nrhs, b, ldb, x, ldx, options, out, record);
-    columns c = {ctx, fac, &full, nrhs, b, x, ldb, ldx};
     status = check_finite(&c);
     if (!mpk_failed(status)) status = mpki_factor_bring(ctx, fac);
     if (mpk_failed(status)) return status;

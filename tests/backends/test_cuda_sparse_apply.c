@@ -9,7 +9,7 @@
 #include <metapack/metapack.h>
 
 /* Two dense groups and many single columns, all beside one dense rest. */
-enum { GROUP = 70, REST = 264, LEAVES = 40, N = 2 * GROUP + LEAVES + REST };
+enum { GROUP = 70, REST = 264, LEAVES = 60, N = 2 * GROUP + LEAVES + REST };
 
 static bool joined(int32_t i, int32_t j) { /* i >= j */
     const int32_t rest = N - REST;

@@ -10,12 +10,15 @@
 #undef mpk_batch_llt
 #undef mpk_batch_ldu
 
+#include "backends/cuda/engine.h"
 #include "backends/cuda/isai_factor.h"
 #include "backends/cuda/sweeps/sweeps.h"
 #include "blocks/sweeps.h"
 #include "device_store.h"
 #include "factor/apply.h"
 #include "factor/stages.h"
+
+#include <time.h>
 
 typedef struct run {
     mpk_problem *problem;
@@ -274,6 +277,74 @@ static void test_memory(void **unused) {
     }
 }
 
+static mpki_block_engine timed;
+static double pause_s[2]; /* that an application of each takes besides */
+static int solvers;       /* that were made: exact ones, then of products */
+
+static mpk_status counted(mpk_context *ctx, const mpki_blocks *f, int threads, int32_t columns,
+                          mpki_block_solver **s, int32_t *takes) {
+    solvers++;
+    return mpki_cuda_blocks.solver_make(ctx, f, threads, columns, s, takes);
+}
+
+static mpk_status slow(mpki_block_solver *s, mpk_part part, int32_t count, const void *b,
+                       int64_t ldb, void *x, int64_t ldx) {
+    const struct timespec pause = {0, (long)(1e9 * pause_s[(solvers + 1) % 2])};
+    nanosleep(&pause, NULL);
+    return mpki_cuda_blocks.apply(s, part, count, b, ldb, x, ldx);
+}
+
+/* triangular auto takes what is quicker; the factor has the bits and the bytes of the one that is asked for. */
+static void test_auto(void **unused) {
+    (void)unused;
+    for (int kind = 0; kind < 3; kind += 2)
+        for (int way = 0; way < 3; way++) { /* products are quicker; exact; products, but far */
+            mpk_context *ctx = NULL;
+            mpk_problem *p = NULL;
+            mpk_analysis *an = NULL;
+            mpk_factor *fac[2] = {NULL};
+            mpk_block_info info[2];
+            double x[2][200];
+            mpk_options o = options_of(kind);
+            o.device = MPK_ON_CUDA, o.krylov = MPK_KRYLOV_GMRES;
+            o.isai_power = way == 2 ? 0 : 100;
+            assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+            assert_int_equal(
+                mpk_problem_generate(ctx, kind ? "stokes mac 5" : "convection 11 2d", 3, &p),
+                MPK_OK);
+            mpki_engine engine = *mpki_cuda_engine(ctx, 0);
+            timed = mpki_cuda_blocks;
+            timed.solver_make = counted, timed.apply = slow, engine.blocks = &timed;
+            pause_s[0] = way == 1 ? 0 : 0.05, pause_s[1] = way == 1 ? 0.05 : 0, solvers = 0;
+            assert_false(mpk_failed(mpk_analyse(ctx, p, &o, &an)));
+            for (int asked = 0; asked < 2; asked++) {
+                o.triangular = !asked ? MPK_TRIANGULAR_AUTO
+                               : way  ? MPK_TRIANGULAR_EXACT
+                                      : MPK_TRIANGULAR_ISAI;
+                if (!asked) mpki_engine_use(ctx, &engine);
+                assert_false(mpk_failed(mpk_factorize(ctx, an, NULL, &o, &fac[asked])));
+                mpki_engine_use(ctx, NULL);
+                mpk_factor_block_info_get(fac[asked], &info[asked]);
+                const int32_t n = fac[asked]->an->n;
+                assert_in_range(n, 1, 200);
+                for (int32_t i = 0; i < n; i++) x[asked][i] = sin(i + 1.0);
+                pause_s[0] = pause_s[1] = 0;
+                assert_int_equal(mpk_solve_part(ctx, fac[asked], MPK_PART_ALL, 1, x[asked], n),
+                                 MPK_OK);
+            }
+            assert_int_equal(fac[0]->options.triangular, o.triangular);
+            assert_int_equal(info[0].isai.entries, info[1].isai.entries);
+            assert_int_equal(info[0].bytes, info[1].bytes);
+            assert_true(info[0].exact_s > 0 && info[0].inverses_s > 0);
+            assert_int_equal(info[0].inverses_error > 0.1, way == 2);
+            assert_memory_equal(x[0], x[1], (size_t)fac[0]->an->n * sizeof(double));
+            for (int k = 0; k < 2; k++) mpk_factor_destroy(&fac[k]);
+            mpk_analysis_destroy(&an);
+            mpk_problem_destroy(&p);
+            mpk_context_destroy(&ctx);
+        }
+}
+
 static int stop(const char *stage, double fraction, void *user) {
     (void)fraction;
     return !strcmp(stage, "factorize") && ++*(int *)user > 1;
@@ -319,9 +390,9 @@ static void test_failures(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parts),    cmocka_unit_test(test_general),
-        cmocka_unit_test(test_whole),    cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_parts), cmocka_unit_test(test_general),
+        cmocka_unit_test(test_whole), cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_auto),  cmocka_unit_test(test_failures),
     };
     return device_there() ? cmocka_run_group_tests(tests, NULL, NULL) : 0;
 }

@@ -6,6 +6,9 @@
 #include "runs.h"
 
 #include "blocks/isai.h"
+#include "blocks/sweeps.h"
+
+#include <time.h>
 
 static const int32_t nrhs[] = {1, 3, 11}; /* one application takes 8 */
 
@@ -122,6 +125,7 @@ static void test_symmetry(void **unused) {
                     mpk_status status;
                     options_of(kind, k, &o);
                     if (o.factor_type == MPK_TYPE_LDU) continue;
+                    if (TEST_SANITIZED && (k + kind + pattern + relax) % 3) continue;
                     o.isai_pattern = (mpk_isai_pattern)pattern;
                     o.isai_relax = relax, o.isai_block = 7;
                     if (relax == 1) o.isai_precision = MPK_PRECISION_SINGLE;
@@ -265,13 +269,71 @@ static void test_limit(void **unused) {
     mpk_context_destroy(&ctx);
 }
 
+static double pause_s[2]; /* that an application takes besides: exact, by products */
+static const double PAUSE = TEST_SANITIZED ? 40e-3 : 5e-3;
+static double wrong; /* what products are multiplied with, less 1 */
+
+static mpk_status slow(mpki_block_solver *s, mpk_part part, int32_t count, const void *b,
+                       int64_t ldb, void *x, int64_t ldx) {
+    const bool products = s->bf->isai != NULL;
+    const struct timespec pause = {0, (long)(1e9 * pause_s[products])};
+    const mpk_status status = mpki_cpu_blocks.apply(s, part, count, b, ldb, x, ldx);
+    for (int64_t i = 0; i < 2 * s->bf->stages->blocking->n && products && wrong != 0; i++)
+        if (mpk_scalar_size(s->bf->stages->scalar) == 16 || i < s->bf->stages->blocking->n)
+            ((double *)x)[i] *= 1 + wrong;
+    nanosleep(&pause, NULL);
+    return status;
+}
+
+/* auto takes what is quicker, unless products are far from what is exact; the factor is then the one that
+ * is made when it is asked for. */
+static void test_auto(void **unused) {
+    (void)unused;
+    mpki_block_engine blocks = mpki_cpu_blocks;
+    mpki_engine engine = {
+        .name = in_blocks.name, .direct = &mpki_cpu_direct, .vectors = &mpki_cpu_vectors};
+    mpk_context *ctx = NULL;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    blocks.apply = slow, engine.blocks = &blocks;
+    for (int k = 0; k < FAMILIES; k++)
+        for (int kind = 0; kind < 4; kind++)
+            for (int way = 0; way < 3; way++) { /* products quicker; exact; quicker, but far */
+                mpk_options o, same;
+                char what[128];
+                if (!options_of(kind, k, &o)) continue;
+                if (TEST_SANITIZED && (k + kind + way) % 3) continue;
+                o.isai_power = 1000; /* products are exact */
+                same = o;
+                same.triangular = way ? MPK_TRIANGULAR_EXACT : MPK_TRIANGULAR_ISAI;
+                o.triangular = MPK_TRIANGULAR_AUTO, o.solve_sweeps = 2; /* which is not read */
+                pause_s[0] = way == 1 ? 0 : PAUSE, pause_s[1] = way == 1 ? PAUSE : 0;
+                wrong = way == 2 ? 0.6 : 0;
+                run chosen = go(ctx, &engine, families[k], &o),
+                    asked = go(ctx, NULL, families[k], &same);
+                snprintf(what, sizeof what, "%s, kind %d, way %d", families[k], kind, way);
+                assert_int_equal(chosen.fac->options.triangular, same.triangular);
+                assert_int_equal(chosen.info.isai.entries, asked.info.isai.entries);
+                assert_int_equal(chosen.info.by_rows, asked.info.by_rows);
+                assert_int_equal(chosen.info.bytes, asked.info.bytes);
+                assert_true(chosen.info.exact_s > 0 && chosen.info.inverses_s > 0);
+                if (way == 2)
+                    assert_true(fabs(chosen.info.inverses_error - wrong) < 1e-3);
+                else
+                    assert_true(chosen.info.inverses_error < 1e-6);
+                pause_s[0] = pause_s[1] = wrong = 0;
+                compare(ctx, &chosen, &asked, what, nrhs, 2, way == 0 ? 0 : 1e-13);
+                end(&chosen), end(&asked);
+            }
+    mpk_context_destroy(&ctx);
+}
+
 /* The k-th allocation of factorization and solve fails. */
 static void test_no_memory(void **unused) {
     (void)unused;
     static const char *const small[] = {"stokes mac 3", "convection 5",
                                         "random 24 0.1 0.3 hermitian"};
     for (int which = 0; which < 3; which++)
-        for (int kind = 0; kind < 2; kind++)
+        for (int kind = 0; kind < 4; kind++) /* by odd ones the choice is measured */
             for (int64_t k = 1, step = 1;; k += step) {
                 failing f = {0};
                 mpk_allocator allocator = {failing_alloc, failing_release, &f};
@@ -281,7 +343,8 @@ static void test_no_memory(void **unused) {
                 mpk_factor *fac = NULL;
                 mpk_options o;
                 double complex b[64] = {1}, x[64];
-                options_of(kind, which == 1 ? GENERAL : 0, &o);
+                options_of(kind / 2, which == 1 ? GENERAL : 0, &o);
+                if (kind % 2) o.triangular = MPK_TRIANGULAR_AUTO;
                 o.isai_relax = 1, o.isai_pattern = MPK_ISAI_OF_MATRIX, o.isai_power = 2;
                 o.isai_limit = 3, o.isai_over = MPK_ISAI_LARGEST;
                 o.isai_precision = MPK_PRECISION_SINGLE;
@@ -308,10 +371,10 @@ static void test_no_memory(void **unused) {
 int main(void) {
     in_blocks_begin();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exact),     cmocka_unit_test(test_forms),
-        cmocka_unit_test(test_symmetry),  cmocka_unit_test(test_jacobi),
-        cmocka_unit_test(test_values),    cmocka_unit_test(test_limit),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_exact),    cmocka_unit_test(test_forms),
+        cmocka_unit_test(test_symmetry), cmocka_unit_test(test_jacobi),
+        cmocka_unit_test(test_values),   cmocka_unit_test(test_limit),
+        cmocka_unit_test(test_auto),     cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -265,6 +265,33 @@ static void test_locals(void **state) {
     assert_non_null(strstr(diags.last->message, "index -1 of 'u'"));
 }
 
+/* Lanes that write to one address must write the same: a machine may leave any of the values. */
+static void test_one_address(void **state) {
+    (void)state;
+    borg_module *m = parse("kernel @one size 2 pack 1 order wi (ptr<f64> @a, ptr<i64> @at) {\n"
+                           "  %0 = param uni<ptr> @a\n"
+                           "  %1 = param uni<ptr> @at\n"
+                           "  %2 = const uni<i64> 0\n"
+                           "  %3 = loada wi<f64> %0, %2, a 0, b 1, c {0}\n"
+                           "  %4 = loada wi<i64> %1, %2, a 0, b 1, c {0}\n"
+                           "  store %0, %4, %3\n"
+                           "}\n");
+    assert_non_null(m);
+    double a[4] = {1, 2, 7, 7}, nan[4] = {(double)NAN, -(double)NAN, 0, 0};
+    int64_t apart[2] = {3, 2}, same[2] = {2, 2};
+    borg_arg args[2] = {{.data = a, .count = 4}, {.data = apart, .count = 2}};
+    assert_true(borg_interpret(m, NULL, args, 0, 1, 0, &diags));
+    assert_true(a[3] == 1 && a[2] == 2);
+    args[1].data = same;
+    assert_false(borg_interpret(m, NULL, args, 0, 1, 0, &diags));
+    assert_non_null(strstr(diags.last->message, "another value to the same address"));
+    a[1] = 1;
+    assert_true(borg_interpret(m, NULL, args, 0, 1, 0, &diags));
+    args[0].data = nan;
+    assert_true(borg_interpret(m, NULL, args, 0, 1, 0, &diags));
+    assert_true(isnan(nan[2]));
+}
+
 static uint64_t bits(double x) {
     uint64_t b;
     memcpy(&b, &x, sizeof b);
@@ -356,6 +383,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_tile, setup, teardown),
         cmocka_unit_test_setup_teardown(test_interpret, setup, teardown),
         cmocka_unit_test_setup_teardown(test_locals, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_one_address, setup, teardown),
         cmocka_unit_test(test_arithmetic),
         cmocka_unit_test(test_reductions),
         cmocka_unit_test(test_broken_text),

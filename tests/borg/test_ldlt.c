@@ -28,7 +28,8 @@ enum family {
     LARGE,     /* products of two entries overflow */
     SMALL,     /* and become zero */
     FAR,       /* no diagonal, and a first column so small that its square is nothing */
-    TINY,      /* denormal entries, of odd orders no diagonal: zero */
+    WORN, /* what is left of a diagonal entry is small, and its column is not, but is its pivot */
+    TINY, /* denormal entries, of odd orders no diagonal: zero */
     NOT_A_NUMBER,
     ENDLESS = NOT_A_NUMBER + PLACES,
     GROUPS = ENDLESS + PLACES
@@ -70,6 +71,29 @@ static void make_sum(batch *b, int g, int rank, uint32_t *state) {
     b->inertia[g][2] = n - rank;
 }
 
+/* From its factors: after half of the pivots one of sqrt(eps) with a column of L as large as Bunch
+ * and Kaufman let it be. D must hold what the column was divided by: what is as right to rounding
+ * errors of A is wrong by L's square times as much. */
+static void make_worn(batch *b, int g) {
+    int n = b->n, small = n / 2;
+    uint32_t state = (uint32_t)n;
+    double pivot = sqrt(b->eps), most = 0.9 / sqrt(pivot), l[MAX];
+    for (int k = 0; k < n; ++k) {
+        for (int i = 0; i < n; ++i) {
+            double x = noise(&state);
+            l[i] = i < k        ? 0
+                   : i == k     ? 1
+                   : k == small ? most * x
+                   : i < small  ? 0.4 + 0.1 * x
+                   : i == small ? 0.25
+                                : 0.2 * x;
+        }
+        add(n, b->a[g], k == small ? pivot : k % 2 ? -1 : 1, l);
+    }
+    for (int j = 0; j < n; ++j)
+        for (int i = 0; i < n && b->single; ++i) b->a[g][j][i] = (double)(float)b->a[g][j][i];
+}
+
 static bool graded(int g) {
     return g == UPWARDS || g == DOWNWARDS;
 }
@@ -88,7 +112,7 @@ static void make(batch *b, int g, uint32_t *state) {
                 x = j == first && i == first + 1                       ? 0.5
                     : i == j && (n == 1 || i < first || i > first + 1) ? (i % 3 ? 2 + i : -3 - i)
                                                                        : 0;
-            if (g == SIGNS || graded(g) || g == DEFICIENT || g == NOTHING) x = 0;
+            if (g == SIGNS || graded(g) || g == DEFICIENT || g == NOTHING || g == WORN) x = 0;
             if (g == LARGE) x = ldexp(x, b->single ? 100 : 900);
             if (g == SMALL) x = ldexp(x, b->single ? -90 : -900);
             b->a[g][j][i] = b->a[g][i][j] = x;
@@ -98,13 +122,15 @@ static void make(batch *b, int g, uint32_t *state) {
         for (int i = 0; i < n; ++i)
             b->a[g][j][i] =
                 ldexp(b->a[g][j][i], (g == UPWARDS ? i + j : -i - j) * (b->single ? 1 : 4));
+    if (g == WORN) make_worn(b, g);
     if (g == DEFICIENT) make_sum(b, g, (n + 1) / 2, state);
     if (g == NOTHING) b->inertia[g][2] = n;
     if (g == PAIRS) {
         b->inertia[g][0] = (n + 1) / 2;
         b->inertia[g][1] = n / 2;
     }
-    if (g == RANDOM || g == NO_DIAGONAL || g == PAIR_LAST || g == LARGE || g == SMALL || g == FAR)
+    if (g == RANDOM || g == NO_DIAGONAL || g == PAIR_LAST || g == LARGE || g == SMALL || g == FAR ||
+        g == WORN)
         b->inertia[g][0] = -1;
     if (g >= NOT_A_NUMBER) {
         int place = (g - NOT_A_NUMBER) % PLACES;

@@ -47,11 +47,13 @@ static inline double noise(uint32_t *state) {
     return (*state >> 8) / 8388608.0 - 1;
 }
 
-/* Matrices well and badly conditioned, one with a NaN, one that is zero. */
+/* Matrices well and badly conditioned, some with a NaN off the diagonal or on it, one that is zero. */
 static inline double entry(int n, int64_t i, uint32_t *state) {
     int64_t group = i / (n * n), place = i % (n * n);
     double x = noise(state);
     if (group == 2 && place == n / 2) return (double)NAN;
+    if (group == 6 && place == n / 2 * (n + 1)) return (double)NAN;
+    if (group == 8 && place == n * n - 1) return (double)NAN;
     if (group == 3) return 0;
     if (group % 2 && place % (n + 1) == 0) return x + n + 1;
     return *state >> 8 & 7 ? x : 0;

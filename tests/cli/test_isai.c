@@ -48,12 +48,43 @@ static void general(void **state) {
     assert_true(number_of(o.out, "relative_residual") <= 1e-12);
 }
 
+/* Measured: what was taken agrees with what is told, and solves. */
+static void measured(void **state) {
+    (void)state;
+    RUN(&o, NULL, "solve", "--generate", "helmholtz 2d 40 0", "--method", "ilu0", "--triangular",
+        "auto", "--isai-power", "2", "--json");
+    assert_code(&o, 0);
+    assert_true(json_valid(o.out));
+    const bool inverses = strstr(o.out, "\"triangular\": \"isai\"") != NULL;
+    if (!inverses) assert_has(o.out, "\"triangular\": \"exact\"");
+    assert_int_equal(inverses, strstr(o.out, "\"isai\": {") != NULL);
+    assert_true(number_of(o.out, "exact_s") > 0 && number_of(o.out, "isai_s") > 0);
+    const double error = number_of(o.out, "error");
+    assert_true(error > 0 && error < 0.1); /* 0.006 where this was written */
+    assert_has(o.err, inverses ? "products: exactly" : "solved exactly: exactly");
+    /* far from exact, whatever they take */
+    RUN(&o, NULL, "solve", "--generate", "helmholtz 2d 40 0.02", "--method", "ildlt",
+        "--triangular", "auto", "--isai-power", "0", "--json");
+    assert_has(o.out, "\"triangular\": \"exact\"");
+    assert_true(number_of(o.out, "error") > 0.1);
+    /* none can be made */
+    RUN(&o, NULL, "solve", "--generate", "helmholtz 2d 40 0", "--method", "ilu0", "--triangular",
+        "auto", "--isai-limit", "2", "--json");
+    assert_code(&o, 0);
+    assert_has(o.out, "\"triangular\": \"exact\"");
+    assert_has(o.err, "no approximate inverses could be made");
+    RUN(&o, NULL, "solve", "--generate", "helmholtz 2d 40 0", "--method", "ilu0", "--triangular",
+        "auto", "--solve-sweeps", "2");
+    assert_code(&o, 1);
+    assert_has(o.err, "not read by triangular auto");
+}
+
 static void without_effect(void **state) {
     (void)state;
     RUN(&o, NULL, "solve", "--generate", "helmholtz 2d 20 0", "--method", "ilu0", "--isai-power",
         "2");
     assert_code(&o, 1);
-    assert_has(o.err, "read by triangular isai alone");
+    assert_has(o.err, "read by triangular isai and auto alone");
     RUN(&o, NULL, "solve", "--generate", "helmholtz 2d 20 0", "--method", "ilu0", "--triangular",
         "isai", "--isai-block", "2");
     assert_code(&o, 1);
@@ -68,6 +99,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(report),
         cmocka_unit_test(general),
+        cmocka_unit_test(measured),
         cmocka_unit_test(without_effect),
     };
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);

@@ -90,13 +90,18 @@ static void test_idle(void **unused) {
     o.method = MPK_METHOD_ILU0;
     for (int k = 0; k < 7; k++) {
         assert_int_equal(mpk_option_is_read(row(keys[k]), &o, why, sizeof why), 0);
-        assert_string_equal(why, "read by triangular isai alone");
+        assert_string_equal(why, "read by triangular isai and auto alone");
     }
     assert_int_equal(mpk_option_is_read(row("solve_sweeps"), &o, why, sizeof why), 1);
     o.triangular = MPK_TRIANGULAR_ISAI;
     for (int k = 0; k < 7; k++)
         assert_int_equal(mpk_option_is_read(row(keys[k]), &o, why, sizeof why), k != 2 && k != 4);
     assert_int_equal(mpk_option_is_read(row("solve_sweeps"), &o, why, sizeof why), 0);
+    o.triangular = MPK_TRIANGULAR_AUTO;
+    for (int k = 0; k < 7; k++)
+        assert_int_equal(mpk_option_is_read(row(keys[k]), &o, why, sizeof why), k != 2 && k != 4);
+    assert_int_equal(mpk_option_is_read(row("solve_sweeps"), &o, why, sizeof why), 0);
+    assert_string_equal(why, "not read by triangular auto");
     o.isai_limit = 3, o.isai_pattern = MPK_ISAI_OF_BLOCKS;
     for (int k = 0; k < 7; k++)
         assert_int_equal(mpk_option_is_read(row(keys[k]), &o, why, sizeof why), k != 1);

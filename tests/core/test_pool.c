@@ -46,6 +46,41 @@ static void test_tree_of_tasks(void **unused) {
     mpk_context_destroy(&ctx);
 }
 
+/* Items that lie together: all of them, once; and others take what a worker that is held up has left. */
+enum { NEAR = 257 };
+typedef struct near {
+    _Atomic int seen[NEAR], done;
+    int count;
+    bool hold;
+} near;
+
+static void near_item(mpki_pool *pool, int worker, void *arg, int64_t k) {
+    near *c = arg;
+    assert_true(worker < mpki_pool_threads(pool));
+    atomic_fetch_add(&c->seen[k], 1);
+    const double late = mpki_now_s() + 20;
+    while (c->hold && k == 0 && c->done < c->count - 1 && mpki_now_s() < late) {}
+    if (k == 0 && c->hold) assert_int_equal(c->done, c->count - 1);
+    atomic_fetch_add(&c->done, 1);
+}
+
+static void test_near(void **unused) {
+    (void)unused;
+    static const int counts[] = {0, 1, 2, 5, 64, NEAR};
+    mpk_context *ctx = NULL;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    for (int threads = 1; threads <= 67; threads += threads == 5 ? 62 : 1) /* more than shares */
+        for (int q = 0; q < 6; q++) {
+            near c = {.count = counts[q], .hold = threads == 3};
+            mpki_pool_for_near(mpki_context_pool(ctx, threads, 16), 0, c.count, near_item, &c);
+            for (int k = 0; k < NEAR; k++) assert_int_equal(c.seen[k], k < c.count);
+        }
+    near c = {.count = NEAR};
+    mpki_pool_for_near(NULL, 0, c.count, near_item, &c);
+    assert_int_equal(c.done, NEAR);
+    mpk_context_destroy(&ctx);
+}
+
 static int order[8], ordered;
 static void note(mpki_pool *pool, int worker, void *arg, int64_t k) {
     (void)pool, (void)worker, (void)arg;
@@ -92,8 +127,9 @@ static void test_allocation(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tree_of_tasks), cmocka_unit_test(test_priority),
-        cmocka_unit_test(test_without_pool), cmocka_unit_test(test_allocation)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_tree_of_tasks),
+                                       cmocka_unit_test(test_near), cmocka_unit_test(test_priority),
+                                       cmocka_unit_test(test_without_pool),
+                                       cmocka_unit_test(test_allocation)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

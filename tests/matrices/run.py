@@ -2,22 +2,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Solve every matrix of a catalogue with the command and judge each answer independently of the library.
 
-    run.py --command build/metapack [--judge build/judge] [--threads 2] [--bits 1,3,4,8,16] [--only PATTERN] FOLDER
+    run.py --command build/metapack [--judge build/judge] [--threads 2] [--bits 1,3,4,8,16] [--only PATTERN]
+           [--beside cuda] [--jobs 4] FOLDER
 
 FOLDER has a table in README.md or CATALOG.md with the columns `file`, `n`, `inertia` and perhaps `status`.
 An inertia is positive/negative/zero and its source: `e` dense eigenvalues, `m` another solver with null-pivot
 detection, `h` by hand, `?` unknown. The residual is computed here, row by row with correctly rounded sums, from the file
 and the x that the command wrote: nothing of the library takes part. With --judge (tests/matrices/judge.c) that is
 done in quadruple precision, and the error that the command reports must be within a factor of 2 of it. With --bits each
-number of threads must give the same file x.
+number of threads must give the same file x. With --beside the direct method runs on that device and on the processor:
+status, certified inertia and the error reached must agree, and the device's answer is judged as above; other differences
+(columns delayed beyond a tenth, signs of what rounding alone decides) are marked ~ and counted.
 
 An answer fails if it is called good ("ok") and its componentwise backward error exceeds 1e-14; if the
 inertia contradicts an oracle; if the exit code and the status differ; if a regular matrix is called singular;
 if the command crashes or exceeds its time."""
-import argparse, collections, fnmatch, gzip, json, lzma, math, os, re, shutil, subprocess, sys, tempfile, time
+import argparse, collections, concurrent.futures, fnmatch, gzip, json, lzma, math, os, re, shutil, subprocess, sys, tempfile, time
 
 BOUND = 1e-14
 FLOOR = 1e-16  # of errors that are compared with those reported: less is a rounding or two
+DELAYED = 0.1  # part by which another device may delay more or fewer columns; two columns are nothing
 EXIT = {"ok": 0, "singular": 3, "inaccurate": 5}
 # Numerically singular although another solver's pivots did not show it: the catalogue says so.
 NO_ORACLE = re.compile(r"nullity \d+|num\. rank")
@@ -161,6 +165,8 @@ def solve(row, options, work):
         os.remove(x_path)
     command = [options.command, "solve", row["path"], "--json", "-o", x_path, "--threads", str(options.threads)]
     command += ["-b", b_path] if b_path else []
+    if options.beside:
+        command += ["--method", "ldlt", "--device", options.beside]
     start = time.monotonic()
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=options.timeout)
@@ -208,6 +214,8 @@ def solve(row, options, work):
                 wrong.append(f"called good, backward error {true:.1e}")
     elif status == "ok" and not os.path.exists(x_path):
         wrong.append("no solution was written")
+    if options.beside:
+        wrong += differences(report, command, options, cells)
     for threads in options.bits if os.path.exists(x_path) else []:
         with open(x_path, "rb") as file:
             bits = file.read()
@@ -219,6 +227,31 @@ def solve(row, options, work):
     return cells, wrong
 
 
+def differences(report, command, options, cells):
+    """What the processor says of the same matrix, where it says otherwise."""
+    here = list(command)
+    here[here.index("--device") + 1] = "cpu"
+    del here[here.index("-o"):here.index("-o") + 2]
+    cpu = json.loads(subprocess.run(here, capture_output=True, text=True, timeout=options.timeout).stdout)
+    wrong = [] if report["backend"].startswith("cuda") else [f"ran on {report['backend']}"]
+    if report["status"] != cpu["status"]:
+        wrong.append(f"status {report['status']}, on the processor {cpu['status']}")
+    inertias = [r.get("inertia") or {} for r in (report, cpu)]
+    if inertias[0] != inertias[1]:
+        text = "inertia, on the processor " + "/".join(str(v) for v in inertias[1].values())
+        if any(i.get("certified") for i in inertias):
+            wrong.append(text)
+        cells["notes"] = text
+    there, mine = ((r.get("factor") or {}).get("rejected", 0) for r in (report, cpu))
+    cells["delayed"] = f"{there}/{mine}"
+    if abs(there - mine) > max(2, DELAYED * mine):
+        cells["notes"] = ", ".join(filter(None, (cells.get("notes"), "delayed")))
+    omega, other = ((r.get("backward_error") or {}).get("componentwise") for r in (report, cpu))
+    if other is not None and other <= BOUND and not (omega is not None and omega <= BOUND):
+        wrong.append(f"error {omega}, on the processor {other}")
+    return wrong
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder")
@@ -226,25 +259,37 @@ def main():
     parser.add_argument("--judge", help="the program of tests/matrices/judge.c")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--bits", default=[], type=lambda text: text.split(","), help="numbers of threads")
+    parser.add_argument("--beside", metavar="DEVICE", help="run there, and compare with the processor")
+    parser.add_argument("--jobs", type=int, default=1, help="matrices at a time")
     parser.add_argument("--timeout", type=float, default=120)
     parser.add_argument("--only", default="*")
     options = parser.parse_args()
     columns = [("name", 38), ("n", 7), ("status", 11), ("said", 8), ("true", 8), ("steps", 5), ("wall", 6), ("inertia", 30)]
+    columns += [("delayed", 12)] if options.beside else []
     print("  ".join(f"{c:<{w}}" for c, w in columns))
     failed = count = 0
-    said = collections.Counter()
-    with tempfile.TemporaryDirectory() as work:
-        for row in catalogue(options.folder):
-            if not fnmatch.fnmatch(row["name"], options.only):
-                continue
-            cells, wrong = solve(row, options, work)
+    said, noted = collections.Counter(), collections.Counter()
+
+    def one(row):
+        with tempfile.TemporaryDirectory() as work:
+            return row, *solve(row, options, work)
+
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        rows = [row for row in catalogue(options.folder) if fnmatch.fnmatch(row["name"], options.only)]
+        for row, cells, wrong in pool.map(one, rows):
             cells.update(name=row["name"], n=row["n"])
             count += 1
             failed += bool(wrong)
             said[cells.get("status", "-")] += 1
             print("  ".join(f"{cells.get(c, '-'):<{w}}" for c, w in columns).rstrip()
+                  + (f"  ~ {cells['notes']}" if "notes" in cells else "")
                   + (f"  <- FAIL: {'; '.join(wrong)}" if wrong else ""), flush=True)
+            for note in ("inertia", "delayed"):
+                noted[note] += note in cells.get("notes", "")
     print(", ".join(f"{n} {status}" for status, n in sorted(said.items())))
+    if options.beside:
+        print(f"~ {noted['inertia']} with other signs or zeros, none certified; {noted['delayed']} with more or fewer columns "
+              f"delayed than {DELAYED:.0%}")
     print(f"{count - failed} of {count} right" + ("" if count else ": the catalogue names no file that is there"))
     return 1 if failed or not count else 0
 

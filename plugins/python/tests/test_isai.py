@@ -95,6 +95,13 @@ def test_in_a_factor():
     assert np.allclose(a @ x, 1)
     assert F.stats()["block"]["isai"]["entries"] > 64
     assert sum(F.stats()["block"]["isai"]["columns"]) == 64
+    F = mp.ildl(a, method="ilu0", triangular="auto", isai_power=2, isai_relax=1, krylov="sqmr")
+    assert np.allclose(a @ F.solve(np.ones(64)), 1)
+    block = F.stats()["block"]
+    assert block["exact_s"] > 0 and block["inverses_s"] > 0
+    assert 0 <= block["inverses_error"] < 0.1
+    with pytest.raises(ValueError, match="exact.*jacobi.*isai.*auto"):
+        mp.ildl(a, method="ilu0", triangular="best")
 
 
 # ---- on a GPU ------------------------------------------------------------------------------------

@@ -180,6 +180,21 @@ static int64_t bytes_of(const mpki_blocks *f) {
            s->index.ptr[s->index.m] * (int64_t)sizeof *s->index.entry;
 }
 
+static mpk_status invert(mpki_blocks *f, mpki_block_counts *c) {
+    return mpki_isai_factor_make(f->ctx, f->stages, &f->store, &f->isai, &c->isai);
+}
+
+static mpk_status settle(mpki_blocks *f, bool inverses, mpki_block_counts *c) {
+    mpk_status status = MPK_OK;
+    if (!inverses) mpki_isai_factor_free(f->ctx, &f->isai);
+    if (!f->isai)
+        c->isai = (mpk_isai_info){0};
+    else if (mpki_isai_factor_suffices(f->isai))
+        status = release_blocks(f);
+    c->bytes = bytes_of(f) + c->isai.bytes;
+    return status;
+}
+
 static mpk_status finish(mpki_blocks *f, mpki_block_counts *c) {
     const mpki_stages *s = f->stages;
     mpki_cuda_held held;
@@ -216,10 +231,8 @@ static mpk_status finish(mpki_blocks *f, mpki_block_counts *c) {
     }
     c->bytes = bytes_of(f);
     if (s->options->triangular != MPK_TRIANGULAR_ISAI) return MPK_OK;
-    status = mpki_isai_factor_make(f->ctx, s, &f->store, &f->isai, &c->isai);
-    if (!mpk_failed(status) && mpki_isai_factor_suffices(f->isai)) status = release_blocks(f);
-    c->bytes = bytes_of(f) + c->isai.bytes;
-    return status;
+    status = invert(f, c);
+    return mpk_failed(status) ? status : settle(f, true, c);
 }
 
 static int64_t entries(const mpki_blocks *factor, int64_t block) {
@@ -251,6 +264,8 @@ const mpki_block_engine mpki_cuda_blocks = {
     .stage = mpki_cuda_blocks_stage,
     .sweeps = mpki_cuda_blocks_sweeps,
     .finish = finish,
+    .invert = invert,
+    .settle = settle,
     .entries = entries,
     .solver_make = solver_make,
     .solver_free = mpki_cuda_sweeps_free,

@@ -177,7 +177,7 @@ static mpk_status unstick(walk *z, int32_t *step) {
                                   MPKI_CUDA_CLASSES * (int64_t)sizeof *f->ticket))))
         status = mpki_failed(f->ctx);
     if (!mpk_failed(status) && count > 0)
-        status = mpki_cuda_direct_eliminate(f, list, count, depth_of(f, l));
+        status = mpki_cuda_direct_eliminate(f, list, NULL, count, depth_of(f, l));
     mpki_release(f->ctx, list);
     *step = l;
     return status;
@@ -247,7 +247,8 @@ static mpk_status large_ones(mpki_direct *f, int32_t l) {
     const double since = clock_of(f);
     for (int32_t k = step->large_first, next; k < step->large_last; k = next) {
         next = together(f, k, step->large_last);
-        if (mpk_failed(mpki_cuda_direct_eliminate(f, plan->large + k, next - k, depth_of(f, l))))
+        if (mpk_failed(mpki_cuda_direct_eliminate(f, plan->large + k, plan->round + k, next - k,
+                                                  depth_of(f, l))))
             return mpki_failed(f->ctx);
     }
     add_time(f, l, MPKI_CUDA_CLASSES, since);
@@ -262,9 +263,10 @@ static mpk_status small_ones(mpki_direct *f, int32_t l, bool again) {
         (void)DID(functions(f)->tasks(f->device->cuda, &f->on, f->task + step->task[0],
                                       step->task[MPKI_CUDA_CLASSES] - step->task[0],
                                       MPKI_CUDA_CLASSES - 1, depth_of(f, l),
-                                      f->ticket + (int64_t)l * MPKI_CUDA_CLASSES));
+                                      f->ticket + (int64_t)l * MPKI_CUDA_CLASSES, 0));
         return mpki_failed(f->ctx);
     }
+    bool beside = false;
     for (int size = 0; size < MPKI_CUDA_CLASSES; size++) {
         const double since = clock_of(f);
         const int32_t leaves = size == 0 ? step->leaves : 0, first = step->task[size] + leaves;
@@ -274,8 +276,9 @@ static mpk_status small_ones(mpki_direct *f, int32_t l, bool again) {
             return mpki_failed(f->ctx);
         if (!DID(functions(f)->tasks(f->device->cuda, &f->on, f->task + first,
                                      step->task[size + 1] - first, size, depth_of(f, l),
-                                     f->ticket + (int64_t)l * MPKI_CUDA_CLASSES + size)))
+                                     f->ticket + (int64_t)l * MPKI_CUDA_CLASSES + size, beside)))
             return mpki_failed(f->ctx);
+        beside = !f->profile && (beside || step->task[size + 1] > first);
         add_time(f, l, size, since);
     }
     return MPK_OK;
@@ -318,6 +321,7 @@ static mpk_status begin(mpki_direct *f, const void *ax, const double *scale,
         f->flags.used = mpki_cuda_address(f->chunk[0].ptr);
         f->flags.end = f->flags.used + (unsigned long long)f->chunk[0].bytes;
     }
+    f->part = f->flags.used, f->filled = 0;
     f->on.threshold = rules->threshold < eps ? eps : rules->threshold;
     f->on.small = rules->small, f->on.shift = rules->shift, f->on.noise = eps * rules->size;
     if ((ax &&

@@ -11,7 +11,7 @@ typedef struct mpki_cuda_chunk {
     int64_t bytes;
 } mpki_cuda_chunk;
 
-enum { MPKI_CUDA_CHUNKS = 64 }; /* each at least as large as all before: never that many */
+enum { MPKI_CUDA_CHUNKS = 64 }; /* each at least a quarter of all before: never that many */
 
 struct mpki_direct {
     mpk_context *ctx;
@@ -35,6 +35,8 @@ struct mpki_direct {
     int64_t arena_bytes; /* of the first piece: panels, and some for those that grow */
     mpki_cuda_chunk chunk[MPKI_CUDA_CHUNKS]; /* further pieces for panels that grow */
     int chunks;
+    unsigned long long part; /* address: where the part of the arena begins that panels grow into */
+    int64_t filled; /* bytes that these numbers have taken of parts before it; 0: there are none */
     mpki_cuda_chunk work_more; /* in place of `work`, where that was too little */
     bool planned;              /* the plan is there, in device memory */
     bool whole;     /* no front is cut: too many columns were delayed inside those that were */
@@ -91,8 +93,8 @@ mpk_status mpki_cuda_direct_take(mpki_direct *f, const mpki_given_view *given, b
 mpk_status mpki_cuda_direct_give(const mpki_direct *f, void *ax, double *scale);
 /** The slot `refine` of mpki_direct_engine. */
 mpk_status mpki_cuda_direct_refine(mpk_context *ctx, const mpki_direct *f, mpki_direct_solver *s,
-                                   const mpki_refine_wish *wish, const void *b, void *x,
-                                   mpki_refined *told);
+                                   const mpki_refine_wish *wish, int32_t nrhs, const void *b,
+                                   int64_t ldb, void *x, int64_t ldx, mpki_refined *told);
 mpk_status mpki_cuda_direct_get(const mpki_direct *f, mpk_quantity what, void *out);
 void mpki_cuda_direct_at_zeros(const mpki_direct *f, void *y);
 int mpki_cuda_direct_zeros(const mpki_direct *f, int64_t all, int most, mpki_weak_pivot *list);

@@ -27,12 +27,15 @@ static int32_t cut_by(int32_t n, int32_t by) {
     return (n + by - 1) / by;
 }
 
-/* Blocks of kernels for front k, after those for the fronts before it. */
-static void count_blocks(const mpki_cuda_front *x, int32_t k,
-                         int32_t *const lists[MPKI_CUDA_LARGE_LISTS]) {
+/* Lists of blocks: lists[0] begins anew with each round of assembly, so that it is one longer for each. */
+enum { LISTS = 4 };
+
+/* Blocks of kernels for front k, after those for the fronts before it. rounds: before its own */
+static void count_blocks(const mpki_cuda_front *x, int32_t k, int32_t rounds,
+                         int32_t *const lists[LISTS]) {
     const int32_t m = x->nrows - x->w, rows = cut_by(x->nrows, MPKI_FRONT_OUTER);
     const int32_t columns = cut_by(x->w, MPKI_FRONT_OUTER), below = cut_by(m, MPKI_FRONT_OUTER);
-    lists[0][k + 1] = lists[0][k] + cut_by(x->nrows, MPKI_FRONT_COLUMNS);
+    lists[0][k + rounds + 1] = lists[0][k + rounds] + cut_by(x->nrows, MPKI_FRONT_COLUMNS);
     lists[1][k + 1] = lists[1][k] + cut_by(x->nrows, MPKI_FRONT_ROWS);
     lists[2][k + 1] =
         lists[2][k] + 1 + cut_by(x->nrows, MPKI_FRONT_INNER) * cut_by(x->block, MPKI_FRONT_INNER);
@@ -40,8 +43,15 @@ static void count_blocks(const mpki_cuda_front *x, int32_t k,
         lists[3][k] + columns * rows - columns * (columns - 1) / 2 + below * (below + 1) / 2;
 }
 
-/* Describe some large fronts, whose children are known, and give each a place. list [in] fronts */
-static mpk_status describe(mpki_direct *f, const int32_t *list, int32_t count,
+/* Where the lists of so many fronts begin. */
+static void find_lists(int32_t *first, int32_t count, int32_t *lists[LISTS]) {
+    lists[0] = first;
+    for (int k = 1; k < LISTS; k++) lists[k] = first + (k + 1) * (count + 1);
+}
+
+/* Describe some large fronts, whose children are known, and give each a place. list [in] fronts; round: of each; NULL:
+ * one for all */
+static mpk_status describe(mpki_direct *f, const int32_t *list, const int32_t *round, int32_t count,
                            mpki_cuda_large *large) {
     const mpki_cuda_plan *plan = &f->plan;
     const mpk_scalar scalar = f->tree.scalar;
@@ -63,9 +73,8 @@ static mpk_status describe(mpki_direct *f, const int32_t *list, int32_t count,
         bytes += mpki_cuda_front_work(scalar, x->nrows, x->w);
     }
     if (mpk_failed(mpki_cuda_direct_work_room(f, bytes, &at))) return mpki_failed(f->ctx);
-    int32_t *const first = (int32_t *)(f->large + count);
-    int32_t *const lists[MPKI_CUDA_LARGE_LISTS] = {
-        first, first + count + 1, first + 2 * (count + 1), first + 3 * (count + 1)};
+    int32_t *lists[LISTS], rounds = 0;
+    find_lists((int32_t *)(f->large + count), count, lists);
     const char *on = at;
     bool grown = false;
     at += head;
@@ -92,15 +101,16 @@ static mpk_status describe(mpki_direct *f, const int32_t *list, int32_t count,
         x->tile = at + (int64_t)x->ldw * x->block * (int64_t)size;
         at += mpki_cuda_front_work(scalar, x->nrows, x->w);
         x->end = x->w;
-        if (x->own == 0) x->phase = 2; /* it only adds up */
-        count_blocks(x, k, lists);
+        if (x->own == 0) x->phase = 2;                            /* it only adds up */
+        if (k > 0 && round && round[k] != round[k - 1]) rounds++; /* the list is 0 there */
+        count_blocks(x, k, rounds, lists);
     }
     large->count = count;
     large->front = (mpki_cuda_front *)(uintptr_t)on;
     const int32_t *list_on = (const int32_t *)(on + count * (int64_t)sizeof(mpki_cuda_front));
-    large->assembly = list_on, large->rows = list_on + (count + 1);
-    large->inner = list_on + 2 * (count + 1), large->outer = list_on + 3 * (count + 1);
-    large->assembly_blocks = lists[0][count], large->rows_blocks = lists[1][count];
+    large->assembly = list_on, large->rows = list_on + (lists[1] - lists[0]);
+    large->inner = list_on + (lists[2] - lists[0]), large->outer = list_on + (lists[3] - lists[0]);
+    large->rows_blocks = lists[1][count];
     large->inner_blocks = lists[2][count], large->outer_blocks = lists[3][count];
     if (grown && mpk_failed(mpki_cuda_direct_send_flags(f))) return mpki_failed(f->ctx);
     (void)DID(functions(f)->copy(f->device->cuda, large->front, f->large, head, 1));
@@ -123,13 +133,30 @@ static mpk_status read_fronts(mpki_direct *f, const mpki_cuda_large *large) {
     return MPK_OK;
 }
 
+/* Round by round: the contributions of one may lie on what those before it have taken. */
+static mpk_status assemble(mpki_direct *f, const int32_t *round, int32_t count,
+                           const mpki_cuda_large *large, int32_t depth) {
+    int32_t *lists[LISTS], rounds = 0;
+    find_lists((int32_t *)(f->large + count), count, lists);
+    for (int32_t k = 0, next; k < count; k = next, rounds++) {
+        for (next = k + 1; next < count && (!round || round[next] == round[k]);) next++;
+        mpki_cuda_large some = *large;
+        some.count = next - k, some.front += k, some.assembly += k + rounds;
+        some.assembly_blocks = lists[0][next + rounds];
+        if (!DID(functions(f)->assemble(f->device->cuda, &f->on, &some, depth)))
+            return mpki_failed(f->ctx);
+    }
+    return MPK_OK;
+}
+
 /* Assemble and eliminate some large fronts of a step, all at once. */
-mpk_status mpki_cuda_direct_eliminate(mpki_direct *f, const int32_t *list, int32_t count,
-                                      int32_t depth) {
+mpk_status mpki_cuda_direct_eliminate(mpki_direct *f, const int32_t *list, const int32_t *round,
+                                      int32_t count, int32_t depth) {
     mpki_cuda *cuda = f->device->cuda;
     mpki_cuda_large large;
-    if (mpk_failed(describe(f, list, count, &large))) return mpki_failed(f->ctx);
-    if (!DID(functions(f)->assemble(cuda, &f->on, &large, depth))) return mpki_failed(f->ctx);
+    if (mpk_failed(describe(f, list, round, count, &large)) ||
+        mpk_failed(assemble(f, round, count, &large, depth)))
+        return mpki_failed(f->ctx);
     for (int32_t round = 0;; round++) { /* as many as there are if nothing is rejected */
         int32_t tiles = 0;
         for (int32_t k = 0; k < count; k++) {

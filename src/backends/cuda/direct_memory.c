@@ -36,16 +36,21 @@ static mpk_status take(mpki_direct *f, int64_t bytes, void **ptr) {
     return mpki_cuda_told(f->ctx, STAGE, f->device->table->alloc(f->device->cuda, bytes, ptr));
 }
 
-/* One further piece of the arena in place of several: the next numbers find the room of these there. */
+/* Bytes of the arena's part in use that panels have taken. f->flags is what the device has. */
+static int64_t taken_of_part(const mpki_direct *f) {
+    const unsigned long long to = f->flags.used < f->flags.end ? f->flags.used : f->flags.end;
+    return to > f->part ? (int64_t)(to - f->part) : 0;
+}
+
+/* One further piece of the arena in place of what it has grown by: the next numbers find there as much as these
+ * took, and a little more. */
 void mpki_cuda_direct_join_chunks(mpki_direct *f) {
-    int64_t bytes = 0;
+    int64_t bytes = f->filled + taken_of_part(f);
     void *ptr;
-    if (f->chunks < 2) return;
-    for (int k = 0; k < f->chunks; k++) {
-        bytes += f->chunk[k].bytes;
-        device_release(f, f->chunk[k].ptr);
-    }
-    f->chunks = 0;
+    if (f->filled == 0) return;
+    bytes += bytes / 16 + 65536;
+    for (int k = 0; k < f->chunks; k++) device_release(f, f->chunk[k].ptr);
+    f->chunks = 0, f->filled = 0;
     if (mpk_failed(take(f, bytes, &ptr))) /* it grows again, as it did */
         mpki_clear_error(f->ctx);
     else
@@ -64,6 +69,7 @@ void mpki_cuda_direct_drop_device(mpki_direct *f) {
     device_release(f, f->room);
     f->room = NULL;
     f->room_bytes = 0;
+    f->filled = 0;
     f->planned = f->valid = f->fetched = false;
 }
 
@@ -100,9 +106,13 @@ static int64_t list_parts(mpki_direct *f, part *parts) {
         const int32_t count = plan->step[l].large_last - plan->step[l].large_first;
         if (count > most) most = count;
     }
-    f->work_bytes = plan->work_bytes + plan->work_bytes / 8 + mpki_cuda_description_bytes(most + 1);
-    const int64_t extra = plan->panel_bytes / 8 < 256 << 20 ? plan->panel_bytes / 8 : 256 << 20;
-    f->arena_bytes = plan->panel_bytes + extra + 65536;
+    /* some for fronts that grow; those that are eliminated together never take more than this */
+    int64_t work = plan->work_bytes + plan->work_bytes / 8;
+    if (work > MPKI_CUDA_TOGETHER && plan->work_bytes <= MPKI_CUDA_TOGETHER)
+        work = MPKI_CUDA_TOGETHER;
+    f->work_bytes = work + mpki_cuda_description_bytes(most + 1);
+    const int64_t extra = plan->panel_bytes / 32, much = 16 << 20;
+    f->arena_bytes = plan->panel_bytes + (extra < much ? extra : much) + 65536;
     mpki_cuda_tree *on = &f->on;
     const part all[] = {
         {&on->node, plan->fronts * (int64_t)sizeof(mpki_cuda_node), plan->node},
@@ -174,9 +184,9 @@ mpk_status mpki_cuda_direct_host_arrays(mpki_direct *f) {
 
 /* More room for panels that grow, at least `bytes`. f->flags is what the device has. */
 mpk_status mpki_cuda_direct_grow_arena(mpki_direct *f, int64_t bytes) {
-    int64_t size = 4 << 20;
-    for (int k = 0; k < f->chunks; k++)
-        if (f->chunk[k].bytes * 2 > size) size = f->chunk[k].bytes * 2;
+    int64_t size = 2 << 20, grown = 0;
+    for (int k = 0; k < f->chunks; k++) grown += f->chunk[k].bytes;
+    if (size < grown / 4) size = grown / 4;
     if (size < f->plan.panel_bytes / 16) size = f->plan.panel_bytes / 16;
     if (f->limit > 0 && (double)mpki_cuda_direct_held(f) + (double)size > f->limit) size = bytes;
     if (size < bytes) size = bytes;
@@ -186,6 +196,9 @@ mpk_status mpki_cuda_direct_grow_arena(mpki_direct *f, int64_t bytes) {
     if (mpk_failed(take(f, size, &c->ptr))) return mpki_failed(f->ctx);
     c->bytes = size;
     f->chunks++;
+    f->filled += taken_of_part(f);
+    if (f->filled == 0) f->filled = 1; /* it has grown */
+    f->part = mpki_cuda_address(c->ptr);
     f->flags.used = mpki_cuda_address(c->ptr),
     f->flags.end = f->flags.used + (unsigned long long)size;
     return MPK_OK;

@@ -104,13 +104,20 @@ static bool is_large(const mpki_cuda_cut *c, int32_t s) {
     return c->size[s] == MPKI_CUDA_CLASSES;
 }
 
+/* How a plan's fronts are gone over: BY_LEVEL, plan.by_level; HALVES: the first step in two, by the way to the root. */
+enum { AT_ONCE, HALVES, BY_LEVEL };
+
 /* Steps and stages: a task has a class that is no smaller than those of the tasks that it waits for
  * in its step. */
-static void find_steps(mpki_cuda_cut *c, bool by_level) {
+static void find_steps(mpki_cuda_cut *c, int way) {
     const mpki_cuda_made *m = &c->m;
+    const bool by_level = way == BY_LEVEL;
     mpki_cuda_plan *plan = c->plan;
     int32_t last = 0;
+    double half = 0;
     plan->by_level = by_level;
+    for (int32_t s = 0; way == HALVES && s < m->count; s++)
+        if (c->root[s] == s && c->path[s] > 2 * half) half = c->path[s] / 2;
     for (int32_t at = m->count - 1; by_level && at >= 0; at--) { /* depths, parents first */
         const int32_t s = m->post[at];
         if (c->root[s] != s) continue;
@@ -124,7 +131,7 @@ static void find_steps(mpki_cuda_cut *c, bool by_level) {
             c->stage[s] = c->size[s];
             continue;
         }
-        int32_t step = 0;
+        int32_t step = c->path[c->root[s]] <= half;
         for (int32_t k = m->child_ptr[s]; k < m->child_ptr[s + 1]; k++)
             if (c->step[m->child[k]] > step) step = c->step[m->child[k]];
         if (is_large(c, s)) step++;
@@ -150,6 +157,12 @@ static int by_path(const void *a, const void *b) {
     const keyed *x = a, *y = b;
     if (x->leaf != y->leaf) return x->leaf ? -1 : 1;
     if (x->path != y->path) return x->path > y->path ? -1 : 1;
+    return x->at < y->at ? -1 : 1;
+}
+
+/* Of large fronts, which a step does together: those that are near in the tree stand side by side. */
+static int by_place(const void *a, const void *b) {
+    const keyed *x = a, *y = b;
     return x->at < y->at ? -1 : 1;
 }
 
@@ -220,7 +233,7 @@ static mpk_status number_steps(numbering *z, const int32_t *start, keyed *roots)
             const int64_t bin = (int64_t)l * KINDS + k;
             keyed *mine = roots + start[bin];
             const int32_t count = start[bin + 1] - start[bin];
-            qsort(mine, (size_t)count, sizeof *mine, by_path);
+            qsort(mine, (size_t)count, sizeof *mine, k == 0 ? by_place : by_path);
             if (k > 0) {
                 step->task[k - 1] = z->task;
                 status = number_tasks(z, mine, count, k - 1, step);
@@ -364,14 +377,15 @@ void mpki_cuda_plan_free(mpk_context *ctx, mpki_cuda_plan *plan) {
     mpki_release(ctx, plan->ridx);
     mpki_release(ctx, plan->task);
     mpki_release(ctx, plan->large);
+    mpki_release(ctx, plan->round);
     mpki_release(ctx, plan->step);
     *plan = (mpki_cuda_plan){0};
 }
 
 /* Steps, numbers, places. */
-static mpk_status lay_out(mpki_cuda_cut *c, bool by_level) {
+static mpk_status lay_out(mpki_cuda_cut *c, int way) {
     mpki_cuda_plan *plan = c->plan;
-    find_steps(c, by_level);
+    find_steps(c, way);
     mpki_release(c->m.ctx, plan->step);
     plan->step = MPKI_ZNEW(c->m.ctx, STAGE, (int64_t)plan->steps + 1, mpki_cuda_step);
     if (!plan->step) return mpki_failed(c->m.ctx);
@@ -379,6 +393,20 @@ static mpk_status lay_out(mpki_cuda_cut *c, bool by_level) {
     if (mpk_failed(status)) return status;
     fill_nodes(c);
     return mpki_cuda_place_contributions(c);
+}
+
+/* Classes of tasks are done one after the other, the widest blocks' last, for which all that the others contribute
+ * waits in a step. Is that three quarters of what there is, and more than the factor? */
+static bool waits_for_widest(const mpki_cuda_cut *c) {
+    const mpki_cuda_made *m = &c->m;
+    int64_t entries = 0;
+    for (int32_t s = 0; s < m->count; s++)
+        if (c->root[s] == s && m->parent[s] >= 0 && c->stage[s] < MPKI_CUDA_CLASSES - 1 &&
+            c->stage[c->root[m->parent[s]]] == MPKI_CUDA_CLASSES - 1)
+            entries += mpki_cuda_contribution_entries(m->rows[s]);
+    const int64_t all = c->plan->contribution_entries;
+    return 4 * entries > 3 * all &&
+           all * (int64_t)mpk_scalar_size(m->tree->scalar) > c->plan->panel_bytes;
 }
 
 /* Beyond so many operations the work counts, not who waits for whom, and large fronts do it at a higher
@@ -420,8 +448,11 @@ static mpk_status plan_make(mpk_context *ctx, const mpki_tree_view *tree, const 
     find_tasks(&c);
     plan->task = MPKI_ZNEW(ctx, STAGE, (int64_t)plan->tasks + 1, mpki_cuda_task);
     plan->large = MPKI_ZNEW(ctx, STAGE, (int64_t)plan->larges + 1, int32_t);
+    plan->round = MPKI_ZNEW(ctx, STAGE, (int64_t)plan->larges + 1, int32_t);
     status = mpki_failed(ctx);
-    if (!mpk_failed(status)) status = lay_out(&c, by_level);
+    if (!mpk_failed(status)) status = lay_out(&c, by_level ? BY_LEVEL : AT_ONCE);
+    if (!mpk_failed(status) && !by_level && plan->larges == 0 && waits_for_widest(&c))
+        status = lay_out(&c, HALVES);
     plan->rel = c.m.list, c.m.list = NULL;
     plan->rows = c.m.used;
     plan->ridx = c.m.position, c.m.position = NULL;

@@ -45,6 +45,9 @@ typedef struct mpki_cuda_plan {
     int64_t rows, positions;
     mpki_cuda_task *task; /* tasks */
     int32_t *large;       /* larges: fronts */
+    int32_t *
+        round; /* larges: in which of its step's rounds it is assembled. Contributions of a round may
+                             lie on what those before it have taken */
     mpki_cuda_step *step;
     int64_t panel_bytes;          /* of all panels, while nothing is delayed */
     int64_t contribution_entries; /* of those that are held at the same time, at most */

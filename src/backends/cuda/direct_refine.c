@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Refinement of a vector that lies on the device: the loop of factor/refine_t.c, of which only numbers come
- * to the host, once a step. A's values are those that were factorized. */
+/* Refinement of some vectors on the device: the loop of factor/refine_t.c, of which only numbers come to the
+ * host, once a step for all of them. A's values are those that were factorized. */
 #include "direct_factor.h"
 
 #include <math.h>
@@ -10,9 +10,11 @@ static const char STAGE[] = "solve";
 
 typedef struct mpki_cuda_refining {
     mpki_cuda_refine a;
-    void *room; /* device: all */
+    void *room;      /* device: all */
+    int32_t columns; /* most right-hand sides */
     char *b, *r, *x,
-        *y; /* n each: right-hand side, residual, best x so far, x where the caller's is on the host */
+        *y; /* n x columns each: right-hand sides, residuals, best x so far, x where the
+                             caller's is on the host */
 } refining;
 
 static void release(const mpki_direct *f, refining *z) {
@@ -37,17 +39,19 @@ static bool did(mpk_context *ctx, const mpki_direct *f, int status) {
     return !mpk_failed(status);
 }
 
-/* The vectors of an earlier solve, or new ones. NULL: there is no memory for them or for the rows, here or there,
- * which is no error. */
-static refining *make(const mpki_direct *f) {
+/* The vectors of an earlier solve, or new ones, for so many columns. NULL: there is no memory for them or for the
+ * rows, here or there, which is no error. */
+static refining *make(const mpki_direct *f, int32_t columns) {
     refining *z = atomic_exchange(&((mpki_direct *)(uintptr_t)f)->refining, NULL);
-    const int64_t n = f->tree.n, size = (int64_t)mpk_scalar_size(f->tree.scalar);
-    const mpki_cuda_by_rows *rows = z ? NULL : mpki_cuda_direct_rows(f);
-    if (!rows) return z;
+    if (z && z->columns >= columns) return z;
+    release(f, z);
+    const int64_t n = f->tree.n, size = columns * (int64_t)mpk_scalar_size(f->tree.scalar);
+    const mpki_cuda_by_rows *rows = mpki_cuda_direct_rows(f);
+    if (!rows) return NULL;
     const int64_t blocks = (n + rows->longs) / MPKI_CUDA_REFINE_ROWS + 2;
     const int64_t part[] = {2 * blocks * 8,
                             rows->pieces * (int64_t)MPKI_CUDA_REFINE_SUMS * 8,
-                            (int64_t)sizeof(mpki_cuda_errors),
+                            columns * (int64_t)sizeof(mpki_cuda_errors),
                             n * size,
                             n * size,
                             n * size,
@@ -69,9 +73,13 @@ static refining *make(const mpki_direct *f) {
     z->a = (mpki_cuda_refine){.a = *rows,
                               .ax = f->ax,
                               .scale = f->given_scale,
+                              .lanes = f->tree.nnz <= 6 * n    ? 4
+                                       : f->tree.nnz <= 12 * n ? 8
+                                                               : 32,
                               .partial = (double *)(void *)at[0],
                               .piece = (double *)(void *)at[1],
                               .errors = (mpki_cuda_errors *)(void *)at[2]};
+    z->columns = columns;
     z->b = at[3], z->r = at[4], z->x = at[5], z->y = at[6];
     return z;
 }
@@ -110,94 +118,206 @@ static double lost(const mpki_direct *f, bool deep) {
     return is_single(f) ? (deep ? 1e30 : 1e13) : deep ? 1e50 : 1e28;
 }
 
+/* One right-hand side. */
+typedef struct column {
+    mpki_refined reached;
+    double growth;
+    bool deep; /* residuals are formed in four times the precision */
+} column;
+
 typedef struct loop {
     mpk_context *ctx;
     const mpki_direct *f;
     mpki_direct_solver *s;
     refining *z;
     const mpki_cuda_refine_kind *kernels;
-    void *x;
-    double tiny, growth;
-    bool deep; /* residuals are formed in four times the precision */
+    int64_t vector; /* bytes */
+    char *x;
+    int64_t x_step; /* bytes from one to the next */
+    double tiny;
+    column column[MPKI_REFINE_TOGETHER];
+    /* those at work, and in r the residual of each in its place */
+    int32_t active, number[MPKI_REFINE_TOGETHER];
 } loop;
 
-/* step: x := x + r first. Returns 1: errors are in *q; 0: unusual; -1: the device failed */
-static int measure(loop *l, int step, mpki_refined *q) {
-    const mpki_direct *f = l->f;
-    for (;; step = 0, l->deep = true) {
-        mpki_cuda_errors e;
-        if (!did(l->ctx, f,
-                 l->kernels->measure(f->device->cuda, &l->z->a, l->tiny, step, l->deep, l->z->x,
-                                     l->x, l->z->b, l->z->r, &e)))
+static char *x_of(const loop *l, int32_t c) {
+    return l->x + c * l->x_step;
+}
+
+/* The residual in place k, of those at work, and its errors. step: x := x + r first */
+static bool queue(const loop *l, int32_t k, int step) {
+    const refining *z = l->z;
+    const int32_t c = l->number[k];
+    const int64_t at = c * l->vector;
+    mpki_cuda_refine a = z->a;
+    a.errors += k;
+    return did(l->ctx, l->f,
+               l->kernels->measure(l->f->device->cuda, &a, l->tiny, step, l->column[c].deep,
+                                   z->x + at, x_of(l, c), z->b + at, z->r + k * l->vector));
+}
+
+/* Errors of place k. Returns 1: they are in its column; 0: unusual; -1: the device failed */
+static int judge(loop *l, int32_t k, mpki_cuda_errors e) {
+    column *c = &l->column[l->number[k]];
+    for (;;) {
+        if (!quality(l->f, &e, &c->reached, &c->growth)) return 0;
+        if (c->growth <= lost(l->f, c->deep)) return 1;
+        if (c->deep) return 0;
+        c->deep = true;
+        mpki_cuda_refine a = l->z->a;
+        a.errors += k;
+        if (!queue(l, k, 0) || !did(l->ctx, l->f, l->kernels->tell(l->f->device->cuda, &a, 1, &e)))
             return -1;
-        if (!quality(f, &e, q, &l->growth)) return 0;
-        if (l->growth <= lost(f, l->deep)) return 1;
-        if (l->deep) return 0;
     }
 }
 
+/* All at work. Returns as judge(), the worst of all. */
+static int measure(loop *l, int step) {
+    mpki_cuda_errors e[MPKI_REFINE_TOGETHER];
+    for (int32_t k = 0; k < l->active; k++)
+        if (!queue(l, k, step)) return -1;
+    if (!did(l->ctx, l->f, l->kernels->tell(l->f->device->cuda, &l->z->a, l->active, e))) return -1;
+    int worst = 1;
+    for (int32_t k = 0; k < l->active && worst == 1; k++) worst = judge(l, k, e[k]);
+    return worst;
+}
+
 /* May x be a vector that A takes to nothing (solve/solve.c)? Then the host looks at it in all scalings. Returns as
- * measure(). */
-static int look(const loop *l, const mpki_refine_wish *wish) {
+ * judge(). */
+static int look(const loop *l, const mpki_refine_wish *wish, int32_t c) {
     mpki_cuda_errors e;
-    if (!(l->growth >= wish->doubt)) return 1;
-    if (!did(l->ctx, l->f, l->kernels->flatness(l->f->device->cuda, &l->z->a, l->tiny, l->x, &e)))
+    mpki_cuda *cuda = l->f->device->cuda;
+    if (!(l->column[c].growth >= wish->doubt)) return 1;
+    if (!did(l->ctx, l->f, l->kernels->flatness(cuda, &l->z->a, l->tiny, x_of(l, c))) ||
+        !did(l->ctx, l->f, l->kernels->tell(cuda, &l->z->a, 1, &e)))
         return -1;
     const double most = number(e.x_norm), flat = number(e.omega1);
     return most > 0 && isfinite(most) && isfinite(flat) && flat <= wish->flat ? 0 : 1;
 }
 
-/* The loop of factor/refine_t.c. */
-static int refine(loop *l, const mpki_refine_wish *wish, mpki_refined *q) {
-    const mpki_direct *f = l->f;
-    const int32_t n = f->tree.n;
-    mpki_cuda *cuda = f->device->cuda;
-    int good = measure(l, 0, q);
-    q->unrefined = q->componentwise;
-    while (good == 1 && !(q->componentwise <= wish->accuracy) && q->iterations < wish->steps) {
-        const mpki_refined kept = *q;
-        const double growth = l->growth;
-        if (mpk_failed(mpki_cuda_direct_apply(l->s, MPK_PART_ALL, 1, l->z->r, n, l->z->r, n)))
-            return -1;
-        good = measure(l, 1, q);
-        q->iterations++;
-        if (good == 1 && !(q->componentwise < kept.componentwise)) { /* keep the one before */
-            const int32_t steps = q->iterations;
-            *q = kept, q->iterations = steps, l->growth = growth;
-            return did(l->ctx, f, l->kernels->move(cuda, n, l->z->x, l->x)) ? 1 : -1;
+/* Those that need another step stay at work. before: their errors before the last one, by number; NULL: there was none.
+ * Returns false: the device failed. */
+static bool sift(loop *l, const mpki_refine_wish *wish, const column *before) {
+    const refining *z = l->z;
+    mpki_cuda *cuda = l->f->device->cuda;
+    const int32_t n = l->f->tree.n, all = l->active;
+    l->active = 0;
+    for (int32_t k = 0; k < all; k++) {
+        const int32_t c = l->number[k];
+        mpki_refined *q = &l->column[c].reached;
+        if (before) {
+            const double omega = before[c].reached.componentwise;
+            if (!(q->componentwise < omega)) { /* keep the one before */
+                const int32_t steps = q->iterations;
+                l->column[c] = before[c], q->iterations = steps;
+                if (!did(l->ctx, l->f, l->kernels->move(cuda, n, z->x + c * l->vector, x_of(l, c))))
+                    return false;
+                continue;
+            }
+            if (!(q->componentwise <= 0.5 * omega)) continue; /* stagnation */
         }
-        if (!(q->componentwise <= 0.5 * kept.componentwise)) break; /* stagnation */
+        if (q->componentwise <= wish->accuracy || q->iterations >= wish->steps) continue;
+        if (k != l->active &&
+            !did(l->ctx, l->f,
+                 l->kernels->move(cuda, n, z->r + k * l->vector, z->r + l->active * l->vector)))
+            return false;
+        l->number[l->active++] = c;
     }
+    return true;
+}
+
+/* The loop of factor/refine_t.c. Returns as judge(). */
+static int refine(loop *l, const mpki_refine_wish *wish) {
+    const int32_t n = l->f->tree.n, nrhs = l->active;
+    column before[MPKI_REFINE_TOGETHER];
+    int good = measure(l, 0);
+    for (int32_t c = 0; c < nrhs; c++)
+        l->column[c].reached.unrefined = l->column[c].reached.componentwise;
+    if (good == 1 && !sift(l, wish, NULL)) good = -1;
+    while (good == 1 && l->active > 0) {
+        memcpy(before, l->column, sizeof before);
+        if (mpk_failed(
+                mpki_cuda_direct_apply(l->s, MPK_PART_ALL, l->active, l->z->r, n, l->z->r, n)))
+            return -1;
+        for (int32_t k = 0; k < l->active; k++) l->column[l->number[k]].reached.iterations++;
+        good = measure(l, 1);
+        if (good == 1 && !sift(l, wish, before)) good = -1;
+    }
+    for (int32_t c = 0; c < nrhs && good == 1; c++) good = look(l, wish, c);
     return good;
 }
 
+/* The caller's columns to z->b, or x from the device to the caller. Returns false: the device failed. */
+static bool bring_b(const loop *l, int32_t nrhs, const char *b, int64_t step) {
+    mpki_cuda *cuda = l->f->device->cuda;
+    const bool away = l->f->device->table->is_device(cuda, b);
+    for (int32_t c = 0; c < nrhs; c++) {
+        char *to = l->z->b + c * l->vector;
+        if (!did(l->ctx, l->f,
+                 away ? l->kernels->move(cuda, l->f->tree.n, b + c * step, to)
+                      : l->f->device->table->direct->copy(cuda, to, b + c * step, l->vector, 1)))
+            return false;
+    }
+    return true;
+}
+static bool take_x(const loop *l, int32_t nrhs, char *x, int64_t step) {
+    const mpki_device *d = l->f->device;
+    for (int32_t c = 0; c < nrhs; c++)
+        if (!did(l->ctx, l->f,
+                 d->table->direct->copy(d->cuda, x + c * step, x_of(l, c), l->vector, 0)))
+            return false;
+    return true;
+}
+/* b where it was: x lies in its place. */
+static bool put_back(const loop *l, int32_t nrhs) {
+    for (int32_t c = 0; c < nrhs; c++)
+        if (!did(l->ctx, l->f,
+                 l->kernels->move(l->f->device->cuda, l->f->tree.n, l->z->b + c * l->vector,
+                                  x_of(l, c))))
+            return false;
+    return true;
+}
+
+static void tell(const loop *l, int32_t nrhs, mpki_refined *told) {
+    for (int32_t c = 0; c < nrhs; c++) {
+        const mpki_refined *q = &l->column[c].reached;
+        told->componentwise = fmax(told->componentwise, q->componentwise);
+        told->normwise = fmax(told->normwise, q->normwise);
+        told->unrefined = fmax(told->unrefined, q->unrefined);
+        told->relative_residual = fmax(told->relative_residual, q->relative_residual);
+        if (q->iterations > told->iterations) told->iterations = q->iterations;
+    }
+    told->done = nrhs;
+}
+
 mpk_status mpki_cuda_direct_refine(mpk_context *ctx, const mpki_direct *f, mpki_direct_solver *s,
-                                   const mpki_refine_wish *wish, const void *b, void *x,
-                                   mpki_refined *told) {
+                                   const mpki_refine_wish *wish, int32_t nrhs, const void *b,
+                                   int64_t ldb, void *x, int64_t ldx, mpki_refined *told) {
     const int32_t n = f->tree.n;
-    const int64_t bytes = n * (int64_t)mpk_scalar_size(f->tree.scalar);
+    const int64_t size = (int64_t)mpk_scalar_size(f->tree.scalar);
     const mpki_cuda_direct_table *to = f->device->table->direct;
     mpki_cuda *cuda = f->device->cuda;
-    const bool b_away = f->device->table->is_device(cuda, b);
     const bool x_away = f->device->table->is_device(cuda, x);
-    loop l = {.ctx = ctx, .f = f, .s = s, .x = x};
+    loop l = {.ctx = ctx, .f = f, .s = s, .vector = n * size};
     *told = (mpki_refined){0};
+    if (nrhs > MPKI_REFINE_TOGETHER) nrhs = MPKI_REFINE_TOGETHER;
     l.kernels = to->refine[f->tree.scalar];
-    l.z = make(f);
+    l.z = make(f, nrhs);
     if (!l.z) return MPK_OK;
-    if (!x_away) l.x = l.z->y;
+    l.x = x_away ? x : l.z->y;
+    l.x_step = x_away ? ldx * size : l.vector;
     l.tiny = 1000.0 * n * (is_single(f) ? 0x1p-24 : 0x1p-53);
+    l.active = nrhs;
+    for (int32_t c = 0; c < nrhs; c++) l.number[c] = c;
     int good = -1;
-    if (did(ctx, f,
-            b_away ? l.kernels->move(cuda, n, b, l.z->b) : to->copy(cuda, l.z->b, b, bytes, 1)) &&
-        !mpk_failed(mpki_cuda_direct_apply(s, MPK_PART_ALL, 1, l.z->b, n, l.x, n)))
-        good = refine(&l, wish, told);
-    if (good == 1) good = look(&l, wish);
-    if (good == 0 && x == b && x_away && !did(ctx, f, l.kernels->move(cuda, n, l.z->b, x)))
-        good = -1;
-    if (good == 1 && !x_away && !did(ctx, f, to->copy(cuda, x, l.x, bytes, 0))) good = -1;
+    if (bring_b(&l, nrhs, b, ldb * size) &&
+        !mpk_failed(
+            mpki_cuda_direct_apply(s, MPK_PART_ALL, nrhs, l.z->b, n, l.x, x_away ? ldx : n)))
+        good = refine(&l, wish);
+    if (good == 0 && x == b && x_away && !put_back(&l, nrhs)) good = -1;
+    if (good == 1 && !x_away && !take_x(&l, nrhs, x, ldx * size)) good = -1;
     if (good >= 0 && !did(ctx, f, to->wait(cuda))) good = -1;
-    told->done = good == 1;
+    if (good == 1) tell(&l, nrhs, told);
     keep(f, l.z);
     return good < 0 ? mpki_failed(ctx) : MPK_OK;
 }

@@ -9,10 +9,11 @@ static const char STAGE[] = "solve";
 struct mpki_direct_solver {
     mpk_context *ctx;
     const mpki_direct *f;
-    int32_t block;  /* most right-hand sides swept together: a power of two */
-    uint64_t shape; /* of the factor that the lists are for */
-    char *room;     /* device */
-    void *stage;    /* device, n x block: vectors of the host */
+    int32_t block;        /* most right-hand sides swept together: a power of two */
+    uint64_t shape;       /* of the factor that the lists are for */
+    char *room;           /* device */
+    void *stage;          /* device, n x block: vectors of the host */
+    int64_t rows, handed; /* as the lists have them */
     mpki_cuda_sweep sweep;
 };
 
@@ -48,7 +49,7 @@ void mpki_cuda_direct_solver_free(mpki_direct_solver **handle) {
     *handle = NULL;
 }
 
-enum { PARTS = 14 };
+enum { PARTS = 11, STAGED = 8, BY_POSITION, UNSET };
 
 /* What lies on the device, and what of it comes from the host. */
 typedef struct part {
@@ -57,30 +58,45 @@ typedef struct part {
     int64_t at; /* bytes from the begin */
 } part;
 
+static int64_t padded(int64_t bytes) {
+    return (bytes + 255) & ~(int64_t)255;
+}
+
+/* Where, from the first counter on, lies what is unset before a sweep of `nrhs` right-hand sides: at [out] 5: values
+ * handed on forward and back, u, x, the end. */
+static void place_unset(const mpki_direct *f, int64_t handed, int64_t rows, int64_t nrhs,
+                        int64_t *at) {
+    const int64_t size = (int64_t)mpk_scalar_size(f->tree.scalar) * nrhs;
+    at[0] = padded((2 + 2 * (int64_t)f->plan.fronts) * (int64_t)sizeof(int32_t));
+    at[1] = at[0] + padded(handed * size);
+    at[2] = at[1] + padded(handed * size);
+    at[3] = at[2] + padded(rows * size);
+    at[4] = at[3] + padded(f->tree.n * size);
+}
+
 /* Fills `parts` (PARTS) for so many right-hand sides at once. Returns the bytes of all. */
 static int64_t list_parts(const mpki_direct *f, const mpki_cuda_sweep_lists *l, int32_t block,
                           part *parts) {
     const int64_t size = (int64_t)mpk_scalar_size(f->tree.scalar), n = f->tree.n;
     const int64_t fronts = f->plan.fronts, word = sizeof(int32_t);
+    int64_t unset[5];
+    place_unset(f, l->handed, l->rows, block, unset);
     const part all[PARTS] = {{fronts * (int64_t)sizeof *l->at, l->at, 0},
                              {fronts * word, l->parent, 0},
                              {fronts * word, l->goal, 0},
                              {l->downs * (int64_t)sizeof *l->down, l->down, 0},
                              {l->ups * (int64_t)sizeof *l->up, l->up, 0},
-                             {(1 + 2 * fronts) * word, NULL, 0},
-                             {l->handed * block * size, NULL, 0}, /* behind the counters */
-                             {n * block * size, NULL, 0},
-                             {n * block * size, NULL, 0},
-                             {l->rows * block * size, NULL, 0},
                              {l->chains * (int64_t)sizeof *l->chain, l->chain, 0},
                              {l->segments * (int64_t)sizeof *l->segment, l->segment, 0},
                              {l->strips * word, l->strip, 0},
-                             {fronts * word, l->goal_up, 0}};
+                             [STAGED] = {n * block * size, NULL, 0},
+                             [BY_POSITION] = {n * block * size, NULL, 0},
+                             [UNSET] = {unset[4], NULL, 0}};
     int64_t bytes = 0;
     for (int k = 0; k < PARTS; k++) {
         parts[k] = all[k];
         parts[k].at = bytes;
-        bytes += (all[k].bytes + 255) & ~(int64_t)255;
+        bytes += padded(all[k].bytes);
     }
     return bytes;
 }
@@ -98,7 +114,6 @@ static mpk_status fill(mpki_direct_solver *s) {
     const mpki_direct *f = s->f;
     const mpki_cuda_direct_table *to = f->device->table->direct;
     mpki_cuda *cuda = f->device->cuda;
-    const int64_t fronts = f->plan.fronts;
     mpki_cuda_sweep_lists l;
     part parts[PARTS];
     void *room = NULL;
@@ -117,11 +132,10 @@ static mpk_status fill(mpki_direct_solver *s) {
         if (parts[k].from && parts[k].bytes > 0 &&
             !DID(to->copy(cuda, s->room + parts[k].at, parts[k].from, parts[k].bytes, 1)))
             goto done;
-    int32_t *ticket = (int32_t *)(void *)(s->room + parts[5].at);
-    s->stage = s->room + parts[7].at;
+    s->stage = s->room + parts[STAGED].at;
+    s->rows = l.rows, s->handed = l.handed;
     s->sweep = (mpki_cuda_sweep){
-        .y = s->room + parts[8].at,
-        .u = s->room + parts[9].at,
+        .y = s->room + parts[BY_POSITION].at,
         .at = (const int64_t *)(const void *)(s->room + parts[0].at),
         .downs = l.downs,
         .ups = l.ups,
@@ -129,15 +143,10 @@ static mpk_status fill(mpki_direct_solver *s) {
         .goal = (const int32_t *)(const void *)(s->room + parts[2].at),
         .down = (const mpki_cuda_piece *)(const void *)(s->room + parts[3].at),
         .up = (const mpki_cuda_piece *)(const void *)(s->room + parts[4].at),
-        .chain = (const mpki_cuda_chain *)(const void *)(s->room + parts[10].at),
-        .segment = (const mpki_cuda_segment *)(const void *)(s->room + parts[11].at),
-        .strip = (const int32_t *)(const void *)(s->room + parts[12].at),
-        .goal_up = (const int32_t *)(const void *)(s->room + parts[13].at),
-        .unset = parts[7].at - parts[5].at,
-        .ticket = ticket,
-        .finished = ticket + 1,
-        .gathered = ticket + 1 + fronts,
-        .handed = s->room + parts[6].at,
+        .chain = (const mpki_cuda_chain *)(const void *)(s->room + parts[5].at),
+        .segment = (const mpki_cuda_segment *)(const void *)(s->room + parts[6].at),
+        .strip = (const int32_t *)(const void *)(s->room + parts[7].at),
+        .ticket = (int32_t *)(void *)(s->room + parts[UNSET].at),
     };
     (void)DID(to->wait(cuda));
 done:
@@ -173,10 +182,25 @@ mpk_status mpki_cuda_direct_solver_make(mpk_context *ctx, const mpki_direct *f, 
     return status;
 }
 
-/* L^-1 or L^-T. */
-static bool sweep(mpki_direct_solver *s, bool back) {
+/* Places of what is unset before sweeps of s->sweep.nrhs right-hand sides; x of L^-T goes to `out`. */
+static void place_sweeps(mpki_direct_solver *s, void *out, int64_t ldout) {
+    const mpki_direct *f = s->f;
+    mpki_cuda_sweep *w = &s->sweep;
+    char *const from = (char *)w->ticket;
+    int64_t at[5];
+    place_unset(f, s->handed, s->rows, w->nrhs, at);
+    w->finished = w->ticket + 2, w->gathered = w->finished + f->plan.fronts;
+    w->handed = from + at[0], w->handed_back = from + at[1];
+    w->u = from + at[2], w->x = from + at[3];
+    w->unset = at[4];
+    w->out = out, w->ldout = ldout, w->perm = f->perm, w->scale = f->on.scale;
+}
+
+/* L^-1, or L^-T D^-1, or L^-T. */
+static bool sweep(mpki_direct_solver *s, bool back, bool diagonal) {
     const mpki_direct *f = s->f;
     const mpki_cuda_direct_table *to = f->device->table->direct;
+    s->sweep.diagonal = diagonal;
     return DID((back ? to->backward : to->forward)(f->device->cuda, &f->on, &s->sweep));
 }
 
@@ -191,20 +215,24 @@ static bool apply_columns(mpki_direct_solver *s, mpk_part part, const char *b, i
     const int32_t nrhs = s->sweep.nrhs;
     const bool all = part == MPK_PART_ALL || part == MPK_PART_ABS;
     const bool in = all || part == MPK_PART_L, out = all || part == MPK_PART_LT;
-    const bool diagonal = all || part == MPK_PART_D;
+    const bool fused = part == MPK_PART_ALL, alone = part == MPK_PART_D || part == MPK_PART_ABS;
     const bool b_away = device->table->is_device(device->cuda, b);
     const bool x_away = device->table->is_device(device->cuda, x);
     for (int32_t r = 0; r < nrhs && !b_away; r++)
         if (!DID(to->copy(device->cuda, (char *)s->stage + r * n * size, b + r * ldb * size,
                           n * size, 1)))
             return false;
+    void *const to_x = x_away ? (void *)x : s->stage;
+    const int64_t ld_x = x_away ? ldx : n;
+    place_sweeps(s, to_x, ld_x);
     if (!DID(to->take(device->cuda, scalar, (int32_t)n, nrhs, in ? f->perm : NULL, f->on.scale,
-                      b_away ? (const void *)b : s->stage, b_away ? ldb : n, s->sweep.y)) ||
-        (in && !sweep(s, false)) ||
-        (diagonal && !DID(to->diagonal(device->cuda, &f->on, &s->sweep, part == MPK_PART_ABS))) ||
-        (out && !sweep(s, true)) ||
-        !DID(to->give(device->cuda, scalar, (int32_t)n, nrhs, out ? f->perm : NULL, f->on.scale,
-                      s->sweep.y, x_away ? (void *)x : s->stage, x_away ? ldx : n)))
+                      b_away ? (const void *)b : s->stage, b_away ? ldb : n, s->sweep.y,
+                      s->sweep.ticket, in || out ? s->sweep.unset : 0)) ||
+        (in && !sweep(s, false, false)) ||
+        (alone && !DID(to->diagonal(device->cuda, &f->on, &s->sweep, part == MPK_PART_ABS))) ||
+        (out && !sweep(s, true, fused)) ||
+        (!out && !DID(to->give(device->cuda, scalar, (int32_t)n, nrhs, NULL, NULL, s->sweep.y, to_x,
+                               ld_x))))
         return false;
     for (int32_t r = 0; r < nrhs && !x_away; r++)
         if (!DID(to->copy(device->cuda, x + r * ldx * size, (char *)s->stage + r * n * size,

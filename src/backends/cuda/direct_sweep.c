@@ -5,8 +5,12 @@
 
 static const char STAGE[] = "solve";
 
-/* Columns of a front that is a task by itself from which on it is swept in strips. */
-enum { WIDE = 64 };
+enum {
+    WIDE = 64, /* columns of a front that is a task by itself from which on it is swept in strips */
+    MANY =
+        32, /* children of a chain, beyond which strips do not look for their rows in each of them */
+    WORK = 512 /* rows of a front that a block has room for in shared memory */
+};
 
 static int32_t cut_by(int32_t n, int32_t by) {
     return (n + by - 1) / by;
@@ -29,7 +33,7 @@ static int32_t more_slices(const mpki_direct *f, const mpki_cuda_chain *c) {
 static int32_t gathers(const mpki_direct *f, const mpki_cuda_chain *c) {
     const mpki_cuda_node *top = &f->plan.node[c->top];
     const int32_t columns = top->first + top->own - f->plan.node[c->low].first;
-    return cut_by(columns == 0 ? top->rows : c->strips == 1 ? 0 : columns, MPKI_FRONT_GATHER);
+    return cut_by(columns == 0 ? top->rows : c->many ? columns : 0, MPKI_FRONT_GATHER);
 }
 
 /* The front whose columns come before those of this one; -1: none. */
@@ -83,8 +87,12 @@ static void find_ways(const mpki_cuda_plan *plan, int8_t *way) {
 /* One front alone. */
 static void add_alone(const mpki_direct *f, int32_t top, mpki_cuda_sweep_lists *l) {
     l->chain_of[top] = l->chains;
-    l->chain[l->chains++] = (mpki_cuda_chain){
-        .top = top, .low = top, .pieces = 1, .strips = cut_by(f->now[top].nelim, MPKI_FRONT_STRIP)};
+    l->chain[l->chains++] =
+        (mpki_cuda_chain){.top = top,
+                          .low = top,
+                          .pieces = 1,
+                          .many = f->plan.node[top].children > MANY,
+                          .strips = cut_by(f->now[top].nelim, MPKI_FRONT_STRIP)};
 }
 
 /* The fronts that end in `top` and are columns of one, as far as none of them has others beside it in a
@@ -95,6 +103,10 @@ static void add_chain(const mpki_direct *f, int32_t top, mpki_cuda_sweep_lists *
         c.pieces++, c.low = x;
     for (int32_t k = c.pieces - 1, x = top; k >= 0; k--, x = front_before(&f->plan, x))
         l->front[k] = x;
+    for (int32_t k = 0, all = 0; k < c.pieces; k++) {
+        all += f->plan.node[l->front[k]].children;
+        c.many = all > MANY;
+    }
     if (c.pieces == 1) {
         if (l->way[top] != ALONE || f->now[top].nelim > WIDE) add_alone(f, top, l);
     } else if (cut_chain(f, l->front, &c, NULL)) {
@@ -147,13 +159,11 @@ static bool add_strip(const mpki_direct *f, mpki_cuda_sweep_lists *l, int32_t ch
     return true;
 }
 
-/* What a chain begins with: forward what its children give; on the way back, where it has no pivots,
- * a piece that tells that it is done. */
+/* What a chain begins with: forward what its children give. */
 static void add_begin(const mpki_direct *f, mpki_cuda_sweep_lists *l, int32_t chain, bool back) {
     const mpki_cuda_chain *c = &l->chain[chain];
     for (int32_t part = 0; !back && part < gathers(f, c); part++)
         add(l->down, &l->downs, MPKI_CUDA_GATHER, chain, part);
-    if (back && c->strips == 0) add(l->up, &l->ups, MPKI_CUDA_GATHER, chain, 0);
 }
 
 /* Large fronts of a step side by side, strip by strip. */
@@ -174,7 +184,7 @@ static void large_pieces(const mpki_direct *f, const mpki_cuda_step *step, mpki_
  * it has little else to do. */
 static bool by_warps(const mpki_direct *f, const mpki_cuda_sweep_lists *l,
                      const mpki_cuda_task *task) {
-    enum { MANY = 16, LITTLE = 4 };
+    enum { BLOCKS_CHILDREN = 16, LITTLE = 4 };
     if (task->part >= 0 || l->chain_of[task->last] >= 0 ||
         task->last - task->first >= MPKI_CUDA_WARP_FRONTS)
         return false;
@@ -183,7 +193,7 @@ static bool by_warps(const mpki_direct *f, const mpki_cuda_sweep_lists *l,
         const mpki_cuda_now *x = &f->now[k];
         if (x->nelim > MPKI_CUDA_WARP_PIVOTS || node->own + node->rows > MPKI_CUDA_WARP_ROWS ||
             x->w + node->rows - x->nelim > MPKI_CUDA_WARP_ROWS ||
-            (node->children > MANY && task->last - task->first < LITTLE))
+            (node->children > BLOCKS_CHILDREN && task->last - task->first < LITTLE))
             return false;
     }
     return true;
@@ -253,8 +263,8 @@ static void order_pieces(const mpki_direct *f, mpki_cuda_sweep_lists *l) {
 /* ---- the whole ---- */
 
 void mpki_cuda_sweep_lists_free(mpk_context *ctx, mpki_cuda_sweep_lists *l) {
-    void *const parts[] = {l->at,      l->parent, l->goal,     l->goal_up, l->down,  l->up,
-                           l->segment, l->strip,  l->chain_of, l->chain,   l->front, l->way};
+    void *const parts[] = {l->at,    l->parent,   l->goal,  l->down,  l->up, l->segment,
+                           l->strip, l->chain_of, l->chain, l->front, l->way};
     for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) mpki_release(ctx, parts[k]);
     *l = (mpki_cuda_sweep_lists){0};
 }
@@ -281,7 +291,6 @@ static mpk_status make_room(mpk_context *ctx, const mpki_direct *f, mpki_cuda_sw
     l->at = MPKI_NEW(ctx, STAGE, fronts + 1, int64_t);
     l->parent = MPKI_NEW(ctx, STAGE, fronts + 1, int32_t);
     l->goal = MPKI_NEW(ctx, STAGE, fronts + 1, int32_t);
-    l->goal_up = MPKI_NEW(ctx, STAGE, fronts + 1, int32_t);
     l->chain_of = MPKI_NEW(ctx, STAGE, fronts + 1, int32_t);
     l->front = MPKI_NEW(ctx, STAGE, fronts + 1, int32_t);
     l->way = MPKI_ZNEW(ctx, STAGE, fronts + 1, int8_t);
@@ -290,8 +299,8 @@ static mpk_status make_room(mpk_context *ctx, const mpki_direct *f, mpki_cuda_sw
     l->strip = MPKI_NEW(ctx, STAGE, segments + fronts + 1, int32_t);
     l->down = MPKI_NEW(ctx, STAGE, pieces + 1, mpki_cuda_piece);
     l->up = MPKI_NEW(ctx, STAGE, pieces + 1, mpki_cuda_piece);
-    return l->at && l->parent && l->goal && l->goal_up && l->chain_of && l->front && l->way &&
-                   l->chain && l->segment && l->strip && l->down && l->up
+    return l->at && l->parent && l->goal && l->chain_of && l->front && l->way && l->chain &&
+                   l->segment && l->strip && l->down && l->up
                ? MPK_OK
                : mpki_failed(ctx);
 }
@@ -302,23 +311,22 @@ mpk_status mpki_cuda_sweep_lists_make(mpk_context *ctx, const mpki_direct *f,
     *l = (mpki_cuda_sweep_lists){0};
     const mpk_status status = make_room(ctx, f, l);
     if (mpk_failed(status)) return status;
-    for (int32_t k = 0; k < plan->fronts; k++) {
-        l->at[k] = l->rows;
-        l->rows += plan->node[k].rows + f->now[k].nelim;
-        l->parent[k] = -1;
-        l->goal[k] = l->goal_up[k] = 1;
-    }
+    for (int32_t k = 0; k < plan->fronts; k++) l->parent[k] = -1, l->goal[k] = 1;
     for (int32_t k = 0; k < plan->fronts; k++)
         for (int32_t c = 0; c < plan->node[k].children; c++)
             l->parent[plan->child[plan->node[k].child + c]] = k;
     find_chains(f, l);
+    for (int32_t k = 0; k < plan->fronts; k++) {
+        const int32_t rows = plan->node[k].rows, all = f->now[k].w + rows;
+        l->at[k] = l->rows;
+        l->rows += rows + (l->chain_of[k] < 0 && all > WORK ? 2 * (int64_t)all : 0);
+    }
     for (int32_t k = 0; k < l->chains; k++) {
         mpki_cuda_chain *c = &l->chain[k];
         c->handed = l->handed;
-        l->handed += (int64_t)c->strips * (1 + more_slices(f, c)) * MPKI_FRONT_STRIP;
+        l->handed += (int64_t)c->strips * (2 + more_slices(f, c)) * MPKI_FRONT_STRIP;
         l->goal[c->top] =
             plan->node[c->top].own == 0 ? gathers(f, c) : c->strips + lower_strips(f, c);
-        if (c->strips > 0) l->goal_up[c->top] = c->strips;
     }
     order_pieces(f, l);
     return MPK_OK;

@@ -8,9 +8,8 @@
 
 typedef struct mpki_cuda_sweep_lists {
     int64_t *at, rows;          /* fronts: where its part of u begins; rows of all */
-    int64_t handed;             /* values that blocks of chains hand on */
-    int32_t *parent;            /* fronts */
-    int32_t *goal, *goal_up;    /* fronts */
+    int64_t handed;             /* values that blocks of chains hand on, in one direction */
+    int32_t *parent, *goal;     /* fronts */
     mpki_cuda_piece *down, *up; /* downs, ups */
     mpki_cuda_chain *chain;     /* chains */
     mpki_cuda_segment *segment; /* segments */

@@ -5,8 +5,6 @@
  *  (direct_memory.c), large fronts (direct_large.c). A status is MPK_OK | MPK_ERR_MEMORY, _DEVICE. */
 #include "direct_factor.h"
 
-enum { MPKI_CUDA_LARGE_LISTS = 4 };
-
 static inline unsigned long long mpki_cuda_address(const void *p) {
     return (unsigned long long)(uintptr_t)p;
 }
@@ -16,10 +14,10 @@ static inline int64_t mpki_cuda_ticket_bytes(const mpki_cuda_plan *plan) {
     return plan->steps * MPKI_CUDA_CLASSES * (int64_t)sizeof(int32_t);
 }
 
-/** Bytes of the description of so many large fronts, in `work`. */
+/** Bytes of the description of so many large fronts, in `work`: each, and five lists. */
 static inline int64_t mpki_cuda_description_bytes(int64_t count) {
-    const int64_t bytes = count * (int64_t)sizeof(mpki_cuda_front) +
-                          MPKI_CUDA_LARGE_LISTS * (count + 1) * (int64_t)sizeof(int32_t);
+    const int64_t bytes =
+        count * (int64_t)sizeof(mpki_cuda_front) + 5 * (count + 1) * (int64_t)sizeof(int32_t);
     return (bytes + 255) & ~(int64_t)255;
 }
 
@@ -32,7 +30,7 @@ mpk_status mpki_cuda_direct_place(mpki_direct *f);
 mpk_status mpki_cuda_direct_host_arrays(mpki_direct *f);
 void mpki_cuda_direct_drop_device(mpki_direct *f);
 void mpki_cuda_direct_drop_host(mpki_direct *f);
-/** One further piece of the arena in place of several: the next numbers find the room of these there. */
+/** One further piece of the arena in place of what it has grown by. f->flags is what the device had last. */
 void mpki_cuda_direct_join_chunks(mpki_direct *f);
 /** More room for panels that grow, at least `bytes`. f->flags is what the device has. */
 mpk_status mpki_cuda_direct_grow_arena(mpki_direct *f, int64_t bytes);
@@ -44,8 +42,9 @@ mpk_status mpki_cuda_direct_work_room(mpki_direct *f, int64_t bytes, char **at);
 /** Columns that the children of a front have left, which are known. */
 int32_t mpki_cuda_direct_late(const mpki_direct *f, int32_t front);
 /** Assemble and eliminate some large fronts of a step, all at once. list [in] `count` fronts, whose children
- *  are known; depth: what kernels know the step by. Also MPK_ERR_CANCELLED. */
-mpk_status mpki_cuda_direct_eliminate(mpki_direct *f, const int32_t *list, int32_t count,
-                                      int32_t depth);
+ *  are known; round [in] in which each is assembled, or NULL; depth: what kernels know the step by. Also
+ *  MPK_ERR_CANCELLED. */
+mpk_status mpki_cuda_direct_eliminate(mpki_direct *f, const int32_t *list, const int32_t *round,
+                                      int32_t count, int32_t depth);
 
 #endif

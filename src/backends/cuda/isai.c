@@ -15,6 +15,8 @@ static void end(mpk_context *ctx, mpki_inverse **handle) {
     mpki_isai_piece *const pieces[] = {&s->given, &s->diagonals, &s->singles, &s->failed, &s->work};
     for (int k = 0; k < 4; k++) mpki_cuda_isai_give_sparse(&s->job, matrices[k]);
     for (int k = 0; k < 5; k++) mpki_cuda_isai_give(&s->job, pieces[k]);
+    mpki_cuda_isai_give_reserve(&s->job, &s->job.work);
+    for (int k = 0; k < 2; k++) mpki_cuda_isai_give_reserve(&s->job, &s->job.held[k]);
     mpki_release(ctx, s);
     *handle = NULL;
 }
@@ -26,7 +28,7 @@ static mpk_status bring(mpki_isai_job *job, const void *from, int64_t bytes, mpk
                         const void **at) {
     *at = from;
     if (bytes == 0 || job->d->table->is_device(job->d->cuda, from)) return MPK_OK;
-    const mpk_status status = mpki_cuda_isai_take(job, bytes, p);
+    const mpk_status status = mpki_cuda_isai_borrow(job, bytes, p);
     *at = p->at;
     return mpk_failed(status) ? status : mpki_cuda_isai_to_device(job, p->at, from, bytes);
 }
@@ -42,22 +44,44 @@ static void pattern_free(mpki_isai_job *job, pattern *p) {
     mpki_cuda_isai_give(job, &p->row_piece);
 }
 
+static mpk_status disordered(mpki_isai_job *job, int32_t column, const char *whose) {
+    return mpki_error(job->ctx, MPK_ERR_INPUT, STAGE, column,
+                      "column %d of %s: pointers must not descend, and rows must ascend, from 0 to "
+                      "n - 1",
+                      column + 1, whose);
+}
+
+/* Queued; *flag is on the device. */
+static mpk_status look(mpki_isai_job *job, const pattern *p, int32_t *flag) {
+    const mpk_status status = mpki_cuda_isai_to_device(job, flag, &job->n, sizeof job->n);
+    return mpk_failed(status)
+               ? status
+               : mpki_cuda_isai_told(job, job->t->check(job->d->cuda, job->n, p->s.entries,
+                                                        p->s.a.ptr, p->s.a.index, flag));
+}
+
 static mpk_status check_pattern(mpki_isai_job *job, const pattern *p, const char *whose) {
     mpki_isai_piece flag = {0};
     int32_t bad = job->n;
-    mpk_status status = mpki_cuda_isai_take(job, sizeof bad, &flag);
-    if (!mpk_failed(status)) status = mpki_cuda_isai_to_device(job, flag.at, &bad, sizeof bad);
-    if (!mpk_failed(status))
-        status =
-            mpki_cuda_isai_told(job, job->t->check(job->d->cuda, job->n, p->s.entries, p->s.a.ptr,
-                                                   p->s.a.index, (int32_t *)(void *)flag.at));
+    mpk_status status = mpki_cuda_isai_borrow(job, sizeof bad, &flag);
+    if (!mpk_failed(status)) status = look(job, p, (int32_t *)(void *)flag.at);
     if (!mpk_failed(status)) status = mpki_cuda_isai_to_host(job, &bad, flag.at, sizeof bad);
     mpki_cuda_isai_give(job, &flag);
-    if (mpk_failed(status) || bad == job->n) return status;
-    return mpki_error(job->ctx, MPK_ERR_INPUT, STAGE, bad,
-                      "column %d of %s: pointers must not descend, and rows must ascend, from 0 to "
-                      "n - 1",
-                      bad + 1, whose);
+    return mpk_failed(status) || bad == job->n ? status : disordered(job, bad, whose);
+}
+
+/* The first and the last of n + 1 pointers, as columns of a copy that are so far apart. */
+static mpk_status ends_of(const mpki_isai_job *job, const int64_t *ptr, int64_t ends[2]) {
+    enum { FAR = 1 << 30 };
+    const int64_t size = sizeof *ptr, apart = job->n * size;
+    if (apart == 0 || apart > FAR) {
+        const mpk_status status = mpki_cuda_isai_to_host(job, &ends[0], ptr, size);
+        return mpk_failed(status) ? status
+                                  : mpki_cuda_isai_to_host(job, &ends[1], ptr + job->n, size);
+    }
+    const mpk_status status = mpki_cuda_isai_told(
+        job, job->d->table->copy(job->d->cuda, ends, size, ptr, apart, size, 2, 0, job->stream));
+    return mpk_failed(status) ? status : mpki_cuda_isai_wait(job);
 }
 
 static mpk_status bring_pattern(mpki_isai_job *job, const int64_t *ptr, const int32_t *row,
@@ -67,9 +91,7 @@ static mpk_status bring_pattern(mpki_isai_job *job, const int64_t *ptr, const in
     int64_t ends[2] = {0};
     mpk_status status = bring(job, ptr, pointers, &p->ptr_piece, &at);
     p->s.a.ptr = (int64_t *)(uintptr_t)at;
-    if (!mpk_failed(status)) status = mpki_cuda_isai_to_host(job, &ends[0], at, sizeof *ends);
-    if (!mpk_failed(status))
-        status = mpki_cuda_isai_to_host(job, &ends[1], p->s.a.ptr + job->n, sizeof *ends);
+    if (!mpk_failed(status)) status = ends_of(job, at, ends);
     if (mpk_failed(status)) return status;
     if (ends[0] != 0 || ends[1] < 0)
         return mpki_error(job->ctx, MPK_ERR_INPUT, STAGE, 0,
@@ -79,7 +101,7 @@ static mpk_status bring_pattern(mpki_isai_job *job, const int64_t *ptr, const in
     p->s.entries = ends[1];
     status = bring(job, row, ends[1] * (int64_t)sizeof *row, &p->row_piece, &at);
     p->s.a.index = (int32_t *)(uintptr_t)at;
-    return mpk_failed(status) ? status : check_pattern(job, p, whose);
+    return status;
 }
 
 /* Which column an entry of the matrix is in. */
@@ -112,13 +134,50 @@ static mpki_isai_splitting splitting_of(const mpki_inverse *s, const void *val) 
                                  .dinv = s->dinv};
 }
 
-static mpk_status take_pattern(mpki_inverse *s, const pattern *p) {
+/* A triangle counted: pointers of its strict part, then what was found to be wrong. */
+typedef struct counts {
+    mpki_isai_piece piece;
+    int64_t *ptr; /* n + 1 */
+    int64_t *sums;
+    int32_t *flag; /* behind ptr */
+} counts;
+
+/* The pattern is looked through, and the entries of its triangle are counted; the host waits once. */
+static mpk_status count_triangle(mpki_inverse *s, const pattern *p, counts *c) {
+    mpki_isai_job *job = &s->job;
+    const int64_t pointers = ((int64_t)job->n + 2) * (int64_t)sizeof(int64_t);
+    const int64_t sum_bytes = mpki_isai_sums(job->n) * (int64_t)sizeof(int64_t);
+    struct {
+        int64_t entries;
+        int32_t bad;
+    } told = {0};
+    const int64_t told_bytes = sizeof told.entries + sizeof told.bad;
+    int64_t used = 0;
+    mpki_isai_splitting split = splitting_of(s, NULL);
+    mpk_status status = mpki_cuda_isai_borrow(
+        job, mpki_cuda_isai_rounded(pointers) + mpki_cuda_isai_rounded(sum_bytes), &c->piece);
+    if (mpk_failed(status)) return status;
+    c->ptr = mpki_cuda_isai_place(&c->piece, &used, pointers);
+    c->sums = mpki_cuda_isai_place(&c->piece, &used, sum_bytes);
+    c->flag = (int32_t *)(void *)(c->ptr + job->n + 1);
+    split.ptr = p->s.a.ptr, split.index = p->s.a.index, split.disordered = c->flag;
+    split.to_ptr = c->ptr, split.sums = c->sums;
+    status = look(job, p, c->flag);
+    if (!mpk_failed(status)) status = mpki_cuda_isai_told(job, job->t->split(job->d->cuda, &split));
+    if (!mpk_failed(status))
+        status = mpki_cuda_isai_to_host(job, &told, c->ptr + job->n, told_bytes);
+    if (mpk_failed(status)) return status;
+    s->a.entries = told.entries;
+    return told.bad == job->n ? MPK_OK : disordered(job, told.bad, "the matrix");
+}
+
+/* Of the matrix: its pointers; where its diagonals are, and their inverses. */
+static mpk_status take_diagonals(mpki_inverse *s, const pattern *p) {
     mpki_isai_job *job = &s->job;
     const int64_t pointers = ((int64_t)job->n + 1) * (int64_t)sizeof(int64_t);
     const int64_t places = job->n * (int64_t)sizeof(int64_t);
     const int64_t inverses = job->n * (int64_t)mpk_scalar_size(job->scalar);
     int64_t used = 0;
-    s->nnz = p->s.entries;
     mpk_status status = mpki_cuda_isai_take(job, pointers, &s->given);
     if (!mpk_failed(status))
         status = mpki_cuda_isai_told(
@@ -129,48 +188,90 @@ static mpk_status take_pattern(mpki_inverse *s, const pattern *p) {
     if (mpk_failed(status)) return status;
     s->diagonal = mpki_cuda_isai_place(&s->diagonals, &used, places);
     s->dinv = mpki_cuda_isai_place(&s->diagonals, &used, inverses);
-    status = mpki_cuda_isai_sparse_make(job, s->nnz, true, s->triangle, &s->a);
-    if (mpk_failed(status)) return status;
-    if (!s->triangle) {
+    return MPK_OK;
+}
+
+/* The strict triangle by columns and by rows; `own`: M has its pattern. */
+static mpk_status take_triangle(mpki_inverse *s, const pattern *p, bool own, const counts *c) {
+    mpki_isai_job *job = &s->job;
+    const int64_t pointers = ((int64_t)job->n + 1) * (int64_t)sizeof(int64_t);
+    const int64_t size = (int64_t)mpk_scalar_size(job->scalar), entries = s->a.entries;
+    mpk_status status = mpki_cuda_isai_set_aside(
+        job,
+        2 * mpki_cuda_isai_sparse_bytes(job, entries, true, true) +
+            2 * mpki_cuda_isai_rounded(pointers) +
+            mpki_cuda_isai_rounded(job->n * (size + (int64_t)sizeof(int64_t)) + 512) +
+            (own ? 2 * mpki_cuda_isai_rounded(entries * size) : 0),
+        &job->held[0]);
+    if (!mpk_failed(status)) status = take_diagonals(s, p);
+    if (!mpk_failed(status)) status = mpki_cuda_isai_sparse_make(job, entries, true, true, &s->a);
+    if (!mpk_failed(status))
         status =
-            mpki_cuda_isai_told(job, job->t->clone(job->d->cuda, s->a.a.ptr, p->s.a.ptr, pointers));
-        if (!mpk_failed(status))
-            status =
-                mpki_cuda_isai_told(job, job->t->clone(job->d->cuda, s->a.a.index, p->s.a.index,
-                                                       s->nnz * (int64_t)sizeof(int32_t)));
-    } else {
-        const int64_t sum_bytes = mpki_isai_sums(job->n) * (int64_t)sizeof(int64_t);
-        mpki_isai_splitting split = splitting_of(s, NULL);
-        mpki_isai_piece sums = {0};
-        split.ptr = p->s.a.ptr, split.index = p->s.a.index;
-        status = mpki_cuda_isai_take(job, sum_bytes, &sums);
-        split.sums = (int64_t *)(void *)sums.at;
-        if (!mpk_failed(status))
-            status = mpki_cuda_isai_told(job, job->t->split(job->d->cuda, &split));
-        if (!mpk_failed(status))
-            status = mpki_cuda_isai_to_host(job, &s->a.entries, s->a.a.ptr + job->n, sizeof s->nnz);
-        mpki_cuda_isai_give(job, &sums);
-    }
-    if (mpk_failed(status) || !(s->triangle || s->o.relax > 0)) return status;
+            mpki_cuda_isai_told(job, job->t->clone(job->d->cuda, s->a.a.ptr, c->ptr, pointers));
+    if (mpk_failed(status)) return status;
+    mpki_isai_splitting split = splitting_of(s, NULL);
+    split.ptr = p->s.a.ptr, split.index = p->s.a.index;
+    status = mpki_cuda_isai_told(job, job->t->split(job->d->cuda, &split));
+    if (mpk_failed(status)) return status;
     return mpki_cuda_isai_turn(job, &s->a, &s->a_rows); /* values are moved once they are there */
 }
 
-/* val on the device. */
-static mpk_status split_values(mpki_inverse *s, const void *val, int32_t *flag) {
+/* All of A. */
+static mpk_status take_all(mpki_inverse *s, const pattern *p) {
     mpki_isai_job *job = &s->job;
-    int32_t bad = job->n;
+    const int64_t pointers = ((int64_t)job->n + 1) * (int64_t)sizeof(int64_t);
+    mpk_status status = take_diagonals(s, p);
+    if (!mpk_failed(status)) status = mpki_cuda_isai_sparse_make(job, s->nnz, true, false, &s->a);
+    if (!mpk_failed(status))
+        status =
+            mpki_cuda_isai_told(job, job->t->clone(job->d->cuda, s->a.a.ptr, p->s.a.ptr, pointers));
+    if (!mpk_failed(status))
+        status = mpki_cuda_isai_told(job, job->t->clone(job->d->cuda, s->a.a.index, p->s.a.index,
+                                                        s->nnz * (int64_t)sizeof(int32_t)));
+    if (mpk_failed(status) || s->o.relax == 0) return status;
+    return mpki_cuda_isai_turn(job, &s->a, &s->a_rows);
+}
+
+/* Has M the pattern of the triangle that is given? */
+static bool is_own(const mpki_inverse *s, const mpk_isai_options *o) {
+    return s->triangle && o->source == MPK_ISAI_POWER && o->power == 1 && o->limit == 0 && !o->ptr;
+}
+
+static mpk_status take_pattern(mpki_inverse *s, const mpk_isai_options *o, const pattern *p) {
+    mpki_isai_job *job = &s->job;
+    counts c = {0};
+    s->nnz = p->s.entries;
+    if (!s->triangle) {
+        const mpk_status status = check_pattern(job, p, "the matrix");
+        return mpk_failed(status) ? status : take_all(s, p);
+    }
+    mpk_status status = mpki_cuda_isai_set_aside(
+        job,
+        mpki_cuda_isai_turn_bytes(job->n, s->nnz) +
+            mpki_cuda_isai_rounded(((int64_t)job->n + mpki_isai_sums(job->n)) * 8 + 1024),
+        &job->work);
+    if (!mpk_failed(status)) status = count_triangle(s, p, &c);
+    if (!mpk_failed(status)) status = take_triangle(s, p, is_own(s, o), &c);
+    mpki_cuda_isai_give(job, &c.piece);
+    return status;
+}
+
+/* What is wrong with the values: an entry, the diagonal of a column. */
+typedef struct faults {
+    int64_t entry;
+    int32_t diagonal, none;
+} faults;
+
+/* val on the device; queued. */
+static mpk_status split_values(mpki_inverse *s, const void *val, faults *bad) {
+    mpki_isai_job *job = &s->job;
     mpki_isai_splitting split = splitting_of(s, val);
-    split.bad = flag;
-    mpk_status status = mpki_cuda_isai_to_device(job, flag, &bad, sizeof bad);
-    if (!mpk_failed(status))
-        status = mpki_cuda_isai_told(job, job->t->split_values(job->d->cuda, &split));
-    if (!mpk_failed(status))
-        status = mpki_cuda_isai_told(
-            job, job->t->move(job->d->cuda, job->scalar, s->a.entries, s->a.from, val, s->a.a.val));
-    if (!mpk_failed(status)) status = mpki_cuda_isai_to_host(job, &bad, flag, sizeof bad);
-    if (mpk_failed(status) || bad == job->n) return status;
-    return mpki_error(job->ctx, MPK_ERR_INPUT, STAGE, bad,
-                      "the diagonal entry of column %d is zero", bad + 1);
+    split.bad = &bad->diagonal;
+    const mpk_status status = mpki_cuda_isai_told(job, job->t->split_values(job->d->cuda, &split));
+    return mpk_failed(status)
+               ? status
+               : mpki_cuda_isai_told(job, job->t->move(job->d->cuda, job->scalar, s->a.entries,
+                                                       s->a.from, val, s->a.a.val));
 }
 
 static mpk_status take_values(mpki_inverse *s, const void *theirs) {
@@ -178,24 +279,28 @@ static mpk_status take_values(mpki_inverse *s, const void *theirs) {
     const int64_t bytes = s->nnz * (int64_t)mpk_scalar_size(job->scalar);
     mpki_isai_piece copy = {0}, flag = {0};
     const void *val = NULL;
-    int64_t bad = INT64_MAX;
+    faults bad = {.entry = INT64_MAX, .diagonal = job->n};
     mpk_status status = bring(job, theirs, bytes, &copy, &val);
-    if (!mpk_failed(status)) status = mpki_cuda_isai_take(job, 512, &flag);
-    if (!mpk_failed(status)) status = mpki_cuda_isai_to_device(job, flag.at, &bad, sizeof bad);
+    if (!mpk_failed(status)) status = mpki_cuda_isai_borrow(job, sizeof bad, &flag);
+    faults *const there = (faults *)(void *)flag.at;
+    if (!mpk_failed(status)) status = mpki_cuda_isai_to_device(job, there, &bad, sizeof bad);
     if (!mpk_failed(status))
-        status = mpki_cuda_isai_told(job, job->t->finite(job->d->cuda, job->scalar, s->nnz, val,
-                                                         (int64_t *)(void *)flag.at));
-    if (!mpk_failed(status)) status = mpki_cuda_isai_to_host(job, &bad, flag.at, sizeof bad);
-    if (!mpk_failed(status) && bad != INT64_MAX) status = name_column(s, bad);
+        status = mpki_cuda_isai_told(
+            job, job->t->finite(job->d->cuda, job->scalar, s->nnz, val, &there->entry));
     if (!mpk_failed(status))
         status =
             s->triangle
-                ? split_values(s, val, (int32_t *)(void *)(flag.at + 256))
+                ? split_values(s, val, there)
                 : mpki_cuda_isai_told(job, job->t->clone(job->d->cuda, s->a.a.val, val, bytes));
     if (!mpk_failed(status) && s->a_rows.a.ptr)
         status = mpki_cuda_isai_again(job, &s->a, &s->a_rows);
-    mpki_cuda_isai_give(job, &copy); /* waits for what is queued */
+    if (!mpk_failed(status)) status = mpki_cuda_isai_to_host(job, &bad, there, sizeof bad);
+    if (!mpk_failed(status) && bad.entry != INT64_MAX) status = name_column(s, bad.entry);
+    if (!mpk_failed(status) && s->triangle && bad.diagonal < job->n)
+        status = mpki_error(job->ctx, MPK_ERR_INPUT, STAGE, bad.diagonal,
+                            "the diagonal entry of column %d is zero", bad.diagonal + 1);
     mpki_cuda_isai_give(job, &flag);
+    mpki_cuda_isai_give(job, &copy);
     return status;
 }
 
@@ -335,7 +440,8 @@ static mpk_status fill(mpki_inverse *s, const mpk_isai_options *o, const int64_t
         status = mpki_error(job->ctx, MPK_ERR_ARGUMENT, STAGE, -1, "val is NULL");
     if (!mpk_failed(status) && o->ptr)
         status = bring_pattern(job, o->ptr, o->row, "the pattern", &theirs);
-    if (!mpk_failed(status)) status = take_pattern(s, &given);
+    if (!mpk_failed(status)) status = take_pattern(s, o, &given);
+    if (!mpk_failed(status) && o->ptr) status = check_pattern(job, &theirs, "the pattern");
     if (!mpk_failed(status)) status = take_values(s, val);
     if (!mpk_failed(status)) status = make_pattern(s, &given, o->ptr ? &theirs : NULL);
     pattern_free(job, &given);
@@ -357,6 +463,8 @@ static mpk_status make(mpk_context *ctx, mpk_scalar scalar, int32_t n, const int
     s->triangle = o->kind == MPK_ISAI_LOWER || o->kind == MPK_ISAI_UPPER;
     s->single = o->precision == MPK_PRECISION_SINGLE && (scalar == MPK_D || scalar == MPK_Z);
     if (!mpk_failed(status)) status = fill(s, o, ptr, row, val);
+    mpki_cuda_isai_give_reserve(&s->job, &s->job.work);
+    s->job.info.bytes = s->job.bytes;
     if (mpk_failed(status)) end(ctx, out);
     return status;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From a sparse matrix on a device to its approximate inverse there: memory, transposes, patterns,
- * columns. */
+/* From a sparse matrix on a device to its approximate inverse there: transposes, patterns, columns.
+ */
 #include "isai_make.h"
 
 #include <string.h>
 
-/* ---- memory ------------------------------------------------------------------------------------- */
+/* ---- what is done where -------------------------------------------------------------------------- */
 
 mpk_status mpki_cuda_isai_job_begin(mpk_context *ctx, const char *stage, mpk_scalar scalar,
                                     int32_t n, mpki_isai_job *job) {
@@ -22,42 +22,6 @@ mpk_status mpki_cuda_isai_job_begin(mpk_context *ctx, const char *stage, mpk_sca
 
 mpk_status mpki_cuda_isai_told(const mpki_isai_job *job, int status) {
     return mpki_cuda_told(job->ctx, job->stage, status);
-}
-
-mpk_status mpki_cuda_isai_take(mpki_isai_job *job, int64_t bytes, mpki_isai_piece *p) {
-    void *at = NULL;
-    *p = (mpki_isai_piece){0};
-    if (job->limit > 0 && (double)(job->bytes + bytes) > job->limit)
-        return mpki_error(job->ctx, MPK_ERR_MEMORY, job->stage, job->bytes + bytes,
-                          "approximate inverses need %.3f GiB of device memory; "
-                          "device_memory_limit is %.3f GiB",
-                          (double)(job->bytes + bytes) * 0x1p-30, job->limit * 0x1p-30);
-    const mpk_status status =
-        mpki_cuda_isai_told(job, job->d->table->alloc(job->d->cuda, bytes, &at));
-    if (mpk_failed(status)) return status;
-    *p = (mpki_isai_piece){at, bytes};
-    job->bytes += bytes;
-    return MPK_OK;
-}
-
-void mpki_cuda_isai_give(mpki_isai_job *job, mpki_isai_piece *p) {
-    if (!p->at) return;
-    job->d->table->release(job->d->cuda, p->at);
-    job->bytes -= p->bytes;
-    *p = (mpki_isai_piece){0};
-}
-
-void mpki_cuda_isai_give_sparse(mpki_isai_job *job, mpki_isai_sparse *a) {
-    mpki_cuda_isai_give(job, &a->pattern);
-    mpki_cuda_isai_give(job, &a->values);
-    mpki_cuda_isai_give(job, &a->map);
-    *a = (mpki_isai_sparse){0};
-}
-
-void *mpki_cuda_isai_place(const mpki_isai_piece *p, int64_t *used, int64_t bytes) {
-    void *const at = p->at + *used;
-    *used += mpki_cuda_isai_rounded(bytes);
-    return at;
 }
 
 /* A call moves no more than this, for a row of a copy has less than 2^31 bytes. */
@@ -99,6 +63,14 @@ static int64_t value_bytes(const mpki_isai_job *job, int64_t entries) {
     return entries * (int64_t)mpk_scalar_size(job->scalar);
 }
 
+int64_t mpki_cuda_isai_sparse_bytes(const mpki_isai_job *job, int64_t entries, bool values,
+                                    bool from) {
+    return mpki_cuda_isai_rounded(pointers(job)) +
+           mpki_cuda_isai_rounded(entries * (int64_t)sizeof(int32_t)) +
+           (values ? mpki_cuda_isai_rounded(value_bytes(job, entries)) : 0) +
+           (from ? mpki_cuda_isai_rounded(entries * (int64_t)sizeof(int64_t)) : 0);
+}
+
 mpk_status mpki_cuda_isai_sparse_make(mpki_isai_job *job, int64_t entries, bool values, bool from,
                                       mpki_isai_sparse *a) {
     const int64_t index = entries * (int64_t)sizeof(int32_t);
@@ -136,6 +108,14 @@ mpk_status mpki_cuda_isai_again(mpki_isai_job *job, const mpki_isai_sparse *a,
         job, job->t->move(job->d->cuda, job->scalar, t->entries, t->from, a->a.val, t->a.val));
 }
 
+int64_t mpki_cuda_isai_turn_bytes(int32_t n, int64_t entries) {
+    const int64_t eight = (int64_t)sizeof(int64_t);
+    return 2 * mpki_cuda_isai_rounded(((int64_t)n + 1) * eight) +
+           mpki_cuda_isai_rounded(entries * (int64_t)sizeof(int32_t)) +
+           mpki_cuda_isai_rounded(entries * eight) +
+           mpki_cuda_isai_rounded(mpki_isai_sums(n) * eight);
+}
+
 mpk_status mpki_cuda_isai_turn(mpki_isai_job *job, const mpki_isai_sparse *a, mpki_isai_sparse *t) {
     const int64_t four = (int64_t)sizeof(int32_t), eight = (int64_t)sizeof(int64_t);
     mpki_isai_turning turning = {.n = job->n, .entries = a->entries, .ptr = a->a.ptr};
@@ -143,12 +123,7 @@ mpk_status mpki_cuda_isai_turn(mpki_isai_job *job, const mpki_isai_sparse *a, mp
     int64_t used = 0;
     mpk_status status = mpki_cuda_isai_sparse_make(job, a->entries, true, true, t);
     if (!mpk_failed(status))
-        status = mpki_cuda_isai_take(job,
-                                     2 * mpki_cuda_isai_rounded(pointers(job)) +
-                                         mpki_cuda_isai_rounded(a->entries * four) +
-                                         mpki_cuda_isai_rounded(a->entries * eight) +
-                                         mpki_cuda_isai_rounded(mpki_isai_sums(job->n) * eight),
-                                     &work);
+        status = mpki_cuda_isai_borrow(job, mpki_cuda_isai_turn_bytes(job->n, a->entries), &work);
     if (mpk_failed(status)) goto done;
     turning.index = a->a.index;
     turning.to_ptr = t->a.ptr, turning.to_index = t->a.index, turning.from = t->from;
@@ -160,7 +135,7 @@ mpk_status mpki_cuda_isai_turn(mpki_isai_job *job, const mpki_isai_sparse *a, mp
     status = mpki_cuda_isai_told(job, job->t->turn(job->d->cuda, &turning));
     if (!mpk_failed(status) && a->a.val) status = mpki_cuda_isai_again(job, a, t);
 done:
-    mpki_cuda_isai_give(job, &work); /* waits for what is queued */
+    mpki_cuda_isai_give(job, &work);
     if (mpk_failed(status)) mpki_cuda_isai_give_sparse(job, t);
     return status;
 }
@@ -188,7 +163,7 @@ static mpk_status far_columns(mpki_isai_job *job, const mpki_isai_notes *told, m
     if (slots * each > BYTES) slots = each > BYTES ? 1 : BYTES / each;
     mpk_status status = MPK_OK;
     if (!marks->at)
-        status = mpki_cuda_isai_take(job, 2 * mpki_cuda_isai_rounded(slots * each), marks);
+        status = mpki_cuda_isai_borrow(job, 2 * mpki_cuda_isai_rounded(slots * each), marks);
     if (mpk_failed(status)) return status;
     p->slots = (int32_t)slots;
     p->seen = mpki_cuda_isai_place(marks, &used, slots * each);
@@ -199,19 +174,36 @@ static mpk_status far_columns(mpki_isai_job *job, const mpki_isai_notes *told, m
 /* Room for what the first pass finds, unless memory is short: then the second one searches again. */
 static mpk_status room_for_found(mpki_isai_job *job, bool triangle, mpki_isai_powers *p,
                                  mpki_isai_piece *room) {
+    enum { ASK = 1 << 28 }; /* so much is tried without a question, which takes long */
     char text[256];
     int64_t there = 0, all = 0;
     const int32_t each = mpki_isai_found_each(job->n, p->entries, p->power, triangle);
     const int64_t bytes = (int64_t)job->n * each * (int64_t)sizeof *p->found;
+    mpk_status status = MPK_OK;
     if (p->block > 0 || bytes == 0) return MPK_OK;
-    const mpk_status status = mpki_cuda_isai_told(
-        job, job->d->table->describe(job->d->cuda, text, sizeof text, &there, &all));
-    if (mpk_failed(status) || bytes > there / 4) return status;
+    if (bytes > ASK)
+        status = mpki_cuda_isai_told(
+            job, job->d->table->describe(job->d->cuda, text, sizeof text, &there, &all));
+    if (mpk_failed(status) || (there > 0 && bytes > there / 4)) return status;
     if (job->limit > 0 && 2 * (double)bytes > job->limit - (double)job->bytes) return MPK_OK;
-    p->found_each = each;
-    const mpk_status taken = mpki_cuda_isai_take(job, bytes, room);
-    p->found = (int32_t *)(void *)room->at;
-    return taken;
+    status = mpki_cuda_isai_borrow(job, bytes, room);
+    if (status == MPK_ERR_MEMORY) {
+        mpki_clear_error(job->ctx);
+        return MPK_OK;
+    }
+    if (!mpk_failed(status)) p->found_each = each, p->found = (int32_t *)(void *)room->at;
+    return status;
+}
+
+/* For M by columns; of an approximate inverse by itself with what M by rows will take. */
+static mpk_status room_for_pattern(mpki_isai_job *job, int64_t entries, mpki_isai_sparse *m) {
+    mpk_status status = MPK_OK;
+    if (job->held[0].all.at && !job->held[1].all.at)
+        status = mpki_cuda_isai_set_aside(job,
+                                          mpki_cuda_isai_sparse_bytes(job, entries, true, false) +
+                                              mpki_cuda_isai_sparse_bytes(job, entries, true, true),
+                                          &job->held[1]);
+    return mpk_failed(status) ? status : mpki_cuda_isai_sparse_make(job, entries, true, false, m);
 }
 
 /* Counts, sums, rows. */
@@ -222,11 +214,11 @@ static mpk_status power_pattern(mpki_isai_job *job, mpki_isai_powers *p, mpk_isa
     mpki_isai_piece work = {0}, marks = {0}, room = {0};
     mpki_isai_notes told = {.first_over = job->n};
     int64_t used = 0, entries = 0;
-    mpk_status status = mpki_cuda_isai_take(job,
-                                            mpki_cuda_isai_rounded(pointers(job)) +
-                                                2 * mpki_cuda_isai_rounded(job->n * four) +
-                                                mpki_cuda_isai_rounded(sum_bytes) + 256,
-                                            &work);
+    mpk_status status = mpki_cuda_isai_borrow(job,
+                                              mpki_cuda_isai_rounded(pointers(job)) +
+                                                  2 * mpki_cuda_isai_rounded(job->n * four) +
+                                                  mpki_cuda_isai_rounded(sum_bytes) + 256,
+                                              &work);
     if (mpk_failed(status)) return status;
     p->to_ptr = mpki_cuda_isai_place(&work, &used, pointers(job));
     p->mid = mpki_cuda_isai_place(&work, &used, job->n * four);
@@ -247,7 +239,13 @@ static mpk_status power_pattern(mpki_isai_job *job, mpki_isai_powers *p, mpk_isa
         status = mpki_cuda_isai_told(job, job->t->sum(job->d->cuda, job->n, p->to_ptr, sums));
     if (!mpk_failed(status))
         status = mpki_cuda_isai_to_host(job, &entries, p->to_ptr + job->n, sizeof entries);
-    if (!mpk_failed(status)) status = mpki_cuda_isai_sparse_make(job, entries, true, false, m);
+    if (!mpk_failed(status)) status = room_for_pattern(job, entries, m);
+    if (status == MPK_ERR_MEMORY && room.at) { /* then the second pass searches again */
+        mpki_clear_error(job->ctx);
+        mpki_cuda_isai_give(job, &room);
+        p->found_each = 0, p->found = NULL;
+        status = room_for_pattern(job, entries, m);
+    }
     if (!mpk_failed(status)) {
         p->to_index = m->a.index;
         status = mpki_cuda_isai_told(job, job->t->powers(job->d->cuda, p));
@@ -298,7 +296,7 @@ mpk_status mpki_cuda_isai_classify(mpki_isai_job *job, const mpki_isai_sparse *m
     int64_t told[MPK_ISAI_CLASSES + 1] = {0};
     mpki_isai_classes c = {.n = job->n, .ptr = m->a.ptr};
     mpki_isai_piece work = {0};
-    mpk_status status = mpki_cuda_isai_take(job, 512, &work);
+    mpk_status status = mpki_cuda_isai_borrow(job, 512, &work);
     c.count = (int64_t *)(void *)work.at;
     c.next = c.count + MPK_ISAI_CLASSES + 1;
     if (!mpk_failed(status)) status = mpki_cuda_isai_told(job, job->t->classes(job->d->cuda, &c));
@@ -322,7 +320,7 @@ mpk_status mpki_cuda_isai_invert(mpki_isai_job *job, const mpki_isai_triangle *t
     int64_t used = 0;
     int32_t bad = job->n;
     mpk_status status =
-        mpki_cuda_isai_take(job, mpki_cuda_isai_rounded(job->n * four) + 256, &work);
+        mpki_cuda_isai_borrow(job, mpki_cuda_isai_rounded(job->n * four) + 256, &work);
     if (mpk_failed(status)) return status;
     int32_t *const list = mpki_cuda_isai_place(&work, &used, job->n * four);
     v.rows = t->rows->a, v.columns = t->columns->a, v.dinv = t->dinv, v.m = m->a, v.list = list;
@@ -346,11 +344,11 @@ static mpk_status prune(mpki_isai_job *job, int32_t limit, mpki_isai_sparse *m) 
     mpki_isai_piece work = {0};
     mpki_isai_sparse cut = {0};
     int64_t used = 0, entries = 0;
-    mpk_status status = mpki_cuda_isai_take(job,
-                                            mpki_cuda_isai_rounded(pointers(job)) +
-                                                mpki_cuda_isai_rounded(m->entries) +
-                                                mpki_cuda_isai_rounded(sum_bytes),
-                                            &work);
+    mpk_status status = mpki_cuda_isai_borrow(job,
+                                              mpki_cuda_isai_rounded(pointers(job)) +
+                                                  mpki_cuda_isai_rounded(m->entries) +
+                                                  mpki_cuda_isai_rounded(sum_bytes),
+                                              &work);
     if (mpk_failed(status)) return status;
     p.ptr = m->a.ptr, p.index = m->a.index, p.val = m->a.val;
     p.to_ptr = mpki_cuda_isai_place(&work, &used, pointers(job));
@@ -426,7 +424,7 @@ mpk_status mpki_cuda_isai_narrow(mpki_isai_job *job, int64_t entries, const void
                                  void *single) {
     mpki_isai_piece flag = {0};
     int32_t bad = 0;
-    mpk_status status = mpki_cuda_isai_take(job, sizeof bad, &flag);
+    mpk_status status = mpki_cuda_isai_borrow(job, sizeof bad, &flag);
     if (!mpk_failed(status)) status = mpki_cuda_isai_to_device(job, flag.at, &bad, sizeof bad);
     if (!mpk_failed(status))
         status = mpki_cuda_isai_told(job, job->t->narrow(job->d->cuda, job->scalar, entries, val,

@@ -8,6 +8,19 @@
 #include "isai/isai.h"
 #include "load.h"
 
+/** Device memory that is released as a whole. */
+typedef struct mpki_isai_piece {
+    char *at;
+    int64_t bytes;
+} mpki_isai_piece;
+
+/** Device memory asked for at once, of which pieces are parts: to ask for each would cost more than
+ *  most kernels do. */
+typedef struct mpki_isai_reserve {
+    mpki_isai_piece all;
+    int64_t used;
+} mpki_isai_reserve;
+
 /** Whose memory it is, and what has been done. */
 typedef struct mpki_isai_job {
     mpk_context *ctx;
@@ -17,17 +30,13 @@ typedef struct mpki_isai_job {
     void *stream;
     mpk_scalar scalar;
     int32_t n;
-    double limit;  /* most bytes of device memory; 0: what the device has */
-    int64_t bytes; /* held */
+    double limit;                    /* most bytes of device memory; 0: what the device has */
+    int64_t bytes;                   /* held */
+    mpki_isai_reserve held[2], work; /* for what stays: the matrix, M; for work space. Empty: each
+                                        piece is asked for */
     mpk_isai_info info;
     int64_t columns[MPK_ISAI_CLASSES], longest; /* of what was last computed */
 } mpki_isai_job;
-
-/** Device memory that is released as a whole. */
-typedef struct mpki_isai_piece {
-    char *at;
-    int64_t bytes;
-} mpki_isai_piece;
 
 /** A matrix by columns or by rows; ptr and index may be another one's. */
 typedef struct mpki_isai_sparse {
@@ -42,14 +51,25 @@ typedef struct mpki_isai_sparse {
 mpk_status mpki_cuda_isai_job_begin(mpk_context *ctx, const char *stage, mpk_scalar scalar,
                                     int32_t n, mpki_isai_job *job);
 
+static inline int64_t mpki_cuda_isai_rounded(int64_t bytes) { /* no piece is empty */
+    return bytes > 0 ? (bytes + 255) / 256 * 256 : 256;
+}
 mpk_status mpki_cuda_isai_take(mpki_isai_job *job, int64_t bytes, mpki_isai_piece *p);
+/** Work space: what was taken last is to be given back first. */
+mpk_status mpki_cuda_isai_borrow(mpki_isai_job *job, int64_t bytes, mpki_isai_piece *p);
+/** What takes, or borrows, get from then on, as long as it suffices: held[0] before held[1]. *r has to
+ *  be empty. */
+mpk_status mpki_cuda_isai_set_aside(mpki_isai_job *job, int64_t bytes, mpki_isai_reserve *r);
+/** Nothing of it may be in use. It waits for what is queued. */
+void mpki_cuda_isai_give_reserve(mpki_isai_job *job, mpki_isai_reserve *r);
+/** Bytes of a reserve that a matrix takes, and that turning one borrows. */
+int64_t mpki_cuda_isai_sparse_bytes(const mpki_isai_job *job, int64_t entries, bool values,
+                                    bool from);
+int64_t mpki_cuda_isai_turn_bytes(int32_t n, int64_t entries);
 void mpki_cuda_isai_give(mpki_isai_job *job, mpki_isai_piece *p);
 void mpki_cuda_isai_give_sparse(mpki_isai_job *job, mpki_isai_sparse *a);
 /** The next `bytes` of the piece; *used is moved on. */
 void *mpki_cuda_isai_place(const mpki_isai_piece *p, int64_t *used, int64_t bytes);
-static inline int64_t mpki_cuda_isai_rounded(int64_t bytes) {
-    return (bytes + 255) / 256 * 256;
-}
 mpk_status mpki_cuda_isai_told(const mpki_isai_job *job, int status);
 /** Copies between host and device; `to_host` waits. */
 mpk_status mpki_cuda_isai_to_device(const mpki_isai_job *job, void *to, const void *from,

@@ -10,4 +10,43 @@
     kernel<<<(unsigned)(blocks), threads, bytes, (cudaStream_t)(stream)>>>(__VA_ARGS__)
 #endif
 
+/* The same for kernels that follow each other closely, each of which begins with mpki::after_previous(): from 9.0 on
+ * their blocks may come while the last ones of the kernel before are at work (programmatic dependent launch, CUDA
+ * C++ Programming Guide). Returns a cudaError_t. */
+#ifndef MPKI_LAUNCH_NEXT
+namespace mpki {
+template <class... P, class... A>
+inline cudaError_t launch_next(mpki_cuda *cuda, void (*kernel)(P...), int blocks, int threads,
+                               size_t bytes, cudaStream_t stream, A... arguments) {
+    cudaLaunchAttribute early;
+    cudaLaunchConfig_t how = {};
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+    how.gridDim = dim3((unsigned)blocks), how.blockDim = dim3((unsigned)threads);
+    how.dynamicSmemBytes = bytes, how.stream = stream;
+    how.attrs = &early, how.numAttrs = cuda->capability >= 90 && cuda->code >= 90;
+    return cudaLaunchKernelEx(&how, kernel, (P)arguments...);
+}
+/** A thread: until the kernel before is over, and what it has written is there. */
+__device__ inline void wait_for_previous() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+/** A thread: once all blocks of this kernel have said so, blocks of the next one may come. */
+__device__ inline void next_may_come() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+/** All threads, first of all. */
+__device__ inline void after_previous() {
+    wait_for_previous();
+    next_may_come();
+}
+} // namespace mpki
+#define MPKI_LAUNCH_NEXT(cuda, kernel, blocks, threads, bytes, ...)                                \
+    mpki::launch_next(cuda, kernel, blocks, threads, bytes, (cuda)->sparse, __VA_ARGS__)
+#endif
+
 #endif

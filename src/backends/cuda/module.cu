@@ -234,7 +234,10 @@ static void release(mpki_cuda *cuda, void *ptr) {
 
 static int is_device(mpki_cuda *cuda, const void *ptr) {
     cudaPointerAttributes a;
-    if (!ptr || cudaSetDevice(cuda->device) || cudaPointerGetAttributes(&a, ptr)) {
+    int current =
+        -1; /* asking is cheaper than setting: a batch's call asks for each of its arrays */
+    const bool other = cudaGetDevice(&current) || current != cuda->device;
+    if (!ptr || (other && cudaSetDevice(cuda->device)) || cudaPointerGetAttributes(&a, ptr)) {
         cudaGetLastError();
         return 0;
     }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Making a solver with a factor on blocks on the device: units of rows, their segments, memory. */
+#include "../../core/trace.h"
 #include "sweeps_solver.h"
+#include "transfer.h"
 
 static const char STAGE[] = "solve";
 
@@ -260,35 +262,41 @@ static mpk_status take_all(mpki_solver_making *m) {
     return status;
 }
 
-/* Positions, indices and scales by slot. */
+/* Positions, indices and scales by slot: made there from what they have by position. */
 static mpk_status send_maps(mpki_solver_making *m) {
     mpki_block_solver *s = m->s;
     const mpki_stages *stages = s->stages;
-    mpk_context *ctx = s->ctx;
     const int64_t n = s->n;
-    int32_t *position = MPKI_NEW(ctx, STAGE, n, int32_t), *index = MPKI_NEW(ctx, STAGE, n, int32_t);
-    double *scale = MPKI_NEW(ctx, STAGE, n, double);
-    mpk_status status = mpki_failed(ctx);
-    if (mpk_failed(status)) goto done;
-    for (int32_t f = 0; f < m->store->m; f++)
-        for (int32_t k = 0; k < mpki_frame_rows(stages->blocking, f); k++)
-            position[m->slot[f] + k] = stages->blocking->bptr[f] + k;
-    status = mpki_solver_copy(s, s->position, position, 4 * n, true);
-    for (int out = 0; out < 2 && !mpk_failed(status); out++) {
-        for (int64_t k = 0; k < n; k++) {
-            const int32_t g = stages->blocking->perm[position[k]];
-            index[k] = out ? g : MPKI_ROW(stages, g);
-            scale[k] =
-                out || !stages->row_scale ? stages->scale[index[k]] : stages->row_scale[index[k]];
+    const struct {
+        const void *from;
+        int64_t bytes;
+    } list[] = {{stages->blocking->perm, 4 * n},
+                {stages->row_of, stages->row_of ? 4 * n : 0},
+                {stages->scale, 8 * n},
+                {stages->row_scale, stages->row_scale ? 8 * n : 0}};
+    enum { COUNT = sizeof list / sizeof *list };
+    void *there[COUNT] = {NULL};
+    mpk_status status = mpki_solver_may_take(s, 24 * n);
+    for (int k = 0; k < COUNT && !mpk_failed(status); k++)
+        if (list[k].bytes) {
+            status = mpki_solver_take(s, list[k].bytes, &there[k]);
+            if (!mpk_failed(status))
+                status = mpki_cuda_send(s->ctx, STAGE, NULL, there[k], list[k].from, list[k].bytes);
         }
-        status = mpki_solver_copy(s, s->index[out], index, 4 * n, true);
-        if (!mpk_failed(status)) status = mpki_solver_copy(s, s->scale[out], scale, 8 * n, true);
-        if (!mpk_failed(status)) status = mpki_solver_wait(s); /* the arrays are used again */
-    }
-done:
-    mpki_release(ctx, position);
-    mpki_release(ctx, index);
-    mpki_release(ctx, scale);
+    const mpki_sweeps_maps maps = {.m = m->store->m,
+                                   .bptr = m->store->bptr,
+                                   .slot = m->d_slot,
+                                   .perm = there[0],
+                                   .row_of = there[1],
+                                   .columns = there[2],
+                                   .rows = there[3],
+                                   .position = s->position,
+                                   .index = {s->index[0], s->index[1]},
+                                   .scale = {s->scale[0], s->scale[1]}};
+    if (!mpk_failed(status))
+        status = mpki_solver_told(s, s->d->table->sweeps->maps(s->d->cuda, &maps));
+    if (!mpk_failed(status)) status = mpki_solver_wait(s);
+    for (int k = 0; k < COUNT; k++) mpki_solver_give(s, there[k], list[k].bytes);
     return status;
 }
 
@@ -336,17 +344,39 @@ static int32_t widths(int32_t columns, int64_t size) {
     return wide;
 }
 
+/* A step with its name in a trace, which waits for the device. */
+typedef struct step {
+    const char *name;
+    mpk_status (*run)(mpki_solver_making *);
+} step;
+
+static mpk_status choose(mpki_solver_making *m) {
+    return choose_warps(m->s);
+}
+
+static mpk_status run_steps(mpki_solver_making *m) {
+    static const step steps[] = {{"units", make_units},
+                                 {"blocks of units", send_units},
+                                 {"segments counted", count_segments},
+                                 {"segments measured", measure_segments},
+                                 {"tasks", mpki_solver_make_tasks},
+                                 {"memory", take_all},
+                                 {"maps", send_maps},
+                                 {"packets", fill},
+                                 {"warps", choose}};
+    mpk_status status = MPK_OK;
+    for (size_t k = 0; k < sizeof steps / sizeof *steps && !mpk_failed(status); k++) {
+        const double began = mpki_trace_begin(m->s->ctx);
+        status = steps[k].run(m);
+        if (mpki_trace_of(m->s->ctx) && !mpk_failed(status)) status = mpki_solver_wait(m->s);
+        mpki_trace_end(m->s->ctx, MPKI_LANE_CALLER, steps[k].name, -1, began);
+    }
+    return status;
+}
+
 static mpk_status make(mpki_solver_making *m) {
     mpki_block_solver *s = m->s;
-    mpk_status status = make_units(m);
-    if (!mpk_failed(status)) status = send_units(m);
-    if (!mpk_failed(status)) status = count_segments(m);
-    if (!mpk_failed(status)) status = measure_segments(m);
-    if (!mpk_failed(status)) status = mpki_solver_make_tasks(m);
-    if (!mpk_failed(status)) status = take_all(m);
-    if (!mpk_failed(status)) status = send_maps(m);
-    if (!mpk_failed(status)) status = fill(m);
-    if (!mpk_failed(status)) status = choose_warps(s);
+    mpk_status status = run_steps(m);
     if (mpk_failed(status)) return status;
     const int64_t four = sizeof(int32_t);
     mpki_solver_give(s, m->d_unit, four * (m->units + 1));

@@ -48,17 +48,38 @@ static int32_t turn_of(const mpki_solver_making *m, int half, const task *t) {
     return 2 * (half ? levels - 1 - level : level) + t->final;
 }
 
-/* The unit's next task from segment `from` on. */
+/* The unit's next task from segment `from` on. Segments of M are the last ones. */
 static task next_task(const mpki_solver_making *m, int half, int32_t u, int64_t from) {
-    const int64_t end = m->first[half][u + 1];
-    int64_t of_l = 0;
-    for (int64_t k = m->first[half][u]; k < end; k++) of_l += m->measure[half][k].last > -2;
-    int64_t most = (of_l + PARTS - 1) / PARTS;
+    const int64_t begin = m->first[half][u], end = m->first[half][u + 1];
+    int64_t of_l = end;
+    while (of_l > begin && m->measure[half][of_l - 1].last == -2) of_l--;
+    int64_t most = (of_l - begin + PARTS - 1) / PARTS;
     if (most < TASK_SEGMENTS) most = TASK_SEGMENTS;
     task t = {.from = from, .unit = u, .final = true, .count = (int32_t)(end - from)};
-    if (m->first[half][u] + of_l - from > most) t.count = (int32_t)most, t.final = false;
+    if (of_l - from > most) t.count = (int32_t)most, t.final = false;
     t.turn = turn_of(m, half, &t);
     return t;
+}
+
+/* All tasks of one direction by units; what its segments leave and add. Parts have numbers by unit, so
+ * that they are added in the order of columns. Returns how many tasks; begin[turn + 1]: of a turn. */
+static int64_t list_tasks(mpki_solver_making *m, int half, task *list, int64_t *begin) {
+    int64_t count = 0;
+    int32_t part = (int32_t)m->s->parts;
+    for (int32_t u = 0; u < m->units; u++) {
+        const int32_t before = part;
+        for (int64_t k = m->first[half][u]; k < m->first[half][u + 1];) {
+            const task t = list[count++] = next_task(m, half, u, k);
+            const mpki_sweeps_place place = {.part = t.final ? -1 : part,
+                                             .first_part = before,
+                                             .parts = t.final ? part - before : 0};
+            for (const int64_t end = k + t.count; k < end; k++) m->place[half][k] = place;
+            part += !t.final;
+            begin[t.turn + 1]++;
+        }
+    }
+    m->s->parts = part;
+    return count;
 }
 
 /* Tickets of one direction in order; sizes, places. at: [inout] in 16 bytes. */
@@ -66,52 +87,31 @@ static mpk_status make_tasks_of(mpki_solver_making *m, int half, int64_t *at, ta
                                 int64_t *count) {
     mpk_context *ctx = m->s->ctx;
     const int64_t turns = 2 * (int64_t)m->s->stages->levels.count + 1;
-    int64_t all = 0, *begin = MPKI_ZNEW(ctx, STAGE, turns + 1, int64_t);
-    for (int32_t u = 0; u < m->units; u++)
-        for (int64_t k = m->first[half][u]; k < m->first[half][u + 1]; all++)
-            k += next_task(m, half, u, k).count;
-    task *sorted = *list = MPKI_NEW(ctx, STAGE, all, task);
-    if (!begin || !sorted) {
-        mpki_release(ctx, begin);
-        return mpki_failed(ctx);
+    int64_t *begin = MPKI_ZNEW(ctx, STAGE, turns + 1, int64_t);
+    task *by_unit = MPKI_NEW(ctx, STAGE, m->segments[half], task);
+    mpk_status status = mpki_failed(ctx);
+    if (!mpk_failed(status)) {
+        *count = list_tasks(m, half, by_unit, begin);
+        *list = MPKI_NEW(ctx, STAGE, *count, task);
+        status = mpki_failed(ctx);
     }
-    for (int turn = 0; turn < 2; turn++) { /* count, then place */
-        for (int32_t u = 0; u < m->units; u++)
-            for (int64_t k = m->first[half][u]; k < m->first[half][u + 1];) {
-                const task t = next_task(m, half, u, k);
-                if (turn)
-                    sorted[begin[t.turn]++] = t;
-                else
-                    begin[t.turn + 1]++;
-                k += t.count;
+    if (!mpk_failed(status)) {
+        for (int64_t k = 0; k < turns; k++) begin[k + 1] += begin[k];
+        for (int64_t j = 0; j < *count; j++) (*list)[begin[by_unit[j].turn]++] = by_unit[j];
+        for (int64_t j = 0; j < *count; j++) {
+            const task *t = &(*list)[j];
+            const mpki_sweeps_measure *measure = m->measure[half] + t->from;
+            mpki_sweeps_place *place = m->place[half] + t->from;
+            for (int32_t k = 0; k < t->count; k++) {
+                place[k].at = (uint32_t)*at;
+                place[k].next = k + 1 < t->count ? measure[k + 1].size : 0;
+                *at += measure[k].size;
             }
-        for (int64_t k = 0; !turn && k < turns; k++) begin[k + 1] += begin[k];
+        }
     }
     mpki_release(ctx, begin);
-    *count = all;
-    /* parts have numbers by unit, so that they are added in the order of columns */
-    int32_t part = (int32_t)m->s->parts;
-    for (int32_t u = 0; u < m->units; u++) {
-        const int32_t before = part;
-        for (int64_t k = m->first[half][u]; k < m->first[half][u + 1];) {
-            const task t = next_task(m, half, u, k);
-            for (int64_t j = k; j < k + t.count; j++)
-                m->place[half][j] = (mpki_sweeps_place){.part = t.final ? -1 : part,
-                                                        .first_part = before,
-                                                        .parts = t.final ? part - before : 0};
-            part += !t.final;
-            k += t.count;
-        }
-    }
-    m->s->parts = part;
-    for (int64_t j = 0; j < all; j++)
-        for (int64_t k = sorted[j].from; k < sorted[j].from + sorted[j].count; k++) {
-            m->place[half][k].at = (uint32_t)*at;
-            m->place[half][k].next =
-                k + 1 < sorted[j].from + sorted[j].count ? m->measure[half][k + 1].size : 0;
-            *at += m->measure[half][k].size;
-        }
-    return MPK_OK;
+    mpki_release(ctx, by_unit);
+    return status;
 }
 
 mpk_status mpki_solver_make_tasks(mpki_solver_making *m) {

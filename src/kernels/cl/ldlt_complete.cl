@@ -4,6 +4,9 @@
  * and the largest entry of the next step is found while this one updates. Rows never move, `place` is where row i
  * goes when L is written. piv [out]: as in ldlt_partial. */
 #define HAS_ORDER 32
+#ifdef ORDER
+#define HAS_STORED
+#endif
 #if defined(ORDER) || defined(BORG_SIMT)
 #define HAS_ANY_ORDER
 #endif
@@ -12,7 +15,7 @@
 #ifdef ORDER /* a warp's tiles */
 #include "ldlt_tiles_complete.h"
 
-__kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *piv, __global int *info,
+__kernel void ldlt_complete(__global S *a, int lda, long stride, __global int *piv, __global int *info,
                   T tol ORDER_PARAMETER)
 {
     __local volatile T l[COMPLETE_COLUMNS];
@@ -250,10 +253,10 @@ __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *p
     int positive = 0;
     for (int s = 0; s < N; ++s) {
         bool act = !second;
-        T size = left ? fabs(diagonal) : (T)-2;
+        T size = left ? max((T)0, fabs(diagonal)) : (T)-2; /* NaN: a row that is left, too */
         int p = work_group_reduce_max_index(size);
         T mu1 = shuffle(size, p);
-        T width = left ? off : (T)-2;
+        T width = left ? max((T)0, off) : (T)-2;
         int r = work_group_reduce_max_index(width);
         T mu0 = shuffle(width, r);
         bool good = mu1 > small || mu0 > small;
@@ -263,7 +266,7 @@ __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *p
             for (int j = 0; j < N; ++j)
                 row1[j] = shuffle(t[j], r);
             T beyond = row1[LANE];
-            int other = work_group_reduce_max_index(left && LANE != r ? fabs(beyond) : (T)-2);
+            int other = work_group_reduce_max_index(left && LANE != r ? max((T)0, fabs(beyond)) : (T)-2);
             p = min(r, other);
             q = max(r, other);
         }

@@ -95,8 +95,9 @@ static void halves_step(int slots, int s, int kept, __local volatile T t[HALVES_
         T x = l2[e] + f[0] * c + f[1] * z;
         l2[e] = f[2] * z + f[1] * c;
         c1[e] = z - x * f[3];
-        dia[e] -= x * c;
-        l[e * kept + s] = ROW == q || ROW == beside ? c : x;
+        /* D has what was the pivot: that of its column is rounded otherwise */
+        l[e * kept + s] = ROW == q ? dia[e] : ROW == beside ? c : x;
+        dia[e] -= ROW == beside ? (T)0 : x * c;
         if (slots > 1) {
             rec[RECORD * ROW] = c1[e];
             rec[RECORD * ROW + 1] = dia[e];
@@ -194,7 +195,7 @@ static void ldlt_halves(__local volatile T t[HALVES_TRIANGLE],
     }
     for (int s = 0; s < W - 1; ++s)
         halves_step(1, s, W, t, rec, b, here, c1, dia, l2, p, best, second, worst, least);
-    b[W - 1] = c1[0];
+    b[W - 1] = dia[0];
     if (LANE == p[0])
         here[0] = W - 1 +
                   (second[0]                   ? SECOND
@@ -202,7 +203,8 @@ static void ldlt_halves(__local volatile T t[HALVES_TRIANGLE],
                                                : ZERO);
     here[0] += LEFT;
     int now = here[0] & PLACE;
-    uint last = LANE == p[0] ? magnitude(c1[0]) : 0u; /* sizes that were not compared yet */
+    uint last = LANE == p[0] ? max(magnitude(c1[0]), magnitude(dia[0]))
+                             : 0u; /* sizes that were not compared yet */
     if (now >= N - 2) last = max(last, magnitude(b[W - 2]));
     bool finite = all(max(worst[0], last) < ENDLESS);
     for (int k = 0; k < W; ++k)

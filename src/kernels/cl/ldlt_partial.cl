@@ -113,8 +113,8 @@ __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *pi
         int q = rows[0];
         p = rows[1];
         int beside = two ? p : q;
-        dia -= x * c;
-        l[s] = LANE == q || LANE == beside ? c : x;
+        l[s] = LANE == q ? dia : LANE == beside ? c : x; /* D has what was the pivot: that of its column is rounded otherwise */
+        dia -= LANE == beside ? (T)0 : x * c;
         m[s] = c;
         place = LANE == q ? s + flags : place;
         best = work_group_reduce_max(place < 0 && LANE != p ? key(c1) : 0u);
@@ -122,13 +122,13 @@ __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *pi
     }
     T d1 = shuffle(dia, p);
     bool good = magnitude(d1) > least;
-    l[N - 1] = c1;
+    l[N - 1] = dia;
     for (int s = LEAST_ROWS - 1; s < N - 1; ++s)
-        l[s] = s == ROWS - 1 ? c1 : l[s];
+        l[s] = s == ROWS - 1 ? dia : l[s];
     place = LANE == p ? ROWS - 1 + (second ? SECOND : good ? d1 > 0 ? POSITIVE : 0 : ZERO) : place;
     int to = place & PLACE;
     barrier(CLK_GLOBAL_MEM_FENCE);
-    T check = small * (T)0 + (to == ROWS - 1 ? c1 : (T)0) * (T)0; /* what no size has told of yet */
+    T check = small * (T)0 + (to == ROWS - 1 ? c1 * (T)0 + dia * (T)0 : (T)0); /* what no size has told of yet */
     for (int s = max(LEAST_ROWS - 2, 0); s < N - 1; ++s)
         check += (s == ROWS - 2 && to >= s ? l[s] : (T)0) * (T)0;
     for (int s = 0; s < N; ++s)

@@ -32,7 +32,11 @@
 #define ENDLESS 0x7f800000u
 #else
 #define LOG 674216u
+#ifdef STORED_SINGLE
+#define ENDLESS 0x47f00000u /* of 2^128 */
+#else
 #define ENDLESS 0x7ff00000u
+#endif
 #endif
 #define FOLDS (N / 2 + 1)
 

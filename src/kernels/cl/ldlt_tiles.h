@@ -21,7 +21,7 @@
 
 /* A's lower triangle as tiles, n its order. own: the work-item's row of them; whole: a tile with all of its rows
  * is read without a test. Returns the largest size that this work-item has seen. */
-static uint read_tiles(int n, T t[TILES * (TILES + 1)], __global const T *a, int lda, long base,
+static uint read_tiles(int n, T t[TILES * (TILES + 1)], __global const S *a, int lda, long base,
                        int own, bool whole) {
     int r = TILE_ROW;
     int h = TILE_PLACE;
@@ -32,7 +32,7 @@ static uint read_tiles(int n, T t[TILES * (TILES + 1)], __global const T *a, int
                 int i = 8 * q + (q > b ? r : max(own, 2 * h + e));
                 int j = 8 * b + (q > b ? 2 * h + e : min(own, 2 * h + e));
                 T x = 0;
-                if ((whole && 8 * q + 8 <= LEAST_ROWS) || i < n) x = a[base + (long)j * lda + i];
+                if ((whole && 8 * q + 8 <= LEAST_ROWS) || i < n) x = (T)a[base + (long)j * lda + i];
                 t[q * (q + 1) + 2 * b + e] = x;
                 size = max(size, magnitude(x));
             }

@@ -54,7 +54,7 @@ static void fetch(const T t[], __local volatile T c[COMPLETE_PLACES], int wanted
 
 /* l: columns of L; c: of updates and of what was fetched, and zeros. */
 static void ldlt_tiles(int n, __local volatile T l[COMPLETE_COLUMNS],
-                       __local volatile T c[COMPLETE_PLACES], __global T *a, int lda, long stride,
+                       __local volatile T c[COMPLETE_PLACES], __global S *a, int lda, long stride,
                        __global int *piv, __global int *info, T tol) {
     long base = GROUP * stride;
     int r = TILE_ROW;
@@ -67,7 +67,7 @@ static void ldlt_tiles(int n, __local volatile T l[COMPLETE_COLUMNS],
     int at = LANE; /* in l, of this row in column s */
     c[ZEROS + LANE] = 0;
     T dia = 0;
-    if (LANE < n) dia = a[base + LANE * (lda + 1)];
+    if (LANE < n) dia = (T)a[base + LANE * (lda + 1)];
     uint rows[TILES];        /* bits of sizes that count: none where a row is finished, */
     uint columns[2 * TILES]; /* or a column */
     for (int q = 0; q < TILES; ++q) {
@@ -162,7 +162,7 @@ static void ldlt_tiles(int n, __local volatile T l[COMPLETE_COLUMNS],
     T pivot = l[to * COLUMN + LANE];
     for (int j = 0; j < N; ++j) {
         T x = l[j * COLUMN + LANE];
-        if (LANE < n && to >= j) a[base + (long)j * lda + to] = x;
+        if (LANE < n && to >= j) a[base + (long)j * lda + to] = (S)x;
     }
     put_tiles(n, piv, info, place, to, pivot, worst < ENDLESS);
 }

@@ -35,7 +35,7 @@ __kernel void ldu_complete(__global T *a, int lda, long stride, __global int *pi
     int col = 0;
     int zero = 0;
     for (int s = 0; s < N; ++s) {
-        T size = left ? off : (T)-2;
+        T size = left ? max((T)0, off) : (T)-2; /* NaN: a row that is left, too */
         int p = work_group_reduce_max_index(size);
         T value = shuffle(size, p);
         int q = shuffle(at, p);

@@ -21,7 +21,9 @@ __kernel void llt_complete(__global T *a, int lda, long stride, __global int *pi
     int place = 0;
     int zero = 0;
     for (int s = 0; s < N; ++s) {
-        int p = work_group_reduce_max_index(left ? diagonal : (T)-1e38);
+        /* a row that is left goes before all finished ones, with a NaN on the diagonal, too: else a
+         * finished one is chosen again, and two rows have one place */
+        int p = work_group_reduce_max_index(left ? max((T)-1e37, diagonal) : (T)-1e38);
         int high = max(LANE, p);
         int low = min(LANE, p);
         /* what is finished stays as it is; otherwise it could become NaN, without harm to the

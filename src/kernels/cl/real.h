@@ -2,7 +2,8 @@
 #ifndef REAL_H
 #define REAL_H
 /* What each kernel has. -D WG_SIZE=n: the order N, with a work-item for each row. -D SINGLE: float
- * instead of double. -D ORDER=n: WG_SIZE work-items share the rows of a matrix of order n, if the
+ * instead of double. -D STORED_SINGLE: double, of matrices of float, if the kernel is written for that
+ * (S: what is stored). -D ORDER=n: WG_SIZE work-items share the rows of a matrix of order n, if the
  * kernel is written for that (HAS_ORDER, defined before this: the numbers of work-items that it
  * takes). -D ANY_ORDER: the order is the kernel's last parameter n, one of N - 7 ... N, if the kernel
  * is written for that (HAS_ANY_ORDER, defined before this). LANES: numbers in a vector register, 0 where there are none. */
@@ -14,6 +15,14 @@
 #define T double
 #define EPS ((T)2.220446049250313e-16)
 #define LANES (WG_VECTOR_BYTES / 8)
+#endif
+#ifdef STORED_SINGLE
+#define S float
+#ifndef HAS_STORED
+#error this kernel stores what it computes with
+#endif
+#else
+#define S T
 #endif
 #ifdef ORDER
 #define N ORDER

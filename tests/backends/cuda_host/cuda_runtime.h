@@ -16,6 +16,7 @@
 #define __host__
 #define __device__
 #define __global__
+#define __grid_constant__
 #define __forceinline__ inline
 #define __launch_bounds__(...)
 #define __align__(n) __attribute__((aligned(n)))
@@ -54,6 +55,13 @@ template <class F> void host_run(unsigned blocks, unsigned threads, size_t bytes
 }
 #define MPKI_LAUNCH(kernel, blocks, threads, bytes, stream, ...)                                   \
     ((void)(stream), host_run((unsigned)(blocks), threads, bytes, [&] { kernel(__VA_ARGS__); }))
+#define MPKI_LAUNCH_NEXT(cuda, kernel, blocks, threads, bytes, ...)                                \
+    (MPKI_LAUNCH(kernel, blocks, threads, bytes, (cuda)->sparse, __VA_ARGS__), cudaSuccess)
+namespace mpki {
+inline void after_previous() {}
+inline void wait_for_previous() {}
+inline void next_may_come() {}
+} // namespace mpki
 
 template <class T> uint64_t host_bits(T x) {
     uint64_t y = 0;

@@ -12,30 +12,35 @@
 
 namespace mpki {
 
-/** ROWS: rows of a lane: lane and lane + 32. PIVOTING: as mpk_pivoting, but static. */
-template <class R, int ROWS, int PIVOTING> struct panel {
+/** ROWS: rows of a lane: lane and lane + 32. PIVOTING: as mpk_pivoting, but static. W: warps of a
+ *  matrix, which share the columns that complete pivoting looks through; all else each of them does,
+ *  and the first one writes. */
+template <class R, int ROWS, int PIVOTING, int W> struct panel {
     static const unsigned ALL = 0xffffffffu;
     static const bool COMPLETE = PIVOTING == 4;
 
     const part &job;
-    const int lane, n, rows, ld; /* ld: of the panel */
-    R *w, *l, *m;                /* shared: the triangle, the panel's columns of L and of L D */
-    unsigned char *perm;         /* shared: old index at each place */
-    int off[ROWS];               /* of this lane's columns in w */
-    bool mine[ROWS];             /* this lane's rows are not finished */
-    int width;                   /* columns in the panel */
+    const int lane, warp, n, rows, ld; /* ld: of the panel */
+    R *w, *l, *m;        /* shared: the triangle, the panel's columns of L and of L D */
+    unsigned char *perm; /* shared: old index at each place */
+    unsigned *votes;     /* shared, W > 1: what each warp has found */
+    int off[ROWS];       /* of this lane's columns in w */
+    bool mine[ROWS];     /* this lane's rows are not finished */
+    int width;           /* columns in the panel */
     bits left, pairs;
     R small, check; /* check: 0 as long as all is finite */
     bool broken;
     int zero, positive, negative;
 
     __device__ panel(const part &job_, char *room)
-        : job(job_), lane((int)(threadIdx.x % 32)), n(job_.n), rows(panel_rows(job_.n)),
-          ld(panel_ld(job_.n)), w((R *)room), width(0), left(all_below(job_.n)), pairs(0), small(0),
-          check(0), broken(false), zero(0), positive(0), negative(0) {
+        : job(job_), lane((int)(threadIdx.x % 32)), warp(W == 1 ? 0 : (int)(threadIdx.x / 32)),
+          n(job_.n), rows(panel_rows(job_.n)), ld(panel_ld(job_.n)), w((R *)room), width(0),
+          left(all_below(job_.n)), pairs(0), small(0), check(0), broken(false), zero(0),
+          positive(0), negative(0) {
         l = w + rows * (rows + 1) / 2;
         m = l + PANEL * ld;
         perm = (unsigned char *)(m + PANEL * ld);
+        votes = (unsigned *)(perm + 64);
 #pragma unroll
         for (int r = 0; r < ROWS; ++r) {
             off[r] = column(lane + 32 * r);
@@ -52,7 +57,17 @@ template <class R, int ROWS, int PIVOTING> struct panel {
         return w[i >= p ? i + of_p : p + off[r]];
     }
 
-    /* ---- between the lanes ---- */
+    /* ---- between the lanes, between the warps ---- */
+
+    __device__ static void sync() {
+        if (W == 1)
+            __syncwarp();
+        else
+            __syncthreads();
+    }
+    __device__ bool writes() const {
+        return W == 1 || warp == 0;
+    }
 
     __device__ R of_row(const R *c, int i) const {
         const R x = ROWS == 1 || i < 32 ? c[0] : c[ROWS - 1];
@@ -79,16 +94,44 @@ template <class R, int ROWS, int PIVOTING> struct panel {
         return i;
     }
 
+    /** Complete pivoting: the largest diagonal entry's row *d, the largest key off the diagonal and its
+     *  place, of all lanes and warps. */
+    __device__ void elect(const unsigned *diagonal, unsigned off_key, int off_place, int *d,
+                          unsigned *most, int *place) const {
+        *d = row_of_largest(diagonal);
+        *most = __reduce_max_sync(ALL, off_key);
+        const unsigned owners = __ballot_sync(ALL, off_key == *most);
+        *place = __shfl_sync(ALL, off_place, __ffs((int)owners) - 1);
+        if (W == 1) return;
+        unsigned key = diagonal[0];
+        if (ROWS > 1 && diagonal[ROWS - 1] > key) key = diagonal[ROWS - 1];
+        key = __reduce_max_sync(ALL, key);
+        if (lane == 0) {
+            unsigned *const mine_ = votes + 4 * warp;
+            mine_[0] = key, mine_[1] = (unsigned)*d, mine_[2] = *most, mine_[3] = (unsigned)*place;
+        }
+        sync();
+        key = 0, *d = -1, *most = 0, *place = 0;
+#pragma unroll
+        for (int v = 0; v < W; ++v) {
+            const unsigned *const x = votes + 4 * v;
+            if (x[0] > key || (x[0] == key && key > 0 && (int)x[1] < *d))
+                key = x[0], *d = (int)x[1];
+            if (x[2] > *most) *most = x[2], *place = (int)x[3];
+        }
+    }
+
     /* ---- the matrix comes and goes ---- */
 
     __device__ void load(const view<R> &a) {
-        for (int j = 0; j < n; ++j)
+        for (int j = warp; j < n; j += W)
 #pragma unroll
             for (int r = 0; r < ROWS; ++r) {
                 const int i = lane + 32 * r;
                 if (i >= j && i < n) fetch_entry(&w[i + column(j)], &a(i, j));
             }
         arrived();
+        if (W > 1) sync();
         R most = 0;
         for (int j = 0; j < n; ++j)
 #pragma unroll
@@ -105,7 +148,7 @@ template <class R, int ROWS, int PIVOTING> struct panel {
             if (other > most) most = other;
         }
         small = (R)(job.tolerance < 0 ? 4 * n * (double)epsilon<R>() : job.tolerance) * most;
-        __syncwarp();
+        sync();
     }
 
     __device__ void store(const view<R> &a) const {
@@ -116,7 +159,7 @@ template <class R, int ROWS, int PIVOTING> struct panel {
             row[r] = k < n ? perm[k] : 0;
             of_row[r] = column(row[r]);
         }
-        for (int s = 0; s < n; ++s) {
+        for (int s = warp; s < n; s += W) {
             const int p = perm[s], of_p = column(p);
 #pragma unroll
             for (int r = 0; r < ROWS; ++r) {
@@ -226,7 +269,7 @@ template <class R, int ROWS, int PIVOTING> struct panel {
 #pragma unroll
             for (int r = 0; r < ROWS; ++r)
                 x[k][r] = k < width && mine[r] ? l[k * ld + lane + 32 * r] : (R)0;
-        for (int j0 = 0; j0 < n; j0 += 4) {
+        for (int j0 = 4 * warp; j0 < n; j0 += 4 * W) {
             if ((left >> j0 & 15) == 0) continue;
 #pragma unroll
             for (int e = 0; e < 4; ++e) {
@@ -313,14 +356,13 @@ template <class R, int ROWS, int PIVOTING> struct panel {
         int off_place = 0;
 #pragma unroll
         for (int r = 0; r < ROWS; ++r) diagonal[r] = 0;
-        __syncwarp();
+        int d, place;
+        unsigned most;
+        sync();
         search(diagonal, &off_key, &off_place);
         width = 0;
-        __syncwarp();
-        const int d = row_of_largest(diagonal);
-        const unsigned most = __reduce_max_sync(ALL, off_key);
-        const unsigned owners = __ballot_sync(ALL, off_key == most);
-        const int place = __shfl_sync(ALL, off_place, __ffs((int)owners) - 1);
+        if (W == 1) sync();
+        elect(diagonal, off_key, off_place, &d, &most, &place);
         const int i = place >> 8, j = place & 255;
         if (d >= 0) *p = d;
         fetch(*p, c1);
@@ -348,7 +390,7 @@ template <class R, int ROWS, int PIVOTING> struct panel {
 
     __device__ void finish(int s, int p) {
         left &= ~bit(p);
-        if (lane == 0) perm[s] = (unsigned char)p;
+        if (lane == 0 && writes()) perm[s] = (unsigned char)p;
 #pragma unroll
         for (int r = 0; r < ROWS; ++r) mine[r] = mine[r] && lane + 32 * r != p;
     }
@@ -361,6 +403,7 @@ template <class R, int ROWS, int PIVOTING> struct panel {
             const int i = lane + 32 * r;
             if (!mine[r]) continue;
             check += x[r] * 0;
+            if (!writes()) continue;
             l[k * ld + i] = x[r], m[k * ld + i] = c[r];
             common(r, p, of_p) = x[r];
         }
@@ -372,9 +415,9 @@ template <class R, int ROWS, int PIVOTING> struct panel {
 #pragma unroll
         for (int r = 0; r < ROWS; ++r) {
             check += c[r] * 0; /* NaN must not pass for a zero */
-            if (mine[r] || lane + 32 * r == p) common(r, p, of_p) = 0;
+            if (writes() && (mine[r] || lane + 32 * r == p)) common(r, p, of_p) = 0;
         }
-        __syncwarp();
+        sync();
         ++zero;
     }
 
@@ -386,8 +429,8 @@ template <class R, int ROWS, int PIVOTING> struct panel {
 #pragma unroll
         for (int r = 0; r < ROWS; ++r) x[r] = c[r] * r1;
         put(width++, p, x, c);
-        if (lane == 0) w[p + column(p)] = d;
-        __syncwarp();
+        if (lane == 0 && writes()) w[p + column(p)] = d;
+        sync();
         if (d > 0)
             ++positive;
         else
@@ -410,12 +453,12 @@ template <class R, int ROWS, int PIVOTING> struct panel {
         put(width, p, x, c1);
         put(width + 1, q, y, c2);
         width += 2;
-        if (lane == 0) {
+        if (lane == 0 && writes()) {
             const int low = p < q ? p : q, high = p < q ? q : p;
             w[p + column(p)] = d11, w[q + column(q)] = d22, w[high + column(low)] = d21;
         }
         pairs |= bit(s) | bit(s + 1);
-        __syncwarp();
+        sync();
         if (z.det < 0)
             ++positive, ++negative;
         else if (d11 + d22 > 0)
@@ -438,7 +481,7 @@ template <class R, int ROWS, int PIVOTING> struct panel {
                 columns = choose_complete(&p, &q, c1, c2);
             else
                 columns = choose_none(p, c1);
-            __syncwarp();
+            sync();
             if (columns == 0) {
                 zero_pivot(s++, p, c1);
             } else if (columns == 1) {
@@ -451,35 +494,6 @@ template <class R, int ROWS, int PIVOTING> struct panel {
         }
     }
 };
-
-/** Least blocks on a multiprocessor: bounds the registers. */
-template <class R, int ROWS, int PIVOTING>
-__global__ void __launch_bounds__(32, ROWS == 1 ? 24 : 16) panel_kernel(const part job) {
-    MPKI_ROOM;
-    typedef panel<R, ROWS, PIVOTING> matrix;
-    matrix e(job, room);
-    const int n = job.n;
-    const long long b = job.matrix(blockIdx.x);
-    const view<R> a = view_of<R>(job.a, b);
-    e.load(a);
-    if (!e.bad()) e.ldlt();
-    const bool bad = e.bad(), none = bad || e.broken;
-    __syncwarp();
-    if (!none) e.store(a);
-    int *piv = job.pivots ? job.pivots + b * job.most : NULL;
-    if (piv && PIVOTING >= 2)
-        for (int k = e.lane; k < n; k += 32) {
-            const int p = none ? k : e.perm[k];
-            piv[k] = !none && (e.pairs >> k & 1) ? ~p : p;
-        }
-    if (e.lane == 0)
-        job.report(b,
-                   bad          ? 3
-                   : e.broken   ? 2
-                   : e.zero > 0 ? 1
-                                : 0,
-                   none ? 0 : e.positive, none ? 0 : e.negative, none ? 0 : e.zero);
-}
 
 } // namespace mpki
 #endif

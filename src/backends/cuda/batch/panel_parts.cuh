@@ -7,9 +7,13 @@
 
 namespace mpki {
 
-enum { PANEL = 8 };
+/** Columns; with complete pivoting above order 32 the warps of a matrix, and the blocks on a
+ *  multiprocessor: its shared memory has room for few matrices, and one warp of each waits most of the
+ *  time. */
+enum { PANEL = 8, PANEL_WARPS = 4, PANEL_BLOCKS = 6 };
 
-/** Bytes of shared memory for a matrix: a triangle, the panel's L and L D, the permutation. */
+/** Bytes of shared memory for a matrix: a triangle, the panel's L and L D, the permutation, what warps
+ *  tell each other. */
 __host__ __device__ inline int panel_rows(int n) {
     return (n + 7) / 8 * 8;
 }
@@ -18,7 +22,8 @@ __host__ __device__ inline int panel_ld(int n) { /* columns of a fragment in dif
 }
 template <class R> __host__ __device__ inline size_t panel_bytes(int n) {
     const int rows = panel_rows(n);
-    return (size_t)(rows * (rows + 1) / 2 + 2 * PANEL * panel_ld(n)) * sizeof(R) + 64;
+    return (size_t)(rows * (rows + 1) / 2 + 2 * PANEL * panel_ld(n)) * sizeof(R) + 64 +
+           16 * PANEL_WARPS;
 }
 
 /** An entry to shared memory, there after arrived(). */

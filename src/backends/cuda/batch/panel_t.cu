@@ -1,16 +1,52 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Launches LDLT by panels, in both real precisions. */
+/* LDLT by panels, in both real precisions: the kernel and its launches. */
 #include "panel.h"
 
 #if MPKI_PRECISION < 2
 #include "panel.cuh"
 
+namespace mpki {
+
+/** Least blocks on a multiprocessor: bounds the registers. */
+template <class R, int ROWS, int PIVOTING, int W>
+__global__ void __launch_bounds__(32 * W, ROWS == 1 ? 24
+                                          : W == 1  ? 16
+                                                    : PANEL_BLOCKS) panel_kernel(const part job) {
+    MPKI_ROOM;
+    typedef panel<R, ROWS, PIVOTING, W> matrix;
+    matrix e(job, room);
+    const int n = job.n;
+    const long long b = job.matrix(blockIdx.x);
+    const view<R> a = view_of<R>(job.a, b);
+    e.load(a);
+    if (!e.bad()) e.ldlt();
+    const bool bad = e.bad(), none = bad || e.broken;
+    matrix::sync();
+    if (!none) e.store(a);
+    int *piv = job.pivots ? job.pivots + b * job.most : NULL;
+    if (piv && PIVOTING >= 2)
+        for (int k = (int)threadIdx.x; k < n; k += 32 * W) {
+            const int p = none ? k : e.perm[k];
+            piv[k] = !none && (e.pairs >> k & 1) ? ~p : p;
+        }
+    if (threadIdx.x == 0)
+        job.report(b,
+                   bad          ? 3
+                   : e.broken   ? 2
+                   : e.zero > 0 ? 1
+                                : 0,
+                   none ? 0 : e.positive, none ? 0 : e.negative, none ? 0 : e.zero);
+}
+
+} // namespace mpki
+
 using namespace mpki;
 
 template <int ROWS, int PIVOTING>
 static mpk_status launch(mpki_cuda *cuda, const part &job, void *stream) {
-    MPKI_LAUNCH((panel_kernel<T, ROWS, PIVOTING>), job.count, 32, panel_bytes<T>(job.n), stream,
-                job);
+    const int W = PIVOTING == 4 && ROWS > 1 ? PANEL_WARPS : 1;
+    MPKI_LAUNCH((panel_kernel<T, ROWS, PIVOTING, W>), job.count, 32 * W, panel_bytes<T>(job.n),
+                stream, job);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }

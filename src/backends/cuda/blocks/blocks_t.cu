@@ -64,8 +64,9 @@ static void store(const mpki_cuda_stage &b, const mpki_cuda_portion &po, bool wi
 }
 
 /* A launch of few frames or blocks takes all warps of a thread block for each: then there are others
- * for all multiprocessors, and the longest list of updates is not one warp's. */
-enum { FEW_FRAMES = 8, FEW_BLOCKS = 16 }; /* for each multiprocessor */
+ * for all multiprocessors, and the longest list of updates is not one warp's. Where each has a multiprocessor
+ * to itself it takes all of the shared memory there, twice as many warps. */
+enum { FEW_FRAMES = 8, FEW_BLOCKS = 16, MANY_WARPS = 2 * WARPS }; /* few: for each multiprocessor */
 
 template <int SPLIT> static size_t pivot_room_of(const mpki_cuda_stage &b) {
     const int warps = together<SPLIT>::warps;
@@ -89,15 +90,24 @@ template <int SPLIT> static void blocks(const mpki_cuda_stage &b, const mpki_cud
                 block_room_of<SPLIT>(b), b.stream, b, po);
 }
 
+/* May a thread block have that much shared memory, beside what block_kernel() declares? */
+static bool fits(const mpki_cuda *cuda, size_t bytes) {
+    return bytes + MANY_WARPS * 33 * sizeof(double) <= cuda->shared_max;
+}
+
 /* Pivots, then what is below them, in the work blocks. */
 static void compute(const mpki_cuda *cuda, const mpki_cuda_stage &b, const mpki_cuda_portion &po) {
     const int64_t items = po.end_item - po.first_item, frames = po.end - po.first;
     const int64_t sms = cuda->sms > 0 ? cuda->sms : 1;
-    if (frames < FEW_FRAMES * sms)
+    if (frames <= sms && fits(cuda, pivot_room_of<MANY_WARPS>(b)))
+        pivots<MANY_WARPS>(b, po);
+    else if (frames < FEW_FRAMES * sms)
         pivots<WARPS>(b, po);
     else
         pivots<1>(b, po);
-    if (items < FEW_BLOCKS * sms)
+    if (items <= sms && fits(cuda, block_room_of<MANY_WARPS>(b)))
+        blocks<MANY_WARPS>(b, po);
+    else if (items < FEW_BLOCKS * sms)
         blocks<WARPS>(b, po);
     else
         blocks<1>(b, po);
@@ -121,6 +131,7 @@ mpk_status FN(cuda_blocks_run)(mpki_cuda *cuda, const mpki_cuda_stage *job, int3
     const mpki_cuda_stage &b = *job;
     MPKI_PASS(allow_split<1>(cuda, b));
     MPKI_PASS(allow_split<WARPS>(cuda, b));
+    if (fits(cuda, pivot_room_of<MANY_WARPS>(b))) MPKI_PASS(allow_split<MANY_WARPS>(cuda, b));
     for (int32_t k = begin; k < end; ++k) {
         const mpki_cuda_portion &po = b.portion[k];
         const int64_t items = po.end_item - po.first_item;

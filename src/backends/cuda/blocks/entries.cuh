@@ -143,16 +143,20 @@ __device__ inline void pair_moduli(T a, T o, T c, int hermitian, R *large, R *sm
 }
 
 /** Eigenvalues of at most the floor replaced; returns how many were. */
-template <class T, class R> __device__ inline int raise_real(R floor, R *a, T *o, R *c) {
+template <class T, class R> __device__ inline int raise_real(R floor, R nothing, R *a, T *o, R *c) {
     R value[2];
     const R size = modulus(*o), x = *a, z = *c;
     const T y = *o;
     int raised = 0;
     pair_eigen(x, size, z, &value[0], &value[1]);
+    if (!(abs1(value[0]) > nothing)) {
+        *a = *c = floor, *o = make<T>(0);
+        return 2;
+    }
 #pragma unroll
     for (int k = 0; k < 2; ++k) {
         if (abs1(value[k]) > floor) continue;
-        const R more = (value[k] < 0 ? -floor : floor) - value[k];
+        const R more = (value[k] < -nothing ? -floor : floor) - value[k];
         T v = make<T>((double)(value[k] - z)), u = y;
         if (abs1(value[k] - x) > abs1(value[k] - z))
             v = conj(y), u = make<T>((double)(value[k] - x));
@@ -168,7 +172,8 @@ template <class T, class R> __device__ inline int raise_real(R floor, R *a, T *o
 }
 
 /** The complex symmetric [a o; o c]: singular values of at most the floor replaced. */
-template <class T, class R> __device__ inline int raise_complex(R floor, T *a, T *o, T *c) {
+template <class T, class R>
+__device__ inline int raise_complex(R floor, R nothing, T *a, T *o, T *c) {
     R large, small;
     pair_singular(*a, *o, *c, &large, &small);
     if (!(large > floor)) {
@@ -185,7 +190,7 @@ template <class T, class R> __device__ inline int raise_complex(R floor, T *a, T
     const R norm = hypotenuse(modulus(v1), modulus(v2));
     v1 = over(v1, norm), v2 = over(v2, norm);
     const T t = v1 * (*a * v1 + *o * v2) + v2 * (*o * v1 + *c * v2);
-    const T phase = modulus(t) > 0 ? over(t, modulus(t)) : make<T>(1);
+    const T phase = modulus(t) > nothing ? over(t, modulus(t)) : make<T>(1);
     const T more = times(phase, floor - small);
     *a = *a + more * (conj(v1) * conj(v1));
     *o = *o + more * (conj(v2) * conj(v1));

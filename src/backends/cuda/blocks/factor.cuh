@@ -142,7 +142,7 @@ template <class T> struct warp_ldlt {
     typedef typename scalar_of<T>::real R;
     const int lane, w, ld;
     const bool herm;
-    R floor;
+    R floor, nothing;                             /* MPKI_NOTHING of the floor */
     T *const c, *const lt, *const d, *const dinv; /* d, dinv: 2 w */
     pivot_lists *const lists;
     unsigned alive; /* columns */
@@ -152,8 +152,8 @@ template <class T> struct warp_ldlt {
     __device__ warp_ldlt(int w_, int ld_, bool hermitian, R floor_, T *c_, T *lt_, T *d_, T *dinv_,
                          pivot_lists *lists_, pivot_report<R> &report_)
         : lane((int)(threadIdx.x % 32)), w(w_), ld(ld_), herm(scalar_of<T>::complex && hermitian),
-          floor(floor_), c(c_), lt(lt_), d(d_), dinv(dinv_), lists(lists_), alive(low_bits(w_)),
-          report(report_) {
+          floor(floor_), nothing(floor_ * (R)MPKI_NOTHING(sizeof(R))), c(c_), lt(lt_), d(d_),
+          dinv(dinv_), lists(lists_), alive(low_bits(w_)), report(report_) {
         lists->perm[lane] = lists->place[lane] = (unsigned char)lane;
         lists->upto[lane] = 0;
         __syncwarp();
@@ -194,13 +194,13 @@ template <class T> struct warp_ldlt {
         return 1 - (R)MPKI_TIE(sizeof(R));
     }
 
-    /** Where row i is largest off the diagonal, the first of equal ones (MPKI_TIE); -1: all of that is zero. */
+    /** Where row i is largest off the diagonal, the first of equal ones (MPKI_TIE); -1: all of that is nothing. */
     __device__ int largest(int i, int p, R *value) {
         update(i, p);
         const R here = lane < w && lane != i ? size(i, lane) : 0;
         const R top = warp_max(here > 0 ? here : (R)0);
         *value = top;
-        const unsigned first = __ballot_sync(WARP, top > 0 && here >= top * equal());
+        const unsigned first = __ballot_sync(WARP, top > nothing && here >= top * equal());
         return first ? __ffs((int)first) - 1 : -1;
     }
 
@@ -244,6 +244,7 @@ template <class T> struct warp_ldlt {
             if (r == lane && x >= 0) diagonal = x;
         }
         const R top = warp_max(most), best = warp_max(diagonal);
+        if (!(top > nothing)) return one(perm(p));
         if (!(best < alpha() * top)) {
             const unsigned first = __ballot_sync(WARP, diagonal >= 0 && diagonal >= best * equal());
             return one(first ? __ffs((int)first) - 1 : perm(p));
@@ -322,7 +323,7 @@ template <class T> struct warp_ldlt {
                 put(2 * p, x, make<T>(0));
                 return make<T>(0);
             }
-            const T sign = size > 0 ? over(x, size) : make<T>(1);
+            const T sign = size > nothing ? over(x, size) : make<T>(1);
             x = times(sign, least);
             ++report.perturbed;
         }
@@ -353,10 +354,10 @@ template <class T> struct warp_ldlt {
         note(large), note(small);
         if (!(small > floor)) {
             if (scalar_of<T>::complex && !herm) {
-                report.perturbed += raise_complex(floor, &a, &o, &e);
+                report.perturbed += raise_complex(floor, nothing, &a, &o, &e);
             } else {
                 R x = re(a), z = re(e);
-                report.perturbed += raise_real(floor, &x, &o, &z);
+                report.perturbed += raise_real(floor, nothing, &x, &o, &z);
                 a = make<T>((double)x), e = make<T>((double)z);
             }
         }

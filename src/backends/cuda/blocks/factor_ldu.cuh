@@ -10,15 +10,16 @@ namespace mpki {
 template <class T> struct warp_ldu {
     typedef typename scalar_of<T>::real R;
     const int lane, w, ld;
-    const R floor;
+    const R floor, nothing; /* MPKI_NOTHING of the floor */
     T *const c, *const lt;
     unsigned char *const row, *const col;
     pivot_report<R> &report;
 
     __device__ warp_ldu(int w_, int ld_, R floor_, T *c_, T *lt_, pivot_lists *lists,
                         pivot_report<R> &report_)
-        : lane((int)(threadIdx.x % 32)), w(w_), ld(ld_), floor(floor_), c(c_), lt(lt_),
-          row(lists->perm), col(lists->col), report(report_) {
+        : lane((int)(threadIdx.x % 32)), w(w_), ld(ld_), floor(floor_),
+          nothing(floor_ * (R)MPKI_NOTHING(sizeof(R))), c(c_), lt(lt_), row(lists->perm),
+          col(lists->col), report(report_) {
         row[lane] = col[lane] = (unsigned char)lane;
         __syncwarp();
     }
@@ -30,13 +31,13 @@ template <class T> struct warp_ldu {
         R top = lane >= p && lane < w ? abs1(at(lane, j)) : (R)-1;
         int which = lane;
         warp_largest(top, which);
-        return top > more ? which : but;
+        return top > nothing && top > more ? which : but;
     }
     __device__ int largest_col(int i, int p, int but, R more) const {
         R top = lane >= p && lane < w ? abs1(at(i, lane)) : (R)-1;
         int which = lane;
         warp_largest(top, which);
-        return top > more ? which : but;
+        return top > nothing && top > more ? which : but;
     }
 
     __device__ void choose(int pivoting, int p, int *i, int *j) const {
@@ -46,6 +47,7 @@ template <class T> struct warp_ldu {
             for (int r = p; r < w; ++r)
                 if (lane >= p && lane < w && abs1(at(r, lane)) > top) top = abs1(at(r, lane));
             top = warp_max(top);
+            if (!(top > nothing)) return;
             const R least = top * (1 - (R)MPKI_TIE(sizeof(R)));
             for (int r = p; r < w; ++r) { /* of equal ones the first, row by row */
                 const unsigned equal =
@@ -75,7 +77,7 @@ template <class T> struct warp_ldu {
         if (size > report.largest) report.largest = size;
         if (!(size > (floor > tiny<R>() ? floor : tiny<R>()))) {
             if (!(floor > tiny<R>())) return ++report.zero, make<T>(0);
-            const T sign = size > 0 ? over(*d, size) : make<T>(1);
+            const T sign = size > nothing ? over(*d, size) : make<T>(1);
             *d = times(sign, floor);
             ++report.perturbed;
         }

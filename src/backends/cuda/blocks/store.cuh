@@ -108,23 +108,27 @@ __global__ void __launch_bounds__(32 * STORE_WARPS)
     if (!it.there) return;
     int64_t need = 0;
     int dropped = 0;
-    if (it.below && b.capacity[it.block] >= 0)
+    const bool all = it.below && b.capacity[it.block] < 0; /* keeps all but what is nothing */
+    if (it.below)
         for (int half = 0; half <= b.ldu; ++half) {
             T *const c = (T *)(half ? b.work_u : b.work) + b.slot[it.e];
             const R *const bound =
                 (const R *)b.threshold + ((int64_t)it.q * (1 + b.ldu) + half) * b.largest;
             const R mine = lane < it.w ? bound[lane] : 0;
+            const R nothing =
+                (R)MPKI_NOTHING(sizeof(R)) * mine; /* nobody counts what is not above it */
             int had = 0, left = 0;
             for_rows(it.rows, it.w, it.w, c, [&](int r, T x) {
                 if (!nonzero(x)) return;
-                ++had;
-                if (is_small(x, mine))
+                had += !is_small(x, nothing);
+                if (is_small(x, all ? nothing : mine))
                     c[r * it.w + lane] = make<T>(0);
                 else
                     ++left;
             });
             had = (int)__reduce_add_sync(WARP, (unsigned)had);
             left = (int)__reduce_add_sync(WARP, (unsigned)left);
+            if (all) continue;
             dropped += had - left;
             if (left > need) need = left;
         }

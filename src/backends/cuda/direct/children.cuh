@@ -3,7 +3,7 @@
 #define MPKI_CUDA_DIRECT_CHILDREN_CUH
 /** What goes into a front of a task: entries of A, then what its children give, for whom a block
  *  waits. */
-#include "common.cuh"
+#include "front.cuh"
 
 namespace mpki {
 
@@ -28,6 +28,23 @@ struct children_of_task {
     int32_t rows[CHILDREN], columns[CHILDREN], gone[CHILDREN];
 };
 
+__device__ inline children_of_task &children_here() {
+    __shared__ children_of_task some;
+    return some;
+}
+
+/** All threads: what the plan says of `left` children, from list entry `child` on. Returns of how many. */
+__device__ inline int describe_children(const mpki_cuda_tree &t, int child, int left, bool up) {
+    children_of_task &some = children_here();
+    const int count = left < CHILDREN ? left : CHILDREN;
+    for (int k = (int)threadIdx.x; k < count; k += (int)blockDim.x) {
+        const mpki_cuda_node &c = t.node[t.child[child + k]];
+        some.rel[k] = c.rel, some.contribution[k] = c.contribution;
+        some.rows[k] = c.rows, some.columns[k] = up ? c.up : c.rows;
+    }
+    return count;
+}
+
 /** The word of another block. */
 __device__ inline int seen(const int32_t *flag) {
 #ifdef __CUDA_ARCH__
@@ -41,9 +58,9 @@ __device__ inline int seen(const int32_t *flag) {
 
 /** All threads: wait until the children of a front are done. Those from `first` on are this block's.
  *  up: of their contributions only the front's own columns are asked for. late [out] the columns that
- *  they leave. False: one of them could not be done. */
+ *  they leave; gone: NULL, or those of the first CHILDREN. False: one of them could not be done. */
 __device__ inline bool wait_for_fronts(const mpki_cuda_tree &t, const mpki_cuda_node &node,
-                                       int first, bool up, int *late) {
+                                       int first, bool up, int *late, int32_t *gone) {
     __shared__ int left, bad;
     if (threadIdx.x == 0) left = bad = 0;
     __syncthreads();
@@ -57,10 +74,10 @@ __device__ inline bool wait_for_fronts(const mpki_cuda_tree &t, const mpki_cuda_
             while ((done = seen(&now->done)) == 0) __nanosleep(20);
             while (done > 0 && seen(there) < parts) __nanosleep(20);
         }
-        if (done < 0)
-            atomicMax(&bad, 1);
-        else if (now->w != now->nelim)
-            atomicAdd(&left, now->w - now->nelim);
+        const int lost = done < 0 ? 0 : now->w - now->nelim;
+        if (done < 0) atomicMax(&bad, 1);
+        if (lost > 0) atomicAdd(&left, lost);
+        if (gone && k < CHILDREN) gone[k] = lost;
     }
     __syncthreads();
     *late = left;
@@ -97,41 +114,78 @@ __device__ void add_delayed(const mpki_cuda_tree &t, const F &f, int child, int 
     }
 }
 
-/** All threads: the first `columns` columns of a contribution of m rows. A warp reads 2 columns of 128
- *  rows, and where they go, before it writes the first. */
-template <class T, class F>
-__device__ void add_contribution(const F &f, const T *C, int m, int columns, const int32_t *row) {
+/** A warp: columns j0 and j1 of a contribution of m rows; j1 = j0: that alone. Reads 128 rows of both, and where
+ *  they go, before it writes the first. row(i): where row i goes. */
+template <class T, class F, class ROW>
+__device__ void add_columns(const F &f, const T *C, int m, int j0, int j1, const ROW &row) {
     const int COLUMNS = 2, ROWS = sizeof(T) > 8 ? 2 : 4;
-    const int lane = (int)threadIdx.x & 31, warp = (int)threadIdx.x / 32;
-    const int warps = (int)blockDim.x / 32;
-    for (int j0 = warp; j0 < columns; j0 += COLUMNS * warps) {
-        const int j1 = j0 + warps < columns ? j0 + warps : j0;
-        const T *from[COLUMNS] = {contribution_column(C, m, j0), contribution_column(C, m, j1)};
-        T *const to[COLUMNS] = {f.column(row[j0]), f.column(row[j1])};
-        for (int i0 = (j0 & ~31) + lane; i0 < m; i0 += 32 * ROWS) {
-            T v[COLUMNS][ROWS], x[COLUMNS][ROWS];
-            int at[ROWS];
+    const int lane = (int)threadIdx.x & 31;
+    const T *from[COLUMNS] = {contribution_column(C, m, j0), contribution_column(C, m, j1)};
+    T *const to[COLUMNS] = {f.column(row(j0)), f.column(row(j1))};
+    for (int i0 = (j0 & ~31) + lane; i0 < m; i0 += 32 * ROWS) {
+        T v[COLUMNS][ROWS], x[COLUMNS][ROWS];
+        int at[ROWS];
+#pragma unroll
+        for (int r = 0; r < ROWS; ++r) {
+            const int i = i0 + 32 * r < m ? i0 + 32 * r : m - 1;
+            at[r] = row(i);
+#pragma unroll
+            for (int q = 0; q < COLUMNS; ++q)
+                v[q][r] = (q ? j1 : j0) <= i ? from[q][i] : make<T>(0);
+        }
+#pragma unroll
+        for (int q = 0; q < COLUMNS; ++q)
+#pragma unroll
+            for (int r = 0; r < ROWS; ++r)
+                x[q][r] = (q ? j1 : j0) <= i0 + 32 * r ? to[q][at[r]] : make<T>(0);
+#pragma unroll
+        for (int q = 0; q < COLUMNS; ++q)
 #pragma unroll
             for (int r = 0; r < ROWS; ++r) {
-                const int i = i0 + 32 * r < m ? i0 + 32 * r : m - 1;
-                at[r] = row[i];
-#pragma unroll
-                for (int q = 0; q < COLUMNS; ++q)
-                    v[q][r] = (q ? j1 : j0) <= i ? from[q][i] : make<T>(0);
+                const int i = i0 + 32 * r;
+                if ((q == 0 || j1 > j0) && (q ? j1 : j0) <= i && i < m)
+                    to[q][at[r]] = x[q][r] + v[q][r];
             }
-#pragma unroll
-            for (int q = 0; q < COLUMNS; ++q)
-#pragma unroll
-                for (int r = 0; r < ROWS; ++r)
-                    x[q][r] = (q ? j1 : j0) <= i0 + 32 * r ? to[q][at[r]] : make<T>(0);
-#pragma unroll
-            for (int q = 0; q < COLUMNS; ++q)
-#pragma unroll
-                for (int r = 0; r < ROWS; ++r) {
-                    const int i = i0 + 32 * r;
-                    if ((q == 0 || j1 > j0) && (q ? j1 : j0) <= i && i < m)
-                        to[q][at[r]] = x[q][r] + v[q][r];
-                }
+    }
+}
+
+/** All threads: the first `columns` columns of a contribution of m rows. */
+template <class T, class F>
+__device__ void add_contribution(const F &f, const T *C, int m, int columns, const int32_t *row) {
+    const int warp = (int)threadIdx.x / 32, warps = (int)blockDim.x / 32;
+    for (int j0 = warp; j0 < columns; j0 += 2 * warps)
+        add_columns<T>(f, C, m, j0, j0 + warps < columns ? j0 + warps : j0,
+                       [&](int i) { return row[i]; });
+}
+
+/** All threads: children first .. last - 1, none of which left columns. A warp has the columns of the front that
+ *  are its own in all of them, so that warps need not meet between children. */
+template <class T, class F>
+__device__ void add_by_columns(const mpki_cuda_tree &t, const F &f, const children_of_task &some,
+                               int first, int last, int own, int late) {
+    const int lane = (int)threadIdx.x & 31, warp = (int)threadIdx.x / 32;
+    const int warps = (int)blockDim.x / 32;
+    int ahead = lane < some.columns[first] ? t.rel[some.rel[first] + lane] : -1;
+    for (int k = first; k < last; ++k) {
+        const int m = some.rows[k], columns = some.columns[k];
+        const int32_t *const rel = t.rel + some.rel[k];
+        const T *const C = (const T *)t.contribution + some.contribution[k];
+        int now = ahead;
+        if (k + 1 < last) ahead = lane < some.columns[k + 1] ? t.rel[some.rel[k + 1] + lane] : -1;
+        for (int j = 0; j < columns; j += 32) {
+            if (j > 0) now = j + lane < columns ? rel[j + lane] : -1;
+            unsigned mine = __ballot_sync(0xffffffffu, now >= 0 && now % warps == warp);
+            while (mine) {
+                const int j0 = j + __ffs((int)mine) - 1;
+                mine &= mine - 1;
+                const int j1 = mine ? j + __ffs((int)mine) - 1 : j0;
+                mine &= mine - 1; /* of 0: 0 */
+                add_columns<T>(f, C, m, j0, j1, [&](int i) {
+                    const int r = rel[i];
+                    return r < own ? r : r + late;
+                });
+                __syncwarp();
+            }
         }
     }
 }
@@ -178,24 +232,29 @@ __device__ void add_together(const mpki_cuda_tree &t, const F &f, const children
     __syncthreads();
 }
 
-/** All threads: what the children give to the columns of f, in their order. row: room for two of
- *  them. */
+/** All threads: what the children give to the columns of a front, in their order: `children` of them, from list
+ *  entry `child` on, of which the first CHILDREN are described. */
 template <bool H, class T, class F>
-__device__ void add_children(const mpki_cuda_tree &t, const F &f, const mpki_cuda_node &node,
-                             int late, int32_t *id, int32_t *row) {
-    __shared__ children_of_task some;
-    const int tid = (int)threadIdx.x, nt = (int)blockDim.x, own = node.own;
-    int offset = 0, turn = 0;
-    for (int base = 0; base < node.children; base += CHILDREN) {
-        const int count = node.children - base < CHILDREN ? node.children - base : CHILDREN;
-        for (int k = tid; k < count; k += nt) {
-            const int c = t.child[node.child + base + k];
-            some.rel[k] = t.node[c].rel, some.contribution[k] = t.node[c].contribution;
-            some.rows[k] = t.node[c].rows, some.gone[k] = t.now[c].w - t.now[c].nelim;
-            some.columns[k] = f.columns < f.n ? t.node[c].up : t.node[c].rows;
+MPKI_APART __device__ void add_children(const mpki_cuda_tree &t, F front, int child, int children,
+                                        int own, int late, int32_t *id) {
+    MPKI_ROOM;
+    const task_room<T> m(room, front.n, front.w, front.columns, !F::PACKED);
+    const F f = front.here(m.F);
+    children_of_task &some = children_here();
+    int32_t *const row = m.row; /* where a child's rows go */
+    const int tid = (int)threadIdx.x, nt = (int)blockDim.x;
+    int offset = 0;
+    for (int base = 0; base < children; base += CHILDREN) {
+        int count = children < CHILDREN ? children : CHILDREN;
+        if (base > 0) {
+            count = describe_children(t, child + base, children - base, f.columns < f.n);
+            for (int k = tid; k < count; k += nt) {
+                const mpki_cuda_now &now = t.now[t.child[child + base + k]];
+                some.gone[k] = now.w - now.nelim;
+            }
+            __syncthreads();
         }
-        __syncthreads();
-        if (node.children >= TOGETHER && f.n <= TOGETHER_ROWS) {
+        if (children >= TOGETHER && f.n <= TOGETHER_ROWS) {
             bool left = false;
             for (int k = 0; k < count; ++k) left = left || some.gone[k] > 0;
             for (int k = 0; k < count && !left; k += TOGETHER)
@@ -203,24 +262,23 @@ __device__ void add_children(const mpki_cuda_tree &t, const F &f, const mpki_cud
                                 late, (unsigned char *)row);
             if (!left) continue;
         }
-        /* a child's rows are read while the one before it is added */
-        for (int k = -1; k < count; ++k) {
-            int32_t *const mine = row + (turn & 1) * f.n, *const other = row + (~turn & 1) * f.n;
-            if (k + 1 < count)
-                for (int i = tid; i < some.rows[k + 1]; i += nt) {
-                    const int r = t.rel[some.rel[k + 1] + i];
-                    other[i] = r < own ? r : r + late;
+        for (int k = 0, next; k < count; k = next) {
+            for (next = k; next < count && some.gone[next] == 0;) ++next;
+            if (next > k) {
+                add_by_columns<T>(t, f, some, k, next, own, late);
+            } else {
+                for (int i = tid; i < some.rows[k]; i += nt) {
+                    const int r = t.rel[some.rel[k] + i];
+                    row[i] = r < own ? r : r + late;
                 }
-            if (k >= 0) {
+                __syncthreads();
                 add_contribution(f, (const T *)t.contribution + some.contribution[k], some.rows[k],
-                                 some.columns[k], mine);
-                if (some.gone[k] > 0) {
-                    __syncthreads();
-                    add_delayed<H, T>(t, f, t.child[node.child + base + k], own, offset, id, mine);
-                    offset += some.gone[k];
-                }
+                                 some.columns[k], row);
+                __syncthreads();
+                add_delayed<H, T>(t, f, t.child[child + base + k], own, offset, id, row);
+                offset += some.gone[k];
+                next = k + 1;
             }
-            ++turn;
             __syncthreads();
         }
     }

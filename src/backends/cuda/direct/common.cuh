@@ -4,15 +4,26 @@
 /** What all kernels of the multifrontal engine share: where things lie, choices over a block. */
 #include "../scalar.cuh"
 #include "direct.h"
+#include "stamps.cuh"
 
 #ifndef MPKI_ROOM
 #define MPKI_ROOM extern __shared__ __align__(16) char room[]
 #endif
 
+/* A function that is compiled by itself, with registers of its own: what is alive around it does not
+ * drive its loops out of registers. Shared memory it asks for itself (MPKI_ROOM): a pointer to it that
+ * comes from outside is one to anywhere. */
+#ifdef __CUDACC__
+#define MPKI_APART __noinline__
+#else
+#define MPKI_APART
+#endif
+
 namespace mpki {
 
 static const int TILE = MPKI_FRONT_TILE, CUT = MPKI_FRONT_CONTRIBUTION;
-static const int LDS_ = TILE + 1; /* leading dimension of a tile in shared memory */
+static const int LDS_ =
+    TILE + 2; /* leading dimension of a tile in shared memory: pairs of rows begin evenly */
 
 __host__ __device__ inline int leading(int rows) {
     return (rows + 1) & ~1;
@@ -85,6 +96,12 @@ __device__ inline void pair_inverse(T d11, T d21, T d22, T &i11, T &i21, T &i22)
     i11 = diagonal<H>(e22 * t * oc);
     i21 = -(t * oc);
     i22 = diagonal<H>(e11 * t * o);
+}
+
+/** Two entries side by side, in one access. */
+template <class T> struct alignas(sizeof(T) < 16 ? 2 * sizeof(T) : 16) two_of { T a, b; };
+template <class T> __device__ inline two_of<T> two_at(const T *p) {
+    return *(const two_of<T> *)p;
 }
 
 /** A value and where it stands; of equal ones the first. */

@@ -68,11 +68,11 @@ static int leaves(mpki_cuda *cuda, const mpki_cuda_tree *t, int32_t first, int32
 }
 
 static int tasks(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_task *task,
-                 int32_t count, int32_t size, int32_t level, int32_t *ticket) {
+                 int32_t count, int32_t size, int32_t level, int32_t *ticket, int beside) {
     if (count == 0) return MPK_OK;
     MPKI_TRY(cudaSetDevice(cuda->device));
     return kinds[t->scalar]->tasks(cuda, t, task, count, size, class_bytes(cuda, size), level,
-                                   ticket);
+                                   ticket, beside != 0);
 }
 
 static __global__ void unmark_kernel(mpki_cuda_now *now, int first, int last) {
@@ -125,9 +125,10 @@ static int get(mpki_cuda *cuda, const mpki_cuda_tree *t, const int32_t *at, void
 }
 
 static int take(mpki_cuda *cuda, mpk_scalar scalar, int32_t n, int32_t nrhs, const int32_t *perm,
-                const double *scale_, const void *b, int64_t ldb, void *y) {
+                const double *scale_, const void *b, int64_t ldb, void *y, void *unset,
+                int64_t bytes) {
     MPKI_TRY(cudaSetDevice(cuda->device));
-    return kinds[scalar]->take(cuda, n, nrhs, perm, scale_, b, ldb, y);
+    return kinds[scalar]->take(cuda, n, nrhs, perm, scale_, b, ldb, y, unset, bytes);
 }
 
 static int give(mpki_cuda *cuda, mpk_scalar scalar, int32_t n, int32_t nrhs, const int32_t *perm,
@@ -139,7 +140,6 @@ static int give(mpki_cuda *cuda, mpk_scalar scalar, int32_t n, int32_t nrhs, con
 static int sweep(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_sweep *s, bool back) {
     if ((back ? s->ups : s->downs) == 0) return MPK_OK;
     MPKI_TRY(cudaSetDevice(cuda->device));
-    MPKI_TRY(cudaMemsetAsync(s->ticket, 0xff, (size_t)s->unset, cuda->sparse));
     return kinds[t->scalar]->sweep(cuda, t, s, back);
 }
 

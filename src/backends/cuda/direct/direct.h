@@ -132,6 +132,9 @@ typedef struct mpki_cuda_front {
     int32_t phase;       /**< 0: tiles; 1: what is left, column by column; 2: done */
     int32_t start, pass; /**< p at the begin of this pass, number of the pass */
     int32_t moved;       /**< the tile's order is not that of its columns */
+    int32_t pairs;       /**< it has pivots of order 2 */
+    int32_t quick;       /**< it was done in the quick way, which holds where all its pivots pass */
+    int32_t slow;        /**< some did not: no more tiles in that way */
     int32_t search;      /**< column by column: where the search goes on */
     int32_t order[MPKI_FRONT_TILE];
 } mpki_cuda_front;
@@ -174,14 +177,16 @@ typedef struct mpki_cuda_segment {
  *  follow strips of the rows below. Of one front alone strip k has pivots MPKI_FRONT_STRIP k and on;
  *  of several, strip k has segments strip[k] .. strip[k + 1] - 1. */
 typedef struct mpki_cuda_chain {
-    int32_t top, low;          /**< the last front, which has the rows below; the first one */
-    int32_t pieces;            /**< fronts */
-    int32_t strips;            /**< of pivots */
-    int32_t strip;             /**< where its list begins in sweep.strip */
+    int32_t top, low; /**< the last front, which has the rows below; the first one */
+    int32_t pieces;   /**< fronts */
+    int32_t strips;   /**< of pivots */
+    int32_t many;     /**< 1: children are so many that pieces of their own bring what they give */
+    int32_t strip;    /**< where its list begins in sweep.strip */
     int32_t segment, segments; /**< where its segments begin in sweep.segment */
     int64_t
-        handed; /**< where its values begin in sweep.handed: MPKI_FRONT_STRIP for each strip, then
-                         as many for each slice but the first of each strip */
+        handed; /**< where its values begin in sweep.handed: MPKI_FRONT_STRIP for each strip, once for
+                     all and once for the strip after it, then as many for each slice but the first of
+                     each strip */
 } mpki_cuda_chain;
 
 enum { MPKI_CUDA_TASK = 0, MPKI_CUDA_GATHER = 1, MPKI_CUDA_STRIP = 2, MPKI_CUDA_WARPS = 3 };
@@ -206,25 +211,30 @@ typedef struct mpki_cuda_piece {
 
 /** A sweep: vectors by position, nrhs of them, entry (position, r) at [position * nrhs + r]. */
 typedef struct mpki_cuda_sweep {
-    void *y;           /**< n x nrhs */
-    void *u;           /**< what fronts add to rows of their parents, and work space: rows + nelim
-                            rows of nrhs each */
+    void *y;           /**< n x nrhs: what L^-1 and D^-1 are applied to, in place */
     const int64_t *at; /**< fronts: where a front's part of u begins, in rows */
     int32_t nrhs;      /**< 1, 2, 4 or 8; of complex doubles at most 4 */
+    int32_t diagonal;  /**< L^-T: 1: of D^-1 y, 0: of y */
     int32_t downs, ups;
     const mpki_cuda_piece *down; /**< pieces, children before parents */
     const mpki_cuda_piece *up;   /**< parents before children */
     const mpki_cuda_chain *chain;
     const mpki_cuda_segment *segment;
     const int32_t *strip;
-    const int32_t *parent;  /**< fronts: -1 for a root; of a chain, its last front */
-    const int32_t *goal;    /**< fronts: count of `finished` when L^-1 is done with it */
-    const int32_t *goal_up; /**< fronts: when L^-T is */
-    /* all bits set before a sweep, `unset` bytes from ticket on: */
+    const int32_t *parent; /**< fronts: -1 for a root; of a chain, its last front */
+    const int32_t *goal;   /**< fronts: count of `finished` when L^-1 is done with it */
+    /* all bits set before the sweeps (`take`), `unset` bytes from ticket on; values are each its own flag: */
     int64_t unset;
-    int32_t *ticket;              /**< 1 */
+    int32_t *ticket;              /**< 2: L^-1, L^-T */
     int32_t *finished, *gathered; /**< fronts each: counters, from -1 on */
-    void *handed; /**< pivots of chains by strips: values that their blocks hand on */
+    void *handed, *handed_back;   /**< pivots of chains: values that their blocks hand on */
+    void *u; /**< what fronts add to rows of their parents; room for what is not in shared memory */
+    void *x; /**< n x nrhs: what L^-T makes */
+    /* where it goes besides: scale x by position, column r from r ldout on; NULL: nowhere */
+    void *out;
+    int64_t ldout;
+    const int32_t *perm;
+    const double *scale;
 } mpki_cuda_sweep;
 
 typedef struct mpki_cuda_direct_table {
@@ -248,9 +258,10 @@ typedef struct mpki_cuda_direct_table {
                   int32_t level);
     /** Tasks of one class and step, children before parents: blocks of threads take them in this
      *  order and wait for what they need. A task that cannot go on, and those above it, are marked.
-     *  ticket [inout] 0 before */
+     *  ticket [inout] 0 before. beside: not 0: what was queued last are tasks of a class below this one in
+     *  this step; both may be at work at the same time */
     int (*tasks)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const mpki_cuda_task *task,
-                 int32_t count, int32_t size, int32_t level, int32_t *ticket);
+                 int32_t count, int32_t size, int32_t level, int32_t *ticket, int beside);
     /** Take away the marks of fronts first .. last - 1. */
     int (*unmark)(mpki_cuda *cuda, const mpki_cuda_tree *tree, int32_t first, int32_t last);
     /** Large fronts: entries of A and contributions of children. */
@@ -270,12 +281,14 @@ typedef struct mpki_cuda_direct_table {
     int (*get)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const int32_t *at, void *d, void *dinv,
                int32_t *id);
 
-    /** y := scale b by position, and x := scale y back; scale NULL: none. perm NULL: no order. */
+    /** y := scale b by position, and x := scale y back; perm NULL: neither order nor scale. Beside it all bits
+     *  of so many bytes, a multiple of 8, are set: what sweeps find unset. */
     int (*take)(mpki_cuda *cuda, mpk_scalar scalar, int32_t n, int32_t nrhs, const int32_t *perm,
-                const double *scale, const void *b, int64_t ldb, void *y);
+                const double *scale, const void *b, int64_t ldb, void *y, void *unset,
+                int64_t bytes);
     int (*give)(mpki_cuda *cuda, mpk_scalar scalar, int32_t n, int32_t nrhs, const int32_t *perm,
                 const double *scale, const void *y, void *x, int64_t ldx);
-    /** L^-1; L^-T. */
+    /** y := L^-1 y; x := L^-T y, or L^-T D^-1 y. */
     int (*forward)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const mpki_cuda_sweep *s);
     int (*backward)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const mpki_cuda_sweep *s);
     /** D^-1; absolute: |D|^-1, real and Hermitian matrices. */

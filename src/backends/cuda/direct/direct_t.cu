@@ -48,12 +48,17 @@ static mpk_status leaves(mpki_cuda *cuda, const mpki_cuda_tree *t, int32_t first
 template <bool H, int THREADS, bool PARTS>
 static mpk_status tasks_by(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_task *task,
                            int32_t count, int32_t size, int64_t bytes, int32_t level,
-                           int32_t *ticket) {
+                           int32_t *ticket, bool beside) {
     auto kernel = task_kernel<H, THREADS, PARTS, T>;
     const int most = mpki_blocks_of(cuda, size);
     MPKI_PASS(allow(cuda, kernel, bytes));
-    MPKI_LAUNCH(kernel, count < most ? count : most, THREADS, (size_t)bytes, cuda->sparse, *t, task,
-                count, level, bytes, ticket);
+    const int blocks = count < most ? count : most;
+    if (beside)
+        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, kernel, blocks, THREADS, (size_t)bytes, *t, task, count,
+                                  level, bytes, ticket));
+    else
+        MPKI_LAUNCH(kernel, blocks, THREADS, (size_t)bytes, cuda->sparse, *t, task, count, level,
+                    bytes, ticket);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }
@@ -61,31 +66,32 @@ static mpk_status tasks_by(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_
 template <bool H>
 static mpk_status tasks_h(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_task *task,
                           int32_t count, int32_t size, int64_t bytes, int32_t level,
-                          int32_t *ticket) {
+                          int32_t *ticket, bool beside) {
     switch (size) {
     case 0:
-        return tasks_by<H, 32, false>(cuda, t, task, count, size, bytes, level, ticket);
+        return tasks_by<H, 32, false>(cuda, t, task, count, size, bytes, level, ticket, beside);
     case 1:
-        return tasks_by<H, 128, false>(cuda, t, task, count, size, bytes, level, ticket);
+        return tasks_by<H, 128, false>(cuda, t, task, count, size, bytes, level, ticket, beside);
     case 2:
-        return tasks_by<H, 256, false>(cuda, t, task, count, size, bytes, level, ticket);
+        return tasks_by<H, 256, false>(cuda, t, task, count, size, bytes, level, ticket, beside);
     default:
-        return tasks_by<H, WIDEST, true>(cuda, t, task, count, size, bytes, level, ticket);
+        return tasks_by<H, WIDEST, true>(cuda, t, task, count, size, bytes, level, ticket, beside);
     }
 }
 
 static mpk_status tasks(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_task *task,
-                        int32_t count, int32_t size, int64_t bytes, int32_t level,
-                        int32_t *ticket) {
-    return t->hermitian ? tasks_h<HERMITIAN>(cuda, t, task, count, size, bytes, level, ticket)
-                        : tasks_h<false>(cuda, t, task, count, size, bytes, level, ticket);
+                        int32_t count, int32_t size, int64_t bytes, int32_t level, int32_t *ticket,
+                        bool beside) {
+    return t->hermitian
+               ? tasks_h<HERMITIAN>(cuda, t, task, count, size, bytes, level, ticket, beside)
+               : tasks_h<false>(cuda, t, task, count, size, bytes, level, ticket, beside);
 }
 
 template <bool H>
 static mpk_status assemble_h(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_large *l,
                              int32_t level) {
     auto kernel = assemble_kernel<H, T>;
-    MPKI_LAUNCH(kernel, l->assembly_blocks, 256, 0, cuda->sparse, *t, *l, level);
+    MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, kernel, l->assembly_blocks, 256, 0, *t, *l, level));
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }
@@ -100,7 +106,8 @@ static mpk_status assemble(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_
 static mpk_status outer_d(mpki_cuda *cuda, const mpki_cuda_large *l, int columns) {
     const size_t bytes = (size_t)MMA_STAGES * MMA_STAGE * sizeof(double);
     MPKI_PASS(allow(cuda, outer_mma_kernel, (int64_t)bytes));
-    MPKI_LAUNCH(outer_mma_kernel, l->outer_blocks, MMA_THREADS, bytes, cuda->sparse, *l, columns);
+    MPKI_TRY(
+        MPKI_LAUNCH_NEXT(cuda, outer_mma_kernel, l->outer_blocks, MMA_THREADS, bytes, *l, columns));
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }
@@ -112,7 +119,7 @@ static mpk_status outer_h(mpki_cuda *cuda, const mpki_cuda_large *l, int columns
     return outer_d(cuda, l, columns);
 #else
     auto kernel = outer_kernel<H, T>;
-    MPKI_LAUNCH(kernel, l->outer_blocks, 256, 0, cuda->sparse, *l, columns);
+    MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, kernel, l->outer_blocks, 256, 0, *l, columns));
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 #endif
@@ -130,14 +137,15 @@ static mpk_status block_h(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_c
     /* one warp does most of it: where there are many, small blocks, all of them at once */
     const int threads = l->count > 264 ? 64 : 256;
     if (tiles == 0) {
-        MPKI_LAUNCH(tile, l->count, threads, 0, cuda->sparse, *t, *l, 2);
+        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, tile, l->count, threads, 0, *t, *l, 2));
         MPKI_TRY(cudaGetLastError());
         return MPK_OK;
     }
     for (int32_t k = 0; k < tiles; ++k) {
-        MPKI_LAUNCH(tile, l->count, threads, 0, cuda->sparse, *t, *l, k == 0);
-        MPKI_LAUNCH(rows, l->rows_blocks, MPKI_FRONT_ROWS, 0, cuda->sparse, *t, *l);
-        MPKI_LAUNCH(inner, l->inner_blocks, LARGE_THREADS, (size_t)bytes, cuda->sparse, *t, *l);
+        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, tile, l->count, threads, 0, *t, *l, k == 0));
+        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, rows, l->rows_blocks, MPKI_FRONT_ROWS, 0, *t, *l));
+        MPKI_TRY(
+            MPKI_LAUNCH_NEXT(cuda, inner, l->inner_blocks, LARGE_THREADS, (size_t)bytes, *t, *l));
     }
     MPKI_TRY(cudaGetLastError());
     return outer_h<H>(cuda, l, 0);
@@ -251,13 +259,23 @@ static mpk_status get(mpki_cuda *cuda, const mpki_cuda_tree *t, const int32_t *a
     return MPK_OK;
 }
 
+#if defined(MPKI_STAMPS) && MPKI_PRECISION == 1
+/* For bench/cuda/stamps.h: STAMPS numbers of each of the first `fronts` fronts. */
+extern "C" __attribute__((visibility("default"))) int mpki_cuda_stamps(int64_t *to, int fronts);
+extern "C" int mpki_cuda_stamps(int64_t *to, int fronts) {
+    if (fronts > STAMPED_FRONTS) fronts = STAMPED_FRONTS;
+    return (int)cudaMemcpyFromSymbol(to, stamps, (size_t)fronts * STAMPS * sizeof *to);
+}
+#endif
+
 /* ---- solves ---- */
 
 static mpk_status take(mpki_cuda *cuda, int32_t n, int32_t nrhs, const int32_t *perm,
-                       const double *scale, const void *b, int64_t ldb, void *y) {
+                       const double *scale, const void *b, int64_t ldb, void *y, void *unset,
+                       int64_t bytes) {
     auto kernel = take_kernel<T>;
     MPKI_LAUNCH(kernel, (n + 255) / 256, 256, 0, cuda->sparse, n, nrhs, perm, scale, (const T *)b,
-                ldb, (T *)y);
+                ldb, (T *)y, (unsigned long long *)unset, bytes / 8);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }

@@ -3,6 +3,7 @@
 #define MPKI_CUDA_DIRECT_LARGE_CUH
 /** Large fronts of a step, all of them a step at a time: assembly; a tile (one block a front), the
  *  rows below it, the rest of the block of columns; then the rest of the front (outer.cuh). */
+#include "../launch.cuh"
 #include "threshold.cuh"
 #include "tile.cuh"
 
@@ -48,6 +49,7 @@ template <class T> struct split_front {
 template <bool H, class T>
 __global__ void __launch_bounds__(256)
     assemble_kernel(mpki_cuda_tree t, mpki_cuda_large large, int level) {
+    after_previous();
     int part;
     const mpki_cuda_front &f = large.front[front_of_block(large.assembly, large.count, &part)];
     const mpki_cuda_node &node = t.node[f.index];
@@ -132,14 +134,20 @@ __global__ void __launch_bounds__(256)
 
 /* ---- a tile ---- */
 
+/** Pivots of the tile in work that stand: none of those that were found in the quick way, if one does not. */
+template <class T> __device__ inline int standing(const mpki_cuda_front &f, const panel<T> &a) {
+    return f.quick && f.good < f.np ? 0 : whole_pairs(a.d + 2 * f.p, f.good);
+}
+
 /** All threads: what the tile before left is put in its place; then, at the begin of a block, what
  *  the block before left, and the pass. */
 template <bool H, class T>
 __device__ void advance(mpki_cuda_front &f, const panel<T> &a, mpki_cuda_flags *flags, bool begin) {
     const panel_front<T> at = {a.a, a.ld};
     int p = f.p, e = f.e, end = f.end, rejected = 0;
-    if (f.b > 0) {
-        const int ne = whole_pairs(a.d + 2 * p, f.good), left = f.b - ne, untried = e - (p + f.b);
+    const bool failed = f.b > 0 && f.quick && f.good < f.np; /* once more, the other way */
+    if (f.b > 0 && !failed) {
+        const int ne = standing(f, a), left = f.b - ne, untried = e - (p + f.b);
         for (int k = 0; k < left && k < untried; ++k)
             front_exchange<H>(at, a.id, f.nrows, p + ne + k, e - 1 - k);
         p += ne, e -= left, rejected = f.pass == 0 ? left : 0;
@@ -169,6 +177,7 @@ __device__ void advance(mpki_cuda_front &f, const panel<T> &a, mpki_cuda_flags *
         f.p = p, f.e = e, f.end = end, f.q = q, f.qe = qe, f.pass = pass, f.start = start;
         f.phase = phase, f.search = p;
         f.b = 0;
+        if (failed || pass > 0) f.slow = 1;
         if (rejected) atomicAdd(&flags->rejected, (unsigned long long)rejected);
     }
     __syncthreads();
@@ -178,7 +187,8 @@ __device__ void advance(mpki_cuda_front &f, const panel<T> &a, mpki_cuda_flags *
 template <bool H, class T>
 __global__ void __launch_bounds__(256)
     tile_kernel(mpki_cuda_tree t, mpki_cuda_large large, int begin) {
-    __shared__ T S[LDS_ * MPKI_FRONT_TILE], work[2 * MPKI_FRONT_TILE];
+    after_previous();
+    alignas(16) __shared__ T S[LDS_ * MPKI_FRONT_TILE], work[2 * MPKI_FRONT_TILE];
     __shared__ T d[2 * MPKI_FRONT_TILE], dinv[2 * MPKI_FRONT_TILE];
     __shared__ int perm[MPKI_FRONT_TILE], pivots;
     mpki_cuda_front &f = large.front[blockIdx.x];
@@ -189,20 +199,29 @@ __global__ void __launch_bounds__(256)
     if (f.phase != 0 || begin == 2) return;
     const int p = f.p, b = f.e - p < TILE ? f.e - p : TILE;
     if (b <= 0) return;
-    for (int k = tid; k < TILE * TILE; k += (int)blockDim.x) {
-        const int i = k % TILE, j = k / TILE;
-        if (i < j || i >= b) continue;
-        const T x = a.at(p + i, p + j);
-        S[i + j * LDS_] = x;
-        if (i > j) S[j + i * LDS_] = cj<H>(x);
+    bool quick = f.slow == 0;
+    for (;; quick = false) {
+        for (int k = tid; k < TILE * TILE; k += (int)blockDim.x) {
+            const int i = k % TILE, j = k / TILE;
+            if (i < j || i >= b) continue;
+            const T x = a.at(p + i, p + j);
+            S[i + j * LDS_] = x;
+            if (i > j) S[j + i * LDS_] = cj<H>(x);
+        }
+        __syncthreads();
+        if (tid < 32) {
+            typedef typename scalar_of<T>::real R;
+            const pivot_rules<R> rules(t);
+            const R limit = 1 / rules.u, most = limit < (R)QUICK_MOST ? limit : (R)QUICK_MOST;
+            const int np =
+                quick ? (tile_quick<H>(S, b, perm, d, dinv, rules.least(), most, work) ? b : -1)
+                      : tile_factor<H>(S, b, perm, d, dinv, rules.least(), work);
+            if (tid == 0) pivots = np;
+        }
+        __syncthreads();
+        if (pivots >= 0) break;
+        __syncthreads();
     }
-    __syncthreads();
-    if (tid < 32) {
-        const pivot_rules<typename scalar_of<T>::real> rules(t);
-        const int np = tile_factor<H>(S, b, perm, d, dinv, rules.least(), work);
-        if (tid == 0) pivots = np;
-    }
-    __syncthreads();
     const int np = pivots;
     T *L = (T *)f.tile, *X = L + TILE * TILE; /* by columns */
     for (int s = tid; s < TILE * TILE; s += (int)blockDim.x) {
@@ -222,10 +241,11 @@ __global__ void __launch_bounds__(256)
     }
     const int id = tid < b ? a.id[p + perm[tid]] : 0;
     const int away = __any_sync(0xffffffffu, tid < b && perm[tid] != tid);
+    const int pairs = __any_sync(0xffffffffu, tid < np && !is_zero(d[2 * (tid & 31) + 1]));
     __syncthreads();
     if (tid < b) a.id[p + tid] = id;
     if (tid < TILE) f.order[tid] = tid < b ? perm[tid] : tid;
-    if (tid == 0) f.b = b, f.np = f.good = np, f.moved = away;
+    if (tid == 0) f.b = b, f.np = f.good = np, f.moved = away, f.pairs = pairs, f.quick = quick;
 }
 
 /** Rows below the tile: X goes to W, and is tested; rows of finished columns follow the tile's
@@ -233,8 +253,10 @@ __global__ void __launch_bounds__(256)
 template <bool H, class T>
 __global__ void __launch_bounds__(MPKI_FRONT_ROWS)
     rows_kernel(mpki_cuda_tree t, mpki_cuda_large large) {
+    after_previous();
     typedef typename scalar_of<T>::real R;
-    __shared__ T S[LDS_ * MPKI_FRONT_TILE], dinv[2 * MPKI_FRONT_TILE];
+    alignas(16) __shared__ T S[LDS_ * MPKI_FRONT_TILE];
+    __shared__ T dinv[2 * MPKI_FRONT_TILE];
     __shared__ int order[MPKI_FRONT_TILE], good;
     int part;
     const int k0 = front_of_block(large.rows, large.count, &part);
@@ -265,7 +287,15 @@ __global__ void __launch_bounds__(MPKI_FRONT_ROWS)
 #pragma unroll
         for (int k = 0; k < TILE; ++k) x[k] = k < b ? a.at(i, p + order[k]) : make<T>(0);
         row_eliminate<H>(x, S, TILE, np);
-        const int mine = row_test<H>(x, dinv, np, (R)1 / (R)t.threshold);
+        const R limit = (R)1 / (R)t.threshold;
+        int mine = np;
+        if (f.pairs) {
+            mine = row_test<H>(x, dinv, np, limit);
+        } else {
+#pragma unroll
+            for (int k = TILE - 1; k >= 0; --k)
+                if (k < np && !(abs1(x[k] * dinv[2 * k]) <= limit)) mine = k;
+        }
         if (mine < np) atomicMin(&good, mine);
         T *W = (T *)f.W + i + (int64_t)(p - f.q) * f.ldw;
 #pragma unroll
@@ -306,6 +336,7 @@ __device__ void finish_tile(const mpki_cuda_front &f, const panel<T> &a, int ne)
 template <bool H, class T>
 __global__ void __launch_bounds__(LARGE_THREADS)
     inner_kernel(mpki_cuda_tree t, mpki_cuda_large large) {
+    after_previous();
     const int N = MPKI_FRONT_INNER, LD = N + 1;
     MPKI_ROOM;
     T *Ls = (T *)room, *Xs = Ls + LD * TILE; /* by pivots */
@@ -317,7 +348,7 @@ __global__ void __launch_bounds__(LARGE_THREADS)
     const int tid = (int)threadIdx.x, b = f.b, p = f.p, n = f.nrows;
     if (b <= 0) return;
     const panel<T> a(f.a, f.w, f.ld);
-    const int ne = whole_pairs(a.d + 2 * p, f.good);
+    const int ne = standing(f, a);
     if (part == 0) {
         finish_tile<H>(f, a, ne);
         return;
@@ -346,7 +377,10 @@ __global__ void __launch_bounds__(LARGE_THREADS)
             if (k >= ne && k < b && row >= first && row < n) raw[z] = a.at(row, p + order[k]);
         }
     }
-    if (tid < N) { /* X D^-1 */
+    if (!f.pairs) { /* X D^-1 */
+        for (int s = tid; s < N * ne; s += LARGE_THREADS)
+            Ls[s % N + s / N * LD] = Ls[s % N + s / N * LD] * dinv[2 * (s / N)];
+    } else if (tid < N) {
         T before = make<T>(0), x = Ls[tid];
         for (int k = 0; k < ne; ++k) {
             const T after = k + 1 < ne ? Ls[tid + (k + 1) * LD] : make<T>(0);

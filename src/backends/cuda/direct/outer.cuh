@@ -52,12 +52,12 @@ template <class T> struct outer_tile {
 template <class T> __device__ inline int outer_pivots(const mpki_cuda_front &f, bool columns) {
     if (columns) return f.b == -1 ? f.p - f.q : 0;
     if (f.phase != 0) return 0;
-    const T *d = (const T *)f.a + (int64_t)f.ld * f.w + 2 * f.p;
-    return f.p - f.q + (f.b > 0 ? whole_pairs(d, f.good) : 0);
+    return f.p - f.q + (f.b > 0 ? standing(f, panel<T>(f.a, f.w, f.ld)) : 0);
 }
 
 template <bool H, class T>
 __global__ void __launch_bounds__(256) outer_kernel(mpki_cuda_large large, int columns) {
+    after_previous();
     __shared__ T Ls[DEPTH][OUTER + 1], Xs[DEPTH][OUTER + 1];
     int part;
     const mpki_cuda_front &f = large.front[front_of_block(large.outer, large.count, &part)];
@@ -128,6 +128,7 @@ __device__ inline void mma_load(double *to, const double *L, int64_t step, const
 /** Four warps, 32 x 32 each. */
 static __global__ void __launch_bounds__(MMA_THREADS, 3)
     outer_mma_kernel(mpki_cuda_large large, int columns) {
+    after_previous();
     MPKI_ROOM;
     double *stage = (double *)room;
     int part;

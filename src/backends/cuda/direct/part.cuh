@@ -4,6 +4,7 @@
 /** Contributions of fronts whose columns one block eliminates (task.cuh): squares of 64 x 64, each by
  *  a block of its own, which adds up what the children give while the columns are at work, then takes
  *  L D L^H away; and the kernel that goes over all tasks. */
+#include "../launch.cuh"
 #include "task.cuh"
 
 namespace mpki {
@@ -130,7 +131,8 @@ __device__ void part_load(const part_room<T> &m, const panel<T> &a, int n, int i
 
 /** All threads: a part of the contribution of front s. */
 template <bool H, int THREADS, class T>
-__device__ void task_part(const mpki_cuda_tree &t, char *room, int s, int part) {
+MPKI_APART __device__ void task_part(const mpki_cuda_tree &t, int s, int part) {
+    MPKI_ROOM;
     const int E = PART * PART / THREADS;
     const mpki_cuda_node node = t.node[s];
     const part_room<T> m(room);
@@ -145,7 +147,7 @@ __device__ void task_part(const mpki_cuda_tree &t, char *room, int s, int part) 
     if (tid == 0) done = seen(&t.now[s].parts) >= node.parts; /* before a stop */
     __syncthreads();
     if (done > 0) return;
-    if (!wait_for_fronts(t, node, s, false, &late)) return;
+    if (!wait_for_fronts(t, node, s, false, &late, NULL)) return;
     part_gather(t, m, node, i0, j0, sum);
     if (tid == 0)
         while ((done = seen(&t.now[s].done)) == 0) __nanosleep(20);
@@ -171,6 +173,7 @@ __device__ void task_part(const mpki_cuda_tree &t, char *room, int s, int part) 
         __threadfence();
         if (part < node.parts_up) atomicAdd(&t.now[s].parts_up, 1);
         atomicAdd(&t.now[s].parts, 1);
+        MPKI_STAMP_PART(s);
     }
 }
 
@@ -179,21 +182,24 @@ template <class T> constexpr int side_by_side(int threads) {
     return sizeof(T) > 8 ? 1 : threads == 32 ? 10 : threads == 128 ? 4 : threads == 256 ? 2 : 1;
 }
 
-/** Tasks in this order, each by one of the blocks. Parts are for the widest blocks alone. */
+/** Tasks in this order, each by one of the blocks. Parts are for the widest blocks alone. Kernels for the classes
+ *  of a step are at work side by side: all blocks of one have begun before the next one's come, so that what these
+ *  wait for goes on; and none is over before those ahead of it are. */
 template <bool H, int THREADS, bool PARTS, class T>
 __global__ void __launch_bounds__(THREADS, side_by_side<T>(THREADS))
-    task_kernel(mpki_cuda_tree t, const mpki_cuda_task *task, int count, int level,
-                int64_t room_bytes, int32_t *ticket) {
+    task_kernel(const __grid_constant__ mpki_cuda_tree t, const mpki_cuda_task *task, int count,
+                int level, int64_t room_bytes, int32_t *ticket) {
     MPKI_ROOM;
     __shared__ int number;
+    next_may_come();
     for (;;) {
         if (threadIdx.x == 0) number = t.flags->stuck > level + 1 ? count : atomicAdd(ticket, 1);
         __syncthreads();
         const int mine = number;
-        if (mine >= count) return;
+        if (mine >= count) break;
         const mpki_cuda_task me = task[mine];
         if (PARTS && me.part >= 0) {
-            task_part<H, THREADS, T>(t, room, me.first, me.part);
+            task_part<H, THREADS, T>(t, me.first, me.part);
             __syncthreads();
             continue;
         }
@@ -206,6 +212,7 @@ __global__ void __launch_bounds__(THREADS, side_by_side<T>(THREADS))
         }
         __syncthreads();
     }
+    if (blockIdx.x == 0) wait_for_previous();
 }
 
 } // namespace mpki

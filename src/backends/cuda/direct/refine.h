@@ -25,6 +25,7 @@ typedef struct mpki_cuda_refine {
     mpki_cuda_by_rows a;
     const void *ax;
     const double *scale; /**< n */
+    int32_t lanes;       /**< 4, 8 or 32: threads of a row that is not long */
     double *partial;     /**< 2 for each MPKI_CUDA_REFINE_ROWS rows, and for as many long ones */
     double *piece;       /**< MPKI_CUDA_REFINE_SUMS for each of a.pieces */
     mpki_cuda_errors *errors;
@@ -32,17 +33,18 @@ typedef struct mpki_cuda_refine {
 
 /** For one kind of entries; all vectors n long, in device memory. */
 typedef struct mpki_cuda_refine_kind {
-    /** r := b - A x with sums in twice the precision of double, deep: four times, and the errors, to host
-     *  memory.
+    /** Queues r := b - A x with sums in twice the precision of double, deep: four times, and the errors,
+     *  to a->errors.
      *  step [in] 1: x := x + r first, and `before` is what it was
      *  tiny [in] 1000 n u: below that share of ||A_i|| ||x|| + |b_i| a row's denominator counts as 0
      *  r may be neither x nor b */
     int (*measure)(mpki_cuda *cuda, const mpki_cuda_refine *a, double tiny, int step, int deep,
-                   void *before, void *x, const void *b, void *r, mpki_cuda_errors *out);
+                   void *before, void *x, const void *b, void *r);
     /** How nearly A takes v to zero, in the scaling (factor/rank.h): out->omega1, and out->x_norm, the
-     *  largest entry of v in it. */
-    int (*flatness)(mpki_cuda *cuda, const mpki_cuda_refine *a, double tiny, const void *v,
-                    mpki_cuda_errors *out);
+     *  largest entry of v in it. Queued. */
+    int (*flatness)(mpki_cuda *cuda, const mpki_cuda_refine *a, double tiny, const void *v);
+    /** `count` of a->errors to host memory, when what was queued is done. */
+    int (*tell)(mpki_cuda *cuda, const mpki_cuda_refine *a, int32_t count, mpki_cuda_errors *out);
     /** to := from */
     int (*move)(mpki_cuda *cuda, int32_t n, const void *from, void *to);
 } mpki_cuda_refine_kind;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Residuals in twice the precision of double, or four times, and the backward errors of a solution, a warp a row. The sums
+/* Residuals in twice the precision of double, or four times, and the backward errors of a solution, some lanes a row. The sums
  * do not depend on who is first: a row is added up in a fixed order, blocks are in theirs. */
 #include "../launch.cuh"
 #include "../vectors/product.cuh"
@@ -109,6 +109,15 @@ template <class E, int WORDS> struct sums_of {
         norm += size;
         w += size * length(x);
     }
+    __device__ void add_entries(const mpki_cuda_refine &a, int64_t begin, int64_t end, int step,
+                                const E *x) {
+        const E *ax = (const E *)a.ax;
+#pragma unroll 2
+        for (int64_t e = begin; e < end; e += step) {
+            const int32_t at = a.a.src[e];
+            subtract(at >= 0 ? ax[at] : a.a.hermitian ? conj(ax[~at]) : ax[~at], x[a.a.col[e]]);
+        }
+    }
     __device__ void join(const sums_of &z) {
 #pragma unroll
         for (int k = 0; k < WORDS; ++k) {
@@ -117,9 +126,10 @@ template <class E, int WORDS> struct sums_of {
         }
         w += z.w, norm += z.norm;
     }
-    /* by all lanes of a warp, which all get the sums */
-    __device__ void join_lanes() {
-        for (int o = 16; o; o /= 2) {
+    /* by so many lanes side by side, which all get the sums; a warp at once */
+    template <int LANES = 32> __device__ void join_lanes() {
+#pragma unroll
+        for (int o = LANES / 2; o; o /= 2) {
             sums_of z;
 #pragma unroll
             for (int k = 0; k < WORDS; ++k) {
@@ -139,12 +149,9 @@ template <class E, int WORDS> struct sums_of {
 template <int WORDS, class E>
 __device__ sums_of<E, WORDS> add_up(const mpki_cuda_refine &a, int64_t begin, int64_t end,
                                     const E *x) {
-    const E *ax = (const E *)a.ax;
     sums_of<E, WORDS> z;
-    for (int64_t e = begin + ((int)threadIdx.x & 31); e < end; e += 32) {
-        const int32_t at = a.a.src[e];
-        z.subtract(at >= 0 ? ax[at] : a.a.hermitian ? conj(ax[~at]) : ax[~at], x[a.a.col[e]]);
-    }
+    z.add_entries(a, begin + ((int)threadIdx.x & 31), end, 32, x);
+    __syncwarp();
     z.join_lanes();
     return z;
 }
@@ -171,20 +178,22 @@ __device__ void finish_row(const mpki_cuda_refine &a, double tiny, sums_of<E, WO
     squares[0] = size * unit * (size * unit), squares[1] = bi * unit * (bi * unit);
 }
 
-/* All threads: a block's sums of squares, in the order of its warps. */
-__device__ static void add_squares(const double *squares, double *partial) {
+/* All threads: a block's sums of squares, in the order of its rows. */
+__device__ static void add_squares(const double *squares, int rows, double *partial) {
     __syncthreads();
     if (threadIdx.x >= 2) return;
     double sum = 0;
-    for (int k = 0; k < MPKI_CUDA_REFINE_ROWS; ++k) sum += squares[2 * k + (int)threadIdx.x];
+    for (int k = 0; k < rows; ++k) sum += squares[2 * k + (int)threadIdx.x];
     partial[threadIdx.x] = sum;
 }
 
-/* A warp for each row that is not long, then one for each piece of those that are; `rows`: blocks of rows. */
-template <int WORDS, class E>
+/* LANES lanes for each row that is not long, a warp where it has many more entries than they; then a warp for each piece of
+ * those that are long; `rows`: blocks of rows. */
+template <int WORDS, int LANES, class E>
 __global__ void __launch_bounds__(THREADS)
     rows_kernel(const mpki_cuda_refine a, int rows, double tiny, const E *x, const E *b, E *r) {
-    __shared__ double squares[2 * MPKI_CUDA_REFINE_ROWS];
+    const int ROWS = THREADS / LANES, MANY = 16 * LANES;
+    __shared__ double squares[2 * ROWS];
     const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
     const int block = (int)blockIdx.x;
     if (block >= rows) {
@@ -201,14 +210,26 @@ __global__ void __launch_bounds__(THREADS)
         to[2 * WORDS] = z.w, to[2 * WORDS + 1] = z.norm;
         return;
     }
-    const int i = block * MPKI_CUDA_REFINE_ROWS + warp;
+    const int i = block * ROWS + (int)threadIdx.x / LANES;
+    const int64_t begin = i < a.a.n ? a.a.ptr[i] : 0, end = i < a.a.n ? a.a.ptr[i + 1] : 0;
+    const bool here = i < a.a.n && end - begin <= MPKI_CUDA_ROW_LONG, first = lane % LANES == 0;
+    const bool many = here && LANES < 32 && end - begin > MANY;
     double mine[2] = {0, 0};
-    if (i < a.a.n && a.a.ptr[i + 1] - a.a.ptr[i] <= MPKI_CUDA_ROW_LONG) {
-        sums_of<E, WORDS> z = add_up<WORDS>(a, a.a.ptr[i], a.a.ptr[i + 1], x);
-        if (lane == 0) finish_row(a, tiny, z, i, b, r, mine);
+    sums_of<E, WORDS> z;
+    if (here && !many) z.add_entries(a, begin + lane % LANES, end, LANES, x);
+    __syncwarp();
+    z.template join_lanes<LANES>();
+    if (here && !many && first) finish_row(a, tiny, z, i, b, r, mine);
+    for (unsigned rest = __ballot_sync(0xffffffffu, many && first); rest; rest &= rest - 1) {
+        const int from = __ffs((int)rest) - 1, row = __shfl_sync(0xffffffffu, i, from);
+        sums_of<E, WORDS> all = add_up<WORDS>(a, a.a.ptr[row], a.a.ptr[row + 1], x);
+        if (lane == from) finish_row(a, tiny, all, row, b, r, mine);
     }
-    if (lane == 0) squares[2 * warp] = mine[0], squares[2 * warp + 1] = mine[1];
-    add_squares(squares, a.partial + 2 * (int64_t)block);
+    if (first) {
+        double *const own = squares + 2 * ((int)threadIdx.x / LANES);
+        own[0] = mine[0], own[1] = mine[1];
+    }
+    add_squares(squares, ROWS, a.partial + 2 * (int64_t)block);
 }
 
 /* A warp for each long row: its pieces. partial: of these blocks */
@@ -232,7 +253,7 @@ __global__ void __launch_bounds__(THREADS)
         if (lane == 0) finish_row(a, tiny, z, a.a.long_row[k], b, r, mine);
     }
     if (lane == 0) squares[2 * warp] = mine[0], squares[2 * warp + 1] = mine[1];
-    add_squares(squares, partial + 2 * (int64_t)blockIdx.x);
+    add_squares(squares, MPKI_CUDA_REFINE_ROWS, partial + 2 * (int64_t)blockIdx.x);
 }
 
 /* One block. */
@@ -254,20 +275,13 @@ static int blocks_of(int count) {
     return (count + MPKI_CUDA_REFINE_ROWS - 1) / MPKI_CUDA_REFINE_ROWS;
 }
 
-/* The errors of x, as far as kernels form them; b NULL: its flatness. */
-template <int WORDS>
-static mpk_status queue(mpki_cuda *cuda, const mpki_cuda_refine *a, double tiny, int step,
-                        T *before, T *x, const T *b, T *r) {
-    const int n = a->a.n, rows = blocks_of(n), pieces = blocks_of(a->a.pieces);
-    const int longs = blocks_of(a->a.longs),
-              blocks = (n + 255) / 256 < 1024 ? (n + 255) / 256 : 1024;
-    auto extremes = extremes_kernel<T>;
-    auto residual = rows_kernel<WORDS, T>;
+template <int WORDS, int LANES>
+static mpk_status queue_rows(mpki_cuda *cuda, const mpki_cuda_refine *a, double tiny, const T *x,
+                             const T *b, T *r) {
+    const int each = THREADS / LANES, rows = (a->a.n + each - 1) / each;
+    const int pieces = blocks_of(a->a.pieces), longs = blocks_of(a->a.longs);
+    auto residual = rows_kernel<WORDS, LANES, T>;
     auto rest = long_kernel<WORDS, T>;
-    MPKI_TRY(cudaSetDevice(cuda->device));
-    MPKI_TRY(cudaMemsetAsync(a->errors, 0, sizeof *a->errors, cuda->sparse));
-    MPKI_LAUNCH(extremes, blocks, 256, 0, cuda->sparse, n, step, r, before, x, b,
-                b ? (const double *)NULL : a->scale, a->errors);
     MPKI_LAUNCH(residual, rows + pieces, THREADS, 0, cuda->sparse, *a, rows, tiny, x, b, r);
     if (longs > 0)
         MPKI_LAUNCH(rest, longs, THREADS, 0, cuda->sparse, *a, a->partial + 2 * (int64_t)rows, tiny,
@@ -279,25 +293,37 @@ static mpk_status queue(mpki_cuda *cuda, const mpki_cuda_refine *a, double tiny,
     return MPK_OK;
 }
 
-static int tell(mpki_cuda *cuda, const mpki_cuda_refine *a, mpki_cuda_errors *out) {
-    MPKI_TRY(cudaMemcpyAsync(out, a->errors, sizeof *out, cudaMemcpyDeviceToHost, cuda->sparse));
+/* The errors of x, as far as kernels form them; b NULL: its flatness. */
+template <int WORDS>
+static mpk_status queue(mpki_cuda *cuda, const mpki_cuda_refine *a, double tiny, int step,
+                        T *before, T *x, const T *b, T *r) {
+    const int n = a->a.n, blocks = (n + 255) / 256 < 1024 ? (n + 255) / 256 : 1024;
+    auto extremes = extremes_kernel<T>;
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    MPKI_TRY(cudaMemsetAsync(a->errors, 0, sizeof *a->errors, cuda->sparse));
+    MPKI_LAUNCH(extremes, blocks, 256, 0, cuda->sparse, n, step, r, before, x, b,
+                b ? (const double *)NULL : a->scale, a->errors);
+    return a->lanes == 4   ? queue_rows<WORDS, 4>(cuda, a, tiny, x, b, r)
+           : a->lanes == 8 ? queue_rows<WORDS, 8>(cuda, a, tiny, x, b, r)
+                           : queue_rows<WORDS, 32>(cuda, a, tiny, x, b, r);
+}
+
+static int tell(mpki_cuda *cuda, const mpki_cuda_refine *a, int32_t count, mpki_cuda_errors *out) {
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    MPKI_TRY(cudaMemcpyAsync(out, a->errors, (size_t)count * sizeof *out, cudaMemcpyDeviceToHost,
+                             cuda->sparse));
     MPKI_TRY(cudaStreamSynchronize(cuda->sparse));
     return MPK_OK;
 }
 
 static int measure(mpki_cuda *cuda, const mpki_cuda_refine *a, double tiny, int step, int deep,
-                   void *before, void *x, const void *b, void *r, mpki_cuda_errors *out) {
-    if (deep)
-        MPKI_PASS(queue<4>(cuda, a, tiny, step, (T *)before, (T *)x, (const T *)b, (T *)r));
-    else
-        MPKI_PASS(queue<2>(cuda, a, tiny, step, (T *)before, (T *)x, (const T *)b, (T *)r));
-    return tell(cuda, a, out);
+                   void *before, void *x, const void *b, void *r) {
+    return deep ? queue<4>(cuda, a, tiny, step, (T *)before, (T *)x, (const T *)b, (T *)r)
+                : queue<2>(cuda, a, tiny, step, (T *)before, (T *)x, (const T *)b, (T *)r);
 }
 
-static int flatness(mpki_cuda *cuda, const mpki_cuda_refine *a, double tiny, const void *v,
-                    mpki_cuda_errors *out) {
-    MPKI_PASS(queue<2>(cuda, a, tiny, 0, NULL, (T *)(uintptr_t)v, NULL, NULL));
-    return tell(cuda, a, out);
+static int flatness(mpki_cuda *cuda, const mpki_cuda_refine *a, double tiny, const void *v) {
+    return queue<2>(cuda, a, tiny, 0, NULL, (T *)(uintptr_t)v, NULL, NULL);
 }
 
 static int move(mpki_cuda *cuda, int32_t n, const void *from, void *to) {
@@ -307,4 +333,4 @@ static int move(mpki_cuda *cuda, int32_t n, const void *from, void *to) {
     return MPK_OK;
 }
 
-extern const mpki_cuda_refine_kind FN(cuda_refine) = {measure, flatness, move};
+extern const mpki_cuda_refine_kind FN(cuda_refine) = {measure, flatness, tell, move};

@@ -11,50 +11,61 @@ namespace mpki {
 
 /* ---- small fronts: a block takes those of a task one after the other ---- */
 
-/** All threads; space: shared memory for so many entries. Children before front `first` are waited for. */
+/** All threads; space: shared memory for so many entries. Children before front `first` are other blocks'. */
 template <int NR, class T>
 __device__ void forward_front(const mpki_cuda_tree &t, const mpki_cuda_sweep &s, int index,
                               int first, T *space, int entries) {
     const swept_front<T> f(t, index);
     const panel<T> &a = f.a;
     const int tid = (int)threadIdx.x, nt = (int)blockDim.x, w = f.w, e = f.e, n = f.n;
+    const int low = f.node.first, all = f.own + f.m;
     T *y = (T *)s.y, *u = (T *)s.u + s.at[index] * NR; /* u: rows of this front */
-    T *v = e * NR <= entries ? space : u + f.m * NR;   /* its pivots' values */
+    const bool fits = 2 * n * NR <= entries;
+    T *sum = fits ? space : u + f.m * NR, *v = sum + all * NR; /* of children; of rows */
     bring_columns(a.a, a.ld, n, e);
-    for (int i = tid; i < f.m * NR; i += nt) u[i] = make<T>(0);
-    const target<T> to = {y + (int64_t)f.node.first * NR, u, f.own, 0, 0, f.own + f.m, false};
-    gather<NR>(t, s, f.node, to, first, space, entries);
-    if (e == 0) return;
+    for (int i = tid; i < all * NR; i += nt) sum[i] = make<T>(0);
+    wait_for_columns(t, s, f.node, first, false);
     __syncthreads();
-    for (int k = tid; k < e * NR; k += nt) v[k] = fresh(&y[(int64_t)a.id[k / NR] * NR + k % NR]);
+    gather<NR>(t, s, f.node, target{0, 0, all, false}, sum, v, fits ? entries - all * NR : 0);
+    for (int k = tid; k < n * NR; k += nt) {
+        const int i = k / NR, r = k % NR, p = i < w ? a.id[i] : -1;
+        if (i >= w)
+            v[k] = sum[(f.own + i - w) * NR + r];
+        else {
+            const T x = fresh(&y[(int64_t)p * NR + r]);
+            v[k] = p >= low && p < low + f.own ? x + sum[(p - low) * NR + r] : x;
+        }
+    }
     __syncthreads();
     for (int k0 = 0; k0 < e; k0 += 32) {
         const int b = e - k0 < 32 ? e - k0 : 32;
         if (tid < 32) solve_block<NR>(&a.at(k0, k0), a.ld, b, v + k0 * NR);
         __syncthreads();
         for (int i = k0 + b + tid; i < n; i += nt) {
-            T sum[NR];
+            T z[NR];
 #pragma unroll
-            for (int r = 0; r < NR; ++r) sum[r] = make<T>(0);
+            for (int r = 0; r < NR; ++r) z[r] = make<T>(0);
 #pragma unroll 4
             for (int k = 0; k < b; ++k) {
                 const T l = a.at(i, k0 + k);
 #pragma unroll
-                for (int r = 0; r < NR; ++r) pfma(sum[r], l, v[(k0 + k) * NR + r]);
+                for (int r = 0; r < NR; ++r) pfma(z[r], l, v[(k0 + k) * NR + r]);
             }
 #pragma unroll
-            for (int r = 0; r < NR; ++r) {
-                T &to = i < e   ? v[i * NR + r]
-                        : i < w ? y[(int64_t)a.id[i] * NR + r]
-                                : u[(i - w) * NR + r];
-                to = (i < e ? to : fresh(&to)) - sum[r];
-            }
+            for (int r = 0; r < NR; ++r) v[i * NR + r] = v[i * NR + r] - z[r];
         }
         __syncthreads();
     }
-    for (int k = tid; k < e * NR; k += nt) y[(int64_t)a.id[k / NR] * NR + k % NR] = v[k];
+    for (int k = tid; k < n * NR; k += nt) {
+        const int i = k / NR;
+        if (i < w)
+            y[(int64_t)a.id[i] * NR + k % NR] = v[k];
+        else
+            hand_on(&u[k - w * NR], v[k]);
+    }
 }
 
+/** All threads; v: room for n x NR entries. */
 template <bool H, int NR, class T>
 __device__ void backward_front(const mpki_cuda_tree &t, const mpki_cuda_sweep &s, int index, T *v) {
     const swept_front<T> f(t, index);
@@ -62,10 +73,15 @@ __device__ void backward_front(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
     const int tid = (int)threadIdx.x, nt = (int)blockDim.x, lane = tid & 31, warp = tid / 32;
     const int w = f.w, e = f.e, n = f.n, warps = nt / 32;
     const int32_t *ridx = t.ridx + f.node.ridx;
-    T *y = (T *)s.y, *u = (T *)s.u + s.at[index] * NR;
+    const T *x = (const T *)s.x;
     if (e == 0) return;
-    for (int k = tid; k < e * NR; k += nt) v[k] = fresh(&y[(int64_t)a.id[k / NR] * NR + k % NR]);
-    for (int i = tid; i < f.m * NR; i += nt) u[i] = fresh(&y[(int64_t)ridx[i / NR] * NR + i % NR]);
+    for (int k = tid; k < n * NR; k += nt) {
+        const int i = k / NR, r = k % NR;
+        if (i < e)
+            v[k] = begin_value<H, NR>(s, a, i, r);
+        else
+            v[k] = handed_far(&x[(int64_t)(i < w ? a.id[i] : ridx[i - w]) * NR + r]);
+    }
     __syncthreads();
     for (int k0 = (e - 1) / 32 * 32; k0 >= 0; k0 -= 32) {
         const int b = e - k0 < 32 ? e - k0 : 32;
@@ -76,11 +92,7 @@ __device__ void backward_front(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
             for (int i = k0 + b + lane; i < n; i += 32) {
                 const T l = cj<H>(a.at(i, k0 + k));
 #pragma unroll
-                for (int r = 0; r < NR; ++r)
-                    pfma(sum[r], l,
-                         i < e   ? v[i * NR + r]
-                         : i < w ? fresh(&y[(int64_t)a.id[i] * NR + r])
-                                 : u[(i - w) * NR + r]);
+                for (int r = 0; r < NR; ++r) pfma(sum[r], l, v[i * NR + r]);
             }
 #pragma unroll
             for (int r = 0; r < NR; ++r) {
@@ -92,14 +104,14 @@ __device__ void backward_front(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
         if (tid < 32) solve_block_back<H, NR>(&a.at(k0, k0), a.ld, b, v + k0 * NR);
         __syncthreads();
     }
-    for (int k = tid; k < e * NR; k += nt) y[(int64_t)a.id[k / NR] * NR + k % NR] = v[k];
+    for (int k = tid; k < e * NR; k += nt) deliver<NR>(s, a.id[k / NR], k % NR, v[k]);
 }
 
 /** The next piece of work: blocks take them in order, so that whatever one waits for is at work. */
-__device__ inline mpki_cuda_piece next_piece(const mpki_cuda_sweep &s,
-                                             const mpki_cuda_piece *list) {
+__device__ inline mpki_cuda_piece next_piece(const mpki_cuda_sweep &s, const mpki_cuda_piece *list,
+                                             bool back) {
     __shared__ int ticket;
-    if (threadIdx.x == 0) ticket = atomicAdd(s.ticket, 1) + 1;
+    if (threadIdx.x == 0) ticket = atomicAdd(s.ticket + back, 1) + 1;
     __syncthreads();
     return list[ticket];
 }
@@ -109,13 +121,12 @@ template <int NR, class T> constexpr int sweeps_beside() {
     return NR == 1 && sizeof(T) <= 8 ? 4 : 1;
 }
 
-/** A block for each piece. most: columns of v that fit into shared memory; a front with more keeps
- *  them behind its rows in u. */
+/** A block for each piece. most: entries of shared memory for each right-hand side. */
 template <int NR, class T>
 __global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T>())
     forward_kernel(mpki_cuda_tree t, mpki_cuda_sweep s, int most) {
     MPKI_ROOM;
-    const mpki_cuda_piece me = next_piece(s, s.down);
+    const mpki_cuda_piece me = next_piece(s, s.down, false);
     if (me.kind == MPKI_CUDA_WARPS) {
         forward_by_warps<NR, T>(t, s, me, (T *)room);
         return;
@@ -125,59 +136,40 @@ __global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T>())
             forward_front<NR, T>(t, s, k, me.first, (T *)room, most * NR);
             __syncthreads();
         }
-        publish(s.finished + me.last);
+        if (leaves_columns(t, me.last)) publish(s.finished + me.last);
         return;
     }
     const mpki_cuda_chain chain = s.chain[me.first];
-    if (me.kind == MPKI_CUDA_GATHER) {
-        const int low = me.last * MPKI_FRONT_GATHER, all = chain_gathered(t, chain);
-        const int high = low + MPKI_FRONT_GATHER < all ? low + MPKI_FRONT_GATHER : all;
-        gather_chain<NR, T>(t, s, chain, low, high, (T *)room, most * NR);
-        publish(s.gathered + chain.top);
-        if (t.node[chain.top].own == 0) publish(s.finished + chain.top);
-    } else {
+    if (me.kind == MPKI_CUDA_GATHER)
+        gather_piece<NR, T>(t, s, chain, me.last, (T *)room, most * NR);
+    else
         forward_strip<NR, T>(t, s, chain, me.last, room, most * NR);
-    }
 }
 
 template <bool H, int NR, class T>
 __global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T>())
     backward_kernel(mpki_cuda_tree t, mpki_cuda_sweep s, int most) {
     MPKI_ROOM;
-    const mpki_cuda_piece me = next_piece(s, s.up);
+    const mpki_cuda_piece me = next_piece(s, s.up, true);
     if (me.kind == MPKI_CUDA_WARPS) {
         backward_by_warps<H, NR, T>(t, s, me, (T *)room);
         return;
     }
-    const int top = me.kind == MPKI_CUDA_TASK ? me.last : s.chain[me.first].top;
-    const int parent = s.parent[top];
-    if (me.kind == MPKI_CUDA_STRIP ||
-        me.kind >= MPKI_CUDA_SLICE) { /* they have something to do before */
-        const int slice = me.kind == MPKI_CUDA_STRIP ? 0 : me.kind - MPKI_CUDA_SLICE;
-        backward_strip<H, NR, T>(t, s, s.chain[me.first], me.last, slice, parent, room);
-        if (slice == 0) publish(s.finished + top);
+    if (me.kind != MPKI_CUDA_TASK) {
+        backward_strip<H, NR, T>(t, s, s.chain[me.first], me.last,
+                                 me.kind == MPKI_CUDA_STRIP ? 0 : me.kind - MPKI_CUDA_SLICE, room);
         return;
     }
-    if (me.kind == MPKI_CUDA_TASK) {
-        const panel<T> a(t.now[top].a, t.now[top].w, t.now[top].ld);
-        bring_columns(a.a, a.ld, a.w + t.node[top].rows, t.now[top].nelim);
-    }
-    if (parent >= 0 && threadIdx.x == 0) wait_for(s.finished + parent, s.goal_up[parent]);
-    __syncthreads();
-    if (me.kind == MPKI_CUDA_TASK) {
-        for (int k = me.last; k >= me.first; --k) {
-            if (k > me.first) {
-                const panel<T> a(t.now[k - 1].a, t.now[k - 1].w, t.now[k - 1].ld);
-                bring_columns(a.a, a.ld, a.w + t.node[k - 1].rows, t.now[k - 1].nelim);
-            }
-            backward_front<H, NR>(
-                t, s, k,
-                t.now[k].nelim <= most ? (T *)room : (T *)s.u + (s.at[k] + t.node[k].rows) * NR);
-            __syncthreads();
-            publish(s.finished + k);
+    for (int k = me.last; k >= me.first; --k) {
+        for (int q = k; q >= me.first && q >= k - 1; --q) { /* the next one's, too */
+            const panel<T> a(t.now[q].a, t.now[q].w, t.now[q].ld);
+            if (q < k || k == me.last)
+                bring_columns(a.a, a.ld, a.w + t.node[q].rows, t.now[q].nelim);
         }
-    } else {
-        publish(s.finished + top); /* without pivots */
+        const bool fits = 2 * (t.now[k].w + t.node[k].rows) <= most;
+        backward_front<H, NR>(t, s, k,
+                              fits ? (T *)room : (T *)s.u + (s.at[k] + t.node[k].rows) * NR);
+        __syncthreads();
     }
 }
 
@@ -237,9 +229,10 @@ __global__ void diagonal_kernel(mpki_cuda_tree t, mpki_cuda_sweep s, int absolut
 
 template <class T>
 __global__ void take_kernel(int n, int nrhs, const int32_t *perm, const double *scale, const T *b,
-                            int64_t ldb, T *y) {
+                            int64_t ldb, T *y, unsigned long long *unset, int64_t words) {
     typedef typename scalar_of<T>::real R;
     const int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    for (int64_t w = k; w < words; w += (int64_t)gridDim.x * blockDim.x) unset[w] = ~0ull;
     if (k >= n) return;
     const int64_t from = perm ? perm[k] : k;
     for (int r = 0; r < nrhs; ++r)

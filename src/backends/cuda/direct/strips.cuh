@@ -4,8 +4,8 @@
 /** Sweeps over a chain (mpki_cuda_chain): strips of 64 rows, or of 64 columns on the way back, a block
  *  each. Columns that were cut into several fronts are swept together, without what these fronts give
  *  one another: a row of the chain is found in each of them by its position. */
+#include "chain.cuh"
 #include "square.cuh"
-#include "sweep.cuh"
 
 namespace mpki {
 
@@ -13,59 +13,14 @@ static const int IN_STRIP = MPKI_CUDA_IN_STRIP;
 
 /** Shared memory of a strip that depends on the number of right-hand sides. */
 template <int NR, class T> struct strip_room {
-    T *M, *x, *y,
-        *part; /* the inverse of the strip's square; values of other rows, the strip's own; sums */
+    T *M, *y, *x,
+        *part; /* the inverse of the strip's square; its own values, those of other rows; sums */
     static __host__ __device__ int64_t entries() {
         return STRIP * SQUARE + SWEEP_THREADS * NR + STRIP * NR + SWEEP_THREADS * NR;
     }
     __device__ strip_room(char *room)
-        : M((T *)room), x(M + STRIP * SQUARE), y(x + SWEEP_THREADS * NR), part(y + STRIP * NR) {}
+        : M((T *)room), y(M + STRIP * SQUARE), x(y + STRIP * NR), part(x + SWEEP_THREADS * NR) {}
 };
-
-/** Columns of its own that a chain has. */
-__device__ inline int chain_columns(const mpki_cuda_tree &t, const mpki_cuda_chain &me) {
-    const mpki_cuda_node &top = t.node[me.top];
-    return top.first + top.own - t.node[me.low].first;
-}
-/** Rows of it to which pieces of their own bring what its children give: its columns, unless one strip
- *  has all of them; rows below have it from their strips, but where nothing is eliminated at all. */
-__device__ inline int chain_gathered(const mpki_cuda_tree &t, const mpki_cuda_chain &me) {
-    const int columns = chain_columns(t, me);
-    return columns == 0 ? t.node[me.top].rows : me.strips == 1 ? 0 : columns;
-}
-__device__ inline int chain_gathers(const mpki_cuda_tree &t, const mpki_cuda_chain &me) {
-    return (chain_gathered(t, me) + MPKI_FRONT_GATHER - 1) / MPKI_FRONT_GATHER;
-}
-
-/** The front whose columns come before this one's. */
-__device__ inline int front_before(const mpki_cuda_tree &t, const mpki_cuda_node &node) {
-    for (int k = 0; k < node.children; ++k) {
-        const int c = t.child[node.child + k];
-        if (t.node[c].root == MPKI_CUDA_NOT_LAST) return c;
-    }
-    return -1;
-}
-
-/** All threads: what the children of a chain give to its rows [low, high), columns before rows below. space:
- *  room for so many entries. */
-template <int NR, class T>
-__device__ void gather_chain(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
-                             const mpki_cuda_chain &me, int low, int high, T *space, int entries) {
-    const mpki_cuda_node &bottom = t.node[me.low];
-    const int columns = chain_columns(t, me);
-    T *u = (T *)s.u + s.at[me.top] * NR, *y = (T *)s.y + (int64_t)bottom.first * NR;
-    for (int i = low + (int)threadIdx.x; i < high; i += SWEEP_THREADS)
-        if (i >= columns)
-            for (int r = 0; r < NR; ++r) u[(int64_t)(i - columns) * NR + r] = make<T>(0);
-    for (int k = 0, front = me.top; k < me.pieces; ++k) {
-        const mpki_cuda_node &node = t.node[front];
-        const bool chained = k + 1 < me.pieces;
-        const target<T> to = {y, u, columns, node.first - bottom.first, low, high, chained};
-        gather<NR>(t, s, node, to, front, space, entries);
-        if (chained) front = front_before(t, node);
-    }
-    __syncthreads();
-}
 
 /** Columns of one front that a strip has, and what is needed to find a row in it. */
 template <class T> struct strip_segment {
@@ -259,6 +214,16 @@ __device__ inline void finish_strip(const strip_room<NR, T> &m, int parts, bool 
         if (lane == 0) take(row, r, z[r]);
 }
 
+/** Entry k of strip number `strip` of a chain; the strip `next`, which waits for nothing else, has a place of its own
+ *  to look at. */
+template <int NR, class T>
+__device__ inline void hand_over(T *handed_on, const mpki_cuda_chain &me, int strip, int next,
+                                 int k, T value) {
+    if (next >= 0 && next < me.strips)
+        hand_on(handed_on + (int64_t)(me.strips + strip) * STRIP * NR + k, value);
+    hand_on(handed_on + (int64_t)strip * STRIP * NR + k, value);
+}
+
 /** A strip forward, pivots or rows below them: minus L times what is solved, then the strip's own
  *  square. While a strip before it is waited for, the next one's columns are looked up. */
 template <int NR, class T>
@@ -299,35 +264,49 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
         load_square(mine, at[1], b, m.M);
         invert_square(m.M, b);
     }
-    const int columns = chain_columns(t, me);
-    T *const space = m.x; /* and on */
-    const int spare = entries - STRIP * SQUARE;
-    if (!solves) { /* its rows below; columns that are left have it from whom the pivots have it */
-        const int low = i0 < top.w ? top.w : i0;
-        if (low < i0 + b)
-            gather_chain<NR, T>(t, s, me, columns + low - top.w, columns + i0 + b - top.w, space,
-                                spare);
-    } else if (me.strips == 1) {
-        gather_chain<NR, T>(t, s, me, 0, columns, space, spare);
-        if (top.w > top.e)
-            publish(s.gathered + me.top); /* strips of columns that are left wait for it */
+    /* what children give: looked up now, taken when it is there */
+    const int columns = chain_columns(t, me), first = t.node[me.low].first;
+    int mine_in_chain = -1;
+    if (!me.many && row < b) {
+        const int at_row = rows.position[row];
+        if (at_row < 0)
+            mine_in_chain = columns + top.m + at_row;
+        else if (at_row >= first && at_row < first + columns)
+            mine_in_chain = at_row - first;
     }
-    if (tid == 0)
-        wait_for(s.gathered + me.top,
-                 me.strips == 1 ? !solves && i0 < top.w : chain_gathers(t, me));
+    gifts_to<NR, T> gifts(me, group, mine_in_chain);
+    const T *gift[2] = {gifts.next(t, s, me), gifts.next(t, s, me)};
+    wait_for_chain(t, s, me);
+    if (me.many) {
+        const int low = i0 < top.w ? top.w : i0;
+        if (!solves && low < i0 + b)
+            gather_chain<NR>(t, s, me, columns + low - top.w, columns + i0 + b - top.w, m.M,
+                             STRIP * SQUARE, [&](int at_row, int r, T value) {
+                                 m.y[(at_row - columns + top.w - i0) * NR + r] = value;
+                             });
+        if (tid == 0) wait_for(s.gathered + me.top, chain_gathers(t, me));
+    }
     __syncthreads();
     for (int k = tid; k < STRIP * NR; k += SWEEP_THREADS) {
-        T value = make<T>(0);
-        if (k / NR < b) {
-            const int position = rows.position[k / NR], r = k % NR;
-            value = fresh(position >= 0 ? &y[(int64_t)position * NR + r]
-                                        : &u[(int64_t)(top.m + position) * NR + r]);
-        }
-        m.y[k] = value;
+        const int position = k / NR < b ? rows.position[k / NR] : -1;
+        if (position >= 0)
+            m.y[k] = fresh(&y[(int64_t)position * NR + k % NR]);
+        else if (!me.many || k / NR >= b)
+            m.y[k] = make<T>(0);
     }
     T sum[NR];
 #pragma unroll
     for (int r = 0; r < NR; ++r) sum[r] = make<T>(0);
+    while (gift[0]) {
+#pragma unroll
+        for (int k = 0; k < 2; ++k) {
+            if (!gift[k]) continue;
+#pragma unroll
+            for (int r = 0; r < NR; ++r) sum[r] = sum[r] - handed_far(gift[k] + r);
+        }
+#pragma unroll
+        for (int k = 0; k < 2; ++k) gift[k] = gifts.next(t, s, me);
+    }
     for (int c = 0; c < before; ++c) {
         const strip_columns<T> &x = other[c & 1];
         const int count = columns_of(me, chain, c);
@@ -354,9 +333,10 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
                 find_rows(me, chain, c + 1, end, rows, b, at[(c + 1) & 1]);
             }
         }
+        const T *const from =
+            handed_on + (int64_t)(solves && c + 1 == strip ? me.strips + c : c) * STRIP * NR;
         for (int k = tid; k < STRIP * NR; k += SWEEP_THREADS)
-            values[k] =
-                k < count * NR ? handed(handed_on + (int64_t)c * STRIP * NR + k) : make<T>(0);
+            values[k] = k < count * NR ? handed(from + k) : make<T>(0);
         __syncthreads();
 #pragma unroll
         for (int k = 0; k < PART; ++k)
@@ -368,11 +348,13 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
     finish_strip(m, GROUPS, solves, false, false, [&](int i, int r, T value) {
         if (i >= b) return;
         const int position = rows.position[i];
-        if (solves) hand_on(handed_on + ((int64_t)strip * STRIP + i) * NR + r, value);
-        *(position >= 0 ? &y[(int64_t)position * NR + r]
-                        : &u[(int64_t)(top.m + position) * NR + r]) = value;
+        if (solves) hand_over<NR>(handed_on, me, strip, strip + 1, i * NR + r, value);
+        if (position >= 0)
+            y[(int64_t)position * NR + r] = value;
+        else
+            hand_on(&u[(int64_t)(top.m + position) * NR + r], value);
     });
-    publish(s.finished + me.top);
+    if (top.w > top.e) publish(s.finished + me.top);
 }
 
 /** The sums of eight columns over a warp: lane 4 q has that of column q. */
@@ -391,12 +373,10 @@ template <class T> __device__ inline T sum_columns(T (&x)[8]) {
 }
 
 /** A strip of pivots backward: minus L^T times the rows below, then the strip's own square. Of rows beyond the
- *  chain's pivots it takes the first slice; slice > 0: that one alone, and its sums are handed on. parent: the
- *  front that is waited for; -1: none. */
+ *  chain's pivots it takes the first slice; slice > 0: that one alone, and its sums are handed on. */
 template <bool H, int NR, class T>
 __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
-                               const mpki_cuda_chain &me, int strip, int slice, int parent,
-                               char *room) {
+                               const mpki_cuda_chain &me, int strip, int slice, char *room) {
     __shared__ strip_chain<T> chain;
     __shared__ strip_columns<T> mine;
     __shared__ strip_rows<SWEEP_THREADS> low;
@@ -408,14 +388,16 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
     const int tid = (int)threadIdx.x, lane = tid & 31, warp = tid / 32;
     const int COLUMNS = STRIP / (SWEEP_THREADS / 32), end = top.node.first + top.own;
     const int32_t *ridx = t.ridx + top.node.ridx;
-    T *y = (T *)s.y, *handed_on = (T *)s.handed + me.handed * NR;
+    const T *x = (const T *)s.x;
+    T *handed_on = (T *)s.handed_back + me.handed * NR;
     const bool one = me.pieces == 1;
     /* rows beyond the pivots first: ancestors are done; then the strips after this one, from the
      * last */
     const int beyond = top.n - top.e, after = slice > 0 ? 0 : me.strips - 1 - strip;
     const int slices = (beyond + SWEEP_THREADS - 1) / SWEEP_THREADS, i0 = slice * SWEEP_THREADS;
     /* what slices of this strip hand on */
-    T *const sums = handed_on + ((int64_t)me.strips + (int64_t)strip * (slices - 1)) * STRIP * NR;
+    T *const sums =
+        handed_on + (2 * (int64_t)me.strips + (int64_t)strip * (slices - 1)) * STRIP * NR;
     load_chain(t, s, me, chain);
     if (tid < STRIP) {
         const int b = describe_columns(me, chain, strip, &mine, &others);
@@ -461,12 +443,20 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
         __syncthreads();
         find_rows(me, chain, strip, end, low, count, at);
     }
-    if (parent >= 0 && tid == 0) wait_for(s.finished + parent, s.goal_up[parent]);
     __syncthreads();
-    for (int k = tid; k < STRIP * NR; k += SWEEP_THREADS)
-        m.y[k] = k / NR < b ? fresh(&y[(int64_t)position[k / NR] * NR + k % NR]) : make<T>(0);
+    for (int k = tid; k < STRIP * NR && slice == 0; k += SWEEP_THREADS) {
+        if (k / NR < b) {
+            const strip_segment<T> own = segment_of(
+                me, chain, range_of(me, chain.strip, strip).first + mine.segment[k / NR]);
+            const panel<T> a(own.a, own.w, own.ld);
+            const int col = (int)((mine.column[k / NR] - own.a) / own.ld);
+            m.y[k] = begin_value<H, NR>(s, a, col, k % NR);
+        } else {
+            m.y[k] = make<T>(0);
+        }
+    }
     for (int k = tid; k < SWEEP_THREADS * NR; k += SWEEP_THREADS)
-        m.x[k] = k / NR < count ? fresh(&y[(int64_t)where[k / NR] * NR + k % NR]) : make<T>(0);
+        m.x[k] = k / NR < count ? handed_far(&x[(int64_t)where[k / NR] * NR + k % NR]) : make<T>(0);
     __syncthreads();
 #pragma unroll 2
     for (int i = 0; i < count; i += 32) {
@@ -480,7 +470,7 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
     __syncthreads();
     for (int c = 0; c < after; ++c) { /* strips from the last on */
         const int which = me.strips - 1 - c, there = columns_of(me, chain, which);
-        T *const x = m.x + (c & 1) * STRIP * NR;
+        T *const values = m.x + (c & 1) * STRIP * NR;
         T l[STRIP / 32][COLUMNS];
         if (one) {
 #pragma unroll
@@ -503,12 +493,13 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
 #pragma unroll
             for (int h = 0; h < STRIP / 32; ++h) fetch(place, STRIP, 32 * h, l[h]);
         }
+        const T *const from =
+            handed_on + (int64_t)(which == strip + 1 ? me.strips + which : which) * STRIP * NR;
         for (int k = tid; k < STRIP * NR; k += SWEEP_THREADS)
-            x[k] =
-                k < there * NR ? handed(handed_on + (int64_t)which * STRIP * NR + k) : make<T>(0);
+            values[k] = k < there * NR ? handed(from + k) : make<T>(0);
         __syncthreads();
 #pragma unroll
-        for (int h = 0; h < STRIP / 32; ++h) add(l[h], x + 32 * h * NR);
+        for (int h = 0; h < STRIP / 32; ++h) add(l[h], values + 32 * h * NR);
     }
 #pragma unroll
     for (int r = 0; r < NR; ++r) {
@@ -523,8 +514,8 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
     }
     finish_strip(m, 1, true, true, H, [&](int i, int r, T value) {
         if (i >= b) return;
-        hand_on(handed_on + ((int64_t)strip * STRIP + i) * NR + r, value);
-        y[(int64_t)position[i] * NR + r] = value;
+        hand_over<NR>(handed_on, me, strip, strip - 1, i * NR + r, value);
+        deliver<NR>(s, position[i], r, value);
     });
 }
 

@@ -93,14 +93,20 @@ template <class F> __device__ inline void hand_on(cx<F> *p, cx<F> x) {
     hand_on(&p->x, x.x);
     hand_on(&p->y, x.y);
 }
-/** The value, as soon as it is there. */
-template <class T> __device__ inline T handed(const T *p) {
-    T x = peek(p);
+/** The value, as soon as it is there; x: what was seen of it. `pause` ns go by between two looks. */
+template <class T> __device__ inline T handed(const T *p, T x, unsigned pause = 20) {
     while (!is_there(x)) {
-        __nanosleep(20);
+        __nanosleep(pause);
         x = peek(p);
     }
     return x;
+}
+template <class T> __device__ inline T handed(const T *p) {
+    return handed(p, peek(p));
+}
+/** One of another front, for which many may wait. */
+template <class T> __device__ inline T handed_far(const T *p) {
+    return handed(p, peek(p), 60);
 }
 
 /** What will be read soon is brought to the second cache. */
@@ -112,13 +118,22 @@ __device__ inline void bring(const void *p) {
 #endif
 }
 enum { LINE = 128 };
-/** All threads: the first `rows` rows of some columns. */
-template <class T> __device__ inline void bring_columns(const T *a, int ld, int rows, int columns) {
+/** `threads` of them, this one number `own`: the first `rows` rows of some columns. */
+template <class T>
+__device__ inline void bring_lines(const T *a, int ld, int rows, int columns, int own,
+                                   int threads) {
     const int lines = (rows * (int)sizeof(T) + LINE - 1) / LINE + 1;
-    for (int k = (int)threadIdx.x; k < lines * columns; k += (int)blockDim.x) {
+    for (int k = own; rows > 0 && k < lines * columns; k += threads) {
         const int i = k % lines * (LINE / (int)sizeof(T));
         bring(a + (int64_t)(k / lines) * ld + (i < rows ? i : rows - 1));
     }
+}
+/** All threads; by a warp. */
+template <class T> __device__ inline void bring_columns(const T *a, int ld, int rows, int columns) {
+    bring_lines(a, ld, rows, columns, (int)threadIdx.x, (int)blockDim.x);
+}
+template <class T> __device__ inline void bring_rows(const T *a, int ld, int rows, int columns) {
+    bring_lines(a, ld, rows, columns, (int)threadIdx.x & 31, 32);
 }
 
 /** A front as a sweep sees it. */
@@ -131,30 +146,43 @@ template <class T> struct swept_front {
           m(node.rows), w(a.w), e(t.now[index].nelim), n(w + m) {}
 };
 
-/** One warp: v := L^-1 v for b <= 32 rows; L: a column every `ld` entries. Eight columns of L are on
- *  their way while eight are at work. */
-template <int NR, class T> __device__ inline void solve_block(const T *L, int ld, int b, T *v) {
-    const int AHEAD = 8, lane = (int)threadIdx.x & 31;
-    T x[NR], l[AHEAD];
-#pragma unroll
-    for (int r = 0; r < NR; ++r) x[r] = lane < b ? v[lane * NR + r] : make<T>(0);
-#pragma unroll
-    for (int k = 0; k < AHEAD; ++k)
-        l[k] = lane > k && lane < b ? L[lane + (int64_t)k * ld] : make<T>(0);
-    for (int k0 = 0; k0 + 1 < b; k0 += AHEAD) {
-        T next[AHEAD];
-#pragma unroll
-        for (int k = 0; k < AHEAD; ++k) {
-            const int col = k0 + AHEAD + k;
-            next[k] = lane > col && lane < b ? L[lane + (int64_t)col * ld] : make<T>(0);
-        }
+/** One warp: x := L^-1 x for b <= 32 rows, a row a lane; L: a column every `ld` entries. Eight columns of L are on
+ *  their way while eight are at work; the first ones may be fetched before x is there. */
+template <class T> struct block_ahead {
+    enum { AHEAD = 8 };
+    T l[AHEAD];
+    __device__ void fetch(const T *L, int ld, int b) {
+        const int lane = (int)threadIdx.x & 31;
 #pragma unroll
         for (int k = 0; k < AHEAD; ++k)
-#pragma unroll
-            for (int r = 0; r < NR; ++r) nfma(x[r], l[k], shfl(x[r], (k0 + k) & 31));
-#pragma unroll
-        for (int k = 0; k < AHEAD; ++k) l[k] = next[k];
+            l[k] = lane > k && lane < b ? L[lane + (int64_t)k * ld] : make<T>(0);
     }
+    template <int NR> __device__ void solve(const T *L, int ld, int b, T (&x)[NR]) {
+        const int lane = (int)threadIdx.x & 31;
+        for (int k0 = 0; k0 + 1 < b; k0 += AHEAD) {
+            T next[AHEAD];
+#pragma unroll
+            for (int k = 0; k < AHEAD; ++k) {
+                const int col = k0 + AHEAD + k;
+                next[k] = lane > col && lane < b ? L[lane + (int64_t)col * ld] : make<T>(0);
+            }
+#pragma unroll
+            for (int k = 0; k < AHEAD; ++k)
+#pragma unroll
+                for (int r = 0; r < NR; ++r) nfma(x[r], l[k], shfl(x[r], (k0 + k) & 31));
+#pragma unroll
+            for (int k = 0; k < AHEAD; ++k) l[k] = next[k];
+        }
+    }
+};
+template <int NR, class T> __device__ inline void solve_block(const T *L, int ld, int b, T *v) {
+    const int lane = (int)threadIdx.x & 31;
+    block_ahead<T> ahead;
+    T x[NR];
+#pragma unroll
+    for (int r = 0; r < NR; ++r) x[r] = lane < b ? v[lane * NR + r] : make<T>(0);
+    ahead.fetch(L, ld, b);
+    ahead.template solve<NR>(L, ld, b, x);
 #pragma unroll
     for (int r = 0; r < NR; ++r)
         if (lane < b) v[lane * NR + r] = x[r];
@@ -188,9 +216,25 @@ __device__ inline void solve_block_back(const T *L, int ld, int b, T *v) {
         if (lane < b) v[lane * NR + r] = x[r];
 }
 
-/* ---- what children give ---- */
+/* ---- what children give: values, each its own flag, in u ---- */
 
 enum { LISTED = 128 /* children that are looked up together */ };
+
+/** Has a front left columns to its parent? These are in y, and `finished` tells when. */
+__device__ inline bool leaves_columns(const mpki_cuda_tree &t, int front) {
+    return t.now[front].w > t.now[front].nelim;
+}
+
+/** All threads: children before front `first` that have left columns are done. The caller synchronizes. chained:
+ *  the child whose columns come before the front's own is no matter. */
+__device__ inline void wait_for_columns(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
+                                        const mpki_cuda_node &node, int first, bool chained) {
+    for (int k = (int)threadIdx.x; k < node.children; k += (int)blockDim.x) {
+        const int c = t.child[node.child + k];
+        if (c < first && leaves_columns(t, c) && !(chained && t.node[c].root == MPKI_CUDA_NOT_LAST))
+            wait_for(s.finished + c, s.goal[c]);
+    }
+}
 
 /** Some children of a front, in shared memory: where the rows that they give something to are told, where it
  *  lies, and which of their rows do. */
@@ -200,19 +244,18 @@ template <class T> struct child_list {
     int32_t first[LISTED], last[LISTED];
 };
 
-/** A group of rows that is added up: rows [low, high) of the columns that are swept together with a front.
- *  y_at: position of the first of these columns, `columns` of them; u: rows below; shift: columns before
- *  the front's own. chained: the child that is itself among them gives nothing. */
-template <class T> struct target {
-    T *y, *u;
-    int columns, shift, low, high;
+/** A group of rows that is added up: rows [low, high) of the columns that are swept together with a front, and
+ *  of the rows below. shift: columns before the front's own. chained: the child that is itself among them
+ *  gives nothing. */
+struct target {
+    int shift, low, high;
     bool chained;
 };
 
 /** All threads: children k0 .. k0 + LISTED - 1 of a front; needs nothing that is not there before the sweep. */
 template <int NR, class T>
 __device__ inline void list_children(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
-                                     const mpki_cuda_node &node, const target<T> &to, int k0,
+                                     const mpki_cuda_node &node, const target &to, int k0,
                                      child_list<T> &list) {
     const int count = node.children - k0 < LISTED ? node.children - k0 : LISTED;
     for (int k = (int)threadIdx.x; k < count; k += (int)blockDim.x) {
@@ -227,27 +270,26 @@ __device__ inline void list_children(const mpki_cuda_tree &t, const mpki_cuda_sw
     }
 }
 
-/** All threads: the listed children's gifts, in the order of children. */
+/** All threads: sum (rows of the target, NR each) += the listed children's gifts, in the order of children. */
 template <int NR, class T>
-__device__ inline void add_listed(const target<T> &to, const child_list<T> &list, int count) {
+__device__ inline void add_listed(const target &to, const child_list<T> &list, int count, T *sum) {
     for (int k = 0; k < count; ++k) {
         const int32_t *rel = list.rel[k];
         const T *from = list.from[k];
         const int last = list.last[k] * NR;
         for (int i = list.first[k] * NR + (int)threadIdx.x; i < last; i += (int)blockDim.x) {
-            const int row = rel[i / NR] + to.shift;
-            T &at = row < to.columns ? to.y[(int64_t)row * NR + i % NR]
-                                     : to.u[(int64_t)(row - to.columns) * NR + i % NR];
-            at = fresh(&at) + fresh(from + i);
+            T &at = sum[(rel[i / NR] + to.shift - to.low) * NR + i % NR];
+            at = at + handed_far(from + i);
         }
         __syncthreads();
     }
 }
 
 /** The same where children are many and the rows few: each warp adds up every so many of them, the warps'
- *  sums are added in their order. own: (high - low) x NR for each warp. */
+ *  sums are added in their order. own: as many as the target's for each warp. */
 template <int NR, class T>
-__device__ inline void add_many(const target<T> &to, const child_list<T> &list, int count, T *own) {
+__device__ inline void add_many(const target &to, const child_list<T> &list, int count, T *sum,
+                                T *own) {
     const int warps = (int)blockDim.x / 32, warp = (int)threadIdx.x / 32;
     const int lane = (int)threadIdx.x & 31, rows = (to.high - to.low) * NR;
     T *mine = own + warp * rows;
@@ -258,57 +300,60 @@ __device__ inline void add_many(const target<T> &to, const child_list<T> &list, 
         const T *from = list.from[k];
         for (int i = list.first[k] * NR + lane; i < list.last[k] * NR; i += 32) {
             T &at = mine[(rel[i / NR] + to.shift - to.low) * NR + i % NR];
-            at = at + fresh(from + i);
+            at = at + handed_far(from + i);
         }
         __syncwarp();
     }
     __syncthreads();
     for (int i = (int)threadIdx.x; i < rows; i += (int)blockDim.x) {
-        const int row = to.low + i / NR;
-        T &at = row < to.columns ? to.y[(int64_t)row * NR + i % NR]
-                                 : to.u[(int64_t)(row - to.columns) * NR + i % NR];
-        T sum = own[i];
-        for (int w = 1; w < warps; ++w) sum = sum + own[w * rows + i];
-        at = fresh(&at) + sum;
+        T all = own[i];
+        for (int w = 1; w < warps; ++w) all = all + own[w * rows + i];
+        sum[i] = sum[i] + all;
     }
     __syncthreads();
 }
 
-/** The children of a front are done. By threads of a block; the caller synchronizes. chained: the
- *  child whose columns come before the front's own is no matter. */
-__device__ inline void wait_for_children(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
-                                         const mpki_cuda_node &node, int first, bool chained) {
-    for (int k = (int)threadIdx.x; k < node.children; k += (int)blockDim.x) {
-        const int c = t.child[node.child + k];
-        if (c < first && !(chained && t.node[c].root == MPKI_CUDA_NOT_LAST))
-            wait_for(s.finished + c, s.goal[c]);
-    }
-}
-
-/** All threads: what the children of a front give; those before front `first` are waited for. space: room for
- *  so many entries, or NULL. */
+/** All threads: sum += what the children of a front give. own: room for so many entries beside it. */
 template <int NR, class T>
 __device__ void gather(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
-                       const mpki_cuda_node &node, const target<T> &to, int first, T *space,
-                       int entries) {
+                       const mpki_cuda_node &node, const target &to, T *sum, T *own, int entries) {
     __shared__ child_list<T> list;
-    if (node.children == 0) return;
+    const int rows = (to.high - to.low) * NR;
     const bool many =
-        node.children >= 16 && (int64_t)(to.high - to.low) * NR * ((int)blockDim.x / 32) <= entries;
-    list_children<NR>(t, s, node, to, 0, list);
-    wait_for_children(t, s, node, first, to.chained);
-    __syncthreads();
+        node.children >= 16 && (int64_t)rows * ((int)blockDim.x / 32) <= (int64_t)entries;
     for (int k = 0; k < node.children; k += LISTED) {
         const int count = node.children - k < LISTED ? node.children - k : LISTED;
-        if (k > 0) {
-            list_children<NR>(t, s, node, to, k, list);
-            __syncthreads();
-        }
+        list_children<NR>(t, s, node, to, k, list);
+        __syncthreads();
         if (many)
-            add_many<NR>(to, list, count, space);
+            add_many<NR>(to, list, count, sum, own);
         else
-            add_listed<NR>(to, list, count);
+            add_listed<NR>(to, list, count, sum);
     }
+}
+
+/** D^-1 y in column k of a front. */
+template <bool H, int NR, class T>
+__device__ inline T by_diagonal(const panel<T> &a, const T *y, int k, int r) {
+    const T d = a.dinv[2 * k], off = a.dinv[2 * k + 1];
+    const T before = k > 0 ? a.dinv[2 * k - 1] : make<T>(0);
+    const T mine = y[(int64_t)a.id[k] * NR + r];
+    if (abs1(before) > 0) return before * y[(int64_t)a.id[k - 1] * NR + r] + d * mine;
+    if (abs1(off) > 0) return d * mine + cj<H>(off) * y[(int64_t)a.id[k + 1] * NR + r];
+    return d * mine;
+}
+/** An entry of L^-T's result, for those who wait for it and for whom it is made. */
+template <int NR, class T>
+__device__ inline void deliver(const mpki_cuda_sweep &s, int position, int r, T value) {
+    typedef typename scalar_of<T>::real R;
+    hand_on((T *)s.x + (int64_t)position * NR + r, value);
+    if (s.out) ((T *)s.out)[s.perm[position] + r * s.ldout] = value * (R)s.scale[position];
+}
+/** What L^-T begins with there. */
+template <bool H, int NR, class T>
+__device__ inline T begin_value(const mpki_cuda_sweep &s, const panel<T> &a, int k, int r) {
+    const T *y = (const T *)s.y;
+    return s.diagonal ? by_diagonal<H, NR>(a, y, k, r) : y[(int64_t)a.id[k] * NR + r];
 }
 
 } // namespace mpki

@@ -5,7 +5,6 @@
  *  memory: what A and the children give, the elimination, then panel and contribution go out. Of
  *  fronts that are too large for that only the columns to be eliminated: part.cuh does the rest. */
 #include "children.cuh"
-#include "threshold.cuh"
 #include "tile.cuh"
 #ifdef __CUDACC__
 #include "../dense/mma.cuh"
@@ -13,148 +12,142 @@
 
 namespace mpki {
 
-/** A front in shared memory: the lower triangle of its first `columns` columns. */
-template <class T> struct packed_front {
-    static const bool PACKED = true;
-    T *f;
-    int n, columns;
-    __device__ T *column(int j) const { return f + j * (2 * n - j - 1) / 2; }
-    __device__ T &at(int i, int j) const { return column(j)[i]; }
-    /** From a row of column j to the same row of the next one. */
-    __device__ int step(int j) const { return n - j - 1; }
-    __device__ void clear() const {
-        const int entries = columns * (2 * n - columns + 1) / 2;
-        for (int k = (int)threadIdx.x; k < entries; k += (int)blockDim.x) f[k] = make<T>(0);
-    }
-};
-
-/** A front that has grown beyond shared memory lies where it will stay: its columns in the panel, the
- *  others, where they are taken along, in the contribution. */
-template <class T> struct outside_front {
-    static const bool PACKED = false;
-    T *f, *c;
-    int n, columns, ld, w;
-    __device__ T *column(int j) const {
-        return j < w ? f + (int64_t)j * ld : contribution_column(c, n - w, j - w) - w;
-    }
-    __device__ T &at(int i, int j) const { return column(j)[i]; }
-    /** Of columns in the panel. */
-    __device__ int step(int) const { return ld; }
-    __device__ void clear() const {
-        const int lane = (int)threadIdx.x & 31, warps = (int)blockDim.x / 32;
-        for (int j = (int)threadIdx.x / 32; j < columns; j += warps) {
-            T *to = column(j);
-            for (int i = j + lane; i < n; i += 32) to[i] = make<T>(0);
-        }
-    }
-};
-
-/** Shared memory of a task. */
-template <class T> struct task_room {
-    T *S, *work, *d, *dinv, *X, *F;
-    int32_t *perm, *row; /* row: where rows of two children go; each as many as the front has */
-    int *word;
-    search_space<typename scalar_of<T>::real> *space;
-    int ldx; /* of X, which has rows of columns; 4 or 12 beyond a multiple of 16: a warp's 4 x 8
-                entries lie in all banks */
-    static __host__ __device__ int leading_of(int n) { return (n + 3) / 8 * 8 + 4; }
-    static __host__ __device__ int64_t entries(int n, int columns) {
-        return (int64_t)columns * (2 * (int64_t)n - columns + 1) / 2;
-    }
-    static __host__ __device__ int64_t bytes(int n, int w, int columns, bool outside = false) {
-        const int64_t b = w < TILE ? w : TILE;
-        return ((int64_t)LDS_ * TILE + 6 * TILE + b * leading_of(columns) +
-                (outside ? 0 : entries(n, columns))) *
-                   (int64_t)sizeof(T) +
-               (TILE + 16 + 2 * (int64_t)n) * 4 + (int64_t)sizeof *((task_room *)0)->space + 64;
-    }
-    __device__ task_room(char *room, int n, int w, int columns, bool outside = false)
-        : ldx(leading_of(columns)) {
-        const int b = w < TILE ? w : TILE;
-        S = (T *)room;
-        work = S + LDS_ * TILE;
-        d = work + 2 * TILE;
-        dinv = d + 2 * TILE;
-        X = dinv + 2 * TILE;
-        F = X + b * ldx;
-        space =
-            (search_space<typename scalar_of<T>::real> *)(F + (outside ? 0 : entries(n, columns)));
-        perm = (int32_t *)(space + 1);
-        word = perm + TILE;
-        row = word + 16;
-    }
-};
-
 /** What task_rows() does with a row: X of it goes to m.X and is tested; the same without the test; it
  *  is tested alone; L goes to the front, and what the pivots leave of the other columns. */
 enum { ROWS_TRY, ROWS_AGAIN, ROWS_TEST, ROWS_STORE };
-enum { WORD_OUT = 2 };
+enum { WORD_OUT = 2, WORD_PAIRS = 3 };
 
 /** All threads: rows below a tile of b columns at p: X of the first `pivots` columns. The first column
  *  that fails a test goes to m.word[0], unless that is less. out: NULL, or where L goes, too, that is
  *  tested, with this leading dimension. */
 template <bool H, int B, class F, class T>
-__device__ void task_rows(const F &f, const task_room<T> &m, int p, int b, int pivots,
-                          typename scalar_of<T>::real limit, int what, T *out, int ld) {
+MPKI_APART __device__ void task_rows(F front, int p, int b, int pivots,
+                                     typename scalar_of<T>::real limit, int what, T *out, int ld) {
+    MPKI_ROOM;
+    const task_room<T> m(room, front.n, front.w, front.columns, !F::PACKED);
+    const F f = front.here(m.F);
+    const bool tested = what == ROWS_TRY || what == ROWS_TEST, single = m.word[WORD_PAIRS] == 0;
 #pragma unroll 1
     for (int i = p + b + (int)threadIdx.x; i < f.n; i += (int)blockDim.x) {
         T x[B];
 #pragma unroll
         for (int k = 0; k < B; ++k) x[k] = k < b ? f.at(i, p + m.perm[k]) : make<T>(0);
         row_eliminate<H>(x, m.S, b, pivots);
-        if (what == ROWS_TRY || what == ROWS_TEST) {
-            const int good = row_test<H>(x, m.dinv, pivots, limit);
-            if (good < pivots) atomicMin(&m.word[0], good);
-        }
         if (what != ROWS_TEST && i < f.columns)
 #pragma unroll
             for (int k = 0; k < B; ++k)
                 if (k < b) m.X[i + k * m.ldx] = x[k];
+        int good = pivots;
+        if (single) {
+#pragma unroll
+            for (int k = B - 1; k >= 0; --k) {
+                if (k >= pivots) continue;
+                x[k] = x[k] * m.dinv[2 * k];
+                if (!(abs1(x[k]) <= limit)) good = k;
+            }
+        } else {
+            T before = make<T>(0);
+            const T beyond = make<T>(0);
+#pragma unroll
+            for (int k = 0; k < B; ++k) {
+                if (k >= pivots) break;
+                const T mine = x[k],
+                        after = k + 1 < pivots && k + 1 < B ? x[k + 1 < B ? k + 1 : k] : beyond;
+                x[k] = times_inverse<H>(before, mine, after, m.dinv, k);
+                if (!(abs1(x[k]) <= limit) && k < good) good = k;
+                before = mine;
+            }
+        }
+        if (tested && good < pivots) atomicMin(&m.word[0], good);
         if (what != ROWS_STORE && !out) continue;
         T *to = out ? out + i : &f.at(i, p);
 #pragma unroll
         for (int k = 0; k < B; ++k) {
             if (k >= b) continue;
-            const T after = k + 1 < pivots && k + 1 < B ? x[k + 1 < B ? k + 1 : k] : make<T>(0);
-            *to = k < pivots
-                      ? times_inverse<H>(k ? x[k ? k - 1 : 0] : make<T>(0), x[k], after, m.dinv, k)
-                      : x[k];
+            *to = x[k];
             to += out ? ld : f.step(p + k);
         }
     }
 }
 
-template <bool H, class F, class T>
-__device__ void task_rows_of(const F &f, const task_room<T> &m, int p, int b, int pivots,
+template <bool H, class T, class F>
+__device__ void task_rows_of(const F &f, int p, int b, int pivots,
                              typename scalar_of<T>::real limit, int what, T *out, int ld) {
     if (b <= 4)
-        task_rows<H, 4>(f, m, p, b, pivots, limit, what, out, ld);
+        task_rows<H, 4, F, T>(f, p, b, pivots, limit, what, out, ld);
     else if (b <= 8)
-        task_rows<H, 8>(f, m, p, b, pivots, limit, what, out, ld);
+        task_rows<H, 8, F, T>(f, p, b, pivots, limit, what, out, ld);
     else if (b <= 16)
-        task_rows<H, 16>(f, m, p, b, pivots, limit, what, out, ld);
+        task_rows<H, 16, F, T>(f, p, b, pivots, limit, what, out, ld);
     else
-        task_rows<H, 32>(f, m, p, b, pivots, limit, what, out, ld);
+        task_rows<H, 32, F, T>(f, p, b, pivots, limit, what, out, ld);
 }
 
-/** All threads: rows below a tile in which np pivots were found; returns how many of these pass. Rows
- *  of a whole front are in m.X then, of columns alone in the front, or, where the tile has all of them
- *  and all pass, in the panel: m.word[WORD_OUT] says so. */
+/** One warp: the tile in m.S; quick: that way. What it found goes to m.word. */
+template <bool H, class T>
+MPKI_APART __device__ void task_pivots(int n, int w, int columns, bool outside, int b, bool quick,
+                                       typename scalar_of<T>::real small,
+                                       typename scalar_of<T>::real most) {
+    MPKI_ROOM;
+    const task_room<T> m(room, n, w, columns, outside);
+    const int lane = (int)threadIdx.x & 31;
+    int found, pairs = 0;
+    if (quick) {
+        found = tile_quick<H>(m.S, b, m.perm, m.d, m.dinv, small, most, m.work) ? b : -1;
+    } else {
+        found = tile_factor<H>(m.S, b, m.perm, m.d, m.dinv, small, m.work);
+        pairs = __any_sync(0xffffffffu, lane < found && !is_zero(m.d[2 * lane + 1]));
+    }
+    if (lane == 0) m.word[0] = m.word[1] = found, m.word[WORD_PAIRS] = pairs;
+}
+
+/** All threads: a tile of b columns at p is factored, and rows below it are tested; returns how many of its
+ *  pivots, *np, pass. The quick way first, if *quick: it holds where all pass; where rows fail, the front is done
+ *  with it. X of rows of a whole front is in m.X then, L of columns alone in the front, or, where the tile has
+ *  all of them and all pass, in the panel: m.word[WORD_OUT] says so. */
 template <bool H, class F, class T>
-__device__ int task_rows_tested(const F &f, const task_room<T> &m, const panel<T> &a, int p, int b,
-                                int np, typename scalar_of<T>::real limit) {
-    const bool whole = f.columns == f.n, all = F::PACKED && !whole && np == f.columns;
-    int ne = np, what = whole ? ROWS_TRY : ROWS_TEST;
+__device__ int task_factor(const F &f, const task_room<T> &m, const panel<T> &a, int p, int b,
+                           const pivot_rules<typename scalar_of<T>::real> &rules, int *np,
+                           bool *quick) {
+    typedef typename scalar_of<T>::real R;
+    const int lane = (int)threadIdx.x & 31, warp = (int)threadIdx.x / 32;
+    const int warps = (int)blockDim.x / 32;
+    const bool whole = f.columns == f.n;
+    const R limit = 1 / rules.u;
+    int ne = 0, what = whole ? ROWS_TRY : ROWS_TEST;
+    bool all = false;
 #pragma unroll 1
-    for (int turn = 0; turn < 2; ++turn) { /* one place where the loops over rows are compiled */
-        task_rows_of<H>(f, m, p, b, ne, limit, what, all && turn == 0 ? a.a : (T *)NULL, a.ld);
-        if (turn > 0) break;
+    for (int turn = *quick ? 0 : 1; turn < 3;
+         ++turn) { /* one place where loops over rows are compiled */
+        if (turn < 2) {
+            for (int j = warp; j < b; j += warps)
+                if (lane < b)
+                    m.S[lane + j * LDS_] =
+                        lane >= j ? f.at(p + lane, p + j) : cj<H>(f.at(p + j, p + lane));
+            __syncthreads();
+            if (warp == 0)
+                task_pivots<H, T>(f.n, f.w, f.columns, !F::PACKED, b, turn == 0, rules.least(),
+                                  limit < (R)QUICK_MOST ? limit : (R)QUICK_MOST);
+            __syncthreads();
+            MPKI_STAMP(TILE);
+            *np = ne = m.word[1];
+            if (ne < 0) continue;
+            all = F::PACKED && !whole && ne == f.columns;
+        }
+        task_rows_of<H, T>(f, p, b, ne, limit, what, all && turn < 2 ? a.a : (T *)NULL, a.ld);
+        if (turn == 2) break;
         __syncthreads();
+        MPKI_STAMP(ROWS);
         ne = whole_pairs(m.d, m.word[0]);
         __syncthreads();
-        if (threadIdx.x == 0) m.word[WORD_OUT] = all && ne == np;
-        if (ne == np && (whole || all)) break;
+        if (turn == 0 && ne < *np) {
+            *quick = false;
+            continue;
+        }
+        if (threadIdx.x == 0) m.word[WORD_OUT] = all && ne == *np;
+        if (ne == *np && (whole || all)) break;
         what = whole ? ROWS_AGAIN : ROWS_STORE;
+        turn = 1;
     }
     return ne;
 }
@@ -162,7 +155,10 @@ __device__ int task_rows_tested(const F &f, const task_room<T> &m, const panel<T
 /** All threads: F(i, j) -= L X^H for i >= j >= first, the ne pivots at p. A warp takes 32 rows and 8
  *  columns at once. */
 template <bool H, class F, class T>
-__device__ void task_update(const F &f, const task_room<T> &m, int p, int first, int ne) {
+MPKI_APART __device__ void task_update(F front, const T *, int p, int first, int ne) {
+    MPKI_ROOM;
+    const task_room<T> m(room, front.n, front.w, front.columns, !F::PACKED);
+    const F f = front.here(m.F);
     const int n = f.n, lane = (int)threadIdx.x & 31, warps = (int)blockDim.x / 32;
     const int left = n - first, columns = (f.columns - first + 7) / 8;
     int piece = 0;
@@ -192,7 +188,10 @@ __device__ void task_update(const F &f, const task_room<T> &m, int p, int first,
 
 /** The same of real doubles by tensor cores: a warp takes 32 rows and 16 columns at once. */
 template <bool H, class F>
-__device__ void task_update(const F &f, const task_room<double> &m, int p, int first, int ne) {
+MPKI_APART __device__ void task_update(F front, const double *, int p, int first, int ne) {
+    MPKI_ROOM;
+    const task_room<double> m(room, front.n, front.w, front.columns, !F::PACKED);
+    const F f = front.here(m.F);
     const int n = f.n, lane = (int)threadIdx.x & 31, warps = (int)blockDim.x / 32;
     const int g = lane / 4, t = lane % 4, left = n - first, w = f.columns;
     const int columns = (w - first + 15) / 16;
@@ -240,23 +239,14 @@ __device__ void task_update(const F &f, const task_room<double> &m, int p, int f
 }
 
 /** All threads: a tile of b columns at p. Returns how many of them passed; the others stand behind
- *  them. All entries after it are up to date then. */
+ *  them. All entries after it are up to date then. quick: see task_factor(). */
 template <bool H, class F, class T>
 __device__ int task_tile(const F &f, const task_room<T> &m, const panel<T> &out, int p, int b,
-                         const pivot_rules<typename scalar_of<T>::real> &rules) {
+                         const pivot_rules<typename scalar_of<T>::real> &rules, bool *quick) {
     const int tid = (int)threadIdx.x, nt = (int)blockDim.x, lane = tid & 31, warp = tid / 32;
     const int n = f.n, warps = nt / 32;
-    for (int j = warp; j < b; j += warps)
-        if (lane < b)
-            m.S[lane + j * LDS_] = lane >= j ? f.at(p + lane, p + j) : cj<H>(f.at(p + j, p + lane));
-    __syncthreads();
-    if (warp == 0) {
-        const int np = tile_factor<H>(m.S, b, m.perm, m.d, m.dinv, rules.least(), m.work);
-        if (lane == 0) m.word[0] = m.word[1] = np;
-    }
-    __syncthreads();
-    const int np = m.word[1];
-    const int ne = task_rows_tested<H>(f, m, out, p, b, np, 1 / rules.u);
+    int np;
+    const int ne = task_factor<H>(f, m, out, p, b, rules, &np, quick);
     /* the block: L of what passed in its lower triangle; what is left goes through the upper one */
     for (int t = tid; t < b * b; t += nt) {
         const int i = t % b, j = t / b;
@@ -295,8 +285,17 @@ __device__ int task_tile(const F &f, const task_room<T> &m, const panel<T> &out,
         out.d[2 * p + k] = k < 2 * ne ? m.d[k] : make<T>(0);
         out.dinv[2 * p + k] = k < 2 * ne ? m.dinv[k] : make<T>(0);
     }
+    const bool single = m.word[WORD_PAIRS] == 0;
     for (int i = p + b + tid; i < n && f.columns == n; i += nt) {
         T before = make<T>(0);
+        if (single) {
+#pragma unroll 4
+            for (int k = 0; k < b; ++k) {
+                const T x = m.X[i + k * m.ldx];
+                f.at(i, p + k) = k < ne ? x * m.dinv[2 * k] : x;
+            }
+            continue;
+        }
         for (int k = 0; k < b; ++k) {
             const T x = m.X[i + k * m.ldx];
             const T after = k + 1 < ne ? m.X[i + (k + 1) * m.ldx] : make<T>(0);
@@ -305,25 +304,41 @@ __device__ int task_tile(const F &f, const task_room<T> &m, const panel<T> &out,
         }
     }
     __syncthreads();
-    if (ne > 0 && p + b < f.columns) task_update<H>(f, m, p, p + b, ne);
+    if (ne > 0 && p + b < f.columns) task_update<H>(f, m.F, p, p + b, ne);
     __syncthreads();
     return ne;
 }
 
-/** All threads: eliminate what can be. before: columns among them that have been counted as rejected.
- *  Returns nelim. */
+/** All threads: columns p .. w - 1, one after the other (threshold.cuh). */
+template <bool H, class T, class F>
+MPKI_APART __device__ int task_search(F front, T *d, T *dinv, int32_t *id, int p, bool root,
+                                      pivot_rules<typename scalar_of<T>::real> rules,
+                                      mpki_cuda_flags *flags) {
+    MPKI_ROOM;
+    const task_room<T> m(room, front.n, front.w, front.columns, !F::PACKED);
+    const F f = front.here(m.F);
+    bool over;
+    int search = p;
+    return threshold_columns<H, T>(f, d, dinv, id, f.n, f.w, f.columns, p, f.w, root, rules, flags,
+                                   &search, &over, m.space);
+}
+
+/** All threads: eliminate what can be. own: columns before those that came late; before others of the same front
+ *  these alone are tried, as in a front that is not cut. Returns nelim. */
 template <bool H, class F, class T>
 __device__ int task_eliminate(const mpki_cuda_tree &t, const F &f, const task_room<T> &m,
-                              const panel<T> &out, int w, int root, int before) {
+                              const panel<T> &out, int w, int root, int own, bool counted) {
     const pivot_rules<typename scalar_of<T>::real> rules(t);
     const int n = f.n;
-    int p = 0, pass = 0, rejected = -before;
+    int p = 0, pass = 0;
+    int rejected = counted && root != MPKI_CUDA_NOT_LAST ? own - w : 0;
+    bool quick = true;
     for (;;) {
         const int start = p;
-        int end = w;
+        int end = root == MPKI_CUDA_NOT_LAST ? own : w;
         while (p < end) {
             const int b = end - p < TILE ? end - p : TILE;
-            const int ne = task_tile<H>(f, m, out, p, b, rules);
+            const int ne = task_tile<H>(f, m, out, p, b, rules, &quick);
             const int left = b - ne, untried = end - (p + b);
             for (int k = 0; k < left && k < untried; ++k)
                 front_exchange<H>(f, out.id, n, p + ne + k, end - 1 - k);
@@ -337,12 +352,9 @@ __device__ int task_eliminate(const mpki_cuda_tree &t, const F &f, const task_ro
         if (left == 0 || root == MPKI_CUDA_NOT_LAST) return p;
         if (pass > 0 && p - start < (left + p - start) / 8 + 1) break;
         if (left <= 4 || w == 1) break;
-        ++pass;
+        ++pass, quick = false;
     }
-    bool over;
-    int search = p;
-    return threshold_columns<H, T>(f, out.d, out.dinv, out.id, n, w, f.columns, p, w, root, rules,
-                                   t.flags, &search, &over, m.space);
+    return task_search<H, T>(f, out.d, out.dinv, out.id, p, root == MPKI_CUDA_ROOT, rules, t.flags);
 }
 
 /** All threads: a place for a panel of so many bytes; NULL: there is none. */
@@ -372,10 +384,26 @@ __device__ int task_columns(const mpki_cuda_tree &t, const F &f, const task_room
         out.d[k] = out.dinv[k] = make<T>(0);
     for (int k = (int)threadIdx.x; k < node.own; k += (int)blockDim.x) out.id[k] = node.first + k;
     __syncthreads();
-    add_children<H, T>(t, f, node, late, out.id, m.row);
+    add_children<H, T>(t, f, node.child, node.children, node.own, late, out.id);
+    MPKI_STAMP(GATHER);
     /* columns before these have left what came late, and counted it */
-    return node.own > 0 ? task_eliminate<H>(t, f, m, out, out.w, node.root, node.shift ? late : 0)
-                        : 0;
+    return node.own > 0
+               ? task_eliminate<H>(t, f, m, out, out.w, node.root, node.own, node.shift > 0)
+               : 0;
+}
+
+/** The same of a front that has grown beyond shared memory: all of it, where it will stay. */
+template <bool H, class T>
+MPKI_APART __device__ int task_outside(const mpki_cuda_tree &t, int s, char *place, int n,
+                                       int columns, int late) {
+    MPKI_ROOM;
+    const mpki_cuda_node node = t.node[s];
+    const int w = node.own + late, ld = leading(n);
+    const task_room<T> m(room, n, w, columns, true);
+    const panel<T> out(place, w, ld);
+    const outside_front<T> f = {out.a, (T *)t.contribution + node.contribution, n, columns, ld, w};
+    add_entries<T>(t, f, node, late);
+    return task_columns<H>(t, f, m, node, out, late);
 }
 
 /** A thread: front s is done. */
@@ -399,9 +427,13 @@ __device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_byt
     const int warps = (int)blockDim.x / 32, own = node.own;
     int late = 0, w = own, n = own + node.rows, columns = alone ? w : n;
     task_room<T> m(room, n, w, columns);
-    packed_front<T> f = {m.F, n, columns};
+    packed_front<T> f = {m.F, n, columns, w};
+    MPKI_STAMP_BEGIN(s);
     add_entries<T>(t, f, node, 0); /* before the children are there; mostly they leave nothing */
-    if (!wait_for_fronts(t, node, first, alone, &late)) return false;
+    MPKI_STAMP(ENTRIES);
+    describe_children(t, node.child, node.children, alone);
+    if (!wait_for_fronts(t, node, first, alone, &late, children_here().gone)) return false;
+    MPKI_STAMP(WAIT);
     char *place = t.arena + node.panel;
     bool outside = false;
     if (late > 0) {
@@ -418,19 +450,19 @@ __device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_byt
         place = place_in_arena(t, panel_bytes<T>(n, w), level);
         if (!place) return false;
         m = task_room<T>(room, n, w, columns, outside);
-        f.f = m.F, f.n = n, f.columns = columns;
+        f.f = m.F, f.n = n, f.columns = columns, f.w = w;
         if (!outside) add_entries<T>(t, f, node, late);
     }
     const int ld = leading(n);
     const panel<T> out(place, w, ld);
-    T *const C = (T *)t.contribution + node.contribution;
     int nelim;
     if (WIDE && outside) {
-        const outside_front<T> g = {out.a, C, n, columns, ld, w};
-        add_entries<T>(t, g, node, late);
-        nelim = task_columns<H>(t, g, m, node, out, late);
+        nelim = task_outside<H, T>(t, s, place, n, columns, late);
+        MPKI_STAMP(UPDATE);
     } else {
+        T *const C = (T *)t.contribution + node.contribution;
         nelim = task_columns<H>(t, f, m, node, out, late);
+        MPKI_STAMP(UPDATE);
         for (int j = warp; j < node.rows && !alone; j += warps) {
             T *to = contribution_column(C, node.rows, j);
             for (int i = j + lane; i < node.rows; i += 32) to[i] = f.at(w + i, w + j);
@@ -441,6 +473,7 @@ __device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_byt
     }
     __syncthreads();
     if (tid == 0) task_done(t, s, place, w, nelim, ld);
+    MPKI_STAMP(OUT);
     __syncthreads();
     return true;
 }

@@ -8,8 +8,25 @@
 
 namespace mpki {
 
+enum { SEARCHED = 32 /* columns that are looked at together */ };
+
+/** A column's sizes from row p on, off the diagonal: the two largest among the columns that may be eliminated,
+ *  the largest of the rows below them; infinite where there is NaN. */
+template <class R> struct column_top {
+    R first, second, below;
+    int row; /**< of `first`; -1: none */
+    /** The largest, that of a partner among the columns excluded. */
+    __device__ R without(int partner) const {
+        const R in = row == partner ? second : first;
+        return in > below ? in : below;
+    }
+};
+
 /** What a block needs beside the front. */
-template <class R> struct search_space { best<R> best_[32]; };
+template <class R> struct search_space {
+    best<R> best_[32];
+    column_top<R> top[SEARCHED];
+};
 
 template <class R> struct pivot_rules {
     R u, small, shift, noise;
@@ -44,38 +61,68 @@ __device__ void front_exchange(const F &f, int *id, int n, int i, int j) {
     __syncthreads();
 }
 
-/** Column j from row p on: its largest entry off the diagonal, that of the partner excluded. */
-template <class R> struct column_size {
-    R most;   /**< infinite where there is NaN */
-    R summed; /**< among the columns that may be eliminated ... */
-    int row;  /**< ... and where; -1: none */
-};
-
+/** A warp: the sizes of column j. */
 template <class T, class F>
-__device__ column_size<typename scalar_of<T>::real>
-column_scan(const F &f, int w, int n, int j, int p, int partner,
-            search_space<typename scalar_of<T>::real> *space) {
+__device__ column_top<typename scalar_of<T>::real> column_by_warp(const F &f, int w, int n, int j,
+                                                                  int p) {
     typedef typename scalar_of<T>::real R;
     const R none = (R)INFINITY;
-    best<R> in = {0, 0x7fffffff}, below = {0, 0x7fffffff};
+    const int lane = (int)threadIdx.x & 31;
+    best<R> in = {0, 0x7fffffff};
+    R second = 0, below = 0;
+    for (int i = p + lane; i < n; i += 32) {
+        R x = i < j ? abs1(f.at(j, i)) : abs1(f.at(i, j));
+        if (!is_finite(x)) x = none;
+        if (i == j) {
+            if (x == none) below = none;
+        } else if (i >= w) {
+            below = x > below ? x : below;
+        } else if (x > in.value) {
+            second = in.value, in.value = x, in.at = i;
+        } else if (x > second) {
+            second = x;
+        }
+    }
+    for (int o = 16; o; o >>= 1) {
+        best<R> y;
+        y.value = shfl_xor(in.value, o), y.at = __shfl_xor_sync(0xffffffffu, in.at, o);
+        const R other = shfl_xor(second, o), under = shfl_xor(below, o);
+        const best<R> most = better(in, y);
+        const R lesser = most.at == in.at ? y.value : in.value;
+        second = second > other ? second : other;
+        second = lesser > second ? lesser : second;
+        below = under > below ? under : below;
+        in = most;
+    }
+    return {in.value, second, below, in.value > 0 ? in.at : -1};
+}
+
+/** All threads: the sizes of column j. */
+template <class T, class F>
+__device__ column_top<typename scalar_of<T>::real>
+column_by_block(const F &f, int w, int n, int j, int p,
+                search_space<typename scalar_of<T>::real> *space) {
+    typedef typename scalar_of<T>::real R;
+    const R none = (R)INFINITY;
+    best<R> in = {0, 0x7fffffff}, second = {0, 0x7fffffff}, below = {0, 0x7fffffff};
     for (int i = p + (int)threadIdx.x; i < n; i += (int)blockDim.x) {
-        if (i == partner) continue;
         R x = i < j ? abs1(f.at(j, i)) : abs1(f.at(i, j));
         if (!is_finite(x)) x = none;
         if (i == j) {
             if (x == none) below = {none, i};
-        } else if (i < w) {
-            if (x > in.value) in = {x, i};
-        } else if (x > below.value) {
-            below = {x, i};
+        } else if (i >= w) {
+            below = better(below, best<R>{x, i});
+        } else if (x > in.value) {
+            second = in, in = {x, i};
+        } else {
+            second = better(second, best<R>{x, i});
         }
     }
+    const best<R> first = block_best(in, space->best_);
+    if (first.at == in.at) in = second;
     in = block_best(in, space->best_);
     below = block_best(below, space->best_);
-    column_size<R> c;
-    c.summed = in.value, c.row = in.value > 0 ? in.at : -1;
-    c.most = in.value > below.value ? in.value : below.value;
-    return c;
+    return {first.value, in.value, below.value, first.value > 0 ? first.at : -1};
 }
 
 /** All threads: the pivot at p leaves the columns p + 1 .. last - 1. */
@@ -166,6 +213,77 @@ __device__ void largest_left(const F &f, int p, int w, int *row, int *col, int *
     *on_diagonal = on.value >= (R)0.64 * any.value;
 }
 
+/** What a search has found. */
+struct pivot_found {
+    int pick, pair;    /**< columns; -1: none */
+    bool zero, broken; /**< the column is zero; there is NaN in one */
+};
+
+/** What becomes of a candidate; the sizes of PAIR_APART's partner are not known. */
+enum candidate_kind { NO_PIVOT, ZERO_PIVOT, ONE_PIVOT, PAIR_PIVOT, PAIR_APART, BROKEN };
+
+/** A thread: candidate number c of `count` from column `from` on, of `left` columns from p on. */
+template <bool H, class T, class F, class R>
+__device__ int candidate(const F &f, const pivot_rules<R> &rules, int p, int left, int from, int c,
+                         int count, const column_top<R> *top) {
+    const int j = p + (from - p + c) % left;
+    const column_top<R> mine = top[c];
+    const R most = mine.without(-2), x = abs1(f.at(j, j));
+    if (!is_finite(most)) return BROKEN;
+    if (!(x > rules.small) && !(most > rules.small)) return ZERO_PIVOT;
+    if (x > rules.small && x >= rules.u * most) return ONE_PIVOT;
+    if (mine.row < 0) return NO_PIVOT;
+    const int other = (mine.row - from + left) % left;
+    if (other >= count) return PAIR_APART;
+    return pair_passes<H, T>(f, rules, j, mine.row, mine.without(mine.row), top[other].without(j))
+               ? PAIR_PIVOT
+               : NO_PIVOT;
+}
+
+/** All threads: the first column from *next on, around p .. w - 1, that can be a pivot by itself or with another.
+ *  *next [out] the one after it. Up to SEARCHED columns are measured together, a warp for each. */
+template <bool H, class T, class F>
+__device__ pivot_found find_pivot(const F &f, int w, int n, int p, int *next,
+                                  const pivot_rules<typename scalar_of<T>::real> &rules,
+                                  search_space<typename scalar_of<T>::real> *space) {
+    const int left = w - p, lane = (int)threadIdx.x & 31, warp = (int)threadIdx.x / 32;
+    const int warps = (int)blockDim.x / 32;
+    const int most = n > 1024 ? 1 : 2 * warps < SEARCHED ? 2 * warps : (int)SEARCHED;
+    for (int tried = 0; tried < left;) {
+        const int from = *next;
+        const int count = left - tried < most ? left - tried : most;
+        __syncthreads();
+        for (int c = warp; c < count && most > 1; c += warps) {
+            const auto top = column_by_warp<T>(f, w, n, p + (from - p + c) % left, p);
+            if (lane == 0) space->top[c] = top;
+        }
+        if (most == 1) {
+            const auto top = column_by_block<T>(f, w, n, from, p, space);
+            if (threadIdx.x == 0) space->top[0] = top;
+        }
+        __syncthreads();
+        const int kind = lane < count
+                             ? candidate<H, T>(f, rules, p, left, from, lane, count, space->top)
+                             : (int)NO_PIVOT;
+        for (unsigned good = __ballot_sync(0xffffffffu, kind != NO_PIVOT); good; good &= good - 1) {
+            const int c = __ffs((int)good) - 1, what = __shfl_sync(0xffffffffu, kind, c);
+            const int j = p + (from - p + c) % left, r = space->top[c].row;
+            *next = j + 1 < w ? j + 1 : p;
+            if (what == BROKEN) return {-1, -1, false, true};
+            if (what == ZERO_PIVOT) return {j, -1, true, false};
+            if (what == ONE_PIVOT) return {j, -1, false, false};
+            if (what == PAIR_PIVOT) return {j, r, false, false};
+            const auto most_j = space->top[c].without(r);
+            if (pair_passes<H, T>(f, rules, j, r, most_j,
+                                  column_by_block<T>(f, w, n, r, p, space).without(j)))
+                return {j, r, false, false};
+        }
+        tried += count;
+        *next = p + (from - p + count) % left;
+    }
+    return {-1, -1, false, false};
+}
+
 /** All threads: try the columns p .. w-1, at most `most` pivots; entries of columns up to `last` are
  *  brought up to date. *search [inout] the column at which the search goes on. *over [out] nothing
  *  more can be eliminated. Returns p. */
@@ -179,30 +297,15 @@ __device__ int threshold_columns(const F &f, T *d, T *dinv, int *id, int n, int 
     int next = *search;
     *over = false;
     while (p < w && most > 0) {
-        int pick = -1, pair = -1;
-        bool zero = false;
         if (next < p || next >= w) next = p;
-        for (int tried = 0, j = next; tried < w - p && pick < 0;
-             ++tried, j = j + 1 < w ? j + 1 : p) {
-            next = j + 1;
-            const column_size<R> c = column_scan<T>(f, w, n, j, p, -1, space);
-            if (!is_finite(c.most)) {
-                if (threadIdx.x == 0) flags->numeric = 1;
-                *over = true, *search = next;
-                return p;
-            }
-            const R x = abs1(f.at(j, j));
-            if (!(x > rules.small) && !(c.most > rules.small)) {
-                pick = j, zero = true;
-            } else if (x > rules.small && x >= rules.u * c.most) {
-                pick = j;
-            } else if (c.row >= 0) {
-                const int r = c.row;
-                const R most_j = column_scan<T>(f, w, n, j, p, r, space).most;
-                const R most_r = column_scan<T>(f, w, n, r, p, j, space).most;
-                if (pair_passes<H, T>(f, rules, j, r, most_j, most_r)) pick = j, pair = r;
-            }
+        const pivot_found found = find_pivot<H, T>(f, w, n, p, &next, rules, space);
+        if (found.broken) {
+            if (threadIdx.x == 0) flags->numeric = 1;
+            *over = true, *search = next;
+            return p;
         }
+        int pick = found.pick, pair = found.pair;
+        const bool zero = found.zero;
         if (pick < 0 && root) {
             int row, col, diag;
             bool on_diagonal;

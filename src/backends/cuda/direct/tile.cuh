@@ -141,16 +141,147 @@ __device__ int tile_factor(T *S, int b, int *perm, T *d, T *dinv, typename scala
     return p;
 }
 
+/* ---- a quick way, where it goes ---- */
+
+/** 1 / a without a branch, so that other work can go on beside it; not for numbers near the ends of the range,
+ *  of which it makes what quick_column::bad shows. */
+template <class T> __device__ inline T quick_inverse(T a) {
+    return inverse(a);
+}
+__device__ inline double quick_inverse(double a) {
+#ifdef __CUDA_ARCH__
+    double y;
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(a)); /* 20 bits */
+    double e = fma(-a, y, 1.0);
+    y = fma(y, fma(e, e, e), y);
+    e = fma(-a, y, 1.0);
+    return fma(y, e, y);
+#else
+    return inverse(a);
+#endif
+}
+
+/** What a warp's lanes have of the column that comes next. */
+template <class T> struct quick_column {
+    T u, dk, di; /* this lane's entry, the pivot, its inverse */
+    bool bad;    /* some column so far has an entry of L above `most`, or no pivot */
+};
+
+/** Column k, of which this lane has u: its pivot, its inverse; its entries go to U = work + TILE (k % 2), from
+ *  its own row on. */
+template <bool H, class T>
+__device__ inline void quick_begin(quick_column<T> &c, T u, int k, T *work) {
+    const int lane = threadIdx.x & 31;
+    T *U = work + (k & 1) * TILE; /* of the column before, some lanes may still read */
+    c.u = u, c.dk = diagonal<H>(shfl(u, k & 31));
+    if (lane >= k) U[lane - k] = cj<H>(u);
+    c.di = quick_inverse(c.dk);
+}
+
+/** One warp, lane i with row i: columns k .. until - 1, of which x[0] is column k and has begun. L goes to S. While
+ *  the next column begins, the others are brought up to date. */
+template <bool H, int W, class T>
+__device__ inline void quick_columns(T (&x)[W], quick_column<T> &c, T *S, T *work, int b, int k,
+                                     int until, T *d, T *dinv, typename scalar_of<T>::real small,
+                                     typename scalar_of<T>::real most) {
+    const int lane = threadIdx.x & 31;
+#pragma unroll 1
+    for (; k < until; ++k) {
+        const T *U = work + (k & 1) * TILE;
+        __syncwarp();
+        const T dk = c.dk, di = c.di, l = c.u * di;
+        two_of<T> v = two_at(U);
+        T y = x[1];
+        nfma(y, l, v.b);
+        x[0] = y;
+        quick_begin<H>(c, y, k + 1, work);
+#pragma unroll
+        for (int j = 2; j < W; j += 2) {
+            v = two_at(U + j);
+            y = x[j];
+            nfma(y, l, v.a);
+            x[j - 1] = y;
+            y = x[j + 1];
+            nfma(y, l, v.b);
+            x[j] = y;
+        }
+        x[W - 1] = make<T>(0);
+        c.bad = c.bad || !(abs1(dk) > small) || !is_finite(abs1(di)) ||
+                (lane > k && lane < b && !(abs1(l) <= most));
+        if (lane == k) {
+            d[2 * k] = dk, dinv[2 * k] = di;
+            d[2 * k + 1] = dinv[2 * k + 1] = make<T>(0);
+        }
+        if (lane > k) S[lane + k * LDS_] = l;
+        if ((k & 3) == 3 && __any_sync(0xffffffffu, c.bad)) break;
+    }
+}
+
+template <bool H, int W, class T>
+__device__ inline void quick_from(T (&x)[W], quick_column<T> &c, T *S, T *work, int b, int k, T *d,
+                                  T *dinv, typename scalar_of<T>::real small,
+                                  typename scalar_of<T>::real most) {
+    const int until = W == 4 ? b : b - W / 2 > k ? b - W / 2 : k;
+    quick_columns<H, W>(x, c, S, work, b, k, until, d, dinv, small, most);
+    if constexpr (W > 4) {
+        if (__any_sync(0xffffffffu, c.bad)) return;
+        T y[W / 2];
+#pragma unroll
+        for (int j = 0; j < W / 2; ++j) y[j] = x[j];
+        quick_from<H, W / 2>(y, c, S, work, b, until, d, dinv, small, most);
+    }
+}
+
+enum { QUICK_MOST = 8 };
+
+/** One warp: the same as tile_factor() where pivots of order 1 will do, in the order of the diagonal's sizes as
+ *  they are at the begin: no entry of L in the tile above `most`, no pivot of at most `small`. Then all b columns
+ *  have pivots, and the result is true; else S, perm, d and dinv are of no use. A row is a lane's, in registers:
+ *  in place of the search and of exchanges, which take most of tile_factor()'s time, one division a column.
+ *  work: 2 TILE entries, aligned for two. */
+template <bool H, class T>
+__device__ bool tile_quick(T *S, int b, int *perm, T *d, T *dinv, typename scalar_of<T>::real small,
+                           typename scalar_of<T>::real most, T *work) {
+    const unsigned all = 0xffffffffu;
+    const int lane = threadIdx.x & 31;
+    const unsigned size = lane < b ? key(S[lane + lane * LDS_]) : 0;
+    int rank = 0;
+    for (int j = 0; j < b; ++j) {
+        const unsigned other = __shfl_sync(all, size, j);
+        rank += other > size || (other == size && j < lane);
+    }
+    if (lane < b) perm[rank] = lane;
+    work[lane] = work[lane + TILE] = make<T>(0);
+    __syncwarp();
+    const int row = perm[lane < b ? lane : 0];
+    T x[TILE];
+#pragma unroll
+    for (int j = 0; j < TILE; ++j)
+        x[j] = j < b && lane < b ? S[row + perm[j < b ? j : 0] * LDS_] : make<T>(0);
+    __syncwarp();
+    quick_column<T> c;
+    c.bad = false;
+    quick_begin<H>(c, x[0], 0, work);
+    quick_from<H, TILE>(x, c, S, work, b, 0, d, dinv, small, most);
+    const bool good = !__any_sync(all, c.bad);
+    __syncwarp();
+    return good;
+}
+
 /** A row below a tile: x[k], in the order of the tile, becomes X = A L^-H of the first `pivots`
- *  columns, and for the others what these leave of it. */
+ *  columns, and for the others what these leave of it. Entries of S are read in twos. */
 template <bool H, int B, class T>
 __device__ inline void row_eliminate(T (&x)[B], const T *S, int b, int pivots) {
 #pragma unroll
     for (int k = 0; k < B - 1; ++k) {
         if (k >= pivots) break;
 #pragma unroll
-        for (int j = k + 1; j < B; ++j)
-            if (j < b) nfma(x[j], x[k], cj<H>(S[j + k * LDS_]));
+        for (int j = (k + 1) & ~1; j < B; j += 2) {
+            if (j >= b) continue;
+            const two_of<T> s = two_at(S + j + k * LDS_);
+            if (j > k) nfma(x[j], x[k], cj<H>(s.a));
+            nfma(x[j + 1], x[k], cj<H>(s.b)); /* beyond b: of no use, and not used */
+        }
     }
 }
 

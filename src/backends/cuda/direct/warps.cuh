@@ -43,7 +43,8 @@ __device__ inline void wait_for_warps(warps_state &state, int front) {
     __threadfence_block();
 }
 
-/** A warp: what child number k of a front gives, whose first row of the lane is known. */
+/** A warp: what child number k of a front gives, whose first row of the lane is known, and its value where it is
+ *  there. */
 template <int NR, class T> struct gift {
     const int32_t *rel;
     const T *from;
@@ -60,24 +61,26 @@ template <int NR, class T> struct gift {
         if (lane >= rows) return;
         row = rel[lane];
 #pragma unroll
-        for (int r = 0; r < NR; ++r) value[r] = fresh(from + lane * NR + r);
+        for (int r = 0; r < NR; ++r) value[r] = peek(from + lane * NR + r);
     }
     __device__ void add_to(T *sum) const {
         const int lane = (int)threadIdx.x & 31;
         if (lane < rows)
 #pragma unroll
-            for (int r = 0; r < NR; ++r) sum[row * NR + r] = sum[row * NR + r] + value[r];
+            for (int r = 0; r < NR; ++r)
+                sum[row * NR + r] = sum[row * NR + r] + handed(from + lane * NR + r, value[r]);
         for (int i = lane + 32; i < rows; i += 32)
 #pragma unroll
             for (int r = 0; r < NR; ++r) {
                 T &to = sum[rel[i] * NR + r];
-                to = to + fresh(from + i * NR + r);
+                to = to + handed(from + i * NR + r);
             }
         __syncwarp();
     }
 };
 
-/** A warp: L^-1 of one front of first .. last. sum: WARP_ROOM x NR, v: MPKI_CUDA_WARP_PIVOTS x NR. */
+/** A warp: L^-1 of one front of first .. last. sum: WARP_ROOM x NR, v: MPKI_CUDA_WARP_PIVOTS x NR. What does not depend
+ *  on children is asked for before they are waited for. */
 template <int NR, class T>
 __device__ void forward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep &s, int index,
                                 int first, int last, warps_state &state, T *sum, T *v) {
@@ -85,39 +88,48 @@ __device__ void forward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep &
     const panel<T> &a = f.a;
     const int lane = (int)threadIdx.x & 31, e = f.e, own = f.own, low = f.node.first;
     T *y = (T *)s.y, *u = (T *)s.u + s.at[index] * NR;
-    for (int i = lane; i < (own + f.m) * NR; i += 32) sum[i] = make<T>(0);
-    __syncwarp();
-    for (int k = 0; k < f.node.children; k += 32) {
-        const int c = k + lane < f.node.children ? t.child[f.node.child + k + lane] : -1;
-        if (c >= 0 && c < first) wait_for(s.finished + c, s.goal[c]);
-        wait_for_warps(state, c >= first ? c - first : -1);
-    }
+    block_ahead<T> ahead;
+    ahead.fetch(a.a, a.ld, e);
+    bring_rows(&a.at(e, 0), a.ld, f.n - e, e);
     gift<NR, T> now, next;
     now.look(t, s, f.node, 0);
+    for (int i = lane; i < (own + f.m) * NR; i += 32) sum[i] = make<T>(0);
+    const bool late = f.w > own; /* columns that a child has left, which are in y when it is done */
+    for (int k = 0; k < f.node.children; k += 32) {
+        const int c = k + lane < f.node.children ? t.child[f.node.child + k + lane] : -1;
+        if (late && c >= 0 && c < first && leaves_columns(t, c))
+            wait_for(s.finished + c, s.goal[c]);
+        wait_for_warps(state, c >= first ? c - first : -1);
+    }
+    /* a column: what was there, and what children that have it as a row give */
+    const auto given = [&](int i, int r) { return fresh(&y[(int64_t)a.id[i] * NR + r]); };
+    const auto gifts = [&](int i, int r) {
+        const int p = a.id[i];
+        return p >= low && p < low + own ? sum[(p - low) * NR + r] : make<T>(0);
+    };
+    T x[NR];
+#pragma unroll
+    for (int r = 0; r < NR; ++r) x[r] = lane < e ? given(lane, r) : make<T>(0);
+    __syncwarp();
     for (int k = 0; k < f.node.children; ++k) {
         next.look(t, s, f.node, k + 1);
         now.add_to(sum);
         now = next;
     }
-    /* a column: what was there, and what children that have it as a row give */
-    const auto column = [&](int i, int r) {
-        const int p = a.id[i];
-        const T x = fresh(&y[(int64_t)p * NR + r]);
-        return p >= low && p < low + own ? x + sum[(p - low) * NR + r] : x;
-    };
     if (lane < e)
 #pragma unroll
-        for (int r = 0; r < NR; ++r) v[lane * NR + r] = column(lane, r);
-    __syncwarp();
-    if (e > 1) solve_block<NR>(a.a, a.ld, e, v);
-    __syncwarp();
+        for (int r = 0; r < NR; ++r) x[r] = x[r] + gifts(lane, r);
+    ahead.template solve<NR>(a.a, a.ld, e, x);
     if (lane < e)
 #pragma unroll
-        for (int r = 0; r < NR; ++r) y[(int64_t)a.id[lane] * NR + r] = v[lane * NR + r];
+        for (int r = 0; r < NR; ++r)
+            v[lane * NR + r] = x[r], y[(int64_t)a.id[lane] * NR + r] = x[r];
+    __syncwarp();
     for (int i = e + lane; i < f.n; i += 32) {
         T z[NR];
 #pragma unroll
-        for (int r = 0; r < NR; ++r) z[r] = i < f.w ? column(i, r) : sum[(own + i - f.w) * NR + r];
+        for (int r = 0; r < NR; ++r)
+            z[r] = i < f.w ? given(i, r) + gifts(i, r) : sum[(own + i - f.w) * NR + r];
 #pragma unroll 8
         for (int k = 0; k < e; ++k) {
             const T l = a.at(i, k);
@@ -126,17 +138,19 @@ __device__ void forward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep &
         }
 #pragma unroll
         for (int r = 0; r < NR; ++r)
-            *(i < f.w ? &y[(int64_t)a.id[i] * NR + r] : &u[(i - f.w) * NR + r]) = z[r];
+            if (i < f.w)
+                y[(int64_t)a.id[i] * NR + r] = z[r];
+            else
+                hand_on(&u[(i - f.w) * NR + r], z[r]);
     }
     tell_warps(state, index - first);
-    const int parent = s.parent[index];
-    if (lane == 0 && parent > last) { /* another block has it */
+    if (lane == 0 && f.w > e && s.parent[index] > last) { /* another block has it */
         __threadfence();
         atomicAdd(s.finished + index, 1);
     }
 }
 
-/** A warp: L^-T of one front, whose parent is among them, or is waited for. */
+/** A warp: L^-T of one front. */
 template <bool H, int NR, class T>
 __device__ void backward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep &s, int index,
                                  int first, int last, warps_state &state, T *x, T *v) {
@@ -145,17 +159,16 @@ __device__ void backward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep 
     const int lane = (int)threadIdx.x & 31, e = f.e, beyond = f.n - e, parent = s.parent[index];
     const bool inside = parent >= 0 && parent <= last;
     const int32_t *ridx = t.ridx + f.node.ridx;
-    T *y = (T *)s.y;
-    if (inside)
-        wait_for_warps(state, lane == 0 ? parent - first : -1);
-    else if (parent >= 0) {
-        if (lane == 0) wait_for(s.finished + parent, s.goal_up[parent]);
-        __syncwarp();
-    }
+    const T *from = (const T *)s.x;
+    T own[NR];
+    bring_rows(a.a, a.ld, f.n, e);
+#pragma unroll
+    for (int r = 0; r < NR; ++r) own[r] = lane < e ? begin_value<H, NR>(s, a, lane, r) : make<T>(0);
+    if (inside) wait_for_warps(state, lane == 0 ? parent - first : -1);
     for (int i = lane; i < beyond; i += 32) {
         const int at = e + i, p = at < f.w ? a.id[at] : ridx[at - f.w];
 #pragma unroll
-        for (int r = 0; r < NR; ++r) x[i * NR + r] = fresh(&y[(int64_t)p * NR + r]);
+        for (int r = 0; r < NR; ++r) x[i * NR + r] = handed_far(&from[(int64_t)p * NR + r]);
     }
     int across = 1; /* lanes side by side, one for each column */
     while (across < e) across *= 2;
@@ -176,23 +189,14 @@ __device__ void backward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep 
         for (int r = 0; r < NR; ++r) z[r] = z[r] + shfl_xor(z[r], o);
     if (lane < e)
 #pragma unroll
-        for (int r = 0; r < NR; ++r)
-            v[lane * NR + r] = fresh(&y[(int64_t)a.id[lane] * NR + r]) - z[r];
+        for (int r = 0; r < NR; ++r) v[lane * NR + r] = own[r] - z[r];
     __syncwarp();
     if (e > 1) solve_block_back<H, NR>(a.a, a.ld, e, v);
     __syncwarp();
     if (lane < e)
 #pragma unroll
-        for (int r = 0; r < NR; ++r) y[(int64_t)a.id[lane] * NR + r] = v[lane * NR + r];
+        for (int r = 0; r < NR; ++r) deliver<NR>(s, a.id[lane], r, v[lane * NR + r]);
     tell_warps(state, index - first);
-    /* children that other blocks have */
-    bool others = false;
-    for (int k = lane; k < f.node.children; k += 32) others |= t.child[f.node.child + k] < first;
-    if (!__any_sync(0xffffffffu, others) && f.node.children > 0) return;
-    if (lane == 0 && f.node.children > 0) {
-        __threadfence();
-        atomicAdd(s.finished + index, 1);
-    }
 }
 
 /** All threads: the fronts of a task, a warp each: one(k, state, the warp's part of room), k = 0, 1, ...; room:

@@ -69,14 +69,17 @@ static int reverse(mpki_cuda *cuda, int64_t count, const int64_t *which, int64_t
 }
 
 static int split(mpki_cuda *cuda, const mpki_isai_splitting *s) {
-    const int64_t blocks = blocks_of(s->n, TURN_THREADS / DEAL_LANES);
     MPKI_TRY(cudaSetDevice(cuda->device));
-    MPKI_TRY(cudaMemsetAsync(s->to_ptr, 0, sizeof *s->to_ptr, cuda->sparse));
+    if (!s->to_index) MPKI_TRY(cudaMemsetAsync(s->to_ptr, 0, sizeof *s->to_ptr, cuda->sparse));
     if (s->n == 0) return MPK_OK;
-    MPKI_LAUNCH(split_count_kernel, blocks_of(s->n, TURN_THREADS), TURN_THREADS, 0, cuda->sparse,
-                *s);
-    MPKI_PASS(sum(cuda, s->n, s->to_ptr, s->sums));
-    MPKI_LAUNCH(split_kernel, blocks, TURN_THREADS, 0, cuda->sparse, *s);
+    if (s->to_index) {
+        MPKI_LAUNCH(split_kernel, blocks_of(s->n, TURN_THREADS / DEAL_LANES), TURN_THREADS, 0,
+                    cuda->sparse, *s);
+    } else {
+        MPKI_LAUNCH(split_count_kernel, blocks_of(s->n, TURN_THREADS), TURN_THREADS, 0,
+                    cuda->sparse, *s);
+        MPKI_PASS(sum(cuda, s->n, s->to_ptr, s->sums));
+    }
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }

@@ -47,8 +47,9 @@ typedef struct mpki_isai_splitting {
     const int64_t *ptr; /**< of the matrix that is given, by columns */
     const int32_t *index;
     const void *val;
-    int64_t *to_ptr; /**< n + 1: the strict triangle; written */
-    int32_t *to_index;
+    const int32_t *disordered; /**< what `check` has found: below n nothing is counted */
+    int64_t *to_ptr;           /**< n + 1: the strict triangle; written */
+    int32_t *to_index; /**< NULL: counts and their sums; else, with these, the entries, and: */
     int64_t *from;     /**< where its entries come from */
     int64_t *diagonal; /**< n: entry of the diagonal; -1: there is none */
     void *dinv;        /**< n */
@@ -210,7 +211,7 @@ typedef struct mpki_cuda_isai_table {
                 const void *from, void *to);
     /** to[which[e]] := e, for a permutation. */
     int (*reverse)(mpki_cuda *cuda, int64_t count, const int64_t *which, int64_t *to);
-    /** The pattern, then the values, of a triangle taken apart. */
+    /** The pattern, in two passes, then the values, of a triangle taken apart. */
     int (*split)(mpki_cuda *cuda, const mpki_isai_splitting *s);
     int (*split_values)(mpki_cuda *cuda, const mpki_isai_splitting *s);
     int (*classes)(mpki_cuda *cuda, const mpki_isai_classes *c);

@@ -35,9 +35,12 @@ __device__ inline int64_t middle_of(const mpki_isai_splitting &s, int64_t j) {
 static __global__ void split_count_kernel(const mpki_isai_splitting s) {
     const int64_t j = (int64_t)blockIdx.x * TURN_THREADS + threadIdx.x;
     if (j >= s.n) return;
+    if (*s.disordered < s.n) { /* the pattern must not be read */
+        s.to_ptr[j + 1] = 0;
+        return;
+    }
     const int64_t e = middle_of(s, j), end = s.ptr[j + 1];
     const bool has = e < end && s.index[e] == j;
-    s.diagonal[j] = has ? e : -1;
     s.to_ptr[j + 1] = s.upper ? e - s.ptr[j] : end - e - has;
 }
 
@@ -47,6 +50,9 @@ static __global__ void split_kernel(const mpki_isai_splitting s) {
     if (j >= s.n) return;
     const int64_t to = s.to_ptr[j], count = s.to_ptr[j + 1] - to;
     const int64_t begin = s.upper ? s.ptr[j] : s.ptr[j + 1] - count;
+    const int64_t e = s.upper ? begin + count : begin - 1; /* where the diagonal would be */
+    const bool has = e >= s.ptr[j] && e < s.ptr[j + 1] && s.index[e] == j;
+    if (threadIdx.x % DEAL_LANES == 0) s.diagonal[j] = has ? e : -1;
     for (int64_t k = threadIdx.x % DEAL_LANES; k < count; k += DEAL_LANES) {
         s.to_index[to + k] = s.index[begin + k];
         s.from[to + k] = begin + k;

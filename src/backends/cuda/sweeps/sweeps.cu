@@ -59,6 +59,29 @@ static int pivots(mpki_cuda *cuda, const mpki_cuda_packing *p) {
     return kinds[p->store->scalar]->pivots(cuda, p);
 }
 
+/** A warp's lanes for a frame's rows. */
+static __global__ void maps_kernel(const mpki_sweeps_maps m) {
+    const int64_t at = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    const int64_t f = at / MPKI_STORE_ROWS;
+    const int32_t k = (int32_t)(at % MPKI_STORE_ROWS);
+    if (f >= m.m || k >= m.bptr[f + 1] - m.bptr[f]) return;
+    const int32_t position = m.bptr[f] + k, slot = m.slot[f] + k, column = m.perm[position];
+    const int32_t row = m.row_of ? m.row_of[column] : column;
+    m.position[slot] = position;
+    m.index[0][slot] = row, m.index[1][slot] = column;
+    m.scale[0][slot] = m.rows ? m.rows[row] : m.columns[row];
+    m.scale[1][slot] = m.columns[column];
+}
+
+static int maps(mpki_cuda *cuda, const mpki_sweeps_maps *m) {
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    if (m->m == 0) return MPK_OK;
+    const int64_t threads = (int64_t)m->m * MPKI_STORE_ROWS;
+    MPKI_LAUNCH(maps_kernel, (threads + 127) / 128, 128, 0, cuda->sparse, *m);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
 static int warps(mpki_cuda *cuda, mpk_scalar scalar, int32_t nrhs, int32_t *count) {
     return kinds[scalar]->warps(cuda, nrhs, count);
 }
@@ -161,5 +184,6 @@ static int clock_read(mpki_cuda *cuda, mpki_sweeps_clock *clock, double *seconds
 }
 
 extern "C" const mpki_cuda_sweeps_table mpki_cuda_sweeps_functions = {
-    order, pack,   pivots,   warps,      run,        in,          out,        scale,      set,
-    wait,  stream, captured, clock_make, clock_free, clock_start, clock_stop, clock_read, border};
+    order,      pack,        pivots,     maps,       warps,  run,      in,
+    out,        scale,       set,        wait,       stream, captured, clock_make,
+    clock_free, clock_start, clock_stop, clock_read, border};

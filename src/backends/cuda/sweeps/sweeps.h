@@ -72,6 +72,18 @@ typedef struct mpki_cuda_packing {
     int8_t *border_partner;
 } mpki_cuda_packing;
 
+/** Where slots are in the caller's vectors, from where positions are. All but `m` device memory. */
+typedef struct mpki_sweeps_maps {
+    int32_t m;                    /**< frames */
+    const int32_t *bptr, *slot;   /**< m + 1, m: first position and first slot of each frame */
+    const int32_t *perm;          /**< n: the caller's column at a position */
+    const int32_t *row_of;        /**< n: its row, by column; NULL: the same */
+    const double *columns;        /**< n: scales of the caller's columns */
+    const double *rows;           /**< n: of its rows; NULL: the same */
+    int32_t *position, *index[2]; /**< [out] n, by slot; [2]: rows, columns */
+    double *scale[2];             /**< [out] n, by slot */
+} mpki_sweeps_maps;
+
 enum { MPKI_SWEEPS_COUNT, MPKI_SWEEPS_MEASURE, MPKI_SWEEPS_FILL };
 
 /** One direction of a launch. Vectors by slot. */
@@ -130,6 +142,7 @@ typedef struct mpki_cuda_sweeps_table {
     /** One of the three passes over all units; then D. */
     int (*pack)(mpki_cuda *cuda, const mpki_cuda_packing *p, int pass);
     int (*pivots)(mpki_cuda *cuda, const mpki_cuda_packing *p);
+    int (*maps)(mpki_cuda *cuda, const mpki_sweeps_maps *m);
     /** Most warps that a launch can have at work at once. */
     int (*warps)(mpki_cuda *cuda, mpk_scalar scalar, int32_t nrhs, int32_t *warps);
     int (*run)(mpki_cuda *cuda, const mpki_sweeps_run *r);

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CUDA_DIRECT_FRONT_CUH
+#define MPKI_CUDA_DIRECT_FRONT_CUH
+/** Where a task has the front in work: in shared memory, or where it will stay. */
+#include "threshold.cuh"
+
+namespace mpki {
+
+/** A front in shared memory: the lower triangle of its first `columns` columns. */
+template <class T> struct packed_front {
+    static const bool PACKED = true;
+    T *f;
+    int n, columns, w;
+    /** The same, told where shared memory is. */
+    __device__ packed_front here(T *F) const { return {F, n, columns, w}; }
+    __device__ T *column(int j) const { return f + j * (2 * n - j - 1) / 2; }
+    __device__ T &at(int i, int j) const { return column(j)[i]; }
+    /** From a row of column j to the same row of the next one. */
+    __device__ int step(int j) const { return n - j - 1; }
+    __device__ void clear() const {
+        const int entries = columns * (2 * n - columns + 1) / 2;
+        for (int k = (int)threadIdx.x; k < entries; k += (int)blockDim.x) f[k] = make<T>(0);
+    }
+};
+
+/** A front that has grown beyond shared memory lies where it will stay: its columns in the panel, the
+ *  others, where they are taken along, in the contribution. */
+template <class T> struct outside_front {
+    static const bool PACKED = false;
+    T *f, *c;
+    int n, columns, ld, w;
+    __device__ outside_front here(T *) const { return *this; }
+    __device__ T *column(int j) const {
+        return j < w ? f + (int64_t)j * ld : contribution_column(c, n - w, j - w) - w;
+    }
+    __device__ T &at(int i, int j) const { return column(j)[i]; }
+    /** Of columns in the panel. */
+    __device__ int step(int) const { return ld; }
+    __device__ void clear() const {
+        const int lane = (int)threadIdx.x & 31, warps = (int)blockDim.x / 32;
+        for (int j = (int)threadIdx.x / 32; j < columns; j += warps) {
+            T *to = column(j);
+            for (int i = j + lane; i < n; i += 32) to[i] = make<T>(0);
+        }
+    }
+};
+
+/** Shared memory of a task. */
+template <class T> struct task_room {
+    T *S, *work, *d, *dinv, *X, *F;
+    int32_t *perm, *row; /* row: where rows of a child go, or 8 bytes for each row of the front */
+    int *word;
+    search_space<typename scalar_of<T>::real> *space;
+    int ldx; /* of X, which has rows of columns; 4 or 12 beyond a multiple of 16: a warp's 4 x 8
+                entries lie in all banks */
+    static __host__ __device__ int leading_of(int n) { return (n + 3) / 8 * 8 + 4; }
+    static __host__ __device__ int64_t entries(int n, int columns) {
+        return (int64_t)columns * (2 * (int64_t)n - columns + 1) / 2;
+    }
+    static __host__ __device__ int64_t bytes(int n, int w, int columns, bool outside = false) {
+        const int64_t b = w < TILE ? w : TILE;
+        return ((int64_t)LDS_ * TILE + 6 * TILE + b * leading_of(columns) +
+                (outside ? 0 : entries(n, columns))) *
+                   (int64_t)sizeof(T) +
+               (TILE + 16 + 2 * (int64_t)n) * 4 + (int64_t)sizeof *((task_room *)0)->space + 64;
+    }
+    __device__ task_room(char *room, int n, int w, int columns, bool outside = false)
+        : ldx(leading_of(columns)) {
+        const int b = w < TILE ? w : TILE;
+        S = (T *)room;
+        work = S + LDS_ * TILE;
+        d = work + 2 * TILE;
+        dinv = d + 2 * TILE;
+        X = dinv + 2 * TILE;
+        F = X + b * ldx;
+        space =
+            (search_space<typename scalar_of<T>::real> *)(F + (outside ? 0 : entries(n, columns)));
+        perm = (int32_t *)(space + 1);
+        word = perm + TILE;
+        row = word + 16;
+    }
+};
+
+} // namespace mpki
+#endif
