@@ -73,6 +73,11 @@ def compile_once(compiler, flags, source, out, limit):
 
 def emit(command, out, limit=120):
     """borgc's code in that file, which stays as it is where the code is the same; whether it was made."""
+    with LOCKS["text of " + out]:  # what was before is asked for by what is now, too
+        return emit_once(command, out, limit)
+
+
+def emit_once(command, out, limit):
     stamp, source = out + ".made", command[-1]
     needs = [command[0], *glob.glob(os.path.dirname(source) + "/*.h"), source]
     if all(newer(stamp, f) for f in needs) and open(stamp, encoding="utf-8").read() == shlex.join(command):

@@ -11,8 +11,7 @@
  * length, loops are as fast or faster; at 0.73 to 0.83 of it they take 1.4 times as long. */
 #define MUCH_CHEAPER 0.6
 
-/* Registers of a flat module on CPUs; loads for all from which on a GPU's thread has several items. */
-enum { MOST_SIDE_BY_SIDE = 4, MUCH_SHARED = 24 };
+enum { MOST_SIDE_BY_SIDE = 4 }; /* registers of a flat module, where the machine is to choose */
 
 static bool wants(const borg_options *o, const char *what) {
     return o->dump && o->dump_to && strcmp(o->dump, what) == 0;
@@ -105,15 +104,12 @@ static double cost_of_element(borg_module *m, const borg_machine *machine) {
     return borg_cost_of_group(m, machine) / m->size;
 }
 
-/* On GPUs several items in a thread share what all read, where that is much. What is read by an index from memory
+/* On GPUs several items in a thread, where that is asked for, share what all read. What is read by an index from memory
  * stays single: items beyond the last would read anywhere. */
 static int32_t items_of_thread(const borg_module *m, int32_t wanted) {
-    int32_t shared = 0;
-    for (const borg_inst *v = m->body->first; v; v = v->next) {
+    for (const borg_inst *v = m->body->first; v; v = v->next)
         if (v->op == BORG_LOAD && v->spread == BORG_WI) return 1;
-        shared += v->op == BORG_LOADA && v->spread == BORG_UNI;
-    }
-    return wanted ? wanted : shared >= MUCH_SHARED ? 4 : 1;
+    return wanted ? wanted : 1;
 }
 
 /* For machines that want it: one register after the other, or some side by side where results wait for each other. */
