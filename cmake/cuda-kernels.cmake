@@ -4,14 +4,14 @@
 set(METAPACK_CUDA_KERNELS FEW CACHE STRING
     "FEW | ALL | NONE: batched kernels that borgc makes for the CUDA module (nvcc takes 1 to 7 s for each)")
 
-# kernel:method:pivoting:lists of pivots:orders, numbers as in mpk_batch_method and mpk_pivoting; gemm_ab:product:0:0:orders. 12s: in
-# single precision alone.
+# kernel:method:pivoting:lists of pivots:orders, numbers as in mpk_batch_method and mpk_pivoting; gemm_ab:product:0:0:orders. 24d: in
+# double precision alone.
 set(MPKI_CUDA_FEW
     llt:0:0:0:4,8,16,24,32
     ldlt:1:0:0:2,3,4,5,6,7,8,16,24,32
     ldu:2:0:0:4,8,16,24,32
     ldlt_partial:1:2:1:2,3,4,5,6,7,8,9,10,11,12,16,24,32
-    ldlt_complete:1:4:1:2,3,4,5,6,7,8,16d,24d,32d
+    ldlt_complete:1:4:1:2,3,4,5,6,7,8,16,24d,32
     ldu_partial:2:2:2:4,8,16,24,32
     gemm_ab:product:0:0:4,8,16,24,32)
 set(MPKI_CUDA_ALL
@@ -19,7 +19,7 @@ set(MPKI_CUDA_ALL
     ldlt:1:0:0:2,3,4,5,6,7,8,12,16,20,24,28,32
     ldu:2:0:0:4,8,12,16,20,24,28,32
     ldlt_partial:1:2:1:2,3,4,5,6,7,8,9,10,11,12,16,20,24,28,32
-    ldlt_complete:1:4:1:2,3,4,5,6,7,8,12d,16d,20d,24d,28d,32d
+    ldlt_complete:1:4:1:2,3,4,5,6,7,8,12d,16,20d,24d,28,32
     ldu_partial:2:2:2:4,8,12,16,20,24,28,32
     gemm_ab:product:0:0:4,8,12,16,20,24,28,32)
 
@@ -43,7 +43,8 @@ set(MPKI_CUDA_ANY
     ldlt_partial:d:32:16,24,32
     ldlt_partial:s:0:16,24,32
     ldlt_complete:d:32:16,24,32
-    ldlt_complete:s:32:16,24,32)
+    ldlt_complete:s:32:16,24
+    ldlt_complete:s:0:32)
 
 # What was fastest on an H200 (bench/results/borg.md): work-groups of a pack, threads of a group, blocks that a multiprocessor
 # must hold, options; work-items that share the rows, 0: each has one.
@@ -144,7 +145,7 @@ set(MPKI_CUDA_PACKED_MOST 8)
 # the other; others take the kernels whose order is a parameter.
 set(MPKI_CUDA_LANES
     ldlt_complete:1:4:1:s:9,10,11,12
-    ldlt_complete:1:4:1:d:9,10)
+    ldlt_complete:1:4:1:d:9)
 
 # One kernel; form: OWN, PACKED, LANES (PACKED with a matrix in each thread), or ANY, which is for several orders. file [out]: to be compiled, depends [out]: what it includes;
 # name [out] of its launch.

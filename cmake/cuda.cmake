@@ -233,7 +233,7 @@ function(metapack_cuda_host_module)
         endforeach()
     endforeach()
     # some of borgc's: what is around them is the same for all
-    set(MPKI_CUDA_ANY "ldlt:s,d:0:24;ldlt_partial:d:32:16,24,32;ldlt_partial:s:0:24,32;ldlt_complete:d:32:24,32;ldlt_complete:s:32:24,32")
+    set(MPKI_CUDA_ANY "ldlt:s,d:0:24;ldlt_partial:d:32:16,24,32;ldlt_partial:s:0:24,32;ldlt_complete:d:32:24,32;ldlt_complete:s:32:24;ldlt_complete:s:0:32")
     set(MPKI_CUDA_LANES ldlt_complete:1:4:1:s:9)
     set(some "ldlt:1:0:0:2,3,4,7,8;ldlt_partial:1:2:1:2,4,5,8,16,31;ldlt_complete:1:4:1:13,31;ldu_partial:2:2:2:8;gemm_ab:product:0:0:4,8")
     if(METAPACK_SANITIZE)

@@ -7,10 +7,8 @@
 
 namespace mpki {
 
-/** Columns; with complete pivoting above order 32 the warps of a matrix, and the blocks on a
- *  multiprocessor: its shared memory has room for few matrices, and one warp of each waits most of the
- *  time. */
-enum { PANEL = 8, PANEL_WARPS = 4, PANEL_BLOCKS = 6 };
+/** Columns; the most warps of a matrix, and then the blocks on a multiprocessor. */
+enum { PANEL = 8, PANEL_WARPS = 2, PANEL_BLOCKS = 10 };
 
 /** Bytes of shared memory for a matrix: a triangle, the panel's L and L D, the permutation, what warps
  *  tell each other. */

@@ -42,9 +42,8 @@ __global__ void __launch_bounds__(32 * W, ROWS == 1 ? 24
 
 using namespace mpki;
 
-template <int ROWS, int PIVOTING>
+template <int ROWS, int PIVOTING, int W>
 static mpk_status launch(mpki_cuda *cuda, const part &job, void *stream) {
-    const int W = PIVOTING == 4 && ROWS > 1 ? PANEL_WARPS : 1;
     MPKI_LAUNCH((panel_kernel<T, ROWS, PIVOTING, W>), job.count, 32 * W, panel_bytes<T>(job.n),
                 stream, job);
     MPKI_TRY(cudaGetLastError());
@@ -52,10 +51,13 @@ static mpk_status launch(mpki_cuda *cuda, const part &job, void *stream) {
 }
 
 template <int ROWS> static mpk_status pivoted(mpki_cuda *cuda, const part &job, void *stream) {
-    if (job.pivoting == 2) return launch<ROWS, 2>(cuda, job, stream);
-    if (job.pivoting == 3) return launch<ROWS, 3>(cuda, job, stream);
-    if (job.pivoting == 4) return launch<ROWS, 4>(cuda, job, stream);
-    return launch<ROWS, 0>(cuda, job, stream);
+    /* shared memory has room for so few of these matrices that one warp of each waits too often */
+    const int W = sizeof(T) == 8 && ROWS > 1 ? PANEL_WARPS : 1;
+    if (job.pivoting == 2) return launch<ROWS, 2, 1>(cuda, job, stream);
+    if (job.pivoting == 3) return launch<ROWS, 3, 1>(cuda, job, stream);
+    if (job.pivoting == 4 && job.n > 40) return launch<ROWS, 4, W>(cuda, job, stream);
+    if (job.pivoting == 4) return launch<ROWS, 4, 1>(cuda, job, stream);
+    return launch<ROWS, 0, 1>(cuda, job, stream);
 }
 
 mpk_status FN(cuda_panel)(mpki_cuda *cuda, const part &job, void *stream) {
