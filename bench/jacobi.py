@@ -27,7 +27,9 @@ PUBLISHED = {"qpband": (-6, -8, -6, -8), "mario001": (-1, -1, -1, -1), "bab5": (
 OURS = {"bab5": [("bab5, iterate 5", "lp_kkt/bab5_it05"), ("bab5, iterate 23", "lp_kkt/bab5_it23"),
                  ("bab5, iterate 37", "lp_kkt/bab5_it37"), ("bab5, iterate 46", "lp_kkt/bab5_it46")],
         "boyd1": [("boyd1", "qp_kkt/boyd1")], "Lin": [("Lin (generated)", "generate lin")],
-        "map06": [("map10, its sibling", "lp_kkt/map10_it00")]}
+        "map06": [("map10, its sibling", "lp_kkt/map10_it00")],
+        "mario001": [("tuma1, of GHS_indef, too", "suitesparse/tuma1")],
+        "G3_circuit": [("a grid of 1260²", "generate helmholtz 2d 1260 0")]}
 
 
 def settings(method="jacobi", epsilon=0.1, block=32, pivoting="complete", stages=1, sweeps=8):
@@ -130,7 +132,7 @@ def table1(options):
             source = find(options, where)
             if not source or not fnmatch.fnmatch(title, options.only):
                 continue
-            tried = [(e, gmres(options, source, settings(epsilon=e))) for e in (EPSILONS[:2] if name in ("Lin", "map06")
+            tried = [(e, gmres(options, source, settings(epsilon=e))) for e in (EPSILONS[:2] if name in ("Lin", "map06", "G3_circuit")
                                                                                  else EPSILONS)]
             levels = gmres(options, source, settings("ildlt", stages=3))
             usable = [(e, r) for e, r in tried if r.get("relative_residual") is not None]

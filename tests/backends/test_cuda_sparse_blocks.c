@@ -201,6 +201,40 @@ static void test_narrow(void **state) {
     unsetenv("METAPACK_CUDA_HOST_SHARED");
 }
 
+/* What blocks of earlier stages left of their capacities goes to those of later ones, which need room for it: the adjacency
+ * matrix of a grid of triangles, with ones on the diagonal. */
+static void test_leftovers(void **state) {
+    (void)state;
+    enum { SIDE = 14 };
+    mpk_context *ctx = context();
+    dense m = dense_new(SIDE * SIDE, MPK_D, MPK_SYMMETRIC);
+    for (int i = 0; i < SIDE; i++)
+        for (int j = 0; j < SIDE; j++) {
+            const int at = i * SIDE + j;
+            dense_set(&m, at, at, 1);
+            if (j + 1 < SIDE) dense_set(&m, at + 1, at, 1);
+            if (i + 1 < SIDE) dense_set(&m, at + SIDE, at, 1);
+            if (i + 1 < SIDE && j + 1 < SIDE) dense_set(&m, at + SIDE + 1, at, 1);
+        }
+    mpk_options o;
+    mpk_options_init(&o);
+    o.method = MPK_METHOD_ILDLT;
+    o.strategy = MPK_STRATEGY_RBR;
+    o.ordering = MPK_ORDERING_AMD;
+    o.level = 1;
+    o.block = 8;
+    o.fill_factor = 2;
+    o.drop_tolerance = 1e-4;
+    o.pivoting = MPK_PIVOTING_NONE;
+    o.stages = 4;
+    both r = factor_both(ctx, dense_problem(ctx, &m, 0), &o);
+    assert_true(r.status[0] >= 0 && r.cpu->blocks->stages.info.stages > 1);
+    if (rounds_alike()) same_counts("leftovers", &r);
+    both_end(&r);
+    free(m.a);
+    mpk_context_destroy(&ctx);
+}
+
 /* Frames that fail go to later stages; with butterflies, too. */
 static void test_stages(void **state) {
     (void)state;
@@ -509,13 +543,14 @@ static void test_by_option(void **state) {
 
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pivotings),  cmocka_unit_test(test_dropping),
-        cmocka_unit_test(test_ties),       cmocka_unit_test(test_wide),
-        cmocka_unit_test(test_narrow),     cmocka_unit_test(test_stages),
-        cmocka_unit_test(test_sweeps),     cmocka_unit_test(test_llt),
-        cmocka_unit_test(test_methods),    cmocka_unit_test(test_general),
-        cmocka_unit_test(test_degenerate), cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_applied),    cmocka_unit_test(test_by_option),
+        cmocka_unit_test(test_pivotings), cmocka_unit_test(test_dropping),
+        cmocka_unit_test(test_ties),      cmocka_unit_test(test_wide),
+        cmocka_unit_test(test_narrow),    cmocka_unit_test(test_leftovers),
+        cmocka_unit_test(test_stages),    cmocka_unit_test(test_sweeps),
+        cmocka_unit_test(test_llt),       cmocka_unit_test(test_methods),
+        cmocka_unit_test(test_general),   cmocka_unit_test(test_degenerate),
+        cmocka_unit_test(test_refused),   cmocka_unit_test(test_applied),
+        cmocka_unit_test(test_by_option),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     if (!device_has(DEVICE_BLOCKS)) {

@@ -79,8 +79,9 @@ mpk_status mpki_blocks_lay_out(mpki_blocks *f, mpki_piece *p, const mpki_array *
  * order[ptr[l]] .. */
 mpk_status mpki_blocks_prepare(mpki_blocks *f, int32_t levels, const int32_t *ptr,
                                const int32_t *order);
-/** Words that all that is due takes at most. */
-int64_t mpki_blocks_words_due(const mpki_stages *s);
+/** Words that all that is due takes at most. leftover: entries that blocks of earlier stages did not use, which these
+ *  may be granted. */
+int64_t mpki_blocks_words_due(const mpki_stages *s, int64_t leftover);
 void mpki_blocks_release_plan(mpk_context *ctx, mpki_block_plan *p);
 /** The end of a step in a trace, which waits for the device; and the beginning of the next. */
 double mpki_blocks_spent(const mpki_blocks *f, const char *what, double began);

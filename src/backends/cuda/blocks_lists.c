@@ -213,12 +213,15 @@ static int64_t words_of(int64_t rows, int64_t entries, int64_t size) {
     return (MPKI_STORE_HEAD(rows) + entries * size / 4 + 3) / 4 * 4;
 }
 
-/* Words that a block takes at most: all of it, or (but for what it gets from others) its capacity. */
+/* Words that a block takes at most: all of it, or (but for what it gets from others, which may have to be rounded up)
+ * its capacity. */
 static int64_t words_of_block(const mpki_stages *s, int64_t block, int64_t rows, int64_t cols,
                               bool whole) {
     const int64_t size = (int64_t)mpk_scalar_size(s->stored), room = s->capacity[block];
-    const int64_t all = rows * cols;
-    return (1 + s->ldu) * words_of(rows, whole || room < 0 || room > all ? all : room, size);
+    const int64_t all = words_of(rows, rows * cols, size);
+    if (whole || room < 0 || room > rows * cols) return (1 + s->ldu) * all;
+    const int64_t some = words_of(rows, room, size) + 4;
+    return (1 + s->ldu) * (some < all ? some : all);
 }
 
 static void end_portion(mpki_blocks *f, due *d, int64_t entries, int64_t words) {
@@ -304,20 +307,25 @@ static mpk_status list_due(mpki_blocks *f, int32_t levels, const int32_t *ptr, c
     return MPK_OK;
 }
 
-/* Words that all of it takes at most. */
-int64_t mpki_blocks_words_due(const mpki_stages *s) {
+int64_t mpki_blocks_words_due(const mpki_stages *s, int64_t leftover) {
     const mpki_ibcsr *x = &s->index;
     const int64_t size = (int64_t)mpk_scalar_size(s->stored);
-    int64_t words = 0;
+    int64_t words = 0, whole = 0; /* of blocks, by their capacities and as wholes */
+    int64_t pivots = 0;
     for (int32_t f = 0; f < x->m; f++) {
         const int64_t w = mpki_frame_rows(s->blocking, f);
-        if (!s->final[f]) words += (1 + s->ldu) * words_of(w, w * w, size);
+        if (!s->final[f]) pivots += (1 + s->ldu) * words_of(w, w * w, size);
         for (int64_t e = x->diagonal[f] + 1; e < x->ptr[f + 1]; e++)
-            if (s->want[x->entry[e].block])
-                words += words_of_block(s, x->entry[e].block,
-                                        mpki_frame_rows(s->blocking, x->entry[e].other), w, false);
+            if (s->want[x->entry[e].block]) {
+                const int64_t block = x->entry[e].block;
+                const int64_t rows = mpki_frame_rows(s->blocking, x->entry[e].other);
+                words += words_of_block(s, block, rows, w, false);
+                whole += words_of_block(s, block, rows, w, true);
+            }
     }
-    return words;
+    if (!(leftover < whole)) return pivots + whole;
+    words += (1 + s->ldu) * (leftover * size / 4 + 1);
+    return pivots + (words < whole ? words : whole);
 }
 
 static mpki_array work_array(void *at, int64_t bytes) {
