@@ -565,6 +565,19 @@ static mpk_status tell_breakdown(const mpki_stages *s, const mpk_analysis *an, c
                       s->broken_frame, s->diagonal_shift);
 }
 
+/* The analysis's frames as the engine takes them, cut where they are too wide: those of older values, or
+ * cut anew. *own stays NULL where none are. */
+static mpk_status cut_as_asked(mpk_factor *fac, mpki_block_body *older, mpki_block_analysis **own,
+                               int32_t *cut) {
+    const int32_t most = widest(fac->engine->blocks);
+    if (fac->an->block->blocking.largest <= most) return MPK_OK;
+    if (!older || !older->own || older->own->joined || older->own->blocking.largest > most)
+        return mpki_cut_frames(fac->ctx, fac->an, most, own, cut);
+    *own = older->own, *cut = older->stages.info.cut;
+    older->own = NULL;
+    return MPK_OK;
+}
+
 /* Run again, with a larger shift each time, until LLT does not break down. */
 mpk_status mpki_block_factorize(mpk_factor *fac) {
     mpk_context *ctx = fac->ctx;
@@ -592,12 +605,14 @@ mpk_status mpki_block_factorize(mpk_factor *fac) {
         status = mpki_full_make(ctx, &view, o->threads, &full, NULL);
     if (!mirrors) spent(ctx, "both triangles", began);
     const bool whole = o->method == MPK_METHOD_DIAGONAL || o->method == MPK_METHOD_BLOCK_JACOBI;
-    if (!mpk_failed(status) && !whole && an->block->blocking.largest > widest(fac->engine->blocks))
-        status = mpki_cut_frames(ctx, an, widest(fac->engine->blocks), &own, &cut);
+    const bool had_own = older && older->own;
+    if (!mpk_failed(status) && !whole) status = cut_as_asked(fac, older, &own, &cut);
+    /* is the older index of the same frames? */
+    bool same = had_own ? !older->own : !own;
     for (int tries = 0, joins = 0; !mpk_failed(status);) {
         mpki_block_analysis *next = NULL;
         status = run(fac, mirrors ? &fac->pattern : &full, general ? &at : NULL, shift,
-                     own ? own : an->block, own ? NULL : older,
+                     own ? own : an->block, same ? older : NULL,
                      joins < JOINS && !general ? &next : NULL);
         body_free(fac, &older);
         if (!fac->blocks) break;
@@ -619,6 +634,7 @@ mpk_status mpki_block_factorize(mpk_factor *fac) {
         status = tell_breakdown(s, an, fac->ax, tries++);
         if (mpk_failed(status)) break;
         older = fac->blocks; /* the same index again */
+        same = true;
         fac->engine->blocks->free(ctx, &older->numbers);
         fac->blocks = NULL;
         shift = shift > 0 ? SHIFT_GROWTH * shift : FIRST_SHIFT;

@@ -297,6 +297,16 @@ static void test_wide(void **state) {
             if (!(d.entries <= most) || !(d.pivots <= most))
                 fail_msg("%s, kind %d: entries differ by %.3g, pivots by %.3g", specs[k], kind,
                          d.entries, d.pivots);
+            /* other values: the pieces stay, and the factor is as exact */
+            const mpki_block_analysis *const pieces = r.gpu->blocks->own;
+            const int32_t before = q->cut;
+            for (int again = 0; again < 2; again++) {
+                assert_false(mpk_failed(mpk_refactorize(ctx, NULL, &o, r.gpu)));
+                assert_int_equal(r.gpu->blocks->stages.info.cut, before);
+                if (pieces && !pieces->joined) assert_ptr_equal(r.gpu->blocks->own, pieces);
+                const difference e = compare_factors(ctx, r.cpu, r.gpu);
+                assert_true(e.entries <= most && e.pivots <= most);
+            }
             both_end(&r);
         }
     assert_true(cut > 20);

@@ -10,44 +10,35 @@ static const char STAGE[] = "solve";
 
 /* ---- products --------------------------------------------------------------------------------- */
 
-/* Pieces of row i, from chunk `count` on; chunk NULL: they are counted. Returns the next chunk. */
-static int64_t cut_row(const mpki_full *a, int32_t i, mpki_cuda_chunk *chunk, int64_t count,
-                       int32_t *pieces, int32_t *split) {
-    const int64_t most = MPKI_CUDA_CHUNK(a->scalar), length = a->ptr[i + 1] - a->ptr[i];
-    const int32_t of = (int32_t)((length + most - 1) / most);
-    for (int32_t p = 0; p < of; p++, count++) {
-        const int64_t first = a->ptr[i] + p * most, left = a->ptr[i + 1] - first;
-        if (!chunk) continue;
-        chunk[count] = (mpki_cuda_chunk){.first = first,
-                                         .count = (int32_t)(left < most ? left : most),
-                                         .row = i,
-                                         .slot = *pieces + p,
-                                         .pieces = of,
-                                         .number = p,
-                                         .which = *split};
-    }
-    *pieces += of;
-    *split += 1;
-    return count;
-}
-
-/* Rows cut into chunks; chunk NULL: they are counted. Pieces of long rows, whose sums are added by the
- * last of them, come first: what follows hides that. */
+/* Rows cut into chunks; chunk NULL: they are counted. */
 static int64_t cut(const mpki_full *a, mpki_cuda_chunk *chunk, int32_t *pieces, int32_t *split) {
     const int64_t most = MPKI_CUDA_CHUNK(a->scalar);
     int64_t count = 0;
     *pieces = *split = 0;
-    for (int32_t i = 0; i < a->n; i++)
-        if (a->ptr[i + 1] - a->ptr[i] > most) count = cut_row(a, i, chunk, count, pieces, split);
     for (int32_t i = 0; i < a->n;) {
+        const int64_t length = a->ptr[i + 1] - a->ptr[i];
+        if (length > most) {
+            const int32_t of = (int32_t)((length + most - 1) / most);
+            for (int32_t p = 0; p < of; p++, count++) {
+                const int64_t first = a->ptr[i] + p * most, left = a->ptr[i + 1] - first;
+                if (!chunk) continue;
+                chunk[count] = (mpki_cuda_chunk){.first = first,
+                                                 .count = (int32_t)(left < most ? left : most),
+                                                 .row = i,
+                                                 .slot = *pieces + p,
+                                                 .pieces = of,
+                                                 .number = p,
+                                                 .which = *split};
+            }
+            *pieces += of;
+            *split += 1;
+            i++;
+            continue;
+        }
         const int32_t begin = i;
         while (i < a->n && i - begin < MPKI_CUDA_CHUNK_ROWS &&
                a->ptr[i + 1] - a->ptr[begin] <= most)
             i++;
-        if (i == begin) { /* a long one */
-            i++;
-            continue;
-        }
         if (chunk)
             chunk[count] = (mpki_cuda_chunk){.first = a->ptr[begin],
                                              .count = (int32_t)(a->ptr[i] - a->ptr[begin]),
