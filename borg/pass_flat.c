@@ -67,7 +67,7 @@ static bool in_line(const flat *f, int64_t a, int64_t b, const int64_t *c) {
 
 /* Integers that count elements: base + factor * e. NULL: it is none. */
 static borg_inst *counted(flat *f, borg_inst *v) {
-    int64_t c[BORG_MAX_ROWS], a, b;
+    int64_t c[BORG_MAX_ROWS], a = 0, b = 0;
     if (v->type != BORG_I64 || v->rows != f->rows) return NULL;
     for (int32_t r = 0; r < v->rows; ++r) {
         int64_t a2, b2;
