@@ -347,7 +347,7 @@ mpk_status mpki_solve(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, con
     const bool x_there = there && mpki_is_there(ctx, fac->engine, x);
     columns c = {ctx, fac, &full, nrhs, b, x, ldb, ldx};
     if (there && plain(fac, &full)) {
-        bool done;
+        bool done = false;
         status = solve_by_engine(&c, out, record, &done);
         if (mpk_failed(status) || done) return status;
         mpki_clear_error(ctx); /* no room for it there */
