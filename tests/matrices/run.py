@@ -247,7 +247,7 @@ def differences(report, command, options, cells):
     if abs(there - mine) > max(2, DELAYED * mine):
         cells["notes"] = ", ".join(filter(None, (cells.get("notes"), "delayed")))
     omega, other = ((r.get("backward_error") or {}).get("componentwise") for r in (report, cpu))
-    if other is not None and other <= BOUND and not (omega is not None and omega <= BOUND):
+    if cpu["status"] == "ok" and other is not None and other <= BOUND and not (omega is not None and omega <= BOUND):
         wrong.append(f"error {omega}, on the processor {other}")
     return wrong
 
