@@ -108,7 +108,7 @@ typedef enum mpk_triangular {
     MPK_TRIANGULAR_EXACT = 0,  /**< by substitution; or, where solve_sweeps > 0, by these */
     MPK_TRIANGULAR_JACOBI = 1, /**< by Jacobi sweeps: solve_sweeps, 3 where that is 0 */
     MPK_TRIANGULAR_ISAI = 2,   /**< by incomplete sparse approximate inverses: docs/isai.md */
-    MPK_TRIANGULAR_AUTO = 3    /**< exact or isai, by what an application of each takes */
+    MPK_TRIANGULAR_AUTO = 3    /**< exact or isai, by the time of an application: runs may differ */
 } mpk_triangular;
 
 /** The pattern of the approximate inverse of a triangle. */
