@@ -201,7 +201,7 @@ typedef struct mpk_options {
     int model_threads;
     /** The same bits for any number of threads. off: in incomplete factorizations leftover
      *  capacity goes to whoever asks first. All else is deterministic anyway, except schedule
-     *  atomic. Default on. */
+     *  atomic and what triangular auto chooses, by time. Default on. */
     mpk_switch deterministic;
     /** Estimate the condition number of A. Default off. */
     mpk_switch condition;

@@ -111,7 +111,7 @@ static const mpk_option table[] = {
     {WORDS(deterministic, switch_names, MPK_ON), "", SPARSE | DENSE, 0, 0,
      "the same bits for any number of threads",
      "off: in incomplete factorizations leftover capacity goes to whoever asks first. All else is "
-     "deterministic anyway, except schedule atomic."},
+     "deterministic anyway, except schedule atomic and what triangular auto chooses, by time."},
     {WORDS(condition, switch_names, MPK_OFF), "", AUTO | LDLT | DENSE, K(NONE), 0,
      "estimate the condition number of A", ""},
     {LONG(seed, -9e18, 9e18, 1), "", SPARSE | DENSE, 0, 0, "seed of all random choices", ""},

@@ -56,9 +56,8 @@ typedef struct block { /* rows of columns that were found, before their place is
     int32_t rows[];
 } block;
 
-enum {
-    LINE = 64
-}; /* bytes of a cache line: workers, which write to their own in every column, share none */
+/* Bytes of a cache line: workers, which write to their own in every column, share none. */
+enum { LINE = 64 };
 
 typedef struct worker {
     _Alignas(LINE) bool ready; /* met is empty: it clears its bits itself */

@@ -12,9 +12,8 @@ typedef struct mpki_cuda_refining {
     mpki_cuda_refine a;
     void *room;      /* device: all */
     int32_t columns; /* most right-hand sides */
-    char *b, *r, *x,
-        *y; /* n x columns each: right-hand sides, residuals, best x so far, x where the
-                             caller's is on the host */
+    /* n x columns each: right-hand sides, residuals, best x so far, x where the caller's is on the host */
+    char *b, *r, *x, *y;
 } refining;
 
 static void release(const mpki_direct *f, refining *z) {
