@@ -45,7 +45,7 @@ typedef struct borg_options {
     borg_loops loops; /* --loops auto, never, always: loops that could be unrolled stay loops */
     bool no_vector;   /* loops over constants are unrolled, never executed as vectors */
     int32_t flat;     /* --flat: registers that a flat module (ir.h, 7) does side by side; 0: by the
-                           machine; -1: no flat modules */
+                           machine, none on GPUs; -1: no flat modules */
     int32_t flat_lanes; /* what is compiled is to be flat, of so many lanes: of the driver alone */
     const char *const *defines; /* "NAME" or "NAME=text", NULL-terminated; may be NULL */
     const borg_reader *reader;  /* NULL: what is included cannot be read */

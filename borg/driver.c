@@ -104,12 +104,12 @@ static double cost_of_element(borg_module *m, const borg_machine *machine) {
     return borg_cost_of_group(m, machine) / m->size;
 }
 
-/* On GPUs several items in a thread, where that is asked for, share what all read. What is read by an index from memory
- * stays single: items beyond the last would read anywhere. */
+/* On GPUs flat modules are made where they are asked for, since nobody has timed them there: an item in a thread, or several,
+ * which share what all read. What is read by an index from memory stays single: items beyond the last would read anywhere. */
 static int32_t items_of_thread(const borg_module *m, int32_t wanted) {
     for (const borg_inst *v = m->body->first; v; v = v->next)
         if (v->op == BORG_LOAD && v->spread == BORG_WI) return 1;
-    return wanted ? wanted : 1;
+    return wanted;
 }
 
 /* For machines that want it: one register after the other, or some side by side where results wait for each other. */
@@ -117,7 +117,7 @@ static borg_module *make_flat(borg_program *p, const borg_function *kernel, cons
                               const borg_module *module) {
     const borg_machine *machine = o->backend ? &o->backend->machine : NULL;
     if (!machine || !machine->flat || o->flat < 0 || o->optimise < 0 ||
-        (machine->simt && (o->lanes || o->stage)) || crosses_lanes(module))
+        (machine->simt && (o->flat == 0 || o->lanes || o->stage)) || crosses_lanes(module))
         return NULL;
     if (machine->simt) return flat_of(p, kernel, o, 32 * items_of_thread(module, o->flat));
     const int32_t lanes = machine->vector_bytes / (borg_has_doubles(module->body) ? 8 : 4);

@@ -31,6 +31,7 @@ static void test_emitted(void **state) {
     for (int k = 0; k < 3; ++k) {
         const borg_backend *backend = borg_backend_find(backends[k]);
         for (int i = 0; i < SHAPES; ++i) {
+            if (backend->machine.simt && shapes[i].flat == 0) shapes[i].flat = 1; /* asked for */
             borg_options o;
             assert_true(compile_variant(&shapes[i], &o, backend, "tested"));
             const borg_unit *u = &shapes[i].program->units[0];
@@ -91,6 +92,8 @@ static void test_chosen(void **state) {
     o.backend = borg_backend_find("llvm");
     assert_int_equal(flat_of("x[i] = y[i] * 2;", &o), 0);
     o.backend = borg_backend_find("cuda");
+    assert_int_equal(flat_of("x[i] = y[i] * 2;", &o), 0);
+    o.flat = 1;
     assert_int_equal(flat_of("x[i] = y[i] * 2;", &o), 12);
     o.lanes = 4;
     assert_int_equal(flat_of("x[i] = y[i] * 2;", &o), 0);
@@ -106,7 +109,7 @@ static int lanes_of(const char *kernel, const char *backend, int flat) {
     return lanes;
 }
 
-/* As many elements at a time as results that wait for each other need; in a GPU's thread one, or as is asked for. */
+/* As many elements at a time as results that wait for each other need; in a GPU's thread as are asked for. */
 static void test_lanes(void **state) {
     (void)state;
     assert_int_equal(lanes_of("enum", "avx512", 0), 8);
@@ -114,8 +117,9 @@ static void test_lanes(void **state) {
     assert_int_equal(lanes_of("frcg", "avx512", 1), 8);
     assert_int_equal(lanes_of("pade", "c", 0), 4);
     assert_int_equal(lanes_of("pade", "c", 2), 8);
-    assert_int_equal(lanes_of("pade", "cuda", 0), 32);
-    assert_int_equal(lanes_of("enum", "cuda", 0), 32);
+    assert_int_equal(lanes_of("enum", "cuda", 0), 0);
+    assert_int_equal(lanes_of("pade", "cuda", 1), 32);
+    assert_int_equal(lanes_of("enum", "cuda", 1), 32);
     assert_int_equal(lanes_of("enum", "cuda", 2), 64);
     assert_int_equal(lanes_of("enum", "cuda", -1), 0);
 }
