@@ -250,7 +250,7 @@ static mpk_status on_device(mpki_block_solver *s, mpk_part part, int32_t nrhs, c
     a.move.wide = wide;
     a.move.y = s->vector[0];
     a.move.x = (void *)(uintptr_t)b, a.move.ldx = ldb;
-    a.move.index = forward(part) ? s->index[0] : s->position;
+    a.move.index = forward(part) ? s->row : s->position;
     a.move.scale = forward(part) ? s->scale[0] : NULL;
     for (int k = 0; k < 2; k++) a.move.wait[k] = wait_for ? s->vector[k + 1] : NULL;
     a.run = (mpki_sweeps_run){.scalar = s->stored, .nrhs = wide, .warps = s->warps[kind]};
@@ -268,7 +268,7 @@ static mpk_status on_device(mpki_block_solver *s, mpk_part part, int32_t nrhs, c
         if (!mpk_failed(status)) status = border_scale(&a, a.move.y);
     }
     a.move.x = x, a.move.ldx = ldx;
-    a.move.index = backward(part) ? s->index[1] : s->position;
+    a.move.index = s->slot_at[backward(part)];
     a.move.scale = backward(part) ? s->scale[1] : NULL;
     return mpk_failed(status) ? status : mpki_solver_told(s, table->out(cuda, &a.move));
 }

@@ -35,7 +35,7 @@ struct mpki_block_solver {
     void *vector[3]; /* by slot */
     void *part, *diagonal[2], *staging;
     int8_t *partner;
-    int32_t *ticket, *position, *index[2]; /* [2]: of b, of x */
+    int32_t *ticket, *position, *row, *slot_at[2]; /* as in mpki_sweeps_maps */
     double *scale[2];
     /* the dense pivot that ends the stages: of the factor's store, and what `diagonal` and `partner`
      * are for it; rows 0: there is none */
