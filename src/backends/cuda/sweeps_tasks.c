@@ -111,6 +111,7 @@ static mpk_status make_tasks_of(mpki_solver_making *m, int half, int64_t *at, ta
             const mpki_sweeps_measure *measure = m->measure[half] + t->from;
             mpki_sweeps_place *place = m->place[half] + t->from;
             const bool ahead = tiles_first(m, half, t);
+            m->s->tiles += ahead;
             for (int32_t k = 0; k < t->count; k++) {
                 const int32_t here = segment_at(t, ahead, k), then = segment_at(t, ahead, k + 1);
                 place[here].at = (uint32_t)*at;

@@ -342,10 +342,11 @@ template <class S> struct segmenter {
         const int lane = w.lane, rows = w.rows();
         uint32_t mask = 0; /* columns of the unit */
         if (!packing<S>::IN_TILES_TOO) return false;
-        w.walk({1, 0, 0, 0}, {1, w.frames, 0, 0}, [&](cursor, const block_view<S> &v, uint32_t set) {
-            if (v.mine & set) mask |= (v.mine & set) << v.from;
-            return true;
-        });
+        w.walk({1, 0, 0, 0}, {1, w.frames, 0, 0},
+               [&](cursor, const block_view<S> &v, uint32_t set) {
+                   if (v.mine & set) mask |= (v.mine & set) << v.from;
+                   return true;
+               });
         if (w.half) { /* upper triangular once its rows are sorted: from the end */
             *in = lane < rows ? rows - 1 - lane : lane;
             *out = rank(__ffs((int)mask) - 1);
@@ -384,15 +385,16 @@ template <class S> struct segmenter {
             *(packet *)staging = x;
         }
         staging[32 + lane] = (char)in, staging[64 + out] = (char)lane;
-        w.walk({1, 0, 0, 0}, {1, w.frames, 0, 0}, [&](cursor, const block_view<S> &v, uint32_t set) {
-            for (uint32_t bits = v.mine & set; bits; bits &= bits - 1) {
-                const int c = __ffs((int)bits) - 1;
-                *(S *)(staging + layout::TILES_AT +
-                       layout::tile_at(out, (int)helpers[v.from + c])) =
-                    make<S>(0) - w.entry(v, c);
-            }
-            return true;
-        });
+        w.walk({1, 0, 0, 0}, {1, w.frames, 0, 0},
+               [&](cursor, const block_view<S> &v, uint32_t set) {
+                   for (uint32_t bits = v.mine & set; bits; bits &= bits - 1) {
+                       const int c = __ffs((int)bits) - 1;
+                       *(S *)(staging + layout::TILES_AT +
+                              layout::tile_at(out, (int)helpers[v.from + c])) =
+                           make<S>(0) - w.entry(v, c);
+                   }
+                   return true;
+               });
         __syncwarp();
         uint32_t *const to = (uint32_t *)(p.packets + (int64_t)place.at * 16);
         for (int k = lane; k < layout::M_BYTES / 4; k += 32) to[k] = ((const uint32_t *)staging)[k];

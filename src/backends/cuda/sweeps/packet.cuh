@@ -61,7 +61,8 @@ template <class S> struct packing {
         return (list_at(flags, steps) + 4 * columns + 15) / 16 * 16;
     }
     /* M in tiles: rows 8 T to 8 T + 7 have the columns before 8 T + 8 */
-    static const int TILES = 20, TILES_AT = 32 + 64, M_BYTES = TILES_AT + TILES * 32 * (int)sizeof(S);
+    static const int TILES = 20, TILES_AT = 32 + 64,
+                     M_BYTES = TILES_AT + TILES * 32 * (int)sizeof(S);
     static const bool IN_TILES_TOO = !scalar_of<S>::complex;
     static_assert(M_BYTES <= MOST || !IN_TILES_TOO, "a packet like others");
     /** Where the entry of M in row i and column j of its order is, in bytes from the first of all. */

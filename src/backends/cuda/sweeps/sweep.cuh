@@ -385,8 +385,8 @@ template <class S> struct pivot_tiles<S, double> {
         for (int j = 0; j < 8; ++j)
 #pragma unroll
             for (int k = j / 2; k < 4; ++k) multiply_tile(d[k], tile[k * (k + 1) + j], x[j]);
-        double *const to = (double *)(p->flags & BACKWARD ? a.half[1].to : a.half[0].to) +
-                           (int64_t)p->slot * NR;
+        double *const to =
+            (double *)(p->flags & BACKWARD ? a.half[1].to : a.half[0].to) + (int64_t)p->slot * NR;
         if (NR == 1) { /* all columns of d are the same: each lane has one row */
             const int k = lane & 3, row = (int)(out >> 8 * k & 255);
             const double low = k & 1 ? d[1][0] : d[0][0], high = k & 1 ? d[3][0] : d[2][0];
@@ -421,7 +421,8 @@ __device__ inline bool task_of(const mpki_sweeps_run &a, int drawn, mpki_sweeps_
 
 /** A block is one warp. */
 template <class S, int NR>
-__global__ void __launch_bounds__(32, (sweep_room<S, NR>::AT_ONCE)) sweep_kernel(const mpki_sweeps_run a) {
+__global__ void __launch_bounds__(32, (sweep_room<S, NR>::AT_ONCE))
+    sweep_kernel(const mpki_sweeps_run a) {
     MPKI_ROOM;
     typedef sweep_room<S, NR> shared;
     typedef typename wide_of<S>::type V;
