@@ -257,11 +257,11 @@ static mpk_status on_device(mpki_block_solver *s, mpk_part part, int32_t nrhs, c
     a.run.task = s->tasks, a.run.packets = s->packets, a.run.part = s->part;
     a.run.diagonal = all ? s->diagonal[part == MPK_PART_ABS] : NULL;
     a.run.partner = s->partner;
-    const int64_t tickets = 2 * ((int64_t)s->stages->options->solve_sweeps + 1);
+    a.move.ticket = s->ticket;
+    a.move.tickets = sweeping ? 2 * ((int64_t)s->stages->options->solve_sweeps + 1) : 0;
     mpk_status status = mpki_solver_told(s, table->in(cuda, &a.move));
     if (!mpk_failed(status) && sweeping) {
-        status = mpki_solver_told(s, table->set(cuda, s->ticket, 0, 4 * tickets));
-        if (!mpk_failed(status)) status = timed(&a);
+        status = timed(&a);
     } else if (!mpk_failed(status)) {
         status = mpki_solver_told(
             s, table->scale(cuda, &a.move, s->diagonal[part == MPK_PART_ABS], s->partner));

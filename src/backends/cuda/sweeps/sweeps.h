@@ -125,6 +125,8 @@ typedef struct mpki_sweeps_move {
     double *most;        /**< NULL: no unit is wanted; else the largest modulus, scaled */
     void *y;             /**< by slot */
     void *wait[2];       /**< in: vectors that shall wait for results; NULL: none */
+    int32_t *ticket;     /**< in: set to 0; how many: */
+    int64_t tickets;
 } mpki_sweeps_move;
 
 /** The dense pivot that ends a factor's stages (mpki_cuda_store.border): y := L^-1 P y, backward y :=
