@@ -462,14 +462,15 @@ __global__ void __launch_bounds__(32, (sweep_room<S, NR>::AT_ONCE))
                 there.fetch(stage ^ 1, other, a.packets + (int64_t)next.at * 16, next.size * 16);
             }
             if (first) row.ask(&p, a);
-            if (!first || !size || (p.flags & OF_M))
-                taken = add_parts<V, NR>(&p, a.part, taken, !(p.flags & OF_M) && size, parts);
+            if (p.flags & OF_M) taken = add_parts<V, NR>(&p, a.part, taken, false, parts);
+            if (!begun && (!first || (p.flags & OF_M) || ((p.flags & IN_TILES) && !size))) {
+                row.take(acc); /* it is there by now: asked for a packet ago */
+                begun = true;
+            }
             if (p.flags & IN_TILES) {
                 pivot.load(place);
                 in_tiles = true;
             } else if (p.flags & OF_M) {
-                if (!begun) row.take(acc);
-                begun = true;
                 if (!of_m) {
 #pragma unroll
                     for (int r = 0; r < NR; ++r) {
@@ -494,8 +495,9 @@ __global__ void __launch_bounds__(32, (sweep_room<S, NR>::AT_ONCE))
                 entries<S, V, NR, true>(place, p.steps, gathered, foreign, acc);
             else
                 entries<S, V, NR, false>(place, p.steps, gathered, foreign, acc);
+            /* those of other tasks while this one waits; all of them at its end */
+            if (!of_m) taken = add_parts<V, NR>(&p, a.part, taken, size != 0, parts);
             if (!size) {
-                if (!begun) row.take(acc);
 #pragma unroll
                 for (int r = 0; r < NR; ++r)
                     if (!of_m) acc[r] = acc[r] + parts[r];
