@@ -224,6 +224,9 @@ __device__ inline bool fits(int length) {
 
 /* ---- a segment ---- */
 
+/** Entries of M from which on tiles are hardly longer. */
+static const int FEW = 256;
+
 template <class S> struct pack_room { static const int BYTES = packing<S>::MOST + 3 * 128; };
 
 template <class S> struct segmenter {
@@ -337,9 +340,11 @@ template <class S> struct segmenter {
         ++count;
     }
 
-    /** M of the unit as tiles of a triangle: where the lane's column and its row stand. False: it is none. */
+    /** M of the unit as tiles of a triangle: where the lane's column and its row stand. False: it is none, or
+     *  has so few entries that tiles are longer than they, and nobody waits for the unit. */
     __device__ bool order_tiles(int *in, int *out) {
-        const int lane = w.lane, rows = w.rows();
+        const int lane = w.lane, rows = w.rows(), half = w.half;
+        const bool narrow = w.p.late[half][w.unit] != (half ? -1 : INT32_MAX);
         uint32_t mask = 0; /* columns of the unit */
         if (!packing<S>::IN_TILES_TOO) return false;
         w.walk({1, 0, 0, 0}, {1, w.frames, 0, 0},
@@ -347,7 +352,8 @@ template <class S> struct segmenter {
                    if (v.mine & set) mask |= (v.mine & set) << v.from;
                    return true;
                });
-        if (w.half) { /* upper triangular once its rows are sorted: from the end */
+        if (!narrow && total(__popc(mask)) < FEW) return false;
+        if (half) { /* upper triangular once its rows are sorted: from the end */
             *in = lane < rows ? rows - 1 - lane : lane;
             *out = rank(__ffs((int)mask) - 1);
         } else { /* lower triangular once its columns are */
@@ -370,10 +376,10 @@ template <class S> struct segmenter {
     __device__ void fill_tiles(int in, int out) {
         typedef packing<S> layout;
         const mpki_cuda_packing &p = w.p;
-        const int lane = w.lane, half = w.half;
+        const int lane = w.lane, half = w.half, bytes = layout::tiles_bytes(w.rows());
         const mpki_sweeps_place place = p.place[half][p.first[half][part] + count];
         __syncwarp();
-        for (int k = lane; k < layout::M_BYTES / 4; k += 32) ((uint32_t *)staging)[k] = 0;
+        for (int k = lane; k < bytes / 4; k += 32) ((uint32_t *)staging)[k] = 0;
         helpers[lane] = (uint32_t)in;
         __syncwarp();
         if (lane == 0) {
@@ -381,7 +387,7 @@ template <class S> struct segmenter {
             x.next = place.next, x.part = place.part;
             x.first_part = place.first_part, x.parts = place.parts;
             x.flags = (uint8_t)(IN_TILES | (half ? BACKWARD : 0));
-            x.slot = w.slot0, x.rows = (uint16_t)w.rows(), x.size = layout::M_BYTES / 16;
+            x.slot = w.slot0, x.rows = (uint16_t)w.rows(), x.size = (uint16_t)(bytes / 16);
             *(packet *)staging = x;
         }
         staging[32 + lane] = (char)in, staging[64 + out] = (char)lane;
@@ -397,7 +403,7 @@ template <class S> struct segmenter {
                });
         __syncwarp();
         uint32_t *const to = (uint32_t *)(p.packets + (int64_t)place.at * 16);
-        for (int k = lane; k < layout::M_BYTES / 4; k += 32) to[k] = ((const uint32_t *)staging)[k];
+        for (int k = lane; k < bytes / 4; k += 32) to[k] = ((const uint32_t *)staging)[k];
     }
 
     /** M, in tiles where that can be. */
@@ -407,7 +413,7 @@ template <class S> struct segmenter {
         if (pass == MPKI_SWEEPS_FILL) {
             fill_tiles(in, out);
         } else if (pass == MPKI_SWEEPS_MEASURE && w.lane == 0) {
-            const mpki_sweeps_measure m = {packing<S>::M_BYTES / 16, -3};
+            const mpki_sweeps_measure m = {(uint32_t)packing<S>::tiles_bytes(w.rows()) / 16, -3};
             w.p.measure[w.half][w.p.first[w.half][part] + count] = m;
         }
         ++count;
