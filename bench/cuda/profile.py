@@ -5,7 +5,8 @@
     METAPACK_CUDA_MODULE=build/libmetapack_cuda.so bench/cuda/profile.py build/libmetapack.so FILE|"generate SPEC" key=value,...
 
 Factorizes and solves A x = A 1 twice, the second time profiled. For each kernel: how often it ran, microseconds of one run
-(median), milliseconds in all, its share of the time at work. Needs PyTorch with CUDA."""
+(median), milliseconds in all, its share of the time at work. First the rate of a copy in device memory, beside which
+that of a kernel counts. Needs PyTorch with CUDA."""
 import ctypes as c, statistics, sys
 
 import torch
@@ -50,12 +51,27 @@ def main():
     def factorize():
         check(lib.mpk_refactorize(ctx, None, options, fac), "factorization")
 
+    print(f"{torch.cuda.get_device_name()}: copies at {copied():.0f} GB/s, read and written")
     for what, work in (("factorize", factorize), ("solve", solve)):
         work()
         with profile(activities=[ProfilerActivity.CUDA]) as seen:
             work()
             torch.cuda.synchronize()
         told(f"{sys.argv[2]}, {what}: n {n}", seen.events())
+
+
+def copied():
+    """GB/s of a copy of a quarter of a GiB, the best of ten."""
+    from_, to = (torch.zeros(1 << 28, dtype=torch.uint8, device="cuda") for _ in range(2))
+    best = float("inf")
+    for _ in range(10):
+        begun, ended = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begun.record()
+        to.copy_(from_)
+        ended.record()
+        torch.cuda.synchronize()
+        best = min(best, begun.elapsed_time(ended))
+    return 2e-6 * from_.numel() / best
 
 
 def told(what, events):

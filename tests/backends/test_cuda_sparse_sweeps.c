@@ -223,6 +223,43 @@ static void test_parts(void **unused) {
     mpk_context_destroy(&ctx);
 }
 
+/* The processor's results, and how many units have M in tiles. */
+static int64_t tiles_of(mpk_context *ctx, const char *spec, mpk_scalar scalar,
+                        const mpk_options *o) {
+    const int32_t nrhs[] = {1, 2, 8};
+    int32_t takes;
+    char what[60];
+    snprintf(what, sizeof what, "pivoting %d, butterfly %d", o->pivoting, o->butterfly);
+    run r = go(ctx, spec, scalar, o);
+    assert_null(r.bf->border);
+    mpki_block_solver *s = solver_of(&r, 1, &takes);
+    const int64_t tiles = mpki_cuda_sweeps_told(s).tiles;
+    mpki_cuda_sweeps_free(ctx, &s);
+    compare(&r, what, nrhs, 3);
+    end(&r);
+    return tiles;
+}
+
+/* M of a real factor lies in tiles, whatever the pivoting; after butterflies it is no triangle, and of
+ * complex ones it never does. */
+static void test_pivots(void **unused) {
+    (void)unused;
+    mpk_context *ctx = NULL;
+    mpk_options o = options_of(1);
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    o.block = 20;
+    for (int pivoting = MPK_PIVOTING_NONE; pivoting < MPK_PIVOTING_COUNT; pivoting++) {
+        o.pivoting = (mpk_pivoting)pivoting;
+        assert_true(tiles_of(ctx, "stokes mac 9", MPK_D, &o) > 0);
+    }
+    assert_int_equal(tiles_of(ctx, "stokes mac 9", MPK_Z, &o), 0);
+    o = options_of(4);
+    const int64_t without = tiles_of(ctx, "lp-kkt 40 70 3", MPK_D, &o);
+    o.butterfly = MPK_ON;
+    assert_in_range(tiles_of(ctx, "lp-kkt 40 70 3", MPK_D, &o), 1, without - 1);
+    mpk_context_destroy(&ctx);
+}
+
 /* Every number of vectors, and matrices that are not symmetric. */
 static void test_vectors(void **unused) {
     (void)unused;
@@ -461,9 +498,10 @@ static void test_failures(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_trials), /* first: the host's made-up clock begins anew */
-        cmocka_unit_test(test_parts),  cmocka_unit_test(test_vectors),
-        cmocka_unit_test(test_shapes), cmocka_unit_test(test_small),
-        cmocka_unit_test(test_nan),    cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_parts),    cmocka_unit_test(test_vectors),
+        cmocka_unit_test(test_pivots),   cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_small),    cmocka_unit_test(test_nan),
+        cmocka_unit_test(test_failures),
     };
     if (!device_there()) {
         print_message("no device, and no module that does without: nothing to test\n");

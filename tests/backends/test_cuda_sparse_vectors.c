@@ -384,6 +384,48 @@ static void make_good(sparse *s, bool definite) {
                 scalar_store(s->a.scalar, s->ax, k, (definite || j % 2 ? 6 : -6) + 0.01 * j);
 }
 
+/* Sums over all rows, as of a step's product q^T A q, have what a row of several chunks adds: ten steps with
+ * such a row go as the processor's. */
+static void test_long_row_sums(void **unused) {
+    (void)unused;
+    enum { N = 4500, STEPS = 10 };
+    static const struct {
+        int kind;
+        mpk_krylov method;
+    } cases[] = {{1, MPK_KRYLOV_SQMR},
+                 {1, MPK_KRYLOV_MINRES},
+                 {3, MPK_KRYLOV_SQMR},
+                 {1, MPK_KRYLOV_BICGSTAB}};
+    mpk_context *ctx = context();
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        const mpk_scalar scalar = kinds[cases[k].kind].scalar;
+        sparse s = sparse_of(1, N, cases[k].kind);
+        make_good(&s, false);
+        void *b = vector(N, scalar), *x[2];
+        mpk_options o;
+        mpk_solve_info info[2];
+        mpk_options_init(&o);
+        o.krylov = cases[k].method;
+        o.max_iterations = STEPS, o.tolerance = 1e-14;
+        double most = 0, apart = 0;
+        for (int e = 0; e < 2; e++) {
+            x[e] = calloc(N, 16);
+            const mpk_status status =
+                solve_on(ctx, &s, e ? MPK_ON_CUDA : MPK_ON_CPU, &o, b, x[e], &info[e]);
+            if (mpk_failed(status)) refused(ctx, status, MPK_OK, "");
+        }
+        assert_int_equal(info[0].krylov.iterations, info[1].krylov.iterations);
+        for (int32_t i = 0; i < N; i++) {
+            const double complex u = scalar_load(scalar, x[0], i), v = scalar_load(scalar, x[1], i);
+            most = fmax(most, cabs(u)), apart = fmax(apart, cabs(u - v));
+        }
+        assert_true(most > 0 && apart <= 1e-9 * most);
+        free(x[0]), free(x[1]), free(b);
+        sparse_free(&s);
+    }
+    mpk_context_destroy(&ctx);
+}
+
 static void test_solves(void **unused) {
     (void)unused;
     enum { N = 150 };
@@ -665,16 +707,12 @@ static void test_absent(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_operations),
-                                       cmocka_unit_test(test_products),
-                                       cmocka_unit_test(test_long_rows),
-                                       cmocka_unit_test(test_solves),
-                                       cmocka_unit_test(test_ends_of_the_range),
-                                       cmocka_unit_test(test_scales),
-                                       cmocka_unit_test(test_tasks),
-                                       cmocka_unit_test(test_memory),
-                                       cmocka_unit_test(test_launches_fail),
-                                       cmocka_unit_test(test_allocations_fail),
-                                       cmocka_unit_test(test_absent)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_operations),       cmocka_unit_test(test_products),
+        cmocka_unit_test(test_long_rows),        cmocka_unit_test(test_long_row_sums),
+        cmocka_unit_test(test_solves),           cmocka_unit_test(test_ends_of_the_range),
+        cmocka_unit_test(test_scales),           cmocka_unit_test(test_tasks),
+        cmocka_unit_test(test_memory),           cmocka_unit_test(test_launches_fail),
+        cmocka_unit_test(test_allocations_fail), cmocka_unit_test(test_absent)};
     return device_there() ? cmocka_run_group_tests(tests, NULL, NULL) : 0;
 }

@@ -250,25 +250,25 @@ static mpk_status on_device(mpki_block_solver *s, mpk_part part, int32_t nrhs, c
     a.move.wide = wide;
     a.move.y = s->vector[0];
     a.move.x = (void *)(uintptr_t)b, a.move.ldx = ldb;
-    a.move.index = forward(part) ? s->index[0] : s->position;
+    a.move.index = forward(part) ? s->row : s->position;
     a.move.scale = forward(part) ? s->scale[0] : NULL;
     for (int k = 0; k < 2; k++) a.move.wait[k] = wait_for ? s->vector[k + 1] : NULL;
     a.run = (mpki_sweeps_run){.scalar = s->stored, .nrhs = wide, .warps = s->warps[kind]};
     a.run.task = s->tasks, a.run.packets = s->packets, a.run.part = s->part;
     a.run.diagonal = all ? s->diagonal[part == MPK_PART_ABS] : NULL;
     a.run.partner = s->partner;
-    const int64_t tickets = 2 * ((int64_t)s->stages->options->solve_sweeps + 1);
+    a.move.ticket = s->ticket;
+    a.move.tickets = sweeping ? 2 * ((int64_t)s->stages->options->solve_sweeps + 1) : 0;
     mpk_status status = mpki_solver_told(s, table->in(cuda, &a.move));
     if (!mpk_failed(status) && sweeping) {
-        status = mpki_solver_told(s, table->set(cuda, s->ticket, 0, 4 * tickets));
-        if (!mpk_failed(status)) status = timed(&a);
+        status = timed(&a);
     } else if (!mpk_failed(status)) {
         status = mpki_solver_told(
             s, table->scale(cuda, &a.move, s->diagonal[part == MPK_PART_ABS], s->partner));
         if (!mpk_failed(status)) status = border_scale(&a, a.move.y);
     }
     a.move.x = x, a.move.ldx = ldx;
-    a.move.index = backward(part) ? s->index[1] : s->position;
+    a.move.index = s->slot_at[backward(part)];
     a.move.scale = backward(part) ? s->scale[1] : NULL;
     return mpk_failed(status) ? status : mpki_solver_told(s, table->out(cuda, &a.move));
 }

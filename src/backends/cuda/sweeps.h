@@ -28,9 +28,10 @@ mpk_status mpki_cuda_sweeps_apply(mpki_block_solver *s, mpk_part part, int32_t n
                                   int64_t ldb, void *x, int64_t ldx);
 
 /** Bytes of device memory held; those of packed blocks that sweeps in both directions read, padding
- *  included; tickets; warps of a sweep. For benchmarks. */
+ *  included; tickets; units, both directions counted, whose M lies in tiles; warps of a sweep. For
+ *  benchmarks and tests. */
 typedef struct mpki_cuda_sweeps_numbers {
-    int64_t bytes, packets, tasks, parts;
+    int64_t bytes, packets, tasks, parts, tiles;
     int32_t warps;
 } mpki_cuda_sweeps_numbers;
 mpki_cuda_sweeps_numbers mpki_cuda_sweeps_told(const mpki_block_solver *s);

@@ -247,8 +247,9 @@ static mpk_status take_all(mpki_solver_making *m) {
                 {border * s->wide * size, &s->border.work},
                 {tickets, (void **)&s->ticket},
                 {n * 4, (void **)&s->position},
-                {n * 4, (void **)&s->index[0]},
-                {n * 4, (void **)&s->index[1]},
+                {n * 4, (void **)&s->row},
+                {n * 4, (void **)&s->slot_at[0]},
+                {n * 4, (void **)&s->slot_at[1]},
                 {n * 8, (void **)&s->scale[0]},
                 {n * 8, (void **)&s->scale[1]},
                 {place[0], &m->d_place[0]},
@@ -291,7 +292,8 @@ static mpk_status send_maps(mpki_solver_making *m) {
                                    .columns = there[2],
                                    .rows = there[3],
                                    .position = s->position,
-                                   .index = {s->index[0], s->index[1]},
+                                   .row = s->row,
+                                   .slot_at = {s->slot_at[0], s->slot_at[1]},
                                    .scale = {s->scale[0], s->scale[1]}};
     if (!mpk_failed(status))
         status = mpki_solver_told(s, s->d->table->sweeps->maps(s->d->cuda, &maps));
@@ -420,7 +422,8 @@ mpk_status mpki_cuda_sweeps_make(mpk_context *ctx, const mpki_stages *stages,
 }
 
 mpki_cuda_sweeps_numbers mpki_cuda_sweeps_told(const mpki_block_solver *s) {
-    return (mpki_cuda_sweeps_numbers){s->bytes, s->packet_bytes, s->task[2], s->parts, s->warps[0]};
+    return (mpki_cuda_sweeps_numbers){s->bytes, s->packet_bytes, s->task[2],
+                                      s->parts, s->tiles,        s->warps[0]};
 }
 
 int32_t mpki_cuda_sweeps_warps(mpki_block_solver *s, int32_t warps) {

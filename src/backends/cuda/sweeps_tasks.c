@@ -52,7 +52,7 @@ static int32_t turn_of(const mpki_solver_making *m, int half, const task *t) {
 static task next_task(const mpki_solver_making *m, int half, int32_t u, int64_t from) {
     const int64_t begin = m->first[half][u], end = m->first[half][u + 1];
     int64_t of_l = end;
-    while (of_l > begin && m->measure[half][of_l - 1].last == -2) of_l--;
+    while (of_l > begin && m->measure[half][of_l - 1].last < -1) of_l--;
     int64_t most = (of_l - begin + PARTS - 1) / PARTS;
     if (most < TASK_SEGMENTS) most = TASK_SEGMENTS;
     task t = {.from = from, .unit = u, .final = true, .count = (int32_t)(end - from)};
@@ -82,6 +82,14 @@ static int64_t list_tasks(mpki_solver_making *m, int half, task *list, int64_t *
     return count;
 }
 
+/* Does the task's last segment, M in tiles, come first? Which segment is its k-th then? */
+static bool tiles_first(const mpki_solver_making *m, int half, const task *t) {
+    return m->measure[half][t->from + t->count - 1].last == -3;
+}
+static int32_t segment_at(const task *t, bool ahead, int32_t k) {
+    return !ahead ? k : k == 0 ? t->count - 1 : k - 1;
+}
+
 /* Tickets of one direction in order; sizes, places. at: [inout] in 16 bytes. */
 static mpk_status make_tasks_of(mpki_solver_making *m, int half, int64_t *at, task **list,
                                 int64_t *count) {
@@ -102,10 +110,13 @@ static mpk_status make_tasks_of(mpki_solver_making *m, int half, int64_t *at, ta
             const task *t = &(*list)[j];
             const mpki_sweeps_measure *measure = m->measure[half] + t->from;
             mpki_sweeps_place *place = m->place[half] + t->from;
+            const bool ahead = tiles_first(m, half, t);
+            m->s->tiles += ahead;
             for (int32_t k = 0; k < t->count; k++) {
-                place[k].at = (uint32_t)*at;
-                place[k].next = k + 1 < t->count ? measure[k + 1].size : 0;
-                *at += measure[k].size;
+                const int32_t here = segment_at(t, ahead, k), then = segment_at(t, ahead, k + 1);
+                place[here].at = (uint32_t)*at;
+                place[here].next = k + 1 < t->count ? measure[then].size : 0;
+                *at += measure[here].size;
             }
         }
     }
@@ -128,9 +139,11 @@ mpk_status mpki_solver_make_tasks(mpki_solver_making *m) {
         m->tasks = MPKI_NEW(s->ctx, STAGE, count[0] + count[1], mpki_sweeps_task);
     if (!mpk_failed(status) && !m->tasks) status = mpki_failed(s->ctx);
     for (int64_t half = 0, to = 0; half < 2 && !mpk_failed(status); half++)
-        for (int64_t j = 0; j < count[half]; j++, to++)
-            m->tasks[to] = (mpki_sweeps_task){m->place[half][list[half][j].from].at,
-                                              m->measure[half][list[half][j].from].size};
+        for (int64_t j = 0; j < count[half]; j++, to++) {
+            const task *t = &list[half][j];
+            const int64_t k = t->from + segment_at(t, tiles_first(m, (int)half, t), 0);
+            m->tasks[to] = (mpki_sweeps_task){m->place[half][k].at, m->measure[half][k].size};
+        }
     s->packet_bytes = 16 * at;
     s->task[1] = count[0], s->task[2] = count[0] + count[1];
     mpki_release(s->ctx, list[0]);

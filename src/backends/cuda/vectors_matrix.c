@@ -10,8 +10,9 @@ static const char STAGE[] = "solve";
 
 /* ---- products --------------------------------------------------------------------------------- */
 
-/* Rows cut into chunks; chunk NULL: they are counted. */
-static int64_t cut(const mpki_full *a, mpki_cuda_chunk *chunk, int32_t *pieces, int32_t *split) {
+/* Rows cut into chunks; chunk NULL: they are counted. slot: of each long row's first piece. */
+static int64_t cut(const mpki_full *a, mpki_cuda_chunk *chunk, unsigned *slot, int32_t *pieces,
+                   int32_t *split) {
     const int64_t most = MPKI_CUDA_CHUNK(a->scalar);
     int64_t count = 0;
     *pieces = *split = 0;
@@ -30,6 +31,7 @@ static int64_t cut(const mpki_full *a, mpki_cuda_chunk *chunk, int32_t *pieces, 
                                                  .number = p,
                                                  .which = *split};
             }
+            if (slot) slot[*split] = (unsigned)*pieces;
             *pieces += of;
             *split += 1;
             i++;
@@ -110,7 +112,7 @@ static mpk_status fill(mpki_matrix *m, const mpki_full *a, const mpk_problem_vie
                           {a->col, a->nnz * (int64_t)sizeof *a->col, 0},
                           {a->val, a->nnz * (int64_t)mpk_scalar_size(a->scalar), 0},
                           {chunk, chunks * (int64_t)sizeof *chunk, 0},
-                          {done, split * (int64_t)sizeof *done, 0},
+                          {done, 2 * split * (int64_t)sizeof *done, 0},
                           {lower ? lower->ap : NULL, columns * (int64_t)sizeof *lower->ap, 0},
                           {lower ? lower->ai : NULL, entries * (int64_t)sizeof *lower->ai, 0}};
     for (int k = 0; k < ARRAYS; k++) {
@@ -125,6 +127,7 @@ static mpk_status fill(mpki_matrix *m, const mpki_full *a, const mpk_problem_vie
     if (!mpk_failed(status))
         m->rows = (mpki_cuda_rows){.n = a->n,
                                    .chunks = (int32_t)chunks,
+                                   .split = split,
                                    .ptr = (void *)(at + list[PTR].at),
                                    .col = (void *)(at + list[COL].at),
                                    .val = at + list[VAL].at,
@@ -142,10 +145,10 @@ static mpk_status fill(mpki_matrix *m, const mpki_full *a, const mpk_problem_vie
 static mpk_status make(mpk_context *ctx, const mpki_full *full, const mpk_problem_view *lower,
                        mpki_pool *pool, double limit, mpki_matrix **out) {
     int32_t pieces, split;
-    const int64_t chunks = cut(full, NULL, &pieces, &split);
+    const int64_t chunks = cut(full, NULL, NULL, &pieces, &split);
     mpki_matrix *m = *out = MPKI_ZNEW(ctx, STAGE, 1, mpki_matrix);
     mpki_cuda_chunk *chunk = MPKI_NEW(ctx, STAGE, chunks, mpki_cuda_chunk);
-    unsigned *done = MPKI_ZNEW(ctx, STAGE, split, unsigned);
+    unsigned *done = MPKI_ZNEW(ctx, STAGE, 2 * (int64_t)split, unsigned);
     mpk_status status = mpki_failed(ctx);
     if (m) {
         m->ctx = ctx, m->d = mpki_cuda_kept(ctx);
@@ -158,7 +161,7 @@ static mpk_status make(mpk_context *ctx, const mpki_full *full, const mpk_proble
     if (!mpk_failed(status))
         status = mpki_cuda_space_make(ctx, full->scalar, full->n, 0, NULL, limit, &m->space, NULL);
     if (!mpk_failed(status)) {
-        cut(full, chunk, &pieces, &split);
+        cut(full, chunk, done + split, &pieces, &split);
         status = fill(m, full, lower, pool, chunk, done, chunks, pieces, split, limit);
     }
     mpki_release(ctx, chunk);

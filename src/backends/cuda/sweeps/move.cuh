@@ -55,7 +55,7 @@ template <class S, class W> __global__ void most_kernel(const mpki_sweeps_move m
         atomicMax((unsigned long long *)m.most, (unsigned long long)__double_as_longlong(most));
 }
 
-/** y := scale * x by slot, and marks in vectors that are waited for. S: entries by slot, W: of the
+/** y := scale * x by slot, marks in vectors that are waited for, and tickets. S: entries by slot, W: of the
  *  caller's vectors. */
 template <class S, class W> __global__ void in_kernel(const mpki_sweeps_move m) {
     typedef typename scalar_of<S>::real R;
@@ -63,6 +63,7 @@ template <class S, class W> __global__ void in_kernel(const mpki_sweeps_move m) 
     if (k >= m.n) return;
     const double scale = m.scale ? m.scale[k] : 1, unit = unit_of(m.most);
     const int32_t i = m.index[k];
+    for (int64_t t = k; t < m.tickets; t += m.n) m.ticket[t] = 0;
     for (int r = 0; r < m.wide; ++r) {
         S y = make<S>(0);
         if (r < m.nrhs) {
@@ -76,13 +77,13 @@ template <class S, class W> __global__ void in_kernel(const mpki_sweeps_move m) 
     }
 }
 
-/** x := scale * y in the caller's order. */
+/** x := scale * y in the caller's order, in which it is written: y stays in cache, and is read as it comes. */
 template <class S, class W> __global__ void out_kernel(const mpki_sweeps_move m) {
     typedef typename scalar_of<S>::real R;
-    const int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (k >= m.n) return;
-    const double scale = m.scale ? m.scale[k] : 1, unit = unit_of(m.most);
-    const int32_t i = m.index[k];
+    const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= m.n) return;
+    const double scale = m.scale ? m.scale[i] : 1, unit = unit_of(m.most);
+    const int64_t k = m.index[i];
     for (int r = 0; r < m.nrhs; ++r) {
         const S y = ((const S *)m.y)[k * m.wide + r], x = y * (R)scale;
         ((W *)m.x)[i + r * m.ldx] =

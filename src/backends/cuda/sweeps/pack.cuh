@@ -224,6 +224,9 @@ __device__ inline bool fits(int length) {
 
 /* ---- a segment ---- */
 
+/** Entries of M from which on tiles are hardly longer. */
+static const int FEW = 256;
+
 template <class S> struct pack_room { static const int BYTES = packing<S>::MOST + 3 * 128; };
 
 template <class S> struct segmenter {
@@ -337,6 +340,85 @@ template <class S> struct segmenter {
         ++count;
     }
 
+    /** M of the unit as tiles of a triangle: where the lane's column and its row stand. False: it is none, or
+     *  has so few entries that tiles are longer than they, and nobody waits for the unit. */
+    __device__ bool order_tiles(int *in, int *out) {
+        const int lane = w.lane, rows = w.rows(), half = w.half;
+        const bool narrow = w.p.late[half][w.unit] != (half ? -1 : INT32_MAX);
+        uint32_t mask = 0; /* columns of the unit */
+        if (!packing<S>::IN_TILES_TOO) return false;
+        w.walk({1, 0, 0, 0}, {1, w.frames, 0, 0},
+               [&](cursor, const block_view<S> &v, uint32_t set) {
+                   if (v.mine & set) mask |= (v.mine & set) << v.from;
+                   return true;
+               });
+        if (!narrow && total(__popc(mask)) < FEW) return false;
+        if (half) { /* upper triangular once its rows are sorted: from the end */
+            *in = lane < rows ? rows - 1 - lane : lane;
+            *out = rank(__ffs((int)mask) - 1);
+        } else { /* lower triangular once its columns are */
+            int first = 32;
+            for (int r = 31; r >= 0; --r)
+                if (__shfl_sync(0xffffffffu, mask, r) >> lane & 1) first = r;
+            *in = rank(31 - first);
+            *out = lane;
+        }
+        uint32_t ordered = 0;
+        for (int c = 0; c < 32; ++c) {
+            const int place = __shfl_sync(0xffffffffu, *in, c);
+            ordered |= (mask >> c & 1) << place;
+        }
+        const int most = *out / 8 * 8 + 8;
+        return __all_sync(0xffffffffu, most == 32 || !(ordered >> (most & 31)));
+    }
+
+    /** Its packet. */
+    __device__ void fill_tiles(int in, int out) {
+        typedef packing<S> layout;
+        const mpki_cuda_packing &p = w.p;
+        const int lane = w.lane, half = w.half, bytes = layout::tiles_bytes(w.rows());
+        const mpki_sweeps_place place = p.place[half][p.first[half][part] + count];
+        __syncwarp();
+        for (int k = lane; k < bytes / 4; k += 32) ((uint32_t *)staging)[k] = 0;
+        helpers[lane] = (uint32_t)in;
+        __syncwarp();
+        if (lane == 0) {
+            packet x = {};
+            x.next = place.next, x.part = place.part;
+            x.first_part = place.first_part, x.parts = place.parts;
+            x.flags = (uint8_t)(IN_TILES | (half ? BACKWARD : 0));
+            x.slot = w.slot0, x.rows = (uint16_t)w.rows(), x.size = (uint16_t)(bytes / 16);
+            *(packet *)staging = x;
+        }
+        staging[32 + lane] = (char)in, staging[64 + out] = (char)lane;
+        w.walk({1, 0, 0, 0}, {1, w.frames, 0, 0},
+               [&](cursor, const block_view<S> &v, uint32_t set) {
+                   for (uint32_t bits = v.mine & set; bits; bits &= bits - 1) {
+                       const int c = __ffs((int)bits) - 1;
+                       *(S *)(staging + layout::TILES_AT +
+                              layout::tile_at(out, (int)helpers[v.from + c])) =
+                           make<S>(0) - w.entry(v, c);
+                   }
+                   return true;
+               });
+        __syncwarp();
+        uint32_t *const to = (uint32_t *)(p.packets + (int64_t)place.at * 16);
+        for (int k = lane; k < bytes / 4; k += 32) to[k] = ((const uint32_t *)staging)[k];
+    }
+
+    /** M, in tiles where that can be. */
+    __device__ void pivot() {
+        int in, out;
+        if (!order_tiles(&in, &out)) return phase(1);
+        if (pass == MPKI_SWEEPS_FILL) {
+            fill_tiles(in, out);
+        } else if (pass == MPKI_SWEEPS_MEASURE && w.lane == 0) {
+            const mpki_sweeps_measure m = {(uint32_t)packing<S>::tiles_bytes(w.rows()) / 16, -3};
+            w.p.measure[w.half][w.p.first[w.half][part] + count] = m;
+        }
+        ++count;
+    }
+
     __device__ bool is_late(int32_t slot) const {
         const int32_t late = w.p.late[w.half][w.unit];
         return w.half ? slot < late : slot >= late;
@@ -378,7 +460,7 @@ __global__ void __launch_bounds__(32, 12)
     segmenter<S> x(p, s, half, (int)blockIdx.x, pass, room);
     x.plain = x.w.identity();
     x.phase(0);
-    if (!x.plain && x.ends) x.phase(1);
+    if (!x.plain && x.ends) x.pivot();
     if (pass == MPKI_SWEEPS_COUNT && x.w.lane == 0) p.count[half][x.part] = x.count;
 }
 

@@ -13,6 +13,18 @@
  *      and, where two steps are left, the same with 2 in place of 4
  *      uint32_t slot[columns]      as they fall due
  *
+ *  M of a unit, where entries are real and M, its rows and columns put in a certain order, is lower
+ *  triangular (as it is without butterflies), has a packet of its own kind, the task's first:
+ *
+ *      packet                      32 bytes
+ *      uint8_t in[32], out[32]     where column k stands in that order; the row that stands at k
+ *      T value[tiles][32]          in units of 16 bytes as above: M in tiles of 8 rows and 4 columns, those
+ *                                  of the first 8 rows first, a lane for each entry as tensor cores take them;
+ *                                  as many of them as the unit's rows need
+ *
+ *  Lanes hold it in registers from the beginning, so that between a row's last column and its result
+ *  there are 20 products of tiles and no packet.
+ *
  *  Lane k has the entries of row k of the unit, those that fall due last at its end. Rows longer than
  *  all lanes' share give their first entries to lanes with room before their own. Column
  *  NOTHING is that of padding.
@@ -34,7 +46,7 @@ struct alignas(16) packet { /* two reads of 16 bytes */
     uint32_t unused;
 };
 
-enum { FOLDED = 1, BACKWARD = 2, OF_M = 4 };
+enum { FOLDED = 1, BACKWARD = 2, OF_M = 4, IN_TILES = 8 };
 static const int NOTHING = MPKI_SWEEPS_COLUMNS;
 
 template <class S> struct packing {
@@ -49,6 +61,22 @@ template <class S> struct packing {
     __host__ __device__ static int bytes(int flags, int steps, int columns) {
         return (list_at(flags, steps) + 4 * columns + 15) / 16 * 16;
     }
+    /* M in tiles: rows 8 T to 8 T + 7 have the columns before 8 T + 8 */
+    static const int TILES = 20, TILES_AT = 32 + 64;
+    static const bool IN_TILES_TOO = !scalar_of<S>::complex;
+    static_assert(TILES_AT + TILES * 32 * (int)sizeof(S) <= MOST || !IN_TILES_TOO,
+                  "a packet like others");
+    /** Of a unit with so many rows: its last tiles may be missing, and make no row that there is. */
+    __host__ __device__ static int tiles_bytes(int rows) {
+        const int high = (rows + 7) / 8, tiles = high * (high + 1);
+        return TILES_AT + (tiles + BY_16 - 1) / BY_16 * BY_16 * 32 * (int)sizeof(S);
+    }
+    /** Where the entry of M in row i and column j of its order is, in bytes from the first of all. */
+    __host__ __device__ static int tile_at(int i, int j) {
+        const int tile = i / 8 * (i / 8 + 1) + j / 4, lane = i % 8 * 4 + j % 4;
+        return ((tile / BY_16 * 32 + lane) * BY_16 + tile % BY_16) * (int)sizeof(S);
+    }
+
     /** Where entry `step` of a lane is, in bytes from the first of all; of `steps`. */
     __host__ __device__ static int column_at(int lane, int step, int steps) {
         return step / 4 * QUAD + lane * (step / 4 < steps / 4 ? 4 : 2) + step % 4;

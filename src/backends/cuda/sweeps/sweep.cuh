@@ -74,11 +74,13 @@ struct arrival {
 };
 
 /** Shared memory of a warp: two packets, the results that one of them needs, sums for other lanes,
- *  barriers. */
+ *  its sums on their way to M, barriers. */
 template <class S, int NR> struct sweep_room {
     static const int NUMBER = NR * (int)sizeof(typename wide_of<S>::type);
     static const int GATHERED = (MPKI_SWEEPS_COLUMNS + 1) * NUMBER, FOREIGN = 32 * NUMBER;
-    static const int BYTES = 2 * packing<S>::MOST + GATHERED + FOREIGN + 16;
+    static const int BYTES = 2 * packing<S>::MOST + GATHERED + 2 * FOREIGN + 16;
+    /* warps of a multiprocessor of 9.0, for whose registers there is room: 128 for each of 16 */
+    static const int SHARED = 228 * 1024 / (BYTES + 1024), AT_ONCE = SHARED < 16 ? SHARED : 16;
 };
 
 /* ---- one packet ---- */
@@ -325,6 +327,83 @@ __device__ inline void finish(const packet *p, const mpki_sweeps_run &a, const V
     for (int r = 0; r < NR; ++r) store_now(to + r, unmarked(acc[r]));
 }
 
+/* ---- M in tiles ---- */
+
+/** d += a b: 8 x 8 += (8 x 4)(4 x 8). Lane l has a(l / 4, l % 4), b(l % 4, l / 4), d(l / 4, 2 (l % 4)) and
+ *  the entry beside it. */
+__device__ inline void multiply_tile(double (&d)[2], double a, double b) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+                 : "+d"(d[0]), "+d"(d[1])
+                 : "d"(a), "d"(b));
+#else
+    const int lane = threadIdx.x & 31;
+    for (int k = 0; k < 4; ++k) {
+        const double x = shfl(a, (lane & ~3) + k);
+        for (int c = 0; c < 2; ++c) d[c] += x * shfl(b, 4 * (2 * (lane & 3) + c) + k);
+    }
+#endif
+}
+
+/** A unit's M, in registers while its task goes on. */
+template <class S, class V> struct pivot_tiles {
+    __device__ void load(const char *) {}
+    template <int NR>
+    __device__ void finish(const packet *, const mpki_sweeps_run &, const V (&)[NR], V *) const {}
+};
+template <class S> struct pivot_tiles<S, double> {
+    typedef packing<S> layout;
+    double tile[layout::TILES];
+    uint32_t in, out; /* where the lane's sum goes; the rows of its results, 8 bits each */
+
+    __device__ void load(const char *place) {
+        const int lane = threadIdx.x & 31;
+        const uint8_t *order = (const uint8_t *)place + sizeof(packet);
+        S value[layout::TILES];
+        lane_values<S, layout::TILES>(place + layout::TILES_AT, value);
+#pragma unroll
+        for (int k = 0; k < layout::TILES; ++k) tile[k] = widen(value[k]);
+        in = order[lane], out = 0;
+#pragma unroll
+        for (int k = 0; k < 4; ++k) out |= (uint32_t)order[32 + 8 * k + lane / 4] << 8 * k;
+    }
+
+    /** Results := M sums. room: 32 NR numbers of the warp. */
+    template <int NR>
+    __device__ void finish(const packet *p, const mpki_sweeps_run &a, const double (&sum)[NR],
+                           double *room) const {
+        const int lane = threadIdx.x & 31;
+        double d[4][2], x[8];
+#pragma unroll
+        for (int r = 0; r < NR; ++r) room[in * NR + r] = sum[r];
+        __syncwarp();
+#pragma unroll
+        for (int k = 0; k < 8; ++k) x[k] = room[(4 * k + (lane & 3)) * NR + (lane >> 2) % NR];
+#pragma unroll
+        for (int k = 0; k < 4; ++k) d[k][0] = d[k][1] = 0;
+#pragma unroll
+        for (int j = 0; j < 8; ++j)
+#pragma unroll
+            for (int k = j / 2; k < 4; ++k) multiply_tile(d[k], tile[k * (k + 1) + j], x[j]);
+        double *const to =
+            (double *)(p->flags & BACKWARD ? a.half[1].to : a.half[0].to) + (int64_t)p->slot * NR;
+        if (NR == 1) { /* all columns of d are the same: each lane has one row */
+            const int k = lane & 3, row = (int)(out >> 8 * k & 255);
+            const double low = k & 1 ? d[1][0] : d[0][0], high = k & 1 ? d[3][0] : d[2][0];
+            if (row < (int)p->rows) store_now(to + row, unmarked(k & 2 ? high : low));
+            return;
+        }
+#pragma unroll
+        for (int k = 0; k < 4; ++k)
+#pragma unroll
+            for (int c = 0; c < 2; ++c) {
+                const int row = (int)(out >> 8 * k & 255), column = 2 * (lane & 3) + c;
+                if (row < (int)p->rows && column < NR)
+                    store_now(to + row * NR + column, unmarked(d[k][c]));
+            }
+    }
+};
+
 /* ---- all ---- */
 
 /** A ticket; -1: there are no more. */
@@ -342,7 +421,8 @@ __device__ inline bool task_of(const mpki_sweeps_run &a, int drawn, mpki_sweeps_
 
 /** A block is one warp. */
 template <class S, int NR>
-__global__ void __launch_bounds__(32, 12) sweep_kernel(const mpki_sweeps_run a) {
+__global__ void __launch_bounds__(32, (sweep_room<S, NR>::AT_ONCE))
+    sweep_kernel(const mpki_sweeps_run a) {
     MPKI_ROOM;
     typedef sweep_room<S, NR> shared;
     typedef typename wide_of<S>::type V;
@@ -350,7 +430,8 @@ __global__ void __launch_bounds__(32, 12) sweep_kernel(const mpki_sweeps_run a) 
     V *gathered = (V *)(room + 2 * MOST);
     V *foreign = (V *)(room + 2 * MOST + shared::GATHERED);
     arrival there;
-    there.begin(room + 2 * MOST + shared::GATHERED + shared::FOREIGN);
+    V *sums = foreign + 32 * NR;
+    there.begin(room + 2 * MOST + shared::GATHERED + 2 * shared::FOREIGN);
     for (int k = lane; k < NR; k += 32) gathered[NOTHING * NR + k] = make<V>(0);
     mpki_sweeps_task task, next, then = {0, 0};
     if (!task_of(a, draw(a), &task)) return;
@@ -362,7 +443,8 @@ __global__ void __launch_bounds__(32, 12) sweep_kernel(const mpki_sweeps_run a) 
         int drawn = 0, taken = 0;
         V acc[NR], parts[NR];
         own_row<S, V, NR> row;
-        bool of_m = false, after = false;
+        pivot_tiles<S, V> pivot;
+        bool of_m = false, after = false, in_tiles = false, begun = false;
         if (more) drawn = draw(a);
 #pragma unroll
         for (int r = 0; r < NR; ++r) parts[r] = make<V>(0);
@@ -380,10 +462,15 @@ __global__ void __launch_bounds__(32, 12) sweep_kernel(const mpki_sweeps_run a) 
                 there.fetch(stage ^ 1, other, a.packets + (int64_t)next.at * 16, next.size * 16);
             }
             if (first) row.ask(&p, a);
-            if (!first || !size || (p.flags & OF_M))
-                taken = add_parts<V, NR>(&p, a.part, taken, !(p.flags & OF_M) && size, parts);
-            if (p.flags & OF_M) {
-                if (first) row.take(acc);
+            if (p.flags & OF_M) taken = add_parts<V, NR>(&p, a.part, taken, false, parts);
+            if (!begun && (!first || (p.flags & OF_M) || ((p.flags & IN_TILES) && !size))) {
+                row.take(acc); /* it is there by now: asked for a packet ago */
+                begun = true;
+            }
+            if (p.flags & IN_TILES) {
+                pivot.load(place);
+                in_tiles = true;
+            } else if (p.flags & OF_M) {
                 if (!of_m) {
 #pragma unroll
                     for (int r = 0; r < NR; ++r) {
@@ -397,19 +484,27 @@ __global__ void __launch_bounds__(32, 12) sweep_kernel(const mpki_sweeps_run a) 
                     (const uint32_t *)(place + packing<S>::list_at(p.flags, p.steps));
                 const void *from = p.flags & BACKWARD ? a.half[1].from : a.half[0].from;
                 if (p.columns) gather<V, NR>(list, p.columns, (const V *)from, gathered);
-                if (first) row.take(acc);
+                if (!begun) row.take(acc);
+                begun = true;
             }
             if (first && more) after = task_of(a, drawn, &then);
             __syncwarp();
-            if (p.flags & FOLDED)
+            if (p.flags & IN_TILES)
+                ;
+            else if (p.flags & FOLDED)
                 entries<S, V, NR, true>(place, p.steps, gathered, foreign, acc);
             else
                 entries<S, V, NR, false>(place, p.steps, gathered, foreign, acc);
+            /* those of other tasks while this one waits; all of them at its end */
+            if (!of_m) taken = add_parts<V, NR>(&p, a.part, taken, size != 0, parts);
             if (!size) {
 #pragma unroll
                 for (int r = 0; r < NR; ++r)
                     if (!of_m) acc[r] = acc[r] + parts[r];
-                finish<V, NR>(&p, a, acc);
+                if (in_tiles)
+                    pivot.template finish<NR>(&p, a, acc, sums);
+                else
+                    finish<V, NR>(&p, a, acc);
             }
             __syncwarp();
             stage ^= 1;

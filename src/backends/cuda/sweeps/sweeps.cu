@@ -68,9 +68,10 @@ static __global__ void maps_kernel(const mpki_sweeps_maps m) {
     const int32_t position = m.bptr[f] + k, slot = m.slot[f] + k, column = m.perm[position];
     const int32_t row = m.row_of ? m.row_of[column] : column;
     m.position[slot] = position;
-    m.index[0][slot] = row, m.index[1][slot] = column;
+    m.row[slot] = row;
+    m.slot_at[0][position] = slot, m.slot_at[1][column] = slot;
     m.scale[0][slot] = m.rows ? m.rows[row] : m.columns[row];
-    m.scale[1][slot] = m.columns[column];
+    m.scale[1][column] = m.columns[column];
 }
 
 static int maps(mpki_cuda *cuda, const mpki_sweeps_maps *m) {

@@ -28,7 +28,9 @@ enum {
 /** A segment as it is told to the host. */
 typedef struct mpki_sweeps_measure {
     uint32_t size; /**< in 16 bytes */
-    int32_t last;  /**< the slot that is due last; -1: it needs none; -2: it is one of M */
+    int32_t
+        last; /**< the slot that is due last; -1: it needs none; -2: it is one of M; -3: it is M in
+                        tiles, which is the first one of its task */
 } mpki_sweeps_measure;
 
 /** Where the host puts it. */
@@ -74,14 +76,15 @@ typedef struct mpki_cuda_packing {
 
 /** Where slots are in the caller's vectors, from where positions are. All but `m` device memory. */
 typedef struct mpki_sweeps_maps {
-    int32_t m;                    /**< frames */
-    const int32_t *bptr, *slot;   /**< m + 1, m: first position and first slot of each frame */
-    const int32_t *perm;          /**< n: the caller's column at a position */
-    const int32_t *row_of;        /**< n: its row, by column; NULL: the same */
-    const double *columns;        /**< n: scales of the caller's columns */
-    const double *rows;           /**< n: of its rows; NULL: the same */
-    int32_t *position, *index[2]; /**< [out] n, by slot; [2]: rows, columns */
-    double *scale[2];             /**< [out] n, by slot */
+    int32_t m;                  /**< frames */
+    const int32_t *bptr, *slot; /**< m + 1, m: first position and first slot of each frame */
+    const int32_t *perm;        /**< n: the caller's column at a position */
+    const int32_t *row_of;      /**< n: its row, by column; NULL: the same */
+    const double *columns;      /**< n: scales of the caller's columns */
+    const double *rows;         /**< n: of its rows; NULL: the same */
+    int32_t *position, *row;    /**< [out] n, by slot; the caller's row */
+    int32_t *slot_at[2];        /**< [out] n: the slot at a position; of the caller's column */
+    double *scale[2];           /**< [out] n: of rows, by slot; of columns, in the caller's order */
 } mpki_sweeps_maps;
 
 enum { MPKI_SWEEPS_COUNT, MPKI_SWEEPS_MEASURE, MPKI_SWEEPS_FILL };
@@ -116,11 +119,14 @@ typedef struct mpki_sweeps_move {
     int32_t n, nrhs, wide;     /**< columns; numbers by slot, >= nrhs: the others are 0 */
     void *x;                   /**< the caller's */
     int64_t ldx;
-    const int32_t *index; /**< n, by slot */
-    const double *scale;  /**< n, by slot; NULL: 1 */
-    double *most;         /**< NULL: no unit is wanted; else the largest modulus, scaled */
-    void *y;              /**< by slot */
-    void *wait[2];        /**< in: vectors that shall wait for results; NULL: none */
+    const int32_t
+        *index; /**< n: in: where in x a slot's entry is; out: in which slot an entry of x is */
+    const double *scale; /**< n, in: by slot, out: as x is; NULL: 1 */
+    double *most;        /**< NULL: no unit is wanted; else the largest modulus, scaled */
+    void *y;             /**< by slot */
+    void *wait[2];       /**< in: vectors that shall wait for results; NULL: none */
+    int32_t *ticket;     /**< in: set to 0; how many: */
+    int64_t tickets;
 } mpki_sweeps_move;
 
 /** The dense pivot that ends a factor's stages (mpki_cuda_store.border): y := L^-1 P y, backward y :=

@@ -52,7 +52,8 @@ template <int NR> static mpk_status warps_of(mpki_cuda *cuda, int32_t *warps) {
     static_assert(sweep_room<T, NR>::BYTES <= 98 * 1024, "what every GPU from 8.0 on gives");
     const int all = cuda->shared_all ? (int)cuda->shared_all : 228 * 1024,
               each = all / (bytes + 1024);
-    const int most = cuda->blocks_most ? cuda->blocks_most : 32;
+    const int held = cuda->blocks_most ? cuda->blocks_most : 32;
+    const int most = held < sweep_room<T, NR>::AT_ONCE ? held : sweep_room<T, NR>::AT_ONCE;
     MPKI_PASS(allow(cuda, sweep_kernel<T, NR>, bytes));
     *warps = cuda->sms * (each < most ? each : most);
     return MPK_OK;

@@ -38,9 +38,25 @@ template <class E> struct rows_of {
     const int32_t *__restrict__ col;
     const E *__restrict__ val;
     const mpki_cuda_chunk *__restrict__ chunk;
-    int chunks;
+    int chunks, split;
     double *piece;
     unsigned *done;
+};
+
+/** What long rows add to sums over all rows. The block that is last with a row is another one in each run, so
+ *  it leaves this where the row's first pieces have been, and the last block of all adds it, row by row. */
+template <class A> struct of_long_rows {
+    const A &a;
+    __device__ double *at(unsigned slot) const { return a.piece + 5 * (int64_t)slot; }
+    template <int K> __device__ void operator()(double (&v)[K]) const {
+        static_assert(K <= 10,
+                      "a long row has two pieces at least, with room for five numbers each");
+        for (int r = (int)threadIdx.x; r < a.split; r += VECTOR_THREADS)
+            for (int k = 0; k < K; ++k) v[k] += __ldcg(at(a.done[a.split + r]) + k);
+    }
+    template <int K> __device__ void leave(const mpki_cuda_chunk &k, const double (&v)[K]) const {
+        for (int j = 0; j < K; ++j) __stcg(at((unsigned)(k.slot - k.number)) + j, v[j]);
+    }
 };
 
 template <class E> struct chunk_size {
@@ -118,11 +134,11 @@ __device__ inline void sum_rows(const mpki_cuda_chunk &k, const E *product, cons
 }
 
 /** A piece of a long row; the last one of the row adds up all. */
-template <class E, class PUT, int SUMS>
+template <class E, int SUMS, class PUT>
 __device__ inline void sum_piece(const rows_of<E> &a, const mpki_cuda_chunk &k, const E *product,
-                                 const PUT &put, double (&sums)[SUMS]) {
+                                 const PUT &put) {
     const int tid = (int)threadIdx.x;
-    double s[2] = {0, 0};
+    double s[2] = {0, 0}, sums[SUMS] = {0};
     for (int e = tid; e < k.count; e += VECTOR_THREADS) {
         const number p = wide(product[e]);
         s[0] += p.x, s[1] += p.y;
@@ -137,7 +153,9 @@ __device__ inline void sum_piece(const rows_of<E> &a, const mpki_cuda_chunk &k, 
         s[0] += __ldcg(from), s[1] += __ldcg(from + 1);
     }
     block_sum<2, plus>(s);
-    if (tid == 0) put((int64_t)k.row, narrow<E>(s[0], s[1]), sums);
+    if (tid != 0) return;
+    put((int64_t)k.row, narrow<E>(s[0], s[1]), sums);
+    if (PUT::SUMS) of_long_rows<rows_of<E>>{a}.leave(k, sums);
 }
 
 template <class E, class PUT>
@@ -174,11 +192,11 @@ __global__ void __launch_bounds__(VECTOR_THREADS, MPKI_CUDA_PRODUCT_RESIDENT(siz
         if (k.rows > 0)
             sum_rows<E>(k, product, offset, put, sums);
         else
-            sum_piece<E>(a, k, product, put, sums);
+            sum_piece<E, SUMS>(a, k, product, put);
         __syncthreads();
     }
     if (PUT::SUMS) {
-        if (grid_sum<SUMS, plus>(sums, partial, ticket)) put.end(sums);
+        if (grid_sum<SUMS, plus>(sums, partial, ticket, of_long_rows<rows_of<E>>{a})) put.end(sums);
     }
 }
 
@@ -301,9 +319,13 @@ __global__ void __launch_bounds__(VECTOR_THREADS)
             s.join({{__ldcg(f), __ldcg(f + 1)}, {__ldcg(f + 2), __ldcg(f + 3)}, __ldcg(f + 4)});
         }
         block_join(s, between);
-        if (tid == 0) put(k.row, s, sums);
+        if (tid != 0) continue;
+        double own[4] = {0, 0, 0, 0};
+        put(k.row, s, own);
+        of_long_rows<rows_of<E>>{a}.leave(k, own);
     }
-    if (grid_sum<4, plus>(sums, partial, ticket)) tell(sums);
+    __syncthreads();
+    if (grid_sum<4, plus>(sums, partial, ticket, of_long_rows<rows_of<E>>{a})) tell(sums);
 }
 
 } // namespace mpki

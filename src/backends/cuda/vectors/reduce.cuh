@@ -42,10 +42,17 @@ template <int K, class F> __device__ inline void block_sum(double (&v)[K]) {
     __syncthreads();
 }
 
-/** Sums over the grid. True for one thread of it, which then has them. */
-template <int K, class F = plus>
-__device__ inline bool grid_sum(double (&v)[K], double *partial, unsigned *ticket) {
+struct no_more {
+    template <int K> __device__ void operator()(double (&)[K]) const {}
+};
+
+/** Sums over the grid. True for one thread of it, which then has them. more: what all threads of the last
+ *  block add of what other blocks left; what the last of them wrote before its barrier is there. */
+template <int K, class F = plus, class MORE = no_more>
+__device__ inline bool grid_sum(double (&v)[K], double *partial, unsigned *ticket,
+                                const MORE &more = MORE()) {
     __shared__ bool last;
+    if (gridDim.x == 1) more(v);
     block_sum<K, F>(v);
     if (gridDim.x == 1) return threadIdx.x == 0;
     if (threadIdx.x == 0) {
@@ -62,6 +69,7 @@ __device__ inline bool grid_sum(double (&v)[K], double *partial, unsigned *ticke
     for (unsigned b = threadIdx.x; b < gridDim.x; b += blockDim.x)
 #pragma unroll
         for (int k = 0; k < K; ++k) v[k] = F::of(v[k], __ldcg(partial + b * K + k));
+    more(v);
     block_sum<K, F>(v);
     if (threadIdx.x == 0) *ticket = 0;
     return threadIdx.x == 0;

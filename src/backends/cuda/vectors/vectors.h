@@ -43,13 +43,15 @@ enum { MPKI_CUDA_CHUNK_ROWS = 1024 };
 
 /** A in both triangles, by rows. */
 typedef struct mpki_cuda_rows {
-    int32_t n, chunks;
-    const int64_t *ptr; /**< n + 1 */
-    const int32_t *col; /**< and val: ptr[n] entries */
+    int32_t n, chunks, split; /**< split: long rows, cut into pieces */
+    const int64_t *ptr;       /**< n + 1 */
+    const int32_t *col;       /**< and val: ptr[n] entries */
     const void *val;
     const mpki_cuda_chunk *chunk;
-    double *piece;  /**< pieces x 5: sums of pieces */
-    unsigned *done; /**< of each long row: pieces that are done; 0 between kernels */
+    double *piece; /**< pieces x 5: sums of pieces */
+    unsigned
+        *done; /**< 2 split: pieces of each long row that are done, 0 between kernels; the slots of
+                         their first pieces */
 } mpki_cuda_rows;
 
 /** Iterations of a method without the host: steps at a time. */

@@ -169,7 +169,7 @@ static int project(mpki_cuda *cuda, mpki_cuda_space *s, int32_t count, void *con
 /* ---- products ---- */
 
 static rows_of<T> rows(const mpki_cuda_rows *a) {
-    return {a->ptr, a->col, (const T *)a->val, a->chunk, a->chunks, a->piece, a->done};
+    return {a->ptr, a->col, (const T *)a->val, a->chunk, a->chunks, a->split, a->piece, a->done};
 }
 
 /* As many as run at once on 132 multiprocessors: each takes as many chunks as any other. */
