@@ -163,7 +163,9 @@ static borg_status check_fast(borg_program *p, const borg_options *o, const borg
 /* Each name is that of a pointer through which some kernel may write. */
 static borg_status check_nontemporal(borg_program *p, const borg_options *o,
                                      const borg_backend *backend) {
-    if (!o->nontemporal) return BORG_OK;
+    if (!o->nontemporal || strcmp(o->nontemporal, "auto") == 0 ||
+        strcmp(o->nontemporal, "never") == 0)
+        return BORG_OK;
     if (!backend->nontemporal) {
         borg_report(&p->diags, BORG_ERROR, (borg_loc){0},
                     "--nontemporal: the backend %s does not store past the caches", backend->name);

@@ -8,6 +8,7 @@
  * cache lines are read by turns, which prefetchers follow badly: measured, two to four times the time of one group
  * after the other (bench/results/borg-cpu.md). */
 #include "borg/passes.h"
+#include <string.h>
 
 typedef struct chain {
     borg_module *m;
@@ -112,6 +113,37 @@ static void follow(chain *k, borg_block *block, double weight) {
             }
         k->end = later(k->end, k->at[v->id]);
     }
+}
+
+/* How far a group's part of an array goes of which it reads some things several times: 0 where all groups read the same,
+ * below 0 where that is not known. */
+static double extent_of(const borg_block *block, int32_t param, double extent) {
+    for (const borg_inst *v = block->first; v; v = v->next) {
+        for (int32_t k = 0; k < 2; ++k)
+            if (v->block[k]) extent = extent_of(v->block[k], param, extent);
+        if (v->op != BORG_LOADA || v->args[0]->op != BORG_PARAM || v->args[0]->index != param)
+            continue;
+        const double far = (double)(v->a < 0 ? -v->a : v->a) * borg_type_bytes(v->type);
+        if (v->spread == BORG_UNI || far > 0) extent = later(extent, far);
+    }
+    return extent;
+}
+
+double borg_bytes_of_group(borg_module *m) {
+    chain k = {.m = m};
+    const int32_t ids = borg_number(m) + 1;
+    double all = 0;
+    k.at = BORG_NEW(m->arena, ids, double);
+    k.bytes = BORG_NEW(m->arena, m->nparams + 1, double);
+    memset(k.at, 0, (size_t)ids * sizeof *k.at);
+    memset(k.bytes, 0, (size_t)(m->nparams + 1) * sizeof *k.bytes);
+    ++k.at; /* what has no value has the number -1 */
+    follow(&k, m->body, 1.0);
+    for (int32_t i = 0; i < m->nparams; ++i) {
+        const double extent = extent_of(m->body, i, -1), bytes = k.bytes[i] / m->pack;
+        all += extent >= 0 && m->params[i].readonly && extent < bytes ? extent : bytes;
+    }
+    return all;
 }
 
 /* Measured on Zen 4: cycles of an instruction of order.c's; instructions that wait side by side; cycles of
