@@ -417,7 +417,6 @@ def pairs(o, rows):
     """What --before gave beside the rest: means over the sizes of the best reference's time over each one's."""
     columns = [(mode, p) for mode in o.modes for p in o.precisions]
     chosen = {"before": lambda r: kind(r["name"]) == "before", "now": lambda r: kind(r["name"]) in ("borgc", "default"),
-              "without --nontemporal": lambda r: kind(r["name"]) in ("borgc", "default") and not r["name"].endswith("nontemporal"),
               "by itself": lambda r: kind(r["name"]) == "default"}
     out = ["| kernel | " + " | ".join(f"{mode}, {TYPES[p]}: {name}" for mode, p in columns for name in chosen) + " |",
            "|" + "---|" * (1 + len(columns) * len(chosen))]

@@ -104,12 +104,20 @@ static double cost_of_element(borg_module *m, const borg_machine *machine) {
     return borg_cost_of_group(m, machine) / m->size;
 }
 
-/* On GPUs flat modules are made where they are asked for, since nobody has timed them there: an item in a thread, or several,
- * which share what all read. What is read by an index from memory stays single: items beyond the last would read anywhere. */
+/* On GPUs: an item in a thread, or several, which share what all read and ask for memory together. Measured
+ * (bench/results/borg.md), four are faster where an item has few operations for each access, and slower by a third where it has
+ * hundreds. What is read by an index from memory stays single: items beyond the last would read anywhere. */
 static int32_t items_of_thread(const borg_module *m, int32_t wanted) {
-    for (const borg_inst *v = m->body->first; v; v = v->next)
+    enum { SEVERAL = 4, OPERATIONS = 16 };
+    int64_t accesses = 0, operations = 0;
+    for (const borg_inst *v = m->body->first; v; v = v->next) {
+        const borg_class class = borg_op_table[v->op].class;
         if (v->op == BORG_LOAD && v->spread == BORG_WI) return 1;
-    return wanted;
+        if (class == BORG_MEMORY) accesses += borg_stored(v) ? borg_stored(v)->rows : v->rows;
+        if (class == BORG_ELEM && v->spread == BORG_WI) operations += v->rows;
+    }
+    if (wanted > 0) return wanted;
+    return operations <= OPERATIONS * accesses ? SEVERAL : 1;
 }
 
 /* For machines that want it: one register after the other, or some side by side where results wait for each other. */
@@ -117,7 +125,7 @@ static borg_module *make_flat(borg_program *p, const borg_function *kernel, cons
                               const borg_module *module) {
     const borg_machine *machine = o->backend ? &o->backend->machine : NULL;
     if (!machine || !machine->flat || o->flat < 0 || o->optimise < 0 ||
-        (machine->simt && (o->flat == 0 || o->lanes || o->stage)) || crosses_lanes(module))
+        (machine->simt && (o->lanes || o->stage)) || crosses_lanes(module))
         return NULL;
     if (machine->simt) return flat_of(p, kernel, o, 32 * items_of_thread(module, o->flat));
     const int32_t lanes = machine->vector_bytes / (borg_has_doubles(module->body) ? 8 : 4);
