@@ -11,7 +11,8 @@
  * length, loops are as fast or faster; at 0.73 to 0.83 of it they take 1.4 times as long. */
 #define MUCH_CHEAPER 0.6
 
-enum { MOST_SIDE_BY_SIDE = 4 }; /* registers of a flat module, where the machine is to choose */
+/* Of a flat module, where the machine is to choose: registers side by side; stores, up to which it is one. */
+enum { MOST_SIDE_BY_SIDE = 4, MOST_STREAMS = 4 };
 
 static bool wants(const borg_options *o, const char *what) {
     return o->dump && o->dump_to && strcmp(o->dump, what) == 0;
@@ -120,7 +121,15 @@ static int32_t items_of_thread(const borg_module *m, int32_t wanted) {
     return operations <= OPERATIONS * accesses ? SEVERAL : 1;
 }
 
-/* For machines that want it: one register after the other, or some side by side where results wait for each other. */
+/* Stores of a module: each writes a stream of its own. */
+static int32_t stores_of(const borg_module *m) {
+    int32_t stores = 0;
+    for (const borg_inst *v = m->body->first; v; v = v->next) stores += borg_stored(v) != NULL;
+    return stores;
+}
+
+/* For machines that want it: one register after the other; two where many streams are written (measured, PADE past the caches of
+ * a Xeon: two lines of each at a time take 0.7 of the time); some side by side where results wait for each other. */
 static borg_module *make_flat(borg_program *p, const borg_function *kernel, const borg_options *o,
                               const borg_module *module) {
     const borg_machine *machine = o->backend ? &o->backend->machine : NULL;
@@ -130,6 +139,7 @@ static borg_module *make_flat(borg_program *p, const borg_function *kernel, cons
     if (machine->simt) return flat_of(p, kernel, o, 32 * items_of_thread(module, o->flat));
     const int32_t lanes = machine->vector_bytes / (borg_has_doubles(module->body) ? 8 : 4);
     borg_module *m = flat_of(p, kernel, o, lanes * (o->flat ? o->flat : 1));
+    if (m && o->flat == 0 && stores_of(m) > MOST_STREAMS) return flat_of(p, kernel, o, lanes * 2);
     for (int32_t k = 2; m && o->flat == 0 && k <= MOST_SIDE_BY_SIDE && borg_waits(m, machine);
          k *= 2)
         m = flat_of(p, kernel, o, lanes * k);

@@ -117,7 +117,8 @@ static void test_lanes(void **state) {
     assert_int_equal(lanes_of("enum", "avx512", 0), 8);
     assert_int_equal(lanes_of("frcg", "avx512", 0), 32);
     assert_int_equal(lanes_of("frcg", "avx512", 1), 8);
-    assert_int_equal(lanes_of("pade", "c", 0), 4);
+    assert_int_equal(lanes_of("pade", "c", 0), 8); /* eleven streams: two registers */
+    assert_int_equal(lanes_of("pade", "c", 1), 4);
     assert_int_equal(lanes_of("pade", "c", 2), 8);
     assert_int_equal(lanes_of("enum", "cuda", 0), 128); /* four share the coefficients */
     assert_int_equal(lanes_of("pade", "cuda", 0), 128);
