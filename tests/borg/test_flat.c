@@ -115,7 +115,7 @@ static int lanes_of(const char *kernel, const char *backend, int flat) {
 static void test_lanes(void **state) {
     (void)state;
     assert_int_equal(lanes_of("enum", "avx512", 0), 8);
-    assert_int_equal(lanes_of("frcg", "avx512", 0), 32);
+    assert_int_equal(lanes_of("frcg", "avx512", 0), 24);
     assert_int_equal(lanes_of("frcg", "avx512", 1), 8);
     assert_int_equal(lanes_of("pade", "c", 0), 8); /* eleven streams: two registers */
     assert_int_equal(lanes_of("pade", "c", 1), 4);
