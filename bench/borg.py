@@ -28,6 +28,8 @@ THESIS = {"gema": (1.00, 1.02), "gemm": (2.26, 2.92), "trsv": (1.70, 1.60), "ldu
           "enum": (1.57, None), "frcg": (1.26, 2.63)}  # Table 7.2: AVX512, AVX512 through LLVM
 FLAT = [*ITEMS, "gema"]  # what borgc makes is the same for all WG_PACK
 WRITTEN = {"gema": "c", "gemm": "c", "pade": "dx,dab", "enum": "value"}  # for --nontemporal
+NUMBERS = {"pade": lambda n: 13 * n, "enum": lambda n: n, "frcg": lambda n: 4 * n, "trsv": lambda n: n * n + 2 * n,
+           "ldus": lambda n: 2 * n * n}  # that the arrays of a group hold; others: three matrices
 OTHERS = {"blas": "OpenBLAS", "mkl": "MKL batch", "compact": "MKL compact", "xsmm": "LIBXSMM", "batch": "mpk_batch"}
 COMPILERS = {"gcc": "gcc", "clang": "clang-14"}
 NATIVE = ["-O3", "-march=native", "-mprefer-vector-width=512", "-fno-math-errno", "-fno-trapping-math"]
@@ -231,10 +233,10 @@ class Rows:
 def measure(o, key, mode, named, rounds, within, processor=None):
     """The results of {name: driver's word}, in one process."""
     kernel, n, precision = key
-    each = n * n * (8 if precision == "d" else 4)
-    count = min(o.count, max(16, o.memory * 1000000 // (3 * each) // 16 * 16))
+    each = NUMBERS.get(kernel, lambda n: 3 * n * n)(n) * (8 if precision == "d" else 4)
+    count = min(o.count, max(16, o.memory * 1000000 // each // 16 * 16))
     if mode == "cache":  # what the second-level cache holds
-        count = max(16, 131072 // each // 16 * 16)
+        count = max(16, 3 * 131072 // each // 16 * 16)
     results = []
     odd = kernel in LIBRARY  # matrices with a NaN and of zeros are given only where all tell of them
     for chosen in ([k for k in named if named[k].startswith("borg:")], [k for k in named if not named[k].startswith("borg:")]) \
@@ -415,7 +417,6 @@ def pairs(o, rows):
     """What --before gave beside the rest: means over the sizes of the best reference's time over each one's."""
     columns = [(mode, p) for mode in o.modes for p in o.precisions]
     chosen = {"before": lambda r: kind(r["name"]) == "before", "now": lambda r: kind(r["name"]) in ("borgc", "default"),
-              "without --nontemporal": lambda r: kind(r["name"]) in ("borgc", "default") and not r["name"].endswith("nontemporal"),
               "by itself": lambda r: kind(r["name"]) == "default"}
     out = ["| kernel | " + " | ".join(f"{mode}, {TYPES[p]}: {name}" for mode, p in columns for name in chosen) + " |",
            "|" + "---|" * (1 + len(columns) * len(chosen))]
@@ -456,7 +457,7 @@ def plot(o, rows, precision):
 
 
 def report(o, rows):
-    out = [f"`{shlex.join(['bench/borg.py'] + o.told)}` on {cpu()}, one core; batches of {o.count} work-groups, fewer where three matrices of each took more than {o.memory} MB"
+    out = [f"`{shlex.join(['bench/borg.py'] + o.told)}` on {cpu()}, one core; batches of {o.count} work-groups, fewer where their arrays took more than {o.memory} MB"
            + (", and as many as the second-level cache holds" if "cache" in o.modes else "")
            + ". ns for a work-group, the least of ten rounds after two (of three to ten where they take long), implementations by turns; each was checked first. How: compiler, WG_PACK and "
            "lane order; llc: through the LLVM backend. Reference: the same kernel by hand in C, `omp simd` over the batch or over rows, by gcc and clang; "
@@ -509,7 +510,7 @@ def arguments():
     p.add_argument("--compilers", default="gcc,clang,llc", help="the first for all, the others for the fastest")
     p.add_argument("--modes", default="batch,cache")
     p.add_argument("--count", type=int)
-    p.add_argument("--memory", type=int, default=600, help="megabytes that three matrices of each group may take: large ones are fewer")
+    p.add_argument("--memory", type=int, default=600, help="megabytes that the arrays may take: groups with large ones are fewer")
     p.add_argument("--rounds", type=int)
     p.add_argument("--seconds", type=float, default=2, help="an implementation that has taken so long ends with three rounds or more")
     p.add_argument("--jobs", type=int, default=os.cpu_count())

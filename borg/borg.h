@@ -53,9 +53,10 @@ typedef struct borg_options {
                                (the caller promises it); NULL-terminated; may be NULL */
     const char *stage;      /* --stage: pointers, separated by commas, whose groups' data go through
                                shared memory as a whole (borg/emit/simt/stage.c); may be NULL */
-    const char
-        *nontemporal;   /* --nontemporal: pointers, separated by commas, whose full registers are
-                                stored past the caches: of backends that do that; may be NULL */
+    const char *
+        nontemporal; /* --nontemporal: pointers, separated by commas, whose full registers are stored past the caches: of
+                         backends that do that; "auto" or NULL: those that are only written, in calls whose arrays are larger
+                         than caches; "never" */
     const char *units;  /* --units: lines that replace those of borg/spatial/units.def, or NULL */
     const char *budget; /* --budget: "lut=N,ff=N,dsp=N", what a pipeline may take, or NULL */
     const char *format; /* --format: of the backend pipe, text (NULL), json or svg */

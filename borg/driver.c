@@ -11,7 +11,8 @@
  * length, loops are as fast or faster; at 0.73 to 0.83 of it they take 1.4 times as long. */
 #define MUCH_CHEAPER 0.6
 
-enum { MOST_SIDE_BY_SIDE = 4 }; /* registers of a flat module, where the machine is to choose */
+/* Of a flat module, where the machine is to choose: registers side by side; stores, up to which it is one. */
+enum { MOST_SIDE_BY_SIDE = 3, MOST_STREAMS = 4 };
 
 static bool wants(const borg_options *o, const char *what) {
     return o->dump && o->dump_to && strcmp(o->dump, what) == 0;
@@ -104,26 +105,43 @@ static double cost_of_element(borg_module *m, const borg_machine *machine) {
     return borg_cost_of_group(m, machine) / m->size;
 }
 
-/* On GPUs flat modules are made where they are asked for, since nobody has timed them there: an item in a thread, or several,
- * which share what all read. What is read by an index from memory stays single: items beyond the last would read anywhere. */
+/* On GPUs: an item in a thread, or several, which share what all read and ask for memory together. Measured
+ * (bench/results/borg.md), four are faster where an item has few operations for each access, and slower by a third where it has
+ * hundreds. What is read by an index from memory stays single: items beyond the last would read anywhere. */
 static int32_t items_of_thread(const borg_module *m, int32_t wanted) {
-    for (const borg_inst *v = m->body->first; v; v = v->next)
+    enum { SEVERAL = 4, OPERATIONS = 16 };
+    int64_t accesses = 0, operations = 0;
+    for (const borg_inst *v = m->body->first; v; v = v->next) {
+        const borg_class class = borg_op_table[v->op].class;
         if (v->op == BORG_LOAD && v->spread == BORG_WI) return 1;
-    return wanted;
+        if (class == BORG_MEMORY) accesses += borg_stored(v) ? borg_stored(v)->rows : v->rows;
+        if (class == BORG_ELEM && v->spread == BORG_WI) operations += v->rows;
+    }
+    if (wanted > 0) return wanted;
+    return operations <= OPERATIONS * accesses ? SEVERAL : 1;
 }
 
-/* For machines that want it: one register after the other, or some side by side where results wait for each other. */
+/* Stores of a module: each writes a stream of its own. */
+static int32_t stores_of(const borg_module *m) {
+    int32_t stores = 0;
+    for (const borg_inst *v = m->body->first; v; v = v->next) stores += borg_stored(v) != NULL;
+    return stores;
+}
+
+/* For machines that want it: one register after the other; two where many streams are written (measured, PADE past the caches of
+ * a Xeon: two lines of each at a time take 0.7 of the time); some side by side where results wait for each other: of FRCG
+ * two are fastest on a Xeon, four on an EPYC, three within a tenth on both. */
 static borg_module *make_flat(borg_program *p, const borg_function *kernel, const borg_options *o,
                               const borg_module *module) {
     const borg_machine *machine = o->backend ? &o->backend->machine : NULL;
     if (!machine || !machine->flat || o->flat < 0 || o->optimise < 0 ||
-        (machine->simt && (o->flat == 0 || o->lanes || o->stage)) || crosses_lanes(module))
+        (machine->simt && (o->lanes || o->stage)) || crosses_lanes(module))
         return NULL;
     if (machine->simt) return flat_of(p, kernel, o, 32 * items_of_thread(module, o->flat));
     const int32_t lanes = machine->vector_bytes / (borg_has_doubles(module->body) ? 8 : 4);
     borg_module *m = flat_of(p, kernel, o, lanes * (o->flat ? o->flat : 1));
-    for (int32_t k = 2; m && o->flat == 0 && k <= MOST_SIDE_BY_SIDE && borg_waits(m, machine);
-         k *= 2)
+    if (m && o->flat == 0 && stores_of(m) > MOST_STREAMS) return flat_of(p, kernel, o, lanes * 2);
+    for (int32_t k = 2; m && o->flat == 0 && k <= MOST_SIDE_BY_SIDE && borg_waits(m, machine); ++k)
         m = flat_of(p, kernel, o, lanes * k);
     return m;
 }
@@ -163,7 +181,9 @@ static borg_status check_fast(borg_program *p, const borg_options *o, const borg
 /* Each name is that of a pointer through which some kernel may write. */
 static borg_status check_nontemporal(borg_program *p, const borg_options *o,
                                      const borg_backend *backend) {
-    if (!o->nontemporal) return BORG_OK;
+    if (!o->nontemporal || strcmp(o->nontemporal, "auto") == 0 ||
+        strcmp(o->nontemporal, "never") == 0)
+        return BORG_OK;
     if (!backend->nontemporal) {
         borg_report(&p->diags, BORG_ERROR, (borg_loc){0},
                     "--nontemporal: the backend %s does not store past the caches", backend->name);

@@ -8,12 +8,13 @@
  * cache lines are read by turns, which prefetchers follow badly: measured, two to four times the time of one group
  * after the other (bench/results/borg-cpu.md). */
 #include "borg/passes.h"
+#include <string.h>
 
 typedef struct chain {
     borg_module *m;
     const borg_machine *machine;
-    double *at;    /* by id: when the result is there */
-    double *bytes; /* of each parameter */
+    double *at;              /* by id: when the result is there */
+    double *bytes, *written; /* of each parameter: read and written, written alone */
     double end;
 } chain;
 
@@ -74,7 +75,9 @@ static void count_bytes(chain *k, const borg_inst *v, double weight) {
     const borg_inst *p = v->args[0];
     while (p->op != BORG_PARAM && p->nargs > 0) p = p->args[0]; /* arrays of pointers */
     if (p->op != BORG_PARAM) return;
-    k->bytes[p->index] += weight * (double)borg_lanes(k->m, value) * borg_type_bytes(value->type);
+    const double bytes = weight * (double)borg_lanes(k->m, value) * borg_type_bytes(value->type);
+    k->bytes[p->index] += bytes;
+    if (!load) k->written[p->index] += bytes;
 }
 
 static void follow(chain *k, borg_block *block, double weight);
@@ -114,11 +117,53 @@ static void follow(chain *k, borg_block *block, double weight) {
     }
 }
 
+static void start(chain *k, int32_t ids) {
+    const int32_t n = k->m->nparams + 1;
+    k->at = BORG_NEW(k->m->arena, ids, double);
+    k->bytes = BORG_NEW(k->m->arena, n, double);
+    k->written = BORG_NEW(k->m->arena, n, double);
+    memset(k->at, 0, (size_t)ids * sizeof *k->at);
+    memset(k->bytes, 0, (size_t)n * sizeof *k->bytes);
+    memset(k->written, 0, (size_t)n * sizeof *k->written);
+    ++k->at; /* what has no value has the number -1 */
+}
+
+/* How far a group's part of an array goes of which it reads some things several times: 0 where all groups read the same,
+ * below 0 where that is not known. */
+static double extent_of(const borg_block *block, int32_t param, double extent) {
+    for (const borg_inst *v = block->first; v; v = v->next) {
+        for (int32_t k = 0; k < 2; ++k)
+            if (v->block[k]) extent = extent_of(v->block[k], param, extent);
+        if (v->op != BORG_LOADA || v->args[0]->op != BORG_PARAM || v->args[0]->index != param)
+            continue;
+        const double far = (double)(v->a < 0 ? -v->a : v->a) * borg_type_bytes(v->type);
+        if (v->spread == BORG_UNI || far > 0) extent = later(extent, far);
+    }
+    return extent;
+}
+
+double borg_bytes_of_group(borg_module *m) {
+    chain k = {.m = m};
+    const int32_t ids = borg_number(m) + 1;
+    double all = 0;
+    start(&k, ids);
+    follow(&k, m->body, 1.0);
+    for (int32_t i = 0; i < m->nparams; ++i) {
+        const double extent = extent_of(m->body, i, -1), bytes = k.bytes[i] / m->pack;
+        all += extent >= 0 && m->params[i].readonly && extent < bytes ? extent : bytes;
+    }
+    return all;
+}
+
 /* Measured on Zen 4: cycles of an instruction of order.c's; instructions that wait side by side; cycles of
  * a byte that comes from memory or goes there. */
 #define INSTRUCTION 0.3
 #define WINDOW 300
 #define BYTE 0.08
+#define SMALL_BYTE 0.03
+enum {
+    SMALL = 320
+}; /* bytes that a group touches: batches of such are in a cache of the last level */
 enum { NEAR = 512 }; /* bytes of a group's share of an array, up to which turns cost nothing */
 
 typedef struct work {
@@ -132,14 +177,12 @@ static work work_of(borg_module *m, const borg_machine *machine) {
     const int32_t ids = borg_number(m) + 1;
     chain k = {.m = m, .machine = machine};
     work w = {.instructions = INSTRUCTION * instructions};
-    k.at = BORG_NEW(m->arena, ids, double);
-    k.bytes = BORG_NEW(m->arena, m->nparams + 1, double);
-    for (int32_t i = 0; i < ids; ++i) k.at[i] = 0;
-    for (int32_t i = 0; i < m->nparams; ++i) k.bytes[i] = 0;
-    ++k.at; /* what has no value has the number -1 */
+    start(&k, ids);
     follow(&k, m->body, 1.0);
-    for (int32_t i = 0; i < m->nparams; ++i)
-        w.bytes += k.bytes[i], w.most = later(w.most, k.bytes[i]);
+    for (int32_t i = 0; i < m->nparams; ++i) {
+        w.bytes += k.bytes[i];
+        w.most = later(w.most, later(k.written[i], k.bytes[i] - k.written[i]));
+    }
     w.waiting = k.end / (1 + WINDOW / (instructions + 1));
     return w;
 }
@@ -153,6 +196,7 @@ double borg_cost_of_group(borg_module *m, const borg_machine *machine) {
     const work w = work_of(m, machine);
     const bool turns = m->pack > 1 && w.most > NEAR * m->pack;
     const double work = later(w.instructions, w.waiting);
-    const double memory = BYTE * w.bytes * (turns ? 3 : 1);
+    const double byte = w.bytes <= SMALL * m->pack ? SMALL_BYTE : BYTE;
+    const double memory = byte * w.bytes * (turns ? 3 : 1);
     return (later(work, memory) + work / 4) / m->pack; /* a quarter: data may lie in a cache */
 }

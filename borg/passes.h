@@ -65,6 +65,8 @@ double borg_cost(borg_module *m, const borg_machine *machine);
 /** Length of its code, in the same unit. */
 double borg_code(borg_module *m, const borg_machine *machine);
 
+/** pack.c: bytes of memory that a group reads and writes, each once where that can be told. */
+double borg_bytes_of_group(borg_module *m);
 /** pack.c: cycles of a processor for a group, where the module's packs go one after the other. */
 double borg_cost_of_group(borg_module *m, const borg_machine *machine);
 /** Whether its instructions take less time than its results wait for each other. */

@@ -410,9 +410,18 @@ static double worst_item(const bench *b, int64_t i) {
             if (k > 0 && k < 5) q += get(b, 4, 5 + k, true) * power;
             if (k < 4) dq += (k + 1) * get(b, 4, 6 + k, true) * power;
         }
-        v = get(b, 3, i, true) *
-            (dp / (1 + fabs(q)) - p * (q < 0 ? -1 : 1) * dq / (1 + fabs(q)) / (1 + fabs(q)));
-        return fabs(get(b, 0, i, false) - v) / (20 + fabs(v));
+        const double r = 1 / (1 + fabs(q)), sign = q < 0 ? -1 : 1, g = get(b, 3, i, true);
+        v = g * (dp * r - p * sign * dq * r * r);
+        double worst = fabs(get(b, 0, i, false) - v) / (20 + fabs(v));
+        power = 1;
+        for (int k = 0; k < 6; k++, power *= x) {
+            double at = get(b, 1, k * b->count * b->n + i, false);
+            worst = more(worst, fabs(at - g * power * r) / 20);
+            if (k == 0 || k == 5) continue;
+            at = get(b, 1, (5 + k) * b->count * b->n + i, false);
+            worst = more(worst, fabs(at + g * sign * p * r * power * r) / 20);
+        }
+        return worst;
     }
     if (is(b, "enum")) {
         double sum = 0, slack = 1e30;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The kernels by hand in CUDA, with N (and SINGLE) given on the compiler's command line, as for borgc: a matrix
  * for each P = 2, 4, ... 32 neighbouring lanes (P >= N), row i in lane i's registers, exchange by shuffles; an item for each
- * thread. Arguments are those of borgc's kernels, then the first and the last group. bench_launch_NAME starts one. */
+ * thread. Arguments are those of borgc's kernels, then the first and the last group. A block is 128 threads
+ * for matrices, the most whole groups of 256 threads for items. */
 #include <stdint.h>
 
 #ifdef SINGLE
@@ -254,25 +255,3 @@ KERNEL frcg(T *xy, const T *ab, int64_t first, int64_t last) {
     }
     xy[2 * i] = x, xy[2 * i + 1] = y;
 }
-
-/* groups of the batch that a block does, and its threads */
-#define LAUNCH(name, per_block, threads)                                                           \
-    extern "C" int bench_launch_##name(void **arguments, long long groups) {                       \
-        const unsigned blocks = (unsigned)((groups + (per_block) - 1) / (per_block));              \
-        return (int)cudaLaunchKernel((const void *)name, dim3(blocks), dim3(threads), arguments,   \
-                                     0, 0);                                                        \
-    }
-#define MATRICES(name) LAUNCH(name, 128 / P, 128)
-#define ITEMS(name) LAUNCH(name, 256 / N, 256 / N * N)
-
-MATRICES(gema)
-MATRICES(gemm)
-MATRICES(gemm_ab)
-MATRICES(gemm_adb)
-MATRICES(trsv)
-MATRICES(ldus)
-MATRICES(llt)
-MATRICES(ldlt)
-ITEMS(pade)
-ITEMS(enumerate)
-ITEMS(frcg)

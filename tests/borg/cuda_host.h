@@ -233,6 +233,7 @@ typedef struct __attribute__((may_alias, aligned(16))) b_i128 {
 #define B_ROLLED
 
 #define B_KERNEL(threads, lanes) static void
+#define B_FLAT(threads, lanes, blocks) static void
 #define B_FN static inline
 #define B_GLOBAL
 #define B_LOCAL

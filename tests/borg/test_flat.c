@@ -31,7 +31,6 @@ static void test_emitted(void **state) {
     for (int k = 0; k < 3; ++k) {
         const borg_backend *backend = borg_backend_find(backends[k]);
         for (int i = 0; i < SHAPES; ++i) {
-            if (backend->machine.simt && shapes[i].flat == 0) shapes[i].flat = 1; /* asked for */
             borg_options o;
             assert_true(compile_variant(&shapes[i], &o, backend, "tested"));
             const borg_unit *u = &shapes[i].program->units[0];
@@ -92,6 +91,8 @@ static void test_chosen(void **state) {
     o.backend = borg_backend_find("llvm");
     assert_int_equal(flat_of("x[i] = y[i] * 2;", &o), 0);
     o.backend = borg_backend_find("cuda");
+    assert_int_equal(flat_of("x[i] = y[i] * 2;", &o), 12);
+    o.flat = -1;
     assert_int_equal(flat_of("x[i] = y[i] * 2;", &o), 0);
     o.flat = 1;
     assert_int_equal(flat_of("x[i] = y[i] * 2;", &o), 12);
@@ -109,15 +110,19 @@ static int lanes_of(const char *kernel, const char *backend, int flat) {
     return lanes;
 }
 
-/* As many elements at a time as results that wait for each other need; in a GPU's thread as are asked for. */
+/* As many elements at a time as results that wait for each other need; in a GPU's thread one, or several that share what
+ * they read. */
 static void test_lanes(void **state) {
     (void)state;
     assert_int_equal(lanes_of("enum", "avx512", 0), 8);
-    assert_int_equal(lanes_of("frcg", "avx512", 0), 32);
+    assert_int_equal(lanes_of("frcg", "avx512", 0), 24);
     assert_int_equal(lanes_of("frcg", "avx512", 1), 8);
-    assert_int_equal(lanes_of("pade", "c", 0), 4);
+    assert_int_equal(lanes_of("pade", "c", 0), 8); /* eleven streams: two registers */
+    assert_int_equal(lanes_of("pade", "c", 1), 4);
     assert_int_equal(lanes_of("pade", "c", 2), 8);
-    assert_int_equal(lanes_of("enum", "cuda", 0), 0);
+    assert_int_equal(lanes_of("enum", "cuda", 0), 128); /* four share the coefficients */
+    assert_int_equal(lanes_of("pade", "cuda", 0), 128);
+    assert_int_equal(lanes_of("frcg", "cuda", 0), 32);
     assert_int_equal(lanes_of("pade", "cuda", 1), 32);
     assert_int_equal(lanes_of("enum", "cuda", 1), 32);
     assert_int_equal(lanes_of("enum", "cuda", 2), 64);

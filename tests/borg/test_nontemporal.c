@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* --nontemporal: what avx512 stores past the caches is what it stores without, aligned or not, and where there is no
- * such pointer or no such backend it is refused by name. */
+ * such pointer or no such backend it is refused by name; without a list the size of a call decides. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -59,19 +59,33 @@ static void test_text(void **unused) {
     assert_false(emits(doubles, &options, "    b_streamed();\n}"));
     options.flat = 0; /* elements side by side */
     assert_true(emits(doubles, &options, "b_stream_f64(((double *)p_c)"));
-    options = options_of("avx512", 8, NULL);
+    options = options_of("avx512", 8, "never");
     assert_false(emits(doubles, &options, "b_stream"));
 }
 
-static void test_values(void **unused) {
+/* Without a list: what is only written, where what a call touches (16 bytes for each work-item) is more than caches hold. */
+static void test_auto(void **unused) {
+    static const char *const lists[] = {NULL, "auto"};
     (void)unused;
-    const borg_backend *backend = borg_backend_find("avx512");
-    if (!emitted_runs_here(backend) || emitted_only()) skip();
+    for (int k = 0; k < 2; ++k) {
+        borg_options options = options_of("avx512", 8, lists[k]);
+        assert_true(emits(doubles, &options, "b_stream_f64(((double *)p_c)"));
+        assert_true(emits(doubles, &options, "(double)(last - first) * 128 > BORG_FAR"));
+        assert_true(emits(doubles, &options, "if (b_past == 63) b_streamed();\n}"));
+        assert_false(emits(again, &options, "b_stream"));
+        options.pack = 4;
+        assert_true(emits(doubles, &options, "(double)(last - first) * 128 > BORG_FAR"));
+        options.backend = borg_backend_find("c");
+        assert_false(emits(doubles, &options, "b_stream"));
+    }
+}
+
+static void check_values(const borg_backend *backend, const char *list) {
     emitted e;
     borg_program *p[2];
     assert_true(emitted_start(&e));
-    const int whole = emitted_compile(&e, doubles, options_of("avx512", 16, "c"), &p[0]);
-    const int twice = emitted_compile(&e, again, options_of("avx512", 8, "c"), &p[1]);
+    const int whole = emitted_compile(&e, doubles, options_of("avx512", 16, list), &p[0]);
+    const int twice = emitted_compile(&e, again, options_of("avx512", 8, list), &p[1]);
     assert_true(whole >= 0 && twice >= 0);
     assert_true(emitted_build(&e, backend));
     double *a = aligned_alloc(64, (COUNT + 8) * sizeof *a),
@@ -91,6 +105,23 @@ static void test_values(void **unused) {
     free(a), free(c);
     emitted_end(&e, false);
     for (int k = 0; k < 2; ++k) borg_program_free(p[k]);
+}
+
+/* Named; far enough for all calls; never far enough. */
+static void test_values(void **unused) {
+    (void)unused;
+    const borg_backend *backend = borg_backend_find("avx512");
+    if (!emitted_runs_here(backend) || emitted_only()) skip();
+    const char *given = getenv("BORG_CFLAGS");
+    char *before = given ? strdup(given) : NULL, flags[512];
+    check_values(backend, "c");
+    for (int far = 0; far < 2; ++far) {
+        snprintf(flags, sizeof flags, "%s -DBORG_FAR=%d", before ? before : "-O0", far << 30);
+        assert_int_equal(setenv("BORG_CFLAGS", flags, 1), 0);
+        check_values(backend, NULL);
+    }
+    assert_int_equal(before ? setenv("BORG_CFLAGS", before, 1) : unsetenv("BORG_CFLAGS"), 0);
+    free(before);
 }
 
 static void refused(const char *backend, const char *list, const char *word) {
@@ -120,7 +151,8 @@ static void test_refused(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_text), cmocka_unit_test(test_values),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_text), cmocka_unit_test(test_auto),
+                                       cmocka_unit_test(test_values),
                                        cmocka_unit_test(test_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -275,14 +275,18 @@ static const char reciprocals[] =
     "    return b_join_f64((hf64)b_rcp512_f64((__m512d)b_low_f64(x)), (hf64)b_rcp512_f64((__m512d)b_high_f64(x))); }\n"
     "#endif\n"
     "FN vf32 b_rcp_fast_f32(vf32 x) { return (vf32)b_rcp_all_f32((b_f32)x); }\n";
-/* Only a whole line may go past the caches. Other threads see what was stored so after b_streamed(). */
+/* Only a whole line may go past the caches, and only where `past` says so (simd.c). Other threads see what was stored so
+ * after b_streamed(). */
 static const char nontemporal[] =
+    "#if !defined(BORG_FAR) /* bytes of which caches hold too little: twice a last level of 32 MiB */\n"
+    "#define BORG_FAR (64 << 20)\n"
+    "#endif\n"
     "#if BORG_LANES == 8\n"
-    "FN void b_stream_f64(void *p, vf64 x) {\n"
-    "    if ((uintptr_t)p % 64) b_store_f64(p, x); else _mm512_stream_pd((double *)p, (__m512d)x); }\n"
+    "FN void b_stream_f64(void *p, vf64 x, uintptr_t past) {\n"
+    "    if ((uintptr_t)p & past) b_store_f64(p, x); else _mm512_stream_pd((double *)p, (__m512d)x); }\n"
     "#else\n"
-    "FN void b_stream_f32(void *p, vf32 x) {\n"
-    "    if ((uintptr_t)p % 64) b_store_f32(p, x); else _mm512_stream_ps((float *)p, (__m512)x); }\n"
+    "FN void b_stream_f32(void *p, vf32 x, uintptr_t past) {\n"
+    "    if ((uintptr_t)p & past) b_store_f32(p, x); else _mm512_stream_ps((float *)p, (__m512)x); }\n"
     "#endif\n"
     "FN void b_streamed(void) { _mm_sfence(); }\n";
 /* clang-format on */

@@ -6,6 +6,10 @@
 #include "borg/emit/simd/simd.h"
 #include "borg/perm.h"
 
+/** Stores past the caches: none; of what --nontemporal names; of what is only written, where a call's arrays are larger
+ * than caches. */
+typedef enum simd_past { SIMD_NEVER, SIMD_NAMED, SIMD_WHERE_FAR } simd_past;
+
 typedef struct simd {
     ctext c;
     const simd_target *target;
@@ -13,8 +17,9 @@ typedef struct simd {
     borg_arena *arena;
     borg_module *m;
     int32_t lanes;
-    bool streams; /* full registers are stored past the caches somewhere in this unit */
-    bool apart;   /* what is the same for all work-items of a group is kept in a scalar for each
+    simd_past past;
+    bool *only_written; /* of each parameter: nothing is read through it */
+    bool apart; /* what is the same for all work-items of a group is kept in a scalar for each
                    group */
 } simd;
 

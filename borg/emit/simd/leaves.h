@@ -12,6 +12,9 @@ void simd_layout(simd *e, borg_inst *v);
 void simd_reduce(simd *e, borg_inst *v);
 void simd_memory(simd *e, borg_inst *v);
 
+/** memory.c: may full registers of this store go past the caches? */
+bool simd_past_caches(const simd *e, const borg_inst *v);
+
 /** Can a load or store (value: the one whose lanes it has) be done by simd_load_transposed? */
 bool simd_transposable(const simd *e, const borg_inst *v, const borg_inst *value);
 

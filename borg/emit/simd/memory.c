@@ -175,20 +175,20 @@ static bool load_runs(simd *e, const simd_access *k, borg_inst *v) {
     return value != NULL;
 }
 
-/* Whether --nontemporal names the array, and whole registers of the machine's make up its columns: a line
- * that is written in parts, by both ways, is slower than without. */
-static bool past_caches(simd *e, const simd_access *k) {
-    const borg_inst *p = k->v->args[0];
-    const char *s = e->options->nontemporal;
-    if (!s || p->op != BORG_PARAM || !borg_is_float(k->type) || e->m->size % e->lanes ||
-        e->lanes * borg_type_bytes(k->type) != e->target->bytes)
+/* Whether whole registers of the machine's make up the array's columns (a line that is written in parts, by both ways, is
+ * slower than without) and it is one that --nontemporal names, or, without a list, only written. */
+bool simd_past_caches(const simd *e, const borg_inst *v) {
+    if (e->past == SIMD_NEVER || v->op != BORG_STOREA) return false;
+    const borg_inst *p = v->args[0], *x = borg_stored(v);
+    if (p->op != BORG_PARAM || !borg_is_float(x->type) || e->m->size % e->lanes ||
+        e->lanes * borg_type_bytes(x->type) != e->target->bytes)
         return false;
-    while (s && !borg_named_nontemporal(&e->m->params[p->index], s)) {
-        s = strchr(s, ',');
-        if (s) ++s;
+    if (e->past == SIMD_WHERE_FAR) return e->only_written[p->index];
+    for (const char *s = e->options->nontemporal; s; s = s + 1) {
+        if (borg_named_nontemporal(&e->m->params[p->index], s)) return true;
+        if (!(s = strchr(s, ','))) return false;
     }
-    e->streams |= s != NULL;
-    return s != NULL;
+    return false;
 }
 
 static bool store_runs(simd *e, const simd_access *k) {
@@ -197,8 +197,9 @@ static bool store_runs(simd *e, const simd_access *k) {
     const int32_t pieces = find_pieces(e, k, first, count, list);
     const char *suffix = simd_suffix(k->type), *value = simd_reg(e, k->value, k->reg);
     if (count == 1 && k->used == e->lanes && !k->mask) {
-        ctext_line(&e->c, "%s_%s(%s, %s);", past_caches(e, k) ? "b_stream" : "b_store", suffix,
-                   simd_access_place(e, k, 0, 0), value);
+        const bool past = simd_past_caches(e, k->v);
+        ctext_line(&e->c, "%s_%s(%s, %s%s);", past ? "b_stream" : "b_store", suffix,
+                   simd_access_place(e, k, 0, 0), value, past ? ", b_past" : "");
     } else if (pieces) {
         store_pieces(e, k, list, pieces);
     } else if (e->target->masked && (count <= 2 || 2 * count <= k->used)) {

@@ -2,6 +2,7 @@
 /* The walk over a module, and the functions of a file. */
 #include "borg/emit/simd/simd.h"
 #include "borg/emit/simd/leaves.h"
+#include "borg/passes.h"
 #include <string.h>
 
 /* ---- control -----------------------------------------------------------------------------------
@@ -85,8 +86,47 @@ static void put_arrays(simd *e) {
     }
 }
 
-static void emit_pack(simd *e, borg_module *m, const char *name, const char *suffix) {
+static bool any_past(const simd *e, const borg_block *block) {
+    bool found = false;
+    for (const borg_inst *v = block->first; v && !found; v = v->next)
+        found = simd_past_caches(e, v) || (v->block[0] && any_past(e, v->block[0])) ||
+                (v->block[1] && any_past(e, v->block[1]));
+    return found;
+}
+
+/* Whether stores of this module may go past the caches. */
+static bool goes_past(simd *e, borg_module *m) {
     e->m = m;
+    return any_past(e, m->body);
+}
+
+static void find_written(simd *e, const borg_block *block) {
+    for (const borg_inst *v = block->first; v; v = v->next) {
+        for (int32_t k = 0; k < 2; ++k)
+            if (v->block[k]) find_written(e, v->block[k]);
+        if (v->op != BORG_LOAD && v->op != BORG_LOADA) continue;
+        const borg_inst *p = v->args[0];
+        while (p->op != BORG_PARAM && p->nargs > 0) p = p->args[0];
+        if (p->op == BORG_PARAM) e->only_written[p->index] = false;
+    }
+}
+
+static void plan_stores(simd *e, const borg_unit *u) {
+    const char *list = e->options->nontemporal;
+    e->past = !e->target->nontemporal              ? SIMD_NEVER
+              : !list || strcmp(list, "auto") == 0 ? SIMD_WHERE_FAR
+              : strcmp(list, "never") == 0         ? SIMD_NEVER
+                                                   : SIMD_NAMED;
+    e->only_written = BORG_NEW(e->arena, u->module->nparams + 1, bool);
+    for (int32_t i = 0; i < u->module->nparams; ++i) {
+        const borg_param *p = &u->module->params[i];
+        e->only_written[i] = p->type == BORG_PTR && p->depth == 1 && !p->readonly;
+    }
+    find_written(e, u->module->body);
+}
+
+static void emit_pack(simd *e, borg_module *m, const char *name, const char *suffix) {
+    const bool past = goes_past(e, m);
     e->apart = m->order == BORG_WI_MINOR && m->pack > 1 && 2 * m->size > e->lanes;
     borg_number(m);
     borg_count_uses(m);
@@ -94,9 +134,11 @@ static void emit_pack(simd *e, borg_module *m, const char *name, const char *suf
     simd_mark_addresses(e);
     simd_skip_indices(e);
     borg_put(e->c.out, "static void %s_%s(int64_t g0", name, suffix);
+    if (past) borg_put(e->c.out, ", uintptr_t b_past");
     put_parameters(e, m, true);
     borg_put(e->c.out, " {\n");
     e->c.depth = 1;
+    if (past) ctext_line(&e->c, "(void)b_past;");
     put_arrays(e);
     emit_block(&e->c, m->body);
     borg_put(e->c.out, "}\n\n");
@@ -115,18 +157,38 @@ static void call_flat(simd *e, const borg_unit *u) {
     const borg_module *m = u->flat;
     const int32_t groups = m->size / common_divisor(m->size, m->flat);
     borg_put(e->c.out, "    if (g < last) g = last - (last - g) %% %d;\n", groups);
-    borg_put(e->c.out, "    for (int64_t i = first * %d; i < g * %d; i += %d) %s_flat(i", m->flat,
-             m->flat, m->size, u->name);
+    borg_put(e->c.out, "    for (int64_t i = first * %d; i < g * %d; i += %d) %s_flat(i%s", m->flat,
+             m->flat, m->size, u->name, goes_past(e, u->flat) ? ", b_past" : "");
     put_parameters(e, m, false);
     borg_put(e->c.out, ";\n");
 }
 
+static void put_nontemporal(simd *e) {
+    borg_put(e->c.out, "#if !defined(BORG_NONTEMPORAL)\n#define BORG_NONTEMPORAL\n%s#endif\n\n",
+             e->target->nontemporal);
+}
+
+/* The bits of an address that are zero where a store may go past the caches: those in a line, or all. */
+static void put_past(simd *e, const borg_unit *u) {
+    if (e->past == SIMD_NAMED)
+        borg_put(e->c.out, "    const uintptr_t b_past = 63;\n");
+    else
+        borg_put(e->c.out,
+                 "    const uintptr_t b_past = (double)(last - first) * %.0f > BORG_FAR ? 63 : "
+                 "~(uintptr_t)0;\n",
+                 borg_bytes_of_group(u->module));
+}
+
 static void emit_unit(simd *e, const borg_unit *u) {
+    borg_module *parts[] = {u->module, u->tail};
+    plan_stores(e, u);
+    const bool past = (u->flat && goes_past(e, u->flat)) || goes_past(e, u->module) ||
+                      (u->tail && goes_past(e, u->tail));
+    if (past) put_nontemporal(e);
     borg_put(e->c.out, "/* %s: %d work-items, %d groups at a time, %s */\n", u->module->name,
              u->module->size, u->module->pack,
              u->module->order == BORG_WG_MINOR ? "interleaved" : "one after the other");
     if (u->flat) borg_put(e->c.out, "/* flat: %d elements at a time */\n", u->flat->size);
-    e->streams = false;
     if (u->flat) emit_pack(e, u->flat, u->name, "flat");
     emit_pack(e, u->module, u->name, number(e, u->module->pack));
     if (u->tail) emit_pack(e, u->tail, u->name, number(e, u->tail->pack));
@@ -135,16 +197,18 @@ static void emit_unit(simd *e, const borg_unit *u) {
     borg_put(e->c.out, ";\nvoid %s(int64_t first, int64_t last", u->name);
     put_parameters(e, u->module, true);
     borg_put(e->c.out, " {\n    int64_t g = first;\n");
+    if (past) put_past(e, u);
     if (u->flat) call_flat(e, u);
-    const borg_module *parts[] = {u->module, u->tail};
     for (int32_t i = 0; i < 2 && parts[i]; ++i) {
         int32_t pack = parts[i]->pack;
-        borg_put(e->c.out, "    for (; g + %d <= last; g += %d) %s_%d(g", pack, pack, u->name,
-                 pack);
+        borg_put(e->c.out, "    for (; g + %d <= last; g += %d) %s_%d(g%s", pack, pack, u->name,
+                 pack, goes_past(e, parts[i]) ? ", b_past" : "");
         put_parameters(e, parts[i], false);
         borg_put(e->c.out, ";\n");
     }
-    if (e->streams) borg_put(e->c.out, "    b_streamed();\n");
+    if (past && e->past == SIMD_NAMED) borg_put(e->c.out, "    b_streamed();\n");
+    if (past && e->past == SIMD_WHERE_FAR)
+        borg_put(e->c.out, "    if (b_past == 63) b_streamed();\n");
     borg_put(e->c.out, "}\n\n");
 }
 
@@ -156,12 +220,6 @@ static void put_reciprocals(simd *e, const borg_unit *units, int32_t nunits) {
     if (!wanted || !e->target->reciprocals) return;
     borg_put(e->c.out, "#if !defined(BORG_RECIPROCALS)\n#define BORG_RECIPROCALS\n%s#endif\n\n",
              e->target->reciprocals);
-}
-
-static void put_nontemporal(simd *e) {
-    if (!e->options->nontemporal || !e->target->nontemporal) return;
-    borg_put(e->c.out, "#if !defined(BORG_NONTEMPORAL)\n#define BORG_NONTEMPORAL\n%s#endif\n\n",
-             e->target->nontemporal);
 }
 
 static int32_t count_of(const ctext *c, const borg_inst *v) {
@@ -210,7 +268,6 @@ borg_status simd_emit(const simd_target *target, const borg_unit *units, int32_t
         borg_put_text(sink, text[i], strlen(text[i]));
     borg_put(sink, "#elif BORG_LANES != %d\n#error \"other vectors\"\n#endif\n\n", e.lanes);
     put_reciprocals(&e, units, nunits);
-    put_nontemporal(&e);
     for (int32_t i = 0; i < nunits; ++i) emit_unit(&e, &units[i]);
     return BORG_OK;
 }

@@ -34,11 +34,15 @@ static const char *convert(simt *e, const borg_inst *v, const char *x) {
     case BORG_TRUNC:
     case BORG_FPEXT:
     case BORG_FPTRUNC:
-    case BORG_UITOFP:
         return borg_format(e->arena, "(%s)%s", to, x);
     case BORG_SEXT:
         return borg_format(e->arena, "(b_i64)(b_s64)(b_s32)%s", x);
+    case BORG_UITOFP:
     case BORG_SITOFP:
+        if (v->type == BORG_F64 && !wide && !e->target->opencl)
+            return borg_format(e->arena, "b_f64_of_%s(%s)", v->op == BORG_SITOFP ? "s32" : "u32",
+                               x);
+        if (v->op == BORG_UITOFP) return borg_format(e->arena, "(%s)%s", to, x);
         return borg_format(e->arena, "(%s)(%s)%s", to, wide ? "b_s64" : "b_s32", x);
     case BORG_MAGNITUDE:
         return borg_format(e->arena, "(b_i32)(b_bits_%s(%s)%s)%s", simt_suffix(v->args[0]->type), x,

@@ -234,6 +234,14 @@ static int32_t flat_threads(const borg_module *m) {
     return threads <= MOST_THREADS ? threads : 0;
 }
 
+/* Blocks of a flat module that a multiprocessor must hold: compilers else keep what all items read in registers until few
+ * warps are left. A thread with several items needs more registers and fewer others beside it. */
+static int32_t flat_blocks(const simt *e) {
+    enum { REGISTERS = 65536, OF_ONE = 64, OF_SEVERAL = 128 };
+    const int32_t blocks = REGISTERS / (e->rows > 1 ? OF_SEVERAL : OF_ONE) / e->threads;
+    return blocks > 1 ? blocks : 1;
+}
+
 /* How the work-items lie in threads, packs in warps and warps in blocks. False: not as was asked.
  */
 static bool choose_geometry(simt *e) {
@@ -319,7 +327,10 @@ static bool emit_unit(simt *e, const borg_unit *u) {
         m->name, m->size, m->pack, e->lanes, e->rows);
     borg_put(&frame, " * borg-launch: threads=%d groups=%d shared=%d */\n", e->threads, e->groups,
              bytes);
-    borg_put(&frame, "B_KERNEL(%d, %d) %s(", e->threads, e->lanes, u->name);
+    if (flat)
+        borg_put(&frame, "B_FLAT(%d, %d, %d) %s(", e->threads, e->lanes, flat_blocks(e), u->name);
+    else
+        borg_put(&frame, "B_KERNEL(%d, %d) %s(", e->threads, e->lanes, u->name);
     put_parameters(e);
     borg_put(&frame, " {\n");
     put_place(e);

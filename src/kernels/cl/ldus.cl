@@ -44,21 +44,20 @@ __kernel void ldus(__global T *a)
         barrier(CLK_GLOBAL_MEM_FENCE);
     }
 #else
+    /* rows of U are scaled at the end; work-items that are done go along with a factor of zero */
     T row[N];
-    T pivot[N];
+    T inverse = 0; /* work-item k: of pivot k */
     for (int j = 0; j < N; ++j)
         row[j] = a[base + j * N + LANE];
     for (int s = 0; s < N; ++s) {
-        for (int j = s; j < N; ++j)
-            pivot[j] = shuffle(row[j], s);
-        T r = rcp(pivot[s]);
-        if (LANE > s)
-            row[s] = row[s] * r;
+        T r = rcp(shuffle(row[s], s));
+        T l = LANE > s ? row[s] * r : (T)0;
+        inverse = LANE == s ? r : inverse;
         for (int j = s + 1; j < N; ++j)
-            if (LANE >= s)
-                row[j] = LANE == s ? row[j] * r : row[j] - row[s] * pivot[j];
+            row[j] -= l * shuffle(row[j], s);
+        row[s] = LANE > s ? l : row[s];
     }
     for (int j = 0; j < N; ++j)
-        a[base + j * N + LANE] = row[j];
+        a[base + j * N + LANE] = LANE < j ? row[j] * inverse : row[j];
 #endif
 }
