@@ -67,6 +67,10 @@ int64_t mpki_cuda_contribution_entries(int32_t rows);
 int32_t mpki_cuda_front_block(int32_t w);
 int64_t mpki_cuda_front_work(mpk_scalar scalar, int32_t nrows, int32_t w);
 
+/** How many times large fronts that are eliminated together have W, of `bytes` in all: twice where one has several
+ *  blocks of columns and there is room, so that a block's update goes on beside the next block. */
+int32_t mpki_cuda_front_buffers(int64_t bytes, int32_t blocks);
+
 /** Large fronts of a step are eliminated together, as many as this much work space holds. */
 #define MPKI_CUDA_TOGETHER ((int64_t)256 << 20)
 

@@ -33,6 +33,12 @@ __device__ inline int front_of_block(const int32_t *list, int count, int *part) 
     return low;
 }
 
+/** L D of the block of columns in work. */
+template <class T>
+__device__ inline T *products_of(const mpki_cuda_front &f, const mpki_cuda_large &l) {
+    return (T *)f.W + (l.ahead ? (int64_t)(l.turn & 1) * f.ldw * f.block : 0);
+}
+
 /* ---- assembly ---- */
 
 /** Where a value of a front goes that lies in a panel and a contribution. */
@@ -300,7 +306,7 @@ __global__ void __launch_bounds__(MPKI_FRONT_ROWS)
                 if (k < np && !(abs1(x[k] * dinv[2 * k]) <= limit)) mine = k;
         }
         if (mine < np) atomicMin(&good, mine);
-        T *W = (T *)f.W + i + (int64_t)(p - f.q) * f.ldw;
+        T *W = products_of<T>(f, large) + i + (int64_t)(p - f.q) * f.ldw;
 #pragma unroll
         for (int k = 0; k < TILE; ++k)
             if (k < np) W[(int64_t)k * f.ldw] = x[k];
@@ -334,11 +340,26 @@ __device__ void finish_tile(const mpki_cuda_front &f, const panel<T> &a, int ne)
     }
 }
 
+/** How many pivots a block of columns has when its last tile is done. */
+template <class T> __device__ inline int pivots_of_block(const mpki_cuda_front &f) {
+    if (f.phase != 0) return 0;
+    return f.p - f.q + (f.b > 0 ? standing(f, panel<T>(f.a, f.w, f.ld)) : 0);
+}
+
+/** A thread, when the last tile of a block of columns is done: only where no column has failed are those after
+ *  the block's the next one's. */
+template <class T> __device__ inline void close_block(mpki_cuda_front &f, int turn) {
+    const int pivots = pivots_of_block<T>(f), to = f.qe + f.block;
+    mpki_cuda_block &x = f.closed[turn & 1];
+    x.q = f.q, x.qe = f.qe, x.pivots = pivots;
+    x.next = f.end < f.w || pivots < f.qe - f.q ? f.nrows : to < f.w ? to : f.w;
+}
+
 /** L of the rows below, the columns that failed, and the other columns of the block: 64 rows and 64
- *  columns a thread block; the first of a front does the tile. */
+ *  columns a thread block; the first of a front does the tile. closes: it is the block's last one */
 template <bool H, class T>
 __global__ void __launch_bounds__(LARGE_THREADS)
-    inner_kernel(mpki_cuda_tree t, mpki_cuda_large large) {
+    inner_kernel(mpki_cuda_tree t, mpki_cuda_large large, int closes) {
     after_previous();
     const int N = MPKI_FRONT_INNER, LD = N + 1;
     MPKI_ROOM;
@@ -349,6 +370,7 @@ __global__ void __launch_bounds__(LARGE_THREADS)
     const int k0 = front_of_block(large.inner, large.count, &part);
     const mpki_cuda_front &f = large.front[k0];
     const int tid = (int)threadIdx.x, b = f.b, p = f.p, n = f.nrows;
+    if (closes && part == 0 && tid == 0) close_block<T>(large.front[k0], large.turn);
     if (b <= 0) return;
     const panel<T> a(f.a, f.w, f.ld);
     const int ne = standing(f, a);
@@ -361,7 +383,7 @@ __global__ void __launch_bounds__(LARGE_THREADS)
     const int j0 = p + b + piece * N, first = p + b;
     if (i0 + N <= first || i0 >= n) return;
     if (piece > 0 && (j0 >= f.qe || i0 + N <= j0)) return;
-    const T *W = (const T *)f.W + (int64_t)(p - f.q) * f.ldw;
+    const T *W = products_of<T>(f, large) + (int64_t)(p - f.q) * f.ldw;
     if (tid < TILE) order[tid] = f.order[tid];
     for (int k = tid; k < 2 * TILE; k += LARGE_THREADS)
         dinv[k] = k < 2 * ne ? a.dinv[2 * p + k] : make<T>(0);
