@@ -76,8 +76,9 @@ static mpk_status describe(mpki_direct *f, const int32_t *list, const int32_t *r
         const int32_t mine = cut_by(x->w, MPKI_FRONT_BLOCK);
         blocks = mine > blocks ? mine : blocks;
     }
-    const int32_t buffers = mpki_cuda_front_buffers(bytes - head, blocks);
+    const int32_t buffers = mpki_cuda_front_buffers(plan, bytes - head, blocks);
     large->ahead = buffers > 1, large->turn = 0;
+    large->nrows = f->large[0].nrows, large->w = f->large[0].w;
     bytes = head + buffers * (bytes - head);
     if (mpk_failed(mpki_cuda_direct_work_room(f, bytes, &at))) return mpki_failed(f->ctx);
     int32_t *lists[LISTS], rounds = 0;

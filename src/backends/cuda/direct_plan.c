@@ -41,10 +41,6 @@ int64_t mpki_cuda_front_work(mpk_scalar scalar, int32_t nrows, int32_t w) {
     return (entries * (int64_t)mpk_scalar_size(scalar) + 255) & ~(int64_t)255;
 }
 
-int32_t mpki_cuda_front_buffers(int64_t bytes, int32_t blocks) {
-    return blocks > 1 && 2 * bytes <= MPKI_CUDA_TOGETHER ? 2 : 1;
-}
-
 /* ---- tasks and steps ---- */
 
 /* Nanoseconds of a front in a task: measured on an H200, roughly. */
@@ -354,24 +350,7 @@ static void fill_nodes(mpki_cuda_cut *c) {
             plan->unit[plan->units++] = c->now[piece++];
         plan->unit[plan->units++] = c->now[s];
     }
-    plan->work_bytes = 0;
-    for (int32_t l = 0; l < plan->steps; l++) {
-        const mpki_cuda_step *step = &plan->step[l];
-        int64_t work = 0, most = 0;
-        int32_t blocks = 0;
-        for (int32_t k = step->large_first; k < step->large_last; k++) {
-            const mpki_cuda_node *node = &plan->node[plan->large[k]];
-            const int64_t mine =
-                mpki_cuda_front_work(tree->scalar, node->own + node->rows, node->own);
-            work += mine;
-            most = mine > most ? mine : most;
-            const int32_t its = (node->own + MPKI_FRONT_BLOCK - 1) / MPKI_FRONT_BLOCK;
-            blocks = its > blocks ? its : blocks;
-        }
-        work *= mpki_cuda_front_buffers(work, blocks);
-        if (work > MPKI_CUDA_TOGETHER) work = most > MPKI_CUDA_TOGETHER ? most : MPKI_CUDA_TOGETHER;
-        if (work > plan->work_bytes) plan->work_bytes = work;
-    }
+    mpki_cuda_find_work(plan, tree->scalar);
 }
 
 /* ---- the whole ---- */

@@ -165,6 +165,7 @@ typedef struct mpki_cuda_large {
     int32_t ahead; /**< 1: there are two W; a block of columns begins while the one before it is at
                       work on what lies beyond */
     int32_t turn;  /**< number of the block of columns */
+    int32_t nrows, w; /**< of the first front */
 } mpki_cuda_large;
 
 /** Rows that a block of these kernels takes; columns of an assembly. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Queues the kernels of the multifrontal engine for one kind of entries. */
+#include "assembly.cuh"
 #include "leaves.cuh"
 #include "outer.cuh"
 #include "part.cuh"
@@ -102,6 +103,20 @@ static mpk_status assemble(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_
                         : assemble_h<false>(cuda, t, l, level);
 }
 
+/* Blocks of an update. Of one front alone as many as there are tiles if no column has failed; where one has, each block
+ * takes several. */
+static int outer_grid(const mpki_cuda_large *l, int what) {
+    if (l->count > 1 || !l->ahead || what == OUTER_ALL || what == OUTER_COLUMNS)
+        return l->outer_blocks;
+    const int tall = mpki_front_tall(MPKI_PRECISION == 1), block = MPKI_FRONT_BLOCK / OUTER;
+    const int rows = (l->nrows + OUTER - 1) / OUTER, columns = (l->w + OUTER - 1) / OUTER;
+    const int from = block * (l->turn + 1), to = from + block;
+    const int before = mpki_front_tiles(rows, from < columns ? from : columns, tall);
+    const int next = mpki_front_tiles(rows, to < columns ? to : columns, tall);
+    const int blocks = what == OUTER_NEXT ? next - before : l->outer_blocks - next;
+    return blocks < MPKI_FRONT_BLOCK ? MPKI_FRONT_BLOCK : blocks;
+}
+
 /* what: of an update (outer.cuh). beside: in the stream of updates, not in that of the other kernels */
 template <bool H>
 static mpk_status outer_h(mpki_cuda *cuda, const mpki_cuda_large *l, int what, bool beside) {
@@ -116,9 +131,9 @@ static mpk_status outer_h(mpki_cuda *cuda, const mpki_cuda_large *l, int what, b
 #endif
     MPKI_PASS(allow(cuda, kernel, (int64_t)bytes));
     if (beside)
-        MPKI_LAUNCH(kernel, l->outer_blocks, threads, bytes, cuda->update, *l, what);
+        MPKI_LAUNCH(kernel, outer_grid(l, what), threads, bytes, cuda->update, *l, what);
     else
-        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, kernel, l->outer_blocks, threads, bytes, *l, what));
+        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, kernel, outer_grid(l, what), threads, bytes, *l, what));
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }

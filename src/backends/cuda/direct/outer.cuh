@@ -16,13 +16,19 @@ static const int OUTER = MPKI_FRONT_OUTER, DEPTH = 16;
  *  one does not wait for to its end the columns that it does wait for, or the others. */
 enum { OUTER_ALL, OUTER_COLUMNS, OUTER_NEXT, OUTER_REST };
 
-/** The pivots of an update, and the tiles that it has: those that begin at columns from .. until - 1. */
+/** The pivots of an update, and the tiles of the front that it has: number first .. last - 1, by columns, of the panel,
+ *  then of the contribution. */
 template <class T> struct outer_pivots {
     const T *L, *W; /* of the first pivot */
-    int qe, pivots, from, until;
+    int qe, pivots, first, last;
     __device__ outer_pivots(const mpki_cuda_front &f, const mpki_cuda_large &large, int what)
-        : qe(f.qe), pivots(0), from(0), until(f.nrows) {
-        int q = f.q;
+        : qe(f.qe), pivots(0) {
+        const int tall = mpki_front_tall(sizeof(T) == 8 && !scalar_of<T>::complex);
+        const int m = f.nrows - f.w, below = (m + OUTER - 1) / OUTER;
+        const int rows = (f.nrows + OUTER - 1) / OUTER, columns = (f.w + OUTER - 1) / OUTER;
+        const int all =
+            mpki_front_tiles(rows, columns, tall) + mpki_front_tiles(below, below, tall);
+        int q = f.q, next = 0;
         W = products_of<T>(f, large);
         if (what == OUTER_ALL) {
             pivots = pivots_of_block<T>(f);
@@ -31,13 +37,14 @@ template <class T> struct outer_pivots {
             W = (const T *)f.W;
         } else {
             const mpki_cuda_block &x = f.closed[large.turn & 1];
-            q = x.q, qe = x.qe, pivots = x.pivots;
-            if (what == OUTER_NEXT)
-                until = x.next;
-            else
-                from = x.next;
+            q = x.q, qe = x.qe, pivots = x.pivots, next = x.next;
         }
         L = (const T *)f.a + (int64_t)q * f.ld;
+        /* tiles that begin before column `next` */
+        const int before =
+            next > f.w ? all : mpki_front_tiles(rows, (next + OUTER - 1) / OUTER, tall);
+        first = what == OUTER_REST ? before : mpki_front_tiles(rows, qe / OUTER, tall);
+        last = what == OUTER_NEXT ? before : all;
     }
 };
 
@@ -46,9 +53,7 @@ template <class T> struct outer_pivots {
 template <class T> struct outer_tile {
     int i0, i1, j0, j1, ld;
     T *c;
-    bool work;
-    __device__ outer_tile(const mpki_cuda_front &f, const outer_pivots<T> &b, int part)
-        : work(false) {
+    __device__ outer_tile(const mpki_cuda_front &f, int part) {
         const int n = f.nrows, w = f.w, m = n - w;
         const int tall = mpki_front_tall(sizeof(T) == 8 && !scalar_of<T>::complex);
         const int rows = (n + OUTER - 1) / OUTER, columns = (w + OUTER - 1) / OUTER;
@@ -68,8 +73,6 @@ template <class T> struct outer_tile {
         i0 = from + I * OUTER, j0 = from + J * OUTER;
         i1 = i0 + tall * OUTER < n ? i0 + tall * OUTER : n;
         j1 = j0 + OUTER < (in_panel ? w : n) ? j0 + OUTER : (in_panel ? w : n);
-        if (j1 <= b.qe || j0 < b.from || j0 >= b.until) return;
-        work = true;
         if (in_panel) {
             ld = f.ld;
             c = (T *)f.a + (int64_t)j0 * ld;
@@ -80,17 +83,23 @@ template <class T> struct outer_tile {
     }
 };
 
+/** The front of this block, its number there, and how many blocks it has; one front has all of them. */
+__device__ inline int front_of_update(const mpki_cuda_large &large, int *part, int *blocks) {
+    if (large.count == 1) {
+        *part = (int)blockIdx.x, *blocks = (int)gridDim.x;
+        return 0;
+    }
+    const int k = front_of_block(large.outer, large.count, part);
+    *blocks = large.outer[k + 1] - large.outer[k];
+    return k;
+}
+
+/** All threads: one tile. */
 template <bool H, class T>
-__global__ void __launch_bounds__(256) outer_kernel(mpki_cuda_large large, int what) {
-    after_previous();
+__device__ void update_tile(const mpki_cuda_front &f, const outer_pivots<T> &by,
+                            const outer_tile<T> &u) {
     __shared__ T Ls[DEPTH][OUTER + 1], Xs[DEPTH][OUTER + 1];
-    int part;
-    const mpki_cuda_front &f = large.front[front_of_block(large.outer, large.count, &part)];
-    const outer_pivots<T> by(f, large, what);
     const int pivots = by.pivots, qe = by.qe, tid = (int)threadIdx.x;
-    if (pivots <= 0) return;
-    const outer_tile<T> u(f, by, part);
-    if (!u.work) return;
     const T *L = by.L, *W = by.W;
     const int x0 = tid % 16, y0 = tid / 16 * 4;
     T c[4][4];
@@ -135,6 +144,19 @@ __global__ void __launch_bounds__(256) outer_kernel(mpki_cuda_large large, int w
     }
 }
 
+template <bool H, class T>
+__global__ void __launch_bounds__(256) outer_kernel(mpki_cuda_large large, int what) {
+    after_previous();
+    int part, blocks;
+    const mpki_cuda_front &f = large.front[front_of_update(large, &part, &blocks)];
+    const outer_pivots<T> by(f, large, what);
+    if (by.pivots <= 0) return;
+    for (int k = by.first + part; k < by.last; k += blocks) {
+        const outer_tile<T> u(f, k);
+        if (u.j1 > by.qe) update_tile<H>(f, by, u);
+    }
+}
+
 static const int MMA_THREADS = 128, MMA_STAGES = 3, MMA_ROWS = 2 * OUTER;
 static const int MMA_LD_L = MMA_ROWS + 4, MMA_LD_W = OUTER + 4;
 static const int MMA_STAGE = DEPTH * (MMA_LD_L + MMA_LD_W); /* doubles: L, then W */
@@ -147,6 +169,17 @@ __device__ inline void mma_copy(double *to, const double *from, bool first, bool
         copy_async8(to, first ? from : from + 1, first);
         copy_async8(to + 1, second ? from + 1 : from, second);
     }
+}
+
+static const int MMA_LINE = 16; /* doubles of a line of L2 */
+
+/** A line of L2 is fetched; nobody waits for it. */
+__device__ inline void fetch_ahead(const double *x) {
+#ifdef __CUDA_ARCH__
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(x));
+#else
+    (void)x;
+#endif
 }
 
 /** What a thread copies of L, or of W: rows `row` and row + 1 of every STEP-th pivot. */
@@ -174,20 +207,11 @@ template <int LD, int STEP> struct mma_part {
     }
 };
 
-/** Four warps, 64 x 32 each. Rows are copied in twos, of which the first is an even one: the contribution begins at
- *  any row. */
-static __global__ void __launch_bounds__(MMA_THREADS, 2)
-    outer_mma_kernel(mpki_cuda_large large, int what) {
-    after_previous();
-    MPKI_ROOM;
-    double *stage = (double *)room;
-    int part;
-    const mpki_cuda_front &f = large.front[front_of_block(large.outer, large.count, &part)];
-    const outer_pivots<double> by(f, large, what);
+/** All threads: one tile. Four warps, 64 x 32 each. Rows are copied in twos, of which the first is an even one: the
+ *  contribution begins at any row. */
+__device__ inline void update_tile_mma(const mpki_cuda_front &f, const outer_pivots<double> &by,
+                                       const outer_tile<double> &u, double *stage) {
     const int pivots = by.pivots, qe = by.qe;
-    if (pivots <= 0) return;
-    const outer_tile<double> u(f, by, part);
-    if (!u.work) return;
     const int tid = (int)threadIdx.x, lane = tid & 31, warp = tid / 32, g = lane / 4, t = lane % 4;
     const int wi = warp % 2 * 64, wj = warp / 2 * 32, shift = u.i0 & 1;
     const int ib = u.i0 - shift, jb = u.j0 - shift, jf = u.j0 > qe ? u.j0 : qe;
@@ -220,6 +244,13 @@ static __global__ void __launch_bounds__(MMA_THREADS, 2)
     for (int s = 0; s < MMA_STAGES - 1; ++s) {
         if (s < steps) load(s);
         copy_commit();
+    }
+    /* what these leave comes nearer meanwhile */
+    for (int s = tid; s < OUTER * MMA_ROWS / MMA_LINE; s += MMA_THREADS) {
+        const int j = u.j0 + s / (MMA_ROWS / MMA_LINE),
+                  i = u.i0 + s % (MMA_ROWS / MMA_LINE) * MMA_LINE;
+        if (j >= qe && j < u.j1 && i + MMA_LINE > j && i < u.i1)
+            fetch_ahead(u.c + i + (int64_t)(j - u.j0) * u.ld);
     }
     for (int s = 0; s < steps; ++s) {
         copy_wait<MMA_STAGES - 2>();
@@ -268,6 +299,21 @@ static __global__ void __launch_bounds__(MMA_THREADS, 2)
                 const bool in = k >= qe && k < u.j1 && r >= k && r < u.i1;
                 if (in) at[z / 2 * 8 + (int64_t)(k - u.j0) * u.ld] = old[y][z] - c[x][y][z];
             }
+    }
+}
+
+static __global__ void __launch_bounds__(MMA_THREADS, 2)
+    outer_mma_kernel(mpki_cuda_large large, int what) {
+    after_previous();
+    MPKI_ROOM;
+    int part, blocks;
+    const mpki_cuda_front &f = large.front[front_of_update(large, &part, &blocks)];
+    const outer_pivots<double> by(f, large, what);
+    if (by.pivots <= 0) return;
+    for (int k = by.first + part; k < by.last; k += blocks) {
+        const outer_tile<double> u(f, k);
+        if (u.j1 > by.qe) update_tile_mma(f, by, u, (double *)room);
+        __syncthreads();
     }
 }
 
