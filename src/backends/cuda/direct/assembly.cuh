@@ -16,29 +16,6 @@ template <class T> struct split_front {
     }
 };
 
-/** A warp: entries j .. m - 1 of a child's column are added to a front's, where its rows from `own` on are shifted by
- *  `late`. Four of each lane are read before the first is written: a read waits long. */
-template <class T>
-__device__ inline void add_column(T *x, const T *from, const int32_t *rel, int j, int m, int own,
-                                  int late) {
-    const int EACH = 4;
-    for (int i = j + ((int)threadIdx.x & 31); i < m; i += 32 * EACH) {
-        int at[EACH];
-        T y[EACH], z[EACH];
-#pragma unroll
-        for (int q = 0; q < EACH; ++q) {
-            const int k = i + 32 * q < m ? i + 32 * q : i;
-            at[q] = rel[k], z[q] = from[k];
-            if (at[q] >= own) at[q] += late;
-        }
-#pragma unroll
-        for (int q = 0; q < EACH; ++q) y[q] = x[at[q]];
-#pragma unroll
-        for (int q = 0; q < EACH; ++q)
-            if (i + 32 * q < m) x[at[q]] = y[q] + z[q];
-    }
-}
-
 /** Columns [c0, c1) of a front: zeros, entries of A, contributions, delayed columns. */
 template <bool H, class T>
 __global__ void __launch_bounds__(256)
@@ -87,9 +64,14 @@ __global__ void __launch_bounds__(256)
         /* its columns that fall into [c0, c1): rows below own keep their number, others shift */
         const int j0 = first_not_below(rel, m, c0 < own ? c0 : c0 - late < own ? own : c0 - late);
         const int j1 = first_not_below(rel, m, c1 <= own ? c1 : c1 - late < own ? own : c1 - late);
-        for (int j = j0 + warp; j < j1; j += warps)
-            add_column(to.column(rel[j] < own ? rel[j] : rel[j] + late),
-                       contribution_column(C, m, j), rel, j, m, own, late);
+        for (int j = j0 + warp; j < j1; j += warps) {
+            const T *from = contribution_column(C, m, j);
+            T *x = to.column(rel[j] < own ? rel[j] : rel[j] + late);
+            for (int i = j + lane; i < m; i += 32) {
+                const int r = rel[i], at = r < own ? r : r + late;
+                x[at] = x[at] + from[i];
+            }
+        }
         if (gone > 0) {
             const panel<T> g(now.a, now.w, now.ld);
             /* its delayed columns as rows of own columns */
