@@ -226,9 +226,12 @@ enum shape {
     WAITING, /* the same in a front that many blocks share, and nearly all of its columns */
     SHIFTED, /* zeros on the diagonal that a static shift replaces */
     EMPTY,   /* n = 0 */
-    NEARLY,  /* singular but for 1e-13 */
+    TWINS, /* two fronts of several blocks of columns, some of which wait, under one with both's odd rows */
+    NEARLY, /* singular but for 1e-13 */
     LADDER /* a band, eliminated after groups of columns that reach into it, some of which wait: in halves (test_places) */
 };
+
+enum { TWIN = 301, BORDER = 77 }; /* of TWINS: columns, rows below */
 
 enum {
     RUNGS = 40,
@@ -238,7 +241,8 @@ enum {
 }; /* of LADDER: groups, their columns, rows that each reaches, width */
 
 static dense shaped(enum shape shape) {
-    static const int order[] = {1008, 1500, 220, 300, 60, 0, 40, (RAILS + 4) * RUNGS + BAND};
+    static const int order[] = {
+        1008, 1500, 220, 300, 60, 0, 2 * TWIN + BORDER, 40, (RAILS + 4) * RUNGS + BAND};
     const int n = order[shape];
     dense m = dense_new(n, MPK_D, MPK_SYMMETRIC);
     support_state = 5;
@@ -264,6 +268,10 @@ static dense shaped(enum shape shape) {
             if (i + 5 < n) dense_set(&m, i + 5, i, 1e-3 * uniform());
             break;
         case EMPTY:
+            break;
+        case TWINS:
+            for (int j = i < TWIN || i >= 2 * TWIN ? 0 : TWIN; j <= i; j++)
+                dense_set(&m, i, j, (i < 2 * TWIN && j % 97 == 5 ? 1e-7 : 1) * uniform());
             break;
         case NEARLY:
             for (int j = 0; j <= i; j++) dense_set(&m, i, j, uniform());
@@ -306,7 +314,8 @@ static void test_shapes(void **unused) {
         o.method = MPK_METHOD_LDLT;
         if (shape == ZEROS) o.ordering = MPK_ORDERING_NATURAL, o.matching = MPK_OFF;
         if (shape == SHIFTED) o.static_shift = 1e-8, o.matching = MPK_OFF;
-        if (shape == PLANTED || shape == WAITING) o.scaling = MPK_OFF, o.matching = MPK_OFF;
+        if (shape == PLANTED || shape == WAITING || shape == TWINS)
+            o.scaling = MPK_OFF, o.matching = MPK_OFF;
         snprintf(text, sizeof text, "shape %d", k);
         compare(text, of_shape, &shape, &o, 1);
     }

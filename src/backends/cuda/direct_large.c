@@ -31,8 +31,9 @@ static int32_t cut_by(int32_t n, int32_t by) {
 enum { LISTS = 4 };
 
 /* Blocks of kernels for front k, after those for the fronts before it. rounds: before its own */
-static void count_blocks(const mpki_cuda_front *x, int32_t k, int32_t rounds,
+static void count_blocks(const mpki_cuda_front *x, mpk_scalar scalar, int32_t k, int32_t rounds,
                          int32_t *const lists[LISTS]) {
+    const int tall = mpki_front_tall(scalar == MPK_D);
     const int32_t m = x->nrows - x->w, rows = cut_by(x->nrows, MPKI_FRONT_OUTER);
     const int32_t columns = cut_by(x->w, MPKI_FRONT_OUTER), below = cut_by(m, MPKI_FRONT_OUTER);
     lists[0][k + rounds + 1] = lists[0][k + rounds] + cut_by(x->nrows, MPKI_FRONT_COLUMNS);
@@ -40,7 +41,7 @@ static void count_blocks(const mpki_cuda_front *x, int32_t k, int32_t rounds,
     lists[2][k + 1] =
         lists[2][k] + 1 + cut_by(x->nrows, MPKI_FRONT_INNER) * cut_by(x->block, MPKI_FRONT_INNER);
     lists[3][k + 1] =
-        lists[3][k] + columns * rows - columns * (columns - 1) / 2 + below * (below + 1) / 2;
+        lists[3][k] + mpki_front_tiles(rows, columns, tall) + mpki_front_tiles(below, below, tall);
 }
 
 /* Where the lists of so many fronts begin. */
@@ -58,6 +59,7 @@ static mpk_status describe(mpki_direct *f, const int32_t *list, const int32_t *r
     const size_t size = mpk_scalar_size(scalar);
     const int64_t head = mpki_cuda_description_bytes(count);
     int64_t bytes = head;
+    int32_t blocks = 0; /* of columns, of the front that has most */
     char *at;
     mpki_release(f->ctx, f->large);
     f->large = mpki_alloc(f->ctx, STAGE, head, 1);
@@ -71,7 +73,13 @@ static mpk_status describe(mpki_direct *f, const int32_t *list, const int32_t *r
         x->nrows = x->w + node->rows, x->ld = x->ldw = mpki_cuda_leading(x->nrows);
         x->block = mpki_cuda_front_block(x->w);
         bytes += mpki_cuda_front_work(scalar, x->nrows, x->w);
+        const int32_t mine = cut_by(x->w, MPKI_FRONT_BLOCK);
+        blocks = mine > blocks ? mine : blocks;
     }
+    const int32_t buffers = mpki_cuda_front_buffers(plan, bytes - head, blocks);
+    large->ahead = buffers > 1, large->turn = 0;
+    large->nrows = f->large[0].nrows, large->w = f->large[0].w;
+    bytes = head + buffers * (bytes - head);
     if (mpk_failed(mpki_cuda_direct_work_room(f, bytes, &at))) return mpki_failed(f->ctx);
     int32_t *lists[LISTS], rounds = 0;
     find_lists((int32_t *)(f->large + count), count, lists);
@@ -98,12 +106,12 @@ static mpk_status describe(mpki_direct *f, const int32_t *list, const int32_t *r
         }
         x->c = (char *)f->on.contribution + node->contribution * (int64_t)size;
         x->W = at;
-        x->tile = at + (int64_t)x->ldw * x->block * (int64_t)size;
-        at += mpki_cuda_front_work(scalar, x->nrows, x->w);
+        x->tile = at + buffers * (int64_t)x->ldw * x->block * (int64_t)size;
+        at += buffers * mpki_cuda_front_work(scalar, x->nrows, x->w);
         x->end = x->w;
         if (x->own == 0) x->phase = 2;                            /* it only adds up */
         if (k > 0 && round && round[k] != round[k - 1]) rounds++; /* the list is 0 there */
-        count_blocks(x, k, rounds, lists);
+        count_blocks(x, scalar, k, rounds, lists);
     }
     large->count = count;
     large->front = (mpki_cuda_front *)(uintptr_t)on;
@@ -157,22 +165,24 @@ mpk_status mpki_cuda_direct_eliminate(mpki_direct *f, const int32_t *list, const
     if (mpk_failed(describe(f, list, round, count, &large)) ||
         mpk_failed(assemble(f, round, count, &large, depth)))
         return mpki_failed(f->ctx);
-    for (int32_t round = 0;; round++) { /* as many as there are if nothing is rejected */
+    for (int32_t turn = 0;; turn++) { /* as many as there are if nothing is rejected */
         int32_t tiles = 0;
         for (int32_t k = 0; k < count; k++) {
             const mpki_cuda_front *x = &f->large[k];
-            const int32_t left = x->w - round * x->block;
+            const int32_t left = x->w - turn * x->block;
             const int32_t mine = cut_by(left < x->block ? left : x->block, MPKI_FRONT_TILE);
             if (x->own > 0 && left > 0 && mine > tiles) tiles = mine;
         }
         if (tiles == 0) break;
         if (!DID(functions(f)->block(cuda, &f->on, &large, tiles))) return mpki_failed(f->ctx);
+        large.turn++;
     }
     if (mpk_failed(read_fronts(f, &large))) return mpki_failed(f->ctx);
     while (any_in_phase(f, count, 0)) {
-        if (!DID(functions(f)->block(cuda, &f->on, &large, MPKI_FRONT_BLOCK / MPKI_FRONT_TILE)) ||
-            mpk_failed(read_fronts(f, &large)))
+        if (!DID(functions(f)->block(cuda, &f->on, &large, MPKI_FRONT_BLOCK / MPKI_FRONT_TILE)))
             return mpki_failed(f->ctx);
+        large.turn++;
+        if (mpk_failed(read_fronts(f, &large))) return mpki_failed(f->ctx);
         if (mpki_progress(f->ctx, STAGE, 0))
             return mpki_error(f->ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
     }

@@ -350,20 +350,7 @@ static void fill_nodes(mpki_cuda_cut *c) {
             plan->unit[plan->units++] = c->now[piece++];
         plan->unit[plan->units++] = c->now[s];
     }
-    plan->work_bytes = 0;
-    for (int32_t l = 0; l < plan->steps; l++) {
-        const mpki_cuda_step *step = &plan->step[l];
-        int64_t work = 0, most = 0;
-        for (int32_t k = step->large_first; k < step->large_last; k++) {
-            const mpki_cuda_node *node = &plan->node[plan->large[k]];
-            const int64_t mine =
-                mpki_cuda_front_work(tree->scalar, node->own + node->rows, node->own);
-            work += mine;
-            most = mine > most ? mine : most;
-        }
-        if (work > MPKI_CUDA_TOGETHER) work = most > MPKI_CUDA_TOGETHER ? most : MPKI_CUDA_TOGETHER;
-        if (work > plan->work_bytes) plan->work_bytes = work;
-    }
+    mpki_cuda_find_work(plan, tree->scalar);
 }
 
 /* ---- the whole ---- */

@@ -52,6 +52,7 @@ typedef struct mpki_cuda_plan {
     int64_t panel_bytes;          /* of all panels, while nothing is delayed */
     int64_t contribution_entries; /* of those that are held at the same time, at most */
     int64_t work_bytes;           /* of the large fronts that are eliminated together, at most */
+    int64_t twice_bytes; /* and of those whose space is there twice: mpki_cuda_front_buffers() */
 } mpki_cuda_plan;
 
 /** whole: no front is cut. Returns MPK_OK | MPK_ERR_MEMORY. */
@@ -66,6 +67,13 @@ int64_t mpki_cuda_contribution_entries(int32_t rows);
 /** Columns of a block of a large front, and bytes of its work space. */
 int32_t mpki_cuda_front_block(int32_t w);
 int64_t mpki_cuda_front_work(mpk_scalar scalar, int32_t nrows, int32_t w);
+
+/** How many times large fronts that are eliminated together have W, of `bytes` in all: twice where one has several
+ *  blocks of columns and there is room, so that a block's update goes on beside the next block. */
+static inline int32_t mpki_cuda_front_buffers(const mpki_cuda_plan *plan, int64_t bytes,
+                                              int32_t blocks) {
+    return blocks > 1 && 2 * bytes <= plan->twice_bytes ? 2 : 1;
+}
 
 /** Large fronts of a step are eliminated together, as many as this much work space holds. */
 #define MPKI_CUDA_TOGETHER ((int64_t)256 << 20)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Where the contributions of a plan lie (direct_cut.h): a front's until its parent has taken it. What is counted on,
  * and kernels keep to: a front, or a part of one, begins to write its contribution when all its children, and all parts
- * of theirs, are done; and a front that waits after a stop keeps what it will take. */
+ * of theirs, are done; and a front that waits after a stop keeps what it will take. And how much large fronts work
+ * in. */
 #include "direct_cut.h"
 
 #include <stdlib.h>
@@ -289,4 +290,35 @@ mpk_status mpki_cuda_place_contributions(mpki_cuda_cut *c) {
     void *const parts[] = {side, by_front, by_task, by_step, sizes, open, r.open, r.held};
     for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) mpki_release(m->ctx, parts[k]);
     return mpki_failed(m->ctx);
+}
+
+/* ---- what large fronts work in ---- */
+
+void mpki_cuda_find_work(mpki_cuda_plan *plan, mpk_scalar scalar) {
+    plan->work_bytes = plan->twice_bytes = 0;
+    for (int twice = 0; twice < 2; twice++) {
+        int64_t all = plan->work_bytes;
+        for (int32_t l = 0; l < plan->steps; l++) {
+            const mpki_cuda_step *step = &plan->step[l];
+            int64_t work = 0, most = 0;
+            int32_t blocks = 0;
+            for (int32_t k = step->large_first; k < step->large_last; k++) {
+                const mpki_cuda_node *node = &plan->node[plan->large[k]];
+                const int32_t its = (node->own + MPKI_FRONT_BLOCK - 1) / MPKI_FRONT_BLOCK;
+                const int64_t mine =
+                    mpki_cuda_front_work(scalar, node->own + node->rows, node->own);
+                work += mine;
+                most = mine > most ? mine : most;
+                blocks = its > blocks ? its : blocks;
+            }
+            work *= mpki_cuda_front_buffers(plan, work, blocks);
+            if (work > MPKI_CUDA_TOGETHER)
+                work = most > MPKI_CUDA_TOGETHER ? most : MPKI_CUDA_TOGETHER;
+            all = work > all ? work : all;
+        }
+        plan->work_bytes = all;
+        if (twice) break;
+        plan->twice_bytes = all > plan->panel_bytes / 10 ? all : plan->panel_bytes / 10;
+        if (plan->twice_bytes > MPKI_CUDA_TOGETHER) plan->twice_bytes = MPKI_CUDA_TOGETHER;
+    }
 }

@@ -263,6 +263,10 @@ namespace mpki {
 inline void copy_async8(double *to, const double *from, bool in) {
     *to = in ? *from : 0;
 }
+inline void copy_async16(double *to, const double *from) {
+    if ((uintptr_t)to % 16 || (uintptr_t)from % 16) abort();
+    to[0] = from[0], to[1] = from[1];
+}
 inline void copy_commit() {}
 template <int left> void copy_wait() {}
 inline void mma16(double (&c)[4], const double (&a)[8], const double (&b)[4]) {

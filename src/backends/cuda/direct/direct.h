@@ -14,6 +14,12 @@
 #include "refine.h"
 #include "values.h"
 
+#ifdef __CUDACC__
+#define MPKI_BOTH static __host__ __device__ inline
+#else
+#define MPKI_BOTH static inline
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -118,6 +124,12 @@ typedef struct mpki_cuda_tree {
     mpki_cuda_flags *flags; /**< one */
 } mpki_cuda_tree;
 
+/** A block of columns that is done: its pivots q .. q + pivots - 1 reach columns from qe on. Those up to
+ *  `next` belong to the block after it, which waits for them; the others get their update beside that. */
+typedef struct mpki_cuda_block {
+    int32_t q, qe, pivots, next;
+} mpki_cuda_block;
+
 /** A front that many blocks share: the state of its elimination. By position:
  *      0 .. p-1 eliminated | p .. e-1 this block's, untried | e .. qe-1 this block's, rejected |
  *      qe .. end-1 untried | end .. w-1 rejected
@@ -125,7 +137,7 @@ typedef struct mpki_cuda_tree {
 typedef struct mpki_cuda_front {
     void *a;       /**< the panel */
     void *c;       /**< the contribution */
-    void *W;       /**< ldw x block: L D of this block's pivots */
+    void *W;       /**< ldw x block: L D of this block's pivots; two of them where large.ahead */
     void *tile;    /**< MPKI_FRONT_TILE^2 x 2 + 2 MPKI_FRONT_TILE entries: L and L D of the tile */
     int32_t index; /**< its number */
     int32_t nrows, w, own, ld, ldw, block;
@@ -140,6 +152,7 @@ typedef struct mpki_cuda_front {
         slow; /**< tiles, one after the other, that could not be; from MPKI_FRONT_MISSES on none is tried */
     int32_t search; /**< column by column: where the search goes on */
     int32_t order[MPKI_FRONT_TILE];
+    mpki_cuda_block closed[2]; /**< the last two blocks of columns, by turns */
 } mpki_cuda_front;
 
 /** Large fronts of one level. Lists have count + 1 entries: a kernel's blocks of front k are
@@ -149,6 +162,10 @@ typedef struct mpki_cuda_large {
     mpki_cuda_front *front;
     const int32_t *assembly, *rows, *inner, *outer;
     int32_t assembly_blocks, rows_blocks, inner_blocks, outer_blocks;
+    int32_t ahead; /**< 1: there are two W; a block of columns begins while the one before it is at
+                      work on what lies beyond */
+    int32_t turn;  /**< number of the block of columns */
+    int32_t nrows, w; /**< of the first front */
 } mpki_cuda_large;
 
 /** Rows that a block of these kernels takes; columns of an assembly. */
@@ -158,6 +175,18 @@ enum {
     MPKI_FRONT_OUTER = 64,
     MPKI_FRONT_COLUMNS = 16
 };
+
+/** How many times MPKI_FRONT_OUTER rows an update's tile has; its columns are MPKI_FRONT_OUTER. */
+MPKI_BOTH int mpki_front_tall(int real_double) {
+    return real_double ? 2 : 1;
+}
+
+/** Tiles of the first `columns` columns of tiles of a lower triangle, `rows` times MPKI_FRONT_OUTER rows. */
+MPKI_BOTH int32_t mpki_front_tiles(int32_t rows, int32_t columns, int tall) {
+    const int32_t left = rows - columns;
+    return tall == 1 ? columns * rows - columns * (columns - 1) / 2
+                     : (rows + 1) * (rows + 1) / 4 - (left + 1) * (left + 1) / 4;
+}
 
 enum {
     MPKI_CUDA_RHS = 8,      /* right-hand sides of a sweep, at most */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Queues the kernels of the multifrontal engine for one kind of entries. */
+#include "assembly.cuh"
 #include "leaves.cuh"
 #include "outer.cuh"
 #include "part.cuh"
@@ -102,27 +103,60 @@ static mpk_status assemble(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_
                         : assemble_h<false>(cuda, t, l, level);
 }
 
+/* Blocks of an update. Of one front alone as many as there are tiles if no column has failed; where one has, each block
+ * takes several. */
+static int outer_grid(const mpki_cuda_large *l, int what) {
+    if (l->count > 1 || !l->ahead || what == OUTER_ALL || what == OUTER_COLUMNS)
+        return l->outer_blocks;
+    const int tall = mpki_front_tall(MPKI_PRECISION == 1), block = MPKI_FRONT_BLOCK / OUTER;
+    const int rows = (l->nrows + OUTER - 1) / OUTER, columns = (l->w + OUTER - 1) / OUTER;
+    const int from = block * (l->turn + 1), to = from + block;
+    const int before = mpki_front_tiles(rows, from < columns ? from : columns, tall);
+    const int next = mpki_front_tiles(rows, to < columns ? to : columns, tall);
+    const int blocks = what == OUTER_NEXT ? next - before : l->outer_blocks - next;
+    return blocks < MPKI_FRONT_BLOCK ? MPKI_FRONT_BLOCK : blocks;
+}
+
+/* what: of an update (outer.cuh). beside: in the stream of updates, not in that of the other kernels */
+template <bool H>
+static mpk_status outer_h(mpki_cuda *cuda, const mpki_cuda_large *l, int what, bool beside) {
 #if MPKI_PRECISION == 1
-static mpk_status outer_d(mpki_cuda *cuda, const mpki_cuda_large *l, int columns) {
+    auto kernel = outer_mma_kernel;
+    const int threads = MMA_THREADS;
     const size_t bytes = (size_t)MMA_STAGES * MMA_STAGE * sizeof(double);
-    MPKI_PASS(allow(cuda, outer_mma_kernel, (int64_t)bytes));
-    MPKI_TRY(
-        MPKI_LAUNCH_NEXT(cuda, outer_mma_kernel, l->outer_blocks, MMA_THREADS, bytes, *l, columns));
+#else
+    auto kernel = outer_kernel<H, T>;
+    const int threads = 256;
+    const size_t bytes = 0;
+#endif
+    MPKI_PASS(allow(cuda, kernel, (int64_t)bytes));
+    if (beside)
+        MPKI_LAUNCH(kernel, outer_grid(l, what), threads, bytes, cuda->update, *l, what);
+    else
+        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, kernel, outer_grid(l, what), threads, bytes, *l, what));
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }
-#endif
 
-template <bool H>
-static mpk_status outer_h(mpki_cuda *cuda, const mpki_cuda_large *l, int columns) {
-#if MPKI_PRECISION == 1
-    return outer_d(cuda, l, columns);
-#else
-    auto kernel = outer_kernel<H, T>;
-    MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, kernel, l->outer_blocks, 256, 0, *l, columns));
-    MPKI_TRY(cudaGetLastError());
+/* The stream of the other kernels waits for the update beside it of the block of columns before this one. */
+static mpk_status wait_for_update(mpki_cuda *cuda, const mpki_cuda_large *l) {
+    if (l->ahead && l->turn > 0)
+        MPKI_TRY(
+            cudaStreamWaitEvent(cuda->sparse, cuda->update_done[(l->turn - 1) % MPKI_RING], 0));
     return MPK_OK;
-#endif
+}
+
+/* What a block of columns does to the rest of its front: at once to the columns that come next, to the others while
+ * those are at work. */
+template <bool H> static mpk_status outer_ahead(mpki_cuda *cuda, const mpki_cuda_large *l) {
+    const int slot = l->turn % MPKI_RING;
+    MPKI_TRY(cudaEventRecord(cuda->panel_done[slot], cuda->sparse));
+    MPKI_PASS(wait_for_update(cuda, l));
+    MPKI_PASS(outer_h<H>(cuda, l, OUTER_NEXT, false));
+    MPKI_TRY(cudaStreamWaitEvent(cuda->update, cuda->panel_done[slot], 0));
+    MPKI_PASS(outer_h<H>(cuda, l, OUTER_REST, true));
+    MPKI_TRY(cudaEventRecord(cuda->update_done[slot], cuda->update));
+    return MPK_OK;
 }
 
 template <bool H>
@@ -137,18 +171,20 @@ static mpk_status block_h(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_c
     /* one warp does most of it: where there are many, small blocks, all of them at once */
     const int threads = l->count > 264 ? 64 : 256;
     if (tiles == 0) {
+        MPKI_PASS(wait_for_update(cuda, l));
         MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, tile, l->count, threads, 0, *t, *l, 2));
         MPKI_TRY(cudaGetLastError());
         return MPK_OK;
     }
     for (int32_t k = 0; k < tiles; ++k) {
+        const int closes = l->ahead && k == tiles - 1;
         MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, tile, l->count, threads, 0, *t, *l, k == 0));
         MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, rows, l->rows_blocks, MPKI_FRONT_ROWS, 0, *t, *l));
-        MPKI_TRY(
-            MPKI_LAUNCH_NEXT(cuda, inner, l->inner_blocks, LARGE_THREADS, (size_t)bytes, *t, *l));
+        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, inner, l->inner_blocks, LARGE_THREADS, (size_t)bytes, *t,
+                                  *l, closes));
     }
     MPKI_TRY(cudaGetLastError());
-    return outer_h<H>(cuda, l, 0);
+    return l->ahead ? outer_ahead<H>(cuda, l) : outer_h<H>(cuda, l, OUTER_ALL, false);
 }
 
 static mpk_status block(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_large *l,
@@ -161,7 +197,7 @@ static mpk_status columns_h(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki
     auto kernel = columns_kernel<H, T>;
     MPKI_LAUNCH(kernel, l->count, 512, 0, cuda->sparse, *t, *l);
     MPKI_TRY(cudaGetLastError());
-    return outer_h<H>(cuda, l, 1);
+    return outer_h<H>(cuda, l, OUTER_COLUMNS, false);
 }
 
 static mpk_status columns(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_large *l) {

@@ -33,103 +33,10 @@ __device__ inline int front_of_block(const int32_t *list, int count, int *part) 
     return low;
 }
 
-/* ---- assembly ---- */
-
-/** Where a value of a front goes that lies in a panel and a contribution. */
-template <class T> struct split_front {
-    panel<T> a;
-    T *c;
-    int m;
-    __device__ T *column(int j) const {
-        return j < a.w ? a.a + (int64_t)j * a.ld : contribution_column(c, m, j - a.w) - a.w;
-    }
-};
-
-/** Columns [c0, c1) of a front: zeros, entries of A, contributions, delayed columns. */
-template <bool H, class T>
-__global__ void __launch_bounds__(256)
-    assemble_kernel(mpki_cuda_tree t, mpki_cuda_large large, int level) {
-    after_previous();
-    int part;
-    const mpki_cuda_front &f = large.front[front_of_block(large.assembly, large.count, &part)];
-    const mpki_cuda_node &node = t.node[f.index];
-    const int tid = (int)threadIdx.x, lane = tid & 31, warp = tid / 32;
-    const int warps = (int)blockDim.x / 32, own = f.own, late = f.w - own, n = f.nrows;
-    const int c0 = part * MPKI_FRONT_COLUMNS;
-    const int c1 = c0 + MPKI_FRONT_COLUMNS < n ? c0 + MPKI_FRONT_COLUMNS : n;
-    if (t.flags->stuck > level + 1) return;
-    const split_front<T> to = {panel<T>(f.a, f.w, f.ld), (T *)f.c, node.rows};
-    for (int j = c0 + warp; j < c1; j += warps) {
-        T *x = to.column(j);
-        for (int i = j + lane; i < n; i += 32) x[i] = make<T>(0);
-        if (j < f.w && lane < 2) to.a.d[2 * j + lane] = to.a.dinv[2 * j + lane] = make<T>(0);
-        if (j < own && lane == 0) to.a.id[j] = node.first + j;
-    }
-    __syncthreads();
-    if (c0 < own) { /* entries lie by column */
-        int64_t low = node.scatter, high = node.scatter_end;
-        while (low < high) {
-            const int64_t middle = (low + high) / 2;
-            if (t.scatter[middle].col - node.shift < c0)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        for (int64_t e = low + tid; e < node.scatter_end && t.scatter[e].col - node.shift < c1;
-             e += (int)blockDim.x) {
-            const entry_of_a<T> a(t, node, e);
-            to.column(a.col)[a.row < own ? a.row : a.row + late] = a.value;
-        }
-        __syncthreads();
-    }
-    int offset = own;
-    for (int k = 0; k < node.children; ++k) {
-        const int index = t.child[node.child + k];
-        const mpki_cuda_node &c = t.node[index];
-        const mpki_cuda_now now = t.now[index];
-        const int m = c.rows, gone = now.w - now.nelim;
-        const int32_t *rel = t.rel + c.rel;
-        const T *C = (const T *)t.contribution + c.contribution;
-        /* its columns that fall into [c0, c1): rows below own keep their number, others shift */
-        const int j0 = first_not_below(rel, m, c0 < own ? c0 : c0 - late < own ? own : c0 - late);
-        const int j1 = first_not_below(rel, m, c1 <= own ? c1 : c1 - late < own ? own : c1 - late);
-        for (int j = j0 + warp; j < j1; j += warps) {
-            const T *from = contribution_column(C, m, j);
-            T *x = to.column(rel[j] < own ? rel[j] : rel[j] + late);
-            for (int i = j + lane; i < m; i += 32) {
-                const int r = rel[i], at = r < own ? r : r + late;
-                x[at] = x[at] + from[i];
-            }
-        }
-        if (gone > 0) {
-            const panel<T> g(now.a, now.w, now.ld);
-            /* its delayed columns as rows of own columns */
-            for (int j = warp; j < m; j += warps) {
-                const int r = rel[j];
-                if (r >= own || r < c0 || r >= c1) continue;
-                T *x = to.column(r);
-                for (int s = lane; s < gone; s += 32)
-                    x[offset + s] = x[offset + s] + cj<H>(g.at(now.w + j, now.nelim + s));
-            }
-            for (int s = warp; s < gone; s += warps) {
-                const int at = offset + s, source = now.nelim + s;
-                if (at < c0 || at >= c1) continue;
-                T *x = to.column(at);
-                if (lane == 0) to.a.id[at] = g.id[source];
-                for (int i = source + lane; i < now.w; i += 32) {
-                    T &y = x[offset + i - now.nelim];
-                    y = y + g.at(i, source);
-                }
-                for (int i = lane; i < m; i += 32)
-                    if (rel[i] >= own) {
-                        T &y = x[rel[i] + late];
-                        y = y + g.at(now.w + i, source);
-                    }
-            }
-            offset += gone;
-        }
-        __syncthreads();
-    }
+/** L D of the block of columns in work. */
+template <class T>
+__device__ inline T *products_of(const mpki_cuda_front &f, const mpki_cuda_large &l) {
+    return (T *)f.W + (l.ahead ? (int64_t)(l.turn & 1) * f.ldw * f.block : 0);
 }
 
 /* ---- a tile ---- */
@@ -201,12 +108,21 @@ __global__ void __launch_bounds__(256)
     if (b <= 0) return;
     bool quick = f.slow < MPKI_FRONT_MISSES;
     for (;; quick = false) {
-        for (int k = tid; k < TILE * TILE; k += (int)blockDim.x) {
-            const int i = k % TILE, j = k / TILE;
-            if (i < j || i >= b) continue;
-            const T x = a.at(p + i, p + j);
-            S[i + j * LDS_] = x;
-            if (i > j) S[j + i * LDS_] = cj<H>(x);
+        const int EACH = 4; /* read before the first is written: a read waits long */
+        for (int k0 = tid; k0 < TILE * TILE; k0 += EACH * (int)blockDim.x) {
+            T x[EACH];
+#pragma unroll
+            for (int q = 0; q < EACH; ++q) {
+                const int k = k0 + q * (int)blockDim.x, i = k % TILE, j = k / TILE;
+                x[q] = i >= j && i < b ? a.at(p + i, p + j) : make<T>(0);
+            }
+#pragma unroll
+            for (int q = 0; q < EACH; ++q) {
+                const int k = k0 + q * (int)blockDim.x, i = k % TILE, j = k / TILE;
+                if (i < j || i >= b) continue;
+                S[i + j * LDS_] = x[q];
+                if (i > j) S[j + i * LDS_] = cj<H>(x[q]);
+            }
         }
         __syncthreads();
         if (tid < 32) {
@@ -251,6 +167,27 @@ __global__ void __launch_bounds__(256)
     }
 }
 
+/** A warp, one of several: rows p .. p + b - 1 of the columns before them follow the tile's order. Eight columns are
+ *  read before the first is written: a read waits long. */
+template <class T>
+__device__ inline void order_rows(const panel<T> &a, int p, int b, const int *order, int warp,
+                                  int warps) {
+    const int EACH = sizeof(T) > 8 ? 4 : 8, lane = (int)threadIdx.x & 31;
+    for (int c = warp; c < p; c += EACH * warps) {
+        T y[EACH];
+#pragma unroll
+        for (int q = 0; q < EACH; ++q) {
+            const int64_t column = c + q * warps < p ? c + q * warps : c;
+            y[q] = lane < b ? a.a[column * a.ld + p + order[lane]] : make<T>(0);
+        }
+        __syncwarp();
+#pragma unroll
+        for (int q = 0; q < EACH; ++q)
+            if (lane < b && c + q * warps < p)
+                a.a[(c + (int64_t)q * warps) * a.ld + p + lane] = y[q];
+    }
+}
+
 /** Rows below the tile: X goes to W, and is tested; rows of finished columns follow the tile's
  *  order. */
 template <bool H, class T>
@@ -268,22 +205,22 @@ __global__ void __launch_bounds__(MPKI_FRONT_ROWS)
     if (b <= 0) return;
     const panel<T> a(f.a, f.w, f.ld);
     const T *L = (const T *)f.tile;
-    for (int s = tid; s < TILE * TILE; s += MPKI_FRONT_ROWS) S[s % TILE + s / TILE * LDS_] = L[s];
+    T mine_of_L[TILE * TILE / MPKI_FRONT_ROWS]; /* read before the first is written */
+#pragma unroll
+    for (int z = 0; z < TILE * TILE / MPKI_FRONT_ROWS; ++z)
+        mine_of_L[z] = L[tid + z * MPKI_FRONT_ROWS];
+#pragma unroll
+    for (int z = 0; z < TILE * TILE / MPKI_FRONT_ROWS; ++z) {
+        const int s = tid + z * MPKI_FRONT_ROWS;
+        S[s % TILE + s / TILE * LDS_] = mine_of_L[z];
+    }
     if (tid < TILE) order[tid] = f.order[tid];
     if (tid < 2 * TILE) dinv[tid] = tid < 2 * np ? a.dinv[2 * p + tid] : make<T>(0);
     if (tid == 0) good = np;
     __syncthreads();
-    const int parts = large.rows[k0 + 1] - large.rows[k0];
-    if (f.moved) {
-        const int lane = tid & 31;
-        for (int c = part * (MPKI_FRONT_ROWS / 32) + tid / 32; c < p;
-             c += parts * (MPKI_FRONT_ROWS / 32)) {
-            T *x = a.a + (int64_t)c * a.ld + p;
-            const T y = lane < b ? x[order[lane]] : make<T>(0);
-            __syncwarp();
-            if (lane < b) x[lane] = y;
-        }
-    }
+    const int warp = part * (MPKI_FRONT_ROWS / 32) + tid / 32;
+    const int warps = (large.rows[k0 + 1] - large.rows[k0]) * (MPKI_FRONT_ROWS / 32);
+    if (f.moved) order_rows(a, p, b, order, warp, warps);
     const int i = part * MPKI_FRONT_ROWS + tid;
     if (i >= p + b && i < f.nrows) {
         T x[MPKI_FRONT_TILE];
@@ -300,7 +237,7 @@ __global__ void __launch_bounds__(MPKI_FRONT_ROWS)
                 if (k < np && !(abs1(x[k] * dinv[2 * k]) <= limit)) mine = k;
         }
         if (mine < np) atomicMin(&good, mine);
-        T *W = (T *)f.W + i + (int64_t)(p - f.q) * f.ldw;
+        T *W = products_of<T>(f, large) + i + (int64_t)(p - f.q) * f.ldw;
 #pragma unroll
         for (int k = 0; k < TILE; ++k)
             if (k < np) W[(int64_t)k * f.ldw] = x[k];
@@ -334,11 +271,26 @@ __device__ void finish_tile(const mpki_cuda_front &f, const panel<T> &a, int ne)
     }
 }
 
+/** How many pivots a block of columns has when its last tile is done. */
+template <class T> __device__ inline int pivots_of_block(const mpki_cuda_front &f) {
+    if (f.phase != 0) return 0;
+    return f.p - f.q + (f.b > 0 ? standing(f, panel<T>(f.a, f.w, f.ld)) : 0);
+}
+
+/** A thread, when the last tile of a block of columns is done: only where no column has failed are those after
+ *  the block's the next one's. */
+template <class T> __device__ inline void close_block(mpki_cuda_front &f, int turn) {
+    const int pivots = pivots_of_block<T>(f), to = f.qe + f.block;
+    mpki_cuda_block &x = f.closed[turn & 1];
+    x.q = f.q, x.qe = f.qe, x.pivots = pivots;
+    x.next = f.end < f.w || pivots < f.qe - f.q ? f.nrows : to < f.w ? to : f.w;
+}
+
 /** L of the rows below, the columns that failed, and the other columns of the block: 64 rows and 64
- *  columns a thread block; the first of a front does the tile. */
+ *  columns a thread block; the first of a front does the tile. closes: it is the block's last one */
 template <bool H, class T>
-__global__ void __launch_bounds__(LARGE_THREADS)
-    inner_kernel(mpki_cuda_tree t, mpki_cuda_large large) {
+__global__ void __launch_bounds__(LARGE_THREADS, sizeof(T) > 8 ? 1 : 3)
+    inner_kernel(mpki_cuda_tree t, mpki_cuda_large large, int closes) {
     after_previous();
     const int N = MPKI_FRONT_INNER, LD = N + 1;
     MPKI_ROOM;
@@ -348,7 +300,8 @@ __global__ void __launch_bounds__(LARGE_THREADS)
     int part;
     const int k0 = front_of_block(large.inner, large.count, &part);
     const mpki_cuda_front &f = large.front[k0];
-    const int tid = (int)threadIdx.x, b = f.b, p = f.p, n = f.nrows;
+    const int tid = (int)threadIdx.x, b = f.b, p = f.p, n = f.nrows, qe = f.qe;
+    if (closes && part == 0 && tid == 0) close_block<T>(large.front[k0], large.turn);
     if (b <= 0) return;
     const panel<T> a(f.a, f.w, f.ld);
     const int ne = standing(f, a);
@@ -360,22 +313,42 @@ __global__ void __launch_bounds__(LARGE_THREADS)
     const int i0 = (part - 1) / pieces * N, piece = (part - 1) % pieces;
     const int j0 = p + b + piece * N, first = p + b;
     if (i0 + N <= first || i0 >= n) return;
-    if (piece > 0 && (j0 >= f.qe || i0 + N <= j0)) return;
-    const T *W = (const T *)f.W + (int64_t)(p - f.q) * f.ldw;
+    if (piece > 0 && (j0 >= qe || i0 + N <= j0)) return;
+    const T *W = products_of<T>(f, large) + (int64_t)(p - f.q) * f.ldw;
     if (tid < TILE) order[tid] = f.order[tid];
     for (int k = tid; k < 2 * TILE; k += LARGE_THREADS)
         dinv[k] = k < 2 * ne ? a.dinv[2 * p + k] : make<T>(0);
-    for (int s = tid; s < N * TILE; s += LARGE_THREADS) {
-        const int i = s % N, k = s / N, row = i0 + i, col = j0 + i;
-        Ls[i + k * LD] =
-            k < ne && row >= first && row < n ? W[row + (int64_t)k * f.ldw] : make<T>(0);
-        Xs[i + k * LD] = k < ne && col < f.qe ? W[col + (int64_t)k * f.ldw] : make<T>(0);
+    const int EACH = N * TILE / LARGE_THREADS;
+    {
+        T l[EACH], v[EACH]; /* read before the first is written: a read waits long */
+#pragma unroll
+        for (int z = 0; z < EACH; ++z) {
+            const int s = tid + z * LARGE_THREADS, i = s % N, k = s / N, row = i0 + i, col = j0 + i;
+            const T *from = W + (int64_t)k * f.ldw;
+            l[z] = k < ne && row >= first && row < n ? from[row] : make<T>(0);
+            v[z] = k < ne && col < qe ? from[col] : make<T>(0);
+        }
+#pragma unroll
+        for (int z = 0; z < EACH; ++z) {
+            const int s = tid + z * LARGE_THREADS, i = s % N, k = s / N;
+            Ls[i + k * LD] = l[z], Xs[i + k * LD] = v[z];
+        }
     }
+    /* 4 x 4 entries a thread: rows x, x + 16, ...; columns 4 y .. */
+    const int x0 = tid % 16, y0 = tid / 16 * 4;
+    T old[4][4];
+#pragma unroll
+    for (int y = 0; y < 4; ++y)
+#pragma unroll
+        for (int x = 0; x < 4; ++x) {
+            const int i = i0 + x0 + 16 * x, j = j0 + y0 + y;
+            old[x][y] = j < qe && i >= j && i < n ? a.at(i, j) : make<T>(0);
+        }
     __syncthreads();
-    T raw[N * MPKI_FRONT_TILE / LARGE_THREADS]; /* of the columns that failed, as they were */
+    T raw[EACH]; /* of the columns that failed, as they were */
     if (piece == 0 && ne < b) {
 #pragma unroll
-        for (int z = 0; z < N * TILE / LARGE_THREADS; ++z) {
+        for (int z = 0; z < EACH; ++z) {
             const int s = tid + z * LARGE_THREADS, i = s % N, k = s / N, row = i0 + i;
             if (k >= ne && k < b && row >= first && row < n) raw[z] = a.at(row, p + order[k]);
         }
@@ -395,7 +368,7 @@ __global__ void __launch_bounds__(LARGE_THREADS)
     if (piece == 0) {
         const T *X = (const T *)f.tile + TILE * TILE;
 #pragma unroll
-        for (int z = 0; z < N * TILE / LARGE_THREADS; ++z) {
+        for (int z = 0; z < EACH; ++z) {
             const int s = tid + z * LARGE_THREADS, i = s % N, k = s / N, row = i0 + i;
             if (k >= b || row < first || row >= n) continue;
             T x;
@@ -408,9 +381,7 @@ __global__ void __launch_bounds__(LARGE_THREADS)
             a.at(row, p + k) = x;
         }
     }
-    if (j0 >= f.qe || i0 + N <= j0) return;
-    /* 4 x 4 entries a thread: rows x, x + 16, ...; columns 4 y .. */
-    const int x0 = tid % 16, y0 = tid / 16 * 4;
+    if (j0 >= qe || i0 + N <= j0) return;
     T c[4][4];
 #pragma unroll
     for (int x = 0; x < 4; ++x)
@@ -433,10 +404,7 @@ __global__ void __launch_bounds__(LARGE_THREADS)
 #pragma unroll
         for (int x = 0; x < 4; ++x) {
             const int i = i0 + x0 + 16 * x;
-            if (j < f.qe && i >= j && i < n) {
-                T &z = a.at(i, j);
-                z = z - c[x][y];
-            }
+            if (j < qe && i >= j && i < n) a.at(i, j) = old[x][y] - c[x][y];
         }
     }
 }
