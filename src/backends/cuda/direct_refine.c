@@ -356,9 +356,8 @@ mpk_status mpki_cuda_direct_refine(mpk_context *ctx, const mpki_direct *f, mpki_
     for (int32_t c = 0; c < nrhs; c++) l.number[c] = c;
     int good = -1;
     if (bring_b(&l, nrhs, b, ldb * size) &&
-        !mpk_failed(
-            mpki_cuda_direct_apply(s, MPK_PART_ALL, nrhs, l.b, l.b_step / size, l.x,
-                                   x_away ? ldx : n)))
+        !mpk_failed(mpki_cuda_direct_apply(s, MPK_PART_ALL, nrhs, l.b, l.b_step / size, l.x,
+                                           x_away ? ldx : n)))
         good = refine(&l, wish);
     if (good == 0 && x == b && x_away && !put_back(&l, nrhs)) good = -1;
     if (good == 1 && !x_away && !take_x(&l, nrhs, x, ldx * size)) good = -1;

@@ -184,6 +184,7 @@ typedef struct mpki_cuda_chain {
     int32_t pieces;   /**< fronts */
     int32_t strips;   /**< of pivots */
     int32_t many;     /**< 1: children are so many that pieces of their own bring what they give */
+    int32_t late;     /**< 1: some have left columns to it */
     int32_t strip;    /**< where its list begins in sweep.strip */
     int32_t segment, segments; /**< where its segments begin in sweep.segment */
     int64_t

@@ -16,7 +16,8 @@ typedef struct mpki_cuda_errors {
     unsigned long long omega1, omega2; /**< Arioli, Demmel & Duff 1989, eq. 2.13 */
     unsigned long long odd;            /**< not 0: a row's numbers are near the ends of the range */
     double r2, b2; /**< sums of squares of r and b, each entry divided by b_norm */
-    unsigned long long more; /**< not 0: nothing is odd, and the errors ask for a step of refinement */
+    unsigned long long
+        more; /**< not 0: nothing is odd, and the errors ask for a step of refinement */
 } mpki_cuda_errors;
 
 enum { MPKI_CUDA_REFINE_ROWS = 8, MPKI_CUDA_REFINE_SUMS = 10 };

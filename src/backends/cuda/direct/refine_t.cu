@@ -348,10 +348,9 @@ static mpk_status queue_rows(mpki_cuda *cuda, const mpki_cuda_refine *a, double 
     auto rest = long_kernel<WORDS, T>;
     MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, residual, rows + pieces, THREADS, 0, *a, rows, tiny, x, b, r));
     if (longs > 0)
-        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, rest, longs, THREADS, 0, *a,
-                                  a->partial + 2 * (int64_t)rows, tiny, b, r));
-    if (b)
-        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, squares_kernel, 1, SUM_THREADS, 0, *a, rows + longs));
+        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, rest, longs, THREADS, 0, *a, a->partial + 2 * (int64_t)rows,
+                                  tiny, b, r));
+    if (b) MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, squares_kernel, 1, SUM_THREADS, 0, *a, rows + longs));
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }
