@@ -456,18 +456,14 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
             m.y[k] = make<T>(0);
         }
     }
-    /* the first rows are asked for before the values are there; then always 32 ahead */
-    T l0[COLUMNS];
-    fetch(at, SWEEP_THREADS, 0, l0);
     for (int k = tid; k < SWEEP_THREADS * NR; k += SWEEP_THREADS)
         m.x[k] = k / NR < count ? handed_far(&x[(int64_t)where[k / NR] * NR + k % NR]) : make<T>(0);
     __syncthreads();
-    for (int i = 0; i < count; i += 64) {
-        T l1[COLUMNS];
-        if (i + 32 < count) fetch(at, SWEEP_THREADS, i + 32, l1);
-        add(l0, m.x + i * NR);
-        if (i + 64 < count) fetch(at, SWEEP_THREADS, i + 64, l0);
-        if (i + 32 < count) add(l1, m.x + (i + 32) * NR);
+#pragma unroll 2
+    for (int i = 0; i < count; i += 32) {
+        T l[COLUMNS];
+        fetch(at, SWEEP_THREADS, i, l);
+        add(l, m.x + i * NR);
     }
     for (int k = tid; k < STRIP * NR && slice == 0; k += SWEEP_THREADS)
         for (int q = 0; q + 1 < slices; ++q)
