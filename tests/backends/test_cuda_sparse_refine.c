@@ -142,6 +142,77 @@ static void test_errors(void **unused) {
     }
 }
 
+/* The step that is queued before the host has seen an error is taken where it is wanted, and there alone: then x is the
+ * first solution to the last bit. b stays as it is. */
+static void test_ahead(void **unused) {
+    (void)unused;
+    for (size_t k = 0; k < sizeof KINDS / sizeof *KINDS; k++) {
+        system_ s;
+        char b[N * 16], x[N * 16], y[N * 16];
+        mpk_solve_info info;
+        assert_int_equal(open_system(&s, NULL, KINDS[k].scalar, KINDS[k].symmetry), MPK_OK);
+        fill(&s, b, 1);
+        put(&s, s.b, b);
+        s.o.refine = 0, s.o.accuracy = 1;
+        assert_int_equal(mpk_solve(s.ctx, s.fac, 1, s.b, N, s.x, N, &s.o, &info), MPK_OK);
+        get(&s, s.x, x);
+        const double first = info.componentwise;
+        assert_true(first > 0);
+        s.o.refine = 3;
+        for (int wanted = 0; wanted < 2; wanted++) {
+            s.o.accuracy = wanted ? nextafter(first, 0) : first;
+            const mpk_status status = mpk_solve(s.ctx, s.fac, 1, s.b, N, s.x, N, &s.o, &info);
+            get(&s, s.x, y);
+            assert_true(info.unrefined == first);
+            if (wanted) {
+                assert_true(status == MPK_OK || status == MPK_INACCURATE);
+                assert_true(info.iterations > 0 && info.componentwise <= first);
+            } else {
+                assert_int_equal(status, MPK_OK);
+                assert_true(info.iterations == 0 && info.componentwise == first);
+                assert_memory_equal(x, y, (size_t)s.bytes);
+            }
+            get(&s, s.b, y);
+            assert_memory_equal(b, y, (size_t)s.bytes);
+        }
+        close_system(&s);
+    }
+}
+
+/* A device that fails at any of a solve's calls: said, and the next solve is as if nothing had been. */
+static void test_failing_device(void **unused) {
+    (void)unused;
+    if (device_is_real()) return;
+    system_ s;
+    char text[16];
+    double b[N], x[N], y[N];
+    int failures = 0;
+    assert_int_equal(open_system(&s, NULL, MPK_D, MPK_SYMMETRIC), MPK_OK);
+    fill(&s, b, 1);
+    put(&s, s.b, b);
+    s.o.refine = 2, s.o.accuracy = 0; /* more than the step ahead */
+    const mpk_status good = mpk_solve(s.ctx, s.fac, 1, s.b, N, s.x, N, &s.o, NULL);
+    assert_false(mpk_failed(good));
+    get(&s, s.x, x);
+    for (int k = 1;; k++) {
+        snprintf(text, sizeof text, "%d", k);
+        setenv("METAPACK_CUDA_HOST_FAIL", text, 1);
+        const mpk_status status = mpk_solve(s.ctx, s.fac, 1, s.b, N, s.x, N, &s.o, NULL);
+        unsetenv("METAPACK_CUDA_HOST_FAIL");
+        if (!mpk_failed(status)) break;
+        assert_int_equal(status, MPK_ERR_DEVICE);
+        failures++;
+        assert_int_equal(mpk_solve(s.ctx, s.fac, 1, s.b, N, s.x, N, &s.o, NULL), good);
+        get(&s, s.x, y);
+        assert_memory_equal(x, y, sizeof x);
+        get(&s, s.b, y);
+        assert_memory_equal(b, y, sizeof b);
+        assert_true(k < 100);
+    }
+    assert_true(failures > 3);
+    close_system(&s);
+}
+
 /* New values: refined against them, not those before. */
 static void test_new_values(void **unused) {
     (void)unused;
@@ -407,9 +478,10 @@ static void test_memory(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_errors),  cmocka_unit_test(test_new_values),
-        cmocka_unit_test(test_growth),  cmocka_unit_test(test_unusual),
-        cmocka_unit_test(test_several), cmocka_unit_test(test_more_asked),
+        cmocka_unit_test(test_errors),         cmocka_unit_test(test_ahead),
+        cmocka_unit_test(test_failing_device), cmocka_unit_test(test_new_values),
+        cmocka_unit_test(test_growth),         cmocka_unit_test(test_unusual),
+        cmocka_unit_test(test_several),        cmocka_unit_test(test_more_asked),
         cmocka_unit_test(test_memory)};
     return device_has(DEVICE_DIRECT) ? cmocka_run_group_tests(tests, NULL, NULL) : 0;
 }

@@ -82,6 +82,10 @@ mpk_status mpki_cuda_direct_solver_bytes(mpk_context *ctx, const mpki_direct *f,
 void mpki_cuda_direct_drop_spare(mpki_direct *f);
 mpk_status mpki_cuda_direct_apply(mpki_direct_solver *s, mpk_part part, int32_t nrhs, const void *b,
                                   int64_t ldb, void *x, int64_t ldx);
+/** x := A^-1 x for one vector in device memory. Queued. wanted [in] device: where 0 lies there when its turn comes, x is
+ *  as it was. NULL: it is done in any case. */
+mpk_status mpki_cuda_direct_apply_if(mpki_direct_solver *s, const unsigned long long *wanted,
+                                     void *x);
 /** Release f->refining; f->rows; f->taking. */
 void mpki_cuda_direct_drop_refining(mpki_direct *f);
 void mpki_cuda_direct_drop_rows(mpki_direct *f);

@@ -12,7 +12,8 @@ typedef struct mpki_cuda_refining {
     mpki_cuda_refine a;
     void *room;      /* device: all */
     int32_t columns; /* most right-hand sides */
-    /* n x columns each: right-hand sides, residuals, best x so far, x where the caller's is on the host */
+    /* n x columns each: right-hand sides where the caller's cannot stay where they are, residuals, best x so far, x where
+     * the caller's is on the host */
     char *b, *r, *x, *y;
 } refining;
 
@@ -50,7 +51,7 @@ static refining *make(const mpki_direct *f, int32_t columns) {
     const int64_t blocks = (n + rows->longs) / MPKI_CUDA_REFINE_ROWS + 2;
     const int64_t part[] = {2 * blocks * 8,
                             rows->pieces * (int64_t)MPKI_CUDA_REFINE_SUMS * 8,
-                            columns * (int64_t)sizeof(mpki_cuda_errors),
+                            (columns + 1) * (int64_t)sizeof(mpki_cuda_errors),
                             n * size,
                             n * size,
                             n * size,
@@ -73,7 +74,7 @@ static refining *make(const mpki_direct *f, int32_t columns) {
                               .ax = f->ax,
                               .scale = f->given_scale,
                               .lanes = f->tree.nnz <= 6 * n    ? 4
-                                       : f->tree.nnz <= 12 * n ? 8
+                                       : f->tree.nnz <= 24 * n ? 8
                                                                : 32,
                               .partial = (double *)(void *)at[0],
                               .piece = (double *)(void *)at[1],
@@ -131,8 +132,9 @@ typedef struct loop {
     refining *z;
     const mpki_cuda_refine_kind *kernels;
     int64_t vector; /* bytes */
+    const char *b;
     char *x;
-    int64_t x_step; /* bytes from one to the next */
+    int64_t b_step, x_step; /* bytes from one to the next */
     double tiny;
     column column[MPKI_REFINE_TOGETHER];
     /* those at work, and in r the residual of each in its place */
@@ -143,16 +145,21 @@ static char *x_of(const loop *l, int32_t c) {
     return l->x + c * l->x_step;
 }
 
-/* The residual in place k, of those at work, and its errors. step: x := x + r first */
-static bool queue(const loop *l, int32_t k, int step) {
+/* The residual in place k, of those at work, and its errors, which are 0, as `a` has them. step: x := x + r first */
+static bool queue(const loop *l, const mpki_cuda_refine *a, int32_t k, int step) {
     const refining *z = l->z;
     const int32_t c = l->number[k];
-    const int64_t at = c * l->vector;
-    mpki_cuda_refine a = z->a;
-    a.errors += k;
     return did(l->ctx, l->f,
-               l->kernels->measure(l->f->device->cuda, &a, l->tiny, step, l->column[c].deep,
-                                   z->x + at, x_of(l, c), z->b + at, z->r + k * l->vector));
+               l->kernels->measure(l->f->device->cuda, a, l->tiny, step, l->column[c].deep,
+                                   z->x + c * l->vector, x_of(l, c), l->b + c * l->b_step,
+                                   z->r + k * l->vector));
+}
+
+/* `count` errors from place k on are 0. */
+static bool clear(const loop *l, mpki_cuda_refine *a, int32_t k, int32_t count) {
+    *a = l->z->a;
+    a->errors += k;
+    return did(l->ctx, l->f, l->kernels->clear(l->f->device->cuda, a, count));
 }
 
 /* Errors of place k. Returns 1: they are in its column; 0: unusual; -1: the device failed */
@@ -163,9 +170,9 @@ static int judge(loop *l, int32_t k, mpki_cuda_errors e) {
         if (c->growth <= lost(l->f, c->deep)) return 1;
         if (c->deep) return 0;
         c->deep = true;
-        mpki_cuda_refine a = l->z->a;
-        a.errors += k;
-        if (!queue(l, k, 0) || !did(l->ctx, l->f, l->kernels->tell(l->f->device->cuda, &a, 1, &e)))
+        mpki_cuda_refine a;
+        if (!clear(l, &a, k, 1) || !queue(l, &a, k, 0) ||
+            !did(l->ctx, l->f, l->kernels->tell(l->f->device->cuda, &a, 1, &e)))
             return -1;
     }
 }
@@ -173,12 +180,36 @@ static int judge(loop *l, int32_t k, mpki_cuda_errors e) {
 /* All at work. Returns as judge(), the worst of all. */
 static int measure(loop *l, int step) {
     mpki_cuda_errors e[MPKI_REFINE_TOGETHER];
-    for (int32_t k = 0; k < l->active; k++)
-        if (!queue(l, k, step)) return -1;
+    mpki_cuda_refine a;
+    if (!clear(l, &a, 0, l->active)) return -1;
+    for (int32_t k = 0; k < l->active; k++, a.errors++)
+        if (!queue(l, &a, k, step)) return -1;
     if (!did(l->ctx, l->f, l->kernels->tell(l->f->device->cuda, &l->z->a, l->active, e))) return -1;
     int worst = 1;
     for (int32_t k = 0; k < l->active && worst == 1; k++) worst = judge(l, k, e[k]);
     return worst;
+}
+
+/* One right-hand side: its errors, and with them, before the host has seen any, the step that they ask for: the device
+ * takes it or not. before [out] errors before the step; *went [out] it was taken. Returns as judge(). */
+static int measure_ahead(loop *l, const mpki_refine_wish *wish, column *before, bool *went) {
+    mpki_cuda_errors e[2];
+    mpki_cuda_refine first, second;
+    *went = false;
+    if (!clear(l, &first, 0, 2)) return -1;
+    first.accuracy = wish->accuracy, first.lost = lost(l->f, false);
+    second = first, second.errors = first.errors + 1, second.wanted = &first.errors->more;
+    if (!queue(l, &first, 0, 0) ||
+        mpk_failed(mpki_cuda_direct_apply_if(l->s, second.wanted, l->z->r)) ||
+        !queue(l, &second, 0, 1) ||
+        !did(l->ctx, l->f, l->kernels->tell(l->f->device->cuda, &first, 2, e)))
+        return -1;
+    int good = judge(l, 0, e[0]);
+    l->column[0].reached.unrefined = l->column[0].reached.componentwise;
+    if (good != 1 || !e[0].more) return good;
+    *before = l->column[0], *went = true;
+    l->column[0].reached.iterations = 1;
+    return judge(l, 0, e[1]);
 }
 
 /* May x be a vector that A takes to nothing (solve/solve.c)? Then the host looks at it in all scalings. Returns as
@@ -187,8 +218,10 @@ static int look(const loop *l, const mpki_refine_wish *wish, int32_t c) {
     mpki_cuda_errors e;
     mpki_cuda *cuda = l->f->device->cuda;
     if (!(l->column[c].growth >= wish->doubt)) return 1;
-    if (!did(l->ctx, l->f, l->kernels->flatness(cuda, &l->z->a, l->tiny, x_of(l, c))) ||
-        !did(l->ctx, l->f, l->kernels->tell(cuda, &l->z->a, 1, &e)))
+    mpki_cuda_refine a;
+    if (!clear(l, &a, 0, 1) ||
+        !did(l->ctx, l->f, l->kernels->flatness(cuda, &a, l->tiny, x_of(l, c))) ||
+        !did(l->ctx, l->f, l->kernels->tell(cuda, &a, 1, &e)))
         return -1;
     const double most = number(e.x_norm), flat = number(e.omega1);
     return most > 0 && isfinite(most) && isfinite(flat) && flat <= wish->flat ? 0 : 1;
@@ -228,11 +261,13 @@ static bool sift(loop *l, const mpki_refine_wish *wish, const column *before) {
 /* The loop of factor/refine_t.c. Returns as judge(). */
 static int refine(loop *l, const mpki_refine_wish *wish) {
     const int32_t n = l->f->tree.n, nrhs = l->active;
+    const bool ahead = nrhs == 1 && wish->steps > 0;
     column before[MPKI_REFINE_TOGETHER];
-    int good = measure(l, 0);
-    for (int32_t c = 0; c < nrhs; c++)
+    bool went = false;
+    int good = ahead ? measure_ahead(l, wish, before, &went) : measure(l, 0);
+    for (int32_t c = 0; c < nrhs && !ahead; c++)
         l->column[c].reached.unrefined = l->column[c].reached.componentwise;
-    if (good == 1 && !sift(l, wish, NULL)) good = -1;
+    if (good == 1 && !sift(l, wish, went ? before : NULL)) good = -1;
     while (good == 1 && l->active > 0) {
         memcpy(before, l->column, sizeof before);
         if (mpk_failed(
@@ -246,10 +281,21 @@ static int refine(loop *l, const mpki_refine_wish *wish) {
     return good;
 }
 
-/* The caller's columns to z->b, or x from the device to the caller. Returns false: the device failed. */
-static bool bring_b(const loop *l, int32_t nrhs, const char *b, int64_t step) {
+/* Do columns of b, and of x, so many bytes each, lie in different places? */
+static bool apart(const loop *l, int32_t nrhs, const char *b, int64_t step) {
+    const uintptr_t first = (uintptr_t)b, x = (uintptr_t)l->x;
+    const int64_t all = (nrhs - 1) * step + l->vector, all_x = (nrhs - 1) * l->x_step + l->vector;
+    return first + (uintptr_t)all <= x || x + (uintptr_t)all_x <= first;
+}
+
+/* The caller's columns stay where they are, or go to z->b; and x from the device to the caller. Returns false: the
+ * device failed. */
+static bool bring_b(loop *l, int32_t nrhs, const char *b, int64_t step) {
     mpki_cuda *cuda = l->f->device->cuda;
     const bool away = l->f->device->table->is_device(cuda, b);
+    l->b = b, l->b_step = step;
+    if (away && apart(l, nrhs, b, step)) return true;
+    l->b = l->z->b, l->b_step = l->vector;
     for (int32_t c = 0; c < nrhs; c++) {
         char *to = l->z->b + c * l->vector;
         if (!did(l->ctx, l->f,
@@ -310,8 +356,8 @@ mpk_status mpki_cuda_direct_refine(mpk_context *ctx, const mpki_direct *f, mpki_
     for (int32_t c = 0; c < nrhs; c++) l.number[c] = c;
     int good = -1;
     if (bring_b(&l, nrhs, b, ldb * size) &&
-        !mpk_failed(
-            mpki_cuda_direct_apply(s, MPK_PART_ALL, nrhs, l.z->b, n, l.x, x_away ? ldx : n)))
+        !mpk_failed(mpki_cuda_direct_apply(s, MPK_PART_ALL, nrhs, l.b, l.b_step / size, l.x,
+                                           x_away ? ldx : n)))
         good = refine(&l, wish);
     if (good == 0 && x == b && x_away && !put_back(&l, nrhs)) good = -1;
     if (good == 1 && !x_away && !take_x(&l, nrhs, x, ldx * size)) good = -1;

@@ -15,6 +15,7 @@ struct mpki_direct_solver {
     void *stage;          /* device, n x block: vectors of the host */
     int64_t rows, handed; /* as the lists have them */
     mpki_cuda_sweep sweep;
+    const unsigned long long *wanted; /* as mpki_cuda_direct_apply_if() is given it */
 };
 
 /* Did a call of the module succeed? A solve may have a context of its own, without a device. */
@@ -227,7 +228,7 @@ static bool apply_columns(mpki_direct_solver *s, mpk_part part, const char *b, i
     place_sweeps(s, to_x, ld_x);
     if (!DID(to->take(device->cuda, scalar, (int32_t)n, nrhs, in ? f->perm : NULL, f->on.scale,
                       b_away ? (const void *)b : s->stage, b_away ? ldb : n, s->sweep.y,
-                      s->sweep.ticket, in || out ? s->sweep.unset : 0)) ||
+                      s->sweep.ticket, in || out ? s->sweep.unset : 0, s->wanted)) ||
         (in && !sweep(s, false, false)) ||
         (alone && !DID(to->diagonal(device->cuda, &f->on, &s->sweep, part == MPK_PART_ABS))) ||
         (out && !sweep(s, true, fused)) ||
@@ -253,4 +254,13 @@ mpk_status mpki_cuda_direct_apply(mpki_direct_solver *s, mpk_part part, int32_t 
             return mpki_failed(s->ctx);
     }
     return MPK_OK;
+}
+
+mpk_status mpki_cuda_direct_apply_if(mpki_direct_solver *s, const unsigned long long *wanted,
+                                     void *x) {
+    const int64_t n = s->f->tree.n;
+    s->wanted = wanted;
+    const mpk_status status = mpki_cuda_direct_apply(s, MPK_PART_ALL, 1, x, n, x, n);
+    s->wanted = NULL;
+    return status;
 }

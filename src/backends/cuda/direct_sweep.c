@@ -67,6 +67,18 @@ static bool cut_chain(const mpki_direct *f, const int32_t *front, mpki_cuda_chai
     return true;
 }
 
+/* Have children of a front, but for the one before it in a chain, left columns to it? */
+static bool gets_columns(const mpki_direct *f, int32_t front, bool chained) {
+    const mpki_cuda_node *node = &f->plan.node[front];
+    for (int32_t k = 0; k < node->children; k++) {
+        const int32_t child = f->plan.child[node->child + k];
+        if (f->now[child].w > f->now[child].nelim &&
+            !(chained && f->plan.kind[child] == MPKI_CUDA_LOWER))
+            return true;
+    }
+    return false;
+}
+
 /* How a front is eliminated: with others in a task, by a task of its own, as a panel, as a large one. */
 enum { WITH_OTHERS, ALONE, PANEL, LARGE };
 
@@ -90,6 +102,7 @@ static void add_alone(const mpki_direct *f, int32_t top, mpki_cuda_sweep_lists *
                           .low = top,
                           .pieces = 1,
                           .many = f->plan.node[top].children > MANY,
+                          .late = gets_columns(f, top, false),
                           .strips = cut_by(f->now[top].nelim, MPKI_FRONT_STRIP)};
 }
 
@@ -103,6 +116,7 @@ static void add_chain(const mpki_direct *f, int32_t top, mpki_cuda_sweep_lists *
         l->front[k] = x;
     int32_t children = 1; /* without the pieces themselves */
     for (int32_t k = 0; k < c.pieces; k++) children += f->plan.node[l->front[k]].children - 1;
+    for (int32_t k = 0; k < c.pieces; k++) c.late |= gets_columns(f, l->front[k], k > 0);
     c.many = children > MANY;
     if (c.pieces == 1) {
         if (l->way[top] != ALONE || f->now[top].nelim > WIDE) add_alone(f, top, l);

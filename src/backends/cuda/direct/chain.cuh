@@ -34,6 +34,7 @@ __device__ inline int front_before(const mpki_cuda_tree &t, const mpki_cuda_node
 /** All threads: columns that children left to a chain are there. The caller synchronizes. */
 __device__ inline void wait_for_chain(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
                                       const mpki_cuda_chain &me) {
+    if (!me.late) return;
     for (int k = 0, front = me.top; k < me.pieces; ++k) {
         const bool chained = k + 1 < me.pieces;
         wait_for_columns(t, s, t.node[front], front, chained);
@@ -109,8 +110,9 @@ template <int NR, class T> struct gifts_to {
             child += GROUPS;
             if (at < 0 || (piece + 1 < me.pieces && from.root == MPKI_CUDA_NOT_LAST)) continue;
             const int32_t *rel = t.rel + from.rel;
-            const int i = first_not_below(rel, from.rows, at);
-            if (i < from.rows && rel[i] == at) return (const T *)s.u + (s.at[c] + i) * NR;
+            const int64_t place = s.at[c]; /* asked for before the search */
+            const int i = find_not_below(rel, from.rows, at);
+            if (i < from.rows && rel[i] == at) return (const T *)s.u + (place + i) * NR;
         }
         row = -1;
         return (const T *)0;

@@ -7,6 +7,8 @@ using namespace mpki;
 
 static const mpki_cuda_direct_kind *const kinds[] = {&mpki_s_cuda_direct, &mpki_d_cuda_direct,
                                                      &mpki_c_cuda_direct, &mpki_z_cuda_direct};
+static const mpki_cuda_solve_kind *const solves[] = {&mpki_s_cuda_solve, &mpki_d_cuda_solve,
+                                                     &mpki_c_cuda_solve, &mpki_z_cuda_solve};
 
 /* Shared memory of a block, by class. */
 static const int64_t ROOM[MPKI_CUDA_CLASSES] = {20 << 10, 54 << 10, 110 << 10, 226 << 10};
@@ -126,21 +128,21 @@ static int get(mpki_cuda *cuda, const mpki_cuda_tree *t, const int32_t *at, void
 
 static int take(mpki_cuda *cuda, mpk_scalar scalar, int32_t n, int32_t nrhs, const int32_t *perm,
                 const double *scale_, const void *b, int64_t ldb, void *y, void *unset,
-                int64_t bytes) {
+                int64_t bytes, const unsigned long long *wanted) {
     MPKI_TRY(cudaSetDevice(cuda->device));
-    return kinds[scalar]->take(cuda, n, nrhs, perm, scale_, b, ldb, y, unset, bytes);
+    return solves[scalar]->take(cuda, n, nrhs, perm, scale_, b, ldb, y, unset, bytes, wanted);
 }
 
 static int give(mpki_cuda *cuda, mpk_scalar scalar, int32_t n, int32_t nrhs, const int32_t *perm,
                 const double *scale_, const void *y, void *x, int64_t ldx) {
     MPKI_TRY(cudaSetDevice(cuda->device));
-    return kinds[scalar]->give(cuda, n, nrhs, perm, scale_, y, x, ldx);
+    return solves[scalar]->give(cuda, n, nrhs, perm, scale_, y, x, ldx);
 }
 
 static int sweep(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_sweep *s, bool back) {
     if ((back ? s->ups : s->downs) == 0) return MPK_OK;
     MPKI_TRY(cudaSetDevice(cuda->device));
-    return kinds[t->scalar]->sweep(cuda, t, s, back);
+    return solves[t->scalar]->sweep(cuda, t, s, back);
 }
 
 static int forward(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_sweep *s) {
@@ -154,7 +156,7 @@ static int backward(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_sw
 static int diagonal_(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_sweep *s,
                      int absolutely) {
     MPKI_TRY(cudaSetDevice(cuda->device));
-    return kinds[t->scalar]->diagonal(cuda, t, s, absolutely);
+    return solves[t->scalar]->diagonal(cuda, t, s, absolutely);
 }
 
 extern "C" const mpki_cuda_direct_table mpki_cuda_direct_functions;

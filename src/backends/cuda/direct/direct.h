@@ -213,6 +213,7 @@ typedef struct mpki_cuda_chain {
     int32_t pieces;   /**< fronts */
     int32_t strips;   /**< of pivots */
     int32_t many;     /**< 1: children are so many that pieces of their own bring what they give */
+    int32_t late;     /**< 1: some have left columns to it */
     int32_t strip;    /**< where its list begins in sweep.strip */
     int32_t segment, segments; /**< where its segments begin in sweep.segment */
     int64_t
@@ -314,10 +315,12 @@ typedef struct mpki_cuda_direct_table {
                int32_t *id);
 
     /** y := scale b by position, and x := scale y back; perm NULL: neither order nor scale. Beside it all bits
-     *  of so many bytes, a multiple of 8, are set: what sweeps find unset. */
+     *  of so many bytes, a multiple of 8, are set: what sweeps find unset.
+     *  wanted [in] NULL; else, where 0 lies there, `y` is as it was, and the sweeps that begin with `unset` do
+     *              nothing */
     int (*take)(mpki_cuda *cuda, mpk_scalar scalar, int32_t n, int32_t nrhs, const int32_t *perm,
                 const double *scale, const void *b, int64_t ldb, void *y, void *unset,
-                int64_t bytes);
+                int64_t bytes, const unsigned long long *wanted);
     int (*give)(mpki_cuda *cuda, mpk_scalar scalar, int32_t n, int32_t nrhs, const int32_t *perm,
                 const double *scale, const void *y, void *x, int64_t ldx);
     /** y := L^-1 y; x := L^-T y, or L^-T D^-1 y. */

@@ -4,21 +4,12 @@
 #include "leaves.cuh"
 #include "outer.cuh"
 #include "part.cuh"
-#include "solve.cuh"
 #include "table.cuh"
 
 using namespace mpki;
 
 /* Real matrices are symmetric: no kernels are made twice for them. */
 static const bool HERMITIAN = scalar_of<T>::complex;
-
-/* Without this a block has 48 kB, of which arrays that a kernel declares take at most 16. */
-template <class KERNEL> static mpk_status allow(mpki_cuda *cuda, KERNEL kernel, int64_t bytes) {
-    if (bytes > 32 * 1024)
-        MPKI_TRY(
-            cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
-    return MPK_OK;
-}
 
 static int64_t task_bytes(int32_t nrows, int32_t w, int32_t columns) {
     if (columns == 0) return task_room<T>::bytes(nrows, w, nrows, true);
@@ -304,73 +295,5 @@ extern "C" int mpki_cuda_stamps(int64_t *to, int fronts) {
 }
 #endif
 
-/* ---- solves ---- */
-
-static mpk_status take(mpki_cuda *cuda, int32_t n, int32_t nrhs, const int32_t *perm,
-                       const double *scale, const void *b, int64_t ldb, void *y, void *unset,
-                       int64_t bytes) {
-    auto kernel = take_kernel<T>;
-    MPKI_LAUNCH(kernel, (n + 255) / 256, 256, 0, cuda->sparse, n, nrhs, perm, scale, (const T *)b,
-                ldb, (T *)y, (unsigned long long *)unset, bytes / 8);
-    MPKI_TRY(cudaGetLastError());
-    return MPK_OK;
-}
-
-static mpk_status give(mpki_cuda *cuda, int32_t n, int32_t nrhs, const int32_t *perm,
-                       const double *scale, const void *y, void *x, int64_t ldx) {
-    auto kernel = give_kernel<T>;
-    MPKI_LAUNCH(kernel, (n + 255) / 256, 256, 0, cuda->sparse, n, nrhs, perm, scale, (const T *)y,
-                (T *)x, ldx);
-    MPKI_TRY(cudaGetLastError());
-    return MPK_OK;
-}
-
-template <bool H, int NR>
-static mpk_status sweep_nr(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_sweep *s,
-                           bool back) {
-    const int64_t entries = strip_room<NR, T>::entries(), bytes = entries * (int64_t)sizeof(T);
-    auto kernel = back ? backward_kernel<H, NR, T> : forward_kernel<NR, T>;
-    MPKI_PASS(allow(cuda, kernel, bytes));
-    MPKI_LAUNCH(kernel, back ? s->ups : s->downs, SWEEP_THREADS, (size_t)bytes, cuda->sparse, *t,
-                *s, (int)(entries / NR));
-    MPKI_TRY(cudaGetLastError());
-    return MPK_OK;
-}
-
-/* of complex doubles four at most: sums are in registers */
-template <bool H>
-static mpk_status sweep_h(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_sweep *s,
-                          bool back) {
-    switch (s->nrhs) {
-    case 1:
-        return sweep_nr<H, 1>(cuda, t, s, back);
-    case 2:
-        return sweep_nr<H, 2>(cuda, t, s, back);
-    case 4:
-        return sweep_nr<H, 4>(cuda, t, s, back);
-    default:
-        return sweep_nr<H, (sizeof(T) > 8 ? 4 : 8)>(cuda, t, s, back);
-    }
-}
-
-static mpk_status sweep(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_sweep *s,
-                        bool back) {
-    return t->hermitian ? sweep_h<true>(cuda, t, s, back) : sweep_h<false>(cuda, t, s, back);
-}
-
-static mpk_status diagonal_part(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_sweep *s,
-                                int absolutely) {
-    const int blocks = t->fronts / 8 + 1 < 4096 ? t->fronts / 8 + 1 : 4096;
-    auto plain = diagonal_kernel<false, T>;
-    auto hermitian = diagonal_kernel<true, T>;
-    if (t->hermitian)
-        MPKI_LAUNCH(hermitian, blocks, 256, 0, cuda->sparse, *t, *s, absolutely);
-    else
-        MPKI_LAUNCH(plain, blocks, 256, 0, cuda->sparse, *t, *s, absolutely);
-    MPKI_TRY(cudaGetLastError());
-    return MPK_OK;
-}
-
 extern const mpki_cuda_direct_kind FN(cuda_direct) = {task_bytes, leaves,  tasks, assemble,
-                                                      block,      columns, count, get,
-                                                      take,       give,    sweep, diagonal_part};
+                                                      block,      columns, count, get};

@@ -16,6 +16,8 @@ typedef struct mpki_cuda_errors {
     unsigned long long omega1, omega2; /**< Arioli, Demmel & Duff 1989, eq. 2.13 */
     unsigned long long odd;            /**< not 0: a row's numbers are near the ends of the range */
     double r2, b2; /**< sums of squares of r and b, each entry divided by b_norm */
+    unsigned long long
+        more; /**< not 0: nothing is odd, and the errors ask for a step of refinement */
 } mpki_cuda_errors;
 
 enum { MPKI_CUDA_REFINE_ROWS = 8, MPKI_CUDA_REFINE_SUMS = 10 };
@@ -29,17 +31,23 @@ typedef struct mpki_cuda_refine {
     double *partial;     /**< 2 for each MPKI_CUDA_REFINE_ROWS rows, and for as many long ones */
     double *piece;       /**< MPKI_CUDA_REFINE_SUMS for each of a.pieces */
     mpki_cuda_errors *errors;
+    /* errors->more, for those who are queued behind: not where omega1 + omega2 are no more than `accuracy`, or
+     * ||A|| ||x|| / ||b|| is more than `lost` */
+    double accuracy, lost;
+    const unsigned long long *wanted; /**< 0 there: nothing is done. NULL: it is in any case */
 } mpki_cuda_refine;
 
 /** For one kind of entries; all vectors n long, in device memory. */
 typedef struct mpki_cuda_refine_kind {
     /** Queues r := b - A x with sums in twice the precision of double, deep: four times, and the errors,
-     *  to a->errors.
+     *  to a->errors, which clear() has set to 0.
      *  step [in] 1: x := x + r first, and `before` is what it was
      *  tiny [in] 1000 n u: below that share of ||A_i|| ||x|| + |b_i| a row's denominator counts as 0
      *  r may be neither x nor b */
     int (*measure)(mpki_cuda *cuda, const mpki_cuda_refine *a, double tiny, int step, int deep,
                    void *before, void *x, const void *b, void *r);
+    /** `count` of a->errors := 0. Queued. */
+    int (*clear)(mpki_cuda *cuda, const mpki_cuda_refine *a, int32_t count);
     /** How nearly A takes v to zero, in the scaling (factor/rank.h): out->omega1, and out->x_norm, the
      *  largest entry of v in it. Queued. */
     int (*flatness)(mpki_cuda *cuda, const mpki_cuda_refine *a, double tiny, const void *v);

@@ -9,7 +9,7 @@ using namespace mpki;
 
 static const double SMALL = sizeof(R) == sizeof(float) ? 1e-30 : 1e-270;
 static const double LARGE = sizeof(R) == sizeof(float) ? 1e37 : 1e300;
-enum { THREADS = 32 * MPKI_CUDA_REFINE_ROWS, SUM_THREADS = 256 };
+enum { THREADS = 32 * MPKI_CUDA_REFINE_ROWS, SUM_THREADS = 1024 };
 
 template <class E> __device__ static double length(E v) {
     const number a = wide(v);
@@ -21,8 +21,12 @@ __device__ static unsigned long long bits(double x) {
 __device__ static double number_of(unsigned long long x) {
     return __longlong_as_double((long long)x);
 }
-__device__ static void raise_to(unsigned long long *most, double x) {
-    if (bits(x) > *most) atomicMax(most, bits(x));
+__device__ static void raise_to(unsigned long long *most, unsigned long long x) {
+    if (x > *most) atomicMax(most, x);
+}
+/* Is there nothing to be done? */
+__device__ static bool unwanted(const unsigned long long *wanted) {
+    return wanted && *wanted == 0;
 }
 __device__ static bool inside(double x) {
     return x == 0 || (x > SMALL && x < LARGE);
@@ -32,8 +36,12 @@ __device__ static bool inside(double x) {
  * instead, and no b. */
 template <class E>
 __global__ void extremes_kernel(int n, int step, const E *r, E *before, E *x, const E *b,
-                                const double *scale, mpki_cuda_errors *errors) {
+                                const double *scale, const unsigned long long *wanted,
+                                mpki_cuda_errors *errors) {
+    __shared__ unsigned long long warps[2][8];
     unsigned long long most[2] = {0, 0};
+    after_previous();
+    if (unwanted(wanted)) return;
     for (int i = (int)(blockIdx.x * blockDim.x + threadIdx.x); i < n;
          i += (int)(gridDim.x * blockDim.x)) {
         E v = x[i];
@@ -43,25 +51,50 @@ __global__ void extremes_kernel(int n, int step, const E *r, E *before, E *x, co
         if (p > most[0]) most[0] = p;
         if (q > most[1]) most[1] = q;
     }
-    raise_to(&errors->x_norm, number_of(most[0]));
-    raise_to(&errors->b_norm, number_of(most[1]));
+    for (int k = 0; k < 2; ++k) {
+        for (int o = 16; o; o /= 2) {
+            const unsigned long long other = __shfl_xor_sync(0xffffffffu, most[k], o);
+            if (other > most[k]) most[k] = other;
+        }
+        if (threadIdx.x % 32 == 0) warps[k][threadIdx.x / 32] = most[k];
+    }
+    __syncthreads();
+    if (threadIdx.x >= 2) return;
+    unsigned long long all = 0;
+    for (unsigned w = 0; w < blockDim.x / 32; ++w)
+        if (warps[threadIdx.x][w] > all) all = warps[threadIdx.x][w];
+    raise_to(threadIdx.x == 0 ? &errors->x_norm : &errors->b_norm, all);
 }
+
+/* What rows have come to: sums of squares of r and b, relative; and largest ones, whose place is that in
+ * mpki_cuda_errors. */
+enum { R_NORM, NORM_INF, OMEGA1, OMEGA2, ODD, LARGEST };
+struct row_errors {
+    double squares[2];
+    unsigned long long largest[LARGEST];
+    __device__ void clear() {
+        squares[0] = squares[1] = 0;
+        for (int k = 0; k < LARGEST; ++k) largest[k] = 0;
+    }
+    __device__ void raise(int which, double x) {
+        if (bits(x) > largest[which]) largest[which] = bits(x);
+    }
+};
 
 /* What a row's residual r, with w = |A_i| |x| + |b_i| and the sum of |A_i|, says of x: as
  * problem/measure_t.c. */
-__device__ static void judge(mpki_cuda_errors *errors, double tiny, double r, double w, double own,
-                             double row_norm) {
-    const double all = row_norm * number_of(errors->x_norm) + own;
-    raise_to(&errors->r_norm, r);
-    raise_to(&errors->norm_inf, row_norm);
-    if (!inside(all) || !inside(row_norm) ||
-        (all == 0 && row_norm > 0 && number_of(errors->x_norm) > 0))
-        raise_to(&errors->odd, 1);
+__device__ static void judge(row_errors *mine, double x_norm, double tiny, double r, double w,
+                             double own, double row_norm) {
+    const double all = row_norm * x_norm + own;
+    mine->raise(R_NORM, r);
+    mine->raise(NORM_INF, row_norm);
+    if (!inside(all) || !inside(row_norm) || (all == 0 && row_norm > 0 && x_norm > 0))
+        mine->raise(ODD, 1);
     if (r == 0) return;
     if (w > tiny * all)
-        raise_to(&errors->omega1, r / w);
+        mine->raise(OMEGA1, r / w);
     else
-        raise_to(&errors->omega2, r / (w - own + row_norm * number_of(errors->x_norm)));
+        mine->raise(OMEGA2, r / (w - own + row_norm * x_norm));
 }
 
 /* ---- sums of so many words: twice the precision of double, or four times where b is small beside A x (K-fold
@@ -156,15 +189,16 @@ __device__ sums_of<E, WORDS> add_up(const mpki_cuda_refine &a, int64_t begin, in
     return z;
 }
 
-/* What row i has come to; b NULL: how flat it is. squares [out] of r and b, relative */
+/* What row i has come to; b NULL: how flat it is. */
 template <int WORDS, class E>
 __device__ void finish_row(const mpki_cuda_refine &a, double tiny, sums_of<E, WORDS> &z, int i,
-                           const E *b, E *r, double *squares) {
+                           const E *b, E *r, row_errors *mine) {
+    const double most = number_of(a.errors->x_norm);
     if (!b) {
-        const double most = number_of(a.errors->x_norm), scale = a.scale[i], w = z.w * scale;
+        const double scale = a.scale[i], w = z.w * scale;
         const double size = length(z.value());
         const double q = size * scale / (w > tiny * most ? w : w + most);
-        if (size > 0 || size != size) raise_to(&a.errors->omega1, q);
+        if (size > 0 || size != size) mine->raise(OMEGA1, q);
         return;
     }
     const double unit = 1 / number_of(a.errors->b_norm);
@@ -174,17 +208,27 @@ __device__ void finish_row(const mpki_cuda_refine &a, double tiny, sums_of<E, WO
     const E v = z.value();
     const double size = length(v), bi = length(b[i]);
     r[i] = v;
-    judge(a.errors, tiny, size, z.w + bi, bi, z.norm);
-    squares[0] = size * unit * (size * unit), squares[1] = bi * unit * (bi * unit);
+    judge(mine, most, tiny, size, z.w + bi, bi, z.norm);
+    mine->squares[0] = size * unit * (size * unit), mine->squares[1] = bi * unit * (bi * unit);
 }
 
-/* All threads: a block's sums of squares, in the order of its rows. */
-__device__ static void add_squares(const double *squares, int rows, double *partial) {
+/* All threads: a block's sums of squares, in the order of its rows, and its largest errors. */
+__device__ static void add_rows(const row_errors *row, int rows, double *partial,
+                                mpki_cuda_errors *errors) {
+    const int k = (int)threadIdx.x;
     __syncthreads();
-    if (threadIdx.x >= 2) return;
-    double sum = 0;
-    for (int k = 0; k < rows; ++k) sum += squares[2 * k + (int)threadIdx.x];
-    partial[threadIdx.x] = sum;
+    if (k < 2) {
+        double sum = 0;
+        for (int i = 0; i < rows; ++i) sum += row[i].squares[k];
+        partial[k] = sum;
+    } else if (k >= 32 && k < 32 + LARGEST) {
+        unsigned long long most = 0;
+        for (int i = 0; i < rows; ++i)
+            if (row[i].largest[k - 32] > most) most = row[i].largest[k - 32];
+        unsigned long long *const to[LARGEST] = {&errors->r_norm, &errors->norm_inf,
+                                                 &errors->omega1, &errors->omega2, &errors->odd};
+        if (most > 0) raise_to(to[k - 32], most);
+    }
 }
 
 /* LANES lanes for each row that is not long, a warp where it has many more entries than they; then a warp for each piece of
@@ -193,7 +237,9 @@ template <int WORDS, int LANES, class E>
 __global__ void __launch_bounds__(THREADS)
     rows_kernel(const mpki_cuda_refine a, int rows, double tiny, const E *x, const E *b, E *r) {
     const int ROWS = THREADS / LANES, MANY = 16 * LANES;
-    __shared__ double squares[2 * ROWS];
+    __shared__ row_errors errors[ROWS];
+    after_previous();
+    if (unwanted(a.wanted)) return;
     const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
     const int block = (int)blockIdx.x;
     if (block >= rows) {
@@ -214,32 +260,33 @@ __global__ void __launch_bounds__(THREADS)
     const int64_t begin = i < a.a.n ? a.a.ptr[i] : 0, end = i < a.a.n ? a.a.ptr[i + 1] : 0;
     const bool here = i < a.a.n && end - begin <= MPKI_CUDA_ROW_LONG, first = lane % LANES == 0;
     const bool many = here && LANES < 32 && end - begin > MANY;
-    double mine[2] = {0, 0};
+    row_errors mine;
+    mine.clear();
     sums_of<E, WORDS> z;
     if (here && !many) z.add_entries(a, begin + lane % LANES, end, LANES, x);
     __syncwarp();
     z.template join_lanes<LANES>();
-    if (here && !many && first) finish_row(a, tiny, z, i, b, r, mine);
+    if (here && !many && first) finish_row(a, tiny, z, i, b, r, &mine);
     for (unsigned rest = __ballot_sync(0xffffffffu, many && first); rest; rest &= rest - 1) {
         const int from = __ffs((int)rest) - 1, row = __shfl_sync(0xffffffffu, i, from);
         sums_of<E, WORDS> all = add_up<WORDS>(a, a.a.ptr[row], a.a.ptr[row + 1], x);
-        if (lane == from) finish_row(a, tiny, all, row, b, r, mine);
+        if (lane == from) finish_row(a, tiny, all, row, b, r, &mine);
     }
-    if (first) {
-        double *const own = squares + 2 * ((int)threadIdx.x / LANES);
-        own[0] = mine[0], own[1] = mine[1];
-    }
-    add_squares(squares, ROWS, a.partial + 2 * (int64_t)block);
+    if (first) errors[threadIdx.x / LANES] = mine;
+    add_rows(errors, ROWS, a.partial + 2 * (int64_t)block, a.errors);
 }
 
 /* A warp for each long row: its pieces. partial: of these blocks */
 template <int WORDS, class E>
 __global__ void __launch_bounds__(THREADS)
     long_kernel(const mpki_cuda_refine a, double *partial, double tiny, const E *b, E *r) {
-    __shared__ double squares[2 * MPKI_CUDA_REFINE_ROWS];
+    __shared__ row_errors errors[MPKI_CUDA_REFINE_ROWS];
     const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
     const int k = (int)blockIdx.x * MPKI_CUDA_REFINE_ROWS + warp;
-    double mine[2] = {0, 0};
+    row_errors mine;
+    mine.clear();
+    after_previous();
+    if (unwanted(a.wanted)) return;
     if (k < a.a.longs) {
         sums_of<E, WORDS> z;
         for (int p = a.a.first[k] + lane; p < a.a.first[k + 1]; p += 32) {
@@ -250,25 +297,42 @@ __global__ void __launch_bounds__(THREADS)
             z.join(piece);
         }
         z.join_lanes();
-        if (lane == 0) finish_row(a, tiny, z, a.a.long_row[k], b, r, mine);
+        if (lane == 0) finish_row(a, tiny, z, a.a.long_row[k], b, r, &mine);
     }
-    if (lane == 0) squares[2 * warp] = mine[0], squares[2 * warp + 1] = mine[1];
-    add_squares(squares, MPKI_CUDA_REFINE_ROWS, partial + 2 * (int64_t)blockIdx.x);
+    if (lane == 0) errors[warp] = mine;
+    add_rows(errors, MPKI_CUDA_REFINE_ROWS, partial + 2 * (int64_t)blockIdx.x, a.errors);
 }
 
-/* One block. */
-static __global__ void squares_kernel(int blocks, const double *partial, mpki_cuda_errors *errors) {
-    __shared__ double sums[2 * SUM_THREADS];
-    double r2 = 0, b2 = 0;
-    for (int k = (int)threadIdx.x; k < blocks; k += SUM_THREADS)
-        r2 += partial[2 * (int64_t)k], b2 += partial[2 * (int64_t)k + 1];
-    sums[2 * threadIdx.x] = r2, sums[2 * threadIdx.x + 1] = b2;
+/* As the host judges them (../direct_refine.c): another step is wanted. */
+__device__ static bool asks_for_more(const mpki_cuda_errors &e, double accuracy, double lost) {
+    const double x = number_of(e.x_norm), b = number_of(e.b_norm), r = number_of(e.r_norm);
+    const double omega = number_of(e.omega1) + number_of(e.omega2);
+    return !e.odd && x > SMALL && x < LARGE && b > SMALL && b < LARGE && r < (double)INFINITY &&
+           omega < (double)INFINITY && number_of(e.norm_inf) * (x / b) <= lost && omega > accuracy;
+}
+
+/* One block: sums of squares over all blocks, in an order of their own, and the verdict. */
+static __global__ void squares_kernel(const mpki_cuda_refine a, int blocks) {
+    __shared__ double warps[2][SUM_THREADS / 32];
+    const int tid = (int)threadIdx.x;
+    after_previous();
+    if (unwanted(a.wanted)) return;
+    double sum[2] = {0, 0};
+#pragma unroll 4
+    for (int k = tid; k < blocks; k += SUM_THREADS)
+        sum[0] += a.partial[2 * (int64_t)k], sum[1] += a.partial[2 * (int64_t)k + 1];
+    for (int o = 16; o; o /= 2)
+        sum[0] += __shfl_xor_sync(0xffffffffu, sum[0], o),
+            sum[1] += __shfl_xor_sync(0xffffffffu, sum[1], o);
+    if (tid % 32 == 0) warps[0][tid / 32] = sum[0], warps[1][tid / 32] = sum[1];
     __syncthreads();
-    if (threadIdx.x == 0) {
-        r2 = b2 = 0;
-        for (int k = 0; k < SUM_THREADS; ++k) r2 += sums[2 * k], b2 += sums[2 * k + 1];
-        errors->r2 = r2, errors->b2 = b2;
+    if (tid > 0) return;
+    for (int k = 0; k < 2; ++k) {
+        sum[k] = warps[k][0];
+        for (int w = 1; w < SUM_THREADS / 32; ++w) sum[k] += warps[k][w];
     }
+    a.errors->r2 = sum[0], a.errors->b2 = sum[1];
+    a.errors->more = asks_for_more(*a.errors, a.accuracy, a.lost);
 }
 
 static int blocks_of(int count) {
@@ -282,13 +346,11 @@ static mpk_status queue_rows(mpki_cuda *cuda, const mpki_cuda_refine *a, double 
     const int pieces = blocks_of(a->a.pieces), longs = blocks_of(a->a.longs);
     auto residual = rows_kernel<WORDS, LANES, T>;
     auto rest = long_kernel<WORDS, T>;
-    MPKI_LAUNCH(residual, rows + pieces, THREADS, 0, cuda->sparse, *a, rows, tiny, x, b, r);
+    MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, residual, rows + pieces, THREADS, 0, *a, rows, tiny, x, b, r));
     if (longs > 0)
-        MPKI_LAUNCH(rest, longs, THREADS, 0, cuda->sparse, *a, a->partial + 2 * (int64_t)rows, tiny,
-                    b, r);
-    if (b)
-        MPKI_LAUNCH(squares_kernel, 1, SUM_THREADS, 0, cuda->sparse, rows + longs, a->partial,
-                    a->errors);
+        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, rest, longs, THREADS, 0, *a, a->partial + 2 * (int64_t)rows,
+                                  tiny, b, r));
+    if (b) MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, squares_kernel, 1, SUM_THREADS, 0, *a, rows + longs));
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }
@@ -300,12 +362,17 @@ static mpk_status queue(mpki_cuda *cuda, const mpki_cuda_refine *a, double tiny,
     const int n = a->a.n, blocks = (n + 255) / 256 < 1024 ? (n + 255) / 256 : 1024;
     auto extremes = extremes_kernel<T>;
     MPKI_TRY(cudaSetDevice(cuda->device));
-    MPKI_TRY(cudaMemsetAsync(a->errors, 0, sizeof *a->errors, cuda->sparse));
-    MPKI_LAUNCH(extremes, blocks, 256, 0, cuda->sparse, n, step, r, before, x, b,
-                b ? (const double *)NULL : a->scale, a->errors);
+    MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, extremes, blocks, 256, 0, n, step, r, before, x, b,
+                              b ? (const double *)NULL : a->scale, a->wanted, a->errors));
     return a->lanes == 4   ? queue_rows<WORDS, 4>(cuda, a, tiny, x, b, r)
            : a->lanes == 8 ? queue_rows<WORDS, 8>(cuda, a, tiny, x, b, r)
                            : queue_rows<WORDS, 32>(cuda, a, tiny, x, b, r);
+}
+
+static int clear(mpki_cuda *cuda, const mpki_cuda_refine *a, int32_t count) {
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    MPKI_TRY(cudaMemsetAsync(a->errors, 0, (size_t)count * sizeof *a->errors, cuda->sparse));
+    return MPK_OK;
 }
 
 static int tell(mpki_cuda *cuda, const mpki_cuda_refine *a, int32_t count, mpki_cuda_errors *out) {
@@ -333,4 +400,4 @@ static int move(mpki_cuda *cuda, int32_t n, const void *from, void *to) {
     return MPK_OK;
 }
 
-extern const mpki_cuda_refine_kind FN(cuda_refine) = {measure, flatness, tell, move};
+extern const mpki_cuda_refine_kind FN(cuda_refine) = {measure, clear, flatness, tell, move};

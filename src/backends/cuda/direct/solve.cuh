@@ -107,13 +107,17 @@ __device__ void backward_front(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
     for (int k = tid; k < e * NR; k += nt) deliver<NR>(s, a.id[k / NR], k % NR, v[k]);
 }
 
-/** The next piece of work: blocks take them in order, so that whatever one waits for is at work. */
+enum { SWEEP_NOTHING = 1 << 30 /* in place of -1, what tickets begin with: there are no pieces */ };
+
+/** The next piece of work: blocks take them in order, so that whatever one waits for is at work. Its kind is < 0 where
+ *  there is none. */
 __device__ inline mpki_cuda_piece next_piece(const mpki_cuda_sweep &s, const mpki_cuda_piece *list,
                                              bool back) {
     __shared__ int ticket;
+    after_previous();
     if (threadIdx.x == 0) ticket = atomicAdd(s.ticket + back, 1) + 1;
     __syncthreads();
-    return list[ticket];
+    return ticket < SWEEP_NOTHING ? list[ticket] : mpki_cuda_piece{-1, 0, 0};
 }
 
 /** Blocks that a multiprocessor holds, as far as registers are concerned: small fronts wait for memory. */
@@ -127,6 +131,7 @@ __global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T>())
     forward_kernel(mpki_cuda_tree t, mpki_cuda_sweep s, int most) {
     MPKI_ROOM;
     const mpki_cuda_piece me = next_piece(s, s.down, false);
+    if (me.kind < 0) return;
     if (me.kind == MPKI_CUDA_WARPS) {
         forward_by_warps<NR, T>(t, s, me, (T *)room);
         return;
@@ -151,6 +156,7 @@ __global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T>())
     backward_kernel(mpki_cuda_tree t, mpki_cuda_sweep s, int most) {
     MPKI_ROOM;
     const mpki_cuda_piece me = next_piece(s, s.up, true);
+    if (me.kind < 0) return;
     if (me.kind == MPKI_CUDA_WARPS) {
         backward_by_warps<H, NR, T>(t, s, me, (T *)room);
         return;
@@ -229,9 +235,15 @@ __global__ void diagonal_kernel(mpki_cuda_tree t, mpki_cuda_sweep s, int absolut
 
 template <class T>
 __global__ void take_kernel(int n, int nrhs, const int32_t *perm, const double *scale, const T *b,
-                            int64_t ldb, T *y, unsigned long long *unset, int64_t words) {
+                            int64_t ldb, T *y, unsigned long long *unset, int64_t words,
+                            const unsigned long long *wanted) {
     typedef typename scalar_of<T>::real R;
     const int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    after_previous();
+    if (wanted && *wanted == 0) {
+        if (k < 2 && words > 0) ((int32_t *)unset)[k] = SWEEP_NOTHING;
+        return;
+    }
     for (int64_t w = k; w < words; w += (int64_t)gridDim.x * blockDim.x) unset[w] = ~0ull;
     if (k >= n) return;
     const int64_t from = perm ? perm[k] : k;

@@ -196,18 +196,19 @@ __device__ inline void finish_strip(const strip_room<NR, T> &m, int parts, bool 
 #pragma unroll
             for (int r = 0; r < NR; ++r) m.y[row * NR + r] = z[r];
         __syncthreads();
+        T odd[NR]; /* two sums are on their way */
 #pragma unroll
-        for (int r = 0; r < NR; ++r) z[r] = make<T>(0);
+        for (int r = 0; r < NR; ++r) z[r] = odd[r] = make<T>(0);
 #pragma unroll
         for (int k = 0; k < STRIP / 4; ++k) {
             const int at = 4 * k + lane;
             T a = back ? m.M[at + row * SQUARE] : m.M[row + at * SQUARE];
             if (conjugated) a = conj(a);
 #pragma unroll
-            for (int r = 0; r < NR; ++r) pfma(z[r], a, m.y[at * NR + r]);
+            for (int r = 0; r < NR; ++r) pfma(k % 2 ? odd[r] : z[r], a, m.y[at * NR + r]);
         }
 #pragma unroll
-        for (int r = 0; r < NR; ++r) z[r] = quad_sum(z[r]);
+        for (int r = 0; r < NR; ++r) z[r] = quad_sum(z[r] + odd[r]);
     }
 #pragma unroll
     for (int r = 0; r < NR; ++r)

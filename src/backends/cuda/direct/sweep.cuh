@@ -236,6 +236,24 @@ __device__ inline void wait_for_columns(const mpki_cuda_tree &t, const mpki_cuda
     }
 }
 
+/** The first entry of an ascending list that is not below `value`, as first_not_below(): seven entries are looked at side by
+ *  side, since a sweep waits for memory. */
+__device__ inline int find_not_below(const int32_t *list, int count, int value) {
+    int low = 0, high = count; /* what is sought is one of low .. high */
+    while (high - low > 7) {
+        const int step = (high - low) / 8;
+        int below = 0;
+#pragma unroll
+        for (int k = 1; k < 8; ++k) below += list[low + k * step] < value;
+        if (below < 7) high = low + (below + 1) * step;
+        if (below > 0) low += below * step + 1;
+    }
+    int below = 0;
+#pragma unroll
+    for (int k = 0; k < 7; ++k) below += low + k < high && list[low + k] < value;
+    return low + below;
+}
+
 /** Some children of a front, in shared memory: where the rows that they give something to are told, where it
  *  lies, and which of their rows do. */
 template <class T> struct child_list {
@@ -265,8 +283,8 @@ __device__ inline void list_children(const mpki_cuda_tree &t, const mpki_cuda_sw
         const int rows = to.chained && child.root == MPKI_CUDA_NOT_LAST ? 0 : child.rows;
         const int low = to.low - to.shift, high = to.high - to.shift;
         list.rel[k] = rel, list.from[k] = (const T *)s.u + s.at[c] * NR;
-        list.first[k] = rows > 0 && rel[0] < low ? first_not_below(rel, rows, low) : 0;
-        list.last[k] = rows > 0 && rel[rows - 1] >= high ? first_not_below(rel, rows, high) : rows;
+        list.first[k] = rows > 0 && rel[0] < low ? find_not_below(rel, rows, low) : 0;
+        list.last[k] = rows > 0 && rel[rows - 1] >= high ? find_not_below(rel, rows, high) : rows;
     }
 }
 
@@ -295,14 +313,28 @@ __device__ inline void add_many(const target &to, const child_list<T> &list, int
     T *mine = own + warp * rows;
     for (int i = lane; i < rows; i += 32) mine[i] = make<T>(0);
     __syncwarp();
+    /* a lane's first value of the next child, as far as it is there, and where it goes */
+    const auto look = [&](int k, T &x) {
+        const int i = k < count ? list.first[k] * NR + lane : 0;
+        if (k >= count || i >= list.last[k] * NR) return -1;
+        x = peek(list.from[k] + i);
+        return (list.rel[k][i / NR] + to.shift - to.low) * NR + i % NR;
+    };
+    T value = make<T>(0);
+    int place = look(warp, value);
     for (int k = warp; k < count; k += warps) {
+        T next = make<T>(0);
+        const int next_place = look(k + warps, next);
         const int32_t *rel = list.rel[k];
         const T *from = list.from[k];
-        for (int i = list.first[k] * NR + lane; i < list.last[k] * NR; i += 32) {
+        const int i0 = list.first[k] * NR + lane, last = list.last[k] * NR;
+        if (place >= 0) mine[place] = mine[place] + handed(from + i0, value, 60);
+        for (int i = i0 + 32; i < last; i += 32) {
             T &at = mine[(rel[i / NR] + to.shift - to.low) * NR + i % NR];
             at = at + handed_far(from + i);
         }
         __syncwarp();
+        value = next, place = next_place;
     }
     __syncthreads();
     for (int i = (int)threadIdx.x; i < rows; i += (int)blockDim.x) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_DIRECT_TABLE_CUH
 #define MPKI_CUDA_DIRECT_TABLE_CUH
-/** What direct.cu finds of each kind of entries (direct_t.cu). */
+/** What direct.cu finds of each kind of entries (direct_t.cu, solve_t.cu). */
 #include "../launch.cuh"
 #include "direct.h"
 
@@ -23,8 +23,11 @@ struct mpki_cuda_direct_kind {
     mpk_status (*count)(mpki_cuda *, const mpki_cuda_tree *);
     mpk_status (*get)(mpki_cuda *, const mpki_cuda_tree *, const int32_t *, void *, void *,
                       int32_t *);
+};
+
+struct mpki_cuda_solve_kind {
     mpk_status (*take)(mpki_cuda *, int32_t, int32_t, const int32_t *, const double *, const void *,
-                       int64_t, void *, void *, int64_t);
+                       int64_t, void *, void *, int64_t, const unsigned long long *);
     mpk_status (*give)(mpki_cuda *, int32_t, int32_t, const int32_t *, const double *, const void *,
                        void *, int64_t);
     mpk_status (*sweep)(mpki_cuda *, const mpki_cuda_tree *, const mpki_cuda_sweep *, bool);
@@ -33,5 +36,15 @@ struct mpki_cuda_direct_kind {
 
 extern const mpki_cuda_direct_kind mpki_s_cuda_direct, mpki_d_cuda_direct, mpki_c_cuda_direct,
     mpki_z_cuda_direct;
+extern const mpki_cuda_solve_kind mpki_s_cuda_solve, mpki_d_cuda_solve, mpki_c_cuda_solve,
+    mpki_z_cuda_solve;
+
+/* Without this a block has 48 kB, of which arrays that a kernel declares take at most 16. */
+template <class KERNEL> static mpk_status allow(mpki_cuda *cuda, KERNEL kernel, int64_t bytes) {
+    if (bytes > 32 * 1024)
+        MPKI_TRY(
+            cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
+    return MPK_OK;
+}
 
 #endif
