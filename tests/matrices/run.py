@@ -25,6 +25,8 @@ DELAYED = 0.1  # part by which another device may delay more or fewer columns; t
 EXIT = {"ok": 0, "singular": 3, "inaccurate": 5}
 # Numerically singular although another solver's pivots did not show it: the catalogue says so.
 NO_ORACLE = re.compile(r"nullity \d+|num\. rank")
+# Columns that add up to nothing, where no catalogue says so: translations of a flow without walls. Looked at by in_kernel().
+KERNEL = {"stokes_regularized": (range(0, 4225), range(4225, 8450))}
 
 
 def catalogue(folder):
@@ -132,6 +134,15 @@ def judge(options, matrix, b_path, x_path, work):
     return float(done.stdout.split()[0])
 
 
+def in_kernel(row):
+    """Do all sets of columns that KERNEL names for this matrix add up to zero, to the rounding of the entries of each row?"""
+    sets = next((s for name, s in KERNEL.items() if name in row["name"]), ())
+    rows = load_matrix(row["path"]) if sets else []
+    return bool(sets) and all(
+        abs(math.fsum(a for j, a in r if j in s)) <= 2.3e-16 * math.fsum(abs(a) for j, a in r if j in s) * len(r)
+        for s in sets for r in rows)
+
+
 def judge_inertia(row, inertia, n):
     """Return (verdict, text): verdict "", "~" (differs, but no oracle) or "FAIL"."""
     got = [inertia[k] for k in ("positive", "negative", "zero")]
@@ -146,7 +157,7 @@ def judge_inertia(row, inertia, n):
     inside = all(w <= g <= w + want[2] for w, g in zip(want[:2], got[:2])) and got[2] <= want[2]
     if inside:
         return "", text
-    oracle = source in "eh" or (want[2] == 0 and not NO_ORACLE.search(row.get("what it is", "")))
+    oracle = source in "eh" or (want[2] == 0 and not NO_ORACLE.search(row.get("what it is", "")) and not in_kernel(row))
     return ("FAIL" if oracle else "~"), f"{text}: {source} {'/'.join(map(str, want))}"
 
 
