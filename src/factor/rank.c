@@ -142,11 +142,15 @@ static void conclude(mpk_factor *fac, double eta, double bound) {
     fac->info.rank_bound = isfinite(eta) ? eta : 0;
 }
 
-/* No zero pivots, but one that may be rounding? The eigenvalue of a complex symmetric block shows
- * nothing, so for these matrices only zero pivots count. */
-static bool weak(const mpk_factor *fac) {
+/* May a pivot that is not zero be rounding? The eigenvalue of a complex symmetric block shows nothing, so for
+ * these matrices only zero pivots count. */
+static bool doubtful(const mpk_factor *fac) {
     const bool counted = fac->an->scalar <= MPK_D || fac->an->symmetry == MPK_HERMITIAN;
-    return counted && fac->info.inertia.zero == 0 && !(fac->info.min_pivot > mpki_pivot_noise(fac));
+    return counted && !(fac->info.min_pivot > mpki_pivot_noise(fac));
+}
+
+static bool weak(const mpk_factor *fac) {
+    return fac->info.inertia.zero == 0 && doubtful(fac);
 }
 
 /* May A have a kernel? Then whatever a solve starts from, its result lies near the kernel, since
@@ -183,29 +187,34 @@ static void make_zero(mpk_factor *fac, const mpki_weak_pivot *list, int count) {
     fac->info.inertia.certified = 0;
 }
 
-/* Pivots that may be rounding alone: each becomes zero if a vector shows that it is. */
+/* Pivots that may be rounding alone: each becomes zero if a vector shows that it is. Zero pivots, where they are few,
+ * are beside them in what is shared. */
 static mpk_status look_at_weak(mpk_factor *fac) {
     mpki_weak_pivot list[MPKI_WEAK_MOST], zero[MPKI_WEAK_MOST];
+    const int64_t zeros_before = fac->info.inertia.zero;
     look l;
     mpk_status status = look_make(fac, &l);
     if (mpk_failed(status)) return status;
     const int count = engine_of(&l)->weak(fac->direct, mpki_pivot_noise(fac), MPKI_WEAK_MOST, list);
-    int zeros = 0;
-    double worst = 0;
+    int zeros = 0, all = count;
+    double worst = fac->info.rank_bound;
+    if (zeros_before <= MPKI_WEAK_MOST - count)
+        all +=
+            engine_of(&l)->zeros(fac->direct, zeros_before, MPKI_WEAK_MOST - count, list + count);
     for (int w = 0; w < count && !mpk_failed(status); w++) {
         null_of_weak(&l, &list[w]);
         double eta = settle(&l, list, count);
         if (!(eta <= l.bound) && !l.u) {
-            status = share_make(&l, list, count);
+            status = share_make(&l, list, all);
             null_of_weak(&l, &list[w]);
             (void)settle(&l, list, count);
         }
-        if (!(eta <= l.bound) && l.u) eta = fmin(eta, share(&l, list, count));
+        if (!(eta <= l.bound) && l.u) eta = fmin(eta, share(&l, list, all));
         if (!(eta <= l.bound)) continue;
         worst = fmax(worst, eta);
         zero[zeros++] = list[w];
     }
-    if (zeros > 0) {
+    if (zeros > 0 && !mpk_failed(status)) {
         make_zero(fac, zero, zeros);
         conclude(fac, worst, l.bound);
     }
@@ -389,7 +398,9 @@ static mpk_status look_at_zeros(mpk_factor *fac) {
     mpk_status status = try_zeros(fac, NULL, &e.eta);
     if (mpk_failed(status)) return status;
     conclude(fac, e.eta, bound);
-    if (e.eta <= bound || fac->options.zero_tolerance >= 0 || fac->lowered) return MPK_OK;
+    if (fac->options.zero_tolerance >= 0) return MPK_OK;
+    if (e.eta <= bound) return doubtful(fac) ? look_at_weak(fac) : MPK_OK;
+    if (fac->lowered) return MPK_OK;
     status = try_solve(fac, &e.omega, NULL);
     if (!mpk_failed(status)) status = try_other(fac, false, &e, bound);
     if (mpk_failed(status)) return status;
