@@ -12,7 +12,8 @@ and the x that the command wrote: nothing of the library takes part. With --judg
 done in quadruple precision, and the error that the command reports must be within a factor of 2 of it. With --bits each
 number of threads must give the same file x. With --beside the direct method runs on that device and on the processor:
 status, certified inertia and the error reached must agree, and the device's answer is judged as above; other differences
-(columns delayed beyond a tenth, signs of what rounding alone decides) are marked ~ and counted.
+(columns delayed beyond a tenth, in the device's order if not in each its own; signs of what rounding alone decides) are
+marked ~ and counted.
 
 An answer fails if it is called good ("ok") and its componentwise backward error exceeds 1e-14; if the
 inertia contradicts an oracle; if the exit code and the status differ; if a regular matrix is called singular;
@@ -255,6 +256,11 @@ def differences(report, command, options, cells):
         cells["notes"] = text
     there, mine = ((r.get("factor") or {}).get("rejected", 0) for r in (report, cpu))
     cells["delayed"] = f"{there}/{mine}"
+    if abs(there - mine) > max(2, DELAYED * mine) and report.get("ordering"):  # a device has an order of its own
+        same = json.loads(subprocess.run(here + ["--ordering", report["ordering"]], capture_output=True, text=True,
+                                         timeout=options.timeout).stdout)
+        mine = (same.get("factor") or {}).get("rejected", 0)
+        cells["delayed"] = f"{there}/{mine} in its order"
     if abs(there - mine) > max(2, DELAYED * mine):
         cells["notes"] = ", ".join(filter(None, (cells.get("notes"), "delayed")))
     omega, other = ((r.get("backward_error") or {}).get("componentwise") for r in (report, cpu))
@@ -276,7 +282,7 @@ def main():
     parser.add_argument("--only", default="*")
     options = parser.parse_args()
     columns = [("name", 38), ("n", 7), ("status", 11), ("said", 8), ("true", 8), ("steps", 5), ("wall", 6), ("inertia", 30)]
-    columns += [("delayed", 12)] if options.beside else []
+    columns += [("delayed", 20)] if options.beside else []
     print("  ".join(f"{c:<{w}}" for c, w in columns))
     failed = count = 0
     said, noted = collections.Counter(), collections.Counter()
