@@ -83,13 +83,16 @@ MPK_API const char *mpk_factor_engine(const mpk_factor *fac);
 /** What mpk_factorize() will take, as far as it can be known before. */
 typedef struct mpk_estimate {
     const char *engine;   /**< where it will run, as mpk_factor_engine(); lives as long as ctx */
-    int64_t host_bytes;   /**< most host memory, if no pivot is delayed; 0: depends on what is
-                                    dropped */
-    int64_t device_bytes; /**< most memory of the device, likewise; 0: there is none; -1: known
-                                    when the factor is made */
-    int64_t device_free_bytes; /**< of the device, now; at most options.device_memory_limit */
-    double flops;              /**< 0: depends on what is dropped */
-    double time_s;             /**< on the device; 0: not known */
+    int64_t host_bytes;   /**< most host memory, with the delayed columns that the analysis
+                                    expects; 0: depends on what is dropped */
+    int64_t device_bytes; /**< most memory of the device, likewise: where more columns are
+                                    delayed, more is taken; 0: there is none; -1: known when the
+                                    factor is made */
+    int64_t device_delayed_bytes; /**< part of device_bytes that is kept for delayed columns: a
+                                    factor is made without it where it does not fit */
+    int64_t device_free_bytes;    /**< of the device, now; at most options.device_memory_limit */
+    double flops;                 /**< 0: depends on what is dropped */
+    double time_s;                /**< on the device; 0: not known */
 } mpk_estimate;
 
 /** Look ahead: which engine options.device leads to, and what it will take.

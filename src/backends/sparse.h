@@ -66,6 +66,7 @@ typedef struct mpki_tree_view {
     double factor_flops;  /* of all fronts */
     int64_t factor_bytes; /* of the factor */
     int32_t max_front;    /* rows of the largest front */
+    int32_t failing; /* pivots that a trial elimination gave up; 0: also where there was none */
 } mpki_tree_view;
 
 /** What a pivot must be. Sizes are in the units of S A S. */
@@ -192,12 +193,12 @@ typedef struct mpki_direct_engine {
     mpk_status (*apply)(mpki_direct_solver *s, mpk_part part, int32_t nrhs, const void *b,
                         int64_t ldb, void *x, int64_t ldx);
     /** What factors of this tree will take in the device's memory, with the solves of one right-hand
-     *  side, if no pivot is delayed; before anything is allocated there. NULL: not known before
-     *  `make`; so it is for the processor, whose predictions the analysis has.
-     *  bytes, time_s [out] time_s 0: not known
+     *  side, and as many delayed columns as the analysis expects; before anything is allocated there. NULL:
+     *  not known before `make`; so it is for the processor, whose predictions the analysis has.
+     *  bytes, delayed_bytes, time_s [out] delayed_bytes: of `bytes`, may be done without; time_s 0: not known
      *  Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE */
     mpk_status (*estimate)(mpk_context *ctx, const mpki_tree_view *tree, int64_t *bytes,
-                           double *time_s);
+                           int64_t *delayed_bytes, double *time_s);
     /** x := A^-1 b with refinement as factor/refine_t.c has it, of the first of nrhs right-hand sides, at
      *  most MPKI_REFINE_TOGETHER, in the device's memory; only numbers come to the host, and x where it
      *  lies there. x == b is allowed. NULL: the engine has none.

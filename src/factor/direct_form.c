@@ -90,7 +90,8 @@ mpki_tree_view mpki_tree_view_of(const mpk_analysis *an) {
                             .scatter = an->scatter,
                             .factor_flops = an->info.factor_flops,
                             .factor_bytes = an->info.factor_bytes,
-                            .max_front = an->info.max_front};
+                            .max_front = an->info.max_front,
+                            .failing = an->failing};
 }
 
 /* ---- another analysis ---------------------------------------------------------------------------

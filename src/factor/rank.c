@@ -14,7 +14,6 @@ static const char STAGE[] = "factorize";
 static const double FAR = 1000, FAR_SINGLE = 10;
 
 enum {
-    WEAK_MOST = 8,   /* pivots that are examined one by one */
     TRIAL_STEPS = 3, /* of refinement */
     OTHER_TIMES = 50 /* times the predicted work: what another scaling may cost */
 };
@@ -24,6 +23,7 @@ typedef struct look {
     mpk_factor *fac;
     mpki_solve_work work;
     void *v;             /* n */
+    void *u;             /* n for each of the pivots looked at, once share_make() has been called */
     const double *other; /* n: the scaling not in force, where two disagree */
     double bound;        /* what counts as zero: the bound of zero pivots */
 } look;
@@ -36,6 +36,7 @@ static void look_free(look *l) {
     mpk_context *ctx = l->fac->ctx;
     mpki_solve_work_free(ctx, &l->work);
     mpki_release(ctx, l->v);
+    mpki_release(ctx, l->u);
 }
 
 /* How much of a vector A may leave, relatively, for the vector to count as one of A's kernel. */
@@ -97,16 +98,38 @@ static void null_of_weak(look *l, const mpki_weak_pivot *pivot) {
     apply(l, MPK_PART_LT, l->v);
 }
 
+/* The vectors of all these pivots, for share(). */
+static mpk_status share_make(look *l, const mpki_weak_pivot *list, int count) {
+    const int64_t n = l->fac->an->n, size = (int64_t)mpk_scalar_size(scalar_of(l));
+    l->u = mpki_alloc(l->fac->ctx, STAGE, count * n, (size_t)size);
+    for (int w = 0; l->u && w < count; w++) {
+        null_of_weak(l, &list[w]);
+        (void)settle(l, list, count);
+        memcpy((char *)l->u + w * n * size, l->v, (size_t)(n * size));
+    }
+    return mpki_failed(l->fac->ctx);
+}
+
+/* refine_null() leaves in the rows of these pivots what rounding, of A's own entries to begin with, has left in all rows of A:
+ * up to n times as much. Here all rows keep their share. Returns v's flatness. */
+static double share(look *l, const mpki_weak_pivot *list, int count) {
+    if (!isfinite(flatness(l)) ||
+        !MPKI_DISPATCH(scalar_of(l), null_share)(l->fac->an->n, count, l->u, l->work.w, l->work.r))
+        return INFINITY;
+    refine_null(l, list, count);
+    return flatness(l);
+}
+
 /* Is there a vector in A's kernel? First one for all zero pivots together; if some of them are more
  * than rounding, which spoils that vector, then for some of them one by one. */
 static double kernel_of_zeros(look *l) {
-    mpki_weak_pivot list[WEAK_MOST];
+    mpki_weak_pivot list[MPKI_WEAK_MOST];
     engine_of(l)->at_zeros(l->fac->direct, l->v);
     apply(l, MPK_PART_LT, l->v);
     double eta = settle(l, NULL, 0);
     if (eta <= l->bound || l->fac->info.inertia.zero == 1) return eta;
     const int count =
-        engine_of(l)->zeros(l->fac->direct, l->fac->info.inertia.zero, WEAK_MOST, list);
+        engine_of(l)->zeros(l->fac->direct, l->fac->info.inertia.zero, MPKI_WEAK_MOST, list);
     for (int w = 0; w < count && !(eta <= l->bound); w++) {
         null_of_weak(l, &list[w]);
         eta = fmin(eta, settle(l, NULL, 0));
@@ -119,11 +142,15 @@ static void conclude(mpk_factor *fac, double eta, double bound) {
     fac->info.rank_bound = isfinite(eta) ? eta : 0;
 }
 
-/* No zero pivots, but one that may be rounding? The eigenvalue of a complex symmetric block shows
- * nothing, so for these matrices only zero pivots count. */
-static bool weak(const mpk_factor *fac) {
+/* May a pivot that is not zero be rounding? The eigenvalue of a complex symmetric block shows nothing, so for
+ * these matrices only zero pivots count. */
+static bool doubtful(const mpk_factor *fac) {
     const bool counted = fac->an->scalar <= MPK_D || fac->an->symmetry == MPK_HERMITIAN;
-    return counted && fac->info.inertia.zero == 0 && !(fac->info.min_pivot > mpki_pivot_noise(fac));
+    return counted && !(fac->info.min_pivot > mpki_pivot_noise(fac));
+}
+
+static bool weak(const mpk_factor *fac) {
+    return fac->info.inertia.zero == 0 && doubtful(fac);
 }
 
 /* May A have a kernel? Then whatever a solve starts from, its result lies near the kernel, since
@@ -160,23 +187,34 @@ static void make_zero(mpk_factor *fac, const mpki_weak_pivot *list, int count) {
     fac->info.inertia.certified = 0;
 }
 
-/* Pivots that may be rounding alone: each becomes zero if a vector shows that it is. */
+/* Pivots that may be rounding alone: each becomes zero if a vector shows that it is. Zero pivots, where they are few,
+ * are beside them in what is shared. */
 static mpk_status look_at_weak(mpk_factor *fac) {
-    mpki_weak_pivot list[WEAK_MOST], zero[WEAK_MOST];
+    mpki_weak_pivot list[MPKI_WEAK_MOST], zero[MPKI_WEAK_MOST];
+    const int64_t zeros_before = fac->info.inertia.zero;
     look l;
     mpk_status status = look_make(fac, &l);
     if (mpk_failed(status)) return status;
-    const int count = engine_of(&l)->weak(fac->direct, mpki_pivot_noise(fac), WEAK_MOST, list);
-    int zeros = 0;
-    double worst = 0;
-    for (int w = 0; w < count; w++) {
+    const int count = engine_of(&l)->weak(fac->direct, mpki_pivot_noise(fac), MPKI_WEAK_MOST, list);
+    int zeros = 0, all = count;
+    double worst = fac->info.rank_bound;
+    if (zeros_before <= MPKI_WEAK_MOST - count)
+        all +=
+            engine_of(&l)->zeros(fac->direct, zeros_before, MPKI_WEAK_MOST - count, list + count);
+    for (int w = 0; w < count && !mpk_failed(status); w++) {
         null_of_weak(&l, &list[w]);
-        const double eta = settle(&l, list, count);
+        double eta = settle(&l, list, count);
+        if (!(eta <= l.bound) && !l.u) {
+            status = share_make(&l, list, all);
+            null_of_weak(&l, &list[w]);
+            (void)settle(&l, list, count);
+        }
+        if (!(eta <= l.bound) && l.u) eta = fmin(eta, share(&l, list, all));
         if (!(eta <= l.bound)) continue;
         worst = fmax(worst, eta);
         zero[zeros++] = list[w];
     }
-    if (zeros > 0) {
+    if (zeros > 0 && !mpk_failed(status)) {
         make_zero(fac, zero, zeros);
         conclude(fac, worst, l.bound);
     }
@@ -360,10 +398,16 @@ static mpk_status look_at_zeros(mpk_factor *fac) {
     mpk_status status = try_zeros(fac, NULL, &e.eta);
     if (mpk_failed(status)) return status;
     conclude(fac, e.eta, bound);
-    if (e.eta <= bound || fac->options.zero_tolerance >= 0 || fac->lowered) return MPK_OK;
+    if (fac->options.zero_tolerance >= 0) return MPK_OK;
+    if (e.eta <= bound) return doubtful(fac) ? look_at_weak(fac) : MPK_OK;
+    if (fac->lowered) return MPK_OK;
     status = try_solve(fac, &e.omega, NULL);
     if (!mpk_failed(status)) status = try_other(fac, false, &e, bound);
-    if (!mpk_failed(status) && fac->info.inertia.zero > 0) conclude(fac, e.eta, bound);
+    if (mpk_failed(status)) return status;
+    if (fac->info.inertia.zero > 0)
+        conclude(fac, e.eta, bound);
+    else if (weak(fac))
+        status = look_at_weak(fac);
     return status;
 }
 

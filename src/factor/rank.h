@@ -21,19 +21,27 @@ mpk_status mpki_find_rank(mpk_factor *fac);
  *  Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED */
 mpk_status mpki_try_core(mpk_factor *fac, char *missed, double *error);
 
-#define MPKI_RANK(p)                                                                                 \
-    /** y := a vector, in positions, that D takes to this pivot alone */                             \
-    void mpki_##p##_null_of_weak(const mpki_weak_pivot *pivot, int32_t n, void *y);                  \
-    /** y without its part along the eigenvectors of the pivots */                                   \
-    void mpki_##p##_null_project(const mpki_weak_pivot *list, int count, void *y);                   \
+/** Pivots that are examined one by one. */
+enum { MPKI_WEAK_MOST = 8 };
+
+#define MPKI_RANK(p)                                                                                             \
+    /** y := a vector, in positions, that D takes to this pivot alone */                                         \
+    void mpki_##p##_null_of_weak(const mpki_weak_pivot *pivot, int32_t n, void *y);                              \
+    /** y without its part along the eigenvectors of the pivots */                                               \
+    void mpki_##p##_null_project(const mpki_weak_pivot *list, int count, void *y);                               \
+    /** A = A^H takes the `count` vectors u (n each) nearly to zero, so u^H r is the same part of r = -A v for \
+     * every v near them: no change of v removes it, and a solve without their pivots leaves it in those        \
+     * pivots' rows alone. r := r - g with u^H (r - g) = 0 for all u, g = W sum of alpha_j u_j / |u_j|, W =     \
+     * diag(w): of one vector the g with the least max |g_i| / w_i. Returns false where r is not finite */ \
+    bool mpki_##p##_null_share(int32_t n, int count, const void *u, const double *w, void *r);                   \
     /** The least eta with |A v| <= eta |A| |v| in A scaled by `scale`, and by `other` where that  \
      * is not NULL; rows that v hardly touches measured against all of it; infinite where it       \
-     * cannot be said. work->r := -A v */ \
-    double mpki_##p##_flatness(const double *scale, const double *other, mpki_solve_work *work,      \
-                               const void *v);                                                       \
-    /** x := +-1 in a fixed disorder, b := A x */                                                    \
-    void mpki_##p##_trial(mpki_solve_work *work, void *x, void *b);                                  \
-    /** missed [out] n: 1 where |work->b - A x| > accuracy (|A| |x| + |b|), else 0 */                \
+     * cannot be said. work->r := -A v */             \
+    double mpki_##p##_flatness(const double *scale, const double *other, mpki_solve_work *work,                  \
+                               const void *v);                                                                   \
+    /** x := +-1 in a fixed disorder, b := A x */                                                                \
+    void mpki_##p##_trial(mpki_solve_work *work, void *x, void *b);                                              \
+    /** missed [out] n: 1 where |work->b - A x| > accuracy (|A| |x| + |b|), else 0 */                            \
     void mpki_##p##_missed(mpki_solve_work *work, const void *x, double accuracy, char *missed);
 MPKI_RANK(s)
 MPKI_RANK(d)

@@ -65,6 +65,75 @@ double FN(flatness)(const double *scale, const double *other, mpki_solve_work *w
     return other ? mpki_larger(eta, flat_in(other, work, n, v)) : eta;
 }
 
+/* x with B x = c, by complete pivoting; where B is singular to rounding, 0. */
+static void small_solve(int k, T (*b)[MPKI_WEAK_MOST], T *c) {
+    int column[MPKI_WEAK_MOST];
+    double first = 0;
+    int rank = 0;
+    for (int j = 0; j < k; j++) column[j] = j;
+    for (; rank < k; rank++) {
+        int pi = rank, pj = rank;
+        for (int i = rank; i < k; i++)
+            for (int j = rank; j < k; j++)
+                if (modulus(b[i][j]) > modulus(b[pi][pj])) pi = i, pj = j;
+        if (rank == 0) first = modulus(b[pi][pj]);
+        if (!(modulus(b[pi][pj]) > 100 * (double)R_EPS * first)) break;
+        for (int j = 0; j < k; j++) {
+            const T t = b[pi][j];
+            b[pi][j] = b[rank][j], b[rank][j] = t;
+        }
+        const T t = c[pi];
+        c[pi] = c[rank], c[rank] = t;
+        for (int i = 0; i < k; i++) {
+            const T y = b[i][pj];
+            b[i][pj] = b[i][rank], b[i][rank] = y;
+        }
+        const int at = column[pj];
+        column[pj] = column[rank], column[rank] = at;
+        for (int i = rank + 1; i < k; i++) {
+            const T m = t_mul(b[i][rank], t_inv(b[rank][rank]));
+            for (int j = rank; j < k; j++) b[i][j] -= t_mul(m, b[rank][j]);
+            c[i] -= t_mul(m, c[rank]);
+        }
+    }
+    T x[MPKI_WEAK_MOST] = {0};
+    for (int i = rank - 1; i >= 0; i--) {
+        T y = c[i];
+        for (int j = i + 1; j < rank; j++) y -= t_mul(b[i][j], x[column[j]]);
+        x[column[i]] = t_mul(y, t_inv(b[i][i]));
+    }
+    memcpy(c, x, (size_t)k * sizeof *x);
+}
+
+/* e^(i arg x), 0 for 0 */
+static T direction(T x) {
+    const double a = modulus(x);
+    return a > 0 && isfinite(a) ? t_make((R)((double)t_re(x) / a), (R)((double)t_im(x) / a))
+                                : t_make(0, 0);
+}
+
+bool FN(null_share)(int32_t n, int count, const void *vu, const double *w, void *vr) {
+    const T *u = vu;
+    T *r = vr, b[MPKI_WEAK_MOST][MPKI_WEAK_MOST], c[MPKI_WEAK_MOST];
+    for (int i = 0; i < count; i++) {
+        const T *ui = u + (int64_t)i * n;
+        c[i] = t_make(0, 0);
+        for (int32_t k = 0; k < n; k++) c[i] += t_mul(t_conj(ui[k]), r[k]);
+        for (int j = 0; j < count; j++) {
+            const T *uj = u + (int64_t)j * n;
+            T sum = t_make(0, 0);
+            for (int32_t k = 0; k < n; k++) sum += t_mul(t_conj(ui[k]), direction(uj[k])) * (R)w[k];
+            b[i][j] = sum;
+        }
+    }
+    small_solve(count, b, c);
+    for (int j = 0; j < count; j++) {
+        const T *uj = u + (int64_t)j * n;
+        for (int32_t k = 0; k < n; k++) r[k] -= t_mul(c[j], direction(uj[k])) * (R)w[k];
+    }
+    return FN(column_finite)(n, r);
+}
+
 void FN(trial)(mpki_solve_work *work, void *vx, void *vb) {
     const mpk_problem_view *a = &work->system.a;
     T *x = vx, *b = vb;

@@ -294,6 +294,8 @@ static void write_factor(object *top, const mpk_run *run) {
     } else if (run->estimate.device_free_bytes > 0) {
         if (run->estimate.device_bytes >= 0)
             integer(&o, "device_bytes", run->estimate.device_bytes);
+        if (run->estimate.device_bytes >= 0)
+            integer(&o, "device_delayed_bytes", run->estimate.device_delayed_bytes);
         integer(&o, "device_free_bytes", run->estimate.device_free_bytes);
         if (run->estimate.time_s > 0) real(&o, "device_time_s", "%.6f", run->estimate.time_s);
     }

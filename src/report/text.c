@@ -152,7 +152,10 @@ static void write_estimate(const mpk_estimate *e, mpki_buffer *out) {
         line(out, "Place", "%s, %s of %s free%s%s", e->engine,
              mpki_show_bytes(x, (double)e->device_bytes),
              mpki_show_bytes(y, (double)e->device_free_bytes), time,
-             e->device_bytes > e->device_free_bytes ? ": too much" : "");
+             e->device_bytes - e->device_delayed_bytes > e->device_free_bytes ? ": too much" : "");
+    if (e->device_delayed_bytes > 0)
+        line(out, "", "%s of it kept for columns that are delayed",
+             mpki_show_bytes(x, (double)e->device_delayed_bytes));
 }
 
 static void write_factor(const mpk_report *report, mpki_buffer *out) {

@@ -149,6 +149,41 @@ static void test_full(void **unused) {
     unsetenv("METAPACK_CUDA_HOST_SHARED");
 }
 
+/* Room for the delayed columns that are expected is told, and enough here; where it does not fit the same factor is made
+ * without it, and grows. */
+static void test_reserve(void **unused) {
+    (void)unused;
+    mpk_context *ctx = new_context(true);
+    mpk_problem *problem = NULL;
+    mpk_analysis *an = NULL;
+    mpk_factor_info info[2];
+    int64_t bytes, delayed;
+    double time_s;
+    mpk_options o;
+    mpk_options_init(&o);
+    o.method = MPK_METHOD_LDLT;
+    assert_int_equal(mpk_problem_generate(ctx, "stokes mac 20", 1, &problem), MPK_OK);
+    assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_OK);
+    const mpki_tree_view tree = mpki_tree_view_of(an);
+    assert_int_equal(mpki_cuda_direct.estimate(ctx, &tree, &bytes, &delayed, &time_s), MPK_OK);
+    for (int k = 0; k < 2; k++) {
+        mpk_factor *fac = NULL;
+        if (k) o.device_memory_limit = (double)info[0].bytes - 1000;
+        assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &fac), MPK_OK);
+        mpk_factor_info_get(fac, &info[k]);
+        assert_true((fac->direct->chunks > 0) == (k == 1));
+        mpk_factor_destroy(&fac);
+    }
+    assert_true(info[0].rejected > 0 && info[0].rejected == info[1].rejected);
+    assert_true(delayed > 0);
+    assert_true(info[0].bytes <= bytes);
+    assert_true((double)info[1].bytes <= o.device_memory_limit);
+    assert_int_equal(info[0].inertia.positive, info[1].inertia.positive);
+    mpk_analysis_destroy(&an);
+    mpk_problem_destroy(&problem);
+    mpk_context_destroy(&ctx);
+}
+
 /* ---- very many children ---- */
 
 /* Leaves under one front of eight columns; each weak-th has a pivot that fails, every other of these a
@@ -269,9 +304,9 @@ static void test_weak_leaves(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_nan), cmocka_unit_test(test_full),
-                                       cmocka_unit_test(test_many_children),
-                                       cmocka_unit_test(test_weak_leaves)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nan), cmocka_unit_test(test_full), cmocka_unit_test(test_reserve),
+        cmocka_unit_test(test_many_children), cmocka_unit_test(test_weak_leaves)};
     if (!device_has(DEVICE_DIRECT)) {
         print_message("no device, and no module that does without: nothing to test\n");
         return 0;

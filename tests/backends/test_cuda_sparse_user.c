@@ -100,9 +100,9 @@ static void test_memory(void **state) {
 static mpk_status told = MPK_OK;
 
 static mpk_status estimate(mpk_context *ctx, const mpki_tree_view *tree, int64_t *bytes,
-                           double *time_s) {
+                           int64_t *delayed_bytes, double *time_s) {
     if (mpk_failed(told)) return mpki_error(ctx, told, "device", -1, "cannot say");
-    *bytes = 1000 + tree->n;
+    *bytes = 1000 + tree->n, *delayed_bytes = 500;
     *time_s = 0.25;
     return MPK_OK;
 }
@@ -154,6 +154,7 @@ static void test_estimate(void **state) {
     options.device_memory_limit = 5000;
     assert_int_equal(mpk_factor_estimate(ctx, an, &options, &e), MPK_OK);
     assert_true(e.device_bytes == 1000 + info.n && e.device_free_bytes == 5000);
+    assert_int_equal(e.device_delayed_bytes, 500);
     assert_true(e.time_s == 0.25);
     told = MPK_ERR_MEMORY;
     e.host_bytes = -77;
@@ -193,6 +194,7 @@ static void test_report(void **state) {
         assert_non_null(strstr(text, "Place         a device, "));
         assert_true(!strstr(text, "is known when it is made") == (k != 0));
         assert_true(!strstr(text, "too much") == (k != 2));
+        assert_true(!strstr(text, "500 B of it kept for columns that are delayed") == (k == 0));
         mpk_report_destroy(&report);
     }
     mpki_engine_use(ctx, NULL);

@@ -450,19 +450,22 @@ static int64_t bytes(const mpki_direct *f) {
     return mpki_cuda_direct_held(f);
 }
 
-/* The bytes of a factor of which nothing is delayed, and of its solves. */
+/* The bytes of a factor of which as much is delayed as expected, and of its solves. */
 static mpk_status estimate(mpk_context *ctx, const mpki_tree_view *tree, int64_t *bytes_out,
-                           double *time_s) {
+                           int64_t *delayed_bytes, double *time_s) {
     mpki_direct *f = NULL;
     int64_t solve = 0;
     mpk_status status = make(ctx, tree, &f);
-    *bytes_out = 0, *time_s = 0;
+    *bytes_out = *delayed_bytes = 0, *time_s = 0;
     if (!mpk_failed(status)) status = mpki_cuda_direct_host_arrays(f);
     if (!mpk_failed(status)) {
         for (int32_t k = 0; k < f->plan.fronts; k++)
             f->now[k].w = f->now[k].nelim = f->plan.node[k].own;
         status = mpki_cuda_direct_solver_bytes(ctx, f, &solve);
-        *bytes_out = f->plan.fronts > 0 ? mpki_cuda_direct_room_bytes(f) + solve : 0;
+        if (f->plan.fronts > 0) {
+            *bytes_out = mpki_cuda_direct_room_bytes(f, true) + solve;
+            *delayed_bytes = *bytes_out - solve - mpki_cuda_direct_room_bytes(f, false);
+        }
     }
     end(&f);
     return status;

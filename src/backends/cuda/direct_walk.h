@@ -23,8 +23,9 @@ static inline int64_t mpki_cuda_description_bytes(int64_t count) {
 
 /** Bytes of device memory that are held. */
 int64_t mpki_cuda_direct_held(const mpki_direct *f);
-/** Bytes that the plan and its numbers take while nothing is delayed. */
-int64_t mpki_cuda_direct_room_bytes(mpki_direct *f);
+/** Bytes that the plan and its numbers take while nothing is delayed; reserve: with room for as many delayed columns
+ *  as are expected. */
+int64_t mpki_cuda_direct_room_bytes(mpki_direct *f, bool reserve);
 /** Take them, and bring the plan there. */
 mpk_status mpki_cuda_direct_place(mpki_direct *f);
 mpk_status mpki_cuda_direct_host_arrays(mpki_direct *f);
