@@ -141,10 +141,6 @@ endfunction()
 set(MPKI_CUDA_PACKED llt ldlt ldlt_partial ldlt_complete ldu ldu_partial)
 set(MPKI_CUDA_PACKED_MOST 8)
 
-# But not these up to this order: src/backends/cuda/batch/each.cuh has them (EACH_MOST), in shared memory.
-set(MPKI_CUDA_EACH ldlt_partial ldlt_complete)
-set(MPKI_CUDA_EACH_MOST 8)
-
 # kernel:method:pivoting:lists of pivots:precision:orders beyond it with a matrix in each thread, too, of matrices that lie one after
 # the other; others take the kernels whose order is a parameter.
 set(MPKI_CUDA_LANES
@@ -302,9 +298,6 @@ function(mpki_cuda_kernels set_of files place)
                     mpki_cuda_case(cases_${p} ${method} ${pivoting} ${n} ${name})
                     mpki_cuda_shape(${kernel} ${n} ${p} pack lanes blocks options items)
                     if(NOT kernel IN_LIST MPKI_CUDA_PACKED OR (n GREATER MPKI_CUDA_PACKED_MOST AND NOT items))
-                        continue()
-                    endif()
-                    if(kernel IN_LIST MPKI_CUDA_EACH AND NOT n GREATER MPKI_CUDA_EACH_MOST)
                         continue()
                     endif()
                     mpki_cuda_kernel(${place} ${kernel} ${lists} ${n} ${p} PACKED file depends name)

@@ -220,8 +220,6 @@ function(metapack_cuda_host_module)
             -DMPKI_PRECISION=${precision})
         metapack_cuda_object(host_panel_t${precision} ${source}/batch/panel_t.cu "${headers}" "${compile}"
             -DMPKI_PRECISION=${precision})
-        metapack_cuda_object(host_each_t${precision} ${source}/batch/each_t.cu "${headers}" "${compile}"
-            -DMPKI_PRECISION=${precision})
     endforeach()
     foreach(file ${sparse_tables})
         get_filename_component(name ${file} NAME_WE)

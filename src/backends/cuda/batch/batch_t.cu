@@ -2,7 +2,6 @@
 /* Launches the general kernels of one kind of entries: with as many threads for a matrix as its
  * order can use. */
 #include "blas.cuh"
-#include "each.h"
 #include "launch.cuh"
 #include "panel.h"
 
@@ -87,12 +86,6 @@ mpk_status FN(cuda_batch_bin)(mpki_cuda *cuda, const mpki_cuda_batch *batch,
     p.nrhs = batch->nrhs;
     p.tolerance = batch->zero_tolerance;
     if (batch->verb == MPKI_CUDA_SOLVE) p.inertia = NULL;
-#if MPKI_PRECISION < 2
-    if (batch->verb == MPKI_CUDA_FACTORIZE && packed(p) && p.pivots) {
-        mpki_emitted each = FN(cuda_each)(p.method, p.pivoting, p.n);
-        if (each) return each(cuda, p, batch->stream);
-    }
-#endif
     mpki_emitted emitted = suits(batch, p) ? FN(cuda_emitted)(p.method, p.pivoting, p.n) : NULL;
     mpki_emitted faster =
         emitted && packed(p) ? FN(cuda_emitted_packed)(p.method, p.pivoting, p.n) : NULL;
