@@ -7,14 +7,14 @@ option(METAPACK_EMITTED_KERNELS "batched kernels made by borgc" ON)
 set(METAPACK_EMITTED_ORDERS "" CACHE STRING "of these kernels those of these orders (4;8;...); empty: all")
 
 # source:method:pivoting:orders, method and pivoting as in mpk_batch_method and mpk_pivoting; + where the kernel has pivots.
-# The orders are those in which it was measured to be faster than the portable kernel (bench/borg.py).
+# The orders are those in which it was measured to be faster than the portable kernel (bench/borg.py). Rook pivoting takes the
+# kernels of complete pivoting, which are faster: a pivot that is the largest of all that is left is one for rook pivoting, too.
 set(MPKI_BORG_FACTORS_avx512
     llt:0:0:4,8,12,16,20,24,28,32
     ldlt:1:0:4,8,12,16,20,24,28,32
     ldu:2:0:4,8,12,16,20,24,28,32
     llt_complete:0:4:4,8:+
     ldlt_partial:1:2:4,8,12,16,20,24,28,32:+
-    ldlt_rook:1:3:4,8,12:+
     ldlt_complete:1:4:4,8,12:+
     ldu_partial:2:2:4,8,12,16:+)
 set(MPKI_BORG_FACTORS_avx2
@@ -22,7 +22,6 @@ set(MPKI_BORG_FACTORS_avx2
     ldlt:1:0:4,8,12,16,20,24,28,32
     ldu:2:0:4,8,12,16,20,24
     ldlt_partial:1:2:4,8:+
-    ldlt_rook:1:3:4,8:+
     ldlt_complete:1:4:4,8:+
     ldu_partial:2:2:4,8:+)
 set(MPKI_BORG_PRODUCTS 4,8,12,16,20,24,28,32)
@@ -31,8 +30,17 @@ set(MPKI_BORG_PRODUCTS 4,8,12,16,20,24,28,32)
 # Bunch-Kaufman with a row in each lane is faster, and the code of the others long.
 function(mpki_borg_interleaved interleaved kernel n)
     set(${interleaved} FALSE PARENT_SCOPE)
-    if((kernel MATCHES "^ldlt_(partial|rook|complete)$" AND n LESS_EQUAL 12) OR (kernel STREQUAL ldu_partial AND n LESS_EQUAL 16))
+    if((kernel MATCHES "^ldlt_(partial|complete)$" AND n LESS_EQUAL 12) OR (kernel STREQUAL ldu_partial AND n LESS_EQUAL 16))
         set(${interleaved} TRUE PARENT_SCOPE)
+    endif()
+endfunction()
+
+# Is it a kernel of loops over matrices that lie side by side (INTERLEAVED in src/kernels/cl/real.h)? So short a code is as fast
+# as 20 times as much where neither a matrix nor the code fits into what is nearest.
+function(mpki_borg_loops loops kernel n)
+    set(${loops} FALSE PARENT_SCOPE)
+    if(kernel STREQUAL ldu_partial AND n GREATER_EQUAL 12)
+        set(${loops} TRUE PARENT_SCOPE)
     endif()
 endfunction()
 
@@ -108,6 +116,10 @@ function(mpki_borg_kernel backend isa folder kernel orders precision)
         if(pack GREATER 1) # what is left over is put into a pack of its own (emitted_table.c.in): code for it would be a sixth to a third
             set(whole --whole-packs)
         endif()
+        mpki_borg_loops(loops ${kernel} ${n})
+        if(loops)
+            list(APPEND whole -D INTERLEAVED --set=stride=1)
+        endif()
         set(source ${CMAKE_CURRENT_SOURCE_DIR}/src/kernels/cl/${kernel}.cl)
         add_custom_command(OUTPUT ${folder}/${name}.inc
             COMMAND borgc --emit=${backend} --lane-order=${order} -D WG_SIZE=${n} -D WG_PACK=${pack} ${single} ${whole}
@@ -162,11 +174,18 @@ function(mpki_borg_isa backend isa)
                     else()
                         set(how PACKED)
                     endif()
+                    mpki_borg_loops(loops ${kernel} ${n})
+                    if(loops)
+                        set(how SIDE_BY_SIDE)
+                    endif()
                 elseif(kernel STREQUAL ldlt_partial)
                     set(how WORKING) # asks for room in memory
                 endif()
                 string(APPEND functions "${how}(${precision}, ${name}, ${n}, ${pack}${lists})\n")
                 string(APPEND entries "    [${method}][${pivoting}][${n}] = call_${name},\n")
+                if(kernel STREQUAL ldlt_complete) # rook pivoting
+                    string(APPEND entries "    [1][3][${n}] = call_${name},\n")
+                endif()
             endforeach()
         endforeach()
         set(products)
@@ -189,6 +208,9 @@ function(mpki_borg_isa backend isa)
     target_include_directories(metapack_borg_${isa} PRIVATE src ${folder})
     # straight code of some thousand instructions: -O3 takes longer and makes it slower; sanitizers take minutes
     target_compile_options(metapack_borg_${isa} PRIVATE -O2 -fno-math-errno)
+    if(CMAKE_C_COMPILER_ID STREQUAL GNU) # the same code, in a tenth less time: there are few pointers
+        target_compile_options(metapack_borg_${isa} PRIVATE -fno-tree-pta)
+    endif()
     if(METAPACK_SANITIZE)
         target_compile_options(metapack_borg_${isa} PRIVATE -fno-sanitize=all)
     endif()

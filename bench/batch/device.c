@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Batches in device memory through mpk_batch_*, timed beside cuBLAS:
  *   device_batch [--count N] [--sizes 4,8,...] [--letters ds] [--verbs ldlt/partial,...]
- *                [--layouts strided,pointers,interleaved,mixed] [--rounds R] [--queued 0]
- *                [--out FILE]
+ *                [--layouts strided,gaps,pointers,interleaved,mixed] [--rounds R] [--queued 0]
+ *                [--caller 0] [--out FILE]
  * A verb is METHOD/PIVOTING, solve/PIVOTING (LDLT, one right-hand side) or gemm. Each row of JSON:
  * least and median milliseconds of `rounds` asynchronous calls by events (what the device needs),
- * of the synchronous call with outcomes in host memory by the clock (what a caller waits), of
- * cublas?getrfBatched or cublas?gemmStridedBatched, the same of both where calls follow each other
- * without a wait, each on its own copy of strided matrices (so that what the host needs for a call is
- * hidden where the device needs more), how far some matrices' factors are from the
+ * and by the clock until the stream has nothing left to do (whole), of the synchronous call with
+ * outcomes in host memory by the clock (what a caller waits), of cublas?getrfBatched or
+ * cublas?gemmStridedBatched by events and by the clock, the same of both where calls follow each
+ * other without a wait, each on its own copy of strided matrices (so that what the host needs for a
+ * call is hidden where the device needs more), how far some matrices' factors are from the
  * host's, and of LDLT the worst backward error of some, which is looked at before anything is
- * timed: a wrong one ends the program. mixed: strided, orders 1 .. n by turns. Of more than 4096
- * strided matrices the others are copies of these. The data are renewed between calls, outside the time. */
+ * timed: a wrong one ends the program. gaps: strided, a little room after each
+ * matrix. mixed: strided, orders 1 .. n by turns. Of more than 1024
+ * strided matrices the others are copies of these. The data are renewed between calls, outside the
+ * time. */
 #include "../../src/core/random.h"
 
 #include <metapack/metapack.h>
@@ -24,7 +27,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { CHECKED = 200, ROUNDS_MOST = 100, QUEUE = 8, DIFFERENT = 4096 };
+enum { CHECKED = 200, ROUNDS_MOST = 100, QUEUE = 8, DIFFERENT = 1024 };
 
 typedef struct bench {
     mpk_context *ctx;
@@ -33,8 +36,11 @@ typedef struct bench {
     cudaEvent_t start, stop;
     const char *verb, *layout;
     mpk_scalar scalar;
-    int n, rounds, queued;          /* queued: calls in a row, too */
+    int n, rounds, queued, caller;  /* queued: calls in a row, too; caller: synchronous ones, too */
     int64_t count, each, total;     /* entries of a matrix, of all */
+    int64_t different;              /* matrices that `host` has */
+    char *room;                     /* device memory of all rows, */
+    size_t room_bytes, room_used;   /* which grows when a row needs more */
     void *host, *first, *a, *b, *c; /* first: as given; on the device */
     void **pointers;
     void *copies[QUEUE], **lists[QUEUE]; /* of matrices, of pointers to them: for calls in a row */
@@ -64,6 +70,11 @@ static double uniform(void) {
 
 static int is(const char *a, const char *b) {
     return !strcmp(a, b);
+}
+
+/* Does matrix follow matrix? */
+static int follows(const bench *b) {
+    return is(b->layout, "strided") || is(b->layout, "gaps");
 }
 
 static int starts(const bench *b, const char *word) {
@@ -110,45 +121,82 @@ static double get(const bench *b, const void *x, int64_t k) {
                                 : ((const double *)x)[2 * k];
 }
 
+/* Device memory of this row; `need` was asked for before. */
+static void *take(bench *b, size_t bytes) {
+    void *p = b->room + b->room_used;
+    b->room_used += (bytes + 255) / 256 * 256;
+    if (b->room_used > b->room_bytes) exit(6);
+    return p;
+}
+
+static int has_queue(const bench *b) {
+    return b->queued && follows(b) && b->scalar <= MPK_D && !starts(b, "gemm") &&
+           !starts(b, "solve");
+}
+
+static void need(bench *b) {
+    const int copies = 5 + (has_queue(b) ? QUEUE : 0);
+    const size_t lists = (size_t)b->count * (sizeof(void *) * (1 + QUEUE) + 8 * (size_t)b->n + 4);
+    const size_t bytes = (size_t)copies * ((size_t)b->total * size_of(b) + 256) + lists + 65536;
+    b->room_used = 0;
+    if (bytes <= b->room_bytes) return;
+    NEED(cudaFree(b->room));
+    b->room_bytes = bytes / 4 * 5;
+    NEED(cudaMalloc((void **)&b->room, b->room_bytes));
+}
+
+/* The first ones, then copies of what is there. */
+static void send(bench *b, void *to) {
+    const size_t all = (size_t)b->total * size_of(b);
+    size_t have = (size_t)(b->different * b->each) * size_of(b);
+    have = have < all ? have : all;
+    NEED(cudaMemcpy(to, b->host, have, cudaMemcpyHostToDevice));
+    while (have < all) {
+        const size_t more = have < all - have ? have : all - have;
+        NEED(cudaMemcpy((char *)to + have, to, more, cudaMemcpyDeviceToDevice));
+        have += more;
+    }
+}
+
+/* Pointers to matrices from `data` on, in device memory. */
+static void **pointers_to(bench *b, void *data) {
+    void **p = malloc((size_t)b->count * sizeof *p),
+         **there = take(b, (size_t)b->count * sizeof *p);
+    for (int64_t k = 0; k < b->count; k++) p[k] = (char *)data + (size_t)(k * b->each) * size_of(b);
+    NEED(cudaMemcpy(there, p, (size_t)b->count * sizeof *p, cudaMemcpyHostToDevice));
+    free(p);
+    return there;
+}
+
 static void make(bench *b) {
     const int n = b->n, strong = pivoting_of(b) < MPK_PIVOTING_PARTIAL && !starts(b, "gemm");
-    b->each = (int64_t)n * n;
+    b->each = (int64_t)n * n + (is(b->layout, "gaps") ? 4 : 0);
     b->total = (b->count + 31) / 32 * 32 * b->each;
-    b->host = malloc((size_t)b->total * size_of(b));
-    for (int64_t k = 0; k < b->total; k++) put(b, b->host, k, 0);
-    for (int64_t k = 0; k < b->count; k++) {
-        if (k >= DIFFERENT && is(b->layout, "strided")) {
-            const size_t bytes = (size_t)b->each * size_of(b);
-            memcpy((char *)b->host + (size_t)k * bytes,
-                   (char *)b->host + (size_t)(k % DIFFERENT) * bytes, bytes);
-            continue;
-        }
+    b->different = (b->count + 31) / 32 * 32;
+    if (follows(b) && b->different > DIFFERENT) b->different = DIFFERENT;
+    b->host = malloc((size_t)(b->different * b->each) * size_of(b));
+    for (int64_t k = 0; k < b->different * b->each; k++) put(b, b->host, k, 0);
+    for (int64_t k = 0; k < b->different && k < b->count; k++)
         for (int j = 0; j < n; j++)
             for (int i = j; i < n; i++) {
                 const double x = i == j && strong ? 2 * n + uniform() : uniform();
                 put(b, b->host, at(b, k, i, j), x);
                 put(b, b->host, at(b, k, j, i), x);
             }
-    }
+    need(b);
     void **all[] = {&b->first, &b->a, &b->b, &b->c};
-    for (int k = 0; k < 4; k++) NEED(cudaMalloc(all[k], (size_t)b->total * size_of(b)));
-    NEED(cudaMemcpy(b->first, b->host, (size_t)b->total * size_of(b), cudaMemcpyHostToDevice));
-    NEED(cudaMemcpy(b->b, b->host, (size_t)b->total * size_of(b), cudaMemcpyHostToDevice));
-    NEED(cudaMalloc((void **)&b->pivots, (size_t)(b->count * n * 2) * 4));
-    NEED(cudaMalloc((void **)&b->outcome, (size_t)b->count * 4));
-    NEED(cudaMalloc((void **)&b->pointers, (size_t)b->count * sizeof(void *)));
-    void **p = malloc((size_t)b->count * sizeof *p);
-    for (int64_t k = 0; k < b->count; k++) p[k] = (char *)b->a + (size_t)(k * b->each) * size_of(b);
-    NEED(cudaMemcpy(b->pointers, p, (size_t)b->count * sizeof *p, cudaMemcpyHostToDevice));
-    free(p);
+    for (int k = 0; k < 4; k++) *all[k] = take(b, (size_t)b->total * size_of(b));
+    send(b, b->first);
+    if (!starts(b, "l")) send(b, b->b);
+    b->pivots = take(b, (size_t)(b->count * n * 2) * 4);
+    b->outcome = take(b, (size_t)b->count * 4);
+    b->pointers = pointers_to(b, b->a);
     b->host_outcome = malloc((size_t)b->count * 4);
     b->sizes = malloc((size_t)b->count * 4);
     for (int64_t k = 0; k < b->count; k++) b->sizes[k] = order_of(b, k);
 }
 
 static void drop(bench *b) {
-    void *all[] = {b->first, b->a, b->b, b->c, b->pivots, b->outcome, b->pointers};
-    for (int k = 0; k < 7; k++) NEED(cudaFree(all[k]));
     free(b->host), free(b->host_outcome), free(b->sizes);
 }
 
@@ -215,7 +263,7 @@ static int blas_call(bench *b) {
     const int n = b->n, count = (int)b->count;
     const double done = -1, dbeta = 1;
     const float sone = -1, sbeta = 1;
-    if (!is(b->layout, "strided") || b->scalar > MPK_D) return -1;
+    if (!follows(b) || b->scalar > MPK_D) return -1;
     if (starts(b, "gemm"))
         return (int)(b->scalar == MPK_S
                          ? cublasSgemmStridedBatched(b->blas, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n,
@@ -238,10 +286,10 @@ static int ascending(const void *x, const void *y) {
 
 enum { DEVICE, CALLER, BLAS };
 
-/* least and median */
-static int measure(bench *b, int how, const void *from, double ms[2]) {
-    double t[ROUNDS_MOST];
-    ms[0] = ms[1] = 0;
+/* least and median by events, then by the clock */
+static int measure(bench *b, int how, const void *from, double ms[4]) {
+    double t[ROUNDS_MOST], whole[ROUNDS_MOST];
+    ms[0] = ms[1] = ms[2] = ms[3] = 0;
     for (int r = -2; r < b->rounds; r++) {
         float elapsed = 0;
         renew(b, from);
@@ -254,19 +302,16 @@ static int measure(bench *b, int how, const void *from, double ms[2]) {
             must(b, call(b, how == DEVICE));
         }
         NEED(cudaEventRecord(b->stop, b->stream));
+        if (how != CALLER) NEED(cudaStreamSynchronize(b->stream));
         const double waited = now_ms() - begun;
         NEED(cudaEventSynchronize(b->stop));
         NEED(cudaEventElapsedTime(&elapsed, b->start, b->stop));
-        if (r >= 0) t[r] = how == CALLER ? waited : elapsed;
+        if (r >= 0) t[r] = elapsed, whole[r] = waited;
     }
     qsort(t, (size_t)b->rounds, sizeof *t, ascending);
-    ms[0] = t[0], ms[1] = t[b->rounds / 2];
+    qsort(whole, (size_t)b->rounds, sizeof *whole, ascending);
+    ms[0] = t[0], ms[1] = t[b->rounds / 2], ms[2] = whole[0], ms[3] = whole[b->rounds / 2];
     return 1;
-}
-
-static int has_queue(const bench *b) {
-    return b->queued && is(b->layout, "strided") && b->scalar <= MPK_D && !starts(b, "gemm") &&
-           !starts(b, "solve");
 }
 
 /* Milliseconds of a call among QUEUE ones in a row, the least of some rows. */
@@ -296,39 +341,56 @@ static double queued(bench *b, int how) {
 }
 
 static void measure_queued(bench *b, double ms[2]) {
-    const size_t bytes = (size_t)b->total * size_of(b);
-    void **p = malloc((size_t)b->count * sizeof *p);
     for (int k = 0; k < QUEUE; k++) {
-        NEED(cudaMalloc(&b->copies[k], bytes));
-        NEED(cudaMalloc((void **)&b->lists[k], (size_t)b->count * sizeof *p));
-        for (int64_t i = 0; i < b->count; i++)
-            p[i] = (char *)b->copies[k] + (size_t)(i * b->each) * size_of(b);
-        NEED(cudaMemcpy(b->lists[k], p, (size_t)b->count * sizeof *p, cudaMemcpyHostToDevice));
+        b->copies[k] = take(b, (size_t)b->total * size_of(b));
+        b->lists[k] = pointers_to(b, b->copies[k]);
     }
-    free(p);
     ms[0] = queued(b, DEVICE), ms[1] = queued(b, BLAS);
-    for (int k = 0; k < QUEUE; k++) {
-        NEED(cudaFree(b->copies[k]));
-        NEED(cudaFree(b->lists[k]));
+}
+
+/* The number of the q-th matrix that is looked at; where it lies in what fetch() gave and in what
+ * the host has. */
+static int64_t looked_at(const bench *b, int64_t q) {
+    return q * (b->count - 1) / CHECKED;
+}
+static int64_t slot(const bench *b, int64_t q) {
+    return follows(b) ? q : looked_at(b, q);
+}
+static int64_t origin(const bench *b, int64_t k) {
+    return follows(b) ? k % b->different : k;
+}
+
+/* Of strided matrices those that are looked at, else all. */
+static void *fetch(const bench *b) {
+    const size_t one = (size_t)b->each * size_of(b), all = (size_t)b->total * size_of(b);
+    if (!follows(b)) {
+        void *got = malloc(all);
+        NEED(cudaMemcpy(got, b->a, all, cudaMemcpyDeviceToHost));
+        return got;
     }
+    char *got = malloc(CHECKED * one);
+    for (int64_t q = 0; q < CHECKED && q < b->count; q++)
+        NEED(cudaMemcpyAsync(got + (size_t)q * one, (char *)b->a + (size_t)looked_at(b, q) * one,
+                             one, cudaMemcpyDeviceToHost, b->stream));
+    NEED(cudaStreamSynchronize(b->stream));
+    return got;
 }
 
 /* Some matrices once more on the host: the largest difference of the factors over their largest
  * entry; pivots may differ where two candidates are as good. */
 static double apart(bench *b) {
     const int n = b->n;
-    const size_t bytes = (size_t)b->total * size_of(b);
-    void *got = malloc(bytes), *mine = malloc((size_t)b->each * size_of(b));
+    void *got = fetch(b), *mine = malloc((size_t)b->each * size_of(b));
     int32_t piv[2 * MPK_BATCH_MAX_N] = {0};
     double worst = 0;
-    NEED(cudaMemcpy(got, b->a, bytes, cudaMemcpyDeviceToHost));
     for (int64_t q = 0; q < CHECKED && q < b->count; q++) {
-        const int64_t k = q * (b->count - 1) / CHECKED;
+        const int64_t k = looked_at(b, q);
         const int order = order_of(b, k);
         for (int j = 0; j < n; j++)
             for (int i = 0; i < n; i++)
                 memcpy((char *)mine + (size_t)(i + j * n) * size_of(b),
-                       (char *)b->host + (size_t)at(b, k, i, j) * size_of(b), size_of(b));
+                       (char *)b->host + (size_t)at(b, origin(b, k), i, j) * size_of(b),
+                       size_of(b));
         mpk_batch batch;
         mpk_batch_init(&batch);
         batch.scalar = b->scalar, batch.count = 1, batch.n = order, batch.threads = 1;
@@ -341,7 +403,8 @@ static double apart(bench *b) {
         double most = 0, off = 0;
         for (int j = 0; j < order; j++)
             for (int i = method == MPK_BATCH_LDU ? 0 : j; i < order; i++) {
-                const double u = get(b, mine, i + (int64_t)j * n), v = get(b, got, at(b, k, i, j));
+                const double u = get(b, mine, i + (int64_t)j * n),
+                             v = get(b, got, at(b, slot(b, q), i, j));
                 most = fmax(most, fabs(u));
                 off = !(fabs(u - v) <= off) ? fabs(u - v) : off;
             }
@@ -351,9 +414,10 @@ static double apart(bench *b) {
     return worst;
 }
 
-/* P A P^T - L D L^T of one real matrix as it came from the device: its largest entry over A's.
- * piv: places of rows, complements for 2x2 pivots, whose entry of D lies where L has none. */
-static double residual(const bench *b, const void *got, const int32_t *piv, int64_t k, int order) {
+/* P A P^T - L D L^T of real matrix `given` of the host, whose factors are number k of what came from
+ * the device: its largest entry over A's. piv: places of rows, complements for 2x2 pivots, whose entry of D lies where L has none. */
+static double residual(const bench *b, const void *got, const int32_t *piv, int64_t k,
+                       int64_t given, int order) {
     double l[MPK_BATCH_MAX_N][MPK_BATCH_MAX_N] = {{0}}, m[MPK_BATCH_MAX_N][MPK_BATCH_MAX_N] = {{0}};
     double most = 0, off = 0;
     for (int j = 0; j < order; j++) {
@@ -375,7 +439,7 @@ static double residual(const bench *b, const void *got, const int32_t *piv, int6
         for (int i = j; i < order; i++) {
             const int p = !piv ? i : piv[i] < 0 ? ~piv[i] : piv[i];
             const int q = !piv ? j : piv[j] < 0 ? ~piv[j] : piv[j];
-            const double a = get(b, b->host, at(b, k, p > q ? p : q, p > q ? q : p));
+            const double a = get(b, b->host, at(b, given, p > q ? p : q, p > q ? q : p));
             double x = a;
             for (int s = 0; s < order; s++) x -= m[i][s] * l[j][s];
             most = fmax(most, fabs(a));
@@ -387,17 +451,15 @@ static double residual(const bench *b, const void *got, const int32_t *piv, int6
 /* The worst one of some matrices; below 0: not an LDLT of real numbers. */
 static double backward(bench *b) {
     if (!starts(b, "ldlt") || b->scalar > MPK_D) return -1;
-    const size_t bytes = (size_t)b->total * size_of(b);
-    void *got = malloc(bytes);
+    void *got = fetch(b);
     int32_t *piv = malloc((size_t)(b->count * b->n) * 4);
     double worst = 0;
-    NEED(cudaMemcpy(got, b->a, bytes, cudaMemcpyDeviceToHost));
     NEED(cudaMemcpy(piv, b->pivots, (size_t)(b->count * b->n) * 4, cudaMemcpyDeviceToHost));
     for (int64_t q = 0; q < CHECKED && q < b->count; q++) {
-        const int64_t k = q * (b->count - 1) / CHECKED;
+        const int64_t k = looked_at(b, q);
         const double x =
-            residual(b, got, pivoting_of(b) < MPK_PIVOTING_PARTIAL ? NULL : piv + k * b->n, k,
-                     order_of(b, k));
+            residual(b, got, pivoting_of(b) < MPK_PIVOTING_PARTIAL ? NULL : piv + k * b->n,
+                     slot(b, q), origin(b, k), order_of(b, k));
         worst = !(x <= worst) ? x : worst;
     }
     free(got), free(piv);
@@ -410,7 +472,7 @@ static double backward(bench *b) {
 }
 
 static void one(bench *b) {
-    double ms[3][2] = {{0}}, row[2] = {0}, difference = -1, error = -1;
+    double ms[3][4] = {{0}}, row[2] = {0}, difference = -1, error = -1;
     void *factors = NULL;
     make(b);
     const void *from = b->first;
@@ -421,7 +483,7 @@ static void one(bench *b) {
         f.verb = verb;
         renew(&f, b->first);
         must(&f, call(&f, 0));
-        NEED(cudaMalloc(&factors, (size_t)b->total * size_of(b)));
+        factors = take(b, (size_t)b->total * size_of(b));
         NEED(cudaMemcpy(factors, b->a, (size_t)b->total * size_of(b), cudaMemcpyDeviceToDevice));
         from = factors;
     }
@@ -432,30 +494,30 @@ static void one(bench *b) {
     }
     measure(b, DEVICE, from, ms[DEVICE]);
     if (starts(b, "l")) difference = apart(b);
-    measure(b, CALLER, from, ms[CALLER]);
+    if (b->caller) measure(b, CALLER, from, ms[CALLER]);
     measure(b, BLAS, from, ms[BLAS]);
     if (has_queue(b)) measure_queued(b, row);
     fprintf(
         b->out,
         "{\"verb\": \"%s\", \"letter\": \"%c\", \"n\": %d, \"layout\": \"%s\", \"count\": %lld, "
         "\"device_ms\": %.5g, \"device_median_ms\": %.5g, \"caller_ms\": %.5g, "
-        "\"caller_median_ms\": %.5g, \"cublas_ms\": %.5g, \"queued_ms\": %.5g, "
+        "\"caller_median_ms\": %.5g, \"cublas_ms\": %.5g, \"whole_ms\": %.5g, "
+        "\"whole_cublas_ms\": %.5g, \"queued_ms\": %.5g, "
         "\"queued_cublas_ms\": %.5g, \"apart\": %.3g, "
         "\"backward\": %.3g}\n",
         b->verb, "sdcz"[b->scalar], b -> n, b -> layout, (long long)b -> count, ms[0][0], ms[0][1],
-        ms[1][0], ms[1][1], ms[2][0], row[0], row[1], difference, error);
+        ms[1][2], ms[1][3], ms[2][0], ms[0][2], ms[2][2], row[0], row[1], difference, error);
     fflush(b->out);
     printf("%-14s %c %2d %-11s device %8.4f caller %8.4f cublas %8.4f queued %8.4f cublas %8.4f "
            "apart %.2g backward %.2g\n",
-           b->verb, "sdcz"[b->scalar], b -> n, b -> layout, ms[0][0], ms[1][0], ms[2][0], row[0],
+           b->verb, "sdcz"[b->scalar], b -> n, b -> layout, ms[0][0], ms[1][2], ms[2][0], row[0],
            row[1], difference, error);
     fflush(stdout);
-    if (factors) NEED(cudaFree(factors));
     drop(b);
 }
 
 int main(int argc, char **argv) {
-    bench b = {.rounds = 10, .count = 100000, .queued = 1, .out = NULL};
+    bench b = {.rounds = 10, .count = 100000, .queued = 1, .caller = 1, .out = NULL};
     const char *sizes = "4,8,16,24,32", *letters = "d", *layouts = "strided";
     const char *verbs = "ldlt/none,ldlt/partial";
     for (int k = 1; k + 1 < argc; k += 2) {
@@ -466,6 +528,7 @@ int main(int argc, char **argv) {
         if (is(argv[k], "--layouts")) layouts = argv[k + 1];
         if (is(argv[k], "--rounds")) b.rounds = atoi(argv[k + 1]);
         if (is(argv[k], "--queued")) b.queued = atoi(argv[k + 1]);
+        if (is(argv[k], "--caller")) b.caller = atoi(argv[k + 1]);
         if (is(argv[k], "--out")) b.out = fopen(argv[k + 1], "a");
     }
     if (!b.out) b.out = fopen("/dev/null", "w");

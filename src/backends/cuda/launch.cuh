@@ -5,9 +5,38 @@
  *  MPKI_LAUNCH themselves (tests/backends/cuda_host/cuda_runtime.h). */
 #include "runtime.cuh"
 
+#include <stdint.h>
+
 #ifndef MPKI_LAUNCH
 #define MPKI_LAUNCH(kernel, blocks, threads, bytes, stream, ...)                                   \
     kernel<<<(unsigned)(blocks), threads, bytes, (cudaStream_t)(stream)>>>(__VA_ARGS__)
+#endif
+
+/* The same for kernels whose launch is most of a call: by the driver's interface, which the runtime's would
+ * look up anew each time. Returns a cudaError_t. */
+#ifndef MPKI_LAUNCH_SHORT
+namespace mpki {
+template <class P>
+inline cudaError_t launch_short(mpki_cuda *cuda, void (*kernel)(P), long long blocks, int threads,
+                                cudaStream_t stream, const P &argument) {
+    auto &slot = cuda->known[(uintptr_t)kernel / 16 % MPKI_KNOWN];
+    if (cuda->driver_launch && slot.ours != (const void *)kernel) {
+        cudaFunction_t found = NULL; /* of this device */
+        if (!cudaGetFuncBySymbol(&found, (const void *)kernel))
+            slot.ours = (const void *)kernel, slot.theirs = (void *)found;
+    }
+    void *all[] = {(void *)&argument};
+    if (cuda->driver_launch && slot.ours == (const void *)kernel &&
+        !cuda->driver_launch(slot.theirs, (unsigned)blocks, 1, 1, (unsigned)threads, 1, 1, 0,
+                             (void *)stream, all, NULL))
+        return cudaSuccess;
+    /* the runtime prepares what was missing, or says what is wrong */
+    return cudaLaunchKernel((const void *)kernel, dim3((unsigned)blocks), dim3((unsigned)threads),
+                            all, 0, stream);
+}
+} // namespace mpki
+#define MPKI_LAUNCH_SHORT(cuda, kernel, blocks, threads, stream, argument)                         \
+    mpki::launch_short(cuda, kernel, blocks, threads, (cudaStream_t)(stream), argument)
 #endif
 
 /* The same for kernels that follow each other closely, each of which begins with mpki::after_previous(): from 9.0 on

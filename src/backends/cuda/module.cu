@@ -114,9 +114,25 @@ static mpk_status find_code(mpki_cuda *cuda) {
     return MPK_OK;
 }
 
+/** A function of the driver's interface as it was in CUDA 12.0, or NULL. */
+static void *of_driver(const char *name) {
+    void *found = NULL;
+    cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
+#if CUDART_VERSION >= 12050
+    const cudaError_t error =
+        cudaGetDriverEntryPointByVersion(name, &found, 12000, cudaEnableDefault, &result);
+#else
+    const cudaError_t error = cudaGetDriverEntryPoint(name, &found, cudaEnableDefault, &result);
+#endif
+    if (error) cudaGetLastError();
+    return error || result != cudaDriverEntryPointSuccess ? NULL : found;
+}
+
 static mpk_status prepare(mpki_cuda *cuda) {
     int low, high, value;
     MPKI_TRY(cudaSetDevice(cuda->device));
+    cuda->driver_launch = (decltype(cuda->driver_launch))of_driver("cuLaunchKernel");
+    cuda->driver_pointer = (decltype(cuda->driver_pointer))of_driver("cuPointerGetAttribute");
     MPKI_PASS(find_code(cuda));
     MPKI_TRY(cudaDeviceGetAttribute(&cuda->sms, cudaDevAttrMultiProcessorCount, cuda->device));
     MPKI_TRY(cudaDeviceGetAttribute(&value, cudaDevAttrMaxSharedMemoryPerBlockOptin, cuda->device));
@@ -232,12 +248,16 @@ static void release(mpki_cuda *cuda, void *ptr) {
     cudaFree(ptr);
 }
 
+/** Of memory that is no managed memory the driver says it at once. */
 static int is_device(mpki_cuda *cuda, const void *ptr) {
     cudaPointerAttributes a;
-    int current =
-        -1; /* asking is cheaper than setting: a batch's call asks for each of its arrays */
-    const bool other = cudaGetDevice(&current) || current != cuda->device;
-    if (!ptr || (other && cudaSetDevice(cuda->device)) || cudaPointerGetAttributes(&a, ptr)) {
+    unsigned type = 0;
+    const int memory_type = 2, device = 2; /* CU_POINTER_ATTRIBUTE_..., CU_MEMORYTYPE_... */
+    if (cuda->driver_pointer &&
+        !cuda->driver_pointer(&type, memory_type, (unsigned long long)(uintptr_t)ptr) &&
+        type == device)
+        return 1;
+    if (!ptr || be_on_device(cuda) || cudaPointerGetAttributes(&a, ptr)) {
         cudaGetLastError();
         return 0;
     }

@@ -7,7 +7,7 @@
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
 
-static const int MPKI_RING = 4;
+static const int MPKI_RING = 4, MPKI_KNOWN = 64;
 
 struct mpki_cuda {
     int device, sms;
@@ -42,6 +42,15 @@ struct mpki_cuda {
     /* of a multiprocessor: bytes of shared memory, thread blocks that it holds */
     size_t shared_all;
     int blocks_most;
+    /* of the driver's interface, NULL where it cannot be had; a kernel as it knows it, kept by the
+     * address that the runtime knows it by (launch.cuh) */
+    int (*driver_launch)(void *kernel, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                         unsigned bytes, void *stream, void **parameters, void **extra);
+    int (*driver_pointer)(void *value, int what, unsigned long long address);
+    struct {
+        const void *ours;
+        void *theirs;
+    } known[MPKI_KNOWN];
     char text[512];
 };
 
@@ -62,6 +71,13 @@ mpk_status refuse(mpki_cuda *cuda, mpk_status status, const char *format, ...);
         mpk_status mpki_status_ = (mpk_status)(call);                                              \
         if (mpk_failed(mpki_status_)) return mpki_status_;                                         \
     } while (0)
+
+/** Work on this runtime's device: asking is cheaper than setting. */
+inline cudaError_t be_on_device(mpki_cuda *cuda) {
+    int current = -1;
+    if (!cudaGetDevice(&current) && current == cuda->device) return cudaSuccess;
+    return cudaSetDevice(cuda->device);
+}
 
 } // namespace mpki
 

@@ -4,7 +4,93 @@
  * when L is written. piv [out]: old rows, then the columns, which stay. */
 #include "ldu_rows.h"
 
-#if (LANES && WG_PACK >= LANES && N <= 16) || defined(IN_LANES)
+#ifdef INTERLEAVED
+/* A matrix in each lane, in memory: loops over rows, four steps alike; rows change places by selections. A step
+ * looks at all rows that are left, and at whole ones: so lanes may have their pivots in different rows. */
+__kernel void ldu_partial(__global T *a, int lda, long stride, __global int *piv, __global int *info,
+                     T tol)
+{
+    long base = GROUP;
+    T most = 0;
+#pragma nounroll
+    for (int j = 0; j < N; ++j) {
+        for (int i = 0; i < N; ++i)
+            most = max(most, fabs(a[base + (j * N + i) * WG_PACK]));
+        if (LANE == 0) {
+            piv[base + j * WG_PACK] = j;
+            piv[base + (N + j) * WG_PACK] = j; /* columns stay */
+        }
+    }
+    T small = most > 0 ? tol * most : (T)0;
+    T check = most * (T)0;
+    bool broken = false;
+    int zero = 0;
+#pragma unroll
+    for (int b = 0; b < N; b += 4)
+#pragma nounroll
+    for (int k = b; k < b + 4; ++k) {
+        T lambda = 0;
+        int r = k;
+#pragma nounroll
+        for (int i = k; i < N; ++i) {
+            T x = fabs(a[base + (k * N + i) * WG_PACK]);
+            r = x > lambda ? i : r;
+            lambda = max(lambda, x);
+        }
+        T first[N];
+        T top[N];
+        int old = piv[base + k * WG_PACK];
+        int now = old;
+        for (int j = 0; j < N; ++j) {
+            first[j] = a[base + (j * N + k) * WG_PACK];
+            top[j] = first[j];
+        }
+#pragma nounroll
+        for (int q = k + 1; q < N; ++q) {
+            bool hit = r == q;
+            for (int j = 0; j < N; ++j) {
+                T x = a[base + (j * N + q) * WG_PACK];
+                if (LANE == 0) a[base + (j * N + q) * WG_PACK] = hit ? first[j] : x;
+                top[j] = hit ? x : top[j];
+            }
+            int was = piv[base + q * WG_PACK];
+            now = hit ? was : now;
+            if (LANE == 0) piv[base + q * WG_PACK] = hit ? old : was;
+        }
+        if (LANE == 0) piv[base + k * WG_PACK] = now;
+        for (int j = 0; j < N; ++j)
+            if (LANE == 0) a[base + (j * N + k) * WG_PACK] = top[j];
+        T d = a[base + (k * N + k) * WG_PACK];
+        bool good = fabs(d) > small;
+        T f = good ? rcp(d) : (T)0;
+        check += d * (T)0;
+        T rest = 0;
+        for (int j = b; j < N; ++j) {
+            first[j] = j > k ? top[j] : (T)0;
+            rest = max(rest, fabs(first[j]));
+        }
+        broken = broken || (!good && rest > small);
+        zero += good ? 0 : 1;
+#pragma nounroll
+        for (int i = k + 1; i < N; ++i) {
+            T l = a[base + (k * N + i) * WG_PACK] * f;
+            for (int j = b; j < N; ++j) {
+                T x = a[base + (j * N + i) * WG_PACK] - l * first[j];
+                if (LANE == 0) a[base + (j * N + i) * WG_PACK] = x;
+            }
+            if (LANE == 0) a[base + (k * N + i) * WG_PACK] = l;
+        }
+        for (int j = b; j < N; ++j) {
+            T x = j > k ? top[j] * f : top[j];
+            if (LANE == 0) a[base + (j * N + k) * WG_PACK] = x;
+        }
+        if (LANE == 0) a[base + (k * N + k) * WG_PACK] = good ? d : (T)0;
+    }
+    bool finite = check == (T)0;
+    put_info(info, finite, broken, N - zero, 0, zero);
+}
+
+#elif (LANES && WG_PACK >= LANES && N <= 16) || defined(IN_LANES)
 /* Small orders on a vector machine, a matrix in each lane: right-looking. All values belong to a
  * group, none to a work-item, except where rows are read and written; rows change places by
  * selections. */

@@ -55,6 +55,8 @@ template <class F> void host_run(unsigned blocks, unsigned threads, size_t bytes
 }
 #define MPKI_LAUNCH(kernel, blocks, threads, bytes, stream, ...)                                   \
     ((void)(stream), host_run((unsigned)(blocks), threads, bytes, [&] { kernel(__VA_ARGS__); }))
+#define MPKI_LAUNCH_SHORT(cuda, kernel, blocks, threads, stream, argument)                         \
+    (MPKI_LAUNCH(kernel, blocks, threads, 0, stream, argument), cudaGetLastError())
 #define MPKI_LAUNCH_NEXT(cuda, kernel, blocks, threads, bytes, ...)                                \
     (MPKI_LAUNCH(kernel, blocks, threads, bytes, (cuda)->sparse, __VA_ARGS__), cudaSuccess)
 namespace mpki {
@@ -339,6 +341,10 @@ inline cudaError_t cudaEventSynchronize(cudaEvent_t) {
     return cudaSuccess;
 }
 cudaError_t cudaGetLastError(); /* METAPACK_CUDA_HOST_FAIL=k: the k-th from now on is a failure */
+inline cudaError_t cudaGetDevice(int *device) {
+    *device = 0;
+    return cudaSuccess;
+}
 inline cudaError_t cudaSetDevice(int) {
     return cudaSuccess;
 }

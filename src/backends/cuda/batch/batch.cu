@@ -53,7 +53,7 @@ static const product_fn products[] = {mpki_s_cuda_batch_product, mpki_d_cuda_bat
  * result: where all goes well nothing is cleared or copied. */
 static int run(mpki_cuda *cuda, mpki_cuda_batch *batch) {
     int32_t *flags = NULL;
-    MPKI_TRY(cudaSetDevice(cuda->device));
+    MPKI_TRY(be_on_device(cuda));
     if (batch->wait && batch->verb != MPKI_CUDA_PRODUCT) {
         if (!cuda->batch_flags) MPKI_TRY(cudaMallocHost((void **)&cuda->batch_flags, 64));
         flags = cuda->batch_flags;

@@ -78,9 +78,9 @@ __global__ void __launch_bounds__(THREADS, BLOCKS) emitted_kernel(const part job
 template <class BODY, int THREADS, int LANES, int PACK, int LISTS, int BLOCKS, bool STAGED = false>
 mpk_status launch_emitted(mpki_cuda *cuda, const part &job, void *stream) {
     const int groups = THREADS / LANES;
-    MPKI_LAUNCH((emitted_kernel<BODY, THREADS, LANES, PACK, LISTS, BLOCKS, STAGED>),
-                (job.count + groups - 1) / groups, THREADS, 0, stream, job);
-    MPKI_TRY(cudaGetLastError());
+    MPKI_TRY(MPKI_LAUNCH_SHORT(cuda,
+                               (emitted_kernel<BODY, THREADS, LANES, PACK, LISTS, BLOCKS, STAGED>),
+                               (job.count + groups - 1) / groups, THREADS, stream, job));
     return MPK_OK;
 }
 
@@ -98,9 +98,8 @@ __global__ void __launch_bounds__(THREADS, BLOCKS) emitted_product_kernel(const 
 template <class BODY, int THREADS, int LANES, int PACK, int BLOCKS>
 mpk_status launch_emitted_product(mpki_cuda *cuda, const product_part &job, void *stream) {
     const int groups = THREADS / LANES;
-    MPKI_LAUNCH((emitted_product_kernel<BODY, THREADS, LANES, PACK, BLOCKS>),
-                (job.count + groups - 1) / groups, THREADS, 0, stream, job);
-    MPKI_TRY(cudaGetLastError());
+    MPKI_TRY(MPKI_LAUNCH_SHORT(cuda, (emitted_product_kernel<BODY, THREADS, LANES, PACK, BLOCKS>),
+                               (job.count + groups - 1) / groups, THREADS, stream, job));
     return MPK_OK;
 }
 
