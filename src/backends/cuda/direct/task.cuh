@@ -5,83 +5,9 @@
  *  memory: what A and the children give, the elimination, then panel and contribution go out. Of
  *  fronts that are too large for that only the columns to be eliminated: part.cuh does the rest. */
 #include "children.cuh"
-#include "tile.cuh"
-#ifdef __CUDACC__
-#include "../dense/mma.cuh"
-#endif
+#include "rows.cuh"
 
 namespace mpki {
-
-/** What task_rows() does with a row: X of it goes to m.X and is tested; the same without the test; it
- *  is tested alone; L goes to the front, and what the pivots leave of the other columns. */
-enum { ROWS_TRY, ROWS_AGAIN, ROWS_TEST, ROWS_STORE };
-enum { WORD_OUT = 2, WORD_PAIRS = 3 };
-
-/** All threads: rows below a tile of b columns at p: X of the first `pivots` columns. The first column
- *  that fails a test goes to m.word[0], unless that is less. out: NULL, or where L goes, too, that is
- *  tested, with this leading dimension. */
-template <bool H, int B, class F, class T>
-MPKI_APART __device__ void task_rows(F front, int p, int b, int pivots,
-                                     typename scalar_of<T>::real limit, int what, T *out, int ld) {
-    MPKI_ROOM;
-    const task_room<T> m(room, front.n, front.w, front.columns, !F::PACKED);
-    const F f = front.here(m.F);
-    const bool tested = what == ROWS_TRY || what == ROWS_TEST, single = m.word[WORD_PAIRS] == 0;
-#pragma unroll 1
-    for (int i = p + b + (int)threadIdx.x; i < f.n; i += (int)blockDim.x) {
-        T x[B];
-#pragma unroll
-        for (int k = 0; k < B; ++k) x[k] = k < b ? f.at(i, p + m.perm[k]) : make<T>(0);
-        row_eliminate<H>(x, m.S, b, pivots);
-        if (what != ROWS_TEST && i < f.columns)
-#pragma unroll
-            for (int k = 0; k < B; ++k)
-                if (k < b) m.X[i + k * m.ldx] = x[k];
-        int good = pivots;
-        if (single) {
-#pragma unroll
-            for (int k = B - 1; k >= 0; --k) {
-                if (k >= pivots) continue;
-                x[k] = x[k] * m.dinv[2 * k];
-                if (!(abs1(x[k]) <= limit)) good = k;
-            }
-        } else {
-            T before = make<T>(0);
-            const T beyond = make<T>(0);
-#pragma unroll
-            for (int k = 0; k < B; ++k) {
-                if (k >= pivots) break;
-                const T mine = x[k],
-                        after = k + 1 < pivots && k + 1 < B ? x[k + 1 < B ? k + 1 : k] : beyond;
-                x[k] = times_inverse<H>(before, mine, after, m.dinv, k);
-                if (!(abs1(x[k]) <= limit) && k < good) good = k;
-                before = mine;
-            }
-        }
-        if (tested && good < pivots) atomicMin(&m.word[0], good);
-        if (what != ROWS_STORE && !out) continue;
-        T *to = out ? out + i : &f.at(i, p);
-#pragma unroll
-        for (int k = 0; k < B; ++k) {
-            if (k >= b) continue;
-            *to = x[k];
-            to += out ? ld : f.step(p + k);
-        }
-    }
-}
-
-template <bool H, class T, class F>
-__device__ void task_rows_of(const F &f, int p, int b, int pivots,
-                             typename scalar_of<T>::real limit, int what, T *out, int ld) {
-    if (b <= 4)
-        task_rows<H, 4, F, T>(f, p, b, pivots, limit, what, out, ld);
-    else if (b <= 8)
-        task_rows<H, 8, F, T>(f, p, b, pivots, limit, what, out, ld);
-    else if (b <= 16)
-        task_rows<H, 16, F, T>(f, p, b, pivots, limit, what, out, ld);
-    else
-        task_rows<H, 32, F, T>(f, p, b, pivots, limit, what, out, ld);
-}
 
 /** One warp: the tile in m.S; quick: that way. What it found goes to m.word. */
 template <bool H, class T>
@@ -99,6 +25,7 @@ MPKI_APART __device__ void task_pivots(int n, int w, int columns, bool outside, 
         pairs = __any_sync(0xffffffffu, lane < found && !is_zero(m.d[2 * lane + 1]));
     }
     if (lane == 0) m.word[0] = m.word[1] = found, m.word[WORD_PAIRS] = pairs;
+    if (found >= 0) prepare_rows(m.S, b, found);
 }
 
 /** All threads: a tile of b columns at p is factored, and rows below it are tested; returns how many of its
@@ -146,6 +73,10 @@ __device__ int task_factor(const F &f, const task_room<T> &m, const panel<T> &a,
         }
         if (threadIdx.x == 0) m.word[WORD_OUT] = all && ne == *np;
         if (ne == *np && (whole || all)) break;
+        if (ne < *np) {
+            if (warp == 0) prepare_rows(m.S, b, ne);
+            __syncthreads();
+        }
         what = whole ? ROWS_AGAIN : ROWS_STORE;
         turn = 1;
     }
