@@ -14,7 +14,7 @@ namespace mpki {
 /** What task_rows() does with a row: X of it goes to m.X and is tested; the same without the test; it
  *  is tested alone; L goes to the front, and what the pivots leave of the other columns. */
 enum { ROWS_TRY, ROWS_AGAIN, ROWS_TEST, ROWS_STORE };
-enum { WORD_OUT = 2, WORD_PAIRS = 3 };
+enum { WORD_OUT = 2, WORD_PAIRS = 3, WORD_QUICK = 4 /* columns that were done in the quick way */ };
 
 /** All threads: rows below a tile of b columns at p: X of the first `pivots` columns. The first column
  *  that fails a test goes to m.word[0], unless that is less. out: NULL, or where L goes, too, that is
@@ -209,13 +209,13 @@ MPKI_APART __device__ void rows_by_eights(F front, int p, int b, int pivots, dou
 }
 
 /** Are rows below tiles of more than BY_EIGHTS columns done by eights? */
-template <class T> constexpr bool in_eights() {
-    return sizeof(T) == 8 && !scalar_of<T>::complex;
-}
+template <class T> struct in_eights {
+    static const bool value = sizeof(T) == 8 && !scalar_of<T>::complex;
+};
 
 /** One warp: what rows_by_eights() needs of a tile of b columns with so many pivots. */
 template <class T> __device__ inline void prepare_rows(T *S, int b, int pivots) {
-    if constexpr (in_eights<T>()) {
+    if constexpr (in_eights<T>::value) {
         __syncwarp();
         if (b > BY_EIGHTS) invert_eights(S, b, pivots);
     }
@@ -228,7 +228,7 @@ __device__ void task_rows_of(const F &f, int p, int b, int pivots,
         task_rows<H, 4, F, T>(f, p, b, pivots, limit, what, out, ld);
     else if (b <= 8)
         task_rows<H, 8, F, T>(f, p, b, pivots, limit, what, out, ld);
-    else if constexpr (in_eights<T>()) {
+    else if constexpr (in_eights<T>::value) {
         if (b <= 16)
             rows_by_eights<2>(f, p, b, pivots, limit, what, out, ld);
         else

@@ -17,20 +17,21 @@ MPKI_APART __device__ void task_pivots(int n, int w, int columns, bool outside, 
     MPKI_ROOM;
     const task_room<T> m(room, n, w, columns, outside);
     const int lane = (int)threadIdx.x & 31;
-    int found, pairs = 0;
-    if (quick) {
-        found = tile_quick<H>(m.S, b, m.perm, m.d, m.dinv, small, most, m.work) ? b : -1;
-    } else {
-        found = tile_factor<H>(m.S, b, m.perm, m.d, m.dinv, small, m.work);
+    int found = 0, pairs = 0;
+    if (quick) found = quick_pivots<H>(m.S, b, m.perm, m.d, m.dinv, small, most, m.work);
+    if (lane == 0) m.word[WORD_QUICK] = found;
+    if (found < b) {
+        found = tile_factor<H>(m.S, b, m.perm, m.d, m.dinv, small, m.work,
+                               quick ? found : -1);
         pairs = __any_sync(0xffffffffu, lane < found && !is_zero(m.d[2 * lane + 1]));
     }
     if (lane == 0) m.word[0] = m.word[1] = found, m.word[WORD_PAIRS] = pairs;
-    if (found >= 0) prepare_rows(m.S, b, found);
+    prepare_rows(m.S, b, found);
 }
 
 /** All threads: a tile of b columns at p is factored, and rows below it are tested; returns how many of its
- *  pivots, *np, pass. The quick way first, if *quick: it holds where all pass; where rows fail, the front is done
- *  with it. X of rows of a whole front is in m.X then, L of columns alone in the front, or, where the tile has
+ *  pivots, *np, pass. The quick way first, if *quick; where rows of columns that were done so fail, all of it is done
+ *  anew, and the front is through with that way. X of rows of a whole front is in m.X then, L of columns alone in the front, or, where the tile has
  *  all of them and all pass, in the panel: m.word[WORD_OUT] says so. */
 template <bool H, class F, class T>
 __device__ int task_factor(const F &f, const task_room<T> &m, const panel<T> &a, int p, int b,
@@ -58,7 +59,6 @@ __device__ int task_factor(const F &f, const task_room<T> &m, const panel<T> &a,
             __syncthreads();
             MPKI_STAMP(TILE);
             *np = ne = m.word[1];
-            if (ne < 0) continue;
             all = F::PACKED && !whole && ne == f.columns;
         }
         task_rows_of<H, T>(f, p, b, ne, limit, what, all && turn < 2 ? a.a : (T *)NULL, a.ld);
@@ -67,7 +67,7 @@ __device__ int task_factor(const F &f, const task_room<T> &m, const panel<T> &a,
         MPKI_STAMP(ROWS);
         ne = whole_pairs(m.d, m.word[0]);
         __syncthreads();
-        if (turn == 0 && ne < *np) {
+        if (turn == 0 && ne < m.word[WORD_QUICK]) {
             *quick = false;
             continue;
         }
