@@ -85,9 +85,10 @@ __device__ void add_delayed(const mpki_cuda_tree &t, const F &f, int child, int 
     const panel<T> g(now.a, now.w, now.ld);
     for (int k = warp; k < gone; k += warps) {
         const int at = own + offset + k, s = now.nelim + k;
+        T *const mine = f.late_column(at);
         if (lane == 0) id[at] = g.id[s];
         for (int i = s + lane; i < now.w; i += 32) {
-            T &x = f.at(own + offset + i - now.nelim, at);
+            T &x = mine[own + offset + i - now.nelim];
             x = x + g.at(i, s);
         }
         for (int i = lane; i < m; i += 32) {
@@ -96,7 +97,7 @@ __device__ void add_delayed(const mpki_cuda_tree &t, const F &f, int child, int 
                 T &x = f.at(at, row[i]);
                 x = x + cj<H>(y);
             } else {
-                T &x = f.at(row[i], at);
+                T &x = mine[row[i]];
                 x = x + y;
             }
         }

@@ -59,7 +59,7 @@ __device__ int task_factor(const F &f, const task_room<T> &m, const panel<T> &a,
             __syncthreads();
             MPKI_STAMP(TILE);
             *np = ne = m.word[1];
-            all = F::PACKED && !whole && ne == f.columns;
+            all = F::PACKED && !whole && ne == a.w;
         }
         task_rows_of<H, T>(f, p, b, ne, limit, what, all && turn < 2 ? a.a : (T *)NULL, a.ld);
         if (turn == 2) break;
@@ -337,6 +337,53 @@ MPKI_APART __device__ int task_outside(const mpki_cuda_tree &t, int s, char *pla
     return task_columns<H>(t, f, m, node, out, late);
 }
 
+/** All threads: columns that came late and lie in the panel lose what the ne pivots of the others, all of one tile, give
+ *  to them. L is in the front. */
+template <bool H, class T>
+MPKI_APART __device__ void update_late(packed_front<T> front, int w, int ne) {
+    MPKI_ROOM;
+    const int AT_ONCE = 8;
+    const task_room<T> m(room, front.n, front.w, front.columns);
+    const packed_front<T> f = front.here(m.F);
+    const int tid = (int)threadIdx.x, nt = (int)blockDim.x, lane = tid & 31, warp = tid / 32;
+    const int warps = nt / 32;
+    for (int c0 = f.columns; c0 < w; c0 += TILE) { /* L D of so many rows goes to S */
+        const int count = w - c0 < TILE ? w - c0 : TILE;
+        __syncthreads();
+        for (int s = tid; s < TILE * ne; s += nt) {
+            const int c = s % TILE, k = s / TILE;
+            T y = make<T>(0);
+            if (c < count) {
+                y = f.at(c0 + c, k) * m.d[2 * k];
+                if (k + 1 < ne) pfma(y, f.at(c0 + c, k + 1), m.d[2 * k + 1]);
+                if (k > 0) pfma(y, f.at(c0 + c, k - 1), cj<H>(m.d[2 * k - 1]));
+            }
+            m.S[c + k * LDS_] = cj<H>(y);
+        }
+        __syncthreads();
+        const int groups = (count + AT_ONCE - 1) / AT_ONCE, pieces = (f.n - c0 + 31) / 32;
+        for (int z = warp; z < groups * pieces; z += warps) {
+            const int h = z % groups * AT_ONCE, i = c0 + z / groups * 32 + lane;
+            const int safe = i < f.n ? i : f.n - 1;
+            if (c0 + z / groups * 32 + 31 < c0 + h) continue; /* above the diagonal */
+            T sum[AT_ONCE];
+#pragma unroll
+            for (int y = 0; y < AT_ONCE; ++y) sum[y] = make<T>(0);
+            for (int k = 0; k < ne; ++k) {
+                const T l = f.at(safe, k);
+#pragma unroll
+                for (int y = 0; y < AT_ONCE; ++y) pfma(sum[y], l, m.S[h + y + k * LDS_]);
+            }
+#pragma unroll
+            for (int y = 0; y < AT_ONCE; ++y)
+                if (i < f.n && h + y < count && i >= c0 + h + y) {
+                    T &x = f.late_column(c0 + h + y)[i];
+                    x = x - sum[y];
+                }
+        }
+    }
+}
+
 /** A thread: front s is done. */
 __device__ inline void task_done(const mpki_cuda_tree &t, int s, char *place, int w, int nelim,
                                  int ld) {
@@ -358,17 +405,20 @@ __device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_byt
     const int warps = (int)blockDim.x / 32, own = node.own;
     int late = 0, w = own, n = own + node.rows, columns = alone ? w : n;
     task_room<T> m(room, n, w, columns);
-    packed_front<T> f = {m.F, n, columns, w};
+    packed_front<T> f = {m.F, n, columns, w, NULL, 0};
     MPKI_STAMP_BEGIN(s);
     add_entries<T>(t, f, node, 0); /* before the children are there; mostly they leave nothing */
     MPKI_STAMP(ENTRIES);
     if (!wait_for_fronts(t, node, first, alone, &late)) return false;
     MPKI_STAMP(WAIT);
     char *place = t.arena + node.panel;
-    bool outside = false;
+    bool outside = false, apart = false;
     if (late > 0) {
         w = own + late, n = w + node.rows, columns = alone ? w : n;
-        const bool fits = task_room<T>::bytes(n, w, columns) <= room_bytes;
+        bool fits = task_room<T>::bytes(n, w, columns) <= room_bytes;
+        if (WIDE && !fits && alone && node.root == MPKI_CUDA_NOT_LAST && own <= TILE &&
+            task_room<T>::bytes(n, own, own) <= room_bytes)
+            apart = fits = true, columns = own; /* those are not tried here */
         outside = WIDE && !fits;
         if (!fits && !(outside && task_room<T>::bytes(n, w, columns, true) <= room_bytes)) {
             if (tid == 0) {
@@ -379,8 +429,11 @@ __device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_byt
         }
         place = place_in_arena(t, panel_bytes<T>(n, w), level);
         if (!place) return false;
-        m = task_room<T>(room, n, w, columns, outside);
-        f.f = m.F, f.n = n, f.columns = columns, f.w = w;
+        f.w = apart ? own : w;
+        m = task_room<T>(room, n, f.w, columns, outside);
+        f.f = m.F, f.n = n, f.columns = columns, f.apart = (T *)place, f.ld = leading(n);
+        for (int j = own + warp; apart && j < w; j += warps)
+            for (int i = j + lane; i < n; i += 32) f.late_column(j)[i] = make<T>(0);
         if (!outside) add_entries<T>(t, f, node, late);
     }
     const int ld = leading(n);
@@ -392,13 +445,14 @@ __device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_byt
     } else {
         T *const C = (T *)t.contribution + node.contribution;
         nelim = task_columns<H>(t, f, m, node, out, late);
+        if (WIDE && apart) update_late<H>(f, w, nelim);
         MPKI_STAMP(UPDATE);
         for (int j = warp; j < node.rows && !alone; j += warps) {
             T *to = contribution_column(C, node.rows, j);
             for (int i = j + lane; i < node.rows; i += 32) to[i] = f.at(w + i, w + j);
         }
         const int last = nelim == w && m.word[WORD_OUT] ? w : n;
-        for (int j = warp; j < w; j += warps)
+        for (int j = warp; j < (apart ? own : w); j += warps)
             for (int i = j + lane; i < last; i += 32) out.a[i + (int64_t)j * ld] = f.at(i, j);
     }
     __syncthreads();
