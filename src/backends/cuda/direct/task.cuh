@@ -20,13 +20,13 @@ MPKI_APART __device__ void task_pivots(int n, int w, int columns, bool outside, 
     int found = 0, pairs = 0;
     if (quick) found = quick_pivots<H>(m.S, b, m.perm, m.d, m.dinv, small, most, m.work);
     if (lane == 0) m.word[WORD_QUICK] = found;
-    if (found < b) {
+    if (found >= 0 && found < b) {
         found = tile_factor<H>(m.S, b, m.perm, m.d, m.dinv, small, m.work,
                                quick ? found : -1);
         pairs = __any_sync(0xffffffffu, lane < found && !is_zero(m.d[2 * lane + 1]));
     }
     if (lane == 0) m.word[0] = m.word[1] = found, m.word[WORD_PAIRS] = pairs;
-    prepare_rows(m.S, b, found);
+    if (found >= 0) prepare_rows(m.S, b, found);
 }
 
 /** All threads: a tile of b columns at p is factored, and rows below it are tested; returns how many of its
@@ -59,6 +59,7 @@ __device__ int task_factor(const F &f, const task_room<T> &m, const panel<T> &a,
             __syncthreads();
             MPKI_STAMP(TILE);
             *np = ne = m.word[1];
+            if (ne < 0) continue;
             all = F::PACKED && !whole && ne == a.w;
         }
         task_rows_of<H, T>(f, p, b, ne, limit, what, all && turn < 2 ? a.a : (T *)NULL, a.ld);

@@ -163,11 +163,17 @@ __device__ inline double quick_inverse(double a) {
 #endif
 }
 
+enum {
+    QUICK_MOST = 8, /* of L in a tile that is done in the quick way, */
+    QUICK_EVEN = 1  /* and in one that is done so in part: what is left has hardly grown */
+};
+
 /** What a warp's lanes have of the column that comes next. */
 template <class T> struct quick_column {
     T u, dk;      /* this lane's entry; the pivot, in all lanes */
     T d, inverse; /* of the column that has this lane's number */
     bool stopped; /* this column is none for this way */
+    bool grows;   /* this lane has met an entry of L above QUICK_EVEN */
 };
 
 /** One warp, lane i with row i: columns k .. until - 1, of which x[0] is column k. L goes to S. Returns k of the first
@@ -188,6 +194,7 @@ __device__ inline int quick_columns(T (&x)[W], quick_column<T> &c, T *S, T *work
         const bool bad = !(size > small) || !(size > 1 / far) || !(size < far) ||
                          (lane > k && lane < b && !(abs1(c.u) <= most * size));
         const T di = quick_inverse(c.dk), diag = shfl(x[1], (k + 1) & 31);
+        c.grows = c.grows || (lane > k && lane < b && !(abs1(c.u) <= QUICK_EVEN * size));
         c.stopped = __any_sync(0xffffffffu, bad);
         if (c.stopped) break;
         __syncwarp();
@@ -235,12 +242,10 @@ __device__ inline int quick_from(T (&x)[W], quick_column<T> &c, T *S, T *work, i
     return k;
 }
 
-enum { QUICK_MOST = 8 };
-
 /** One warp: the same as tile_factor() where pivots of order 1 will do, in the order of the diagonal's sizes as
  *  they are at the begin: no entry of L in the tile above `most`, no pivot of at most `small`. Returns how many
- *  columns have pivots then; with what it leaves of the others in S tile_factor() can go on. A row is a lane's, in
- *  registers: in place of the search and of exchanges, which take most of tile_factor()'s time, one division a column.
+ *  columns have pivots then; with what it leaves of the others in S tile_factor() can go on. -1: it had better begin
+ *  anew; S is of no use. A row is a lane's, in registers: in place of the search and of exchanges, which take most of tile_factor()'s time, one division a column.
  *  work: 2 TILE entries, aligned for two. */
 template <bool H, class T>
 __device__ int quick_pivots(T *S, int b, int *perm, T *d, T *dinv,
@@ -264,7 +269,7 @@ __device__ int quick_pivots(T *S, int b, int *perm, T *d, T *dinv,
     for (int j = 0; j < TILE; ++j)
         x[j] = j < b && lane < b ? S[row + perm[j < b ? j : 0] * LDS_] : make<T>(0);
     quick_column<T> c;
-    c.u = x[0], c.dk = diagonal<H>(shfl(x[0], 0)), c.stopped = false;
+    c.u = x[0], c.dk = diagonal<H>(shfl(x[0], 0)), c.stopped = c.grows = false;
     c.d = c.inverse = make<T>(0);
     work[lane] = cj<H>(c.u);
     __syncwarp();
@@ -273,8 +278,9 @@ __device__ int quick_pivots(T *S, int b, int *perm, T *d, T *dinv,
         d[2 * lane] = c.d, dinv[2 * lane] = c.inverse;
         d[2 * lane + 1] = dinv[2 * lane + 1] = make<T>(0);
     }
+    const bool grown = __any_sync(all, c.grows);
     __syncwarp();
-    return done;
+    return done == b || !grown ? done : -1;
 }
 
 /** All b columns that way; else S, perm, d and dinv are of no use. */
