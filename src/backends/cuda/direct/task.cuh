@@ -63,10 +63,10 @@ __device__ int task_factor(const F &f, const task_room<T> &m, const panel<T> &a,
             all = F::PACKED && !whole && ne == a.w;
         }
         task_rows_of<H, T>(f, p, b, ne, limit, what, all && turn < 2 ? a.a : (T *)NULL, a.ld);
+        __syncthreads(); /* rows have read what goes through the upper triangle of m.S otherwise */
         if (turn == 2) break;
-        __syncthreads();
         MPKI_STAMP(ROWS);
-        ne = whole_pairs(m.d, m.word[0]);
+        ne = m.word[WORD_PAIRS] ? whole_pairs(m.d, m.word[0]) : m.word[0];
         __syncthreads();
         if (turn == 0 && ne < m.word[WORD_QUICK]) {
             *quick = false;
@@ -180,7 +180,7 @@ __device__ int task_tile(const F &f, const task_room<T> &m, const panel<T> &out,
     int np;
     const int ne = task_factor<H>(f, m, out, p, b, rules, &np, quick);
     /* the block: L of what passed in its lower triangle; what is left goes through the upper one */
-    for (int t = tid; t < b * b; t += nt) {
+    for (int t = tid; t < b * b && ne < b; t += nt) {
         const int i = t % b, j = t / b;
         if (i < j || j < ne) continue;
         const int gi = p + m.perm[i], gj = p + m.perm[j];
