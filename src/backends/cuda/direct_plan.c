@@ -43,17 +43,54 @@ int64_t mpki_cuda_front_work(mpk_scalar scalar, int32_t nrows, int32_t w) {
 
 /* ---- tasks and steps ---- */
 
-/* Nanoseconds of a front in a task: measured on an H200, roughly. */
+/* Nanoseconds of a front in a task: measured on an H100 and an H200, roughly. */
 static double front_ns(const mpki_cuda_cut *c, int32_t s) {
     const double own = c->m.own[s], nrows = own + c->m.rows[s];
-    if (c->panel[s]) return 8000 + 300 * own + 10 * nrows;
+    const double children = c->m.child_ptr[s + 1] - c->m.child_ptr[s];
+    if (c->panel[s]) return 12000 + 700 * own + 20 * nrows + 500 * children;
     return 2500 + 300 * own + 0.01 * own * nrows * nrows + 0.1 * nrows * nrows;
+}
+
+/* Of front s: rows that are its parent's own columns; parts of its contribution that hold them. */
+static int32_t rows_up(const mpki_cuda_cut *c, int32_t s, int32_t *parts) {
+    const mpki_cuda_made *m = &c->m;
+    const int32_t all = (m->rows[s] + MPKI_FRONT_CONTRIBUTION - 1) / MPKI_FRONT_CONTRIBUTION;
+    int32_t up = 0, high = m->rows[s];
+    while (m->parent[s] >= 0 && up < high) {
+        const int32_t middle = up + (high - up) / 2;
+        if (m->list[m->rel[s] + middle] < m->own[m->parent[s]])
+            up = middle + 1;
+        else
+            high = middle;
+    }
+    const int32_t panels = (up + MPKI_FRONT_CONTRIBUTION - 1) / MPKI_FRONT_CONTRIBUTION;
+    *parts = c->panel[s] ? panels * all - panels * (panels - 1) / 2 : 0;
+    return up;
+}
+
+/* Squares of a part that its parent does not wait for, at most: of a path of fronts the blocks that wait for columns
+ * bound how many are in work at once. */
+enum { PART_SQUARES = 4 };
+
+static int32_t squares_of_part(const mpki_cuda_made *m) {
+    const mpki_cuda_direct_table *direct = m->device->table->direct;
+    const mpk_scalar scalar = m->tree->scalar;
+    const int64_t square = (int64_t)MPKI_FRONT_CONTRIBUTION * MPKI_FRONT_CONTRIBUTION *
+                           (int64_t)mpk_scalar_size(scalar);
+    const int64_t room = direct->class_bytes(m->device->cuda, MPKI_CUDA_CLASSES - 1) -
+                         direct->task_bytes(scalar, 2, 1, 1);
+    const int64_t squares = room / square;
+    return squares < 1 ? 1 : squares < PART_SQUARES ? (int32_t)squares : PART_SQUARES;
 }
 
 /* Blocks that make the contribution of a front. */
 static int32_t parts_of(const mpki_cuda_cut *c, int32_t s) {
     const int32_t n = (c->m.rows[s] + MPKI_FRONT_CONTRIBUTION - 1) / MPKI_FRONT_CONTRIBUTION;
-    return c->panel[s] ? n * (n + 1) / 2 : 0;
+    int32_t up;
+    if (!c->panel[s]) return 0;
+    (void)rows_up(c, s, &up);
+    const int32_t each = squares_of_part(&c->m), others = n * (n + 1) / 2 - up;
+    return up + (others + each - 1) / each;
 }
 
 static void find_tasks(mpki_cuda_cut *c) {
@@ -277,23 +314,6 @@ static mpk_status number(mpki_cuda_cut *c) {
     void *const parts[] = {start, roots, z.root, z.parts, z.place, z.item};
     for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) mpki_release(m->ctx, parts[k]);
     return status;
-}
-
-/* Of front s: rows that are its parent's own columns; parts of its contribution that hold them. */
-static int32_t rows_up(const mpki_cuda_cut *c, int32_t s, int32_t *parts) {
-    const mpki_cuda_made *m = &c->m;
-    const int32_t all = (m->rows[s] + MPKI_FRONT_CONTRIBUTION - 1) / MPKI_FRONT_CONTRIBUTION;
-    int32_t up = 0, high = m->rows[s];
-    while (m->parent[s] >= 0 && up < high) {
-        const int32_t middle = up + (high - up) / 2;
-        if (m->list[m->rel[s] + middle] < m->own[m->parent[s]])
-            up = middle + 1;
-        else
-            high = middle;
-    }
-    const int32_t panels = (up + MPKI_FRONT_CONTRIBUTION - 1) / MPKI_FRONT_CONTRIBUTION;
-    *parts = c->panel[s] ? panels * all - panels * (panels - 1) / 2 : 0;
-    return up;
 }
 
 static void fill_nodes(mpki_cuda_cut *c) {

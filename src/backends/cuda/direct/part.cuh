@@ -11,9 +11,10 @@ namespace mpki {
 
 static const int PART = MPKI_FRONT_CONTRIBUTION, PART_DEPTH = 32, PART_LD = PART + 4;
 
-/** Shared memory of a part: L of its rows; L D of its columns, later the product; rows of a child. */
+/** Shared memory of a part: L of its rows; L D of its columns, later the product; rows of a child; what children
+ *  give to its squares, if it has several. */
 template <class T> struct part_room {
-    T *L, *X;
+    T *L, *X, *given;
     int32_t *i_at, *j_at;
     static __host__ __device__ int64_t bytes() {
         return ((int64_t)PART_LD * PART_DEPTH + PART_LD * PART) * (int64_t)sizeof(T) +
@@ -24,6 +25,28 @@ template <class T> struct part_room {
         X = L + PART_LD * PART_DEPTH;
         i_at = (int32_t *)(X + PART_LD * PART);
         j_at = i_at + PART;
+        given = (T *)(j_at + PART);
+    }
+};
+
+/** The squares of a part: number first .. last - 1, by columns of squares. The first node.parts_up parts have one
+ *  each, others as many as that takes. */
+struct part_squares {
+    int first, last;
+    __device__ part_squares(const mpki_cuda_node &node, int part) : first(part), last(part + 1) {
+        const int all = (node.rows + PART - 1) / PART, up = node.parts_up;
+        const int squares = all * (all + 1) / 2 - up, parts = node.parts - up;
+        if (part < up || parts <= 0) return;
+        const int each = (squares + parts - 1) / parts;
+        first = up + (part - up) * each;
+        last = first + each < up + squares ? first + each : up + squares;
+    }
+    /** Rows i0 and on, columns j0 and on of square number k. */
+    static __device__ void place(const mpki_cuda_node &node, int k, int *i0, int *j0) {
+        const int all = (node.rows + PART - 1) / PART;
+        int J = 0, before = 0;
+        while (k >= before + all - J) before += all - J, ++J;
+        *i0 = (J + k - before) * PART, *j0 = J * PART;
     }
 };
 
@@ -81,12 +104,13 @@ __device__ void part_product(const part_room<double> &m, int depth, double (&sum
     for (int e = 0; e < E; ++e) sum[e] -= m.X[row + ((int)threadIdx.x / PART + e * step) * PART_LD];
 }
 
-/** All threads: what the children give to this square. */
+/** All threads: what children number `begin` .. end - 1 give to this square. */
 template <int E, class T>
 __device__ void part_gather(const mpki_cuda_tree &t, const part_room<T> &m,
-                            const mpki_cuda_node &node, int i0, int j0, T (&sum)[E]) {
+                            const mpki_cuda_node &node, int begin, int end, int i0, int j0,
+                            T (&sum)[E]) {
     const int tid = (int)threadIdx.x, nt = (int)blockDim.x, row = tid % PART, step = nt / PART;
-    for (int k = 0; k < node.children; ++k) {
+    for (int k = begin; k < end; ++k) {
         const mpki_cuda_node *c = t.node + t.child[node.child + k];
         const int count = c->rows, li = node.own + i0, lj = node.own + j0;
         const int32_t *rel = t.rel + c->rel;
@@ -112,20 +136,32 @@ __device__ void part_gather(const mpki_cuda_tree &t, const part_room<T> &m,
     }
 }
 
-/** All threads: L of rows i0 .. and L D of rows j0 .. below the columns, pivots k0 .. of e. */
-template <bool H, class T>
+/** All threads: L of rows i0 .. and L D of rows j0 .. below the columns, pivots k0 .. of e. All that a thread reads, but
+ *  for pairs, is under way at once. */
+template <bool H, int THREADS, class T>
 __device__ void part_load(const part_room<T> &m, const panel<T> &a, int n, int i0, int j0, int k0,
                           int e) {
-    for (int s = (int)threadIdx.x; s < PART * PART_DEPTH; s += (int)blockDim.x) {
-        const int r = s % PART, k = k0 + s / PART, i = a.w + i0 + r, j = a.w + j0 + r;
-        T l = make<T>(0), x = make<T>(0);
-        if (k < e && i < n) l = a.at(i, k);
-        if (k < e && j < n) {
-            x = a.at(j, k) * a.d[2 * k];
-            if (k + 1 < e && !is_zero(a.d[2 * k + 1])) pfma(x, a.at(j, k + 1), a.d[2 * k + 1]);
-            if (k > 0 && !is_zero(a.d[2 * k - 1])) pfma(x, a.at(j, k - 1), cj<H>(a.d[2 * k - 1]));
+    const int STEP = THREADS / PART, AT_ONCE = 4;
+    const int r = (int)threadIdx.x % PART, i = a.w + i0 + r, j = a.w + j0 + r;
+    for (int s = (int)threadIdx.x / PART; s < PART_DEPTH; s += AT_ONCE * STEP) {
+        T l[AT_ONCE], x[AT_ONCE], d[AT_ONCE], after[AT_ONCE], before[AT_ONCE];
+#pragma unroll
+        for (int q = 0; q < AT_ONCE; ++q) {
+            const int k = k0 + s + q * STEP;
+            const T zero = make<T>(0);
+            l[q] = k < e && i < n ? a.at(i, k) : zero, x[q] = k < e && j < n ? a.at(j, k) : zero;
+            d[q] = k < e ? a.d[2 * k] : zero;
+            after[q] = k + 1 < e ? a.d[2 * k + 1] : zero;
+            before[q] = k > 0 && k < e ? a.d[2 * k - 1] : zero;
         }
-        m.L[r + s / PART * PART_LD] = l, m.X[r + s / PART * PART_LD] = x;
+#pragma unroll
+        for (int q = 0; q < AT_ONCE; ++q) {
+            const int k = k0 + s + q * STEP, to = r + (s + q * STEP) * PART_LD;
+            T y = x[q] * d[q];
+            if (j < n && !is_zero(after[q])) pfma(y, a.at(j, k + 1), after[q]);
+            if (j < n && !is_zero(before[q])) pfma(y, a.at(j, k - 1), cj<H>(before[q]));
+            m.L[to] = l[q], m.X[to] = y;
+        }
     }
 }
 
@@ -136,37 +172,61 @@ MPKI_APART __device__ void task_part(const mpki_cuda_tree &t, int s, int part) {
     const int E = PART * PART / THREADS;
     const mpki_cuda_node node = t.node[s];
     const part_room<T> m(room);
-    const int tid = (int)threadIdx.x, rows = node.rows, all = (rows + PART - 1) / PART;
-    int J = 0, before = 0, late;
-    while (part >= before + all - J) before += all - J, ++J;
-    const int i0 = (J + part - before) * PART, j0 = J * PART;
+    const part_squares mine(node, part);
+    const int tid = (int)threadIdx.x, rows = node.rows;
+    int i0, j0, late;
     T sum[E];
 #pragma unroll
     for (int e = 0; e < E; ++e) sum[e] = make<T>(0);
+    const bool several = mine.last - mine.first > 1;
     __shared__ int done;
     if (tid == 0) done = seen(&t.now[s].parts) >= node.parts; /* before a stop */
     __syncthreads();
     if (done > 0) return;
-    if (!wait_for_fronts(t, node, s, false, &late)) return;
-    part_gather(t, m, node, i0, j0, sum);
+    /* the last child is mostly the one that comes last: the others are added up before */
+    const int others = node.children > 1 ? node.children - 1 : 0;
+#pragma unroll 1
+    for (int turn = 0; turn < 2; ++turn) {
+        const int begin = turn ? others : 0, end = turn ? node.children : others;
+        if (turn == 0 && others == 0) continue;
+        if (!wait_for_some(t, node, begin, end, s, false, &late)) return;
+#pragma unroll 1
+        for (int k = mine.first; k < mine.last; ++k) {
+            T *given = m.given + (int64_t)(k - mine.first) * PART * PART + tid;
+            part_squares::place(node, k, &i0, &j0);
+#pragma unroll
+            for (int e = 0; several && e < E; ++e)
+                sum[e] = turn == 0 || others == 0 ? make<T>(0) : given[e * THREADS];
+            part_gather(t, m, node, begin, end, i0, j0, sum);
+#pragma unroll
+            for (int e = 0; several && e < E; ++e) given[e * THREADS] = sum[e];
+        }
+    }
     if (tid == 0)
         while ((done = seen(&t.now[s].done)) == 0) __nanosleep(20);
     __syncthreads();
     if (done < 0) return;
     const panel<T> a(t.now[s].a, t.now[s].w, t.now[s].ld);
     const int e = t.now[s].nelim;
-    for (int k0 = 0; k0 < e; k0 += PART_DEPTH) {
-        __syncthreads();
-        part_load<H>(m, a, a.w + rows, i0, j0, k0, e);
-        __syncthreads();
-        part_product<H>(m, e - k0 < PART_DEPTH ? e - k0 : PART_DEPTH, sum);
-    }
     T *C = (T *)t.contribution + node.contribution;
-    const int i = i0 + tid % PART;
+#pragma unroll 1
+    for (int q = mine.first; q < mine.last; ++q) {
+        const T *given = m.given + (int64_t)(q - mine.first) * PART * PART + tid;
+        part_squares::place(node, q, &i0, &j0);
 #pragma unroll
-    for (int k = 0; k < E; ++k) {
-        const int j = j0 + tid / PART + k * (THREADS / PART);
-        if (i < rows && i >= j) contribution_column(C, rows, j)[i] = sum[k];
+        for (int k = 0; several && k < E; ++k) sum[k] = given[k * THREADS];
+        for (int k0 = 0; k0 < e; k0 += PART_DEPTH) {
+            __syncthreads();
+            part_load<H, THREADS>(m, a, a.w + rows, i0, j0, k0, e);
+            __syncthreads();
+            part_product<H>(m, e - k0 < PART_DEPTH ? e - k0 : PART_DEPTH, sum);
+        }
+        const int i = i0 + tid % PART;
+#pragma unroll
+        for (int k = 0; k < E; ++k) {
+            const int j = j0 + tid / PART + k * (THREADS / PART);
+            if (i < rows && i >= j) contribution_column(C, rows, j)[i] = sum[k];
+        }
     }
     __syncthreads();
     if (tid == 0) {

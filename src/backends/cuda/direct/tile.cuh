@@ -154,10 +154,9 @@ __device__ inline double quick_inverse(double a) {
 #ifdef __CUDA_ARCH__
     double y;
     asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(a)); /* 20 bits */
-    double e = fma(-a, y, 1.0);
+    const double e = fma(-a, y, 1.0); /* e^3 is less than half a bit */
     y = fma(y, fma(e, e, e), y);
-    e = fma(-a, y, 1.0);
-    return fma(y, e, y);
+    return y;
 #else
     return inverse(a);
 #endif
@@ -165,7 +164,7 @@ __device__ inline double quick_inverse(double a) {
 
 enum {
     QUICK_MOST = 8, /* of L in a tile that is done in the quick way, */
-    QUICK_EVEN = 1  /* and in one that is done so in part: what is left has hardly grown */
+    QUICK_EVEN = 2  /* and in one that is done so in part: what is left has hardly grown */
 };
 
 /** What a warp's lanes have of the column that comes next. */
