@@ -212,8 +212,8 @@ MPKI_APART __device__ int add_by_columns(const mpki_cuda_tree &t, F front, int f
         end += lane >= o ? before : 0;
     }
     const int begin = end - rows_of_mine;
-    const unsigned fit = __ballot_sync(0xffffffffu, first + lane < count &&
-                                                        (lane + 1) * columns + 4 + 2 * end <= BYTES);
+    const unsigned fit = __ballot_sync(
+        0xffffffffu, first + lane < count && (lane + 1) * columns + 4 + 2 * end <= BYTES);
     const int number = __popc(fit);
     if (columns > 254 || number < 2) return 0;
     unsigned char *const map = (unsigned char *)m.S; /* 1 + a child's column */

@@ -153,15 +153,17 @@ MPKI_APART __device__ void rows_by_eights(F front, int p, int b, int pivots, dou
 #pragma unroll
                 for (int z = 0; z < 4; ++z) x[c][z] *= di[c][z % 2];
         } else {
-            double before[BLOCKS][2], after[BLOCKS][2]; /* of rows g and g + 8: before 2 t, after 2 t + 1 */
+            double before[BLOCKS][2],
+                after[BLOCKS][2]; /* of rows g and g + 8: before 2 t, after 2 t + 1 */
 #pragma unroll
             for (int c = 0; c < BLOCKS; ++c)
 #pragma unroll
                 for (int z = 0; z < 2; ++z) {
-                    const double low = t == 3 ? (c > 0 ? x[c > 0 ? c - 1 : 0][2 * z + 1] : 0.0)
-                                              : x[c][2 * z + 1];
-                    const double high = t == 0 ? (c + 1 < BLOCKS ? x[c + 1 < BLOCKS ? c + 1 : c][2 * z] : 0.0)
-                                               : x[c][2 * z];
+                    const double low =
+                        t == 3 ? (c > 0 ? x[c > 0 ? c - 1 : 0][2 * z + 1] : 0.0) : x[c][2 * z + 1];
+                    const double high =
+                        t == 0 ? (c + 1 < BLOCKS ? x[c + 1 < BLOCKS ? c + 1 : c][2 * z] : 0.0)
+                               : x[c][2 * z];
                     before[c][z] = shfl(low, 4 * g + (t + 3) % 4);
                     after[c][z] = shfl(high, 4 * g + (t + 1) % 4);
                 }

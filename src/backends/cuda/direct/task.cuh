@@ -21,8 +21,7 @@ MPKI_APART __device__ void task_pivots(int n, int w, int columns, bool outside, 
     if (quick) found = quick_pivots<H>(m.S, b, m.perm, m.d, m.dinv, small, most, m.work);
     if (lane == 0) m.word[WORD_QUICK] = found;
     if (found >= 0 && found < b) {
-        found = tile_factor<H>(m.S, b, m.perm, m.d, m.dinv, small, m.work,
-                               quick ? found : -1);
+        found = tile_factor<H>(m.S, b, m.perm, m.d, m.dinv, small, m.work, quick ? found : -1);
         pairs = __any_sync(0xffffffffu, lane < found && !is_zero(m.d[2 * lane + 1]));
     }
     if (lane == 0) m.word[0] = m.word[1] = found, m.word[WORD_PAIRS] = pairs;

@@ -154,7 +154,7 @@ __device__ inline double quick_inverse(double a) {
 #ifdef __CUDA_ARCH__
     double y;
     asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(a)); /* 20 bits */
-    const double e = fma(-a, y, 1.0); /* e^3 is less than half a bit */
+    const double e = fma(-a, y, 1.0);                     /* e^3 is less than half a bit */
     y = fma(y, fma(e, e, e), y);
     return y;
 #else
