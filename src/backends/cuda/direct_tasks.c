@@ -32,29 +32,9 @@ int32_t mpki_cuda_rows_up(const mpki_cuda_cut *c, int32_t s, int32_t *parts) {
     return up;
 }
 
-/* Squares of a part that its parent does not wait for, at most: of a path of fronts the blocks that wait for columns
- * bound how many are in work at once. */
-enum { PART_SQUARES = 4 };
-
-static int32_t squares_of_part(const mpki_cuda_made *m) {
-    const mpki_cuda_direct_table *direct = m->device->table->direct;
-    const mpk_scalar scalar = m->tree->scalar;
-    const int64_t square = (int64_t)MPKI_FRONT_CONTRIBUTION * MPKI_FRONT_CONTRIBUTION *
-                           (int64_t)mpk_scalar_size(scalar);
-    const int64_t room = direct->class_bytes(m->device->cuda, MPKI_CUDA_CLASSES - 1) -
-                         direct->task_bytes(scalar, 2, 1, 1);
-    const int64_t squares = room / square;
-    return squares < 1 ? 1 : squares < PART_SQUARES ? (int32_t)squares : PART_SQUARES;
-}
-
 int32_t mpki_cuda_parts_of(const mpki_cuda_cut *c, int32_t s) {
     const int32_t n = (c->m.rows[s] + MPKI_FRONT_CONTRIBUTION - 1) / MPKI_FRONT_CONTRIBUTION;
-    int32_t up;
-    if (!c->panel[s]) return 0;
-    (void)mpki_cuda_rows_up(c, s, &up);
-    const int32_t parent = c->m.parent[s], others = n * (n + 1) / 2 - up;
-    const int32_t each = parent >= 0 && c->panel[parent] ? squares_of_part(&c->m) : 1;
-    return up + (others + each - 1) / each;
+    return c->panel[s] ? n * (n + 1) / 2 : 0;
 }
 
 void mpki_cuda_find_tasks(mpki_cuda_cut *c) {

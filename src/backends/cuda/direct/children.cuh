@@ -45,15 +45,15 @@ __device__ inline int seen(const int32_t *flag) {
 #endif
 }
 
-/** All threads: wait until children number `begin` .. end - 1 of a front are done. Fronts from `first` on are this
- *  block's. up: of their contributions only the front's own columns are asked for. late [out] the columns that
+/** All threads: wait until the children of a front are done. Those from `first` on are this block's.
+ *  up: of their contributions only the front's own columns are asked for. late [out] the columns that
  *  they leave. False: one of them could not be done. */
-__device__ inline bool wait_for_some(const mpki_cuda_tree &t, const mpki_cuda_node &node, int begin,
-                                     int end, int first, bool up, int *late) {
+__device__ inline bool wait_for_fronts(const mpki_cuda_tree &t, const mpki_cuda_node &node,
+                                       int first, bool up, int *late) {
     __shared__ int left, bad;
     if (threadIdx.x == 0) left = bad = 0;
     __syncthreads();
-    for (int k = begin + (int)threadIdx.x; k < end; k += (int)blockDim.x) {
+    for (int k = (int)threadIdx.x; k < node.children; k += (int)blockDim.x) {
         const int c = t.child[node.child + k];
         const mpki_cuda_now *now = t.now + c;
         int done = 1;
@@ -73,12 +73,6 @@ __device__ inline bool wait_for_some(const mpki_cuda_tree &t, const mpki_cuda_no
     const bool good = bad == 0;
     __syncthreads();
     return good;
-}
-
-/** The same of all of them. */
-__device__ inline bool wait_for_fronts(const mpki_cuda_tree &t, const mpki_cuda_node &node,
-                                       int first, bool up, int *late) {
-    return wait_for_some(t, node, 0, node.children, first, up, late);
 }
 
 /** All threads: columns that a child left, as own + offset and on. row: where its other rows go. */

@@ -38,11 +38,10 @@ typedef struct mpki_cuda_node {
     int32_t root;            /**< MPKI_CUDA_INNER, _ROOT, _NOT_LAST */
     int32_t parts;           /**< > 0: its contribution is made in so many parts, by other blocks */
     int32_t up;              /**< of its rows, those that are its parent's own columns */
-    int32_t parts_up; /**< parts in which all of these columns lie: the first so many, a square of
-                                MPKI_FRONT_CONTRIBUTION each; other parts may have several */
-    int64_t rel;      /**< where its rows begin in `rel` */
-    int64_t ridx;     /**< and in `ridx` */
-    int64_t scatter;  /**< its entries of A: list entries scatter .. */
+    int32_t parts_up;        /**< parts in which all of these columns lie: the first so many */
+    int64_t rel;             /**< where its rows begin in `rel` */
+    int64_t ridx;            /**< and in `ridx` */
+    int64_t scatter;         /**< its entries of A: list entries scatter .. */
     int64_t scatter_end;
     int64_t panel;        /**< bytes from the arena's begin; while nothing is delayed */
     int64_t contribution; /**< entries from the begin of contributions */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_DIRECT_PART_CUH
 #define MPKI_CUDA_DIRECT_PART_CUH
-/** Contributions of fronts whose columns one block eliminates (task.cuh): squares of 64 x 64, one or some by
+/** Contributions of fronts whose columns one block eliminates (task.cuh): squares of 64 x 64, each by
  *  a block of its own, which adds up what the children give while the columns are at work, then takes
  *  L D L^H away; and the kernel that goes over all tasks. */
 #include "../launch.cuh"
@@ -11,10 +11,9 @@ namespace mpki {
 
 static const int PART = MPKI_FRONT_CONTRIBUTION, PART_DEPTH = 32, PART_LD = PART + 4;
 
-/** Shared memory of a part: L of its rows; L D of its columns, later the product; rows of a child; what children
- *  give to its squares, if it has several. */
+/** Shared memory of a part: L of its rows; L D of its columns, later the product; rows of a child. */
 template <class T> struct part_room {
-    T *L, *X, *given;
+    T *L, *X;
     int32_t *i_at, *j_at;
     static __host__ __device__ int64_t bytes() {
         return ((int64_t)PART_LD * PART_DEPTH + PART_LD * PART) * (int64_t)sizeof(T) +
@@ -25,28 +24,6 @@ template <class T> struct part_room {
         X = L + PART_LD * PART_DEPTH;
         i_at = (int32_t *)(X + PART_LD * PART);
         j_at = i_at + PART;
-        given = (T *)(j_at + PART);
-    }
-};
-
-/** The squares of a part: number first .. last - 1, by columns of squares. The first node.parts_up parts have one
- *  each, others as many as that takes. */
-struct part_squares {
-    int first, last;
-    __device__ part_squares(const mpki_cuda_node &node, int part) : first(part), last(part + 1) {
-        const int all = (node.rows + PART - 1) / PART, up = node.parts_up;
-        const int squares = all * (all + 1) / 2 - up, parts = node.parts - up;
-        if (part < up || parts <= 0) return;
-        const int each = (squares + parts - 1) / parts;
-        first = up + (part - up) * each;
-        last = first + each < up + squares ? first + each : up + squares;
-    }
-    /** Rows i0 and on, columns j0 and on of square number k. */
-    static __device__ void place(const mpki_cuda_node &node, int k, int *i0, int *j0) {
-        const int all = (node.rows + PART - 1) / PART;
-        int J = 0, before = 0;
-        while (k >= before + all - J) before += all - J, ++J;
-        *i0 = (J + k - before) * PART, *j0 = J * PART;
     }
 };
 
@@ -104,13 +81,12 @@ __device__ void part_product(const part_room<double> &m, int depth, double (&sum
     for (int e = 0; e < E; ++e) sum[e] -= m.X[row + ((int)threadIdx.x / PART + e * step) * PART_LD];
 }
 
-/** All threads: what children number `begin` .. end - 1 give to this square. */
+/** All threads: what the children give to this square. */
 template <int E, class T>
 __device__ void part_gather(const mpki_cuda_tree &t, const part_room<T> &m,
-                            const mpki_cuda_node &node, int begin, int end, int i0, int j0,
-                            T (&sum)[E]) {
+                            const mpki_cuda_node &node, int i0, int j0, T (&sum)[E]) {
     const int tid = (int)threadIdx.x, nt = (int)blockDim.x, row = tid % PART, step = nt / PART;
-    for (int k = begin; k < end; ++k) {
+    for (int k = 0; k < node.children; ++k) {
         const mpki_cuda_node *c = t.node + t.child[node.child + k];
         const int count = c->rows, li = node.own + i0, lj = node.own + j0;
         const int32_t *rel = t.rel + c->rel;
@@ -172,61 +148,37 @@ MPKI_APART __device__ void task_part(const mpki_cuda_tree &t, int s, int part) {
     const int E = PART * PART / THREADS;
     const mpki_cuda_node node = t.node[s];
     const part_room<T> m(room);
-    const part_squares mine(node, part);
-    const int tid = (int)threadIdx.x, rows = node.rows;
-    int i0, j0, late;
+    const int tid = (int)threadIdx.x, rows = node.rows, all = (rows + PART - 1) / PART;
+    int J = 0, before = 0, late;
+    while (part >= before + all - J) before += all - J, ++J;
+    const int i0 = (J + part - before) * PART, j0 = J * PART;
     T sum[E];
 #pragma unroll
     for (int e = 0; e < E; ++e) sum[e] = make<T>(0);
-    const bool several = mine.last - mine.first > 1;
     __shared__ int done;
     if (tid == 0) done = seen(&t.now[s].parts) >= node.parts; /* before a stop */
     __syncthreads();
     if (done > 0) return;
-    /* the last child is mostly the one that comes last: the others are added up before */
-    const int others = node.children > 1 ? node.children - 1 : 0;
-#pragma unroll 1
-    for (int turn = 0; turn < 2; ++turn) {
-        const int begin = turn ? others : 0, end = turn ? node.children : others;
-        if (turn == 0 && others == 0) continue;
-        if (!wait_for_some(t, node, begin, end, s, false, &late)) return;
-#pragma unroll 1
-        for (int k = mine.first; k < mine.last; ++k) {
-            T *given = m.given + (int64_t)(k - mine.first) * PART * PART + tid;
-            part_squares::place(node, k, &i0, &j0);
-#pragma unroll
-            for (int e = 0; several && e < E; ++e)
-                sum[e] = turn == 0 || others == 0 ? make<T>(0) : given[e * THREADS];
-            part_gather(t, m, node, begin, end, i0, j0, sum);
-#pragma unroll
-            for (int e = 0; several && e < E; ++e) given[e * THREADS] = sum[e];
-        }
-    }
+    if (!wait_for_fronts(t, node, s, false, &late)) return;
+    part_gather(t, m, node, i0, j0, sum);
     if (tid == 0)
         while ((done = seen(&t.now[s].done)) == 0) __nanosleep(20);
     __syncthreads();
     if (done < 0) return;
     const panel<T> a(t.now[s].a, t.now[s].w, t.now[s].ld);
     const int e = t.now[s].nelim;
+    for (int k0 = 0; k0 < e; k0 += PART_DEPTH) {
+        __syncthreads();
+        part_load<H, THREADS>(m, a, a.w + rows, i0, j0, k0, e);
+        __syncthreads();
+        part_product<H>(m, e - k0 < PART_DEPTH ? e - k0 : PART_DEPTH, sum);
+    }
     T *C = (T *)t.contribution + node.contribution;
-#pragma unroll 1
-    for (int q = mine.first; q < mine.last; ++q) {
-        const T *given = m.given + (int64_t)(q - mine.first) * PART * PART + tid;
-        part_squares::place(node, q, &i0, &j0);
+    const int i = i0 + tid % PART;
 #pragma unroll
-        for (int k = 0; several && k < E; ++k) sum[k] = given[k * THREADS];
-        for (int k0 = 0; k0 < e; k0 += PART_DEPTH) {
-            __syncthreads();
-            part_load<H, THREADS>(m, a, a.w + rows, i0, j0, k0, e);
-            __syncthreads();
-            part_product<H>(m, e - k0 < PART_DEPTH ? e - k0 : PART_DEPTH, sum);
-        }
-        const int i = i0 + tid % PART;
-#pragma unroll
-        for (int k = 0; k < E; ++k) {
-            const int j = j0 + tid / PART + k * (THREADS / PART);
-            if (i < rows && i >= j) contribution_column(C, rows, j)[i] = sum[k];
-        }
+    for (int k = 0; k < E; ++k) {
+        const int j = j0 + tid / PART + k * (THREADS / PART);
+        if (i < rows && i >= j) contribution_column(C, rows, j)[i] = sum[k];
     }
     __syncthreads();
     if (tid == 0) {
