@@ -773,6 +773,46 @@ static void test_panels(void **unused) {
     unsetenv("METAPACK_CUDA_HOST_SHARED");
 }
 
+/* Columns of a cut front that came late, beyond shared memory, in pieces that leave them to the next one: they lie
+ * apart, and the numbers are those of the processor. PLANTED and WAITING leave many. */
+static void test_late_apart(void **unused) {
+    (void)unused;
+    if (device_is_real()) return;
+    int apart = 0;
+    for (int shape = PLANTED; shape <= WAITING; shape++)
+        for (int k = 0; k < 2; k++) {
+            static const char *const shared[] = {"60000", "101376"};
+            const enum shape which = (enum shape)shape;
+            mpk_options o;
+            mpk_options_init(&o);
+            o.method = MPK_METHOD_LDLT, o.scaling = MPK_OFF, o.matching = MPK_OFF;
+            small_blocks(shared[k]);
+            compare(shared[k], of_shape, &which, &o, 1);
+            mpk_context *ctx = new_context(true);
+            mpk_problem *problem = of_shape(ctx, &which);
+            mpk_analysis *an = NULL;
+            mpk_factor *fac = NULL;
+            assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_OK);
+            assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &fac), MPK_OK);
+            const mpki_direct *f = fac->direct;
+            const mpki_cuda_direct_table *table = f->device->table->direct;
+            const int64_t most = table->class_bytes(f->device->cuda, MPKI_CUDA_CLASSES - 1);
+            for (int32_t s = 0; s < f->plan.fronts; s++) {
+                const mpki_cuda_node *node = &f->plan.node[s];
+                const int32_t w = f->now[s].w, nrows = w + node->rows;
+                apart += f->plan.kind[s] == MPKI_CUDA_LOWER &&
+                         table->task_bytes(MPK_D, nrows, w, w) > most &&
+                         table->task_bytes(MPK_D, nrows, node->own, node->own) <= most;
+            }
+            mpk_factor_destroy(&fac);
+            mpk_analysis_destroy(&an);
+            mpk_problem_destroy(&problem);
+            mpk_context_destroy(&ctx);
+        }
+    assert_true(apart > 0);
+    unsetenv("METAPACK_CUDA_HOST_SHARED");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_option),        cmocka_unit_test(test_generated),
@@ -781,7 +821,8 @@ int main(void) {
         cmocka_unit_test(test_engine),        cmocka_unit_test(test_pivots),
         cmocka_unit_test(test_again),         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_device_memory), cmocka_unit_test(test_small_blocks),
-        cmocka_unit_test(test_panels),        cmocka_unit_test(test_places)};
+        cmocka_unit_test(test_panels),        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_late_apart)};
     if (!device_has(DEVICE_DIRECT)) {
         print_message("no device, and no module that does without: nothing to test\n");
         return 0;

@@ -190,11 +190,56 @@ static double front_flops(double nrows, double e) {
     return sum2 + 2 * sum1;
 }
 
+/* What of a front's size goes into the hash of all. */
+static uint64_t shape_of(int32_t front, int32_t w, int32_t nelim) {
+    return mpki_random_mix(mpki_random_at((uint64_t)front) ^ (uint64_t)(uint32_t)w << 32 ^
+                           (uint64_t)(uint32_t)nelim);
+}
+
+/* What a front of w columns, of which nelim are eliminated, adds to the sums: sign 1, or takes away: -1. */
+static void add_front(const mpki_direct *f, int32_t front, int32_t w, int32_t nelim, int sign,
+                      mpki_numeric_result *r, uint64_t *shape) {
+    const int64_t e = nelim, nrows = w + f->plan.node[front].rows;
+    *shape += (uint64_t)sign * shape_of(front, w, nelim);
+    if (f->plan.kind[front] == MPKI_CUDA_HELPER) return;
+    if (f->plan.kind[front] == MPKI_CUDA_SUPERNODE) r->delayed += sign * (w - nelim);
+    r->flops += sign * front_flops((double)nrows, (double)e);
+    r->nnz += sign * (e * nrows - e * (e - 1) / 2);
+    if (sign > 0 && nrows > r->max_front) r->max_front = (int32_t)nrows;
+}
+
+/* What the sizes of the fronts tell. What they are while nothing is delayed is added up once; then those alone count
+ * of which that is not true: they have grown, or left columns. */
+static void add_up_fronts(mpki_direct *f, mpki_numeric_result *r) {
+    if (!f->summed) {
+        f->planned_sums = (mpki_numeric_result){0}, f->planned_shape = 0;
+        for (int32_t k = 0; k < f->plan.fronts; k++)
+            add_front(f, k, f->plan.node[k].own, f->plan.node[k].own, 1, &f->planned_sums,
+                      &f->planned_shape);
+        f->summed = true;
+    }
+    *r = f->planned_sums;
+    f->shape = f->planned_shape;
+    for (int32_t k = 0; f->touched && k < f->plan.fronts; k++) {
+        const mpki_cuda_now *x = &f->now[k];
+        const int32_t own = f->plan.node[k].own;
+        if (x->w == own && x->nelim == own) continue;
+        add_front(f, k, own, own, -1, r, &f->shape);
+        add_front(f, k, x->w, x->nelim, 1, r, &f->shape);
+    }
+    f->as_planned = !f->touched;
+}
+
 /* Take note of fronts that are done now; is it time to give up? */
 static mpk_status note(walk *z, int32_t until) {
     mpki_direct *f = z->f;
     /* as long as all is as in an earlier run that was not too dear, it need not be counted */
     const bool fits = f->as_planned && z->stop && f->planned_sums.flops <= z->stop->flops;
+    if (z->stop && !fits && z->counted == 0 && until == f->plan.fronts) {
+        mpki_numeric_result all;
+        add_up_fronts(f, &all);
+        z->flops = all.flops, z->counted = until;
+    }
     for (; z->stop && !fits && z->counted < until; z->counted++) {
         const mpki_cuda_now *x = &f->now[z->counted];
         z->flops += front_flops(x->w + f->plan.node[z->counted].rows, x->nelim);
@@ -336,34 +381,11 @@ static mpk_status begin(mpki_direct *f, const void *ax, const double *scale,
     return mpki_cuda_direct_send_flags(f);
 }
 
-/* What the sizes of the fronts tell, in their order. */
-static void add_up_fronts(mpki_direct *f, mpki_numeric_result *r) {
-    f->shape = 0;
-    for (int32_t k = 0; k < f->plan.fronts; k++) {
-        const mpki_cuda_now *x = &f->now[k];
-        const int64_t e = x->nelim, nrows = x->w + f->plan.node[k].rows;
-        f->shape = mpki_random_mix(f->shape + MPKI_GOLDEN + (uint64_t)(uint32_t)x->w) ^
-                   (uint64_t)(uint32_t)x->nelim;
-        if (f->plan.kind[k] == MPKI_CUDA_HELPER) continue;
-        if (f->plan.kind[k] == MPKI_CUDA_SUPERNODE) r->delayed += x->w - x->nelim;
-        r->flops += front_flops((double)nrows, (double)e);
-        r->nnz += e * nrows - e * (e - 1) / 2;
-        if (nrows > r->max_front) r->max_front = (int32_t)nrows;
-    }
-}
-
 /* Counts from D, on the device; the rest from the fronts. */
 static void add_up(walk *z) {
     mpki_direct *f = z->f;
     mpki_numeric_result *r = z->result;
-    if (!f->touched && f->as_planned) {
-        *r = f->planned_sums;
-        f->shape = f->planned_shape;
-    } else {
-        add_up_fronts(f, r);
-        f->as_planned = !f->touched;
-        if (f->as_planned) f->planned_sums = *r, f->planned_shape = f->shape;
-    }
+    add_up_fronts(f, r);
     const mpki_cuda_pivot_sums *sums = &f->flags.sums;
     r->positive = (int64_t)sums->positive, r->negative = (int64_t)sums->negative;
     r->zero = (int64_t)sums->zero, r->two_by_two = (int64_t)sums->pairs;

@@ -53,6 +53,13 @@ typedef struct mpki_cuda_cut {
     bool *full;     /* by step: its large fronts are assembled in two rounds */
 } mpki_cuda_cut;
 
+/** size, panel, root, begin, time and path of all fronts; plan.tasks and plan.larges. */
+void mpki_cuda_find_tasks(mpki_cuda_cut *c);
+/** Blocks that make the contribution of front s, if others than its own do (c.panel). */
+int32_t mpki_cuda_parts_of(const mpki_cuda_cut *c, int32_t s);
+/** Of front s: rows that are its parent's own columns; parts of its contribution that hold them. */
+int32_t mpki_cuda_rows_up(const mpki_cuda_cut *c, int32_t s, int32_t *parts);
+
 /** One of the tasks of a front: the number of the part of its contribution; -1: all else. */
 typedef struct mpki_cuda_item {
     int32_t front, part;

@@ -48,6 +48,7 @@ struct mpki_direct {
     bool touched;       /* these numbers have made it something else */
     mpki_cuda_front *large;
     mpki_cuda_flags flags;
+    bool summed;                      /* these are there: */
     mpki_numeric_result planned_sums; /* of the fronts, while nothing is delayed, */
     uint64_t planned_shape;           /* and the hash of their sizes */
     uint64_t

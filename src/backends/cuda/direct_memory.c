@@ -82,7 +82,7 @@ void mpki_cuda_direct_drop_host(mpki_direct *f) {
     mpki_release(ctx, f->dinv);
     mpki_release(ctx, f->id);
     mpki_release(ctx, f->at);
-    f->now = NULL, f->large = NULL, f->as_planned = false;
+    f->now = NULL, f->large = NULL, f->as_planned = f->summed = false;
     f->d = f->dinv = NULL, f->id = f->at = NULL;
     f->fetched = false;
 }

@@ -9,11 +9,6 @@ static const char STAGE[] = "factorize";
 
 enum { KINDS = MPKI_CUDA_CLASSES + 1 }; /* of fronts of a step: large ones, tasks by class */
 
-enum {
-    TASK_NS = 20000, /* a subtree of this length is one task */
-    BESIDE_NS = 3000 /* so is one whose branches but one take this long: a block waits as long */
-};
-
 /* ---- sizes ---- */
 
 int64_t mpki_cuda_panel_bytes(mpk_scalar scalar, int32_t nrows, int32_t w) {
@@ -41,64 +36,7 @@ int64_t mpki_cuda_front_work(mpk_scalar scalar, int32_t nrows, int32_t w) {
     return (entries * (int64_t)mpk_scalar_size(scalar) + 255) & ~(int64_t)255;
 }
 
-/* ---- tasks and steps ---- */
-
-/* Nanoseconds of a front in a task: measured on an H200, roughly. */
-static double front_ns(const mpki_cuda_cut *c, int32_t s) {
-    const double own = c->m.own[s], nrows = own + c->m.rows[s];
-    if (c->panel[s]) return 8000 + 300 * own + 10 * nrows;
-    return 2500 + 300 * own + 0.01 * own * nrows * nrows + 0.1 * nrows * nrows;
-}
-
-/* Blocks that make the contribution of a front. */
-static int32_t parts_of(const mpki_cuda_cut *c, int32_t s) {
-    const int32_t n = (c->m.rows[s] + MPKI_FRONT_CONTRIBUTION - 1) / MPKI_FRONT_CONTRIBUTION;
-    return c->panel[s] ? n * (n + 1) / 2 : 0;
-}
-
-static void find_tasks(mpki_cuda_cut *c) {
-    const mpki_cuda_made *m = &c->m;
-    for (int32_t at = 0; at < m->count; at++) {
-        const int32_t s = m->post[at];
-        double sum = 0, most = 0;
-        int size = mpki_cuda_class_of(m, m->own[s], m->rows[s]);
-        bool joins = size < MPKI_CUDA_CLASSES;
-        c->panel[s] = !joins && m->own[s] <= MPKI_CUDA_PANEL_MOST &&
-                      mpki_cuda_panel_fits(m, m->own[s], m->rows[s]);
-        if (c->panel[s]) size = MPKI_CUDA_CLASSES - 1;
-        c->begin[s] = at;
-        for (int32_t k = m->child_ptr[s]; k < m->child_ptr[s + 1]; k++) {
-            const int32_t child = m->child[k];
-            joins = joins && c->size[child] < MPKI_CUDA_CLASSES && !c->panel[child];
-            sum += c->time[child];
-            most = c->time[child] > most ? c->time[child] : most;
-            if (c->begin[child] < c->begin[s]) c->begin[s] = c->begin[child];
-        }
-        const double mine = front_ns(c, s);
-        joins = joins && (sum + mine <= TASK_NS || sum - most <= BESIDE_NS);
-        c->time[s] = mine + (joins ? sum : 0);
-        c->root[s] = s;
-        for (int32_t k = m->child_ptr[s]; joins && k < m->child_ptr[s + 1]; k++) {
-            const int32_t child = m->child[k];
-            c->root[child] = s; /* of a task's root; followed up below */
-            if (c->size[child] > size) size = c->size[child];
-        }
-        c->size[s] = (int8_t)size;
-    }
-    for (int32_t at = m->count - 1; at >= 0; at--) { /* parents first */
-        const int32_t s = m->post[at];
-        if (c->root[s] != s) {
-            c->root[s] = c->root[c->root[s]];
-            c->size[s] = c->size[c->root[s]];
-            continue;
-        }
-        c->path[s] = c->time[s] + (m->parent[s] < 0 ? 0 : c->path[c->root[m->parent[s]]]);
-        if (c->size[s] < MPKI_CUDA_CLASSES)
-            c->plan->tasks += 1 + parts_of(c, s);
-        else
-            c->plan->larges++;
-    }
-}
+/* ---- steps ---- */
 
 static bool is_large(const mpki_cuda_cut *c, int32_t s) {
     return c->size[s] == MPKI_CUDA_CLASSES;
@@ -204,7 +142,7 @@ static mpk_status number_tasks(numbering *z, const keyed *roots, int32_t count, 
     step->leaves += leaves;
     for (int32_t k = leaves; k < count; k++) {
         z->root[k - leaves] = c->m.post[roots[k].at];
-        z->parts[k - leaves] = parts_of(c, z->root[k - leaves]);
+        z->parts[k - leaves] = mpki_cuda_parts_of(c, z->root[k - leaves]);
         items += 1 + z->parts[k - leaves];
     }
     const mpk_status status =
@@ -279,23 +217,6 @@ static mpk_status number(mpki_cuda_cut *c) {
     return status;
 }
 
-/* Of front s: rows that are its parent's own columns; parts of its contribution that hold them. */
-static int32_t rows_up(const mpki_cuda_cut *c, int32_t s, int32_t *parts) {
-    const mpki_cuda_made *m = &c->m;
-    const int32_t all = (m->rows[s] + MPKI_FRONT_CONTRIBUTION - 1) / MPKI_FRONT_CONTRIBUTION;
-    int32_t up = 0, high = m->rows[s];
-    while (m->parent[s] >= 0 && up < high) {
-        const int32_t middle = up + (high - up) / 2;
-        if (m->list[m->rel[s] + middle] < m->own[m->parent[s]])
-            up = middle + 1;
-        else
-            high = middle;
-    }
-    const int32_t panels = (up + MPKI_FRONT_CONTRIBUTION - 1) / MPKI_FRONT_CONTRIBUTION;
-    *parts = c->panel[s] ? panels * all - panels * (panels - 1) / 2 : 0;
-    return up;
-}
-
 static void fill_nodes(mpki_cuda_cut *c) {
     const mpki_cuda_made *m = &c->m;
     const mpki_tree_view *tree = m->tree;
@@ -319,8 +240,8 @@ static void fill_nodes(mpki_cuda_cut *c) {
                                          : m->kind[s] == MPKI_CUDA_LOWER ? MPKI_CUDA_NOT_LAST
                                          : m->rows[s] == 0               ? MPKI_CUDA_ROOT
                                                                          : MPKI_CUDA_INNER,
-                                 .parts = parts_of(c, s),
-                                 .up = rows_up(c, s, &parts_up),
+                                 .parts = mpki_cuda_parts_of(c, s),
+                                 .up = mpki_cuda_rows_up(c, s, &parts_up),
                                  .parts_up = parts_up,
                                  .rel = m->rel[s],
                                  .ridx = m->ridx[s],
@@ -458,7 +379,7 @@ static mpk_status plan_make(mpk_context *ctx, const mpki_tree_view *tree, const 
     plan->child = MPKI_NEW(ctx, STAGE, count, int32_t);
     status = mpki_failed(ctx);
     if (mpk_failed(status)) goto done;
-    find_tasks(&c);
+    mpki_cuda_find_tasks(&c);
     plan->task = MPKI_ZNEW(ctx, STAGE, (int64_t)plan->tasks + 1, mpki_cuda_task);
     plan->large = MPKI_ZNEW(ctx, STAGE, (int64_t)plan->larges + 1, int32_t);
     plan->round = MPKI_ZNEW(ctx, STAGE, (int64_t)plan->larges + 1, int32_t);

@@ -7,7 +7,7 @@
 
 static const char STAGE[] = "factorize";
 
-static const double PART_NS = 3000, CHILD_NS = 700; /* of a part: its product; what a child gives */
+static const double PART_NS = 6000, CHILD_NS = 700; /* of a part: its product; what a child gives */
 
 /* Things by a number, the least one first; of equal numbers the first one. */
 typedef struct entry {

@@ -271,6 +271,18 @@ inline void copy_async16(double *to, const double *from) {
 }
 inline void copy_commit() {}
 template <int left> void copy_wait() {}
+inline void mma8(double (&c)[4], const double (&a)[4], double b0, double b1) {
+    static double A[32][32][4], B[32][32][2];
+    const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+    memcpy(A[warp][lane], a, sizeof a);
+    B[warp][lane][0] = b0, B[warp][lane][1] = b1;
+    __syncwarp();
+    for (unsigned k = 0; k < 8; ++k)
+        for (unsigned o = 0; o < 4; ++o)
+            c[o] += A[warp][g * 4 + k % 4][k / 4 * 2 + o / 2] *
+                    B[warp][(2 * t + o % 2) * 4 + k % 4][k / 4];
+    __syncwarp();
+}
 inline void mma16(double (&c)[4], const double (&a)[8], const double (&b)[4]) {
     static double A[32][32][8], B[32][32][4];
     const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;

@@ -28,6 +28,12 @@ struct children_of_task {
     int32_t rows[CHILDREN], columns[CHILDREN], gone[CHILDREN];
 };
 
+/** Those of the front in work. */
+__device__ inline children_of_task &described() {
+    __shared__ children_of_task some;
+    return some;
+}
+
 /** The word of another block. */
 __device__ inline int seen(const int32_t *flag) {
 #ifdef __CUDA_ARCH__
@@ -79,9 +85,10 @@ __device__ void add_delayed(const mpki_cuda_tree &t, const F &f, int child, int 
     const panel<T> g(now.a, now.w, now.ld);
     for (int k = warp; k < gone; k += warps) {
         const int at = own + offset + k, s = now.nelim + k;
+        T *const mine = f.late_column(at);
         if (lane == 0) id[at] = g.id[s];
         for (int i = s + lane; i < now.w; i += 32) {
-            T &x = f.at(own + offset + i - now.nelim, at);
+            T &x = mine[own + offset + i - now.nelim];
             x = x + g.at(i, s);
         }
         for (int i = lane; i < m; i += 32) {
@@ -90,7 +97,7 @@ __device__ void add_delayed(const mpki_cuda_tree &t, const F &f, int child, int 
                 T &x = f.at(at, row[i]);
                 x = x + cj<H>(y);
             } else {
-                T &x = f.at(row[i], at);
+                T &x = mine[row[i]];
                 x = x + y;
             }
         }
@@ -178,12 +185,114 @@ __device__ void add_together(const mpki_cuda_tree &t, const F &f, const children
     __syncthreads();
 }
 
+/** All threads: what described children number `first` and on give, but columns that they left, a column of the front
+ *  by one warp, which goes through them in their order: so none waits for another's rows. As many as there is room
+ *  for in a tile's place; returns how many, 0: not that way. */
+template <class T, class F>
+MPKI_APART __device__ int add_by_columns(const mpki_cuda_tree &t, F front, int first, int count,
+                                         int own, int late) {
+    MPKI_ROOM;
+    const children_of_task &some = described();
+    const int AT_ONCE = 4, BYTES = (LDS_ * TILE + 6 * TILE) * (int)sizeof(T);
+    const task_room<T> m(room, front.n, front.w, front.columns, !F::PACKED);
+    const F f = front.here(m.F);
+    const int tid = (int)threadIdx.x, nt = (int)blockDim.x, lane = tid & 31, warp = tid / 32;
+    const int warps = nt / 32, columns = f.columns;
+    const int rows_of_mine = first + lane < count ? some.rows[first + lane] : 0;
+    int end = rows_of_mine; /* of rows up to this lane's child */
+#pragma unroll
+    for (int o = 1; o < 32; o *= 2) {
+        const int before = __shfl_sync(0xffffffffu, end, lane >= o ? lane - o : lane);
+        end += lane >= o ? before : 0;
+    }
+    const int begin = end - rows_of_mine;
+    const unsigned fit = __ballot_sync(
+        0xffffffffu, first + lane < count && (lane + 1) * columns + 4 + 2 * end <= BYTES);
+    const int number = __popc(fit);
+    if (columns > 254 || number < 2) return 0;
+    unsigned char *const map = (unsigned char *)m.S; /* 1 + a child's column */
+    unsigned short *const rel = (unsigned short *)(map + ((number * columns + 3) & ~3));
+    for (int i = tid; i < (number * columns + 3) / 4; i += nt) ((unsigned *)map)[i] = 0;
+    __syncthreads();
+    for (int c = warp; c < number; c += warps) {
+        const int32_t *from = t.rel + some.rel[first + c];
+        const int rows = some.rows[first + c], up = some.columns[first + c];
+        const int at = __shfl_sync(0xffffffffu, begin, c);
+        for (int i = lane; i < rows; i += 32) {
+            const int r = from[i], to = r < own ? r : r + late;
+            rel[at + i] = (unsigned short)to;
+            if (i < up) map[c * columns + to] = (unsigned char)(1 + i);
+        }
+    }
+    __syncthreads();
+    for (int c = warp; c < columns; c += warps) {
+        T *const to = f.column(c);
+        const int mine = lane < number ? map[lane * columns + c] : 0;
+        unsigned left = __ballot_sync(0xffffffffu, mine > 0);
+        while (left) {
+            int q[AT_ONCE], j[AT_ONCE], at[AT_ONCE];
+            const T *from[AT_ONCE];
+            T v[AT_ONCE];
+#pragma unroll
+            for (int g = 0; g < AT_ONCE; ++g) {
+                q[g] = left ? __ffs((int)left) - 1 : -1;
+                left &= left - 1;
+                const int k = q[g] < 0 ? 0 : q[g], rows = some.rows[first + k];
+                j[g] = __shfl_sync(0xffffffffu, mine, k) - 1;
+                const int i = j[g] + lane, list = __shfl_sync(0xffffffffu, begin, k);
+                from[g] = (const T *)t.contribution + some.contribution[first + k];
+                if (q[g] >= 0) from[g] = contribution_column(from[g], rows, j[g]);
+                const bool in = q[g] >= 0 && i < rows;
+                v[g] = in ? from[g][i] : make<T>(0);
+                at[g] = in ? rel[list + i] : -1;
+            }
+#pragma unroll
+            for (int g = 0; g < AT_ONCE; ++g) {
+                if (at[g] >= 0) to[at[g]] = to[at[g]] + v[g];
+                __syncwarp();
+            }
+#pragma unroll
+            for (int g = 0; g < AT_ONCE; ++g) { /* of long ones */
+                if (q[g] < 0) continue;
+                const int rows = some.rows[first + q[g]];
+                const int list = __shfl_sync(0xffffffffu, begin, q[g]);
+                for (int i0 = j[g] + 32 + lane; i0 - lane < rows; i0 += 32 * AT_ONCE) {
+                    T x[AT_ONCE];
+                    int where[AT_ONCE];
+#pragma unroll
+                    for (int h = 0; h < AT_ONCE; ++h) {
+                        const bool in = i0 + 32 * h < rows;
+                        x[h] = in ? from[g][i0 + 32 * h] : make<T>(0);
+                        where[h] = in ? rel[list + i0 + 32 * h] : -1;
+                    }
+#pragma unroll
+                    for (int h = 0; h < AT_ONCE; ++h)
+                        if (where[h] >= 0) to[where[h]] = to[where[h]] + x[h];
+                }
+                __syncwarp();
+            }
+        }
+    }
+    __syncthreads();
+    return number;
+}
+
+/** All threads: row := where a child's rows go. */
+__device__ inline void children_rows(const mpki_cuda_tree &t, int k, int own, int late,
+                                     int32_t *row) {
+    const children_of_task &some = described();
+    for (int i = (int)threadIdx.x; i < some.rows[k]; i += (int)blockDim.x) {
+        const int r = t.rel[some.rel[k] + i];
+        row[i] = r < own ? r : r + late;
+    }
+}
+
 /** All threads: what the children give to the columns of f, in their order. row: room for two of
  *  them. */
 template <bool H, class T, class F>
 __device__ void add_children(const mpki_cuda_tree &t, const F &f, const mpki_cuda_node &node,
                              int late, int32_t *id, int32_t *row) {
-    __shared__ children_of_task some;
+    children_of_task &some = described();
     const int tid = (int)threadIdx.x, nt = (int)blockDim.x, own = node.own;
     int offset = 0, turn = 0;
     for (int base = 0; base < node.children; base += CHILDREN) {
@@ -203,15 +312,25 @@ __device__ void add_children(const mpki_cuda_tree &t, const F &f, const mpki_cud
                                 late, (unsigned char *)row);
             if (!left) continue;
         }
+        int first = 0;
+        while (nt > 32 && first < count) {
+            const int number = add_by_columns<T>(t, f, first, count, own, late);
+            if (number == 0) break;
+            for (int k = first; k < first + number && late > 0; ++k) {
+                if (some.gone[k] == 0) continue;
+                children_rows(t, k, own, late, row);
+                __syncthreads();
+                add_delayed<H, T>(t, f, t.child[node.child + base + k], own, offset, id, row);
+                offset += some.gone[k];
+                __syncthreads();
+            }
+            first += number;
+        }
         /* a child's rows are read while the one before it is added */
-        for (int k = -1; k < count; ++k) {
+        for (int k = first - 1; k < count && first < count; ++k) {
             int32_t *const mine = row + (turn & 1) * f.n, *const other = row + (~turn & 1) * f.n;
-            if (k + 1 < count)
-                for (int i = tid; i < some.rows[k + 1]; i += nt) {
-                    const int r = t.rel[some.rel[k + 1] + i];
-                    other[i] = r < own ? r : r + late;
-                }
-            if (k >= 0) {
+            if (k + 1 < count) children_rows(t, k + 1, own, late, other);
+            if (k >= first) {
                 add_contribution(f, (const T *)t.contribution + some.contribution[k], some.rows[k],
                                  some.columns[k], mine);
                 if (some.gone[k] > 0) {

@@ -11,8 +11,14 @@ template <class T> struct packed_front {
     static const bool PACKED = true;
     T *f;
     int n, columns, w;
+    T *apart; /* columns from `columns` on, which came late, in the panel, */
+    int ld;   /* and its leading dimension */
     /** The same, told where shared memory is. */
-    __device__ packed_front here(T *F) const { return {F, n, columns, w}; }
+    __device__ packed_front here(T *F) const { return {F, n, columns, w, apart, ld}; }
+    /** Column j, one that came late. */
+    __device__ T *late_column(int j) const {
+        return j < columns ? column(j) : apart + (int64_t)j * ld;
+    }
     __device__ T *column(int j) const { return f + j * (2 * n - j - 1) / 2; }
     __device__ T &at(int i, int j) const { return column(j)[i]; }
     /** From a row of column j to the same row of the next one. */
@@ -30,6 +36,7 @@ template <class T> struct outside_front {
     T *f, *c;
     int n, columns, ld, w;
     __device__ outside_front here(T *) const { return *this; }
+    __device__ T *late_column(int j) const { return column(j); }
     __device__ T *column(int j) const {
         return j < w ? f + (int64_t)j * ld : contribution_column(c, n - w, j - w) - w;
     }

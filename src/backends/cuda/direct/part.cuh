@@ -112,20 +112,32 @@ __device__ void part_gather(const mpki_cuda_tree &t, const part_room<T> &m,
     }
 }
 
-/** All threads: L of rows i0 .. and L D of rows j0 .. below the columns, pivots k0 .. of e. */
-template <bool H, class T>
+/** All threads: L of rows i0 .. and L D of rows j0 .. below the columns, pivots k0 .. of e. All that a thread reads, but
+ *  for pairs, is under way at once. */
+template <bool H, int THREADS, class T>
 __device__ void part_load(const part_room<T> &m, const panel<T> &a, int n, int i0, int j0, int k0,
                           int e) {
-    for (int s = (int)threadIdx.x; s < PART * PART_DEPTH; s += (int)blockDim.x) {
-        const int r = s % PART, k = k0 + s / PART, i = a.w + i0 + r, j = a.w + j0 + r;
-        T l = make<T>(0), x = make<T>(0);
-        if (k < e && i < n) l = a.at(i, k);
-        if (k < e && j < n) {
-            x = a.at(j, k) * a.d[2 * k];
-            if (k + 1 < e && !is_zero(a.d[2 * k + 1])) pfma(x, a.at(j, k + 1), a.d[2 * k + 1]);
-            if (k > 0 && !is_zero(a.d[2 * k - 1])) pfma(x, a.at(j, k - 1), cj<H>(a.d[2 * k - 1]));
+    const int STEP = THREADS / PART, AT_ONCE = 4;
+    const int r = (int)threadIdx.x % PART, i = a.w + i0 + r, j = a.w + j0 + r;
+    for (int s = (int)threadIdx.x / PART; s < PART_DEPTH; s += AT_ONCE * STEP) {
+        T l[AT_ONCE], x[AT_ONCE], d[AT_ONCE], after[AT_ONCE], before[AT_ONCE];
+#pragma unroll
+        for (int q = 0; q < AT_ONCE; ++q) {
+            const int k = k0 + s + q * STEP;
+            const T zero = make<T>(0);
+            l[q] = k < e && i < n ? a.at(i, k) : zero, x[q] = k < e && j < n ? a.at(j, k) : zero;
+            d[q] = k < e ? a.d[2 * k] : zero;
+            after[q] = k + 1 < e ? a.d[2 * k + 1] : zero;
+            before[q] = k > 0 && k < e ? a.d[2 * k - 1] : zero;
         }
-        m.L[r + s / PART * PART_LD] = l, m.X[r + s / PART * PART_LD] = x;
+#pragma unroll
+        for (int q = 0; q < AT_ONCE; ++q) {
+            const int k = k0 + s + q * STEP, to = r + (s + q * STEP) * PART_LD;
+            T y = x[q] * d[q];
+            if (j < n && !is_zero(after[q])) pfma(y, a.at(j, k + 1), after[q]);
+            if (j < n && !is_zero(before[q])) pfma(y, a.at(j, k - 1), cj<H>(before[q]));
+            m.L[to] = l[q], m.X[to] = y;
+        }
     }
 }
 
@@ -157,7 +169,7 @@ MPKI_APART __device__ void task_part(const mpki_cuda_tree &t, int s, int part) {
     const int e = t.now[s].nelim;
     for (int k0 = 0; k0 < e; k0 += PART_DEPTH) {
         __syncthreads();
-        part_load<H>(m, a, a.w + rows, i0, j0, k0, e);
+        part_load<H, THREADS>(m, a, a.w + rows, i0, j0, k0, e);
         __syncthreads();
         part_product<H>(m, e - k0 < PART_DEPTH ? e - k0 : PART_DEPTH, sum);
     }

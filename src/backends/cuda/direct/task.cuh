@@ -5,83 +5,9 @@
  *  memory: what A and the children give, the elimination, then panel and contribution go out. Of
  *  fronts that are too large for that only the columns to be eliminated: part.cuh does the rest. */
 #include "children.cuh"
-#include "tile.cuh"
-#ifdef __CUDACC__
-#include "../dense/mma.cuh"
-#endif
+#include "rows.cuh"
 
 namespace mpki {
-
-/** What task_rows() does with a row: X of it goes to m.X and is tested; the same without the test; it
- *  is tested alone; L goes to the front, and what the pivots leave of the other columns. */
-enum { ROWS_TRY, ROWS_AGAIN, ROWS_TEST, ROWS_STORE };
-enum { WORD_OUT = 2, WORD_PAIRS = 3 };
-
-/** All threads: rows below a tile of b columns at p: X of the first `pivots` columns. The first column
- *  that fails a test goes to m.word[0], unless that is less. out: NULL, or where L goes, too, that is
- *  tested, with this leading dimension. */
-template <bool H, int B, class F, class T>
-MPKI_APART __device__ void task_rows(F front, int p, int b, int pivots,
-                                     typename scalar_of<T>::real limit, int what, T *out, int ld) {
-    MPKI_ROOM;
-    const task_room<T> m(room, front.n, front.w, front.columns, !F::PACKED);
-    const F f = front.here(m.F);
-    const bool tested = what == ROWS_TRY || what == ROWS_TEST, single = m.word[WORD_PAIRS] == 0;
-#pragma unroll 1
-    for (int i = p + b + (int)threadIdx.x; i < f.n; i += (int)blockDim.x) {
-        T x[B];
-#pragma unroll
-        for (int k = 0; k < B; ++k) x[k] = k < b ? f.at(i, p + m.perm[k]) : make<T>(0);
-        row_eliminate<H>(x, m.S, b, pivots);
-        if (what != ROWS_TEST && i < f.columns)
-#pragma unroll
-            for (int k = 0; k < B; ++k)
-                if (k < b) m.X[i + k * m.ldx] = x[k];
-        int good = pivots;
-        if (single) {
-#pragma unroll
-            for (int k = B - 1; k >= 0; --k) {
-                if (k >= pivots) continue;
-                x[k] = x[k] * m.dinv[2 * k];
-                if (!(abs1(x[k]) <= limit)) good = k;
-            }
-        } else {
-            T before = make<T>(0);
-            const T beyond = make<T>(0);
-#pragma unroll
-            for (int k = 0; k < B; ++k) {
-                if (k >= pivots) break;
-                const T mine = x[k],
-                        after = k + 1 < pivots && k + 1 < B ? x[k + 1 < B ? k + 1 : k] : beyond;
-                x[k] = times_inverse<H>(before, mine, after, m.dinv, k);
-                if (!(abs1(x[k]) <= limit) && k < good) good = k;
-                before = mine;
-            }
-        }
-        if (tested && good < pivots) atomicMin(&m.word[0], good);
-        if (what != ROWS_STORE && !out) continue;
-        T *to = out ? out + i : &f.at(i, p);
-#pragma unroll
-        for (int k = 0; k < B; ++k) {
-            if (k >= b) continue;
-            *to = x[k];
-            to += out ? ld : f.step(p + k);
-        }
-    }
-}
-
-template <bool H, class T, class F>
-__device__ void task_rows_of(const F &f, int p, int b, int pivots,
-                             typename scalar_of<T>::real limit, int what, T *out, int ld) {
-    if (b <= 4)
-        task_rows<H, 4, F, T>(f, p, b, pivots, limit, what, out, ld);
-    else if (b <= 8)
-        task_rows<H, 8, F, T>(f, p, b, pivots, limit, what, out, ld);
-    else if (b <= 16)
-        task_rows<H, 16, F, T>(f, p, b, pivots, limit, what, out, ld);
-    else
-        task_rows<H, 32, F, T>(f, p, b, pivots, limit, what, out, ld);
-}
 
 /** One warp: the tile in m.S; quick: that way. What it found goes to m.word. */
 template <bool H, class T>
@@ -91,19 +17,20 @@ MPKI_APART __device__ void task_pivots(int n, int w, int columns, bool outside, 
     MPKI_ROOM;
     const task_room<T> m(room, n, w, columns, outside);
     const int lane = (int)threadIdx.x & 31;
-    int found, pairs = 0;
-    if (quick) {
-        found = tile_quick<H>(m.S, b, m.perm, m.d, m.dinv, small, most, m.work) ? b : -1;
-    } else {
-        found = tile_factor<H>(m.S, b, m.perm, m.d, m.dinv, small, m.work);
+    int found = 0, pairs = 0;
+    if (quick) found = quick_pivots<H>(m.S, b, m.perm, m.d, m.dinv, small, most, m.work);
+    if (lane == 0) m.word[WORD_QUICK] = found;
+    if (found >= 0 && found < b) {
+        found = tile_factor<H>(m.S, b, m.perm, m.d, m.dinv, small, m.work, quick ? found : -1);
         pairs = __any_sync(0xffffffffu, lane < found && !is_zero(m.d[2 * lane + 1]));
     }
     if (lane == 0) m.word[0] = m.word[1] = found, m.word[WORD_PAIRS] = pairs;
+    if (found >= 0) prepare_rows(m.S, b, found);
 }
 
 /** All threads: a tile of b columns at p is factored, and rows below it are tested; returns how many of its
- *  pivots, *np, pass. The quick way first, if *quick: it holds where all pass; where rows fail, the front is done
- *  with it. X of rows of a whole front is in m.X then, L of columns alone in the front, or, where the tile has
+ *  pivots, *np, pass. The quick way first, if *quick; where rows of columns that were done so fail, all of it is done
+ *  anew, and the front is through with that way. X of rows of a whole front is in m.X then, L of columns alone in the front, or, where the tile has
  *  all of them and all pass, in the panel: m.word[WORD_OUT] says so. */
 template <bool H, class F, class T>
 __device__ int task_factor(const F &f, const task_room<T> &m, const panel<T> &a, int p, int b,
@@ -132,20 +59,24 @@ __device__ int task_factor(const F &f, const task_room<T> &m, const panel<T> &a,
             MPKI_STAMP(TILE);
             *np = ne = m.word[1];
             if (ne < 0) continue;
-            all = F::PACKED && !whole && ne == f.columns;
+            all = F::PACKED && !whole && ne == a.w;
         }
         task_rows_of<H, T>(f, p, b, ne, limit, what, all && turn < 2 ? a.a : (T *)NULL, a.ld);
+        __syncthreads(); /* rows have read what goes through the upper triangle of m.S otherwise */
         if (turn == 2) break;
-        __syncthreads();
         MPKI_STAMP(ROWS);
-        ne = whole_pairs(m.d, m.word[0]);
+        ne = m.word[WORD_PAIRS] ? whole_pairs(m.d, m.word[0]) : m.word[0];
         __syncthreads();
-        if (turn == 0 && ne < *np) {
+        if (turn == 0 && ne < m.word[WORD_QUICK]) {
             *quick = false;
             continue;
         }
         if (threadIdx.x == 0) m.word[WORD_OUT] = all && ne == *np;
         if (ne == *np && (whole || all)) break;
+        if (ne < *np) {
+            if (warp == 0) prepare_rows(m.S, b, ne);
+            __syncthreads();
+        }
         what = whole ? ROWS_AGAIN : ROWS_STORE;
         turn = 1;
     }
@@ -248,7 +179,7 @@ __device__ int task_tile(const F &f, const task_room<T> &m, const panel<T> &out,
     int np;
     const int ne = task_factor<H>(f, m, out, p, b, rules, &np, quick);
     /* the block: L of what passed in its lower triangle; what is left goes through the upper one */
-    for (int t = tid; t < b * b; t += nt) {
+    for (int t = tid; t < b * b && ne < b; t += nt) {
         const int i = t % b, j = t / b;
         if (i < j || j < ne) continue;
         const int gi = p + m.perm[i], gj = p + m.perm[j];
@@ -406,6 +337,53 @@ MPKI_APART __device__ int task_outside(const mpki_cuda_tree &t, int s, char *pla
     return task_columns<H>(t, f, m, node, out, late);
 }
 
+/** All threads: columns that came late and lie in the panel lose what the ne pivots of the others, all of one tile, give
+ *  to them. L is in the front. */
+template <bool H, class T>
+MPKI_APART __device__ void update_late(packed_front<T> front, int w, int ne) {
+    MPKI_ROOM;
+    const int AT_ONCE = 8;
+    const task_room<T> m(room, front.n, front.w, front.columns);
+    const packed_front<T> f = front.here(m.F);
+    const int tid = (int)threadIdx.x, nt = (int)blockDim.x, lane = tid & 31, warp = tid / 32;
+    const int warps = nt / 32;
+    for (int c0 = f.columns; c0 < w; c0 += TILE) { /* L D of so many rows goes to S */
+        const int count = w - c0 < TILE ? w - c0 : TILE;
+        __syncthreads();
+        for (int s = tid; s < TILE * ne; s += nt) {
+            const int c = s % TILE, k = s / TILE;
+            T y = make<T>(0);
+            if (c < count) {
+                y = f.at(c0 + c, k) * m.d[2 * k];
+                if (k + 1 < ne) pfma(y, f.at(c0 + c, k + 1), m.d[2 * k + 1]);
+                if (k > 0) pfma(y, f.at(c0 + c, k - 1), cj<H>(m.d[2 * k - 1]));
+            }
+            m.S[c + k * LDS_] = cj<H>(y);
+        }
+        __syncthreads();
+        const int groups = (count + AT_ONCE - 1) / AT_ONCE, pieces = (f.n - c0 + 31) / 32;
+        for (int z = warp; z < groups * pieces; z += warps) {
+            const int h = z % groups * AT_ONCE, i = c0 + z / groups * 32 + lane;
+            const int safe = i < f.n ? i : f.n - 1;
+            if (c0 + z / groups * 32 + 31 < c0 + h) continue; /* above the diagonal */
+            T sum[AT_ONCE];
+#pragma unroll
+            for (int y = 0; y < AT_ONCE; ++y) sum[y] = make<T>(0);
+            for (int k = 0; k < ne; ++k) {
+                const T l = f.at(safe, k);
+#pragma unroll
+                for (int y = 0; y < AT_ONCE; ++y) pfma(sum[y], l, m.S[h + y + k * LDS_]);
+            }
+#pragma unroll
+            for (int y = 0; y < AT_ONCE; ++y)
+                if (i < f.n && h + y < count && i >= c0 + h + y) {
+                    T &x = f.late_column(c0 + h + y)[i];
+                    x = x - sum[y];
+                }
+        }
+    }
+}
+
 /** A thread: front s is done. */
 __device__ inline void task_done(const mpki_cuda_tree &t, int s, char *place, int w, int nelim,
                                  int ld) {
@@ -427,17 +405,20 @@ __device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_byt
     const int warps = (int)blockDim.x / 32, own = node.own;
     int late = 0, w = own, n = own + node.rows, columns = alone ? w : n;
     task_room<T> m(room, n, w, columns);
-    packed_front<T> f = {m.F, n, columns, w};
+    packed_front<T> f = {m.F, n, columns, w, NULL, 0};
     MPKI_STAMP_BEGIN(s);
     add_entries<T>(t, f, node, 0); /* before the children are there; mostly they leave nothing */
     MPKI_STAMP(ENTRIES);
     if (!wait_for_fronts(t, node, first, alone, &late)) return false;
     MPKI_STAMP(WAIT);
     char *place = t.arena + node.panel;
-    bool outside = false;
+    bool outside = false, apart = false;
     if (late > 0) {
         w = own + late, n = w + node.rows, columns = alone ? w : n;
-        const bool fits = task_room<T>::bytes(n, w, columns) <= room_bytes;
+        bool fits = task_room<T>::bytes(n, w, columns) <= room_bytes;
+        if (WIDE && !fits && alone && node.root == MPKI_CUDA_NOT_LAST && own <= TILE &&
+            task_room<T>::bytes(n, own, own) <= room_bytes)
+            apart = fits = true, columns = own; /* those are not tried here */
         outside = WIDE && !fits;
         if (!fits && !(outside && task_room<T>::bytes(n, w, columns, true) <= room_bytes)) {
             if (tid == 0) {
@@ -448,8 +429,11 @@ __device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_byt
         }
         place = place_in_arena(t, panel_bytes<T>(n, w), level);
         if (!place) return false;
-        m = task_room<T>(room, n, w, columns, outside);
-        f.f = m.F, f.n = n, f.columns = columns, f.w = w;
+        f.w = apart ? own : w;
+        m = task_room<T>(room, n, f.w, columns, outside);
+        f.f = m.F, f.n = n, f.columns = columns, f.apart = (T *)place, f.ld = leading(n);
+        for (int j = own + warp; apart && j < w; j += warps)
+            for (int i = j + lane; i < n; i += 32) f.late_column(j)[i] = make<T>(0);
         if (!outside) add_entries<T>(t, f, node, late);
     }
     const int ld = leading(n);
@@ -461,13 +445,14 @@ __device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_byt
     } else {
         T *const C = (T *)t.contribution + node.contribution;
         nelim = task_columns<H>(t, f, m, node, out, late);
+        if (WIDE && apart) update_late<H>(f, w, nelim);
         MPKI_STAMP(UPDATE);
         for (int j = warp; j < node.rows && !alone; j += warps) {
             T *to = contribution_column(C, node.rows, j);
             for (int i = j + lane; i < node.rows; i += 32) to[i] = f.at(w + i, w + j);
         }
         const int last = nelim == w && m.word[WORD_OUT] ? w : n;
-        for (int j = warp; j < w; j += warps)
+        for (int j = warp; j < (apart ? own : w); j += warps)
             for (int i = j + lane; i < last; i += 32) out.a[i + (int64_t)j * ld] = f.at(i, j);
     }
     __syncthreads();

@@ -59,18 +59,20 @@ __device__ inline unsigned tile_row(T *row, const T *U, const T *V, int s, int b
 
 /** One warp: S holds both triangles of b columns, leading dimension LDS_. L below the diagonal of
  *  the first columns, perm (b), d and dinv (2 b) out. No pivot of at most `small` is taken.
- *  work: 2 TILE entries. Returns the number of pivots. Sizes are compared by their keys: to 15 bits and more. */
+ *  work: 2 TILE entries. begun: not negative: what
+ *  quick_pivots() has left, with so many pivots. Returns the number of pivots. Sizes are
+ *  compared by their keys: to 15 bits and more. */
 template <bool H, class T>
 __device__ int tile_factor(T *S, int b, int *perm, T *d, T *dinv, typename scalar_of<T>::real small,
-                           T *work) {
+                           T *work, int begun = -1) {
     typedef typename scalar_of<T>::real R;
     const R alpha = (R)MPKI_ALPHA;
     const unsigned all = 0xffffffffu, none = key((R)INFINITY);
     const int lane = threadIdx.x & 31;
     T *U = work, *V = work + TILE;
     unsigned most = 0; /* the key of the largest entry of this lane's row */
-    int order = lane, p = 0;
-    for (int j = 0; lane < b && j < b; ++j) {
+    int order = begun >= 0 && lane < b ? perm[lane] : lane, p = begun > 0 ? begun : 0;
+    for (int j = p; lane >= p && lane < b && j < b; ++j) {
         const unsigned k = key(S[lane + j * LDS_]);
         most = k > most ? k : most;
     }
@@ -152,100 +154,107 @@ __device__ inline double quick_inverse(double a) {
 #ifdef __CUDA_ARCH__
     double y;
     asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(a)); /* 20 bits */
-    double e = fma(-a, y, 1.0);
+    const double e = fma(-a, y, 1.0);                     /* e^3 is less than half a bit */
     y = fma(y, fma(e, e, e), y);
-    e = fma(-a, y, 1.0);
-    return fma(y, e, y);
+    return y;
 #else
     return inverse(a);
 #endif
 }
 
-/** What a warp's lanes have of the column that comes next. */
-template <class T> struct quick_column {
-    T u, dk, di; /* this lane's entry, the pivot, its inverse */
-    bool bad;    /* some column so far has an entry of L above `most`, or no pivot */
+enum {
+    QUICK_MOST = 8, /* of L in a tile that is done in the quick way, */
+    QUICK_EVEN = 2  /* and in one that is done so in part: what is left has hardly grown */
 };
 
-/** Column k, of which this lane has u: its pivot, its inverse; its entries go to U = work + TILE (k % 2), from
- *  its own row on. */
-template <bool H, class T>
-__device__ inline void quick_begin(quick_column<T> &c, T u, int k, T *work) {
-    const int lane = threadIdx.x & 31;
-    T *U = work + (k & 1) * TILE; /* of the column before, some lanes may still read */
-    c.u = u, c.dk = diagonal<H>(shfl(u, k & 31));
-    if (lane >= k) U[lane - k] = cj<H>(u);
-    c.di = quick_inverse(c.dk);
-}
+/** What a warp's lanes have of the column that comes next. */
+template <class T> struct quick_column {
+    T u, dk;      /* this lane's entry; the pivot, in all lanes */
+    T d, inverse; /* of the column that has this lane's number */
+    bool stopped; /* this column is none for this way */
+    bool grows;   /* this lane has met an entry of L above QUICK_EVEN */
+};
 
-/** One warp, lane i with row i: columns k .. until - 1, of which x[0] is column k and has begun. L goes to S. While
- *  the next column begins, the others are brought up to date. */
+/** One warp, lane i with row i: columns k .. until - 1, of which x[0] is column k. L goes to S. Returns k of the first
+ *  one that was not done. The pivot of the next column is made in all lanes beside its entries, so that a column waits
+ *  for one division after the other and for nothing else. */
 template <bool H, int W, class T>
-__device__ inline void quick_columns(T (&x)[W], quick_column<T> &c, T *S, T *work, int b, int k,
-                                     int until, T *d, T *dinv, typename scalar_of<T>::real small,
-                                     typename scalar_of<T>::real most) {
+__device__ inline int quick_columns(T (&x)[W], quick_column<T> &c, T *S, T *work, int b, int k,
+                                    int until, typename scalar_of<T>::real small,
+                                    typename scalar_of<T>::real most) {
+    typedef typename scalar_of<T>::real R;
+    const R far = sizeof(R) == 8 ? (R)1e300 : (R)1e37;
     const int lane = threadIdx.x & 31;
 #pragma unroll 1
     for (; k < until; ++k) {
         const T *U = work + (k & 1) * TILE;
+        T *next_U = work + (~k & 1) * TILE;
+        const R size = abs1(c.dk);
+        const bool bad = !(size > small) || !(size > 1 / far) || !(size < far) ||
+                         (lane > k && lane < b && !(abs1(c.u) <= most * size));
+        const T di = quick_inverse(c.dk), diag = shfl(x[1], (k + 1) & 31);
+        c.grows = c.grows || (lane > k && lane < b && !(abs1(c.u) <= QUICK_EVEN * size));
+        c.stopped = __any_sync(0xffffffffu, bad);
+        if (c.stopped) break;
         __syncwarp();
-        const T dk = c.dk, di = c.di, l = c.u * di;
         two_of<T> v = two_at(U);
-        T y = x[1];
+        const T l = c.u * di;
+        T y = x[1], next = diag;
         nfma(y, l, v.b);
         x[0] = y;
-        quick_begin<H>(c, y, k + 1, work);
+        if (lane > k) next_U[lane - k - 1] = cj<H>(y), S[lane + k * LDS_] = l;
+        nfma(next, cj<H>(v.b) * di, v.b);
 #pragma unroll
         for (int j = 2; j < W; j += 2) {
             v = two_at(U + j);
-            y = x[j];
-            nfma(y, l, v.a);
-            x[j - 1] = y;
-            y = x[j + 1];
-            nfma(y, l, v.b);
-            x[j] = y;
+            T z = x[j];
+            nfma(z, l, v.a);
+            x[j - 1] = z;
+            z = x[j + 1];
+            nfma(z, l, v.b);
+            x[j] = z;
         }
         x[W - 1] = make<T>(0);
-        c.bad = c.bad || !(abs1(dk) > small) || !is_finite(abs1(di)) ||
-                (lane > k && lane < b && !(abs1(l) <= most));
-        if (lane == k) {
-            d[2 * k] = dk, dinv[2 * k] = di;
-            d[2 * k + 1] = dinv[2 * k + 1] = make<T>(0);
-        }
-        if (lane > k) S[lane + k * LDS_] = l;
-        if ((k & 3) == 3 && __any_sync(0xffffffffu, c.bad)) break;
+        c.d = lane == k ? c.dk : c.d, c.inverse = lane == k ? di : c.inverse;
+        c.u = y, c.dk = diagonal<H>(next);
     }
+    if (c.stopped)
+#pragma unroll
+        for (int j = 0; j < W; ++j)
+            if (lane >= k && lane < b && k + j < b) S[lane + (k + j) * LDS_] = x[j];
+    return k;
 }
 
 template <bool H, int W, class T>
-__device__ inline void quick_from(T (&x)[W], quick_column<T> &c, T *S, T *work, int b, int k, T *d,
-                                  T *dinv, typename scalar_of<T>::real small,
-                                  typename scalar_of<T>::real most) {
+__device__ inline int quick_from(T (&x)[W], quick_column<T> &c, T *S, T *work, int b, int k,
+                                 typename scalar_of<T>::real small,
+                                 typename scalar_of<T>::real most) {
     const int until = W == 4 ? b : b - W / 2 > k ? b - W / 2 : k;
-    quick_columns<H, W>(x, c, S, work, b, k, until, d, dinv, small, most);
+    k = quick_columns<H, W>(x, c, S, work, b, k, until, small, most);
     if constexpr (W > 4) {
-        if (__any_sync(0xffffffffu, c.bad)) return;
+        if (c.stopped) return k;
         T y[W / 2];
 #pragma unroll
         for (int j = 0; j < W / 2; ++j) y[j] = x[j];
-        quick_from<H, W / 2>(y, c, S, work, b, until, d, dinv, small, most);
+        return quick_from<H, W / 2>(y, c, S, work, b, k, small, most);
     }
+    return k;
 }
 
-enum { QUICK_MOST = 8 };
-
 /** One warp: the same as tile_factor() where pivots of order 1 will do, in the order of the diagonal's sizes as
- *  they are at the begin: no entry of L in the tile above `most`, no pivot of at most `small`. Then all b columns
- *  have pivots, and the result is true; else S, perm, d and dinv are of no use. A row is a lane's, in registers:
- *  in place of the search and of exchanges, which take most of tile_factor()'s time, one division a column.
+ *  they are at the begin: no entry of L in the tile above `most`, no pivot of at most `small`. Returns how many
+ *  columns have pivots then; with what it leaves of the others in S tile_factor() can go on. -1: it had better begin
+ *  anew; S is of no use. A row is a lane's, in registers: in place of the search and of exchanges, which take most of tile_factor()'s time, one division a column.
  *  work: 2 TILE entries, aligned for two. */
 template <bool H, class T>
-__device__ bool tile_quick(T *S, int b, int *perm, T *d, T *dinv, typename scalar_of<T>::real small,
-                           typename scalar_of<T>::real most, T *work) {
+__device__ int quick_pivots(T *S, int b, int *perm, T *d, T *dinv,
+                            typename scalar_of<T>::real small, typename scalar_of<T>::real most,
+                            T *work) {
     const unsigned all = 0xffffffffu;
     const int lane = threadIdx.x & 31;
     const unsigned size = lane < b ? key(S[lane + lane * LDS_]) : 0;
     int rank = 0;
+#pragma unroll 8
     for (int j = 0; j < b; ++j) {
         const unsigned other = __shfl_sync(all, size, j);
         rank += other > size || (other == size && j < lane);
@@ -258,14 +267,26 @@ __device__ bool tile_quick(T *S, int b, int *perm, T *d, T *dinv, typename scala
 #pragma unroll
     for (int j = 0; j < TILE; ++j)
         x[j] = j < b && lane < b ? S[row + perm[j < b ? j : 0] * LDS_] : make<T>(0);
-    __syncwarp();
     quick_column<T> c;
-    c.bad = false;
-    quick_begin<H>(c, x[0], 0, work);
-    quick_from<H, TILE>(x, c, S, work, b, 0, d, dinv, small, most);
-    const bool good = !__any_sync(all, c.bad);
+    c.u = x[0], c.dk = diagonal<H>(shfl(x[0], 0)), c.stopped = c.grows = false;
+    c.d = c.inverse = make<T>(0);
+    work[lane] = cj<H>(c.u);
     __syncwarp();
-    return good;
+    const int done = quick_from<H, TILE>(x, c, S, work, b, 0, small, most);
+    if (lane < done) {
+        d[2 * lane] = c.d, dinv[2 * lane] = c.inverse;
+        d[2 * lane + 1] = dinv[2 * lane + 1] = make<T>(0);
+    }
+    const bool grown = __any_sync(all, c.grows);
+    __syncwarp();
+    return done == b || !grown ? done : -1;
+}
+
+/** All b columns that way; else S, perm, d and dinv are of no use. */
+template <bool H, class T>
+__device__ bool tile_quick(T *S, int b, int *perm, T *d, T *dinv, typename scalar_of<T>::real small,
+                           typename scalar_of<T>::real most, T *work) {
+    return quick_pivots<H>(S, b, perm, d, dinv, small, most, work) == b;
 }
 
 /** A row below a tile: x[k], in the order of the tile, becomes X = A L^-H of the first `pivots`
