@@ -10,6 +10,7 @@
 namespace mpki {
 
 enum { VECTOR_THREADS = 256, VECTOR_BLOCKS = 528, MOST_SUMS = 8 };
+enum { CYCLE_BLOCKS = 264 }; /* of each group of vectors that arnoldi.cuh multiplies by one */
 
 struct plus {
     __device__ static double of(double a, double b) { return a + b; }
