@@ -181,8 +181,8 @@ static void print_portions(const bench *m) {
 }
 
 /* A's entries times 1 + 2^-52 or 1 - 2^-53, by signs that look random. */
-static void perturbed(bench *m, const mpk_analysis *an, const mpk_problem_view *a, const mpk_options *o,
-                      const mpk_factor *cpu) {
+static void perturbed(bench *m, const mpk_analysis *an, const mpk_problem_view *a,
+                      const mpk_options *o, const mpk_factor *cpu) {
     mpk_factor *fac = NULL;
     double *ax = malloc((size_t)a->nnz * sizeof *ax);
     if (!ax || a->scalar != MPK_D) exit(1);
@@ -192,7 +192,8 @@ static void perturbed(bench *m, const mpk_analysis *an, const mpk_problem_view *
     mpki_engine_use(m->ctx, &m->cpu);
     if (mpk_failed(mpk_factorize(m->ctx, an, ax, o, &fac))) fail(m->ctx, "A, moved by roundings");
     const difference d = check_cpu(cpu, fac);
-    printf("  the processor's, of A moved by a rounding: L %.2g, %lld of %lld entries elsewhere; largest "
+    printf("  the processor's, of A moved by a rounding: L %.2g, %lld of %lld entries elsewhere; "
+           "largest "
            "entry of L %.2g\n",
            d.norm > 0 ? d.most / d.norm : d.most, (long long)d.elsewhere, (long long)d.entries,
            d.norm);

@@ -504,12 +504,12 @@ typedef struct mpki_batch {
     bool first;            /* of a cycle: it begins with these */
     mpki_number rho;       /* r^T M^-1 r, and v holds M^-1 r; sqmr. The shadow's with r; bicgstab */
     double tau;            /* ||r||; sqmr */
-    double beta;           /* (r^H M^-1 r)^1/2, and v holds M^-1 r; minres. ||r||, and v the basis's first
+    double beta; /* (r^H M^-1 r)^1/2, and v holds M^-1 r; minres. ||r||, and v the basis's first
                               vector twice; gmres */
-    int32_t cycle, unit;   /* gmres: steps of a cycle; of which a graph is made, if one is */
-    bool repeats;          /* others with as many steps will follow, or did */
-    int32_t steps;         /* iterations to do at most; [out] how many were done */
-    int32_t called;        /* [out] products and preconditioners: after the end they were in vain */
+    int32_t cycle, unit; /* gmres: steps of a cycle; of which a graph is made, if one is */
+    bool repeats;        /* others with as many steps will follow, or did */
+    int32_t steps;       /* iterations to do at most; [out] how many were done */
+    int32_t called;      /* [out] products and preconditioners: after the end they were in vain */
     mpki_batch_end end;
     const double *recurred, *quasi;   /* [out] norms after each step; till the next batch */
     double a_norm;                    /* [out] largest ||A q|| / ||q|| */

@@ -78,7 +78,8 @@ static void choose(const lu *f, int pivoting, int p, int *i, int *j) {
     }
     if (pivoting != MPK_PIVOTING_PARTIAL && pivoting != MPK_PIVOTING_ROOK) return;
     *i = largest_row(f, p, p, p, at(f, p, p));
-    while (pivoting == MPK_PIVOTING_ROOK) { /* the entry grows, by more than rounding, so this ends */
+    while (pivoting ==
+           MPK_PIVOTING_ROOK) { /* the entry grows, by more than rounding, so this ends */
         const int k = largest_col(f, *i, p, *j, at(f, *i, *j));
         if (k == *j) break;
         *j = k;

@@ -428,6 +428,48 @@ static void test_solves(void **unused) {
     mpk_context_destroy(&ctx);
 }
 
+/* gmres and fgmres in batches: several blocks and groups of vectors, cycles and checks that are no multiples of each other;
+ * and with longer cycles than batches have. */
+static void test_cycles(void **unused) {
+    (void)unused;
+    enum { N = 1030, LONG = 300 };
+    mpk_context *ctx = context();
+    for (int kind = 0; kind < KINDS; kind++)
+        for (int each = 0; each < 4; each++) {
+            const mpk_scalar scalar = kinds[kind].scalar;
+            const bool batches = each < 2;
+            if (kind != 1 && each != kind % 2) continue;
+            sparse s = sparse_of(0, N, kind);
+            for (int32_t j = 0; j < N; j++)
+                for (int64_t k = s.ap[j]; k < s.ap[j + 1]; k++)
+                    if (s.ai[k] == j)
+                        scalar_store(scalar, s.ax, k, (j % 3 ? 4.5 : -4.5) * (1 + j % 4));
+            void *b = vector(N, scalar), *x[3];
+            mpk_options o;
+            mpk_solve_info info[3];
+            mpk_options_init(&o);
+            o.krylov = each % 2 ? MPK_KRYLOV_FGMRES : MPK_KRYLOV_GMRES;
+            o.restart = batches ? 13 : LONG;
+            o.max_iterations = 400;
+            o.tolerance = single(scalar) ? 1e-4 : 1e-5;
+            for (int e = 0; e < 3; e++) { /* the processor, the device twice */
+                x[e] = calloc(N, 16);
+                if (e == 2 && each != 0) break;
+                refused(ctx, solve_on(ctx, &s, e ? MPK_ON_CUDA : MPK_ON_CPU, &o, b, x[e], &info[e]),
+                        MPK_OK, "");
+                assert_true(info[e].relative_residual <= o.tolerance);
+            }
+            const int32_t a = info[0].krylov.iterations, c = info[1].krylov.iterations;
+            if (a <= 16) fail_msg("%d iterations are too few", a);
+            if (abs(a - c) > a / 20 + 1)
+                fail_msg("kind %d, %d: %d iterations, %d on the device", kind, each, a, c);
+            if (each == 0) assert_memory_equal(x[1], x[2], N * mpk_scalar_size(scalar));
+            free(b), free(x[0]), free(x[1]), free(x[2]);
+            sparse_free(&s);
+        }
+    mpk_context_destroy(&ctx);
+}
+
 /* As accurate as rounding allows, by cycles; entries near the ends of the range. */
 static void test_ends_of_the_range(void **unused) {
     (void)unused;
@@ -577,6 +619,16 @@ static void test_memory(void **unused) {
         unsetenv("METAPACK_CUDA_HOST_LIMIT");
     }
     refused(ctx, solve_on(ctx, &s, MPK_ON_CUDA, &o, b, x, NULL), MPK_OK, "");
+    o.krylov = MPK_KRYLOV_GMRES; /* takes more for its cycles, when it begins with them */
+    int refusals = 0;
+    for (double limit = 40000;; limit *= 1.1) {
+        o.device_memory_limit = limit;
+        const mpk_status status = solve_on(ctx, &s, MPK_ON_CUDA, &o, b, x, NULL);
+        if (status == MPK_OK) break;
+        refused(ctx, status, MPK_ERR_MEMORY, "the method takes");
+        refusals++;
+    }
+    assert_true(refusals > 2);
     free(b);
     sparse_free(&s);
     mpk_context_destroy(&ctx);
@@ -665,16 +717,12 @@ static void test_absent(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_operations),
-                                       cmocka_unit_test(test_products),
-                                       cmocka_unit_test(test_long_rows),
-                                       cmocka_unit_test(test_solves),
-                                       cmocka_unit_test(test_ends_of_the_range),
-                                       cmocka_unit_test(test_scales),
-                                       cmocka_unit_test(test_tasks),
-                                       cmocka_unit_test(test_memory),
-                                       cmocka_unit_test(test_launches_fail),
-                                       cmocka_unit_test(test_allocations_fail),
-                                       cmocka_unit_test(test_absent)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_operations),       cmocka_unit_test(test_products),
+        cmocka_unit_test(test_long_rows),        cmocka_unit_test(test_solves),
+        cmocka_unit_test(test_cycles),           cmocka_unit_test(test_ends_of_the_range),
+        cmocka_unit_test(test_scales),           cmocka_unit_test(test_tasks),
+        cmocka_unit_test(test_memory),           cmocka_unit_test(test_launches_fail),
+        cmocka_unit_test(test_allocations_fail), cmocka_unit_test(test_absent)};
     return device_there() ? cmocka_run_group_tests(tests, NULL, NULL) : 0;
 }

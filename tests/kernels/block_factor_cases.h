@@ -399,7 +399,8 @@ static void test_equal(void **unused) {
     int32_t pair[W] = {0, 2, 1, 4, 3, 5, 6};
     for (int k = 0; k < 3; k++) {
         const FN(block_kernels) *kern = kernels_of(k);
-        for (int pivoting = MPK_PIVOTING_PARTIAL; kern && pivoting <= MPK_PIVOTING_COMPLETE; pivoting++)
+        for (int pivoting = MPK_PIVOTING_PARTIAL; kern && pivoting <= MPK_PIVOTING_COMPLETE;
+             pivoting++)
             for (int type = 0; type <= MPK_TYPE_LDU; type += 2)
                 for (int trial = 0; trial < 20; trial++) {
                     T *signs = new_block(W, W), *a = new_block(W, W);
@@ -409,7 +410,8 @@ static void test_equal(void **unused) {
                         for (int j = 0; j < W; j++) {
                             const R x = uniform() < 0.5 ? -1 : 1;
                             signs[i * ld + j] = t_make(x, 0);
-                            if (type != MPK_TYPE_LDU && j < i) signs[i * ld + j] = signs[j * ld + i];
+                            if (type != MPK_TYPE_LDU && j < i)
+                                signs[i * ld + j] = signs[j * ld + i];
                         }
                     for (int turn = 0; turn < 2; turn++) {
                         for (int i = 0; i < W; i++)

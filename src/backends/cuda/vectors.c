@@ -53,8 +53,10 @@ mpk_status mpki_cuda_space_make(mpk_context *ctx, mpk_scalar scalar, int32_t n, 
                       .d = d,
                       .f = functions(d),
                       .k = functions(d)->kernels[scalar],
+                      .limit = limit,
+                      .bytes = functions(d)->bytes(scalar, n, count),
                       .at = {.scalar = scalar, .n = n}};
-    mpk_status status = mpki_cuda_within(ctx, "the method", s->f->bytes(scalar, n, count), limit);
+    mpk_status status = mpki_cuda_within(ctx, "the method", s->bytes, limit);
     if (!mpk_failed(status))
         status = mpki_cuda_told(ctx, STAGE, s->f->make(d->cuda, &s->at, count, stream, v));
     if (mpk_failed(status)) mpki_cuda_space_free(ctx, out);
@@ -139,7 +141,8 @@ static void combine(mpki_space *s, int32_t count, void *const *v, const mpki_num
         const int32_t some = count - k < MPKI_CUDA_BASIS ? count - k : MPKI_CUDA_BASIS;
         const int64_t stride = some > 1 ? ((char *)v[k + 1] - (char *)v[k]) / size : 0;
         double less[2 * MPKI_CUDA_BASIS];
-        for (int32_t i = 0; i < some; i++) less[2 * i] = -c[k + i].re, less[2 * i + 1] = -c[k + i].im;
+        for (int32_t i = 0; i < some; i++)
+            less[2 * i] = -c[k + i].re, less[2 * i + 1] = -c[k + i].im;
         good(s, s->k->combine(s->d->cuda, &s->at, some, v[k], stride, less, k ? y : x, y));
     }
 }
@@ -418,7 +421,12 @@ static mpk_status start(mpki_space *s, const mpki_batch *b) {
     first.rho[0] = b->rho.re, first.rho[1] = b->rho.im;
     first.beta[0] = first.phibar = b->beta, first.cs = -1; /* minres */
     first.column = -1;                                     /* gmres */
-    if (b->cycle && !good(s, s->f->cycle(s->d->cuda, &s->at, b->cycle))) return s->status;
+    if (b->cycle) {
+        const int64_t bytes = s->bytes + s->f->cycle_bytes(&s->at, b->cycle);
+        const mpk_status status = mpki_cuda_within(s->ctx, "the method", bytes, s->limit);
+        if (mpk_failed(status)) return s->status = status;
+        if (!good(s, s->f->cycle(s->d->cuda, &s->at, b->cycle))) return s->status;
+    }
     return good(s, s->f->set(s->d->cuda, &s->at, &first)) ? MPK_OK : s->status;
 }
 

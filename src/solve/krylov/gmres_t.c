@@ -204,9 +204,7 @@ mpki_event FN(gmres)(mpki_krylov *k) {
         if (event != MPKI_GO || whole || j + 1 == m) {
             if (!k->fresh && event != MPKI_FAILURE && !form(k))
                 return FN(krylov_break)(k, "overflow");
-            return event != MPKI_GO ? event
-                   : whole ? FN(krylov_break)(k, INVARIANT)
-                           : MPKI_CYCLE;
+            return event != MPKI_GO ? event : whole ? FN(krylov_break)(k, INVARIANT) : MPKI_CYCLE;
         }
         vec_scale(k, w_make(1 / norm, 0), w, w);
     }

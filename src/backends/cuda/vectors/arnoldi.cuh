@@ -112,7 +112,8 @@ __device__ inline double rotate_column(const mpki_cuda_cycle &c, mpki_cuda_state
     }
     at.h[2 * j] = cosine * a.x + sine.x * next;
     at.h[2 * j + 1] = cosine * a.y + sine.y * next;
-    const number g = of(s->beta), rest = {-(sine.x * g.x + sine.y * g.y), -(sine.x * g.y - sine.y * g.x)};
+    const number g = of(s->beta),
+                 rest = {-(sine.x * g.x + sine.y * g.y), -(sine.x * g.y - sine.y * g.x)};
     c.cosine[j] = cosine;
     c.sine[2 * j] = sine.x, c.sine[2 * j + 1] = sine.y;
     c.g[2 * j] = cosine * g.x, c.g[2 * j + 1] = cosine * g.y;
@@ -267,7 +268,8 @@ __global__ void __launch_bounds__(VECTOR_THREADS, sizeof(E) == 16 ? 2 : 4)
     combine_kernel(int64_t n, int count, const E *v, int64_t stride, const double *by, const E *x,
                    E *y) {
     __shared__ E c[MPKI_CUDA_BASIS];
-    for (int k = threadIdx.x; k < count; k += blockDim.x) c[k] = narrow<E>(by[2 * k], by[2 * k + 1]);
+    for (int k = threadIdx.x; k < count; k += blockDim.x)
+        c[k] = narrow<E>(by[2 * k], by[2 * k + 1]);
     __syncthreads();
     for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < n;
          i += (int64_t)gridDim.x * blockDim.x)
@@ -275,8 +277,7 @@ __global__ void __launch_bounds__(VECTOR_THREADS, sizeof(E) == 16 ? 2 : 4)
 }
 
 /** What the host reads of a batch. */
-template <class E>
-__global__ void tell_kernel(const mpki_cuda_state *s, mpki_cuda_report *to) {
+template <class E> __global__ void tell_kernel(const mpki_cuda_state *s, mpki_cuda_report *to) {
     if (threadIdx.x == 0) report(s, to);
 }
 

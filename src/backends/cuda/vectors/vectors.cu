@@ -193,14 +193,20 @@ static int replay(mpki_cuda *cuda, mpki_cuda_space *s) {
 
 /* ---- cycles ---- */
 
+static int64_t cycle_bytes(const mpki_cuda_space *s, int32_t m) {
+    const int64_t k = m,
+                  group = s->scalar >= MPK_C ? MOST_SUMS / 2 : (int)MOST_SUMS; /* arnoldi.cuh */
+    const int64_t whole = vector_blocks(s->n), blocks = whole < CYCLE_BLOCKS ? whole : CYCLE_BLOCKS;
+    const int64_t sums = blocks * ((k + group - 1) / group * MOST_SUMS + 1);
+    return (2 * (k + 1) * (k + 1) + 3 * k + 2 * (k + 1) + sums) * (int64_t)sizeof(double);
+}
+
 static int cycle(mpki_cuda *cuda, mpki_cuda_space *s, int32_t m) {
-    const int64_t k = m, least = 4, groups = (k + least - 1) / least; /* complex ones are of 4 */
-    const int64_t sums = CYCLE_BLOCKS * (groups * MOST_SUMS + 1);
+    const int64_t k = m;
     void *memory = NULL;
     if (s->cycle.m == m) return MPK_OK;
     MPKI_TRY(cudaSetDevice(cuda->device));
-    MPKI_PASS(ask(cuda, &memory,
-                  (2 * (k + 1) * (k + 1) + 3 * k + 2 * (k + 1) + sums) * (int64_t)sizeof(double)));
+    MPKI_PASS(ask(cuda, &memory, cycle_bytes(s, m)));
     if (s->cycle.g) cudaFree(s->cycle.g);
     double *at = (double *)memory;
     s->cycle.m = m;
@@ -237,6 +243,7 @@ extern "C" const mpki_cuda_vectors_table mpki_cuda_vectors_functions = {
     capture,
     captured,
     replay,
+    cycle_bytes,
     cycle,
     columns,
     {&mpki_s_cuda_vectors, &mpki_d_cuda_vectors, &mpki_c_cuda_vectors, &mpki_z_cuda_vectors}};

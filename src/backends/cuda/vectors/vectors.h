@@ -12,10 +12,10 @@ extern "C" {
 
 /** Of a cycle of gmres, in device memory; numbers are pairs: real and imaginary part. */
 typedef struct mpki_cuda_cycle {
-    int32_t m;       /**< steps of a cycle; 0: there is no room yet */
-    double *g;       /**< m + 1 numbers: the right-hand side, rotated; h follows it */
-    double *h;       /**< m columns of m + 1 numbers: R */
-    double *sine;    /**< m numbers; and `cosine`: m doubles */
+    int32_t m;    /**< steps of a cycle; 0: there is no room yet */
+    double *g;    /**< m + 1 numbers: the right-hand side, rotated; h follows it */
+    double *h;    /**< m columns of m + 1 numbers: R */
+    double *sine; /**< m numbers; and `cosine`: m doubles */
     double *cosine;
     double *c;       /**< m + 1 numbers: products of a pass of Gram-Schmidt */
     double *partial; /**< their sums by block */
@@ -86,8 +86,8 @@ typedef enum mpki_cuda_part {  /**< kernels of an iteration, in this order */
                               MPKI_CUDA_BICG_OMEGA,       /**< omega, from t^H r */
                               MPKI_CUDA_BICG_ITERATE,     /**< x, r and its norm; rho and beta */
                               MPKI_CUDA_CYCLE_PRODUCT,    /**< gmres: after z := M^-1 p, t := A z */
-                              MPKI_CUDA_CYCLE_PROJECT,    /**< the basis, a column of R, the residual */
-                              MPKI_CUDA_CYCLE_TELL        /**< the batch reports */
+                              MPKI_CUDA_CYCLE_PROJECT, /**< the basis, a column of R, the residual */
+                              MPKI_CUDA_CYCLE_TELL     /**< the batch reports */
 } mpki_cuda_part;
 
 /** How a batch ended; mpki_batch_end in backends/sparse.h has the same numbers. */
@@ -149,8 +149,8 @@ typedef struct mpki_cuda_batch_vectors {
     const void *m_of;            /**< what M^-1 is applied to: r, or r2 */
     const void *shadow, *u2;     /**< bicgstab: its p, z, v are q, u, t; u2 is M^-1 of its s */
     void *t2;                    /**< and A u2 */
-    void *basis, *kept;          /**< gmres, whose p, z, w are q, u, t; kept NULL, or fgmres: all z */
-    int64_t stride;              /**< entries from one vector of either to the next */
+    void *basis, *kept; /**< gmres, whose p, z, w are q, u, t; kept NULL, or fgmres: all z */
+    int64_t stride;     /**< entries from one vector of either to the next */
     int hermitian;
 } mpki_cuda_batch_vectors;
 
@@ -209,8 +209,8 @@ typedef struct mpki_cuda_vector_kernels {
                    double *h, double squares[2]);
     /** y := x - sum c_k v_k, 0 < count <= MPKI_CUDA_BASIS, v_k `stride` entries apart; x NULL: 0.
      *  c: real and imaginary part of each, host memory */
-    int (*combine)(mpki_cuda *cuda, mpki_cuda_space *s, int32_t count, const void *v, int64_t stride,
-                   const double *c, const void *x, void *y);
+    int (*combine)(mpki_cuda *cuda, mpki_cuda_space *s, int32_t count, const void *v,
+                   int64_t stride, const double *c, const void *x, void *y);
 } mpki_cuda_vector_kernels;
 
 typedef struct mpki_cuda_vectors_table {
@@ -238,7 +238,8 @@ typedef struct mpki_cuda_vectors_table {
     int (*capture)(mpki_cuda *cuda, mpki_cuda_space *s);
     int (*captured)(mpki_cuda *cuda, mpki_cuda_space *s, int keep);
     int (*replay)(mpki_cuda *cuda, mpki_cuda_space *s);
-    /** Room for cycles of m steps, 0 < m < MPKI_CUDA_BASIS, unless it is there. */
+    /** Room for cycles of m steps, 0 < m < MPKI_CUDA_BASIS, unless it is there; its bytes of device memory. */
+    int64_t (*cycle_bytes)(const mpki_cuda_space *s, int32_t m);
     int (*cycle)(mpki_cuda *cuda, mpki_cuda_space *s, int32_t m);
     /** g and the first `count` columns of R, one after the other, as mpki_cuda_cycle has them. */
     int (*columns)(mpki_cuda *cuda, mpki_cuda_space *s, int32_t count, double *out);

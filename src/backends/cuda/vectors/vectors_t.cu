@@ -363,8 +363,8 @@ static mpk_status cycle_tell(mpki_cuda *cuda, mpki_cuda_space *s) {
     return MPK_OK;
 }
 
-static int combine(mpki_cuda *cuda, mpki_cuda_space *s, int32_t count, const void *v, int64_t stride,
-                   const double *c, const void *x, void *y) {
+static int combine(mpki_cuda *cuda, mpki_cuda_space *s, int32_t count, const void *v,
+                   int64_t stride, const double *c, const void *x, void *y) {
     MPKI_TRY(cudaSetDevice(cuda->device));
     MPKI_TRY(cudaMemcpyAsync(s->h, c, (size_t)(2 * count) * sizeof(double), cudaMemcpyHostToDevice,
                              (cudaStream_t)s->stream));
@@ -445,6 +445,6 @@ static int multiply_step(mpki_cuda *cuda, mpki_cuda_space *s, mpki_cuda_part par
 }
 
 extern "C" const mpki_cuda_vector_kernels FN(cuda_vectors) = {
-    product, axpby,    zero,     signs, random,        finite, largest,  differ, shift,   norms,
-    scales,  multiply, residual, step,  multiply_step, mirror, row_sums, maxima, rescale, project,
-    combine};
+    product,       axpby,  zero,     signs,  random,   finite,   largest,
+    differ,        shift,  norms,    scales, multiply, residual, step,
+    multiply_step, mirror, row_sums, maxima, rescale,  project,  combine};
