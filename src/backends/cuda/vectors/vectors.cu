@@ -14,7 +14,7 @@ static int64_t aligned(int64_t bytes) {
 static int64_t entry(mpk_scalar scalar) {
     return scalar == MPK_S ? 4 : scalar == MPK_Z ? 16 : 8;
 }
-static const int64_t SHARED = aligned(VECTOR_BLOCKS * MOST_SUMS * sizeof(double)) + ALIGNMENT +
+static const int64_t SHARED = aligned(SUMMING_BLOCKS * MOST_SUMS * sizeof(double)) + ALIGNMENT +
                               aligned(sizeof(mpki_cuda_state)) +
                               aligned(2 * MPKI_CUDA_BASIS * sizeof(double));
 
@@ -58,7 +58,7 @@ static int make(mpki_cuda *cuda, mpki_cuda_space *s, int64_t count, void *stream
     s->report = (mpki_cuda_report *)cuda->vectors_report;
     char *at = (char *)s->memory;
     s->partial = (double *)at;
-    at += aligned(VECTOR_BLOCKS * MOST_SUMS * sizeof(double));
+    at += aligned(SUMMING_BLOCKS * MOST_SUMS * sizeof(double));
     s->ticket = (unsigned *)at;
     at += ALIGNMENT;
     s->state = (mpki_cuda_state *)at;

@@ -103,11 +103,10 @@ static int scales(mpki_cuda *cuda, mpki_cuda_space *s, const double *rows, const
 
 static int mirror(mpki_cuda *cuda, mpki_cuda_space *s, const mpki_cuda_rows *a, const int64_t *ap,
                   const int32_t *ai, int hermitian, const void *ax) {
-    const int64_t rows = VECTOR_THREADS / MIRROR_LANES, blocks = (a->n + rows - 1) / rows;
     MPKI_TRY(cudaSetDevice(cuda->device));
-    if (a->n == 0) return MPK_OK;
-    MPKI_LAUNCH(mirror_kernel<T>, (unsigned)blocks, VECTOR_THREADS, 0, s->stream, a->n, a->ptr,
-                a->col, ap, ai, hermitian, (const T *)ax, (T *)(uintptr_t)a->val);
+    if (a->chunks == 0) return MPK_OK;
+    MPKI_LAUNCH(mirror_kernel<T>, a->chunks, VECTOR_THREADS, 0, s->stream, a->chunk, a->ptr, a->col,
+                ap, ai, hermitian, (const T *)ax, (T *)(uintptr_t)a->val);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }
@@ -115,17 +114,23 @@ static int mirror(mpki_cuda *cuda, mpki_cuda_space *s, const mpki_cuda_rows *a, 
 #if MPKI_PRECISION < 2
 static int row_sums(mpki_cuda *cuda, mpki_cuda_space *s, const mpki_cuda_rows *a, const int64_t *ap,
                     double *sums) {
-    row_sums_pass<T> op = {};
-    op.ptr = a->ptr, op.ap = ap, op.val = (const T *)a->val, op.sums = sums;
-    return sweep(cuda, s, op);
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    MPKI_LAUNCH(row_sums_kernel<T>, vector_blocks(s->n), vector_threads(s->n), 0, s->stream, s->n,
+                a->ptr, ap, (const T *)a->val, sums);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
 }
 
 static int maxima(mpki_cuda *cuda, mpki_cuda_space *s, const mpki_cuda_rows *a, const double *scale,
                   double *largest, double *uneven) {
-    maxima_pass<T> op = {};
-    op.ptr = a->ptr, op.col = a->col, op.val = (const T *)a->val;
-    op.scale = scale, op.largest = largest;
-    return gather<1>(cuda, s, op, uneven);
+    const teller tell = next_teller(cuda, s);
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    MPKI_LAUNCH(maxima_kernel<T>, vector_blocks(s->n), vector_threads(s->n), 0, s->stream, s->n,
+                a->ptr, a->col, (const T *)a->val, scale, largest, s->partial, s->ticket, tell);
+    MPKI_TRY(cudaGetLastError());
+    MPKI_PASS(told(cuda, s, tell.sequence));
+    *uneven = s->report->sums[0];
+    return MPK_OK;
 }
 
 static int rescale(mpki_cuda *cuda, mpki_cuda_space *s, const double *largest, double *scale) {
@@ -177,16 +182,27 @@ static int product_blocks(const mpki_cuda_rows *a) {
     return a->chunks < most ? a->chunks : most;
 }
 
+/* Where one more on each takes all chunks in one round, not two, that gains more than its registers, which are too few,
+ * cost. */
+static int product_resident(const mpki_cuda_rows *a) {
+    const int resident = MPKI_CUDA_PRODUCT_RESIDENT(sizeof(T)),
+              most = MPKI_CUDA_PRODUCT_BLOCKS(sizeof(T));
+    return a->chunks > most && a->chunks <= most / resident * (resident + 1) ? resident + 1
+                                                                             : resident;
+}
+
 template <class PUT>
 static mpk_status multiply_to(mpki_cuda *cuda, const mpki_cuda_space *s, const mpki_cuda_rows *a,
                               const void *x, const PUT &put) {
+    enum { RESIDENT = MPKI_CUDA_PRODUCT_RESIDENT(sizeof(T)) };
+    const bool more = product_resident(a) > RESIDENT;
     void (*const kernel)(const rows_of<T>, const T *, const PUT, double *, unsigned *) =
-        multiply_kernel<T, PUT>;
+        more ? multiply_kernel<T, PUT, RESIDENT + 1> : multiply_kernel<T, PUT, RESIDENT>;
     const size_t bytes =
         chunk_size<T>::value * sizeof(T) + (MPKI_CUDA_CHUNK_ROWS + 1) * sizeof(int32_t);
     MPKI_TRY(cudaSetDevice(cuda->device));
-    MPKI_LAUNCH(kernel, product_blocks(a), VECTOR_THREADS, bytes, s->stream, rows(a), (const T *)x,
-                put, s->partial, s->ticket);
+    MPKI_LAUNCH(kernel, more ? a->chunks : product_blocks(a), VECTOR_THREADS, bytes, s->stream,
+                rows(a), (const T *)x, put, s->partial, s->ticket);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }
