@@ -5,6 +5,7 @@
 
 #include "backends/sparse.h"
 #include "analysis/analysis.h"
+#include "backends/cuda/vectors/vectors.h"
 #include "problem/columns.h"
 #include "problem/full.h"
 #include "problem/problem.h"
@@ -275,6 +276,37 @@ static void test_long_rows(void **unused) {
     (void)unused;
     mpk_context *ctx = context();
     for (int kind = 0; kind < KINDS; kind++) product_case(ctx, 1, 4500, kind);
+    mpk_context_destroy(&ctx);
+}
+
+/* More chunks than blocks are at work at once, and not so many that each would have two: a diagonal matrix. */
+static void test_many_chunks(void **unused) {
+    (void)unused;
+    enum { N = (MPKI_CUDA_PRODUCT_BLOCKS(8) + 40) * MPKI_CUDA_CHUNK_ROWS };
+    mpk_context *ctx = context();
+    const mpki_engine *engine = mpki_cuda_engine(ctx, 0);
+    const mpki_vector_engine *v = engine->vectors;
+    const mpki_device *d = mpki_cuda_kept(ctx);
+    const int64_t bytes = (int64_t)N * 8;
+    sparse s = {.ap = calloc((size_t)N + 1, 8), .ai = calloc(N, 4), .ax = calloc(N, 8)};
+    s.a = (mpk_problem_view){N, N, MPK_D, MPK_SYMMETRIC, s.ap, s.ai, s.ax};
+    double *x = calloc(N, 8);
+    for (int32_t i = 0; i < N; i++) {
+        s.ap[i + 1] = i + 1, s.ai[i] = i, x[i] = 1 + i % 5;
+        ((double *)s.ax)[i] = i % 3 - 1;
+    }
+    mpki_full full;
+    mpki_matrix *m = NULL;
+    assert_int_equal(mpki_full_make(ctx, &s.a, 1, &full, NULL), MPK_OK);
+    assert_int_equal(v->matrix_make(ctx, &full, NULL, 0, &m), MPK_OK);
+    void *dx = up(d, x, bytes), *dy = up(d, x, bytes);
+    assert_int_equal(v->multiply(m, dx, dy), MPK_OK);
+    double *y = calloc(N, 8);
+    assert_int_equal(engine->copy(ctx, y, bytes, dy, bytes, bytes, 1, false), MPK_OK);
+    for (int32_t i = 0; i < N; i++) assert_true(y[i] == (i % 3 - 1) * x[i]);
+    d->table->release(d->cuda, dx), d->table->release(d->cuda, dy);
+    v->matrix_free(ctx, &m);
+    sparse_free(&s), free(x), free(y);
     mpk_context_destroy(&ctx);
 }
 
@@ -717,12 +749,18 @@ static void test_absent(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_operations),       cmocka_unit_test(test_products),
-        cmocka_unit_test(test_long_rows),        cmocka_unit_test(test_solves),
-        cmocka_unit_test(test_cycles),           cmocka_unit_test(test_ends_of_the_range),
-        cmocka_unit_test(test_scales),           cmocka_unit_test(test_tasks),
-        cmocka_unit_test(test_memory),           cmocka_unit_test(test_launches_fail),
-        cmocka_unit_test(test_allocations_fail), cmocka_unit_test(test_absent)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_operations),
+                                       cmocka_unit_test(test_products),
+                                       cmocka_unit_test(test_long_rows),
+                                       cmocka_unit_test(test_many_chunks),
+                                       cmocka_unit_test(test_solves),
+                                       cmocka_unit_test(test_cycles),
+                                       cmocka_unit_test(test_ends_of_the_range),
+                                       cmocka_unit_test(test_scales),
+                                       cmocka_unit_test(test_tasks),
+                                       cmocka_unit_test(test_memory),
+                                       cmocka_unit_test(test_launches_fail),
+                                       cmocka_unit_test(test_allocations_fail),
+                                       cmocka_unit_test(test_absent)};
     return device_there() ? cmocka_run_group_tests(tests, NULL, NULL) : 0;
 }
