@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bench_cuda_blocks [-t THREADS] [-r REPEATS] [-n] [-l] [CASE ...]: factorizations on blocks on the
+/* bench_cuda_blocks [-t THREADS] [-r REPEATS] [-n] [-l] [-p] [CASE ...]: factorizations on blocks on the
  * device. A case is FILE or "generate SPEC", then " key=value,..."; without cases a short list. Checks
  * the factor against the processor's first (-n: does not). A line a case: the matrix; level sets,
  * frames, blocks, entries kept and dropped; seconds of the first factorization and of those with the
  * same pattern (medians; in all, and of them the engine's), of the processor's (engine); device
- * memory; the difference. -l: what each portion of a level set took, one after the other. Without a
+ * memory; the difference. -l: what each portion of a level set took, one after the other. -p: how far
+ * apart the processor's factors of A and of A with each entry moved by a rounding are. Without a
  * GPU: METAPACK_CUDA_MODULE may name the module that runs the kernels on the host. */
 #include "backends/cuda/blocks/store.h"
 #include "backends/cuda/engine.h"
 #include "backends/cuda/load.h"
 #include "blocks/blocks.h"
+#include "core/random.h"
 #include "core/trace.h"
 #include "factor/stages.h"
 
@@ -131,6 +133,33 @@ static difference check(mpk_context *ctx, const mpk_factor *cpu, const mpk_facto
     return d;
 }
 
+/* The same of two of the processor's factors. */
+static difference check_cpu(const mpk_factor *one, const mpk_factor *other) {
+    const mpki_stages *s = &one->blocks->stages;
+    const mpki_ibcsr *x = &s->index, *y = &other->blocks->stages.index;
+    const mpki_blocks *b = one->blocks->numbers, *c = other->blocks->numbers;
+    difference d = {0};
+    if (x->nblocks != y->nblocks || x->m != y->m ||
+        memcmp(x->place, y->place, (size_t)x->m * sizeof *x->place)) {
+        d.most = INFINITY;
+        return d;
+    }
+    static double complex p[32 * 32], q[32 * 32];
+    for (int32_t f = 0; f < x->m; f++) {
+        const int w = mpki_frame_rows(s->blocking, f);
+        for (int64_t e = x->diagonal[f] + 1; e < x->ptr[f + 1]; e++) {
+            const int64_t block = x->entry[e].block;
+            const int rows = mpki_frame_rows(s->blocking, x->entry[e].other);
+            for (int half = 0; half <= s->ldu; half++) {
+                unpack_cpu(half ? &b->upper[block] : &b->lower[block], w, rows, p);
+                unpack_cpu(half ? &c->upper[block] : &c->lower[block], w, rows, q);
+                compare(rows * w, p, q, &d.most, &d.norm, &d);
+            }
+        }
+    }
+    return d;
+}
+
 /* ---- a case ------------------------------------------------------------------------------------- */
 
 typedef struct bench {
@@ -138,7 +167,7 @@ typedef struct bench {
     mpki_engine cpu, gpu;
     mpki_block_engine cpu_blocks;
     int threads, repeats;
-    bool check, portions;
+    bool check, portions, perturb;
 } bench;
 
 static void print_portions(const bench *m) {
@@ -149,6 +178,28 @@ static void print_portions(const bench *m) {
         if (s->lane == MPKI_LANE_CALLER)
             printf("    %-16s %5d %10.3f ms\n", s->name, s->number, 1e3 * (s->end_s - s->begin_s));
     }
+}
+
+/* A's entries times 1 + 2^-52 or 1 - 2^-53, by signs that look random. */
+static void perturbed(bench *m, const mpk_analysis *an, const mpk_problem_view *a,
+                      const mpk_options *o, const mpk_factor *cpu) {
+    mpk_factor *fac = NULL;
+    double *ax = malloc((size_t)a->nnz * sizeof *ax);
+    if (!ax || a->scalar != MPK_D) exit(1);
+    for (int64_t k = 0; k < a->nnz; k++)
+        ax[k] = nextafter(((const double *)a->ax)[k],
+                          mpki_random_sign32((uint32_t)k) > 0 ? INFINITY : -INFINITY);
+    mpki_engine_use(m->ctx, &m->cpu);
+    if (mpk_failed(mpk_factorize(m->ctx, an, ax, o, &fac))) fail(m->ctx, "A, moved by roundings");
+    const difference d = check_cpu(cpu, fac);
+    printf("  the processor's, of A moved by a rounding: L %.2g, %lld of %lld entries elsewhere; "
+           "largest "
+           "entry of L %.2g\n",
+           d.norm > 0 ? d.most / d.norm : d.most, (long long)d.elsewhere, (long long)d.entries,
+           d.norm);
+    mpk_factor_destroy(&fac);
+    free(ax);
+    mpki_engine_use(m->ctx, &m->gpu);
 }
 
 static double seconds(const mpk_factor *fac) {
@@ -207,6 +258,7 @@ static void run(bench *m, const char *text) {
             (long long)d.elsewhere, (long long)d.entries, (long long)(info.kept - other.kept),
             (long long)(info.dropped - other.dropped),
             (long long)(info.perturbed - other.perturbed));
+        if (m->perturb) perturbed(m, an, &a, &o, cpu);
     }
     if (m->portions) {
         if (mpk_failed(mpki_trace_start(ctx, SPANS))) fail(ctx, text);
@@ -246,6 +298,8 @@ int main(int argc, char **argv) {
             m.check = false;
         else if (!strcmp(argv[k], "-l"))
             m.portions = true;
+        else if (!strcmp(argv[k], "-p"))
+            m.perturb = true;
         else
             argv[1 + cases++] = argv[k];
         if (m.repeats < 1 || m.repeats > MOST_REPEATS) m.repeats = 5;

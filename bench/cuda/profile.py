@@ -5,9 +5,9 @@
     METAPACK_CUDA_MODULE=build/libmetapack_cuda.so bench/cuda/profile.py build/libmetapack.so FILE|"generate SPEC" key=value,...
 
 Factorizes and solves A x = A 1 twice, the second time profiled. For each kernel: how often it ran, microseconds of one run
-(median), milliseconds in all, its share of the time at work. First the rate of a copy in device memory, beside which
-that of a kernel counts. Needs PyTorch with CUDA."""
-import ctypes as c, statistics, sys
+(median), milliseconds in all, its share of the time at work; for each call of CUDA that took the host 20 us or more in all, the
+same of its time. First the rate of a copy in device memory, beside which that of a kernel counts. Needs PyTorch with CUDA."""
+import ctypes as c, statistics, sys, time
 
 import torch
 from torch.profiler import ProfilerActivity, profile
@@ -55,9 +55,10 @@ def main():
     for what, work in (("factorize", factorize), ("solve", solve)):
         work()
         with profile(activities=[ProfilerActivity.CUDA]) as seen:
+            begun = time.perf_counter()
             work()
-            torch.cuda.synchronize()
-        told(f"{sys.argv[2]}, {what}: n {n}", seen.events())
+            spent = time.perf_counter() - begun
+        told(f"{sys.argv[2]}, {what}: n {n}, {1e3 * spent:.2f} ms", seen.events())
 
 
 def copied():
@@ -75,10 +76,11 @@ def copied():
 
 
 def told(what, events):
-    runs, spans = {}, []
+    runs, calls, spans = {}, {}, []
     for event in events:
-        if event.device_type == torch.autograd.DeviceType.CUDA:
-            runs.setdefault(event.name, []).append(event.time_range.elapsed_us())
+        there = event.device_type == torch.autograd.DeviceType.CUDA
+        (runs if there else calls).setdefault(event.name, []).append(event.time_range.elapsed_us())
+        if there:
             spans.append((event.time_range.start, event.time_range.end))
     spans.sort()
     whole = spans[-1][1] - spans[0][0] if spans else 0
@@ -88,6 +90,10 @@ def told(what, events):
         short = name.split("(")[0].replace("void ", "").replace("mpki::", "")
         print(f"  {short[:70]:70s} {len(times):6d} x {statistics.median(times):9.2f} us {1e-3 * sum(times):9.2f} ms "
               f"{100 * sum(times) / busy:6.1f} %")
+    print("  the host, in calls of CUDA:")
+    for name, times in sorted(calls.items(), key=lambda item: -sum(item[1])):
+        if sum(times) >= 20:
+            print(f"  {name[:70]:70s} {len(times):6d} x {statistics.median(times):9.2f} us {1e-3 * sum(times):9.2f} ms")
 
 
 main()

@@ -486,11 +486,13 @@ typedef enum mpki_batch_end {
     MPKI_BATCH_SECOND_M_BAD, /* its second preconditioner */
     MPKI_BATCH_OMEGA,        /* bicgstab: omega vanishes */
     MPKI_BATCH_HALF,         /* bicgstab: half a step sufficed for the last residual */
+    MPKI_BATCH_INVARIANT,    /* gmres: so is the Krylov space */
     MPKI_BATCH_A_FAILED,     /* an operator returned a failure: the status of the batch */
     MPKI_BATCH_M_FAILED
 } mpki_batch_end;
 
-/** Iterations of sqmr, cg, minres or bicgstab that an engine does without asking the host in between. */
+/** Iterations of sqmr, cg, minres, bicgstab, gmres or fgmres that an engine does without asking the host in
+ *  between. */
 typedef struct mpki_batch {
     mpk_krylov method;
     int hermitian;
@@ -503,10 +505,12 @@ typedef struct mpki_batch {
     bool first;            /* of a cycle: it begins with these */
     mpki_number rho;       /* r^T M^-1 r, and v holds M^-1 r; sqmr. The shadow's with r; bicgstab */
     double tau;            /* ||r||; sqmr */
-    double beta;           /* (r^H M^-1 r)^1/2, and v holds M^-1 r; minres */
-    bool repeats;          /* others with as many steps will follow, or did */
-    int32_t steps;         /* iterations to do at most; [out] how many were done */
-    int32_t called;        /* [out] products and preconditioners: after the end they were in vain */
+    double beta; /* (r^H M^-1 r)^1/2, and v holds M^-1 r; minres. ||r||, and v the basis's first
+                              vector twice; gmres */
+    int32_t cycle, unit; /* gmres: steps of a cycle; of which a graph is made, if one is */
+    bool repeats;        /* others with as many steps will follow, or did */
+    int32_t steps;       /* iterations to do at most; [out] how many were done */
+    int32_t called;      /* [out] products and preconditioners: after the end they were in vain */
     mpki_batch_end end;
     const double *recurred, *quasi;   /* [out] norms after each step; till the next batch */
     double a_norm;                    /* [out] largest ||A q|| / ||q|| */
@@ -568,9 +572,18 @@ typedef struct mpki_vector_ops {
      *  h [out] count; before [out] ||w||. Returns ||w|| after it */
     double (*project)(mpki_space *s, int32_t count, void *const *v, void *w, mpki_number *h,
                       double *before);
+    /** y := x + sum c_k v_k of vectors that `make` gave one after the other, 0 < count; x NULL: 0. y is none
+     *  of them. NULL: as with project */
+    void (*combine)(mpki_space *s, int32_t count, void *const *v, const mpki_number *c,
+                    const void *x, void *y);
     /** At most batch->steps iterations. NULL: the method does them one by one, with the slots above.
-     *  Returns MPK_OK | MPK_ERR_DEVICE, or what an operator returned */
+     *  Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE, or what an operator returned */
     mpk_status (*batch)(mpki_space *s, mpki_batch *batch);
+    /** Most steps of a cycle of gmres that `batch` does; 0: none. */
+    int32_t cycle_most;
+    /** After batches of gmres or fgmres: the right-hand side, rotated, and the first `count` columns of R, each
+     *  of cycle + 1 numbers, one after the other. */
+    void (*columns)(mpki_space *s, int32_t count, mpki_number *out);
 } mpki_vector_ops;
 
 typedef struct mpki_vector_engine {

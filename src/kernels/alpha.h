@@ -6,7 +6,7 @@
  *  kernels are compiled with that folder alone; tests/kernels/test_alpha.c compares the two. */
 #define MPKI_ALPHA 0.64038820320220756872767623199676
 
-/** Partial, rook and complete pivoting: entries that differ by less than this times the largest are equal to it, and the
+/** Partial, rook and complete pivoting, of rows and columns together or apart: entries that differ by less than this times the largest are equal to it, and the
  *  first of them counts. Mirror images, and the entries of a matching, which scaling makes 1, are equal but for rounding,
  *  which depends on the machine's order of sums: so that all machines choose the same pivot. size: of a real number. */
 #define MPKI_TIE(size) ((size) == 4 ? 0x1p-14 : 0x1p-26)

@@ -48,6 +48,27 @@ static void choose_complete(const lu *f, int p, int *i, int *j) {
             }
 }
 
+/* The row from p on where column j is largest, or the column where row i is: the first of equal ones (MPKI_TIE). `but` where
+ * that is nothing, or is no more than `size`, the entry seen last. */
+static int largest_row(const lu *f, int j, int p, int but, R size) {
+    R top = 0;
+    for (int r = p; r < f->w; r++) top = at(f, r, j) > top ? at(f, r, j) : top;
+    const R least = top * (1 - (R)MPKI_TIE(sizeof(R)));
+    if (!(top > f->nothing && least > size)) return but;
+    for (int r = p; r < f->w; r++)
+        if (at(f, r, j) >= least) return r;
+    return but;
+}
+static int largest_col(const lu *f, int i, int p, int but, R size) {
+    R top = 0;
+    for (int k = p; k < f->w; k++) top = at(f, i, k) > top ? at(f, i, k) : top;
+    const R least = top * (1 - (R)MPKI_TIE(sizeof(R)));
+    if (!(top > f->nothing && least > size)) return but;
+    for (int k = p; k < f->w; k++)
+        if (at(f, i, k) >= least) return k;
+    return but;
+}
+
 /* row i and column j of the next pivot */
 static void choose(const lu *f, int pivoting, int p, int *i, int *j) {
     *i = *j = p;
@@ -56,16 +77,13 @@ static void choose(const lu *f, int pivoting, int p, int *i, int *j) {
         return;
     }
     if (pivoting != MPK_PIVOTING_PARTIAL && pivoting != MPK_PIVOTING_ROOK) return;
-    for (int r = p + 1; r < f->w; r++)
-        if (at(f, r, p) > f->nothing && at(f, r, p) > at(f, *i, p)) *i = r;
-    while (pivoting == MPK_PIVOTING_ROOK) { /* the entry grows strictly, so this ends */
-        int k = *j, r = *i;
-        for (int q = p; q < f->w; q++)
-            if (at(f, *i, q) > f->nothing && at(f, *i, q) > at(f, *i, k)) k = q;
+    *i = largest_row(f, p, p, p, at(f, p, p));
+    while (pivoting ==
+           MPK_PIVOTING_ROOK) { /* the entry grows, by more than rounding, so this ends */
+        const int k = largest_col(f, *i, p, *j, at(f, *i, *j));
         if (k == *j) break;
         *j = k;
-        for (int q = p; q < f->w; q++)
-            if (at(f, q, *j) > at(f, r, *j)) r = q;
+        const int r = largest_row(f, *j, p, *i, at(f, *i, *j));
         if (r == *i) break;
         *i = r;
     }

@@ -152,26 +152,30 @@ static void test_dropping(void **state) {
     mpk_context_destroy(&ctx);
 }
 
-/* Complete pivoting where many entries are of the same size but for rounding: a matching's, scaled to 1, and mirror
- * images. Both choose the same pivots, so that what is dropped is the same, too. */
+/* Pivoting where many entries are of the same size but for rounding: a matching's, scaled to 1, and mirror images. Both
+ * choose the same pivots, so that what is dropped is the same, too. */
 static void test_ties(void **state) {
     (void)state;
     mpk_context *ctx = context();
     static const char *const specs[] = {
         "nlpkkt 4",          "optimal-control 12",           "stokes mac 7",
         "quasi-definite 60", "random 80 0.05 0.3 hermitian", "random 60 0.06 0.3 complex"};
+    static const mpk_pivoting pivotings[] = {MPK_PIVOTING_COMPLETE, MPK_PIVOTING_ROOK,
+                                             MPK_PIVOTING_PARTIAL};
     for (size_t k = 0; k < sizeof specs / sizeof *specs; k++)
-        for (int type = 0; type < 2; type++) {
+        for (int each = 0; each < 6; each++) {
+            const int type = each % 2;
             mpk_options o = complete();
             char what[100];
-            o.pivoting = MPK_PIVOTING_COMPLETE;
+            o.pivoting = pivotings[each / 2];
             o.matching = MPK_ON;
             o.static_shift = 1e-2;
             o.level = 1;
             o.drop_tolerance = 1e-3;
             o.fill_factor = 4;
             o.factor_type = type ? MPK_TYPE_LDU : MPK_TYPE_LDLT;
-            snprintf(what, sizeof what, "%s, ties, type %d", specs[k], type);
+            snprintf(what, sizeof what, "%s, ties, type %d, pivoting %d", specs[k], type,
+                     o.pivoting);
             agree(ctx, what, generated(ctx, specs[k]), &o, bound(1e-11, 1e-10));
         }
     mpk_context_destroy(&ctx);

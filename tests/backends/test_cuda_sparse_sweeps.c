@@ -470,11 +470,13 @@ static void test_failures(void **unused) {
             assert_non_null(strstr(text, "device_memory_limit is"));
             assert_null(s);
             refused++;
+        } else { /* where there is little, arrays take no more than they need */
+            assert_true((double)mpki_cuda_sweeps_told(s).bytes <= limited.device_memory_limit);
         }
         mpki_cuda_sweeps_free(ctx, &s);
         assert_int_equal(f.held, held);
     }
-    assert_true(refused >= 29 && refused < 40);
+    assert_true(refused > 10 && refused < 30);
 #ifdef METAPACK_CUDA_HOST
     const char *must = getenv("METAPACK_TEST_DEVICE");
     for (int64_t limit = 64; limit < 1 << 20 && !(must && !strcmp(must, "1")); limit *= 2) {

@@ -5,6 +5,7 @@
 
 #include "backends/sparse.h"
 #include "analysis/analysis.h"
+#include "backends/cuda/vectors/vectors.h"
 #include "problem/columns.h"
 #include "problem/full.h"
 #include "problem/problem.h"
@@ -278,6 +279,37 @@ static void test_long_rows(void **unused) {
     mpk_context_destroy(&ctx);
 }
 
+/* More chunks than blocks are at work at once, and not so many that each would have two: a diagonal matrix. */
+static void test_many_chunks(void **unused) {
+    (void)unused;
+    enum { N = (MPKI_CUDA_PRODUCT_BLOCKS(8) + 40) * MPKI_CUDA_CHUNK_ROWS };
+    mpk_context *ctx = context();
+    const mpki_engine *engine = mpki_cuda_engine(ctx, 0);
+    const mpki_vector_engine *v = engine->vectors;
+    const mpki_device *d = mpki_cuda_kept(ctx);
+    const int64_t bytes = (int64_t)N * 8;
+    sparse s = {.ap = calloc((size_t)N + 1, 8), .ai = calloc(N, 4), .ax = calloc(N, 8)};
+    s.a = (mpk_problem_view){N, N, MPK_D, MPK_SYMMETRIC, s.ap, s.ai, s.ax};
+    double *x = calloc(N, 8);
+    for (int32_t i = 0; i < N; i++) {
+        s.ap[i + 1] = i + 1, s.ai[i] = i, x[i] = 1 + i % 5;
+        ((double *)s.ax)[i] = i % 3 - 1;
+    }
+    mpki_full full;
+    mpki_matrix *m = NULL;
+    assert_int_equal(mpki_full_make(ctx, &s.a, 1, &full, NULL), MPK_OK);
+    assert_int_equal(v->matrix_make(ctx, &full, NULL, 0, &m), MPK_OK);
+    void *dx = up(d, x, bytes), *dy = up(d, x, bytes);
+    assert_int_equal(v->multiply(m, dx, dy), MPK_OK);
+    double *y = calloc(N, 8);
+    assert_int_equal(engine->copy(ctx, y, bytes, dy, bytes, bytes, 1, false), MPK_OK);
+    for (int32_t i = 0; i < N; i++) assert_true(y[i] == (i % 3 - 1) * x[i]);
+    d->table->release(d->cuda, dx), d->table->release(d->cuda, dy);
+    v->matrix_free(ctx, &m);
+    sparse_free(&s), free(x), free(y);
+    mpk_context_destroy(&ctx);
+}
+
 /* ---- operations ---- */
 
 /* Each slot beside the processor's, in vectors shorter and longer than a block takes. */
@@ -470,6 +502,48 @@ static void test_solves(void **unused) {
     mpk_context_destroy(&ctx);
 }
 
+/* gmres and fgmres in batches: several blocks and groups of vectors, cycles and checks that are no multiples of each other;
+ * and with longer cycles than batches have. */
+static void test_cycles(void **unused) {
+    (void)unused;
+    enum { N = 1030, LONG = 300 };
+    mpk_context *ctx = context();
+    for (int kind = 0; kind < KINDS; kind++)
+        for (int each = 0; each < 4; each++) {
+            const mpk_scalar scalar = kinds[kind].scalar;
+            const bool batches = each < 2;
+            if (kind != 1 && each != kind % 2) continue;
+            sparse s = sparse_of(0, N, kind);
+            for (int32_t j = 0; j < N; j++)
+                for (int64_t k = s.ap[j]; k < s.ap[j + 1]; k++)
+                    if (s.ai[k] == j)
+                        scalar_store(scalar, s.ax, k, (j % 3 ? 4.5 : -4.5) * (1 + j % 4));
+            void *b = vector(N, scalar), *x[3];
+            mpk_options o;
+            mpk_solve_info info[3];
+            mpk_options_init(&o);
+            o.krylov = each % 2 ? MPK_KRYLOV_FGMRES : MPK_KRYLOV_GMRES;
+            o.restart = batches ? 13 : LONG;
+            o.max_iterations = 400;
+            o.tolerance = single(scalar) ? 1e-4 : 1e-5;
+            for (int e = 0; e < 3; e++) { /* the processor, the device twice */
+                x[e] = calloc(N, 16);
+                if (e == 2 && each != 0) break;
+                refused(ctx, solve_on(ctx, &s, e ? MPK_ON_CUDA : MPK_ON_CPU, &o, b, x[e], &info[e]),
+                        MPK_OK, "");
+                assert_true(info[e].relative_residual <= o.tolerance);
+            }
+            const int32_t a = info[0].krylov.iterations, c = info[1].krylov.iterations;
+            if (a <= 16) fail_msg("%d iterations are too few", a);
+            if (abs(a - c) > a / 20 + 1)
+                fail_msg("kind %d, %d: %d iterations, %d on the device", kind, each, a, c);
+            if (each == 0) assert_memory_equal(x[1], x[2], N * mpk_scalar_size(scalar));
+            free(b), free(x[0]), free(x[1]), free(x[2]);
+            sparse_free(&s);
+        }
+    mpk_context_destroy(&ctx);
+}
+
 /* As accurate as rounding allows, by cycles; entries near the ends of the range. */
 static void test_ends_of_the_range(void **unused) {
     (void)unused;
@@ -619,6 +693,16 @@ static void test_memory(void **unused) {
         unsetenv("METAPACK_CUDA_HOST_LIMIT");
     }
     refused(ctx, solve_on(ctx, &s, MPK_ON_CUDA, &o, b, x, NULL), MPK_OK, "");
+    o.krylov = MPK_KRYLOV_GMRES; /* takes more for its cycles, when it begins with them */
+    int refusals = 0;
+    for (double limit = 40000;; limit *= 1.1) {
+        o.device_memory_limit = limit;
+        const mpk_status status = solve_on(ctx, &s, MPK_ON_CUDA, &o, b, x, NULL);
+        if (status == MPK_OK) break;
+        refused(ctx, status, MPK_ERR_MEMORY, "the method takes");
+        refusals++;
+    }
+    assert_true(refusals > 2);
     free(b);
     sparse_free(&s);
     mpk_context_destroy(&ctx);
@@ -707,12 +791,19 @@ static void test_absent(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_operations),       cmocka_unit_test(test_products),
-        cmocka_unit_test(test_long_rows),        cmocka_unit_test(test_long_row_sums),
-        cmocka_unit_test(test_solves),           cmocka_unit_test(test_ends_of_the_range),
-        cmocka_unit_test(test_scales),           cmocka_unit_test(test_tasks),
-        cmocka_unit_test(test_memory),           cmocka_unit_test(test_launches_fail),
-        cmocka_unit_test(test_allocations_fail), cmocka_unit_test(test_absent)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_operations),
+                                       cmocka_unit_test(test_products),
+                                       cmocka_unit_test(test_long_rows),
+                                       cmocka_unit_test(test_long_row_sums),
+                                       cmocka_unit_test(test_many_chunks),
+                                       cmocka_unit_test(test_solves),
+                                       cmocka_unit_test(test_cycles),
+                                       cmocka_unit_test(test_ends_of_the_range),
+                                       cmocka_unit_test(test_scales),
+                                       cmocka_unit_test(test_tasks),
+                                       cmocka_unit_test(test_memory),
+                                       cmocka_unit_test(test_launches_fail),
+                                       cmocka_unit_test(test_allocations_fail),
+                                       cmocka_unit_test(test_absent)};
     return device_there() ? cmocka_run_group_tests(tests, NULL, NULL) : 0;
 }

@@ -391,6 +391,48 @@ static void test_nothing(void **unused) {
     }
 }
 
+/* Entries that are equal but for rounding, as are many that elimination makes of them: the same pivots, whatever the
+ * rounding. */
+static void test_equal(void **unused) {
+    (void)unused;
+    enum { W = 7 };
+    int32_t pair[W] = {0, 2, 1, 4, 3, 5, 6};
+    for (int k = 0; k < 3; k++) {
+        const FN(block_kernels) *kern = kernels_of(k);
+        for (int pivoting = MPK_PIVOTING_PARTIAL; kern && pivoting <= MPK_PIVOTING_COMPLETE;
+             pivoting++)
+            for (int type = 0; type <= MPK_TYPE_LDU; type += 2)
+                for (int trial = 0; trial < 20; trial++) {
+                    T *signs = new_block(W, W), *a = new_block(W, W);
+                    const int ld = ld_of(W);
+                    result f[2];
+                    for (int i = 0; i < W; i++)
+                        for (int j = 0; j < W; j++) {
+                            const R x = uniform() < 0.5 ? -1 : 1;
+                            signs[i * ld + j] = t_make(x, 0);
+                            if (type != MPK_TYPE_LDU && j < i)
+                                signs[i * ld + j] = signs[j * ld + i];
+                        }
+                    for (int turn = 0; turn < 2; turn++) {
+                        for (int i = 0; i < W; i++)
+                            for (int j = 0; j < W; j++) {
+                                const R x = 1 + (R)(4 * (uniform() - 0.5)) * R_EPS;
+                                a[i * ld + j] = signs[i * ld + j] * x;
+                                if (type != MPK_TYPE_LDU && j < i) a[i * ld + j] = a[j * ld + i];
+                            }
+                        f[turn] = run(kern, W, a, type, pivoting, pair, (R)0.125, NULL, 0);
+                    }
+                    for (int i = 0; i < 2 * W; i++)
+                        assert_true(cabs(wide(f[0].d[i]) - wide(f[1].d[i])) < 4096 * R_EPS);
+                    for (int i = 0; i < W; i++)
+                        for (int j = 0; j < W; j++)
+                            assert_true(cabs(wide(f[0].m[i * ld + j]) - wide(f[1].m[i * ld + j])) <
+                                        4096 * R_EPS);
+                    free(signs), free(a), release(&f[0]), release(&f[1]);
+                }
+    }
+}
+
 /* one small eigenvalue of a 2x2 is raised, the other one stays */
 static void test_floor_of_one(void **unused) {
     (void)unused;
@@ -494,7 +536,8 @@ int main(void) {
         cmocka_unit_test(test_definition),       cmocka_unit_test(test_every_width),
         cmocka_unit_test(test_pivots_of_lapack), cmocka_unit_test(test_floor),
         cmocka_unit_test(test_floor_of_one),     cmocka_unit_test(test_singular_pair),
-        cmocka_unit_test(test_nothing),          cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_nothing),          cmocka_unit_test(test_equal),
+        cmocka_unit_test(test_failures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

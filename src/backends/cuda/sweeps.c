@@ -12,32 +12,54 @@ mpk_status mpki_solver_told(const mpki_block_solver *s, int status) {
     return mpki_cuda_told(s->ctx, STAGE, status);
 }
 
-/* Refuse before anything is taken. */
-mpk_status mpki_solver_may_take(const mpki_block_solver *s, int64_t more) {
-    const double limit = s->stages->options->device_memory_limit;
-    const double bytes = (double)s->bytes + (double)more;
-    if (!(limit > 0) || bytes <= limit) return MPK_OK;
-    return mpki_error(s->ctx, MPK_ERR_MEMORY, STAGE, (int64_t)bytes,
-                      "solves need %.3f GiB of device memory beside the factor; "
-                      "device_memory_limit is %.3f GiB",
-                      bytes * 0x1p-30, limit * 0x1p-30);
+enum { PLACE = 256, LOT_MOST = 1 << 24 };
+
+static int64_t padded(int64_t bytes) {
+    return bytes < PLACE ? PLACE : (bytes + PLACE - 1) / PLACE * PLACE;
 }
 
-mpk_status mpki_solver_take(mpki_block_solver *s, int64_t bytes, void **p) {
-    if (bytes < 16) bytes = 16;
+static mpk_status allocate(mpki_block_solver *s, int64_t bytes, bool lot, void **p) {
     const mpk_status status = mpki_solver_told(s, s->d->table->alloc(s->d->cuda, bytes, p));
     if (mpk_failed(status)) return status;
+    s->is_lot[s->buffers] = lot;
     s->buffer[s->buffers++] = *p;
     s->bytes += bytes;
     return MPK_OK;
 }
 
+mpk_status mpki_solver_may_take(mpki_block_solver *s, int64_t more, int arrays) {
+    const double limit = s->stages->options->device_memory_limit;
+    const double bytes = (double)s->bytes + (double)more;
+    if (limit > 0 && !(bytes <= limit))
+        return mpki_error(s->ctx, MPK_ERR_MEMORY, STAGE, (int64_t)bytes,
+                          "solves need %.3f GiB of device memory beside the factor; "
+                          "device_memory_limit is %.3f GiB",
+                          bytes * 0x1p-30, limit * 0x1p-30);
+    const int64_t lot = more + (int64_t)arrays * PLACE;
+    s->lot_left = 0;
+    if (lot > LOT_MOST || (limit > 0 && !((double)(s->bytes + lot) <= limit))) return MPK_OK;
+    const mpk_status status = allocate(s, lot, true, (void **)&s->lot);
+    if (!mpk_failed(status)) s->lot_left = lot;
+    return status;
+}
+
+mpk_status mpki_solver_take(mpki_block_solver *s, int64_t bytes, void **p) {
+    const int64_t place = padded(bytes);
+    if (place > s->lot_left) return allocate(s, bytes < 16 ? 16 : bytes, false, p);
+    *p = s->lot;
+    s->lot += place, s->lot_left -= place;
+    return MPK_OK;
+}
+
 void mpki_solver_give(mpki_block_solver *s, void *p, int64_t bytes) {
-    if (!p) return;
-    s->d->table->release(s->d->cuda, p);
-    for (int k = 0; k < s->buffers; k++)
-        if (s->buffer[k] == p) s->buffer[k] = s->buffer[--s->buffers];
-    s->bytes -= bytes < 16 ? 16 : bytes;
+    for (int k = s->buffers - 1; k >= 0 && p; k--) {
+        if (s->buffer[k] != p || s->is_lot[k]) continue;
+        s->d->table->release(s->d->cuda, p);
+        s->buffers--;
+        s->buffer[k] = s->buffer[s->buffers], s->is_lot[k] = s->is_lot[s->buffers];
+        s->bytes -= bytes < 16 ? 16 : bytes;
+        return;
+    }
 }
 
 mpk_status mpki_solver_copy(const mpki_block_solver *s, void *to, const void *from, int64_t bytes,

@@ -129,7 +129,7 @@ static mpk_status send_units(mpki_solver_making *m) {
     const int64_t parts = (int64_t)m->parts[0] + m->parts[1];
     if (!mpk_failed(status))
         status = mpki_solver_may_take(
-            s, four * (2 * frames + 3 * (int64_t)m->units + 3 * parts + lists) + 256);
+            s, four * (2 * frames + 3 * (int64_t)m->units + 3 * parts + lists) + 256, 11);
     if (!mpk_failed(status))
         status = mpki_solver_upload(s, m->unit, four * (m->units + 1), &m->d_unit);
     if (!mpk_failed(status)) status = mpki_solver_upload(s, m->slot, four * frames, &m->d_slot);
@@ -182,7 +182,7 @@ static mpk_status count_segments(mpki_solver_making *m) {
         }
         m->first[half][m->units] = m->segments[half] = sum;
         status =
-            mpki_solver_may_take(s, eight * parts + sum * (int64_t)sizeof(mpki_sweeps_measure));
+            mpki_solver_may_take(s, eight * parts + sum * (int64_t)sizeof(mpki_sweeps_measure), 2);
         if (!mpk_failed(status))
             status = mpki_solver_upload(s, first, eight * parts, &m->d_first[half]);
         if (!mpk_failed(status))
@@ -257,7 +257,7 @@ static mpk_status take_all(mpki_solver_making *m) {
     enum { COUNT = sizeof list / sizeof *list };
     int64_t all = 0;
     for (int k = 0; k < COUNT; k++) all += list[k].bytes < 16 ? 16 : list[k].bytes;
-    mpk_status status = mpki_solver_may_take(s, all);
+    mpk_status status = mpki_solver_may_take(s, all, COUNT);
     for (int k = 0; k < COUNT && !mpk_failed(status); k++)
         status = mpki_solver_take(s, list[k].bytes, list[k].to);
     return status;
@@ -277,7 +277,7 @@ static mpk_status send_maps(mpki_solver_making *m) {
                 {stages->row_scale, stages->row_scale ? 8 * n : 0}};
     enum { COUNT = sizeof list / sizeof *list };
     void *there[COUNT] = {NULL};
-    mpk_status status = mpki_solver_may_take(s, 24 * n);
+    mpk_status status = mpki_solver_may_take(s, 24 * n, COUNT);
     for (int k = 0; k < COUNT && !mpk_failed(status); k++)
         if (list[k].bytes) {
             status = mpki_solver_take(s, list[k].bytes, &there[k]);

@@ -28,7 +28,10 @@ struct mpki_block_solver {
     int trials, read; /* begun; whose time is known */
     double best_s[3];
     void *buffer[MPKI_SOLVER_BUFFERS]; /* all device memory */
+    bool is_lot[MPKI_SOLVER_BUFFERS];  /* several arrays are in it, and it stays */
     int buffers;
+    char *lot; /* what is left of the newest one */
+    int64_t lot_left;
     /* device memory */
     char *packets;
     mpki_sweeps_task *tasks;
@@ -48,10 +51,11 @@ struct mpki_block_solver {
 
 /** The status of a call of the module, recorded where it failed. */
 mpk_status mpki_solver_told(const mpki_block_solver *s, int status);
-/** Refuse what is beyond device_memory_limit before anything is taken. */
-mpk_status mpki_solver_may_take(const mpki_block_solver *s, int64_t more);
+/** Refuse what is beyond device_memory_limit before anything is taken: so many bytes, in so many arrays. Small ones
+ *  get their memory at once, since each call for some takes longer than its kernels. */
+mpk_status mpki_solver_may_take(mpki_block_solver *s, int64_t more, int arrays);
 mpk_status mpki_solver_take(mpki_block_solver *s, int64_t bytes, void **p);
-/** bytes: as they were taken. */
+/** bytes: as they were taken. What is in a lot stays until the solver goes. */
 void mpki_solver_give(mpki_block_solver *s, void *p, int64_t bytes);
 /** Queue a copy; host memory must stay until mpki_solver_wait. */
 mpk_status mpki_solver_copy(const mpki_block_solver *s, void *to, const void *from, int64_t bytes,

@@ -53,8 +53,10 @@ mpk_status mpki_cuda_space_make(mpk_context *ctx, mpk_scalar scalar, int32_t n, 
                       .d = d,
                       .f = functions(d),
                       .k = functions(d)->kernels[scalar],
+                      .limit = limit,
+                      .bytes = functions(d)->bytes(scalar, n, count),
                       .at = {.scalar = scalar, .n = n}};
-    mpk_status status = mpki_cuda_within(ctx, "the method", s->f->bytes(scalar, n, count), limit);
+    mpk_status status = mpki_cuda_within(ctx, "the method", s->bytes, limit);
     if (!mpk_failed(status))
         status = mpki_cuda_told(ctx, STAGE, s->f->make(d->cuda, &s->at, count, stream, v));
     if (mpk_failed(status)) mpki_cuda_space_free(ctx, out);
@@ -132,6 +134,23 @@ static double project(mpki_space *s, int32_t count, void *const *v, void *w, mpk
     return sqrt(squares[1]);
 }
 
+static void combine(mpki_space *s, int32_t count, void *const *v, const mpki_number *c,
+                    const void *x, void *y) {
+    const int64_t size = (int64_t)mpk_scalar_size(s->at.scalar);
+    for (int32_t k = 0; k < count && !lost(s); k += MPKI_CUDA_BASIS) {
+        const int32_t some = count - k < MPKI_CUDA_BASIS ? count - k : MPKI_CUDA_BASIS;
+        const int64_t stride = some > 1 ? ((char *)v[k + 1] - (char *)v[k]) / size : 0;
+        double less[2 * MPKI_CUDA_BASIS];
+        for (int32_t i = 0; i < some; i++)
+            less[2 * i] = -c[k + i].re, less[2 * i + 1] = -c[k + i].im;
+        good(s, s->k->combine(s->d->cuda, &s->at, some, v[k], stride, less, k ? y : x, y));
+    }
+}
+
+static void columns(mpki_space *s, int32_t count, mpki_number *out) {
+    if (!lost(s)) good(s, s->f->columns(s->d->cuda, &s->at, count, &out->re));
+}
+
 static void vector_random(mpki_space *s, uint64_t *state, void *x) {
     const uint64_t each = s->at.scalar >= MPK_C ? 2 : 1;
     if (!lost(s)) good(s, s->k->random(s->d->cuda, &s->at, *state, x));
@@ -184,10 +203,28 @@ static bool of_sqmr(const mpki_batch *b) {
     return b->method == MPK_KRYLOV_SQMR;
 }
 
+/* gmres: the basis, the iterate, M^-1 of the newest vector of the basis (fgmres: of all of them), then
+ * that vector and its product; fgmres: and M^-1 of it once more. */
+static mpki_cuda_batch_vectors vectors_of_cycle(const mpki_space *s, const mpki_batch *b) {
+    void *const *v = b->v;
+    const bool flexible = b->method == MPK_KRYLOV_FGMRES;
+    const int32_t m = b->cycle, own = m + 2 + (flexible ? m : 1);
+    void *const z = flexible ? v[own + 2] : v[m + 2];
+    const int64_t apart = (char *)v[1] - (char *)v[0];
+    return (mpki_cuda_batch_vectors){.basis = v[0],
+                                     .kept = flexible ? v[m + 2] : NULL,
+                                     .stride = apart / (int64_t)mpk_scalar_size(s->at.scalar),
+                                     .q = v[own],
+                                     .m_of = v[own],
+                                     .u = b->m->apply ? z : v[own],
+                                     .t = v[own + 1]};
+}
+
 /* What the kernels of an iteration work on; numbers are those of the
  * methods' files in solve/krylov/. */
-static mpki_cuda_batch_vectors vectors_of(const mpki_batch *b) {
+static mpki_cuda_batch_vectors vectors_of(const mpki_space *s, const mpki_batch *b) {
     void *const *v = b->v;
+    if (b->cycle) return vectors_of_cycle(s, b);
     if (of_sqmr(b))
         return (mpki_cuda_batch_vectors){.r = v[0],
                                          .q = v[1],
@@ -250,7 +287,8 @@ static mpk_status queue_product(mpki_space *s, mpki_batch *b, const mpki_cuda_ba
         return status;
     }
     const bool second = part == MPKI_CUDA_BICG_OMEGA;
-    const void *const x = second ? v->u2 : part == MPKI_CUDA_BICG_ALPHA ? v->u : v->q;
+    const bool of_u = part == MPKI_CUDA_BICG_ALPHA || part == MPKI_CUDA_CYCLE_PRODUCT;
+    const void *const x = second ? v->u2 : of_u ? v->u : v->q;
     status = b->a->apply(b->a->self, x, second ? v->t2 : v->t);
     mark(s, timed, 1);
     if (mpk_failed(status)) b->end = MPKI_BATCH_A_FAILED;
@@ -313,6 +351,15 @@ static mpk_status queue_bicgstab(mpki_space *s, mpki_batch *b, const mpki_cuda_b
     return status;
 }
 
+static mpk_status queue_cycle(mpki_space *s, mpki_batch *b, const mpki_cuda_batch_vectors *v,
+                              bool last, bool timed) {
+    (void)last;
+    mpk_status status = queue_preconditioner(s, b, v, timed);
+    if (!mpk_failed(status)) status = queue_product(s, b, v, MPKI_CUDA_CYCLE_PRODUCT, timed);
+    if (!mpk_failed(status)) status = queue_part(s, v, MPKI_CUDA_CYCLE_PROJECT, 0);
+    return status;
+}
+
 /* The kernels of an iteration of a method. */
 typedef mpk_status queue_fn(mpki_space *s, mpki_batch *b, const mpki_cuda_batch_vectors *v,
                             bool last, bool timed);
@@ -324,21 +371,35 @@ static queue_fn *queue_of(mpk_krylov method) {
         return queue_minres;
     case MPK_KRYLOV_BICGSTAB:
         return queue_bicgstab;
+    case MPK_KRYLOV_GMRES:
+    case MPK_KRYLOV_FGMRES:
+        return queue_cycle;
     default:
         return queue_cg;
     }
 }
 
-/* All kernels of a batch; the times of its last iteration are taken where that is asked for. */
+/* All kernels of some iterations; the times of the last one are taken where that is asked for. */
 static mpk_status queue(mpki_space *s, mpki_batch *b, int steps, bool timed) {
-    const mpki_cuda_batch_vectors v = vectors_of(b);
-    mpk_status status = good(s, s->f->begin(s->d->cuda, &s->at)) ? MPK_OK : s->status;
+    const mpki_cuda_batch_vectors v = vectors_of(s, b);
+    mpk_status status = b->cycle || good(s, s->f->begin(s->d->cuda, &s->at)) ? MPK_OK : s->status;
     for (int k = 0; k < steps && !mpk_failed(status); k++) {
         const bool last = k == steps - 1;
         status = queue_of(b->method)(s, b, &v, last, timed && last);
         if (!mpk_failed(status)) status = s->status;
     }
     return status;
+}
+
+/* A batch of gmres is some graphs of `unit` steps, and what is left kernel by kernel: neither cycles nor
+ * checks are multiples of the other. */
+static mpk_status run_cycle(mpki_space *s, mpki_batch *b, int steps, bool timed) {
+    const mpki_cuda_batch_vectors v = vectors_of(s, b);
+    mpk_status status = good(s, s->f->begin(s->d->cuda, &s->at)) ? MPK_OK : s->status;
+    for (; s->at.graph && steps >= b->unit && !mpk_failed(status); steps -= b->unit)
+        status = good(s, s->f->replay(s->d->cuda, &s->at)) ? MPK_OK : s->status;
+    if (!mpk_failed(status)) status = queue(s, b, steps, timed);
+    return mpk_failed(status) ? status : queue_part(s, &v, MPKI_CUDA_CYCLE_TELL, 1);
 }
 
 /* Record a whole batch as a graph. Where an operator does what cannot be recorded, batches are queued
@@ -359,6 +420,13 @@ static mpk_status start(mpki_space *s, const mpki_batch *b) {
     mpki_cuda_state first = {.b_norm = b->b_norm, .tau = b->tau, .target = b->target};
     first.rho[0] = b->rho.re, first.rho[1] = b->rho.im;
     first.beta[0] = first.phibar = b->beta, first.cs = -1; /* minres */
+    first.column = -1;                                     /* gmres */
+    if (b->cycle) {
+        const int64_t bytes = s->bytes + s->f->cycle_bytes(&s->at, b->cycle);
+        const mpk_status status = mpki_cuda_within(s->ctx, "the method", bytes, s->limit);
+        if (mpk_failed(status)) return s->status = status;
+        if (!good(s, s->f->cycle(s->d->cuda, &s->at, b->cycle))) return s->status;
+    }
     return good(s, s->f->set(s->d->cuda, &s->at, &first)) ? MPK_OK : s->status;
 }
 
@@ -378,8 +446,11 @@ static mpk_status batch(mpki_space *s, mpki_batch *b) {
     s->f->aim(s->d->cuda, &s->at, b->target);
     if (b->queued && b->repeats && !s->at.graph && s->plain >= PLAIN_FIRST &&
         s->attempts < ATTEMPTS_MOST)
-        record(s, b, whole);
-    if (b->repeats && s->at.graph) {
+        record(s, b, b->cycle ? b->unit : whole);
+    if (b->cycle) {
+        timed = !s->at.graph && s->plain++ == 0;
+        status = run_cycle(s, b, whole, timed);
+    } else if (b->repeats && s->at.graph) {
         status = good(s, s->f->replay(s->d->cuda, &s->at)) ? MPK_OK : s->status;
     } else {
         timed = s->plain++ == 0;
@@ -399,7 +470,8 @@ static mpk_status batch(mpki_space *s, mpki_batch *b) {
 }
 
 _Static_assert((int)MPKI_BATCH_REACHED == MPKI_CUDA_REACHED &&
-                   (int)MPKI_BATCH_HALF == MPKI_CUDA_HALF,
+                   (int)MPKI_BATCH_HALF == MPKI_CUDA_HALF &&
+                   (int)MPKI_BATCH_INVARIANT == MPKI_CUDA_INVARIANT,
                "the same numbers");
 
 /* ---- the engine ------------------------------------------------------------------------------- */
@@ -426,7 +498,10 @@ static const mpki_vector_ops ops = {.make = mpki_cuda_space_make,
                                     .largest = largest,
                                     .equal = equal,
                                     .project = project,
-                                    .batch = batch};
+                                    .combine = combine,
+                                    .batch = batch,
+                                    .cycle_most = MPKI_CUDA_BASIS - 1,
+                                    .columns = columns};
 
 const mpki_vector_engine mpki_cuda_vectors = {.matrix_make = mpki_cuda_matrix_make,
                                               .matrix_of = mpki_cuda_matrix_of,

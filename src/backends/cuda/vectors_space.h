@@ -12,6 +12,8 @@ struct mpki_space {
     const mpki_cuda_vectors_table *f;
     const mpki_cuda_vector_kernels *k;
     mpki_cuda_space at;
+    double limit; /* most bytes of device memory; 0: what the device has */
+    int64_t bytes;
     mpk_status status;
     mpki_cuda_state state; /* the end of the last batch */
     int plain, attempts;   /* batches run without a graph; captures that failed */

@@ -63,7 +63,8 @@ static mpk_status check(mpk_context *ctx, const mpk_krylov_task *t, const void *
 
 /* How many vectors of n entries, and how many doubles, a method needs; at least two vectors, for
  * the restarts. */
-static void wants(const mpk_krylov_task *t, int64_t *vectors, int64_t *doubles) {
+static void wants(const mpki_krylov *k, int64_t *vectors, int64_t *doubles) {
+    const mpk_krylov_task *t = &k->task;
     const int64_t m = t->restart, s = t->shadow;
     *doubles = 0;
     switch (t->method) {
@@ -91,14 +92,22 @@ static void wants(const mpk_krylov_task *t, int64_t *vectors, int64_t *doubles) 
                 projected, complex */
         *vectors = m + 1 + (t->method == MPK_KRYLOV_FGMRES ? m : 1) + 1;
         *doubles = 2 * (m * (m + 1) + 5 * (m + 1));
+        if (mpki_krylov_cycles(k)) { /* what batches work on, and what they leave */
+            *vectors += t->method == MPK_KRYLOV_FGMRES ? 3 : 2;
+            *doubles += 2 * (m + 1) * (m + 1);
+        }
         break;
     }
+}
+
+bool mpki_krylov_cycles(const mpki_krylov *k) {
+    return k->ops->batch && k->task.restart <= k->ops->cycle_most;
 }
 
 static mpk_status allocate(mpki_krylov *k) {
     enum { OWN = 4 }; /* b, x, best, r */
     int64_t vectors, doubles;
-    wants(&k->task, &vectors, &doubles);
+    wants(k, &vectors, &doubles);
     k->small = MPKI_ZNEW(k->ctx, STAGE, doubles, double);
     k->all = MPKI_ZNEW(k->ctx, STAGE, OWN + vectors, void *);
     if (!k->small || !k->all) return mpki_failed(k->ctx);

@@ -86,6 +86,9 @@ mpk_status mpki_krylov_matrix(mpk_context *ctx, const mpki_vector_engine *engine
 /** Has an operation of the engine's failed? k->status tells why. */
 bool mpki_krylov_lost(mpki_krylov *k);
 
+/** Does the engine do the steps of gmres in batches? */
+bool mpki_krylov_cycles(const mpki_krylov *k);
+
 /** A name for a method, "sqmr". */
 const char *mpki_krylov_name(mpk_krylov method);
 

@@ -237,6 +237,11 @@ static void plan_batch(mpki_krylov *k, mpki_batch *batch) {
     batch->steps = check - gone < whole ? check - gone : whole;
     if (batch->steps > left) batch->steps = left;
     batch->repeats = batch->steps == whole;
+    if (batch->cycle) { /* gmres: or to the end of the cycle */
+        const int rest = batch->cycle - k->cycle_steps;
+        if (batch->steps > rest) batch->steps = rest;
+        batch->repeats = true;
+    }
     batch->target = k->target;
 }
 
@@ -244,6 +249,7 @@ static void plan_batch(mpki_krylov *k, mpki_batch *batch) {
 static mpki_event account(mpki_krylov *k, const mpki_batch *batch) {
     mpk_krylov_info *info = &k->info;
     if (batch->a_norm > k->a_norm && !k->extra.residual) k->a_norm = batch->a_norm;
+    if (batch->cycle) k->cycle_steps += batch->steps;
     info->products += batch->called;
     info->time_product_s += batch->called * batch->product_s;
     if (batch->m->apply) {
@@ -266,23 +272,29 @@ static mpki_event unfit(mpki_krylov *k, const char *reason) {
 /* Of each method: what M^-1 is applied to and its result, likewise A. Where nothing preconditions,
  * bicgstab multiplies what M^-1 would be applied to. */
 typedef struct operands {
-    int8_t m[2], a[2];
+    int32_t m[2], a[2];
 } operands;
-static operands operands_of(mpk_krylov method) {
-    switch (method) {
+static operands operands_of(const mpki_krylov *k, const mpki_batch *batch) {
+    const bool flexible = batch->method == MPK_KRYLOV_FGMRES;
+    const int32_t own = batch->cycle + 2 + (flexible ? batch->cycle : 1); /* gmres_t.c */
+    const int32_t z = flexible ? own + 2 : own - 1;
+    switch (batch->method) {
     case MPK_KRYLOV_SQMR:
         return (operands){{0, 3}, {1, 2}};
     case MPK_KRYLOV_MINRES:
         return (operands){{1, 2}, {3, 2}};
     case MPK_KRYLOV_BICGSTAB:
         return (operands){{2, 4}, {4, 3}};
+    case MPK_KRYLOV_GMRES:
+    case MPK_KRYLOV_FGMRES:
+        return (operands){{own, z}, {k->task.m.apply ? z : own, own + 1}};
     default:
         return (operands){{0, 1}, {2, 3}};
     }
 }
 
 mpki_event FN(krylov_batches)(mpki_krylov *k, mpki_batch *batch, const batch_words *words) {
-    const operands at = operands_of(batch->method);
+    const operands at = operands_of(k, batch);
     const T *r = vec(k, at.m[0]), *u = vec(k, at.m[1]), *q = vec(k, at.a[0]), *t = vec(k, at.a[1]);
     batch->a = &k->task.a;
     batch->m = &k->task.m;
@@ -306,7 +318,10 @@ mpki_event FN(krylov_batches)(mpki_krylov *k, mpki_batch *batch, const batch_wor
         switch (batch->end) {
         case MPKI_BATCH_GO:
         case MPKI_BATCH_REACHED:
+            if (batch->cycle && k->cycle_steps == batch->cycle) return MPKI_CYCLE;
             break;
+        case MPKI_BATCH_INVARIANT:
+            return FN(krylov_break)(k, words->m_vanishes);
         case MPKI_BATCH_A_BAD:
             blame(k, A_NAME, batch->method == MPK_KRYLOV_BICGSTAB && !batch->m->apply ? r : q, t);
             return FN(krylov_break)(k, "overflow");

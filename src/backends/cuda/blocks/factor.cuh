@@ -25,15 +25,6 @@ template <class R> __device__ inline void begin_report(pivot_report<R> &report) 
     report.indefinite = false;
 }
 
-/** Over the warp: the largest value and the lowest index where it is. */
-template <class R> __device__ inline void warp_largest(R &value, int &at) {
-#pragma unroll
-    for (int h = 16; h; h /= 2) {
-        const R v = __shfl_xor_sync(WARP, value, h);
-        const int i = __shfl_xor_sync(WARP, at, h);
-        if (v > value || (v == value && i < at)) value = v, at = i;
-    }
-}
 /** No NaN among them. */
 template <class R> __device__ inline R warp_max(R value) {
 #pragma unroll

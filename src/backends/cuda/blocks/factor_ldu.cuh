@@ -26,18 +26,20 @@ template <class T> struct warp_ldu {
 
     __device__ T &at(int i, int j) const { return c[i * ld + j]; }
 
-    /* The first largest of column j, from row p on; or of row i, from column p on. */
-    __device__ int largest_row(int j, int p, int but, R more) const {
-        R top = lane >= p && lane < w ? abs1(at(lane, j)) : (R)-1;
-        int which = lane;
-        warp_largest(top, which);
-        return top > nothing && top > more ? which : but;
+    /* Where `here`, of the lanes from p on, is largest: the first of equal ones (MPKI_TIE). `but` where that is nothing,
+     * or is no more than `size`, the entry seen last. */
+    __device__ int largest(R here, int p, int but, R size) const {
+        const bool counts = lane >= p && lane < w;
+        const R top = warp_max(counts && here > 0 ? here : (R)0);
+        const R least = top * (1 - (R)MPKI_TIE(sizeof(R)));
+        const unsigned first = __ballot_sync(WARP, counts && here >= least);
+        return top > nothing && least > size && first ? __ffs((int)first) - 1 : but;
     }
-    __device__ int largest_col(int i, int p, int but, R more) const {
-        R top = lane >= p && lane < w ? abs1(at(i, lane)) : (R)-1;
-        int which = lane;
-        warp_largest(top, which);
-        return top > nothing && top > more ? which : but;
+    __device__ int largest_row(int j, int p, int but, R size) const {
+        return largest(lane < w ? abs1(at(lane, j)) : (R)0, p, but, size);
+    }
+    __device__ int largest_col(int i, int p, int but, R size) const {
+        return largest(lane < w ? abs1(at(i, lane)) : (R)0, p, but, size);
     }
 
     __device__ void choose(int pivoting, int p, int *i, int *j) const {
@@ -60,7 +62,7 @@ template <class T> struct warp_ldu {
         }
         if (pivoting != MPK_PIVOTING_PARTIAL && pivoting != MPK_PIVOTING_ROOK) return;
         *i = largest_row(p, p, p, abs1(at(p, p)));
-        while (pivoting == MPK_PIVOTING_ROOK) { /* the entry grows strictly, so this ends */
+        while (pivoting == MPK_PIVOTING_ROOK) { /* the entry grows, by more than rounding */
             const int k = largest_col(*i, p, *j, abs1(at(*i, *j)));
             if (k == *j) break;
             *j = k;

@@ -158,8 +158,8 @@ __device__ inline void sum_piece(const rows_of<E> &a, const mpki_cuda_chunk &k, 
     if (PUT::SUMS) of_long_rows<rows_of<E>>{a}.leave(k, sums);
 }
 
-template <class E, class PUT>
-__global__ void __launch_bounds__(VECTOR_THREADS, MPKI_CUDA_PRODUCT_RESIDENT(sizeof(E)))
+template <class E, class PUT, int RESIDENT>
+__global__ void __launch_bounds__(VECTOR_THREADS, RESIDENT)
     multiply_kernel(const rows_of<E> a, const E *__restrict__ x, const PUT put, double *partial,
                     unsigned *ticket) {
     enum { EACH = chunk_size<E>::each, SUMS = PUT::SUMS ? PUT::SUMS : 1 };

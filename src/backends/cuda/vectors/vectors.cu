@@ -14,7 +14,7 @@ static int64_t aligned(int64_t bytes) {
 static int64_t entry(mpk_scalar scalar) {
     return scalar == MPK_S ? 4 : scalar == MPK_Z ? 16 : 8;
 }
-static const int64_t SHARED = aligned(VECTOR_BLOCKS * MOST_SUMS * sizeof(double)) + ALIGNMENT +
+static const int64_t SHARED = aligned(SUMMING_BLOCKS * MOST_SUMS * sizeof(double)) + ALIGNMENT +
                               aligned(sizeof(mpki_cuda_state)) +
                               aligned(2 * MPKI_CUDA_BASIS * sizeof(double));
 
@@ -26,16 +26,13 @@ static void release(mpki_cuda *cuda, mpki_cuda_space *s) {
     cudaSetDevice(cuda->device);
     if (s->graph) cudaGraphExecDestroy((cudaGraphExec_t)s->graph);
     if (s->memory) cudaFree(s->memory); /* waits for all that uses it */
+    if (s->cycle.g) cudaFree(s->cycle.g);
     s->graph = s->memory = NULL;
+    s->cycle = {};
 }
 
-static int make(mpki_cuda *cuda, mpki_cuda_space *s, int64_t count, void *stream, void **v) {
-    const int64_t bytes = bytes_of(s->scalar, s->n, count);
-    MPKI_TRY(cudaSetDevice(cuda->device));
-    s->memory = s->graph = NULL;
-    if (!cuda->vectors_report)
-        MPKI_TRY(cudaMallocHost((void **)&cuda->vectors_report, sizeof(mpki_cuda_report)));
-    const cudaError_t error = cudaMalloc(&s->memory, (size_t)bytes);
+static mpk_status ask(mpki_cuda *cuda, void **memory, int64_t bytes) {
+    const cudaError_t error = cudaMalloc(memory, (size_t)bytes);
     if (error == cudaErrorMemoryAllocation) {
         size_t now = 0, all = 0;
         cudaGetLastError();
@@ -46,11 +43,22 @@ static int make(mpki_cuda *cuda, mpki_cuda_space *s, int64_t count, void *stream
                       (double)bytes * 0x1p-30, (double)now * 0x1p-30, (double)all * 0x1p-30);
     }
     MPKI_TRY(error);
+    return MPK_OK;
+}
+
+static int make(mpki_cuda *cuda, mpki_cuda_space *s, int64_t count, void *stream, void **v) {
+    const int64_t bytes = bytes_of(s->scalar, s->n, count);
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    s->memory = s->graph = NULL;
+    s->cycle = {};
+    if (!cuda->vectors_report)
+        MPKI_TRY(cudaMallocHost((void **)&cuda->vectors_report, sizeof(mpki_cuda_report)));
+    MPKI_PASS(ask(cuda, &s->memory, bytes));
     s->stream = stream ? stream : (void *)cuda->sparse;
     s->report = (mpki_cuda_report *)cuda->vectors_report;
     char *at = (char *)s->memory;
     s->partial = (double *)at;
-    at += aligned(VECTOR_BLOCKS * MOST_SUMS * sizeof(double));
+    at += aligned(SUMMING_BLOCKS * MOST_SUMS * sizeof(double));
     s->ticket = (unsigned *)at;
     at += ALIGNMENT;
     s->state = (mpki_cuda_state *)at;
@@ -183,6 +191,43 @@ static int replay(mpki_cuda *cuda, mpki_cuda_space *s) {
     return MPK_OK;
 }
 
+/* ---- cycles ---- */
+
+static int64_t cycle_bytes(const mpki_cuda_space *s, int32_t m) {
+    const int64_t k = m,
+                  group = s->scalar >= MPK_C ? MOST_SUMS / 2 : (int)MOST_SUMS; /* arnoldi.cuh */
+    const int64_t whole = vector_blocks(s->n), blocks = whole < CYCLE_BLOCKS ? whole : CYCLE_BLOCKS;
+    const int64_t sums = blocks * ((k + group - 1) / group * MOST_SUMS + 1);
+    return (2 * (k + 1) * (k + 1) + 3 * k + 2 * (k + 1) + sums) * (int64_t)sizeof(double);
+}
+
+static int cycle(mpki_cuda *cuda, mpki_cuda_space *s, int32_t m) {
+    const int64_t k = m;
+    void *memory = NULL;
+    if (s->cycle.m == m) return MPK_OK;
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    MPKI_PASS(ask(cuda, &memory, cycle_bytes(s, m)));
+    if (s->cycle.g) cudaFree(s->cycle.g);
+    double *at = (double *)memory;
+    s->cycle.m = m;
+    s->cycle.g = at, at += 2 * (k + 1);
+    s->cycle.h = at, at += 2 * k * (k + 1);
+    s->cycle.sine = at, at += 2 * k;
+    s->cycle.cosine = at, at += k;
+    s->cycle.c = at, at += 2 * (k + 1);
+    s->cycle.partial = at;
+    return MPK_OK;
+}
+
+static int columns(mpki_cuda *cuda, mpki_cuda_space *s, int32_t count, double *out) {
+    const int64_t numbers = (int64_t)(s->cycle.m + 1) * (count + 1);
+    const cudaStream_t stream = (cudaStream_t)s->stream;
+    MPKI_TRY(cudaMemcpyAsync(out, s->cycle.g, (size_t)(2 * numbers) * sizeof(double),
+                             cudaMemcpyDeviceToHost, stream));
+    MPKI_TRY(cudaStreamSynchronize(stream));
+    return MPK_OK;
+}
+
 extern "C" const mpki_cuda_vectors_table mpki_cuda_vectors_functions = {
     bytes_of,
     make,
@@ -198,4 +243,7 @@ extern "C" const mpki_cuda_vectors_table mpki_cuda_vectors_functions = {
     capture,
     captured,
     replay,
+    cycle_bytes,
+    cycle,
+    columns,
     {&mpki_s_cuda_vectors, &mpki_d_cuda_vectors, &mpki_c_cuda_vectors, &mpki_z_cuda_vectors}};

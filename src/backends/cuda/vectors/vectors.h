@@ -10,6 +10,17 @@
 extern "C" {
 #endif
 
+/** Of a cycle of gmres, in device memory; numbers are pairs: real and imaginary part. */
+typedef struct mpki_cuda_cycle {
+    int32_t m;    /**< steps of a cycle; 0: there is no room yet */
+    double *g;    /**< m + 1 numbers: the right-hand side, rotated; h follows it */
+    double *h;    /**< m columns of m + 1 numbers: R */
+    double *sine; /**< m numbers; and `cosine`: m doubles */
+    double *cosine;
+    double *c;       /**< m + 1 numbers: products of a pass of Gram-Schmidt */
+    double *partial; /**< their sums by block */
+} mpki_cuda_cycle;
+
 /** What the kernels of one run share. */
 typedef struct mpki_cuda_space {
     mpk_scalar scalar;
@@ -22,6 +33,7 @@ typedef struct mpki_cuda_space {
     struct mpki_cuda_state *state; /**< device: scalars of a method in batches (steps.cuh) */
     struct mpki_cuda_report *report; /**< page-locked: what the host reads */
     void *graph;                     /**< cudaGraphExec_t of a whole batch, or NULL */
+    mpki_cuda_cycle cycle;           /**< memory of its own, at cycle.g */
 } mpki_cuda_space;
 
 /** A run of entries of A that one thread block multiplies: whole rows, or a piece of one long row,
@@ -74,7 +86,10 @@ typedef enum mpki_cuda_part {  /**< kernels of an iteration, in this order */
                               MPKI_CUDA_BICG_ALPHA,       /**< alpha, from the shadow's with v */
                               MPKI_CUDA_BICG_HALF,        /**< x, r; then zs := M^-1 r, t := A zs */
                               MPKI_CUDA_BICG_OMEGA,       /**< omega, from t^H r */
-                              MPKI_CUDA_BICG_ITERATE      /**< x, r and its norm; rho and beta */
+                              MPKI_CUDA_BICG_ITERATE,     /**< x, r and its norm; rho and beta */
+                              MPKI_CUDA_CYCLE_PRODUCT,    /**< gmres: after z := M^-1 p, t := A z */
+                              MPKI_CUDA_CYCLE_PROJECT, /**< the basis, a column of R, the residual */
+                              MPKI_CUDA_CYCLE_TELL     /**< the batch reports */
 } mpki_cuda_part;
 
 /** How a batch ended; mpki_batch_end in backends/sparse.h has the same numbers. */
@@ -91,7 +106,8 @@ enum {
     MPKI_CUDA_SECOND_A_BAD,
     MPKI_CUDA_SECOND_M_BAD,
     MPKI_CUDA_OMEGA,
-    MPKI_CUDA_HALF
+    MPKI_CUDA_HALF,
+    MPKI_CUDA_INVARIANT
 };
 
 /** Scalars of a method between two kernels: in device memory. */
@@ -106,11 +122,14 @@ typedef struct mpki_cuda_state {
     double gamma, delta, oldeps, phi, r2_of_r; /**< of the step: r := r2_of_r r2 + sn^2 r */
     int32_t whole, unfit;                      /**< of the step: it is the last one */
     double omega[2];                           /**< bicgstab */
+    /* gmres; beta is what is left of the right-hand side */
+    int32_t column, phase; /**< of the step; its phase (arnoldi.cuh) */
+    double square, factor; /**< ||w||^2 before Gram-Schmidt; 1 / ||w|| after it */
     int32_t end, steps;
     double recurred[MPKI_CUDA_STEPS], quasi[MPKI_CUDA_STEPS];
 } mpki_cuda_state;
 
-/** Most vectors that one call of `project` takes. */
+/** Most vectors that one call of `project` or `combine` takes; a cycle in batches has fewer steps. */
 enum { MPKI_CUDA_BASIS = 256 };
 
 /** Page-locked. */
@@ -132,6 +151,8 @@ typedef struct mpki_cuda_batch_vectors {
     const void *m_of;            /**< what M^-1 is applied to: r, or r2 */
     const void *shadow, *u2;     /**< bicgstab: its p, z, v are q, u, t; u2 is M^-1 of its s */
     void *t2;                    /**< and A u2 */
+    void *basis, *kept; /**< gmres, whose p, z, w are q, u, t; kept NULL, or fgmres: all z */
+    int64_t stride;     /**< entries from one vector of either to the next */
     int hermitian;
 } mpki_cuda_batch_vectors;
 
@@ -188,6 +209,10 @@ typedef struct mpki_cuda_vector_kernels {
      *  part of each; squares [out] of ||w|| before and after */
     int (*project)(mpki_cuda *cuda, mpki_cuda_space *s, int32_t count, void *const *v, void *w,
                    double *h, double squares[2]);
+    /** y := x - sum c_k v_k, 0 < count <= MPKI_CUDA_BASIS, v_k `stride` entries apart; x NULL: 0.
+     *  c: real and imaginary part of each, host memory */
+    int (*combine)(mpki_cuda *cuda, mpki_cuda_space *s, int32_t count, const void *v,
+                   int64_t stride, const double *c, const void *x, void *y);
 } mpki_cuda_vector_kernels;
 
 typedef struct mpki_cuda_vectors_table {
@@ -215,6 +240,11 @@ typedef struct mpki_cuda_vectors_table {
     int (*capture)(mpki_cuda *cuda, mpki_cuda_space *s);
     int (*captured)(mpki_cuda *cuda, mpki_cuda_space *s, int keep);
     int (*replay)(mpki_cuda *cuda, mpki_cuda_space *s);
+    /** Room for cycles of m steps, 0 < m < MPKI_CUDA_BASIS, unless it is there; its bytes of device memory. */
+    int64_t (*cycle_bytes)(const mpki_cuda_space *s, int32_t m);
+    int (*cycle)(mpki_cuda *cuda, mpki_cuda_space *s, int32_t m);
+    /** g and the first `count` columns of R, one after the other, as mpki_cuda_cycle has them. */
+    int (*columns)(mpki_cuda *cuda, mpki_cuda_space *s, int32_t count, double *out);
     const mpki_cuda_vector_kernels *kernels[4]; /**< s d c z */
 } mpki_cuda_vectors_table;
 

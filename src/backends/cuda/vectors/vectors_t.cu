@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Launches of the kernels on vectors, for one kind of entries. */
+#include "arnoldi.cuh"
 #include "bicgstab.cuh"
 #include "minres.cuh"
 #include "mirror.cuh"
-#include "project.cuh"
-#include "steps.cuh"
 
 using namespace mpki;
 
@@ -104,11 +103,10 @@ static int scales(mpki_cuda *cuda, mpki_cuda_space *s, const double *rows, const
 
 static int mirror(mpki_cuda *cuda, mpki_cuda_space *s, const mpki_cuda_rows *a, const int64_t *ap,
                   const int32_t *ai, int hermitian, const void *ax) {
-    const int64_t rows = VECTOR_THREADS / MIRROR_LANES, blocks = (a->n + rows - 1) / rows;
     MPKI_TRY(cudaSetDevice(cuda->device));
-    if (a->n == 0) return MPK_OK;
-    MPKI_LAUNCH(mirror_kernel<T>, (unsigned)blocks, VECTOR_THREADS, 0, s->stream, a->n, a->ptr,
-                a->col, ap, ai, hermitian, (const T *)ax, (T *)(uintptr_t)a->val);
+    if (a->chunks == 0) return MPK_OK;
+    MPKI_LAUNCH(mirror_kernel<T>, a->chunks, VECTOR_THREADS, 0, s->stream, a->chunk, a->ptr, a->col,
+                ap, ai, hermitian, (const T *)ax, (T *)(uintptr_t)a->val);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }
@@ -116,17 +114,23 @@ static int mirror(mpki_cuda *cuda, mpki_cuda_space *s, const mpki_cuda_rows *a, 
 #if MPKI_PRECISION < 2
 static int row_sums(mpki_cuda *cuda, mpki_cuda_space *s, const mpki_cuda_rows *a, const int64_t *ap,
                     double *sums) {
-    row_sums_pass<T> op = {};
-    op.ptr = a->ptr, op.ap = ap, op.val = (const T *)a->val, op.sums = sums;
-    return sweep(cuda, s, op);
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    MPKI_LAUNCH(row_sums_kernel<T>, vector_blocks(s->n), vector_threads(s->n), 0, s->stream, s->n,
+                a->ptr, ap, (const T *)a->val, sums);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
 }
 
 static int maxima(mpki_cuda *cuda, mpki_cuda_space *s, const mpki_cuda_rows *a, const double *scale,
                   double *largest, double *uneven) {
-    maxima_pass<T> op = {};
-    op.ptr = a->ptr, op.col = a->col, op.val = (const T *)a->val;
-    op.scale = scale, op.largest = largest;
-    return gather<1>(cuda, s, op, uneven);
+    const teller tell = next_teller(cuda, s);
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    MPKI_LAUNCH(maxima_kernel<T>, vector_blocks(s->n), vector_threads(s->n), 0, s->stream, s->n,
+                a->ptr, a->col, (const T *)a->val, scale, largest, s->partial, s->ticket, tell);
+    MPKI_TRY(cudaGetLastError());
+    MPKI_PASS(told(cuda, s, tell.sequence));
+    *uneven = s->report->sums[0];
+    return MPK_OK;
 }
 
 static int rescale(mpki_cuda *cuda, mpki_cuda_space *s, const double *largest, double *scale) {
@@ -178,16 +182,27 @@ static int product_blocks(const mpki_cuda_rows *a) {
     return a->chunks < most ? a->chunks : most;
 }
 
+/* Where one more on each takes all chunks in one round, not two, that gains more than its registers, which are too few,
+ * cost. */
+static int product_resident(const mpki_cuda_rows *a) {
+    const int resident = MPKI_CUDA_PRODUCT_RESIDENT(sizeof(T)),
+              most = MPKI_CUDA_PRODUCT_BLOCKS(sizeof(T));
+    return a->chunks > most && a->chunks <= most / resident * (resident + 1) ? resident + 1
+                                                                             : resident;
+}
+
 template <class PUT>
 static mpk_status multiply_to(mpki_cuda *cuda, const mpki_cuda_space *s, const mpki_cuda_rows *a,
                               const void *x, const PUT &put) {
+    enum { RESIDENT = MPKI_CUDA_PRODUCT_RESIDENT(sizeof(T)) };
+    const bool more = product_resident(a) > RESIDENT;
     void (*const kernel)(const rows_of<T>, const T *, const PUT, double *, unsigned *) =
-        multiply_kernel<T, PUT>;
+        more ? multiply_kernel<T, PUT, RESIDENT + 1> : multiply_kernel<T, PUT, RESIDENT>;
     const size_t bytes =
         chunk_size<T>::value * sizeof(T) + (MPKI_CUDA_CHUNK_ROWS + 1) * sizeof(int32_t);
     MPKI_TRY(cudaSetDevice(cuda->device));
-    MPKI_LAUNCH(kernel, product_blocks(a), VECTOR_THREADS, bytes, s->stream, rows(a), (const T *)x,
-                put, s->partial, s->ticket);
+    MPKI_LAUNCH(kernel, more ? a->chunks : product_blocks(a), VECTOR_THREADS, bytes, s->stream,
+                rows(a), (const T *)x, put, s->partial, s->ticket);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }
@@ -328,6 +343,53 @@ static mpk_status bicg_iterate(mpki_cuda *cuda, mpki_cuda_space *s,
     return sweep(cuda, s, op);
 }
 
+static mpk_status cycle_product(mpki_cuda *cuda, mpki_cuda_space *s,
+                                const mpki_cuda_batch_vectors *v) {
+    cycle_product_pass<T> op = part_of<cycle_product_pass<T>>(s, 0);
+    op.m = v->u != v->q, op.z = (const T *)v->u, op.t = (const T *)v->t;
+    op.kept = (T *)v->kept, op.stride = v->stride;
+    return sweep(cuda, s, op);
+}
+
+static mpk_status cycle_project(mpki_cuda *cuda, mpki_cuda_space *s,
+                                const mpki_cuda_batch_vectors *v) {
+    enum { GROUP = group_of<T>::value };
+    void (*const products[])(const basis_of<T>) = {cycle_products_kernel<T, 1>,
+                                                   cycle_products_kernel<T, 2>};
+    void (*const subtract[])(const basis_of<T>) = {cycle_subtract_kernel<T, 1>,
+                                                   cycle_subtract_kernel<T, 2>};
+    const int whole = vector_blocks(s->n), threads = vector_threads(s->n);
+    const int blocks = whole < CYCLE_BLOCKS ? whole : (int)CYCLE_BLOCKS;
+    const int groups = (s->cycle.m + GROUP - 1) / GROUP;
+    const basis_of<T> a = {(T *)v->basis, v->stride, s->n,      (T *)v->t, (T *)v->q,
+                           s->state,      s->cycle,  s->ticket, blocks};
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    for (int pass = 0; pass < 2; ++pass) {
+        MPKI_LAUNCH(products[pass], blocks * groups, threads, 0, s->stream, a);
+        MPKI_LAUNCH(subtract[pass], whole, threads, 0, s->stream, a);
+    }
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+static mpk_status cycle_tell(mpki_cuda *cuda, mpki_cuda_space *s) {
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    MPKI_LAUNCH(tell_kernel<T>, 1, 32, 0, s->stream, s->state, s->report);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+static int combine(mpki_cuda *cuda, mpki_cuda_space *s, int32_t count, const void *v,
+                   int64_t stride, const double *c, const void *x, void *y) {
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    MPKI_TRY(cudaMemcpyAsync(s->h, c, (size_t)(2 * count) * sizeof(double), cudaMemcpyHostToDevice,
+                             (cudaStream_t)s->stream));
+    MPKI_LAUNCH(combine_kernel<T>, vector_blocks(s->n), vector_threads(s->n), 0, s->stream, s->n,
+                count, (const T *)v, stride, s->h, (const T *)x, (T *)y);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
 static int step(mpki_cuda *cuda, mpki_cuda_space *s, mpki_cuda_part part,
                 const mpki_cuda_batch_vectors *v, int last) {
     switch (part) {
@@ -366,6 +428,12 @@ static int step(mpki_cuda *cuda, mpki_cuda_space *s, mpki_cuda_part part,
         return bicg_product<true>(cuda, s, v);
     case MPKI_CUDA_BICG_ITERATE:
         return bicg_iterate(cuda, s, v, last);
+    case MPKI_CUDA_CYCLE_PRODUCT:
+        return cycle_product(cuda, s, v);
+    case MPKI_CUDA_CYCLE_PROJECT:
+        return cycle_project(cuda, s, v);
+    case MPKI_CUDA_CYCLE_TELL:
+        return cycle_tell(cuda, s);
     }
     return refuse(cuda, MPK_ERR_UNSUPPORTED, "no such part of an iteration: %d", (int)part);
 }
@@ -381,6 +449,10 @@ static int multiply_step(mpki_cuda *cuda, mpki_cuda_space *s, mpki_cuda_part par
         return multiply_to(
             cuda, s, a, v->u2,
             put_bicg<T, true>{s->state, (const T *)v->u2, (const T *)v->r, (T *)v->t2});
+    if (part == MPKI_CUDA_CYCLE_PRODUCT)
+        return multiply_to(cuda, s, a, v->u,
+                           put_cycle<T>{s->state, v->u != v->q, (const T *)v->u, (T *)v->t,
+                                        (T *)v->kept, v->stride});
     if (part == MPKI_CUDA_MINRES_ALPHA)
         return multiply_to(cuda, s, a, q, put_minres<T>{s->state, q, (const T *)v->r1, (T *)v->t});
     if (part == MPKI_CUDA_CG_ALPHA)
@@ -389,5 +461,6 @@ static int multiply_step(mpki_cuda *cuda, mpki_cuda_space *s, mpki_cuda_part par
 }
 
 extern "C" const mpki_cuda_vector_kernels FN(cuda_vectors) = {
-    product, axpby,    zero,     signs, random,        finite, largest,  differ, shift,   norms,
-    scales,  multiply, residual, step,  multiply_step, mirror, row_sums, maxima, rescale, project};
+    product,       axpby,  zero,     signs,  random,   finite,   largest,
+    differ,        shift,  norms,    scales, multiply, residual, step,
+    multiply_step, mirror, row_sums, maxima, rescale,  project,  combine};
