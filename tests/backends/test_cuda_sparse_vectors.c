@@ -791,19 +791,13 @@ static void test_absent(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_operations),
-                                       cmocka_unit_test(test_products),
-                                       cmocka_unit_test(test_long_rows),
-                                       cmocka_unit_test(test_long_row_sums),
-                                       cmocka_unit_test(test_many_chunks),
-                                       cmocka_unit_test(test_solves),
-                                       cmocka_unit_test(test_cycles),
-                                       cmocka_unit_test(test_ends_of_the_range),
-                                       cmocka_unit_test(test_scales),
-                                       cmocka_unit_test(test_tasks),
-                                       cmocka_unit_test(test_memory),
-                                       cmocka_unit_test(test_launches_fail),
-                                       cmocka_unit_test(test_allocations_fail),
-                                       cmocka_unit_test(test_absent)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_operations),       cmocka_unit_test(test_products),
+        cmocka_unit_test(test_long_rows),        cmocka_unit_test(test_long_row_sums),
+        cmocka_unit_test(test_many_chunks),      cmocka_unit_test(test_solves),
+        cmocka_unit_test(test_cycles),           cmocka_unit_test(test_ends_of_the_range),
+        cmocka_unit_test(test_scales),           cmocka_unit_test(test_tasks),
+        cmocka_unit_test(test_memory),           cmocka_unit_test(test_launches_fail),
+        cmocka_unit_test(test_allocations_fail), cmocka_unit_test(test_absent)};
     return device_there() ? cmocka_run_group_tests(tests, NULL, NULL) : 0;
 }
