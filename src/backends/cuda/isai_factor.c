@@ -28,7 +28,7 @@ struct mpki_isai_factor {
     int32_t *place; /* host, n: position at each place */
     half half[2];   /* symmetric: half[1] has products alone */
     mpki_isai_piece maps, vectors;
-    int32_t *start, *position, *index[2]; /* [2]: of b, of x */
+    int32_t *start, *position, *row, *slot_at[2]; /* as in mpki_sweeps_maps, a slot being a place */
     double *scale[2], *most;
     void *diagonal[2];
     int8_t *partner;
@@ -64,13 +64,14 @@ bool mpki_isai_factor_suffices(const mpki_isai_factor *f) {
 
 /* Lists as they are sent. */
 typedef struct lists {
-    int32_t *start, *index[2], *group;
+    int32_t *start, *row, *slot_at[2], *group;
     double *scale[2];
 } lists;
 
 static void lists_free(mpk_context *ctx, lists *l) {
-    void *const all[] = {l->start, l->index[0], l->index[1], l->group, l->scale[0], l->scale[1]};
-    for (int k = 0; k < 6; k++) mpki_release(ctx, all[k]);
+    void *const all[] = {l->start, l->row,      l->slot_at[0], l->slot_at[1],
+                         l->group, l->scale[0], l->scale[1]};
+    for (int k = 0; k < 7; k++) mpki_release(ctx, all[k]);
 }
 
 static mpk_status list(mpki_isai_factor *f, lists *l) {
@@ -81,8 +82,9 @@ static mpk_status list(mpki_isai_factor *f, lists *l) {
     l->start = MPKI_NEW(ctx, STAGE, s->index.m, int32_t);
     l->group = MPKI_NEW(ctx, STAGE, n, int32_t);
     f->place = MPKI_NEW(ctx, STAGE, n, int32_t);
+    l->row = MPKI_NEW(ctx, STAGE, n, int32_t);
     for (int k = 0; k < 2; k++) {
-        l->index[k] = MPKI_NEW(ctx, STAGE, n, int32_t);
+        l->slot_at[k] = MPKI_NEW(ctx, STAGE, n, int32_t);
         l->scale[k] = MPKI_NEW(ctx, STAGE, n, double);
     }
     if (mpk_failed(mpki_failed(ctx))) return mpki_failed(ctx);
@@ -93,9 +95,9 @@ static mpk_status list(mpki_isai_factor *f, lists *l) {
             const int32_t column = s->blocking->perm[q], row = MPKI_ROW(s, column);
             f->place[at] = q;
             l->group[at] = frame;
-            l->index[0][at] = row, l->index[1][at] = column;
+            l->row[at] = row, l->slot_at[0][q] = l->slot_at[1][column] = at;
             l->scale[0][at] = s->row_scale ? s->row_scale[row] : s->scale[row];
-            l->scale[1][at] = s->scale[column];
+            l->scale[1][column] = s->scale[column];
         }
     }
     return MPK_OK;
@@ -110,7 +112,7 @@ static mpk_status send(mpki_isai_factor *f, const lists *l, int32_t **group) {
     int64_t used = 0;
     mpk_status status = mpki_cuda_isai_take(
         job,
-        mpki_cuda_isai_rounded(m * four) + 4 * mpki_cuda_isai_rounded(n * four) +
+        mpki_cuda_isai_rounded(m * four) + 5 * mpki_cuda_isai_rounded(n * four) +
             2 * mpki_cuda_isai_rounded(n * eight) + 2 * mpki_cuda_isai_rounded(2 * n * size) +
             mpki_cuda_isai_rounded(n) + 2 * mpki_cuda_isai_rounded(2 * border * size) +
             mpki_cuda_isai_rounded(border * size) + mpki_cuda_isai_rounded(border) + 512,
@@ -119,8 +121,9 @@ static mpk_status send(mpki_isai_factor *f, const lists *l, int32_t **group) {
     f->start = mpki_cuda_isai_place(&f->maps, &used, m * four);
     f->position = mpki_cuda_isai_place(&f->maps, &used, n * four);
     *group = mpki_cuda_isai_place(&f->maps, &used, n * four);
+    f->row = mpki_cuda_isai_place(&f->maps, &used, n * four);
     for (int k = 0; k < 2; k++) {
-        f->index[k] = mpki_cuda_isai_place(&f->maps, &used, n * four);
+        f->slot_at[k] = mpki_cuda_isai_place(&f->maps, &used, n * four);
         f->scale[k] = mpki_cuda_isai_place(&f->maps, &used, n * eight);
         f->diagonal[k] = mpki_cuda_isai_place(&f->maps, &used, 2 * n * size);
         f->border_diagonal[k] = mpki_cuda_isai_place(&f->maps, &used, 2 * border * size);
@@ -135,8 +138,9 @@ static mpk_status send(mpki_isai_factor *f, const lists *l, int32_t **group) {
     if (!mpk_failed(status)) status = mpki_cuda_isai_to_device(job, *group, l->group, n * four);
     if (!mpk_failed(status))
         status = mpki_cuda_isai_to_device(job, f->position, f->place, n * four);
+    if (!mpk_failed(status)) status = mpki_cuda_isai_to_device(job, f->row, l->row, n * four);
     for (int k = 0; k < 2 && !mpk_failed(status); k++) {
-        status = mpki_cuda_isai_to_device(job, f->index[k], l->index[k], n * four);
+        status = mpki_cuda_isai_to_device(job, f->slot_at[k], l->slot_at[k], n * four);
         if (!mpk_failed(status))
             status = mpki_cuda_isai_to_device(job, f->scale[k], l->scale[k], n * eight);
     }
@@ -437,7 +441,7 @@ static mpk_status on_device(mpki_isai_factor *f, mpk_part part, const void *b, v
     m.nrhs = m.wide = 1, m.ldx = f->job.n;
     m.most = f->scalar != f->job.scalar ? f->most : NULL;
     m.x = (void *)(uintptr_t)b, m.y = f->vector[0];
-    m.index = forward ? f->index[0] : f->position, m.scale = forward ? f->scale[0] : NULL;
+    m.index = forward ? f->row : f->position, m.scale = forward ? f->scale[0] : NULL;
     mpk_status status = mpki_cuda_isai_told(&f->job, sweeps->in(cuda, &m));
     if (!mpk_failed(status) && forward) status = solve(f, 0, 0, 1), at = 1;
     if (!mpk_failed(status) && forward) status = border_multiply(f, at, false);
@@ -446,7 +450,7 @@ static mpk_status on_device(mpki_isai_factor *f, mpk_part part, const void *b, v
     if (!mpk_failed(status) && backward) status = border_multiply(f, at, true);
     if (!mpk_failed(status) && backward) status = solve(f, 1, at, 2), at = 2;
     m.x = x, m.y = f->vector[at];
-    m.index = backward ? f->index[1] : f->position, m.scale = backward ? f->scale[1] : NULL;
+    m.index = f->slot_at[backward], m.scale = backward ? f->scale[1] : NULL;
     return mpk_failed(status) ? status : mpki_cuda_isai_told(&f->job, sweeps->out(cuda, &m));
 }
 

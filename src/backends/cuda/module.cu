@@ -132,7 +132,7 @@ static mpk_status prepare(mpki_cuda *cuda) {
     int low, high, value;
     MPKI_TRY(cudaSetDevice(cuda->device));
     cuda->driver_launch = (decltype(cuda->driver_launch))of_driver("cuLaunchKernel");
-    cuda->driver_pointer = (decltype(cuda->driver_pointer))of_driver("cuPointerGetAttribute");
+    cuda->driver_pointer = (decltype(cuda->driver_pointer))of_driver("cuPointerGetAttributes");
     MPKI_PASS(find_code(cuda));
     MPKI_TRY(cudaDeviceGetAttribute(&cuda->sms, cudaDevAttrMultiProcessorCount, cuda->device));
     MPKI_TRY(cudaDeviceGetAttribute(&value, cudaDevAttrMaxSharedMemoryPerBlockOptin, cuda->device));
@@ -252,9 +252,11 @@ static void release(mpki_cuda *cuda, void *ptr) {
 static int is_device(mpki_cuda *cuda, const void *ptr) {
     cudaPointerAttributes a;
     unsigned type = 0;
-    const int memory_type = 2, device = 2; /* CU_POINTER_ATTRIBUTE_..., CU_MEMORYTYPE_... */
+    void *data = &type;
+    int memory_type = 2;  /* CU_POINTER_ATTRIBUTE_MEMORY_TYPE */
+    const int device = 2; /* CU_MEMORYTYPE_DEVICE */
     if (cuda->driver_pointer &&
-        !cuda->driver_pointer(&type, memory_type, (unsigned long long)(uintptr_t)ptr) &&
+        !cuda->driver_pointer(1, &memory_type, &data, (unsigned long long)(uintptr_t)ptr) &&
         type == device)
         return 1;
     if (!ptr || be_on_device(cuda) || cudaPointerGetAttributes(&a, ptr)) {

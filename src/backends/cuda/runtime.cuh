@@ -46,7 +46,7 @@ struct mpki_cuda {
      * address that the runtime knows it by (launch.cuh) */
     int (*driver_launch)(void *kernel, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                          unsigned bytes, void *stream, void **parameters, void **extra);
-    int (*driver_pointer)(void *value, int what, unsigned long long address);
+    int (*driver_pointer)(unsigned count, int *what, void **values, unsigned long long address);
     struct {
         const void *ours;
         void *theirs;

@@ -120,9 +120,10 @@ __device__ inline mpki_cuda_piece next_piece(const mpki_cuda_sweep &s, const mpk
     return ticket < SWEEP_NOTHING ? list[ticket] : mpki_cuda_piece{-1, 0, 0};
 }
 
-/** Blocks that a multiprocessor holds, as far as registers are concerned: small fronts wait for memory. */
+/** Blocks that a multiprocessor holds, as far as registers are concerned: small fronts wait for memory. With four, 64
+ *  registers a thread, 18 of 19 matrices take 2 to 14 % longer. */
 template <int NR, class T> constexpr int sweeps_beside() {
-    return NR == 1 && sizeof(T) <= 8 ? 4 : 1;
+    return NR == 1 && sizeof(T) <= 8 ? 3 : 1;
 }
 
 /** A block for each piece. most: entries of shared memory for each right-hand side. */
