@@ -180,7 +180,9 @@ static void test_pairs_stay_together(void **state) {
         }
         mpk_problem *a = problem_new(&p, MPK_D, MPK_SYMMETRIC);
         mpk_analysis *an = bare_analysis(ctx, a, columns);
-        const mpki_relax *relax = trial % 2 ? &mpki_relax_none : &mpki_relax_default;
+        const mpki_relax *relax = trial % 3 == 0   ? &mpki_relax_none
+                                  : trial % 3 == 1 ? &mpki_relax_device
+                                                   : &mpki_relax_default;
         assert_int_equal(mpki_symbolic_relaxed(ctx, an, NULL, mate, relax), MPK_OK);
         assert_int_equal(mpki_analysis_check(ctx, an), MPK_OK);
         for (int32_t s = 0, c = 0; c < n; c++) {

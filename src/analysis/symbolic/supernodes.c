@@ -14,6 +14,14 @@ const mpki_relax mpki_relax_default = {.equal = true,
                                        .few_width = 32,
                                        .width = {16, 64, INT32_MAX},
                                        .share = {0.50, 0.25, 0.06}};
+const mpki_relax mpki_relax_device = {.equal = true,
+                                      .few = 30,
+                                      .few_width = 32,
+                                      .children = 8,
+                                      .some = 200,
+                                      .some_width = 64,
+                                      .width = {16, 64, INT32_MAX},
+                                      .share = {0.50, 0.25, 0.06}};
 const mpki_relax mpki_relax_none = {0};
 
 void mpki_nodes_free(mpk_context *ctx, mpki_nodes *nodes) {
@@ -132,15 +140,16 @@ static double trapezoid(double w, double m) {
     return w * (w + 1) / 2 + w * m;
 }
 
-/* Would merging child c into s pay? *zeros = explicit zeros of the merged front. */
+/* Would merging child c into s, which has so many, pay? *zeros = explicit zeros of the merged front. */
 static bool worth(const mpki_relax *relax, const mpki_nodes *nodes, int32_t c, int32_t s,
-                  double *zeros) {
+                  int32_t children, double *zeros) {
     double wc = nodes->width[c], ws = nodes->width[s], w = wc + ws, m = nodes->rows[s];
     double merged = trapezoid(w, m);
     double extra = merged - trapezoid(wc, nodes->rows[c]) - trapezoid(ws, m);
     *zeros = nodes->zeros[c] + nodes->zeros[s] + extra;
     if (relax->equal && extra == 0) return true;
     if (extra <= relax->few && w <= relax->few_width) return true;
+    if (children <= relax->children && extra <= relax->some && w <= relax->some_width) return true;
     for (int k = 0; k < 3; k++)
         if (w <= relax->width[k] && *zeros < relax->share[k] * merged) return true;
     return false;
@@ -199,7 +208,7 @@ mpk_status mpki_nodes_merge(mpk_context *ctx, const mpki_relax *relax, mpki_node
         for (int32_t k = 0; k < count; k++) {
             double zeros;
             int32_t c = list[k].node;
-            if (worth(relax, nodes, c, s, &zeros)) {
+            if (worth(relax, nodes, c, s, count, &zeros)) {
                 absorb(nodes, c, s, zeros, &kept);
             } else {
                 nodes->sibling[c] = kept;

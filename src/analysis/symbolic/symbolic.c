@@ -97,5 +97,7 @@ done:
 
 mpk_status mpki_symbolic(mpk_context *ctx, mpk_analysis *an, const mpki_graph *graph,
                          const int32_t *mate) {
-    return mpki_symbolic_relaxed(ctx, an, graph, mate, &mpki_relax_default);
+    const bool device = an->info.ordered_for == MPK_ON_CUDA;
+    return mpki_symbolic_relaxed(ctx, an, graph, mate,
+                                 device ? &mpki_relax_device : &mpki_relax_default);
 }

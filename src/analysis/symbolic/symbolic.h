@@ -40,15 +40,20 @@ mpk_status mpki_order_makespan(mpk_context *ctx, const mpki_graph *graph, const 
                                const int32_t *late, double time_s[2]);
 
 /** Rules of amalgamation: a child is merged into its parent when that adds no zeros, or at most
- * `few` of them and the merged front has at most `few_width` columns, or when the merged front has
- * at most width[k] columns and a smaller share of explicit zeros than share[k], for some k. */
+ * `few` of them and the merged front has at most `few_width` columns, or as many as `some` of them
+ * where the parent has at most `children`, or when the merged front has at most width[k] columns
+ * and a smaller share of explicit zeros than share[k], for some k. */
 typedef struct mpki_relax {
     bool equal; /* merge where nothing is added */
     int32_t few, few_width;
+    int32_t children, some, some_width;
     int32_t width[3];
     double share[3];
 } mpki_relax;
 extern const mpki_relax mpki_relax_default;
+/* For a device, where a front more on a path costs what some hundred zeros do not. Parents of many children are left
+ * out: those are at work side by side, and would follow each other in one front (boyd1, pilot87). */
+extern const mpki_relax mpki_relax_device;
 extern const mpki_relax mpki_relax_none; /* merges nothing, for tests */
 
 /** Supernodes before they are numbered for good: node d owns columns head[d], next[head[d]], ...
