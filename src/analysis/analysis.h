@@ -180,7 +180,7 @@ mpk_status mpki_order_cost(mpk_context *ctx, const mpki_graph *graph, const int3
 
 /** From an->perm (any order) to everything below it in the struct: elimination tree, postorder
  *  (perm is rewritten), counts, relaxed supernodes, row structures, rel, scatter, flops and info's
- *  predictions.
+ *  predictions. info.ordered_for [in] for which place fronts are merged.
  *  graph [in] the uncompressed graph of A, or NULL: built here
  *  mate  [in] n, problem indices, or NULL: pairs {i, mate[i]} that are neighbours in perm and
  *             joined by an entry of A end up neighbours in one supernode

@@ -469,6 +469,7 @@ static void test_failures(void **unused) {
             assert_int_equal(mpk_last_error(ctx, NULL, NULL, &text), MPK_ERR_MEMORY);
             assert_non_null(strstr(text, "device_memory_limit is"));
             assert_null(s);
+            assert_true(limited.device_memory_limit < (double)bytes);
             refused++;
         } else { /* where there is little, arrays take no more than they need */
             assert_true((double)mpki_cuda_sweeps_told(s).bytes <= limited.device_memory_limit);

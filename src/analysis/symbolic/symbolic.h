@@ -31,7 +31,8 @@ mpk_status mpki_order_time(mpk_context *ctx, const mpki_graph *graph, const int3
 #define MPKI_DEVICE_MULTIPROCESSORS 132
 
 /** A guess of the seconds of a factorization on a device: the longest path of fronts, after
- *  amalgamation, or all work over the multiprocessors, whichever is longer.
+ *  amalgamation by mpki_relax_default, for which the guess was measured, or all work over the
+ *  multiprocessors, whichever is longer.
  *  late   [in]  vertices of the graph: columns of each whose pivots are expected to fail, so that
  *               fronts above have them, too (mpki_weak_pivots()); NULL: none
  *  time_s [out] 2: without and with these

@@ -25,6 +25,16 @@ static const int TILE = MPKI_FRONT_TILE, CUT = MPKI_FRONT_CONTRIBUTION;
 static const int LDS_ =
     TILE + 2; /* leading dimension of a tile in shared memory: pairs of rows begin evenly */
 
+enum { LINE = 128 /* bytes of a line of the second cache */ };
+/** What will be read soon is brought to the second cache. */
+__device__ inline void bring(const void *p) {
+#ifdef __CUDA_ARCH__
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
+#else
+    (void)p;
+#endif
+}
+
 __host__ __device__ inline int leading(int rows) {
     return (rows + 1) & ~1;
 }

@@ -171,16 +171,7 @@ __device__ inline void mma_copy(double *to, const double *from, bool first, bool
     }
 }
 
-static const int MMA_LINE = 16; /* doubles of a line of L2 */
-
-/** A line of L2 is fetched; nobody waits for it. */
-__device__ inline void fetch_ahead(const double *x) {
-#ifdef __CUDA_ARCH__
-    asm volatile("prefetch.global.L2 [%0];" ::"l"(x));
-#else
-    (void)x;
-#endif
-}
+static const int MMA_LINE = LINE / (int)sizeof(double);
 
 /** What a thread copies of L, or of W: rows `row` and row + 1 of every STEP-th pivot. */
 template <int LD, int STEP> struct mma_part {
@@ -250,7 +241,7 @@ __device__ inline void update_tile_mma(const mpki_cuda_front &f, const outer_piv
         const int j = u.j0 + s / (MMA_ROWS / MMA_LINE),
                   i = u.i0 + s % (MMA_ROWS / MMA_LINE) * MMA_LINE;
         if (j >= qe && j < u.j1 && i + MMA_LINE > j && i < u.i1)
-            fetch_ahead(u.c + i + (int64_t)(j - u.j0) * u.ld);
+            bring(u.c + i + (int64_t)(j - u.j0) * u.ld);
     }
     for (int s = 0; s < steps; ++s) {
         copy_wait<MMA_STAGES - 2>();

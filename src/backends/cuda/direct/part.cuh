@@ -118,6 +118,7 @@ template <bool H, int THREADS, class T>
 __device__ void part_load(const part_room<T> &m, const panel<T> &a, int n, int i0, int j0, int k0,
                           int e) {
     const int STEP = THREADS / PART, AT_ONCE = 4;
+    static_assert(AT_ONCE * STEP <= PART_DEPTH, "what is read at once is within the room");
     const int r = (int)threadIdx.x % PART, i = a.w + i0 + r, j = a.w + j0 + r;
     for (int s = (int)threadIdx.x / PART; s < PART_DEPTH; s += AT_ONCE * STEP) {
         T l[AT_ONCE], x[AT_ONCE], d[AT_ONCE], after[AT_ONCE], before[AT_ONCE];

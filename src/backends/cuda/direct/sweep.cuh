@@ -109,15 +109,6 @@ template <class T> __device__ inline T handed_far(const T *p) {
     return handed(p, peek(p), 60);
 }
 
-/** What will be read soon is brought to the second cache. */
-__device__ inline void bring(const void *p) {
-#ifdef __CUDA_ARCH__
-    asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
-#else
-    (void)p;
-#endif
-}
-enum { LINE = 128 };
 /** `threads` of them, this one number `own`: the first `rows` rows of some columns. */
 template <class T>
 __device__ inline void bring_lines(const T *a, int ld, int rows, int columns, int own,
