@@ -27,15 +27,14 @@ typedef struct host_place {
     unsigned x;
 } host_place;
 
-enum { HOST_STACK = 1 << 17, HOST_MOST = 1024, HOST_SHARED = 232 * 1024 };
+enum { HOST_STACK = 1 << 17, HOST_APART = 320, HOST_MOST = 1024, HOST_SHARED = 232 * 1024 };
 enum host_op { HOST_SHFL = 1, HOST_BALLOT, HOST_MAX, HOST_SUM, HOST_OR, HOST_SYNC, HOST_BLOCK };
 
 typedef struct host_thread {
     void *turn[5]; /* where it goes on: the compiler's own setjmp, which keeps no signals */
-    ucontext_t first;
     bool begun;
     host_op op;
-    unsigned index, mask, source;
+    unsigned mask, source;
     uint64_t value, result;
 } host_thread;
 

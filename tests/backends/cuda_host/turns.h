@@ -10,6 +10,7 @@ alignas(16) char host_room[HOST_SHARED];
 enum { HOST_WARPS = HOST_MOST / 32 };
 
 static host_thread threads[HOST_MOST];
+static ucontext_t firsts[HOST_MOST];
 static struct {
     unsigned waits, stands,
         left; // bits: in an operation of the warp, at the block's barrier, at their end
@@ -17,8 +18,15 @@ static struct {
 static unsigned count, standing, ended; // threads of the block: all, at its barrier, at their end
 static void *home[5];
 static ucontext_t start;
+// this pass's warp, which of its lanes have not had their turn, from which end they come
+static struct {
+    unsigned w, rest;
+    bool backwards;
+} now;
 static void (*entry)(void *);
 static void *argument;
+
+[[noreturn]] static void go_on();
 
 [[noreturn]] static void wrong(const char *what) {
     fprintf(stderr, "kernel on the host: %s, block %u, thread %u\n", what, blockIdx.x, threadIdx.x);
@@ -64,9 +72,42 @@ static bool block_is_there() {
     return true;
 }
 
-// Not in a function that is jumped into, which the compiler's own jumps ask for.
-[[noreturn]] __attribute__((noinline)) static void go_home() {
-    __builtin_longjmp(home, 1);
+// A context serves all threads of its number: to make one takes longer than most threads run.
+static void thread_main() {
+    const unsigned x = threadIdx.x;
+    for (;;) {
+        entry(argument);
+        warps[x / 32].left |= 1u << x % 32;
+        ++ended;
+        if (!__builtin_setjmp(threads[x].turn)) go_on();
+    }
+}
+
+[[noreturn]] static void begin(unsigned x) {
+    ucontext_t *first = &firsts[x];
+    threads[x].begun = true;
+    getcontext(first);
+    // their frames in cache lines of their own: equal places of pages share few
+    const size_t apart = x % 32 * HOST_APART;
+    first->uc_stack.ss_sp = malloc(HOST_STACK); // kept
+    first->uc_stack.ss_size = HOST_STACK - apart;
+    first->uc_link = NULL;
+    if (!first->uc_stack.ss_sp) wrong("no memory");
+    makecontext(first, thread_main, 0);
+    swapcontext(&start, first);
+    abort();
+}
+
+// To the warp's next, or to where the warps are gone through. Not in a function that is jumped into, which the compiler's
+// own jumps ask for.
+[[noreturn]] __attribute__((noinline)) static void go_on() {
+    if (now.rest == 0) __builtin_longjmp(home, 1);
+    const unsigned lane =
+        (unsigned)(now.backwards ? 31 - __builtin_clz(now.rest) : __builtin_ctz(now.rest));
+    now.rest &= ~(1u << lane);
+    const unsigned x = threadIdx.x = 32 * now.w + lane;
+    if (threads[x].begun) __builtin_longjmp(threads[x].turn, 1);
+    begin(x);
 }
 
 uint64_t host_meet(host_op op, unsigned mask, uint64_t value, unsigned source) {
@@ -83,38 +124,13 @@ uint64_t host_meet(host_op op, unsigned mask, uint64_t value, unsigned source) {
         if (warp_is_there(w, mask, op)) finish(w, mask);
     }
     // the others' turn, even where this was the last one: who runs on first is nobody's right
-    if (!__builtin_setjmp(me->turn)) go_home();
-    threadIdx.x = me->index;
-    return me->result;
+    if (!__builtin_setjmp(me->turn)) go_on();
+    return threads[threadIdx.x].result;
 }
 
-// A context serves all threads of its number: to make one takes longer than most threads run.
-static void thread_main() {
-    const unsigned x = threadIdx.x;
-    for (;;) {
-        entry(argument);
-        warps[x / 32].left |= 1u << x % 32;
-        ++ended;
-        if (!__builtin_setjmp(threads[x].turn)) go_home();
-    }
-}
-
-[[noreturn]] __attribute__((noinline)) static void go_to(host_thread *t) {
-    if (t->begun) __builtin_longjmp(t->turn, 1);
-    t->begun = true;
-    getcontext(&t->first);
-    t->first.uc_stack.ss_sp = malloc(HOST_STACK); // kept
-    t->first.uc_stack.ss_size = HOST_STACK;
-    t->first.uc_link = NULL;
-    if (!t->first.uc_stack.ss_sp) wrong("no memory");
-    makecontext(&t->first, thread_main, 0);
-    swapcontext(&start, &t->first);
-    abort();
-}
-
-__attribute__((noinline)) static void turn(unsigned x) {
-    threads[x].index = threadIdx.x = x;
-    if (!__builtin_setjmp(home)) go_to(&threads[x]);
+// Those of a warp that can run, once, one after the other.
+__attribute__((noinline)) static void turn() {
+    if (!__builtin_setjmp(home)) go_on();
 }
 
 // One that left may have been the last that others waited for.
@@ -135,14 +151,11 @@ static bool pass(bool backwards) {
     bool ran = false;
     for (unsigned k = 0; k < count / 32; ++k) {
         const unsigned w = backwards ? count / 32 - 1 - k : k;
-        unsigned rest = ~(warps[w].waits | warps[w].stands | warps[w].left);
-        ran = ran || rest;
-        while (rest) {
-            const unsigned lane =
-                (unsigned)(backwards ? 31 - __builtin_clz(rest) : __builtin_ctz(rest));
-            rest &= ~(1u << lane);
-            turn(32 * w + lane);
-        }
+        now.w = w, now.backwards = backwards;
+        now.rest = ~(warps[w].waits | warps[w].stands | warps[w].left);
+        if (now.rest == 0) continue;
+        ran = true;
+        turn();
     }
     return ran;
 }
