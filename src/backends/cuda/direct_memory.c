@@ -196,7 +196,7 @@ mpk_status mpki_cuda_direct_place(mpki_direct *f) {
     f->ticket = (int32_t *)(void *)(on->now + plan->fronts);
     on->ax = f->ax;
     on->scalar = tree->scalar, on->hermitian = tree->symmetry == MPK_HERMITIAN;
-    on->n = tree->n, on->fronts = plan->fronts;
+    on->n = tree->n, on->fronts = plan->fronts, on->listed = MPKI_CUDA_CHANGES;
     if (!DID(functions(f)->wait(f->device->cuda))) return mpki_failed(f->ctx);
     f->planned = true;
     return MPK_OK;

@@ -70,7 +70,7 @@ mpk_status mpki_cuda_direct_read(mpki_direct *f, int32_t first, int32_t last) {
     if (f->flags.numeric)
         return mpki_error(f->ctx, MPK_ERR_NUMERIC, STAGE, -1,
                           "a pivot column holds NaN or Inf: overflow");
-    if (told->changes > MPKI_CUDA_CHANGES) return read_all(f, first, last);
+    if (told->changes > f->on.listed) return read_all(f, first, last);
     for (int32_t k = 0; k < told->changes; k++)
         mpki_cuda_direct_note(f, told->change[k].front, &told->change[k].now);
     return MPK_OK;

@@ -113,7 +113,7 @@ enum { MPKI_CUDA_CHANGES = 4096 };
 typedef struct mpki_cuda_tell {
     int32_t scaling[MPKI_CUDA_SCALE_FLAGS];
     mpki_cuda_flags flags;
-    int32_t changes; /**< in any order; more than MPKI_CUDA_CHANGES: the others are not listed */
+    int32_t changes; /**< in any order; more than tree.listed: the others are not listed */
     mpki_cuda_change change[MPKI_CUDA_CHANGES];
 } mpki_cuda_tell;
 
@@ -140,6 +140,7 @@ typedef struct mpki_cuda_tree {
     char *arena;            /**< panels */
     void *contribution;     /**< of two levels */
     mpki_cuda_flags *flags; /**< one */
+    int32_t listed;         /**< changes that tell() lists, at most MPKI_CUDA_CHANGES */
 } mpki_cuda_tree;
 
 /** A block of columns that is done: its pivots q .. q + pivots - 1 reach columns from qe on. Those up to
