@@ -123,6 +123,50 @@ static mpk_status within(double limit, bool most, int64_t *bytes, char *said, si
     return status;
 }
 
+/* More fronts change than are listed: the host reads all of them, and knows the same; then other ones change, and those
+ * of before are as planned again. */
+static void test_listed(void **unused) {
+    (void)unused;
+    enum { KINDS = 3 };
+    static const int32_t listed[KINDS] = {MPKI_CUDA_CHANGES, 1, 0};
+    small_blocks("60000");
+    mpk_context *ctx = new_context(true);
+    mpk_problem *problem = failing_columns(ctx, false);
+    mpk_analysis *an = NULL;
+    mpk_factor *fac = NULL;
+    mpk_factor_info info[KINDS], easy[KINDS];
+    mpk_options o, bold;
+    mpk_options_init(&o);
+    o.method = MPK_METHOD_LDLT, o.matching = MPK_OFF, o.scaling = MPK_OFF;
+    bold = o, bold.pivot_threshold = 1e-9; /* fewer columns are delayed */
+    assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_OK);
+    assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &fac), MPK_OK);
+    uint64_t shape[2][KINDS];
+    int32_t changed[KINDS];
+    for (int k = 0; k < KINDS; k++) {
+        fac->direct->on.listed = listed[k];
+        assert_false(mpk_failed(mpk_refactorize(ctx, NULL, &o, fac)));
+        mpk_factor_info_get(fac, &info[k]);
+        shape[0][k] = fac->direct->shape;
+        changed[k] = fac->direct->changed;
+        if (!device_is_real()) assert_true(changed[k] > 1);
+        assert_false(mpk_failed(mpk_refactorize(ctx, NULL, &bold, fac)));
+        mpk_factor_info_get(fac, &easy[k]);
+        shape[1][k] = fac->direct->shape;
+        if (!device_is_real()) assert_true(fac->direct->changed < changed[k]);
+        assert_true(changed[k] == changed[0] && info[k].nnz == info[0].nnz &&
+                    info[k].flops == info[0].flops && info[k].max_front == info[0].max_front &&
+                    info[k].inertia.negative == info[0].inertia.negative);
+        assert_true(easy[k].nnz == easy[0].nnz && easy[k].flops == easy[0].flops);
+        assert_true(shape[0][k] == shape[0][0] && shape[1][k] == shape[1][0]);
+    }
+    mpk_factor_destroy(&fac);
+    mpk_analysis_destroy(&an);
+    mpk_problem_destroy(&problem);
+    mpk_context_destroy(&ctx);
+    unsetenv("METAPACK_CUDA_HOST_SHARED");
+}
+
 /* Whatever the limit, the factorization fits or says what it would need and what it may have; some limits
  * are met only after fronts have grown, in the middle of a step, or once more, uncut. */
 static void test_full(void **unused) {
@@ -305,7 +349,8 @@ static void test_weak_leaves(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nan), cmocka_unit_test(test_full), cmocka_unit_test(test_reserve),
+        cmocka_unit_test(test_nan),           cmocka_unit_test(test_full),
+        cmocka_unit_test(test_listed),        cmocka_unit_test(test_reserve),
         cmocka_unit_test(test_many_children), cmocka_unit_test(test_weak_leaves)};
     if (!device_has(DEVICE_DIRECT)) {
         print_message("no device, and no module that does without: nothing to test\n");

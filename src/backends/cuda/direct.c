@@ -71,41 +71,6 @@ static int32_t depth_of(const mpki_direct *f, int32_t l) {
     return f->plan.steps - 1 - l;
 }
 
-/* A front of which nothing was delayed, and nothing came late. */
-static mpki_cuda_now as_planned(const mpki_direct *f, int32_t front) {
-    const mpki_cuda_node *node = &f->plan.node[front];
-    return (mpki_cuda_now){f->on.arena + node->panel,
-                           node->own,
-                           node->own,
-                           mpki_cuda_leading(node->own + node->rows),
-                           1,
-                           node->parts,
-                           node->parts_up};
-}
-
-/* Flags, and what became of the fronts before `until`. */
-static mpk_status read_back(walk *z, int32_t until) {
-    mpki_direct *f = z->f;
-    mpki_cuda *cuda = f->device->cuda;
-    const int64_t fresh = until - z->known;
-    if (!DID(functions(f)->copy(cuda, &f->flags, f->on.flags, sizeof f->flags, 0)) ||
-        !DID(functions(f)->wait(cuda)))
-        return mpki_failed(f->ctx);
-    if (f->flags.numeric)
-        return mpki_error(f->ctx, MPK_ERR_NUMERIC, STAGE, -1,
-                          "a pivot column holds NaN or Inf: overflow");
-    if (!f->flags.late && !f->flags.stuck) {
-        for (int32_t k = z->known; !f->as_planned && k < until; k++) f->now[k] = as_planned(f, k);
-        return MPK_OK;
-    }
-    f->touched = true, f->as_planned = false;
-    if (!DID(functions(f)->copy(cuda, f->now + z->known, f->on.now + z->known,
-                                fresh * (int64_t)sizeof *f->now, 0)) ||
-        !DID(functions(f)->wait(cuda)))
-        return mpki_failed(f->ctx);
-    return MPK_OK;
-}
-
 static bool children_are_done(const mpki_direct *f, int32_t front) {
     const mpki_cuda_node *node = &f->plan.node[front];
     for (int32_t k = 0; k < node->children; k++)
@@ -119,9 +84,11 @@ static bool children_are_done(const mpki_direct *f, int32_t front) {
 static bool cuts_cost_too_much(const mpki_direct *f) {
     const int64_t size = (int64_t)mpk_scalar_size(f->tree.scalar);
     int64_t late = 0;
-    for (int32_t k = 0; !f->whole && k < f->plan.fronts; k++)
-        if (f->plan.kind[k] == MPKI_CUDA_LOWER && f->now[k].done == 1)
-            late += (f->now[k].w - f->now[k].nelim) * (int64_t)f->now[k].ld * size;
+    for (int32_t k = 0; !f->whole && k < f->changed; k++) {
+        const mpki_cuda_now *x = &f->now[f->change[k]];
+        if (f->plan.kind[f->change[k]] == MPKI_CUDA_LOWER && x->done == 1)
+            late += (x->w - x->nelim) * (int64_t)x->ld * size;
+    }
     return late > f->plan.panel_bytes / 4;
 }
 
@@ -220,21 +187,20 @@ static void add_up_fronts(mpki_direct *f, mpki_numeric_result *r) {
     }
     *r = f->planned_sums;
     f->shape = f->planned_shape;
-    for (int32_t k = 0; f->touched && k < f->plan.fronts; k++) {
-        const mpki_cuda_now *x = &f->now[k];
-        const int32_t own = f->plan.node[k].own;
-        if (x->w == own && x->nelim == own) continue;
-        add_front(f, k, own, own, -1, r, &f->shape);
-        add_front(f, k, x->w, x->nelim, 1, r, &f->shape);
+    for (int32_t k = 0; k < f->changed; k++) { /* flops are integers: exact in any order */
+        const mpki_cuda_now *x = &f->now[f->change[k]];
+        const int32_t front = f->change[k], own = f->plan.node[front].own;
+        add_front(f, front, own, own, -1, r, &f->shape);
+        add_front(f, front, x->w, x->nelim, 1, r, &f->shape);
     }
-    f->as_planned = !f->touched;
 }
 
 /* Take note of fronts that are done now; is it time to give up? */
 static mpk_status note(walk *z, int32_t until) {
     mpki_direct *f = z->f;
     /* as long as all is as in an earlier run that was not too dear, it need not be counted */
-    const bool fits = f->as_planned && z->stop && f->planned_sums.flops <= z->stop->flops;
+    const bool fits =
+        f->summed && f->changed == 0 && z->stop && f->planned_sums.flops <= z->stop->flops;
     if (z->stop && !fits && z->counted == 0 && until == f->plan.fronts) {
         mpki_numeric_result all;
         add_up_fronts(f, &all);
@@ -256,7 +222,7 @@ static mpk_status note(walk *z, int32_t until) {
 /* All fronts before `until` done and known. *step [inout]: where to go on if some were not */
 static mpk_status settle(walk *z, int32_t until, int32_t *step, bool *again) {
     *again = false;
-    if (mpk_failed(read_back(z, until))) return mpki_failed(z->f->ctx);
+    if (mpk_failed(mpki_cuda_direct_read(z->f, z->known, until))) return mpki_failed(z->f->ctx);
     if (!z->f->flags.stuck) return note(z, until);
     *again = true;
     return unstick(z, step);
@@ -319,6 +285,7 @@ static mpk_status small_ones(mpki_direct *f, int32_t l, bool again) {
             !DID(functions(f)->leaves(f->device->cuda, &f->on, f->plan.task[step->task[0]].first,
                                       leaves, depth_of(f, l))))
             return mpki_failed(f->ctx);
+        beside = !f->profile && (beside || leaves > 0);
         if (!DID(functions(f)->tasks(f->device->cuda, &f->on, f->task + first,
                                      step->task[size + 1] - first, size, depth_of(f, l),
                                      f->ticket + (int64_t)l * MPKI_CUDA_CLASSES + size, beside)))
@@ -338,8 +305,7 @@ static mpk_status go(walk *z) {
         const bool last = l == plan->steps;
         const mpki_cuda_step *step = &plan->step[l];
         if (last || (step->large_last > step->large_first && larges < l)) {
-            if ((last && !DID(functions(f)->count(f->device->cuda, &f->on))) ||
-                mpk_failed(settle(z, last ? plan->fronts : step->first, &l, &again)))
+            if (mpk_failed(settle(z, last ? plan->fronts : step->first, &l, &again)))
                 return mpki_failed(f->ctx);
             if (z->result->runaway || z->recut || (last && !again)) break;
             if (!again) {
@@ -374,11 +340,10 @@ static mpk_status begin(mpki_direct *f, const void *ax, const double *scale,
           !DID(functions(f)->copy(cuda, f->given_scale, scale, n * (int64_t)sizeof *scale, 1)) ||
           !DID(functions(f)->scale(cuda, f->tree.n, f->perm, f->given_scale,
                                    (double *)(uintptr_t)f->on.scale)))) ||
-        !DID(functions(f)->clear(cuda, f->on.now,
-                                 plan->fronts * (int64_t)sizeof *f->now +
-                                     mpki_cuda_ticket_bytes(plan))))
+        !DID(functions(f)->begin(cuda, &f->on, f->ticket, plan->steps * MPKI_CUDA_CLASSES,
+                                 &f->flags)))
         return mpki_failed(f->ctx);
-    return mpki_cuda_direct_send_flags(f);
+    return MPK_OK;
 }
 
 /* Counts from D, on the device; the rest from the fronts. */
@@ -401,7 +366,7 @@ static mpk_status plan_whole(mpki_direct *f) {
     mpki_cuda_direct_drop_device(f);
     mpki_cuda_direct_drop_host(f);
     mpki_cuda_plan_free(f->ctx, &f->plan);
-    f->plan = plan, f->whole = true, f->cut_badly = f->touched = false;
+    f->plan = plan, f->whole = true, f->cut_badly = false;
     return MPK_OK;
 }
 
@@ -447,7 +412,7 @@ static mpk_status factorize(mpki_direct *f, const void *ax, const double *scale,
                             mpki_numeric_result *result) {
     walk z = {.f = f, .stop = stop, .result = result};
     *result = (mpki_numeric_result){.min_d = INFINITY};
-    f->valid = f->fetched = f->touched = false;
+    f->valid = f->fetched = false;
     f->scale = scale, f->size = rules->size, f->limit = rules->device_memory_limit;
     if (ax) f->taken = false;
     if (!ax && !f->taken)
@@ -463,7 +428,7 @@ static mpk_status factorize(mpki_direct *f, const void *ax, const double *scale,
         if (mpk_failed(walk_whole(&z, ax, scale, rules))) return mpki_failed(f->ctx);
     }
     if (!result->runaway) add_up(&z);
-    f->cut_badly = !result->runaway && f->touched && cuts_cost_too_much(f);
+    f->cut_badly = !result->runaway && cuts_cost_too_much(f);
     f->valid = !result->runaway;
     return MPK_OK;
 }

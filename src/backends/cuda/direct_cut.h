@@ -7,13 +7,17 @@
 
 enum { MPKI_CUDA_PANEL_MOST = 32 /* columns of a front that are eliminated together, at most */ };
 
+/** Nothing; where one block can eliminate all columns, others make parts of the contribution; and where it cannot, the
+ *  columns are cut. */
+enum mpki_cuda_cuts { MPKI_CUDA_UNCUT, MPKI_CUDA_IN_PARTS, MPKI_CUDA_CUT };
+
 /** Fronts in the order in which they are made: supernodes (the last columns of those that are cut),
  * other columns of supernodes, helpers. */
 typedef struct mpki_cuda_made {
     mpk_context *ctx;
     const mpki_tree_view *tree;
     const mpki_device *device;
-    bool cuts; /* fronts may be cut into columns and parts */
+    int cuts; /* what becomes of fronts that are too large for a block: enum mpki_cuda_cuts */
     int32_t count, room;
     int32_t *parent, *rows, *own, *shift; /* by front */
     int32_t *super;                       /* by front: -1 for helpers */

@@ -44,8 +44,8 @@ struct mpki_direct {
     bool valid;     /* there are numbers */
     /* on the host */
     mpki_cuda_now *now; /* fronts */
-    bool as_planned;    /* all of `now` is what it is while nothing is delayed */
-    bool touched;       /* these numbers have made it something else */
+    int32_t *change;    /* those of which it is not what it is while nothing is delayed */
+    int32_t changed;    /* how many; -1: `now` is not filled */
     mpki_cuda_front *large;
     mpki_cuda_flags flags;
     bool summed;                      /* these are there: */

@@ -84,14 +84,10 @@ static mpk_status describe(mpki_direct *f, const int32_t *list, const int32_t *r
     int32_t *lists[LISTS], rounds = 0;
     find_lists((int32_t *)(f->large + count), count, lists);
     const char *on = at;
-    bool grown = false;
+    bool grown =
+        false; /* the arena is used up to where f->flags says: no tasks were queued since it was read */
     at += head;
     for (int32_t k = 0; k < count && !grown; k++) grown = f->large[k].w > f->large[k].own;
-    /* tasks of this level may take from the arena too */
-    if (grown &&
-        (!DID(functions(f)->copy(f->device->cuda, &f->flags, f->on.flags, sizeof f->flags, 0)) ||
-         !DID(functions(f)->wait(f->device->cuda))))
-        return mpki_failed(f->ctx);
     for (int32_t k = 0; k < count; k++) {
         mpki_cuda_front *x = &f->large[k];
         const mpki_cuda_node *node = &plan->node[x->index];
@@ -120,7 +116,9 @@ static mpk_status describe(mpki_direct *f, const int32_t *list, const int32_t *r
     large->inner = list_on + (lists[2] - lists[0]), large->outer = list_on + (lists[3] - lists[0]);
     large->rows_blocks = lists[1][count];
     large->inner_blocks = lists[2][count], large->outer_blocks = lists[3][count];
-    if (grown && mpk_failed(mpki_cuda_direct_send_flags(f))) return mpki_failed(f->ctx);
+    if (grown && !DID(functions(f)->copy(f->device->cuda, &f->on.flags->used, &f->flags.used,
+                                         2 * (int64_t)sizeof f->flags.used, 1))) /* and `end` */
+        return mpki_failed(f->ctx);
     (void)DID(functions(f)->copy(f->device->cuda, large->front, f->large, head, 1));
     return mpki_failed(f->ctx);
 }
@@ -195,9 +193,9 @@ mpk_status mpki_cuda_direct_eliminate(mpki_direct *f, const int32_t *list, const
     for (int32_t k = 0; k < count; k++) {
         const mpki_cuda_front *x = &f->large[k];
         const mpki_cuda_node *node = &f->plan.node[x->index];
-        f->now[x->index] = (mpki_cuda_now){x->a, x->w,        x->own > 0 ? x->p : 0, x->ld,
-                                           1,    node->parts, node->parts_up};
-        if (x->w != x->own || x->p != x->own) f->touched = true, f->as_planned = false;
+        mpki_cuda_direct_note(f, x->index,
+                              &(mpki_cuda_now){x->a, x->w, x->own > 0 ? x->p : 0, x->ld, 1,
+                                               node->parts, node->parts_up});
     }
     (void)DID(functions(f)->finish(cuda, &f->on, &large));
     return mpki_failed(f->ctx);

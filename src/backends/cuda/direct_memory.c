@@ -71,18 +71,20 @@ void mpki_cuda_direct_drop_device(mpki_direct *f) {
     f->room = NULL;
     f->room_bytes = 0;
     f->filled = 0;
+    f->changed = -1;
     f->planned = f->valid = f->fetched = false;
 }
 
 void mpki_cuda_direct_drop_host(mpki_direct *f) {
     mpk_context *ctx = f->ctx;
     mpki_release(ctx, f->now);
+    mpki_release(ctx, f->change);
     mpki_release(ctx, f->large);
     mpki_release(ctx, f->d);
     mpki_release(ctx, f->dinv);
     mpki_release(ctx, f->id);
     mpki_release(ctx, f->at);
-    f->now = NULL, f->large = NULL, f->as_planned = f->summed = false;
+    f->now = NULL, f->change = NULL, f->large = NULL, f->summed = false;
     f->d = f->dinv = NULL, f->id = f->at = NULL;
     f->fetched = false;
 }
@@ -194,7 +196,7 @@ mpk_status mpki_cuda_direct_place(mpki_direct *f) {
     f->ticket = (int32_t *)(void *)(on->now + plan->fronts);
     on->ax = f->ax;
     on->scalar = tree->scalar, on->hermitian = tree->symmetry == MPK_HERMITIAN;
-    on->n = tree->n, on->fronts = plan->fronts;
+    on->n = tree->n, on->fronts = plan->fronts, on->listed = MPKI_CUDA_CHANGES;
     if (!DID(functions(f)->wait(f->device->cuda))) return mpki_failed(f->ctx);
     f->planned = true;
     return MPK_OK;
@@ -204,6 +206,10 @@ mpk_status mpki_cuda_direct_host_arrays(mpki_direct *f) {
     const mpki_cuda_plan *plan = &f->plan;
     if (f->now) return MPK_OK;
     f->now = MPKI_ZNEW(f->ctx, STAGE, (int64_t)plan->fronts + 1, mpki_cuda_now);
+    /* between two reads the large fronts of a step are noted, too */
+    f->change = MPKI_NEW(f->ctx, STAGE, (int64_t)plan->fronts + plan->larges + 1, int32_t);
+    f->changed = -1;
+    if (!f->now || !f->change) mpki_cuda_direct_drop_host(f);
     return mpki_failed(f->ctx);
 }
 

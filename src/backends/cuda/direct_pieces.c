@@ -38,7 +38,7 @@ int mpki_cuda_class_of(const mpki_cuda_made *m, int32_t own, int32_t rows) {
 bool mpki_cuda_panel_fits(const mpki_cuda_made *m, int32_t w, int32_t below) {
     const mpki_cuda_direct_table *direct = m->device->table->direct;
     const int32_t all = with_late(w), n = all + below;
-    return m->cuts && w + below <= PANEL_ROWS &&
+    return m->cuts != MPKI_CUDA_UNCUT && w + below <= PANEL_ROWS &&
            direct->task_bytes(m->tree->scalar, n, all, all) <=
                direct->class_bytes(m->device->cuda, MPKI_CUDA_CLASSES - 1);
 }
@@ -46,7 +46,9 @@ bool mpki_cuda_panel_fits(const mpki_cuda_made *m, int32_t w, int32_t below) {
 /* The next columns of a front: all, or as many as one block eliminates. */
 static int32_t cut_columns(const mpki_cuda_made *m, int32_t own, int32_t rows) {
     int32_t w = own < MPKI_CUDA_PANEL_MOST ? own : MPKI_CUDA_PANEL_MOST;
-    if (own == 0 || mpki_cuda_class_of(m, own, rows) < MPKI_CUDA_CLASSES) return own;
+    if (m->cuts != MPKI_CUDA_CUT || own == 0 ||
+        mpki_cuda_class_of(m, own, rows) < MPKI_CUDA_CLASSES)
+        return own;
     while (w >= LEAST_PANEL && !mpki_cuda_panel_fits(m, w, own - w + rows)) w--;
     if (w < LEAST_PANEL || w == own) return own;
     const int32_t pieces = (own + w - 1) / w;

@@ -356,7 +356,7 @@ static bool takes_too_much(const mpki_cuda_plan *plan, mpk_scalar scalar) {
 }
 
 static mpk_status plan_make(mpk_context *ctx, const mpki_tree_view *tree, const mpki_device *device,
-                            bool by_level, bool cuts, mpki_cuda_plan *plan) {
+                            bool by_level, int cuts, mpki_cuda_plan *plan) {
     mpki_cuda_cut c = {.m = {.ctx = ctx, .tree = tree, .device = device, .cuts = cuts},
                        .plan = plan};
     *plan = (mpki_cuda_plan){0};
@@ -410,9 +410,11 @@ done:
 /* Where steps go by level no front is cut. */
 mpk_status mpki_cuda_plan_make(mpk_context *ctx, const mpki_tree_view *tree,
                                const mpki_device *device, bool whole, mpki_cuda_plan *plan) {
-    if (tree->factor_flops > BY_LEVEL_FLOPS) return plan_make(ctx, tree, device, true, false, plan);
-    const mpk_status status = plan_make(ctx, tree, device, false, !whole, plan);
+    if (tree->factor_flops > BY_LEVEL_FLOPS)
+        return plan_make(ctx, tree, device, true, MPKI_CUDA_UNCUT, plan);
+    const mpk_status status =
+        plan_make(ctx, tree, device, false, whole ? MPKI_CUDA_IN_PARTS : MPKI_CUDA_CUT, plan);
     if (mpk_failed(status) || !takes_too_much(plan, tree->scalar)) return status;
     mpki_cuda_plan_free(ctx, plan);
-    return plan_make(ctx, tree, device, true, false, plan);
+    return plan_make(ctx, tree, device, true, MPKI_CUDA_UNCUT, plan);
 }

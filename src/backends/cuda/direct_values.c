@@ -11,7 +11,8 @@ struct mpki_cuda_taking {
     void *room;                        /* device: all of it */
     double *other;                     /* n: work space of the scaling */
     double *matched;                   /* n: the analysis' scaling; NULL: it has none */
-    int32_t *flags;                    /* MPKI_CUDA_SCALE_SWEEPS, and one */
+    int32_t *flags;                    /* MPKI_CUDA_SCALE_FLAGS */
+    int32_t turn;                      /* how often values were taken */
     mpki_cuda_long_row *rows;          /* of the pattern's long rows */
     int32_t *lower, *upper, *diagonal; /* as mpki_cuda_given has them, or NULL */
     const void *place;                 /* the caller's order that they are for */
@@ -72,7 +73,7 @@ static struct mpki_cuda_taking *make(const mpki_direct *f, const mpki_given_view
         int64_t bytes;
     } part[] = {{NULL, n * 8},
                 {given->scale, given->scale ? n * 8 : 0},
-                {NULL, (MPKI_CUDA_SCALE_SWEEPS + 1) * word},
+                {NULL, MPKI_CUDA_SCALE_FLAGS * word},
                 {lists, mapped ? nnz * word : 0},
                 {lists && mapped ? lists + nnz : NULL, mapped ? nnz * word : 0},
                 {diagonal, hermitian ? n * word : 0},
@@ -93,6 +94,7 @@ static struct mpki_cuda_taking *make(const mpki_direct *f, const mpki_given_view
     }
     there = there &&
             !mpk_failed(d->table->direct->clear(d->cuda, at[PARTS - 1], part[PARTS - 1].bytes)) &&
+            !mpk_failed(d->table->direct->clear(d->cuda, at[2], part[2].bytes)) &&
             !mpk_failed(d->table->direct->wait(d->cuda));
     mpki_release(f->ctx, lists);
     if (!there) {
@@ -120,8 +122,7 @@ mpk_status mpki_cuda_direct_take(mpki_direct *f, const mpki_given_view *given, b
     const mpki_cuda_by_rows *rows = mpki_cuda_direct_rows(f);
     if (rows && !f->taking) f->taking = make(f, given, rows->longs);
     if (!rows || !f->taking) return MPK_OK;
-    const mpki_cuda_values_kind *kernels = f->device->table->direct->values[tree->scalar];
-    const struct mpki_cuda_taking *z = f->taking;
+    struct mpki_cuda_taking *z = f->taking;
     const mpki_cuda_given a = {.given = given->count,
                                .nnz = tree->nnz,
                                .n = tree->n,
@@ -130,15 +131,22 @@ mpk_status mpki_cuda_direct_take(mpki_direct *f, const mpki_given_view *given, b
                                .lower = z->lower,
                                .upper = z->upper,
                                .diagonal = z->diagonal};
+    z->turn = z->turn == INT32_MAX ? 1 : z->turn + 1;
+    const mpki_cuda_scaling how = {.a = rows,
+                                   .sweeps = given->sweeps,
+                                   .turn = z->turn,
+                                   .flags = z->flags,
+                                   .from = z->matched,
+                                   .rows = z->rows,
+                                   .other = z->other,
+                                   .perm = f->perm,
+                                   .scale = f->given_scale,
+                                   .by_position = (double *)(uintptr_t)f->on.scale};
     int32_t odd = 1;
-    if (!MPKI_CUDA_DID(f, kernels->check(cuda, &a, z->flags + MPKI_CUDA_SCALE_SWEEPS, &odd)))
+    if (!MPKI_CUDA_DID(
+            f, f->device->table->direct->values[tree->scalar]->bring(cuda, &a, &how, f->ax, &odd)))
         return mpki_failed(f->ctx);
     if (odd) return MPK_OK;
-    if (!MPKI_CUDA_DID(f, kernels->gather(cuda, &a, f->ax)) ||
-        !MPKI_CUDA_DID(f, kernels->scale(cuda, rows, f->ax, given->sweeps, z->matched, z->flags,
-                                         z->rows, f->given_scale, z->other, f->perm,
-                                         (double *)(uintptr_t)f->on.scale)))
-        return mpki_failed(f->ctx);
     *taken = f->taken = true;
     return MPK_OK;
 }

@@ -40,6 +40,12 @@ mpk_status mpki_cuda_direct_send_flags(mpki_direct *f);
 /** Room of `bytes` for what large fronts work in. */
 mpk_status mpki_cuda_direct_work_room(mpki_direct *f, int64_t bytes, char **at);
 
+/** Wait; f->flags, and f->now of fronts first .. last - 1; where these are the last ones, flags.sums of all. Those from
+ *  `first` on are as planned before, or are told anew. Also MPK_ERR_NUMERIC. */
+mpk_status mpki_cuda_direct_read(mpki_direct *f, int32_t first, int32_t last);
+/** What the host knows of a front. */
+void mpki_cuda_direct_note(mpki_direct *f, int32_t front, const mpki_cuda_now *now);
+
 /** Columns that the children of a front have left, which are known. */
 int32_t mpki_cuda_direct_late(const mpki_direct *f, int32_t front);
 /** Assemble and eliminate some large fronts of a step, all at once. list [in] `count` fronts, whose children

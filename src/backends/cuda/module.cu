@@ -87,6 +87,8 @@ static void destroy(mpki_cuda *cuda) {
     if (cuda->batch_room) cudaFree(cuda->batch_room);
     if (cuda->batch_flags) cudaFreeHost(cuda->batch_flags);
     if (cuda->vectors_report) cudaFreeHost(cuda->vectors_report);
+    if (cuda->direct_told) cudaFreeHost(cuda->direct_told);
+    if (cuda->direct_scaled) cudaEventDestroy(cuda->direct_scaled);
     for (void *mark : cuda->vectors_marks)
         if (mark) cudaEventDestroy((cudaEvent_t)mark);
     for (int i = 0; i < 2; ++i) {

@@ -36,6 +36,8 @@ struct mpki_cuda {
     void *vectors_report;
     double vectors_sequence;
     void *vectors_marks[4]; /* cudaEvent_t */
+    void *direct_told; /* page-locked, mpki_cuda_tell: what a multifrontal factorization tells */
+    cudaEvent_t direct_scaled; /* flags of its scaling are there */
     /* for factors on blocks: two halves of page-locked memory through which values are sent */
     void *blocks_half[2];
     cudaEvent_t blocks_sent[2];

@@ -90,6 +90,7 @@ static void close(mpki_cuda *cuda) {
     if (cuda->batch_room) cudaFree(cuda->batch_room);
     free(cuda->batch_flags);
     if (cuda->vectors_report) cudaFreeHost(cuda->vectors_report);
+    if (cuda->direct_told) cudaFreeHost(cuda->direct_told);
     for (int i = 0; i < 2; ++i) cudaFreeHost(cuda->blocks_half[i]);
     delete cuda;
 }

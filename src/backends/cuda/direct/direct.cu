@@ -62,6 +62,25 @@ static int scale(mpki_cuda *cuda, int32_t n, const int32_t *perm, const double *
     return MPK_OK;
 }
 
+static __global__ void begin_kernel(const mpki_cuda_tree t, int32_t *ticket, int tickets,
+                                    const mpki_cuda_flags flags) {
+    const int first = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+    const int step = (int)(gridDim.x * blockDim.x);
+    for (int k = first; k < t.fronts; k += step) t.now[k] = mpki_cuda_now{NULL, 0, 0, 0, 0, 0, 0};
+    for (int k = first; k < tickets; k += step) ticket[k] = 0;
+    if (first == 0) *t.flags = flags;
+}
+
+static int begin(mpki_cuda *cuda, const mpki_cuda_tree *t, int32_t *ticket, int32_t tickets,
+                 const mpki_cuda_flags *flags) {
+    const int most = t->fronts > tickets ? t->fronts : tickets, blocks = most / 256 + 1;
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    MPKI_LAUNCH(begin_kernel, blocks < 1024 ? blocks : 1024, 256, 0, cuda->sparse, *t, ticket,
+                tickets, *flags);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
 static int leaves(mpki_cuda *cuda, const mpki_cuda_tree *t, int32_t first, int32_t count,
                   int32_t level) {
     if (count == 0) return MPK_OK;
@@ -115,9 +134,15 @@ static int finish(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_larg
     return MPK_OK;
 }
 
-static int count(mpki_cuda *cuda, const mpki_cuda_tree *t) {
+static int tell(mpki_cuda *cuda, const mpki_cuda_tree *t, int32_t first, int32_t last, int sums,
+                const mpki_cuda_tell **told) {
     MPKI_TRY(cudaSetDevice(cuda->device));
-    return kinds[t->scalar]->count(cuda, t);
+    mpki_cuda_tell *to;
+    MPKI_PASS(mpki_told_room(cuda, &to));
+    MPKI_PASS(kinds[t->scalar]->tell(cuda, t, first, last, sums != 0, to));
+    MPKI_TRY(cudaStreamSynchronize(cuda->sparse));
+    *told = to;
+    return MPK_OK;
 }
 
 static int get(mpki_cuda *cuda, const mpki_cuda_tree *t, const int32_t *at, void *d, void *dinv,
@@ -168,6 +193,7 @@ const mpki_cuda_direct_table mpki_cuda_direct_functions = {
     clear,
     wait,
     scale,
+    begin,
     leaves,
     tasks,
     unmark,
@@ -175,7 +201,7 @@ const mpki_cuda_direct_table mpki_cuda_direct_functions = {
     block,
     columns,
     finish,
-    count,
+    tell,
     get,
     take,
     give,

@@ -97,7 +97,25 @@ typedef struct mpki_cuda_flags {
     unsigned long long end;
     unsigned long long rejected, perturbed; /**< columns */
     mpki_cuda_pivot_sums sums;
+    int32_t changes,
+        ended; /**< for tell(), which leaves 0: entries in its list, blocks that are through */
 } mpki_cuda_flags;
+
+/** A front that is not what the plan makes of it: it has grown, left columns, or is not done. */
+typedef struct mpki_cuda_change {
+    mpki_cuda_now now;
+    int32_t front, unused;
+} mpki_cuda_change;
+
+enum { MPKI_CUDA_CHANGES = 4096 };
+
+/** What the host reads, in page-locked memory of its own. */
+typedef struct mpki_cuda_tell {
+    int32_t scaling[MPKI_CUDA_SCALE_FLAGS];
+    mpki_cuda_flags flags;
+    int32_t changes; /**< in any order; more than tree.listed: the others are not listed */
+    mpki_cuda_change change[MPKI_CUDA_CHANGES];
+} mpki_cuda_tell;
 
 /** The entries of A's lower triangle, as mpki_scatter has them. */
 typedef struct mpki_cuda_entry {
@@ -122,6 +140,7 @@ typedef struct mpki_cuda_tree {
     char *arena;            /**< panels */
     void *contribution;     /**< of two levels */
     mpki_cuda_flags *flags; /**< one */
+    int32_t listed;         /**< changes that tell() lists, at most MPKI_CUDA_CHANGES */
 } mpki_cuda_tree;
 
 /** A block of columns that is done: its pivots q .. q + pivots - 1 reach columns from qe on. Those up to
@@ -286,13 +305,16 @@ typedef struct mpki_cuda_direct_table {
     /** by_position[k] := scale[perm[k]] */
     int (*scale)(mpki_cuda *cuda, int32_t n, const int32_t *perm, const double *scale,
                  double *by_position);
+    /** Before a factorization: tree->now and so many tickets are 0, *tree->flags is what is given (host memory). */
+    int (*begin)(mpki_cuda *cuda, const mpki_cuda_tree *tree, int32_t *ticket, int32_t tickets,
+                 const mpki_cuda_flags *flags);
     /** Leaves, fronts first .. first + count - 1: of one column, without children. As tasks. */
     int (*leaves)(mpki_cuda *cuda, const mpki_cuda_tree *tree, int32_t first, int32_t count,
                   int32_t level);
     /** Tasks of one class and step, children before parents: blocks of threads take them in this
      *  order and wait for what they need. A task that cannot go on, and those above it, are marked.
-     *  ticket [inout] 0 before. beside: not 0: what was queued last are tasks of a class below this one in
-     *  this step; both may be at work at the same time */
+     *  ticket [inout] 0 before. beside: not 0: what was queued last are leaves, or tasks of a class below this
+     *  one, in this step; both may be at work at the same time */
     int (*tasks)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const mpki_cuda_task *task,
                  int32_t count, int32_t size, int32_t level, int32_t *ticket, int beside);
     /** Take away the marks of fronts first .. last - 1. */
@@ -307,8 +329,11 @@ typedef struct mpki_cuda_direct_table {
     int (*columns)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const mpki_cuda_large *large);
     /** now[] of fronts that are done. */
     int (*finish)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const mpki_cuda_large *large);
-    /** Into tree->flags->sums, which are 0, 0, 0, 0, 0, infinity before. */
-    int (*count)(mpki_cuda *cuda, const mpki_cuda_tree *tree);
+    /** Waits, and tells what kernels have left in *tree->flags and which of the fronts first .. last - 1 have changed.
+     *  sums: not 0: pivots of all fronts before `last` go to flags->sums, which are 0, 0, 0, 0, 0, infinity before.
+     *  told [out] in force until the next call */
+    int (*tell)(mpki_cuda *cuda, const mpki_cuda_tree *tree, int32_t first, int32_t last, int sums,
+                const mpki_cuda_tell **told);
     /** D (2 n), D^-1 (2 n), positions (n) in the order of `at` (fronts: place of a front's first
      *  pivot). */
     int (*get)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const int32_t *at, void *d, void *dinv,

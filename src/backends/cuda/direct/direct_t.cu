@@ -5,6 +5,7 @@
 #include "outer.cuh"
 #include "part.cuh"
 #include "table.cuh"
+#include "tell.cuh"
 
 using namespace mpki;
 
@@ -195,71 +196,14 @@ static mpk_status columns(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_c
     return t->hermitian ? columns_h<HERMITIAN>(cuda, t, l) : columns_h<false>(cuda, t, l);
 }
 
-/* ---- what D tells ---- */
-
-static __device__ inline void largest_of(double *to, double x) {
-    atomicMax((unsigned long long *)to, (unsigned long long)__double_as_longlong(x));
-}
-static __device__ inline void smallest_of(double *to, double x) {
-    atomicMin((unsigned long long *)to, (unsigned long long)__double_as_longlong(x));
-}
-
-/* A warp for each front. Integers, and largest and smallest: sums that have one value. */
-static __global__ void count_kernel(mpki_cuda_tree t) {
-    mpki_cuda_pivot_sums *sums = &t.flags->sums;
-    const int lane = (int)threadIdx.x & 31, step = (int)(gridDim.x * blockDim.x / 32);
-    const bool counted = !scalar_of<T>::complex || t.hermitian;
-    unsigned positive = 0, negative = 0, zero = 0, pairs = 0;
-    double max_d = 0, min_d = (double)INFINITY;
-    for (int f = (int)(blockIdx.x * blockDim.x + threadIdx.x) / 32; f < t.fronts; f += step) {
-        const mpki_cuda_now now = t.now[f];
-        const panel<T> x(now.a, now.w, now.ld);
-        for (int k = lane; k < now.nelim; k += 32) {
-            const T *d = x.d + 2 * k;
-            if (k > 0 && abs1(d[-1]) > 0) continue; /* the second of a pair */
-            const double a = (double)re(d[0]);
-            double most = (double)modulus(d[0]), least = most;
-            if (abs1(d[1]) > 0) {
-                const double c = (double)re(d[2]), off = (double)modulus(d[1]);
-                const double dc = (double)modulus(d[2]);
-                ++pairs;
-                most = most > off ? most : off;
-                most = most > dc ? most : dc;
-                if (counted) {
-                    const double mean = (a + c) / 2, half = hypot((a - c) / 2, off);
-                    const double large = fabs(mean) + half, by = large > 0 ? large : 1;
-                    least = large > 0 ? fabs((a / large) * c - (off / large) * off) : 0;
-                    const bool same = (a / by) * c > (off / by) * off;
-                    positive += same ? (mean > 0 ? 2 : 0) : 1;
-                    negative += same ? (mean > 0 ? 0 : 2) : 1;
-                } else {
-                    const T det = d[0] * d[2] - d[1] * d[1];
-                    least = most > 0 ? (double)modulus(det) / most : 0;
-                }
-            } else if (most == 0) {
-                ++zero;
-                continue;
-            } else if (counted) {
-                if (a > 0)
-                    ++positive;
-                else
-                    ++negative;
-            }
-            if (most > max_d) max_d = most;
-            if (least < min_d) min_d = least;
-        }
-    }
-    if (positive) atomicAdd(&sums->positive, (unsigned long long)positive);
-    if (negative) atomicAdd(&sums->negative, (unsigned long long)negative);
-    if (zero) atomicAdd(&sums->zero, (unsigned long long)zero);
-    if (pairs) atomicAdd(&sums->pairs, (unsigned long long)pairs);
-    if (max_d > 0) largest_of(&sums->max_d, max_d);
-    if (min_d < (double)INFINITY) smallest_of(&sums->min_d, min_d);
-}
-
-static mpk_status count(mpki_cuda *cuda, const mpki_cuda_tree *t) {
-    const int blocks = t->fronts / 8 + 1;
-    MPKI_LAUNCH(count_kernel, blocks < 4096 ? blocks : 4096, 256, 0, cuda->sparse, *t);
+/* Of many blocks each ends with atomics of its own: no more of them than are at work at once. */
+static mpk_status tell(mpki_cuda *cuda, const mpki_cuda_tree *t, int32_t first, int32_t last,
+                       bool sums, mpki_cuda_tell *told) {
+    auto kernel = tell_kernel<T>;
+    const int most = 8 * (cuda->sms > 0 ? cuda->sms : 2);
+    const int blocks = (sums ? last : last - first) / (TELL_THREADS / 32) + 1;
+    MPKI_LAUNCH(kernel, blocks < most ? blocks : most, TELL_THREADS, 0, cuda->sparse, *t, first,
+                last, sums, told);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }
@@ -296,4 +240,4 @@ extern "C" int mpki_cuda_stamps(int64_t *to, int fronts) {
 #endif
 
 extern const mpki_cuda_direct_kind FN(cuda_direct) = {task_bytes, leaves,  tasks, assemble,
-                                                      block,      columns, count, get};
+                                                      block,      columns, tell,  get};

@@ -3,6 +3,7 @@
 #define MPKI_CUDA_DIRECT_LEAVES_CUH
 /** Fronts of one column without children, of which there may be very many: a thread each. One whose
  *  pivot does not pass is done as tasks are, by its warp. */
+#include "../launch.cuh"
 #include "task.cuh"
 
 namespace mpki {
@@ -59,6 +60,7 @@ __global__ void __launch_bounds__(32)
     leaves_kernel(mpki_cuda_tree t, int first, int count, int level, int64_t room_bytes) {
     MPKI_ROOM;
     const int lane = (int)threadIdx.x;
+    next_may_come(); /* tasks of the step, which wait for leaves one by one */
     if (t.flags->stuck > level + 1) return;
     for (int k = (int)blockIdx.x * 32; k < count; k += (int)gridDim.x * 32) {
         const bool mine = k + lane < count && t.now[first + k + lane].done != 1;

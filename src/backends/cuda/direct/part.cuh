@@ -11,19 +11,15 @@ namespace mpki {
 
 static const int PART = MPKI_FRONT_CONTRIBUTION, PART_DEPTH = 32, PART_LD = PART + 4;
 
-/** Shared memory of a part: L of its rows; L D of its columns, later the product; rows of a child. */
+/** Shared memory of a part: L of its rows; L D of its columns, later the product. */
 template <class T> struct part_room {
     T *L, *X;
-    int32_t *i_at, *j_at;
     static __host__ __device__ int64_t bytes() {
-        return ((int64_t)PART_LD * PART_DEPTH + PART_LD * PART) * (int64_t)sizeof(T) +
-               2 * PART * (int64_t)sizeof(int32_t);
+        return ((int64_t)PART_LD * PART_DEPTH + PART_LD * PART) * (int64_t)sizeof(T);
     }
     __device__ part_room(char *room) {
         L = (T *)room;
         X = L + PART_LD * PART_DEPTH;
-        i_at = (int32_t *)(X + PART_LD * PART);
-        j_at = i_at + PART;
     }
 };
 
@@ -81,35 +77,84 @@ __device__ void part_product(const part_room<double> &m, int depth, double (&sum
     for (int e = 0; e < E; ++e) sum[e] -= m.X[row + ((int)threadIdx.x / PART + e * step) * PART_LD];
 }
 
-/** All threads: what the children give to this square. */
-template <int E, class T>
-__device__ void part_gather(const mpki_cuda_tree &t, const part_room<T> &m,
-                            const mpki_cuda_node &node, int i0, int j0, T (&sum)[E]) {
-    const int tid = (int)threadIdx.x, nt = (int)blockDim.x, row = tid % PART, step = nt / PART;
-    for (int k = 0; k < node.children; ++k) {
-        const mpki_cuda_node *c = t.node + t.child[node.child + k];
-        const int count = c->rows, li = node.own + i0, lj = node.own + j0;
-        const int32_t *rel = t.rel + c->rel;
-        const T *C = (const T *)t.contribution + c->contribution;
-        for (int i = tid; i < 2 * PART; i += nt) m.i_at[i] = -1;
-        __syncthreads();
-        for (int i = tid; i < count; i += nt) {
+static const int PART_CHILDREN = 8; /* whose rows are looked for together */
+
+/** Where rows and columns of a square are in some children, whose rows are fewer than PART_NONE. In place of L. */
+struct part_maps {
+    uint16_t row[PART_CHILDREN][PART], col[PART_CHILDREN][PART];
+};
+static const int PART_NONE = 0xffff;
+
+/** All threads: wait for children number first .. first + count - 1 of a front, counted from its last one, and describe
+ *  them, where their rows are in this square. False: one of them could not be done. */
+__device__ inline bool part_children(const mpki_cuda_tree &t, const mpki_cuda_node &node, int s,
+                                     int first, int count, int i0, int j0, part_maps &at) {
+    __shared__ int bad;
+    children_of_task &some = described();
+    const int tid = (int)threadIdx.x, nt = (int)blockDim.x, lane = tid & 31, warps = nt / 32;
+    if (tid == 0) bad = 0;
+    __syncthreads();
+    if (tid < count) {
+        const int c = t.child[node.child + node.children - 1 - first - tid];
+        const mpki_cuda_now *now = t.now + c;
+        const int parts = t.node[c].parts;
+        int done = 1;
+        if (c < s) {
+            while ((done = seen(&now->done)) == 0) __nanosleep(20);
+            while (done > 0 && seen(&now->parts) < parts) __nanosleep(20);
+        }
+        if (done < 0) atomicMax(&bad, 1);
+        some.rel[tid] = t.node[c].rel, some.contribution[tid] = t.node[c].contribution;
+        some.rows[tid] = t.node[c].rows, some.columns[tid] = some.gone[tid] = 0;
+    }
+    for (int k = tid; k < (int)(sizeof at / sizeof(int)); k += nt) ((int *)&at)[k] = -1;
+    __syncthreads();
+    if (bad) return false;
+    const int li = node.own + i0, lj = node.own + j0, share = warps / PART_CHILDREN;
+    const int k = tid / 32 % PART_CHILDREN, of_child = tid / 32 / PART_CHILDREN;
+    if (k < count) {
+        const int32_t *rel = t.rel + some.rel[k];
+        const int rows = some.rows[k];
+#pragma unroll 4
+        for (int i = of_child * 32 + lane; i < rows; i += 32 * share) {
             const int r = rel[i];
-            if (r >= li && r < li + PART) m.i_at[r - li] = i;
-            if (r >= lj && r < lj + PART) m.j_at[r - lj] = i;
+            if (r >= li && r < li + PART) at.row[k][r - li] = (uint16_t)i, some.columns[k] = 1;
+            if (r >= lj && r < lj + PART) at.col[k][r - lj] = (uint16_t)i, some.gone[k] = 1;
         }
-        __syncthreads();
-        const int i = m.i_at[row];
-        T v[E];
+    }
+    __syncthreads();
+    return true;
+}
+
+/** All threads: what the children give to this square, the last one first: mostly it is the first that is done last.
+ *  False: one of them could not be done. */
+template <int E, class T>
+__device__ bool part_gather(const mpki_cuda_tree &t, const part_room<T> &m,
+                            const mpki_cuda_node &node, int s, int i0, int j0, T (&sum)[E]) {
+    static_assert(sizeof(part_maps) <= sizeof(T) * PART_LD * PART_DEPTH, "it has L's place");
+    const int tid = (int)threadIdx.x, row = tid % PART, col = tid / PART;
+    const int step = (int)blockDim.x / PART;
+    const children_of_task &some = described();
+    part_maps &at = *(part_maps *)m.L;
+    for (int first = 0; first < node.children; first += PART_CHILDREN) {
+        const int left = node.children - first, count = left < PART_CHILDREN ? left : PART_CHILDREN;
+        if (!part_children(t, node, s, first, count, i0, j0, at)) return false;
+        for (int k = 0; k < count; ++k) {
+            if (!some.columns[k] || !some.gone[k]) continue; /* it has nothing here */
+            const T *C = (const T *)t.contribution + some.contribution[k];
+            const int i = at.row[k][row], rows = some.rows[k];
+            T v[E];
 #pragma unroll
-        for (int e = 0; e < E; ++e) {
-            const int j = m.j_at[tid / PART + e * step];
-            v[e] = j >= 0 && i >= j ? contribution_column(C, count, j)[i] : make<T>(0);
+            for (int e = 0; e < E; ++e) {
+                const int j = at.col[k][col + e * step]; /* PART_NONE is beyond all rows */
+                v[e] = i != PART_NONE && i >= j ? contribution_column(C, rows, j)[i] : make<T>(0);
+            }
+#pragma unroll
+            for (int e = 0; e < E; ++e) sum[e] = sum[e] + v[e];
         }
-#pragma unroll
-        for (int e = 0; e < E; ++e) sum[e] = sum[e] + v[e];
         __syncthreads();
     }
+    return true;
 }
 
 /** All threads: L of rows i0 .. and L D of rows j0 .. below the columns, pivots k0 .. of e. All that a thread reads, but
@@ -150,7 +195,7 @@ MPKI_APART __device__ void task_part(const mpki_cuda_tree &t, int s, int part) {
     const mpki_cuda_node node = t.node[s];
     const part_room<T> m(room);
     const int tid = (int)threadIdx.x, rows = node.rows, all = (rows + PART - 1) / PART;
-    int J = 0, before = 0, late;
+    int J = 0, before = 0;
     while (part >= before + all - J) before += all - J, ++J;
     const int i0 = (J + part - before) * PART, j0 = J * PART;
     T sum[E];
@@ -159,9 +204,10 @@ MPKI_APART __device__ void task_part(const mpki_cuda_tree &t, int s, int part) {
     __shared__ int done;
     if (tid == 0) done = seen(&t.now[s].parts) >= node.parts; /* before a stop */
     __syncthreads();
-    if (done > 0) return;
-    if (!wait_for_fronts(t, node, s, false, &late)) return;
-    part_gather(t, m, node, i0, j0, sum);
+    const bool there = done > 0;
+    __syncthreads(); /* `done` is used again */
+    if (there) return;
+    if (!part_gather(t, m, node, s, i0, j0, sum)) return;
     if (tid == 0)
         while ((done = seen(&t.now[s].done)) == 0) __nanosleep(20);
     __syncthreads();

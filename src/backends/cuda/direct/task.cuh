@@ -9,6 +9,8 @@
 
 namespace mpki {
 
+static const int QUICK_FROM = 17; /* columns: fewer take no longer with the search for pivots */
+
 /** One warp: the tile in m.S; quick: that way. What it found goes to m.word. */
 template <bool H, class T>
 MPKI_APART __device__ void task_pivots(int n, int w, int columns, bool outside, int b, bool quick,
@@ -18,6 +20,7 @@ MPKI_APART __device__ void task_pivots(int n, int w, int columns, bool outside, 
     const task_room<T> m(room, n, w, columns, outside);
     const int lane = (int)threadIdx.x & 31;
     int found = 0, pairs = 0;
+    quick = quick && b >= QUICK_FROM;
     if (quick) found = quick_pivots<H>(m.S, b, m.perm, m.d, m.dinv, small, most, m.work);
     if (lane == 0) m.word[WORD_QUICK] = found;
     if (found >= 0 && found < b) {

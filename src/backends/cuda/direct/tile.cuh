@@ -8,143 +8,6 @@
 
 namespace mpki {
 
-/** One warp: exchange rows and columns p < q of a tile of b. */
-template <class T> __device__ inline void tile_exchange(T *S, int b, int p, int q) {
-    const int lane = threadIdx.x & 31;
-    if (p == q) return;
-    if (lane < b) {
-        const T t = S[p + lane * LDS_];
-        S[p + lane * LDS_] = S[q + lane * LDS_], S[q + lane * LDS_] = t;
-    }
-    __syncwarp();
-    if (lane < b) {
-        const T t = S[lane + p * LDS_];
-        S[lane + p * LDS_] = S[lane + q * LDS_], S[lane + q * LDS_] = t;
-    }
-    __syncwarp();
-}
-
-/** What an exchange of p1 and q1, then one of p2 and q2, brings to place x. */
-__device__ inline int from_before(int x, int p1, int q1, int p2, int q2) {
-    x = x == p2 ? q2 : x == q2 ? p2 : x;
-    return x == p1 ? q1 : x == q1 ? p1 : x;
-}
-
-/** A lane's row, columns s .. b - 1, less l1 U (and l2 V); the key of its largest entry. Eight entries are
- *  read before the first is written: a warp that is alone waits for each access. */
-template <bool PAIR, class T>
-__device__ inline unsigned tile_row(T *row, const T *U, const T *V, int s, int b, T l1, T l2) {
-    const int AT_ONCE = 8;
-    unsigned most = 0;
-    for (int j0 = s; j0 < b; j0 += AT_ONCE) {
-        T x[AT_ONCE], u[AT_ONCE], v[AT_ONCE];
-#pragma unroll
-        for (int q = 0; q < AT_ONCE; ++q) {
-            const int j = j0 + q < b ? j0 + q : b - 1;
-            x[q] = row[j * LDS_], u[q] = U[j];
-            if (PAIR) v[q] = V[j];
-        }
-#pragma unroll
-        for (int q = 0; q < AT_ONCE; ++q) {
-            if (j0 + q >= b) continue;
-            nfma(x[q], l1, u[q]);
-            if (PAIR) nfma(x[q], l2, v[q]);
-            row[(j0 + q) * LDS_] = x[q];
-            const unsigned k = key(x[q]);
-            most = k > most ? k : most;
-        }
-    }
-    return most;
-}
-
-/** One warp: S holds both triangles of b columns, leading dimension LDS_. L below the diagonal of
- *  the first columns, perm (b), d and dinv (2 b) out. No pivot of at most `small` is taken.
- *  work: 2 TILE entries. begun: not negative: what
- *  quick_pivots() has left, with so many pivots. Returns the number of pivots. Sizes are
- *  compared by their keys: to 15 bits and more. */
-template <bool H, class T>
-__device__ int tile_factor(T *S, int b, int *perm, T *d, T *dinv, typename scalar_of<T>::real small,
-                           T *work, int begun = -1) {
-    typedef typename scalar_of<T>::real R;
-    const R alpha = (R)MPKI_ALPHA;
-    const unsigned all = 0xffffffffu, none = key((R)INFINITY);
-    const int lane = threadIdx.x & 31;
-    T *U = work, *V = work + TILE;
-    unsigned most = 0; /* the key of the largest entry of this lane's row */
-    int order = begun >= 0 && lane < b ? perm[lane] : lane, p = begun > 0 ? begun : 0;
-    for (int j = p; lane >= p && lane < b && j < b; ++j) {
-        const unsigned k = key(S[lane + j * LDS_]);
-        most = k > most ? k : most;
-    }
-    __syncwarp();
-    while (p < b) {
-        const bool live = lane >= p && lane < b;
-        const unsigned mine = 31u - (unsigned)lane;
-        const T own = live ? diagonal<H>(S[lane + lane * LDS_]) : make<T>(0);
-        const unsigned size = live ? key(own) & ~31u : 0;
-        const unsigned best = __reduce_max_sync(all, live ? (most & ~31u) | mine : mine);
-        const unsigned on = __reduce_max_sync(all, size | mine);
-        const R top = unkey<R>(best & ~31u), diag = unkey<R>(on & ~31u);
-        if (best >= none || !(top > small)) break;
-        const int r = 31 - (int)(best & 31), dmax = 31 - (int)(on & 31);
-        if (diag >= alpha * top) {
-            const T inv = inverse(own), di = shfl(inv, dmax), dk = shfl(own, dmax);
-            const int i = from_before(lane, p, dmax, -1, -1);
-            const T u = lane < b ? S[i + dmax * LDS_] : make<T>(0), l = u * di;
-            order = __shfl_sync(all, order, i);
-            U[lane] = cj<H>(u);
-            __syncwarp();
-            tile_exchange(S, b, p, dmax);
-            if (lane == 0) {
-                d[2 * p] = dk, dinv[2 * p] = di;
-                d[2 * p + 1] = dinv[2 * p + 1] = make<T>(0);
-            }
-            if (lane > p && lane < b) {
-                S[lane + p * LDS_] = l;
-                most = tile_row<false>(S + lane, U, V, p + 1, b, l, l);
-            }
-            p += 1;
-        } else {
-            const bool may = live && lane != r;
-            const unsigned in_row = may ? key(S[r + lane * LDS_]) & ~31u : 0;
-            const int c = 31 - (int)(__reduce_max_sync(all, may ? in_row | mine : 0) & 31);
-            const int q2 = c == p ? r : c, i = from_before(lane, p, r, p + 1, q2);
-            const int k2 = from_before(p + 1, p, r, p + 1, q2);
-            const T d11 = diagonal<H>(S[r + r * LDS_]), d22 = diagonal<H>(S[k2 + k2 * LDS_]);
-            const T d21 = cj<H>(S[r + k2 * LDS_]);
-            const T u = lane < b ? S[i + r * LDS_] : make<T>(0);
-            const T v = lane < b ? S[i + k2 * LDS_] : make<T>(0);
-            T i11, i21, i22;
-            pair_inverse<H>(d11, d21, d22, i11, i21, i22);
-            const T l1 = u * i11 + v * i21, l2 = u * cj<H>(i21) + v * i22;
-            order = __shfl_sync(all, order, i);
-            U[lane] = cj<H>(u), V[lane] = cj<H>(v);
-            __syncwarp();
-            tile_exchange(S, b, p, r);
-            tile_exchange(S, b, p + 1, q2);
-            if (lane == 0) {
-                d[2 * p] = d11, d[2 * p + 1] = d21, d[2 * p + 2] = d22, d[2 * p + 3] = make<T>(0);
-                dinv[2 * p] = i11, dinv[2 * p + 1] = i21, dinv[2 * p + 2] = i22;
-                dinv[2 * p + 3] = make<T>(0);
-                S[p + 1 + p * LDS_] = make<T>(0);
-            }
-            if (lane > p + 1 && lane < b) {
-                S[lane + p * LDS_] = l1, S[lane + (p + 1) * LDS_] = l2;
-                most = tile_row<true>(S + lane, U, V, p + 2, b, l1, l2);
-            }
-            p += 2;
-        }
-        __syncwarp();
-    }
-    if (lane < b) perm[lane] = order;
-    for (int k = p + lane; k < b; k += 32)
-        d[2 * k] = d[2 * k + 1] = dinv[2 * k] = dinv[2 * k + 1] = make<T>(0);
-    __syncwarp();
-    return p;
-}
-
-/* ---- a quick way, where it goes ---- */
-
 /** 1 / a without a branch, so that other work can go on beside it; not for numbers near the ends of the range,
  *  of which it makes what quick_column::bad shows. */
 template <class T> __device__ inline T quick_inverse(T a) {
@@ -161,6 +24,161 @@ __device__ inline double quick_inverse(double a) {
     return inverse(a);
 #endif
 }
+/** 1 / a of a number that all lanes have: the same where that goes. */
+template <class T> __device__ inline T common_inverse(T a) {
+    return inverse(a);
+}
+__device__ inline double common_inverse(double a) {
+    const unsigned k = key(a);
+    return k > 0x03000000u && k < 0x7c000000u ? quick_inverse(a) : inverse(a);
+}
+
+/** Column j of a lane's row, which is 0 from then on: of registers, so by a choice that all lanes make. */
+template <int FIRST, int COUNT, int W, class T> __device__ inline T column_out(T (&x)[W], int j) {
+    if constexpr (COUNT == 1) {
+        const T u = x[FIRST];
+        x[FIRST] = make<T>(0);
+        return u;
+    } else {
+        const int HALF = COUNT / 2;
+        return j < FIRST + HALF ? column_out<FIRST, HALF>(x, j)
+                                : column_out<FIRST + HALF, HALF>(x, j);
+    }
+}
+
+/** A lane's row less l1 U (and l2 V); the key of its largest entry. */
+template <bool PAIR, int W, class T>
+__device__ inline unsigned tile_row(T (&x)[W], const T *U, const T *V, T l1, T l2) {
+    unsigned most = 0;
+#pragma unroll
+    for (int j = 0; j < W; j += 2) {
+        const two_of<T> u = two_at(U + j);
+        nfma(x[j], l1, u.a);
+        nfma(x[j + 1], l1, u.b);
+        if (PAIR) {
+            const two_of<T> v = two_at(V + j);
+            nfma(x[j], l2, v.a);
+            nfma(x[j + 1], l2, v.b);
+        }
+        const unsigned a = key(x[j]), c = key(x[j + 1]), k = a > c ? a : c;
+        most = k > most ? k : most;
+    }
+    return most;
+}
+
+/** One warp: L's rows, which stand where their columns stood, go to their places, columns below p. */
+template <class T> __device__ inline void order_tile(T *S, int b, int p, int place) {
+    const int AT_ONCE = 8, lane = (int)threadIdx.x & 31;
+    for (int k0 = 0; k0 < p; k0 += AT_ONCE) {
+        T l[AT_ONCE];
+#pragma unroll
+        for (int q = 0; q < AT_ONCE; ++q)
+            l[q] = lane < b && k0 + q < p ? S[lane + (k0 + q) * LDS_] : make<T>(0);
+        __syncwarp();
+#pragma unroll
+        for (int q = 0; q < AT_ONCE; ++q)
+            if (lane < b && k0 + q < p && k0 + q < place) S[place + (k0 + q) * LDS_] = l[q];
+        __syncwarp();
+    }
+}
+
+/** tile_factor() of at most W columns. A row is a lane's, in registers, and stays there: columns that are done are 0 in
+ *  all rows, so that nothing is exchanged before the end. */
+template <bool H, int W, class T>
+__device__ int tile_complete(T *S, int b, int *perm, T *d, T *dinv,
+                             typename scalar_of<T>::real small, T *work, int begun) {
+    typedef typename scalar_of<T>::real R;
+    const R alpha = (R)MPKI_ALPHA;
+    const unsigned all = 0xffffffffu, none = key((R)INFINITY);
+    const int lane = threadIdx.x & 31;
+    const unsigned mine = 31u - (unsigned)lane;
+    T *U = work, *V = work + TILE, x[W];
+    int p = begun > 0 ? begun : 0, place = lane < p ? lane : -1;
+    const int order = begun >= 0 && lane < b ? perm[lane] : lane;
+    bool live = lane >= p && lane < b;
+    unsigned most = 0; /* the key of the largest entry of this lane's row */
+#pragma unroll
+    for (int j = 0; j < W; ++j) {
+        x[j] = live && j >= p && j < b ? S[lane + j * LDS_] : make<T>(0);
+        const unsigned k = key(x[j]);
+        most = k > most ? k : most;
+    }
+    T own = live ? diagonal<H>(S[lane + lane * LDS_]) : make<T>(0);
+    __syncwarp();
+    while (p < b) {
+        const unsigned size = live ? key(own) & ~31u : 0;
+        const unsigned best = __reduce_max_sync(all, live ? (most & ~31u) | mine : mine);
+        const unsigned on = __reduce_max_sync(all, size | mine);
+        const R top = unkey<R>(best & ~31u), diag = unkey<R>(on & ~31u);
+        if (best >= none || !(top > small)) break;
+        if (diag >= alpha * top) {
+            const int r = 31 - (int)(on & 31);
+            const T dk = shfl(own, r), di = common_inverse(dk);
+            const T u = column_out<0, W>(x, r), l = u * di;
+            if (lane == r) place = p, live = false;
+            U[lane] = live ? cj<H>(u) : make<T>(0);
+            if (live) S[lane + p * LDS_] = l;
+            __syncwarp();
+            if (lane == 0) {
+                d[2 * p] = dk, dinv[2 * p] = di;
+                d[2 * p + 1] = dinv[2 * p + 1] = make<T>(0);
+            }
+            most = tile_row<false>(x, U, V, l, l);
+            nfma(own, l, cj<H>(u));
+            p += 1;
+        } else {
+            const int r = 31 - (int)(best & 31);
+            const T u = column_out<0, W>(x, r);
+            const bool may = live && lane != r;
+            const unsigned in_row = may ? (key(u) & ~31u) | mine : 0;
+            const int c = 31 - (int)(__reduce_max_sync(all, in_row) & 31);
+            const T v = column_out<0, W>(x, c), d11 = shfl(own, r), d22 = shfl(own, c);
+            const T d21 = cj<H>(shfl(v, r));
+            T i11, i21, i22;
+            pair_inverse<H>(d11, d21, d22, i11, i21, i22);
+            const T l1 = u * i11 + v * i21, l2 = u * cj<H>(i21) + v * i22;
+            if (lane == r) place = p, live = false;
+            if (lane == c) place = p + 1, live = false, S[lane + p * LDS_] = make<T>(0);
+            U[lane] = live ? cj<H>(u) : make<T>(0), V[lane] = live ? cj<H>(v) : make<T>(0);
+            if (live) S[lane + p * LDS_] = l1, S[lane + (p + 1) * LDS_] = l2;
+            __syncwarp();
+            if (lane == 0) {
+                d[2 * p] = d11, d[2 * p + 1] = d21, d[2 * p + 2] = d22, d[2 * p + 3] = make<T>(0);
+                dinv[2 * p] = i11, dinv[2 * p + 1] = i21, dinv[2 * p + 2] = i22;
+                dinv[2 * p + 3] = make<T>(0);
+            }
+            most = tile_row<true>(x, U, V, l1, l2);
+            nfma(own, l1, cj<H>(u));
+            nfma(own, l2, cj<H>(v));
+            p += 2;
+        }
+        own = diagonal<H>(own);
+        __syncwarp(); /* U and V have been read */
+    }
+    const unsigned left = __ballot_sync(all, lane < b && place < 0);
+    if (place < 0) place = p + __popc(left & ((1u << lane) - 1));
+    order_tile(S, b, p, place);
+    if (lane < b) perm[place] = order;
+    for (int k = p + lane; k < b; k += 32)
+        d[2 * k] = d[2 * k + 1] = dinv[2 * k] = dinv[2 * k + 1] = make<T>(0);
+    __syncwarp();
+    return p;
+}
+
+/** One warp: S holds both triangles of b columns, leading dimension LDS_. L below the diagonal of
+ *  the first columns, perm (b), d and dinv (2 b) out. No pivot of at most `small` is taken.
+ *  work: 2 TILE entries, aligned for two. begun: not negative: what
+ *  quick_pivots() has left, with so many pivots. Returns the number of pivots. Sizes are
+ *  compared by their keys: to 15 bits and more. */
+template <bool H, class T>
+__device__ int tile_factor(T *S, int b, int *perm, T *d, T *dinv, typename scalar_of<T>::real small,
+                           T *work, int begun = -1) {
+    if (b <= 8) return tile_complete<H, 8>(S, b, perm, d, dinv, small, work, begun);
+    if (b <= 16) return tile_complete<H, 16>(S, b, perm, d, dinv, small, work, begun);
+    return tile_complete<H, 32>(S, b, perm, d, dinv, small, work, begun);
+}
+
+/* ---- a quick way, where it goes ---- */
 
 enum {
     QUICK_MOST = 8, /* of L in a tile that is done in the quick way, */

@@ -43,23 +43,35 @@ typedef struct mpki_cuda_long_row {
     int32_t done, unused;    /**< pieces */
 } mpki_cuda_long_row;
 
-/** Words of its own that an equilibration has, and sweeps that may be asked for. */
-enum { MPKI_CUDA_SCALE_SWEEPS = 16, MPKI_CUDA_SCALE_ASKED = 4 };
+/** Sweeps of equilibration that may be asked for; those beyond, where rows are uneven; flags: one of each sweep, that it
+ *  found rows uneven, and one of values that the host has to look at. */
+enum {
+    MPKI_CUDA_SCALE_ASKED = 4,
+    MPKI_CUDA_SCALE_MORE = 12,
+    MPKI_CUDA_SCALE_ODD = MPKI_CUDA_SCALE_ASKED + MPKI_CUDA_SCALE_MORE,
+    MPKI_CUDA_SCALE_FLAGS
+};
+
+/** mpki_equilibrate(), and rounding to powers of two. */
+typedef struct mpki_cuda_scaling {
+    const mpki_cuda_by_rows *a;
+    int32_t sweeps;
+    int32_t turn;       /**< a flag that is this number is set: another one each time, not 0 */
+    int32_t *flags;     /**< MPKI_CUDA_SCALE_FLAGS: 0, or of other turns */
+    const double *from; /**< n, by problem index: the scaling to begin with; NULL: 1 */
+    mpki_cuda_long_row *rows; /**< a->longs, all zero before and after */
+    double *other;            /**< n: work space */
+    const int32_t *perm;
+    double *scale, *by_position; /**< [out] n, by problem index and by position */
+} mpki_cuda_scaling;
 
 /** For one kind of entries. */
 typedef struct mpki_cuda_values_kind {
-    /** *odd (host memory) := are there values that the host has to look at: not finite, two triangles that
-     *  differ, a Hermitian diagonal that is not real? Waits. flag: one, on the device */
-    int (*check)(mpki_cuda *cuda, const mpki_cuda_given *a, int32_t *flag, int32_t *odd);
-    /** ax := the lower triangle */
-    int (*gather)(mpki_cuda *cuda, const mpki_cuda_given *a, void *ax);
-    /** mpki_equilibrate() and rounding to powers of two.
-     *  from   [in] n, by problem index: the scaling to begin with; NULL: 1
-     *  uneven [work] MPKI_CUDA_SCALE_SWEEPS; rows [work] a->longs, all zero before and after; other [work] n
-     *  scale, by_position [out] n, by problem index and by position */
-    int (*scale)(mpki_cuda *cuda, const mpki_cuda_by_rows *a, const void *ax, int32_t sweeps,
-                 const double *from, int32_t *uneven, mpki_cuda_long_row *rows, double *scale,
-                 double *other, const int32_t *perm, double *by_position);
+    /** ax := the lower triangle, and its scaling. Waits until it is known whether the host has to look at the values
+     *  (*odd, host memory): they are not finite, two triangles differ, a Hermitian diagonal is not real. Then nothing
+     *  was written. */
+    int (*bring)(mpki_cuda *cuda, const mpki_cuda_given *a, const mpki_cuda_scaling *how, void *ax,
+                 int32_t *odd);
 } mpki_cuda_values_kind;
 
 extern const mpki_cuda_values_kind mpki_s_cuda_values, mpki_d_cuda_values, mpki_c_cuda_values,

@@ -3,13 +3,13 @@
  * analysis/match/equilibrate.c has it, with its bits: maxima do not depend on who is first. */
 #include "../launch.cuh"
 #include "common.cuh"
-#include "values.h"
+#include "table.cuh"
 
 #include <float.h>
 
 using namespace mpki;
 
-enum { THREADS = 256, WARPS = THREADS / 32, MORE = 12 /* sweeps beyond those asked for */ };
+enum { THREADS = 256, WARPS = THREADS / 32 };
 
 __device__ static inline bool finite_entry(float x) {
     return is_finite(x);
@@ -42,7 +42,8 @@ template <class E> __device__ inline E mirrored(E x, int hermitian) {
     return hermitian ? conj(x) : x;
 }
 
-template <class E> __global__ void check_kernel(const mpki_cuda_given a, int32_t *flag) {
+template <class E>
+__global__ void check_kernel(const mpki_cuda_given a, const mpki_cuda_scaling how) {
     const E *x = (const E *)a.values;
     const int64_t first = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     const int64_t step = (int64_t)gridDim.x * blockDim.x;
@@ -56,7 +57,7 @@ template <class E> __global__ void check_kernel(const mpki_cuda_given a, int32_t
         const int32_t e = a.diagonal[k];
         if (e >= 0) odd |= !is_real(x[!a.lower ? e : a.lower[e] >= 0 ? a.lower[e] : a.upper[e]]);
     }
-    if (odd) *flag = 1;
+    if (odd) how.flags[MPKI_CUDA_SCALE_ODD] = how.turn;
 }
 
 static int blocks_for(int64_t count) {
@@ -64,36 +65,20 @@ static int blocks_for(int64_t count) {
     return (int)(blocks < 1 ? 1 : blocks < 2048 ? blocks : 2048);
 }
 
-static int check(mpki_cuda *cuda, const mpki_cuda_given *a, int32_t *flag, int32_t *odd) {
-    auto kernel = check_kernel<T>;
-    MPKI_TRY(cudaSetDevice(cuda->device));
-    MPKI_TRY(cudaMemsetAsync(flag, 0, sizeof *flag, cuda->sparse));
-    MPKI_LAUNCH(kernel, blocks_for(a->given), THREADS, 0, cuda->sparse, *a, flag);
-    MPKI_TRY(cudaGetLastError());
-    MPKI_TRY(cudaMemcpyAsync(odd, flag, sizeof *odd, cudaMemcpyDeviceToHost, cuda->sparse));
-    MPKI_TRY(cudaStreamSynchronize(cuda->sparse));
-    return MPK_OK;
+/** A thread: the host looks at these values; nothing is to be written. */
+__device__ static inline bool is_odd(const mpki_cuda_scaling &how) {
+    return how.flags[MPKI_CUDA_SCALE_ODD] == how.turn;
 }
 
-template <class E> __global__ void gather_kernel(const mpki_cuda_given a, E *ax) {
+template <class E>
+__global__ void gather_kernel(const mpki_cuda_given a, const mpki_cuda_scaling how, E *ax) {
     const E *x = (const E *)a.values;
+    if (is_odd(how)) return;
     for (int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; k < a.nnz;
          k += (int64_t)gridDim.x * blockDim.x) {
-        const int32_t i = a.lower[k];
+        const int64_t i = a.lower ? a.lower[k] : k;
         ax[k] = i >= 0 ? x[i] : mirrored(x[a.upper[k]], a.hermitian);
     }
-}
-
-static int gather(mpki_cuda *cuda, const mpki_cuda_given *a, void *ax) {
-    auto kernel = gather_kernel<T>;
-    MPKI_TRY(cudaSetDevice(cuda->device));
-    if (a->lower)
-        MPKI_LAUNCH(kernel, blocks_for(a->nnz), THREADS, 0, cuda->sparse, *a, (T *)ax);
-    else
-        MPKI_TRY(cudaMemcpyAsync(ax, a->values, (size_t)a->nnz * sizeof(T),
-                                 cudaMemcpyDeviceToDevice, cuda->sparse));
-    MPKI_TRY(cudaGetLastError());
-    return MPK_OK;
 }
 
 /* ---- scaling ---- */
@@ -130,22 +115,24 @@ __device__ double largest_in(const mpki_cuda_by_rows &a, const E *ax, const doub
 }
 
 /* What sweep k makes of row i, whose largest entry is known. */
-__device__ static void finish_row(int k, int i, double most, int32_t *uneven, const double *s,
-                                  double *next) {
+__device__ static void finish_row(const mpki_cuda_scaling &how, int k, int i, double most,
+                                  const double *s, double *next) {
     const double own = s ? s[i] : 1;
-    if (!even(most)) uneven[k] = 1;
+    if (!even(most)) how.flags[k] = how.turn;
     next[i] = most > 0 ? clamp(own / sqrt(most), 0x1p-1000, 0x1p+1000) : own;
 }
 
 /* Sweep k: next := scale / sqrt(maxima), unless the one before found all rows even. Warps of the first `pieces` blocks
- * take pieces of long rows, of which the last one knows the row's largest entry; other warps take other rows in
- * turn. */
-template <class E>
+ * take pieces of long rows, of which the last one knows the row's largest entry; LANES of other warps take other rows
+ * in turn. */
+template <int LANES, class E>
 __global__ void __launch_bounds__(THREADS)
-    sweep_kernel(const mpki_cuda_by_rows a, const E *ax, int k, int sweeps, int pieces,
-                 int32_t *uneven, mpki_cuda_long_row *rows, const double *s, double *next) {
+    sweep_kernel(const mpki_cuda_by_rows a, const mpki_cuda_scaling how, const E *ax, int k,
+                 int pieces, const double *s, double *next) {
+    const int ROWS = 32 / LANES; /* of a warp */
     const int lane = (int)threadIdx.x & 31, warp = (int)threadIdx.x / 32, block = (int)blockIdx.x;
-    if (k >= sweeps && !uneven[k - 1]) return;
+    mpki_cuda_long_row *const rows = how.rows;
+    if (is_odd(how) || (k >= how.sweeps && how.flags[k - 1] != how.turn)) return;
     if (block < pieces) {
         const int p = block * WARPS + warp;
         if (p >= a.pieces) return;
@@ -162,57 +149,91 @@ __global__ void __launch_bounds__(THREADS)
         __threadfence();
         most = __longlong_as_double((long long)atomicMax(&rows[j].most, 0ull));
         rows[j].most = 0, rows[j].done = 0; /* for the next sweep */
-        finish_row(k, i, most, uneven, s, next);
+        finish_row(how, k, i, most, s, next);
         return;
     }
-    const int at_once = ((int)gridDim.x - pieces) * WARPS;
-    for (int i = (block - pieces) * WARPS + warp; i < a.n; i += at_once) {
-        const int64_t begin = a.ptr[i], end = a.ptr[i + 1];
-        if (end - begin > MPKI_CUDA_ROW_LONG) continue;
-        double most = largest_in(a, ax, s, i, begin + lane, end, 32);
-        for (int o = 16; o; o /= 2) most = fmax(most, shfl_xor(most, o));
-        if (lane == 0) finish_row(k, i, most, uneven, s, next);
+    const int at_once = ((int)gridDim.x - pieces) * WARPS * ROWS;
+    for (int i0 = ((block - pieces) * WARPS + warp) * ROWS; i0 < a.n; i0 += at_once) {
+        const int i = i0 + lane / LANES, safe = i < a.n ? i : a.n - 1;
+        const int64_t begin = a.ptr[safe], end = a.ptr[safe + 1];
+        const bool mine = i < a.n && end - begin <= MPKI_CUDA_ROW_LONG;
+        double most = mine ? largest_in(a, ax, s, i, begin + lane % LANES, end, LANES) : 0;
+        for (int o = LANES / 2; o; o /= 2) most = fmax(most, shfl_xor(most, o));
+        if (mine && lane % LANES == 0) finish_row(how, k, i, most, s, next);
     }
 }
 
 /* The nearest powers of two, from the copy that the last sweep left: sweep k reads copy k & 1, writes the other. The
- * last one that was asked for counts even if it found all rows even, later ones do not. */
-static __global__ void round_kernel(int n, int sweeps, const int32_t *uneven, double limit,
-                                    double *scale, const double *other, const int32_t *perm,
-                                    double *by_position) {
-    const int p = (int)(blockIdx.x * blockDim.x + threadIdx.x);
-    if (p >= n) return;
+ * last one that was asked for counts even if it found all rows even, later ones do not. early: those alone that were
+ * asked for have been queued; where more are needed it is not time yet. */
+static __global__ void round_kernel(const mpki_cuda_scaling how, int n, bool early, double limit) {
+    const int p = (int)(blockIdx.x * blockDim.x + threadIdx.x), sweeps = how.sweeps;
+    if (p >= n || is_odd(how)) return;
     int k = sweeps - 1;
-    while (k < sweeps + MORE && uneven[k]) ++k;
+    while (k < sweeps + MPKI_CUDA_SCALE_MORE && how.flags[k] == how.turn) {
+        if (early) return;
+        ++k;
+    }
     const int copy = (k < sweeps ? k + 1 : k) & 1;
-    const int i = perm[p];
-    const double last = copy ? other[i] : scale[i];
+    const int i = how.perm[p];
+    const double last = copy ? how.other[i] : how.scale[i];
     double x = last > 0 ? last * 1.4142135623730951 : 1;
     x = clamp(x, 1 / limit, limit);
     x = __longlong_as_double(__double_as_longlong(x) & (0x7ffLL << 52));
-    scale[i] = by_position[p] = x;
+    how.scale[i] = how.by_position[p] = x;
 }
 
-static int scale(mpki_cuda *cuda, const mpki_cuda_by_rows *a, const void *ax, int32_t sweeps,
-                 const double *from, int32_t *uneven, mpki_cuda_long_row *rows, double *scale_,
-                 double *other, const int32_t *perm, double *by_position) {
-    auto kernel = sweep_kernel<T>;
-    const int all = (a->n + WARPS - 1) / WARPS, blocks = all < 1024 ? all : 1024;
-    const int pieces = (a->pieces + WARPS - 1) / WARPS;
-    const double limit = sizeof(R) == sizeof(float) ? 0x1p120 : 0x1p1000;
-    MPKI_TRY(cudaSetDevice(cuda->device));
-    MPKI_TRY(cudaMemsetAsync(uneven, 0, MPKI_CUDA_SCALE_SWEEPS * sizeof *uneven, cuda->sparse));
-    for (int k = 0; k < sweeps + MORE; ++k)
-        MPKI_LAUNCH(kernel, pieces + blocks, THREADS, 0, cuda->sparse, *a, (const T *)ax, k, sweeps,
-                    pieces, uneven, rows,
-                    k == 0  ? from
-                    : k & 1 ? other
-                            : scale_,
-                    k & 1 ? scale_ : other);
-    MPKI_LAUNCH(round_kernel, (a->n + THREADS - 1) / THREADS, THREADS, 0, cuda->sparse, a->n,
-                sweeps, uneven, limit, scale_, other, perm, by_position);
+/* Sweeps from..to - 1, and what is made of the last one. */
+static mpk_status sweep(mpki_cuda *cuda, const mpki_cuda_scaling *how, const T *ax, int64_t nnz,
+                        int from, int to) {
+    const int n = how->a->n, lanes = nnz <= 8 * (int64_t)n ? 8 : 32, rows = WARPS * 32 / lanes;
+    auto kernel = lanes == 8 ? sweep_kernel<8, T> : sweep_kernel<32, T>;
+    const int all = (n + rows - 1) / rows, blocks = all < 1024 ? all : 1024;
+    const int pieces = (how->a->pieces + WARPS - 1) / WARPS;
+    for (int k = from; k < to; ++k)
+        MPKI_LAUNCH(kernel, pieces + blocks, THREADS, 0, cuda->sparse, *how->a, *how, ax, k, pieces,
+                    k == 0  ? how->from
+                    : k & 1 ? how->other
+                            : how->scale,
+                    k & 1 ? how->scale : how->other);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }
 
-extern const mpki_cuda_values_kind FN(cuda_values) = {check, gather, scale};
+static mpk_status rounded(mpki_cuda *cuda, const mpki_cuda_scaling *how, bool early) {
+    const double limit = sizeof(R) == sizeof(float) ? 0x1p120 : 0x1p1000;
+    MPKI_LAUNCH(round_kernel, (how->a->n + THREADS - 1) / THREADS, THREADS, 0, cuda->sparse, *how,
+                how->a->n, early, limit);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+/* All of it is queued before the first flags come back; mostly that is enough. */
+static int bring(mpki_cuda *cuda, const mpki_cuda_given *a, const mpki_cuda_scaling *how, void *ax,
+                 int32_t *odd) {
+    auto check = check_kernel<T>;
+    auto gather = gather_kernel<T>;
+    const int all = how->sweeps + MPKI_CUDA_SCALE_MORE;
+    const int64_t most = a->given > a->nnz ? a->given : a->nnz;
+    mpki_cuda_tell *told;
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    MPKI_PASS(mpki_told_room(cuda, &told));
+    if (!cuda->direct_scaled)
+        MPKI_TRY(cudaEventCreateWithFlags(&cuda->direct_scaled, cudaEventDisableTiming));
+    MPKI_LAUNCH(check, blocks_for(most > a->n ? most : a->n), THREADS, 0, cuda->sparse, *a, *how);
+    MPKI_TRY(cudaGetLastError());
+    MPKI_LAUNCH(gather, blocks_for(a->nnz), THREADS, 0, cuda->sparse, *a, *how, (T *)ax);
+    MPKI_TRY(cudaGetLastError());
+    MPKI_PASS(sweep(cuda, how, (const T *)ax, a->nnz, 0, how->sweeps));
+    MPKI_TRY(cudaMemcpyAsync(told->scaling, how->flags, sizeof told->scaling,
+                             cudaMemcpyDeviceToHost, cuda->sparse));
+    MPKI_TRY(cudaEventRecord(cuda->direct_scaled, cuda->sparse));
+    MPKI_PASS(rounded(cuda, how, true));
+    MPKI_TRY(cudaEventSynchronize(cuda->direct_scaled));
+    *odd = told->scaling[MPKI_CUDA_SCALE_ODD] == how->turn;
+    if (*odd || told->scaling[how->sweeps - 1] != how->turn) return MPK_OK;
+    MPKI_PASS(sweep(cuda, how, (const T *)ax, a->nnz, how->sweeps, all));
+    return rounded(cuda, how, false);
+}
+
+extern const mpki_cuda_values_kind FN(cuda_values) = {bring};
