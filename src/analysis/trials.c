@@ -123,15 +123,52 @@ static mpk_status find_failing(const mpki_chooser *c, const mpki_trial *t,
     return status;
 }
 
+/* A pool, where the options give threads enough for trials side by side. It may not be where memory is
+ * limited, since each trial has a graph of its own. *failed: there should be one */
+static mpki_pool *pool_for(const mpki_chooser *c, mpk_status *status) {
+    const mpk_options *o = c->options;
+    if (o->threads < WIDE || o->memory_limit > 0 || c->problem->n < WORTH) return NULL;
+    mpki_pool *pool =
+        mpki_context_pool(c->ctx, o->threads, MPKI_PAIRS * (mpki_nd_tasks(c->problem->n) + 2));
+    if (!pool) *status = mpki_failed(c->ctx);
+    return pool;
+}
+
+/* The tree of an order, and its failing pivots: neither needs the other. */
+typedef struct device_guess {
+    const mpki_chooser *c;
+    const mpki_trial *t;
+    const int32_t *vertex_perm;
+    int32_t *late;
+    mpki_makespan m;
+    double time_s;
+    mpk_status status[2];
+} device_guess;
+
+static void guess_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    device_guess *g = arg;
+    int32_t failing;
+    (void)pool, (void)worker;
+    g->status[item] = item == 0 ? mpki_makespan_make(g->c->ctx, mpki_trial_graph(g->c, g->t),
+                                                     g->vertex_perm, &g->m, &g->time_s)
+                                : find_failing(g->c, g->t, g->vertex_perm, g->late, &failing);
+}
+
 mpk_status mpki_trial_device(const mpki_chooser *c, const mpki_trial *t, const int32_t *vertex_perm,
                              int32_t *late, double time_s[2]) {
+    device_guess g = {.c = c, .t = t, .vertex_perm = vertex_perm, .late = late};
     const bool scaled = c->choice->scale != NULL;
-    int32_t failing;
     mpk_status status = MPK_OK;
-    if (scaled) status = find_failing(c, t, vertex_perm, late, &failing);
+    mpki_pool *pool = pool_for(c, &status);
     if (mpk_failed(status)) return status;
-    return mpki_order_makespan(c->ctx, mpki_trial_graph(c, t), vertex_perm, scaled ? late : NULL,
-                               time_s);
+    mpki_pool_for(pool, 0, scaled ? 2 : 1, guess_item, &g);
+    for (int k = 0; k < 2 && !mpk_failed(status); k++) status = g.status[k];
+    if (!mpk_failed(status)) {
+        time_s[0] = g.time_s;
+        time_s[1] = scaled ? mpki_makespan_late(&g.m, late) : g.time_s;
+    }
+    if (!mpk_failed(g.status[0])) mpki_makespan_free(c->ctx, &g.m);
+    return status;
 }
 
 /* AMD's order of the graph that was built, with its cost, and failing pivots where there is a matching
@@ -288,17 +325,6 @@ static mpk_status run_race(race *r, mpki_pool *pool, mpki_trial *best) {
         mpki_trial_free(c->ctx, &r->trial[k]);
     }
     return status;
-}
-
-/* A pool, where the options give threads enough for trials side by side. It may not be where memory is
- * limited, since each trial has a graph of its own. *failed: there should be one */
-static mpki_pool *pool_for(const mpki_chooser *c, mpk_status *status) {
-    const mpk_options *o = c->options;
-    if (o->threads < WIDE || o->memory_limit > 0 || c->problem->n < WORTH) return NULL;
-    mpki_pool *pool =
-        mpki_context_pool(c->ctx, o->threads, MPKI_PAIRS * (mpki_nd_tasks(c->problem->n) + 2));
-    if (!pool) *status = mpki_failed(c->ctx);
-    return pool;
 }
 
 /* There is one graph: AMD runs only if its order is wanted. */

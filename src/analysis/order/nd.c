@@ -12,7 +12,7 @@ static const char STAGE[] = "order";
 static const double POOR = 0.9;
 enum {
     LEAF = 150,     /* graphs up to this size are ordered by minimum degree */
-    PARALLEL = 4000 /* larger ones are worth a task */
+    PARALLEL = 1000 /* larger ones are worth a task */
 };
 
 /* What all tasks share. */
