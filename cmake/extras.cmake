@@ -140,6 +140,8 @@ if(METAPACK_TESTS)
     endif()
     add_executable(judge tests/matrices/judge.c)
     target_link_libraries(judge PRIVATE m)
+    add_executable(nullity tests/matrices/nullity.c)
+    target_link_libraries(nullity PRIVATE m)
     if(PYTHON3 AND TARGET metapack_command)
         set(threads 1,3,4,8,16)
         if(METAPACK_SANITIZE) # the bits are compared where nothing is slowed down; here one more number shows races
@@ -147,7 +149,7 @@ if(METAPACK_TESTS)
         endif()
         add_test(NAME data COMMAND ${PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/tests/matrices/run.py
                  --command $<TARGET_FILE:metapack_command> --judge $<TARGET_FILE:judge> --bits ${threads}
-                 ${CMAKE_CURRENT_SOURCE_DIR}/data)
+                 --nullity $<TARGET_FILE:nullity> ${CMAKE_CURRENT_SOURCE_DIR}/data)
         set_tests_properties(data PROPERTIES LABELS pipeline TIMEOUT 600)
         if(TARGET metapack_cuda_host AND NOT METAPACK_SANITIZE)
             add_test(NAME data_device COMMAND ${PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/tests/matrices/run.py
@@ -163,7 +165,7 @@ if(METAPACK_TESTS)
         if(EXISTS ${folder}/CATALOG.md)
             add_test(NAME matrices COMMAND ${PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/tests/matrices/run.py
                      --command $<TARGET_FILE:metapack_command> --judge $<TARGET_FILE:judge>
-                     ${folder})
+                     --nullity $<TARGET_FILE:nullity> ${folder})
             set_tests_properties(matrices PROPERTIES LABELS matrices TIMEOUT 900 RUN_SERIAL ON)
         endif()
     endif()

@@ -41,8 +41,9 @@ typedef struct mpk_factor_info {
     double rank_bound; /**< numerical, undecided: the least eta found for which (A + E) v = 0 with
                             |E| <= eta |A|, after scaling; structural: 0, or the backward error of
                             a known solution that shows that A has more rank than its factor */
-    int again; /**< 1: factorized a second time, with another scaling or a lower bound for zero
-                    pivots, and that was better; the next values begin with it */
+    int again; /**< 1: factorized a second time, with another scaling or bound for zero pivots, and
+                    that was better; the next values begin with it, unless the bound was raised for a
+                    kernel of many dimensions */
 } mpk_factor_info;
 
 /** Factorize: P S A S P^T + E = L D L^T (L D L^H when Hermitian), L unit lower triangular, D block

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The choices before the elimination tree of the direct solver: matching, scaling, ordering. */
 #include "../backends/cuda/load.h"
-#include "choose.h"
 #include "config.h"
-
-#include "order/order.h"
+#include "trials.h"
 
 #include <string.h>
 
@@ -15,17 +13,6 @@ static const char STAGE[] = "analyse";
 
 /* A diagonal entry is strong if it is at least this share of its row's largest after scaling. */
 static const double STRONG = 0.1;
-/* With a larger share of weak columns without any strong neighbour, an order without pairs is not
- * tried: delayed pivots would cascade. */
-static const double HOPELESS = 0.5;
-/* With a smaller share of columns in weak pairs, no order without pairs can be much cheaper. */
-static const double FEW = 0.02;
-/* An order without pairs is trusted if the trial elimination expects no more failing pivots than
- * this. */
-static const double HARMLESS = 0.05;
-/* If more than MANY pivots fail although weak columns are paired, pairs of a weak and a strong
- * column are tried, too, and taken if the cost grows at most by the factor DEARER. */
-static const double MANY = 0.1, DEARER = 1.05;
 /* Sweeps of equilibration before the diagonal is judged. */
 enum { SWEEPS = 4 };
 /* A matching's scaling is far from equilibration if it differs from it by more than this factor
@@ -37,35 +24,6 @@ void mpki_choice_free(mpk_context *ctx, mpki_choice *choice) {
     mpki_release(ctx, choice->scale);
     mpki_core_free(ctx, &choice->core);
     *choice = (mpki_choice){.rank = -1};
-}
-
-/* Everything the steps below share. */
-typedef struct chooser {
-    mpk_context *ctx;
-    const mpk_problem *problem;
-    const mpk_options *options;
-    mpki_graph *graph; /* of the core, uncompressed */
-    mpki_moduli moduli;
-    char *weak;
-    mpki_choice *choice;
-} chooser;
-
-/* An order of columns and what it costs. */
-typedef struct trial {
-    mpki_graph graph;     /* compressed; n = 0 for the uncompressed graph */
-    int32_t *vertex_perm; /* order of the graph's vertices */
-    mpki_cost cost;
-    int32_t *map;    /* column -> vertex; NULL: the same */
-    int32_t *mate;   /* n: the pairs; NULL: none */
-    int32_t failing; /* pivots that the trial elimination gives up */
-} trial;
-
-static void trial_free(mpk_context *ctx, trial *t) {
-    mpki_graph_free(ctx, &t->graph);
-    mpki_release(ctx, t->vertex_perm);
-    mpki_release(ctx, t->map);
-    mpki_release(ctx, t->mate);
-    *t = (trial){0};
 }
 
 /* ---- matching -----------------------------------------------------------------------------------
@@ -85,7 +43,7 @@ static bool scaled_far(int32_t n, const double *matched, const double *equilibra
 /* Columns that the matching does not cover are left out of all that follows, except those in
  * `keep`. Not if there are explicit zeros: values that replace them later may cover these columns.
  */
-static mpk_status leave_out(chooser *c, const char *keep, char *bare) {
+static mpk_status leave_out(mpki_chooser *c, const char *keep, char *bare) {
     const mpk_problem *p = c->problem;
     int32_t left = 0;
     mpki_core *core = &c->choice->core;
@@ -109,7 +67,7 @@ static mpk_status leave_out(chooser *c, const char *keep, char *bare) {
 }
 
 /* A matching for the problem: mate, scale, rank and core. equilibrated [in] n: for comparison. */
-static mpk_status use_matching(chooser *c, const double *equilibrated, const char *keep) {
+static mpk_status use_matching(mpki_chooser *c, const double *equilibrated, const char *keep) {
     const mpk_problem *p = c->problem;
     mpki_choice *choice = c->choice;
     choice->mate = MPKI_NEW(c->ctx, STAGE, p->n, int32_t);
@@ -130,7 +88,7 @@ static mpk_status use_matching(chooser *c, const double *equilibrated, const cha
 
 /* Match if that is wanted: always, never, or where the equilibrated diagonal is not strong
  * throughout. */
-static mpk_status match(chooser *c, const char *keep) {
+static mpk_status match(mpki_chooser *c, const char *keep) {
     const mpk_problem *p = c->problem;
     if (c->options->matching == MPK_OFF) return MPK_OK;
     mpk_status status = mpki_moduli_build(c->ctx, p, &c->moduli);
@@ -151,161 +109,8 @@ static mpk_status match(chooser *c, const char *keep) {
 /* ---- order --------------------------------------------------------------------------------------
  */
 
-static const mpki_graph *trial_graph(const chooser *c, const trial *t) {
-    return t->map ? &t->graph : c->graph;
-}
-
-enum pairs { NO_PAIRS, WEAK_PAIRS, ALL_PAIRS };
-
-/* The pairs to keep: all, or those of which neither column is strong by itself (an order that takes
- * a strong one first needs no 2x2 pivot). Returns how many columns are in pairs. */
-static int32_t select_pairs(int32_t n, const int32_t *mate, const char *weak, enum pairs pairs,
-                            int32_t *kept) {
-    int32_t count = 0;
-    for (int32_t i = 0; i < n; i++) {
-        int32_t j = mate[i];
-        kept[i] = pairs == ALL_PAIRS || (weak[i] && weak[j]) ? j : i;
-        count += kept[i] != i;
-    }
-    return count;
-}
-
-/* The graph with the pairs asked for, not yet ordered. */
-static mpk_status trial_build(chooser *c, enum pairs pairs, trial *t) {
-    const mpk_problem *p = c->problem;
-    const mpki_core *core = &c->choice->core;
-    *t = (trial){0};
-    if (pairs != NO_PAIRS && c->choice->mate) {
-        t->mate = MPKI_NEW(c->ctx, STAGE, p->n, int32_t);
-        t->map = MPKI_NEW(c->ctx, STAGE, p->n, int32_t);
-        if (!t->mate || !t->map) return mpki_failed(c->ctx);
-        if (select_pairs(p->n, c->choice->mate, c->weak, pairs, t->mate)) {
-            mpk_status status =
-                mpki_graph_build(c->ctx, p->n, core->ap, core->ai, t->mate, t->map, &t->graph);
-            if (mpk_failed(status)) return status;
-        } else { /* nothing to compress */
-            mpki_release(c->ctx, t->mate);
-            mpki_release(c->ctx, t->map);
-            t->mate = t->map = NULL;
-        }
-    }
-    t->vertex_perm = MPKI_NEW(c->ctx, STAGE, trial_graph(c, t)->n, int32_t);
-    return t->vertex_perm ? MPK_OK : mpki_failed(c->ctx);
-}
-
-/* From the order of vertices to that of columns. */
-static mpk_status expand(chooser *c, const trial *t, int32_t *perm) {
-    int32_t n = c->problem->n, vertices = t->graph.n, next = 0;
-    if (!t->map) {
-        memcpy(perm, t->vertex_perm, (size_t)n * sizeof *perm);
-        return MPK_OK;
-    }
-    int32_t *first = MPKI_NEW(c->ctx, STAGE, vertices, int32_t);
-    if (!first) return mpki_failed(c->ctx);
-    for (int32_t i = n - 1; i >= 0; i--) first[t->map[i]] = i;
-    for (int32_t k = 0; k < vertices; k++) {
-        int32_t i = first[t->vertex_perm[k]], j = t->mate[i];
-        perm[next++] = i;
-        if (j != i) perm[next++] = j;
-    }
-    mpki_release(c->ctx, first);
-    return MPK_OK;
-}
-
-/* The same, ordered by AMD, with its cost, and failing pivots where there is a matching to scale
- * with. */
-static mpk_status try_amd(chooser *c, enum pairs pairs, trial *t) {
-    const mpk_problem *p = c->problem;
-    mpk_status status = trial_build(c, pairs, t);
-    if (mpk_failed(status)) return status;
-    const mpki_graph *graph = trial_graph(c, t);
-    status = mpki_order(c->ctx, graph, MPK_ORDERING_AMD, 0, 1, t->vertex_perm, NULL);
-    if (!mpk_failed(status))
-        status =
-            mpki_order_time(c->ctx, graph, t->vertex_perm, c->options->model_threads, &t->cost);
-    if (status || !c->choice->scale) return status;
-    int32_t *perm = MPKI_NEW(c->ctx, STAGE, p->n, int32_t);
-    if (!perm) return mpki_failed(c->ctx);
-    status = expand(c, t, perm);
-    if (!mpk_failed(status))
-        status = mpki_weak_pivots(c->ctx, c->graph, c->choice->core.ap, c->choice->core.ai,
-                                  &c->moduli, c->choice->scale, perm, t->mate,
-                                  c->options->pivot_threshold, &t->failing, NULL);
-    mpki_release(c->ctx, perm);
-    return status;
-}
-
-/* There is one graph: AMD runs only if its order is wanted. */
-static mpk_status settled(chooser *c, enum pairs pairs, trial *t) {
-    mpk_ordering method = c->options->ordering;
-    bool amd = method == MPK_ORDERING_AUTO || method == MPK_ORDERING_AMD;
-    return amd ? try_amd(c, pairs, t) : trial_build(c, pairs, t);
-}
-
-/* Which pairs to compress. *best [out]: the trial of the graph that is to be ordered. */
-static mpk_status choose_pairs(chooser *c, trial *best) {
-    const mpk_problem *p = c->problem;
-    trial other = {0};
-    if (!c->choice->mate) return settled(c, NO_PAIRS, best);
-    if (c->options->matching == MPK_ON) return settled(c, ALL_PAIRS, best);
-    char *covered = MPKI_NEW(c->ctx, STAGE, p->n, char);
-    if (!covered) return mpki_failed(c->ctx);
-    int32_t alone = mpki_weak_alone(p->n, c->choice->core.ap, c->choice->core.ai, c->weak, covered);
-    mpki_release(c->ctx, covered);
-    if (alone > HOPELESS * p->n) return settled(c, WEAK_PAIRS, best);
-
-    mpk_status status = try_amd(c, WEAK_PAIRS, best);
-    if (mpk_failed(status)) return status;
-    bool replace = false;
-    int32_t paired = p->n - (best->map ? best->graph.n : p->n);
-    if (best->failing > MANY * p->n) {
-        status = try_amd(c, ALL_PAIRS, &other);
-        replace = !mpk_failed(status) && other.cost.time_s <= DEARER * best->cost.time_s;
-    } else if (paired > FEW * p->n) {
-        status = try_amd(c, NO_PAIRS, &other);
-        replace = !mpk_failed(status) && other.failing <= HARMLESS * p->n &&
-                  other.cost.time_s <= best->cost.time_s;
-    }
-    if (replace) {
-        trial swap = *best;
-        *best = other;
-        other = swap;
-    }
-    trial_free(c->ctx, &other);
-    return status;
-}
-
-/* An order of a trial's vertices: which of their pivots fail. */
-typedef struct ordered_trial {
-    chooser *c;
-    trial *t;
-} ordered_trial;
-
-static mpk_status find_failing(void *state, const int32_t *vertex_perm, int32_t *late) {
-    const ordered_trial *o = state;
-    chooser *c = o->c;
-    const int32_t n = c->problem->n;
-    trial t = *o->t; /* the same vertices in another order */
-    int32_t *perm = MPKI_NEW(c->ctx, STAGE, n, int32_t), failing;
-    char *fails = MPKI_NEW(c->ctx, STAGE, n, char);
-    mpk_status status = perm && fails ? MPK_OK : mpki_failed(c->ctx);
-    t.vertex_perm = (int32_t *)(uintptr_t)vertex_perm;
-    if (!mpk_failed(status)) status = expand(c, &t, perm);
-    if (!mpk_failed(status))
-        status = mpki_weak_pivots(c->ctx, c->graph, c->choice->core.ap, c->choice->core.ai,
-                                  &c->moduli, c->choice->scale, perm, t.mate,
-                                  c->options->pivot_threshold, &failing, fails);
-    if (!mpk_failed(status)) {
-        memset(late, 0, (size_t)trial_graph(c, &t)->n * sizeof *late);
-        for (int32_t i = 0; i < n; i++) late[t.map ? t.map[i] : i] += fails[i];
-    }
-    mpki_release(c->ctx, perm);
-    mpki_release(c->ctx, fails);
-    return status;
-}
-
 /* Will a device factorize? With device = auto where the matrix is worth it and one is there. */
-static bool for_device(const chooser *c) {
+static bool for_device(const mpki_chooser *c) {
     const mpk_options *o = c->options;
     if (o->device != MPK_ON_AUTO) return o->device == MPK_ON_CUDA;
 #if MPKI_HAVE_CUDA
@@ -316,19 +121,53 @@ static bool for_device(const chooser *c) {
     return false;
 }
 
-static mpk_status order(chooser *c, int32_t *perm) {
+/* t has AMD's order of its graph: replaced by nested dissection's where a device is expected to factorize
+ * that sooner, with and without the columns that are expected to come late. */
+static mpk_status order_for_device(mpki_chooser *c, mpki_trial *t) {
+    const mpki_graph *graph = mpki_trial_graph(c, t);
+    mpk_context *ctx = c->ctx;
+    mpk_status status = MPK_OK;
+    double nd_s[2];
+    c->choice->ordering = MPK_ORDERING_AMD;
+    if (graph->n < 200) return MPK_OK;
+    if (t->device_s[0] == 0) /* trials one after the other */
+        status = mpki_order_makespan(ctx, graph, t->vertex_perm, t->late, t->device_s);
+    if (mpk_failed(status) ||
+        !mpki_worth_dissecting(graph, c->options->model_threads, t->device_s[0]))
+        return status;
+    if (mpki_progress(ctx, "analyse", 0.3))
+        return mpki_error(ctx, MPK_ERR_CANCELLED, "order", -1, "stopped on request");
+    int32_t *other = MPKI_NEW(ctx, STAGE, graph->n, int32_t);
+    int32_t *late = MPKI_NEW(ctx, STAGE, graph->n, int32_t);
+    if (!other || !late)
+        status = mpki_failed(ctx);
+    else if (t->begun)
+        status = mpki_dissection_end(ctx, &t->begun, other);
+    else
+        status = mpki_order(ctx, graph, MPK_ORDERING_ND, c->options->seed, c->options->threads,
+                            other, NULL);
+    if (!mpk_failed(status)) status = mpki_trial_device(c, t, other, late, nd_s);
+    if (!mpk_failed(status) && mpki_dissection_wins(nd_s, t->device_s)) {
+        int32_t *swap = t->vertex_perm;
+        t->vertex_perm = other;
+        other = swap;
+        c->choice->ordering = MPK_ORDERING_ND;
+    }
+    mpki_release(ctx, other);
+    mpki_release(ctx, late);
+    return status;
+}
+
+static mpk_status order(mpki_chooser *c, int32_t *perm) {
     mpk_ordering method = c->options->ordering;
-    trial t = {0};
-    ordered_trial ordered = {c, &t};
-    const mpki_failing failing = {find_failing, &ordered};
-    mpk_status status = choose_pairs(c, &t);
-    const mpki_graph *graph = trial_graph(c, &t);
+    mpki_trial t = {0};
+    c->device = method == MPK_ORDERING_AUTO && for_device(c);
+    mpk_status status = mpki_choose_pairs(c, &t);
+    const mpki_graph *graph = mpki_trial_graph(c, &t);
     c->choice->ordering = method;
-    c->choice->for_device = method == MPK_ORDERING_AUTO && for_device(c);
-    if (!mpk_failed(status) && c->choice->for_device)
-        status = mpki_order_for_device(
-            c->ctx, graph, c->options->seed, c->options->threads, c->options->model_threads,
-            c->choice->scale ? &failing : NULL, t.vertex_perm, &c->choice->ordering);
+    c->choice->for_device = c->device;
+    if (!mpk_failed(status) && c->device)
+        status = order_for_device(c, &t);
     else if (!mpk_failed(status) && method == MPK_ORDERING_AUTO)
         status = mpki_order_improve(c->ctx, graph, c->options->seed, c->options->threads,
                                     c->options->model_threads, t.vertex_perm, &t.cost,
@@ -336,12 +175,12 @@ static mpk_status order(chooser *c, int32_t *perm) {
     else if (!mpk_failed(status) && method != MPK_ORDERING_AMD)
         status = mpki_order(c->ctx, graph, method, c->options->seed, c->options->threads,
                             t.vertex_perm, NULL);
-    if (!mpk_failed(status)) status = expand(c, &t, perm);
+    if (!mpk_failed(status)) status = mpki_trial_expand(c, &t, t.vertex_perm, perm);
     mpki_release(c->ctx, c->choice->mate); /* from here on: the pairs that were compressed */
     c->choice->mate = t.mate;
     c->choice->failing = t.failing;
     t.mate = NULL;
-    trial_free(c->ctx, &t);
+    mpki_trial_free(c->ctx, &t);
     return status;
 }
 
@@ -349,7 +188,7 @@ mpk_status mpki_choose(mpk_context *ctx, const mpk_problem *problem, const mpk_o
                        const char *keep, mpki_graph *graph, int32_t *perm, mpki_choice *choice,
                        double *time_match_s) {
     *choice = (mpki_choice){.rank = -1, .core = mpki_core_all(problem->ap, problem->ai)};
-    chooser c = {
+    mpki_chooser c = {
         .ctx = ctx, .problem = problem, .options = options, .graph = graph, .choice = choice};
     double start = mpki_now_s();
     mpk_status status = match(&c, keep);

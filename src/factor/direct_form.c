@@ -17,6 +17,10 @@ double mpki_default_zero_tolerance(mpk_scalar scalar) {
     return (scalar == MPK_S || scalar == MPK_C ? 0x1p29 : 1) * 1e-14;
 }
 
+static bool single_of(mpk_scalar scalar) {
+    return scalar == MPK_S || scalar == MPK_C;
+}
+
 mpk_status mpki_factorize_once(mpk_factor *fac, const mpki_stop *stop,
                                mpki_numeric_result *result) {
     mpk_context *ctx = fac->ctx;
@@ -29,9 +33,9 @@ mpk_status mpki_factorize_once(mpk_factor *fac, const mpki_stop *stop,
         status = mpki_find_scaling(ctx, an, &fac->options, fac->ax, fac->rescaled, fac->scale,
                                    &fac->size);
     if (mpk_failed(status)) return status;
-    const bool single = an->scalar == MPK_S || an->scalar == MPK_C;
+    const bool single = single_of(an->scalar);
     const double small = fac->options.zero_tolerance >= 0 ? fac->options.zero_tolerance
-                         : fac->raised                    ? (single ? 1e-3 : 1e-11)
+                         : fac->raised > 0                ? fac->raised
                          : fac->lowered                   ? (single ? 0x1p-23 : 0x1p-52)
                                                           : mpki_default_zero_tolerance(an->scalar);
     const mpki_pivot_rules rules = {.threshold = fac->options.pivot_threshold,
@@ -310,7 +314,7 @@ static mpk_status factorize(mpk_factor *fac, bool is_new) {
     mpki_numeric_result result;
     int stages = 1;
     mpk_status status = MPK_OK;
-    fac->raised = false;
+    fac->raised = 0;
     if (!fac->direct) status = replace(fac, fac->an);
     if (mpk_failed(status)) return status;
     status = factorize_by_stages(fac, is_new, &result, &stages);
@@ -318,7 +322,7 @@ static mpk_status factorize(mpk_factor *fac, bool is_new) {
         /* in a singular matrix noise can pass for pivots, and then its own noise for others, and so
          * on */
         mpki_clear_error(ctx);
-        fac->raised = true;
+        fac->raised = single_of(fac->an->scalar) ? 1e-3 : 1e-11;
         stages++;
         status = factorize_by_stages(fac, is_new, &result, &stages);
     }

@@ -60,9 +60,10 @@ struct mpk_factor {
     mpk_options options;
     double patience; /* with an analysis of older values; doubles if a new one fails */
     bool rescaled;   /* the other scaling did better, on these values or older ones */
-    bool raised;     /* with the usual bound of zero pivots noise was left, and overflowed */
-    bool lowered;    /* zero pivots of the usual size were none: likewise */
-    bool valid;      /* holds a factorization */
+    double
+        raised; /* bound of zero pivots where with the usual one noise was left; 0: the usual one */
+    bool lowered; /* zero pivots of the usual size were none: likewise */
+    bool valid;   /* holds a factorization */
     /* The values, and what is made from them. After values were taken on a device they are there alone, and so
      * is the scaling, until mpki_factor_bring() is asked for them; by whatever thread. */
     _Atomic bool away;
@@ -124,6 +125,9 @@ static inline mpki_system mpki_system_of(mpk_context *ctx, const mpk_factor *fac
  *  Returns MPK_OK | MPK_ERR_MEMORY */
 mpk_status mpki_find_scaling(mpk_context *ctx, const mpk_analysis *an, const mpk_options *options,
                              const void *ax, bool rescaled, double *scale, double *size);
+/** Is the scaling in force so far from the other that they may disagree about a pivot? *far [out]
+ *  Returns MPK_OK | MPK_ERR_MEMORY */
+mpk_status mpki_scalings_differ(const mpk_factor *fac, bool *far);
 
 /** The same for fac, with the same bits, where its values may lie with the engine (fac->matrix). */
 mpk_status mpki_find_scaling_there(mpk_factor *fac);

@@ -9,10 +9,6 @@
 
 static const char STAGE[] = "factorize";
 
-/* How far apart two scalings must be to be tried both, as in the analysis; for single precision,
- * whose zero pivots are up to 5e-6. */
-static const double FAR = 1000, FAR_SINGLE = 10;
-
 enum {
     TRIAL_STEPS = 3, /* of refinement */
     OTHER_TIMES = 50 /* times the predicted work: what another scaling may cost */
@@ -120,13 +116,18 @@ static double share(look *l, const mpki_weak_pivot *list, int count) {
     return flatness(l);
 }
 
+/* A vector for all zero pivots together: how nearly A takes it to zero. */
+static double kernel_of_all(look *l) {
+    engine_of(l)->at_zeros(l->fac->direct, l->v);
+    apply(l, MPK_PART_LT, l->v);
+    return settle(l, NULL, 0);
+}
+
 /* Is there a vector in A's kernel? First one for all zero pivots together; if some of them are more
  * than rounding, which spoils that vector, then for some of them one by one. */
 static double kernel_of_zeros(look *l) {
     mpki_weak_pivot list[MPKI_WEAK_MOST];
-    engine_of(l)->at_zeros(l->fac->direct, l->v);
-    apply(l, MPK_PART_LT, l->v);
-    double eta = settle(l, NULL, 0);
+    double eta = kernel_of_all(l);
     if (eta <= l->bound || l->fac->info.inertia.zero == 1) return eta;
     const int count =
         engine_of(l)->zeros(l->fac->direct, l->fac->info.inertia.zero, MPKI_WEAK_MOST, list);
@@ -288,46 +289,6 @@ static bool better(const mpk_factor *a, const evidence *ea, const mpk_factor *b,
     return ea->omega < eb->omega;
 }
 
-/* Exchange the results of two numeric phases. */
-static void exchange(mpk_factor *a, mpk_factor *b) {
-#define SWAP(type, field)                                                                          \
-    do {                                                                                           \
-        type kept = a->field;                                                                      \
-        a->field = b->field;                                                                       \
-        b->field = kept;                                                                           \
-    } while (0)
-    SWAP(bool, rescaled);
-    SWAP(double, size);
-    SWAP(bool, lowered);
-    SWAP(double *, scale);
-    SWAP(mpki_direct *, direct);
-    SWAP(mpk_factor_info, info);
-#undef SWAP
-}
-
-/* Another factor of the same values and analysis, empty. */
-static mpk_factor *twin(const mpk_factor *fac) {
-    mpk_context *ctx = fac->ctx;
-    mpk_factor *other = MPKI_ZNEW(ctx, STAGE, 1, mpk_factor);
-    if (!other) return NULL;
-    pthread_mutex_init(&other->bringing, NULL);
-    other->ctx = ctx;
-    other->form = fac->form;
-    other->engine = fac->engine;
-    other->base = fac->base;
-    other->an = fac->an;
-    other->options = fac->options;
-    other->values = mpki_values_share(ctx, STAGE, fac->values);
-    other->ax = fac->ax;
-    other->norm_inf = fac->norm_inf;
-    other->rescaled = fac->rescaled;
-    other->lowered = fac->lowered;
-    other->scale = MPKI_NEW(ctx, STAGE, fac->an->n, double);
-    const mpki_tree_view tree = mpki_tree_view_of(fac->an);
-    (void)fac->engine->direct->make(ctx, &tree, &other->direct); /* a failure is recorded */
-    return other;
-}
-
 /* Factorize in another way, by the other scaling or with a lower bound of zero pivots, and keep the
  * better factor. */
 static mpk_status try_other(mpk_factor *fac, bool rescale, evidence *e, double bound) {
@@ -335,7 +296,7 @@ static mpk_status try_other(mpk_factor *fac, bool rescale, evidence *e, double b
     const mpki_stop stop = {OTHER_TIMES * fac->an->info.factor_flops + 2e9, INT64_MAX};
     mpki_numeric_result result;
     evidence its;
-    mpk_factor *other = twin(fac);
+    mpk_factor *other = mpki_twin(fac);
     mpk_status status = mpki_failed(ctx);
     if (!mpk_failed(status)) {
         if (rescale)
@@ -355,7 +316,7 @@ static mpk_status try_other(mpk_factor *fac, bool rescale, evidence *e, double b
         if (!mpk_failed(status)) status = try_zeros(other, rescale ? fac->scale : NULL, &its.eta);
         other->row_norm = NULL;
         if (!mpk_failed(status) && better(other, &its, fac, e, bound)) {
-            exchange(fac, other);
+            mpki_exchange_numbers(fac, other);
             fac->info.again = 1;
             *e = its;
         }
@@ -411,6 +372,67 @@ static mpk_status look_at_zeros(mpk_factor *fac) {
     return status;
 }
 
+/* ---- more of the kernel -------------------------------------------------------------------------
+ */
+
+/* Bounds of zero pivots for what the usual one leaves of noise. The first that proves more zeros is taken. */
+static const double BOUNDS[] = {1e-10, 1e-12}, BOUNDS_SINGLE[] = {1e-3};
+
+/* Are there more zero pivots than fac has, all of them of A's kernel? Then other's numbers become fac's. */
+static mpk_status take_more(mpk_factor *fac, mpk_factor *other, bool *taken) {
+    look l;
+    double omega = INFINITY, eta = INFINITY;
+    *taken = false;
+    if (other->info.inertia.zero <= fac->info.inertia.zero) return MPK_OK;
+    mpk_status status = look_make(other, &l);
+    if (mpk_failed(status)) return status;
+    eta = kernel_of_all(&l);
+    look_free(&l);
+    if (!(eta <= confirmed(other))) return mpki_failed(fac->ctx);
+    status = try_solve(other, &omega, NULL);
+    *taken = omega <= mpki_accuracy(&fac->options, fac->an->scalar);
+    if (mpk_failed(status) || !*taken) return status;
+    mpki_exchange_numbers(fac, other);
+    fac->info.again = 1;
+    conclude(fac, eta, confirmed(fac));
+    return MPK_OK;
+}
+
+/* Of a kernel of many dimensions some zero pivots come out as rounding, which then passes for pivots. With a larger
+ * bound these are zero, too; and where it is too large, the vector of all zero pivots tells. */
+static mpk_status look_for_more(mpk_factor *fac) {
+    const bool single = fac->an->scalar == MPK_S || fac->an->scalar == MPK_C;
+    const double *bound = single ? BOUNDS_SINGLE : BOUNDS;
+    const int count = single ? 1 : 2;
+    const mpki_stop stop = {OTHER_TIMES * fac->an->info.factor_flops + 2e9, INT64_MAX};
+    mpk_status status = MPK_OK;
+    if (fac->info.rank != MPK_RANK_NUMERICAL || !doubtful(fac) || fac->raised > 0) return MPK_OK;
+    bool taken = false;
+    for (int k = 0; k < count && !taken && !mpk_failed(status); k++) {
+        if (fac->info.min_pivot > bound[k]) break; /* nothing would change */
+        mpki_numeric_result result;
+        mpk_factor *other = mpki_twin(fac);
+        status = mpki_failed(fac->ctx);
+        if (!mpk_failed(status)) {
+            other->raised = bound[k];
+            status = mpki_factorize_once(other, &stop, &result);
+        }
+        if (!mpk_failed(status) && !result.runaway) {
+            double *row_norm = fac->row_norm; /* as in try_other() */
+            mpki_factor_describe(other, &result);
+            other->row_norm = row_norm;
+            status = take_more(fac, other, &taken);
+            other->row_norm = NULL;
+        }
+        mpk_factor_destroy(&other);
+    }
+    if (status == MPK_ERR_NUMERIC || status == MPK_ERR_MEMORY) { /* the first one stands */
+        mpki_clear_error(fac->ctx);
+        status = MPK_OK;
+    }
+    return status;
+}
+
 mpk_status mpki_try_core(mpk_factor *fac, char *missed, double *error) {
     if (mpk_failed(mpki_factor_bring(fac->ctx, fac))) return mpki_failed(fac->ctx);
     return try_solve(fac, error, missed);
@@ -429,28 +451,7 @@ static bool structurally_singular(const mpk_factor *fac) {
     return fac->ax == an->values->ax || !memcmp(fac->ax, an->values->ax, (size_t)an->values->bytes);
 }
 
-/* Is the scaling in force so far from the other that they may disagree about a pivot? */
-static mpk_status scalings_differ(const mpk_factor *fac, bool *far) {
-    mpk_context *ctx = fac->ctx;
-    const mpk_analysis *an = fac->an;
-    const mpk_options *o = &fac->options;
-    *far = an->scale_far && o->scaling == MPK_AUTO;
-    if (*far || an->scale_far || o->scaling == MPK_OFF) return MPK_OK;
-    double *other = MPKI_NEW(ctx, STAGE, an->n, double), size, least = INFINITY, most = 0;
-    mpk_status status = mpki_failed(ctx);
-    if (!mpk_failed(status))
-        status = mpki_find_scaling(ctx, an, o, fac->ax, !fac->rescaled, other, &size);
-    for (int32_t i = 0; !mpk_failed(status) && i < an->n; i++) {
-        const double ratio = other[i] / fac->scale[i];
-        least = fmin(least, ratio), most = fmax(most, ratio);
-    }
-    mpki_release(ctx, other);
-    const bool single = an->scalar == MPK_S || an->scalar == MPK_C;
-    *far = most > (single ? FAR_SINGLE : FAR) * least;
-    return status;
-}
-
-mpk_status mpki_find_rank(mpk_factor *fac) {
+static mpk_status find_rank(mpk_factor *fac) {
     const mpk_analysis *an = fac->an;
     const mpk_options *o = &fac->options;
     mpk_factor_info *info = &fac->info;
@@ -470,9 +471,15 @@ mpk_status mpki_find_rank(mpk_factor *fac) {
     }
     if (o->zero_tolerance <= mpki_default_zero_tolerance(an->scalar)) {
         bool far = false;
-        mpk_status status = scalings_differ(fac, &far);
+        mpk_status status = mpki_scalings_differ(fac, &far);
         if (mpk_failed(status)) return status;
         if (far) return look_at_both(fac);
     }
     return info->inertia.zero == 0 ? look_at_weak(fac) : look_at_zeros(fac);
+}
+
+mpk_status mpki_find_rank(mpk_factor *fac) {
+    const mpk_status status = find_rank(fac);
+    if (mpk_failed(status) || fac->options.zero_tolerance >= 0) return status;
+    return look_for_more(fac);
 }

@@ -21,6 +21,11 @@ mpk_status mpki_find_rank(mpk_factor *fac);
  *  Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED */
 mpk_status mpki_try_core(mpk_factor *fac, char *missed, double *error);
 
+/** Another factor of the same values and analysis, without numbers; NULL: no memory. row_norm is not its own. */
+mpk_factor *mpki_twin(const mpk_factor *fac);
+/** Exchange the results of two numeric phases. */
+void mpki_exchange_numbers(mpk_factor *a, mpk_factor *b);
+
 /** Pivots that are examined one by one. */
 enum { MPKI_WEAK_MOST = 8 };
 

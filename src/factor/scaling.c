@@ -89,3 +89,26 @@ mpk_status mpki_find_scaling(mpk_context *ctx, const mpk_analysis *an, const mpk
     mpki_release(ctx, absval);
     return status;
 }
+
+/* How far apart two scalings must be to be tried both, as in the analysis; for single precision,
+ * whose zero pivots are up to 5e-6. */
+static const double FAR = 1000, FAR_SINGLE = 10;
+
+mpk_status mpki_scalings_differ(const mpk_factor *fac, bool *far) {
+    mpk_context *ctx = fac->ctx;
+    const mpk_analysis *an = fac->an;
+    const mpk_options *o = &fac->options;
+    *far = an->scale_far && o->scaling == MPK_AUTO;
+    if (*far || an->scale_far || o->scaling == MPK_OFF) return MPK_OK;
+    double *other = MPKI_NEW(ctx, "factorize", an->n, double), size, least = INFINITY, most = 0;
+    mpk_status status = mpki_failed(ctx);
+    if (!mpk_failed(status))
+        status = mpki_find_scaling(ctx, an, o, fac->ax, !fac->rescaled, other, &size);
+    for (int32_t i = 0; !mpk_failed(status) && i < an->n; i++) {
+        const double ratio = other[i] / fac->scale[i];
+        least = fmin(least, ratio), most = fmax(most, ratio);
+    }
+    mpki_release(ctx, other);
+    *far = most > (single(an) ? FAR_SINGLE : FAR) * least;
+    return status;
+}

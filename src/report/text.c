@@ -428,7 +428,8 @@ static void write_outcome(const mpk_report *report, mpki_buffer *out) {
                  mpki_show_count(z, run->problem.n), consistency(run));
         else if (run->have_factor && in->zero > 0)
             line(out, "Result",
-                 "SINGULAR to working precision: %s zero pivot%s, so the numerical rank is %s of "
+                 "SINGULAR to working precision: %s zero pivot%s, so the numerical rank is at most "
+                 "%s of "
                  "%s; "
                  "a relative change of %s in its entries makes it so exactly. %s",
                  mpki_show_count(x, in->zero), plural(in->zero),

@@ -4,6 +4,7 @@
 /* Small matrices, an allocator that fails on demand, and elimination by brute force. */
 #include <math.h>
 #include <setjmp.h>
+#include <stdatomic.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -24,8 +25,9 @@ typedef struct failing {
 
 static void *failing_alloc(void *user, size_t size) {
     failing *f = user;
-    if (f->countdown == 0) return NULL;
-    if (f->countdown > 0) f->countdown--;
+    long left = f->countdown;
+    while (left > 0 && !atomic_compare_exchange_weak(&f->countdown, &left, left - 1)) {}
+    if (left == 0) return NULL;
     void *ptr = aligned_alloc(64, (size + 63) / 64 * 64);
     f->held += ptr != NULL;
     return ptr;

@@ -229,6 +229,75 @@ static void test_any_order(void **unused) {
     mpk_context_destroy(&ctx);
 }
 
+/* [D A^T; A 0] with D > 0: one negative eigenvalue for each independent row of A, one zero for each of the
+ * others, which are small sums of these. Rounding leaves some of these zeros as pivots of its own size. */
+enum { COLUMNS = 400, INDEPENDENT = 150, SUMS = 100 };
+
+static int below(int n) {
+    return (int)((mpki_random_lcg(&support_state) >> 33) % (unsigned)n);
+}
+
+static mpk_problem *redundant(mpk_context *ctx) {
+    enum { M = INDEPENDENT + SUMS, N = COLUMNS + M };
+    static double a[M][COLUMNS];
+    static int32_t rows[N + M * COLUMNS], cols[N + M * COLUMNS];
+    static double values[N + M * COLUMNS];
+    int64_t count = 0;
+    mpk_problem *problem = NULL;
+    memset(a, 0, sizeof a);
+    for (int i = 0; i < INDEPENDENT; i++)
+        for (int k = 0; k < 4; k++) a[i][below(COLUMNS)] = below(2) ? 1 + below(3) : -1 - below(2);
+    for (int i = INDEPENDENT; i < M; i++)
+        for (int k = 0; k < 3; k++) {
+            const int from = below(INDEPENDENT), times = below(2) ? 1 : below(2) ? -1 : 2;
+            for (int j = 0; j < COLUMNS; j++) a[i][j] += times * a[from][j];
+        }
+    for (int j = 0; j < COLUMNS; j++) {
+        rows[count] = cols[count] = j;
+        values[count++] = ldexp(1 + 0.5 * uniform(), below(27) - 7);
+        for (int i = 0; i < M; i++) {
+            if (a[i][j] == 0) continue;
+            rows[count] = COLUMNS + i, cols[count] = j;
+            values[count++] = a[i][j];
+        }
+    }
+    assert_int_equal(mpk_problem_from_triplets(ctx, N, MPK_D, MPK_SYMMETRIC, MPK_LOWER, count, rows,
+                                               cols, values, &problem),
+                     MPK_OK);
+    return problem;
+}
+
+static uint64_t again_seed; /* of one that takes a second factorization */
+
+static void test_large_kernel(void **unused) {
+    (void)unused;
+    again_seed = 0;
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        mpk_context *ctx = NULL;
+        mpk_analysis *an = NULL;
+        mpk_factor *fac = NULL;
+        mpk_factor_info info;
+        const mpk_options o = defaults();
+        support_state = seed;
+        assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+        mpk_problem *problem = redundant(ctx);
+        assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_OK);
+        assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &fac), MPK_SINGULAR);
+        mpk_factor_info_get(fac, &info);
+        assert_int_equal(info.rank, MPK_RANK_NUMERICAL);
+        assert_true(info.rank_bound <= 1e-14);
+        assert_int_equal(info.inertia.zero, SUMS);
+        assert_int_equal(info.inertia.positive, COLUMNS);
+        assert_int_equal(info.inertia.negative, INDEPENDENT);
+        if (info.again) again_seed = seed;
+        mpk_factor_destroy(&fac);
+        mpk_analysis_destroy(&an);
+        mpk_problem_destroy(&problem);
+        mpk_context_destroy(&ctx);
+    }
+    assert_true(again_seed > 0); /* some of them are not seen at once */
+}
+
 /* The k-th allocation of a verdict that takes a second factorization fails. */
 typedef struct meter {
     int left;
@@ -287,11 +356,49 @@ static void test_without_memory(void **unused) {
     run_without_memory(true);
 }
 
+/* Where there is no memory for a second factor, the first one's zeros stand. */
+static void test_large_kernel_without_memory(void **unused) {
+    (void)unused;
+    int fewer = 0;
+    int64_t zeros = 0;
+    for (int k = 0; zeros < SUMS; k += 1 + k / 16) {
+        meter gauge = {1 << 30};
+        const mpk_allocator allocator = {metered, metered_free, &gauge};
+        mpk_context *ctx = NULL;
+        mpk_analysis *an = NULL;
+        mpk_factor *fac = NULL;
+        mpk_factor_info info;
+        const mpk_options o = defaults();
+        support_state = again_seed;
+        assert_int_equal(mpk_context_create(&allocator, &ctx), MPK_OK);
+        mpk_problem *problem = redundant(ctx);
+        assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_OK);
+        gauge.left = k;
+        const mpk_status status = mpk_factorize(ctx, an, NULL, &o, &fac);
+        gauge.left = 1 << 30;
+        assert_true(status == MPK_SINGULAR || status == MPK_ERR_MEMORY);
+        assert_true((status == MPK_SINGULAR) == (fac != NULL));
+        mpk_factor_info_get(fac, &info);
+        zeros = info.inertia.zero;
+        fewer += status == MPK_SINGULAR && zeros < SUMS;
+        assert_true(k < 4000);
+        mpk_factor_destroy(&fac);
+        mpk_analysis_destroy(&an);
+        mpk_problem_destroy(&problem);
+        mpk_context_destroy(&ctx);
+    }
+    assert_true(fewer > 0);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_numerical),          cmocka_unit_test(test_structural),
-        cmocka_unit_test(test_small_numbers),      cmocka_unit_test(test_other_scaling),
-        cmocka_unit_test(test_kernel_in_solution), cmocka_unit_test(test_any_order),
-        cmocka_unit_test(test_without_memory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_numerical),
+                                       cmocka_unit_test(test_structural),
+                                       cmocka_unit_test(test_small_numbers),
+                                       cmocka_unit_test(test_other_scaling),
+                                       cmocka_unit_test(test_kernel_in_solution),
+                                       cmocka_unit_test(test_any_order),
+                                       cmocka_unit_test(test_large_kernel),
+                                       cmocka_unit_test(test_without_memory),
+                                       cmocka_unit_test(test_large_kernel_without_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

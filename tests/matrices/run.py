@@ -2,14 +2,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Solve every matrix of a catalogue with the command and judge each answer independently of the library.
 
-    run.py --command build/metapack [--judge build/judge] [--threads 2] [--bits 1,3,4,8,16] [--only PATTERN]
+    run.py --command build/metapack [--judge build/judge] [--nullity build/nullity] [--threads 2] [--bits 1,3,4,8,16] [--only PATTERN]
            [--beside cuda] [--jobs 4] FOLDER
 
 FOLDER has a table in README.md or CATALOG.md with the columns `file`, `n`, `inertia` and perhaps `status`.
 An inertia is positive/negative/zero and its source: `e` dense eigenvalues, `m` another solver with null-pivot
 detection, `h` by hand, `?` unknown. The residual is computed here, row by row with correctly rounded sums, from the file
 and the x that the command wrote: nothing of the library takes part. With --judge (tests/matrices/judge.c) that is
-done in quadruple precision, and the error that the command reports must be within a factor of 2 of it. With --bits each
+done in quadruple precision, and the error that the command reports must be within a factor of 2 of it. With --nullity
+(tests/matrices/nullity.c) singular matrices and certified inertias are compared with the exact rank: a certified inertia of a singular
+matrix fails, and so do fewer zeros than the kernel has dimensions for those that EXACT names; the others are told. With --bits each
 number of threads must give the same file x. With --beside the direct method runs on that device and on the processor:
 status, certified inertia and the error reached must agree, and the device's answer is judged as above; other differences
 (columns delayed beyond a tenth, in the device's order if not in each its own; signs of what rounding alone decides) are
@@ -28,6 +30,11 @@ EXIT = {"ok": 0, "singular": 3, "inaccurate": 5}
 NO_ORACLE = re.compile(r"nullity \d+|num\. rank")
 # Columns that add up to nothing, where no catalogue says so: translations of a flow without walls. Looked at by in_kernel().
 KERNEL = {"stokes_regularized": (range(0, 4225), range(4225, 8450))}
+
+
+# Zeros are as many as the kernel has dimensions: rounding is told from pivots there.
+EXACT = re.compile(r"qap10_it11|air05_it08|ken_11|degen3|Erdos971|can_187|lp_kkt/afiro|singular/laser|bcspwr10|bcsstm13|gouldqp2")
+DENSE = "700"  # rows of a dense rest up to which an exact rank is worth its time in a test
 
 
 def catalogue(folder):
@@ -162,6 +169,23 @@ def judge_inertia(row, inertia, n):
     return ("FAIL" if oracle else "~"), f"{text}: {source} {'/'.join(map(str, want))}"
 
 
+def exact(options, report, matrix, row, cells):
+    """Compare zeros and certificates with the exact nullity; returns what is wrong."""
+    inertia = report.get("inertia") or {}
+    if report["status"] != "singular" and not inertia.get("certified"):
+        return []
+    done = subprocess.run([options.nullity, matrix, DENSE], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    if done.returncode or not done.stdout.strip().isdigit():  # complex, or too large
+        return []
+    nullity, zeros = int(done.stdout), inertia.get("zero", 0)
+    if inertia.get("certified") and nullity:
+        return [f"certified, and {nullity} dimensions of a kernel"]
+    if zeros == nullity:
+        return []
+    cells["notes"] = f"{zeros} zeros, exactly {nullity}"
+    return [cells["notes"]] if EXACT.search(row["name"]) else []
+
+
 def solve(row, options, work):
     """Run the command on one matrix; return the table's cells and the list of failures."""
     stem = row["path"].replace(".mtx", "_b.mtx")
@@ -226,6 +250,8 @@ def solve(row, options, work):
                 wrong.append(f"called good, backward error {true:.1e}")
     elif status == "ok" and not os.path.exists(x_path):
         wrong.append("no solution was written")
+    if options.nullity and judged:
+        wrong += exact(options, report, matrix, row, cells)
     if options.beside:
         wrong += differences(report, command, options, cells)
     for threads in options.bits if os.path.exists(x_path) else []:
@@ -274,6 +300,7 @@ def main():
     parser.add_argument("folder")
     parser.add_argument("--command", required=True)
     parser.add_argument("--judge", help="the program of tests/matrices/judge.c")
+    parser.add_argument("--nullity", help="the program of tests/matrices/nullity.c")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--bits", default=[], type=lambda text: text.split(","), help="numbers of threads")
     parser.add_argument("--beside", metavar="DEVICE", help="run there, and compare with the processor")

@@ -117,10 +117,11 @@ static void what_is_off_is_said(void **state) {
     run.factor.inertia = (mpk_inertia){1, 1, 1, 0};
     run.factor.rank = MPK_RANK_NUMERICAL;
     run.factor.rank_bound = 3e-17;
-    check(&run,
-          SAYS("SINGULAR to working precision: 1 zero pivot, so the numerical rank is 2 of 3",
-               "3.0e-17", "is consistent"),
-          NULL);
+    check(
+        &run,
+        SAYS("SINGULAR to working precision: 1 zero pivot, so the numerical rank is at most 2 of 3",
+             "3.0e-17", "is consistent"),
+        NULL);
     run.solve.relative_residual = 1e-3;
     check(&run, SAYS("a system near this one"), "consistent");
     run.factor.rank = MPK_RANK_STRUCTURAL;
@@ -131,7 +132,7 @@ static void what_is_off_is_said(void **state) {
     run.analysis.structural_rank = 3;
     run.solve.relative_residual = 2e-16;
     run.have_solve = 0;
-    check(&run, SAYS("the numerical rank is 2 of 3"), "consistent");
+    check(&run, SAYS("the numerical rank is at most 2 of 3"), "consistent");
     run.have_solve = 1;
     run.solve.normwise = run.solve.relative_residual = 1e-3;
     check(&run, SAYS("not consistent: no x"), NULL);

@@ -12,17 +12,18 @@ static const char STAGE[] = "order";
 static const double POOR = 0.9;
 enum {
     LEAF = 150,     /* graphs up to this size are ordered by minimum degree */
-    PARALLEL = 4000 /* larger ones are worth a task */
+    PARALLEL = 1000 /* larger ones are worth a task */
 };
 
 /* What all tasks share. */
-typedef struct dissection {
+typedef struct mpki_nd {
     mpk_context *ctx;
     uint64_t seed;
     int32_t n;
     int32_t *perm;          /* positions -> vertices */
     _Atomic int32_t placed; /* vertices that have their positions */
     _Atomic int failed;
+    _Atomic bool stop; /* nobody wants it any more */
 } dissection;
 
 /* One graph and the positions perm[first ..] that it fills. */
@@ -113,7 +114,7 @@ static mpk_status split(mpki_pool *pool, int worker, part *p) {
     double done = (double)p->all->placed / p->all->n;
     if (!mpk_failed(status) && mpki_progress(ctx, "analyse", 0.3 + 0.4 * done))
         status = mpki_error(ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
-    if (!mpk_failed(status)) status = mpki_nd_separate(ctx, g, &random, where);
+    if (!mpk_failed(status)) status = mpki_nd_separate(ctx, pool, worker, g, &random, where);
     if (!mpk_failed(status)) {
         if (g->coarser) mpki_nd_graph_free(ctx, &g->coarser);
         half[0] = extract(ctx, g, where, MPKI_ND_A, number);
@@ -154,7 +155,7 @@ static void dissect(mpki_pool *pool, int worker, void *arg, int64_t item) {
     mpk_context *ctx = d->ctx;
     mpk_status status = MPK_OK;
     (void)item;
-    if (!d->failed) {
+    if (!d->failed && !d->stop) {
         if (p->graph->n <= LEAF || p->graph->xadj[p->graph->n] == 0)
             status = p->graph->n ? order_leaf(d, p->graph, p->first) : MPK_OK;
         else
@@ -182,35 +183,58 @@ static mpki_nd_graph *whole(mpk_context *ctx, const mpki_graph *graph) {
     return g;
 }
 
-mpk_status mpki_order_nd(mpk_context *ctx, const mpki_graph *graph, int64_t seed, int threads,
-                         int32_t *perm) {
+int64_t mpki_nd_tasks(int32_t n) {
+    return n / PARALLEL * 4 + 64;
+}
+
+mpk_status mpki_nd_begin(mpk_context *ctx, const mpki_graph *graph, int64_t seed, mpki_pool *pool,
+                         int32_t *perm, mpki_nd **nd) {
     if (graph->xadj[graph->n] > INT32_MAX)
         return mpki_error(ctx, MPK_ERR_UNSUPPORTED, STAGE, graph->xadj[graph->n],
                           "%lld edges are too many for nested dissection",
                           (long long)graph->xadj[graph->n]);
-    dissection d = {
-        .ctx = ctx, .seed = (uint64_t)seed * 0xD1342543DE82EF95u + 1, .n = graph->n, .perm = perm};
+    dissection *d = MPKI_NEW(ctx, STAGE, 1, dissection);
     part *root = MPKI_NEW(ctx, STAGE, 1, part);
-    if (!root) return mpki_failed(ctx);
-    *root = (part){&d, whole(ctx, graph), 0};
-    if (!root->graph) {
+    mpki_nd_graph *g = d && root ? whole(ctx, graph) : NULL;
+    if (!g) {
+        mpki_release(ctx, d);
         mpki_release(ctx, root);
         return mpki_failed(ctx);
     }
-    mpki_pool *pool = NULL;
-    if (threads > 1 && graph->n > PARALLEL) {
-        pool = mpki_context_pool(ctx, threads, graph->n / PARALLEL * 4 + 64);
-        if (!pool) {
-            mpki_nd_graph_free(ctx, &root->graph);
-            mpki_release(ctx, root);
-            return mpki_failed(ctx);
-        }
-    }
-    if (pool) {
+    *d = (dissection){
+        .ctx = ctx, .seed = (uint64_t)seed * 0xD1342543DE82EF95u + 1, .n = graph->n, .perm = perm};
+    *root = (part){d, g, 0};
+    if (pool)
         mpki_pool_push(pool, graph->n, dissect, root, 0);
-        mpki_pool_run(pool);
-    } else {
+    else
         dissect(NULL, 0, root, 0);
+    *nd = d;
+    return MPK_OK;
+}
+
+void mpki_nd_give_up(mpki_nd *nd) {
+    if (nd) nd->stop = true;
+}
+
+mpk_status mpki_nd_end(mpki_nd **nd) {
+    if (!*nd) return MPK_OK;
+    mpk_context *ctx = (*nd)->ctx;
+    const mpk_status status = (mpk_status)(*nd)->failed;
+    mpki_release(ctx, *nd);
+    *nd = NULL;
+    return status;
+}
+
+mpk_status mpki_order_nd(mpk_context *ctx, const mpki_graph *graph, int64_t seed, int threads,
+                         int32_t *perm) {
+    mpki_pool *pool = NULL;
+    mpki_nd *nd = NULL;
+    if (threads > 1 && graph->n > PARALLEL) {
+        pool = mpki_context_pool(ctx, threads, mpki_nd_tasks(graph->n));
+        if (!pool) return mpki_failed(ctx);
     }
-    return (mpk_status)d.failed;
+    mpk_status status = mpki_nd_begin(ctx, graph, seed, pool, perm, &nd);
+    if (mpk_failed(status)) return status;
+    if (pool) mpki_pool_run(pool);
+    return mpki_nd_end(&nd);
 }

@@ -6,6 +6,11 @@
 
 static const char STAGE[] = "order";
 
+enum {
+    SHARES = 8,  /* workers of one contraction, at most */
+    WIDE = 16384 /* vertices from which there are several */
+};
+
 mpki_nd_graph *mpki_nd_graph_create(mpk_context *ctx, int32_t n, int64_t edges, bool edge_weights) {
     int64_t ints = 4 * (int64_t)n + 1 + edges * (edge_weights ? 2 : 1);
     char *block = mpki_alloc(ctx, STAGE, (int64_t)sizeof(mpki_nd_graph) + 4 * ints, 1);
@@ -106,17 +111,31 @@ static void two_hop_matching(const mpki_nd_graph *g, int64_t max_weight, int32_t
     }
 }
 
-/* The graph of pairs; g->map gets the new numbers. place [work]: n, all -1. */
-static mpki_nd_graph *contract(mpk_context *ctx, const mpki_nd_graph *g, const int32_t *match,
-                               int32_t *place) {
-    int32_t n = g->n, cn = 0, *coarse = g->map;
-    for (int32_t v = 0; v < n; v++)
-        if (match[v] >= v) coarse[v] = coarse[match[v]] = cn++;
-    mpki_nd_graph *c = mpki_nd_graph_create(ctx, cn, g->xadj[n], true);
-    if (!c) return NULL;
-    int32_t fill = 0;
-    c->total = g->total;
-    for (int32_t v = 0; v < n; v++) {
+/* Pairs of one part of the vertices, in their order; what each part fills lies apart at first. */
+typedef struct share {
+    int32_t from, to;    /* vertices of the finer graph */
+    int32_t first, last; /* coarse vertices */
+    int32_t begin, end;  /* of their edges */
+} share;
+
+typedef struct contraction {
+    const mpki_nd_graph *g;
+    mpki_nd_graph *c;
+    const int32_t *match;
+    int32_t *place; /* c->n for each share, all -1 */
+    share *share;
+} contraction;
+
+static void contract_share(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    const contraction *t = arg;
+    const mpki_nd_graph *g = t->g;
+    mpki_nd_graph *c = t->c;
+    const int32_t *match = t->match, *coarse = g->map;
+    int32_t *place = t->place + item * c->n;
+    share *s = &t->share[item];
+    int32_t fill = s->begin;
+    (void)pool, (void)worker;
+    for (int32_t v = s->from; v < s->to; v++) {
         if (match[v] < v) continue;
         int32_t self = coarse[v], first = fill;
         c->xadj[self] = first;
@@ -136,12 +155,66 @@ static mpki_nd_graph *contract(mpk_context *ctx, const mpki_nd_graph *g, const i
             if (u == match[v]) break;
         }
     }
+    s->end = fill;
+}
+
+/* Shares of like many edges. Returns how many coarse vertices there are; g->map gets the new numbers. */
+static int32_t make_shares(const mpki_nd_graph *g, const int32_t *match, int shares, share *list) {
+    const int32_t n = g->n, all = g->xadj[n];
+    int32_t cn = 0, edges = 0, *coarse = g->map;
+    int k = 0;
+    list[0] = (share){0};
+    for (int32_t v = 0; v < n; v++) {
+        if (k + 1 < shares && edges > (int64_t)all * (k + 1) / shares) {
+            list[k].to = v, list[k].last = cn;
+            list[++k] = (share){.from = v, .first = cn, .begin = edges};
+        }
+        if (match[v] < v) continue;
+        coarse[v] = coarse[match[v]] = cn++;
+        edges += g->xadj[v + 1] - g->xadj[v];
+        if (match[v] != v) edges += g->xadj[match[v] + 1] - g->xadj[match[v]];
+    }
+    list[k].to = n, list[k].last = cn;
+    for (k++; k < shares; k++) list[k] = (share){n, n, cn, cn, edges, edges};
+    return cn;
+}
+
+/* The graph of pairs; g->map gets the new numbers. By several workers where there are; the result is the same. */
+static mpki_nd_graph *contract(mpk_context *ctx, mpki_pool *pool, int worker,
+                               const mpki_nd_graph *g, const int32_t *match) {
+    share list[SHARES];
+    const int threads = mpki_pool_threads(pool);
+    const int shares = g->n < WIDE ? 1 : threads < SHARES ? threads : SHARES;
+    const int32_t cn = make_shares(g, match, shares, list);
+    mpki_nd_graph *c = mpki_nd_graph_create(ctx, cn, g->xadj[g->n], true);
+    int32_t *place = c ? MPKI_NEW(ctx, STAGE, (int64_t)shares * cn, int32_t) : NULL;
+    if (!place) {
+        mpki_nd_graph_free(ctx, &c);
+        return NULL;
+    }
+    memset(place, -1, (size_t)shares * (size_t)cn * sizeof *place);
+    contraction t = {g, c, match, place, list};
+    mpki_pool_for(pool, worker, shares, contract_share, &t);
+    int32_t fill = 0;
+    for (int k = 0; k < shares; k++) { /* close the gaps between shares */
+        const share *s = &list[k];
+        const int32_t gap = s->begin - fill;
+        const size_t bytes = (size_t)(s->end - s->begin) * sizeof *c->adj;
+        if (gap > 0) {
+            memmove(c->adj + fill, c->adj + s->begin, bytes);
+            memmove(c->edge + fill, c->edge + s->begin, bytes);
+            for (int32_t v = s->first; v < s->last; v++) c->xadj[v] -= gap;
+        }
+        fill += s->end - s->begin;
+    }
     c->xadj[cn] = fill;
+    c->total = g->total;
+    mpki_release(ctx, place);
     return c;
 }
 
-mpk_status mpki_nd_coarsen(mpk_context *ctx, mpki_nd_graph *graph, int32_t target,
-                           uint64_t *random) {
+mpk_status mpki_nd_coarsen(mpk_context *ctx, mpki_pool *pool, int worker, mpki_nd_graph *graph,
+                           int32_t target, uint64_t *random) {
     int32_t *work = MPKI_NEW(ctx, STAGE, 3 * (int64_t)graph->n, int32_t);
     if (!work) return mpki_failed(ctx);
     int32_t *order = work, *match = work + graph->n, *spare = work + 2 * (int64_t)graph->n;
@@ -152,8 +225,7 @@ mpk_status mpki_nd_coarsen(mpk_context *ctx, mpki_nd_graph *graph, int32_t targe
         visiting_order(g, random, order, spare);
         int32_t alone = heavy_edge_matching(g, order, max_weight, random, match);
         if (alone > g->n / 10) two_hop_matching(g, max_weight, match);
-        memset(spare, -1, (size_t)g->n * sizeof *spare);
-        mpki_nd_graph *c = contract(ctx, g, match, spare);
+        mpki_nd_graph *c = contract(ctx, pool, worker, g, match);
         if (!c) {
             status = mpki_failed(ctx);
             break;

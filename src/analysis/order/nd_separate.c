@@ -276,7 +276,7 @@ static const mpki_nd_graph *coarsest(const mpki_nd_graph *g) {
 static mpk_status run(mpk_context *ctx, mpki_nd_graph *g, uint64_t *random, state *s,
                       int8_t **spare, quality *result) {
     int32_t target = g->n / 8 < 40 ? 40 : g->n / 8 > 100 ? 100 : g->n / 8;
-    mpk_status status = mpki_nd_coarsen(ctx, g, target, random);
+    mpk_status status = mpki_nd_coarsen(ctx, NULL, 0, g, target, random);
     if (mpk_failed(status)) return status;
     s->g = coarsest(g);
     start(s, random, *spare);
@@ -286,8 +286,8 @@ static mpk_status run(mpk_context *ctx, mpki_nd_graph *g, uint64_t *random, stat
     return MPK_OK;
 }
 
-mpk_status mpki_nd_separate(mpk_context *ctx, mpki_nd_graph *graph, uint64_t *random,
-                            int8_t *where) {
+mpk_status mpki_nd_separate(mpk_context *ctx, mpki_pool *pool, int worker, mpki_nd_graph *graph,
+                            uint64_t *random, int8_t *where) {
     mpk_status status = MPK_OK;
     mpki_nd_graph *middle = graph;
     state s = state_new(ctx, graph->n);
@@ -300,7 +300,7 @@ mpk_status mpki_nd_separate(mpk_context *ctx, mpki_nd_graph *graph, uint64_t *ra
     s.where = three;
     int runs = RUNS_SMALL;
     if (graph->n > LARGE) {
-        status = mpki_nd_coarsen(ctx, graph, graph->n / SHRINK, random);
+        status = mpki_nd_coarsen(ctx, pool, worker, graph, graph->n / SHRINK, random);
         while (middle->coarser) middle = middle->coarser;
         runs = RUNS_LARGE;
     }

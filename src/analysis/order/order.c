@@ -81,30 +81,6 @@ static mpk_status order_by(mpk_context *ctx, const mpki_graph *graph, mpk_orderi
  */
 static const double TWINS = 0.85;
 
-/* A graph without dense vertices. */
-static mpk_status order_part(mpk_context *ctx, const mpki_graph *graph, mpk_ordering method,
-                             int64_t seed, int threads, int32_t *perm) {
-    if (graph->n == 0) return MPK_OK;
-    if (method == MPK_ORDERING_AMD) return mpki_order_amd(ctx, graph, perm);
-    mpki_graph small = {0};
-    int32_t *small_perm = NULL, *map = MPKI_NEW(ctx, STAGE, graph->n, int32_t);
-    mpk_status status = map ? MPK_OK : mpki_failed(ctx);
-    if (!mpk_failed(status)) status = mpki_twins_merge(ctx, graph, TWINS, map, &small);
-    if (!mpk_failed(status) && small.n == 0) {
-        status = order_by(ctx, graph, method, seed, threads, perm);
-    } else if (!mpk_failed(status)) {
-        small_perm = MPKI_NEW(ctx, STAGE, small.n, int32_t);
-        if (!small_perm) status = mpki_failed(ctx);
-        if (!mpk_failed(status)) status = order_by(ctx, &small, method, seed, threads, small_perm);
-        if (!mpk_failed(status))
-            status = mpki_twins_expand(ctx, graph->n, map, small.n, small_perm, perm);
-    }
-    mpki_graph_free(ctx, &small);
-    mpki_release(ctx, small_perm);
-    mpki_release(ctx, map);
-    return status;
-}
-
 typedef struct keyed {
     int64_t degree;
     int32_t vertex;
@@ -132,28 +108,106 @@ static mpk_status place_dense(mpk_context *ctx, const mpki_graph *graph, int64_t
     return MPK_OK;
 }
 
+/* What a method is given: the graph without dense vertices and with twins merged. */
+typedef struct prepared {
+    mpki_graph whole;           /* borrowed */
+    const mpki_graph *bare;     /* one of these three */
+    mpki_graph part, small;     /* n = 0: the graph before it will do */
+    int32_t *keep, *map, *perm; /* part -> whole, part -> small; room for bare's order */
+    int64_t limit;              /* of degrees */
+    int32_t kept;
+} prepared;
+
+static void prepared_free(mpk_context *ctx, prepared *p) {
+    mpki_graph_free(ctx, &p->part);
+    mpki_graph_free(ctx, &p->small);
+    mpki_release(ctx, p->keep);
+    mpki_release(ctx, p->map);
+    mpki_release(ctx, p->perm);
+    *p = (prepared){0};
+}
+
+static mpk_status prepare(mpk_context *ctx, const mpki_graph *graph, mpk_ordering method,
+                          prepared *p) {
+    const int32_t n = graph->n;
+    mpk_status status = MPK_OK;
+    *p = (prepared){.whole = *graph, .bare = &p->whole, .limit = dense_degree(graph), .kept = n};
+    for (int32_t v = 0; v < n; v++) p->kept -= graph->xadj[v + 1] - graph->xadj[v] > p->limit;
+    if (p->kept < n) {
+        p->keep = MPKI_NEW(ctx, STAGE, p->kept, int32_t);
+        status =
+            p->keep ? strip(ctx, graph, p->limit, p->kept, p->keep, &p->part) : mpki_failed(ctx);
+        p->bare = &p->part;
+    }
+    if (!mpk_failed(status) && p->bare->n > 0 && method != MPK_ORDERING_AMD) {
+        p->map = MPKI_NEW(ctx, STAGE, p->bare->n, int32_t);
+        status =
+            p->map ? mpki_twins_merge(ctx, p->bare, TWINS, p->map, &p->small) : mpki_failed(ctx);
+        if (p->small.n > 0) p->bare = &p->small;
+    }
+    if (!mpk_failed(status) && !(p->perm = MPKI_NEW(ctx, STAGE, p->bare->n, int32_t)))
+        status = mpki_failed(ctx);
+    if (mpk_failed(status)) prepared_free(ctx, p);
+    return status;
+}
+
+/* From p->perm to an order of the whole graph. */
+static mpk_status finish(mpk_context *ctx, const prepared *p, int32_t *perm) {
+    const int32_t dense = p->whole.n - p->kept;
+    mpk_status status = MPK_OK;
+    if (p->small.n > 0)
+        status = mpki_twins_expand(ctx, p->kept, p->map, p->small.n, p->perm, perm);
+    else
+        memcpy(perm, p->perm, (size_t)p->kept * sizeof *perm);
+    if (mpk_failed(status) || dense == 0) return status;
+    for (int32_t k = 0; k < p->kept; k++) perm[k] = p->keep[perm[k]];
+    return place_dense(ctx, &p->whole, p->limit, dense, perm + p->kept);
+}
+
 /* Any method but AUTO. */
 static mpk_status order_graph(mpk_context *ctx, const mpki_graph *graph, mpk_ordering method,
                               int64_t seed, int threads, int32_t *perm) {
-    int32_t n = graph->n, dense = 0;
+    prepared p;
     if (method == MPK_ORDERING_NATURAL) {
-        for (int32_t k = 0; k < n; k++) perm[k] = k;
+        for (int32_t k = 0; k < graph->n; k++) perm[k] = k;
         return MPK_OK;
     }
-    int64_t limit = dense_degree(graph);
-    for (int32_t v = 0; v < n; v++) dense += graph->xadj[v + 1] - graph->xadj[v] > limit;
-    if (dense == 0) return order_part(ctx, graph, method, seed, threads, perm);
+    mpk_status status = prepare(ctx, graph, method, &p);
+    if (mpk_failed(status)) return status;
+    if (p.bare->n > 0) status = order_by(ctx, p.bare, method, seed, threads, p.perm);
+    if (!mpk_failed(status)) status = finish(ctx, &p, perm);
+    prepared_free(ctx, &p);
+    return status;
+}
 
-    mpki_graph part = {0};
-    int32_t kept = n - dense;
-    int32_t *keep = MPKI_NEW(ctx, STAGE, kept, int32_t);
-    mpk_status status = keep ? MPK_OK : mpki_failed(ctx);
-    if (!mpk_failed(status)) status = strip(ctx, graph, limit, kept, keep, &part);
-    if (!mpk_failed(status)) status = order_part(ctx, &part, method, seed, threads, perm);
-    if (!mpk_failed(status)) status = place_dense(ctx, graph, limit, dense, perm + kept);
-    for (int32_t k = 0; !mpk_failed(status) && k < kept; k++) perm[k] = keep[perm[k]];
-    mpki_graph_free(ctx, &part);
-    mpki_release(ctx, keep);
+struct mpki_dissection {
+    prepared p;
+    mpki_nd *nd;
+};
+
+mpk_status mpki_dissection_begin(mpk_context *ctx, const mpki_graph *graph, int64_t seed,
+                                 mpki_pool *pool, mpki_dissection **begun) {
+    mpki_dissection *d = MPKI_ZNEW(ctx, STAGE, 1, mpki_dissection);
+    mpk_status status = d ? prepare(ctx, graph, MPK_ORDERING_ND, &d->p) : mpki_failed(ctx);
+    if (!mpk_failed(status) && d->p.bare->n > 0)
+        status = mpki_nd_begin(ctx, d->p.bare, seed, pool, d->p.perm, &d->nd);
+    if (mpk_failed(status)) (void)mpki_dissection_end(ctx, &d, NULL);
+    *begun = d;
+    return status;
+}
+
+void mpki_dissection_give_up(mpki_dissection *begun) {
+    if (begun) mpki_nd_give_up(begun->nd);
+}
+
+mpk_status mpki_dissection_end(mpk_context *ctx, mpki_dissection **begun, int32_t *perm) {
+    mpki_dissection *d = *begun;
+    if (!d) return MPK_OK;
+    mpk_status status = mpki_nd_end(&d->nd);
+    if (!mpk_failed(status) && perm) status = finish(ctx, &d->p, perm);
+    prepared_free(ctx, &d->p);
+    mpki_release(ctx, d);
+    *begun = NULL;
     return status;
 }
 
@@ -213,39 +267,13 @@ static const double ND_FACTORIZATIONS = 300;
  * 4285 and 878 times. */
 static const double ND_GAIN = 0.9;
 
-/* What an order costs on a device, as mpki_order_makespan(). late: room for a number of each vertex */
-static mpk_status device_time(mpk_context *ctx, const mpki_graph *graph, const int32_t *perm,
-                              const mpki_failing *failing, int32_t *late, double time_s[2]) {
-    const mpk_status status = failing ? failing->find(failing->state, perm, late) : MPK_OK;
-    if (mpk_failed(status)) return status;
-    return mpki_order_makespan(ctx, graph, perm, failing ? late : NULL, time_s);
+bool mpki_worth_dissecting(const mpki_graph *graph, int cores, double amd_s) {
+    return graph->n >= 200 && graph->xadj[graph->n] <= INT32_MAX &&
+           nd_time(graph, cores) <= ND_FACTORIZATIONS * amd_s;
 }
 
-mpk_status mpki_order_for_device(mpk_context *ctx, const mpki_graph *graph, int64_t seed,
-                                 int threads, int cores, const mpki_failing *failing, int32_t *perm,
-                                 mpk_ordering *used) {
-    double amd_s[2], nd_s[2];
-    *used = MPK_ORDERING_AMD;
-    if (graph->n < 200 || graph->xadj[graph->n] > INT32_MAX) return MPK_OK;
-    int32_t *other = MPKI_NEW(ctx, STAGE, graph->n, int32_t);
-    int32_t *late = MPKI_NEW(ctx, STAGE, graph->n, int32_t);
-    mpk_status status = other && late ? MPK_OK : mpki_failed(ctx);
-    if (!mpk_failed(status)) status = device_time(ctx, graph, perm, failing, late, amd_s);
-    if (mpk_failed(status) || nd_time(graph, cores) > ND_FACTORIZATIONS * amd_s[0]) goto done;
-    if (mpki_progress(ctx, "analyse", 0.3)) {
-        status = mpki_error(ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
-        goto done;
-    }
-    status = order_graph(ctx, graph, MPK_ORDERING_ND, seed, threads, other);
-    if (!mpk_failed(status)) status = device_time(ctx, graph, other, failing, late, nd_s);
-    if (!mpk_failed(status) && nd_s[0] < ND_GAIN * amd_s[0] && nd_s[1] < ND_GAIN * amd_s[1]) {
-        memcpy(perm, other, (size_t)graph->n * sizeof *perm);
-        *used = MPK_ORDERING_ND;
-    }
-done:
-    mpki_release(ctx, other);
-    mpki_release(ctx, late);
-    return status;
+bool mpki_dissection_wins(const double nd_s[2], const double amd_s[2]) {
+    return nd_s[0] < ND_GAIN * amd_s[0] && nd_s[1] < ND_GAIN * amd_s[1];
 }
 
 mpk_status mpki_order(mpk_context *ctx, const mpki_graph *graph, mpk_ordering method, int64_t seed,

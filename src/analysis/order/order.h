@@ -3,6 +3,7 @@
 #define MPKI_ORDER_H
 /** The orderings behind mpki_order(). Each gets a graph without dense vertices, n >= 1, and writes
  *  perm[k] = vertex at position k. They return MPK_OK | MPK_ERR_MEMORY, _UNSUPPORTED, _INTERNAL. */
+#include "../../core/pool.h"
 #include "../analysis.h"
 #include "../symbolic/symbolic.h"
 
@@ -17,6 +18,16 @@ mpk_status mpki_order_scotch(mpk_context *ctx, const mpki_graph *graph, int64_t 
  * whatever the threads. */
 mpk_status mpki_order_nd(mpk_context *ctx, const mpki_graph *graph, int64_t seed, int threads,
                          int32_t *perm);
+/** The same as tasks of a pool, beside others of it: begun before the pool runs or by one of its tasks,
+ *  ended when the run is over; pool NULL: done at once. The pool must have room for mpki_nd_tasks(n)
+ *  tasks. perm [out] as there, when the run is over; undefined once it has been given up. */
+typedef struct mpki_nd mpki_nd;
+int64_t mpki_nd_tasks(int32_t n);
+mpk_status mpki_nd_begin(mpk_context *ctx, const mpki_graph *graph, int64_t seed, mpki_pool *pool,
+                         int32_t *perm, mpki_nd **nd);
+/** From any thread while it goes on; NULL: nothing. */
+void mpki_nd_give_up(mpki_nd *nd);
+mpk_status mpki_nd_end(mpki_nd **nd);
 /** Reverse Cuthill-McKee (George & Liu 1981), from a pseudo-peripheral vertex of each component. */
 mpk_status mpki_order_rcm(mpk_context *ctx, const mpki_graph *graph, int32_t *perm);
 /** Greedy multicolouring, colour after colour; vertices of high degree are coloured first. */
@@ -37,19 +48,21 @@ mpk_status mpki_twins_expand(mpk_context *ctx, int32_t n, const int32_t *map, in
 mpk_status mpki_order_improve(mpk_context *ctx, const mpki_graph *graph, int64_t seed, int threads,
                               int cores, int32_t *perm, mpki_cost *cost, mpk_ordering *used);
 
-/** Which pivots of an order would fail, as mpki_order_makespan() wants it; late: vertices.
- *  Returns MPK_OK | MPK_ERR_MEMORY. */
-typedef struct mpki_failing {
-    mpk_status (*find)(void *state, const int32_t *perm, int32_t *late);
-    void *state;
-} mpki_failing;
+/** Nested dissection of a whole graph beside other tasks of a pool: dense vertices set aside and twins
+ *  merged as mpki_order() does, so that the order is the same. begin: from a task, or before the run;
+ *  end: after the run, with perm [out] n, or NULL where nobody wants the order; give_up: from any
+ *  thread between them. The graph's arrays must stay until the end.
+ *  Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED. */
+typedef struct mpki_dissection mpki_dissection;
+mpk_status mpki_dissection_begin(mpk_context *ctx, const mpki_graph *graph, int64_t seed,
+                                 mpki_pool *pool, mpki_dissection **begun);
+void mpki_dissection_give_up(mpki_dissection *begun);
+mpk_status mpki_dissection_end(mpk_context *ctx, mpki_dissection **begun, int32_t *perm);
 
-/** The same for a device: replaced by nested dissection's where a device is expected to factorize that
- *  sooner, with and without the columns that are expected to come late. It is asked wherever its own
- *  time is less than some hundred factorizations.
- *  failing [in] for columns that come late; NULL: values are not known */
-mpk_status mpki_order_for_device(mpk_context *ctx, const mpki_graph *graph, int64_t seed,
-                                 int threads, int cores, const mpki_failing *failing, int32_t *perm,
-                                 mpk_ordering *used);
+/** Is nested dissection asked for a device? amd_s: seconds that a factorization in AMD's order is
+ *  expected to take. It is wherever its own time is less than some hundred factorizations. */
+bool mpki_worth_dissecting(const mpki_graph *graph, int cores, double amd_s);
+/** Is its order taken? Each: seconds as mpki_order_makespan() tells them. */
+bool mpki_dissection_wins(const double nd_s[2], const double amd_s[2]);
 
 #endif

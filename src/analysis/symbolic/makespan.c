@@ -66,48 +66,63 @@ static double nodes_time(const mpki_nodes *nodes, const int32_t *late, double *p
     return fmax(longest, sum / MPKI_DEVICE_MULTIPROCESSORS);
 }
 
-mpk_status mpki_order_makespan(mpk_context *ctx, const mpki_graph *graph, const int32_t *perm,
-                               const int32_t *late, double time_s[2]) {
+void mpki_makespan_free(mpk_context *ctx, mpki_makespan *m) {
+    mpki_nodes_free(ctx, &m->nodes);
+    mpki_release(ctx, m->work);
+    mpki_release(ctx, m->wide);
+    mpki_release(ctx, m->path);
+    *m = (mpki_makespan){0};
+}
+
+mpk_status mpki_makespan_make(mpk_context *ctx, const mpki_graph *graph, const int32_t *perm,
+                              mpki_makespan *m, double *time_s) {
     const int32_t n = graph->n;
     int64_t columns = 0;
-    time_s[0] = time_s[1] = 0;
+    *m = (mpki_makespan){.n = n};
+    *time_s = 0;
     for (int32_t v = 0; v < n; v++) columns += graph->weight ? graph->weight[v] : 1;
     if (columns > INT32_MAX)
         return mpki_error(ctx, MPK_ERR_SIZE, STAGE, columns, "too many columns");
-    int32_t *work = MPKI_NEW(ctx, STAGE, 5 * (int64_t)n + 1, int32_t);
-    int32_t *wide = MPKI_NEW(ctx, STAGE, 2 * columns + 1, int32_t);
-    double *path = NULL, *came = NULL;
-    mpki_nodes nodes = {0};
-    mpk_status status = work && wide ? MPK_OK : mpki_failed(ctx);
+    m->columns = (int32_t)columns;
+    m->work = MPKI_NEW(ctx, STAGE, 5 * (int64_t)n + 1, int32_t);
+    m->wide = MPKI_NEW(ctx, STAGE, 2 * columns + 1, int32_t);
+    mpk_status status = m->work && m->wide ? MPK_OK : mpki_failed(ctx);
     if (mpk_failed(status)) goto done;
-    int32_t *order = work, *inverse = work + n, *parent = work + 2 * (int64_t)n;
-    int32_t *count = work + 3 * (int64_t)n, *first = work + 4 * (int64_t)n;
+    int32_t *order = m->work, *inverse = order + n, *parent = order + 2 * (int64_t)n;
+    int32_t *count = order + 3 * (int64_t)n;
+    m->first = order + 4 * (int64_t)n;
     for (int32_t k = 0; k < n; k++) order[k] = perm[k], inverse[perm[k]] = k;
     status = mpki_elimination(ctx, graph, order, inverse, parent, count);
     if (mpk_failed(status)) goto done;
-    expand(graph, order, parent, count, first, wide, wide + columns);
-    status = mpki_nodes_build(ctx, (int32_t)columns, wide, wide + columns, NULL, &nodes);
-    if (!mpk_failed(status)) status = mpki_nodes_merge(ctx, &mpki_relax_default, &nodes);
+    expand(graph, order, parent, count, m->first, m->wide, m->wide + columns);
+    status = mpki_nodes_build(ctx, (int32_t)columns, m->wide, m->wide + columns, NULL, &m->nodes);
+    if (!mpk_failed(status)) status = mpki_nodes_merge(ctx, &mpki_relax_default, &m->nodes);
     if (mpk_failed(status)) goto done;
-    path = MPKI_ZNEW(ctx, STAGE, (int64_t)nodes.count + 1, double);
-    came = MPKI_ZNEW(ctx, STAGE, (int64_t)nodes.count + 1, double);
-    if (!path || !came) {
+    m->path = MPKI_ZNEW(ctx, STAGE, 2 * ((int64_t)m->nodes.count + 1), double);
+    if (m->path)
+        *time_s = nodes_time(&m->nodes, NULL, m->path, m->path + m->nodes.count + 1);
+    else
         status = mpki_failed(ctx);
-        goto done;
-    }
-    time_s[0] = time_s[1] = nodes_time(&nodes, NULL, path, came);
-    if (late) {
-        int32_t *column_late = wide; /* parents and counts are not needed any more */
-        memset(path, 0, (size_t)nodes.count * sizeof *path);
-        memset(column_late, 0, (size_t)columns * sizeof *column_late);
-        for (int32_t k = 0; k < n; k++) column_late[first[k]] = late[order[k]];
-        time_s[1] = nodes_time(&nodes, column_late, path, came);
-    }
 done:
-    mpki_nodes_free(ctx, &nodes);
-    mpki_release(ctx, work);
-    mpki_release(ctx, wide);
-    mpki_release(ctx, path);
-    mpki_release(ctx, came);
+    if (mpk_failed(status)) mpki_makespan_free(ctx, m);
     return status;
+}
+
+double mpki_makespan_late(mpki_makespan *m, const int32_t *late) {
+    int32_t *column_late = m->wide; /* parents and counts are not needed any more */
+    memset(m->path, 0, 2 * ((size_t)m->nodes.count + 1) * sizeof *m->path);
+    memset(column_late, 0, (size_t)m->columns * sizeof *column_late);
+    for (int32_t k = 0; k < m->n; k++) column_late[m->first[k]] = late[m->work[k]];
+    return nodes_time(&m->nodes, column_late, m->path, m->path + m->nodes.count + 1);
+}
+
+mpk_status mpki_order_makespan(mpk_context *ctx, const mpki_graph *graph, const int32_t *perm,
+                               const int32_t *late, double time_s[2]) {
+    mpki_makespan m;
+    mpk_status status = mpki_makespan_make(ctx, graph, perm, &m, &time_s[0]);
+    time_s[1] = time_s[0];
+    if (mpk_failed(status)) return status;
+    if (late) time_s[1] = mpki_makespan_late(&m, late);
+    mpki_makespan_free(ctx, &m);
+    return MPK_OK;
 }

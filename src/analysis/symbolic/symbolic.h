@@ -87,6 +87,21 @@ void mpki_nodes_free(mpk_context *ctx, mpki_nodes *nodes);
  *  Returns MPK_OK | MPK_ERR_MEMORY. */
 mpk_status mpki_predict_memory(mpk_context *ctx, mpk_analysis *an);
 
+/** mpki_order_makespan() in two steps, so that the columns which come late may be found meanwhile: the tree, with the
+ *  seconds without such columns, and the seconds with them, once. make: MPK_OK | MPK_ERR_MEMORY, _SIZE, and then
+ *  there is nothing to free. */
+typedef struct mpki_makespan {
+    mpki_nodes nodes;
+    int32_t n, columns;
+    int32_t *work, *wide,
+        *first; /* the order and more; a number of each column; first column of each vertex */
+    double *path;
+} mpki_makespan;
+mpk_status mpki_makespan_make(mpk_context *ctx, const mpki_graph *graph, const int32_t *perm,
+                              mpki_makespan *m, double *time_s);
+double mpki_makespan_late(mpki_makespan *m, const int32_t *late);
+void mpki_makespan_free(mpk_context *ctx, mpki_makespan *m);
+
 /** mpki_symbolic() with the rules of amalgamation to try. */
 mpk_status mpki_symbolic_relaxed(mpk_context *ctx, mpk_analysis *an, const mpki_graph *graph,
                                  const int32_t *mate, const mpki_relax *relax);

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which pairs of the matching the graph keeps together: tried with AMD, one after the other or side by side. */
+#include "trials.h"
+
+#include <string.h>
+
+static const char STAGE[] = "analyse";
+
+/* ---- the rules' constants: docs/analysis.md -----------------------------------------------------
+ */
+
+/* With a larger share of weak columns without any strong neighbour, an order without pairs is not
+ * tried: delayed pivots would cascade. */
+static const double HOPELESS = 0.5;
+/* With a smaller share of columns in weak pairs, no order without pairs can be much cheaper. */
+static const double FEW = 0.02;
+/* An order without pairs is trusted if the trial elimination expects no more failing pivots than
+ * this. */
+static const double HARMLESS = 0.05;
+/* If more than MANY pivots fail although weak columns are paired, pairs of a weak and a strong
+ * column are tried, too, and taken if the cost grows at most by the factor DEARER. */
+static const double MANY = 0.1, DEARER = 1.05;
+enum {
+    WIDE = 4, /* with so many threads trials are made side by side */
+    SMALL =
+        65536, /* columns up to which each graph is dissected beside AMD, of larger ones the first alone */
+    WORTH = 2000 /* columns from which threads are asked at all */
+};
+
+/* ---- a trial ------------------------------------------------------------------------------------
+ */
+
+void mpki_trial_free(mpk_context *ctx, mpki_trial *t) {
+    (void)mpki_dissection_end(ctx, &t->begun, NULL);
+    mpki_graph_free(ctx, &t->graph);
+    mpki_release(ctx, t->vertex_perm);
+    mpki_release(ctx, t->late);
+    mpki_release(ctx, t->map);
+    mpki_release(ctx, t->mate);
+    *t = (mpki_trial){0};
+}
+
+const mpki_graph *mpki_trial_graph(const mpki_chooser *c, const mpki_trial *t) {
+    return t->map ? &t->graph : c->graph;
+}
+
+/* The pairs to keep: all, or those of which neither column is strong by itself (an order that takes
+ * a strong one first needs no 2x2 pivot). Returns how many columns are in pairs. */
+static int32_t select_pairs(int32_t n, const int32_t *mate, const char *weak, mpki_pairs pairs,
+                            int32_t *kept) {
+    int32_t count = 0;
+    for (int32_t i = 0; i < n; i++) {
+        int32_t j = mate[i];
+        kept[i] = pairs == MPKI_ALL_PAIRS || (weak[i] && weak[j]) ? j : i;
+        count += kept[i] != i;
+    }
+    return count;
+}
+
+/* The graph with the pairs asked for, not yet ordered. */
+static mpk_status build(const mpki_chooser *c, mpki_pairs pairs, mpki_trial *t) {
+    const mpk_problem *p = c->problem;
+    const mpki_core *core = &c->choice->core;
+    *t = (mpki_trial){0};
+    if (pairs != MPKI_NO_PAIRS && c->choice->mate) {
+        t->mate = MPKI_NEW(c->ctx, STAGE, p->n, int32_t);
+        t->map = MPKI_NEW(c->ctx, STAGE, p->n, int32_t);
+        if (!t->mate || !t->map) return mpki_failed(c->ctx);
+        if (select_pairs(p->n, c->choice->mate, c->weak, pairs, t->mate)) {
+            mpk_status status =
+                mpki_graph_build(c->ctx, p->n, core->ap, core->ai, t->mate, t->map, &t->graph);
+            if (mpk_failed(status)) return status;
+        } else { /* nothing to compress */
+            mpki_release(c->ctx, t->mate);
+            mpki_release(c->ctx, t->map);
+            t->mate = t->map = NULL;
+        }
+    }
+    const int32_t vertices = mpki_trial_graph(c, t)->n;
+    t->vertex_perm = MPKI_NEW(c->ctx, STAGE, vertices, int32_t);
+    if (c->device && c->choice->scale) t->late = MPKI_NEW(c->ctx, STAGE, vertices, int32_t);
+    return t->vertex_perm && (t->late || !c->device || !c->choice->scale) ? MPK_OK
+                                                                          : mpki_failed(c->ctx);
+}
+
+mpk_status mpki_trial_expand(const mpki_chooser *c, const mpki_trial *t, const int32_t *vertex_perm,
+                             int32_t *perm) {
+    int32_t n = c->problem->n, vertices = t->graph.n, next = 0;
+    if (!t->map) {
+        memcpy(perm, vertex_perm, (size_t)n * sizeof *perm);
+        return MPK_OK;
+    }
+    int32_t *first = MPKI_NEW(c->ctx, STAGE, vertices, int32_t);
+    if (!first) return mpki_failed(c->ctx);
+    for (int32_t i = n - 1; i >= 0; i--) first[t->map[i]] = i;
+    for (int32_t k = 0; k < vertices; k++) {
+        int32_t i = first[vertex_perm[k]], j = t->mate[i];
+        perm[next++] = i;
+        if (j != i) perm[next++] = j;
+    }
+    mpki_release(c->ctx, first);
+    return MPK_OK;
+}
+
+/* Which pivots fail in an order of the vertices. late: columns of each vertex, NULL: not wanted */
+static mpk_status find_failing(const mpki_chooser *c, const mpki_trial *t,
+                               const int32_t *vertex_perm, int32_t *late, int32_t *failing) {
+    const int32_t n = c->problem->n;
+    int32_t *perm = MPKI_NEW(c->ctx, STAGE, n, int32_t);
+    char *fails = MPKI_NEW(c->ctx, STAGE, n, char);
+    mpk_status status = perm && fails ? MPK_OK : mpki_failed(c->ctx);
+    if (!mpk_failed(status)) status = mpki_trial_expand(c, t, vertex_perm, perm);
+    if (!mpk_failed(status))
+        status = mpki_weak_pivots(c->ctx, c->graph, c->choice->core.ap, c->choice->core.ai,
+                                  &c->moduli, c->choice->scale, perm, t->mate,
+                                  c->options->pivot_threshold, failing, fails);
+    if (!mpk_failed(status) && late) {
+        memset(late, 0, (size_t)mpki_trial_graph(c, t)->n * sizeof *late);
+        for (int32_t i = 0; i < n; i++) late[t->map ? t->map[i] : i] += fails[i];
+    }
+    mpki_release(c->ctx, perm);
+    mpki_release(c->ctx, fails);
+    return status;
+}
+
+/* A pool, where the options give threads enough for trials side by side. It may not be where memory is
+ * limited, since each trial has a graph of its own. *failed: there should be one */
+static mpki_pool *pool_for(const mpki_chooser *c, mpk_status *status) {
+    const mpk_options *o = c->options;
+    if (o->threads < WIDE || o->memory_limit > 0 || c->problem->n < WORTH) return NULL;
+    mpki_pool *pool =
+        mpki_context_pool(c->ctx, o->threads, MPKI_PAIRS * (mpki_nd_tasks(c->problem->n) + 2));
+    if (!pool) *status = mpki_failed(c->ctx);
+    return pool;
+}
+
+/* The tree of an order, and its failing pivots: neither needs the other. */
+typedef struct device_guess {
+    const mpki_chooser *c;
+    const mpki_trial *t;
+    const int32_t *vertex_perm;
+    int32_t *late;
+    mpki_makespan m;
+    double time_s;
+    mpk_status status[2];
+} device_guess;
+
+static void guess_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    device_guess *g = arg;
+    int32_t failing;
+    (void)pool, (void)worker;
+    g->status[item] = item == 0 ? mpki_makespan_make(g->c->ctx, mpki_trial_graph(g->c, g->t),
+                                                     g->vertex_perm, &g->m, &g->time_s)
+                                : find_failing(g->c, g->t, g->vertex_perm, g->late, &failing);
+}
+
+mpk_status mpki_trial_device(const mpki_chooser *c, const mpki_trial *t, const int32_t *vertex_perm,
+                             int32_t *late, double time_s[2]) {
+    device_guess g = {.c = c, .t = t, .vertex_perm = vertex_perm, .late = late};
+    const bool scaled = c->choice->scale != NULL;
+    mpk_status status = MPK_OK;
+    mpki_pool *pool = pool_for(c, &status);
+    if (mpk_failed(status)) return status;
+    mpki_pool_for(pool, 0, scaled ? 2 : 1, guess_item, &g);
+    for (int k = 0; k < 2 && !mpk_failed(status); k++) status = g.status[k];
+    if (!mpk_failed(status)) {
+        time_s[0] = g.time_s;
+        time_s[1] = scaled ? mpki_makespan_late(&g.m, late) : g.time_s;
+    }
+    if (!mpk_failed(g.status[0])) mpki_makespan_free(c->ctx, &g.m);
+    return status;
+}
+
+/* AMD's order of the graph that was built, with its cost, and failing pivots where there is a matching
+ * to scale with. */
+static mpk_status by_amd(const mpki_chooser *c, mpki_trial *t) {
+    const mpki_graph *graph = mpki_trial_graph(c, t);
+    mpk_status status = mpki_order(c->ctx, graph, MPK_ORDERING_AMD, 0, 1, t->vertex_perm, NULL);
+    if (!mpk_failed(status))
+        status =
+            mpki_order_time(c->ctx, graph, t->vertex_perm, c->options->model_threads, &t->cost);
+    if (status || !c->choice->scale) return status;
+    return find_failing(c, t, t->vertex_perm, t->late, &t->failing);
+}
+
+static mpk_status try_amd(const mpki_chooser *c, mpki_pairs pairs, mpki_trial *t) {
+    mpk_status status = build(c, pairs, t);
+    return mpk_failed(status) ? status : by_amd(c, t);
+}
+
+/* ---- which of them ------------------------------------------------------------------------------
+ */
+
+/* Columns in pairs of a trial. */
+static int32_t paired(const mpki_chooser *c, const mpki_trial *t) {
+    return c->problem->n - (t->map ? t->graph.n : c->problem->n);
+}
+
+/* What is to be tried beside weak pairs; MPKI_PAIRS: nothing. */
+static mpki_pairs rival(const mpki_chooser *c, const mpki_trial *weak) {
+    if (weak->failing > MANY * c->problem->n) return MPKI_ALL_PAIRS;
+    return paired(c, weak) > FEW * c->problem->n ? MPKI_NO_PAIRS : MPKI_PAIRS;
+}
+
+/* Does that one win? */
+static bool rival_wins(const mpki_chooser *c, const mpki_trial *weak, mpki_pairs pairs,
+                       const mpki_trial *other) {
+    if (pairs == MPKI_ALL_PAIRS) return other->cost.time_s <= DEARER * weak->cost.time_s;
+    return other->failing <= HARMLESS * c->problem->n && other->cost.time_s <= weak->cost.time_s;
+}
+
+static mpk_status one_by_one(const mpki_chooser *c, mpki_trial *best) {
+    mpki_trial other = {0};
+    mpk_status status = try_amd(c, MPKI_WEAK_PAIRS, best);
+    if (mpk_failed(status)) return status;
+    const mpki_pairs pairs = rival(c, best);
+    if (pairs == MPKI_PAIRS) return MPK_OK;
+    status = try_amd(c, pairs, &other);
+    if (!mpk_failed(status) && rival_wins(c, best, pairs, &other)) {
+        mpki_trial swap = *best;
+        *best = other;
+        other = swap;
+    }
+    mpki_trial_free(c->ctx, &other);
+    return status;
+}
+
+/* ---- side by side -------------------------------------------------------------------------------
+ */
+
+typedef struct race {
+    const mpki_chooser *c;
+    mpki_trial trial[MPKI_PAIRS];
+    bool runs[MPKI_PAIRS], dissects[MPKI_PAIRS];
+    mpk_status status[MPKI_PAIRS], nd_status[MPKI_PAIRS];
+    _Atomic(mpki_dissection *) nd[MPKI_PAIRS]; /* trial[].begun, for the others to see */
+    _Atomic bool out[MPKI_PAIRS];              /* nobody wants it any more */
+    _Atomic unsigned done;                     /* bits: trials that have their costs */
+} race;
+
+static void give_up(race *r, mpki_pairs pairs) {
+    r->out[pairs] = true;
+    mpki_dissection_give_up(r->nd[pairs]);
+}
+
+/* Which trial wins, as far as is known; MPKI_PAIRS: not yet. Gives up what cannot. */
+static mpki_pairs settle(race *r) {
+    const unsigned done = r->done;
+    mpki_pairs wins = MPKI_PAIRS, other = MPKI_PAIRS;
+    if (r->runs[MPKI_WEAK_PAIRS]) {
+        if (!(done & 1u << MPKI_WEAK_PAIRS)) return MPKI_PAIRS;
+        const mpki_trial *weak = &r->trial[MPKI_WEAK_PAIRS];
+        other = rival(r->c, weak);
+        if (other != MPKI_PAIRS && !r->runs[other]) other = MPKI_PAIRS;
+        if (other == MPKI_PAIRS)
+            wins = MPKI_WEAK_PAIRS;
+        else if (done & 1u << other)
+            wins = rival_wins(r->c, weak, other, &r->trial[other]) ? other : MPKI_WEAK_PAIRS;
+    } else if (done) {
+        wins = r->runs[MPKI_NO_PAIRS] ? MPKI_NO_PAIRS : MPKI_ALL_PAIRS;
+    }
+    for (mpki_pairs k = 0; k < MPKI_PAIRS; k++)
+        if (k != wins && (wins != MPKI_PAIRS || (k != MPKI_WEAK_PAIRS && k != other)))
+            give_up(r, k);
+    if (wins != MPKI_PAIRS && r->c->device &&
+        !mpki_worth_dissecting(mpki_trial_graph(r->c, &r->trial[wins]),
+                               r->c->options->model_threads, r->trial[wins].device_s[0]))
+        mpki_dissection_give_up(r->nd[wins]);
+    return wins;
+}
+
+static void dissect_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    race *r = arg;
+    mpki_trial *t = &r->trial[item];
+    (void)worker;
+    if (r->out[item]) return;
+    r->nd_status[item] = mpki_dissection_begin(r->c->ctx, mpki_trial_graph(r->c, t),
+                                               r->c->options->seed, pool, &t->begun);
+    r->nd[item] = t->begun;
+    if (r->out[item]) mpki_dissection_give_up(t->begun);
+}
+
+static void trial_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    race *r = arg;
+    const mpki_chooser *c = r->c;
+    mpki_trial *t = &r->trial[item];
+    (void)worker;
+    if (r->out[item]) return;
+    mpk_status status = t->vertex_perm ? MPK_OK : build(c, (mpki_pairs)item, t);
+    const mpki_graph *graph = mpki_trial_graph(c, t);
+    if (!mpk_failed(status) && r->dissects[item] && graph->n >= 200 &&
+        graph->xadj[graph->n] <= INT32_MAX)
+        mpki_pool_push(pool, (double)INT32_MAX + 1, dissect_item, r, item);
+    if (!mpk_failed(status)) status = by_amd(c, t);
+    if (!mpk_failed(status) && c->device && !r->out[item])
+        status = mpki_order_makespan(c->ctx, graph, t->vertex_perm, t->late, t->device_s);
+    r->status[item] = status;
+    if (mpk_failed(status)) {
+        for (mpki_pairs k = 0; k < MPKI_PAIRS; k++) give_up(r, k);
+        return;
+    }
+    r->done |= 1u << item;
+    (void)settle(r);
+}
+
+/* The trials that runs[] names; the first of them may have been built. The pool is there. */
+static mpk_status run_race(race *r, mpki_pool *pool, mpki_trial *best) {
+    const mpki_chooser *c = r->c;
+    mpk_status status = MPK_OK;
+    for (mpki_pairs k = 0; k < MPKI_PAIRS; k++)
+        if (r->runs[k]) mpki_pool_push(pool, 2 * (double)INT32_MAX, trial_item, r, k);
+    mpki_pool_run(pool);
+    for (mpki_pairs k = 0; k < MPKI_PAIRS; k++) {
+        if (!mpk_failed(status)) status = r->status[k];
+        if (!mpk_failed(status)) status = r->nd_status[k];
+    }
+    if (!mpk_failed(status)) {
+        const mpki_pairs wins = settle(r);
+        *best = r->trial[wins];
+        r->trial[wins] = (mpki_trial){0};
+    }
+    for (mpki_pairs k = 0; k < MPKI_PAIRS; k++) {
+        const mpk_status end = mpki_dissection_end(c->ctx, &r->trial[k].begun, NULL);
+        if (!mpk_failed(status)) status = end;
+        mpki_trial_free(c->ctx, &r->trial[k]);
+    }
+    return status;
+}
+
+/* There is one graph: AMD runs only if its order is wanted. */
+static mpk_status settled(const mpki_chooser *c, mpki_pairs pairs, mpki_trial *best) {
+    const mpk_ordering method = c->options->ordering;
+    mpk_status status = build(c, pairs, best);
+    if (mpk_failed(status)) return status;
+    if (method != MPK_ORDERING_AUTO && method != MPK_ORDERING_AMD) return MPK_OK;
+    mpki_pool *pool = c->device ? pool_for(c, &status) : NULL;
+    if (mpk_failed(status)) return status;
+    if (!pool) return by_amd(c, best);
+    race r = {.c = c};
+    r.runs[pairs] = r.dissects[pairs] = true;
+    r.trial[pairs] = *best;
+    *best = (mpki_trial){0};
+    return run_race(&r, pool, best);
+}
+
+static mpk_status side_by_side(const mpki_chooser *c, mpki_pool *pool, mpki_trial *best) {
+    race r = {.c = c};
+    mpki_trial *weak = &r.trial[MPKI_WEAK_PAIRS];
+    mpk_status status = build(c, MPKI_WEAK_PAIRS, weak);
+    if (mpk_failed(status)) {
+        mpki_trial_free(c->ctx, weak);
+        return status;
+    }
+    r.runs[MPKI_WEAK_PAIRS] = r.runs[MPKI_ALL_PAIRS] = true;
+    r.runs[MPKI_NO_PAIRS] = paired(c, weak) > FEW * c->problem->n;
+    for (mpki_pairs k = 0; k < MPKI_PAIRS; k++)
+        r.dissects[k] = c->device && (c->problem->n <= SMALL || k == MPKI_WEAK_PAIRS);
+    return run_race(&r, pool, best);
+}
+
+mpk_status mpki_choose_pairs(mpki_chooser *c, mpki_trial *best) {
+    const mpk_problem *p = c->problem;
+    if (!c->choice->mate) return settled(c, MPKI_NO_PAIRS, best);
+    if (c->options->matching == MPK_ON) return settled(c, MPKI_ALL_PAIRS, best);
+    char *covered = MPKI_NEW(c->ctx, STAGE, p->n, char);
+    if (!covered) return mpki_failed(c->ctx);
+    int32_t alone = mpki_weak_alone(p->n, c->choice->core.ap, c->choice->core.ai, c->weak, covered);
+    mpki_release(c->ctx, covered);
+    if (alone > HOPELESS * p->n) return settled(c, MPKI_WEAK_PAIRS, best);
+    mpk_status status = MPK_OK;
+    mpki_pool *pool = pool_for(c, &status);
+    if (mpk_failed(status)) return status;
+    return pool ? side_by_side(c, pool, best) : one_by_one(c, best);
+}

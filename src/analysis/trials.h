@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_TRIALS_H
+#define MPKI_TRIALS_H
+/** Orders that are tried for one matrix: which pairs of a matching its graph keeps together, AMD's order
+ *  of that graph, and what it costs. With many threads all that may be wanted are made side by side, and
+ *  nested dissection beside them; what is chosen does not depend on it. */
+#include "choose.h"
+
+#include "order/order.h"
+
+/** What all steps of mpki_choose() share. */
+typedef struct mpki_chooser {
+    mpk_context *ctx;
+    const mpk_problem *problem;
+    const mpk_options *options;
+    mpki_graph *graph; /**< of the core, uncompressed */
+    mpki_moduli moduli;
+    char *weak; /**< n: columns that have no good pivot on their diagonal */
+    mpki_choice *choice;
+    bool device; /**< orders are weighed for one */
+} mpki_chooser;
+
+typedef enum mpki_pairs { MPKI_NO_PAIRS, MPKI_WEAK_PAIRS, MPKI_ALL_PAIRS, MPKI_PAIRS } mpki_pairs;
+
+/** An order of columns and what it costs. */
+typedef struct mpki_trial {
+    mpki_graph graph;     /**< compressed; n = 0 for the uncompressed graph */
+    int32_t *vertex_perm; /**< order of the graph's vertices */
+    mpki_cost cost;
+    double device_s[2]; /**< for a device: mpki_order_makespan(); 0: not asked yet */
+    int32_t *late;      /**< for a device, vertices: columns of each that fail; NULL: no scaling */
+    int32_t *map;       /**< column -> vertex; NULL: the same */
+    int32_t *mate;      /**< n: the pairs; NULL: none */
+    int32_t failing;    /**< pivots that the trial elimination gives up */
+    mpki_dissection *begun; /**< nested dissection of the graph; NULL: not begun */
+} mpki_trial;
+
+void mpki_trial_free(mpk_context *ctx, mpki_trial *t);
+const mpki_graph *mpki_trial_graph(const mpki_chooser *c, const mpki_trial *t);
+/** From an order of vertices, such as t->vertex_perm, to that of columns; perm [out] n. */
+mpk_status mpki_trial_expand(const mpki_chooser *c, const mpki_trial *t, const int32_t *vertex_perm,
+                             int32_t *perm);
+/** What an order of its vertices costs on a device; late: vertices, room for columns that fail.
+ *  Returns MPK_OK | MPK_ERR_MEMORY, _SIZE. */
+mpk_status mpki_trial_device(const mpki_chooser *c, const mpki_trial *t, const int32_t *vertex_perm,
+                             int32_t *late, double time_s[2]);
+/** The graph to order, with AMD's order of it unless options.ordering asks for another.
+ *  *best [inout] zeros; free it with mpki_trial_free() whatever is returned.
+ *  Returns MPK_OK | MPK_ERR_MEMORY, _SIZE, _CANCELLED, _INTERNAL. */
+mpk_status mpki_choose_pairs(mpki_chooser *c, mpki_trial *best);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A second factor of the same values: factorized in another way, and kept if it is better. */
+#include "rank.h"
+
+static const char STAGE[] = "factorize";
+
+/* Exchange the results of two numeric phases. */
+void mpki_exchange_numbers(mpk_factor *a, mpk_factor *b) {
+#define SWAP(type, field)                                                                          \
+    do {                                                                                           \
+        type kept = a->field;                                                                      \
+        a->field = b->field;                                                                       \
+        b->field = kept;                                                                           \
+    } while (0)
+    SWAP(bool, rescaled);
+    SWAP(double, size);
+    SWAP(bool, lowered);
+    SWAP(double, raised);
+    SWAP(double *, scale);
+    SWAP(mpki_direct *, direct);
+    SWAP(mpk_factor_info, info);
+#undef SWAP
+}
+
+/* Another factor of the same values and analysis, empty. */
+mpk_factor *mpki_twin(const mpk_factor *fac) {
+    mpk_context *ctx = fac->ctx;
+    mpk_factor *other = MPKI_ZNEW(ctx, STAGE, 1, mpk_factor);
+    if (!other) return NULL;
+    pthread_mutex_init(&other->bringing, NULL);
+    other->ctx = ctx;
+    other->form = fac->form;
+    other->engine = fac->engine;
+    other->base = fac->base;
+    other->an = fac->an;
+    other->options = fac->options;
+    other->values = mpki_values_share(ctx, STAGE, fac->values);
+    other->ax = fac->ax;
+    other->norm_inf = fac->norm_inf;
+    other->rescaled = fac->rescaled;
+    other->lowered = fac->lowered;
+    other->raised = fac->raised;
+    other->scale = MPKI_NEW(ctx, STAGE, fac->an->n, double);
+    const mpki_tree_view tree = mpki_tree_view_of(fac->an);
+    (void)fac->engine->direct->make(ctx, &tree, &other->direct); /* a failure is recorded */
+    return other;
+}

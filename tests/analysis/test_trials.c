@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Orders tried side by side are those tried one after the other, and nothing is lost where one fails. */
+#include "context.h"
+
+static mpk_options options_of(mpk_device device, int threads) {
+    mpk_options o;
+    mpk_options_init(&o);
+    o.method = MPK_METHOD_LDLT;
+    o.device = device, o.threads = threads;
+    return o;
+}
+
+/* Each has another winner: no matching (and so large that several workers contract it), the pairs of weak columns, none
+ * of them, all. */
+static const char *const cases[] = {"helmholtz 2d 140", "optimal-control 400", "lp-kkt 700 2100",
+                                    "stokes mac 40"};
+
+static void test_side_by_side(void **state) {
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        mpk_problem *a = NULL;
+        assert_int_equal(mpk_problem_generate(ctx, cases[k], 1, &a), MPK_OK);
+        for (int device = 0; device < 2; device++) {
+            static const int threads[] = {1, 4, 7};
+            mpk_analysis *an[3] = {NULL};
+            mpk_analysis_info info[3];
+            for (int t = 0; t < 3; t++) {
+                const mpk_options o = options_of(device ? MPK_ON_CUDA : MPK_ON_CPU, threads[t]);
+                assert_int_equal(mpk_analyse(ctx, a, &o, &an[t]), MPK_OK);
+                mpk_analysis_info_get(an[t], &info[t]);
+                assert_int_equal(info[t].ordering, info[0].ordering);
+                assert_int_equal(info[t].matching, info[0].matching);
+                assert_int_equal(an[t]->failing, an[0]->failing);
+                assert_memory_equal(an[t]->perm, an[0]->perm,
+                                    (size_t)an[0]->n * sizeof *an[0]->perm);
+            }
+            for (int t = 0; t < 3; t++) mpk_analysis_destroy(&an[t]);
+        }
+        mpk_problem_destroy(&a);
+    }
+}
+
+/* Whichever allocation fails, of any trial and of the dissection beside them. */
+static void test_failing_memory(void **state) {
+    (void)state;
+    static const char *const spec[] = {"stokes mac 30", "lp-kkt 500 1600"};
+    for (int s = 0; s < 2; s++) {
+        mpk_context *apart = NULL;
+        mpk_problem *a = NULL;
+        assert_int_equal(mpk_context_create(NULL, &apart), MPK_OK);
+        assert_int_equal(mpk_problem_generate(apart, spec[s], 1, &a), MPK_OK);
+        bool succeeded = false;
+        for (long k = 0; !succeeded; k += k < 120 ? 1 : 23) {
+            failing f = {.countdown = -1};
+            mpk_allocator allocator = {failing_alloc, failing_release, &f};
+            mpk_context *c = NULL;
+            mpk_analysis *an = NULL;
+            const mpk_options o = options_of(MPK_ON_CUDA, 4);
+            assert_int_equal(mpk_context_create(&allocator, &c), MPK_OK);
+            f.countdown = k;
+            const mpk_status status = mpk_analyse(c, a, &o, &an);
+            assert_true(status == MPK_OK || status == MPK_ERR_MEMORY);
+            assert_true((status == MPK_OK) == (an != NULL));
+            succeeded = status == MPK_OK;
+            assert_true(k > 100 || !succeeded);
+            mpk_analysis_destroy(&an);
+            mpk_context_destroy(&c);
+            assert_int_equal(f.held, 0);
+        }
+        mpk_problem_destroy(&a);
+        mpk_context_destroy(&apart);
+    }
+}
+
+typedef struct asked {
+    _Atomic int times, stop_at;
+} asked;
+
+static int stop(const char *stage, double fraction, void *user) {
+    asked *q = user;
+    (void)stage;
+    (void)fraction;
+    return ++q->times >= q->stop_at;
+}
+
+static void test_cancelled(void **state) {
+    (void)state;
+    mpk_problem *a = NULL;
+    assert_int_equal(mpk_problem_generate(ctx, "stokes mac 60", 1, &a), MPK_OK);
+    const mpk_options o = options_of(MPK_ON_CUDA, 4);
+    asked q = {.times = 0, .stop_at = 1};
+    mpk_analysis *an = NULL;
+    mpk_status status = MPK_ERR_CANCELLED;
+    mpk_context_set_progress(ctx, stop, &q);
+    for (; mpk_failed(status) && q.stop_at < 1000; q.stop_at++) { /* at each place that asks */
+        q.times = 0;
+        status = mpk_analyse(ctx, a, &o, &an);
+        assert_true(status == MPK_OK || status == MPK_ERR_CANCELLED);
+        assert_true((status == MPK_OK) == (an != NULL));
+    }
+    assert_int_equal(status, MPK_OK);
+    assert_true(q.stop_at > 6);
+    mpk_analysis_destroy(&an);
+    mpk_context_set_progress(ctx, NULL, NULL);
+    mpk_problem_destroy(&a);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_side_by_side, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_failing_memory, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_cancelled, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
