@@ -3,7 +3,9 @@
 #define MPKI_CUDA_TILE_LANES_BLOCK_CUH
 /** Real doubles: a block of 32 candidates by one warp, with the inverse of its L. Updates by eight
  *  pivots at a time go through tensor cores. */
+#ifdef __CUDACC__
 #include "mma.cuh"
+#endif
 #include "tile_memory.cuh"
 
 namespace mpki {
@@ -83,7 +85,7 @@ __device__ bool block_given(tile_memory<T> &m, T *Mx, int c0, int nb) {
             if (QUICK) { /* see block_lanes() */
                 const int exponent = __double2hiint(d) >> 20 & 0x7ff;
                 odd |= exponent < 64 || exponent > 1983;
-                asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(x) : "d"(d));
+                x = nearly_inverse(d);
             } else {
                 x = is_zero(d) ? (T)0 : inverse(d);
             }
@@ -172,7 +174,7 @@ template <class T> __device__ bool block_lanes(tile_memory<T> &m, T *Mx, int c0,
             T x, e;
             const int exponent = __double2hiint(d) >> 20 & 0x7ff;
             odd |= exponent < 64 || exponent > 1983;
-            asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(x) : "d"(d));
+            x = nearly_inverse(d);
             e = fma(-d, x, (T)1);
             e = fma(e, e, e);
             if (now) s0 = 0;
