@@ -242,7 +242,7 @@ enum {
 
 static dense shaped(enum shape shape) {
     static const int order[] = {
-        1008, 1500, 220, 300, 60, 0, 2 * TWIN + BORDER, 40, (RAILS + 4) * RUNGS + BAND};
+        1008, 1500, 220, 300, 60, 0, 2 * TWIN + BORDER, 160, (RAILS + 4) * RUNGS + BAND};
     const int n = order[shape];
     dense m = dense_new(n, MPK_D, MPK_SYMMETRIC);
     support_state = 5;
@@ -833,9 +833,8 @@ int main(void) {
         cmocka_unit_test(test_engine),        cmocka_unit_test(test_pivots),
         cmocka_unit_test(test_again),         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_device_memory), cmocka_unit_test(test_small_blocks),
-        cmocka_unit_test(test_wide_tiles),
-        cmocka_unit_test(test_panels),        cmocka_unit_test(test_places),
-        cmocka_unit_test(test_late_apart)};
+        cmocka_unit_test(test_wide_tiles),    cmocka_unit_test(test_panels),
+        cmocka_unit_test(test_places),        cmocka_unit_test(test_late_apart)};
     if (!device_has(DEVICE_DIRECT)) {
         print_message("no device, and no module that does without: nothing to test\n");
         return 0;

@@ -161,17 +161,27 @@ static mpk_status assemble(mpki_direct *f, const int32_t *round, int32_t count,
 static mpk_status blocks_ahead(mpki_direct *f, mpki_cuda_large *large, int32_t done) {
     for (int32_t turn = done;; turn++) {
         int32_t tiles = 0;
+        if (large->wide) large->wide = MPKI_WIDE;
         for (int32_t k = 0; k < large->count; k++) {
             const mpki_cuda_front *x = &f->large[k];
             const int32_t left = x->end - x->p - turn * x->block;
             const int32_t mine = cut_by(left < x->block ? left : x->block, MPKI_FRONT_TILE);
-            if (x->phase == 0 && left > 0 && mine > tiles) tiles = mine;
+            if (x->phase != 0 || left <= 0) continue;
+            if (mine > tiles) tiles = mine;
+            if (large->wide && left <= x->block && x->w == x->nrows) large->wide = MPKI_WIDE_LAST;
         }
         if (tiles == 0) return MPK_OK;
         if (!DID(functions(f)->block(f->device->cuda, &f->on, large, tiles)))
             return mpki_failed(f->ctx);
         large->turn++;
     }
+}
+
+/* Do wide tiles pay? A tile takes a multiprocessor, so that where fronts are many and narrow they wait for each other. */
+static bool wide_pays(const mpki_direct *f, int32_t count) {
+    int32_t most = 0;
+    for (int32_t k = 0; k < count; k++) most = f->large[k].w > most ? f->large[k].w : most;
+    return most > MPKI_FRONT_WIDE && count <= MPKI_FRONT_FEW;
 }
 
 /* Are wide tiles to be tried after a block in narrow ones? */
@@ -191,15 +201,16 @@ mpk_status mpki_cuda_direct_eliminate(mpki_direct *f, const int32_t *list, const
     if (mpk_failed(describe(f, list, round, count, &large)) ||
         mpk_failed(assemble(f, round, count, &large, depth)))
         return mpki_failed(f->ctx);
-    large.wide = 1;
+    const bool wide = wide_pays(f, count);
+    large.wide = wide ? MPKI_WIDE : MPKI_NARROW;
     if (mpk_failed(blocks_ahead(f, &large, 0)) || mpk_failed(read_fronts(f, &large)))
         return mpki_failed(f->ctx);
     while (any_in_phase(f, count, 0)) { /* a block in narrow tiles, then the others */
-        large.wide = 0;
+        large.wide = MPKI_NARROW;
         if (!DID(functions(f)->block(cuda, &f->on, &large, MPKI_FRONT_BLOCK / MPKI_FRONT_TILE)))
             return mpki_failed(f->ctx);
         large.turn++;
-        large.wide = wide_again(f, count);
+        if (wide && wide_again(f, count)) large.wide = MPKI_WIDE;
         if (large.wide && mpk_failed(blocks_ahead(f, &large, 1))) return mpki_failed(f->ctx);
         if (mpk_failed(read_fronts(f, &large))) return mpki_failed(f->ctx);
         if (mpki_progress(f->ctx, STAGE, 0))

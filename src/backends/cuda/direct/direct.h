@@ -29,6 +29,7 @@ enum {
     MPKI_FRONT_MISSES =
         2, /* tiles of a large front that fail in the quick way before it is given up */
     MPKI_FRONT_WIDE = 128,  /* candidates of a wide tile, at most */
+    MPKI_FRONT_FEW = 256,   /* large fronts of a step that have wide tiles, at most */
     MPKI_FRONT_BLOCK = 256, /* columns whose pivots reach the rest of a front at once, at most */
     MPKI_FRONT_CONTRIBUTION = 64, /* columns of a panel of a contribution */
     MPKI_FRONT_LEAF_ROWS = 12     /* rows below the column of a leaf, at most */
@@ -170,8 +171,12 @@ typedef struct mpki_cuda_large {
                       work on what lies beyond */
     int32_t turn;  /**< number of the block of columns */
     int32_t nrows, w; /**< of the first front */
-    int32_t wide;     /**< 1: wide tiles where they can be had */
+    int32_t wide;     /**< MPKI_NARROW, ... */
 } mpki_cuda_large;
+
+/** Tiles of a block of columns: of MPKI_FRONT_TILE; of MPKI_FRONT_WIDE where they can be had; these, but a narrow one at the
+ *  end: of some root it is the last one. */
+enum { MPKI_NARROW, MPKI_WIDE, MPKI_WIDE_LAST };
 
 /** Rows that a block of these kernels takes; columns of an assembly. */
 enum {

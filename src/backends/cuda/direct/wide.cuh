@@ -61,7 +61,8 @@ static __global__ void __launch_bounds__(TILE_THREADS, 1)
     if (f.phase != 0) return;
     advance<false>(f, a, t.flags, begin != 0);
     if (f.phase != 0 || f.narrow || f.pass > 0) return;
-    const int p = f.p, b = f.e - p < WIDE ? f.e - p : WIDE;
+    /* a root's last columns are for complete pivoting, where a matrix that is nearly singular shows it */
+    const int p = f.p, left = (f.e < f.nrows ? f.e : f.e - TILE) - p, b = left < WIDE ? left : WIDE;
     if (b <= 0) return;
     const pivot_rules<double> rules(t);
     const double tiny = rules.least(), far = 1e300;
