@@ -95,7 +95,7 @@ __global__ void __launch_bounds__(TILE_THREADS, 1)
             break;
         }
         if constexpr (by_lanes<T>::value)
-            tile_lanes<PIVOT>(m, nb, take, limit, tiny, tile_out<T>{take, L, ldl, orig, N});
+            tile_lanes<PIVOT>(m, nb, take, limit, (T)4, tiny, tile_out<T>{take, L, ldl, orig, N});
         else
             tile_blocks<H, PIVOT>(m, nb, take, limit, tiny);
         if (!PIVOT || !m.failed) break;

@@ -50,9 +50,11 @@ template <class T> __device__ void lanes_load(tile_memory<T> &m, int nb, const T
 }
 
 /** All threads: L, D and L^-1 of the tile in S, of whose nb candidates `take` are pivots. m.failed: a threshold
- *  test failed. Rows of L, and columns of N, are handed to `out` as soon as they are final. */
+ *  test failed. most: of |l| inside a block where its pivots are the largest entries left on the diagonal; where there is
+ *  more, they are sought as block_rook() does it. Rows of L, and columns of N, are handed to `out` as soon as they are final. */
 template <bool PIVOT, class T, class OUT>
-__device__ void tile_lanes(tile_memory<T> &m, int nb, int take, T limit, T tiny, const OUT &out) {
+__device__ void tile_lanes(tile_memory<T> &m, int nb, int take, T limit, T most, T tiny,
+                           const OUT &out) {
     const int tid = threadIdx.x;
     int before = -1, turn = 0;
     for (int c0 = 0; c0 < take; turn ^= 1) {
@@ -66,7 +68,9 @@ __device__ void tile_lanes(tile_memory<T> &m, int nb, int take, T limit, T tiny,
             if (!PIVOT)
                 done = block_given<true>(m, Mx, c0, here) || block_given<false>(m, Mx, c0, here);
             else if (here == 32 && step == 32 - KEEP)
-                done = block_lanes(m, Mx, c0, tiny);
+                done = block_lanes<32 - KEEP>(m, Mx, c0, tiny, key(most));
+            else if (here == 32 && step == 32)
+                done = block_lanes<32>(m, Mx, c0, tiny, key(most));
             if (tid == 0) m.pairs = !done;
             if (PIVOT && !done) {
                 block_rook<false>(m, c0, here, step, tiny);

@@ -171,8 +171,8 @@ static mpk_status wide_block(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpk
         MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, wide_rows_kernel,
                                   l->rows_blocks * (MPKI_FRONT_ROWS / WIDE_ROWS), 256, (size_t)rows,
                                   *t, *l));
-        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, wide_done_kernel, l->rows_blocks, 256, 0, *t, *l,
-                                  l->ahead && last));
+        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, wide_done_kernel, l->rows_blocks * WIDE_SHARES, WIDE_FEW, 0,
+                                  *t, *l, l->ahead && last));
         if (!last)
             MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, wide_inner_kernel, l->rows_blocks * WIDE_PIECES,
                                       MMA_THREADS, (size_t)inner, *l));

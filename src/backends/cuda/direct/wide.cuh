@@ -11,7 +11,10 @@
 
 namespace mpki {
 
-static const int WIDE = tile_size<double>::B, WIDE_ROWS = 64;
+static const int WIDE = tile_size<double>::B, WIDE_ROWS = 32;
+static const int WIDE_FEW = 64,
+                 WIDE_SHARES = 8; /* wide_done_kernel(): threads, blocks of the same rows */
+static_assert(2 * WIDE_FEW == MPKI_FRONT_ROWS, "two rows a thread");
 static const int WIDE_PIECES =
     (MPKI_FRONT_BLOCK - MPKI_FRONT_WIDE) / OUTER;       /* wide_inner_kernel() */
 static const int WIDE_LD = WIDE_ROWS + 4, WIDE_LB = 20; /* fragments without bank conflicts */
@@ -69,7 +72,8 @@ static __global__ void __launch_bounds__(TILE_THREADS, 1)
     lanes_load(m, b, &a.at(p, p), a.ld);
     tile_begin(m);
     __syncthreads();
-    tile_lanes<true>(m, b, b, 1 / rules.u, tiny, square_out{b, wide_square(f, large), f.ldw});
+    tile_lanes<true>(m, b, b, 1 / rules.u, (double)QUICK_MOST, tiny,
+                     square_out{b, wide_square(f, large), f.ldw});
     next_may_come();
     __syncthreads();
     if (tid < b) {
@@ -117,7 +121,7 @@ __device__ inline void wide_unit(wide_memory &m, int s) {
     if (k + 1 >= c) at[1] = k + 1 == c;
 }
 
-/** Rows below the tile: L D = A N goes to W, and L is tested. A block: 64 rows. A warp: 16 rows, every other group
+/** Rows below the tile: L D = A N goes to W, and L is tested. A block: 32 rows. A warp: 16 rows, every fourth group
  *  of 8 columns. */
 static __global__ void __launch_bounds__(256, 1)
     wide_rows_kernel(mpki_cuda_tree t, mpki_cuda_large large) {
@@ -134,7 +138,10 @@ static __global__ void __launch_bounds__(256, 1)
     const panel<double> a(f.a, f.w, f.ld);
     const double *N = wide_square(f, large);
     double *W = wide_products(f, large);
-    const int steps = (nb + 15) / 16, row = r0 + 2 * lane;
+    const int PAIRS = WIDE_ROWS / 2,
+              AT_ONCE = 32 / PAIRS; /* columns that a warp goes over together */
+    const int steps = (nb + 15) / 16, column = lane / PAIRS, row2 = 2 * (lane % PAIRS),
+              row = r0 + row2;
     if (tid < WIDE) {
         m.order[tid] = tid < nb ? f.order[tid] : 0;
         m.di[tid] = tid < nb ? a.dinv[2 * (p + tid)] : 0;
@@ -146,10 +153,10 @@ static __global__ void __launch_bounds__(256, 1)
         if (s >= steps) return;
         wide_stage(m, N, f.ldw, nb, s);
 #pragma unroll
-        for (int x = 0; x < 2; ++x) {
+        for (int x = column; x < 2; x += AT_ONCE) {
             const int k = 16 * s + 2 * warp + x, left = n - row;
             const int bytes = k >= nb || left <= 0 ? 0 : left == 1 ? 8 : 16;
-            copy_async16(m.A + k * WIDE_LD + 2 * lane,
+            copy_async16(m.A + k * WIDE_LD + row2,
                          bytes ? a.a + row + (int64_t)(p + m.order[k]) * a.ld : a.a, bytes);
         }
     };
@@ -158,7 +165,8 @@ static __global__ void __launch_bounds__(256, 1)
         stage(s), stage(s + 1);
         copy_commit();
     }
-    const int i = 16 * (warp & 3) + g, GROUPS = WIDE / 16;
+    const int BANDS = WIDE_ROWS / 16, SETS = 8 / BANDS, GROUPS = WIDE / 8 / SETS;
+    const int i = 16 * (warp % BANDS) + g, set = warp / BANDS;
     double c[GROUPS][4];
 #pragma unroll
     for (int y = 0; y < GROUPS; ++y) c[y][0] = c[y][1] = c[y][2] = c[y][3] = 0;
@@ -181,7 +189,7 @@ static __global__ void __launch_bounds__(256, 1)
             l[2 * x] = A[4 * x * WIDE_LD], l[2 * x + 1] = A[4 * x * WIDE_LD + 8];
 #pragma unroll
         for (int y = 0; y < GROUPS; ++y) {
-            const int j = 8 * (2 * y + warp / 4) - 16 * s;
+            const int j = 8 * (SETS * y + set) - 16 * s;
             if (j < 0 || j >= 16 * (steps - s)) continue;
             const double *at = B + (j + g) * WIDE_LB + t4;
             const double b[4] = {at[0], at[4], at[8], at[12]};
@@ -195,14 +203,14 @@ static __global__ void __launch_bounds__(256, 1)
     for (int y = 0; y < GROUPS; ++y)
 #pragma unroll
         for (int x = 0; x < 4; ++x)
-            m.A[(8 * (2 * y + warp / 4) + 2 * t4 + x % 2) * WIDE_LD + i + 8 * (x / 2)] = c[y][x];
+            m.A[(8 * (SETS * y + set) + 2 * t4 + x % 2) * WIDE_LD + i + 8 * (x / 2)] = c[y][x];
     __syncthreads();
     const bool in0 = row >= first && row < n, in1 = row + 1 >= first && row + 1 < n;
     const double limit = 1 / t.threshold;
     bool bad = false;
 #pragma unroll 4
-    for (int k = warp; k < nb; k += 8) {
-        const double *at = m.A + k * WIDE_LD + 2 * lane;
+    for (int k = warp * AT_ONCE + column; k < nb; k += 8 * AT_ONCE) {
+        const double *at = m.A + k * WIDE_LD + row2;
         const two_of<double> w = two_at(at);
         double x = w.a * m.di[k], y = w.b * m.di[k];
         const double after = m.ei[k + 1], before = m.ei[k];
@@ -244,43 +252,53 @@ __device__ inline void wide_order(const panel<double> &a, int p, int nb, const i
     }
 }
 
-/** The first block of a front: L of the tile itself, and which columns its pivots are. */
+/** Blocks number 0 .. WIDE_SHARES - 1 of a front: L of the tile itself; which columns its pivots are. */
 __device__ inline void wide_finish(const mpki_cuda_front &f, const panel<double> &a,
-                                   const double *square, const int *order) {
-    const int tid = (int)threadIdx.x, nb = f.b, p = f.p, i = tid % WIDE;
-    const int id = tid < nb ? a.id[p + order[tid]] : 0;
-    __syncthreads();
-    if (tid < nb) a.id[p + tid] = id;
-#pragma unroll 8
-    for (int j = tid / WIDE; j < WIDE; j += 256 / WIDE)
-        if (j < i && i < nb) a.at(p + i, p + j) = square[i + (int64_t)j * f.ldw];
+                                   const double *square, const int *order, int share) {
+    const int tid = (int)threadIdx.x, nb = f.b, p = f.p;
+    if (share == 0) {
+        int id[WIDE / WIDE_FEW];
+#pragma unroll
+        for (int x = 0; x < WIDE / WIDE_FEW; ++x)
+            id[x] = tid + WIDE_FEW * x < nb ? a.id[p + order[tid + WIDE_FEW * x]] : 0;
+        __syncthreads();
+#pragma unroll
+        for (int x = 0; x < WIDE / WIDE_FEW; ++x)
+            if (tid + WIDE_FEW * x < nb) a.id[p + tid + WIDE_FEW * x] = id[x];
+    }
+#pragma unroll 4
+    for (int j = share; j < nb; j += WIDE_SHARES)
+        for (int i = tid; i < nb; i += WIDE_FEW)
+            if (j < i) a.at(p + i, p + j) = square[i + (int64_t)j * f.ldw];
 }
 
-/** A tile that stands: L of the rows below, 128 of them a block; the rest of what it does to the columns before it.
+/** A tile that stands: L of the rows below, 128 of them and some columns a block; the rest of what it does to the columns
+ *  before it. Its blocks are small ones, which find a place beside those of an update.
  *  closes: it is the last one of its block of columns. */
-static __global__ void __launch_bounds__(256)
+static __global__ void __launch_bounds__(WIDE_FEW, 16)
     wide_done_kernel(mpki_cuda_tree t, mpki_cuda_large large, int closes) {
     after_previous();
     __shared__ int order[WIDE];
     int part;
-    const int number = front_of_block(large.rows, large.count, &part);
+    const int share = (int)blockIdx.x % WIDE_SHARES;
+    const int number = front_at(large.rows, large.count, (int)blockIdx.x / WIDE_SHARES, &part);
     mpki_cuda_front &f = large.front[number];
     const int tid = (int)threadIdx.x;
-    if (closes && part == 0 && tid == 0) close_block<double>(f, large.turn);
+    if (closes && part == 0 && share == 0 && tid == 0) close_block<double>(f, large.turn);
     if (!wide_stands(f)) return;
     const panel<double> a(f.a, f.w, f.ld);
     const int nb = f.b, p = f.p, first = p + nb, n = f.nrows;
     const int parts = large.rows[number + 1] - large.rows[number];
-    if (tid < WIDE) order[tid] = tid < nb ? f.order[tid] : 0;
+    for (int k = tid; k < WIDE; k += WIDE_FEW) order[k] = k < nb ? f.order[k] : 0;
     __syncthreads();
-    if (part == 0) wide_finish(f, a, wide_square(f, large), order);
-    const int row = part * MPKI_FRONT_ROWS + 2 * (tid % 64);
+    if (part == 0) wide_finish(f, a, wide_square(f, large), order, share);
+    const int row = part * MPKI_FRONT_ROWS + 2 * tid;
     const bool in0 = row >= first && row < n, in1 = row + 1 >= first && row + 1 < n;
     if (in0 || in1) {
         const double *W = wide_products(f, large) + row, *dinv = a.dinv + 2 * p;
         const int64_t ldw = f.ldw;
-#pragma unroll 8
-        for (int k = tid / 64; k < nb; k += 4) {
+#pragma unroll 4
+        for (int k = share; k < nb; k += WIDE_SHARES) {
             const two_of<double> w = two_at(W + k * ldw);
             const double di = dinv[2 * k];
             double x = w.a * di, y = w.b * di;
@@ -300,7 +318,9 @@ static __global__ void __launch_bounds__(256)
             if (in1) a.at(row + 1, p + k) = y;
         }
     }
-    wide_order(a, p, nb, order, part * 8 + tid / 32, parts * 8);
+    const int warps = WIDE_FEW / 32;
+    wide_order(a, p, nb, order, (part * WIDE_SHARES + share) * warps + tid / 32,
+               parts * WIDE_SHARES * warps);
 }
 
 /** What a tile does to the other columns of its block: 128 rows and 64 columns a thread block. */
