@@ -242,7 +242,7 @@ enum {
 
 static dense shaped(enum shape shape) {
     static const int order[] = {
-        1008, 1500, 220, 300, 60, 0, 2 * TWIN + BORDER, 40, (RAILS + 4) * RUNGS + BAND};
+        1008, 1500, 220, 300, 60, 0, 2 * TWIN + BORDER, 160, (RAILS + 4) * RUNGS + BAND};
     const int n = order[shape];
     dense m = dense_new(n, MPK_D, MPK_SYMMETRIC);
     support_state = 5;
@@ -635,6 +635,18 @@ static void test_small_blocks(void **unused) {
     unsetenv("METAPACK_CUDA_HOST_SHARED");
 }
 
+/* Large fronts in tiles of 128 columns, which those of 32 take over where one fails. */
+static void test_wide_tiles(void **unused) {
+    if (device_is_real()) return;
+    setenv("METAPACK_CUDA_HOST_CODE", "90", 1);
+    small_blocks("13000");
+    test_generated(unused);
+    test_shapes(unused);
+    test_files(unused);
+    unsetenv("METAPACK_CUDA_HOST_SHARED");
+    unsetenv("METAPACK_CUDA_HOST_CODE");
+}
+
 /* ---- with a little more, fronts are cut into some columns and parts of what these leave ---- */
 
 /* What a plan is to be like. */
@@ -821,8 +833,8 @@ int main(void) {
         cmocka_unit_test(test_engine),        cmocka_unit_test(test_pivots),
         cmocka_unit_test(test_again),         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_device_memory), cmocka_unit_test(test_small_blocks),
-        cmocka_unit_test(test_panels),        cmocka_unit_test(test_places),
-        cmocka_unit_test(test_late_apart)};
+        cmocka_unit_test(test_wide_tiles),    cmocka_unit_test(test_panels),
+        cmocka_unit_test(test_places),        cmocka_unit_test(test_late_apart)};
     if (!device_has(DEVICE_DIRECT)) {
         print_message("no device, and no module that does without: nothing to test\n");
         return 0;

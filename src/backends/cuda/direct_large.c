@@ -155,6 +155,42 @@ static mpk_status assemble(mpki_direct *f, const int32_t *round, int32_t count,
     return MPK_OK;
 }
 
+/* Queue blocks of columns: of each front that is at its tiles as many as it has if no column fails, less `done`. */
+static mpk_status blocks_ahead(mpki_direct *f, mpki_cuda_large *large, int32_t done) {
+    for (int32_t turn = done;; turn++) {
+        int32_t tiles = 0;
+        if (large->wide) large->wide = MPKI_WIDE;
+        for (int32_t k = 0; k < large->count; k++) {
+            const mpki_cuda_front *x = &f->large[k];
+            const int32_t left = x->end - x->p - turn * x->block;
+            const int32_t mine = cut_by(left < x->block ? left : x->block, MPKI_FRONT_TILE);
+            if (x->phase != 0 || left <= 0) continue;
+            if (mine > tiles) tiles = mine;
+            if (large->wide && left <= x->block && x->w == x->nrows) large->wide = MPKI_WIDE_LAST;
+        }
+        if (tiles == 0) return MPK_OK;
+        if (!DID(functions(f)->block(f->device->cuda, &f->on, large, tiles)))
+            return mpki_failed(f->ctx);
+        large->turn++;
+    }
+}
+
+/* Do wide tiles pay? A tile takes a multiprocessor, so that where fronts are many and narrow they wait for each other. */
+static bool wide_pays(const mpki_direct *f, int32_t count) {
+    int32_t most = 0;
+    for (int32_t k = 0; k < count; k++) most = f->large[k].w > most ? f->large[k].w : most;
+    return most > MPKI_FRONT_WIDE && count <= MPKI_FRONT_FEW;
+}
+
+/* Are wide tiles to be tried after a block in narrow ones? */
+static bool wide_again(const mpki_direct *f, int32_t count) {
+    for (int32_t k = 0; k < count; k++)
+        if (f->large[k].phase == 0 &&
+            (f->large[k].pass > 0 || f->large[k].misses >= MPKI_FRONT_MISSES))
+            return false;
+    return true;
+}
+
 /* Assemble and eliminate some large fronts of a step, all at once. */
 mpk_status mpki_cuda_direct_eliminate(mpki_direct *f, const int32_t *list, const int32_t *round,
                                       int32_t count, int32_t depth) {
@@ -163,23 +199,17 @@ mpk_status mpki_cuda_direct_eliminate(mpki_direct *f, const int32_t *list, const
     if (mpk_failed(describe(f, list, round, count, &large)) ||
         mpk_failed(assemble(f, round, count, &large, depth)))
         return mpki_failed(f->ctx);
-    for (int32_t turn = 0;; turn++) { /* as many as there are if nothing is rejected */
-        int32_t tiles = 0;
-        for (int32_t k = 0; k < count; k++) {
-            const mpki_cuda_front *x = &f->large[k];
-            const int32_t left = x->w - turn * x->block;
-            const int32_t mine = cut_by(left < x->block ? left : x->block, MPKI_FRONT_TILE);
-            if (x->own > 0 && left > 0 && mine > tiles) tiles = mine;
-        }
-        if (tiles == 0) break;
-        if (!DID(functions(f)->block(cuda, &f->on, &large, tiles))) return mpki_failed(f->ctx);
-        large.turn++;
-    }
-    if (mpk_failed(read_fronts(f, &large))) return mpki_failed(f->ctx);
-    while (any_in_phase(f, count, 0)) {
+    const bool wide = wide_pays(f, count);
+    large.wide = wide ? MPKI_WIDE : MPKI_NARROW;
+    if (mpk_failed(blocks_ahead(f, &large, 0)) || mpk_failed(read_fronts(f, &large)))
+        return mpki_failed(f->ctx);
+    while (any_in_phase(f, count, 0)) { /* a block in narrow tiles, then the others */
+        large.wide = MPKI_NARROW;
         if (!DID(functions(f)->block(cuda, &f->on, &large, MPKI_FRONT_BLOCK / MPKI_FRONT_TILE)))
             return mpki_failed(f->ctx);
         large.turn++;
+        if (wide && wide_again(f, count)) large.wide = MPKI_WIDE;
+        if (large.wide && mpk_failed(blocks_ahead(f, &large, 1))) return mpki_failed(f->ctx);
         if (mpk_failed(read_fronts(f, &large))) return mpki_failed(f->ctx);
         if (mpki_progress(f->ctx, STAGE, 0))
             return mpki_error(f->ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");

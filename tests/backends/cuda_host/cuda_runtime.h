@@ -268,6 +268,10 @@ inline void copy_async16(double *to, const double *from) {
     if ((uintptr_t)to % 16 || (uintptr_t)from % 16) abort();
     to[0] = from[0], to[1] = from[1];
 }
+inline void copy_async16(double *to, const double *from, int bytes) {
+    if ((uintptr_t)to % 16 || (uintptr_t)from % 16) abort();
+    to[0] = bytes ? from[0] : 0, to[1] = bytes == 16 ? from[1] : 0;
+}
 inline void copy_commit() {}
 template <int left> void copy_wait() {}
 inline void mma8(double (&c)[4], const double (&a)[4], double b0, double b1) {
@@ -295,6 +299,24 @@ inline void mma16(double (&c)[4], const double (&a)[8], const double (&b)[4]) {
     __syncwarp();
 }
 } // namespace mpki
+
+/* Some warps of a block, THREADS threads in all, wait for each other. */
+namespace mpki {
+template <int THREADS> void some_threads_meet() {
+    static unsigned there, round;
+    const unsigned mine = round;
+    if (++there == THREADS) there = 0, ++round;
+    while (!__all_sync(~0u, round != mine)) {}
+}
+} // namespace mpki
+
+/* What dense tiles of large fronts ask for. */
+template <class T> T min(T x, T y) {
+    return y < x ? y : x;
+}
+template <class T> T max(T x, T y) {
+    return x < y ? y : x;
+}
 
 /* ---- the runtime, as far as batches ask for it ---- */
 
@@ -386,9 +408,15 @@ inline cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t, cudaEvent_t) {
 inline cudaError_t cudaStreamSynchronize(cudaStream_t) {
     return cudaSuccess;
 }
+/* What the module was compiled for: 9.0, but 8.6 where a block has less than there; METAPACK_CUDA_HOST_CODE=90 beside
+ * METAPACK_CUDA_HOST_SHARED: only plans take a block to have so little. */
+inline int host_code() {
+    const char *told = getenv("METAPACK_CUDA_HOST_CODE");
+    return told ? atoi(told) : getenv("METAPACK_CUDA_HOST_SHARED") ? 86 : 90;
+}
 /* What a block may have: as on 9.0, or what a test says, but no less than every GPU from 8.0 on gives. */
 inline size_t host_shared_most() {
-    const char *said = getenv("METAPACK_CUDA_HOST_SHARED");
+    const char *said = host_code() < 90 ? getenv("METAPACK_CUDA_HOST_SHARED") : NULL;
     const size_t least = 99 * 1024, most = said ? (size_t)atoll(said) : HOST_SHARED - 5 * 1024;
     return most < least ? least : most;
 }

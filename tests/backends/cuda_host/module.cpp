@@ -83,6 +83,7 @@ static int open(int device, mpki_cuda **cuda, char *text, size_t size) {
     *cuda = new mpki_cuda();
     const char *shared = getenv("METAPACK_CUDA_HOST_SHARED"); // bytes a block may have
     (*cuda)->shared_max = shared ? (size_t)atoll(shared) : 0;
+    (*cuda)->code = host_code();
     return MPK_OK;
 }
 

@@ -80,6 +80,10 @@ __device__ inline void copy_commit() {
 template <int left> __device__ inline void copy_wait() {
     asm volatile("cp.async.wait_group %0;" ::"n"(left) : "memory");
 }
+/** A barrier of some warps of a block, THREADS threads in all; one at a time. */
+template <int THREADS> __device__ inline void some_threads_meet() {
+    asm volatile("bar.sync 1, %0;" ::"n"(THREADS) : "memory");
+}
 
 /** kernel<<<grid, threads, shared, stream>>>(arguments...); `early`: launched while the kernel
  * before it still runs, where its code is for 9.0 or later, so it must begin with wait_previous().

@@ -21,9 +21,9 @@
 #include "mma.cuh"
 #include "tile_below.cuh"
 #include "tile_block.cuh"
+#include "tile_by_lanes.cuh"
 #include "tile_complete.cuh"
 #include "tile_inverse.cuh"
-#include "tile_lanes.cuh"
 
 namespace mpki {
 
@@ -63,58 +63,6 @@ __device__ void tile_blocks(tile_memory<T> &m, int nb, int take, typename scalar
     }
 }
 
-/** The same for real doubles, with L^-1. Rows are written out as soon as they are final. */
-template <bool PIVOT, class T>
-__device__ void tile_lanes(tile_memory<T> &m, int nb, int take, T limit, T tiny, T *L, int64_t ldl,
-                           const int *orig, T *N) {
-    const int tid = threadIdx.x;
-    int before = -1, turn = 0;
-    for (int c0 = 0; c0 < take; turn ^= 1) {
-        const int here = min(32, nb - c0);
-        const int step = !PIVOT                          ? 32
-                         : take == nb && here == nb - c0 ? here
-                                                         : min(32 - KEEP, take - c0);
-        T *Mx = m.Mx + turn * 32 * MX, *old = m.Mx + (turn ^ 1) * 32 * MX;
-        if (tid < 32) {
-            bool done = false;
-            if (!PIVOT)
-                done = block_given<true>(m, Mx, c0, here) || block_given<false>(m, Mx, c0, here);
-            else if (here == 32 && step == 32 - KEEP)
-                done = block_lanes(m, Mx, c0, tiny);
-            if (tid == 0) m.pairs = !done;
-            if (PIVOT && !done) {
-                block_rook<false>(m, c0, here, step, tiny);
-                block_invert(m, Mx, step);
-            }
-        } else if (before >= 0 && helper() >= 0) {
-            inverse_rows(m, old, before, helper(), HELPERS);
-            lanes_trailing<PIVOT>(m, before, false);
-            helpers_barrier();
-            inverse_update<PIVOT>(m, before);
-            inverse_out(m, before, c0, N, helper(), HELPERS);
-            rows_out(m, before, c0, take, L, ldl, orig, helper(), HELPERS);
-        }
-        __syncthreads();
-        rows_moved<T> moved;
-        if (PIVOT) rows_take(m, c0, moved);
-        if (PIVOT && m.pairs)
-            block_below<false, PIVOT, T, false>(m, c0, limit, tiny);
-        else
-            lanes_below<PIVOT>(m, Mx, c0, limit);
-        __syncthreads();
-        if (PIVOT && m.failed) return;
-        if (PIVOT) rows_put(m, c0, moved);
-        lanes_trailing<PIVOT>(m, c0, true);
-        __syncthreads();
-        before = c0;
-        c0 += step;
-    }
-    inverse_rows(m, m.Mx + (turn ^ 1) * 32 * MX, before, tid >> 5, TILE_THREADS / 32);
-    rows_out(m, before, min(nb, before + 32), take, L, ldl, orig, tid >> 5, TILE_THREADS / 32);
-    __syncthreads();
-    inverse_out(m, before, tile_memory<T>::B, N, tid >> 5, TILE_THREADS / 32);
-}
-
 /** In: candidates j .. j + nb - 1, the lower triangle at A. orig[p]: the row of the workspace to
  * which the row of L at j + p goes. corner: KEEP x KEEP, the Schur complement of what is kept. */
 template <bool H, bool PIVOT, class T>
@@ -130,53 +78,24 @@ __global__ void __launch_bounds__(TILE_THREADS, 1)
     const R tiny = unkey<R>(ctl->largest) * (R)ctl->zero_tolerance;
     bool slow = false;
     for (;;) {
-        {
+        if constexpr (by_lanes<T>::value) {
+            lanes_load(m, nb, A, lda);
+        } else {
             const int i = tid % B, j0 = tid / B, every = TILE_THREADS / B;
-            if constexpr (by_lanes<T>::value) {
-                const bool pairs = ((uintptr_t)A & 15) == 0 && lda % 2 == 0 && nb == B;
-                if (pairs) { /* of rows: 16 bytes */
-                    const int i2 = 2 * (tid % (B / 2)), last = i2 / 64 * 64 + 64;
-#pragma unroll 8
-                    for (int j = tid / (B / 2); j < last; j += 2 * every)
-                        if (i2 + 1 >= j)
-                            copy_async16(m.S + i2 + j * LD, A + i2 + j * lda);
-                        else
-                            *(double2 *)(m.S + i2 + j * LD) = make_double2(0, 0);
-                    copy_commit();
-                    for (int j = last + tid / (B / 2); j < B; j += 2 * every)
-                        *(double2 *)(m.S + i2 + j * LD) = make_double2(0, 0);
-                    copy_wait<0>();
-                    if ((i2 + 1) % (2 * every) == tid / (B / 2)) m.S[i2 + (i2 + 1) * LD] = 0;
-                } else {
-                    const int last = i / 32 * 32 + 32; /* of this warp's rows */
-#pragma unroll 8
-                    for (int j = j0; j < last; j += every)
-                        copy_async8(m.S + i + j * LD, A + (i >= j && i < nb ? i + j * lda : 0),
-                                    i >= j && i < nb);
-                    copy_commit();
-                    for (int j = last + j0; j < B; j += every) m.S[i + j * LD] = make<T>(0);
-                    copy_wait<0>();
-                }
-            } else {
 #pragma unroll 32
-                for (int q = 0; q < B / every; ++q) {
-                    const int j = j0 + q * every;
-                    m.S[i + j * LD] = i >= j && i < nb ? A[i + j * lda] : make<T>(0);
-                }
+            for (int q = 0; q < B / every; ++q) {
+                const int j = j0 + q * every;
+                m.S[i + j * LD] = i >= j && i < nb ? A[i + j * lda] : make<T>(0);
             }
         }
-        if (tid == 0) m.failed = 0;
-        if (tid < B) {
-            m.order[tid] = tid, m.zero[tid] = 0;
-            m.d[tid] = m.e[tid] = m.di[tid] = m.ei[tid] = make<T>(0);
-        }
+        tile_begin(m);
         __syncthreads();
         if (slow) {
             tile_complete<H>(m, nb, take, tiny);
             break;
         }
         if constexpr (by_lanes<T>::value)
-            tile_lanes<PIVOT>(m, nb, take, limit, tiny, L, ldl, orig, N);
+            tile_lanes<PIVOT>(m, nb, take, limit, (T)4, tiny, tile_out<T>{take, L, ldl, orig, N});
         else
             tile_blocks<H, PIVOT>(m, nb, take, limit, tiny);
         if (!PIVOT || !m.failed) break;

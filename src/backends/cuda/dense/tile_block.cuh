@@ -30,7 +30,7 @@ __device__ void block_rook(tile_memory<T> &m, int c0, int nb, int take,
     bool live = in, zero = false;
     int pos = lane, k = 0;
     T my_e = make<T>(0), my_di = make<T>(0), my_ei = make<T>(0);
-    candidate c = largest_diagonal(live, key(dg));
+    diagonal_candidate c = largest_diagonal(live, key(dg));
     bool odd = false;
     T d = shfl(dg, c.r & 31), di = quick_inverse(d, odd);
     while (k < take) {
@@ -173,7 +173,7 @@ __device__ bool block_diagonal(tile_memory<T> &m, int c0, typename scalar_of<T>:
     T my_di = make<T>(0);
 #pragma unroll 1
     for (int k = 0; k < STEP; ++k) {
-        const candidate c = largest_diagonal(live, key(dg));
+        const diagonal_candidate c = largest_diagonal(live, key(dg));
         const int r = c.r & 31;
         odd |= c.m1 <= tiny_key;
         const T d = shfl(dg, r), di = quick_inverse(d, odd);

@@ -5,7 +5,6 @@
  *  tensor cores. M = L^-1 stands above the diagonal: M(i, j) at S[j + i LD], j < i. While the first
  *  warp factors a block of 32, the others bring the rows beyond it up to date, those of L^-1 too,
  *  so that nothing is left to invert at the end. */
-#include "mma.cuh"
 #include "tile_lanes_block.cuh"
 
 namespace mpki {
@@ -210,39 +209,39 @@ template <bool PIVOT, class T> __device__ void inverse_update(tile_memory<T> &m,
     }
 }
 
-/** Rows r0 .. r1 - 1 (at most 32) of L, with D on the diagonal and beside it, to the rows that orig
- *  names. By `warps` warps; `me`: this one. */
-template <class T>
-__device__ void rows_out(const tile_memory<T> &m, int r0, int r1, int take, T *L, int64_t ldl,
-                         const int *orig, int me, int warps) {
-    const int LD = tile_memory<T>::LD, i = r0 + (threadIdx.x & 31);
-    if (i >= r1) return;
-    T *to = L + orig[m.order[i]];
-    const int end = min(take, r1);
+/** Where the dense factorization has them. */
+template <class T> struct tile_out {
+    int take;
+    T *L;
+    int64_t ldl;
+    const int *orig;
+    T *N;
+    /** Rows r0 .. r1 - 1 (at most 32) of L, with D on the diagonal and beside it, to the rows that orig
+     *  names. By `warps` warps; `me`: this one. */
+    __device__ void rows(const tile_memory<T> &m, int r0, int r1, int me, int warps) const {
+        const int LD = tile_memory<T>::LD, i = r0 + (threadIdx.x & 31);
+        if (i >= r1) return;
+        T *to = L + orig[m.order[i]];
+        const int end = min(take, r1);
 #pragma unroll 4
-    for (int j = me; j < end; j += warps) { /* no branch: both paths would run in turn */
-        const T l = m.S[i + min(j, i) * LD], e = m.e[j], d = m.d[j];
-        const T v = j == i - 1 && !is_zero(e) ? e : l;
-        if (j <= i) to[j * ldl] = j == i ? d : v;
-    }
-}
-
-/** Columns j0 .. j1 - 1 of N, which are rows of L^-1. The panels read of N squares of 16 on the
- *  diagonal, and what is above them. */
-template <class T>
-__device__ void inverse_out(const tile_memory<T> &m, int j0, int j1, T *N, int me, int warps) {
-    const int B = tile_memory<T>::B, LD = tile_memory<T>::LD;
-    for (int j = j0 + me; j < j1; j += warps)
-        for (int i = 2 * (threadIdx.x & 31); i < j / 16 * 16 + 16; i += 64) {
-            const double2 v = *(const double2 *)(m.S + i + j * LD);
-            *(double2 *)(N + i + j * B) =
-                make_double2(i < j ? v.x : i == j, i + 1 < j ? v.y : i + 1 == j);
+        for (int j = me; j < end; j += warps) { /* no branch: both paths would run in turn */
+            const T l = m.S[i + min(j, i) * LD], e = m.e[j], d = m.d[j];
+            const T v = j == i - 1 && !is_zero(e) ? e : l;
+            if (j <= i) to[j * ldl] = j == i ? d : v;
         }
-}
-
-__device__ inline void helpers_barrier() {
-    asm volatile("bar.sync 1, %0;" ::"n"(HELPERS * 32) : "memory");
-}
+    }
+    /** Columns j0 .. j1 - 1 of N, which are rows of L^-1. The panels read of N squares of 16 on the
+     *  diagonal, and what is above them. */
+    __device__ void inverse(const tile_memory<T> &m, int j0, int j1, int me, int warps) const {
+        const int B = tile_memory<T>::B, LD = tile_memory<T>::LD;
+        for (int j = j0 + me; j < j1; j += warps)
+            for (int i = 2 * (threadIdx.x & 31); i < j / 16 * 16 + 16; i += 64) {
+                const double2 v = *(const double2 *)(m.S + i + j * LD);
+                *(double2 *)(N + i + j * B) =
+                    double2{i < j ? v.x : (T)(i == j), i + 1 < j ? v.y : (T)(i + 1 == j)};
+            }
+    }
+};
 
 } // namespace mpki
 #endif

@@ -3,7 +3,9 @@
 #define MPKI_CUDA_TILE_LANES_BLOCK_CUH
 /** Real doubles: a block of 32 candidates by one warp, with the inverse of its L. Updates by eight
  *  pivots at a time go through tensor cores. */
+#ifdef __CUDACC__
 #include "mma.cuh"
+#endif
 #include "tile_memory.cuh"
 
 namespace mpki {
@@ -83,7 +85,7 @@ __device__ bool block_given(tile_memory<T> &m, T *Mx, int c0, int nb) {
             if (QUICK) { /* see block_lanes() */
                 const int exponent = __double2hiint(d) >> 20 & 0x7ff;
                 odd |= exponent < 64 || exponent > 1983;
-                asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(x) : "d"(d));
+                x = nearly_inverse(d);
             } else {
                 x = is_zero(d) ? (T)0 : inverse(d);
             }
@@ -127,7 +129,7 @@ __device__ bool block_given(tile_memory<T> &m, T *Mx, int c0, int nb) {
     return true;
 }
 
-/** One warp: of the 32 candidates at c0, 32 - KEEP pivots of order 1, each the largest entry left
+/** One warp: of the 32 candidates at c0, STEP (32 - KEEP, or all) pivots of order 1, each the largest entry left
  *  on the diagonal.
  *
  *  The choice needs only the diagonal, so columns are computed late, from the columns before them
@@ -135,11 +137,12 @@ __device__ bool block_given(tile_memory<T> &m, T *Mx, int c0, int nb) {
  *  keeps row i of L; once i is a pivot, it goes on with column i of L^-1, whose entries follow from
  *  the same products: its row of G starts again from zero. Loops are not unrolled: code that runs
  *  once takes longer to fetch than to run. Mx: the block's inverse, rows in pivots' order, what is
- *  kept included. False: some |l| > 4, or a pivot out of the quick reciprocal's range; nothing was
+ *  kept included. False: some |l| > `most`, or a pivot out of the quick reciprocal's range; nothing was
  *  written. */
-template <class T> __device__ bool block_lanes(tile_memory<T> &m, T *Mx, int c0, T tiny) {
-    const unsigned all = 0xffffffffu, most = key((T)4), tiny_key = key(tiny);
-    const int lane = threadIdx.x & 31, LD = tile_memory<T>::LD, STEP = 32 - KEEP;
+template <int STEP, class T>
+__device__ bool block_lanes(tile_memory<T> &m, T *Mx, int c0, T tiny, unsigned most) {
+    const unsigned all = 0xffffffffu, tiny_key = key(tiny);
+    const int lane = threadIdx.x & 31, LD = tile_memory<T>::LD;
     const int LG = 33, CHUNK = 8, WL = tile_memory<T>::WL, LC = 36;
     T *S = m.S + c0 + c0 * LD, *G = m.Lt, *mine_of_G = G + lane * LG;
 #pragma unroll 8
@@ -172,7 +175,7 @@ template <class T> __device__ bool block_lanes(tile_memory<T> &m, T *Mx, int c0,
             T x, e;
             const int exponent = __double2hiint(d) >> 20 & 0x7ff;
             odd |= exponent < 64 || exponent > 1983;
-            asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(x) : "d"(d));
+            x = nearly_inverse(d);
             e = fma(-d, x, (T)1);
             e = fma(e, e, e);
             if (now) s0 = 0;
@@ -221,7 +224,7 @@ template <class T> __device__ bool block_lanes(tile_memory<T> &m, T *Mx, int c0,
     }
     unsigned rest = left;
 #pragma unroll
-    for (int p = 0; p < KEEP; ++p) {
+    for (int p = 0; p < 32 - STEP; ++p) {
         const int q = STEP + p;
         const T v = mine_of_G[(__ffs(rest) - 1) & 31];
         rest &= rest - 1;

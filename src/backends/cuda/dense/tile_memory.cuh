@@ -68,6 +68,17 @@ template <class T> static size_t tile_bytes(const mpki_cuda *cuda) {
                        : sizeof(tile_memory<T, tile_order<T>(false)>);
 }
 
+/** 1 / a to some 20 bits, for numbers that are far from the ends of the range. */
+__device__ inline double nearly_inverse(double a) {
+#ifdef __CUDA_ARCH__
+    double x;
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(x) : "d"(a));
+    return x;
+#else
+    return __hiloint2double(__double2hiint(1 / a), 0);
+#endif
+}
+
 /** 1 / a by the hardware's approximation and two Newton steps; odd is set where that is not safe
  *  and the true division must be used. */
 __device__ inline float quick_inverse(float a, bool &odd) {
@@ -77,8 +88,7 @@ __device__ inline float quick_inverse(float a, bool &odd) {
 __device__ inline double quick_inverse(double a, bool &odd) {
     const int e = __double2hiint(a) >> 20 & 0x7ff;
     odd |= e < 64 || e > 1983;
-    double x;
-    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(x) : "d"(a));
+    double x = nearly_inverse(a);
     x = fma(fma(-a, x, 1.0), x, x);
     return fma(fma(-a, x, 1.0), x, x);
 }
@@ -108,12 +118,12 @@ template <class T> __device__ inline void publish(T *row, const T (&a)[32], int 
 }
 
 /** The entry of the candidate with the largest diagonal entry, and its reciprocal. */
-struct candidate {
+struct diagonal_candidate {
     unsigned kd, m1; /* keys: this lane's, the largest */
     int r;           /* the lane that has it */
 };
-__device__ inline candidate largest_diagonal(bool live, unsigned k) {
-    candidate c;
+__device__ inline diagonal_candidate largest_diagonal(bool live, unsigned k) {
+    diagonal_candidate c;
     c.kd = live ? k : 0;
     c.m1 = __reduce_max_sync(0xffffffffu, c.kd);
     c.r = __ffs(__ballot_sync(0xffffffffu, live && c.kd == c.m1)) - 1;

@@ -28,6 +28,8 @@ enum {
     MPKI_FRONT_TILE = 32, /* candidates that are pivoted together */
     MPKI_FRONT_MISSES =
         2, /* tiles of a large front that fail in the quick way before it is given up */
+    MPKI_FRONT_WIDE = 128,  /* candidates of a wide tile, at most */
+    MPKI_FRONT_FEW = 256,   /* large fronts of a step that have wide tiles, at most */
     MPKI_FRONT_BLOCK = 256, /* columns whose pivots reach the rest of a front at once, at most */
     MPKI_FRONT_CONTRIBUTION = 64, /* columns of a panel of a contribution */
     MPKI_FRONT_LEAF_ROWS = 12     /* rows below the column of a leaf, at most */
@@ -169,8 +171,11 @@ typedef struct mpki_cuda_front {
     int32_t quick;       /**< it was done in the quick way, which holds where all its pivots pass */
     int32_t
         slow; /**< tiles, one after the other, that could not be; from MPKI_FRONT_MISSES on none is tried */
+    int32_t wide;   /**< it is a wide one (wide.cuh), of which all pivots stand or none */
+    int32_t narrow; /**< one of these has failed: the next tile is to be none */
+    int32_t misses; /**< how many have failed */
     int32_t search; /**< column by column: where the search goes on */
-    int32_t order[MPKI_FRONT_TILE];
+    int32_t order[MPKI_FRONT_WIDE];
     mpki_cuda_block closed[2]; /**< the last two blocks of columns, by turns */
 } mpki_cuda_front;
 
@@ -185,7 +190,12 @@ typedef struct mpki_cuda_large {
                       work on what lies beyond */
     int32_t turn;  /**< number of the block of columns */
     int32_t nrows, w; /**< of the first front */
+    int32_t wide;     /**< MPKI_NARROW, ... */
 } mpki_cuda_large;
+
+/** Tiles of a block of columns: of MPKI_FRONT_TILE; of MPKI_FRONT_WIDE where they can be had; these, but a narrow one at the
+ *  end: of some root it is the last one. */
+enum { MPKI_NARROW, MPKI_WIDE, MPKI_WIDE_LAST };
 
 /** Rows that a block of these kernels takes; columns of an assembly. */
 enum {

@@ -6,6 +6,9 @@
 #include "part.cuh"
 #include "table.cuh"
 #include "tell.cuh"
+#if MPKI_PRECISION == 1
+#include "wide.cuh"
+#endif
 
 using namespace mpki;
 
@@ -151,6 +154,35 @@ template <bool H> static mpk_status outer_ahead(mpki_cuda *cuda, const mpki_cuda
     return MPK_OK;
 }
 
+#if MPKI_PRECISION == 1
+/* A block of columns by wide tiles, so many narrow ones' worth. */
+static mpk_status wide_block(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_large *l,
+                             int32_t tiles) {
+    const int32_t each = MPKI_FRONT_WIDE / MPKI_FRONT_TILE, wide = (tiles + each - 1) / each;
+    const int64_t tile = (int64_t)tile_bytes<T>(cuda), rows = (int64_t)sizeof(wide_memory);
+    const int64_t inner = MMA_STAGES * MMA_STAGE * (int64_t)sizeof(double);
+    const bool more = l->wide == MPKI_WIDE_LAST; /* a narrow tile follows */
+    MPKI_PASS(allow(cuda, wide_tile_kernel, tile));
+    MPKI_PASS(allow(cuda, wide_rows_kernel, rows));
+    MPKI_PASS(allow(cuda, wide_inner_kernel, inner));
+    for (int32_t k = 0; k < wide; ++k) {
+        const bool last = k == wide - 1 && !more;
+        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, wide_tile_kernel, l->count, TILE_THREADS, (size_t)tile, *t,
+                                  *l, k == 0));
+        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, wide_rows_kernel,
+                                  l->rows_blocks * (MPKI_FRONT_ROWS / WIDE_ROWS), 256, (size_t)rows,
+                                  *t, *l));
+        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, wide_done_kernel, l->rows_blocks * WIDE_SHARES, WIDE_FEW, 0,
+                                  *t, *l, l->ahead && last));
+        if (!last)
+            MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, wide_inner_kernel, l->rows_blocks * WIDE_PIECES,
+                                      MMA_THREADS, (size_t)inner, *l));
+    }
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+#endif
+
 template <bool H>
 static mpk_status block_h(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_large *l,
                           int32_t tiles) {
@@ -168,9 +200,16 @@ static mpk_status block_h(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_c
         MPKI_TRY(cudaGetLastError());
         return MPK_OK;
     }
-    for (int32_t k = 0; k < tiles; ++k) {
-        const int closes = l->ahead && k == tiles - 1;
-        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, tile, l->count, threads, 0, *t, *l, k == 0));
+    int32_t narrow = tiles, begin = 1;
+#if MPKI_PRECISION == 1
+    if (l->wide && roomy(cuda)) {
+        MPKI_PASS(wide_block(cuda, t, l, tiles));
+        narrow = l->wide == MPKI_WIDE_LAST, begin = 0;
+    }
+#endif
+    for (int32_t k = 0; k < narrow; ++k) {
+        const int closes = l->ahead && k == narrow - 1;
+        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, tile, l->count, threads, 0, *t, *l, k == 0 && begin));
         MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, rows, l->rows_blocks, MPKI_FRONT_ROWS, 0, *t, *l));
         MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, inner, l->inner_blocks, LARGE_THREADS, (size_t)bytes, *t,
                                   *l, closes));

@@ -18,10 +18,9 @@ template <class T> struct panel_front {
     __device__ T &at(int i, int j) const { return a[i + (int64_t)j * ld]; }
 };
 
-/** The front of this block: list[k] <= blockIdx.x < list[k + 1]. *part [out] its number there */
-__device__ inline int front_of_block(const int32_t *list, int count, int *part) {
+/** The front k of number b: list[k] <= b < list[k + 1]. *part [out] the number there */
+__device__ inline int front_at(const int32_t *list, int count, int b, int *part) {
     int low = 0, high = count;
-    const int b = (int)blockIdx.x;
     while (high - low > 1) {
         const int middle = (low + high) / 2;
         if (list[middle] <= b)
@@ -31,6 +30,10 @@ __device__ inline int front_of_block(const int32_t *list, int count, int *part) 
     }
     *part = b - list[low];
     return low;
+}
+/** Of this block. */
+__device__ inline int front_of_block(const int32_t *list, int count, int *part) {
+    return front_at(list, count, (int)blockIdx.x, part);
 }
 
 /** L D of the block of columns in work. */
@@ -43,7 +46,8 @@ __device__ inline T *products_of(const mpki_cuda_front &f, const mpki_cuda_large
 
 /** Pivots of the tile in work that stand: none of those that were found in the quick way, if one does not. */
 template <class T> __device__ inline int standing(const mpki_cuda_front &f, const panel<T> &a) {
-    return f.quick && f.good < f.np ? 0 : whole_pairs(a.d + 2 * f.p, f.good);
+    if (f.quick) return f.good < f.np ? 0 : f.np;
+    return whole_pairs(a.d + 2 * f.p, f.good);
 }
 
 /** All threads: what the tile before left is put in its place; then, at the begin of a block, what
@@ -84,7 +88,8 @@ __device__ void advance(mpki_cuda_front &f, const panel<T> &a, mpki_cuda_flags *
         f.p = p, f.e = e, f.end = end, f.q = q, f.qe = qe, f.pass = pass, f.start = start;
         f.phase = phase, f.search = p;
         f.b = 0;
-        if (failed || pass > 0) f.slow = MPKI_FRONT_MISSES;
+        if (failed && f.wide) f.narrow = 1, ++f.misses;
+        if ((failed && !f.wide) || pass > 0) f.slow = MPKI_FRONT_MISSES;
         if (rejected) atomicAdd(&flags->rejected, (unsigned long long)rejected);
     }
     __syncthreads();
@@ -163,6 +168,7 @@ __global__ void __launch_bounds__(256)
     if (tid < TILE) f.order[tid] = tid < b ? perm[tid] : tid;
     if (tid == 0) {
         f.b = b, f.np = f.good = np, f.moved = away, f.pairs = pairs, f.quick = quick;
+        f.wide = f.narrow = 0;
         if (f.slow < MPKI_FRONT_MISSES) f.slow = quick ? 0 : f.slow + 1;
     }
 }

@@ -21,6 +21,8 @@ enum { OUTER_ALL, OUTER_COLUMNS, OUTER_NEXT, OUTER_REST };
 template <class T> struct outer_pivots {
     const T *L, *W; /* of the first pivot */
     int qe, pivots, first, last;
+    __device__ outer_pivots(const T *L_, const T *W_, int qe_, int pivots_)
+        : L(L_), W(W_), qe(qe_), pivots(pivots_), first(0), last(0) {}
     __device__ outer_pivots(const mpki_cuda_front &f, const mpki_cuda_large &large, int what)
         : qe(f.qe), pivots(0) {
         const int tall = mpki_front_tall(sizeof(T) == 8 && !scalar_of<T>::complex);
@@ -53,6 +55,7 @@ template <class T> struct outer_pivots {
 template <class T> struct outer_tile {
     int i0, i1, j0, j1, ld;
     T *c;
+    __device__ outer_tile() {}
     __device__ outer_tile(const mpki_cuda_front &f, int part) {
         const int n = f.nrows, w = f.w, m = n - w;
         const int tall = mpki_front_tall(sizeof(T) == 8 && !scalar_of<T>::complex);
