@@ -8,15 +8,15 @@
 
 #include <metapack/metapack.h>
 
-/* Two dense groups and many single columns, all beside one dense rest. */
-enum { GROUP = 70, REST = 264, LEAVES = 60, N = 2 * GROUP + LEAVES + REST };
+/* Two dense groups without entries in the rest's first rows, and so many single columns that a helper adds some of them up, all beside one dense rest. */
+enum { GROUP = 70, REST = 400, LEAVES = 80, APART = 130, N = 2 * GROUP + LEAVES + REST };
 
 static bool joined(int32_t i, int32_t j) { /* i >= j */
     const int32_t rest = N - REST;
     if (i == j || j >= rest) return true;
-    if (j < LEAVES) return i >= rest && (i + j) % 90 == 0;
-    const bool same = (i - LEAVES) / GROUP == (j - LEAVES) / GROUP;
-    return i >= rest || same;
+    if (j < LEAVES) return i == rest || (i > rest && (i + j) % 45 == 0);
+    const bool same = i < rest && (i - LEAVES) / GROUP == (j - LEAVES) / GROUP;
+    return i >= rest + APART || same;
 }
 
 static mpk_problem *star(mpk_context *ctx, mpk_scalar scalar, mpk_symmetry symmetry) {
