@@ -18,7 +18,7 @@ static int32_t cut_by(int32_t n, int32_t by) {
 /* Counts of a chain. */
 static int32_t lower_strips(const mpki_direct *f, const mpki_cuda_chain *c) {
     const mpki_cuda_now *x = &f->now[c->top];
-    return cut_by(x->w + f->plan.node[c->top].rows - x->nelim, MPKI_FRONT_STRIP);
+    return cut_by(x->w + f->plan.node[c->top].rows - x->nelim, c->below);
 }
 /* Slices of the rows beyond the pivots that are pieces of their own, for each strip on the way back. */
 static int32_t more_slices(const mpki_direct *f, const mpki_cuda_chain *c) {
@@ -146,6 +146,18 @@ static void find_chains(const mpki_direct *f, mpki_cuda_sweep_lists *l) {
     }
 }
 
+/* Where there are many strips below pivots, each of more rows: a device is busy then, and what a piece begins with counts. */
+static void choose_below(const mpki_direct *f, mpki_cuda_sweep_lists *l) {
+    enum { BUSY = 3000 };
+    int64_t all = 0;
+    for (int32_t k = 0; k < l->chains; k++) {
+        l->chain[k].below = MPKI_FRONT_STRIP;
+        all += lower_strips(f, &l->chain[k]);
+    }
+    for (int32_t k = 0; k < l->chains && all > BUSY; k++)
+        if (l->chain[k].pieces == 1) l->chain[k].below = MPKI_FRONT_BELOW;
+}
+
 /* ---- where what fronts give goes ---- */
 
 /* A child that is not itself a part of the chain. shift: columns of the chain before those of its parent. */
@@ -262,17 +274,18 @@ static void large_pieces(const mpki_direct *f, const mpki_cuda_step *step, mpki_
 /* Is a task swept by itself, and a warp enough for each of its fronts? A block adds up many children sooner, where
  * it has little else to do. */
 static bool by_warps(const mpki_direct *f, const mpki_cuda_sweep_lists *l,
-                     const mpki_cuda_task *task) {
+                     const mpki_cuda_task *task, bool back) {
     enum { BLOCKS_CHILDREN = 16, LITTLE = 4 };
     if (task->part >= 0 || l->chain_of[task->last] >= 0 ||
         task->last - task->first >= MPKI_CUDA_WARP_FRONTS)
         return false;
+    const int32_t most = back ? MPKI_CUDA_WARP_BACK : MPKI_CUDA_WARP_PIVOTS;
     for (int32_t k = task->first; k <= task->last; k++) {
         const mpki_cuda_node *node = &f->plan.node[k];
         const mpki_cuda_now *x = &f->now[k];
-        if (x->nelim > MPKI_CUDA_WARP_PIVOTS || node->own + node->rows > MPKI_CUDA_WARP_ROWS ||
+        if (x->nelim > most || node->own + node->rows > MPKI_CUDA_WARP_ROWS ||
             x->w + node->rows - x->nelim > MPKI_CUDA_WARP_ROWS ||
-            (node->children > BLOCKS_CHILDREN && task->last - task->first < LITTLE))
+            (!back && node->children > BLOCKS_CHILDREN && task->last - task->first < LITTLE))
             return false;
     }
     return true;
@@ -295,13 +308,13 @@ static int32_t task_pieces(const mpki_direct *f, const mpki_cuda_step *step,
     const int32_t by = back ? -1 : 1,
                   end = back ? step->task[0] - 1 : step->task[MPKI_CUDA_CLASSES];
     if (task->part >= 0) return t;
-    if (by_warps(f, l, task)) {
+    if (by_warps(f, l, task, back)) {
         int32_t first = task->first, last = task->last;
         for (; t + by != end; t += by) {
             const mpki_cuda_task *next = &f->plan.task[t + by];
             const bool beside = back ? next->last == first - 1 : next->first == last + 1;
             if (!beside || last - first + next->last - next->first + 2 > l->group ||
-                !by_warps(f, l, next))
+                !by_warps(f, l, next, back))
                 break;
             if (back)
                 first = next->first;
@@ -401,6 +414,7 @@ mpk_status mpki_cuda_sweep_lists_make(mpk_context *ctx, const mpki_direct *f,
         for (int32_t c = 0; c < plan->node[k].children; c++)
             l->parent[plan->child[plan->node[k].child + c]] = k;
     find_chains(f, l);
+    choose_below(f, l);
     status = place_all(ctx, f, l);
     if (mpk_failed(status)) return status;
     for (int32_t k = 0; k < l->chains; k++) {

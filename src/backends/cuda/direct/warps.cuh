@@ -8,7 +8,8 @@
 namespace mpki {
 
 enum {
-    WARP_ROOM = MPKI_CUDA_WARP_ROWS /* rows that a warp has in shared memory, besides pivots */
+    WARP_ROOM = MPKI_CUDA_WARP_ROWS, /* rows that a warp has in shared memory, besides pivots */
+    WARP_EACH = WARP_ROOM + MPKI_CUDA_WARP_BACK
 };
 
 /** The warps of a block: which front is next, and which are done. */
@@ -83,15 +84,14 @@ template <int NR, class T> struct gift {
 template <int NR, class T>
 __device__ void forward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep &s, int index,
                                 int first, int last, warps_state &state, T *sum, T *v) {
-    const int BLOCKS = MPKI_CUDA_WARP_PIVOTS / 32;
     const swept_front<T> f(t, index);
     const panel<T> &a = f.a;
     const int lane = (int)threadIdx.x & 31, e = f.e, own = f.own, low = f.node.first;
     const gift_places places(s, index);
     T *y = (T *)s.y, *u = (T *)s.u;
     block_ahead<T> ahead;
-    ahead.fetch(a.a, a.ld, e < 32 ? e : 32);
-    bring_rows(a.a + (e < 32 ? e : 32), a.ld, f.n - (e < 32 ? e : 32), e);
+    ahead.fetch(a.a, a.ld, e);
+    bring_rows(&a.at(e, 0), a.ld, f.n - e, e);
     gift<NR, T> now, next;
     now.look(t, s, f.node, 0);
     for (int i = lane; i < (own + f.m) * NR; i += 32) sum[i] = make<T>(0);
@@ -108,42 +108,24 @@ __device__ void forward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep &
         const int p = a.id[i];
         return p >= low && p < low + own ? sum[(p - low) * NR + r] : make<T>(0);
     };
-    T x[BLOCKS][NR];
+    T x[NR];
 #pragma unroll
-    for (int k = 0; k < BLOCKS; ++k)
-#pragma unroll
-        for (int r = 0; r < NR; ++r)
-            x[k][r] = 32 * k + lane < e ? given(32 * k + lane, r) : make<T>(0);
+    for (int r = 0; r < NR; ++r) x[r] = lane < e ? given(lane, r) : make<T>(0);
     __syncwarp();
     for (int k = 0; k < f.node.children; ++k) {
         next.look(t, s, f.node, k + 1);
         now.add_to(sum);
         now = next;
     }
+    if (lane < e)
 #pragma unroll
-    for (int k = 0; k < BLOCKS; ++k) {
-        const int k0 = 32 * k, i = k0 + lane, b = e - k0 < 32 ? e - k0 : 32;
-        if (b <= 0) break;
-        if (i < e)
+        for (int r = 0; r < NR; ++r) x[r] = x[r] + gifts(lane, r);
+    ahead.template solve<NR>(a.a, a.ld, e, x);
+    if (lane < e)
 #pragma unroll
-            for (int r = 0; r < NR; ++r) x[k][r] = x[k][r] + gifts(i, r);
-        if (k > 0) {
-            ahead.fetch(&a.at(k0, k0), a.ld, b);
-            if (i < e)
-#pragma unroll 8
-                for (int q = 0; q < k0; ++q) {
-                    const T l = a.at(i, q);
-#pragma unroll
-                    for (int r = 0; r < NR; ++r) nfma(x[k][r], l, v[q * NR + r]);
-                }
-        }
-        ahead.template solve<NR>(&a.at(k0, k0), a.ld, b, x[k]);
-        if (i < e)
-#pragma unroll
-            for (int r = 0; r < NR; ++r)
-                v[i * NR + r] = x[k][r], y[(int64_t)a.id[i] * NR + r] = x[k][r];
-        __syncwarp();
-    }
+        for (int r = 0; r < NR; ++r)
+            v[lane * NR + r] = x[r], y[(int64_t)a.id[lane] * NR + r] = x[r];
+    __syncwarp();
     for (int i = e + lane; i < f.n; i += 32) {
         T z[NR];
         const int64_t to = i < f.w ? 0 : places.of(i - f.w);
@@ -174,7 +156,7 @@ __device__ void forward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep &
 template <bool H, int NR, class T>
 __device__ void backward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep &s, int index,
                                  int first, int last, warps_state &state, T *x) {
-    const int BLOCKS = MPKI_CUDA_WARP_PIVOTS / 32;
+    const int BLOCKS = MPKI_CUDA_WARP_BACK / 32;
     const swept_front<T> f(t, index);
     const panel<T> &a = f.a;
     const int lane = (int)threadIdx.x & 31, e = f.e, parent = s.parent[index];
@@ -189,6 +171,10 @@ __device__ void backward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep 
         for (int r = 0; r < NR; ++r)
             own[k][r] = 32 * k + lane < e ? begin_value<H, NR>(s, a, 32 * k + lane, r) : make<T>(0);
     if (inside) wait_for_warps(state, lane == 0 ? parent - first : -1);
+    if (e == 0) { /* a helper, say, which has no list of positions */
+        tell_warps(state, index - first);
+        return;
+    }
     for (int i = e + lane; i < f.n; i += 32) {
         const int p = i < f.w ? a.id[i] : ridx[i - f.w];
 #pragma unroll
@@ -234,10 +220,9 @@ template <int NR, class T, class F>
 __device__ void by_warps(const mpki_cuda_piece &me, T *room, int entries, const F &one) {
     __shared__ warps_state state;
     const int count = me.last - me.first + 1, warp = (int)threadIdx.x / 32;
-    const int EACH = (WARP_ROOM + MPKI_CUDA_WARP_PIVOTS) * NR;
-    T *mine = room + warp * EACH;
+    T *mine = room + warp * WARP_EACH * NR;
     begin_warps(state, count);
-    if ((warp + 1) * EACH > entries) return;
+    if ((warp + 1) * WARP_EACH * NR > entries) return;
     for (int k = next_front(state); k < count; k = next_front(state)) {
         one(k, state, mine);
         __syncwarp();
