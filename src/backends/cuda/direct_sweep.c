@@ -146,15 +146,18 @@ static void find_chains(const mpki_direct *f, mpki_cuda_sweep_lists *l) {
     }
 }
 
-/* Where there are many strips below pivots, each of more rows: a device is busy then, and what a piece begins with counts. */
+/* Where strips below pivots are so many for each multiprocessor, each is of more rows: what a piece begins with counts
+ * then. */
 static void choose_below(const mpki_direct *f, mpki_cuda_sweep_lists *l) {
-    enum { BUSY = 3000 };
+    enum { BUSY = 24 };
+    const mpki_cuda_direct_table *to = f->device->table->direct;
+    const int64_t busy = BUSY * to->class_blocks(f->device->cuda, MPKI_CUDA_CLASSES - 1);
     int64_t all = 0;
     for (int32_t k = 0; k < l->chains; k++) {
         l->chain[k].below = MPKI_FRONT_STRIP;
         all += lower_strips(f, &l->chain[k]);
     }
-    for (int32_t k = 0; k < l->chains && all > BUSY; k++)
+    for (int32_t k = 0; k < l->chains && all > busy; k++)
         if (l->chain[k].pieces == 1) l->chain[k].below = MPKI_FRONT_BELOW;
 }
 
