@@ -8,15 +8,15 @@
 
 #include <metapack/metapack.h>
 
-/* Two dense groups and many single columns, all beside one dense rest. */
-enum { GROUP = 70, REST = 264, LEAVES = 60, N = 2 * GROUP + LEAVES + REST };
+/* Two dense groups without entries in the rest's first rows, and so many single columns that a helper adds some of them up, all beside one dense rest. */
+enum { GROUP = 70, REST = 400, LEAVES = 80, APART = 130, N = 2 * GROUP + LEAVES + REST };
 
 static bool joined(int32_t i, int32_t j) { /* i >= j */
     const int32_t rest = N - REST;
     if (i == j || j >= rest) return true;
-    if (j < LEAVES) return i >= rest && (i + j) % 90 == 0;
-    const bool same = (i - LEAVES) / GROUP == (j - LEAVES) / GROUP;
-    return i >= rest || same;
+    if (j < LEAVES) return i == rest || (i > rest && (i + j) % 45 == 0);
+    const bool same = i < rest && (i - LEAVES) / GROUP == (j - LEAVES) / GROUP;
+    return i >= rest + APART || same;
 }
 
 static mpk_problem *star(mpk_context *ctx, mpk_scalar scalar, mpk_symmetry symmetry) {
@@ -42,13 +42,52 @@ static mpk_problem *star(mpk_context *ctx, mpk_scalar scalar, mpk_symmetry symme
     return problem;
 }
 
-/* Which kinds of pieces a factor's sweeps have. */
-static void find_kinds(mpk_context *ctx, const mpki_direct *f, bool *kinds) {
+/* Which kinds of pieces a factor's sweeps have, and whether some have more rows than a strip. */
+static void find_kinds(mpk_context *ctx, const mpki_direct *f, bool *kinds, bool *tall) {
     mpki_cuda_sweep_lists l;
     assert_int_equal(mpki_cuda_sweep_lists_make(ctx, f, &l), MPK_OK);
+    for (int32_t k = 0; k < l.chains; k++) *tall |= l.chain[k].below > MPKI_FRONT_STRIP;
     for (int32_t k = 0; k < l.downs; k++) kinds[l.down[k].kind] = true;
     for (int32_t k = 0; k < l.ups; k++) kinds[l.up[k].kind] = true;
     mpki_cuda_sweep_lists_free(ctx, &l);
+}
+
+/* A problem and its factors on the processor and the device: x = A^-1 b agrees to `bound`, and comes with the same bits
+ * again. The problem is destroyed. */
+static void check(mpk_context *ctx, mpk_problem *problem, mpk_options *o, int32_t nrhs,
+                  double bound, bool *kinds, bool *tall) {
+    mpk_problem_view a;
+    mpk_analysis *an = NULL;
+    mpk_factor *here = NULL, *there = NULL;
+    mpk_problem_view_get(problem, &a);
+    const int32_t n = a.n;
+    const mpk_scalar scalar = a.scalar;
+    const size_t all = (size_t)nrhs * (size_t)n * mpk_scalar_size(scalar);
+    char *x = malloc(all), *y = malloc(all), *z = malloc(all);
+    assert_true(x && y && z);
+    assert_int_equal(mpk_analyse(ctx, problem, o, &an), MPK_OK);
+    assert_int_equal(mpk_factorize(ctx, an, NULL, o, &here), MPK_OK);
+    o->device = MPK_ON_CUDA;
+    assert_int_equal(mpk_factorize(ctx, an, NULL, o, &there), MPK_OK);
+    find_kinds(ctx, there->direct, kinds, tall);
+    for (int32_t i = 0; i < nrhs * n; i++) scalar_store(scalar, x, i, uniform());
+    memcpy(y, x, all), memcpy(z, x, all);
+    assert_int_equal(mpk_solve_part(ctx, here, MPK_PART_ALL, nrhs, y, n), MPK_OK);
+    assert_int_equal(mpk_solve_part(ctx, there, MPK_PART_ALL, nrhs, z, n), MPK_OK);
+    double most = 0;
+    for (int32_t i = 0; i < nrhs * n; i++) most = fmax(most, cabs(scalar_load(scalar, y, i)));
+    for (int32_t i = 0; i < nrhs * n; i++) {
+        const double error = cabs(scalar_load(scalar, y, i) - scalar_load(scalar, z, i));
+        if (!(error <= bound * most)) fail_msg("entry %d: %g of %g", i, error, most);
+    }
+    memcpy(y, x, all); /* and once more, with inverses of strips that were kept */
+    assert_int_equal(mpk_solve_part(ctx, there, MPK_PART_ALL, nrhs, y, n), MPK_OK);
+    assert_memory_equal(y, z, all);
+    free(x), free(y), free(z);
+    mpk_factor_destroy(&here);
+    mpk_factor_destroy(&there);
+    mpk_analysis_destroy(&an);
+    mpk_problem_destroy(&problem);
 }
 
 static void test_pieces(void **unused) {
@@ -60,51 +99,46 @@ static void test_pieces(void **unused) {
         double bound;
     } kind[] = {{MPK_D, MPK_SYMMETRIC, 7, 1e-11}, {MPK_C, MPK_HERMITIAN, 3, 2e-3}};
     for (size_t k = 0; k < sizeof kind / sizeof *kind; k++) {
-        const mpk_scalar scalar = kind[k].scalar;
-        const size_t size = mpk_scalar_size(scalar), all = (size_t)kind[k].nrhs * N * size;
         mpk_context *ctx = NULL;
-        mpk_analysis *an = NULL;
-        mpk_factor *here = NULL, *there = NULL;
         mpk_options o;
-        bool kinds[MPKI_CUDA_SLICE + 4] = {false};
-        char *x = malloc(all), *y = malloc(all), *z = malloc(all);
-        assert_true(x && y && z);
+        bool kinds[MPKI_CUDA_SLICE + 4] = {false}, tall = false;
         mpk_options_init(&o);
         o.method = MPK_METHOD_LDLT, o.matching = MPK_OFF, o.ordering = MPK_ORDERING_NATURAL;
         assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
-        mpk_problem *problem = star(ctx, scalar, kind[k].symmetry);
-        assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_OK);
-        assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &here), MPK_OK);
-        o.device = MPK_ON_CUDA;
-        assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &there), MPK_OK);
-        find_kinds(ctx, there->direct, kinds);
+        check(ctx, star(ctx, kind[k].scalar, kind[k].symmetry), &o, kind[k].nrhs, kind[k].bound,
+              kinds, &tall);
         for (int q = MPKI_CUDA_TASK; q <= MPKI_CUDA_SLICE + 1; q++)
             if (q != MPKI_CUDA_SLICE) assert_true(kinds[q]); /* the first slice is the strip's */
-        for (int32_t i = 0; i < kind[k].nrhs * N; i++) scalar_store(scalar, x, i, uniform());
-        memcpy(y, x, all), memcpy(z, x, all);
-        assert_int_equal(mpk_solve_part(ctx, here, MPK_PART_ALL, kind[k].nrhs, y, N), MPK_OK);
-        assert_int_equal(mpk_solve_part(ctx, there, MPK_PART_ALL, kind[k].nrhs, z, N), MPK_OK);
-        double most = 0;
-        for (int32_t i = 0; i < kind[k].nrhs * N; i++)
-            most = fmax(most, cabs(scalar_load(scalar, y, i)));
-        for (int32_t i = 0; i < kind[k].nrhs * N; i++) {
-            const double error = cabs(scalar_load(scalar, y, i) - scalar_load(scalar, z, i));
-            if (!(error <= kind[k].bound * most)) fail_msg("entry %d: %g", i, error);
-        }
-        memcpy(y, x, all); /* and once more, the same bits */
-        assert_int_equal(mpk_solve_part(ctx, there, MPK_PART_ALL, kind[k].nrhs, y, N), MPK_OK);
-        assert_memory_equal(y, z, all);
-        free(x), free(y), free(z);
-        mpk_factor_destroy(&here);
-        mpk_factor_destroy(&there);
-        mpk_analysis_destroy(&an);
-        mpk_problem_destroy(&problem);
+        mpk_context_destroy(&ctx);
+    }
+}
+
+/* Where there are many strips below pivots, each of 128 rows: of a block with little shared memory, whose fronts are large
+ * ones. */
+static void test_tall(void **unused) {
+    (void)unused;
+    for (int32_t nrhs = 1; nrhs <= 2; nrhs++) {
+        mpk_context *ctx = NULL;
+        mpk_problem *problem = NULL;
+        mpk_options o;
+        bool kinds[MPKI_CUDA_SLICE + 64] = {false}, tall = false;
+        mpk_options_init(&o);
+        o.method = MPK_METHOD_LDLT;
+        setenv("METAPACK_CUDA_HOST_SHARED", "13000", 1);
+        assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+        assert_int_equal(mpk_problem_generate(ctx, "nlpkkt 6", 1, &problem), MPK_OK);
+        check(ctx, problem, &o, nrhs, 1e-8, kinds, &tall);
+        unsetenv("METAPACK_CUDA_HOST_SHARED");
+#ifdef METAPACK_CUDA_HOST
+        const char *must = getenv("METAPACK_TEST_DEVICE");
+        if (!must || strcmp(must, "1")) assert_true(tall);
+#endif
         mpk_context_destroy(&ctx);
     }
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pieces)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pieces), cmocka_unit_test(test_tall)};
     const char *must = getenv("METAPACK_TEST_DEVICE");
 #ifdef METAPACK_CUDA_HOST
     if (!must || strcmp(must, "1")) setenv("METAPACK_CUDA_MODULE", METAPACK_CUDA_HOST, 1);

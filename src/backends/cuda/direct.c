@@ -413,6 +413,7 @@ static mpk_status factorize(mpki_direct *f, const void *ax, const double *scale,
     walk z = {.f = f, .stop = stop, .result = result};
     *result = (mpki_numeric_result){.min_d = INFINITY};
     f->valid = f->fetched = false;
+    atomic_store(&f->squared, false);
     f->scale = scale, f->size = rules->size, f->limit = rules->device_memory_limit;
     if (ax) f->taken = false;
     if (!ax && !f->taken)

@@ -53,6 +53,8 @@ struct mpki_direct {
     uint64_t planned_shape;           /* and the hash of their sizes */
     uint64_t
         shape; /* a hash of all fronts' sizes: two factors of one plan with the same are alike */
+    /* the inverses of strips lie where contributions did: direct_solve.c */
+    atomic_bool squared;
     /* work space of a solver that is gone, for the next one: struct mpki_direct_solver; any thread
      * that solves may take it */
     _Atomic(struct mpki_direct_solver *) spare;

@@ -9,11 +9,11 @@ static const char STAGE[] = "solve";
 struct mpki_direct_solver {
     mpk_context *ctx;
     const mpki_direct *f;
-    int32_t block;        /* most right-hand sides swept together: a power of two */
-    uint64_t shape;       /* of the factor that the lists are for */
-    char *room;           /* device */
-    void *stage;          /* device, n x block: vectors of the host */
-    int64_t rows, handed; /* as the lists have them */
+    int32_t block;                 /* most right-hand sides swept together: a power of two */
+    uint64_t shape;                /* of the factor that the lists are for */
+    char *room;                    /* device */
+    void *stage;                   /* device, n x block: vectors of the host */
+    int64_t rows, handed, squares; /* as the lists have them */
     mpki_cuda_sweep sweep;
     const unsigned long long *wanted; /* as mpki_cuda_direct_apply_if() is given it */
 };
@@ -50,7 +50,7 @@ void mpki_cuda_direct_solver_free(mpki_direct_solver **handle) {
     *handle = NULL;
 }
 
-enum { PARTS = 11, STAGED = 8, BY_POSITION, UNSET };
+enum { PARTS = 14, STAGED = 11, BY_POSITION, UNSET };
 
 /* What lies on the device, and what of it comes from the host. */
 typedef struct part {
@@ -68,7 +68,7 @@ static int64_t padded(int64_t bytes) {
 static void place_unset(const mpki_direct *f, int64_t handed, int64_t rows, int64_t nrhs,
                         int64_t *at) {
     const int64_t size = (int64_t)mpk_scalar_size(f->tree.scalar) * nrhs;
-    at[0] = padded((2 + 2 * (int64_t)f->plan.fronts) * (int64_t)sizeof(int32_t));
+    at[0] = padded((2 + (int64_t)f->plan.fronts) * (int64_t)sizeof(int32_t));
     at[1] = at[0] + padded(handed * size);
     at[2] = at[1] + padded(handed * size);
     at[3] = at[2] + padded(rows * size);
@@ -90,6 +90,9 @@ static int64_t list_parts(const mpki_direct *f, const mpki_cuda_sweep_lists *l, 
                              {l->chains * (int64_t)sizeof *l->chain, l->chain, 0},
                              {l->segments * (int64_t)sizeof *l->segment, l->segment, 0},
                              {l->strips * word, l->strip, 0},
+                             {fronts * (int64_t)sizeof *l->slot, l->slot, 0},
+                             {l->slots * word, l->place, 0},
+                             {l->gifts * word, l->gift, 0},
                              [STAGED] = {n * block * size, NULL, 0},
                              [BY_POSITION] = {n * block * size, NULL, 0},
                              [UNSET] = {unset[4], NULL, 0}};
@@ -134,7 +137,7 @@ static mpk_status fill(mpki_direct_solver *s) {
             !DID(to->copy(cuda, s->room + parts[k].at, parts[k].from, parts[k].bytes, 1)))
             goto done;
     s->stage = s->room + parts[STAGED].at;
-    s->rows = l.rows, s->handed = l.handed;
+    s->rows = l.rows, s->handed = l.handed, s->squares = l.squares;
     s->sweep = (mpki_cuda_sweep){
         .y = s->room + parts[BY_POSITION].at,
         .at = (const int64_t *)(const void *)(s->room + parts[0].at),
@@ -147,6 +150,9 @@ static mpk_status fill(mpki_direct_solver *s) {
         .chain = (const mpki_cuda_chain *)(const void *)(s->room + parts[5].at),
         .segment = (const mpki_cuda_segment *)(const void *)(s->room + parts[6].at),
         .strip = (const int32_t *)(const void *)(s->room + parts[7].at),
+        .slot = (const int64_t *)(const void *)(s->room + parts[8].at),
+        .slots = (const int32_t *)(const void *)(s->room + parts[9].at),
+        .gift = (const int32_t *)(const void *)(s->room + parts[10].at),
         .ticket = (int32_t *)(void *)(s->room + parts[UNSET].at),
     };
     (void)DID(to->wait(cuda));
@@ -190,19 +196,32 @@ static void place_sweeps(mpki_direct_solver *s, void *out, int64_t ldout) {
     char *const from = (char *)w->ticket;
     int64_t at[5];
     place_unset(f, s->handed, s->rows, w->nrhs, at);
-    w->finished = w->ticket + 2, w->gathered = w->finished + f->plan.fronts;
+    w->finished = w->ticket + 2;
     w->handed = from + at[0], w->handed_back = from + at[1];
     w->u = from + at[2], w->x = from + at[3];
     w->unset = at[4];
     w->out = out, w->ldout = ldout, w->perm = f->perm, w->scale = f->on.scale;
 }
 
-/* L^-1, or L^-T D^-1, or L^-T. */
+/* Where inverses of strips are kept: contributions have done with their room. NULL: it is too little. */
+static void *room_for_squares(const mpki_direct_solver *s) {
+    const int64_t entries = s->squares * MPKI_FRONT_STRIP * MPKI_FRONT_STRIP;
+    return entries <= s->f->plan.contribution_entries ? s->f->on.contribution : NULL;
+}
+
+/* L^-1, or L^-T D^-1, or L^-T. The first one of these numbers that is queued in any case makes the inverses of strips. */
 static bool sweep(mpki_direct_solver *s, bool back, bool diagonal) {
     const mpki_direct *f = s->f;
     const mpki_cuda_direct_table *to = f->device->table->direct;
-    s->sweep.diagonal = diagonal;
-    return DID((back ? to->backward : to->forward)(f->device->cuda, &f->on, &s->sweep));
+    mpki_cuda_sweep *w = &s->sweep;
+    /* what a factor keeps for its solves is no part of it */
+    atomic_bool *squared = &((mpki_direct *)(uintptr_t)f)->squared;
+    w->diagonal = diagonal;
+    w->squared = atomic_load(squared);
+    w->square = w->squared || !s->wanted ? room_for_squares(s) : NULL;
+    if (!DID((back ? to->backward : to->forward)(f->device->cuda, &f->on, w))) return false;
+    if (w->square) atomic_store(squared, true);
+    return true;
 }
 
 /* A few columns at once: s->sweep.nrhs. */

@@ -5,10 +5,9 @@
 
 static const char STAGE[] = "solve";
 
-/* Columns of a front that is a task by itself from which on it is swept in strips; children of a chain beyond which its
- * strips do not look for their rows in each of them (a thread looks in two before it waits, four threads share a row);
- * rows of a front for which a block has room in shared memory. */
-enum { WIDE = 64, MANY = 8, WORK = 512 };
+/* Columns of a front that is a task by itself from which on it is swept in strips; rows of a front for which a block
+ * has room in shared memory. */
+enum { WIDE = 64, WORK = 512 };
 
 static int32_t cut_by(int32_t n, int32_t by) {
     return (n + by - 1) / by;
@@ -19,7 +18,7 @@ static int32_t cut_by(int32_t n, int32_t by) {
 /* Counts of a chain. */
 static int32_t lower_strips(const mpki_direct *f, const mpki_cuda_chain *c) {
     const mpki_cuda_now *x = &f->now[c->top];
-    return cut_by(x->w + f->plan.node[c->top].rows - x->nelim, MPKI_FRONT_STRIP);
+    return cut_by(x->w + f->plan.node[c->top].rows - x->nelim, c->below);
 }
 /* Slices of the rows beyond the pivots that are pieces of their own, for each strip on the way back. */
 static int32_t more_slices(const mpki_direct *f, const mpki_cuda_chain *c) {
@@ -27,11 +26,14 @@ static int32_t more_slices(const mpki_direct *f, const mpki_cuda_chain *c) {
     const int32_t slices = cut_by(x->w + f->plan.node[c->top].rows - x->nelim, MPKI_FRONT_SLICE);
     return slices > 1 ? slices - 1 : 0;
 }
-/* As chain_gathers() of direct/strips.cuh. */
-static int32_t gathers(const mpki_direct *f, const mpki_cuda_chain *c) {
+/* Columns of its own that a chain has. */
+static int32_t columns_of(const mpki_direct *f, const mpki_cuda_chain *c) {
     const mpki_cuda_node *top = &f->plan.node[c->top];
-    const int32_t columns = top->first + top->own - f->plan.node[c->low].first;
-    return cut_by(columns == 0 ? top->rows : c->many ? columns : 0, MPKI_FRONT_GATHER);
+    return top->first + top->own - f->plan.node[c->low].first;
+}
+/* Pieces that add up what a helper's children give. */
+static int32_t gathers(const mpki_direct *f, const mpki_cuda_chain *c) {
+    return columns_of(f, c) > 0 ? 0 : cut_by(f->plan.node[c->top].rows, MPKI_FRONT_GATHER);
 }
 
 /* The front whose columns come before those of this one; -1: none. */
@@ -101,7 +103,6 @@ static void add_alone(const mpki_direct *f, int32_t top, mpki_cuda_sweep_lists *
         (mpki_cuda_chain){.top = top,
                           .low = top,
                           .pieces = 1,
-                          .many = f->plan.node[top].children > MANY,
                           .late = gets_columns(f, top, false),
                           .strips = cut_by(f->now[top].nelim, MPKI_FRONT_STRIP)};
 }
@@ -114,10 +115,7 @@ static void add_chain(const mpki_direct *f, int32_t top, mpki_cuda_sweep_lists *
         c.pieces++, c.low = x;
     for (int32_t k = c.pieces - 1, x = top; k >= 0; k--, x = front_before(&f->plan, x))
         l->front[k] = x;
-    int32_t children = 1; /* without the pieces themselves */
-    for (int32_t k = 0; k < c.pieces; k++) children += f->plan.node[l->front[k]].children - 1;
     for (int32_t k = 0; k < c.pieces; k++) c.late |= gets_columns(f, l->front[k], k > 0);
-    c.many = children > MANY;
     if (c.pieces == 1) {
         if (l->way[top] != ALONE || f->now[top].nelim > WIDE) add_alone(f, top, l);
     } else if (cut_chain(f, l->front, &c, NULL)) {
@@ -148,6 +146,91 @@ static void find_chains(const mpki_direct *f, mpki_cuda_sweep_lists *l) {
     }
 }
 
+/* Where strips below pivots are so many for each multiprocessor, each is of more rows: what a piece begins with counts
+ * then. */
+static void choose_below(const mpki_direct *f, mpki_cuda_sweep_lists *l) {
+    enum { BUSY = 24 };
+    const mpki_cuda_direct_table *to = f->device->table->direct;
+    const int64_t busy = BUSY * to->class_blocks(f->device->cuda, MPKI_CUDA_CLASSES - 1);
+    int64_t all = 0;
+    for (int32_t k = 0; k < l->chains; k++) {
+        l->chain[k].below = MPKI_FRONT_STRIP;
+        all += lower_strips(f, &l->chain[k]);
+    }
+    for (int32_t k = 0; k < l->chains && all > busy; k++)
+        if (l->chain[k].pieces == 1) l->chain[k].below = MPKI_FRONT_BELOW;
+}
+
+/* ---- where what fronts give goes ---- */
+
+/* A child that is not itself a part of the chain. shift: columns of the chain before those of its parent. */
+typedef void child_visit(const mpki_direct *f, mpki_cuda_sweep_lists *l, int32_t *gift,
+                         int32_t child, int32_t shift);
+
+static void count_child(const mpki_direct *f, mpki_cuda_sweep_lists *l, int32_t *gift,
+                        int32_t child, int32_t shift) {
+    const mpki_cuda_node *node = &f->plan.node[child];
+    l->slot[child] = l->slots, l->slots += node->rows;
+    for (int32_t i = 0; i < node->rows; i++) gift[shift + f->plan.rel[node->rel + i] + 1]++;
+}
+static void place_child(const mpki_direct *f, mpki_cuda_sweep_lists *l, int32_t *gift,
+                        int32_t child, int32_t shift) {
+    const mpki_cuda_node *node = &f->plan.node[child];
+    for (int32_t i = 0; i < node->rows; i++)
+        l->place[l->slot[child] + i] = gift[shift + f->plan.rel[node->rel + i] + 1]++;
+}
+
+static void each_child(const mpki_direct *f, mpki_cuda_sweep_lists *l, const mpki_cuda_chain *c,
+                       child_visit *visit) {
+    const mpki_cuda_plan *plan = &f->plan;
+    const int32_t first = plan->node[c->low].first;
+    for (int32_t k = 0, front = c->top; k < c->pieces; k++, front = front_before(plan, front)) {
+        const mpki_cuda_node *node = &plan->node[front];
+        for (int32_t i = 0; i < node->children; i++) {
+            const int32_t child = plan->child[node->child + i];
+            if (k + 1 < c->pieces && plan->kind[child] == MPKI_CUDA_LOWER) continue;
+            visit(f, l, l->gift + c->gift, child, node->first - first);
+        }
+    }
+}
+
+/* Each row of a chain has what its children give to it side by side: l->gift[row] is counted, begins, ends there. */
+static void place_gifts(const mpki_direct *f, mpki_cuda_sweep_lists *l, mpki_cuda_chain *c) {
+    const int32_t rows = columns_of(f, c) + f->plan.node[c->top].rows;
+    int32_t *gift = l->gift + l->gifts;
+    c->gift = -1;
+    if (columns_of(f, c) == 0) return;
+    c->gift = l->gifts, l->gifts += rows + 1;
+    for (int32_t i = 0; i <= rows; i++) gift[i] = 0;
+    each_child(f, l, c, count_child);
+    gift[0] = (int32_t)l->rows;
+    for (int32_t i = 1; i <= rows; i++) {
+        const int32_t count = gift[i];
+        gift[i] = (int32_t)l->rows, l->rows += count;
+    }
+    each_child(f, l, c, place_child);
+}
+
+/* Places in u: of gifts to chains; of what other fronts give, behind the work space of those that have it there. */
+static mpk_status place_all(mpk_context *ctx, const mpki_direct *f, mpki_cuda_sweep_lists *l) {
+    const mpki_cuda_plan *plan = &f->plan;
+    int64_t most = 0;
+    for (int32_t k = 0; k < plan->fronts; k++)
+        most += 3 * (int64_t)plan->node[k].rows + 2 * (int64_t)f->now[k].w;
+    if (most > INT32_MAX)
+        return mpki_error(ctx, MPK_ERR_SIZE, STAGE, most, "too many rows for a sweep");
+    for (int32_t k = 0; k < plan->fronts; k++) l->slot[k] = -1;
+    for (int32_t k = 0; k < l->chains; k++) place_gifts(f, l, &l->chain[k]);
+    for (int32_t k = 0; k < plan->fronts; k++) {
+        const int32_t rows = plan->node[k].rows, all = f->now[k].w + rows, chain = l->chain_of[k];
+        const bool inner = chain >= 0 && l->chain[chain].top != k;
+        if (chain < 0 && all > WORK) l->rows += 2 * (int64_t)all;
+        l->at[k] = l->rows;
+        if (l->slot[k] < 0 && !inner) l->rows += rows;
+    }
+    return MPK_OK;
+}
+
 /* ---- pieces in their order ---- */
 
 static void add(mpki_cuda_piece *list, int32_t *count, int32_t kind, int32_t first, int32_t last) {
@@ -170,7 +253,7 @@ static bool add_strip(const mpki_direct *f, mpki_cuda_sweep_lists *l, int32_t ch
     return true;
 }
 
-/* What a chain begins with: forward what its children give. */
+/* What a helper consists of: forward what its children give. */
 static void add_begin(const mpki_direct *f, mpki_cuda_sweep_lists *l, int32_t chain, bool back) {
     const mpki_cuda_chain *c = &l->chain[chain];
     for (int32_t part = 0; !back && part < gathers(f, c); part++)
@@ -194,17 +277,18 @@ static void large_pieces(const mpki_direct *f, const mpki_cuda_step *step, mpki_
 /* Is a task swept by itself, and a warp enough for each of its fronts? A block adds up many children sooner, where
  * it has little else to do. */
 static bool by_warps(const mpki_direct *f, const mpki_cuda_sweep_lists *l,
-                     const mpki_cuda_task *task) {
+                     const mpki_cuda_task *task, bool back) {
     enum { BLOCKS_CHILDREN = 16, LITTLE = 4 };
     if (task->part >= 0 || l->chain_of[task->last] >= 0 ||
         task->last - task->first >= MPKI_CUDA_WARP_FRONTS)
         return false;
+    const int32_t most = back ? MPKI_CUDA_WARP_BACK : MPKI_CUDA_WARP_PIVOTS;
     for (int32_t k = task->first; k <= task->last; k++) {
         const mpki_cuda_node *node = &f->plan.node[k];
         const mpki_cuda_now *x = &f->now[k];
-        if (x->nelim > MPKI_CUDA_WARP_PIVOTS || node->own + node->rows > MPKI_CUDA_WARP_ROWS ||
+        if (x->nelim > most || node->own + node->rows > MPKI_CUDA_WARP_ROWS ||
             x->w + node->rows - x->nelim > MPKI_CUDA_WARP_ROWS ||
-            (node->children > BLOCKS_CHILDREN && task->last - task->first < LITTLE))
+            (!back && node->children > BLOCKS_CHILDREN && task->last - task->first < LITTLE))
             return false;
     }
     return true;
@@ -227,13 +311,13 @@ static int32_t task_pieces(const mpki_direct *f, const mpki_cuda_step *step,
     const int32_t by = back ? -1 : 1,
                   end = back ? step->task[0] - 1 : step->task[MPKI_CUDA_CLASSES];
     if (task->part >= 0) return t;
-    if (by_warps(f, l, task)) {
+    if (by_warps(f, l, task, back)) {
         int32_t first = task->first, last = task->last;
         for (; t + by != end; t += by) {
             const mpki_cuda_task *next = &f->plan.task[t + by];
             const bool beside = back ? next->last == first - 1 : next->first == last + 1;
             if (!beside || last - first + next->last - next->first + 2 > l->group ||
-                !by_warps(f, l, next))
+                !by_warps(f, l, next, back))
                 break;
             if (back)
                 first = next->first;
@@ -274,8 +358,8 @@ static void order_pieces(const mpki_direct *f, mpki_cuda_sweep_lists *l) {
 /* ---- the whole ---- */
 
 void mpki_cuda_sweep_lists_free(mpk_context *ctx, mpki_cuda_sweep_lists *l) {
-    void *const parts[] = {l->at,    l->parent,   l->goal,  l->down,  l->up, l->segment,
-                           l->strip, l->chain_of, l->chain, l->front, l->way};
+    void *const parts[] = {l->at, l->slot,    l->place, l->gift,     l->parent, l->goal,  l->down,
+                           l->up, l->segment, l->strip, l->chain_of, l->chain,  l->front, l->way};
     for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) mpki_release(ctx, parts[k]);
     *l = (mpki_cuda_sweep_lists){0};
 }
@@ -295,11 +379,17 @@ static int64_t most_pieces(const mpki_direct *f) {
 
 static mpk_status make_room(mpk_context *ctx, const mpki_direct *f, mpki_cuda_sweep_lists *l) {
     const int64_t fronts = f->plan.fronts, pieces = most_pieces(f);
-    int64_t segments = 0;
+    int64_t segments = 0, rows = 0, columns = 0;
     if (pieces > INT32_MAX / 2)
         return mpki_error(ctx, MPK_ERR_SIZE, STAGE, pieces, "too many pieces for a sweep");
-    for (int64_t k = 0; k < fronts; k++) segments += 2 + f->now[k].nelim / MPKI_FRONT_STRIP;
+    for (int64_t k = 0; k < fronts; k++) {
+        segments += 2 + f->now[k].nelim / MPKI_FRONT_STRIP;
+        rows += f->plan.node[k].rows, columns += f->plan.node[k].own;
+    }
     l->at = MPKI_NEW(ctx, STAGE, fronts + 1, int64_t);
+    l->slot = MPKI_NEW(ctx, STAGE, fronts + 1, int64_t);
+    l->place = MPKI_NEW(ctx, STAGE, rows + 1, int32_t);
+    l->gift = MPKI_NEW(ctx, STAGE, rows + columns + fronts + 1, int32_t);
     l->parent = MPKI_NEW(ctx, STAGE, fronts + 1, int32_t);
     l->goal = MPKI_NEW(ctx, STAGE, fronts + 1, int32_t);
     l->chain_of = MPKI_NEW(ctx, STAGE, fronts + 1, int32_t);
@@ -310,8 +400,8 @@ static mpk_status make_room(mpk_context *ctx, const mpki_direct *f, mpki_cuda_sw
     l->strip = MPKI_NEW(ctx, STAGE, segments + fronts + 1, int32_t);
     l->down = MPKI_NEW(ctx, STAGE, pieces + 1, mpki_cuda_piece);
     l->up = MPKI_NEW(ctx, STAGE, pieces + 1, mpki_cuda_piece);
-    return l->at && l->parent && l->goal && l->chain_of && l->front && l->way && l->chain &&
-                   l->segment && l->strip && l->down && l->up
+    return l->at && l->slot && l->place && l->gift && l->parent && l->goal && l->chain_of &&
+                   l->front && l->way && l->chain && l->segment && l->strip && l->down && l->up
                ? MPK_OK
                : mpki_failed(ctx);
 }
@@ -320,20 +410,19 @@ mpk_status mpki_cuda_sweep_lists_make(mpk_context *ctx, const mpki_direct *f,
                                       mpki_cuda_sweep_lists *l) {
     const mpki_cuda_plan *plan = &f->plan;
     *l = (mpki_cuda_sweep_lists){0};
-    const mpk_status status = make_room(ctx, f, l);
+    mpk_status status = make_room(ctx, f, l);
     if (mpk_failed(status)) return status;
     for (int32_t k = 0; k < plan->fronts; k++) l->parent[k] = -1, l->goal[k] = 1;
     for (int32_t k = 0; k < plan->fronts; k++)
         for (int32_t c = 0; c < plan->node[k].children; c++)
             l->parent[plan->child[plan->node[k].child + c]] = k;
     find_chains(f, l);
-    for (int32_t k = 0; k < plan->fronts; k++) {
-        const int32_t rows = plan->node[k].rows, all = f->now[k].w + rows;
-        l->at[k] = l->rows;
-        l->rows += rows + (l->chain_of[k] < 0 && all > WORK ? 2 * (int64_t)all : 0);
-    }
+    choose_below(f, l);
+    status = place_all(ctx, f, l);
+    if (mpk_failed(status)) return status;
     for (int32_t k = 0; k < l->chains; k++) {
         mpki_cuda_chain *c = &l->chain[k];
+        c->square = l->squares, l->squares += c->strips;
         c->handed = l->handed;
         l->handed += (int64_t)c->strips * (2 + more_slices(f, c)) * MPKI_FRONT_STRIP;
         l->goal[c->top] =

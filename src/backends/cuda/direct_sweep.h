@@ -7,7 +7,11 @@
 #include "direct_factor.h"
 
 typedef struct mpki_cuda_sweep_lists {
-    int64_t *at, rows;          /* fronts: where its part of u begins; rows of all */
+    int64_t *at, rows;    /* fronts: where its own part of u begins; rows of all */
+    int64_t *slot, slots; /* fronts: where its rows begin in place; < 0: they go to its own part */
+    int32_t *place,
+        *gift; /* slots: where they go in u; gifts: where those to a chain's row begin */
+    int64_t gifts;
     int64_t handed;             /* values that blocks of chains hand on, in one direction */
     int32_t *parent, *goal;     /* fronts */
     mpki_cuda_piece *down, *up; /* downs, ups */
@@ -15,6 +19,7 @@ typedef struct mpki_cuda_sweep_lists {
     mpki_cuda_segment *segment; /* segments */
     int32_t *strip;             /* strips: of chains of several fronts, one more for each chain */
     int32_t downs, ups, chains, segments, strips;
+    int32_t squares;   /* strips of all chains */
     int32_t group;     /* fronts of tasks that are swept together, at most */
     int32_t *chain_of; /* fronts: its chain; -1: it is swept by its task */
     int32_t *front;    /* work space: fronts of a chain, */

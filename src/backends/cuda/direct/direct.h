@@ -220,7 +220,8 @@ MPKI_BOTH int32_t mpki_front_tiles(int32_t rows, int32_t columns, int tall) {
 enum {
     MPKI_CUDA_RHS = 8,      /* right-hand sides of a sweep, at most */
     MPKI_FRONT_STRIP = 64,  /* rows of a strip of a chain */
-    MPKI_FRONT_GATHER = 512 /* rows of a chain that take what its children give together */
+    MPKI_FRONT_BELOW = 128, /* rows below the pivots of one front that are a piece, at most */
+    MPKI_FRONT_GATHER = 512 /* rows of a helper that take what its children give together */
 };
 
 enum {
@@ -241,10 +242,12 @@ typedef struct mpki_cuda_chain {
     int32_t top, low; /**< the last front, which has the rows below; the first one */
     int32_t pieces;   /**< fronts */
     int32_t strips;   /**< of pivots */
-    int32_t many;     /**< 1: children are so many that pieces of their own bring what they give */
-    int32_t late;     /**< 1: some have left columns to it */
-    int32_t strip;    /**< where its list begins in sweep.strip */
+    int32_t below; /**< rows of a strip below: MPKI_FRONT_STRIP, or of one front MPKI_FRONT_BELOW */
+    int32_t late;  /**< 1: children have left columns to it */
+    int32_t strip; /**< where its list begins in sweep.strip */
     int32_t segment, segments; /**< where its segments begin in sweep.segment */
+    int32_t square;            /**< where the inverses of its strips begin in sweep.square */
+    int64_t gift; /**< where its rows begin in sweep.gift; < 0: it is a helper, without columns */
     int64_t
         handed; /**< where its values begin in sweep.handed: MPKI_FRONT_STRIP for each strip, once for
                      all and once for the strip after it, then as many for each slice but the first of
@@ -259,7 +262,8 @@ enum { MPKI_CUDA_SLICE = 4, MPKI_FRONT_SLICE = 256 };
 
 /** A task whose fronts are small enough, and not too many, has a warp for each of them. */
 enum {
-    MPKI_CUDA_WARP_PIVOTS = 32,  /* of a front, at most */
+    MPKI_CUDA_WARP_PIVOTS = 32,  /* of a front, at most, */
+    MPKI_CUDA_WARP_BACK = 64,    /* and on the way back: twice 32 */
     MPKI_CUDA_WARP_ROWS = 96,    /* its own columns with rows below; beyond its pivots */
     MPKI_CUDA_WARP_FRONTS = 1024 /* of the task */
 };
@@ -273,10 +277,19 @@ typedef struct mpki_cuda_piece {
 
 /** A sweep: vectors by position, nrhs of them, entry (position, r) at [position * nrhs + r]. */
 typedef struct mpki_cuda_sweep {
-    void *y;           /**< n x nrhs: what L^-1 and D^-1 are applied to, in place */
-    const int64_t *at; /**< fronts: where a front's part of u begins, in rows */
-    int32_t nrhs;      /**< 1, 2, 4 or 8; of complex doubles at most 4 */
-    int32_t diagonal;  /**< L^-T: 1: of D^-1 y, 0: of y */
+    void *y; /**< n x nrhs: what L^-1 and D^-1 are applied to, in place */
+    /* what fronts give to their parents lies in u, by rows. To a chain with columns each child gives where the chain's
+     * row has what all of them give side by side: */
+    const int64_t
+        *at; /**< fronts: where a front's own part of u begins; its work space ends there */
+    const int64_t
+        *slot; /**< fronts: where its rows begin in `slots`; < 0: they go to its own part */
+    const int32_t *slots; /**< where they go in u */
+    const int32_t
+        *gift; /**< rows of chains, columns first: where gifts to the row begin in u; one more for
+                               each chain */
+    int32_t nrhs;     /**< 1, 2, 4 or 8; of complex doubles at most 4 */
+    int32_t diagonal; /**< L^-T: 1: of D^-1 y, 0: of y */
     int32_t downs, ups;
     const mpki_cuda_piece *down; /**< pieces, children before parents */
     const mpki_cuda_piece *up;   /**< parents before children */
@@ -287,11 +300,15 @@ typedef struct mpki_cuda_sweep {
     const int32_t *goal;   /**< fronts: count of `finished` when L^-1 is done with it */
     /* all bits set before the sweeps (`take`), `unset` bytes from ticket on; values are each its own flag: */
     int64_t unset;
-    int32_t *ticket;              /**< 2: L^-1, L^-T */
-    int32_t *finished, *gathered; /**< fronts each: counters, from -1 on */
-    void *handed, *handed_back;   /**< pivots of chains: values that their blocks hand on */
+    int32_t *ticket;            /**< 2: L^-1, L^-T */
+    int32_t *finished;          /**< fronts: counters, from -1 on */
+    void *handed, *handed_back; /**< pivots of chains: values that their blocks hand on */
     void *u; /**< what fronts add to rows of their parents; room for what is not in shared memory */
     void *x; /**< n x nrhs: what L^-T makes */
+    /* inverses of the squares on the diagonal of chains' strips, MPKI_FRONT_STRIP^2 each. NULL: there is no room for
+     * them, and each sweep makes its own */
+    void *square;
+    int32_t squared; /**< 1: they are there; 0: this sweep makes them */
     /* where it goes besides: scale x by position, column r from r ldout on; NULL: nowhere */
     void *out;
     int64_t ldout;

@@ -4,7 +4,7 @@
 /** Sweeps over the fronts, each one launch: a thread block takes the small fronts of a task one after
  *  the other, or a strip of a large front (strips.cuh). Blocks wait for one another by counters in
  *  device memory; who adds what, and in which order, does not depend on them. */
-#include "strips.cuh"
+#include "below.cuh"
 #include "warps.cuh"
 
 namespace mpki {
@@ -19,14 +19,16 @@ __device__ void forward_front(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
     const panel<T> &a = f.a;
     const int tid = (int)threadIdx.x, nt = (int)blockDim.x, w = f.w, e = f.e, n = f.n;
     const int low = f.node.first, all = f.own + f.m;
-    T *y = (T *)s.y, *u = (T *)s.u + s.at[index] * NR; /* u: rows of this front */
+    const gift_places places(s, index);
+    T *y = (T *)s.y, *u = (T *)s.u;
     const bool fits = 2 * n * NR <= entries;
-    T *sum = fits ? space : u + f.m * NR, *v = sum + all * NR; /* of children; of rows */
+    T *sum = fits ? space : u + (places.at - 2 * n) * NR,
+      *v = sum + all * NR; /* of children; of rows */
     bring_columns(a.a, a.ld, n, e);
     for (int i = tid; i < all * NR; i += nt) sum[i] = make<T>(0);
     wait_for_columns(t, s, f.node, first, false);
     __syncthreads();
-    gather<NR>(t, s, f.node, target{0, 0, all, false}, sum, v, fits ? entries - all * NR : 0);
+    gather<NR>(t, s, f.node, target{0, all}, sum, v, fits ? entries - all * NR : 0);
     for (int k = tid; k < n * NR; k += nt) {
         const int i = k / NR, r = k % NR, p = i < w ? a.id[i] : -1;
         if (i >= w)
@@ -61,7 +63,7 @@ __device__ void forward_front(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
         if (i < w)
             y[(int64_t)a.id[i] * NR + k % NR] = v[k];
         else
-            hand_on(&u[k - w * NR], v[k]);
+            hand_on(&u[places.of(i - w) * NR + k % NR], v[k]);
     }
 }
 
@@ -134,7 +136,7 @@ __global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T>())
     const mpki_cuda_piece me = next_piece(s, s.down, false);
     if (me.kind < 0) return;
     if (me.kind == MPKI_CUDA_WARPS) {
-        forward_by_warps<NR, T>(t, s, me, (T *)room);
+        forward_by_warps<NR, T>(t, s, me, (T *)room, most * NR);
         return;
     }
     if (me.kind == MPKI_CUDA_TASK) {
@@ -148,6 +150,8 @@ __global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T>())
     const mpki_cuda_chain chain = s.chain[me.first];
     if (me.kind == MPKI_CUDA_GATHER)
         gather_piece<NR, T>(t, s, chain, me.last, (T *)room, most * NR);
+    else if (chain.pieces == 1 && me.last >= chain.strips)
+        forward_below<NR, T>(t, s, chain, me.last - chain.strips, room);
     else
         forward_strip<NR, T>(t, s, chain, me.last, room, most * NR);
 }
@@ -159,12 +163,16 @@ __global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T>())
     const mpki_cuda_piece me = next_piece(s, s.up, true);
     if (me.kind < 0) return;
     if (me.kind == MPKI_CUDA_WARPS) {
-        backward_by_warps<H, NR, T>(t, s, me, (T *)room);
+        backward_by_warps<H, NR, T>(t, s, me, (T *)room, most * NR);
         return;
     }
     if (me.kind != MPKI_CUDA_TASK) {
-        backward_strip<H, NR, T>(t, s, s.chain[me.first], me.last,
-                                 me.kind == MPKI_CUDA_STRIP ? 0 : me.kind - MPKI_CUDA_SLICE, room);
+        const mpki_cuda_chain chain = s.chain[me.first];
+        const int slice = me.kind == MPKI_CUDA_STRIP ? 0 : me.kind - MPKI_CUDA_SLICE;
+        if (slice > 0 && chain.pieces == 1)
+            backward_below<H, NR, T>(t, s, chain, me.last, slice, room);
+        else
+            backward_strip<H, NR, T>(t, s, chain, me.last, slice, room);
         return;
     }
     for (int k = me.last; k >= me.first; --k) {
@@ -173,9 +181,9 @@ __global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T>())
             if (q < k || k == me.last)
                 bring_columns(a.a, a.ld, a.w + t.node[q].rows, t.now[q].nelim);
         }
-        const bool fits = 2 * (t.now[k].w + t.node[k].rows) <= most;
-        backward_front<H, NR>(t, s, k,
-                              fits ? (T *)room : (T *)s.u + (s.at[k] + t.node[k].rows) * NR);
+        const int all = t.now[k].w + t.node[k].rows;
+        const bool fits = 2 * all <= most;
+        backward_front<H, NR>(t, s, k, fits ? (T *)room : (T *)s.u + (s.at[k] - 2 * all) * NR);
         __syncthreads();
     }
 }

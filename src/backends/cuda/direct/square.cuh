@@ -2,7 +2,7 @@
 #ifndef MPKI_CUDA_DIRECT_SQUARE_CUH
 #define MPKI_CUDA_DIRECT_SQUARE_CUH
 /** The inverse of a strip's own square of L, by one block in shared memory: made before what the strip waits for
- *  is there, so that then a product is left in place of a substitution. */
+ *  is there, so that then a product is left in place of a substitution; and kept for the sweeps that follow. */
 #include "sweep.cuh"
 
 namespace mpki {
@@ -58,6 +58,46 @@ template <class T> __device__ inline void invert_square(T *M, int b) {
     if (b > 8) double_inverse<8>(M);
     if (b > 16) double_inverse<16>(M);
     if (b > 32) double_inverse<32>(M);
+}
+
+/* Inverses that are kept lie by columns of STRIP; 16 bytes of one at a time. */
+struct alignas(16) chunk {
+    char bytes[16];
+};
+
+/** All threads: M, which has been made, to where it is kept. */
+template <class T> __device__ inline void keep_square(const T *M, T *to) {
+    const int EACH = (int)(sizeof(chunk) / sizeof(T)), PER = STRIP / EACH;
+    for (int k = (int)threadIdx.x; k < STRIP * PER; k += SWEEP_THREADS)
+        *(chunk *)(void *)(to + k * EACH) =
+            *(const chunk *)(const void *)(M + k % PER * EACH + k / PER * SQUARE);
+}
+
+/** All threads: M as it was kept, which is there when square_is_there() is back and the block has met. */
+template <class T> __device__ inline void bring_square(const T *from, T *M) {
+    const int EACH = (int)(sizeof(chunk) / sizeof(T)), PER = STRIP / EACH;
+    for (int k = (int)threadIdx.x; k < STRIP * PER; k += SWEEP_THREADS) {
+        const int row = k % PER * EACH, col = k / PER;
+        chunk *to = (chunk *)(void *)(M + row + col * SQUARE);
+        const chunk *of = (const chunk *)(const void *)(from + k * EACH);
+        if (row + EACH <= col) {
+            for (int i = 0; i < EACH; ++i) M[row + i + col * SQUARE] = make<T>(0);
+            continue;
+        }
+#ifdef __CUDA_ARCH__
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
+                         (unsigned)__cvta_generic_to_shared(to)),
+                     "l"(of)
+                     : "memory");
+#else
+        *to = *of;
+#endif
+    }
+}
+__device__ inline void square_is_there() {
+#ifdef __CUDA_ARCH__
+    asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
 }
 
 } // namespace mpki

@@ -171,6 +171,12 @@ __device__ inline void load_square(const strip_columns<T> &columns, const int32_
     }
 }
 
+/** Where the inverse of a strip's square is kept. */
+template <class T>
+__device__ inline T *kept_square(const mpki_cuda_sweep &s, const mpki_cuda_chain &me, int strip) {
+    return (T *)s.square + (int64_t)(me.square + strip) * STRIP * STRIP;
+}
+
 /** The sum over four lanes side by side, for all of them. */
 template <class T> __device__ inline T quad_sum(T x) {
     x = x + shfl_xor(x, 1);
@@ -184,6 +190,7 @@ __device__ inline void finish_strip(const strip_room<NR, T> &m, int parts, bool 
                                     bool conjugated, TAKE take) {
     const int row = (int)threadIdx.x >> 2, lane = (int)threadIdx.x & 3;
     T z[NR];
+    square_is_there();
     __syncthreads();
 #pragma unroll
     for (int r = 0; r < NR; ++r) {
@@ -242,7 +249,8 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
     const bool solves = strip < me.strips, one = me.pieces == 1;
     const int before = solves ? strip : me.strips; /* strips whose values it needs */
     strip_rows<STRIP> *const none = (strip_rows<STRIP> *)0;
-    T *y = (T *)s.y, *u = (T *)s.u + s.at[me.top] * NR, *handed_on = (T *)s.handed + me.handed * NR;
+    T *y = (T *)s.y, *u = (T *)s.u, *handed_on = (T *)s.handed + me.handed * NR;
+    if (solves && s.squared) bring_square(kept_square<T>(s, me, strip), m.M);
     load_chain(t, s, me, chain);
     const int i0 = solves ? STRIP * strip : top.e + (strip - me.strips) * STRIP; /* one: its rows */
     if (one && before > 0)
@@ -258,55 +266,44 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
     }
     __syncthreads();
     const int b = size;
-    if (solves) find_rows(me, chain, strip, end, rows, b, at[1]);
+    /* where what children give to this row begins, and where its own gift goes */
+    const int columns = chain_columns(t, me), first = t.node[me.low].first;
+    int gift = 0, gifts = 0;
+    if (row < b) {
+        const int position = rows.position[row];
+        const int at_row = position < 0 ? columns + top.m + position : position - first;
+        if (position < 0 || (at_row >= 0 && at_row < columns))
+            gift = s.gift[me.gift + at_row] + group, gifts = s.gift[me.gift + at_row + 1];
+    }
+    const gift_places places(s, me.top);
+    const int own = tid >> 2 < b ? rows.position[tid >> 2] : 0;
+    const int64_t to = own < 0 ? places.of(top.m + own) : 0;
+    if (solves && !s.squared) find_rows(me, chain, strip, end, rows, b, at[1]);
     if (before > 0) find_rows(me, chain, 0, end, rows, b, at[0]);
     __syncthreads();
-    if (solves) {
+    if (solves && !s.squared) {
         load_square(mine, at[1], b, m.M);
         invert_square(m.M, b);
+        if (s.square) keep_square(m.M, kept_square<T>(s, me, strip));
     }
-    /* what children give: looked up now, taken when it is there */
-    const int columns = chain_columns(t, me), first = t.node[me.low].first;
-    int mine_in_chain = -1;
-    if (!me.many && row < b) {
-        const int at_row = rows.position[row];
-        if (at_row < 0)
-            mine_in_chain = columns + top.m + at_row;
-        else if (at_row >= first && at_row < first + columns)
-            mine_in_chain = at_row - first;
-    }
-    gifts_to<NR, T> gifts(me, group, mine_in_chain);
-    const T *gift[2] = {gifts.next(t, s, me), gifts.next(t, s, me)};
     wait_for_chain(t, s, me);
-    if (me.many) {
-        const int low = i0 < top.w ? top.w : i0;
-        if (!solves && low < i0 + b)
-            gather_chain<NR>(t, s, me, columns + low - top.w, columns + i0 + b - top.w, m.M,
-                             STRIP * SQUARE, [&](int at_row, int r, T value) {
-                                 m.y[(at_row - columns + top.w - i0) * NR + r] = value;
-                             });
-        if (tid == 0) wait_for(s.gathered + me.top, chain_gathers(t, me));
-    }
     __syncthreads();
     for (int k = tid; k < STRIP * NR; k += SWEEP_THREADS) {
         const int position = k / NR < b ? rows.position[k / NR] : -1;
-        if (position >= 0)
-            m.y[k] = fresh(&y[(int64_t)position * NR + k % NR]);
-        else if (!me.many || k / NR >= b)
-            m.y[k] = make<T>(0);
+        m.y[k] = position >= 0 ? fresh(&y[(int64_t)position * NR + k % NR]) : make<T>(0);
     }
     T sum[NR];
 #pragma unroll
     for (int r = 0; r < NR; ++r) sum[r] = make<T>(0);
-    while (gift[0]) {
+    for (; gift < gifts; gift += 2 * GROUPS) { /* two are looked at side by side */
+        const bool two = gift + GROUPS < gifts;
+        const T *from = u + (int64_t)gift * NR, *next = from + (two ? GROUPS * NR : 0);
 #pragma unroll
-        for (int k = 0; k < 2; ++k) {
-            if (!gift[k]) continue;
-#pragma unroll
-            for (int r = 0; r < NR; ++r) sum[r] = sum[r] - handed_far(gift[k] + r);
+        for (int r = 0; r < NR; ++r) {
+            const T p = peek(from + r), q = peek(next + r);
+            sum[r] = sum[r] - handed(from + r, p, 60);
+            if (two) sum[r] = sum[r] - handed(next + r, q, 60);
         }
-#pragma unroll
-        for (int k = 0; k < 2; ++k) gift[k] = gifts.next(t, s, me);
     }
     for (int c = 0; c < before; ++c) {
         const strip_columns<T> &x = other[c & 1];
@@ -353,7 +350,7 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
         if (position >= 0)
             y[(int64_t)position * NR + r] = value;
         else
-            hand_on(&u[(int64_t)(top.m + position) * NR + r], value);
+            hand_on(&u[to * NR + r], value);
     });
     if (top.w > top.e) publish(s.finished + me.top);
 }
@@ -399,6 +396,7 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
     /* what slices of this strip hand on */
     T *const sums =
         handed_on + (2 * (int64_t)me.strips + (int64_t)strip * (slices - 1)) * STRIP * NR;
+    if (slice == 0 && s.squared) bring_square(kept_square<T>(s, me, strip), m.M);
     load_chain(t, s, me, chain);
     if (tid < STRIP) {
         const int b = describe_columns(me, chain, strip, &mine, &others);
@@ -410,11 +408,12 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
     if (one && beyond > i0)
         bring_columns(top.a.a + (int64_t)STRIP * strip * top.a.ld + top.e + i0, top.a.ld,
                       beyond - i0 < SWEEP_THREADS ? beyond - i0 : SWEEP_THREADS, b);
-    if (slice == 0) {
+    if (slice == 0 && !s.squared) {
         find_rows(me, chain, strip, end, others, b, at);
         __syncthreads();
         load_square(mine, at, b, m.M);
         invert_square(m.M, b);
+        if (s.square) keep_square(m.M, kept_square<T>(s, me, strip));
     }
     T sum[NR][COLUMNS]; /* a warp takes 8 columns */
 #pragma unroll

@@ -211,6 +211,17 @@ __device__ inline void solve_block_back(const T *L, int ld, int b, T *v) {
 
 enum { LISTED = 128 /* children that are looked up together */ };
 
+/** Where a front's rows go in u. */
+struct gift_places {
+    const int32_t *slot; /* NULL: to its own part, one after the other */
+    int64_t at;
+    __device__ gift_places(const mpki_cuda_sweep &s, int front) : slot(NULL), at(s.at[front]) {
+        const int64_t begin = s.slot[front];
+        if (begin >= 0) slot = s.slots + begin;
+    }
+    __device__ int64_t of(int row) const { return slot ? slot[row] : at + row; }
+};
+
 /** Has a front left columns to its parent? These are in y, and `finished` tells when. */
 __device__ inline bool leaves_columns(const mpki_cuda_tree &t, int front) {
     return t.now[front].w > t.now[front].nelim;
@@ -253,12 +264,9 @@ template <class T> struct child_list {
     int32_t first[LISTED], last[LISTED];
 };
 
-/** A group of rows that is added up: rows [low, high) of the columns that are swept together with a front, and
- *  of the rows below. shift: columns before the front's own. chained: the child that is itself among them
- *  gives nothing. */
+/** A group of rows that is added up: [low, high) of a front's own columns and the rows below. */
 struct target {
-    int shift, low, high;
-    bool chained;
+    int low, high;
 };
 
 /** All threads: children k0 .. k0 + LISTED - 1 of a front; needs nothing that is not there before the sweep. */
@@ -271,8 +279,7 @@ __device__ inline void list_children(const mpki_cuda_tree &t, const mpki_cuda_sw
         const int c = t.child[node.child + k0 + k];
         const mpki_cuda_node &child = t.node[c];
         const int32_t *rel = t.rel + child.rel;
-        const int rows = to.chained && child.root == MPKI_CUDA_NOT_LAST ? 0 : child.rows;
-        const int low = to.low - to.shift, high = to.high - to.shift;
+        const int rows = child.rows, low = to.low, high = to.high;
         list.rel[k] = rel, list.from[k] = (const T *)s.u + s.at[c] * NR;
         list.first[k] = rows > 0 && rel[0] < low ? find_not_below(rel, rows, low) : 0;
         list.last[k] = rows > 0 && rel[rows - 1] >= high ? find_not_below(rel, rows, high) : rows;
@@ -287,7 +294,7 @@ __device__ inline void add_listed(const target &to, const child_list<T> &list, i
         const T *from = list.from[k];
         const int last = list.last[k] * NR;
         for (int i = list.first[k] * NR + (int)threadIdx.x; i < last; i += (int)blockDim.x) {
-            T &at = sum[(rel[i / NR] + to.shift - to.low) * NR + i % NR];
+            T &at = sum[(rel[i / NR] - to.low) * NR + i % NR];
             at = at + handed_far(from + i);
         }
         __syncthreads();
@@ -309,7 +316,7 @@ __device__ inline void add_many(const target &to, const child_list<T> &list, int
         const int i = k < count ? list.first[k] * NR + lane : 0;
         if (k >= count || i >= list.last[k] * NR) return -1;
         x = peek(list.from[k] + i);
-        return (list.rel[k][i / NR] + to.shift - to.low) * NR + i % NR;
+        return (list.rel[k][i / NR] - to.low) * NR + i % NR;
     };
     T value = make<T>(0);
     int place = look(warp, value);
@@ -321,7 +328,7 @@ __device__ inline void add_many(const target &to, const child_list<T> &list, int
         const int i0 = list.first[k] * NR + lane, last = list.last[k] * NR;
         if (place >= 0) mine[place] = mine[place] + handed(from + i0, value, 60);
         for (int i = i0 + 32; i < last; i += 32) {
-            T &at = mine[(rel[i / NR] + to.shift - to.low) * NR + i % NR];
+            T &at = mine[(rel[i / NR] - to.low) * NR + i % NR];
             at = at + handed_far(from + i);
         }
         __syncwarp();

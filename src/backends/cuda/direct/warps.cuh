@@ -8,8 +8,8 @@
 namespace mpki {
 
 enum {
-    WARP_ROOM = MPKI_CUDA_WARP_ROWS, /* rows that a warp has in shared memory */
-    WARPS_OF_SWEEP = SWEEP_THREADS / 32
+    WARP_ROOM = MPKI_CUDA_WARP_ROWS, /* rows that a warp has in shared memory, besides pivots */
+    WARP_EACH = WARP_ROOM + MPKI_CUDA_WARP_BACK
 };
 
 /** The warps of a block: which front is next, and which are done. */
@@ -87,7 +87,8 @@ __device__ void forward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep &
     const swept_front<T> f(t, index);
     const panel<T> &a = f.a;
     const int lane = (int)threadIdx.x & 31, e = f.e, own = f.own, low = f.node.first;
-    T *y = (T *)s.y, *u = (T *)s.u + s.at[index] * NR;
+    const gift_places places(s, index);
+    T *y = (T *)s.y, *u = (T *)s.u;
     block_ahead<T> ahead;
     ahead.fetch(a.a, a.ld, e);
     bring_rows(&a.at(e, 0), a.ld, f.n - e, e);
@@ -127,6 +128,7 @@ __device__ void forward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep &
     __syncwarp();
     for (int i = e + lane; i < f.n; i += 32) {
         T z[NR];
+        const int64_t to = i < f.w ? 0 : places.of(i - f.w);
 #pragma unroll
         for (int r = 0; r < NR; ++r)
             z[r] = i < f.w ? given(i, r) + gifts(i, r) : sum[(own + i - f.w) * NR + r];
@@ -141,7 +143,7 @@ __device__ void forward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep &
             if (i < f.w)
                 y[(int64_t)a.id[i] * NR + r] = z[r];
             else
-                hand_on(&u[(i - f.w) * NR + r], z[r]);
+                hand_on(&u[to * NR + r], z[r]);
     }
     tell_warps(state, index - first);
     if (lane == 0 && f.w > e && s.parent[index] > last) { /* another block has it */
@@ -150,63 +152,77 @@ __device__ void forward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep &
     }
 }
 
-/** A warp: L^-T of one front. */
+/** A warp: L^-T of one front. x: room for all of its rows, pivots first. */
 template <bool H, int NR, class T>
 __device__ void backward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep &s, int index,
-                                 int first, int last, warps_state &state, T *x, T *v) {
+                                 int first, int last, warps_state &state, T *x) {
+    const int BLOCKS = MPKI_CUDA_WARP_BACK / 32;
     const swept_front<T> f(t, index);
     const panel<T> &a = f.a;
-    const int lane = (int)threadIdx.x & 31, e = f.e, beyond = f.n - e, parent = s.parent[index];
+    const int lane = (int)threadIdx.x & 31, e = f.e, parent = s.parent[index];
     const bool inside = parent >= 0 && parent <= last;
     const int32_t *ridx = t.ridx + f.node.ridx;
     const T *from = (const T *)s.x;
-    T own[NR];
+    T own[BLOCKS][NR];
     bring_rows(a.a, a.ld, f.n, e);
 #pragma unroll
-    for (int r = 0; r < NR; ++r) own[r] = lane < e ? begin_value<H, NR>(s, a, lane, r) : make<T>(0);
+    for (int k = 0; k < BLOCKS; ++k)
+#pragma unroll
+        for (int r = 0; r < NR; ++r)
+            own[k][r] = 32 * k + lane < e ? begin_value<H, NR>(s, a, 32 * k + lane, r) : make<T>(0);
     if (inside) wait_for_warps(state, lane == 0 ? parent - first : -1);
-    for (int i = lane; i < beyond; i += 32) {
-        const int at = e + i, p = at < f.w ? a.id[at] : ridx[at - f.w];
+    if (e == 0) { /* a helper, say, which has no list of positions */
+        tell_warps(state, index - first);
+        return;
+    }
+    for (int i = e + lane; i < f.n; i += 32) {
+        const int p = i < f.w ? a.id[i] : ridx[i - f.w];
 #pragma unroll
         for (int r = 0; r < NR; ++r) x[i * NR + r] = handed_far(&from[(int64_t)p * NR + r]);
     }
-    int across = 1; /* lanes side by side, one for each column */
-    while (across < e) across *= 2;
-    const int col = lane & (across - 1), group = lane / across, groups = 32 / across;
-    T z[NR];
-#pragma unroll
-    for (int r = 0; r < NR; ++r) z[r] = make<T>(0);
     __syncwarp();
-    if (col < e)
+#pragma unroll
+    for (int k = BLOCKS - 1; k >= 0; --k) {
+        const int k0 = 32 * k, b = e - k0 < 32 ? e - k0 : 32;
+        if (b <= 0) continue;
+        int across = 1; /* lanes side by side, one for each column */
+        while (across < b) across *= 2;
+        const int col = lane & (across - 1), group = lane / across, groups = 32 / across;
+        T z[NR];
+#pragma unroll
+        for (int r = 0; r < NR; ++r) z[r] = make<T>(0);
+        if (col < b)
 #pragma unroll 4
-        for (int i = group; i < beyond; i += groups) {
-            const T l = cj<H>(a.at(e + i, col));
+            for (int i = k0 + b + group; i < f.n; i += groups) {
+                const T l = cj<H>(a.at(i, k0 + col));
 #pragma unroll
-            for (int r = 0; r < NR; ++r) pfma(z[r], l, x[i * NR + r]);
-        }
-    for (int o = across; o < 32; o *= 2)
+                for (int r = 0; r < NR; ++r) pfma(z[r], l, x[i * NR + r]);
+            }
+        for (int o = across; o < 32; o *= 2)
 #pragma unroll
-        for (int r = 0; r < NR; ++r) z[r] = z[r] + shfl_xor(z[r], o);
-    if (lane < e)
+            for (int r = 0; r < NR; ++r) z[r] = z[r] + shfl_xor(z[r], o);
+        if (lane < b)
 #pragma unroll
-        for (int r = 0; r < NR; ++r) v[lane * NR + r] = own[r] - z[r];
-    __syncwarp();
-    if (e > 1) solve_block_back<H, NR>(a.a, a.ld, e, v);
-    __syncwarp();
-    if (lane < e)
+            for (int r = 0; r < NR; ++r) x[(k0 + lane) * NR + r] = own[k][r] - z[r];
+        __syncwarp();
+        if (b > 1) solve_block_back<H, NR>(&a.at(k0, k0), a.ld, b, x + k0 * NR);
+        __syncwarp();
+    }
+    for (int i = lane; i < e; i += 32)
 #pragma unroll
-        for (int r = 0; r < NR; ++r) deliver<NR>(s, a.id[lane], r, v[lane * NR + r]);
+        for (int r = 0; r < NR; ++r) deliver<NR>(s, a.id[i], r, x[i * NR + r]);
     tell_warps(state, index - first);
 }
 
 /** All threads: the fronts of a task, a warp each: one(k, state, the warp's part of room), k = 0, 1, ...; room:
- *  WARPS_OF_SWEEP x (WARP_ROOM + MPKI_CUDA_WARP_PIVOTS) x NR entries. */
+ *  shared memory for so many entries, by which there may be fewer warps at work. */
 template <int NR, class T, class F>
-__device__ void by_warps(const mpki_cuda_piece &me, T *room, const F &one) {
+__device__ void by_warps(const mpki_cuda_piece &me, T *room, int entries, const F &one) {
     __shared__ warps_state state;
     const int count = me.last - me.first + 1, warp = (int)threadIdx.x / 32;
-    T *mine = room + warp * (WARP_ROOM + MPKI_CUDA_WARP_PIVOTS) * NR;
+    T *mine = room + warp * WARP_EACH * NR;
     begin_warps(state, count);
+    if ((warp + 1) * WARP_EACH * NR > entries) return;
     for (int k = next_front(state); k < count; k = next_front(state)) {
         one(k, state, mine);
         __syncwarp();
@@ -214,18 +230,17 @@ __device__ void by_warps(const mpki_cuda_piece &me, T *room, const F &one) {
 }
 template <int NR, class T>
 __device__ void forward_by_warps(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
-                                 const mpki_cuda_piece &me, T *room) {
-    by_warps<NR, T>(me, room, [&](int k, warps_state &state, T *mine) {
+                                 const mpki_cuda_piece &me, T *room, int entries) {
+    by_warps<NR, T>(me, room, entries, [&](int k, warps_state &state, T *mine) {
         forward_by_warp<NR, T>(t, s, me.first + k, me.first, me.last, state, mine,
                                mine + WARP_ROOM * NR);
     });
 }
 template <bool H, int NR, class T>
 __device__ void backward_by_warps(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
-                                  const mpki_cuda_piece &me, T *room) {
-    by_warps<NR, T>(me, room, [&](int k, warps_state &state, T *mine) {
-        backward_by_warp<H, NR, T>(t, s, me.last - k, me.first, me.last, state, mine,
-                                   mine + WARP_ROOM * NR);
+                                  const mpki_cuda_piece &me, T *room, int entries) {
+    by_warps<NR, T>(me, room, entries, [&](int k, warps_state &state, T *mine) {
+        backward_by_warp<H, NR, T>(t, s, me.last - k, me.first, me.last, state, mine);
     });
 }
 
