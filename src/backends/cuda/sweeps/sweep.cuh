@@ -271,19 +271,26 @@ __device__ inline int add_parts(const packet *p, void *part, int done, bool once
 }
 
 /** The right-hand side of the lane's row. Backward it is D^-1 times the result of the other
- *  direction, which may have to be waited for: asked for first, looked at after the columns' results. */
+ *  direction, which has another slot and may have to be waited for: where it is is asked for first, then it, and
+ *  it is looked at after the columns' results. */
 template <class S, class V, int NR> struct own_row {
     V b[NR], d, e;
     const V *from;
+    int64_t row;
     int partner;
     bool here, waits;
 
-    __device__ void ask(const packet *p, const mpki_sweeps_run &a) {
+    __device__ void find(const packet *p, const mpki_sweeps_run &a) {
         const int lane = threadIdx.x & 31, rows = p->part < 0 ? (int)p->rows : 0;
         const bool back = p->flags & BACKWARD;
-        const int64_t row = (int64_t)p->slot + lane;
         here = lane < rows, waits = back && a.diagonal && rows > 0;
-        from = (const V *)(back ? a.half[1].start : a.half[0].start) + row * NR;
+        from = (const V *)(back ? a.half[1].start : a.half[0].start);
+        row = (int64_t)p->slot + lane;
+        if (here && waits) row = a.ahead[row];
+    }
+
+    __device__ void ask(const mpki_sweeps_run &a) {
+        from += row * NR;
         partner = 0;
 #pragma unroll
         for (int r = 0; r < NR; ++r) b[r] = make<V>(0);
@@ -373,18 +380,24 @@ template <class S> struct pivot_tiles<S, double> {
     __device__ void finish(const packet *p, const mpki_sweeps_run &a, const double (&sum)[NR],
                            double *room) const {
         const int lane = threadIdx.x & 31;
-        double d[4][2], x[8];
+        double d[4][2], e[4][2],
+            x[8]; /* d: of even columns of tiles, e: of odd ones, side by side */
 #pragma unroll
         for (int r = 0; r < NR; ++r) room[in * NR + r] = sum[r];
         __syncwarp();
 #pragma unroll
         for (int k = 0; k < 8; ++k) x[k] = room[(4 * k + (lane & 3)) * NR + (lane >> 2) % NR];
 #pragma unroll
-        for (int k = 0; k < 4; ++k) d[k][0] = d[k][1] = 0;
+        for (int k = 0; k < 4; ++k) d[k][0] = d[k][1] = e[k][0] = e[k][1] = 0;
 #pragma unroll
-        for (int j = 0; j < 8; ++j)
+        for (int j = 0; j < 8; j += 2)
 #pragma unroll
-            for (int k = j / 2; k < 4; ++k) multiply_tile(d[k], tile[k * (k + 1) + j], x[j]);
+            for (int k = 3; k >= j / 2; --k) {
+                multiply_tile(d[k], tile[k * (k + 1) + j], x[j]);
+                multiply_tile(e[k], tile[k * (k + 1) + j + 1], x[j + 1]);
+            }
+#pragma unroll
+        for (int k = 0; k < 4; ++k) d[k][0] += e[k][0], d[k][1] += e[k][1];
         double *const to =
             (double *)(p->flags & BACKWARD ? a.half[1].to : a.half[0].to) + (int64_t)p->slot * NR;
         if (NR == 1) { /* all columns of d are the same: each lane has one row */
@@ -461,7 +474,10 @@ __global__ void __launch_bounds__(32, (sweep_room<S, NR>::AT_ONCE))
             } else if (more) {
                 there.fetch(stage ^ 1, other, a.packets + (int64_t)next.at * 16, next.size * 16);
             }
-            if (first) row.ask(&p, a);
+            if (first) {
+                row.find(&p, a);
+                if (!(p.flags & IN_TILES) || !size) row.ask(a);
+            }
             if (p.flags & OF_M) taken = add_parts<V, NR>(&p, a.part, taken, false, parts);
             if (!begun && (!first || (p.flags & OF_M) || ((p.flags & IN_TILES) && !size))) {
                 row.take(acc); /* it is there by now: asked for a packet ago */
@@ -469,6 +485,7 @@ __global__ void __launch_bounds__(32, (sweep_room<S, NR>::AT_ONCE))
             }
             if (p.flags & IN_TILES) {
                 pivot.load(place);
+                if (size) row.ask(a); /* the task's first packet: where it is is known by now */
                 in_tiles = true;
             } else if (p.flags & OF_M) {
                 if (!of_m) {
