@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The level sets of a backward sweep. */
-#include "sweeps_solver.h"
+#include "sweeps.h"
 
 static const char STAGE[] = "solve";
 
@@ -19,18 +19,18 @@ static void find(const mpki_stages *stages, int32_t *late) {
     }
 }
 
-mpk_status mpki_solver_late_levels(const mpki_block_solver *s, mpki_levels *levels) {
-    const mpki_levels *v = &s->stages->levels;
-    const int32_t m = s->stages->index.m;
-    mpk_context *ctx = s->ctx;
+mpk_status mpki_cuda_sweeps_late_levels(mpk_context *ctx, const mpki_stages *stages,
+                                        mpki_levels *levels) {
+    const mpki_levels *v = &stages->levels;
+    const int32_t m = stages->index.m;
     int32_t *late = MPKI_NEW(ctx, STAGE, m, int32_t);
     *levels = (mpki_levels){.count = v->count,
                             .ptr = MPKI_ZNEW(ctx, STAGE, (int64_t)v->count + 1, int32_t),
                             .frame = MPKI_NEW(ctx, STAGE, m, int32_t)};
     mpk_status status = mpki_failed(ctx);
     if (!mpk_failed(status)) {
-        find(s->stages, late);
-        if (s->border.rows)
+        find(stages, late);
+        if (stages->border < m)
             for (int32_t l = 0; l < v->count; l++)
                 for (int32_t j = v->ptr[l]; j < v->ptr[l + 1]; j++) late[v->frame[j]] = l;
         int32_t *ptr = levels->ptr;

@@ -80,7 +80,7 @@ static mpk_status make_units(mpki_solver_making *m) {
     mpk_context *ctx = m->s->ctx;
     const int64_t frames = m->store->m;
     m->levels[0] = m->s->stages->levels;
-    mpk_status status = mpki_solver_late_levels(m->s, &m->levels[1]);
+    mpk_status status = mpki_cuda_sweeps_late_levels(ctx, m->s->stages, &m->levels[1]);
     for (int half = 0; half < 2 && !mpk_failed(status); half++) {
         const int32_t levels = m->levels[half].count;
         int32_t at = 0;

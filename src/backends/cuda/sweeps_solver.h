@@ -85,9 +85,6 @@ typedef struct mpki_solver_making {
         *d_part_block[2], *d_count[2], *d_first[2], *d_measure[2], *d_place[2];
 } mpki_solver_making;
 
-/** The level sets of the backward sweep, of as many levels: a frame comes as late as those that need it forward
- *  allow. *levels: the stages' where a dense pivot ends them, whose frames are last. sweeps_levels.c */
-mpk_status mpki_solver_late_levels(const mpki_block_solver *s, mpki_levels *levels);
 /** From the segments as they were measured: tickets, sizes and places. sweeps_tasks.c */
 mpk_status mpki_solver_make_tasks(mpki_solver_making *m);
 
