@@ -586,6 +586,15 @@ typedef struct mpki_vector_ops {
     void (*columns)(mpki_space *s, int32_t count, mpki_number *out);
 } mpki_vector_ops;
 
+/** What the rows of a residual say of a solution (problem/measure.h). */
+typedef struct mpki_judged {
+    double x_norm, b_norm,
+        r_norm;            /* largest moduli of x, b and r; infinite where one is not finite */
+    double b_two, r_two;   /* 2-norms */
+    double omega1, omega2; /* largest errors of rows of either kind */
+    bool odd;              /* some row is near the ends of what numbers hold */
+} mpki_judged;
+
 typedef struct mpki_vector_engine {
     /** A for products.
      *  full  [inout] A in both triangles, or 2^-exponent A; its arrays are the engine's afterwards
@@ -623,10 +632,13 @@ typedef struct mpki_vector_engine {
     /** r := b - A x as mpki_residual_fn has it; norm: ||A||_inf of the copy. */
     mpk_status (*residual)(mpki_matrix *m, double norm, const void *x, const void *b, double wanted,
                            void *r, double *error);
-    /** r := b - A x and w := |A| |x| + |b| as mpki_residual() has them (problem/problem.h), for real
-     *  entries; all in host memory. NULL: that function is as good
+    /** r := b - A x and w := |A| |x| + |b| as mpki_residual() has them (problem/problem.h), and what they
+     *  say of x, for real entries; all in host memory. NULL: that function is as good
+     *  w        [out] NULL: not wanted
+     *  row_norm [in]  sums of moduli of rows; NULL: `judged` is not wanted
      *  Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE */
-    mpk_status (*measure)(mpki_matrix *m, const void *x, const void *b, void *r, double *w);
+    mpk_status (*measure)(mpki_matrix *m, const void *x, const void *b, void *r, double *w,
+                          const double *row_norm, mpki_judged *judged);
     /** y := 2^exponent x; x == y is allowed. */
     mpk_status (*shift)(mpki_matrix *m, int exponent, const void *x, void *y);
     /** Diagonal matrices R and C and a permutation, to be applied as x_j := R_ii C_jj b_i, i = from_j.

@@ -3,6 +3,7 @@
 #define MPKI_MEASURE_H
 /** How good is a solution? Backward errors from residuals in about twice the working precision,
  *  also for numbers near the ends of the range. */
+#include "../backends/sparse.h"
 #include "problem.h"
 
 /** A system whose solutions are measured. */
@@ -41,6 +42,9 @@ typedef struct mpki_quality {
      * way, as some number is near the ends of what doubles hold */                                \
     bool mpki_##p##_quality(const mpki_system *s, const void *x, const void *b, const void *r,     \
                             const double *w, mpki_quality *quality);                               \
+    /** the same from what was found by rows */                                                   \
+    bool mpki_##p##_quality_of(const mpki_system *s, const mpki_judged *judged,                    \
+                               mpki_quality *quality);                                             \
     /** measure() in extended range. Without memory for it (MPK_ERR_MEMORY) errors are infinite.   \
      */                                                                                            \
     mpki_quality mpki_##p##_measure_wide(const mpki_system *s, const void *x, const void *b,       \

@@ -33,9 +33,9 @@ static bool inside(double x) {
     return x == 0 || (x > SMALL && x < LARGE);
 }
 
-/* omega_1 + omega_2 of Arioli, Demmel & Duff (1989); false: a row is near the ends. */
+/* omega_1 and omega_2 of Arioli, Demmel & Duff (1989); false: a row is near the ends. */
 static bool componentwise(const mpki_system *s, const T *b, const T *r, const double *w,
-                          double x_norm, double *omega) {
+                          double x_norm, double omega[2]) {
     const int32_t n = s->a.n;
     const double tiny = 1000.0 * n * (double)R_EPS / 2;
     double omega1 = 0, omega2 = 0;
@@ -54,24 +54,33 @@ static bool componentwise(const mpki_system *s, const T *b, const T *r, const do
             omega2 = mpki_larger(omega2, q);
         }
     }
-    *omega = omega1 + omega2;
+    omega[0] = omega1, omega[1] = omega2;
     return true;
+}
+
+bool FN(quality_of)(const mpki_system *s, const mpki_judged *j, mpki_quality *q) {
+    *q = (mpki_quality){0};
+    if (j->odd || !inside(j->x_norm) || !inside(j->b_norm) || !isfinite(j->r_norm)) return false;
+    q->componentwise = j->omega1 + j->omega2;
+    if (j->r_norm > 0) q->normwise = j->r_norm / (s->norm_inf * j->x_norm + j->b_norm);
+    if (j->r_two > 0) q->relative = j->b_two > 0 ? j->r_two / j->b_two : INFINITY;
+    if (j->x_norm > 0) q->growth = j->b_norm > 0 ? s->norm_inf * (j->x_norm / j->b_norm) : INFINITY;
+    return !(q->growth > LOST) || j->b_norm == 0;
 }
 
 bool FN(quality)(const mpki_system *s, const void *vx, const void *vb, const void *vr,
                  const double *w, mpki_quality *q) {
     const T *x = vx, *b = vb, *r = vr;
     const int32_t n = s->a.n;
-    const double x_norm = norm_inf(n, x), b_norm = norm_inf(n, b), r_norm = norm_inf(n, r);
+    mpki_judged j = {.x_norm = norm_inf(n, x), .b_norm = norm_inf(n, b), .r_norm = norm_inf(n, r)};
+    double omega[2];
     *q = (mpki_quality){0};
-    if (!inside(x_norm) || !inside(b_norm) || !isfinite(r_norm) ||
-        !componentwise(s, b, r, w, x_norm, &q->componentwise))
+    if (!inside(j.x_norm) || !inside(j.b_norm) || !isfinite(j.r_norm) ||
+        !componentwise(s, b, r, w, j.x_norm, omega))
         return false;
-    const double b2 = FN(column_norm)(n, b), r2 = FN(column_norm)(n, r);
-    if (r_norm > 0) q->normwise = r_norm / (s->norm_inf * x_norm + b_norm);
-    if (r2 > 0) q->relative = b2 > 0 ? r2 / b2 : INFINITY;
-    if (x_norm > 0) q->growth = b_norm > 0 ? s->norm_inf * (x_norm / b_norm) : INFINITY;
-    return !(q->growth > LOST) || b_norm == 0;
+    j.omega1 = omega[0], j.omega2 = omega[1];
+    j.b_two = FN(column_norm)(n, b), j.r_two = FN(column_norm)(n, r);
+    return FN(quality_of)(s, &j, q);
 }
 
 mpki_quality FN(measure)(const mpki_system *s, const void *x, const void *b, void *r, double *w,

@@ -110,8 +110,11 @@ static mpki_quality measured(iteration *it) {
     const mpk_scalar scalar = scalar_of(it);
     mpki_quality q = {INFINITY, INFINITY, INFINITY, INFINITY, 0};
     if (it->engine->measure && it->exponent == 0 && scalar < MPK_C) {
-        if (mpk_failed(it->engine->measure(it->matrix, it->x, it->b, it->r, it->w))) return q;
-        if (MPKI_DISPATCH(scalar, quality)(&it->system, it->x, it->b, it->r, it->w, &q)) return q;
+        mpki_judged judged;
+        if (mpk_failed(it->engine->measure(it->matrix, it->x, it->b, it->r, NULL,
+                                           it->system.row_norm, &judged)))
+            return q;
+        if (MPKI_DISPATCH(scalar, quality_of)(&it->system, &judged, &q)) return q;
     }
     return MPKI_DISPATCH(scalar, measure)(&it->system, it->x, it->b, it->r, it->w, it->sums);
 }

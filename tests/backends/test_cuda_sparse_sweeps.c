@@ -10,6 +10,7 @@
 #undef mpk_batch_llt
 #undef mpk_batch_ldu
 
+#include "analysis/schedule/schedule.h"
 #include "backends/cuda/sweeps.h"
 #include "backends/cuda/sweeps/sweeps.h"
 #include "blocks/sweeps.h"
@@ -220,6 +221,37 @@ static void test_parts(void **unused) {
                 end(&r);
             }
     assert_true(staged > 0);
+    mpk_context_destroy(&ctx);
+}
+
+/* Level sets of the way back: those of the way there with each frame as late as what needs it allows. */
+static void test_late_levels(void **unused) {
+    (void)unused;
+    mpk_context *ctx = NULL;
+    const mpk_options o = options_of(2);
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    for (int f = 0; f < FAMILIES; f++) {
+        run r = go(ctx, families[f], f >= 3 ? MPK_Z : MPK_D, &o);
+        const mpki_stages *stages = r.bf->stages;
+        const mpki_ibcsr *x = &stages->index;
+        mpki_levels late;
+        assert_int_equal(mpki_cuda_sweeps_late_levels(ctx, stages, &late), MPK_OK);
+        assert_int_equal(late.count, stages->levels.count);
+        assert_int_equal(late.ptr[late.count], x->m);
+        assert_int_equal(mpki_levels_check(ctx, x, &late), MPK_OK);
+        int32_t *level = calloc((size_t)x->m + 1, 4);
+        for (int32_t l = 0; l < late.count; l++)
+            for (int32_t j = late.ptr[l]; j < late.ptr[l + 1]; j++) level[late.frame[j]] = l;
+        for (int32_t k = 0; k < x->m; k++) {
+            int32_t least = late.count;
+            for (int64_t e = x->diagonal[k] + 1; e < x->ptr[k + 1]; e++)
+                if (level[x->entry[e].other] < least) least = level[x->entry[e].other];
+            assert_int_equal(level[k], least - 1);
+        }
+        free(level);
+        mpki_levels_free(ctx, &late);
+        end(&r);
+    }
     mpk_context_destroy(&ctx);
 }
 
@@ -504,7 +536,7 @@ int main(void) {
         cmocka_unit_test(test_parts),    cmocka_unit_test(test_vectors),
         cmocka_unit_test(test_pivots),   cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_small),    cmocka_unit_test(test_nan),
-        cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_failures), cmocka_unit_test(test_late_levels),
     };
     if (!device_there()) {
         print_message("no device, and no module that does without: nothing to test\n");

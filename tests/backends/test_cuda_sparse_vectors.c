@@ -8,6 +8,7 @@
 #include "backends/cuda/vectors/vectors.h"
 #include "problem/columns.h"
 #include "problem/full.h"
+#include "problem/measure.h"
 #include "problem/problem.h"
 
 #undef mpk_krylov_solve
@@ -124,7 +125,7 @@ static void measure_case(const mpki_vector_engine *engine, mpki_matrix *m, const
     void *r[2];
     for (int e = 0; e < 2; e++) r[e] = calloc((size_t)n, size), w[e] = calloc((size_t)n, 8);
     mpki_residual(&s->a, x, b, r[0], w[0], work);
-    assert_int_equal(engine->measure(m, x, b, r[1], w[1]), MPK_OK);
+    assert_int_equal(engine->measure(m, x, b, r[1], w[1], NULL, NULL), MPK_OK);
     for (int32_t i = 0; i < n; i++) {
         const double a = creal(scalar_load(s->a.scalar, r[0], i));
         assert_true(fabs(w[0][i] - w[1][i]) <= n * 0x1p-52 * w[0][i]);
@@ -133,6 +134,43 @@ static void measure_case(const mpki_vector_engine *engine, mpki_matrix *m, const
     }
     for (int e = 0; e < 2; e++) free(r[e]), free(w[e]);
     free(work);
+}
+
+/* What rows say of x: on the device as on the processor; x and b `size` times as large, and one entry of x
+ * `odd`. Where only the device says that they are near the ends of the range, squares would be. Returns
+ * whether it has errors. */
+static bool judge_case(const mpki_vector_engine *engine, mpki_matrix *m, const sparse *s,
+                       const void *x, const void *b, double size, double odd) {
+    const int32_t n = s->a.n;
+    const mpk_scalar scalar = s->a.scalar;
+    const size_t bytes = (size_t)n * mpk_scalar_size(scalar);
+    void *v[2] = {calloc(1, bytes + 8), calloc(1, bytes + 8)}, *r = calloc(1, bytes + 8);
+    double *w = calloc((size_t)n + 1, 8), *sums = calloc((size_t)n + 1, 8);
+    mpki_system system = {.a = s->a, .row_norm = sums};
+    mpki_quality q[2];
+    mpki_judged judged = {0};
+    const void *const from[] = {x, b};
+    for (int k = 0; k < 2; k++)
+        for (int32_t i = 0; i < n; i++)
+            scalar_store(scalar, v[k], i, size * creal(scalar_load(scalar, from[k], i)));
+    if (n > 0 && odd != 0) scalar_store(scalar, v[0], n / 2, odd);
+    system.norm_inf = mpki_row_sums(&s->a, sums);
+    assert_int_equal(engine->measure(m, v[0], v[1], r, w, sums, &judged), MPK_OK);
+    const bool here = MPKI_DISPATCH(scalar, quality)(&system, v[0], v[1], r, w, &q[0]);
+    const bool there = MPKI_DISPATCH(scalar, quality_of)(&system, &judged, &q[1]);
+    if (there) {
+        assert_true(here);
+        assert_true(fabs(q[0].componentwise - q[1].componentwise) <= 1e-9 * q[0].componentwise);
+        assert_true(fabs(q[0].normwise - q[1].normwise) <= 1e-12 * q[0].normwise);
+        assert_true(fabs(q[0].relative - q[1].relative) <= 1e-12 * q[0].relative);
+        assert_true(fabs(q[0].growth - q[1].growth) <= 1e-12 * q[0].growth);
+        assert_true(n == 0 || q[1].relative > 0);
+    } else if (here) {
+        assert_true(judged.odd && size < 1e-100);
+    }
+    for (int k = 0; k < 2; k++) free(v[k]);
+    free(r), free(w), free(sums);
+    return there;
 }
 
 /* A whose values the device mirrors, made and given values twice: the same products, bit by bit, as of
@@ -242,7 +280,16 @@ static void product_case(mpk_context *ctx, int shape, int32_t n, int kind) {
         }
         d->table->release(d->cuda, dx), d->table->release(d->cuda, db);
         d->table->release(d->cuda, dy);
-        if (scalar < MPK_C) measure_case(both[e], m, &s, x, b);
+        if (scalar < MPK_C) {
+            measure_case(both[e], m, &s, x, b);
+            assert_true(judge_case(both[e], m, &s, x, b, 1, 0));
+            if (n > 0) {
+                assert_false(judge_case(both[e], m, &s, x, b, 1, NAN));
+                assert_false(judge_case(both[e], m, &s, x, b, 1, INFINITY));
+                assert_false(judge_case(both[e], m, &s, x, b, single(scalar) ? 1e-35 : 1e-200, 0));
+                assert_false(judge_case(both[e], m, &s, x, b, single(scalar) ? 1e38 : 1e305, 0));
+            }
+        }
         both[e]->matrix_free(ctx, &m);
     }
     double difference = 0, size = 0;

@@ -161,7 +161,7 @@ static mpk_status pivots(mpki_isai_factor *f) {
     const mpki_cuda_sweeps_table *sweeps = f->job.d->table->sweeps;
     int32_t mixed = 0;
     const mpki_cuda_packing p = {.store = &f->g.store,
-                                 .slot = f->start,
+                                 .slot = {f->start, f->start},
                                  .diagonal = {f->diagonal[0], f->diagonal[1]},
                                  .partner = f->partner,
                                  .border_diagonal = {f->border_diagonal[0], f->border_diagonal[1]},

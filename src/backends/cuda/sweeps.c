@@ -272,13 +272,13 @@ static mpk_status on_device(mpki_block_solver *s, mpk_part part, int32_t nrhs, c
     a.move.wide = wide;
     a.move.y = s->vector[0];
     a.move.x = (void *)(uintptr_t)b, a.move.ldx = ldb;
-    a.move.index = forward(part) ? s->row : s->position;
+    a.move.index = forward(part) ? s->row : s->position[backward(part)];
     a.move.scale = forward(part) ? s->scale[0] : NULL;
     for (int k = 0; k < 2; k++) a.move.wait[k] = wait_for ? s->vector[k + 1] : NULL;
     a.run = (mpki_sweeps_run){.scalar = s->stored, .nrhs = wide, .warps = s->warps[kind]};
     a.run.task = s->tasks, a.run.packets = s->packets, a.run.part = s->part;
     a.run.diagonal = all ? s->diagonal[part == MPK_PART_ABS] : NULL;
-    a.run.partner = s->partner;
+    a.run.partner = s->partner, a.run.ahead = s->ahead;
     a.move.ticket = s->ticket;
     a.move.tickets = sweeping ? 2 * ((int64_t)s->stages->options->solve_sweeps + 1) : 0;
     mpk_status status = mpki_solver_told(s, table->in(cuda, &a.move));

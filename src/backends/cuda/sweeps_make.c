@@ -17,12 +17,16 @@ enum {
 
 static void making_free(mpki_solver_making *m) {
     mpk_context *ctx = m->s->ctx;
-    void *const host[] = {m->unit,         m->slot,          m->level_of,     m->late[0],
-                          m->late[1],      m->level_slot,    m->count[0],     m->count[1],
-                          m->first[0],     m->first[1],      m->measure[0],   m->measure[1],
-                          m->place[0],     m->place[1],      m->tasks,        m->part_unit[0],
-                          m->part_unit[1], m->part_block[0], m->part_block[1]};
-    for (size_t k = 0; k < sizeof host / sizeof *host; k++) mpki_release(ctx, host[k]);
+    mpki_release(ctx, m->tasks);
+    mpki_release(ctx, m->levels[1].ptr);
+    mpki_release(ctx, m->levels[1].frame);
+    for (int half = 0; half < 2; half++) {
+        void *const host[] = {m->unit[half],      m->slot[half],       m->level_of[half],
+                              m->late[half],      m->level_slot[half], m->count[half],
+                              m->first[half],     m->measure[half],    m->place[half],
+                              m->part_unit[half], m->part_block[half]};
+        for (size_t k = 0; k < sizeof host / sizeof *host; k++) mpki_release(ctx, host[k]);
+    }
 }
 
 /* Shall frame f join the unit's `rows` rows? `work`: rows times blocks of the unit, either way. */
@@ -35,9 +39,9 @@ static bool joins(const mpki_stages *stages, int32_t f, int rows, bool wide, int
 }
 
 /* Units of level l; returns how many rows it has. */
-static int32_t units_of(mpki_solver_making *m, int32_t l, int32_t at) {
+static int32_t units_of(mpki_solver_making *m, int half, int32_t l, int32_t at) {
     const mpki_stages *stages = m->s->stages;
-    const mpki_levels *v = &stages->levels;
+    const mpki_levels *v = &m->levels[half];
     int32_t sum = 0, here = at;
     for (int32_t j = v->ptr[l]; j < v->ptr[l + 1]; j++)
         sum += mpki_frame_rows(stages->blocking, v->frame[j]);
@@ -45,12 +49,12 @@ static int32_t units_of(mpki_solver_making *m, int32_t l, int32_t at) {
     int64_t work[2] = {0, 0};
     for (int32_t j = v->ptr[l], rows = MPKI_STORE_ROWS + 1; j < v->ptr[l + 1]; j++) {
         const int32_t f = v->frame[j];
-        m->slot[f] = here;
+        m->slot[half][f] = here;
         if (!joins(stages, f, rows, wide, work)) {
             work[0] = work[1] = 0;
             joins(stages, f, 0, wide, work);
-            m->level_of[m->units] = l;
-            m->unit[m->units++] = j;
+            m->level_of[half][m->units[half]] = l;
+            m->unit[half][m->units[half]++] = j;
             rows = 0;
         }
         rows += mpki_frame_rows(stages->blocking, f);
@@ -59,33 +63,43 @@ static int32_t units_of(mpki_solver_making *m, int32_t l, int32_t at) {
     return here - at;
 }
 
+/* Columns of slots from where on have segments of their own. */
+static void find_late(mpki_solver_making *m, int half) {
+    const int32_t levels = m->levels[half].count, *level_slot = m->level_slot[half];
+    for (int32_t u = 0, end; u < m->units[half]; u = end) {
+        const int32_t l = m->level_of[half][u];
+        for (end = u; end < m->units[half] && m->level_of[half][end] == l;) end++;
+        const bool narrow = end - u < NARROW;
+        for (int32_t k = u; k < end; k++)
+            m->late[half][k] = half ? (narrow && l + 1 < levels ? level_slot[l + 2] : -1)
+                                    : (narrow && l > 0 ? level_slot[l - 1] : INT32_MAX);
+    }
+}
+
 static mpk_status make_units(mpki_solver_making *m) {
-    const mpki_levels *v = &m->s->stages->levels;
     mpk_context *ctx = m->s->ctx;
     const int64_t frames = m->store->m;
-    int32_t at = 0;
-    m->unit = MPKI_NEW(ctx, STAGE, frames + 1, int32_t);
-    m->slot = MPKI_NEW(ctx, STAGE, frames, int32_t);
-    m->level_of = MPKI_NEW(ctx, STAGE, frames, int32_t);
-    m->level_slot = MPKI_NEW(ctx, STAGE, (int64_t)v->count + 2, int32_t);
-    for (int half = 0; half < 2; half++) m->late[half] = MPKI_NEW(ctx, STAGE, frames, int32_t);
-    if (mpk_failed(mpki_failed(ctx))) return mpki_failed(ctx);
-    for (int32_t l = 0; l < v->count; l++) {
-        m->level_slot[l] = at;
-        at += units_of(m, l, at);
-    }
-    m->level_slot[v->count] = m->level_slot[v->count + 1] = at;
-    m->unit[m->units] = (int32_t)frames;
-    for (int32_t u = 0, end; u < m->units; u = end) {
-        const int32_t l = m->level_of[u];
-        for (end = u; end < m->units && m->level_of[end] == l;) end++;
-        for (int32_t k = u; k < end; k++) {
-            const bool narrow = end - u < NARROW;
-            m->late[0][k] = narrow && l > 0 ? m->level_slot[l - 1] : INT32_MAX;
-            m->late[1][k] = narrow && l + 1 < v->count ? m->level_slot[l + 2] : -1;
+    m->levels[0] = m->s->stages->levels;
+    mpk_status status = mpki_cuda_sweeps_late_levels(ctx, m->s->stages, &m->levels[1]);
+    for (int half = 0; half < 2 && !mpk_failed(status); half++) {
+        const int32_t levels = m->levels[half].count;
+        int32_t at = 0;
+        m->unit[half] = MPKI_NEW(ctx, STAGE, frames + 1, int32_t);
+        m->slot[half] = MPKI_NEW(ctx, STAGE, frames, int32_t);
+        m->level_of[half] = MPKI_NEW(ctx, STAGE, frames, int32_t);
+        m->level_slot[half] = MPKI_NEW(ctx, STAGE, (int64_t)levels + 2, int32_t);
+        m->late[half] = MPKI_NEW(ctx, STAGE, frames, int32_t);
+        status = mpki_failed(ctx);
+        for (int32_t l = 0; l < levels && !mpk_failed(status); l++) {
+            m->level_slot[half][l] = at;
+            at += units_of(m, half, l, at);
         }
+        if (mpk_failed(status)) break;
+        m->level_slot[half][levels] = m->level_slot[half][levels + 1] = at;
+        m->unit[half][m->units[half]] = (int32_t)frames;
+        find_late(m, half);
     }
-    return MPK_OK;
+    return status;
 }
 
 /* ---- making: segments ---------------------------------------------------------------------------
@@ -101,10 +115,10 @@ static mpk_status make_parts(mpki_solver_making *m, int half) {
     const mpki_stages *stages = m->s->stages;
     for (int turn = 0; turn < 2; turn++) { /* count, then list */
         int32_t part = 0;
-        for (int32_t u = 0; u < m->units; u++) {
+        for (int32_t u = 0; u < m->units[half]; u++) {
             int64_t blocks = 0;
-            for (int32_t j = m->unit[u]; j < m->unit[u + 1]; j++)
-                blocks += blocks_of(&stages->index, half, stages->levels.frame[j]);
+            for (int32_t j = m->unit[half][u]; j < m->unit[half][u + 1]; j++)
+                blocks += blocks_of(&stages->index, half, m->levels[half].frame[j]);
             for (int64_t k = 0; k == 0 || k < blocks; k += MPKI_SWEEPS_PART, part++) {
                 if (!turn) continue;
                 m->part_unit[half][part] = u;
@@ -127,16 +141,21 @@ static mpk_status send_units(mpki_solver_making *m) {
     mpk_status status = make_parts(m, 0);
     if (!mpk_failed(status)) status = make_parts(m, 1);
     const int64_t parts = (int64_t)m->parts[0] + m->parts[1];
+    const int64_t units = (int64_t)m->units[0] + m->units[1];
     if (!mpk_failed(status))
         status = mpki_solver_may_take(
-            s, four * (2 * frames + 3 * (int64_t)m->units + 3 * parts + lists) + 256, 11);
-    if (!mpk_failed(status))
-        status = mpki_solver_upload(s, m->unit, four * (m->units + 1), &m->d_unit);
-    if (!mpk_failed(status)) status = mpki_solver_upload(s, m->slot, four * frames, &m->d_slot);
+            s, four * (4 * frames + 2 * units + 2 + 3 * parts + lists) + 256, 15);
     if (!mpk_failed(status)) status = mpki_solver_take(s, four * lists, &m->d_order);
     for (int half = 0; half < 2; half++) {
+        const int64_t count = m->units[half];
         if (!mpk_failed(status))
-            status = mpki_solver_upload(s, m->late[half], four * m->units, &m->d_late[half]);
+            status = mpki_solver_upload(s, m->unit[half], four * (count + 1), &m->d_unit[half]);
+        if (!mpk_failed(status))
+            status = mpki_solver_upload(s, m->slot[half], four * frames, &m->d_slot[half]);
+        if (!mpk_failed(status))
+            status = mpki_solver_upload(s, m->levels[half].frame, four * frames, &m->d_frame[half]);
+        if (!mpk_failed(status))
+            status = mpki_solver_upload(s, m->late[half], four * count, &m->d_late[half]);
         if (!mpk_failed(status))
             status = mpki_solver_upload(s, m->part_unit[half], four * m->parts[half],
                                         &m->d_part_unit[half]);
@@ -148,9 +167,10 @@ static mpk_status send_units(mpki_solver_making *m) {
         m->p.parts[half] = m->parts[half];
         m->p.part_unit[half] = m->d_part_unit[half], m->p.part_block[half] = m->d_part_block[half];
         m->p.late[half] = m->d_late[half], m->p.count[half] = m->d_count[half];
+        m->p.frame[half] = m->d_frame[half], m->p.unit[half] = m->d_unit[half];
+        m->p.slot[half] = m->d_slot[half], m->p.units[half] = m->units[half];
     }
-    m->p.store = m->store, m->p.units = m->units, m->p.entries = lists;
-    m->p.unit = m->d_unit, m->p.slot = m->d_slot, m->p.order = m->d_order;
+    m->p.store = m->store, m->p.entries = lists, m->p.order = m->d_order;
     return status;
 }
 
@@ -165,7 +185,7 @@ static mpk_status count_segments(mpki_solver_making *m) {
     if (!mpk_failed(status)) status = pass(m, MPKI_SWEEPS_COUNT);
     for (int half = 0; half < 2 && !mpk_failed(status); half++) {
         m->count[half] = MPKI_NEW(s->ctx, STAGE, m->parts[half], int32_t);
-        m->first[half] = MPKI_NEW(s->ctx, STAGE, (int64_t)m->units + 1, int64_t);
+        m->first[half] = MPKI_NEW(s->ctx, STAGE, (int64_t)m->units[half] + 1, int64_t);
         if (!m->count[half] || !m->first[half]) return mpki_failed(s->ctx);
         status =
             mpki_solver_copy(s, m->count[half], m->d_count[half], four * m->parts[half], false);
@@ -180,7 +200,7 @@ static mpk_status count_segments(mpki_solver_making *m) {
             first[k] = sum;
             sum += m->count[half][k];
         }
-        m->first[half][m->units] = m->segments[half] = sum;
+        m->first[half][m->units[half]] = m->segments[half] = sum;
         status =
             mpki_solver_may_take(s, eight * parts + sum * (int64_t)sizeof(mpki_sweeps_measure), 2);
         if (!mpk_failed(status))
@@ -246,8 +266,10 @@ static mpk_status take_all(mpki_solver_making *m) {
                 {border, (void **)&s->border_partner},
                 {border * s->wide * size, &s->border.work},
                 {tickets, (void **)&s->ticket},
-                {n * 4, (void **)&s->position},
+                {n * 4, (void **)&s->position[0]},
+                {n * 4, (void **)&s->position[1]},
                 {n * 4, (void **)&s->row},
+                {n * 4, (void **)&s->ahead},
                 {n * 4, (void **)&s->slot_at[0]},
                 {n * 4, (void **)&s->slot_at[1]},
                 {n * 8, (void **)&s->scale[0]},
@@ -286,13 +308,14 @@ static mpk_status send_maps(mpki_solver_making *m) {
         }
     const mpki_sweeps_maps maps = {.m = m->store->m,
                                    .bptr = m->store->bptr,
-                                   .slot = m->d_slot,
+                                   .slot = {m->d_slot[0], m->d_slot[1]},
                                    .perm = there[0],
                                    .row_of = there[1],
                                    .columns = there[2],
                                    .rows = there[3],
-                                   .position = s->position,
+                                   .position = {s->position[0], s->position[1]},
                                    .row = s->row,
+                                   .ahead = s->ahead,
                                    .slot_at = {s->slot_at[0], s->slot_at[1]},
                                    .scale = {s->scale[0], s->scale[1]}};
     if (!mpk_failed(status))
@@ -315,7 +338,7 @@ static mpk_status fill(mpki_solver_making *m) {
     }
     for (int k = 0; k < 2; k++) m->p.border_diagonal[k] = s->border_diagonal[k];
     m->p.border_partner = s->border_partner;
-    m->p.packets = s->packets, m->p.position = s->position, m->p.partner = s->partner;
+    m->p.packets = s->packets, m->p.partner = s->partner;
     if (!mpk_failed(status))
         status =
             mpki_solver_copy(s, s->tasks, m->tasks, s->task[2] * (int64_t)sizeof *m->tasks, true);
@@ -381,11 +404,12 @@ static mpk_status make(mpki_solver_making *m) {
     mpk_status status = run_steps(m);
     if (mpk_failed(status)) return status;
     const int64_t four = sizeof(int32_t);
-    mpki_solver_give(s, m->d_unit, four * (m->units + 1));
-    mpki_solver_give(s, m->d_slot, four * m->store->m);
     mpki_solver_give(s, m->d_order, four * s->stages->index.ptr[m->store->m]);
     for (int half = 0; half < 2; half++) {
-        mpki_solver_give(s, m->d_late[half], four * m->units);
+        mpki_solver_give(s, m->d_unit[half], four * (m->units[half] + 1));
+        mpki_solver_give(s, m->d_slot[half], four * m->store->m);
+        mpki_solver_give(s, m->d_frame[half], four * m->store->m);
+        mpki_solver_give(s, m->d_late[half], four * m->units[half]);
         mpki_solver_give(s, m->d_part_unit[half], four * m->parts[half]);
         mpki_solver_give(s, m->d_part_block[half], four * m->parts[half]);
         mpki_solver_give(s, m->d_count[half], four * m->parts[half]);

@@ -8,7 +8,7 @@
 #include "sweeps/sweeps.h"
 
 enum {
-    MPKI_SOLVER_BUFFERS = 48,
+    MPKI_SOLVER_BUFFERS = 64,
     MPKI_SOLVER_TRIALS = 9 /* applications that are timed: three numbers of warps, in turns */
 };
 
@@ -38,7 +38,7 @@ struct mpki_block_solver {
     void *vector[3]; /* by slot */
     void *part, *diagonal[2], *staging;
     int8_t *partner;
-    int32_t *ticket, *position, *row, *slot_at[2]; /* as in mpki_sweeps_maps */
+    int32_t *ticket, *position[2], *row, *ahead, *slot_at[2]; /* as in mpki_sweeps_maps */
     double *scale[2];
     /* the dense pivot that ends the stages: of the factor's store, and what `diagonal` and `partner`
      * are for it; rows 0: there is none */
@@ -71,17 +71,18 @@ typedef struct mpki_solver_making {
     mpki_block_solver *s;
     const mpki_cuda_store *store;
     mpki_cuda_packing p;
-    int32_t units;
-    /* host */
-    int32_t *unit, *slot, *level_of, *late[2], *level_slot;
+    int32_t units[2];
+    /* host; [2]: forward, backward */
+    mpki_levels levels[2]; /* forward: the stages' */
+    int32_t *unit[2], *slot[2], *level_of[2], *late[2], *level_slot[2];
     int32_t parts[2], *part_unit[2], *part_block[2], *count[2];
     int64_t *first[2], segments[2]; /* first: of units, and one more */
     mpki_sweeps_measure *measure[2];
     mpki_sweeps_place *place[2];
     mpki_sweeps_task *tasks;
     /* device */
-    void *d_unit, *d_slot, *d_late[2], *d_order, *d_part_unit[2], *d_part_block[2], *d_count[2],
-        *d_first[2], *d_measure[2], *d_place[2];
+    void *d_frame[2], *d_unit[2], *d_slot[2], *d_late[2], *d_order, *d_part_unit[2],
+        *d_part_block[2], *d_count[2], *d_first[2], *d_measure[2], *d_place[2];
 } mpki_solver_making;
 
 /** From the segments as they were measured: tickets, sizes and places. sweeps_tasks.c */

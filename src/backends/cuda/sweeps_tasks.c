@@ -13,11 +13,11 @@ enum {
  */
 
 /* Level set of a slot. */
-static int32_t level_at(const mpki_solver_making *m, int32_t slot) {
-    int32_t low = 0, high = m->s->stages->levels.count;
+static int32_t level_at(const mpki_solver_making *m, int half, int32_t slot) {
+    int32_t low = 0, high = m->levels[half].count;
     while (high - low > 1) {
         const int32_t middle = low + (high - low) / 2;
-        if (m->level_slot[middle] <= slot)
+        if (m->level_slot[half][middle] <= slot)
             low = middle;
         else
             high = middle;
@@ -35,15 +35,15 @@ typedef struct task {
 } task;
 
 static int32_t turn_of(const mpki_solver_making *m, int half, const task *t) {
-    const int32_t levels = m->s->stages->levels.count;
-    int32_t level = m->level_of[t->unit];
+    const int32_t levels = m->levels[half].count;
+    int32_t level = m->level_of[half][t->unit];
     if (!t->final) {
         int32_t due = -1;
         for (int64_t k = t->from; k < t->from + t->count; k++) {
             const int32_t last = m->measure[half][k].last;
             if (last >= 0 && (due < 0 || (half ? last < due : last > due))) due = last;
         }
-        level = level_at(m, due) + (half ? -1 : 1);
+        level = level_at(m, half, due) + (half ? -1 : 1);
     }
     return 2 * (half ? levels - 1 - level : level) + t->final;
 }
@@ -66,7 +66,7 @@ static task next_task(const mpki_solver_making *m, int half, int32_t u, int64_t 
 static int64_t list_tasks(mpki_solver_making *m, int half, task *list, int64_t *begin) {
     int64_t count = 0;
     int32_t part = (int32_t)m->s->parts;
-    for (int32_t u = 0; u < m->units; u++) {
+    for (int32_t u = 0; u < m->units[half]; u++) {
         const int32_t before = part;
         for (int64_t k = m->first[half][u]; k < m->first[half][u + 1];) {
             const task t = list[count++] = next_task(m, half, u, k);
@@ -94,7 +94,7 @@ static int32_t segment_at(const task *t, bool ahead, int32_t k) {
 static mpk_status make_tasks_of(mpki_solver_making *m, int half, int64_t *at, task **list,
                                 int64_t *count) {
     mpk_context *ctx = m->s->ctx;
-    const int64_t turns = 2 * (int64_t)m->s->stages->levels.count + 1;
+    const int64_t turns = 2 * (int64_t)m->levels[half].count + 1;
     int64_t *begin = MPKI_ZNEW(ctx, STAGE, turns + 1, int64_t);
     task *by_unit = MPKI_NEW(ctx, STAGE, m->segments[half], task);
     mpk_status status = mpki_failed(ctx);

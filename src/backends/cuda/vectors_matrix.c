@@ -279,7 +279,35 @@ mpk_status mpki_cuda_residual(mpki_matrix *m, double norm, const void *x, const 
     return MPK_OK;
 }
 
-mpk_status mpki_cuda_measure(mpki_matrix *m, const void *x, const void *b, void *r, double *w) {
+/* Where numbers are near the ends of the range, and whose squares would be: as problem/measure_t.c. */
+static mpk_status judge(mpki_matrix *m, mpki_space *s, void *const *v, const double *w,
+                        const double *row_norm, mpki_judged *j) {
+    enum { X, B, R };
+    const bool single = s->at.scalar == MPK_S;
+    const double unit = single ? 0x1p-24 : 0x1p-53, small_square = 1e-140;
+    mpki_cuda *cuda = m->d->cuda;
+    double most[4] = {0}, two[2] = {0};
+    int status = s->k->largest(cuda, &s->at, v[X], &j->x_norm);
+    if (!mpk_failed(status)) status = s->k->largest(cuda, &s->at, v[B], &j->b_norm);
+    if (!mpk_failed(status)) status = s->k->norms(cuda, &s->at, v[B], v[R], two);
+    const mpki_cuda_judging rows = {.b = v[B],
+                                    .r = v[R],
+                                    .w = w,
+                                    .row_norm = row_norm,
+                                    .x_norm = j->x_norm,
+                                    .tiny = 1000.0 * m->rows.n * unit,
+                                    .small = single ? 1e-30 : 1e-270,
+                                    .large = single ? 1e37 : 1e300};
+    if (!mpk_failed(status)) status = s->k->judge(cuda, &s->at, &rows, most);
+    j->b_two = two[0], j->r_two = two[1];
+    j->r_norm = most[0], j->omega1 = most[1], j->omega2 = most[2];
+    j->odd = most[3] > 0 || (j->r_norm > 0 && j->r_norm < small_square) ||
+             (j->b_norm > 0 && j->b_norm < small_square);
+    return mpki_cuda_told(m->ctx, STAGE, status);
+}
+
+mpk_status mpki_cuda_measure(mpki_matrix *m, const void *x, const void *b, void *r, double *w,
+                             const double *row_norm, mpki_judged *judged) {
     enum { X, B, R, COUNT };
     const mpki_cuda_table *table = m->d->table;
     mpki_cuda *cuda = m->d->cuda;
@@ -289,19 +317,27 @@ mpk_status mpki_cuda_measure(mpki_matrix *m, const void *x, const void *b, void 
     double norms[2];
     mpk_status status =
         mpki_cuda_space_make(m->ctx, m->space->at.scalar, m->rows.n, COUNT, NULL, 0, &s, v);
-    if (!mpk_failed(status))
-        status = mpki_cuda_told(m->ctx, STAGE, table->alloc(cuda, bytes > 0 ? bytes : 1, &there));
+    if (!mpk_failed(status)) /* w, then norms of rows */
+        status =
+            mpki_cuda_told(m->ctx, STAGE, table->alloc(cuda, bytes > 0 ? 2 * bytes : 1, &there));
+    double *const w_there = there, *const norms_there = w_there ? w_there + n : NULL;
     const void *const in[] = {x, b};
     for (int k = 0; k < 2 && !mpk_failed(status); k++)
         status = mpki_cuda_told(m->ctx, STAGE, s->f->copy(cuda, &s->at, in[k], v[k], 0));
     if (!mpk_failed(status))
         status = mpki_cuda_told(
-            m->ctx, STAGE, s->k->residual(cuda, &s->at, &m->rows, v[X], v[B], v[R], there, norms));
+            m->ctx, STAGE,
+            s->k->residual(cuda, &s->at, &m->rows, v[X], v[B], v[R], w_there, norms));
     if (!mpk_failed(status))
         status = mpki_cuda_told(m->ctx, STAGE, s->f->copy(cuda, &s->at, v[R], r, 1));
-    if (!mpk_failed(status))
+    if (!mpk_failed(status) && w)
         status = mpki_cuda_told(
-            m->ctx, STAGE, table->copy(cuda, w, bytes, there, bytes, bytes, 1, 0, s->at.stream));
+            m->ctx, STAGE, table->copy(cuda, w, bytes, w_there, bytes, bytes, 1, 0, s->at.stream));
+    if (!mpk_failed(status) && row_norm)
+        status = mpki_cuda_told(
+            m->ctx, STAGE,
+            table->copy(cuda, norms_there, bytes, row_norm, bytes, bytes, 1, 1, s->at.stream));
+    if (!mpk_failed(status) && row_norm) status = judge(m, s, v, w_there, norms_there, judged);
     if (!mpk_failed(status))
         status = mpki_cuda_told(m->ctx, STAGE, table->synchronize(cuda, s->at.stream));
     if (there) table->release(cuda, there);

@@ -54,7 +54,8 @@ void mpki_cuda_matrix_free(mpk_context *ctx, mpki_matrix **m);
 mpk_status mpki_cuda_multiply(mpki_matrix *m, const void *x, void *y);
 mpk_status mpki_cuda_residual(mpki_matrix *m, double norm, const void *x, const void *b,
                               double wanted, void *r, double *error);
-mpk_status mpki_cuda_measure(mpki_matrix *m, const void *x, const void *b, void *r, double *w);
+mpk_status mpki_cuda_measure(mpki_matrix *m, const void *x, const void *b, void *r, double *w,
+                             const double *row_norm, mpki_judged *judged);
 mpk_status mpki_cuda_shift(mpki_matrix *m, int exponent, const void *x, void *y);
 mpk_status mpki_cuda_scales_make(mpk_context *ctx, mpk_scalar scalar, int32_t n, const double *rows,
                                  const double *columns, const int32_t *from, mpki_scaler **s);

@@ -151,7 +151,7 @@ __device__ inline void put_pivot(const S *dinv, bool pair, bool hermitian, S *in
     if (pair) partner[1] = -1;
 }
 
-/** The same by slot; a thread a frame. */
+/** The same by forward slot; a thread a frame. */
 template <class S>
 __global__ void pivots_kernel(const mpki_cuda_packing p, const mpki_cuda_store s) {
     const int64_t f = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -159,7 +159,7 @@ __global__ void pivots_kernel(const mpki_cuda_packing p, const mpki_cuda_store s
     const int width = s.bptr[f + 1] - s.bptr[f];
     const S *const dinv = (const S *)s.dinv + 2 * (int64_t)s.bptr[f];
     for (int k = 0; k < width; ++k) {
-        const int64_t slot = p.slot[f] + k;
+        const int64_t slot = p.slot[0][f] + k;
         const bool pair = k + 1 < width && abs1(dinv[2 * k + 1]) > 0;
         put_pivot(dinv + 2 * k, pair, s.hermitian != 0, (S *)p.diagonal[0] + 2 * slot,
                   (S *)p.diagonal[1] + 2 * slot, p.partner + slot);

@@ -36,22 +36,23 @@ template <class S> struct walker {
     const mpki_cuda_store &s;
     const int half, unit, lane;
     uint32_t *mask, *begin; /* [32] shared: of the rows of the block as it is stored */
-    int first, frames;      /* the unit's in s.frame */
+    int first, frames;      /* the unit's in p.frame */
     int32_t slot0;
 
     __device__ walker(const mpki_cuda_packing &p_, const mpki_cuda_store &s_, int half_, int unit_,
                       uint32_t *shared)
         : p(p_), s(s_), half(half_), unit(unit_), lane(threadIdx.x & 31), mask(shared),
           begin(shared + 32) {
-        first = p.unit[unit], frames = p.unit[unit + 1] - first;
-        slot0 = p.slot[s.frame[first]];
+        first = p.unit[half][unit], frames = p.unit[half][unit + 1] - first;
+        slot0 = p.slot[half][frame_at(0)];
     }
 
+    __device__ int32_t frame_at(int j) const { return p.frame[half][first + j]; }
     __device__ int width(int32_t f) const { return s.bptr[f + 1] - s.bptr[f]; }
 
     __device__ int rows() const {
-        const int32_t f = s.frame[first + frames - 1];
-        return p.slot[f] + width(f) - slot0;
+        const int32_t f = frame_at(frames - 1);
+        return p.slot[half][f] + width(f) - slot0;
     }
 
     /** The block at `at` of s.words; its rows, backward its columns, are those of frame f. */
@@ -67,7 +68,7 @@ template <class S> struct walker {
         __syncwarp();
         mask[lane] = m, begin[lane] = (uint32_t)(sum - __popc(m));
         __syncwarp();
-        v->base = p.slot[f] - slot0, v->from = from;
+        v->base = p.slot[half][f] - slot0, v->from = from;
         v->value = s.words + at + MPKI_STORE_HEAD(held);
         const int row = lane - v->base;
         v->mine = 0, v->any = set;
@@ -94,7 +95,7 @@ template <class S> struct walker {
     template <class F> __device__ void walk(cursor from, cursor to, F f) {
         cursor at = from;
         for (; at.j < frames; ++at.j, at.k = 0, at.strip = 0) {
-            const int32_t frame = s.frame[first + at.j];
+            const int32_t frame = frame_at(at.j);
             const int64_t start = half ? s.diagonal[frame] + 1 : s.ptr[frame];
             const int64_t stop = half ? s.ptr[frame + 1] : s.diagonal[frame];
             const int64_t *const where = half ? s.upper : s.lower;
@@ -105,14 +106,14 @@ template <class S> struct walker {
                 if (at == to) return;
                 if (at.phase) {
                     place = (half ? s.pivot_n : s.pivot)[frame];
-                    across = p.slot[frame] - slot0;
+                    across = p.slot[half][frame] - slot0;
                 } else if (fresh || at.k % 32 == 0) {
                     const int k = at.k / 32 * 32 + lane;
                     fresh = false, place = -1;
                     if (k < blocks) {
                         const int64_t e = start + p.order[start + k];
                         place = where[s.block[e]];
-                        across = p.slot[s.other[e]];
+                        across = p.slot[half][s.other[e]];
                     }
                 }
                 const int lane_of = at.phase ? 0 : at.k % 32;
@@ -131,7 +132,7 @@ template <class S> struct walker {
     }
 
     __device__ int blocks(int j) const {
-        const int32_t f = s.frame[first + j];
+        const int32_t f = frame_at(j);
         return (int)(half ? s.ptr[f + 1] - s.diagonal[f] - 1 : s.diagonal[f] - s.ptr[f]);
     }
     /** Where block `number` of all of the unit's is; of none: the end. */
@@ -144,11 +145,11 @@ template <class S> struct walker {
     /** M = I for all frames of the unit. */
     __device__ bool identity() {
         for (int j = 0; j < frames; ++j) {
-            const int32_t f = s.frame[first + j];
+            const int32_t f = frame_at(j);
             const int64_t at = (half ? s.pivot_n : s.pivot)[f];
             if (at < 0) return false;
             block_view<S> v;
-            view(at, f, p.slot[f] - slot0, &v);
+            view(at, f, p.slot[half][f] - slot0, &v);
             const int row = lane - v.base;
             bool good = true;
             if (row >= 0 && row < width(f))

@@ -5,7 +5,7 @@
  *  one, of the same task or of the task after it, is on its way into shared memory (Hopper's bulk
  *  copies): the factor is read far ahead of the results that its rows wait for. Between two levels
  *  there is no more than a store of the results and a load that finds them. */
-#include "packet.cuh"
+#include "tiles.cuh"
 
 #ifndef MPKI_ROOM /* dynamic shared memory; tests on a host have their own */
 #define MPKI_ROOM extern __shared__ __align__(16) char room[]
@@ -152,21 +152,6 @@ __device__ inline void gather(const uint32_t *list, int columns, const V *from, 
     }
 }
 
-/** COUNT values of a lane, which lie together as far as they fit into 16 bytes. */
-template <class S, int COUNT>
-__device__ inline void lane_values(const char *at, S (&value)[COUNT]) {
-    const int BY = packing<S>::BY_16 < COUNT ? packing<S>::BY_16 : COUNT;
-    struct alignas(BY * sizeof(S)) together {
-        S v[BY];
-    };
-#pragma unroll
-    for (int k = 0; k < COUNT / BY; ++k) {
-        const together x = ((const together *)at)[k * 32 + (threadIdx.x & 31)];
-#pragma unroll
-        for (int j = 0; j < BY; ++j) value[k * BY + j] = x.v[j];
-    }
-}
-
 template <class V, int SUMS, int NR> __device__ inline V whole(const V (&sum)[SUMS][NR], int r) {
     const V even = SUMS == 4 ? sum[0][r] + sum[2 % SUMS][r] : sum[0][r];
     const V odd = SUMS == 4 ? sum[1 % SUMS][r] + sum[3 % SUMS][r] : sum[1 % SUMS][r];
@@ -271,19 +256,26 @@ __device__ inline int add_parts(const packet *p, void *part, int done, bool once
 }
 
 /** The right-hand side of the lane's row. Backward it is D^-1 times the result of the other
- *  direction, which may have to be waited for: asked for first, looked at after the columns' results. */
+ *  direction, which has another slot and may have to be waited for: where it is is asked for first, then it, and
+ *  it is looked at after the columns' results. */
 template <class S, class V, int NR> struct own_row {
     V b[NR], d, e;
     const V *from;
+    int64_t row;
     int partner;
     bool here, waits;
 
-    __device__ void ask(const packet *p, const mpki_sweeps_run &a) {
+    __device__ void find(const packet *p, const mpki_sweeps_run &a) {
         const int lane = threadIdx.x & 31, rows = p->part < 0 ? (int)p->rows : 0;
         const bool back = p->flags & BACKWARD;
-        const int64_t row = (int64_t)p->slot + lane;
         here = lane < rows, waits = back && a.diagonal && rows > 0;
-        from = (const V *)(back ? a.half[1].start : a.half[0].start) + row * NR;
+        from = (const V *)(back ? a.half[1].start : a.half[0].start);
+        row = (int64_t)p->slot + lane;
+        if (here && waits) row = a.ahead[row];
+    }
+
+    __device__ void ask(const mpki_sweeps_run &a) {
+        from += row * NR;
         partner = 0;
 #pragma unroll
         for (int r = 0; r < NR; ++r) b[r] = make<V>(0);
@@ -326,83 +318,6 @@ __device__ inline void finish(const packet *p, const mpki_sweeps_run &a, const V
 #pragma unroll
     for (int r = 0; r < NR; ++r) store_now(to + r, unmarked(acc[r]));
 }
-
-/* ---- M in tiles ---- */
-
-/** d += a b: 8 x 8 += (8 x 4)(4 x 8). Lane l has a(l / 4, l % 4), b(l % 4, l / 4), d(l / 4, 2 (l % 4)) and
- *  the entry beside it. */
-__device__ inline void multiply_tile(double (&d)[2], double a, double b) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
-                 : "+d"(d[0]), "+d"(d[1])
-                 : "d"(a), "d"(b));
-#else
-    const int lane = threadIdx.x & 31;
-    for (int k = 0; k < 4; ++k) {
-        const double x = shfl(a, (lane & ~3) + k);
-        for (int c = 0; c < 2; ++c) d[c] += x * shfl(b, 4 * (2 * (lane & 3) + c) + k);
-    }
-#endif
-}
-
-/** A unit's M, in registers while its task goes on. */
-template <class S, class V> struct pivot_tiles {
-    __device__ void load(const char *) {}
-    template <int NR>
-    __device__ void finish(const packet *, const mpki_sweeps_run &, const V (&)[NR], V *) const {}
-};
-template <class S> struct pivot_tiles<S, double> {
-    typedef packing<S> layout;
-    double tile[layout::TILES];
-    uint32_t in, out; /* where the lane's sum goes; the rows of its results, 8 bits each */
-
-    __device__ void load(const char *place) {
-        const int lane = threadIdx.x & 31;
-        const uint8_t *order = (const uint8_t *)place + sizeof(packet);
-        S value[layout::TILES];
-        lane_values<S, layout::TILES>(place + layout::TILES_AT, value);
-#pragma unroll
-        for (int k = 0; k < layout::TILES; ++k) tile[k] = widen(value[k]);
-        in = order[lane], out = 0;
-#pragma unroll
-        for (int k = 0; k < 4; ++k) out |= (uint32_t)order[32 + 8 * k + lane / 4] << 8 * k;
-    }
-
-    /** Results := M sums. room: 32 NR numbers of the warp. */
-    template <int NR>
-    __device__ void finish(const packet *p, const mpki_sweeps_run &a, const double (&sum)[NR],
-                           double *room) const {
-        const int lane = threadIdx.x & 31;
-        double d[4][2], x[8];
-#pragma unroll
-        for (int r = 0; r < NR; ++r) room[in * NR + r] = sum[r];
-        __syncwarp();
-#pragma unroll
-        for (int k = 0; k < 8; ++k) x[k] = room[(4 * k + (lane & 3)) * NR + (lane >> 2) % NR];
-#pragma unroll
-        for (int k = 0; k < 4; ++k) d[k][0] = d[k][1] = 0;
-#pragma unroll
-        for (int j = 0; j < 8; ++j)
-#pragma unroll
-            for (int k = j / 2; k < 4; ++k) multiply_tile(d[k], tile[k * (k + 1) + j], x[j]);
-        double *const to =
-            (double *)(p->flags & BACKWARD ? a.half[1].to : a.half[0].to) + (int64_t)p->slot * NR;
-        if (NR == 1) { /* all columns of d are the same: each lane has one row */
-            const int k = lane & 3, row = (int)(out >> 8 * k & 255);
-            const double low = k & 1 ? d[1][0] : d[0][0], high = k & 1 ? d[3][0] : d[2][0];
-            if (row < (int)p->rows) store_now(to + row, unmarked(k & 2 ? high : low));
-            return;
-        }
-#pragma unroll
-        for (int k = 0; k < 4; ++k)
-#pragma unroll
-            for (int c = 0; c < 2; ++c) {
-                const int row = (int)(out >> 8 * k & 255), column = 2 * (lane & 3) + c;
-                if (row < (int)p->rows && column < NR)
-                    store_now(to + row * NR + column, unmarked(d[k][c]));
-            }
-    }
-};
 
 /* ---- all ---- */
 
@@ -461,7 +376,10 @@ __global__ void __launch_bounds__(32, (sweep_room<S, NR>::AT_ONCE))
             } else if (more) {
                 there.fetch(stage ^ 1, other, a.packets + (int64_t)next.at * 16, next.size * 16);
             }
-            if (first) row.ask(&p, a);
+            if (first) {
+                row.find(&p, a);
+                if (!(p.flags & IN_TILES) || !size) row.ask(a);
+            }
             if (p.flags & OF_M) taken = add_parts<V, NR>(&p, a.part, taken, false, parts);
             if (!begun && (!first || (p.flags & OF_M) || ((p.flags & IN_TILES) && !size))) {
                 row.take(acc); /* it is there by now: asked for a packet ago */
@@ -469,6 +387,7 @@ __global__ void __launch_bounds__(32, (sweep_room<S, NR>::AT_ONCE))
             }
             if (p.flags & IN_TILES) {
                 pivot.load(place);
+                if (size) row.ask(a); /* the task's first packet: where it is is known by now */
                 in_tiles = true;
             } else if (p.flags & OF_M) {
                 if (!of_m) {

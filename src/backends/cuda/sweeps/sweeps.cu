@@ -25,11 +25,13 @@ static __device__ int32_t list_of(const mpki_cuda_store &s, int64_t e) {
 
 /** Frame f's rows of L by increasing slots of the frames across, its column by decreasing ones: an
  *  entry's place is the number of those before it. A thread an entry. */
-static __global__ void order_kernel(const mpki_cuda_store s, const int32_t *slot, int32_t *order) {
+static __global__ void order_kernel(const mpki_cuda_store s, const int32_t *ahead,
+                                    const int32_t *back, int32_t *order) {
     const int64_t e = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (e >= s.ptr[s.m]) return;
-    const int32_t f = list_of(s, e), own = slot[s.other[e]];
+    const int32_t f = list_of(s, e);
     const bool half = e > s.diagonal[f];
+    const int32_t *const slot = half ? back : ahead, own = slot[s.other[e]];
     if (e == s.diagonal[f]) return;
     const int64_t begin = half ? s.diagonal[f] + 1 : s.ptr[f];
     const int64_t end = half ? s.ptr[f + 1] : s.diagonal[f];
@@ -45,8 +47,8 @@ static __global__ void order_kernel(const mpki_cuda_store s, const int32_t *slot
 static int order(mpki_cuda *cuda, const mpki_cuda_packing *p) {
     MPKI_TRY(cudaSetDevice(cuda->device));
     if (p->store->m == 0) return MPK_OK;
-    MPKI_LAUNCH(order_kernel, (p->entries + 127) / 128, 128, 0, cuda->sparse, *p->store, p->slot,
-                p->order);
+    MPKI_LAUNCH(order_kernel, (p->entries + 127) / 128, 128, 0, cuda->sparse, *p->store, p->slot[0],
+                p->slot[1], p->order);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }
@@ -65,11 +67,13 @@ static __global__ void maps_kernel(const mpki_sweeps_maps m) {
     const int64_t f = at / MPKI_STORE_ROWS;
     const int32_t k = (int32_t)(at % MPKI_STORE_ROWS);
     if (f >= m.m || k >= m.bptr[f + 1] - m.bptr[f]) return;
-    const int32_t position = m.bptr[f] + k, slot = m.slot[f] + k, column = m.perm[position];
+    const int32_t position = m.bptr[f] + k, column = m.perm[position];
+    const int32_t slot = m.slot[0][f] + k, back = m.slot[1][f] + k;
     const int32_t row = m.row_of ? m.row_of[column] : column;
-    m.position[slot] = position;
+    m.position[0][slot] = position, m.position[1][back] = position;
     m.row[slot] = row;
-    m.slot_at[0][position] = slot, m.slot_at[1][column] = slot;
+    m.ahead[back] = slot;
+    m.slot_at[0][position] = slot, m.slot_at[1][column] = back;
     m.scale[0][slot] = m.rows ? m.rows[row] : m.columns[row];
     m.scale[1][column] = m.columns[column];
 }

@@ -4,7 +4,8 @@
 /** Triangular solves with a factor on blocks: what libmetapack asks of its CUDA module. Plain C.
  *
  *  A factor is packed anew, in the order in which a sweep reads it, once for each direction.
- *  Slot    the index of a row in the order of the level sets; forward sweeps go up, backward down.
+ *  Slot    the index of a row in the order of a direction's level sets, in each of which a frame comes as early
+ *          as what it needs allows; forward sweeps go up, backward ones, whose slots are others, down.
  *  Unit    up to 32 slots: whole frames of one level set. A warp has a lane for each slot.
  *          Numbers by slot are in double precision, complex or not as the factor is.
  *  Segment some of the columns of a unit's rows (of L, of L^T, or of M at the end), few enough for
@@ -49,13 +50,14 @@ typedef struct mpki_sweeps_task {
 /** Packing. All pointers are device memory; [2]: forward, backward. */
 typedef struct mpki_cuda_packing {
     const mpki_cuda_store *store; /**< host; its arrays are on the device */
-    int32_t units;
-    int64_t entries;        /**< store->ptr[m] */
-    const int32_t *unit;    /**< units + 1: first place in store->frame */
-    const int32_t *slot;    /**< m: first slot of each frame */
-    const int32_t *late[2]; /**< units: columns of slots from here on (backward: before it) have
+    int32_t units[2];
+    int64_t entries;         /**< store->ptr[m] */
+    const int32_t *frame[2]; /**< m: frames by slots */
+    const int32_t *unit[2];  /**< units + 1: first place in `frame` */
+    const int32_t *slot[2];  /**< m: first slot of each frame */
+    const int32_t *late[2];  /**< units: columns of slots from here on (backward: before it) have
                                  segments of their own */
-    int32_t *order;         /**< store->ptr[m]: the entries of lists as they fall due */
+    int32_t *order;          /**< store->ptr[m]: the entries of lists as they fall due */
     /* the blocks of a unit, in parts of up to MPKI_SWEEPS_PART that are packed side by side; parts of
      * a unit follow each other, each unit has one at least */
     int32_t parts[2];
@@ -66,25 +68,30 @@ typedef struct mpki_cuda_packing {
     mpki_sweeps_measure *measure[2]; /**< NULL: not yet */
     const mpki_sweeps_place *place[2];
     char *packets;
-    const int32_t *position; /**< n, by slot */
-    void *diagonal[2];       /**< 2 n, by slot: D^-1, |D|^-1: coefficients of the slot itself and of
+    void *
+        diagonal[2]; /**< 2 n, by forward slot: D^-1, |D|^-1: coefficients of the slot itself and of
                                   its partner */
-    int8_t *partner;         /**< n: -1, 0, 1 */
+    int8_t *partner; /**< n: -1, 0, 1 */
     void *border_diagonal[2]; /**< 2 store->border: the same of the dense pivot */
     int8_t *border_partner;
 } mpki_cuda_packing;
 
 /** Where slots are in the caller's vectors, from where positions are. All but `m` device memory. */
 typedef struct mpki_sweeps_maps {
-    int32_t m;                  /**< frames */
-    const int32_t *bptr, *slot; /**< m + 1, m: first position and first slot of each frame */
-    const int32_t *perm;        /**< n: the caller's column at a position */
-    const int32_t *row_of;      /**< n: its row, by column; NULL: the same */
-    const double *columns;      /**< n: scales of the caller's columns */
-    const double *rows;         /**< n: of its rows; NULL: the same */
-    int32_t *position, *row;    /**< [out] n, by slot; the caller's row */
-    int32_t *slot_at[2];        /**< [out] n: the slot at a position; of the caller's column */
-    double *scale[2];           /**< [out] n: of rows, by slot; of columns, in the caller's order */
+    int32_t m;              /**< frames */
+    const int32_t *bptr;    /**< m + 1: first position of each frame */
+    const int32_t *slot[2]; /**< m: its first slots; forward, backward */
+    const int32_t *perm;    /**< n: the caller's column at a position */
+    const int32_t *row_of;  /**< n: its row, by column; NULL: the same */
+    const double *columns;  /**< n: scales of the caller's columns */
+    const double *rows;     /**< n: of its rows; NULL: the same */
+    int32_t *position[2],
+        *row;       /**< [out] n, by slot of either kind; the caller's row by forward slot */
+    int32_t *ahead; /**< [out] n: the forward slot of a backward one */
+    int32_t
+        *slot_at[2];  /**< [out] n: the forward slot at a position; the backward one of the caller's
+                                     column */
+    double *scale[2]; /**< [out] n: of rows, by forward slot; of columns, in the caller's order */
 } mpki_sweeps_maps;
 
 enum { MPKI_SWEEPS_COUNT, MPKI_SWEEPS_MEASURE, MPKI_SWEEPS_FILL };
@@ -106,10 +113,11 @@ typedef struct mpki_sweeps_run {
     const mpki_sweeps_task *task;
     const char *packets;
     mpki_sweeps_half half[2];
-    const void *diagonal; /**< applied to half[1].start; NULL: not */
+    const void *diagonal; /**< applied to half[1].start, which then has forward slots; NULL: not */
     const int8_t *partner;
-    void *part;      /**< 32 nrhs entries for each part */
-    int32_t *ticket; /**< 0 */
+    const int32_t *ahead; /**< as mpki_sweeps_maps */
+    void *part;           /**< 32 nrhs entries for each part */
+    int32_t *ticket;      /**< 0 */
 } mpki_sweeps_run;
 
 /** Vectors between the caller's order and slots. */

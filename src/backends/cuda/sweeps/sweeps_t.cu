@@ -23,7 +23,7 @@ template <class KERNEL> static mpk_status allow(mpki_cuda *cuda, KERNEL kernel, 
 
 static mpk_status pack(mpki_cuda *cuda, const mpki_cuda_packing *p, int pass) {
     const int bytes = pack_room<T>::BYTES;
-    if (p->units == 0) return MPK_OK;
+    if (p->units[0] == 0) return MPK_OK;
     MPKI_PASS(allow(cuda, pack_kernel<T>, bytes));
     for (int half = 0; half < 2; ++half)
         MPKI_LAUNCH(pack_kernel<T>, p->parts[half], 32, bytes, cuda->sparse, *p, *p->store, pass,

@@ -136,6 +136,35 @@ template <class E> struct norms_pass : pass<4, 4> {
     __device__ void end(const double (&sums)[4]) const { tell(sums); }
 };
 
+/* Rows of a residual, real: the largest |r|, omega_1 and omega_2 of Arioli, Demmel & Duff (1989), and whether a
+ * row is near the ends of the range. */
+template <class E> struct judge_pass : pass<4, 2, greater> {
+    struct item {
+        double b, r, w, a;
+    };
+    mpki_cuda_judging rows;
+    teller tell;
+    __device__ bool inside(double x) const { return x == 0 || (x > rows.small && x < rows.large); }
+    __device__ item load(int64_t i) const {
+        return {fabs((double)((const E *)rows.b)[i]), fabs((double)((const E *)rows.r)[i]),
+                rows.w[i], rows.row_norm[i]};
+    }
+    template <class N>
+    __device__ void use(int64_t, const item &v, const N &, double (&sums)[4]) const {
+        const double all = v.a * rows.x_norm + v.b;
+        const bool by_row = v.w > rows.tiny * all;
+        const double q = v.r / (by_row ? v.w : v.w - v.b + v.a * rows.x_norm);
+        if (!(v.r <= sums[0])) sums[0] = v.r > 0 ? v.r : (double)INFINITY;
+        if (!inside(all) || !inside(v.a) || (all == 0 && v.a > 0 && rows.x_norm > 0)) sums[3] = 1;
+        if (v.r == 0) return;
+        if (q > sums[by_row ? 1 : 2])
+            sums[by_row ? 1 : 2] = q;
+        else if (!(q >= 0))
+            sums[3] = 1;
+    }
+    __device__ void end(const double (&sums)[4]) const { tell(sums); }
+};
+
 template <class E> struct scales_pass : pass<0, 2> {
     struct item {
         E b;

@@ -156,6 +156,16 @@ typedef struct mpki_cuda_batch_vectors {
     int hermitian;
 } mpki_cuda_batch_vectors;
 
+/** Rows of a residual r = b - A x, of which `judge` says what they tell of x: as problem/measure_t.c. Device
+ *  memory, n each. */
+typedef struct mpki_cuda_judging {
+    const void *b, *r;
+    const double *w, *row_norm; /**< |A| |x| + |b|; sums of |A| */
+    double x_norm;
+    double tiny;         /**< of row_norm x_norm + |b|: what w must exceed */
+    double small, large; /**< numbers beyond these are near the ends of the range */
+} mpki_cuda_judging;
+
 /** For one kind of entries. Numbers are real and imaginary part. */
 typedef struct mpki_cuda_vector_kernels {
     /** sum x_i y_i, sums of squares of both: re, im, xx, yy */
@@ -213,6 +223,9 @@ typedef struct mpki_cuda_vector_kernels {
      *  c: real and imaginary part of each, host memory */
     int (*combine)(mpki_cuda *cuda, mpki_cuda_space *s, int32_t count, const void *v,
                    int64_t stride, const double *c, const void *x, void *y);
+    /** Of real entries: the largest |r|, omega_1, omega_2, and not 0 where a row is near the ends. */
+    int (*judge)(mpki_cuda *cuda, mpki_cuda_space *s, const mpki_cuda_judging *rows,
+                 double most[4]);
 } mpki_cuda_vector_kernels;
 
 typedef struct mpki_cuda_vectors_table {

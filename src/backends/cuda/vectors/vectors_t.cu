@@ -133,6 +133,13 @@ static int maxima(mpki_cuda *cuda, mpki_cuda_space *s, const mpki_cuda_rows *a, 
     return MPK_OK;
 }
 
+static int judge(mpki_cuda *cuda, mpki_cuda_space *s, const mpki_cuda_judging *rows,
+                 double most[4]) {
+    judge_pass<T> op = {};
+    op.rows = *rows;
+    return gather<4>(cuda, s, op, most);
+}
+
 static int rescale(mpki_cuda *cuda, mpki_cuda_space *s, const double *largest, double *scale) {
     rescale_pass op = {};
     op.largest = largest, op.scale = scale;
@@ -144,6 +151,8 @@ static int (*const row_sums)(mpki_cuda *, mpki_cuda_space *, const mpki_cuda_row
 static int (*const maxima)(mpki_cuda *, mpki_cuda_space *, const mpki_cuda_rows *, const double *,
                            double *, double *) = NULL;
 static int (*const rescale)(mpki_cuda *, mpki_cuda_space *, const double *, double *) = NULL;
+static int (*const judge)(mpki_cuda *, mpki_cuda_space *, const mpki_cuda_judging *,
+                          double *) = NULL;
 #endif
 
 static int project(mpki_cuda *cuda, mpki_cuda_space *s, int32_t count, void *const *v, void *w,
@@ -461,6 +470,6 @@ static int multiply_step(mpki_cuda *cuda, mpki_cuda_space *s, mpki_cuda_part par
 }
 
 extern "C" const mpki_cuda_vector_kernels FN(cuda_vectors) = {
-    product,       axpby,  zero,     signs,  random,   finite,   largest,
-    differ,        shift,  norms,    scales, multiply, residual, step,
-    multiply_step, mirror, row_sums, maxima, rescale,  project,  combine};
+    product,  axpby,  zero,    signs,    random,   finite, largest,       differ,
+    shift,    norms,  scales,  multiply, residual, step,   multiply_step, mirror,
+    row_sums, maxima, rescale, project,  combine,  judge};
