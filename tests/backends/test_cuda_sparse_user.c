@@ -271,7 +271,6 @@ static void test_chain(void **state) {
         mpk_schedule schedule;
         bool there;
     } cases[] = {{"optimal-control 1500", MPK_METHOD_ILDLT, MPK_SCHEDULE_PULL, false},
-                 {"optimal-control 1500", MPK_METHOD_SSOR, MPK_SCHEDULE_PULL, false},
                  {"optimal-control 1500", MPK_METHOD_JACOBI, MPK_SCHEDULE_JACOBI, true},
                  {"optimal-control 1500", MPK_METHOD_BLOCK_JACOBI, MPK_SCHEDULE_PULL, true},
                  {"nlpkkt 10", MPK_METHOD_ILDLT, MPK_SCHEDULE_PULL, true}};
