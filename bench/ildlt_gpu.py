@@ -12,7 +12,7 @@ Tables go to standard output, rows to BUILD/bench/ildlt-gpu-*.jsonl."""
 import concurrent.futures, fnmatch, glob, json, math, os, re, subprocess, sys, tempfile
 
 import chart
-from ildlt import BASE, OURS, PREPROCESSED, PUBLISHED, SUBJECTS, VARIED
+from ildlt import BASE, OURS, PREPROCESSED, PUBLISHED, SUBJECTS, VARIED, published_setting
 from incomplete import arguments, case, find, finite, in_process, keep, megabytes, picture, show
 
 # What is nearest to a row of Table I, where we have nothing of the same name.
@@ -27,11 +27,6 @@ MORE = ["generate nlpkkt 24", "generate nlpkkt 40", "generate helmholtz 2d 300",
         "symildl/m2d100-001", "culip/spmv_K", "helmholtz/NM1_shift2", "lp_kkt/maros_r7_it10", "lp_kkt/stocfor3_it23", "lp_kkt/bab5_it23", "lp_kkt/map10_it00",
         "qp_kkt/boyd1", "suitesparse/tuma1"]
 AUTO = "level=-1,fill_factor=0,drop_tolerance=1e-4,pivoting=rook,krylov=sqmr,tolerance=1e-6"
-
-
-def published_setting(p):
-    return (f"strategy={p[2]},ordering=amd,level={p[3]},fill_factor={p[4]},drop_tolerance={p[5]:g},pivoting={p[6]},"
-            f"precision={'single' if p[7] == 'S' else 'double'},krylov=sqmr,tolerance=1e-6,max_iterations=300")
 
 
 def symildl_row(options, matrix, fill, timeout):
