@@ -254,7 +254,7 @@ def preprocessed(options):
 
 
 SCALED_SAID = [
-    "", "So the missing step was the paper's preparation of its matrices, not the factorization: the factor is the same one (its scaling of S A S is 1), and",
+    "", "So the missing step was the paper's preparation of its matrices, not the factorization: blocks, level sets and fill of the factor are the same, and",
     "the residual that is asked for and the right-hand side are others. Each alone does it: on nlpkkt 40 S A S x = S A 1 takes 86 iterations, A x = A S 1",
     "87, both 86, neither 112; on nlpkkt 30 71, 63, 63 and 81. S is 4 to 1024 there. A grid's S is the same in every row, and changes nothing. That",
     "nlpkkt80 needs fewer iterations than published says nothing of the factor: values and scaling are not those of the published matrix."]
