@@ -43,6 +43,19 @@ static bool has(const mpki_engine *engine, mpk_method method) {
             (form == &mpki_block_form ? engine->blocks != NULL : engine->direct != NULL));
 }
 
+/* With device = auto: has this factor anything to gain by one? Frames that all wait for one another are
+ * for a processor: a chain of 4998 takes an H100 548 ms and two cores 120; with 4.5 frames a level set
+ * the device takes half the processor's time (bench/results/incomplete-gpu.md). */
+static bool worth_it(const mpk_analysis *an) {
+    enum { FRAMES_A_SET = 2 };
+    const mpk_options *o = &an->options;
+    if (!mpki_worth_a_device(an->nnz)) return false;
+    if (!an->block || o->schedule == MPK_SCHEDULE_JACOBI || o->method == MPK_METHOD_DIAGONAL ||
+        o->method == MPK_METHOD_BLOCK_JACOBI)
+        return true;
+    return an->block->blocking.nframes >= FRAMES_A_SET * (int64_t)an->block->chain;
+}
+
 const mpki_engine *mpki_engine_of(mpk_context *ctx, const mpk_analysis *an,
                                   const mpk_options *options) {
     const mpki_engine *told = mpki_context_engine(ctx);
@@ -55,7 +68,7 @@ const mpki_engine *mpki_engine_of(mpk_context *ctx, const mpk_analysis *an,
         return NULL;
     }
     if (!options || options->device == MPK_ON_CPU) return &cpu;
-    if (options->device == MPK_ON_AUTO && an && !mpki_worth_a_device(an->nnz)) return &cpu;
+    if (options->device == MPK_ON_AUTO && an && !worth_it(an)) return &cpu;
     const mpki_engine *engine = device_engine(ctx, options->device_number);
     if (engine && (!an || has(engine, an->options.method))) return engine;
     if (options->device == MPK_ON_AUTO) {

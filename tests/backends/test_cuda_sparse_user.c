@@ -261,6 +261,39 @@ static void test_ordered_for(void **state) {
     free(named);
 }
 
+/* device = auto with methods on blocks: a chain of frames that all wait for one another is for the
+ * processor, unless the method lets none of them wait. */
+static void test_chain(void **state) {
+    mpk_context *ctx = *state;
+    static const struct {
+        const char *spec;
+        mpk_method method;
+        mpk_schedule schedule;
+        bool there;
+    } cases[] = {{"optimal-control 1500", MPK_METHOD_ILDLT, MPK_SCHEDULE_PULL, false},
+                 {"optimal-control 1500", MPK_METHOD_JACOBI, MPK_SCHEDULE_JACOBI, true},
+                 {"optimal-control 1500", MPK_METHOD_BLOCK_JACOBI, MPK_SCHEDULE_PULL, true},
+                 {"nlpkkt 10", MPK_METHOD_ILDLT, MPK_SCHEDULE_PULL, true}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        mpk_problem *problem = NULL;
+        mpk_analysis *an = NULL;
+        mpk_options o;
+        mpk_options_init(&o);
+        o.method = cases[k].method, o.schedule = cases[k].schedule;
+        assert_int_equal(mpk_problem_generate(ctx, cases[k].spec, 1, &problem), MPK_OK);
+        assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_OK);
+        for (int device = MPK_ON_CPU; device <= MPK_ON_AUTO; device++) {
+            o.device = (mpk_device)device;
+            const mpki_engine *engine = mpki_engine_of(ctx, an, &o);
+            assert_non_null(engine);
+            assert_int_equal(engine->memory == MPK_DEVICE,
+                             device == MPK_ON_CUDA || (device == MPK_ON_AUTO && cases[k].there));
+        }
+        mpk_analysis_destroy(&an);
+        mpk_problem_destroy(&problem);
+    }
+}
+
 /* GPUs for which the module was not built: the host module says 8.0. */
 static void test_older_gpus(void **state) {
     (void)state;
@@ -312,6 +345,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_report, open_context, close_context),
         cmocka_unit_test_setup_teardown(test_auto, open_context, close_context),
         cmocka_unit_test(test_ordered_for),
+        cmocka_unit_test_setup_teardown(test_chain, open_context, close_context),
         cmocka_unit_test(test_older_gpus)};
 #ifdef METAPACK_CUDA_HOST
     if (!getenv("METAPACK_TEST_DEVICE")) setenv("METAPACK_CUDA_MODULE", METAPACK_CUDA_HOST, 1);

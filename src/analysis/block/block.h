@@ -51,6 +51,9 @@ mpk_status mpki_union_make(mpk_context *ctx, int32_t n, const int64_t *ap, const
                            const int32_t *row_of, mpki_union *u);
 void mpki_union_free(mpk_context *ctx, mpki_union *u);
 
+/** Frames of the longest chain in a pattern each of which waits for the one before.
+ *  MPK_ERR_MEMORY */
+mpk_status mpki_pattern_chain(mpk_context *ctx, const mpki_pattern *a, int32_t *chain);
 /** Add fill: level >= 0 by Hysom & Pothen (2002), each row on its own and in parallel on `threads`;
  *  level < 0 complete, by the elimination tree (Liu 1986). Deterministic. MPK_ERR_MEMORY also when
  *  the result would exceed max_blocks (0: no bound). */
@@ -103,6 +106,8 @@ void mpki_ibcsr_free(mpk_context *ctx, mpki_ibcsr *index);
 typedef struct mpki_block_analysis {
     mpki_blocking blocking;
     mpki_pattern a; /* blocks of A, places = frames */
+    int32_t chain;  /* most frames each of which waits for the one before, by A's blocks alone: its
+                       factor has at least so many level sets */
     int32_t *pair;  /* n or NULL, by position: partner of a 2x2 pivot of the matching, or itself */
     double time_match_s, time_block_s;
     bool joined; /* of frames that no stage accepted */

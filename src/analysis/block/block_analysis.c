@@ -202,6 +202,7 @@ static mpk_status make_blocks(mpk_context *ctx, const mpk_options *options, cons
     an->info.time_order_s = b->time_block_s = mpki_now_s() - start - b->time_match_s;
     if (!mpk_failed(status))
         status = mpki_pattern_of_matrix(ctx, an->n, ap, ai, &b->blocking, &b->a);
+    if (!mpk_failed(status)) status = mpki_pattern_chain(ctx, &b->a, &b->chain);
     return status;
 }
 

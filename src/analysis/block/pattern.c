@@ -135,3 +135,17 @@ done:
     if (mpk_failed(status)) mpki_pattern_free(ctx, pattern);
     return status;
 }
+
+mpk_status mpki_pattern_chain(mpk_context *ctx, const mpki_pattern *a, int32_t *chain) {
+    int32_t *length = MPKI_ZNEW(ctx, STAGE, a->m, int32_t);
+    if (!length) return mpki_failed(ctx);
+    *chain = 0;
+    for (int32_t c = 0; c < a->m; c++) { /* all that c waits for come before it */
+        const int32_t mine = ++length[c];
+        if (mine > *chain) *chain = mine;
+        for (int64_t k = a->ptr[c] + 1; k < a->ptr[c + 1]; k++)
+            if (length[a->row[k]] < mine) length[a->row[k]] = mine;
+    }
+    mpki_release(ctx, length);
+    return MPK_OK;
+}

@@ -28,6 +28,18 @@ static void blocking_drop(mpki_blocking *b) {
     free(b->perm), free(b->iperm), free(b->bptr), free(b->of);
 }
 
+/* Frames of the longest chain, by rows of the table. */
+static int32_t chain_of(const pattern *p) {
+    int32_t *length = calloc((size_t)p->n + 1, sizeof *length), most = 0;
+    for (int32_t i = 0; i < p->n; i++) {
+        for (int32_t j = 0; j < i; j++)
+            if (has(p, i, j) && length[j] > length[i]) length[i] = length[j];
+        if (++length[i] > most) most = length[i];
+    }
+    free(length);
+    return most;
+}
+
 static void check(const pattern *p, const mpki_blocking *b) {
     pattern expected = pattern_new(b->nframes);
     mpk_problem *a = problem_new(p, MPK_D, MPK_SYMMETRIC);
@@ -39,6 +51,9 @@ static void check(const pattern *p, const mpki_blocking *b) {
     assert_int_equal(mpki_pattern_of_matrix(ctx, p->n, a->ap, a->ai, b, &blocks), MPK_OK);
     pattern got = dense_of(&blocks);
     assert_same_pattern(&got, &expected);
+    int32_t chain = -1;
+    assert_int_equal(mpki_pattern_chain(ctx, &blocks, &chain), MPK_OK);
+    assert_int_equal(chain, chain_of(&expected));
     free(got.entry), free(expected.entry);
     mpki_pattern_free(ctx, &blocks);
     assert_null(blocks.ptr);
