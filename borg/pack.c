@@ -166,20 +166,6 @@ enum {
 }; /* bytes that a group touches: batches of such are in a cache of the last level */
 enum { NEAR = 512 }; /* bytes of a group's share of an array, up to which turns cost nothing */
 
-/* From a group's part of an array to that of the next: the most that it can need of it; 0 where that is not known. */
-static double share_of(const borg_block *block, int32_t param, double share) {
-    for (const borg_inst *v = block->first; v; v = v->next) {
-        for (int32_t k = 0; k < 2; ++k)
-            if (v->block[k]) share = share_of(v->block[k], param, share);
-        if ((v->op != BORG_LOADA && v->op != BORG_STOREA) || v->args[0]->op != BORG_PARAM ||
-            v->args[0]->index != param)
-            continue;
-        const borg_inst *value = v->op == BORG_LOADA ? v : borg_stored(v);
-        share = later(share, (double)(v->a < 0 ? -v->a : v->a) * borg_type_bytes(value->type));
-    }
-    return share;
-}
-
 typedef struct work {
     double instructions, waiting, bytes, most; /* cycles twice; bytes, the most of one array */
 } work;
@@ -194,12 +180,8 @@ static work work_of(borg_module *m, const borg_machine *machine) {
     start(&k, ids);
     follow(&k, m->body, 1.0);
     for (int32_t i = 0; i < m->nparams; ++i) {
-        const double share = share_of(m->body, i, 0) * m->pack;
-        double read = k.bytes[i] - k.written[i], written = k.written[i];
-        if (share > 0 && read > share) read = share; /* what comes again is in a cache near by */
-        if (share > 0 && written > share) written = share;
-        w.bytes += read + written;
-        w.most = later(w.most, later(read, written));
+        w.bytes += k.bytes[i];
+        w.most = later(w.most, later(k.written[i], k.bytes[i] - k.written[i]));
     }
     w.waiting = k.end / (1 + WINDOW / (instructions + 1));
     return w;

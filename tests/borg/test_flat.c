@@ -129,15 +129,15 @@ static void test_lanes(void **state) {
     assert_int_equal(lanes_of("enum", "cuda", -1), 0);
 }
 
-/* WG_PACK=auto: a matrix in each lane where rows are shorter than registers; some matrices together whose data are read once
- * and are some cache lines, read again or not; one where they are more. */
+/* WG_PACK=auto: a matrix in each lane where rows are shorter than registers; one after the other where they are some cache
+ * lines. */
 static void test_packs(void **state) {
     static const struct {
         const char *kernel;
         int size, pack;
         borg_order order;
     } wanted[] = {{"ldus", 4, 8, BORG_WG_MINOR},
-                  {"trsv", 8, 4, BORG_WI_MINOR},
+                  {"trsv", 8, 1, BORG_WI_MINOR},
                   {"ldus", 16, 1, BORG_WI_MINOR},
                   {"gemm", 12, 1, BORG_WI_MINOR}};
     const char *defines[] = {"DOUBLE", NULL};
