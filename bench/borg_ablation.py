@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What single parts of borgc bring on a CPU: Figures 7.8 to 7.10 of the thesis anew, in cache, double, one core.
+"""What single parts of borgc bring on a CPU: Figures 7.8 to 7.10 of the thesis anew, double, one core, in cache or, with --count, from
+memory, as in the thesis (--kernels ldus --sizes 4,8,12,16,20,24,28,32 --count 100000).
 
-    bench/borg_ablation.py [--build build] [--kernels ldus,trsv] [--sizes 4,8,16,32] [--prefix "taskset -c 1"] [--report bench/results/borg-cpu.md]
+    bench/borg_ablation.py [--build build] [--kernels ldus,trsv] [--sizes 4,8,16,32] [--count 100000] [--prefix "taskset -c 1"]
+                           [--report bench/results/borg-cpu.md]
 
 7.8: each kernel with all reorderings through memory, then with ever more kinds of them; then with approximate reciprocals; and
-with every value through memory (streaming). 7.9: WG_PACK, in both lane orders. 7.10: five sums in a loop that is unrolled, whose
+each of these with every value through memory (streaming). 7.9: WG_PACK, in both lane orders. 7.10: five sums in a loop that is unrolled, whose
 bound is read at run time, and whose bound each work-item reads for itself. The variants of a kernel are timed by turns.
 Code that is the same text is timed once. Rows go to BUILD/bench/ablation.jsonl; a run that was broken off goes on from
 there, --fresh begins anew. Needs what `make bench-borg` builds."""
@@ -27,6 +29,10 @@ SEEN = ("Seen on Zen 4: where a group fills registers (n from 8 on) only scalar 
 LOOPS = ["UNROLLED", "UNIFORM", "MASKED"]
 
 
+def streaming(name):
+    return name + ", streaming"
+
+
 def full(n):
     """WG_PACK that fills a register of doubles."""
     return max(1, 8 // n)
@@ -40,7 +46,8 @@ def cases(o, kernel, n):
     for name, without in STEPS:
         off = [f"--disable={','.join(without)}"] if without else []
         made[name] = (full(n), "wi", off + (["--fast-rcp"] if without is None else []))
-    made["streaming"] = (full(n), "wi", ["--disable=stream"])
+    for name, without in STEPS:
+        made[streaming(name)] = (full(n), "wi", [f"--disable={','.join([*(without or []), 'stream'])}"] + (["--fast-rcp"] if without is None else []))
     o.packs, o.orders = [1, 2, 4, 8], ["wi", "wg"]
     worth = [pack for pack, _ in shapes(o, (kernel, n, "d"))]
     for pack, order in PACKS:
@@ -76,9 +83,10 @@ def timed(o, key, named):
     libraries = build(o, {key: {names[0]: (compiled, made[names[0]]) for names in texts.values()}})[key]
     if o.build_only:
         return None
-    count = max(16, 131072 // (n * n * 8) // 16 * 16)
+    matrix = n * n * 8
+    count = min(o.count, o.memory * 1000000 // (2 * matrix) // 16 * 16) if o.count else max(16, 131072 // matrix // 16 * 16)
     words = {"lib:" + path: name for name, path in libraries.items()}
-    done = run([*o.prefix.split(), o.driver, kernel, str(n), "d", str(count), "--cache", *words])
+    done = run([*o.prefix.split(), o.driver, kernel, str(n), "d", str(count), *([] if o.count else ["--cache"]), *words])
     if done.returncode:
         sys.exit(f"{kernel} {n}: {done.stdout}{done.stderr}")
     times = {words[row["how"]]: row["time_ns"] for row in map(json.loads, done.stdout.splitlines())}
@@ -94,6 +102,19 @@ def lines(o, rows, kernels, columns):
     return out
 
 
+def relative(o, rows):
+    """As the figure's labels tell them: LDUS, times over those of store, gather with streaming."""
+    if "ldus" not in o.kernels:
+        return []
+    names = [f(name) for name, _ in STEPS for f in (str, streaming)]
+    out = ["LDUS relative to store, gather with streaming, as the figure's labels are:", "", "| n | " + " | ".join(names) + " |", "|" + "---|" * (1 + len(names))]
+    for n in o.sizes:
+        row = rows.of["ldus", n]
+        first = row.get(streaming(STEPS[0][0]))
+        out.append(f"| {n} | " + " | ".join(f"{row[c] / first:.2f}" if first and c in row else "" for c in names) + " |")
+    return out
+
+
 def panel(o, rows, kernel, title, names, ticks):
     """Bars: times over the first's, for each order."""
     series = [{"name": f"n = {n}", "y": [rows.of[kernel, n][c] / rows.of[kernel, n][names[0]] if c in rows.of[kernel, n] else None for c in names]}
@@ -103,19 +124,21 @@ def panel(o, rows, kernel, title, names, ticks):
 
 def report(o, rows):
     steps, packs = [name for name, _ in STEPS], [f"{pack} {order}" for pack, order in PACKS]
-    text = [f"`bench/borg_ablation.py {' '.join(o.told)}`: double, matrices that the second-level cache holds, gcc, on {cpu()}, one core. ns for a "
-            "work-group.", "", SEEN, "",
+    place = (f"batches of {o.count}, fewer where they took more than {o.memory} MB" if o.count else "matrices that the second-level cache holds")
+    text = [f"`bench/borg_ablation.py {' '.join(o.told)}`: double, {place}, gcc, on {cpu()}, one core. ns for a "
+            "work-group.", "", *([] if o.count else [SEEN, ""]),
             "Reorderings (7.8): from left to right ever more kinds are as they should be; registers are full (WG_PACK 2 at n = 4, else 1), groups one "
-            "after the other. Streaming: everything on, but each value through memory.", "",
-            *lines(o, rows, o.kernels, [*steps, "streaming"]), "",
+            "after the other.", "", *lines(o, rows, o.kernels, steps), "", "The same, streaming: each value through memory.", "",
+            *lines(o, rows, o.kernels, [streaming(name) for name in steps]), "", *relative(o, rows), "",
             "WG_PACK (7.9) and lane order: wi, groups one after the other; wg, interleaved; flat: elements side by side in place of groups, where "
             "work-items are independent (the others --flat=never). What is missing was too much code.", "",
             *lines(o, rows, o.kernels, [*packs, "flat"]), "", "Loops (7.10): C = 5 (A + B).", "", *lines(o, rows, ["gema5"], [x.lower() for x in LOOPS])]
     panels = [panel(o, rows, k, f"7.8, {k}: time over the first", steps, ["store", "reuse", "scalar", "vector", "segm.", "perm.", "rcp"]) for k in o.kernels if k in ("trsv", "ldus", "gemm")]
     panels += [panel(o, rows, k, f"7.9, {k}: time over WG_PACK 1", packs, packs) for k in o.kernels]
     panels.append(panel(o, rows, "gema5", "7.10: time over the unrolled loop", [x.lower() for x in LOOPS], [x.lower() for x in LOOPS]))
-    chart.draw(os.path.join(os.path.dirname(o.report), "borg-ablation.svg"), panels, [f"n = {n}" for n in o.sizes], columns=3)
-    put_section(o.report, "What single parts bring", "\n".join(text + ["", "![ablations](borg-ablation.svg)", ""]))
+    picture = f"borg-ablation{'-batch' if o.count else ''}.svg"
+    chart.draw(os.path.join(os.path.dirname(o.report), picture), panels, [f"n = {n}" for n in o.sizes], columns=3)
+    put_section(o.report, "Figures 7.8 to 7.10 from memory" if o.count else "What single parts bring", "\n".join(text + ["", f"![ablations]({picture})", ""]))
 
 
 def arguments():
@@ -130,13 +153,15 @@ def arguments():
     p.add_argument("--fresh", action="store_true")
     p.add_argument("--limit", type=float, default=1e9, help="seconds: end then (with status 75); the next run goes on from there")
     p.add_argument("--prefix", default="")
+    p.add_argument("--count", type=int, default=0, help="so many work-groups, from memory; 0: as many as the second-level cache holds")
+    p.add_argument("--memory", type=int, default=800, help="megabytes that they may take, with the copy that renews them")
     p.add_argument("--report")
     o = p.parse_args()
     o.told, o.start = sys.argv[1:], time.monotonic()
     o.kernels = listed(p, o.kernels, "--kernels", SEVEN)
     o.sizes = listed(p, o.sizes or ("4,8" if o.quick else "4,8,16,32"), "--sizes", None, 1, 64)
-    if o.jobs < 1 or o.compile_limit <= 0:
-        p.error("--jobs and --compile-limit are positive")
+    if o.jobs < 1 or o.compile_limit <= 0 or o.count < 0 or o.memory < 1:
+        p.error("--jobs, --compile-limit and --memory are positive, --count is not negative")
     o.build = os.path.abspath(o.build)
     o.work, o.driver, o.borgc = f"{o.build}/bench/ablation", f"{o.build}/bench/borg_driver", f"{o.build}/borgc"
     for file in (o.driver, o.borgc):
@@ -150,7 +175,7 @@ def arguments():
 
 def main():
     o = arguments()
-    rows = Rows(f"{o.build}/bench/ablation{'-quick' if o.quick else ''}.jsonl", o.fresh)
+    rows = Rows(f"{o.build}/bench/ablation{'-quick' if o.quick else ''}{'-batch' if o.count else ''}.jsonl", o.fresh)
     for n in o.sizes:
         for kernel in [*o.kernels, "gema5"]:
             if (kernel, n) in rows.of:

@@ -6,8 +6,8 @@
  * transposition group-minor: BCAST WG -> WI, LANE, PERM nothing; a reduction size-1 additions on
  * registers of groups; contiguous access where a = 1, else transposed (24 permutes for each 8 x 8)
  * or gathered. A group-minor register holds `pack` lanes of one work-item: with pack below the
- * vector length most of it is empty, and that is counted. Code beyond the instruction cache costs
- * in proportion to its length. */
+ * vector length most of it is empty, and that is counted; where it is a multiple, a choice by constants is a renaming,
+ * too. Code beyond the instruction cache costs in proportion to its length. */
 #include "borg/passes.h"
 
 typedef struct model {
@@ -39,22 +39,30 @@ static bool renames(const model *k, borg_type type) {
     return k->wg_minor && k->m->pack % lanes_of_register(k, type) == 0;
 }
 
+/* Rows and columns of registers are exchanged in log2 steps of a permute each: of as many as work-items, at most lanes. */
+static double exchange_cost(const model *k, const borg_inst *value) {
+    double steps = 0;
+    for (int32_t n = 1; n < k->m->size && n < lanes_of_register(k, value->type); n *= 2) ++steps;
+    return steps * k->machine->perm_cost;
+}
+
+/* A store takes twice what a load does; moves of lanes on the way are the same for both. */
 static double memory_cost(const model *k, const borg_inst *v, const borg_inst *value) {
+    const double each = borg_stored(v) ? 2 : 1;
     double regs = registers(k, value, value->type);
     double lanes = (double)borg_lanes(k->m, value);
     if (v->args[0]->op == BORG_LOCAL) { /* near: an access of all threads; by lanes; side by side */
         const borg_inst *base, *part;
         bool together = (k->wg_minor && borg_same_for_groups(v->args[1])) ||
                         borg_index_parts(k->m, v->args[1], &base, &part);
-        return k->machine->simt ? value->rows : together ? regs : lanes;
+        return each * (k->machine->simt ? value->rows : together ? regs : lanes);
     }
-    if (v->op == BORG_LOAD || v->op == BORG_STORE) return lanes * k->machine->gather_cost;
-    if (value->spread == BORG_UNI) return value->rows;
+    if (v->op == BORG_LOAD || v->op == BORG_STORE) return each * lanes * k->machine->gather_cost;
+    if (value->spread == BORG_UNI) return each * value->rows;
     bool contiguous = k->wg_minor ? v->a == 1 || (v->b == k->m->pack && v->a == 1) : v->b == 1;
     if (value->spread == BORG_WG) contiguous = v->a == 1 || k->m->pack == 1;
-    if (contiguous) return regs;
-    /* strided by a small number: rows and columns are exchanged in registers */
-    return regs * (1 + 3 * k->machine->perm_cost);
+    /* else strided by a small number: rows and columns are exchanged in registers */
+    return regs * (each + (contiguous ? 0 : exchange_cost(k, value)));
 }
 
 static double cost_of(const model *k, const borg_inst *v) {
@@ -99,7 +107,7 @@ static double cost_of(const model *k, const borg_inst *v) {
         return memory_cost(k, v, v);
     case BORG_STORE:
     case BORG_STOREA:
-        return 2 * memory_cost(k, v, borg_stored(v));
+        return memory_cost(k, v, borg_stored(v));
     case BORG_FDIV:
     case BORG_SQRT:
     case BORG_RCP:
@@ -109,6 +117,8 @@ static double cost_of(const model *k, const borg_inst *v) {
     case BORG_SREM:
     case BORG_UREM:
         return 20.0 * borg_lanes(k->m, v);
+    case BORG_SELECT:
+        return x->op == BORG_CONST && renames(k, v->type) ? 0 : regs;
     default:
         return regs;
     }

@@ -71,7 +71,7 @@ static void count_bytes(chain *k, const borg_inst *v, double weight) {
     const bool load = v->op == BORG_LOAD || v->op == BORG_LOADA;
     if (!load && v->op != BORG_STORE && v->op != BORG_STOREA) return;
     if (v->args[0]->op == BORG_LOCAL) return;
-    const borg_inst *value = load ? v : borg_stored((borg_inst *)(uintptr_t)v);
+    const borg_inst *value = load ? v : borg_stored(v);
     const borg_inst *p = v->args[0];
     while (p->op != BORG_PARAM && p->nargs > 0) p = p->args[0]; /* arrays of pointers */
     if (p->op != BORG_PARAM) return;
@@ -172,7 +172,7 @@ typedef struct work {
 
 static work work_of(borg_module *m, const borg_machine *machine) {
     borg_machine roomy = *machine;
-    roomy.code *= 4; /* where packs are chosen, code beyond the cache costs less than waiting */
+    roomy.code *= 3; /* where packs are chosen, code beyond the cache costs less than waiting */
     const double instructions = borg_cost(m, &roomy);
     const int32_t ids = borg_number(m) + 1;
     chain k = {.m = m, .machine = machine};

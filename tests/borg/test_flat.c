@@ -129,8 +129,66 @@ static void test_lanes(void **state) {
     assert_int_equal(lanes_of("enum", "cuda", -1), 0);
 }
 
+/* WG_PACK=auto: a matrix in each lane where rows are shorter than registers; one after the other where they are some cache
+ * lines. */
+static void test_packs(void **state) {
+    static const struct {
+        const char *kernel;
+        int size, pack;
+        borg_order order;
+    } wanted[] = {{"ldus", 4, 8, BORG_WG_MINOR},
+                  {"trsv", 8, 1, BORG_WI_MINOR},
+                  {"ldus", 16, 1, BORG_WI_MINOR},
+                  {"gemm", 12, 1, BORG_WI_MINOR}};
+    const char *defines[] = {"DOUBLE", NULL};
+    (void)state;
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; ++i) {
+        borg_options o = {.size = wanted[i].size,
+                          .pack = BORG_PACK_AUTO,
+                          .order = BORG_ORDER_AUTO,
+                          .defines = defines};
+        o.backend = borg_backend_find("avx512");
+        borg_program *p = library_compile(wanted[i].kernel, &o);
+        assert_int_equal(p->units[0].module->pack, wanted[i].pack);
+        assert_int_equal(p->units[0].module->order, wanted[i].order);
+        borg_program_free(p);
+    }
+}
+
+/* The number of the register and of the value that a line defines, -1: none. */
+static void defined(const char *line, int *value, int *index) {
+    if (sscanf(line, " const vf64 v%d_%d = b_", value, index) != 2) *value = *index = -1;
+}
+
+/* Where a flat module has several registers, some instructions are done for one of them before they are for the next. */
+static void test_order(void **state) {
+    const char *defines[] = {"DOUBLE", NULL};
+    (void)state;
+    borg_options o = {.size = 12, .pack = 1, .flat = 2, .defines = defines};
+    const char *text;
+    size_t length;
+    int same = 0, next = 0;
+    o.backend = borg_backend_find("avx512");
+    borg_program *p = library_compile("frcg", &o);
+    assert_int_equal(borg_program_emit(p, o.backend, &o, &text, &length), BORG_OK);
+    for (const char *line = strstr(text, "frcg_flat("), *after; line; line = after) {
+        int value, index, value2, index2;
+        after = strchr(line, '\n');
+        if (!after || *line == '}') break;
+        ++after;
+        defined(line, &value, &index);
+        defined(after, &value2, &index2);
+        if (value < 0 || value2 < 0) continue;
+        same += index == index2 && value != value2;
+        next += index != index2;
+    }
+    assert_true(same > 0 && same > 2 * next);
+    borg_program_free(p);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_emitted),
-                                       cmocka_unit_test(test_chosen), cmocka_unit_test(test_lanes)};
+                                       cmocka_unit_test(test_chosen), cmocka_unit_test(test_lanes),
+                                       cmocka_unit_test(test_packs), cmocka_unit_test(test_order)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -100,7 +100,7 @@ static const borg_inst *negated(const borg_inst *x) {
 
 /* One instruction, whatever is negated: compilers keep a negation apart where it has several uses.
  */
-static bool emit_fma(simd *e, borg_inst *v) {
+static bool emit_fma(simd *e, borg_inst *v, int32_t i) {
     if (v->op != BORG_FMA || simd_scalar(e, v)) return false;
     const borg_inst *x = v->args[0], *y = v->args[1], *z = v->args[2];
     bool minus = (negated(x) != NULL) != (negated(y) != NULL);
@@ -109,27 +109,23 @@ static bool emit_fma(simd *e, borg_inst *v) {
     x = negated(x) ? negated(x) : x;
     y = negated(y) ? negated(y) : y;
     z = negated(z) ? negated(z) : z;
-    for (int32_t i = 0; i < simd_count(e, v); ++i)
-        simd_let(e, v, i,
-                 borg_format(e->arena, "b_%s_%s(%s, %s, %s)", name, simd_suffix(v->type),
-                             simd_reg(e, x, i), simd_reg(e, y, i), simd_reg(e, z, i)));
+    simd_let(e, v, i,
+             borg_format(e->arena, "b_%s_%s(%s, %s, %s)", name, simd_suffix(v->type),
+                         simd_reg(e, x, i), simd_reg(e, y, i), simd_reg(e, z, i)));
     return true;
 }
 
-void simd_elem(simd *e, borg_inst *v) {
-    const char *function = function_of(e, v);
-    if (emit_fma(e, v)) return;
-    for (int32_t i = 0; i < simd_count(e, v); ++i) {
-        borg_sink text = {.arena = e->arena};
-        simd_mask known = v->op == BORG_SELECT ? simd_mask_kind(e, v->args[0], i) : SIMD_SOME;
-        if (known != SIMD_SOME) {
-            ctext_name(&e->c, v, i, simd_reg(e, v->args[known == SIMD_ALL ? 1 : 2], i));
-            continue;
-        }
-        borg_put(&text, "%s(", function);
-        for (int32_t k = 0; k < v->nargs; ++k)
-            borg_put(&text, "%s%s", k ? ", " : "", simd_reg(e, v->args[k], i));
-        borg_put(&text, ")");
-        simd_let(e, v, i, text.text);
+void simd_elem(simd *e, borg_inst *v, int32_t i) {
+    if (emit_fma(e, v, i)) return;
+    borg_sink text = {.arena = e->arena};
+    simd_mask known = v->op == BORG_SELECT ? simd_mask_kind(e, v->args[0], i) : SIMD_SOME;
+    if (known != SIMD_SOME) {
+        ctext_name(&e->c, v, i, simd_reg(e, v->args[known == SIMD_ALL ? 1 : 2], i));
+        return;
     }
+    borg_put(&text, "%s(", function_of(e, v));
+    for (int32_t k = 0; k < v->nargs; ++k)
+        borg_put(&text, "%s%s", k ? ", " : "", simd_reg(e, v->args[k], i));
+    borg_put(&text, ")");
+    simd_let(e, v, i, text.text);
 }

@@ -7,7 +7,8 @@
 #include "borg/emit/simd/core.h"
 
 void simd_leaf(simd *e, borg_inst *v);
-void simd_elem(simd *e, borg_inst *v);
+/** Register i of it. */
+void simd_elem(simd *e, borg_inst *v, int32_t i);
 void simd_layout(simd *e, borg_inst *v);
 void simd_reduce(simd *e, borg_inst *v);
 void simd_memory(simd *e, borg_inst *v);
