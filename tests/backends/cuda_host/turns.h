@@ -15,6 +15,7 @@ static struct {
         left; // bits: in an operation of the warp, at the block's barrier, at their end
 } warps[HOST_WARPS];
 static unsigned count, standing, ended; // threads of the block: all, at its barrier, at their end
+static uint64_t gathered, told; // what threads say at the block's barrier, at the one before
 static void *home[5];
 static ucontext_t start;
 static void (*entry)(void *);
@@ -61,6 +62,7 @@ static bool block_is_there() {
     if (standing == 0 || standing + ended < count) return false;
     for (unsigned w = 0; w < count / 32; ++w) warps[w].stands = 0;
     standing = 0;
+    told = gathered, gathered = 0;
     return true;
 }
 
@@ -75,6 +77,7 @@ uint64_t host_meet(host_op op, unsigned mask, uint64_t value, unsigned source) {
     if (op == HOST_BLOCK) {
         warps[w].stands |= bit;
         ++standing;
+        gathered |= value;
         block_is_there();
     } else {
         if (!(mask & bit)) wrong("a thread outside of its own mask");
@@ -85,7 +88,7 @@ uint64_t host_meet(host_op op, unsigned mask, uint64_t value, unsigned source) {
     // the others' turn, even where this was the last one: who runs on first is nobody's right
     if (!__builtin_setjmp(me->turn)) go_home();
     threadIdx.x = me->index;
-    return me->result;
+    return op == HOST_BLOCK ? told : me->result; // the next barrier needs this thread, too
 }
 
 // A context serves all threads of its number: to make one takes longer than most threads run.
