@@ -144,7 +144,7 @@ set(MPKI_CUDA_PACKED_MOST 8)
 # kernel:method:pivoting:lists of pivots:precision:orders beyond it with a matrix in each thread, too, of matrices that lie one after
 # the other; others take the kernels whose order is a parameter.
 set(MPKI_CUDA_LANES
-    ldlt_complete:1:4:1:s:9,10,11,12
+    ldlt_complete:1:4:1:s:9,10,11,12,13,14
     ldlt_complete:1:4:1:d:9)
 
 # One kernel; form: OWN, PACKED, LANES (PACKED with a matrix in each thread), or ANY, which is for several orders. file [out]: to be compiled, depends [out]: what it includes;

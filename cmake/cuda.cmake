@@ -178,7 +178,7 @@ function(metapack_cuda_module)
         target_include_directories(dense_system PRIVATE src ${CMAKE_CURRENT_BINARY_DIR}/config)
         target_link_libraries(dense_system PRIVATE metapack_static m)
         # batches in device memory beside cuBLAS: bench/device-batch
-        add_executable(device_batch EXCLUDE_FROM_ALL bench/batch/device.c)
+        add_executable(device_batch EXCLUDE_FROM_ALL bench/batch/device.c bench/batch/matrices.c bench/batch/calls.c bench/batch/judge.c)
         target_include_directories(device_batch PRIVATE ${METAPACK_CUBLAS_INCLUDE})
         target_link_options(device_batch PRIVATE -L${libraries} LINKER:-rpath,${libraries})
         target_link_libraries(device_batch PRIVATE metapack_static cudart_static cublas rt m ${CMAKE_DL_LIBS})

@@ -11,6 +11,12 @@
  * eliminated with the one before does nothing. u: the lower triangle, row after row; c: a column of
  * what is left, from row k on, 0 on the diagonal. */
 
+#ifdef BORG_SIMT /* Bunch-Kaufman: what some matrix of a warp nearly always does is done without a branch */
+#define ALWAYS true
+#else
+#define ALWAYS false
+#endif
+
 /* c = column r > k; its diagonal entry. */
 static T lanes_column(const T u[N * N], T c[N], int k, int r) {
     T d2 = u[(k + 1) * N + k + 1];
@@ -102,18 +108,67 @@ static bool seek_rook(const T u[N * N], T c[N], int k, bool second, T small, int
     return two;
 }
 
+/* The row of the largest entry in column k below the diagonal, value[0]. On a GPU a comparison of doubles is
+ * waited for several times as long as one of integers: sizes whose first 20 bits are equal count as
+ * equal there, and the lowest row wins. (Complete pivoting, which looks at more entries, was slower so.) */
+static int largest_below(const T u[N * N], int k, T value[1]) {
+#ifdef BORG_SIMT
+    uint even = magnitude(u[(k + 1) * N + k]);
+    uint odd = magnitude(u[min(k + 2, N - 1) * N + k]);
+    for (int i = k + 3; i < N; ++i) {
+        if ((i - k) % 2 == 0) {
+            odd = max(odd, magnitude(u[i * N + k]));
+        } else {
+            even = max(even, magnitude(u[i * N + k]));
+        }
+    }
+    uint top = max(even, odd);
+    int r = k;
+    for (int i = N - 1; i > k; --i) {
+        bool hit = magnitude(u[i * N + k]) == top;
+        r = hit ? i : r;
+        value[0] = hit ? fabs(u[i * N + k]) : value[0];
+    }
+    return r;
+#else
+    value[0] = below_pivot(u, k);
+    return row_of_largest(u, k, value[0]);
+#endif
+}
+/* The largest size in c, from row k on. */
+static T largest_of(const T c[N], int k) {
+    T sigma = 0;
+#ifdef BORG_SIMT
+    uint even = magnitude(c[k]);
+    uint odd = magnitude(c[k + 1]);
+    for (int i = k + 2; i < N; ++i) {
+        if ((i - k) % 2 == 0) {
+            even = max(even, magnitude(c[i]));
+        } else {
+            odd = max(odd, magnitude(c[i]));
+        }
+    }
+    uint top = max(even, odd);
+    for (int i = N - 1; i >= k; --i) sigma = magnitude(c[i]) == top ? fabs(c[i]) : sigma;
+#else
+    for (int i = k; i < N; ++i) sigma = max(sigma, fabs(c[i]));
+#endif
+    return sigma;
+}
+
 static bool seek_partial(const T u[N * N], T c[N], int k, bool second, T small, int moves[2],
                          T d2[1], bool good[1]) {
     T d = fabs(u[k * N + k]);
-    T lambda = below_pivot(u, k);
-    int r = row_of_largest(u, k, lambda);
+    T lambda[1] = {0};
+    int r = largest_below(u, k, lambda);
     bool two = false;
-    good[0] = d > small || lambda > small;
-    if (!second && lambda > small && d < ALPHA * lambda) {
+    good[0] = d > small || lambda[0] > small;
+    bool search = !second && lambda[0] > small && d < ALPHA * lambda[0];
+    if (ALWAYS || search) {
         d2[0] = lanes_column(u, c, k, r);
-        T sigma = 0;
-        for (int i = k; i < N; ++i) sigma = max(sigma, fabs(c[i]));
-        bool stay = d > 0 && d * sigma >= ALPHA * lambda * lambda;
+        T sigma = largest_of(c, k);
+        bool stay = d > 0 && d * sigma >= ALPHA * lambda[0] * lambda[0];
+        if (ALWAYS) stay = stay || !search;
         two = !stay && fabs(d2[0]) < ALPHA * sigma;
         moves[0] = !stay && !two ? r : k;
         moves[1] = two ? r : -1;
@@ -122,11 +177,12 @@ static bool seek_partial(const T u[N * N], T c[N], int k, bool second, T small, 
 }
 
 /* Row and column `to` (column c, with d2 on the diagonal) change places with k or, if
- * `second_place`, with k + 1; to = -1: none do. */
-static void exchange(T u[N * N], int row[N], T c[N], T d2, int k, int to, bool second_place) {
+ * `second_place`, with k + 1; to = -1: none do. always: without a branch. */
+static void exchange(T u[N * N], int row[N], T c[N], T d2, int k, int to, bool second_place,
+                     bool always) {
     bool up = to > 0 && !second_place;
     bool down = to > 0 && second_place;
-    if (to > 0) {
+    if (always || to > 0) {
         T xr[N];
         T ct[N]; /* column t */
         T below = u[(k + 1) * N + k];
@@ -241,11 +297,11 @@ static void ldlt_lanes(int search, __global T *a, int lda, long stride, __global
         int first = moves[0] > k ? moves[0] : -1;
         int other = moves[1] > k + 1 ? moves[1] : -1;
         if (search == PARTIAL) {
-            exchange(u, row, c, d2[0], k, two ? other : first, two);
+            exchange(u, row, c, d2[0], k, two ? other : first, two, ALWAYS);
         } else {
-            exchange(u, row, c, d2[0], k, first, false);
+            exchange(u, row, c, d2[0], k, first, false, false);
             T d3 = lanes_column(u, c, k, other);
-            exchange(u, row, c, d3, k, other, true);
+            exchange(u, row, c, d3, k, other, true, false);
         }
         eliminate(u, c, k, two, second, good[0], check, counts);
         row[k] = two ? ~row[k] : row[k];

@@ -16,6 +16,7 @@ static struct {
         left; // bits: in an operation of the warp, at the block's barrier, at their end
 } warps[HOST_WARPS];
 static unsigned count, standing, ended; // threads of the block: all, at its barrier, at their end
+static uint64_t gathered, told; // what threads say at the block's barrier, at the one before
 static void *home[5];
 static ucontext_t start;
 // this pass's warp, which of its lanes have not had their turn, from which end they come
@@ -69,6 +70,7 @@ static bool block_is_there() {
     if (standing == 0 || standing + ended < count) return false;
     for (unsigned w = 0; w < count / 32; ++w) warps[w].stands = 0;
     standing = 0;
+    told = gathered, gathered = 0;
     return true;
 }
 
@@ -116,6 +118,7 @@ uint64_t host_meet(host_op op, unsigned mask, uint64_t value, unsigned source) {
     if (op == HOST_BLOCK) {
         warps[w].stands |= bit;
         ++standing;
+        gathered |= value;
         block_is_there();
     } else {
         if (!(mask & bit)) wrong("a thread outside of its own mask");
@@ -125,7 +128,7 @@ uint64_t host_meet(host_op op, unsigned mask, uint64_t value, unsigned source) {
     }
     // the others' turn, even where this was the last one: who runs on first is nobody's right
     if (!__builtin_setjmp(me->turn)) go_on();
-    return threads[threadIdx.x].result;
+    return op == HOST_BLOCK ? told : me->result; // the next barrier needs this thread, too
 }
 
 // Those of a warp that can run, once, one after the other.

@@ -43,10 +43,12 @@ template <int THREADS, int LANES, int PACK> struct emitted_block {
     template <int LISTS> __device__ void tell(const part &job, const int *told) const {
         __syncthreads();
         const int g = (int)threadIdx.x;
-        if (g < groups)
+        const bool mine = g < groups;
+        if (mine)
             job.report(job.matrix(first + g), told[4 * g], told[4 * g + 1], told[4 * g + 2],
                        told[4 * g + 3]);
-        if (LISTS == 0) return;
+        /* the divisions below are a tenth of a small matrix's instructions */
+        if (LISTS == 0 || !__syncthreads_or(mine && told[4 * g] > 1)) return;
         const int each = (LISTS > 0 ? LISTS : 1) * job.n;
         for (int k = (int)threadIdx.x; k < groups * each; k += threads) {
             if (told[4 * (k / each)] <= 1) continue;

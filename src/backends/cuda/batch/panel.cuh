@@ -73,23 +73,13 @@ template <class R, int ROWS, int PIVOTING, int W> struct panel {
         const R x = ROWS == 1 || i < 32 ? c[0] : c[ROWS - 1];
         return __shfl_sync(ALL, x, i % 32);
     }
-    /** The row with the largest key, the lowest among equals; -1: all are 0. */
-    __device__ int row_of_largest(const unsigned *key) const {
-        unsigned most = key[0];
-        if (ROWS > 1 && key[ROWS - 1] > most) most = key[ROWS - 1];
-        most = __reduce_max_sync(ALL, most);
-        if (most == 0) return -1;
-        const unsigned first = __ballot_sync(ALL, key[0] == most);
-        if (ROWS == 1 || first) return __ffs((int)first) - 1;
-        return 31 + __ffs((int)__ballot_sync(ALL, key[ROWS - 1] == most));
-    }
     /** The largest of column c among the rows left, except row `but`; -1: all are zero. */
     __device__ int largest(const R *c, int but, R *value) const {
         unsigned key[ROWS];
 #pragma unroll
         for (int r = 0; r < ROWS; ++r)
             key[r] = mine[r] && lane + 32 * r != but ? size_key(c[r]) : 0;
-        const int i = row_of_largest(key);
+        const int i = row_of_largest<ROWS>(key);
         *value = i < 0 ? (R)0 : abs1(of_row(c, i));
         return i;
     }
@@ -98,7 +88,7 @@ template <class R, int ROWS, int PIVOTING, int W> struct panel {
      *  place, of all lanes and warps. */
     __device__ void elect(const unsigned *diagonal, unsigned off_key, int off_place, int *d,
                           unsigned *most, int *place) const {
-        *d = row_of_largest(diagonal);
+        *d = row_of_largest<ROWS>(diagonal);
         *most = __reduce_max_sync(ALL, off_key);
         const unsigned owners = __ballot_sync(ALL, off_key == *most);
         *place = __shfl_sync(ALL, off_place, __ffs((int)owners) - 1);
@@ -260,34 +250,48 @@ template <class R, int ROWS, int PIVOTING, int W> struct panel {
     }
 
     /** Complete pivoting: bring all that is left up to date, by at most two columns, and find the largest
-     *  entry on the diagonal and off it, and where they are. Here branches are faster: many rows and
-     *  columns are finished. */
+     *  entry on the diagonal and off it, and where they are. Off it the last six bits of a size name
+     *  its column, so that one maximum keeps both: sizes are told apart to 2^-14, single ones to
+     *  2^-17. Here branches are faster: many rows and columns are finished. */
     __device__ void search(unsigned *diagonal, unsigned *off_key, int *off_place) {
         R x[2][ROWS];
+        unsigned best[ROWS];
+        int until[ROWS]; /* columns before this row's own; none where it is finished */
 #pragma unroll
-        for (int k = 0; k < 2; ++k)
+        for (int r = 0; r < ROWS; ++r) {
+            const int i = lane + 32 * r;
+            best[r] = 0, until[r] = mine[r] ? i : 0;
 #pragma unroll
-            for (int r = 0; r < ROWS; ++r)
-                x[k][r] = k < width && mine[r] ? l[k * ld + lane + 32 * r] : (R)0;
+            for (int k = 0; k < 2; ++k) x[k][r] = k < width && mine[r] ? l[k * ld + i] : (R)0;
+            if (!mine[r] || (W > 1 && i / 4 % W != warp)) continue;
+            R z = w[i + off[r]];
+            if (width > 0) z -= x[0][r] * m[i];
+            if (width > 1) z -= x[1][r] * m[ld + i];
+            w[i + off[r]] = z;
+            diagonal[r] = size_key(z);
+        }
         for (int j0 = 4 * warp; j0 < n; j0 += 4 * W) {
             if ((left >> j0 & 15) == 0) continue;
 #pragma unroll
             for (int e = 0; e < 4; ++e) {
                 const int j = j0 + e, of_j = column(j);
-                const bool in = left >> j & 1;
+                if (!(left >> j & 1)) continue;
                 const R y0 = width > 0 ? m[j] : (R)0, y1 = width > 1 ? m[ld + j] : (R)0;
 #pragma unroll
                 for (int r = 0; r < ROWS; ++r) {
-                    const int i = lane + 32 * r;
-                    if (!in || !mine[r] || i < j) continue;
-                    const R z = w[i + of_j] - x[0][r] * y0 - x[1][r] * y1;
-                    if (width > 0) w[i + of_j] = z;
-                    const unsigned key = size_key(z);
-                    if (i == j) diagonal[r] = key;
-                    if (i != j && key > *off_key) *off_key = key, *off_place = i << 8 | j;
+                    if (until[r] <= j) continue;
+                    R *const at = w + lane + 32 * r + of_j;
+                    const R z = *at - x[0][r] * y0 - x[1][r] * y1;
+                    *at = z;
+                    const unsigned key = (size_key(z) & ~63u) | (unsigned)j;
+                    best[r] = key > best[r] ? key : best[r];
                 }
             }
         }
+#pragma unroll
+        for (int r = 0; r < ROWS; ++r)
+            if (best[r] > *off_key)
+                *off_key = best[r], *off_place = (lane + 32 * r) << 8 | (int)(best[r] & 63);
     }
 
     /** Bring all that is left up to date when the panel may not take two more columns. */
@@ -324,7 +328,7 @@ template <class R, int ROWS, int PIVOTING, int W> struct panel {
         *q = s;
         if (!(abs1(of_row(c2, s)) >= alpha() * sigma)) return 2;
         *p = s;
-        take(c1, c2);
+        take<ROWS>(c1, c2);
         return 1;
     }
 
@@ -340,12 +344,12 @@ template <class R, int ROWS, int PIVOTING, int W> struct panel {
             const int next = largest(c2, s, &sigma);
             if (abs1(of_row(c2, s)) >= alpha() * sigma) {
                 *p = s;
-                take(c1, c2);
+                take<ROWS>(c1, c2);
                 return 1;
             }
             if (next == *p || !(sigma > lambda) || step >= n) break;
             *p = s, s = next, lambda = sigma;
-            take(c1, c2);
+            take<ROWS>(c1, c2);
         }
         *q = s;
         return 2;
@@ -373,17 +377,13 @@ template <class R, int ROWS, int PIVOTING, int W> struct panel {
         if (!(diag > small) && !(off > small)) return 0;
         if (diag >= alpha() * off) return 1;
         *p = j, *q = i;
-        take(c1, c2);
+        take<ROWS>(c1, c2);
         fetch(i, c2);
         return 2;
     }
 
     static __device__ R alpha() {
         return (R)MPKI_ALPHA;
-    }
-    static __device__ void take(R *c1, const R *c2) {
-#pragma unroll
-        for (int r = 0; r < ROWS; ++r) c1[r] = c2[r];
     }
 
     /* ---- a pivot is finished ---- */

@@ -50,6 +50,23 @@ __device__ inline unsigned size_key(float x) {
     return __float_as_uint(x) & 0x7fffffffu;
 }
 
+/** Of a warp, whose lanes have keys of rows lane and lane + 32: the row with the largest key, the lowest
+ *  among equals; -1: all are 0. */
+template <int ROWS> __device__ inline int row_of_largest(const unsigned *key) {
+    const unsigned all = 0xffffffffu;
+    unsigned most = key[0];
+    if (ROWS > 1 && key[ROWS - 1] > most) most = key[ROWS - 1];
+    most = __reduce_max_sync(all, most);
+    if (most == 0) return -1;
+    const unsigned first = __ballot_sync(all, key[0] == most);
+    if (ROWS == 1 || first) return __ffs((int)first) - 1;
+    return 31 + __ffs((int)__ballot_sync(all, key[ROWS - 1] == most));
+}
+template <int ROWS, class R> __device__ inline void take(R *c1, const R *c2) {
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r) c1[r] = c2[r];
+}
+
 /** {x, y} += a 8x4 tile times a 4x8 one; the thread has places (lane / 4, lane % 4) of the first,
  *  (lane % 4, lane / 4) of the second, (lane / 4, 2 (lane % 4)) and the next of the sum. */
 __device__ inline void add_tiles(double &x, double &y, double a, double b) {
