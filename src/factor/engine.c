@@ -44,7 +44,7 @@ static bool has(const mpki_engine *engine, mpk_method method) {
 }
 
 /* With device = auto: has this factor anything to gain by one? Frames that all wait for one another are
- * for a processor: a chain of 4998 takes an H100 548 ms and two cores 120; with 4.5 frames a level set
+ * for a processor: a chain of 4998 takes an H100 504 ms and four cores 63; with 4.5 frames a level set
  * the device takes half the processor's time (bench/results/incomplete-gpu.md). */
 static bool worth_it(const mpk_analysis *an) {
     enum { FRAMES_A_SET = 2 };
