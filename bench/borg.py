@@ -13,7 +13,8 @@ gcc and by clang; loops over OpenBLAS; LIBXSMM where it was found; MKL's batched
 mpk_batch_*. Three steps, each of which goes on from where a run was broken off: build (several jobs), a short run that
 chooses, the timing. Rows go to BUILD/bench/borg.jsonl.
 
---before BORGC times what another borgc makes in the same run ("before" in the report), --one-step times all that was built once,
+--before BORGC times what another borgc makes in the same run ("before" in the report; in the rows also "earlier", what that one chooses by
+itself), --one-step times all that was built once,
 choosing nothing, --cpus 0,4,8 several cases at a time, each on a processor of its own."""
 import argparse, collections, concurrent.futures, glob, itertools, json, math, os, platform, queue, shlex, shutil, subprocess, sys, threading, time
 
@@ -195,6 +196,8 @@ def first_choices(o, key):
                 made[f"borgc {backend} {compiler} flat={wide} wi{name}"] = (by_borgc, compiler, backend, 1, "wi", [f"--flat={wide}", *more])
     if o.default and "avx512" in o.backends:
         made[f"default avx512 {compiler}"] = (by_borgc, compiler, "avx512", "auto", "auto")
+        if o.before:
+            made[f"earlier avx512 {compiler}"] = (by_borgc, compiler, "avx512", "auto", "auto", (), o.before)
     return made
 
 

@@ -160,11 +160,11 @@ static void defined(const char *line, int *value, int *index) {
     if (sscanf(line, " const vf64 v%d_%d = b_", value, index) != 2) *value = *index = -1;
 }
 
-/* Where a flat module has several registers, some instructions are done for one of them before they are for the next. */
+/* Where a flat module has three registers, some instructions are done for one of them before they are for the next. */
 static void test_order(void **state) {
     const char *defines[] = {"DOUBLE", NULL};
     (void)state;
-    borg_options o = {.size = 12, .pack = 1, .flat = 2, .defines = defines};
+    borg_options o = {.size = 12, .pack = 1, .flat = 3, .defines = defines};
     const char *text;
     size_t length;
     int same = 0, next = 0;

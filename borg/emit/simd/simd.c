@@ -19,9 +19,12 @@ static void emit_if(ctext *c, borg_inst *v) {
     ctext_arm(c, v, 1);
 }
 
-/* Elementwise instructions that follow each other. In a flat module of several registers some are done for one register
+/* Elementwise instructions that follow each other. In a flat module of three registers or more some are done for one register
  * after the other: compilers keep the order for the most part, and what the instructions in between need is there for one
- * register at a time (FRCG with three: a third fewer spills, a tenth faster on Zen 4). */
+ * register at a time. FRCG with three has a third fewer spills and takes 0.89 to 0.99 of the time; PADE with two, which waits
+ * for memory, takes 1.01 to 1.08 times as long so. */
+enum { FEW = 3 };
+
 typedef struct run {
     borg_inst *of[16];
     int32_t count;
@@ -38,7 +41,7 @@ static void add_to_run(simd *e, run *r, borg_inst *v) {
     if (r->count == most || (r->count > 0 && simd_count(e, r->of[0]) != simd_count(e, v)))
         end_run(e, r);
     r->of[r->count++] = v;
-    if (!e->m->flat || simd_count(e, v) == 1) end_run(e, r);
+    if (!e->m->flat || simd_count(e, v) < FEW) end_run(e, r);
 }
 
 static void emit_block(ctext *c, borg_block *block) {
