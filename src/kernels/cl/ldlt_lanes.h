@@ -135,21 +135,25 @@ static int largest_below(const T u[N * N], int k, T value[1]) {
     return row_of_largest(u, k, value[0]);
 #endif
 }
-/* The largest size in c, from row k on. */
+/* The largest size in c, from row k on; of two, the second one is the diagonal's 0. */
 static T largest_of(const T c[N], int k) {
     T sigma = 0;
 #ifdef BORG_SIMT
-    uint even = magnitude(c[k]);
-    uint odd = magnitude(c[k + 1]);
-    for (int i = k + 2; i < N; ++i) {
-        if ((i - k) % 2 == 0) {
-            even = max(even, magnitude(c[i]));
-        } else {
-            odd = max(odd, magnitude(c[i]));
+    if (k == N - 2) {
+        sigma = fabs(c[k]);
+    } else {
+        uint even = magnitude(c[k]);
+        uint odd = magnitude(c[k + 1]);
+        for (int i = k + 2; i < N; ++i) {
+            if ((i - k) % 2 == 0) {
+                even = max(even, magnitude(c[i]));
+            } else {
+                odd = max(odd, magnitude(c[i]));
+            }
         }
+        uint top = max(even, odd);
+        for (int i = N - 1; i >= k; --i) sigma = magnitude(c[i]) == top ? fabs(c[i]) : sigma;
     }
-    uint top = max(even, odd);
-    for (int i = N - 1; i >= k; --i) sigma = magnitude(c[i]) == top ? fabs(c[i]) : sigma;
 #else
     for (int i = k; i < N; ++i) sigma = max(sigma, fabs(c[i]));
 #endif
