@@ -28,7 +28,8 @@ mpk_status mpki_cuda_sweeps_apply(mpki_block_solver *s, mpk_part part, int32_t n
                                   int64_t ldb, void *x, int64_t ldx);
 
 /** The level sets of the backward sweep, as many as the forward one has: a frame comes as late as those that
- *  need it forward allow, so the way back has it as early as it can. The stages' own where a dense pivot ends
+ *  need it forward allow, so the way back has it as early as it can; in a level set those come first that are
+ *  the latest forward, for which the way back is long. The stages' own where a dense pivot ends
  *  them, for its frames are last in both. levels [out] the caller's, mpki_levels_free().
  *  Returns MPK_OK | MPK_ERR_MEMORY; to be freed either way. Host memory, any thread. */
 mpk_status mpki_cuda_sweeps_late_levels(mpk_context *ctx, const mpki_stages *stages,

@@ -2,6 +2,8 @@
 /* The level sets of a backward sweep. */
 #include "sweeps.h"
 
+#include <string.h>
+
 static const char STAGE[] = "solve";
 
 /* late: of each frame the last level that those which need it allow. */
@@ -23,20 +25,19 @@ mpk_status mpki_cuda_sweeps_late_levels(mpk_context *ctx, const mpki_stages *sta
                                         mpki_levels *levels) {
     const mpki_levels *v = &stages->levels;
     const int32_t m = stages->index.m;
-    int32_t *late = MPKI_NEW(ctx, STAGE, m, int32_t);
     *levels = (mpki_levels){.count = v->count,
                             .ptr = MPKI_ZNEW(ctx, STAGE, (int64_t)v->count + 1, int32_t),
                             .frame = MPKI_NEW(ctx, STAGE, m, int32_t)};
+    int32_t *late = MPKI_NEW(ctx, STAGE, m, int32_t), *ptr = levels->ptr;
     mpk_status status = mpki_failed(ctx);
-    if (!mpk_failed(status)) {
+    if (!mpk_failed(status) && stages->border < m) {
+        memcpy(ptr, v->ptr, ((size_t)v->count + 1) * sizeof *ptr);
+        memcpy(levels->frame, v->frame, (size_t)m * sizeof *levels->frame);
+    } else if (!mpk_failed(status)) {
         find(stages, late);
-        if (stages->border < m)
-            for (int32_t l = 0; l < v->count; l++)
-                for (int32_t j = v->ptr[l]; j < v->ptr[l + 1]; j++) late[v->frame[j]] = l;
-        int32_t *ptr = levels->ptr;
         for (int32_t f = 0; f < m; f++) ptr[late[f] + 1]++;
         for (int32_t l = 0; l < v->count; l++) ptr[l + 1] += ptr[l];
-        for (int32_t j = 0; j < m; j++) levels->frame[ptr[late[v->frame[j]]]++] = v->frame[j];
+        for (int32_t j = m - 1; j >= 0; j--) levels->frame[ptr[late[v->frame[j]]]++] = v->frame[j];
         for (int32_t l = v->count; l > 0; l--) ptr[l] = ptr[l - 1];
         ptr[0] = 0;
     }

@@ -65,24 +65,18 @@ template <class S> struct pivot_tiles<S, double> {
     __device__ void finish(const packet *p, const mpki_sweeps_run &a, const double (&sum)[NR],
                            double *room) const {
         const int lane = threadIdx.x & 31;
-        double d[4][2], e[4][2],
-            x[8]; /* d: of even columns of tiles, e: of odd ones, side by side */
+        double d[4][2], x[8];
 #pragma unroll
         for (int r = 0; r < NR; ++r) room[in * NR + r] = sum[r];
         __syncwarp();
 #pragma unroll
         for (int k = 0; k < 8; ++k) x[k] = room[(4 * k + (lane & 3)) * NR + (lane >> 2) % NR];
 #pragma unroll
-        for (int k = 0; k < 4; ++k) d[k][0] = d[k][1] = e[k][0] = e[k][1] = 0;
+        for (int k = 0; k < 4; ++k) d[k][0] = d[k][1] = 0;
 #pragma unroll
-        for (int j = 0; j < 8; j += 2)
+        for (int j = 0; j < 8; ++j)
 #pragma unroll
-            for (int k = 3; k >= j / 2; --k) {
-                multiply_tile(d[k], tile[k * (k + 1) + j], x[j]);
-                multiply_tile(e[k], tile[k * (k + 1) + j + 1], x[j + 1]);
-            }
-#pragma unroll
-        for (int k = 0; k < 4; ++k) d[k][0] += e[k][0], d[k][1] += e[k][1];
+            for (int k = j / 2; k < 4; ++k) multiply_tile(d[k], tile[k * (k + 1) + j], x[j]);
         double *const to =
             (double *)(p->flags & BACKWARD ? a.half[1].to : a.half[0].to) + (int64_t)p->slot * NR;
         if (NR == 1) { /* all columns of d are the same: each lane has one row */
