@@ -231,7 +231,7 @@ static void test_any_order(void **unused) {
 
 /* [D A^T; A 0] with D > 0: one negative eigenvalue for each independent row of A, one zero for each of the
  * others, which are small sums of these. Rounding leaves some of these zeros as pivots of its own size. */
-enum { COLUMNS = 400, INDEPENDENT = 150, SUMS = 100 };
+enum { COLUMNS = 500, INDEPENDENT = 200, SUMS = 160 };
 
 static int below(int n) {
     return (int)((mpki_random_lcg(&support_state) >> 33) % (unsigned)n);
@@ -272,7 +272,7 @@ static uint64_t again_seed; /* of one that takes a second factorization */
 static void test_large_kernel(void **unused) {
     (void)unused;
     again_seed = 0;
-    for (uint64_t seed = 1; seed <= 8; seed++) {
+    for (uint64_t seed = 1; seed <= 10; seed++) {
         mpk_context *ctx = NULL;
         mpk_analysis *an = NULL;
         mpk_factor *fac = NULL;
