@@ -4,7 +4,7 @@
 /** Sweeps over the fronts, each one launch: a thread block takes the small fronts of a task one after
  *  the other, or a strip of a large front (strips.cuh). Blocks wait for one another by counters in
  *  device memory; who adds what, and in which order, does not depend on them. */
-#include "strips.cuh"
+#include "below.cuh"
 #include "warps.cuh"
 
 namespace mpki {
@@ -150,6 +150,8 @@ __global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T>())
     const mpki_cuda_chain chain = s.chain[me.first];
     if (me.kind == MPKI_CUDA_GATHER)
         gather_piece<NR, T>(t, s, chain, me.last, (T *)room, most * NR);
+    else if (chain.pieces == 1 && me.last >= chain.strips)
+        forward_below<NR, T>(t, s, chain, me.last - chain.strips, room);
     else
         forward_strip<NR, T>(t, s, chain, me.last, room, most * NR);
 }
