@@ -18,7 +18,7 @@ static int32_t cut_by(int32_t n, int32_t by) {
 /* Counts of a chain. */
 static int32_t lower_strips(const mpki_direct *f, const mpki_cuda_chain *c) {
     const mpki_cuda_now *x = &f->now[c->top];
-    return cut_by(x->w + f->plan.node[c->top].rows - x->nelim, c->below);
+    return cut_by(x->w + f->plan.node[c->top].rows - x->nelim, MPKI_FRONT_STRIP);
 }
 /* Slices of the rows beyond the pivots that are pieces of their own, for each strip on the way back. */
 static int32_t more_slices(const mpki_direct *f, const mpki_cuda_chain *c) {
@@ -144,21 +144,6 @@ static void find_chains(const mpki_direct *f, mpki_cuda_sweep_lists *l) {
         const int32_t chain = l->parent[k] < 0 ? -1 : l->chain_of[l->parent[k]];
         if (chain >= 0) l->parent[k] = l->chain[chain].top;
     }
-}
-
-/* Where strips below pivots are so many for each multiprocessor, each is of more rows: what a piece begins with counts
- * then. */
-static void choose_below(const mpki_direct *f, mpki_cuda_sweep_lists *l) {
-    enum { BUSY = 24 };
-    const mpki_cuda_direct_table *to = f->device->table->direct;
-    const int64_t busy = BUSY * to->class_blocks(f->device->cuda, MPKI_CUDA_CLASSES - 1);
-    int64_t all = 0;
-    for (int32_t k = 0; k < l->chains; k++) {
-        l->chain[k].below = MPKI_FRONT_STRIP;
-        all += lower_strips(f, &l->chain[k]);
-    }
-    for (int32_t k = 0; k < l->chains && all > busy; k++)
-        if (l->chain[k].pieces == 1) l->chain[k].below = MPKI_FRONT_BELOW;
 }
 
 /* ---- where what fronts give goes ---- */
@@ -417,7 +402,6 @@ mpk_status mpki_cuda_sweep_lists_make(mpk_context *ctx, const mpki_direct *f,
         for (int32_t c = 0; c < plan->node[k].children; c++)
             l->parent[plan->child[plan->node[k].child + c]] = k;
     find_chains(f, l);
-    choose_below(f, l);
     status = place_all(ctx, f, l);
     if (mpk_failed(status)) return status;
     for (int32_t k = 0; k < l->chains; k++) {

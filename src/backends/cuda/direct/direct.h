@@ -220,7 +220,6 @@ MPKI_BOTH int32_t mpki_front_tiles(int32_t rows, int32_t columns, int tall) {
 enum {
     MPKI_CUDA_RHS = 8,      /* right-hand sides of a sweep, at most */
     MPKI_FRONT_STRIP = 64,  /* rows of a strip of a chain */
-    MPKI_FRONT_BELOW = 128, /* rows below the pivots of one front that are a piece, at most */
     MPKI_FRONT_GATHER = 512 /* rows of a helper that take what its children give together */
 };
 
@@ -239,12 +238,11 @@ typedef struct mpki_cuda_segment {
  *  follow strips of the rows below. Of one front alone strip k has pivots MPKI_FRONT_STRIP k and on;
  *  of several, strip k has segments strip[k] .. strip[k + 1] - 1. */
 typedef struct mpki_cuda_chain {
-    int32_t top, low; /**< the last front, which has the rows below; the first one */
-    int32_t pieces;   /**< fronts */
-    int32_t strips;   /**< of pivots */
-    int32_t below; /**< rows of a strip below: MPKI_FRONT_STRIP, or of one front MPKI_FRONT_BELOW */
-    int32_t late;  /**< 1: children have left columns to it */
-    int32_t strip; /**< where its list begins in sweep.strip */
+    int32_t top, low;          /**< the last front, which has the rows below; the first one */
+    int32_t pieces;            /**< fronts */
+    int32_t strips;            /**< of pivots */
+    int32_t late;              /**< 1: children have left columns to it */
+    int32_t strip;             /**< where its list begins in sweep.strip */
     int32_t segment, segments; /**< where its segments begin in sweep.segment */
     int32_t square;            /**< where the inverses of its strips begin in sweep.square */
     int64_t gift; /**< where its rows begin in sweep.gift; < 0: it is a helper, without columns */

@@ -167,12 +167,8 @@ __global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T>())
         return;
     }
     if (me.kind != MPKI_CUDA_TASK) {
-        const mpki_cuda_chain chain = s.chain[me.first];
-        const int slice = me.kind == MPKI_CUDA_STRIP ? 0 : me.kind - MPKI_CUDA_SLICE;
-        if (slice > 0 && chain.pieces == 1)
-            backward_below<H, NR, T>(t, s, chain, me.last, slice, room);
-        else
-            backward_strip<H, NR, T>(t, s, chain, me.last, slice, room);
+        backward_strip<H, NR, T>(t, s, s.chain[me.first], me.last,
+                                 me.kind == MPKI_CUDA_STRIP ? 0 : me.kind - MPKI_CUDA_SLICE, room);
         return;
     }
     for (int k = me.last; k >= me.first; --k) {
