@@ -635,9 +635,37 @@ static void test_small_blocks(void **unused) {
     unsetenv("METAPACK_CUDA_HOST_SHARED");
 }
 
+/* The root of a matrix, 332 columns, with or without wide tiles: how many columns of one it has seen beyond a narrow one's. */
+static int wide_columns(const char *code) {
+    mpk_options o;
+    mpk_options_init(&o);
+    o.method = MPK_METHOD_LDLT;
+    setenv("METAPACK_CUDA_HOST_CODE", code, 1);
+    small_blocks("13000");
+    mpk_context *ctx = new_context(true);
+    mpk_problem *problem = generated(ctx, "nlpkkt 10");
+    mpk_analysis *an = NULL;
+    mpk_factor *fac = NULL;
+    int columns = 0;
+    assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_OK);
+    assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &fac), MPK_OK);
+    assert_true(fac->direct->large[0].w > MPKI_FRONT_WIDE);
+    for (int k = MPKI_FRONT_TILE; k < MPKI_FRONT_WIDE; k++)
+        columns += fac->direct->large[0].order[k] > 0;
+    mpk_factor_destroy(&fac);
+    mpk_analysis_destroy(&an);
+    mpk_problem_destroy(&problem);
+    mpk_context_destroy(&ctx);
+    unsetenv("METAPACK_CUDA_HOST_SHARED");
+    unsetenv("METAPACK_CUDA_HOST_CODE");
+    return columns;
+}
+
 /* Large fronts in tiles of 128 columns, which those of 32 take over where one fails. */
 static void test_wide_tiles(void **unused) {
     if (device_is_real()) return;
+    assert_int_equal(wide_columns("86"), 0);
+    assert_true(wide_columns("90") > 80);
     setenv("METAPACK_CUDA_HOST_CODE", "90", 1);
     small_blocks("13000");
     test_generated(unused);

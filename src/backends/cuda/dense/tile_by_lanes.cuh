@@ -101,8 +101,8 @@ __device__ void tile_lanes(tile_memory<T> &m, int nb, int take, T limit, T most,
         c0 += step;
     }
     inverse_rows(m, m.Mx + (turn ^ 1) * 32 * MX, before, tid >> 5, TILE_THREADS / 32);
-    out.rows(m, before, min(nb, before + 32), tid >> 5, TILE_THREADS / 32);
     __syncthreads();
+    out.rows(m, before, min(nb, before + 32), tid >> 5, TILE_THREADS / 32);
     out.inverse(m, before, tile_memory<T>::B, tid >> 5, TILE_THREADS / 32);
 }
 

@@ -15,6 +15,8 @@ static const int WIDE = tile_size<double>::B, WIDE_ROWS = 32;
 static const int WIDE_FEW = 64,
                  WIDE_SHARES = 8; /* wide_done_kernel(): threads, blocks of the same rows */
 static_assert(2 * WIDE_FEW == MPKI_FRONT_ROWS, "two rows a thread");
+/* of |l| inside a block of 32 candidates whose pivots are the largest entries left on the diagonal */
+static const double WIDE_MOST = 8;
 static const int WIDE_PIECES =
     (MPKI_FRONT_BLOCK - MPKI_FRONT_WIDE) / OUTER;       /* wide_inner_kernel() */
 static const int WIDE_LD = WIDE_ROWS + 4, WIDE_LB = 20; /* fragments without bank conflicts */
@@ -72,7 +74,7 @@ static __global__ void __launch_bounds__(TILE_THREADS, 1)
     lanes_load(m, b, &a.at(p, p), a.ld);
     tile_begin(m);
     __syncthreads();
-    tile_lanes<true>(m, b, b, 1 / rules.u, (double)QUICK_MOST, tiny,
+    tile_lanes<true>(m, b, b, 1 / rules.u, WIDE_MOST, tiny,
                      square_out{b, wide_square(f, large), f.ldw});
     next_may_come();
     __syncthreads();
