@@ -234,7 +234,7 @@ static void test_ordered_for(void **state) {
         mpk_device ordered_for;
     } cases[] = {{"optimal-control 1500", true, MPK_ON_CUDA},
                  {"optimal-control 1500", false, MPK_ON_CPU},
-                 {"optimal-control 100", true, MPK_ON_CPU}};
+                 {"optimal-control 40", true, MPK_ON_CPU}};
     for (int k = 0; k < 3; k++) {
         mpk_context *ctx = NULL;
         mpk_problem *problem = NULL;

@@ -130,7 +130,8 @@ __device__ void add_contribution(const F &f, const T *C, int m, int columns, con
             for (int q = 0; q < COLUMNS; ++q)
 #pragma unroll
                 for (int r = 0; r < ROWS; ++r)
-                    x[q][r] = (q ? j1 : j0) <= i0 + 32 * r ? to[q][at[r]] : make<T>(0);
+                    x[q][r] =
+                        (q ? j1 : j0) <= i0 + 32 * r && i0 + 32 * r < m ? to[q][at[r]] : make<T>(0);
 #pragma unroll
             for (int q = 0; q < COLUMNS; ++q)
 #pragma unroll
