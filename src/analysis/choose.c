@@ -129,7 +129,7 @@ static mpk_status order_for_device(mpki_chooser *c, mpki_trial *t) {
     mpk_status status = MPK_OK;
     double nd_s[2];
     c->choice->ordering = MPK_ORDERING_AMD;
-    if (graph->n < 200) return MPK_OK;
+    if (!mpki_can_dissect(graph)) return MPK_OK;
     if (t->device_s[0] == 0) /* trials one after the other */
         status = mpki_order_makespan(ctx, graph, t->vertex_perm, t->late, t->device_s);
     if (mpk_failed(status) ||

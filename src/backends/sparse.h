@@ -594,6 +594,13 @@ typedef struct mpki_judged {
     double omega1, omega2; /* largest errors of rows of either kind */
     bool odd;              /* some row is near the ends of what numbers hold */
 } mpki_judged;
+/** Smaller moduli may have lost digits to underflow, larger ones are near overflow. */
+static inline double mpki_nearly_zero(bool single) {
+    return single ? 1e-30 : 1e-270;
+}
+static inline double mpki_nearly_infinite(bool single) {
+    return single ? 1e37 : 1e300;
+}
 
 typedef struct mpki_vector_engine {
     /** A for products.

@@ -10,15 +10,15 @@
 
 static const char STAGE[] = "factorize";
 
+static bool single_of(mpk_scalar scalar) {
+    return scalar == MPK_S || scalar == MPK_C;
+}
+
 /* What rounding leaves of entries that should cancel, in a matrix scaled to 1: about 45 eps. With
  * this bound the counts of zero pivots agree with the eigenvalues of the singular matrices in the
  * test set (table in docs/numerics.md). */
 double mpki_default_zero_tolerance(mpk_scalar scalar) {
-    return (scalar == MPK_S || scalar == MPK_C ? 0x1p29 : 1) * 1e-14;
-}
-
-static bool single_of(mpk_scalar scalar) {
-    return scalar == MPK_S || scalar == MPK_C;
+    return (single_of(scalar) ? 0x1p29 : 1) * 1e-14;
 }
 
 mpk_status mpki_factorize_once(mpk_factor *fac, const mpki_stop *stop,
@@ -155,7 +155,7 @@ static mpk_status return_to_base(mpk_factor *fac) {
 
 double mpki_pivot_noise(const mpk_factor *fac) {
     const mpk_analysis *an = fac->an;
-    const double eps = an->scalar == MPK_S || an->scalar == MPK_C ? 0x1p-24 : 0x1p-53;
+    const double eps = single_of(an->scalar) ? 0x1p-24 : 0x1p-53;
     return 10 * eps * sqrt((double)an->n + 1) * fmax(fac->info.growth, 1);
 }
 

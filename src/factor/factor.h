@@ -60,10 +60,9 @@ struct mpk_factor {
     mpk_options options;
     double patience; /* with an analysis of older values; doubles if a new one fails */
     bool rescaled;   /* the other scaling did better, on these values or older ones */
-    double
-        raised; /* bound of zero pivots where with the usual one noise was left; 0: the usual one */
-    bool lowered; /* zero pivots of the usual size were none: likewise */
-    bool valid;   /* holds a factorization */
+    double raised; /* bound of zero pivots, where the usual one has left noise; 0: the usual one */
+    bool lowered;  /* zero pivots of the usual size were none: likewise */
+    bool valid;    /* holds a factorization */
     /* The values, and what is made from them. After values were taken on a device they are there alone, and so
      * is the scaling, until mpki_factor_bring() is asked for them; by whatever thread. */
     _Atomic bool away;

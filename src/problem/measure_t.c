@@ -4,9 +4,7 @@
 #include "measure.h"
 #include "../core/precision.h"
 
-/* Smaller numbers may have lost digits to underflow, larger ones are near overflow. */
-static const double SMALL = sizeof(R) == sizeof(float) ? 1e-30 : 1e-270;
-static const double LARGE = sizeof(R) == sizeof(float) ? 1e37 : 1e300;
+static const bool SINGLE = sizeof(R) == sizeof(float);
 
 /* ||A|| ||x|| / ||b|| from which on the rounding of the residual's sums, in double or twice that,
  * can be seen beside b. */
@@ -30,7 +28,7 @@ static double norm_inf(int32_t n, const T *x) {
 }
 
 static bool inside(double x) {
-    return x == 0 || (x > SMALL && x < LARGE);
+    return x == 0 || (x > mpki_nearly_zero(SINGLE) && x < mpki_nearly_infinite(SINGLE));
 }
 
 /* omega_1 and omega_2 of Arioli, Demmel & Duff (1989); false: a row is near the ends. */

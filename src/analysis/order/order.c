@@ -240,7 +240,7 @@ mpk_status mpki_order_improve(mpk_context *ctx, const mpki_graph *graph, int64_t
                               int cores, int32_t *perm, mpki_cost *cost, mpk_ordering *used) {
     mpki_cost nd;
     *used = MPK_ORDERING_AMD;
-    bool possible = graph->n >= 200 && graph->xadj[graph->n] <= INT32_MAX;
+    const bool possible = mpki_can_dissect(graph);
     if (!possible || nd_time(graph, cores) > ND_SHARE * cost->time_s) return MPK_OK;
     if (mpki_progress(ctx, "analyse", 0.3))
         return mpki_error(ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
@@ -268,8 +268,7 @@ static const double ND_FACTORIZATIONS = 300;
 static const double ND_GAIN = 0.9;
 
 bool mpki_worth_dissecting(const mpki_graph *graph, int cores, double amd_s) {
-    return graph->n >= 200 && graph->xadj[graph->n] <= INT32_MAX &&
-           nd_time(graph, cores) <= ND_FACTORIZATIONS * amd_s;
+    return mpki_can_dissect(graph) && nd_time(graph, cores) <= ND_FACTORIZATIONS * amd_s;
 }
 
 bool mpki_dissection_wins(const double nd_s[2], const double amd_s[2]) {

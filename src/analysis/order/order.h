@@ -59,6 +59,10 @@ mpk_status mpki_dissection_begin(mpk_context *ctx, const mpki_graph *graph, int6
 void mpki_dissection_give_up(mpki_dissection *begun);
 mpk_status mpki_dissection_end(mpk_context *ctx, mpki_dissection **begun, int32_t *perm);
 
+/** Neither too small to gain by nested dissection, nor too large for its numbers. */
+static inline bool mpki_can_dissect(const mpki_graph *graph) {
+    return graph->n >= 200 && graph->xadj[graph->n] <= INT32_MAX;
+}
 /** Is nested dissection asked for a device? amd_s: seconds that a factorization in AMD's order is
  *  expected to take. It is wherever its own time is less than some hundred factorizations. */
 bool mpki_worth_dissecting(const mpki_graph *graph, int cores, double amd_s);

@@ -194,6 +194,17 @@ template <int W, class G> __device__ inline void fold(G (&v)[W]) {
     }
 }
 
+/** 1 / a to some 20 bits, for numbers that are far from the ends of the range. */
+__device__ inline double nearly_inverse(double a) {
+#ifdef __CUDA_ARCH__
+    double x;
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(x) : "d"(a));
+    return x;
+#else
+    return __hiloint2double(__double2hiint(1 / a), 0);
+#endif
+}
+
 } // namespace mpki
 
 #ifndef MPKI_PRECISION

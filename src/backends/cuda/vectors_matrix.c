@@ -296,8 +296,8 @@ static mpk_status judge(mpki_matrix *m, mpki_space *s, void *const *v, const dou
                                     .row_norm = row_norm,
                                     .x_norm = j->x_norm,
                                     .tiny = 1000.0 * m->rows.n * unit,
-                                    .small = single ? 1e-30 : 1e-270,
-                                    .large = single ? 1e37 : 1e300};
+                                    .small = mpki_nearly_zero(single),
+                                    .large = mpki_nearly_infinite(single)};
     if (!mpk_failed(status)) status = s->k->judge(cuda, &s->at, &rows, most);
     j->b_two = two[0], j->r_two = two[1];
     j->r_norm = most[0], j->omega1 = most[1], j->omega2 = most[2];

@@ -68,17 +68,6 @@ template <class T> static size_t tile_bytes(const mpki_cuda *cuda) {
                        : sizeof(tile_memory<T, tile_order<T>(false)>);
 }
 
-/** 1 / a to some 20 bits, for numbers that are far from the ends of the range. */
-__device__ inline double nearly_inverse(double a) {
-#ifdef __CUDA_ARCH__
-    double x;
-    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(x) : "d"(a));
-    return x;
-#else
-    return __hiloint2double(__double2hiint(1 / a), 0);
-#endif
-}
-
 /** 1 / a by the hardware's approximation and two Newton steps; odd is set where that is not safe
  *  and the true division must be used. */
 __device__ inline float quick_inverse(float a, bool &odd) {

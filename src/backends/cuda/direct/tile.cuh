@@ -14,15 +14,8 @@ template <class T> __device__ inline T quick_inverse(T a) {
     return inverse(a);
 }
 __device__ inline double quick_inverse(double a) {
-#ifdef __CUDA_ARCH__
-    double y;
-    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(a)); /* 20 bits */
-    const double e = fma(-a, y, 1.0);                     /* e^3 is less than half a bit */
-    y = fma(y, fma(e, e, e), y);
-    return y;
-#else
-    return inverse(a);
-#endif
+    const double y = nearly_inverse(a), e = fma(-a, y, 1.0); /* e^3 is less than half a bit */
+    return fma(y, fma(e, e, e), y);
 }
 /** 1 / a of a number that all lanes have: the same where that goes. */
 template <class T> __device__ inline T common_inverse(T a) {
