@@ -16,27 +16,126 @@ template <class T> struct split_front {
     }
 };
 
-/** Columns [c0, c1) of a front: zeros, entries of A, contributions, delayed columns. */
+static const int GIVERS = 4; /* children that are added up together */
+
+/** What a thread block knows of some children, of whose contributions it takes a few columns. */
+template <class T> struct givers {
+    /* where a child's rows lie among these of the front, row of the child or -1 */
+    int32_t row[GIVERS][256];
+    /* by column of the front: so that [r] is the child's entry in its row r; NULL: it has none */
+    const T *column[GIVERS][MPKI_FRONT_COLUMNS];
+    T *to[MPKI_FRONT_COLUMNS];
+    int32_t low[GIVERS]; /* the child's first row that is not above the next ones in work */
+};
+
+/** All threads, 256 of them: columns [c0, c1) of a front are what its children first .. first + COUNT - 1 contribute,
+ *  added up in their order, on top of what is there already or of nothing. An entry is one thread's, which writes it
+ *  once. */
+template <int COUNT, class T>
+__device__ void add_givers(const mpki_cuda_tree &t, const mpki_cuda_front &f, int first, int c0,
+                           int c1, bool begins, givers<T> &m) {
+    const int own = f.own, late = f.w - own, n = f.nrows, tid = (int)threadIdx.x;
+    const mpki_cuda_node &node = t.node[f.index];
+    const int32_t *rel[COUNT + 1]; /* one more: COUNT may be 0 */
+    int rows[COUNT + 1], low[COUNT + 1], mine[COUNT + 1];
+    /* low: of a child, its first row that is not above those in work */
+#pragma unroll
+    for (int k = 0; k < COUNT; ++k) {
+        const mpki_cuda_node &c = t.node[t.child[node.child + first + k]];
+        rel[k] = t.rel + c.rel, rows[k] = c.rows;
+        low[k] = first_not_below(rel[k], rows[k],
+                                 c0 < own          ? c0
+                                 : c0 - late < own ? own
+                                                   : c0 - late);
+        if (tid == 0) m.low[k] = low[k];
+        if (tid < MPKI_FRONT_COLUMNS) {
+            const int j = c0 + tid < own ? c0 + tid : c0 + tid - late;
+            const bool is_late = c0 + tid >= own && j < own;
+            const int at = is_late ? rows[k] : first_not_below(rel[k], rows[k], j);
+            const bool has = c0 + tid < c1 && at < rows[k] && rel[k][at] == j;
+            m.column[k][tid] =
+                has ? contribution_column((const T *)t.contribution + c.contribution, rows[k], at)
+                    : (const T *)0;
+        }
+    }
+    for (int i0 = c0; i0 < n; i0 += 256) {
+#pragma unroll
+        for (int k = 0; k < COUNT; ++k) m.row[k][tid] = -1;
+        __syncthreads();
+#pragma unroll
+        for (int k = 0; k < COUNT; ++k) {
+            const auto place = [&](int r) {
+                const int to = r < rows[k] ? rel[k][r] : n;
+                return (to < own ? to : to + late) - i0;
+            };
+            const int r = low[k] + tid, at = place(r);
+            if (at < 256 && r < rows[k]) {
+                m.row[k][at] = r;
+                if (tid == 255 || r + 1 == rows[k] || place(r + 1) >= 256) m.low[k] = r + 1;
+            }
+        }
+        __syncthreads();
+#pragma unroll
+        for (int k = 0; k < COUNT; ++k) mine[k] = m.row[k][tid], low[k] = m.low[k];
+        const int i = i0 + tid, AT_ONCE = sizeof(T) > 8 ? 4 : 8;
+#pragma unroll
+        for (int j0 = 0; j0 < MPKI_FRONT_COLUMNS; j0 += AT_ONCE) {
+            T x[AT_ONCE];
+#pragma unroll
+            for (int q = 0; q < AT_ONCE; ++q) {
+                const int j = c0 + j0 + q;
+                const bool in = j < c1 && i >= j && i < n;
+                x[q] = in && !begins ? m.to[j0 + q][i] : make<T>(0);
+#pragma unroll
+                for (int k = 0; k < COUNT; ++k) {
+                    const T *from = m.column[k][j0 + q];
+                    if (in && from && mine[k] >= 0) x[q] = x[q] + from[mine[k]];
+                }
+            }
+#pragma unroll
+            for (int q = 0; q < AT_ONCE; ++q) {
+                const int j = c0 + j0 + q;
+                if (j < c1 && i >= j && i < n) m.to[j0 + q][i] = x[q];
+            }
+        }
+    }
+}
+
+/** Columns [c0, c1) of a front: contributions, entries of A, delayed columns. */
 template <bool H, class T>
 __global__ void __launch_bounds__(256)
     assemble_kernel(mpki_cuda_tree t, mpki_cuda_large large, int level) {
+    __shared__ givers<T> m;
     after_previous();
     int part;
     const mpki_cuda_front &f = large.front[front_of_block(large.assembly, large.count, &part)];
     const mpki_cuda_node &node = t.node[f.index];
     const int tid = (int)threadIdx.x, lane = tid & 31, warp = tid / 32;
-    const int warps = (int)blockDim.x / 32, own = f.own, late = f.w - own, n = f.nrows;
+    const int warps = (int)blockDim.x / 32, own = f.own, late = f.w - own;
     const int c0 = part * MPKI_FRONT_COLUMNS;
-    const int c1 = c0 + MPKI_FRONT_COLUMNS < n ? c0 + MPKI_FRONT_COLUMNS : n;
+    const int c1 = c0 + MPKI_FRONT_COLUMNS < f.nrows ? c0 + MPKI_FRONT_COLUMNS : f.nrows;
     if (t.flags->stuck > level + 1) return;
     const split_front<T> to = {panel<T>(f.a, f.w, f.ld), (T *)f.c, node.rows};
-    for (int j = c0 + warp; j < c1; j += warps) {
-        T *x = to.column(j);
-        for (int i = j + lane; i < n; i += 32) x[i] = make<T>(0);
-        if (j < f.w && lane < 2) to.a.d[2 * j + lane] = to.a.dinv[2 * j + lane] = make<T>(0);
-        if (j < own && lane == 0) to.a.id[j] = node.first + j;
+    if (tid < MPKI_FRONT_COLUMNS && c0 + tid < c1) {
+        const int j = c0 + tid;
+        m.to[tid] = to.column(j);
+        if (j < own) to.a.id[j] = node.first + j;
+        for (int s = 0; j < f.w && s < 2; ++s)
+            to.a.d[2 * j + s] = to.a.dinv[2 * j + s] = make<T>(0);
     }
-    __syncthreads();
+    int k = 0;
+    do {
+        const bool begins = k == 0;
+        switch (node.children - k) {
+        case 0: add_givers<0>(t, f, k, c0, c1, begins, m); break;
+        case 1: add_givers<1>(t, f, k, c0, c1, begins, m); break;
+        case 2: add_givers<2>(t, f, k, c0, c1, begins, m); break;
+        case 3: add_givers<3>(t, f, k, c0, c1, begins, m); break;
+        default: add_givers<GIVERS>(t, f, k, c0, c1, begins, m);
+        }
+        __syncthreads();
+        k += GIVERS;
+    } while (k < node.children);
     if (c0 < own) { /* entries lie by column */
         int64_t low = node.scatter, high = node.scatter_end;
         while (low < high) {
@@ -49,57 +148,45 @@ __global__ void __launch_bounds__(256)
         for (int64_t e = low + tid; e < node.scatter_end && t.scatter[e].col - node.shift < c1;
              e += (int)blockDim.x) {
             const entry_of_a<T> a(t, node, e);
-            to.column(a.col)[a.row < own ? a.row : a.row + late] = a.value;
+            T &x = m.to[a.col - c0][a.row < own ? a.row : a.row + late];
+            x = x + a.value;
         }
-        __syncthreads();
     }
+    if (late == 0) return;
     int offset = own;
-    for (int k = 0; k < node.children; ++k) {
+    for (k = 0; k < node.children; ++k) {
         const int index = t.child[node.child + k];
         const mpki_cuda_node &c = t.node[index];
         const mpki_cuda_now now = t.now[index];
-        const int m = c.rows, gone = now.w - now.nelim;
+        const int rows = c.rows, gone = now.w - now.nelim;
         const int32_t *rel = t.rel + c.rel;
-        const T *C = (const T *)t.contribution + c.contribution;
-        /* its columns that fall into [c0, c1): rows below own keep their number, others shift */
-        const int j0 = first_not_below(rel, m, c0 < own ? c0 : c0 - late < own ? own : c0 - late);
-        const int j1 = first_not_below(rel, m, c1 <= own ? c1 : c1 - late < own ? own : c1 - late);
-        for (int j = j0 + warp; j < j1; j += warps) {
-            const T *from = contribution_column(C, m, j);
-            T *x = to.column(rel[j] < own ? rel[j] : rel[j] + late);
-            for (int i = j + lane; i < m; i += 32) {
-                const int r = rel[i], at = r < own ? r : r + late;
-                x[at] = x[at] + from[i];
-            }
-        }
-        if (gone > 0) {
-            const panel<T> g(now.a, now.w, now.ld);
-            /* its delayed columns as rows of own columns */
-            for (int j = warp; j < m; j += warps) {
-                const int r = rel[j];
-                if (r >= own || r < c0 || r >= c1) continue;
-                T *x = to.column(r);
-                for (int s = lane; s < gone; s += 32)
-                    x[offset + s] = x[offset + s] + cj<H>(g.at(now.w + j, now.nelim + s));
-            }
-            for (int s = warp; s < gone; s += warps) {
-                const int at = offset + s, source = now.nelim + s;
-                if (at < c0 || at >= c1) continue;
-                T *x = to.column(at);
-                if (lane == 0) to.a.id[at] = g.id[source];
-                for (int i = source + lane; i < now.w; i += 32) {
-                    T &y = x[offset + i - now.nelim];
-                    y = y + g.at(i, source);
-                }
-                for (int i = lane; i < m; i += 32)
-                    if (rel[i] >= own) {
-                        T &y = x[rel[i] + late];
-                        y = y + g.at(now.w + i, source);
-                    }
-            }
-            offset += gone;
-        }
+        if (gone == 0) continue;
         __syncthreads();
+        const panel<T> g(now.a, now.w, now.ld);
+        /* its delayed columns as rows of own columns */
+        for (int j = warp; j < rows; j += warps) {
+            const int r = rel[j];
+            if (r >= own || r < c0 || r >= c1) continue;
+            T *x = m.to[r - c0];
+            for (int s = lane; s < gone; s += 32)
+                x[offset + s] = x[offset + s] + cj<H>(g.at(now.w + j, now.nelim + s));
+        }
+        for (int s = warp; s < gone; s += warps) {
+            const int at = offset + s, source = now.nelim + s;
+            if (at < c0 || at >= c1) continue;
+            T *x = m.to[at - c0];
+            if (lane == 0) to.a.id[at] = g.id[source];
+            for (int i = source + lane; i < now.w; i += 32) {
+                T &y = x[offset + i - now.nelim];
+                y = y + g.at(i, source);
+            }
+            for (int i = lane; i < rows; i += 32)
+                if (rel[i] >= own) {
+                    T &y = x[rel[i] + late];
+                    y = y + g.at(now.w + i, source);
+                }
+        }
+        offset += gone;
     }
 }
 
