@@ -127,11 +127,20 @@ __global__ void __launch_bounds__(256)
     do {
         const bool begins = k == 0;
         switch (node.children - k) {
-        case 0: add_givers<0>(t, f, k, c0, c1, begins, m); break;
-        case 1: add_givers<1>(t, f, k, c0, c1, begins, m); break;
-        case 2: add_givers<2>(t, f, k, c0, c1, begins, m); break;
-        case 3: add_givers<3>(t, f, k, c0, c1, begins, m); break;
-        default: add_givers<GIVERS>(t, f, k, c0, c1, begins, m);
+        case 0:
+            add_givers<0>(t, f, k, c0, c1, begins, m);
+            break;
+        case 1:
+            add_givers<1>(t, f, k, c0, c1, begins, m);
+            break;
+        case 2:
+            add_givers<2>(t, f, k, c0, c1, begins, m);
+            break;
+        case 3:
+            add_givers<3>(t, f, k, c0, c1, begins, m);
+            break;
+        default:
+            add_givers<GIVERS>(t, f, k, c0, c1, begins, m);
         }
         __syncthreads();
         k += GIVERS;
