@@ -43,21 +43,27 @@ __device__ void add_givers(const mpki_cuda_tree &t, const mpki_cuda_front &f, in
     for (int k = 0; k < COUNT; ++k) {
         const mpki_cuda_node &c = t.node[t.child[node.child + first + k]];
         rel[k] = t.rel + c.rel, rows[k] = c.rows;
-        low[k] = first_not_below(rel[k], rows[k],
-                                 c0 < own          ? c0
-                                 : c0 - late < own ? own
-                                                   : c0 - late);
-        if (tid == 0) m.low[k] = low[k];
-        if (tid < MPKI_FRONT_COLUMNS) {
-            const int j = c0 + tid < own ? c0 + tid : c0 + tid - late;
-            const bool is_late = c0 + tid >= own && j < own;
-            const int at = is_late ? rows[k] : first_not_below(rel[k], rows[k], j);
-            const bool has = c0 + tid < c1 && at < rows[k] && rel[k][at] == j;
-            m.column[k][tid] =
-                has ? contribution_column((const T *)t.contribution + c.contribution, rows[k], at)
+    }
+    const int mine_is = tid / 32,
+              at_column = tid % 32; /* a warp a child, a lane a column: all searches at once */
+    if (mine_is < COUNT && at_column <= MPKI_FRONT_COLUMNS) {
+        const mpki_cuda_node &c = t.node[t.child[node.child + first + mine_is]];
+        const int column = at_column < MPKI_FRONT_COLUMNS ? c0 + at_column : c0;
+        const bool is_late = column >= own && column < f.w;
+        const int j = column < own ? column : is_late ? own : column - late;
+        const int at = first_not_below(t.rel + c.rel, c.rows, j);
+        if (at_column == MPKI_FRONT_COLUMNS) {
+            m.low[mine_is] = at;
+        } else {
+            const bool has = column < c1 && !is_late && at < c.rows && t.rel[c.rel + at] == j;
+            m.column[mine_is][at_column] =
+                has ? contribution_column((const T *)t.contribution + c.contribution, c.rows, at)
                     : (const T *)0;
         }
     }
+    if (COUNT > 0) __syncthreads();
+#pragma unroll
+    for (int k = 0; k < COUNT; ++k) low[k] = m.low[k];
     for (int i0 = c0; i0 < n; i0 += 256) {
 #pragma unroll
         for (int k = 0; k < COUNT; ++k) m.row[k][tid] = -1;
