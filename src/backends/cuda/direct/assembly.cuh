@@ -16,7 +16,7 @@ template <class T> struct split_front {
     }
 };
 
-static const int GIVERS = 4; /* children that are added up together */
+static const int GIVERS = 4; /* children that are added up together, at most */
 
 /** What a thread block knows of some children, of whose contributions it takes a few columns. */
 template <class T> struct givers {
@@ -28,12 +28,11 @@ template <class T> struct givers {
     int32_t low[GIVERS]; /* the child's first row that is not above the next ones in work */
 };
 
-/** All threads, 256 of them: columns [c0, c1) of a front are what its children first .. first + COUNT - 1 contribute,
- *  added up in their order, on top of what is there already or of nothing. An entry is one thread's, which writes it
- *  once. */
+/** All threads, 256 of them: columns [c0, c1) of a front are what its COUNT children contribute,
+ *  added up in their order. An entry is one thread's, which writes it once. */
 template <int COUNT, class T>
-__device__ void add_givers(const mpki_cuda_tree &t, const mpki_cuda_front &f, int first, int c0,
-                           int c1, bool begins, givers<T> &m) {
+__device__ void add_givers(const mpki_cuda_tree &t, const mpki_cuda_front &f, int c0, int c1,
+                           givers<T> &m) {
     const int own = f.own, late = f.w - own, n = f.nrows, tid = (int)threadIdx.x;
     const mpki_cuda_node &node = t.node[f.index];
     const int32_t *rel[COUNT + 1]; /* one more: COUNT may be 0 */
@@ -41,13 +40,13 @@ __device__ void add_givers(const mpki_cuda_tree &t, const mpki_cuda_front &f, in
     /* low: of a child, its first row that is not above those in work */
 #pragma unroll
     for (int k = 0; k < COUNT; ++k) {
-        const mpki_cuda_node &c = t.node[t.child[node.child + first + k]];
+        const mpki_cuda_node &c = t.node[t.child[node.child + k]];
         rel[k] = t.rel + c.rel, rows[k] = c.rows;
     }
     const int mine_is = tid / 32,
               at_column = tid % 32; /* a warp a child, a lane a column: all searches at once */
     if (mine_is < COUNT && at_column <= MPKI_FRONT_COLUMNS) {
-        const mpki_cuda_node &c = t.node[t.child[node.child + first + mine_is]];
+        const mpki_cuda_node &c = t.node[t.child[node.child + mine_is]];
         const int column = at_column < MPKI_FRONT_COLUMNS ? c0 + at_column : c0;
         const bool is_late = column >= own && column < f.w;
         const int j = column < own ? column : is_late ? own : column - late;
@@ -91,7 +90,7 @@ __device__ void add_givers(const mpki_cuda_tree &t, const mpki_cuda_front &f, in
             for (int q = 0; q < AT_ONCE; ++q) {
                 const int j = c0 + j0 + q;
                 const bool in = j < c1 && i >= j && i < n;
-                x[q] = in && !begins ? m.to[j0 + q][i] : make<T>(0);
+                x[q] = make<T>(0);
 #pragma unroll
                 for (int k = 0; k < COUNT; ++k) {
                     const T *from = m.column[k][j0 + q];
@@ -129,28 +128,24 @@ __global__ void __launch_bounds__(256)
         for (int s = 0; j < f.w && s < 2; ++s)
             to.a.d[2 * j + s] = to.a.dinv[2 * j + s] = make<T>(0);
     }
-    int k = 0;
-    do {
-        const bool begins = k == 0;
-        switch (node.children - k) {
-        case 0:
-            add_givers<0>(t, f, k, c0, c1, begins, m);
-            break;
-        case 1:
-            add_givers<1>(t, f, k, c0, c1, begins, m);
-            break;
-        case 2:
-            add_givers<2>(t, f, k, c0, c1, begins, m);
-            break;
-        case 3:
-            add_givers<3>(t, f, k, c0, c1, begins, m);
-            break;
-        default:
-            add_givers<GIVERS>(t, f, k, c0, c1, begins, m);
-        }
-        __syncthreads();
-        k += GIVERS;
-    } while (k < node.children);
+    const bool many = node.children > GIVERS; /* of which most give to few rows */
+    switch (many ? 0 : node.children) {
+    case 0:
+        add_givers<0>(t, f, c0, c1, m);
+        break;
+    case 1:
+        add_givers<1>(t, f, c0, c1, m);
+        break;
+    case 2:
+        add_givers<2>(t, f, c0, c1, m);
+        break;
+    case 3:
+        add_givers<3>(t, f, c0, c1, m);
+        break;
+    default:
+        add_givers<GIVERS>(t, f, c0, c1, m);
+    }
+    __syncthreads();
     if (c0 < own) { /* entries lie by column */
         int64_t low = node.scatter, high = node.scatter_end;
         while (low < high) {
@@ -167,16 +162,36 @@ __global__ void __launch_bounds__(256)
             x = x + a.value;
         }
     }
-    if (late == 0) return;
+    if (late == 0 && !many) return;
     int offset = own;
-    for (k = 0; k < node.children; ++k) {
+    for (int k = 0; k < node.children; ++k) {
         const int index = t.child[node.child + k];
         const mpki_cuda_node &c = t.node[index];
         const mpki_cuda_now now = t.now[index];
         const int rows = c.rows, gone = now.w - now.nelim;
         const int32_t *rel = t.rel + c.rel;
-        if (gone == 0) continue;
+        if (gone == 0 && !many) continue;
         __syncthreads();
+        if (many) { /* its columns that fall into [c0, c1): rows below own keep their number, others shift */
+            const T *C = (const T *)t.contribution + c.contribution;
+            const int j0 = first_not_below(rel, rows,
+                                           c0 < own          ? c0
+                                           : c0 - late < own ? own
+                                                             : c0 - late);
+            const int j1 = first_not_below(rel, rows,
+                                           c1 <= own         ? c1
+                                           : c1 - late < own ? own
+                                                             : c1 - late);
+            for (int j = j0 + warp; j < j1; j += warps) {
+                const T *from = contribution_column(C, rows, j);
+                T *x = m.to[(rel[j] < own ? rel[j] : rel[j] + late) - c0];
+                for (int i = j + lane; i < rows; i += 32) {
+                    const int r = rel[i], at = r < own ? r : r + late;
+                    x[at] = x[at] + from[i];
+                }
+            }
+        }
+        if (gone == 0) continue;
         const panel<T> g(now.a, now.w, now.ld);
         /* its delayed columns as rows of own columns */
         for (int j = warp; j < rows; j += warps) {
