@@ -7,8 +7,9 @@
 #   - null, object-size: nowhere beside AddressSanitizer, which tells of these accesses.
 #   - alignment, pointer-overflow, two thirds of UBSan's time: double precision, and where bytes come from outside.
 #   - the fuzzer's counters where its inputs go: elsewhere they tell it nothing, and slow all other tests down.
-set(MPKI_SANITIZE_WHOLLY "/src/(core|problem|report|batch|kernels)/")
-set(MPKI_SANITIZE_FUZZED "/src/(core|problem|report|factor)/|/src/[a-z]*[.]c$")
+set(MPKI_SANITIZE_WHOLLY "/src/(core|problem|report|batch|kernels)/|/borg/(arena|driver|files|ir_[a-z]*|lex|parse[a-z_]*)[.]c$")
+set(MPKI_SANITIZE_FUZZED "/src/(core|problem|report|factor)/|/src/[a-z]*[.]c$|/borg/")
+set(MPKI_SANITIZE_UNFUZZED "/borg/(interp|evaluate)[.]c$")
 if(METAPACK_SANITIZE)
     add_compile_options(-fsanitize=${METAPACK_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
     add_link_options(-fsanitize=${METAPACK_SANITIZE})
@@ -26,13 +27,13 @@ if(METAPACK_SANITIZE MATCHES "undefined")
     endif()
 endif()
 
-# The library's files that are compiled once, or once per precision.
+# Files that are compiled once, or once per precision: the library's, borgc's.
 function(metapack_sanitize_sources sources)
     foreach(file ${sources})
         if(MPKI_UNDEFINED AND NOT file MATCHES "${MPKI_SANITIZE_WHOLLY}" AND NOT file MATCHES "_t[.]c$")
             set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS -fno-sanitize=alignment,pointer-overflow)
         endif()
-        if(METAPACK_FUZZ AND NOT file MATCHES "${MPKI_SANITIZE_FUZZED}")
+        if(METAPACK_FUZZ AND (NOT file MATCHES "${MPKI_SANITIZE_FUZZED}" OR file MATCHES "${MPKI_SANITIZE_UNFUZZED}"))
             set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS -fno-sanitize=fuzzer-no-link)
         endif()
     endforeach()
