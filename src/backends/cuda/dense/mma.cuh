@@ -92,12 +92,18 @@ template <int THREADS> __device__ inline void some_threads_meet(meeting *m, unsi
     const unsigned at = (unsigned)__cvta_generic_to_shared(m);
     unsigned done = 0;
     asm volatile("{\n.reg .b64 t;\nmbarrier.arrive.shared.b64 t, [%0];\n}" ::"r"(at) : "memory");
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+#define MPKI_WAIT "test_wait"
+#else
+#define MPKI_WAIT "try_wait" /* sleeps meanwhile */
+#endif
     while (!done)
-        asm volatile("{\n.reg .pred p;\nmbarrier.test_wait.parity.shared.b64 p, [%1], %2;\n"
-                     "selp.u32 %0, 1, 0, p;\n}"
+        asm volatile("{\n.reg .pred p;\nmbarrier." MPKI_WAIT
+                     ".parity.shared.b64 p, [%1], %2;\nselp.u32 %0, 1, 0, p;\n}"
                      : "=r"(done)
                      : "r"(at), "r"(phase)
                      : "memory");
+#undef MPKI_WAIT
     phase ^= 1;
 }
 

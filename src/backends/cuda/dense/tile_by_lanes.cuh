@@ -25,19 +25,20 @@ template <class T> __device__ void lanes_load(tile_memory<T> &m, int nb, const T
     const int i = tid % B, j0 = tid / B, every = TILE_THREADS / B;
     const bool pairs = ((uintptr_t)A & 15) == 0 && lda % 2 == 0 && nb == B;
     if (pairs) { /* of rows: 16 bytes */
-        const int i2 = 2 * (tid % (B / 2)), last = i2 / 64 * 64 + 64;
+        const int i2 = 2 * (tid % (B / 2)), last = i2 / 64 * 64 + 64, own = i2 + 1;
+        /* of odd rows the diagonal alone: nobody may have written what is above it */
+        const bool mine = own % (2 * every) == tid / (B / 2);
+        const T diagonal = mine ? A[own + own * lda] : (T)0;
 #pragma unroll 8
         for (int j = tid / (B / 2); j < last; j += 2 * every)
             if (i2 >= j)
                 copy_async16(m.S + i2 + j * LD, A + i2 + j * lda);
-            else if (i2 + 1 == j) { /* 8: nobody may have written what is above the diagonal */
-                m.S[i2 + j * LD] = 0;
-                copy_async8(m.S + j + j * LD, A + j + j * lda, true);
-            } else
+            else
                 *(double2 *)(m.S + i2 + j * LD) = double2{0, 0};
         copy_commit();
         for (int j = last + tid / (B / 2); j < B; j += 2 * every)
             *(double2 *)(m.S + i2 + j * LD) = double2{0, 0};
+        if (mine) m.S[own + own * LD] = diagonal;
         copy_wait<0>();
     } else {
         const int last = i / 32 * 32 + 32; /* of this warp's rows */
