@@ -7,6 +7,7 @@ target_include_directories(borg_static PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
 target_link_libraries(borg_static PUBLIC m)
 # the interpreter is the oracle: each operation rounds by itself
 set_source_files_properties(borg/evaluate.c PROPERTIES COMPILE_OPTIONS -ffp-contract=off)
+metapack_sanitize_sources("${BORG_SOURCES}")
 if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/borg/main.c)
     add_executable(borgc borg/main.c src/core/output.c)
     target_include_directories(borgc PRIVATE src)

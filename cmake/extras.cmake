@@ -165,7 +165,7 @@ if(METAPACK_TESTS)
         if(EXISTS ${folder}/CATALOG.md)
             add_test(NAME matrices COMMAND ${PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/tests/matrices/run.py
                      --command $<TARGET_FILE:metapack_command> --judge $<TARGET_FILE:judge>
-                     --nullity $<TARGET_FILE:nullity> ${folder})
+                     --nullity $<TARGET_FILE:nullity> --jobs 2 ${folder})
             set_tests_properties(matrices PROPERTIES LABELS matrices TIMEOUT 900 RUN_SERIAL ON)
         endif()
     endif()

@@ -14,4 +14,12 @@
 #ifndef TEST_SANITIZED
 #define TEST_SANITIZED 0
 #endif
+/** TEST_THREAD_SANITIZED: 1 under ThreadSanitizer, which has to see each kind of work once. */
+#define TEST_THREAD_SANITIZED 0
+#ifdef __has_feature
+#if __has_feature(thread_sanitizer)
+#undef TEST_THREAD_SANITIZED
+#define TEST_THREAD_SANITIZED 1
+#endif
+#endif
 #endif

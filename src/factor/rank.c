@@ -10,8 +10,9 @@
 static const char STAGE[] = "factorize";
 
 enum {
-    TRIAL_STEPS = 3, /* of refinement */
-    OTHER_TIMES = 50 /* times the predicted work: what another scaling may cost */
+    TRIAL_STEPS = 3,  /* of refinement */
+    SETTLE_STEPS = 4, /* of a vector of the kernel */
+    OTHER_TIMES = 50  /* times the predicted work: what another scaling may cost */
 };
 
 /* The vectors of one examination. */
@@ -79,13 +80,17 @@ static void refine_null(look *l, const mpki_weak_pivot *list, int count) {
     MPKI_DISPATCH(scalar, column_add)(l->fac->an->n, 0, r, l->v);
 }
 
-/* Improve a vector that should be in A's kernel; twice where rounding blurs it. Returns its
- * flatness. */
+/* Improve a vector that should be in A's kernel for as long as that helps: the factor may be much less accurate than A
+ * (growth, columns delayed), and then one step does not do. Returns its flatness. */
 static double settle(look *l, const mpki_weak_pivot *list, int count) {
-    double eta = flatness(l);
-    if (eta <= l->bound || !isfinite(eta)) return eta;
-    refine_null(l, list, count);
-    return fmin(eta, flatness(l));
+    double least = flatness(l);
+    for (int step = 0; step < SETTLE_STEPS && !(least <= l->bound) && isfinite(least); step++) {
+        const double before = least;
+        refine_null(l, list, count);
+        least = fmin(before, flatness(l));
+        if (!(least <= before / 4)) break;
+    }
+    return least;
 }
 
 /* v := a vector that the factor takes to this pivot alone. */

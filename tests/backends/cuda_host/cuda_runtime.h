@@ -299,13 +299,18 @@ inline void mma16(double (&c)[4], const double (&a)[8], const double (&b)[4]) {
 }
 } // namespace mpki
 
-/* Some warps of a block, THREADS threads in all, wait for each other. */
+/* Some warps of a block, THREADS threads in all, wait for each other: who has arrived, how often all had. */
 namespace mpki {
-template <int THREADS> void some_threads_meet() {
-    static unsigned there, round;
-    const unsigned mine = round;
-    if (++there == THREADS) there = 0, ++round;
-    while (!__all_sync(~0u, round != mine)) {}
+struct meeting {
+    unsigned there, round;
+};
+inline void meeting_begin(meeting *m, int) {
+    *m = meeting{0, 0};
+}
+template <int THREADS> void some_threads_meet(meeting *m, unsigned &phase) {
+    if (++m->there == THREADS) m->there = 0, ++m->round;
+    ++phase;
+    while (!__all_sync(~0u, m->round >= phase)) {}
 }
 } // namespace mpki
 

@@ -80,9 +80,31 @@ __device__ inline void copy_commit() {
 template <int left> __device__ inline void copy_wait() {
     asm volatile("cp.async.wait_group %0;" ::"n"(left) : "memory");
 }
-/** A barrier of some warps of a block, THREADS threads in all; one at a time. */
-template <int THREADS> __device__ inline void some_threads_meet() {
-    asm volatile("bar.sync 1, %0;" ::"n"(THREADS) : "memory");
+/** A barrier of some warps of a block, THREADS threads in all, that any number of times meet at `m` in shared memory. One
+ *  thread begins it, once in a kernel, and a barrier of all follows. phase: a thread's own, 0 at first. Not bar.sync with a
+ *  number, which is no slower: racecheck loses count of the block's barriers beside it (bench/results/dense-gpu.md). */
+typedef unsigned long long meeting;
+__device__ inline void meeting_begin(meeting *m, int threads) {
+    const unsigned at = (unsigned)__cvta_generic_to_shared(m);
+    asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(at), "r"(threads) : "memory");
+}
+template <int THREADS> __device__ inline void some_threads_meet(meeting *m, unsigned &phase) {
+    const unsigned at = (unsigned)__cvta_generic_to_shared(m);
+    unsigned done = 0;
+    asm volatile("{\n.reg .b64 t;\nmbarrier.arrive.shared.b64 t, [%0];\n}" ::"r"(at) : "memory");
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+#define MPKI_WAIT "test_wait"
+#else
+#define MPKI_WAIT "try_wait" /* sleeps meanwhile */
+#endif
+    while (!done)
+        asm volatile("{\n.reg .pred p;\nmbarrier." MPKI_WAIT
+                     ".parity.shared.b64 p, [%1], %2;\nselp.u32 %0, 1, 0, p;\n}"
+                     : "=r"(done)
+                     : "r"(at), "r"(phase)
+                     : "memory");
+#undef MPKI_WAIT
+    phase ^= 1;
 }
 
 /** kernel<<<grid, threads, shared, stream>>>(arguments...); `early`: launched while the kernel

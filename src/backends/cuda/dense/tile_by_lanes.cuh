@@ -25,18 +25,21 @@ template <class T> __device__ void lanes_load(tile_memory<T> &m, int nb, const T
     const int i = tid % B, j0 = tid / B, every = TILE_THREADS / B;
     const bool pairs = ((uintptr_t)A & 15) == 0 && lda % 2 == 0 && nb == B;
     if (pairs) { /* of rows: 16 bytes */
-        const int i2 = 2 * (tid % (B / 2)), last = i2 / 64 * 64 + 64;
+        const int i2 = 2 * (tid % (B / 2)), last = i2 / 64 * 64 + 64, own = i2 + 1;
+        /* of odd rows the diagonal alone: nobody may have written what is above it */
+        const bool mine = own % (2 * every) == tid / (B / 2);
+        const T diagonal = mine ? A[own + own * lda] : (T)0;
 #pragma unroll 8
         for (int j = tid / (B / 2); j < last; j += 2 * every)
-            if (i2 + 1 >= j)
+            if (i2 >= j)
                 copy_async16(m.S + i2 + j * LD, A + i2 + j * lda);
             else
                 *(double2 *)(m.S + i2 + j * LD) = double2{0, 0};
         copy_commit();
         for (int j = last + tid / (B / 2); j < B; j += 2 * every)
             *(double2 *)(m.S + i2 + j * LD) = double2{0, 0};
+        if (mine) m.S[own + own * LD] = diagonal;
         copy_wait<0>();
-        if ((i2 + 1) % (2 * every) == tid / (B / 2)) m.S[i2 + (i2 + 1) * LD] = 0;
     } else {
         const int last = i / 32 * 32 + 32; /* of this warp's rows */
 #pragma unroll 8
@@ -51,12 +54,14 @@ template <class T> __device__ void lanes_load(tile_memory<T> &m, int nb, const T
 
 /** All threads: L, D and L^-1 of the tile in S, of whose nb candidates `take` are pivots. m.failed: a threshold
  *  test failed. most: of |l| inside a block where its pivots are the largest entries left on the diagonal; where there is
- *  more, they are sought as block_rook() does it. Rows of L, and columns of N, are handed to `out` as soon as they are final. */
+ *  more, they are sought as block_rook() does it. Once in a kernel. Rows of L, and columns of N, are handed to `out` as soon as they are final. */
 template <bool PIVOT, class T, class OUT>
 __device__ void tile_lanes(tile_memory<T> &m, int nb, int take, T limit, T most, T tiny,
                            const OUT &out) {
     const int tid = threadIdx.x;
     int before = -1, turn = 0;
+    unsigned phase = 0;
+    if (tid == 0) meeting_begin(&m.helpers, HELPERS * 32);
     for (int c0 = 0; c0 < take; turn ^= 1) {
         const int here = min(32, nb - c0);
         const int step = !PIVOT                          ? 32
@@ -79,7 +84,7 @@ __device__ void tile_lanes(tile_memory<T> &m, int nb, int take, T limit, T most,
         } else if (before >= 0 && helper() >= 0) {
             inverse_rows(m, old, before, helper(), HELPERS);
             lanes_trailing<PIVOT>(m, before, false);
-            some_threads_meet<HELPERS * 32>();
+            some_threads_meet<HELPERS * 32>(&m.helpers, phase);
             inverse_update<PIVOT>(m, before);
             out.inverse(m, before, c0, helper(), HELPERS);
             out.rows(m, before, c0, helper(), HELPERS);

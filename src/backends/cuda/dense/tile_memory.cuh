@@ -5,6 +5,9 @@
 #include "../runtime.cuh"
 #include "../scalar.cuh"
 #include "control.cuh"
+#ifdef __CUDACC__
+#include "mma.cuh"
+#endif
 
 namespace mpki {
 
@@ -57,6 +60,7 @@ template <class T, int ORDER = tile_size<T>::B> struct tile_memory {
     unsigned best[2][TILE_THREADS / 32];
     int where[2][TILE_THREADS / 32];
     int failed, pairs;
+    meeting helpers; /* tile_by_lanes.cuh */
 };
 static const size_t SHARED_LEAST = 99 * 1024; /* of a thread block, from 8.0 on */
 static_assert(sizeof(tile_memory<float, tile_order<float>(false)>) <= SHARED_LEAST, "8.6, 12.0");

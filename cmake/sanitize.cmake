@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Sanitizers, METAPACK_SANITIZE, and what they look at where. With all checks in all files a build takes twice the time, and
+# most of them see the same line of source several times over:
+#   - AddressSanitizer everywhere.
+#   - UBSan where bytes come from outside (MPKI_SANITIZE_WHOLLY), in double precision, and in complex double for what only
+#     complex numbers have. Single precision is the same lines with other lengths, and looked at by AddressSanitizer alone.
+#   - null, object-size: nowhere beside AddressSanitizer, which tells of these accesses.
+#   - alignment, pointer-overflow, two thirds of UBSan's time: double precision, and where bytes come from outside.
+#   - the fuzzer's counters where its inputs go: elsewhere they tell it nothing, and slow all other tests down.
+set(MPKI_SANITIZE_WHOLLY "/src/(core|problem|report|batch|kernels)/|/borg/(arena|driver|files|ir_[a-z]*|lex|parse[a-z_]*)[.]c$")
+set(MPKI_SANITIZE_FUZZED "/src/(core|problem|report|factor)/|/src/[a-z]*[.]c$|/borg/")
+set(MPKI_SANITIZE_UNFUZZED "/borg/(interp|evaluate)[.]c$")
+if(METAPACK_SANITIZE)
+    add_compile_options(-fsanitize=${METAPACK_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
+    add_link_options(-fsanitize=${METAPACK_SANITIZE})
+endif()
+set(MPKI_UNDEFINED FALSE)
+set(MPKI_BY_CALLS)
+if(METAPACK_SANITIZE MATCHES "undefined")
+    set(MPKI_UNDEFINED TRUE)
+    if(METAPACK_SANITIZE MATCHES "address")
+        add_compile_options(-fno-sanitize=null,object-size)
+        # checks of unrolled code as calls: a fifth to a half of the time to compile it
+        if(CMAKE_C_COMPILER_ID MATCHES Clang)
+            set(MPKI_BY_CALLS "SHELL:-mllvm -asan-instrumentation-with-call-threshold=50")
+        endif()
+    endif()
+endif()
+
+# Files that are compiled once, or once per precision: the library's, borgc's.
+function(metapack_sanitize_sources sources)
+    foreach(file ${sources})
+        if(MPKI_UNDEFINED AND NOT file MATCHES "${MPKI_SANITIZE_WHOLLY}" AND NOT file MATCHES "_t[.]c$")
+            set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS -fno-sanitize=alignment,pointer-overflow)
+        endif()
+        if(METAPACK_FUZZ AND (NOT file MATCHES "${MPKI_SANITIZE_FUZZED}" OR file MATCHES "${MPKI_SANITIZE_UNFUZZED}"))
+            set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS -fno-sanitize=fuzzer-no-link)
+        endif()
+    endforeach()
+endfunction()
+
+# Files of one precision: 0 s, 1 d, 2 c, 3 z.
+function(metapack_sanitize_precision target precision)
+    if(NOT MPKI_UNDEFINED)
+        return()
+    endif()
+    if(precision EQUAL 0 OR precision EQUAL 2)
+        target_compile_options(${target} PRIVATE -fno-sanitize=undefined)
+    elseif(precision EQUAL 3)
+        target_compile_options(${target} PRIVATE -fno-sanitize=alignment,pointer-overflow)
+    endif()
+endfunction()
+
+# Kernels of one precision. All instruction sets are the same lines.
+function(metapack_sanitize_kernels target precision)
+    metapack_sanitize_precision(${target} ${precision})
+    if(MPKI_UNDEFINED)
+        target_compile_options(${target} PRIVATE ${MPKI_BY_CALLS})
+        # unrolled kernels take UBSan's checks a minute a file to compile
+        foreach(name multiply block_multiply block_apply_many block_downdate block_solve)
+            set_source_files_properties(src/kernels/${name}_k.c PROPERTIES COMPILE_OPTIONS -fno-sanitize=undefined)
+        endforeach()
+    endif()
+    if(METAPACK_FUZZ)
+        target_compile_options(${target} PRIVATE -fno-sanitize=fuzzer-no-link)
+    endif()
+endfunction()
+
+# A unit test's own pointers are AddressSanitizer's.
+function(metapack_sanitize_test target)
+    if(MPKI_UNDEFINED)
+        target_compile_options(${target} PRIVATE -fno-sanitize=alignment,pointer-overflow)
+    endif()
+    if(METAPACK_FUZZ)
+        target_compile_options(${target} PRIVATE -fno-sanitize=fuzzer-no-link)
+    endif()
+endfunction()
