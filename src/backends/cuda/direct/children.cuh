@@ -298,6 +298,7 @@ __device__ void add_children(const mpki_cuda_tree &t, const F &f, const mpki_cud
     int offset = 0, turn = 0;
     for (int base = 0; base < node.children; base += CHILDREN) {
         const int count = node.children - base < CHILDREN ? node.children - base : CHILDREN;
+        if (base > 0) __syncthreads(); /* what is told of those before has been read */
         for (int k = tid; k < count; k += nt) {
             const int c = t.child[node.child + base + k];
             some.rel[k] = t.node[c].rel, some.contribution[k] = t.node[c].contribution;
