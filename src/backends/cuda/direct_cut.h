@@ -53,12 +53,15 @@ typedef struct mpki_cuda_cut {
     int32_t *step;  /* by front that is a task's root, or large */
     double *time;   /* by front: of its task, as far as it is the root */
     double *path;   /* the same with all above it */
+    double *end;    /* by front: when it is done, if nothing but its children is waited for */
     int32_t *now;   /* by front: number in the plan */
     bool *full;     /* by step: its large fronts are assembled in two rounds */
 } mpki_cuda_cut;
 
 /** size, panel, root, begin, time and path of all fronts; plan.tasks and plan.larges. */
 void mpki_cuda_find_tasks(mpki_cuda_cut *c);
+/** Nanoseconds of front s in a task. */
+double mpki_cuda_front_ns(const mpki_cuda_cut *c, int32_t s);
 /** Blocks that make the contribution of front s, if others than its own do (c.panel). */
 int32_t mpki_cuda_parts_of(const mpki_cuda_cut *c, int32_t s);
 /** Of front s: rows that are its parent's own columns; parts of its contribution that hold them. */
