@@ -5,7 +5,10 @@
  *  their contributions lie (direct_room.c). */
 #include "direct_plan.h"
 
-enum { MPKI_CUDA_PANEL_MOST = 32 /* columns of a front that are eliminated together, at most */ };
+enum {
+    MPKI_CUDA_PANEL_MOST = 32, /* columns of a front that are eliminated together, at most */
+    MPKI_CUDA_CUT_MOST = 600   /* columns of a front that is cut, at most */
+};
 
 /** Nothing; where one block can eliminate all columns, others make parts of the contribution; and where it cannot, the
  *  columns are cut. */

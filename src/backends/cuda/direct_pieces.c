@@ -43,10 +43,11 @@ bool mpki_cuda_panel_fits(const mpki_cuda_made *m, int32_t w, int32_t below) {
                direct->class_bytes(m->device->cuda, MPKI_CUDA_CLASSES - 1);
 }
 
-/* The next columns of a front: all, or as many as one block eliminates. */
+/* The next columns of a front: all, or as many as one block eliminates. Of very many all: what fails goes through
+ * all pieces that follow, and tiles of a large front are wider. */
 static int32_t cut_columns(const mpki_cuda_made *m, int32_t own, int32_t rows) {
     int32_t w = own < MPKI_CUDA_PANEL_MOST ? own : MPKI_CUDA_PANEL_MOST;
-    if (m->cuts != MPKI_CUDA_CUT || own == 0 ||
+    if (m->cuts != MPKI_CUDA_CUT || own == 0 || own > MPKI_CUDA_CUT_MOST ||
         mpki_cuda_class_of(m, own, rows) < MPKI_CUDA_CLASSES)
         return own;
     while (w >= LEAST_PANEL && !mpki_cuda_panel_fits(m, w, own - w + rows)) w--;
