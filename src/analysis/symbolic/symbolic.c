@@ -78,7 +78,11 @@ mpk_status mpki_symbolic_relaxed(mpk_context *ctx, mpk_analysis *an, const mpki_
         goto done;
     }
     if (mpk_failed(status = mpki_nodes_build(ctx, n, parent, count, join, &nodes))) goto done;
+    /* small fronts cost little beside their columns, which follow each other where children are merged */
+    const bool device = relax->children > 0;
+    if (device && mpki_nodes_uncut(&nodes)) relax = &mpki_relax_default;
     if (mpk_failed(status = mpki_nodes_merge(ctx, relax, &nodes))) goto done;
+    if (device && mpk_failed(status = mpki_nodes_shorten(ctx, &nodes))) goto done;
     if (mpk_failed(status = mpki_nodes_sort(ctx, &nodes))) goto done;
     if (mpk_failed(status = mpki_structure_number(ctx, &nodes, an))) goto done;
     if (mpk_failed(status = predict(ctx, an))) goto done;
