@@ -163,12 +163,8 @@ __device__ void add_together(const mpki_cuda_tree &t, const F &f, const children
     __syncthreads();
     const int entries = f.columns * n - f.columns * (f.columns - 1) / 2;
     for (int e = tid; e < entries; e += nt) {
-        /* column j begins at j n - j (j - 1) / 2 */
-        const float all = (float)(2 * n + 1);
-        int j = (int)((all - sqrtf(all * all - 8.0f * (float)e)) / 2);
-        while (j > 0 && j * n - j * (j - 1) / 2 > e) --j;
-        while ((j + 1) * n - (j + 1) * j / 2 <= e) ++j;
-        const int i = e - (j * n - j * (j - 1) / 2) + j;
+        int i, j;
+        place_in_packed(n, e, &i, &j);
         T v[TOGETHER];
 #pragma unroll
         for (int k = 0; k < TOGETHER; ++k) {

@@ -29,6 +29,16 @@ template <class T> struct packed_front {
     }
 };
 
+/** Column and row of entry e of a packed lower trapezoid of n rows, column by column. */
+__device__ inline void place_in_packed(int n, int e, int *i, int *j) {
+    /* column c begins at c n - c (c - 1) / 2 */
+    const float all = (float)(2 * n + 1);
+    int c = (int)((all - sqrtf(all * all - 8.0f * (float)e)) / 2);
+    while (c > 0 && c * n - c * (c - 1) / 2 > e) --c;
+    while ((c + 1) * n - (c + 1) * c / 2 <= e) ++c;
+    *j = c, *i = e - (c * n - c * (c - 1) / 2) + c;
+}
+
 /** A front that has grown beyond shared memory lies where it will stay: its columns in the panel, the
  *  others, where they are taken along, in the contribution. */
 template <class T> struct outside_front {
