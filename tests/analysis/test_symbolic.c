@@ -224,6 +224,38 @@ static void test_memory_limit(void **state) {
     free(perm), free(p.entry);
 }
 
+/* A root of 10 columns and children of 40 with 8 rows below. One is the way to the root, and goes into it; of two, either
+ * would make the other wait for its columns. */
+static void test_shorten(void **unused) {
+    (void)unused;
+    enum { OWN = 40, ROOT = 10, BELOW = 8 };
+    mpk_context *ctx = NULL;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    for (int32_t children = 1; children <= 2; children++) {
+        int32_t parent[2 * OWN + ROOT], count[2 * OWN + ROOT], alive = 0, columns = 0;
+        const int32_t root = children * OWN, n = root + ROOT;
+        mpki_nodes nodes;
+        for (int32_t k = 0; k < n; k++) {
+            const int32_t left = k < root ? OWN - k % OWN + BELOW : n - k;
+            parent[k] = k + 1 == n ? -1 : k < root && k % OWN == OWN - 1 ? root : k + 1;
+            count[k] = left;
+        }
+        assert_int_equal(mpki_nodes_build(ctx, n, parent, count, NULL, &nodes), MPK_OK);
+        assert_int_equal(nodes.count, children + 1);
+        assert_true(mpki_nodes_uncut(&nodes));
+        assert_int_equal(mpki_nodes_shorten(ctx, &nodes), MPK_OK);
+        for (int32_t s = 0; s < nodes.count; s++) alive += nodes.alive[s];
+        assert_int_equal(alive, children == 1 ? 1 : 3);
+        const int32_t top = nodes.count - 1;
+        for (int32_t k = nodes.head[top]; k >= 0; k = nodes.next[k]) columns++;
+        assert_int_equal(columns, nodes.width[top]);
+        assert_int_equal(nodes.width[top], children == 1 ? n : ROOT);
+        assert_true(nodes.zeros[top] == (children == 1 ? OWN * (ROOT - BELOW) : 0));
+        mpki_nodes_free(ctx, &nodes);
+    }
+    mpk_context_destroy(&ctx);
+}
+
 static void test_failing_memory(void **state) {
     (void)state;
     pattern p = pattern_grid(9, 8);
@@ -238,7 +270,7 @@ static void test_failing_memory(void **state) {
         mpk_problem *a = problem_new(&p, MPK_D, MPK_SYMMETRIC);
         mpk_analysis *an = bare_analysis(c, a, perm);
         f.countdown = k - 1;
-        mpk_status status = mpki_symbolic(c, an, NULL, mate);
+        mpk_status status = mpki_symbolic_relaxed(c, an, NULL, mate, &mpki_relax_device);
         assert_true(status == MPK_OK || status == MPK_ERR_MEMORY);
         succeeded = status == MPK_OK;
         assert_true(k > 5 || !succeeded);
@@ -257,6 +289,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_tree_and_counts, setup, teardown),
         cmocka_unit_test_setup_teardown(test_pairs_stay_together, setup, teardown),
         cmocka_unit_test_setup_teardown(test_memory_limit, setup, teardown),
+        cmocka_unit_test(test_shorten),
         cmocka_unit_test_setup_teardown(test_failing_memory, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -155,9 +155,7 @@ static bool worth(const mpki_relax *relax, const mpki_nodes *nodes, int32_t c, i
     return false;
 }
 
-/* Columns of c before those of s; its children become children of s, at the front of the list
- * *kept. */
-static void absorb(mpki_nodes *nodes, int32_t c, int32_t s, double zeros, int32_t *kept) {
+void mpki_nodes_absorb(mpki_nodes *nodes, int32_t c, int32_t s, double zeros, int32_t *kept) {
     nodes->next[nodes->tail[c]] = nodes->head[s];
     nodes->head[s] = nodes->head[c];
     nodes->width[s] += nodes->width[c];
@@ -209,7 +207,7 @@ mpk_status mpki_nodes_merge(mpk_context *ctx, const mpki_relax *relax, mpki_node
             double zeros;
             int32_t c = list[k].node;
             if (worth(relax, nodes, c, s, count, &zeros)) {
-                absorb(nodes, c, s, zeros, &kept);
+                mpki_nodes_absorb(nodes, c, s, zeros, &kept);
             } else {
                 nodes->sibling[c] = kept;
                 kept = c;

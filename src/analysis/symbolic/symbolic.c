@@ -53,6 +53,12 @@ static mpk_status tree_height(mpk_context *ctx, mpk_analysis *an) {
     return MPK_OK;
 }
 
+/* Its tree has hardly a path that is longer than the others. */
+static bool dissected(mpk_ordering ordering) {
+    return ordering == MPK_ORDERING_ND || ordering == MPK_ORDERING_METIS ||
+           ordering == MPK_ORDERING_SCOTCH;
+}
+
 mpk_status mpki_symbolic_relaxed(mpk_context *ctx, mpk_analysis *an, const mpki_graph *given,
                                  const int32_t *mate, const mpki_relax *relax) {
     int32_t n = an->n;
@@ -78,7 +84,11 @@ mpk_status mpki_symbolic_relaxed(mpk_context *ctx, mpk_analysis *an, const mpki_
         goto done;
     }
     if (mpk_failed(status = mpki_nodes_build(ctx, n, parent, count, join, &nodes))) goto done;
+    /* small fronts cost little beside their columns, which follow each other where children are merged */
+    const bool by_paths = relax->children > 0 && !dissected(an->info.ordering);
+    if (by_paths && mpki_nodes_uncut(&nodes)) relax = &mpki_relax_default;
     if (mpk_failed(status = mpki_nodes_merge(ctx, relax, &nodes))) goto done;
+    if (by_paths && mpk_failed(status = mpki_nodes_shorten(ctx, &nodes))) goto done;
     if (mpk_failed(status = mpki_nodes_sort(ctx, &nodes))) goto done;
     if (mpk_failed(status = mpki_structure_number(ctx, &nodes, an))) goto done;
     if (mpk_failed(status = predict(ctx, an))) goto done;

@@ -77,6 +77,13 @@ mpk_status mpki_nodes_build(mpk_context *ctx, int32_t n, const int32_t *parent, 
                             const char *join, mpki_nodes *nodes);
 /** Relaxed amalgamation (Duff & Reid 1983; Ashcraft & Grimes 1989). */
 mpk_status mpki_nodes_merge(mpk_context *ctx, const mpki_relax *relax, mpki_nodes *nodes);
+/** Amalgamation by the longest path, for a device, after that by rules. Returns MPK_OK | MPK_ERR_MEMORY. */
+mpk_status mpki_nodes_shorten(mpk_context *ctx, mpki_nodes *nodes);
+/** Does each front fit into a block's shared memory as a whole? */
+bool mpki_nodes_uncut(const mpki_nodes *nodes);
+/** Child c, which is in no list any more, goes into s: its columns before those of s, its children to the front of the list
+ *  *kept. zeros: of the merged front. */
+void mpki_nodes_absorb(mpki_nodes *nodes, int32_t c, int32_t s, double zeros, int32_t *kept);
 /** Sort children so that the stack of contribution blocks stays small (Liu 1986). */
 mpk_status mpki_nodes_sort(mpk_context *ctx, mpki_nodes *nodes);
 void mpki_nodes_free(mpk_context *ctx, mpki_nodes *nodes);

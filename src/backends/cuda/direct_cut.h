@@ -5,7 +5,10 @@
  *  their contributions lie (direct_room.c). */
 #include "direct_plan.h"
 
-enum { MPKI_CUDA_PANEL_MOST = 32 /* columns of a front that are eliminated together, at most */ };
+enum {
+    MPKI_CUDA_PANEL_MOST = 32, /* columns of a front that are eliminated together, at most */
+    MPKI_CUDA_CUT_MOST = 600   /* columns of a front of very many children that is cut, at most */
+};
 
 /** Nothing; where one block can eliminate all columns, others make parts of the contribution; and where it cannot, the
  *  columns are cut. */
@@ -19,6 +22,7 @@ typedef struct mpki_cuda_made {
     const mpki_device *device;
     int cuts; /* what becomes of fronts that are too large for a block: enum mpki_cuda_cuts */
     int32_t count, room;
+    int32_t *children; /* by supernode: how many it has in the tree */
     int32_t *parent, *rows, *own, *shift; /* by front */
     int32_t *super;                       /* by front: -1 for helpers */
     int64_t *rel, *ridx;                  /* by front: where its lists begin */
@@ -53,12 +57,15 @@ typedef struct mpki_cuda_cut {
     int32_t *step;  /* by front that is a task's root, or large */
     double *time;   /* by front: of its task, as far as it is the root */
     double *path;   /* the same with all above it */
+    double *end;    /* by front: when it is done, if nothing but its children is waited for */
     int32_t *now;   /* by front: number in the plan */
     bool *full;     /* by step: its large fronts are assembled in two rounds */
 } mpki_cuda_cut;
 
 /** size, panel, root, begin, time and path of all fronts; plan.tasks and plan.larges. */
 void mpki_cuda_find_tasks(mpki_cuda_cut *c);
+/** Nanoseconds of front s in a task. */
+double mpki_cuda_front_ns(const mpki_cuda_cut *c, int32_t s);
 /** Blocks that make the contribution of front s, if others than its own do (c.panel). */
 int32_t mpki_cuda_parts_of(const mpki_cuda_cut *c, int32_t s);
 /** Of front s: rows that are its parent's own columns; parts of its contribution that hold them. */

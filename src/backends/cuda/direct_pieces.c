@@ -14,7 +14,7 @@ enum {
 };
 
 void mpki_cuda_made_free(mpki_cuda_made *m) {
-    void *const parts[] = {m->parent, m->rows, m->own,      m->shift,     m->super, m->rel, m->ridx,
+    void *const parts[] = {m->children, m->parent, m->rows, m->own,      m->shift,     m->super, m->rel, m->ridx,
                            m->kind,   m->list, m->position, m->child_ptr, m->child, m->post};
     for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) mpki_release(m->ctx, parts[k]);
 }
@@ -43,10 +43,12 @@ bool mpki_cuda_panel_fits(const mpki_cuda_made *m, int32_t w, int32_t below) {
                direct->class_bytes(m->device->cuda, MPKI_CUDA_CLASSES - 1);
 }
 
-/* The next columns of a front: all, or as many as one block eliminates. */
-static int32_t cut_columns(const mpki_cuda_made *m, int32_t own, int32_t rows) {
+/* The next columns of supernode s's front: all, or as many as one block eliminates. Of very many that have very many children
+ * all: each piece would add up its share of these by itself, and what fails goes through all pieces that follow. */
+static int32_t cut_columns(const mpki_cuda_made *m, int32_t s, int32_t own, int32_t rows) {
     int32_t w = own < MPKI_CUDA_PANEL_MOST ? own : MPKI_CUDA_PANEL_MOST;
     if (m->cuts != MPKI_CUDA_CUT || own == 0 ||
+        (own > MPKI_CUDA_CUT_MOST && m->children[s] > GROUP) ||
         mpki_cuda_class_of(m, own, rows) < MPKI_CUDA_CLASSES)
         return own;
     while (w >= LEAST_PANEL && !mpki_cuda_panel_fits(m, w, own - w + rows)) w--;
@@ -63,7 +65,7 @@ static void made_pieces(mpki_cuda_made *m, int32_t s, int32_t *next) {
     int32_t done = 0, before = -1;
     const int64_t lists = m->positions;
     for (;;) {
-        const int32_t w = cut_columns(m, all - done, rows);
+        const int32_t w = cut_columns(m, s, all - done, rows);
         const bool last = done + w == all;
         const int32_t me = last ? s : (*next)++;
         m->own[me] = w, m->shift[me] = done, m->super[me] = s;
@@ -89,7 +91,7 @@ static void count_pieces(const mpki_cuda_made *m, int32_t *pieces, int64_t *posi
     for (int32_t s = 0; s < tree->nsuper; s++) {
         int32_t own = tree->sptr[s + 1] - tree->sptr[s];
         const int32_t rows = (int32_t)(tree->rptr[s + 1] - tree->rptr[s]), all = own;
-        for (int32_t w; (w = cut_columns(m, own, rows)) < own; own -= w) ++*pieces;
+        for (int32_t w; (w = cut_columns(m, s, own, rows)) < own; own -= w) ++*pieces;
         if (own < all) *positions += all + rows;
     }
 }
@@ -115,6 +117,10 @@ static mpk_status made_start(mpki_cuda_made *m) {
     const int32_t ns = tree->nsuper;
     int32_t pieces;
     int64_t positions;
+    m->children = MPKI_ZNEW(m->ctx, STAGE, (int64_t)ns + 1, int32_t);
+    if (!m->children) return mpki_failed(m->ctx);
+    for (int32_t s = 0; s < ns; s++)
+        if (tree->parent[s] >= 0) m->children[tree->parent[s]]++;
     count_pieces(m, &pieces, &positions);
     m->count = ns + pieces;
     m->room =

@@ -217,6 +217,25 @@ static mpk_status number(mpki_cuda_cut *c) {
     return status;
 }
 
+/* The child that is done last, as a rule, comes last: what the others give is added up before. */
+static void latest_last(mpki_cuda_cut *c) {
+    mpki_cuda_made *m = &c->m;
+    double *const end = c->end;
+    for (int32_t at = 0; at < m->count; at++) {
+        const int32_t s = m->post[at], last = m->child_ptr[s + 1] - 1;
+        int32_t latest = last;
+        end[s] = 0;
+        for (int32_t k = m->child_ptr[s]; k <= last; k++) {
+            if (end[m->child[k]] > end[m->child[latest]]) latest = k;
+            if (end[m->child[k]] > end[s]) end[s] = end[m->child[k]];
+        }
+        end[s] += mpki_cuda_front_ns(c, s);
+        const int32_t child = last < m->child_ptr[s] ? -1 : m->child[latest];
+        for (int32_t k = latest; k < last; k++) m->child[k] = m->child[k + 1];
+        if (child >= 0) m->child[last] = child;
+    }
+}
+
 static void fill_nodes(mpki_cuda_cut *c) {
     const mpki_cuda_made *m = &c->m;
     const mpki_tree_view *tree = m->tree;
@@ -371,6 +390,7 @@ static mpk_status plan_make(mpk_context *ctx, const mpki_tree_view *tree, const 
     c.step = MPKI_ZNEW(ctx, STAGE, count, int32_t);
     c.time = MPKI_NEW(ctx, STAGE, count, double);
     c.path = MPKI_ZNEW(ctx, STAGE, count, double);
+    c.end = MPKI_NEW(ctx, STAGE, count, double);
     c.now = MPKI_NEW(ctx, STAGE, count, int32_t);
     plan->fronts = c.m.count;
     plan->node = MPKI_ZNEW(ctx, STAGE, count, mpki_cuda_node);
@@ -380,6 +400,7 @@ static mpk_status plan_make(mpk_context *ctx, const mpki_tree_view *tree, const 
     status = mpki_failed(ctx);
     if (mpk_failed(status)) goto done;
     mpki_cuda_find_tasks(&c);
+    latest_last(&c);
     plan->task = MPKI_ZNEW(ctx, STAGE, (int64_t)plan->tasks + 1, mpki_cuda_task);
     plan->large = MPKI_ZNEW(ctx, STAGE, (int64_t)plan->larges + 1, int32_t);
     plan->round = MPKI_ZNEW(ctx, STAGE, (int64_t)plan->larges + 1, int32_t);
@@ -399,6 +420,7 @@ done:
     mpki_release(ctx, c.begin);
     mpki_release(ctx, c.step);
     mpki_release(ctx, c.path);
+    mpki_release(ctx, c.end);
     mpki_release(ctx, c.time);
     mpki_release(ctx, c.now);
     mpki_release(ctx, c.full);

@@ -8,8 +8,8 @@ enum {
     BESIDE_NS = 3000 /* so is one whose branches but one take this long: a block waits as long */
 };
 
-/* Nanoseconds of a front in a task: measured on an H100 and an H200, roughly. */
-static double front_ns(const mpki_cuda_cut *c, int32_t s) {
+/* Measured on an H100 and an H200, roughly. */
+double mpki_cuda_front_ns(const mpki_cuda_cut *c, int32_t s) {
     const double own = c->m.own[s], nrows = own + c->m.rows[s];
     const double children = c->m.child_ptr[s + 1] - c->m.child_ptr[s];
     if (c->panel[s]) return 12000 + 700 * own + 20 * nrows + 500 * children;
@@ -55,7 +55,7 @@ void mpki_cuda_find_tasks(mpki_cuda_cut *c) {
             most = c->time[child] > most ? c->time[child] : most;
             if (c->begin[child] < c->begin[s]) c->begin[s] = c->begin[child];
         }
-        const double mine = front_ns(c, s);
+        const double mine = mpki_cuda_front_ns(c, s);
         joins = joins && (sum + mine <= TASK_NS || sum - most <= BESIDE_NS);
         c->time[s] = mine + (joins ? sum : 0);
         c->root[s] = s;

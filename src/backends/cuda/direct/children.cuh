@@ -45,15 +45,15 @@ __device__ inline int seen(const int32_t *flag) {
 #endif
 }
 
-/** All threads: wait until the children of a front are done. Those from `first` on are this block's.
- *  up: of their contributions only the front's own columns are asked for. late [out] the columns that
- *  they leave. False: one of them could not be done. */
+/** All threads: wait until children number from .. until - 1 of a front are done. Those from `first` on are this block's.
+ *  up: of their contributions only the front's own columns are asked for. late [inout] the columns that
+ *  they leave are added. False: one of them could not be done. */
 __device__ inline bool wait_for_fronts(const mpki_cuda_tree &t, const mpki_cuda_node &node,
-                                       int first, bool up, int *late) {
+                                       int from, int until, int first, bool up, int *late) {
     __shared__ int left, bad;
     if (threadIdx.x == 0) left = bad = 0;
     __syncthreads();
-    for (int k = (int)threadIdx.x; k < node.children; k += (int)blockDim.x) {
+    for (int k = from + (int)threadIdx.x; k < until; k += (int)blockDim.x) {
         const int c = t.child[node.child + k];
         const mpki_cuda_now *now = t.now + c;
         int done = 1;
@@ -69,7 +69,7 @@ __device__ inline bool wait_for_fronts(const mpki_cuda_tree &t, const mpki_cuda_
             atomicAdd(&left, now->w - now->nelim);
     }
     __syncthreads();
-    *late = left;
+    *late += left;
     const bool good = bad == 0;
     __syncthreads();
     return good;
@@ -163,12 +163,8 @@ __device__ void add_together(const mpki_cuda_tree &t, const F &f, const children
     __syncthreads();
     const int entries = f.columns * n - f.columns * (f.columns - 1) / 2;
     for (int e = tid; e < entries; e += nt) {
-        /* column j begins at j n - j (j - 1) / 2 */
-        const float all = (float)(2 * n + 1);
-        int j = (int)((all - sqrtf(all * all - 8.0f * (float)e)) / 2);
-        while (j > 0 && j * n - j * (j - 1) / 2 > e) --j;
-        while ((j + 1) * n - (j + 1) * j / 2 <= e) ++j;
-        const int i = e - (j * n - j * (j - 1) / 2) + j;
+        int i, j;
+        place_in_packed(n, e, &i, &j);
         T v[TOGETHER];
 #pragma unroll
         for (int k = 0; k < TOGETHER; ++k) {
@@ -288,16 +284,17 @@ __device__ inline void children_rows(const mpki_cuda_tree &t, int k, int own, in
     }
 }
 
-/** All threads: what the children give to the columns of f, in their order. row: room for two of
- *  them. */
+/** All threads: what children number from .. until - 1 give to the columns of f, in their order; only the last ones of a
+ *  front may leave columns without all others. row: room for two of them. */
 template <bool H, class T, class F>
 __device__ void add_children(const mpki_cuda_tree &t, const F &f, const mpki_cuda_node &node,
-                             int late, int32_t *id, int32_t *row) {
+                             int from, int until, int late, int32_t *id, int32_t *row) {
     children_of_task &some = described();
     const int tid = (int)threadIdx.x, nt = (int)blockDim.x, own = node.own;
     int offset = 0, turn = 0;
-    for (int base = 0; base < node.children; base += CHILDREN) {
-        const int count = node.children - base < CHILDREN ? node.children - base : CHILDREN;
+    for (int base = from; base < until; base += CHILDREN) {
+        const int count = until - base < CHILDREN ? until - base : CHILDREN;
+        if (base > from) __syncthreads(); /* what is told of those before has been read */
         for (int k = tid; k < count; k += nt) {
             const int c = t.child[node.child + base + k];
             some.rel[k] = t.node[c].rel, some.contribution[k] = t.node[c].contribution;
@@ -305,7 +302,7 @@ __device__ void add_children(const mpki_cuda_tree &t, const F &f, const mpki_cud
             some.columns[k] = f.columns < f.n ? t.node[c].up : t.node[c].rows;
         }
         __syncthreads();
-        if (node.children >= TOGETHER && f.n <= TOGETHER_ROWS) {
+        if (until - from >= TOGETHER && f.n <= TOGETHER_ROWS) {
             bool left = false;
             for (int k = 0; k < count; ++k) left = left || some.gone[k] > 0;
             for (int k = 0; k < count && !left; k += TOGETHER)
@@ -314,7 +311,7 @@ __device__ void add_children(const mpki_cuda_tree &t, const F &f, const mpki_cud
             if (!left) continue;
         }
         int first = 0;
-        while (nt > 32 && first < count) {
+        while (nt > 32 && first + 1 < count) {
             const int number = add_by_columns<T>(t, f, first, count, own, late);
             if (number == 0) break;
             for (int k = first; k < first + number && late > 0; ++k) {

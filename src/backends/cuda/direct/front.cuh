@@ -29,6 +29,16 @@ template <class T> struct packed_front {
     }
 };
 
+/** Column and row of entry e of a packed lower trapezoid of n rows, column by column. */
+__device__ inline void place_in_packed(int n, int e, int *i, int *j) {
+    /* column c begins at c n - c (c - 1) / 2 */
+    const float all = (float)(2 * n + 1);
+    int c = (int)((all - sqrtf(all * all - 8.0f * (float)e)) / 2);
+    while (c > 0 && c * n - c * (c - 1) / 2 > e) --c;
+    while ((c + 1) * n - (c + 1) * c / 2 <= e) ++c;
+    *j = c, *i = e - (c * n - c * (c - 1) / 2) + c;
+}
+
 /** A front that has grown beyond shared memory lies where it will stay: its columns in the panel, the
  *  others, where they are taken along, in the contribution. */
 template <class T> struct outside_front {
@@ -87,6 +97,42 @@ template <class T> struct task_room {
         row = word + 16;
     }
 };
+
+/** All threads: a front of n rows whose `columns` columns, its own and, of whole fronts, those behind them, are at `from`
+ *  makes room for columns that came late, behind its `own` ones: these are 0 then. Nothing moves down, so the last
+ *  entries go first, as many at once as a thread holds. */
+template <class T>
+MPKI_APART __device__ void front_spread(packed_front<T> to, T *from, int n, int columns, int own,
+                                        int late) {
+    MPKI_ROOM;
+    const int AT_ONCE = 4;
+    const task_room<T> m(room, to.n, to.w, to.columns);
+    const packed_front<T> f = to.here(m.F);
+    const int tid = (int)threadIdx.x, nt = (int)blockDim.x, lane = tid & 31, warps = nt / 32;
+    const int entries = columns * (2 * n - columns + 1) / 2;
+    for (int end = entries; end > 0; end -= AT_ONCE * nt) {
+        T x[AT_ONCE];
+#pragma unroll
+        for (int q = 0; q < AT_ONCE; ++q) {
+            const int e = end - 1 - q * nt - tid;
+            x[q] = e >= 0 ? from[e] : make<T>(0);
+        }
+        __syncthreads();
+#pragma unroll
+        for (int q = 0; q < AT_ONCE; ++q) {
+            const int e = end - 1 - q * nt - tid;
+            if (e < 0) continue;
+            int i, j;
+            place_in_packed(n, e, &i, &j);
+            f.at(i < own ? i : i + late, j < own ? j : j + late) = x[q];
+        }
+        __syncthreads();
+    }
+    for (int j = tid / 32; j < f.columns && j < own + late; j += warps)
+        for (int i = (j < own ? own : j) + lane; i < (j < own ? own + late : f.n); i += 32)
+            f.at(i, j) = make<T>(0);
+    __syncthreads();
+}
 
 } // namespace mpki
 #endif

@@ -85,7 +85,7 @@ struct part_maps {
 };
 static const int PART_NONE = 0xffff;
 
-/** All threads: wait for children number first .. first + count - 1 of a front, counted from its last one, and describe
+/** All threads: wait for children number first .. first + count - 1 of a front, and describe
  *  them, where their rows are in this square. False: one of them could not be done. */
 __device__ inline bool part_children(const mpki_cuda_tree &t, const mpki_cuda_node &node, int s,
                                      int first, int count, int i0, int j0, part_maps &at) {
@@ -95,7 +95,7 @@ __device__ inline bool part_children(const mpki_cuda_tree &t, const mpki_cuda_no
     if (tid == 0) bad = 0;
     __syncthreads();
     if (tid < count) {
-        const int c = t.child[node.child + node.children - 1 - first - tid];
+        const int c = t.child[node.child + first + tid];
         const mpki_cuda_now *now = t.now + c;
         const int parts = t.node[c].parts;
         int done = 1;
@@ -126,8 +126,7 @@ __device__ inline bool part_children(const mpki_cuda_tree &t, const mpki_cuda_no
     return true;
 }
 
-/** All threads: what the children give to this square, the last one first: mostly it is the first that is done last.
- *  False: one of them could not be done. */
+/** All threads: what the children give to this square, in their order: mostly it is the last that is done last. False: one of them could not be done. */
 template <int E, class T>
 __device__ bool part_gather(const mpki_cuda_tree &t, const part_room<T> &m,
                             const mpki_cuda_node &node, int s, int i0, int j0, T (&sum)[E]) {

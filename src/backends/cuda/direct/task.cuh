@@ -310,16 +310,15 @@ __device__ inline char *place_in_arena(const mpki_cuda_tree &t, int64_t panel, i
     return place;
 }
 
-/** What becomes of columns that lie in `out` or in shared memory: they are eliminated there. */
+/** What becomes of columns that lie in `out` or in shared memory, with all that children give: they are eliminated
+ *  there. */
 template <bool H, class F, class T>
 __device__ int task_columns(const mpki_cuda_tree &t, const F &f, const task_room<T> &m,
-                            const mpki_cuda_node &node, const panel<T> &out, int late) {
+                            const mpki_cuda_node &node, const panel<T> &out) {
     for (int k = (int)threadIdx.x; k < 2 * out.w; k += (int)blockDim.x)
         out.d[k] = out.dinv[k] = make<T>(0);
     for (int k = (int)threadIdx.x; k < node.own; k += (int)blockDim.x) out.id[k] = node.first + k;
     __syncthreads();
-    add_children<H, T>(t, f, node, late, out.id, m.row);
-    MPKI_STAMP(GATHER);
     /* columns before these have left what came late, and counted it */
     return node.own > 0
                ? task_eliminate<H>(t, f, m, out, out.w, node.root, node.own, node.shift > 0)
@@ -337,7 +336,10 @@ MPKI_APART __device__ int task_outside(const mpki_cuda_tree &t, int s, char *pla
     const panel<T> out(place, w, ld);
     const outside_front<T> f = {out.a, (T *)t.contribution + node.contribution, n, columns, ld, w};
     add_entries<T>(t, f, node, late);
-    return task_columns<H>(t, f, m, node, out, late);
+    __syncthreads();
+    add_children<H, T>(t, f, node, 0, node.children, late, out.id, m.row);
+    MPKI_STAMP(GATHER);
+    return task_columns<H>(t, f, m, node, out);
 }
 
 /** All threads: columns that came late and lie in the panel lose what the ne pivots of the others, all of one tile, give
@@ -412,33 +414,55 @@ __device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_byt
     MPKI_STAMP_BEGIN(s);
     add_entries<T>(t, f, node, 0); /* before the children are there; mostly they leave nothing */
     MPKI_STAMP(ENTRIES);
-    if (!wait_for_fronts(t, node, first, alone, &late)) return false;
-    MPKI_STAMP(WAIT);
     char *place = t.arena + node.panel;
     bool outside = false, apart = false;
-    if (late > 0) {
-        w = own + late, n = w + node.rows, columns = alone ? w : n;
-        bool fits = task_room<T>::bytes(n, w, columns) <= room_bytes;
-        if (WIDE && !fits && alone && node.root == MPKI_CUDA_NOT_LAST && own <= TILE &&
-            task_room<T>::bytes(n, own, own) <= room_bytes)
-            apart = fits = true, columns = own; /* those are not tried here */
-        outside = WIDE && !fits;
-        if (!fits && !(outside && task_room<T>::bytes(n, w, columns, true) <= room_bytes)) {
-            if (tid == 0) {
-                atomicMax(&t.flags->stuck, level + 1);
-                atomicMax(&t.flags->reason, (int)MPKI_CUDA_TOO_LARGE);
+    /* the last child is the one that is done last, as a rule: what the others give is added up meanwhile */
+    int from = 0, waited = 0, until = node.children;
+    if (until > 1 && t.child[node.child + until - 1] < first) --until;
+#pragma unroll 1
+    for (;; until = node.children) {
+        const bool all = until == node.children;
+        if (!wait_for_fronts(t, node, waited, until, first, alone, &late)) return false;
+        MPKI_STAMP(WAIT);
+        waited = until;
+        if (late > 0 && !all) continue;
+        if (late > 0) {
+            w = own + late, n = w + node.rows, columns = alone ? w : n;
+            bool fits = task_room<T>::bytes(n, w, columns) <= room_bytes;
+            if (WIDE && !fits && alone && node.root == MPKI_CUDA_NOT_LAST && own <= TILE &&
+                task_room<T>::bytes(n, own, own) <= room_bytes)
+                apart = fits = true, columns = own; /* those are not tried here */
+            outside = WIDE && !fits;
+            if (!fits && !(outside && task_room<T>::bytes(n, w, columns, true) <= room_bytes)) {
+                if (tid == 0) {
+                    atomicMax(&t.flags->stuck, level + 1);
+                    atomicMax(&t.flags->reason, (int)MPKI_CUDA_TOO_LARGE);
+                }
+                return false;
             }
-            return false;
+            place = place_in_arena(t, panel_bytes<T>(n, w), level);
+            if (!place) return false;
+            T *const old = m.F;
+            const int old_n = f.n, old_columns = f.columns;
+            f.w = apart ? own : w;
+            m = task_room<T>(room, n, f.w, columns, outside);
+            f.f = m.F, f.n = n, f.columns = columns, f.apart = (T *)place, f.ld = leading(n);
+            for (int j = own + warp; apart && j < w; j += warps)
+                for (int i = j + lane; i < n; i += 32) f.late_column(j)[i] = make<T>(0);
+            if (outside) break;
+            if (from > 0) { /* what the others give is there */
+                front_spread<T>(f, old, old_n, old_columns, own, late);
+            } else {
+                add_entries<T>(t, f, node, late);
+                __syncthreads();
+            }
         }
-        place = place_in_arena(t, panel_bytes<T>(n, w), level);
-        if (!place) return false;
-        f.w = apart ? own : w;
-        m = task_room<T>(room, n, f.w, columns, outside);
-        f.f = m.F, f.n = n, f.columns = columns, f.apart = (T *)place, f.ld = leading(n);
-        for (int j = own + warp; apart && j < w; j += warps)
-            for (int i = j + lane; i < n; i += 32) f.late_column(j)[i] = make<T>(0);
-        if (!outside) add_entries<T>(t, f, node, late);
+        add_children<H, T>(t, f, node, from, until, late, panel<T>(place, w, leading(n)).id, m.row);
+        from = until;
+        if (all) break;
+        MPKI_STAMP(ENTRIES);
     }
+    MPKI_STAMP(GATHER);
     const int ld = leading(n);
     const panel<T> out(place, w, ld);
     int nelim;
@@ -447,7 +471,7 @@ __device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_byt
         MPKI_STAMP(UPDATE);
     } else {
         T *const C = (T *)t.contribution + node.contribution;
-        nelim = task_columns<H>(t, f, m, node, out, late);
+        nelim = task_columns<H>(t, f, m, node, out);
         if (WIDE && apart) update_late<H>(f, w, nelim);
         MPKI_STAMP(UPDATE);
         for (int j = warp; j < node.rows && !alone; j += warps) {

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Amalgamation for a device, by paths: its fronts go side by side, so that a factorization takes as long as
+ * the longest path from a leaf to the root, on which each front costs something and each column, too. A child
+ * that is the last one to be done goes into its parent where that shortens the way; another one only as far as the
+ * parent's way has time to spare. */
+#include "symbolic.h"
+
+#include <math.h>
+
+static const char STAGE[] = "symbolic";
+
+/* Seconds, measured on an H100 (bench/results/sparse-gpu.md, "A front of a chain"): of a front that one block has in
+ * shared memory as a whole, and of one that is cut into pieces of columns whose contributions others make. */
+static const double FRONT_S = 16e-6, COLUMN_S = 0.8e-6, ENTRY_S = 1e-10, FLOP_S = 1e-11;
+static const double PIECE_S = 40e-6, PIECE_COLUMN_S = 0.5e-6, PIECE_ROW_S = 2e-8;
+static const double CHILD_S = 0.4e-6;
+static const double WHOLE_ROWS = 225, PIECE_COLUMNS = 32;
+
+/* Explicit zeros and columns that a merger may make: on paths that count, and elsewhere. Those count that take more than
+ * a share of the longest one's time: of trees without and with fronts that are cut. */
+static const double MOST_ZEROS = 2000, MOST_COLUMNS = 128, FEW_ZEROS = 200, FEW_COLUMNS = 64;
+static const double COUNTS = 0.5, COUNTS_CUT = 0.9;
+
+typedef struct shortening {
+    mpki_nodes *nodes;
+    double *path;   /* by node: seconds until it is done */
+    double *below;  /* by node: until its children are */
+    double *above;  /* by node: from there to its root's end, before anything is merged */
+    int32_t *kids;  /* by node */
+    int32_t *heap;  /* children of one node, the longest path first */
+    int32_t count;  /* in the heap */
+    double longest; /* path, before anything is merged */
+    double counts;  /* from here on a path counts */
+} shortening;
+
+static double front_s(double w, double m, double kids) {
+    const double n = w + m;
+    if (n <= WHOLE_ROWS)
+        return FRONT_S + COLUMN_S * w + n * n * (FLOP_S * w + ENTRY_S) + CHILD_S * kids;
+    return ceil(w / PIECE_COLUMNS) * (PIECE_S + PIECE_ROW_S * n) + PIECE_COLUMN_S * w +
+           CHILD_S * kids;
+}
+
+static double node_s(const shortening *z, int32_t s) {
+    return front_s(z->nodes->width[s], z->nodes->rows[s], z->kids[s]);
+}
+
+/* Its children are known. */
+static void find_path(shortening *z, int32_t s) {
+    const mpki_nodes *nodes = z->nodes;
+    z->below[s] = z->kids[s] = 0;
+    for (int32_t c = nodes->child[s]; c >= 0; c = nodes->sibling[c]) {
+        z->below[s] = fmax(z->below[s], z->path[c]);
+        z->kids[s]++;
+    }
+    z->path[s] = z->below[s] + node_s(z, s);
+}
+
+static bool longer(const shortening *z, int32_t a, int32_t b) {
+    return z->path[a] > z->path[b] || (z->path[a] == z->path[b] && a < b);
+}
+
+static void push(shortening *z, int32_t c) {
+    int32_t at = z->count++;
+    for (int32_t up; at > 0 && longer(z, c, z->heap[up = (at - 1) / 2]); at = up)
+        z->heap[at] = z->heap[up];
+    z->heap[at] = c;
+}
+
+static int32_t pop(shortening *z) {
+    const int32_t top = z->heap[0], last = z->heap[--z->count];
+    int32_t at = 0;
+    for (int32_t next; (next = 2 * at + 1) < z->count; at = next) {
+        if (next + 1 < z->count && longer(z, z->heap[next + 1], z->heap[next])) next++;
+        if (!longer(z, z->heap[next], last)) break;
+        z->heap[at] = z->heap[next];
+    }
+    z->heap[at] = last;
+    return top;
+}
+
+static double trapezoid(double w, double m) {
+    return w * (w + 1) / 2 + w * m;
+}
+
+/* Is child c to go into s, whose other children are done after `others` seconds? near: s is on a path that counts. */
+static bool shortens(const shortening *z, int32_t c, int32_t s, double others, bool near,
+                     double *zeros) {
+    const mpki_nodes *nodes = z->nodes;
+    const double w = nodes->width[c] + nodes->width[s], m = nodes->rows[s];
+    const double extra = trapezoid(w, m) - trapezoid(nodes->width[c], nodes->rows[c]) -
+                         trapezoid(nodes->width[s], m);
+    const bool counts = near && z->path[c] > others;
+    *zeros = nodes->zeros[c] + nodes->zeros[s] + extra;
+    if (extra > (counts ? MOST_ZEROS : FEW_ZEROS) || w > (counts ? MOST_COLUMNS : FEW_COLUMNS))
+        return false;
+    const double merged = front_s(w, m, z->kids[s] - 1 + z->kids[c]);
+    const double now = fmax(others, z->path[c]) + node_s(z, s);
+    const double then = fmax(others, z->below[c]) + merged;
+    if (counts) return then < now;
+    return then <= fmax(now, z->counts - z->above[s]) && merged < node_s(z, s) + node_s(z, c);
+}
+
+static void shorten_node(shortening *z, int32_t s) {
+    mpki_nodes *nodes = z->nodes;
+    int32_t kept = -1;
+    bool first = true; /* no child that is done as late as any has been kept */
+    double latest = 0, zeros;
+    z->count = 0;
+    for (int32_t c = nodes->child[s]; c >= 0; c = nodes->sibling[c]) push(z, c);
+    while (z->count > 0) {
+        const int32_t c = pop(z);
+        const double others = !first ? latest : z->count > 0 ? z->path[z->heap[0]] : 0;
+        const bool near = fmax(others, z->path[c]) + node_s(z, s) + z->above[s] > z->counts;
+        if (shortens(z, c, s, others, near, &zeros)) {
+            int32_t grandchildren = -1;
+            z->kids[s] += z->kids[c] - 1;
+            mpki_nodes_absorb(nodes, c, s, zeros, first ? &grandchildren : &kept);
+            for (int32_t after; grandchildren >= 0; grandchildren = after) {
+                after = nodes->sibling[grandchildren];
+                push(z, grandchildren);
+            }
+            continue;
+        }
+        if (first) latest = z->path[c];
+        first = false;
+        nodes->sibling[c] = kept, kept = c;
+    }
+    nodes->child[s] = kept;
+    find_path(z, s);
+}
+
+bool mpki_nodes_uncut(const mpki_nodes *nodes) {
+    for (int32_t s = 0; s < nodes->count; s++)
+        if (nodes->alive[s] && nodes->width[s] + nodes->rows[s] > WHOLE_ROWS) return false;
+    return true;
+}
+
+mpk_status mpki_nodes_shorten(mpk_context *ctx, mpki_nodes *nodes) {
+    const int64_t count = nodes->count;
+    double *times = MPKI_ZNEW(ctx, STAGE, 3 * count + 1, double);
+    int32_t *numbers = MPKI_ZNEW(ctx, STAGE, 2 * count + 1, int32_t);
+    const bool uncut = mpki_nodes_uncut(nodes);
+    shortening z = {.nodes = nodes};
+    if (times && numbers) {
+        z.path = times, z.below = times + count, z.above = times + 2 * count;
+        z.kids = numbers, z.heap = numbers + count;
+        for (int32_t s = 0; s < count; s++) {
+            if (!nodes->alive[s]) continue;
+            find_path(&z, s);
+            z.longest = fmax(z.longest, z.path[s]);
+        }
+        z.counts = z.longest * (uncut ? COUNTS : COUNTS_CUT);
+        for (int32_t s = nodes->count - 1; s >= 0; s--) {
+            const int32_t up = nodes->parent[s];
+            if (nodes->alive[s] && up >= 0) z.above[s] = z.above[up] + node_s(&z, up);
+        }
+        for (int32_t s = 0; s < count; s++)
+            if (nodes->alive[s]) shorten_node(&z, s);
+    }
+    mpki_release(ctx, times);
+    mpki_release(ctx, numbers);
+    return mpki_failed(ctx);
+}
