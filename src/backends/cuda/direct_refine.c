@@ -190,26 +190,46 @@ static int measure(loop *l, int step) {
     return worst;
 }
 
+/* After a step with columns in half the precision that has not reached what is asked: x of before it where it was no worse,
+ * with its residual; steps that follow read the panels. Returns as judge(). */
+static int after_narrow(loop *l, const column *before) {
+    const double omega = before->reached.componentwise;
+    const int32_t steps = l->column[0].reached.iterations;
+    if (l->column[0].reached.componentwise < omega) return 1;
+    l->column[0] = *before;
+    if (!did(l->ctx, l->f, l->kernels->move(l->f->device->cuda, l->f->tree.n, l->z->x, x_of(l, 0))))
+        return -1;
+    const int good = measure(l, 0);
+    l->column[0].reached.iterations = steps;
+    return good;
+}
+
 /* One right-hand side: its errors, and with them, before the host has seen any, the step that they ask for: the device
- * takes it or not. before [out] errors before the step; *went [out] it was taken. Returns as judge(). */
+ * takes it or not. before [out] errors before the step; *went [out] it was taken, and is to be judged by them. Returns as
+ * judge(). */
 static int measure_ahead(loop *l, const mpki_refine_wish *wish, column *before, bool *went) {
     mpki_cuda_errors e[2];
     mpki_cuda_refine first, second;
+    bool narrow = false;
     *went = false;
     if (!clear(l, &first, 0, 2)) return -1;
     first.accuracy = wish->accuracy, first.lost = lost(l->f, false);
     second = first, second.errors = first.errors + 1, second.wanted = &first.errors->more;
     if (!queue(l, &first, 0, 0) ||
-        mpk_failed(mpki_cuda_direct_apply_if(l->s, second.wanted, l->z->r)) ||
+        mpk_failed(mpki_cuda_direct_apply_if(l->s, second.wanted, l->z->r, &narrow)) ||
         !queue(l, &second, 0, 1) ||
         !did(l->ctx, l->f, l->kernels->tell(l->f->device->cuda, &first, 2, e)))
         return -1;
     int good = judge(l, 0, e[0]);
     l->column[0].reached.unrefined = l->column[0].reached.componentwise;
     if (good != 1 || !e[0].more) return good;
+    if (narrow) mpki_cuda_direct_narrowed(l->f);
     *before = l->column[0], *went = true;
     l->column[0].reached.iterations = 1;
-    return judge(l, 0, e[1]);
+    good = judge(l, 0, e[1]);
+    if (good != 1 || !narrow || l->column[0].reached.componentwise <= wish->accuracy) return good;
+    *went = false;
+    return after_narrow(l, before);
 }
 
 /* May x be a vector that A takes to nothing (solve/solve.c)? Then the host looks at it in all scalings. Returns as

@@ -9,11 +9,11 @@ static const char STAGE[] = "solve";
 struct mpki_direct_solver {
     mpk_context *ctx;
     const mpki_direct *f;
-    int32_t block;                 /* most right-hand sides swept together: a power of two */
-    uint64_t shape;                /* of the factor that the lists are for */
-    char *room;                    /* device */
-    void *stage;                   /* device, n x block: vectors of the host */
-    int64_t rows, handed, squares; /* as the lists have them */
+    int32_t block;  /* most right-hand sides swept together: a power of two */
+    uint64_t shape; /* of the factor that the lists are for */
+    char *room;     /* device */
+    void *stage;    /* device, n x block: vectors of the host */
+    int64_t rows, handed, squares, narrow; /* as the lists have them; narrow: of all fronts */
     mpki_cuda_sweep sweep;
     const unsigned long long *wanted; /* as mpki_cuda_direct_apply_if() is given it */
 };
@@ -50,7 +50,7 @@ void mpki_cuda_direct_solver_free(mpki_direct_solver **handle) {
     *handle = NULL;
 }
 
-enum { PARTS = 14, STAGED = 11, BY_POSITION, UNSET };
+enum { PARTS = 15, STAGED = 12, BY_POSITION, UNSET };
 
 /* What lies on the device, and what of it comes from the host. */
 typedef struct part {
@@ -93,6 +93,7 @@ static int64_t list_parts(const mpki_direct *f, const mpki_cuda_sweep_lists *l, 
                              {fronts * (int64_t)sizeof *l->slot, l->slot, 0},
                              {l->slots * word, l->place, 0},
                              {l->gifts * word, l->gift, 0},
+                             {(fronts + 1) * (int64_t)sizeof *l->narrow, l->narrow, 0},
                              [STAGED] = {n * block * size, NULL, 0},
                              [BY_POSITION] = {n * block * size, NULL, 0},
                              [UNSET] = {unset[4], NULL, 0}};
@@ -138,6 +139,7 @@ static mpk_status fill(mpki_direct_solver *s) {
             goto done;
     s->stage = s->room + parts[STAGED].at;
     s->rows = l.rows, s->handed = l.handed, s->squares = l.squares;
+    s->narrow = l.narrow[f->plan.fronts];
     s->sweep = (mpki_cuda_sweep){
         .y = s->room + parts[BY_POSITION].at,
         .at = (const int64_t *)(const void *)(s->room + parts[0].at),
@@ -153,6 +155,7 @@ static mpk_status fill(mpki_direct_solver *s) {
         .slot = (const int64_t *)(const void *)(s->room + parts[8].at),
         .slots = (const int32_t *)(const void *)(s->room + parts[9].at),
         .gift = (const int32_t *)(const void *)(s->room + parts[10].at),
+        .narrow_at = (const int64_t *)(const void *)(s->room + parts[11].at),
         .ticket = (int32_t *)(void *)(s->room + parts[UNSET].at),
     };
     (void)DID(to->wait(cuda));
@@ -209,6 +212,32 @@ static void *room_for_squares(const mpki_direct_solver *s) {
     return entries <= s->f->plan.contribution_entries ? s->f->on.contribution : NULL;
 }
 
+/* Where columns of chains are kept in half the precision: behind the inverses of strips. NULL: there is no room, or it is not
+ * worth it. */
+static void *room_for_narrow(const mpki_direct_solver *s) {
+    const mpki_direct *f = s->f;
+    const bool single = f->tree.scalar == MPK_S || f->tree.scalar == MPK_C;
+    const int64_t squares = s->squares * MPKI_FRONT_STRIP * MPKI_FRONT_STRIP;
+    if (single || s->sweep.nrhs > 1 || s->narrow < f->narrow_least || !room_for_squares(s) ||
+        squares + (s->narrow + 1) / 2 > f->plan.contribution_entries)
+        return NULL;
+    return (char *)f->on.contribution + squares * (int64_t)mpk_scalar_size(f->tree.scalar);
+}
+
+void mpki_cuda_direct_narrowed(const mpki_direct *f) {
+    /* what a factor keeps for its solves is no part of it */
+    atomic_store(&((mpki_direct *)(uintptr_t)f)->narrowed, true);
+}
+
+/* Has the sweep its columns in half the precision where it is to have them? */
+static bool bring_narrow(mpki_direct_solver *s) {
+    const mpki_device *device = s->f->device;
+    mpki_cuda_sweep *w = &s->sweep;
+    w->narrow = s->wanted && atomic_load(&s->f->squared) ? room_for_narrow(s) : NULL;
+    if (!w->narrow || atomic_load(&s->f->narrowed)) return true;
+    return DID(device->table->direct->narrow(device->cuda, &s->f->on, w, s->narrow, s->wanted));
+}
+
 /* L^-1, or L^-T D^-1, or L^-T. The first one of these numbers that is queued in any case makes the inverses of strips. */
 static bool sweep(mpki_direct_solver *s, bool back, bool diagonal) {
     const mpki_direct *f = s->f;
@@ -248,7 +277,7 @@ static bool apply_columns(mpki_direct_solver *s, mpk_part part, const char *b, i
     if (!DID(to->take(device->cuda, scalar, (int32_t)n, nrhs, in ? f->perm : NULL, f->on.scale,
                       b_away ? (const void *)b : s->stage, b_away ? ldb : n, s->sweep.y,
                       s->sweep.ticket, in || out ? s->sweep.unset : 0, s->wanted)) ||
-        (in && !sweep(s, false, false)) ||
+        !bring_narrow(s) || (in && !sweep(s, false, false)) ||
         (alone && !DID(to->diagonal(device->cuda, &f->on, &s->sweep, part == MPK_PART_ABS))) ||
         (out && !sweep(s, true, fused)) ||
         (!out && !DID(to->give(device->cuda, scalar, (int32_t)n, nrhs, NULL, NULL, s->sweep.y, to_x,
@@ -276,10 +305,11 @@ mpk_status mpki_cuda_direct_apply(mpki_direct_solver *s, mpk_part part, int32_t 
 }
 
 mpk_status mpki_cuda_direct_apply_if(mpki_direct_solver *s, const unsigned long long *wanted,
-                                     void *x) {
+                                     void *x, bool *narrow) {
     const int64_t n = s->f->tree.n;
     s->wanted = wanted;
     const mpk_status status = mpki_cuda_direct_apply(s, MPK_PART_ALL, 1, x, n, x, n);
     s->wanted = NULL;
+    *narrow = s->sweep.narrow != NULL;
     return status;
 }

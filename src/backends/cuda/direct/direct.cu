@@ -178,6 +178,12 @@ static int backward(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_sw
     return sweep(cuda, t, s, true);
 }
 
+static int narrow(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_sweep *s,
+                  int64_t entries, const unsigned long long *wanted) {
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    return solves[t->scalar]->narrow(cuda, t, s, entries, wanted);
+}
+
 static int diagonal_(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_sweep *s,
                      int absolutely) {
     MPKI_TRY(cudaSetDevice(cuda->device));
@@ -207,6 +213,7 @@ const mpki_cuda_direct_table mpki_cuda_direct_functions = {
     give,
     forward,
     backward,
+    narrow,
     diagonal_,
     {&mpki_s_cuda_refine, &mpki_d_cuda_refine, &mpki_c_cuda_refine, &mpki_z_cuda_refine},
     {&mpki_s_cuda_values, &mpki_d_cuda_values, &mpki_c_cuda_values, &mpki_z_cuda_values}};

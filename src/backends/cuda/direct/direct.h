@@ -307,6 +307,9 @@ typedef struct mpki_cuda_sweep {
      * them, and each sweep makes its own */
     void *square;
     int32_t squared; /**< 1: they are there; 0: this sweep makes them */
+    /* columns of chains' fronts in half the precision. NULL: sweeps read the panels */
+    void *narrow;
+    const int64_t *narrow_at; /**< fronts + 1: where a front's begin there, in entries */
     /* where it goes besides: scale x by position, column r from r ldout on; NULL: nowhere */
     void *out;
     int64_t ldout;
@@ -376,6 +379,11 @@ typedef struct mpki_cuda_direct_table {
     /** y := L^-1 y; x := L^-T y, or L^-T D^-1 y. */
     int (*forward)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const mpki_cuda_sweep *s);
     int (*backward)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const mpki_cuda_sweep *s);
+    /** s->narrow := the columns of chains' fronts, rounded; entries beyond the range of the half precision become
+     *  the largest number of it. Of double and complex double alone.
+     *  wanted [in] as for take() */
+    int (*narrow)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const mpki_cuda_sweep *s,
+                  int64_t entries, const unsigned long long *wanted);
     /** D^-1; absolute: |D|^-1, real and Hermitian matrices. */
     int (*diagonal)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const mpki_cuda_sweep *s,
                     int absolute);

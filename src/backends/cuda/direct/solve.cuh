@@ -128,8 +128,9 @@ template <int NR, class T> constexpr int sweeps_beside() {
     return NR == 1 && sizeof(T) <= 8 ? 3 : 1;
 }
 
-/** A block for each piece. most: entries of shared memory for each right-hand side. */
-template <int NR, class T>
+/** A block for each piece. most: entries of shared memory for each right-hand side. E: entries of L, as chains read
+ *  them. */
+template <int NR, class T, class E>
 __global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T>())
     forward_kernel(mpki_cuda_tree t, mpki_cuda_sweep s, int most) {
     MPKI_ROOM;
@@ -151,12 +152,12 @@ __global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T>())
     if (me.kind == MPKI_CUDA_GATHER)
         gather_piece<NR, T>(t, s, chain, me.last, (T *)room, most * NR);
     else if (chain.pieces == 1 && me.last >= chain.strips)
-        forward_below<NR, T>(t, s, chain, me.last - chain.strips, room);
+        forward_below<NR, T, E>(t, s, chain, me.last - chain.strips, room);
     else
-        forward_strip<NR, T>(t, s, chain, me.last, room, most * NR);
+        forward_strip<NR, T, E>(t, s, chain, me.last, room, most * NR);
 }
 
-template <bool H, int NR, class T>
+template <bool H, int NR, class T, class E>
 __global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T>())
     backward_kernel(mpki_cuda_tree t, mpki_cuda_sweep s, int most) {
     MPKI_ROOM;
@@ -167,8 +168,9 @@ __global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T>())
         return;
     }
     if (me.kind != MPKI_CUDA_TASK) {
-        backward_strip<H, NR, T>(t, s, s.chain[me.first], me.last,
-                                 me.kind == MPKI_CUDA_STRIP ? 0 : me.kind - MPKI_CUDA_SLICE, room);
+        backward_strip<H, NR, T, E>(t, s, s.chain[me.first], me.last,
+                                    me.kind == MPKI_CUDA_STRIP ? 0 : me.kind - MPKI_CUDA_SLICE,
+                                    room);
         return;
     }
     for (int k = me.last; k >= me.first; --k) {
@@ -181,6 +183,36 @@ __global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T>())
         const bool fits = 2 * all <= most;
         backward_front<H, NR>(t, s, k, fits ? (T *)room : (T *)s.u + (s.at[k] - 2 * all) * NR);
         __syncthreads();
+    }
+}
+
+enum { NARROW_EACH = 4096 /* entries of the copy that a block makes */ };
+
+/** The copy of chains' columns, a block for so many entries, whatever front they are of. */
+template <class T>
+__global__ void narrow_kernel(mpki_cuda_tree t, mpki_cuda_sweep s, int64_t entries,
+                              const unsigned long long *wanted) {
+    typedef typename half_of<T>::type E;
+    const int64_t begin = (int64_t)blockIdx.x * NARROW_EACH;
+    const int64_t end = begin + NARROW_EACH < entries ? begin + NARROW_EACH : entries;
+    after_previous();
+    if (wanted && *wanted == 0) return;
+    int low = 0, high = t.fronts; /* the front that has entry `begin` */
+    while (high - low > 1) {
+        const int middle = low + (high - low) / 2;
+        if (s.narrow_at[middle] <= begin)
+            low = middle;
+        else
+            high = middle;
+    }
+    for (int front = low; front < t.fronts && s.narrow_at[front] < end; ++front) {
+        const int64_t first = s.narrow_at[front];
+        const T *from = (const T *)t.now[front].a - first;
+        const int64_t here = first + (int64_t)t.now[front].ld * t.now[front].nelim;
+        int64_t last = s.narrow_at[front + 1] < here ? s.narrow_at[front + 1] : here;
+        last = last < end ? last : end;
+        for (int64_t k = (first > begin ? first : begin) + threadIdx.x; k < last; k += blockDim.x)
+            ((E *)s.narrow)[k] = halve(from[k]);
     }
 }
 

@@ -6,6 +6,8 @@
  *  sides side by side. */
 #include "large.cuh"
 
+#include <float.h>
+
 namespace mpki {
 
 static const int STRIP = MPKI_FRONT_STRIP, SWEEP_THREADS = MPKI_FRONT_SLICE,
@@ -125,6 +127,35 @@ template <class T> __device__ inline void bring_columns(const T *a, int ld, int 
 }
 template <class T> __device__ inline void bring_rows(const T *a, int ld, int rows, int columns) {
     bring_lines(a, ld, rows, columns, (int)threadIdx.x & 31, 32);
+}
+
+/* ---- L in half the precision: columns of chains' fronts ---- */
+
+template <class T> struct half_of { typedef T type; };
+template <> struct half_of<double> { typedef float type; };
+template <> struct half_of<cx<double>> { typedef cx<float> type; };
+
+template <class T, class E> __device__ inline T widen(E x) {
+    if constexpr (scalar_of<T>::complex)
+        return {x.x, x.y};
+    else
+        return x;
+}
+__device__ inline float halve(double x) {
+    const double most = FLT_MAX;
+    return (float)(x > most ? most : x < -most ? -most : x);
+}
+__device__ inline cx<float> halve(cx<double> x) {
+    return {halve(x.x), halve(x.y)};
+}
+
+/** Columns of a front as entries of kind E: T, the panel's; else the copy's. */
+template <class E, class T>
+__device__ inline E *columns_as(const mpki_cuda_sweep &s, int front, T *panel) {
+    if constexpr (sizeof(E) == sizeof(T))
+        return panel;
+    else
+        return (E *)s.narrow + s.narrow_at[front];
 }
 
 /** A front as a sweep sees it. */

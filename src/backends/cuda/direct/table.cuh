@@ -32,6 +32,8 @@ struct mpki_cuda_solve_kind {
     mpk_status (*give)(mpki_cuda *, int32_t, int32_t, const int32_t *, const double *, const void *,
                        void *, int64_t);
     mpk_status (*sweep)(mpki_cuda *, const mpki_cuda_tree *, const mpki_cuda_sweep *, bool);
+    mpk_status (*narrow)(mpki_cuda *, const mpki_cuda_tree *, const mpki_cuda_sweep *, int64_t,
+                         const unsigned long long *);
     mpk_status (*diagonal)(mpki_cuda *, const mpki_cuda_tree *, const mpki_cuda_sweep *, int);
 };
 
