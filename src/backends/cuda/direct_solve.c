@@ -13,9 +13,11 @@ struct mpki_direct_solver {
     uint64_t shape; /* of the factor that the lists are for */
     char *room;     /* device */
     void *stage;    /* device, n x block: vectors of the host */
-    int64_t rows, handed, squares, narrow; /* as the lists have them; narrow: of all fronts */
+    int64_t rows, handed, squares, narrow; /* as the lists have them */
     mpki_cuda_sweep sweep;
     const unsigned long long *wanted; /* as mpki_cuda_direct_apply_if() is given it */
+    void *zero; /* device: so many bytes there are cleared with what comes next */
+    int64_t zeros;
 };
 
 /* Did a call of the module succeed? A solve may have a context of its own, without a device. */
@@ -50,7 +52,7 @@ void mpki_cuda_direct_solver_free(mpki_direct_solver **handle) {
     *handle = NULL;
 }
 
-enum { PARTS = 15, STAGED = 12, BY_POSITION, UNSET };
+enum { PARTS = 14, STAGED = 11, BY_POSITION, UNSET };
 
 /* What lies on the device, and what of it comes from the host. */
 typedef struct part {
@@ -93,7 +95,6 @@ static int64_t list_parts(const mpki_direct *f, const mpki_cuda_sweep_lists *l, 
                              {fronts * (int64_t)sizeof *l->slot, l->slot, 0},
                              {l->slots * word, l->place, 0},
                              {l->gifts * word, l->gift, 0},
-                             {(fronts + 1) * (int64_t)sizeof *l->narrow, l->narrow, 0},
                              [STAGED] = {n * block * size, NULL, 0},
                              [BY_POSITION] = {n * block * size, NULL, 0},
                              [UNSET] = {unset[4], NULL, 0}};
@@ -139,7 +140,7 @@ static mpk_status fill(mpki_direct_solver *s) {
             goto done;
     s->stage = s->room + parts[STAGED].at;
     s->rows = l.rows, s->handed = l.handed, s->squares = l.squares;
-    s->narrow = l.narrow[f->plan.fronts];
+    s->narrow = l.narrow;
     s->sweep = (mpki_cuda_sweep){
         .y = s->room + parts[BY_POSITION].at,
         .at = (const int64_t *)(const void *)(s->room + parts[0].at),
@@ -155,7 +156,6 @@ static mpk_status fill(mpki_direct_solver *s) {
         .slot = (const int64_t *)(const void *)(s->room + parts[8].at),
         .slots = (const int32_t *)(const void *)(s->room + parts[9].at),
         .gift = (const int32_t *)(const void *)(s->room + parts[10].at),
-        .narrow_at = (const int64_t *)(const void *)(s->room + parts[11].at),
         .ticket = (int32_t *)(void *)(s->room + parts[UNSET].at),
     };
     (void)DID(to->wait(cuda));
@@ -206,22 +206,29 @@ static void place_sweeps(mpki_direct_solver *s, void *out, int64_t ldout) {
     w->out = out, w->ldout = ldout, w->perm = f->perm, w->scale = f->on.scale;
 }
 
-/* Where inverses of strips are kept: contributions have done with their room. NULL: it is too little. */
-static void *room_for_squares(const mpki_direct_solver *s) {
-    const int64_t entries = s->squares * MPKI_FRONT_STRIP * MPKI_FRONT_STRIP;
-    return entries <= s->f->plan.contribution_entries ? s->f->on.contribution : NULL;
+/* Where inverses of strips and copies of chains are kept: large fronts and contributions have done with their room. */
+static int64_t room_after(const mpki_direct *f) {
+    const char *end = (const char *)f->on.contribution +
+                      f->plan.contribution_entries * (int64_t)mpk_scalar_size(f->tree.scalar);
+    return end - f->work;
 }
-
-/* Where columns of chains are kept in half the precision: behind the inverses of strips. NULL: there is no room, or it is not
- * worth it. */
+static int64_t bytes_of_squares(const mpki_direct_solver *s) {
+    return s->squares * MPKI_FRONT_STRIP * MPKI_FRONT_STRIP *
+           (int64_t)mpk_scalar_size(s->f->tree.scalar);
+}
+/* NULL: it is too little. */
+static void *room_for_squares(const mpki_direct_solver *s) {
+    return bytes_of_squares(s) <= room_after(s->f) ? s->f->work : NULL;
+}
+/* NULL: there is no room, or it is not worth it. */
 static void *room_for_narrow(const mpki_direct_solver *s) {
     const mpki_direct *f = s->f;
     const bool single = f->tree.scalar == MPK_S || f->tree.scalar == MPK_C;
-    const int64_t squares = s->squares * MPKI_FRONT_STRIP * MPKI_FRONT_STRIP;
-    if (single || s->sweep.nrhs > 1 || s->narrow < f->narrow_least || !room_for_squares(s) ||
-        squares + (s->narrow + 1) / 2 > f->plan.contribution_entries)
-        return NULL;
-    return (char *)f->on.contribution + squares * (int64_t)mpk_scalar_size(f->tree.scalar);
+    const int64_t bytes = s->narrow * (int64_t)mpk_scalar_size(f->tree.scalar) / 2;
+    return single || s->sweep.nrhs > 1 || s->narrow < f->narrow_least ||
+                   bytes_of_squares(s) + bytes > room_after(f)
+               ? NULL
+               : f->work + bytes_of_squares(s);
 }
 
 void mpki_cuda_direct_narrowed(const mpki_direct *f) {
@@ -229,13 +236,11 @@ void mpki_cuda_direct_narrowed(const mpki_direct *f) {
     atomic_store(&((mpki_direct *)(uintptr_t)f)->narrowed, true);
 }
 
-/* Has the sweep its columns in half the precision where it is to have them? */
-static bool bring_narrow(mpki_direct_solver *s) {
-    const mpki_device *device = s->f->device;
+/* Does the sweep read copies of chains? They are made where squares have been. */
+static void choose_narrow(mpki_direct_solver *s) {
     mpki_cuda_sweep *w = &s->sweep;
     w->narrow = s->wanted && atomic_load(&s->f->squared) ? room_for_narrow(s) : NULL;
-    if (!w->narrow || atomic_load(&s->f->narrowed)) return true;
-    return DID(device->table->direct->narrow(device->cuda, &s->f->on, w, s->narrow, s->wanted));
+    w->narrowed = atomic_load(&s->f->narrowed);
 }
 
 /* L^-1, or L^-T D^-1, or L^-T. The first one of these numbers that is queued in any case makes the inverses of strips. */
@@ -274,15 +279,18 @@ static bool apply_columns(mpki_direct_solver *s, mpk_part part, const char *b, i
     void *const to_x = x_away ? (void *)x : s->stage;
     const int64_t ld_x = x_away ? ldx : n;
     place_sweeps(s, to_x, ld_x);
+    choose_narrow(s);
     if (!DID(to->take(device->cuda, scalar, (int32_t)n, nrhs, in ? f->perm : NULL, f->on.scale,
                       b_away ? (const void *)b : s->stage, b_away ? ldb : n, s->sweep.y,
-                      s->sweep.ticket, in || out ? s->sweep.unset : 0, s->wanted)) ||
-        !bring_narrow(s) || (in && !sweep(s, false, false)) ||
+                      s->sweep.ticket, in || out ? s->sweep.unset : 0, s->wanted, s->zero,
+                      s->zeros)) ||
+        (in && !sweep(s, false, false)) ||
         (alone && !DID(to->diagonal(device->cuda, &f->on, &s->sweep, part == MPK_PART_ABS))) ||
         (out && !sweep(s, true, fused)) ||
         (!out && !DID(to->give(device->cuda, scalar, (int32_t)n, nrhs, NULL, NULL, s->sweep.y, to_x,
                                ld_x))))
         return false;
+    s->zero = NULL, s->zeros = 0;
     for (int32_t r = 0; r < nrhs && !x_away; r++)
         if (!DID(to->copy(device->cuda, x + r * ldx * size, (char *)s->stage + r * n * size,
                           n * size, 0)))
@@ -302,6 +310,10 @@ mpk_status mpki_cuda_direct_apply(mpki_direct_solver *s, mpk_part part, int32_t 
             return mpki_failed(s->ctx);
     }
     return MPK_OK;
+}
+
+void mpki_cuda_direct_clear_with(mpki_direct_solver *s, void *zero, int64_t bytes) {
+    s->zero = zero, s->zeros = bytes;
 }
 
 mpk_status mpki_cuda_direct_apply_if(mpki_direct_solver *s, const unsigned long long *wanted,

@@ -343,9 +343,8 @@ static void order_pieces(const mpki_direct *f, mpki_cuda_sweep_lists *l) {
 /* ---- the whole ---- */
 
 void mpki_cuda_sweep_lists_free(mpk_context *ctx, mpki_cuda_sweep_lists *l) {
-    void *const parts[] = {l->at,    l->slot,     l->place, l->gift,    l->parent,
-                           l->goal,  l->down,     l->up,    l->segment, l->strip,
-                           l->chain, l->chain_of, l->front, l->way,     l->narrow};
+    void *const parts[] = {l->at, l->slot,    l->place, l->gift,     l->parent, l->goal,  l->down,
+                           l->up, l->segment, l->strip, l->chain_of, l->chain,  l->front, l->way};
     for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) mpki_release(ctx, parts[k]);
     *l = (mpki_cuda_sweep_lists){0};
 }
@@ -374,7 +373,6 @@ static mpk_status make_room(mpk_context *ctx, const mpki_direct *f, mpki_cuda_sw
     }
     l->at = MPKI_NEW(ctx, STAGE, fronts + 1, int64_t);
     l->slot = MPKI_NEW(ctx, STAGE, fronts + 1, int64_t);
-    l->narrow = MPKI_NEW(ctx, STAGE, fronts + 1, int64_t);
     l->place = MPKI_NEW(ctx, STAGE, rows + 1, int32_t);
     l->gift = MPKI_NEW(ctx, STAGE, rows + columns + fronts + 1, int32_t);
     l->parent = MPKI_NEW(ctx, STAGE, fronts + 1, int32_t);
@@ -387,25 +385,26 @@ static mpk_status make_room(mpk_context *ctx, const mpki_direct *f, mpki_cuda_sw
     l->strip = MPKI_NEW(ctx, STAGE, segments + fronts + 1, int32_t);
     l->down = MPKI_NEW(ctx, STAGE, pieces + 1, mpki_cuda_piece);
     l->up = MPKI_NEW(ctx, STAGE, pieces + 1, mpki_cuda_piece);
-    return l->at && l->slot && l->narrow && l->place && l->gift && l->parent && l->goal &&
-                   l->chain_of && l->front && l->way && l->chain && l->segment && l->strip &&
-                   l->down && l->up
+    return l->at && l->slot && l->place && l->gift && l->parent && l->goal && l->chain_of &&
+                   l->front && l->way && l->chain && l->segment && l->strip && l->down && l->up
                ? MPK_OK
                : mpki_failed(ctx);
 }
 
-/* The columns of fronts of chains, one front after the other, each from a line of the second cache on. */
+/* Where copies of chains of one front lie, one after the other, each from a line of the second cache on. */
 static void place_narrow(const mpki_direct *f, mpki_cuda_sweep_lists *l) {
     enum { LINE = 32 };
-    int64_t at = 0;
-    for (int32_t k = 0; k < f->plan.fronts; k++) {
-        const mpki_cuda_now *x = &f->now[k];
-        l->narrow[k] = at;
-        if (l->chain_of[k] >= 0)
-            at += (mpki_cuda_leading(x->w + f->plan.node[k].rows) * (int64_t)x->nelim + LINE - 1) &
-                  ~(int64_t)(LINE - 1);
+    for (int32_t k = 0; k < l->chains; k++) {
+        mpki_cuda_chain *c = &l->chain[k];
+        const mpki_cuda_now *x = &f->now[c->top];
+        c->narrow = -1;
+        if (c->pieces > 1) continue;
+        c->narrow = l->narrow;
+        l->narrow +=
+            (mpki_narrow_entries(mpki_cuda_leading(x->w + f->plan.node[c->top].rows), x->nelim) +
+             LINE - 1) &
+            ~(int64_t)(LINE - 1);
     }
-    l->narrow[f->plan.fronts] = at;
 }
 
 mpk_status mpki_cuda_sweep_lists_make(mpk_context *ctx, const mpki_direct *f,

@@ -153,9 +153,10 @@ static int get(mpki_cuda *cuda, const mpki_cuda_tree *t, const int32_t *at, void
 
 static int take(mpki_cuda *cuda, mpk_scalar scalar, int32_t n, int32_t nrhs, const int32_t *perm,
                 const double *scale_, const void *b, int64_t ldb, void *y, void *unset,
-                int64_t bytes, const unsigned long long *wanted) {
+                int64_t bytes, const unsigned long long *wanted, void *zero, int64_t zeros) {
     MPKI_TRY(cudaSetDevice(cuda->device));
-    return solves[scalar]->take(cuda, n, nrhs, perm, scale_, b, ldb, y, unset, bytes, wanted);
+    return solves[scalar]->take(cuda, n, nrhs, perm, scale_, b, ldb, y, unset, bytes, wanted, zero,
+                                zeros);
 }
 
 static int give(mpki_cuda *cuda, mpk_scalar scalar, int32_t n, int32_t nrhs, const int32_t *perm,
@@ -176,12 +177,6 @@ static int forward(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_swe
 
 static int backward(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_sweep *s) {
     return sweep(cuda, t, s, true);
-}
-
-static int narrow(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_sweep *s,
-                  int64_t entries, const unsigned long long *wanted) {
-    MPKI_TRY(cudaSetDevice(cuda->device));
-    return solves[t->scalar]->narrow(cuda, t, s, entries, wanted);
 }
 
 static int diagonal_(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_sweep *s,
@@ -213,7 +208,6 @@ const mpki_cuda_direct_table mpki_cuda_direct_functions = {
     give,
     forward,
     backward,
-    narrow,
     diagonal_,
     {&mpki_s_cuda_refine, &mpki_d_cuda_refine, &mpki_c_cuda_refine, &mpki_z_cuda_refine},
     {&mpki_s_cuda_values, &mpki_d_cuda_values, &mpki_c_cuda_values, &mpki_z_cuda_values}};

@@ -7,11 +7,11 @@ using namespace mpki;
 
 static mpk_status take(mpki_cuda *cuda, int32_t n, int32_t nrhs, const int32_t *perm,
                        const double *scale, const void *b, int64_t ldb, void *y, void *unset,
-                       int64_t bytes, const unsigned long long *wanted) {
+                       int64_t bytes, const unsigned long long *wanted, void *zero, int64_t zeros) {
     auto kernel = take_kernel<T>;
     MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, kernel, (n + 255) / 256, 256, 0, n, nrhs, perm, scale,
                               (const T *)b, ldb, (T *)y, (unsigned long long *)unset, bytes / 8,
-                              wanted));
+                              wanted, (unsigned long long *)zero, zeros / 8));
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }
@@ -25,11 +25,12 @@ static mpk_status give(mpki_cuda *cuda, int32_t n, int32_t nrhs, const int32_t *
     return MPK_OK;
 }
 
-template <bool H, int NR, class E>
+template <int MODE, bool H, int NR>
 static mpk_status sweep_nr(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_sweep *s,
                            bool back) {
     const int64_t entries = strip_room<NR, T>::entries(), bytes = entries * (int64_t)sizeof(T);
-    auto kernel = back ? backward_kernel<H, NR, T, E> : forward_kernel<NR, T, E>;
+    auto kernel = back ? backward_kernel < MODE == MAKES ? NARROW : MODE, H, NR,
+         T >           : forward_kernel<MODE, NR, T>;
     MPKI_PASS(allow(cuda, kernel, bytes));
     MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, kernel, back ? s->ups : s->downs, SWEEP_THREADS, (size_t)bytes,
                               *t, *s, (int)(entries / NR)));
@@ -43,14 +44,17 @@ static mpk_status sweep_h(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_c
                           bool back) {
     switch (s->nrhs) {
     case 1:
-        return s->narrow ? sweep_nr<H, 1, half_of<T>::type>(cuda, t, s, back)
-                         : sweep_nr<H, 1, T>(cuda, t, s, back);
+        if constexpr (sizeof(R) == sizeof(double)) {
+            if (s->narrow && (back || s->narrowed)) return sweep_nr<NARROW, H, 1>(cuda, t, s, back);
+            if (s->narrow) return sweep_nr<MAKES, H, 1>(cuda, t, s, back);
+        }
+        return sweep_nr<PLAIN, H, 1>(cuda, t, s, back);
     case 2:
-        return sweep_nr<H, 2, T>(cuda, t, s, back);
+        return sweep_nr<PLAIN, H, 2>(cuda, t, s, back);
     case 4:
-        return sweep_nr<H, 4, T>(cuda, t, s, back);
+        return sweep_nr<PLAIN, H, 4>(cuda, t, s, back);
     default:
-        return sweep_nr<H, (sizeof(T) > 8 ? 4 : 8), T>(cuda, t, s, back);
+        return sweep_nr<PLAIN, H, (sizeof(T) > 8 ? 4 : 8)>(cuda, t, s, back);
     }
 }
 
@@ -58,18 +62,6 @@ static mpk_status sweep(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cud
                         bool back) {
     return t->hermitian ? sweep_h<scalar_of<T>::complex>(cuda, t, s, back)
                         : sweep_h<false>(cuda, t, s, back);
-}
-
-static mpk_status make_narrow(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_sweep *s,
-                              int64_t entries, const unsigned long long *wanted) {
-    if constexpr (sizeof(R) == sizeof(double)) {
-        auto kernel = narrow_kernel<T>;
-        const int64_t blocks = (entries + NARROW_EACH - 1) / NARROW_EACH;
-        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, kernel, (int)blocks, 256, 0, *t, *s, entries, wanted));
-        MPKI_TRY(cudaGetLastError());
-        return MPK_OK;
-    }
-    return MPK_ERR_INTERNAL;
 }
 
 static mpk_status diagonal_part(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_sweep *s,
@@ -85,4 +77,4 @@ static mpk_status diagonal_part(mpki_cuda *cuda, const mpki_cuda_tree *t, const 
     return MPK_OK;
 }
 
-extern const mpki_cuda_solve_kind FN(cuda_solve) = {take, give, sweep, make_narrow, diagonal_part};
+extern const mpki_cuda_solve_kind FN(cuda_solve) = {take, give, sweep, diagonal_part};

@@ -23,16 +23,16 @@ template <int NR, class T> struct strip_room {
 };
 
 /** Columns of one front that a strip has, and what is needed to find a row in it. */
-template <class E> struct strip_segment {
-    E *a;
+template <class T> struct strip_segment {
+    T *a;
     const int32_t *id;
     int32_t front, ld, first, count; /* columns first .. first + count - 1 */
     int32_t w, e, n, next;           /* next: position of the column after its own */
 };
 
 /** A chain, as far as a block needs it; in shared memory. */
-template <class E> struct strip_chain {
-    strip_segment<E> segment[MPKI_CUDA_SEGMENTS];
+template <class T> struct strip_chain {
+    strip_segment<T> segment[MPKI_CUDA_SEGMENTS];
     int32_t strip[MPKI_CUDA_SEGMENTS + 1];
 };
 
@@ -70,17 +70,17 @@ __device__ inline strip_segment<T> segment_of(const mpki_cuda_chain &me, const s
     return x;
 }
 
-/** All threads: what is known of the chain goes to shared memory. E: entries of L, as they are read. */
-template <class T, class E>
+/** All threads: what is known of the chain goes to shared memory. */
+template <class T>
 __device__ void load_chain(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
-                           const mpki_cuda_chain &me, strip_chain<E> &m) {
+                           const mpki_cuda_chain &me, strip_chain<T> &m) {
     const int tid = (int)threadIdx.x, count = me.pieces == 1 ? 1 : me.segments;
     for (int k = tid; k < count; k += SWEEP_THREADS) {
         const mpki_cuda_segment from =
             me.pieces == 1 ? mpki_cuda_segment{me.top, 0, 0} : s.segment[me.segment + k];
         const swept_front<T> f(t, from.front);
-        strip_segment<E> &to = m.segment[k];
-        to.a = columns_as<E>(s, from.front, f.a.a), to.id = f.a.id, to.ld = f.a.ld;
+        strip_segment<T> &to = m.segment[k];
+        to.a = f.a.a, to.id = f.a.id, to.ld = f.a.ld;
         to.front = from.front, to.first = from.first, to.count = from.count;
         to.w = f.w, to.e = f.e, to.n = f.n, to.next = f.node.first + f.own;
     }
@@ -234,11 +234,11 @@ __device__ inline void hand_over(T *handed_on, const mpki_cuda_chain &me, int st
 
 /** A strip forward, pivots or rows below them: minus L times what is solved, then the strip's own
  *  square. While a strip before it is waited for, the next one's columns are looked up. */
-template <int NR, class T, class E>
+template <int MODE, int NR, class T>
 __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
                               const mpki_cuda_chain &me, int strip, char *room, int entries) {
-    __shared__ strip_chain<E> chain;
-    __shared__ strip_columns<E> mine, other[2];
+    __shared__ strip_chain<T> chain;
+    __shared__ strip_columns<T> mine, other[2];
     __shared__ strip_rows<STRIP> rows;
     __shared__ int32_t at[2][IN_STRIP * STRIP];
     __shared__ int size;
@@ -246,20 +246,17 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
     const strip_room<NR, T> m(room);
     const int tid = (int)threadIdx.x, row = tid % STRIP, group = tid / STRIP;
     const int PART = STRIP / GROUPS, end = top.node.first + top.own;
-    const bool solves = strip < me.strips, one = me.pieces == 1;
+    const bool solves = strip < me.strips, one = MODE != PLAIN || me.pieces == 1;
+    const bool kept = MODE != PLAIN || s.squared;
     const int before = solves ? strip : me.strips; /* strips whose values it needs */
     strip_rows<STRIP> *const none = (strip_rows<STRIP> *)0;
     T *y = (T *)s.y, *u = (T *)s.u, *handed_on = (T *)s.handed + me.handed * NR;
-    const bool kept = sizeof(E) < sizeof(T) || s.squared;
-    const E *const lower = columns_as<E>(s, me.top, top.a.a);
     if (solves && kept) bring_square(kept_square<T>(s, me, strip), m.M);
-    load_chain<T>(t, s, me, chain);
+    load_chain(t, s, me, chain);
     const int i0 = solves ? STRIP * strip : top.e + (strip - me.strips) * STRIP; /* one: its rows */
-    if (one && before > 0)
-        bring_columns(lower + i0, top.a.ld, STRIP < top.n - i0 ? STRIP : top.n - i0,
-                      before < 2          ? top.e < STRIP ? top.e : STRIP
-                      : 2 * STRIP < top.e ? 2 * STRIP
-                                          : top.e);
+    for (int c = 0; one && c < before && c < 2; ++c)
+        lower_strip<MODE, T>(s, me, top.a, top.e, c)
+            .bring_rows_of(i0, STRIP < top.n - i0 ? STRIP : top.n - i0, top.e - c * STRIP);
     if (tid < STRIP) {
         const int b = solves ? describe_columns(me, chain, strip, &mine, &rows)
                              : describe_rows(top, me.top, i0, &rows);
@@ -283,12 +280,10 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
     if (solves && !kept) find_rows(me, chain, strip, end, rows, b, at[1]);
     if (before > 0) find_rows(me, chain, 0, end, rows, b, at[0]);
     __syncthreads();
-    if constexpr (sizeof(E) == sizeof(T)) {
-        if (solves && !kept) {
-            load_square(mine, at[1], b, m.M);
-            invert_square(m.M, b);
-            if (s.square) keep_square(m.M, kept_square<T>(s, me, strip));
-        }
+    if (solves && !kept) {
+        load_square(mine, at[1], b, m.M);
+        invert_square(m.M, b);
+        if (s.square) keep_square(m.M, kept_square<T>(s, me, strip));
     }
     wait_for_chain(t, s, me);
     __syncthreads();
@@ -310,26 +305,22 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
         }
     }
     for (int c = 0; c < before; ++c) {
-        const strip_columns<E> &x = other[c & 1];
+        const strip_columns<T> &x = other[c & 1];
         const int count = columns_of(me, chain, c);
-        E l[PART];
+        typename read_of<MODE, T>::type l[PART];
         T *values = m.x + (c & 1) * STRIP * NR;
         if (one) {
-            const E *from = lower + i0 + row + (int64_t)(STRIP * c + group * PART) * top.a.ld;
-#pragma unroll
-            for (int k = 0; k < PART; ++k)
-                l[k] =
-                    row < b && group * PART + k < count ? from[(int64_t)k * top.a.ld] : make<E>(0);
-            const int next =
-                (c + 2) * STRIP + tid / 4; /* a column that comes after the next ones */
-            if (next < top.e && tid % 4 * (LINE / (int)sizeof(E)) < STRIP)
-                bring(lower + i0 + tid % 4 * (LINE / (int)sizeof(E)) + (int64_t)next * top.a.ld);
-        } else {
+            lower_strip<MODE, T>(s, me, top.a, top.e, c)
+                .load(i0 + row, row < b, group * PART, count, l);
+            if ((c + 2) * STRIP < top.e) /* what comes after the next ones */
+                lower_strip<MODE, T>(s, me, top.a, top.e, c + 2)
+                    .bring_rows_of(i0, STRIP, top.e - (c + 2) * STRIP);
+        } else if constexpr (MODE == PLAIN) {
 #pragma unroll
             for (int k = 0; k < PART; ++k) {
                 const int col = group * PART + k;
                 const int i = col < count ? at[c & 1][x.segment[col] * STRIP + row] : -1;
-                l[k] = i >= 0 ? x.column[col][i] : make<E>(0);
+                l[k] = i >= 0 ? x.column[col][i] : make<T>(0);
             }
             if (c + 1 < before) {
                 if (tid < STRIP) describe_columns(me, chain, c + 1, &other[(c + 1) & 1], none);
@@ -378,10 +369,11 @@ template <class T> __device__ inline T sum_columns(T (&x)[8]) {
 
 /** A strip of pivots backward: minus L^T times the rows below, then the strip's own square. Of rows beyond the
  *  chain's pivots it takes the first slice; slice > 0: that one alone, and its sums are handed on. */
-template <bool H, int NR, class T, class E>
+template <int MODE, bool H, int NR, class T>
 __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
                                const mpki_cuda_chain &me, int strip, int slice, char *room) {
-    __shared__ strip_chain<E> chain;
+    typedef typename read_of<MODE, T>::type E;
+    __shared__ strip_chain<T> chain;
     __shared__ strip_columns<E> mine;
     __shared__ strip_rows<SWEEP_THREADS> low;
     __shared__ strip_rows<STRIP> others;
@@ -394,7 +386,7 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
     const int32_t *ridx = t.ridx + top.node.ridx;
     const T *x = (const T *)s.x;
     T *handed_on = (T *)s.handed_back + me.handed * NR;
-    const bool one = me.pieces == 1;
+    const bool one = MODE != PLAIN || me.pieces == 1, kept = MODE != PLAIN || s.squared;
     /* rows beyond the pivots first: ancestors are done; then the strips after this one, from the
      * last */
     const int beyond = top.n - top.e, after = slice > 0 ? 0 : me.strips - 1 - strip;
@@ -402,21 +394,26 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
     /* what slices of this strip hand on */
     T *const sums =
         handed_on + (2 * (int64_t)me.strips + (int64_t)strip * (slices - 1)) * STRIP * NR;
-    const bool kept = sizeof(E) < sizeof(T) || s.squared;
     if (slice == 0 && kept) bring_square(kept_square<T>(s, me, strip), m.M);
-    load_chain<T>(t, s, me, chain);
+    load_chain(t, s, me, chain);
     if (tid < STRIP) {
-        const int b = describe_columns(me, chain, strip, &mine, &others);
+        int b;
+        if constexpr (MODE == NARROW) {
+            const lower_strip<MODE, T> own(s, me, top.a, top.e, strip);
+            b = describe_columns(me, chain, strip, (strip_columns<T> *)0, &others);
+            mine.column[tid] = own.a + tid * own.ld, mine.segment[tid] = 0;
+        } else {
+            b = describe_columns(me, chain, strip, &mine, &others);
+        }
         position[tid] = others.position[tid];
         if (tid == 0) own_size = b;
     }
     __syncthreads();
     const int b = own_size;
     if (one && beyond > i0)
-        bring_columns(columns_as<E>(s, me.top, top.a.a) + (int64_t)STRIP * strip * top.a.ld +
-                          top.e + i0,
-                      top.a.ld, beyond - i0 < SWEEP_THREADS ? beyond - i0 : SWEEP_THREADS, b);
-    if constexpr (sizeof(E) == sizeof(T)) {
+        bring_columns(mine.column[0] + top.e + i0, (int)(mine.column[1] - mine.column[0]),
+                      beyond - i0 < SWEEP_THREADS ? beyond - i0 : SWEEP_THREADS, b);
+    if constexpr (MODE == PLAIN) {
         if (slice == 0 && !kept) {
             find_rows(me, chain, strip, end, others, b, at);
             __syncthreads();
@@ -456,10 +453,11 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
     __syncthreads();
     for (int k = tid; k < STRIP * NR && slice == 0; k += SWEEP_THREADS) {
         if (k / NR < b) {
-            const strip_segment<E> own = segment_of(
+            const strip_segment<T> own = segment_of(
                 me, chain, range_of(me, chain.strip, strip).first + mine.segment[k / NR]);
-            const panel<T> a(t.now[own.front].a, own.w, own.ld);
-            const int col = (int)((mine.column[k / NR] - own.a) / own.ld);
+            const panel<T> a(own.a, own.w, own.ld);
+            int col = strip * STRIP + k / NR;
+            if constexpr (MODE == PLAIN) col = (int)((mine.column[k / NR] - own.a) / own.ld);
             m.y[k] = begin_value<H, NR>(s, a, col, k % NR);
         } else {
             m.y[k] = make<T>(0);
@@ -494,9 +492,9 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
             if (which >= strip + 3 && tid / 4 < b && tid % 4 * (LINE / (int)sizeof(E)) < STRIP)
                 bring(mine.column[tid / 4] + (which - 2) * STRIP +
                       tid % 4 * (LINE / (int)sizeof(E)));
-        } else {
+        } else if constexpr (MODE == PLAIN) {
             int32_t *const place = at + (c & 1) * IN_STRIP * STRIP;
-            if (tid < STRIP) describe_columns(me, chain, which, (strip_columns<E> *)0, &others);
+            if (tid < STRIP) describe_columns(me, chain, which, (strip_columns<T> *)0, &others);
             __syncthreads();
             find_rows(me, chain, strip, end, others, there, place);
             __syncthreads();
