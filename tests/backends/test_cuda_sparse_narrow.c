@@ -22,8 +22,10 @@ typedef struct system_ {
     mpk_solve_info info;
 } system_;
 
-static void open_system(system_ *s, const char *what, double accuracy) {
+/* shared: bytes that a block may have on the host: by that there are large fronts, beside such as are cut into several */
+static void open_system(system_ *s, const char *what, double accuracy, const char *shared) {
     *s = (system_){0};
+    if (!device_is_real()) setenv("METAPACK_CUDA_HOST_SHARED", shared, 1);
     mpk_options_init(&s->o);
     s->o.method = MPK_METHOD_LDLT;
     s->o.device = MPK_ON_CUDA;
@@ -80,7 +82,6 @@ static double largest_difference(const system_ *s, const char *x, const char *y)
     return most / size;
 }
 
-/* By what a block may have of shared memory there are large fronts, beside such as are cut into several. */
 static const struct {
     const char *matrix, *shared;
 } CASES[] = {{"lin 10 10 10", "60000"},
@@ -105,9 +106,8 @@ static void test_answers(void **unused) {
     for (size_t k = 0; k < sizeof CASES / sizeof *CASES; k++) {
         system_ s;
         int64_t bytes;
-        if (!device_is_real()) setenv("METAPACK_CUDA_HOST_SHARED", CASES[k].shared, 1);
         /* so small that a step is taken in any case, and more than one where it is not reached */
-        open_system(&s, CASES[k].matrix, 1e-17);
+        open_system(&s, CASES[k].matrix, 1e-17, CASES[k].shared);
         const bool fits = copy_of(&s, &bytes) != NULL;
         assert_true(fits || device_is_real());
         char *x = malloc(s.bytes), *y = malloc(s.bytes);
@@ -135,14 +135,14 @@ static void test_answers(void **unused) {
 static void test_steps(void **unused) {
     (void)unused;
     system_ s;
-    open_system(&s, "lin 10 10 10", -1);
+    open_system(&s, "lin 10 10 10", -1, "60000");
     ask_for(&s, 1);
     solve(&s, s.x);
     assert_true(narrowed(&s));
     assert_true(s.info.unrefined > 1e-14 && s.info.componentwise <= 1e-15);
     assert_int_equal(s.info.iterations, 1);
     close_system(&s);
-    open_system(&s, "nlpkkt 6", 1e-8);
+    open_system(&s, "nlpkkt 6", 1e-8, "60000");
     ask_for(&s, 1);
     solve(&s, s.x);
     assert_int_equal(s.info.iterations, 0);
@@ -158,7 +158,7 @@ static void test_bad_copy(void **unused) {
     for (int k = 0; k < 3; k++) {
         system_ s;
         int64_t bytes;
-        open_system(&s, "lin 10 10 10", -1);
+        open_system(&s, "lin 10 10 10", -1, "60000");
         ask_for(&s, 1);
         solve(&s, s.x);
         char *at = copy_of(&s, &bytes), *x = malloc(s.bytes);
@@ -180,7 +180,7 @@ static void test_bad_copy(void **unused) {
 static void test_new_values(void **unused) {
     (void)unused;
     system_ s;
-    open_system(&s, "lin 10 10 10", -1);
+    open_system(&s, "lin 10 10 10", -1, "60000");
     double *ax = malloc((size_t)s.a.nnz * sizeof *ax);
     char *x = malloc(s.bytes);
     assert_true(ax && x);
@@ -202,7 +202,7 @@ static void test_no_room(void **unused) {
     (void)unused;
     system_ s;
     int64_t bytes;
-    open_system(&s, "lin 10 10 10", -1);
+    open_system(&s, "lin 10 10 10", -1, "60000");
     ask_for(&s, 1);
     const char *at = copy_of(&s, &bytes), *contribution = direct_of(&s)->on.contribution;
     assert_true(at && at + bytes > contribution);
