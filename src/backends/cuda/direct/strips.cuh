@@ -238,9 +238,9 @@ template <int MODE, int NR, class T>
 __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
                               const mpki_cuda_chain &me, int strip, char *room, int entries) {
     __shared__ strip_chain<T> chain;
-    __shared__ strip_columns<T> mine, other[2];
+    __shared__ strip_columns<T> mine, other[MODE == PLAIN ? 2 : 1];
     __shared__ strip_rows<STRIP> rows;
-    __shared__ int32_t at[2][IN_STRIP * STRIP];
+    __shared__ int32_t at[2][MODE == PLAIN ? IN_STRIP * STRIP : 1];
     __shared__ int size;
     const swept_front<T> top(t, me.top);
     const strip_room<NR, T> m(room);
@@ -260,7 +260,7 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
     if (tid < STRIP) {
         const int b = solves ? describe_columns(me, chain, strip, &mine, &rows)
                              : describe_rows(top, me.top, i0, &rows);
-        if (before > 0) describe_columns(me, chain, 0, &other[0], none);
+        if (!one && before > 0) describe_columns(me, chain, 0, &other[0], none);
         if (tid == 0) size = b;
     }
     __syncthreads();
@@ -278,7 +278,7 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
     const int own = tid >> 2 < b ? rows.position[tid >> 2] : 0;
     const int64_t to = own < 0 ? places.of(top.m + own) : 0;
     if (solves && !kept) find_rows(me, chain, strip, end, rows, b, at[1]);
-    if (before > 0) find_rows(me, chain, 0, end, rows, b, at[0]);
+    if (!one && before > 0) find_rows(me, chain, 0, end, rows, b, at[0]);
     __syncthreads();
     if (solves && !kept) {
         load_square(mine, at[1], b, m.M);
