@@ -19,8 +19,8 @@ static const mpki_cuda_direct_table *functions(const mpki_direct *f) {
     return f->device->table->direct;
 }
 
-/* Entries of chains from which on a correction reads them in half the precision. */
-enum { NARROW_LEAST = 1 << 20 };
+/* Entries of copies from which on a correction reads such: with fewer L is in the second cache, and sweeps take as long. */
+enum { NARROW_LEAST = 1 << 23 };
 
 static mpk_status make(mpk_context *ctx, const mpki_tree_view *tree, mpki_direct **out) {
     *out = NULL;

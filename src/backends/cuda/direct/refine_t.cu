@@ -278,6 +278,11 @@ static __global__ void squares_kernel(const mpki_cuda_refine a, int blocks) {
     if (!unwanted(a.wanted)) conclude<SUM_THREADS>(a, blocks);
 }
 
+/* Does the last block of a kernel for rows conclude? Of many blocks each would wait for what it has written. */
+__host__ __device__ static inline bool ends_alone(int longs, int blocks) {
+    return longs == 0 && blocks <= 1024;
+}
+
 /* All threads, at the end of a kernel: the last block that comes here concludes. */
 __device__ static void end_rows(const mpki_cuda_refine &a, int blocks) {
     __shared__ int last;
@@ -334,7 +339,7 @@ __global__ void __launch_bounds__(THREADS)
     }
     if (first) errors[threadIdx.x / LANES] = mine;
     add_rows(errors, ROWS, a.partial + 2 * (int64_t)block, a.errors);
-    if (b && a.a.longs == 0) end_rows(a, rows);
+    if (b && ends_alone(a.a.longs, (int)gridDim.x)) end_rows(a, rows);
 }
 
 /* A warp for each long row: its pieces. partial: of these blocks */
@@ -379,7 +384,7 @@ static mpk_status queue_rows(mpki_cuda *cuda, const mpki_cuda_refine *a, double 
     if (longs > 0)
         MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, rest, longs, THREADS, 0, *a, a->partial + 2 * (int64_t)rows,
                                   tiny, b, r));
-    if (b && longs > 0)
+    if (b && !ends_alone(a->a.longs, rows + pieces))
         MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, squares_kernel, 1, SUM_THREADS, 0, *a, rows + longs));
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
