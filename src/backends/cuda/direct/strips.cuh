@@ -5,6 +5,7 @@
  *  each. Columns that were cut into several fronts are swept together, without what these fronts give
  *  one another: a row of the chain is found in each of them by its position. */
 #include "chain.cuh"
+#include "narrow.cuh"
 #include "square.cuh"
 
 namespace mpki {
