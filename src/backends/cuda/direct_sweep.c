@@ -259,26 +259,23 @@ static void large_pieces(const mpki_direct *f, const mpki_cuda_step *step, mpki_
     }
 }
 
-/* Is a warp enough for a front, beside so many others? A block adds up many children sooner, where it has little else to
- * do. */
-static bool by_warp(const mpki_direct *f, int32_t k, int32_t others, bool back) {
-    enum { BLOCKS_CHILDREN = 16, LITTLE = 4 };
-    const int32_t most = back ? MPKI_CUDA_WARP_BACK : MPKI_CUDA_WARP_PIVOTS;
-    const mpki_cuda_node *node = &f->plan.node[k];
-    const mpki_cuda_now *x = &f->now[k];
-    return x->nelim <= most && node->own + node->rows <= MPKI_CUDA_WARP_ROWS &&
-           x->w + node->rows - x->nelim <= MPKI_CUDA_WARP_ROWS &&
-           (back || node->children <= BLOCKS_CHILDREN || others >= LITTLE);
-}
-
-/* Is a task swept by itself, and a warp enough for each of its fronts? */
+/* Is a task swept by itself, and a warp enough for each of its fronts? A block adds up many children sooner, where
+ * it has little else to do. */
 static bool by_warps(const mpki_direct *f, const mpki_cuda_sweep_lists *l,
                      const mpki_cuda_task *task, bool back) {
-    const int32_t others = task->last - task->first;
-    if (task->part >= 0 || l->chain_of[task->last] >= 0 || others >= MPKI_CUDA_WARP_FRONTS)
+    enum { BLOCKS_CHILDREN = 16, LITTLE = 4 };
+    if (task->part >= 0 || l->chain_of[task->last] >= 0 ||
+        task->last - task->first >= MPKI_CUDA_WARP_FRONTS)
         return false;
-    for (int32_t k = task->first; k <= task->last; k++)
-        if (!by_warp(f, k, others, back)) return false;
+    const int32_t most = back ? MPKI_CUDA_WARP_BACK : MPKI_CUDA_WARP_PIVOTS;
+    for (int32_t k = task->first; k <= task->last; k++) {
+        const mpki_cuda_node *node = &f->plan.node[k];
+        const mpki_cuda_now *x = &f->now[k];
+        if (x->nelim > most || node->own + node->rows > MPKI_CUDA_WARP_ROWS ||
+            x->w + node->rows - x->nelim > MPKI_CUDA_WARP_ROWS ||
+            (!back && node->children > BLOCKS_CHILDREN && task->last - task->first < LITTLE))
+            return false;
+    }
     return true;
 }
 
@@ -288,22 +285,6 @@ static void add_task(mpki_cuda_sweep_lists *l, int32_t kind, int32_t first, int3
         add(l->up, &l->ups, kind, first, last);
     else
         add(l->down, &l->downs, kind, first, last);
-}
-
-/* A task's fronts as pieces of their own, since siblings need not wait for one another: a block for each that a warp is too
- * little for, the others side by side as they follow each other. */
-static void split_task(const mpki_direct *f, mpki_cuda_sweep_lists *l, const mpki_cuda_task *task,
-                       bool back) {
-    const int32_t by = back ? -1 : 1, end = back ? task->first - 1 : task->last + 1;
-    for (int32_t k = back ? task->last : task->first, to; k != end; k = to) {
-        const bool small = by_warp(f, k, 0, back);
-        for (to = k + by; small && to != end && by * (to - k) < MPKI_CUDA_WARP_FRONTS &&
-                          by_warp(f, to, 0, back);)
-            to += by;
-        const int32_t last = to - by;
-        add_task(l, small ? MPKI_CUDA_WARPS : MPKI_CUDA_TASK, back ? last : k, back ? k : last,
-                 back);
-    }
 }
 
 /* Pieces of task t of a step; tasks of few small fronts with the next ones in order, down to `end`: a block has many
@@ -330,7 +311,7 @@ static int32_t task_pieces(const mpki_direct *f, const mpki_cuda_step *step,
         }
         add_task(l, MPKI_CUDA_WARPS, first, last, back);
     } else if (chain < 0) {
-        split_task(f, l, task, back);
+        add_task(l, MPKI_CUDA_TASK, task->first, task->last, back);
     } else if (l->chain[chain].top == task->last) { /* other fronts of it are there with it */
         add_begin(f, l, chain, back);
         for (int32_t strip = 0; add_strip(f, l, chain, strip, back); strip++) continue;
