@@ -5,9 +5,9 @@
 
 static const char STAGE[] = "solve";
 
-/* Columns of a front that is a task by itself from which on it is swept in strips; rows of a front for which a block
- * has room in shared memory. */
-enum { WIDE = 64, WORK = 512 };
+/* Columns of a front that is a task by itself from which on it is swept in strips, which takes more blocks: sooner where there
+ * are few fronts; rows of a front for which a block has room in shared memory. */
+enum { WIDE = 64, WIDE_OF_FEW = 32, FEW = 4096, WORK = 512 };
 
 static int32_t cut_by(int32_t n, int32_t by) {
     return (n + by - 1) / by;
@@ -117,7 +117,8 @@ static void add_chain(const mpki_direct *f, int32_t top, mpki_cuda_sweep_lists *
         l->front[k] = x;
     for (int32_t k = 0; k < c.pieces; k++) c.late |= gets_columns(f, l->front[k], k > 0);
     if (c.pieces == 1) {
-        if (l->way[top] != ALONE || f->now[top].nelim > WIDE) add_alone(f, top, l);
+        const int32_t wide = f->plan.fronts > FEW ? WIDE : WIDE_OF_FEW;
+        if (l->way[top] != ALONE || f->now[top].nelim > wide) add_alone(f, top, l);
     } else if (cut_chain(f, l->front, &c, NULL)) {
         c.strip = l->strips, c.segment = l->segments;
         (void)cut_chain(f, l->front, &c, l);
