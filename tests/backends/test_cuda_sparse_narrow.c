@@ -115,14 +115,17 @@ static void test_answers(void **unused) {
         solve(&s, x);
         assert_false(narrowed(&s)); /* it is too small for that */
         ask_for(&s, 1);
-        solve(&s, y);
-        assert_int_equal(narrowed(&s), fits);
+        solve(&s, y); /* reads of L what copies will have */
+        assert_false(narrowed(&s));
         assert_true(s.info.iterations >= 1 && s.info.componentwise <= 1e-15);
         assert_true(largest_difference(&s, y, x) <= 1e-12);
-        for (int again = 0; again < 2; again++) { /* with the copy that is there, and a new one */
-            solve(&s, x);
-            assert_int_equal(narrowed(&s), fits);
-            assert_memory_equal(x, y, s.bytes);
+        for (int again = 0; again < 2;
+             again++) { /* the third makes the copies, the fourth reads them */
+            for (int run = again ? 0 : 1; run < 4; run++) {
+                solve(&s, x);
+                assert_int_equal(narrowed(&s), fits && run >= 2);
+                assert_memory_equal(x, y, s.bytes);
+            }
             assert_false(mpk_failed(mpk_refactorize(s.ctx, NULL, &s.o, s.fac)));
             assert_false(narrowed(&s));
         }
@@ -137,7 +140,7 @@ static void test_steps(void **unused) {
     system_ s;
     open_system(&s, "lin 10 10 10", -1, "60000");
     ask_for(&s, 1);
-    solve(&s, s.x);
+    for (int k = 0; k < 3; k++) solve(&s, s.x);
     assert_true(narrowed(&s));
     assert_true(s.info.unrefined > 1e-14 && s.info.componentwise <= 1e-15);
     assert_int_equal(s.info.iterations, 1);
@@ -160,7 +163,7 @@ static void test_bad_copy(void **unused) {
         int64_t bytes;
         open_system(&s, "lin 10 10 10", -1, "60000");
         ask_for(&s, 1);
-        solve(&s, s.x);
+        for (int run = 0; run < 3; run++) solve(&s, s.x);
         char *at = copy_of(&s, &bytes), *x = malloc(s.bytes);
         float *bad = malloc((size_t)bytes);
         assert_true(bad && x && bytes > 0);
@@ -185,14 +188,17 @@ static void test_new_values(void **unused) {
     char *x = malloc(s.bytes);
     assert_true(ax && x);
     ask_for(&s, 1);
-    solve(&s, x);
+    for (int k = 0; k < 3; k++) solve(&s, x);
+    assert_true(narrowed(&s));
     for (int64_t k = 0; k < s.a.nnz; k++) ax[k] = ((const double *)s.a.ax)[k] * (k % 3 ? 1 : 1.5);
     assert_false(mpk_failed(mpk_refactorize(s.ctx, ax, &s.o, s.fac)));
-    solve(&s, s.x);
-    assert_true(narrowed(&s));
-    assert_int_equal(s.info.iterations, 1);
-    assert_true(s.info.componentwise <= 1e-15);
-    assert_true(largest_difference(&s, s.x, x) > 1e-3);
+    for (int k = 0; k < 3; k++) {
+        solve(&s, s.x);
+        assert_int_equal(narrowed(&s), k == 2);
+        assert_int_equal(s.info.iterations, 1);
+        assert_true(s.info.componentwise <= 1e-15);
+        assert_true(largest_difference(&s, s.x, x) > 1e-3);
+    }
     free(ax), free(x);
     close_system(&s);
 }
@@ -208,7 +214,7 @@ static void test_no_room(void **unused) {
     assert_true(at && at + bytes > contribution);
     direct_of(&s)->plan.contribution_entries =
         (at + bytes - contribution) / (int64_t)sizeof(double) - 1;
-    solve(&s, s.x);
+    for (int k = 0; k < 3; k++) solve(&s, s.x);
     assert_false(narrowed(&s));
     assert_true(s.info.iterations == 1 && s.info.componentwise <= 1e-15);
     close_system(&s);

@@ -419,6 +419,7 @@ static mpk_status factorize(mpki_direct *f, const void *ax, const double *scale,
     f->valid = f->fetched = false;
     atomic_store(&f->squared, false);
     atomic_store(&f->narrowed, false);
+    atomic_store(&f->corrections, 0);
     f->scale = scale, f->size = rules->size, f->limit = rules->device_memory_limit;
     if (ax) f->taken = false;
     if (!ax && !f->taken)

@@ -56,6 +56,7 @@ struct mpki_direct {
     /* the inverses of strips lie where large fronts had their work space, and behind them, where contributions were, copies
      * of chains in half the precision, from `narrow_least` entries on: direct_solve.c */
     atomic_bool squared, narrowed;
+    atomic_int corrections; /* that were taken and could read copies */
     int64_t narrow_least;
     /* work space of a solver that is gone, for the next one: struct mpki_direct_solver; any thread
      * that solves may take it */
@@ -89,11 +90,11 @@ mpk_status mpki_cuda_direct_apply(mpki_direct_solver *s, mpk_part part, int32_t 
                                   int64_t ldb, void *x, int64_t ldx);
 /** x := A^-1 x for one vector in device memory, as good as a correction has to be. Queued.
  *  wanted [in] device: where 0 lies there when its turn comes, x is as it was
- *  narrow [out] copies in half the precision are read in place of chains: where it was wanted, they are there from now
- *               on, and mpki_cuda_direct_narrowed() is to be told so */
+ *  narrow [out] chains are read in half the precision: where it was wanted, mpki_cuda_direct_corrected() is to be told
+ *               when it is done */
 mpk_status mpki_cuda_direct_apply_if(mpki_direct_solver *s, const unsigned long long *wanted,
                                      void *x, bool *narrow);
-void mpki_cuda_direct_narrowed(const mpki_direct *f);
+void mpki_cuda_direct_corrected(const mpki_direct_solver *s);
 /** So many bytes of device memory, a multiple of 8, are cleared by what is applied next. */
 void mpki_cuda_direct_clear_with(mpki_direct_solver *s, void *zero, int64_t bytes);
 /** Release f->refining; f->rows; f->taking. */

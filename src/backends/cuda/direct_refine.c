@@ -238,7 +238,7 @@ static int measure_ahead(loop *l, const mpki_refine_wish *wish, column *before, 
     int good = judge(l, 0, e[0]);
     l->column[0].reached.unrefined = l->column[0].reached.componentwise;
     if (good != 1 || !e[0].more) return good;
-    if (narrow) mpki_cuda_direct_narrowed(l->f);
+    if (narrow) mpki_cuda_direct_corrected(l->s);
     *before = l->column[0], *went = true;
     l->column[0].reached.iterations = 1;
     good = judge(l, 0, e[1]);

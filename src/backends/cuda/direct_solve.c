@@ -231,16 +231,21 @@ static void *room_for_narrow(const mpki_direct_solver *s) {
                : f->work + bytes_of_squares(s);
 }
 
-void mpki_cuda_direct_narrowed(const mpki_direct *f) {
-    /* what a factor keeps for its solves is no part of it */
-    atomic_store(&((mpki_direct *)(uintptr_t)f)->narrowed, true);
+void mpki_cuda_direct_corrected(const mpki_direct_solver *s) {
+    mpki_direct *f = (mpki_direct *)(uintptr_t)s->f; /* what a factor keeps is no part of it */
+    if (s->sweep.narrow) atomic_store(&f->narrowed, true);
+    atomic_fetch_add(&f->corrections, 1);
 }
 
-/* Does the sweep read copies of chains? They are made where squares have been. */
+/* What a correction reads of chains: what copies have, since the answer is not to depend on whether they are there. The third
+ * one over these numbers makes them, for it takes as long as some corrections save. */
 static void choose_narrow(mpki_direct_solver *s) {
+    enum { BEFORE = 2 };
     mpki_cuda_sweep *w = &s->sweep;
-    w->narrow = s->wanted && atomic_load(&s->f->squared) ? room_for_narrow(s) : NULL;
-    w->narrowed = atomic_load(&s->f->narrowed);
+    void *const room = s->wanted && atomic_load(&s->f->squared) ? room_for_narrow(s) : NULL;
+    w->rounds = room != NULL;
+    w->narrowed = room && atomic_load(&s->f->narrowed);
+    w->narrow = w->narrowed || atomic_load(&s->f->corrections) >= BEFORE ? room : NULL;
 }
 
 /* L^-1, or L^-T D^-1, or L^-T. The first one of these numbers that is queued in any case makes the inverses of strips. */
@@ -322,6 +327,6 @@ mpk_status mpki_cuda_direct_apply_if(mpki_direct_solver *s, const unsigned long 
     s->wanted = wanted;
     const mpk_status status = mpki_cuda_direct_apply(s, MPK_PART_ALL, 1, x, n, x, n);
     s->wanted = NULL;
-    *narrow = s->sweep.narrow != NULL;
+    *narrow = s->sweep.rounds;
     return status;
 }

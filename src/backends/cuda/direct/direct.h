@@ -327,8 +327,10 @@ typedef struct mpki_cuda_sweep {
     void *square;
     int32_t squared; /**< 1: they are there; 0: this sweep makes them */
     void *
-        narrow; /**< copies of chains of one front in half the precision. NULL: sweeps read the panels */
-    int32_t narrowed; /**< 1: they are there; 0: L^-1 makes them */
+        narrow; /**< copies of chains of one front in half the precision; NULL: there is no place for them */
+    int32_t rounds; /**< 1: of these chains as much is read as copies have; 0: L */
+    int32_t
+        narrowed; /**< 1: from copies; 0: from panels, of which L^-1 makes the copies in their place */
     /* where it goes besides: scale x by position, column r from r ldout on; NULL: nowhere */
     void *out;
     int64_t ldout;

@@ -8,7 +8,8 @@
 
 namespace mpki {
 
-/** What a sweep reads of these: panels; panels, of which it makes the copies; the copies. */
+/** What a sweep reads of these: panels; panels, rounded as the copies are, which L^-1 makes where there is a place for
+ *  them; the copies. */
 enum { PLAIN, MAKES, NARROW };
 
 template <class T> struct half_of { typedef T type; };
@@ -33,6 +34,14 @@ __device__ inline cx<float> halve(cx<double> x) {
     return {halve(x.x), halve(x.y)};
 }
 
+/** An entry as it was read, for a sum. */
+template <int MODE, class T> __device__ inline T as_read(typename read_of<MODE, T>::type x) {
+    if constexpr (MODE == MAKES)
+        return widen<T>(halve(x));
+    else
+        return widen<T>(x);
+}
+
 /** A strip's columns of a chain of one front, below its square: entry (i, k) of them at a[i + k ld]. */
 template <int MODE, class T> struct lower_strip {
     typedef typename half_of<T>::type half;
@@ -41,9 +50,10 @@ template <int MODE, class T> struct lower_strip {
     int64_t ld;
     half *copy;
     int64_t copy_ld;
+    bool makes;
     __device__ lower_strip(const mpki_cuda_sweep &s, const mpki_cuda_chain &me, const panel<T> &p,
                            int e, int strip)
-        : copy(NULL), copy_ld(0) {
+        : copy(NULL), copy_ld(0), makes(MODE == MAKES && s.narrow) {
         if constexpr (MODE != PLAIN) {
             copy = (half *)s.narrow + me.narrow + mpki_narrow_place(p.ld, e, strip);
             copy_ld = mpki_narrow_leading(p.ld, e, strip);
@@ -65,7 +75,7 @@ template <int MODE, class T> struct lower_strip {
 #pragma unroll
             for (int k = 0; k < COUNT; ++k) {
                 const half h = halve(l[k]);
-                if (there && first + k < count) to[(int64_t)k * copy_ld] = h;
+                if (makes && there && first + k < count) to[(int64_t)k * copy_ld] = h;
                 l[k] = widen<T>(h);
             }
         }

@@ -29,8 +29,7 @@ template <int MODE, bool H, int NR>
 static mpk_status sweep_nr(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_sweep *s,
                            bool back) {
     const int64_t entries = strip_room<NR, T>::entries(), bytes = entries * (int64_t)sizeof(T);
-    auto kernel = back ? backward_kernel < MODE == MAKES ? NARROW : MODE, H, NR,
-         T >           : forward_kernel<MODE, NR, T>;
+    auto kernel = back ? backward_kernel<MODE, H, NR, T> : forward_kernel<MODE, NR, T>;
     MPKI_PASS(allow(cuda, kernel, bytes));
     MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, kernel, back ? s->ups : s->downs, SWEEP_THREADS, (size_t)bytes,
                               *t, *s, (int)(entries / NR)));
@@ -45,8 +44,8 @@ static mpk_status sweep_h(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_c
     switch (s->nrhs) {
     case 1:
         if constexpr (sizeof(R) == sizeof(double)) {
-            if (s->narrow && (back || s->narrowed)) return sweep_nr<NARROW, H, 1>(cuda, t, s, back);
-            if (s->narrow) return sweep_nr<MAKES, H, 1>(cuda, t, s, back);
+            if (s->rounds && s->narrowed) return sweep_nr<NARROW, H, 1>(cuda, t, s, back);
+            if (s->rounds) return sweep_nr<MAKES, H, 1>(cuda, t, s, back);
         }
         return sweep_nr<PLAIN, H, 1>(cuda, t, s, back);
     case 2:

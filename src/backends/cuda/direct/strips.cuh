@@ -441,7 +441,8 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
 #pragma unroll
         for (int q = 0; q < COLUMNS; ++q)
 #pragma unroll
-            for (int r = 0; r < NR; ++r) pfma(sum[r][q], cj<H>(widen<T>(l[q])), x[lane * NR + r]);
+            for (int r = 0; r < NR; ++r)
+                pfma(sum[r][q], cj<H>(as_read<MODE, T>(l[q])), x[lane * NR + r]);
     };
     int count = 0; /* rows of the slice, a thread each */
     if (beyond > i0) {
