@@ -19,6 +19,9 @@ static const mpki_cuda_direct_table *functions(const mpki_direct *f) {
     return f->device->table->direct;
 }
 
+/* Entries of copies from which on a correction reads such: with fewer L is in the second cache, and sweeps take as long. */
+enum { NARROW_LEAST = 1 << 23 };
+
 static mpk_status make(mpk_context *ctx, const mpki_tree_view *tree, mpki_direct **out) {
     *out = NULL;
     mpki_direct *f = MPKI_ZNEW(ctx, STAGE, 1, mpki_direct);
@@ -31,6 +34,7 @@ static mpk_status make(mpk_context *ctx, const mpki_tree_view *tree, mpki_direct
                           "the CUDA module was built without the direct solver");
     }
     f->tree = *tree;
+    f->narrow_least = NARROW_LEAST;
     const mpk_status status = mpki_cuda_plan_make(ctx, tree, f->device, false, &f->plan);
     if (mpk_failed(status)) {
         mpki_release(ctx, f);
@@ -414,6 +418,8 @@ static mpk_status factorize(mpki_direct *f, const void *ax, const double *scale,
     *result = (mpki_numeric_result){.min_d = INFINITY};
     f->valid = f->fetched = false;
     atomic_store(&f->squared, false);
+    atomic_store(&f->narrowed, false);
+    atomic_store(&f->corrections, 0);
     f->scale = scale, f->size = rules->size, f->limit = rules->device_memory_limit;
     if (ax) f->taken = false;
     if (!ax && !f->taken)

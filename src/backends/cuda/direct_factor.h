@@ -53,8 +53,11 @@ struct mpki_direct {
     uint64_t planned_shape;           /* and the hash of their sizes */
     uint64_t
         shape; /* a hash of all fronts' sizes: two factors of one plan with the same are alike */
-    /* the inverses of strips lie where contributions did: direct_solve.c */
-    atomic_bool squared;
+    /* the inverses of strips lie where large fronts had their work space, and behind them, where contributions were, copies
+     * of chains in half the precision, from `narrow_least` entries on: direct_solve.c */
+    atomic_bool squared, narrowed;
+    atomic_int corrections; /* that were taken and could read copies */
+    int64_t narrow_least;
     /* work space of a solver that is gone, for the next one: struct mpki_direct_solver; any thread
      * that solves may take it */
     _Atomic(struct mpki_direct_solver *) spare;
@@ -85,10 +88,15 @@ mpk_status mpki_cuda_direct_solver_bytes(mpk_context *ctx, const mpki_direct *f,
 void mpki_cuda_direct_drop_spare(mpki_direct *f);
 mpk_status mpki_cuda_direct_apply(mpki_direct_solver *s, mpk_part part, int32_t nrhs, const void *b,
                                   int64_t ldb, void *x, int64_t ldx);
-/** x := A^-1 x for one vector in device memory. Queued. wanted [in] device: where 0 lies there when its turn comes, x is
- *  as it was. NULL: it is done in any case. */
+/** x := A^-1 x for one vector in device memory, as good as a correction has to be. Queued.
+ *  wanted [in] device: where 0 lies there when its turn comes, x is as it was
+ *  narrow [out] chains are read in half the precision: where it was wanted, mpki_cuda_direct_corrected() is to be told
+ *               when it is done */
 mpk_status mpki_cuda_direct_apply_if(mpki_direct_solver *s, const unsigned long long *wanted,
-                                     void *x);
+                                     void *x, bool *narrow);
+void mpki_cuda_direct_corrected(const mpki_direct_solver *s);
+/** So many bytes of device memory, a multiple of 8, are cleared by what is applied next. */
+void mpki_cuda_direct_clear_with(mpki_direct_solver *s, void *zero, int64_t bytes);
 /** Release f->refining; f->rows; f->taking. */
 void mpki_cuda_direct_drop_refining(mpki_direct *f);
 void mpki_cuda_direct_drop_rows(mpki_direct *f);

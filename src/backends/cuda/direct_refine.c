@@ -19,6 +19,9 @@ typedef struct mpki_cuda_refining {
 
 static void release(const mpki_direct *f, refining *z) {
     if (!z) return;
+    if (z->a.told)
+        (void)f->device->table->direct->refine[f->tree.scalar]->hold(f->device->cuda, 0,
+                                                                     &z->a.told);
     if (z->room) f->device->table->release(f->device->cuda, z->room);
     mpki_release(f->ctx, z);
 }
@@ -79,6 +82,10 @@ static refining *make(const mpki_direct *f, int32_t columns) {
                               .partial = (double *)(void *)at[0],
                               .piece = (double *)(void *)at[1],
                               .errors = (mpki_cuda_errors *)(void *)at[2]};
+    /* without it errors are copied */
+    if (mpk_failed(f->device->table->direct->refine[f->tree.scalar]->hold(f->device->cuda,
+                                                                          columns + 1, &z->a.told)))
+        z->a.told = NULL;
     z->columns = columns;
     z->b = at[3], z->r = at[4], z->x = at[5], z->y = at[6];
     return z;
@@ -155,10 +162,17 @@ static bool queue(const loop *l, const mpki_cuda_refine *a, int32_t k, int step)
                                    z->r + k * l->vector));
 }
 
+/* What is measured in place k. */
+static mpki_cuda_refine place(const loop *l, int32_t k) {
+    mpki_cuda_refine a = l->z->a;
+    a.errors += k;
+    if (a.told) a.told += k;
+    return a;
+}
+
 /* `count` errors from place k on are 0. */
 static bool clear(const loop *l, mpki_cuda_refine *a, int32_t k, int32_t count) {
-    *a = l->z->a;
-    a->errors += k;
+    *a = place(l, k);
     return did(l->ctx, l->f, l->kernels->clear(l->f->device->cuda, a, count));
 }
 
@@ -182,34 +196,55 @@ static int measure(loop *l, int step) {
     mpki_cuda_errors e[MPKI_REFINE_TOGETHER];
     mpki_cuda_refine a;
     if (!clear(l, &a, 0, l->active)) return -1;
-    for (int32_t k = 0; k < l->active; k++, a.errors++)
+    for (int32_t k = 0; k < l->active; k++) {
+        a = place(l, k);
         if (!queue(l, &a, k, step)) return -1;
+    }
     if (!did(l->ctx, l->f, l->kernels->tell(l->f->device->cuda, &l->z->a, l->active, e))) return -1;
     int worst = 1;
     for (int32_t k = 0; k < l->active && worst == 1; k++) worst = judge(l, k, e[k]);
     return worst;
 }
 
-/* One right-hand side: its errors, and with them, before the host has seen any, the step that they ask for: the device
- * takes it or not. before [out] errors before the step; *went [out] it was taken. Returns as judge(). */
+/* After a step with columns in half the precision that has not reached what is asked: x of before it where it was no worse,
+ * with its residual; steps that follow read the panels. Returns as judge(). */
+static int after_narrow(loop *l, const column *before) {
+    const double omega = before->reached.componentwise;
+    const int32_t steps = l->column[0].reached.iterations;
+    if (l->column[0].reached.componentwise < omega) return 1;
+    l->column[0] = *before;
+    if (!did(l->ctx, l->f, l->kernels->move(l->f->device->cuda, l->f->tree.n, l->z->x, x_of(l, 0))))
+        return -1;
+    const int good = measure(l, 0);
+    l->column[0].reached.iterations = steps;
+    return good;
+}
+
+/* One right-hand side, whose errors in both places have been cleared: its errors, and with them, before the host has seen any, the step that they ask for: the device
+ * takes it or not. before [out] errors before the step; *went [out] it was taken, and is to be judged by them. Returns as
+ * judge(). */
 static int measure_ahead(loop *l, const mpki_refine_wish *wish, column *before, bool *went) {
     mpki_cuda_errors e[2];
-    mpki_cuda_refine first, second;
+    mpki_cuda_refine first = place(l, 0), second = place(l, 1);
+    bool narrow = false;
     *went = false;
-    if (!clear(l, &first, 0, 2)) return -1;
     first.accuracy = wish->accuracy, first.lost = lost(l->f, false);
-    second = first, second.errors = first.errors + 1, second.wanted = &first.errors->more;
+    second.accuracy = first.accuracy, second.lost = first.lost, second.wanted = &first.errors->more;
     if (!queue(l, &first, 0, 0) ||
-        mpk_failed(mpki_cuda_direct_apply_if(l->s, second.wanted, l->z->r)) ||
+        mpk_failed(mpki_cuda_direct_apply_if(l->s, second.wanted, l->z->r, &narrow)) ||
         !queue(l, &second, 0, 1) ||
         !did(l->ctx, l->f, l->kernels->tell(l->f->device->cuda, &first, 2, e)))
         return -1;
     int good = judge(l, 0, e[0]);
     l->column[0].reached.unrefined = l->column[0].reached.componentwise;
     if (good != 1 || !e[0].more) return good;
+    if (narrow) mpki_cuda_direct_corrected(l->s);
     *before = l->column[0], *went = true;
     l->column[0].reached.iterations = 1;
-    return judge(l, 0, e[1]);
+    good = judge(l, 0, e[1]);
+    if (good != 1 || !narrow || l->column[0].reached.componentwise <= wish->accuracy) return good;
+    *went = false;
+    return after_narrow(l, before);
 }
 
 /* May x be a vector that A takes to nothing (solve/solve.c)? Then the host looks at it in all scalings. Returns as
@@ -219,8 +254,9 @@ static int look(const loop *l, const mpki_refine_wish *wish, int32_t c) {
     mpki_cuda *cuda = l->f->device->cuda;
     if (!(l->column[c].growth >= wish->doubt)) return 1;
     mpki_cuda_refine a;
-    if (!clear(l, &a, 0, 1) ||
-        !did(l->ctx, l->f, l->kernels->flatness(cuda, &a, l->tiny, x_of(l, c))) ||
+    if (!clear(l, &a, 0, 1)) return -1;
+    a.told = NULL; /* it forms no verdict */
+    if (!did(l->ctx, l->f, l->kernels->flatness(cuda, &a, l->tiny, x_of(l, c))) ||
         !did(l->ctx, l->f, l->kernels->tell(cuda, &a, 1, &e)))
         return -1;
     const double most = number(e.x_norm), flat = number(e.omega1);
@@ -258,10 +294,14 @@ static bool sift(loop *l, const mpki_refine_wish *wish, const column *before) {
     return true;
 }
 
+static bool goes_ahead(int32_t nrhs, const mpki_refine_wish *wish) {
+    return nrhs == 1 && wish->steps > 0;
+}
+
 /* The loop of factor/refine_t.c. Returns as judge(). */
 static int refine(loop *l, const mpki_refine_wish *wish) {
     const int32_t n = l->f->tree.n, nrhs = l->active;
-    const bool ahead = nrhs == 1 && wish->steps > 0;
+    const bool ahead = goes_ahead(nrhs, wish);
     column before[MPKI_REFINE_TOGETHER];
     bool went = false;
     int good = ahead ? measure_ahead(l, wish, before, &went) : measure(l, 0);
@@ -355,10 +395,13 @@ mpk_status mpki_cuda_direct_refine(mpk_context *ctx, const mpki_direct *f, mpki_
     l.active = nrhs;
     for (int32_t c = 0; c < nrhs; c++) l.number[c] = c;
     int good = -1;
+    if (goes_ahead(nrhs, wish))
+        mpki_cuda_direct_clear_with(s, l.z->a.errors, 2 * (int64_t)sizeof *l.z->a.errors);
     if (bring_b(&l, nrhs, b, ldb * size) &&
         !mpk_failed(mpki_cuda_direct_apply(s, MPK_PART_ALL, nrhs, l.b, l.b_step / size, l.x,
                                            x_away ? ldx : n)))
         good = refine(&l, wish);
+    mpki_cuda_direct_clear_with(s, NULL, 0);
     if (good == 0 && x == b && x_away && !put_back(&l, nrhs)) good = -1;
     if (good == 1 && !x_away && !take_x(&l, nrhs, x, ldx * size)) good = -1;
     if (good >= 0 && !did(ctx, f, to->wait(cuda))) good = -1;

@@ -9,13 +9,15 @@ static const char STAGE[] = "solve";
 struct mpki_direct_solver {
     mpk_context *ctx;
     const mpki_direct *f;
-    int32_t block;                 /* most right-hand sides swept together: a power of two */
-    uint64_t shape;                /* of the factor that the lists are for */
-    char *room;                    /* device */
-    void *stage;                   /* device, n x block: vectors of the host */
-    int64_t rows, handed, squares; /* as the lists have them */
+    int32_t block;  /* most right-hand sides swept together: a power of two */
+    uint64_t shape; /* of the factor that the lists are for */
+    char *room;     /* device */
+    void *stage;    /* device, n x block: vectors of the host */
+    int64_t rows, handed, squares, narrow; /* as the lists have them */
     mpki_cuda_sweep sweep;
     const unsigned long long *wanted; /* as mpki_cuda_direct_apply_if() is given it */
+    void *zero; /* device: so many bytes there are cleared with what comes next */
+    int64_t zeros;
 };
 
 /* Did a call of the module succeed? A solve may have a context of its own, without a device. */
@@ -138,6 +140,7 @@ static mpk_status fill(mpki_direct_solver *s) {
             goto done;
     s->stage = s->room + parts[STAGED].at;
     s->rows = l.rows, s->handed = l.handed, s->squares = l.squares;
+    s->narrow = l.narrow;
     s->sweep = (mpki_cuda_sweep){
         .y = s->room + parts[BY_POSITION].at,
         .at = (const int64_t *)(const void *)(s->room + parts[0].at),
@@ -203,10 +206,46 @@ static void place_sweeps(mpki_direct_solver *s, void *out, int64_t ldout) {
     w->out = out, w->ldout = ldout, w->perm = f->perm, w->scale = f->on.scale;
 }
 
-/* Where inverses of strips are kept: contributions have done with their room. NULL: it is too little. */
+/* Where inverses of strips and copies of chains are kept: large fronts and contributions have done with their room. */
+static int64_t room_after(const mpki_direct *f) {
+    const char *end = (const char *)f->on.contribution +
+                      f->plan.contribution_entries * (int64_t)mpk_scalar_size(f->tree.scalar);
+    return end - f->work;
+}
+static int64_t bytes_of_squares(const mpki_direct_solver *s) {
+    return s->squares * MPKI_FRONT_STRIP * MPKI_FRONT_STRIP *
+           (int64_t)mpk_scalar_size(s->f->tree.scalar);
+}
+/* NULL: it is too little. */
 static void *room_for_squares(const mpki_direct_solver *s) {
-    const int64_t entries = s->squares * MPKI_FRONT_STRIP * MPKI_FRONT_STRIP;
-    return entries <= s->f->plan.contribution_entries ? s->f->on.contribution : NULL;
+    return bytes_of_squares(s) <= room_after(s->f) ? s->f->work : NULL;
+}
+/* NULL: there is no room, or it is not worth it. */
+static void *room_for_narrow(const mpki_direct_solver *s) {
+    const mpki_direct *f = s->f;
+    const bool single = f->tree.scalar == MPK_S || f->tree.scalar == MPK_C;
+    const int64_t bytes = s->narrow * (int64_t)mpk_scalar_size(f->tree.scalar) / 2;
+    return single || s->sweep.nrhs > 1 || s->narrow < f->narrow_least ||
+                   bytes_of_squares(s) + bytes > room_after(f)
+               ? NULL
+               : f->work + bytes_of_squares(s);
+}
+
+void mpki_cuda_direct_corrected(const mpki_direct_solver *s) {
+    mpki_direct *f = (mpki_direct *)(uintptr_t)s->f; /* what a factor keeps is no part of it */
+    if (s->sweep.narrow) atomic_store(&f->narrowed, true);
+    atomic_fetch_add(&f->corrections, 1);
+}
+
+/* What a correction reads of chains: what copies have, since the answer is not to depend on whether they are there. The third
+ * one over these numbers makes them, for it takes as long as some corrections save. */
+static void choose_narrow(mpki_direct_solver *s) {
+    enum { BEFORE = 2 };
+    mpki_cuda_sweep *w = &s->sweep;
+    void *const room = s->wanted && atomic_load(&s->f->squared) ? room_for_narrow(s) : NULL;
+    w->rounds = room != NULL;
+    w->narrowed = room && atomic_load(&s->f->narrowed);
+    w->narrow = w->narrowed || atomic_load(&s->f->corrections) >= BEFORE ? room : NULL;
 }
 
 /* L^-1, or L^-T D^-1, or L^-T. The first one of these numbers that is queued in any case makes the inverses of strips. */
@@ -245,15 +284,18 @@ static bool apply_columns(mpki_direct_solver *s, mpk_part part, const char *b, i
     void *const to_x = x_away ? (void *)x : s->stage;
     const int64_t ld_x = x_away ? ldx : n;
     place_sweeps(s, to_x, ld_x);
+    choose_narrow(s);
     if (!DID(to->take(device->cuda, scalar, (int32_t)n, nrhs, in ? f->perm : NULL, f->on.scale,
                       b_away ? (const void *)b : s->stage, b_away ? ldb : n, s->sweep.y,
-                      s->sweep.ticket, in || out ? s->sweep.unset : 0, s->wanted)) ||
+                      s->sweep.ticket, in || out ? s->sweep.unset : 0, s->wanted, s->zero,
+                      s->zeros)) ||
         (in && !sweep(s, false, false)) ||
         (alone && !DID(to->diagonal(device->cuda, &f->on, &s->sweep, part == MPK_PART_ABS))) ||
         (out && !sweep(s, true, fused)) ||
         (!out && !DID(to->give(device->cuda, scalar, (int32_t)n, nrhs, NULL, NULL, s->sweep.y, to_x,
                                ld_x))))
         return false;
+    s->zero = NULL, s->zeros = 0;
     for (int32_t r = 0; r < nrhs && !x_away; r++)
         if (!DID(to->copy(device->cuda, x + r * ldx * size, (char *)s->stage + r * n * size,
                           n * size, 0)))
@@ -275,11 +317,16 @@ mpk_status mpki_cuda_direct_apply(mpki_direct_solver *s, mpk_part part, int32_t 
     return MPK_OK;
 }
 
+void mpki_cuda_direct_clear_with(mpki_direct_solver *s, void *zero, int64_t bytes) {
+    s->zero = zero, s->zeros = bytes;
+}
+
 mpk_status mpki_cuda_direct_apply_if(mpki_direct_solver *s, const unsigned long long *wanted,
-                                     void *x) {
+                                     void *x, bool *narrow) {
     const int64_t n = s->f->tree.n;
     s->wanted = wanted;
     const mpk_status status = mpki_cuda_direct_apply(s, MPK_PART_ALL, 1, x, n, x, n);
     s->wanted = NULL;
+    *narrow = s->sweep.rounds;
     return status;
 }

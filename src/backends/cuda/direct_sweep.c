@@ -5,9 +5,9 @@
 
 static const char STAGE[] = "solve";
 
-/* Columns of a front that is a task by itself from which on it is swept in strips; rows of a front for which a block
- * has room in shared memory. */
-enum { WIDE = 64, WORK = 512 };
+/* Columns of a front that is a task by itself from which on it is swept in strips, which takes more blocks: sooner where there
+ * are few fronts; rows of a front for which a block has room in shared memory. */
+enum { WIDE = 64, WIDE_OF_FEW = 32, FEW = 4096, WORK = 512 };
 
 static int32_t cut_by(int32_t n, int32_t by) {
     return (n + by - 1) / by;
@@ -117,7 +117,8 @@ static void add_chain(const mpki_direct *f, int32_t top, mpki_cuda_sweep_lists *
         l->front[k] = x;
     for (int32_t k = 0; k < c.pieces; k++) c.late |= gets_columns(f, l->front[k], k > 0);
     if (c.pieces == 1) {
-        if (l->way[top] != ALONE || f->now[top].nelim > WIDE) add_alone(f, top, l);
+        const int32_t wide = f->plan.fronts > FEW ? WIDE : WIDE_OF_FEW;
+        if (l->way[top] != ALONE || f->now[top].nelim > wide) add_alone(f, top, l);
     } else if (cut_chain(f, l->front, &c, NULL)) {
         c.strip = l->strips, c.segment = l->segments;
         (void)cut_chain(f, l->front, &c, l);
@@ -391,6 +392,22 @@ static mpk_status make_room(mpk_context *ctx, const mpki_direct *f, mpki_cuda_sw
                : mpki_failed(ctx);
 }
 
+/* Where copies of chains of one front lie, one after the other, each from a line of the second cache on. */
+static void place_narrow(const mpki_direct *f, mpki_cuda_sweep_lists *l) {
+    enum { LINE = 32 };
+    for (int32_t k = 0; k < l->chains; k++) {
+        mpki_cuda_chain *c = &l->chain[k];
+        const mpki_cuda_now *x = &f->now[c->top];
+        c->narrow = -1;
+        if (c->pieces > 1) continue;
+        c->narrow = l->narrow;
+        l->narrow +=
+            (mpki_narrow_entries(mpki_cuda_leading(x->w + f->plan.node[c->top].rows), x->nelim) +
+             LINE - 1) &
+            ~(int64_t)(LINE - 1);
+    }
+}
+
 mpk_status mpki_cuda_sweep_lists_make(mpk_context *ctx, const mpki_direct *f,
                                       mpki_cuda_sweep_lists *l) {
     const mpki_cuda_plan *plan = &f->plan;
@@ -412,6 +429,7 @@ mpk_status mpki_cuda_sweep_lists_make(mpk_context *ctx, const mpki_direct *f,
         l->goal[c->top] =
             plan->node[c->top].own == 0 ? gathers(f, c) : c->strips + lower_strips(f, c);
     }
+    place_narrow(f, l);
     order_pieces(f, l);
     return MPK_OK;
 }

@@ -8,16 +8,16 @@
 namespace mpki {
 
 /** All threads: forward, strip number `strip` of the rows below the pivots of one front. */
-template <int NR, class T>
+template <int MODE, int NR, class T>
 __device__ void forward_below(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
                               const mpki_cuda_chain &me, int strip, char *room) {
     const swept_front<T> top(t, me.top);
     const strip_room<NR, T> m(room);
     const int tid = (int)threadIdx.x, row = tid % STRIP, group = tid / STRIP;
-    const int PART = STRIP / GROUPS, e = top.e, ld = top.a.ld;
+    const int PART = STRIP / GROUPS, e = top.e;
     const int i0 = e + strip * STRIP, b = top.n - i0 < STRIP ? top.n - i0 : STRIP;
-    const T *const a = top.a.a + i0;
-    bring_columns(a, ld, b, e < 2 * STRIP ? e : 2 * STRIP);
+    for (int c = 0; c < me.strips && c < 2; ++c)
+        lower_strip<MODE, T>(s, me, top.a, e, c).bring_rows_of(i0, b, e - c * STRIP);
     T *y = (T *)s.y;
     const int i = i0 + row;
     const bool left = i < top.w; /* a column that is left to the parent */
@@ -49,14 +49,12 @@ __device__ void forward_below(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
     const T *handed_on = (const T *)s.handed + me.handed * NR;
     for (int c = 0; c < me.strips; ++c) {
         const int count = e - c * STRIP < STRIP ? e - c * STRIP : STRIP;
-        T l[PART], *values = m.x + (c & 1) * STRIP * NR;
-        const T *from = a + row + (int64_t)(STRIP * c + group * PART) * ld;
-#pragma unroll
-        for (int k = 0; k < PART; ++k)
-            l[k] = row < b && group * PART + k < count ? from[(int64_t)k * ld] : make<T>(0);
-        const int next = (c + 2) * STRIP + tid / 4; /* a column that comes after the next ones */
-        if (next < e && tid % 4 * (LINE / (int)sizeof(T)) < STRIP)
-            bring(a + tid % 4 * (LINE / (int)sizeof(T)) + (int64_t)next * ld);
+        typename read_of<MODE, T>::type l[PART];
+        T *values = m.x + (c & 1) * STRIP * NR;
+        lower_strip<MODE, T>(s, me, top.a, e, c).load(i, row < b, group * PART, count, l);
+        if (c + 2 < me.strips) /* what comes after the next ones */
+            lower_strip<MODE, T>(s, me, top.a, e, c + 2)
+                .bring_rows_of(i0, STRIP, e - (c + 2) * STRIP);
         for (int k = tid; k < STRIP * NR; k += SWEEP_THREADS)
             values[k] =
                 k < count * NR ? handed(handed_on + (int64_t)c * STRIP * NR + k) : make<T>(0);
@@ -64,7 +62,8 @@ __device__ void forward_below(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
 #pragma unroll
         for (int k = 0; k < PART; ++k)
 #pragma unroll
-            for (int r = 0; r < NR; ++r) pfma(sum[r], l[k], values[(group * PART + k) * NR + r]);
+            for (int r = 0; r < NR; ++r)
+                pfma(sum[r], widen<T>(l[k]), values[(group * PART + k) * NR + r]);
     }
 #pragma unroll
     for (int r = 0; r < NR; ++r) m.part[(group * STRIP + row) * NR + r] = sum[r];

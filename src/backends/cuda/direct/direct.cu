@@ -153,9 +153,10 @@ static int get(mpki_cuda *cuda, const mpki_cuda_tree *t, const int32_t *at, void
 
 static int take(mpki_cuda *cuda, mpk_scalar scalar, int32_t n, int32_t nrhs, const int32_t *perm,
                 const double *scale_, const void *b, int64_t ldb, void *y, void *unset,
-                int64_t bytes, const unsigned long long *wanted) {
+                int64_t bytes, const unsigned long long *wanted, void *zero, int64_t zeros) {
     MPKI_TRY(cudaSetDevice(cuda->device));
-    return solves[scalar]->take(cuda, n, nrhs, perm, scale_, b, ldb, y, unset, bytes, wanted);
+    return solves[scalar]->take(cuda, n, nrhs, perm, scale_, b, ldb, y, unset, bytes, wanted, zero,
+                                zeros);
 }
 
 static int give(mpki_cuda *cuda, mpk_scalar scalar, int32_t n, int32_t nrhs, const int32_t *perm,

@@ -245,12 +245,31 @@ typedef struct mpki_cuda_chain {
     int32_t strip;             /**< where its list begins in sweep.strip */
     int32_t segment, segments; /**< where its segments begin in sweep.segment */
     int32_t square;            /**< where the inverses of its strips begin in sweep.square */
-    int64_t gift; /**< where its rows begin in sweep.gift; < 0: it is a helper, without columns */
+    int64_t gift;   /**< where its rows begin in sweep.gift; < 0: it is a helper, without columns */
+    int64_t narrow; /**< where its copy begins in sweep.narrow, in entries; < 0: it has none */
     int64_t
         handed; /**< where its values begin in sweep.handed: MPKI_FRONT_STRIP for each strip, once for
                      all and once for the strip after it, then as many for each slice but the first of
                      each strip */
 } mpki_cuda_chain;
+
+/** The copy of a chain of one front, ld the leading dimension of its panel, e its pivots: of each strip the rows below its
+ *  own square, by columns. Entry (i, MPKI_FRONT_STRIP strip + k) lies at mpki_narrow_place + i + k mpki_narrow_leading. */
+MPKI_BOTH int64_t mpki_narrow_leading(int32_t ld, int32_t e, int32_t strip) {
+    const int32_t end = (strip + 1) * MPKI_FRONT_STRIP;
+    return ld - (end < e ? end : e);
+}
+MPKI_BOTH int64_t mpki_narrow_place(int32_t ld, int32_t e, int32_t strip) {
+    const int64_t first = (int64_t)strip * MPKI_FRONT_STRIP; /* of its columns */
+    return first * ld - first * (first + MPKI_FRONT_STRIP) / 2 - ld +
+           mpki_narrow_leading(ld, e, strip);
+}
+MPKI_BOTH int64_t mpki_narrow_entries(int32_t ld, int32_t e) {
+    const int32_t strips = (e + MPKI_FRONT_STRIP - 1) / MPKI_FRONT_STRIP, last = strips - 1;
+    return e == 0 ? 0
+                  : mpki_narrow_place(ld, e, last) + e +
+                        (e - (int64_t)last * MPKI_FRONT_STRIP) * mpki_narrow_leading(ld, e, last);
+}
 
 enum { MPKI_CUDA_TASK = 0, MPKI_CUDA_GATHER = 1, MPKI_CUDA_STRIP = 2, MPKI_CUDA_WARPS = 3 };
 
@@ -307,6 +326,11 @@ typedef struct mpki_cuda_sweep {
      * them, and each sweep makes its own */
     void *square;
     int32_t squared; /**< 1: they are there; 0: this sweep makes them */
+    void *
+        narrow; /**< copies of chains of one front in half the precision; NULL: there is no place for them */
+    int32_t rounds; /**< 1: of these chains as much is read as copies have; 0: L */
+    int32_t
+        narrowed; /**< 1: from copies; 0: from panels, of which L^-1 makes the copies in their place */
     /* where it goes besides: scale x by position, column r from r ldout on; NULL: nowhere */
     void *out;
     int64_t ldout;
@@ -367,10 +391,11 @@ typedef struct mpki_cuda_direct_table {
     /** y := scale b by position, and x := scale y back; perm NULL: neither order nor scale. Beside it all bits
      *  of so many bytes, a multiple of 8, are set: what sweeps find unset.
      *  wanted [in] NULL; else, where 0 lies there, `y` is as it was, and the sweeps that begin with `unset` do
-     *              nothing */
+     *              nothing
+     *  zero   [in] so many bytes there, a multiple of 8, become 0, in any case; NULL: none */
     int (*take)(mpki_cuda *cuda, mpk_scalar scalar, int32_t n, int32_t nrhs, const int32_t *perm,
                 const double *scale, const void *b, int64_t ldb, void *y, void *unset,
-                int64_t bytes, const unsigned long long *wanted);
+                int64_t bytes, const unsigned long long *wanted, void *zero, int64_t zeros);
     int (*give)(mpki_cuda *cuda, mpk_scalar scalar, int32_t n, int32_t nrhs, const int32_t *perm,
                 const double *scale, const void *y, void *x, int64_t ldx);
     /** y := L^-1 y; x := L^-T y, or L^-T D^-1 y. */

@@ -5,6 +5,8 @@
 #include "../vectors/product.cuh"
 #include "refine.h"
 
+#include <string.h>
+
 using namespace mpki;
 
 static const double SMALL = sizeof(R) == sizeof(float) ? 1e-30 : 1e-270;
@@ -231,6 +233,69 @@ __device__ static void add_rows(const row_errors *row, int rows, double *partial
     }
 }
 
+/* As the host judges them (../direct_refine.c): another step is wanted. */
+__device__ static bool asks_for_more(const mpki_cuda_errors &e, double accuracy, double lost) {
+    const double x = number_of(e.x_norm), b = number_of(e.b_norm), r = number_of(e.r_norm);
+    const double omega = number_of(e.omega1) + number_of(e.omega2);
+    return !e.odd && x > SMALL && x < LARGE && b > SMALL && b < LARGE && r < (double)INFINITY &&
+           omega < (double)INFINITY && number_of(e.norm_inf) * (x / b) <= lost && omega > accuracy;
+}
+
+/* All threads of one block, when all others have written: sums of squares over so many blocks, in an order of their own, and
+ * the verdict. */
+template <int COUNT> __device__ void conclude(const mpki_cuda_refine &a, int blocks) {
+    __shared__ double warps[2][COUNT / 32];
+    const int tid = (int)threadIdx.x;
+    double sum[2] = {0, 0};
+#pragma unroll 8
+    for (int k = tid; k < blocks; k += COUNT)
+        sum[0] += __ldcg(a.partial + 2 * (int64_t)k),
+            sum[1] += __ldcg(a.partial + 2 * (int64_t)k + 1);
+    for (int o = 16; o; o /= 2)
+        sum[0] += __shfl_xor_sync(0xffffffffu, sum[0], o),
+            sum[1] += __shfl_xor_sync(0xffffffffu, sum[1], o);
+    if (tid % 32 == 0) warps[0][tid / 32] = sum[0], warps[1][tid / 32] = sum[1];
+    __syncthreads();
+    if (tid > 0) return;
+    for (int k = 0; k < 2; ++k) {
+        sum[k] = warps[k][0];
+        for (int w = 1; w < COUNT / 32; ++w) sum[k] += warps[k][w];
+    }
+    mpki_cuda_errors e;
+    e.x_norm = __ldcg(&a.errors->x_norm), e.b_norm = __ldcg(&a.errors->b_norm);
+    e.r_norm = __ldcg(&a.errors->r_norm), e.norm_inf = __ldcg(&a.errors->norm_inf);
+    e.omega1 = __ldcg(&a.errors->omega1), e.omega2 = __ldcg(&a.errors->omega2);
+    e.odd = __ldcg(&a.errors->odd), e.ended = 0;
+    e.r2 = sum[0], e.b2 = sum[1];
+    e.more = asks_for_more(e, a.accuracy, a.lost);
+    *a.errors = e;
+    if (a.told) *a.told = e;
+}
+
+/* One block: behind a kernel for rows of which some are long. */
+static __global__ void squares_kernel(const mpki_cuda_refine a, int blocks) {
+    after_previous();
+    if (!unwanted(a.wanted)) conclude<SUM_THREADS>(a, blocks);
+}
+
+/* Does the last block of a kernel for rows conclude? Of many blocks each would wait for what it has written. */
+__host__ __device__ static inline bool ends_alone(int longs, int blocks) {
+    return longs == 0 && blocks <= 1024;
+}
+
+/* All threads, at the end of a kernel: the last block that comes here concludes. */
+__device__ static void end_rows(const mpki_cuda_refine &a, int blocks) {
+    __shared__ int last;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        __threadfence();
+        last = atomicAdd(&a.errors->ended, 1ull) == gridDim.x - 1;
+        __threadfence();
+    }
+    __syncthreads();
+    if (last) conclude<THREADS>(a, blocks);
+}
+
 /* LANES lanes for each row that is not long, a warp where it has many more entries than they; then a warp for each piece of
  * those that are long; `rows`: blocks of rows. */
 template <int WORDS, int LANES, class E>
@@ -274,6 +339,7 @@ __global__ void __launch_bounds__(THREADS)
     }
     if (first) errors[threadIdx.x / LANES] = mine;
     add_rows(errors, ROWS, a.partial + 2 * (int64_t)block, a.errors);
+    if (b && ends_alone(a.a.longs, (int)gridDim.x)) end_rows(a, rows);
 }
 
 /* A warp for each long row: its pieces. partial: of these blocks */
@@ -303,38 +369,6 @@ __global__ void __launch_bounds__(THREADS)
     add_rows(errors, MPKI_CUDA_REFINE_ROWS, partial + 2 * (int64_t)blockIdx.x, a.errors);
 }
 
-/* As the host judges them (../direct_refine.c): another step is wanted. */
-__device__ static bool asks_for_more(const mpki_cuda_errors &e, double accuracy, double lost) {
-    const double x = number_of(e.x_norm), b = number_of(e.b_norm), r = number_of(e.r_norm);
-    const double omega = number_of(e.omega1) + number_of(e.omega2);
-    return !e.odd && x > SMALL && x < LARGE && b > SMALL && b < LARGE && r < (double)INFINITY &&
-           omega < (double)INFINITY && number_of(e.norm_inf) * (x / b) <= lost && omega > accuracy;
-}
-
-/* One block: sums of squares over all blocks, in an order of their own, and the verdict. */
-static __global__ void squares_kernel(const mpki_cuda_refine a, int blocks) {
-    __shared__ double warps[2][SUM_THREADS / 32];
-    const int tid = (int)threadIdx.x;
-    after_previous();
-    if (unwanted(a.wanted)) return;
-    double sum[2] = {0, 0};
-#pragma unroll 4
-    for (int k = tid; k < blocks; k += SUM_THREADS)
-        sum[0] += a.partial[2 * (int64_t)k], sum[1] += a.partial[2 * (int64_t)k + 1];
-    for (int o = 16; o; o /= 2)
-        sum[0] += __shfl_xor_sync(0xffffffffu, sum[0], o),
-            sum[1] += __shfl_xor_sync(0xffffffffu, sum[1], o);
-    if (tid % 32 == 0) warps[0][tid / 32] = sum[0], warps[1][tid / 32] = sum[1];
-    __syncthreads();
-    if (tid > 0) return;
-    for (int k = 0; k < 2; ++k) {
-        sum[k] = warps[k][0];
-        for (int w = 1; w < SUM_THREADS / 32; ++w) sum[k] += warps[k][w];
-    }
-    a.errors->r2 = sum[0], a.errors->b2 = sum[1];
-    a.errors->more = asks_for_more(*a.errors, a.accuracy, a.lost);
-}
-
 static int blocks_of(int count) {
     return (count + MPKI_CUDA_REFINE_ROWS - 1) / MPKI_CUDA_REFINE_ROWS;
 }
@@ -350,7 +384,8 @@ static mpk_status queue_rows(mpki_cuda *cuda, const mpki_cuda_refine *a, double 
     if (longs > 0)
         MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, rest, longs, THREADS, 0, *a, a->partial + 2 * (int64_t)rows,
                                   tiny, b, r));
-    if (b) MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, squares_kernel, 1, SUM_THREADS, 0, *a, rows + longs));
+    if (b && !ends_alone(a->a.longs, rows + pieces))
+        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, squares_kernel, 1, SUM_THREADS, 0, *a, rows + longs));
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }
@@ -377,6 +412,11 @@ static int clear(mpki_cuda *cuda, const mpki_cuda_refine *a, int32_t count) {
 
 static int tell(mpki_cuda *cuda, const mpki_cuda_refine *a, int32_t count, mpki_cuda_errors *out) {
     MPKI_TRY(cudaSetDevice(cuda->device));
+    if (a->told) {
+        MPKI_TRY(cudaStreamSynchronize(cuda->sparse));
+        memcpy(out, a->told, (size_t)count * sizeof *out);
+        return MPK_OK;
+    }
     MPKI_TRY(cudaMemcpyAsync(out, a->errors, (size_t)count * sizeof *out, cudaMemcpyDeviceToHost,
                              cuda->sparse));
     MPKI_TRY(cudaStreamSynchronize(cuda->sparse));
@@ -400,4 +440,15 @@ static int move(mpki_cuda *cuda, int32_t n, const void *from, void *to) {
     return MPK_OK;
 }
 
-extern const mpki_cuda_refine_kind FN(cuda_refine) = {measure, clear, flatness, tell, move};
+static int hold(mpki_cuda *cuda, int32_t count, mpki_cuda_errors **told) {
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    if (*told) {
+        MPKI_TRY(cudaFreeHost(*told));
+        *told = NULL;
+    } else {
+        MPKI_TRY(cudaMallocHost((void **)told, (size_t)count * sizeof **told));
+    }
+    return MPK_OK;
+}
+
+extern const mpki_cuda_refine_kind FN(cuda_refine) = {measure, clear, flatness, tell, move, hold};

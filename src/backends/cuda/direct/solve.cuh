@@ -128,8 +128,9 @@ template <int NR, class T> constexpr int sweeps_beside() {
     return NR == 1 && sizeof(T) <= 8 ? 3 : 1;
 }
 
-/** A block for each piece. most: entries of shared memory for each right-hand side. */
-template <int NR, class T>
+/** A block for each piece. most: entries of shared memory for each right-hand side. MODE: what is read of
+ *  chains that have a copy. */
+template <int MODE, int NR, class T>
 __global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T>())
     forward_kernel(mpki_cuda_tree t, mpki_cuda_sweep s, int most) {
     MPKI_ROOM;
@@ -151,12 +152,14 @@ __global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T>())
     if (me.kind == MPKI_CUDA_GATHER)
         gather_piece<NR, T>(t, s, chain, me.last, (T *)room, most * NR);
     else if (chain.pieces == 1 && me.last >= chain.strips)
-        forward_below<NR, T>(t, s, chain, me.last - chain.strips, room);
+        forward_below<MODE, NR, T>(t, s, chain, me.last - chain.strips, room);
+    else if (MODE == PLAIN || chain.pieces > 1)
+        forward_strip<PLAIN, NR, T>(t, s, chain, me.last, room, most * NR);
     else
-        forward_strip<NR, T>(t, s, chain, me.last, room, most * NR);
+        forward_strip<MODE, NR, T>(t, s, chain, me.last, room, most * NR);
 }
 
-template <bool H, int NR, class T>
+template <int MODE, bool H, int NR, class T>
 __global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T>())
     backward_kernel(mpki_cuda_tree t, mpki_cuda_sweep s, int most) {
     MPKI_ROOM;
@@ -167,8 +170,12 @@ __global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T>())
         return;
     }
     if (me.kind != MPKI_CUDA_TASK) {
-        backward_strip<H, NR, T>(t, s, s.chain[me.first], me.last,
-                                 me.kind == MPKI_CUDA_STRIP ? 0 : me.kind - MPKI_CUDA_SLICE, room);
+        const mpki_cuda_chain chain = s.chain[me.first];
+        const int slice = me.kind == MPKI_CUDA_STRIP ? 0 : me.kind - MPKI_CUDA_SLICE;
+        if (MODE == PLAIN || chain.pieces > 1)
+            backward_strip<PLAIN, H, NR, T>(t, s, chain, me.last, slice, room);
+        else
+            backward_strip<MODE, H, NR, T>(t, s, chain, me.last, slice, room);
         return;
     }
     for (int k = me.last; k >= me.first; --k) {
@@ -241,10 +248,12 @@ __global__ void diagonal_kernel(mpki_cuda_tree t, mpki_cuda_sweep s, int absolut
 template <class T>
 __global__ void take_kernel(int n, int nrhs, const int32_t *perm, const double *scale, const T *b,
                             int64_t ldb, T *y, unsigned long long *unset, int64_t words,
-                            const unsigned long long *wanted) {
+                            const unsigned long long *wanted, unsigned long long *zero,
+                            int64_t zeros) {
     typedef typename scalar_of<T>::real R;
     const int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     after_previous();
+    for (int64_t w = k; w < zeros; w += (int64_t)gridDim.x * blockDim.x) zero[w] = 0;
     if (wanted && *wanted == 0) {
         if (k < 2 && words > 0) ((int32_t *)unset)[k] = SWEEP_NOTHING;
         return;

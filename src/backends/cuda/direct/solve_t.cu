@@ -7,11 +7,11 @@ using namespace mpki;
 
 static mpk_status take(mpki_cuda *cuda, int32_t n, int32_t nrhs, const int32_t *perm,
                        const double *scale, const void *b, int64_t ldb, void *y, void *unset,
-                       int64_t bytes, const unsigned long long *wanted) {
+                       int64_t bytes, const unsigned long long *wanted, void *zero, int64_t zeros) {
     auto kernel = take_kernel<T>;
     MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, kernel, (n + 255) / 256, 256, 0, n, nrhs, perm, scale,
                               (const T *)b, ldb, (T *)y, (unsigned long long *)unset, bytes / 8,
-                              wanted));
+                              wanted, (unsigned long long *)zero, zeros / 8));
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }
@@ -25,11 +25,11 @@ static mpk_status give(mpki_cuda *cuda, int32_t n, int32_t nrhs, const int32_t *
     return MPK_OK;
 }
 
-template <bool H, int NR>
+template <int MODE, bool H, int NR>
 static mpk_status sweep_nr(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_sweep *s,
                            bool back) {
     const int64_t entries = strip_room<NR, T>::entries(), bytes = entries * (int64_t)sizeof(T);
-    auto kernel = back ? backward_kernel<H, NR, T> : forward_kernel<NR, T>;
+    auto kernel = back ? backward_kernel<MODE, H, NR, T> : forward_kernel<MODE, NR, T>;
     MPKI_PASS(allow(cuda, kernel, bytes));
     MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, kernel, back ? s->ups : s->downs, SWEEP_THREADS, (size_t)bytes,
                               *t, *s, (int)(entries / NR)));
@@ -43,13 +43,17 @@ static mpk_status sweep_h(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_c
                           bool back) {
     switch (s->nrhs) {
     case 1:
-        return sweep_nr<H, 1>(cuda, t, s, back);
+        if constexpr (sizeof(R) == sizeof(double)) {
+            if (s->rounds && s->narrowed) return sweep_nr<NARROW, H, 1>(cuda, t, s, back);
+            if (s->rounds) return sweep_nr<MAKES, H, 1>(cuda, t, s, back);
+        }
+        return sweep_nr<PLAIN, H, 1>(cuda, t, s, back);
     case 2:
-        return sweep_nr<H, 2>(cuda, t, s, back);
+        return sweep_nr<PLAIN, H, 2>(cuda, t, s, back);
     case 4:
-        return sweep_nr<H, 4>(cuda, t, s, back);
+        return sweep_nr<PLAIN, H, 4>(cuda, t, s, back);
     default:
-        return sweep_nr<H, (sizeof(T) > 8 ? 4 : 8)>(cuda, t, s, back);
+        return sweep_nr<PLAIN, H, (sizeof(T) > 8 ? 4 : 8)>(cuda, t, s, back);
     }
 }
 

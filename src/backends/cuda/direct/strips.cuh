@@ -5,6 +5,7 @@
  *  each. Columns that were cut into several fronts are swept together, without what these fronts give
  *  one another: a row of the chain is found in each of them by its position. */
 #include "chain.cuh"
+#include "narrow.cuh"
 #include "square.cuh"
 
 namespace mpki {
@@ -44,8 +45,8 @@ template <int ROWS> struct strip_rows {
 };
 
 /** Columns of a strip. */
-template <class T> struct strip_columns {
-    const T *column[STRIP];
+template <class E> struct strip_columns {
+    const E *column[STRIP];
     int32_t segment[STRIP];
 };
 
@@ -234,34 +235,33 @@ __device__ inline void hand_over(T *handed_on, const mpki_cuda_chain &me, int st
 
 /** A strip forward, pivots or rows below them: minus L times what is solved, then the strip's own
  *  square. While a strip before it is waited for, the next one's columns are looked up. */
-template <int NR, class T>
+template <int MODE, int NR, class T>
 __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
                               const mpki_cuda_chain &me, int strip, char *room, int entries) {
     __shared__ strip_chain<T> chain;
-    __shared__ strip_columns<T> mine, other[2];
+    __shared__ strip_columns<T> mine, other[MODE == PLAIN ? 2 : 1];
     __shared__ strip_rows<STRIP> rows;
-    __shared__ int32_t at[2][IN_STRIP * STRIP];
+    __shared__ int32_t at[2][MODE == PLAIN ? IN_STRIP * STRIP : 1];
     __shared__ int size;
     const swept_front<T> top(t, me.top);
     const strip_room<NR, T> m(room);
     const int tid = (int)threadIdx.x, row = tid % STRIP, group = tid / STRIP;
     const int PART = STRIP / GROUPS, end = top.node.first + top.own;
-    const bool solves = strip < me.strips, one = me.pieces == 1;
+    const bool solves = strip < me.strips, one = MODE != PLAIN || me.pieces == 1;
+    const bool kept = MODE != PLAIN || s.squared;
     const int before = solves ? strip : me.strips; /* strips whose values it needs */
     strip_rows<STRIP> *const none = (strip_rows<STRIP> *)0;
     T *y = (T *)s.y, *u = (T *)s.u, *handed_on = (T *)s.handed + me.handed * NR;
-    if (solves && s.squared) bring_square(kept_square<T>(s, me, strip), m.M);
+    if (solves && kept) bring_square(kept_square<T>(s, me, strip), m.M);
     load_chain(t, s, me, chain);
     const int i0 = solves ? STRIP * strip : top.e + (strip - me.strips) * STRIP; /* one: its rows */
-    if (one && before > 0)
-        bring_columns(top.a.a + i0, top.a.ld, STRIP < top.n - i0 ? STRIP : top.n - i0,
-                      before < 2          ? top.e < STRIP ? top.e : STRIP
-                      : 2 * STRIP < top.e ? 2 * STRIP
-                                          : top.e);
+    for (int c = 0; one && c < before && c < 2; ++c)
+        lower_strip<MODE, T>(s, me, top.a, top.e, c)
+            .bring_rows_of(i0, STRIP < top.n - i0 ? STRIP : top.n - i0, top.e - c * STRIP);
     if (tid < STRIP) {
         const int b = solves ? describe_columns(me, chain, strip, &mine, &rows)
                              : describe_rows(top, me.top, i0, &rows);
-        if (before > 0) describe_columns(me, chain, 0, &other[0], none);
+        if (!one && before > 0) describe_columns(me, chain, 0, &other[0], none);
         if (tid == 0) size = b;
     }
     __syncthreads();
@@ -278,10 +278,10 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
     const gift_places places(s, me.top);
     const int own = tid >> 2 < b ? rows.position[tid >> 2] : 0;
     const int64_t to = own < 0 ? places.of(top.m + own) : 0;
-    if (solves && !s.squared) find_rows(me, chain, strip, end, rows, b, at[1]);
-    if (before > 0) find_rows(me, chain, 0, end, rows, b, at[0]);
+    if (solves && !kept) find_rows(me, chain, strip, end, rows, b, at[1]);
+    if (!one && before > 0) find_rows(me, chain, 0, end, rows, b, at[0]);
     __syncthreads();
-    if (solves && !s.squared) {
+    if (solves && !kept) {
         load_square(mine, at[1], b, m.M);
         invert_square(m.M, b);
         if (s.square) keep_square(m.M, kept_square<T>(s, me, strip));
@@ -308,18 +308,15 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
     for (int c = 0; c < before; ++c) {
         const strip_columns<T> &x = other[c & 1];
         const int count = columns_of(me, chain, c);
-        T l[PART], *values = m.x + (c & 1) * STRIP * NR;
+        typename read_of<MODE, T>::type l[PART];
+        T *values = m.x + (c & 1) * STRIP * NR;
         if (one) {
-            const T *from = top.a.a + i0 + row + (int64_t)(STRIP * c + group * PART) * top.a.ld;
-#pragma unroll
-            for (int k = 0; k < PART; ++k)
-                l[k] =
-                    row < b && group * PART + k < count ? from[(int64_t)k * top.a.ld] : make<T>(0);
-            const int next =
-                (c + 2) * STRIP + tid / 4; /* a column that comes after the next ones */
-            if (next < top.e && tid % 4 * (LINE / (int)sizeof(T)) < STRIP)
-                bring(top.a.a + i0 + tid % 4 * (LINE / (int)sizeof(T)) + (int64_t)next * top.a.ld);
-        } else {
+            lower_strip<MODE, T>(s, me, top.a, top.e, c)
+                .load(i0 + row, row < b, group * PART, count, l);
+            if ((c + 2) * STRIP < top.e) /* what comes after the next ones */
+                lower_strip<MODE, T>(s, me, top.a, top.e, c + 2)
+                    .bring_rows_of(i0, STRIP, top.e - (c + 2) * STRIP);
+        } else if constexpr (MODE == PLAIN) {
 #pragma unroll
             for (int k = 0; k < PART; ++k) {
                 const int col = group * PART + k;
@@ -339,7 +336,8 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
 #pragma unroll
         for (int k = 0; k < PART; ++k)
 #pragma unroll
-            for (int r = 0; r < NR; ++r) pfma(sum[r], l[k], values[(group * PART + k) * NR + r]);
+            for (int r = 0; r < NR; ++r)
+                pfma(sum[r], widen<T>(l[k]), values[(group * PART + k) * NR + r]);
     }
 #pragma unroll
     for (int r = 0; r < NR; ++r) m.part[(group * STRIP + row) * NR + r] = sum[r];
@@ -372,11 +370,12 @@ template <class T> __device__ inline T sum_columns(T (&x)[8]) {
 
 /** A strip of pivots backward: minus L^T times the rows below, then the strip's own square. Of rows beyond the
  *  chain's pivots it takes the first slice; slice > 0: that one alone, and its sums are handed on. */
-template <bool H, int NR, class T>
+template <int MODE, bool H, int NR, class T>
 __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
                                const mpki_cuda_chain &me, int strip, int slice, char *room) {
+    typedef typename read_of<MODE, T>::type E;
     __shared__ strip_chain<T> chain;
-    __shared__ strip_columns<T> mine;
+    __shared__ strip_columns<E> mine;
     __shared__ strip_rows<SWEEP_THREADS> low;
     __shared__ strip_rows<STRIP> others;
     __shared__ int32_t at[IN_STRIP * SWEEP_THREADS], position[STRIP], where[SWEEP_THREADS];
@@ -388,7 +387,7 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
     const int32_t *ridx = t.ridx + top.node.ridx;
     const T *x = (const T *)s.x;
     T *handed_on = (T *)s.handed_back + me.handed * NR;
-    const bool one = me.pieces == 1;
+    const bool one = MODE != PLAIN || me.pieces == 1, kept = MODE != PLAIN || s.squared;
     /* rows beyond the pivots first: ancestors are done; then the strips after this one, from the
      * last */
     const int beyond = top.n - top.e, after = slice > 0 ? 0 : me.strips - 1 - strip;
@@ -396,24 +395,33 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
     /* what slices of this strip hand on */
     T *const sums =
         handed_on + (2 * (int64_t)me.strips + (int64_t)strip * (slices - 1)) * STRIP * NR;
-    if (slice == 0 && s.squared) bring_square(kept_square<T>(s, me, strip), m.M);
+    if (slice == 0 && kept) bring_square(kept_square<T>(s, me, strip), m.M);
     load_chain(t, s, me, chain);
     if (tid < STRIP) {
-        const int b = describe_columns(me, chain, strip, &mine, &others);
+        int b;
+        if constexpr (MODE == NARROW) {
+            const lower_strip<MODE, T> own(s, me, top.a, top.e, strip);
+            b = describe_columns(me, chain, strip, (strip_columns<T> *)0, &others);
+            mine.column[tid] = own.a + tid * own.ld, mine.segment[tid] = 0;
+        } else {
+            b = describe_columns(me, chain, strip, &mine, &others);
+        }
         position[tid] = others.position[tid];
         if (tid == 0) own_size = b;
     }
     __syncthreads();
     const int b = own_size;
     if (one && beyond > i0)
-        bring_columns(top.a.a + (int64_t)STRIP * strip * top.a.ld + top.e + i0, top.a.ld,
+        bring_columns(mine.column[0] + top.e + i0, (int)(mine.column[1] - mine.column[0]),
                       beyond - i0 < SWEEP_THREADS ? beyond - i0 : SWEEP_THREADS, b);
-    if (slice == 0 && !s.squared) {
-        find_rows(me, chain, strip, end, others, b, at);
-        __syncthreads();
-        load_square(mine, at, b, m.M);
-        invert_square(m.M, b);
-        if (s.square) keep_square(m.M, kept_square<T>(s, me, strip));
+    if constexpr (MODE == PLAIN) {
+        if (slice == 0 && !kept) {
+            find_rows(me, chain, strip, end, others, b, at);
+            __syncthreads();
+            load_square(mine, at, b, m.M);
+            invert_square(m.M, b);
+            if (s.square) keep_square(m.M, kept_square<T>(s, me, strip));
+        }
     }
     T sum[NR][COLUMNS]; /* a warp takes 8 columns */
 #pragma unroll
@@ -421,19 +429,20 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
 #pragma unroll
         for (int q = 0; q < COLUMNS; ++q) sum[r][q] = make<T>(0);
     /* a warp's columns in 32 rows: places from i0 on of a list of `rows` for each segment */
-    const auto fetch = [&](const int32_t *place, int rows, int i0, T(&l)[COLUMNS]) {
+    const auto fetch = [&](const int32_t *place, int rows, int i0, E(&l)[COLUMNS]) {
 #pragma unroll
         for (int q = 0; q < COLUMNS; ++q) {
             const int col = warp * COLUMNS + q;
             const int k = col < b ? place[mine.segment[col] * rows + i0 + lane] : -1;
-            l[q] = k >= 0 ? cj<H>(mine.column[col][k]) : make<T>(0);
+            l[q] = k >= 0 ? mine.column[col][k] : make<E>(0);
         }
     };
-    const auto add = [&](const T(&l)[COLUMNS], const T *x) {
+    const auto add = [&](const E(&l)[COLUMNS], const T *x) {
 #pragma unroll
         for (int q = 0; q < COLUMNS; ++q)
 #pragma unroll
-            for (int r = 0; r < NR; ++r) pfma(sum[r][q], l[q], x[lane * NR + r]);
+            for (int r = 0; r < NR; ++r)
+                pfma(sum[r][q], cj<H>(as_read<MODE, T>(l[q])), x[lane * NR + r]);
     };
     int count = 0; /* rows of the slice, a thread each */
     if (beyond > i0) {
@@ -449,7 +458,8 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
             const strip_segment<T> own = segment_of(
                 me, chain, range_of(me, chain.strip, strip).first + mine.segment[k / NR]);
             const panel<T> a(own.a, own.w, own.ld);
-            const int col = (int)((mine.column[k / NR] - own.a) / own.ld);
+            int col = strip * STRIP + k / NR;
+            if constexpr (MODE == PLAIN) col = (int)((mine.column[k / NR] - own.a) / own.ld);
             m.y[k] = begin_value<H, NR>(s, a, col, k % NR);
         } else {
             m.y[k] = make<T>(0);
@@ -460,7 +470,7 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
     __syncthreads();
 #pragma unroll 2
     for (int i = 0; i < count; i += 32) {
-        T l[COLUMNS];
+        E l[COLUMNS];
         fetch(at, SWEEP_THREADS, i, l);
         add(l, m.x + i * NR);
     }
@@ -471,20 +481,20 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
     for (int c = 0; c < after; ++c) { /* strips from the last on */
         const int which = me.strips - 1 - c, there = columns_of(me, chain, which);
         T *const values = m.x + (c & 1) * STRIP * NR;
-        T l[STRIP / 32][COLUMNS];
+        E l[STRIP / 32][COLUMNS];
         if (one) {
 #pragma unroll
             for (int h = 0; h < STRIP / 32; ++h)
 #pragma unroll
                 for (int q = 0; q < COLUMNS; ++q) {
                     const int col = warp * COLUMNS + q, i = 32 * h + lane;
-                    l[h][q] = col < b && i < there ? cj<H>(mine.column[col][which * STRIP + i])
-                                                   : make<T>(0);
+                    l[h][q] =
+                        col < b && i < there ? mine.column[col][which * STRIP + i] : make<E>(0);
                 }
-            if (which >= strip + 3 && tid / 4 < b && tid % 4 * (LINE / (int)sizeof(T)) < STRIP)
+            if (which >= strip + 3 && tid / 4 < b && tid % 4 * (LINE / (int)sizeof(E)) < STRIP)
                 bring(mine.column[tid / 4] + (which - 2) * STRIP +
-                      tid % 4 * (LINE / (int)sizeof(T)));
-        } else {
+                      tid % 4 * (LINE / (int)sizeof(E)));
+        } else if constexpr (MODE == PLAIN) {
             int32_t *const place = at + (c & 1) * IN_STRIP * STRIP;
             if (tid < STRIP) describe_columns(me, chain, which, (strip_columns<T> *)0, &others);
             __syncthreads();
