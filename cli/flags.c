@@ -133,6 +133,7 @@ const cli_flag cli_flags[] = {
     {"level", 0, CLI_OPTION, CLI_SOLVE, 0, "K", NULL},
     {"level-rule", 0, CLI_OPTION, CLI_SOLVE, 0, "NAME", NULL},
     {"fill-factor", 0, CLI_OPTION, CLI_SOLVE, 0, "F", NULL},
+    {"capacity-rule", 0, CLI_OPTION, CLI_SOLVE, 0, "NAME", NULL},
     {"drop-tolerance", 0, CLI_OPTION, CLI_SOLVE, 0, "T", NULL},
     {"drop-norm", 0, CLI_OPTION, CLI_SOLVE, 0, "NAME", NULL},
     {"factor-type", 0, CLI_OPTION, CLI_SOLVE, 0, "NAME", NULL},

@@ -11,7 +11,7 @@ _metapack_options() # COMMAND -> its options
                 --matching --model-threads --scaling --pivot-threshold --zero-tolerance
                 --static-shift --refine --accuracy --condition --krylov --tolerance
                 --max-iterations --restart --shadow --direct --no-direct --strategy --block
-                --grid --similarity --joining --level --level-rule --fill-factor
+                --grid --similarity --joining --level --level-rule --fill-factor --capacity-rule
                 --drop-tolerance --drop-norm --factor-type --pivoting --stages --butterfly
                 --schedule --sweeps --jacobi-epsilon --jacobi-decay --shift --precision
                 --solve-sweeps --triangular --isai-pattern --isai-power --isai-block
@@ -86,6 +86,7 @@ _metapack_words() # OPTION -> the words it takes, or nothing
         --isai-pattern) echo 'factor matrix blocks' ;;
         --isai-over) echo 'refuse less largest' ;;
         --isai-precision) echo 'double single' ;;
+        --capacity-rule) echo 'bitmap index' ;;
     esac
 }
 

@@ -97,6 +97,7 @@ complete -c metapack -n '__fish_seen_subcommand_from solve analyse' -l joining -
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l level -x -d 'level of fill of the blocks, -1'
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l level-rule -x -a 'sum max' -d 'how levels of fill grow where two blocks meet'
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l fill-factor -x -d 'a block of L keeps at most this times as many entries as in A, 0'
+complete -c metapack -n '__fish_seen_subcommand_from solve' -l capacity-rule -x -a 'bitmap index' -d 'which blocks keep all their entries although fill_factor is not 0, and what a block that is empty in A may keep'
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l drop-tolerance -x -d 'drop entries of L that are not above this times the norm of their column'
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l drop-norm -x -a 'below whole' -d 'which part of a column of L drop_tolerance is measured by'
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l factor-type -x -a 'ldlt llt ldu' -d 'form of a factorization on blocks'

@@ -50,6 +50,7 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '--level=[level of fill of the blocks, -1]:K:'
                 '--level-rule=[how levels of fill grow where two blocks meet]:NAME:(sum max)'
                 '--fill-factor=[a block of L keeps at most this times as many entries as in A, 0]:F:'
+                '--capacity-rule=[which blocks keep all their entries although fill_factor is not 0, and what a block that is empty in A may keep]:NAME:(bitmap index)'
                 '--drop-tolerance=[drop entries of L that are not above this times the norm of their column]:T:'
                 '--drop-norm=[which part of a column of L drop_tolerance is measured by]:NAME:(below whole)'
                 '--factor-type=[form of a factorization on blocks]:NAME:(ldlt llt ldu)'

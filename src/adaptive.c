@@ -178,8 +178,9 @@ static mpk_status say(const search *s, mpk_status analysed, mpk_status status) {
                       s->n, *last ? "; " : "", last);
 }
 
-/* The analysis for the ladder. *complete [out]: is complete fill affordable? Of a general matrix the
- * order depends on that. */
+/* The analysis for the ladder. *complete [out]: is complete fill affordable? The order is that for
+ * complete fill, so nested dissection where that pays: it is no worse with a level of fill
+ * (docs/adaptive.md). Of a general matrix the order depends on *complete. */
 static mpk_status analyse(search *s, mpk_options *o, bool *complete) {
     const bool general = s->problem->symmetry == MPK_GENERAL;
     mpk_analysis **an = &s->result->analysis;
@@ -188,7 +189,7 @@ static mpk_status analyse(search *s, mpk_options *o, bool *complete) {
     /* rows in an order against scalar fill, cut into blocks: no worse than the others with either
      * ladder, and no time for a comparison (docs/adaptive.md) */
     if (o->strategy == MPK_STRATEGY_AUTO) o->strategy = MPK_STRATEGY_RB;
-    if (general) o->level = -1;
+    o->level = -1;
     mpk_status status = mpk_analyse(s->ctx, s->problem, o, an);
     if (mpk_failed(status)) return status;
     *complete = complete_flops(s, (*an)->block) <= COMPLETE_FLOPS;

@@ -3,7 +3,9 @@
  * process, as a program does that has many such systems. A case is FILE or "generate SPEC", then
  * " key=value,...", device=cuda among them for a GPU; PREPROCESSED before it: A is S A S first, with the
  * scaling S of its maximum-product matching, as Thuerck et al. 2018 prepared their matrices (section
- * V), so that b = S A S 1 and residuals are those of S A S, too. For each a line of JSON: seconds of the first
+ * V), so that b = S A S 1 and residuals are those of S A S, too; SINGLE before that: A and b are
+ * rounded to single precision, and factor, vectors and products are in it, as their code has it where
+ * a table says so; residuals stay in double. For each a line of JSON: seconds of the first
  * factorization and solution, and of later ones with the same pattern (medians); iterations, the
  * relative residual of the solution computed anew, its backward error, bytes of the factor. The analysis does not count.
  * By the public headers alone. */
@@ -23,6 +25,7 @@ static int failed(mpk_context *ctx, const char *text) {
 
 typedef struct system_ {
     mpk_problem *problem;
+    mpk_problem *rounded; /* the same in single precision, or NULL */
     mpk_analysis *an;
     mpk_factor *fac;
     double *b, *x, *r;
@@ -32,6 +35,7 @@ static void end(system_ *s) {
     mpk_factor_destroy(&s->fac);
     mpk_analysis_destroy(&s->an);
     mpk_problem_destroy(&s->problem);
+    mpk_problem_destroy(&s->rounded);
     free(s->b), free(s->x), free(s->r);
 }
 
@@ -41,7 +45,36 @@ static double norm(int32_t n, const double *x) {
     return sqrt(sum);
 }
 
-static const char PREPROCESSED[] = "preprocessed ";
+static const char PREPROCESSED[] = "preprocessed ", SINGLE[] = "single ";
+
+/* Rounds the values of s->problem to single precision, and makes s->rounded of them. */
+static mpk_status round_values(mpk_context *ctx, system_ *s) {
+    mpk_problem_view a;
+    mpk_problem_view_get(s->problem, &a);
+    float *low = malloc(((size_t)a.nnz + 1) * sizeof *low);
+    double *ax = malloc(((size_t)a.nnz + 1) * sizeof *ax);
+    if (!low || !ax) exit(1);
+    for (int64_t k = 0; k < a.nnz; k++) ax[k] = low[k] = (float)((const double *)a.ax)[k];
+    mpk_status status = mpk_problem_set_lower(ctx, s->problem, ax);
+    if (!mpk_failed(status))
+        status = mpk_problem_from_csc(ctx, a.n, MPK_S, MPK_SYMMETRIC, MPK_LOWER, a.ap, a.ai, low,
+                                      &s->rounded);
+    free(low), free(ax);
+    return status;
+}
+
+/* A x = b in the precision of the factor. */
+static mpk_status solve_in(mpk_context *ctx, system_ *s, int32_t n, const mpk_options *o,
+                           mpk_solve_info *info) {
+    if (!s->rounded) return mpk_solve(ctx, s->fac, 1, s->b, n, s->x, n, o, info);
+    float *low = malloc(((size_t)n + 1) * 2 * sizeof *low);
+    if (!low) exit(1);
+    for (int32_t i = 0; i < n; i++) low[i] = (float)s->b[i];
+    const mpk_status status = mpk_solve(ctx, s->fac, 1, low, n, low + n, n, o, info);
+    for (int32_t i = 0; i < n; i++) s->b[i] = low[i], s->x[i] = low[n + i];
+    free(low);
+    return status;
+}
 
 /* A := S A S, with the scaling S that a factorization of A with options o has. */
 static mpk_status preprocess(mpk_context *ctx, mpk_problem *problem, const mpk_options *o) {
@@ -67,7 +100,9 @@ static mpk_status preprocess(mpk_context *ctx, mpk_problem *problem, const mpk_o
 }
 
 static int one(mpk_context *ctx, const char *text, int threads, int repeats) {
-    const bool first_scaled = !strncmp(text, PREPROCESSED, strlen(PREPROCESSED));
+    const bool single = !strncmp(text, SINGLE, strlen(SINGLE));
+    const char *rest = text + (single ? strlen(SINGLE) : 0);
+    const bool first_scaled = !strncmp(rest, PREPROCESSED, strlen(PREPROCESSED));
     system_ s = {0};
     mpk_options o;
     mpk_problem_view view;
@@ -76,7 +111,7 @@ static int one(mpk_context *ctx, const char *text, int threads, int repeats) {
     mpk_block_info blocks;
     double factorize[MOST_REPEATS], solve[MOST_REPEATS], first[2] = {0};
     mpk_status status =
-        case_parse(ctx, text + (first_scaled ? strlen(PREPROCESSED) : 0), &s.problem, &o);
+        case_parse(ctx, rest + (first_scaled ? strlen(PREPROCESSED) : 0), &s.problem, &o);
     if (mpk_failed(status)) return failed(ctx, text);
     o.threads = threads;
     mpk_problem_view_get(s.problem, &view);
@@ -86,17 +121,20 @@ static int one(mpk_context *ctx, const char *text, int threads, int repeats) {
         end(&s);
         return 1;
     }
-    if (first_scaled && mpk_failed(preprocess(ctx, s.problem, &o))) {
+    if ((first_scaled && mpk_failed(preprocess(ctx, s.problem, &o))) ||
+        (single && mpk_failed(round_values(ctx, &s)))) {
         end(&s);
         return failed(ctx, text);
     }
+    if (single) o.precision = MPK_PRECISION_DOUBLE; /* that of the matrix */
     mpk_problem_view_get(s.problem, &view);
     s.b = malloc(((size_t)n + 1) * sizeof *s.b), s.x = malloc(((size_t)n + 1) * sizeof *s.x);
     s.r = malloc(((size_t)n + 1) * sizeof *s.r);
     if (!s.b || !s.x || !s.r) exit(1);
     for (int32_t i = 0; i < n; i++) s.x[i] = 1;
     status = mpk_problem_multiply(ctx, s.problem, 1, s.x, n, s.b, n);
-    if (!mpk_failed(status)) status = mpk_analyse(ctx, s.problem, &o, &s.an);
+    if (!mpk_failed(status)) status = mpk_analyse(ctx, single ? s.rounded : s.problem, &o, &s.an);
+    if (single) mpk_problem_view_get(s.rounded, &view);
     for (int k = -1; k < repeats && !mpk_failed(status); k++) {
         double start = case_now();
         status = k < 0 ? mpk_factorize(ctx, s.an, view.ax, &o, &s.fac)
@@ -104,7 +142,7 @@ static int one(mpk_context *ctx, const char *text, int threads, int repeats) {
         *(k < 0 ? &first[0] : &factorize[k]) = case_now() - start;
         if (mpk_failed(status)) break;
         start = case_now();
-        status = mpk_solve(ctx, s.fac, 1, s.b, n, s.x, n, &o, &info);
+        status = solve_in(ctx, &s, n, &o, &info);
         *(k < 0 ? &first[1] : &solve[k]) = case_now() - start;
     }
     if (!mpk_failed(status)) status = mpk_problem_multiply(ctx, s.problem, 1, s.x, n, s.r, n);

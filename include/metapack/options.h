@@ -93,6 +93,12 @@ typedef enum mpk_level_rule {
     MPK_LEVEL_RULE_MAX = 1  /**< max(a, b) + 1 */
 } mpk_level_rule;
 
+/** Which blocks keep all their entries, and what a block of fill may keep. */
+typedef enum mpk_capacity_rule {
+    MPK_CAPACITY_RULE_BITMAP = 0, /**< by what blocks take as they are stored here */
+    MPK_CAPACITY_RULE_INDEX = 1   /**< by an index with each value, as in 2018 */
+} mpk_capacity_rule;
+
 /** A switch; auto: METAPACK decides. */
 typedef enum mpk_switch { MPK_OFF = 0, MPK_ON = 1, MPK_AUTO = 2 } mpk_switch;
 
@@ -362,6 +368,14 @@ typedef struct mpk_options {
     /** Precision in which the approximate inverses are stored. double: that of the factor.
      *  Default double. */
     mpk_isai_precision isai_precision;
+    /** Which blocks keep all their entries although fill_factor is not 0, and what a block that
+     *  is empty in A may keep. bitmap: those whose capacity is about half of their size, and
+     *  the last hundredth of the block columns; the mean of A's blocks below the diagonal one
+     *  of its column. index: as the authors' code of 2018 has it: those whose capacity, with an
+     *  index to each value, takes half of their dense bytes (a third of their size; a quarter
+     *  in single precision), and the last tenth; the mean counts the triangle of the diagonal
+     *  block, too. More entries stay. Default bitmap. */
+    mpk_capacity_rule capacity_rule;
     /* options: end */
 } mpk_options;
 

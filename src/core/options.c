@@ -29,6 +29,7 @@ static const char *const isai_over_names[] = {"refuse", "less", "largest"};
 static const char *const switch_names[] = {"off", "on", "auto"};
 static const char *const norm_names[] = {"below", "whole"};
 static const char *const rule_names[] = {"sum", "max"};
+static const char *const capacity_names[] = {"bitmap", "index"};
 
 #define LDLT (1u << MPK_METHOD_LDLT)
 #define ILDLT (1u << MPK_METHOD_ILDLT)
@@ -252,6 +253,15 @@ static const mpk_option table[] = {
      "They need L beside M: some of the memory is then held twice."},
     {WORDS(isai_precision, precision_names, MPK_PRECISION_DOUBLE), "", AUTO | BLOCKS | SSOR, 0, 0,
      "precision in which the approximate inverses are stored", "double: that of the factor."},
+    {WORDS(capacity_rule, capacity_names, MPK_CAPACITY_RULE_BITMAP), "", CHOSEN, 0, 0,
+     "which blocks keep all their entries although fill_factor is not 0, and what a block that is "
+     "empty in A may keep",
+     "bitmap: those whose capacity is about half of their size, and the last hundredth of the "
+     "block "
+     "columns; the mean of A's blocks below the diagonal one of its column. index: as the authors' "
+     "code of 2018 has it: those whose capacity, with an index to each value, takes half of their "
+     "dense bytes (a third of their size; a quarter in single precision), and the last tenth; the "
+     "mean counts the triangle of the diagonal block, too. More entries stay."},
 };
 enum { TABLE_SIZE = sizeof table / sizeof *table };
 

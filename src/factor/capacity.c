@@ -6,10 +6,43 @@
 #include <math.h>
 #include <string.h>
 
-/* The part of a dense block that sparse storage must save to be worth its indirection. */
-static const double COMPENSATION = 0.5;
-/* This part of the frames, the last ones, are kept dense: most updates end there. */
-static const double DENSE_TAIL = 0.01;
+/* Who may keep what, by capacity_rule. An index of four bytes stands with each value in the format of
+ * 2018, a bit with each place in ours. The paper prints the last hundredth, its code has the last
+ * tenth (github.com/dthuerck/culip, block_ildlt.impl.cuh, build_blocks); the paper's means are of
+ * all occupied blocks of a row. */
+typedef struct rule {
+    double compensation; /* the part of a dense block that sparse storage must save to be worth its
+                            indirection */
+    double tail;         /* this part of the frames, the last ones, are kept dense: most updates
+                            end there */
+    double index, bit;   /* bytes with each value, with each place */
+    bool whole;          /* a mean is of the diagonal block's triangle, too */
+} rule;
+static const rule rules[] = {[MPK_CAPACITY_RULE_BITMAP] = {0.5, 0.01, 0, 0.125, false},
+                             [MPK_CAPACITY_RULE_INDEX] = {0.5, 0.1, 4, 0, true}};
+
+/* Would `room` entries of a block of so many places take as much as all of them? */
+static bool keeps_all(const rule *r, double room, double places, double size) {
+    const double bytes = room * (size + r->index) + places * r->bit;
+    const double dense = (1 - r->compensation) * places * size;
+    return r->bit > 0 ? bytes > dense : bytes >= dense;
+}
+
+/* The mean number of entries of A in the occupied blocks of frame f's column; count by block. */
+static double mean_entries(const mpki_stages *s, const rule *r, int32_t f, const int32_t *count) {
+    const mpki_ibcsr *x = &s->index;
+    const int64_t first = x->diagonal[f];
+    /* of the diagonal block both triangles were counted, and its diagonal once */
+    const int32_t rows = mpki_frame_rows(s->blocking, f), own = count[x->entry[first].block];
+    double sum = r->whole ? (own + (own < rows ? own : rows)) / 2 : 0;
+    double blocks = r->whole && own > 0;
+    for (int64_t e = first + 1; e < x->ptr[f + 1]; e++) {
+        sum += count[x->entry[e].block];
+        blocks += count[x->entry[e].block] > 0;
+    }
+    const double mean = blocks > 0 ? sum / blocks : 1;
+    return r->whole ? ceil(mean) : mean;
+}
 
 /* Entries of A, or of its transpose, counted by blocks: frames in parts of `each`, a part at a time
  * by any worker. A block belongs to the column of one frame, so no two workers count in it. */
@@ -73,6 +106,7 @@ void mpki_capacities_forget(mpki_stages *s) {
 mpk_status mpki_capacities(mpki_stages *s) {
     const mpki_ibcsr *x = &s->index;
     const mpki_blocking *b = s->blocking;
+    const rule *r = &rules[s->options->capacity_rule];
     const double fill = s->options->fill_factor;
     const size_t size = mpk_scalar_size(s->stored);
     for (int64_t k = 0; k < x->nblocks; k++) s->capacity[k] = fill > 0 ? 0 : INT64_MAX;
@@ -86,20 +120,14 @@ mpk_status mpki_capacities(mpki_stages *s) {
     double in = 0;
     int64_t occupied = 0;
     for (int32_t f = 0; !mpk_failed(status) && f < x->m; f++) {
-        double sum = 0, blocks = 0;
-        for (int64_t e = x->diagonal[f] + 1; e < x->ptr[f + 1]; e++) {
-            sum += count[x->entry[e].block];
-            blocks += count[x->entry[e].block] > 0;
-        }
-        const double mean = blocks > 0 ? sum / blocks : 1;
+        const double mean = mean_entries(s, r, f, count);
         for (int64_t e = x->diagonal[f]; e < x->ptr[f + 1]; e++) {
             const int64_t k = x->entry[e].block;
             const double entries =
                 (double)mpki_frame_rows(b, f) * mpki_frame_rows(b, x->entry[e].other);
             const double room = ceil(fill * (count[k] > 0 ? count[k] : mean));
-            const double bytes = room * (double)size + entries / 8;
-            const bool tail = x->place[f] >= x->m - (int32_t)ceil(DENSE_TAIL * x->m);
-            const bool dense = bytes > (1 - COMPENSATION) * entries * (double)size;
+            const bool tail = x->place[f] >= x->m - (int32_t)ceil(r->tail * x->m);
+            const bool dense = keeps_all(r, room, entries, (double)size);
             if (count[k] > 0) in += count[k] / entries, occupied++;
             if (fill > 0 && !s->complete)
                 s->capacity[k] = x->entry[e].other == f || tail || dense ? -1 : (int64_t)room;

@@ -90,6 +90,35 @@ static void test_ladder(void **state) {
 }
 
 /* A tolerance that nothing reaches: an honest failure, with the best there is. */
+/* On a cube nested dissection pays, and is found without being asked for: the factor is smaller than
+ * with AMD. On a line nothing is gained. */
+static void test_ordering(void **state) {
+    (void)state;
+    int64_t bytes[2];
+    for (int k = 0; k < 2; k++) {
+        mpk_options o;
+        mpk_options_init(&o);
+        o.direct = MPK_OFF;
+        o.tolerance = 1e-6;
+        if (k == 1) o.ordering = MPK_ORDERING_AMD;
+        job j = go("helmholtz 3d 24", &o);
+        assert_int_equal(j.status, MPK_OK);
+        assert_true(residual(&j) <= 1e-6);
+        assert_int_equal(j.r.options.ordering, k == 1 ? MPK_ORDERING_AMD : MPK_ORDERING_ND);
+        assert_int_equal(j.r.options.level, -1);
+        bytes[k] = j.r.attempt[0].bytes;
+        end(&j);
+    }
+    if (bytes[0] > bytes[1] * 9 / 10)
+        fail_msg("%lld bytes, AMD %lld", (long long)bytes[0], (long long)bytes[1]);
+    mpk_options o;
+    mpk_options_init(&o);
+    o.direct = MPK_OFF;
+    job j = go("optimal-control 20", &o);
+    assert_int_equal(j.r.options.ordering, MPK_ORDERING_AMD);
+    end(&j);
+}
+
 static void test_honest_failure(void **state) {
     (void)state;
     mpk_options o;
@@ -242,6 +271,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_direct_where_it_fits),
         cmocka_unit_test(test_ladder),
+        cmocka_unit_test(test_ordering),
         cmocka_unit_test(test_honest_failure),
         cmocka_unit_test(test_memory_limit),
         cmocka_unit_test(test_statuses),

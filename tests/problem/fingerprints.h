@@ -3,6 +3,8 @@
 /* spec, 64-bit FNV-1a of ap, ai, ax with seed 42 (little-endian) */
 {"nlpkkt 5", 0x493bd73ef17092d7u},
 {"nlpkkt 4 1e-3 6", 0x676372d2fc19a25du},
+{"nlpkkt 4 boundary=dirichlet", 0x0263a77d708374dcu},
+{"nlpkkt 3 1e-3 6 dirichlet", 0xd3ab23f37960ed60u},
 {"control-distributed 6", 0xab55cd1461abebdeu},
 {"lin 9 8 7", 0x62b14603cb44462bu},
 {"helmholtz 2d 12", 0x688721901b68062eu},

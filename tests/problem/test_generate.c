@@ -43,6 +43,7 @@ static void counts(void **state) {
                       2 * c * c * c + n * n * n + 6 * n * n + 12 * c * c);
     }
     assert_counts("nlpkkt 20", 18400, 440992);
+    assert_counts("nlpkkt 20 boundary=dirichlet", 18400, 440992);
     assert_counts("lin", 256000, 1766400);
     assert_counts("stokes mac 183", 100100, 598044);
     assert_counts("control-distributed 30", 81000, 475200);
@@ -102,6 +103,8 @@ static void inertia(void **state) {
     } cases[] = {
         {"nlpkkt 4", 64 + 96, 64},
         {"nlpkkt 3 alpha=1e-3 barrier=4", 27 + 54, 27},
+        {"nlpkkt 4 boundary=dirichlet", 64 + 96, 64},
+        {"nlpkkt 3 1e-3 4 dirichlet", 27 + 54, 27},
         {"control-distributed 4", 128, 64},
         {"stokes mac 6", 60, 35},
         {"stokes q2q1 3", 50, 15},
@@ -208,6 +211,40 @@ static void nlpkkt_is_consistent(void **state) {
     mpk_context_destroy(&ctx);
 }
 
+/* The Laplacian of a constant is zero but next to an edge of the cube, whose points are no controls; of
+ * the square of a coordinate it is 2, so -52 times that in the middle. The other blocks are diagonal. */
+static void nlpkkt_dirichlet_is_consistent(void **state) {
+    (void)state;
+    mpk_context *ctx = new_context();
+    const int n = 5, points = n * n * n, controls = 6 * n * n;
+    mpk_problem *p = make(ctx, "nlpkkt 5 boundary=dirichlet", 1);
+    mpk_problem_view v;
+    mpk_problem_view_get(p, &v);
+    double *x = calloc((size_t)v.n, sizeof *x), *y = calloc((size_t)v.n, sizeof *y);
+    for (int i = 0; i < points + controls; i++) x[i] = 1;
+    assert_int_equal(mpk_problem_multiply(ctx, p, 1, x, v.n, y, v.n), MPK_OK);
+    for (int i = 0; i < points; i++) {
+        const int at[] = {i % n, i / n % n, i / (n * n)};
+        int beside = 0;
+        for (int a = 0; a < 3; a++) beside += at[a] == 0 || at[a] == n - 1;
+        /* of an edge three points are within reach, with 8 in the middle and 1 beside: 10; of
+         * three edges with a corner between them 3 * 8 + 3 * 1 + 1 at their ends */
+        const double missing = beside < 2 ? 0 : beside == 2 ? 10 : 28;
+        assert_true(fabs(y[points + controls + i] - missing) < 1e-12);
+    }
+    for (int i = 0; i < points; i++) x[i] = (i % n) * (i % n);
+    assert_int_equal(mpk_problem_multiply(ctx, p, 1, x, v.n, y, v.n), MPK_OK);
+    assert_true(fabs(y[points + controls + points / 2] + 2 * 52) < 1e-12);
+    /* y = y_d in the middle: 3 + 5 / 16, where y <= 3.5 */
+    assert_true(fabs(y[points / 2] - 4 * (1 + 1 / (0.5 - 0.3125))) < 1e-12);
+    for (int i = points; i < points + controls; i++)
+        assert_true(fabs(y[i] - (0.01 * (n + 1) + 0.4)) < 1e-12);
+    free(x);
+    free(y);
+    mpk_problem_destroy(&p);
+    mpk_context_destroy(&ctx);
+}
+
 static uint64_t hash_bytes(uint64_t h, const void *data, size_t size) {
     const unsigned char *p = data;
     for (size_t k = 0; k < size; k++) h = (h ^ p[k]) * 0x100000001b3u;
@@ -277,7 +314,8 @@ static void refused(void **state) {
         {"nlpkkt x", MPK_ERR_ARGUMENT, "'x'"},
         {"nlpkkt nan", MPK_ERR_ARGUMENT, "'nan'"},
         {"nlpkkt -4", MPK_ERR_ARGUMENT, "'-4'"},
-        {"nlpkkt 4 4 4 4", MPK_ERR_ARGUMENT, "one value too many"},
+        {"nlpkkt 4 4 4 4", MPK_ERR_ARGUMENT, "'4'"},
+        {"nlpkkt 4 4 4 neumann 4", MPK_ERR_ARGUMENT, "one value too many"},
         {"nlpkkt 4 N=5", MPK_ERR_ARGUMENT, "N is given twice"},
         {"nlpkkt 4 size=5", MPK_ERR_ARGUMENT, "no parameter 'size=5'"},
         {"nlpkkt 2000", MPK_ERR_SIZE, "16024000000 rows"},
@@ -382,6 +420,7 @@ int main(void) {
         cmocka_unit_test(indefinite),
         cmocka_unit_test(stokes_is_consistent),
         cmocka_unit_test(nlpkkt_is_consistent),
+        cmocka_unit_test(nlpkkt_dirichlet_is_consistent),
         cmocka_unit_test(fingerprints),
         cmocka_unit_test(seeds_and_spellings),
         cmocka_unit_test(refused),

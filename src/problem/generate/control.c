@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** KKT systems of optimal control of the state equation -Laplace y + y = f in the unit cube.
- * Unknowns: states y, controls u, adjoints p; inertia (states + controls, adjoints, 0). */
+/** KKT systems of optimal control of an elliptic equation in the unit cube. Unknowns: states y,
+ * controls u, adjoints p; inertia (states + controls, adjoints, 0). */
 #include "generate.h"
+
+#include <stdlib.h>
 
 /* ---- one-dimensional linear elements on N points, spacing h ------------------------------- */
 
@@ -24,10 +26,19 @@ typedef struct grid {
     int n;
     int64_t points, controls;
     double h, alpha, barrier;
+    bool dirichlet;
 } grid;
 
-/* The stiffness entry of the trilinear element for -Laplace + 1 between x and x + d. */
+/* Finite differences for -52 h^2 Laplace: the entry between two points that differ in `axes` of
+ * their coordinates, by one step each. */
+static double difference(int axes) {
+    static const double weight[] = {200, -16, -8, -1};
+    return weight[axes];
+}
+
+/* The entry between x and x + d: finite differences, or trilinear elements for -Laplace + 1. */
 static double element(const grid *g, const int x[3], const int d[3]) {
+    if (g->dirichlet) return difference(abs(d[0]) + abs(d[1]) + abs(d[2]));
     int m[3], k[3];
     for (int a = 0; a < 3; a++) {
         m[a] = mass(x[a], d[a], g->n);
@@ -45,12 +56,22 @@ static int64_t point(const grid *g, const int x[3]) {
     return ((int64_t)x[2] * g->n + x[1]) * g->n + x[0];
 }
 
+/* The diagonal entry of the state at x: the lumped mass, or 1 with what the bound y <= 3.5 adds at
+ * the target 3 + 5 a (a - 1) b (b - 1) with multiplier 1. */
+static double state_weight(const grid *g, const int x[3]) {
+    if (g->dirichlet) {
+        const double a = g->h * (x[0] + 1), b = g->h * (x[1] + 1);
+        return 1 + 1 / (0.5 - 5 * (a * (a - 1)) * (b * (b - 1)));
+    }
+    return g->h * g->h * g->h *
+           (weight2(x[0], g->n) * weight2(x[1], g->n) * weight2(x[2], g->n) * 0.125);
+}
+
 /* Column of the state at x: the mass M, then K in the rows of the adjoints. */
 static void state_column(mpki_generator *out, const grid *g, const int x[3]) {
     int64_t col = point(g, x), adjoints = g->points + g->controls;
-    double weight = weight2(x[0], g->n) * weight2(x[1], g->n) * weight2(x[2], g->n) * 0.125;
     double barrier = g->barrier > 0 ? mpki_draw_magnitude(out, g->barrier) : 0;
-    mpki_emit(out, col, col, g->h * g->h * g->h * weight * (1 + barrier));
+    mpki_emit(out, col, col, state_weight(g, x) * (1 + barrier));
     int d[3];
     for (d[2] = -1; d[2] <= 1; d[2]++)
         for (d[1] = -1; d[1] <= 1; d[1]++)
@@ -61,13 +82,23 @@ static void state_column(mpki_generator *out, const grid *g, const int x[3]) {
             }
 }
 
-/* Column of the control at (a, b) on a face: alpha R, then -B: the mass of the face. */
+/* Of the control at (a, b) on a face: the diagonal entry, with dirichlet that of 0 <= u <= 10 at 5
+ * with multipliers 1, too; and the entry of a point (da, db) from the one next to it. */
+static double control_weight(const grid *g, int a, int b) {
+    if (g->dirichlet) return g->alpha / g->h + 0.4;
+    return g->alpha * g->h * g->h * (weight2(a, g->n) * weight2(b, g->n) * 0.25);
+}
+static double control_entry(const grid *g, int a, int da, int b, int db) {
+    if (g->dirichlet) return difference(1 + abs(da) + abs(db));
+    return -(g->h * g->h / 36) * (mass(a, da, g->n) * mass(b, db, g->n));
+}
+
+/* Column of the control at (a, b) on a face: alpha R, then -B. */
 static void control_column(mpki_generator *out, const grid *g, int face, int a, int b) {
     const int n = g->n, axis = face / 2, first = axis == 0 ? 1 : 0, second = axis == 2 ? 1 : 2;
     int64_t col = g->points + ((int64_t)face * n + b) * n + a, adjoints = g->points + g->controls;
     double barrier = g->barrier > 0 ? mpki_draw_magnitude(out, g->barrier) : 0;
-    mpki_emit(out, col, col,
-              g->alpha * g->h * g->h * (weight2(a, n) * weight2(b, n) * 0.25) * (1 + barrier));
+    mpki_emit(out, col, col, control_weight(g, a, b) * (1 + barrier));
     for (int db = -1; db <= 1; db++)
         for (int da = -1; da <= 1; da++) {
             int to[3];
@@ -75,8 +106,7 @@ static void control_column(mpki_generator *out, const grid *g, int face, int a, 
             to[axis] = face % 2 ? n - 1 : 0;
             to[first] = a + da;
             to[second] = b + db;
-            mpki_emit(out, adjoints + point(g, to), col,
-                      -(g->h * g->h / 36) * (mass(a, da, n) * mass(b, db, n)));
+            mpki_emit(out, adjoints + point(g, to), col, control_entry(g, a, da, b, db));
         }
 }
 
@@ -86,9 +116,10 @@ static mpk_status nlpkkt(mpki_generator *out) {
     grid g = {.n = n,
               .points = (int64_t)n * n * n,
               .controls = 6 * (int64_t)n * n,
-              .h = 1 / (side - 1),
+              .h = out->value[3] == 1 ? 1 / (side + 1) : 1 / (side - 1),
               .alpha = out->value[1],
-              .barrier = out->value[2]};
+              .barrier = out->value[2],
+              .dirichlet = out->value[3] == 1};
     /* the lower triangle: M, alpha R, K, B */
     mpk_status status =
         mpki_generator_size(out, 2 * side * side * side + 6 * side * side,
@@ -108,10 +139,12 @@ static mpk_status nlpkkt(mpki_generator *out) {
     return MPK_OK;
 }
 
+static const char *const boundaries[] = {"neumann", "dirichlet", NULL};
 static const mpki_parameter nlpkkt_parameters[] = {
     {.name = "N", .integer = true, .required = true, .least = 2, .most = 1 << 20},
     {.name = "alpha", .initial = 0.01, .least = 1e-16, .most = 1e16},
     {.name = "barrier", .initial = 0, .least = 0, .most = 32},
+    {.name = "boundary", .words = boundaries},
     {.name = NULL}};
 const mpki_family mpki_family_nlpkkt = {"nlpkkt", nlpkkt_parameters, nlpkkt};
 

@@ -24,8 +24,9 @@ static const mpki_family *const families[] = {
 enum { FAMILIES = sizeof families / sizeof *families };
 
 const char *mpk_generators(void) {
-    return "nlpkkt N [alpha=0.01] [barrier=0]: 3D boundary control, trilinear elements; "
-           "[M 0 K; 0 aR -B'; K -B 0], n = 2N^3+6N^2\n"
+    return "nlpkkt N [alpha=0.01] [barrier=0] [boundary=neumann|dirichlet]: 3D boundary control, "
+           "trilinear elements, or 27-point differences; [M 0 K; 0 aR -B'; K -B 0], n = "
+           "2N^3+6N^2\n"
            "control-distributed N [alpha=1e-4]: 3D distributed control, 7-point K; "
            "[M 0 K; 0 aM -M; K -M 0], n = 3N^3\n"
            "lin [nx=80] [ny=80] [nz=40] [sigma=1] [wells=8]: Hamiltonian -Laplace + V - sigma I, "
