@@ -41,7 +41,9 @@ typedef struct mpk_batch_array {
     mpk_batch_layout layout;
     mpk_memory memory; /**< of data and, for pointers, of what they point to; one for all arrays of
                             a call */
-    void *data;        /**< see the layout; aligned to the entry's real type */
+    void *data;     /**< see the layout. Matrices are aligned to the entry's real type, on a device
+                         complex ones to two of it; else MPK_ERR_ARGUMENT. What pointers in device
+                         memory point to is not looked at: a kernel fails there */
     int64_t stride; /**< entries from matrix to matrix, interleaved: from group to group; at least
                          ld times the columns (times the width). Not used for pointers */
     int32_t ld;     /**< leading dimension, at least the rows (and at least 1) */

@@ -39,6 +39,18 @@ mpk_status mpki_batch_check_shape(mpk_context *ctx, const mpk_batch *given, mpk_
     return MPK_OK;
 }
 
+/* A multiple of which an entry's address must be: kernels of a device read complex entries whole. */
+static uintptr_t entry_alignment(const mpk_batch *batch, mpk_memory memory) {
+    const uintptr_t real = batch->scalar == MPK_S || batch->scalar == MPK_C ? 4 : 8;
+    return memory == MPK_DEVICE && batch->scalar >= MPK_C ? 2 * real : real;
+}
+
+static mpk_status misaligned(mpk_context *ctx, int64_t index, const char *name, uintptr_t unit) {
+    return mpki_error(ctx, MPK_ERR_ARGUMENT, "batch", index,
+                      "%s: an address is no multiple of %d bytes, as its entries need", name,
+                      (int)unit);
+}
+
 mpk_status mpki_batch_check_array(mpk_context *ctx, const mpk_batch *batch, const char *name,
                                   const mpk_batch_array *x, int64_t rows, int64_t cols) {
     const bool empty = batch->count == 0 || rows == 0 || cols == 0;
@@ -54,10 +66,17 @@ mpk_status mpki_batch_check_array(mpk_context *ctx, const mpk_batch *batch, cons
     if (empty) return MPK_OK;
     if (!x->data) return mpki_error(ctx, MPK_ERR_ARGUMENT, "batch", -1, "%s has no data", name);
     const int64_t width = x->layout == MPK_BATCH_INTERLEAVED ? x->width : 1;
-    if (x->layout == MPK_BATCH_POINTERS) {
-        for (int64_t b = 0; x->memory == MPK_HOST && b < batch->count; b++)
-            if (!((void *const *)x->data)[b])
+    const bool pointers = x->layout == MPK_BATCH_POINTERS;
+    const uintptr_t entry = entry_alignment(batch, x->memory),
+                    unit = pointers ? sizeof(void *) : entry;
+    if ((uintptr_t)x->data % unit != 0) return misaligned(ctx, -1, name, unit);
+    if (pointers) {
+        for (int64_t b = 0; x->memory == MPK_HOST && b < batch->count; b++) {
+            const void *matrix = ((void *const *)x->data)[b];
+            if (!matrix)
                 return mpki_error(ctx, MPK_ERR_ARGUMENT, "batch", b, "%s: a pointer is NULL", name);
+            if ((uintptr_t)matrix % entry != 0) return misaligned(ctx, b, name, entry);
+        }
     } else if (batch->count > width && x->stride / width < (int64_t)x->ld * cols) {
         return mpki_error(ctx, MPK_ERR_ARGUMENT, "batch", x->stride,
                           "%s: the stride is smaller than a matrix: they would overlap", name);
@@ -73,6 +92,10 @@ mpk_status mpki_batch_check_memory(mpk_context *ctx, const mpki_batch_job *job) 
         if (arrays[k] && arrays[k]->memory != memory)
             return bad(ctx, -1, "some arrays lie in host memory, others in device memory");
     const bool results = job->results.outcome || job->results.inertia;
+    const void *lists[] = {job->pivots, job->results.outcome, job->results.inertia};
+    for (int k = 0; k < 3; k++)
+        if ((uintptr_t)lists[k] % sizeof(int32_t) != 0)
+            return misaligned(ctx, -1, k == 0 ? "pivots" : "results", sizeof(int32_t));
     if (memory == MPK_HOST) {
         if ((job->pivots && batch->pivots_memory == MPK_DEVICE) ||
             (results && batch->results_memory == MPK_DEVICE))

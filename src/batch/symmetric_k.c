@@ -94,7 +94,7 @@ static int choose_partial(const elimination *e, int *p, int *q) {
     if (!(diag > e->small) && !(lambda > e->small)) return ALL_ZERO;
     if (s < 0 || diag >= alpha * lambda) return 1;
     largest(e, e->w + s * LD, s, &sigma);
-    if (diag * sigma >= alpha * lambda * lambda) return 1;
+    if (diag >= alpha * lambda * (lambda / sigma)) return 1; /* squares could overflow, or vanish */
     if (t_abs1(e->w[s + s * LD]) >= alpha * sigma) return *p = s, 1;
     *q = s;
     return 2;

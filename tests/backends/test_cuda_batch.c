@@ -63,6 +63,32 @@ static void test_absent(void **state) {
     free(before);
 }
 
+/* Addresses that no kernel could read from: each is told before a kernel runs. */
+static void test_misaligned(mpk_context *ctx, mpk_batch_array x) {
+    static const struct {
+        mpk_scalar scalar;
+        int bytes;
+        const char *word;
+    } cases[] = {{MPK_S, 2, "of 4 bytes"},
+                 {MPK_D, 4, "of 8 bytes"},
+                 {MPK_C, 4, "of 8 bytes"},
+                 {MPK_Z, 8, "of 16 bytes"},
+                 {MPK_Z, 24, "of 16 bytes"}};
+    mpk_batch batch = batch_of(MPK_PIVOTING_NONE);
+    const mpk_batch_array good = x;
+    batch.n = 2, batch.count = 2, x.ld = 2, x.stride = 4;
+    for (int k = 0; k < 5; k++) {
+        batch.scalar = cases[k].scalar;
+        x.data = (char *)good.data + cases[k].bytes;
+        refused(ctx, mpk_batch_ldlt(ctx, &batch, &x, NULL, NULL), MPK_ERR_ARGUMENT, cases[k].word);
+        refused(ctx, mpk_batch_solve(ctx, &batch, MPK_BATCH_LDLT, &good, NULL, 1, &x, NULL),
+                MPK_ERR_ARGUMENT, cases[k].word);
+    }
+    x.layout = MPK_BATCH_POINTERS;
+    x.data = (char *)good.data + 4;
+    refused(ctx, mpk_batch_ldlt(ctx, &batch, &x, NULL, NULL), MPK_ERR_ARGUMENT, "of 8 bytes");
+}
+
 static void test_arguments(void **state) {
     (void)state;
     mpk_context *ctx = NULL;
@@ -104,6 +130,7 @@ static void test_arguments(void **state) {
     refused(ctx, mpk_batch_ldlt(ctx, &bad, &x, piv, &results), MPK_ERR_DEVICE, "12345");
     bad = good, bad.count = (int64_t)1 << 31;
     refused(ctx, mpk_batch_ldlt(ctx, &bad, &x, piv, &results), MPK_ERR_SIZE, "2^31");
+    test_misaligned(ctx, x);
     for (int k = 0; k < COUNT; k++) assert_int_equal(outcome[k], -7);
     /* pivots on the device are judged there: matrix 0 alone has right ones */
     for (int k = 0; k < N; k++) piv[k] = N - 1 - k;
@@ -323,6 +350,64 @@ static void test_random(void **state) {
     mpk_context_destroy(&ctx);
 }
 
+/* Order 8 in single precision, where a block takes 64 matrices and copies 16 bytes at a time: numbers of matrices around warps
+ * and blocks, aligned and one entry beyond. The host's outcomes, and its solutions to rounding; no byte beyond the last one. */
+static void eight_case(mpk_context *ctx, const mpki_device *d, mpk_pivoting pivoting, int count,
+                       int shift) {
+    enum { E = 8, EE = E * E };
+    const int total = shift + count * EE, bad = count / 2;
+    float *a[2], *x[2];
+    int32_t *piv[2], *told[2];
+    for (int k = 0; k < 2; k++) {
+        a[k] = malloc((size_t)total * sizeof(float)),
+        x[k] = malloc((size_t)count * E * sizeof(float));
+        piv[k] = malloc((size_t)count * E * sizeof(int32_t));
+        told[k] = malloc((size_t)count * sizeof(int32_t));
+    }
+    for (int i = 0; i < total; i++) a[0][i] = (float)uniform();
+    for (int b = 0; b < count; b++)
+        for (int j = 0; j < E; j++) a[0][shift + b * EE + j * (E + 1)] += b % 3 ? 10 : -10;
+    if (count > 1) a[0][shift + bad * EE + E - 1] = NAN;
+    memcpy(a[1], a[0], (size_t)total * sizeof(float));
+    float *there = device_up(d, a[1], total * (int64_t)sizeof(float));
+    for (int k = 0; k < 2; k++) {
+        mpk_batch batch = batch_of(pivoting);
+        batch.scalar = MPK_S, batch.count = count, batch.n = E;
+        mpk_batch_array m = {MPK_BATCH_STRIDED, MPK_HOST, a[0] + shift, EE, E, 1};
+        mpk_batch_array y = {MPK_BATCH_STRIDED, MPK_HOST, x[k], E, E, 1};
+        mpk_batch_results results = {told[k], NULL}, ignored = {NULL, NULL};
+        if (k) m.memory = MPK_DEVICE, m.data = there + shift;
+        assert_int_equal(mpk_batch_ldlt(ctx, &batch, &m, pivoting ? piv[k] : NULL, &results),
+                         count > 1 ? MPK_PARTIAL : MPK_OK);
+        if (k) {
+            device_down(d, there, a[1], total * (int64_t)sizeof(float));
+            m.memory = MPK_HOST, m.data = a[1] + shift;
+        }
+        for (int i = 0; i < count * E; i++) x[k][i] = (float)(1 + i % 5);
+        assert_true(mpk_batch_solve(ctx, &batch, MPK_BATCH_LDLT, &m, pivoting ? piv[k] : NULL, 1,
+                                    &y, &ignored) >= 0);
+    }
+    assert_memory_equal(told[1], told[0], (size_t)count * sizeof(int32_t));
+    for (int i = 0; i < count * E; i++)
+        if (told[0][i / E] == MPK_BATCH_OK && !(fabsf(x[1][i] - x[0][i]) < 1e-5f))
+            fail_msg("pivoting %d, matrix %d of %d, shift %d: %g, host %g", (int)pivoting, i / E,
+                     count, shift, (double)x[1][i], (double)x[0][i]);
+    for (int k = 0; k < 2; k++) free(a[k]), free(x[k]), free(piv[k]), free(told[k]);
+}
+
+static void test_single_of_eight(void **state) {
+    (void)state;
+    mpk_context *ctx = NULL;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    const mpki_device *d = device_open(ctx);
+    const int counts[] = {1, 31, 33, 63, 64, 65, 129};
+    for (int pivoting = 0; pivoting < MPK_PIVOTING_COUNT; pivoting++)
+        for (int k = 0; k < 7 && pivoting != MPK_PIVOTING_STATIC; k++)
+            for (int shift = 0; shift < 2; shift++)
+                eight_case(ctx, d, (mpk_pivoting)pivoting, counts[k], shift);
+    mpk_context_destroy(&ctx);
+}
+
 /* Memory of the host fails at each place in turn: an error, nothing lost, the context goes on. */
 static int64_t allowed;
 static void *limited(void *user, size_t size) {
@@ -398,8 +483,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_arguments),     cmocka_unit_test(test_empty),
         cmocka_unit_test(test_failed_pivots), cmocka_unit_test(test_layouts),
-        cmocka_unit_test(test_random),        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_device_memory)};
+        cmocka_unit_test(test_random),        cmocka_unit_test(test_single_of_eight),
+        cmocka_unit_test(test_memory),        cmocka_unit_test(test_device_memory)};
     int failed = cmocka_run_group_tests(absent, NULL, NULL);
     if (!device_there()) {
         print_message("no device, and no module that does without: nothing more to test\n");

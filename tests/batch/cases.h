@@ -558,6 +558,47 @@ static void test_neighbours(void **unused) {
         }
 }
 
+/* ---- the unit of measurement does not matter: multiplied by a power of two a matrix has the same pivots ---- */
+
+static void scales_case(mpk_context *ctx, mpk_pivoting pivoting, enum family family, int n) {
+    enum { COUNT = 9 };
+    static T a[3][COUNT][MAX * MAX];
+    static int32_t piv[3][COUNT * MAX], outcome[3][COUNT], inertia[3][3 * COUNT];
+    const int far = MPKI_PRECISION % 2 == 0 ? 90 : 600; /* squares are out of range */
+    for (int b = 0; b < COUNT; b++) fill(family, n, 0, MPKI_COMPLEX, a[0][b]);
+    for (int k = 0; k < 3; k++) {
+        const T scale = t_make((R)ldexp(1, k == 0 ? 0 : k == 1 ? -far : far), 0);
+        for (int b = 0; b < COUNT && k > 0; b++)
+            for (int i = 0; i < n * n; i++) a[k][b][i] = a[0][b][i] * scale;
+    }
+    mpk_batch batch;
+    mpk_batch_init(&batch);
+    batch.scalar = SCALAR, batch.count = COUNT, batch.n = n, batch.threads = 1;
+    batch.symmetry = MPK_HERMITIAN, batch.pivoting = pivoting;
+    for (int k = 0; k < 3; k++) {
+        mpk_batch_array x = {MPK_BATCH_STRIDED, MPK_HOST, a[k], MAX * MAX, n, 1};
+        mpk_batch_results results = {outcome[k], inertia[k]};
+        assert_int_equal(mpk_batch_ldlt(ctx, &batch, &x, piv[k], &results), MPK_OK);
+    }
+    for (int k = 1; k < 3; k++) {
+        assert_memory_equal(piv[k], piv[0], (size_t)(COUNT * n) * sizeof **piv);
+        assert_memory_equal(inertia[k], inertia[0], sizeof inertia[0]);
+    }
+}
+
+static void test_scales(void **unused) {
+    (void)unused;
+    static const int orders[] = {2, 3, 5, 8, 12, 16, 21, 33};
+    static const enum family families[] = {RANDOM, ZERO_DIAGONAL, SADDLE};
+    mpk_context *ctx = NULL;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    for (int pivoting = MPK_PIVOTING_PARTIAL; pivoting <= MPK_PIVOTING_COMPLETE; pivoting++)
+        for (int k = 0; k < (FEW ? 4 : 8); k++)
+            for (int f = 0; f < 3; f++)
+                scales_case(ctx, (mpk_pivoting)pivoting, families[f], orders[k]);
+    mpk_context_destroy(&ctx);
+}
+
 #if !defined CASES_DEVICE && MPKI_ISAS & 3
 /* The same with narrower kernels: those of a processor without AVX-512, where they were built. */
 static int without_avx512(void **unused) {
@@ -597,11 +638,13 @@ int main(void) {
         TEST(test_gemm_narrow),
 #endif
         TEST(test_neighbours),
+        TEST(test_scales),
 #if !defined CASES_DEVICE && MPKI_ISAS & 3
         AVX2(test_llt_none),
         AVX2(test_ldlt_none),
         AVX2(test_ldu_none),
         AVX2(test_ldlt_partial),
+        AVX2(test_scales),
         AVX2(test_ldlt_rook),
         AVX2(test_ldlt_complete),
         AVX2(test_gemm),

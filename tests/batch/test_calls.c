@@ -63,6 +63,17 @@ static void test_arguments(void **unused) {
     void *pointers[4] = {a, a, NULL, a};
     y = x, y.layout = MPK_BATCH_POINTERS, y.data = pointers;
     refused(ctx, mpk_batch_ldlt(ctx, &good, &y, piv, &results), argument);
+    BAD_ARRAY(data, (char *)a + 4, argument);
+    pointers[2] = (char *)a + 4;
+    y = x, y.layout = MPK_BATCH_POINTERS, y.data = pointers;
+    refused(ctx, mpk_batch_ldlt(ctx, &good, &y, piv, &results), argument);
+    y.data = (char *)pointers + 4;
+    refused(ctx, mpk_batch_ldlt(ctx, &good, &y, piv, &results), argument);
+    refused(ctx, mpk_batch_ldlt(ctx, &good, &x, (void *)((char *)piv + 2), &results), argument);
+    mpk_batch_results odd = {(void *)((char *)outcome + 1), NULL};
+    refused(ctx, mpk_batch_ldlt(ctx, &good, &x, piv, &odd), argument);
+    odd = (mpk_batch_results){NULL, (void *)((char *)outcome + 2)};
+    refused(ctx, mpk_batch_ldlt(ctx, &good, &x, piv, &odd), argument);
     refused(ctx, mpk_batch_ldlt(ctx, NULL, &x, piv, &results), argument);
     refused(ctx, mpk_batch_ldlt(ctx, &good, NULL, piv, &results), argument);
     refused(ctx, mpk_batch_ldlt(ctx, &good, &x, NULL, &results), argument);

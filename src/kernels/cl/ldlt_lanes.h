@@ -160,8 +160,9 @@ static T largest_of(const T c[N], int k) {
     return sigma;
 }
 
-static bool seek_partial(const T u[N * N], T c[N], int k, bool second, T small, int moves[2],
-                         T d2[1], bool good[1]) {
+/* scale: 1 / the largest entry of all, lest squares overflow or vanish. */
+static bool seek_partial(const T u[N * N], T c[N], int k, bool second, T small, T scale,
+                         int moves[2], T d2[1], bool good[1]) {
     T d = fabs(u[k * N + k]);
     T lambda[1] = {0};
     int r = largest_below(u, k, lambda);
@@ -171,7 +172,8 @@ static bool seek_partial(const T u[N * N], T c[N], int k, bool second, T small, 
     if (ALWAYS || search) {
         d2[0] = lanes_column(u, c, k, r);
         T sigma = largest_of(c, k);
-        bool stay = d > 0 && d * sigma >= ALPHA * lambda[0] * lambda[0];
+        T size = lambda[0] * scale;
+        bool stay = d > 0 && d * scale * (sigma * scale) >= ALPHA * size * size;
         if (ALWAYS) stay = stay || !search;
         two = !stay && fabs(d2[0]) < ALPHA * sigma;
         moves[0] = !stay && !two ? r : k;
@@ -282,6 +284,7 @@ static void ldlt_lanes(int search, __global T *a, int lda, long stride, __global
     }
     most = work_group_reduce_max(most);
     T small = most > 0 ? tol * most : (T)0;
+    T scale = rcp(most > 0 ? most : (T)1);
     T check[1] = {most *
                   (T)0}; /* 0 as long as pivots are finite: NaN and Inf come to a later one */
     bool second = false; /* this column was eliminated together with the one before */
@@ -296,7 +299,7 @@ static void ldlt_lanes(int search, __global T *a, int lda, long stride, __global
         } else if (search == ROOK) {
             two = seek_rook(u, c, k, second, small, moves, d2, good);
         } else {
-            two = seek_partial(u, c, k, second, small, moves, d2, good);
+            two = seek_partial(u, c, k, second, small, scale, moves, d2, good);
         }
         int first = moves[0] > k ? moves[0] : -1;
         int other = moves[1] > k + 1 ? moves[1] : -1;

@@ -247,7 +247,7 @@ __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *pi
                 T sigma = work_group_reduce_max(LANE >= b && LANE != other ? fabs(c2) : (T)0);
                 T d21 = work[2 * N * N + s * N + other];
                 T d2 = work[2 * N * N + next * N + other];
-                bool stay = diagonal > 0 && diagonal * sigma >= ALPHA * lambda * lambda;
+                bool stay = diagonal >= ALPHA * lambda * (lambda * rcp(sigma)); /* squares could vanish */
                 two = !stay && fabs(d2) < ALPHA * sigma;
                 if (two) {
                     T det = d1 * d2 - d21 * d21;

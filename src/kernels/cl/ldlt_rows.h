@@ -36,7 +36,8 @@ static bool rows_seek(int search, __global const T *a, long base, int lda, const
             other = rows_column(a, base, lda, l, m, s, q, left);
             check[0] += other * (T)0;
             T sigma = work_group_reduce_max(left && LANE != q ? fabs(other) : (T)0);
-            bool stay = diagonal > 0 && diagonal * sigma >= ALPHA * lambda * lambda;
+            bool stay =
+                diagonal >= ALPHA * lambda * (lambda * rcp(sigma)); /* squares could vanish */
             T beyond = fabs(shuffle(other, q));
             bool swap = !stay && beyond >= ALPHA * sigma;
             two = !stay && !swap;

@@ -324,7 +324,7 @@ template <class R, int ROWS, int PIVOTING, int W> struct panel {
         if (s < 0 || diag >= alpha() * lambda) return 1;
         fetch(s, c2);
         largest(c2, s, &sigma);
-        if (diag * sigma >= alpha() * lambda * lambda) return 1;
+        if (diag >= alpha() * lambda * (lambda / sigma)) return 1; /* squares could vanish */
         *q = s;
         if (!(abs1(of_row(c2, s)) >= alpha() * sigma)) return 2;
         *p = s;

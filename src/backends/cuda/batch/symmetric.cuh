@@ -104,7 +104,7 @@ template <class T, class TILE> struct symmetric : elimination<T, TILE> {
         if (!(diag > small) && !(lambda > small)) return 0;
         if (s < 0 || diag >= alpha() * lambda) return 1;
         largest(s, s, &sigma);
-        if (diag * sigma >= alpha() * lambda * lambda) return 1;
+        if (diag >= alpha() * lambda * (lambda / sigma)) return 1; /* squares could vanish */
         if (abs1(at(s, s)) >= alpha() * sigma) return *p = s, 1;
         *q = s;
         return 2;
