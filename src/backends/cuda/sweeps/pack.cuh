@@ -227,6 +227,11 @@ __device__ inline bool fits(int length) {
 
 /** Entries of M from which on tiles are hardly longer. */
 static const int FEW = 256;
+/** Blocks in full that a unit waits for; entries of a column from which on it is one. */
+#ifndef MPKI_MOST_DENSE
+#define MPKI_MOST_DENSE 2
+#endif
+static const int MOST_DENSE = MPKI_MOST_DENSE, SPARSE = 4;
 
 template <class S> struct pack_room { static const int BYTES = packing<S>::MOST + 3 * 128; };
 
@@ -240,12 +245,14 @@ template <class S> struct segmenter {
     cursor from;
     int columns, length; /* length: of the lane's row */
     int32_t last;
+    bool dense_next; /* a block in full follows */
 
     __device__ segmenter(const mpki_cuda_packing &p, const mpki_cuda_store &s, int half, int part_,
                          int pass_, char *shared)
         : w(p, s, half, p.part_unit[half][part_], (uint32_t *)(shared + packing<S>::MOST)),
           pass(pass_), part(part_), count(0), staging(shared),
           helpers((uint32_t *)(shared + packing<S>::MOST) + 64) {
+        dense_next = false;
         ends = part + 1 == p.parts[half] || p.part_unit[half][part + 1] != w.unit;
     }
 
@@ -290,7 +297,8 @@ template <class S> struct segmenter {
         typedef packing<S> layout;
         const mpki_cuda_packing &p = w.p;
         const int lane = w.lane, half = w.half;
-        const int flags = (folded ? FOLDED : 0) | (half ? BACKWARD : 0) | (from.phase ? OF_M : 0);
+        const int flags = (folded ? FOLDED : 0) | (half ? BACKWARD : 0) | (from.phase ? OF_M : 0) |
+                          (dense_next ? DENSE_NEXT : 0);
         const int listed = from.phase ? 0 : columns, bytes = layout::bytes(flags, steps, listed);
         const mpki_sweeps_place place = p.place[half][p.first[half][part] + count];
         __syncwarp();
@@ -321,7 +329,7 @@ template <class S> struct segmenter {
 
     __device__ void close(cursor to) {
         /* M is enough, or another part */
-        if (!from.phase && columns == 0 && !(plain && ends)) return;
+        if (!from.phase && columns == 0 && (!plain || !ends || dense_next)) return;
         if (pass != MPKI_SWEEPS_COUNT) {
             const int longest = largest(length), all = total(length);
             folding f = {0, 0, 0};
@@ -339,6 +347,77 @@ template <class S> struct segmenter {
             }
         }
         ++count;
+    }
+
+    /** Of the blocks that fall due last, which the unit waits for, how many are packets of their own, in full: at
+     *  most MOST_DENSE, of its last frame. */
+    __device__ int dense_blocks() const {
+        const int j = w.frames - 1, blocks = w.blocks(j);
+        const int32_t f = w.frame_at(j);
+        const int64_t start = w.half ? w.s.diagonal[f] + 1 : w.s.ptr[f];
+        const int64_t *const where = w.half ? w.s.upper : w.s.lower;
+        int most = -w.p.part_block[w.half][part], dense = 0; /* those of the part */
+        if (!packing<S>::IN_TILES_TOO || !ends) return 0;
+        for (int k = 0; k < w.frames; ++k) most += w.blocks(k);
+        most = most < MOST_DENSE ? most : MOST_DENSE, most = most < blocks ? most : blocks;
+        for (; dense < most; ++dense) {
+            const int64_t e = start + w.p.order[start + blocks - 1 - dense], at = where[w.s.block[e]];
+            const int32_t slot = w.p.slot[w.half][w.s.other[e]];
+            block_view<S> v;
+            if (at < 0 || !is_late(slot)) break;
+            w.view(at, f, slot, &v);
+            if (total(__popc(v.mine)) < SPARSE * __popc(v.any)) break;
+        }
+        return dense;
+    }
+
+    /** Block k of the last frame, in full. */
+    __device__ void dense(int k, bool followed) {
+        const int j = w.frames - 1;
+        w.walk({0, j, k, 0}, {0, j, k + 1, 0}, [&](cursor, const block_view<S> &v, uint32_t) {
+            if (pass == MPKI_SWEEPS_FILL) {
+                fill_dense(v, followed);
+            } else if (pass == MPKI_SWEEPS_MEASURE && w.lane == 0) {
+                mpki_sweeps_measure m;
+                m.size = (uint32_t)packing<S>::dense_bytes(__popc(v.any)) / 16;
+                m.last = v.from + (w.half ? __ffs((int)v.any) - 1 : 31 - __clz((int)v.any));
+                w.p.measure[w.half][w.p.first[w.half][part] + count] = m;
+            }
+            return false;
+        });
+        ++count;
+    }
+
+    __device__ void fill_dense(const block_view<S> &v, bool followed) {
+        typedef packing<S> layout;
+        const mpki_cuda_packing &p = w.p;
+        const int lane = w.lane, half = w.half, columns = __popc(v.any);
+        const int bytes = layout::dense_bytes(columns);
+        const mpki_sweeps_place place = p.place[half][p.first[half][part] + count];
+        __syncwarp();
+        for (int k = lane; k < bytes / 4; k += 32) ((uint32_t *)staging)[k] = 0;
+        __syncwarp();
+        if (lane == 0) {
+            packet x = {};
+            x.next = place.next, x.part = place.part;
+            x.first_part = place.first_part, x.parts = place.parts;
+            x.columns = (uint16_t)columns, x.steps = (uint8_t)((columns + 3) / 4 * 4);
+            x.flags = (uint8_t)(DENSE | (half ? BACKWARD : 0) | (followed ? DENSE_NEXT : 0));
+            x.slot = w.slot0, x.rows = (uint16_t)w.rows(), x.size = (uint16_t)(bytes / 16);
+            *(packet *)staging = x;
+        }
+        uint32_t *const list = (uint32_t *)(staging + sizeof(packet));
+        list[lane] = (uint32_t)(v.from + __ffs((int)v.any) - 1); /* of lanes without a column, too */
+        __syncwarp();
+        if (v.any >> lane & 1)
+            list[__popc(v.any & ((1u << lane) - 1))] = (uint32_t)(v.from + lane);
+        for (uint32_t bits = v.mine; bits; bits &= bits - 1) {
+            const int c = __ffs((int)bits) - 1, column = __popc(v.any & ((1u << c) - 1));
+            *(S *)(staging + layout::DENSE_AT + layout::dense_at(lane, column)) = w.entry(v, c);
+        }
+        __syncwarp();
+        uint32_t *const to = (uint32_t *)(p.packets + (int64_t)place.at * 16);
+        for (int k = lane; k < bytes / 4; k += 32) to[k] = ((const uint32_t *)staging)[k];
     }
 
     /** M of the unit as tiles of a triangle: where the lane's column and its row stand. False: it is none, or
@@ -428,7 +507,9 @@ template <class S> struct segmenter {
     __device__ void phase(int which) {
         const cursor all = {which, w.frames, 0, 0};
         const int block = w.p.part_block[w.half][part];
-        const cursor end = which || ends ? all : w.find(block + MPKI_SWEEPS_PART);
+        const int full = which ? 0 : dense_blocks(), first_full = w.blocks(w.frames - 1) - full;
+        cursor end = which || ends ? all : w.find(block + MPKI_SWEEPS_PART);
+        if (full) end = {0, w.frames - 1, first_full, 0};
         cursor again = {which, 0, 0, 0};
         if (!which) again = w.find(block);
         bool late = false;
@@ -449,7 +530,10 @@ template <class S> struct segmenter {
             }
             return true;
         });
+        dense_next = full > 0;
         close(end);
+        dense_next = false;
+        for (int k = 0; k < full; ++k) dense(first_full + k, k + 1 < full);
     }
 };
 

@@ -46,12 +46,14 @@ struct alignas(16) packet { /* two reads of 16 bytes */
     uint32_t unused;
 };
 
-enum { FOLDED = 1, BACKWARD = 2, OF_M = 4, IN_TILES = 8 };
+enum { FOLDED = 1, BACKWARD = 2, OF_M = 4, IN_TILES = 8, DENSE = 16, DENSE_NEXT = 32 };
 static const int NOTHING = MPKI_SWEEPS_COLUMNS;
 
 template <class S> struct packing {
     static const int QUAD = 128 + 128 * (int)sizeof(S); /* bytes */
-    static const int MOST = 32 + 128 + MPKI_SWEEPS_STEPS / 4 * QUAD + 4 * (MPKI_SWEEPS_COLUMNS + 1);
+    static const int SPARSE = 32 + 128 + MPKI_SWEEPS_STEPS / 4 * QUAD + 4 * (MPKI_SWEEPS_COLUMNS + 1);
+    static const int DENSE_AT = 32 + 128, FULL = DENSE_AT + 32 * 32 * (int)sizeof(S);
+    static const int MOST = SPARSE > FULL ? SPARSE : FULL;
     static const int BY_16 = sizeof(S) > 16 ? 1 : 16 / (int)sizeof(S);
 
     __host__ __device__ static int entries_at(int flags) { return 32 + (flags & FOLDED ? 128 : 0); }
@@ -60,6 +62,15 @@ template <class S> struct packing {
     }
     __host__ __device__ static int bytes(int flags, int steps, int columns) {
         return (list_at(flags, steps) + 4 * columns + 15) / 16 * 16;
+    }
+    /** Of a block in full, of so many columns. */
+    __host__ __device__ static int dense_bytes(int columns) {
+        return DENSE_AT + (columns + 3) / 4 * 4 * 32 * (int)sizeof(S);
+    }
+    /** Where the entry of a lane in a column of it is, in bytes from the first of all. */
+    __host__ __device__ static int dense_at(int lane, int column) {
+        const int j = column % 4, by = BY_16 < 4 ? BY_16 : 4;
+        return (column / 4 * 128 + (j / by * 32 + lane) * by + j % by) * (int)sizeof(S);
     }
     /* M in tiles: rows 8 T to 8 T + 7 have the columns before 8 T + 8 */
     static const int TILES = 20, TILES_AT = 32 + 64;

@@ -5,8 +5,12 @@
  *  one, of the same task or of the task after it, is on its way into shared memory (Hopper's bulk
  *  copies): the factor is read far ahead of the results that its rows wait for. Between two levels
  *  there is no more than a store of the results and a load that finds them. */
-#include "tiles.cuh"
+#include "dense.cuh"
+#include "stamps.cuh"
 
+#ifndef MPKI_MOST_AT_ONCE
+#define MPKI_MOST_AT_ONCE 16
+#endif
 #ifndef MPKI_ROOM /* dynamic shared memory; tests on a host have their own */
 #define MPKI_ROOM extern __shared__ __align__(16) char room[]
 #endif
@@ -80,7 +84,7 @@ template <class S, int NR> struct sweep_room {
     static const int GATHERED = (MPKI_SWEEPS_COLUMNS + 1) * NUMBER, FOREIGN = 32 * NUMBER;
     static const int BYTES = 2 * packing<S>::MOST + GATHERED + 2 * FOREIGN + 16;
     /* warps of a multiprocessor of 9.0, for whose registers there is room: 128 for each of 16 */
-    static const int SHARED = 228 * 1024 / (BYTES + 1024), AT_ONCE = SHARED < 16 ? SHARED : 16;
+    static const int SHARED = 228 * 1024 / (BYTES + 1024), AT_ONCE = SHARED < MPKI_MOST_AT_ONCE ? SHARED : MPKI_MOST_AT_ONCE;
 };
 
 /* ---- one packet ---- */
@@ -327,10 +331,14 @@ __device__ inline int draw(const mpki_sweeps_run &a) {
     if ((threadIdx.x & 31) == 0) t = a.first + atomicAdd(a.ticket, 1);
     return t;
 }
-__device__ inline bool task_of(const mpki_sweeps_run &a, int drawn, mpki_sweeps_task *task) {
+struct claimed : mpki_sweeps_task {
+    int ticket; /* for stamps alone */
+};
+__device__ inline bool task_of(const mpki_sweeps_run &a, int drawn, claimed *task) {
     const int t = __shfl_sync(ALL, drawn, 0);
     if (t >= a.end) return false;
-    *task = a.task[t];
+    *(mpki_sweeps_task *)task = a.task[t];
+    task->ticket = t;
     return true;
 }
 
@@ -348,7 +356,7 @@ __global__ void __launch_bounds__(32, (sweep_room<S, NR>::AT_ONCE))
     V *sums = foreign + 32 * NR;
     there.begin(room + 2 * MOST + shared::GATHERED + 2 * shared::FOREIGN);
     for (int k = lane; k < NR; k += 32) gathered[NOTHING * NR + k] = make<V>(0);
-    mpki_sweeps_task task, next, then = {0, 0};
+    claimed task, next, then = {};
     if (!task_of(a, draw(a), &task)) return;
     int stage = 0;
     there.fetch(stage, room, a.packets + (int64_t)task.at * 16, task.size * 16);
@@ -359,6 +367,8 @@ __global__ void __launch_bounds__(32, (sweep_room<S, NR>::AT_ONCE))
         V acc[NR], parts[NR];
         own_row<S, V, NR> row;
         pivot_tiles<S, V> pivot;
+        dense_results<V, NR> last;
+        last.asked = false;
         bool of_m = false, after = false, in_tiles = false, begun = false;
         if (more) drawn = draw(a);
 #pragma unroll
@@ -377,6 +387,7 @@ __global__ void __launch_bounds__(32, (sweep_room<S, NR>::AT_ONCE))
                 there.fetch(stage ^ 1, other, a.packets + (int64_t)next.at * 16, next.size * 16);
             }
             if (first) {
+                MPKI_SWEEP_STAMP(task.ticket, BEGUN);
                 row.find(&p, a);
                 if (!(p.flags & IN_TILES) || !size) row.ask(a);
             }
@@ -398,17 +409,54 @@ __global__ void __launch_bounds__(32, (sweep_room<S, NR>::AT_ONCE))
                     }
                 }
                 of_m = true;
+            } else if (packing<S>::IN_TILES_TOO && (p.flags & DENSE)) {
+                const V *const from =
+                    (const V *)(p.flags & BACKWARD ? a.half[1].from : a.half[0].from);
+                const bool follows = size && (p.flags & DENSE_NEXT);
+                if (NR == 1 && in_tiles && !size) {
+                    joined_block<S, V> block;
+                    block.make(place, p.steps, pivot, sums);
+                    taken = add_parts<V, NR>(&p, a.part, taken, false, parts);
+                    if (!begun) row.take(acc);
+                    const V own = pivot.times(acc[0] + parts[0], sums);
+                    MPKI_SWEEP_STAMP(task.ticket, ASKED);
+                    last.wait(place, p.columns, NULL, from, gathered);
+                    MPKI_SWEEP_STAMP(task.ticket, READY);
+                    pivot.store(&p, a, own - block.times(gathered));
+                    MPKI_SWEEP_STAMP(task.ticket, DONE);
+                    __syncwarp();
+                    stage ^= 1;
+                    break;
+                }
+                dense_block<S, V, NR> block;
+                block.load(place, p.steps);
+                taken = add_parts<V, NR>(&p, a.part, taken, true, parts);
+                if (!begun) row.take(acc);
+                begun = true;
+                if (follows) there.wait(stage ^ 1);
+                MPKI_SWEEP_STAMP(task.ticket, ASKED);
+                last.wait(place, p.columns, follows ? other : NULL, from, gathered);
+                MPKI_SWEEP_STAMP(task.ticket, READY);
+                block.subtract(gathered, acc);
             } else {
                 const uint32_t *list =
                     (const uint32_t *)(place + packing<S>::list_at(p.flags, p.steps));
                 const void *from = p.flags & BACKWARD ? a.half[1].from : a.half[0].from;
-                if (p.columns) gather<V, NR>(list, p.columns, (const V *)from, gathered);
+                if (p.columns) {
+                    MPKI_SWEEP_STAMP(task.ticket, ASKED);
+                    gather<V, NR>(list, p.columns, (const V *)from, gathered);
+                    MPKI_SWEEP_STAMP(task.ticket, READY);
+                }
                 if (!begun) row.take(acc);
                 begun = true;
+                if (packing<S>::IN_TILES_TOO && size && (p.flags & DENSE_NEXT)) {
+                    there.wait(stage ^ 1);
+                    last.ask_later(other, (const V *)from);
+                }
             }
             if (first && more) after = task_of(a, drawn, &then);
             __syncwarp();
-            if (p.flags & IN_TILES)
+            if (p.flags & (IN_TILES | DENSE))
                 ;
             else if (p.flags & FOLDED)
                 entries<S, V, NR, true>(place, p.steps, gathered, foreign, acc);
@@ -424,6 +472,7 @@ __global__ void __launch_bounds__(32, (sweep_room<S, NR>::AT_ONCE))
                     pivot.template finish<NR>(&p, a, acc, sums);
                 else
                     finish<V, NR>(&p, a, acc);
+                MPKI_SWEEP_STAMP(task.ticket, DONE);
             }
             __syncwarp();
             stage ^= 1;
