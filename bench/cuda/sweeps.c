@@ -49,7 +49,6 @@ typedef struct bench {
 } bench;
 
 static double median(bench *m, mpk_part part) {
-    if (getenv("QUICK")) return 1;
     double time[TURNS];
     void *stream = m->d->table->sweeps->stream(m->d->cuda);
     for (int k = -2; k < TURNS; k++) {
@@ -79,7 +78,6 @@ static double check(bench *m, int threads, double *cpu_s, int *differ) {
     double worst = 0;
     char *b = malloc(bytes), *x = malloc(bytes), *y = malloc(bytes), *z = malloc(bytes);
     *differ = 0;
-    if (getenv("QUICK")) return 0;
     if (!b || !x || !y || !z ||
         mpk_failed(mpki_block_solver_make(m->ctx, m->bf, threads, 1, &s, &takes)))
         exit(1);

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 enum { LINE_FOLDED = 1, LINE_OF_M = 4, LINE_TILES = 8, LINE_DENSE = 16 }; /* sweeps/packet.cuh */
-enum { LINE_BEGUN, LINE_ASKED, LINE_READY, LINE_DONE, LINE_STAMPS }; /* stamps.cuh, ns */
+enum { LINE_BEGUN, LINE_ASKED, LINE_READY, LINE_DONE, LINE_STAMPS };      /* stamps.cuh, ns */
 
 typedef struct line_packet {
     uint32_t next;
@@ -97,7 +97,7 @@ static void line_read(timeline *l, int64_t t, const mpki_sweeps_task *at, size_t
                 if (turn && p->part < 0)
                     for (int r = 0; r < p->rows; r++)
                         l->owner[half][p->slot + r] = (int32_t)t,
-                        l->level[half][p->slot + r] = before + 1;
+                                                 l->level[half][p->slot + r] = before + 1;
                 break;
             }
         }
@@ -135,17 +135,20 @@ static void line_levels(const timeline *l, int half, int32_t levels, bool each) 
         *(thin ? &narrow_bytes : &wide_bytes) += x->bytes;
         *(thin ? &narrow_ns : &wide_ns) += ns;
         if (each)
-            printf("   %d %3d: units %lld tasks %lld KB %lld late packets %.2f most %d columns %.0f "
-                   "most %d steps %.1f most %d | first ready %lld last %lld first done %lld last %lld, more %.0f ns\n",
-                   half, k, (long long)x->units, (long long)x->tasks, (long long)x->bytes / 1024,
-                   (double)x->late / (double)x->tasks, x->most_late,
-                   (double)x->late_columns / (double)x->tasks, x->most_columns,
-                   (double)x->late_steps / (double)x->tasks, x->most_steps,
-                   (long long)(x->first_ready - begin), (long long)(x->last_ready - begin),
-                   (long long)(x->first_done - begin), (long long)(x->last_done - begin), ns);
+            printf(
+                "   %d %3d: units %lld tasks %lld KB %lld late packets %.2f most %d columns %.0f "
+                "most %d steps %.1f most %d | first ready %lld last %lld first done %lld last "
+                "%lld, more %.0f ns\n",
+                half, k, (long long)x->units, (long long)x->tasks, (long long)x->bytes / 1024,
+                (double)x->late / (double)x->tasks, x->most_late,
+                (double)x->late_columns / (double)x->tasks, x->most_columns,
+                (double)x->late_steps / (double)x->tasks, x->most_steps,
+                (long long)(x->first_ready - begin), (long long)(x->last_ready - begin),
+                (long long)(x->first_done - begin), (long long)(x->last_done - begin), ns);
         before = x->last_done;
     }
-    printf("  %s: %lld level sets of at most 132 units, %.1f MB, %.1f us; %lld wider, %.1f MB, %.1f us\n",
+    printf("  %s: %lld level sets of at most 132 units, %.1f MB, %.1f us; %lld wider, %.1f MB, "
+           "%.1f us\n",
            half ? "LT" : "L", (long long)narrow, 1e-6 * (double)narrow_bytes, 1e-3 * narrow_ns,
            (long long)wide, 1e-6 * (double)wide_bytes, 1e-3 * wide_ns);
     free(v);
@@ -158,8 +161,8 @@ static void line_path(const timeline *l, const mpki_sweeps_task *tasks, size_t s
     double begun = 0, hop = 0, own = 0, asked = 0;
     int32_t count = 0, idle = 0;
     for (int64_t t = 0; t < l->tasks; t++)
-        if (l->task[t].half == half &&
-            (at < 0 || l->stamp[t * LINE_STAMPS + LINE_DONE] > l->stamp[at * LINE_STAMPS + LINE_DONE]))
+        if (l->task[t].half == half && (at < 0 || l->stamp[t * LINE_STAMPS + LINE_DONE] >
+                                                      l->stamp[at * LINE_STAMPS + LINE_DONE]))
             at = t;
     while (at >= 0) {
         const int64_t *s = l->stamp + at * LINE_STAMPS;
@@ -187,20 +190,24 @@ static void line_path(const timeline *l, const mpki_sweeps_task *tasks, size_t s
         const int64_t late = s[LINE_BEGUN] > from ? s[LINE_BEGUN] - from : 0;
         const int64_t ask = s[LINE_ASKED] > from + late ? s[LINE_ASKED] - from - late : 0;
         begun += (double)late, asked += (double)ask, idle += late > 0;
-        hop += (double)(s[LINE_READY] - from - late - ask), own += (double)(s[LINE_DONE] - s[LINE_READY]);
+        hop += (double)(s[LINE_READY] - from - late - ask),
+            own += (double)(s[LINE_DONE] - s[LINE_READY]);
         count++;
         if (each)
-            printf("   path %d level %d task %lld rows %d packets %d late %d columns %d steps %d%s: late begun %lld ask %lld "
+            printf("   path %d level %d task %lld rows %d packets %d late %d columns %d steps "
+                   "%d%s: late begun %lld ask %lld "
                    "ready %lld done %lld\n",
                    half, k->level, (long long)at, k->rows, k->packets, k->late, k->late_columns,
                    k->late_steps, k->final ? "" : " part", (long long)late, (long long)ask,
-                   (long long)(s[LINE_READY] - from - late - ask), (long long)(s[LINE_DONE] - s[LINE_READY]));
+                   (long long)(s[LINE_READY] - from - late - ask),
+                   (long long)(s[LINE_DONE] - s[LINE_READY]));
         at = last;
     }
-    printf("  %s: the way of %d tasks: us each: begun late %.3f (%d tasks), asked late %.3f, until its columns are there %.3f, "
+    printf("  %s: the way of %d tasks: us each: begun late %.3f (%d tasks), asked late %.3f, until "
+           "its columns are there %.3f, "
            "from there to its result %.3f\n",
-           half ? "LT" : "L", count, 1e-3 * begun / count, idle, 1e-3 * asked / count, 1e-3 * hop / count,
-           1e-3 * own / count);
+           half ? "LT" : "L", count, 1e-3 * begun / count, idle, 1e-3 * asked / count,
+           1e-3 * hop / count, 1e-3 * own / count);
 }
 
 static void *line_down(const mpki_device *d, const void *from, int64_t bytes) {
@@ -221,7 +228,8 @@ static void show_timeline(const mpki_device *d, const mpki_cuda_sweeps_numbers *
     l.part_task = line_array(s->parts, sizeof *l.part_task);
     l.packets = line_down(d, s->packet, s->packets);
     for (int half = 0; half < 2; half++) {
-        l.owner[half] = line_array(l.n, sizeof(int32_t)), l.level[half] = line_array(l.n, sizeof(int32_t));
+        l.owner[half] = line_array(l.n, sizeof(int32_t)),
+        l.level[half] = line_array(l.n, sizeof(int32_t));
         for (int64_t t = ticket[half]; t < ticket[half + 1]; t++)
             line_read(&l, t, &tasks[t], size, half);
     }

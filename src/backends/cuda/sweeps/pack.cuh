@@ -246,6 +246,7 @@ template <class S> struct segmenter {
     int columns, length; /* length: of the lane's row */
     int32_t last;
     bool dense_next; /* a block in full follows */
+    bool patient;    /* columns of the level set before come later */
 
     __device__ segmenter(const mpki_cuda_packing &p, const mpki_cuda_store &s, int half, int part_,
                          int pass_, char *shared)
@@ -298,7 +299,7 @@ template <class S> struct segmenter {
         const mpki_cuda_packing &p = w.p;
         const int lane = w.lane, half = w.half;
         const int flags = (folded ? FOLDED : 0) | (half ? BACKWARD : 0) | (from.phase ? OF_M : 0) |
-                          (dense_next ? DENSE_NEXT : 0);
+                          (dense_next ? DENSE_NEXT : 0) | (patient ? PATIENT : 0);
         const int listed = from.phase ? 0 : columns, bytes = layout::bytes(flags, steps, listed);
         const mpki_sweeps_place place = p.place[half][p.first[half][part] + count];
         __syncwarp();
@@ -342,7 +343,7 @@ template <class S> struct segmenter {
                 const int listed = from.phase ? 0 : columns;
                 mpki_sweeps_measure m;
                 m.size = (uint32_t)(packing<S>::bytes(folded ? FOLDED : 0, steps, listed) / 16);
-                m.last = last;
+                m.last = last, m.full = 0;
                 w.p.measure[w.half][w.p.first[w.half][part] + count] = m;
             }
         }
@@ -361,7 +362,8 @@ template <class S> struct segmenter {
         for (int k = 0; k < w.frames; ++k) most += w.blocks(k);
         most = most < MOST_DENSE ? most : MOST_DENSE, most = most < blocks ? most : blocks;
         for (; dense < most; ++dense) {
-            const int64_t e = start + w.p.order[start + blocks - 1 - dense], at = where[w.s.block[e]];
+            const int64_t e = start + w.p.order[start + blocks - 1 - dense],
+                          at = where[w.s.block[e]];
             const int32_t slot = w.p.slot[w.half][w.s.other[e]];
             block_view<S> v;
             if (at < 0 || !is_late(slot)) break;
@@ -381,6 +383,7 @@ template <class S> struct segmenter {
                 mpki_sweeps_measure m;
                 m.size = (uint32_t)packing<S>::dense_bytes(__popc(v.any)) / 16;
                 m.last = v.from + (w.half ? __ffs((int)v.any) - 1 : 31 - __clz((int)v.any));
+                m.full = 1;
                 w.p.measure[w.half][w.p.first[w.half][part] + count] = m;
             }
             return false;
@@ -407,10 +410,10 @@ template <class S> struct segmenter {
             *(packet *)staging = x;
         }
         uint32_t *const list = (uint32_t *)(staging + sizeof(packet));
-        list[lane] = (uint32_t)(v.from + __ffs((int)v.any) - 1); /* of lanes without a column, too */
+        list[lane] =
+            (uint32_t)(v.from + __ffs((int)v.any) - 1); /* of lanes without a column, too */
         __syncwarp();
-        if (v.any >> lane & 1)
-            list[__popc(v.any & ((1u << lane) - 1))] = (uint32_t)(v.from + lane);
+        if (v.any >> lane & 1) list[__popc(v.any & ((1u << lane) - 1))] = (uint32_t)(v.from + lane);
         for (uint32_t bits = v.mine; bits; bits &= bits - 1) {
             const int c = __ffs((int)bits) - 1, column = __popc(v.any & ((1u << c) - 1));
             *(S *)(staging + layout::DENSE_AT + layout::dense_at(lane, column)) = w.entry(v, c);
@@ -493,7 +496,7 @@ template <class S> struct segmenter {
         if (pass == MPKI_SWEEPS_FILL) {
             fill_tiles(in, out);
         } else if (pass == MPKI_SWEEPS_MEASURE && w.lane == 0) {
-            const mpki_sweeps_measure m = {(uint32_t)packing<S>::tiles_bytes(w.rows()) / 16, -3};
+            const mpki_sweeps_measure m = {(uint32_t)packing<S>::tiles_bytes(w.rows()) / 16, -3, 0};
             w.p.measure[w.half][w.p.first[w.half][part] + count] = m;
         }
         ++count;
@@ -512,11 +515,13 @@ template <class S> struct segmenter {
         if (full) end = {0, w.frames - 1, first_full, 0};
         cursor again = {which, 0, 0, 0};
         if (!which) again = w.find(block);
+        const bool narrow = w.p.late[w.half][w.unit] != (w.half ? -1 : INT32_MAX);
         bool late = false;
         open(again);
         w.walk(again, end, [&](cursor at, const block_view<S> &v, uint32_t set) {
             const int more = __popc(v.mine & set), wide = __popc(set);
             const bool later = !at.phase && is_late(v.from);
+            patient = !which && narrow && !late;
             if (columns + wide > MPKI_SWEEPS_COLUMNS || (later && !late && columns > 0) ||
                 !fits(length + more)) {
                 close(at);
@@ -531,6 +536,7 @@ template <class S> struct segmenter {
             return true;
         });
         dense_next = full > 0;
+        patient = !which && narrow && !late;
         close(end);
         dense_next = false;
         for (int k = 0; k < full; ++k) dense(first_full + k, k + 1 < full);

@@ -25,6 +25,15 @@
  *  Lanes hold it in registers from the beginning, so that between a row's last column and its result
  *  there are 20 products of tiles and no packet.
  *
+ *  In narrow level sets a real block of the set before, which falls due last and has entries enough, is a
+ *  packet in full:
+ *
+ *      packet                      32 bytes; steps: its columns, in fours
+ *      uint32_t slot[32]           of its columns; where there are fewer, the first one again
+ *      T value[columns / 4][32][4] in units of 16 bytes as above, a lane for each row, 0 where there is no entry
+ *
+ *  Nothing of it is looked up when its columns' results come (dense.cuh).
+ *
  *  Lane k has the entries of row k of the unit, those that fall due last at its end. Rows longer than
  *  all lanes' share give their first entries to lanes with room before their own. Column
  *  NOTHING is that of padding.
@@ -46,12 +55,21 @@ struct alignas(16) packet { /* two reads of 16 bytes */
     uint32_t unused;
 };
 
-enum { FOLDED = 1, BACKWARD = 2, OF_M = 4, IN_TILES = 8, DENSE = 16, DENSE_NEXT = 32 };
+enum {
+    FOLDED = 1,
+    BACKWARD = 2,
+    OF_M = 4,
+    IN_TILES = 8,
+    DENSE = 16,
+    DENSE_NEXT = 32, /* a block in full follows */
+    PATIENT = 64     /* nobody waits for these columns yet: asked for less often */
+};
 static const int NOTHING = MPKI_SWEEPS_COLUMNS;
 
 template <class S> struct packing {
     static const int QUAD = 128 + 128 * (int)sizeof(S); /* bytes */
-    static const int SPARSE = 32 + 128 + MPKI_SWEEPS_STEPS / 4 * QUAD + 4 * (MPKI_SWEEPS_COLUMNS + 1);
+    static const int SPARSE =
+        32 + 128 + MPKI_SWEEPS_STEPS / 4 * QUAD + 4 * (MPKI_SWEEPS_COLUMNS + 1);
     static const int DENSE_AT = 32 + 128, FULL = DENSE_AT + 32 * 32 * (int)sizeof(S);
     static const int MOST = SPARSE > FULL ? SPARSE : FULL;
     static const int BY_16 = sizeof(S) > 16 ? 1 : 16 / (int)sizeof(S);

@@ -11,6 +11,11 @@
 #ifndef MPKI_MOST_AT_ONCE
 #define MPKI_MOST_AT_ONCE 16
 #endif
+#if defined(__CUDA_ARCH__) && defined(MPKI_PATIENCE)
+#define MPKI_REST __nanosleep(MPKI_PATIENCE)
+#else
+#define MPKI_REST (void)0
+#endif
 #ifndef MPKI_ROOM /* dynamic shared memory; tests on a host have their own */
 #define MPKI_ROOM extern __shared__ __align__(16) char room[]
 #endif
@@ -84,7 +89,8 @@ template <class S, int NR> struct sweep_room {
     static const int GATHERED = (MPKI_SWEEPS_COLUMNS + 1) * NUMBER, FOREIGN = 32 * NUMBER;
     static const int BYTES = 2 * packing<S>::MOST + GATHERED + 2 * FOREIGN + 16;
     /* warps of a multiprocessor of 9.0, for whose registers there is room: 128 for each of 16 */
-    static const int SHARED = 228 * 1024 / (BYTES + 1024), AT_ONCE = SHARED < MPKI_MOST_AT_ONCE ? SHARED : MPKI_MOST_AT_ONCE;
+    static const int SHARED = 228 * 1024 / (BYTES + 1024),
+                     AT_ONCE = SHARED < MPKI_MOST_AT_ONCE ? SHARED : MPKI_MOST_AT_ONCE;
 };
 
 /* ---- one packet ---- */
@@ -127,7 +133,8 @@ __device__ __forceinline__ unsigned ask(int first, const uint32_t (&slot)[CHUNKS
 /** The results for a packet's columns, to gathered. At first all are asked for, as many together as
  * registers hold; then those that are due last, until they come; then all others again. */
 template <class V, int NR>
-__device__ inline void gather(const uint32_t *list, int columns, const V *from, V *gathered) {
+__device__ inline void gather(const uint32_t *list, int columns, bool patient, const V *from,
+                              V *gathered) {
     const int CHUNKS = (MPKI_SWEEPS_COLUMNS + 1) / 32, lane = threadIdx.x & 31;
     const int BYTES = NR * (int)sizeof(V);
     const int AT_FIRST = BYTES <= 8 ? CHUNKS : BYTES <= 16 ? 4 : BYTES <= 32 ? 2 : 1;
@@ -147,6 +154,7 @@ __device__ inline void gather(const uint32_t *list, int columns, const V *from, 
     unsigned wanted = __reduce_or_sync(ALL, missing); /* by some lane: groups of them */
     unsigned now = ~0u;
     while (wanted) {
+        if (patient) MPKI_REST;
         const unsigned last = GROUP << (31 - __clz((int)wanted)) / LATER * LATER;
         now = now & last ? wanted & last : wanted;
 #pragma unroll
@@ -413,14 +421,30 @@ __global__ void __launch_bounds__(32, (sweep_room<S, NR>::AT_ONCE))
                 const V *const from =
                     (const V *)(p.flags & BACKWARD ? a.half[1].from : a.half[0].from);
                 const bool follows = size && (p.flags & DENSE_NEXT);
-                if (NR == 1 && in_tiles && !size) {
+                if (follows) there.wait(stage ^ 1);
+                /* M times the last one: what it needs is there before its columns are */
+                const bool pair = follows && !((const packet *)other)->next;
+                if (NR == 1 && in_tiles && (pair || !size)) {
+                    const char *const final = pair ? other : place;
+                    const packet q = *(const packet *) final;
                     joined_block<S, V> block;
-                    block.make(place, p.steps, pivot, sums);
                     taken = add_parts<V, NR>(&p, a.part, taken, false, parts);
                     if (!begun) row.take(acc);
-                    const V own = pivot.times(acc[0] + parts[0], sums);
+                    V own = acc[0] + parts[0];
+                    if (!pair) own = pivot.times(own, sums);
+                    block.make(final, q.steps, pivot, sums);
                     MPKI_SWEEP_STAMP(task.ticket, ASKED);
-                    last.wait(place, p.columns, NULL, from, gathered);
+                    last.wait(place, p.columns, pair ? final : NULL, from, gathered);
+                    if (pair) {
+                        subtract_block<S, V>(place, p.steps, gathered, own);
+                        own = pivot.times(own, sums);
+                        if (more)
+                            there.fetch(stage, room + stage * MOST,
+                                        a.packets + (int64_t)next.at * 16, next.size * 16);
+                        last.wait(final, q.columns, NULL, from, gathered);
+                        there.taken(stage ^ 1);
+                        stage ^= 1;
+                    }
                     MPKI_SWEEP_STAMP(task.ticket, READY);
                     pivot.store(&p, a, own - block.times(gathered));
                     MPKI_SWEEP_STAMP(task.ticket, DONE);
@@ -433,7 +457,6 @@ __global__ void __launch_bounds__(32, (sweep_room<S, NR>::AT_ONCE))
                 taken = add_parts<V, NR>(&p, a.part, taken, true, parts);
                 if (!begun) row.take(acc);
                 begun = true;
-                if (follows) there.wait(stage ^ 1);
                 MPKI_SWEEP_STAMP(task.ticket, ASKED);
                 last.wait(place, p.columns, follows ? other : NULL, from, gathered);
                 MPKI_SWEEP_STAMP(task.ticket, READY);
@@ -444,7 +467,7 @@ __global__ void __launch_bounds__(32, (sweep_room<S, NR>::AT_ONCE))
                 const void *from = p.flags & BACKWARD ? a.half[1].from : a.half[0].from;
                 if (p.columns) {
                     MPKI_SWEEP_STAMP(task.ticket, ASKED);
-                    gather<V, NR>(list, p.columns, (const V *)from, gathered);
+                    gather<V, NR>(list, p.columns, p.flags & PATIENT, (const V *)from, gathered);
                     MPKI_SWEEP_STAMP(task.ticket, READY);
                 }
                 if (!begun) row.take(acc);

@@ -92,8 +92,7 @@ template <class S> struct pivot_tiles<S, double> {
     }
     __device__ void store(const packet *p, const mpki_sweeps_run &a, double value) const {
         const int row = (int)(out >> 8 * (threadIdx.x & 3) & 255);
-        double *const to =
-            (double *)(p->flags & BACKWARD ? a.half[1].to : a.half[0].to) + p->slot;
+        double *const to = (double *)(p->flags & BACKWARD ? a.half[1].to : a.half[0].to) + p->slot;
         if (row < (int)p->rows) store_now(to + row, unmarked(value));
     }
 
