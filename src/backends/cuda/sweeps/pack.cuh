@@ -98,7 +98,6 @@ template <class S> struct segmenter {
     int columns, length; /* length: of the lane's row */
     int32_t last;
     bool dense_next; /* a block in full follows */
-    bool patient;    /* columns of the level set before come later */
 
     __device__ segmenter(const mpki_cuda_packing &p, const mpki_cuda_store &s, int half, int part_,
                          int pass_, char *shared)
@@ -150,8 +149,7 @@ template <class S> struct segmenter {
         typedef packing<S> layout;
         const mpki_cuda_packing &p = w.p;
         const int lane = w.lane, half = w.half;
-        const int flags = (folded ? FOLDED : 0) | (half ? BACKWARD : 0) | (from.phase ? OF_M : 0) |
-                          (dense_next ? DENSE_NEXT : 0) | (patient ? PATIENT : 0);
+        const int flags = (folded ? FOLDED : 0) | (half ? BACKWARD : 0) | (from.phase ? OF_M : 0);
         const int listed = from.phase ? 0 : columns, bytes = layout::bytes(flags, steps, listed);
         const mpki_sweeps_place place = p.place[half][p.first[half][part] + count];
         __syncwarp();
@@ -226,11 +224,11 @@ template <class S> struct segmenter {
     }
 
     /** Block k of the last frame, in full. */
-    __device__ void dense(int k, bool followed) {
+    __device__ void dense(int k) {
         const int j = w.frames - 1;
         w.walk({0, j, k, 0}, {0, j, k + 1, 0}, [&](cursor, const block_view<S> &v, uint32_t) {
             if (pass == MPKI_SWEEPS_FILL) {
-                fill_dense(v, followed);
+                fill_dense(v);
             } else if (pass == MPKI_SWEEPS_MEASURE && w.lane == 0) {
                 mpki_sweeps_measure m;
                 m.size = (uint32_t)packing<S>::dense_bytes(__popc(v.any)) / 16;
@@ -243,7 +241,7 @@ template <class S> struct segmenter {
         ++count;
     }
 
-    __device__ void fill_dense(const block_view<S> &v, bool followed) {
+    __device__ void fill_dense(const block_view<S> &v) {
         typedef packing<S> layout;
         const mpki_cuda_packing &p = w.p;
         const int lane = w.lane, half = w.half, columns = __popc(v.any);
@@ -257,7 +255,7 @@ template <class S> struct segmenter {
             x.next = place.next, x.part = place.part;
             x.first_part = place.first_part, x.parts = place.parts;
             x.columns = (uint16_t)columns, x.steps = (uint8_t)((columns + 3) / 4 * 4);
-            x.flags = (uint8_t)(DENSE | (half ? BACKWARD : 0) | (followed ? DENSE_NEXT : 0));
+            x.flags = (uint8_t)(DENSE | (half ? BACKWARD : 0));
             x.slot = w.slot0, x.rows = (uint16_t)w.rows(), x.size = (uint16_t)(bytes / 16);
             *(packet *)staging = x;
         }
@@ -367,13 +365,11 @@ template <class S> struct segmenter {
         if (full) end = {0, w.frames - 1, first_full, 0};
         cursor again = {which, 0, 0, 0};
         if (!which) again = w.find(block);
-        const bool narrow = w.p.late[w.half][w.unit] != (w.half ? -1 : INT32_MAX);
         bool late = false;
         open(again);
         w.walk(again, end, [&](cursor at, const block_view<S> &v, uint32_t set) {
             const int more = __popc(v.mine & set), wide = __popc(set);
             const bool later = !at.phase && is_late(v.from);
-            patient = !which && narrow && !late;
             if (columns + wide > MPKI_SWEEPS_COLUMNS || (later && !late && columns > 0) ||
                 !fits(length + more)) {
                 close(at);
@@ -388,10 +384,9 @@ template <class S> struct segmenter {
             return true;
         });
         dense_next = full > 0;
-        patient = !which && narrow && !late;
         close(end);
         dense_next = false;
-        for (int k = 0; k < full; ++k) dense(first_full + k, k + 1 < full);
+        for (int k = 0; k < full; ++k) dense(first_full + k);
     }
 };
 

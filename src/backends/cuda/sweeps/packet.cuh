@@ -60,9 +60,7 @@ enum {
     BACKWARD = 2,
     OF_M = 4,
     IN_TILES = 8,
-    DENSE = 16,
-    DENSE_NEXT = 32, /* a block in full follows */
-    PATIENT = 64     /* nobody waits for these columns yet: asked for less often */
+    DENSE = 16
 };
 static const int NOTHING = MPKI_SWEEPS_COLUMNS;
 

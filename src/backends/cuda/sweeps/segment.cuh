@@ -5,12 +5,6 @@
  *  tasks, the row's own number, the result. */
 #include "tiles.cuh"
 
-#if defined(__CUDA_ARCH__) && defined(MPKI_PATIENCE)
-#define MPKI_REST __nanosleep(MPKI_PATIENCE)
-#else
-#define MPKI_REST (void)0
-#endif
-
 namespace mpki {
 
 static const unsigned ALL = 0xffffffffu;
@@ -53,8 +47,7 @@ __device__ __forceinline__ unsigned ask(int first, const uint32_t (&slot)[CHUNKS
 /** The results for a packet's columns, to gathered. At first all are asked for, as many together as
  * registers hold; then those that are due last, until they come; then all others again. */
 template <class V, int NR>
-__device__ inline void gather(const uint32_t *list, int columns, bool patient, const V *from,
-                              V *gathered) {
+__device__ inline void gather(const uint32_t *list, int columns, const V *from, V *gathered) {
     const int CHUNKS = (MPKI_SWEEPS_COLUMNS + 1) / 32, lane = threadIdx.x & 31;
     const int BYTES = NR * (int)sizeof(V);
     const int AT_FIRST = BYTES <= 8 ? CHUNKS : BYTES <= 16 ? 4 : BYTES <= 32 ? 2 : 1;
@@ -74,7 +67,6 @@ __device__ inline void gather(const uint32_t *list, int columns, bool patient, c
     unsigned wanted = __reduce_or_sync(ALL, missing); /* by some lane: groups of them */
     unsigned now = ~0u;
     while (wanted) {
-        if (patient) MPKI_REST;
         const unsigned last = GROUP << (31 - __clz((int)wanted)) / LATER * LATER;
         now = now & last ? wanted & last : wanted;
 #pragma unroll
@@ -143,6 +135,32 @@ __device__ inline void entries(const char *place, int steps, const V *gathered, 
 #pragma unroll
             for (int r = 0; r < NR; ++r) acc[r] = acc[r] + foreign[k * NR + r];
     }
+}
+
+/** acc -= the lane's row times x, of so many columns, in fours; x has 0 where there is none. Short loops, as
+ *  above. */
+template <class S, class V, int NR>
+__device__ inline void subtract_block(const char *place, int steps, const V *x, V (&acc)[NR]) {
+    const int SUMS = NR == 1 ? 4 : NR == 2 ? 2 : 1;
+    V sum[SUMS][NR];
+#pragma unroll
+    for (int k = 0; k < SUMS; ++k)
+#pragma unroll
+        for (int r = 0; r < NR; ++r) sum[k][r] = make<V>(0);
+    const char *at = place + packing<S>::DENSE_AT;
+#pragma unroll 2
+    for (int k = 0; k < steps; k += 4, at += 128 * sizeof(S), x += 4 * NR) {
+        S v[4];
+        lane_values<S, 4>(at, v);
+#pragma unroll
+        for (int j = 0; j < 4; ++j) {
+            const V value = widen(v[j]);
+#pragma unroll
+            for (int r = 0; r < NR; ++r) nfma(sum[j % SUMS][r], value, x[j * NR + r]);
+        }
+    }
+#pragma unroll
+    for (int r = 0; r < NR; ++r) acc[r] = acc[r] + whole<V, SUMS, NR>(sum, r);
 }
 
 /** The parts of the sum that other tasks have left: acc += them where all are there. They are marked

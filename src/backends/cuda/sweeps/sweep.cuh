@@ -5,7 +5,6 @@
  *  one, of the same task or of the task after it, is on its way into shared memory (Hopper's bulk
  *  copies): the factor is read far ahead of the results that its rows wait for. Between two levels
  *  there is no more than a store of the results and a load that finds them. */
-#include "dense.cuh"
 #include "segment.cuh"
 #include "stamps.cuh"
 
@@ -131,8 +130,6 @@ __global__ void __launch_bounds__(32, (sweep_room<S, NR>::AT_ONCE))
         V acc[NR], parts[NR];
         own_row<S, V, NR> row;
         pivot_tiles<S, V> pivot;
-        dense_results<V, NR> last;
-        last.asked = false;
         bool of_m = false, after = false, in_tiles = false, begun = false;
         if (more) drawn = draw(a);
 #pragma unroll
@@ -152,6 +149,8 @@ __global__ void __launch_bounds__(32, (sweep_room<S, NR>::AT_ONCE))
             }
             if (first) {
                 MPKI_SWEEP_STAMP(task.ticket, BEGUN);
+                MPKI_SWEEP_STAMP(task.ticket, ASKED); /* where it needs none */
+                MPKI_SWEEP_STAMP(task.ticket, READY);
                 row.find(&p, a);
                 if (!(p.flags & IN_TILES) || !size) row.ask(a);
             }
@@ -173,70 +172,29 @@ __global__ void __launch_bounds__(32, (sweep_room<S, NR>::AT_ONCE))
                     }
                 }
                 of_m = true;
-            } else if (packing<S>::IN_TILES_TOO && (p.flags & DENSE)) {
-                const V *const from =
-                    (const V *)(p.flags & BACKWARD ? a.half[1].from : a.half[0].from);
-                const bool follows = size && (p.flags & DENSE_NEXT);
-                if (follows) there.wait(stage ^ 1);
-                /* M times the last one: what it needs is there before its columns are */
-                const bool pair = follows && !((const packet *)other)->next;
-                if (NR == 1 && in_tiles && (pair || !size)) {
-                    const char *const final = pair ? other : place;
-                    const packet q = *(const packet *) final;
-                    joined_block<S, V> block;
-                    taken = add_parts<V, NR>(&p, a.part, taken, false, parts);
-                    if (!begun) row.take(acc);
-                    V own = acc[0] + parts[0];
-                    if (!pair) own = pivot.times(own, sums);
-                    block.make(final, q.steps, pivot, sums);
-                    MPKI_SWEEP_STAMP(task.ticket, ASKED);
-                    last.wait(place, p.columns, pair ? final : NULL, from, gathered);
-                    if (pair) {
-                        subtract_block<S, V>(place, p.steps, gathered, own);
-                        own = pivot.times(own, sums);
-                        if (more)
-                            there.fetch(stage, room + stage * MOST,
-                                        a.packets + (int64_t)next.at * 16, next.size * 16);
-                        last.wait(final, q.columns, NULL, from, gathered);
-                        there.taken(stage ^ 1);
-                        stage ^= 1;
-                    }
-                    MPKI_SWEEP_STAMP(task.ticket, READY);
-                    pivot.store(&p, a, own - block.times(gathered));
-                    MPKI_SWEEP_STAMP(task.ticket, DONE);
-                    __syncwarp();
-                    stage ^= 1;
-                    break;
-                }
-                dense_block<S, V, NR> block;
-                block.load(place, p.steps);
-                taken = add_parts<V, NR>(&p, a.part, taken, true, parts);
-                if (!begun) row.take(acc);
-                begun = true;
-                MPKI_SWEEP_STAMP(task.ticket, ASKED);
-                last.wait(place, p.columns, follows ? other : NULL, from, gathered);
-                MPKI_SWEEP_STAMP(task.ticket, READY);
-                block.subtract(gathered, acc);
             } else {
+                const bool full = packing<S>::IN_TILES_TOO && (p.flags & DENSE);
                 const uint32_t *list =
-                    (const uint32_t *)(place + packing<S>::list_at(p.flags, p.steps));
+                    (const uint32_t *)(place + (full ? (int)sizeof(packet)
+                                                     : packing<S>::list_at(p.flags, p.steps)));
                 const void *from = p.flags & BACKWARD ? a.half[1].from : a.half[0].from;
+                if (full && lane >= (int)p.columns)
+#pragma unroll
+                    for (int r = 0; r < NR; ++r) gathered[lane * NR + r] = make<V>(0);
                 if (p.columns) {
                     MPKI_SWEEP_STAMP(task.ticket, ASKED);
-                    gather<V, NR>(list, p.columns, p.flags & PATIENT, (const V *)from, gathered);
+                    gather<V, NR>(list, p.columns, (const V *)from, gathered);
                     MPKI_SWEEP_STAMP(task.ticket, READY);
                 }
                 if (!begun) row.take(acc);
                 begun = true;
-                if (packing<S>::IN_TILES_TOO && size && (p.flags & DENSE_NEXT)) {
-                    there.wait(stage ^ 1);
-                    last.ask_later(other, (const V *)from);
-                }
             }
             if (first && more) after = task_of(a, drawn, &then);
             __syncwarp();
-            if (p.flags & (IN_TILES | DENSE))
+            if (p.flags & IN_TILES)
                 ;
+            else if (packing<S>::IN_TILES_TOO && (p.flags & DENSE))
+                subtract_block<S, V, NR>(place, p.steps, gathered, acc);
             else if (p.flags & FOLDED)
                 entries<S, V, NR, true>(place, p.steps, gathered, foreign, acc);
             else
