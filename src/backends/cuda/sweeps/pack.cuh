@@ -223,15 +223,21 @@ template <class S> struct segmenter {
         return dense;
     }
 
-    /** Block k of the last frame, in full. */
-    __device__ void dense(int k) {
+    /** Block k of the last frame, in full; joined with M, whose rows stand at `out`, or as it is (out < 0). */
+    __device__ void dense(int k, int out) {
         const int j = w.frames - 1;
         w.walk({0, j, k, 0}, {0, j, k + 1, 0}, [&](cursor, const block_view<S> &v, uint32_t) {
             if (pass == MPKI_SWEEPS_FILL) {
-                fill_dense(v);
+                if (out < 0)
+                    fill_dense(v);
+                else
+                    fill_joined(v, out);
             } else if (pass == MPKI_SWEEPS_MEASURE && w.lane == 0) {
                 mpki_sweeps_measure m;
-                m.size = (uint32_t)packing<S>::dense_bytes(__popc(v.any)) / 16;
+                const int columns = __popc(v.any);
+                m.size = (uint32_t)(out < 0 ? packing<S>::dense_bytes(columns)
+                                            : packing<double>::dense_bytes(columns)) /
+                         16;
                 m.last = v.from + (w.half ? __ffs((int)v.any) - 1 : 31 - __clz((int)v.any));
                 m.full = 1;
                 w.p.measure[w.half][w.p.first[w.half][part] + count] = m;
@@ -241,11 +247,10 @@ template <class S> struct segmenter {
         ++count;
     }
 
-    __device__ void fill_dense(const block_view<S> &v) {
-        typedef packing<S> layout;
+    /** Head and list of one. */
+    __device__ void begin_dense(const block_view<S> &v, int flags, int bytes) {
         const mpki_cuda_packing &p = w.p;
         const int lane = w.lane, half = w.half, columns = __popc(v.any);
-        const int bytes = layout::dense_bytes(columns);
         const mpki_sweeps_place place = p.place[half][p.first[half][part] + count];
         __syncwarp();
         for (int k = lane; k < bytes / 4; k += 32) ((uint32_t *)staging)[k] = 0;
@@ -255,7 +260,7 @@ template <class S> struct segmenter {
             x.next = place.next, x.part = place.part;
             x.first_part = place.first_part, x.parts = place.parts;
             x.columns = (uint16_t)columns, x.steps = (uint8_t)((columns + 3) / 4 * 4);
-            x.flags = (uint8_t)(DENSE | (half ? BACKWARD : 0));
+            x.flags = (uint8_t)(flags | (half ? BACKWARD : 0));
             x.slot = w.slot0, x.rows = (uint16_t)w.rows(), x.size = (uint16_t)(bytes / 16);
             *(packet *)staging = x;
         }
@@ -264,13 +269,62 @@ template <class S> struct segmenter {
             (uint32_t)(v.from + __ffs((int)v.any) - 1); /* of lanes without a column, too */
         __syncwarp();
         if (v.any >> lane & 1) list[__popc(v.any & ((1u << lane) - 1))] = (uint32_t)(v.from + lane);
+    }
+
+    __device__ void write_staged(int bytes) {
+        const mpki_sweeps_place place = w.p.place[w.half][w.p.first[w.half][part] + count];
+        __syncwarp();
+        uint32_t *const to = (uint32_t *)(w.p.packets + (int64_t)place.at * 16);
+        for (int k = w.lane; k < bytes / 4; k += 32) to[k] = ((const uint32_t *)staging)[k];
+    }
+
+    __device__ void put_block(const block_view<S> &v) {
         for (uint32_t bits = v.mine; bits; bits &= bits - 1) {
             const int c = __ffs((int)bits) - 1, column = __popc(v.any & ((1u << c) - 1));
-            *(S *)(staging + layout::DENSE_AT + layout::dense_at(lane, column)) = w.entry(v, c);
+            *(S *)(staging + packing<S>::DENSE_AT + packing<S>::dense_at(w.lane, column)) =
+                w.entry(v, c);
         }
+    }
+
+    __device__ void fill_dense(const block_view<S> &v) {
+        const int bytes = packing<S>::dense_bytes(__popc(v.any));
+        begin_dense(v, DENSE, bytes);
+        put_block(v);
+        write_staged(bytes);
+    }
+
+    /** M times the block, in double precision: row i of M's order is lane 4 (i % 8) + i / 8's. */
+    __device__ void fill_joined(const block_view<S> &v, int out) {
+        typedef packing<S> layout;
+        const int lane = w.lane, columns = __popc(v.any),
+                  bytes = packing<double>::dense_bytes(columns);
+        double sum[32];
+        for (int k = 0; k < 32; ++k) sum[k] = 0;
+        begin_dense(v, JOINED, bytes);
+        put_block(v);
         __syncwarp();
-        uint32_t *const to = (uint32_t *)(p.packets + (int64_t)place.at * 16);
-        for (int k = lane; k < bytes / 4; k += 32) to[k] = ((const uint32_t *)staging)[k];
+        const int j = w.frames - 1;
+        w.walk({1, j, 0, 0}, {1, w.frames, 0, 0},
+               [&](cursor, const block_view<S> &m, uint32_t set) {
+                   for (uint32_t bits = m.mine & set; bits; bits &= bits - 1) {
+                       const int c = __ffs((int)bits) - 1, row = m.from + c;
+                       const double value = re(widen(w.entry(m, c)));
+#pragma unroll
+                       for (int k = 0; k < 32; ++k)
+                           if (k < columns)
+                               sum[k] -= value * re(widen(*(const S *)(staging + layout::DENSE_AT +
+                                                                       layout::dense_at(row, k))));
+                   }
+                   return true;
+               });
+        __syncwarp();
+        begin_dense(v, JOINED, bytes);
+        const int to = out % 8 * 4 + out / 8;
+#pragma unroll
+        for (int k = 0; k < 32; ++k)
+            if (k < columns)
+                *(double *)(staging + layout::DENSE_AT + packing<double>::dense_at(to, k)) = sum[k];
+        write_staged(bytes);
     }
 
     /** M of the unit as tiles of a triangle: where the lane's column and its row stand. False: it is none, or
@@ -386,7 +440,9 @@ template <class S> struct segmenter {
         dense_next = full > 0;
         close(end);
         dense_next = false;
-        for (int k = 0; k < full; ++k) dense(first_full + k);
+        int in, out;
+        const bool tiles = full && !plain && order_tiles(&in, &out);
+        for (int k = 0; k < full; ++k) dense(first_full + k, tiles && k + 1 == full ? out : -1);
     }
 };
 

@@ -55,21 +55,16 @@ struct alignas(16) packet { /* two reads of 16 bytes */
     uint32_t unused;
 };
 
-enum {
-    FOLDED = 1,
-    BACKWARD = 2,
-    OF_M = 4,
-    IN_TILES = 8,
-    DENSE = 16
-};
+enum { FOLDED = 1, BACKWARD = 2, OF_M = 4, IN_TILES = 8, DENSE = 16, JOINED = 32 };
 static const int NOTHING = MPKI_SWEEPS_COLUMNS;
 
 template <class S> struct packing {
     static const int QUAD = 128 + 128 * (int)sizeof(S); /* bytes */
     static const int SPARSE =
         32 + 128 + MPKI_SWEEPS_STEPS / 4 * QUAD + 4 * (MPKI_SWEEPS_COLUMNS + 1);
-    static const int DENSE_AT = 32 + 128, FULL = DENSE_AT + 32 * 32 * (int)sizeof(S);
-    static const int MOST = SPARSE > FULL ? SPARSE : FULL;
+    static const bool IN_TILES_TOO = !scalar_of<S>::complex;
+    static const int DENSE_AT = 32 + 128, FULL = DENSE_AT + 32 * 32 * 8;
+    static const int MOST = SPARSE > FULL || !IN_TILES_TOO ? SPARSE : FULL;
     static const int BY_16 = sizeof(S) > 16 ? 1 : 16 / (int)sizeof(S);
 
     __host__ __device__ static int entries_at(int flags) { return 32 + (flags & FOLDED ? 128 : 0); }
@@ -90,7 +85,6 @@ template <class S> struct packing {
     }
     /* M in tiles: rows 8 T to 8 T + 7 have the columns before 8 T + 8 */
     static const int TILES = 20, TILES_AT = 32 + 64;
-    static const bool IN_TILES_TOO = !scalar_of<S>::complex;
     static_assert(TILES_AT + TILES * 32 * (int)sizeof(S) <= MOST || !IN_TILES_TOO,
                   "a packet like others");
     /** Of a unit with so many rows: its last tiles may be missing, and make no row that there is. */

@@ -8,6 +8,8 @@
 #include "segment.cuh"
 #include "stamps.cuh"
 
+#include "joined.cuh"
+
 #ifndef MPKI_MOST_AT_ONCE
 #define MPKI_MOST_AT_ONCE 16
 #endif
@@ -163,6 +165,19 @@ __global__ void __launch_bounds__(32, (sweep_room<S, NR>::AT_ONCE))
                 pivot.load(place);
                 if (size) row.ask(a); /* the task's first packet: where it is is known by now */
                 in_tiles = true;
+            } else if (packing<S>::IN_TILES_TOO && (p.flags & JOINED)) { /* the last one */
+                taken = add_parts<V, NR>(&p, a.part, taken, false, parts);
+                if (!begun) row.take(acc);
+#pragma unroll
+                for (int r = 0; r < NR; ++r) acc[r] = acc[r] + parts[r];
+                joined_block<S, V, NR>::finish(
+                    place, &p, a, pivot,
+                    (const V *)(p.flags & BACKWARD ? a.half[1].from : a.half[0].from), acc,
+                    gathered, sums, task.ticket);
+                MPKI_SWEEP_STAMP(task.ticket, DONE);
+                __syncwarp();
+                stage ^= 1;
+                break;
             } else if (p.flags & OF_M) {
                 if (!of_m) {
 #pragma unroll
@@ -206,7 +221,7 @@ __global__ void __launch_bounds__(32, (sweep_room<S, NR>::AT_ONCE))
                 for (int r = 0; r < NR; ++r)
                     if (!of_m) acc[r] = acc[r] + parts[r];
                 if (in_tiles)
-                    pivot.template finish<NR>(&p, a, acc, sums);
+                    pivot.template finish<NR>(&p, a, acc, sums, NULL);
                 else
                     finish<V, NR>(&p, a, acc);
                 MPKI_SWEEP_STAMP(task.ticket, DONE);
