@@ -5,7 +5,8 @@
  * factor; megabytes that the sweeps of both directions read, padding included, and entries kept; how
  * long packing takes; microseconds of L, of L^T and of all (medians of 50, vectors in device memory,
  * permutations included), microseconds a level set and GB/s of all; the processor's time for all. -w:
- * also with other numbers of warps at work. Built where cuSPARSE is: a line more with its SpSV on the
+ * also with other numbers of warps at work. -l: what is read level set by level set, and when (timeline.h); twice:
+ * each level set and each task of the longest way. Built where cuSPARSE is: a line more with its SpSV on the
  * same factor as a triangle of numbers, in double precision. METAPACK_CUDA_MODULE names the module. */
 #include "../../tests/backends/device_store.h"
 #include "backends/cuda/sweeps.h"

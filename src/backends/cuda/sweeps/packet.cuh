@@ -32,7 +32,9 @@
  *      uint32_t slot[32]           of its columns; where there are fewer, the first one again
  *      T value[columns / 4][32][4] in units of 16 bytes as above, a lane for each row, 0 where there is no entry
  *
- *  Nothing of it is looked up when its columns' results come (dense.cuh).
+ *  and the last packet of a unit whose M is in tiles is M times that block, likewise but in double precision, so
+ *  that both directions stay transposes of each other; lane l has row 8 (l % 4) + l / 4 of M's order. Then all
+ *  but one product is done before the last results come (joined.cuh).
  *
  *  Lane k has the entries of row k of the unit, those that fall due last at its end. Rows longer than
  *  all lanes' share give their first entries to lanes with room before their own. Column
