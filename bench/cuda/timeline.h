@@ -12,8 +12,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { LINE_FOLDED = 1, LINE_OF_M = 4, LINE_TILES = 8, LINE_DENSE = 16 | 32 }; /* sweeps/packet.cuh */
-enum { LINE_BEGUN, LINE_ASKED, LINE_READY, LINE_DONE, LINE_STAMPS };      /* stamps.cuh, ns */
+enum {
+    LINE_FOLDED = 1,
+    LINE_OF_M = 4,
+    LINE_TILES = 8,
+    LINE_DENSE = 16 | 32
+};                                                                   /* sweeps/packet.cuh */
+enum { LINE_BEGUN, LINE_ASKED, LINE_READY, LINE_DONE, LINE_STAMPS }; /* stamps.cuh, ns */
 
 typedef struct line_packet {
     uint32_t next;

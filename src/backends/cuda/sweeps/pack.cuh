@@ -80,10 +80,7 @@ __device__ inline bool fits(int length) {
 /** Entries of M from which on tiles are hardly longer. */
 static const int FEW = 256;
 /** Blocks in full that a unit waits for; entries of a column from which on it is one. */
-#ifndef MPKI_MOST_DENSE
-#define MPKI_MOST_DENSE 2
-#endif
-static const int MOST_DENSE = MPKI_MOST_DENSE, SPARSE = 4;
+static const int MOST_DENSE = 2, SPARSE = 4;
 
 template <class S> struct pack_room { static const int BYTES = packing<S>::MOST + 3 * 128; };
 

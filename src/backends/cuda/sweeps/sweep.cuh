@@ -5,14 +5,11 @@
  *  one, of the same task or of the task after it, is on its way into shared memory (Hopper's bulk
  *  copies): the factor is read far ahead of the results that its rows wait for. Between two levels
  *  there is no more than a store of the results and a load that finds them. */
-#include "segment.cuh"
 #include "stamps.cuh"
 
 #include "joined.cuh"
+#include "segment.cuh"
 
-#ifndef MPKI_MOST_AT_ONCE
-#define MPKI_MOST_AT_ONCE 16
-#endif
 #ifndef MPKI_ROOM /* dynamic shared memory; tests on a host have their own */
 #define MPKI_ROOM extern __shared__ __align__(16) char room[]
 #endif
@@ -84,8 +81,7 @@ template <class S, int NR> struct sweep_room {
     static const int GATHERED = (MPKI_SWEEPS_COLUMNS + 1) * NUMBER, FOREIGN = 32 * NUMBER;
     static const int BYTES = 2 * packing<S>::MOST + GATHERED + 2 * FOREIGN + 16;
     /* warps of a multiprocessor of 9.0, for whose registers there is room: 128 for each of 16 */
-    static const int SHARED = 228 * 1024 / (BYTES + 1024),
-                     AT_ONCE = SHARED < MPKI_MOST_AT_ONCE ? SHARED : MPKI_MOST_AT_ONCE;
+    static const int SHARED = 228 * 1024 / (BYTES + 1024), AT_ONCE = SHARED < 16 ? SHARED : 16;
 };
 
 /* ---- all ---- */
