@@ -6,7 +6,6 @@ static const char STAGE[] = "solve";
 
 enum {
     TASK_SEGMENTS = 6, /* longer units are shared by several warps */
-    LATE_SEGMENTS = 4, /* those that are due last stay with the unit's result, up to so many */
     PARTS = 32         /* but not by more, as a rule */
 };
 
@@ -49,12 +48,6 @@ static int32_t turn_of(const mpki_solver_making *m, int half, const task *t) {
     return 2 * (half ? levels - 1 - level : level) + t->final;
 }
 
-/* Does a segment need a result of the level set before? */
-static bool is_late(const mpki_solver_making *m, int half, int32_t u, int64_t segment) {
-    const int32_t due = m->measure[half][segment].last;
-    return due >= 0 && (half ? due < m->late[half][u] : due >= m->late[half][u]);
-}
-
 /* The unit's next task from segment `from` on. Segments of M are the last ones. */
 static task next_task(const mpki_solver_making *m, int half, int32_t u, int64_t from) {
     const int64_t begin = m->first[half][u], end = m->first[half][u + 1];
@@ -63,13 +56,7 @@ static task next_task(const mpki_solver_making *m, int half, int32_t u, int64_t 
     int64_t most = (of_l - begin + PARTS - 1) / PARTS;
     if (most < TASK_SEGMENTS) most = TASK_SEGMENTS;
     task t = {.from = from, .unit = u, .final = true, .count = (int32_t)(end - from)};
-    if (of_l - from > most) {
-        int64_t late = of_l;
-        while (late > from && is_late(m, half, u, late - 1)) late--;
-        if (late == from) late = of_l - from > LATE_SEGMENTS ? of_l : from;
-        const int64_t count = late - from < most ? late - from : most;
-        if (count) t.count = (int32_t)count, t.final = false;
-    }
+    if (of_l - from > most) t.count = (int32_t)most, t.final = false;
     t.turn = turn_of(m, half, &t);
     return t;
 }
