@@ -9,7 +9,7 @@ static const char STAGE[] = "solve";
 enum {
     FEW = 256,     /* rows times blocks of frames that share a unit in narrow level sets */
     WIDE = 2048,   /* units of 32 rows that keep the device busy */
-    NARROW = 1024, /* in level sets of fewer units late columns are put last */
+    NARROW = 512,  /* in level sets of fewer units late columns are put last */
 };
 
 /* ---- making: units ------------------------------------------------------------------------------
