@@ -7,9 +7,9 @@
 static const char STAGE[] = "solve";
 
 enum {
-    FEW = 256,     /* rows times blocks of frames that share a unit in narrow level sets */
-    WIDE = 2048,   /* units of 32 rows that keep the device busy */
-    NARROW = 512,  /* in level sets of fewer units late columns are put last */
+    FEW = 256,    /* rows times blocks of frames that share a unit in narrow level sets */
+    WIDE = 2048,  /* units of 32 rows that keep the device busy */
+    NARROW = 512, /* in level sets of fewer units late columns are put last */
 };
 
 /* ---- making: units ------------------------------------------------------------------------------
