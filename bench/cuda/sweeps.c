@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bench_cuda_sweeps [-t THREADS] [-w] [CASE ...]: triangular solves on the device with factors on
+/* bench_cuda_sweeps [-t THREADS] [-w] [-l] [CASE ...]: triangular solves on the device with factors on
  * blocks that the processor has computed. A case is FILE or "generate SPEC", then " key=value,...";
  * without cases a short list. Checks every part against the processor's first. One line a case: the
  * factor; megabytes that the sweeps of both directions read, padding included, and entries kept; how
  * long packing takes; microseconds of L, of L^T and of all (medians of 50, vectors in device memory,
  * permutations included), microseconds a level set and GB/s of all; the processor's time for all. -w:
- * also with other numbers of warps at work. Built where cuSPARSE is: a line more with its SpSV on the
+ * also with other numbers of warps at work. -l: what is read level set by level set, and when (timeline.h); twice:
+ * each level set and each task of the longest way. Built where cuSPARSE is: a line more with its SpSV on the
  * same factor as a triangle of numbers, in double precision. METAPACK_CUDA_MODULE names the module. */
 #include "../../tests/backends/device_store.h"
 #include "backends/cuda/sweeps.h"
@@ -14,6 +15,7 @@
 #include "factor/stages.h"
 
 #include "cases.h"
+#include "timeline.h"
 #ifdef BENCH_CUSPARSE
 #include "spsv.h"
 #endif
@@ -139,7 +141,7 @@ static void spsv(const mpki_blocks *bf, double all_us) {
 }
 #endif
 
-static mpk_status measure(bench *m, const char *title, int threads, int more) {
+static mpk_status measure(bench *m, const char *title, int threads, int more, int line) {
     static const char *const kinds[] = {"s", "d", "c", "z"};
     const mpki_stages *stages = m->bf->stages;
     const int64_t bytes = m->n * (int64_t)mpk_scalar_size(stages->scalar);
@@ -174,6 +176,9 @@ static mpk_status measure(bench *m, const char *title, int threads, int more) {
         (long long)told.tasks, (long long)told.parts, told.warps, 1e3 * pack_s);
     printf("  L %.1f us, LT %.1f us, all %.1f us: %.3f us a level, %.0f GB/s; processor %.0f us\n",
            l, lt, all, all / (2 * levels), 1e-3 * (double)told.packets / all, 1e6 * cpu_s);
+    if (line)
+        show_timeline(m->d, &told, m->n, mpk_scalar_size(m->bf->scalar), stages->levels.count,
+                      line > 1);
 #ifdef BENCH_CUSPARSE
     spsv(m->bf, all);
 #endif
@@ -198,7 +203,7 @@ static const char *name(const mpk_context *ctx) {
     return "bench";
 }
 
-static mpk_status one(mpk_context *ctx, const char *title, int threads, int more) {
+static mpk_status one(mpk_context *ctx, const char *title, int threads, int more, int line) {
     static mpki_block_engine blocks;
     static const mpki_engine engine = {.name = name,
                                        .memory = MPK_HOST,
@@ -224,7 +229,7 @@ static mpk_status one(mpk_context *ctx, const char *title, int threads, int more
         else if (m.bf->border)
             printf("%s: ends in a dense pivot, which is not in a store\n", title);
         else
-            status = measure(&m, title, threads, more);
+            status = measure(&m, title, threads, more, line);
     }
     if (mpk_failed(status)) {
         const char *why = "";
@@ -238,24 +243,26 @@ static mpk_status one(mpk_context *ctx, const char *title, int threads, int more
 }
 
 int main(int argc, char **argv) {
-    int threads = 2, more = 0, k = 1, failed = 0;
+    int threads = 2, more = 0, line = 0, k = 1, failed = 0;
     mpk_context *ctx = NULL;
     for (; k < argc && argv[k][0] == '-'; k++) {
         if (!strcmp(argv[k], "-w"))
             more = 1;
+        else if (!strcmp(argv[k], "-l"))
+            line++;
         else if (!strcmp(argv[k], "-t") && k + 1 < argc)
             threads = atoi(argv[++k]);
         else
             threads = 0;
     }
     if (threads < 1) {
-        fprintf(stderr, "usage: %s [-t THREADS] [-w] [CASE ...]\n", argv[0]);
+        fprintf(stderr, "usage: %s [-t THREADS] [-w] [-l] [CASE ...]\n", argv[0]);
         return 1;
     }
     if (mpk_failed(mpk_context_create(NULL, &ctx))) return 1;
     const int count = argc > k ? argc - k : (int)(sizeof usual / sizeof *usual);
     for (int j = 0; j < count; j++)
-        failed |= mpk_failed(one(ctx, argc > k ? argv[k + j] : usual[j], threads, more));
+        failed |= mpk_failed(one(ctx, argc > k ? argv[k + j] : usual[j], threads, more, line));
     mpk_context_destroy(&ctx);
     return failed ? 2 : 0;
 }

@@ -41,6 +41,9 @@ mpk_status mpki_cuda_sweeps_late_levels(mpk_context *ctx, const mpki_stages *sta
 typedef struct mpki_cuda_sweeps_numbers {
     int64_t bytes, packets, tasks, parts, tiles;
     int32_t warps;
+    int64_t full;                /* packets that are a block in full */
+    int64_t forward;             /* tickets of the forward sweep, which are the first */
+    const void *ticket, *packet; /* device memory: mpki_sweeps_task, packets (sweeps/packet.cuh) */
 } mpki_cuda_sweeps_numbers;
 mpki_cuda_sweeps_numbers mpki_cuda_sweeps_told(const mpki_block_solver *s);
 /** Take this many warps, or as many as the device can have at work at once; returns how many. The bits

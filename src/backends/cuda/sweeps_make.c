@@ -7,9 +7,9 @@
 static const char STAGE[] = "solve";
 
 enum {
-    FEW = 256,     /* rows times blocks of frames that share a unit in narrow level sets */
-    WIDE = 2048,   /* units of 32 rows that keep the device busy */
-    NARROW = 1024, /* in level sets of fewer units late columns are put last */
+    FEW = 256,    /* rows times blocks of frames that share a unit in narrow level sets */
+    WIDE = 2048,  /* units of 32 rows that keep the device busy */
+    NARROW = 512, /* in level sets of fewer units late columns are put last */
 };
 
 /* ---- making: units ------------------------------------------------------------------------------
@@ -446,8 +446,16 @@ mpk_status mpki_cuda_sweeps_make(mpk_context *ctx, const mpki_stages *stages,
 }
 
 mpki_cuda_sweeps_numbers mpki_cuda_sweeps_told(const mpki_block_solver *s) {
-    return (mpki_cuda_sweeps_numbers){s->bytes, s->packet_bytes, s->task[2],
-                                      s->parts, s->tiles,        s->warps[0]};
+    return (mpki_cuda_sweeps_numbers){.bytes = s->bytes,
+                                      .packets = s->packet_bytes,
+                                      .tasks = s->task[2],
+                                      .parts = s->parts,
+                                      .tiles = s->tiles,
+                                      .warps = s->warps[0],
+                                      .full = s->full,
+                                      .forward = s->task[1],
+                                      .ticket = s->tasks,
+                                      .packet = s->packets};
 }
 
 int32_t mpki_cuda_sweeps_warps(mpki_block_solver *s, int32_t warps) {

@@ -21,7 +21,7 @@ struct mpki_block_solver {
     mpk_scalar scalar, stored;
     int32_t n, wide; /* rows; most numbers by slot */
     int64_t task[3]; /* tickets: 0, end of forward ones, end */
-    int64_t parts, tiles, bytes, packet_bytes;
+    int64_t parts, tiles, full, bytes, packet_bytes;
     int32_t warps[4], most_warps[4]; /* of a launch with 1, 2, 4, 8 numbers by slot */
     /* how many warps are best is measured in the first applications */
     mpki_sweeps_clock *clock[MPKI_SOLVER_TRIALS];

@@ -114,6 +114,7 @@ static mpk_status make_tasks_of(mpki_solver_making *m, int half, int64_t *at, ta
             m->s->tiles += ahead;
             for (int32_t k = 0; k < t->count; k++) {
                 const int32_t here = segment_at(t, ahead, k), then = segment_at(t, ahead, k + 1);
+                m->s->full += measure[here].full;
                 place[here].at = (uint32_t)*at;
                 place[here].next = k + 1 < t->count ? measure[then].size : 0;
                 *at += measure[here].size;

@@ -4,161 +4,13 @@
 /** From packed blocks to packets, a warp for a part of a unit and a direction. It walks over its blocks
  *  in strips of eight columns and begins a new segment where the next strip does not fit. Three passes
  *  take the same walk: they count segments, measure them, fill them. */
-#include "../blocks/values.cuh"
-#include "packet.cuh"
+#include "walk.cuh"
 
 #ifndef MPKI_ROOM /* dynamic shared memory; tests on a host have their own */
 #define MPKI_ROOM extern __shared__ __align__(16) char room[]
 #endif
 
 namespace mpki {
-
-/* ---- the walk ---- */
-
-/** A place in the walk: block k of the list of the unit's frame j, strip s; phase 1: of M. */
-struct cursor {
-    int phase, j, k, strip;
-};
-__device__ inline bool operator==(const cursor &a, const cursor &b) {
-    return a.phase == b.phase && a.j == b.j && a.k == b.k && a.strip == b.strip;
-}
-
-/** A block as the lanes see it: bit c of `mine`: the lane's row has an entry in column c. */
-template <class S> struct block_view {
-    uint32_t any, mine; /* columns that some row, that the lane's row has */
-    int32_t from;       /* slot of column 0; of M: its row within the unit */
-    int base;           /* row of the unit that is row 0 */
-    const uint32_t *value;
-};
-
-template <class S> struct walker {
-    const mpki_cuda_packing &p;
-    const mpki_cuda_store &s;
-    const int half, unit, lane;
-    uint32_t *mask, *begin; /* [32] shared: of the rows of the block as it is stored */
-    int first, frames;      /* the unit's in p.frame */
-    int32_t slot0;
-
-    __device__ walker(const mpki_cuda_packing &p_, const mpki_cuda_store &s_, int half_, int unit_,
-                      uint32_t *shared)
-        : p(p_), s(s_), half(half_), unit(unit_), lane(threadIdx.x & 31), mask(shared),
-          begin(shared + 32) {
-        first = p.unit[half][unit], frames = p.unit[half][unit + 1] - first;
-        slot0 = p.slot[half][frame_at(0)];
-    }
-
-    __device__ int32_t frame_at(int j) const { return p.frame[half][first + j]; }
-    __device__ int width(int32_t f) const { return s.bptr[f + 1] - s.bptr[f]; }
-
-    __device__ int rows() const {
-        const int32_t f = frame_at(frames - 1);
-        return p.slot[half][f] + width(f) - slot0;
-    }
-
-    /** The block at `at` of s.words; its rows, backward its columns, are those of frame f. */
-    __device__ void view(int64_t at, int32_t f, int32_t from, block_view<S> *v) const {
-        const uint32_t set = s.words[at], here = set >> lane & 1;
-        const int held = __popc(set), before = __popc(set & ((1u << lane) - 1));
-        const uint32_t m = here ? s.words[at + 1 + before] : 0;
-        int sum = __popc(m);
-        for (int d = 1; d < 32; d *= 2) {
-            const int more = __shfl_up_sync(0xffffffffu, sum, d);
-            if (lane >= d) sum += more;
-        }
-        __syncwarp();
-        mask[lane] = m, begin[lane] = (uint32_t)(sum - __popc(m));
-        __syncwarp();
-        v->base = p.slot[half][f] - slot0, v->from = from;
-        v->value = s.words + at + MPKI_STORE_HEAD(held);
-        const int row = lane - v->base;
-        v->mine = 0, v->any = set;
-        if (row >= 0 && row < width(f)) {
-            if (!half)
-                v->mine = mask[row];
-            else
-                for (int r = 0; r < 32; ++r) v->mine |= (mask[r] >> row & 1) << r;
-        }
-        if (half) return;
-        uint32_t any = v->mine;
-        for (int d = 16; d; d /= 2) any |= __shfl_xor_sync(0xffffffffu, any, d);
-        v->any = any;
-    }
-
-    /** The lane's entry in column c. */
-    __device__ S entry(const block_view<S> &v, int c) const {
-        const int row = lane - v.base, r = half ? c : row, q = half ? row : c;
-        const S x = values_of<S>(v.value)[(int)begin[r] + __popc(mask[r] & ((1u << q) - 1))];
-        return half && s.hermitian ? conj(x) : x;
-    }
-
-    /** From `from` to the end or to `to`: f(place, view, columns), until it returns false. */
-    template <class F> __device__ void walk(cursor from, cursor to, F f) {
-        cursor at = from;
-        for (; at.j < frames; ++at.j, at.k = 0, at.strip = 0) {
-            const int32_t frame = frame_at(at.j);
-            const int64_t start = half ? s.diagonal[frame] + 1 : s.ptr[frame];
-            const int64_t stop = half ? s.ptr[frame + 1] : s.diagonal[frame];
-            const int64_t *const where = half ? s.upper : s.lower;
-            const int blocks = at.phase ? 1 : (int)(stop - start);
-            int64_t place = -1; /* lane l: of block l of the next 32 */
-            int32_t across = 0;
-            for (bool fresh = true; at.k < blocks; ++at.k, at.strip = 0) {
-                if (at == to) return;
-                if (at.phase) {
-                    place = (half ? s.pivot_n : s.pivot)[frame];
-                    across = p.slot[half][frame] - slot0;
-                } else if (fresh || at.k % 32 == 0) {
-                    const int k = at.k / 32 * 32 + lane;
-                    fresh = false, place = -1;
-                    if (k < blocks) {
-                        const int64_t e = start + p.order[start + k];
-                        place = where[s.block[e]];
-                        across = p.slot[half][s.other[e]];
-                    }
-                }
-                const int lane_of = at.phase ? 0 : at.k % 32;
-                const int64_t words = __shfl_sync(0xffffffffu, place, lane_of);
-                const int32_t slot = __shfl_sync(0xffffffffu, across, lane_of);
-                if (words < 0) continue;
-                block_view<S> v;
-                view(words, frame, slot, &v);
-                for (; at.strip < 4; ++at.strip) {
-                    if (at == to) return;
-                    const uint32_t columns = v.any & 0xffu << 8 * at.strip;
-                    if (columns && !f(at, v, columns)) return;
-                }
-            }
-        }
-    }
-
-    __device__ int blocks(int j) const {
-        const int32_t f = frame_at(j);
-        return (int)(half ? s.ptr[f + 1] - s.diagonal[f] - 1 : s.diagonal[f] - s.ptr[f]);
-    }
-    /** Where block `number` of all of the unit's is; of none: the end. */
-    __device__ cursor find(int number) const {
-        for (int j = 0; j < frames; number -= blocks(j), ++j)
-            if (number < blocks(j)) return {0, j, number, 0};
-        return {0, frames, 0, 0};
-    }
-
-    /** M = I for all frames of the unit. */
-    __device__ bool identity() {
-        for (int j = 0; j < frames; ++j) {
-            const int32_t f = frame_at(j);
-            const int64_t at = (half ? s.pivot_n : s.pivot)[f];
-            if (at < 0) return false;
-            block_view<S> v;
-            view(at, f, p.slot[half][f] - slot0, &v);
-            const int row = lane - v.base;
-            bool good = true;
-            if (row >= 0 && row < width(f))
-                good = v.mine == 1u << row && is_zero(entry(v, row) + make<S>(1));
-            if (!__all_sync(0xffffffffu, good)) return false;
-        }
-        return true;
-    }
-};
 
 /* ---- lanes that help ---- */
 
@@ -227,6 +79,8 @@ __device__ inline bool fits(int length) {
 
 /** Entries of M from which on tiles are hardly longer. */
 static const int FEW = 256;
+/** Blocks in full that a unit waits for; entries of a column from which on it is one. */
+static const int MOST_DENSE = 2, SPARSE = 4;
 
 template <class S> struct pack_room { static const int BYTES = packing<S>::MOST + 3 * 128; };
 
@@ -240,12 +94,14 @@ template <class S> struct segmenter {
     cursor from;
     int columns, length; /* length: of the lane's row */
     int32_t last;
+    bool dense_next; /* a block in full follows */
 
     __device__ segmenter(const mpki_cuda_packing &p, const mpki_cuda_store &s, int half, int part_,
                          int pass_, char *shared)
         : w(p, s, half, p.part_unit[half][part_], (uint32_t *)(shared + packing<S>::MOST)),
           pass(pass_), part(part_), count(0), staging(shared),
           helpers((uint32_t *)(shared + packing<S>::MOST) + 64) {
+        dense_next = false;
         ends = part + 1 == p.parts[half] || p.part_unit[half][part + 1] != w.unit;
     }
 
@@ -321,7 +177,7 @@ template <class S> struct segmenter {
 
     __device__ void close(cursor to) {
         /* M is enough, or another part */
-        if (!from.phase && columns == 0 && !(plain && ends)) return;
+        if (!from.phase && columns == 0 && (!plain || !ends || dense_next)) return;
         if (pass != MPKI_SWEEPS_COUNT) {
             const int longest = largest(length), all = total(length);
             folding f = {0, 0, 0};
@@ -334,11 +190,138 @@ template <class S> struct segmenter {
                 const int listed = from.phase ? 0 : columns;
                 mpki_sweeps_measure m;
                 m.size = (uint32_t)(packing<S>::bytes(folded ? FOLDED : 0, steps, listed) / 16);
-                m.last = last;
+                m.last = last, m.full = 0;
                 w.p.measure[w.half][w.p.first[w.half][part] + count] = m;
             }
         }
         ++count;
+    }
+
+    /** Of the blocks that fall due last, which the unit waits for, how many are packets of their own, in full: at
+     *  most MOST_DENSE, of its last frame. */
+    __device__ int dense_blocks() const {
+        const int j = w.frames - 1, blocks = w.blocks(j);
+        const int32_t f = w.frame_at(j);
+        const int64_t start = w.half ? w.s.diagonal[f] + 1 : w.s.ptr[f];
+        const int64_t *const where = w.half ? w.s.upper : w.s.lower;
+        int most = -w.p.part_block[w.half][part], dense = 0; /* those of the part */
+        if (!packing<S>::IN_TILES_TOO || !ends) return 0;
+        for (int k = 0; k < w.frames; ++k) most += w.blocks(k);
+        most = most < MOST_DENSE ? most : MOST_DENSE, most = most < blocks ? most : blocks;
+        for (; dense < most; ++dense) {
+            const int64_t e = start + w.p.order[start + blocks - 1 - dense],
+                          at = where[w.s.block[e]];
+            const int32_t slot = w.p.slot[w.half][w.s.other[e]];
+            block_view<S> v;
+            if (at < 0 || !is_late(slot)) break;
+            w.view(at, f, slot, &v);
+            if (total(__popc(v.mine)) < SPARSE * __popc(v.any)) break;
+        }
+        return dense;
+    }
+
+    /** Block k of the last frame, in full; joined with M, whose rows stand at `out`, or as it is (out < 0). */
+    __device__ void dense(int k, int out) {
+        const int j = w.frames - 1;
+        w.walk({0, j, k, 0}, {0, j, k + 1, 0}, [&](cursor, const block_view<S> &v, uint32_t) {
+            if (pass == MPKI_SWEEPS_FILL) {
+                if (out < 0)
+                    fill_dense(v);
+                else
+                    fill_joined(v, out);
+            } else if (pass == MPKI_SWEEPS_MEASURE && w.lane == 0) {
+                mpki_sweeps_measure m;
+                const int columns = __popc(v.any);
+                m.size = (uint32_t)(out < 0 ? packing<S>::dense_bytes(columns)
+                                            : packing<double>::dense_bytes(columns)) /
+                         16;
+                m.last = v.from + (w.half ? __ffs((int)v.any) - 1 : 31 - __clz((int)v.any));
+                m.full = 1;
+                w.p.measure[w.half][w.p.first[w.half][part] + count] = m;
+            }
+            return false;
+        });
+        ++count;
+    }
+
+    /** Head and list of one. */
+    __device__ void begin_dense(const block_view<S> &v, int flags, int bytes) {
+        const mpki_cuda_packing &p = w.p;
+        const int lane = w.lane, half = w.half, columns = __popc(v.any);
+        const mpki_sweeps_place place = p.place[half][p.first[half][part] + count];
+        __syncwarp();
+        for (int k = lane; k < bytes / 4; k += 32) ((uint32_t *)staging)[k] = 0;
+        __syncwarp();
+        if (lane == 0) {
+            packet x = {};
+            x.next = place.next, x.part = place.part;
+            x.first_part = place.first_part, x.parts = place.parts;
+            x.columns = (uint16_t)columns, x.steps = (uint8_t)((columns + 3) / 4 * 4);
+            x.flags = (uint8_t)(flags | (half ? BACKWARD : 0));
+            x.slot = w.slot0, x.rows = (uint16_t)w.rows(), x.size = (uint16_t)(bytes / 16);
+            *(packet *)staging = x;
+        }
+        uint32_t *const list = (uint32_t *)(staging + sizeof(packet));
+        list[lane] =
+            (uint32_t)(v.from + __ffs((int)v.any) - 1); /* of lanes without a column, too */
+        __syncwarp();
+        if (v.any >> lane & 1) list[__popc(v.any & ((1u << lane) - 1))] = (uint32_t)(v.from + lane);
+    }
+
+    __device__ void write_staged(int bytes) {
+        const mpki_sweeps_place place = w.p.place[w.half][w.p.first[w.half][part] + count];
+        __syncwarp();
+        uint32_t *const to = (uint32_t *)(w.p.packets + (int64_t)place.at * 16);
+        for (int k = w.lane; k < bytes / 4; k += 32) to[k] = ((const uint32_t *)staging)[k];
+    }
+
+    __device__ void put_block(const block_view<S> &v) {
+        for (uint32_t bits = v.mine; bits; bits &= bits - 1) {
+            const int c = __ffs((int)bits) - 1, column = __popc(v.any & ((1u << c) - 1));
+            *(S *)(staging + packing<S>::DENSE_AT + packing<S>::dense_at(w.lane, column)) =
+                w.entry(v, c);
+        }
+    }
+
+    __device__ void fill_dense(const block_view<S> &v) {
+        const int bytes = packing<S>::dense_bytes(__popc(v.any));
+        begin_dense(v, DENSE, bytes);
+        put_block(v);
+        write_staged(bytes);
+    }
+
+    /** M times the block, in double precision: row i of M's order is lane 4 (i % 8) + i / 8's. */
+    __device__ void fill_joined(const block_view<S> &v, int out) {
+        typedef packing<S> layout;
+        const int lane = w.lane, columns = __popc(v.any),
+                  bytes = packing<double>::dense_bytes(columns);
+        double sum[32];
+        for (int k = 0; k < 32; ++k) sum[k] = 0;
+        begin_dense(v, JOINED, bytes);
+        put_block(v);
+        __syncwarp();
+        const int j = w.frames - 1;
+        w.walk({1, j, 0, 0}, {1, w.frames, 0, 0},
+               [&](cursor, const block_view<S> &m, uint32_t set) {
+                   for (uint32_t bits = m.mine & set; bits; bits &= bits - 1) {
+                       const int c = __ffs((int)bits) - 1, row = m.from + c;
+                       const double value = re(widen(w.entry(m, c)));
+#pragma unroll
+                       for (int k = 0; k < 32; ++k)
+                           if (k < columns)
+                               sum[k] -= value * re(widen(*(const S *)(staging + layout::DENSE_AT +
+                                                                       layout::dense_at(row, k))));
+                   }
+                   return true;
+               });
+        __syncwarp();
+        begin_dense(v, JOINED, bytes);
+        const int to = out % 8 * 4 + out / 8;
+#pragma unroll
+        for (int k = 0; k < 32; ++k)
+            if (k < columns)
+                *(double *)(staging + layout::DENSE_AT + packing<double>::dense_at(to, k)) = sum[k];
+        write_staged(bytes);
     }
 
     /** M of the unit as tiles of a triangle: where the lane's column and its row stand. False: it is none, or
@@ -414,7 +397,7 @@ template <class S> struct segmenter {
         if (pass == MPKI_SWEEPS_FILL) {
             fill_tiles(in, out);
         } else if (pass == MPKI_SWEEPS_MEASURE && w.lane == 0) {
-            const mpki_sweeps_measure m = {(uint32_t)packing<S>::tiles_bytes(w.rows()) / 16, -3};
+            const mpki_sweeps_measure m = {(uint32_t)packing<S>::tiles_bytes(w.rows()) / 16, -3, 0};
             w.p.measure[w.half][w.p.first[w.half][part] + count] = m;
         }
         ++count;
@@ -428,7 +411,9 @@ template <class S> struct segmenter {
     __device__ void phase(int which) {
         const cursor all = {which, w.frames, 0, 0};
         const int block = w.p.part_block[w.half][part];
-        const cursor end = which || ends ? all : w.find(block + MPKI_SWEEPS_PART);
+        const int full = which ? 0 : dense_blocks(), first_full = w.blocks(w.frames - 1) - full;
+        cursor end = which || ends ? all : w.find(block + MPKI_SWEEPS_PART);
+        if (full) end = {0, w.frames - 1, first_full, 0};
         cursor again = {which, 0, 0, 0};
         if (!which) again = w.find(block);
         bool late = false;
@@ -449,7 +434,12 @@ template <class S> struct segmenter {
             }
             return true;
         });
+        dense_next = full > 0;
         close(end);
+        dense_next = false;
+        int in, out;
+        const bool tiles = full && !plain && order_tiles(&in, &out);
+        for (int k = 0; k < full; ++k) dense(first_full + k, tiles && k + 1 == full ? out : -1);
     }
 };
 

@@ -25,6 +25,17 @@
  *  Lanes hold it in registers from the beginning, so that between a row's last column and its result
  *  there are 20 products of tiles and no packet.
  *
+ *  In narrow level sets a real block of the set before, which falls due last and has entries enough, is a
+ *  packet in full:
+ *
+ *      packet                      32 bytes; steps: its columns, in fours
+ *      uint32_t slot[32]           of its columns; where there are fewer, the first one again
+ *      T value[columns / 4][32][4] in units of 16 bytes as above, a lane for each row, 0 where there is no entry
+ *
+ *  and the last packet of a unit whose M is in tiles is M times that block, likewise but in double precision, so
+ *  that both directions stay transposes of each other; lane l has row 8 (l % 4) + l / 4 of M's order. Then all
+ *  but one product is done before the last results come (joined.cuh).
+ *
  *  Lane k has the entries of row k of the unit, those that fall due last at its end. Rows longer than
  *  all lanes' share give their first entries to lanes with room before their own. Column
  *  NOTHING is that of padding.
@@ -46,12 +57,16 @@ struct alignas(16) packet { /* two reads of 16 bytes */
     uint32_t unused;
 };
 
-enum { FOLDED = 1, BACKWARD = 2, OF_M = 4, IN_TILES = 8 };
+enum { FOLDED = 1, BACKWARD = 2, OF_M = 4, IN_TILES = 8, DENSE = 16, JOINED = 32 };
 static const int NOTHING = MPKI_SWEEPS_COLUMNS;
 
 template <class S> struct packing {
     static const int QUAD = 128 + 128 * (int)sizeof(S); /* bytes */
-    static const int MOST = 32 + 128 + MPKI_SWEEPS_STEPS / 4 * QUAD + 4 * (MPKI_SWEEPS_COLUMNS + 1);
+    static const int SPARSE =
+        32 + 128 + MPKI_SWEEPS_STEPS / 4 * QUAD + 4 * (MPKI_SWEEPS_COLUMNS + 1);
+    static const bool IN_TILES_TOO = !scalar_of<S>::complex;
+    static const int DENSE_AT = 32 + 128, FULL = DENSE_AT + 32 * 32 * 8;
+    static const int MOST = SPARSE > FULL || !IN_TILES_TOO ? SPARSE : FULL;
     static const int BY_16 = sizeof(S) > 16 ? 1 : 16 / (int)sizeof(S);
 
     __host__ __device__ static int entries_at(int flags) { return 32 + (flags & FOLDED ? 128 : 0); }
@@ -61,9 +76,17 @@ template <class S> struct packing {
     __host__ __device__ static int bytes(int flags, int steps, int columns) {
         return (list_at(flags, steps) + 4 * columns + 15) / 16 * 16;
     }
+    /** Of a block in full, of so many columns. */
+    __host__ __device__ static int dense_bytes(int columns) {
+        return DENSE_AT + (columns + 3) / 4 * 4 * 32 * (int)sizeof(S);
+    }
+    /** Where the entry of a lane in a column of it is, in bytes from the first of all. */
+    __host__ __device__ static int dense_at(int lane, int column) {
+        const int j = column % 4, by = BY_16 < 4 ? BY_16 : 4;
+        return (column / 4 * 128 + (j / by * 32 + lane) * by + j % by) * (int)sizeof(S);
+    }
     /* M in tiles: rows 8 T to 8 T + 7 have the columns before 8 T + 8 */
     static const int TILES = 20, TILES_AT = 32 + 64;
-    static const bool IN_TILES_TOO = !scalar_of<S>::complex;
     static_assert(TILES_AT + TILES * 32 * (int)sizeof(S) <= MOST || !IN_TILES_TOO,
                   "a packet like others");
     /** Of a unit with so many rows: its last tiles may be missing, and make no row that there is. */

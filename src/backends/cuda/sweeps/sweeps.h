@@ -32,6 +32,7 @@ typedef struct mpki_sweeps_measure {
     int32_t
         last; /**< the slot that is due last; -1: it needs none; -2: it is one of M; -3: it is M in
                         tiles, which is the first one of its task */
+    int32_t full; /**< a block in full */
 } mpki_sweeps_measure;
 
 /** Where the host puts it. */

@@ -175,5 +175,15 @@ static mpk_status border(mpki_cuda *cuda, const mpki_sweeps_border *b) {
     return MPK_OK;
 }
 
+#if defined(MPKI_STAMPS) && MPKI_PRECISION == 0
+/* For bench/cuda/timeline.h: STAMPS numbers of each of the first `tasks` tickets. */
+extern "C" __attribute__((visibility("default"))) int mpki_cuda_sweeps_stamps(int64_t *to,
+                                                                              int tasks);
+extern "C" int mpki_cuda_sweeps_stamps(int64_t *to, int tasks) {
+    if (tasks > STAMPED_TASKS) tasks = STAMPED_TASKS;
+    return (int)cudaMemcpyFromSymbol(to, stamps, (size_t)tasks * STAMPS * sizeof *to);
+}
+#endif
+
 extern const mpki_sweeps_launches FN(sweeps_launches) = {pack, pivots, warps, run,   in,
                                                          out,  scale,  wait,  border};

@@ -41,7 +41,10 @@ __device__ inline void multiply_tile(double (&d)[2], double a, double b) {
 template <class S, class V> struct pivot_tiles {
     __device__ void load(const char *) {}
     template <int NR>
-    __device__ void finish(const packet *, const mpki_sweeps_run &, const V (&)[NR], V *) const {}
+    __device__ void finish(const packet *, const mpki_sweeps_run &, const V (&)[NR], V *,
+                           const V *) const {}
+    __device__ V times(V sum, V *) const { return sum; }
+    __device__ void store(const packet *, const mpki_sweeps_run &, V) const {}
 };
 template <class S> struct pivot_tiles<S, double> {
     typedef packing<S> layout;
@@ -60,12 +63,11 @@ template <class S> struct pivot_tiles<S, double> {
         for (int k = 0; k < 4; ++k) out |= (uint32_t)order[32 + 8 * k + lane / 4] << 8 * k;
     }
 
-    /** Results := M sums. room: 32 NR numbers of the warp. */
+    /** d := M sums. room: 32 NR numbers of the warp. */
     template <int NR>
-    __device__ void finish(const packet *p, const mpki_sweeps_run &a, const double (&sum)[NR],
-                           double *room) const {
+    __device__ void multiply(const double (&sum)[NR], double *room, double (&d)[4][2]) const {
         const int lane = threadIdx.x & 31;
-        double d[4][2], x[8];
+        double x[8];
 #pragma unroll
         for (int r = 0; r < NR; ++r) room[in * NR + r] = sum[r];
         __syncwarp();
@@ -77,21 +79,42 @@ template <class S> struct pivot_tiles<S, double> {
         for (int j = 0; j < 8; ++j)
 #pragma unroll
             for (int k = j / 2; k < 4; ++k) multiply_tile(d[k], tile[k * (k + 1) + j], x[j]);
+    }
+
+    /** With one number by slot all columns of d are the same, and each lane has one row of it: lane l row
+     *  8 (l % 4) + l / 4 of M's order. */
+    __device__ double times(double sum, double *room) const {
+        const double sums[1] = {sum};
+        double d[4][2];
+        multiply<1>(sums, room, d);
+        const int k = (int)threadIdx.x & 3;
+        const double low = k & 1 ? d[1][0] : d[0][0], high = k & 1 ? d[3][0] : d[2][0];
+        return k & 2 ? high : low;
+    }
+    __device__ void store(const packet *p, const mpki_sweeps_run &a, double value) const {
+        const int row = (int)(out >> 8 * (threadIdx.x & 3) & 255);
+        double *const to = (double *)(p->flags & BACKWARD ? a.half[1].to : a.half[0].to) + p->slot;
+        if (row < (int)p->rows) store_now(to + row, unmarked(value));
+    }
+
+    /** Results := M sums - minus, which is by M's order; NULL: 0. */
+    template <int NR>
+    __device__ void finish(const packet *p, const mpki_sweeps_run &a, const double (&sum)[NR],
+                           double *room, const double *minus) const {
+        if (NR == 1) return store(p, a, times(sum[0], room));
+        const int lane = threadIdx.x & 31;
+        double d[4][2];
+        multiply<NR>(sum, room, d);
         double *const to =
             (double *)(p->flags & BACKWARD ? a.half[1].to : a.half[0].to) + (int64_t)p->slot * NR;
-        if (NR == 1) { /* all columns of d are the same: each lane has one row */
-            const int k = lane & 3, row = (int)(out >> 8 * k & 255);
-            const double low = k & 1 ? d[1][0] : d[0][0], high = k & 1 ? d[3][0] : d[2][0];
-            if (row < (int)p->rows) store_now(to + row, unmarked(k & 2 ? high : low));
-            return;
-        }
 #pragma unroll
         for (int k = 0; k < 4; ++k)
 #pragma unroll
             for (int c = 0; c < 2; ++c) {
                 const int row = (int)(out >> 8 * k & 255), column = 2 * (lane & 3) + c;
-                if (row < (int)p->rows && column < NR)
-                    store_now(to + row * NR + column, unmarked(d[k][c]));
+                if (row >= (int)p->rows || column >= NR) continue;
+                if (minus) d[k][c] -= minus[(8 * k + lane / 4) * NR + column];
+                store_now(to + row * NR + column, unmarked(d[k][c]));
             }
     }
 };
