@@ -34,6 +34,16 @@ template <class R> __device__ inline R warp_max(R value) {
     }
     return value;
 }
+/** The same of what is not negative, whose bits are in its order. */
+__device__ inline float largest_of(float value) {
+    return __uint_as_float(__reduce_max_sync(WARP, __float_as_uint(value)));
+}
+__device__ inline double largest_of(double value) {
+    const unsigned long long bits = (unsigned long long)__double_as_longlong(value);
+    const unsigned high = __reduce_max_sync(WARP, (unsigned)(bits >> 32));
+    const unsigned low = __reduce_max_sync(WARP, bits >> 32 == high ? (unsigned)bits : 0);
+    return __longlong_as_double((long long)((unsigned long long)high << 32 | low));
+}
 /** NaN and infinity stay. */
 template <class R> __device__ inline R warp_most(R value) {
 #pragma unroll
@@ -79,6 +89,43 @@ __device__ inline void warp_inverse(int w, int ld, const T *lt, const unsigned c
         if (lane < w) m[i * ld + lane] = x;
     }
     __syncwarp();
+}
+
+/** The same with the lane's column in registers: the same operations, but none waits for memory that was just
+ *  written. Rows from w on are not used. */
+template <class T>
+__device__ inline void inverse_in_registers(int w, int ld, const T *lt, const unsigned char *index,
+                                            const unsigned char *perm, T *m) {
+    const int lane = (int)(threadIdx.x % 32);
+    const int p = lane < w ? perm[lane] : -1, q = lane < w && index ? index[lane]
+                                                  : lane < w        ? lane
+                                                                    : 0;
+    int at[32];
+    T x[32];
+#pragma unroll
+    for (int i = 0; i < 32; ++i) {
+        at[i] = __shfl_sync(WARP, q, i);
+        x[i] = make<T>(__shfl_sync(WARP, p, i) == lane);
+    }
+#pragma unroll
+    for (int k = 0; k < 31; ++k) {
+        if (k + 1 >= w) break;
+        const T *const column = lt + k * ld;
+#pragma unroll
+        for (int i = k + 1; i < 32; ++i) nfma(x[i], x[k], column[at[i]]);
+    }
+#pragma unroll
+    for (int i = 0; i < 32; ++i)
+        if (i < w && lane < w) m[i * ld + lane] = x[i];
+    __syncwarp();
+}
+__device__ inline void warp_inverse(int w, int ld, const double *lt, const unsigned char *index,
+                                    const unsigned char *perm, double *m) {
+    inverse_in_registers(w, ld, lt, index, perm, m);
+}
+__device__ inline void warp_inverse(int w, int ld, const float *lt, const unsigned char *index,
+                                    const unsigned char *perm, float *m) {
+    inverse_in_registers(w, ld, lt, index, perm, m);
 }
 
 /** c := U^T c V for butterflies of depth 1 (kernels/block_inverse.h); diagonals in shared memory. */
@@ -189,7 +236,7 @@ template <class T> struct warp_ldlt {
     __device__ int largest(int i, int p, R *value) {
         update(i, p);
         const R here = lane < w && lane != i ? size(i, lane) : 0;
-        const R top = warp_max(here > 0 ? here : (R)0);
+        const R top = largest_of(here > 0 ? here : (R)0);
         *value = top;
         const unsigned first = __ballot_sync(WARP, top > nothing && here >= top * equal());
         return first ? __ffs((int)first) - 1 : -1;

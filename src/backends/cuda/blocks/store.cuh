@@ -19,6 +19,7 @@ template <class T>
 __global__ void __launch_bounds__(32 * STORE_WARPS)
     judge_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
     typedef typename scalar_of<T>::real R;
+    after_previous();
     if (b.told->stop) return;
     const int lane = (int)(threadIdx.x % 32);
     const int q = (int)(blockIdx.x * STORE_WARPS + threadIdx.x / 32);
@@ -102,6 +103,7 @@ template <class T>
 __global__ void __launch_bounds__(32 * STORE_WARPS)
     count_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
     typedef typename scalar_of<T>::real R;
+    after_previous();
     if (b.told->stop) return;
     const int lane = (int)(threadIdx.x % 32);
     const item it(b, po);
@@ -166,6 +168,7 @@ template <class T>
 __global__ void __launch_bounds__(ONE_BLOCK)
     grant_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
     __shared__ dealing all[ONE_BLOCK];
+    after_previous();
     if (b.told->stop) return;
     const long long NONE = -0x4000000000000000ll;
     const int64_t items = po.end_item - po.first_item;
@@ -313,6 +316,7 @@ __device__ inline void pivot_size(const mpki_cuda_stage &b, const mpki_cuda_port
 template <class T>
 __global__ void __launch_bounds__(32 * STORE_WARPS)
     drop_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
+    after_previous();
     if (b.told->stop) return;
     const int lane = (int)(threadIdx.x % 32);
     const item it(b, po);
@@ -353,6 +357,7 @@ template <class T>
 __global__ void __launch_bounds__(ONE_BLOCK)
     place_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
     __shared__ long long sum[ONE_BLOCK];
+    after_previous();
     if (b.told->stop) return;
     const int64_t count = (po.end_item - po.first_item + po.end - po.first) * (1 + b.ldu);
     const int64_t each = (count + blockDim.x - 1) / blockDim.x;
@@ -411,6 +416,7 @@ __device__ inline void accept(const mpki_cuda_stage &b, const mpki_cuda_portion 
 template <class T>
 __global__ void __launch_bounds__(32 * STORE_WARPS)
     pack_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po, int with_pivots) {
+    after_previous();
     if (b.told->stop) return;
     const item it(b, po);
     if (!it.there) {
