@@ -134,7 +134,10 @@ static mpk_status run_growing(mpki_blocks *f) {
 
 /* The arena for what is due: for all of it where there is room, else as it comes. */
 static mpk_status make_words(mpki_blocks *f, bool *grows) {
-    const int64_t all = f->told.used + mpki_blocks_words_due(f->stages, f->told.leftover);
+    const bool known = f->stages->same_capacity && f->plan->words;
+    const int64_t due = known ? f->plan->words : mpki_blocks_words_due(f->stages, f->told.leftover);
+    const int64_t all = f->told.used + due;
+    f->plan->words = f->stages->plan ? due : 0;
     *grows = false;
     if (4 * all + 256 <= mpki_blocks_left(f)) {
         const mpk_status status = grow_words(f, all);
