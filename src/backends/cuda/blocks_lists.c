@@ -458,9 +458,9 @@ mpk_status mpki_blocks_prepare(mpki_blocks *f, int32_t levels, const int32_t *pt
 
 void mpki_blocks_release_plan(mpk_context *ctx, mpki_block_plan *p) {
     const mpki_device *d = mpki_cuda_kept(ctx);
-    d->table->release(d->cuda, p->matrix.at);
-    d->table->release(d->cuda, p->lists.at);
-    d->table->release(d->cuda, p->work.at);
+    d->table->give(d->cuda, p->matrix.at);
+    d->table->give(d->cuda, p->lists.at);
+    d->table->give(d->cuda, p->work.at);
     mpki_release(ctx, p->portion);
     mpki_release(ctx, p);
 }
