@@ -98,16 +98,11 @@ struct item {
     }
 };
 
-/** Entries not above their column's threshold become 0; need: how many are left. */
-template <class T>
-__global__ void __launch_bounds__(32 * STORE_WARPS)
-    count_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
+/** Entries not above their column's threshold become 0; returns how many are left of the fuller half, 0 of a block that
+ *  keeps all. */
+template <class T> __device__ inline int64_t drop_small(const mpki_cuda_stage &b, const item &it) {
     typedef typename scalar_of<T>::real R;
-    after_previous();
-    if (b.told->stop) return;
     const int lane = (int)(threadIdx.x % 32);
-    const item it(b, po);
-    if (!it.there) return;
     int64_t need = 0;
     int dropped = 0;
     const bool all = it.below && b.capacity[it.block] < 0; /* keeps all but what is nothing */
@@ -134,10 +129,20 @@ __global__ void __launch_bounds__(32 * STORE_WARPS)
             dropped += had - left;
             if (left > need) need = left;
         }
-    if (lane == 0) {
-        b.need[it.t] = need;
-        if (dropped) atomicAdd(&b.told->dropped, (unsigned long long)dropped);
-    }
+    if (lane == 0 && dropped) atomicAdd(&b.told->dropped, (unsigned long long)dropped);
+    return need;
+}
+
+/** need: how many entries are left. */
+template <class T>
+__global__ void __launch_bounds__(32 * STORE_WARPS)
+    count_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
+    after_previous();
+    if (b.told->stop) return;
+    const item it(b, po);
+    if (!it.there) return;
+    const int64_t need = drop_small<T>(b, it);
+    if (threadIdx.x % 32 == 0) b.need[it.t] = need;
 }
 
 /** What an item does to the entries that are left over: x -> max(least, x + more). Such maps are
@@ -312,7 +317,8 @@ __device__ inline void pivot_size(const mpki_cuda_stage &b, const mpki_cuda_port
     }
 }
 
-/** Drop to what was granted; sizes of packed blocks and of pivots. A warp an item, then a frame. */
+/** Drop to what was granted, or where nothing is, what is small; sizes of packed blocks and of pivots. A warp an item,
+ *  then a frame. */
 template <class T>
 __global__ void __launch_bounds__(32 * STORE_WARPS)
     drop_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
@@ -327,12 +333,16 @@ __global__ void __launch_bounds__(32 * STORE_WARPS)
     }
     int gone = 0;
     unsigned any = 0;
+    if (b.unlimited && b.sweep != 1 && !po.border) {
+        drop_small<T>(b, it);
+        __syncwarp();
+    }
     for (int half = 0; half <= b.ldu; ++half) {
         extent x = {0, 0};
         if (it.below) {
             T *const c = (T *)(half ? b.work_u : b.work) + b.slot[it.e];
             x = measure(it.rows, it.w, it.w, c);
-            if (!b.complete && b.sweep != 1 && b.capacity[it.block] >= 0 &&
+            if (!b.complete && !b.unlimited && b.sweep != 1 && b.capacity[it.block] >= 0 &&
                 x.entries > b.need[it.t]) {
                 gone += keep_largest(it.rows, it.w, (int)b.need[it.t], c);
                 __syncwarp();
