@@ -152,8 +152,10 @@ static mpk_status push_back_rejected(mpki_block_body *body, int32_t *first, int3
 /* Every block with a frame of this stage that has no value yet is due. */
 static void want_stage(mpki_block_body *body) {
     const mpki_ibcsr *x = &body->stages.index;
-    memset(body->stages.want, 0, (size_t)x->nblocks);
-    for (int32_t f = 0; f < x->m; f++) {
+    const bool any = memchr(body->stages.final, 1, (size_t)x->m) ||
+                     memchr(body->stages.stored_blocks, 1, (size_t)x->nblocks);
+    memset(body->stages.want, !any, (size_t)x->nblocks); /* at first all are due */
+    for (int32_t f = 0; any && f < x->m; f++) {
         if (body->stages.final[f]) continue;
         for (int64_t e = x->ptr[f]; e < x->ptr[f + 1]; e++) {
             const int64_t b = x->entry[e].block;
