@@ -367,11 +367,11 @@ static double pivot_floor(const mpki_stages *s) {
     return single ? 1e-4 : 1e-8;
 }
 
-/* What blocks may keep depends on no value, but on options. */
+/* What blocks may keep depends on no value, but on options: all of these are to be equal. */
 static void take_capacity(mpki_block_body *body, mpki_block_body *older) {
     mpki_stages *s = &body->stages, *from = &older->stages;
     if (!from->capacity || from->complete != s->complete || from->stored != s->stored ||
-        from->ldu != s->ldu || older->fill_factor != body->fill_factor)
+        from->ldu != s->ldu || memcmp(&older->options, &body->options, sizeof body->options))
         return;
     s->capacity = from->capacity;
     s->info.mean_fill_in = from->info.mean_fill_in;
@@ -515,7 +515,7 @@ static mpk_status run(mpk_factor *fac, const mpki_full *full, const mpki_full *a
     body->level = o->level;
     body->rule = o->level_rule;
     body->schedule = o->schedule;
-    body->fill_factor = o->fill_factor;
+    body->options = *o;
     mpk_status status = prepare(body, older, &blocks->a);
     const double numeric = mpki_now_s();
     if (!mpk_failed(status))
