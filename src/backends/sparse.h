@@ -332,6 +332,8 @@ typedef struct mpki_stages {
     struct mpki_block_plan **plan;
     int32_t *counts; /* by block: entries of A in it, until the index changes; NULL: not counted */
     int64_t *capacity; /* by block: entries it may keep; < 0: all, and no threshold applies */
+    bool
+        same_capacity; /* in the first stage: it is that of older values, with whose index this one is */
     /* what the engine writes as well; `finds_levels`: levels and due, too */
     unsigned char *final;         /* by frame: accepted */
     unsigned char *reject;        /* by frame: rejected in this stage */

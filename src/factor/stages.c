@@ -23,14 +23,18 @@ static void work_free(mpki_block_body *body) {
         mpki_release(s->ctx, *parts[k]);
         *parts[k] = NULL;
     }
-    mpki_release(s->ctx, s->capacity);
-    s->capacity = NULL;
+}
+
+static void capacity_free(mpki_block_body *body) {
+    mpki_release(body->stages.ctx, body->stages.capacity);
+    body->stages.capacity = NULL;
 }
 
 static void body_free(mpk_factor *fac, mpki_block_body **handle) {
     mpki_block_body *body = *handle;
     if (!body) return;
     work_free(body);
+    capacity_free(body);
     fac->engine->blocks->free(fac->ctx, &body->numbers);
     fac->engine->blocks->plan_free(fac->ctx, &body->plan);
     mpki_capacities_forget(&body->stages);
@@ -63,6 +67,7 @@ static mpk_status grow(mpki_block_body *body) {
         {(void **)&body->of_a, 1}, /* made with the index: not at first */
     };
     for (size_t k = 0; k < sizeof parts / sizeof *parts - (had == 0); k++) {
+        if (had == 0 && *parts[k].at) continue; /* older values' */
         void *more = mpki_resize(s->ctx, STAGE, *parts[k].at, n, parts[k].size);
         if (!more) return mpki_failed(s->ctx);
         memset((char *)more + (size_t)had * parts[k].size, 0, (size_t)(n - had) * parts[k].size);
@@ -147,8 +152,10 @@ static mpk_status push_back_rejected(mpki_block_body *body, int32_t *first, int3
 /* Every block with a frame of this stage that has no value yet is due. */
 static void want_stage(mpki_block_body *body) {
     const mpki_ibcsr *x = &body->stages.index;
-    memset(body->stages.want, 0, (size_t)x->nblocks);
-    for (int32_t f = 0; f < x->m; f++) {
+    const bool any = memchr(body->stages.final, 1, (size_t)x->m) ||
+                     memchr(body->stages.stored_blocks, 1, (size_t)x->nblocks);
+    memset(body->stages.want, !any, (size_t)x->nblocks); /* at first all are due */
+    for (int32_t f = 0; any && f < x->m; f++) {
         if (body->stages.final[f]) continue;
         for (int64_t e = x->ptr[f]; e < x->ptr[f + 1]; e++) {
             const int64_t b = x->entry[e].block;
@@ -161,7 +168,7 @@ static mpk_status begin_stage(mpki_block_body *body) {
     mpki_stages *s = &body->stages;
     want_stage(body);
     memset(s->reject, 0, (size_t)s->index.m);
-    return mpki_capacities(s);
+    return s->same_capacity ? MPK_OK : mpki_capacities(s);
 }
 
 /* A stage that leaves more than this share of its frames to the next has got nowhere: the next one
@@ -251,6 +258,7 @@ static mpk_status run_levels(mpki_block_body *body, const mpk_analysis *an, cons
         if (!mpk_failed(status)) status = make_levels(body);
         if (!mpk_failed(status)) status = body->engine->stage(body->numbers);
         s->plan = NULL;
+        s->same_capacity = false;
         if (mpk_failed(status)) break;
         s->info.stages = stage;
         drop_rejected(body);
@@ -359,6 +367,18 @@ static double pivot_floor(const mpki_stages *s) {
     return single ? 1e-4 : 1e-8;
 }
 
+/* What blocks may keep depends on no value, but on options: all of these are to be equal. */
+static void take_capacity(mpki_block_body *body, mpki_block_body *older) {
+    mpki_stages *s = &body->stages, *from = &older->stages;
+    if (!from->capacity || from->complete != s->complete || from->stored != s->stored ||
+        from->ldu != s->ldu || memcmp(&older->options, &body->options, sizeof body->options))
+        return;
+    s->capacity = from->capacity;
+    s->info.mean_fill_in = from->info.mean_fill_in;
+    s->same_capacity = true;
+    from->capacity = NULL;
+}
+
 /* Take over what older values left: index, levels and of_a of the same level of fill, and the
  * engine's plan, which is made from the second values on. False: they left nothing that fits. */
 static bool take_over(mpki_block_body *body, mpki_block_body *older) {
@@ -378,6 +398,7 @@ static bool take_over(mpki_block_body *body, mpki_block_body *older) {
         from->levels = (mpki_levels){0};
         older->plan = NULL;
         s->plan = &body->plan;
+        take_capacity(body, older);
     }
     return true;
 }
@@ -494,6 +515,7 @@ static mpk_status run(mpk_factor *fac, const mpki_full *full, const mpki_full *a
     body->level = o->level;
     body->rule = o->level_rule;
     body->schedule = o->schedule;
+    body->options = *o;
     mpk_status status = prepare(body, older, &blocks->a);
     const double numeric = mpki_now_s();
     if (!mpk_failed(status))
@@ -509,6 +531,7 @@ static mpk_status run(mpk_factor *fac, const mpki_full *full, const mpki_full *a
     s->info.time_numeric_s = mpki_now_s() - numeric;
     body->intact = s->info.rejected == 0;
     work_free(body);
+    if (!body->intact || mpk_failed(status)) capacity_free(body);
     s->a = s->at = NULL;
     s->matrix = NULL;
     return status;

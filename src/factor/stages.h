@@ -21,6 +21,7 @@ typedef struct mpki_block_body {
     int level;
     mpk_level_rule rule;
     mpk_schedule schedule;
+    mpk_options options; /* those that capacities were found with */
     mpki_block_plan *plan;
 } mpki_block_body;
 

@@ -81,6 +81,20 @@ static void test_again(void **state) {
     r.o.factor_type = MPK_TYPE_LDLT;
     assert_true(!mpk_failed(mpk_refactorize(ctx, r.a.ax, &r.o, r.fac)));
     assert_true(bits_of(ctx, r.fac) == bits);
+    /* capacities that are kept are those of the same fill_factor */
+    const double fill[] = {1.2, 0, 3};
+    for (int k = 0; k < 3; k++)
+        for (int again = 0; again < 3; again++) {
+            mpk_factor *fresh = NULL;
+            r.o.fill_factor = fill[k];
+            assert_true(!mpk_failed(mpk_refactorize(ctx, r.a.ax, &r.o, r.fac)));
+            assert_true(!mpk_failed(mpk_factorize(ctx, r.an, r.a.ax, &r.o, &fresh)));
+            assert_true(bits_of(ctx, r.fac) == bits_of(ctx, fresh));
+            assert_true((bits_of(ctx, fresh) == bits) == (k == 2));
+            assert_true(fresh->blocks->stages.info.mean_fill_in ==
+                        r.fac->blocks->stages.info.mean_fill_in);
+            mpk_factor_destroy(&fresh);
+        }
     free(twice);
     one_end(ctx, &r);
     mpk_context_destroy(&ctx);

@@ -76,6 +76,7 @@ static mpk_status make(mpki_stages *s, mpki_blocks **out) {
                                .butterfly = o->butterfly == MPK_ON,
                                .whole = o->drop_norm == MPK_DROP_NORM_WHOLE && !s->complete &&
                                         o->schedule != MPK_SCHEDULE_JACOBI,
+                               .unlimited = !(o->fill_factor > 0) && !s->complete,
                                .seed = (int64_t)o->seed,
                                .size = s->size,
                                .omega = s->omega,

@@ -19,6 +19,7 @@ struct mpki_block_plan {
     mpki_piece matrix, lists, work; /* A and its order; the index; what is due, and work space */
     int32_t *frame_order;           /* device, in `lists`: frames by level sets */
     mpki_cuda_portion *portion;
+    int64_t words; /* that a first stage with these capacities takes at most; 0: not known */
     bool ready;
 };
 

@@ -173,8 +173,27 @@ static mpk_status send_lists(mpki_blocks *f) {
     return status;
 }
 
+/* Frames that are final, blocks that are wanted and stored: at first none, all and none. */
+static mpk_status send_flags(mpki_blocks *f, bool first) {
+    const mpki_stages *s = f->stages;
+    const mpki_cuda_stage *j = &f->job;
+    const struct {
+        unsigned char *to, *from;
+        int64_t count;
+        int at_first;
+    } flags[] = {{j->want, s->want, s->index.nblocks, 1},
+                 {j->stored, s->stored_blocks, s->index.nblocks, 0},
+                 {j->final, s->final, j->m, 0}};
+    mpk_status status = MPK_OK;
+    for (int k = 0; k < MPKI_COUNT(flags) && !mpk_failed(status); k++)
+        status = first ? mpki_blocks_told(f, f->module->set(f->device->cuda, flags[k].to,
+                                                            flags[k].at_first, flags[k].count))
+                       : mpki_blocks_copy(f, flags[k].to, flags[k].from, flags[k].count, true);
+    return status;
+}
+
 /* The lists, and what factor/stages.c says of frames and blocks. */
-static mpk_status send_stage(mpki_blocks *f, bool ready) {
+static mpk_status send_stage(mpki_blocks *f, bool ready, bool first) {
     const mpki_stages *s = f->stages;
     mpki_cuda_stage *j = &f->job;
     const int64_t m = j->m;
@@ -183,9 +202,7 @@ static mpk_status send_stage(mpki_blocks *f, bool ready) {
     if (!mpk_failed(status) && !ready) status = send_lists(f);
     if (!mpk_failed(status))
         status = mpki_blocks_copy(f, (void *)(uintptr_t)j->capacity, s->capacity, n * 8, true);
-    if (!mpk_failed(status)) status = mpki_blocks_copy(f, j->want, s->want, n, true);
-    if (!mpk_failed(status)) status = mpki_blocks_copy(f, j->stored, s->stored_blocks, n, true);
-    if (!mpk_failed(status)) status = mpki_blocks_copy(f, j->final, s->final, m, true);
+    if (!mpk_failed(status)) status = send_flags(f, first);
     if (!mpk_failed(status))
         status = mpki_blocks_told(f, f->module->set(f->device->cuda, j->reject, 0, m));
     if (!mpk_failed(status) && !ready)
@@ -445,7 +462,7 @@ mpk_status mpki_blocks_prepare(mpki_blocks *f, int32_t levels, const int32_t *pt
     if (!mpk_failed(status) && !again) status = make_frames(f);
     if (!mpk_failed(status) && !again) status = send_values(f);
     began = mpki_blocks_spent(f, "matrix", began);
-    if (!mpk_failed(status)) status = send_stage(f, ready);
+    if (!mpk_failed(status)) status = send_stage(f, ready, !again);
     began = mpki_blocks_spent(f, "index", began);
     if (!mpk_failed(status) && !ready) status = make_work(f, &d, false, &bytes);
     mpki_blocks_spent(f, "memory", began);
@@ -458,9 +475,9 @@ mpk_status mpki_blocks_prepare(mpki_blocks *f, int32_t levels, const int32_t *pt
 
 void mpki_blocks_release_plan(mpk_context *ctx, mpki_block_plan *p) {
     const mpki_device *d = mpki_cuda_kept(ctx);
-    d->table->release(d->cuda, p->matrix.at);
-    d->table->release(d->cuda, p->lists.at);
-    d->table->release(d->cuda, p->work.at);
+    d->table->give(d->cuda, p->matrix.at);
+    d->table->give(d->cuda, p->lists.at);
+    d->table->give(d->cuda, p->work.at);
     mpki_release(ctx, p->portion);
     mpki_release(ctx, p);
 }

@@ -12,7 +12,7 @@ mpk_status mpki_blocks_told(const mpki_blocks *f, int status) {
 }
 
 void mpki_blocks_give(mpki_blocks *f, mpki_piece *p) {
-    f->device->table->release(f->device->cuda, p->at);
+    f->device->table->give(f->device->cuda, p->at);
     f->held -= p->bytes;
     *p = (mpki_piece){0};
 }
@@ -41,7 +41,7 @@ mpk_status mpki_blocks_take(mpki_blocks *f, mpki_piece *p, int64_t bytes) {
     mpk_status status = mpki_blocks_check(f, bytes);
     if (mpk_failed(status)) return status;
     void *at = NULL;
-    status = mpki_blocks_told(f, f->device->table->alloc(f->device->cuda, bytes, &at));
+    status = mpki_blocks_told(f, f->device->table->take(f->device->cuda, bytes, &at));
     if (mpk_failed(status)) return status;
     *p = (mpki_piece){at, bytes};
     f->held += bytes;

@@ -56,16 +56,17 @@ static void mpki_blocks_describe(mpki_blocks *f) {
     j->diagonal_shift = s->diagonal_shift;
 }
 
+/* Which blocks are stored is asked for by a next stage alone. */
 static mpk_status take_back(mpki_blocks *f) {
     mpki_stages *s = f->stages;
     const mpki_cuda_stage *j = &f->job;
     const int64_t m = j->m, n = s->index.nblocks;
     mpk_status status = mpki_blocks_copy(f, s->final, j->final, m, false);
     if (!mpk_failed(status)) status = mpki_blocks_copy(f, s->reject, j->reject, m, false);
-    if (!mpk_failed(status)) status = mpki_blocks_copy(f, s->want, j->want, n, false);
-    if (!mpk_failed(status)) status = mpki_blocks_copy(f, s->stored_blocks, j->stored, n, false);
     if (!mpk_failed(status)) status = read_told(f);
-    return status;
+    if (mpk_failed(status) || !memchr(s->reject, 1, (size_t)m)) return status;
+    status = mpki_blocks_copy(f, s->stored_blocks, j->stored, n, false);
+    return mpk_failed(status) ? status : mpki_blocks_wait(f);
 }
 
 /* The status for what kernels told. */
@@ -134,7 +135,10 @@ static mpk_status run_growing(mpki_blocks *f) {
 
 /* The arena for what is due: for all of it where there is room, else as it comes. */
 static mpk_status make_words(mpki_blocks *f, bool *grows) {
-    const int64_t all = f->told.used + mpki_blocks_words_due(f->stages, f->told.leftover);
+    const bool known = f->stages->same_capacity && f->plan->words;
+    const int64_t due = known ? f->plan->words : mpki_blocks_words_due(f->stages, f->told.leftover);
+    const int64_t all = f->told.used + due;
+    f->plan->words = f->stages->plan ? due : 0;
     *grows = false;
     if (4 * all + 256 <= mpki_blocks_left(f)) {
         const mpk_status status = grow_words(f, all);

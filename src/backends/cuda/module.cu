@@ -77,6 +77,7 @@ static void destroy(mpki_cuda *cuda) {
     if (cuda->panel) cudaStreamDestroy(cuda->panel);
     if (cuda->update) cudaStreamDestroy(cuda->update);
     if (cuda->side) cudaStreamDestroy(cuda->side);
+    if (cuda->pool) cudaMemPoolDestroy(cuda->pool);
     if (cuda->sparse) cudaStreamDestroy(cuda->sparse);
     if (cuda->pinned) cudaFreeHost(cuda->pinned);
     if (cuda->partial) cudaFree(cuda->partial);
@@ -130,6 +131,37 @@ static void *of_driver(const char *name) {
     return error || result != cudaDriverEntryPointSuccess ? NULL : found;
 }
 
+/** A part of the device's memory that a pool keeps where nobody uses it. */
+static const size_t KEPT = 32;
+
+static mpk_status make_pool(mpki_cuda *cuda) {
+    int there = 0;
+    size_t now = 0, all = 0;
+    cudaMemPoolProps how = {};
+    MPKI_TRY(cudaDeviceGetAttribute(&there, cudaDevAttrMemoryPoolsSupported, cuda->device));
+    if (!there) return MPK_OK;
+    MPKI_TRY(cudaMemGetInfo(&now, &all));
+    unsigned long long keep = all / KEPT;
+    how.allocType = cudaMemAllocationTypePinned;
+    how.location.type = cudaMemLocationTypeDevice;
+    how.location.id = cuda->device;
+    MPKI_TRY(cudaMemPoolCreate(&cuda->pool, &how));
+    MPKI_TRY(cudaMemPoolSetAttribute(cuda->pool, cudaMemPoolAttrReleaseThreshold, &keep));
+    return MPK_OK;
+}
+
+/** Bytes that the pool keeps though nobody uses them. */
+static int64_t idle(mpki_cuda *cuda) {
+    unsigned long long held = 0, used = 0;
+    if (!cuda->pool) return 0;
+    if (cudaMemPoolGetAttribute(cuda->pool, cudaMemPoolAttrReservedMemCurrent, &held) ||
+        cudaMemPoolGetAttribute(cuda->pool, cudaMemPoolAttrUsedMemCurrent, &used)) {
+        cudaGetLastError();
+        return 0;
+    }
+    return held > used ? (int64_t)(held - used) : 0;
+}
+
 static mpk_status prepare(mpki_cuda *cuda) {
     int low, high, value;
     MPKI_TRY(cudaSetDevice(cuda->device));
@@ -149,6 +181,7 @@ static mpk_status prepare(mpki_cuda *cuda) {
     MPKI_TRY(cudaStreamCreateWithPriority(&cuda->update, cudaStreamNonBlocking, low));
     MPKI_TRY(cudaStreamCreateWithPriority(&cuda->side, cudaStreamNonBlocking, low));
     MPKI_TRY(cudaStreamCreateWithPriority(&cuda->sparse, cudaStreamNonBlocking, high));
+    MPKI_PASS(make_pool(cuda));
     MPKI_TRY(cublasCreate(&cuda->panel_blas));
     MPKI_TRY(cublasCreate(&cuda->update_blas));
     MPKI_TRY(cublasSetStream(cuda->panel_blas, cuda->panel));
@@ -223,15 +256,27 @@ static int describe(mpki_cuda *cuda, char *text, size_t size, int64_t *free_byte
         snprintf(text, size, "%s, %d multiprocessors, CUDA driver %d.%d, runtime %d.%d, cuBLAS %d",
                  prop.name, prop.multiProcessorCount, driver / 1000, driver % 1000 / 10,
                  runtime / 1000, runtime % 1000 / 10, blas);
-    if (free_bytes) *free_bytes = (int64_t)now;
+    if (free_bytes) *free_bytes = (int64_t)now + idle(cuda);
     if (total_bytes) *total_bytes = (int64_t)all;
     return MPK_OK;
 }
 
-static int alloc(mpki_cuda *cuda, int64_t bytes, void **ptr) {
+/** Of the pool, or (pool NULL) of no pool. */
+static int take_of(mpki_cuda *cuda, cudaMemPool_t pool, int64_t bytes, void **ptr) {
+    const size_t size = bytes > 0 ? (size_t)bytes : 256;
     *ptr = NULL;
-    MPKI_TRY(cudaSetDevice(cuda->device));
-    cudaError_t error = cudaMalloc(ptr, bytes > 0 ? (size_t)bytes : 256);
+    MPKI_TRY(be_on_device(cuda));
+    cudaError_t error = cudaErrorMemoryAllocation;
+    for (int tries = 0; error == cudaErrorMemoryAllocation && tries < 2; ++tries) {
+        if (tries) { /* what the pool keeps may be enough */
+            cudaGetLastError();
+            if (idle(cuda) == 0) break;
+            MPKI_TRY(cudaStreamSynchronize(cuda->sparse));
+            MPKI_TRY(cudaMemPoolTrimTo(cuda->pool, 0));
+        }
+        error =
+            pool ? cudaMallocFromPoolAsync(ptr, size, pool, cuda->sparse) : cudaMalloc(ptr, size);
+    }
     if (error == cudaErrorMemoryAllocation) {
         size_t now = 0, all = 0;
         cudaGetLastError();
@@ -244,10 +289,25 @@ static int alloc(mpki_cuda *cuda, int64_t bytes, void **ptr) {
     return MPK_OK;
 }
 
+static int alloc(mpki_cuda *cuda, int64_t bytes, void **ptr) {
+    return take_of(cuda, NULL, bytes, ptr);
+}
+
 static void release(mpki_cuda *cuda, void *ptr) {
     if (!ptr) return;
     cudaSetDevice(cuda->device);
     cudaFree(ptr);
+}
+
+static int take(mpki_cuda *cuda, int64_t bytes, void **ptr) {
+    return take_of(cuda, cuda->pool, bytes, ptr);
+}
+
+static void give(mpki_cuda *cuda, void *ptr) {
+    if (!ptr) return;
+    if (!cuda->pool) return release(cuda, ptr);
+    cudaSetDevice(cuda->device);
+    cudaFreeAsync(ptr, cuda->sparse);
 }
 
 /** Of memory that is no managed memory the driver says it at once. */
@@ -335,7 +395,9 @@ static const mpki_cuda_table table = {
     &mpki_cuda_direct_functions,
     capability,
     MPKI_CUDA_LEAST,
-    &mpki_cuda_isai_functions};
+    &mpki_cuda_isai_functions,
+    take,
+    give};
 
 } // namespace mpki
 

@@ -54,6 +54,7 @@ struct mpki_cuda {
         void *theirs;
     } known[MPKI_KNOWN];
     char text[512];
+    cudaMemPool_t pool; /* memory of engines for sparse matrices; NULL: the device has none */
 };
 
 namespace mpki {

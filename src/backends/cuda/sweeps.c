@@ -19,7 +19,7 @@ static int64_t padded(int64_t bytes) {
 }
 
 static mpk_status allocate(mpki_block_solver *s, int64_t bytes, bool lot, void **p) {
-    const mpk_status status = mpki_solver_told(s, s->d->table->alloc(s->d->cuda, bytes, p));
+    const mpk_status status = mpki_solver_told(s, s->d->table->take(s->d->cuda, bytes, p));
     if (mpk_failed(status)) return status;
     s->is_lot[s->buffers] = lot;
     s->buffer[s->buffers++] = *p;
@@ -54,7 +54,7 @@ mpk_status mpki_solver_take(mpki_block_solver *s, int64_t bytes, void **p) {
 void mpki_solver_give(mpki_block_solver *s, void *p, int64_t bytes) {
     for (int k = s->buffers - 1; k >= 0 && p; k--) {
         if (s->buffer[k] != p || s->is_lot[k]) continue;
-        s->d->table->release(s->d->cuda, p);
+        s->d->table->give(s->d->cuda, p);
         s->buffers--;
         s->buffer[k] = s->buffer[s->buffers], s->is_lot[k] = s->is_lot[s->buffers];
         s->bytes -= bytes < 16 ? 16 : bytes;
@@ -86,7 +86,7 @@ int64_t mpki_solver_size(const mpki_block_solver *s) {
 void mpki_cuda_sweeps_free(mpk_context *ctx, mpki_block_solver **handle) {
     mpki_block_solver *s = *handle;
     if (!s) return;
-    for (int k = 0; k < s->buffers; k++) s->d->table->release(s->d->cuda, s->buffer[k]);
+    for (int k = 0; k < s->buffers; k++) s->d->table->give(s->d->cuda, s->buffer[k]);
     for (int k = 0; k < MPKI_SOLVER_TRIALS; k++)
         if (s->clock[k]) s->d->table->sweeps->clock_free(s->d->cuda, s->clock[k]);
     mpki_release(ctx, s);

@@ -4,6 +4,8 @@
 #include "sweeps_solver.h"
 #include "transfer.h"
 
+#include <string.h>
+
 static const char STAGE[] = "solve";
 
 enum {
@@ -17,14 +19,12 @@ enum {
 
 static void making_free(mpki_solver_making *m) {
     mpk_context *ctx = m->s->ctx;
-    mpki_release(ctx, m->tasks);
     mpki_release(ctx, m->levels[1].ptr);
     mpki_release(ctx, m->levels[1].frame);
     for (int half = 0; half < 2; half++) {
         void *const host[] = {m->unit[half],      m->slot[half],       m->level_of[half],
-                              m->late[half],      m->level_slot[half], m->count[half],
-                              m->first[half],     m->measure[half],    m->place[half],
-                              m->part_unit[half], m->part_block[half]};
+                              m->late[half],      m->level_slot[half], m->part_unit[half],
+                              m->part_block[half]};
         for (size_t k = 0; k < sizeof host / sizeof *host; k++) mpki_release(ctx, host[k]);
     }
 }
@@ -134,107 +134,131 @@ static mpk_status make_parts(mpki_solver_making *m, int half) {
     return MPK_OK;
 }
 
-static mpk_status send_units(mpki_solver_making *m) {
+/* Arrays that only packing needs, in one piece: where an address goes, what is sent there (NULL: nothing). */
+typedef struct array {
+    void *to; /* the address of a pointer */
+    const void *from;
+    int64_t bytes;
+} array;
+
+static mpk_status lay_out(mpki_solver_making *m, const array *list, int count) {
+    enum { APART = 256 };
     mpki_block_solver *s = m->s;
-    const int64_t frames = m->store->m, four = sizeof(int32_t);
-    const int64_t lists = s->stages->index.ptr[frames];
-    mpk_status status = make_parts(m, 0);
-    if (!mpk_failed(status)) status = make_parts(m, 1);
-    const int64_t parts = (int64_t)m->parts[0] + m->parts[1];
-    const int64_t units = (int64_t)m->units[0] + m->units[1];
-    if (!mpk_failed(status))
-        status = mpki_solver_may_take(
-            s, four * (4 * frames + 2 * units + 2 + 3 * parts + lists) + 256, 15);
-    if (!mpk_failed(status)) status = mpki_solver_take(s, four * lists, &m->d_order);
-    for (int half = 0; half < 2; half++) {
-        const int64_t count = m->units[half];
-        if (!mpk_failed(status))
-            status = mpki_solver_upload(s, m->unit[half], four * (count + 1), &m->d_unit[half]);
-        if (!mpk_failed(status))
-            status = mpki_solver_upload(s, m->slot[half], four * frames, &m->d_slot[half]);
-        if (!mpk_failed(status))
-            status = mpki_solver_upload(s, m->levels[half].frame, four * frames, &m->d_frame[half]);
-        if (!mpk_failed(status))
-            status = mpki_solver_upload(s, m->late[half], four * count, &m->d_late[half]);
-        if (!mpk_failed(status))
-            status = mpki_solver_upload(s, m->part_unit[half], four * m->parts[half],
-                                        &m->d_part_unit[half]);
-        if (!mpk_failed(status))
-            status = mpki_solver_upload(s, m->part_block[half], four * m->parts[half],
-                                        &m->d_part_block[half]);
-        if (!mpk_failed(status))
-            status = mpki_solver_take(s, four * m->parts[half], &m->d_count[half]);
-        m->p.parts[half] = m->parts[half];
-        m->p.part_unit[half] = m->d_part_unit[half], m->p.part_block[half] = m->d_part_block[half];
-        m->p.late[half] = m->d_late[half], m->p.count[half] = m->d_count[half];
-        m->p.frame[half] = m->d_frame[half], m->p.unit[half] = m->d_unit[half];
-        m->p.slot[half] = m->d_slot[half], m->p.units[half] = m->units[half];
+    char *at = NULL;
+    int64_t bytes = 0;
+    for (int k = 0; k < count; k++) bytes += (list[k].bytes + APART - 1) / APART * APART + APART;
+    mpk_status status = mpki_solver_may_take(s, bytes, 1);
+    if (!mpk_failed(status)) status = mpki_solver_take(s, bytes, (void **)&at);
+    if (mpk_failed(status)) return status;
+    m->piece[m->pieces] = at, m->piece_bytes[m->pieces++] = bytes;
+    for (int k = 0; k < count && !mpk_failed(status); k++) {
+        memcpy(list[k].to, &at, sizeof at);
+        if (list[k].from) status = mpki_solver_copy(s, at, list[k].from, list[k].bytes, true);
+        at += (list[k].bytes + APART - 1) / APART * APART + APART;
     }
-    m->p.store = m->store, m->p.entries = lists, m->p.order = m->d_order;
     return status;
 }
+
+/* Units and their parts, and room for what is known by them. */
+static mpk_status send_units(mpki_solver_making *m) {
+    mpki_block_solver *s = m->s;
+    mpki_cuda_packing *p = &m->p;
+    const int64_t frames = m->store->m, four = sizeof(int32_t), eight = sizeof(int64_t);
+    const int64_t lists = s->stages->index.ptr[frames], levels = m->levels[0].count;
+    mpk_status status = make_parts(m, 0);
+    if (!mpk_failed(status)) status = make_parts(m, 1);
+    if (mpk_failed(status)) return status;
+    for (int half = 0; half < 2; half++) {
+        const int64_t units = m->units[half], parts = m->parts[half];
+        const int64_t trial = parts * MPKI_SWEEPS_FIRST * (int64_t)sizeof(mpki_sweeps_measure);
+        const array list[] = {{&p->unit[half], m->unit[half], four * (units + 1)},
+                              {&p->slot[half], m->slot[half], four * frames},
+                              {&p->frame[half], m->levels[half].frame, four * frames},
+                              {&p->late[half], m->late[half], four * units},
+                              {&p->level_of[half], m->level_of[half], four * units},
+                              {&p->level_slot[half], m->level_slot[half], four * levels},
+                              {&p->part_unit[half], m->part_unit[half], four * parts},
+                              {&p->part_block[half], m->part_block[half], four * parts},
+                              {&p->count[half], NULL, four * parts},
+                              {&p->first[half], NULL, eight * parts},
+                              {&p->trial[half], NULL, trial},
+                              {&p->begin[half], NULL, eight * (units + 1)},
+                              {&p->unit_task[half], NULL, four * units},
+                              {&p->unit_part[half], NULL, four * units},
+                              {&p->task_of[half], NULL, four * units},
+                              {&p->order, NULL, half ? 0 : four * lists},
+                              {&p->told, NULL, half ? 0 : (int64_t)sizeof *p->told}};
+        enum { COUNT = sizeof list / sizeof *list };
+        status = lay_out(m, list, COUNT - 2 * half); /* the last two are of both */
+        if (mpk_failed(status)) return status;
+        p->parts[half] = m->parts[half], p->units[half] = m->units[half];
+    }
+    p->levels = (int32_t)levels, p->store = m->store, p->entries = lists;
+    return mpki_solver_told(
+        s, s->d->table->sweeps->set(s->d->cuda, p->told, 0, (int64_t)sizeof *p->told));
+}
+
+/* ---- making: segments and tasks -----------------------------------------------------------------
+ */
 
 static mpk_status pass(mpki_solver_making *m, int which) {
     return mpki_solver_told(m->s, m->s->d->table->sweeps->pack(m->s->d->cuda, &m->p, which));
 }
 
-static mpk_status count_segments(mpki_solver_making *m) {
-    mpki_block_solver *s = m->s;
-    const int64_t four = sizeof(int32_t), eight = sizeof(int64_t);
-    mpk_status status = mpki_solver_told(s, s->d->table->sweeps->order(s->d->cuda, &m->p));
-    if (!mpk_failed(status)) status = pass(m, MPKI_SWEEPS_COUNT);
-    for (int half = 0; half < 2 && !mpk_failed(status); half++) {
-        m->count[half] = MPKI_NEW(s->ctx, STAGE, m->parts[half], int32_t);
-        m->first[half] = MPKI_NEW(s->ctx, STAGE, (int64_t)m->units[half] + 1, int64_t);
-        if (!m->count[half] || !m->first[half]) return mpki_failed(s->ctx);
-        status =
-            mpki_solver_copy(s, m->count[half], m->d_count[half], four * m->parts[half], false);
-    }
-    if (!mpk_failed(status)) status = mpki_solver_wait(s);
-    for (int half = 0; half < 2 && !mpk_failed(status); half++) {
-        const int32_t parts = m->parts[half];
-        int64_t sum = 0, *first = MPKI_NEW(s->ctx, STAGE, parts, int64_t);
-        if (!first) return mpki_failed(s->ctx);
-        for (int32_t k = 0; k < parts; k++) {
-            if (m->part_block[half][k] == 0) m->first[half][m->part_unit[half][k]] = sum;
-            first[k] = sum;
-            sum += m->count[half][k];
-        }
-        m->first[half][m->units[half]] = m->segments[half] = sum;
-        status =
-            mpki_solver_may_take(s, eight * parts + sum * (int64_t)sizeof(mpki_sweeps_measure), 2);
-        if (!mpk_failed(status))
-            status = mpki_solver_upload(s, first, eight * parts, &m->d_first[half]);
-        if (!mpk_failed(status))
-            status = mpki_solver_take(s, sum * (int64_t)sizeof(mpki_sweeps_measure),
-                                      &m->d_measure[half]);
-        if (!mpk_failed(status)) status = mpki_solver_wait(s); /* for `first` */
-        mpki_release(s->ctx, first);
-        m->p.first[half] = m->d_first[half], m->p.measure[half] = m->d_measure[half];
-    }
-    return status;
+static mpk_status read_told(mpki_solver_making *m) {
+    const mpk_status status =
+        mpki_solver_copy(m->s, &m->told, m->p.told, (int64_t)sizeof m->told, false);
+    return mpk_failed(status) ? status : mpki_solver_wait(m->s);
 }
 
-static mpk_status measure_segments(mpki_solver_making *m) {
+static mpk_status count_segments(mpki_solver_making *m) {
     mpki_block_solver *s = m->s;
-    mpk_status status = pass(m, MPKI_SWEEPS_MEASURE);
-    for (int half = 0; half < 2 && !mpk_failed(status); half++) {
-        const int64_t count = m->segments[half], each = sizeof(mpki_sweeps_measure);
-        m->measure[half] = MPKI_NEW(s->ctx, STAGE, count, mpki_sweeps_measure);
-        m->place[half] = MPKI_NEW(s->ctx, STAGE, count, mpki_sweeps_place);
-        if (!m->measure[half] || !m->place[half]) return mpki_failed(s->ctx);
-        status = mpki_solver_copy(s, m->measure[half], m->d_measure[half], each * count, false);
-        if (!mpk_failed(status)) status = mpki_solver_wait(s);
-        mpki_solver_give(s, m->d_measure[half], each * count);
-        m->d_measure[half] = NULL;
-    }
-    return status;
+    const mpki_cuda_sweeps_table *table = s->d->table->sweeps;
+    mpk_status status = mpki_solver_told(s, table->order(s->d->cuda, &m->p));
+    if (!mpk_failed(status)) status = pass(m, MPKI_SWEEPS_COUNT);
+    if (!mpk_failed(status)) status = mpki_solver_told(s, table->segments(s->d->cuda, &m->p));
+    return mpk_failed(status) ? status : read_told(m);
+}
+
+/* Their sizes, and tasks in the order of tickets. */
+static mpk_status list_tasks(mpki_solver_making *m) {
+    mpki_block_solver *s = m->s;
+    const mpki_cuda_sweeps_table *table = s->d->table->sweeps;
+    mpki_cuda_packing *p = &m->p;
+    const int64_t *segments = m->told.segments, all = segments[0] + segments[1], four = 4;
+    const int64_t measure = sizeof(mpki_sweeps_measure), place = sizeof(mpki_sweeps_place);
+    const array list[] = {{&p->measure[0], NULL, segments[0] * measure},
+                          {&p->measure[1], NULL, segments[1] * measure},
+                          {&p->place[0], NULL, segments[0] * place},
+                          {&p->place[1], NULL, segments[1] * place},
+                          {&p->listed, NULL, all * (int64_t)sizeof *p->listed},
+                          {&p->sorted[0], NULL, four * all},
+                          {&p->sorted[1], NULL, four * all},
+                          {&p->task_at, NULL, four * all},
+                          {&p->digits, NULL, four * table->digits(all)}};
+    mpk_status status =
+        all > INT32_MAX / 2
+            ? mpki_error(s->ctx, MPK_ERR_SIZE, STAGE, all,
+                         "the factor is too large for solves on a device: %lld packets",
+                         (long long)all)
+            : lay_out(m, list, sizeof list / sizeof *list);
+    if (!mpk_failed(status)) status = pass(m, MPKI_SWEEPS_MEASURE);
+    if (!mpk_failed(status)) status = mpki_solver_told(s, table->tasks(s->d->cuda, p, all));
+    if (!mpk_failed(status)) status = read_told(m);
+    if (!mpk_failed(status) && m->told.packets > UINT32_MAX)
+        status = mpki_error(s->ctx, MPK_ERR_SIZE, STAGE, m->told.packets,
+                            "the factor is too large for solves on a device: %.1f GiB of packets",
+                            (double)m->told.packets * 0x1p-26);
+    if (mpk_failed(status)) return status;
+    s->packet_bytes = 16 * m->told.packets, s->parts = m->told.parts;
+    s->task[1] = m->told.tasks[0], s->task[2] = m->told.tasks[1];
+    return MPK_OK;
 }
 
 /* ---- making: memory, numbers --------------------------------------------------------------------
  */
 
-/* What stays, and places, which do not. */
+/* What stays. */
 static mpk_status take_all(mpki_solver_making *m) {
     mpki_block_solver *s = m->s;
     const int64_t n = s->n, size = mpki_solver_size(s), vector = n * s->wide * size;
@@ -245,9 +269,6 @@ static mpk_status take_all(mpki_solver_making *m) {
     const int64_t part = s->parts * MPKI_STORE_ROWS * s->wide * size;
     const int64_t border = m->store->border;
     const int64_t border_pivots = 2 * border * (int64_t)mpk_scalar_size(s->stored);
-    int64_t place[2];
-    for (int half = 0; half < 2; half++)
-        place[half] = m->segments[half] * (int64_t)sizeof(mpki_sweeps_place);
     const struct {
         int64_t bytes;
         void **to;
@@ -273,9 +294,7 @@ static mpk_status take_all(mpki_solver_making *m) {
                 {n * 4, (void **)&s->slot_at[0]},
                 {n * 4, (void **)&s->slot_at[1]},
                 {n * 8, (void **)&s->scale[0]},
-                {n * 8, (void **)&s->scale[1]},
-                {place[0], &m->d_place[0]},
-                {place[1], &m->d_place[1]}};
+                {n * 8, (void **)&s->scale[1]}};
     enum { COUNT = sizeof list / sizeof *list };
     int64_t all = 0;
     for (int k = 0; k < COUNT; k++) all += list[k].bytes < 16 ? 16 : list[k].bytes;
@@ -308,7 +327,7 @@ static mpk_status send_maps(mpki_solver_making *m) {
         }
     const mpki_sweeps_maps maps = {.m = m->store->m,
                                    .bptr = m->store->bptr,
-                                   .slot = {m->d_slot[0], m->d_slot[1]},
+                                   .slot = {m->p.slot[0], m->p.slot[1]},
                                    .perm = there[0],
                                    .row_of = there[1],
                                    .columns = there[2],
@@ -328,26 +347,22 @@ static mpk_status send_maps(mpki_solver_making *m) {
 static mpk_status fill(mpki_solver_making *m) {
     mpki_block_solver *s = m->s;
     const mpki_cuda_sweeps_table *table = s->d->table->sweeps;
-    mpk_status status = MPK_OK;
+    mpki_cuda_packing *p = &m->p;
     for (int half = 0; half < 2; half++) {
-        const int64_t bytes = m->segments[half] * (int64_t)sizeof(mpki_sweeps_place);
-        if (!mpk_failed(status))
-            status = mpki_solver_copy(s, m->d_place[half], m->place[half], bytes, true);
-        m->p.place[half] = m->d_place[half];
-        m->p.diagonal[half] = s->diagonal[half];
+        p->diagonal[half] = s->diagonal[half];
+        p->border_diagonal[half] = s->border_diagonal[half];
     }
-    for (int k = 0; k < 2; k++) m->p.border_diagonal[k] = s->border_diagonal[k];
-    m->p.border_partner = s->border_partner;
-    m->p.packets = s->packets, m->p.partner = s->partner;
-    if (!mpk_failed(status))
-        status =
-            mpki_solver_copy(s, s->tasks, m->tasks, s->task[2] * (int64_t)sizeof *m->tasks, true);
+    p->border_partner = s->border_partner;
+    p->packets = s->packets, p->partner = s->partner;
+    mpk_status status = mpki_solver_told(s, table->tickets(s->d->cuda, p, s->task[2], s->tasks));
     if (!mpk_failed(status)) status = pass(m, MPKI_SWEEPS_FILL);
-    if (!mpk_failed(status)) status = mpki_solver_told(s, table->pivots(s->d->cuda, &m->p));
+    if (!mpk_failed(status)) status = mpki_solver_told(s, table->pivots(s->d->cuda, p));
     if (!mpk_failed(status))
         status = mpki_solver_told(
             s, table->wait(s->d->cuda, s->stored, s->part, s->parts * MPKI_STORE_ROWS * s->wide));
-    return mpk_failed(status) ? status : mpki_solver_wait(s);
+    if (!mpk_failed(status)) status = read_told(m);
+    s->tiles = m->told.tiles, s->full = m->told.full;
+    return status;
 }
 
 /* Warps of a launch: all that can be at work at once, until it was tried whether fewer do better. */
@@ -383,8 +398,7 @@ static mpk_status run_steps(mpki_solver_making *m) {
     static const step steps[] = {{"units", make_units},
                                  {"blocks of units", send_units},
                                  {"segments counted", count_segments},
-                                 {"segments measured", measure_segments},
-                                 {"tasks", mpki_solver_make_tasks},
+                                 {"tasks", list_tasks},
                                  {"memory", take_all},
                                  {"maps", send_maps},
                                  {"packets", fill},
@@ -400,23 +414,9 @@ static mpk_status run_steps(mpki_solver_making *m) {
 }
 
 static mpk_status make(mpki_solver_making *m) {
-    mpki_block_solver *s = m->s;
-    mpk_status status = run_steps(m);
+    const mpk_status status = run_steps(m);
     if (mpk_failed(status)) return status;
-    const int64_t four = sizeof(int32_t);
-    mpki_solver_give(s, m->d_order, four * s->stages->index.ptr[m->store->m]);
-    for (int half = 0; half < 2; half++) {
-        mpki_solver_give(s, m->d_unit[half], four * (m->units[half] + 1));
-        mpki_solver_give(s, m->d_slot[half], four * m->store->m);
-        mpki_solver_give(s, m->d_frame[half], four * m->store->m);
-        mpki_solver_give(s, m->d_late[half], four * m->units[half]);
-        mpki_solver_give(s, m->d_part_unit[half], four * m->parts[half]);
-        mpki_solver_give(s, m->d_part_block[half], four * m->parts[half]);
-        mpki_solver_give(s, m->d_count[half], four * m->parts[half]);
-        mpki_solver_give(s, m->d_first[half], (int64_t)sizeof(int64_t) * m->parts[half]);
-        mpki_solver_give(s, m->d_place[half],
-                         m->segments[half] * (int64_t)sizeof(mpki_sweeps_place));
-    }
+    for (int k = 0; k < m->pieces; k++) mpki_solver_give(m->s, m->piece[k], m->piece_bytes[k]);
     return MPK_OK;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_SWEEPS_SOLVER_H
 #define MPKI_CUDA_SWEEPS_SOLVER_H
-/** The device's solver with a factor on blocks: what making it (sweeps_make.c, sweeps_tasks.c) leaves
+/** The device's solver with a factor on blocks: what making it (sweeps_make.c) leaves
  *  for applying it (sweeps.c). */
 #include "load.h"
 #include "sweeps.h"
@@ -70,22 +70,16 @@ int64_t mpki_solver_size(const mpki_block_solver *s);
 typedef struct mpki_solver_making {
     mpki_block_solver *s;
     const mpki_cuda_store *store;
-    mpki_cuda_packing p;
+    mpki_cuda_packing p; /* whose arrays are in: */
+    void *piece[4];
+    int64_t piece_bytes[4];
+    int pieces;
+    mpki_sweeps_told told;
     int32_t units[2];
     /* host; [2]: forward, backward */
     mpki_levels levels[2]; /* forward: the stages' */
     int32_t *unit[2], *slot[2], *level_of[2], *late[2], *level_slot[2];
-    int32_t parts[2], *part_unit[2], *part_block[2], *count[2];
-    int64_t *first[2], segments[2]; /* first: of units, and one more */
-    mpki_sweeps_measure *measure[2];
-    mpki_sweeps_place *place[2];
-    mpki_sweeps_task *tasks;
-    /* device */
-    void *d_frame[2], *d_unit[2], *d_slot[2], *d_late[2], *d_order, *d_part_unit[2],
-        *d_part_block[2], *d_count[2], *d_first[2], *d_measure[2], *d_place[2];
+    int32_t parts[2], *part_unit[2], *part_block[2];
 } mpki_solver_making;
-
-/** From the segments as they were measured: tickets, sizes and places. sweeps_tasks.c */
-mpk_status mpki_solver_make_tasks(mpki_solver_making *m);
 
 #endif

@@ -195,7 +195,9 @@ static bool equal(mpki_space *s, const void *x, const void *y) {
  */
 
 enum {
-    PLAIN_FIRST = 2,  /* batches before a graph is made: operators may try out what suits them */
+    PLAIN_FIRST = 2, /* batches before a graph is made: operators may try out what suits them */
+    PLAIN_SHORT =
+        2, /* and more of them but for gmres, whose first ones are not short (solve/krylov/run_t.c) */
     ATTEMPTS_MOST = 2 /* captures, of operators that the host has to wait for */
 };
 
@@ -444,8 +446,8 @@ static mpk_status batch(mpki_space *s, mpki_batch *b) {
     if (!mpk_failed(status) && b->first) status = start(s, b);
     if (mpk_failed(status)) return status;
     s->f->aim(s->d->cuda, &s->at, b->target);
-    if (b->queued && b->repeats && !s->at.graph && s->plain >= PLAIN_FIRST &&
-        s->attempts < ATTEMPTS_MOST)
+    const int plain = PLAIN_FIRST + (b->cycle ? 0 : PLAIN_SHORT);
+    if (b->queued && b->repeats && !s->at.graph && s->plain >= plain && s->attempts < ATTEMPTS_MOST)
         record(s, b, b->cycle ? b->unit : whole);
     if (b->cycle) {
         timed = !s->at.graph && s->plain++ == 0;

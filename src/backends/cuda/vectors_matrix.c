@@ -54,7 +54,7 @@ static int64_t cut(const mpki_full *a, mpki_cuda_chunk *chunk, unsigned *slot, i
 void mpki_cuda_matrix_free(mpk_context *ctx, mpki_matrix **handle) {
     mpki_matrix *m = *handle;
     if (!m) return;
-    if (m->memory) m->d->table->release(m->d->cuda, m->memory);
+    if (m->memory) m->d->table->give(m->d->cuda, m->memory);
     if (m->space) mpki_cuda_space_free(ctx, &m->space);
     mpki_release(ctx, m);
     *handle = NULL;
@@ -86,7 +86,7 @@ static mpk_status wait(const mpki_matrix *m) {
 
 static mpk_status upload(mpki_matrix *m, mpki_pool *pool, array *list, int count) {
     mpk_status status =
-        mpki_cuda_told(m->ctx, STAGE, m->d->table->alloc(m->d->cuda, m->bytes, &m->memory));
+        mpki_cuda_told(m->ctx, STAGE, m->d->table->take(m->d->cuda, m->bytes, &m->memory));
     for (int k = 0; k < count && !mpk_failed(status); k++)
         if (list[k].bytes > 0 && list[k].from)
             status = send(m, pool, (char *)m->memory + list[k].at, list[k].from, list[k].bytes);
@@ -191,13 +191,13 @@ mpk_status mpki_cuda_matrix_values(mpki_matrix *m, mpki_pool *pool, double limit
     if (bytes == 0) return MPK_OK;
     mpk_status status = mpki_cuda_within(m->ctx, "A", m->bytes + bytes, limit);
     if (!mpk_failed(status))
-        status = mpki_cuda_told(m->ctx, STAGE, table->alloc(cuda, bytes, &there));
+        status = mpki_cuda_told(m->ctx, STAGE, table->take(cuda, bytes, &there));
     if (!mpk_failed(status)) status = send(m, pool, there, ax, bytes);
     if (!mpk_failed(status))
         status = mpki_cuda_told(
             m->ctx, STAGE, s->k->mirror(cuda, &s->at, &m->rows, m->ap, m->ai, m->hermitian, there));
     if (!mpk_failed(status)) status = wait(m);
-    table->release(cuda, there);
+    table->give(cuda, there);
     return status;
 }
 
@@ -215,7 +215,7 @@ static mpk_status move(const mpki_matrix *m, double *host, double *there, bool t
 static mpk_status numbers(const mpki_matrix *m, int64_t count, double **there) {
     const int64_t bytes = count * m->rows.n * (int64_t)sizeof **there;
     return mpki_cuda_told(m->ctx, STAGE,
-                          m->d->table->alloc(m->d->cuda, bytes > 0 ? bytes : 1, (void **)there));
+                          m->d->table->take(m->d->cuda, bytes > 0 ? bytes : 1, (void **)there));
 }
 
 mpk_status mpki_cuda_row_sums(mpki_matrix *m, double *sums) {
@@ -226,7 +226,7 @@ mpk_status mpki_cuda_row_sums(mpki_matrix *m, double *sums) {
         status = mpki_cuda_told(m->ctx, STAGE,
                                 s->k->row_sums(m->d->cuda, &s->at, &m->rows, m->ap, there));
     if (!mpk_failed(status)) status = move(m, sums, there, false);
-    m->d->table->release(m->d->cuda, there);
+    m->d->table->give(m->d->cuda, there);
     return status;
 }
 
@@ -246,7 +246,7 @@ mpk_status mpki_cuda_equilibrate(mpki_matrix *m, int sweeps, double *scale) {
         if (sweep + 1 >= sweeps && uneven == 0) break;
     }
     if (!mpk_failed(status)) status = move(m, scale, there, false);
-    m->d->table->release(m->d->cuda, there);
+    m->d->table->give(m->d->cuda, there);
     return status;
 }
 
@@ -319,7 +319,7 @@ mpk_status mpki_cuda_measure(mpki_matrix *m, const void *x, const void *b, void 
         mpki_cuda_space_make(m->ctx, m->space->at.scalar, m->rows.n, COUNT, NULL, 0, &s, v);
     if (!mpk_failed(status)) /* w, then norms of rows */
         status =
-            mpki_cuda_told(m->ctx, STAGE, table->alloc(cuda, bytes > 0 ? 2 * bytes : 1, &there));
+            mpki_cuda_told(m->ctx, STAGE, table->take(cuda, bytes > 0 ? 2 * bytes : 1, &there));
     double *const w_there = there, *const norms_there = w_there ? w_there + n : NULL;
     const void *const in[] = {x, b};
     for (int k = 0; k < 2 && !mpk_failed(status); k++)
@@ -340,7 +340,7 @@ mpk_status mpki_cuda_measure(mpki_matrix *m, const void *x, const void *b, void 
     if (!mpk_failed(status) && row_norm) status = judge(m, s, v, w_there, norms_there, judged);
     if (!mpk_failed(status))
         status = mpki_cuda_told(m->ctx, STAGE, table->synchronize(cuda, s->at.stream));
-    if (there) table->release(cuda, there);
+    if (there) table->give(cuda, there);
     mpki_cuda_space_free(m->ctx, &s);
     return status;
 }
@@ -365,7 +365,7 @@ void mpki_cuda_scales_free(mpk_context *ctx, mpki_scaler **handle) {
     mpki_scaler *s = *handle;
     if (!s) return;
     const mpki_device *d = mpki_cuda_kept(ctx);
-    if (s->memory) d->table->release(d->cuda, s->memory);
+    if (s->memory) d->table->give(d->cuda, s->memory);
     if (s->space) mpki_cuda_space_free(ctx, &s->space);
     mpki_release(ctx, s);
     *handle = NULL;
@@ -382,8 +382,7 @@ mpk_status mpki_cuda_scales_make(mpk_context *ctx, mpk_scalar scalar, int32_t n,
     s->ctx = ctx;
     mpk_status status = mpki_cuda_space_make(ctx, scalar, n, COPIES, NULL, 0, &s->space, v);
     if (!mpk_failed(status))
-        status =
-            mpki_cuda_told(ctx, STAGE, d->table->alloc(d->cuda, 2 * wide + narrow, &s->memory));
+        status = mpki_cuda_told(ctx, STAGE, d->table->take(d->cuda, 2 * wide + narrow, &s->memory));
     if (!mpk_failed(status)) {
         void *stream = s->space->at.stream;
         s->in = v[0], s->out = v[1];

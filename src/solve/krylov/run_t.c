@@ -228,13 +228,16 @@ mpki_event FN(krylov_step)(mpki_krylov *k, double recurred_norm) {
 /* ---- iterations in batches ---------------------------------------------------------------------
  */
 
-/* How far the engine may go: to the next check, or the last iteration. */
+/* How far the engine may go: to the next check, or the last iteration. What a batch does after it has reached the target is
+ * for nothing, so the first ones are short: good preconditioners need few iterations. */
 static void plan_batch(mpki_krylov *k, mpki_batch *batch) {
-    enum { MOST = 32 };
-    const int check = k->task.check, gone = k->info.iterations % check;
+    enum { MOST = 32, SHORT = 2 };
+    const int check = k->task.check, done = k->info.iterations, gone = done % check;
     const int whole = check < MOST ? check : MOST;
-    const int left = k->task.max_iterations - k->info.iterations;
+    const int left = k->task.max_iterations - done;
+    const int most = done > SHORT ? done : SHORT; /* no more than there were */
     batch->steps = check - gone < whole ? check - gone : whole;
+    if (batch->steps > most && !batch->cycle) batch->steps = most;
     if (batch->steps > left) batch->steps = left;
     batch->repeats = batch->steps == whole;
     if (batch->cycle) { /* gmres: or to the end of the cycle */

@@ -347,6 +347,7 @@ enum cudaMemcpyKind {
     cudaMemcpyDefault
 };
 
+typedef void *cudaMemPool_t; // the module's; not at work here
 cudaError_t cudaMalloc(void **p, size_t bytes);
 cudaError_t cudaFree(void *p);
 cudaError_t cudaMallocHost(void **p, size_t bytes);

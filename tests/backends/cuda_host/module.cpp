@@ -177,7 +177,8 @@ extern "C" const mpki_cuda_table *mpki_cuda_module(void) {
     static mpki_cuda_table table;
     table.version = MPKI_CUDA_VERSION;
     table.open = open, table.close = close, table.last_error = last_error;
-    table.alloc = alloc, table.release = release_memory, table.is_device = is_device;
+    table.alloc = table.take = alloc, table.release = table.give = release_memory;
+    table.is_device = is_device;
     table.copy = copy, table.synchronize = synchronize, table.settle = settle;
     table.describe = describe;
     table.batch = &mpki_cuda_batches;

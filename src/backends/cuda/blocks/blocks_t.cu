@@ -15,6 +15,10 @@ template <class KERNEL> static mpk_status allow(mpki_cuda *cuda, KERNEL kernel, 
     return MPK_OK;
 }
 
+/* Kernels of a portion follow each other closely; what a launch says is asked for after the portion. */
+#define NEXT(kernel, blocks, threads, bytes, ...)                                                  \
+    (void)MPKI_LAUNCH_NEXT(cuda, kernel, (int)(blocks), threads, bytes, __VA_ARGS__)
+
 static int64_t parts(int64_t count, int64_t each) {
     return (count + each - 1) / each;
 }
@@ -49,18 +53,19 @@ static mpk_status load(mpki_cuda *cuda, const mpki_cuda_stage &b, int32_t k) {
     const size_t bytes = (size_t)entries * sizeof(T);
     MPKI_TRY(cudaMemsetAsync((T *)b.work + po.work, 0, bytes, stream));
     if (b.ldu) MPKI_TRY(cudaMemsetAsync((T *)b.work_u + po.work, 0, bytes, stream));
-    MPKI_LAUNCH(load_kernel<T>, last.end - po.first, 32 * LOAD_WARPS, 0, stream, b, po);
+    NEXT(load_kernel<T>, last.end - po.first, 32 * LOAD_WARPS, 0, b, po);
     return MPK_OK;
 }
 
 /* Work blocks, as they are now, to b.to; and, where these are there, pivots. */
-static void store(const mpki_cuda_stage &b, const mpki_cuda_portion &po, bool with_pivots) {
+static void store(mpki_cuda *cuda, const mpki_cuda_stage &b, const mpki_cuda_portion &po,
+                  bool with_pivots) {
     const int threads = 32 * STORE_WARPS;
     const int64_t all = po.end_item - po.first_item + po.end - po.first;
     const int64_t each = parts(all, STORE_WARPS);
-    MPKI_LAUNCH(drop_kernel<T>, each, threads, 0, b.stream, b, po);
-    MPKI_LAUNCH(place_kernel<T>, 1, walkers(all), 0, b.stream, b, po);
-    MPKI_LAUNCH(pack_kernel<T>, each, threads, 0, b.stream, b, po, (int)with_pivots);
+    NEXT(drop_kernel<T>, each, threads, 0, b, po);
+    NEXT(place_kernel<T>, 1, walkers(all), 0, b, po);
+    NEXT(pack_kernel<T>, each, threads, 0, b, po, (int)with_pivots);
 }
 
 /* A launch of few frames or blocks takes all warps of a thread block for each: then there are others
@@ -77,17 +82,19 @@ template <int SPLIT> static size_t block_room_of(const mpki_cuda_stage &b) {
     return together<SPLIT>::warps * gather_room<T>::bytes(b.largest);
 }
 
-template <int SPLIT> static void pivots(const mpki_cuda_stage &b, const mpki_cuda_portion &po) {
+template <int SPLIT>
+static void pivots(mpki_cuda *cuda, const mpki_cuda_stage &b, const mpki_cuda_portion &po) {
     const int warps = together<SPLIT>::warps;
     const int64_t frames = po.end - po.first;
-    MPKI_LAUNCH((pivot_kernel<SPLIT, T>), SPLIT == 1 ? parts(frames, warps) : frames, 32 * warps,
-                pivot_room_of<SPLIT>(b), b.stream, b, po);
+    NEXT((pivot_kernel<SPLIT, T>), SPLIT == 1 ? parts(frames, warps) : frames, 32 * warps,
+         pivot_room_of<SPLIT>(b), b, po);
 }
-template <int SPLIT> static void blocks(const mpki_cuda_stage &b, const mpki_cuda_portion &po) {
+template <int SPLIT>
+static void blocks(mpki_cuda *cuda, const mpki_cuda_stage &b, const mpki_cuda_portion &po) {
     const int warps = together<SPLIT>::warps;
     const int64_t items = po.end_item - po.first_item;
-    MPKI_LAUNCH((block_kernel<SPLIT, T>), SPLIT == 1 ? parts(items, warps) : items, 32 * warps,
-                block_room_of<SPLIT>(b), b.stream, b, po);
+    NEXT((block_kernel<SPLIT, T>), SPLIT == 1 ? parts(items, warps) : items, 32 * warps,
+         block_room_of<SPLIT>(b), b, po);
 }
 
 /* May a thread block have that much shared memory, beside what block_kernel() declares? */
@@ -95,35 +102,56 @@ static bool fits(const mpki_cuda *cuda, size_t bytes) {
     return bytes + MANY_WARPS * 33 * sizeof(double) <= cuda->shared_max;
 }
 
-/* Pivots, then what is below them, in the work blocks. */
-static void compute(const mpki_cuda *cuda, const mpki_cuda_stage &b, const mpki_cuda_portion &po) {
+template <int SPLIT>
+static void pull(mpki_cuda *cuda, const mpki_cuda_stage &b, const mpki_cuda_portion &po) {
+    const int warps = together<SPLIT>::warps;
+    const int64_t items = po.end_item - po.first_item;
+    NEXT((pull_kernel<SPLIT, T>), SPLIT == 1 ? parts(items, warps) : items, 32 * warps,
+         block_room_of<SPLIT>(b), b, po);
+}
+
+/* Pivots, then what is below them, in the work blocks. Of few frames the updates of all blocks come first: else
+ * most multiprocessors would wait for one frame's. */
+static void compute(mpki_cuda *cuda, const mpki_cuda_stage &job, const mpki_cuda_portion &po) {
     const int64_t items = po.end_item - po.first_item, frames = po.end - po.first;
     const int64_t sms = cuda->sms > 0 ? cuda->sms : 1;
-    if (frames <= sms && fits(cuda, pivot_room_of<MANY_WARPS>(b)))
-        pivots<MANY_WARPS>(b, po);
-    else if (frames < FEW_FRAMES * sms)
-        pivots<WARPS>(b, po);
-    else
-        pivots<1>(b, po);
+    mpki_cuda_stage b = job;
+    b.pulled = !b.sweep && !b.relaxed && frames < FEW_FRAMES * sms;
+    if (b.pulled) {
+        if (items <= sms && fits(cuda, block_room_of<MANY_WARPS>(b)))
+            pull<MANY_WARPS>(cuda, b, po);
+        else if (items < FEW_BLOCKS * sms)
+            pull<WARPS>(cuda, b, po);
+        else
+            pull<1>(cuda, b, po);
+        pivots<1>(cuda, b, po);
+    } else if (frames <= sms && fits(cuda, pivot_room_of<MANY_WARPS>(b))) {
+        pivots<MANY_WARPS>(cuda, b, po);
+    } else if (frames < FEW_FRAMES * sms) {
+        pivots<WARPS>(cuda, b, po);
+    } else {
+        pivots<1>(cuda, b, po);
+    }
     if (items <= sms && fits(cuda, block_room_of<MANY_WARPS>(b)))
-        blocks<MANY_WARPS>(b, po);
+        blocks<MANY_WARPS>(cuda, b, po);
     else if (items < FEW_BLOCKS * sms)
-        blocks<WARPS>(b, po);
+        blocks<WARPS>(cuda, b, po);
     else
-        blocks<1>(b, po);
+        blocks<1>(cuda, b, po);
 }
 
 template <int SPLIT> static mpk_status allow_split(mpki_cuda *cuda, const mpki_cuda_stage &b) {
     MPKI_PASS(allow(cuda, pivot_kernel<SPLIT, T>, pivot_room_of<SPLIT>(b)));
+    MPKI_PASS(allow(cuda, pull_kernel<SPLIT, T>, block_room_of<SPLIT>(b)));
     return allow(cuda, block_kernel<SPLIT, T>, block_room_of<SPLIT>(b));
 }
 
 /* Frames of the dense pivot: to S. */
-static void to_border(const mpki_cuda_stage &b, const mpki_cuda_portion &po) {
+static void to_border(mpki_cuda *cuda, const mpki_cuda_stage &b, const mpki_cuda_portion &po) {
     MPKI_LAUNCH(border_kernel<T>, po.end_item - po.first_item, 32 * WARPS, block_room_of<WARPS>(b),
                 b.stream, b, po);
     MPKI_LAUNCH(border_frame_kernel<T>, po.end - po.first, 32, 0, b.stream, b, po);
-    store(b, po, true);
+    store(cuda, b, po, true);
 }
 
 mpk_status FN(cuda_blocks_run)(mpki_cuda *cuda, const mpki_cuda_stage *job, int32_t begin,
@@ -139,20 +167,19 @@ mpk_status FN(cuda_blocks_run)(mpki_cuda *cuda, const mpki_cuda_stage *job, int3
         MPKI_PASS(load(cuda, b, k));
         if (po.border) {
             MPKI_PASS(allow(cuda, border_kernel<T>, block_room_of<WARPS>(b)));
-            to_border(b, po);
+            to_border(cuda, b, po);
             MPKI_TRY(cudaGetLastError());
             continue;
         }
         compute(cuda, b, po);
         if (b.sweep != 1) {
-            MPKI_LAUNCH(judge_kernel<T>, frames, 32 * STORE_WARPS, 0, b.stream, b, po);
-            if (!b.complete) {
-                MPKI_LAUNCH(count_kernel<T>, parts(items, STORE_WARPS), 32 * STORE_WARPS, 0,
-                            b.stream, b, po);
-                MPKI_LAUNCH(grant_kernel<T>, 1, walkers(items), 0, b.stream, b, po);
+            NEXT(judge_kernel<T>, frames, 32 * STORE_WARPS, 0, b, po);
+            if (!b.complete && !b.unlimited) {
+                NEXT(count_kernel<T>, parts(items, STORE_WARPS), 32 * STORE_WARPS, 0, b, po);
+                NEXT(grant_kernel<T>, 1, walkers(items), 0, b, po);
             }
         }
-        store(b, po, true);
+        store(cuda, b, po, true);
         MPKI_TRY(cudaGetLastError());
     }
     return MPK_OK;
@@ -165,7 +192,7 @@ mpk_status FN(cuda_blocks_start)(mpki_cuda *cuda, const mpki_cuda_stage *job) {
         MPKI_PASS(load(cuda, b, k));
         MPKI_LAUNCH(relative_kernel<T>, cuda->sms > 0 ? 4 * cuda->sms : 4, 32 * WHOLE_WARPS, 0,
                     b.stream, b, po);
-        store(b, po, false);
+        store(cuda, b, po, false);
     }
     if (b.n > 0)
         MPKI_LAUNCH(size_kernel<T>, parts(b.n, 32 * WHOLE_WARPS), 32 * WHOLE_WARPS, 0, b.stream, b);

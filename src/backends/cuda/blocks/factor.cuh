@@ -34,6 +34,16 @@ template <class R> __device__ inline R warp_max(R value) {
     }
     return value;
 }
+/** The same of what is not negative, whose bits are in its order. */
+__device__ inline float largest_of(float value) {
+    return __uint_as_float(__reduce_max_sync(WARP, __float_as_uint(value)));
+}
+__device__ inline double largest_of(double value) {
+    const unsigned long long bits = (unsigned long long)__double_as_longlong(value);
+    const unsigned high = __reduce_max_sync(WARP, (unsigned)(bits >> 32));
+    const unsigned low = __reduce_max_sync(WARP, bits >> 32 == high ? (unsigned)bits : 0);
+    return __longlong_as_double((long long)((unsigned long long)high << 32 | low));
+}
 /** NaN and infinity stay. */
 template <class R> __device__ inline R warp_most(R value) {
 #pragma unroll
@@ -79,6 +89,43 @@ __device__ inline void warp_inverse(int w, int ld, const T *lt, const unsigned c
         if (lane < w) m[i * ld + lane] = x;
     }
     __syncwarp();
+}
+
+/** The same with the lane's column in registers: the same operations, but none waits for memory that was just
+ *  written. Rows from w on are not used. */
+template <class T>
+__device__ inline void inverse_in_registers(int w, int ld, const T *lt, const unsigned char *index,
+                                            const unsigned char *perm, T *m) {
+    const int lane = (int)(threadIdx.x % 32);
+    const int p = lane < w ? perm[lane] : -1, q = lane < w && index ? index[lane]
+                                                  : lane < w        ? lane
+                                                                    : 0;
+    int at[32];
+    T x[32];
+#pragma unroll
+    for (int i = 0; i < 32; ++i) {
+        at[i] = __shfl_sync(WARP, q, i);
+        x[i] = make<T>(__shfl_sync(WARP, p, i) == lane);
+    }
+#pragma unroll
+    for (int k = 0; k < 31; ++k) {
+        if (k + 1 >= w) break;
+        const T *const column = lt + k * ld;
+#pragma unroll
+        for (int i = k + 1; i < 32; ++i) nfma(x[i], x[k], column[at[i]]);
+    }
+#pragma unroll
+    for (int i = 0; i < 32; ++i)
+        if (i < w && lane < w) m[i * ld + lane] = x[i];
+    __syncwarp();
+}
+__device__ inline void warp_inverse(int w, int ld, const double *lt, const unsigned char *index,
+                                    const unsigned char *perm, double *m) {
+    inverse_in_registers(w, ld, lt, index, perm, m);
+}
+__device__ inline void warp_inverse(int w, int ld, const float *lt, const unsigned char *index,
+                                    const unsigned char *perm, float *m) {
+    inverse_in_registers(w, ld, lt, index, perm, m);
 }
 
 /** c := U^T c V for butterflies of depth 1 (kernels/block_inverse.h); diagonals in shared memory. */
@@ -133,51 +180,47 @@ template <class T> struct warp_ldlt {
     typedef typename scalar_of<T>::real R;
     const int lane, w, ld;
     const bool herm;
-    R floor, nothing;                             /* MPKI_NOTHING of the floor */
-    T *const c, *const lt, *const d, *const dinv; /* d, dinv: 2 w */
-    pivot_lists *const lists;
+    R floor, nothing; /* MPKI_NOTHING of the floor */
+    T *const c, *const lt, *const u, *const d,
+                                         *const dinv; /* d, dinv: 2 w; u: rows of C by pivots */
+    int order, place,
+        upto;       /* lane p: the row of pivot p; lane r: where row r is, its pivots so far */
     unsigned alive; /* columns */
     pivot_report<R> &report;
     int width, pi, pj; /* the next pivot */
 
-    __device__ warp_ldlt(int w_, int ld_, bool hermitian, R floor_, T *c_, T *lt_, T *d_, T *dinv_,
-                         pivot_lists *lists_, pivot_report<R> &report_)
+    __device__ warp_ldlt(int w_, int ld_, bool hermitian, R floor_, T *c_, T *lt_, T *u_, T *d_,
+                         T *dinv_, pivot_report<R> &report_)
         : lane((int)(threadIdx.x % 32)), w(w_), ld(ld_), herm(scalar_of<T>::complex && hermitian),
-          floor(floor_), nothing(floor_ * (R)MPKI_NOTHING(sizeof(R))), c(c_), lt(lt_), d(d_),
-          dinv(dinv_), lists(lists_), alive(low_bits(w_)), report(report_) {
-        lists->perm[lane] = lists->place[lane] = (unsigned char)lane;
-        lists->upto[lane] = 0;
-        __syncwarp();
-    }
+          floor(floor_), nothing(floor_ * (R)MPKI_NOTHING(sizeof(R))), c(c_), lt(lt_), u(u_), d(d_),
+          dinv(dinv_), order(lane), place(lane), upto(0), alive(low_bits(w_)), report(report_) {}
 
-    __device__ int perm(int p) const { return lists->perm[p]; }
+    __device__ int perm(int p) const { return __shfl_sync(WARP, order, p); }
+    __device__ int place_of(int row) const { return __shfl_sync(WARP, place, row); }
     __device__ T &at(int i, int j) const { return c[i * ld + j]; }
     __device__ R size(int i, int j) const { return abs1(at(i, j)); }
     static __device__ R alpha() { return (R)MPKI_ALPHA; }
 
     __device__ void bring_to(int p, int row) {
-        const int q = lists->place[row], other = lists->perm[p];
-        __syncwarp();
-        if (lane == 0) {
-            lists->perm[p] = (unsigned char)row, lists->perm[q] = (unsigned char)other;
-            lists->place[row] = (unsigned char)p, lists->place[other] = (unsigned char)q;
-        }
-        __syncwarp();
+        const int q = place_of(row), other = perm(p);
+        if (lane == q) order = other;
+        if (lane == p) order = row;
+        if (lane == other) place = q;
+        if (lane == row) place = p;
     }
 
     /** Bring row r up to date with p pivots. */
     __device__ void update(int r, int p) {
-        const int from = lists->upto[r];
+        const int from = __shfl_sync(WARP, upto, r);
         if (from == p) return;
         if (lane < w) {
             T x = at(r, lane), sum = make<T>(0);
 #pragma unroll 4
-            for (int k = from; k < p; ++k) pfma(sum, at(perm(k), lane), lt[k * ld + r]);
+            for (int k = from; k < p; ++k) pfma(sum, u[k * ld + lane], lt[k * ld + r]);
             x = x - sum;
             at(r, lane) = alive >> lane & 1 ? x : make<T>(0);
         }
-        __syncwarp();
-        if (lane == 0) lists->upto[r] = (unsigned char)p;
+        if (lane == r) upto = p;
         __syncwarp();
     }
 
@@ -189,7 +232,7 @@ template <class T> struct warp_ldlt {
     __device__ int largest(int i, int p, R *value) {
         update(i, p);
         const R here = lane < w && lane != i ? size(i, lane) : 0;
-        const R top = warp_max(here > 0 ? here : (R)0);
+        const R top = largest_of(here > 0 ? here : (R)0);
         *value = top;
         const unsigned first = __ballot_sync(WARP, top > nothing && here >= top * equal());
         return first ? __ffs((int)first) - 1 : -1;
@@ -264,7 +307,7 @@ template <class T> struct warp_ldlt {
         const int i = perm(p), j = __shfl_sync(WARP, pair, i);
         update(i, p);
         const int back = j >= 0 && j < w ? __shfl_sync(WARP, pair, j) : -1;
-        if (j == i || j < 0 || j >= w || back != i || lists->place[j] < p) return one(i);
+        if (j == i || j < 0 || j >= w || back != i || place_of(j) < p) return one(i);
         update(j, p);
         R large, small, least = floor;
         pair_moduli(at(i, i), at(i, j), at(j, j), herm, &large, &small);
@@ -331,8 +374,11 @@ template <class T> struct warp_ldlt {
         alive &= ~(1u << r);
         const int zero = report.zero;
         const T inv = set_single(p, dd, floor);
-        if (lane < w)
-            lt[p * ld + lane] = report.zero > zero ? make<T>(0) : cj(herm, at(r, lane)) * inv;
+        if (lane < w) {
+            const T y = at(r, lane);
+            u[p * ld + lane] = y;
+            lt[p * ld + lane] = report.zero > zero ? make<T>(0) : cj(herm, y) * inv;
+        }
         __syncwarp();
     }
 
@@ -369,6 +415,7 @@ template <class T> struct warp_ldlt {
         }
         alive &= ~(1u << i | 1u << j);
         if (lane < w) {
+            u[p * ld + lane] = at(i, lane), u[(p + 1) * ld + lane] = at(j, lane);
             const T x = cj(herm, at(i, lane)), y = cj(herm, at(j, lane));
             lt[p * ld + lane] = lane == j ? make<T>(0) : x * e11 + y * e21;
             lt[(p + 1) * ld + lane] = x * cj(herm, e21) + y * e22;
@@ -408,9 +455,11 @@ warp_factor_ldlt(int w, int ld, int type, int pivoting, bool pairs, int pair,
                  pivot_report<typename scalar_of<T>::real> &report) {
     typedef typename scalar_of<T>::real R;
     const int lane = (int)(threadIdx.x % 32);
-    warp_ldlt<T> f(w, ld, hermitian, floor, c, lt, d, dinv, lists, report);
+    warp_ldlt<T> f(w, ld, hermitian, floor, c, lt, m, d, dinv, report);
     if (butterfly) warp_butterfly(w, ld, butterfly, butterfly, c);
     if (!f.run(type, pivoting, pairs && !butterfly, pair)) return;
+    lists->perm[lane] = (unsigned char)f.order;
+    __syncwarp();
     warp_inverse(w, ld, lt, lists->perm, lists->perm, m);
     if (butterfly) warp_butterfly_of_m(w, ld, butterfly, m);
     if (type == MPK_TYPE_LLT) { /* D := I, and the rows of M divided by roots of the pivots */

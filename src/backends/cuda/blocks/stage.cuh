@@ -4,6 +4,7 @@
 /** Phases I and II of the meta-algorithm on a portion of a level set: A into work blocks; pivots;
  *  blocks below them (blocks/phases_t.c). A warp takes a frame, or a block. */
 #include "../../../core/random.h"
+#include "../launch.cuh"
 #include "factor_ldu.cuh"
 #include "gather.cuh"
 
@@ -86,6 +87,7 @@ __device__ inline void load_half(const mpki_cuda_stage &b, const mpki_cuda_rows 
 template <class T>
 __global__ void __launch_bounds__(32 * LOAD_WARPS)
     load_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
+    after_previous();
     if (b.told->stop) return;
     const int frame = b.who[po.first + (int)blockIdx.x];
     T *const lower = (T *)b.work, *const upper = b.ldu ? (T *)b.work_u : (T *)NULL;
@@ -95,6 +97,63 @@ __global__ void __launch_bounds__(32 * LOAD_WARPS)
     }
     load_half<T>(b, b.at, true, frame, lower, (T *)NULL);
     load_half<T>(b, b.a, false, frame, (T *)NULL, upper);
+}
+
+/* ---- updates ------------------------------------------------------------------------------------
+ */
+
+/** Warps of a thread block. */
+template <int SPLIT> struct together { static const int warps = SPLIT == 1 ? WARPS : SPLIT; };
+
+/** All updates of a portion's blocks, on the diagonal and below it, into the work blocks: no pivot of the portion
+ *  is needed for them. In level sets of few frames the diagonal blocks' lists then need not be over before the
+ *  others begin. SPLIT = 1: a warp a block; else all warps of a thread block. */
+template <int SPLIT, class T>
+__global__ void __launch_bounds__(32 * together<SPLIT>::warps)
+    pull_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
+    MPKI_ROOM;
+    __shared__ unsigned long long sums[together<SPLIT>::warps];
+    after_previous();
+    if (b.told->stop) return;
+    const int lane = (int)(threadIdx.x % 32), warp = (int)(threadIdx.x / 32);
+    const int64_t t = SPLIT == 1 ? (int64_t)blockIdx.x * WARPS + warp : (int64_t)blockIdx.x;
+    if (t >= po.end_item - po.first_item) return;
+    const int64_t e = b.entry[po.first_item + t];
+    const int frame = b.who[b.item_who[po.first_item + t]], row = b.other[e];
+    if (b.reject[frame]) return;
+    const int w = b.bptr[frame + 1] - b.bptr[frame], rows = b.bptr[row + 1] - b.bptr[row];
+    const size_t each = gather_room<T>::bytes(b.largest);
+    const gather_room<T> s(room + (size_t)warp * each, b.largest);
+    const gather_room<T> first(room + (SPLIT == 1 ? (size_t)warp : 0) * each, b.largest);
+    unsigned long long flops = 0;
+    for (int half = 0; half <= (row != frame && b.ldu); ++half) {
+        T *const work = (T *)(half ? b.work_u : b.work) + b.slot[e];
+        if (SPLIT == 1 || warp == 0)
+            for_rows(rows, w, w, work, [&](int r, T x) {
+                if (lane < w) s.c[r * s.ld + lane] = x;
+            });
+        __syncwarp();
+        flops += pull_together<SPLIT>(b, half, row, frame, s, room);
+        for (int r = SPLIT == 1 ? 0 : warp; r < rows && lane < w; r += SPLIT)
+            work[r * w + lane] = first.c[r * s.ld + lane];
+        if (SPLIT == 1)
+            __syncwarp();
+        else
+            __syncthreads();
+    }
+    if (SPLIT > 1) {
+        if (lane == 0) sums[warp] = flops;
+        __syncthreads();
+        flops = 0;
+        for (int v = 0; v < SPLIT; ++v) flops += sums[v];
+        if (warp != 0) return;
+    }
+    if (lane != 0) return;
+    /* below the diagonal they count once the frame's pivots are accepted */
+    if (row != frame)
+        b.need[t] = (int64_t)flops;
+    else if (flops) /* the host updates the diagonal block in both halves */
+        atomicAdd(&b.told->flops, flops * (1 + b.ldu));
 }
 
 /* ---- phase I ------------------------------------------------------------------------------------
@@ -203,9 +262,6 @@ __device__ inline void recall(const mpki_cuda_stage &b, const pivot_room<T> &s, 
     }
 }
 
-/** Warps of a thread block. */
-template <int SPLIT> struct together { static const int warps = SPLIT == 1 ? WARPS : SPLIT; };
-
 /** Squares of the columns of L_ii = C M^T D^-1, and of U_ii^T. c: C, shared; room: shared. */
 template <class T, class R>
 __device__ inline void own_norms(const mpki_cuda_stage &b, int w, int ld, const T *c, T *room,
@@ -232,6 +288,7 @@ __global__ void __launch_bounds__(32 * together<SPLIT>::warps)
     pivot_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
     typedef typename scalar_of<T>::real R;
     MPKI_ROOM;
+    after_previous();
     if (b.told->stop) return;
     const int lane = (int)(threadIdx.x % 32), warp = (int)(threadIdx.x / 32);
     const int q = SPLIT == 1 ? (int)(blockIdx.x * WARPS) + warp : (int)blockIdx.x;
@@ -258,7 +315,7 @@ __global__ void __launch_bounds__(32 * together<SPLIT>::warps)
         __syncwarp();
     }
     unsigned long long flops = 0;
-    if (!b.relaxed) flops = pull_together<SPLIT>(b, 0, frame, frame, g, room);
+    if (!b.relaxed && !b.pulled) flops = pull_together<SPLIT>(b, 0, frame, frame, g, room);
     if (b.ldu) flops *= 2; /* the host updates the diagonal block in both halves */
     if (lane == 0 && flops) atomicAdd(&b.told->flops, flops);
     if (SPLIT > 1 && warp > 0) return;
@@ -358,6 +415,7 @@ __global__ void __launch_bounds__(32 * together<SPLIT>::warps)
     typedef typename scalar_of<T>::real R;
     MPKI_ROOM;
     __shared__ double sums[together<SPLIT>::warps * 33];
+    after_previous();
     if (b.told->stop) return;
     const int lane = (int)(threadIdx.x % 32), warp = (int)(threadIdx.x / 32);
     const int64_t t = SPLIT == 1 ? (int64_t)blockIdx.x * WARPS + warp : (int64_t)blockIdx.x;
@@ -383,7 +441,7 @@ __global__ void __launch_bounds__(32 * together<SPLIT>::warps)
                 if (lane < w) s.c[r * s.ld + lane] = x;
             });
         __syncwarp();
-        if (!b.relaxed)
+        if (!b.relaxed && !b.pulled)
             flops += pull_together<SPLIT>(b, half, row, frame, s, room);
         else if (SPLIT > 1)
             __syncthreads();
@@ -412,6 +470,7 @@ __global__ void __launch_bounds__(32 * together<SPLIT>::warps)
         }
         if (mine == 0) flops += 2ull * rows * w * w;
     }
+    if (b.pulled && mine == 0) flops += (unsigned long long)b.need[t];
     if (SPLIT > 1) {
         if (lane == 0) sums[warp * 33 + 32] = (double)most;
         __syncthreads();

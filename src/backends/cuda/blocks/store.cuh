@@ -19,6 +19,7 @@ template <class T>
 __global__ void __launch_bounds__(32 * STORE_WARPS)
     judge_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
     typedef typename scalar_of<T>::real R;
+    after_previous();
     if (b.told->stop) return;
     const int lane = (int)(threadIdx.x % 32);
     const int q = (int)(blockIdx.x * STORE_WARPS + threadIdx.x / 32);
@@ -97,15 +98,11 @@ struct item {
     }
 };
 
-/** Entries not above their column's threshold become 0; need: how many are left. */
-template <class T>
-__global__ void __launch_bounds__(32 * STORE_WARPS)
-    count_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
+/** Entries not above their column's threshold become 0; returns how many are left of the fuller half, 0 of a block that
+ *  keeps all. */
+template <class T> __device__ inline int64_t drop_small(const mpki_cuda_stage &b, const item &it) {
     typedef typename scalar_of<T>::real R;
-    if (b.told->stop) return;
     const int lane = (int)(threadIdx.x % 32);
-    const item it(b, po);
-    if (!it.there) return;
     int64_t need = 0;
     int dropped = 0;
     const bool all = it.below && b.capacity[it.block] < 0; /* keeps all but what is nothing */
@@ -132,10 +129,20 @@ __global__ void __launch_bounds__(32 * STORE_WARPS)
             dropped += had - left;
             if (left > need) need = left;
         }
-    if (lane == 0) {
-        b.need[it.t] = need;
-        if (dropped) atomicAdd(&b.told->dropped, (unsigned long long)dropped);
-    }
+    if (lane == 0 && dropped) atomicAdd(&b.told->dropped, (unsigned long long)dropped);
+    return need;
+}
+
+/** need: how many entries are left. */
+template <class T>
+__global__ void __launch_bounds__(32 * STORE_WARPS)
+    count_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
+    after_previous();
+    if (b.told->stop) return;
+    const item it(b, po);
+    if (!it.there) return;
+    const int64_t need = drop_small<T>(b, it);
+    if (threadIdx.x % 32 == 0) b.need[it.t] = need;
 }
 
 /** What an item does to the entries that are left over: x -> max(least, x + more). Such maps are
@@ -166,6 +173,7 @@ template <class T>
 __global__ void __launch_bounds__(ONE_BLOCK)
     grant_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
     __shared__ dealing all[ONE_BLOCK];
+    after_previous();
     if (b.told->stop) return;
     const long long NONE = -0x4000000000000000ll;
     const int64_t items = po.end_item - po.first_item;
@@ -309,10 +317,12 @@ __device__ inline void pivot_size(const mpki_cuda_stage &b, const mpki_cuda_port
     }
 }
 
-/** Drop to what was granted; sizes of packed blocks and of pivots. A warp an item, then a frame. */
+/** Drop to what was granted, or where nothing is, what is small; sizes of packed blocks and of pivots. A warp an item,
+ *  then a frame. */
 template <class T>
 __global__ void __launch_bounds__(32 * STORE_WARPS)
     drop_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
+    after_previous();
     if (b.told->stop) return;
     const int lane = (int)(threadIdx.x % 32);
     const item it(b, po);
@@ -323,12 +333,16 @@ __global__ void __launch_bounds__(32 * STORE_WARPS)
     }
     int gone = 0;
     unsigned any = 0;
+    if (b.unlimited && b.sweep != 1 && !po.border) {
+        drop_small<T>(b, it);
+        __syncwarp();
+    }
     for (int half = 0; half <= b.ldu; ++half) {
         extent x = {0, 0};
         if (it.below) {
             T *const c = (T *)(half ? b.work_u : b.work) + b.slot[it.e];
             x = measure(it.rows, it.w, it.w, c);
-            if (!b.complete && b.sweep != 1 && b.capacity[it.block] >= 0 &&
+            if (!b.complete && !b.unlimited && b.sweep != 1 && b.capacity[it.block] >= 0 &&
                 x.entries > b.need[it.t]) {
                 gone += keep_largest(it.rows, it.w, (int)b.need[it.t], c);
                 __syncwarp();
@@ -353,6 +367,7 @@ template <class T>
 __global__ void __launch_bounds__(ONE_BLOCK)
     place_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
     __shared__ long long sum[ONE_BLOCK];
+    after_previous();
     if (b.told->stop) return;
     const int64_t count = (po.end_item - po.first_item + po.end - po.first) * (1 + b.ldu);
     const int64_t each = (count + blockDim.x - 1) / blockDim.x;
@@ -411,6 +426,7 @@ __device__ inline void accept(const mpki_cuda_stage &b, const mpki_cuda_portion 
 template <class T>
 __global__ void __launch_bounds__(32 * STORE_WARPS)
     pack_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po, int with_pivots) {
+    after_previous();
     if (b.told->stop) return;
     const item it(b, po);
     if (!it.there) {

@@ -2,8 +2,9 @@
 #ifndef MPKI_CUDA_SWEEPS_PACK_CUH
 #define MPKI_CUDA_SWEEPS_PACK_CUH
 /** From packed blocks to packets, a warp for a part of a unit and a direction. It walks over its blocks
- *  in strips of eight columns and begins a new segment where the next strip does not fit. Three passes
- *  take the same walk: they count segments, measure them, fill them. */
+ *  in strips of eight columns and begins a new segment where the next strip does not fit. Passes take the
+ *  same walk: one counts segments and measures the first ones of each part, the next one those that were too
+ *  many, the last one fills them. */
 #include "walk.cuh"
 
 #ifndef MPKI_ROOM /* dynamic shared memory; tests on a host have their own */
@@ -82,7 +83,10 @@ static const int FEW = 256;
 /** Blocks in full that a unit waits for; entries of a column from which on it is one. */
 static const int MOST_DENSE = 2, SPARSE = 4;
 
-template <class S> struct pack_room { static const int BYTES = packing<S>::MOST + 3 * 128; };
+/** Lists, then (only to fill) the packet. */
+template <class S> struct pack_room {
+    static const int LISTS = 3 * 128, BYTES = LISTS + packing<S>::MOST;
+};
 
 template <class S> struct segmenter {
     walker<S> w;
@@ -98,10 +102,9 @@ template <class S> struct segmenter {
 
     __device__ segmenter(const mpki_cuda_packing &p, const mpki_cuda_store &s, int half, int part_,
                          int pass_, char *shared)
-        : w(p, s, half, p.part_unit[half][part_], (uint32_t *)(shared + packing<S>::MOST)),
-          pass(pass_), part(part_), count(0), staging(shared),
-          helpers((uint32_t *)(shared + packing<S>::MOST) + 64) {
-        dense_next = false;
+        : w(p, s, half, p.part_unit[half][part_], (uint32_t *)shared), pass(pass_), part(part_),
+          count(0), staging(shared + pack_room<S>::LISTS), helpers((uint32_t *)shared + 64),
+          dense_next(false) {
         ends = part + 1 == p.parts[half] || p.part_unit[half][part + 1] != w.unit;
     }
 
@@ -175,24 +178,35 @@ template <class S> struct segmenter {
         for (int k = lane; k < bytes / 4; k += 32) out[k] = ((const uint32_t *)staging)[k];
     }
 
+    /** Are segments measured now, and this one? */
+    __device__ bool measured() const {
+        return pass == MPKI_SWEEPS_MEASURE ||
+               (pass == MPKI_SWEEPS_COUNT && count < MPKI_SWEEPS_FIRST);
+    }
+
+    __device__ void tell(int bytes, int32_t due, int full) const {
+        const mpki_sweeps_measure m = {(uint32_t)bytes / 16, due, full};
+        if (w.lane != 0) return;
+        if (pass == MPKI_SWEEPS_MEASURE)
+            w.p.measure[w.half][w.p.first[w.half][part] + count] = m;
+        else
+            w.p.trial[w.half][(int64_t)part * MPKI_SWEEPS_FIRST + count] = m;
+    }
+
     __device__ void close(cursor to) {
         /* M is enough, or another part */
         if (!from.phase && columns == 0 && (!plain || !ends || dense_next)) return;
-        if (pass != MPKI_SWEEPS_COUNT) {
+        if (measured() || pass == MPKI_SWEEPS_FILL) {
             const int longest = largest(length), all = total(length);
             folding f = {0, 0, 0};
             int steps = (all + 63) / 64 * 2;
             while (longest > steps && !fold(length, steps, &f)) steps += 2;
             const bool folded = longest > steps;
-            if (pass == MPKI_SWEEPS_FILL) {
+            if (pass == MPKI_SWEEPS_FILL)
                 fill(to, steps, f, folded);
-            } else if (w.lane == 0) {
-                const int listed = from.phase ? 0 : columns;
-                mpki_sweeps_measure m;
-                m.size = (uint32_t)(packing<S>::bytes(folded ? FOLDED : 0, steps, listed) / 16);
-                m.last = last, m.full = 0;
-                w.p.measure[w.half][w.p.first[w.half][part] + count] = m;
-            }
+            else
+                tell(packing<S>::bytes(folded ? FOLDED : 0, steps, from.phase ? 0 : columns), last,
+                     0);
         }
         ++count;
     }
@@ -229,15 +243,11 @@ template <class S> struct segmenter {
                     fill_dense(v);
                 else
                     fill_joined(v, out);
-            } else if (pass == MPKI_SWEEPS_MEASURE && w.lane == 0) {
-                mpki_sweeps_measure m;
+            } else if (measured()) {
                 const int columns = __popc(v.any);
-                m.size = (uint32_t)(out < 0 ? packing<S>::dense_bytes(columns)
-                                            : packing<double>::dense_bytes(columns)) /
-                         16;
-                m.last = v.from + (w.half ? __ffs((int)v.any) - 1 : 31 - __clz((int)v.any));
-                m.full = 1;
-                w.p.measure[w.half][w.p.first[w.half][part] + count] = m;
+                tell(out < 0 ? packing<S>::dense_bytes(columns)
+                             : packing<double>::dense_bytes(columns),
+                     v.from + (w.half ? __ffs((int)v.any) - 1 : 31 - __clz((int)v.any)), 1);
             }
             return false;
         });
@@ -396,9 +406,8 @@ template <class S> struct segmenter {
         if (!order_tiles(&in, &out)) return phase(1);
         if (pass == MPKI_SWEEPS_FILL) {
             fill_tiles(in, out);
-        } else if (pass == MPKI_SWEEPS_MEASURE && w.lane == 0) {
-            const mpki_sweeps_measure m = {(uint32_t)packing<S>::tiles_bytes(w.rows()) / 16, -3, 0};
-            w.p.measure[w.half][w.p.first[w.half][part] + count] = m;
+        } else if (measured()) {
+            tell(packing<S>::tiles_bytes(w.rows()), -3, 0);
         }
         ++count;
     }
@@ -443,16 +452,28 @@ template <class S> struct segmenter {
     }
 };
 
-/** A block is one warp. */
+/** The measures that the first pass took of a part. False: there are more. */
+__device__ inline bool take_measures(const mpki_cuda_packing &p, int half, int part) {
+    const int count = p.count[half][part];
+    if (count > MPKI_SWEEPS_FIRST) return false;
+    const mpki_sweeps_measure *const from = p.trial[half] + (int64_t)part * MPKI_SWEEPS_FIRST;
+    for (int k = threadIdx.x & 31; k < count; k += 32)
+        p.measure[half][p.first[half][part] + k] = from[k];
+    return true;
+}
+
+/** A block is one warp: parts of both directions. */
 template <class S>
 __global__ void __launch_bounds__(32, 12)
-    pack_kernel(const mpki_cuda_packing p, const mpki_cuda_store s, int pass, int half) {
+    pack_kernel(const mpki_cuda_packing p, const mpki_cuda_store s, int pass) {
     MPKI_ROOM;
-    segmenter<S> x(p, s, half, (int)blockIdx.x, pass, room);
+    const int half = (int)blockIdx.x >= p.parts[0], part = (int)blockIdx.x - half * p.parts[0];
+    if (pass == MPKI_SWEEPS_MEASURE && take_measures(p, half, part)) return;
+    segmenter<S> x(p, s, half, part, pass, room);
     x.plain = x.w.identity();
     x.phase(0);
     if (!x.plain && x.ends) x.pivot();
-    if (pass == MPKI_SWEEPS_COUNT && x.w.lane == 0) p.count[half][x.part] = x.count;
+    if (pass == MPKI_SWEEPS_COUNT && x.w.lane == 0) p.count[half][part] = x.count;
 }
 
 } // namespace mpki

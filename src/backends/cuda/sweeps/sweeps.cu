@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Triangular solves with a factor on blocks: the module's table for them. */
 #include "launches.cuh"
+#include "tasks.cuh"
 
 #include <new>
 
@@ -59,6 +60,54 @@ static int pack(mpki_cuda *cuda, const mpki_cuda_packing *p, int pass) {
 
 static int pivots(mpki_cuda *cuda, const mpki_cuda_packing *p) {
     return kinds[p->store->scalar]->pivots(cuda, p);
+}
+
+static int segments(mpki_cuda *cuda, const mpki_cuda_packing *p) {
+    MPKI_LAUNCH(segments_kernel, 1, SCAN, 0, cuda->sparse, *p);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+static int64_t chunks_of(int64_t tasks) {
+    return tasks > 0 ? (tasks + CHUNK - 1) / CHUNK : 1;
+}
+
+static int64_t digits(int64_t segments) {
+    return DIGITS * chunks_of(segments);
+}
+
+/* Passes of the sort: digits of the largest turn. */
+static int passes(const mpki_cuda_packing *p) {
+    int count = 1;
+    while (2 * (2 * (int64_t)p->levels + 1) >> 8 * count) ++count;
+    return count;
+}
+
+static int tasks(mpki_cuda *cuda, const mpki_cuda_packing *p, int64_t segments) {
+    const int64_t units = (int64_t)p->units[0] + p->units[1], chunks = chunks_of(segments);
+    const int32_t *from = NULL;
+    if (units == 0) return MPK_OK;
+    MPKI_LAUNCH(count_tasks_kernel, (units + 127) / 128, 128, 0, cuda->sparse, *p);
+    MPKI_LAUNCH(tasks_of_units_kernel, 1, SCAN, 0, cuda->sparse, *p);
+    MPKI_LAUNCH(list_tasks_kernel, (units + 127) / 128, 128, 0, cuda->sparse, *p);
+    for (int k = 0; k < passes(p); ++k) {
+        MPKI_LAUNCH(digits_kernel, chunks, 32, 0, cuda->sparse, *p, from, 8 * k);
+        MPKI_LAUNCH(sum_digits_kernel, 1, SCAN, 0, cuda->sparse, *p, chunks);
+        MPKI_LAUNCH(sort_kernel, chunks, 32, 0, cuda->sparse, *p, from, p->sorted[k % 2], 8 * k);
+        from = p->sorted[k % 2];
+    }
+    MPKI_LAUNCH(sizes_kernel, 1, SCAN, 0, cuda->sparse, *p, from);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+static int tickets(mpki_cuda *cuda, const mpki_cuda_packing *p, int64_t tasks,
+                   mpki_sweeps_task *to) {
+    const int32_t *const sorted = p->sorted[(passes(p) - 1) % 2];
+    if (tasks == 0) return MPK_OK;
+    MPKI_LAUNCH(places_kernel, (tasks + 127) / 128, 128, 0, cuda->sparse, *p, sorted, to);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
 }
 
 /** A warp's lanes for a frame's rows. */
@@ -189,6 +238,6 @@ static int clock_read(mpki_cuda *cuda, mpki_sweeps_clock *clock, double *seconds
 }
 
 extern "C" const mpki_cuda_sweeps_table mpki_cuda_sweeps_functions = {
-    order,      pack,        pivots,     maps,       warps,  run,      in,
-    out,        scale,       set,        wait,       stream, captured, clock_make,
-    clock_free, clock_start, clock_stop, clock_read, border};
+    order,    pack,       segments,   tasks,       tickets,    digits,     pivots, maps,
+    warps,    run,        in,         out,         scale,      set,        wait,   stream,
+    captured, clock_make, clock_free, clock_start, clock_stop, clock_read, border};

@@ -23,6 +23,7 @@ enum {
     MPKI_SWEEPS_COLUMNS = 255, /**< most columns of a segment: they have numbers of 8 bits */
     MPKI_SWEEPS_STEPS = 24,    /**< most entries of a lane */
     MPKI_SWEEPS_PART = 64,     /**< most blocks that a warp packs */
+    MPKI_SWEEPS_FIRST = 48,    /**< segments of a part that are measured when they are counted */
     MPKI_SWEEPS_RHS = 8        /**< most vectors at once */
 };
 
@@ -48,6 +49,23 @@ typedef struct mpki_sweeps_task {
     uint32_t at, size; /**< in 16 bytes */
 } mpki_sweeps_task;
 
+/** A task of a unit before it has a ticket: `count` segments from `from` on, of `size` in all (in 16 bytes). */
+typedef struct mpki_sweeps_listed {
+    int64_t from;
+    int32_t count, turn; /**< turn: tickets go by it, then by units */
+    uint32_t size;
+    int32_t half;
+} mpki_sweeps_listed;
+
+/** What packing tells the host. */
+typedef struct mpki_sweeps_told {
+    int64_t segments[2];
+    int64_t tasks[2];       /**< of the forward sweep; of both */
+    int64_t parts, packets; /**< packets: in 16 bytes */
+    int32_t tiles,
+        full; /**< tasks that begin with M in tiles, packets that are a block in full; from 0 on */
+} mpki_sweeps_told;
+
 /** Packing. All pointers are device memory; [2]: forward, backward. */
 typedef struct mpki_cuda_packing {
     const mpki_cuda_store *store; /**< host; its arrays are on the device */
@@ -63,11 +81,25 @@ typedef struct mpki_cuda_packing {
      * a unit follow each other, each unit has one at least */
     int32_t parts[2];
     const int32_t *part_unit[2],
-        *part_block[2];              /**< parts: its unit, the first of its blocks there */
-    int32_t *count[2];               /**< parts: segments */
-    const int64_t *first[2];         /**< parts: of the part's segments in: */
-    mpki_sweeps_measure *measure[2]; /**< NULL: not yet */
-    const mpki_sweeps_place *place[2];
+        *part_block[2]; /**< parts: its unit, the first of its blocks there */
+    int32_t *count[2];  /**< parts: segments */
+    mpki_sweeps_measure *
+        trial[2]; /**< parts * MPKI_SWEEPS_FIRST: the first segments of each, as they are counted */
+    int64_t *first[2]; /**< parts: of the part's segments in: */
+    mpki_sweeps_measure *measure[2];
+    mpki_sweeps_place *place[2];
+    /* tasks */
+    int32_t levels;               /**< level sets of either direction */
+    const int32_t *level_of[2];   /**< units: its level set */
+    const int32_t *level_slot[2]; /**< levels: its first slot */
+    int64_t *begin[2];            /**< units + 1: the first segment of each */
+    int32_t *unit_task[2], *unit_part[2],
+        *task_of[2];            /**< units: tasks; the first part, the first task */
+    mpki_sweeps_listed *listed; /**< as many as both directions have segments; so are: */
+    int32_t *sorted[2];
+    uint32_t *task_at;
+    int32_t *digits; /**< work space: digits() */
+    mpki_sweeps_told *told;
     char *packets;
     void *
         diagonal[2]; /**< 2 n, by forward slot: D^-1, |D|^-1: coefficients of the slot itself and of
@@ -156,6 +188,14 @@ typedef struct mpki_cuda_sweeps_table {
     int (*order)(mpki_cuda *cuda, const mpki_cuda_packing *p);
     /** One of the three passes over all units; then D. */
     int (*pack)(mpki_cuda *cuda, const mpki_cuda_packing *p, int pass);
+    /** Between the passes, queued: `first`, `begin` and told.segments once segments are counted; tasks and their
+     *  order, `place`, and what else is told, once they are measured. `segments`: of both directions. Then the
+     *  tickets, told.tasks[1]. */
+    int (*segments)(mpki_cuda *cuda, const mpki_cuda_packing *p);
+    int (*tasks)(mpki_cuda *cuda, const mpki_cuda_packing *p, int64_t segments);
+    int (*tickets)(mpki_cuda *cuda, const mpki_cuda_packing *p, int64_t tasks,
+                   mpki_sweeps_task *to);
+    int64_t (*digits)(int64_t segments); /**< entries of `digits` */
     int (*pivots)(mpki_cuda *cuda, const mpki_cuda_packing *p);
     int (*maps)(mpki_cuda *cuda, const mpki_sweeps_maps *m);
     /** Most warps that a launch can have at work at once. */

@@ -22,12 +22,11 @@ template <class KERNEL> static mpk_status allow(mpki_cuda *cuda, KERNEL kernel, 
 /* ---- packing ---- */
 
 static mpk_status pack(mpki_cuda *cuda, const mpki_cuda_packing *p, int pass) {
-    const int bytes = pack_room<T>::BYTES;
+    const int bytes = pass == MPKI_SWEEPS_FILL ? pack_room<T>::BYTES : pack_room<T>::LISTS;
     if (p->units[0] == 0) return MPK_OK;
-    MPKI_PASS(allow(cuda, pack_kernel<T>, bytes));
-    for (int half = 0; half < 2; ++half)
-        MPKI_LAUNCH(pack_kernel<T>, p->parts[half], 32, bytes, cuda->sparse, *p, *p->store, pass,
-                    half);
+    if (pass == MPKI_SWEEPS_FILL) MPKI_PASS(allow(cuda, pack_kernel<T>, bytes));
+    MPKI_LAUNCH(pack_kernel<T>, (int64_t)p->parts[0] + p->parts[1], 32, bytes, cuda->sparse, *p,
+                *p->store, pass);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }
