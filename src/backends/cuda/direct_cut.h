@@ -22,7 +22,7 @@ typedef struct mpki_cuda_made {
     const mpki_device *device;
     int cuts; /* what becomes of fronts that are too large for a block: enum mpki_cuda_cuts */
     int32_t count, room;
-    int32_t *children; /* by supernode: how many it has in the tree */
+    int32_t *children;                    /* by supernode: how many it has in the tree */
     int32_t *parent, *rows, *own, *shift; /* by front */
     int32_t *super;                       /* by front: -1 for helpers */
     int64_t *rel, *ridx;                  /* by front: where its lists begin */

@@ -14,8 +14,9 @@ enum {
 };
 
 void mpki_cuda_made_free(mpki_cuda_made *m) {
-    void *const parts[] = {m->children, m->parent, m->rows, m->own,      m->shift,     m->super, m->rel, m->ridx,
-                           m->kind,   m->list, m->position, m->child_ptr, m->child, m->post};
+    void *const parts[] = {m->children, m->parent,    m->rows,  m->own,  m->shift,
+                           m->super,    m->rel,       m->ridx,  m->kind, m->list,
+                           m->position, m->child_ptr, m->child, m->post};
     for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) mpki_release(m->ctx, parts[k]);
 }
 
