@@ -22,8 +22,9 @@ static inline mpk_context *context(void) {
 
 static inline void refused(mpk_context *ctx, mpk_status got, mpk_status expected,
                            const char *word) {
-    const char *text = "";
+    const char *text = NULL;
     mpk_last_error(ctx, NULL, NULL, &text);
+    if (!text) text = "";
     if (got != expected) fail_msg("status %d, not %d: %s", got, expected, text);
     if (!strstr(text, word)) fail_msg("%s: %s", word, text);
 }
