@@ -128,26 +128,6 @@ static double kernel_of_all(look *l) {
     return settle(l, NULL, 0);
 }
 
-/* Is there a vector in A's kernel? First one for all zero pivots together; if some of them are more
- * than rounding, which spoils that vector, then for some of them one by one. */
-static double kernel_of_zeros(look *l) {
-    mpki_weak_pivot list[MPKI_WEAK_MOST];
-    double eta = kernel_of_all(l);
-    if (eta <= l->bound || l->fac->info.inertia.zero == 1) return eta;
-    const int count =
-        engine_of(l)->zeros(l->fac->direct, l->fac->info.inertia.zero, MPKI_WEAK_MOST, list);
-    for (int w = 0; w < count && !(eta <= l->bound); w++) {
-        null_of_weak(l, &list[w]);
-        eta = fmin(eta, settle(l, NULL, 0));
-    }
-    return eta;
-}
-
-static void conclude(mpk_factor *fac, double eta, double bound) {
-    fac->info.rank = eta <= bound ? MPK_RANK_NUMERICAL : MPK_RANK_UNDECIDED;
-    fac->info.rank_bound = isfinite(eta) ? eta : 0;
-}
-
 /* May a pivot that is not zero be rounding? The eigenvalue of a complex symmetric block shows nothing, so for
  * these matrices only zero pivots count. */
 static bool doubtful(const mpk_factor *fac) {
@@ -157,6 +137,41 @@ static bool doubtful(const mpk_factor *fac) {
 
 static bool weak(const mpk_factor *fac) {
     return fac->info.inertia.zero == 0 && doubtful(fac);
+}
+
+/* The same for zero pivots first .. count - 1 of a list one by one; those before them take no part. eta: what was found before. */
+static double kernel_of_each(look *l, const mpki_weak_pivot *list, int first, int count,
+                             double eta) {
+    for (int w = first; w < count && !(eta <= l->bound); w++) {
+        null_of_weak(l, &list[w]);
+        eta = fmin(eta, settle(l, list, first));
+        if (!(eta <= l->bound) && l->u) eta = fmin(eta, share(l, list, count));
+    }
+    return eta;
+}
+
+/* Is there a vector in A's kernel? First one for all zero pivots together; if some of them are more
+ * than rounding, which spoils that vector, then for some of them one by one. A few weak pivots beside them may be of the
+ * same kernel: solves with these undo what refinement gains, so at last they take no part. */
+static double kernel_of_zeros(look *l) {
+    mpki_weak_pivot list[2 * MPKI_WEAK_MOST];
+    mpk_factor *fac = l->fac;
+    const mpki_direct_engine *e = engine_of(l);
+    const int64_t zeros = fac->info.inertia.zero;
+    double eta = kernel_of_all(l);
+    if (eta <= l->bound) return eta;
+    if (zeros > 1)
+        eta = kernel_of_each(l, list, 0, e->zeros(fac->direct, zeros, MPKI_WEAK_MOST, list), eta);
+    if (eta <= l->bound || !doubtful(fac)) return eta;
+    const int few = e->weak(fac->direct, mpki_pivot_noise(fac), MPKI_WEAK_MOST, list);
+    if (few == 0 || zeros > MPKI_WEAK_MOST - few) return eta;
+    const int all = few + e->zeros(fac->direct, zeros, MPKI_WEAK_MOST - few, list + few);
+    return mpk_failed(share_make(l, list, all)) ? eta : kernel_of_each(l, list, few, all, eta);
+}
+
+static void conclude(mpk_factor *fac, double eta, double bound) {
+    fac->info.rank = eta <= bound ? MPK_RANK_NUMERICAL : MPK_RANK_UNDECIDED;
+    fac->info.rank_bound = isfinite(eta) ? eta : 0;
 }
 
 /* May A have a kernel? Then whatever a solve starts from, its result lies near the kernel, since
