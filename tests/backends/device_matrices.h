@@ -24,9 +24,9 @@ static inline void refused(mpk_context *ctx, mpk_status got, mpk_status expected
                            const char *word) {
     const char *text = NULL;
     mpk_last_error(ctx, NULL, NULL, &text);
-    if (!text) text = "";
-    if (got != expected) fail_msg("status %d, not %d: %s", got, expected, text);
-    if (!strstr(text, word)) fail_msg("%s: %s", word, text);
+    assert_int_equal(got, expected);
+    assert_non_null(text);
+    assert_non_null(strstr(text, word));
 }
 
 static const struct {
