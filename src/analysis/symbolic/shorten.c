@@ -23,14 +23,13 @@ static const double COUNTS = 0.5, COUNTS_CUT = 0.9;
 
 typedef struct shortening {
     mpki_nodes *nodes;
-    double *path;   /* by node: seconds until it is done */
-    double *below;  /* by node: until its children are */
-    double *above;  /* by node: from there to its root's end, before anything is merged */
-    int32_t *kids;  /* by node */
-    int32_t *heap;  /* children of one node, the longest path first */
-    int32_t count;  /* in the heap */
-    double longest; /* path, before anything is merged */
-    double counts;  /* from here on a path counts */
+    double *path;  /* by node: seconds until it is done */
+    double *below; /* by node: until its children are */
+    double *above; /* by node: from there to its root's end, before anything is merged */
+    int32_t *kids; /* by node */
+    int32_t *heap; /* children of one node, the longest path first */
+    int32_t count; /* in the heap */
+    double counts; /* from here on a path counts */
 } shortening;
 
 static double front_s(double w, double m, double kids) {
@@ -145,12 +144,13 @@ mpk_status mpki_nodes_shorten(mpk_context *ctx, mpki_nodes *nodes) {
     if (times && numbers) {
         z.path = times, z.below = times + count, z.above = times + 2 * count;
         z.kids = numbers, z.heap = numbers + count;
+        double longest = 0; /* path, before anything is merged */
         for (int32_t s = 0; s < count; s++) {
             if (!nodes->alive[s]) continue;
             find_path(&z, s);
-            z.longest = fmax(z.longest, z.path[s]);
+            longest = fmax(longest, z.path[s]);
         }
-        z.counts = z.longest * (uncut ? COUNTS : COUNTS_CUT);
+        z.counts = longest * (uncut ? COUNTS : COUNTS_CUT);
         for (int32_t s = nodes->count - 1; s >= 0; s--) {
             const int32_t up = nodes->parent[s];
             if (nodes->alive[s] && up >= 0) z.above[s] = z.above[up] + node_s(&z, up);
