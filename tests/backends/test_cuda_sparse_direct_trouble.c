@@ -65,6 +65,53 @@ static void test_nan(void **unused) {
     unsetenv("METAPACK_CUDA_HOST_SHARED");
 }
 
+/* NaN or an infinity in an array that lies on the device: the caller's mistake, told with its place, and the numbers
+ * before stay as they were. */
+static void test_nan_there(void **unused) {
+    (void)unused;
+    mpk_context *ctx = NULL;
+    mpk_problem *problem = NULL;
+    mpk_problem_view a;
+    mpk_analysis *an = NULL;
+    mpk_factor *fac = NULL;
+    mpk_options o;
+    void *there = NULL;
+    double good[3], kept[3];
+    mpk_options_init(&o);
+    o.method = MPK_METHOD_LDLT, o.device = MPK_ON_CUDA;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    assert_int_equal(
+        mpk_problem_generate(ctx, device_is_real() ? "nlpkkt 20" : "nlpkkt 4", 1, &problem),
+        MPK_OK);
+    mpk_problem_view_get(problem, &a);
+    const int64_t bytes = a.nnz * (int64_t)sizeof(double);
+    double *ax = malloc((size_t)bytes);
+    assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_OK);
+    assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &fac), MPK_OK);
+    assert_int_equal(mpk_device_alloc(ctx, 0, bytes, &there), MPK_OK);
+    const int64_t place[] = {0, a.nnz / 2, a.nnz - 1};
+    for (int k = -1; k < 6; k++) {
+        int64_t at = -1;
+        const char *text = "";
+        memcpy(ax, a.ax, (size_t)bytes);
+        if (k >= 0) ax[place[k % 3]] = k < 3 ? (double)NAN : (double)INFINITY;
+        assert_int_equal(mpk_device_copy(ctx, 0, there, bytes, ax, bytes, bytes, 1), MPK_OK);
+        const mpk_status status = mpk_factorize_lower(ctx, an, there, &o, &fac);
+        assert_int_equal(status, k < 0 ? MPK_OK : MPK_ERR_INPUT);
+        if (k >= 0) assert_int_equal(mpk_last_error(ctx, NULL, &at, &text), MPK_ERR_INPUT);
+        if (k >= 0) assert_true(at == place[k % 3] && text[0] != 0);
+        assert_int_equal(mpk_get(ctx, fac, MPK_GET_LOGDET, k < 0 ? good : kept, sizeof good),
+                         MPK_OK);
+        if (k >= 0) assert_memory_equal(kept, good, sizeof good);
+    }
+    (void)mpk_device_free(ctx, 0, &there);
+    free(ax);
+    mpk_factor_destroy(&fac);
+    mpk_analysis_destroy(&an);
+    mpk_problem_destroy(&problem);
+    mpk_context_destroy(&ctx);
+}
+
 /* ---- an arena that is full ---- */
 
 /* A dense matrix of whose columns some fail in their tiles, which cut fronts hand on; or most: these are
@@ -461,10 +508,10 @@ static void test_weak_leaves(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nan),           cmocka_unit_test(test_full),
-        cmocka_unit_test(test_listed),        cmocka_unit_test(test_reserve),
-        cmocka_unit_test(test_many_children), cmocka_unit_test(test_weak_leaves),
-        cmocka_unit_test(test_no_memory)};
+        cmocka_unit_test(test_nan),         cmocka_unit_test(test_nan_there),
+        cmocka_unit_test(test_full),        cmocka_unit_test(test_listed),
+        cmocka_unit_test(test_reserve),     cmocka_unit_test(test_many_children),
+        cmocka_unit_test(test_weak_leaves), cmocka_unit_test(test_no_memory)};
     if (!device_has(DEVICE_DIRECT)) {
         print_message("no device, and no module that does without: nothing to test\n");
         return 0;

@@ -94,6 +94,10 @@ static int open(int device, mpki_cuda **cuda, char *text, size_t size) {
         snprintf(text, size, "device %d was asked for; there is one", device);
         return MPK_ERR_DEVICE;
     }
+    if (getenv("METAPACK_CUDA_HOST_BUSY")) { // as the driver tells of a GPU that another process has to itself
+        snprintf(text, size, "error 46: CUDA-capable device(s) is/are busy or unavailable");
+        return MPK_ERR_DEVICE;
+    }
     *cuda = new mpki_cuda();
     const char *shared = getenv("METAPACK_CUDA_HOST_SHARED"); // bytes a block may have
     (*cuda)->shared_max = shared ? (size_t)atoll(shared) : 0;
