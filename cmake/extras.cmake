@@ -81,6 +81,13 @@ if(TARGET example_device) # a device that is not there is an error with its reas
     add_test(NAME example_device_absent COMMAND example_device --device cuda)
     set_tests_properties(example_device_absent PROPERTIES LABELS examples TIMEOUT 60
         ENVIRONMENT "METAPACK_CUDA_MODULE=/nowhere/module.so" PASS_REGULAR_EXPRESSION "^device: .*CUDA")
+    if(TARGET metapack_cuda_host AND NOT METAPACK_SANITIZE) # and there, without one
+        add_dependencies(example_device metapack_cuda_host)
+        add_test(NAME example_device_host COMMAND example_device --device cuda)
+        set_tests_properties(example_device_host PROPERTIES LABELS examples TIMEOUT 120
+            ENVIRONMENT "METAPACK_CUDA_MODULE=${CMAKE_CURRENT_BINARY_DIR}/cuda/libmetapack_cuda_host.so"
+            PASS_REGULAR_EXPRESSION "cuda: host\n.*inertia 2592[+] 1728-")
+    endif()
 endif()
 
 # boundary elements: more than a file; the triangles' sines and cosines in vectors
