@@ -94,7 +94,8 @@ static int open(int device, mpki_cuda **cuda, char *text, size_t size) {
         snprintf(text, size, "device %d was asked for; there is one", device);
         return MPK_ERR_DEVICE;
     }
-    if (getenv("METAPACK_CUDA_HOST_BUSY")) { // as the driver tells of a GPU that another process has to itself
+    if (getenv(
+            "METAPACK_CUDA_HOST_BUSY")) { // as the driver tells of a GPU that another process has to itself
         snprintf(text, size, "error 46: CUDA-capable device(s) is/are busy or unavailable");
         return MPK_ERR_DEVICE;
     }
@@ -156,7 +157,8 @@ extern "C" __attribute__((visibility("default"))) void host_device_free(void *p)
 }
 
 // Bytes of the "device" in use; allocations that METAPACK_CUDA_HOST_FULL has refused.
-extern "C" __attribute__((visibility("default"))) void host_device_memory(int64_t *held, int64_t *of) {
+extern "C" __attribute__((visibility("default"))) void host_device_memory(int64_t *held,
+                                                                          int64_t *of) {
     *held = 0, *of = refused;
     if (memory)
         for (const auto &piece : *memory) *held += (int64_t)piece.second;
