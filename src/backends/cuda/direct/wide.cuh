@@ -157,7 +157,8 @@ static __global__ void __launch_bounds__(256, 1)
 #pragma unroll
         for (int x = column; x < 2; x += AT_ONCE) {
             const int k = 16 * s + 2 * warp + x, left = n - row;
-            const int bytes = k >= nb || left <= 0 ? 0 : left == 1 ? 8 : 16;
+            /* of rows of the tile itself nothing is wanted, and above the diagonal nobody has written */
+            const int bytes = k >= nb || left <= 0 || row + 1 < first ? 0 : left == 1 ? 8 : 16;
             copy_async16(m.A + k * WIDE_LD + row2,
                          bytes ? a.a + row + (int64_t)(p + m.order[k]) * a.ld : a.a, bytes);
         }
