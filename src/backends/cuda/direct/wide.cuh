@@ -47,10 +47,12 @@ struct square_out {
         for (int j = me; j < r1; j += warps)
             if (j < i) to[i + j * ld] = m.S[i + j * LD];
     }
+    /* with N's diagonal, which comes in 16 bytes with what is wanted */
     __device__ void inverse(const tile_memory<double> &m, int j0, int j1, int me, int warps) const {
         const int LD = tile_memory<double>::LD, end = j1 < nb ? j1 : nb;
         for (int j = j0 + me; j < end; j += warps)
-            for (int i = (int)threadIdx.x & 31; i < j; i += 32) to[i + j * ld] = m.S[i + j * LD];
+            for (int i = (int)threadIdx.x & 31; i <= j; i += 32)
+                to[i + j * ld] = i < j ? m.S[i + j * LD] : 1;
     }
 };
 
