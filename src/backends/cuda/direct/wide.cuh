@@ -223,7 +223,7 @@ static __global__ void __launch_bounds__(256, 1)
         if (before != 0) x = fma(at[-WIDE_LD], before, x), y = fma(at[1 - WIDE_LD], before, y);
         bad = bad || (in0 && !(fabs(x) <= limit)) || (in1 && !(fabs(y) <= limit));
         double *to = W + row + (int64_t)k * f.ldw;
-        if (in0 && in1)
+        if (in0 && (in1 || row + 1 == n)) /* the last row's neighbour, a zero, is read with it */
             *(two_of<double> *)to = w;
         else if (in0)
             to[0] = w.a;
