@@ -81,6 +81,13 @@ if(TARGET example_device) # a device that is not there is an error with its reas
     add_test(NAME example_device_absent COMMAND example_device --device cuda)
     set_tests_properties(example_device_absent PROPERTIES LABELS examples TIMEOUT 60
         ENVIRONMENT "METAPACK_CUDA_MODULE=/nowhere/module.so" PASS_REGULAR_EXPRESSION "^device: .*CUDA")
+    if(TARGET metapack_cuda_host AND NOT METAPACK_SANITIZE) # and there, without one
+        add_dependencies(example_device metapack_cuda_host)
+        add_test(NAME example_device_host COMMAND example_device --device cuda)
+        set_tests_properties(example_device_host PROPERTIES LABELS examples TIMEOUT 120
+            ENVIRONMENT "METAPACK_CUDA_MODULE=${CMAKE_CURRENT_BINARY_DIR}/cuda/libmetapack_cuda_host.so"
+            PASS_REGULAR_EXPRESSION "cuda: host\n.*inertia 2592[+] 1728-")
+    endif()
 endif()
 
 # boundary elements: more than a file; the triangles' sines and cosines in vectors
@@ -142,6 +149,8 @@ if(METAPACK_TESTS)
     target_link_libraries(judge PRIVATE m)
     add_executable(nullity tests/matrices/nullity.c)
     target_link_libraries(nullity PRIVATE m)
+    add_executable(trees tests/matrices/trees.c)
+    target_link_libraries(trees PRIVATE metapack m)
     if(PYTHON3 AND TARGET metapack_command)
         set(threads 1,3,4,8,16)
         if(METAPACK_SANITIZE) # the bits are compared where nothing is slowed down; here one more number shows races
@@ -153,8 +162,8 @@ if(METAPACK_TESTS)
         set_tests_properties(data PROPERTIES LABELS pipeline TIMEOUT 600)
         if(TARGET metapack_cuda_host AND NOT METAPACK_SANITIZE)
             add_test(NAME data_device COMMAND ${PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/tests/matrices/run.py
-                     --command $<TARGET_FILE:metapack_command> --judge $<TARGET_FILE:judge> --beside cuda --only "*kkt/*"
-                     ${CMAKE_CURRENT_SOURCE_DIR}/data)
+                     --command $<TARGET_FILE:metapack_command> --judge $<TARGET_FILE:judge> --trees $<TARGET_FILE:trees>
+                     --beside cuda --only "*kkt/*" ${CMAKE_CURRENT_SOURCE_DIR}/data)
             set_tests_properties(data_device PROPERTIES LABELS backends TIMEOUT 120
                 ENVIRONMENT "METAPACK_CUDA_MODULE=${CMAKE_CURRENT_BINARY_DIR}/cuda/libmetapack_cuda_host.so")
         endif()

@@ -9,7 +9,7 @@
  *  whose inertia says whether the step is one of descent; and condensed, as codes do that have no
  *  such factorization: H + Theta + A^T A / delta, positive definite, for the system with -delta I in
  *  its corner. Both are the predictor-corrector method of Mehrotra (SIAM J. Optim. 2, 1992): two solves
- *  with each factorization. Of the values only the n sums H's diagonal grows by travel to the device. */
+ *  with each factorization. Of the values only those of the diagonal travel to the device. */
 #include "method.h"
 
 #include <stdio.h>

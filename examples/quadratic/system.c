@@ -32,29 +32,63 @@ static void add_square(sparse *k, const program *p, double delta) {
     free(first), free(order);
 }
 
+/* Values may stay on the device where no two of them are for one place. So entries of a place become one; what is
+ * constant on the diagonal goes to `fixed`, and the first `order` entries are for the diagonal's values. */
+static void merge(sparse *e, int32_t order, double *fixed) {
+    int64_t *first = room((size_t)order + 2, sizeof *first);
+    int64_t *list = room((size_t)e->count, sizeof *list);
+    int64_t *place =
+        room((size_t)order, sizeof *place); /* 1 + that of a row's entry in this column */
+    sparse one = {0};
+    for (int64_t k = 0; k < e->count; k++) first[e->col[k] + 2]++;
+    for (int32_t j = 0; j < order; j++) first[j + 2] += first[j + 1];
+    for (int64_t k = 0; k < e->count; k++) list[first[e->col[k] + 1]++] = k;
+    for (int32_t j = 0; j < order; j++) put(&one, j, j, 1);
+    for (int32_t j = 0; j < order; j++) {
+        const int64_t begun = one.count;
+        for (int64_t l = first[j]; l < first[j + 1]; l++) {
+            const int32_t i = e->row[list[l]];
+            const double x = e->value[list[l]];
+            if (i == j) {
+                fixed[j] += x;
+            } else if (place[i] > begun) {
+                one.value[place[i] - 1] += x;
+            } else {
+                put(&one, i, j, x);
+                place[i] = one.count;
+            }
+        }
+    }
+    free(e->row), free(e->col), free(e->value);
+    free(first), free(list), free(place);
+    *e = one;
+}
+
 void kkt_free(kkt *k) {
     (void)mpk_device_free(k->ctx, k->options.device_number, &k->device_values);
     (void)mpk_device_free(k->ctx, k->options.device_number, &k->device_rhs);
     mpk_factor_destroy(&k->fac);
     mpk_analysis_destroy(&k->an);
     mpk_problem_destroy(&k->problem);
-    free(k->grow), free(k->rhs), free(k->values);
+    free(k->grow), free(k->fixed), free(k->rhs), free(k->values);
 }
 
-/* The entries that change come first, so that new ones are one copy; the library sums those in the
- * same place. The first factorization, of the diagonal as it is in `grow`, tells where it runs. */
+/* The entries that change, the diagonal's, come first, so that new ones are one copy. The first factorization, of
+ * the diagonal as it is in `grow`, tells where it runs. */
 mpk_status kkt_make(kkt *k) {
     const program *p = k->p;
     sparse e = {0};
     k->order = p->n + (k->whole ? p->m : 0);
     k->rhs = room((size_t)k->order, sizeof(double)),
-    k->grow = room((size_t)k->order, sizeof(double));
-    for (int32_t j = 0; j < k->order; j++) k->grow[j] = j < p->n ? 1 : -k->delta;
-    for (int32_t j = 0; j < k->order; j++) put(&e, j, j, k->grow[j]);
+    k->grow = room((size_t)k->order, sizeof(double)),
+    k->fixed = room((size_t)k->order, sizeof(double));
     for (int64_t h = 0; h < p->h.count; h++) put(&e, p->h.row[h], p->h.col[h], p->h.value[h]);
     for (int64_t a = 0; k->whole && a < p->a.count; a++)
         put(&e, p->n + p->a.row[a], p->a.col[a], p->a.value[a]);
     if (!k->whole) add_square(&e, p, k->delta);
+    merge(&e, k->order, k->fixed);
+    for (int32_t j = 0; j < k->order; j++)
+        e.value[j] = k->grow[j] = k->fixed[j] + (j < p->n ? 1 : -k->delta);
     const double start = now();
     mpk_status status = mpk_problem_from_triplets(k->ctx, k->order, MPK_D, MPK_SYMMETRIC, MPK_LOWER,
                                                   e.count, e.row, e.col, e.value, &k->problem);
@@ -93,7 +127,8 @@ mpk_status kkt_factorize(kkt *k, const double *theta) {
         double t = now();
         mpk_factor_info info;
         mpk_status status = MPK_OK;
-        for (int32_t j = 0; j < k->order; j++) k->grow[j] = j < n ? theta[j] + k->rho : -k->delta;
+        for (int32_t j = 0; j < k->order; j++)
+            k->grow[j] = k->fixed[j] + (j < n ? theta[j] + k->rho : -k->delta);
         if (k->there)
             status = mpk_device_copy(k->ctx, k->options.device_number, k->device_values, bytes,
                                      k->grow, bytes, bytes, 1);

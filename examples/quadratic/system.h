@@ -14,7 +14,8 @@ typedef struct kkt {
     bool whole, there; /* there: values and vectors lie in a device's memory */
     int32_t order;     /* n + m, or n */
     double delta, rho; /* -delta I in the corner, rho I on the diagonal */
-    double *grow;      /* what the diagonal grows by, n; of the whole system then -delta, m */
+    double *grow;      /* the diagonal, order */
+    double *fixed;     /* what of it is constant, order */
     double *rhs;       /* order */
     void *device_values, *device_rhs;
     double *values;

@@ -39,6 +39,10 @@ enum { MPKI_WEAK_MOST = 8 };
      * pivots' rows alone. r := r - g with u^H (r - g) = 0 for all u, g = W sum of alpha_j u_j / |u_j|, W =     \
      * diag(w): of one vector the g with the least max |g_i| / w_i. Returns false where r is not finite */ \
     bool mpki_##p##_null_share(int32_t n, int count, const void *u, const double *w, void *r);                   \
+    /** |v^H r| / sum of |v_i| W_i, r = work->r = -A v as flatness() left it, W_i what its rows are    \
+     * measured against: the least flatness of vectors with this v^H r, since that is at most the      \
+     * largest |r_i| / W_i times the sum. 0 where it cannot be said */         \
+    double mpki_##p##_null_least(const double *scale, const mpki_solve_work *work, const void *v);               \
     /** The least eta with |A v| <= eta |A| |v| in A scaled by `scale`, and by `other` where that  \
      * is not NULL; rows that v hardly touches measured against all of it; infinite where it       \
      * cannot be said. work->r := -A v */             \

@@ -115,6 +115,14 @@ static double share(look *l, const mpki_weak_pivot *list, int count) {
     return flatness(l);
 }
 
+/* Is l->v, settled, so far from A's kernel that no share() brings it there? What A leaves of it in the direction of itself
+ * stays, in whichever rows (rank.h, null_least). */
+static bool out_of_reach(look *l) {
+    static const double CLEAR = 1.5; /* a change of v changes the weights, a little */
+    return MPKI_DISPATCH(scalar_of(l), null_least)(l->fac->scale, &l->work, l->v) >
+           CLEAR * l->bound;
+}
+
 /* A vector for all zero pivots together: how nearly A takes it to zero. */
 static double kernel_of_all(look *l) {
     engine_of(l)->at_zeros(l->fac->direct, l->v);
@@ -207,6 +215,7 @@ mpk_status mpki_weak_to_zero(mpk_factor *fac) {
     for (int w = 0; w < count && !mpk_failed(status); w++) {
         null_of_weak(&l, &list[w]);
         double eta = settle(&l, list, count);
+        if (!(eta <= l.bound) && out_of_reach(&l)) continue;
         if (!(eta <= l.bound) && !l.u) {
             status = share_make(&l, list, all);
             null_of_weak(&l, &list[w]);

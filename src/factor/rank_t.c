@@ -39,16 +39,43 @@ static double modulus(T x) {
     return MPKI_COMPLEX ? hypot((double)t_re(x), (double)t_im(x)) : fabs((double)t_re(x));
 }
 
+/* The largest entry of v in A scaled so. */
+static double most_of(const double *scale, int32_t n, const T *v) {
+    double most = 0;
+    for (int32_t i = 0; i < n; i++) most = fmax(most, modulus(v[i]) / scale[i]);
+    return most;
+}
+
+/* What the scaled residual of row i is measured against; work->w holds |A| |v|. */
+static double against(const double *scale, const mpki_solve_work *work, int32_t n, double most,
+                      int32_t i) {
+    const double tiny = 1000.0 * n * (double)R_EPS / 2, wi = work->w[i] * scale[i];
+    return wi > tiny * most ? wi : wi + most;
+}
+
+double FN(null_least)(const double *scale, const mpki_solve_work *work, const void *vv) {
+    const int32_t n = work->system.a.n;
+    const T *v = vv, *r = work->r;
+    const double most = most_of(scale, n, v);
+    T part = t_make(0, 0);
+    double sum = 0;
+    for (int32_t i = 0; i < n; i++) {
+        part += t_mul(t_conj(v[i]), r[i]);
+        sum += modulus(v[i]) * (against(scale, work, n, most, i) / scale[i]);
+    }
+    const double least = modulus(part) / sum;
+    return isfinite(least) ? least : 0;
+}
+
 /* Flatness in one scaling; r holds -A v, work->w |A| |v|. */
 static double flat_in(const double *scale, const mpki_solve_work *work, int32_t n, const T *v) {
     const T *r = work->r;
-    const double tiny = 1000.0 * n * (double)R_EPS / 2;
-    double most = 0, eta = 0;
-    for (int32_t i = 0; i < n; i++) most = fmax(most, modulus(v[i]) / scale[i]);
+    const double most = most_of(scale, n, v);
+    double eta = 0;
     if (!(most > 0) || !isfinite(most)) return INFINITY;
     for (int32_t i = 0; i < n; i++) {
-        const double ri = modulus(r[i]) * scale[i], wi = work->w[i] * scale[i];
-        const double q = ri / (wi > tiny * most ? wi : wi + most);
+        const double ri = modulus(r[i]) * scale[i];
+        const double q = ri / against(scale, work, n, most, i);
         if (ri > 0 || ri != ri) eta = mpki_larger(eta, q);
     }
     return isnan(eta) ? INFINITY : eta;

@@ -6,6 +6,8 @@
 #include "device_direct.h"
 #include "factor/direct_form.h"
 
+#include <dlfcn.h>
+
 static int32_t cut_fronts(const mpki_cuda_plan *plan) {
     int32_t count = 0;
     for (int32_t f = 0; f < plan->fronts; f++) count += plan->kind[f] == MPKI_CUDA_LOWER;
@@ -61,6 +63,53 @@ static void test_nan(void **unused) {
     mpk_problem_destroy(&problem);
     mpk_context_destroy(&ctx);
     unsetenv("METAPACK_CUDA_HOST_SHARED");
+}
+
+/* NaN or an infinity in an array that lies on the device: the caller's mistake, told with its place, and the numbers
+ * before stay as they were. */
+static void test_nan_there(void **unused) {
+    (void)unused;
+    mpk_context *ctx = NULL;
+    mpk_problem *problem = NULL;
+    mpk_problem_view a;
+    mpk_analysis *an = NULL;
+    mpk_factor *fac = NULL;
+    mpk_options o;
+    void *there = NULL;
+    double good[3], kept[3];
+    mpk_options_init(&o);
+    o.method = MPK_METHOD_LDLT, o.device = MPK_ON_CUDA;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    assert_int_equal(
+        mpk_problem_generate(ctx, device_is_real() ? "nlpkkt 20" : "nlpkkt 4", 1, &problem),
+        MPK_OK);
+    mpk_problem_view_get(problem, &a);
+    const int64_t bytes = a.nnz * (int64_t)sizeof(double);
+    double *ax = malloc((size_t)bytes);
+    assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_OK);
+    assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &fac), MPK_OK);
+    assert_int_equal(mpk_device_alloc(ctx, 0, bytes, &there), MPK_OK);
+    const int64_t place[] = {0, a.nnz / 2, a.nnz - 1};
+    for (int k = -1; k < 6; k++) {
+        int64_t at = -1;
+        const char *text = "";
+        memcpy(ax, a.ax, (size_t)bytes);
+        if (k >= 0) ax[place[k % 3]] = k < 3 ? (double)NAN : (double)INFINITY;
+        assert_int_equal(mpk_device_copy(ctx, 0, there, bytes, ax, bytes, bytes, 1), MPK_OK);
+        const mpk_status status = mpk_factorize_lower(ctx, an, there, &o, &fac);
+        assert_int_equal(status, k < 0 ? MPK_OK : MPK_ERR_INPUT);
+        if (k >= 0) assert_int_equal(mpk_last_error(ctx, NULL, &at, &text), MPK_ERR_INPUT);
+        if (k >= 0) assert_true(at == place[k % 3] && text[0] != 0);
+        assert_int_equal(mpk_get(ctx, fac, MPK_GET_LOGDET, k < 0 ? good : kept, sizeof good),
+                         MPK_OK);
+        if (k >= 0) assert_memory_equal(kept, good, sizeof good);
+    }
+    (void)mpk_device_free(ctx, 0, &there);
+    free(ax);
+    mpk_factor_destroy(&fac);
+    mpk_analysis_destroy(&an);
+    mpk_problem_destroy(&problem);
+    mpk_context_destroy(&ctx);
 }
 
 /* ---- an arena that is full ---- */
@@ -228,6 +277,116 @@ static void test_reserve(void **unused) {
     mpk_context_destroy(&ctx);
 }
 
+/* ---- no memory on the device ---- */
+
+typedef void memory_fn(int64_t *held, int64_t *refused);
+
+/* What the host module says of its "device": bytes in use, allocations that it has refused. */
+static memory_fn *memory_of_module(void) {
+    memory_fn *asked = NULL;
+#ifdef METAPACK_CUDA_HOST
+    void *module = dlopen(METAPACK_CUDA_HOST, RTLD_NOW | RTLD_NOLOAD);
+    assert_non_null(module);
+    *(void **)&asked = dlsym(module, "host_device_memory");
+    dlclose(module);
+#endif
+    return asked;
+}
+
+/* Factorize, factorize again values in device memory, solve with vectors there. */
+static mpk_status three_verbs(mpk_context *ctx, const mpk_analysis *an, const mpk_options *o,
+                              mpk_factor **fac, const void *ax, const void *b, void *x,
+                              double logdet[3]) {
+    mpk_solve_info info = {0};
+    mpk_status status = mpk_factorize(ctx, an, NULL, o, fac);
+    if (!mpk_failed(status)) status = mpk_refactorize(ctx, ax, o, *fac);
+    if (!mpk_failed(status)) status = mpk_solve(ctx, *fac, 1, b, an->n, x, an->n, o, &info);
+    if (!mpk_failed(status)) {
+        assert_true(info.componentwise <= 1e-14);
+        status = mpk_get(ctx, *fac, MPK_GET_LOGDET, logdet, 3 * sizeof *logdet);
+    }
+    return status;
+}
+
+/* The k-th piece of memory on the device, or of page-locked memory, is not to be had. Returns whether one was
+ * refused; then the verb says so or does without, and the next call has the numbers that it always has. */
+static bool refuse_one(int k, const char *spec, double first[3]) {
+    mpk_context *ctx = NULL;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    assert_non_null(mpki_cuda_keep(ctx, 0));
+    memory_fn *memory = memory_of_module();
+    mpk_problem *problem = NULL;
+    mpk_problem_view a;
+    mpk_analysis *an = NULL;
+    mpk_factor *fac = NULL;
+    mpk_options o;
+    void *ax = NULL, *b = NULL, *x = NULL;
+    double logdet[3] = {0};
+    char text[16];
+    int64_t held, refused[2], after;
+    mpk_options_init(&o);
+    o.method = MPK_METHOD_LDLT, o.device = MPK_ON_CUDA;
+    if (spec) {
+        assert_int_equal(mpk_problem_generate(ctx, spec, 1, &problem), MPK_OK);
+    } else {
+        problem = failing_columns(ctx, true);
+        o.scaling = o.matching = MPK_OFF;
+    }
+    assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_OK);
+    mpk_problem_view_get(problem, &a);
+    const int64_t column = a.n * (int64_t)sizeof(double), values = a.nnz * (int64_t)sizeof(double);
+    double *ones = malloc((size_t)column);
+    for (int32_t i = 0; i < a.n; i++) ones[i] = 1 + i % 3;
+    memory(&held, &refused[0]);
+    assert_int_equal(mpk_device_alloc(ctx, 0, values, &ax), MPK_OK);
+    assert_int_equal(mpk_device_alloc(ctx, 0, column, &b), MPK_OK);
+    assert_int_equal(mpk_device_alloc(ctx, 0, column, &x), MPK_OK);
+    assert_int_equal(mpk_device_copy(ctx, 0, ax, values, a.ax, values, values, 1), MPK_OK);
+    assert_int_equal(mpk_device_copy(ctx, 0, b, column, ones, column, column, 1), MPK_OK);
+    snprintf(text, sizeof text, "%d", k);
+    if (k > 0) setenv("METAPACK_CUDA_HOST_FULL", text, 1);
+    const mpk_status status = three_verbs(ctx, an, &o, &fac, ax, b, x, logdet);
+    unsetenv("METAPACK_CUDA_HOST_FULL");
+    memory(&held, &refused[1]);
+    if (mpk_failed(status)) {
+        assert_int_equal(status, MPK_ERR_MEMORY);
+        assert_int_equal(refused[1], refused[0] + 1);
+    }
+    if (k > 0) assert_int_equal(three_verbs(ctx, an, &o, &fac, ax, b, x, logdet), MPK_OK);
+    if (k > 0)
+        assert_memory_equal(logdet, first, sizeof logdet);
+    else
+        memcpy(first, logdet, sizeof logdet);
+    mpk_factor_destroy(&fac);
+    (void)mpk_device_free(ctx, 0, &ax), (void)mpk_device_free(ctx, 0, &b);
+    (void)mpk_device_free(ctx, 0, &x);
+    mpk_analysis_destroy(&an);
+    mpk_problem_destroy(&problem);
+    mpk_context_destroy(&ctx);
+    memory(&held, &after);
+    assert_int_equal(held, 0);
+    assert_int_equal(after, refused[1]);
+    free(ones);
+    return refused[1] > refused[0];
+}
+
+static void test_no_memory(void **unused) {
+    (void)unused;
+    if (device_is_real()) return; /* one that fails at will is not to be had */
+    static const struct {
+        const char *spec, *shared;
+    } of[] = {{"nlpkkt 3", NULL}, {"stokes mac 8", NULL}, {"nlpkkt 4", "13000"}, {NULL, "60000"}};
+    for (size_t m = 0; m < sizeof of / sizeof *of; m++) {
+        double first[3];
+        int k = 1;
+        if (of[m].shared) small_blocks(of[m].shared);
+        (void)refuse_one(0, of[m].spec, first);
+        while (refuse_one(k, of[m].spec, first)) assert_true(++k < 100);
+        assert_true(k > (of[m].spec ? 8 : 9)); /* and one where fronts grow */
+        unsetenv("METAPACK_CUDA_HOST_SHARED");
+    }
+}
+
 /* ---- very many children ---- */
 
 /* Leaves under one front of eight columns; each weak-th has a pivot that fails, every other of these a
@@ -349,9 +508,10 @@ static void test_weak_leaves(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nan),           cmocka_unit_test(test_full),
-        cmocka_unit_test(test_listed),        cmocka_unit_test(test_reserve),
-        cmocka_unit_test(test_many_children), cmocka_unit_test(test_weak_leaves)};
+        cmocka_unit_test(test_nan),         cmocka_unit_test(test_nan_there),
+        cmocka_unit_test(test_full),        cmocka_unit_test(test_listed),
+        cmocka_unit_test(test_reserve),     cmocka_unit_test(test_many_children),
+        cmocka_unit_test(test_weak_leaves), cmocka_unit_test(test_no_memory)};
     if (!device_has(DEVICE_DIRECT)) {
         print_message("no device, and no module that does without: nothing to test\n");
         return 0;

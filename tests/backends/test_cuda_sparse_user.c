@@ -327,6 +327,39 @@ static void test_older_gpus(void **state) {
     unsetenv("METAPACK_CUDA_HOST_CAPABILITY");
 }
 
+/* A GPU that another process has to itself: said, auto does without, and the same context takes it when it is free. */
+static void test_busy(void **state) {
+    (void)state;
+    if (getenv("METAPACK_TEST_DEVICE")) skip();
+    mpk_context *ctx = NULL;
+    mpk_problem *problem = NULL;
+    mpk_analysis *an = NULL;
+    mpk_factor *fac = NULL;
+    mpk_options o;
+    const char *text = NULL;
+    mpk_options_init(&o);
+    o.method = MPK_METHOD_LDLT, o.device = MPK_ON_CUDA;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    assert_int_equal(mpk_problem_generate(ctx, "nlpkkt 8", 1, &problem), MPK_OK);
+    assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_OK);
+    setenv("METAPACK_CUDA_HOST_BUSY", "1", 1);
+    assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &fac), MPK_ERR_DEVICE);
+    mpk_last_error(ctx, NULL, NULL, &text);
+    assert_non_null(strstr(text, "busy"));
+    assert_null(fac);
+    o.device = MPK_ON_AUTO;
+    assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &fac), MPK_OK);
+    assert_memory_equal(mpk_factor_engine(fac), "cpu-", 4);
+    mpk_factor_destroy(&fac);
+    unsetenv("METAPACK_CUDA_HOST_BUSY");
+    assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &fac), MPK_OK);
+    assert_memory_equal(mpk_factor_engine(fac), "cuda", 4);
+    mpk_factor_destroy(&fac);
+    mpk_analysis_destroy(&an);
+    mpk_problem_destroy(&problem);
+    mpk_context_destroy(&ctx);
+}
+
 static int open_context(void **state) {
     return mpk_context_create(NULL, (mpk_context **)state) != MPK_OK;
 }
@@ -346,7 +379,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_auto, open_context, close_context),
         cmocka_unit_test(test_ordered_for),
         cmocka_unit_test_setup_teardown(test_chain, open_context, close_context),
-        cmocka_unit_test(test_older_gpus)};
+        cmocka_unit_test(test_older_gpus),
+        cmocka_unit_test(test_busy)};
 #ifdef METAPACK_CUDA_HOST
     if (!getenv("METAPACK_TEST_DEVICE")) setenv("METAPACK_CUDA_MODULE", METAPACK_CUDA_HOST, 1);
 #else

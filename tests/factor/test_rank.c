@@ -3,6 +3,8 @@
  * it, full, and what a second scaling makes of a first doubt. Random matrices: tests/oracle/. */
 #include "support.h"
 
+#include "factor/rank.h"
+
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
@@ -78,6 +80,47 @@ static void test_numerical(void **unused) {
         r = go(&m, &o, b, x);
         assert_int_equal(r.solved, MPK_SINGULAR);
         assert_true(r.solve.relative_residual > 0.1);
+        free(m.a);
+    }
+}
+
+/* What no change of a vector removes: of the path's Laplacian with delta more in one place 1^T A 1 = delta, shared by rows that
+ * weigh 4 (n - 1) in all; and never more than the flatness. */
+static void test_least(void **unused) {
+    (void)unused;
+    enum { N = 40 };
+    for (int scalar = 0; scalar < 4; scalar++) {
+        const double delta = scalar % 2 ? 1e-7 : 1e-3;
+        dense m = path(N, (mpk_scalar)scalar);
+        mpk_options o = defaults();
+        mpk_context *ctx = NULL;
+        mpk_analysis *an = NULL;
+        mpk_factor *fac = NULL;
+        mpki_solve_work work;
+        char v[N * 16];
+        o.scaling = MPK_OFF;
+        dense_set(&m, 7, 7, 2 + delta);
+        assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+        mpk_problem *problem = dense_problem(ctx, &m, 0);
+        assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_OK);
+        assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &fac), MPK_OK);
+        assert_int_equal(mpki_solve_work_make(ctx, fac, 1, 1, &work), MPK_OK);
+        for (int turn = 0; turn < 20; turn++) {
+            for (int i = 0; i < N; i++)
+                scalar_store(m.scalar, v, i, turn ? uniform() + uniform() * I : 1);
+            const double eta = MPKI_DISPATCH(m.scalar, flatness)(fac->scale, NULL, &work, v);
+            const double least = MPKI_DISPATCH(m.scalar, null_least)(fac->scale, &work, v);
+            assert_true(least >= 0 && least <= 1.0001 * eta);
+            if (turn == 0) {
+                assert_true(fabs(eta / (delta / 4) - 1) < 0.01);
+                assert_true(fabs(least / (delta / (4 * (N - 1))) - 1) < 0.01);
+            }
+        }
+        mpki_solve_work_free(ctx, &work);
+        mpk_factor_destroy(&fac);
+        mpk_analysis_destroy(&an);
+        mpk_problem_destroy(&problem);
+        mpk_context_destroy(&ctx);
         free(m.a);
     }
 }
@@ -454,6 +497,7 @@ static void test_large_kernel_without_memory(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_numerical),
+                                       cmocka_unit_test(test_least),
                                        cmocka_unit_test(test_inaccurate_factor),
                                        cmocka_unit_test(test_weak_beside_zero),
                                        cmocka_unit_test(test_structural),

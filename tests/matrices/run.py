@@ -3,7 +3,7 @@
 """Solve every matrix of a catalogue with the command and judge each answer independently of the library.
 
     run.py --command build/metapack [--judge build/judge] [--nullity build/nullity] [--threads 2] [--bits 1,3,4,8,16] [--only PATTERN]
-           [--beside cuda] [--jobs 4] FOLDER
+           [--beside cuda [--trees build/trees]] [--jobs 4] FOLDER
 
 FOLDER has a table in README.md or CATALOG.md with the columns `file`, `n`, `inertia` and perhaps `status`.
 An inertia is positive/negative/zero and its source: `e` dense eigenvalues, `m` another solver with null-pivot
@@ -14,8 +14,9 @@ done in quadruple precision, and the error that the command reports must be with
 matrix fails, and so do fewer zeros than the kernel has dimensions for those that EXACT names; the others are told. With --bits each
 number of threads must give the same file x. With --beside the direct method runs on that device and on the processor:
 status, certified inertia and the error reached must agree, and the device's answer is judged as above; other differences
-(columns delayed beyond a tenth, in the device's order if not in each its own; signs of what rounding alone decides) are
-marked ~ and counted.
+(columns delayed beyond a tenth; signs of what rounding alone decides) are marked ~ and counted. A device has an order of its own
+and merges fronts as it likes: with --trees (tests/matrices/trees.c) the processor eliminates in the device's tree, too, and its
+columns there are those to compare with; without, those in the device's order are, if not those in each its own.
 
 An answer fails if it is called good ("ok") and its componentwise backward error exceeds 1e-14; if the
 inertia contradicts an oracle; if the exit code and the status differ; if a regular matrix is called singular;
@@ -265,6 +266,13 @@ def solve(row, options, work):
     return cells, wrong
 
 
+def in_one_tree(path, options):
+    """What the device and the processor make of one tree, the device's."""
+    done = subprocess.run([options.trees, f"device={options.beside}", f"threads={options.threads}", path],
+                          capture_output=True, text=True, timeout=options.timeout)
+    return json.loads(done.stdout) if done.returncode == 0 else None
+
+
 def differences(report, command, options, cells):
     """What the processor says of the same matrix, where it says otherwise."""
     here = list(command)
@@ -282,7 +290,16 @@ def differences(report, command, options, cells):
         cells["notes"] = text
     there, mine = ((r.get("factor") or {}).get("rejected", 0) for r in (report, cpu))
     cells["delayed"] = f"{there}/{mine}"
-    if abs(there - mine) > max(2, DELAYED * mine) and report.get("ordering"):  # a device has an order of its own
+    same = in_one_tree(command[2], options) if options.trees else None
+    if options.trees and not same:
+        wrong.append("not factorized in one tree")
+    elif same:
+        there, mine = same["device"]["rejected"], same["processor"]["rejected"]
+        cells["delayed"] = f"{there}/{mine} ({cells['delayed'].split('/')[1]})"
+        both = [same[place]["inertia"] for place in ("device", "processor")]
+        if any(i["certified"] for i in both) and both[0] != both[1]:
+            wrong.append("in one tree inertia {} and {}".format(*("/".join(map(str, i.values())) for i in both)))
+    elif abs(there - mine) > max(2, DELAYED * mine) and report.get("ordering"):
         same = json.loads(subprocess.run(here + ["--ordering", report["ordering"]], capture_output=True, text=True,
                                          timeout=options.timeout).stdout)
         mine = (same.get("factor") or {}).get("rejected", 0)
@@ -301,6 +318,7 @@ def main():
     parser.add_argument("--command", required=True)
     parser.add_argument("--judge", help="the program of tests/matrices/judge.c")
     parser.add_argument("--nullity", help="the program of tests/matrices/nullity.c")
+    parser.add_argument("--trees", help="with --beside: the program of tests/matrices/trees.c")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--bits", default=[], type=lambda text: text.split(","), help="numbers of threads")
     parser.add_argument("--beside", metavar="DEVICE", help="run there, and compare with the processor")

@@ -12,9 +12,22 @@
 
 static std::map<char *, size_t> *memory; // of the "device"
 
+static long refused; // allocations, by METAPACK_CUDA_HOST_FULL
+
+// METAPACK_CUDA_HOST_FULL=k: the k-th allocation from now on fails, of the device's memory or page-locked.
+static bool full() {
+    static long calls;
+    const char *at = getenv("METAPACK_CUDA_HOST_FULL");
+    calls = at ? calls + 1 : 0;
+    if (!at || calls != atol(at)) return false;
+    ++refused;
+    return true;
+}
+
 cudaError_t cudaMalloc(void **p, size_t bytes) {
     const char *limit = getenv("METAPACK_CUDA_HOST_LIMIT");
     if (limit && bytes > (size_t)atoll(limit)) return cudaErrorMemoryAllocation;
+    if (full()) return cudaErrorMemoryAllocation;
     if (!memory) memory = new std::map<char *, size_t>;
     *p = malloc(bytes ? bytes : 1);
     if (!*p) return cudaErrorMemoryAllocation;
@@ -30,6 +43,7 @@ cudaError_t cudaFree(void *p) {
 }
 
 cudaError_t cudaMallocHost(void **p, size_t bytes) {
+    if (full()) return cudaErrorMemoryAllocation;
     *p = malloc(bytes);
     return cudaSuccess;
 }
@@ -78,6 +92,11 @@ static int open(int device, mpki_cuda **cuda, char *text, size_t size) {
     *cuda = NULL;
     if (device != 0) {
         snprintf(text, size, "device %d was asked for; there is one", device);
+        return MPK_ERR_DEVICE;
+    }
+    if (getenv(
+            "METAPACK_CUDA_HOST_BUSY")) { // as the driver tells of a GPU that another process has to itself
+        snprintf(text, size, "error 46: CUDA-capable device(s) is/are busy or unavailable");
         return MPK_ERR_DEVICE;
     }
     *cuda = new mpki_cuda();
@@ -135,6 +154,14 @@ extern "C" __attribute__((visibility("default"))) void *host_device_alloc(size_t
 
 extern "C" __attribute__((visibility("default"))) void host_device_free(void *p) {
     cudaFree(p);
+}
+
+// Bytes of the "device" in use; allocations that METAPACK_CUDA_HOST_FULL has refused.
+extern "C" __attribute__((visibility("default"))) void host_device_memory(int64_t *held,
+                                                                          int64_t *of) {
+    *held = 0, *of = refused;
+    if (memory)
+        for (const auto &piece : *memory) *held += (int64_t)piece.second;
 }
 
 // Work that was queued on the "device": it is done when somebody waits for that, once.

@@ -47,10 +47,12 @@ struct square_out {
         for (int j = me; j < r1; j += warps)
             if (j < i) to[i + j * ld] = m.S[i + j * LD];
     }
+    /* with N's diagonal, which comes in 16 bytes with what is wanted */
     __device__ void inverse(const tile_memory<double> &m, int j0, int j1, int me, int warps) const {
         const int LD = tile_memory<double>::LD, end = j1 < nb ? j1 : nb;
         for (int j = j0 + me; j < end; j += warps)
-            for (int i = (int)threadIdx.x & 31; i < j; i += 32) to[i + j * ld] = m.S[i + j * LD];
+            for (int i = (int)threadIdx.x & 31; i <= j; i += 32)
+                to[i + j * ld] = i < j ? m.S[i + j * LD] : 1;
     }
 };
 
@@ -157,7 +159,8 @@ static __global__ void __launch_bounds__(256, 1)
 #pragma unroll
         for (int x = column; x < 2; x += AT_ONCE) {
             const int k = 16 * s + 2 * warp + x, left = n - row;
-            const int bytes = k >= nb || left <= 0 ? 0 : left == 1 ? 8 : 16;
+            /* of rows of the tile itself nothing is wanted, and above the diagonal nobody has written */
+            const int bytes = k >= nb || left <= 0 || row + 1 < first ? 0 : left == 1 ? 8 : 16;
             copy_async16(m.A + k * WIDE_LD + row2,
                          bytes ? a.a + row + (int64_t)(p + m.order[k]) * a.ld : a.a, bytes);
         }
@@ -220,7 +223,7 @@ static __global__ void __launch_bounds__(256, 1)
         if (before != 0) x = fma(at[-WIDE_LD], before, x), y = fma(at[1 - WIDE_LD], before, y);
         bad = bad || (in0 && !(fabs(x) <= limit)) || (in1 && !(fabs(y) <= limit));
         double *to = W + row + (int64_t)k * f.ldw;
-        if (in0 && in1)
+        if (in0 && (in1 || row + 1 == n)) /* the last row's neighbour, a zero, is read with it */
             *(two_of<double> *)to = w;
         else if (in0)
             to[0] = w.a;
