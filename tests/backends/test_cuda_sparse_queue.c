@@ -56,11 +56,10 @@ static void both(const char *what, mpk_problem *(*make)(mpk_context *, const voi
     assert_false(mpk_failed(mpk_analyse(ctx, problem, &o, &an)));
     assert_false(mpk_failed(mpk_factorize(ctx, an, NULL, &o, &fac)));
     mpki_direct *f = fac->direct;
-    const int32_t usual = f->queued_most;
     f->queued_least = 0;
     numbers of[3];
     for (int k = 0; k < 3; k++) {
-        f->queued_most = k == 1 ? usual : 0;
+        f->queued_most = k == 1 ? MPKI_FRONT_QUEUED : 0;
         assert_false(mpk_failed(mpk_refactorize(ctx, NULL, &o, fac)));
         of[k] = of_factor(ctx, fac, &a, &o);
     }
