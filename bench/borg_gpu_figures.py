@@ -47,11 +47,14 @@ def plot(path, at, sizes):
     for kernel, words, names, title in (("ldus", PACKS, legend[:3], "7.9, LDUS, {}: time over WG_PACK 1, {}"),
                                         ("gema5", LOOPS, legend[3:], "7.10, 5 (A + B), {}: time over unrolled, {}")):
         for precision in TYPES:
+            pair = []
             for when, told in (("before", "before"), ("borgc", "now")):
                 base = [at[kernel, n, precision, f"{when} {words[0]}"]["least_ms"] for n in sizes]
                 series = [{"name": name, "y": [at[kernel, n, precision, f"{when} {w}"]["least_ms"] / b for n, b in zip(sizes, base)]}
                           for name, w in zip(names, words[1:])]
-                panels.append({"title": title.format(precision, told), "ticks": list(map(str, sizes)), "series": series, "bars": True, "label": "n"})
+                pair.append({"title": title.format(precision, told), "ticks": list(map(str, sizes)), "series": series, "bars": True, "label": "n"})
+            most = max(y for panel in pair for line in panel["series"] for y in line["y"])
+            panels += [{**panel, "reach": [most]} for panel in pair]  # both with the same axis
     chart.draw(path, panels, legend)
 
 

@@ -12,8 +12,9 @@ def good(y, log):
     return y is not None and math.isfinite(y) and (y > 0 or not log)
 
 
-def axis(series, log, start, end):
+def axis(series, log, start, end, reach=()):
     values = [y for line in series for y in line["y"] if good(y, log)] or [1.0]
+    values += reach
     if log:
         return svg.Axis(min(values), max(values), start, end, log=True)
     least, most = min(0.0, *values), max(0.0, *values)
@@ -24,7 +25,8 @@ def axis(series, log, start, end):
 
 def draw(path, panels, legend, columns=2):
     """panels: dicts of title, ticks (texts along x), series (dicts of name, y, dash, right: on the right axis), log,
-    log_right, bars, label, label_right. legend: names in the order of their colours. A y that is None is a gap."""
+    log_right, bars, label, label_right, reach (values that the left axis has room for, too). legend: names in the order
+    of their colours. A y that is None is a gap."""
     columns = min(columns, len(panels))
     rows = (len(panels) + columns - 1) // columns
     wide, high = LEFT + WIDTH + RIGHT, TOP + HEIGHT + BOTTOM
@@ -43,7 +45,7 @@ def draw(path, panels, legend, columns=2):
 def one(drawing, x, y, panel, legend):
     left = [s for s in panel["series"] if not s.get("right")]
     right = [s for s in panel["series"] if s.get("right")]
-    scale = axis(left, panel.get("log"), y + HEIGHT, y)
+    scale = axis(left, panel.get("log"), y + HEIGHT, y, panel.get("reach", ()))
     other = axis(right, panel.get("log_right"), y + HEIGHT, y) if right else None
     svg.panel(drawing, x, y, WIDTH, HEIGHT, scale, right=other, title=panel["title"])
     count = len(panel["ticks"])

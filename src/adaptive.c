@@ -12,7 +12,10 @@ static const char STAGE[] = "solve";
 
 /* A complete block pattern is tried first if its updates cost no more than this: most entries of a
  * complete factor are small, and what a threshold leaves of them beats any level of fill. */
-static const double COMPLETE_FLOPS = 2e11;
+static const double COMPLETE_FLOPS = 5e10;
+/* Up to so many it is tried where one level of fill has not done: what that leaves undone, more
+ * levels seldom do (docs/adaptive.md). */
+static const double LATE_FLOPS = 4e12;
 /* Pivots this many times larger than the matrix are those of an unstable elimination. */
 static const double UNSTABLE = 1e6;
 
@@ -20,14 +23,16 @@ static const double UNSTABLE = 1e6;
 typedef struct rung {
     int level, stages;
     double fill_factor, drop_tolerance;
-    int patience; /* iterations, if there is a better one behind it */
+    int patience; /* iterations, if there is a better one behind it; 0: as many as are allowed */
 } rung;
 
 /* Where complete fill is affordable: tighter and tighter thresholds, in the end nearly none, with
  * outer pivoting. What has not converged soon is factorized again in less time. */
 static const rung by_threshold[] = {
     {-1, 1, 0, 1e-4, 100}, {-1, 1, 0, 1e-6, 100}, {-1, 20, 0, 1e-8, 100}, {-1, 20, 0, 1e-11, 0}};
-/* Where it is not: more and more levels of it. */
+/* Before that, where it takes long. */
+static const rung before_threshold[] = {{1, 1, 0, 1e-3, 60}};
+/* Where it takes too long, or more memory than there is: more and more levels of it. */
 static const rung by_level[] = {
     {1, 1, 0, 1e-3, 400}, {2, 1, 0, 1e-4, 400}, {3, 1, 0, 1e-5, 400}, {4, 3, 0, 1e-6, 0}};
 
@@ -178,64 +183,92 @@ static mpk_status say(const search *s, mpk_status analysed, mpk_status status) {
                       s->n, *last ? "; " : "", last);
 }
 
-/* The analysis for the ladder. *complete [out]: is complete fill affordable? The order is that for
- * complete fill, so nested dissection where that pays: it is no worse with a level of fill
- * (docs/adaptive.md). Of a general matrix the order depends on *complete. */
-static mpk_status analyse(search *s, mpk_options *o, bool *complete) {
-    const bool general = s->problem->symmetry == MPK_GENERAL;
+/* The analysis for the ladder. *flops [out]: of complete fill. The order is that for complete fill,
+ * so nested dissection where that pays: it is no worse with a level of fill (docs/adaptive.md). */
+static mpk_status analyse(search *s, mpk_options *o, double *flops) {
     mpk_analysis **an = &s->result->analysis;
-    const int level = o->level;
-    if (general && o->factor_type == MPK_TYPE_LDLT) o->factor_type = MPK_TYPE_LDU;
+    if (s->problem->symmetry == MPK_GENERAL && o->factor_type == MPK_TYPE_LDLT)
+        o->factor_type = MPK_TYPE_LDU;
     /* rows in an order against scalar fill, cut into blocks: no worse than the others with either
      * ladder, and no time for a comparison (docs/adaptive.md) */
     if (o->strategy == MPK_STRATEGY_AUTO) o->strategy = MPK_STRATEGY_RB;
     o->level = -1;
     mpk_status status = mpk_analyse(s->ctx, s->problem, o, an);
-    if (mpk_failed(status)) return status;
-    *complete = complete_flops(s, (*an)->block) <= COMPLETE_FLOPS;
-    if (general && !*complete && o->ordering == MPK_ORDERING_AUTO) {
-        o->level = level < 0 ? by_level[0].level : level;
-        mpk_analysis_destroy(an);
-        status = mpk_analyse(s->ctx, s->problem, o, an);
+    if (!mpk_failed(status)) *flops = complete_flops(s, (*an)->block);
+    return status;
+}
+
+/* The same for levels of fill: of a general matrix the order is another one. */
+static mpk_status analyse_again(search *s, mpk_options *o, mpk_status analysed) {
+    if (s->problem->symmetry != MPK_GENERAL || s->options.ordering != MPK_ORDERING_AUTO)
+        return analysed;
+    mpk_factor_destroy(&s->result->factor);
+    mpk_analysis_destroy(&s->result->analysis);
+    o->ordering = MPK_ORDERING_AUTO;
+    o->level = s->options.level < 0 ? by_level[0].level : s->options.level;
+    return mpk_analyse(s->ctx, s->problem, o, &s->result->analysis);
+}
+
+/* Up one ladder. *over [out]: its status is the verdict. */
+static mpk_status climb_ladder(search *s, mpk_options *o, const rung *ladder, int rungs,
+                               bool *over) {
+    mpk_status status = MPK_OK;
+    bool unstable = false;
+    const mpki_blocking *blocking = &s->result->analysis->block->blocking;
+    o->strategy = blocking->strategy; /* so that the options given back, taken by hand, come to */
+    o->ordering = blocking->ordering; /* the same blocks */
+    for (int k = 0; k < rungs; k++) {
+        if (unstable && ladder[k].stages == 1) continue;
+        o->level = ladder[k].level;
+        o->stages = ladder[k].stages;
+        o->fill_factor = ladder[k].fill_factor;
+        o->drop_tolerance = ladder[k].drop_tolerance;
+        o->max_iterations = s->options.max_iterations;
+        if (ladder[k].patience > 0 && o->max_iterations > ladder[k].patience)
+            o->max_iterations = ladder[k].patience;
+        unstable = false;
+        status = attempt(s, o, &unstable);
+        *over = status == MPK_OK || status == MPK_SINGULAR || status == MPK_ERR_CANCELLED ||
+                status == MPK_ERR_ARGUMENT || status == MPK_ERR_INPUT;
+        if (*over || status == MPK_ERR_MEMORY) break; /* the next one would need more */
     }
     return status;
 }
 
 static mpk_status climb(search *s) {
+    enum {
+        THRESHOLDS = sizeof by_threshold / sizeof *by_threshold,
+        LEVELS = sizeof by_level / sizeof *by_level
+    };
     mpk_context *ctx = s->ctx;
     mpk_options o = s->options;
     mpk_adaptive *r = s->result;
-    bool complete = false;
+    double flops = INFINITY;
+    bool over = false;
     o.method = MPK_METHOD_ILDLT;
     mpk_factor_destroy(&r->factor);
     mpk_analysis_destroy(&r->analysis);
     mpk_status status = fits_at_all(s);
-    if (!mpk_failed(status)) status = analyse(s, &o, &complete);
+    if (!mpk_failed(status)) status = analyse(s, &o, &flops);
     if (mpk_failed(status)) return status;
-    const mpk_status analysed = status;
-    o.strategy =
-        r->analysis->block->blocking.strategy; /* so that the options given back, taken by */
-    o.ordering = r->analysis->block->blocking.ordering; /* hand, come to the same blocks */
-    const rung *ladder = complete ? by_threshold : by_level;
-    const int rungs = complete ? (int)(sizeof by_threshold / sizeof *by_threshold)
-                               : (int)(sizeof by_level / sizeof *by_level);
-    bool unstable = false;
-    for (int k = 0; k < rungs; k++) {
-        if (unstable && ladder[k].stages == 1) continue;
-        o.level = ladder[k].level;
-        o.stages = ladder[k].stages;
-        o.fill_factor = ladder[k].fill_factor;
-        o.drop_tolerance = ladder[k].drop_tolerance;
-        o.max_iterations = k + 1 < rungs && s->options.max_iterations > ladder[k].patience
-                               ? ladder[k].patience
-                               : s->options.max_iterations;
-        unstable = false;
-        status = attempt(s, &o, &unstable);
-        if (status == MPK_OK || status == MPK_SINGULAR || status == MPK_ERR_CANCELLED ||
-            status == MPK_ERR_ARGUMENT || status == MPK_ERR_INPUT)
-            return say(s, analysed, status);
-        if (status == MPK_ERR_MEMORY) break; /* the next one would need more */
+    mpk_status analysed = status;
+    const bool soon = flops <= COMPLETE_FLOPS;
+    const bool late = !soon && flops <= LATE_FLOPS && s->problem->symmetry != MPK_GENERAL;
+    bool by_levels = !soon && !late;
+    if (late) status = climb_ladder(s, &o, before_threshold, 1, &over);
+    if (soon || (late && !over && status != MPK_ERR_MEMORY)) {
+        const int before = r->attempts;
+        status = climb_ladder(s, &o, by_threshold, THRESHOLDS, &over);
+        by_levels = status == MPK_ERR_MEMORY && r->attempts == before + 1;
+        if (by_levels) mpki_clear_error(ctx);
     }
+    if (by_levels) {
+        mpk_factor_destroy(&r->factor);
+        analysed = analyse_again(s, &o, analysed);
+        if (mpk_failed(analysed)) return analysed;
+        status = climb_ladder(s, &o, by_level + late, LEVELS - late, &over);
+    }
+    if (over) return say(s, analysed, status);
     if (!s->have_x) return status;
     mpki_clear_error(ctx);
     return mpki_error(ctx, mpki_worse(analysed, s->best), STAGE, -1,

@@ -25,6 +25,19 @@ typedef struct mpki_block_body {
     mpki_block_plan *plan;
 } mpki_block_body;
 
+/** Make room for what is kept by block, in the index as it is now; new entries are zero.
+ *  Returns MPK_OK | MPK_ERR_MEMORY, or what the engine says */
+mpk_status mpki_block_grow(mpki_block_body *body);
+/** Most rows of a frame that the engine takes. */
+int32_t mpki_block_widest(const mpki_block_engine *engine);
+/** All stages of one factorization, or its sweeps: pushes back what one rejects, and fills anew.
+ *  an     [in]  for frames that are joined
+ *  ax     [in]  values, as an has them
+ *  joined [out] NULL, or other frames with which to begin anew: no stage accepted what is left
+ *  Errors as mpk_factorize. */
+mpk_status mpki_block_walk(mpki_block_body *body, const mpk_analysis *an, const void *ax,
+                           mpki_block_analysis **joined);
+
 /** The numeric phase of all methods but ldlt and none: makes fac->blocks and fac->info anew from
  * fac->ax. Errors as mpk_factorize. */
 mpk_status mpki_block_factorize(mpk_factor *fac);

@@ -2,6 +2,7 @@
 /* Method auto. */
 #include "support.h"
 
+#include "analysis/block/block.h"
 #include <metapack/adaptive.h>
 
 typedef struct job {
@@ -159,6 +160,73 @@ static void test_memory_limit(void **state) {
     end(&j);
 }
 
+/* There is not the memory for complete fill: levels of it take over. */
+static void test_memory_for_levels(void **state) {
+    (void)state;
+    mpk_options o;
+    mpk_factor_info info;
+    mpk_options_init(&o);
+    o.direct = MPK_OFF;
+    o.tolerance = 1e-6;
+    job j = go("nlpkkt 16", &o);
+    assert_int_equal(j.r.options.level, -1);
+    mpk_factor_info_get(j.r.factor, &info);
+    end(&j);
+    o.memory_limit = 0.8 * (double)info.peak_bytes;
+    j = go("nlpkkt 16", &o);
+    assert_int_equal(j.status, MPK_OK);
+    assert_int_equal(j.r.attempts, 2);
+    assert_int_equal(j.r.attempt[0].status, MPK_ERR_MEMORY);
+    assert_int_equal(j.r.options.level, 1);
+    assert_true(residual(&j) <= 1e-6);
+    mpk_factor_info_get(j.r.factor, &info);
+    assert_true((double)info.peak_bytes <= o.memory_limit);
+    end(&j);
+    o.memory_limit =
+        2e6; /* too little for these, too: of a matrix that is not symmetric in another order */
+    j = go("convection 16 3d", &o);
+    assert_int_equal(j.status, MPK_ERR_MEMORY);
+    assert_int_equal(j.r.attempts, 2);
+    assert_int_equal(j.r.attempt[1].level, 1);
+    assert_int_equal(j.r.analysis->block->blocking.ordering, MPK_ORDERING_RCM);
+    end(&j);
+}
+
+/* Where complete fill takes long, one level comes first. */
+static void test_level_first(void **state) {
+    (void)state;
+    static const char spec[] = "lp-kkt 4400 8800 coupling=random";
+    mpk_options o;
+    mpk_options_init(&o);
+    o.direct = MPK_OFF;
+    o.tolerance = 1e-6;
+    job j = go(spec, &o);
+    assert_int_equal(j.status, MPK_OK);
+    assert_int_equal(j.r.attempts, 1);
+    assert_int_equal(j.r.options.level, 1);
+    assert_true(residual(&j) <= 1e-6);
+    const int iterations = j.r.attempt[0].iterations;
+    end(&j);
+    o.max_iterations = iterations - 1; /* it does not do: then complete fill */
+    j = go(spec, &o);
+    assert_int_equal(j.status, MPK_OK);
+    assert_int_equal(j.r.attempts, 2);
+    assert_int_equal(j.r.attempt[0].status, MPK_NOT_CONVERGED);
+    assert_int_equal(j.r.options.level, -1);
+    assert_true(residual(&j) <= 1e-6);
+    mpk_factor_info info;
+    mpk_factor_info_get(j.r.factor, &info);
+    end(&j);
+    o.memory_limit =
+        0.85 * (double)info.peak_bytes; /* without the memory for that: the next level */
+    j = go(spec, &o);
+    assert_true(j.r.attempts >= 3);
+    assert_int_equal(j.r.attempt[0].level, 1);
+    assert_int_equal(j.r.attempt[1].status, MPK_ERR_MEMORY);
+    assert_int_equal(j.r.attempt[2].level, 2);
+    end(&j);
+}
+
 /* Nothing that the factorization or the analysis had to say is lost. */
 static void test_statuses(void **state) {
     (void)state;
@@ -274,6 +342,8 @@ int main(void) {
         cmocka_unit_test(test_ordering),
         cmocka_unit_test(test_honest_failure),
         cmocka_unit_test(test_memory_limit),
+        cmocka_unit_test(test_memory_for_levels),
+        cmocka_unit_test(test_level_first),
         cmocka_unit_test(test_statuses),
         cmocka_unit_test(test_arguments),
         cmocka_unit_test(test_general),

@@ -7,7 +7,7 @@
 #include "device_there.h"
 #include "factor/factor.h"
 
-static const char *direct_engine_name(const mpk_context *ctx) {
+static inline const char *direct_engine_name(const mpk_context *ctx) {
     (void)ctx;
     return "the device's direct engine";
 }
@@ -18,7 +18,7 @@ static const mpki_engine direct_engine = {.name = direct_engine_name,
                                           .vectors = &mpki_cpu_vectors};
 
 /** device: with that engine; else the processor's. */
-static mpk_context *new_context(bool device) {
+static inline mpk_context *new_context(bool device) {
     mpk_context *ctx = NULL;
     assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
     if (device) {
@@ -29,7 +29,7 @@ static mpk_context *new_context(bool device) {
 }
 
 /** Of shared memory on the host: with little of it fronts are cut; with 60000 into columns of one block, and parts. */
-static void small_blocks(const char *bytes) {
+static inline void small_blocks(const char *bytes) {
     if (!device_is_real()) setenv("METAPACK_CUDA_HOST_SHARED", bytes, 1);
 }
 

@@ -5,8 +5,14 @@
  *  host (cuda_host/). */
 #include "backends/cuda/load.h"
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 static inline bool device_is_real(void) {
     const char *must = getenv("METAPACK_TEST_DEVICE");
@@ -34,6 +40,13 @@ static inline bool device_has(device_room room) {
 
 static inline bool device_there(void) {
     return device_has(DEVICE_ANY);
+}
+
+/** For main(): it is not there, which is told, and then there is nothing to test. */
+static inline bool device_lacks(device_room room) {
+    if (device_has(room)) return false;
+    print_message("no device, and no module that does without: nothing to test\n");
+    return true;
 }
 
 #endif

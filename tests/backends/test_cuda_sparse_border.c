@@ -3,20 +3,9 @@
  * solve. Without a GPU its kernels run on the host. */
 #include "device_blocks.h"
 
-/* What no stage accepts, as tests/factor/test_border.c has it. */
-static mpk_options stubborn(void) {
-    mpk_options o = complete();
-    o.matching = MPK_OFF;
-    o.pivoting = MPK_PIVOTING_NONE;
-    o.pivot_threshold = 0.5;
-    o.block = 4;
-    o.stages = 0;
-    return o;
-}
+#include "../factor/stuck.h"
 
-static const char *const stuck[] = {"nlpkkt 4", "random 90 0.9 0.9", "random 150 0.9 1 complex",
-                                    "random 150 0.9 1 hermitian"};
-enum { STUCK = 4, COMPLEX_SYMMETRIC = 2, COLUMNS = 3 };
+enum { COLUMNS = 3 };
 
 /* The largest difference of x and y, in units of the largest modulus. */
 static double apart(const run *r, const void *x, const void *y, int64_t count) {
@@ -248,10 +237,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_allocations),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
-    if (!device_has(DEVICE_BLOCKS)) {
-        print_message("no device, and no module that does without: nothing to test\n");
-        return 0;
-    }
+    if (device_lacks(DEVICE_BLOCKS)) return 0;
     return cmocka_run_group_tests_name("device: dense pivots of factors on blocks", tests,
                                        device_setup, NULL);
 }

@@ -31,18 +31,6 @@ static double number_of(const char *json, const char *key) {
     return strtod(p + strlen(quoted), NULL);
 }
 
-#define ALL_KEYS                                                                                   \
-    "schema version n nnz scalar symmetry method backend threads ordering ordered_for status "     \
-    "inertia{positive negative zero certified} rank{verdict structural} "                          \
-    "backward_error{normwise componentwise unrefined} relative_residual iterations "               \
-    "accuracy{reached componentwise_asked} "                                                       \
-    "time_s{read analyse factorize solve} "                                                        \
-    "factor{nnz flops bytes peak_bytes rejected stages two_by_two growth} "                        \
-    "options{method ordering matching scaling pivot_threshold zero_tolerance static_shift "        \
-    "threads "                                                                                     \
-    "model_threads refine accuracy deterministic condition seed memory_limit krylov "              \
-    "symmetry_tolerance device device_number device_memory_limit}}"
-
 /* The KKT system of the README, its answer by hand. */
 static void kkt_system(void **state) {
     (void)state;

@@ -1,23 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Stages that get nowhere: the dense pivot that ends them, frames that are joined, and pivots that
  * are replaced at last. */
-#include "runs.h"
-
-/* What no stage accepts: blocks of a few rows, hardly any pivoting, entries of L bounded by 2. */
-static mpk_options stubborn(void) {
-    mpk_options o = complete();
-    o.matching = MPK_OFF;
-    o.pivoting = MPK_PIVOTING_NONE;
-    o.pivot_threshold = 0.5;
-    o.block = 4;
-    o.stages = 0;
-    return o;
-}
-
-/* These end in a dense pivot. */
-static const char *const stuck[] = {"nlpkkt 4", "random 90 0.9 0.9", "random 150 0.9 1 complex",
-                                    "random 150 0.9 1 hermitian"};
-enum { STUCK = 4, COMPLEX_SYMMETRIC = 2 };
+#include "stuck.h"
 
 static mpk_block_info info_of(const run *r) {
     mpk_block_info info;

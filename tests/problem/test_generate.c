@@ -309,7 +309,7 @@ static void refused(void **state) {
         {"", MPK_ERR_ARGUMENT, "there are nlpkkt, control-distributed, lin"},
         {"kkt 3", MPK_ERR_ARGUMENT, "no generator 'kkt'"},
         {"nlpkkt", MPK_ERR_ARGUMENT, "N is missing; the parameters are N, alpha, barrier"},
-        {"nlpkkt 1", MPK_ERR_ARGUMENT, "an integer from 2"},
+        {"nlpkkt 1", MPK_ERR_ARGUMENT, "an integer from 2 to 1048576"},
         {"nlpkkt 2.5", MPK_ERR_ARGUMENT, "an integer"},
         {"nlpkkt x", MPK_ERR_ARGUMENT, "'x'"},
         {"nlpkkt nan", MPK_ERR_ARGUMENT, "'nan'"},

@@ -8,6 +8,19 @@
 #include "report/report.h"
 #include <math.h>
 
+/** The keys of the report of a solve. */
+#define ALL_KEYS                                                                                   \
+    "schema version n nnz scalar symmetry method backend threads ordering ordered_for status "     \
+    "inertia{positive negative zero certified} rank{verdict structural} "                          \
+    "backward_error{normwise componentwise unrefined} relative_residual iterations "               \
+    "accuracy{reached componentwise_asked} "                                                       \
+    "time_s{read analyse factorize solve} "                                                        \
+    "factor{nnz flops bytes peak_bytes rejected stages two_by_two growth} "                        \
+    "options{method ordering matching scaling pivot_threshold zero_tolerance static_shift "        \
+    "threads "                                                                                     \
+    "model_threads refine accuracy deterministic condition seed memory_limit krylov "              \
+    "symmetry_tolerance device device_number device_memory_limit}}"
+
 /* 3 x 3: 4 . . / 1 0 . / . 2 5, with a stored zero on the diagonal. */
 static const int64_t small_ap[] = {0, 2, 4, 5};
 static const int32_t small_ai[] = {0, 1, 1, 2, 2};

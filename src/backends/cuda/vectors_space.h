@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_VECTORS_SPACE_H
 #define MPKI_CUDA_VECTORS_SPACE_H
-/** What vectors.c (operations, iterations) and vectors_matrix.c (products, scales) share. */
+/** Vectors of a Krylov method in device memory, for vectors.c (operations), vectors_iterate.c (iterations) and
+ *  vectors_matrix.c (products, scales). */
 #include "engine.h"
 #include "load.h"
 #include "vectors/vectors.h"
@@ -41,6 +42,16 @@ mpk_status mpki_cuda_within(mpk_context *ctx, const char *what, int64_t bytes, d
 mpk_status mpki_cuda_space_make(mpk_context *ctx, mpk_scalar scalar, int32_t n, int64_t count,
                                 void *stream, double limit, mpki_space **out, void **v);
 void mpki_cuda_space_free(mpk_context *ctx, mpki_space **s);
+/** A failed call of the module is kept; whoever asks for the status finds it. False: it failed. */
+static inline bool good(mpki_space *s, int status) {
+    if (mpk_failed(status) && !mpk_failed(s->status)) {
+        mpki_cuda_told(s->ctx, "solve", status);
+        s->status = (mpk_status)status;
+    }
+    return !mpk_failed(status);
+}
+/** As mpki_vector_ops.batch. */
+mpk_status mpki_cuda_iterate(mpki_space *s, mpki_batch *b);
 
 /* vectors_matrix.c: slots of mpki_vector_engine */
 mpk_status mpki_cuda_matrix_make(mpk_context *ctx, mpki_full *full, mpki_pool *pool, double limit,

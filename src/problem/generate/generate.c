@@ -112,8 +112,9 @@ static mpk_status bad_value(mpki_generator *g, const mpki_parameter *p, const ch
     if (p->words)
         list_words(p, valid, sizeof valid);
     else
-        snprintf(valid, sizeof valid, "%s from %g to %g", p->integer ? "an integer" : "a number",
-                 p->least, p->most);
+        snprintf(valid, sizeof valid, "%s from %.*g to %.*g",
+                 p->integer ? "an integer" : "a number", p->integer ? 15 : 6, p->least,
+                 p->integer ? 15 : 6, p->most);
     return mpki_error(g->ctx, MPK_ERR_ARGUMENT, STAGE, -1, "%s: %s = '%s'; valid is %s", g->family,
                       p->name, word, valid);
 }
