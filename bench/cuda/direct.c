@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The multifrontal LDLT on a device: checks the answer, then times it.
  *
- *   direct [repeat=N] [nrhs=K] [cpu=1] [profile=1] [stamps=1] [hash=RUNS] [ordering=NAME] MATRIX...
+ *   direct [repeat=N] [nrhs=K] [cpu=1] [profile=1] [stamps=1] [hash=RUNS] [ordering=NAME] [queued=MOST] MATRIX...
  *
  * A MATRIX is a file or a generator's spec ("nlpkkt 40"). One line each: order, entries of A and of
  * L, fronts, steps, seconds of the analysis; backward error before and after refinement, inertia,
@@ -15,7 +15,8 @@
  *            again: bringing and scaling the values, the engine; and those of apply; and by how much
  *            less memory is free there, kernels included that were loaded meanwhile
  * TFLOP/s of `engine`, bytes on the device, and those that mpk_factor_estimate() predicts. profile=1: where the time goes, step by step; hash:
- * a hash of D, the order and a solution after each of so many runs, which must be one; stamps (2: front by front): stamps.h. */
+ * a hash of D, the order and a solution after each of so many runs, which must be one; stamps (2: front by front): stamps.h.
+ * queued: columns of fronts that one kernel eliminates (direct/queue.cuh), at most, after the first factorization. */
 #include "../../src/backends/cuda/direct_factor.h"
 #include "../../src/backends/cuda/engine.h"
 #include "../../src/factor/factor.h"
@@ -28,7 +29,7 @@
 #include <string.h>
 
 typedef struct wishes {
-    int repeat, nrhs, hash, stamps;
+    int repeat, nrhs, hash, stamps, queued;
     bool cpu, profile;
     const char *ordering;
 } wishes;
@@ -280,6 +281,10 @@ static int row(const char *what, const wishes *w) {
     status = mpk_factorize(ctx, an, NULL, &o, &fac);
     const double first = (mpki_now_s() - start) * 1e3;
     if (mpk_failed(status)) return complain(ctx, what);
+    if (w->queued >= 0) {
+        fac->direct->queued_most = w->queued;
+        if (mpk_failed(mpk_refactorize(ctx, NULL, &o, fac))) return complain(ctx, what);
+    }
     mpk_factor_info_get(fac, &info);
     const size_t size = mpk_scalar_size(a.scalar), n = (size_t)a.n;
     double *t = malloc((size_t)w->repeat * sizeof *t), again, alone = 0, solved, applied = 0,
@@ -351,11 +356,12 @@ static int row(const char *what, const wishes *w) {
 }
 
 int main(int argc, char **argv) {
-    wishes w = {.repeat = 5, .nrhs = 8};
+    wishes w = {.repeat = 5, .nrhs = 8, .queued = -1};
     int failed = 0;
     for (int k = 1; k < argc; k++) {
         if (sscanf(argv[k], "repeat=%d", &w.repeat) == 1 ||
             sscanf(argv[k], "stamps=%d", &w.stamps) == 1 ||
+            sscanf(argv[k], "queued=%d", &w.queued) == 1 ||
             sscanf(argv[k], "nrhs=%d", &w.nrhs) == 1 || sscanf(argv[k], "hash=%d", &w.hash) == 1)
             continue;
         if (!strncmp(argv[k], "cpu=", 4))

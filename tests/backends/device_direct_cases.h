@@ -19,6 +19,9 @@ static inline void outcome_free(outcome *o) {
     free(o->x);
 }
 
+/* The device's large fronts kernel after kernel, also those whose pieces would queue. */
+static bool without_queues;
+
 static inline outcome run(mpk_problem *(*make)(mpk_context *, const void *), const void *arg,
                           bool device, const mpk_options *options, int32_t nrhs) {
     outcome r = {0};
@@ -32,6 +35,11 @@ static inline outcome run(mpk_problem *(*make)(mpk_context *, const void *), con
     const size_t size = mpk_scalar_size(a.scalar);
     assert_false(mpk_failed(mpk_analyse(ctx, problem, options, &an)));
     r.status = mpk_factorize(ctx, an, NULL, options, &fac);
+    if (device && without_queues && !mpk_failed(r.status)) {
+        mpki_direct *f = fac->direct;
+        f->queued_most = 0;
+        r.status = mpk_refactorize(ctx, NULL, options, fac);
+    }
     r.bytes = (int64_t)nrhs * a.n * (int64_t)size;
     if (!mpk_failed(r.status)) {
         mpk_factor_info_get(fac, &r.info);

@@ -35,6 +35,9 @@ static mpk_status make(mpk_context *ctx, const mpki_tree_view *tree, mpki_direct
     }
     f->tree = *tree;
     f->narrow_least = NARROW_LEAST;
+    f->queued_least = MPKI_FRONT_WIDE + 1;
+    f->queued_most =
+        tree->failing > 0 ? MPKI_FRONT_QUEUED : 0; /* else wide tiles will mostly stand */
     const mpk_status status = mpki_cuda_plan_make(ctx, tree, f->device, false, &f->plan);
     if (mpk_failed(status)) {
         mpki_release(ctx, f);

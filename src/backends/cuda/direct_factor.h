@@ -58,6 +58,8 @@ struct mpki_direct {
     atomic_bool squared, narrowed;
     atomic_int corrections; /* that were taken and could read copies */
     int64_t narrow_least;
+    int32_t queued_least,
+        queued_most; /* columns of the widest front of a step whose pieces queue */
     /* work space of a solver that is gone, for the next one: struct mpki_direct_solver; any thread
      * that solves may take it */
     _Atomic(struct mpki_direct_solver *) spare;

@@ -23,6 +23,19 @@ int32_t mpki_cuda_direct_late(const mpki_direct *f, int32_t front) {
     return late;
 }
 
+/* Does one kernel for a block of columns pay? Where fronts are few, of several tiles, and small, so that launches take
+ * longer than the work between them. */
+static bool queue_pays(const mpki_direct *f, const int32_t *list, int32_t count) {
+    int32_t most = 0;
+    int64_t rows = 0;
+    for (int32_t k = 0; k < count; k++) {
+        const mpki_cuda_node *node = &f->plan.node[list[k]];
+        const int32_t w = node->own + mpki_cuda_direct_late(f, list[k]);
+        most = w > most ? w : most, rows += w + node->rows;
+    }
+    return most >= f->queued_least && most <= f->queued_most && rows <= MPKI_FRONT_QUEUES;
+}
+
 static int32_t cut_by(int32_t n, int32_t by) {
     return (n + by - 1) / by;
 }
@@ -65,6 +78,7 @@ static mpk_status describe(mpki_direct *f, const int32_t *list, const int32_t *r
     f->large = mpki_alloc(f->ctx, STAGE, head, 1);
     if (!f->large) return mpki_failed(f->ctx);
     memset(f->large, 0, (size_t)head);
+    large->queued = queue_pays(f, list, count);
     for (int32_t k = 0; k < count; k++) {
         const mpki_cuda_node *node = &plan->node[list[k]];
         mpki_cuda_front *x = &f->large[k];
@@ -72,8 +86,11 @@ static mpk_status describe(mpki_direct *f, const int32_t *list, const int32_t *r
         x->own = node->own, x->w = node->own + mpki_cuda_direct_late(f, list[k]);
         x->nrows = x->w + node->rows, x->ld = x->ldw = mpki_cuda_leading(x->nrows);
         x->block = mpki_cuda_front_block(x->w);
+        /* a root that is eliminated by one kernel is one block */
+        if (large->queued && x->w == x->nrows)
+            x->block = cut_by(x->w, MPKI_FRONT_TILE) * MPKI_FRONT_TILE;
         bytes += mpki_cuda_front_work(scalar, x->nrows, x->w);
-        const int32_t mine = cut_by(x->w, MPKI_FRONT_BLOCK);
+        const int32_t mine = x->w > 0 ? cut_by(x->w, x->block) : 0;
         blocks = mine > blocks ? mine : blocks;
     }
     const int32_t buffers = mpki_cuda_front_buffers(plan, bytes - head, blocks);
@@ -102,7 +119,7 @@ static mpk_status describe(mpki_direct *f, const int32_t *list, const int32_t *r
         }
         x->c = (char *)f->on.contribution + node->contribution * (int64_t)size;
         x->W = at;
-        x->tile = at + buffers * (int64_t)x->ldw * x->block * (int64_t)size;
+        x->tile = at + buffers * (int64_t)x->ldw * mpki_cuda_front_block(x->w) * (int64_t)size;
         at += buffers * mpki_cuda_front_work(scalar, x->nrows, x->w);
         x->end = x->w;
         if (x->own == 0) x->phase = 2;                            /* it only adds up */
@@ -129,9 +146,11 @@ static bool any_in_phase(const mpki_direct *f, int32_t count, int32_t phase) {
     return false;
 }
 
-static mpk_status read_fronts(mpki_direct *f, const mpki_cuda_large *large) {
+/* columns: what tiles have left is tried at once, so that nothing waits for the host where that is little. */
+static mpk_status read_fronts(mpki_direct *f, const mpki_cuda_large *large, bool columns) {
     mpki_cuda *cuda = f->device->cuda;
     if (!DID(functions(f)->block(cuda, &f->on, large, 0)) ||
+        (columns && !DID(functions(f)->columns(cuda, &f->on, large))) ||
         !DID(functions(f)->copy(cuda, f->large, large->front,
                                 large->count * (int64_t)sizeof *f->large, 0)) ||
         !DID(functions(f)->wait(cuda)))
@@ -199,9 +218,9 @@ mpk_status mpki_cuda_direct_eliminate(mpki_direct *f, const int32_t *list, const
     if (mpk_failed(describe(f, list, round, count, &large)) ||
         mpk_failed(assemble(f, round, count, &large, depth)))
         return mpki_failed(f->ctx);
-    const bool wide = wide_pays(f, count);
+    const bool wide = !large.queued && wide_pays(f, count);
     large.wide = wide ? MPKI_WIDE : MPKI_NARROW;
-    if (mpk_failed(blocks_ahead(f, &large, 0)) || mpk_failed(read_fronts(f, &large)))
+    if (mpk_failed(blocks_ahead(f, &large, 0)) || mpk_failed(read_fronts(f, &large, large.queued)))
         return mpki_failed(f->ctx);
     while (any_in_phase(f, count, 0)) { /* a block in narrow tiles, then the others */
         large.wide = MPKI_NARROW;
@@ -209,13 +228,15 @@ mpk_status mpki_cuda_direct_eliminate(mpki_direct *f, const int32_t *list, const
             return mpki_failed(f->ctx);
         large.turn++;
         if (wide && wide_again(f, count)) large.wide = MPKI_WIDE;
-        if (large.wide && mpk_failed(blocks_ahead(f, &large, 1))) return mpki_failed(f->ctx);
-        if (mpk_failed(read_fronts(f, &large))) return mpki_failed(f->ctx);
+        if ((large.wide || large.queued) && mpk_failed(blocks_ahead(f, &large, 1)))
+            return mpki_failed(f->ctx);
+        if (mpk_failed(read_fronts(f, &large, large.queued))) return mpki_failed(f->ctx);
         if (mpki_progress(f->ctx, STAGE, 0))
             return mpki_error(f->ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
     }
     while (any_in_phase(f, count, 1)) {
-        if (!DID(functions(f)->columns(cuda, &f->on, &large)) || mpk_failed(read_fronts(f, &large)))
+        if (!DID(functions(f)->columns(cuda, &f->on, &large)) ||
+            mpk_failed(read_fronts(f, &large, false)))
             return mpki_failed(f->ctx);
         if (mpki_progress(f->ctx, STAGE, 0))
             return mpki_error(f->ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");

@@ -32,7 +32,7 @@ int32_t mpki_cuda_front_block(int32_t w) {
 
 int64_t mpki_cuda_front_work(mpk_scalar scalar, int32_t nrows, int32_t w) {
     const int64_t entries = (int64_t)mpki_cuda_leading(nrows) * mpki_cuda_front_block(w) +
-                            2 * MPKI_FRONT_TILE * MPKI_FRONT_TILE;
+                            4 * MPKI_FRONT_TILE * MPKI_FRONT_TILE;
     return (entries * (int64_t)mpk_scalar_size(scalar) + 255) & ~(int64_t)255;
 }
 

@@ -39,6 +39,27 @@ inline cudaError_t launch_short(mpki_cuda *cuda, void (*kernel)(P), long long bl
     mpki::launch_short(cuda, kernel, blocks, threads, (cudaStream_t)(stream), argument)
 #endif
 
+/* The same for kernels whose blocks wait for one another: all of them are at work at once, or the launch fails (CUDA C++
+ * Programming Guide, "Cooperative Groups"). Returns a cudaError_t. */
+#ifndef MPKI_LAUNCH_TOGETHER
+namespace mpki {
+template <class... P, class... A>
+inline cudaError_t launch_together(void (*kernel)(P...), int blocks, int threads, size_t bytes,
+                                   cudaStream_t stream, A... arguments) {
+    cudaLaunchAttribute together;
+    cudaLaunchConfig_t how = {};
+    together.id = cudaLaunchAttributeCooperative;
+    together.val.cooperative = 1;
+    how.gridDim = dim3((unsigned)blocks), how.blockDim = dim3((unsigned)threads);
+    how.dynamicSmemBytes = bytes, how.stream = stream;
+    how.attrs = &together, how.numAttrs = 1;
+    return cudaLaunchKernelEx(&how, kernel, (P)arguments...);
+}
+} // namespace mpki
+#define MPKI_LAUNCH_TOGETHER(cuda, kernel, blocks, threads, bytes, ...)                            \
+    mpki::launch_together(kernel, blocks, threads, bytes, (cuda)->sparse, __VA_ARGS__)
+#endif
+
 /* The same for kernels that follow each other closely, each of which begins with mpki::after_previous(): from 9.0 on
  * their blocks may come while the last ones of the kernel before are at work (programmatic dependent launch, CUDA
  * C++ Programming Guide). Returns a cudaError_t. */

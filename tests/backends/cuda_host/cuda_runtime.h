@@ -56,6 +56,7 @@ template <class F> void host_run(unsigned blocks, unsigned threads, size_t bytes
     ((void)(stream), host_run((unsigned)(blocks), threads, bytes, [&] { kernel(__VA_ARGS__); }))
 #define MPKI_LAUNCH_SHORT(cuda, kernel, blocks, threads, stream, argument)                         \
     (MPKI_LAUNCH(kernel, blocks, threads, 0, stream, argument), cudaGetLastError())
+#define MPKI_LAUNCH_TOGETHER MPKI_LAUNCH_NEXT /* a kernel with one block may wait for nothing */
 #define MPKI_LAUNCH_NEXT(cuda, kernel, blocks, threads, bytes, ...)                                \
     (MPKI_LAUNCH(kernel, blocks, threads, bytes, (cuda)->sparse, __VA_ARGS__), cudaSuccess)
 namespace mpki {
@@ -331,6 +332,7 @@ typedef enum cudaError_t {
     cudaErrorMemoryAllocation = 2,
     cudaErrorNotReady = 600,
     cudaErrorLaunchFailure = 719,
+    cudaErrorCooperativeLaunchTooLarge = 720,
     cudaErrorNotSupported = 801
 } cudaError_t;
 typedef enum cudaStreamCaptureStatus { cudaStreamCaptureStatusNone = 0 } cudaStreamCaptureStatus;

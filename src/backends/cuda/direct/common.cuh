@@ -26,7 +26,15 @@ static const int LDS_ =
     TILE + 2; /* leading dimension of a tile in shared memory: pairs of rows begin evenly */
 
 enum { LINE = 128 /* bytes of a line of the second cache */ };
-/** What will be read soon is brought to the second cache. */
+/** What will be read soon is brought to the first cache; */
+__device__ inline void bring_here(const void *p) {
+#ifdef __CUDA_ARCH__
+    asm volatile("prefetch.global.L1 [%0];" ::"l"(p));
+#else
+    (void)p;
+#endif
+}
+/** to the second cache. */
 __device__ inline void bring(const void *p) {
 #ifdef __CUDA_ARCH__
     asm volatile("prefetch.global.L2 [%0];" ::"l"(p));

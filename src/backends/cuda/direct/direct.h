@@ -28,9 +28,11 @@ enum {
     MPKI_FRONT_TILE = 32, /* candidates that are pivoted together */
     MPKI_FRONT_MISSES =
         2, /* tiles of a large front that fail in the quick way before it is given up */
-    MPKI_FRONT_WIDE = 128,  /* candidates of a wide tile, at most */
-    MPKI_FRONT_FEW = 256,   /* large fronts of a step that have wide tiles, at most */
-    MPKI_FRONT_BLOCK = 256, /* columns whose pivots reach the rest of a front at once, at most */
+    MPKI_FRONT_WIDE = 128,    /* candidates of a wide tile, at most */
+    MPKI_FRONT_FEW = 256,     /* large fronts of a step that have wide tiles, at most */
+    MPKI_FRONT_QUEUED = 1536, /* columns of fronts whose pieces queue, at most, */
+    MPKI_FRONT_QUEUES = 7000, /* and rows of all of them in a step */
+    MPKI_FRONT_BLOCK = 256,   /* columns whose pivots reach the rest of a front at once, at most */
     MPKI_FRONT_CONTRIBUTION = 64, /* columns of a panel of a contribution */
     MPKI_FRONT_LEAF_ROWS = 12     /* rows below the column of a leaf, at most */
 };
@@ -151,6 +153,12 @@ typedef struct mpki_cuda_block {
     int32_t q, qe, pivots, next;
 } mpki_cuda_block;
 
+/** A tile of at most MPKI_FRONT_TILE columns at p: of np pivots the first `good` ones pass. */
+typedef struct mpki_cuda_tile {
+    int32_t p, b, np, good, pairs, moved, quick;
+    int32_t order[MPKI_FRONT_TILE];
+} mpki_cuda_tile;
+
 /** A front that many blocks share: the state of its elimination. By position:
  *      0 .. p-1 eliminated | p .. e-1 this block's, untried | e .. qe-1 this block's, rejected |
  *      qe .. end-1 untried | end .. w-1 rejected
@@ -159,7 +167,7 @@ typedef struct mpki_cuda_front {
     void *a;       /**< the panel */
     void *c;       /**< the contribution */
     void *W;       /**< ldw x block: L D of this block's pivots; two of them where large.ahead */
-    void *tile;    /**< MPKI_FRONT_TILE^2 x 2 + 2 MPKI_FRONT_TILE entries: L and L D of the tile */
+    void *tile;    /**< MPKI_FRONT_TILE^2 x 2 entries: L and L D of the tile; twice */
     int32_t index; /**< its number */
     int32_t nrows, w, own, ld, ldw, block;
     int32_t p, q, qe, e, end;
@@ -175,6 +183,9 @@ typedef struct mpki_cuda_front {
     int32_t narrow; /**< one of these has failed: the next tile is to be none */
     int32_t misses; /**< how many have failed */
     int32_t search; /**< column by column: where the search goes on */
+    /* queue.cuh: pieces that are done: tiles, rows, the others; blocks that have left. 0 between its kernels */
+    int32_t queue_tiles, queue_rows, queue_rest, queue_left;
+    mpki_cuda_tile queue_tile[2]; /**< the last two tiles, by turns */
     int32_t order[MPKI_FRONT_WIDE];
     mpki_cuda_block closed[2]; /**< the last two blocks of columns, by turns */
 } mpki_cuda_front;
@@ -191,6 +202,7 @@ typedef struct mpki_cuda_large {
     int32_t turn;  /**< number of the block of columns */
     int32_t nrows, w; /**< of the first front */
     int32_t wide;     /**< MPKI_NARROW, ... */
+    int32_t queued;   /**< 1: blocks of columns by one kernel each, where tiles are narrow */
 } mpki_cuda_large;
 
 /** Tiles of a block of columns: of MPKI_FRONT_TILE; of MPKI_FRONT_WIDE where they can be had; these, but a narrow one at the

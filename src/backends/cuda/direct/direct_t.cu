@@ -4,6 +4,7 @@
 #include "leaves.cuh"
 #include "outer.cuh"
 #include "part.cuh"
+#include "queue.cuh"
 #include "table.cuh"
 #include "tell.cuh"
 #if MPKI_PRECISION == 1
@@ -183,14 +184,37 @@ static mpk_status wide_block(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpk
 }
 #endif
 
+/* A block of columns as pieces of a queue. Where the device has no room for all blocks at once, and on a host, where
+ * blocks come one after the other, each front has one. */
+template <bool H>
+static mpk_status queue_h(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_large *l,
+                          int begin) {
+    auto kernel = queue_kernel<H, T>;
+    const size_t bytes = sizeof(queue_space<T>);
+    const int most = cuda->sms / l->count, pieces = (l->rows_blocks + l->inner_blocks) / l->count;
+    const int each = most < pieces ? most : pieces, tiles = 4 * MPKI_FRONT_QUEUED;
+    MPKI_PASS(allow(cuda, kernel, (int64_t)bytes));
+    if (each > 1) {
+        const cudaError_t e = MPKI_LAUNCH_TOGETHER(cuda, kernel, l->count * each, LARGE_THREADS,
+                                                   bytes, *t, *l, begin, tiles);
+        if (e != cudaErrorCooperativeLaunchTooLarge && e != cudaErrorNotSupported) {
+            MPKI_TRY(e);
+            return MPK_OK;
+        }
+        (void)cudaGetLastError();
+    }
+    MPKI_LAUNCH(kernel, l->count, LARGE_THREADS, bytes, cuda->sparse, *t, *l, begin, tiles);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
 template <bool H>
 static mpk_status block_h(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_large *l,
                           int32_t tiles) {
     auto tile = tile_kernel<H, T>;
     auto rows = rows_kernel<H, T>;
     auto inner = inner_kernel<H, T>;
-    const int64_t bytes =
-        (2 * (MPKI_FRONT_INNER + 1) * MPKI_FRONT_TILE + 2 * MPKI_FRONT_TILE) * (int64_t)sizeof(T);
+    const int64_t bytes = (int64_t)sizeof(inner_space<T>);
     MPKI_PASS(allow(cuda, inner, bytes));
     /* one warp does most of it: where there are many, small blocks, all of them at once */
     const int threads = l->count > 264 ? 64 : 256;
@@ -207,6 +231,10 @@ static mpk_status block_h(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_c
         narrow = l->wide == MPKI_WIDE_LAST, begin = 0;
     }
 #endif
+    if (l->queued && narrow > 0) {
+        MPKI_PASS(queue_h<H>(cuda, t, l, begin));
+        narrow = 0;
+    }
     for (int32_t k = 0; k < narrow; ++k) {
         const int closes = l->ahead && k == narrow - 1;
         MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, tile, l->count, threads, 0, *t, *l, k == 0 && begin));

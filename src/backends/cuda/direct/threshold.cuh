@@ -6,6 +6,8 @@
  *  src/dense/threshold_t.c. F: where the front lies; at(i, j), i >= j. */
 #include "common.cuh"
 
+#include <type_traits>
+
 namespace mpki {
 
 enum { SEARCHED = 32 /* columns that are looked at together */ };
@@ -57,6 +59,62 @@ __device__ void front_exchange(const F &f, int *id, int n, int i, int j) {
             const auto t = f.at(k, i);
             f.at(k, i) = f.at(k, j), f.at(k, j) = t;
         }
+    }
+    __syncthreads();
+}
+
+/** All threads: the same for i + k and j - k, k < count, which are different ones, at once. */
+template <bool H, class F>
+__device__ void front_exchange_all(const F &f, int *id, int n, int i, int j, int count) {
+    const int tid = (int)threadIdx.x, threads = (int)blockDim.x, EACH = 4;
+    const int between = j - count + 1 - (i + count), beyond = n - 1 - j, rows = between + beyond;
+    typedef typename std::remove_reference<decltype(f.at(0, 0))>::type T;
+    /* rows of columns before all of them; the rest of their columns */
+    for (int e0 = tid; e0 < (i + rows) * count; e0 += EACH * threads) {
+        T *a[EACH], *c[EACH], x[EACH], y[EACH];
+        bool turned[EACH];
+#pragma unroll
+        for (int q = 0; q < EACH; ++q) {
+            const int e = e0 + q * threads, at = e - i * count;
+            a[q] = NULL;
+            if (e >= (i + rows) * count) continue;
+            if (at < 0) {
+                const int k = e % count, column = e / count;
+                a[q] = &f.at(i + k, column), c[q] = &f.at(j - k, column), turned[q] = false;
+            } else {
+                const int k = at / rows, r = at % rows;
+                turned[q] = r < between;
+                const int row = turned[q] ? i + count + r : j + 1 + r - between;
+                a[q] = &f.at(row, i + k);
+                c[q] = turned[q] ? &f.at(j - k, row) : &f.at(row, j - k);
+            }
+            x[q] = *a[q], y[q] = *c[q];
+        }
+#pragma unroll
+        for (int q = 0; q < EACH; ++q) {
+            if (!a[q]) continue;
+            *a[q] = turned[q] ? cj<H>(y[q]) : y[q];
+            *c[q] = turned[q] ? cj<H>(x[q]) : x[q];
+        }
+    }
+    /* entries of two of them: number z, which becomes number 2 count - 1 - z */
+    const auto place = [&](int z) { return z < count ? i + z : j - (2 * count - 1 - z); };
+    for (int e = tid; e < 4 * count * count; e += threads) {
+        const int z = e % (2 * count), w = e / (2 * count), u = 2 * count - 1 - w,
+                  v = 2 * count - 1 -
+                      z; /* (z, w), z >= w, becomes (v, u), which is (u, v) turned */
+        if (z < w || u + v * 2 * count < z + w * 2 * count) continue;
+        T &here = f.at(place(z), place(w)), &there = f.at(place(u), place(v));
+        const T t = here;
+        if (u == z && v == w) {
+            here = z == w ? t : cj<H>(t);
+        } else {
+            here = z == w ? there : cj<H>(there), there = z == w ? t : cj<H>(t);
+        }
+    }
+    for (int k = tid; k < count; k += threads) {
+        const int o = id[i + k];
+        id[i + k] = id[j - k], id[j - k] = o;
     }
     __syncthreads();
 }
