@@ -161,19 +161,26 @@ static int32_t tiles_from(const mpki_cuda_front *x, int32_t column) {
     return mpki_front_tiles(rows - first, left) + mpki_front_tiles(m, m);
 }
 
-/* What the updates after block `turn` of a front that has this block have to do if no column fails. */
+/* So many of a front's tiles for each one that is left, at most. */
+static void bound_share(int32_t *share, int32_t all, int32_t left) {
+    if (left > 0 && all / left < *share) *share = all / left;
+}
+
+/* The updates after block `turn` of a front that has this block have a thread block for each of its tiles if no
+ * column fails; where one does, the first of them has all tiles, for each four a thread block. */
 static void count_tiles(const mpki_cuda_front *x, int32_t turn, mpki_cuda_large *large) {
     const int32_t q = x->p + turn * x->block, qe = q + x->block, to = qe + x->block;
-    const int32_t all = tiles_from(x, qe < x->end ? qe : x->end);
+    const int32_t whole = tiles_from(x, 0), all = tiles_from(x, qe < x->end ? qe : x->end);
     const int32_t rest = large->ahead ? tiles_from(x, to < x->w ? to : x->w) : 0;
-    large->next += all - rest, large->rest += rest;
+    bound_share(&large->share, whole, all - rest > all / 4 ? all - rest : all / 4);
+    bound_share(&large->share_rest, whole, rest);
 }
 
 /* Queue blocks of columns: of each front that is at its tiles as many as it has if no column fails, less `done`. */
 static mpk_status blocks_ahead(mpki_direct *f, mpki_cuda_large *large, int32_t done) {
     for (int32_t turn = done;; turn++) {
         int32_t tiles = 0;
-        large->next = large->rest = 0;
+        large->share = large->share_rest = INT32_MAX;
         if (large->wide) large->wide = MPKI_WIDE;
         for (int32_t k = 0; k < large->count; k++) {
             const mpki_cuda_front *x = &f->large[k];
@@ -221,7 +228,7 @@ mpk_status mpki_cuda_direct_eliminate(mpki_direct *f, const int32_t *list, const
         return mpki_failed(f->ctx);
     while (any_in_phase(f, count, 0)) { /* a block in narrow tiles, then the others */
         large.wide = MPKI_NARROW;
-        large.next = large.rest = large.outer_blocks;
+        large.share = large.share_rest = 1;
         if (!DID(functions(f)->block(cuda, &f->on, &large, MPKI_FRONT_BLOCK / MPKI_FRONT_TILE)))
             return mpki_failed(f->ctx);
         large.turn++;

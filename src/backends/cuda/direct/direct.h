@@ -189,9 +189,9 @@ typedef struct mpki_cuda_large {
     int32_t ahead; /**< 1: there are two W; a block of columns begins while the one before it is at
                       work on what lies beyond */
     int32_t turn;  /**< number of the block of columns */
-    /** tiles of the updates after the block of columns, if no column fails: of the next block's columns, of the others; with
-     * one W, `next` has all of them */
-    int32_t next, rest;
+    /** tiles of a front's first update for each block of those after this block of columns: of that of the next one's
+     * columns, or of all; of that of the others */
+    int32_t share, share_rest;
     int32_t wide; /**< MPKI_NARROW, ... */
 } mpki_cuda_large;
 

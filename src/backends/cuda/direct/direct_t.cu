@@ -98,16 +98,6 @@ static mpk_status assemble(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_
                         : assemble_h<false>(cuda, t, l, level);
 }
 
-/* Tiles of the fronts' first update for each block of this one, which has fewer; where columns have failed, blocks
- * take more than one. */
-static int outer_share(const mpki_cuda_large *l, int what) {
-    const int tiles = what == OUTER_NEXT   ? l->next
-                      : what == OUTER_REST ? l->rest
-                                           : l->next + l->rest;
-    const int share = what == OUTER_COLUMNS ? 1 : l->outer_blocks / (tiles > 0 ? tiles : 1);
-    return share > 1 ? share : 1;
-}
-
 /* what: of an update (outer.cuh). beside: in the stream of updates, not in that of the other kernels */
 template <bool H>
 static mpk_status outer_h(mpki_cuda *cuda, const mpki_cuda_large *l, int what, bool beside) {
@@ -121,7 +111,8 @@ static mpk_status outer_h(mpki_cuda *cuda, const mpki_cuda_large *l, int what, b
     const size_t bytes = 0;
 #endif
     MPKI_PASS(allow(cuda, kernel, (int64_t)bytes));
-    const int share = outer_share(l, what), blocks = l->outer_blocks / share + l->count;
+    const int share = what == OUTER_COLUMNS ? 1 : what == OUTER_REST ? l->share_rest : l->share;
+    const int blocks = l->outer_blocks / share + l->count;
     if (beside)
         MPKI_LAUNCH(kernel, blocks, threads, bytes, cuda->update, *l, what, share);
     else
