@@ -44,9 +44,8 @@ static int32_t cut_by(int32_t n, int32_t by) {
 enum { LISTS = 4 };
 
 /* Blocks of kernels for front k, after those for the fronts before it. rounds: before its own */
-static void count_blocks(const mpki_cuda_front *x, mpk_scalar scalar, int32_t k, int32_t rounds,
+static void count_blocks(const mpki_cuda_front *x, int32_t k, int32_t rounds,
                          int32_t *const lists[LISTS]) {
-    const int tall = mpki_front_tall(scalar == MPK_D);
     const int32_t m = x->nrows - x->w, rows = cut_by(x->nrows, MPKI_FRONT_OUTER);
     const int32_t columns = cut_by(x->w, MPKI_FRONT_OUTER), below = cut_by(m, MPKI_FRONT_OUTER);
     lists[0][k + rounds + 1] = lists[0][k + rounds] + cut_by(x->nrows, MPKI_FRONT_COLUMNS);
@@ -54,7 +53,7 @@ static void count_blocks(const mpki_cuda_front *x, mpk_scalar scalar, int32_t k,
     lists[2][k + 1] =
         lists[2][k] + 1 + cut_by(x->nrows, MPKI_FRONT_INNER) * cut_by(x->block, MPKI_FRONT_INNER);
     lists[3][k + 1] =
-        lists[3][k] + mpki_front_tiles(rows, columns, tall) + mpki_front_tiles(below, below, tall);
+        lists[3][k] + mpki_front_tiles(rows, columns) + mpki_front_tiles(below, below);
 }
 
 /* Where the lists of so many fronts begin. */
@@ -95,7 +94,6 @@ static mpk_status describe(mpki_direct *f, const int32_t *list, const int32_t *r
     }
     const int32_t buffers = mpki_cuda_front_buffers(plan, bytes - head, blocks);
     large->ahead = buffers > 1, large->turn = 0;
-    large->nrows = f->large[0].nrows, large->w = f->large[0].w;
     bytes = head + buffers * (bytes - head);
     if (mpk_failed(mpki_cuda_direct_work_room(f, bytes, &at))) return mpki_failed(f->ctx);
     int32_t *lists[LISTS], rounds = 0;
@@ -124,7 +122,7 @@ static mpk_status describe(mpki_direct *f, const int32_t *list, const int32_t *r
         x->end = x->w;
         if (x->own == 0) x->phase = 2;                            /* it only adds up */
         if (k > 0 && round && round[k] != round[k - 1]) rounds++; /* the list is 0 there */
-        count_blocks(x, scalar, k, rounds, lists);
+        count_blocks(x, k, rounds, lists);
     }
     large->count = count;
     large->front = (mpki_cuda_front *)(uintptr_t)on;
@@ -174,10 +172,34 @@ static mpk_status assemble(mpki_direct *f, const int32_t *round, int32_t count,
     return MPK_OK;
 }
 
+/* Tiles of a front's columns from `column` on, those of its contribution included. */
+static int32_t tiles_from(const mpki_cuda_front *x, int32_t column) {
+    const int32_t rows = cut_by(x->nrows, MPKI_FRONT_OUTER), below = x->nrows - x->w;
+    const int32_t columns = cut_by(x->w, MPKI_FRONT_OUTER), first = column / MPKI_FRONT_OUTER;
+    const int32_t m = cut_by(below, MPKI_FRONT_OUTER), left = columns > first ? columns - first : 0;
+    return mpki_front_tiles(rows - first, left) + mpki_front_tiles(m, m);
+}
+
+/* So many of a front's tiles for each one that is left, at most. */
+static void bound_share(int32_t *share, int32_t all, int32_t left) {
+    if (left > 0 && all / left < *share) *share = all / left;
+}
+
+/* The updates after block `turn` of a front that has this block have a thread block for each of its tiles if no
+ * column fails; where one does, the first of them has all tiles, for each four a thread block. */
+static void count_tiles(const mpki_cuda_front *x, int32_t turn, mpki_cuda_large *large) {
+    const int32_t q = x->p + turn * x->block, qe = q + x->block, to = qe + x->block;
+    const int32_t whole = tiles_from(x, 0), all = tiles_from(x, qe < x->end ? qe : x->end);
+    const int32_t rest = large->ahead ? tiles_from(x, to < x->w ? to : x->w) : 0;
+    bound_share(&large->share, whole, all - rest > all / 4 ? all - rest : all / 4);
+    bound_share(&large->share_rest, whole, rest);
+}
+
 /* Queue blocks of columns: of each front that is at its tiles as many as it has if no column fails, less `done`. */
 static mpk_status blocks_ahead(mpki_direct *f, mpki_cuda_large *large, int32_t done) {
     for (int32_t turn = done;; turn++) {
         int32_t tiles = 0;
+        large->share = large->share_rest = INT32_MAX;
         if (large->wide) large->wide = MPKI_WIDE;
         for (int32_t k = 0; k < large->count; k++) {
             const mpki_cuda_front *x = &f->large[k];
@@ -185,6 +207,7 @@ static mpk_status blocks_ahead(mpki_direct *f, mpki_cuda_large *large, int32_t d
             const int32_t mine = cut_by(left < x->block ? left : x->block, MPKI_FRONT_TILE);
             if (x->phase != 0 || left <= 0) continue;
             if (mine > tiles) tiles = mine;
+            count_tiles(x, turn, large);
             if (large->wide && left <= x->block && x->w == x->nrows) large->wide = MPKI_WIDE_LAST;
         }
         if (tiles == 0) return MPK_OK;
@@ -224,6 +247,7 @@ mpk_status mpki_cuda_direct_eliminate(mpki_direct *f, const int32_t *list, const
         return mpki_failed(f->ctx);
     while (any_in_phase(f, count, 0)) { /* a block in narrow tiles, then the others */
         large.wide = MPKI_NARROW;
+        large.share = large.share_rest = 1;
         if (!DID(functions(f)->block(cuda, &f->on, &large, MPKI_FRONT_BLOCK / MPKI_FRONT_TILE)))
             return mpki_failed(f->ctx);
         large.turn++;

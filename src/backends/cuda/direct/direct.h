@@ -200,9 +200,11 @@ typedef struct mpki_cuda_large {
     int32_t ahead; /**< 1: there are two W; a block of columns begins while the one before it is at
                       work on what lies beyond */
     int32_t turn;  /**< number of the block of columns */
-    int32_t nrows, w; /**< of the first front */
-    int32_t wide;     /**< MPKI_NARROW, ... */
-    int32_t queued;   /**< 1: blocks of columns by one kernel each, where tiles are narrow */
+    /** tiles of a front's first update for each block of those after this block of columns: of that of the next one's
+     * columns, or of all; of that of the others */
+    int32_t share, share_rest;
+    int32_t wide;   /**< MPKI_NARROW, ... */
+    int32_t queued; /**< 1: blocks of columns by one kernel each, where tiles are narrow */
 } mpki_cuda_large;
 
 /** Tiles of a block of columns: of MPKI_FRONT_TILE; of MPKI_FRONT_WIDE where they can be had; these, but a narrow one at the
@@ -217,16 +219,9 @@ enum {
     MPKI_FRONT_COLUMNS = 16
 };
 
-/** How many times MPKI_FRONT_OUTER rows an update's tile has; its columns are MPKI_FRONT_OUTER. */
-MPKI_BOTH int mpki_front_tall(int real_double) {
-    return real_double ? 2 : 1;
-}
-
-/** Tiles of the first `columns` columns of tiles of a lower triangle, `rows` times MPKI_FRONT_OUTER rows. */
-MPKI_BOTH int32_t mpki_front_tiles(int32_t rows, int32_t columns, int tall) {
-    const int32_t left = rows - columns;
-    return tall == 1 ? columns * rows - columns * (columns - 1) / 2
-                     : (rows + 1) * (rows + 1) / 4 - (left + 1) * (left + 1) / 4;
+/** Tiles of the first `columns` columns of tiles of a lower triangle of `rows` rows of them. */
+MPKI_BOTH int32_t mpki_front_tiles(int32_t rows, int32_t columns) {
+    return columns * rows - columns * (columns - 1) / 2;
 }
 
 enum {

@@ -99,20 +99,6 @@ static mpk_status assemble(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_
                         : assemble_h<false>(cuda, t, l, level);
 }
 
-/* Blocks of an update. Of one front alone as many as there are tiles if no column has failed; where one has, each block
- * takes several. */
-static int outer_grid(const mpki_cuda_large *l, int what) {
-    if (l->count > 1 || !l->ahead || what == OUTER_ALL || what == OUTER_COLUMNS)
-        return l->outer_blocks;
-    const int tall = mpki_front_tall(MPKI_PRECISION == 1), block = MPKI_FRONT_BLOCK / OUTER;
-    const int rows = (l->nrows + OUTER - 1) / OUTER, columns = (l->w + OUTER - 1) / OUTER;
-    const int from = block * (l->turn + 1), to = from + block;
-    const int before = mpki_front_tiles(rows, from < columns ? from : columns, tall);
-    const int next = mpki_front_tiles(rows, to < columns ? to : columns, tall);
-    const int blocks = what == OUTER_NEXT ? next - before : l->outer_blocks - next;
-    return blocks < MPKI_FRONT_BLOCK ? MPKI_FRONT_BLOCK : blocks;
-}
-
 /* what: of an update (outer.cuh). beside: in the stream of updates, not in that of the other kernels */
 template <bool H>
 static mpk_status outer_h(mpki_cuda *cuda, const mpki_cuda_large *l, int what, bool beside) {
@@ -126,10 +112,12 @@ static mpk_status outer_h(mpki_cuda *cuda, const mpki_cuda_large *l, int what, b
     const size_t bytes = 0;
 #endif
     MPKI_PASS(allow(cuda, kernel, (int64_t)bytes));
+    const int share = what == OUTER_COLUMNS ? 1 : what == OUTER_REST ? l->share_rest : l->share;
+    const int blocks = l->outer_blocks / share + l->count;
     if (beside)
-        MPKI_LAUNCH(kernel, outer_grid(l, what), threads, bytes, cuda->update, *l, what);
+        MPKI_LAUNCH(kernel, blocks, threads, bytes, cuda->update, *l, what, share);
     else
-        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, kernel, outer_grid(l, what), threads, bytes, *l, what));
+        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, kernel, blocks, threads, bytes, *l, what, share));
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }
@@ -176,8 +164,9 @@ static mpk_status wide_block(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpk
         MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, wide_done_kernel, l->rows_blocks * WIDE_SHARES, WIDE_FEW, 0,
                                   *t, *l, l->ahead && last));
         if (!last)
-            MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, wide_inner_kernel, l->rows_blocks * WIDE_PIECES,
-                                      MMA_THREADS, (size_t)inner, *l));
+            MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, wide_inner_kernel,
+                                      l->rows_blocks * WIDE_HALVES * WIDE_PIECES, MMA_THREADS,
+                                      (size_t)inner, *l));
     }
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;

@@ -17,8 +17,8 @@ static const int WIDE_FEW = 64,
 static_assert(2 * WIDE_FEW == MPKI_FRONT_ROWS, "two rows a thread");
 /* of |l| inside a block of 32 candidates whose pivots are the largest entries left on the diagonal */
 static const double WIDE_MOST = 8;
-static const int WIDE_PIECES =
-    (MPKI_FRONT_BLOCK - MPKI_FRONT_WIDE) / OUTER;       /* wide_inner_kernel() */
+static const int WIDE_PIECES = (MPKI_FRONT_BLOCK - MPKI_FRONT_WIDE) / OUTER,
+                 WIDE_HALVES = MPKI_FRONT_ROWS / OUTER; /* wide_inner_kernel() */
 static const int WIDE_LD = WIDE_ROWS + 4, WIDE_LB = 20; /* fragments without bank conflicts */
 
 /** L D of the tile in work: entry (i, k) at [i + k ldw]. */
@@ -328,20 +328,21 @@ static __global__ void __launch_bounds__(WIDE_FEW, 16)
                parts * WIDE_SHARES * warps);
 }
 
-/** What a tile does to the other columns of its block: 128 rows and 64 columns a thread block. */
-static __global__ void __launch_bounds__(MMA_THREADS, 2) wide_inner_kernel(mpki_cuda_large large) {
+/** What a tile does to the other columns of its block: 64 rows and 64 columns a thread block. */
+static __global__ void __launch_bounds__(MMA_THREADS, 3) wide_inner_kernel(mpki_cuda_large large) {
     after_previous();
     MPKI_ROOM;
     int part;
-    const int number = (int)blockIdx.x, pieces = WIDE_PIECES;
+    const int number = (int)blockIdx.x / WIDE_PIECES, halves = WIDE_HALVES;
     const mpki_cuda_front &f =
-        large.front[front_at(large.rows, large.count, number / pieces, &part)];
+        large.front[front_at(large.rows, large.count, number / halves, &part)];
     if (!wide_stands(f)) return;
     const int first = f.p + f.b, qe = f.qe, n = f.nrows;
     outer_tile<double> u;
-    u.j0 = first + number % pieces * OUTER, u.i0 = u.j0 + part * MMA_ROWS;
+    u.j0 = first + (int)blockIdx.x % WIDE_PIECES * OUTER;
+    u.i0 = u.j0 + (part * halves + number % halves) * OUTER;
     if (u.j0 >= qe || u.i0 >= n) return;
-    u.j1 = u.j0 + OUTER < qe ? u.j0 + OUTER : qe, u.i1 = u.i0 + MMA_ROWS < n ? u.i0 + MMA_ROWS : n;
+    u.j1 = u.j0 + OUTER < qe ? u.j0 + OUTER : qe, u.i1 = u.i0 + OUTER < n ? u.i0 + OUTER : n;
     u.ld = f.ld, u.c = (double *)f.a + (int64_t)u.j0 * f.ld;
     const outer_pivots<double> by((const double *)f.a + (int64_t)f.p * f.ld,
                                   wide_products(f, large), first, f.b);
