@@ -12,8 +12,8 @@ namespace mpki {
 
 static const int QUICK_FROM = 17; /* columns: fewer take no longer with the search for pivots */
 
-/** One warp: the tile in m.S; quick: that way. What it found goes to m.word. */
-template <bool H, class T>
+/** One warp: the tile in m.S; quick: that way; LOOPS: by those of tile_loop.cuh. What it found goes to m.word. */
+template <bool H, bool LOOPS, class T>
 MPKI_APART __device__ void task_pivots(int n, int w, int columns, bool outside, int b, bool quick,
                                        typename scalar_of<T>::real small,
                                        typename scalar_of<T>::real most) {
@@ -22,10 +22,14 @@ MPKI_APART __device__ void task_pivots(int n, int w, int columns, bool outside, 
     const int lane = (int)threadIdx.x & 31;
     int found = 0, pairs = 0;
     quick = quick && b >= QUICK_FROM;
-    if (quick) found = loop_quick<H>(m.S, b, m.perm, m.d, m.dinv, small, most, m.work);
+    if (quick)
+        found = LOOPS ? loop_quick<H>(m.S, b, m.perm, m.d, m.dinv, small, most, m.work)
+                      : quick_pivots<H>(m.S, b, m.perm, m.d, m.dinv, small, most, m.work);
     if (lane == 0) m.word[WORD_QUICK] = found;
     if (found >= 0 && found < b) {
-        found = loop_factor<H>(m.S, b, m.perm, m.d, m.dinv, small, m.work, quick ? found : -1);
+        const int begun = quick ? found : -1;
+        found = LOOPS ? loop_factor<H>(m.S, b, m.perm, m.d, m.dinv, small, m.work, begun)
+                      : tile_factor<H>(m.S, b, m.perm, m.d, m.dinv, small, m.work, begun);
         pairs = __any_sync(0xffffffffu, lane < found && !is_zero(m.d[2 * lane + 1]));
     }
     if (lane == 0) m.word[0] = m.word[1] = found, m.word[WORD_PAIRS] = pairs;
@@ -36,7 +40,7 @@ MPKI_APART __device__ void task_pivots(int n, int w, int columns, bool outside, 
  *  pivots, *np, pass. The quick way first, if *quick; where rows of columns that were done so fail, all of it is done
  *  anew, and the front is through with that way. X of rows of a whole front is in m.X then, L of columns alone in the front, or, where the tile has
  *  all of them and all pass, in the panel: m.word[WORD_OUT] says so. */
-template <bool H, class F, class T>
+template <bool H, bool LOOPS, class F, class T>
 __device__ int task_factor(const F &f, const task_room<T> &m, const panel<T> &a, int p, int b,
                            const pivot_rules<typename scalar_of<T>::real> &rules, int *np,
                            bool *quick) {
@@ -58,8 +62,9 @@ __device__ int task_factor(const F &f, const task_room<T> &m, const panel<T> &a,
             __syncthreads();
             MPKI_STAMP(LOAD);
             if (warp == 0)
-                task_pivots<H, T>(f.n, f.w, f.columns, !F::PACKED, b, turn == 0, rules.least(),
-                                  limit < (R)QUICK_MOST ? limit : (R)QUICK_MOST);
+                task_pivots<H, LOOPS, T>(f.n, f.w, f.columns, !F::PACKED, b, turn == 0,
+                                         rules.least(),
+                                         limit < (R)QUICK_MOST ? limit : (R)QUICK_MOST);
             __syncthreads();
             if (turn == 0)
                 MPKI_STAMP(TILE);
@@ -179,13 +184,13 @@ MPKI_APART __device__ void task_update(F front, const double *, int p, int first
 
 /** All threads: a tile of b columns at p. Returns how many of them passed; the others stand behind
  *  them. All entries after it are up to date then. quick: see task_factor(). */
-template <bool H, class F, class T>
+template <bool H, bool LOOPS, class F, class T>
 __device__ int task_tile(const F &f, const task_room<T> &m, const panel<T> &out, int p, int b,
                          const pivot_rules<typename scalar_of<T>::real> &rules, bool *quick) {
     const int tid = (int)threadIdx.x, nt = (int)blockDim.x, lane = tid & 31, warp = tid / 32;
     const int n = f.n, warps = nt / 32;
     int np;
-    const int ne = task_factor<H>(f, m, out, p, b, rules, &np, quick);
+    const int ne = task_factor<H, LOOPS>(f, m, out, p, b, rules, &np, quick);
     /* the block: L of what passed in its lower triangle; what is left goes through the upper one */
     for (int t = tid; t < b * b && ne < b; t += nt) {
         const int i = t % b, j = t / b;
@@ -261,7 +266,7 @@ MPKI_APART __device__ int task_search(F front, T *d, T *dinv, int32_t *id, int p
 
 /** All threads: eliminate what can be. own: columns before those that came late; before others of the same front
  *  these alone are tried, as in a front that is not cut. Returns nelim. */
-template <bool H, class F, class T>
+template <bool H, bool LOOPS, class F, class T>
 __device__ int task_eliminate(const mpki_cuda_tree &t, const F &f, const task_room<T> &m,
                               const panel<T> &out, int w, int root, int own, bool counted) {
     const pivot_rules<typename scalar_of<T>::real> rules(t);
@@ -274,7 +279,7 @@ __device__ int task_eliminate(const mpki_cuda_tree &t, const F &f, const task_ro
         int end = root == MPKI_CUDA_NOT_LAST ? own : w;
         while (p < end) {
             const int b = end - p < TILE ? end - p : TILE;
-            const int ne = task_tile<H>(f, m, out, p, b, rules, &quick);
+            const int ne = task_tile<H, LOOPS>(f, m, out, p, b, rules, &quick);
             const int left = b - ne, untried = end - (p + b);
             for (int k = 0; k < left && k < untried; ++k)
                 front_exchange<H>(f, out.id, n, p + ne + k, end - 1 - k);
@@ -314,7 +319,7 @@ __device__ inline char *place_in_arena(const mpki_cuda_tree &t, int64_t panel, i
 
 /** What becomes of columns that lie in `out` or in shared memory, with all that children give: they are eliminated
  *  there. */
-template <bool H, class F, class T>
+template <bool H, bool LOOPS, class F, class T>
 __device__ int task_columns(const mpki_cuda_tree &t, const F &f, const task_room<T> &m,
                             const mpki_cuda_node &node, const panel<T> &out) {
     for (int k = (int)threadIdx.x; k < 2 * out.w; k += (int)blockDim.x)
@@ -325,9 +330,9 @@ __device__ int task_columns(const mpki_cuda_tree &t, const F &f, const task_room
         here.id[k] = k < node.own ? node.first + k : out.id[k];
     __syncthreads();
     /* columns before these have left what came late, and counted it */
-    const int nelim =
-        node.own > 0 ? task_eliminate<H>(t, f, m, here, out.w, node.root, node.own, node.shift > 0)
-                     : 0;
+    const int nelim = node.own > 0 ? task_eliminate<H, LOOPS>(t, f, m, here, out.w, node.root,
+                                                              node.own, node.shift > 0)
+                                   : 0;
     for (int k = (int)threadIdx.x; k < out.w; k += (int)blockDim.x) out.id[k] = here.id[k];
     return nelim;
 }
@@ -346,7 +351,7 @@ MPKI_APART __device__ int task_outside(const mpki_cuda_tree &t, int s, char *pla
     __syncthreads();
     add_children<H, T>(t, f, node, 0, node.children, late, out.id, m.row);
     MPKI_STAMP(GATHER);
-    return task_columns<H>(t, f, m, node, out);
+    return task_columns<H, false>(t, f, m, node, out);
 }
 
 /** All threads: columns that came late and lie in the panel lose what the ne pivots of the others, all of one tile, give
@@ -498,7 +503,7 @@ __device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_byt
         MPKI_STAMP(SEARCH);
     } else {
         T *const C = (T *)t.contribution + node.contribution;
-        nelim = task_columns<H>(t, f, m, node, out);
+        nelim = task_columns<H, !WIDE>(t, f, m, node, out);
         if (WIDE && apart) update_late<H>(f, w, nelim);
         MPKI_STAMP(SEARCH);
         for (int j = warp; j < node.rows && !alone; j += warps) {
