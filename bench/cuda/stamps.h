@@ -11,10 +11,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STAMP_PHASES = 7, STAMP_BEGUN = 7, STAMP_READY, STAMP_DONE, STAMP_PARTS, STAMPS };
+enum {
+    STAMP_PHASES = 11,
+    STAMP_BEGUN = STAMP_PHASES,
+    STAMP_READY,
+    STAMP_DONE,
+    STAMP_PARTS,
+    STAMPS
+};
 
-static const char *const stamp_phase[STAMP_PHASES] = {"entries", "wait",   "gather", "tile",
-                                                      "rows",    "update", "out"};
+static const char *const stamp_phase[STAMP_PHASES] = {
+    "entries", "wait", "gather", "load", "tile", "full", "rows", "back", "update", "search", "out"};
 
 static int64_t stamp_end(const int64_t *s) {
     return s[STAMP_PARTS] > s[STAMP_DONE] ? s[STAMP_PARTS] : s[STAMP_DONE];

@@ -105,11 +105,95 @@ static void test_shapes(void **unused) {
     check_shapes();
 }
 
+/* One tile, or two: `quick` columns that are pivots by themselves, in the order of the diagonal, the others only as pairs,
+ * of small diagonal. The quick way, which takes two columns at once, gives up at the first or the second of two. */
+typedef struct tile_kind {
+    int n, quick;
+    mpk_scalar scalar;
+    mpk_symmetry symmetry;
+} tile_kind;
+
+static mpk_problem *of_tile(mpk_context *ctx, const void *arg) {
+    const tile_kind *t = arg;
+    dense m = dense_new(t->n, t->scalar, t->symmetry);
+    support_state = 19;
+    for (int i = 0; i < t->n; i++)
+        for (int j = 0; j <= i; j++) {
+            const double x = uniform(), y = i == j && t->symmetry == MPK_HERMITIAN ? 0 : uniform();
+            const double complex z = t->scalar == MPK_C || t->scalar == MPK_Z ? x + y * I : x;
+            if (i < t->quick)
+                dense_set(&m, i, j, i == j ? (i % 2 ? -1 : 1) * (40 + x) : z);
+            else
+                dense_set(&m, i, j, i == j ? 1e-3 * x : j < t->quick ? 1e-2 * z : 2 * z);
+        }
+    mpk_problem *problem = dense_problem(ctx, &m, 1);
+    free(m.a);
+    return problem;
+}
+
+static void test_tiles(void **unused) {
+    (void)unused;
+    static const int n[] = {1, 2, 3, 7, 8, 9, 16, 17, 18, 24, 31, 32, 33, 40};
+    for (int s = 0; s < 6; s++)
+        for (size_t i = 0; i < sizeof n / sizeof *n; i++)
+            for (int less = 0; less < 12; less += less < 3 ? 1 : 4) {
+                const tile_kind t = {n[i], n[i] - less,
+                                     s < 4    ? (mpk_scalar)s
+                                     : s == 4 ? MPK_C
+                                              : MPK_Z,
+                                     s < 4 ? MPK_SYMMETRIC : MPK_HERMITIAN};
+                char text[80];
+                mpk_options o;
+                if (less > 0 && less + 1 > n[i]) continue;
+                mpk_options_init(&o);
+                o.method = MPK_METHOD_LDLT, o.matching = MPK_OFF, o.scaling = MPK_OFF;
+                o.accuracy = single_precision(t.scalar) ? 1e-6 : 1e-14;
+                snprintf(text, sizeof text, "tile of %d, %d quick, scalar %d, symmetry %d", t.n,
+                         t.quick, (int)t.scalar, (int)t.symmetry);
+                compare(text, of_tile, &t, &o, 1);
+            }
+}
+
+/* Fronts with many children of few rows, which are read together; among them some of many rows, and some that leave
+ * columns. */
+static mpk_problem *of_fans(mpk_context *ctx, const void *arg) {
+    enum { FANS = 26, TOP = 60 };
+    const int each = 12, n = FANS * each + TOP, kind = *(const int *)arg;
+    dense m = dense_new(n, MPK_D, MPK_SYMMETRIC);
+    support_state = 23;
+    for (int i = 0; i < FANS * each; i++) {
+        const int fan = i / each, rows = kind == 1 && fan % 5 == 2 ? 40 : 3 + fan % 10;
+        const bool weak = kind == 2 && fan % 4 == 1;
+        for (int j = fan * each; j <= i; j++)
+            dense_set(&m, i, j,
+                      i == j ? (weak ? 1e-7 : 30) + uniform() * 1e-8
+                             : (weak ? 1e-7 : 1) * uniform());
+        for (int k = 0; k < rows; k++)
+            dense_set(&m, FANS * each + (2 * fan + k) % TOP, i, uniform());
+    }
+    for (int i = FANS * each; i < n; i++)
+        for (int j = FANS * each; j <= i; j++) dense_set(&m, i, j, i == j ? 200 : uniform());
+    mpk_problem *problem = dense_problem(ctx, &m, 0);
+    free(m.a);
+    return problem;
+}
+
+static void test_fans(void **unused) {
+    (void)unused;
+    for (int kind = 0; kind < 3; kind++) {
+        mpk_options o;
+        mpk_options_init(&o);
+        o.method = MPK_METHOD_LDLT, o.scaling = MPK_OFF, o.matching = MPK_OFF;
+        compare("fans", of_fans, &kind, &o, 1);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_option),        cmocka_unit_test(test_generated),
         cmocka_unit_test(test_many_children), cmocka_unit_test(test_families),
-        cmocka_unit_test(test_files),         cmocka_unit_test(test_shapes)};
+        cmocka_unit_test(test_files),         cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_tiles),         cmocka_unit_test(test_fans)};
     if (device_lacks(DEVICE_DIRECT)) return 0;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,6 +45,15 @@ __device__ inline int seen(const int32_t *flag) {
 #endif
 }
 
+/** A word to other blocks, after all that this thread knows to have been written. */
+__device__ inline void publish_word(int32_t *flag, int32_t x) {
+#ifdef __CUDA_ARCH__
+    asm volatile("st.release.gpu.global.b32 [%0], %1;" ::"l"(flag), "r"(x) : "memory");
+#else
+    *(volatile int32_t *)flag = x;
+#endif
+}
+
 /** All threads: wait until children number from .. until - 1 of a front are done. Those from `first` on are this block's.
  *  up: of their contributions only the front's own columns are asked for. late [inout] the columns that
  *  they leave are added. False: one of them could not be done. */
@@ -282,6 +291,40 @@ __device__ inline void children_rows(const mpki_cuda_tree &t, int k, int own, in
         const int r = t.rel[some.rel[k] + i];
         row[i] = r < own ? r : r + late;
     }
+}
+
+/** All threads: child number k of a front, before it is done: where what it gives will be, and, in row, where its rows go
+ *  if no columns come late. */
+__device__ inline void expect_child(const mpki_cuda_tree &t, const mpki_cuda_node &node, int k,
+                                    bool up, int32_t *row) {
+    children_of_task &some = described();
+    const int c = t.child[node.child + k], rows = t.node[c].rows;
+    const int32_t *const rel = t.rel + t.node[c].rel;
+    __syncthreads(); /* what is told of others, and their rows, have been read */
+    if (threadIdx.x == 0) {
+        some.contribution[0] = t.node[c].contribution, some.rows[0] = rows;
+        some.columns[0] = up ? t.node[c].up : rows;
+    }
+    for (int i = (int)threadIdx.x; i < rows; i += (int)blockDim.x) row[i] = rel[i];
+    __syncthreads();
+}
+
+/** Each warp: wait until child number k is done, as wait_for_fronts() does. */
+__device__ inline bool wait_for_child(const mpki_cuda_tree &t, const mpki_cuda_node &node, int k,
+                                      int first, bool up, int *late) {
+    const int c = t.child[node.child + k];
+    const mpki_cuda_now *now = t.now + c;
+    int done = 1;
+    if (c < first && (threadIdx.x & 31) == 0) {
+        const int parts = up ? t.node[c].parts_up : t.node[c].parts;
+        const int32_t *const there = up ? &now->parts_up : &now->parts;
+        while ((done = seen(&now->done)) == 0) __nanosleep(20);
+        while (done > 0 && seen(there) < parts) __nanosleep(20);
+    }
+    done = __shfl_sync(0xffffffffu, done, 0);
+    if (done < 0) return false;
+    *late += now->w - now->nelim;
+    return true;
 }
 
 /** All threads: what children number from .. until - 1 give to the columns of f, in their order; only the last ones of a

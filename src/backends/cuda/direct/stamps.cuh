@@ -12,9 +12,13 @@ enum {
     STAMP_ENTRIES, /* entries of A */
     STAMP_WAIT,    /* until the children are done */
     STAMP_GATHER,  /* what they give */
-    STAMP_TILE,    /* pivots of tiles */
+    STAMP_LOAD,    /* tiles to their places */
+    STAMP_TILE,    /* pivots of tiles, the quick way */
+    STAMP_FULL,    /* the same by complete pivoting */
     STAMP_ROWS,    /* rows below */
-    STAMP_UPDATE,  /* all else of the elimination */
+    STAMP_BACK,    /* what tiles and rows have become, to its place */
+    STAMP_UPDATE,  /* products */
+    STAMP_SEARCH,  /* columns one by one, and all else of the elimination */
     STAMP_OUT,     /* panel and contribution */
     STAMP_BEGUN,   /* ns */
     STAMP_READY,   /* ns: after STAMP_WAIT */

@@ -6,13 +6,14 @@
  *  fronts that are too large for that only the columns to be eliminated: part.cuh does the rest. */
 #include "children.cuh"
 #include "rows.cuh"
+#include "tile_loop.cuh"
 
 namespace mpki {
 
 static const int QUICK_FROM = 17; /* columns: fewer take no longer with the search for pivots */
 
-/** One warp: the tile in m.S; quick: that way. What it found goes to m.word. */
-template <bool H, class T>
+/** One warp: the tile in m.S; quick: that way; LOOPS: by those of tile_loop.cuh. What it found goes to m.word. */
+template <bool H, bool LOOPS, class T>
 MPKI_APART __device__ void task_pivots(int n, int w, int columns, bool outside, int b, bool quick,
                                        typename scalar_of<T>::real small,
                                        typename scalar_of<T>::real most) {
@@ -21,10 +22,14 @@ MPKI_APART __device__ void task_pivots(int n, int w, int columns, bool outside, 
     const int lane = (int)threadIdx.x & 31;
     int found = 0, pairs = 0;
     quick = quick && b >= QUICK_FROM;
-    if (quick) found = quick_pivots<H>(m.S, b, m.perm, m.d, m.dinv, small, most, m.work);
+    if (quick)
+        found = LOOPS ? loop_quick<H>(m.S, b, m.perm, m.d, m.dinv, small, most, m.work)
+                      : quick_pivots<H>(m.S, b, m.perm, m.d, m.dinv, small, most, m.work);
     if (lane == 0) m.word[WORD_QUICK] = found;
     if (found >= 0 && found < b) {
-        found = tile_factor<H>(m.S, b, m.perm, m.d, m.dinv, small, m.work, quick ? found : -1);
+        const int begun = quick ? found : -1;
+        found = LOOPS ? loop_factor<H>(m.S, b, m.perm, m.d, m.dinv, small, m.work, begun)
+                      : tile_factor<H>(m.S, b, m.perm, m.d, m.dinv, small, m.work, begun);
         pairs = __any_sync(0xffffffffu, lane < found && !is_zero(m.d[2 * lane + 1]));
     }
     if (lane == 0) m.word[0] = m.word[1] = found, m.word[WORD_PAIRS] = pairs;
@@ -35,7 +40,7 @@ MPKI_APART __device__ void task_pivots(int n, int w, int columns, bool outside, 
  *  pivots, *np, pass. The quick way first, if *quick; where rows of columns that were done so fail, all of it is done
  *  anew, and the front is through with that way. X of rows of a whole front is in m.X then, L of columns alone in the front, or, where the tile has
  *  all of them and all pass, in the panel: m.word[WORD_OUT] says so. */
-template <bool H, class F, class T>
+template <bool H, bool LOOPS, class F, class T>
 __device__ int task_factor(const F &f, const task_room<T> &m, const panel<T> &a, int p, int b,
                            const pivot_rules<typename scalar_of<T>::real> &rules, int *np,
                            bool *quick) {
@@ -50,16 +55,21 @@ __device__ int task_factor(const F &f, const task_room<T> &m, const panel<T> &a,
     for (int turn = *quick ? 0 : 1; turn < 3;
          ++turn) { /* one place where loops over rows are compiled */
         if (turn < 2) {
+            const T *const row = lane < b ? f.column(p + lane) : NULL;
             for (int j = warp; j < b; j += warps)
                 if (lane < b)
-                    m.S[lane + j * LDS_] =
-                        lane >= j ? f.at(p + lane, p + j) : cj<H>(f.at(p + j, p + lane));
+                    m.S[lane + j * LDS_] = lane >= j ? f.at(p + lane, p + j) : cj<H>(row[p + j]);
             __syncthreads();
+            MPKI_STAMP(LOAD);
             if (warp == 0)
-                task_pivots<H, T>(f.n, f.w, f.columns, !F::PACKED, b, turn == 0, rules.least(),
-                                  limit < (R)QUICK_MOST ? limit : (R)QUICK_MOST);
+                task_pivots<H, LOOPS, T>(f.n, f.w, f.columns, !F::PACKED, b, turn == 0,
+                                         rules.least(),
+                                         limit < (R)QUICK_MOST ? limit : (R)QUICK_MOST);
             __syncthreads();
-            MPKI_STAMP(TILE);
+            if (turn == 0)
+                MPKI_STAMP(TILE);
+            else
+                MPKI_STAMP(FULL);
             *np = ne = m.word[1];
             if (ne < 0) continue;
             all = F::PACKED && !whole && ne == a.w;
@@ -174,13 +184,13 @@ MPKI_APART __device__ void task_update(F front, const double *, int p, int first
 
 /** All threads: a tile of b columns at p. Returns how many of them passed; the others stand behind
  *  them. All entries after it are up to date then. quick: see task_factor(). */
-template <bool H, class F, class T>
+template <bool H, bool LOOPS, class F, class T>
 __device__ int task_tile(const F &f, const task_room<T> &m, const panel<T> &out, int p, int b,
                          const pivot_rules<typename scalar_of<T>::real> &rules, bool *quick) {
     const int tid = (int)threadIdx.x, nt = (int)blockDim.x, lane = tid & 31, warp = tid / 32;
     const int n = f.n, warps = nt / 32;
     int np;
-    const int ne = task_factor<H>(f, m, out, p, b, rules, &np, quick);
+    const int ne = task_factor<H, LOOPS>(f, m, out, p, b, rules, &np, quick);
     /* the block: L of what passed in its lower triangle; what is left goes through the upper one */
     for (int t = tid; t < b * b && ne < b; t += nt) {
         const int i = t % b, j = t / b;
@@ -207,39 +217,36 @@ __device__ int task_tile(const F &f, const task_room<T> &m, const panel<T> &out,
         __syncwarp();
         if (lane < b) out.id[p + lane] = id;
     }
-    for (int t = tid; t < b * b; t += nt) {
-        const int i = t % b, j = t / b;
-        if (i < j) continue;
+    for (int j = warp; j < b; j += warps) {
+        if (lane < j || lane >= b) continue;
         if (j >= ne)
-            f.at(p + i, p + j) = m.S[j + i * LDS_];
-        else if (i > j)
-            f.at(p + i, p + j) = m.S[i + j * LDS_];
+            f.at(p + lane, p + j) = m.S[j + lane * LDS_];
+        else if (lane > j)
+            f.at(p + lane, p + j) = m.S[lane + j * LDS_];
     }
     for (int k = tid; k < 2 * b; k += nt) {
         out.d[2 * p + k] = k < 2 * ne ? m.d[k] : make<T>(0);
         out.dinv[2 * p + k] = k < 2 * ne ? m.dinv[k] : make<T>(0);
     }
     const bool single = m.word[WORD_PAIRS] == 0;
-    for (int i = p + b + tid; i < n && f.columns == n; i += nt) {
-        T before = make<T>(0);
-        if (single) {
-#pragma unroll 4
-            for (int k = 0; k < b; ++k) {
-                const T x = m.X[i + k * m.ldx];
-                f.at(i, p + k) = k < ne ? x * m.dinv[2 * k] : x;
-            }
-            continue;
-        }
-        for (int k = 0; k < b; ++k) {
-            const T x = m.X[i + k * m.ldx];
-            const T after = k + 1 < ne ? m.X[i + (k + 1) * m.ldx] : make<T>(0);
-            f.at(i, p + k) = k < ne ? times_inverse<H>(before, x, after, m.dinv, k) : x;
-            before = x;
+    for (int k = warp; k < b && f.columns == n; k += warps) { /* L of what is in m.X */
+        const T *const x = m.X + k * m.ldx;
+        T *const l = f.column(p + k);
+        for (int i = p + b + lane; i < n; i += 32) {
+            if (k >= ne)
+                l[i] = x[i];
+            else if (single)
+                l[i] = x[i] * m.dinv[2 * k];
+            else
+                l[i] = times_inverse<H>(k > 0 ? x[i - m.ldx] : make<T>(0), x[i],
+                                        k + 1 < ne ? x[i + m.ldx] : make<T>(0), m.dinv, k);
         }
     }
     __syncthreads();
+    MPKI_STAMP(BACK);
     if (ne > 0 && p + b < f.columns) task_update<H>(f, m.F, p, p + b, ne);
     __syncthreads();
+    MPKI_STAMP(UPDATE);
     return ne;
 }
 
@@ -259,7 +266,7 @@ MPKI_APART __device__ int task_search(F front, T *d, T *dinv, int32_t *id, int p
 
 /** All threads: eliminate what can be. own: columns before those that came late; before others of the same front
  *  these alone are tried, as in a front that is not cut. Returns nelim. */
-template <bool H, class F, class T>
+template <bool H, bool LOOPS, class F, class T>
 __device__ int task_eliminate(const mpki_cuda_tree &t, const F &f, const task_room<T> &m,
                               const panel<T> &out, int w, int root, int own, bool counted) {
     const pivot_rules<typename scalar_of<T>::real> rules(t);
@@ -272,7 +279,7 @@ __device__ int task_eliminate(const mpki_cuda_tree &t, const F &f, const task_ro
         int end = root == MPKI_CUDA_NOT_LAST ? own : w;
         while (p < end) {
             const int b = end - p < TILE ? end - p : TILE;
-            const int ne = task_tile<H>(f, m, out, p, b, rules, &quick);
+            const int ne = task_tile<H, LOOPS>(f, m, out, p, b, rules, &quick);
             const int left = b - ne, untried = end - (p + b);
             for (int k = 0; k < left && k < untried; ++k)
                 front_exchange<H>(f, out.id, n, p + ne + k, end - 1 - k);
@@ -312,17 +319,22 @@ __device__ inline char *place_in_arena(const mpki_cuda_tree &t, int64_t panel, i
 
 /** What becomes of columns that lie in `out` or in shared memory, with all that children give: they are eliminated
  *  there. */
-template <bool H, class F, class T>
+template <bool H, bool LOOPS, class F, class T>
 __device__ int task_columns(const mpki_cuda_tree &t, const F &f, const task_room<T> &m,
                             const mpki_cuda_node &node, const panel<T> &out) {
     for (int k = (int)threadIdx.x; k < 2 * out.w; k += (int)blockDim.x)
         out.d[k] = out.dinv[k] = make<T>(0);
-    for (int k = (int)threadIdx.x; k < node.own; k += (int)blockDim.x) out.id[k] = node.first + k;
+    panel<T> here = out; /* positions are in shared memory meanwhile */
+    here.id = m.row;
+    for (int k = (int)threadIdx.x; k < out.w; k += (int)blockDim.x)
+        here.id[k] = k < node.own ? node.first + k : out.id[k];
     __syncthreads();
     /* columns before these have left what came late, and counted it */
-    return node.own > 0
-               ? task_eliminate<H>(t, f, m, out, out.w, node.root, node.own, node.shift > 0)
-               : 0;
+    const int nelim = node.own > 0 ? task_eliminate<H, LOOPS>(t, f, m, here, out.w, node.root,
+                                                              node.own, node.shift > 0)
+                                   : 0;
+    for (int k = (int)threadIdx.x; k < out.w; k += (int)blockDim.x) out.id[k] = here.id[k];
+    return nelim;
 }
 
 /** The same of a front that has grown beyond shared memory: all of it, where it will stay. */
@@ -339,7 +351,7 @@ MPKI_APART __device__ int task_outside(const mpki_cuda_tree &t, int s, char *pla
     __syncthreads();
     add_children<H, T>(t, f, node, 0, node.children, late, out.id, m.row);
     MPKI_STAMP(GATHER);
-    return task_columns<H>(t, f, m, node, out);
+    return task_columns<H, false>(t, f, m, node, out);
 }
 
 /** All threads: columns that came late and lie in the panel lose what the ne pivots of the others, all of one tile, give
@@ -395,8 +407,7 @@ __device__ inline void task_done(const mpki_cuda_tree &t, int s, char *place, in
     mpki_cuda_now *now = t.now + s;
     now->a = place, now->w = w, now->nelim = nelim, now->ld = ld;
     if (nelim < w) t.flags->late = 1;
-    __threadfence();
-    *(volatile int32_t *)&now->done = 1;
+    publish_word(&now->done, 1);
 }
 
 /** All threads: front s of a task that begins at front `first`. False: a front below it could not be
@@ -421,10 +432,30 @@ __device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_byt
     if (until > 1 && t.child[node.child + until - 1] < first) --until;
 #pragma unroll 1
     for (;; until = node.children) {
+        if (node.children == 0) {
+            __syncthreads();
+            MPKI_STAMP(WAIT);
+            break;
+        }
         const bool all = until == node.children;
-        if (!wait_for_fronts(t, node, waited, until, first, alone, &late)) return false;
+        const bool one = !WIDE && until == from + 1 && waited == from;
+        if (one) expect_child(t, node, from, alone, m.row);
+        if (one ? !wait_for_child(t, node, from, first, alone, &late)
+                : !wait_for_fronts(t, node, waited, until, first, alone, &late))
+            return false;
         MPKI_STAMP(WAIT);
         waited = until;
+        if (one && late == 0) {
+            const children_of_task &some = described();
+            add_contribution(f, (const T *)t.contribution + some.contribution[0], some.rows[0],
+                             some.columns[0], m.row);
+            __syncthreads();
+            from = until;
+            if (all) break;
+            MPKI_STAMP(ENTRIES);
+            continue;
+        }
+        if (one) __syncthreads();
         if (late > 0 && !all) continue;
         if (late > 0) {
             w = own + late, n = w + node.rows, columns = alone ? w : n;
@@ -466,24 +497,30 @@ __device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_byt
     const int ld = leading(n);
     const panel<T> out(place, w, ld);
     int nelim;
+    bool told = false;
     if (WIDE && outside) {
         nelim = task_outside<H, T>(t, s, place, n, columns, late);
-        MPKI_STAMP(UPDATE);
+        MPKI_STAMP(SEARCH);
     } else {
         T *const C = (T *)t.contribution + node.contribution;
-        nelim = task_columns<H>(t, f, m, node, out);
+        nelim = task_columns<H, !WIDE>(t, f, m, node, out);
         if (WIDE && apart) update_late<H>(f, w, nelim);
-        MPKI_STAMP(UPDATE);
+        MPKI_STAMP(SEARCH);
         for (int j = warp; j < node.rows && !alone; j += warps) {
             T *to = contribution_column(C, node.rows, j);
             for (int i = j + lane; i < node.rows; i += 32) to[i] = f.at(w + i, w + j);
+        }
+        if (nelim == w && !alone) { /* of such a front others read its contribution alone */
+            __syncthreads();
+            if (tid == 0) task_done(t, s, place, w, nelim, ld);
+            told = true;
         }
         const int last = nelim == w && m.word[WORD_OUT] ? w : n;
         for (int j = warp; j < (apart ? own : w); j += warps)
             for (int i = j + lane; i < last; i += 32) out.a[i + (int64_t)j * ld] = f.at(i, j);
     }
     __syncthreads();
-    if (tid == 0) task_done(t, s, place, w, nelim, ld);
+    if (tid == 0 && !told) task_done(t, s, place, w, nelim, ld);
     MPKI_STAMP(OUT);
     __syncthreads();
     return true;
