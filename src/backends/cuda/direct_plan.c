@@ -236,6 +236,24 @@ static void latest_last(mpki_cuda_cut *c) {
     }
 }
 
+/* Of a large front those children come first that give to most of its rows: they are added up together. */
+static void largest_first(mpki_cuda_cut *c) {
+    mpki_cuda_made *m = &c->m;
+    for (int32_t s = 0; s < m->count; s++) {
+        int32_t *const child = m->child + m->child_ptr[s];
+        const int32_t count = m->child_ptr[s + 1] - m->child_ptr[s];
+        if (!is_large(c, s) || count <= MPKI_FRONT_GIVERS) continue;
+        for (int32_t g = 0; g < MPKI_FRONT_GIVERS; g++) {
+            int32_t most = g;
+            for (int32_t k = g + 1; k < count; k++)
+                if (m->rows[child[k]] > m->rows[child[most]]) most = k;
+            const int32_t first = child[most];
+            for (int32_t k = most; k > g; k--) child[k] = child[k - 1];
+            child[g] = first;
+        }
+    }
+}
+
 static void fill_nodes(mpki_cuda_cut *c) {
     const mpki_cuda_made *m = &c->m;
     const mpki_tree_view *tree = m->tree;
@@ -401,6 +419,7 @@ static mpk_status plan_make(mpk_context *ctx, const mpki_tree_view *tree, const 
     if (mpk_failed(status)) goto done;
     mpki_cuda_find_tasks(&c);
     latest_last(&c);
+    largest_first(&c);
     plan->task = MPKI_ZNEW(ctx, STAGE, (int64_t)plan->tasks + 1, mpki_cuda_task);
     plan->large = MPKI_ZNEW(ctx, STAGE, (int64_t)plan->larges + 1, int32_t);
     plan->round = MPKI_ZNEW(ctx, STAGE, (int64_t)plan->larges + 1, int32_t);
