@@ -179,7 +179,8 @@ enum shape {
     EMPTY,   /* n = 0 */
     TWINS, /* two fronts of several blocks of columns, some of which wait, under one with both's odd rows */
     NEARLY, /* singular but for 1e-13 */
-    LADDER /* a band, eliminated after groups of columns that reach into it, some of which wait: in halves (test_places) */
+    LADDER, /* a band, eliminated after groups of columns that reach into it, some of which wait: in halves (test_places) */
+    GATE    /* the same, and a large front after it */
 };
 
 enum { TWIN = 301, BORDER = 77 }; /* of TWINS: columns, rows below */
@@ -188,14 +189,26 @@ enum {
     RUNGS = 40,
     RAILS = 12,
     RUNG = 60,
-    BAND = 130
-}; /* of LADDER: groups, their columns, rows that each reaches, width */
+    BAND = 130,
+    POSTS = 360,
+    LONGER = 4
+}; /* of LADDER: groups, their columns, rows that each reaches, width; of GATE: columns of the large front, times as many groups */
 
 static inline dense shaped(enum shape shape) {
-    static const int order[] = {
-        1008, 1500, 220, 300, 60, 0, 2 * TWIN + BORDER, 160, (RAILS + 4) * RUNGS + BAND};
+    static const int order[] = {1008,
+                                1500,
+                                220,
+                                300,
+                                60,
+                                0,
+                                2 * TWIN + BORDER,
+                                160,
+                                (RAILS + 4) * RUNGS + BAND,
+                                (RAILS + 4) * LONGER * RUNGS + BAND + POSTS};
     const bool full = shape == PLANTED || shape == WAITING || shape == NEARLY;
     const int n = order[shape] * (full && device_is_real() ? 5 : 1);
+    const int gate = shape == GATE ? n - POSTS : n;
+    const int rails = RAILS * RUNGS * (shape == GATE ? LONGER : 1);
     dense m = dense_new(n, MPK_D, MPK_SYMMETRIC);
     support_state = 5;
     for (int i = 0; i < n; i++) {
@@ -229,15 +242,17 @@ static inline dense shaped(enum shape shape) {
             for (int j = 0; j <= i; j++) dense_set(&m, i, j, uniform());
             break;
         case LADDER:
-            for (int j = i > RAILS * RUNGS + BAND ? i - BAND : RAILS * RUNGS; j < i; j++)
+        case GATE:
+            for (int j = i >= gate ? gate - 1 : i > rails + BAND ? i - BAND : rails; j < i; j++)
                 dense_set(&m, i, j, uniform());
             dense_set(&m, i, i,
-                      i >= RAILS * RUNGS   ? 4 * BAND
+                      i >= gate            ? 4 * POSTS
+                      : i >= rails         ? 4 * BAND
                       : i / RAILS % 4 == 3 ? 1e-7
                                            : 60 + i % 2);
-            for (int k = 0; k < RUNG && i < RAILS * RUNGS; k++)
-                dense_set(&m, RAILS * RUNGS + i / RAILS * 4 + k, i, uniform());
-            for (int j = i / RAILS * RAILS; i < RAILS * RUNGS && j < i; j++)
+            for (int k = 0; k < RUNG && i < rails; k++)
+                dense_set(&m, rails + i / RAILS * 4 + k, i, uniform());
+            for (int j = i / RAILS * RAILS; i < rails && j < i; j++)
                 dense_set(&m, i, j, 1e-7 * uniform());
             break;
         }

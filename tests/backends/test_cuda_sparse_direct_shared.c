@@ -139,7 +139,7 @@ static void check_rounds(const mpk_options *o) {
 static void test_places(void **unused) {
     (void)unused;
     if (device_is_real()) return;
-    const enum shape ladder = LADDER;
+    const enum shape ladder = LADDER, gate = GATE;
     mpk_options o;
     mpk_options_init(&o);
     o.method = MPK_METHOD_LDLT;
@@ -153,6 +153,9 @@ static void test_places(void **unused) {
     check_places("60000", of_shape, &ladder, &o, (looks){2, false, false});
     small_blocks("60000");
     compare("in halves", of_shape, &ladder, &o, 1);
+    check_places("60000", of_shape, &gate, &o, (looks){3, false, true});
+    small_blocks("60000");
+    compare("in halves below a large front", of_shape, &gate, &o, 1);
     unsetenv("METAPACK_CUDA_HOST_SHARED");
 }
 

@@ -3,6 +3,7 @@
  * the longest path from a leaf to the root, on which each front costs something and each column, too. A child
  * that is the last one to be done goes into its parent where that shortens the way; another one only as far as the
  * parent's way has time to spare. */
+#include "../../core/heap.h"
 #include "symbolic.h"
 
 #include <math.h>
@@ -23,13 +24,12 @@ static const double COUNTS = 0.5, COUNTS_CUT = 0.9;
 
 typedef struct shortening {
     mpki_nodes *nodes;
-    double *path;  /* by node: seconds until it is done */
-    double *below; /* by node: until its children are */
-    double *above; /* by node: from there to its root's end, before anything is merged */
-    int32_t *kids; /* by node */
-    int32_t *heap; /* children of one node, the longest path first */
-    int32_t count; /* in the heap */
-    double counts; /* from here on a path counts */
+    double *path;   /* by node: seconds until it is done */
+    double *below;  /* by node: until its children are */
+    double *above;  /* by node: from there to its root's end, before anything is merged */
+    int32_t *kids;  /* by node */
+    mpki_heap late; /* children of one node, the longest path first */
+    double counts;  /* from here on a path counts */
 } shortening;
 
 static double front_s(double w, double m, double kids) {
@@ -55,27 +55,8 @@ static void find_path(shortening *z, int32_t s) {
     z->path[s] = z->below[s] + node_s(z, s);
 }
 
-static bool longer(const shortening *z, int32_t a, int32_t b) {
-    return z->path[a] > z->path[b] || (z->path[a] == z->path[b] && a < b);
-}
-
 static void push(shortening *z, int32_t c) {
-    int32_t at = z->count++;
-    for (int32_t up; at > 0 && longer(z, c, z->heap[up = (at - 1) / 2]); at = up)
-        z->heap[at] = z->heap[up];
-    z->heap[at] = c;
-}
-
-static int32_t pop(shortening *z) {
-    const int32_t top = z->heap[0], last = z->heap[--z->count];
-    int32_t at = 0;
-    for (int32_t next; (next = 2 * at + 1) < z->count; at = next) {
-        if (next + 1 < z->count && longer(z, z->heap[next + 1], z->heap[next])) next++;
-        if (!longer(z, z->heap[next], last)) break;
-        z->heap[at] = z->heap[next];
-    }
-    z->heap[at] = last;
-    return top;
+    mpki_heap_push(&z->late, (mpki_heap_entry){.key = -z->path[c], .at = c});
 }
 
 static double trapezoid(double w, double m) {
@@ -105,11 +86,11 @@ static void shorten_node(shortening *z, int32_t s) {
     int32_t kept = -1;
     bool first = true; /* no child that is done as late as any has been kept */
     double latest = 0, zeros;
-    z->count = 0;
+    z->late.count = 0;
     for (int32_t c = nodes->child[s]; c >= 0; c = nodes->sibling[c]) push(z, c);
-    while (z->count > 0) {
-        const int32_t c = pop(z);
-        const double others = !first ? latest : z->count > 0 ? z->path[z->heap[0]] : 0;
+    while (z->late.count > 0) {
+        const int32_t c = mpki_heap_pop(&z->late).at;
+        const double others = !first ? latest : z->late.count > 0 ? -z->late.entry[0].key : 0;
         const bool near = fmax(others, z->path[c]) + node_s(z, s) + z->above[s] > z->counts;
         if (shortens(z, c, s, others, near, &zeros)) {
             int32_t grandchildren = -1;
@@ -138,12 +119,13 @@ bool mpki_nodes_uncut(const mpki_nodes *nodes) {
 mpk_status mpki_nodes_shorten(mpk_context *ctx, mpki_nodes *nodes) {
     const int64_t count = nodes->count;
     double *times = MPKI_ZNEW(ctx, STAGE, 3 * count + 1, double);
-    int32_t *numbers = MPKI_ZNEW(ctx, STAGE, 2 * count + 1, int32_t);
+    int32_t *kids = MPKI_ZNEW(ctx, STAGE, count + 1, int32_t);
+    mpki_heap_entry *entry = MPKI_NEW(ctx, STAGE, count + 1, mpki_heap_entry);
     const bool uncut = mpki_nodes_uncut(nodes);
     shortening z = {.nodes = nodes};
-    if (times && numbers) {
+    if (times && kids && entry) {
         z.path = times, z.below = times + count, z.above = times + 2 * count;
-        z.kids = numbers, z.heap = numbers + count;
+        z.kids = kids, z.late.entry = entry;
         double longest = 0; /* path, before anything is merged */
         for (int32_t s = 0; s < count; s++) {
             if (!nodes->alive[s]) continue;
@@ -159,6 +141,7 @@ mpk_status mpki_nodes_shorten(mpk_context *ctx, mpki_nodes *nodes) {
             if (nodes->alive[s]) shorten_node(&z, s);
     }
     mpki_release(ctx, times);
-    mpki_release(ctx, numbers);
+    mpki_release(ctx, kids);
+    mpki_release(ctx, entry);
     return mpki_failed(ctx);
 }

@@ -5,43 +5,11 @@
  * eliminated yet, and at fronts whose children are not done, while others could be at work. */
 #include "direct_cut.h"
 
+#include "../../core/heap.h"
+
 static const char STAGE[] = "factorize";
 
 static const double PART_NS = 6000, CHILD_NS = 700; /* of a part: its product; what a child gives */
-
-/* Things by a number, the least one first; of equal numbers the first one. */
-typedef struct entry {
-    double key;
-    int32_t at, what;
-} entry;
-
-typedef struct heap {
-    entry *entry;
-    int32_t count;
-} heap;
-
-static bool before(const entry *a, const entry *b) {
-    return a->key < b->key || (a->key == b->key && a->at < b->at);
-}
-
-static void push(heap *h, entry x) {
-    int32_t k = h->count++;
-    for (int32_t up; k > 0 && before(&x, &h->entry[up = (k - 1) / 2]); k = up)
-        h->entry[k] = h->entry[up];
-    h->entry[k] = x;
-}
-
-static entry pop(heap *h) {
-    const entry top = h->entry[0], last = h->entry[--h->count];
-    int32_t k = 0;
-    for (int32_t next; (next = 2 * k + 1) < h->count; k = next) {
-        if (next + 1 < h->count && before(&h->entry[next + 1], &h->entry[next])) next++;
-        if (!before(&h->entry[next], &last)) break;
-        h->entry[k] = h->entry[next];
-    }
-    h->entry[k] = last;
-    return top;
-}
 
 enum { ENDS, OPENS }; /* what happens: a task or a part ends; the parts of a front may begin */
 
@@ -52,8 +20,8 @@ typedef struct plan_of_step {
     int32_t *waits;  /* by number: tasks, here, that it waits for */
     int32_t *opened; /* by number: its next part */
     int32_t *left;   /* by number: what of it has not ended */
-    heap ready;      /* by urgency; at: number */
-    heap event;      /* by time; at: number */
+    mpki_heap ready; /* by urgency; at: number */
+    mpki_heap event; /* by time; at: number */
 } plan_of_step;
 
 /* The task that waits for task k, if it is here; -1. */
@@ -68,15 +36,16 @@ static double urgency(const plan_of_step *z, int32_t k, bool part) {
     return -(z->c->path[s] - (part ? z->c->time[s] : 0));
 }
 
-static void happen(plan_of_step *z, entry x) {
+static void happen(plan_of_step *z, mpki_heap_entry x) {
     const int32_t k = x.at;
     if (x.what == OPENS) {
-        push(&z->ready, (entry){urgency(z, k, true), k, OPENS});
+        mpki_heap_push(&z->ready, (mpki_heap_entry){urgency(z, k, true), k, OPENS});
         return;
     }
     if (--z->left[k] > 0) return;
     const int32_t up = above(z, k);
-    if (up >= 0 && --z->waits[up] == 0) push(&z->ready, (entry){urgency(z, up, false), up, ENDS});
+    if (up >= 0 && --z->waits[up] == 0)
+        mpki_heap_push(&z->ready, (mpki_heap_entry){urgency(z, up, false), up, ENDS});
 }
 
 /* Begin what is most urgent, as far as blocks are free. Returns how many are free then. */
@@ -84,23 +53,23 @@ static int32_t begin(plan_of_step *z, double now, int32_t blocks, const int32_t 
                      mpki_cuda_item *out, int32_t *next) {
     const mpki_cuda_made *m = &z->c->m;
     while (blocks > 0 && z->ready.count > 0) {
-        const entry x = z->ready.entry[0];
+        const mpki_heap_entry x = z->ready.entry[0];
         const int32_t k = x.at, s = z->root[k];
         const double part_ns = PART_NS + CHILD_NS * (m->child_ptr[s + 1] - m->child_ptr[s]);
         double takes = z->c->time[s];
         if (x.what == ENDS) { /* the task itself */
-            (void)pop(&z->ready);
+            (void)mpki_heap_pop(&z->ready);
             out[(*next)++] = (mpki_cuda_item){s, -1};
             if (parts[k] > 0) { /* what children give is added up before the columns are there */
                 const double open = takes > part_ns ? takes - part_ns : 0;
-                push(&z->event, (entry){now + open, k, OPENS});
+                mpki_heap_push(&z->event, (mpki_heap_entry){now + open, k, OPENS});
             }
         } else {
             out[(*next)++] = (mpki_cuda_item){s, z->opened[k]++};
-            if (z->opened[k] == parts[k]) (void)pop(&z->ready);
+            if (z->opened[k] == parts[k]) (void)mpki_heap_pop(&z->ready);
             takes = 2 * part_ns;
         }
-        push(&z->event, (entry){now + takes, k, ENDS});
+        mpki_heap_push(&z->event, (mpki_heap_entry){now + takes, k, ENDS});
         blocks--;
     }
     return blocks;
@@ -114,8 +83,9 @@ mpk_status mpki_cuda_schedule(const mpki_cuda_cut *c, const int32_t *root, const
                       .root = root,
                       .place = place,
                       .waits = MPKI_ZNEW(m->ctx, STAGE, 3 * ((int64_t)count + 1), int32_t),
-                      .ready.entry = MPKI_NEW(m->ctx, STAGE, (int64_t)count + 1, entry),
-                      .event.entry = MPKI_NEW(m->ctx, STAGE, (int64_t)count + blocks + 1, entry)};
+                      .ready.entry = MPKI_NEW(m->ctx, STAGE, (int64_t)count + 1, mpki_heap_entry),
+                      .event.entry =
+                          MPKI_NEW(m->ctx, STAGE, (int64_t)count + blocks + 1, mpki_heap_entry)};
     const bool all = z.waits && z.ready.entry && z.event.entry;
     for (int32_t k = 0; all && k < count; k++) z.place[root[k]] = 1 + k;
     if (all) z.opened = z.waits + count + 1, z.left = z.opened + count + 1;
@@ -125,12 +95,13 @@ mpk_status mpki_cuda_schedule(const mpki_cuda_cut *c, const int32_t *root, const
         z.left[k] = 1 + parts[k];
     }
     for (int32_t k = 0; all && k < count; k++)
-        if (z.waits[k] == 0) push(&z.ready, (entry){urgency(&z, k, false), k, ENDS});
+        if (z.waits[k] == 0)
+            mpki_heap_push(&z.ready, (mpki_heap_entry){urgency(&z, k, false), k, ENDS});
     if (all) free_blocks = begin(&z, 0, free_blocks, parts, out, &next);
     while (all && z.event.count > 0) {
         const double now = z.event.entry[0].key;
         while (z.event.count > 0 && z.event.entry[0].key <= now) {
-            const entry x = pop(&z.event);
+            const mpki_heap_entry x = mpki_heap_pop(&z.event);
             free_blocks += x.what == ENDS;
             happen(&z, x);
         }

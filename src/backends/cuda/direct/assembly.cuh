@@ -16,7 +16,7 @@ template <class T> struct split_front {
     }
 };
 
-static const int GIVERS = 4; /* children that are added up together, at most */
+static const int GIVERS = MPKI_FRONT_GIVERS; /* children that are added up together, at most */
 
 /** What a thread block knows of some children, of whose contributions it takes a few columns. */
 template <class T> struct givers {
@@ -24,7 +24,6 @@ template <class T> struct givers {
     int32_t row[GIVERS][256];
     /* by column of the front: so that [r] is the child's entry in its row r; NULL: it has none */
     const T *column[GIVERS][MPKI_FRONT_COLUMNS];
-    T *to[MPKI_FRONT_COLUMNS];
     int32_t low[GIVERS]; /* the child's first row that is not above the next ones in work */
 };
 
@@ -32,7 +31,7 @@ template <class T> struct givers {
  *  added up in their order. An entry is one thread's, which writes it once. */
 template <int COUNT, class T>
 __device__ void add_givers(const mpki_cuda_tree &t, const mpki_cuda_front &f, int c0, int c1,
-                           givers<T> &m) {
+                           T *const *to, givers<T> &m) {
     const int own = f.own, late = f.w - own, n = f.nrows, tid = (int)threadIdx.x;
     const mpki_cuda_node &node = t.node[f.index];
     const int32_t *rel[COUNT + 1]; /* one more: COUNT may be 0 */
@@ -100,17 +99,113 @@ __device__ void add_givers(const mpki_cuda_tree &t, const mpki_cuda_front &f, in
 #pragma unroll
             for (int q = 0; q < AT_ONCE; ++q) {
                 const int j = c0 + j0 + q;
-                if (j < c1 && i >= j && i < n) m.to[j0 + q][i] = x[q];
+                if (j < c1 && i >= j && i < n) to[j0 + q][i] = x[q];
             }
         }
     }
+}
+
+static const int SOURCES = 64; /* children beyond GIVERS that are looked up together */
+
+/** What a thread block knows of these. */
+template <class T> struct sources {
+    /* by column of the front: 1 + the child's column; 0: it has none */
+    int32_t column[MPKI_FRONT_COLUMNS][SOURCES];
+    int32_t rows[SOURCES];
+    const int32_t *rel[SOURCES];
+    const T *contribution[SOURCES];
+};
+
+/** All threads: children number first .. first + count - 1 of a front, of which each gives to few of its rows, are added
+ *  to columns [c0, c1): a column by one warp, which goes through them in their order. to: the columns. */
+template <class T>
+__device__ void add_sources(const mpki_cuda_tree &t, const mpki_cuda_front &f, int first, int count,
+                            int c0, int c1, T *const *to, sources<T> &m) {
+    const int AT_ONCE = 4;
+    const int own = f.own, late = f.w - own, tid = (int)threadIdx.x, nt = (int)blockDim.x;
+    const int lane = tid & 31, warp = tid / 32, warps = nt / 32;
+    const mpki_cuda_node &node = t.node[f.index];
+    for (int k = tid; k < MPKI_FRONT_COLUMNS * SOURCES; k += nt)
+        m.column[k / SOURCES][k % SOURCES] = 0;
+    __syncthreads();
+    for (int k = tid; k < count; k += nt) {
+        const mpki_cuda_node &c = t.node[t.child[node.child + first + k]];
+        const int32_t *rel = t.rel + c.rel;
+        const int low = c0 < own ? c0 : c0 - late < own ? own : c0 - late;
+        for (int j = first_not_below(rel, c.rows, low); j < c.rows; ++j) {
+            const int at = rel[j] < own ? rel[j] : rel[j] + late;
+            if (at >= c1) break;
+            m.column[at - c0][k] = 1 + j;
+        }
+        m.rows[k] = c.rows, m.rel[k] = rel;
+        m.contribution[k] = (const T *)t.contribution + c.contribution;
+    }
+    __syncthreads();
+    const auto place = [&](const int32_t *rel, int i) {
+        const int r = rel[i];
+        return r < own ? r : r + late;
+    };
+    for (int c = warp; c < c1 - c0; c += warps) {
+        T *const x = to[c];
+        for (int base = 0; base < count; base += 32) {
+            const int mine = base + lane < count ? m.column[c][base + lane] : 0;
+            unsigned left = __ballot_sync(0xffffffffu, mine > 0);
+            while (left) {
+                const T *from[AT_ONCE];
+                const int32_t *rel[AT_ONCE];
+                int rows[AT_ONCE], j[AT_ONCE], at[AT_ONCE];
+                T v[AT_ONCE];
+#pragma unroll
+                for (int g = 0; g < AT_ONCE; ++g) {
+                    const int q = left ? __ffs((int)left) - 1 : 0, k = base + q;
+                    rows[g] = left ? m.rows[k] : 0;
+                    left &= left - 1;
+                    j[g] = __shfl_sync(0xffffffffu, mine, q) - 1;
+                    rel[g] = m.rel[k], from[g] = m.contribution[k];
+                    if (rows[g] > 0) from[g] = contribution_column(from[g], rows[g], j[g]);
+                    const bool in = rows[g] > 0 && j[g] + lane < rows[g];
+                    v[g] = in ? from[g][j[g] + lane] : make<T>(0);
+                    at[g] = in ? place(rel[g], j[g] + lane) : -1;
+                }
+#pragma unroll
+                for (int g = 0; g < AT_ONCE; ++g) {
+                    if (at[g] >= 0) x[at[g]] = x[at[g]] + v[g];
+                    __syncwarp();
+                }
+#pragma unroll
+                for (int g = 0; g < AT_ONCE; ++g) { /* of long ones */
+                    for (int i0 = j[g] + 32 + lane; i0 - lane < rows[g]; i0 += 32 * AT_ONCE) {
+                        T y[AT_ONCE];
+                        int where[AT_ONCE];
+#pragma unroll
+                        for (int h = 0; h < AT_ONCE; ++h) {
+                            const int i = i0 + 32 * h;
+                            where[h] = i < rows[g] ? place(rel[g], i) : -1;
+                            y[h] = i < rows[g] ? from[g][i] + x[where[h]] : make<T>(0);
+                        }
+#pragma unroll
+                        for (int h = 0; h < AT_ONCE; ++h)
+                            if (where[h] >= 0) x[where[h]] = y[h];
+                    }
+                    __syncwarp();
+                }
+            }
+        }
+    }
+    __syncthreads();
 }
 
 /** Columns [c0, c1) of a front: contributions, entries of A, delayed columns. */
 template <bool H, class T>
 __global__ void __launch_bounds__(256)
     assemble_kernel(mpki_cuda_tree t, mpki_cuda_large large, int level) {
-    __shared__ givers<T> m;
+    union known {
+        givers<T> first;
+        sources<T> others;
+    };
+    __shared__ __align__(16) char space[sizeof(known)];
+    __shared__ T *columns[MPKI_FRONT_COLUMNS];
+    givers<T> &m = ((known *)space)->first;
     after_previous();
     int part;
     const mpki_cuda_front &f = large.front[front_of_block(large.assembly, large.count, &part)];
@@ -123,30 +218,32 @@ __global__ void __launch_bounds__(256)
     const split_front<T> to = {panel<T>(f.a, f.w, f.ld), (T *)f.c, node.rows};
     if (tid < MPKI_FRONT_COLUMNS && c0 + tid < c1) {
         const int j = c0 + tid;
-        m.to[tid] = to.column(j);
+        columns[tid] = to.column(j);
         if (j < own) to.a.id[j] = node.first + j;
         if (j < f.w && f.nrows < f.ld) m.to[tid][f.nrows] = make<T>(0); /* rows are read by two */
         for (int s = 0; j < f.w && s < 2; ++s)
             to.a.d[2 * j + s] = to.a.dinv[2 * j + s] = make<T>(0);
     }
-    const bool many = node.children > GIVERS; /* of which most give to few rows */
-    switch (many ? 0 : node.children) {
+    switch (node.children) {
     case 0:
-        add_givers<0>(t, f, c0, c1, m);
+        add_givers<0>(t, f, c0, c1, columns, m);
         break;
     case 1:
-        add_givers<1>(t, f, c0, c1, m);
+        add_givers<1>(t, f, c0, c1, columns, m);
         break;
     case 2:
-        add_givers<2>(t, f, c0, c1, m);
+        add_givers<2>(t, f, c0, c1, columns, m);
         break;
     case 3:
-        add_givers<3>(t, f, c0, c1, m);
+        add_givers<3>(t, f, c0, c1, columns, m);
         break;
     default:
-        add_givers<GIVERS>(t, f, c0, c1, m);
+        add_givers<GIVERS>(t, f, c0, c1, columns, m);
     }
     __syncthreads();
+    for (int k = GIVERS; k < node.children; k += SOURCES)
+        add_sources(t, f, k, node.children - k < SOURCES ? node.children - k : SOURCES, c0, c1,
+                    columns, ((known *)space)->others);
     if (c0 < own) { /* entries lie by column */
         int64_t low = node.scatter, high = node.scatter_end;
         while (low < high) {
@@ -159,11 +256,11 @@ __global__ void __launch_bounds__(256)
         for (int64_t e = low + tid; e < node.scatter_end && t.scatter[e].col - node.shift < c1;
              e += (int)blockDim.x) {
             const entry_of_a<T> a(t, node, e);
-            T &x = m.to[a.col - c0][a.row < own ? a.row : a.row + late];
+            T &x = columns[a.col - c0][a.row < own ? a.row : a.row + late];
             x = x + a.value;
         }
     }
-    if (late == 0 && !many) return;
+    if (late == 0) return;
     int offset = own;
     for (int k = 0; k < node.children; ++k) {
         const int index = t.child[node.child + k];
@@ -171,41 +268,21 @@ __global__ void __launch_bounds__(256)
         const mpki_cuda_now now = t.now[index];
         const int rows = c.rows, gone = now.w - now.nelim;
         const int32_t *rel = t.rel + c.rel;
-        if (gone == 0 && !many) continue;
-        __syncthreads();
-        if (many) { /* its columns that fall into [c0, c1): rows below own keep their number, others shift */
-            const T *C = (const T *)t.contribution + c.contribution;
-            const int j0 = first_not_below(rel, rows,
-                                           c0 < own          ? c0
-                                           : c0 - late < own ? own
-                                                             : c0 - late);
-            const int j1 = first_not_below(rel, rows,
-                                           c1 <= own         ? c1
-                                           : c1 - late < own ? own
-                                                             : c1 - late);
-            for (int j = j0 + warp; j < j1; j += warps) {
-                const T *from = contribution_column(C, rows, j);
-                T *x = m.to[(rel[j] < own ? rel[j] : rel[j] + late) - c0];
-                for (int i = j + lane; i < rows; i += 32) {
-                    const int r = rel[i], at = r < own ? r : r + late;
-                    x[at] = x[at] + from[i];
-                }
-            }
-        }
         if (gone == 0) continue;
+        __syncthreads();
         const panel<T> g(now.a, now.w, now.ld);
         /* its delayed columns as rows of own columns */
         for (int j = warp; j < rows; j += warps) {
             const int r = rel[j];
             if (r >= own || r < c0 || r >= c1) continue;
-            T *x = m.to[r - c0];
+            T *x = columns[r - c0];
             for (int s = lane; s < gone; s += 32)
                 x[offset + s] = x[offset + s] + cj<H>(g.at(now.w + j, now.nelim + s));
         }
         for (int s = warp; s < gone; s += warps) {
             const int at = offset + s, source = now.nelim + s;
             if (at < c0 || at >= c1) continue;
-            T *x = m.to[at - c0];
+            T *x = columns[at - c0];
             if (lane == 0) to.a.id[at] = g.id[source];
             for (int i = source + lane; i < now.w; i += 32) {
                 T &y = x[offset + i - now.nelim];

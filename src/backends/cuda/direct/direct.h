@@ -211,12 +211,13 @@ typedef struct mpki_cuda_large {
  *  end: of some root it is the last one. */
 enum { MPKI_NARROW, MPKI_WIDE, MPKI_WIDE_LAST };
 
-/** Rows that a block of these kernels takes; columns of an assembly. */
+/** Rows that a block of these kernels takes; columns of an assembly, and children that are added up together there. */
 enum {
     MPKI_FRONT_ROWS = 128,
     MPKI_FRONT_INNER = 64,
     MPKI_FRONT_OUTER = 64,
-    MPKI_FRONT_COLUMNS = 16
+    MPKI_FRONT_COLUMNS = 16,
+    MPKI_FRONT_GIVERS = 4
 };
 
 /** Tiles of the first `columns` columns of tiles of a lower triangle of `rows` rows of them. */

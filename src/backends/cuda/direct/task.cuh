@@ -427,9 +427,10 @@ __device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_byt
     MPKI_STAMP(ENTRIES);
     char *place = t.arena + node.panel;
     bool outside = false, apart = false;
-    /* the last child is the one that is done last, as a rule: what the others give is added up meanwhile */
+    /* the last child is the one that is done last, as a rule: what the others give is added up meanwhile, but by narrow
+     * blocks, whose fronts wait less than the loop takes in registers */
     int from = 0, waited = 0, until = node.children;
-    if (until > 1 && t.child[node.child + until - 1] < first) --until;
+    if (WIDE && until > 1 && t.child[node.child + until - 1] < first) --until;
 #pragma unroll 1
     for (;; until = node.children) {
         if (node.children == 0) {
