@@ -408,6 +408,36 @@ static void place_narrow(const mpki_direct *f, mpki_cuda_sweep_lists *l) {
     }
 }
 
+int64_t mpki_cuda_sweep_room(const mpki_direct *f) {
+    const char *end = (const char *)f->on.contribution +
+                      f->plan.contribution_entries * (int64_t)mpk_scalar_size(f->tree.scalar);
+    return f->work ? end - f->work : 0;
+}
+
+/* Bridges from strip to strip, where there is room behind inverses of squares and before copies in half the precision; the
+ * longest chains have them first, since more of a sweep waits for these. */
+static void place_bridges(const mpki_direct *f, mpki_cuda_sweep_lists *l) {
+    const int64_t size = (int64_t)mpk_scalar_size(f->tree.scalar);
+    const int64_t tile = MPKI_FRONT_STRIP * MPKI_FRONT_STRIP * size;
+    const bool single = f->tree.scalar == MPK_S || f->tree.scalar == MPK_C;
+    int64_t room = mpki_cuda_sweep_room(f) - l->squares * tile;
+    const int64_t narrow = single || l->narrow < f->narrow_least ? 0 : l->narrow * size / 2;
+    int32_t most = 0;
+    if (narrow <= room) room -= narrow;
+    for (int32_t k = 0; k < l->chains; k++) {
+        l->chain[k].bridge = -1;
+        if (l->chain[k].strips > most) most = l->chain[k].strips;
+    }
+    for (int32_t strips = most; strips > 1 && room >= 2 * tile; strips--)
+        for (int32_t k = 0; k < l->chains; k++) {
+            mpki_cuda_chain *c = &l->chain[k];
+            const int64_t bytes = 2 * (strips - 1) * tile;
+            if (c->strips != strips || bytes > room) continue;
+            c->bridge = (int32_t)l->bridges;
+            l->bridges += strips - 1, room -= bytes;
+        }
+}
+
 mpk_status mpki_cuda_sweep_lists_make(mpk_context *ctx, const mpki_direct *f,
                                       mpki_cuda_sweep_lists *l) {
     const mpki_cuda_plan *plan = &f->plan;
@@ -430,6 +460,7 @@ mpk_status mpki_cuda_sweep_lists_make(mpk_context *ctx, const mpki_direct *f,
             plan->node[c->top].own == 0 ? gathers(f, c) : c->strips + lower_strips(f, c);
     }
     place_narrow(f, l);
+    place_bridges(f, l);
     order_pieces(f, l);
     return MPK_OK;
 }

@@ -245,6 +245,7 @@ typedef struct mpki_cuda_chain {
     int32_t strip;             /**< where its list begins in sweep.strip */
     int32_t segment, segments; /**< where its segments begin in sweep.segment */
     int32_t square;            /**< where the inverses of its strips begin in sweep.square */
+    int32_t bridge; /**< where its bridges begin in sweep.bridge, one for each strip but the first; < 0: it has none */
     int64_t gift;   /**< where its rows begin in sweep.gift; < 0: it is a helper, without columns */
     int64_t narrow; /**< where its copy begins in sweep.narrow, in entries; < 0: it has none */
     int64_t
@@ -326,6 +327,10 @@ typedef struct mpki_cuda_sweep {
      * them, and each sweep makes its own */
     void *square;
     int32_t squared; /**< 1: they are there; 0: this sweep makes them */
+    /* from one strip of a chain to the next, MPKI_FRONT_STRIP^2 each: all of L^-1, then all of L^-T. NULL: none */
+    void *bridge;
+    int64_t bridges;
+    int32_t bridged; /**< 1: those of this sweep are there; 0: it makes them */
     void *
         narrow; /**< copies of chains of one front in half the precision; NULL: there is no place for them */
     int32_t rounds; /**< 1: of these chains as much is read as copies have; 0: L */

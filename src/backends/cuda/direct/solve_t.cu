@@ -76,4 +76,16 @@ static mpk_status diagonal_part(mpki_cuda *cuda, const mpki_cuda_tree *t, const 
     return MPK_OK;
 }
 
+#ifdef MPKI_SWEEP_STAMPS
+/* `count` of those of a direction to host memory (bench/cuda/stamps.h). */
+extern "C" __attribute__((visibility("default"))) int FN(cuda_sweep_stamps)(int64_t *out, int back,
+                                                                             int count);
+extern "C" int FN(cuda_sweep_stamps)(int64_t *out, int back, int count) {
+    const size_t each = SWEEP_STAMPS * sizeof(int64_t);
+    return count > STAMPED_PIECES ||
+           cudaMemcpyFromSymbol(out, sweep_stamps, (size_t)count * each,
+                                (size_t)back * STAMPED_PIECES * each) != cudaSuccess;
+}
+#endif
+
 extern const mpki_cuda_solve_kind FN(cuda_solve) = {take, give, sweep, diagonal_part};

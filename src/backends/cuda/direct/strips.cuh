@@ -4,24 +4,13 @@
 /** Sweeps over a chain (mpki_cuda_chain): strips of 64 rows, or of 64 columns on the way back, a block
  *  each. Columns that were cut into several fronts are swept together, without what these fronts give
  *  one another: a row of the chain is found in each of them by its position. */
+#include "bridge.cuh"
 #include "chain.cuh"
 #include "narrow.cuh"
-#include "square.cuh"
 
 namespace mpki {
 
 static const int IN_STRIP = MPKI_CUDA_IN_STRIP;
-
-/** Shared memory of a strip that depends on the number of right-hand sides. */
-template <int NR, class T> struct strip_room {
-    T *M, *y, *x,
-        *part; /* the inverse of the strip's square; its own values, those of other rows; sums */
-    static __host__ __device__ int64_t entries() {
-        return STRIP * SQUARE + SWEEP_THREADS * NR + STRIP * NR + SWEEP_THREADS * NR;
-    }
-    __device__ strip_room(char *room)
-        : M((T *)room), y(M + STRIP * SQUARE), x(y + STRIP * NR), part(x + SWEEP_THREADS * NR) {}
-};
 
 /** Columns of one front that a strip has, and what is needed to find a row in it. */
 template <class T> struct strip_segment {
@@ -178,51 +167,6 @@ __device__ inline T *kept_square(const mpki_cuda_sweep &s, const mpki_cuda_chain
     return (T *)s.square + (int64_t)(me.square + strip) * STRIP * STRIP;
 }
 
-/** The sum over four lanes side by side, for all of them. */
-template <class T> __device__ inline T quad_sum(T x) {
-    x = x + shfl_xor(x, 1);
-    return x + shfl_xor(x, 2);
-}
-
-/** All threads: y := y - what the groups have summed up; then by four lanes for each row M y, or M^T y; the
- *  first of them gives it to `take`(row, r, value). */
-template <int NR, class T, class TAKE>
-__device__ inline void finish_strip(const strip_room<NR, T> &m, int parts, bool solves, bool back,
-                                    bool conjugated, TAKE take) {
-    const int row = (int)threadIdx.x >> 2, lane = (int)threadIdx.x & 3;
-    T z[NR];
-    square_is_there();
-    __syncthreads();
-#pragma unroll
-    for (int r = 0; r < NR; ++r) {
-        z[r] = lane < parts ? m.part[(lane * STRIP + row) * NR + r] : make<T>(0);
-        z[r] = m.y[row * NR + r] - quad_sum(z[r]);
-    }
-    if (solves) {
-        __syncwarp();
-        if (lane == 0)
-#pragma unroll
-            for (int r = 0; r < NR; ++r) m.y[row * NR + r] = z[r];
-        __syncthreads();
-        T odd[NR]; /* two sums are on their way */
-#pragma unroll
-        for (int r = 0; r < NR; ++r) z[r] = odd[r] = make<T>(0);
-#pragma unroll
-        for (int k = 0; k < STRIP / 4; ++k) {
-            const int at = 4 * k + lane;
-            T a = back ? m.M[at + row * SQUARE] : m.M[row + at * SQUARE];
-            if (conjugated) a = conj(a);
-#pragma unroll
-            for (int r = 0; r < NR; ++r) pfma(k % 2 ? odd[r] : z[r], a, m.y[at * NR + r]);
-        }
-#pragma unroll
-        for (int r = 0; r < NR; ++r) z[r] = quad_sum(z[r] + odd[r]);
-    }
-#pragma unroll
-    for (int r = 0; r < NR; ++r)
-        if (lane == 0) take(row, r, z[r]);
-}
-
 /** Entry k of strip number `strip` of a chain; the strip `next`, which waits for nothing else, has a place of its own
  *  to look at. */
 template <int NR, class T>
@@ -249,10 +193,13 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
     const int PART = STRIP / GROUPS, end = top.node.first + top.own;
     const bool solves = strip < me.strips, one = MODE != PLAIN || me.pieces == 1;
     const bool kept = MODE != PLAIN || s.squared;
-    const int before = solves ? strip : me.strips; /* strips whose values it needs */
+    strip_bridge<T> bridge(s, me, strip, false);
+    /* strips whose values it needs, but for the one across the bridge */
+    const int before = solves ? strip - (bridge.tile ? 1 : 0) : me.strips;
     strip_rows<STRIP> *const none = (strip_rows<STRIP> *)0;
     T *y = (T *)s.y, *u = (T *)s.u, *handed_on = (T *)s.handed + me.handed * NR;
     if (solves && kept) bring_square(kept_square<T>(s, me, strip), m.M);
+    bridge.ahead();
     load_chain(t, s, me, chain);
     const int i0 = solves ? STRIP * strip : top.e + (strip - me.strips) * STRIP; /* one: its rows */
     for (int c = 0; one && c < before && c < 2; ++c)
@@ -286,6 +233,20 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
         invert_square(m.M, b);
         if (s.square) keep_square(m.M, kept_square<T>(s, me, strip));
     }
+    if constexpr (MODE == PLAIN) {
+        if (bridge.tile && !s.bridged) {
+            square_is_there();
+            if (tid < STRIP) describe_columns(me, chain, strip - 1, &other[1], none);
+            __syncthreads();
+            find_rows(me, chain, strip - 1, end, rows, b, at[1]);
+            __syncthreads();
+            const int there = columns_of(me, chain, strip - 1);
+            make_bridge<NR>(m, bridge, [&](int i, int k) {
+                const int row_of = k < there ? at[1][other[1].segment[k] * STRIP + i] : -1;
+                return row_of >= 0 ? other[1].column[k][row_of] : make<T>(0);
+            });
+        }
+    }
     wait_for_chain(t, s, me);
     __syncthreads();
     for (int k = tid; k < STRIP * NR; k += SWEEP_THREADS) {
@@ -313,7 +274,7 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
         if (one) {
             lower_strip<MODE, T>(s, me, top.a, top.e, c)
                 .load(i0 + row, row < b, group * PART, count, l);
-            if ((c + 2) * STRIP < top.e) /* what comes after the next ones */
+            if (c + 2 < before) /* what comes after the next ones */
                 lower_strip<MODE, T>(s, me, top.a, top.e, c + 2)
                     .bring_rows_of(i0, STRIP, top.e - (c + 2) * STRIP);
         } else if constexpr (MODE == PLAIN) {
@@ -341,7 +302,10 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
     }
 #pragma unroll
     for (int r = 0; r < NR; ++r) m.part[(group * STRIP + row) * NR + r] = sum[r];
-    finish_strip(m, GROUPS, solves, false, false, [&](int i, int r, T value) {
+    const int last = bridge.tile ? columns_of(me, chain, strip - 1) : 0;
+    const T *const across = handed_on + (int64_t)(me.strips + strip - 1) * STRIP * NR;
+    finish_strip(m, GROUPS, solves, false, false, bridge, across, last * NR,
+                 [&](int i, int r, T value) {
         if (i >= b) return;
         const int position = rows.position[i];
         if (solves) hand_over<NR>(handed_on, me, strip, strip + 1, i * NR + r, value);
@@ -388,14 +352,18 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
     const T *x = (const T *)s.x;
     T *handed_on = (T *)s.handed_back + me.handed * NR;
     const bool one = MODE != PLAIN || me.pieces == 1, kept = MODE != PLAIN || s.squared;
+    strip_bridge<T> bridge(s, me, strip, true);
+    if (slice > 0) bridge.tile = NULL;
     /* rows beyond the pivots first: ancestors are done; then the strips after this one, from the
      * last */
-    const int beyond = top.n - top.e, after = slice > 0 ? 0 : me.strips - 1 - strip;
+    const int beyond = top.n - top.e;
+    const int after = slice > 0 ? 0 : me.strips - 1 - strip - (bridge.tile ? 1 : 0);
     const int slices = (beyond + SWEEP_THREADS - 1) / SWEEP_THREADS, i0 = slice * SWEEP_THREADS;
     /* what slices of this strip hand on */
     T *const sums =
         handed_on + (2 * (int64_t)me.strips + (int64_t)strip * (slices - 1)) * STRIP * NR;
     if (slice == 0 && kept) bring_square(kept_square<T>(s, me, strip), m.M);
+    bridge.ahead();
     load_chain(t, s, me, chain);
     if (tid < STRIP) {
         int b;
@@ -421,6 +389,19 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
             load_square(mine, at, b, m.M);
             invert_square(m.M, b);
             if (s.square) keep_square(m.M, kept_square<T>(s, me, strip));
+        }
+        if (bridge.tile && !s.bridged) {
+            square_is_there();
+            __syncthreads();
+            if (tid < STRIP)
+                describe_columns(me, chain, strip + 1, (strip_columns<T> *)0, &others);
+            __syncthreads();
+            find_rows(me, chain, strip, end, others, columns_of(me, chain, strip + 1), at);
+            __syncthreads();
+            make_bridge_back<NR>(m, bridge, [&](int i, int k) {
+                const int row_of = k < b ? at[mine.segment[k] * STRIP + i] : -1;
+                return row_of >= 0 ? mine.column[k][row_of] : make<T>(0);
+            });
         }
     }
     T sum[NR][COLUMNS]; /* a warp takes 8 columns */
@@ -491,7 +472,7 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
                     l[h][q] =
                         col < b && i < there ? mine.column[col][which * STRIP + i] : make<E>(0);
                 }
-            if (which >= strip + 3 && tid / 4 < b && tid % 4 * (LINE / (int)sizeof(E)) < STRIP)
+            if (c + 2 < after && tid / 4 < b && tid % 4 * (LINE / (int)sizeof(E)) < STRIP)
                 bring(mine.column[tid / 4] + (which - 2) * STRIP +
                       tid % 4 * (LINE / (int)sizeof(E)));
         } else if constexpr (MODE == PLAIN) {
@@ -522,7 +503,9 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
             hand_on(sums + (int64_t)(slice - 1) * STRIP * NR + k, m.part[k]);
         return;
     }
-    finish_strip(m, 1, true, true, H, [&](int i, int r, T value) {
+    const int next = bridge.tile ? columns_of(me, chain, strip + 1) : 0;
+    const T *const across = handed_on + (int64_t)(me.strips + strip + 1) * STRIP * NR;
+    finish_strip(m, 1, true, true, H, bridge, across, next * NR, [&](int i, int r, T value) {
         if (i >= b) return;
         hand_over<NR>(handed_on, me, strip, strip - 1, i * NR + r, value);
         deliver<NR>(s, position[i], r, value);
