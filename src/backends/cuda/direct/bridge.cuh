@@ -108,8 +108,7 @@ __device__ inline void finish_strip(const strip_room<NR, T> &m, int parts, bool 
     T z[NR], g[BRIDGED];
     if (bridge.tile)
 #pragma unroll
-        for (int k = 0; k < BRIDGED; ++k)
-            g[k] = bridge.tile[k * SWEEP_THREADS + (int)threadIdx.x];
+        for (int k = 0; k < BRIDGED; ++k) g[k] = bridge.tile[k * SWEEP_THREADS + (int)threadIdx.x];
     square_is_there();
     __syncthreads();
 #pragma unroll

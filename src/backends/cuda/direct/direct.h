@@ -245,7 +245,8 @@ typedef struct mpki_cuda_chain {
     int32_t strip;             /**< where its list begins in sweep.strip */
     int32_t segment, segments; /**< where its segments begin in sweep.segment */
     int32_t square;            /**< where the inverses of its strips begin in sweep.square */
-    int32_t bridge; /**< where its bridges begin in sweep.bridge, one for each strip but the first; < 0: it has none */
+    int32_t
+        bridge; /**< where its bridges begin in sweep.bridge, one for each strip but the first; < 0: it has none */
     int64_t gift;   /**< where its rows begin in sweep.gift; < 0: it is a helper, without columns */
     int64_t narrow; /**< where its copy begins in sweep.narrow, in entries; < 0: it has none */
     int64_t

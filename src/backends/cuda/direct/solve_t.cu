@@ -79,7 +79,7 @@ static mpk_status diagonal_part(mpki_cuda *cuda, const mpki_cuda_tree *t, const 
 #ifdef MPKI_SWEEP_STAMPS
 /* `count` of those of a direction to host memory (bench/cuda/stamps.h). */
 extern "C" __attribute__((visibility("default"))) int FN(cuda_sweep_stamps)(int64_t *out, int back,
-                                                                             int count);
+                                                                            int count);
 extern "C" int FN(cuda_sweep_stamps)(int64_t *out, int back, int count) {
     const size_t each = SWEEP_STAMPS * sizeof(int64_t);
     return count > STAMPED_PIECES ||

@@ -306,14 +306,14 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
     const T *const across = handed_on + (int64_t)(me.strips + strip - 1) * STRIP * NR;
     finish_strip(m, GROUPS, solves, false, false, bridge, across, last * NR,
                  [&](int i, int r, T value) {
-        if (i >= b) return;
-        const int position = rows.position[i];
-        if (solves) hand_over<NR>(handed_on, me, strip, strip + 1, i * NR + r, value);
-        if (position >= 0)
-            y[(int64_t)position * NR + r] = value;
-        else
-            hand_on(&u[to * NR + r], value);
-    });
+                     if (i >= b) return;
+                     const int position = rows.position[i];
+                     if (solves) hand_over<NR>(handed_on, me, strip, strip + 1, i * NR + r, value);
+                     if (position >= 0)
+                         y[(int64_t)position * NR + r] = value;
+                     else
+                         hand_on(&u[to * NR + r], value);
+                 });
     if (top.w > top.e) publish(s.finished + me.top);
 }
 
@@ -393,8 +393,7 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
         if (bridge.tile && !s.bridged) {
             square_is_there();
             __syncthreads();
-            if (tid < STRIP)
-                describe_columns(me, chain, strip + 1, (strip_columns<T> *)0, &others);
+            if (tid < STRIP) describe_columns(me, chain, strip + 1, (strip_columns<T> *)0, &others);
             __syncthreads();
             find_rows(me, chain, strip, end, others, columns_of(me, chain, strip + 1), at);
             __syncthreads();
