@@ -212,7 +212,7 @@ static int64_t bytes_of_squares(const mpki_direct_solver *s) {
            (int64_t)mpk_scalar_size(s->f->tree.scalar);
 }
 static int64_t bytes_of_bridges(const mpki_direct_solver *s) {
-    return 2 * s->bridges * MPKI_FRONT_STRIP * MPKI_FRONT_STRIP *
+    return 2 * MPKI_CUDA_BRIDGES * s->bridges * MPKI_FRONT_STRIP * MPKI_FRONT_STRIP *
            (int64_t)mpk_scalar_size(s->f->tree.scalar);
 }
 /* NULL: it is too little. */

@@ -9,6 +9,13 @@ static const char STAGE[] = "solve";
  * are few fronts; rows of a front for which a block has room in shared memory. */
 enum { WIDE = 64, WIDE_OF_FEW = 32, FEW = 4096, WORK = 512 };
 
+/* Does a task have a front of so many columns that its fronts are swept by themselves, that one in strips? */
+static bool is_apart(const mpki_direct *f, const mpki_cuda_task *task) {
+    for (int32_t k = task->first; k <= task->last; k++)
+        if (f->now[k].nelim > WIDE) return true;
+    return false;
+}
+
 static int32_t cut_by(int32_t n, int32_t by) {
     return (n + by - 1) / by;
 }
@@ -84,15 +91,15 @@ static bool gets_columns(const mpki_direct *f, int32_t front, bool chained) {
 /* How a front is eliminated: with others in a task, by a task of its own, as a panel, as a large one. */
 enum { WITH_OTHERS, ALONE, PANEL, LARGE };
 
-static void find_ways(const mpki_cuda_plan *plan, int8_t *way) {
+static void find_ways(const mpki_direct *f, int8_t *way) {
+    const mpki_cuda_plan *plan = &f->plan;
     for (int32_t k = 0; k < plan->larges; k++) way[plan->large[k]] = LARGE;
     for (int32_t t = 0; t < plan->tasks; t++) {
         const mpki_cuda_task *task = &plan->task[t];
         if (task->part >= 0) continue;
+        const bool apart = task->first == task->last || is_apart(f, task);
         for (int32_t k = task->first; k <= task->last; k++)
-            way[k] = task->part == MPKI_CUDA_PANEL ? PANEL
-                     : task->first == task->last   ? ALONE
-                                                   : WITH_OTHERS;
+            way[k] = task->part == MPKI_CUDA_PANEL ? PANEL : apart ? ALONE : WITH_OTHERS;
     }
 }
 
@@ -134,7 +141,7 @@ static void add_chain(const mpki_direct *f, int32_t top, mpki_cuda_sweep_lists *
 /* l->parent: of each front, not yet of chains. */
 static void find_chains(const mpki_direct *f, mpki_cuda_sweep_lists *l) {
     const mpki_cuda_plan *plan = &f->plan;
-    find_ways(plan, l->way);
+    find_ways(f, l->way);
     for (int32_t k = 0; k < plan->fronts; k++) l->chain_of[k] = -1;
     for (int32_t k = 0; k < plan->fronts; k++) {
         const bool goes_on =
@@ -265,7 +272,7 @@ static void large_pieces(const mpki_direct *f, const mpki_cuda_step *step, mpki_
 static bool by_warps(const mpki_direct *f, const mpki_cuda_sweep_lists *l,
                      const mpki_cuda_task *task, bool back) {
     enum { BLOCKS_CHILDREN = 16, LITTLE = 4 };
-    if (task->part >= 0 || l->chain_of[task->last] >= 0 ||
+    if (task->part >= 0 || l->chain_of[task->last] >= 0 || is_apart(f, task) ||
         task->last - task->first >= MPKI_CUDA_WARP_FRONTS)
         return false;
     const int32_t most = back ? MPKI_CUDA_WARP_BACK : MPKI_CUDA_WARP_PIVOTS;
@@ -288,12 +295,22 @@ static void add_task(mpki_cuda_sweep_lists *l, int32_t kind, int32_t first, int3
         add(l->down, &l->downs, kind, first, last);
 }
 
+/* A front by itself. */
+static void one_front(const mpki_direct *f, mpki_cuda_sweep_lists *l, int32_t front, bool back) {
+    const int32_t chain = l->chain_of[front];
+    if (chain < 0) {
+        add_task(l, MPKI_CUDA_TASK, front, front, back);
+    } else if (l->chain[chain].top == front) { /* other fronts of it are there with it */
+        add_begin(f, l, chain, back);
+        for (int32_t strip = 0; add_strip(f, l, chain, strip, back); strip++) continue;
+    }
+}
+
 /* Pieces of task t of a step; tasks of few small fronts with the next ones in order, down to `end`: a block has many
  * warps. Returns the last task that was taken. */
 static int32_t task_pieces(const mpki_direct *f, const mpki_cuda_step *step,
                            mpki_cuda_sweep_lists *l, int32_t t, bool back) {
     const mpki_cuda_task *task = &f->plan.task[t];
-    const int32_t chain = l->chain_of[task->last];
     const int32_t by = back ? -1 : 1,
                   end = back ? step->task[0] - 1 : step->task[MPKI_CUDA_CLASSES];
     if (task->part >= 0) return t;
@@ -311,11 +328,12 @@ static int32_t task_pieces(const mpki_direct *f, const mpki_cuda_step *step,
                 last = next->last;
         }
         add_task(l, MPKI_CUDA_WARPS, first, last, back);
-    } else if (chain < 0) {
+    } else if (l->chain_of[task->last] < 0 && !is_apart(f, task)) {
         add_task(l, MPKI_CUDA_TASK, task->first, task->last, back);
-    } else if (l->chain[chain].top == task->last) { /* other fronts of it are there with it */
-        add_begin(f, l, chain, back);
-        for (int32_t strip = 0; add_strip(f, l, chain, strip, back); strip++) continue;
+    } else {
+        for (int32_t k = back ? task->last : task->first; k >= task->first && k <= task->last;
+             k += by)
+            one_front(f, l, k, back);
     }
     return t;
 }
@@ -419,6 +437,7 @@ int64_t mpki_cuda_sweep_room(const mpki_direct *f) {
 static void place_bridges(const mpki_direct *f, mpki_cuda_sweep_lists *l) {
     const int64_t size = (int64_t)mpk_scalar_size(f->tree.scalar);
     const int64_t tile = MPKI_FRONT_STRIP * MPKI_FRONT_STRIP * size;
+    const int64_t each = 2 * MPKI_CUDA_BRIDGES * tile;
     const bool single = f->tree.scalar == MPK_S || f->tree.scalar == MPK_C;
     int64_t room = mpki_cuda_sweep_room(f) - l->squares * tile;
     const int64_t narrow = single || l->narrow < f->narrow_least ? 0 : l->narrow * size / 2;
@@ -428,10 +447,10 @@ static void place_bridges(const mpki_direct *f, mpki_cuda_sweep_lists *l) {
         l->chain[k].bridge = -1;
         if (l->chain[k].strips > most) most = l->chain[k].strips;
     }
-    for (int32_t strips = most; strips > 1 && room >= 2 * tile; strips--)
+    for (int32_t strips = most; strips > 1 && room >= each; strips--)
         for (int32_t k = 0; k < l->chains; k++) {
             mpki_cuda_chain *c = &l->chain[k];
-            const int64_t bytes = 2 * (strips - 1) * tile;
+            const int64_t bytes = (strips - 1) * each;
             if (c->strips != strips || bytes > room) continue;
             c->bridge = (int32_t)l->bridges;
             l->bridges += strips - 1, room -= bytes;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_DIRECT_BRIDGE_CUH
 #define MPKI_CUDA_DIRECT_BRIDGE_CUH
-/** How a strip of a chain ends: with M the inverse of its own square, z = M (y - L x) of all strips before it. Of the last one
- *  of these the product is taken apart, M y' - (M L') x', and M L', the bridge, is kept beside M: then one product
- *  is left to be done when x' comes, and no block meets between x' and z. On the way back likewise (L' M)^T. */
+/** How a strip of a chain ends: with M the inverse of its own square, z = M (y - L x) of all strips before it. Of the last two
+ *  of these the product is taken apart, M y' - (M L'') x'' - (M L') x', and the bridges M L'' and M L' are kept beside M: then one
+ *  product is left to be done when x' comes, and no block meets between x' and z. On the way back likewise (L' M)^T. */
 #include "square.cuh"
 
 namespace mpki {
@@ -28,29 +28,33 @@ template <class T> __device__ inline T quad_sum(T x) {
 /** Entries of a row of a strip that one of its four lanes has. */
 static const int BRIDGED = STRIP / 4;
 
-/** The bridge to a strip: as its threads read it, entry k of thread t at [k SWEEP_THREADS + t], which belongs to row t / 4 and
- *  value 4 k + t % 4 of the strip that it comes from. */
+/** The bridges to a strip, from the one beside it and the one after that: as its threads read them, entry k of thread t at
+ *  [k SWEEP_THREADS + t], which belongs to row t / 4 and value 4 k + t % 4 of the strip that it comes from. */
 template <class T> struct strip_bridge {
-    T *tile; /* NULL: there is none */
+    T *tile;   /* NULL: there is none */
+    int count; /* of them */
     __device__ strip_bridge(const mpki_cuda_sweep &s, const mpki_cuda_chain &me, int strip,
                             bool back)
-        : tile(NULL) {
-        const int at = back ? strip : strip - 1; /* of strips - 1 */
-        if (s.bridge && me.bridge >= 0 && at >= 0 && at + 1 < me.strips)
-            tile = (T *)s.bridge +
-                   ((back ? s.bridges : 0) + me.bridge + at) * (int64_t)(STRIP * STRIP);
+        : tile(NULL), count(0) {
+        const int beyond = back ? me.strips - 1 - strip : strip; /* strips that it waits for */
+        if (!s.bridge || me.bridge < 0 || beyond < 1 || strip >= me.strips) return;
+        const int64_t at = (back ? s.bridges : 0) + me.bridge + beyond - 1; /* of strips - 1 */
+        tile = (T *)s.bridge + at * MPKI_CUDA_BRIDGES * (int64_t)(STRIP * STRIP);
+        count = beyond < MPKI_CUDA_BRIDGES ? beyond : MPKI_CUDA_BRIDGES;
     }
+    /** The one from so many strips away: 1, 2. */
+    __device__ T *from(int away) const { return tile + (away - 1) * (int64_t)(STRIP * STRIP); }
     __device__ void ahead() const {
-        if (tile && (int)threadIdx.x < STRIP * STRIP * (int)sizeof(T) / LINE)
-            bring(tile + (int)threadIdx.x * (LINE / (int)sizeof(T)));
+        const int EACH = LINE / (int)sizeof(T);
+        for (int k = (int)threadIdx.x; k < count * STRIP * STRIP / EACH; k += SWEEP_THREADS)
+            bring(tile + k * EACH);
     }
 };
 
 /** All threads: the bridge forward, M L: of M the strip's inverse, which is there, and entry(i, k) of the square before it
  *  in its rows. */
 template <int NR, class T, class ENTRY>
-__device__ inline void make_bridge(const strip_room<NR, T> &m, const strip_bridge<T> &to,
-                                   const ENTRY &entry) {
+__device__ inline void make_bridge(const strip_room<NR, T> &m, T *tile, const ENTRY &entry) {
     const int AT_ONCE = 8, LEAD = STRIP + 4; /* columns, which fit where y, x and sums will be */
     const int tid = (int)threadIdx.x, row = tid >> 2, lane = tid & 3;
     T *const l = m.y;
@@ -68,14 +72,13 @@ __device__ inline void make_bridge(const strip_room<NR, T> &m, const strip_bridg
             for (int h = 0; h < AT_ONCE / 4; ++h)
                 pfma(z[h], m.M[row + q * SQUARE], l[q + (4 * h + lane) * LEAD]);
 #pragma unroll
-        for (int h = 0; h < AT_ONCE / 4; ++h) to.tile[(k0 / 4 + h) * SWEEP_THREADS + tid] = z[h];
+        for (int h = 0; h < AT_ONCE / 4; ++h) tile[(k0 / 4 + h) * SWEEP_THREADS + tid] = z[h];
     }
     __syncthreads();
 }
 /** The one on the way back, L M: entry(i, k) of the rows of the strip after it, in its columns. */
 template <int NR, class T, class ENTRY>
-__device__ inline void make_bridge_back(const strip_room<NR, T> &m, const strip_bridge<T> &to,
-                                        const ENTRY &entry) {
+__device__ inline void make_bridge_back(const strip_room<NR, T> &m, T *tile, const ENTRY &entry) {
     const int AT_ONCE = 8, LEAD = STRIP + 4;
     const int tid = (int)threadIdx.x, row = tid >> 2, lane = tid & 3;
     T *const l = m.y, z[BRIDGED];
@@ -94,21 +97,24 @@ __device__ inline void make_bridge_back(const strip_room<NR, T> &m, const strip_
     }
     __syncthreads();
 #pragma unroll
-    for (int k = 0; k < BRIDGED; ++k) to.tile[k * SWEEP_THREADS + tid] = z[k];
+    for (int k = 0; k < BRIDGED; ++k) tile[k * SWEEP_THREADS + tid] = z[k];
 }
 
-/** All threads: y := y - what the groups have summed up; then by four lanes for each row M y, or M^T y, and minus the bridge
- *  times the `count` values from `from` on, each warp as soon as these are there; the first of them gives it to
- *  `take`(row, r, value). */
-template <int NR, class T, class TAKE>
+/** All threads: y := y - what the groups have summed up; then by four lanes for each row M y, or M^T y, and minus the bridges
+ *  times what is handed on by the strips that they come from, each warp as soon as it is there; the first of them gives
+ *  it to `take`(row, r, value).
+ *  from(away): where the values of the strip so far away lie; count(away): how many there are */
+template <int NR, class T, class FROM, class COUNT, class TAKE>
 __device__ inline void finish_strip(const strip_room<NR, T> &m, int parts, bool solves, bool back,
-                                    bool conjugated, const strip_bridge<T> &bridge, const T *from,
-                                    int count, TAKE take) {
-    const int row = (int)threadIdx.x >> 2, lane = (int)threadIdx.x & 3;
+                                    bool conjugated, const strip_bridge<T> &bridge, FROM from,
+                                    COUNT count, TAKE take) {
+    const int tid = (int)threadIdx.x, row = tid >> 2, lane = tid & 3;
     T z[NR], g[BRIDGED];
-    if (bridge.tile)
+    const auto load = [&](int away) {
 #pragma unroll
-        for (int k = 0; k < BRIDGED; ++k) g[k] = bridge.tile[k * SWEEP_THREADS + (int)threadIdx.x];
+        for (int k = 0; k < BRIDGED; ++k) g[k] = bridge.from(away)[k * SWEEP_THREADS + tid];
+    };
+    if (bridge.count > 0) load(bridge.count);
     square_is_there();
     __syncthreads();
 #pragma unroll
@@ -133,10 +139,13 @@ __device__ inline void finish_strip(const strip_room<NR, T> &m, int parts, bool 
 #pragma unroll
             for (int r = 0; r < NR; ++r) pfma(k % 2 ? odd[r] : z[r], a, m.y[at * NR + r]);
         }
-        if (bridge.tile) { /* x and sums have been read: each warp has a part of their room */
-            T *const values = m.x + (int)(threadIdx.x / 32) * STRIP * NR;
-            for (int k = (int)threadIdx.x & 31; k < STRIP * NR; k += 32)
-                values[k] = k < count ? handed(from + k) : make<T>(0);
+        /* x and sums have been read: each warp has a part of their room */
+        T *const values = m.x + tid / 32 * STRIP * NR;
+        for (int away = bridge.count; away > 0; --away) {
+            const T *of = from(away);
+            const int many = count(away) * NR;
+            for (int k = tid & 31; k < STRIP * NR; k += 32)
+                values[k] = k < many ? handed(of + k) : make<T>(0);
             __syncwarp();
 #pragma unroll
             for (int k = 0; k < BRIDGED; ++k)
@@ -144,6 +153,8 @@ __device__ inline void finish_strip(const strip_room<NR, T> &m, int parts, bool 
                 for (int r = 0; r < NR; ++r)
                     nfma(k % 2 ? odd[r] : z[r], conjugated ? conj(g[k]) : g[k],
                          values[(4 * k + lane) * NR + r]);
+            if (away > 1) load(away - 1);
+            __syncwarp();
         }
 #pragma unroll
         for (int r = 0; r < NR; ++r) z[r] = quad_sum(z[r] + odd[r]);

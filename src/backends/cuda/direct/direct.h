@@ -224,6 +224,8 @@ enum {
 };
 
 enum {
+    MPKI_CUDA_BRIDGES =
+        2, /* strips before one of a chain from which there are bridges to it, at most */
     MPKI_CUDA_SEGMENTS = 128, /* of a chain of several fronts, at most */
     MPKI_CUDA_IN_STRIP = 4    /* of them in a strip, at most */
 };
@@ -328,7 +330,8 @@ typedef struct mpki_cuda_sweep {
      * them, and each sweep makes its own */
     void *square;
     int32_t squared; /**< 1: they are there; 0: this sweep makes them */
-    /* from one strip of a chain to the next, MPKI_FRONT_STRIP^2 each: all of L^-1, then all of L^-T. NULL: none */
+    /* from strips of chains to those after them, MPKI_CUDA_BRIDGES times MPKI_FRONT_STRIP^2 for each: all of L^-1, then all
+     * of L^-T. NULL: none */
     void *bridge;
     int64_t bridges;
     int32_t bridged; /**< 1: those of this sweep are there; 0: it makes them */

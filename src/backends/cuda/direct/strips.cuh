@@ -177,6 +177,17 @@ __device__ inline void hand_over(T *handed_on, const mpki_cuda_chain &me, int st
     hand_on(handed_on + (int64_t)strip * STRIP * NR + k, value);
 }
 
+/** All threads: what a strip hands on, `count` values of STRIP x NR. away: how many strips it is before the one that
+ *  waits; one that will have to wait for others, too, looks less often. */
+template <int NR, class T>
+__device__ inline void bring_handed(const T *from, int count, int away, T *values) {
+    for (int k = (int)threadIdx.x; k < STRIP * NR; k += SWEEP_THREADS)
+        if (away <= 4)
+            values[k] = k < count ? handed(from + k) : make<T>(0);
+        else
+            values[k] = handed_to_warp(from + k, k<count, away> 16 ? 500 : 150);
+}
+
 /** A strip forward, pivots or rows below them: minus L times what is solved, then the strip's own
  *  square. While a strip before it is waited for, the next one's columns are looked up. */
 template <int MODE, int NR, class T>
@@ -193,9 +204,9 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
     const int PART = STRIP / GROUPS, end = top.node.first + top.own;
     const bool solves = strip < me.strips, one = MODE != PLAIN || me.pieces == 1;
     const bool kept = MODE != PLAIN || s.squared;
-    strip_bridge<T> bridge(s, me, strip, false);
-    /* strips whose values it needs, but for the one across the bridge */
-    const int before = solves ? strip - (bridge.tile ? 1 : 0) : me.strips;
+    const strip_bridge<T> bridge(s, me, strip, false);
+    /* strips whose values it needs, but for those from which there are bridges */
+    const int before = solves ? strip - bridge.count : me.strips;
     strip_rows<STRIP> *const none = (strip_rows<STRIP> *)0;
     T *y = (T *)s.y, *u = (T *)s.u, *handed_on = (T *)s.handed + me.handed * NR;
     if (solves && kept) bring_square(kept_square<T>(s, me, strip), m.M);
@@ -234,14 +245,15 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
         if (s.square) keep_square(m.M, kept_square<T>(s, me, strip));
     }
     if constexpr (MODE == PLAIN) {
-        if (bridge.tile && !s.bridged) {
+        for (int away = 1; away <= bridge.count && !s.bridged; ++away) {
+            const int which = strip - away, there = columns_of(me, chain, which);
             square_is_there();
-            if (tid < STRIP) describe_columns(me, chain, strip - 1, &other[1], none);
             __syncthreads();
-            find_rows(me, chain, strip - 1, end, rows, b, at[1]);
+            if (tid < STRIP) describe_columns(me, chain, which, &other[1], none);
             __syncthreads();
-            const int there = columns_of(me, chain, strip - 1);
-            make_bridge<NR>(m, bridge, [&](int i, int k) {
+            find_rows(me, chain, which, end, rows, b, at[1]);
+            __syncthreads();
+            make_bridge<NR>(m, bridge.from(away), [&](int i, int k) {
                 const int row_of = k < there ? at[1][other[1].segment[k] * STRIP + i] : -1;
                 return row_of >= 0 ? other[1].column[k][row_of] : make<T>(0);
             });
@@ -256,14 +268,15 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
     T sum[NR];
 #pragma unroll
     for (int r = 0; r < NR; ++r) sum[r] = make<T>(0);
+    const unsigned pause = strip > 3 ? 300 : 60;
     for (; gift < gifts; gift += 2 * GROUPS) { /* two are looked at side by side */
         const bool two = gift + GROUPS < gifts;
         const T *from = u + (int64_t)gift * NR, *next = from + (two ? GROUPS * NR : 0);
 #pragma unroll
         for (int r = 0; r < NR; ++r) {
             const T p = peek(from + r), q = peek(next + r);
-            sum[r] = sum[r] - handed(from + r, p, 60);
-            if (two) sum[r] = sum[r] - handed(next + r, q, 60);
+            sum[r] = sum[r] - handed(from + r, p, pause);
+            if (two) sum[r] = sum[r] - handed(next + r, q, pause);
         }
     }
     for (int c = 0; c < before; ++c) {
@@ -291,8 +304,7 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
         }
         const T *const from =
             handed_on + (int64_t)(solves && c + 1 == strip ? me.strips + c : c) * STRIP * NR;
-        for (int k = tid; k < STRIP * NR; k += SWEEP_THREADS)
-            values[k] = k < count * NR ? handed(from + k) : make<T>(0);
+        bring_handed<NR>(from, count * NR, solves ? strip - c : 4 + me.strips - c, values);
         __syncthreads();
 #pragma unroll
         for (int k = 0; k < PART; ++k)
@@ -302,18 +314,19 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
     }
 #pragma unroll
     for (int r = 0; r < NR; ++r) m.part[(group * STRIP + row) * NR + r] = sum[r];
-    const int last = bridge.tile ? columns_of(me, chain, strip - 1) : 0;
-    const T *const across = handed_on + (int64_t)(me.strips + strip - 1) * STRIP * NR;
-    finish_strip(m, GROUPS, solves, false, false, bridge, across, last * NR,
-                 [&](int i, int r, T value) {
-                     if (i >= b) return;
-                     const int position = rows.position[i];
-                     if (solves) hand_over<NR>(handed_on, me, strip, strip + 1, i * NR + r, value);
-                     if (position >= 0)
-                         y[(int64_t)position * NR + r] = value;
-                     else
-                         hand_on(&u[to * NR + r], value);
-                 });
+    const auto from = [&](int away) {
+        return handed_on + (int64_t)((away == 1 ? me.strips : 0) + strip - away) * STRIP * NR;
+    };
+    const auto many = [&](int away) { return columns_of(me, chain, strip - away); };
+    finish_strip(m, GROUPS, solves, false, false, bridge, from, many, [&](int i, int r, T value) {
+        if (i >= b) return;
+        const int position = rows.position[i];
+        if (solves) hand_over<NR>(handed_on, me, strip, strip + 1, i * NR + r, value);
+        if (position >= 0)
+            y[(int64_t)position * NR + r] = value;
+        else
+            hand_on(&u[to * NR + r], value);
+    });
     if (top.w > top.e) publish(s.finished + me.top);
 }
 
@@ -343,7 +356,7 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
     __shared__ strip_rows<SWEEP_THREADS> low;
     __shared__ strip_rows<STRIP> others;
     __shared__ int32_t at[IN_STRIP * SWEEP_THREADS], position[STRIP], where[SWEEP_THREADS];
-    __shared__ int own_size;
+    __shared__ int own_size, missing;
     const swept_front<T> top(t, me.top);
     const strip_room<NR, T> m(room);
     const int tid = (int)threadIdx.x, lane = tid & 31, warp = tid / 32;
@@ -353,11 +366,11 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
     T *handed_on = (T *)s.handed_back + me.handed * NR;
     const bool one = MODE != PLAIN || me.pieces == 1, kept = MODE != PLAIN || s.squared;
     strip_bridge<T> bridge(s, me, strip, true);
-    if (slice > 0) bridge.tile = NULL;
+    if (slice > 0) bridge.count = 0;
     /* rows beyond the pivots first: ancestors are done; then the strips after this one, from the
      * last */
     const int beyond = top.n - top.e;
-    const int after = slice > 0 ? 0 : me.strips - 1 - strip - (bridge.tile ? 1 : 0);
+    const int after = slice > 0 ? 0 : me.strips - 1 - strip - bridge.count;
     const int slices = (beyond + SWEEP_THREADS - 1) / SWEEP_THREADS, i0 = slice * SWEEP_THREADS;
     /* what slices of this strip hand on */
     T *const sums =
@@ -390,14 +403,15 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
             invert_square(m.M, b);
             if (s.square) keep_square(m.M, kept_square<T>(s, me, strip));
         }
-        if (bridge.tile && !s.bridged) {
+        for (int away = 1; away <= bridge.count && !s.bridged; ++away) {
             square_is_there();
             __syncthreads();
-            if (tid < STRIP) describe_columns(me, chain, strip + 1, (strip_columns<T> *)0, &others);
+            if (tid < STRIP)
+                describe_columns(me, chain, strip + away, (strip_columns<T> *)0, &others);
             __syncthreads();
-            find_rows(me, chain, strip, end, others, columns_of(me, chain, strip + 1), at);
+            find_rows(me, chain, strip, end, others, columns_of(me, chain, strip + away), at);
             __syncthreads();
-            make_bridge_back<NR>(m, bridge, [&](int i, int k) {
+            make_bridge_back<NR>(m, bridge.from(away), [&](int i, int k) {
                 const int row_of = k < b ? at[mine.segment[k] * STRIP + i] : -1;
                 return row_of >= 0 ? mine.column[k][row_of] : make<T>(0);
             });
@@ -445,18 +459,52 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
             m.y[k] = make<T>(0);
         }
     }
-    for (int k = tid; k < SWEEP_THREADS * NR; k += SWEEP_THREADS)
-        m.x[k] = k / NR < count ? handed_far(&x[(int64_t)where[k / NR] * NR + k % NR]) : make<T>(0);
+    /* from the last rows on, which are those of the farthest ancestors and there first: where some are not, little is left to
+     * be done when the nearest one is through */
+    bool all = true; /* are there */
+    if (tid == 0) missing = 0;
     __syncthreads();
+    for (int k = tid; k < SWEEP_THREADS * NR; k += SWEEP_THREADS) {
+        m.x[k] = k / NR < count ? peek(&x[(int64_t)where[k / NR] * NR + k % NR]) : make<T>(0);
+        all = all && is_there(m.x[k]);
+    }
+    if (!all) missing = 1;
+    __syncthreads();
+    if (!missing) {
 #pragma unroll 2
-    for (int i = 0; i < count; i += 32) {
-        E l[COLUMNS];
-        fetch(at, SWEEP_THREADS, i, l);
-        add(l, m.x + i * NR);
+        for (int i = (count - 1) & ~31; i >= 0; i -= 32) {
+            E l[COLUMNS];
+            fetch(at, SWEEP_THREADS, i, l);
+            add(l, m.x + i * NR);
+        }
+    } else {
+        for (int i = (count - 1) & ~31; i >= 0; i -= 32) {
+            E l[COLUMNS];
+            fetch(at, SWEEP_THREADS, i, l);
+#pragma unroll
+            for (int r = 0; r < NR; ++r) {
+                const bool there = i + lane < count;
+                const T *from = &x[there ? (int64_t)where[i + lane] * NR + r : 0];
+                const T value = handed_to_warp(from, m.x[(i + lane) * NR + r], there, 60);
+#pragma unroll
+                for (int q = 0; q < COLUMNS; ++q)
+                    pfma(sum[r][q], cj<H>(as_read<MODE, T>(l[q])), value);
+            }
+        }
     }
     for (int k = tid; k < STRIP * NR && slice == 0; k += SWEEP_THREADS)
-        for (int q = 0; q + 1 < slices; ++q)
-            m.y[k] = m.y[k] - handed(sums + (int64_t)q * STRIP * NR + k);
+        for (int q = 0; q + 1 < slices; q += 4) { /* four are looked at side by side */
+            const T *from = sums + (int64_t)q * STRIP * NR + k;
+            const int many = slices - 1 - q < 4 ? slices - 1 - q : 4;
+            T given[4];
+#pragma unroll
+            for (int p = 0; p < 4; ++p)
+                given[p] = peek(from + (p < many ? p : 0) * (int64_t)(STRIP * NR));
+#pragma unroll
+            for (int p = 0; p < 4; ++p)
+                if (p < many)
+                    m.y[k] = m.y[k] - handed(from + p * (int64_t)(STRIP * NR), given[p], 60);
+        }
     __syncthreads();
     for (int c = 0; c < after; ++c) { /* strips from the last on */
         const int which = me.strips - 1 - c, there = columns_of(me, chain, which);
@@ -485,8 +533,7 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
         }
         const T *const from =
             handed_on + (int64_t)(which == strip + 1 ? me.strips + which : which) * STRIP * NR;
-        for (int k = tid; k < STRIP * NR; k += SWEEP_THREADS)
-            values[k] = k < there * NR ? handed(from + k) : make<T>(0);
+        bring_handed<NR>(from, there * NR, which - strip, values);
         __syncthreads();
 #pragma unroll
         for (int h = 0; h < STRIP / 32; ++h) add(l[h], values + 32 * h * NR);
@@ -502,9 +549,11 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
             hand_on(sums + (int64_t)(slice - 1) * STRIP * NR + k, m.part[k]);
         return;
     }
-    const int next = bridge.tile ? columns_of(me, chain, strip + 1) : 0;
-    const T *const across = handed_on + (int64_t)(me.strips + strip + 1) * STRIP * NR;
-    finish_strip(m, 1, true, true, H, bridge, across, next * NR, [&](int i, int r, T value) {
+    const auto from = [&](int away) {
+        return handed_on + (int64_t)((away == 1 ? me.strips : 0) + strip + away) * STRIP * NR;
+    };
+    const auto many = [&](int away) { return columns_of(me, chain, strip + away); };
+    finish_strip(m, 1, true, true, H, bridge, from, many, [&](int i, int r, T value) {
         if (i >= b) return;
         hand_over<NR>(handed_on, me, strip, strip - 1, i * NR + r, value);
         deliver<NR>(s, position[i], r, value);
