@@ -130,8 +130,8 @@ static int show_sweep_stamps(mpk_context *ctx, const mpki_direct *f) {
     int failed = 1;
     if (module) *(void **)(void *)&get = dlsym(module, "mpki_d_cuda_sweep_stamps");
     if (mpk_failed(mpki_cuda_sweep_lists_make(ctx, f, &l))) return 1;
-    printf("  sweeps: %d and %d pieces, %d chains, %d strips, %lld bridges\n", l.downs, l.ups,
-           l.chains, l.squares, (long long)l.bridges);
+    printf("  sweeps: %d and %d pieces, %d chains, %d strips\n", l.downs, l.ups, l.chains,
+           l.squares);
     const int32_t most = l.downs > l.ups ? l.downs : l.ups;
     int64_t *s = calloc((size_t)most * SWEEP_STAMPS + 1, sizeof *s);
     for (int back = 0; back < 2 && s && get; back++) {

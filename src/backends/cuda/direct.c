@@ -418,7 +418,6 @@ static mpk_status factorize(mpki_direct *f, const void *ax, const double *scale,
     *result = (mpki_numeric_result){.min_d = INFINITY};
     f->valid = f->fetched = false;
     atomic_store(&f->squared, false);
-    for (int k = 0; k < 2; k++) atomic_store(&f->bridged[k], false);
     atomic_store(&f->narrowed, false);
     atomic_store(&f->corrections, 0);
     f->scale = scale, f->size = rules->size, f->limit = rules->device_memory_limit;

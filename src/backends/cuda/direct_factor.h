@@ -55,7 +55,7 @@ struct mpki_direct {
         shape; /* a hash of all fronts' sizes: two factors of one plan with the same are alike */
     /* the inverses of strips lie where large fronts had their work space, and behind them, where contributions were, copies
      * of chains in half the precision, from `narrow_least` entries on: direct_solve.c */
-    atomic_bool squared, narrowed, bridged[2]; /* bridges: of L^-1, of L^-T */
+    atomic_bool squared, narrowed;
     atomic_int corrections; /* that were taken and could read copies */
     int64_t narrow_least;
     /* work space of a solver that is gone, for the next one: struct mpki_direct_solver; any thread

@@ -13,7 +13,7 @@ struct mpki_direct_solver {
     uint64_t shape; /* of the factor that the lists are for */
     char *room;     /* device */
     void *stage;    /* device, n x block: vectors of the host */
-    int64_t rows, handed, squares, bridges, narrow; /* as the lists have them */
+    int64_t rows, handed, squares, narrow; /* as the lists have them */
     mpki_cuda_sweep sweep;
     const unsigned long long *wanted; /* as mpki_cuda_direct_apply_if() is given it */
     void *zero; /* device: so many bytes there are cleared with what comes next */
@@ -140,7 +140,7 @@ static mpk_status fill(mpki_direct_solver *s) {
             goto done;
     s->stage = s->room + parts[STAGED].at;
     s->rows = l.rows, s->handed = l.handed, s->squares = l.squares;
-    s->bridges = l.bridges, s->narrow = l.narrow;
+    s->narrow = l.narrow;
     s->sweep = (mpki_cuda_sweep){
         .y = s->room + parts[BY_POSITION].at,
         .at = (const int64_t *)(const void *)(s->room + parts[0].at),
@@ -206,33 +206,29 @@ static void place_sweeps(mpki_direct_solver *s, void *out, int64_t ldout) {
     w->out = out, w->ldout = ldout, w->perm = f->perm, w->scale = f->on.scale;
 }
 
-/* Where inverses of strips, bridges and copies of chains are kept. */
+/* Where inverses of strips and copies of chains are kept: large fronts and contributions have done with their room. */
+static int64_t room_after(const mpki_direct *f) {
+    const char *end = (const char *)f->on.contribution +
+                      f->plan.contribution_entries * (int64_t)mpk_scalar_size(f->tree.scalar);
+    return end - f->work;
+}
 static int64_t bytes_of_squares(const mpki_direct_solver *s) {
     return s->squares * MPKI_FRONT_STRIP * MPKI_FRONT_STRIP *
            (int64_t)mpk_scalar_size(s->f->tree.scalar);
 }
-static int64_t bytes_of_bridges(const mpki_direct_solver *s) {
-    return 2 * MPKI_CUDA_BRIDGES * s->bridges * MPKI_FRONT_STRIP * MPKI_FRONT_STRIP *
-           (int64_t)mpk_scalar_size(s->f->tree.scalar);
-}
 /* NULL: it is too little. */
 static void *room_for_squares(const mpki_direct_solver *s) {
-    return bytes_of_squares(s) <= mpki_cuda_sweep_room(s->f) ? s->f->work : NULL;
-}
-static void *room_for_bridges(const mpki_direct_solver *s) {
-    const int64_t before = bytes_of_squares(s), bytes = before + bytes_of_bridges(s);
-    return bytes > before && bytes <= mpki_cuda_sweep_room(s->f) ? s->f->work + before : NULL;
+    return bytes_of_squares(s) <= room_after(s->f) ? s->f->work : NULL;
 }
 /* NULL: there is no room, or it is not worth it. */
 static void *room_for_narrow(const mpki_direct_solver *s) {
     const mpki_direct *f = s->f;
     const bool single = f->tree.scalar == MPK_S || f->tree.scalar == MPK_C;
     const int64_t bytes = s->narrow * (int64_t)mpk_scalar_size(f->tree.scalar) / 2;
-    const int64_t before = bytes_of_squares(s) + bytes_of_bridges(s);
     return single || s->sweep.nrhs > 1 || s->narrow < f->narrow_least ||
-                   before + bytes > mpki_cuda_sweep_room(f)
+                   bytes_of_squares(s) + bytes > room_after(f)
                ? NULL
-               : f->work + before;
+               : f->work + bytes_of_squares(s);
 }
 
 void mpki_cuda_direct_corrected(const mpki_direct_solver *s) {
@@ -252,24 +248,18 @@ static void choose_narrow(mpki_direct_solver *s) {
     w->narrow = w->narrowed || atomic_load(&s->f->corrections) >= BEFORE ? room : NULL;
 }
 
-/* L^-1, or L^-T D^-1, or L^-T. The first one of these numbers that is queued in any case makes the inverses of strips, the first
- * one in a direction its bridges. */
+/* L^-1, or L^-T D^-1, or L^-T. The first one of these numbers that is queued in any case makes the inverses of strips. */
 static bool sweep(mpki_direct_solver *s, bool back, bool diagonal) {
     const mpki_direct *f = s->f;
     const mpki_cuda_direct_table *to = f->device->table->direct;
     mpki_cuda_sweep *w = &s->sweep;
     /* what a factor keeps for its solves is no part of it */
     atomic_bool *squared = &((mpki_direct *)(uintptr_t)f)->squared;
-    atomic_bool *bridged = &((mpki_direct *)(uintptr_t)f)->bridged[back];
     w->diagonal = diagonal;
     w->squared = atomic_load(squared);
     w->square = w->squared || !s->wanted ? room_for_squares(s) : NULL;
-    w->bridged = atomic_load(bridged);
-    w->bridge = w->square && (w->bridged || !s->wanted) ? room_for_bridges(s) : NULL;
-    w->bridges = s->bridges;
     if (!DID((back ? to->backward : to->forward)(f->device->cuda, &f->on, w))) return false;
     if (w->square) atomic_store(squared, true);
-    if (w->bridge) atomic_store(bridged, true);
     return true;
 }
 

@@ -235,7 +235,9 @@ static bool add_strip(const mpki_direct *f, mpki_cuda_sweep_lists *l, int32_t ch
                       bool back) {
     const mpki_cuda_chain *c = &l->chain[chain];
     const int32_t own = f->plan.node[c->top].own;
-    const int32_t all = own == 0 ? 0 : back ? c->strips : c->strips + lower_strips(f, c);
+    const int32_t all = own == 0            ? 0
+                        : back || c->single ? c->strips
+                                            : c->strips + lower_strips(f, c);
     if (strip >= all) return false;
     for (int32_t k = 1; back && k <= more_slices(f, c); k++)
         add(l->up, &l->ups, MPKI_CUDA_SLICE + k, chain, all - 1 - strip);
@@ -426,37 +428,6 @@ static void place_narrow(const mpki_direct *f, mpki_cuda_sweep_lists *l) {
     }
 }
 
-int64_t mpki_cuda_sweep_room(const mpki_direct *f) {
-    const char *end = (const char *)f->on.contribution +
-                      f->plan.contribution_entries * (int64_t)mpk_scalar_size(f->tree.scalar);
-    return f->work ? end - f->work : 0;
-}
-
-/* Bridges from strip to strip, where there is room behind inverses of squares and before copies in half the precision; the
- * longest chains have them first, since more of a sweep waits for these. */
-static void place_bridges(const mpki_direct *f, mpki_cuda_sweep_lists *l) {
-    const int64_t size = (int64_t)mpk_scalar_size(f->tree.scalar);
-    const int64_t tile = MPKI_FRONT_STRIP * MPKI_FRONT_STRIP * size;
-    const int64_t each = 2 * MPKI_CUDA_BRIDGES * tile;
-    const bool single = f->tree.scalar == MPK_S || f->tree.scalar == MPK_C;
-    int64_t room = mpki_cuda_sweep_room(f) - l->squares * tile;
-    const int64_t narrow = single || l->narrow < f->narrow_least ? 0 : l->narrow * size / 2;
-    int32_t most = 0;
-    if (narrow <= room) room -= narrow;
-    for (int32_t k = 0; k < l->chains; k++) {
-        l->chain[k].bridge = -1;
-        if (l->chain[k].strips > most) most = l->chain[k].strips;
-    }
-    for (int32_t strips = most; strips > 1 && room >= each; strips--)
-        for (int32_t k = 0; k < l->chains; k++) {
-            mpki_cuda_chain *c = &l->chain[k];
-            const int64_t bytes = (strips - 1) * each;
-            if (c->strips != strips || bytes > room) continue;
-            c->bridge = (int32_t)l->bridges;
-            l->bridges += strips - 1, room -= bytes;
-        }
-}
-
 mpk_status mpki_cuda_sweep_lists_make(mpk_context *ctx, const mpki_direct *f,
                                       mpki_cuda_sweep_lists *l) {
     const mpki_cuda_plan *plan = &f->plan;
@@ -472,14 +443,15 @@ mpk_status mpki_cuda_sweep_lists_make(mpk_context *ctx, const mpki_direct *f,
     if (mpk_failed(status)) return status;
     for (int32_t k = 0; k < l->chains; k++) {
         mpki_cuda_chain *c = &l->chain[k];
+        c->single = c->pieces == 1 && c->strips == 1 && lower_strips(f, c) <= 1;
         c->square = l->squares, l->squares += c->strips;
         c->handed = l->handed;
         l->handed += (int64_t)c->strips * (2 + more_slices(f, c)) * MPKI_FRONT_STRIP;
-        l->goal[c->top] =
-            plan->node[c->top].own == 0 ? gathers(f, c) : c->strips + lower_strips(f, c);
+        l->goal[c->top] = plan->node[c->top].own == 0 ? gathers(f, c)
+                          : c->single                 ? 1
+                                                      : c->strips + lower_strips(f, c);
     }
     place_narrow(f, l);
-    place_bridges(f, l);
     order_pieces(f, l);
     return MPK_OK;
 }

@@ -20,7 +20,6 @@ typedef struct mpki_cuda_sweep_lists {
     int32_t *strip;             /* strips: of chains of several fronts, one more for each chain */
     int32_t downs, ups, chains, segments, strips;
     int32_t squares;   /* strips of all chains */
-    int64_t bridges;   /* from strip to strip, for one direction */
     int64_t narrow;    /* entries of the copies of chains of one front */
     int32_t group;     /* fronts of tasks that are swept together, at most */
     int32_t *chain_of; /* fronts: its chain; -1: it is swept by its task */
@@ -31,8 +30,6 @@ typedef struct mpki_cuda_sweep_lists {
 /** Returns MPK_OK | MPK_ERR_MEMORY, _SIZE; *l is to be freed in any case. */
 mpk_status mpki_cuda_sweep_lists_make(mpk_context *ctx, const mpki_direct *f,
                                       mpki_cuda_sweep_lists *l);
-/** Bytes from f->work on in which a solve may keep what it makes: large fronts and contributions have done with them. */
-int64_t mpki_cuda_sweep_room(const mpki_direct *f);
 void mpki_cuda_sweep_lists_free(mpk_context *ctx, mpki_cuda_sweep_lists *l);
 
 #endif

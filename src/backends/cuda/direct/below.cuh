@@ -36,19 +36,8 @@ __device__ void forward_below(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
         sum[r] = make<T>(0);
         if (group == 0 && row < b && left) sum[r] = -fresh(&y[(int64_t)position * NR + r]);
     }
-    const unsigned pause = me.strips > 3 ? 300 : 60;
-    for (; gift < gifts; gift += 2 * GROUPS) { /* two are looked at side by side */
-        const bool two = gift + GROUPS < gifts;
-        const T *from = (const T *)s.u + (int64_t)gift * NR, *next = from + (two ? GROUPS * NR : 0);
-#pragma unroll
-        for (int r = 0; r < NR; ++r) {
-            const T p = peek(from + r), q = peek(next + r);
-            sum[r] = sum[r] - handed(from + r, p, pause);
-            if (two) sum[r] = sum[r] - handed(next + r, q, pause);
-        }
-    }
+    subtract_gifts<NR>((const T *)s.u, gift, gifts, sum);
     const T *handed_on = (const T *)s.handed + me.handed * NR;
-    const bool few = top.n - e <= 8 * STRIP; /* blocks that wait */
     /* a long way of pivots is shortest alone: what these blocks read would be in its way */
     if (me.strips > 4) {
         const T *last = handed_on + (int64_t)(me.strips - 1) * STRIP * NR;
@@ -63,8 +52,9 @@ __device__ void forward_below(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
         if (c + 2 < me.strips) /* what comes after the next ones */
             lower_strip<MODE, T>(s, me, top.a, e, c + 2)
                 .bring_rows_of(i0, STRIP, e - (c + 2) * STRIP);
-        bring_handed<NR>(handed_on + (int64_t)c * STRIP * NR, count * NR,
-                         few ? 1 : 4 + me.strips - c, values);
+        for (int k = tid; k < STRIP * NR; k += SWEEP_THREADS)
+            values[k] =
+                k < count * NR ? handed(handed_on + (int64_t)c * STRIP * NR + k) : make<T>(0);
         __syncthreads();
 #pragma unroll
         for (int k = 0; k < PART; ++k)

@@ -224,8 +224,6 @@ enum {
 };
 
 enum {
-    MPKI_CUDA_BRIDGES =
-        2, /* strips before one of a chain from which there are bridges to it, at most */
     MPKI_CUDA_SEGMENTS = 128, /* of a chain of several fronts, at most */
     MPKI_CUDA_IN_STRIP = 4    /* of them in a strip, at most */
 };
@@ -240,15 +238,15 @@ typedef struct mpki_cuda_segment {
  *  follow strips of the rows below. Of one front alone strip k has pivots MPKI_FRONT_STRIP k and on;
  *  of several, strip k has segments strip[k] .. strip[k + 1] - 1. */
 typedef struct mpki_cuda_chain {
-    int32_t top, low;          /**< the last front, which has the rows below; the first one */
-    int32_t pieces;            /**< fronts */
-    int32_t strips;            /**< of pivots */
+    int32_t top, low; /**< the last front, which has the rows below; the first one */
+    int32_t pieces;   /**< fronts */
+    int32_t strips;   /**< of pivots */
+    int32_t
+        single; /**< 1: of one front, with no more than a strip of pivots and one of rows below, which are one piece */
     int32_t late;              /**< 1: children have left columns to it */
     int32_t strip;             /**< where its list begins in sweep.strip */
     int32_t segment, segments; /**< where its segments begin in sweep.segment */
     int32_t square;            /**< where the inverses of its strips begin in sweep.square */
-    int32_t
-        bridge; /**< where its bridges begin in sweep.bridge, one for each strip but the first; < 0: it has none */
     int64_t gift;   /**< where its rows begin in sweep.gift; < 0: it is a helper, without columns */
     int64_t narrow; /**< where its copy begins in sweep.narrow, in entries; < 0: it has none */
     int64_t
@@ -330,11 +328,6 @@ typedef struct mpki_cuda_sweep {
      * them, and each sweep makes its own */
     void *square;
     int32_t squared; /**< 1: they are there; 0: this sweep makes them */
-    /* from strips of chains to those after them, MPKI_CUDA_BRIDGES times MPKI_FRONT_STRIP^2 for each: all of L^-1, then all
-     * of L^-T. NULL: none */
-    void *bridge;
-    int64_t bridges;
-    int32_t bridged; /**< 1: those of this sweep are there; 0: it makes them */
     void *
         narrow; /**< copies of chains of one front in half the precision; NULL: there is no place for them */
     int32_t rounds; /**< 1: of these chains as much is read as copies have; 0: L */

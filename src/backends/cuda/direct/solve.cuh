@@ -4,7 +4,7 @@
 /** Sweeps over the fronts, each one launch: a thread block takes the small fronts of a task one after
  *  the other, or a strip of a large front (strips.cuh). Blocks wait for one another by counters in
  *  device memory; who adds what, and in which order, does not depend on them. */
-#include "below.cuh"
+#include "single.cuh"
 #include "stamps.cuh"
 #include "warps.cuh"
 
@@ -151,6 +151,8 @@ __device__ inline void forward_piece(const mpki_cuda_tree &t, const mpki_cuda_sw
     const mpki_cuda_chain chain = s.chain[me.first];
     if (me.kind == MPKI_CUDA_GATHER)
         gather_piece<NR, T>(t, s, chain, me.last, (T *)room, most * NR);
+    else if (chain.single)
+        forward_single<MODE, NR, T>(t, s, chain, room);
     else if (chain.pieces == 1 && me.last >= chain.strips)
         forward_below<MODE, NR, T>(t, s, chain, me.last - chain.strips, room);
     else if (MODE == PLAIN || chain.pieces > 1)
@@ -169,7 +171,9 @@ __device__ inline void backward_piece(const mpki_cuda_tree &t, const mpki_cuda_s
     if (me.kind != MPKI_CUDA_TASK) {
         const mpki_cuda_chain chain = s.chain[me.first];
         const int slice = me.kind == MPKI_CUDA_STRIP ? 0 : me.kind - MPKI_CUDA_SLICE;
-        if (MODE == PLAIN || chain.pieces > 1)
+        if (chain.pieces == 1 && chain.strips == 1 && slice == 0)
+            backward_single<MODE, H, NR, T>(t, s, chain, room);
+        else if (MODE == PLAIN || chain.pieces > 1)
             backward_strip<PLAIN, H, NR, T>(t, s, chain, me.last, slice, room);
         else
             backward_strip<MODE, H, NR, T>(t, s, chain, me.last, slice, room);

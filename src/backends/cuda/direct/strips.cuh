@@ -4,13 +4,24 @@
 /** Sweeps over a chain (mpki_cuda_chain): strips of 64 rows, or of 64 columns on the way back, a block
  *  each. Columns that were cut into several fronts are swept together, without what these fronts give
  *  one another: a row of the chain is found in each of them by its position. */
-#include "bridge.cuh"
 #include "chain.cuh"
 #include "narrow.cuh"
+#include "square.cuh"
 
 namespace mpki {
 
 static const int IN_STRIP = MPKI_CUDA_IN_STRIP;
+
+/** Shared memory of a strip that depends on the number of right-hand sides. */
+template <int NR, class T> struct strip_room {
+    T *M, *y, *x,
+        *part; /* the inverse of the strip's square; its own values, those of other rows; sums */
+    static __host__ __device__ int64_t entries() {
+        return STRIP * SQUARE + SWEEP_THREADS * NR + STRIP * NR + SWEEP_THREADS * NR;
+    }
+    __device__ strip_room(char *room)
+        : M((T *)room), y(M + STRIP * SQUARE), x(y + STRIP * NR), part(x + SWEEP_THREADS * NR) {}
+};
 
 /** Columns of one front that a strip has, and what is needed to find a row in it. */
 template <class T> struct strip_segment {
@@ -167,6 +178,51 @@ __device__ inline T *kept_square(const mpki_cuda_sweep &s, const mpki_cuda_chain
     return (T *)s.square + (int64_t)(me.square + strip) * STRIP * STRIP;
 }
 
+/** The sum over four lanes side by side, for all of them. */
+template <class T> __device__ inline T quad_sum(T x) {
+    x = x + shfl_xor(x, 1);
+    return x + shfl_xor(x, 2);
+}
+
+/** All threads: y := y - what the groups have summed up; then by four lanes for each row M y, or M^T y; the
+ *  first of them gives it to `take`(row, r, value). */
+template <int NR, class T, class TAKE>
+__device__ inline void finish_strip(const strip_room<NR, T> &m, int parts, bool solves, bool back,
+                                    bool conjugated, TAKE take) {
+    const int row = (int)threadIdx.x >> 2, lane = (int)threadIdx.x & 3;
+    T z[NR];
+    square_is_there();
+    __syncthreads();
+#pragma unroll
+    for (int r = 0; r < NR; ++r) {
+        z[r] = lane < parts ? m.part[(lane * STRIP + row) * NR + r] : make<T>(0);
+        z[r] = m.y[row * NR + r] - quad_sum(z[r]);
+    }
+    if (solves) {
+        __syncwarp();
+        if (lane == 0)
+#pragma unroll
+            for (int r = 0; r < NR; ++r) m.y[row * NR + r] = z[r];
+        __syncthreads();
+        T odd[NR]; /* two sums are on their way */
+#pragma unroll
+        for (int r = 0; r < NR; ++r) z[r] = odd[r] = make<T>(0);
+#pragma unroll
+        for (int k = 0; k < STRIP / 4; ++k) {
+            const int at = 4 * k + lane;
+            T a = back ? m.M[at + row * SQUARE] : m.M[row + at * SQUARE];
+            if (conjugated) a = conj(a);
+#pragma unroll
+            for (int r = 0; r < NR; ++r) pfma(k % 2 ? odd[r] : z[r], a, m.y[at * NR + r]);
+        }
+#pragma unroll
+        for (int r = 0; r < NR; ++r) z[r] = quad_sum(z[r] + odd[r]);
+    }
+#pragma unroll
+    for (int r = 0; r < NR; ++r)
+        if (lane == 0) take(row, r, z[r]);
+}
+
 /** Entry k of strip number `strip` of a chain; the strip `next`, which waits for nothing else, has a place of its own
  *  to look at. */
 template <int NR, class T>
@@ -177,15 +233,26 @@ __device__ inline void hand_over(T *handed_on, const mpki_cuda_chain &me, int st
     hand_on(handed_on + (int64_t)strip * STRIP * NR + k, value);
 }
 
-/** All threads: what a strip hands on, `count` values of STRIP x NR. away: how many strips it is before the one that
- *  waits; one that will have to wait for others, too, looks less often. */
+/** Minus every GROUPS-th of the gifts in u from number `gift` on, in their order; some are looked at side by side, since few of
+ *  them are late. */
 template <int NR, class T>
-__device__ inline void bring_handed(const T *from, int count, int away, T *values) {
-    for (int k = (int)threadIdx.x; k < STRIP * NR; k += SWEEP_THREADS)
-        if (away <= 4)
-            values[k] = k < count ? handed(from + k) : make<T>(0);
-        else
-            values[k] = handed_to_warp(from + k, k<count, away> 16 ? 500 : 150);
+__device__ inline void subtract_gifts(const T *u, int gift, int gifts, T (&sum)[NR]) {
+    const int SIDE = NR == 1 ? 8 : 2;
+    for (; gift < gifts; gift += SIDE * GROUPS) {
+        T seen[SIDE][NR];
+#pragma unroll
+        for (int k = 0; k < SIDE; ++k)
+#pragma unroll
+            for (int r = 0; r < NR; ++r)
+                seen[k][r] = gift + k * GROUPS < gifts
+                                 ? peek(u + (int64_t)(gift + k * GROUPS) * NR + r)
+                                 : make<T>(0);
+#pragma unroll
+        for (int k = 0; k < SIDE; ++k)
+#pragma unroll
+            for (int r = 0; r < NR; ++r)
+                sum[r] = sum[r] - handed(u + (int64_t)(gift + k * GROUPS) * NR + r, seen[k][r], 60);
+    }
 }
 
 /** A strip forward, pivots or rows below them: minus L times what is solved, then the strip's own
@@ -204,13 +271,10 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
     const int PART = STRIP / GROUPS, end = top.node.first + top.own;
     const bool solves = strip < me.strips, one = MODE != PLAIN || me.pieces == 1;
     const bool kept = MODE != PLAIN || s.squared;
-    const strip_bridge<T> bridge(s, me, strip, false);
-    /* strips whose values it needs, but for those from which there are bridges */
-    const int before = solves ? strip - bridge.count : me.strips;
+    const int before = solves ? strip : me.strips; /* strips whose values it needs */
     strip_rows<STRIP> *const none = (strip_rows<STRIP> *)0;
     T *y = (T *)s.y, *u = (T *)s.u, *handed_on = (T *)s.handed + me.handed * NR;
     if (solves && kept) bring_square(kept_square<T>(s, me, strip), m.M);
-    bridge.ahead();
     load_chain(t, s, me, chain);
     const int i0 = solves ? STRIP * strip : top.e + (strip - me.strips) * STRIP; /* one: its rows */
     for (int c = 0; one && c < before && c < 2; ++c)
@@ -244,21 +308,6 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
         invert_square(m.M, b);
         if (s.square) keep_square(m.M, kept_square<T>(s, me, strip));
     }
-    if constexpr (MODE == PLAIN) {
-        for (int away = 1; away <= bridge.count && !s.bridged; ++away) {
-            const int which = strip - away, there = columns_of(me, chain, which);
-            square_is_there();
-            __syncthreads();
-            if (tid < STRIP) describe_columns(me, chain, which, &other[1], none);
-            __syncthreads();
-            find_rows(me, chain, which, end, rows, b, at[1]);
-            __syncthreads();
-            make_bridge<NR>(m, bridge.from(away), [&](int i, int k) {
-                const int row_of = k < there ? at[1][other[1].segment[k] * STRIP + i] : -1;
-                return row_of >= 0 ? other[1].column[k][row_of] : make<T>(0);
-            });
-        }
-    }
     wait_for_chain(t, s, me);
     __syncthreads();
     for (int k = tid; k < STRIP * NR; k += SWEEP_THREADS) {
@@ -268,17 +317,7 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
     T sum[NR];
 #pragma unroll
     for (int r = 0; r < NR; ++r) sum[r] = make<T>(0);
-    const unsigned pause = strip > 3 ? 300 : 60;
-    for (; gift < gifts; gift += 2 * GROUPS) { /* two are looked at side by side */
-        const bool two = gift + GROUPS < gifts;
-        const T *from = u + (int64_t)gift * NR, *next = from + (two ? GROUPS * NR : 0);
-#pragma unroll
-        for (int r = 0; r < NR; ++r) {
-            const T p = peek(from + r), q = peek(next + r);
-            sum[r] = sum[r] - handed(from + r, p, pause);
-            if (two) sum[r] = sum[r] - handed(next + r, q, pause);
-        }
-    }
+    subtract_gifts<NR>(u, gift, gifts, sum);
     for (int c = 0; c < before; ++c) {
         const strip_columns<T> &x = other[c & 1];
         const int count = columns_of(me, chain, c);
@@ -304,7 +343,8 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
         }
         const T *const from =
             handed_on + (int64_t)(solves && c + 1 == strip ? me.strips + c : c) * STRIP * NR;
-        bring_handed<NR>(from, count * NR, solves ? strip - c : 4 + me.strips - c, values);
+        for (int k = tid; k < STRIP * NR; k += SWEEP_THREADS)
+            values[k] = k < count * NR ? handed(from + k) : make<T>(0);
         __syncthreads();
 #pragma unroll
         for (int k = 0; k < PART; ++k)
@@ -314,11 +354,7 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
     }
 #pragma unroll
     for (int r = 0; r < NR; ++r) m.part[(group * STRIP + row) * NR + r] = sum[r];
-    const auto from = [&](int away) {
-        return handed_on + (int64_t)((away == 1 ? me.strips : 0) + strip - away) * STRIP * NR;
-    };
-    const auto many = [&](int away) { return columns_of(me, chain, strip - away); };
-    finish_strip(m, GROUPS, solves, false, false, bridge, from, many, [&](int i, int r, T value) {
+    finish_strip(m, GROUPS, solves, false, false, [&](int i, int r, T value) {
         if (i >= b) return;
         const int position = rows.position[i];
         if (solves) hand_over<NR>(handed_on, me, strip, strip + 1, i * NR + r, value);
@@ -356,7 +392,7 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
     __shared__ strip_rows<SWEEP_THREADS> low;
     __shared__ strip_rows<STRIP> others;
     __shared__ int32_t at[IN_STRIP * SWEEP_THREADS], position[STRIP], where[SWEEP_THREADS];
-    __shared__ int own_size, missing;
+    __shared__ int own_size;
     const swept_front<T> top(t, me.top);
     const strip_room<NR, T> m(room);
     const int tid = (int)threadIdx.x, lane = tid & 31, warp = tid / 32;
@@ -365,18 +401,14 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
     const T *x = (const T *)s.x;
     T *handed_on = (T *)s.handed_back + me.handed * NR;
     const bool one = MODE != PLAIN || me.pieces == 1, kept = MODE != PLAIN || s.squared;
-    strip_bridge<T> bridge(s, me, strip, true);
-    if (slice > 0) bridge.count = 0;
     /* rows beyond the pivots first: ancestors are done; then the strips after this one, from the
      * last */
-    const int beyond = top.n - top.e;
-    const int after = slice > 0 ? 0 : me.strips - 1 - strip - bridge.count;
+    const int beyond = top.n - top.e, after = slice > 0 ? 0 : me.strips - 1 - strip;
     const int slices = (beyond + SWEEP_THREADS - 1) / SWEEP_THREADS, i0 = slice * SWEEP_THREADS;
     /* what slices of this strip hand on */
     T *const sums =
         handed_on + (2 * (int64_t)me.strips + (int64_t)strip * (slices - 1)) * STRIP * NR;
     if (slice == 0 && kept) bring_square(kept_square<T>(s, me, strip), m.M);
-    bridge.ahead();
     load_chain(t, s, me, chain);
     if (tid < STRIP) {
         int b;
@@ -402,19 +434,6 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
             load_square(mine, at, b, m.M);
             invert_square(m.M, b);
             if (s.square) keep_square(m.M, kept_square<T>(s, me, strip));
-        }
-        for (int away = 1; away <= bridge.count && !s.bridged; ++away) {
-            square_is_there();
-            __syncthreads();
-            if (tid < STRIP)
-                describe_columns(me, chain, strip + away, (strip_columns<T> *)0, &others);
-            __syncthreads();
-            find_rows(me, chain, strip, end, others, columns_of(me, chain, strip + away), at);
-            __syncthreads();
-            make_bridge_back<NR>(m, bridge.from(away), [&](int i, int k) {
-                const int row_of = k < b ? at[mine.segment[k] * STRIP + i] : -1;
-                return row_of >= 0 ? mine.column[k][row_of] : make<T>(0);
-            });
         }
     }
     T sum[NR][COLUMNS]; /* a warp takes 8 columns */
@@ -459,52 +478,18 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
             m.y[k] = make<T>(0);
         }
     }
-    /* from the last rows on, which are those of the farthest ancestors and there first: where some are not, little is left to
-     * be done when the nearest one is through */
-    bool all = true; /* are there */
-    if (tid == 0) missing = 0;
+    for (int k = tid; k < SWEEP_THREADS * NR; k += SWEEP_THREADS)
+        m.x[k] = k / NR < count ? handed_far(&x[(int64_t)where[k / NR] * NR + k % NR]) : make<T>(0);
     __syncthreads();
-    for (int k = tid; k < SWEEP_THREADS * NR; k += SWEEP_THREADS) {
-        m.x[k] = k / NR < count ? peek(&x[(int64_t)where[k / NR] * NR + k % NR]) : make<T>(0);
-        all = all && is_there(m.x[k]);
-    }
-    if (!all) missing = 1;
-    __syncthreads();
-    if (!missing) {
 #pragma unroll 2
-        for (int i = (count - 1) & ~31; i >= 0; i -= 32) {
-            E l[COLUMNS];
-            fetch(at, SWEEP_THREADS, i, l);
-            add(l, m.x + i * NR);
-        }
-    } else {
-        for (int i = (count - 1) & ~31; i >= 0; i -= 32) {
-            E l[COLUMNS];
-            fetch(at, SWEEP_THREADS, i, l);
-#pragma unroll
-            for (int r = 0; r < NR; ++r) {
-                const bool there = i + lane < count;
-                const T *from = &x[there ? (int64_t)where[i + lane] * NR + r : 0];
-                const T value = handed_to_warp(from, m.x[(i + lane) * NR + r], there, 60);
-#pragma unroll
-                for (int q = 0; q < COLUMNS; ++q)
-                    pfma(sum[r][q], cj<H>(as_read<MODE, T>(l[q])), value);
-            }
-        }
+    for (int i = 0; i < count; i += 32) {
+        E l[COLUMNS];
+        fetch(at, SWEEP_THREADS, i, l);
+        add(l, m.x + i * NR);
     }
     for (int k = tid; k < STRIP * NR && slice == 0; k += SWEEP_THREADS)
-        for (int q = 0; q + 1 < slices; q += 4) { /* four are looked at side by side */
-            const T *from = sums + (int64_t)q * STRIP * NR + k;
-            const int many = slices - 1 - q < 4 ? slices - 1 - q : 4;
-            T given[4];
-#pragma unroll
-            for (int p = 0; p < 4; ++p)
-                given[p] = peek(from + (p < many ? p : 0) * (int64_t)(STRIP * NR));
-#pragma unroll
-            for (int p = 0; p < 4; ++p)
-                if (p < many)
-                    m.y[k] = m.y[k] - handed(from + p * (int64_t)(STRIP * NR), given[p], 60);
-        }
+        for (int q = 0; q + 1 < slices; ++q)
+            m.y[k] = m.y[k] - handed(sums + (int64_t)q * STRIP * NR + k);
     __syncthreads();
     for (int c = 0; c < after; ++c) { /* strips from the last on */
         const int which = me.strips - 1 - c, there = columns_of(me, chain, which);
@@ -519,7 +504,7 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
                     l[h][q] =
                         col < b && i < there ? mine.column[col][which * STRIP + i] : make<E>(0);
                 }
-            if (c + 2 < after && tid / 4 < b && tid % 4 * (LINE / (int)sizeof(E)) < STRIP)
+            if (which >= strip + 3 && tid / 4 < b && tid % 4 * (LINE / (int)sizeof(E)) < STRIP)
                 bring(mine.column[tid / 4] + (which - 2) * STRIP +
                       tid % 4 * (LINE / (int)sizeof(E)));
         } else if constexpr (MODE == PLAIN) {
@@ -533,7 +518,8 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
         }
         const T *const from =
             handed_on + (int64_t)(which == strip + 1 ? me.strips + which : which) * STRIP * NR;
-        bring_handed<NR>(from, there * NR, which - strip, values);
+        for (int k = tid; k < STRIP * NR; k += SWEEP_THREADS)
+            values[k] = k < there * NR ? handed(from + k) : make<T>(0);
         __syncthreads();
 #pragma unroll
         for (int h = 0; h < STRIP / 32; ++h) add(l[h], values + 32 * h * NR);
@@ -549,11 +535,7 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
             hand_on(sums + (int64_t)(slice - 1) * STRIP * NR + k, m.part[k]);
         return;
     }
-    const auto from = [&](int away) {
-        return handed_on + (int64_t)((away == 1 ? me.strips : 0) + strip + away) * STRIP * NR;
-    };
-    const auto many = [&](int away) { return columns_of(me, chain, strip + away); };
-    finish_strip(m, 1, true, true, H, bridge, from, many, [&](int i, int r, T value) {
+    finish_strip(m, 1, true, true, H, [&](int i, int r, T value) {
         if (i >= b) return;
         hand_over<NR>(handed_on, me, strip, strip - 1, i * NR + r, value);
         deliver<NR>(s, position[i], r, value);

@@ -109,22 +109,6 @@ template <class T> __device__ inline T handed_far(const T *p) {
     return handed(p, peek(p), 60);
 }
 
-/** A warp: each lane's value, of which `x` was seen, where it is wanted. One lane looks for all: where many blocks wait for
- *  the same values, they are in each other's way, and in that of the one that is to write them. */
-template <class T>
-__device__ inline T handed_to_warp(const T *p, T x, bool wanted, unsigned pause) {
-    for (;;) {
-        const unsigned missing = __ballot_sync(0xffffffffu, wanted && !is_there(x));
-        if (!missing) return x;
-        if (((int)threadIdx.x & 31) == __ffs((int)missing) - 1) x = handed(p, x, pause);
-        __syncwarp();
-        if (wanted && !is_there(x)) x = peek(p);
-    }
-}
-template <class T> __device__ inline T handed_to_warp(const T *p, bool wanted, unsigned pause) {
-    return handed_to_warp(p, wanted ? peek(p) : make<T>(0), wanted, pause);
-}
-
 /** `threads` of them, this one number `own`: the first `rows` rows of some columns. */
 template <class T>
 __device__ inline void bring_lines(const T *a, int ld, int rows, int columns, int own,
