@@ -242,7 +242,8 @@ typedef struct mpki_cuda_chain {
     int32_t pieces;   /**< fronts */
     int32_t strips;   /**< of pivots */
     int32_t
-        single; /**< 1: of one front, with no more than a strip of pivots and one of rows below, which are one piece */
+        single; /**< > 0: of one front, with one strip of pivots, which each of so many pieces forms: one for each strip of
+                       rows below, at least one */
     int32_t late;              /**< 1: children have left columns to it */
     int32_t strip;             /**< where its list begins in sweep.strip */
     int32_t segment, segments; /**< where its segments begin in sweep.segment */

@@ -152,7 +152,7 @@ __device__ inline void forward_piece(const mpki_cuda_tree &t, const mpki_cuda_sw
     if (me.kind == MPKI_CUDA_GATHER)
         gather_piece<NR, T>(t, s, chain, me.last, (T *)room, most * NR);
     else if (chain.single)
-        forward_single<MODE, NR, T>(t, s, chain, room);
+        forward_single<MODE, NR, T>(t, s, chain, me.last, room);
     else if (chain.pieces == 1 && me.last >= chain.strips)
         forward_below<MODE, NR, T>(t, s, chain, me.last - chain.strips, room);
     else if (MODE == PLAIN || chain.pieces > 1)
