@@ -447,9 +447,11 @@ mpk_status mpki_cuda_sweep_lists_make(mpk_context *ctx, const mpki_direct *f,
     find_chains(f, l);
     status = place_all(ctx, f, l);
     if (mpk_failed(status)) return status;
+    place_narrow(f, l);
+    l->small = l->narrow < f->narrow_least;
     for (int32_t k = 0; k < l->chains; k++) {
         mpki_cuda_chain *c = &l->chain[k];
-        c->single = single_pieces(f, c);
+        c->single = l->small ? single_pieces(f, c) : 0;
         c->square = l->squares, l->squares += c->strips;
         c->handed = l->handed;
         l->handed += (int64_t)c->strips * (2 + more_slices(f, c)) * MPKI_FRONT_STRIP;
@@ -457,7 +459,6 @@ mpk_status mpki_cuda_sweep_lists_make(mpk_context *ctx, const mpki_direct *f,
                           : c->single                 ? c->single
                                                       : c->strips + lower_strips(f, c);
     }
-    place_narrow(f, l);
     order_pieces(f, l);
     return MPK_OK;
 }

@@ -36,14 +36,17 @@ __device__ void forward_below(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
         sum[r] = make<T>(0);
         if (group == 0 && row < b && left) sum[r] = -fresh(&y[(int64_t)position * NR + r]);
     }
-    subtract_gifts<NR>((const T *)s.u, gift, gifts, sum);
-    const T *handed_on = (const T *)s.handed + me.handed * NR;
-    /* a long way of pivots is shortest alone: what these blocks read would be in its way */
-    if (me.strips > 4) {
-        const T *last = handed_on + (int64_t)(me.strips - 1) * STRIP * NR;
-        if (tid == 0) handed(last, peek(last), 300);
-        __syncthreads();
+    for (; gift < gifts; gift += 2 * GROUPS) { /* two are looked at side by side */
+        const bool two = gift + GROUPS < gifts;
+        const T *from = (const T *)s.u + (int64_t)gift * NR, *next = from + (two ? GROUPS * NR : 0);
+#pragma unroll
+        for (int r = 0; r < NR; ++r) {
+            const T p = peek(from + r), q = peek(next + r);
+            sum[r] = sum[r] - handed(from + r, p, 60);
+            if (two) sum[r] = sum[r] - handed(next + r, q, 60);
+        }
     }
+    const T *handed_on = (const T *)s.handed + me.handed * NR;
     for (int c = 0; c < me.strips; ++c) {
         const int count = e - c * STRIP < STRIP ? e - c * STRIP : STRIP;
         typename read_of<MODE, T>::type l[PART];

@@ -310,6 +310,8 @@ typedef struct mpki_cuda_sweep {
                                each chain */
     int32_t nrhs;     /**< 1, 2, 4 or 8; of complex doubles at most 4 */
     int32_t diagonal; /**< L^-T: 1: of D^-1 y, 0: of y */
+    int32_t
+        small; /**< 1: of few entries, so that it takes as long as the way from front to front */
     int32_t downs, ups;
     const mpki_cuda_piece *down; /**< pieces, children before parents */
     const mpki_cuda_piece *up;   /**< parents before children */

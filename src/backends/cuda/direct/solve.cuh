@@ -132,8 +132,8 @@ template <int NR, class T> constexpr int sweeps_beside() {
 }
 
 /** All threads: a piece forward. most: entries of shared memory for each right-hand side. MODE: what is read of
- *  chains that have a copy. */
-template <int MODE, int NR, class T>
+ *  chains that have a copy. SMALL: the sweep's, which pays with registers. */
+template <int MODE, bool SMALL, int NR, class T>
 __device__ inline void forward_piece(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
                                      const mpki_cuda_piece &me, char *room, int most) {
     if (me.kind == MPKI_CUDA_WARPS) {
@@ -149,10 +149,13 @@ __device__ inline void forward_piece(const mpki_cuda_tree &t, const mpki_cuda_sw
         return;
     }
     const mpki_cuda_chain chain = s.chain[me.first];
+    if constexpr (SMALL)
+        if (chain.single > 0) {
+            forward_single<MODE, NR, T>(t, s, chain, me.last, room);
+            return;
+        }
     if (me.kind == MPKI_CUDA_GATHER)
         gather_piece<NR, T>(t, s, chain, me.last, (T *)room, most * NR);
-    else if (chain.single)
-        forward_single<MODE, NR, T>(t, s, chain, me.last, room);
     else if (chain.pieces == 1 && me.last >= chain.strips)
         forward_below<MODE, NR, T>(t, s, chain, me.last - chain.strips, room);
     else if (MODE == PLAIN || chain.pieces > 1)
@@ -161,7 +164,7 @@ __device__ inline void forward_piece(const mpki_cuda_tree &t, const mpki_cuda_sw
         forward_strip<MODE, NR, T>(t, s, chain, me.last, room, most * NR);
 }
 
-template <int MODE, bool H, int NR, class T>
+template <int MODE, bool H, bool SMALL, int NR, class T>
 __device__ inline void backward_piece(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
                                       const mpki_cuda_piece &me, char *room, int most) {
     if (me.kind == MPKI_CUDA_WARPS) {
@@ -171,12 +174,10 @@ __device__ inline void backward_piece(const mpki_cuda_tree &t, const mpki_cuda_s
     if (me.kind != MPKI_CUDA_TASK) {
         const mpki_cuda_chain chain = s.chain[me.first];
         const int slice = me.kind == MPKI_CUDA_STRIP ? 0 : me.kind - MPKI_CUDA_SLICE;
-        if (chain.pieces == 1 && chain.strips == 1 && slice == 0)
-            backward_single<MODE, H, NR, T>(t, s, chain, room);
-        else if (MODE == PLAIN || chain.pieces > 1)
-            backward_strip<PLAIN, H, NR, T>(t, s, chain, me.last, slice, room);
+        if (MODE == PLAIN || chain.pieces > 1)
+            backward_strip<PLAIN, H, SMALL, NR, T>(t, s, chain, me.last, slice, room);
         else
-            backward_strip<MODE, H, NR, T>(t, s, chain, me.last, slice, room);
+            backward_strip<MODE, H, SMALL, NR, T>(t, s, chain, me.last, slice, room);
         return;
     }
     for (int k = me.last; k >= me.first; --k) {
@@ -193,22 +194,22 @@ __device__ inline void backward_piece(const mpki_cuda_tree &t, const mpki_cuda_s
 }
 
 /** A block for each piece. */
-template <int MODE, int NR, class T>
+template <int MODE, bool SMALL, int NR, class T>
 __global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T>())
     forward_kernel(mpki_cuda_tree t, mpki_cuda_sweep s, int most) {
     MPKI_ROOM;
     int ticket;
     const mpki_cuda_piece me = next_piece(s, s.down, false, &ticket);
-    if (me.kind >= 0) forward_piece<MODE, NR, T>(t, s, me, room, most);
+    if (me.kind >= 0) forward_piece<MODE, SMALL, NR, T>(t, s, me, room, most);
     MPKI_STAMP_PIECE(0, ticket, 1);
 }
-template <int MODE, bool H, int NR, class T>
+template <int MODE, bool H, bool SMALL, int NR, class T>
 __global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T>())
     backward_kernel(mpki_cuda_tree t, mpki_cuda_sweep s, int most) {
     MPKI_ROOM;
     int ticket;
     const mpki_cuda_piece me = next_piece(s, s.up, true, &ticket);
-    if (me.kind >= 0) backward_piece<MODE, H, NR, T>(t, s, me, room, most);
+    if (me.kind >= 0) backward_piece<MODE, H, SMALL, NR, T>(t, s, me, room, most);
     MPKI_STAMP_PIECE(1, ticket, 1);
 }
 
