@@ -27,12 +27,10 @@ static int32_t lower_strips(const mpki_direct *f, const mpki_cuda_chain *c) {
     const mpki_cuda_now *x = &f->now[c->top];
     return cut_by(x->w + f->plan.node[c->top].rows - x->nelim, MPKI_FRONT_STRIP);
 }
-/* Pieces forward of a front of one strip of pivots, each of which forms them; 0: it has others. In a tree of many fronts
- * blocks are what there is too little of. */
-static int32_t single_pieces(const mpki_direct *f, const mpki_cuda_chain *c) {
-    const int32_t lower = lower_strips(f, c), most = f->plan.fronts > FEW ? 1 : 8;
-    if (f->plan.node[c->top].own == 0 || c->pieces > 1 || c->strips != 1 || lower > most) return 0;
-    return lower > 0 ? lower : 1;
+/* Is it forward one piece? */
+static bool is_single(const mpki_direct *f, const mpki_cuda_chain *c) {
+    return f->plan.node[c->top].own > 0 && c->pieces == 1 && c->strips == 1 &&
+           lower_strips(f, c) <= 1;
 }
 /* Slices of the rows beyond the pivots that are pieces of their own, for each strip on the way back. */
 static int32_t more_slices(const mpki_direct *f, const mpki_cuda_chain *c) {
@@ -242,7 +240,7 @@ static bool add_strip(const mpki_direct *f, mpki_cuda_sweep_lists *l, int32_t ch
                       bool back) {
     const mpki_cuda_chain *c = &l->chain[chain];
     const int32_t own = f->plan.node[c->top].own;
-    const int32_t forward = c->single ? c->single : c->strips + lower_strips(f, c);
+    const int32_t forward = c->single ? 1 : c->strips + lower_strips(f, c);
     const int32_t all = own == 0 ? 0 : back ? c->strips : forward;
     if (strip >= all) return false;
     for (int32_t k = 1; back && k <= more_slices(f, c); k++)
@@ -451,12 +449,12 @@ mpk_status mpki_cuda_sweep_lists_make(mpk_context *ctx, const mpki_direct *f,
     l->small = l->narrow < f->narrow_least;
     for (int32_t k = 0; k < l->chains; k++) {
         mpki_cuda_chain *c = &l->chain[k];
-        c->single = l->small ? single_pieces(f, c) : 0;
+        c->single = l->small && is_single(f, c);
         c->square = l->squares, l->squares += c->strips;
         c->handed = l->handed;
         l->handed += (int64_t)c->strips * (2 + more_slices(f, c)) * MPKI_FRONT_STRIP;
         l->goal[c->top] = plan->node[c->top].own == 0 ? gathers(f, c)
-                          : c->single                 ? c->single
+                          : c->single                 ? 1
                                                       : c->strips + lower_strips(f, c);
     }
     order_pieces(f, l);

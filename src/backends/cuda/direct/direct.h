@@ -242,8 +242,7 @@ typedef struct mpki_cuda_chain {
     int32_t pieces;   /**< fronts */
     int32_t strips;   /**< of pivots */
     int32_t
-        single; /**< > 0: of one front, with one strip of pivots, which each of so many pieces forms: one for each strip of
-                       rows below, at least one */
+        single; /**< 1: of one front, with one strip of pivots and at most one of rows below, which are one piece forward */
     int32_t late;              /**< 1: children have left columns to it */
     int32_t strip;             /**< where its list begins in sweep.strip */
     int32_t segment, segments; /**< where its segments begin in sweep.segment */

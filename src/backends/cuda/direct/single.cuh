@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_DIRECT_SINGLE_CUH
 #define MPKI_CUDA_DIRECT_SINGLE_CUH
-/** A sweep forward over a front whose pivots are one strip and whose rows below are few: each block forms the pivots, since to
- *  hand them on takes longer. */
+/** A sweep forward over a front whose pivots are one strip and whose rows below them are at most one: by one block, since to hand
+ *  the pivots on to another takes longer than what that has to do. */
 #include "below.cuh"
 
 namespace mpki {
@@ -50,22 +50,19 @@ __device__ inline void make_square(const mpki_cuda_sweep &s, const mpki_cuda_cha
     if (s.square) keep_square(m.M, kept_square<T>(s, me, 0));
 }
 
-/** All threads: the pivots, and strip number `strip` of the rows below. Each of the front's blocks forms the pivots by itself;
- *  the last one puts them to y when the others have read what was there. */
+/** All threads. */
 template <int MODE, int NR, class T>
 __device__ void forward_single(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
-                               const mpki_cuda_chain &me, int strip, char *room) {
+                               const mpki_cuda_chain &me, char *room) {
     const swept_front<T> f(t, me.top);
     const strip_room<NR, T> m(room);
     const int tid = (int)threadIdx.x, row = tid % STRIP, group = tid / STRIP;
-    const int PART = STRIP / GROUPS, e = f.e, i0 = e + strip * STRIP;
-    const int end = f.n < i0 + STRIP ? f.n : i0 + STRIP;
-    int *reads = (int *)((T *)s.handed + me.handed * NR); /* blocks that have; it begins at -1 */
+    const int PART = STRIP / GROUPS, e = f.e;
     const bool kept = MODE != PLAIN || s.squared;
     if (kept) bring_square(kept_square<T>(s, me, 0), m.M);
     const lower_strip<MODE, T> lower(s, me, f.a, e, 0);
-    lower.bring_rows_of(i0, end - i0, e);
-    const single_row<NR, T> pivot(s, me, f, row, e, group), below(s, me, f, i0 + row, end, group);
+    lower.bring_rows_of(e, f.n - e, e);
+    const single_row<NR, T> pivot(s, me, f, row, e, group), below(s, me, f, e + row, f.n, group);
     if constexpr (MODE == PLAIN)
         if (!kept) make_square<NR>(s, me, f, m);
     wait_for_chain(t, s, me);
@@ -74,14 +71,16 @@ __device__ void forward_single(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
     pivot.begin(s, group, sum);
     below.begin(s, group, sum_below);
     typename read_of<MODE, T>::type l[PART];
-    lower.load(i0 + row, below.there, group * PART, e, l);
+    lower.load(e + row, below.there, group * PART, e, l);
 #pragma unroll
     for (int r = 0; r < NR; ++r) {
         m.part[(group * STRIP + row) * NR + r] = sum[r];
         if (group == 0) m.y[row * NR + r] = make<T>(0);
     }
-    finish_strip(m, GROUPS, true, false, false,
-                 [&](int i, int r, T value) { m.x[i * NR + r] = value; });
+    finish_strip(m, GROUPS, true, false, false, [&](int i, int r, T value) {
+        m.x[i * NR + r] = value;
+        if (i < e) ((T *)s.y)[(int64_t)f.a.id[i] * NR + r] = value;
+    });
     __syncthreads();
 #pragma unroll
     for (int k = 0; k < PART; ++k)
@@ -99,16 +98,6 @@ __device__ void forward_single(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
             for (int g = 0; g < GROUPS; ++g) z = z - m.part[(g * STRIP + row) * NR + r];
             below.put(s, r, z);
         }
-    const bool last = strip + 1 == me.single;
-    if (tid == 0 && me.single > 1) {
-        if (last)
-            wait_for(reads, me.single - 1);
-        else
-            atomicAdd(reads, 1);
-    }
-    __syncthreads();
-    for (int k = tid; k < e * NR && last; k += SWEEP_THREADS)
-        ((T *)s.y)[(int64_t)f.a.id[k / NR] * NR + k % NR] = m.x[k];
     if (f.w > e) publish(s.finished + me.top);
 }
 

@@ -150,8 +150,8 @@ __device__ inline void forward_piece(const mpki_cuda_tree &t, const mpki_cuda_sw
     }
     const mpki_cuda_chain chain = s.chain[me.first];
     if constexpr (SMALL)
-        if (chain.single > 0) {
-            forward_single<MODE, NR, T>(t, s, chain, me.last, room);
+        if (chain.single) {
+            forward_single<MODE, NR, T>(t, s, chain, room);
             return;
         }
     if (me.kind == MPKI_CUDA_GATHER)
@@ -168,7 +168,7 @@ template <int MODE, bool H, bool SMALL, int NR, class T>
 __device__ inline void backward_piece(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
                                       const mpki_cuda_piece &me, char *room, int most) {
     if (me.kind == MPKI_CUDA_WARPS) {
-        backward_by_warps<H, NR, T>(t, s, me, (T *)room, most * NR);
+        backward_by_warps<H, SMALL, NR, T>(t, s, me, (T *)room, most * NR);
         return;
     }
     if (me.kind != MPKI_CUDA_TASK) {
