@@ -15,8 +15,9 @@
  *            again: bringing and scaling the values, the engine; and those of apply; and by how much
  *            less memory is free there, kernels included that were loaded meanwhile
  * TFLOP/s of `engine`, bytes on the device, and those that mpk_factor_estimate() predicts. profile=1: where the time goes, step by step; hash:
- * a hash of D, the order and a solution after each of so many runs, which must be one; stamps (2: front by front): stamps.h.
- * queued: columns of fronts that one kernel eliminates (direct/queue.cuh), at most, after the first factorization. */
+ * a hash of D, the order and a solution after each of so many runs, which must be one; stamps (2: front by front; 3: sweeps,
+ * piece by piece): stamps.h. queued: columns of fronts that one kernel eliminates (direct/queue.cuh), at most, after the
+ * first factorization. */
 #include "../../src/backends/cuda/direct_factor.h"
 #include "../../src/backends/cuda/engine.h"
 #include "../../src/factor/factor.h"
@@ -344,7 +345,8 @@ static int row(const char *what, const wishes *w) {
            take, engine, lower, upper, (double)(before - free_bytes(ctx)) / 1e9);
     fflush(stdout);
     if (w->profile && time_engine(fac, w->repeat, true, &alone)) return complain(ctx, what);
-    if (w->stamps && show_stamps(fac->direct, w->stamps > 1)) return 1;
+    if (w->stamps == 3 && show_sweep_stamps(ctx, fac->direct)) return 1;
+    if (w->stamps && w->stamps < 3 && show_stamps(fac->direct, w->stamps > 1)) return 1;
     const int bad = w->hash > 0 ? hashes(ctx, fac, w->hash, &o) : 0;
     fflush(stdout);
     free(t), free(b), free(x);

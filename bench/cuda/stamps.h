@@ -5,6 +5,7 @@
  * the way of fronts that each waited for the latest of its children. Of a module with the points of
  * src/backends/cuda/direct/stamps.cuh (METAPACK_CUDA_FLAGS=-DMPKI_STAMPS), named by METAPACK_CUDA_MODULE. */
 #include "../../src/backends/cuda/direct_factor.h"
+#include "../../src/backends/cuda/direct_sweep.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -121,6 +122,44 @@ static int show_stamps(const mpki_direct *f, bool each) {
     stamps_on_path(plan, s, ns, each);
     free(s);
     return 0;
+}
+
+enum { SWEEP_STAMPS = 3 };
+
+/* The pieces of the last sweeps of doubles, in the order in which blocks took them, of a module with MPKI_SWEEP_STAMPS: kind, front,
+ * the front above it, number, columns and rows below them, nanoseconds since the first when it was taken and when it was
+ * done, its multiprocessor. Returns 1 where the module has no stamps. */
+static int show_sweep_stamps(mpk_context *ctx, const mpki_direct *f) {
+    const char *name = getenv("METAPACK_CUDA_MODULE");
+    void *module = name ? dlopen(name, RTLD_LAZY) : NULL;
+    int (*get)(int64_t *, int, int) = NULL;
+    mpki_cuda_sweep_lists l;
+    int failed = 1;
+    if (module) *(void **)(void *)&get = dlsym(module, "mpki_d_cuda_sweep_stamps");
+    if (mpk_failed(mpki_cuda_sweep_lists_make(ctx, f, &l))) return 1;
+    printf("  sweeps: %d and %d pieces, %d chains, %d strips\n", l.downs, l.ups, l.chains,
+           l.squares);
+    const int32_t most = l.downs > l.ups ? l.downs : l.ups;
+    int64_t *s = calloc((size_t)most * SWEEP_STAMPS + 1, sizeof *s);
+    for (int back = 0; back < 2 && s && get; back++) {
+        const int32_t count = back ? l.ups : l.downs;
+        failed = get(s, back, count);
+        if (failed) break;
+        printf("  sweep %d\n", back);
+        for (int32_t k = 0; k < count; k++) {
+            const mpki_cuda_piece *p = back ? &l.up[k] : &l.down[k];
+            const bool task = p->kind == MPKI_CUDA_TASK || p->kind == MPKI_CUDA_WARPS;
+            const int32_t front = task ? p->last : l.chain[p->first].top;
+            const int64_t *x = s + (int64_t)k * SWEEP_STAMPS;
+            printf("  piece %d %d %d %d %d %d %lld %lld %lld\n", p->kind, front, l.parent[front],
+                   task ? p->last - p->first + 1 : p->last, f->now[front].nelim,
+                   f->now[front].w + f->plan.node[front].rows - f->now[front].nelim,
+                   (long long)(x[0] - s[0]), (long long)(x[1] - s[0]), (long long)x[2]);
+        }
+    }
+    mpki_cuda_sweep_lists_free(ctx, &l);
+    free(s);
+    return failed;
 }
 
 #endif

@@ -144,6 +144,7 @@ static mpk_status fill(mpki_direct_solver *s) {
     s->sweep = (mpki_cuda_sweep){
         .y = s->room + parts[BY_POSITION].at,
         .at = (const int64_t *)(const void *)(s->room + parts[0].at),
+        .small = l.small,
         .downs = l.downs,
         .ups = l.ups,
         .parent = (const int32_t *)(const void *)(s->room + parts[1].at),
@@ -225,7 +226,7 @@ static void *room_for_narrow(const mpki_direct_solver *s) {
     const mpki_direct *f = s->f;
     const bool single = f->tree.scalar == MPK_S || f->tree.scalar == MPK_C;
     const int64_t bytes = s->narrow * (int64_t)mpk_scalar_size(f->tree.scalar) / 2;
-    return single || s->sweep.nrhs > 1 || s->narrow < f->narrow_least ||
+    return single || s->sweep.nrhs > 1 || s->sweep.small ||
                    bytes_of_squares(s) + bytes > room_after(f)
                ? NULL
                : f->work + bytes_of_squares(s);

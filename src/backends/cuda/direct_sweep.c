@@ -9,6 +9,13 @@ static const char STAGE[] = "solve";
  * are few fronts; rows of a front for which a block has room in shared memory. */
 enum { WIDE = 64, WIDE_OF_FEW = 32, FEW = 4096, WORK = 512 };
 
+/* Does a task have a front of so many columns that its fronts are swept by themselves, that one in strips? */
+static bool is_apart(const mpki_direct *f, const mpki_cuda_task *task) {
+    for (int32_t k = task->first; k <= task->last; k++)
+        if (f->now[k].nelim > WIDE) return true;
+    return false;
+}
+
 static int32_t cut_by(int32_t n, int32_t by) {
     return (n + by - 1) / by;
 }
@@ -19,6 +26,11 @@ static int32_t cut_by(int32_t n, int32_t by) {
 static int32_t lower_strips(const mpki_direct *f, const mpki_cuda_chain *c) {
     const mpki_cuda_now *x = &f->now[c->top];
     return cut_by(x->w + f->plan.node[c->top].rows - x->nelim, MPKI_FRONT_STRIP);
+}
+/* Is it forward one piece? */
+static bool is_single(const mpki_direct *f, const mpki_cuda_chain *c) {
+    return f->plan.node[c->top].own > 0 && c->pieces == 1 && c->strips == 1 &&
+           lower_strips(f, c) <= 1;
 }
 /* Slices of the rows beyond the pivots that are pieces of their own, for each strip on the way back. */
 static int32_t more_slices(const mpki_direct *f, const mpki_cuda_chain *c) {
@@ -84,15 +96,15 @@ static bool gets_columns(const mpki_direct *f, int32_t front, bool chained) {
 /* How a front is eliminated: with others in a task, by a task of its own, as a panel, as a large one. */
 enum { WITH_OTHERS, ALONE, PANEL, LARGE };
 
-static void find_ways(const mpki_cuda_plan *plan, int8_t *way) {
+static void find_ways(const mpki_direct *f, int8_t *way) {
+    const mpki_cuda_plan *plan = &f->plan;
     for (int32_t k = 0; k < plan->larges; k++) way[plan->large[k]] = LARGE;
     for (int32_t t = 0; t < plan->tasks; t++) {
         const mpki_cuda_task *task = &plan->task[t];
         if (task->part >= 0) continue;
+        const bool apart = task->first == task->last || is_apart(f, task);
         for (int32_t k = task->first; k <= task->last; k++)
-            way[k] = task->part == MPKI_CUDA_PANEL ? PANEL
-                     : task->first == task->last   ? ALONE
-                                                   : WITH_OTHERS;
+            way[k] = task->part == MPKI_CUDA_PANEL ? PANEL : apart ? ALONE : WITH_OTHERS;
     }
 }
 
@@ -134,7 +146,7 @@ static void add_chain(const mpki_direct *f, int32_t top, mpki_cuda_sweep_lists *
 /* l->parent: of each front, not yet of chains. */
 static void find_chains(const mpki_direct *f, mpki_cuda_sweep_lists *l) {
     const mpki_cuda_plan *plan = &f->plan;
-    find_ways(plan, l->way);
+    find_ways(f, l->way);
     for (int32_t k = 0; k < plan->fronts; k++) l->chain_of[k] = -1;
     for (int32_t k = 0; k < plan->fronts; k++) {
         const bool goes_on =
@@ -228,7 +240,8 @@ static bool add_strip(const mpki_direct *f, mpki_cuda_sweep_lists *l, int32_t ch
                       bool back) {
     const mpki_cuda_chain *c = &l->chain[chain];
     const int32_t own = f->plan.node[c->top].own;
-    const int32_t all = own == 0 ? 0 : back ? c->strips : c->strips + lower_strips(f, c);
+    const int32_t forward = c->single ? 1 : c->strips + lower_strips(f, c);
+    const int32_t all = own == 0 ? 0 : back ? c->strips : forward;
     if (strip >= all) return false;
     for (int32_t k = 1; back && k <= more_slices(f, c); k++)
         add(l->up, &l->ups, MPKI_CUDA_SLICE + k, chain, all - 1 - strip);
@@ -265,7 +278,7 @@ static void large_pieces(const mpki_direct *f, const mpki_cuda_step *step, mpki_
 static bool by_warps(const mpki_direct *f, const mpki_cuda_sweep_lists *l,
                      const mpki_cuda_task *task, bool back) {
     enum { BLOCKS_CHILDREN = 16, LITTLE = 4 };
-    if (task->part >= 0 || l->chain_of[task->last] >= 0 ||
+    if (task->part >= 0 || l->chain_of[task->last] >= 0 || is_apart(f, task) ||
         task->last - task->first >= MPKI_CUDA_WARP_FRONTS)
         return false;
     const int32_t most = back ? MPKI_CUDA_WARP_BACK : MPKI_CUDA_WARP_PIVOTS;
@@ -288,12 +301,22 @@ static void add_task(mpki_cuda_sweep_lists *l, int32_t kind, int32_t first, int3
         add(l->down, &l->downs, kind, first, last);
 }
 
+/* A front by itself. */
+static void one_front(const mpki_direct *f, mpki_cuda_sweep_lists *l, int32_t front, bool back) {
+    const int32_t chain = l->chain_of[front];
+    if (chain < 0) {
+        add_task(l, MPKI_CUDA_TASK, front, front, back);
+    } else if (l->chain[chain].top == front) { /* other fronts of it are there with it */
+        add_begin(f, l, chain, back);
+        for (int32_t strip = 0; add_strip(f, l, chain, strip, back); strip++) continue;
+    }
+}
+
 /* Pieces of task t of a step; tasks of few small fronts with the next ones in order, down to `end`: a block has many
  * warps. Returns the last task that was taken. */
 static int32_t task_pieces(const mpki_direct *f, const mpki_cuda_step *step,
                            mpki_cuda_sweep_lists *l, int32_t t, bool back) {
     const mpki_cuda_task *task = &f->plan.task[t];
-    const int32_t chain = l->chain_of[task->last];
     const int32_t by = back ? -1 : 1,
                   end = back ? step->task[0] - 1 : step->task[MPKI_CUDA_CLASSES];
     if (task->part >= 0) return t;
@@ -311,11 +334,12 @@ static int32_t task_pieces(const mpki_direct *f, const mpki_cuda_step *step,
                 last = next->last;
         }
         add_task(l, MPKI_CUDA_WARPS, first, last, back);
-    } else if (chain < 0) {
+    } else if (l->chain_of[task->last] < 0 && !is_apart(f, task)) {
         add_task(l, MPKI_CUDA_TASK, task->first, task->last, back);
-    } else if (l->chain[chain].top == task->last) { /* other fronts of it are there with it */
-        add_begin(f, l, chain, back);
-        for (int32_t strip = 0; add_strip(f, l, chain, strip, back); strip++) continue;
+    } else {
+        for (int32_t k = back ? task->last : task->first; k >= task->first && k <= task->last;
+             k += by)
+            one_front(f, l, k, back);
     }
     return t;
 }
@@ -421,15 +445,18 @@ mpk_status mpki_cuda_sweep_lists_make(mpk_context *ctx, const mpki_direct *f,
     find_chains(f, l);
     status = place_all(ctx, f, l);
     if (mpk_failed(status)) return status;
+    place_narrow(f, l);
+    l->small = l->narrow < f->narrow_least;
     for (int32_t k = 0; k < l->chains; k++) {
         mpki_cuda_chain *c = &l->chain[k];
+        c->single = l->small && is_single(f, c);
         c->square = l->squares, l->squares += c->strips;
         c->handed = l->handed;
         l->handed += (int64_t)c->strips * (2 + more_slices(f, c)) * MPKI_FRONT_STRIP;
-        l->goal[c->top] =
-            plan->node[c->top].own == 0 ? gathers(f, c) : c->strips + lower_strips(f, c);
+        l->goal[c->top] = plan->node[c->top].own == 0 ? gathers(f, c)
+                          : c->single                 ? 1
+                                                      : c->strips + lower_strips(f, c);
     }
-    place_narrow(f, l);
     order_pieces(f, l);
     return MPK_OK;
 }

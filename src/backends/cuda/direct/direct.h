@@ -246,9 +246,11 @@ typedef struct mpki_cuda_segment {
  *  follow strips of the rows below. Of one front alone strip k has pivots MPKI_FRONT_STRIP k and on;
  *  of several, strip k has segments strip[k] .. strip[k + 1] - 1. */
 typedef struct mpki_cuda_chain {
-    int32_t top, low;          /**< the last front, which has the rows below; the first one */
-    int32_t pieces;            /**< fronts */
-    int32_t strips;            /**< of pivots */
+    int32_t top, low; /**< the last front, which has the rows below; the first one */
+    int32_t pieces;   /**< fronts */
+    int32_t strips;   /**< of pivots */
+    int32_t
+        single; /**< 1: of one front, with one strip of pivots and at most one of rows below, which are one piece forward */
     int32_t late;              /**< 1: children have left columns to it */
     int32_t strip;             /**< where its list begins in sweep.strip */
     int32_t segment, segments; /**< where its segments begin in sweep.segment */
@@ -315,6 +317,8 @@ typedef struct mpki_cuda_sweep {
                                each chain */
     int32_t nrhs;     /**< 1, 2, 4 or 8; of complex doubles at most 4 */
     int32_t diagonal; /**< L^-T: 1: of D^-1 y, 0: of y */
+    int32_t
+        small; /**< 1: of few entries, so that it takes as long as the way from front to front */
     int32_t downs, ups;
     const mpki_cuda_piece *down; /**< pieces, children before parents */
     const mpki_cuda_piece *up;   /**< parents before children */

@@ -4,7 +4,8 @@
 /** Sweeps over the fronts, each one launch: a thread block takes the small fronts of a task one after
  *  the other, or a strip of a large front (strips.cuh). Blocks wait for one another by counters in
  *  device memory; who adds what, and in which order, does not depend on them. */
-#include "below.cuh"
+#include "single.cuh"
+#include "stamps.cuh"
 #include "warps.cuh"
 
 namespace mpki {
@@ -114,11 +115,13 @@ enum { SWEEP_NOTHING = 1 << 30 /* in place of -1, what tickets begin with: there
 /** The next piece of work: blocks take them in order, so that whatever one waits for is at work. Its kind is < 0 where
  *  there is none. */
 __device__ inline mpki_cuda_piece next_piece(const mpki_cuda_sweep &s, const mpki_cuda_piece *list,
-                                             bool back) {
+                                             bool back, int *number) {
     __shared__ int ticket;
     after_previous();
     if (threadIdx.x == 0) ticket = atomicAdd(s.ticket + back, 1) + 1;
     __syncthreads();
+    *number = ticket;
+    MPKI_STAMP_PIECE(back, ticket, 0);
     return ticket < SWEEP_NOTHING ? list[ticket] : mpki_cuda_piece{-1, 0, 0};
 }
 
@@ -128,14 +131,11 @@ template <int NR, class T> constexpr int sweeps_beside() {
     return NR == 1 && sizeof(T) <= 8 ? 3 : 1;
 }
 
-/** A block for each piece. most: entries of shared memory for each right-hand side. MODE: what is read of
- *  chains that have a copy. */
-template <int MODE, int NR, class T>
-__global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T>())
-    forward_kernel(mpki_cuda_tree t, mpki_cuda_sweep s, int most) {
-    MPKI_ROOM;
-    const mpki_cuda_piece me = next_piece(s, s.down, false);
-    if (me.kind < 0) return;
+/** All threads: a piece forward. most: entries of shared memory for each right-hand side. MODE: what is read of
+ *  chains that have a copy. SMALL: the sweep's, which pays with registers. */
+template <int MODE, bool SMALL, int NR, class T>
+__device__ inline void forward_piece(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
+                                     const mpki_cuda_piece &me, char *room, int most) {
     if (me.kind == MPKI_CUDA_WARPS) {
         forward_by_warps<NR, T>(t, s, me, (T *)room, most * NR);
         return;
@@ -149,6 +149,11 @@ __global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T>())
         return;
     }
     const mpki_cuda_chain chain = s.chain[me.first];
+    if constexpr (SMALL)
+        if (chain.single) {
+            forward_single<MODE, NR, T>(t, s, chain, room);
+            return;
+        }
     if (me.kind == MPKI_CUDA_GATHER)
         gather_piece<NR, T>(t, s, chain, me.last, (T *)room, most * NR);
     else if (chain.pieces == 1 && me.last >= chain.strips)
@@ -159,23 +164,20 @@ __global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T>())
         forward_strip<MODE, NR, T>(t, s, chain, me.last, room, most * NR);
 }
 
-template <int MODE, bool H, int NR, class T>
-__global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T>())
-    backward_kernel(mpki_cuda_tree t, mpki_cuda_sweep s, int most) {
-    MPKI_ROOM;
-    const mpki_cuda_piece me = next_piece(s, s.up, true);
-    if (me.kind < 0) return;
+template <int MODE, bool H, bool SMALL, int NR, class T>
+__device__ inline void backward_piece(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
+                                      const mpki_cuda_piece &me, char *room, int most) {
     if (me.kind == MPKI_CUDA_WARPS) {
-        backward_by_warps<H, NR, T>(t, s, me, (T *)room, most * NR);
+        backward_by_warps<H, SMALL, NR, T>(t, s, me, (T *)room, most * NR);
         return;
     }
     if (me.kind != MPKI_CUDA_TASK) {
         const mpki_cuda_chain chain = s.chain[me.first];
         const int slice = me.kind == MPKI_CUDA_STRIP ? 0 : me.kind - MPKI_CUDA_SLICE;
         if (MODE == PLAIN || chain.pieces > 1)
-            backward_strip<PLAIN, H, NR, T>(t, s, chain, me.last, slice, room);
+            backward_strip<PLAIN, H, SMALL, NR, T>(t, s, chain, me.last, slice, room);
         else
-            backward_strip<MODE, H, NR, T>(t, s, chain, me.last, slice, room);
+            backward_strip<MODE, H, SMALL, NR, T>(t, s, chain, me.last, slice, room);
         return;
     }
     for (int k = me.last; k >= me.first; --k) {
@@ -189,6 +191,26 @@ __global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T>())
         backward_front<H, NR>(t, s, k, fits ? (T *)room : (T *)s.u + (s.at[k] - 2 * all) * NR);
         __syncthreads();
     }
+}
+
+/** A block for each piece. */
+template <int MODE, bool SMALL, int NR, class T>
+__global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T>())
+    forward_kernel(mpki_cuda_tree t, mpki_cuda_sweep s, int most) {
+    MPKI_ROOM;
+    int ticket;
+    const mpki_cuda_piece me = next_piece(s, s.down, false, &ticket);
+    if (me.kind >= 0) forward_piece<MODE, SMALL, NR, T>(t, s, me, room, most);
+    MPKI_STAMP_PIECE(0, ticket, 1);
+}
+template <int MODE, bool H, bool SMALL, int NR, class T>
+__global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T>())
+    backward_kernel(mpki_cuda_tree t, mpki_cuda_sweep s, int most) {
+    MPKI_ROOM;
+    int ticket;
+    const mpki_cuda_piece me = next_piece(s, s.up, true, &ticket);
+    if (me.kind >= 0) backward_piece<MODE, H, SMALL, NR, T>(t, s, me, room, most);
+    MPKI_STAMP_PIECE(1, ticket, 1);
 }
 
 /** |B| for B = [a conj(b); b c], a and c real: src/direct/triangular_t.c. */

@@ -25,11 +25,12 @@ static mpk_status give(mpki_cuda *cuda, int32_t n, int32_t nrhs, const int32_t *
     return MPK_OK;
 }
 
-template <int MODE, bool H, int NR>
+template <int MODE, bool H, bool SMALL, int NR>
 static mpk_status sweep_nr(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_sweep *s,
                            bool back) {
     const int64_t entries = strip_room<NR, T>::entries(), bytes = entries * (int64_t)sizeof(T);
-    auto kernel = back ? backward_kernel<MODE, H, NR, T> : forward_kernel<MODE, NR, T>;
+    auto kernel = back ? backward_kernel < MODE, H, SMALL && NR == 1, NR,
+         T >           : forward_kernel<MODE, SMALL, NR, T>;
     MPKI_PASS(allow(cuda, kernel, bytes));
     MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, kernel, back ? s->ups : s->downs, SWEEP_THREADS, (size_t)bytes,
                               *t, *s, (int)(entries / NR)));
@@ -44,16 +45,17 @@ static mpk_status sweep_h(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_c
     switch (s->nrhs) {
     case 1:
         if constexpr (sizeof(R) == sizeof(double)) {
-            if (s->rounds && s->narrowed) return sweep_nr<NARROW, H, 1>(cuda, t, s, back);
-            if (s->rounds) return sweep_nr<MAKES, H, 1>(cuda, t, s, back);
+            if (s->rounds && s->narrowed) return sweep_nr<NARROW, H, false, 1>(cuda, t, s, back);
+            if (s->rounds) return sweep_nr<MAKES, H, false, 1>(cuda, t, s, back);
         }
-        return sweep_nr<PLAIN, H, 1>(cuda, t, s, back);
+        return s->small ? sweep_nr<PLAIN, H, true, 1>(cuda, t, s, back)
+                        : sweep_nr<PLAIN, H, false, 1>(cuda, t, s, back);
     case 2:
-        return sweep_nr<PLAIN, H, 2>(cuda, t, s, back);
+        return sweep_nr<PLAIN, H, true, 2>(cuda, t, s, back);
     case 4:
-        return sweep_nr<PLAIN, H, 4>(cuda, t, s, back);
+        return sweep_nr<PLAIN, H, true, 4>(cuda, t, s, back);
     default:
-        return sweep_nr<PLAIN, H, (sizeof(T) > 8 ? 4 : 8)>(cuda, t, s, back);
+        return sweep_nr<PLAIN, H, true, (sizeof(T) > 8 ? 4 : 8)>(cuda, t, s, back);
     }
 }
 
@@ -75,5 +77,17 @@ static mpk_status diagonal_part(mpki_cuda *cuda, const mpki_cuda_tree *t, const 
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }
+
+#ifdef MPKI_SWEEP_STAMPS
+/* `count` of those of a direction to host memory (bench/cuda/stamps.h). */
+extern "C" __attribute__((visibility("default"))) int FN(cuda_sweep_stamps)(int64_t *out, int back,
+                                                                            int count);
+extern "C" int FN(cuda_sweep_stamps)(int64_t *out, int back, int count) {
+    const size_t each = SWEEP_STAMPS * sizeof(int64_t);
+    return count > STAMPED_PIECES ||
+           cudaMemcpyFromSymbol(out, sweep_stamps, (size_t)count * each,
+                                (size_t)back * STAMPED_PIECES * each) != cudaSuccess;
+}
+#endif
 
 extern const mpki_cuda_solve_kind FN(cuda_solve) = {take, give, sweep, diagonal_part};

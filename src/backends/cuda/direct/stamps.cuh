@@ -66,5 +66,23 @@ __device__ inline void stamp_part(int front) {
 #define MPKI_STAMP_PART(front) ((void)0)
 #endif
 
+#ifdef MPKI_SWEEP_STAMPS
+/* of pieces of sweeps, by ticket, forward and back: nanoseconds when one is taken, when it is done, its multiprocessor */
+enum { SWEEP_STAMPS = 3, STAMPED_PIECES = 1 << 17 };
+static __device__ long long sweep_stamps[2 * STAMPED_PIECES * SWEEP_STAMPS];
+__device__ inline void stamp_piece(int back, int ticket, int point) {
+    long long now;
+    int place;
+    if (threadIdx.x || ticket < 0 || ticket >= STAMPED_PIECES) return;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    asm volatile("mov.u32 %0, %%smid;" : "=r"(place));
+    long long *const to = sweep_stamps + ((int64_t)back * STAMPED_PIECES + ticket) * SWEEP_STAMPS;
+    to[point] = now, to[2] = place;
+}
+#define MPKI_STAMP_PIECE(back, ticket, point) mpki::stamp_piece(back, ticket, point)
+#else
+#define MPKI_STAMP_PIECE(back, ticket, point) ((void)0)
+#endif
+
 } // namespace mpki
 #endif

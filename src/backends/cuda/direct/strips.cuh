@@ -233,6 +233,21 @@ __device__ inline void hand_over(T *handed_on, const mpki_cuda_chain &me, int st
     hand_on(handed_on + (int64_t)strip * STRIP * NR + k, value);
 }
 
+/** Minus every GROUPS-th of the gifts in u from number `gift` on, in their order; two are looked at side by side. */
+template <int NR, class T>
+__device__ inline void subtract_gifts(const T *u, int gift, int gifts, T (&sum)[NR]) {
+    for (; gift < gifts; gift += 2 * GROUPS) {
+        const bool two = gift + GROUPS < gifts;
+        const T *from = u + (int64_t)gift * NR, *next = from + (two ? GROUPS * NR : 0);
+#pragma unroll
+        for (int r = 0; r < NR; ++r) {
+            const T p = peek(from + r), q = peek(next + r);
+            sum[r] = sum[r] - handed(from + r, p, 60);
+            if (two) sum[r] = sum[r] - handed(next + r, q, 60);
+        }
+    }
+}
+
 /** A strip forward, pivots or rows below them: minus L times what is solved, then the strip's own
  *  square. While a strip before it is waited for, the next one's columns are looked up. */
 template <int MODE, int NR, class T>
@@ -313,7 +328,7 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
         if (one) {
             lower_strip<MODE, T>(s, me, top.a, top.e, c)
                 .load(i0 + row, row < b, group * PART, count, l);
-            if ((c + 2) * STRIP < top.e) /* what comes after the next ones */
+            if (c + 2 < before) /* what comes after the next ones */
                 lower_strip<MODE, T>(s, me, top.a, top.e, c + 2)
                     .bring_rows_of(i0, STRIP, top.e - (c + 2) * STRIP);
         } else if constexpr (MODE == PLAIN) {
@@ -368,9 +383,22 @@ template <class T> __device__ inline T sum_columns(T (&x)[8]) {
     return quad_sum(x[0]);
 }
 
+/** A warp: each lane's value, of which `x` was seen, where it is wanted. */
+template <class T> __device__ inline T handed_to_warp(const T *p, T x, bool wanted) {
+    for (;;) {
+        const unsigned missing = __ballot_sync(0xffffffffu, wanted && !is_there(x));
+        if (!missing) return x;
+        /* one lane looks for all: eight warps wait for the same values */
+        if (((int)threadIdx.x & 31) == __ffs((int)missing) - 1) x = handed(p, x, 60);
+        __syncwarp();
+        if (wanted && !is_there(x)) x = peek(p);
+    }
+}
+
 /** A strip of pivots backward: minus L^T times the rows below, then the strip's own square. Of rows beyond the
- *  chain's pivots it takes the first slice; slice > 0: that one alone, and its sums are handed on. */
-template <int MODE, bool H, int NR, class T>
+ *  chain's pivots it takes the first slice; slice > 0: that one alone, and its sums are handed on. SMALL: what
+ *  counts is the way from front to front, not bytes. */
+template <int MODE, bool H, bool SMALL, int NR, class T>
 __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
                                const mpki_cuda_chain &me, int strip, int slice, char *room) {
     typedef typename read_of<MODE, T>::type E;
@@ -465,14 +493,49 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
             m.y[k] = make<T>(0);
         }
     }
-    for (int k = tid; k < SWEEP_THREADS * NR; k += SWEEP_THREADS)
-        m.x[k] = k / NR < count ? handed_far(&x[(int64_t)where[k / NR] * NR + k % NR]) : make<T>(0);
-    __syncthreads();
-#pragma unroll 2
-    for (int i = 0; i < count; i += 32) {
+    if constexpr (SMALL) {
+        /* the last rows, which are those of the farthest ancestors, are there first: little is left to be done when the
+         * nearest one is through. Columns and values of the next 32 are on their way */
         E l[COLUMNS];
-        fetch(at, SWEEP_THREADS, i, l);
-        add(l, m.x + i * NR);
+        T seen[NR];
+        const auto look = [&](int i, E(&l)[COLUMNS], T(&seen)[NR]) {
+            fetch(at, SWEEP_THREADS, i, l);
+#pragma unroll
+            for (int r = 0; r < NR; ++r)
+                seen[r] =
+                    i + lane < count ? peek(&x[(int64_t)where[i + lane] * NR + r]) : make<T>(0);
+        };
+        if (count > 0) look((count - 1) & ~31, l, seen);
+        for (int i = (count - 1) & ~31; i >= 0; i -= 32) {
+            E next[COLUMNS];
+            T next_seen[NR];
+            if (i > 0) look(i - 32, next, next_seen);
+            const bool there = i + lane < count;
+#pragma unroll
+            for (int r = 0; r < NR; ++r) {
+                const T *from = &x[there ? (int64_t)where[i + lane] * NR + r : 0];
+                const T value = handed_to_warp(from, seen[r], there);
+#pragma unroll
+                for (int q = 0; q < COLUMNS; ++q)
+                    pfma(sum[r][q], cj<H>(as_read<MODE, T>(l[q])), value);
+            }
+            if (i == 0) break;
+#pragma unroll
+            for (int q = 0; q < COLUMNS; ++q) l[q] = next[q];
+#pragma unroll
+            for (int r = 0; r < NR; ++r) seen[r] = next_seen[r];
+        }
+    } else {
+        for (int k = tid; k < SWEEP_THREADS * NR; k += SWEEP_THREADS)
+            m.x[k] =
+                k / NR < count ? handed_far(&x[(int64_t)where[k / NR] * NR + k % NR]) : make<T>(0);
+        __syncthreads();
+#pragma unroll 2
+        for (int i = 0; i < count; i += 32) {
+            E l[COLUMNS];
+            fetch(at, SWEEP_THREADS, i, l);
+            add(l, m.x + i * NR);
+        }
     }
     for (int k = tid; k < STRIP * NR && slice == 0; k += SWEEP_THREADS)
         for (int q = 0; q + 1 < slices; ++q)

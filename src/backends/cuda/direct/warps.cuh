@@ -153,7 +153,7 @@ __device__ void forward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep &
 }
 
 /** A warp: L^-T of one front. x: room for all of its rows, pivots first. */
-template <bool H, int NR, class T>
+template <bool H, bool SMALL, int NR, class T>
 __device__ void backward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep &s, int index,
                                  int first, int last, warps_state &state, T *x) {
     const int BLOCKS = MPKI_CUDA_WARP_BACK / 32;
@@ -163,13 +163,23 @@ __device__ void backward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep 
     const bool inside = parent >= 0 && parent <= last;
     const int32_t *ridx = t.ridx + f.node.ridx;
     const T *from = (const T *)s.x;
-    T own[BLOCKS][NR];
+    const int AHEAD = 8; /* rows below at most 32 pivots, asked for before x is there */
+    T own[BLOCKS][NR], l_ahead[AHEAD];
     bring_rows(a.a, a.ld, f.n, e);
 #pragma unroll
     for (int k = 0; k < BLOCKS; ++k)
 #pragma unroll
         for (int r = 0; r < NR; ++r)
             own[k][r] = 32 * k + lane < e ? begin_value<H, NR>(s, a, 32 * k + lane, r) : make<T>(0);
+    if constexpr (SMALL) {
+        int wide = 1; /* lanes side by side, one for each column */
+        while (wide < e && wide < 32) wide *= 2;
+#pragma unroll
+        for (int j = 0; j < AHEAD; ++j) {
+            const int i = e + lane / wide + j * (32 / wide), col = lane & (wide - 1);
+            l_ahead[j] = e <= 32 && i < f.n && col < e ? cj<H>(a.at(i, col)) : make<T>(0);
+        }
+    }
     if (inside) wait_for_warps(state, lane == 0 ? parent - first : -1);
     if (e == 0) { /* a helper, say, which has no list of positions */
         tell_warps(state, index - first);
@@ -191,9 +201,19 @@ __device__ void backward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep 
         T z[NR];
 #pragma unroll
         for (int r = 0; r < NR; ++r) z[r] = make<T>(0);
+        int i = k0 + b + group;
+        if constexpr (SMALL) {
+            if (k == 0 && e <= 32) {
+#pragma unroll
+                for (int j = 0; j < AHEAD; ++j, i += groups)
+                    if (i < f.n)
+#pragma unroll
+                        for (int r = 0; r < NR; ++r) pfma(z[r], l_ahead[j], x[i * NR + r]);
+            }
+        }
         if (col < b)
 #pragma unroll 4
-            for (int i = k0 + b + group; i < f.n; i += groups) {
+            for (; i < f.n; i += groups) {
                 const T l = cj<H>(a.at(i, k0 + col));
 #pragma unroll
                 for (int r = 0; r < NR; ++r) pfma(z[r], l, x[i * NR + r]);
@@ -236,11 +256,11 @@ __device__ void forward_by_warps(const mpki_cuda_tree &t, const mpki_cuda_sweep 
                                mine + WARP_ROOM * NR);
     });
 }
-template <bool H, int NR, class T>
+template <bool H, bool SMALL, int NR, class T>
 __device__ void backward_by_warps(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
                                   const mpki_cuda_piece &me, T *room, int entries) {
     by_warps<NR, T>(me, room, entries, [&](int k, warps_state &state, T *mine) {
-        backward_by_warp<H, NR, T>(t, s, me.last - k, me.first, me.last, state, mine);
+        backward_by_warp<H, SMALL, NR, T>(t, s, me.last - k, me.first, me.last, state, mine);
     });
 }
 
