@@ -220,7 +220,8 @@ __global__ void __launch_bounds__(256)
         const int j = c0 + tid;
         columns[tid] = to.column(j);
         if (j < own) to.a.id[j] = node.first + j;
-        if (j < f.w && f.nrows < f.ld) columns[tid][f.nrows] = make<T>(0); /* rows are read by two */
+        if (j < f.w && f.nrows < f.ld)
+            columns[tid][f.nrows] = make<T>(0); /* rows are read by two */
         for (int s = 0; j < f.w && s < 2; ++s)
             to.a.d[2 * j + s] = to.a.dinv[2 * j + s] = make<T>(0);
     }
