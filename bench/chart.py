@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Charts for bench/results: panels of lines and of grouped bars, each axis linear or logarithmic, as SVG by svg.py."""
+"""Charts for bench/results: panels of lines and of grouped bars, each axis linear or logarithmic, and ratios by name, as SVG by svg.py."""
 import math
 
 import svg
@@ -40,6 +40,39 @@ def draw(path, panels, legend, columns=2):
         drawing.text(x + 18, y + 2, name)
         x += 40 + 7.6 * len(name)
     drawing.save(path)
+
+
+def ratios(path, title, names, series, ticks):
+    """A row for each name, on it a dot for each of series (pairs of a name and its ratios, None: no dot), on a logarithmic axis
+    with these ticks; what lies outside them is drawn at its end. A line marks 1."""
+    left, step, top, width = 180, 21, 74, 520
+    bottom = top + step * len(names)
+    drawing = svg.Drawing(left + width + 30, bottom + 42)
+    drawing.text(left, 24, title, 14, weight=600)
+    x = left
+    for k, (name, _) in enumerate(series):
+        dot(drawing, x + 5, 46, COLOURS[k])
+        drawing.text(x + 16, 50, name, 12)
+        x += 30 + 7 * len(name)
+
+    def place(ratio):
+        share = math.log(ratio / ticks[0]) / math.log(ticks[-1] / ticks[0])
+        return left + width * min(max(share, 0), 1)
+    for tick in ticks:
+        drawing.line(place(tick), top - 8, place(tick), bottom, svg.INK if tick == 1 else svg.GRID, 1.4 if tick == 1 else 1)
+        drawing.text(place(tick), bottom + 18, svg.number(tick), 12, "middle", svg.SOFT)
+    for row, name in enumerate(names):
+        y = top + step * (row + 0.5)
+        drawing.line(left, y, left + width, y, svg.GRID)
+        drawing.text(left - 12, y + 4, name, 12, "end")
+        for k, (_, values) in enumerate(series):
+            if good(values[row], True):
+                dot(drawing, place(values[row]), y, COLOURS[k])
+    drawing.save(path)
+
+
+def dot(drawing, x, y, colour):
+    drawing.curve([(x, y)], colour, dots=colour)
 
 
 def one(drawing, x, y, panel, legend):
