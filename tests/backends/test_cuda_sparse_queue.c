@@ -3,7 +3,7 @@
  * kernel: the same bits, whether columns fail or not. */
 #include "../support.h"
 
-#include "device_direct.h"
+#include "device_direct_cases.h"
 #include <metapack/metapack.h>
 
 /* D, the order of the columns and a solution. */
@@ -80,12 +80,6 @@ static void both(const char *what, mpk_problem *(*make)(mpk_context *, const voi
     mpk_context_destroy(&ctx);
 }
 
-static mpk_problem *generated(mpk_context *ctx, const void *arg) {
-    mpk_problem *problem = NULL;
-    assert_int_equal(mpk_problem_generate(ctx, arg, 3, &problem), MPK_OK);
-    return problem;
-}
-
 /* A dense matrix of this kind in which many pivots are too small for what lies below them. */
 typedef struct kind {
     mpk_scalar scalar;
@@ -104,6 +98,26 @@ static mpk_problem *bordered(mpk_context *ctx, const void *arg) {
             const bool flat = real || (i == j && is->symmetry == MPK_HERMITIAN);
             dense_set(&m, i, j, small * (uniform() + (flat ? 0 : uniform()) * I));
         }
+    mpk_problem *problem = dense_problem(ctx, &m, 0);
+    free(m.a);
+    return problem;
+}
+
+/* A root in whose columns some fail, of more than one block of columns, in a step with larger fronts of two other trees,
+ * whose roots share a step, too. */
+static mpk_problem *apart(mpk_context *ctx, const void *arg) {
+    enum { TREES = 2, SIDE = 301, TREE = 2 * SIDE + 77, ROOT = 280 };
+    (void)arg;
+    dense m = dense_new(TREES * TREE + ROOT, MPK_D, MPK_SYMMETRIC);
+    support_state = 23;
+    for (int at = 0; at < TREES * TREE; at += TREE)
+        for (int i = 0; i < TREE; i++)
+            for (int j = i < SIDE || i >= 2 * SIDE ? 0 : SIDE; j <= i; j++)
+                dense_set(&m, at + i, at + j, (i == j ? 30 : 1) * uniform());
+    for (int i = 0; i < ROOT; i++)
+        for (int j = 0; j <= i; j++)
+            dense_set(&m, TREES * TREE + i, TREES * TREE + j,
+                      (i < ROOT / 2 ? 1e-3 : 1) * uniform());
     mpk_problem *problem = dense_problem(ctx, &m, 0);
     free(m.a);
     return problem;
@@ -142,8 +156,17 @@ static void test_failing(void **unused) {
     any_tiles();
 }
 
+static void test_apart(void **unused) {
+    (void)unused;
+    if (device_is_real()) return;
+    narrow_tiles();
+    both("a root beside larger fronts", apart, NULL, false);
+    any_tiles();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_generated),
-                                       cmocka_unit_test(test_failing)};
+                                       cmocka_unit_test(test_failing),
+                                       cmocka_unit_test(test_apart)};
     return device_has(DEVICE_DIRECT) ? cmocka_run_group_tests(tests, NULL, NULL) : 0;
 }

@@ -85,8 +85,9 @@ static mpk_status describe(mpki_direct *f, const int32_t *list, const int32_t *r
         x->own = node->own, x->w = node->own + mpki_cuda_direct_late(f, list[k]);
         x->nrows = x->w + node->rows, x->ld = x->ldw = mpki_cuda_leading(x->nrows);
         x->block = mpki_cuda_front_block(x->w);
-        /* a root that is eliminated by one kernel is one block */
-        if (large->queued && x->w == x->nrows)
+        /* a root that is eliminated by one kernel is one block; beside others, which may have two L D, it would want as much room
+         * for each of them as it has columns */
+        if (large->queued && count == 1 && x->w == x->nrows)
             x->block = cut_by(x->w, MPKI_FRONT_TILE) * MPKI_FRONT_TILE;
         bytes += mpki_cuda_front_work(scalar, x->nrows, x->w);
         const int32_t mine = x->w > 0 ? cut_by(x->w, x->block) : 0;
