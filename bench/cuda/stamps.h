@@ -3,7 +3,8 @@
 #define BENCH_CUDA_STAMPS_H
 /* Where the time of fronts in tasks goes, by the device's clocks: of the last factorization, by class, and along
  * the way of fronts that each waited for the latest of its children. Of a module with the points of
- * src/backends/cuda/direct/stamps.cuh (METAPACK_CUDA_FLAGS=-DMPKI_STAMPS), named by METAPACK_CUDA_MODULE. */
+ * src/backends/cuda/direct/stamps.cuh (METAPACK_CUDA_FLAGS=-DMPKI_STAMPS; of sweeps -DMPKI_SWEEP_STAMPS), named by
+ * METAPACK_CUDA_MODULE. */
 #include "../../src/backends/cuda/direct_factor.h"
 #include "../../src/backends/cuda/direct_sweep.h"
 
@@ -136,7 +137,10 @@ static int show_sweep_stamps(mpk_context *ctx, const mpki_direct *f) {
     mpki_cuda_sweep_lists l;
     int failed = 1;
     if (module) *(void **)(void *)&get = dlsym(module, "mpki_d_cuda_sweep_stamps");
-    if (mpk_failed(mpki_cuda_sweep_lists_make(ctx, f, &l))) return 1;
+    if (mpk_failed(mpki_cuda_sweep_lists_make(ctx, f, &l))) {
+        mpki_cuda_sweep_lists_free(ctx, &l);
+        return 1;
+    }
     printf("  sweeps: %d and %d pieces, %d chains, %d strips\n", l.downs, l.ups, l.chains,
            l.squares);
     const int32_t most = l.downs > l.ups ? l.downs : l.ups;

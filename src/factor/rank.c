@@ -2,8 +2,6 @@
 /* The rank of A, as far as a factorization and a few vectors show it. */
 #include "rank_kernel.h"
 
-#include "../problem/columns.h"
-
 #include <math.h>
 #include <string.h>
 

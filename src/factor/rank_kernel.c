@@ -150,7 +150,7 @@ static double kernel_of_each(look *l, const mpki_weak_pivot *list, int first, in
  * than rounding, which spoils that vector, then for some of them one by one. A few weak pivots beside them may be of the
  * same kernel: solves with these undo what refinement gains, so at last they take no part. */
 static double kernel_of_zeros(look *l) {
-    mpki_weak_pivot list[2 * MPKI_WEAK_MOST];
+    mpki_weak_pivot list[MPKI_WEAK_MOST];
     mpk_factor *fac = l->fac;
     const mpki_direct_engine *e = engine_of(l);
     const int64_t zeros = fac->info.inertia.zero;

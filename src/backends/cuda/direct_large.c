@@ -186,8 +186,8 @@ static void bound_share(int32_t *share, int32_t all, int32_t left) {
     if (left > 0 && all / left < *share) *share = all / left;
 }
 
-/* The updates after block `turn` of a front that has this block have a thread block for each of its tiles if no
- * column fails; where one does, the first of them has all tiles, for each four a thread block. */
+/* After block `turn` of a front that has this block: as many thread blocks as its update has tiles if no column fails.
+ * Where one does, the first update has all tiles, so it gets at least one thread block for four. */
 static void count_tiles(const mpki_cuda_front *x, int32_t turn, mpki_cuda_large *large) {
     const int32_t q = x->p + turn * x->block, qe = q + x->block, to = qe + x->block;
     const int32_t whole = tiles_from(x, 0), all = tiles_from(x, qe < x->end ? qe : x->end);
@@ -238,7 +238,7 @@ static bool wide_again(const mpki_direct *f, int32_t count) {
 mpk_status mpki_cuda_direct_eliminate(mpki_direct *f, const int32_t *list, const int32_t *round,
                                       int32_t count, int32_t depth) {
     mpki_cuda *cuda = f->device->cuda;
-    mpki_cuda_large large;
+    mpki_cuda_large large = {0};
     if (mpk_failed(describe(f, list, round, count, &large)) ||
         mpk_failed(assemble(f, round, count, &large, depth)))
         return mpki_failed(f->ctx);

@@ -46,7 +46,7 @@ static bool is_large(const mpki_cuda_cut *c, int32_t s) {
  * the large fronts above it. */
 enum { AT_ONCE, HALVES, BY_LEVEL };
 
-/* How much of the way to a large front the second half takes: maros_r7 takes 6.9 ms and 87 MB at once, 7.05 and 77 with 0.7, 7.5
+/* How much of the way to a large front the second half takes: maros_r7 on an H200 takes 6.9 ms and 87 MB at once, 7.05 and 77 with 0.7, 7.5
  * and 71 with 0.5, 7.7 and 66 with 0.3. */
 static const double LATE_OF_LARGE = 0.7;
 

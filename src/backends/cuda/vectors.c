@@ -5,7 +5,6 @@
 #include "vectors_space.h"
 
 #include <math.h>
-#include <string.h>
 
 static const char STAGE[] = "solve";
 

@@ -117,7 +117,8 @@ template <class T> struct sources {
 };
 
 /** All threads: children number first .. first + count - 1 of a front, of which each gives to few of its rows, are added
- *  to columns [c0, c1): a column by one warp, which goes through them in their order. to: the columns. */
+ *  to columns [c0, c1): a column by one warp. It takes four of them at a time, 32 rows of each and then what is left, so that
+ *  the order of a sum is always the same, though not theirs. to: the columns. */
 template <class T>
 __device__ void add_sources(const mpki_cuda_tree &t, const mpki_cuda_front &f, int first, int count,
                             int c0, int c1, T *const *to, sources<T> &m) {

@@ -322,6 +322,7 @@ __device__ inline bool wait_for_child(const mpki_cuda_tree &t, const mpki_cuda_n
         while (done > 0 && seen(there) < parts) __nanosleep(20);
     }
     done = __shfl_sync(0xffffffffu, done, 0);
+    __syncwarp(); /* what lane 0 has seen is there for all of them */
     if (done < 0) return false;
     *late += now->w - now->nelim;
     return true;

@@ -164,10 +164,13 @@ typedef struct mpki_cuda_tile {
  *      qe .. end-1 untried | end .. w-1 rejected
  *  The block began at q; its pivots have not reached columns from qe on. */
 typedef struct mpki_cuda_front {
-    void *a;       /**< the panel */
-    void *c;       /**< the contribution */
-    void *W;       /**< ldw x block: L D of this block's pivots; two of them where large.ahead */
-    void *tile;    /**< MPKI_FRONT_TILE^2 x 2 entries: L and L D of the tile; twice */
+    void *a; /**< the panel */
+    void *c; /**< the contribution */
+    void *
+        W; /**< ldw x block: L D of this block's pivots; two of them where large.ahead. Of a root that is one
+                      block by a queue: of its last two tiles, by turns */
+    void *
+        tile; /**< MPKI_FRONT_TILE^2 x 2 entries: L and L D of the tile; of two tiles, by turns, in a queue */
     int32_t index; /**< its number */
     int32_t nrows, w, own, ld, ldw, block;
     int32_t p, q, qe, e, end;
@@ -200,8 +203,8 @@ typedef struct mpki_cuda_large {
     int32_t ahead; /**< 1: there are two W; a block of columns begins while the one before it is at
                       work on what lies beyond */
     int32_t turn;  /**< number of the block of columns */
-    /** tiles of a front's first update for each block of those after this block of columns: of that of the next one's
-     * columns, or of all; of that of the others */
+    /** Tiles of a whole front for each thread block of an update after this block of columns. share: of the update that
+     * the next block waits for, or of all; share_rest: of the one beside it */
     int32_t share, share_rest;
     int32_t wide;   /**< MPKI_NARROW, ... */
     int32_t queued; /**< 1: blocks of columns by one kernel each, where tiles are narrow */
@@ -249,8 +252,8 @@ typedef struct mpki_cuda_chain {
     int32_t top, low; /**< the last front, which has the rows below; the first one */
     int32_t pieces;   /**< fronts */
     int32_t strips;   /**< of pivots */
-    int32_t
-        single; /**< 1: of one front, with one strip of pivots and at most one of rows below, which are one piece forward */
+    /** 1: of one front, with one strip of pivots and at most one of rows below, which are one piece forward */
+    int32_t single;
     int32_t late;              /**< 1: children have left columns to it */
     int32_t strip;             /**< where its list begins in sweep.strip */
     int32_t segment, segments; /**< where its segments begin in sweep.segment */
@@ -317,8 +320,8 @@ typedef struct mpki_cuda_sweep {
                                each chain */
     int32_t nrhs;     /**< 1, 2, 4 or 8; of complex doubles at most 4 */
     int32_t diagonal; /**< L^-T: 1: of D^-1 y, 0: of y */
-    int32_t
-        small; /**< 1: of few entries, so that it takes as long as the way from front to front */
+    /** 1: of few entries, so that it takes as long as the way from front to front */
+    int32_t small;
     int32_t downs, ups;
     const mpki_cuda_piece *down; /**< pieces, children before parents */
     const mpki_cuda_piece *up;   /**< parents before children */

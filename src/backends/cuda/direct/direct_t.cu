@@ -181,6 +181,7 @@ static mpk_status queue_h(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_c
     auto kernel = queue_kernel<H, T>;
     const size_t bytes = sizeof(queue_space<T>);
     const int most = cuda->sms / l->count, pieces = (l->rows_blocks + l->inner_blocks) / l->count;
+    /* more than any block has: a tile takes or rejects a column at least, or is done once more the other way */
     const int each = most < pieces ? most : pieces, tiles = 4 * MPKI_FRONT_QUEUED;
     MPKI_PASS(allow(cuda, kernel, (int64_t)bytes));
     if (each > 1) {
