@@ -143,8 +143,10 @@ int setup_parse(setup *s, const char *text) {
 int setup_reset(setup *s, int number) {
     setup plain;
     if (number >= CHOICES) return -1;
-    if (table[number].offset == offsetof(setup, whole))
-        return 0; /* what the entries are, no choice */
+    /* what the entries are is no choice, nor which of them count then */
+    const size_t offset = table[number].offset;
+    if (offset == offsetof(setup, whole)) return 0;
+    if (offset == offsetof(setup, triangle) && s->whole) return 0;
     setup_default(&plain);
     char *at = (char *)s + table[number].offset;
     const char *to = (const char *)&plain + table[number].offset;

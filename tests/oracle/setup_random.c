@@ -150,6 +150,7 @@ static void random_spoil(setup *s, int path, const equations *eq, random_state *
     if (path == PATH_DENSE && s->spoil == SPOIL_VALUES) s->spoil = SPOIL_MATRIX;
     if (path == PATH_ADAPTIVE && s->spoil == SPOIL_VALUES) s->spoil = SPOIL_MATRIX;
     if (s->spoil == SPOIL_VALUES || s->spoil == SPOIL_IMAGINARY) s->null = 0;
+    s->analysed = 0;
     s->junk = s->twice = 0; /* so that the spoilt entry counts, and is not summed */
 }
 
