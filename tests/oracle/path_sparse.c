@@ -211,6 +211,7 @@ static int factorize(session *s) {
         return 0;
     }
     if (judge_status(s->v, s->ctx, call, status)) return 0;
+    judge_status(s->v, s->ctx, "certify", mpk_certify(s->ctx, s->fac, NULL));
     mpk_factor_info_get(s->fac, &info);
     info.inertia.certified = certified(s->ctx, s->fac, &info.inertia);
     judge_inertia(s->v, &info.inertia, s->options.method == MPK_METHOD_LDLT);
@@ -367,6 +368,7 @@ static void solve_adaptive(session *s) {
                                                  io.ld, io.x, io.ld, NULL, 0, NULL, &result);
     if (!mpk_failed(status) && result.options.method == MPK_METHOD_LDLT && result.factor) {
         mpk_factor_info info;
+        judge_status(s->v, s->ctx, "certify", mpk_certify(s->ctx, result.factor, NULL));
         mpk_factor_info_get(result.factor, &info);
         info.inertia.certified = certified(s->ctx, result.factor, &info.inertia);
         judge_inertia(s->v, &info.inertia, 1);
