@@ -453,7 +453,9 @@ static void write_outcome(const mpk_report *report, mpki_buffer *out) {
             break;
         }
         if (run->factor.rank == MPK_RANK_UNDECIDED)
-            line(out, "", "A is too ill-conditioned to tell whether it is singular");
+            line(out, "",
+                 "whether A is singular was not decided within the work that this may cost: "
+                 "metapack inertia looks further");
         line(out, "Result", "ACCURACY NOT REACHED: the componentwise backward error stays at %s.%s",
              mpki_show_error(x, run->solve.componentwise), advise(run, advice, sizeof advice));
         break;

@@ -77,7 +77,7 @@ static mpk_status verdict(const columns *c, const mpk_solve_info *info, double a
             "asked for; normwise %.1e%s",
             info->componentwise, info->iterations, accuracy, info->normwise,
             f->rank == MPK_RANK_UNDECIDED
-                ? "; A is too ill-conditioned to tell whether it is singular"
+                ? "; whether A is singular was not decided within the work that this may cost"
                 : "");
     if (doubtful)
         return mpki_error(c->ctx, MPK_INACCURATE, STAGE, -1,
@@ -107,33 +107,16 @@ static double no_solution(mpk_scalar scalar) {
     return single(scalar) ? RESIDUAL_SINGLE : RESIDUAL;
 }
 
-/* A backward error is small for whatever a singular A takes to nothing: is x such a vector? *eta is
- * finite if it is one in each scaling that there is, *maybe true if it is one in some. Not asked
- * where pivots well above rounding show that A has no such vector. */
-static mpk_status kernel(const columns *c, mpki_solve_work *work, const void *x, double *eta,
-                         bool *maybe) {
+/* A backward error is small for whatever a singular A takes to nothing: is x such a vector? Returns how nearly, or
+ * infinity. Not asked where pivots well above rounding show that A has no such vector. */
+static double kernel(const columns *c, mpki_solve_work *work, const void *x) {
     const mpk_factor *fac = c->fac;
     const mpk_analysis *an = fac->an;
     const double bound = mpki_default_zero_tolerance(an->scalar);
-    double size;
-    *eta = INFINITY;
-    *maybe = false;
-    if (!(work->growth >= large(an->scalar)) || fac->info.inertia.certified) return MPK_OK;
-    double flat = MPKI_DISPATCH(an->scalar, flatness)(fac->scale, NULL, work, x);
-    *maybe = flat <= bound;
-    if (*maybe && fac->options.scaling != MPK_OFF) {
-        double *other = MPKI_NEW(c->ctx, STAGE, an->n, double);
-        mpk_status status = mpki_failed(c->ctx);
-        if (!mpk_failed(status))
-            status =
-                mpki_find_scaling(c->ctx, an, &fac->options, fac->ax, !fac->rescaled, other, &size);
-        if (!mpk_failed(status))
-            flat = MPKI_DISPATCH(an->scalar, flatness)(fac->scale, other, work, x);
-        mpki_release(c->ctx, other);
-        if (mpk_failed(status)) return status;
-    }
-    if (flat <= bound) *eta = flat;
-    return MPK_OK;
+    if (!(work->growth >= large(an->scalar)) || fac->info.inertia.certified) return INFINITY;
+    memcpy(work->b, x, (size_t)an->n * mpk_scalar_size(an->scalar)); /* it may lose its noise */
+    const double eta = MPKI_DISPATCH(an->scalar, flatness)(fac->scale, bound, work, work->b).eta;
+    return eta <= bound ? eta : INFINITY;
 }
 
 /* The first solve overflowed on its way: solve once more with b scaled near 1. */
@@ -149,8 +132,7 @@ static void solve_shifted(const columns *c, mpki_solve_work *work, void *x) {
     MPKI_DISPATCH(an->scalar, column_shift)(an->n, exponent, x);
 }
 
-/* *eta: see kernel(). *doubtful: x is no solution, and pivots are zero or were replaced, or eta
- * could not tell. */
+/* *eta: see kernel(). *doubtful: x is no solution, and pivots are zero or were replaced. */
 static mpk_status refine_columns(const columns *c, mpki_solve_work *work, double accuracy,
                                  mpk_solve_info *info, double *eta, bool *doubtful) {
     const mpk_factor *fac = c->fac;
@@ -163,12 +145,8 @@ static mpk_status refine_columns(const columns *c, mpki_solve_work *work, double
         if (!MPKI_DISPATCH(an->scalar, refine)(work, c->options->refine, accuracy, x, info))
             return mpki_error(c->ctx, MPK_ERR_NUMERIC, STAGE, r, "solution %d overflows", r + 1);
         if (mpk_failed(mpki_failed(c->ctx))) return mpki_failed(c->ctx);
-        double flat;
-        bool maybe;
-        mpk_status status = kernel(c, work, x, &flat, &maybe);
-        if (mpk_failed(status)) return status;
-        *eta = fmin(*eta, flat);
-        maybe |= fac->info.rank == MPK_RANK_UNDECIDED;
+        *eta = fmin(*eta, kernel(c, work, x));
+        bool maybe = fac->info.rank == MPK_RANK_UNDECIDED;
         maybe |= fac->info.perturbed > 0 && work->growth >= fmin(large(an->scalar), 0.1 / accuracy);
         *doubtful |= maybe && info->relative_residual > no_solution(an->scalar);
         if (mpki_progress(c->ctx, STAGE, (double)(r + 1) / c->nrhs))
