@@ -59,13 +59,13 @@ mpk_status mpki_certify(mpk_context *ctx, const mpk_factor *fac, mpk_certificate
     mpk_status status = mpki_factor_bring(ctx, fac);
     if (mpk_failed(status)) return status;
     if (!atomic_load_explicit(&own->examined, memory_order_acquire)) {
-        pthread_mutex_lock(&own->bringing);
+        mpki_lock_take(&own->bringing);
         if (!atomic_load_explicit(&own->examined, memory_order_relaxed)) {
             status = examine_first(ctx, own);
             if (!mpk_failed(status))
                 atomic_store_explicit(&own->examined, true, memory_order_release);
         }
-        pthread_mutex_unlock(&own->bringing);
+        mpki_lock_give(&own->bringing);
     }
     if (!mpk_failed(status) && out) *out = own->certificate;
     return status;
