@@ -24,6 +24,9 @@ typedef struct mpk_solve_info {
     double time_s;
     mpk_krylov_info krylov; /**< of the right-hand side that took most iterations; all 0 where
                                  refinement alone was at work */
+    int consistent; /**< of a singular A, has A x = b a solution? 1: yes; -1: no, some v with A v = 0
+                         has |v^T b| > 1e-12 |v|^T (|A| |x| + |b|) (single: 5e-4), of some b;
+                         0: not known, or A was not found to be singular */
 } mpk_solve_info;
 
 /** Solve A X = B. With a direct factor: by iterative refinement in working precision, residuals as
