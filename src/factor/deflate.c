@@ -28,18 +28,24 @@ static void join(const mpk_factor *fac, mpki_basis *basis, void *v) {
                                                                basis->v, v);
 }
 
-/* v := S P^T L^-T v, and less of what A leaves of it. False: it is none of the kernel. */
-static bool settle(mpki_solve_work *work, void *v) {
-    static const double CLEAR = 1e4;
+/* How nearly A takes v to zero, roughly; work->r := -A v. */
+static double rough(mpki_solve_work *work, void *v) {
     const mpk_factor *fac = work->m.fac;
-    const mpk_scalar scalar = fac->an->scalar;
+    return MPKI_DISPATCH(fac->an->scalar, flatness)(fac->scale, INFINITY, work, v).rough;
+}
+
+/* v := S P^T L^-T v, and less of what A leaves of it, if that is much. False: it is none of the kernel. */
+static bool settle(mpki_solve_work *work, void *v) {
+    static const double CLEAR = 1e4, FLAT = 10;
+    const mpk_factor *fac = work->m.fac;
     const int32_t n = fac->an->n;
-    const double bound = mpki_default_zero_tolerance(scalar);
+    const double bound = mpki_default_zero_tolerance(fac->an->scalar);
     mpki_apply(&work->m, MPK_PART_LT, 1, v, n, v, n);
-    if (!isfinite(MPKI_DISPATCH(scalar, flatness)(fac->scale, 0, work, v).rough)) return false;
+    const double first = rough(work, v);
+    if (first <= FLAT * bound || !isfinite(first)) return isfinite(first);
     mpki_apply_inverse(work, work->r);
-    MPKI_DISPATCH(scalar, column_add)(n, 0, work->r, v);
-    return MPKI_DISPATCH(scalar, flatness)(fac->scale, bound, work, v).rough <= CLEAR * bound;
+    MPKI_DISPATCH(fac->an->scalar, column_add)(n, 0, work->r, v);
+    return rough(work, v) <= CLEAR * bound;
 }
 
 /* Vectors of single zero pivots, until there are as many as zero pivots. */

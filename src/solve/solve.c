@@ -136,14 +136,11 @@ static void solve_shifted(const columns *c, mpki_solve_work *work, void *x) {
 }
 
 /* Is b in A's range? By the vectors of the kernel that there are: if one is against it it is not; all of the
- * kernel, or a sum of it, is needed to say that it is. */
-static void tell_consistent(mpki_solve_work *work, const void *x, bool first,
-                            mpk_solve_info *info) {
+ * kernel, or a sum of it, is needed to say that it is. work->w is of the last x. */
+static void tell_consistent(const mpki_solve_work *work, bool first, mpk_solve_info *info) {
     const mpk_problem_view *a = &work->system.a;
     const mpk_factor *fac = work->m.fac;
     const bool symmetric = a->scalar >= MPK_C && a->symmetry == MPK_SYMMETRIC;
-    if (!work->kernel->made && mpk_failed(mpki_basis_make(work, false, work->kernel))) return;
-    mpki_residual(a, x, work->b, work->r, work->w, work->sums);
     const bool is = MPKI_DISPATCH(a->scalar, consistent)(a->n, fac->scale, symmetric, work->kernel,
                                                          work->b, work->w);
     const int said = !is ? -1 : work->kernel->whole || work->kernel->probed;
@@ -163,7 +160,7 @@ static mpk_status refine_columns(const columns *c, mpki_solve_work *work, double
         if (!MPKI_DISPATCH(an->scalar, refine)(work, c->options->refine, accuracy, x, info))
             return mpki_error(c->ctx, MPK_ERR_NUMERIC, STAGE, r, "solution %d overflows", r + 1);
         if (mpk_failed(mpki_failed(c->ctx))) return mpki_failed(c->ctx);
-        if (work->kernel) tell_consistent(work, x, r == 0, info);
+        if (work->kernel) tell_consistent(work, r == 0, info);
         *eta = fmin(*eta, kernel(c, work, x));
         bool maybe = fac->info.rank == MPK_RANK_UNDECIDED;
         maybe |= fac->info.perturbed > 0 && work->growth >= fmin(large(an->scalar), 0.1 / accuracy);
@@ -185,8 +182,14 @@ static mpk_status solve_directly(const columns *c, mpk_solve_info *out) {
     double eta = INFINITY;
     bool doubtful = false;
     mpki_basis kernel_basis = {0};
-    if (c->fac->direct && c->fac->info.rank == MPK_RANK_NUMERICAL) work.kernel = &kernel_basis;
-    mpk_status status = mpki_apply(&work.m, MPK_PART_ALL, c->nrhs, c->b, c->ldb, c->x, c->ldx);
+    mpk_status status = MPK_OK;
+    const mpk_rank rank = c->fac->info.rank;
+    if (c->fac->direct && (rank == MPK_RANK_NUMERICAL || rank == MPK_RANK_STRUCTURAL)) {
+        work.kernel = &kernel_basis;
+        status = mpki_basis_make(&work, false, &kernel_basis);
+    }
+    if (!mpk_failed(status))
+        status = mpki_apply(&work.m, MPK_PART_ALL, c->nrhs, c->b, c->ldb, c->x, c->ldx);
     if (!mpk_failed(status)) status = refine_columns(c, &work, accuracy, &info, &eta, &doubtful);
     if (!mpk_failed(status) && c->options->condition == MPK_ON)
         info.condition = MPKI_DISPATCH(an->scalar, inverse_norm1)(&work) * c->fac->norm_inf;

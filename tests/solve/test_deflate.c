@@ -149,10 +149,62 @@ static void test_join(void **unused) {
     }
 }
 
+/* The k-th allocation of a singular solve fails. */
+typedef struct meter {
+    int left;
+} meter;
+
+static void *metered(void *self, size_t size) {
+    meter *m = self;
+    return m->left-- > 0 ? malloc(size) : NULL;
+}
+
+static void metered_free(void *self, void *ptr, size_t size) {
+    (void)self, (void)size;
+    free(ptr);
+}
+
+static void test_without_memory(void **unused) {
+    (void)unused;
+    enum { N = 40 };
+    dense m = dense_new(N, MPK_D, MPK_SYMMETRIC);
+    const double b[N] = {1, -1};
+    for (int i = 0; i < N; i++) dense_set(&m, i, i, i == 0 || i == N - 1 ? 1 : 2);
+    for (int i = 1; i < N; i++) dense_set(&m, i, i - 1, -1);
+    mpk_status status = MPK_ERR_MEMORY;
+    for (int k = 0; status < 0; k++) {
+        meter gauge = {1 << 30};
+        const mpk_allocator allocator = {metered, metered_free, &gauge};
+        const mpk_options o = defaults();
+        mpk_context *own = NULL;
+        mpk_analysis *an = NULL;
+        mpk_factor *fac = NULL;
+        mpk_solve_info info;
+        double x[N];
+        assert_int_equal(mpk_context_create(&allocator, &own), MPK_OK);
+        mpk_problem *problem = dense_problem(own, &m, 0);
+        assert_int_equal(mpk_analyse(own, problem, &o, &an), MPK_OK);
+        assert_int_equal(mpk_factorize(own, an, NULL, &o, &fac), MPK_SINGULAR);
+        gauge.left = k;
+        status = mpk_solve(own, fac, 1, b, N, x, N, &o, &info);
+        gauge.left = 1 << 30;
+        assert_true(k < 100);
+        if (status < 0)
+            assert_int_equal(status, MPK_ERR_MEMORY);
+        else
+            assert_int_equal(info.consistent, 1);
+        mpk_factor_destroy(&fac);
+        mpk_analysis_destroy(&an);
+        mpk_problem_destroy(&problem);
+        mpk_context_destroy(&own);
+    }
+    free(m.a);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_join),
-                                       cmocka_unit_test(test_consistent),
-                                       cmocka_unit_test(test_stokes)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_join), cmocka_unit_test(test_without_memory),
+        cmocka_unit_test(test_consistent), cmocka_unit_test(test_stokes)};
     if (mpk_context_create(NULL, &ctx) != MPK_OK) return 1;
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     mpk_context_destroy(&ctx);
