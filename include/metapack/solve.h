@@ -26,6 +26,9 @@ typedef struct mpk_solve_info {
                                  refinement alone was at work */
     double correction; /**< ||d|| / ||x|| of the first step of refinement, x := x + d, scaled: about
                             how far M^-1 A is from I; 0: none was taken */
+    int consistent; /**< of a singular A, has A x = b a solution? 1: yes; -1: no, some v with A v = 0
+                         has |v^T b| > 1e-12 |v|^T (|A| |x| + |b|) (single: 5e-4), of some b;
+                         0: not known, or A was not found to be singular */
 } mpk_solve_info;
 
 /** Solve A X = B. With a direct factor: by iterative refinement in working precision, residuals as

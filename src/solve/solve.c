@@ -76,8 +76,11 @@ static mpk_status verdict(const columns *c, const mpk_solve_info *info, double a
     const mpk_factor_info *f = &c->fac->info;
     if (f->rank == MPK_RANK_STRUCTURAL || f->rank == MPK_RANK_NUMERICAL)
         return mpki_error(c->ctx, MPK_SINGULAR, STAGE, f->inertia.zero,
-                          "singular: %lld zero pivots of %d; componentwise backward error %.1e",
-                          (long long)f->inertia.zero, c->fac->an->n, info->componentwise);
+                          "singular: %lld zero pivots of %d; componentwise backward error %.1e%s",
+                          (long long)f->inertia.zero, c->fac->an->n, info->componentwise,
+                          info->consistent > 0   ? "; b is consistent"
+                          : info->consistent < 0 ? "; b is not consistent"
+                                                 : "");
     if (isfinite(d->eta))
         return mpki_error(c->ctx, MPK_SINGULAR, STAGE, -1,
                           "singular: (A + E) x = 0 for the solution x with |E| <= %.1e |A| after "
@@ -176,6 +179,18 @@ static void solve_shifted(const columns *c, mpki_solve_work *work, void *x) {
     MPKI_DISPATCH(an->scalar, column_shift)(an->n, exponent, x);
 }
 
+/* Is b in A's range? By the vectors of the kernel that there are: if one is against it it is not; all of the
+ * kernel, or a sum of it, is needed to say that it is. work->w is of the last x. */
+static void tell_consistent(const mpki_solve_work *work, bool first, mpk_solve_info *info) {
+    const mpk_problem_view *a = &work->system.a;
+    const mpk_factor *fac = work->m.fac;
+    const bool symmetric = a->scalar >= MPK_C && a->symmetry == MPK_SYMMETRIC;
+    const bool is = MPKI_DISPATCH(a->scalar, consistent)(a->n, fac->scale, symmetric, work->kernel,
+                                                         work->b, work->w);
+    const int said = !is ? -1 : work->kernel->whole || work->kernel->probed;
+    info->consistent = first || said < info->consistent ? said : info->consistent;
+}
+
 static mpk_status refine_columns(const columns *c, mpki_solve_work *work, double accuracy,
                                  mpk_solve_info *info, doubts *seen) {
     const mpk_factor *fac = c->fac;
@@ -188,6 +203,7 @@ static mpk_status refine_columns(const columns *c, mpki_solve_work *work, double
         if (!MPKI_DISPATCH(an->scalar, refine)(work, c->options->refine, accuracy, x, info))
             return mpki_error(c->ctx, MPK_ERR_NUMERIC, STAGE, r, "solution %d overflows", r + 1);
         if (mpk_failed(mpki_failed(c->ctx))) return mpki_failed(c->ctx);
+        if (work->kernel) tell_consistent(work, r == 0, info);
         double flat;
         bool large_x, shows;
         mpk_status status = look_closer(c, work, &shows);
@@ -213,10 +229,19 @@ static mpk_status solve_directly(const columns *c, mpk_solve_info *out) {
     if (mpk_failed(mpki_solve_work_make(c->ctx, c->fac, c->options->threads, c->nrhs, &work)))
         return mpki_failed(c->ctx);
     doubts seen = {.eta = INFINITY};
-    mpk_status status = mpki_apply(&work.m, MPK_PART_ALL, c->nrhs, c->b, c->ldb, c->x, c->ldx);
+    mpki_basis kernel_basis = {0};
+    mpk_status status = MPK_OK;
+    const mpk_rank rank = c->fac->info.rank;
+    if (c->fac->direct && (rank == MPK_RANK_NUMERICAL || rank == MPK_RANK_STRUCTURAL)) {
+        work.kernel = &kernel_basis;
+        status = mpki_basis_make(&work, false, &kernel_basis);
+    }
+    if (!mpk_failed(status))
+        status = mpki_apply(&work.m, MPK_PART_ALL, c->nrhs, c->b, c->ldb, c->x, c->ldx);
     if (!mpk_failed(status)) status = refine_columns(c, &work, accuracy, &info, &seen);
     if (!mpk_failed(status) && c->options->condition == MPK_ON)
         info.condition = MPKI_DISPATCH(an->scalar, inverse_norm1)(&work) * c->fac->norm_inf;
+    mpki_basis_free(c->ctx, &kernel_basis);
     mpki_solve_work_free(c->ctx, &work);
     if (mpk_failed(status)) return status;
     info.time_s = mpki_now_s() - start_s;

@@ -240,7 +240,8 @@ static reported what_was_said(const mpk_options *o, const equations *eq, mpk_sta
                       .has_relative = 1,
                       .relative = info->relative_residual,
                       .has_krylov = !refined,
-                      .krylov = info->krylov.residual};
+                      .krylov = info->krylov.residual,
+                      .consistent = info->consistent};
 }
 
 static void judge_call(session *s, mpk_context *ctx, const char *call, const sides *io,

@@ -28,10 +28,10 @@ double default_accuracy(mpk_scalar scalar) {
 }
 
 static const char *const wrong_names[WRONGS] = {
-    "not-finite", "inaccurate", "unconverged", "inconsistent", "normwise", "componentwise",
-    "relative",   "krylov",     "inertia",     "inertia-sum",  "singular", "structural",
-    "indefinite", "refused",    "accepted",    "overflow",     "unusable", "silent",
-    "outputs",    "leak",       "crash",       "hang"};
+    "not-finite",    "inaccurate", "unconverged", "inconsistent", "consistency", "normwise",
+    "componentwise", "relative",   "krylov",      "inertia",      "inertia-sum", "singular",
+    "structural",    "indefinite", "refused",     "accepted",     "overflow",    "unusable",
+    "silent",        "outputs",    "leak",        "crash",        "hang"};
 
 static const char *const counted_names[COUNTS] = {"ok",       "certified", "unchecked",
                                                   "singular", "refused",   "invalid"};
@@ -189,11 +189,24 @@ static void judge_ok(verdicts *v, const reported *said, const measured *m, const
               said->tolerance, said->has_krylov ? said->krylov : said->relative);
 }
 
+/* "Consistent" though b contradicts A by more than rounding; or "not", though A is singular and all of
+ * B are consistent. */
+static void judge_consistency(verdicts *v, int consistent, const measured *m, const void *x,
+                              int64_t ldx) {
+    if (consistent > 0 && contradicts(v, m, x, ldx))
+        wrong(v, WRONG_CONSISTENCY, "consistent; rank %d of %d, no solution",
+              truth_rank(&v->truth)->rank, v->trial->eq.n);
+    if (consistent < 0 && truth_singular(&v->truth) && !truth_inconsistent(&v->truth))
+        wrong(v, WRONG_CONSISTENCY, "inconsistent; rank %d of %d, and there is a solution",
+              truth_rank(&v->truth)->rank, v->trial->eq.n);
+}
+
 void judge_solution(verdicts *v, const reported *said, const void *x, int64_t ldx) {
     const equations *eq = &v->trial->eq;
     if (mpk_failed(said->status) || eq->n == 0 || eq->nrhs == 0) return;
     const measured m = measure(v, x, ldx, said->plain);
     if (said->status == MPK_OK) judge_ok(v, said, &m, x, ldx);
+    if (said->consistent && m.finite) judge_consistency(v, said->consistent, &m, x, ldx);
     if (said->status > 0 && !m.finite) {
         const int beyond = out_of_range(v);
         wrong(v, beyond ? WRONG_OVERFLOW : WRONG_UNUSABLE,
