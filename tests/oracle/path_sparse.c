@@ -264,13 +264,13 @@ static void solve_adaptive(session *s) {
     spoil_sides(s, &io);
     const mpk_status status = mpk_solve_adaptive(s->ctx, s->problem, &s->options, s->eq->nrhs, io.b,
                                                  io.ld, io.x, io.ld, NULL, 0, NULL, &result);
+    judge_call(s, "solve_adaptive", &io, &result.options, status, &result.solve);
     if (!mpk_failed(status) && result.options.method == MPK_METHOD_LDLT && result.factor) {
         mpk_factor_info info;
         judge_status(s->v, s->ctx, "certify", mpk_certify(s->ctx, result.factor, NULL));
         mpk_factor_info_get(result.factor, &info);
         judge_inertia(s->v, &info.inertia, 1);
     }
-    judge_call(s, "solve_adaptive", &io, &result.options, status, &result.solve);
     mpk_adaptive_clear(&result);
     sides_free(&io);
 }
