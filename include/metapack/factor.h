@@ -104,7 +104,7 @@ typedef struct mpk_estimate {
 MPK_API mpk_status mpk_factor_estimate(mpk_context *ctx, const mpk_analysis *an,
                                        const mpk_options *options, mpk_estimate *out);
 
-/** Copy the numbers; all zero for fac NULL. */
+/** Copy the numbers; all zero for fac NULL, and for one that holds no factorization. */
 MPK_API void mpk_factor_info_get(const mpk_factor *fac, mpk_factor_info *info);
 /** The same of a factorization on blocks; all zero for the direct solver. */
 MPK_API void mpk_factor_block_info_get(const mpk_factor *fac, mpk_block_info *info);
