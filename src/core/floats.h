@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_FLOATS_H
 #define MPKI_FLOATS_H
-/** Floating point as C begins with it, while a public function runs: a caller may have turned traps on
- *  (feenableexcept, gfortran -ffpe-trap), another rounding, or flushing of tiny numbers to zero. Here an overflow is
- *  a number like others, which is looked at in the end, and compilers compute what they may not need
- *  (-fno-trapping-math). When the function returns, all is as the caller had it, flags of exceptions too. Worker
- *  threads are started, and METIS and SCOTCH called, in between. */
+/** Floating point as C begins with it, while a public function runs: a caller may have turned
+ *  traps on (feenableexcept, gfortran -ffpe-trap), another rounding, or flushing of tiny numbers
+ *  to zero. Here an overflow is a number like others, which is looked at in the end, and
+ *  compilers compute what they may not need (-fno-trapping-math). When the function returns, all
+ *  is as the caller had it, flags of exceptions too. Worker threads are started, and METIS and
+ *  SCOTCH called, in between. */
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>
@@ -55,7 +56,7 @@ static inline void mpki_floats_restore(const mpki_floats *kept) {
 
 /** The first line of every public function that computes: until it returns. */
 #define MPKI_CALM                                                                                  \
-    __attribute__((cleanup(mpki_floats_restore), unused)) mpki_floats mpki_theirs =          \
+    __attribute__((cleanup(mpki_floats_restore), unused)) mpki_floats mpki_theirs =                \
         mpki_floats_calm()
 
 #endif

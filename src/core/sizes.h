@@ -4,8 +4,8 @@
 /** Arrays of a caller's: does their end lie in memory at all, do two of them overlap? */
 #include "core.h"
 
-/** May `columns` columns of `size`-byte entries lie `ld` entries apart? False: the last one would lie beyond
- *  what an address can say, 57 bits. All are at least 0. */
+/** May `columns` columns of `size`-byte entries lie `ld` entries apart? False: the last one
+ *  would lie beyond what an address can say, 57 bits. All are at least 0. */
 static inline bool mpki_fits(int64_t columns, int64_t ld, size_t size) {
     const int64_t most = (int64_t)1 << 57;
     int64_t entries, bytes;
@@ -26,8 +26,10 @@ typedef struct mpki_sides {
     bool equal_steps; /* and then ldx == ldb is wanted */
 } mpki_sides;
 
-/** Are they there, do their leading dimensions fit, do they overlap? Called by the names of mpk_solve().
- *  Returns MPK_OK | MPK_ERR_ARGUMENT | MPK_ERR_SIZE: an end beyond what an address can say; recorded. */
+/** Are they there, do their leading dimensions fit, do they overlap? Called by the names of
+ *  mpk_solve().
+ *  Returns MPK_OK | MPK_ERR_ARGUMENT | MPK_ERR_SIZE: an end beyond what an address can say;
+ *  recorded. */
 mpk_status mpki_check_sides(mpk_context *ctx, const char *stage, const mpki_sides *s);
 
 #endif

@@ -60,10 +60,10 @@ struct mpk_factor {
     mpk_options options;
     double patience; /* with an analysis of older values; doubles if a new one fails */
     bool rescaled;   /* the other scaling did better, on these values or older ones */
-    double raised; /* bound of zero pivots, where the usual one has left noise; 0: the usual one */
-    bool lowered;  /* zero pivots of the usual size were none: likewise */
-    bool valid;    /* holds a factorization */
-    bool at_work;  /* a thread is changing it */
+    double raised;  /* bound of zero pivots, where the usual one has left noise; 0: the usual one */
+    bool lowered;   /* zero pivots of the usual size were none: likewise */
+    bool valid;     /* holds a factorization */
+    bool at_work;   /* a thread is changing it */
     unsigned forks; /* mpki_forks() where that began */
     /* The values, and what is made from them. After values were taken on a device they are there alone, and so
      * is the scaling, until mpki_factor_bring() is asked for them; by whatever thread. */
@@ -88,10 +88,10 @@ struct mpk_factor {
  *  asks first. Errors are recorded in ctx. MPK_OK | MPK_ERR_MEMORY, _DEVICE. */
 mpk_status mpki_factor_bring(mpk_context *ctx, const mpk_factor *fac);
 
-/** May a call of ctx use fac? Not in a forked child where fac is on a device, which does not follow, or where
- *  another thread was changing it: it is then given up, not freed, for what it points to is the device's, or
- *  half written. A context that has not opened fac's device yet opens it. MPK_OK | MPK_ERR_DEVICE, _ARGUMENT,
- *  recorded. */
+/** May a call of ctx use fac? Not in a forked child where fac is on a device, which does not
+ *  follow, or where another thread was changing it: it is then given up, not freed, for what it
+ *  points to is the device's, or half written. A context that has not opened fac's device yet
+ *  opens it. MPK_OK | MPK_ERR_DEVICE, _ARGUMENT, recorded. */
 mpk_status mpki_factor_usable(mpk_context *ctx, const char *stage, const mpk_factor *fac);
 
 /** Entries of a factor's scale. */

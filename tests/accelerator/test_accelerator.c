@@ -455,8 +455,8 @@ static void test_memory(void **unused) {
     }
 }
 
-/* Whatever fails first, uploads, downloads (of permutations, too), memory, loads or kernels: it is told in words.
- * (attack/07) */
+/* Whatever fails first, uploads, downloads (of permutations, too), memory, loads or kernels: it
+ * is told in words. (attack/07) */
 static int left;
 
 static mpk_status spent(void) {

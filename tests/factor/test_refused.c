@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A refactorization that fails, for want of memory (each allocation in turn), on request, or in its numbers: then the
- * factor holds none, says so, and its numbers are gone; with values that are refused it is as it was; and the next one
- * that succeeds is as good as the first. Of every form; dense matrices, too. (attack/11) */
+/* A refactorization that fails, for want of memory (each allocation in turn), on request, or in
+ * its numbers: then the factor holds none, says so, and its numbers are gone; with values that
+ * are refused it is as it was; and the next one that succeeds is as good as the first. Of every
+ * form; dense matrices, too. (attack/11) */
 #include "support.h"
 
 #include <stdbool.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A client that traps division by zero, overflow and invalid operations (feenableexcept, gfortran -ffpe-trap) calls
- * everything, on matrices that overflow on the way, too: none of its traps is sprung, and rounding, traps and flags are
- * afterwards as they were. The bits of a result depend on none of them. */
+/* A client that traps division by zero, overflow and invalid operations (feenableexcept,
+ * gfortran -ffpe-trap) calls everything, on matrices that overflow on the way, too: none of its
+ * traps is sprung, and rounding, traps and flags are afterwards as they were. The bits of a
+ * result depend on none of them. */
 #define _GNU_SOURCE
 #include "../support.h"
 

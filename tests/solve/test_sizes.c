@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sizes, leading dimensions, counts and strides that no memory has, or that make columns meet: every public function
- * that takes one says so, with a text, and touches nothing. */
+/* Sizes, leading dimensions, counts and strides that no memory has, or that make columns meet:
+ * every public function that takes one says so, with a text, and touches nothing. */
 #include "support.h"
 
 #include <stdbool.h>

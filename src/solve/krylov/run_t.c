@@ -516,8 +516,8 @@ static double power_of_two(mpki_krylov *k) {
     return ldexp(1, -exponent);
 }
 
-/* Can the best iterate be handed back, in the caller's scale? If it underflows there it is another vector, and
- * is judged anew. *zero [out] a correction that is to be none. */
+/* Can the best iterate be handed back, in the caller's scale? If it underflows there it is
+ * another vector, and is judged anew. *zero [out] a correction that is to be none. */
 static mpki_event settle(mpki_krylov *k, mpki_event event, bool *zero) {
     vec_scale(k, w_make(1 / k->scale, 0), k->best, k->x);
     const bool finite = vec_finite(k, k->x);

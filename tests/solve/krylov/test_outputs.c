@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a caller has given, and is told: a solve that fails at any product leaves x as it was (attack/03), and no NaN comes to
- * monitor, history or info, however small A's entries are (attack/08). */
+/* What a caller has given, and is told: a solve that fails at any product leaves x as it was
+ * (attack/03), and no NaN comes to monitor, history or info, however small A's entries are
+ * (attack/08). */
 #include "support.h"
 
 enum { N = 20 };
