@@ -97,6 +97,8 @@ double mpki_now_s(void); /* monotonic seconds */
 /** A full copy of the caller's options, defaults for fields that an older caller lacks or for NULL;
  *  MPK_ERR_ARGUMENT where a value is out of its range. */
 mpk_status mpki_options_resolve(mpk_context *ctx, const mpk_options *given, mpk_options *full);
+/** Threads that a caller may ask for. */
+enum { MPKI_THREADS_MOST = 1024 };
 /** Threads that options.threads = 0 means here: OMP_NUM_THREADS, else the affinity mask. */
 int mpki_threads_default(void);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The verbs on a factor of any form: take the values, let the form work, answer what may be asked
  * of it. */
+#include "../core/floats.h"
 #include "../problem/given.h"
 #include "factor.h"
 #include "lend.h"
@@ -63,9 +64,10 @@ mpk_status mpki_factor_usable(mpk_context *ctx, const char *stage, const mpk_fac
                           "the factor is on a device of the process that this one was forked from, "
                           "and no device follows a fork: factorize here, or fork before");
     if (fac->at_work)
-        return mpki_error(ctx, MPK_ERR_ARGUMENT, stage, -1,
-                          "another thread was changing the factor when the process forked: it holds "
-                          "no factorization here");
+        return mpki_error(
+            ctx, MPK_ERR_ARGUMENT, stage, -1,
+            "another thread was changing the factor when the process forked: it holds "
+            "no factorization here");
     return MPK_OK;
 }
 
@@ -139,12 +141,15 @@ static mpk_status factorize(mpk_factor *fac, const void *ax, take_fn *take,
     fac->at_work = true;
     status = take_values(fac, &full, ax, take);
     if (!mpk_failed(status)) {
-        fac->valid = false; /* after a failure old numbers must not pass for new ones */
+        fac->valid = false;
         fac->examined = false;
         fac->options = full;
         status = fac->form->factorize(fac, is_new);
     }
     fac->at_work = false;
+    /* values that are refused leave it as it was; else old numbers must not pass for new ones */
+    if (mpk_failed(status) && status != MPK_ERR_INPUT && status != MPK_ERR_ARGUMENT)
+        fac->valid = false;
     if (mpk_failed(status)) return status;
     fac->valid = true;
     mpk_memory_usage(ctx, NULL, &peak);
@@ -197,16 +202,19 @@ static mpk_status create(mpk_context *ctx, const mpk_analysis *an, const void *a
 
 mpk_status mpk_factorize(mpk_context *ctx, const mpk_analysis *an, const void *ax,
                          const mpk_options *options, mpk_factor **fac) {
+    MPKI_CALM;
     return create(ctx, an, ax, mpki_given_gather, options, fac);
 }
 
 mpk_status mpk_factorize_lower(mpk_context *ctx, const mpk_analysis *an, const void *ax,
                                const mpk_options *options, mpk_factor **fac) {
+    MPKI_CALM;
     return create(ctx, an, ax, mpki_given_copy, options, fac);
 }
 
 mpk_status mpk_refactorize(mpk_context *ctx, const void *ax, const mpk_options *options,
                            mpk_factor *fac) {
+    MPKI_CALM;
     return refactorize(ctx, ax, mpki_given_gather, options, fac);
 }
 
@@ -216,8 +224,8 @@ const char *mpk_factor_engine(const mpk_factor *fac) {
 
 void mpk_factor_info_get(const mpk_factor *fac, mpk_factor_info *info) {
     if (!info) return;
-    *info = fac ? fac->info : (mpk_factor_info){0};
-    if (!fac || !atomic_load_explicit(&fac->examined, memory_order_acquire)) return;
+    *info = fac && fac->valid ? fac->info : (mpk_factor_info){0};
+    if (!fac || !fac->valid || !atomic_load_explicit(&fac->examined, memory_order_acquire)) return;
     info->inertia.examined = 1;
     info->inertia.certified = fac->certificate.certified;
 }
@@ -260,6 +268,7 @@ size_t mpk_get_size(const mpk_factor *fac, mpk_quantity what) {
 
 mpk_status mpk_get(mpk_context *ctx, const mpk_factor *fac, mpk_quantity what, void *out,
                    size_t bytes) {
+    MPKI_CALM;
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
     if (!fac || !fac->valid || !out)
@@ -294,6 +303,7 @@ mpk_status mpk_get(mpk_context *ctx, const mpk_factor *fac, mpk_quantity what, v
 }
 
 void mpk_factor_block_info_get(const mpk_factor *fac, mpk_block_info *info) {
-    const mpk_block_info *of = fac && fac->form->block_info ? fac->form->block_info(fac) : NULL;
+    const mpk_block_info *of =
+        fac && fac->valid && fac->form->block_info ? fac->form->block_info(fac) : NULL;
     if (info) *info = of ? *of : (mpk_block_info){0};
 }
