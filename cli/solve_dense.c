@@ -157,7 +157,7 @@ static void tell(const cli_args *args, const char *source, const mpk_problem_vie
     if (p->scalar < MPK_C || p->symmetry == MPK_HERMITIAN)
         fprintf(stderr, "Inertia       %lld positive, %lld negative, %lld zero%s\n",
                 (long long)i->inertia.positive, (long long)i->inertia.negative,
-                (long long)i->inertia.zero, i->inertia.certified ? "; certified" : "");
+                (long long)i->inertia.zero, i->inertia.examined ? "" : "; not examined");
     fprintf(stderr, "Solution      %d right-hand side%s, %d steps of refinement\n", w->nrhs,
             w->nrhs == 1 ? "" : "s", i->iterations);
     fprintf(stderr, "Accuracy      componentwise backward error %.3g (%.3g before refinement)\n",
@@ -196,10 +196,10 @@ static void print_json(const char *source, const mpk_problem_view *p, const work
     }
     printf(
         "], \"inertia\": {\"positive\": %lld, \"negative\": %lld, \"zero\": %lld, \"certified\": "
-        "%s}, \"two_by_two\": %lld, \"delayed\": %lld, \"iterations\": %d",
+        "%s, \"examined\": %s}, \"two_by_two\": %lld, \"delayed\": %lld, \"iterations\": %d",
         (long long)i->inertia.positive, (long long)i->inertia.negative, (long long)i->inertia.zero,
-        i->inertia.certified ? "true" : "false", (long long)i->two_by_two, (long long)i->delayed,
-        i->iterations);
+        i->inertia.certified ? "true" : "false", i->inertia.examined ? "true" : "false",
+        (long long)i->two_by_two, (long long)i->delayed, i->iterations);
     number("growth", i->growth), number("max_l", i->max_l), number("unrefined", i->unrefined);
     number("componentwise", i->componentwise), number("normwise", i->normwise);
     number("condition", i->condition), number("factorize_s", i->factorize_s);

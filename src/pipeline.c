@@ -169,6 +169,8 @@ static mpk_status analyse(work *w) {
 
 static mpk_status factorize(work *w) {
     mpk_status status = mpk_factorize(w->ctx, w->an, NULL, &w->options, &w->fac);
+    if (!mpk_failed(status) && w->job->goal == MPK_GOAL_FACTORIZE)
+        status = mpki_worse(status, mpki_certify(w->ctx, w->fac, &w->run.certificate));
     tell(w);
     return status;
 }

@@ -320,12 +320,11 @@ static int row(const char *what, const wishes *w) {
         return complain(ctx, what);
     printf("%s: n %d nnz %lld L %lld fronts %d steps %d largest %d, analysis %.2f s; omega %.1e "
            "%.1e, "
-           "inertia %lld %lld %lld%s, delayed %lld",
+           "inertia %lld %lld %lld, delayed %lld",
            what, a.n, (long long)a.nnz, (long long)info.nnz, fac->direct->plan.fronts,
            fac->direct->plan.steps, info.max_front, analysis, solve.unrefined, solve.componentwise,
            (long long)info.inertia.positive, (long long)info.inertia.negative,
-           (long long)info.inertia.zero, info.inertia.certified ? "" : " (not certified)",
-           (long long)info.rejected);
+           (long long)info.inertia.zero, (long long)info.rejected);
     if (w->cpu)
         printf("; processor: %lld %lld %lld, %lld, %.1f ms%s", (long long)cpu.inertia.positive,
                (long long)cpu.inertia.negative, (long long)cpu.inertia.zero,

@@ -134,6 +134,20 @@ MPK_API mpk_status mpk_batch_solve(mpk_context *ctx, const mpk_batch *batch,
                                    const int32_t *pivots, int32_t nrhs, const mpk_batch_array *b,
                                    const mpk_batch_results *results);
 
+/** Are the inertias that LLT or LDLT counted those of the matrices? A factorization does not know; as
+ *  mpk_certify() of a sparse factor, for each matrix, by at most 16 products with it and as many solves.
+ *  a         [in]  the matrices that were factored, which are needed once more: lower triangles, in
+ *                  any layout
+ *  f, pivots [in]  their factors, as mpk_batch_solve() takes them
+ *  found     [out] count, in host memory; certified 0, with vectors 0, where a pivot is zero, for
+ *                  complex symmetric matrices, and where there are no factors
+ *  Returns MPK_OK, certified or not | MPK_ERR_ARGUMENT, _MEMORY | MPK_ERR_UNSUPPORTED: LDU, or arrays
+ *          in device memory (their factors, copied to the host, can be examined there) */
+MPK_API mpk_status mpk_batch_certify(mpk_context *ctx, const mpk_batch *batch,
+                                     mpk_batch_method method, const mpk_batch_array *a,
+                                     const mpk_batch_array *f, const int32_t *pivots,
+                                     mpk_certificate *found);
+
 /** Shape of C := beta C + alpha A D op(B). */
 typedef struct mpk_batch_product {
     int32_t m, n, k;      /**< C m x n, A m x k, op(B) k x n; the largest where sizes is given */

@@ -196,12 +196,25 @@ MPK_API mpk_status mpk_dense_sysv(mpk_context *ctx, const mpk_dense *dense, cons
                                   int64_t ldb, void *x, int64_t ldx, void *work, int64_t work_bytes,
                                   mpk_dense_info *info);
 
-/** Inertia from the factors alone. It is never certified after none and butterfly. Aasen: T is
- *  factored, block by block. work: sizes.sysv_bytes.
+/** Inertia from the factors alone. Aasen: T is factored, block by block. What mpk_dense_certify() left
+ *  in f is told as well. work: sizes.sysv_bytes.
  *  Returns MPK_OK | MPK_ERR_ARGUMENT, _MEMORY, _DEVICE, _UNSUPPORTED. */
 MPK_API mpk_status mpk_dense_inertia(mpk_context *ctx, const mpk_dense *dense,
                                      const mpk_dense_factor *f, void *work, int64_t work_bytes,
                                      mpk_inertia *inertia);
+
+/** Is that inertia A's? A factorization does not know; as mpk_certify() of a sparse factor, by at
+ *  most 16 products with A and as many solves. Factors of any method and precision; never certified
+ *  with zero pivots.
+ *  a    [in]    the matrix that was factored, which is needed once more: not f->f
+ *  f    [inout] its inertia: examined and certified are set
+ *  work [inout] work_bytes >= sizes.sysv_bytes; NULL: allocated for the length of the call
+ *  out  [out]   may be NULL
+ *  Returns MPK_OK, certified or not | MPK_ERR_ARGUMENT, _MEMORY, _DEVICE, _UNSUPPORTED, _INPUT:
+ *          not examined. */
+MPK_API mpk_status mpk_dense_certify(mpk_context *ctx, const mpk_dense *dense, const void *a,
+                                     int64_t lda, mpk_dense_factor *f, void *work,
+                                     int64_t work_bytes, mpk_certificate *out);
 
 /** "auto", "tile", "bunch-kaufman", ...; "working", "single", "tf32", "half"; "unknown" for what is
  *  none. Static; from any thread. */

@@ -14,7 +14,8 @@ extern "C" {
  *  when its turn comes. That alone does not show that A is singular; a vector v with A v = 0 up to
  *  rounding does. docs/numerics.md */
 typedef enum mpk_rank {
-    MPK_RANK_FULL = 0,       /**< no zero pivot */
+    MPK_RANK_FULL = 0,       /**< no zero pivot. A may be singular for all that: only a certificate
+                                  (mpk_certify) says more */
     MPK_RANK_STRUCTURAL = 1, /**< singular whatever the values: the matching found fewer than n */
     MPK_RANK_NUMERICAL = 2,  /**< singular: such a vector was found */
     MPK_RANK_UNDECIDED = 3   /**< zero pivots, no such vector: too ill-conditioned to tell */
@@ -103,6 +104,20 @@ typedef struct mpk_estimate {
  *          MPK_ERR_DEVICE, _UNSUPPORTED */
 MPK_API mpk_status mpk_factor_estimate(mpk_context *ctx, const mpk_analysis *an,
                                        const mpk_options *options, mpk_estimate *out);
+
+/** Is the inertia that the factor counts that of A? A factorization does not know, and pays nothing
+ *  for the question; it is asked here, once for each factorization: one product with A and one
+ *  solve in most cases, at most 16 of each (mpk_certificate). Later calls return what was found, and
+ *  mpk_factor_info_get() has it as well.
+ *  Never certified, without a vector: complex symmetric and general matrices, factors on blocks,
+ *  zero pivots, perturbed ones.
+ *  ctx [in]    any context; that of the factor, or another one that a thread has for itself
+ *  fac [inout] holds a factorization; wherever it lies
+ *  out [out]   may be NULL
+ *  Returns MPK_OK, certified or not | MPK_ERR_ARGUMENT, _MEMORY, _DEVICE: not examined
+ *  Threads: those of the factorization, with the same result for any number; several threads may
+ *  ask, or solve, at the same time. Example: examples/inertia.c */
+MPK_API mpk_status mpk_certify(mpk_context *ctx, mpk_factor *fac, mpk_certificate *out);
 
 /** Copy the numbers; all zero for fac NULL. */
 MPK_API void mpk_factor_info_get(const mpk_factor *fac, mpk_factor_info *info);

@@ -12,7 +12,7 @@ extern "C" {
 typedef enum mpk_goal {
     MPK_GOAL_READ = 0,
     MPK_GOAL_ANALYSE = 1,
-    MPK_GOAL_FACTORIZE = 2,
+    MPK_GOAL_FACTORIZE = 2, /**< as the last one, it is for the inertia, which is examined, too */
     MPK_GOAL_SOLVE = 3
 } mpk_goal;
 

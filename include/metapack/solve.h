@@ -24,6 +24,8 @@ typedef struct mpk_solve_info {
     double time_s;
     mpk_krylov_info krylov; /**< of the right-hand side that took most iterations; all 0 where
                                  refinement alone was at work */
+    double correction; /**< ||d|| / ||x|| of the first step of refinement, x := x + d, scaled: about
+                            how far M^-1 A is from I; 0: none was taken */
 } mpk_solve_info;
 
 /** Solve A X = B. With a direct factor: by iterative refinement in working precision, residuals as
@@ -38,7 +40,9 @@ typedef struct mpk_solve_info {
  *  Returns MPK_OK
  *          | MPK_SINGULAR: A is singular, a vector shows it; x is as good as the info says
  *          | MPK_INACCURATE: info.componentwise > options.accuracy; or pivots were replaced or 0,
- *            and b is so small beside A x that a small backward error says nothing
+ *            and b is so small beside A x that a small backward error says nothing; or
+ *            info.correction > 0.1, and no certificate (mpk_certify) says that A is regular: A is
+ *            singular or nearly so, and x one of many vectors with that backward error
  *          | MPK_NOT_CONVERGED: the Krylov method; x is its best
  *          | MPK_ERR_ARGUMENT, _INPUT (NaN or Inf in b), _MEMORY, _NUMERIC (a solution overflows),
  *            _DEVICE, _CANCELLED: b is as it was, even if it is x; another x is undefined

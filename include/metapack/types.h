@@ -65,15 +65,28 @@ static inline size_t mpk_scalar_size(mpk_scalar scalar) {
     return scalar == MPK_S ? 4 : scalar == MPK_Z ? 16 : 8;
 }
 
-/** Numbers of positive, negative and zero eigenvalues; they sum to n. `certified` is 1 only if no
- *  pivot was perturbed or taken as zero and each pivot lies clear of zero by more than the rounding
- *  errors of the factorization can account for (docs/numerics.md); for a complex symmetric matrix
- *  and for a general one inertia has no meaning: the counts are 0, 0, zero pivots, and certified is
- *  0. */
+/** Numbers of positive, negative and zero eigenvalues, as the signs of D have them; they sum to n. A
+ *  factorization does not know whether rounding changed one: `certified` is 0 until a certificate
+ *  (mpk_certify, mpk_dense_certify) examined them. For a complex symmetric matrix and for a general
+ *  one inertia has no meaning: the counts are 0, 0, zero pivots, and certified stays 0. */
 typedef struct mpk_inertia {
     int64_t positive, negative, zero;
-    int certified;
+    int certified; /**< 1: examined, and found to be A's */
+    int examined;  /**< 1: a certificate was asked for; without it certified 0 says nothing */
 } mpk_inertia;
+
+/** What an examination of an inertia found: docs/numerics.md, "Certified inertia". With random
+ *  Gaussian vectors z, A z in twice the precision and solves with the factors M = L D L^T it
+ *  measures how far M^-1 A is from I. If A is singular or its inertia is not D's, then
+ *  ||I - M^-1 A|| >= 1 after scaling, and a measure this small comes by chance alone. */
+typedef struct mpk_certificate {
+    int certified;      /**< 1: the counts are those of A, but for miss_bound */
+    int vectors;        /**< products and solves that it took, 0 .. 16; 0: nothing to examine */
+    double contraction; /**< largest c = sqrt(n) ||z - M^-1 A z|| / ||z|| seen, scaled; infinite:
+                             not finite */
+    double miss_bound;  /**< certified: a wrong inertia passes with at most this probability, over
+                             the choice of z, where rounding of the solves does not hide it; else 1 */
+} mpk_certificate;
 
 /* Opaque handles. Each starts as NULL, is created by its verb and freed by *_destroy(&handle). */
 typedef struct mpk_context mpk_context;

@@ -19,8 +19,9 @@ static PetscErrorCode get_inertia(Mat F, PetscInt *negative, PetscInt *zero, Pet
     if (negative) *negative = (PetscInt)info.inertia.negative;
     if (zero) *zero = (PetscInt)info.inertia.zero;
     if (positive) *positive = (PetscInt)info.inertia.positive;
-    if (!info.inertia.certified)
-        PetscCall(PetscInfo(F, "METAPACK: the inertia is not certified\n"));
+    PetscCall(PetscInfo(F,
+                        "METAPACK: the inertia is that of the factors; whether rounding changed a "
+                        "sign was not examined\n"));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -62,7 +63,10 @@ static PetscErrorCode view_direct(mpkp_solver *s, PetscViewer viewer) {
         "inertia: %lld positive, %lld negative, %lld zero (%s); analysis %.3g s, "
         "factorization %.3g s\n",
         (long long)f.inertia.positive, (long long)f.inertia.negative, (long long)f.inertia.zero,
-        f.inertia.certified ? "certified" : "not certified", a.time_s, f.time_s));
+        f.inertia.certified  ? "certified"
+        : f.inertia.examined ? "not certified"
+                             : "not examined",
+        a.time_s, f.time_s));
     if (s->checked)
         PetscCall(PetscViewerASCIIPrintf(viewer,
                                          "backward error, componentwise, worst of the last "

@@ -169,7 +169,7 @@ mpk_status mpki_dense_run_factorize(const mpki_dense_engine *engine, mpki_dense_
     call->scale = scale_for(call);
     info->two_by_two = info->delayed = info->zero_pivots = 0;
     info->growth = info->max_l = 0;
-    info->inertia = (mpk_inertia){0, 0, 0, 0};
+    info->inertia = (mpk_inertia){0};
     mpk_status status = engine->method[call->dense.method].factorize(call);
     info->factorize_s = mpki_now_s() - start;
     info->method = call->dense.method;
@@ -179,8 +179,6 @@ mpk_status mpki_dense_run_factorize(const mpki_dense_engine *engine, mpki_dense_
     call->f->precision = call->dense.precision;
     call->f->n = call->dense.n;
     call->f->scale = call->scale;
-    if (call->dense.method == MPK_DENSE_NONE || call->dense.method == MPK_DENSE_BUTTERFLY)
-        info->inertia.certified = 0; /* nothing bounds the growth */
     call->f->inertia = info->inertia;
     if (status == MPK_SINGULAR)
         mpki_error(
@@ -260,7 +258,7 @@ mpk_status mpk_dense_factorize(mpk_context *ctx, const mpk_dense *dense, const v
     s.info.method = call->dense.method, s.info.precision = call->dense.precision;
     if (!mpk_failed(status) && call->dense.n == 0) {
         f->method = call->dense.method, f->precision = call->dense.precision;
-        f->n = 0, f->scale = 1, f->inertia = (mpk_inertia){0, 0, 0, 1};
+        f->n = 0, f->scale = 1, f->inertia = (mpk_inertia){0};
         return finish(&s, MPK_OK, info);
     }
     if (!mpk_failed(status)) status = check_finite(s.engine, call, NULL);
@@ -380,7 +378,7 @@ mpk_status mpk_dense_sysv(mpk_context *ctx, const mpk_dense *dense, const void *
     s.info.method = call->dense.method, s.info.precision = call->dense.precision;
     if (!mpk_failed(status) && call->dense.n == 0) {
         f->method = call->dense.method, f->precision = call->dense.precision;
-        f->n = 0, f->scale = 1, f->inertia = (mpk_inertia){0, 0, 0, 1};
+        f->n = 0, f->scale = 1, f->inertia = (mpk_inertia){0};
     }
     if (mpk_failed(status) || call->dense.n == 0) return finish(&s, status, info);
     status = check_finite(s.engine, call, &norm);
@@ -412,7 +410,7 @@ mpk_status mpk_dense_inertia(mpk_context *ctx, const mpk_dense *dense, const mpk
         MPKI_REFUSE(f->n, "f holds no factorization of this order");
     mpk_status status = start(ctx, &same, f, 1, false, &s);
     if (!mpk_failed(status)) status = take_work(&s, work, work_bytes, s.sizes.sysv_bytes);
-    mpk_inertia found = {0, 0, 0, 0};
+    mpk_inertia found = {0};
     if (!mpk_failed(status) && dense->n > 0) {
         const mpki_dense_method *method = &s.engine->method[f->method];
         s.call.scale = f->scale;
@@ -420,7 +418,45 @@ mpk_status mpk_dense_inertia(mpk_context *ctx, const mpk_dense *dense, const mpk
             status = method->inertia(&s.call, &found);
         else
             found = f->inertia;
+        found.certified = f->inertia.certified, found.examined = f->inertia.examined;
     }
     if (!mpk_failed(status)) *inertia = found;
+    return finish(&s, status, NULL);
+}
+
+mpk_status mpk_dense_certify(mpk_context *ctx, const mpk_dense *dense, const void *a, int64_t lda,
+                             mpk_dense_factor *f, void *work, int64_t work_bytes,
+                             mpk_certificate *out) {
+    mpki_dense_session s;
+    mpk_dense same;
+    mpk_certificate found = {0};
+    if (!ctx) return MPK_ERR_ARGUMENT;
+    mpki_clear_error(ctx);
+    if (!dense || dense->struct_size < sizeof same || !f || f->struct_size < sizeof *f)
+        MPKI_REFUSE(-1, "dense or f is NULL, or was not filled");
+    same = *dense;
+    same.method = f->method, same.precision = f->precision;
+    if (f->method == MPK_DENSE_AUTO || f->n != dense->n)
+        MPKI_REFUSE(f->n, "f holds no factorization of this order");
+    if (!a && dense->n > 0) MPKI_REFUSE(-1, "a is NULL: a certificate needs the matrix");
+    mpk_status status = start(ctx, &same, f, 1, false, &s);
+    mpki_dense_call *call = &s.call;
+    if (!mpk_failed(status))
+        status = mpki_dense_check_matrix(ctx, &same, "a", a, lda, mpk_scalar_size(same.scalar));
+    if (!mpk_failed(status))
+        status = mpki_dense_check_overlap(ctx, &same, a, lda, f, &s.sizes, work, work_bytes, false);
+    if (!mpk_failed(status)) status = take_work(&s, work, work_bytes, s.sizes.sysv_bytes);
+    call->a = a, call->lda = lda, call->scale = f->scale;
+    mpki_dense_need need = {0};
+    if (!mpk_failed(status)) status = s.engine->method[f->method].need(call, 1, &need);
+    if (!mpk_failed(status)) {
+        mpki_dense_solve solve = {s.engine, *call, NULL, 0};
+        solve.call.work_bytes = round64(need.solve_bytes);
+        solve.work = call->work + solve.call.work_bytes;
+        status = mpki_dense_examine(&solve, &found);
+    }
+    if (!mpki_dense_counts(&same)) found.certified = 0, found.miss_bound = 1;
+    if (!mpk_failed(status)) f->inertia.examined = 1, f->inertia.certified = found.certified;
+    if (!mpk_failed(status) && out) *out = found;
     return finish(&s, status, NULL);
 }

@@ -11,6 +11,9 @@
 #include <math.h>
 #include <string.h>
 
+/* As in solve/solve.c. */
+static const double CORRECTION = 0.1;
+
 enum {
     KRYLOV = 20,   /* vectors of a cycle */
     TOGETHER = 128 /* right-hand sides solved at once */
@@ -207,10 +210,19 @@ static double worse(double a, double b) {
     return b <= a ? a : b; /* NaN counts as worse */
 }
 
+/* *ratio := the larger one of it and ||d|| / ||x||. */
+static mpk_status compare(mpki_dense_solve *s, const char *d, const char *x, double *ratio) {
+    double d_norm = 0, x_norm = 0;
+    mpk_status status = norm2(s, d, &d_norm);
+    if (!mpk_failed(status)) status = norm2(s, x, &x_norm);
+    if (d_norm > 0) *ratio = fmax(*ratio, d_norm / x_norm);
+    return status;
+}
+
 /* One column: refine x, which solves A x = b to some accuracy, until it reaches dense.accuracy. */
 static mpk_status refine_column(mpki_dense_solve *s, const parts *p, const char *b, int64_t ldb,
                                 char *x, int64_t ldx, double *omega, double *normwise,
-                                bool *sound) {
+                                double *correction, bool *sound) {
     mpki_dense_call *call = &s->call;
     const mpki_dense_engine *engine = s->engine;
     const mpk_dense *d = &call->dense;
@@ -240,6 +252,8 @@ static mpk_status refine_column(mpki_dense_solve *s, const parts *p, const char 
         if (!mpk_failed(status))
             status = krylov ? gmres(s, p, p->r, &solves)
                             : precondition(s, p, 1, p->r, p->ld, &now.r_inf);
+        if (!mpk_failed(status) && step == 0 && !low(call))
+            status = compare(s, p->r, x, correction);
         if (!mpk_failed(status)) status = engine->axpy(call, 1, one, p->r, p->ld, x, ldx);
         if (!mpk_failed(status))
             status = engine->residual(call, 1, x, ldx, b, ldb, p->r, p->ld, &now, p->residual);
@@ -279,6 +293,7 @@ mpk_status mpki_dense_refined(mpki_dense_solve *s, int32_t nrhs, const void *b, 
     mpk_dense_info *info = call->info;
     mpk_status status = MPK_OK;
     bool all_sound = true;
+    double correction = 0;
     double start = mpki_now_s();
     info->iterations = info->gmres = 0;
     info->unrefined = info->componentwise = info->normwise = 0;
@@ -306,7 +321,7 @@ mpk_status mpki_dense_refined(mpki_dense_solve *s, int32_t nrhs, const void *b, 
         double omega = 0, normwise = 0;
         bool sound = true;
         status = refine_column(s, &p, rhs + c * ldr * size, ldr, (char *)x + c * ldx * size, ldx,
-                               &omega, &normwise, &sound);
+                               &omega, &normwise, &correction, &sound);
         if (mpk_failed(status)) break;
         all_sound &= sound;
         info->componentwise = worse(info->componentwise, omega);
@@ -322,7 +337,19 @@ mpk_status mpki_dense_refined(mpki_dense_solve *s, int32_t nrhs, const void *b, 
             "componentwise backward error %.1e after %d steps of refinement, %.1e was "
             "asked for; normwise %.1e",
             info->componentwise, info->iterations, d->accuracy, info->normwise);
-    if (all_sound) return MPK_OK;
+    if (all_sound && !(correction > CORRECTION && call->f->inertia.zero == 0)) return MPK_OK;
+    mpk_certificate found = {0};
+    if (mpk_failed(mpki_dense_examine(s, &found))) /* x is there: it stays in doubt */
+        mpki_clear_error(call->ctx);
+    else if (found.certified)
+        return MPK_OK;
+    if (all_sound)
+        return mpki_error(
+            call->ctx, MPK_INACCURATE, "dense", -1,
+            "componentwise backward error %.1e, but the first step of refinement "
+            "changed the solution by %.1g of its size, and no certificate says that A is "
+            "regular: A is singular to working precision, or nearly so",
+            info->componentwise, correction);
     return mpki_error(call->ctx, MPK_INACCURATE, "dense", -1,
                       "componentwise backward error %.1e, but the solution is so large that b "
                       "hardly counts beside it: A is singular or too ill-conditioned to tell",
@@ -346,6 +373,18 @@ static void set(mpk_scalar scalar, void *x, int64_t i, double complex v) {
     default:
         ((double complex *)x)[i] = v;
     }
+}
+
+mpk_status mpki_dense_backward(mpki_dense_solve *s, const void *z, void *y, bool product_alone) {
+    const parts p = cut(s, 1);
+    mpki_dense_error error;
+    mpk_status status = s->engine->put(&s->call, z, p.best);
+    if (!mpk_failed(status))
+        status = s->engine->residual(&s->call, 1, p.best, p.ld, NULL, p.ld, p.r, p.ld, &error,
+                                     p.residual);
+    if (!mpk_failed(status) && !product_alone)
+        status = precondition(s, &p, 1, p.r, p.ld, &error.r_inf);
+    return mpk_failed(status) ? status : s->engine->get(&s->call, p.r, y);
 }
 
 /* v := A^-1 v, or A^-H v where conjugate; v in host memory */

@@ -28,14 +28,23 @@ mpk_status mpki_dense_refined(mpki_dense_solve *s, int32_t nrhs, const void *b, 
 double complex mpki_dense_entry(mpk_scalar scalar, const void *x, int64_t i);
 
 /** The backward errors of a solution, and whether they may be trusted. False: they are small only
- *  because x is so large that b hardly counts beside A x, and the pivots do not show that A has
- *  full rank.
+ *  because x is so large that b hardly counts beside A x.
  *  b, x     [in]  n entries each, in the engine's memory
  *  now      [in]  what the engine measured of them
  *  omega    [out] componentwise backward error
  *  normwise [out] normwise backward error */
 bool mpki_dense_settle(const mpki_dense_solve *s, const void *b, const void *x,
                        const mpki_dense_error *now, double *omega, double *normwise);
+
+/** y := M^-1 (-A z), or -A z alone; both n entries in host memory. Overwrites what refinement keeps. */
+mpk_status mpki_dense_backward(mpki_dense_solve *s, const void *z, void *y, bool product_alone);
+
+/** Draw vectors until it is settled whether ||I - M^-1 A|| < 1, so that A is regular and has the inertia
+ *  of the factors. s->call.a is given. Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE. */
+mpk_status mpki_dense_examine(mpki_dense_solve *s, mpk_certificate *found);
+/** May the signs of the factors be A's inertia? Not of complex symmetric ones; nor of Aasen's, whose T
+ *  is eliminated in another way for its signs than for solves. */
+bool mpki_dense_counts(const mpk_dense *d);
 
 /** An estimate of ||A||_1 ||A^-1||_1 by Hager's method (Hager 1984, Higham 1988). */
 mpk_status mpki_dense_condition(mpki_dense_solve *s, double *condition);

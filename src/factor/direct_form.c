@@ -178,8 +178,6 @@ void mpki_factor_describe(mpk_factor *fac, const mpki_numeric_result *r) {
     if (!counted) return;
     info->inertia.positive = r->positive;
     info->inertia.negative = r->negative;
-    info->inertia.certified = r->zero == 0 && r->perturbed == 0 &&
-                              (an->n == 0 || info->min_pivot > mpki_pivot_noise(fac));
 }
 
 mpki_stop mpki_fresh_stop(const mpk_analysis *an) {

@@ -80,11 +80,26 @@ struct mpk_factor {
     mpki_full pattern;
     mpki_matrix *matrix;
     mpk_factor_info info;
+    /* Of these numbers; under `bringing` until examined, and never changed after. */
+    _Atomic bool examined;
+    bool regular; /* A is, as sure as a certificate's inertia; also where it has none */
+    mpk_certificate certificate;
 };
 
 /** Have values, row norms and scaling in host memory: fac->values, ax, row_norm, norm_inf, scale. Who reads them
  *  asks first. Errors are recorded in ctx. MPK_OK | MPK_ERR_MEMORY, _DEVICE. */
 mpk_status mpki_factor_bring(mpk_context *ctx, const mpk_factor *fac);
+
+/** mpk_certify() for a call that has begun: errors are recorded, none is cleared. */
+mpk_status mpki_certify(mpk_context *ctx, const mpk_factor *fac, mpk_certificate *out);
+/** Is there a nonsingular M = L D L^T, whose distance from A a certificate can measure? */
+static inline bool mpki_examinable(const mpk_factor *fac) {
+    return fac->direct && fac->info.inertia.zero == 0;
+}
+/** Was A examined, and found to be regular? */
+static inline bool mpki_regular(const mpk_factor *fac) {
+    return atomic_load_explicit(&fac->examined, memory_order_acquire) && fac->regular;
+}
 
 /** Entries of a factor's scale. */
 static inline int64_t mpki_scales(const mpk_analysis *an) {

@@ -123,6 +123,7 @@ static mpk_status factorize(mpk_factor *fac, const void *ax, take_fn *take,
     status = take_values(fac, &full, ax, take);
     if (mpk_failed(status)) return status;
     fac->valid = false; /* after a failure old numbers must not pass for new ones */
+    fac->examined = false;
     fac->options = full;
     status = fac->form->factorize(fac, is_new);
     if (mpk_failed(status)) return status;
@@ -192,7 +193,11 @@ const char *mpk_factor_engine(const mpk_factor *fac) {
 }
 
 void mpk_factor_info_get(const mpk_factor *fac, mpk_factor_info *info) {
-    if (info) *info = fac ? fac->info : (mpk_factor_info){0};
+    if (!info) return;
+    *info = fac ? fac->info : (mpk_factor_info){0};
+    if (!fac || !atomic_load_explicit(&fac->examined, memory_order_acquire)) return;
+    info->inertia.examined = 1;
+    info->inertia.certified = fac->certificate.certified;
 }
 
 void mpk_factor_destroy(mpk_factor **out) {

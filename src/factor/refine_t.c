@@ -15,6 +15,16 @@ static void tell(mpk_solve_info *info, const mpki_quality *q, double unrefined, 
     if (steps > info->iterations) info->iterations = steps;
 }
 
+/* ||S^-1 d|| / ||S^-1 x|| for the step 2^exponent d. */
+static double compare(int32_t n, const double *scale, int exponent, const T *d, const T *x) {
+    double d_most = 0, x_most = 0;
+    for (int32_t i = 0; i < n; i++) {
+        d_most = mpki_larger(d_most, (double)t_abs1(d[i]) / scale[i]);
+        x_most = mpki_larger(x_most, (double)t_abs1(x[i]) / scale[i]);
+    }
+    return d_most > 0 ? ldexp(d_most / x_most, exponent) : 0;
+}
+
 bool FN(refine)(mpki_solve_work *work, int steps, double accuracy, void *vx, mpk_solve_info *info) {
     const int32_t n = work->system.a.n;
     T *x = vx, *best = work->x;
@@ -22,10 +32,12 @@ bool FN(refine)(mpki_solve_work *work, int steps, double accuracy, void *vx, mpk
     mpki_quality q = FN(measure)(s, x, work->b, work->r, work->w, work->sums);
     const double unrefined = q.componentwise;
     int step = 0;
+    work->correction = 0;
     while (!(q.componentwise <= accuracy) && isfinite(q.componentwise) && step < steps) {
         const mpki_quality kept = q;
         memcpy(best, x, (size_t)n * sizeof(T));
         mpki_apply_inverse(work, work->r);
+        if (step == 0) work->correction = compare(n, work->m.fac->scale, -q.exponent, work->r, x);
         FN(column_add)(n, -q.exponent, work->r, x);
         q = FN(measure)(s, x, work->b, work->r, work->w, work->sums);
         step++;
@@ -38,6 +50,7 @@ bool FN(refine)(mpki_solve_work *work, int steps, double accuracy, void *vx, mpk
     }
     tell(info, &q, unrefined, step);
     work->growth = q.growth;
+    info->correction = fmax(info->correction, work->correction);
     return FN(column_finite)(n, x);
 }
 

@@ -77,6 +77,17 @@ static void write_inertia(object *top, const mpk_inertia *inertia) {
     integer(&o, "zero", inertia->zero);
     key(&o, "certified");
     mpki_buffer_printf(o.out, inertia->certified ? "true" : "false");
+    key(&o, "examined");
+    mpki_buffer_printf(o.out, inertia->examined ? "true" : "false");
+    close_object(&o);
+}
+
+/* How the inertia was examined. */
+static void write_certificate(object *top, const mpk_certificate *c) {
+    object o = open_object(top, "certificate");
+    integer(&o, "vectors", c->vectors);
+    real(&o, "contraction", "%.6g", c->contraction);
+    real(&o, "miss_bound", "%.6g", c->miss_bound);
     close_object(&o);
 }
 
@@ -97,12 +108,12 @@ static void write_accuracy(object *top, const mpk_run *run) {
 
 /* What the pivots of a complete factorization say about the rank. */
 static void write_rank(object *top, const mpk_run *run) {
-    static const char *const names[] = {"full", "structural", "numerical", "undecided"};
+    static const char *const names[] = {"no_zero_pivot", "structural", "numerical", "undecided"};
     const mpk_factor_info *f = &run->factor;
     object o = open_object(top, "rank");
     const bool known = (unsigned)f->rank < sizeof names / sizeof *names &&
                        !(f->rank == MPK_RANK_FULL && (f->inertia.zero > 0 || f->perturbed > 0));
-    text(&o, "verdict", known ? names[f->rank] : "unknown");
+    text(&o, "verdict", f->inertia.certified ? "full" : known ? names[f->rank] : "unknown");
     if (run->analysis.structural_rank >= 0)
         integer(&o, "structural", run->analysis.structural_rank);
     if (f->rank == MPK_RANK_NUMERICAL || f->rank == MPK_RANK_UNDECIDED || f->rank_bound > 0)
@@ -330,6 +341,8 @@ void mpki_report_write_json(const mpk_report *report, mpki_buffer *out) {
              run->message && *run->message ? run->message : mpk_status_text(run->status));
     if (run->have_factor && run->problem.symmetry != MPK_GENERAL)
         write_inertia(&top, &run->factor.inertia);
+    if (run->have_factor && run->factor.inertia.examined && run->certificate.vectors > 0)
+        write_certificate(&top, &run->certificate);
     if (run->have_factor && run->block.block_rows == 0 && run->options.method != MPK_METHOD_NONE)
         write_rank(&top, run);
     if (run->have_solve) write_solve(&top, &run->solve);

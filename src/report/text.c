@@ -186,7 +186,15 @@ static void write_factor(const mpk_report *report, mpki_buffer *out) {
     else
         line(out, "Inertia", "%s positive, %s negative, %s zero; %s",
              mpki_show_count(x, in->positive), mpki_show_count(y, in->negative),
-             mpki_show_count(z, in->zero), in->certified ? "certified" : "NOT certified");
+             mpki_show_count(z, in->zero),
+             in->certified  ? "certified"
+             : in->examined ? "NOT certified"
+                            : "not examined");
+    if (in->certified && run->certificate.vectors > 0)
+        line(out, "",
+             "by %d random vector%s: a wrong one passes with a probability of %.1g at most",
+             run->certificate.vectors, plural(run->certificate.vectors),
+             run->certificate.miss_bound);
 }
 
 /* The options of a method on blocks as the command takes them, to repeat the run. */
@@ -454,6 +462,10 @@ static void write_outcome(const mpk_report *report, mpki_buffer *out) {
         }
         if (run->factor.rank == MPK_RANK_UNDECIDED)
             line(out, "", "A is too ill-conditioned to tell whether it is singular");
+        if (run->solve.componentwise <= mpki_accuracy(&run->options, run->problem.scalar)) {
+            line(out, "Result", "NOT TO BE TRUSTED: %s", message);
+            break;
+        }
         line(out, "Result", "ACCURACY NOT REACHED: the componentwise backward error stays at %s.%s",
              mpki_show_error(x, run->solve.componentwise), advise(run, advice, sizeof advice));
         break;
@@ -467,12 +479,14 @@ static void write_outcome(const mpk_report *report, mpki_buffer *out) {
         line(out, "Result", "FAILED: %s", message);
         break;
     }
-    if (run->have_factor && run->status == MPK_OK && !in->certified &&
+    if (run->have_factor && run->status == MPK_OK && !in->certified && in->examined &&
         run->analysis.factor_nnz > 0 && run->problem.symmetry != MPK_GENERAL &&
         !(run->problem.symmetry == MPK_SYMMETRIC && run->problem.scalar >= MPK_C))
         line(out, "",
-             "The inertia is not certified: a pivot lies so near to zero that rounding could have "
-             "turned its sign.");
+             "The inertia is not certified: a solve with the factors is off by %.2g, so rounding "
+             "could "
+             "have turned signs, or A is singular.",
+             run->certificate.contraction);
 }
 
 void mpki_report_write_text(const mpk_report *report, mpki_buffer *out) {

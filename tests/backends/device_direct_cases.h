@@ -42,6 +42,7 @@ static inline outcome run(mpk_problem *(*make)(mpk_context *, const void *), con
     }
     r.bytes = (int64_t)nrhs * a.n * (int64_t)size;
     if (!mpk_failed(r.status)) {
+        assert_int_equal(mpk_certify(ctx, fac, NULL), MPK_OK);
         mpk_factor_info_get(fac, &r.info);
         assert_int_equal(mpk_get(ctx, fac, MPK_GET_LOGDET, r.logdet, sizeof r.logdet), MPK_OK);
         r.x = calloc((size_t)r.bytes + 1, 1);

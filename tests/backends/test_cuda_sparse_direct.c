@@ -27,8 +27,11 @@ static void test_option(void **unused) {
     for (int32_t i = 0; i < a.n; i++) x[i] = 1 + i % 3;
     assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_OK);
     assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &fac), MPK_OK);
+    mpk_certificate found;
+    assert_int_equal(mpk_certify(ctx, fac, &found), MPK_OK);
+    assert_true(found.vectors == 1 && found.contraction < 1e-10);
     mpk_factor_info_get(fac, &info);
-    assert_true(info.inertia.certified);
+    assert_true(info.inertia.certified && info.inertia.examined);
     assert_int_equal(info.inertia.positive + info.inertia.negative, a.n);
     mpk_estimate e; /* the factor takes what was told, the solves their part of it */
     assert_int_equal(mpk_factor_estimate(ctx, an, &o, &e), MPK_OK);

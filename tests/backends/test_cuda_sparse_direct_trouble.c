@@ -453,6 +453,7 @@ static void test_many_children(void **unused) {
             double *x = malloc((size_t)an->n * sizeof *x);
             for (int32_t i = 0; i < an->n; i++) x[i] = 1 + i % 3;
             assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &fac), MPK_OK);
+            assert_int_equal(mpk_certify(ctx, fac, NULL), MPK_OK);
             mpk_factor_info_get(fac, &info);
             assert_true(info.inertia.certified && info.inertia.positive == an->n);
             assert_int_equal(mpk_solve(ctx, fac, 1, x, an->n, x, an->n, &o, &solve), MPK_OK);

@@ -83,6 +83,7 @@ static outcome go(const programme *p, const mpk_options *o, const double *values
     if (r.analysed >= 0) {
         mpk_analysis_info_get(an, &r.analysis);
         r.factored = mpk_factorize(ctx, an, values, o, &fac);
+        if (r.factored >= 0) assert_int_equal(mpk_certify(ctx, fac, NULL), MPK_OK);
         mpk_factor_info_get(fac, &r.factor);
         if (r.factored >= 0) r.solved = mpk_solve(ctx, fac, 1, b, p->n, x, p->n, o, &r.solve);
     }

@@ -88,6 +88,10 @@ static void check_one(enum support_family family, int n, mpk_scalar scalar, mpk_
     assert_true(status == MPK_OK || status == MPK_SINGULAR);
     mpk_factor_info info;
     mpk_factor_info_get(fac, &info);
+    assert_true(!info.inertia.examined && !info.inertia.certified); /* until somebody asks */
+    assert_int_equal(mpk_certify(ctx, fac, NULL), MPK_OK);
+    mpk_factor_info_get(fac, &info);
+    assert_true(info.inertia.examined);
     const int counted = symmetry == MPK_HERMITIAN || scalar == MPK_S || scalar == MPK_D;
     if (counted) {
         assert_int_equal(info.inertia.positive + info.inertia.negative + info.inertia.zero, n);
@@ -179,9 +183,9 @@ static void test_singular(void **unused) {
         assert_int_equal(in[0], want.positive);
         assert_int_equal(in[1], want.negative);
         assert_int_equal(in[2], want.zero);
-        mpk_factor_info info;
-        mpk_factor_info_get(fac, &info);
-        assert_int_equal(info.inertia.certified, 0);
+        mpk_certificate found;
+        assert_int_equal(mpk_certify(ctx, fac, &found), MPK_OK);
+        assert_true(!found.certified && found.vectors == 0);
         mpk_factor_destroy(&fac);
         mpk_analysis_destroy(&an);
         mpk_problem_destroy(&problem);
@@ -341,7 +345,9 @@ static void test_static_shift(void **unused) {
     mpk_factor_info info;
     mpk_factor_info_get(fac, &info);
     assert_int_equal(status, info.perturbed > 0 ? MPK_PERTURBED : MPK_OK);
-    if (info.perturbed > 0) assert_int_equal(info.inertia.certified, 0);
+    mpk_certificate found;
+    assert_int_equal(mpk_certify(ctx, fac, &found), MPK_OK);
+    if (info.perturbed > 0) assert_int_equal(found.certified, 0);
     mpk_factor_destroy(&fac);
     mpk_analysis_destroy(&an);
     mpk_problem_destroy(&problem);

@@ -31,6 +31,7 @@ static outcome go(const dense *m, const mpk_options *o, const void *b, void *x) 
         mpk_last_error(ctx, NULL, NULL, &text);
         assert_true(*text);
     }
+    assert_int_equal(mpk_certify(ctx, fac, NULL), MPK_OK);
     mpk_factor_info_get(fac, &r.factor);
     r.solved = mpk_solve(ctx, fac, 1, b, m->n, x, m->n, o, &r.solve);
     mpk_last_error(ctx, NULL, NULL, &text);

@@ -72,6 +72,7 @@ static int both(mpk_context *ctx, const char *what, const mpk_problem *problem,
         if (place == 1) o.device = MPK_ON_CPU;
         mpk_status status = mpk_factorize(ctx, an, NULL, &o, &fac);
         if (mpk_failed(status)) return fail(ctx, what);
+        if (mpk_failed(mpk_certify(ctx, fac, NULL))) return fail(ctx, what);
         mpk_factor_info_get(fac, &info);
         printf(", \"%s\": ", place ? "processor" : "device");
         print(status, &info);

@@ -94,7 +94,7 @@ static void judge_factors(session *s, mpk_status status) {
         /* these counts come without a bound: they are judged only where there is no doubt */
         if (pivoted && has_inertia(eq) &&
             truth_condition(&s->v->truth, 0) < (is_single(eq->scalar) ? 1e3 : 1e10))
-            judge_inertia(s->v, &(mpk_inertia){in[0], in[1], in[2], 1}, 1);
+            judge_inertia(s->v, &(mpk_inertia){in[0], in[1], in[2], 1, 1}, 1);
     }
     if ((status == MPK_OK) != (s->outcome[0] == MPK_BATCH_OK))
         wrong(s->v, WRONG_SILENT, "batch: %s, and outcome %d", mpk_status_name(status),

@@ -115,6 +115,8 @@ static mpk_status solve(session *s, sides *io) {
     }
     judge_status(s->v, s->ctx, "dense_factorize", status);
     judge_zeros(s, "dense_factorize", status);
+    judge_status(s->v, s->ctx, "dense_certify",
+                 mpk_dense_certify(s->ctx, &s->dense, s->a, s->ld, &s->f, NULL, 0, NULL));
     mpk_inertia inertia = {0};
     const mpk_status counted = mpk_dense_inertia(s->ctx, &s->dense, &s->f, NULL, 0, &inertia);
     if (!judge_status(s->v, s->ctx, "dense_inertia", counted)) judge_inertia(s->v, &inertia, 0);

@@ -190,6 +190,7 @@ static int factorize(session *s) {
         return 0;
     }
     if (judge_status(s->v, s->ctx, call, status)) return 0;
+    judge_status(s->v, s->ctx, "certify", mpk_certify(s->ctx, s->fac, NULL));
     mpk_factor_info_get(s->fac, &info);
     judge_inertia(s->v, &info.inertia, s->options.method == MPK_METHOD_LDLT);
     if (status == MPK_SINGULAR && !s->said_singular && default_zeros(s)) {
@@ -265,6 +266,7 @@ static void solve_adaptive(session *s) {
                                                  io.ld, io.x, io.ld, NULL, 0, NULL, &result);
     if (!mpk_failed(status) && result.options.method == MPK_METHOD_LDLT && result.factor) {
         mpk_factor_info info;
+        judge_status(s->v, s->ctx, "certify", mpk_certify(s->ctx, result.factor, NULL));
         mpk_factor_info_get(result.factor, &info);
         judge_inertia(s->v, &info.inertia, 1);
     }

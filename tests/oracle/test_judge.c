@@ -149,12 +149,12 @@ static void ask_solutions(verdicts *v) {
 
 static void ask_inertias(verdicts *v) {
     v->found = 0;
-    judge_inertia(v, &(mpk_inertia){2, 0, 0, 1}, 1);
+    judge_inertia(v, &(mpk_inertia){2, 0, 0, 1, 1}, 1);
     assert_int_equal(v->found, 0);
-    judge_inertia(v, &(mpk_inertia){1, 1, 0, 1}, 1);
+    judge_inertia(v, &(mpk_inertia){1, 1, 0, 1, 1}, 1);
     assert_int_equal(v->found, 1u << WRONG_INERTIA);
     v->found = 0;
-    judge_inertia(v, &(mpk_inertia){1, 0, 0, 0}, 1);
+    judge_inertia(v, &(mpk_inertia){1, 0, 0, 0, 1}, 1);
     assert_int_equal(v->found, 1u << WRONG_INERTIA_SUM);
     v->found = 0;
     judge_singular(v, "factorize", 1);

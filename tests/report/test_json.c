@@ -25,7 +25,20 @@ static void keys_of_each_goal(void **state) {
     assert_keys(
         &run,
         "schema version n nnz scalar symmetry method backend threads ordering ordered_for status "
-        "inertia{positive negative zero certified} rank{verdict structural} "
+        "inertia{positive negative zero certified examined} rank{verdict structural} "
+        "time_s{read analyse factorize} "
+        "factor{nnz flops bytes peak_bytes rejected stages two_by_two growth} "
+        "options{method ordering matching scaling pivot_threshold zero_tolerance "
+        "static_shift threads "
+        "model_threads accuracy deterministic seed memory_limit krylov "
+        "symmetry_tolerance device device_number device_memory_limit}}");
+    run.factor.inertia.examined = 1;
+    run.certificate = (mpk_certificate){1, 1, 1e-13, 1e-10};
+    assert_keys(
+        &run,
+        "schema version n nnz scalar symmetry method backend threads ordering ordered_for status "
+        "inertia{positive negative zero certified examined} "
+        "certificate{vectors contraction miss_bound} rank{verdict structural} "
         "time_s{read analyse factorize} "
         "factor{nnz flops bytes peak_bytes rejected stages two_by_two growth} "
         "options{method ordering matching scaling pivot_threshold zero_tolerance "
@@ -76,7 +89,7 @@ static void krylov(void **state) {
     assert_keys(
         &run,
         "schema version n nnz scalar symmetry method backend threads ordering ordered_for status "
-        "inertia{positive negative zero certified} rank{verdict structural} "
+        "inertia{positive negative zero certified examined} rank{verdict structural} "
         "backward_error{normwise componentwise unrefined} relative_residual "
         "iterations accuracy{reached componentwise_asked tolerance} krylov{method "
         "iterations products applications restarts "
@@ -116,7 +129,8 @@ static void values(void **state) {
                                        "\"ordering\": \"metis\"",
                                        "\"status\": \"ok\"",
                                        "\"negative\": 1",
-                                       "\"certified\": true",
+                                       "\"certified\": false, \"examined\": false",
+                                       "\"verdict\": \"no_zero_pivot\"",
                                        "\"componentwise\": 1.2e-16",
                                        "\"flops\": 2000000000",
                                        "\"rejected\": 4"};

@@ -32,7 +32,7 @@ static void good_run(void **state) {
     check(&run,
           SAYS("small.mtx", "n = 3, 5 entries", "real symmetric", "METIS ordering", "matching on",
                "1 234 supernodes", "LDL^T, cpu-test, 2 threads; 2.00 GFLOP at 4.00 GFLOP/s",
-               "1 of 2x2, 4 columns delayed", "2 positive, 1 negative, 0 zero; certified",
+               "1 of 2x2, 4 columns delayed", "2 positive, 1 negative, 0 zero; not examined",
                "componentwise backward error 1.2e-16 (3.0e-12 before refinement)", "predicted 96 B",
                "read 250 ms, analyse 500 ms, factorize 500 ms, solve 125 ms", "Result        good"),
           "NOT");
@@ -105,16 +105,23 @@ static void krylov_method(void **state) {
 static void what_is_off_is_said(void **state) {
     (void)state;
     mpk_run run = small_run();
-    run.factor.inertia.certified = 0;
-    check(&run, SAYS("NOT certified", "The inertia is not certified"), NULL);
+    run.factor.inertia.examined = 1;
+    run.certificate = (mpk_certificate){0, 1, 7.5, 1};
+    check(&run, SAYS("NOT certified", "The inertia is not certified", "off by 7.5"), NULL);
+    run.factor.inertia.certified = 1;
+    run.certificate = (mpk_certificate){1, 2, 1e-6, 2e-10};
+    check(&run, SAYS("0 zero; certified", "by 2 random vectors", "2e-10"), "NOT");
     run.status = MPK_INACCURATE;
-    check(&run, SAYS("ACCURACY NOT REACHED", "1.2e-16"), "Result        good");
+    run.message = "A is singular to working precision, or nearly so";
+    check(&run, SAYS("NOT TO BE TRUSTED: A is singular to working"), "Result        good");
+    run.solve.componentwise = 1.2e-12;
+    check(&run, SAYS("ACCURACY NOT REACHED", "1.2e-12"), "Result        good");
     run.status = MPK_PERTURBED;
     run.factor.perturbed = 2;
     check(&run, SAYS("2 pivots perturbed by the static shift", "as asked"), NULL);
     run = small_run();
     run.status = MPK_SINGULAR;
-    run.factor.inertia = (mpk_inertia){1, 1, 1, 0};
+    run.factor.inertia = (mpk_inertia){1, 1, 1, 0, 0};
     run.factor.rank = MPK_RANK_NUMERICAL;
     run.factor.rank_bound = 3e-17;
     check(
@@ -148,10 +155,10 @@ static void complex_symmetric_has_no_inertia(void **state) {
     (void)state;
     mpk_run run = small_run();
     run.problem.scalar = MPK_Z;
-    run.factor.inertia = (mpk_inertia){0, 0, 0, 0};
+    run.factor.inertia = (mpk_inertia){0};
     check(&run, SAYS("without meaning", "complex symmetric"), "not certified");
     run.problem.symmetry = MPK_HERMITIAN;
-    check(&run, SAYS("LDL^H", "Hermitian", "NOT certified"), NULL);
+    check(&run, SAYS("LDL^H", "Hermitian", "not examined"), NULL);
 }
 
 static void reading_tells_of_the_matrix(void **state) {
@@ -174,7 +181,7 @@ static void long_names_and_wild_numbers(void **state) {
     run.source = name;
     run.problem.n = INT32_MAX;
     run.problem.nnz = INT64_MAX;
-    run.factor.inertia = (mpk_inertia){INT64_MAX, INT64_MAX, INT64_MAX, 0};
+    run.factor.inertia = (mpk_inertia){INT64_MAX, INT64_MAX, INT64_MAX, 0, 0};
     run.factor.flops = INFINITY;
     run.factor.time_s = NAN;
     run.solve.componentwise = NAN;

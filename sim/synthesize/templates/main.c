@@ -98,10 +98,9 @@ int main(int argc, char **argv) {
     fprintf(
         stderr,
         "%d rows, blocks of %d: %lld of L, %d stages, %d frames pushed back, %lld pivots replaced\n"
-        "inertia %lld %lld%s\nbackward error %.3g\n",
+        "inertia %lld %lld (not certain)\nbackward error %.3g\n",
         n, BLOCK, (long long)info->blocks, info->stages, info->rejected, (long long)info->replaced,
-        (long long)info->positive, (long long)info->negative,
-        info->replaced ? " (not certain)" : "", error);
+        (long long)info->positive, (long long)info->negative, error);
     if (argc > 3) {
         f = fopen(argv[3], "w");
         if (!f) return fail("cannot be written", argv[3]);

@@ -18,7 +18,7 @@ typedef struct solver solver;
 typedef struct solver_info {
     int stages, rejected;       /* frames pushed back, over all stages */
     int64_t blocks, replaced;   /* blocks of L; pivots that were replaced in the last stage */
-    int64_t positive, negative; /* pivots by sign: the inertia, if none was replaced */
+    int64_t positive, negative; /* pivots by sign: about the inertia */
 } solver_info;
 
 /* Factorize A (n x n, its lower triangle by columns, 0-based, duplicates added up). 0, or -1: no memory, or

@@ -3,7 +3,6 @@
 #include "../dense.h"
 #include "load.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -129,7 +128,7 @@ static mpk_status need_of(const mpki_dense_call *call, int32_t nrhs, mpki_dense_
 static mpk_status read_band(mpki_dense_call *call, const parts *p) {
     mpk_dense_info *info = call->info;
     const double most = call->most * call->scale;
-    info->inertia = (mpk_inertia){0, 0, 0, 0};
+    info->inertia = (mpk_inertia){0};
     info->inertia.zero = p->d.zeros;
     info->growth = most > 0 ? p->d.top / most : 0;
     if (!isfinite(p->d.top))
@@ -145,14 +144,10 @@ static mpk_status read_pivots(mpki_dense_call *call, const parts *p, mpk_inertia
         told(call, entries_of(call, call->factor_scalar)->pivots(d->cuda, &p->d, &found));
     if (mpk_failed(status)) return status;
     const bool complex_symmetric = call->factor_scalar >= MPK_C && !p->d.hermitian;
-    const double eps =
-        call->factor_scalar == MPK_S || call->factor_scalar == MPK_C ? FLT_EPSILON : DBL_EPSILON;
-    *inertia = (mpk_inertia){0, 0, 0, 0};
+    *inertia = (mpk_inertia){0};
     inertia->zero = found.zero;
     if (!complex_symmetric) {
         inertia->positive = found.positive, inertia->negative = found.negative;
-        inertia->certified = found.zero == 0 && call->scale == 1 &&
-                             found.least > 10 * (double)call->dense.n * eps * found.most;
     }
     info->two_by_two = found.pairs;
     const double most = call->most * call->scale;

@@ -217,7 +217,6 @@ static bool eliminate(mpki_dense_call *call, int32_t nb, R u, R small, mpki_pivo
 mpk_status FN(band_inertia)(mpki_dense_call *call, int32_t nb, mpk_inertia *inertia) {
     static const double thresholds[] = {0.01, 1e-5, 0};
     const int64_t n = call->dense.n, nt = (n + nb - 1) / nb;
-    const bool signs = !MPKI_COMPLEX || call->dense.symmetry == MPK_HERMITIAN;
     R most = 0;
     mpk_status status = MPK_OK;
     for (int64_t k = 0; k < 3 * nt * nb * nb - (nt > 0 ? 2 * nb * nb : 0); k++) {
@@ -230,10 +229,7 @@ mpk_status FN(band_inertia)(mpki_dense_call *call, int32_t nb, mpk_inertia *iner
         mpki_pivots found = {.min_d = INFINITY};
         if (!eliminate(call, nb, (R)thresholds[k], small, &found, &status)) continue;
         if (mpk_failed(status)) return mpki_error(call->ctx, status, "dense", -1, "T overflows");
-        *inertia = (mpk_inertia){found.positive, found.negative, found.zero, 0};
-        const double top = found.max_d > (double)most ? found.max_d : (double)most;
-        inertia->certified = signs && k == 0 && found.zero == 0 &&
-                             found.min_d > 10 * (double)n * (double)R_EPS * top;
+        *inertia = (mpk_inertia){found.positive, found.negative, found.zero, 0, 0};
         return MPK_OK;
     }
     return mpki_error(call->ctx, MPK_ERR_NUMERIC, "dense", -1, "T has no pivots within its band");

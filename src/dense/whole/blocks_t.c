@@ -167,13 +167,13 @@ static void largest_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
 mpk_status FN(account)(mpki_dense_call *call, const FN(lower) * s) {
     mpk_dense_info *info = call->info;
     const bool signs = !MPKI_COMPLEX || s->hermitian;
-    double most = 0, least = INFINITY, max_l = 0;
+    double most = 0, max_l = 0;
     bool finite = true;
-    info->inertia = (mpk_inertia){0, 0, 0, 0};
+    info->inertia = (mpk_inertia){0};
     info->two_by_two = info->zero_pivots = 0;
     for (int64_t k = 0; k < s->n;) {
         const T *d = s->a + k + k * s->ld;
-        double a = (double)t_re(d[0]), big = (double)t_abs(d[0]), small = big;
+        double a = (double)t_re(d[0]), big = (double)t_abs(d[0]);
         finite &= isfinite(big);
         if (pair_at(s, k)) {
             double c = (double)t_re(d[1 + s->ld]), dc = (double)t_abs(d[1 + s->ld]);
@@ -185,12 +185,8 @@ mpk_status FN(account)(mpki_dense_call *call, const FN(lower) * s) {
             if (signs) { /* eigenvalues: mean +- half */
                 double mean = (a + c) / 2, half = hypot((a - c) / 2, off), top = fabs(mean) + half;
                 double det = top > 0 ? (a / top) * c - (off / top) * off : 0;
-                small = fabs(det);
                 info->inertia.positive += det > 0 ? (mean > 0 ? 2 : 0) : 1;
                 info->inertia.negative += det > 0 ? (mean > 0 ? 0 : 2) : 1;
-            } else {
-                T det = t_mul(d[0], d[1 + s->ld]) - t_mul(d[1], d[1]);
-                small = big > 0 ? (double)t_abs(det) / big : 0;
             }
             k += 2;
         } else {
@@ -203,7 +199,6 @@ mpk_status FN(account)(mpki_dense_call *call, const FN(lower) * s) {
             if (signs && !(a > 0)) info->inertia.negative++;
         }
         most = big > most ? big : most;
-        least = small < least ? small : least;
     }
     largest_job l = {s, (double *)call->work};
     /* the tile method has compared every entry of L with its bound already, NaN included */
@@ -214,9 +209,6 @@ mpk_status FN(account)(mpki_dense_call *call, const FN(lower) * s) {
     info->inertia.zero = info->zero_pivots;
     info->growth = scaled > 0 ? most / scaled : 0;
     info->max_l = max_l;
-    info->inertia.certified =
-        signs && info->zero_pivots == 0 &&
-        least > 10 * (double)s->n * (double)R_EPS * (most > scaled ? most : scaled);
     if (!finite || !isfinite(max_l))
         return mpki_error(call->ctx, MPK_ERR_NUMERIC, "dense", -1, "the factors overflow");
     return info->zero_pivots ? MPK_SINGULAR : MPK_OK;

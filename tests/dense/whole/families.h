@@ -117,7 +117,7 @@ static inline double complex *family_matrix(enum family family, int n, int is_co
 static inline mpk_inertia family_inertia(const double complex *a, int n, double zero) {
     double complex *copy = malloc(((size_t)n * n + 1) * sizeof *copy);
     double *w = malloc(((size_t)n + 1) * sizeof *w);
-    mpk_inertia in = {0, 0, 0, 0};
+    mpk_inertia in = {0};
     memcpy(copy, a, (size_t)n * n * sizeof *copy);
     if (n > 0) assert_int_equal(LAPACKE_zheev(LAPACK_COL_MAJOR, 'N', 'L', n, copy, n, w), 0);
     for (int k = 0; k < n; k++) {

@@ -117,7 +117,11 @@ static void check_spectrum(int n, int which, double cond, int upper, int hermiti
     }
     if (!MPKI_COMPLEX || hermitian) {
         mpk_inertia got, want = family_inertia(m.w, n, 0);
+        assert_int_equal(mpk_dense_certify(ctx, &d, m.a, m.lda, &fac, NULL, 0, NULL), MPK_OK);
         assert_int_equal(mpk_dense_inertia(ctx, &d, &fac, NULL, 0, &got), MPK_OK);
+        assert_true(got.examined);
+        if (cond * n * eps < 1e-6 && !got.certified && method != MPK_DENSE_AASEN)
+            fail_msg("%s: not certified", what);
         if ((cond * n * eps < 1e-3 || got.certified) &&
             (got.positive != want.positive || got.negative != want.negative))
             fail_msg("%s: inertia %lld %lld%s, want %lld %lld", what, (long long)got.positive,

@@ -14,7 +14,7 @@ from ._device import Device, Devices, devices
 from ._dense import DenseFactor, ldl_dense, solve_dense
 from ._errors import *  # noqa: F403
 from ._errors import __all__ as _errors
-from ._factor import Factor, Inertia, Slogdet
+from ._factor import Certificate, Factor, Inertia, Slogdet
 from ._files import generate, generators, read
 from ._isai import ApproximateInverse, isai
 from ._krylov import KrylovInfo, bicgstab, cg, fgmres, gmres, idr, minres, sqmr, symmlq
@@ -24,7 +24,7 @@ from ._options import keys as options
 from ._version import __version__
 
 __all__ = [
-    "ApproximateInverse", "BatchFactor", "DenseFactor", "Device", "Devices", "Factor", "Inertia",
+    "ApproximateInverse", "BatchFactor", "Certificate", "DenseFactor", "Device", "Devices", "Factor", "Inertia",
     "KrylovInfo", "Slogdet", "__version__", "batch_gemm", "bicgstab", "build_config", "cg",
     "devices", "factorized", "fgmres", "generate", "generators", "gmres", "idr", "ildl", "isai",
     "ldl", "ldl_batch", "ldl_dense", "ldu", "library_path", "minres", "options", "read",

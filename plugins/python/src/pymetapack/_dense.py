@@ -10,7 +10,7 @@ import numpy as np
 
 from ._context import Context
 from ._errors import InputError, SingularMatrixError, ZeroPivotWarning
-from ._factor import Inertia
+from ._factor import Certificate, Inertia, certificate_of
 from ._lib import ffi, lib, text
 from ._matrix import SCALARS, host_array, pointer, working_dtype
 from ._options import as_dict
@@ -157,7 +157,17 @@ class DenseFactor:
         found = ffi.new("mpk_inertia *")
         p = self._parts
         p.call(lib.mpk_dense_inertia, p.dense, p.factor, ffi.NULL, 0, found)
-        return Inertia(int(found.positive), int(found.negative), int(found.zero))
+        inertia = Inertia(int(found.positive), int(found.negative), int(found.zero))
+        inertia._ask = lambda: self.certificate
+        return inertia
+
+    @property
+    def certificate(self) -> Certificate:
+        """Is :attr:`inertia` that of the matrix?  It is examined when this is read: at most 16 products
+        and as many solves.  Never of factors by "aasen"."""
+        found, p = ffi.new("mpk_certificate *"), self._parts
+        p.call(lib.mpk_dense_certify, p.dense, pointer(p.a.T), p.ld, p.factor, ffi.NULL, 0, found)
+        return certificate_of(found)
 
     @property
     def nneg(self) -> int:

@@ -33,7 +33,7 @@ from ._types import (
 from ._vectors import check_shape, solve_columns
 from ._verdict import judge
 
-__all__ = ["Factor", "Inertia", "Slogdet"]
+__all__ = ["Certificate", "Factor", "Inertia", "Slogdet"]
 
 LONG_NNZ = 100_000  # an analysis of more entries can be interrupted; so can a factorization of
 _LONG_FLOPS = 3e8  # more operations, and a solve with more entries of L times right-hand sides
@@ -42,12 +42,35 @@ _CHECKS = ("first", "always", "never")
 _Run = Callable[[Any, Any, int], None]
 
 
-class Inertia(NamedTuple):
-    """Numbers of positive, negative and zero eigenvalues."""
+class Certificate(NamedTuple):
+    """Is an inertia that of the matrix?  What products with it and solves with its factors say."""
 
+    certified: bool
+    vectors: int
+    contraction: float
+    miss_bound: float
+
+
+class _Counts(NamedTuple):
     positive: int
     negative: int
     zero: int
+
+
+class Inertia(_Counts):
+    """Numbers of positive, negative and zero eigenvalues, as the signs of the factors have them."""
+
+    _ask: Optional[Callable[[], Certificate]] = None
+
+    @property
+    def certified(self) -> bool:
+        """Are they those of the matrix?  Asked now: products and solves, at most 16 of each, once."""
+        return self._ask is not None and self._ask().certified
+
+
+def certificate_of(found: Any) -> Certificate:
+    return Certificate(bool(found.certified), int(found.vectors), float(found.contraction),
+                       float(found.miss_bound))  # fmt: skip
 
 
 class Slogdet(NamedTuple):
@@ -113,6 +136,7 @@ class Factor:
         self._gpu: Optional[int] = None  # on which the factor is
         self._kept: Optional[tuple[type, Any, Any]] = None  # the pattern, on a GPU
         self._status = 0
+        self._number = 0  # of the factorization
         self._sound = False
         self._values = 0
         problem = m.problem(self._ctx)
@@ -321,6 +345,7 @@ class Factor:
                                 long=self._long, progress=self._progress)  # fmt: skip
         if status not in (lib.MPK_ERR_INPUT, lib.MPK_ERR_ARGUMENT):  # then it is as it was
             self._status = status
+            self._number += 1
             self._new_numbers()
         self._ctx.check(status)
 
@@ -626,13 +651,34 @@ class Factor:
         symmetric matrices and of those that are not symmetric, for which it has no meaning.  Of an
         incomplete factor: those of its D.
         """
-        i = self._with_values().inertia
-        return Inertia(int(i.positive), int(i.negative), int(i.zero))
+        i, number = self._with_values().inertia, self._number
+        found = Inertia(int(i.positive), int(i.negative), int(i.zero))
+
+        def ask() -> Certificate:
+            if self._number != number:
+                raise ArgumentError("the factor holds other values by now: ask for its inertia anew",
+                                    "argument", "certify")  # fmt: skip
+            return self.certificate
+
+        found._ask = ask
+        return found
+
+    @property
+    def certificate(self) -> Certificate:
+        """Is :attr:`inertia` that of the matrix?  A factorization does not know; it is examined when
+        this is read, once for its values: one product and one solve in most cases, at most 16 of each.
+        """
+        self._with_values()
+        with self._ctx.lock:
+            found = ffi.new("mpk_certificate *")
+            self._ctx.check(self._ctx.call(lib.mpk_certify, self._fac[0], found))
+        return certificate_of(found)
 
     @property
     def certified(self) -> bool:
-        """Did rounding errors and perturbations certainly leave the inertia as it is?"""
-        return bool(self._with_values().inertia.certified)
+        """Is :attr:`inertia` that of the matrix, but for a probability of 2e-9?  See
+        :attr:`certificate`."""
+        return self.certificate.certified
 
     @property
     def nneg(self) -> int:

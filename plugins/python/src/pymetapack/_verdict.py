@@ -37,6 +37,9 @@ def judge(status: int, info: Any, dtype: DType, x: Array, asked: bool, message: 
         )
         failure.solution = x
         raise failure
-    if status == lib.MPK_INACCURATE and (asked or not good):
+    if status == lib.MPK_INACCURATE and info.componentwise <= (5.4e-6 if _single(dtype) else 1e-14):
+        warnings.warn(f"the matrix is singular to working precision, or nearly so, and the solution one of "
+                      f"many: {error}", InaccurateWarning, stacklevel=stacklevel)  # fmt: skip
+    elif status == lib.MPK_INACCURATE and (asked or not good):
         warnings.warn(f"not as accurate as asked for: {error}", InaccurateWarning,
                       stacklevel=stacklevel)  # fmt: skip

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Is the inertia of D that of A? Asked of a factor that is there, once for its numbers. */
+#include "../problem/certificate.h"
+#include "refine.h"
+
+#include <string.h>
+
+static const char STAGE[] = "certify";
+
+/* May the signs of D be the inertia of A? */
+static bool counts(const mpk_factor *fac) {
+    const mpk_analysis *an = fac->an;
+    return fac->info.perturbed == 0 && (an->scalar <= MPK_D || an->symmetry == MPK_HERMITIAN);
+}
+
+/* One vector: c. work->b holds zeros. */
+static mpk_status measure(mpki_solve_work *work, const double *scale, uint64_t *state, double *c) {
+    const mpk_problem_view *a = &work->system.a;
+    MPKI_DISPATCH(a->scalar, gaussian)(a->n, scale, state, work->x);
+    mpki_residual(a, work->x, work->b, work->r, work->w, work->sums);
+    mpk_status status = mpki_apply(&work->m, MPK_PART_ALL, 1, work->r, a->n, work->r, a->n);
+    *c = MPKI_DISPATCH(a->scalar, contraction)(a->n, scale, work->x, work->r);
+    return status;
+}
+
+static mpk_status examine(mpk_context *ctx, const mpk_factor *fac, mpk_certificate *found) {
+    const mpk_analysis *an = fac->an;
+    const size_t size = mpk_scalar_size(an->scalar);
+    mpki_solve_work work;
+    mpk_status status = mpki_solve_work_make(ctx, fac, fac->options.threads, 1, &work);
+    if (mpk_failed(status)) return status;
+    uint64_t state = mpki_certificate_seed(an->n, fac->options.seed);
+    state = mpki_certificate_hash(state, fac->ax, an->nnz * (int64_t)size);
+    memset(work.b, 0, (size_t)an->n * size);
+    for (bool open = true; open && !mpk_failed(status);) {
+        double c;
+        status = measure(&work, fac->scale, &state, &c);
+        if (!mpk_failed(status)) open = mpki_certificate_next(found, c);
+    }
+    mpki_solve_work_free(ctx, &work);
+    return status;
+}
+
+/* Numbers that nobody has examined yet. */
+static mpk_status examine_first(mpk_context *ctx, mpk_factor *fac) {
+    const bool open = mpki_examinable(fac);
+    mpk_certificate found = {.certified = open, .miss_bound = !open};
+    mpk_status status = MPK_OK;
+    if (open && fac->an->n > 0) status = examine(ctx, fac, &found);
+    if (mpk_failed(status)) return status;
+    fac->regular = found.certified;
+    if (!counts(fac)) found.certified = 0, found.miss_bound = 1;
+    fac->certificate = found;
+    return MPK_OK;
+}
+
+mpk_status mpki_certify(mpk_context *ctx, const mpk_factor *fac, mpk_certificate *out) {
+    mpk_factor *own = (mpk_factor *)(uintptr_t)fac; /* what is found is no other for who asks */
+    mpk_status status = mpki_factor_bring(ctx, fac);
+    if (mpk_failed(status)) return status;
+    if (!atomic_load_explicit(&own->examined, memory_order_acquire)) {
+        pthread_mutex_lock(&own->bringing);
+        if (!atomic_load_explicit(&own->examined, memory_order_relaxed)) {
+            status = examine_first(ctx, own);
+            if (!mpk_failed(status))
+                atomic_store_explicit(&own->examined, true, memory_order_release);
+        }
+        pthread_mutex_unlock(&own->bringing);
+    }
+    if (!mpk_failed(status) && out) *out = own->certificate;
+    return status;
+}
+
+mpk_status mpk_certify(mpk_context *ctx, mpk_factor *fac, mpk_certificate *out) {
+    if (!ctx) return MPK_ERR_ARGUMENT;
+    mpki_clear_error(ctx);
+    if (!fac || !fac->valid)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1, "the factor holds no factorization");
+    return mpki_certify(ctx, fac, out);
+}
