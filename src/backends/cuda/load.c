@@ -44,8 +44,16 @@ static const mpki_cuda_table *find(mpk_context *ctx) {
     }
     if (!module) {
         const char *reason = dlerror();
-        mpki_error(ctx, MPK_ERR_DEVICE, "device", -1, "no CUDA backend: %s",
-                   reason ? reason : "the module cannot be loaded");
+        const bool absent =
+            !reason || (strstr(reason, module_name) == reason && strstr(reason, "No such file"));
+        mpki_error(ctx, MPK_ERR_DEVICE, "device", -1, "no CUDA backend: %s%s",
+                   absent
+                       ? "this METAPACK has no module for NVIDIA GPUs: there was no CUDA when it "
+                         "was built, or libmetapack_cuda.so does not lie beside the library"
+                   : strstr(reason, "libcuda") || strstr(reason, "libnvidia")
+                       ? "there is no NVIDIA driver here: "
+                       : "its module cannot be loaded: ",
+                   absent ? "" : reason);
         return NULL;
     }
     mpki_cuda_module_fn entry = NULL;
