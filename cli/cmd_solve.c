@@ -25,9 +25,6 @@ int cmd_solve(cli_args *args) {
     int code = cli_matrix(args, &job);
     if (code) return code;
     if (args->backend) return solve_there(args, &job);
-    if (job.matrix && job.rhs && !strcmp(job.matrix, "-") && !strcmp(job.rhs, "-"))
-        return cli_usage_error(args,
-                               "standard input cannot be both the matrix and the right-hand side");
     const bool off = args->dense && !strcmp(args->dense, "off");
     if (args->dense && !off) {
         const int method = cli_dense_method(args->dense);

@@ -213,9 +213,6 @@ int cli_solve_dense(cli_args *args, const mpk_job *job, int method) {
     mpk_dense d;
     mpk_dense_info info = {.engine = ""};
     const char *source = job->matrix ? job->matrix : job->generate, *text = NULL;
-    if (args->json && job->output && !strcmp(job->output, "-"))
-        return cli_usage_error(args,
-                               "standard output cannot take both --json and the data: -o FILE");
     mpk_dense_init(&d);
     mpk_status status = load(args, job, &w, &p);
     if (status == MPK_ERR_UNSUPPORTED && !args->dense) { /* only the file asked for this */
@@ -245,6 +242,7 @@ int cli_solve_dense(cli_args *args, const mpk_job *job, int method) {
         cli_print_failure(args, status, text);
     } else {
         tell(args, source, &p, &w, &info, status);
+        cli_tell_written(args, stderr);
         if (args->json) print_json(source, &p, &w, &info, status);
     }
     if (job->rhs)
