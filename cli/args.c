@@ -215,7 +215,7 @@ int cli_check_read(const cli_args *args, const char *dense) {
         options.method = MPK_METHOD_LDLT;
     for (int k = 0; (o = mpk_option_at(k)); k++) {
         char name[64], why[512] = "";
-        if (!(args->typed >> k & 1)) continue;
+        if (!(cli_asked(args) >> k & 1)) continue;
         snprintf(name, sizeof name, "%s", o->key);
         for (char *c = name; *c; c++)
             if (*c == '_') *c = '-';

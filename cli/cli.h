@@ -123,6 +123,8 @@ void cli_print_failure(const cli_args *args, mpk_status status, const char *mess
 /** The word of `words` (NULL at the end) nearest to `word`, or NULL if none is near. */
 const char *cli_nearest(const char *word, const char *const *words);
 
+/** The options that were typed and that a solver is to read, as args->typed. */
+uint64_t cli_asked(const cli_args *args);
 /** The single matrix of a command: a file, "-" or --generate. Returns 0 or the exit code. */
 int cli_matrix(const cli_args *args, mpk_job *job);
 struct cli_backend;

@@ -7,6 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+uint64_t cli_asked(const cli_args *args) {
+    const mpk_option *o;
+    uint64_t asked = args->typed;
+    for (int k = 0; args->generate && (o = mpk_option_at(k)); k++)
+        if (!strcmp(o->key, "seed")) asked &= ~(UINT64_C(1) << k); /* the generator reads it */
+    return asked;
+}
+
 /* What no table of options tells: options of where the matrix comes from. */
 static int check_source(const cli_args *args) {
     const mpk_option *o;
@@ -43,7 +51,7 @@ int cli_matrix(const cli_args *args, mpk_job *job) {
                                args->given_blocks ? "blocks" : "pivots");
     const int code = check_source(args);
     if (code) return code;
-    job->asked = args->typed;
+    job->asked = cli_asked(args);
     job->most_bytes = args->force ? 0 : CLI_MOST_BYTES;
     job->struct_size = sizeof *job;
     job->matrix = args->nwords ? args->words[0] : NULL;

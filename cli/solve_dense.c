@@ -18,6 +18,15 @@ int cli_dense_method(const char *word) {
     return -1;
 }
 
+bool cli_dense_reads(const cli_args *args, int method, const char *key) {
+    const bool automatic = method == MPK_DENSE_AUTO; /* it may come to any of them */
+    const bool random = method == MPK_DENSE_BUTTERFLY || method == MPK_DENSE_NONE;
+    if (!strcmp(key, "pivot_threshold")) return automatic || method == MPK_DENSE_TILE;
+    if (!strcmp(key, "zero_tolerance")) return !random;
+    if (!strcmp(key, "seed")) return automatic || method == MPK_DENSE_BUTTERFLY;
+    return strcmp(key, "deterministic") || args->options.deterministic != MPK_OFF;
+}
+
 bool cli_is_array(const char *path) {
     char line[128] = "";
     struct stat there;

@@ -48,11 +48,20 @@ static const char *idle_inverses(const mpk_option *o, const mpk_options *options
 /* What another option makes idle; "" where nothing does. chosen: method auto sets the parameters of
  * its ladder. */
 static const char *idle(const mpk_option *o, const mpk_options *options, bool chosen) {
-    const bool stored = options->method == MPK_METHOD_ILDLT || options->method == MPK_METHOD_JACOBI;
+    /* who shares what other blocks left of their capacity */
+    const bool stored =
+        (chosen && options->method != MPK_METHOD_LDLT) ||
+        ((options->method == MPK_METHOD_ILDLT || options->method == MPK_METHOD_JACOBI) &&
+         options->fill_factor > 0);
     if (options->device == MPK_ON_CPU && (is(o, "device_number") || is(o, "device_memory_limit")))
         return "read by device cuda and auto alone";
     if (is(o, "deterministic") && options->deterministic == MPK_OFF && !stored)
-        return "off for methods ildlt and jacobi alone: all else is deterministic anyway";
+        return "off for methods ildlt and jacobi with a fill_factor alone: all else is "
+               "deterministic anyway";
+    const bool no_order =
+        options->method == MPK_METHOD_NONE || options->method == MPK_METHOD_DIAGONAL;
+    if (is(o, "seed") && no_order && options->krylov != MPK_KRYLOV_IDR)
+        return "not read: nothing is random here";
     if (chosen || options->method == MPK_METHOD_LDLT) return idle_inverses(o, options);
     if (is(o, "pivot_threshold") && options->stages == 1)
         return "not read with stages 1, which rejects no pivot";

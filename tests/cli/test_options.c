@@ -41,6 +41,13 @@ static void not_read(void **state) {
          "option --krylov is not read by --dense rook"},
         {{"solve", "--dense", "rook", "--plot", "x.svg"},
          "option --plot is not read by --dense rook"},
+        {{"solve", "--dense", "rook", "--pivot-threshold", "0.1"},
+         "option --pivot-threshold is not read by --dense rook"},
+        {{"solve", "--dense", "tile", "--seed", "2"}, "option --seed is not read by --dense tile"},
+        {{"solve", "--method", "ldlt", "--deterministic=off"},
+         "option --deterministic is off for methods ildlt"},
+        {{"solve", "--backend", "cpu", "--device", "cuda"},
+         "option --device is not read by --backend"},
         {{"solve", "--method", "ildlt", "--sweeps", "4"},
          "option --sweeps is not read by schedule pull, but by jacobi"},
         {{"solve", "--method", "ildlt", "--zero-tolerance", "1e-9"},
@@ -121,7 +128,7 @@ static void is_read(void **state) {
         {"--krylov", "gmres", "--tolerance", "1e-8", "--restart", "10"},
         {"--no-direct", "--krylov", "idr", "--shadow", "2"},
         {"--method", "none", "--matching", "off", "--scaling", "on"},
-        {"--dense", "rook", "--pivot-threshold", "0.1", "--condition", "--memory-limit", "1M"}};
+        {"--dense", "tile", "--pivot-threshold", "0.1", "--condition", "--memory-limit", "9M"}};
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         const char *words[16] = {"solve", TINY "kkt.mtx", "-q"};
         for (int w = 0; w < 10 && cases[k][w]; w++) words[3 + w] = cases[k][w];
