@@ -92,12 +92,12 @@ static void tell(const cli_args *args, const mpk_report *report, mpk_status stat
 }
 
 /* What was asked for: "38 29 0". */
-static void print_inertia(const mpk_report *report) {
+static void print_inertia(const mpk_report *report, FILE *out) {
     const mpk_run *run = mpk_report_run(report);
     const mpk_inertia *in = &run->factor.inertia;
     if (!run->have_factor) return;
-    printf("%lld %lld %lld\n", (long long)in->positive, (long long)in->negative,
-           (long long)in->zero);
+    fprintf(out, "%lld %lld %lld\n", (long long)in->positive, (long long)in->negative,
+            (long long)in->zero);
 }
 
 static void print_json(const cli_args *args, const mpk_report *report, const cli_backend *there) {
@@ -128,7 +128,7 @@ int cli_run(const cli_args *args, const mpk_job *job, const cli_backend *there) 
         if (args->json && report)
             print_json(args, report, there);
         else if (args->command == CLI_INERTIA && report && !mpk_failed(status))
-            print_inertia(report);
+            print_inertia(report, cli_result(args));
     }
     mpk_report_destroy(&report);
     return code;

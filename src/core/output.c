@@ -114,6 +114,7 @@ bool mpki_output_same(const char *output, const char *other, bool reads) {
     const bool there = identify(output, STDOUT_FILENO, &a);
     if (!reads && !strcmp(output, "-") && !strcmp(other, "-")) return true;
     if (there != identify(other, reads ? STDIN_FILENO : STDOUT_FILENO, &b)) return false;
+    if (!there && reads) return false; /* there is nothing that could be lost */
     if (there) return same_file(&a, &b) && (S_ISREG(a.st_mode) || S_ISFIFO(a.st_mode));
     return canonical(output, one) && canonical(other, two) && !strcmp(one, two);
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char module_name[] = "libmetapack_cuda.so";
 
@@ -44,6 +45,13 @@ static const mpki_cuda_table *find(mpk_context *ctx) {
     }
     if (!module) {
         const char *reason = dlerror();
+        if (wish && *wish && access(wish, R_OK)) {
+            mpki_error(ctx, MPK_ERR_DEVICE, "device", -1,
+                       "no CUDA backend: METAPACK_CUDA_MODULE in the environment names %.300s, "
+                       "which cannot be read",
+                       wish);
+            return NULL;
+        }
         const bool absent =
             !reason || (strstr(reason, module_name) == reason && strstr(reason, "No such file"));
         mpki_error(ctx, MPK_ERR_DEVICE, "device", -1, "no CUDA backend: %s%s",
