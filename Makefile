@@ -5,6 +5,8 @@ PREFIX  ?= /usr/local
 JOBS    ?= $(shell nproc 2>/dev/null || echo 2)
 # Put SETUP=: on the command line where the libraries do not come from Debian's packages.
 SETUP   ?= tools/setup
+# More settings for CMake: make demo FLAGS=-DMETAPACK_METIS=OFF.
+FLAGS   ?=
 
 # Arguments of bench/direct.py: make bench BENCH="--only 'lp_kkt/*' --threads 2".
 BENCH   ?=
@@ -16,14 +18,14 @@ all: build
 
 build:             ## install what is missing, build the library and the command
 	@$(SETUP) build
-	@tools/build $(BUILD) $(JOBS) -DMETAPACK_TESTS=OFF
+	@tools/build $(BUILD) $(JOBS) -DMETAPACK_TESTS=OFF $(FLAGS)
 
 # What the demo does not run is left out: half of the build, and of the packages.
 demo:              ## build the command alone, solve a real interior-point KKT system and print the report
 	@$(SETUP) demo
 	@TARGETS=metapack_command tools/build $(BUILD)/demo $(JOBS) -DMETAPACK_ISAS=NATIVE -DMETAPACK_SCOTCH=OFF \
 	    -DMETAPACK_CUDA=OFF -DMETAPACK_EMITTED_KERNELS=OFF -DMETAPACK_IPOPT=OFF -DMETAPACK_PETSC=OFF \
-	    -DMETAPACK_TESTS=OFF -DMETAPACK_BENCH=OFF -DMETAPACK_SIM=OFF
+	    -DMETAPACK_TESTS=OFF -DMETAPACK_BENCH=OFF -DMETAPACK_SIM=OFF $(FLAGS)
 	$(BUILD)/demo/metapack solve $(DEMO).mtx.xz -b $(DEMO)_b.mtx.xz
 
 check:             ## everything that must hold before a change goes in (tools/check --list)

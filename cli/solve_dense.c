@@ -18,6 +18,15 @@ int cli_dense_method(const char *word) {
     return -1;
 }
 
+bool cli_dense_reads(const cli_args *args, int method, const char *key) {
+    const bool automatic = method == MPK_DENSE_AUTO; /* it may come to any of them */
+    const bool random = method == MPK_DENSE_BUTTERFLY || method == MPK_DENSE_NONE;
+    if (!strcmp(key, "pivot_threshold")) return automatic || method == MPK_DENSE_TILE;
+    if (!strcmp(key, "zero_tolerance")) return !random;
+    if (!strcmp(key, "seed")) return automatic || method == MPK_DENSE_BUTTERFLY;
+    return strcmp(key, "deterministic") || args->options.deterministic != MPK_OFF;
+}
+
 bool cli_is_array(const char *path) {
     char line[128] = "";
     struct stat there;
@@ -213,9 +222,6 @@ int cli_solve_dense(cli_args *args, const mpk_job *job, int method) {
     mpk_dense d;
     mpk_dense_info info = {.engine = ""};
     const char *source = job->matrix ? job->matrix : job->generate, *text = NULL;
-    if (args->json && job->output && !strcmp(job->output, "-"))
-        return cli_usage_error(args,
-                               "standard output cannot take both --json and the data: -o FILE");
     mpk_dense_init(&d);
     mpk_status status = load(args, job, &w, &p);
     if (status == MPK_ERR_UNSUPPORTED && !args->dense) { /* only the file asked for this */
@@ -245,6 +251,7 @@ int cli_solve_dense(cli_args *args, const mpk_job *job, int method) {
         cli_print_failure(args, status, text);
     } else {
         tell(args, source, &p, &w, &info, status);
+        cli_tell_written(args, stderr);
         if (args->json) print_json(source, &p, &w, &info, status);
     }
     if (job->rhs)

@@ -430,8 +430,8 @@ MPK_API double mpk_option_value(const mpk_option *option, const mpk_options *opt
 /** The value in *options of a choice or an integer, exactly; 0 for a real number. */
 MPK_API int64_t mpk_option_integer(const mpk_option *option, const mpk_options *options);
 
-/** Does a sparse solve with these options read this one? Method auto reads what its attempts read,
- *  except what it chooses by itself.
+/** Does a sparse solve with these options read this one? Of method auto: does its direct solver or
+ *  its ladder, except what that chooses by itself? What another option makes idle is not read.
  *  why [out] `size` bytes, or NULL: "not read by method ldlt, but by ildlt and ilu0"; empty if read
  *  Returns 1 or 0. */
 MPK_API int mpk_option_is_read(const mpk_option *option, const mpk_options *options, char *why,

@@ -58,9 +58,9 @@ MPK_API mpk_status mpk_problem_from_triplets(mpk_context *ctx, int32_t n, mpk_sc
  *          has line, row and column */
 MPK_API mpk_status mpk_problem_read(mpk_context *ctx, const char *path, mpk_problem **problem);
 
-/** Write to a file: Matrix Market to *.mtx, Rutherford-Boeing to *.rb, each also to *.gz; "-":
- *  Matrix Market to standard output. Reading it gives the same values. A regular file appears
- *  whole or not at all: it is written beside its name, then renamed.
+/** Write to a file: Matrix Market to *.mtx, Rutherford-Boeing to *.rb, each also to *.gz and *.xz;
+ *  "-", a pipe or a device: Matrix Market. Reading it gives the same values. A regular file appears
+ *  whole or not at all, and a read-only one is not touched.
  *  Returns MPK_OK | MPK_ERR_ARGUMENT (also: no such ending), _MEMORY, _FILE, _CANCELLED. */
 MPK_API mpk_status mpk_problem_write(mpk_context *ctx, const mpk_problem *problem,
                                      const char *path);
@@ -101,7 +101,7 @@ MPK_API void mpk_problem_destroy(mpk_problem **problem);
  *          | MPK_ERR_INPUT: another number of rows, NaN or Inf, complex where real is wanted. */
 MPK_API mpk_status mpk_rhs_read(mpk_context *ctx, const char *path, int32_t n, mpk_scalar scalar,
                                 int32_t *nrhs, void **b);
-/** Write x, n x nrhs, to a Matrix Market file (array), plain or *.gz; path and errors as
+/** Write x, n x nrhs, to a Matrix Market file (array), plain, *.gz or *.xz; path and errors as
  *  mpk_problem_write(), but any name will do. */
 MPK_API mpk_status mpk_rhs_write(mpk_context *ctx, const char *path, int32_t n, mpk_scalar scalar,
                                  int32_t nrhs, const void *x, int64_t ldx);

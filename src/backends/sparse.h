@@ -457,6 +457,7 @@ typedef struct mpki_krylov_extra {
     mpki_matrix *matrix;       /* the task's A is a product with this; NULL: it is not */
     bool queued;               /* all that the task's operators do is to queue work on the device */
     double limit;              /* most bytes of device memory; 0: what the device has */
+    const char *asked;         /* for in words, where that is not the task's tolerance; or NULL */
 } mpki_krylov_extra;
 
 enum { MPKI_KRYLOV_MESSAGE = 400 }; /* bytes */

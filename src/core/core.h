@@ -94,6 +94,10 @@ double mpki_now_s(void); /* monotonic seconds */
 /** A full copy of the caller's options, defaults for fields that an older caller lacks or for NULL;
  *  MPK_ERR_ARGUMENT where a value is out of its range. */
 mpk_status mpki_options_resolve(mpk_context *ctx, const mpk_options *given, mpk_options *full);
+/** mpk_option_is_read() where more is known: general 1: the matrix is not symmetric, 0: it is, and
+ *  method auto then solves directly unless direct is off; -1: not known. */
+bool mpki_option_is_read(const mpk_option *option, const mpk_options *options, int general,
+                         char *why, size_t size);
 /** Threads that options.threads = 0 means here: OMP_NUM_THREADS, else the affinity mask. */
 int mpki_threads_default(void);
 

@@ -38,4 +38,8 @@ void mpki_residual(const mpk_problem_view *a, const void *x, const void *b, void
 /** sums [out] n: sum_j |a_ij|. Returns the largest, ||A||_inf; both may be infinite. */
 double mpki_row_sums(const mpk_problem_view *a, double *sums);
 
+/** Bytes of the text that mpk_problem_write() would write to `path`, from a sample of the values,
+ *  to a few parts in a hundred. */
+double mpki_problem_text_bytes(const mpk_problem *p, const char *path);
+
 #endif

@@ -309,7 +309,7 @@ static void write_krylov(const mpk_report *report, mpki_buffer *out) {
     mpki_print(d, sizeof d, ", %.3g to the quasi-residual", k->quasi_gap);
     line(out, "Residual", "%s relative and true (asked: %s), %s as recurred; largest gap %.3g%s",
          mpki_show_error(a, k->residual),
-         k->tolerance >= 0 ? mpki_show_error(c, k->tolerance) : "what rounding allows",
+         k->tolerance >= 0 ? mpki_show_error(c, k->tolerance) : "an answer accurate to rounding",
          mpki_show_error(b, k->recurred), k->gap, k->quasi_gap > 0 ? d : "");
     if (k->restarts > 0 || k->breakdowns > 0)
         line(out, "", "%d restart%s, %d breakdown%s", k->restarts, plural(k->restarts),
@@ -470,7 +470,10 @@ static void write_outcome(const mpk_report *report, mpki_buffer *out) {
              mpki_show_error(x, run->solve.componentwise), advise(run, advice, sizeof advice));
         break;
     case MPK_NOT_CONVERGED:
-        line(out, "Result", "NOT CONVERGED: %s", message);
+        line(out, "Result", "NOT CONVERGED: %s%s", message,
+             run->solve.krylov.iterations >= run->options.max_iterations
+                 ? "; --max-iterations allows more"
+                 : "");
         break;
     case MPK_ERR_CANCELLED:
         line(out, "Result", "cancelled");

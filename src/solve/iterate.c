@@ -238,6 +238,9 @@ static void add_account(mpk_krylov_info *sum, const mpk_krylov_info *cycle) {
     sum->time_precondition_s += cycle->time_precondition_s;
 }
 
+/* What is asked for without a tolerance. */
+static const char ROUNDING[] = "an answer accurate to rounding";
+
 static double enough(const iteration *it) {
     return single(it) ? ENOUGH_SINGLE : ENOUGH;
 }
@@ -280,8 +283,10 @@ static mpk_status solve_column(iteration *it, mpk_krylov_task *task, double from
     for (bool first = true;; first = false) {
         mpk_krylov_info cycle;
         const mpki_quality before = *q;
-        const mpki_krylov_extra extra = {residual, it,         norm_inf(it), from,
-                                         share,    it->matrix, true,         left(it)};
+        const mpki_krylov_extra extra = {
+            residual, it,       norm_inf(it),
+            from,     share,    it->matrix,
+            true,     left(it), it->options->tolerance < 0 ? ROUNDING : NULL};
         const int32_t told = account->history_count;
         task->max_iterations = it->options->max_iterations - account->iterations;
         task->tolerance = asked(it, first ? 1 : q->relative);
@@ -331,7 +336,8 @@ static mpk_status solve_column(iteration *it, mpk_krylov_task *task, double from
 /* The status of a right-hand side whose solution did not become good. */
 static mpk_status outcome(iteration *it, const mpki_quality *q, const mpk_krylov_info *account) {
     if (it->options->tolerance >= 0 || !(q->relative <= enough(it))) {
-        char wanted[48] = "an answer accurate to rounding";
+        char wanted[48];
+        snprintf(wanted, sizeof wanted, "%s", ROUNDING);
         if (it->options->tolerance >= 0)
             snprintf(wanted, sizeof wanted, "%.2e", it->options->tolerance);
         if (it->cycles > 1 || !it->message[0])

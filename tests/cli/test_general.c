@@ -82,9 +82,13 @@ static void refused(void **state) {
     assert_code(&o, 1);
     assert_has(o.err, "take factor_type ldu");
     RUN(&o, NULL, "inertia", "a.mtx");
-    assert_code(&o, 1);
+    assert_code(&o, 2);
     assert_has(o.err, "the matrix is not symmetric: it has no inertia");
     assert_string_equal(o.out, "");
+    RUN(&o, NULL, "inertia", "a.mtx", "--json"); /* and nothing else is said, nor advised */
+    assert_code(&o, 2);
+    assert_has(o.out, "\"status\": \"input\"");
+    assert_has(o.out, "\"message\": \"the matrix is not symmetric: it has no inertia\"");
     RUN(&o, NULL, "solve", "a.mtx", "--dense", "auto");
     assert_true(o.code != 0);
     assert_has(o.err, "--dense off");
