@@ -55,8 +55,8 @@ bench-borg: build  ## the experiment of Table 7.2: borgc's kernels beside compil
 
 bench-dense: build ## dense methods beside OpenBLAS on the processor, and the acoustics example: bench/results/dense.md
 	@$(SETUP) build test bench
-	@cmake -B $(BUILD) -DMETAPACK_BENCH=ON -DMETAPACK_TESTS=ON >/dev/null
-	@cmake --build $(BUILD) -j $(JOBS) --target bench_dense_host example_acoustics >/dev/null
+	@TARGETS='bench_dense_host example_acoustics' tools/build $(BUILD) $(JOBS) -DMETAPACK_BENCH=ON \
+	    -DMETAPACK_TESTS=ON
 	@bench/dense.py --build $(BUILD) --fresh $(BENCH)
 
 bench-ildlt: bench-drivers ## block-iLDLT with the published settings: 2018, Tables I, II and Fig. 3

@@ -90,7 +90,7 @@ def test_spsolve_takes_a_matrix_for_what_it_is(dtype, fmt):
         assert error(a, mp.spsolve(given, b, method="ildlt"), b) <= 1e-5
     a[0, 1] += 1
     for options in ({"general": False}, {"method": "ldlt"}, {"hermitian": True}):
-        with pytest.raises(mp.InputError, match="the matrix is not (symmetric|Hermitian)"):
+        with pytest.raises(mp.InputError, match="the matrix is not|a Hermitian matrix has"):
             mp.spsolve(a, b, **options)
     a[0, 0] = np.nan
     with pytest.raises(mp.InputError, match="(?i)nan|finite"):

@@ -241,7 +241,8 @@ def spsolve(A: MatrixLike, b: VectorLike, *, lower: Optional[bool] = None, hermi
                 x = _adaptive(take(a, lower, h, dtype, g), b, progress, options)
             break
         except InputError as error:
-            if (h, g) == kinds[-1] or "the matrix is not" not in str(error):
+            law = "the matrix is not" in str(error) or "a Hermitian matrix has" in str(error)
+            if (h, g) == kinds[-1] or not law:
                 raise
     return x if home is None else deliver(home, None, link, x)
 
