@@ -59,7 +59,7 @@ double FN(inverse_norm1)(mpki_solve_work *work) {
     T *x = work->x, *sign = work->b;
     double estimate = 0;
     int32_t last = -1;
-    if (n == 0) return 0;
+    if (n <= 0) return 0;
     for (int32_t i = 0; i < n; i++) x[i] = t_make((R)1 / (R)n, 0);
     for (int round = 0; round < 5; round++) {
         mpki_apply_inverse(work, x);
