@@ -66,7 +66,8 @@ typedef enum mpk_part {
  *  MPK_PART_ALL is mpk_solve() without residuals and errors, for callers that refine by themselves.
  *  x [inout] n x nrhs; in host memory, or in that of the factor's device, where it stays: the call
  *            waits until the device is at rest, and returns when the result is there
- *  Returns MPK_OK | MPK_ERR_ARGUMENT, _MEMORY, _DEVICE | MPK_ERR_UNSUPPORTED: MPK_PART_ABS of a complex
+ *  Returns MPK_OK | MPK_ERR_ARGUMENT, _MEMORY, _DEVICE | _CANCELLED: x is undefined
+ *          | MPK_ERR_UNSUPPORTED: MPK_PART_ABS of a complex
  *          symmetric factor or of one with factor_type ldu
  *  Threads: MPK_PART_ALL those of the factorization. Example: examples/parts.c */
 MPK_API mpk_status mpk_solve_part(mpk_context *ctx, const mpk_factor *fac, mpk_part part,

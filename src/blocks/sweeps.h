@@ -14,6 +14,7 @@ enum { MPKI_SWEEP_RHS = 8 };
  * needed between levels. Each frame is written by one worker, so the bits do not depend on
  * threads. */
 struct mpki_block_solver {
+    mpk_context *ctx; /* the solver's own: bf, which is only read, may be of another one */
     const mpki_blocks *bf;
     const struct mpki_rows *rows; /* bf->rows, or its own */
     struct mpki_rows *own;

@@ -98,6 +98,7 @@ static void block_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     const size_t size = mpk_scalar_size(scalar);
     const int64_t r0 = item * BLOCK;
     const int block = c->nrhs - r0 < BLOCK ? (int)(c->nrhs - r0) : BLOCK;
+    if (mpki_cancelled(c->s->ctx)) return;
     char *y = (char *)c->s->y + (size_t)worker * (size_t)f->tree.n * (size_t)c->s->block * size;
     MPKI_DISPATCH(scalar, permute_in)(f, block, c->b + (size_t)(r0 * c->ldb) * size, c->ldb, y);
     MPKI_DISPATCH(scalar, sweep_block)(c->s, worker, block, y);
@@ -137,10 +138,10 @@ mpk_status mpki_direct_apply(mpki_direct_solver *s, mpk_part part, int32_t nrhs,
     if (part == MPK_PART_ALL && nrhs > 1 && s->block > 1) {
         columns c = {s, b, x, ldb, ldx, nrhs};
         mpki_pool_for(s->pool, 0, (nrhs + BLOCK - 1) / BLOCK, block_item, &c);
-        return MPK_OK;
+        return mpki_cancelled(s->ctx) ? mpki_stopped(s->ctx, "solve") : MPK_OK;
     }
-    for (int32_t r = 0; r < nrhs; r++)
+    for (int32_t r = 0; r < nrhs && !mpki_cancelled(s->ctx); r++)
         apply_column(s, part, (const char *)b + (size_t)(r * ldb) * size,
                      (char *)x + (size_t)(r * ldx) * size);
-    return MPK_OK;
+    return mpki_cancelled(s->ctx) ? mpki_stopped(s->ctx, "solve") : MPK_OK;
 }

@@ -33,13 +33,14 @@ static bool columns_new(mpk_context *ctx, const char *stage, int32_t n, int64_t 
 
 /* Mirror the upper triangle, drop what does not count. Returns whether (col, row) then strictly
  * increases without a mirrored entry: nothing is left to sort or sum. */
-static bool fold(const mpki_assembly *how, mpki_entries *e) {
+static bool fold(mpki_asking *asking, const mpki_assembly *how, mpki_entries *e) {
     T *val = e->value;
     int64_t kept = 0;
     int32_t last_col = -1, last_row = -1;
     bool sorted = true;
     for (int64_t k = 0; k < e->count; k++) {
         int32_t r = e->row[k], c = e->col[k];
+        if (mpki_asks(asking, 1)) return false;
         if (r > c && how->triangle == MPK_UPPER) continue;
         if (r < c && how->triangle == MPK_LOWER) continue;
         bool upper = r < c && how->symmetry != MPK_GENERAL;
@@ -71,12 +72,13 @@ static void shift_back(int32_t n, int64_t *ptr) {
 }
 
 /* Counting sort by column, stable. */
-static void bucket(int32_t n, const mpki_entries *e, columns *out) {
+static void bucket(mpki_asking *asking, int32_t n, const mpki_entries *e, columns *out) {
     const T *val = e->value;
     for (int64_t k = 0; k < e->count; k++) out->ptr[e->col[k] + 1]++;
     prefix_sum(n, out->ptr);
     for (int64_t k = 0; k < e->count; k++) {
         int64_t at = out->ptr[e->col[k]]++;
+        if (mpki_asks(asking, 4)) return;
         out->idx[at] = e->row[k];
         out->val[at] = val[k];
     }
@@ -84,16 +86,18 @@ static void bucket(int32_t n, const mpki_entries *e, columns *out) {
 }
 
 /* out = in^T, stable: twice makes every column sorted. */
-static void transpose(int32_t n, const columns *in, columns *out) {
+static void transpose(mpki_asking *asking, int32_t n, const columns *in, columns *out) {
     memset(out->ptr, 0, ((size_t)n + 1) * sizeof *out->ptr);
     for (int64_t k = 0; k < in->ptr[n]; k++) out->ptr[plain(in->idx[k]) + 1]++;
     prefix_sum(n, out->ptr);
-    for (int32_t j = 0; j < n; j++)
+    for (int32_t j = 0; j < n; j++) {
+        if (mpki_asks(asking, 4 * (in->ptr[j + 1] - in->ptr[j]))) return;
         for (int64_t k = in->ptr[j]; k < in->ptr[j + 1]; k++) {
             int64_t at = out->ptr[plain(in->idx[k])]++;
             out->idx[at] = in->idx[k] < 0 ? ~j : j;
             out->val[at] = in->val[k];
         }
+    }
     shift_back(n, out->ptr);
 }
 
@@ -236,8 +240,8 @@ static mpk_status merge(mpk_context *ctx, const mpki_assembly *how, columns *c, 
 }
 
 /* Sorted columns out of folded entries; the entries are used up. */
-static mpk_status sort(mpk_context *ctx, const mpki_assembly *how, mpki_entries *e, bool sorted,
-                       columns *c) {
+static mpk_status sort(mpk_context *ctx, mpki_asking *asking, const mpki_assembly *how,
+                       mpki_entries *e, bool sorted, columns *c) {
     const int32_t n = how->n;
     columns other = {0};
     if (sorted) { /* as most files are: the arrays stay where they are */
@@ -254,17 +258,18 @@ static mpk_status sort(mpk_context *ctx, const mpki_assembly *how, mpki_entries 
     }
     int64_t count = e->count;
     if (!columns_new(ctx, how->stage, n, count, c)) return mpki_failed(ctx);
-    bucket(n, e, c);
+    bucket(asking, n, e, c);
     mpki_entries_free(ctx, e);
+    if (mpki_cancelled(ctx)) return mpki_stopped(ctx, how->stage);
     if (sorted_columns(n, c)) return MPK_OK;
     if (!columns_new(ctx, how->stage, n, count, &other)) {
         columns_free(ctx, &other);
         return mpki_failed(ctx);
     }
-    transpose(n, c, &other);
-    transpose(n, &other, c);
+    transpose(asking, n, c, &other);
+    if (!mpki_cancelled(ctx)) transpose(asking, n, &other, c);
     columns_free(ctx, &other);
-    return MPK_OK;
+    return mpki_cancelled(ctx) ? mpki_stopped(ctx, how->stage) : MPK_OK;
 }
 
 /* Give back what duplicates, mirror entries and growth left unused, where that is much. */
@@ -300,8 +305,10 @@ mpk_status FN(assemble)(mpk_context *ctx, const mpki_assembly *how, mpki_entries
     bool hermitian = MPKI_COMPLEX && how->symmetry == MPK_HERMITIAN;
     bool general = how->symmetry == MPK_GENERAL;
     int64_t held = entries->capacity;
-    bool sorted = fold(how, entries);
-    mpk_status status = sort(ctx, how, entries, sorted, &c);
+    mpki_asking asking = {ctx, "read", 0};
+    bool sorted = fold(&asking, how, entries);
+    mpk_status status = mpki_cancelled(ctx) ? mpki_stopped(ctx, how->stage) : MPK_OK;
+    if (!mpk_failed(status)) status = sort(ctx, &asking, how, entries, sorted, &c);
     if (mpk_failed(status)) goto done;
     if (!sorted) held = c.ptr[how->n];
     if (!general) {

@@ -17,6 +17,7 @@ from ._types import Array, DType, VectorLike
 __all__ = ["BatchFactor", "batch_gemm", "ldl_batch"]
 
 _PIVOTING = ("none", "static", "partial", "rook", "complete")
+_LONG = 100_000_000  # from so many operations on Ctrl-C must be heard
 _METHODS = ("llt", "ldlt", "ldu")
 OUTCOMES = ("ok", "singular", "breakdown", "not finite")
 
@@ -97,7 +98,8 @@ class BatchFactor:
         function = getattr(lib, f"mpk_batch_{method}")
         if self.count and self.n:
             status = self._ctx.call(
-                function, batch, _array(self._a), self._pivot_pointer(), self._results(True)
+                function, batch, _array(self._a), self._pivot_pointer(), self._results(True),
+                long=self._a.size * self.n > _LONG,
             )
             self._ctx.check(status)
         self.status = "ok"
@@ -138,6 +140,7 @@ class BatchFactor:
             status = self._ctx.call(
                 lib.mpk_batch_solve, self._batch, _METHODS.index(self.method), _array(self._a),
                 self._pivot_pointer(), nrhs, _array(x), self._results(False),
+                long=x.size * self.n > _LONG,
             )  # fmt: skip
             self._ctx.check(status)
         x[self.outcome >= lib.MPK_BATCH_BREAKDOWN] = np.nan
@@ -292,6 +295,7 @@ def batch_gemm(A: VectorLike, B: VectorLike, C: Optional[VectorLike] = None, *,
     product.transpose_b = "ntc".index(transpose_b)
     product.alpha, product.beta = float(alpha), float(beta)
     context = Context()
-    status = context.call(lib.mpk_batch_gemm, batch, product, _array(a), d, _array(b), _array(c))
+    status = context.call(lib.mpk_batch_gemm, batch, product, _array(a), d, _array(b), _array(c),
+                          long=c.size * k > _LONG)  # fmt: skip
     context.check(status)
     return np.ascontiguousarray(c.transpose(0, 2, 1))

@@ -25,7 +25,7 @@ _PRECISIONS = ("working", "single", "tf32", "half")
 _REFINEMENTS = ("auto", "classic", "gmres")
 _NUMBERS = ("pivot_threshold", "zero_tolerance", "tile", "depth", "seed", "refine", "accuracy",
             "threads")  # fmt: skip
-_LONG = 1200  # from this order on Ctrl-C must be able to wait for the call in another thread
+_LONG = 600_000_000  # from so many operations on Ctrl-C must be heard, by another thread
 
 
 def _choice(name: str, value: str, words: tuple[str, ...]) -> int:
@@ -63,7 +63,7 @@ class _Dense:
             if not self.hermitian and a.flags.c_contiguous:
                 a = a.T  # the same matrix, and its columns lie together
         self.a = np.array(a, dtype=self.dtype, order="F", copy=True)
-        self.n = len(a)
+        self.n, self.nrhs = len(a), 1
         d = self.dense = ffi.new("mpk_dense *")
         lib.mpk_dense_init(d)
         d.scalar, d.symmetry, d.n = SCALARS[self.dtype], int(self.hermitian), self.n
@@ -81,6 +81,7 @@ class _Dense:
 
     def reserve(self, nrhs: int) -> None:
         """Room for the factors, as the library counts it."""
+        self.nrhs = nrhs
         sizes = ffi.new("mpk_dense_sizes *")
         self.call(lib.mpk_dense_query, self.dense, nrhs, sizes)
         f = self.factor = ffi.new("mpk_dense_factor *")
@@ -93,7 +94,8 @@ class _Dense:
 
     def call(self, function: Any, *args: Any) -> int:
         """A call whose failure is an exception."""
-        return int(self.context.check(self.context.call(function, *args, long=self.n >= _LONG)))
+        long = self.n * self.n * max(self.n / 3, 8 * self.nrhs) >= _LONG
+        return int(self.context.check(self.context.call(function, *args, long=long)))
 
     @property
     def ld(self) -> int:

@@ -35,9 +35,11 @@ from ._verdict import judge
 
 __all__ = ["Certificate", "Factor", "Inertia", "Slogdet"]
 
-LONG_NNZ = 100_000  # an analysis of more entries can be interrupted; so can a factorization of
-_LONG_FLOPS = 3e8  # more operations, and a solve with more entries of L times right-hand sides
-_LONG_SOLVE = 30_000_000
+# What may take more than some tenths of a second can be interrupted, at the price of a thread:
+LONG_NNZ = 10_000  # an analysis of more entries, an incomplete factorization of more rows than
+_LONG_ROWS = 300  # this, a direct one of more operations, and a solve with more entries of L times
+_LONG_FLOPS = 3e8  # right-hand sides
+_LONG_SOLVE = 3_000_000
 _CHECKS = ("first", "always", "never")
 _Run = Callable[[Any, Any, int], None]
 
@@ -152,17 +154,26 @@ class Factor:
         view = view_of(problem)
         self._nnz = int(view.nnz)
         status = call(lib.mpk_analyse, problem[0], options, self._an,
-                      long=self._nnz > LONG_NNZ, progress=self._progress)  # fmt: skip
+                      long=self._nnz > LONG_NNZ or self._many_rows(), progress=self._progress)  # fmt: skip
         self._ctx.check(status)
         info = self.analysis_info = ffi.new("mpk_analysis_info *")
         lib.mpk_analysis_info_get(self._an[0], info)
-        self._long = bool(info.factor_flops > _LONG_FLOPS or self._nnz > 5 * LONG_NNZ)
+        self._long = bool(info.factor_flops > _LONG_FLOPS or self._nnz > 10 * LONG_NNZ
+                          or self._many_rows())  # fmt: skip
         status = call(lib.mpk_factorize, self._an[0], ffi.NULL, options, self._fac,
                       long=self._long, progress=self._progress)  # fmt: skip
         self._status = self._ctx.check(status)
         if self.engine.startswith("cuda"):
             self._gpu = int(self._options.pointer.device_number)
         self._new_numbers()
+
+    def _many_rows(self) -> bool:
+        """So many that an incomplete factorization, whose work nobody knows before, may be long."""
+        return self._incomplete and self.shape[0] > _LONG_ROWS
+
+    def _long_solve(self, nrhs: int) -> bool:
+        nnz = int(self._factor_info().nnz)
+        return self._long or self._incomplete or max(nnz, self._nnz) * nrhs > _LONG_SOLVE
 
     def _new_numbers(self) -> None:
         """After each factorization: which one it is, and may a solve go without a check?"""
@@ -341,8 +352,13 @@ class Factor:
         return take(values, self._lower, self._hermitian, self.dtype, self._general)
 
     def _refactorize(self, verb: Any, ax: Any) -> None:
-        status = self._ctx.call(verb, self._an[0], ax, self._options.pointer, self._fac,
-                                long=self._long, progress=self._progress)  # fmt: skip
+        try:
+            status = self._ctx.call(verb, self._an[0], ax, self._options.pointer, self._fac,
+                                    long=self._long, progress=self._progress)  # fmt: skip
+        except BaseException:  # Ctrl-C, or what a progress function raised
+            self._status = lib.MPK_ERR_CANCELLED
+            self._sound = False
+            raise
         if status not in (lib.MPK_ERR_INPUT, lib.MPK_ERR_ARGUMENT):  # then it is as it was
             self._status = status
             self._number += 1
@@ -425,7 +441,7 @@ class Factor:
                 n = self.shape[0]
                 status = self._ctx.call(
                     lib.mpk_solve, self._fac[0], nrhs, b, n, x, n, used.pointer, self._solve_info,
-                    long=self._long or self._incomplete or self._nnz * nrhs > _LONG_SOLVE,
+                    long=self._long_solve(nrhs),
                     progress=self._progress,
                 )  # fmt: skip
                 self._ctx.check(status)
@@ -498,8 +514,9 @@ class Factor:
         self._apply_at(pointer(x.T), part, _count(x.shape))
 
     def _apply_at(self, x: Any, part: int, nrhs: int) -> None:
-        self._ctx.check(self._ctx.call(lib.mpk_solve_part, self._fac[0], part, nrhs, x,
-                                       self.shape[0]))  # fmt: skip
+        status = self._ctx.call(lib.mpk_solve_part, self._fac[0], part, nrhs, x, self.shape[0],
+                                long=self._nnz * nrhs > _LONG_SOLVE)  # fmt: skip
+        self._ctx.check(status)
 
     def _apply_there(self, b: Any, out: Optional[Any], part: int, checked: bool) -> Any:
         """One part of the factorization, to b on a GPU."""

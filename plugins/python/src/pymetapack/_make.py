@@ -262,7 +262,7 @@ def _adaptive(m: Matrix, b: Array, progress: Optional[Progress],
         status = context.call(
             lib.mpk_solve_adaptive, problem[0], chosen.pointer, nrhs, pointer(b.T), m.n,
             pointer(x.T), m.n, ffi.NULL, 0, ffi.NULL, result,
-            long=len(m.indices) > LONG_NNZ or chosen.pointer.direct == lib.MPK_OFF,
+            long=len(m.indices) * nrhs > LONG_NNZ or chosen.pointer.direct == lib.MPK_OFF,
             progress=progress,
         )  # fmt: skip
         context.check(status)

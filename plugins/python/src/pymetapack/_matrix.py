@@ -22,6 +22,7 @@ SCALARS: dict[DType, int] = {
     np.dtype(np.complex128): 3,
 }
 DTYPES: list[DType] = list(SCALARS)
+_LONG_NNZ = 1_000_000  # more entries take long enough that Ctrl-C must be heard
 
 
 def refuse_device(x: Any, what: str) -> None:
@@ -94,6 +95,7 @@ class Matrix:
             lib.mpk_problem_from_csc, self.n, SCALARS[self.dtype],
             lib.MPK_GENERAL if self.general else int(self.hermitian),
             self.triangle, pointer(self.indptr), pointer(self.indices), pointer(ax), place,
+            long=len(self.indices) > _LONG_NNZ,
         )  # fmt: skip
         hint = ""
         if (
