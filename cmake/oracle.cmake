@@ -3,7 +3,7 @@
 # build/oracle; CTest runs the cases and a fixed number of systems, few of them under a sanitizer.
 set(MPKI_ORACLE_FOLDER ${CMAKE_CURRENT_SOURCE_DIR}/tests/oracle)
 set(MPKI_ORACLE_JUDGE)
-foreach(name equations exact setup setup_random spectrum truth verdict)
+foreach(name equations exact setup setup_random signs spectrum truth verdict)
     list(APPEND MPKI_ORACLE_JUDGE ${MPKI_ORACLE_FOLDER}/${name}.c)
 endforeach()
 file(GLOB MPKI_ORACLE CONFIGURE_DEPENDS ${MPKI_ORACLE_FOLDER}/*.c)

@@ -249,8 +249,11 @@ static mpk_status analyse(work *w) {
     return status;
 }
 
+/* A factor that nothing is solved with is for the inertia. */
 static mpk_status factorize(work *w) {
+    mpki_ask_for_rank(w->ctx, w->job->goal == MPK_GOAL_FACTORIZE);
     mpk_status status = mpk_factorize(w->ctx, w->an, NULL, &w->options, &w->fac);
+    mpki_ask_for_rank(w->ctx, false);
     if (!mpk_failed(status) && w->job->goal == MPK_GOAL_FACTORIZE)
         status = mpki_worse(status, mpki_certify(w->ctx, w->fac, &w->run.certificate));
     tell(w);

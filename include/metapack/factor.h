@@ -18,7 +18,9 @@ typedef enum mpk_rank {
                                   (mpk_certify) says more */
     MPK_RANK_STRUCTURAL = 1, /**< singular whatever the values: the matching found fewer than n */
     MPK_RANK_NUMERICAL = 2,  /**< singular: such a vector was found */
-    MPK_RANK_UNDECIDED = 3   /**< zero pivots, no such vector: too ill-conditioned to tell */
+    MPK_RANK_UNDECIDED = 3   /**< zero pivots, no such vector found with the work that a verdict
+                                  may cost: half of a factorization, twice one for the first
+                                  numbers. With zero_tolerance set there is no such limit */
 } mpk_rank;
 
 /** What a factorization did. Methods on blocks count frames where this says columns (rejected), and
@@ -40,11 +42,10 @@ typedef struct mpk_factor_info {
     double time_s;
     mpk_rank rank; /**< of A; methods on blocks: always full, as their pivots say nothing of A */
     double rank_bound; /**< numerical, undecided: the least eta found for which (A + E) v = 0 with
-                            |E| <= eta |A|, after scaling; structural: 0, or the backward error of
+                            |E| <= eta |A|, in any scaling; structural: 0, or the backward error of
                             a known solution that shows that A has more rank than its factor */
     int again; /**< 1: factorized a second time, with another scaling or bound for zero pivots, and
-                    that was better; the next values begin with it, unless the bound was raised for a
-                    kernel of many dimensions */
+                    that was better; the next values begin with it */
 } mpk_factor_info;
 
 /** Factorize: P S A S P^T + E = L D L^T (L D L^H when Hermitian), L unit lower triangular, D block

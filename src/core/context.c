@@ -58,6 +58,7 @@ struct mpk_context {
     void (*engine_close)(void *engine, mpk_context *ctx);
     struct mpki_trace *trace;  /* NULL: nothing is recorded */
     double symmetry_tolerance; /* below 0: the default */
+    bool rank_asked;
     struct {
         pthread_mutex_t mutex;
         int count; /* oldest first */
@@ -427,6 +428,14 @@ mpk_status mpk_context_set_symmetry_tolerance(mpk_context *ctx, double tolerance
                           tolerance);
     mpki_set_symmetry_tolerance(ctx, tolerance);
     return MPK_OK;
+}
+
+bool mpki_rank_is_asked(const mpk_context *ctx) {
+    return ctx->rank_asked;
+}
+
+void mpki_ask_for_rank(mpk_context *ctx, bool ask) {
+    ctx->rank_asked = ask;
 }
 
 double mpki_symmetry_tolerance(const mpk_context *ctx) {

@@ -82,6 +82,9 @@ void mpki_context_own_engine(mpk_context *ctx, void *engine,
 double mpki_symmetry_tolerance(const mpk_context *ctx);
 /** The same, unchecked; leaves the last error alone. */
 void mpki_set_symmetry_tolerance(mpk_context *ctx, double tolerance);
+/** Is the rank what the caller is after, so that a factorization spares no work to find it? */
+bool mpki_rank_is_asked(const mpk_context *ctx);
+void mpki_ask_for_rank(mpk_context *ctx, bool ask);
 /** Report progress; true: the caller wants to stop. Cheap (rate-limited); thread-safe. */
 bool mpki_progress(mpk_context *ctx, const char *stage, double fraction);
 

@@ -141,6 +141,7 @@ static mpk_status reanalyse(mpk_factor *fac, mpk_switch matching, const char *ke
     }
     mpk_analysis_destroy(&fac->own);
     fac->an = fac->own = own;
+    fac->own_of = mpki_values_hash(own, fac->ax);
     return MPK_OK;
 }
 
@@ -307,27 +308,51 @@ static mpk_status outcome(const mpk_factor *fac) {
     return MPK_OK;
 }
 
-static mpk_status factorize(mpk_factor *fac, bool is_new) {
-    mpk_context *ctx = fac->ctx;
+/* With the analysis in force, or others that these values need; without a verdict. */
+static mpk_status find_numbers(mpk_factor *fac, bool is_new, int *stages) {
     mpki_numeric_result result;
-    int stages = 1;
-    mpk_status status = MPK_OK;
-    fac->raised = 0;
-    if (!fac->direct) status = replace(fac, fac->an);
-    if (mpk_failed(status)) return status;
-    status = factorize_by_stages(fac, is_new, &result, &stages);
+    mpk_status status = factorize_by_stages(fac, is_new, &result, stages);
     if (status == MPK_ERR_NUMERIC && fac->options.zero_tolerance < 0) {
         /* in a singular matrix noise can pass for pivots, and then its own noise for others, and so
          * on */
-        mpki_clear_error(ctx);
+        mpki_clear_error(fac->ctx);
         fac->raised = single_of(fac->an->scalar) ? 1e-3 : 1e-11;
-        stages++;
-        status = factorize_by_stages(fac, is_new, &result, &stages);
+        ++*stages;
+        status = factorize_by_stages(fac, is_new, &result, stages);
     }
     if (mpk_failed(status)) return status;
     mpki_factor_describe(fac, &result);
-    status = factorize_rest(fac, &result, &stages);
-    if (!mpk_failed(status)) status = mpki_find_rank(fac);
+    return factorize_rest(fac, &result, stages);
+}
+
+/* Zero pivots, no vector of the kernel, and a matching of other values: once more with one of these. It is the second
+ * factorization of this call, and the verdict takes no other. */
+static mpk_status match_again(mpk_factor *fac, int *stages) {
+    enum { EVERY = 8 /* factorizations, at most */ };
+    bool stale;
+    fac->matched = EVERY;
+    fac->raised = 0;
+    ++*stages;
+    mpk_status status = reanalyse(fac, fac->an->options.matching, NULL);
+    if (!mpk_failed(status)) status = find_numbers(fac, true, stages);
+    if (mpk_failed(status)) return status;
+    fac->known.undecided = false;
+    fac->known.tried = ~0u;
+    status = mpki_find_rank(fac, true, &stale);
+    fac->known.tried = 0;
+    return status;
+}
+
+static mpk_status factorize(mpk_factor *fac, bool is_new) {
+    int stages = 1;
+    bool stale = false;
+    mpk_status status = MPK_OK;
+    fac->raised = fac->options.zero_tolerance < 0 ? fac->known.raised : 0;
+    if (fac->matched > 0) fac->matched--;
+    if (!fac->direct) status = replace(fac, fac->an);
+    if (!mpk_failed(status)) status = find_numbers(fac, is_new, &stages);
+    if (!mpk_failed(status)) status = mpki_find_rank(fac, is_new || stages > 1, &stale);
+    if (!mpk_failed(status) && stale) status = match_again(fac, &stages);
     if (mpk_failed(status)) return status;
     fac->info.stages = stages + fac->info.again;
     return outcome(fac);

@@ -50,6 +50,17 @@ typedef struct mpki_form {
 
 extern const mpki_form mpki_direct_form, mpki_block_form, mpki_scaling_form;
 
+/** What the verdicts on the rank have learned, for the next values of the same analysis (rank.c). */
+typedef struct mpki_rank_memory {
+    void *vector; /* count x n, of the kernel */
+    int count;
+    int weak;       /* pivots at the level of rounding that these made zero */
+    int64_t zeros;  /* zero pivots before that; -1: nothing was in doubt yet */
+    bool undecided; /* zero pivots, and no vector */
+    unsigned tried; /* second factorizations that were no better, by bit */
+    double raised;  /* bound of zero pivots that was better; 0: none */
+} mpki_rank_memory;
+
 struct mpk_factor {
     mpk_context *ctx;
     const mpki_form *form;
@@ -62,7 +73,11 @@ struct mpk_factor {
     bool rescaled;   /* the other scaling did better, on these values or older ones */
     double raised; /* bound of zero pivots, where the usual one has left noise; 0: the usual one */
     bool lowered;  /* zero pivots of the usual size were none: likewise */
-    bool valid;    /* holds a factorization */
+    mpki_rank_memory known;
+    double effort;   /* what a verdict may still cost (rank_kernel.h) */
+    int matched;     /* > 0: matched anew for a verdict; factorizations until it may be again */
+    uint64_t own_of; /* mpki_values_hash() of the values that `own` was made of */
+    bool valid;      /* holds a factorization */
     /* The values, and what is made from them. After values were taken on a device they are there alone, and so
      * is the scaling, until mpki_factor_bring() is asked for them; by whatever thread. */
     _Atomic bool away;

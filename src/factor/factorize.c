@@ -163,6 +163,7 @@ static mpk_status create(mpk_context *ctx, const mpk_analysis *an, const void *a
     fac->engine = mpki_engine_of(ctx, an, options);
     fac->base = fac->an = an;
     fac->patience = 1;
+    fac->known.zeros = -1;
     pthread_mutex_init(&fac->bringing, NULL);
     fac->scale = MPKI_NEW(ctx, STAGE, mpki_scales(an), double);
     fac->row_norm = MPKI_NEW(ctx, STAGE, an->n, double);
@@ -207,6 +208,7 @@ void mpk_factor_destroy(mpk_factor **out) {
     mpk_analysis_destroy(&fac->own);
     mpki_release(fac->ctx, fac->scale);
     mpki_release(fac->ctx, fac->row_norm);
+    mpki_release(fac->ctx, fac->known.vector);
     mpki_values_release(&fac->values);
     pthread_mutex_destroy(&fac->bringing);
     mpki_release(fac->ctx, fac);

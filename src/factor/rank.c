@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The rank of A, as far as a factorization and a few vectors show it. */
 #include "rank_kernel.h"
+#include "../core/random.h"
 
 #include <math.h>
 #include <string.h>
@@ -8,20 +9,43 @@
 static const char STAGE[] = "factorize";
 
 enum {
-    TRIAL_STEPS = 3, /* of refinement */
-    OTHER_TIMES = 50 /* times the predicted work: what another scaling may cost */
+    TRIAL_STEPS = 3,   /* of refinement */
+    OTHER_TIMES = 4,   /* times the predicted work: what a second factorization may cost */
+    RESCUE_TIMES = 50, /* where solves with the first one are not accurate, once */
+    REQUEST_TIMES = 50 /* where the rank was asked for */
 };
+
+/* Second factorizations that were tried: by the other scaling, a lower bound of zero pivots, the k-th of BOUNDS. */
+enum { TRIED_SCALING = 1, TRIED_LOWERED = 2, TRIED_BOUND = 4 };
+
+/* A verdict at work. */
+typedef struct verdict {
+    mpk_factor *fac;
+    double bound;    /* how flat a vector of the kernel is */
+    double eta;      /* the least one found */
+    bool asked;      /* for the rank itself: nothing is left out that might show it */
+    bool by_default; /* zero pivots are by our bound */
+    bool first;      /* these are the first numbers by this analysis */
+    bool used;       /* the second factorization of this call */
+    bool rescue;     /* solves are not accurate: it is for more than the verdict */
+    bool stale;      /* matched on other values, which may be why pivots are zero */
+} verdict;
 
 /* Pivots at the level of rounding, and none that is zero. */
 static bool weak(const mpk_factor *fac) {
     return fac->info.inertia.zero == 0 && mpki_pivots_doubtful(fac);
 }
 
-/* ---- where two scalings disagree ---------------------------------------------------------------
+static void conclude(verdict *v) {
+    v->fac->known.undecided = !(v->eta <= v->bound);
+    mpki_rank_conclude(v->fac, v->eta, v->bound);
+}
+
+/* ---- a second factorization --------------------------------------------------------------------
  */
 
 /* What was found about a factor: the backward error of a solve with a known solution, and how
- * nearly A takes to zero, in both scalings, what the factor takes there. */
+ * nearly A takes to zero what the factor does. */
 typedef struct evidence {
     double omega, eta;
 } evidence;
@@ -44,6 +68,8 @@ static mpk_status try_solve(mpk_factor *fac, double *omega, char *missed) {
         mpki_apply_inverse(&work, x);
         MPKI_DISPATCH(scalar, refine)(&work, TRIAL_STEPS, accuracy, x, &info);
         *omega = info.componentwise;
+        fac->effort -=
+            (1 + info.iterations) * (mpki_effort_of_solve(fac) + mpki_effort_of_product(fac));
         if (missed) MPKI_DISPATCH(scalar, missed)(&work, x, accuracy, missed);
     }
     mpki_release(ctx, x);
@@ -68,149 +94,130 @@ static bool better(const mpk_factor *a, const evidence *ea, const mpk_factor *b,
                    double bound) {
     const double accuracy = mpki_accuracy(&a->options, a->an->scalar);
     const bool good_a = ea->omega <= accuracy, good_b = eb->omega <= accuracy;
+    if (a->info.inertia.zero == 0 && eb->eta <= bound) return false; /* A has a kernel */
     if (good_a != good_b) return good_a;
     if (good_a && !decided(b, eb, bound)) return clear(a, ea, bound);
     return ea->omega < eb->omega;
 }
 
-/* Factorize in another way, by the other scaling or with a lower bound of zero pivots, and keep the
- * better factor. */
-static mpk_status try_other(mpk_factor *fac, bool rescale, evidence *e, double bound) {
+/* May this second factorization be made now? One a call, and what was no better is not tried again. */
+static bool may_try(const verdict *v, unsigned what) {
+    return v->asked || (!v->used && !(v->fac->known.tried & what));
+}
+
+/* Factorize a twin of fac. *there [out] false: it overflows or costs too much, and the first one stands. */
+static mpk_status factorize_twin(verdict *v, mpk_factor *other, unsigned what, bool *there) {
+    mpk_factor *fac = v->fac;
     mpk_context *ctx = fac->ctx;
-    const mpki_stop stop = {OTHER_TIMES * fac->an->info.factor_flops + 2e9, INT64_MAX};
+    const int times = v->asked ? REQUEST_TIMES : v->rescue && v->first ? RESCUE_TIMES : OTHER_TIMES;
+    const double predicted = fmax(fac->an->info.factor_flops, fac->info.flops / 2);
+    const int64_t rejected = fac->an->n + 1000 + 2 * fac->info.rejected;
+    const mpki_stop stop = {times * predicted + 2e8, v->asked ? INT64_MAX : rejected};
     mpki_numeric_result result;
-    evidence its;
-    mpk_factor *other = mpki_twin(fac);
-    mpk_status status = mpki_failed(ctx);
-    if (!mpk_failed(status)) {
-        if (rescale)
-            other->rescaled = !fac->rescaled;
-        else
-            other->lowered = true;
-        status = mpki_factorize_once(other, &stop, &result);
-    }
-    if (status == MPK_ERR_NUMERIC) { /* overflow: keep the first */
+    v->used = true;
+    fac->known.tried |= what;
+    other->effort = fmax(fac->effort, 0.5 * mpki_effort_of_factor(fac));
+    *there = false;
+    mpk_status status = mpki_factorize_once(other, &stop, &result);
+    if (status == MPK_ERR_NUMERIC) {
         mpki_clear_error(ctx);
-        status = MPK_OK;
-    } else if (!mpk_failed(status) && !result.runaway) {
-        double *row_norm = fac->row_norm; /* it belongs to the values, so it serves both */
-        mpki_factor_describe(other, &result);
-        other->row_norm = row_norm;
-        status = try_solve(other, &its.omega, NULL);
-        if (!mpk_failed(status))
-            status = mpki_kernel_of_zeros(other, rescale ? fac->scale : NULL, &its.eta);
-        other->row_norm = NULL;
-        if (!mpk_failed(status) && better(other, &its, fac, e, bound)) {
-            mpki_exchange_numbers(fac, other);
-            fac->info.again = 1;
-            *e = its;
-        }
+        return MPK_OK;
     }
-    mpk_factor_destroy(&other);
-    return status;
-}
-
-/* The matching moved columns far from where equilibration puts them: a zero pivot with one scaling
- * need not be one with the other. Both are tried before a verdict. */
-static mpk_status look_at_both(mpk_factor *fac) {
-    mpk_context *ctx = fac->ctx;
-    const mpk_analysis *an = fac->an;
-    const double bound = mpki_default_zero_tolerance(an->scalar);
-    double *other = MPKI_NEW(ctx, STAGE, an->n, double);
-    double size;
-    evidence e = {INFINITY, INFINITY};
-    mpk_status status = mpki_failed(ctx);
-    if (!mpk_failed(status))
-        status = mpki_find_scaling(ctx, an, &fac->options, fac->ax, !fac->rescaled, other, &size);
-    if (!mpk_failed(status)) status = mpki_kernel_of_zeros(fac, other, &e.eta);
-    mpki_release(ctx, other);
-    if (!mpk_failed(status)) status = try_solve(fac, &e.omega, NULL);
-    if (!mpk_failed(status) &&
-        (!(e.omega <= mpki_accuracy(&fac->options, an->scalar)) || !decided(fac, &e, bound)))
-        status = try_other(fac, true, &e, bound);
-    if (mpk_failed(status)) return status;
-    if (fac->info.inertia.zero > 0)
-        mpki_rank_conclude(fac, e.eta, bound);
-    else if (weak(fac))
-        status = mpki_weak_to_zero(fac);
-    return status;
-}
-
-/* Zero pivots in a matrix that is well scaled: if no vector confirms them they may be small
- * pivots. */
-static mpk_status look_at_zeros(mpk_factor *fac) {
-    const double bound = mpki_kernel_bound(fac);
-    evidence e = {INFINITY, INFINITY};
-    mpk_status status = mpki_kernel_of_zeros(fac, NULL, &e.eta);
-    if (mpk_failed(status)) return status;
-    mpki_rank_conclude(fac, e.eta, bound);
-    if (fac->options.zero_tolerance >= 0) return MPK_OK;
-    if (e.eta <= bound) return mpki_pivots_doubtful(fac) ? mpki_weak_to_zero(fac) : MPK_OK;
-    if (fac->lowered) return MPK_OK;
-    status = try_solve(fac, &e.omega, NULL);
-    if (!mpk_failed(status)) status = try_other(fac, false, &e, bound);
-    if (mpk_failed(status)) return status;
-    if (fac->info.inertia.zero > 0)
-        mpki_rank_conclude(fac, e.eta, bound);
-    else if (weak(fac))
-        status = mpki_weak_to_zero(fac);
-    return status;
-}
-
-/* ---- more of the kernel -------------------------------------------------------------------------
- */
-
-/* Bounds of zero pivots for what the usual one leaves of noise. The first that proves more zeros is taken. */
-static const double BOUNDS[] = {1e-10, 1e-12}, BOUNDS_SINGLE[] = {1e-3};
-
-/* Are there more zero pivots than fac has, all of them of A's kernel? Then other's numbers become fac's. */
-static mpk_status take_more(mpk_factor *fac, mpk_factor *other, bool *taken) {
-    double omega = INFINITY, eta = INFINITY;
-    *taken = false;
-    if (other->info.inertia.zero <= fac->info.inertia.zero) return MPK_OK;
-    mpk_status status = mpki_kernel_of_all(other, &eta);
-    if (mpk_failed(status) || !(eta <= mpki_kernel_bound(other))) return status;
-    status = try_solve(other, &omega, NULL);
-    *taken = omega <= mpki_accuracy(&fac->options, fac->an->scalar);
-    if (mpk_failed(status) || !*taken) return status;
-    mpki_exchange_numbers(fac, other);
-    fac->info.again = 1;
-    mpki_rank_conclude(fac, eta, mpki_kernel_bound(fac));
+    if (mpk_failed(status) || result.runaway) return status;
+    *there = true;
+    mpki_factor_describe(other, &result);
+    other->row_norm = fac->row_norm; /* it belongs to the values, so it serves both */
     return MPK_OK;
 }
 
+static void drop_twin(mpk_factor **other) {
+    if (*other) (*other)->row_norm = NULL;
+    mpk_factor_destroy(other);
+}
+
+/* The twin's numbers become fac's, and what fac has seen fail stays so. */
+static void take_twin(mpk_factor *fac, mpk_factor *other) {
+    const unsigned tried = fac->known.tried;
+    mpki_exchange_numbers(fac, other);
+    fac->known.tried = tried;
+    fac->info.again = 1;
+}
+
+/* In another way: by the other scaling or with a lower bound of zero pivots; the better factor is kept. */
+static mpk_status try_other(verdict *v, unsigned what, evidence *e) {
+    mpk_factor *fac = v->fac;
+    evidence its = {INFINITY, INFINITY};
+    bool there = false;
+    if (!may_try(v, what)) return MPK_OK;
+    mpk_factor *other = mpki_twin(fac);
+    mpk_status status = mpki_failed(fac->ctx);
+    if (!mpk_failed(status)) {
+        if (what == TRIED_SCALING)
+            other->rescaled = !fac->rescaled;
+        else
+            other->lowered = true;
+        status = factorize_twin(v, other, what, &there);
+    }
+    if (there) status = try_solve(other, &its.omega, NULL);
+    if (there && !mpk_failed(status)) status = mpki_kernel_of_zeros(other, &its.eta);
+    if (there && !mpk_failed(status) && v->by_default && weak(other)) {
+        status = mpki_weak_to_zero(other);
+        if (other->info.inertia.zero > 0) its.eta = other->info.rank_bound;
+    }
+    if (there && !mpk_failed(status) && better(other, &its, fac, e, v->bound)) {
+        take_twin(fac, other);
+        *e = its;
+    }
+    drop_twin(&other);
+    return status;
+}
+
+/* Bounds of zero pivots for what the usual one leaves of noise. The first that proves more zeros is taken, and the next one tried with
+ * later values. */
+static const double BOUNDS[] = {1e-12, 1e-10}, BOUNDS_SINGLE[] = {1e-3};
+
 /* Of a kernel of many dimensions some zero pivots come out as rounding, which then passes for pivots. With a larger
  * bound these are zero, too; and where it is too large, the vector of all zero pivots tells. */
-static mpk_status look_for_more(mpk_factor *fac) {
+static mpk_status try_bound(verdict *v, int k, double bound) {
+    mpk_factor *fac = v->fac;
+    double omega = INFINITY, eta = INFINITY;
+    bool there = false;
+    mpk_factor *other = mpki_twin(fac);
+    mpk_status status = mpki_failed(fac->ctx);
+    if (!mpk_failed(status)) {
+        other->raised = bound;
+        status = factorize_twin(v, other, TRIED_BOUND << k, &there);
+    }
+    if (there && other->info.inertia.zero > fac->info.inertia.zero) {
+        status = mpki_kernel_of_all(other, &eta);
+        if (!mpk_failed(status) && eta <= v->bound) status = try_solve(other, &omega, NULL);
+        if (!mpk_failed(status) && omega <= mpki_accuracy(&fac->options, fac->an->scalar)) {
+            take_twin(fac, other);
+            fac->known.raised = bound;
+            v->eta = eta;
+            conclude(v);
+        }
+    }
+    drop_twin(&other);
+    if (status == MPK_ERR_MEMORY) { /* the first one stands */
+        mpki_clear_error(fac->ctx);
+        status = MPK_OK;
+    }
+    return status;
+}
+
+static mpk_status look_for_more(verdict *v) {
+    mpk_factor *fac = v->fac;
     const bool single = fac->an->scalar == MPK_S || fac->an->scalar == MPK_C;
     const double *bound = single ? BOUNDS_SINGLE : BOUNDS;
     const int count = single ? 1 : 2;
-    const mpki_stop stop = {OTHER_TIMES * fac->an->info.factor_flops + 2e9, INT64_MAX};
     mpk_status status = MPK_OK;
-    if (fac->info.rank != MPK_RANK_NUMERICAL || !mpki_pivots_doubtful(fac) || fac->raised > 0)
+    if (!v->by_default || fac->info.rank != MPK_RANK_NUMERICAL || !mpki_pivots_doubtful(fac))
         return MPK_OK;
-    bool taken = false;
-    for (int k = 0; k < count && !taken && !mpk_failed(status); k++) {
-        if (fac->info.min_pivot > bound[k]) break; /* nothing would change */
-        mpki_numeric_result result;
-        mpk_factor *other = mpki_twin(fac);
-        status = mpki_failed(fac->ctx);
-        if (!mpk_failed(status)) {
-            other->raised = bound[k];
-            status = mpki_factorize_once(other, &stop, &result);
-        }
-        if (!mpk_failed(status) && !result.runaway) {
-            double *row_norm = fac->row_norm; /* as in try_other() */
-            mpki_factor_describe(other, &result);
-            other->row_norm = row_norm;
-            status = take_more(fac, other, &taken);
-            other->row_norm = NULL;
-        }
-        mpk_factor_destroy(&other);
-    }
-    if (status == MPK_ERR_NUMERIC || status == MPK_ERR_MEMORY) { /* the first one stands */
-        mpki_clear_error(fac->ctx);
-        status = MPK_OK;
+    if (fac->raised != fac->known.raised) return MPK_OK; /* for want of any other numbers */
+    for (int k = 0; k < count && !mpk_failed(status); k++) {
+        if (fac->info.min_pivot > bound[k] || fac->raised >= bound[k]) continue; /* no change */
+        if (may_try(v, (unsigned)TRIED_BOUND << k)) status = try_bound(v, k, bound[k]);
     }
     return status;
 }
@@ -220,48 +227,192 @@ mpk_status mpki_try_core(mpk_factor *fac, char *missed, double *error) {
     return try_solve(fac, error, missed);
 }
 
-/* ---- the verdict -------------------------------------------------------------------------------
- */
+/* ---- the verdict ------------------------------------------------------------------------------- */
+
+uint64_t mpki_values_hash(const mpk_analysis *an, const void *ax) {
+    const char *bytes = ax;
+    const int64_t count = an->nnz * (int64_t)mpk_scalar_size(an->scalar);
+    uint64_t h = 0;
+    for (int64_t k = 0; k < count; k += 8) {
+        uint64_t word = 0;
+        memcpy(&word, bytes + k, count - k < 8 ? (size_t)(count - k) : 8);
+        h = mpki_random_mix(h ^ word) + MPKI_GOLDEN;
+    }
+    return h;
+}
 
 /* The matching saw older values: what was a zero then need not be zero now. */
-static bool structurally_singular(const mpk_factor *fac) {
+static bool analysed_these(const mpk_factor *fac) {
     const mpk_analysis *an = fac->an;
-    if (an->info.structural_rank < 0 || an->info.structural_rank >= an->n) return false;
-    if (fac->own || mpki_core_is_part(&an->core))
-        return true; /* analysed again on these values; or the pattern alone shows it */
-    if (mpk_failed(mpki_factor_bring(fac->ctx, fac))) return false; /* recorded */
+    if (fac->own) return fac->own_of == mpki_values_hash(an, fac->ax);
     return fac->ax == an->values->ax || !memcmp(fac->ax, an->values->ax, (size_t)an->values->bytes);
 }
 
-static mpk_status find_rank(mpk_factor *fac) {
+static bool structurally_singular(const mpk_factor *fac) {
     const mpk_analysis *an = fac->an;
-    const mpk_options *o = &fac->options;
+    if (an->info.structural_rank < 0 || an->info.structural_rank >= an->n) return false;
+    if (mpki_core_is_part(&an->core)) return true;                  /* the pattern alone shows it */
+    if (mpk_failed(mpki_factor_bring(fac->ctx, fac))) return false; /* recorded */
+    return analysed_these(fac);
+}
+
+/* Zero pivots that no vector explains may come of a matching of other values. */
+static bool wants_matching(const verdict *v) {
+    const mpk_factor *fac = v->fac;
+    const bool free_to = fac->options.matching != MPK_OFF && fac->an->options.matching != MPK_OFF &&
+                         fac->options.static_shift == 0;
+    return v->by_default && free_to && fac->matched == 0 && !analysed_these(fac);
+}
+
+/* No pivot is zero, but the smallest may be rounding. far [in] the matching moved columns far from where equilibration puts
+ * them, so that a pivot may be small in one scaling alone; both are tried where a known solution does not come back. */
+static mpk_status look_at_weak(verdict *v, bool far) {
+    mpk_factor *fac = v->fac;
+    evidence e = {INFINITY, INFINITY};
+    mpk_status status = MPK_OK;
+    if (far) status = try_solve(fac, &e.omega, NULL);
+    v->rescue = far && !(e.omega <= mpki_accuracy(&fac->options, fac->an->scalar));
+    if (v->rescue && !mpk_failed(status)) status = try_other(v, TRIED_SCALING, &e);
+    if (mpk_failed(status)) return status;
+    if (fac->info.inertia.zero > 0) {
+        v->eta = e.eta;
+        conclude(v);
+        return MPK_OK;
+    }
+    return weak(fac) && !fac->info.again ? mpki_weak_to_zero(fac) : MPK_OK;
+}
+
+/* Zero pivots: if no vector confirms them, they may be small pivots. */
+static mpk_status look_at_zeros(verdict *v, bool again) {
+    mpk_factor *fac = v->fac;
+    evidence e = {INFINITY, INFINITY};
+    bool far = false;
+    mpk_status status = again ? mpki_kernel_of_all(fac, &e.eta) : mpki_kernel_of_zeros(fac, &e.eta);
+    if (mpk_failed(status)) return status;
+    v->eta = e.eta;
+    conclude(v);
+    v->stale = !(e.eta <= v->bound) && wants_matching(v);
+    if (v->stale || (again && !(e.eta <= v->bound))) return MPK_OK;
+    if (fac->options.zero_tolerance <= mpki_default_zero_tolerance(fac->an->scalar))
+        status = mpki_scalings_differ(fac, &far);
+    if (!mpk_failed(status) && (far || (v->by_default && !(e.eta <= v->bound))))
+        status = try_solve(fac, &e.omega, NULL);
+    if (mpk_failed(status)) return status;
+    v->rescue = far && !(e.omega <= mpki_accuracy(&fac->options, fac->an->scalar));
+    if (far && (v->rescue || !(e.eta <= v->bound)))
+        status = try_other(v, TRIED_SCALING, &e);
+    else if (v->by_default && !far && !(e.eta <= v->bound) && !fac->lowered)
+        status = try_other(v, TRIED_LOWERED, &e);
+    if (mpk_failed(status)) return status;
+    if (fac->info.inertia.zero == 0) return MPK_OK;
+    v->eta = e.eta;
+    conclude(v);
+    const bool shown = v->by_default && !far && fac->info.rank == MPK_RANK_NUMERICAL;
+    return shown && mpki_pivots_doubtful(fac) ? mpki_weak_to_zero(fac) : MPK_OK;
+}
+
+/* Factorized with a larger bound of zero pivots, as that was better for older values. *stands: it still is. */
+static mpk_status look_at_raised(verdict *v, bool *stands) {
+    mpk_factor *fac = v->fac;
+    mpk_status status = mpki_kernel_of_all(fac, &v->eta);
+    *stands = v->eta <= v->bound;
+    if (*stands) conclude(v);
+    if (mpk_failed(status) || *stands) return status;
+    bool there = false;
+    mpk_factor *other = mpki_twin(fac);
+    status = mpki_failed(fac->ctx);
+    if (!mpk_failed(status)) {
+        other->raised = 0;
+        status = factorize_twin(v, other, 0, &there);
+    }
+    if (there) mpki_exchange_numbers(fac, other);
+    fac->known.raised = 0;
+    drop_twin(&other);
+    return status;
+}
+
+/* What was learned from older values: *done, if nothing more is to be found out. */
+static mpk_status look_again(verdict *v, bool *done) {
+    mpk_factor *fac = v->fac;
+    mpk_status status = mpki_kernel_again(fac, &v->eta);
+    *done = false;
+    if (mpk_failed(status)) return status;
+    if (!(v->eta <= v->bound)) {
+        mpki_kernel_forget(fac);
+        return MPK_OK;
+    }
+    const bool same = fac->info.inertia.zero == fac->known.zeros;
+    if (!same && fac->info.inertia.zero == 0) return MPK_OK;
+    *done = true;
+    conclude(v);
+    if (same) {
+        mpki_weak_again(fac);
+    } else { /* other zeros: those at the level of rounding are others, too */
+        fac->known.weak = 0;
+        status = mpki_pivots_doubtful(fac) ? mpki_weak_to_zero(fac) : MPK_OK;
+    }
+    if (fac->info.inertia.zero == 0) fac->info.rank = MPK_RANK_FULL;
+    return status;
+}
+
+/* fac has zero pivots, or some that may be rounding. */
+static mpk_status look(verdict *v) {
+    mpk_factor *fac = v->fac;
+    const mpk_analysis *an = fac->an;
+    mpki_rank_memory *known = &fac->known;
+    mpk_status status = MPK_OK;
+    bool done = false, far = an->scale_far && fac->options.scaling == MPK_AUTO;
+    if (fac->raised > 0 && fac->raised == known->raised && fac->info.inertia.zero > 0) {
+        mpki_kernel_forget(fac);
+        status = look_at_raised(v, &done);
+    }
+    if (!done && !mpk_failed(status) && known->count > 0 && !v->asked)
+        status = look_again(v, &done);
+    if (mpk_failed(status)) return status;
+    if (!done) mpki_kernel_forget(fac);
+    if (fac->info.inertia.zero != known->zeros + known->weak)
+        known->tried = 0, known->undecided = false;
+    if (!done && fac->info.inertia.zero > 0) {
+        status = look_at_zeros(v, known->undecided && !v->asked);
+    } else if (!done && weak(fac) && v->by_default) {
+        if (!an->scale_far) {
+            bool may = true;
+            status = mpki_kernel_possible(fac, &may);
+            if (mpk_failed(status) || !may) return status;
+            if (fac->options.zero_tolerance <= mpki_default_zero_tolerance(an->scalar))
+                status = mpki_scalings_differ(fac, &far);
+        }
+        if (!mpk_failed(status)) status = look_at_weak(v, far);
+    }
+    return mpk_failed(status) || v->stale ? status : look_for_more(v);
+}
+
+/* What a verdict may cost: half of a factorization; of the first one, which has an analysis before it, twice. Some vectors
+ * of a small matrix cost nothing that could be seen. */
+static double allowed(const mpk_factor *fac, bool is_new) {
+    return fmax((is_new ? 2 : 0.5) * mpki_effort_of_factor(fac), 5e5);
+}
+
+mpk_status mpki_find_rank(mpk_factor *fac, bool is_new, bool *stale) {
     mpk_factor_info *info = &fac->info;
-    if (an->n == 0 || info->perturbed > 0) return MPK_OK;
+    verdict v = {.fac = fac,
+                 .bound = mpki_kernel_bound(fac),
+                 .eta = INFINITY,
+                 .first = is_new,
+                 .by_default = fac->options.zero_tolerance < 0};
+    v.asked = !v.by_default || mpki_rank_is_asked(fac->ctx);
+    *stale = false;
+    if (fac->an->n == 0 || info->perturbed > 0) return MPK_OK;
     if (structurally_singular(fac)) {
         info->rank = MPK_RANK_STRUCTURAL;
         return MPK_OK;
     }
     if (mpk_failed(mpki_failed(fac->ctx))) return mpki_failed(fac->ctx);
-    const bool by_default = o->zero_tolerance < 0;
-    if (info->inertia.zero == 0 && !(weak(fac) && by_default)) return MPK_OK;
+    if (info->inertia.zero == 0 && !(weak(fac) && v.by_default)) return MPK_OK;
     if (mpk_failed(mpki_factor_bring(fac->ctx, fac))) return mpki_failed(fac->ctx);
-    if (info->inertia.zero == 0 && !an->scale_far) {
-        bool may = true;
-        mpk_status status = mpki_kernel_possible(fac, &may);
-        if (mpk_failed(status) || !may) return status;
-    }
-    if (o->zero_tolerance <= mpki_default_zero_tolerance(an->scalar)) {
-        bool far = false;
-        mpk_status status = mpki_scalings_differ(fac, &far);
-        if (mpk_failed(status)) return status;
-        if (far) return look_at_both(fac);
-    }
-    return info->inertia.zero == 0 ? mpki_weak_to_zero(fac) : look_at_zeros(fac);
-}
-
-mpk_status mpki_find_rank(mpk_factor *fac) {
-    const mpk_status status = find_rank(fac);
-    if (mpk_failed(status) || fac->options.zero_tolerance >= 0) return status;
-    return look_for_more(fac);
+    fac->effort = v.asked ? INFINITY : allowed(fac, is_new);
+    const mpk_status status = look(&v);
+    fac->known.zeros = info->inertia.zero - fac->known.weak;
+    *stale = v.stale;
+    return status;
 }

@@ -14,10 +14,9 @@ enum { SETTLE_STEPS = 4 /* of a vector of the kernel */ };
 typedef struct look {
     mpk_factor *fac;
     mpki_solve_work work;
-    void *v;             /* n */
-    void *u;             /* n for each of the pivots looked at, once share_make() has been called */
-    const double *other; /* n: the scaling not in force, where two disagree */
-    double bound;        /* what counts as zero: the bound of zero pivots */
+    void *v;      /* n */
+    void *u;      /* n for each of the pivots looked at, once share_make() has been called */
+    double bound; /* what counts as zero: the bound of zero pivots */
 } look;
 
 static mpk_scalar scalar_of(const look *l) {
@@ -53,12 +52,21 @@ static const mpki_direct_engine *engine_of(const look *l) {
 /* v := the part of the factor applied to v */
 static void apply(look *l, mpk_part part, void *v) {
     const int32_t n = l->fac->an->n;
+    l->fac->effort -= mpki_effort_of_solve(l->fac) * (part == MPK_PART_D ? 0.1 : 0.5);
     mpki_apply(&l->work.m, part, 1, v, n, v, n);
 }
 
-/* How nearly A takes v to zero; in both scalings where there are two. */
-static double flatness(look *l) {
-    return MPKI_DISPATCH(scalar_of(l), flatness)(l->fac->scale, l->other, &l->work, l->v);
+/* Is what this verdict may cost spent? */
+static bool spent(const look *l) {
+    return !(l->fac->effort > 0);
+}
+
+/* How nearly A takes v to zero. */
+static mpki_flatness flatness(look *l) {
+    const mpki_flatness f =
+        MPKI_DISPATCH(scalar_of(l), flatness)(l->fac->scale, l->bound, &l->work, l->v);
+    l->fac->effort -= f.products * mpki_effort_of_product(l->fac);
+    return f;
 }
 
 /* v := v - M^+ A v, where M^+ solves with all pivots except the zero and the weak ones; work.r
@@ -75,14 +83,17 @@ static void refine_null(look *l, const mpki_weak_pivot *list, int count) {
 }
 
 /* Improve a vector that should be in A's kernel for as long as that helps: the factor may be much less accurate than A
- * (growth, columns delayed), and then one step does not do. Returns its flatness. */
+ * (growth, columns delayed), and then one step does not do. Returns its eta; where that is within the bound it is v's. */
 static double settle(look *l, const mpki_weak_pivot *list, int count) {
-    double least = flatness(l);
-    for (int step = 0; step < SETTLE_STEPS && !(least <= l->bound) && isfinite(least); step++) {
-        const double before = least;
+    mpki_flatness f = flatness(l);
+    double least = f.eta;
+    for (int step = 0; step < SETTLE_STEPS && !(least <= l->bound) && isfinite(f.rough); step++) {
+        const double before = f.rough;
+        if (spent(l)) break;
         refine_null(l, list, count);
-        least = fmin(before, flatness(l));
-        if (!(least <= before / 4)) break;
+        f = flatness(l);
+        least = fmin(least, f.eta);
+        if (!(f.rough <= before / 4)) break;
     }
     return least;
 }
@@ -97,7 +108,7 @@ static void null_of_weak(look *l, const mpki_weak_pivot *pivot) {
 static mpk_status share_make(look *l, const mpki_weak_pivot *list, int count) {
     const int64_t n = l->fac->an->n, size = (int64_t)mpk_scalar_size(scalar_of(l));
     l->u = mpki_alloc(l->fac->ctx, STAGE, count * n, (size_t)size);
-    for (int w = 0; l->u && w < count; w++) {
+    for (int w = 0; l->u && w < count && !mpk_failed(mpki_failed(l->fac->ctx)); w++) {
         null_of_weak(l, &list[w]);
         (void)settle(l, list, count);
         memcpy((char *)l->u + w * n * size, l->v, (size_t)(n * size));
@@ -108,11 +119,11 @@ static mpk_status share_make(look *l, const mpki_weak_pivot *list, int count) {
 /* refine_null() leaves in the rows of these pivots what rounding, of A's own entries to begin with, has left in all rows of A:
  * up to n times as much. Here all rows keep their share. Returns v's flatness. */
 static double share(look *l, const mpki_weak_pivot *list, int count) {
-    if (!isfinite(flatness(l)) ||
+    if (!isfinite(flatness(l).rough) ||
         !MPKI_DISPATCH(scalar_of(l), null_share)(l->fac->an->n, count, l->u, l->work.w, l->work.r))
         return INFINITY;
     refine_null(l, list, count);
-    return flatness(l);
+    return flatness(l).eta;
 }
 
 /* Is l->v, settled, so far from A's kernel that no share() brings it there? What A leaves of it in the direction of itself
@@ -138,7 +149,7 @@ bool mpki_pivots_doubtful(const mpk_factor *fac) {
 /* The same for zero pivots first .. count - 1 of a list one by one; those before them take no part. eta: what was found before. */
 static double kernel_of_each(look *l, const mpki_weak_pivot *list, int first, int count,
                              double eta) {
-    for (int w = first; w < count && !(eta <= l->bound); w++) {
+    for (int w = first; w < count && !(eta <= l->bound) && !spent(l); w++) {
         null_of_weak(l, &list[w]);
         eta = fmin(eta, settle(l, list, first));
         if (!(eta <= l->bound) && l->u) eta = fmin(eta, share(l, list, count));
@@ -155,10 +166,10 @@ static double kernel_of_zeros(look *l) {
     const mpki_direct_engine *e = engine_of(l);
     const int64_t zeros = fac->info.inertia.zero;
     double eta = kernel_of_all(l);
-    if (eta <= l->bound) return eta;
+    if (eta <= l->bound || spent(l)) return eta;
     if (zeros > 1)
         eta = kernel_of_each(l, list, 0, e->zeros(fac->direct, zeros, MPKI_WEAK_MOST, list), eta);
-    if (eta <= l->bound || !mpki_pivots_doubtful(fac)) return eta;
+    if (eta <= l->bound || !mpki_pivots_doubtful(fac) || spent(l)) return eta;
     const int few = e->weak(fac->direct, mpki_pivot_noise(fac), MPKI_WEAK_MOST, list);
     if (few == 0 || zeros > MPKI_WEAK_MOST - few) return eta;
     const int all = few + e->zeros(fac->direct, zeros, MPKI_WEAK_MOST - few, list + few);
@@ -180,11 +191,18 @@ mpk_status mpki_kernel_possible(mpk_factor *fac, bool *may) {
         mpki_apply_inverse(&l.work, l.v);
         frexp(MPKI_DISPATCH(scalar, column_largest)(fac->an->n, l.v), &exponent);
         MPKI_DISPATCH(scalar, column_shift)(fac->an->n, -exponent, l.v);
-        const double eta = flatness(&l);
-        *may = eta <= CLEAR * l.bound || !isfinite(eta);
+        const double rough = flatness(&l).rough;
+        *may = rough <= CLEAR * l.bound || !isfinite(rough);
     }
     look_free(&l);
     return mpki_failed(fac->ctx);
+}
+
+/* The smallest pivot that is not zero, relative to the largest entry; 0: there is none. */
+static double least_pivot(const mpk_factor *fac) {
+    mpki_weak_pivot weakest;
+    const int there = fac->engine->direct->weak(fac->direct, INFINITY, 1, &weakest);
+    return there > 0 ? weakest.size : 0;
 }
 
 static void make_zero(mpk_factor *fac, const mpki_weak_pivot *list, int count) {
@@ -197,60 +215,112 @@ static void make_zero(mpk_factor *fac, const mpki_weak_pivot *list, int count) {
         fac->info.inertia.zero++;
     }
     fac->info.inertia.certified = 0;
+    fac->info.min_pivot = least_pivot(fac);
 }
 
-/* Zero pivots, where they are few, are beside the weak ones in what is shared. */
+/* Zero pivots, where they are few, are beside the weak ones in what is shared. Those of the kernel are the weakest, as a rule:
+ * once some are not, the others are left. */
 mpk_status mpki_weak_to_zero(mpk_factor *fac) {
+    enum { FAILURES = 2 };
     mpki_weak_pivot list[MPKI_WEAK_MOST], zero[MPKI_WEAK_MOST];
     const int64_t zeros_before = fac->info.inertia.zero;
     look l;
     mpk_status status = look_make(fac, &l);
     if (mpk_failed(status)) return status;
     const int count = engine_of(&l)->weak(fac->direct, mpki_pivot_noise(fac), MPKI_WEAK_MOST, list);
-    int zeros = 0, all = count;
+    int zeros = 0, all = count, failed = 0;
     double worst = fac->info.rank_bound;
     if (zeros_before <= MPKI_WEAK_MOST - count)
         all +=
             engine_of(&l)->zeros(fac->direct, zeros_before, MPKI_WEAK_MOST - count, list + count);
-    for (int w = 0; w < count && !mpk_failed(status); w++) {
+    for (int w = 0; w < count && failed < FAILURES && !mpk_failed(status); w++) {
+        if (spent(&l)) break;
         null_of_weak(&l, &list[w]);
         double eta = settle(&l, list, count);
-        if (!(eta <= l.bound) && out_of_reach(&l)) continue;
+        if (!(eta <= l.bound) && out_of_reach(&l)) {
+            failed++;
+            continue;
+        }
         if (!(eta <= l.bound) && !l.u) {
             status = share_make(&l, list, all);
             null_of_weak(&l, &list[w]);
             (void)settle(&l, list, count);
         }
         if (!(eta <= l.bound) && l.u) eta = fmin(eta, share(&l, list, all));
-        if (!(eta <= l.bound)) continue;
+        failed += !(eta <= l.bound);
+        if (!(eta <= l.bound) || mpk_failed(status)) continue;
         worst = fmax(worst, eta);
         zero[zeros++] = list[w];
+        status = mpki_kernel_remember(fac, l.v);
     }
     if (zeros > 0 && !mpk_failed(status)) {
         make_zero(fac, zero, zeros);
+        fac->known.weak += zeros;
         mpki_rank_conclude(fac, worst, l.bound);
     }
     look_free(&l);
     return mpki_failed(fac->ctx);
 }
 
-mpk_status mpki_kernel_of_zeros(mpk_factor *fac, const double *other, double *eta) {
+/* What `find` finds, and v is kept if it is of the kernel. */
+static mpk_status find_kernel(mpk_factor *fac, double (*find)(look *l), double *eta) {
     look l;
     mpk_status status = look_make(fac, &l);
     *eta = INFINITY;
     if (mpk_failed(status)) return status;
-    l.other = other;
-    if (fac->info.inertia.zero > 0) *eta = kernel_of_zeros(&l);
+    if (fac->info.inertia.zero > 0) *eta = find(&l);
+    if (*eta <= l.bound) status = mpki_kernel_remember(fac, l.v);
     look_free(&l);
-    return mpki_failed(fac->ctx);
+    return mpk_failed(status) ? status : mpki_failed(fac->ctx);
+}
+
+mpk_status mpki_kernel_of_zeros(mpk_factor *fac, double *eta) {
+    return find_kernel(fac, kernel_of_zeros, eta);
 }
 
 mpk_status mpki_kernel_of_all(mpk_factor *fac, double *eta) {
+    return find_kernel(fac, kernel_of_all, eta);
+}
+
+/* ---- from one factorization to the next -------------------------------------------------------- */
+
+void mpki_kernel_forget(mpk_factor *fac) {
+    mpki_release(fac->ctx, fac->known.vector);
+    fac->known.vector = NULL;
+    fac->known.count = fac->known.weak = 0;
+}
+
+mpk_status mpki_kernel_remember(mpk_factor *fac, const void *v) {
+    const int64_t n = fac->an->n, size = (int64_t)mpk_scalar_size(fac->an->scalar);
+    mpki_rank_memory *known = &fac->known;
+    if (known->count == MPKI_WEAK_MOST) return MPK_OK;
+    void *grown = mpki_resize(fac->ctx, STAGE, known->vector, (known->count + 1) * n, (size_t)size);
+    if (!grown) return mpki_failed(fac->ctx);
+    known->vector = grown;
+    memcpy((char *)grown + known->count * n * size, v, (size_t)(n * size));
+    known->count++;
+    return MPK_OK;
+}
+
+/* All of them at once: a sum with coefficients that no relation between them is likely to have. */
+mpk_status mpki_kernel_again(mpk_factor *fac, double *eta) {
+    const mpki_rank_memory *known = &fac->known;
     look l;
     mpk_status status = look_make(fac, &l);
     *eta = INFINITY;
     if (mpk_failed(status)) return status;
-    *eta = kernel_of_all(&l);
+    MPKI_DISPATCH(scalar_of(&l), null_sum)(fac->an->n, known->count, known->vector, l.v);
+    *eta = flatness(&l).eta;
     look_free(&l);
-    return mpki_failed(fac->ctx);
+    return MPK_OK;
+}
+
+void mpki_weak_again(mpk_factor *fac) {
+    mpki_weak_pivot list[MPKI_WEAK_MOST];
+    const int count =
+        fac->known.weak > 0 && mpki_pivots_doubtful(fac)
+            ? fac->engine->direct->weak(fac->direct, mpki_pivot_noise(fac), fac->known.weak, list)
+            : 0;
+    fac->known.weak = count;
+    if (count > 0) make_zero(fac, list, count);
 }

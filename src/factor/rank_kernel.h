@@ -16,11 +16,30 @@ bool mpki_pivots_doubtful(const mpk_factor *fac);
 mpk_status mpki_kernel_possible(mpk_factor *fac, bool *may);
 /** How nearly A takes to zero what the factor does: a vector for all zero pivots together. */
 mpk_status mpki_kernel_of_all(mpk_factor *fac, double *eta);
-/** The same, and for some of them one by one where that is more than rounding; infinite without zero pivots.
- *  other [in] n, or NULL: another scaling, in which it is to be as little */
-mpk_status mpki_kernel_of_zeros(mpk_factor *fac, const double *other, double *eta);
+/** The same, and for some of them one by one where that is more than rounding; infinite without zero pivots. */
+mpk_status mpki_kernel_of_zeros(mpk_factor *fac, double *eta);
 /** Pivots that may be rounding alone: each becomes zero if a vector shows that it is. */
 mpk_status mpki_weak_to_zero(mpk_factor *fac);
+
+/** What a verdict costs is estimated, not measured, so that it is the same in every run: in nanoseconds, about.
+ *  fac->effort is what it may still cost. */
+static inline double mpki_effort_of_solve(const mpk_factor *fac) {
+    return 0.9 * (double)fac->info.nnz + 20.0 * fac->an->n;
+}
+static inline double mpki_effort_of_product(const mpk_factor *fac) {
+    return 5.0 * (double)fac->an->nnz + 5.0 * fac->an->n;
+}
+static inline double mpki_effort_of_factor(const mpk_factor *fac) {
+    return 0.1 * fac->info.flops + 4.0 * (double)fac->info.nnz + 20.0 * (double)fac->an->nnz +
+           50.0 * fac->an->n;
+}
+
+/** Vectors that were found to be of A's kernel, for the next values: fac->known. */
+mpk_status mpki_kernel_remember(mpk_factor *fac, const void *v);
+/** How nearly A takes all of them to zero now: one product. */
+mpk_status mpki_kernel_again(mpk_factor *fac, double *eta);
+/** As many weak pivots become zero as did then. */
+void mpki_weak_again(mpk_factor *fac);
 
 /** The verdict on zero pivots. */
 static inline void mpki_rank_conclude(mpk_factor *fac, double eta, double bound) {

@@ -2,6 +2,7 @@
 /* Vectors that A may take to zero: as the factor gives them, and as A itself judges them. */
 #include "rank.h"
 #include "../core/precision.h"
+#include "../core/random.h"
 #include "../problem/columns.h"
 
 #include <string.h>
@@ -15,6 +16,16 @@ void FN(null_of_weak)(const mpki_weak_pivot *p, int32_t n, void *vy) {
     memset(y, 0, (size_t)n * sizeof(T));
     y[p->at[0]] = entry(p->vector);
     if (p->pair) y[p->at[1]] = entry(p->vector + 2);
+}
+
+void FN(null_sum)(int32_t n, int count, const void *vu, void *vv) {
+    const T *u = vu;
+    T *v = vv;
+    memset(v, 0, (size_t)n * sizeof(T));
+    for (int j = 0; j < count; j++) {
+        const R times = (R)(1 + mpki_random_unit(mpki_random_at((uint64_t)j)));
+        for (int32_t i = 0; i < n; i++) v[i] += u[(int64_t)j * n + i] * times;
+    }
 }
 
 void FN(null_project)(const mpki_weak_pivot *list, int count, void *vy) {
@@ -67,29 +78,119 @@ double FN(null_least)(const double *scale, const mpki_solve_work *work, const vo
     return isfinite(least) ? least : 0;
 }
 
-/* Flatness in one scaling; r holds -A v, work->w |A| |v|. */
-static double flat_in(const double *scale, const mpki_solve_work *work, int32_t n, const T *v) {
-    const T *r = work->r;
-    const double most = most_of(scale, n, v);
-    double eta = 0;
-    if (!(most > 0) || !isfinite(most)) return INFINITY;
-    for (int32_t i = 0; i < n; i++) {
-        const double ri = modulus(r[i]) * scale[i];
-        const double q = ri / against(scale, work, n, most, i);
-        if (ri > 0 || ri != ri) eta = mpki_larger(eta, q);
-    }
-    return isnan(eta) ? INFINITY : eta;
+/* work->r := -A v, work->w := |A| |v|; v in problem order. */
+static void product(mpki_solve_work *work, const T *v) {
+    const mpki_system *s = &work->system;
+    memset(work->r, 0, (size_t)s->a.n * sizeof(T));
+    mpki_residual(&s->a, v, work->r, work->r, work->w, work->sums);
 }
 
-double FN(flatness)(const double *scale, const double *other, mpki_solve_work *work,
-                    const void *v) {
-    const mpki_system *s = &work->system;
-    const int32_t n = s->a.n;
-    if (!FN(column_finite)(n, v)) return INFINITY;
-    memset(work->r, 0, (size_t)n * sizeof(T));
-    mpki_residual(&s->a, v, work->r, work->r, work->w, work->sums);
-    const double eta = flat_in(scale, work, n, v);
-    return other ? mpki_larger(eta, flat_in(other, work, n, v)) : eta;
+/* |r_i| / w_i, with 0/0 = 0; infinite where products may have underflowed. */
+static double ratio(const mpki_solve_work *work, int32_t i) {
+    static const double LEAST = 1e-280;
+    const double ri = modulus(((const T *)work->r)[i]), wi = work->w[i];
+    if (ri == 0 && wi == 0) return 0;
+    return wi > LEAST && isfinite(wi) && ri == ri ? ri / wi : INFINITY;
+}
+
+/* The least eta with |A v| <= eta |A| |v| (Oettli & Prager 1964); and roughly, for the progress of refinement, with rows
+ * that v hardly touches measured against all of it. */
+static mpki_flatness flatness_of(const double *scale, const mpki_solve_work *work, const T *v) {
+    const int32_t n = work->system.a.n;
+    const T *r = work->r;
+    const double most = most_of(scale, n, v);
+    mpki_flatness f = {0, 0, 1};
+    if (!(most > 0) || !isfinite(most)) return (mpki_flatness){INFINITY, INFINITY, 1};
+    for (int32_t i = 0; i < n; i++) {
+        const double ri = modulus(r[i]) * scale[i];
+        f.eta = mpki_larger(f.eta, ratio(work, i));
+        if (ri > 0 || ri != ri)
+            f.rough = mpki_larger(f.rough, ri / against(scale, work, n, most, i));
+    }
+    if (isnan(f.rough)) f.rough = INFINITY;
+    return f;
+}
+
+/* Has a row of which nothing is left a product that is not 0, but underflowed? */
+static bool hidden(const mpki_solve_work *work, const T *v) {
+    const mpk_problem_view *a = &work->system.a;
+    const T *ax = a->ax;
+    for (int32_t j = 0; j < a->n; j++) {
+        const bool alive = modulus(v[j]) > 0, none = work->w[j] == 0;
+        if (!alive && !none) continue;
+        for (int64_t k = a->ap[j]; k < a->ap[j + 1]; k++) {
+            const int32_t i = a->ai[k];
+            if (!(modulus(ax[k]) > 0)) continue;
+            if ((alive && work->w[i] == 0) || (none && modulus(v[i]) > 0)) return true;
+        }
+    }
+    return false;
+}
+
+/* Sets to zero what is noise of v, at most `noise` after scaling, in the rows that are over the bound. False: it is not
+ * noise that keeps v from being flat, as there is none, or more than that in such a row. */
+static bool drop_noise(const double *scale, double noise, double bound, mpki_solve_work *work,
+                       T *v) {
+    const mpk_problem_view *a = &work->system.a;
+    const T *ax = a->ax;
+    double *reach = work->sums;          /* n: ||A_i||_1, columns scaled */
+    char *over = (char *)(reach + a->n); /* n */
+    bool dropped = false;
+    memset(reach, 0, (size_t)a->n * sizeof *reach);
+    for (int32_t j = 0; j < a->n; j++)
+        for (int64_t k = a->ap[j]; k < a->ap[j + 1]; k++) {
+            const double aij = modulus(ax[k]);
+            reach[a->ai[k]] += aij * scale[j];
+            if (a->ai[k] != j) reach[j] += aij * scale[a->ai[k]];
+        }
+    for (int32_t i = 0; i < a->n; i++) {
+        over[i] = !(ratio(work, i) <= bound);
+        if (over[i] && !(work->w[i] <= noise * reach[i])) return false;
+    }
+    for (int32_t j = 0; j < a->n; j++)
+        for (int64_t k = a->ap[j]; k < a->ap[j + 1]; k++) {
+            const int32_t pair[] = {j, a->ai[k]};
+            for (int side = 0; side < 2; side++) {
+                const int32_t at = pair[side];
+                const double size = modulus(v[at]) / scale[at];
+                if (!over[pair[!side]] || !(size > 0 && size <= noise)) continue;
+                v[at] = t_make(0, 0);
+                dropped = true;
+            }
+        }
+    return dropped;
+}
+
+mpki_flatness FN(flatness)(const double *scale, double bound, mpki_solve_work *work, void *vv) {
+    enum { ROUNDS = 6, LEVELS = 3 };
+    static const double MOST = 1e-2, STEP = 1e3; /* of noise, relative to the largest entry */
+    const int32_t n = work->system.a.n;
+    const double tiny = 1000.0 * n * (double)R_EPS / 2;
+    T *v = vv, *before = work->x;
+    if (!FN(column_finite)(n, v)) return (mpki_flatness){INFINITY, INFINITY, 0};
+    product(work, v);
+    mpki_flatness f = flatness_of(scale, work, v);
+    const mpki_flatness first = f;
+    const double most = most_of(scale, n, v);
+    double level = tiny;
+    int products = 1;
+    if (!(f.eta <= bound) && !(f.rough <= fmax(tiny, bound))) return f;
+    memcpy(before, v, (size_t)n * sizeof *v);
+    for (int k = 0; k < LEVELS && !(f.eta <= bound); k++, level *= STEP)
+        for (int round = 0; round < ROUNDS && !(f.eta <= bound); round++) {
+            if (!drop_noise(scale, fmin(level, MOST) * most, bound, work, v)) break;
+            product(work, v);
+            f = flatness_of(scale, work, v);
+            products++;
+        }
+    f.products = products;
+    if (f.eta <= bound && !hidden(work, v)) return f;
+    if (products > 1) {
+        memcpy(v, before, (size_t)n * sizeof *v);
+        product(work, v);
+        products++;
+    }
+    return (mpki_flatness){f.eta <= bound ? INFINITY : first.eta, first.rough, products};
 }
 
 /* x with B x = c, by complete pivoting; where B is singular to rounding, 0. */

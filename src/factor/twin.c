@@ -19,6 +19,7 @@ void mpki_exchange_numbers(mpk_factor *a, mpk_factor *b) {
     SWAP(double *, scale);
     SWAP(mpki_direct *, direct);
     SWAP(mpk_factor_info, info);
+    SWAP(mpki_rank_memory, known);
 #undef SWAP
 }
 
@@ -40,6 +41,8 @@ mpk_factor *mpki_twin(const mpk_factor *fac) {
     other->rescaled = fac->rescaled;
     other->lowered = fac->lowered;
     other->raised = fac->raised;
+    other->known = (mpki_rank_memory){.zeros = fac->known.zeros, .tried = fac->known.tried};
+    other->effort = fac->effort;
     other->scale = MPKI_NEW(ctx, STAGE, fac->an->n, double);
     const mpki_tree_view tree = mpki_tree_view_of(fac->an);
     (void)fac->engine->direct->make(ctx, &tree, &other->direct); /* a failure is recorded */

@@ -461,7 +461,9 @@ static void write_outcome(const mpk_report *report, mpki_buffer *out) {
             break;
         }
         if (run->factor.rank == MPK_RANK_UNDECIDED)
-            line(out, "", "A is too ill-conditioned to tell whether it is singular");
+            line(out, "",
+                 "whether A is singular was not decided within the work that this may cost: "
+                 "metapack inertia looks further");
         if (run->solve.componentwise <= mpki_accuracy(&run->options, run->problem.scalar)) {
             line(out, "Result", "NOT TO BE TRUSTED: %s", message);
             break;

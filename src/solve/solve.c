@@ -89,7 +89,7 @@ static mpk_status verdict(const columns *c, const mpk_solve_info *info, double a
             "asked for; normwise %.1e%s",
             info->componentwise, info->iterations, accuracy, info->normwise,
             f->rank == MPK_RANK_UNDECIDED
-                ? "; A is too ill-conditioned to tell whether it is singular"
+                ? "; whether A is singular was not decided within the work that this may cost"
                 : "");
     if (d->doubtful)
         return mpki_error(c->ctx, MPK_INACCURATE, STAGE, -1,
@@ -133,34 +133,21 @@ static double no_solution(mpk_scalar scalar) {
     return single(scalar) ? RESIDUAL_SINGLE : RESIDUAL;
 }
 
-/* A backward error is small for whatever a singular A takes to nothing: is x such a vector? *eta is
- * finite if it is one in each scaling that there is, *maybe true if it is one in some. Not if a
- * certificate says that A is regular; if it does not, a large x alone is enough for *large. */
+/* A backward error is small for whatever a singular A takes to nothing: is x such a vector? *eta says how nearly, or
+ * is infinite. Not if a certificate says that A is regular; if it does not, a large x alone is enough for *large_x. */
 static mpk_status kernel(const columns *c, mpki_solve_work *work, const void *x, double *eta,
-                         bool *maybe, bool *large_x) {
+                         bool *large_x) {
     const mpk_factor *fac = c->fac;
     const mpk_analysis *an = fac->an;
     const double bound = mpki_default_zero_tolerance(an->scalar);
-    double size;
     *eta = INFINITY;
-    *maybe = *large_x = false;
+    *large_x = false;
     if (!(work->growth >= large(an->scalar))) return MPK_OK;
-    mpk_status status = mpki_certify(c->ctx, fac, NULL);
+    const mpk_status status = mpki_certify(c->ctx, fac, NULL);
     if (mpk_failed(status) || mpki_regular(fac)) return status;
     *large_x = true;
-    double flat = MPKI_DISPATCH(an->scalar, flatness)(fac->scale, NULL, work, x);
-    *maybe = flat <= bound;
-    if (*maybe && fac->options.scaling != MPK_OFF) {
-        double *other = MPKI_NEW(c->ctx, STAGE, an->n, double);
-        status = mpki_failed(c->ctx);
-        if (!mpk_failed(status))
-            status =
-                mpki_find_scaling(c->ctx, an, &fac->options, fac->ax, !fac->rescaled, other, &size);
-        if (!mpk_failed(status))
-            flat = MPKI_DISPATCH(an->scalar, flatness)(fac->scale, other, work, x);
-        mpki_release(c->ctx, other);
-        if (mpk_failed(status)) return status;
-    }
+    memcpy(work->b, x, (size_t)an->n * mpk_scalar_size(an->scalar)); /* it may lose its noise */
+    const double flat = MPKI_DISPATCH(an->scalar, flatness)(fac->scale, bound, work, work->b).eta;
     if (flat <= bound) *eta = flat;
     return MPK_OK;
 }
@@ -201,13 +188,13 @@ static mpk_status refine_columns(const columns *c, mpki_solve_work *work, double
             return mpki_error(c->ctx, MPK_ERR_NUMERIC, STAGE, r, "solution %d overflows", r + 1);
         if (mpk_failed(mpki_failed(c->ctx))) return mpki_failed(c->ctx);
         double flat;
-        bool maybe, large_x, shows;
+        bool large_x, shows;
         mpk_status status = look_closer(c, work, &shows);
-        if (!mpk_failed(status)) status = kernel(c, work, x, &flat, &maybe, &large_x);
+        if (!mpk_failed(status)) status = kernel(c, work, x, &flat, &large_x);
         if (mpk_failed(status)) return status;
         seen->eta = fmin(seen->eta, flat);
         seen->unsure |= (shows || large_x) && mpki_examinable(fac) && fac->info.perturbed == 0;
-        maybe |= fac->info.rank == MPK_RANK_UNDECIDED;
+        bool maybe = fac->info.rank == MPK_RANK_UNDECIDED;
         maybe |= fac->info.perturbed > 0 && work->growth >= fmin(large(an->scalar), 0.1 / accuracy);
         seen->doubtful |= maybe && info->relative_residual > no_solution(an->scalar);
         if (mpki_progress(c->ctx, STAGE, (double)(r + 1) / c->nrhs))

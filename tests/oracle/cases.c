@@ -292,13 +292,13 @@ const char *case_name(int k) {
 
 void case_trial(int k, trial *t) {
     const named_case *c = &cases[k];
-    const equations eq = {c->scalar,
-                          c->symmetry,
-                          c->n,
-                          c->nrhs,
-                          c->count,
-                          (quad_entry *)(uintptr_t)c->entry,
-                          (double *)(uintptr_t)c->b};
+    const equations eq = {.scalar = c->scalar,
+                          .symmetry = c->symmetry,
+                          .n = c->n,
+                          .nrhs = c->nrhs,
+                          .count = c->count,
+                          .entry = (quad_entry *)(uintptr_t)c->entry,
+                          .b = (double *)(uintptr_t)c->b};
     *t = (trial){.family = -1, .path = path_find(c->path)};
     snprintf(t->name, sizeof t->name, "%s", c->name);
     if (t->path < 0 || !setup_parse(&t->setup, c->setup)) {
@@ -306,6 +306,7 @@ void case_trial(int k, trial *t) {
         abort();
     }
     t->eq = equations_copy(&eq);
+    t->eq.whole = t->setup.whole;
     for (int64_t e = 0; e < t->eq.count; e++) { /* decimal numbers are rounded to the type */
         t->eq.entry[e].re = number_rounded(c->scalar, t->eq.entry[e].re);
         t->eq.entry[e].im = number_rounded(c->scalar, t->eq.entry[e].im);

@@ -37,9 +37,30 @@ quad_entry *equations_whole(const equations *eq, int64_t *count) {
     for (int64_t k = 0; k < eq->count; k++) {
         const quad_entry e = eq->entry[k];
         all[(*count)++] = e;
-        if (e.i != e.j) all[(*count)++] = (quad_entry){e.j, e.i, e.re, mirror * e.im};
+        if (e.i != e.j && !eq->whole) all[(*count)++] = (quad_entry){e.j, e.i, e.re, mirror * e.im};
     }
     return all;
+}
+
+double equations_skewness(const equations *eq) {
+    const size_t n = (size_t)eq->n;
+    const double turn = eq->symmetry == MPK_HERMITIAN ? -1 : 1;
+    double most = 0, *a = must_alloc(eq->whole ? 2 * n * n : 0, sizeof *a);
+    for (int64_t k = 0; eq->whole && k < eq->count; k++) {
+        const quad_entry *e = &eq->entry[k];
+        double *to = a + 2 * ((size_t)e->i + (size_t)e->j * n);
+        to[0] += e->re;
+        to[1] += e->im;
+    }
+    for (size_t j = 0; eq->whole && j < n; j++)
+        for (size_t i = j; i < n; i++) {
+            const double *l = a + 2 * (i + j * n), *u = a + 2 * (j + i * n);
+            const double size = fmax(hypot(l[0], l[1]), hypot(u[0], u[1]));
+            const double off = hypot(l[0] - u[0], l[1] - turn * u[1]);
+            if (size > 0) most = fmax(most, off / size);
+        }
+    free(a);
+    return most;
 }
 
 void numbers_store(mpk_scalar scalar, int64_t count, const double *pairs, void *array) {

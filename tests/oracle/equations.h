@@ -6,13 +6,21 @@
 
 #include <metapack/metapack.h>
 
+/** Inertia by construction, where a family knows it. */
+typedef struct known_inertia {
+    int there; /* 2: and A is well conditioned */
+    int32_t positive, negative, zero;
+} known_inertia;
+
 typedef struct equations {
     mpk_scalar scalar;
-    mpk_symmetry symmetry;
+    mpk_symmetry symmetry; /* as the library is told */
     int32_t n, nrhs;
     int64_t count;     /* stored entries: lower triangle by columns, rows increasing */
     quad_entry *entry; /* zeros may be among them */
     double *b;         /* n x nrhs complex numbers, as pairs */
+    int whole;         /* the entries are those of both triangles, which need not agree */
+    known_inertia known;
 } equations;
 
 static inline int is_complex(mpk_scalar scalar) {
@@ -23,9 +31,9 @@ static inline int is_single(mpk_scalar scalar) {
     return scalar == MPK_S || scalar == MPK_C;
 }
 
-/** Is there an inertia? For real and Hermitian matrices. */
+/** Is there an inertia? For real and Hermitian matrices whose triangles agree. */
 static inline int has_inertia(const equations *eq) {
-    return !is_complex(eq->scalar) || eq->symmetry == MPK_HERMITIAN;
+    return !eq->whole && (!is_complex(eq->scalar) || eq->symmetry == MPK_HERMITIAN);
 }
 
 /** Memory for a test: without memory the process ends. */
@@ -33,6 +41,10 @@ void *must_alloc(size_t count, size_t size);
 
 void equations_free(equations *eq);
 equations equations_copy(const equations *eq);
+
+/** How far the triangles are from agreeing: the largest |a_ij - conj(a_ji)| over the larger of both,
+ *  an entry that is missing counting as zero. 0 unless the matrix is given whole. */
+double equations_skewness(const equations *eq);
 
 /** Both triangles; *count [out] how many. Freed by the caller. */
 quad_entry *equations_whole(const equations *eq, int64_t *count);

@@ -1,61 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Rank and consistency without rounding: elimination modulo a prime of 61 bits. */
 #include "exact.h"
+#include "field.h"
 
 #include <string.h>
 
 /* Primes 4 q + 1 with q prime, of which 2 is a primitive root: so no two powers of two in the range
  * of doubles are congruent (modulo the Mersenne prime, 1 and 2^61 are). root^2 = -1. */
-static const struct field {
-    uint64_t prime, root;
-} fields[] = {{UINT64_C(0x23c87c73c59d3cdd), UINT64_C(0x55b54d5ed60e514)},
-              {UINT64_C(0x2bbc51f762b0ce85), UINT64_C(0x1505a5aee6f1f286)}};
-
-__extension__ typedef unsigned __int128 wide;
-
-static uint64_t times(const struct field *f, uint64_t a, uint64_t b) {
-    return (uint64_t)((wide)a * b % f->prime);
-}
-
-static uint64_t plus(const struct field *f, uint64_t a, uint64_t b) {
-    const uint64_t sum = a + b; /* below 2^63 */
-    return sum >= f->prime ? sum - f->prime : sum;
-}
-
-static uint64_t minus(const struct field *f, uint64_t a, uint64_t b) {
-    return a >= b ? a - b : a + f->prime - b;
-}
-
-static uint64_t power(const struct field *f, uint64_t a, uint64_t exponent) {
-    uint64_t result = 1;
-    for (; exponent; exponent >>= 1, a = times(f, a, a))
-        if (exponent & 1) result = times(f, result, a);
-    return result;
-}
-
-static uint64_t inverse(const struct field *f, uint64_t a) {
-    return power(f, a, f->prime - 2);
-}
-
-/* The residue of a finite double. */
-static uint64_t residue(const struct field *f, double x) {
-    int exponent;
-    const int64_t m = (int64_t)ldexp(frexp(x, &exponent), 53);
-    if (m == 0) return 0;
-    exponent -= 53;
-    const uint64_t size = (uint64_t)(m < 0 ? -m : m);
-    const uint64_t two = power(f, 2, (uint64_t)(exponent < 0 ? -exponent : exponent));
-    const uint64_t r = times(f, size, exponent < 0 ? inverse(f, two) : two);
-    return m < 0 ? minus(f, 0, r) : r;
-}
-
-static uint64_t image(const struct field *f, double re, double im) {
-    const uint64_t r = residue(f, re);
-    return im == 0 ? r : plus(f, r, times(f, residue(f, im), f->root));
-}
+static const field fields[] = {{UINT64_C(0x23c87c73c59d3cdd), UINT64_C(0x55b54d5ed60e514)},
+                               {UINT64_C(0x2bbc51f762b0ce85), UINT64_C(0x1505a5aee6f1f286)}};
 
 /* (A, B) by rows: n x (n + nrhs) residues. */
-static uint64_t *augmented(const struct field *f, const equations *eq) {
+static uint64_t *augmented(const field *f, const equations *eq) {
     const size_t width = (size_t)(eq->n + eq->nrhs);
     uint64_t *a = must_alloc((size_t)eq->n * width, sizeof *a);
     int64_t count;
@@ -80,7 +36,7 @@ static void swap_rows(uint64_t *a, size_t width, int32_t i, int32_t j) {
 }
 
 /* Gaussian elimination; afterwards the rows from *rank on are zero in A's columns. */
-static int32_t eliminate(const struct field *f, uint64_t *a, int32_t n, size_t width) {
+static int32_t eliminate(const field *f, uint64_t *a, int32_t n, size_t width) {
     int32_t rank = 0;
     for (int32_t j = 0; j < n && rank < n; j++) {
         int32_t pivot = rank;
@@ -101,7 +57,7 @@ static int32_t eliminate(const struct field *f, uint64_t *a, int32_t n, size_t w
     return rank;
 }
 
-static void rank_in(const struct field *f, const equations *eq, exact_rank *best) {
+static void rank_in(const field *f, const equations *eq, exact_rank *best) {
     const size_t width = (size_t)(eq->n + eq->nrhs);
     uint64_t *a = augmented(f, eq);
     const int32_t rank = eliminate(f, a, eq->n, width);

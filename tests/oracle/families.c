@@ -4,40 +4,56 @@
 
 #include <string.h>
 
-enum order { SMALL, TINY, FEW }; /* 0 .. 60 and seldom to 300; 0 .. 2; 1 .. 40 */
-enum sides { ANY_SIDES, CONSISTENT, EXTREME_SIDES, ZERO_SIDES };
+/* 0 .. 60 and seldom to 300; 0 .. 2; 1 .. 40; 2 .. 50 and seldom to 600; 2 .. 8; 30 .. 1024 */
+enum order { SMALL, TINY, FEW, BANDED, SEVERAL, LARGE };
+/* CONTRADICTING: small integers and 0, which few dependent rows agree to */
+enum sides { ANY_SIDES, CONSISTENT, EXTREME_SIDES, ZERO_SIDES, CONTRADICTING };
 
 static const struct family {
     const char *name;
     fill_fn fill;
     enum order order;
     enum sides sides;
+    twist_fn twist;
 } table[FAMILIES] = {
-    {"dense", fill_dense, SMALL, ANY_SIDES},
-    {"sparse", fill_sparse, SMALL, ANY_SIDES},
-    {"saddle", fill_saddle, SMALL, ANY_SIDES},
-    {"pairs", fill_pairs, SMALL, ANY_SIDES},
-    {"definite", fill_definite, SMALL, ANY_SIDES},
-    {"helmholtz", fill_helmholtz, SMALL, ANY_SIDES},
-    {"dependent", fill_dependent, SMALL, ANY_SIDES},
-    {"laplacian", fill_laplacian, SMALL, ANY_SIDES},
-    {"ones", fill_ones, FEW, ANY_SIDES},
-    {"outer", fill_outer, FEW, ANY_SIDES},
-    {"low-rank", fill_low_rank, FEW, ANY_SIDES},
-    {"congruent", fill_congruent, SMALL, ANY_SIDES},
-    {"consistent", fill_congruent, SMALL, CONSISTENT},
-    {"zero", fill_zero, FEW, ANY_SIDES},
-    {"empty", fill_empty, SMALL, ANY_SIDES},
-    {"scaled", fill_scaled, SMALL, ANY_SIDES},
-    {"scaled-rows", fill_scaled_rows, SMALL, ANY_SIDES},
-    {"huge", fill_huge, FEW, ANY_SIDES},
-    {"denormal", fill_denormal, FEW, ANY_SIDES},
-    {"near-singular", fill_near_singular, FEW, ANY_SIDES},
-    {"graded", fill_graded, FEW, ANY_SIDES},
-    {"interior", fill_interior, SMALL, ANY_SIDES},
-    {"tiny", fill_tiny, TINY, ANY_SIDES},
-    {"sides", fill_any, SMALL, EXTREME_SIDES},
-    {"spoilt", fill_any, FEW, ANY_SIDES},
+    {"dense", fill_dense, SMALL, ANY_SIDES, NULL},
+    {"sparse", fill_sparse, SMALL, ANY_SIDES, NULL},
+    {"saddle", fill_saddle, SMALL, ANY_SIDES, NULL},
+    {"pairs", fill_pairs, SMALL, ANY_SIDES, NULL},
+    {"definite", fill_definite, SMALL, ANY_SIDES, NULL},
+    {"helmholtz", fill_helmholtz, SMALL, ANY_SIDES, NULL},
+    {"dependent", fill_dependent, SMALL, ANY_SIDES, NULL},
+    {"laplacian", fill_laplacian, SMALL, ANY_SIDES, NULL},
+    {"ones", fill_ones, FEW, ANY_SIDES, NULL},
+    {"outer", fill_outer, FEW, ANY_SIDES, NULL},
+    {"low-rank", fill_low_rank, FEW, ANY_SIDES, NULL},
+    {"congruent", fill_congruent, SMALL, ANY_SIDES, NULL},
+    {"consistent", fill_congruent, SMALL, CONSISTENT, NULL},
+    {"zero", fill_zero, FEW, ANY_SIDES, NULL},
+    {"empty", fill_empty, SMALL, ANY_SIDES, NULL},
+    {"scaled", fill_scaled, SMALL, ANY_SIDES, NULL},
+    {"scaled-rows", fill_scaled_rows, SMALL, ANY_SIDES, NULL},
+    {"huge", fill_huge, FEW, ANY_SIDES, NULL},
+    {"denormal", fill_denormal, FEW, ANY_SIDES, NULL},
+    {"near-singular", fill_near_singular, FEW, ANY_SIDES, NULL},
+    {"graded", fill_graded, FEW, ANY_SIDES, NULL},
+    {"interior", fill_interior, SMALL, ANY_SIDES, NULL},
+    {"tiny", fill_tiny, TINY, ANY_SIDES, NULL},
+    {"crafted", fill_crafted, BANDED, ANY_SIDES, NULL},
+    {"planted", fill_planted, BANDED, ANY_SIDES, NULL},
+    {"grid", fill_grid, LARGE, ANY_SIDES, NULL},
+    {"penalty", fill_penalty, FEW, ANY_SIDES, NULL},
+    {"redundant", fill_redundant, FEW, CONSISTENT, NULL},
+    {"contradicting", fill_redundant, FEW, CONTRADICTING, NULL},
+    {"mixed", fill_mixed, FEW, ANY_SIDES, NULL},
+    {"decades", fill_decades, SEVERAL, ANY_SIDES, NULL},
+    {"noise", fill_any, FEW, ANY_SIDES, twist_noise},
+    {"noise-scaled", fill_mixed, FEW, ANY_SIDES, twist_noise},
+    {"skew", fill_any, FEW, ANY_SIDES, twist_skew},
+    {"zeroed-rows", fill_definite, FEW, ANY_SIDES, twist_rows},
+    {"one-entry", fill_any, FEW, ANY_SIDES, twist_entry},
+    {"sides", fill_any, SMALL, EXTREME_SIDES, NULL},
+    {"spoilt", fill_any, FEW, ANY_SIDES, NULL},
 };
 
 const char *family_name(int family) {
@@ -48,6 +64,10 @@ int family_find(const char *name) {
     for (int k = 0; k < FAMILIES; k++)
         if (!strcmp(table[k].name, name)) return k;
     return -1;
+}
+
+int family_is_whole(int family) {
+    return table[family].twist != NULL;
 }
 
 int family_is_spoilt(int family) {
@@ -188,6 +208,7 @@ static enum side choose_side(random_state *r, enum sides sides) {
     static const enum side usual[] = {RANDOM, RANDOM,   PRODUCT,  PRODUCT,
                                       UNIT,   INTEGERS, INTEGERS, SCALED};
     if (sides == CONSISTENT) return PRODUCT;
+    if (sides == CONTRADICTING) return INTEGERS;
     if (sides == ZERO_SIDES) return ZERO;
     if (sides == EXTREME_SIDES) return SCALED + (enum side)random_below(r, SIDES - SCALED);
     return random_chance(r, 0.02) ? ZERO : usual[random_below(r, 8)];
@@ -201,6 +222,14 @@ static int32_t choose_order(random_state *r, enum order order, mpk_scalar scalar
     const double u = random_unit(r);
     const int most = is_complex(scalar) ? 160 : 300;
     if (order == TINY) return random_below(r, 3);
+    if (order == SEVERAL) return random_between(r, 2, 8);
+    if (order == LARGE) return random_between(r, 30, u < 0.9 ? 300 : 1024);
+    if (order == BANDED)
+        return u < 0.3     ? random_between(r, 2, 25)
+               : u < 0.8   ? random_between(r, 15, 26)
+               : u < 0.985 ? random_between(r, 26, 50)
+               : u < 0.999 ? random_between(r, 51, 150)
+                           : random_between(r, 151, is_complex(scalar) ? 160 : 600);
     if (order == FEW) return random_between(r, 1, u < 0.7 ? 12 : 40);
     return u < 0.01    ? 0
            : u < 0.04  ? 1
@@ -234,6 +263,8 @@ void family_make(int family, random_state *rng, equations *eq) {
     d.there = must_alloc(n * n, 1);
     if (n > 0) f->fill(&d);
     draft_entries(&d, eq);
+    eq->known = d.known;
+    if (f->twist) f->twist(eq, rng);
     eq->b = must_alloc(2 * n * (size_t)eq->nrhs, sizeof *eq->b);
     for (int32_t k = 0; k < eq->nrhs; k++)
         fill_side(&d, eq, choose_side(rng, f->sides), eq->b + 2 * n * (size_t)k);

@@ -15,6 +15,7 @@ typedef struct draft {
     int style;            /* of random values */
     double *a;            /* n x n complex numbers, as pairs; (i, j) with i >= j */
     unsigned char *there; /* n x n: is it stored? */
+    known_inertia known;
 } draft;
 
 /** Set entry (i, j), in either triangle, rounded to the type; the diagonal of a Hermitian matrix to
@@ -70,11 +71,32 @@ void fill_graded(draft *d);
 void fill_interior(draft *d);
 void fill_tiny(draft *d);
 
-enum { FAMILIES = 25 };
+/* families_crafted.c: of known inertia */
+void fill_crafted(draft *d); /* L D L^H in integers, with growing L^-1 */
+void fill_planted(draft *d); /* likewise, with zeros in D */
+void fill_grid(draft *d);    /* hundreds of rows, well conditioned */
+
+/* families_stiff.c: large numbers that hide small ones */
+void fill_penalty(draft *d);
+void fill_redundant(draft *d);
+void fill_mixed(draft *d);
+void fill_decades(draft *d);
+
+/** families_whole.c: from a symmetric matrix one that is given whole and is not, or not quite */
+typedef void (*twist_fn)(equations *eq, random_state *r);
+void twist_noise(equations *eq, random_state *r);
+void twist_skew(equations *eq, random_state *r);
+void twist_rows(equations *eq, random_state *r);
+void twist_entry(equations *eq, random_state *r);
+
+enum { FAMILIES = 38 };
 const char *family_name(int family);
 int family_find(const char *name); /* -1: none */
 /** Is this the family whose input is spoilt, by a NaN or the like? */
 int family_is_spoilt(int family);
+
+/** Are its matrices given whole? Then only the paths of sparse ones take them. */
+int family_is_whole(int family);
 
 /** A system of a family. */
 void family_make(int family, random_state *rng, equations *eq);

@@ -32,7 +32,7 @@ static int64_t put(const equations *eq, const setup *s, const quad_entry *e, int
     int64_t count = 0;
     for (int part = 0; part < parts; part++) {
         const double re = part_of(e->re, part, parts), im = part_of(e->im, part, parts);
-        const int both = s->triangle == MPK_FULL && e->i != e->j;
+        const int both = s->triangle == MPK_FULL && e->i != e->j && !eq->whole;
         if (!upper || e->i == e->j) to[count++] = (triplet){e->i, e->j, re, im};
         if ((upper && e->i != e->j) || both) to[count++] = (triplet){e->j, e->i, re, turn * im};
     }
@@ -112,10 +112,56 @@ void given_free(given *g) {
     *g = (given){0};
 }
 
-quad_entry *given_before(const equations *eq, int64_t seed) {
+/* A factor of its own for each row: 10^-8 .. 10^8, in single 10^-4 .. 10^4. */
+static double row_scale(const equations *eq, int64_t seed, int32_t i) {
+    random_state r = random_start((uint64_t)seed, 1000 + (uint64_t)i);
+    return pow(10, (is_single(eq->scalar) ? 4 : 8) * random_signed(&r));
+}
+
+/* Values for entry (i, j), the same for (j, i): so a matrix given whole stays as skew as it is. */
+static quad_entry other_values(const equations *eq, const quad_entry *e, enum other kind,
+                               int64_t seed) {
+    const int32_t low = e->i < e->j ? e->i : e->j, high = e->i < e->j ? e->j : e->i;
+    random_state r =
+        random_start((uint64_t)seed, (uint64_t)low * UINT64_C(0x100000) + (uint64_t)high);
+    const int integer = random_between(&r, -3, 3), gone = random_chance(&r, 0.4);
+    const int sign = random_chance(&r, 0.5) ? -1 : 1;
+    double factor = 1;
+    quad_entry other = *e;
+    switch (kind) {
+    case OTHER_SCALE:
+        factor = row_scale(eq, seed, e->i) * row_scale(eq, seed, e->j);
+        break;
+    case OTHER_ZEROS:
+        factor = gone ? 0 : 1;
+        break;
+    case OTHER_SIGNS:
+        factor = sign;
+        break;
+    case OTHER_INTEGERS:
+        other.re = integer;
+        other.im = e->i == e->j || !is_complex(eq->scalar) ? 0 : e->i > e->j ? 1 : -1;
+        if (eq->symmetry != MPK_HERMITIAN) other.im = fabs(other.im);
+        break;
+    case OTHER_ENTRIES:
+        factor = pow(10, (is_single(eq->scalar) ? 4 : 8) * random_signed(&r)) * (gone ? 0 : sign);
+        break;
+    default:
+        factor = 0;
+    }
+    other.re = number_rounded(eq->scalar, factor * other.re);
+    other.im = number_rounded(eq->scalar, factor * other.im);
+    return isfinite(other.re) && isfinite(other.im) ? other : *e;
+}
+
+quad_entry *given_before(const equations *eq, enum other kind, int64_t seed) {
     random_state r = random_start((uint64_t)seed, 5);
     quad_entry *other = must_alloc((size_t)eq->count, sizeof *other);
     for (int64_t k = 0; k < eq->count; k++) {
+        if (kind != OTHER_NEAR || eq->whole) {
+            other[k] = other_values(eq, &eq->entry[k], kind, seed);
+            continue;
+        }
         const double size = ldexp(random_chance(&r, 0.3) ? -1 : 1, random_between(&r, -6, 6));
         other[k] = eq->entry[k];
         if (random_chance(&r, 0.1)) other[k].re = random_signed(&r);

@@ -18,7 +18,7 @@ given given_make(const equations *eq, const quad_entry *entry, const setup *s);
 void given_free(given *g);
 
 /** Other values for the same pattern, by a seed. */
-quad_entry *given_before(const equations *eq, int64_t seed);
+quad_entry *given_before(const equations *eq, enum other kind, int64_t seed);
 
 /** Spoil a value: a NaN or an infinity; spoil = imaginary: an imaginary part on the diagonal.
  *  False: there is nothing to spoil. */

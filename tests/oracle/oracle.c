@@ -54,13 +54,46 @@ static int64_t print_rows(const char *title, const int64_t (*row)[PATHS], int ro
     return all;
 }
 
+/* What each family found. */
+static void print_families(const tally *t) {
+    for (int f = 0; f <= FAMILIES; f++) {
+        int64_t sum = 0;
+        for (int w = 0; w < WRONGS; w++) sum += t->by_family[f][w];
+        if (!sum) continue;
+        printf("  %-14s", f < FAMILIES ? family_name(f) : "with names");
+        for (int w = 0; w < WRONGS; w++)
+            if (t->by_family[f][w])
+                printf(" %s %lld", wrong_name(w), (long long)t->by_family[f][w]);
+        printf("\n");
+    }
+}
+
+static int64_t sum_of(const int64_t row[PATHS]) {
+    int64_t sum = 0;
+    for (int p = 0; p < PATHS; p++) sum += row[p];
+    return sum;
+}
+
 static int64_t print_tally(const tally *t) {
-    int64_t trials = 0;
+    static const int wrong_ok[] = {WRONG_NOT_FINITE,   WRONG_INACCURATE, WRONG_UNCONVERGED,
+                                   WRONG_INCONSISTENT, WRONG_NORMWISE,   WRONG_COMPONENTWISE,
+                                   WRONG_RELATIVE,     WRONG_KRYLOV};
+    int64_t trials = 0, ok = 0;
     print_trials(t);
     print_rows("counted", t->counted, COUNTS, counted_name);
     const int64_t wrong = print_rows("wrong", t->wrong, WRONGS, wrong_name);
-    for (int f = 0; f <= FAMILIES; f++)
-        for (int p = 0; p < PATHS; p++) trials += t->trials[f][p];
+    print_families(t);
+    for (int f = 0; f <= FAMILIES; f++) trials += sum_of(t->trials[f]);
+    for (size_t k = 0; k < sizeof wrong_ok / sizeof *wrong_ok; k++)
+        ok += sum_of(t->wrong[wrong_ok[k]]);
+    printf(
+        "systems %lld, certified %lld, wrong certificates %lld, wrong ok %lld, false singular %lld,"
+        " hangs %lld, crashes %lld\n",
+        (long long)trials,
+        (long long)(sum_of(t->counted[COUNT_CERTIFIED]) + sum_of(t->counted[COUNT_UNCHECKED])),
+        (long long)sum_of(t->wrong[WRONG_INERTIA]), (long long)ok,
+        (long long)sum_of(t->wrong[WRONG_SINGULAR]), (long long)sum_of(t->wrong[WRONG_HANG]),
+        (long long)sum_of(t->wrong[WRONG_CRASH]));
     printf("%lld trials, %lld wrong verdicts\n", (long long)trials, (long long)wrong);
     return wrong;
 }

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Paths of sparse systems: the direct solver, the methods on blocks, method auto. */
+#include "certificate.h"
 #include "paths.h"
 
+#include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 typedef struct session {
     verdicts *v;
@@ -10,19 +15,20 @@ typedef struct session {
     const equations *eq;
     const setup *setup;
     mpk_options options;
-    quad_entry *earlier; /* other values of the pattern, or NULL */
     int32_t *perm;
     mpk_problem *problem;
     mpk_analysis *an;
     mpk_factor *fac;
     int said_singular;
+    memory memory; /* of the context in which solves are, if it is another one */
+    mpk_context *other;
 } session;
 
 static void session_end(session *s) {
     mpk_factor_destroy(&s->fac);
     mpk_analysis_destroy(&s->an);
     mpk_problem_destroy(&s->problem);
-    free(s->earlier);
+    if (s->other) memory_end(s->v, &s->memory, &s->other);
     free(s->perm);
 }
 
@@ -92,6 +98,7 @@ static int spoils_values(const session *s) {
 static void check_view(session *s) {
     mpk_problem_view view;
     mpk_problem_view_get(s->problem, &view);
+    if (s->eq->whole || s->setup->analysed) return;
     int same = view.nnz == s->eq->count;
     double *pairs = must_alloc(2 * (size_t)view.nnz, sizeof *pairs);
     numbers_load(s->eq->scalar, view.nnz, view.ax, pairs);
@@ -106,9 +113,12 @@ static void check_view(session *s) {
 
 static int make_problem(session *s) {
     const int replace = s->setup->replace && s->setup->spoil == SPOIL_NOTHING;
-    if (s->setup->before || replace)
-        s->earlier = given_before(s->eq, s->setup->before ? s->setup->before : 1);
-    given g = given_make(s->eq, replace ? s->earlier : s->eq->entry, s->setup);
+    const int64_t seed = s->setup->analysed ? s->setup->analysed : 1;
+    const enum other kind = s->setup->analysed ? (enum other)s->setup->other : OTHER_NEAR;
+    const int other = replace || s->setup->analysed;
+    quad_entry *earlier = other ? given_before(s->eq, kind, seed) : NULL;
+    given g = given_make(s->eq, other ? earlier : s->eq->entry, s->setup);
+    free(earlier);
     const int spoilt = spoils_problem(s) && given_spoil(s->eq, s->setup, &g);
     mpk_status status = given_problem(s->ctx, s->eq, s->setup, &g, &s->problem);
     given_free(&g);
@@ -119,7 +129,7 @@ static int make_problem(session *s) {
         return 0;
     }
     if (judge_status(s->v, s->ctx, "problem", status)) return 0;
-    if (replace) {
+    if (replace && !s->setup->analysed) {
         int spoiled;
         void *value = values_of(s, s->eq->entry, 0, &spoiled);
         status = mpk_problem_set_values(s->ctx, s->problem, value);
@@ -138,6 +148,10 @@ static int analyse(session *s) {
         return 0;
     }
     mpk_analysis_info_get(s->an, &info);
+    if (s->setup->analysed) { /* a verdict on other values */
+        s->v->said_singular = 0;
+        return 1;
+    }
     if (status == MPK_SINGULAR) s->said_singular = 1;
     if ((status == MPK_SINGULAR ||
          (info.structural_rank >= 0 && info.structural_rank < s->eq->n)) &&
@@ -160,20 +174,27 @@ static int default_zeros(const session *s) {
 static mpk_status factorize_once(session *s, int *spoilt) {
     const quad_entry *entry = s->eq->entry;
     void *value = values_of(s, entry, spoils_values(s), spoilt);
-    const void *given = null_values(s) && !*spoilt && !s->setup->before ? NULL : value;
+    const void *given =
+        null_values(s) && !*spoilt && !s->setup->before && !s->setup->analysed ? NULL : value;
     mpk_status status = s->fac ? mpk_refactorize(s->ctx, given, &s->options, s->fac)
                                : mpk_factorize(s->ctx, s->an, given, &s->options, &s->fac);
     free(value);
     return status;
 }
 
-/* Factorize earlier values of the same pattern; a failure there ends the trial. */
+/* Factorize other values of the same pattern, once or in turn; a failure there ends the trial. */
 static int factorize_earlier(session *s) {
-    int spoilt;
-    void *value = values_of(s, s->earlier, 0, &spoilt);
-    const mpk_status status = mpk_factorize(s->ctx, s->an, value, &s->options, &s->fac);
-    free(value);
-    return !mpk_failed(status);
+    for (int round = 0; round < s->setup->rounds; round++) {
+        int spoilt;
+        const enum other kind = (enum other)((s->setup->other + round) % OTHERS);
+        quad_entry *earlier = given_before(s->eq, kind, s->setup->before + round);
+        void *value = values_of(s, earlier, 0, &spoilt);
+        const mpk_status status = mpk_factorize(s->ctx, s->an, value, &s->options, &s->fac);
+        free(value);
+        free(earlier);
+        if (mpk_failed(status)) return 0;
+    }
+    return 1;
 }
 
 static int factorize(session *s) {
@@ -192,6 +213,7 @@ static int factorize(session *s) {
     if (judge_status(s->v, s->ctx, call, status)) return 0;
     judge_status(s->v, s->ctx, "certify", mpk_certify(s->ctx, s->fac, NULL));
     mpk_factor_info_get(s->fac, &info);
+    info.inertia.certified = certified(s->ctx, s->fac, &info.inertia);
     judge_inertia(s->v, &info.inertia, s->options.method == MPK_METHOD_LDLT);
     if (status == MPK_SINGULAR && !s->said_singular && default_zeros(s)) {
         judge_singular(s->v, call, s->options.scaling != MPK_OFF);
@@ -221,14 +243,14 @@ static reported what_was_said(const mpk_options *o, const equations *eq, mpk_sta
                       .krylov = info->krylov.residual};
 }
 
-static void judge_call(session *s, const char *call, const sides *io, const mpk_options *o,
-                       mpk_status status, const mpk_solve_info *info) {
+static void judge_call(session *s, mpk_context *ctx, const char *call, const sides *io,
+                       const mpk_options *o, mpk_status status, const mpk_solve_info *info) {
     sides_check(io, s->v, call, status);
     if (s->setup->spoil == SPOIL_SIDES && s->eq->n > 0 && s->eq->nrhs > 0) {
-        judge_spoilt(s->v, s->ctx, call, status);
+        judge_spoilt(s->v, ctx, call, status);
         return;
     }
-    if (judge_status(s->v, s->ctx, call, status)) return;
+    if (judge_status(s->v, ctx, call, status)) return;
     if (status == MPK_SINGULAR && !s->said_singular && default_zeros(s))
         judge_singular(s->v, call, o->scaling != MPK_OFF);
     const reported said = what_was_said(o, s->eq, status, info);
@@ -246,16 +268,96 @@ static void spoil_sides(const session *s, sides *io) {
     if (io->x == io->b) memcpy(io->x_copy, io->b, bytes);
 }
 
-static void solve(session *s) {
+static void solve(session *s, const mpk_factor *fac, mpk_context *ctx, const char *call) {
     sides io = sides_make(s->eq, s->setup, s->setup->in_place);
     mpk_solve_info info;
     pattern_fill(&info, sizeof info);
     spoil_sides(s, &io);
     const mpk_status status =
-        mpk_solve(s->ctx, s->fac, s->eq->nrhs, io.b, io.ld, io.x, io.ld, &s->options, &info);
-    pattern_check(s->v, "solve", status, &info, sizeof info);
-    judge_call(s, "solve", &io, &s->options, status, &info);
+        mpk_solve(ctx, fac, s->eq->nrhs, io.b, io.ld, io.x, io.ld, &s->options, &info);
+    pattern_check(s->v, call, status, &info, sizeof info);
+    judge_call(s, ctx, call, &io, &s->options, status, &info);
     sides_free(&io);
+}
+
+/* In a context of its own, whose memory is its own. */
+static void solve_elsewhere(session *s) {
+    s->other = memory_context(s->v, &s->memory);
+    if (s->other) solve(s, s->fac, s->other, "solve in another context");
+}
+
+/* ---- a child -----------------------------------------------------------------------------------
+ */
+
+/* It may take a third of the time that its parent has. */
+static unsigned child_seconds(const session *s) {
+    return (unsigned)fmax(1, s->v->patience / 3);
+}
+
+static void child_refactorizes(session *s) {
+    int spoilt;
+    const mpk_status status = factorize_once(s, &spoilt);
+    if (!judge_status(s->v, s->ctx, "refactorize in a child", status))
+        solve(s, s->fac, s->ctx, "solve in a child");
+}
+
+static void child_anew(session *s) {
+    memory own = {0};
+    int spoilt;
+    session t = {.v = s->v, .eq = s->eq, .setup = s->setup, .options = s->options};
+    t.ctx = memory_context(s->v, &own);
+    if (!t.ctx) return;
+    mpk_status status = mpk_analyse(t.ctx, s->problem, &t.options, &t.an);
+    if (!judge_status(s->v, t.ctx, "analyse in a child", status)) {
+        void *value = values_of(s, s->eq->entry, 0, &spoilt);
+        status = mpk_factorize(t.ctx, t.an, value, &t.options, &t.fac);
+        if (!judge_status(s->v, t.ctx, "factorize in a child", status))
+            solve(&t, t.fac, t.ctx, "solve in a child");
+        free(value);
+    }
+    session_end(&t);
+    memory_end(s->v, &own, &t.ctx);
+}
+
+/* A forked process, within a time; what it finds wrong is found. */
+static void with_child(session *s) {
+    static const char *const does[] = {"nothing", "solves", "refactorizes", "destroys", "is new"};
+    const int kind = s->setup->child;
+    int status = 0;
+    fflush(NULL);
+    const pid_t pid = fork();
+    if (pid == 0) {
+        s->v->found = 0;
+        alarm(child_seconds(s));
+        if (kind == CHILD_SOLVES) solve(s, s->fac, s->ctx, "solve in a child");
+        if (kind == CHILD_REFACTORIZES) child_refactorizes(s);
+        if (kind == CHILD_ANEW) child_anew(s);
+        session_end(s);
+        mpk_context_destroy(&s->ctx);
+        _exit(s->v->found ? 1 + __builtin_ctz(s->v->found) : 0);
+    }
+    waitpid(pid, &status, 0);
+    if (WIFEXITED(status)) {
+        if (WEXITSTATUS(status)) s->v->found |= UINT32_C(1) << (WEXITSTATUS(status) - 1);
+    } else if (WTERMSIG(status) == SIGALRM) {
+        wrong(s->v, WRONG_HANG, "a child that %s is not done after %u s", does[kind],
+              child_seconds(s));
+    } else {
+        wrong(s->v, WRONG_CRASH, "a child that %s: signal %d", does[kind], WTERMSIG(status));
+    }
+}
+
+/* Not with a device, which no child may use; nor under a sanitizer that follows threads. */
+static int may_fork(const session *s) {
+#if defined(__SANITIZE_THREAD__)
+    return 0;
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+    return 0;
+#endif
+#endif
+    return s->setup->child != CHILD_NONE && s->options.device != MPK_ON_CUDA &&
+           s->setup->spoil == SPOIL_NOTHING;
 }
 
 static void solve_adaptive(session *s) {
@@ -268,9 +370,10 @@ static void solve_adaptive(session *s) {
         mpk_factor_info info;
         judge_status(s->v, s->ctx, "certify", mpk_certify(s->ctx, result.factor, NULL));
         mpk_factor_info_get(result.factor, &info);
+        info.inertia.certified = certified(s->ctx, result.factor, &info.inertia);
         judge_inertia(s->v, &info.inertia, 1);
     }
-    judge_call(s, "solve_adaptive", &io, &result.options, status, &result.solve);
+    judge_call(s, s->ctx, "solve_adaptive", &io, &result.options, status, &result.solve);
     mpk_adaptive_clear(&result);
     sides_free(&io);
 }
@@ -281,8 +384,11 @@ void run_sparse(verdicts *v, mpk_context *ctx) {
     if (make_problem(&s)) {
         if (v->trial->path == PATH_ADAPTIVE)
             solve_adaptive(&s);
-        else if (analyse(&s) && factorize(&s))
-            solve(&s);
+        else if (analyse(&s) && factorize(&s)) {
+            if (may_fork(&s)) with_child(&s);
+            if (s.setup->elsewhere) solve_elsewhere(&s);
+            solve(&s, s.fac, s.ctx, "solve");
+        }
     }
     session_end(&s);
 }

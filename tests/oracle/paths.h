@@ -13,6 +13,16 @@ void run_batch(verdicts *v, mpk_context *ctx);
 /** One trial, from a context's beginning to its end. */
 void trial_run(verdicts *v);
 
+/** What a context holds: its allocator marks each block with its owner and its size. */
+typedef struct memory {
+    int64_t held, foreign, missized; /* blocks; given back though another's; with another size */
+} memory;
+
+/** A context with such an allocator; NULL: it could not be made, which is told. */
+mpk_context *memory_context(verdicts *v, memory *m);
+/** Destroy it, and judge what is left. */
+void memory_end(verdicts *v, memory *m, mpk_context **ctx);
+
 /** Right-hand sides and solutions as the library gets them, with copies that show whether it wrote
  *  where it must not. */
 typedef struct sides {

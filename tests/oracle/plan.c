@@ -41,6 +41,7 @@ static void random_trial(const plan *p, int64_t k, trial *t) {
     const int family = random_below(&r, FAMILIES), path = random_path(&r);
     t->family = p->family >= 0 ? p->family : family;
     t->path = p->path >= 0 ? p->path : path;
+    if (family_is_whole(t->family) && t->path > PATH_NONE) t->path = PATH_DIRECT;
     snprintf(t->name, sizeof t->name, "%s", family_name(t->family));
     family_make(t->family, &r, &t->eq);
     setup_random(&t->setup, t->path, &t->eq, family_is_spoilt(t->family), &r);
@@ -100,6 +101,7 @@ static void tell(void *self, const trial *t, int what, const char *details) {
     static const char *const types[] = {"s", "d", "c", "z"};
     const clerk *c = self;
     char options[SETUP_TEXT], command[160], line[SETUP_TEXT + 1024];
+    add(&c->floor->sum.by_family[t->family < 0 ? FAMILIES : t->family][what]);
     const int64_t nth = add(&c->floor->sum.wrong[what][t->path]);
     if (c->plan->most && nth > c->plan->most) return;
     setup_text(&t->setup, options);
@@ -130,7 +132,8 @@ static void work(const plan *p, floor_plan *floor, desk *mine) {
         mine->since_s = now_s();
         __atomic_store_n(&mine->at, k, __ATOMIC_SEQ_CST);
         plan_trial(p, k, &t);
-        verdicts v = {.trial = &t, .tell = tell, .count = count_one, .self = &c};
+        verdicts v = {
+            .trial = &t, .patience = p->patience, .tell = tell, .count = count_one, .self = &c};
         trial_run(&v);
         add(&floor->sum.trials[t.family < 0 ? FAMILIES : t.family][t.path]);
         __atomic_store_n(&mine->at, -1, __ATOMIC_SEQ_CST);
@@ -226,7 +229,8 @@ uint32_t trial_findings(const trial *t, double patience) {
     fflush(NULL);
     const pid_t pid = fork();
     if (pid == 0) {
-        verdicts v = {.trial = t, .tell = tell_nobody, .count = count_nothing};
+        verdicts v = {
+            .trial = t, .patience = patience, .tell = tell_nobody, .count = count_nothing};
         alarm((unsigned)ceil(patience));
         if (!freopen("/dev/null", "w", stderr)) _exit(1);
         trial_run(&v);

@@ -25,6 +25,7 @@ void plan_trial(const plan *p, int64_t k, trial *t);
 typedef struct tally {
     int64_t trials[FAMILIES + 1][PATHS]; /* the last row: cases with names */
     int64_t wrong[WRONGS][PATHS];
+    int64_t by_family[FAMILIES + 1][WRONGS];
     int64_t counted[COUNTS][PATHS];
 } tally;
 

@@ -28,6 +28,7 @@ typedef struct quad_errors {
     double plain;         /* max_i |b - A x|_i / (|A||x| + |b|)_i; 0/0 = 0 */
     double relative;      /* ||b - A x||_2 / ||b||_2; 0/0 = 0 */
     double noise;         /* by how much rounding in quadruple precision may change that */
+    double row;           /* max_i |b - A x|_i / |b|_i; 0/0 = 0 */
 } quad_errors;
 
 static inline quad quad_abs1(quad a) {
@@ -61,9 +62,9 @@ static inline quad_errors quad_judge(int32_t n, int64_t count, const quad_entry 
                                      const double *b, double eps) {
     quad *r = calloc((size_t)n * 2 + 1, sizeof *r), *w = calloc((size_t)n + 1, sizeof *w),
          *row = calloc((size_t)n + 1, sizeof *row), *xa = calloc((size_t)n + 1, sizeof *xa);
-    quad_errors errors = {INFINITY, INFINITY, INFINITY, INFINITY, 0};
+    quad_errors errors = {INFINITY, INFINITY, INFINITY, INFINITY, 0, INFINITY};
     quad x_norm = 0, b_norm = 0, r_norm = 0, a_norm = 0, b2 = 0, r2 = 0, omega1 = 0, omega2 = 0,
-         plain = 0, w2 = 0;
+         plain = 0, w2 = 0, worst = 0;
     int finite = 1;
     if (!r || !w || !row || !xa) goto done;
     for (int32_t i = 0; i < 2 * n; i++) finite &= isfinite(x[i]) && isfinite(b[i]);
@@ -93,6 +94,7 @@ static inline quad_errors quad_judge(int32_t n, int64_t count, const quad_entry 
         r2 += ri * ri;
         w2 += w[i] * w[i];
         if (ri == 0) continue;
+        if (!(ri <= worst * bi)) worst = bi > 0 ? ri / bi : (quad)INFINITY;
         if (!(ri <= plain * (w[i] + bi))) plain = ri / (w[i] + bi);
         quad *omega = w[i] + bi > small ? &omega1 : &omega2;
         const quad q = ri / (omega == &omega1 ? w[i] + bi : w[i] + row[i] * x_norm);
@@ -100,6 +102,7 @@ static inline quad_errors quad_judge(int32_t n, int64_t count, const quad_entry 
     }
     errors.componentwise = (double)(omega1 + omega2);
     errors.plain = (double)plain;
+    errors.row = (double)worst;
     errors.normwise = r_norm == 0 ? 0 : (double)(r_norm / (a_norm * x_norm + b_norm));
     errors.relative = r2 == 0 ? 0 : b2 == 0 ? INFINITY : (double)(quad_sqrt(r2) / quad_sqrt(b2));
     errors.noise = b2 == 0 ? 0 : (double)(n * 0x1p-112 * (quad_sqrt(w2) / quad_sqrt(b2)));

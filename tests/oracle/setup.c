@@ -53,6 +53,9 @@ static const struct choice {
     S(INT64, twice),          S(INT64, junk),
     S(INTEGER, null),         S(INTEGER, replace),
     S(INT64, before),         S(INT64, order),
+    S(INTEGER, rounds),       S(INT64, analysed),
+    S(INTEGER, other),        S(INTEGER, elsewhere),
+    S(INTEGER, child),        S(INTEGER, whole),
     S(INTEGER, lead),         S(INTEGER, in_place),
     S(INTEGER, spoil),        S(INTEGER, spoil_with),
     S(INTEGER, spoil_at),     S(INTEGER, check),
@@ -68,7 +71,7 @@ static const struct choice {
 enum { CHOICES = sizeof table / sizeof *table };
 
 void setup_default(setup *s) {
-    *s = (setup){.check = 8, .depth = 2, .copies = 1};
+    *s = (setup){.check = 8, .depth = 2, .copies = 1, .rounds = 1};
     mpk_options_init(&s->options);
     s->options.threads = 1;
 }
@@ -140,6 +143,10 @@ int setup_parse(setup *s, const char *text) {
 int setup_reset(setup *s, int number) {
     setup plain;
     if (number >= CHOICES) return -1;
+    /* what the entries are is no choice, nor which of them count then */
+    const size_t offset = table[number].offset;
+    if (offset == offsetof(setup, whole)) return 0;
+    if (offset == offsetof(setup, triangle) && s->whole) return 0;
     setup_default(&plain);
     char *at = (char *)s + table[number].offset;
     const char *to = (const char *)&plain + table[number].offset;

@@ -26,6 +26,29 @@ int path_find(const char *name); /* -1: none */
 /** What is wrong with the input, and must be refused. */
 enum spoil { SPOIL_NOTHING, SPOIL_MATRIX, SPOIL_VALUES, SPOIL_SIDES, SPOIL_IMAGINARY };
 
+/** What other values have to do with the matrix's: each times a power of two; rows scaled; some of
+ *  them zero; other signs; small integers; entries scaled, some of them zero; all of them zero. */
+enum other {
+    OTHER_NEAR,
+    OTHER_SCALE,
+    OTHER_ZEROS,
+    OTHER_SIGNS,
+    OTHER_INTEGERS,
+    OTHER_ENTRIES,
+    OTHER_NOTHING,
+    OTHERS
+};
+
+/** What a forked process does with what its parent made, before the parent solves. */
+enum child {
+    CHILD_NONE,
+    CHILD_SOLVES,
+    CHILD_REFACTORIZES,
+    CHILD_DESTROYS,
+    CHILD_ANEW, /* a context, an analysis and a factor of its own */
+    CHILDREN
+};
+
 typedef struct setup {
     mpk_options options;
     /* the way in */
@@ -37,13 +60,19 @@ typedef struct setup {
     int null;       /* values NULL: the problem's */
     int replace;    /* mpk_problem_set_values before the analysis */
     int64_t before; /* seed of other values that are factorized first; 0: none */
-    int64_t order;  /* seed of the given permutation */
-    int lead;       /* how much leading dimensions exceed the rows */
-    int in_place;   /* b is x */
+    int rounds;     /* how many of them, one after the other; each of another kind than the last */
+    int64_t analysed; /* seed of other values that the problem is made and analysed with; 0: none */
+    int other;        /* enum other: what kind these are */
+    int elsewhere;    /* solves are another context's */
+    int child;        /* enum child */
+    int64_t order;    /* seed of the given permutation */
+    int lead;         /* how much leading dimensions exceed the rows */
+    int in_place;     /* b is x */
     int spoil, spoil_with, spoil_at; /* enum spoil; 0 NaN, 1 Inf, 2 -Inf */
     /* mpk_krylov_solve */
     int check, guess, diagonal; /* first guess random; preconditioned by |diagonal|^-1 */
     /* mpk_dense_... and mpk_batch_... */
+    int whole; /* the entries are those of both triangles */
     int dense_method, dense_precision, upper, apart, tile, depth, refinement;
     int batch_method, layout, copies;
 } setup;

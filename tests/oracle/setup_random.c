@@ -16,12 +16,27 @@ static int64_t some_seed(random_state *r) {
 static void random_way_in(setup *s, int path, const equations *eq, random_state *r) {
     s->triplets = random_chance(r, 0.4);
     s->triangle = random_chance(r, 0.35) ? MPK_LOWER : random_below(r, 4);
+    s->whole = eq->whole;
+    if (eq->whole) s->triangle = MPK_FULL;
     if (random_chance(r, 0.5)) s->mix = some_seed(r);
     if (random_chance(r, 0.2)) s->twice = some_seed(r);
     if (s->triangle <= MPK_UPPER && random_chance(r, 0.1)) s->junk = some_seed(r);
     s->null = random_chance(r, 0.3);
     s->replace = random_chance(r, 0.05);
-    if (path == PATH_REFACTORIZE) s->before = some_seed(r);
+    if (path == PATH_REFACTORIZE) {
+        s->before = some_seed(r);
+        if (random_chance(r, 0.6)) s->other = random_below(r, OTHERS);
+        if (random_chance(r, 0.3)) s->rounds = random_between(r, 2, 4);
+    }
+    if (path < PATH_NONE && path != PATH_ADAPTIVE &&
+        random_chance(r, path < PATH_ILDLT ? 0.3 : 0.1)) {
+        s->analysed = some_seed(r);
+        if (!s->before) s->other = random_below(r, OTHERS);
+        if (path == PATH_REFACTORIZE && random_chance(r, 0.3)) s->before = 0;
+    }
+    if (random_chance(r, 0.1)) s->elsewhere = 1;
+    if (random_chance(r, eq->known.there == 2 ? 0.5 : 0.002))
+        s->child = random_between(r, CHILD_SOLVES, CHILDREN - 1);
     if (random_chance(r, 0.15)) s->lead = random_between(r, 1, 5);
     s->in_place = eq->nrhs > 0 && random_chance(r, 0.1);
 }
@@ -135,6 +150,7 @@ static void random_spoil(setup *s, int path, const equations *eq, random_state *
     if (path == PATH_DENSE && s->spoil == SPOIL_VALUES) s->spoil = SPOIL_MATRIX;
     if (path == PATH_ADAPTIVE && s->spoil == SPOIL_VALUES) s->spoil = SPOIL_MATRIX;
     if (s->spoil == SPOIL_VALUES || s->spoil == SPOIL_IMAGINARY) s->null = 0;
+    s->analysed = 0;
     s->junk = s->twice = 0; /* so that the spoilt entry counts, and is not summed */
 }
 
@@ -166,5 +182,6 @@ void setup_random(setup *s, int path, const equations *eq, int spoilt, random_st
     }
     if (path == PATH_DENSE) random_dense(s, r);
     if (path == PATH_BATCH) random_batch(s, r);
+    if (s->child && random_chance(r, 0.7)) o->threads = random_between(r, 2, 4);
     if (spoilt) random_spoil(s, path, eq, r);
 }

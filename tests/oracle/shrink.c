@@ -59,6 +59,7 @@ static int fewer_choices(shrinker *s) {
 
 /* Remove row and column i. */
 static void drop_row(equations *eq, int32_t i) {
+    eq->known.there = 0;
     int64_t count = 0;
     size_t at = 0;
     for (int64_t k = 0; k < eq->count; k++) {
@@ -100,6 +101,7 @@ static int fewer_entries(shrinker *s) {
             quad_entry *e = other.eq.entry;
             memmove(e + k, e + k + width, (size_t)(other.eq.count - k - width) * sizeof *e);
             other.eq.count -= width;
+            other.eq.known.there = 0;
             if (take(s, &other))
                 changed = 1;
             else
@@ -158,6 +160,7 @@ static int simpler_numbers(shrinker *s) {
             if (then == 0 || !is_simpler(now, then)) continue;
             trial other = copy_of(s->best);
             *part(&other.eq, at) = now;
+            if (at < 2 * other.eq.count) other.eq.known.there = 0;
             if (take(s, &other)) {
                 changed = 1;
                 break;
@@ -190,8 +193,8 @@ static void print_truth(const trial *t) {
     truth is = truth_make(&t->eq);
     printf("/* rank %d of %d%s", truth_rank(&is)->rank, t->eq.n,
            truth_inconsistent(&is) ? ", no solution" : "");
-    if (has_inertia(&t->eq) && truth_spectrum(&is)->sure)
-        printf("; %d positive, %d negative", is.spectrum.positive, is.spectrum.negative);
+    if (has_inertia(&t->eq) && truth_inertia(&is)->there)
+        printf("; %d positive, %d negative", is.inertia.positive, is.inertia.negative);
     if (truth_condition(&is, 1) < INFINITY)
         printf("; condition %.3g, scaled %.3g; largest of x %.3g", is.inverse.plain,
                is.inverse.scaled, is.inverse.largest);

@@ -230,6 +230,7 @@ static void subtract_row(scaled *s, int32_t i, int32_t k, quad fr, quad fi) {
     const size_t n = (size_t)s->n;
     for (size_t j = 0; j < n; j++) {
         const size_t to = (size_t)i + j * n, from = (size_t)k + j * n;
+        if (s->re[from] == 0 && (!s->im || s->im[from] == 0)) continue;
         s->re[to] -= fr * s->re[from] - (s->im ? fi * s->im[from] : 0);
         if (s->im) s->im[to] -= fr * s->im[from] + fi * s->re[from];
     }
@@ -337,4 +338,53 @@ quad_inverse quad_inverse_of(const equations *eq, enum scaling scaling) {
     scaled_free(&a);
     scaled_free(&inverse);
     return out;
+}
+
+/* ---- the left kernel ---------------------------------------------------------------------------
+ */
+
+static void swap_columns(scaled *s, int32_t p, int32_t q) {
+    const size_t n = (size_t)s->n;
+    for (size_t i = 0; p != q && i < n; i++) {
+        swap_quads(&s->re[i + (size_t)p * n], &s->re[i + (size_t)q * n]);
+        if (s->im) swap_quads(&s->im[i + (size_t)p * n], &s->im[i + (size_t)q * n]);
+    }
+}
+
+quad *quad_left_kernel(const equations *eq, int32_t rank) {
+    const size_t n = (size_t)eq->n;
+    scaled a = scaled_make(eq, BY_LARGEST);
+    scaled t = {eq->n, must_alloc(n * n, sizeof(quad)), NULL, NULL}; /* t A = what a becomes */
+    if (a.im) t.im = must_alloc(n * n, sizeof(quad));
+    for (size_t i = 0; i < n; i++) t.re[i + i * n] = 1;
+    for (int32_t k = 0; k < rank; k++) {
+        size_t best = (size_t)k + (size_t)k * n;
+        for (size_t j = (size_t)k; j < n; j++)
+            for (size_t i = (size_t)k; i < n; i++)
+                if (size1(&a, i + j * n) > size1(&a, best)) best = i + j * n;
+        if (size1(&a, best) == 0) break;
+        swap_columns(&a, k, (int32_t)(best / n));
+        swap_rows(&a, k, (int32_t)(best % n));
+        swap_rows(&t, k, (int32_t)(best % n));
+        const size_t at = (size_t)k + (size_t)k * n;
+        const quad re = a.re[at], im = a.im ? a.im[at] : 0, square = re * re + im * im;
+        for (int32_t i = k + 1; i < eq->n; i++) {
+            const size_t below = (size_t)i + (size_t)k * n;
+            quad fr = a.re[below], fi = a.im ? a.im[below] : 0;
+            if (fr == 0 && fi == 0) continue;
+            multiply(&fr, &fi, re / square, -im / square);
+            subtract_row(&a, i, k, fr, fi);
+            subtract_row(&t, i, k, fr, fi);
+        }
+    }
+    quad *y = must_alloc(2 * n * (n - (size_t)rank), sizeof *y);
+    for (size_t v = (size_t)rank; v < n; v++)
+        for (size_t i = 0; i < n; i++) {
+            quad *to = y + 2 * ((v - (size_t)rank) * n + i);
+            to[0] = quad_scale(t.re[v + i * n], a.power[i]);
+            to[1] = t.im ? quad_scale(t.im[v + i * n], a.power[i]) : 0;
+        }
+    scaled_free(&a);
+    scaled_free(&t);
+    return y;
 }

@@ -12,8 +12,13 @@
 
 static equations made(mpk_scalar scalar, mpk_symmetry symmetry, int32_t n, int64_t count,
                       const quad_entry *entry, const double *b) {
-    const equations eq = {
-        scalar, symmetry, n, 1, count, (quad_entry *)(uintptr_t)entry, (double *)(uintptr_t)b};
+    const equations eq = {.scalar = scalar,
+                          .symmetry = symmetry,
+                          .n = n,
+                          .nrhs = 1,
+                          .count = count,
+                          .entry = (quad_entry *)(uintptr_t)entry,
+                          .b = (double *)(uintptr_t)b};
     return equations_copy(&eq);
 }
 

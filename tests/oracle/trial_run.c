@@ -5,26 +5,67 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void *counting_alloc(void *user, size_t size) {
-    void *ptr = aligned_alloc(64, (size + 63) / 64 * 64);
-    if (ptr) __atomic_add_fetch((int64_t *)user, 1, __ATOMIC_SEQ_CST);
-    return ptr;
+/* ---- memory ------------------------------------------------------------------------------------
+ */
+
+/* In front of each block: whose it is, and its size. */
+typedef struct mark {
+    memory *owner;
+    size_t size;
+    char rest[64 - sizeof(memory *) - sizeof(size_t)];
+} mark;
+
+static void *marking_alloc(void *user, size_t size) {
+    memory *m = user;
+    mark *block = aligned_alloc(64, sizeof *block + (size + 63) / 64 * 64);
+    if (!block) return NULL;
+    block->owner = m;
+    block->size = size;
+    __atomic_add_fetch(&m->held, 1, __ATOMIC_SEQ_CST);
+    return block + 1;
 }
 
-static void counting_release(void *user, void *ptr, size_t size) {
-    (void)size;
-    __atomic_sub_fetch((int64_t *)user, 1, __ATOMIC_SEQ_CST);
-    free(ptr);
+static void marking_release(void *user, void *ptr, size_t size) {
+    memory *m = user;
+    mark *block = (mark *)ptr - 1;
+    if (block->owner != m) __atomic_add_fetch(&m->foreign, 1, __ATOMIC_SEQ_CST);
+    if (block->size != size) __atomic_add_fetch(&m->missized, 1, __ATOMIC_SEQ_CST);
+    __atomic_sub_fetch(&block->owner->held, 1, __ATOMIC_SEQ_CST);
+    free(block);
 }
 
-void trial_run(verdicts *v) {
-    int64_t held = 0;
-    mpk_allocator allocator = {counting_alloc, counting_release, &held};
+mpk_context *memory_context(verdicts *v, memory *m) {
+    const mpk_allocator allocator = {marking_alloc, marking_release, m};
     mpk_context *ctx = NULL;
-    v->truth = truth_make(&v->trial->eq);
     const mpk_status status = mpk_context_create(&allocator, &ctx);
     if (mpk_failed(status))
         wrong(v, WRONG_REFUSED, "mpk_context_create: %s", mpk_status_name(status));
+    return ctx;
+}
+
+void memory_end(verdicts *v, memory *m, mpk_context **ctx) {
+    int64_t now = 0;
+    if (*ctx) mpk_memory_usage(*ctx, &now, NULL);
+    /* worker threads stay until the end */
+    if (now < 0 || (now && v->trial->setup.options.threads == 1))
+        wrong(v, WRONG_LEAK, "%lld bytes in use, by the context's account, with nothing left in it",
+              (long long)now);
+    mpk_context_destroy(ctx);
+    if (m->held)
+        wrong(v, WRONG_LEAK, "%lld blocks after the end of the context", (long long)m->held);
+    if (m->foreign)
+        wrong(v, WRONG_LEAK, "%lld blocks given back to another allocator than theirs",
+              (long long)m->foreign);
+    if (m->missized)
+        wrong(v, WRONG_LEAK, "%lld blocks given back with another size", (long long)m->missized);
+}
+
+void trial_run(verdicts *v) {
+    memory held = {0};
+    v->truth = truth_make(&v->trial->eq);
+    mpk_context *ctx = memory_context(v, &held);
+    if (!ctx)
+        ;
     else if (v->trial->path == PATH_KRYLOV)
         run_operator(v, ctx);
     else if (v->trial->path == PATH_DENSE)
@@ -33,8 +74,7 @@ void trial_run(verdicts *v) {
         run_batch(v, ctx);
     else
         run_sparse(v, ctx);
-    mpk_context_destroy(&ctx);
-    if (held) wrong(v, WRONG_LEAK, "%lld blocks after the end of the context", (long long)held);
+    memory_end(v, &held, &ctx);
     truth_free(&v->truth);
 }
 

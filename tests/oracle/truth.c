@@ -2,6 +2,8 @@
 /* The truth about a system, computed when it is first asked for. */
 #include "truth.h"
 
+#include <string.h>
+
 truth truth_make(const equations *eq) {
     truth t = {.eq = eq};
     t.whole = equations_whole(eq, &t.count);
@@ -46,8 +48,71 @@ const quad_inverse *truth_inverse(truth *t) {
     return &t->inverse;
 }
 
+/* Multiplications that the signs of a matrix may cost, and rows that quadruple precision may have:
+ * some tenths of a second. */
+static const double SIGNS_WORK = 4e6;
+enum { MOST_ROWS = 300, KNOWN_ROWS = 26 };
+
+const known_inertia *truth_inertia(truth *t) {
+    if (t->have_inertia) return &t->inertia;
+    t->have_inertia = 1;
+    if (t->eq->known.there) {
+        t->inertia = t->eq->known;
+    } else if (t->eq->n <= MOST_ROWS && truth_spectrum(t)->sure) {
+        t->inertia = (known_inertia){1, t->spectrum.positive, t->spectrum.negative, 0};
+    } else {
+        signs_of(t->eq, SIGNS_WORK, &t->inertia);
+    }
+    return &t->inertia;
+}
+
+/* Sum of x_k y_k, and of |x_k||y_k|. */
+typedef struct dot {
+    quad re, im, size;
+} dot;
+
+static void dot_add(dot *d, const quad *x, double re, double im) {
+    d->re += x[0] * re - x[1] * im;
+    d->im += x[0] * im + x[1] * re;
+    d->size += quad_modulus(x[0], x[1]) * quad_modulus(re, im);
+}
+
+int truth_contradicts(truth *t, int32_t r, const double *x) {
+    const equations *eq = t->eq;
+    const exact_rank *rank = truth_rank(t);
+    const size_t n = (size_t)eq->n;
+    int contradicts = 0;
+    if (rank->augmented[r] == rank->rank || eq->n > MOST_ROWS) return 0;
+    quad *y = quad_left_kernel(eq, rank->rank);
+    dot *row = must_alloc(n, sizeof *row);
+    for (int32_t v = 0; v < eq->n - rank->rank && !contradicts; v++) {
+        const quad *at = y + 2 * n * (size_t)v;
+        const double *b = eq->b + 2 * n * (size_t)r;
+        dot side = {0};
+        quad rest = 0; /* of |y^T A||x| */
+        memset(row, 0, n * sizeof *row);
+        for (int64_t k = 0; k < t->count; k++)
+            dot_add(&row[t->whole[k].j], at + 2 * t->whole[k].i, t->whole[k].re, t->whole[k].im);
+        for (size_t i = 0; i < n; i++) {
+            rest += quad_modulus(row[i].re, row[i].im) * quad_modulus(x[2 * i], x[2 * i + 1]);
+            dot_add(&side, at + 2 * i, b[2 * i], b[2 * i + 1]);
+        }
+        const quad off = quad_modulus(side.re, side.im);
+        contradicts = off > (quad)1e-8 * side.size && rest < off / 2;
+    }
+    free(row);
+    free(y);
+    return contradicts;
+}
+
 int truth_singular(truth *t) {
+    if (t->eq->known.there) return t->eq->known.zero > 0;
     if (has_inertia(t->eq) && truth_spectrum(t)->sure) return 0;
+    return truth_rank(t)->rank < t->eq->n;
+}
+
+int truth_below_n(truth *t) {
+    if (t->eq->known.there) return t->eq->known.zero > 0;
     return truth_rank(t)->rank < t->eq->n;
 }
 
@@ -60,6 +125,8 @@ int truth_inconsistent(truth *t) {
 }
 
 double truth_condition(truth *t, int scaled) {
+    if (t->eq->known.there == 2) return 1;
+    if (t->eq->known.there && t->eq->n > KNOWN_ROWS) return INFINITY;
     if (truth_singular(t) || !truth_inverse(t)->found || !(t->inverse.scaled <= 1e24))
         return INFINITY;
     return scaled ? t->inverse.scaled : t->inverse.plain;

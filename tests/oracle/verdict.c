@@ -123,6 +123,7 @@ static measured measure(verdicts *v, const void *x, int64_t ldx, int plain) {
         m.errors.componentwise = larger(m.errors.componentwise, plain ? e.plain : e.componentwise);
         m.errors.relative = larger(m.errors.relative, e.relative);
         m.errors.noise = larger(m.errors.noise, e.noise);
+        m.errors.row = larger(m.errors.row, e.row);
     }
     free(pairs);
     return m;
@@ -135,21 +136,37 @@ static void judge_measure(verdicts *v, int kind, double said, double is) {
     wrong(v, kind, "reported %.3g, true %.3g", said, is);
 }
 
+/* Does b contradict A by more than rounding? By its norm, or by rows, which a large entry of b
+ * cannot hide. */
+static int contradicts(verdicts *v, const measured *m, const void *x, int64_t ldx) {
+    const equations *eq = &v->trial->eq;
+    const double rounding = is_single(eq->scalar) ? 1e-4 : 1e-8;
+    if (!(m->errors.row > rounding / 2) || !truth_below_n(&v->truth)) return 0;
+    if (m->errors.relative > rounding) return truth_inconsistent(&v->truth);
+    double *pairs = must_alloc(2 * (size_t)eq->n, sizeof *pairs);
+    int found = 0;
+    for (int32_t r = 0; r < eq->nrhs && !found; r++) {
+        const size_t at = (size_t)(r * ldx) * mpk_scalar_size(eq->scalar);
+        numbers_load(eq->scalar, eq->n, (const char *)x + at, pairs);
+        found = truth_contradicts(&v->truth, r, pairs);
+    }
+    free(pairs);
+    return found;
+}
+
 /* An "ok" where no solution exists. It does not count where b is off by rounding alone, nor where
  * the caller took less for zero than the library would. */
-static int judge_inconsistent(verdicts *v, const measured *m) {
-    const double rounding = is_single(v->trial->eq.scalar) ? 1e-4 : 1e-8;
+static int judge_inconsistent(verdicts *v, const measured *m, const void *x, int64_t ldx) {
     const double zero = v->trial->setup.options.zero_tolerance;
-    if (v->said_singular || !(m->errors.relative > rounding) ||
-        (zero >= 0 && zero < default_accuracy(v->trial->eq.scalar)) ||
-        !truth_inconsistent(&v->truth))
+    if ((zero >= 0 && zero < default_accuracy(v->trial->eq.scalar)) || !contradicts(v, m, x, ldx))
         return 0;
     wrong(v, WRONG_INCONSISTENT, "ok; rank %d of %d, no solution; true relative residual %.3g",
           truth_rank(&v->truth)->rank, v->trial->eq.n, m->errors.relative);
     return 1;
 }
 
-static void judge_ok(verdicts *v, const reported *said, const measured *m) {
+static void judge_ok(verdicts *v, const reported *said, const measured *m, const void *x,
+                     int64_t ldx) {
     const double floor = 0x1p-53;
     const quad_errors *e = &m->errors;
     counted(v, COUNT_OK);
@@ -159,7 +176,7 @@ static void judge_ok(verdicts *v, const reported *said, const measured *m) {
     }
     const int converged =
         !(said->tolerance >= 0) || e->relative <= TOLERANCE_ROOM * said->tolerance + floor;
-    if ((said->accuracy >= 0 || !converged) && judge_inconsistent(v, m)) return;
+    if ((said->accuracy >= 0 || !converged) && judge_inconsistent(v, m, x, ldx)) return;
     if (said->accuracy >= 0 && !(e->componentwise <= ACCURACY_ROOM * said->accuracy + floor))
         wrong(v, WRONG_INACCURATE, "ok; true componentwise error %.3g, accuracy %.3g",
               e->componentwise, said->accuracy);
@@ -176,7 +193,7 @@ void judge_solution(verdicts *v, const reported *said, const void *x, int64_t ld
     const equations *eq = &v->trial->eq;
     if (mpk_failed(said->status) || eq->n == 0 || eq->nrhs == 0) return;
     const measured m = measure(v, x, ldx, said->plain);
-    if (said->status == MPK_OK) judge_ok(v, said, &m);
+    if (said->status == MPK_OK) judge_ok(v, said, &m, x, ldx);
     if (said->status > 0 && !m.finite) {
         const int beyond = out_of_range(v);
         wrong(v, beyond ? WRONG_OVERFLOW : WRONG_UNUSABLE,
@@ -204,6 +221,7 @@ void judge_solution(verdicts *v, const reported *said, const void *x, int64_t ld
 void judge_inertia(verdicts *v, const mpk_inertia *in, int zeros) {
     const equations *eq = &v->trial->eq;
     const int64_t sum = in->positive + in->negative + in->zero;
+    if (eq->whole) return; /* of which matrix? */
     if (!has_inertia(eq)) {
         if (in->certified && eq->n > 0)
             wrong(v, WRONG_INERTIA, "certified, and the matrix is complex symmetric");
@@ -213,14 +231,14 @@ void judge_inertia(verdicts *v, const mpk_inertia *in, int zeros) {
         wrong(v, WRONG_INERTIA_SUM, "%lld + %lld + %lld, n = %d", (long long)in->positive,
               (long long)in->negative, (long long)in->zero, eq->n);
     if (!in->certified) return;
-    const spectrum *is = truth_spectrum(&v->truth);
-    const int singular = !is->sure && truth_singular(&v->truth);
-    counted(v, is->sure || singular ? COUNT_CERTIFIED : COUNT_UNCHECKED);
+    const known_inertia *is = truth_inertia(&v->truth);
+    const int singular = is->there ? is->zero > 0 : truth_singular(&v->truth);
+    counted(v, is->there || singular ? COUNT_CERTIFIED : COUNT_UNCHECKED);
     if (singular)
         wrong(v, WRONG_INERTIA, "certified %lld+ %lld- %lld0, and the rank is %d of %d",
               (long long)in->positive, (long long)in->negative, (long long)in->zero,
               truth_rank(&v->truth)->rank, eq->n);
-    else if (is->sure && (in->positive != is->positive || in->negative != is->negative))
+    else if (is->there && (in->positive != is->positive || in->negative != is->negative))
         wrong(v, WRONG_INERTIA, "certified %lld+ %lld- %lld0, true %d+ %d- 0",
               (long long)in->positive, (long long)in->negative, (long long)in->zero, is->positive,
               is->negative);
@@ -277,8 +295,8 @@ static int may_overflow(verdicts *v, const char *text) {
     if (v->trial->path == PATH_KRYLOV && largest(eq) > (is_single(eq->scalar) ? 0x1p50 : 0x1p400))
         return 1;
     if (on_blocks && s->options.factor_type == MPK_TYPE_LLT) {
-        const int definite =
-            has_inertia(eq) && truth_spectrum(&v->truth)->sure && v->truth.spectrum.negative == 0;
+        const int definite = has_inertia(eq) && truth_inertia(&v->truth)->there &&
+                             v->truth.inertia.negative == 0 && v->truth.inertia.zero == 0;
         if (definite && strstr(text, "not definite"))
             wrong(v, WRONG_INDEFINITE, "'%s', and A is positive definite", text);
         return 1;
@@ -289,6 +307,12 @@ static int may_overflow(verdicts *v, const char *text) {
                           v->trial->path != PATH_DENSE && v->trial->path != PATH_BATCH;
     const int unscaled = s->options.scaling == MPK_OFF || v->trial->path == PATH_DENSE;
     return out_of_range(v) || ((iterative || unscaled) && extreme(eq));
+}
+
+/* May a matrix given whole be refused, since its triangles differ by more than rounding? */
+static int is_skew(const equations *eq) {
+    const double eps = is_single(eq->scalar) ? FLT_EPSILON : DBL_EPSILON;
+    return eq->whole && equations_skewness(eq) > 450 * eps;
 }
 
 int judge_status(verdicts *v, mpk_context *ctx, const char *call, mpk_status status) {
@@ -302,7 +326,10 @@ int judge_status(verdicts *v, mpk_context *ctx, const char *call, mpk_status sta
         wrong(v, WRONG_SILENT, "%s: %s, and mpk_last_error says %s: %s", call,
               mpk_status_name(status), mpk_status_name(last), text);
     if (!mpk_failed(status)) return 0;
-    if (status == MPK_ERR_NUMERIC && may_overflow(v, text))
+    const int rightly = status == MPK_ERR_NUMERIC
+                            ? may_overflow(v, text)
+                            : status == MPK_ERR_INPUT && is_skew(&v->trial->eq);
+    if (rightly)
         counted(v, COUNT_REFUSED);
     else
         wrong(v, WRONG_REFUSED, "%s: %s: %s", call, mpk_status_name(status), text);

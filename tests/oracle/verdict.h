@@ -62,6 +62,7 @@ typedef struct verdicts {
     truth truth;
     uint32_t found;    /* bits by enum wrong */
     int said_singular; /* by some call */
+    double patience;   /* seconds for a trial */
     void (*tell)(void *self, const trial *t, int wrong, const char *details);
     void (*count)(void *self, const trial *t, int counted);
     void *self;
