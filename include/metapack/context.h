@@ -37,7 +37,11 @@ typedef int (*mpk_progress_fn)(const char *stage, double fraction, void *user);
  *            METAPACK_CPU in the environment is none of generic, avx2, avx512
  *          | MPK_ERR_UNSUPPORTED: METAPACK_CPU asks for more than the processor or this build has.
  *          mpk_last_error(NULL, ...) has the text where METAPACK_CPU is the reason.
- *  Threads: contexts share nothing; each serves one calling thread at a time. */
+ *  Threads: contexts share nothing; each serves one calling thread at a time.
+ *  Forks: a child of fork() goes on with what its parent made, in memory of its own, and starts worker
+ *  threads anew. Not so on a GPU, which does not follow: calls return MPK_ERR_DEVICE, and destroying gives
+ *  such an object up. What another thread was changing when the process forked holds nothing in the
+ *  child. In a callback (progress, an operator, a monitor) a child may only exec or _exit. */
 MPK_API mpk_status mpk_context_create(const mpk_allocator *allocator, mpk_context **ctx);
 
 /** Free a context; what was created with it must have been destroyed before. */

@@ -31,7 +31,9 @@ typedef struct mpk_solve_info {
 /** Solve A X = B. With a direct factor: by iterative refinement in working precision, residuals as
  *  if in twice that, unless options.krylov names a method. With any other factor: by the Krylov
  *  method, preconditioned by the factor. The backward error is always computed.
- *  fac     [in]  only read: threads with a context each may solve with it at the same time
+ *  fac     [in]  only read: threads with a context each may solve with it at the same time, and the
+ *                memory that a solve takes is its own context's. On a GPU the factor keeps the room of
+ *                its last solve, counted to its own context
  *  b       [in]  n x nrhs, finite
  *  x       [out] n x nrhs; x == b is allowed, any other overlap is not. b and x may each lie in the
  *                memory of the factor's device

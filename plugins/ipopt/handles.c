@@ -16,6 +16,32 @@ static struct {
     int count, capacity;
 } table = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
+/* A fork waits until the list is whole, so that the child finds it so, and unlocked. */
+static unsigned forks;
+
+static void before_fork(void) {
+    pthread_mutex_lock(&table.mutex);
+}
+
+static void after_fork(void) {
+    pthread_mutex_unlock(&table.mutex);
+}
+
+static void in_child(void) {
+    forks++;
+    pthread_mutex_unlock(&table.mutex);
+}
+
+static void watch_forks(void) {
+    pthread_atfork(before_fork, after_fork, in_child);
+}
+
+unsigned ip_forks(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_forks);
+    return forks;
+}
+
 /* Under the mutex: where it is listed, or -1. The newest are looked at first. */
 static int find(const void *handle, ip_kind kind) {
     int k = table.count - 1;
@@ -25,6 +51,7 @@ static int find(const void *handle, ip_kind kind) {
 
 bool ip_handle_add(const void *handle, ip_kind kind) {
     bool room = true;
+    ip_forks();
     pthread_mutex_lock(&table.mutex);
     if (table.count == table.capacity) {
         int capacity = table.capacity ? 2 * table.capacity : 16;

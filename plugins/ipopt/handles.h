@@ -13,6 +13,8 @@ bool ip_handle_add(const void *handle, ip_kind kind);
 bool ip_handle_is(const void *handle, ip_kind kind);
 /** Take it off the list; false if it was not there. */
 bool ip_handle_remove(const void *handle, ip_kind kind);
+/** Forks before this process since it was first asked: a child's number is another one. */
+unsigned ip_forks(void);
 /** How many are listed: for tests. */
 int ip_handle_count(void);
 

@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include "system.h"
 
+#include "handles.h"
+
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -18,6 +20,7 @@ struct ip_pattern {
     int64_t nnz;
     int *ptr, *row; /* as given */
     mpk_ordering ordering;
+    unsigned forks;        /* ip_forks() where the mutex was made */
     pthread_mutex_t mutex; /* guards what follows */
     mpk_context *ctx;
     mpk_analysis *an;
@@ -51,6 +54,13 @@ static mpk_status new_context(const mpk_allocator *allocator, mpk_context **ctx)
     return mpk_context_create(allocator->alloc ? allocator : NULL, ctx);
 }
 
+/* In a forked child a thread of the parent may have it for ever: it is made anew. */
+static void lock(ip_pattern *p) {
+    if (p->forks != ip_forks()) pthread_mutex_init(&p->mutex, NULL);
+    p->forks = ip_forks();
+    pthread_mutex_lock(&p->mutex);
+}
+
 /* ---- patterns ----------------------------------------------------------------------------------
  */
 
@@ -75,7 +85,7 @@ static void destroy(ip_pattern *p) {
     mpk_context_destroy(&p->ctx);
     give(&from, p->ptr, (int64_t)p->n + 1, sizeof *p->ptr);
     give(&from, p->row, p->nnz, sizeof *p->row);
-    pthread_mutex_destroy(&p->mutex);
+    if (p->forks == ip_forks()) pthread_mutex_destroy(&p->mutex);
     give(&from, p, 1, sizeof *p);
 }
 
@@ -92,6 +102,7 @@ mpk_status ip_pattern_create(const mpk_allocator *allocator, int n, const int *p
         return MPK_ERR_MEMORY;
     }
     p->allocator = from;
+    p->forks = ip_forks();
     atomic_init(&p->references, 1);
     p->n = n;
     p->base = base;
@@ -210,7 +221,7 @@ static mpk_status analyse(ip_pattern *p, const double *val) {
 }
 
 mpk_status ip_pattern_analyse(ip_pattern *p, const double *val) {
-    pthread_mutex_lock(&p->mutex);
+    lock(p);
     mpk_status status = analyse(p, val);
     pthread_mutex_unlock(&p->mutex);
     return status;
@@ -272,7 +283,7 @@ mpk_status ip_factorize(ip_pattern *p, const double *val, const ip_request *requ
     if (!*handle && mpk_failed(status = create(p, handle))) return status;
     ip_factor *f = *handle;
     dump(p, f->ctx, val);
-    pthread_mutex_lock(&p->mutex);
+    lock(p);
     if (!p->an) status = analyse(p, val);
     pthread_mutex_unlock(&p->mutex);
     if (mpk_failed(status)) return status;

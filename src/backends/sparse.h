@@ -711,6 +711,8 @@ typedef struct mpki_engine {
     /** Until all work that was queued on the device, in whatever stream, is done.
      *  Returns MPK_OK | MPK_ERR_DEVICE. */
     mpk_status (*settle)(mpk_context *ctx);
+    /** Open in ctx the device that `of` has. NULL: the engine has no device. Returns MPK_OK | MPK_ERR_DEVICE. */
+    mpk_status (*join)(mpk_context *ctx, const mpk_context *of);
 } mpki_engine;
 
 /** The processor's: direct/, blocks/, solve/krylov/. */

@@ -99,11 +99,11 @@ static estimate estimate_all(const mpki_blocks *bf) {
 
 /* Is it faster, and is there room for it beside the blocks?
  * pure [out] even with all blocks as rows */
-static bool pays(const mpki_blocks *bf, int64_t *kept_bytes, bool *pure) {
+static bool pays(const mpk_context *ctx, const mpki_blocks *bf, int64_t *kept_bytes, bool *pure) {
     const estimate sum = estimate_all(bf);
     *pure = sum.all <= PURE * sum.after && mpki_jacobi_sweeps(bf->stages->options) == 0 &&
             bf->stages->blocking->largest > 1;
-    const double room = (double)mpki_memory_left(bf->stages->ctx);
+    const double room = (double)mpki_memory_left(ctx);
     const int64_t halves = bf->upper != bf->lower ? 1 : 2, n = bf->stages->blocking->n;
     const double entry = (double)mpk_scalar_size(bf->scalar) + sizeof(int32_t);
     const double rows = *pure ? sum.all * entry : (double)sum.rows;
@@ -118,6 +118,7 @@ static bool pays(const mpki_blocks *bf, int64_t *kept_bytes, bool *pure) {
  */
 
 typedef struct making {
+    mpk_context *ctx; /* of the call: a factor of another context may be turned */
     mpki_rows_making w;
     mpki_blocks *of; /* NULL, or as w.bf: to be dropped */
     mpki_pool *pool;
@@ -184,7 +185,7 @@ static mpk_status number(making *m, int half) {
     mpki_rows *rows = m->w.rows;
     mpki_triangle *t = &rows->half[m->w.half];
     const mpki_stages *s = m->w.bf->stages;
-    mpk_context *ctx = s->ctx;
+    mpk_context *ctx = m->ctx;
     t->start = MPKI_NEW(ctx, STAGE, (int64_t)rows->m + 1, int32_t);
     t->problem = MPKI_NEW(ctx, STAGE, rows->n, int32_t);
     t->position = MPKI_NEW(ctx, STAGE, rows->n, int32_t);
@@ -261,7 +262,7 @@ static int32_t last_needed(const mpki_triangle *t, int half, int32_t j0, int32_t
 static mpk_status cut_chunks(making *m) {
     mpki_rows *rows = m->w.rows;
     mpki_triangle *t = &rows->half[m->w.half];
-    mpk_context *ctx = m->w.bf->stages->ctx;
+    mpk_context *ctx = m->ctx;
     const mpki_levels *v = &m->w.bf->stages->levels;
     t->chunks = cut(t, v, rows->m, m->w.half, NULL);
     t->chunk = MPKI_NEW(ctx, STAGE, (int64_t)t->chunks + 1, int32_t);
@@ -286,7 +287,7 @@ static mpk_status cut_chunks(making *m) {
 static mpk_status make_half(making *m, int half) {
     mpki_rows *rows = m->w.rows;
     mpki_triangle *t = &rows->half[half];
-    mpk_context *ctx = m->w.bf->stages->ctx;
+    mpk_context *ctx = m->ctx;
     const int64_t n = rows->n, portions = ((int64_t)rows->m + PORTION - 1) / PORTION;
     const size_t size = mpk_scalar_size(m->w.bf->scalar);
     m->w.half = half;
@@ -331,7 +332,7 @@ static mpk_status make_half(making *m, int half) {
 static mpk_status move_blocks(making *m, int64_t bytes) {
     const mpki_blocks *bf = m->w.bf;
     const mpki_ibcsr *x = &bf->stages->index;
-    mpk_context *ctx = bf->stages->ctx;
+    mpk_context *ctx = m->ctx;
     const int64_t count = x->nblocks + x->m;
     const size_t size = mpk_scalar_size(bf->scalar);
     const int halves = bf->upper != bf->lower ? 2 : 1;
@@ -367,7 +368,7 @@ static int64_t half_bytes(const mpki_triangle *t, int64_t n, size_t size) {
 /* From slots of the last sweep to those of the first, and back. */
 static mpk_status turn(making *m) {
     mpki_rows *rows = m->w.rows;
-    mpk_context *ctx = m->w.bf->stages->ctx;
+    mpk_context *ctx = m->ctx;
     int32_t *slot = MPKI_NEW(ctx, STAGE, rows->n, int32_t); /* by position */
     rows->turn = MPKI_NEW(ctx, STAGE, rows->n, int32_t);
     m->w.other = MPKI_NEW(ctx, STAGE, rows->n, int32_t);
@@ -383,7 +384,7 @@ static mpk_status turn(making *m) {
 /* D^-1, and the roots. */
 static mpk_status make_pivots(making *m) {
     mpki_rows *rows = m->w.rows;
-    mpk_context *ctx = m->w.bf->stages->ctx;
+    mpk_context *ctx = m->ctx;
     const mpk_scalar scalar = m->w.bf->scalar;
     const size_t size = mpk_scalar_size(scalar);
     MPKI_DISPATCH(scalar, rows_pivots)(&m->w);
@@ -398,7 +399,7 @@ static mpk_status make_pivots(making *m) {
 static mpk_status transpose(making *m) {
     mpki_rows *rows = m->w.rows;
     mpki_triangle *t = &rows->half[1];
-    mpk_context *ctx = m->w.bf->stages->ctx;
+    mpk_context *ctx = m->ctx;
     const mpk_scalar scalar = m->w.bf->scalar;
     const int64_t n = rows->n;
     t->ptr = MPKI_ZNEW(ctx, STAGE, n + 1, int64_t);
@@ -429,7 +430,7 @@ static void find_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
 static mpk_status find_pivots(making *m) {
     mpki_rows_making *w = &m->w;
     const mpki_blocks *bf = w->bf;
-    mpk_context *ctx = bf->stages->ctx;
+    mpk_context *ctx = m->ctx;
     const int halves = bf->upper != bf->lower ? 2 : 1;
     for (w->half = 0; w->half < halves; w->half++) {
         w->pivot[w->half] = MPKI_NEW(ctx, STAGE, w->rows->n, uint8_t);
@@ -447,10 +448,10 @@ static mpk_status fill(making *m, int64_t kept_bytes) {
     const mpki_stages *s = bf->stages;
     mpki_rows *rows = m->w.rows;
     const size_t size = mpk_scalar_size(bf->scalar);
-    m->w.first = m->first = MPKI_NEW(s->ctx, STAGE, rows->m, int32_t);
-    m->w.order = m->order = MPKI_NEW(s->ctx, STAGE, rows->m, int32_t);
-    rows->entries = MPKI_NEW(s->ctx, STAGE, s->index.nblocks, uint16_t);
-    if (!m->first || !m->order || !rows->entries) return mpki_failed(s->ctx);
+    m->w.first = m->first = MPKI_NEW(m->ctx, STAGE, rows->m, int32_t);
+    m->w.order = m->order = MPKI_NEW(m->ctx, STAGE, rows->m, int32_t);
+    rows->entries = MPKI_NEW(m->ctx, STAGE, s->index.nblocks, uint16_t);
+    if (!m->first || !m->order || !rows->entries) return mpki_failed(m->ctx);
     for (int64_t b = 0; b < s->index.nblocks; b++) rows->entries[b] = (uint16_t)bf->lower[b].nnz;
     mpk_status status = move_blocks(m, kept_bytes);
     if (!mpk_failed(status)) status = number(m, 0);
@@ -474,20 +475,19 @@ static mpk_status fill(making *m, int64_t kept_bytes) {
     return MPK_OK;
 }
 
-mpk_status mpki_rows_make(const mpki_blocks *bf, mpki_blocks *drop, bool inverted, mpki_pool *pool,
-                          mpki_rows **out) {
-    mpk_context *ctx = bf->stages->ctx;
+mpk_status mpki_rows_make(mpk_context *ctx, const mpki_blocks *bf, mpki_blocks *drop, bool inverted,
+                          mpki_pool *pool, mpki_rows **out) {
     int64_t kept_bytes;
     bool pure;
     *out = NULL;
     if (bf->stages->index.m == 0 || bf->border || bf->stages->symmetry == MPK_GENERAL ||
-        !pays(bf, &kept_bytes, &pure))
+        !pays(ctx, bf, &kept_bytes, &pure))
         return MPK_OK;
     mpki_rows *rows = MPKI_ZNEW(ctx, STAGE, 1, mpki_rows);
     if (!rows) return mpki_failed(ctx);
     rows->n = bf->stages->blocking->n;
     rows->m = bf->stages->index.m;
-    making m = {.w = {.bf = bf, .rows = rows}, .of = drop, .pool = pool};
+    making m = {.ctx = ctx, .w = {.bf = bf, .rows = rows}, .of = drop, .pool = pool};
     m.w.rooted = bf->stages->options->factor_type == MPK_TYPE_LLT && rows->m == rows->n;
     mpk_status status = pure && inverted ? find_pivots(&m) : MPK_OK;
     if (!mpk_failed(status)) status = fill(&m, m.w.pure ? 0 : kept_bytes);

@@ -52,12 +52,13 @@ typedef struct mpki_rows {
 } mpki_rows;
 
 /** The finished factor as rows, where it is faster as such.
+ *  ctx      [in]    takes the memory, and frees it: the solver's, for bf may be another context's
  *  drop     [inout] NULL, or bf: its blocks are released on the way, and it is lost after a failure
  *  inverted [in]    L_ii may take the place of M, which changes more than the order of sums
  *  rows     [out]   NULL: it is not faster, or has a dense pivot
  *  Returns MPK_OK | MPK_ERR_MEMORY. */
-mpk_status mpki_rows_make(const mpki_blocks *bf, mpki_blocks *drop, bool inverted, mpki_pool *pool,
-                          mpki_rows **rows);
+mpk_status mpki_rows_make(mpk_context *ctx, const mpki_blocks *bf, mpki_blocks *drop, bool inverted,
+                          mpki_pool *pool, mpki_rows **rows);
 void mpki_rows_free(mpk_context *ctx, mpki_rows **rows);
 
 /** The rule, measured (docs/meta-algorithm.md): is this block faster as rows? */

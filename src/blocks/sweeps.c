@@ -69,7 +69,6 @@ mpk_status mpki_block_solver_make(mpk_context *ctx, const mpki_blocks *bf, int t
  * for it is not made any more. */
 static void turn_into_rows(mpki_block_solver *s, mpk_part part) {
     enum { WHOLES = 20 };
-    mpk_context *ctx = s->bf->stages->ctx;
     if (s->wholes < 0) return;
     if (part != MPK_PART_ALL && part != MPK_PART_ABS) {
         s->wholes = -1;
@@ -77,8 +76,9 @@ static void turn_into_rows(mpki_block_solver *s, mpk_part part) {
     }
     if (++s->wholes < WHOLES) return;
     s->wholes = -1;
-    if (mpk_failed(mpki_rows_make(s->bf, NULL, false, s->pool, &s->own)) && !mpki_cancelled(ctx))
-        mpki_clear_error(ctx); /* as before */
+    if (mpk_failed(mpki_rows_make(s->ctx, s->bf, NULL, false, s->pool, &s->own)) &&
+        !mpki_cancelled(s->ctx))
+        mpki_clear_error(s->ctx); /* as before */
     if (!s->own) return;
     s->rows = s->own;
     s->bytes = (double)s->own->swept;

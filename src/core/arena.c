@@ -21,12 +21,12 @@ static mpki_chunk *chunk_new(mpk_context *ctx, int64_t bytes, mpki_chunk *link) 
 
 mpk_status mpki_arena_init(mpk_context *ctx, int64_t bytes, double limit, mpki_arena *arena) {
     *arena = (mpki_arena){.ctx = ctx, .step = bytes / 16 + (1 << 16), .limit = limit};
-    if (pthread_mutex_init(&arena->mutex, NULL))
+    if (!mpki_lock_init(&arena->lock))
         return mpki_error(ctx, MPK_ERR_MEMORY, "factorize", -1, "no mutex");
     mpk_memory_usage(ctx, &arena->before, NULL);
     mpki_chunk *chunk = chunk_new(ctx, bytes, NULL);
     if (!chunk) {
-        pthread_mutex_destroy(&arena->mutex);
+        mpki_lock_end(&arena->lock);
         return mpki_failed(ctx);
     }
     atomic_store(&arena->current, chunk);
@@ -63,17 +63,17 @@ void *mpki_arena_alloc(mpki_arena *arena, int64_t bytes) {
         while (at + bytes <= chunk->size)
             if (atomic_compare_exchange_weak(&chunk->used, &at, at + bytes))
                 return chunk->base + at;
-        pthread_mutex_lock(&arena->mutex);
+        mpki_lock_take(&arena->lock);
         if (atomic_load(&arena->current) == chunk) {
             int64_t size = bytes > arena->step ? bytes : arena->step;
             mpki_chunk *more = room(arena, size) ? chunk_new(arena->ctx, size, chunk) : NULL;
             if (!more) {
-                pthread_mutex_unlock(&arena->mutex);
+                mpki_lock_give(&arena->lock);
                 return NULL;
             }
             atomic_store(&arena->current, more);
         }
-        pthread_mutex_unlock(&arena->mutex);
+        mpki_lock_give(&arena->lock);
     }
 }
 
@@ -97,7 +97,7 @@ void mpki_arena_free(mpki_arena *arena) {
     mpki_chunk *chunk = atomic_load(&arena->current);
     mpki_release(arena->ctx, chunk->base);
     mpki_release(arena->ctx, chunk);
-    pthread_mutex_destroy(&arena->mutex);
+    mpki_lock_end(&arena->lock);
 }
 
 int64_t mpki_arena_bytes(const mpki_arena *arena) {

@@ -3,7 +3,7 @@
 #define MPKI_ARENA_H
 /** Memory of a factor's numbers: many blocks, freed together. */
 #include "core.h"
-#include <pthread.h>
+#include "lock.h"
 
 /** A first chunk of the predicted size, more only where that is not enough. */
 typedef struct mpki_chunk {
@@ -16,7 +16,7 @@ typedef struct mpki_chunk {
 typedef struct mpki_arena {
     mpk_context *ctx;
     _Atomic(mpki_chunk *) current;
-    pthread_mutex_t mutex;
+    mpki_lock lock;
     int64_t step;    /* size of a further chunk */
     double limit;    /* bytes that may be held beyond `before`; 0: what the machine has free */
     int64_t before;  /* held by the context without this arena's blocks and what came after them */

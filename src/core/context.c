@@ -4,11 +4,11 @@
 #define _GNU_SOURCE
 #include "core.h"
 #include "cpu.h"
+#include "lock.h"
 #include "pool.h"
 #include "trace.h"
 
 #include <metapack/problem.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +38,8 @@ struct mpk_context {
     mpk_allocator allocator;
     _Atomic int64_t now_bytes, peak_bytes;
     _Atomic int64_t bound_bytes; /* of now_bytes; 0: none */
-    pthread_mutex_t mutex;       /* guards the error and the progress below */
+    unsigned forks;              /* mpki_forks() at the last call */
+    mpki_lock lock;              /* guards the error and the progress below */
     mpk_status status;
     char stage[32];
     int64_t index;
@@ -60,7 +61,7 @@ struct mpk_context {
     double symmetry_tolerance; /* below 0: the default */
     bool rank_asked;
     struct {
-        pthread_mutex_t mutex;
+        mpki_lock lock;
         int count; /* oldest first */
         size_t bytes;
         struct header *block[KEPT_MOST];
@@ -108,7 +109,14 @@ double mpki_alloc_bytes(double bytes) {
     return bytes < 1e18 ? (double)kept_size((size_t)bytes + ALIGN) : bytes;
 }
 
-static void remove_kept(mpk_context *ctx, int k) { /* under the mutex, or alone */
+/* Blocks that another thread was about to move when this process forked are given up. */
+static void lock_kept(mpk_context *ctx) {
+    if (!mpki_lock_take(&ctx->kept.lock)) return;
+    ctx->kept.count = 0;
+    ctx->kept.bytes = 0;
+}
+
+static void remove_kept(mpk_context *ctx, int k) { /* under the lock */
     ctx->kept.bytes -= ctx->kept.block[k]->size;
     ctx->kept.count--;
     for (; k < ctx->kept.count; k++) ctx->kept.block[k] = ctx->kept.block[k + 1];
@@ -124,7 +132,7 @@ static header *take_kept(mpk_context *ctx, size_t whole) {
     header *found = NULL;
     int best = -1;
     if (whole < KEPT_LEAST || KEPT_LIMIT == 0) return NULL;
-    pthread_mutex_lock(&ctx->kept.mutex);
+    lock_kept(ctx);
     for (int k = 0; k < ctx->kept.count; k++) {
         size_t size = ctx->kept.block[k]->size;
         if (size >= whole && size <= whole + whole / 4 &&
@@ -135,18 +143,18 @@ static header *take_kept(mpk_context *ctx, size_t whole) {
         found = ctx->kept.block[best];
         remove_kept(ctx, best);
     }
-    pthread_mutex_unlock(&ctx->kept.mutex);
+    mpki_lock_give(&ctx->kept.lock);
     return found;
 }
 
 static bool keep(mpk_context *ctx, header *block) {
     if (block->size < KEPT_LEAST || block->size > KEPT_LIMIT / 2) return false;
-    pthread_mutex_lock(&ctx->kept.mutex);
+    lock_kept(ctx);
     while (ctx->kept.count == KEPT_MOST || ctx->kept.bytes + block->size > KEPT_LIMIT)
         drop_oldest(ctx);
     ctx->kept.block[ctx->kept.count++] = block;
     ctx->kept.bytes += block->size;
-    pthread_mutex_unlock(&ctx->kept.mutex);
+    mpki_lock_give(&ctx->kept.lock);
     return true;
 }
 
@@ -155,6 +163,7 @@ mpk_status mpk_context_create(const mpk_allocator *allocator, mpk_context **out)
     if (allocator && (!allocator->alloc || !allocator->release)) return MPK_ERR_ARGUMENT;
     mpk_status wish = mpki_cpu_wish(NULL, NULL);
     if (mpk_failed(wish)) return wish;
+    if (!mpki_count_forks()) return MPK_ERR_MEMORY;
     mpk_allocator chosen =
         allocator ? *allocator : (mpk_allocator){default_alloc, default_release, NULL};
     mpk_context *ctx = chosen.alloc(chosen.user, sizeof *ctx);
@@ -164,12 +173,13 @@ mpk_status mpk_context_create(const mpk_allocator *allocator, mpk_context **out)
     ctx->index = -1;
     ctx->symmetry_tolerance = -1;
     ctx->progress_each_s = 0.05;
-    if (pthread_mutex_init(&ctx->mutex, NULL)) {
+    ctx->forks = mpki_forks();
+    if (!mpki_lock_init(&ctx->lock)) {
         chosen.release(chosen.user, ctx, sizeof *ctx);
         return MPK_ERR_MEMORY;
     }
-    if (pthread_mutex_init(&ctx->kept.mutex, NULL)) {
-        pthread_mutex_destroy(&ctx->mutex);
+    if (!mpki_lock_init(&ctx->kept.lock)) {
+        mpki_lock_end(&ctx->lock);
         chosen.release(chosen.user, ctx, sizeof *ctx);
         return MPK_ERR_MEMORY;
     }
@@ -217,15 +227,18 @@ void mpk_context_destroy(mpk_context **ctx) {
     mpki_pool_destroy(&(*ctx)->pool);
     mpki_trace_stop(*ctx);
     mpk_allocator allocator = (*ctx)->allocator;
+    lock_kept(*ctx);
     while ((*ctx)->kept.count > 0) drop_oldest(*ctx);
-    pthread_mutex_destroy(&(*ctx)->kept.mutex);
-    pthread_mutex_destroy(&(*ctx)->mutex);
+    mpki_lock_give(&(*ctx)->kept.lock);
+    mpki_lock_end(&(*ctx)->kept.lock);
+    mpki_lock_end(&(*ctx)->lock);
     allocator.release(allocator.user, *ctx, sizeof **ctx);
     *ctx = NULL;
 }
 
 mpki_pool *mpki_context_pool(mpk_context *ctx, int threads, int64_t capacity) {
-    if (ctx->pool && mpki_pool_threads(ctx->pool) != threads) mpki_pool_destroy(&ctx->pool);
+    if (ctx->pool && (mpki_pool_threads(ctx->pool) != threads || mpki_pool_is_lost(ctx->pool)))
+        mpki_pool_destroy(&ctx->pool);
     if (!ctx->pool) ctx->pool = mpki_pool_create(ctx, threads);
     return ctx->pool && mpki_pool_reserve(ctx->pool, capacity) ? ctx->pool : NULL;
 }
@@ -367,7 +380,7 @@ mpk_status mpki_memory_check(mpk_context *ctx, const char *stage, const char *wh
 mpk_status mpki_error(mpk_context *ctx, mpk_status status, const char *stage, int64_t index,
                       const char *format, ...) {
     if (!ctx) return status;
-    pthread_mutex_lock(&ctx->mutex);
+    mpki_lock_take(&ctx->lock);
     /* the first failure is kept, later ones follow from it; a failure replaces a positive status */
     if (ctx->status == MPK_OK || (ctx->status > 0 && mpk_failed(status))) {
         ctx->status = status;
@@ -378,7 +391,7 @@ mpk_status mpki_error(mpk_context *ctx, mpk_status status, const char *stage, in
         vsnprintf(ctx->text, sizeof ctx->text, format, args);
         va_end(args);
     }
-    pthread_mutex_unlock(&ctx->mutex);
+    mpki_lock_give(&ctx->lock);
     return status;
 }
 
@@ -388,6 +401,9 @@ void mpki_clear_error(mpk_context *ctx) {
     ctx->index = -1;
     ctx->stage[0] = ctx->text[0] = '\0';
     atomic_store(&ctx->cancelled, false);
+    if (ctx->forks == mpki_forks()) return;
+    ctx->forks = mpki_forks(); /* a call that another thread was in does not go on here */
+    atomic_store(&ctx->bound_bytes, 0);
 }
 
 mpk_status mpki_failed(const mpk_context *ctx) {
@@ -449,12 +465,12 @@ bool mpki_progress(mpk_context *ctx, const char *stage, double fraction) {
     bool new_stage = stage != atomic_load(&ctx->progress_stage); /* told at once */
     if (now < atomic_load(&ctx->progress_next_s) && fraction > 0 && fraction < 1 && !new_stage)
         return false;
-    if (pthread_mutex_trylock(&ctx->mutex)) return false; /* another thread is telling */
+    if (!mpki_lock_try(&ctx->lock)) return false; /* another thread is telling */
     atomic_store(&ctx->progress_next_s, now + ctx->progress_each_s);
     atomic_store(&ctx->progress_stage, stage);
     atomic_store(&ctx->progress_fraction, fraction);
     if (ctx->progress(stage, fraction, ctx->progress_user)) atomic_store(&ctx->cancelled, true);
-    pthread_mutex_unlock(&ctx->mutex);
+    mpki_lock_give(&ctx->lock);
     return atomic_load(&ctx->cancelled);
 }
 

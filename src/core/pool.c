@@ -4,7 +4,7 @@
 #define _GNU_SOURCE
 #include "pool.h"
 
-#include <pthread.h>
+#include "lock.h"
 
 enum { SPINS = 2000 }; /* about 20 microseconds of spinning before a worker blocks */
 
@@ -21,7 +21,7 @@ typedef struct loop {
     void *arg;
     int64_t count;
     _Atomic int64_t next, done;
-    int helpers; /* under the mutex: workers that hold a pointer to this loop */
+    int helpers; /* under the lock: workers that hold a pointer to this loop */
     struct loop *link;
 } loop;
 
@@ -29,7 +29,8 @@ struct mpki_pool {
     mpk_context *ctx;
     int threads;
     int begun; /* threads that the system started, besides the caller */
-    pthread_mutex_t mutex;
+    unsigned forks; /* mpki_forks() where the threads were started: in a child there are none */
+    mpki_lock lock;
     pthread_cond_t wake;
     _Atomic int64_t signals; /* changes whenever there may be new work */
     int sleepers;
@@ -51,9 +52,13 @@ static inline void relax(void) {
 #endif
 }
 
-static void notify(mpki_pool *pool) { /* under the mutex */
+bool mpki_pool_is_lost(const mpki_pool *pool) {
+    return pool->forks != mpki_forks();
+}
+
+static void notify(mpki_pool *pool) { /* under the lock */
     atomic_fetch_add_explicit(&pool->signals, 1, memory_order_release);
-    if (pool->sleepers) pthread_cond_broadcast(&pool->wake);
+    if (pool->sleepers && !mpki_pool_is_lost(pool)) pthread_cond_broadcast(&pool->wake);
 }
 
 static bool before(const task *a, const task *b) {
@@ -81,21 +86,21 @@ static task heap_pop(mpki_pool *pool) {
     return top;
 }
 
-/* Spin a while, then block, until `signals` differs from `seen`. The mutex is held before and
+/* Spin a while, then block, until `signals` differs from `seen`. The lock is held before and
  * after. */
 static void wait_for_news(mpki_pool *pool, int64_t seen) {
-    pthread_mutex_unlock(&pool->mutex);
+    mpki_lock_give(&pool->lock);
     for (int k = 0; k < SPINS; k++) {
         if (atomic_load_explicit(&pool->signals, memory_order_acquire) != seen) {
-            pthread_mutex_lock(&pool->mutex);
+            mpki_lock_take(&pool->lock);
             return;
         }
         relax();
     }
-    pthread_mutex_lock(&pool->mutex);
+    mpki_lock_take(&pool->lock);
     while (atomic_load(&pool->signals) == seen) {
         pool->sleepers++;
-        pthread_cond_wait(&pool->wake, &pool->mutex);
+        pthread_cond_wait(&pool->wake, &pool->lock.mutex);
         pool->sleepers--;
     }
 }
@@ -115,25 +120,25 @@ static loop *loop_with_work(mpki_pool *pool) {
 
 /* The caller (worker 0) leaves when nothing is queued or running; a helper when the pool ends. */
 static void work(mpki_pool *pool, int worker) {
-    pthread_mutex_lock(&pool->mutex);
+    mpki_lock_take(&pool->lock);
     for (;;) {
         int64_t seen = atomic_load(&pool->signals);
         loop *l;
         if (pool->queued > 0) {
             task t = heap_pop(pool);
             pool->running++;
-            pthread_mutex_unlock(&pool->mutex);
+            mpki_lock_give(&pool->lock);
             t.fn(pool, worker, t.arg, t.item);
-            pthread_mutex_lock(&pool->mutex);
+            mpki_lock_take(&pool->lock);
             pool->running--;
             if (pool->running == 0 && pool->queued == 0) notify(pool);
         } else if (worker == 0 && pool->running == 0) {
             break;
         } else if ((l = loop_with_work(pool))) {
             l->helpers++;
-            pthread_mutex_unlock(&pool->mutex);
+            mpki_lock_give(&pool->lock);
             run_items(pool, l, worker);
-            pthread_mutex_lock(&pool->mutex);
+            mpki_lock_take(&pool->lock);
             l->helpers--;
             notify(pool);
         } else if (pool->stop) {
@@ -142,7 +147,7 @@ static void work(mpki_pool *pool, int worker) {
             wait_for_news(pool, seen);
         }
     }
-    pthread_mutex_unlock(&pool->mutex);
+    mpki_lock_give(&pool->lock);
 }
 
 static void *thread_main(void *arg) {
@@ -154,12 +159,13 @@ static void *thread_main(void *arg) {
 mpki_pool *mpki_pool_create(mpk_context *ctx, int threads) {
     mpki_pool *pool = MPKI_ZNEW(ctx, "threads", 1, mpki_pool);
     struct helper *helper = MPKI_ZNEW(ctx, "threads", threads, struct helper);
-    if (!pool || !helper || pthread_mutex_init(&pool->mutex, NULL)) goto failed;
+    if (!pool || !helper || !mpki_lock_init(&pool->lock)) goto failed;
     if (pthread_cond_init(&pool->wake, NULL)) {
-        pthread_mutex_destroy(&pool->mutex);
+        mpki_lock_end(&pool->lock);
         goto failed;
     }
     pool->ctx = ctx;
+    pool->forks = mpki_forks();
     pool->threads = threads;
     pool->helper = helper;
     for (; pool->begun < threads - 1; pool->begun++) {
@@ -179,13 +185,15 @@ failed:
 void mpki_pool_destroy(mpki_pool **handle) {
     mpki_pool *pool = *handle;
     if (!pool) return;
-    pthread_mutex_lock(&pool->mutex);
-    pool->stop = true;
-    notify(pool);
-    pthread_mutex_unlock(&pool->mutex);
-    for (int k = 0; k < pool->begun; k++) pthread_join(pool->helper[k].thread, NULL);
-    pthread_cond_destroy(&pool->wake);
-    pthread_mutex_destroy(&pool->mutex);
+    if (!mpki_pool_is_lost(pool)) {
+        mpki_lock_take(&pool->lock);
+        pool->stop = true;
+        notify(pool);
+        mpki_lock_give(&pool->lock);
+        for (int k = 0; k < pool->begun; k++) pthread_join(pool->helper[k].thread, NULL);
+        pthread_cond_destroy(&pool->wake);
+        mpki_lock_end(&pool->lock);
+    } /* else there is none to join; a condition with waiters that are gone is never destroyed */
     mpki_release(pool->ctx, pool->heap);
     mpki_release(pool->ctx, pool->helper);
     mpki_release(pool->ctx, pool);
@@ -196,17 +204,18 @@ bool mpki_pool_reserve(mpki_pool *pool, int64_t capacity) {
     if (capacity <= pool->capacity) return true;
     task *heap = MPKI_NEW(pool->ctx, "threads", capacity, task);
     if (!heap) return false;
-    mpki_release(pool->ctx, pool->heap); /* nothing is queued between runs */
-    pool->heap = heap;
+    task *old = pool->heap; /* nothing is queued between runs */
+    pool->heap = heap;      /* before it is freed: a child may find the pool at any moment */
     pool->capacity = capacity;
+    mpki_release(pool->ctx, old);
     return true;
 }
 
 void mpki_pool_push(mpki_pool *pool, double priority, mpki_task_fn fn, void *arg, int64_t item) {
-    pthread_mutex_lock(&pool->mutex);
+    mpki_lock_take(&pool->lock);
     heap_push(pool, (task){priority, pool->order++, fn, arg, item});
     notify(pool);
-    pthread_mutex_unlock(&pool->mutex);
+    mpki_lock_give(&pool->lock);
 }
 
 void mpki_pool_run(mpki_pool *pool) {
@@ -214,18 +223,18 @@ void mpki_pool_run(mpki_pool *pool) {
 }
 
 void mpki_pool_for(mpki_pool *pool, int worker, int64_t count, mpki_task_fn fn, void *arg) {
-    if (!pool || pool->threads == 1 || count <= 1) {
+    if (!pool || pool->threads == 1 || count <= 1 || mpki_pool_is_lost(pool)) {
         for (int64_t k = 0; k < count; k++) fn(pool, worker, arg, k);
         return;
     }
     loop l = {.fn = fn, .arg = arg, .count = count};
-    pthread_mutex_lock(&pool->mutex);
+    mpki_lock_take(&pool->lock);
     l.link = pool->loops;
     pool->loops = &l;
     notify(pool);
-    pthread_mutex_unlock(&pool->mutex);
+    mpki_lock_give(&pool->lock);
     run_items(pool, &l, worker);
-    pthread_mutex_lock(&pool->mutex);
+    mpki_lock_take(&pool->lock);
     loop **at = &pool->loops;
     while (*at != &l) at = &(*at)->link;
     *at = l.link; /* no helper can join any more; wait for those at work */
@@ -234,7 +243,7 @@ void mpki_pool_for(mpki_pool *pool, int worker, int64_t count, mpki_task_fn fn, 
         if (l.helpers == 0) break;
         wait_for_news(pool, seen);
     }
-    pthread_mutex_unlock(&pool->mutex);
+    mpki_lock_give(&pool->lock);
 }
 
 enum { SHARES = 64, LINE = 64 };

@@ -9,7 +9,7 @@ enum { SMALL = 1 << 17, MOST = sizeof((mpki_recycler *)0)->spare / sizeof(struct
 mpk_status mpki_recycler_init(mpk_context *ctx, mpki_recycler *r) {
     r->ctx = ctx;
     r->count = 0;
-    if (pthread_mutex_init(&r->mutex, NULL))
+    if (!mpki_lock_init(&r->lock))
         return mpki_error(ctx, MPK_ERR_MEMORY, "factorize", -1, "no mutex");
     return MPK_OK;
 }
@@ -29,7 +29,7 @@ static void drop(mpki_recycler *r, int k) {
 void *mpki_recycler_get(mpki_recycler *r, int64_t bytes) {
     if (bytes < SMALL) return mpki_alloc(r->ctx, "factorize", bytes, 1);
     bytes = rounded(bytes);
-    pthread_mutex_lock(&r->mutex);
+    mpki_lock_take(&r->lock);
     int best = -1;
     for (int k = 0; k < r->count; k++)
         if (r->spare[k].bytes >= bytes && r->spare[k].bytes <= bytes + bytes / 2 &&
@@ -49,7 +49,7 @@ void *mpki_recycler_get(mpki_recycler *r, int64_t bytes) {
             drop(r, largest);
         }
     }
-    pthread_mutex_unlock(&r->mutex);
+    mpki_lock_give(&r->lock);
     return ptr ? ptr : mpki_alloc(r->ctx, "factorize", bytes, 1);
 }
 
@@ -61,7 +61,7 @@ void mpki_recycler_put(mpki_recycler *r, void *ptr, int64_t bytes) {
     }
     /* a spare block may be larger than was asked for; it counts as asked, and can only be used for
      * less */
-    pthread_mutex_lock(&r->mutex);
+    mpki_lock_take(&r->lock);
     if (r->count == MOST) {
         int least = 0;
         for (int k = 1; k < r->count; k++)
@@ -69,12 +69,12 @@ void mpki_recycler_put(mpki_recycler *r, void *ptr, int64_t bytes) {
         drop(r, least);
     }
     r->spare[r->count++] = (struct mpki_spare){ptr, rounded(bytes)};
-    pthread_mutex_unlock(&r->mutex);
+    mpki_lock_give(&r->lock);
 }
 
 void mpki_recycler_free(mpki_recycler *r) {
     while (r->count > 0) drop(r, r->count - 1);
-    pthread_mutex_destroy(&r->mutex);
+    mpki_lock_end(&r->lock);
 }
 
 void *mpki_small_get(mpki_small_blocks *s, int64_t bytes) {

@@ -4,11 +4,11 @@
 /** Memory of contributions that is used again: clearing a large block fresh from the system takes
  * as long as filling it. Blocks that are too small to matter come straight from the context. */
 #include "../core/core.h"
-#include <pthread.h>
+#include "../core/lock.h"
 
 typedef struct mpki_recycler {
     mpk_context *ctx;
-    pthread_mutex_t mutex;
+    mpki_lock lock;
     struct mpki_spare {
         void *ptr;
         int64_t bytes;

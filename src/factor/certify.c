@@ -59,13 +59,13 @@ mpk_status mpki_certify(mpk_context *ctx, const mpk_factor *fac, mpk_certificate
     mpk_status status = mpki_factor_bring(ctx, fac);
     if (mpk_failed(status)) return status;
     if (!atomic_load_explicit(&own->examined, memory_order_acquire)) {
-        pthread_mutex_lock(&own->bringing);
+        mpki_lock_take(&own->bringing);
         if (!atomic_load_explicit(&own->examined, memory_order_relaxed)) {
             status = examine_first(ctx, own);
             if (!mpk_failed(status))
                 atomic_store_explicit(&own->examined, true, memory_order_release);
         }
-        pthread_mutex_unlock(&own->bringing);
+        mpki_lock_give(&own->bringing);
     }
     if (!mpk_failed(status) && out) *out = own->certificate;
     return status;
@@ -76,5 +76,6 @@ mpk_status mpk_certify(mpk_context *ctx, mpk_factor *fac, mpk_certificate *out) 
     mpki_clear_error(ctx);
     if (!fac || !fac->valid)
         return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1, "the factor holds no factorization");
-    return mpki_certify(ctx, fac, out);
+    const mpk_status status = mpki_factor_usable(ctx, STAGE, fac);
+    return mpk_failed(status) ? status : mpki_certify(ctx, fac, out);
 }

@@ -3,9 +3,9 @@
 #define MPKI_FACTOR_H
 /** Inside of mpk_factor: what all of its forms share. */
 #include "../analysis/analysis.h"
+#include "../core/lock.h"
 #include "../problem/measure.h"
 #include <metapack/factor.h>
-#include <pthread.h>
 
 /** A part of L for pictures: it has `entries` in rows r0 .. r1-1 and columns c0 .. c1-1, numbered
  * in the order of elimination. */
@@ -78,10 +78,12 @@ struct mpk_factor {
     int matched;     /* > 0: matched anew for a verdict; factorizations until it may be again */
     uint64_t own_of; /* mpki_values_hash() of the values that `own` was made of */
     bool valid;      /* holds a factorization */
+    bool at_work;    /* a thread is changing it */
+    unsigned forks;  /* mpki_forks() where that began */
     /* The values, and what is made from them. After values were taken on a device they are there alone, and so
      * is the scaling, until mpki_factor_bring() is asked for them; by whatever thread. */
     _Atomic bool away;
-    pthread_mutex_t bringing;
+    mpki_lock bringing;
     mpki_values *values; /* in the order of the analysis' ai; shared where they are the problem's */
     const void *ax;      /* the numbers in `values` */
     double *row_norm;    /* n: sums of moduli of A's rows, problem order */
@@ -115,6 +117,11 @@ static inline bool mpki_examinable(const mpk_factor *fac) {
 static inline bool mpki_regular(const mpk_factor *fac) {
     return atomic_load_explicit(&fac->examined, memory_order_acquire) && fac->regular;
 }
+/** May a call of ctx use fac? Not in a forked child where fac is on a device, which does not follow, or where
+ *  another thread was changing it: it is then given up, not freed, for what it points to is the device's, or
+ *  half written. A context that has not opened fac's device yet opens it. MPK_OK | MPK_ERR_DEVICE, _ARGUMENT,
+ *  recorded. */
+mpk_status mpki_factor_usable(mpk_context *ctx, const char *stage, const mpk_factor *fac);
 
 /** Entries of a factor's scale. */
 static inline int64_t mpki_scales(const mpk_analysis *an) {

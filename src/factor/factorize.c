@@ -45,13 +45,28 @@ mpk_status mpki_factor_bring(mpk_context *ctx, const mpk_factor *fac) {
     mpk_factor *own = (mpk_factor *)(uintptr_t)fac; /* what is brought is no other than before */
     mpk_status status = MPK_OK;
     if (!atomic_load_explicit(&own->away, memory_order_acquire)) return MPK_OK;
-    pthread_mutex_lock(&own->bringing);
+    mpki_lock_take(&own->bringing);
     if (atomic_load_explicit(&own->away, memory_order_relaxed)) {
         status = bring(ctx, own);
         if (!mpk_failed(status)) atomic_store_explicit(&own->away, false, memory_order_release);
     }
-    pthread_mutex_unlock(&own->bringing);
+    mpki_lock_give(&own->bringing);
     return status;
+}
+
+mpk_status mpki_factor_usable(mpk_context *ctx, const char *stage, const mpk_factor *fac) {
+    const bool mine = fac->forks == mpki_forks();
+    if (mine && (!ctx || ctx == fac->ctx || !fac->engine->join)) return MPK_OK;
+    if (mine) return fac->engine->join(ctx, fac->ctx);
+    if (fac->engine && fac->engine->is_here)
+        return mpki_error(ctx, MPK_ERR_DEVICE, stage, -1,
+                          "the factor is on a device of the process that this one was forked from, "
+                          "and no device follows a fork: factorize here, or fork before");
+    if (fac->at_work)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, stage, -1,
+                          "another thread was changing the factor when the process forked: it holds "
+                          "no factorization here");
+    return MPK_OK;
 }
 
 /* Values in the memory of the factor's device: may they stay there? */
@@ -120,12 +135,16 @@ static mpk_status factorize(mpk_factor *fac, const void *ax, take_fn *take,
     mpk_memory_usage(ctx, &before, NULL);
     before -= fac->form->bytes(fac); /* the factor's own memory is counted */
     mpk_memory_reset_peak(ctx);
+    fac->forks = mpki_forks();
+    fac->at_work = true;
     status = take_values(fac, &full, ax, take);
-    if (mpk_failed(status)) return status;
-    fac->valid = false; /* after a failure old numbers must not pass for new ones */
-    fac->examined = false;
-    fac->options = full;
-    status = fac->form->factorize(fac, is_new);
+    if (!mpk_failed(status)) {
+        fac->valid = false; /* after a failure old numbers must not pass for new ones */
+        fac->examined = false;
+        fac->options = full;
+        status = fac->form->factorize(fac, is_new);
+    }
+    fac->at_work = false;
     if (mpk_failed(status)) return status;
     fac->valid = true;
     mpk_memory_usage(ctx, NULL, &peak);
@@ -143,6 +162,7 @@ static mpk_status refactorize(mpk_context *ctx, const void *ax, take_fn *take,
     if (fac->ctx != ctx)
         return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1,
                           "the factor was made with another context");
+    if (mpk_failed(mpki_factor_usable(ctx, STAGE, fac))) return mpki_failed(ctx);
     return factorize(fac, ax, take, options, false);
 }
 
@@ -161,10 +181,11 @@ static mpk_status create(mpk_context *ctx, const mpk_analysis *an, const void *a
     fac->ctx = ctx;
     fac->form = mpki_form_of(an);
     fac->engine = mpki_engine_of(ctx, an, options);
+    fac->forks = mpki_forks();
     fac->base = fac->an = an;
     fac->patience = 1;
     fac->known.zeros = -1;
-    pthread_mutex_init(&fac->bringing, NULL);
+    mpki_lock_init(&fac->bringing);
     fac->scale = MPKI_NEW(ctx, STAGE, mpki_scales(an), double);
     fac->row_norm = MPKI_NEW(ctx, STAGE, an->n, double);
     mpk_status status = mpki_failed(ctx);
@@ -204,15 +225,16 @@ void mpk_factor_info_get(const mpk_factor *fac, mpk_factor_info *info) {
 void mpk_factor_destroy(mpk_factor **out) {
     if (!out || !*out) return;
     mpk_factor *fac = *out;
+    *out = NULL;
+    if (mpk_failed(mpki_factor_usable(NULL, STAGE, fac))) return;
     if (fac->engine) fac->form->free(fac);
     mpk_analysis_destroy(&fac->own);
     mpki_release(fac->ctx, fac->scale);
     mpki_release(fac->ctx, fac->row_norm);
     mpki_release(fac->ctx, fac->known.vector);
     mpki_values_release(&fac->values);
-    pthread_mutex_destroy(&fac->bringing);
+    mpki_lock_end(&fac->bringing);
     mpki_release(fac->ctx, fac);
-    *out = NULL;
 }
 
 /* ---- what a caller may ask of the factor
@@ -242,6 +264,7 @@ mpk_status mpk_get(mpk_context *ctx, const mpk_factor *fac, mpk_quantity what, v
     mpki_clear_error(ctx);
     if (!fac || !fac->valid || !out)
         return mpki_error(ctx, MPK_ERR_ARGUMENT, "get", -1, "the factor holds no factorization");
+    if (mpk_failed(mpki_factor_usable(ctx, "get", fac))) return mpki_failed(ctx);
     if ((unsigned)what > MPK_GET_LOGDET)
         return mpki_error(ctx, MPK_ERR_ARGUMENT, "get", what, "there is no quantity %d", (int)what);
     size_t need = mpk_get_size(fac, what);

@@ -28,7 +28,8 @@ mpk_factor *mpki_twin(const mpk_factor *fac) {
     mpk_context *ctx = fac->ctx;
     mpk_factor *other = MPKI_ZNEW(ctx, STAGE, 1, mpk_factor);
     if (!other) return NULL;
-    pthread_mutex_init(&other->bringing, NULL);
+    mpki_lock_init(&other->bringing);
+    other->forks = fac->forks;
     other->ctx = ctx;
     other->form = fac->form;
     other->engine = fac->engine;

@@ -13,8 +13,11 @@ static mpk_status room(mpk_context *ctx, mpk_isai *s, int columns) {
     if (s->columns >= columns) return MPK_OK;
     mpki_release(s->ctx, s->work);
     s->columns = 0;
-    s->work = mpki_alloc(ctx, STAGE, (int64_t)s->n * columns * VECTORS, mpk_scalar_size(s->scalar));
-    if (!s->work) return mpki_failed(ctx);
+    s->work =
+        mpki_alloc(s->ctx, STAGE, (int64_t)s->n * columns * VECTORS, mpk_scalar_size(s->scalar));
+    if (!s->work)
+        return mpki_error(ctx, mpki_failed(s->ctx), STAGE, s->n, "no memory for %d vectors",
+                          columns * VECTORS);
     s->columns = columns;
     return MPK_OK;
 }
@@ -74,6 +77,7 @@ mpk_status mpk_isai_apply(mpk_context *ctx, mpk_isai *s, mpk_isai_side side, int
         (nrhs > 0 && s->n > 0 && (!b || !x)) || ldb < s->n || ldx < s->n)
         return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1,
                           "no approximate inverse, no vectors, or a leading dimension below n");
+    if (mpk_failed(mpki_isai_usable(ctx, s, false))) return mpki_failed(ctx);
     if (s->there) return s->engine->apply(ctx, s->there, side, nrhs, b, ldb, x, ldx);
     const size_t size = mpk_scalar_size(s->scalar);
     const int most = nrhs < MPKI_ISAI_RHS ? nrhs : MPKI_ISAI_RHS;
@@ -113,6 +117,7 @@ mpk_status mpk_isai_get(mpk_context *ctx, const mpk_isai *s, int64_t *ptr, int32
     mpki_clear_error(ctx);
     if (!s || !(s->ready || s->there))
         return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1, "there is no approximate inverse");
+    if (mpk_failed(mpki_isai_usable(ctx, s, false))) return mpki_failed(ctx);
     if (s->there) return s->engine->get(ctx, s->there, ptr, row, val);
     const size_t size = mpk_scalar_size(s->scalar);
     int64_t at = 0;

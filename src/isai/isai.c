@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The object: an approximate inverse of a matrix given by columns, made and brought up to date. */
+#include "../core/lock.h"
 #include "config.h"
 #include "object.h"
 
@@ -12,10 +13,27 @@ void mpk_isai_options_init(mpk_isai_options *options) {
     *options = (mpk_isai_options){.struct_size = sizeof *options, .power = 1, .block = 1};
 }
 
+mpk_status mpki_isai_usable(mpk_context *ctx, const mpk_isai *s, bool own) {
+    if (s->forks != mpki_forks() && s->there)
+        return mpki_error(ctx, MPK_ERR_DEVICE, STAGE, -1,
+                          "the approximate inverse is on a device of the process that this one was "
+                          "forked from, and no device follows a fork");
+    if (s->forks != mpki_forks() && s->at_work)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1,
+                          "another thread was changing the approximate inverse when the process "
+                          "forked: there are no numbers here");
+    if (s->ctx != ctx && (own || s->there))
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1,
+                          "the approximate inverse was made with another context");
+    return MPK_OK;
+}
+
 void mpk_isai_destroy(mpk_isai **handle) {
     mpk_isai *s = handle ? *handle : NULL;
     if (!s) return;
     mpk_context *ctx = s->ctx;
+    *handle = NULL;
+    if (mpk_failed(mpki_isai_usable(NULL, s, false)) && s->forks != mpki_forks()) return;
     if (s->engine) s->engine->free(ctx, &s->there);
     mpki_sparse_free(ctx, &s->given);
     mpki_sparse_free(ctx, &s->a);
@@ -27,7 +45,6 @@ void mpk_isai_destroy(mpk_isai **handle) {
     mpki_release(ctx, s->failed);
     mpki_release(ctx, s->work);
     mpki_release(ctx, s);
-    *handle = NULL;
 }
 
 bool mpki_isai_is_triangle(const mpk_isai *s) {
@@ -254,7 +271,7 @@ mpk_status mpk_isai_create(mpk_context *ctx, mpk_scalar scalar, int32_t n, const
     if (mpk_failed(status)) return status;
     mpk_isai *s = MPKI_ZNEW(ctx, STAGE, 1, mpk_isai);
     if (!s) return mpki_failed(ctx);
-    s->ctx = ctx, s->scalar = scalar, s->n = n, s->options = o;
+    s->ctx = ctx, s->scalar = scalar, s->n = n, s->options = o, s->forks = mpki_forks();
     s->single = o.precision == MPK_PRECISION_SINGLE && (scalar == MPK_D || scalar == MPK_Z);
     s->info.first_fallback = -1;
     status = here ? fill(ctx, pool, ptr, row, val, s) : create_there(ctx, ptr, row, val, s);
@@ -270,14 +287,18 @@ mpk_status mpk_isai_update(mpk_context *ctx, const void *val, mpk_isai *s) {
     mpki_clear_error(ctx);
     if (!s || (!val && (s->there || s->given.ptr[s->n] > 0)))
         return bad_option(ctx, "there is nothing to update, or no values");
+    if (mpk_failed(mpki_isai_usable(ctx, s, true))) return mpki_failed(ctx);
     if (s->there) return s->engine->update(ctx, val, s->there);
     const double start = mpki_now_s();
     mpki_pool *pool = mpki_isai_pool(ctx, s);
+    s->forks = mpki_forks();
+    s->at_work = true;
     s->ready = false;
     mpk_status status = mpki_isai_take(ctx, pool, NULL, NULL, val, s);
     s->info.time_pattern_s = 0;
     if (!mpk_failed(status)) status = make_values(ctx, pool, val, s, false);
     s->info.time_values_s = mpki_now_s() - start;
+    s->at_work = false;
     return status;
 }
 

@@ -13,6 +13,7 @@ static const char STAGE[] = "solve";
 static mpk_status check(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, const void *b,
                         int64_t ldb, const void *x, int64_t ldx) {
     if (!fac) return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1, "the factor is NULL");
+    if (mpk_failed(mpki_factor_usable(ctx, STAGE, fac))) return mpki_failed(ctx);
     if (!fac->valid)
         return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1, "the factor holds no factorization");
     if (nrhs < 0)

@@ -187,31 +187,54 @@ def test_ctrl_c(call):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 def test_fork():
-    """A child cannot use its parent's factor, says so, ends without hanging, and can make its own."""
+    """A child goes on with its parent's objects, to the same bits, while a thread of the parent works with
+    them; multiprocessing's pools, too; and the parent is not disturbed."""
     child = script("""
-        import os, warnings, numpy as np, pymetapack as mp
-        warnings.simplefilter("ignore", DeprecationWarning)
+        import multiprocessing, os, threading, warnings, numpy as np, pymetapack as mp
+        warnings.simplefilter("ignore")
         k = mp.generate("nlpkkt 12")
-        factor = mp.ldl(k, threads=2)
         b = np.ones(k.shape[0])
-        want = factor.solve(b)
-        pid = os.fork()
-        if pid == 0:
-            code = 1
-            try:
-                factor.solve(b)
-            except RuntimeError as error:
-                code = 0 if "fork" in str(error) else 2
-            del factor
-            own = mp.ldl(k, threads=2)
-            code += 0 if np.array_equal(own.solve(b), want) else 4
-            del own
-            os._exit(code)
-        _, status = os.waitpid(pid, 0)
-        print(os.waitstatus_to_exitcode(status), np.array_equal(factor.solve(b), want))
+        factors = [mp.ldl(k, threads=2), mp.ldl(k, threads=1), mp.ildl(k, threads=2)]
+        dense, many = mp.ldl_dense(np.eye(300) + 1), mp.ldl_batch(np.stack([np.eye(3)] * 1000))
+        want = [f.solve(b) for f in factors]
+
+        def works(_=None):
+            good = all(np.array_equal(f.solve(b), w) for f, w in zip(factors, want))
+            factors[0].refactor(k.data)
+            good &= np.array_equal(factors[0].solve(b), want[0])
+            good &= bool(np.allclose(dense.solve(np.ones(300)), 1 / 301))
+            return good & bool(np.allclose(many.solve(np.ones((1000, 3))), 1))
+
+        def forked():
+            pid = os.fork()
+            if pid == 0:
+                code = 1
+                try:
+                    code = 0 if works() else 2
+                    factors.pop().close()
+                    own = mp.ldl(k, threads=2)
+                    code += 0 if np.array_equal(own.solve(b), want[0]) else 4
+                    del own, factors[:]
+                finally:
+                    os._exit(code)
+            return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+        codes = [forked()]
+        stop = []
+        def busy():
+            while not stop:
+                factors[1].solve(b)
+        thread = threading.Thread(target=busy)
+        thread.start()
+        codes += [forked() for _ in range(4)]
+        with multiprocessing.get_context("fork").Pool(2) as pool:
+            codes.append(pool.map(works, range(4)))
+        stop.append(1)
+        thread.join()
+        print(codes, works())
     """)
     out, err = child.communicate(timeout=150)
-    assert out.strip() == "0 True", err
+    assert out.strip() == "[0, 0, 0, 0, 0, [True, True, True, True]] True", err
 
 
 def test_ends_with_the_interpreter():

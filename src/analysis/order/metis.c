@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Nested dissection by METIS 5. METIS draws from the C library's rand(), one stream for the whole
- * process: a mutex keeps two orderings from mixing theirs, so that equal seeds give equal
+ * process: a lock keeps two orderings from mixing theirs, so that equal seeds give equal
  * permutations. */
+#include "../../core/lock.h"
 #include "config.h"
 #include "order.h"
 
 #if MPKI_HAVE_METIS
 #include <metis.h>
-#include <pthread.h>
 
 static const char STAGE[] = "order";
-static pthread_mutex_t rand_mutex = PTHREAD_MUTEX_INITIALIZER;
+static mpki_lock rand_lock = MPKI_LOCK_OPEN;
 
 mpk_status mpki_order_metis(mpk_context *ctx, const mpki_graph *graph, int64_t seed,
                             int32_t *perm) {
@@ -45,9 +45,9 @@ mpk_status mpki_order_metis(mpk_context *ctx, const mpki_graph *graph, int64_t s
     METIS_SetDefaultOptions(options);
     options[METIS_OPTION_NUMBERING] = 0;
     options[METIS_OPTION_SEED] = (idx_t)(seed & 0x7fffffff);
-    pthread_mutex_lock(&rand_mutex);
+    mpki_lock_take(&rand_lock);
     int code = METIS_NodeND(&vertices, xadj, adj, weight, options, order, inverse);
-    pthread_mutex_unlock(&rand_mutex);
+    mpki_lock_give(&rand_lock);
     if (code == METIS_ERROR_MEMORY)
         status = mpki_error(ctx, MPK_ERR_MEMORY, STAGE, -1, "METIS ran out of memory");
     else if (code != METIS_OK)

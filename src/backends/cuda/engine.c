@@ -28,11 +28,16 @@ static mpk_status settle(mpk_context *ctx) {
     return mpki_cuda_told(ctx, "device", d->table->settle(d->cuda));
 }
 
+static mpk_status join(mpk_context *ctx, const mpk_context *of) {
+    return mpki_cuda_keep(ctx, mpki_cuda_kept(of)->device) ? MPK_OK : mpki_failed(ctx);
+}
+
 static const mpki_engine cuda = {.name = name,
                                  .memory = MPK_DEVICE,
                                  .is_here = is_here,
                                  .copy = copy,
                                  .settle = settle,
+                                 .join = join,
                                  .blocks = &mpki_cuda_blocks,
                                  .direct = &mpki_cuda_direct,
                                  .vectors = &mpki_cuda_vectors};

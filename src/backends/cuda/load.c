@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "load.h"
 
+#include "../../core/lock.h"
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,11 +79,26 @@ static const mpki_cuda_table *find(mpk_context *ctx) {
 typedef struct slot {
     mpki_device open;
     mpk_context *ctx;
+    unsigned forks; /* mpki_forks() where it was opened */
 } slot;
+
+/* 1 + mpki_forks() where this process, or one that it descends from, first opened a device. */
+static _Atomic unsigned begun;
+
+/* CUDA does not follow a fork: a child whose parent has begun with it is refused each call, and may wait for ever. */
+static bool follows(mpk_context *ctx, int device) {
+    unsigned first = 0;
+    const unsigned now = 1 + mpki_forks();
+    if (atomic_compare_exchange_strong(&begun, &first, now) || first == now) return true;
+    mpki_error(ctx, MPK_ERR_DEVICE, "device", device,
+               "this process was forked from one that had opened a CUDA device, and CUDA does not "
+               "follow a fork: open devices after it, or start a new program");
+    return false;
+}
 
 static void close_slot(void *value) {
     slot *s = value;
-    s->open.table->close(s->open.cuda);
+    if (s->forks == mpki_forks()) s->open.table->close(s->open.cuda);
     mpki_release(s->ctx, s);
 }
 
@@ -100,6 +116,7 @@ static bool runs(mpk_context *ctx, const mpki_device *d) {
 const mpki_device *mpki_cuda_open(mpk_context *ctx, int device) {
     char text[512] = "";
     slot *s = mpki_context_device(ctx);
+    if (s && s->forks != mpki_forks() && !follows(ctx, device)) return NULL;
     if (s && s->open.device == device) return &s->open;
     if (s && s->open.kept) {
         mpki_error(ctx, MPK_ERR_DEVICE, "device", device,
@@ -108,7 +125,7 @@ const mpki_device *mpki_cuda_open(mpk_context *ctx, int device) {
         return NULL;
     }
     const mpki_cuda_table *table = s ? s->open.table : find(ctx);
-    if (!table) return NULL;
+    if (!table || !follows(ctx, device)) return NULL;
     mpki_cuda *cuda = NULL;
     int status = table->open(device, &cuda, text, sizeof text);
     if (mpk_failed(status)) {
@@ -123,6 +140,7 @@ const mpki_device *mpki_cuda_open(mpk_context *ctx, int device) {
     }
     s->open = open;
     s->ctx = ctx;
+    s->forks = mpki_forks();
     mpki_context_set_device(ctx, s, close_slot); /* closes the one before */
     return &s->open;
 }

@@ -202,6 +202,7 @@ mpki_event FN(krylov_step)(mpki_krylov *k, double recurred_norm) {
     mpk_krylov_info *info = &k->info;
     const double recurred = recurred_norm / k->b_norm;
     if (mpki_krylov_lost(k)) return MPKI_FAILURE;
+    if (!isfinite(recurred)) return FN(krylov_break)(k, "overflow"); /* nobody is told of it */
     info->iterations++;
     k->recurred = info->recurred = recurred;
     k->fresh = false;
@@ -215,7 +216,6 @@ mpki_event FN(krylov_step)(mpki_krylov *k, double recurred_norm) {
                                "stopped on request after %d iterations", info->iterations);
         return MPKI_FAILURE;
     }
-    if (!isfinite(recurred)) return FN(krylov_break)(k, "overflow");
     const bool last = info->iterations >= k->task.max_iterations;
     if (recurred <= k->target || last || info->iterations % k->task.check == 0) {
         mpki_event event = judge(k);
@@ -520,15 +520,14 @@ static double power_of_two(mpki_krylov *k) {
     return ldexp(1, -exponent);
 }
 
-/* Hand the best iterate back, in the caller's scale; if it underflows there it is another vector,
- * and is judged anew. */
-static mpki_event give(mpki_krylov *k, mpki_event event, void *x) {
+/* Can the best iterate be handed back, in the caller's scale? If it underflows there it is another vector, and
+ * is judged anew. *zero [out] a correction that is to be none. */
+static mpki_event settle(mpki_krylov *k, mpki_event event, bool *zero) {
     vec_scale(k, w_make(1 / k->scale, 0), k->best, k->x);
     const bool finite = vec_finite(k, k->x);
     if (mpki_krylov_lost(k)) return MPKI_FAILURE;
-    if (!finite && k->extra.residual) { /* no correction: x stays as it is */
-        vec_zero(k, k->x);
-        k->ops->give(k->space, k->x, x);
+    *zero = !finite && k->extra.residual != NULL; /* no correction: x stays as it is */
+    if (*zero) {
         k->best_truth = 1;
         k->reason = "the solution overflows";
         return MPKI_UNFIT;
@@ -537,7 +536,6 @@ static mpki_event give(mpki_krylov *k, mpki_event event, void *x) {
         k->status = mpki_error(k->ctx, MPK_ERR_NUMERIC, "solve", -1, "the solution overflows");
         return MPKI_FAILURE;
     }
-    k->ops->give(k->space, k->x, x);
     vec_scale(k, w_make(k->scale, 0), k->x, k->x);
     if (k->ops->equal(k->space, k->x, k->best)) return event;
     k->iterate = k->x;
@@ -589,12 +587,18 @@ static mpk_status solve(mpki_krylov *k, void *x) {
     k->info.recurred = k->truth;
     if (event == MPKI_GO) event = iterate(k);
     if (event == MPKI_FAILURE) return k->status;
-    event = give(k, event, x);
+    bool zero;
+    event = settle(k, event, &zero);
     if (event == MPKI_FAILURE) return k->status;
     k->info.residual = k->best_truth;
-    if (event == MPKI_CONVERGED) return MPK_OK;
-    explain(k, event);
-    return mpk_failed(k->status) ? k->status : MPK_NOT_CONVERGED;
+    if (event != MPKI_CONVERGED) explain(k, event);
+    if (mpki_krylov_lost(k)) return k->status;
+    if (zero) /* x is written when nothing can fail any more */
+        vec_zero(k, k->x);
+    else
+        vec_scale(k, w_make(1 / k->scale, 0), k->best, k->x);
+    k->ops->give(k->space, k->x, x);
+    return event == MPKI_CONVERGED ? MPK_OK : MPK_NOT_CONVERGED;
 }
 
 mpk_status FN(krylov)(mpki_krylov *k, const void *b, void *x) {

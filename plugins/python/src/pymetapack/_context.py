@@ -2,13 +2,14 @@
 """A context of the library: one caller at a time, errors as exceptions, Ctrl-C, fork.
 
 Calls release the interpreter's lock.  A context has a lock of its own: threads that share an object
-take turns, different objects run at the same time.
+take turns, different objects run at the same time.  A forked child goes on with what its parent made.
 """
 
 from __future__ import annotations
 
 import os
 import threading
+import weakref
 from typing import Any, Callable, Optional
 
 from ._errors import ArgumentError, MetapackError, by_name
@@ -48,7 +49,6 @@ class Context:
     """Owns an ``mpk_context`` and the objects made with it, which end before it."""
 
     def __init__(self) -> None:
-        self._pid = os.getpid()
         self._handle = ffi.new("mpk_context **")
         self._owned: list[tuple[Any, Any]] = []
         self.lock = threading.RLock()
@@ -60,15 +60,14 @@ class Context:
             raise by_name[status_names[status]](
                 "no memory for a context" if memory else text(words[0])
             )
+        _living.add(self)
 
     @property
     def closed(self) -> bool:
         return bool(self._handle[0] == ffi.NULL)
 
     def close(self) -> None:
-        """End the context and what was made with it.  A forked child cannot: nothing happens."""
-        if os.getpid() != self._pid:
-            return
+        """End the context and what was made with it."""
         with self.lock:
             for destroy, place in reversed(self._owned):
                 destroy(place)
@@ -78,12 +77,13 @@ class Context:
     def pointer(self) -> Any:
         if self.closed:
             raise ArgumentError("the object was closed", "argument")
-        if os.getpid() != self._pid:
-            raise RuntimeError(
-                "this object was made before a fork, and its threads do not exist in the child: "
-                "factorize in the child, or start it with the method 'spawn'"
-            )
         return self._handle[0]
+
+    def forked(self) -> None:
+        """In a child: a thread of the parent may have had the lock, or its call may be told of."""
+        self.lock = threading.RLock()
+        if not self.closed:
+            lib.mpk_context_set_progress(self._handle[0], ffi.NULL, ffi.NULL)
 
     def own(self, kind: str) -> Any:
         """A place for a handle, ``mpk_factor **`` for kind "factor", freed with the context."""
@@ -91,10 +91,10 @@ class Context:
         self._owned.append((getattr(lib, f"mpk_{kind}_destroy"), place))
         return place
 
-    def __del__(self, getpid: Callable[[], int] = os.getpid) -> None:
+    def __del__(self) -> None:
         handle = getattr(self, "_handle", None)
-        if handle is None or getpid() != self._pid:
-            return  # in a forked child the memory is the parent's copy; waiting would never end
+        if handle is None:
+            return
         for destroy, place in reversed(self._owned):
             destroy(place)
         lib.mpk_context_destroy(handle)
@@ -167,3 +167,15 @@ class Context:
                 watch.cancel = True
         thread.join()
         return result[0]
+
+
+_living: weakref.WeakSet[Context] = weakref.WeakSet()
+
+
+def _forked() -> None:
+    for context in list(_living):
+        context.forked()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)

@@ -95,8 +95,8 @@ class Factor:
     that are not symmetric P R Q A C Pᵀ = L D U, with scalings R and C and a permutation of rows Q.
 
     Any thread may use it; threads that share one take turns, and the interpreter's lock is free
-    meanwhile.  It holds no reference to the caller's arrays.  It cannot be pickled, and not be used
-    in a forked child.
+    meanwhile.  It holds no reference to the caller's arrays.  It cannot be pickled; a forked child
+    goes on with its parent's, but for one on a GPU.
 
     It is a context manager: its memory and its threads end with the block, or with ``close()``;
     without either, when nothing refers to it any more.
@@ -201,13 +201,12 @@ class Factor:
         """Give the memory and the threads back now.  What uses the factor afterwards, an operator
         made of it too, raises ArgumentError; to close it again does nothing."""
         self._ctx.close()
-        if self._ctx.closed:  # else this is a forked child
-            self._m = replace(self._m, indptr=np.empty(0, np.int64), indices=np.empty(0, np.int32))
-            self._places = None
-            self._kept = None
+        self._m = replace(self._m, indptr=np.empty(0, np.int64), indices=np.empty(0, np.int32))
+        self._places = None
+        self._kept = None
 
     def __enter__(self) -> "Factor":
-        self._ctx.pointer  # not closed, not in a forked child
+        self._ctx.pointer  # not closed
         return self
 
     def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
