@@ -37,7 +37,7 @@ bool FN(refine)(mpki_solve_work *work, int steps, double accuracy, void *vx, mpk
         if (!(q.componentwise <= 0.5 * kept.componentwise)) break; /* stagnation */
     }
     tell(info, &q, unrefined, step);
-    work->growth = q.growth;
+    work->last = q;
     return FN(column_finite)(n, x);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpk_solve: the first solution, refinement, the verdict; and applying parts of a factor. */
 #include "iterate.h"
+#include "judge.h"
 #include "../factor/lend.h"
-#include "../factor/rank.h"
 #include "../problem/columns.h"
 
 #include <math.h>
@@ -57,85 +57,6 @@ static mpk_status check_finite(const columns *c) {
     return MPK_OK;
 }
 
-/* The status and the text of a solve that was refined. */
-static mpk_status verdict(const columns *c, const mpk_solve_info *info, double accuracy, double eta,
-                          bool doubtful) {
-    const mpk_factor_info *f = &c->fac->info;
-    if (f->rank == MPK_RANK_STRUCTURAL || f->rank == MPK_RANK_NUMERICAL)
-        return mpki_error(c->ctx, MPK_SINGULAR, STAGE, f->inertia.zero,
-                          "singular: %lld zero pivots of %d; componentwise backward error %.1e",
-                          (long long)f->inertia.zero, c->fac->an->n, info->componentwise);
-    if (isfinite(eta))
-        return mpki_error(c->ctx, MPK_SINGULAR, STAGE, -1,
-                          "singular: (A + E) x = 0 for the solution x with |E| <= %.1e |A| after "
-                          "scaling; componentwise backward error %.1e, relative residual %.1e",
-                          eta, info->componentwise, info->relative_residual);
-    if (!(info->componentwise <= accuracy))
-        return mpki_error(
-            c->ctx, MPK_INACCURATE, STAGE, -1,
-            "componentwise backward error %.1e after %d steps of refinement, %.1e was "
-            "asked for; normwise %.1e%s",
-            info->componentwise, info->iterations, accuracy, info->normwise,
-            f->rank == MPK_RANK_UNDECIDED
-                ? "; A is too ill-conditioned to tell whether it is singular"
-                : "");
-    if (doubtful)
-        return mpki_error(c->ctx, MPK_INACCURATE, STAGE, -1,
-                          "componentwise backward error %.1e, but %sthe relative residual is %.1e: "
-                          "b hardly counts beside A x, and A may be singular",
-                          info->componentwise,
-                          f->perturbed > 0                ? "pivots were replaced and "
-                          : f->rank == MPK_RANK_UNDECIDED ? "pivots are zero and "
-                                                          : "",
-                          info->relative_residual);
-    return MPK_OK;
-}
-
-/* ||A|| ||x|| / ||b|| from which on b hardly counts beside A x; and a relative residual that no
- * solution has. */
-static const double LARGE = 1e12, LARGE_SINGLE = 1e5, RESIDUAL = 1e-6, RESIDUAL_SINGLE = 1e-2;
-
-static bool single(mpk_scalar scalar) {
-    return scalar == MPK_S || scalar == MPK_C;
-}
-
-static double large(mpk_scalar scalar) {
-    return single(scalar) ? LARGE_SINGLE : LARGE;
-}
-
-static double no_solution(mpk_scalar scalar) {
-    return single(scalar) ? RESIDUAL_SINGLE : RESIDUAL;
-}
-
-/* A backward error is small for whatever a singular A takes to nothing: is x such a vector? *eta is
- * finite if it is one in each scaling that there is, *maybe true if it is one in some. Not asked
- * where pivots well above rounding show that A has no such vector. */
-static mpk_status kernel(const columns *c, mpki_solve_work *work, const void *x, double *eta,
-                         bool *maybe) {
-    const mpk_factor *fac = c->fac;
-    const mpk_analysis *an = fac->an;
-    const double bound = mpki_default_zero_tolerance(an->scalar);
-    double size;
-    *eta = INFINITY;
-    *maybe = false;
-    if (!(work->growth >= large(an->scalar)) || fac->info.inertia.certified) return MPK_OK;
-    double flat = MPKI_DISPATCH(an->scalar, flatness)(fac->scale, NULL, work, x);
-    *maybe = flat <= bound;
-    if (*maybe && fac->options.scaling != MPK_OFF) {
-        double *other = MPKI_NEW(c->ctx, STAGE, an->n, double);
-        mpk_status status = mpki_failed(c->ctx);
-        if (!mpk_failed(status))
-            status =
-                mpki_find_scaling(c->ctx, an, &fac->options, fac->ax, !fac->rescaled, other, &size);
-        if (!mpk_failed(status))
-            flat = MPKI_DISPATCH(an->scalar, flatness)(fac->scale, other, work, x);
-        mpki_release(c->ctx, other);
-        if (mpk_failed(status)) return status;
-    }
-    if (flat <= bound) *eta = flat;
-    return MPK_OK;
-}
-
 /* The first solve overflowed on its way: solve once more with b scaled near 1. */
 static void solve_shifted(const columns *c, mpki_solve_work *work, void *x) {
     const mpk_analysis *an = c->fac->an;
@@ -149,12 +70,9 @@ static void solve_shifted(const columns *c, mpki_solve_work *work, void *x) {
     MPKI_DISPATCH(an->scalar, column_shift)(an->n, exponent, x);
 }
 
-/* *eta: see kernel(). *doubtful: x is no solution, and pivots are zero or were replaced, or eta
- * could not tell. */
 static mpk_status refine_columns(const columns *c, mpki_solve_work *work, double accuracy,
-                                 mpk_solve_info *info, double *eta, bool *doubtful) {
-    const mpk_factor *fac = c->fac;
-    const mpk_analysis *an = fac->an;
+                                 mpk_solve_info *info, mpki_verdict *verdict) {
+    const mpk_analysis *an = c->fac->an;
     const size_t size = mpk_scalar_size(an->scalar);
     for (int32_t r = 0; an->n > 0 && r < c->nrhs; r++) {
         memcpy(work->b, c->b + (size_t)(r * c->ldb) * size, (size_t)an->n * size);
@@ -163,14 +81,8 @@ static mpk_status refine_columns(const columns *c, mpki_solve_work *work, double
         if (!MPKI_DISPATCH(an->scalar, refine)(work, c->options->refine, accuracy, x, info))
             return mpki_error(c->ctx, MPK_ERR_NUMERIC, STAGE, r, "solution %d overflows", r + 1);
         if (mpk_failed(mpki_failed(c->ctx))) return mpki_failed(c->ctx);
-        double flat;
-        bool maybe;
-        mpk_status status = kernel(c, work, x, &flat, &maybe);
+        const mpk_status status = mpki_judge(c->ctx, c->fac, work, accuracy, x, verdict);
         if (mpk_failed(status)) return status;
-        *eta = fmin(*eta, flat);
-        maybe |= fac->info.rank == MPK_RANK_UNDECIDED;
-        maybe |= fac->info.perturbed > 0 && work->growth >= fmin(large(an->scalar), 0.1 / accuracy);
-        *doubtful |= maybe && info->relative_residual > no_solution(an->scalar);
         if (mpki_progress(c->ctx, STAGE, (double)(r + 1) / c->nrhs))
             return mpki_error(c->ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
     }
@@ -183,19 +95,19 @@ static mpk_status solve_directly(const columns *c, mpk_solve_info *out) {
     const double accuracy = mpki_accuracy(c->options, an->scalar);
     mpk_solve_info info = {0};
     mpki_solve_work work;
+    mpki_verdict verdict = MPKI_VERDICT;
     if (mpk_failed(mpki_solve_work_make(c->ctx, c->fac, c->options->threads, c->nrhs, &work)))
         return mpki_failed(c->ctx);
-    double eta = INFINITY;
-    bool doubtful = false;
     mpk_status status = mpki_apply(&work.m, MPK_PART_ALL, c->nrhs, c->b, c->ldb, c->x, c->ldx);
-    if (!mpk_failed(status)) status = refine_columns(c, &work, accuracy, &info, &eta, &doubtful);
+    if (!mpk_failed(status)) status = refine_columns(c, &work, accuracy, &info, &verdict);
     if (!mpk_failed(status) && c->options->condition == MPK_ON)
         info.condition = MPKI_DISPATCH(an->scalar, inverse_norm1)(&work) * c->fac->norm_inf;
     mpki_solve_work_free(c->ctx, &work);
     if (mpk_failed(status)) return status;
     info.time_s = mpki_now_s() - start_s;
+    info.solved = verdict.solved;
     if (out) *out = info;
-    return verdict(c, &info, accuracy, eta, doubtful);
+    return mpki_tell_verdict(c->ctx, c->fac, &info, accuracy, &verdict);
 }
 
 static void copy_columns(size_t bytes, int32_t nrhs, const char *from, size_t from_step, char *to,
@@ -249,7 +161,7 @@ static mpk_status refine_there(const columns *c, mpk_solve_info *info, int32_t *
     const mpki_refine_wish wish = {
         .steps = c->options->refine,
         .accuracy = mpki_accuracy(c->options, scalar),
-        .doubt = fac->info.inertia.certified ? INFINITY : large(scalar), /* as kernel() */
+        .doubt = fac->info.inertia.certified ? INFINITY : mpki_large_growth(scalar), /* as judge.c */
         .flat = mpki_default_zero_tolerance(scalar)};
     const int32_t most = MPKI_REFINE_TOGETHER;
     mpki_direct_solver *solver = NULL;
@@ -319,10 +231,13 @@ static mpk_status solve_by_engine(const columns *given, mpk_solve_info *out, mpk
     }
     mpki_release(ctx, original);
     if (mpk_failed(status) || !*done) return status;
+    const mpki_verdict verdict = MPKI_VERDICT;
+    info.solved = mpki_solves(c.fac->an->scalar, info.componentwise, info.relative_residual) &&
+                  (count == c.nrhs || rest.solved);
     if (out) *out = info;
-    return status == MPK_OK
-               ? verdict(&c, &info, mpki_accuracy(c.options, c.fac->an->scalar), INFINITY, false)
-               : status;
+    return status == MPK_OK ? mpki_tell_verdict(ctx, c.fac, &info,
+                                                mpki_accuracy(c.options, c.fac->an->scalar), &verdict)
+                            : status;
 }
 
 /* Has refine_there() all that this solve asks for? */
@@ -330,7 +245,7 @@ static bool plain(const mpk_factor *fac, const mpk_options *options) {
     const mpk_factor_info *info = &fac->info;
     return fac->direct && fac->engine->direct->refine && !mpki_wants_krylov(fac, options) &&
            options->condition != MPK_ON && info->rank == MPK_RANK_FULL && info->inertia.zero == 0 &&
-           info->perturbed == 0;
+           info->perturbed == 0 && !mpki_skew_of(fac); /* the device has no other A than the mean */
 }
 
 mpk_status mpki_solve(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, const void *b,
@@ -379,6 +294,10 @@ mpk_status mpk_solve(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, cons
                      int64_t ldb, void *x, int64_t ldx, const mpk_options *options,
                      mpk_solve_info *info) {
     return mpki_solve(ctx, fac, nrhs, b, ldb, x, ldx, options, info, NULL);
+}
+
+int mpk_solves(mpk_scalar scalar, double componentwise, double rows) {
+    return mpki_solves(scalar, componentwise, rows);
 }
 
 mpk_status mpk_solve_part(mpk_context *ctx, const mpk_factor *fac, mpk_part part, int32_t nrhs,
