@@ -37,6 +37,7 @@ typedef struct mpk_run {
     char no_direct[256];   /**< why method auto did not take the direct solver; empty: it did */
     mpk_estimate estimate; /**< of an analysis for a device, without a factor; else engine NULL */
     mpk_certificate certificate; /**< of the inertia, where factor.inertia.examined */
+    mpk_asymmetry asymmetry; /**< of the matrix, if it was given whole and is taken for symmetric */
 } mpk_run;
 
 /** Create a report of a run. Everything is copied, strings included.

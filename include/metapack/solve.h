@@ -26,11 +26,21 @@ typedef struct mpk_solve_info {
                                  refinement alone was at work */
     double correction; /**< ||d|| / ||x|| of the first step of refinement, x := x + d, scaled: about
                             how far M^-1 A is from I; 0: none was taken */
+    int solved; /**< 1: each x solves its system in every row, |b - A x|_i being at most 1e-8 (single
+                     precision 1e-4) of (|A| |x| + |b|)_i, and small beside b where it is no
+                     rounding; 0: with MPK_SINGULAR the system is inconsistent, with others x is no
+                     solution. docs/numerics.md */
 } mpk_solve_info;
+
+/** What `solved` says, of errors that were found elsewhere.
+ *  componentwise [in] as in mpk_solve_info
+ *  rows          [in] max_i (|b - A x|_i / R_i) / max_i (|b|_i / R_i), R_i = sum_j |a_ij| */
+MPK_API int mpk_solves(mpk_scalar scalar, double componentwise, double rows);
 
 /** Solve A X = B. With a direct factor: by iterative refinement in working precision, residuals as
  *  if in twice that, unless options.krylov names a method. With any other factor: by the Krylov
- *  method, preconditioned by the factor. The backward error is always computed.
+ *  method, preconditioned by the factor. The backward error is always computed: in the matrix that
+ *  was given, also where its two triangles differ and their mean was factorized.
  *  fac     [in]  only read: threads with a context each may solve with it at the same time, and the
  *                memory that a solve takes is its own context's. On a GPU the factor keeps the room of
  *                its last solve, counted to its own context
@@ -40,7 +50,8 @@ typedef struct mpk_solve_info {
  *  options [in]  those that a solve reads: refine, accuracy, condition, krylov, tolerance,
  *                max_iterations, restart, shadow, seed, threads, memory_limit
  *  Returns MPK_OK
- *          | MPK_SINGULAR: A is singular, a vector shows it; x is as good as the info says
+ *          | MPK_SINGULAR: A is singular, a vector shows it; x is as good as the info says, and the
+ *            system is inconsistent if info.solved is 0
  *          | MPK_INACCURATE: info.componentwise > options.accuracy; or pivots were replaced or 0,
  *            and b is so small beside A x that a small backward error says nothing; or
  *            info.correction > 0.1, and no certificate (mpk_certify) says that A is regular: A is
@@ -64,7 +75,8 @@ typedef enum mpk_part {
     MPK_PART_ABS = 5  /**< ALL with |D|: a definite preconditioner for minres, symmlq and cg */
 } mpk_part;
 
-/** Apply one part to nrhs vectors in place, without refinement and without looking for NaN.
+/** Apply one part to nrhs vectors in place, without refinement and without looking for NaN. Parts are
+ *  those of the mean where the two triangles of A differ.
  *  MPK_PART_ALL is mpk_solve() without residuals and errors, for callers that refine by themselves.
  *  x [inout] n x nrhs; in host memory, or in that of the factor's device, where it stays: the call
  *            waits until the device is at rest, and returns when the result is there

@@ -221,8 +221,8 @@ static mpk_status compare(mpki_dense_solve *s, const char *d, const char *x, dou
 
 /* One column: refine x, which solves A x = b to some accuracy, until it reaches dense.accuracy. */
 static mpk_status refine_column(mpki_dense_solve *s, const parts *p, const char *b, int64_t ldb,
-                                char *x, int64_t ldx, double *omega, double *normwise,
-                                double *correction, bool *sound) {
+                                char *x, int64_t ldx, mpki_dense_worth *worth,
+                                double *correction) {
     mpki_dense_call *call = &s->call;
     const mpki_dense_engine *engine = s->engine;
     const mpk_dense *d = &call->dense;
@@ -277,7 +277,7 @@ static mpk_status refine_column(mpki_dense_solve *s, const parts *p, const char 
     }
     if (!isfinite(now.x_inf))
         return mpki_error(call->ctx, MPK_ERR_NUMERIC, "dense", -1, "the solution overflows");
-    *sound = mpki_dense_settle(s, b, x, &now, omega, normwise);
+    *worth = mpki_dense_settle(s, b, x, &now);
     if (step > call->info->iterations) call->info->iterations = step;
     call->info->gmres += solves;
     return MPK_OK;
@@ -292,11 +292,12 @@ mpk_status mpki_dense_refined(mpki_dense_solve *s, int32_t nrhs, const void *b, 
     const int64_t size = (int64_t)mpk_scalar_size(d->scalar);
     mpk_dense_info *info = call->info;
     mpk_status status = MPK_OK;
-    bool all_sound = true;
+    bool all_sound = true, kernel = false;
     double correction = 0;
     double start = mpki_now_s();
     info->iterations = info->gmres = 0;
     info->unrefined = info->componentwise = info->normwise = 0;
+    info->solved = call->a != NULL;
     const char *rhs = b;
     int64_t ldr = ldb;
     if (b == x && call->a) {
@@ -318,31 +319,39 @@ mpk_status mpki_dense_refined(mpki_dense_solve *s, int32_t nrhs, const void *b, 
     info->solve_s = mpki_now_s() - start;
     start = mpki_now_s();
     for (int32_t c = 0; call->a && c < nrhs && !mpk_failed(status); c++) {
-        double omega = 0, normwise = 0;
-        bool sound = true;
+        mpki_dense_worth worth = {0};
         status = refine_column(s, &p, rhs + c * ldr * size, ldr, (char *)x + c * ldx * size, ldx,
-                               &omega, &normwise, &correction, &sound);
+                               &worth, &correction);
         if (mpk_failed(status)) break;
-        all_sound &= sound;
-        info->componentwise = worse(info->componentwise, omega);
-        info->normwise = worse(info->normwise, normwise);
+        all_sound &= worth.sound;
+        kernel |= worth.kernel;
+        info->solved &= worth.solved;
+        info->componentwise = worse(info->componentwise, worth.omega);
+        info->normwise = worse(info->normwise, worth.normwise);
     }
     info->refine_s = mpki_now_s() - start;
     if (mpk_failed(status) && rhs == p.keep) /* a call that fails changes nothing */
         engine->copy(call, d->n, nrhs, d->scalar, rhs, ldr, d->scalar, x, ldx);
     if (mpk_failed(status) || !call->a) return status;
+    const bool moved = correction > CORRECTION && call->f->inertia.zero == 0;
+    mpk_certificate found = {0};
+    if ((kernel || moved || !all_sound) && mpk_failed(mpki_dense_examine(s, &found))) {
+        mpki_clear_error(call->ctx); /* x is there: it stays in doubt */
+        found.certified = 0;
+    }
+    if (kernel && !found.certified)
+        return mpki_error(call->ctx, MPK_SINGULAR, "dense", -1,
+                          "singular, and the system is inconsistent or has solutions of any size: A "
+                          "takes the large entries of the solution to nothing; componentwise "
+                          "backward error %.1e",
+                          info->componentwise);
     if (!(info->componentwise <= d->accuracy))
         return mpki_error(
             call->ctx, MPK_INACCURATE, "dense", -1,
             "componentwise backward error %.1e after %d steps of refinement, %.1e was "
             "asked for; normwise %.1e",
             info->componentwise, info->iterations, d->accuracy, info->normwise);
-    if (all_sound && !(correction > CORRECTION && call->f->inertia.zero == 0)) return MPK_OK;
-    mpk_certificate found = {0};
-    if (mpk_failed(mpki_dense_examine(s, &found))) /* x is there: it stays in doubt */
-        mpki_clear_error(call->ctx);
-    else if (found.certified)
-        return MPK_OK;
+    if ((all_sound && !moved) || found.certified) return MPK_OK;
     if (all_sound)
         return mpki_error(
             call->ctx, MPK_INACCURATE, "dense", -1,

@@ -141,13 +141,19 @@ const mpki_engine *mpki_engine_of(mpk_context *ctx, const mpk_analysis *an,
 /** Tell which engine later factors shall use; NULL: chosen by the options. It must outlive them. */
 void mpki_engine_use(mpk_context *ctx, const mpki_engine *engine);
 
+/** What the triangles of a factor's matrix differ by, where it was given whole; NULL: nothing. */
+static inline const mpki_skew *mpki_skew_of(const mpk_factor *fac) {
+    return fac->values ? fac->values->skew : NULL;
+}
+
 /** The system that a factor belongs to. */
 static inline mpki_system mpki_system_of(mpk_context *ctx, const mpk_factor *fac) {
     const mpk_analysis *an = fac->an;
     return (mpki_system){.ctx = ctx,
                          .a = {an->n, an->nnz, an->scalar, an->symmetry, an->ap, an->ai, fac->ax},
                          .row_norm = fac->row_norm,
-                         .norm_inf = fac->norm_inf};
+                         .norm_inf = fac->norm_inf,
+                         .skew = mpki_skew_of(fac)};
 }
 
 /** The scaling for these values: the analysis' own, brought up to date by a sweep of equilibration,

@@ -12,7 +12,7 @@ typedef struct mpki_solve_work {
     double *w;       /* n: |A| |x| + |b| */
     double *sums;    /* of the residual: MPKI_RESIDUAL_WORK(scalar) * n */
     mpki_system system;
-    double growth;     /* ||A|| ||x|| / ||b|| of the solution refined last */
+    mpki_quality last; /* of the solution refined last */
     double correction; /* of that solution: as in mpk_solve_info */
 } mpki_solve_work;
 

@@ -49,7 +49,7 @@ bool FN(refine)(mpki_solve_work *work, int steps, double accuracy, void *vx, mpk
         if (!(q.componentwise <= 0.5 * kept.componentwise)) break; /* stagnation */
     }
     tell(info, &q, unrefined, step);
-    work->growth = q.growth;
+    work->last = q;
     info->correction = fmax(info->correction, work->correction);
     return FN(column_finite)(n, x);
 }

@@ -168,56 +168,64 @@ static mpk_status look(mpk_context *ctx, const mpki_assembly *how, const columns
 
 /* scale[n] := the largest entry of each row. */
 static void scale_rows(const mpki_assembly *how, const columns *c, double *scale) {
-    for (int32_t j = 0; j < how->n; j++)
-        for (int64_t k = c->ptr[j]; k < c->ptr[j + 1];) {
-            place p;
-            k = next_place(c, k, c->ptr[j + 1], &p);
-            scale_by(scale, p.row, j, p.lower, p.upper);
-        }
+    for (int pass = 0; pass < 2; pass++) {
+        for (int32_t j = 0; j < how->n; j++)
+            for (int64_t k = c->ptr[j]; k < c->ptr[j + 1];) {
+                place p;
+                k = next_place(c, k, c->ptr[j + 1], &p);
+                if (pass == 0)
+                    scale_by(scale, p.row, j, p.lower, p.upper);
+                else
+                    count_in(scale, p.row, j, p.lower, p.upper);
+            }
+        if (pass == 0) negate(how->n, scale);
+    }
 }
 
 static breach find_worst(const mpki_assembly *how, const columns *c, const double *scale,
                          bool hermitian) {
+    const law l = law_of(how->tolerance);
     breach worst = {0};
     for (int32_t j = 0; j < how->n; j++)
         for (int64_t k = c->ptr[j]; k < c->ptr[j + 1];) {
             place p;
             k = next_place(c, k, c->ptr[j + 1], &p);
             if (p.row == j)
-                compare(scale, j, j, p.lower, p.lower, hermitian, &worst);
+                compare(&l, scale, j, j, p.lower, p.lower, hermitian, &worst);
             else if (how->triangle == MPK_FULL)
-                compare(scale, p.row, j, p.lower, p.upper, hermitian, &worst);
+                compare(&l, scale, p.row, j, p.lower, p.upper, hermitian, &worst);
         }
     return worst;
 }
 
 /* Which law holds, up to rounding; `hermitian` comes in as the one that is asked for. *general
- * [out] none does, and that is allowed. */
+ * [out] none does, and that is allowed. *sizes [out] the rows' largest entries, allocated, if the law
+ * does not hold to the last bit; else NULL. */
 static mpk_status check(mpk_context *ctx, const mpki_assembly *how, const columns *c,
-                        bool *hermitian, bool *general) {
+                        bool *hermitian, bool *general, double **sizes) {
     bool exact;
     mpk_status status = look(ctx, how, c, *hermitian, &exact);
     if (mpk_failed(status) || exact) return status;
-    double *scale = MPKI_ZNEW(ctx, how->stage, how->n, double);
+    double *scale = *sizes = MPKI_ZNEW(ctx, how->stage, how->n, double);
     if (!scale) return mpki_failed(ctx);
     scale_rows(how, c, scale);
     breach worst = find_worst(how, c, scale, *hermitian);
     if (how->either_symmetry && MPKI_COMPLEX && !*hermitian) {
         const breach other = find_worst(how, c, scale, true);
-        if (other.ratio < worst.ratio && other.ratio <= how->tolerance) {
+        if (other.ratio < worst.ratio && other.ratio <= 1) {
             worst = other;
             *hermitian = true;
         }
     }
-    mpki_release(ctx, scale);
-    *general = !(worst.ratio <= how->tolerance) && how->or_general;
-    return worst.ratio <= how->tolerance || *general ? MPK_OK
-                                                     : unsymmetric(ctx, how, &worst, *hermitian);
+    *general = !(worst.ratio <= 1) && how->or_general;
+    return worst.ratio <= 1 || *general ? MPK_OK : unsymmetric(ctx, how, &worst, *hermitian);
 }
 
-/* One entry for each place, in place; general: places are not those of pairs. */
+/* One entry for each place, in place; general: places are not those of pairs.
+ * sizes [in] of rows, or NULL: pairs are equal; skew [out] what they differ by */
 static mpk_status merge(mpk_context *ctx, const mpki_assembly *how, columns *c, bool hermitian,
-                        bool general) {
+                        bool general, const double *sizes, mpki_skew **skew) {
+    const law l = law_of(how->tolerance);
     int64_t at = 0, k = 0;
     for (int32_t j = 0; j < how->n; j++) {
         int64_t end = c->ptr[j + 1];
@@ -231,6 +239,11 @@ static mpk_status merge(mpk_context *ctx, const mpki_assembly *how, columns *c, 
             if (p.row == j && hermitian) x = t_make(t_re(x), 0);
             if (!finite_entry(x))
                 return complain(ctx, how, p.row, j, "the sum of the duplicates overflows");
+            const bool pair = p.row == j || how->triangle == MPK_FULL;
+            if (sizes && !general && pair &&
+                mpk_failed(keep_apart(ctx, how->stage, &l, sizes, at, p.row, j, p.lower,
+                                      p.row == j ? p.lower : p.upper, hermitian, skew)))
+                return mpki_failed(ctx);
             c->idx[at] = p.row;
             c->val[at++] = x;
         }
@@ -302,6 +315,8 @@ static mpk_status to_general(mpk_context *ctx, const mpki_assembly *how, columns
 mpk_status FN(assemble)(mpk_context *ctx, const mpki_assembly *how, mpki_entries *entries,
                         mpki_assembled *made) {
     columns c = {0};
+    double *sizes = NULL;
+    mpki_skew *skew = NULL;
     bool hermitian = MPKI_COMPLEX && how->symmetry == MPK_HERMITIAN;
     bool general = how->symmetry == MPK_GENERAL;
     int64_t held = entries->capacity;
@@ -312,14 +327,14 @@ mpk_status FN(assemble)(mpk_context *ctx, const mpki_assembly *how, mpki_entries
     if (mpk_failed(status)) goto done;
     if (!sorted) held = c.ptr[how->n];
     if (!general) {
-        status = check(ctx, how, &c, &hermitian, &general);
+        status = check(ctx, how, &c, &hermitian, &general, &sizes);
         if (!mpk_failed(status) && general) {
             status = to_general(ctx, how, &c);
             hermitian = false;
         }
     }
     if (mpk_failed(status)) goto done;
-    status = merge(ctx, how, &c, hermitian, general);
+    status = merge(ctx, how, &c, hermitian, general, sizes, &skew);
     if (!mpk_failed(status)) status = shrink(ctx, how->stage, c.ptr[how->n], held, &c);
     if (mpk_failed(status)) goto done;
     *made = (mpki_assembled){.nnz = c.ptr[how->n],
@@ -328,9 +343,13 @@ mpk_status FN(assemble)(mpk_context *ctx, const mpki_assembly *how, mpki_entries
                                                      : MPK_SYMMETRIC,
                              .ap = c.ptr,
                              .ai = c.idx,
-                             .ax = c.val};
+                             .ax = c.val,
+                             .skew = skew};
     c = (columns){0};
+    skew = NULL;
 done:
     columns_free(ctx, &c);
+    mpki_release(ctx, sizes);
+    mpki_skew_free(ctx, &skew);
     return status;
 }

@@ -134,21 +134,28 @@ static mpki_assembly how_of(const char *stage, const mpki_layout *layout, mpk_sc
 }
 
 mpk_status mpki_given_copy(mpk_context *ctx, const char *stage, const mpki_layout *layout,
-                           mpk_scalar scalar, mpk_symmetry symmetry, const void *values, void *ax) {
+                           mpk_scalar scalar, mpk_symmetry symmetry, const void *values, void *ax,
+                           mpki_skew **skew) {
+    *skew = NULL;
     mpk_status status = check_finite(ctx, stage, layout, false, scalar, layout->nnz, values);
     if (mpk_failed(status)) return status;
     if (layout->nnz > 0) memcpy(ax, values, (size_t)layout->nnz * mpk_scalar_size(scalar));
     const mpki_assembly how = how_of(stage, layout, scalar, symmetry);
-    return tables[scalar]->diagonal(ctx, &how, layout, ax);
+    status = tables[scalar]->diagonal(ctx, &how, layout, ax, skew);
+    if (mpk_failed(status)) mpki_skew_free(ctx, skew);
+    return status;
 }
 
 mpk_status mpki_given_gather(mpk_context *ctx, const char *stage, const mpki_layout *layout,
-                             mpk_scalar scalar, mpk_symmetry symmetry, const void *given,
-                             void *ax) {
-    if (!layout->place) return mpki_given_copy(ctx, stage, layout, scalar, symmetry, given, ax);
+                             mpk_scalar scalar, mpk_symmetry symmetry, const void *given, void *ax,
+                             mpki_skew **skew) {
+    if (!layout->place)
+        return mpki_given_copy(ctx, stage, layout, scalar, symmetry, given, ax, skew);
+    *skew = NULL;
     mpk_status status = check_finite(ctx, stage, layout, true, scalar, layout->given, given);
     const mpki_assembly how = how_of(stage, layout, scalar, symmetry);
-    if (!mpk_failed(status)) status = tables[scalar]->gather(ctx, &how, layout, given, ax);
-    if (!mpk_failed(status)) status = tables[scalar]->diagonal(ctx, &how, layout, ax);
+    if (!mpk_failed(status)) status = tables[scalar]->gather(ctx, &how, layout, given, ax, skew);
+    if (!mpk_failed(status)) status = tables[scalar]->diagonal(ctx, &how, layout, ax, skew);
+    if (mpk_failed(status)) mpki_skew_free(ctx, skew);
     return status;
 }

@@ -137,11 +137,17 @@ void mpk_problem_view_get(const mpk_problem *problem, mpk_problem_view *view) {
                                .ax = problem->ax};
 }
 
+void mpk_problem_asymmetry_get(const mpk_problem *problem, mpk_asymmetry *asymmetry) {
+    const mpki_values *values = problem ? problem->values : NULL;
+    if (asymmetry) *asymmetry = mpki_asymmetry_of(values ? values->skew : NULL);
+}
+
 /* New values, read by `take`; analyses that share the old ones keep them. */
 static mpk_status set(mpk_context *ctx, mpk_problem *problem, const void *ax,
                       mpk_status (*take)(mpk_context *ctx, const char *stage,
                                          const mpki_layout *layout, mpk_scalar scalar,
-                                         mpk_symmetry symmetry, const void *values, void *ax)) {
+                                         mpk_symmetry symmetry, const void *values, void *ax,
+                                         mpki_skew **skew)) {
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
     if (!problem || (!ax && problem->nnz > 0))
@@ -150,7 +156,8 @@ static mpk_status set(mpk_context *ctx, mpk_problem *problem, const void *ax,
     mpki_values *made = mpki_values_new(problem->ctx, STAGE, problem->values->bytes);
     if (!made) return mpki_error(ctx, MPK_ERR_MEMORY, STAGE, -1, "no memory for new values");
     mpk_status status =
-        take(ctx, STAGE, problem->layout, problem->scalar, problem->symmetry, ax, made->ax);
+        take(ctx, STAGE, problem->layout, problem->scalar, problem->symmetry, ax, made->ax,
+             &made->skew);
     if (mpk_failed(status)) {
         mpki_values_release(&made);
         return status;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Products with A, residuals and row sums, for every precision. */
 #include "product.h"
+#include "skew.h"
 
 #include <string.h>
 
@@ -40,9 +41,13 @@ mpk_status mpk_problem_multiply(mpk_context *ctx, const mpk_problem *problem, in
                           "x and y overlap: the product cannot be in place");
     mpk_problem_view view;
     mpk_problem_view_get(problem, &view);
-    for (int32_t c = 0; c < nrhs; c++)
-        tables[problem->scalar]->multiply(&view, (const char *)x + (size_t)c * (size_t)ldx * size,
-                                          (char *)y + (size_t)c * (size_t)ldy * size);
+    const mpki_skew *skew = problem->values ? problem->values->skew : NULL;
+    for (int32_t c = 0; c < nrhs; c++) {
+        const char *xc = (const char *)x + (size_t)c * (size_t)ldx * size;
+        char *yc = (char *)y + (size_t)c * (size_t)ldy * size;
+        tables[problem->scalar]->multiply(&view, xc, yc);
+        if (skew) mpki_skew_multiply(skew, &view, xc, yc);
+    }
     return MPK_OK;
 }
 

@@ -78,6 +78,14 @@ static void write_matrix(const mpk_report *report, mpki_buffer *out) {
          mpki_show_count(n, a->n), mpki_show_count(nnz, a->nnz), a->nnz == 1 ? "y" : "ies",
          a->symmetry == MPK_GENERAL ? "" : " in the lower triangle", scalar_words(a->scalar),
          (unsigned)a->symmetry < 3 ? laws[a->symmetry] : "unknown");
+    const mpk_asymmetry *d = &report->run.asymmetry;
+    if (d->pairs > 0)
+        line(out, "",
+             "%s entr%s and %s mirror image%s differ%s, by up to %.1e of the larger%s: the mean of the "
+             "two triangles is factorized, errors are measured in the matrix as given",
+             mpki_show_count(n, d->pairs), d->pairs == 1 ? "y" : "ies",
+             d->pairs == 1 ? "its" : "their", plural(d->pairs), d->pairs == 1 ? "s" : "", d->apart,
+             d->rough > 0 ? "; that is more than rounding leaves" : "");
 }
 
 static void write_stats(const mpk_report *report, mpki_buffer *out) {
@@ -384,10 +392,9 @@ static const char *consistency(const mpk_run *run) {
     if (run->factor.rank == MPK_RANK_STRUCTURAL && run->factor.rank_bound > 0)
         return "The factor has less rank than A, for more would take too long or too much memory: "
                "whether there is a solution the errors do not tell.";
-    return run->solve.relative_residual <= 1e-8
+    return !run->solve.solved ? "The right-hand side is not consistent: no x solves the system."
+           : run->solve.relative_residual <= 1e-8
                ? "The right-hand side is consistent: x solves the system, but is not unique."
-           : run->solve.normwise > 1e-10
-               ? "The right-hand side is not consistent: no x solves the system."
                : "x solves a system near this one; whether there is a solution of this one its "
                  "errors do not tell.";
 }

@@ -93,7 +93,7 @@ static void krylov(void **state) {
         "schema version n nnz scalar symmetry method backend threads ordering ordered_for status "
         "inertia{positive negative zero certified examined} rank{verdict structural} "
         "backward_error{normwise componentwise unrefined} relative_residual "
-        "iterations accuracy{reached componentwise_asked tolerance} krylov{method "
+        "iterations accuracy{reached solved componentwise_asked tolerance} krylov{method "
         "iterations products applications restarts "
         "breakdowns tolerance residual recurred gap quasi_gap time_product_s "
         "time_precondition_s} time_s{read analyse factorize solve} "

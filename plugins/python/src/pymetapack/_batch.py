@@ -9,10 +9,11 @@ from typing import Any, NoReturn, Optional
 import numpy as np
 
 from ._context import Context
-from ._errors import MetapackWarning, ZeroPivotWarning
+from ._errors import InaccurateWarning, MetapackWarning, ZeroPivotWarning
 from ._lib import ffi, lib
 from ._matrix import SCALARS, host_array, pointer, working_dtype
 from ._types import Array, DType, VectorLike
+from ._verdict import measure, solves
 
 __all__ = ["BatchFactor", "batch_gemm", "ldl_batch"]
 
@@ -102,11 +103,36 @@ class BatchFactor:
                 long=self._a.size * self.n > _LONG,
             )
             self._ctx.check(status)
+        self._kept = self._whole(a, lower)
         self.status = "ok"
         if (self.outcome >= lib.MPK_BATCH_BREAKDOWN).any():
             self.status = "partial"
         elif self.outcome.any():
             self.status = "singular"
+
+    def _whole(self, a: Array, lower: bool) -> dict[int, Array]:
+        """The singular ones as they were, to see whether a system is consistent."""
+        kept = {}
+        for k in np.nonzero(self.outcome == lib.MPK_BATCH_SINGULAR)[0]:
+            n = self.n if self._sizes is None else int(self._sizes[k])
+            one = np.asarray(a[k, :n, :n], dtype=self.dtype)
+            if self.method != "ldu":
+                half = np.tril(one, -1) if lower else np.triu(one, 1)
+                one = half + (half.conj().T if self.hermitian else half.T) + np.diag(np.diag(one))
+            kept[int(k)] = one
+        return kept
+
+    def _tell_inconsistent(self, b: Array, x: Array) -> None:
+        bad = []
+        for k, a in self._kept.items():
+            n = len(a)
+            error, rows, _ = measure(a, b[k, :n], x[k, :n])
+            if not solves(self.dtype, error, rows):
+                bad.append(k)
+        if bad:
+            warnings.warn(f"{len(bad)} of {self.count} systems are inconsistent: the matrix is singular "
+                          f"and no x solves them; the first is number {bad[0]}",
+                          InaccurateWarning, stacklevel=4)  # fmt: skip
 
     def _pivot_pointer(self) -> Any:
         if self._pivots is None:
@@ -125,7 +151,7 @@ class BatchFactor:
 
         b : array (count, n) or (count, n, nrhs), nrhs <= 64
         Returns x of b's shape; NaN for matrices without factors.  Zero pivots give zero in their
-        places.
+        places; InaccurateWarning where such a system turns out to be inconsistent.
         """
         b = host_array(b, "the right-hand sides")
         if b.shape[:2] != (self.count, self.n) or b.ndim not in (2, 3):
@@ -144,7 +170,10 @@ class BatchFactor:
             )  # fmt: skip
             self._ctx.check(status)
         x[self.outcome >= lib.MPK_BATCH_BREAKDOWN] = np.nan
-        return np.ascontiguousarray(x.transpose(0, 2, 1)).reshape(b.shape)
+        found = np.ascontiguousarray(x.transpose(0, 2, 1))
+        if self._kept and x.size:
+            self._tell_inconsistent(b.reshape(found.shape), found)
+        return found.reshape(b.shape)
 
     @property
     def perm(self) -> Array:

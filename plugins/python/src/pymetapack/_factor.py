@@ -31,7 +31,7 @@ from ._types import (
     Array, DType, MatrixLike, OnGpu, OptionValue, SupportsCuda, SupportsDLPack, VectorLike,
 )  # fmt: skip
 from ._vectors import check_shape, solve_columns
-from ._verdict import judge
+from ._verdict import judge, tell_apart
 
 __all__ = ["Certificate", "Factor", "Inertia", "Slogdet"]
 
@@ -181,9 +181,11 @@ class Factor:
         self._sound = False
         if self._status == lib.MPK_OK and not self._incomplete:
             info = self._factor_info()
-            self._sound = info.rank == lib.MPK_RANK_FULL and info.perturbed == 0
+            self._sound = (info.rank == lib.MPK_RANK_FULL and info.perturbed == 0
+                           and info.asymmetry.pairs == 0)  # fmt: skip
 
     def _told_singular(self, stacklevel: int) -> None:
+        tell_apart(self._factor_info().asymmetry, stacklevel + 1)
         if self._status != lib.MPK_SINGULAR or self._singular == "ignore":
             return
         info = self._factor_info()
@@ -258,13 +260,12 @@ class Factor:
             else:
                 problem = m.problem(self._ctx)
                 try:
-                    view = view_of(problem)
-                    if not self._has_pattern(view):
+                    if not self._has_pattern(view_of(problem)):
                         raise PatternError(
                             "the matrix has another pattern of nonzeros than the one factorized "
                             "before: call ldl again", "argument", "refactor"
                         )  # fmt: skip
-                    self._refactorize(lib.mpk_factorize_lower, view.ax)
+                    self._refactorize(lib.mpk_factorize_problem, problem[0])
                 finally:
                     destroy_problem(problem)
 
@@ -449,7 +450,7 @@ class Factor:
             if status != 0:
                 message = self._ctx.message()[2]
         if status != 0:
-            judge(status, self._solve_info, self.dtype, x, "accuracy" in used.given, message, 3)
+            judge(status, self._solve_info, x, "accuracy" in used.given, message, 3)
         solution: Union[Array, SupportsCuda] = x
         return solution
 

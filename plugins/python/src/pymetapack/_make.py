@@ -18,7 +18,7 @@ from ._matrix import Matrix, destroy_problem, host_array, pointer, take, to_host
 from ._options import Options
 from ._types import Array, MatrixLike, OptionValue, VectorLike
 from ._vectors import solve_columns
-from ._verdict import judge
+from ._verdict import judge, tell_apart
 
 __all__ = ["factorized", "ildl", "ldl", "ldu", "spsolve"]
 
@@ -253,6 +253,9 @@ def _adaptive(m: Matrix, b: Array, progress: Optional[Progress],
     chosen = Options(context, options)
     chosen.check_order(m.n)
     problem = m.problem(context)
+    asymmetry = ffi.new("mpk_asymmetry *")
+    lib.mpk_problem_asymmetry_get(problem[0], asymmetry)
+    tell_apart(asymmetry, 4)
     result = ffi.new("mpk_adaptive *")
     status = 0
 
@@ -277,8 +280,7 @@ def _adaptive(m: Matrix, b: Array, progress: Optional[Progress],
             lib.mpk_factor_info_get(result.factor, info)
             zero = int(info.inertia.zero)
         if status:
-            judge(status, ffi.addressof(result, "solve"), m.dtype, x, "accuracy" in options,
-                   message, 4)  # fmt: skip
+            judge(status, ffi.addressof(result, "solve"), x, "accuracy" in options, message, 4)  # fmt: skip
     finally:
         lib.mpk_adaptive_clear(result)
         destroy_problem(problem)

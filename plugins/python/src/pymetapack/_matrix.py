@@ -83,6 +83,11 @@ class Matrix:
     general: bool = False  # all entries count; A need not be symmetric
 
     @property
+    def whole_rows(self) -> bool:
+        """Both triangles, by rows."""
+        return self.kind == "csr" and self.triangle == lib.MPK_FULL and not self.general
+
+    @property
     def data(self) -> Array:
         assert self.values is not None
         return self.values.conj() if self.conjugate else self.values
@@ -91,19 +96,28 @@ class Matrix:
         """``mpk_problem **``, owned by the caller: destroy_problem()."""
         place = ffi.new("mpk_problem **")
         ax = np.ascontiguousarray(self.data if values is None else values)
-        status = context.call(
-            lib.mpk_problem_from_csc, self.n, SCALARS[self.dtype],
-            lib.MPK_GENERAL if self.general else int(self.hermitian),
-            self.triangle, pointer(self.indptr), pointer(self.indices), pointer(ax), place,
-            long=len(self.indices) > _LONG_NNZ,
-        )  # fmt: skip
+        what = (self.n, SCALARS[self.dtype],
+                lib.MPK_GENERAL if self.general else int(self.hermitian), self.triangle)  # fmt: skip
+        long = len(self.indices) > _LONG_NNZ
+        if self.whole_rows:  # the library shall see A itself, not its transpose
+            rows = np.repeat(np.arange(self.n, dtype=np.int32), np.diff(self.indptr))
+            status = context.call(
+                lib.mpk_problem_from_triplets, *what, len(rows), pointer(rows),
+                pointer(self.indices), pointer(ax), place, long=long,
+            )  # fmt: skip
+        else:
+            status = context.call(
+                lib.mpk_problem_from_csc, *what, pointer(self.indptr), pointer(self.indices),
+                pointer(ax), place, long=long,
+            )  # fmt: skip
         hint = ""
         if (
             status < 0
             and self.triangle == lib.MPK_FULL
             and "the matrix is not" in context.message()[2]
         ):
-            hint = " (lower=True or lower=False: use one triangle only; ldu: as it is)"
+            hint = (" (lower=True or lower=False: use one triangle only; ldu, or spsolve with "
+                    "general=True: as it is)")  # fmt: skip
             if not self.hermitian and self.dtype.kind == "c":
                 hint += " (hermitian=True: A equals its conjugate transpose)"
         context.check(status, hint)
@@ -207,7 +221,7 @@ def take(A: Any, lower: Optional[bool], hermitian: bool, dtype: Optional[DType] 
         indptr=indptr,
         indices=np.ascontiguousarray(indices[:nnz], dtype=np.int32),
         values=np.ascontiguousarray(A.data[:nnz], dtype=work),
-        conjugate=by_rows and hermitian,
+        conjugate=by_rows and hermitian and lower is not None,
         kind=kind,
         general=general,
     )
