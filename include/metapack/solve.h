@@ -66,7 +66,11 @@ MPK_API mpk_status mpk_solve(mpk_context *ctx, const mpk_factor *fac, int32_t nr
 
 /** The parts of a factor as operators, for preconditioners and sampling. L maps a vector from the
  *  order of the problem to positions, L^T maps it back:
- *  A^-1 = (S P^T L^-T) (D^-1) (L^-1 P S). */
+ *  A^-1 = (S P^T L^-T) (D^-1) (L^-1 P S).
+ *  Positions are those of mpk_get(): entry k of a vector between two parts belongs to D(k,k) of
+ *  MPK_GET_D and to row MPK_GET_PERM[k] of A. With W = S P^T L^-T D^(1/2)^-1 and a definite A,
+ *  W W^T = A^-1: W z samples from a normal distribution with the covariance A^-1 if z is normal.
+ *  A factor on blocks has one order, that of mpk_analysis_perm(). */
 typedef enum mpk_part {
     MPK_PART_L = 1,   /**< x := L^-1 P S x    */
     MPK_PART_D = 2,   /**< x := D^-1 x (zero pivots give 0) */

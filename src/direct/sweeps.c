@@ -32,6 +32,7 @@ void mpki_direct_solver_free(mpki_direct_solver **handle) {
     for (int t = 0; s->v && t < s->threads; t++) mpki_release(s->ctx, s->v[t]);
     mpki_release(s->ctx, s->v);
     mpki_release(s->ctx, s->y);
+    mpki_release(s->ctx, s->pivot);
     mpki_release(s->ctx, s->at);
     mpki_release(s->ctx, s->u);
     mpki_release(s->ctx, s->child_ptr);
@@ -108,16 +109,40 @@ static void block_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
 /* ---- a part of it, on one column ----------------------------------------------------------------
  */
 
+mpk_status mpki_direct_by_pivots(mpki_direct_solver *s) {
+    const mpki_direct *f = s->f;
+    if (s->pivot || !(s->pivot = MPKI_NEW(s->ctx, "solve", f->tree.n, int32_t)))
+        return mpki_failed(s->ctx);
+    int32_t next = 0;
+    for (int32_t k = 0; k < f->tree.nsuper; k++)
+        for (int32_t j = 0; j < f->node[k].nelim; j++) s->pivot[f->node[k].id[j]] = next++;
+    return MPK_OK;
+}
+
+/* From and to a caller's vector between two parts. */
+static void take_between(const mpki_direct_solver *s, size_t size, const char *b, char *y) {
+    const int32_t n = s->f->tree.n;
+    if (!s->pivot) memcpy(y, b, (size_t)n * size);
+    for (int32_t k = 0; s->pivot && k < n; k++)
+        memcpy(y + (size_t)k * size, b + (size_t)s->pivot[k] * size, size);
+}
+static void give_between(const mpki_direct_solver *s, size_t size, const char *y, char *x) {
+    const int32_t n = s->f->tree.n;
+    if (!s->pivot) memcpy(x, y, (size_t)n * size);
+    for (int32_t k = 0; s->pivot && k < n; k++)
+        memcpy(x + (size_t)s->pivot[k] * size, y + (size_t)k * size, size);
+}
+
 static void apply_column(mpki_direct_solver *s, mpk_part part, const void *b, void *x) {
     const mpki_direct *f = s->f;
     const mpk_scalar scalar = f->tree.scalar;
     const bool all = part == MPK_PART_ALL || part == MPK_PART_ABS;
-    const size_t bytes = (size_t)f->tree.n * mpk_scalar_size(scalar);
+    const size_t size = mpk_scalar_size(scalar);
     if (all || part == MPK_PART_L) {
         MPKI_DISPATCH(scalar, permute_in)(f, 1, b, f->tree.n, s->y);
         MPKI_DISPATCH(scalar, forward)(s, s->y);
     } else {
-        memcpy(s->y, b, bytes);
+        take_between(s, size, b, s->y);
     }
     if (part == MPK_PART_ABS)
         MPKI_DISPATCH(scalar, diagonal_abs)(f, s->y);
@@ -127,7 +152,7 @@ static void apply_column(mpki_direct_solver *s, mpk_part part, const void *b, vo
         MPKI_DISPATCH(scalar, backward)(s, s->y);
         MPKI_DISPATCH(scalar, permute_out)(f, 1, s->y, x, f->tree.n);
     } else {
-        memcpy(x, s->y, bytes);
+        give_between(s, size, s->y, x);
     }
 }
 

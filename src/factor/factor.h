@@ -43,6 +43,8 @@ typedef struct mpki_form {
      * factor/apply.h. MPK_OK | MPK_ERR_MEMORY. */
     mpk_status (*apply_make)(mpk_context *ctx, const mpk_factor *fac, int threads, int32_t columns,
                              void **work);
+    /** mpki_apply_by_pivots(); NULL: there is one order only. */
+    mpk_status (*by_pivots)(const mpk_factor *fac, void *work);
     void (*apply_free)(mpk_context *ctx, const mpk_factor *fac, void **work);
     mpk_status (*apply)(mpk_context *ctx, const mpk_factor *fac, void *work, mpk_part part,
                         int32_t nrhs, const void *b, int64_t ldb, void *x, int64_t ldx);

@@ -318,7 +318,8 @@ mpk_status mpk_solve_part(mpk_context *ctx, const mpk_factor *fac, mpk_part part
     status = there ? fac->engine->settle(ctx) : MPK_OK;
     if (!mpk_failed(status)) status = mpki_apply_make(ctx, fac, threads, nrhs, &m);
     if (mpk_failed(status)) return status;
-    status = mpki_apply(&m, part, nrhs, x, ldx, x, ldx);
+    if (part <= MPK_PART_LT) status = mpki_apply_by_pivots(&m);
+    if (!mpk_failed(status)) status = mpki_apply(&m, part, nrhs, x, ldx, x, ldx);
     mpki_apply_free(&m);
     if (there && !mpk_failed(status)) status = mpki_worse(status, fac->engine->settle(ctx));
     return status;
