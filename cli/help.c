@@ -61,7 +61,7 @@ static const cli_flag *print_names(const cli_flag *heading) {
             used += (size_t)snprintf(names + used, sizeof names - used, "%s--%s", used ? " " : "",
                                      f->name);
     printf("  %s:\n   ", heading->name);
-    wrap(3, 5, names);
+    wrap(3, 4, names);
     return f;
 }
 
