@@ -140,6 +140,8 @@ int cli_check_files(const cli_args *args) {
     char one[320], two[320];
     const named *input = NULL;
     gather(args, &f);
+    if (args->force && f.outs == 0)
+        return cli_usage_error(args, "option --force is read where a file is written: -o FILE");
     for (int k = 0; k < f.ins; k++) {
         if (mpki_output_same("-", f.in[k].path, true))
             return cli_usage_error(args, "standard output is %s, which is read",
