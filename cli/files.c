@@ -65,46 +65,53 @@ static const char *call(const named *n, char out[320]) {
 /* What a file of each kind may end in, the first where a name has no ending. */
 static const struct {
     cli_kind kind;
-    const char *noun, *endings[4];
-} kinds[] = {{CLI_VECTORS, "a solution", {"mtx"}},        {CLI_MATRIX, "a matrix", {"mtx", "rb"}},
-             {CLI_PICTURE, "a picture", {"svg"}},         {CLI_TRACE, "a trace", {"json", "svg"}},
-             {CLI_EVENTS, "a trace of cycles", {"json"}}, {CLI_TABLE, "a table", {"csv"}}};
-enum { KINDS = sizeof kinds / sizeof *kinds };
+    const char *noun, *endings[8];
+} kinds[] = {{CLI_VECTORS, "a solution", {".mtx", ".mtx.gz", ".mtx.xz"}},
+             {CLI_MATRIX, "a matrix", {".mtx", ".mtx.gz", ".mtx.xz", ".rb", ".rb.gz", ".rb.xz"}},
+             {CLI_PICTURE, "a picture", {".svg", ".svg.gz", ".svg.xz", ".png", ".pdf"}},
+             {CLI_TRACE,
+              "a trace",
+              {".json", ".json.gz", ".json.xz", ".svg", ".svg.gz", ".svg.xz", ".png", ".pdf"}},
+             {CLI_EVENTS, "a trace of cycles", {".json", ".json.gz", ".json.xz"}},
+             {CLI_TABLE, "a table", {".csv", ".csv.gz", ".csv.xz"}}};
+enum { KINDS = sizeof kinds / sizeof *kinds, ENDINGS = 8 };
 
-/* Length of the name without ".gz" and ".xz". */
-static size_t unpacked(const char *name) {
-    const size_t length = strlen(name);
-    const bool packed = length > 3 && (!strcasecmp(name + length - 3, ".gz") ||
-                                       !strcasecmp(name + length - 3, ".xz"));
-    return length - (packed ? 3 : 0);
+static const char *const *endings_of(cli_kind kind, const char **noun) {
+    int k = 0;
+    while (k < KINDS - 1 && kinds[k].kind != kind) k++;
+    *noun = kinds[k].noun;
+    return kinds[k].endings;
+}
+
+static bool ends(const char *name, const char *ending) {
+    const size_t length = strlen(name), tail = strlen(ending);
+    return length > tail && !strcasecmp(name + length - tail, ending);
 }
 
 static bool known_ending(const named *n) {
-    const char *slash = strrchr(n->path, '/'), *name = slash ? slash + 1 : n->path;
-    const size_t length = unpacked(name);
+    const char *noun, *slash = strrchr(n->path, '/'), *name = slash ? slash + 1 : n->path;
+    const char *const *endings = endings_of(n->kind, &noun);
     struct stat info;
-    int k = 0;
     if (!strcmp(n->path, "-") || (!stat(n->path, &info) && !S_ISREG(info.st_mode))) return true;
-    while (k < KINDS - 1 && kinds[k].kind != n->kind) k++;
-    const char *dot = length > 1 ? memrchr(name + 1, '.', length - 1) : NULL;
-    if (!dot) return n->kind != CLI_MATRIX; /* that has two formats */
-    const size_t size = length - (size_t)(dot + 1 - name);
-    for (int e = 0; e < 4 && kinds[k].endings[e]; e++)
-        if (size == strlen(kinds[k].endings[e]) && !strncasecmp(dot + 1, kinds[k].endings[e], size))
-            return true;
-    return false;
+    for (int e = 0; e < ENDINGS && endings[e]; e++)
+        if (ends(name, endings[e])) return true;
+    size_t length = strlen(name);
+    if (ends(name, ".gz") || ends(name, ".xz")) length -= strlen(".gz");
+    const bool has_ending = length > 1 && memchr(name + 1, '.', length - 1);
+    return !has_ending && n->kind != CLI_MATRIX; /* that has two formats */
 }
 
 static int refuse_ending(const cli_args *args, const named *n) {
-    char who[320], list[64] = "";
-    int k = 0;
-    while (k < KINDS - 1 && kinds[k].kind != n->kind) k++;
-    for (int e = 0; e < 4 && kinds[k].endings[e]; e++)
-        strcat(strcat(strcat(list, e ? " or " : ""), "."), kinds[k].endings[e]);
-    return cli_usage_error(args,
-                           "%s: the name says no format: %s is written as %s, %salso with .gz "
-                           "or .xz behind it",
-                           call(n, who), kinds[k].noun, list, strstr(list, "or") ? "each " : "");
+    char who[320], list[96] = "";
+    const char *noun;
+    const char *const *endings = endings_of(n->kind, &noun);
+    for (int e = 0; e < ENDINGS && endings[e]; e++)
+        strcat(strcat(list, !e                                  ? ""
+                            : e + 1 < ENDINGS && endings[e + 1] ? ", "
+                                                                : " or "),
+               endings[e]);
+    return cli_usage_error(args, "%s: the name says no format: %s is written as %s", call(n, who),
+                           noun, list);
 }
 
 /* ---- before any work --------------------------------------------------------------------------- */
@@ -133,6 +140,8 @@ int cli_check_files(const cli_args *args) {
     char one[320], two[320];
     const named *input = NULL;
     gather(args, &f);
+    if (args->force && f.outs == 0)
+        return cli_usage_error(args, "option --force is read where a file is written: -o FILE");
     for (int k = 0; k < f.ins; k++) {
         if (mpki_output_same("-", f.in[k].path, true))
             return cli_usage_error(args, "standard output is %s, which is read",

@@ -61,7 +61,7 @@ static const cli_flag *print_names(const cli_flag *heading) {
             used += (size_t)snprintf(names + used, sizeof names - used, "%s--%s", used ? " " : "",
                                      f->name);
     printf("  %s:\n   ", heading->name);
-    wrap(3, 5, names);
+    wrap(3, 4, names);
     return f;
 }
 
@@ -98,8 +98,8 @@ void cli_print_report_words(void) {
         {"dropped", "entries of an incomplete factor that were left out, being small"},
         {"front", "a dense matrix in which the direct solver eliminates a few columns"},
         {"growth",
-         "the largest entry met while factorizing, over the largest of the scaled A: up to "
-         "a few hundred is stable; a large one makes refinement work"},
+         "the largest pivot over the largest entry of A, both scaled: up to a few hundred "
+         "is stable; a large one makes refinement work"},
         {"inertia", "how many eigenvalues are positive, negative, zero"},
         {"level set", "blocks that depend on earlier level sets alone, and are done at once"},
         {"matching",
@@ -114,8 +114,8 @@ void cli_print_report_words(void) {
         {"scaling", "rows and columns are multiplied so that entries become alike in size"},
         {"singular", "A has no inverse: there is no solution, or more than one"},
         {"smallest", "the smallest pivot, of the scaled A"},
-        {"stage", "a round of pivoting: columns whose pivots one round rejects go to the next; the "
-                  "direct solver tells 1, and delays them inside it"},
+        {"stage", "of blocks: a round of pivoting, whose rejected blocks go to the next; of the "
+                  "direct solver 1, or 2 where it matched and ordered the matrix anew"},
         {"supernode", "neighbouring columns of L with the same pattern"},
     };
     printf("What the words of a report mean\n\n");

@@ -67,9 +67,10 @@ void cli_progress_begin(cli_progress *p, mpk_context *ctx, bool always) {
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
     sigemptyset(&action.sa_mask);
     static const int asked[] = {SIGINT, SIGTERM, SIGHUP};
-    for (int k = 0; k < 3; k++) { /* what nohup and the shell ignore stays ignored */
+    for (int k = 0; k < 3; k++) { /* what nohup has ignored stays ignored */
         struct sigaction before;
-        if (!sigaction(asked[k], NULL, &before) && before.sa_handler != SIG_IGN)
+        if (!sigaction(asked[k], NULL, &before) &&
+            (asked[k] != SIGHUP || before.sa_handler != SIG_IGN))
             sigaction(asked[k], &action, NULL);
     }
     mpk_context_set_progress(ctx, on_progress, p);

@@ -87,7 +87,10 @@ static void tell(const cli_args *args, const mpk_report *report, mpk_status stat
         if (!mpk_failed(status)) cli_tell_written(args, out);
     } else if (mpk_exit_code(status) != 0) {
         if (run && run->message && *run->message) text = run->message;
-        fprintf(stderr, "metapack %s: %s\n", args->name, text);
+        const bool more = run && status == MPK_NOT_CONVERGED &&
+                          run->solve.krylov.iterations >= run->options.max_iterations;
+        fprintf(stderr, "metapack %s: %s%s\n", args->name, text,
+                more ? "; --max-iterations allows more" : "");
     }
 }
 

@@ -144,7 +144,7 @@ _metapack()
         return
     fi
     if [[ $command == help ]]; then
-        ((COMP_CWORD == 2)) && mapfile -t COMPREPLY < <(compgen -W "${commands% help}" -- "$cur")
+        ((COMP_CWORD == 2)) && mapfile -t COMPREPLY < <(compgen -W "${commands% help} report" -- "$cur")
         return
     fi
     # "--option=val" reaches us as three words: "=" breaks words
@@ -156,7 +156,8 @@ _metapack()
         prev='' # their value comes after "=" alone
     fi
     case $prev in
-        -b | --rhs | -o | --output | --given-perm | --plot | --matrix | --input | --machine | --csv)
+        -b | --rhs | -o | --output | --given-perm | --given-blocks | --given-pivots | --plot | --trace | --draw | --cells | --units | \
+            --matrix | --input | --machine | --csv)
             compopt -o filenames 2>/dev/null
             mapfile -t COMPREPLY < <(compgen -f -- "$cur")
             return
@@ -167,7 +168,7 @@ _metapack()
     elif _metapack_number "$prev"; then
         return
     elif [[ $cur == -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "$(_metapack_options "$command")" -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W "$(_metapack_options "$command") --version" -- "$cur")
     elif [[ $command == bench ]]; then
         mapfile -t COMPREPLY < <(compgen -W 'dense batch' -- "$cur")
     elif [[ $command == generate ]]; then

@@ -14,7 +14,7 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '--output=[write the solution]:X:_files'
                 '-o+[write the solution]:X:_files'
                 '--method=[how A is factorized]:NAME:(auto ldlt ildlt jacobi ilu0 none diagonal block_jacobi ssor)'
-                '--no-direct[the same as --direct off]'
+                '--no-direct[not directly, but up a ladder of incomplete factorizations (--direct off)]'
                 '--krylov=[the iterative method, with the factor as preconditioner]:NAME:(auto none sqmr minres symmlq cg gmres fgmres bicgstab idr)'
                 '--tolerance=[true relative residual |b - A x| / |b| to reach]:E:'
                 '--max-iterations=[most iterations of the iterative method]:N:'
@@ -23,7 +23,7 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '--device=[where the factorization and the solves with it run]:WHERE:(cpu cuda auto)'
                 '--threads=[threads at work]:N:'
                 '--memory-limit=[most memory of a factorization, on blocks also of the solves with it]:BYTES:'
-                '--plot=[draw patterns and times]:FILE.svg:_files'
+                '--plot=[draw patterns and times]:FILE:_files'
                 '--force[write more than 1 GB, and to a disk that is too full]'
                 '--json[one JSON object on standard output]'
                 '--quiet[no report]'
@@ -33,8 +33,8 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '-h[this text]'
                 '--ordering=[the fill-reducing ordering]:NAME:(auto amd metis scotch rcm given natural nd gmc)'
                 '--given-perm=[the order for --ordering given]:FILE:_files'
-                '--given-blocks=[where each block of --ordering given or natural begins]:FILE:'
-                '--given-pivots=[where each pivot, of one or two rows, begins there]:FILE:'
+                '--given-blocks=[where each block of --ordering given or natural begins]:FILE:_files'
+                '--given-pivots=[where each pivot, of one or two rows, begins there]:FILE:_files'
                 '--matching=[maximum-product matching, for scaling and 2x2 pivots]:WHEN:(off on auto)'
                 '--scaling=[scaling before the factorization, symmetric where A is]:WHEN:(off on auto)'
                 '--model-threads=[choose the ordering for a machine with this many threads]:N:'
@@ -81,7 +81,7 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '--device-memory-limit=[most device memory of a factorization and of the solves with it]:BYTES:'
                 '--backend=[another machine for the factorization]:WHERE:'
                 '--dense=[dense]:NAME:'
-                '--trace=[what was done when, of methods on blocks]:FILE:'
+                '--trace=[what was done when, of methods on blocks]:FILE:_files'
                 '--seed=[seed of all random choices]:N:'
                 '--deterministic=-[the same bits for any number of threads]::WHEN:(off on auto)'
             ) ;;
@@ -92,7 +92,7 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '--device=[where the factorization and the solves with it run]:WHERE:(cpu cuda auto)'
                 '--threads=[threads at work]:N:'
                 '--memory-limit=[most memory of a factorization, on blocks also of the solves with it]:BYTES:'
-                '--plot=[draw patterns and times]:FILE.svg:_files'
+                '--plot=[draw patterns and times]:FILE:_files'
                 '--json[one JSON object on standard output]'
                 '--quiet[no report]'
                 '-q[no report]'
@@ -101,8 +101,8 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '-h[this text]'
                 '--ordering=[the fill-reducing ordering]:NAME:(auto amd metis scotch rcm given natural nd gmc)'
                 '--given-perm=[the order for --ordering given]:FILE:_files'
-                '--given-blocks=[where each block of --ordering given or natural begins]:FILE:'
-                '--given-pivots=[where each pivot, of one or two rows, begins there]:FILE:'
+                '--given-blocks=[where each block of --ordering given or natural begins]:FILE:_files'
+                '--given-pivots=[where each pivot, of one or two rows, begins there]:FILE:_files'
                 '--matching=[maximum-product matching, for scaling and 2x2 pivots]:WHEN:(off on auto)'
                 '--scaling=[scaling before the factorization, symmetric where A is]:WHEN:(off on auto)'
                 '--model-threads=[choose the ordering for a machine with this many threads]:N:'
@@ -123,7 +123,7 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '--device=[where the factorization and the solves with it run]:WHERE:(cpu cuda auto)'
                 '--threads=[threads at work]:N:'
                 '--memory-limit=[most memory of a factorization, on blocks also of the solves with it]:BYTES:'
-                '--plot=[draw patterns and times]:FILE.svg:_files'
+                '--plot=[draw patterns and times]:FILE:_files'
                 '--json[one JSON object on standard output]'
                 '--quiet[no report]'
                 '-q[no report]'
@@ -141,14 +141,14 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '--symmetry-tolerance=[entries whose mirror images differ by no more than this times the largest entry of their two rows are rounding]:T:'
                 '--device-number=[which GPU, from 0]:N:'
                 '--device-memory-limit=[most device memory of a factorization and of the solves with it]:BYTES:'
-                '--trace=[what was done when, of methods on blocks]:FILE:'
+                '--trace=[what was done when, of methods on blocks]:FILE:_files'
                 '--seed=[seed of all random choices]:N:'
                 '--deterministic=-[the same bits for any number of threads]::WHEN:(off on auto)'
             ) ;;
         info)
             specs=(
                 '--generate=[generate A, as in --generate  nlpkkt 20 ]:SPEC:'
-                '--plot=[draw patterns and times]:FILE.svg:_files'
+                '--plot=[draw patterns and times]:FILE:_files'
                 '--json[one JSON object on standard output]'
                 '--quiet[no report]'
                 '-q[no report]'
@@ -176,7 +176,7 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '--generate=[generate A, as in --generate  nlpkkt 20 ]:SPEC:'
                 '--threads=[threads at work]:N:'
                 '--memory-limit=[most memory of a factorization, on blocks also of the solves with it]:BYTES:'
-                '--plot=[draw blocks and level sets]:FILE.svg:_files'
+                '--plot=[draw blocks and level sets]:FILE:_files'
                 '--json[one JSON object on standard output]'
                 '--quiet[no report]'
                 '-q[no report]'
@@ -236,10 +236,10 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '--jobs=[most jobs of the table]:T:'
                 '--warps=[of the GPU]:W:'
                 '--kernel=[which kernel of the file]:NAME:'
-                '--cells=[a program of the array]:FILE:'
-                '--units=[latencies and areas of units, in the form of borg/spatial/units.def]:FILE:'
-                '--plot=[draw cycles over jobs]:FILE.svg:_files'
-                '--draw=[draw the array with the cycles of its links]:FILE.svg:'
+                '--cells=[a program of the array]:FILE:_files'
+                '--units=[latencies and areas of units, in the form of borg/spatial/units.def]:FILE:_files'
+                '--plot=[draw cycles over jobs]:FILE:_files'
+                '--draw=[draw the array with the cycles of its links]:FILE:_files'
             ) ;;
         synthesize)
             specs=(
@@ -286,8 +286,8 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '--orders=[random orders of the warps]:N:'
                 '--sort=[none | rising | falling sizes before packing]:HOW:'
                 '--csv=[write a row for each setting]:FILE:_files'
-                '--plot=[draw sizes, cycles, utilisation, first cycles]:FILE.svg:_files'
-                '--trace=[first cycles of the fastest setting, JSON for a browser]:FILE:'
+                '--plot=[draw sizes, cycles, utilisation, first cycles]:FILE:_files'
+                '--trace=[first cycles of the fastest setting, JSON for a browser]:FILE:_files'
                 '--trace-cycles=[how many first cycles]:N:'
                 '--max-steps=[most instructions of a partition]:N:'
                 '--print[the kernel, disassembled, on standard output]'
@@ -312,7 +312,7 @@ _metapack()
         return
     fi
     if [[ $words[2] == help ]]; then
-        compadd -- ${commands[1,-2]}
+        compadd -- ${commands[1,-2]} report
         return
     fi
     _metapack_specs $words[2]

@@ -27,9 +27,9 @@ typedef struct mpk_job {
     const char *perm;   /**< file with the order for ordering = given: n integers, the old index at
                              each new position, from 0 or from 1; NULL: options.given_perm */
     const char *output; /**< file to write: X (SOLVE) or A (READ) */
-    const char *plot;   /**< SVG with patterns and times, as mpk_report_plot() */
+    const char *plot;   /**< a picture with patterns and times, as mpk_report_plot() */
     const char *trace;  /**< what was done when, by the caller and by the inspector of a method on
-                             blocks: to *.svg a picture, else JSON in Chrome's trace format; of
+                             blocks: to *.svg, *.png and *.pdf a picture, else JSON in Chrome's trace format; of
                              the direct solver and method none there is none: MPK_ERR_ARGUMENT */
     /** Files with the position at which each block, each pivot of that order begins, increasing,
      *  from 0 or from 1 as the first one says; NULL: options.given_blocks, options.given_pivots. */

@@ -55,7 +55,7 @@ MPK_API const char *mpk_report_json(const mpk_report *report);
  *  NULL. */
 MPK_API const mpk_run *mpk_report_run(const mpk_report *report);
 
-/** Write an SVG: pattern of A, pattern of the factor, time of each phase, residuals.
+/** Draw pattern of A, pattern of the factor, time of each phase, residuals.
  *  problem [in] the one that the report is of
  *  an, fac [in] likewise; either may be NULL
  *  path    [in] the file, as of mpk_text_write()
@@ -65,7 +65,8 @@ MPK_API mpk_status mpk_report_plot(mpk_context *ctx, const mpk_report *report,
                                    const mpk_factor *fac, const char *path);
 
 /** Write a text to a file, which appears whole or not at all.
- *  path [in] a name that ends in .gz or .xz is compressed; "-": standard output
+ *  path [in] a name that ends in .gz or .xz is compressed; "-": standard output. Where the text is
+ *            one of our SVG pictures and the name ends in .png or .pdf, it is drawn as such.
  *  text [in] size bytes
  *  Returns MPK_OK | MPK_ERR_ARGUMENT, _MEMORY, _FILE, _CANCELLED. */
 MPK_API mpk_status mpk_text_write(mpk_context *ctx, const char *path, const char *text,

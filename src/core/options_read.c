@@ -136,11 +136,11 @@ static void judge_auto(const mpk_option *o, const mpk_options *options, int gene
     if ((may_direct && !text[0]) || (may_ladder && !by_ladder[0])) {
         text[0] = '\0';
     } else if (may_direct && !by_ladder[0]) {
-        snprintf(text, TEXT,
-                 "not read where method auto solves directly, as it does here: "
-                 "--no-direct asks for its ladder, which reads it%s",
-                 o->krylov ? ", and --krylov for an iterative method around the direct solver"
-                           : "");
+        snprintf(
+            text, TEXT,
+            "not read where method auto solves directly, as of every symmetric matrix that fits: "
+            "--no-direct asks for its ladder, which reads it%s",
+            o->krylov ? ", and --krylov for an iterative method around the direct solver" : "");
     } else if (!may_direct && may_ladder && !text[0]) {
         snprintf(text, TEXT, "read by the direct solver alone, which method auto does not take %s",
                  general == 1 ? "of a matrix that is not symmetric" : "with direct off");

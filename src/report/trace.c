@@ -243,8 +243,10 @@ mpk_status mpki_trace_write(mpk_context *ctx, const char *path) {
     mpki_buffer out;
     if (!t) return MPK_OK;
     mpki_buffer_init(&out, ctx);
-    if (mpki_name_ends(path, ".svg") || mpki_name_ends(path, ".svg.gz") ||
-        mpki_name_ends(path, ".svg.xz"))
+    static const char *const drawn_as[] = {".svg", ".svg.gz", ".svg.xz", ".png", ".pdf"};
+    bool draws = false;
+    for (int k = 0; k < 5; k++) draws |= mpki_name_ends(path, drawn_as[k]);
+    if (draws)
         put_picture(&out, t);
     else
         put_events(&out, t);

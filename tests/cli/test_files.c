@@ -127,6 +127,32 @@ static void begins(const char *path, const char *bytes, size_t count) {
     if (memcmp(text, bytes, count)) fail_msg("%s begins otherwise", path);
 }
 
+/* Pictures of other kinds. */
+static void pictures(void) {
+    static const struct {
+        const char *words[8];
+    } cases[] = {
+        {{"solve", TINY "kkt.mtx", "--krylov", "gmres", "--plot"}},
+        {{"info", TINY "kkt.mtx", "--plot"}},
+        {{"stats", TINY "kkt.mtx", "--plot"}},
+        {{"solve", TINY "kkt.mtx", "--method", "ildlt", "--trace"}},
+#ifdef METAPACK_VECTOR
+        {{"accelerators", "ldlt", "--draw"}},
+#endif
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
+        for (int pdf = 0; pdf < 2; pdf++) {
+            const char *words[WORDS] = {0}, *name = pdf ? "p.PDF" : "p.png";
+            int count = 0;
+            for (; cases[k].words[count]; count++) words[count] = cases[k].words[count];
+            words[count] = name;
+            run_words(&o, NULL, words);
+            assert_code(&o, 0);
+            begins(name, pdf ? "%PDF-1.4\n" : "\x89PNG\r\n\x1a\n", 8);
+            unlink(name);
+        }
+}
+
 /* Each output by each ending: compressed where it says so, and told in the report. */
 static void endings(void **state) {
     (void)state;
@@ -188,11 +214,12 @@ static void endings(void **state) {
             assert_has(o.err, cases[k].ending); /* what it could be */
             assert_files(0);
         }
-    static const char *const wrong[] = {"x.pdf", "x.png", "x.mtx", "x.svgz", "x.svg.bz2"};
+    static const char *const wrong[] = {"x.eps", "x.png.gz", "x.mtx", "x.svgz", "x.svg.bz2"};
     for (int k = 0; k < 5; k++) {
         RUN(&o, NULL, "analyse", TINY "kkt.mtx", "--plot", wrong[k]);
         assert_code(&o, 1);
     }
+    pictures();
     /* what is written compressed is read */
     RUN(&o, NULL, "generate", "nlpkkt", "4", "-o", "k.mtx.xz", "-q");
     assert_code(&o, 0);

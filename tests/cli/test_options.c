@@ -69,8 +69,8 @@ static void not_read(void **state) {
          "option --condition is not read by method ldlt with krylov cg"},
         {{"solve", "--level", "2"}, "option --level is not read by method auto"},
         {{"solve", "--tolerance", "1e-3"},
-         "option --tolerance is not read where method auto solves directly, as it does here: "
-         "--no-direct asks for its ladder"},
+         "option --tolerance is not read where method auto solves directly, as of every "
+         "symmetric matrix that fits: --no-direct asks for its ladder"},
         {{"solve", "--max-iterations", "3"}, "option --max-iterations is not read where method"},
         {{"solve", "--restart", "5"},
          "option --restart is not read by method auto with krylov sqmr"},
@@ -103,6 +103,50 @@ static void not_read(void **state) {
         assert_has(o.out, "\"status\": \"argument\"");
     }
     assert_files(0);
+}
+
+static const char *flag_of(const mpk_option *row, char flag[80]) {
+    snprintf(flag, 80, "--%s", row->key);
+    for (char *c = flag; *c; c++)
+        if (*c == '_') *c = '-';
+    if (row->count)
+        snprintf(flag + strlen(flag), 80 - strlen(flag), "=%s", row->words[(int)row->preset]);
+    else
+        snprintf(flag + strlen(flag), 80 - strlen(flag), "=%.15g", row->preset);
+    return flag;
+}
+
+/* Each option of the table, by its default: refused by method auto, by a dense method and by a machine
+ * exactly where nothing there reads it. What is read has an effect: tests/pipeline/test_options_walk.c */
+static void walk(void **state) {
+    (void)state;
+    const mpk_option *row;
+    for (int k = 0; (row = mpk_option_at(k)); k++) {
+        char flag[80], told[96];
+        mpk_options direct;
+        mpk_options_init(&direct);
+        direct.method = MPK_METHOD_LDLT;
+        const bool by_auto =
+            row->methods >> MPK_METHOD_AUTO & 1 &&
+            (!strcmp(row->key, "direct") || mpk_option_is_read(row, &direct, NULL, 0));
+        const bool by_dense = row->methods & MPK_READ_DENSE;
+        const bool on_blocks = row->methods >> MPK_METHOD_ILDLT & 1;
+        flag_of(row, flag);
+        snprintf(told, sizeof told, "option %.*s is ", (int)strcspn(flag, "="), flag);
+        if (!strcmp(row->key, "method")) continue;
+        RUN(&o, NULL, "solve", TINY "kkt.mtx", "-q", flag);
+        if ((o.code == 0) != by_auto) fail_msg("auto, %s: %d %s", flag, o.code, o.err);
+        if (!by_auto) assert_has(o.err, told);
+        RUN(&o, NULL, "solve", TINY "kkt.mtx", "-q", "--dense", "auto", flag);
+        if ((o.code == 0) != by_dense) fail_msg("dense, %s: %d %s", flag, o.code, o.err);
+        if (!by_dense) assert_has(o.err, told);
+        RUN(&o, NULL, "solve", TINY "kkt.mtx", "-q", "--backend", "cpu", flag);
+        if (!on_blocks || !strncmp(row->key, "device", 6)) assert_has(o.err, told);
+        assert_true(o.code == 0 || o.code == 1);
+    }
+    RUN(&o, NULL, "solve", TINY "kkt.mtx", "--force");
+    assert_code(&o, 1);
+    assert_has(o.err, "option --force is read where a file is written");
 }
 
 /* An array file is solved as a dense matrix: its options count then, or --dense off. */
@@ -306,6 +350,7 @@ static void symmetry_tolerance(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(help_is_the_table, empty_folder),
                                        cmocka_unit_test_teardown(not_read, empty_folder),
+                                       cmocka_unit_test_teardown(walk, empty_folder),
                                        cmocka_unit_test_teardown(arrays, empty_folder),
                                        cmocka_unit_test_teardown(is_read, empty_folder),
                                        cmocka_unit_test_teardown(in_force, empty_folder),
