@@ -229,6 +229,7 @@ static void tell(work *w) {
         w->run.have_factor = 1;
         w->run.backend = w->fac->engine->name(w->ctx);
         mpk_factor_info_get(w->fac, &w->run.factor);
+        if (w->run.factor.inertia.examined) w->run.certificate = w->fac->certificate;
         mpk_factor_block_info_get(w->fac, &w->run.block);
     }
 }
@@ -255,7 +256,7 @@ static mpk_status factorize(work *w) {
     mpk_status status = mpk_factorize(w->ctx, w->an, NULL, &w->options, &w->fac);
     mpki_ask_for_rank(w->ctx, false);
     if (!mpk_failed(status) && w->job->goal == MPK_GOAL_FACTORIZE)
-        status = mpki_worse(status, mpki_certify(w->ctx, w->fac, &w->run.certificate));
+        status = mpki_worse(status, mpki_certify(w->ctx, w->fac, NULL));
     tell(w);
     return status;
 }
@@ -294,6 +295,7 @@ static mpk_status solve(work *w, bool adaptive) {
     mpk_status status = adaptive ? search(w)
                                  : mpki_solve(w->ctx, w->fac, w->run.nrhs, w->x, n, w->x, n,
                                               &w->options, &w->run.solve, &w->history);
+    tell(w); /* in doubt a solve has examined the inertia */
     w->run.have_solve = !mpk_failed(status);
     w->run.history = w->history.residual;
     w->run.history_count = w->history.count;

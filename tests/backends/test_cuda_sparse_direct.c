@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The multifrontal engine of a device beside the processor's: on a GPU, or on the module that
  * computes on the host. */
-#include "../support.h"
+#include "../crafted.h"
 
 #include "device_direct_cases.h"
 
@@ -191,12 +191,51 @@ static void test_fans(void **unused) {
     }
 }
 
+static mpk_problem *make_crafted(mpk_context *ctx, const void *arg) {
+    return dense_problem(ctx, &((const crafted *)arg)->m, 0);
+}
+
+/* Wrong signs without a small pivot, and singular matrices without a zero one: never certified, and no
+ * solution of the latter is called good. */
+static void test_certificates(void **unused) {
+    (void)unused;
+    uint64_t seed = 4;
+    int examined = 0;
+    mpk_options o;
+    mpk_options_init(&o);
+    o.method = MPK_METHOD_LDLT;
+    for (int k = 0; k < 60; k++) {
+        const mpk_scalar scalar = (mpk_scalar)(k % 4);
+        crafted a;
+        if (k < 12)
+            a = crafted_wrong(k / 4, scalar);
+        else if (k < 24 && (scalar == MPK_D || scalar == MPK_Z))
+            a = crafted_singular((k - 12) / 4, scalar);
+        else if (!crafted_random(&seed, scalar, 1, &a))
+            continue;
+        outcome r = run(make_crafted, &a, true, &o, 1);
+        const mpk_inertia *in = &r.info.inertia;
+        assert_false(mpk_failed(r.status));
+        assert_true(in->examined);
+        if (in->certified &&
+            (a.zero > 0 || in->positive != a.positive || in->negative != a.negative))
+            fail_msg("system %d: certified and wrong", k);
+        if (a.zero > 0 && r.solved == MPK_OK && r.solve.relative_residual > 1e-3)
+            fail_msg("system %d: singular, and solved with ok", k);
+        examined += in->zero == 0;
+        outcome_free(&r);
+        free(a.m.a);
+    }
+    assert_true(examined > 12);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_option),        cmocka_unit_test(test_generated),
         cmocka_unit_test(test_many_children), cmocka_unit_test(test_families),
         cmocka_unit_test(test_files),         cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_tiles),         cmocka_unit_test(test_fans)};
+        cmocka_unit_test(test_tiles),         cmocka_unit_test(test_fans),
+        cmocka_unit_test(test_certificates)};
     if (device_lacks(DEVICE_DIRECT)) return 0;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

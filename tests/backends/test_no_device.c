@@ -37,7 +37,7 @@ static void test_dense(void **unused) {
     static int32_t pivots[ROOM];
     static _Alignas(64) char extra[ROOM];
     mpk_dense_sizes sizes = {.pivots = -77};
-    mpk_inertia inertia = {-1, -1, -1, -1};
+    mpk_inertia inertia = {-1, -1, -1, -1, -1};
     mpk_dense_info info;
     for (int i = 0; i < N * N; i++) a[i] = f[i] = before[i] = i % 7;
     for (int i = 0; i < N; i++) b[i] = x[i] = i;
