@@ -30,6 +30,9 @@ typedef struct mpk_solve_info {
                      precision 1e-4) of (|A| |x| + |b|)_i, and small beside b where it is no
                      rounding; 0: with MPK_SINGULAR the system is inconsistent, with others x is no
                      solution. docs/numerics.md */
+    int consistent; /**< of a singular A, has A x = b a solution? 1: yes; -1: no, some v with A v = 0
+                         has |v^T b| > 1e-12 |v|^T (|A| |x| + |b|) (single: 5e-4), of some b;
+                         0: not known, or A was not found to be singular */
 } mpk_solve_info;
 
 /** What `solved` says, of errors that were found elsewhere.

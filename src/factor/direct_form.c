@@ -110,6 +110,7 @@ static mpk_status replace(mpk_factor *fac, const mpk_analysis *an) {
     if (mpk_failed(status)) return status;
     fac->engine->direct->free(&fac->direct);
     fac->direct = fresh;
+    fac->known.core = 0;
     return MPK_OK;
 }
 
@@ -193,7 +194,9 @@ static mpk_status factorize_by_stages(mpk_factor *fac, bool is_new, mpki_numeric
                                       int *stages) {
     const bool free_to = fac->options.matching == MPK_AUTO && fac->options.static_shift == 0 &&
                          fac->an->options.matching == MPK_AUTO;
-    bool fresh = is_new, last = false; /* last: a matching was asked for, whether it found pairs */
+    bool fresh = is_new || (fac->own && !fac->away && /* none that is made of them is better */
+                            fac->own_of == mpki_values_hash(fac->an, fac->ax));
+    bool last = false; /* a matching was asked for, whether it found pairs */
     for (;; ++*stages) {
         const mpk_analysis_info *info = &fac->an->info;
         mpki_stop stop = mpki_fresh_stop(fac->an);
@@ -250,6 +253,11 @@ static mpk_status choose_rows(const mpk_factor *fac, int round, const char *miss
     return status;
 }
 
+/* Did the core explain A with older values, and has it the same rank now? */
+static bool core_holds(const mpk_factor *fac) {
+    return fac->known.core > 0 && fac->info.inertia.zero == fac->known.zeros;
+}
+
 /* Of a structurally singular matrix it is enough to factorize the core, unless the core is singular
  * as well, or the other columns depend on it by large numbers. In these cases rows that it does not
  * explain are added, a few times, at last all of A; if that costs too much, the core is used as it
@@ -259,13 +267,22 @@ static mpk_status factorize_rest(mpk_factor *fac, mpki_numeric_result *result, i
     const int32_t n = fac->an->n;
     double error = 0;
     bool dear = false;
-    if (!mpki_core_is_part(&fac->an->core)) return MPK_OK;
+    if (!mpki_core_is_part(&fac->an->core) || core_holds(fac)) return MPK_OK;
     char *keep = MPKI_ZNEW(ctx, STAGE, n, char), *missed = MPKI_NEW(ctx, STAGE, n, char);
     mpk_status status = keep && missed ? MPK_OK : mpki_failed(ctx);
     for (int round = 1; !mpk_failed(status) && mpki_core_is_part(&fac->an->core) && !dear;
          round++) {
         status = mpki_try_core(fac, missed, &error);
-        if (mpk_failed(status) || error <= mpki_accuracy(&fac->options, fac->an->scalar)) break;
+        if (mpk_failed(status)) break;
+        if (error <= mpki_accuracy(&fac->options, fac->an->scalar)) {
+            fac->known.core = 1;
+            fac->known.zeros = fac->info.inertia.zero;
+            break;
+        }
+        if (fac->known.core < 0) { /* more of it was too dear with older values */
+            fac->info.rank_bound = error;
+            break;
+        }
         status = choose_rows(fac, round, missed, keep);
         if (mpk_failed(status)) break;
         ++*stages;
@@ -278,6 +295,7 @@ static mpk_status factorize_rest(mpk_factor *fac, mpki_numeric_result *result, i
         if (!mpk_failed(status)) status = factorize_by_stages(fac, true, result, stages);
         if (!mpk_failed(status)) mpki_factor_describe(fac, result);
         if (!mpk_failed(status)) fac->info.rank_bound = error;
+        fac->known.core = -1;
     }
     mpki_release(ctx, keep);
     mpki_release(ctx, missed);

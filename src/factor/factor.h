@@ -59,6 +59,7 @@ typedef struct mpki_rank_memory {
     int weak;       /* pivots at the level of rounding that these made zero */
     int64_t zeros;  /* zero pivots before that; -1: nothing was in doubt yet */
     bool undecided; /* zero pivots, and no vector */
+    int core; /* of structurally singular ones: 1: it explains A, -1: more of it is too dear */
     unsigned tried; /* second factorizations that were no better, by bit */
     double raised;  /* bound of zero pivots that was better; 0: none */
 } mpki_rank_memory;

@@ -341,17 +341,24 @@ static mpk_status look_again(verdict *v, bool *done) {
         mpki_kernel_forget(fac);
         return MPK_OK;
     }
-    const bool same = fac->info.inertia.zero == fac->known.zeros;
-    if (!same && fac->info.inertia.zero == 0) return MPK_OK;
+    mpki_rank_memory *known = &fac->known;
+    const int64_t zeros = fac->info.inertia.zero;
+    const bool whole = known->count >= known->zeros + known->weak; /* a vector for each */
+    const bool same = zeros == known->zeros || (whole && zeros <= known->count);
+    if (!same && zeros == 0) return MPK_OK;
+    if (same && zeros != known->zeros) known->weak = known->count - (int)zeros;
     *done = true;
     conclude(v);
     if (same) {
         mpki_weak_again(fac);
     } else { /* other zeros: those at the level of rounding are others, too */
-        fac->known.weak = 0;
+        known->weak = 0;
         status = mpki_pivots_doubtful(fac) ? mpki_weak_to_zero(fac) : MPK_OK;
     }
-    if (fac->info.inertia.zero == 0) fac->info.rank = MPK_RANK_FULL;
+    if (fac->info.inertia.zero == 0) { /* none of rounding any more: look anew */
+        fac->info.rank = MPK_RANK_FULL;
+        *done = false;
+    }
     return status;
 }
 
@@ -361,13 +368,15 @@ static mpk_status look(verdict *v) {
     const mpk_analysis *an = fac->an;
     mpki_rank_memory *known = &fac->known;
     mpk_status status = MPK_OK;
-    bool done = false, far = an->scale_far && fac->options.scaling == MPK_AUTO;
-    if (fac->raised > 0 && fac->raised == known->raised && fac->info.inertia.zero > 0) {
+    bool done = false;
+    bool far = an->scale_far && fac->options.scaling == MPK_AUTO;
+    const bool raised = fac->raised > 0 && fac->raised == known->raised;
+    if (known->count > 0 && !v->asked && (!raised || fac->info.inertia.zero == known->zeros))
+        status = look_again(v, &done);
+    if (raised && !done && !mpk_failed(status) && fac->info.inertia.zero > 0) {
         mpki_kernel_forget(fac);
         status = look_at_raised(v, &done);
     }
-    if (!done && !mpk_failed(status) && known->count > 0 && !v->asked)
-        status = look_again(v, &done);
     if (mpk_failed(status)) return status;
     if (!done) mpki_kernel_forget(fac);
     if (fac->info.inertia.zero != known->zeros + known->weak)

@@ -25,6 +25,38 @@ static double compare(int32_t n, const double *scale, int exponent, const T *d, 
     return d_most > 0 ? ldexp(d_most / x_most, exponent) : 0;
 }
 
+/* Steps whose residuals have nothing of what no change of x removes: rounding puts it there, and solves blow it up, since zero pivots
+ * are not all of the kernel's rounding. From the x of quality *q, which is left where none is better. Returns how many
+ * steps were taken. */
+static int refine_deflated(mpki_solve_work *work, double accuracy, T *x, mpki_quality *q) {
+    enum { STEPS = 4 };
+    const mpki_system *s = &work->system;
+    const mpk_factor *fac = work->m.fac;
+    const int32_t n = s->a.n;
+    const bool symmetric = MPKI_COMPLEX && s->a.symmetry == MPK_SYMMETRIC;
+    T *best = work->x;
+    int step = 0;
+    if (!work->kernel->whole && mpk_failed(mpki_basis_make(work, true, work->kernel))) return 0;
+    if (work->kernel->count == 0) return 0;
+    *q = FN(measure)(s, x, work->b, work->r, work->w, work->sums);
+    while (!(q->componentwise <= 0.1 * accuracy) && isfinite(q->componentwise) && step < STEPS) {
+        const mpki_quality kept = *q;
+        memcpy(best, x, (size_t)n * sizeof(T));
+        FN(deflate)(n, fac->scale, symmetric, work->kernel, work->r);
+        mpki_apply_inverse(work, work->r);
+        FN(column_add)(n, -q->exponent, work->r, x);
+        *q = FN(measure)(s, x, work->b, work->r, work->w, work->sums);
+        step++;
+        if (!(q->componentwise < kept.componentwise)) { /* no better: keep the one before */
+            memcpy(x, best, (size_t)n * sizeof(T));
+            *q = kept;
+            break;
+        }
+        if (!(q->componentwise <= 0.5 * kept.componentwise)) break; /* stagnation */
+    }
+    return step;
+}
+
 bool FN(refine)(mpki_solve_work *work, int steps, double accuracy, void *vx, mpk_solve_info *info) {
     const int32_t n = work->system.a.n;
     T *x = vx, *best = work->x;
@@ -48,6 +80,8 @@ bool FN(refine)(mpki_solve_work *work, int steps, double accuracy, void *vx, mpk
         }
         if (!(q.componentwise <= 0.5 * kept.componentwise)) break; /* stagnation */
     }
+    if (work->kernel && steps > 0 && !(q.componentwise <= accuracy) && isfinite(q.componentwise))
+        step += refine_deflated(work, accuracy, x, &q);
     tell(info, &q, unrefined, step);
     work->last = q;
     info->correction = fmax(info->correction, work->correction);

@@ -42,7 +42,8 @@ mpk_factor *mpki_twin(const mpk_factor *fac) {
     other->rescaled = fac->rescaled;
     other->lowered = fac->lowered;
     other->raised = fac->raised;
-    other->known = (mpki_rank_memory){.zeros = fac->known.zeros, .tried = fac->known.tried};
+    other->known = (mpki_rank_memory){
+        .zeros = fac->known.zeros, .tried = fac->known.tried, .core = fac->known.core};
     other->effort = fac->effort;
     other->scale = MPKI_NEW(ctx, STAGE, fac->an->n, double);
     const mpki_tree_view tree = mpki_tree_view_of(fac->an);

@@ -132,13 +132,21 @@ static void write_rank(object *top, const mpk_run *run) {
     close_object(&o);
 }
 
-static void write_solve(object *top, const mpk_solve_info *solve) {
+static void write_solve(object *top, const mpk_run *run) {
+    const mpk_solve_info *solve = &run->solve;
+    const bool singular =
+        run->factor.rank == MPK_RANK_STRUCTURAL || run->factor.rank == MPK_RANK_NUMERICAL;
     object o = open_object(top, "backward_error");
     real(&o, "normwise", "%.6g", solve->normwise);
     real(&o, "componentwise", "%.6g", solve->componentwise);
     real(&o, "unrefined", "%.6g", solve->unrefined);
     close_object(&o);
     real(top, "relative_residual", "%.6g", solve->relative_residual);
+    if (singular || solve->consistent)
+        text(top, "consistent",
+             solve->consistent > 0   ? "yes"
+             : solve->consistent < 0 ? "no"
+                                     : "unknown");
     integer(top, "iterations",
             solve->krylov.method > MPK_KRYLOV_NONE ? solve->krylov.iterations : solve->iterations);
     if (solve->condition != 0) real(top, "condition", "%.6g", solve->condition);
@@ -357,7 +365,7 @@ void mpki_report_write_json(const mpk_report *report, mpki_buffer *out) {
         write_certificate(&top, &run->certificate);
     if (run->have_factor && run->block.block_rows == 0 && run->options.method != MPK_METHOD_NONE)
         write_rank(&top, run);
-    if (run->have_solve) write_solve(&top, &run->solve);
+    if (run->have_solve) write_solve(&top, run);
     if (run->have_solve) write_accuracy(&top, run);
     if (run->have_solve && run->solve.krylov.method > MPK_KRYLOV_NONE) write_krylov(&top, run);
     if (report->have_problem) write_times(&top, run);

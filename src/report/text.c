@@ -392,8 +392,9 @@ static const char *consistency(const mpk_run *run) {
     if (run->factor.rank == MPK_RANK_STRUCTURAL && run->factor.rank_bound > 0)
         return "The factor has less rank than A, for more would take too long or too much memory: "
                "whether there is a solution the errors do not tell.";
-    return !run->solve.solved ? "The right-hand side is not consistent: no x solves the system."
-           : run->solve.relative_residual <= 1e-8
+    if (run->solve.consistent < 0 || (run->solve.consistent == 0 && !run->solve.solved))
+        return "The right-hand side is not consistent: no x solves the system.";
+    return run->solve.consistent > 0 || run->solve.relative_residual <= 1e-8
                ? "The right-hand side is consistent: x solves the system, but is not unique."
                : "x solves a system near this one; whether there is a solution of this one its "
                  "errors do not tell.";

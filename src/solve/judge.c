@@ -131,7 +131,8 @@ static const char *mean_of(const mpk_factor *fac, char out[128]) {
 mpk_status mpki_tell_verdict(mpk_context *ctx, const mpk_factor *fac, const mpk_solve_info *info,
                              double accuracy, const mpki_verdict *verdict) {
     const mpk_factor_info *f = &fac->info;
-    const char *const b = verdict->solved ? "" : ", and the system is inconsistent";
+    const bool inconsistent = info->consistent < 0 || (info->consistent == 0 && !verdict->solved);
+    const char *const b = inconsistent ? ", and the system is inconsistent" : "";
     char apart[128];
     if (f->rank == MPK_RANK_STRUCTURAL || f->rank == MPK_RANK_NUMERICAL)
         return mpki_error(ctx, MPK_SINGULAR, STAGE, f->inertia.zero,

@@ -71,6 +71,17 @@ static void solve_shifted(const columns *c, mpki_solve_work *work, void *x) {
     MPKI_DISPATCH(an->scalar, column_shift)(an->n, exponent, x);
 }
 
+/* Is b in A's range? By the vectors of the kernel that there are: if one is against it it is not; all of the
+ * kernel, or a sum of it, is needed to say that it is. work->w is of the last x. */
+static void tell_consistent(const mpki_solve_work *work, bool first, mpk_solve_info *info) {
+    const mpk_problem_view *a = &work->system.a;
+    const mpk_factor *fac = work->m.fac;
+    const bool symmetric = a->scalar >= MPK_C && a->symmetry == MPK_SYMMETRIC;
+    const bool is = MPKI_DISPATCH(a->scalar, consistent)(a->n, fac->scale, symmetric, work->kernel,
+                                                         work->b, work->w);
+    const int said = !is ? -1 : work->kernel->whole || work->kernel->probed;
+    info->consistent = first || said < info->consistent ? said : info->consistent;
+}
 static mpk_status refine_columns(const columns *c, mpki_solve_work *work, double accuracy,
                                  mpk_solve_info *info, mpki_verdict *verdict) {
     const mpk_analysis *an = c->fac->an;
@@ -82,6 +93,7 @@ static mpk_status refine_columns(const columns *c, mpki_solve_work *work, double
         if (!MPKI_DISPATCH(an->scalar, refine)(work, c->options->refine, accuracy, x, info))
             return mpki_error(c->ctx, MPK_ERR_NUMERIC, STAGE, r, "solution %d overflows", r + 1);
         if (mpk_failed(mpki_failed(c->ctx))) return mpki_failed(c->ctx);
+        if (work->kernel) tell_consistent(work, r == 0, info);
         const mpk_status status = mpki_judge(c->ctx, c->fac, work, accuracy, x, verdict);
         if (mpk_failed(status)) return status;
         if (mpki_progress(c->ctx, STAGE, (double)(r + 1) / c->nrhs))
@@ -99,10 +111,19 @@ static mpk_status solve_directly(const columns *c, mpk_solve_info *out) {
     mpki_verdict verdict = MPKI_VERDICT;
     if (mpk_failed(mpki_solve_work_make(c->ctx, c->fac, c->options->threads, c->nrhs, &work)))
         return mpki_failed(c->ctx);
-    mpk_status status = mpki_apply(&work.m, MPK_PART_ALL, c->nrhs, c->b, c->ldb, c->x, c->ldx);
+    mpki_basis basis = {0};
+    mpk_status status = MPK_OK;
+    const mpk_rank rank = c->fac->info.rank;
+    if (c->fac->direct && (rank == MPK_RANK_NUMERICAL || rank == MPK_RANK_STRUCTURAL)) {
+        work.kernel = &basis;
+        status = mpki_basis_make(&work, false, &basis);
+    }
+    if (!mpk_failed(status))
+        status = mpki_apply(&work.m, MPK_PART_ALL, c->nrhs, c->b, c->ldb, c->x, c->ldx);
     if (!mpk_failed(status)) status = refine_columns(c, &work, accuracy, &info, &verdict);
     if (!mpk_failed(status) && c->options->condition == MPK_ON)
         info.condition = MPKI_DISPATCH(an->scalar, inverse_norm1)(&work) * c->fac->norm_inf;
+    mpki_basis_free(c->ctx, &basis);
     mpki_solve_work_free(c->ctx, &work);
     if (mpk_failed(status)) return status;
     info.time_s = mpki_now_s() - start_s;

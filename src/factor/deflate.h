@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_DEFLATE_H
+#define MPKI_DEFLATE_H
+/** A's kernel beside the solves of a singular system: which right-hand sides have a solution, and refinement that leaves
+ *  out of the residual what no change of x removes. */
+#include "../core/core.h"
+#include <metapack/factor.h>
+
+/** An orthonormal basis of the kernel of S A S. */
+typedef struct mpki_basis {
+    bool made;
+    bool whole;  /* of as many vectors as there are zero pivots */
+    bool probed; /* or at least a sum of all, with coefficients that b does not know */
+    int count;
+    void *v; /* count x n */
+} mpki_basis;
+
+/** Kernels of more dimensions are not looked for. */
+enum { MPKI_BASIS_MOST = 64 };
+
+struct mpki_solve_work;
+/** Vectors that the factorization has found, at no cost; where these are not all, a sum over all zero pivots, for two
+ *  solves; with `all`, the other zero pivots' too, two solves each.
+ *  work's r, w, x and sums are used. Returns MPK_OK | MPK_ERR_MEMORY */
+mpk_status mpki_basis_make(struct mpki_solve_work *work, bool all, mpki_basis *basis);
+void mpki_basis_free(mpk_context *ctx, mpki_basis *basis);
+
+#define MPKI_DEFLATE(p)                                                                                 \
+    /** y_i := y_i times a number between 1 and 2 */                                                    \
+    void mpki_##p##_basis_mix(int32_t n, void *y);                                                      \
+    /** v := S^-1 v without its part along the `count` vectors before it, of length 1. False: nothing \
+     * is left */ \
+    bool mpki_##p##_basis_join(int32_t n, const double *scale, int count, const void *basis,            \
+                               void *v);                                                                \
+    /** r := r without what is not in A's range. symmetric: A = A^T, complex */                         \
+    void mpki_##p##_deflate(int32_t n, const double *scale, bool symmetric,                             \
+                            const mpki_basis *basis, void *r);                                          \
+    /** Has A x = b a solution, as far as these vectors tell? w = |A| |x| + |b| */                      \
+    bool mpki_##p##_consistent(int32_t n, const double *scale, bool symmetric,                          \
+                               const mpki_basis *basis, const void *b, const double *w);
+MPKI_DEFLATE(s)
+MPKI_DEFLATE(d)
+MPKI_DEFLATE(c)
+MPKI_DEFLATE(z)
+#undef MPKI_DEFLATE
+
+#endif
