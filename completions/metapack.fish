@@ -123,7 +123,7 @@ complete -c metapack -n '__fish_seen_subcommand_from solve' -l omega -x -d 'rela
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia' -l device -x -a 'cpu cuda auto' -d 'where the factorization and the solves with it run'
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia' -l device-number -x -d 'which GPU, from 0'
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia' -l device-memory-limit -x -d 'most device memory of a factorization and of the solves with it'
-complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia info stats convert' -l symmetry-tolerance -x -d 'entries whose mirror images differ by no more than this times the largest entry of their two rows are rounding'
+complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia info stats convert' -l symmetry-tolerance -x -d 'entries whose mirror images differ by no more than this times the largest entry of their two rows are taken for equal'
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia stats bench' -l threads -x -d 'threads at work'
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia' -l deterministic -a 'off on auto' -d 'the same bits for any number of threads'
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia stats' -l memory-limit -x -d 'most memory of a factorization, on blocks also of the solves with it'

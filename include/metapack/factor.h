@@ -44,7 +44,8 @@ typedef struct mpk_factor_info {
     int again; /**< 1: factorized a second time, with another scaling or bound for zero pivots, and
                     that was better; the next values begin with it, unless the bound was raised for a
                     kernel of many dimensions */
-    mpk_asymmetry asymmetry; /**< of the values: S, the mean of both triangles, is what was factorized */
+    mpk_asymmetry
+        asymmetry; /**< of the values: S, the mean of both triangles, is what was factorized */
 } mpk_factor_info;
 
 /** Factorize: P S A S P^T + E = L D L^T (L D L^H when Hermitian), L unit lower triangular, D block

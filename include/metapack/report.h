@@ -34,8 +34,8 @@ typedef struct mpk_run {
     mpk_block_info block; /**< methods on blocks; block_rows 0: the direct solver */
     int32_t attempts;     /**< of method auto; 0: the method was given */
     mpk_attempt attempt[MPK_ATTEMPTS];
-    char no_direct[256];   /**< why method auto did not take the direct solver; empty: it did */
-    mpk_estimate estimate; /**< of an analysis for a device, without a factor; else engine NULL */
+    char no_direct[256];     /**< why method auto did not take the direct solver; empty: it did */
+    mpk_estimate estimate;   /**< of an analysis for a device, without a factor; else engine NULL */
     mpk_asymmetry asymmetry; /**< of the matrix, if it was given whole and is taken for symmetric */
 } mpk_run;
 

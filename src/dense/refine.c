@@ -318,11 +318,12 @@ mpk_status mpki_dense_refined(mpki_dense_solve *s, int32_t nrhs, const void *b, 
         engine->copy(call, d->n, nrhs, d->scalar, rhs, ldr, d->scalar, x, ldx);
     if (mpk_failed(status) || !call->a) return status;
     if (kernel)
-        return mpki_error(call->ctx, MPK_SINGULAR, "dense", -1,
-                          "singular, and the system is inconsistent or has solutions of any size: A "
-                          "takes the large entries of the solution to nothing; componentwise "
-                          "backward error %.1e",
-                          info->componentwise);
+        return mpki_error(
+            call->ctx, MPK_SINGULAR, "dense", -1,
+            "singular, and the system is inconsistent or has solutions of any size: A "
+            "takes the large entries of the solution to nothing; componentwise "
+            "backward error %.1e",
+            info->componentwise);
     if (!(info->componentwise <= d->accuracy))
         return mpki_error(
             call->ctx, MPK_INACCURATE, "dense", -1,

@@ -30,7 +30,8 @@ double complex mpki_dense_entry(mpk_scalar scalar, const void *x, int64_t i);
 /** What a solution is worth. */
 typedef struct mpki_dense_worth {
     double omega, normwise; /* backward errors */
-    bool sound;  /* they may be trusted. False: they are small only because x is so large that b hardly
+    bool
+        sound; /* they may be trusted. False: they are small only because x is so large that b hardly
                     counts beside A x, and the pivots do not show that A has full rank */
     bool kernel; /* then: A takes the large entries of x to nothing, up to rounding */
     bool solved; /* it solves its system (mpki_solves) */

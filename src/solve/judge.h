@@ -9,9 +9,10 @@
 
 /** Of all right-hand sides of a solve. */
 typedef struct mpki_verdict {
-    double eta;    /* finite: (A + E) v = 0 with |E| <= eta |A|, v being x or its large entries */
-    bool doubtful; /* an x is no solution, and pivots are zero or were replaced, or eta could not tell */
-    bool solved;   /* every x solves its system (mpki_solves) */
+    double eta; /* finite: (A + E) v = 0 with |E| <= eta |A|, v being x or its large entries */
+    bool
+        doubtful; /* an x is no solution, and pivots are zero or were replaced, or eta could not tell */
+    bool solved; /* every x solves its system (mpki_solves) */
 } mpki_verdict;
 #define MPKI_VERDICT ((mpki_verdict){INFINITY, false, true})
 

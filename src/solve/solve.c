@@ -158,11 +158,12 @@ static mpk_status refine_there(const columns *c, mpk_solve_info *info, int32_t *
     const mpki_direct_engine *direct = fac->engine->direct;
     const mpk_scalar scalar = fac->an->scalar;
     const int64_t size = (int64_t)mpk_scalar_size(scalar);
-    const mpki_refine_wish wish = {
-        .steps = c->options->refine,
-        .accuracy = mpki_accuracy(c->options, scalar),
-        .doubt = fac->info.inertia.certified ? INFINITY : mpki_large_growth(scalar), /* as judge.c */
-        .flat = mpki_default_zero_tolerance(scalar)};
+    const mpki_refine_wish wish = {.steps = c->options->refine,
+                                   .accuracy = mpki_accuracy(c->options, scalar),
+                                   .doubt = fac->info.inertia.certified
+                                                ? INFINITY
+                                                : mpki_large_growth(scalar), /* as judge.c */
+                                   .flat = mpki_default_zero_tolerance(scalar)};
     const int32_t most = MPKI_REFINE_TOGETHER;
     mpki_direct_solver *solver = NULL;
     mpk_status status = fac->engine->settle ? fac->engine->settle(c->ctx) : MPK_OK;
@@ -235,9 +236,10 @@ static mpk_status solve_by_engine(const columns *given, mpk_solve_info *out, mpk
     info.solved = mpki_solves(c.fac->an->scalar, info.componentwise, info.relative_residual) &&
                   (count == c.nrhs || rest.solved);
     if (out) *out = info;
-    return status == MPK_OK ? mpki_tell_verdict(ctx, c.fac, &info,
-                                                mpki_accuracy(c.options, c.fac->an->scalar), &verdict)
-                            : status;
+    return status == MPK_OK
+               ? mpki_tell_verdict(ctx, c.fac, &info, mpki_accuracy(c.options, c.fac->an->scalar),
+                                   &verdict)
+               : status;
 }
 
 /* Has refine_there() all that this solve asks for? */
