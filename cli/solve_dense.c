@@ -155,10 +155,11 @@ static void tell(const cli_args *args, const char *source, const mpk_problem_vie
     if (args->quiet) return;
     fprintf(stderr, "Matrix        %s\n              n = %d, dense %s\n", source, p->n, field(p));
     if (w->asymmetry.pairs > 0)
-        fprintf(stderr,
-                "              %lld pairs of entries differ, by up to %.1e of the larger: the mean of "
-                "the triangles is solved, errors are measured in that\n",
-                (long long)w->asymmetry.pairs, w->asymmetry.apart);
+        fprintf(
+            stderr,
+            "              %lld pairs of entries differ, by up to %.1e of the larger: the mean of "
+            "the triangles is solved, errors are measured in that\n",
+            (long long)w->asymmetry.pairs, w->asymmetry.apart);
     for (int k = 0; k < i->attempts; k++)
         fprintf(stderr, "Attempt       %s in %s precision: %s, backward error %.3g, %.3g s\n",
                 mpk_dense_method_name(i->attempt[k].method),
@@ -228,8 +229,8 @@ static void print_json(const char *source, const mpk_problem_view *p, const work
     number("solve_s", i->solve_s), number("refine_s", i->refine_s);
     printf(", \"solved\": %s", i->solved ? "true" : "false");
     if (w->asymmetry.pairs > 0) {
-        printf(", \"asymmetry\": {\"pairs\": %lld, \"rough\": %lld",
-               (long long)w->asymmetry.pairs, (long long)w->asymmetry.rough);
+        printf(", \"asymmetry\": {\"pairs\": %lld, \"rough\": %lld", (long long)w->asymmetry.pairs,
+               (long long)w->asymmetry.rough);
         number("apart", w->asymmetry.apart);
         printf("}");
     }

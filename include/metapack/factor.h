@@ -46,7 +46,8 @@ typedef struct mpk_factor_info {
                             a known solution that shows that A has more rank than its factor */
     int again; /**< 1: factorized a second time, with another scaling or bound for zero pivots, and
                     that was better; the next values begin with it */
-    mpk_asymmetry asymmetry; /**< of the values: S, the mean of both triangles, is what was factorized */
+    mpk_asymmetry
+        asymmetry; /**< of the values: S, the mean of both triangles, is what was factorized */
 } mpk_factor_info;
 
 /** Factorize: P S A S P^T + E = L D L^T (L D L^H when Hermitian), L unit lower triangular, D block

@@ -30,8 +30,9 @@ typedef struct mpk_problem_view {
 typedef struct mpk_asymmetry {
     int64_t pairs; /**< pairs a_ij, a_ji that differ; of a Hermitian matrix also imaginary parts of
                         the diagonal */
-    int64_t rough; /**< of these, by more than sums of rounded products leave: A may not be symmetric */
-    double apart;  /**< the largest |a_ij - a_ji| / max(|a_ij|, |a_ji|) of the pairs */
+    int64_t
+        rough; /**< of these, by more than sums of rounded products leave: A may not be symmetric */
+    double apart; /**< the largest |a_ij - a_ji| / max(|a_ij|, |a_ji|) of the pairs */
 } mpk_asymmetry;
 
 /** Make a problem from compressed columns; everything is copied.

@@ -58,8 +58,8 @@ static PetscErrorCode fail_status(Mat F, Mat A, mpk_status status) {
 }
 
 /* The problem of both triangles: entries of the lower one, then their mirror images. */
-static PetscErrorCode whole_problem(mpkp_solver *s, PetscInt n, const int64_t *ap, const int32_t *ai,
-                                    const PetscScalar *ax, mpk_status *status) {
+static PetscErrorCode whole_problem(mpkp_solver *s, PetscInt n, const int64_t *ap,
+                                    const int32_t *ai, const PetscScalar *ax, mpk_status *status) {
     const int64_t nnz = ap[n];
     int32_t *rows, *cols;
     PetscFunctionBegin;
@@ -151,10 +151,11 @@ static PetscErrorCode factorize(Mat F, Mat A, const mpkp_entries *e) {
     mpk_factor_info_get(s->factor, &found);
     s->asymmetry = found.asymmetry;
     if (found.asymmetry.pairs > 0)
-        PetscCall(PetscInfo(F,
-                            "METAPACK: %lld pairs of mirror images differ, by up to %g of the larger: "
-                            "their mean is factorized, errors are measured in the matrix as given\n",
-                            (long long)found.asymmetry.pairs, found.asymmetry.apart));
+        PetscCall(
+            PetscInfo(F,
+                      "METAPACK: %lld pairs of mirror images differ, by up to %g of the larger: "
+                      "their mean is factorized, errors are measured in the matrix as given\n",
+                      (long long)found.asymmetry.pairs, found.asymmetry.apart));
     PetscCall(PetscLogFlops((PetscLogDouble)found.flops));
     if (status == MPK_SINGULAR && !s->choice.accept_singular) {
         PetscCall(PetscSNPrintf(text, sizeof text,

@@ -56,9 +56,9 @@ typedef struct mpkp_solver {
     PetscBool usable; /**< the factor has values, if of a singular matrix */
     PetscInt analyses, factorizations, solves, checked, inaccurate, inconsistent;
     mpk_asymmetry asymmetry; /**< of the values */
-    PetscBool trusted;     /**< a solve with these values was right before it was refined */
-    double backward_error; /**< the worst componentwise one since the factorization */
-    char *reason;          /**< why the last factorization failed, or NULL */
+    PetscBool trusted;       /**< a solve with these values was right before it was refined */
+    double backward_error;   /**< the worst componentwise one since the factorization */
+    char *reason;            /**< why the last factorization failed, or NULL */
 } mpkp_solver;
 
 static inline mpkp_solver *mpkp_solver_of(Mat F) {
@@ -67,12 +67,12 @@ static inline mpkp_solver *mpkp_solver_of(Mat F) {
 
 /** Entries of a sequential AIJ, BAIJ or SBAIJ matrix as PETSc holds them, by block rows. */
 typedef struct mpkp_entries {
-    PetscInt rows, bs;           /**< block rows; rows and columns of a block (1: AIJ) */
-    const PetscInt *ia, *ja;     /**< block rows' beginnings; block columns, increasing */
-    const PetscScalar *v;        /**< blocks, column-major */
-    PetscBool lower;             /**< both triangles are there */
-    PetscBool both;              /**< and both are given to the library; else the upper one alone */
-    PetscBool checked;           /**< a Hermitian diagonal is to be real; else its real part counts */
+    PetscInt rows, bs;       /**< block rows; rows and columns of a block (1: AIJ) */
+    const PetscInt *ia, *ja; /**< block rows' beginnings; block columns, increasing */
+    const PetscScalar *v;    /**< blocks, column-major */
+    PetscBool lower;         /**< both triangles are there */
+    PetscBool both;          /**< and both are given to the library; else the upper one alone */
+    PetscBool checked;       /**< a Hermitian diagonal is to be real; else its real part counts */
     PetscErrorCode (*give)(Mat); /**< how v is given back */
 } mpkp_entries;
 

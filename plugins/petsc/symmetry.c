@@ -29,11 +29,12 @@ static PetscBool is_real(const mpkp_entries *e) {
 
 PetscErrorCode mpkp_refuse(const mpk_context *ctx) {
     PetscFunctionBegin;
-    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
-            "METAPACK: %s (boundary conditions by MatZeroRows keep no symmetry, those by "
-            "MatZeroRowsColumns do; -mat_metapack_check_symmetry no takes the upper triangle for the "
-            "matrix)",
-            mpkp_text(ctx));
+    SETERRQ(
+        PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
+        "METAPACK: %s (boundary conditions by MatZeroRows keep no symmetry, those by "
+        "MatZeroRowsColumns do; -mat_metapack_check_symmetry no takes the upper triangle for the "
+        "matrix)",
+        mpkp_text(ctx));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 

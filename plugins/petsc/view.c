@@ -139,9 +139,10 @@ static PetscErrorCode view(Mat F, PetscViewer viewer) {
     PetscCall(PetscViewerASCIIPushTab(viewer));
     if (s->reason) PetscCall(PetscViewerASCIIPrintf(viewer, "failed: %s\n", s->reason));
     if (s->asymmetry.pairs > 0)
-        PetscCall(PetscViewerASCIIPrintf(
-            viewer, "%lld pairs of mirror images differ, by up to %.1e of the larger: their mean is factorized\n",
-            (long long)s->asymmetry.pairs, s->asymmetry.apart));
+        PetscCall(PetscViewerASCIIPrintf(viewer,
+                                         "%lld pairs of mirror images differ, by up to %.1e of the "
+                                         "larger: their mean is factorized\n",
+                                         (long long)s->asymmetry.pairs, s->asymmetry.apart));
     if (s->usable && s->choice.mpk.method == MPK_METHOD_LDLT)
         PetscCall(view_direct(s, viewer));
     else if (s->usable)

@@ -194,11 +194,12 @@ static const mpk_option table[] = {
      "replace triangular solves by this many Jacobi sweeps, 0: exact solves", ""},
     {NUMBER(symmetry_tolerance, -1, 1, -1), "", SPARSE | DENSE, 0, 0,
      "entries whose mirror images differ by no more than this times the largest entry of their two "
-     "rows are rounding; below 0 (default): 1.5e-6, in single precision 1e-4",
-     "Of matrices given with both triangles; the mean of the two is then solved with. A file with "
-     "larger differences is that of a matrix that is not symmetric; with a tolerance of the "
-     "caller's own it is refused. In C mpk_context_set_symmetry_tolerance says it before a problem "
-     "is made."},
+     "rows are taken for equal; below 0 (default): those that differ by what rounding leaves",
+     "Of matrices given with both triangles; the mean of the two is then factorized, and errors "
+     "are "
+     "measured in the matrix as given. A file with larger differences is that of a matrix that is "
+     "not symmetric; with a tolerance of the caller's own it is refused. In C "
+     "mpk_context_set_symmetry_tolerance says it before a problem is made."},
     {NUMBER(omega, 0.001, 1.999, 1), "", SSOR, 0, 0, "relaxation of method ssor",
      "Between 0 and 2; 1: symmetric Gauss-Seidel."},
     {WORDS(device, device_names, MPK_ON_CPU), "", SPARSE, 0, 0,

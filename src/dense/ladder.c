@@ -79,8 +79,7 @@ static bool bad(ladder *l, const mpki_dense_call *call) {
  * has solved the system. */
 static bool settled(mpki_dense_session *s, ladder *l, const mpki_dense_rung *rung,
                     mpk_status status) {
-    const bool singular =
-        status == MPK_SINGULAR && rung->precision == MPK_DENSE_WORKING;
+    const bool singular = status == MPK_SINGULAR && rung->precision == MPK_DENSE_WORKING;
     const bool accurate = s->info.componentwise <= s->call.dense.accuracy;
     if (singular && accurate && (rung->method == MPK_DENSE_ROOK || !bad(l, &s->call))) return true;
     if (l->said == MPK_SINGULAR) return false;

@@ -65,8 +65,7 @@ static mpk_status tell_apart(mpk_context *ctx, const mpki_assembly *how, const m
 
 /* Both triangles into one. */
 static mpk_status settle(mpk_context *ctx, const mpki_assembly *how, const mpki_layout *layout,
-                         int hermitian, T *ax, const T *upper, const char *seen,
-                         mpki_skew **skew) {
+                         int hermitian, T *ax, const T *upper, const char *seen, mpki_skew **skew) {
     const bool pairs = how->triangle == MPK_FULL && how->symmetry != MPK_GENERAL;
     bool exact = true;
     for (int32_t j = 0; j < layout->n && pairs; j++)

@@ -57,8 +57,8 @@ static inline double allowed(const law *l, bool noise_alone, double size, double
 
 /** The entry that is furthest from its mirror image, in terms of what is allowed. */
 typedef struct breach {
-    double ratio; /* 0: none; above 1: no rounding */
-    double gap, bound;
+    double ratio;            /* 0: none; above 1: no rounding */
+    double gap, bound, rows; /* rows: the larger of their rows' sizes */
     int32_t i, j;
     T lower, upper;
 } breach;
@@ -79,7 +79,7 @@ static inline void compare(const law *l, const double *scale, int32_t i, int32_t
     const double bound = allowed(l, false, size, scale[i], scale[j]);
     const double ratio = gap / bound; /* NaN of sums that overflow: the worst */
     if (ratio <= worst->ratio) return;
-    *worst = (breach){ratio, gap, bound, i, j, lower, upper};
+    *worst = (breach){ratio, gap, bound, fmax(fabs(scale[i]), fabs(scale[j])), i, j, lower, upper};
 }
 
 /** What is solved with. */
@@ -152,7 +152,7 @@ static inline mpk_status unsymmetric(mpk_context *ctx, const mpki_assembly *how,
         snprintf(rest, sizeof rest,
                  " (the difference %.3g is more than the tolerance, %.3g times the rows' largest "
                  "entry %.3g: option symmetry_tolerance)",
-                 at->gap, how->tolerance, at->bound / how->tolerance);
+                 at->gap, how->tolerance, at->rows);
     else
         snprintf(rest, sizeof rest,
                  " (the difference %.3g is more than rounding leaves, %.3g: give one triangle, or "

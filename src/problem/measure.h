@@ -32,7 +32,7 @@ typedef struct mpki_quality {
     int exponent;  /* r holds 2^exponent (b - A x): not 0 where that is too small or too large */
     /* By rows in units of their own, |r_i| / sum_j |a_ij|, so that no large row hides a small one:
      * the largest of r beside the largest of b; and of b in the rows that x does not resolve, where
-     * |r_i| > |b_i| / 1000, beside the largest of b */
+     * |r_i| > |b_i| / 100, beside the largest of b */
     double rows, unresolved;
 } mpki_quality;
 
@@ -51,7 +51,7 @@ static inline void mpki_row_beside(double r, double b, double norm, mpki_by_rows
     const double unit = norm > 0 ? norm : 1, bi = b / unit, ri = r / unit;
     if (ri > rows->r) rows->r = ri;
     if (bi > rows->b) rows->b = bi;
-    if (r > 1e-3 * b && bi > rows->unresolved) rows->unresolved = bi;
+    if (r > 1e-2 * b && bi > rows->unresolved) rows->unresolved = bi;
 }
 static inline void mpki_rows_told(const mpki_by_rows *rows, mpki_quality *q) {
     q->rows = rows->r > 0 ? rows->b > 0 ? rows->r / rows->b : INFINITY : 0;

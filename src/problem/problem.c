@@ -155,9 +155,8 @@ static mpk_status set(mpk_context *ctx, mpk_problem *problem, const void *ax,
     /* into new memory: what fails halfway has changed nothing */
     mpki_values *made = mpki_values_new(problem->ctx, STAGE, problem->values->bytes);
     if (!made) return mpki_error(ctx, MPK_ERR_MEMORY, STAGE, -1, "no memory for new values");
-    mpk_status status =
-        take(ctx, STAGE, problem->layout, problem->scalar, problem->symmetry, ax, made->ax,
-             &made->skew);
+    mpk_status status = take(ctx, STAGE, problem->layout, problem->scalar, problem->symmetry, ax,
+                             made->ax, &made->skew);
     if (mpk_failed(status)) {
         mpki_values_release(&made);
         return status;

@@ -37,7 +37,7 @@ typedef struct mpki_values {
     mpk_context *ctx;
     _Atomic int holders;
     int64_t bytes;
-    void *ax; /* bytes */
+    void *ax;               /* bytes */
     struct mpki_skew *skew; /* what the given triangles differ by (skew.h); NULL: nothing */
 } mpki_values;
 

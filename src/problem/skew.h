@@ -9,11 +9,12 @@
 
 typedef struct mpki_skew {
     int64_t count, capacity;
-    int64_t rough;    /* pairs that differ by more than rounding leaves (law.h) */
-    double apart;     /* of all pairs the largest difference, in terms of the larger of the two */
-    int64_t *entry;   /* count: of S, that lies at (i, j), i >= j */
-    int32_t *column;  /* count: j */
-    void *low, *high; /* count entries of the scalar: K at (i, j) and at (j, i); i == j: low alone */
+    int64_t rough;   /* pairs that differ by more than rounding leaves (law.h) */
+    double apart;    /* of all pairs the largest difference, in terms of the larger of the two */
+    int64_t *entry;  /* count: of S, that lies at (i, j), i >= j */
+    int32_t *column; /* count: j */
+    void *low,
+        *high; /* count entries of the scalar: K at (i, j) and at (j, i); i == j: low alone */
 } mpki_skew;
 
 /** skew NULL: all 0 */

@@ -81,7 +81,8 @@ static void write_matrix(const mpk_report *report, mpki_buffer *out) {
     const mpk_asymmetry *d = &report->run.asymmetry;
     if (d->pairs > 0)
         line(out, "",
-             "%s entr%s and %s mirror image%s differ%s, by up to %.1e of the larger%s: the mean of the "
+             "%s entr%s and %s mirror image%s differ%s, by up to %.1e of the larger%s: the mean of "
+             "the "
              "two triangles is factorized, errors are measured in the matrix as given",
              mpki_show_count(n, d->pairs), d->pairs == 1 ? "y" : "ies",
              d->pairs == 1 ? "its" : "their", plural(d->pairs), d->pairs == 1 ? "s" : "", d->apart,

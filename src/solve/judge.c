@@ -26,6 +26,10 @@ double mpki_large_growth(mpk_scalar scalar) {
     return single(scalar) ? LARGE_SINGLE : LARGE;
 }
 
+static double least_lost(mpk_scalar scalar) {
+    return single(scalar) ? LOST_SINGLE : LOST;
+}
+
 static double no_solution(mpk_scalar scalar) {
     return single(scalar) ? RESIDUAL_SINGLE : RESIDUAL;
 }
@@ -61,10 +65,8 @@ static mpk_status kernel(mpk_context *ctx, const mpk_factor *fac, mpki_solve_wor
                          const void *x, double *eta, bool *large_x) {
     static const double cuts[] = {1e-6, 1e-4, 1e-2};
     const mpk_analysis *an = fac->an;
-    const double least = !fac->form->exact    ? 0 /* no zero pivot has told of a kernel */
-                         : single(an->scalar) ? LOST_SINGLE
-                                              : LOST;
-    const bool lost = work->last.unresolved > least;
+    /* of an incomplete factor no zero pivot has told of a kernel */
+    const bool lost = work->last.unresolved > (fac->form->exact ? least_lost(an->scalar) : 0);
     const bool large = work->last.growth >= mpki_large_growth(an->scalar);
     double *moduli = NULL;
     if (an->symmetry == MPK_GENERAL || (!large && !lost)) return MPK_OK;
@@ -103,16 +105,14 @@ mpk_status mpki_judge(mpk_context *ctx, const mpk_factor *fac, mpki_solve_work *
     mpk_status status = look_closer(ctx, fac, work, &shows);
     if (!mpk_failed(status)) status = kernel(ctx, fac, work, x, &eta, &large_x);
     if (mpk_failed(status)) return status;
-    const bool flat_x = isfinite(eta);
-    verdict->eta = fmin(verdict->eta, eta);
-    verdict->solved &= mpki_solves(scalar, q.componentwise, q.rows) && !(flat_x && none) &&
-                       !(flat_x && q.unresolved > 0);
-    verdict->unsure |=
-        (shows || large_x) && mpki_examinable(fac) && fac->info.perturbed == 0;
+    const bool flat_x = isfinite(eta), lost = flat_x && (none || q.unresolved > 0);
     bool maybe = flat_x || fac->info.rank == MPK_RANK_UNDECIDED;
-    maybe |=
-        fac->info.perturbed > 0 && q.growth >= fmin(mpki_large_growth(scalar), 0.1 / accuracy);
+    maybe |= fac->info.perturbed > 0 && q.growth >= fmin(mpki_large_growth(scalar), 0.1 / accuracy);
+    const double rows = q.unresolved > least_lost(scalar) ? INFINITY : q.rows;
+    verdict->eta = fmin(verdict->eta, eta);
     verdict->doubtful |= maybe && none;
+    verdict->unsure |= (shows || large_x) && mpki_examinable(fac) && fac->info.perturbed == 0;
+    verdict->solved &= mpki_solves(scalar, q.componentwise, rows) && !lost && !(maybe && none);
     return MPK_OK;
 }
 
@@ -141,11 +141,12 @@ mpk_status mpki_tell_verdict(mpk_context *ctx, const mpk_factor *fac, const mpk_
                           b, (long long)f->inertia.zero, fac->an->n, info->componentwise,
                           info->relative_residual);
     if (isfinite(verdict->eta))
-        return mpki_error(ctx, MPK_SINGULAR, STAGE, -1,
-                          "singular%s: (A + E) x = 0 for the solution x, or its large entries, with "
-                          "|E| <= %.1e |A| after scaling; componentwise backward error %.1e, "
-                          "relative residual %.1e",
-                          b, verdict->eta, info->componentwise, info->relative_residual);
+        return mpki_error(
+            ctx, MPK_SINGULAR, STAGE, -1,
+            "singular%s: (A + E) x = 0 for the solution x, or its large entries, with "
+            "|E| <= %.1e |A| after scaling; componentwise backward error %.1e, "
+            "relative residual %.1e",
+            b, verdict->eta, info->componentwise, info->relative_residual);
     if (!(info->componentwise <= accuracy))
         return mpki_error(
             ctx, MPK_INACCURATE, STAGE, -1,

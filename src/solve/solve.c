@@ -258,9 +258,10 @@ static mpk_status solve_by_engine(const columns *given, mpk_solve_info *out, mpk
     info.solved = mpki_solves(c.fac->an->scalar, info.componentwise, info.relative_residual) &&
                   (count == c.nrhs || rest.solved);
     if (out) *out = info;
-    return status == MPK_OK ? mpki_tell_verdict(ctx, c.fac, &info,
-                                                mpki_accuracy(c.options, c.fac->an->scalar), &verdict)
-                            : status;
+    return status == MPK_OK
+               ? mpki_tell_verdict(ctx, c.fac, &info, mpki_accuracy(c.options, c.fac->an->scalar),
+                                   &verdict)
+               : status;
 }
 
 /* Has refine_there() all that this solve asks for? */

@@ -13,7 +13,7 @@
     "schema version n nnz scalar symmetry method backend threads ordering ordered_for status "     \
     "inertia{positive negative zero certified examined} rank{verdict structural} "                 \
     "backward_error{normwise componentwise unrefined} relative_residual iterations "               \
-    "accuracy{reached solved componentwise_asked} "                                                    \
+    "accuracy{reached solved componentwise_asked} "                                                \
     "time_s{read analyse factorize solve} "                                                        \
     "factor{nnz flops bytes peak_bytes rejected stages two_by_two growth} "                        \
     "options{method ordering matching scaling pivot_threshold zero_tolerance static_shift "        \
@@ -64,7 +64,8 @@ static inline mpk_run small_run(void) {
                                 .time_s = 0.5},
                      .solve = {.iterations = 1,
                                .normwise = 1e-17,
-                               .componentwise = 1.2e-16, .solved = 1,
+                               .componentwise = 1.2e-16,
+                               .solved = 1,
                                .unrefined = 3e-12,
                                .relative_residual = 2e-16,
                                .time_s = 0.125},

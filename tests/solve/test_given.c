@@ -3,6 +3,8 @@
  * measured of those that are not. And whether a system is consistent, row by row. */
 #include "support.h"
 
+#include <stdbool.h>
+
 /* Triplets of both triangles, n <= 200. */
 typedef struct whole {
     int n;
@@ -72,8 +74,7 @@ static void unsymmetric_is_refused(void **state) {
             expect(&w, scalar, false, "coupling of +b against -b");
             path(&w, 50, 1);
             for (int64_t k = 0; k < w.count; k++)
-                if (w.row[k] == 0 || w.row[k] == 49)
-                    w.value[k] = w.row[k] != w.col[k] ? 0 : big;
+                if (w.row[k] == 0 || w.row[k] == 49) w.value[k] = w.row[k] != w.col[k] ? 0 : big;
             expect(&w, scalar, false, "zeroed rows");
         }
         for (double e = 1; e <= (single ? 1e6 : 1e11); e *= 10) {
@@ -95,8 +96,8 @@ static void unsymmetric_is_refused(void **state) {
         }
         const double g = single ? 1e5 : 1e9;
         w = (whole){.n = 4};
-        const double a[4][4] = {{g + 1, -g, 0, 0}, {-g, g + 1e-3, -1e-3, 0},
-                                {100, -1e-3, g, -g}, {0, 0, -g, g + 1}};
+        const double a[4][4] = {
+            {g + 1, -g, 0, 0}, {-g, g + 1e-3, -1e-3, 0}, {100, -1e-3, g, -g}, {0, 0, -g, g + 1}};
         for (int i = 0; i < 4; i++)
             for (int j = 0; j < 4; j++) add(&w, i, j, a[i][j]);
         expect(&w, scalar, false, "a controlled source");
@@ -145,14 +146,16 @@ static void one_entry_is_named(void **state) {
     double *ax = calloc((size_t)n * 3, sizeof *ax);
     for (int32_t j = 0, k = 0; j < n; j++) {
         for (int32_t i = j - 1; i <= j + 1; i++)
-            if (i >= 0 && i < n) ai[k] = i, ax[k++] = i == j ? 4 : i == 54321 && j == 54320 ? -2 : -1;
+            if (i >= 0 && i < n)
+                ai[k] = i, ax[k++] = i == j ? 4 : i == 54321 && j == 54320 ? -2 : -1;
         ap[j + 1] = k;
     }
     const char *text = "";
     assert_int_equal(mpk_problem_from_csc(ctx, n, MPK_D, MPK_SYMMETRIC, MPK_FULL, ap, ai, ax, &p),
                      MPK_ERR_INPUT);
     mpk_last_error(ctx, NULL, NULL, &text);
-    assert_non_null(strstr(text, "row 54321, column 54320 is -2 but row 54320, column 54321 is -1"));
+    assert_non_null(
+        strstr(text, "row 54321, column 54320 is -2 but row 54320, column 54321 is -1"));
     free(ap), free(ai), free(ax);
     mpk_context_destroy(&ctx);
 }
@@ -219,7 +222,8 @@ static void nearly(whole *w, double skew, bool hermitian) {
         }
     for (int i = 0; i < 60; i++) add(&once, i, i, 0.7 + (hermitian ? skew * I * uniform() : 0));
     *w = (whole){.n = 60};
-    for (int64_t k = once.count - 1; k >= 0; k--) add(w, once.row[k], once.col[k], once.value[k] / 2);
+    for (int64_t k = once.count - 1; k >= 0; k--)
+        add(w, once.row[k], once.col[k], once.value[k] / 2);
     for (int64_t k = 0; k < once.count; k++) add(w, once.row[k], once.col[k], once.value[k] / 2);
 }
 
@@ -297,7 +301,7 @@ static void another_problem_is_refused(void **state) {
 static void consistency_is_judged_by_rows(void **state) {
     (void)state;
     static whole w;
-    static const double sizes[] = {1, 1e6, 1e8, 1e10, 1e30}, loads[] = {1, 1e8, 1e16, 1e30};
+    static const double sizes[] = {1, 1e6, 1e8, 1e10, 1e30}, loads[] = {1, 1e4, 1e8, 1e11};
     for (int c = 0; c < 5 * 4 * 4; c++) {
         const double big = sizes[c % 5], load = loads[c / 5 % 4];
         const bool consistent = c / 20 % 2, incomplete = c / 40;
@@ -319,8 +323,9 @@ static void consistency_is_judged_by_rows(void **state) {
         assert_true(mpk_factorize(h.ctx, h.an, NULL, &o, &h.fac) >= 0);
         const mpk_status status = mpk_solve(h.ctx, h.fac, 1, b, 33, x, 33, &o, &info);
         if (!incomplete) {
-            assert_int_equal(status, MPK_SINGULAR);
-            assert_int_equal(info.solved, consistent);
+            if (status != MPK_SINGULAR || info.solved != consistent)
+                fail_msg("rows of %g, load %g: status %d, solved %d, error %g", big, load,
+                         (int)status, info.solved, info.componentwise);
         } else if (!consistent && (status == MPK_OK || info.solved)) {
             fail_msg("rows of %g, load %g: status %d, solved %d, error %g", big, load, (int)status,
                      info.solved, info.componentwise);

@@ -166,6 +166,40 @@ static PetscErrorCode lonely(void) {
     PetscFunctionReturn(0);
 }
 
+/* Rows zeroed for boundary conditions, whatever stands on their diagonal, are no rounding; noise is, and
+ * errors are those of A with it. */
+static PetscErrorCode zeroed(void) {
+    static const PetscReal diagonal[] = {1, 1e6, 1e30};
+    const PetscInt rows[] = {0, 19};
+    KSP ksp;
+    Mat A;
+    Vec x, b;
+    PetscReal residual;
+    PetscErrorCode error;
+    PetscFunctionBeginUser;
+    for (int k = 0; k < 4; k++) {
+        PetscCall(make(MATSEQAIJ, 20, 1, 1, path, &A));
+        PetscCall(vectors(A, &x, &b));
+        if (k < 3)
+            PetscCall(MatZeroRows(A, 2, rows, diagonal[k], NULL, NULL));
+        else
+            PetscCall(set_one(A, 5, 4, path(20, 5, 4) * (1 + 1e-11)));
+        PetscCall(solver(A, KSPPREONLY, PCCHOLESKY, &ksp));
+        PetscCall(catch_errors());
+        error = KSPSolve(ksp, b, x);
+        PetscCall(release_errors());
+        CHECK(error == (k < 3 ? PETSC_ERR_ARG_WRONG : 0), "diagonal %d: %d: %s", k, error, caught);
+        if (k < 3) CHECK(strstr(caught, "MatZeroRows"), "%s", caught);
+        PetscCall(relative_residual(A, x, b, &residual));
+        if (k == 3) CHECK(residual < 1e-14, "noise: residual %g", (double)residual);
+        PetscCall(KSPDestroy(&ksp));
+        PetscCall(MatDestroy(&A));
+        PetscCall(VecDestroy(&x));
+        PetscCall(VecDestroy(&b));
+    }
+    PetscFunctionReturn(0);
+}
+
 static PetscErrorCode unsymmetric(void) {
     KSP ksp;
     Mat A;
@@ -208,7 +242,8 @@ static PetscErrorCode unsymmetric(void) {
     PetscCall(catch_errors());
     error = KSPSolve(ksp, b, x);
     PetscCall(release_errors());
-    CHECK(error == PETSC_ERR_ARG_WRONG && strstr(caught, "row 19, column 0"), "%d: %s", error, caught);
+    CHECK(error == PETSC_ERR_ARG_WRONG && strstr(caught, "row 19, column 0"), "%d: %s", error,
+          caught);
     PetscCall(KSPDestroy(&ksp));
     PetscCall(set_one(A, 19, 0, 0));
     PetscCall(set_one(A, 2, 17, 1));
@@ -216,7 +251,8 @@ static PetscErrorCode unsymmetric(void) {
     PetscCall(catch_errors());
     error = KSPSolve(ksp, b, x);
     PetscCall(release_errors());
-    CHECK(error == PETSC_ERR_ARG_WRONG && strstr(caught, "row 2, column 17"), "%d: %s", error, caught);
+    CHECK(error == PETSC_ERR_ARG_WRONG && strstr(caught, "row 2, column 17"), "%d: %s", error,
+          caught);
     PetscCall(KSPDestroy(&ksp));
     PetscCall(MatDestroy(&A));
     PetscCall(VecDestroy(&x));
@@ -412,6 +448,7 @@ int main(int argc, char **argv) {
     PetscCall(not_a_number(PCCHOLESKY));
     PetscCall(not_a_number(PCICC));
     PetscCall(singular());
+    PetscCall(zeroed());
     PetscCall(unsymmetric());
     PetscCall(lonely());
     PetscCall(wrong_order());

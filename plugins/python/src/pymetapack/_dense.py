@@ -113,6 +113,16 @@ class _Dense:
         self.info.solved = self.info.solved and solves(self.dtype, error, rows)
         self.missed = error > aim
 
+    def doubt(self) -> str:
+        """Zero pivots are such beside the largest entry: small rows are not singular for that."""
+        upper = self.dense.uplo == lib.MPK_UPPER
+        half = np.abs(np.triu(self.a) if upper else np.tril(self.a))
+        rows = np.maximum(half.max(axis=0, initial=0), half.max(axis=1, initial=0))
+        if not rows.size or rows.min() >= 1e-3 * rows.max():
+            return ""
+        return ("pivots are zero beside the largest entry, and x does not solve the system: singular "
+                "and inconsistent, or badly scaled (scale the rows, or zero_tolerance=0)")  # fmt: skip
+
     def corrected(self, status: int, b: Array, x: Array, once: Callable[[Array, Array], int]) -> int:
         """The status of x after :meth:`correct`; ``once`` solves with the mean."""
         if self.given is None:
@@ -251,7 +261,8 @@ class DenseFactor:
             if self.status == "singular":
                 status = int(lib.MPK_SINGULAR)
             if status:
-                judge(status, p.info, x, p.dense.accuracy >= 0, "", 3)
+                doubt = p.doubt() if status == lib.MPK_SINGULAR else ""
+                judge(status, p.info, x, p.dense.accuracy >= 0, "", 3, doubt)
         return x
 
     __call__ = solve

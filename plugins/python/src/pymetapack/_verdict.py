@@ -16,9 +16,11 @@ from ._lib import lib
 from ._types import Array, DType
 
 
-def judge(status: int, info: Any, x: Array, asked: bool, message: str, stacklevel: int) -> None:
+def judge(status: int, info: Any, x: Array, asked: bool, message: str, stacklevel: int,
+          doubt: str = "") -> None:  # fmt: skip
     """A positive status of a solve -> nothing, a warning, or SingularMatrixError.  The library says
-    whether x solves the system, row by row (``info.solved``)."""
+    whether x solves the system, row by row (``info.solved``); doubt: what is said instead of
+    "inconsistent"."""
     stacklevel += 1
     if status == lib.MPK_NOT_CONVERGED:
         words = message or (
@@ -29,19 +31,22 @@ def judge(status: int, info: Any, x: Array, asked: bool, message: str, stackleve
         return
     error = f"backward error {info.normwise:.1e} normwise, {info.componentwise:.1e} componentwise"
     if status == lib.MPK_SINGULAR and not info.solved:
-        failure = SingularMatrixError(
-            f"the matrix is singular and the system inconsistent: {error}", "singular", "solve"
-        )
+        words = doubt or "the matrix is singular and the system inconsistent"
+        failure = SingularMatrixError(f"{words}: {error}", "singular", "solve")
         failure.solution = x
         raise failure
-    if status == lib.MPK_INACCURATE and not asked and info.solved and info.componentwise <= (
-        5.4e-6 if x.dtype.char in "fF" else 1e-14
-    ):
-        warnings.warn(f"the matrix is singular to working precision, or nearly so, and the solution one of "
-                      f"many: {error}", InaccurateWarning, stacklevel=stacklevel)  # fmt: skip
-    elif status == lib.MPK_INACCURATE and (asked or not info.solved):
-        warnings.warn(f"not as accurate as asked for: {error}", InaccurateWarning,
-                      stacklevel=stacklevel)  # fmt: skip
+    if status != lib.MPK_INACCURATE:
+        return
+    rounding = 5.4e-6 if x.dtype.char in "fF" else 1e-14
+    if not asked and info.solved and info.componentwise <= rounding:
+        words = f"the matrix is singular to working precision, or nearly so, and the solution one of many: {error}"
+    elif not asked and info.solved:
+        return
+    elif info.componentwise <= 1e-8 and not info.solved and message:
+        words = message  # the error is small, and says nothing
+    else:
+        words = f"not as accurate as asked for: {error}"
+    warnings.warn(words, InaccurateWarning, stacklevel=stacklevel)
 
 
 def tell_apart(asymmetry: Any, stacklevel: int) -> None:
@@ -67,6 +72,9 @@ def measure(a: Array, b: Array, x: Array) -> tuple[float, float, Array]:
     norms[norms == 0] = 1
     top, below = (gap / norms).max(axis=0, initial=0), (np.abs(b) / norms).max(axis=0, initial=0)
     rows = np.divide(top, below, out=np.where(top > 0, np.inf, 0.0), where=below > 0)
+    top = (np.abs(b) / norms).max(axis=0, initial=0)
+    if ((gap > 1e-2 * np.abs(b)) & (np.abs(b) / norms > 1e-14 * top) & (b != 0)).any():
+        return float(worst), float("inf"), r  # a row whose right-hand side x does not resolve
     return float(worst), float(rows.max(initial=0.0)), r
 
 
