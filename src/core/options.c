@@ -265,6 +265,7 @@ static const mpk_option table[] = {
      "mean counts the triangle of the diagonal block, too. More entries stay."},
 };
 enum { TABLE_SIZE = sizeof table / sizeof *table };
+_Static_assert(TABLE_SIZE <= 64, "mpk_job.asked has a bit for each");
 
 const mpk_option *mpk_option_at(int index) {
     return index >= 0 && index < TABLE_SIZE ? &table[index] : NULL;

@@ -194,12 +194,16 @@ static int put_run(mpki_buffer *out, const mpki_trace *t, range all, range facto
 
 /* Executor and inspector of the factorization, from `top` on. */
 static int put_factorization(mpki_buffer *out, const mpki_trace *t, range window, double top) {
-    const double axis = top + 16 + MPKI_LANES * BAND, legend = axis + 38;
+    int used = 1; /* not every method has an inspector */
+    for (int64_t k = 0; k < recorded(t); k++)
+        if (t->span[k].lane == MPKI_LANE_INSPECTOR) used = MPKI_LANES;
+    const double axis = top + 16 + used * BAND, legend = axis + 38;
     double time_s[KINDS + 1];
     int at = 0;
     measure(t, window, time_s);
-    mpki_plot_text(out, MARGIN, top, "t", "The factorization: executor and inspector");
-    for (int lane = 0; lane < MPKI_LANES; lane++) {
+    mpki_plot_text(out, MARGIN, top, "t",
+                   used > 1 ? "The factorization: executor and inspector" : "The factorization");
+    for (int lane = 0; lane < used; lane++) {
         const double y = top + 20 + lane * BAND;
         mpki_plot_text(out, MARGIN, y + 25, "s", lanes[lane]);
         for (int kind = KINDS; kind >= 0; kind--) /* others under what is known */
