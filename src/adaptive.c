@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Method auto: direct, or up a ladder of incomplete factorizations. The ladder and its evidence are
  * in docs/adaptive.md. */
+#include "core/floats.h"
 #include "analysis/block/block.h"
+#include "core/sizes.h"
 #include "solve/iterate.h"
 
 #include <math.h>
@@ -306,23 +308,25 @@ mpk_status mpk_solve_adaptive(mpk_context *ctx, const mpk_problem *problem,
                               const mpk_options *options, int32_t nrhs, const void *b, int64_t ldb,
                               void *x, int64_t ldx, double *history, int32_t history_size,
                               int32_t *history_count, mpk_adaptive *result) {
+    MPKI_CALM;
     if (result) *result = (mpk_adaptive){0};
     if (history_count) *history_count = 0;
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
-    const char *const missing = !problem  ? "the problem is NULL"
-                                : !result ? "the place for the result is NULL"
-                                : nrhs > 0 && problem->n > 0 && (!b || !x)
-                                    ? "right-hand side and solution must not be NULL"
-                                    : NULL;
+    const char *const missing = !problem           ? "the problem is NULL"
+                                : !result          ? "the place for the result is NULL"
+                                : history_size < 0 ? "history_size is negative"
+                                                   : NULL;
     if (missing) return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1, "%s", missing);
-    if (nrhs < 0)
-        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, nrhs, "nrhs = %d is negative", nrhs);
-    if (ldb < problem->n || ldx < problem->n)
-        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1,
-                          "%s = %lld, a leading dimension, is smaller than n = %d",
-                          ldb < problem->n ? "ldb" : "ldx",
-                          (long long)(ldb < problem->n ? ldb : ldx), problem->n);
+    const mpki_sides sides = {.n = problem->n,
+                              .nrhs = nrhs,
+                              .size = mpk_scalar_size(problem->scalar),
+                              .b = b,
+                              .ldb = ldb,
+                              .x = x,
+                              .ldx = ldx,
+                              .may_be_same = true};
+    if (mpk_failed(mpki_check_sides(ctx, STAGE, &sides))) return mpki_failed(ctx);
     mpki_record record = {history, history ? history_size : 0, 0};
     search s = {.ctx = ctx,
                 .problem = problem,

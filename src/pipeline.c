@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** load -> analyse -> factorize -> solve -> write, report. */
 #define _GNU_SOURCE /* PATH_MAX */
+#include "core/floats.h"
 #include "core/output.h"
 #include "core/trace.h"
 #include "problem/generate/generate.h"
@@ -344,6 +345,7 @@ static mpk_status make_report(work *w, mpk_status status, mpk_report **report) {
 
 mpk_status mpk_job_run(mpk_context *ctx, const mpk_job *job, const mpk_options *options,
                        mpk_report **report) {
+    MPKI_CALM;
     mpki_clear_error(ctx);
     if (!ctx || !job || !report || *report || job->struct_size < sizeof *job ||
         (!job->matrix && !job->generate))

@@ -38,10 +38,14 @@ typedef int (*mpk_progress_fn)(const char *stage, double fraction, void *user);
  *          | MPK_ERR_UNSUPPORTED: METAPACK_CPU asks for more than the processor or this build has.
  *          mpk_last_error(NULL, ...) has the text where METAPACK_CPU is the reason.
  *  Threads: contexts share nothing; each serves one calling thread at a time.
- *  Forks: a child of fork() goes on with what its parent made, in memory of its own, and starts worker
- *  threads anew. Not so on a GPU, which does not follow: calls return MPK_ERR_DEVICE, and destroying gives
- *  such an object up. What another thread was changing when the process forked holds nothing in the
- *  child. In a callback (progress, an operator, a monitor) a child may only exec or _exit. */
+ *  Forks: a child of fork() goes on with what its parent made, in memory of its own, and starts
+ *  worker threads anew. Not so on a GPU, which does not follow: calls return MPK_ERR_DEVICE, and
+ *  destroying gives such an object up. What another thread was changing when the process forked
+ *  holds nothing in the child. In a callback (progress, an operator, a monitor) a child may only
+ *  exec or _exit.
+ *  Floating point: a caller's traps (feenableexcept), rounding and flushing of tiny numbers are
+ *  off while a call computes, and as they were when it returns, flags of exceptions too; the
+ *  operators of mpk_krylov_solve() find them. */
 MPK_API mpk_status mpk_context_create(const mpk_allocator *allocator, mpk_context **ctx);
 
 /** Free a context; what was created with it must have been destroyed before. */

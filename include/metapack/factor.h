@@ -130,7 +130,7 @@ MPK_API mpk_status mpk_factor_estimate(mpk_context *ctx, const mpk_analysis *an,
  *  ask, or solve, at the same time. Example: examples/inertia.c */
 MPK_API mpk_status mpk_certify(mpk_context *ctx, mpk_factor *fac, mpk_certificate *out);
 
-/** Copy the numbers; all zero for fac NULL. */
+/** Copy the numbers; all zero for fac NULL, and for one that holds no factorization. */
 MPK_API void mpk_factor_info_get(const mpk_factor *fac, mpk_factor_info *info);
 /** The same of a factorization on blocks; all zero for the direct solver. */
 MPK_API void mpk_factor_block_info_get(const mpk_factor *fac, mpk_block_info *info);

@@ -47,8 +47,8 @@ MPK_API int mpk_solves(mpk_scalar scalar, double componentwise, double rows);
  *  method, preconditioned by the factor. The backward error is always computed: in the matrix that
  *  was given, also where its two triangles differ and their mean was factorized.
  *  fac     [in]  only read: threads with a context each may solve with it at the same time, and the
- *                memory that a solve takes is its own context's. On a GPU the factor keeps the room of
- *                its last solve, counted to its own context
+ *                memory that a solve takes is its own context's. On a GPU the factor keeps the room
+ *                of its last solve, counted to its own context
  *  b       [in]  n x nrhs, finite
  *  x       [out] n x nrhs; x == b is allowed, any other overlap is not. b and x may each lie in the
  *                memory of the factor's device

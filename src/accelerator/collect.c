@@ -60,7 +60,9 @@ static mpk_status keep_pivot(mpki_blocks *f, int32_t frame) {
     mpki_pivot_counts counts = {.smallest = INFINITY};
     mpk_status status = mpki_offload_take(f, l, o->block[x->entry[x->diagonal[frame]].block]);
     if (!mpk_failed(status) && o->perm)
-        status = a->download(a->self, perm, o->perm[frame], n * (int64_t)sizeof *perm);
+        status = mpki_offload_told(
+            f, a->download(a->self, perm, o->perm[frame], n * (int64_t)sizeof *perm),
+            "download of a permutation");
     if (!mpk_failed(status) && o->turn[frame]) status = mpki_offload_take(f, bt, o->turn[frame]);
     double *d = mpki_arena_alloc(&f->arena, 4 * (int64_t)w * (int64_t)sizeof *d);
     if (!mpk_failed(status) && !d) status = mpki_failed(s->ctx);

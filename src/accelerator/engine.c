@@ -59,10 +59,12 @@ static mpk_status make_buffers(mpki_blocks *f, int k, int64_t from, int64_t coun
     mpk_status status = zeros ? MPK_OK : mpki_failed(f->stages->ctx);
     for (int64_t i = from; i < count && !mpk_failed(status); i++) {
         status = a->allocate(a->self, bytes, &more[i]);
-        if (!mpk_failed(status)) status = a->upload(a->self, more[i], zeros, bytes);
         if (mpk_failed(status))
             mpki_error(f->stages->ctx, status, STAGE, -1, "%s: no memory for buffer '%s'", a->name,
                        a->buffers[k].name);
+        else
+            status =
+                mpki_offload_told(f, a->upload(a->self, more[i], zeros, bytes), "upload of zeros");
     }
     mpki_release(f->stages->ctx, zeros);
     return status;

@@ -47,6 +47,8 @@ struct mpki_offload {
 
 /* run.c */
 
+/** The status of a call of the accelerator; a failure is recorded, with what it was doing. */
+mpk_status mpki_offload_told(mpki_blocks *f, mpk_status status, const char *what);
 /** A block of the accelerator's memory as they rest there. */
 mpk_status mpki_offload_block(mpki_blocks *f, void **p);
 mpk_status mpki_offload_put(mpki_blocks *f, void *to, const double *from);

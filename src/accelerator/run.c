@@ -11,8 +11,7 @@ static int64_t dense_bytes(const struct mpki_offload *o) {
     return (int64_t)o->n * o->n * (int64_t)sizeof(double);
 }
 
-/* A failure of the accelerator, with what it was doing. */
-static mpk_status told(mpki_blocks *f, mpk_status status, const char *what) {
+mpk_status mpki_offload_told(mpki_blocks *f, mpk_status status, const char *what) {
     if (!mpk_failed(status) || mpk_failed(mpki_failed(f->stages->ctx))) return status;
     return mpki_error(f->stages->ctx, status, STAGE, -1, "%s: %s failed",
                       f->offload->on->table->name, what);
@@ -24,7 +23,7 @@ mpk_status mpki_offload_block(mpki_blocks *f, void **p) {
     const mpk_accelerator *a = f->offload->on->table;
     const int64_t bytes =
         a->stored_bytes ? a->stored_bytes(a->self, f->offload->n) : dense_bytes(f->offload);
-    return told(f, a->allocate(a->self, bytes, p), "memory for a block");
+    return mpki_offload_told(f, a->allocate(a->self, bytes, p), "memory for a block");
 }
 
 /* A dense block of the accelerator's memory, number k. */
@@ -36,8 +35,8 @@ static mpk_status scratch(mpki_blocks *f, int64_t k, void **p) {
             mpki_resize(f->stages->ctx, STAGE, o->scratch, o->scratches + 1, sizeof *more);
         if (!more) return mpki_failed(f->stages->ctx);
         o->scratch = more;
-        const mpk_status status = told(f, a->allocate(a->self, dense_bytes(o), &more[o->scratches]),
-                                       "memory for a block");
+        const mpk_status status = mpki_offload_told(
+            f, a->allocate(a->self, dense_bytes(o), &more[o->scratches]), "memory for a block");
         if (mpk_failed(status)) return status;
         o->scratches++;
     }
@@ -50,7 +49,8 @@ static mpk_status convert(mpki_blocks *f, bool store, void *dense, void *rest) {
     const mpk_accelerator *a = f->offload->on->table;
     void *one[2] = {dense, rest};
     const mpk_accelerator_batch b = {.n = f->offload->n, .count = 1, .block = {&one[0], &one[1]}};
-    return told(f, (store ? a->store : a->load)(a->self, &b), store ? "store" : "load");
+    return mpki_offload_told(f, (store ? a->store : a->load)(a->self, &b),
+                             store ? "store" : "load");
 }
 
 mpk_status mpki_offload_put(mpki_blocks *f, void *to, const double *from) {
@@ -59,7 +59,7 @@ mpk_status mpki_offload_put(mpki_blocks *f, void *to, const double *from) {
     void *dense = to;
     mpk_status status = a->store ? scratch(f, 0, &dense) : MPK_OK;
     if (!mpk_failed(status))
-        status = told(f, a->upload(a->self, dense, from, dense_bytes(o)), "upload");
+        status = mpki_offload_told(f, a->upload(a->self, dense, from, dense_bytes(o)), "upload");
     if (!mpk_failed(status) && a->store) status = convert(f, true, dense, to);
     o->on->report.uploads++;
     o->on->report.bytes += dense_bytes(o);
@@ -73,7 +73,7 @@ mpk_status mpki_offload_take(mpki_blocks *f, double *to, void *from) {
     mpk_status status = a->load ? scratch(f, 0, &dense) : MPK_OK;
     if (!mpk_failed(status) && a->load) status = convert(f, false, dense, from);
     if (!mpk_failed(status))
-        status = told(f, a->download(a->self, to, dense, dense_bytes(o)), "download");
+        status = mpki_offload_told(f, a->download(a->self, to, dense, dense_bytes(o)), "download");
     o->on->report.downloads++;
     o->on->report.bytes += dense_bytes(o);
     return status;
@@ -161,7 +161,7 @@ static mpk_status call(mpki_blocks *f, int kernel, mpki_batch_lists *list) {
         r->boundary_s += start - o->ended_s;
         o->ended_s = 0;
     }
-    const mpk_status status = told(f, run[kernel](a->self, &b), names[kernel]);
+    const mpk_status status = mpki_offload_told(f, run[kernel](a->self, &b), names[kernel]);
     mpki_trace_end(f->stages->ctx, MPKI_LANE_CALLER, names[kernel], f->meta->level, began);
     r->calls[kernel]++;
     r->items[kernel] += list->count;

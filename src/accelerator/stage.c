@@ -204,7 +204,9 @@ static mpk_status factor_here(mpki_blocks *f, int32_t frame) {
         int32_t own[MPKI_BLOCK_MAX];
         for (int k = 0; k < n; k++) own[k] = k;
         const mpk_accelerator *t = o->on->table;
-        status = t->upload(t->self, o->perm[frame], own, n * (int64_t)sizeof *own);
+        status =
+            mpki_offload_told(f, t->upload(t->self, o->perm[frame], own, n * (int64_t)sizeof *own),
+                              "upload of a permutation");
     }
     return mpk_failed(status) ? status : mpki_offload_put(f, at, a);
 }
@@ -220,7 +222,9 @@ static mpk_status look_for_padding(mpki_blocks *f, const mpki_batch_lists *list)
         const int32_t frame = mpki_col_frame(&f->stages->index, list->id[k]);
         const int w = mpki_frame_rows(f->stages->blocking, frame);
         if (list->trouble[k] || w == o->n) continue;
-        status = a->download(a->self, perm, list->perm[k], o->n * (int64_t)sizeof *perm);
+        status = mpki_offload_told(
+            f, a->download(a->self, perm, list->perm[k], o->n * (int64_t)sizeof *perm),
+            "download of a permutation");
         for (int r = 0; r < w && !mpk_failed(status); r++)
             if (perm[r] >= w) list->trouble[k] = r + 1, f->stages->reject[frame] = 1;
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpk_analysis: match -> order -> symbolic, in that order, and the object that results. */
+#include "../core/floats.h"
 #include "../problem/perm.h"
 #include "block/block.h"
 #include "choose.h"
@@ -176,5 +177,6 @@ mpk_status mpki_analyse(mpk_context *ctx, const mpk_problem *problem, const mpk_
 
 mpk_status mpk_analyse(mpk_context *ctx, const mpk_problem *problem, const mpk_options *options,
                        mpk_analysis **an) {
+    MPKI_CALM;
     return mpki_analyse(ctx, problem, options, NULL, an);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which GPUs there are, or why there is none; copies to and from them. */
+#include "../core/sizes.h"
 #include "config.h"
 #include "cuda/load.h"
 #include <metapack/device.h>
@@ -43,6 +44,11 @@ mpk_status mpk_device_copy(mpk_context *ctx, int number, void *to, int64_t to_pi
                           "columns of %lld bytes overlap where they are %lld bytes apart",
                           (long long)width,
                           (long long)(to_pitch < from_pitch ? to_pitch : from_pitch));
+    if (!mpki_fits(columns, columns > 1 ? to_pitch : width, 1) ||
+        !mpki_fits(columns, columns > 1 ? from_pitch : width, 1))
+        return mpki_error(ctx, MPK_ERR_SIZE, STAGE, columns,
+                          "%lld columns of %lld bytes do not fit any memory", (long long)columns,
+                          (long long)width);
     const mpki_device *d = mpki_cuda_open(ctx, number);
     if (!d) return mpki_failed(ctx);
     const bool to_device = to && d->table->is_device(d->cuda, to);

@@ -461,6 +461,8 @@ typedef struct mpki_krylov_extra {
     bool queued;               /* all that the task's operators do is to queue work on the device */
     double limit;              /* most bytes of device memory; 0: what the device has */
     const char *asked;         /* for in words, where that is not the task's tolerance; or NULL */
+    struct mpki_floats
+        *theirs; /* in which a caller's operators compute (core/floats.h); else NULL */
 } mpki_krylov_extra;
 
 enum { MPKI_KRYLOV_MESSAGE = 400 }; /* bytes */
@@ -714,7 +716,8 @@ typedef struct mpki_engine {
     /** Until all work that was queued on the device, in whatever stream, is done.
      *  Returns MPK_OK | MPK_ERR_DEVICE. */
     mpk_status (*settle)(mpk_context *ctx);
-    /** Open in ctx the device that `of` has. NULL: the engine has no device. Returns MPK_OK | MPK_ERR_DEVICE. */
+    /** Open in ctx the device that `of` has. NULL: the engine has no device. Returns MPK_OK |
+     *  MPK_ERR_DEVICE. */
     mpk_status (*join)(mpk_context *ctx, const mpk_context *of);
 } mpki_engine;
 

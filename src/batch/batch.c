@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The verbs of mpk_batch.h: check, sort by size, cut into chunks, run them on the context's pool.
  */
+#include "../core/floats.h"
 #include "batch.h"
 #include "../backends/batch.h"
 #include "../core/pool.h"
@@ -153,22 +154,26 @@ static mpk_status factor(mpk_context *ctx, const mpk_batch *batch, mpk_batch_met
 
 mpk_status mpk_batch_llt(mpk_context *ctx, const mpk_batch *batch, const mpk_batch_array *a,
                          int32_t *pivots, const mpk_batch_results *results) {
+    MPKI_CALM;
     return factor(ctx, batch, MPK_BATCH_LLT, a, pivots, results);
 }
 
 mpk_status mpk_batch_ldlt(mpk_context *ctx, const mpk_batch *batch, const mpk_batch_array *a,
                           int32_t *pivots, const mpk_batch_results *results) {
+    MPKI_CALM;
     return factor(ctx, batch, MPK_BATCH_LDLT, a, pivots, results);
 }
 
 mpk_status mpk_batch_ldu(mpk_context *ctx, const mpk_batch *batch, const mpk_batch_array *a,
                          int32_t *pivots, const mpk_batch_results *results) {
+    MPKI_CALM;
     return factor(ctx, batch, MPK_BATCH_LDU, a, pivots, results);
 }
 
 mpk_status mpk_batch_solve(mpk_context *ctx, const mpk_batch *batch, mpk_batch_method method,
                            const mpk_batch_array *a, const int32_t *pivots, int32_t nrhs,
                            const mpk_batch_array *b, const mpk_batch_results *results) {
+    MPKI_CALM;
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
     mpki_batch_job job = {.method = method, .a = a, .b = b, .nrhs = nrhs};
@@ -217,6 +222,7 @@ mpk_status mpk_batch_gemm(mpk_context *ctx, const mpk_batch *batch,
                           const mpk_batch_product *product, const mpk_batch_array *a,
                           const mpk_batch_array *d, const mpk_batch_array *b,
                           const mpk_batch_array *c) {
+    MPKI_CALM;
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
     mpki_batch_job job = {.product = product, .a = a, .b = b, .c = c, .d = d};
@@ -239,6 +245,12 @@ mpk_status mpk_batch_gemm(mpk_context *ctx, const mpk_batch *batch,
         status = mpki_batch_check_array(ctx, &job.batch, "b", b, t ? n : k, t ? k : n);
     if (!mpk_failed(status) && d) status = mpki_batch_check_array(ctx, &job.batch, "d", d, 2, k);
     if (mpk_failed(status)) return status;
+    const void *inputs[] = {a->data, b->data, d ? d->data : NULL};
+    for (int i = 0; i < 3; i++)
+        if (c->data && c->data == inputs[i] && job.batch.count > 0 && m > 0 && n > 0)
+            return mpki_error(ctx, MPK_ERR_ARGUMENT, "batch", -1,
+                              "c is %s: a product cannot be in place",
+                              (const char *[]){"a", "b", "d"}[i]);
     job.fn = DISPATCH(job.batch.scalar, gemm_chunk);
     job.work_bytes = DISPATCH(job.batch.scalar, gemm_bytes)(&job);
     job.flops = 2.0 * (double)m * (double)n * (double)k;

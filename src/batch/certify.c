@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpk_batch_certify: one vector of each matrix at a time, solves of all that are still open at once. */
+#include "../core/floats.h"
 #include "certify.h"
 #include "../problem/certificate.h"
 #include "batch.h"
@@ -106,6 +107,7 @@ static mpk_status check(mpk_context *ctx, const mpk_batch *batch, mpk_batch_meth
 mpk_status mpk_batch_certify(mpk_context *ctx, const mpk_batch *given, mpk_batch_method method,
                              const mpk_batch_array *a, const mpk_batch_array *f,
                              const int32_t *pivots, mpk_certificate *found) {
+    MPKI_CALM;
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
     mpk_batch batch;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Checks the arguments of metapack/batch.h: all that can be judged before a matrix is touched. */
+#include "../core/sizes.h"
 #include "batch.h"
 
 #include <math.h>
@@ -23,11 +24,16 @@ mpk_status mpki_batch_check_shape(mpk_context *ctx, const mpk_batch *given, mpk_
     if ((unsigned)full->pivoting > MPK_PIVOTING_COMPLETE) return bad(ctx, -1, "no such pivoting");
     if (full->count < 0) return bad(ctx, full->count, "the count is negative");
     if (full->n < 0) return bad(ctx, full->n, "the order n is negative");
+    if (full->count > INT64_MAX >> 20)
+        return mpki_error(ctx, MPK_ERR_SIZE, "batch", full->count,
+                          "%lld matrices: that is more than any memory has",
+                          (long long)full->count);
     if ((unsigned)full->pivots_memory > MPK_DEVICE || (unsigned)full->results_memory > MPK_DEVICE)
         return bad(ctx, -1, "no such memory");
     if (full->asynchronous != 0 && full->asynchronous != 1)
         return bad(ctx, full->asynchronous, "asynchronous is neither 0 nor 1");
-    if (full->threads < 0) return bad(ctx, full->threads, "the number of threads is negative");
+    if (full->threads < 0 || full->threads > MPKI_THREADS_MOST)
+        return bad(ctx, full->threads, "the number of threads is negative, or above 1024");
     if (isnan(full->zero_tolerance) || full->zero_tolerance > 1)
         return bad(ctx, -1, "the zero tolerance must be at most 1");
     if (full->n > MPK_BATCH_MAX_N)
@@ -49,6 +55,13 @@ static mpk_status misaligned(mpk_context *ctx, int64_t index, const char *name, 
     return mpki_error(ctx, MPK_ERR_ARGUMENT, "batch", index,
                       "%s: an address is no multiple of %d bytes, as its entries need", name,
                       (int)unit);
+}
+
+static mpk_status too_large(mpk_context *ctx, const char *name, const mpk_batch_array *x) {
+    return mpki_error(
+        ctx, MPK_ERR_SIZE, "batch", x->stride,
+        "%s: matrices with ld = %d, stride = %lld and width = %d do not fit any memory", name,
+        x->ld, (long long)x->stride, x->width);
 }
 
 mpk_status mpki_batch_check_array(mpk_context *ctx, const mpk_batch *batch, const char *name,
@@ -77,6 +90,11 @@ mpk_status mpki_batch_check_array(mpk_context *ctx, const mpk_batch *batch, cons
                 return mpki_error(ctx, MPK_ERR_ARGUMENT, "batch", b, "%s: a pointer is NULL", name);
             if ((uintptr_t)matrix % entry != 0) return misaligned(ctx, b, name, entry);
         }
+        if (!mpki_fits(x->ld, cols, mpk_scalar_size(batch->scalar))) return too_large(ctx, name, x);
+    } else if (!mpki_fits(x->ld * cols, width, mpk_scalar_size(batch->scalar)) ||
+               (batch->count > width && !mpki_fits((batch->count + width - 1) / width, x->stride,
+                                                   mpk_scalar_size(batch->scalar)))) {
+        return too_large(ctx, name, x);
     } else if (batch->count > width && x->stride / width < (int64_t)x->ld * cols) {
         return mpki_error(ctx, MPK_ERR_ARGUMENT, "batch", x->stride,
                           "%s: the stride is smaller than a matrix: they would overlap", name);

@@ -238,7 +238,8 @@ static mpk_status finish_as_inverses(mpki_blocks *f, mpki_block_counts *c) {
 static mpk_status finish_as_both(mpki_blocks *f, mpki_block_counts *c) {
     mpki_pool *pool = f->meta->pool;
     mpki_block_finish_as_blocks(f, c);
-    return mpki_rows_make(f->stages->ctx, f, NULL, f->stages->blocking->largest == 1, pool, &f->rows);
+    return mpki_rows_make(f->stages->ctx, f, NULL, f->stages->blocking->largest == 1, pool,
+                          &f->rows);
 }
 
 /* Numbers become rows at once; larger blocks once a solver has applied them often enough. */

@@ -127,6 +127,8 @@ mpk_status mpki_options_resolve(mpk_context *ctx, const mpk_options *given, mpk_
  *  method auto then solves directly unless direct is off; -1: not known. */
 bool mpki_option_is_read(const mpk_option *option, const mpk_options *options, int general,
                          char *why, size_t size);
+/** Threads that a caller may ask for. */
+enum { MPKI_THREADS_MOST = 1024 };
 /** Threads that options.threads = 0 means here: OMP_NUM_THREADS, else the affinity mask. */
 int mpki_threads_default(void);
 

@@ -38,7 +38,8 @@ void mpki_lock_end(mpki_lock *lock) {
     if (atomic_load(&lock->forks) == mpki_forks()) pthread_mutex_destroy(&lock->mutex);
 }
 
-/* In a child: the first of its threads makes the lock, the others wait for it. True: it was shut. */
+/* In a child: the first of its threads makes the lock, the others wait for it. True: it was
+ * shut. */
 static bool renew(mpki_lock *lock) {
     const unsigned now = mpki_forks();
     unsigned seen = atomic_load_explicit(&lock->forks, memory_order_acquire);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_LOCK_H
 #define MPKI_LOCK_H
-/** Locks that a fork does not leave shut. A forked child has the thread that forked and no other: what
- *  those others had locked would stay so for ever. A lock remembers in which process it was made, and
- *  its first use in a child makes it anew, open. */
+/** Locks that a fork does not leave shut. A forked child has the thread that forked and no
+ *  other: what those others had locked would stay so for ever. A lock remembers in which process
+ *  it was made, and its first use in a child makes it anew, open. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -17,8 +17,8 @@ typedef struct mpki_lock {
 
 /** Begin to count forks; false: no memory for it. Every context begins with it. */
 bool mpki_count_forks(void);
-/** Forks since then that lie before this process: another number than an object of the parent remembers
- *  tells a child that its threads are gone. */
+/** Forks since then that lie before this process: another number than an object of the parent
+ *  remembers tells a child that its threads are gone. */
 unsigned mpki_forks(void);
 
 /** False: the system has none left. */

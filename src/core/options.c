@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The table of options: keys, ranges, words, defaults. */
 #define _GNU_SOURCE
+#include "floats.h"
 #include "core.h"
 
 #include <errno.h>
@@ -97,7 +98,7 @@ static const mpk_option table[] = {
      "and ssor, too, take pivots below this or 1e-14 (1e-6) as zero, and replace them by the "
      "largest "
      "entry: such a row is left as the scaling has it."},
-    {WHOLE(threads, 0, 1024, 0), "threads", SPARSE | DENSE, 0, 0,
+    {WHOLE(threads, 0, MPKI_THREADS_MOST, 0), "threads", SPARSE | DENSE, 0, 0,
      "threads at work; 0 (default): OMP_NUM_THREADS, else all cores given to the process", ""},
     {WHOLE(model_threads, 1, 1024, 2), "threads", AUTO | LDLT, 0, 0,
      "choose the ordering for a machine with this many threads",
@@ -343,6 +344,7 @@ static mpk_status set_device(mpk_context *ctx, mpk_options *options, const char 
 
 mpk_status mpk_options_set(mpk_context *ctx, mpk_options *options, const char *key,
                            const char *value) {
+    MPKI_CALM;
     mpki_clear_error(ctx);
     if (!options || !key || !value || options->struct_size != sizeof *options)
         return mpki_error(ctx, MPK_ERR_ARGUMENT, "options", -1,
@@ -404,7 +406,7 @@ int mpki_threads_default(void) {
     const char *omp = getenv("OMP_NUM_THREADS");
     if (omp) {
         long asked = strtol(omp, NULL, 10);
-        if (asked >= 1 && asked <= 1024) return (int)asked;
+        if (asked >= 1 && asked <= MPKI_THREADS_MOST) return (int)asked;
     }
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set)) return 1;

@@ -28,7 +28,7 @@ typedef struct loop {
 struct mpki_pool {
     mpk_context *ctx;
     int threads;
-    int begun; /* threads that the system started, besides the caller */
+    int begun;      /* threads that the system started, besides the caller */
     unsigned forks; /* mpki_forks() where the threads were started: in a child there are none */
     mpki_lock lock;
     pthread_cond_t wake;

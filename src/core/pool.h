@@ -2,11 +2,11 @@
 #ifndef MPKI_POOL_H
 #define MPKI_POOL_H
 /** A pool of threads: tasks by priority, and loops inside tasks that idle workers help with.
- *  Nothing waits for a worker that has not started: a task goes to the first worker that asks, the
- *  owner of a loop runs all items that nobody has claimed, and a run ends while other workers still
- *  sleep. So a worker that the system has suspended delays only the item it holds. Waiting spins
- *  for some microseconds, then blocks. A forked child has none of the threads: the first call there makes a
- *  pool anew. */
+ *  Nothing waits for a worker that has not started: a task goes to the first worker that asks,
+ *  the owner of a loop runs all items that nobody has claimed, and a run ends while other
+ *  workers still sleep. So a worker that the system has suspended delays only the item it holds.
+ *  Waiting spins for some microseconds, then blocks. A forked child has none of the threads: the
+ *  first call there makes a pool anew. */
 #include "core.h"
 
 typedef struct mpki_pool mpki_pool;
@@ -14,8 +14,8 @@ typedef void (*mpki_task_fn)(mpki_pool *pool, int worker, void *arg, int64_t ite
 
 /** The context's pool with this many workers (>= 1, the caller of mpki_pool_run among them) and
  *  room for `capacity` queued tasks; created when first asked for, and again when the number
- *  differs or after a fork. If the system gives fewer threads, those run. NULL on MPK_ERR_MEMORY. Borrowed: the
- *  context destroys it. */
+ *  differs or after a fork. If the system gives fewer threads, those run. NULL on
+ *  MPK_ERR_MEMORY. Borrowed: the context destroys it. */
 mpki_pool *mpki_context_pool(mpk_context *ctx, int threads, int64_t capacity);
 /** Only the context calls these four. Lost: its threads were those of a process that has forked. */
 bool mpki_pool_is_lost(const mpki_pool *pool);

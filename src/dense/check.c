@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Checks the arguments of the verbs of metapack/dense.h: are they there, do they fit, do they
  * overlap? */
+#include "../core/sizes.h"
 #include "session.h"
 
 #include <float.h>
@@ -35,6 +36,8 @@ mpk_status mpki_dense_resolve(mpk_context *ctx, const mpk_dense *given, mpk_dens
         MPKI_REFUSE(d->tile, "tile is not in 32 .. 256");
     if (d->depth < 1 || d->depth > 2) MPKI_REFUSE(d->depth, "depth is neither 1 nor 2");
     if (d->refine < 0 || d->threads < 0) MPKI_REFUSE(-1, "refine or threads is negative");
+    if (d->threads > MPKI_THREADS_MOST)
+        MPKI_REFUSE(d->threads, "threads is above %d", MPKI_THREADS_MOST);
     if (isnan(d->zero_tolerance) || isnan(d->accuracy)) MPKI_REFUSE(-1, "a tolerance is NaN");
     if (d->precision == MPK_DENSE_SINGLE && (d->scalar == MPK_S || d->scalar == MPK_C))
         d->precision = MPK_DENSE_WORKING;
@@ -42,6 +45,17 @@ mpk_status mpki_dense_resolve(mpk_context *ctx, const mpk_dense *given, mpk_dens
         const double root = sqrt((double)d->n);
         d->accuracy = mpki_dense_eps(d->scalar) * (root > 4 ? root : 4);
     }
+    return MPK_OK;
+}
+
+mpk_status mpki_dense_check_size(mpk_context *ctx, const mpk_dense *d, int32_t nrhs) {
+    /* methods keep less than 8 matrices and 64 columns for each right-hand side */
+    const double n = (double)d->n, most = 8 * n * (n + 1024) + 64 * n * (double)nrhs;
+    if (nrhs < 0) MPKI_REFUSE(nrhs, "nrhs is negative");
+    if (most * (double)mpk_scalar_size(d->scalar) > 0x1p62)
+        return mpki_error(ctx, MPK_ERR_SIZE, "dense", d->n,
+                          "n = %lld with %d right-hand sides: that is more than any memory has",
+                          (long long)d->n, nrhs);
     return MPK_OK;
 }
 
@@ -98,6 +112,12 @@ static range span(const void *x, int64_t rows, int64_t cols, int64_t ld, size_t 
     return (range){first, first + ((size_t)(cols - 1) * (size_t)ld + (size_t)rows) * size};
 }
 
+/* What a call uses of it, however much there is said to be. */
+static range work_span(const void *work, int64_t bytes, const mpk_dense_sizes *sizes) {
+    if (bytes > sizes->sysv_bytes) bytes = sizes->sysv_bytes;
+    return span(work, bytes > 0 ? bytes : 0, 1, 1, 1);
+}
+
 static bool overlap(range a, range b) {
     return a.first < b.last && b.first < a.last;
 }
@@ -109,7 +129,7 @@ mpk_status mpki_dense_check_overlap(mpk_context *ctx, const mpk_dense *d, const 
                                     int64_t work_bytes, bool writes) {
     const range ra = span(a, d->n, d->n, lda, mpk_scalar_size(d->scalar));
     const range rf = span(f->f, d->n, d->n, f->ldf, mpk_scalar_size(mpki_dense_factor_scalar(d)));
-    const range rw = span(work, work_bytes, 1, work_bytes, 1);
+    const range rw = work_span(work, work_bytes, sizes);
     const range re = span(f->extra, sizes->extra_bytes, 1, sizes->extra_bytes, 1);
     const range rp = span(f->pivots, sizes->pivots, 1, sizes->pivots, sizeof(int32_t));
     const bool in_place =
@@ -132,14 +152,21 @@ mpk_status mpki_dense_check_sides(mpki_dense_session *s, const void *a, int64_t 
     const mpk_dense_factor *f = s->call.f;
     const size_t size = mpk_scalar_size(d->scalar);
     if (nrhs == 0 || d->n == 0) return MPK_OK;
-    if (!b || !x) MPKI_REFUSE(-1, "b or x is NULL");
-    if (ldb < d->n || ldx < d->n) MPKI_REFUSE(ldb < d->n ? ldb : ldx, "ldb or ldx is less than n");
+    const mpki_sides sides = {.n = d->n,
+                              .nrhs = nrhs,
+                              .size = size,
+                              .b = b,
+                              .ldb = ldb,
+                              .x = x,
+                              .ldx = ldx,
+                              .may_be_same = true,
+                              .equal_steps = true};
+    if (mpk_failed(mpki_check_sides(ctx, "dense", &sides))) return mpki_failed(ctx);
     const range rb = span(b, d->n, nrhs, ldb, size), rx = span(x, d->n, nrhs, ldx, size);
     const range ra = span(a, d->n, d->n, lda, size);
     const range rf = span(f->f, d->n, d->n, f->ldf, mpk_scalar_size(mpki_dense_factor_scalar(d)));
-    const range rw = span(work, work_bytes, 1, work_bytes, 1);
-    if ((b == x ? ldb != ldx : overlap(rb, rx)) || overlap(rx, ra) || overlap(rx, rf) ||
-        overlap(rx, rw) || overlap(rb, rw) || overlap(rb, rf))
+    const range rw = work_span(work, work_bytes, &s->sizes);
+    if (overlap(rx, ra) || overlap(rx, rf) || overlap(rx, rw) || overlap(rb, rw) || overlap(rb, rf))
         MPKI_REFUSE(-1, "b, x, a, f and work overlap");
     return MPK_OK;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The verbs of metapack/dense.h: finds the memory and the engine, calls the method. */
+#include "../core/floats.h"
 #include "config.h"
 #include "session.h"
 
@@ -122,13 +123,15 @@ static mpk_status sizes_for(const mpki_dense_engine *engine, const mpki_dense_ca
 
 mpk_status mpk_dense_query(mpk_context *ctx, const mpk_dense *dense, int32_t nrhs,
                            mpk_dense_sizes *sizes) {
+    MPKI_CALM;
     mpk_dense d;
     mpk_dense_info info = {0};
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
     mpk_status status = mpki_dense_resolve(ctx, dense, &d);
     if (mpk_failed(status)) return status;
-    if (!sizes || nrhs < 0) MPKI_REFUSE(nrhs, "sizes is NULL or nrhs negative");
+    if (!sizes) MPKI_REFUSE(-1, "sizes is NULL");
+    if (mpk_failed(mpki_dense_check_size(ctx, &d, nrhs))) return mpki_failed(ctx);
     const mpki_dense_engine *engine = mpki_dense_engine_of(ctx, &d);
     if (!engine) return mpki_failed(ctx);
     mpki_dense_call call = call_of(ctx, &d, &info);
@@ -170,7 +173,11 @@ mpk_status mpki_dense_run_factorize(const mpki_dense_engine *engine, mpki_dense_
     info->two_by_two = info->delayed = info->zero_pivots = 0;
     info->growth = info->max_l = 0;
     info->inertia = (mpk_inertia){0};
+    const mpk_dense_method held = call->f->method;
+    call->f->method = MPK_DENSE_AUTO; /* no factorization, until there is one */
     mpk_status status = engine->method[call->dense.method].factorize(call);
+    if (status == MPK_ERR_MEMORY || status == MPK_ERR_UNSUPPORTED)
+        call->f->method = held; /* nothing was written */
     info->factorize_s = mpki_now_s() - start;
     info->method = call->dense.method;
     info->precision = call->dense.precision;
@@ -204,7 +211,7 @@ static mpk_status start(mpk_context *ctx, const mpk_dense *given, const mpk_dens
     memset(s, 0, sizeof *s);
     mpk_status status = mpki_dense_resolve(ctx, given, &d);
     if (mpk_failed(status)) return status;
-    if (nrhs < 0) MPKI_REFUSE(nrhs, "nrhs is negative");
+    if (mpk_failed(mpki_dense_check_size(ctx, &d, nrhs))) return mpki_failed(ctx);
     if (!f) MPKI_REFUSE(-1, "f is NULL");
     s->engine = mpki_dense_engine_of(ctx, &d);
     if (!s->engine) return mpki_failed(ctx);
@@ -242,6 +249,7 @@ static mpk_status finish(mpki_dense_session *s, mpk_status status, mpk_dense_inf
 mpk_status mpk_dense_factorize(mpk_context *ctx, const mpk_dense *dense, const void *a, int64_t lda,
                                mpk_dense_factor *f, void *work, int64_t work_bytes,
                                mpk_dense_info *info) {
+    MPKI_CALM;
     mpki_dense_session s;
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
@@ -319,6 +327,7 @@ mpk_status mpk_dense_solve(mpk_context *ctx, const mpk_dense *dense, const void 
                            const mpk_dense_factor *f, int32_t nrhs, const void *b, int64_t ldb,
                            void *x, int64_t ldx, void *work, int64_t work_bytes,
                            mpk_dense_info *info) {
+    MPKI_CALM;
     mpki_dense_session s;
     mpk_dense same;
     if (!ctx) return MPK_ERR_ARGUMENT;
@@ -354,6 +363,7 @@ mpk_status mpk_dense_solve(mpk_context *ctx, const mpk_dense *dense, const void 
 mpk_status mpk_dense_sysv(mpk_context *ctx, const mpk_dense *dense, const void *a, int64_t lda,
                           mpk_dense_factor *f, int32_t nrhs, const void *b, int64_t ldb, void *x,
                           int64_t ldx, void *work, int64_t work_bytes, mpk_dense_info *info) {
+    MPKI_CALM;
     mpki_dense_session s;
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
@@ -398,6 +408,7 @@ mpk_status mpk_dense_sysv(mpk_context *ctx, const mpk_dense *dense, const void *
 
 mpk_status mpk_dense_inertia(mpk_context *ctx, const mpk_dense *dense, const mpk_dense_factor *f,
                              void *work, int64_t work_bytes, mpk_inertia *inertia) {
+    MPKI_CALM;
     mpki_dense_session s;
     mpk_dense same;
     if (!ctx) return MPK_ERR_ARGUMENT;
@@ -427,6 +438,7 @@ mpk_status mpk_dense_inertia(mpk_context *ctx, const mpk_dense *dense, const mpk
 mpk_status mpk_dense_certify(mpk_context *ctx, const mpk_dense *dense, const void *a, int64_t lda,
                              mpk_dense_factor *f, void *work, int64_t work_bytes,
                              mpk_certificate *out) {
+    MPKI_CALM;
     mpki_dense_session s;
     mpk_dense same;
     mpk_certificate found = {0};

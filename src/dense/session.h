@@ -25,6 +25,9 @@ typedef struct mpki_dense_session {
  *  d [out] */
 mpk_status mpki_dense_resolve(mpk_context *ctx, const mpk_dense *given, mpk_dense *d);
 /** The scalar type of the factor's entries. */
+/** Is there a machine for matrices of this order and so many right-hand sides? MPK_OK |
+ *  MPK_ERR_SIZE, _ARGUMENT. */
+mpk_status mpki_dense_check_size(mpk_context *ctx, const mpk_dense *d, int32_t nrhs);
 mpk_scalar mpki_dense_factor_scalar(const mpk_dense *d);
 double mpki_dense_eps(mpk_scalar scalar);
 mpk_status mpki_dense_check_matrix(mpk_context *ctx, const mpk_dense *d, const char *name,

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a factorization will take, and where it will run. */
+#include "../core/floats.h"
 #include "direct_form.h"
 
 #include <metapack/device.h>
 
 mpk_status mpk_factor_estimate(mpk_context *ctx, const mpk_analysis *an, const mpk_options *options,
                                mpk_estimate *out) {
+    MPKI_CALM;
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
     if (!an || !out)

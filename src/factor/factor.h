@@ -120,10 +120,10 @@ static inline bool mpki_examinable(const mpk_factor *fac) {
 static inline bool mpki_regular(const mpk_factor *fac) {
     return atomic_load_explicit(&fac->examined, memory_order_acquire) && fac->regular;
 }
-/** May a call of ctx use fac? Not in a forked child where fac is on a device, which does not follow, or where
- *  another thread was changing it: it is then given up, not freed, for what it points to is the device's, or
- *  half written. A context that has not opened fac's device yet opens it. MPK_OK | MPK_ERR_DEVICE, _ARGUMENT,
- *  recorded. */
+/** May a call of ctx use fac? Not in a forked child where fac is on a device, which does not
+ *  follow, or where another thread was changing it: it is then given up, not freed, for what it
+ *  points to is the device's, or half written. A context that has not opened fac's device yet
+ *  opens it. MPK_OK | MPK_ERR_DEVICE, _ARGUMENT, recorded. */
 mpk_status mpki_factor_usable(mpk_context *ctx, const char *stage, const mpk_factor *fac);
 
 /** Entries of a factor's scale. */

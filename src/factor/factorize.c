@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The verbs on a factor of any form: take the values, let the form work, answer what may be asked
  * of it. */
+#include "../core/floats.h"
 #include "../problem/given.h"
 #include "factor.h"
 #include "lend.h"
@@ -65,9 +66,10 @@ mpk_status mpki_factor_usable(mpk_context *ctx, const char *stage, const mpk_fac
                           "the factor is on a device of the process that this one was forked from, "
                           "and no device follows a fork: factorize here, or fork before");
     if (fac->at_work)
-        return mpki_error(ctx, MPK_ERR_ARGUMENT, stage, -1,
-                          "another thread was changing the factor when the process forked: it holds "
-                          "no factorization here");
+        return mpki_error(
+            ctx, MPK_ERR_ARGUMENT, stage, -1,
+            "another thread was changing the factor when the process forked: it holds "
+            "no factorization here");
     return MPK_OK;
 }
 
@@ -155,6 +157,9 @@ static mpk_status factorize(mpk_factor *fac, const source *from, const mpk_optio
         status = fac->form->factorize(fac, is_new);
     }
     fac->at_work = false;
+    /* values that are refused leave it as it was; else old numbers must not pass for new ones */
+    if (mpk_failed(status) && status != MPK_ERR_INPUT && status != MPK_ERR_ARGUMENT)
+        fac->valid = false;
     if (mpk_failed(status)) return status;
     fac->valid = true;
     mpk_memory_usage(ctx, NULL, &peak);
@@ -208,12 +213,14 @@ static mpk_status create(mpk_context *ctx, const mpk_analysis *an, const source 
 
 mpk_status mpk_factorize(mpk_context *ctx, const mpk_analysis *an, const void *ax,
                          const mpk_options *options, mpk_factor **fac) {
+    MPKI_CALM;
     const source from = {ax, mpki_given_gather, NULL};
     return create(ctx, an, &from, options, fac);
 }
 
 mpk_status mpk_factorize_lower(mpk_context *ctx, const mpk_analysis *an, const void *ax,
                                const mpk_options *options, mpk_factor **fac) {
+    MPKI_CALM;
     const source from = {ax, mpki_given_copy, NULL};
     return create(ctx, an, &from, options, fac);
 }
@@ -231,6 +238,7 @@ static bool fits(const mpk_analysis *an, const mpk_problem *p) {
 mpk_status mpk_factorize_problem(mpk_context *ctx, const mpk_analysis *an,
                                  const mpk_problem *problem, const mpk_options *options,
                                  mpk_factor **fac) {
+    MPKI_CALM;
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
     if (!an || !problem)
@@ -246,6 +254,7 @@ mpk_status mpk_factorize_problem(mpk_context *ctx, const mpk_analysis *an,
 
 mpk_status mpk_refactorize(mpk_context *ctx, const void *ax, const mpk_options *options,
                            mpk_factor *fac) {
+    MPKI_CALM;
     const source from = {ax, mpki_given_gather, NULL};
     return refactorize(ctx, &from, options, fac);
 }
@@ -256,8 +265,8 @@ const char *mpk_factor_engine(const mpk_factor *fac) {
 
 void mpk_factor_info_get(const mpk_factor *fac, mpk_factor_info *info) {
     if (!info) return;
-    *info = fac ? fac->info : (mpk_factor_info){0};
-    if (!fac || !atomic_load_explicit(&fac->examined, memory_order_acquire)) return;
+    *info = fac && fac->valid ? fac->info : (mpk_factor_info){0};
+    if (!fac || !fac->valid || !atomic_load_explicit(&fac->examined, memory_order_acquire)) return;
     info->inertia.examined = 1;
     info->inertia.certified = fac->certificate.certified;
 }
@@ -300,6 +309,7 @@ size_t mpk_get_size(const mpk_factor *fac, mpk_quantity what) {
 
 mpk_status mpk_get(mpk_context *ctx, const mpk_factor *fac, mpk_quantity what, void *out,
                    size_t bytes) {
+    MPKI_CALM;
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
     if (!fac || !fac->valid || !out)
@@ -334,6 +344,7 @@ mpk_status mpk_get(mpk_context *ctx, const mpk_factor *fac, mpk_quantity what, v
 }
 
 void mpk_factor_block_info_get(const mpk_factor *fac, mpk_block_info *info) {
-    const mpk_block_info *of = fac && fac->form->block_info ? fac->form->block_info(fac) : NULL;
+    const mpk_block_info *of =
+        fac && fac->valid && fac->form->block_info ? fac->form->block_info(fac) : NULL;
     if (info) *info = of ? *of : (mpk_block_info){0};
 }

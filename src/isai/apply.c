@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Products with an approximate inverse, and a copy of it. */
+#include "../core/floats.h"
+#include "../core/sizes.h"
 #include "object.h"
 
 #include <string.h>
@@ -72,11 +74,21 @@ static void interleave(const mpk_isai *s, int nrhs, char *theirs, int64_t ld, ch
 
 mpk_status mpk_isai_apply(mpk_context *ctx, mpk_isai *s, mpk_isai_side side, int32_t nrhs,
                           const void *b, int64_t ldb, void *x, int64_t ldx) {
+    MPKI_CALM;
     mpki_clear_error(ctx);
-    if (!s || !(s->ready || s->there) || (unsigned)side > MPK_ISAI_ADJOINT || nrhs < 0 ||
-        (nrhs > 0 && s->n > 0 && (!b || !x)) || ldb < s->n || ldx < s->n)
+    if (!s || !(s->ready || s->there) || (unsigned)side > MPK_ISAI_ADJOINT)
         return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1,
-                          "no approximate inverse, no vectors, or a leading dimension below n");
+                          "no approximate inverse, or no such side");
+    const mpki_sides sides = {.n = s->n,
+                              .nrhs = nrhs,
+                              .size = mpk_scalar_size(s->scalar),
+                              .b = b,
+                              .ldb = ldb,
+                              .x = x,
+                              .ldx = ldx,
+                              .may_be_same = true,
+                              .equal_steps = true};
+    if (mpk_failed(mpki_check_sides(ctx, STAGE, &sides))) return mpki_failed(ctx);
     if (mpk_failed(mpki_isai_usable(ctx, s, false))) return mpki_failed(ctx);
     if (s->there) return s->engine->apply(ctx, s->there, side, nrhs, b, ldb, x, ldx);
     const size_t size = mpk_scalar_size(s->scalar);
@@ -114,6 +126,7 @@ static void copy_value(const mpk_isai *s, const void *from, bool single, int64_t
 
 mpk_status mpk_isai_get(mpk_context *ctx, const mpk_isai *s, int64_t *ptr, int32_t *row,
                         void *val) {
+    MPKI_CALM;
     mpki_clear_error(ctx);
     if (!s || !(s->ready || s->there))
         return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1, "there is no approximate inverse");

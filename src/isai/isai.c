@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The object: an approximate inverse of a matrix given by columns, made and brought up to date. */
+#include "../core/floats.h"
 #include "../core/lock.h"
 #include "config.h"
 #include "object.h"
@@ -82,8 +83,11 @@ static mpk_status check_options(mpk_context *ctx, const mpk_isai_options *given,
     if ((unsigned)o->over > MPK_ISAI_LARGEST) return bad_option(ctx, "over has no such value");
     if ((unsigned)o->precision > MPK_PRECISION_SINGLE)
         return bad_option(ctx, "there is no such precision");
-    if (o->power < 0 || o->block < 1 || o->limit < 0 || o->relax < 0 || o->threads < 0)
-        return bad_option(ctx, "power, limit, relax or threads is below 0, or block below 1");
+    if (o->power < 0 || o->block < 1 || o->limit < 0 || o->relax < 0 || o->threads < 0 ||
+        o->threads > MPKI_THREADS_MOST)
+        return bad_option(ctx,
+                          "power, limit, relax or threads is below 0, block below 1, or threads "
+                          "above 1024");
     if ((unsigned)o->memory > MPK_DEVICE || o->device < 0)
         return bad_option(ctx, "there is no such memory, or device is below 0");
     if (!o->ptr != !o->row) return bad_option(ctx, "a pattern needs both ptr and row");
@@ -255,6 +259,7 @@ static mpk_status create_there(mpk_context *ctx, const int64_t *ptr, const int32
 mpk_status mpk_isai_create(mpk_context *ctx, mpk_scalar scalar, int32_t n, const int64_t *ptr,
                            const int32_t *row, const void *val, const mpk_isai_options *options,
                            mpk_isai **isai) {
+    MPKI_CALM;
     mpk_isai_options o;
     mpki_clear_error(ctx);
     if (!isai || *isai || n < 0 || (unsigned)scalar > MPK_Z || !ptr)
@@ -284,6 +289,7 @@ mpk_status mpk_isai_create(mpk_context *ctx, mpk_scalar scalar, int32_t n, const
 }
 
 mpk_status mpk_isai_update(mpk_context *ctx, const void *val, mpk_isai *s) {
+    MPKI_CALM;
     mpki_clear_error(ctx);
     if (!s || (!val && (s->there || s->given.ptr[s->n] > 0)))
         return bad_option(ctx, "there is nothing to update, or no values");

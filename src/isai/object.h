@@ -28,8 +28,9 @@ struct mpk_isai {
     mpki_inverse *there; /* an option is empty then. NULL: the processor's */
 };
 
-/** May a call of ctx use it: made with that context where that counts, and not lost by a fork (on a device,
- *  or half written by another thread)? MPK_OK | MPK_ERR_ARGUMENT, _DEVICE, recorded. */
+/** May a call of ctx use it: made with that context where that counts, and not lost by a fork
+ *  (on a device, or half written by another thread)? MPK_OK | MPK_ERR_ARGUMENT, _DEVICE,
+ *  recorded. */
 mpk_status mpki_isai_usable(mpk_context *ctx, const mpk_isai *s, bool own);
 bool mpki_isai_is_triangle(const mpk_isai *s);
 /** The pool that products and columns run on; NULL: not worth it. */

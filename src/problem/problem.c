@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpk_problem: made from arrays, viewed, given new values, destroyed. */
+#include "../core/floats.h"
 #include "given.h"
 
 #include <string.h>
@@ -73,6 +74,7 @@ static mpk_status finish(mpk_context *ctx, int32_t n, mpk_scalar scalar, mpk_sym
 mpk_status mpk_problem_from_csc(mpk_context *ctx, int32_t n, mpk_scalar scalar,
                                 mpk_symmetry symmetry, mpk_triangle triangle, const int64_t *ap,
                                 const int32_t *ai, const void *ax, mpk_problem **problem) {
+    MPKI_CALM;
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
     mpk_status status = check_kind(ctx, n, scalar, symmetry, triangle, problem);
@@ -102,6 +104,7 @@ mpk_status mpk_problem_from_triplets(mpk_context *ctx, int32_t n, mpk_scalar sca
                                      mpk_symmetry symmetry, mpk_triangle triangle, int64_t nnz,
                                      const int32_t *rows, const int32_t *cols, const void *values,
                                      mpk_problem **problem) {
+    MPKI_CALM;
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
     mpk_status status = check_kind(ctx, n, scalar, symmetry, triangle, problem);
@@ -168,10 +171,12 @@ static mpk_status set(mpk_context *ctx, mpk_problem *problem, const void *ax,
 }
 
 mpk_status mpk_problem_set_values(mpk_context *ctx, mpk_problem *problem, const void *ax) {
+    MPKI_CALM;
     return set(ctx, problem, ax, mpki_given_gather);
 }
 
 mpk_status mpk_problem_set_lower(mpk_context *ctx, mpk_problem *problem, const void *ax) {
+    MPKI_CALM;
     return set(ctx, problem, ax, mpki_given_copy);
 }
 

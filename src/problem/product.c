@@ -1,44 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Products with A, residuals and row sums, for every precision. */
+#include "../core/floats.h"
 #include "product.h"
 #include "skew.h"
+
+#include "../core/sizes.h"
 
 #include <string.h>
 
 static const mpki_product_table *const tables[] = {&mpki_s_product, &mpki_d_product,
                                                    &mpki_c_product, &mpki_z_product};
 
-/* Do columns of n entries each share a byte? Both lists ascend, so one walk along them tells. */
-static bool overlap(int32_t n, int32_t nrhs, size_t size, const void *x, int64_t ldx, const void *y,
-                    int64_t ldy) {
-    const uintptr_t bytes = (uintptr_t)n * size;
-    uintptr_t p = (uintptr_t)x, q = (uintptr_t)y;
-    for (int32_t i = 0, j = 0; i < nrhs && j < nrhs;) {
-        if (p < q + bytes && q < p + bytes) return true;
-        if (p < q)
-            i++, p += (uintptr_t)ldx * size;
-        else
-            j++, q += (uintptr_t)ldy * size;
-    }
-    return false;
-}
-
 mpk_status mpk_problem_multiply(mpk_context *ctx, const mpk_problem *problem, int32_t nrhs,
                                 const void *x, int64_t ldx, void *y, int64_t ldy) {
+    MPKI_CALM;
     static const char stage[] = "multiply";
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
     if (!problem) return mpki_error(ctx, MPK_ERR_ARGUMENT, stage, -1, "the problem is NULL");
-    if (nrhs < 0) return mpki_error(ctx, MPK_ERR_ARGUMENT, stage, nrhs, "nrhs is negative");
-    if (ldx < problem->n || ldy < problem->n)
-        return mpki_error(ctx, MPK_ERR_ARGUMENT, stage, -1, "ldx or ldy is less than n = %d",
-                          problem->n);
+    const size_t size = mpk_scalar_size(problem->scalar);
+    const mpki_sides sides = {
+        .n = problem->n, .nrhs = nrhs, .size = size, .b = x, .ldb = ldx, .x = y, .ldx = ldy};
+    if (mpk_failed(mpki_check_sides(ctx, stage, &sides))) return mpki_failed(ctx);
     if (nrhs == 0 || problem->n == 0) return MPK_OK;
-    if (!x || !y) return mpki_error(ctx, MPK_ERR_ARGUMENT, stage, -1, "x or y is NULL");
-    size_t size = mpk_scalar_size(problem->scalar);
-    if (overlap(problem->n, nrhs, size, x, ldx, y, ldy))
-        return mpki_error(ctx, MPK_ERR_ARGUMENT, stage, -1,
-                          "x and y overlap: the product cannot be in place");
     mpk_problem_view view;
     mpk_problem_view_get(problem, &view);
     const mpki_skew *skew = problem->values ? problem->values->skew : NULL;

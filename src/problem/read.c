@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reads a matrix: which format it is in, by its content, and the reader of that. */
+#include "../core/floats.h"
 #include "text.h"
 
 #include <string.h>
@@ -35,6 +36,7 @@ mpk_status mpki_problem_read_stream(mpk_context *ctx, mpki_stream *stream, mpk_p
 }
 
 mpk_status mpk_problem_read(mpk_context *ctx, const char *path, mpk_problem **problem) {
+    MPKI_CALM;
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
     if (!path || !problem || *problem)

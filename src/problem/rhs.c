@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** Dense blocks of right-hand sides and solutions, from and to Matrix Market files. */
+#include "../core/floats.h"
+#include "../core/sizes.h"
 #include "matrix_market.h"
 #include "sink.h"
 
@@ -88,6 +90,7 @@ done:
 
 mpk_status mpk_rhs_read(mpk_context *ctx, const char *path, int32_t n, mpk_scalar scalar,
                         int32_t *nrhs, void **b) {
+    MPKI_CALM;
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
     if (!path || !nrhs || !b || *b || n < 0 || (unsigned)scalar > MPK_Z)
@@ -103,6 +106,7 @@ mpk_status mpk_rhs_read(mpk_context *ctx, const char *path, int32_t n, mpk_scala
 
 mpk_status mpk_rhs_write(mpk_context *ctx, const char *path, int32_t n, mpk_scalar scalar,
                          int32_t nrhs, const void *x, int64_t ldx) {
+    MPKI_CALM;
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
     if (!path || n < 0 || nrhs < 0 || ldx < n || (unsigned)scalar > MPK_Z ||
@@ -110,6 +114,10 @@ mpk_status mpk_rhs_write(mpk_context *ctx, const char *path, int32_t n, mpk_scal
         return mpki_error(
             ctx, MPK_ERR_ARGUMENT, "write", -1,
             "path or x is NULL, n or nrhs is negative, ldx < n or the scalar unknown");
+    if (n > 0 && !mpki_fits(nrhs, ldx, mpk_scalar_size(scalar)))
+        return mpki_error(ctx, MPK_ERR_SIZE, "write", ldx,
+                          "%d columns that lie ldx = %lld entries apart do not fit any memory",
+                          nrhs, (long long)ldx);
     const bool complex = scalar == MPK_C || scalar == MPK_Z;
     mpki_sink *sink = NULL;
     mpk_status status = mpki_sink_open(ctx, path, &sink);

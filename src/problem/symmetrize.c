@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpk_symmetrize: the law of symmetry for a dense matrix. */
+#include "../core/floats.h"
 #include "symmetrize.h"
 
 mpk_status mpk_symmetrize(mpk_context *ctx, int32_t n, mpk_scalar scalar, mpk_symmetry symmetry,
                           void *a, int64_t lda, mpk_asymmetry *asymmetry) {
+    MPKI_CALM;
     static mpki_symmetrize_fn *const table[] = {mpki_s_symmetrize, mpki_d_symmetrize,
                                                 mpki_c_symmetrize, mpki_z_symmetrize};
     static const char stage[] = "problem";

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** A problem to a file, Matrix Market or Rutherford-Boeing by the ending of its name. */
+#include "../core/floats.h"
 #include "problem.h"
 #include "sink.h"
 
@@ -127,6 +128,7 @@ static writer *writer_for(const char *path) {
 }
 
 mpk_status mpk_problem_write(mpk_context *ctx, const mpk_problem *problem, const char *path) {
+    MPKI_CALM;
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
     if (!problem || !path)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** One picture of a run: pattern of A, pattern of the permuted factor, time by phase, and, where a
  *  Krylov method ran, the residual over its iterations. */
+#include "../core/floats.h"
 #include "plot.h"
 
 #include <math.h>
@@ -278,6 +279,7 @@ static mpk_status put_numbers(mpk_context *ctx, mpki_buffer *out, const mpk_repo
 
 mpk_status mpk_report_plot(mpk_context *ctx, const mpk_report *report, const mpk_problem *problem,
                            const mpk_analysis *an, const mpk_factor *fac, const char *path) {
+    MPKI_CALM;
     mpki_clear_error(ctx);
     if (!ctx || !report || !problem || !path || (an && an->n != problem->n))
         return mpki_error(ctx, MPK_ERR_ARGUMENT, "plot", -1,

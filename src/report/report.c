@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpk_report: a copy of a run's numbers, its text and its JSON; exit codes. */
+#include "../core/floats.h"
 #include "report.h"
 
 #include <string.h>
@@ -43,6 +44,7 @@ static void look_at_matrix(mpk_report *report, const mpk_problem_view *a, bool *
 }
 
 mpk_status mpk_report_create(mpk_context *ctx, const mpk_run *run, mpk_report **out) {
+    MPKI_CALM;
     if (!ctx) return MPK_ERR_ARGUMENT;
     if (!run || !out || *out || run->attempts < 0 || run->attempts > MPK_ATTEMPTS) {
         mpki_clear_error(ctx);

@@ -284,10 +284,15 @@ static mpk_status solve_column(iteration *it, mpk_krylov_task *task, double from
     for (bool first = true;; first = false) {
         mpk_krylov_info cycle;
         const mpki_quality before = *q;
-        const mpki_krylov_extra extra = {
-            residual, it,       norm_inf(it),
-            from,     share,    it->matrix,
-            true,     left(it), it->options->tolerance < 0 ? ROUNDING : NULL};
+        const mpki_krylov_extra extra = {.residual = residual,
+                                         .self = it,
+                                         .a_norm = norm_inf(it),
+                                         .from = from,
+                                         .share = share,
+                                         .matrix = it->matrix,
+                                         .queued = true,
+                                         .limit = left(it),
+                                         .asked = it->options->tolerance < 0 ? ROUNDING : NULL};
         const int32_t told = account->history_count;
         task->max_iterations = it->options->max_iterations - account->iterations;
         task->tolerance = asked(it, first ? 1 : q->relative);

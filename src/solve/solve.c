@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpk_solve: the first solution, refinement, the verdict; and applying parts of a factor. */
+#include "../core/floats.h"
 #include "iterate.h"
 #include "judge.h"
+#include "../core/sizes.h"
 #include "../factor/lend.h"
 #include "../problem/columns.h"
 
@@ -16,18 +18,15 @@ static mpk_status check(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, c
     if (mpk_failed(mpki_factor_usable(ctx, STAGE, fac))) return mpki_failed(ctx);
     if (!fac->valid)
         return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1, "the factor holds no factorization");
-    if (nrhs < 0)
-        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, nrhs, "nrhs = %d is negative", nrhs);
-    if (nrhs > 0 && fac->an->n > 0 && (!b || !x))
-        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1,
-                          "right-hand side and solution must not be NULL");
-    const bool bad_b = ldb < fac->an->n;
-    if (bad_b || ldx < fac->an->n)
-        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, bad_b ? ldb : ldx,
-                          "%s = %lld, the leading dimension of %s, is smaller than n = %d",
-                          bad_b ? "ldb" : "ldx", (long long)(bad_b ? ldb : ldx),
-                          bad_b ? "the right-hand sides" : "the solutions", fac->an->n);
-    return MPK_OK;
+    const mpki_sides sides = {.n = fac->an->n,
+                              .nrhs = nrhs,
+                              .size = mpk_scalar_size(fac->an->scalar),
+                              .b = b,
+                              .ldb = ldb,
+                              .x = x,
+                              .ldx = ldx,
+                              .may_be_same = true};
+    return mpki_check_sides(ctx, STAGE, &sides);
 }
 
 /* ---- with refinement ---------------------------------------------------------------------------
@@ -317,6 +316,7 @@ mpk_status mpki_solve(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, con
 mpk_status mpk_solve(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, const void *b,
                      int64_t ldb, void *x, int64_t ldx, const mpk_options *options,
                      mpk_solve_info *info) {
+    MPKI_CALM;
     return mpki_solve(ctx, fac, nrhs, b, ldb, x, ldx, options, info, NULL);
 }
 
@@ -326,6 +326,7 @@ int mpk_solves(mpk_scalar scalar, double componentwise, double rows) {
 
 mpk_status mpk_solve_part(mpk_context *ctx, const mpk_factor *fac, mpk_part part, int32_t nrhs,
                           void *x, int64_t ldx) {
+    MPKI_CALM;
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
     mpk_status status = check(ctx, fac, nrhs, x, ldx, x, ldx);

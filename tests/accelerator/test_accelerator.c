@@ -455,8 +455,69 @@ static void test_memory(void **unused) {
     }
 }
 
+/* Whatever fails first, uploads, downloads (of permutations, too), memory, loads or kernels: it
+ * is told in words. (attack/07) */
+static int left;
+
+static mpk_status spent(void) {
+    return left-- <= 0 ? MPK_ERR_DEVICE : MPK_OK;
+}
+
+static mpk_status download(void *self, void *to, const void *from, int64_t bytes) {
+    const mpk_status status = spent();
+    return mpk_failed(status) ? status : mpk_accelerator_cpu()->download(self, to, from, bytes);
+}
+
+static mpk_status upload(void *self, void *to, const void *from, int64_t bytes) {
+    const mpk_status status = spent();
+    return mpk_failed(status) ? status : mpk_accelerator_cpu()->upload(self, to, from, bytes);
+}
+
+static mpk_status allocate(void *self, int64_t bytes, void **p) {
+    const mpk_status status = spent();
+    return mpk_failed(status) ? status : mpk_accelerator_cpu()->allocate(self, bytes, p);
+}
+
+static void test_failures_have_words(void **unused) {
+    (void)unused;
+    for (int what = 0; what < 3; what++) {
+        int failures = 0;
+        for (int at = 0; at < 400; at += at < 60 ? 1 : 7) {
+            const char *text, *stage;
+            table = *mpk_accelerator_cpu();
+            if (what == 0) table.download = download;
+            if (what == 1) table.upload = upload;
+            if (what == 2) table.allocate = allocate;
+            mpk_context *ctx = with_table();
+            mpk_options o = complete();
+            o.schedule = MPK_SCHEDULE_SUBSETS;
+            mpk_problem *problem = NULL;
+            mpk_analysis *an = NULL;
+            mpk_factor *fac = NULL;
+            assert_int_equal(mpk_problem_generate(ctx, "helmholtz 2d 12 0.3", 1, &problem), MPK_OK);
+            assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_OK);
+            left = at;
+            const mpk_status status = mpk_factorize(ctx, an, NULL, &o, &fac);
+            const mpk_status last = mpk_last_error(ctx, &stage, NULL, &text);
+            if (mpk_failed(status)) {
+                assert_int_equal(status, MPK_ERR_DEVICE);
+                assert_int_equal(last, status);
+                assert_true(*text && *stage);
+                failures++;
+            }
+            mpk_factor_destroy(&fac);
+            mpk_analysis_destroy(&an);
+            mpk_problem_destroy(&problem);
+            mpk_context_destroy(&ctx);
+            if (!mpk_failed(status)) break;
+        }
+        assert_true(failures > 5);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_factor_is_the_engines),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_failures_have_words),
+                                       cmocka_unit_test(test_factor_is_the_engines),
                                        cmocka_unit_test(test_answers),
                                        cmocka_unit_test(test_stubborn),
                                        cmocka_unit_test(test_refactorize),

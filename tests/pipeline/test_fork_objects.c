@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a parent made, in a forked child: solved with, computed anew, destroyed, to the same bits and the
- * last byte; of every form, for 1 to 8 threads, at small and large sizes, in a child of a child, and
- * while another thread of the parent is at work. A child that waits for what has vanished is shot. */
+/* What a parent made, in a forked child: solved with, computed anew, destroyed, to the same bits
+ * and the last byte; of every form, for 1 to 8 threads, at small and large sizes, in a child of
+ * a child, and while another thread of the parent is at work. A child that waits for what has
+ * vanished is shot. */
 #include "support.h"
 
 #include <pthread.h>
@@ -170,7 +171,8 @@ static mpk_status product(void *self, const void *vx, void *vy) {
     const double *x = vx;
     double *y = vy;
     (void)self;
-    for (int i = 0; i < N; i++) y[i] = (2 + i % 3) * x[i] + (i ? x[i - 1] : 0) + (i < N - 1 ? x[i + 1] : 0);
+    for (int i = 0; i < N; i++)
+        y[i] = (2 + i % 3) * x[i] + (i ? x[i - 1] : 0) + (i < N - 1 ? x[i + 1] : 0);
     return MPK_OK;
 }
 
@@ -236,7 +238,8 @@ static void test_without_a_factor(void **unused) {
         for (int i = 0; i < 9 * N; i++) s.b[i] = uniform();
         for (int j = 0; j < 9 * N; j++) { /* four entries a column: worth threads */
             int64_t at = s.ptr[j];
-            for (int i = j; i < j + 4 && i < 9 * N; i++) s.row[at] = i, s.val[at++] = i == j ? 3 : -.5;
+            for (int i = j; i < j + 4 && i < 9 * N; i++)
+                s.row[at] = i, s.val[at++] = i == j ? 3 : -.5;
             s.ptr[j + 1] = at;
         }
         mpk_isai_options_init(&o);

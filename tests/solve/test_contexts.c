@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A problem, its analysis, its factor and its solves in a context each. Every block of memory is marked with
- * the context that it was taken for: it goes back there, a solve takes none of a context that is not its
- * own, and when all are destroyed each has given back what it took. */
+/* A problem, its analysis, its factor and its solves in a context each. Every block of memory is
+ * marked with the context that it was taken for: it goes back there, a solve takes none of a
+ * context that is not its own, and when all are destroyed each has given back what it took. */
 #include "support.h"
 
 #include <pthread.h>
@@ -197,7 +197,8 @@ static void test_factors_of_others(void **unused) {
     }
 }
 
-/* attack/01, 01b, 01c: thousands of solves in another context leave the factor's as it was, under a limit, too. */
+/* attack/01, 01b, 01c: thousands of solves in another context leave the factor's as it was,
+ * under a limit, too. */
 static void test_many_solves(void **unused) {
     (void)unused;
     memset(owners, 0, sizeof owners);

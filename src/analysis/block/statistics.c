@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a blocking costs, level by level: Thuerck et al. 2018, section III and Table II; Thuerck
  * 2021, section 8.5. */
+#include "../../core/floats.h"
 #include "statistics.h"
 
 #include "../schedule/schedule.h"
@@ -219,6 +220,7 @@ static mpk_status check(mpk_context *ctx, const mpk_problem *problem, const mpk_
 mpk_status mpk_block_statistics(mpk_context *ctx, const mpk_problem *problem,
                                 const mpk_options *options, const int32_t *levels, int32_t count,
                                 int scalar, mpk_block_stats *stats) {
+    MPKI_CALM;
     session s = {.ctx = ctx, .problem = problem, .scalar = scalar != 0};
     double start = mpki_now_s();
     if (!ctx || !stats) return MPK_ERR_ARGUMENT;

@@ -85,7 +85,8 @@ typedef struct slot {
 /* 1 + mpki_forks() where this process, or one that it descends from, first opened a device. */
 static _Atomic unsigned begun;
 
-/* CUDA does not follow a fork: a child whose parent has begun with it is refused each call, and may wait for ever. */
+/* CUDA does not follow a fork: a child whose parent has begun with it is refused each call, and
+ * may wait for ever. */
 static bool follows(mpk_context *ctx, int device) {
     unsigned first = 0;
     const unsigned now = 1 + mpki_forks();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** Generators: the list of families, and from "family parameter name=value ..." to a problem. */
+#include "../../core/floats.h"
 #include "generate.h"
 #include "../number.h"
 
@@ -223,6 +224,7 @@ mpk_status mpki_generate_sizes(mpk_context *ctx, const char *spec, double *n, do
 
 mpk_status mpk_problem_generate(mpk_context *ctx, const char *spec, int64_t seed,
                                 mpk_problem **problem) {
+    MPKI_CALM;
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
     if (!spec || !problem || *problem)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** mpk_krylov_solve: checks arguments, finds memory, calls the method. */
+#include "../../core/floats.h"
 #include "config.h"
 #include "krylov.h"
 
@@ -105,8 +106,11 @@ bool mpki_krylov_cycles(const mpki_krylov *k) {
 }
 
 static mpk_status allocate(mpki_krylov *k) {
-    enum { OWN = 4 }; /* b, x, best, r */
+    enum { OWN = 4, RESTART_MOST = 1 << 24 }; /* b, x, best, r */
     int64_t vectors, doubles;
+    if (k->task.restart > RESTART_MOST)
+        return mpki_error(k->ctx, MPK_ERR_SIZE, STAGE, k->task.restart,
+                          "restart = %d: so many directions fit no memory", k->task.restart);
     wants(k, &vectors, &doubles);
     k->small = MPKI_ZNEW(k->ctx, STAGE, doubles, double);
     k->all = MPKI_ZNEW(k->ctx, STAGE, OWN + vectors, void *);
@@ -190,6 +194,7 @@ static const mpki_vector_engine *engine_of(mpk_context *ctx, mpk_krylov_task *ta
 
 mpk_status mpk_krylov_solve(mpk_context *ctx, const mpk_krylov_task *task, const void *b, void *x,
                             mpk_krylov_info *info) {
+    MPKI_CALM;
     char message[MPKI_KRYLOV_MESSAGE] = "";
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
@@ -198,7 +203,8 @@ mpk_status mpk_krylov_solve(mpk_context *ctx, const mpk_krylov_task *task, const
     own = *task;
     const mpki_vector_engine *engine = engine_of(ctx, &own);
     if (!engine) return mpki_failed(ctx);
-    mpk_status status = mpki_krylov_run(ctx, engine, &own, NULL, b, x, info, message);
+    const mpki_krylov_extra extra = {.share = 1, .theirs = &mpki_theirs};
+    mpk_status status = mpki_krylov_run(ctx, engine, &own, &extra, b, x, info, message);
     if (status > 0) mpki_error(ctx, status, STAGE, -1, "%s", message);
     return status;
 }

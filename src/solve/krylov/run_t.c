@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** What surrounds the methods: operators, judgement by the true residual, restarts. */
+#include "../../core/floats.h"
 #include "vectors.h"
 
 #include <float.h>
@@ -51,7 +52,10 @@ static bool apply(mpki_krylov *k, const mpk_operator *op, const char *name, cons
         vec_copy(k, x, y);
         return true;
     }
-    mpk_status status = op->apply(op->self, x, y);
+    mpki_floats *theirs = k->extra.theirs; /* in which a caller's operator computes */
+    if (theirs) mpki_floats_restore(theirs);
+    const mpk_status status = op->apply(op->self, x, y);
+    if (theirs) *theirs = mpki_floats_calm();
     if (mpk_failed(status)) {
         operator_failed(k, name, status);
         return false;
@@ -133,7 +137,8 @@ static bool truth(mpki_krylov *k) {
         return true;
     }
     k->hidden = seen <= k->task.tolerance && !(k->truth <= k->task.tolerance);
-    const double flat = k->b_norm * (1 + k->truth) / (k->a_norm * x_norm);
+    const double image = k->a_norm * x_norm; /* 0 of a first guess of zeros */
+    const double flat = image > 0 ? k->b_norm * (1 + k->truth) / image : INFINITY;
     if (flat < k->flattest) k->flattest = flat;
     /* a hair's breadth does not count: near a singular matrix the residual falls by rounding while
      * x grows */
@@ -520,8 +525,8 @@ static double power_of_two(mpki_krylov *k) {
     return ldexp(1, -exponent);
 }
 
-/* Can the best iterate be handed back, in the caller's scale? If it underflows there it is another vector, and
- * is judged anew. *zero [out] a correction that is to be none. */
+/* Can the best iterate be handed back, in the caller's scale? If it underflows there it is
+ * another vector, and is judged anew. *zero [out] a correction that is to be none. */
 static mpki_event settle(mpki_krylov *k, mpki_event event, bool *zero) {
     vec_scale(k, w_make(1 / k->scale, 0), k->best, k->x);
     const bool finite = vec_finite(k, k->x);

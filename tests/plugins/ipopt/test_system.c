@@ -2,7 +2,12 @@
 /** The layer behind both interfaces, from inside: each allocation fails once, nothing is lost. */
 #include "../../../plugins/ipopt/handles.h"
 #include "../../../plugins/ipopt/system.h"
+#include "../../sanitized.h"
 #include "lower.h"
+
+#include <stdbool.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 typedef struct meter {
     int64_t calls, fails_at, alive;
@@ -59,6 +64,62 @@ static void each_allocation_fails_once(void **state) {
     assert_true(k > 20); /* it was a sweep */
     lower_free(&a);
     free(full);
+}
+
+/* The Laplacian of a square, with signs: large enough for threads. */
+static lower laplacian(int m) {
+    lower a = {m * m, 0, calloc((size_t)m * m + 1, sizeof(int)),
+               calloc(3 * (size_t)m * m, sizeof(int)), calloc(3 * (size_t)m * m, sizeof(double))};
+    int k = 0;
+    for (int j = 0; j < m * m; j++) {
+        a.row[k] = j, a.val[k++] = j % 3 ? 4 : -4;
+        if (j % m != m - 1) a.row[k] = j + 1, a.val[k++] = -1;
+        if (j + m < m * m) a.row[k] = j + m, a.val[k++] = -1;
+        a.ptr[j + 1] = k;
+    }
+    return a;
+}
+
+/* What Ipopt's parent has made, in a child: solved with, factorized anew, freed. (reports/06) */
+static void a_forked_child_goes_on(void **state) {
+    (void)state;
+#if TEST_THREAD_SANITIZED
+    skip();
+#endif
+    lower a = laplacian(60);
+    double *x = calloc((size_t)a.n, sizeof *x), *want = calloc((size_t)a.n, sizeof *want);
+    setenv("METAPACK_THREADS", "3", 1);
+    for (int what = 0; what < 3; what++) {
+        ip_pattern *pattern = NULL;
+        ip_factor *fac = NULL;
+        const ip_request request = {1e-8, 1e-20, 0};
+        int code;
+        assert_int_equal(ip_pattern_create(NULL, a.n, a.ptr, a.row, 0, MPK_ORDERING_AUTO, &pattern),
+                         MPK_OK);
+        assert_true(ip_factorize(pattern, a.val, &request, &fac) >= 0);
+        for (int i = 0; i < a.n; i++) want[i] = x[i] = i % 3;
+        assert_int_equal(ip_solve(fac, 0, 1, want, a.n), MPK_OK);
+        fflush(NULL);
+        const pid_t pid = fork();
+        if (pid == 0) {
+            alarm(60);
+            bool good = true;
+            if (what == 1) good = ip_factorize(pattern, a.val, &request, &fac) >= 0;
+            if (what < 2) good = good && ip_solve(fac, 0, 1, x, a.n) == MPK_OK;
+            if (what < 2) good = good && !memcmp(x, want, (size_t)a.n * sizeof *x);
+            ip_factor_free(&fac);
+            ip_pattern_release(pattern);
+            _exit(good ? 0 : 1);
+        }
+        assert_int_equal(waitpid(pid, &code, 0), pid);
+        assert_true(WIFEXITED(code));
+        assert_int_equal(WEXITSTATUS(code), 0);
+        ip_factor_free(&fac);
+        ip_pattern_release(pattern);
+    }
+    unsetenv("METAPACK_THREADS");
+    lower_free(&a);
+    free(x), free(want);
 }
 
 /* A factor keeps the pattern it was made with alive. */
@@ -157,6 +218,7 @@ static void options_of_the_environment(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_forked_child_goes_on),
         cmocka_unit_test(each_allocation_fails_once),
         cmocka_unit_test(factors_outlive_the_handle_of_their_pattern),
         cmocka_unit_test(handles_are_listed_by_kind),
