@@ -8,7 +8,8 @@
 
 static const char usage[] =
     "oracle [--named [NAME]] [--cases N] [--seed S] [--case K] [--family F] [--path P]\n"
-    "       [--jobs J] [--seconds T] [--patience T] [--most N] [--shrink] [--print] [--list]\n"
+    "       [--device cuda] [--jobs J] [--seconds T] [--patience T] [--most N] [--shrink] "
+    "[--print] [--list]\n"
     "Without --named, --cases and --case: all cases with names, and 20000 random ones.\n"
     "  --case K      the random case number K of the seed alone\n"
     "  --most N      lines for a kind of finding and path; 0: all (default 20)\n"
@@ -144,6 +145,8 @@ static int arguments(int argc, char **argv, plan *p, wish *w) {
             p->most = strtoll(value, NULL, 10);
         else if (!strcmp(key, "--family")) {
             if ((p->family = family_find(value)) < 0) return 1 + fail("no family", value);
+        } else if (!strcmp(key, "--device")) {
+            p->device = strcmp(value, "cuda") ? MPK_ON_CPU : MPK_ON_CUDA;
         } else if (!strcmp(key, "--path")) {
             if ((p->path = path_find(value)) < 0) return 1 + fail("no path", value);
         } else {
@@ -160,6 +163,7 @@ int main(int argc, char **argv) {
     plan p = {.seed = 1,
               .family = -1,
               .path = -1,
+              .device = MPK_ON_CPU,
               .jobs = cores > 0 && cores < 256 ? (int)cores : 2,
               .patience = 30,
               .most = 20};

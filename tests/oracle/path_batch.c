@@ -15,8 +15,8 @@ typedef struct session {
     mpk_context *ctx;
     const trial *t;
     mpk_batch batch;
-    mpk_batch_array a, b;
-    void *a_pointer[3], *b_pointer[3];
+    mpk_batch_array a, b, kept; /* kept: the matrices, which factors overwrite */
+    void *a_pointer[3], *b_pointer[3], *kept_pointer[3];
     int32_t outcome[3], inertia[9];
     int32_t *pivots;
 } session;
@@ -101,6 +101,20 @@ static void judge_factors(session *s, mpk_status status) {
               s->outcome[0]);
 }
 
+static void judge_certificates(session *s, const int32_t *pivots) {
+    const mpk_batch_method method = (mpk_batch_method)s->t->setup.batch_method;
+    mpk_certificate found[3] = {{0}};
+    if (method == MPK_BATCH_LDU || !has_inertia(&s->t->eq)) return;
+    const mpk_status status =
+        mpk_batch_certify(s->ctx, &s->batch, method, &s->kept, &s->a, pivots, found);
+    if (judge_status(s->v, s->ctx, "batch_certify", status)) return;
+    for (int copy = 0; copy < s->t->setup.copies; copy++) {
+        const int32_t *in = s->inertia + 3 * copy;
+        if (found[copy].certified)
+            judge_inertia(s->v, &(mpk_inertia){in[0], in[1], in[2], 1, 1}, 1);
+    }
+}
+
 /* Do all numbers lie well within the range? */
 static int moderate(session *s) {
     const equations *eq = &s->t->eq;
@@ -139,7 +153,7 @@ void run_batch(verdicts *v, mpk_context *ctx) {
     const equations *eq = &s.t->eq;
     const setup *set = &s.t->setup;
     if (eq->n > MPK_BATCH_MAX_N) return;
-    void *a, *b;
+    void *a, *b, *kept;
     mpk_batch_init(&s.batch);
     s.batch.scalar = eq->scalar;
     s.batch.symmetry = eq->symmetry;
@@ -151,7 +165,10 @@ void run_batch(verdicts *v, mpk_context *ctx) {
     s.a = array_make(&s, eq->n, eq->n, s.a_pointer, &a);
     s.b = array_make(&s, eq->n, eq->nrhs, s.b_pointer, &b);
     s.pivots = must_alloc((size_t)(2 * eq->n * set->copies), sizeof *s.pivots);
+    s.kept = array_make(&s, eq->n, eq->n, s.kept_pointer, &kept);
     fill(&s, a, b);
+    memcpy(kept, a, 3 * (size_t)s.a.stride * mpk_scalar_size(eq->scalar));
+    if (s.kept.layout == MPK_BATCH_POINTERS) s.kept.data = s.kept_pointer;
     int32_t *pivots = set->options.pivoting == MPK_PIVOTING_NONE ? NULL : s.pivots;
     const mpk_batch_results results = {s.outcome, s.inertia};
     const mpk_status status = verbs[set->batch_method](ctx, &s.batch, &s.a, pivots, &results);
@@ -166,6 +183,7 @@ void run_batch(verdicts *v, mpk_context *ctx) {
             counted(v, COUNT_INVALID);
     } else if (!judge_status(v, ctx, "batch", status)) {
         judge_factors(&s, status);
+        judge_certificates(&s, pivots);
         const int usable = s.outcome[0] == MPK_BATCH_OK || s.outcome[0] == MPK_BATCH_SINGULAR;
         const mpk_status solved =
             usable ? mpk_batch_solve(ctx, &s.batch, (mpk_batch_method)set->batch_method, &s.a,
@@ -177,4 +195,5 @@ void run_batch(verdicts *v, mpk_context *ctx) {
     free(s.pivots);
     free(a);
     free(b);
+    free(kept);
 }

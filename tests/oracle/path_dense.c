@@ -97,6 +97,17 @@ static void judge_zeros(session *s, const char *call, mpk_status status) {
         judge_singular(s->v, call, 0);
 }
 
+/* A certificate, and the counts that it is about. Method auto ends with factors of a method that it
+ * chose. */
+static void judge_certificate(session *s) {
+    mpk_inertia inertia = {0};
+    if (s->dense.method == MPK_DENSE_AUTO) return;
+    mpk_status status = mpk_dense_certify(s->ctx, &s->dense, s->a, s->ld, &s->f, NULL, 0, NULL);
+    if (judge_status(s->v, s->ctx, "dense_certify", status)) return;
+    status = mpk_dense_inertia(s->ctx, &s->dense, &s->f, NULL, 0, &inertia);
+    if (!judge_status(s->v, s->ctx, "dense_inertia", status)) judge_inertia(s->v, &inertia, 0);
+}
+
 static mpk_status solve(session *s, sides *io) {
     const equations *eq = &s->t->eq;
     mpk_status status;
@@ -117,9 +128,7 @@ static mpk_status solve(session *s, sides *io) {
     judge_zeros(s, "dense_factorize", status);
     judge_status(s->v, s->ctx, "dense_certify",
                  mpk_dense_certify(s->ctx, &s->dense, s->a, s->ld, &s->f, NULL, 0, NULL));
-    mpk_inertia inertia = {0};
-    const mpk_status counted = mpk_dense_inertia(s->ctx, &s->dense, &s->f, NULL, 0, &inertia);
-    if (!judge_status(s->v, s->ctx, "dense_inertia", counted)) judge_inertia(s->v, &inertia, 0);
+    judge_certificate(s);
     return mpk_dense_solve(s->ctx, &s->dense, s->a, s->ld, &s->f, eq->nrhs, io->b, io->ld, io->x,
                            io->ld, NULL, 0, &s->info);
 }
@@ -136,6 +145,7 @@ static void judge_call(session *s, const sides *io, mpk_status status) {
     if (judge_status(s->v, s->ctx, "dense", status)) return;
     judge_zeros(s, "dense", status);
     judge_inertia(s->v, &s->info.inertia, 0);
+    if (!s->t->setup.apart) judge_certificate(s);
     const reported said = {.status = status,
                            .accuracy = s->dense.accuracy >= 0 ? s->dense.accuracy
                                                               : fmax(4, sqrt(eq->n)) * eps,

@@ -213,7 +213,7 @@ static int factorize(session *s) {
     if (judge_status(s->v, s->ctx, call, status)) return 0;
     judge_status(s->v, s->ctx, "certify", mpk_certify(s->ctx, s->fac, NULL));
     mpk_factor_info_get(s->fac, &info);
-    info.inertia.certified = certified(s->ctx, s->fac, &info.inertia);
+    info.inertia.certified = certified(s->v, s->ctx, s->fac);
     judge_inertia(s->v, &info.inertia, s->options.method == MPK_METHOD_LDLT);
     if (status == MPK_SINGULAR && !s->said_singular && default_zeros(s)) {
         judge_singular(s->v, call, s->options.scaling != MPK_OFF);
@@ -366,14 +366,14 @@ static void solve_adaptive(session *s) {
     spoil_sides(s, &io);
     const mpk_status status = mpk_solve_adaptive(s->ctx, s->problem, &s->options, s->eq->nrhs, io.b,
                                                  io.ld, io.x, io.ld, NULL, 0, NULL, &result);
+    judge_call(s, s->ctx, "solve_adaptive", &io, &result.options, status, &result.solve);
     if (!mpk_failed(status) && result.options.method == MPK_METHOD_LDLT && result.factor) {
         mpk_factor_info info;
         judge_status(s->v, s->ctx, "certify", mpk_certify(s->ctx, result.factor, NULL));
         mpk_factor_info_get(result.factor, &info);
-        info.inertia.certified = certified(s->ctx, result.factor, &info.inertia);
+        info.inertia.certified = certified(s->v, s->ctx, result.factor);
         judge_inertia(s->v, &info.inertia, 1);
     }
-    judge_call(s, s->ctx, "solve_adaptive", &io, &result.options, status, &result.solve);
     mpk_adaptive_clear(&result);
     sides_free(&io);
 }

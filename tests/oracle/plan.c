@@ -36,6 +36,13 @@ static int random_path(random_state *r) {
     return path;
 }
 
+/* Those that options.device moves; direct factors most of all. */
+static int device_path(random_state *r) {
+    static const int paths[] = {PATH_DIRECT,      PATH_DIRECT,   PATH_DIRECT, PATH_DIRECT_KRYLOV,
+                                PATH_REFACTORIZE, PATH_ADAPTIVE, PATH_ILDLT};
+    return paths[random_below(r, sizeof paths / sizeof *paths)];
+}
+
 static void random_trial(const plan *p, int64_t k, trial *t) {
     random_state r = random_start(p->seed, (uint64_t)k);
     const int family = random_below(&r, FAMILIES), path = random_path(&r);
@@ -44,7 +51,9 @@ static void random_trial(const plan *p, int64_t k, trial *t) {
     if (family_is_whole(t->family) && t->path > PATH_NONE) t->path = PATH_DIRECT;
     snprintf(t->name, sizeof t->name, "%s", family_name(t->family));
     family_make(t->family, &r, &t->eq);
+    if (p->device == MPK_ON_CUDA && p->path < 0) t->path = device_path(&r);
     setup_random(&t->setup, t->path, &t->eq, family_is_spoilt(t->family), &r);
+    t->setup.options.device = (mpk_device)p->device;
 }
 
 void plan_trial(const plan *p, int64_t k, trial *t) {
@@ -108,11 +117,12 @@ static void tell(void *self, const trial *t, int what, const char *details) {
     if (t->family < 0)
         snprintf(command, sizeof command, "--named %s", t->name);
     else
-        snprintf(command, sizeof command, "--seed %llu --case %lld%s%s%s%s",
+        snprintf(command, sizeof command, "--seed %llu --case %lld%s%s%s%s%s",
                  (unsigned long long)c->plan->seed,
                  (long long)(c->plan->first + c->k - named_count(c->plan)),
                  c->plan->family < 0 ? "" : " --family ", c->plan->family < 0 ? "" : t->name,
-                 c->plan->path < 0 ? "" : " --path ", c->plan->path < 0 ? "" : path_name(t->path));
+                 c->plan->path < 0 ? "" : " --path ", c->plan->path < 0 ? "" : path_name(t->path),
+                 c->plan->device == MPK_ON_CUDA ? " --device cuda" : "");
     const int length = snprintf(line, sizeof line, "%s: %s %s %s%s n=%d nrhs=%d: %s [%s] %s\n",
                                 wrong_name(what), t->name, path_name(t->path), types[t->eq.scalar],
                                 t->eq.symmetry == MPK_HERMITIAN ? " hermitian" : "", t->eq.n,

@@ -10,6 +10,7 @@ typedef struct plan {
     uint64_t seed;
     int64_t first, cases; /* random ones: their numbers from first on */
     int family, path;     /* of all random ones; -1: any */
+    int device;           /* mpk_device: where factorizations and solves of all random ones are */
     const char *named;    /* cases with names: NULL none, "" all, or one of them */
     int jobs;             /* processes */
     double seconds;       /* then no more are begun; 0: no limit */

@@ -12,7 +12,7 @@ typedef struct scaled {
     int *power; /* scaled(i, j) = a(i, j) 2^(power[i] + power[j]) */
 } scaled;
 
-static quad quad_scale(quad a, int power) {
+quad quad_scale(quad a, int power) {
     for (; power > 512; power -= 512) a *= (quad)0x1p512;
     for (; power < -512; power += 512) a *= (quad)0x1p-512;
     return a * (quad)ldexp(1, power);
@@ -351,7 +351,7 @@ static void swap_columns(scaled *s, int32_t p, int32_t q) {
     }
 }
 
-quad *quad_left_kernel(const equations *eq, int32_t rank) {
+quad *quad_left_kernel(const equations *eq, int32_t rank, int *power) {
     const size_t n = (size_t)eq->n;
     scaled a = scaled_make(eq, BY_LARGEST);
     scaled t = {eq->n, must_alloc(n * n, sizeof(quad)), NULL, NULL}; /* t A = what a becomes */
@@ -381,9 +381,10 @@ quad *quad_left_kernel(const equations *eq, int32_t rank) {
     for (size_t v = (size_t)rank; v < n; v++)
         for (size_t i = 0; i < n; i++) {
             quad *to = y + 2 * ((v - (size_t)rank) * n + i);
-            to[0] = quad_scale(t.re[v + i * n], a.power[i]);
-            to[1] = t.im ? quad_scale(t.im[v + i * n], a.power[i]) : 0;
+            to[0] = t.re[v + i * n];
+            to[1] = t.im ? t.im[v + i * n] : 0;
         }
+    memcpy(power, a.power, n * sizeof *power);
     scaled_free(&a);
     scaled_free(&t);
     return y;

@@ -25,9 +25,12 @@ typedef struct quad_inverse {
     double largest; /* entry of the solutions A^-1 B; infinity where a double cannot hold it */
 } quad_inverse;
 
-/** Of a matrix of that rank: n - rank vectors y with y^T A = 0 up to rounding, in quadruple
- *  precision, as pairs; one after the other. By complete pivoting. Freed by the caller. */
-quad *quad_left_kernel(const equations *eq, int32_t rank);
+/** Of a matrix of that rank: n - rank vectors y with y^T S A S = 0 up to rounding, in quadruple
+ *  precision, as pairs; one after the other. By complete pivoting. Freed by the caller.
+ *  power [out] S is diagonal, of 2^power[i] */
+quad *quad_left_kernel(const equations *eq, int32_t rank, int *power);
+/** a 2^power, beyond the range of doubles as well. */
+quad quad_scale(quad a, int power);
 
 /** Gauss with partial pivoting on the scaled matrix; any symmetry. */
 quad_inverse quad_inverse_of(const equations *eq, enum scaling scaling);

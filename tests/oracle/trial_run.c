@@ -46,8 +46,9 @@ mpk_context *memory_context(verdicts *v, memory *m) {
 void memory_end(verdicts *v, memory *m, mpk_context **ctx) {
     int64_t now = 0;
     if (*ctx) mpk_memory_usage(*ctx, &now, NULL);
-    /* worker threads stay until the end */
-    if (now < 0 || (now && v->trial->setup.options.threads == 1))
+    /* worker threads and an open device stay until the end */
+    const mpk_options *o = &v->trial->setup.options;
+    if (now < 0 || (now && o->threads == 1 && o->device == MPK_ON_CPU))
         wrong(v, WRONG_LEAK, "%lld bytes in use, by the context's account, with nothing left in it",
               (long long)now);
     mpk_context_destroy(ctx);

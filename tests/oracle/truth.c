@@ -66,43 +66,52 @@ const known_inertia *truth_inertia(truth *t) {
     return &t->inertia;
 }
 
-/* Sum of x_k y_k, and of |x_k||y_k|. */
-typedef struct dot {
-    quad re, im, size;
-} dot;
+/* re, im += y times a complex number 2^power. */
+static void dot_add(quad *sum, const quad *y, double re, double im, int power) {
+    const quad r = quad_scale(re, power), i = quad_scale(im, power);
+    sum[0] += y[0] * r - y[1] * i;
+    sum[1] += y[0] * i + y[1] * r;
+}
 
-static void dot_add(dot *d, const quad *x, double re, double im) {
-    d->re += x[0] * re - x[1] * im;
-    d->im += x[0] * im + x[1] * re;
-    d->size += quad_modulus(x[0], x[1]) * quad_modulus(re, im);
+/* Does y, with y^T S A S = 0, show it? What is far below the largest of y is rounding. */
+static int shows(const truth *t, const quad *y, const int *power, const double *b,
+                 const double *x) {
+    const double rounding = is_single(t->eq->scalar) ? 1e-4 : 1e-8;
+    const size_t n = (size_t)t->eq->n;
+    quad most = 0, size = 0, rest = 0, side[2] = {0, 0}, *row = must_alloc(2 * n, sizeof *row);
+    for (size_t i = 0; i < n; i++) {
+        const quad yi = quad_modulus(y[2 * i], y[2 * i + 1]);
+        if (yi > most) most = yi;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (quad_modulus(y[2 * i], y[2 * i + 1]) < (quad)1e-25 * most) continue;
+        dot_add(side, y + 2 * i, b[2 * i], b[2 * i + 1], power[i]);
+        size += quad_scale(quad_modulus(b[2 * i], b[2 * i + 1]), power[i]);
+    }
+    for (int64_t k = 0; k < t->count; k++) {
+        const quad_entry *e = &t->whole[k];
+        dot_add(row + 2 * e->j, y + 2 * e->i, e->re, e->im, power[e->i]);
+    }
+    for (size_t i = 0; i < n; i++)
+        rest += quad_modulus(row[2 * i], row[2 * i + 1]) * quad_modulus(x[2 * i], x[2 * i + 1]);
+    free(row);
+    const quad off = quad_modulus(side[0], side[1]);
+    return off > (quad)rounding * most * size && rest < off / 2;
 }
 
 int truth_contradicts(truth *t, int32_t r, const double *x) {
     const equations *eq = t->eq;
     const exact_rank *rank = truth_rank(t);
     const size_t n = (size_t)eq->n;
-    int contradicts = 0;
+    int found = 0;
     if (rank->augmented[r] == rank->rank || eq->n > MOST_ROWS) return 0;
-    quad *y = quad_left_kernel(eq, rank->rank);
-    dot *row = must_alloc(n, sizeof *row);
-    for (int32_t v = 0; v < eq->n - rank->rank && !contradicts; v++) {
-        const quad *at = y + 2 * n * (size_t)v;
-        const double *b = eq->b + 2 * n * (size_t)r;
-        dot side = {0};
-        quad rest = 0; /* of |y^T A||x| */
-        memset(row, 0, n * sizeof *row);
-        for (int64_t k = 0; k < t->count; k++)
-            dot_add(&row[t->whole[k].j], at + 2 * t->whole[k].i, t->whole[k].re, t->whole[k].im);
-        for (size_t i = 0; i < n; i++) {
-            rest += quad_modulus(row[i].re, row[i].im) * quad_modulus(x[2 * i], x[2 * i + 1]);
-            dot_add(&side, at + 2 * i, b[2 * i], b[2 * i + 1]);
-        }
-        const quad off = quad_modulus(side.re, side.im);
-        contradicts = off > (quad)1e-8 * side.size && rest < off / 2;
-    }
-    free(row);
+    int *power = must_alloc(n, sizeof *power);
+    quad *y = quad_left_kernel(eq, rank->rank, power);
+    for (int32_t v = 0; v < eq->n - rank->rank && !found; v++)
+        found = shows(t, y + 2 * n * (size_t)v, power, eq->b + 2 * n * (size_t)r, x);
     free(y);
-    return contradicts;
+    free(power);
+    return found;
 }
 
 int truth_singular(truth *t) {

@@ -326,8 +326,9 @@ int judge_status(verdicts *v, mpk_context *ctx, const char *call, mpk_status sta
         wrong(v, WRONG_SILENT, "%s: %s, and mpk_last_error says %s: %s", call,
               mpk_status_name(status), mpk_status_name(last), text);
     if (!mpk_failed(status)) return 0;
-    const int rightly = status == MPK_ERR_NUMERIC
-                            ? may_overflow(v, text)
+    const int rightly = status == MPK_ERR_NUMERIC ? may_overflow(v, text)
+                        : status == MPK_ERR_UNSUPPORTED
+                            ? v->trial->setup.options.device == MPK_ON_CUDA
                             : status == MPK_ERR_INPUT && is_skew(&v->trial->eq);
     if (rightly)
         counted(v, COUNT_REFUSED);
