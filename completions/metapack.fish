@@ -46,7 +46,7 @@ complete -c metapack -n '__fish_seen_subcommand_from solve inertia' -l zero-tole
 complete -c metapack -n '__fish_seen_subcommand_from solve inertia' -l static-shift -x -d 'replace failed pivots by this times the largest entry of the scaled matrix'
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l restart -x -d 'gmres and fgmres restart after this many steps'
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l shadow -x -d 'vectors in the shadow space of idr'
-complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia info stats convert' -l symmetry-tolerance -x -d 'entries whose mirror images differ by no more than this times the largest entry of their two rows are rounding'
+complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia info stats convert' -l symmetry-tolerance -x -d 'entries whose mirror images differ by no more than this times the largest entry of their two rows are taken for equal'
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l direct -x -a 'off on auto' -d 'may method auto use the direct solver?'
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l factor-type -x -a 'ldlt llt ldu' -d 'form of a factorization on blocks'
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse' -l strategy -x -a 'auto br rb rbr' -d 'how rows become blocks'

@@ -44,7 +44,7 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '--static-shift=[replace failed pivots by this times the largest entry of the scaled matrix]:E:'
                 '--restart=[gmres and fgmres restart after this many steps]:M:'
                 '--shadow=[vectors in the shadow space of idr]:S:'
-                '--symmetry-tolerance=[entries whose mirror images differ by no more than this times the largest entry of their two rows are rounding]:T:'
+                '--symmetry-tolerance=[entries whose mirror images differ by no more than this times the largest entry of their two rows are taken for equal]:T:'
                 '--direct=[may method auto use the direct solver?]:WHEN:(off on auto)'
                 '--factor-type=[form of a factorization on blocks]:NAME:(ldlt llt ldu)'
                 '--strategy=[how rows become blocks]:NAME:(auto br rb rbr)'
@@ -106,7 +106,7 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '--matching=[maximum-product matching, for scaling and 2x2 pivots]:WHEN:(off on auto)'
                 '--scaling=[scaling before the factorization, symmetric where A is]:WHEN:(off on auto)'
                 '--model-threads=[choose the ordering for a machine with this many threads]:N:'
-                '--symmetry-tolerance=[entries whose mirror images differ by no more than this times the largest entry of their two rows are rounding]:T:'
+                '--symmetry-tolerance=[entries whose mirror images differ by no more than this times the largest entry of their two rows are taken for equal]:T:'
                 '--strategy=[how rows become blocks]:NAME:(auto br rb rbr)'
                 '--block=[most rows of a block]:N:'
                 '--grid=-[cut blocks with exactly as many rows as block says]::WHEN:(off on auto)'
@@ -138,7 +138,7 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '--pivot-threshold=[accept a pivot if the entries of L under it are at most 1/u in modulus]:U:'
                 '--zero-tolerance=[a pivot column with no entry above this times the largest of the scaled matrix is zero]:T:'
                 '--static-shift=[replace failed pivots by this times the largest entry of the scaled matrix]:E:'
-                '--symmetry-tolerance=[entries whose mirror images differ by no more than this times the largest entry of their two rows are rounding]:T:'
+                '--symmetry-tolerance=[entries whose mirror images differ by no more than this times the largest entry of their two rows are taken for equal]:T:'
                 '--device-number=[which GPU, from 0]:N:'
                 '--device-memory-limit=[most device memory of a factorization and of the solves with it]:BYTES:'
                 '--trace=[what was done when, of methods on blocks]:FILE:_files'
@@ -155,7 +155,7 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '--progress[show progress from the start]'
                 '--help[this text]'
                 '-h[this text]'
-                '--symmetry-tolerance=[entries whose mirror images differ by no more than this times the largest entry of their two rows are rounding]:T:'
+                '--symmetry-tolerance=[entries whose mirror images differ by no more than this times the largest entry of their two rows are taken for equal]:T:'
                 '--seed=[seed of all random choices]:N:'
             ) ;;
         generate)
@@ -185,7 +185,7 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '-h[this text]'
                 '--ordering=[auto, amd, nd, metis, scotch, rcm, gmc, natural]:LIST:'
                 '--matching=[maximum-product matching, for scaling and 2x2 pivots]:WHEN:(off on auto)'
-                '--symmetry-tolerance=[entries whose mirror images differ by no more than this times the largest entry of their two rows are rounding]:T:'
+                '--symmetry-tolerance=[entries whose mirror images differ by no more than this times the largest entry of their two rows are taken for equal]:T:'
                 '--strategy=[br,rb,rbr or auto]:LIST:'
                 '--block=[most rows of a block, 1 to 128]:LIST:'
                 '--levels=[of fill]:LIST:'
@@ -206,7 +206,7 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '--progress[show progress from the start]'
                 '--help[this text]'
                 '-h[this text]'
-                '--symmetry-tolerance=[entries whose mirror images differ by no more than this times the largest entry of their two rows are rounding]:T:'
+                '--symmetry-tolerance=[entries whose mirror images differ by no more than this times the largest entry of their two rows are taken for equal]:T:'
                 '--seed=[seed of all random choices]:N:'
             ) ;;
         bench)
