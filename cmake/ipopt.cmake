@@ -42,7 +42,7 @@ endif()
 
 # The Ipopt of the distribution (Debian: coinor-libipopt-dev), unmodified.
 if(METAPACK_TESTS)
-    find_path(MPKI_IPOPT_INCLUDE coin/IpStdCInterface.h)
+    find_path(MPKI_IPOPT_INCLUDE IpStdCInterface.h PATH_SUFFIXES coin-or coin)
     find_library(MPKI_IPOPT_LIBRARY ipopt)
     if(MPKI_IPOPT_INCLUDE AND MPKI_IPOPT_LIBRARY)
         add_executable(ipopt_client tests/plugins/ipopt/client.c)
