@@ -145,7 +145,8 @@ mpk_status mpki_plot_factor(mpk_context *ctx, mpki_buffer *out, const mpk_report
     int32_t *iperm = NULL, *rows = NULL;
     mpk_status status = mpki_raster_create(ctx, a->n, &upper);
     if (!mpk_failed(status)) status = mpki_raster_create(ctx, a->n, &lower);
-    const bool shaped = fac && fac->valid && fac->form->shape;
+    const bool shaped =
+        fac && fac->valid && fac->form->shape && !mpk_failed(mpki_factor_usable(NULL, "plot", fac));
     if (!mpk_failed(status) && shaped) {
         iperm = MPKI_NEW(ctx, "plot", a->n, int32_t);
         status =
