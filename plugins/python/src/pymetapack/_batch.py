@@ -87,7 +87,12 @@ class BatchFactor:
         batch.pivoting = _PIVOTING.index(pivoting)
         self._sizes: Optional[Array] = None
         if sizes is not None:
-            self._sizes = np.array(sizes, dtype=np.int32)
+            given = np.asarray(sizes)
+            if given.dtype.kind not in "iu":
+                raise TypeError(f"sizes has dtype {given.dtype}: integers are wanted")
+            if given.size and not 0 <= int(given.min()) <= int(given.max()) <= self.n:
+                raise ValueError(f"sizes has entries outside 0 .. {self.n}")
+            self._sizes = given.astype(np.int32)
             if self._sizes.shape != (self.count,):
                 raise ValueError(f"sizes has shape {self._sizes.shape}, not ({self.count},)")
             batch.sizes = ffi.cast("int32_t *", pointer(self._sizes))

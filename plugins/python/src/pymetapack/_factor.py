@@ -257,7 +257,8 @@ class Factor:
                 self._check_shape(parts.shape)
                 maker, values = parts.maker, parts.values
                 self._check_kind(link.lend(maker, values, "the matrix").dtype)
-                if not self._same_pattern(parts, link):
+                lent = link.lend(maker, values, "the matrix")
+                if not self._same_pattern(parts, link) or lent.shape != self._m.indices.shape:
                     return self._refactor_host(to_host(A, link, self._general)[0])
             else:
                 lent = link.lend(maker, A, "the matrix")

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
+from ._check import check_sparse
 from ._context import Context
 from ._factor import Factor
 from ._lib import ffi, lib
@@ -101,6 +102,8 @@ def _linear(op: Any, what: str, n: int, dtype: DType) -> Callable[[Array, Array]
     if callable(op) and not hasattr(op, "shape"):
         act = op
     else:
+        if sp.issparse(op):
+            check_sparse(op, what)
         op = aslinearoperator(op)
         act = op.matvec
         if tuple(op.shape) != (n, n):

@@ -91,6 +91,8 @@ class Options:
             array = array.astype(np.int32)  # an empty list is one of floats to NumPy
         if array.ndim != 1 or array.dtype.kind not in "iu":
             raise TypeError(f"{key} must be a 1-D array of integers")
+        if array.size and not abs(int(array.max())) <= 2**31 - 1 >= abs(int(array.min())):
+            raise ValueError(f"{key} has entries that are no 32-bit integers")
         self._arrays[key] = array.astype(np.int32)
         setattr(self.pointer, key, ffi.from_buffer("int32_t[]", self._arrays[key]))
         if key == "given_perm":
