@@ -523,6 +523,20 @@ class Factor:
 
         return deliver(b, out, link, solve_columns(host, self.shape[0], self.dtype, None, solve))
 
+    def _solve_by_operator(self, b: Any) -> Any:
+        """A solve, with a word for eigensolvers where the matrix is singular."""
+        try:
+            return self.solve(b)
+        except SingularMatrixError as error:
+            error.args = (
+                f"{error.args[0]}.  If this is A - sigma I, sigma is an eigenvalue as far as rounding "
+                "can tell: move it a little (by 1e-8 of itself), or let pivots of the size of rounding "
+                "count, as other solvers do, with zero_tolerance=0 and "
+                "aslinearoperator(check='never')",
+                *error.args[1:],
+            )
+            raise
+
     def aslinearoperator(self, check: str = "first") -> LinearOperator:
         """A⁻¹ as a scipy.sparse.linalg.LinearOperator: matvec solves.
 
@@ -547,7 +561,7 @@ class Factor:
         if check == "never":
             return self.aspreconditioner()
         if check == "always":
-            return Inverse(self, self.solve)
+            return Inverse(self, self._solve_by_operator)
         right = 0  # the values of which a solve was right by itself
 
         def solve(b: Any) -> Any:
@@ -555,7 +569,7 @@ class Factor:
             with self._ctx.lock:
                 if right == self._values:
                     return self._sweep(b)
-                x = self.solve(b)
+                x = self._solve_by_operator(b)
                 if (
                     self._sound
                     and (lies_there(b) or np.any(b))

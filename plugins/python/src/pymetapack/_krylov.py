@@ -112,7 +112,13 @@ def _linear(op: Any, what: str, n: int, dtype: DType) -> Callable[[Array, Array]
         raise TypeError(f"{what} is complex and the system real: give b as complex128")
 
     def multiply(x: Array, y: Array) -> None:
-        y[:] = np.asarray(act(x)).reshape(n)
+        result = np.asarray(act(x)).reshape(n)
+        if result.dtype.kind == "c" and y.dtype.kind != "c":
+            if np.any(result.imag):
+                raise TypeError(f"{what} gives complex vectors, and the system is real: give b as "
+                                "complex128")  # fmt: skip
+            result = result.real
+        y[:] = result
 
     return multiply
 

@@ -125,6 +125,8 @@ def as_dict(struct: Any) -> dict[str, Any]:
         elif kind.kind == "enum":
             key = kind.cname.split("mpk_")[-1]  # the choice's type is named after its option
             result[name] = text(lib.mpk_option_word(key.encode(), int(value)))
+            if result[name] == "unknown":  # not an option's: MPK_RANK_FULL is "full"
+                result[name] = kind.elements[int(value)].lower().partition(f"_{key}_")[2]
         elif kind.kind == "array":
             result[name] = list(value)
         elif kind.kind == "primitive":
