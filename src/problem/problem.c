@@ -37,8 +37,8 @@ static mpk_status check_pointers(mpk_context *ctx, int32_t n, const int64_t *ap)
     for (int32_t j = 0; j < n; j++)
         if (ap[j + 1] < ap[j])
             return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, j,
-                              "ap decreases after column %d: from ap[%d] = %lld to ap[%d] = %lld", j,
-                              j, (long long)ap[j], j + 1, (long long)ap[j + 1]);
+                              "ap decreases after column %d: from ap[%d] = %lld to ap[%d] = %lld",
+                              j, j, (long long)ap[j], j + 1, (long long)ap[j + 1]);
     return MPK_OK;
 }
 

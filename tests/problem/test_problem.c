@@ -55,7 +55,8 @@ static void ignored_triangle(void **state) {
         if (direction) given[1] = NAN, given[2] = 1, given[4] = INFINITY, given[5] = 2;
         mpk_problem *p = NULL;
         assert_int_equal(
-            mpk_problem_from_csc(ctx, 3, MPK_D, MPK_SYMMETRIC, triangle, ap, ai, given, &p), MPK_OK);
+            mpk_problem_from_csc(ctx, 3, MPK_D, MPK_SYMMETRIC, triangle, ap, ai, given, &p),
+            MPK_OK);
         assert_same(p);
         assert_int_equal(mpk_problem_set_values(ctx, p, given), MPK_OK);
         assert_same(p);
@@ -94,8 +95,8 @@ static void pointers(void **state) {
         if (!strstr(text, cases[k].words)) fail_msg("%s", text);
     }
     static const int64_t much[] = {0, 2, 4, INT64_MAX / 2};
-    mpk_status status = mpk_problem_from_csc(ctx, 3, MPK_D, MPK_SYMMETRIC, MPK_LOWER, much, lower_ai,
-                                             lower_values, &p);
+    mpk_status status = mpk_problem_from_csc(ctx, 3, MPK_D, MPK_SYMMETRIC, MPK_LOWER, much,
+                                             lower_ai, lower_values, &p);
     assert_true(status == MPK_ERR_SIZE || status == MPK_ERR_MEMORY);
     assert_int_equal(mpk_problem_from_csc(ctx, INT32_MIN, MPK_D, MPK_SYMMETRIC, MPK_LOWER, lower_ap,
                                           lower_ai, lower_values, &p),

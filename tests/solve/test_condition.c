@@ -54,7 +54,8 @@ static double dense_estimate(mpk_context *ctx, const dense *m) {
     const size_t size = mpk_scalar_size(m->scalar);
     mpk_dense d;
     mpk_dense_info info;
-    void *a = calloc((size_t)(n * n), size), *f = aligned_alloc(64, (size_t)(n * n + 64) / 64 * 64 * size);
+    void *a = calloc((size_t)(n * n), size),
+         *f = aligned_alloc(64, (size_t)(n * n + 64) / 64 * 64 * size);
     void *b = calloc((size_t)n, size), *x = calloc((size_t)n, size);
     int32_t *pivots = calloc((size_t)n, sizeof *pivots);
     for (int64_t k = 0; k < n * n; k++) scalar_store(m->scalar, a, k, m->a[k]);
@@ -77,8 +78,8 @@ static void compare(mpk_context *ctx, const dense *m, const char *what) {
     for (int k = 0; k < 2; k++) {
         const double got = k ? dense_estimate(ctx, m) : sparse_estimate(ctx, m);
         if (!(got <= 1.01 * want && got >= want / 10))
-            fail_msg("%s, n = %d, %s: %g estimated, %g exact", what, m->n, k ? "dense" : "sparse", got,
-                     want);
+            fail_msg("%s, n = %d, %s: %g estimated, %g exact", what, m->n, k ? "dense" : "sparse",
+                     got, want);
     }
 }
 
@@ -96,7 +97,8 @@ static void test_two_equal_rows(void **state) {
     assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
     for (int trial = 0; trial < TRIALS; trial++) {
         const int n = 3 + (int)(60 * fabs(uniform()));
-        const int p = (int)((n - 1) * fabs(uniform())), q = p + 1 + (int)((n - p - 2) * fabs(uniform()));
+        const int p = (int)((n - 1) * fabs(uniform())),
+                  q = p + 1 + (int)((n - p - 2) * fabs(uniform()));
         const double d = pow(10, -2 - trial % 8);
         dense m = dense_new(n, kinds[trial % 3].scalar, kinds[trial % 3].symmetry);
         for (int i = 0; i < n; i++) dense_set(&m, i, i, trial % 4 ? 1 : 1 + 0.2 * uniform());
@@ -115,9 +117,10 @@ static void test_families(void **state) {
     for (int trial = 0; trial < TRIALS; trial++) {
         const int n = 2 + (int)(50 * fabs(uniform())), family = trial % FAMILY_COUNT;
         const int kind = trial / FAMILY_COUNT % 3;
-        dense m = family_matrix((enum support_family)family, n, kinds[kind].scalar,
-                                kinds[kind].symmetry);
-        for (int i = 0; i < n; i++) dense_set(&m, i, i, dense_get(&m, i, i) + 0.3 * (i % 2 ? 1 : -1));
+        dense m =
+            family_matrix((enum support_family)family, n, kinds[kind].scalar, kinds[kind].symmetry);
+        for (int i = 0; i < n; i++)
+            dense_set(&m, i, i, dense_get(&m, i, i) + 0.3 * (i % 2 ? 1 : -1));
         if (trial % 2) /* row 0 and the last one nearly equal */
             for (int i = 0; i < n; i++) {
                 const double complex x = dense_get(&m, i, 0);

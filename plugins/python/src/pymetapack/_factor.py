@@ -602,7 +602,7 @@ class Factor:
 
         return Inverse(self, apply)
 
-    def solve_part(self, part: str, b: VectorLike) -> Any:
+    def solve_part(self, part: str, b: VectorLike) -> Union[Array, SupportsCuda]:
         """One part of A⁻¹ = (S Pᵀ L⁻ᵀ) D⁻¹ (L⁻¹ P S) applied to b, without refinement.
 
         Parameters
@@ -636,7 +636,8 @@ class Factor:
         self._with_values()
         with self._ctx.lock:
             if lies_there(b):
-                return self._apply_there(b, None, number, False)
+                there: SupportsCuda = self._apply_there(b, None, number, False)
+                return there
             return solve_columns(b, self.shape[0], self.dtype, None, solve)
 
     # ---- what there is to know -------------------------------------------------------------------
