@@ -6,6 +6,7 @@
  * for all engines. Before a solve in less than working precision right-hand sides are scaled to a
  * largest entry of 1, so that nothing overflows on the way. */
 #include "refine.h"
+#include "../core/random.h"
 #include "../problem/measure.h"
 
 #include <math.h>
@@ -412,52 +413,66 @@ static mpk_status inverse(mpki_dense_solve *s, const parts *p, void *v, bool con
     return status;
 }
 
-mpk_status mpki_dense_condition(mpki_dense_solve *s, double *condition) {
+/* Hager's ascent from x, a vector of norm 1, by at most so many columns of A^-1: *estimate becomes
+ * larger, *last is the column. */
+static mpk_status ascend(mpki_dense_solve *s, const parts *p, void *x, int rounds, double *estimate,
+                         int64_t *last) {
     const mpk_dense *d = &s->call.dense;
     const int64_t n = d->n;
-    const parts p = cut(s, 1);
     /* A^-H is A^-1 for real and Hermitian matrices, conj(A^-1 conj(.)) for complex symmetric
      * ones */
     const bool turn = d->scalar >= MPK_C && d->symmetry != MPK_HERMITIAN;
-    const bool host = d->memory == MPK_HOST; /* p.best is free by now */
-    void *x = host ? p.best : mpki_alloc(s->call.ctx, "dense", n, mpk_scalar_size(d->scalar));
-    double estimate = 0, sum = 0;
-    int64_t last = -1;
-    mpk_status status = MPK_OK;
-    *condition = 0;
-    if (!x) return mpki_failed(s->call.ctx);
-    for (int64_t i = 0; i < n; i++) set(d->scalar, x, i, 1.0 / (double)n);
-    for (int round = 0; round < 5; round++) {
-        status = inverse(s, &p, x, false);
-        if (mpk_failed(status)) goto done;
-        sum = 0;
+    for (int round = 0; round <= rounds; round++) {
+        mpk_status status = inverse(s, p, x, false);
+        if (mpk_failed(status)) return status;
+        double sum = 0;
         for (int64_t i = 0; i < n; i++) sum += cabs(mpki_dense_entry(d->scalar, x, i));
-        if (round > 0 && !(sum > estimate)) break;
-        estimate = sum;
+        if (round > 0 && !(sum > *estimate)) break;
+        if (sum > *estimate) *estimate = sum;
+        if (round == rounds) break;
         for (int64_t i = 0; i < n; i++) {
             double complex v = mpki_dense_entry(d->scalar, x, i);
             set(d->scalar, x, i, cabs(v) > 0 ? v / cabs(v) : 1);
         }
-        status = inverse(s, &p, x, turn);
-        if (mpk_failed(status)) goto done;
+        status = inverse(s, p, x, turn);
+        if (mpk_failed(status)) return status;
         int64_t place = 0;
         for (int64_t i = 1; i < n; i++)
             if (cabs(mpki_dense_entry(d->scalar, x, i)) >
                 cabs(mpki_dense_entry(d->scalar, x, place)))
                 place = i;
-        if (place == last) break;
-        last = place;
+        if (place == *last) break;
+        *last = place;
         for (int64_t i = 0; i < n; i++) set(d->scalar, x, i, i == place);
     }
-    for (int64_t i = 0; i < n; i++) /* Higham's second vector, for what the first guess misses */
-        set(d->scalar, x, i,
-            (i % 2 ? -1.0 : 1.0) * (1 + (n > 1 ? (double)i / (double)(n - 1) : 0)));
-    status = inverse(s, &p, x, false);
+    return MPK_OK;
+}
+
+mpk_status mpki_dense_condition(mpki_dense_solve *s, double *condition) {
+    const mpk_dense *d = &s->call.dense;
+    const int64_t n = d->n;
+    const parts p = cut(s, 1);
+    const bool host = d->memory == MPK_HOST; /* p.best is free by now */
+    void *x = host ? p.best : mpki_alloc(s->call.ctx, "dense", n, mpk_scalar_size(d->scalar));
+    double estimate = 0;
+    int64_t last = -1;
+    uint64_t state = 1;
+    mpk_status status = MPK_OK;
+    *condition = 0;
+    if (!x) return mpki_failed(s->call.ctx);
+    for (int64_t i = 0; i < n; i++) set(d->scalar, x, i, 1.0 / (double)n);
+    status = ascend(s, &p, x, 4, &estimate, &last);
     if (mpk_failed(status)) goto done;
-    sum = 0;
-    for (int64_t i = 0; i < n; i++) sum += cabs(mpki_dense_entry(d->scalar, x, i));
-    sum = 2 * sum / (3 * (double)n);
-    *condition = s->norm_inf * (sum > estimate ? sum : estimate);
+    /* Higham's second vector, with random sizes: src/factor/refine_t.c */
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const double size = mpki_random_unit(mpki_random_next(&state)) + 1e-3;
+        set(d->scalar, x, i, i % 2 ? -size : size);
+        sum += size;
+    }
+    for (int64_t i = 0; i < n; i++) set(d->scalar, x, i, mpki_dense_entry(d->scalar, x, i) / sum);
+    status = ascend(s, &p, x, 1, &estimate, &last);
+    if (!mpk_failed(status)) *condition = s->norm_inf * estimate;
 done:
     if (!host) mpki_release(s->call.ctx, x);
     return status;

@@ -105,13 +105,12 @@ static int32_t column_of(const mpki_layout *layout, int64_t k) {
 
 static mpk_status check_finite(mpk_context *ctx, const char *stage, const mpki_layout *layout,
                                bool mapped, mpk_scalar scalar, int64_t count, const void *values) {
-    const int64_t k = mpki_first_nonfinite(scalar, count, values);
+    int64_t k = mpki_next_nonfinite(scalar, 0, count, values);
+    while (k >= 0 && mapped && mpki_place(layout, k) == MPKI_PLACE_NONE) /* not looked at */
+        k = mpki_next_nonfinite(scalar, k + 1, count, values);
     if (k < 0) return MPK_OK;
     const int64_t place = mapped ? mpki_place(layout, k) : k;
     const int64_t entry = place >= 0 ? place : -2 - place;
-    if (place == MPKI_PLACE_NONE)
-        return mpki_error(ctx, MPK_ERR_INPUT, stage, k, "value %lld is NaN or infinite",
-                          (long long)k);
     int32_t row = layout->ai[entry], column = column_of(layout, entry);
     if (place < 0) {
         const int32_t swap = row;

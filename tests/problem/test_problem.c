@@ -41,6 +41,71 @@ static void csc_lower(void **state) {
     mpk_context_destroy(&ctx);
 }
 
+/* NaN in the triangle that is not looked at, when a problem is made and when values come. */
+static void ignored_triangle(void **state) {
+    (void)state;
+    mpk_context *ctx = new_context();
+    static const int64_t ap[] = {0, 2, 5, 7};
+    static const int32_t ai[] = {0, 1, 0, 1, 2, 1, 2};
+    const double values[] = {4, 1, NAN, 0, 2, -INFINITY, 5};
+    for (int direction = 0; direction < 2; direction++) {
+        const mpk_triangle triangle = direction ? MPK_UPPER : MPK_LOWER;
+        double given[7]; /* of the other triangle: the mirror image */
+        memcpy(given, values, sizeof given);
+        if (direction) given[1] = NAN, given[2] = 1, given[4] = INFINITY, given[5] = 2;
+        mpk_problem *p = NULL;
+        assert_int_equal(
+            mpk_problem_from_csc(ctx, 3, MPK_D, MPK_SYMMETRIC, triangle, ap, ai, given, &p),
+            MPK_OK);
+        assert_same(p);
+        assert_int_equal(mpk_problem_set_values(ctx, p, given), MPK_OK);
+        assert_same(p);
+        given[6] = NAN;
+        const char *text;
+        assert_int_equal(mpk_problem_set_values(ctx, p, given), MPK_ERR_INPUT);
+        mpk_last_error(ctx, NULL, NULL, &text);
+        assert_non_null(strstr(text, "row 2, column 2"));
+        assert_same(p);
+        mpk_problem_destroy(&p);
+        assert_int_equal(
+            mpk_problem_from_csc(ctx, 3, MPK_D, MPK_SYMMETRIC, triangle, ap, ai, given, &p),
+            MPK_ERR_INPUT);
+        assert_null(p);
+    }
+    mpk_context_destroy(&ctx);
+}
+
+/* What is wrong with column pointers is named, and what becomes of an order of 2^31. */
+static void pointers(void **state) {
+    (void)state;
+    mpk_context *ctx = new_context();
+    static const struct {
+        int64_t ap[4];
+        const char *words;
+    } cases[] = {{{1, 2, 4, 5}, "ap[0] is 1, not 0"},
+                 {{0, 4, 2, 5}, "from ap[1] = 4 to ap[2] = 2"},
+                 {{0, -1, 4, 5}, "from ap[0] = 0 to ap[1] = -1"}};
+    const char *text;
+    mpk_problem *p = NULL;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        assert_int_equal(mpk_problem_from_csc(ctx, 3, MPK_D, MPK_SYMMETRIC, MPK_LOWER, cases[k].ap,
+                                              lower_ai, lower_values, &p),
+                         MPK_ERR_ARGUMENT);
+        mpk_last_error(ctx, NULL, NULL, &text);
+        if (!strstr(text, cases[k].words)) fail_msg("%s", text);
+    }
+    static const int64_t much[] = {0, 2, 4, INT64_MAX / 2};
+    mpk_status status = mpk_problem_from_csc(ctx, 3, MPK_D, MPK_SYMMETRIC, MPK_LOWER, much,
+                                             lower_ai, lower_values, &p);
+    assert_true(status == MPK_ERR_SIZE || status == MPK_ERR_MEMORY);
+    assert_int_equal(mpk_problem_from_csc(ctx, INT32_MIN, MPK_D, MPK_SYMMETRIC, MPK_LOWER, lower_ap,
+                                          lower_ai, lower_values, &p),
+                     MPK_ERR_ARGUMENT);
+    mpk_last_error(ctx, NULL, NULL, &text);
+    assert_non_null(strstr(text, "2147483648 or more does not fit"));
+    mpk_context_destroy(&ctx);
+}
+
 /* The same matrix in every dress; what is in the other triangle does not count. */
 static void triangles(void **state) {
     (void)state;
@@ -136,7 +201,7 @@ static void bad_entries(void **state) {
            "row 1, column 0 is 1 but row 0, column 1 is 2: the matrix is not symmetric");
     refuse(ctx, MPK_D, MPK_SYMMETRIC, MPK_FULL, 1, r, c, v, MPK_ERR_INPUT, "not symmetric");
     refuse(ctx, MPK_D, MPK_SYMMETRIC, MPK_EITHER, 2, r, c, v, MPK_ERR_INPUT, "both triangles");
-    refuse(ctx, MPK_D, MPK_SYMMETRIC, MPK_LOWER, 2, r, c, nan, MPK_ERR_INPUT, "row 0, column 1");
+    refuse(ctx, MPK_D, MPK_SYMMETRIC, MPK_UPPER, 2, r, c, nan, MPK_ERR_INPUT, "row 0, column 1");
     refuse(ctx, MPK_D, MPK_SYMMETRIC, MPK_LOWER, 2, r, c, inf, MPK_ERR_INPUT, "row 1, column 0");
     refuse(ctx, MPK_D, MPK_SYMMETRIC, MPK_LOWER, 2, out, c, v, MPK_ERR_INPUT, "row 3");
     refuse(ctx, MPK_D, MPK_SYMMETRIC, MPK_LOWER, 2, c, minus, v, MPK_ERR_INPUT, "column -1");
@@ -366,6 +431,7 @@ int main(void) {
         cmocka_unit_test(nearly_symmetric), cmocka_unit_test(symmetry_tolerance),
         cmocka_unit_test(largest_moduli),   cmocka_unit_test(orders_zero_and_one),
         cmocka_unit_test(hermitian),        cmocka_unit_test(set_values),
+        cmocka_unit_test(ignored_triangle), cmocka_unit_test(pointers),
         cmocka_unit_test(memory_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -662,3 +662,25 @@ def test_parts_of_exchanged_pivots():
     L = np.linalg.inv(F.solve_part("L", np.eye(4))[:, F.perm])
     assert np.allclose(np.triu(L, 1), 0) and np.allclose(np.diag(L), 1)
     assert np.allclose(L @ F.D.toarray() @ L.T, A[np.ix_(F.perm, F.perm)])
+
+
+def test_rank_has_a_word():
+    assert pymetapack.ldl(np.eye(3)).stats()["factor"]["rank"] == "full"
+    F = pymetapack.ldl(np.ones((3, 3)), singular="ignore")
+    assert F.stats()["factor"]["rank"] == "numerical"
+    F = pymetapack.ldl(np.diag([1.0, 0, 2]), singular="ignore")
+    assert F.stats()["factor"]["rank"] in ("structural", "numerical")
+
+
+def test_shift_at_an_eigenvalue():
+    n = 60
+    A = sp.diags([np.ones(n - 1), np.full(n, 2.0), np.ones(n - 1)], [-1, 0, 1], format="csc")
+    A = sp.block_diag([A, A]).tocsc()
+    sigma = 2 - 2 * np.cos(np.pi * 7 / (n + 1))
+    with pytest.warns(pymetapack.ZeroPivotWarning):
+        F = pymetapack.ldl(sp.block_diag([A - sigma * sp.identity(2 * n), np.ones((2, 2))]))
+    b = np.zeros(2 * n + 2)
+    b[-1] = 1
+    for check in ("first", "always"):
+        with pytest.raises(pymetapack.SingularMatrixError, match="zero_tolerance=0"):
+            F.aslinearoperator(check) @ b

@@ -230,8 +230,11 @@ mpk_status mpk_problem_generate(mpk_context *ctx, const char *spec, int64_t seed
     if (!spec || !problem || *problem)
         return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1,
                           "the spec is NULL, or the place for the problem does not hold NULL");
-    mpki_generator g = {
-        .ctx = ctx, .asking = {ctx, "read", 0}, .random = (uint64_t)seed, .scalar = MPK_D, .symmetry = MPK_SYMMETRIC};
+    mpki_generator g = {.ctx = ctx,
+                        .asking = {ctx, "read", 0},
+                        .random = (uint64_t)seed,
+                        .scalar = MPK_D,
+                        .symmetry = MPK_SYMMETRIC};
     const mpki_family *family = NULL;
     mpk_status status = parse(&g, spec, &family);
     if (!mpk_failed(status)) status = family->make(&g);

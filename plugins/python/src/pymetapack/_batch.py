@@ -25,7 +25,12 @@ OUTCOMES = ("ok", "singular", "breakdown", "not finite")
 
 def _columns(a: Array, dtype: DType) -> Array:
     """A copy of (count, rows, cols) whose matrices lie by columns: shape (count, cols, rows)."""
-    return np.array(a.transpose(0, 2, 1), dtype=dtype, order="C", copy=True)
+    count, rows, cols = a.shape
+    result = np.empty((count, cols, rows), dtype)
+    step = max(1, 10_000_000 // max(1, rows * cols))  # Ctrl-C is heard in between
+    for k in range(0, count, step):
+        result[k : k + step] = a[k : k + step].transpose(0, 2, 1)
+    return result
 
 
 def _array(a: Array) -> Any:
@@ -88,7 +93,12 @@ class BatchFactor:
         batch.pivoting = _PIVOTING.index(pivoting)
         self._sizes: Optional[Array] = None
         if sizes is not None:
-            self._sizes = np.array(sizes, dtype=np.int32)
+            given = np.asarray(sizes)
+            if given.dtype.kind not in "iu":
+                raise TypeError(f"sizes has dtype {given.dtype}: integers are wanted")
+            if given.size and not -(2**31) <= int(given.min()) <= int(given.max()) < 2**31:
+                raise ValueError("sizes has entries that are no 32-bit integers")
+            self._sizes = given.astype(np.int32)
             if self._sizes.shape != (self.count,):
                 raise ValueError(f"sizes has shape {self._sizes.shape}, not ({self.count},)")
             batch.sizes = ffi.cast("int32_t *", pointer(self._sizes))

@@ -281,7 +281,8 @@ class Factor:
                 self._check_shape(parts.shape)
                 maker, values = parts.maker, parts.values
                 self._check_kind(link.lend(maker, values, "the matrix").dtype)
-                if not self._same_pattern(parts, link):
+                lent = link.lend(maker, values, "the matrix")
+                if not self._same_pattern(parts, link) or lent.shape != self._m.indices.shape:
                     return self._refactor_host(to_host(A, link, self._general)[0])
             else:
                 lent = link.lend(maker, A, "the matrix")
@@ -547,6 +548,20 @@ class Factor:
 
         return deliver(b, out, link, solve_columns(host, self.shape[0], self.dtype, None, solve))
 
+    def _solve_by_operator(self, b: Any) -> Any:
+        """A solve, with a word for eigensolvers where the matrix is singular."""
+        try:
+            return self.solve(b)
+        except SingularMatrixError as error:
+            error.args = (
+                f"{error.args[0]}.  If this is A - sigma I, sigma is an eigenvalue as far as rounding "
+                "can tell: move it a little (by 1e-8 of itself), or let pivots of the size of rounding "
+                "count, as other solvers do, with zero_tolerance=0 and "
+                "aslinearoperator(check='never')",
+                *error.args[1:],
+            )
+            raise
+
     def aslinearoperator(self, check: str = "first") -> LinearOperator:
         """A⁻¹ as a scipy.sparse.linalg.LinearOperator: matvec solves.
 
@@ -571,7 +586,7 @@ class Factor:
         if check == "never":
             return self.aspreconditioner()
         if check == "always":
-            return Inverse(self, self.solve)
+            return Inverse(self, self._solve_by_operator)
         right = 0  # the values of which a solve was right by itself
 
         def solve(b: Any) -> Any:
@@ -579,7 +594,7 @@ class Factor:
             with self._ctx.lock:
                 if right == self._values:
                     return self._sweep(b)
-                x = self.solve(b)
+                x = self._solve_by_operator(b)
                 if (
                     self._sound
                     and (lies_there(b) or np.any(b))
@@ -612,7 +627,7 @@ class Factor:
 
         return Inverse(self, apply)
 
-    def solve_part(self, part: str, b: VectorLike) -> Any:
+    def solve_part(self, part: str, b: VectorLike) -> Union[Array, SupportsCuda]:
         """One part of A⁻¹ = (S Pᵀ L⁻ᵀ) D⁻¹ (L⁻¹ P S) applied to b, without refinement.
 
         Parameters
@@ -646,7 +661,8 @@ class Factor:
         self._with_values()
         with self._ctx.lock:
             if lies_there(b):
-                return self._apply_there(b, None, number, False)
+                there: SupportsCuda = self._apply_there(b, None, number, False)
+                return there
             return solve_columns(b, self.shape[0], self.dtype, None, solve)
 
     # ---- what there is to know -------------------------------------------------------------------

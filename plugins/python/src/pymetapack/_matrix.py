@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike
 
+from ._check import check_sparse
 from ._context import Context
 from ._device import Link, Parts, is_sparse_tensor, lies_there, maker_of
 from ._lib import ffi, lib
@@ -41,6 +42,7 @@ def host_array(x: Any, what: str) -> Array:
         return x
     refuse_device(x, what)
     if sp.issparse(x):
+        check_sparse(x, what)
         return np.asarray(x.toarray())
     if hasattr(x, "__array_interface__") or hasattr(x, "__array__"):
         return np.asarray(x)
@@ -195,6 +197,8 @@ def take(A: Any, lower: Optional[bool], hermitian: bool, dtype: Optional[DType] 
         raise ValueError(f"the matrix is {' x '.join(map(str, A.shape))}, not square")
     if A.shape[0] > np.iinfo(np.int32).max:
         raise ValueError(f"the order {A.shape[0]} exceeds 2**31 - 1")
+    if sp.issparse(A):
+        check_sparse(A)
     work = working_dtype(A.dtype if dtype is None else dtype, "the matrix")
     if not sp.issparse(A):
         A = sp.csc_matrix(A.astype(work))
@@ -207,12 +211,7 @@ def take(A: Any, lower: Optional[bool], hermitian: bool, dtype: Optional[DType] 
     else:
         triangle = lib.MPK_LOWER if bool(lower) != by_rows else lib.MPK_UPPER
     indptr = np.ascontiguousarray(A.indptr, dtype=np.int64)
-    indices = A.indices
-    if len(indices) and (indices.max() >= A.shape[0] or indices.min() < 0):
-        raise ValueError(f"the matrix has indices outside 0 .. {A.shape[0] - 1}")
-    if indptr[0] != 0 or indptr[-1] > len(indices) or indptr[-1] > len(A.data):
-        raise ValueError("the matrix's indptr does not fit its indices and data")
-    nnz = int(indptr[-1])
+    indices, nnz = A.indices, int(indptr[-1])
     return Matrix(
         n=int(A.shape[0]),
         dtype=work,
