@@ -40,7 +40,7 @@ typedef struct mpk_factor_info {
     int32_t max_front;  /**< rows of the largest front, delayed columns included */
     int32_t threads;    /**< at work */
     double time_s;
-    mpk_rank rank; /**< of A; methods on blocks: always 0, as their pivots say nothing of A */
+    mpk_rank rank;     /**< of A; methods on blocks: always 0, as their pivots say nothing of A */
     double rank_bound; /**< numerical, undecided: the least eta found for which (A + E) v = 0 with
                             |E| <= eta |A|, in any scaling; structural: 0, or the backward error of
                             a known solution that shows that A has more rank than its factor */

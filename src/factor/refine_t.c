@@ -16,14 +16,23 @@ static void tell(mpk_solve_info *info, const mpki_quality *q, double unrefined, 
     if (steps > info->iterations) info->iterations = steps;
 }
 
-/* ||S^-1 d|| / ||S^-1 x|| for the step 2^exponent d. */
+/* ||S^-1 d|| / ||S^-1 x|| for the step 2^exponent d, in the maximum norm; entries that are NaN are left
+ * to others. */
 static double compare(int32_t n, const double *scale, int exponent, const T *d, const T *x) {
-    double d_most = 0, x_most = 0;
-    for (int32_t i = 0; i < n; i++) {
-        d_most = mpki_larger(d_most, (double)t_abs1(d[i]) / scale[i]);
-        x_most = mpki_larger(x_most, (double)t_abs1(x[i]) / scale[i]);
+    enum { AT_ONCE = 4 }; /* of these the processor compares several at a time */
+    double d_most[AT_ONCE] = {0}, x_most[AT_ONCE] = {0};
+    for (int32_t i = 0; i < n; i += AT_ONCE)
+        for (int k = 0; k < AT_ONCE && i + k < n; k++) {
+            const double s = 1 / scale[i + k];
+            const double dk = (double)t_abs1(d[i + k]) * s, xk = (double)t_abs1(x[i + k]) * s;
+            d_most[k] = dk > d_most[k] ? dk : d_most[k];
+            x_most[k] = xk > x_most[k] ? xk : x_most[k];
+        }
+    for (int k = 1; k < AT_ONCE; k++) {
+        d_most[0] = fmax(d_most[0], d_most[k]);
+        x_most[0] = fmax(x_most[0], x_most[k]);
     }
-    return d_most > 0 ? ldexp(d_most / x_most, exponent) : 0;
+    return d_most[0] > 0 ? ldexp(d_most[0] / x_most[0], exponent) : 0;
 }
 
 /* Steps whose residuals have nothing of what no change of x removes: rounding puts it there, and solves blow it up, since zero pivots
