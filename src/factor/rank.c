@@ -174,7 +174,7 @@ static mpk_status try_other(verdict *v, unsigned what, evidence *e) {
 
 /* Bounds of zero pivots for what the usual one leaves of noise. The first that proves more zeros is taken, and the next one tried with
  * later values. */
-static const double BOUNDS[] = {1e-12, 1e-10}, BOUNDS_SINGLE[] = {1e-3};
+static const double BOUNDS[] = {1e-10, 1e-12}, BOUNDS_SINGLE[] = {1e-3};
 
 /* Of a kernel of many dimensions some zero pivots come out as rounding, which then passes for pivots. With a larger
  * bound these are zero, too; and where it is too large, the vector of all zero pivots tells. */
