@@ -110,7 +110,7 @@ mpk_status mpki_judge(mpk_context *ctx, const mpk_factor *fac, mpki_solve_work *
     const bool doubtful = maybe && residual > no_solution(scalar);
     verdict->eta = fmin(verdict->eta, eta);
     verdict->doubtful |= doubtful;
-    const double rows = q.unresolved > least_lost(scalar) ? INFINITY : q.rows;
+    const double rows = q.missed ? INFINITY : q.rows;
     verdict->solved &= mpki_solves(scalar, q.componentwise, rows) && !lost && !doubtful;
     return MPK_OK;
 }
@@ -130,7 +130,9 @@ static const char *mean_of(const mpk_factor *fac, char out[128]) {
 mpk_status mpki_tell_verdict(mpk_context *ctx, const mpk_factor *fac, const mpk_solve_info *info,
                              double accuracy, const mpki_verdict *verdict) {
     const mpk_factor_info *f = &fac->info;
-    const char *const b = verdict->solved ? "" : ", and the system is inconsistent";
+    const char *const b = verdict->solved    ? ""
+                          : fac->form->exact ? ", and the system is inconsistent"
+                                             : ", and x does not solve the system";
     char apart[128];
     if (f->rank == MPK_RANK_STRUCTURAL || f->rank == MPK_RANK_NUMERICAL)
         return mpki_error(ctx, MPK_SINGULAR, STAGE, f->inertia.zero,
