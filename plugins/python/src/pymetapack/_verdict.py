@@ -67,7 +67,7 @@ def measure(a: Array, b: Array, x: Array) -> tuple[float, float, Array]:
     norms[norms == 0] = 1
     top, below = (gap / norms).max(axis=0, initial=0), (np.abs(b) / norms).max(axis=0, initial=0)
     rows = np.divide(top, below, out=np.where(top > 0, np.inf, 0.0), where=below > 0)
-    if ((gap > 1e-2 * np.abs(b)) & (np.abs(b) > 1e-10 * w)).any():
+    if ((gap > 1e-2 * np.abs(b)) & (gap > 1e-10 * w) & (np.abs(b) > 1e-13 * w)).any():
         return float(worst), float("inf"), r  # a row whose right-hand side x does not resolve
     return float(worst), float(rows.max(initial=0.0)), r
 
