@@ -38,8 +38,8 @@ typedef struct mpk_solve_info {
 /** What `solved` says, of errors that were found elsewhere.
  *  componentwise [in] as in mpk_solve_info
  *  rows          [in] max_i (|b - A x|_i / R_i) / max_i (|b|_i / R_i), R_i = sum_j |a_ij|; infinite
- *                     where a row's right-hand side that counts, |b|_i / R_i > 1e-14 of the largest,
- *                     is missed by more than a hundredth */
+ *                     where |b - A x|_i is above |b|_i / 100 and, with w = |A| |x| + |b|, above
+ *                     1e-10 w_i, and |b|_i above 1e-13 w_i (single precision 1e-5, 1e-8) */
 MPK_API int mpk_solves(mpk_scalar scalar, double componentwise, double rows);
 
 /** Solve A X = B. With a direct factor: by iterative refinement in working precision, residuals as

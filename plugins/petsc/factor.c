@@ -96,7 +96,7 @@ static PetscErrorCode analyse(Mat F, Mat A, const mpkp_entries *e) {
     PetscCall(PetscFree2(ai, ax));
     PetscCall(PetscFree(ap));
     if (!finite) PetscCall(PetscInfo(F, "METAPACK: analysis of a matrix with NaN or Inf\n"));
-    if (status == MPK_ERR_INPUT) PetscCall(mpkp_refuse(s->ctx)); /* NaN apart: not symmetric */
+    if (status == MPK_ERR_INPUT) PetscCall(mpkp_refuse(s->ctx, e)); /* NaN apart: not symmetric */
     if (!mpk_failed(status)) status = mpk_analyse(s->ctx, s->problem, &s->choice.mpk, &s->analysis);
     s->analyses++;
     if (mpk_failed(status)) PetscCall(fail_status(F, A, status));
@@ -141,7 +141,7 @@ static PetscErrorCode factorize(Mat F, Mat A, const mpkp_entries *e) {
         PetscCall(fail(F, A, MAT_FACTOR_NUMERIC_ZEROPIVOT, text));
         PetscFunctionReturn(PETSC_SUCCESS);
     }
-    if (status == MPK_ERR_INPUT) PetscCall(mpkp_refuse(s->ctx));
+    if (status == MPK_ERR_INPUT) PetscCall(mpkp_refuse(s->ctx, e));
     s->factorizations++;
     s->usable = (PetscBool)(!mpk_failed(status));
     if (mpk_failed(status)) {

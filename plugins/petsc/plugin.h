@@ -72,6 +72,7 @@ typedef struct mpkp_entries {
     const PetscScalar *v;    /**< blocks, column-major */
     PetscBool lower;         /**< both triangles are there */
     PetscBool both;          /**< and both are given to the library; else the upper one alone */
+    PetscBool found;         /**< which law it obeys was found by its values */
     PetscBool checked;       /**< a Hermitian diagonal is to be real; else its real part counts */
     PetscErrorCode (*give)(Mat); /**< how v is given back */
 } mpkp_entries;
@@ -90,7 +91,7 @@ PetscErrorCode mpkp_walk(const mpkp_entries *entries, PetscBool both, mpkp_visit
 PetscErrorCode mpkp_symmetry(Mat A, const mpkp_choice *choice, mpkp_entries *entries,
                              mpk_symmetry *symmetry);
 /** PETSc's error for an A that is not symmetric or Hermitian, with the context's text. */
-PetscErrorCode mpkp_refuse(const mpk_context *ctx);
+PetscErrorCode mpkp_refuse(const mpk_context *ctx, const mpkp_entries *entries);
 /** The lower triangle by columns; arrays by PetscMalloc. With entries->both ax has as many values more:
  *  the mirror images in the same order, 0 for those of the diagonal. finite [out] false: NaN or Inf
  *  were met and replaced by 0, which is good enough for an analysis. */

@@ -27,14 +27,14 @@ static PetscBool is_real(const mpkp_entries *e) {
     return PETSC_TRUE;
 }
 
-PetscErrorCode mpkp_refuse(const mpk_context *ctx) {
+PetscErrorCode mpkp_refuse(const mpk_context *ctx, const mpkp_entries *e) {
     PetscFunctionBegin;
     SETERRQ(
         PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
-        "METAPACK: %s (boundary conditions by MatZeroRows keep no symmetry, those by "
+        "METAPACK: %s%s (boundary conditions by MatZeroRows keep no symmetry, those by "
         "MatZeroRowsColumns do; -mat_metapack_check_symmetry no takes the upper triangle for the "
         "matrix)",
-        mpkp_text(ctx));
+        e->found ? "the matrix is not symmetric, nor Hermitian: " : "", mpkp_text(ctx));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -52,7 +52,7 @@ PetscErrorCode mpkp_symmetry(Mat A, const mpkp_choice *choice, mpkp_entries *ent
     PetscBool check = (PetscBool) !(symmetric || hermitian);
     if (choice->hermitian_set) hermitian = choice->hermitian, symmetric = (PetscBool)!hermitian;
     if (choice->check_set) check = choice->check_symmetry;
-    const PetscBool found =
+    const PetscBool found = entries->found =
         (PetscBool)(!known && entries->lower && check && PetscDefined(USE_COMPLEX));
     entries->checked = check;
     entries->both = (PetscBool)(entries->lower && check);

@@ -32,8 +32,10 @@ typedef struct mpki_quality {
     int exponent;  /* r holds 2^exponent (b - A x): not 0 where that is too small or too large */
     /* By rows in units of their own, |r_i| / sum_j |a_ij|, so that no large row hides a small one:
      * the largest of r beside the largest of b; and of b in the rows that x does not resolve, where
-     * |r_i| > |b_i| / 100, beside the largest of b */
+     * |r_i| > |b_i| / 100, beside the largest of b. missed: there is such a row in which neither
+     * r nor b is rounding beside (|A| |x| + |b|)_i */
     double rows, unresolved;
+    bool missed;
 } mpki_quality;
 
 /** Nothing is known. */
@@ -46,16 +48,22 @@ typedef struct mpki_quality {
 /** What is measured by rows, while they are gone through; then told. */
 typedef struct mpki_by_rows {
     double r, b, unresolved;
+    bool missed;
 } mpki_by_rows;
-static inline void mpki_row_beside(double r, double b, double norm, mpki_by_rows *rows) {
+/** least: of w, what r must have to be no rounding; of b a thousandth of that will do */
+static inline void mpki_row_beside(double r, double b, double w, double norm, double least,
+                                   mpki_by_rows *rows) {
     const double unit = norm > 0 ? norm : 1, bi = b / unit, ri = r / unit;
     if (ri > rows->r) rows->r = ri;
     if (bi > rows->b) rows->b = bi;
-    if (r > 1e-2 * b && bi > rows->unresolved) rows->unresolved = bi;
+    if (!(r > 1e-2 * b) || b == 0) return;
+    if (bi > rows->unresolved) rows->unresolved = bi;
+    rows->missed |= r > least * w && b > 1e-3 * least * w;
 }
 static inline void mpki_rows_told(const mpki_by_rows *rows, mpki_quality *q) {
     q->rows = rows->r > 0 ? rows->b > 0 ? rows->r / rows->b : INFINITY : 0;
     q->unresolved = rows->b > 0 ? rows->unresolved / rows->b : 0;
+    q->missed = rows->missed;
 }
 
 /** Does x solve its system, in every row? That is asked where x is not accurate, or A singular, and

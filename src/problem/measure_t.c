@@ -44,7 +44,7 @@ static bool componentwise(const mpki_system *s, const T *b, const T *r, const do
         if (!inside(all) || !inside(s->row_norm[i]) ||
             (all == 0 && s->row_norm[i] > 0 && x_norm > 0))
             return false;
-        mpki_row_beside(ri, bi, s->row_norm[i], rows);
+        mpki_row_beside(ri, bi, w[i], s->row_norm[i], SINGLE ? 1e-5 : 1e-10, rows);
         if (ri == 0) continue;
         if (w[i] > tiny * all) {
             const double q = ri / w[i];
@@ -75,7 +75,7 @@ bool FN(quality)(const mpki_system *s, const void *vx, const void *vb, const voi
     const int32_t n = s->a.n;
     mpki_judged j = {.x_norm = norm_inf(n, x), .b_norm = norm_inf(n, b), .r_norm = norm_inf(n, r)};
     double omega[2];
-    mpki_by_rows rows = {0, 0, 0};
+    mpki_by_rows rows = {0, 0, 0, false};
     *q = (mpki_quality){0};
     if (!inside(j.x_norm) || !inside(j.b_norm) || !isfinite(j.r_norm) ||
         !componentwise(s, b, r, w, j.x_norm, omega, &rows))

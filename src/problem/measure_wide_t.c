@@ -114,14 +114,15 @@ mpki_quality FN(measure_wide)(const mpki_system *s, const void *vx, const void *
     wide x_norm = 0, b_norm = 0, r_norm = 0, a_norm = 0, b2 = 0, r2 = 0, omega[2] = {0, 0};
     for (int32_t i = 0; i < n; i++)
         x_norm = fmaxl(x_norm, modulus((double)t_re(x[i]), (double)t_im(x[i])));
-    mpki_by_rows by_rows = {0, 0, 0};
+    mpki_by_rows by_rows = {0, 0, 0, false};
     const wide tiny = s->plain ? 0 : 1000 * (wide)n * R_EPS / 2;
     for (int32_t i = 0; i < n; i++) {
         const wide bi = modulus((double)t_re(b[i]), (double)t_im(b[i])), ri = length(&rows[i]);
         const wide all = rows[i].norm * x_norm + bi, w = rows[i].w + bi;
         const bool plain = w > tiny * all;
         const wide unit = rows[i].norm > 0 ? rows[i].norm : 1;
-        mpki_row_beside((double)(ri / unit), (double)(bi / unit), 1, &by_rows);
+        mpki_row_beside((double)(ri / unit), (double)(bi / unit), (double)(w / unit), 1,
+                        sizeof(R) == sizeof(float) ? 1e-5 : 1e-10, &by_rows);
         b_norm = fmaxl(b_norm, bi);
         r_norm = fmaxl(r_norm, ri);
         a_norm = fmaxl(a_norm, rows[i].norm);

@@ -393,6 +393,8 @@ static const char *consistency(const mpk_run *run) {
     if (run->factor.rank == MPK_RANK_STRUCTURAL && run->factor.rank_bound > 0)
         return "The factor has less rank than A, for more would take too long or too much memory: "
                "whether there is a solution the errors do not tell.";
+    if (!run->solve.solved && run->solve.krylov.method > MPK_KRYLOV_NONE)
+        return "x does not solve the system; whether another one does, this method does not tell.";
     if (run->solve.consistent < 0 || (run->solve.consistent == 0 && !run->solve.solved))
         return "The right-hand side is not consistent: no x solves the system.";
     return run->solve.consistent > 0 || run->solve.relative_residual <= 1e-8

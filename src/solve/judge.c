@@ -108,7 +108,7 @@ mpk_status mpki_judge(mpk_context *ctx, const mpk_factor *fac, mpki_solve_work *
     const bool flat_x = isfinite(eta), lost = flat_x && (none || q.unresolved > 0);
     bool maybe = flat_x || fac->info.rank == MPK_RANK_UNDECIDED;
     maybe |= fac->info.perturbed > 0 && q.growth >= fmin(mpki_large_growth(scalar), 0.1 / accuracy);
-    const double rows = q.unresolved > least_lost(scalar) ? INFINITY : q.rows;
+    const double rows = q.missed ? INFINITY : q.rows;
     verdict->eta = fmin(verdict->eta, eta);
     verdict->doubtful |= maybe && none;
     verdict->unsure |= (shows || large_x) && mpki_examinable(fac) && fac->info.perturbed == 0;
@@ -132,7 +132,9 @@ mpk_status mpki_tell_verdict(mpk_context *ctx, const mpk_factor *fac, const mpk_
                              double accuracy, const mpki_verdict *verdict) {
     const mpk_factor_info *f = &fac->info;
     const bool inconsistent = info->consistent < 0 || (info->consistent == 0 && !verdict->solved);
-    const char *const b = inconsistent ? ", and the system is inconsistent" : "";
+    const char *const b = !inconsistent      ? ""
+                          : fac->form->exact ? ", and the system is inconsistent"
+                                             : ", and x does not solve the system";
     char apart[128];
     if (f->rank == MPK_RANK_STRUCTURAL || f->rank == MPK_RANK_NUMERICAL)
         return mpki_error(ctx, MPK_SINGULAR, STAGE, f->inertia.zero,

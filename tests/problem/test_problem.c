@@ -300,6 +300,57 @@ static void symmetry_tolerance(void **state) {
     mpk_context_destroy(&ctx);
 }
 
+/* Triangles that differ: made, given new values, seen from another context, without memory. */
+static mpk_status make_apart(mpk_context *ctx) {
+    enum { N = 40 };
+    static int32_t r[2 * N], c[2 * N];
+    static double v[2 * N];
+    for (int k = 0; k < N; k++) {
+        r[k] = c[N + k] = (k + 1) % N, c[k] = r[N + k] = k;
+        v[k] = 1, v[N + k] = 1 + 1e-9 * k;
+    }
+    mpk_problem *p = NULL;
+    mpk_asymmetry a;
+    mpk_status status =
+        mpk_problem_from_triplets(ctx, N, MPK_D, MPK_SYMMETRIC, MPK_FULL, 2 * N, r, c, v, &p);
+    if (!mpk_failed(status)) status = mpk_problem_set_values(ctx, p, v);
+    mpk_problem_asymmetry_get(p, &a);
+    assert_true(mpk_failed(status) || (a.pairs == N - 1 && a.rough == N - 1));
+    mpk_problem_destroy(&p);
+    return status;
+}
+
+static void apart_without_memory(void **state) {
+    (void)state;
+    sweep_allocations(make_apart);
+    mpk_asymmetry a = {1, 1, 1};
+    mpk_problem_asymmetry_get(NULL, &a);
+    assert_true(a.pairs == 0 && a.rough == 0 && a.apart == 0);
+}
+
+/* A dense matrix by the same law: its mean, or the entry that breaks it. */
+static void symmetrize(void **state) {
+    (void)state;
+    mpk_context *ctx = new_context();
+    mpk_asymmetry a;
+    double m[] = {4, 1 + 1e-12, 9, 1, 3, 9};
+    assert_int_equal(mpk_symmetrize(ctx, 2, MPK_D, MPK_SYMMETRIC, m, 3, &a), MPK_OK);
+    assert_true(m[1] == m[3] && m[1] > 1 && m[1] < 1 + 1e-12 && m[2] == 9 && m[5] == 9);
+    assert_true(a.pairs == 1 && a.rough == 0 && fabs(a.apart - 1e-12) < 1e-15);
+    float complex h[] = {2, 1 - I, 1 + I, -1};
+    assert_int_equal(mpk_symmetrize(ctx, 2, MPK_C, MPK_HERMITIAN, h, 2, &a), MPK_OK);
+    assert_true(h[1] == 1 - I && h[2] == 1 + I && a.pairs == 0);
+    assert_int_equal(mpk_symmetrize(ctx, 2, MPK_C, MPK_SYMMETRIC, h, 2, &a), MPK_ERR_INPUT);
+    assert_said(ctx, "row 1, column 0 is (1, -1) but row 0, column 1 is (1, 1)");
+    double bad[] = {1e7, -1, 1, 1};
+    assert_int_equal(mpk_symmetrize(ctx, 2, MPK_D, MPK_SYMMETRIC, bad, 2, NULL), MPK_ERR_INPUT);
+    assert_true(bad[1] == -1 && bad[2] == 1);
+    assert_int_equal(mpk_symmetrize(ctx, 2, MPK_D, MPK_HERMITIAN, bad, 2, NULL), MPK_ERR_ARGUMENT);
+    assert_int_equal(mpk_symmetrize(ctx, 2, MPK_D, MPK_SYMMETRIC, bad, 1, NULL), MPK_ERR_ARGUMENT);
+    assert_int_equal(mpk_symmetrize(ctx, 0, MPK_D, MPK_SYMMETRIC, NULL, 0, NULL), MPK_OK);
+    mpk_context_destroy(&ctx);
+}
+
 /* Moduli that overflow, of parts that do not: infinity is not near to everything. */
 static void largest_moduli(void **state) {
     (void)state;
@@ -426,12 +477,20 @@ static void memory_runs_out(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(csc_lower),        cmocka_unit_test(triangles),
-        cmocka_unit_test(shuffled),         cmocka_unit_test(bad_entries),
-        cmocka_unit_test(nearly_symmetric), cmocka_unit_test(symmetry_tolerance),
-        cmocka_unit_test(largest_moduli),   cmocka_unit_test(orders_zero_and_one),
-        cmocka_unit_test(hermitian),        cmocka_unit_test(set_values),
-        cmocka_unit_test(ignored_triangle), cmocka_unit_test(pointers),
+        cmocka_unit_test(csc_lower),
+        cmocka_unit_test(triangles),
+        cmocka_unit_test(shuffled),
+        cmocka_unit_test(bad_entries),
+        cmocka_unit_test(nearly_symmetric),
+        cmocka_unit_test(symmetry_tolerance),
+        cmocka_unit_test(apart_without_memory),
+        cmocka_unit_test(symmetrize),
+        cmocka_unit_test(largest_moduli),
+        cmocka_unit_test(orders_zero_and_one),
+        cmocka_unit_test(hermitian),
+        cmocka_unit_test(set_values),
+        cmocka_unit_test(ignored_triangle),
+        cmocka_unit_test(pointers),
         cmocka_unit_test(memory_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,6 +22,8 @@ def judge(status: int, info: Any, x: Array, asked: bool, message: str, stackleve
     whether x solves the system, row by row (``info.solved``); doubt: what is said instead of
     "inconsistent"."""
     stacklevel += 1
+    if not doubt and getattr(info, "krylov", None) and info.krylov.method > lib.MPK_KRYLOV_NONE:
+        doubt = "the matrix is singular, and x does not solve the system"
     if status == lib.MPK_NOT_CONVERGED:
         words = message or (
             f"stopped after {info.krylov.iterations} iterations at a relative residual of "
@@ -72,8 +74,7 @@ def measure(a: Array, b: Array, x: Array) -> tuple[float, float, Array]:
     norms[norms == 0] = 1
     top, below = (gap / norms).max(axis=0, initial=0), (np.abs(b) / norms).max(axis=0, initial=0)
     rows = np.divide(top, below, out=np.where(top > 0, np.inf, 0.0), where=below > 0)
-    top = (np.abs(b) / norms).max(axis=0, initial=0)
-    if ((gap > 1e-2 * np.abs(b)) & (np.abs(b) / norms > 1e-14 * top) & (b != 0)).any():
+    if ((gap > 1e-2 * np.abs(b)) & (gap > 1e-10 * w) & (np.abs(b) > 1e-13 * w)).any():
         return float(worst), float("inf"), r  # a row whose right-hand side x does not resolve
     return float(worst), float(rows.max(initial=0.0)), r
 
