@@ -76,9 +76,9 @@ static int64_t sum_of(const int64_t row[PATHS]) {
 }
 
 static int64_t print_tally(const tally *t) {
-    static const int wrong_ok[] = {WRONG_NOT_FINITE,   WRONG_INACCURATE, WRONG_UNCONVERGED,
-                                   WRONG_INCONSISTENT, WRONG_NORMWISE,   WRONG_COMPONENTWISE,
-                                   WRONG_RELATIVE,     WRONG_KRYLOV};
+    static const int wrong_ok[] = {WRONG_NOT_FINITE,    WRONG_INACCURATE,  WRONG_UNCONVERGED,
+                                   WRONG_INCONSISTENT,  WRONG_CONSISTENCY, WRONG_NORMWISE,
+                                   WRONG_COMPONENTWISE, WRONG_RELATIVE,    WRONG_KRYLOV};
     int64_t trials = 0, ok = 0;
     print_trials(t);
     print_rows("counted", t->counted, COUNTS, counted_name);

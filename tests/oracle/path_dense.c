@@ -126,8 +126,6 @@ static mpk_status solve(session *s, sides *io) {
     }
     judge_status(s->v, s->ctx, "dense_factorize", status);
     judge_zeros(s, "dense_factorize", status);
-    judge_status(s->v, s->ctx, "dense_certify",
-                 mpk_dense_certify(s->ctx, &s->dense, s->a, s->ld, &s->f, NULL, 0, NULL));
     judge_certificate(s);
     return mpk_dense_solve(s->ctx, &s->dense, s->a, s->ld, &s->f, eq->nrhs, io->b, io->ld, io->x,
                            io->ld, NULL, 0, &s->info);

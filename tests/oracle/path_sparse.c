@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Paths of sparse systems: the direct solver, the methods on blocks, method auto. */
-#include "certificate.h"
 #include "paths.h"
 
 #include <signal.h>
@@ -197,9 +196,16 @@ static int factorize_earlier(session *s) {
     return 1;
 }
 
+/* Ask for a certificate; the counts are those that it is about. */
+static void judge_certificate(session *s, mpk_factor *fac, int zeros) {
+    mpk_factor_info info;
+    if (judge_status(s->v, s->ctx, "certify", mpk_certify(s->ctx, fac, NULL))) return;
+    mpk_factor_info_get(fac, &info);
+    judge_inertia(s->v, &info.inertia, zeros);
+}
+
 static int factorize(session *s) {
     int spoilt;
-    mpk_factor_info info;
     if (s->setup->before && !factorize_earlier(s)) return 0;
     const int fresh = s->fac == NULL;
     const mpk_status status = factorize_once(s, &spoilt);
@@ -211,10 +217,7 @@ static int factorize(session *s) {
         return 0;
     }
     if (judge_status(s->v, s->ctx, call, status)) return 0;
-    judge_status(s->v, s->ctx, "certify", mpk_certify(s->ctx, s->fac, NULL));
-    mpk_factor_info_get(s->fac, &info);
-    info.inertia.certified = certified(s->v, s->ctx, s->fac);
-    judge_inertia(s->v, &info.inertia, s->options.method == MPK_METHOD_LDLT);
+    judge_certificate(s, s->fac, s->options.method == MPK_METHOD_LDLT);
     if (status == MPK_SINGULAR && !s->said_singular && default_zeros(s)) {
         judge_singular(s->v, call, s->options.scaling != MPK_OFF);
         s->said_singular = 1;
@@ -240,7 +243,8 @@ static reported what_was_said(const mpk_options *o, const equations *eq, mpk_sta
                       .has_relative = 1,
                       .relative = info->relative_residual,
                       .has_krylov = !refined,
-                      .krylov = info->krylov.residual};
+                      .krylov = info->krylov.residual,
+                      .consistent = info->consistent};
 }
 
 static void judge_call(session *s, mpk_context *ctx, const char *call, const sides *io,
@@ -367,13 +371,8 @@ static void solve_adaptive(session *s) {
     const mpk_status status = mpk_solve_adaptive(s->ctx, s->problem, &s->options, s->eq->nrhs, io.b,
                                                  io.ld, io.x, io.ld, NULL, 0, NULL, &result);
     judge_call(s, s->ctx, "solve_adaptive", &io, &result.options, status, &result.solve);
-    if (!mpk_failed(status) && result.options.method == MPK_METHOD_LDLT && result.factor) {
-        mpk_factor_info info;
-        judge_status(s->v, s->ctx, "certify", mpk_certify(s->ctx, result.factor, NULL));
-        mpk_factor_info_get(result.factor, &info);
-        info.inertia.certified = certified(s->v, s->ctx, result.factor);
-        judge_inertia(s->v, &info.inertia, 1);
-    }
+    if (!mpk_failed(status) && result.options.method == MPK_METHOD_LDLT && result.factor)
+        judge_certificate(s, result.factor, 1);
     mpk_adaptive_clear(&result);
     sides_free(&io);
 }

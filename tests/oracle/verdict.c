@@ -28,10 +28,10 @@ double default_accuracy(mpk_scalar scalar) {
 }
 
 static const char *const wrong_names[WRONGS] = {
-    "not-finite", "inaccurate", "unconverged", "inconsistent", "normwise", "componentwise",
-    "relative",   "krylov",     "inertia",     "inertia-sum",  "singular", "structural",
-    "indefinite", "refused",    "accepted",    "overflow",     "unusable", "silent",
-    "outputs",    "leak",       "crash",       "hang"};
+    "not-finite",    "inaccurate", "unconverged", "inconsistent", "consistency", "normwise",
+    "componentwise", "relative",   "krylov",      "inertia",      "inertia-sum", "singular",
+    "structural",    "indefinite", "refused",     "accepted",     "overflow",    "unusable",
+    "silent",        "outputs",    "leak",        "crash",        "hang"};
 
 static const char *const counted_names[COUNTS] = {"ok",       "certified", "unchecked",
                                                   "singular", "refused",   "invalid"};
@@ -165,6 +165,15 @@ static int judge_inconsistent(verdicts *v, const measured *m, const void *x, int
     return 1;
 }
 
+/* Triangles that differ in their last bits may pass for equal: by how much that may change a relative
+ * residual, and a componentwise error. */
+static double slack(const verdicts *v, const measured *m, int componentwise) {
+    const equations *eq = &v->trial->eq;
+    const double eps = is_single(eq->scalar) ? FLT_EPSILON : DBL_EPSILON;
+    if (!eq->whole) return 0;
+    return 4 * eps * (componentwise ? 1 : m->errors.noise * 0x1p112 / eq->n);
+}
+
 static void judge_ok(verdicts *v, const reported *said, const measured *m, const void *x,
                      int64_t ldx) {
     const double floor = 0x1p-53;
@@ -174,10 +183,11 @@ static void judge_ok(verdicts *v, const reported *said, const measured *m, const
         wrong(v, WRONG_NOT_FINITE, "ok, and x is not finite");
         return;
     }
-    const int converged =
-        !(said->tolerance >= 0) || e->relative <= TOLERANCE_ROOM * said->tolerance + floor;
+    const int converged = !(said->tolerance >= 0) ||
+                          e->relative <= TOLERANCE_ROOM * said->tolerance + floor + slack(v, m, 0);
     if ((said->accuracy >= 0 || !converged) && judge_inconsistent(v, m, x, ldx)) return;
-    if (said->accuracy >= 0 && !(e->componentwise <= ACCURACY_ROOM * said->accuracy + floor))
+    if (said->accuracy >= 0 &&
+        !(e->componentwise <= ACCURACY_ROOM * said->accuracy + floor + slack(v, m, 1)))
         wrong(v, WRONG_INACCURATE, "ok; true componentwise error %.3g, accuracy %.3g",
               e->componentwise, said->accuracy);
     if (said->normwise_bound > 0 && !(e->normwise <= said->normwise_bound))
@@ -189,11 +199,25 @@ static void judge_ok(verdicts *v, const reported *said, const measured *m, const
               said->tolerance, said->has_krylov ? said->krylov : said->relative);
 }
 
+/* "Consistent" though b contradicts A by more than rounding; or "not", though A is singular and all of
+ * B are consistent. */
+static void judge_consistency(verdicts *v, int consistent, const measured *m, const void *x,
+                              int64_t ldx) {
+    if (v->trial->setup.options.zero_tolerance >= 0) return; /* whose zeros are the caller's */
+    if (consistent > 0 && contradicts(v, m, x, ldx))
+        wrong(v, WRONG_CONSISTENCY, "consistent; rank %d of %d, no solution",
+              truth_rank(&v->truth)->rank, v->trial->eq.n);
+    if (consistent < 0 && truth_singular(&v->truth) && !truth_inconsistent(&v->truth))
+        wrong(v, WRONG_CONSISTENCY, "inconsistent; rank %d of %d, and there is a solution",
+              truth_rank(&v->truth)->rank, v->trial->eq.n);
+}
+
 void judge_solution(verdicts *v, const reported *said, const void *x, int64_t ldx) {
     const equations *eq = &v->trial->eq;
     if (mpk_failed(said->status) || eq->n == 0 || eq->nrhs == 0) return;
     const measured m = measure(v, x, ldx, said->plain);
     if (said->status == MPK_OK) judge_ok(v, said, &m, x, ldx);
+    if (said->consistent && m.finite) judge_consistency(v, said->consistent, &m, x, ldx);
     if (said->status > 0 && !m.finite) {
         const int beyond = out_of_range(v);
         wrong(v, beyond ? WRONG_OVERFLOW : WRONG_UNUSABLE,
@@ -206,7 +230,8 @@ void judge_solution(verdicts *v, const reported *said, const void *x, int64_t ld
         judge_measure(v, WRONG_COMPONENTWISE, said->componentwise, m.errors.componentwise);
     }
     /* quadruple precision cannot tell; above 1 it is no solution, whatever the factor */
-    if (m.errors.noise > 0.1 * m.errors.relative || (m.errors.relative > 1 && said->relative > 1))
+    if (m.errors.noise > 0.1 * m.errors.relative || slack(v, &m, 0) > 0.1 * m.errors.relative ||
+        (m.errors.relative > 1 && said->relative > 1))
         return;
     if (said->has_relative) judge_measure(v, WRONG_RELATIVE, said->relative, m.errors.relative);
     /* an operator's residual is reported with a bound of what rounding hides */

@@ -22,6 +22,7 @@ enum wrong {
     WRONG_INACCURATE,    /* ok, and the componentwise backward error is above the accuracy */
     WRONG_UNCONVERGED,   /* ok, and the relative residual is above the tolerance */
     WRONG_INCONSISTENT,  /* ok, and no solution exists */
+    WRONG_CONSISTENCY,   /* "consistent" or not, of a singular A, and it is the other */
     WRONG_NORMWISE,      /* the normwise error reported is not the true one */
     WRONG_COMPONENTWISE, /* likewise */
     WRONG_RELATIVE,      /* likewise the relative residual */
@@ -83,7 +84,8 @@ typedef struct reported {
     double relative;
     int plain; /* componentwise is max |r| / (|A||x| + |b|) and nothing else */
     int has_krylov;
-    double krylov; /* of the only right-hand side */
+    double krylov;  /* of the only right-hand side */
+    int consistent; /* as in mpk_solve_info */
 } reported;
 
 /** x [in] n x nrhs, of the library's type, leading dimension ldx. */
