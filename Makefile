@@ -5,6 +5,8 @@ PREFIX  ?= /usr/local
 JOBS    ?= $(shell nproc 2>/dev/null || echo 2)
 # Put SETUP=: on the command line where the libraries do not come from Debian's packages.
 SETUP   ?= tools/setup
+# More settings for CMake: make demo FLAGS=-DMETAPACK_METIS=OFF.
+FLAGS   ?=
 
 # Arguments of bench/direct.py: make bench BENCH="--only 'lp_kkt/*' --threads 2".
 BENCH   ?=
@@ -16,14 +18,14 @@ all: build
 
 build:             ## install what is missing, build the library and the command
 	@$(SETUP) build
-	@tools/build $(BUILD) $(JOBS) -DMETAPACK_TESTS=OFF
+	@tools/build $(BUILD) $(JOBS) -DMETAPACK_TESTS=OFF $(FLAGS)
 
 # What the demo does not run is left out: half of the build, and of the packages.
 demo:              ## build the command alone, solve a real interior-point KKT system and print the report
 	@$(SETUP) demo
-	@TARGETS=metapack_command tools/build $(BUILD)/demo $(JOBS) -DMETAPACK_ISAS=NATIVE -DMETAPACK_SCOTCH=OFF \
+	@TARGETS=metapack_command tools/build $(BUILD)/demo $(JOBS) -DMETAPACK_ISAS=NATIVE -DMETAPACK_TUNED=d -DMETAPACK_SCOTCH=OFF \
 	    -DMETAPACK_CUDA=OFF -DMETAPACK_EMITTED_KERNELS=OFF -DMETAPACK_IPOPT=OFF -DMETAPACK_PETSC=OFF \
-	    -DMETAPACK_TESTS=OFF -DMETAPACK_BENCH=OFF -DMETAPACK_SIM=OFF
+	    -DMETAPACK_TESTS=OFF -DMETAPACK_BENCH=OFF -DMETAPACK_SIM=OFF $(FLAGS)
 	$(BUILD)/demo/metapack solve $(DEMO).mtx.xz -b $(DEMO)_b.mtx.xz
 
 check:             ## everything that must hold before a change goes in (tools/check --list)
@@ -55,8 +57,8 @@ bench-borg: build  ## the experiment of Table 7.2: borgc's kernels beside compil
 
 bench-dense: build ## dense methods beside OpenBLAS on the processor, and the acoustics example: bench/results/dense.md
 	@$(SETUP) build test bench
-	@cmake -B $(BUILD) -DMETAPACK_BENCH=ON -DMETAPACK_TESTS=ON >/dev/null
-	@cmake --build $(BUILD) -j $(JOBS) --target bench_dense_host example_acoustics >/dev/null
+	@TARGETS='bench_dense_host example_acoustics' tools/build $(BUILD) $(JOBS) -DMETAPACK_BENCH=ON \
+	    -DMETAPACK_TESTS=ON
 	@bench/dense.py --build $(BUILD) --fresh $(BENCH)
 
 bench-ildlt: bench-drivers ## block-iLDLT with the published settings: 2018, Tables I, II and Fig. 3
@@ -92,18 +94,15 @@ bench-drivers: build
 	@cmake -B $(BUILD) -DMETAPACK_BENCH=ON >/dev/null
 	@cmake --build $(BUILD) -j $(JOBS) --target bench_reconstruct bench_sweeps >/dev/null
 
-wheel:             ## the wheel of Python's pymetapack, in build/wheels (docs/python.md)
-	@$(SETUP) build
-	@tools/wheel
+wheel:             ## the wheel of Python's pymetapack for other machines, in build/wheels (docs/python.md)
+	@$(SETUP) wheel
+	@$(if $(filter-out build,$(BUILD)),METAPACK_BUILD="$(BUILD)") tools/wheel
 
 install: build     ## install into PREFIX (default /usr/local; DESTDIR is honoured)
-	@cmake --install $(BUILD) --prefix $(PREFIX) >$(BUILD)/install.log || { cat $(BUILD)/install.log; exit 1; }
-	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
-	@echo "Installed in $(DESTDIR)$(PREFIX); make uninstall removes it"
+	@tools/install "$(BUILD)" "$(PREFIX)"
 
-uninstall:         ## remove what the last install wrote
-	@test -f $(BUILD)/install_manifest.txt || { echo "nothing was installed from $(BUILD)"; exit 1; }
-	@sed 's|^|$(DESTDIR)|' $(BUILD)/install_manifest.txt | xargs -d '\n' rm -fv
+uninstall:         ## remove all that was installed, in PREFIX if it is given, else wherever that was
+	@tools/install --remove "$(BUILD)" $(if $(filter command environment,$(origin PREFIX) $(origin DESTDIR)),"$(PREFIX)")
 
 format:            ## clang-format 14 on every C file
 	@tools/check-format --fix

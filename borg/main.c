@@ -253,6 +253,8 @@ static int take_arguments(command *c, int argc, char **argv) {
         if (status) return status;
     }
     if (!c->input) return complain("no input (borgc --help)", NULL);
+    if (c->output && mpki_output_same(c->output, c->input, true))
+        return complain("the output is the input, which is not written over", c->output);
     if (c->nsizes && (strcmp(c->emit, "vrptx") || c->options.size || c->ir || c->interpret))
         return complain("--sizes is for --emit=vrptx and source, in place of WG_SIZE", NULL);
     if (!c->ir && !c->options.size && !c->nsizes)

@@ -72,13 +72,14 @@ const char *cli_nearest(const char *word, const char *const *words) {
 }
 
 static int unknown(const cli_args *args, const char *name) {
-    enum { MOST = 128 };
+    enum { MOST = 160 };
     const char *names[MOST];
     int count = 0;
     for (const cli_flag *f = cli_flags; f->name && count < MOST - 1; f++) {
-        if (f->commands & args->command)
-            names[count++] = f->name;
-        else if (!strcmp(f->name, name))
+        if (f->commands & args->command) names[count++] = f->name;
+    }
+    for (const cli_flag *f = cli_flags; f->name; f++) {
+        if (f->kind != CLI_HEADING && !strcmp(f->name, name))
             return cli_usage_error(args, "option --%s does not belong to '%s'", name, args->name);
     }
     names[count] = NULL;
@@ -124,7 +125,16 @@ static int apply(cli_args *args, const cli_flag *f, const char *value) {
     case CLI_SWITCH:
         *(bool *)field = true;
         return 0;
+    case CLI_HEADING:
+        return 0;
     case CLI_STRING:
+    case CLI_INPUT:
+    case CLI_VECTORS:
+    case CLI_MATRIX:
+    case CLI_PICTURE:
+    case CLI_TRACE:
+    case CLI_EVENTS:
+    case CLI_TABLE:
         if (!*value) return cli_usage_error(args, "option --%s needs a value", f->name);
         *(const char **)field = value;
         return 0;
@@ -151,10 +161,29 @@ static bool needs_value(const cli_flag *f) {
     return f->kind != CLI_SWITCH && f->kind != CLI_OPTION_ON && f->kind != CLI_OPTION_OFF;
 }
 
+/* "-qo x", "-ox": letters of switches, and at the end one that may take a value. */
+static int parse_letters(cli_args *args, const char *letters, const char **value,
+                         const cli_flag **flag) {
+    for (;; letters++) {
+        const cli_flag *f = find(args, NULL, 0, *letters);
+        if (!f) return cli_usage_error(args, "unknown option -%c", *letters);
+        *flag = f;
+        if (!letters[1]) return 0;
+        if (f->kind != CLI_SWITCH) {
+            *value = letters + (letters[1] == '=' ? 2 : 1);
+            return 0;
+        }
+        if (letters[1] == '=' || isdigit((unsigned char)letters[1]))
+            return cli_usage_error(args, "option -%c takes no value", *letters);
+        const int code = apply(args, f, NULL);
+        if (code) return code;
+    }
+}
+
 /* argv[*k] is "--name", "--name=value" or "-xvalue"; a value may also be the word after it. */
 static int parse_one(cli_args *args, int argc, char **argv, int *k) {
     const char *word = argv[*k], *value = NULL;
-    const cli_flag *f;
+    const cli_flag *f = NULL;
     char name[64];
     if (word[1] == '-') {
         size_t length = strcspn(word + 2, "=");
@@ -162,14 +191,15 @@ static int parse_one(cli_args *args, int argc, char **argv, int *k) {
         f = find(args, word + 2, length, 0);
         if (word[2 + length]) value = word + 3 + length;
         if (!f) return unknown(args, name);
+        if (value && !strcmp(name, "help") && !strcmp(value, "all")) {
+            args->all_options = true;
+            value = NULL;
+        }
         if (value && (f->kind == CLI_SWITCH || f->kind == CLI_OPTION_OFF))
             return cli_usage_error(args, "option --%s takes no value", f->name);
     } else {
-        f = find(args, NULL, 0, word[1]);
-        if (!f) return cli_usage_error(args, "unknown option -%c", word[1]);
-        if (word[2] && f->kind == CLI_SWITCH)
-            return cli_usage_error(args, "option -%c takes no value", word[1]);
-        if (word[2]) value = word + (word[2] == '=' ? 3 : 2);
+        const int code = parse_letters(args, word + 1, &value, &f);
+        if (code) return code;
     }
     if (!value && needs_value(f)) {
         if (*k + 1 >= argc) return cli_usage_error(args, "option --%s needs a value", f->name);
@@ -184,8 +214,8 @@ int cli_check_read(const cli_args *args, const char *dense) {
     if (args->command != CLI_SOLVE && options.method == MPK_METHOD_AUTO)
         options.method = MPK_METHOD_LDLT;
     for (int k = 0; (o = mpk_option_at(k)); k++) {
-        char name[64], why[256] = "";
-        if (!(args->typed >> k & 1)) continue;
+        char name[64], why[512] = "";
+        if (!(cli_asked(args) >> k & 1)) continue;
         snprintf(name, sizeof name, "%s", o->key);
         for (char *c = name; *c; c++)
             if (*c == '_') *c = '-';
@@ -207,6 +237,9 @@ int cli_parse(cli_args *args, int argc, char **argv) {
     /* --json is looked for first: errors in other options depend on it */
     for (int k = 0; k < argc && strcmp(argv[k], "--"); k++)
         if (!strcmp(argv[k], "--json")) args->json = true;
+    for (int k = 0; k < argc && strcmp(argv[k], "--"); k++)
+        if (!strcmp(argv[k], "--version") || !strcmp(argv[k], "-V")) args->version = true;
+    if (args->version) return 0;
     for (int k = 0; k < argc; k++) {
         if (options && !strcmp(argv[k], "--")) {
             options = false;

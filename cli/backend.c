@@ -115,6 +115,13 @@ int cli_backend_begin(cli_args *args, cli_backend *b) {
 #define IS(word) (length == strlen(word) && !strncmp(name, word, length))
     if (args->dense && strcmp(args->dense, "off"))
         return cli_usage_error(args, "option --backend is not read by --dense %s", args->dense);
+    static const char *const idle[] = {"device", "device_number", "device_memory_limit"};
+    for (int k = 0; k < (IS("cuda") ? 2 : 3); k++)
+        if (is_typed(args, idle[k]))
+            return cli_usage_error(args, "option --%s is not read by --backend, which says where",
+                                   k == 0   ? "device"
+                                   : k == 1 ? "device-number"
+                                            : "device-memory-limit");
     if (IS("cuda")) {
         if (mpk_options_set(args->ctx, &args->options, "device", name) == MPK_OK) return 0;
         return refuse(args, "expected cuda or cuda:NUMBER");

@@ -26,6 +26,8 @@ enum {
 };
 
 enum { CLI_WORDS_MAX = 64, CLI_EXIT_USAGE = 1, CLI_EXIT_FILE = 2 };
+enum { CLI_SIGNALLED = 128 };         /* and the number of the signal, as the shell has it */
+enum { CLI_MOST_BYTES = 1000000000 }; /* of a file that is written without --force */
 
 /** Options of vsim alone. */
 typedef struct cli_vsim {
@@ -48,15 +50,23 @@ typedef struct cli_args {
     const char *backend;                                             /* of solve */
     const char *size, *jobs, *warps, *kernel, *cells, *units, *draw; /* of accelerators */
     const char *type, *fill, *way, *target; /* of synthesize, with size and output */
-    bool json, progress, quiet, help;
+    bool json, progress, quiet, force, help, all_options, version;
     uint64_t typed; /* bit k: mpk_option_at(k) was given */
     cli_vsim vsim;
 } cli_args;
 
 /** What follows a flag, and where it goes. */
 typedef enum cli_kind {
+    CLI_HEADING,      /**< no flag: what stands above those that follow in the help of solve */
     CLI_SWITCH,       /**< nothing: a bool of cli_args */
     CLI_STRING,       /**< a value: a const char * of cli_args */
+    CLI_INPUT,        /**< the same: a file that is read */
+    CLI_VECTORS,      /**< the same: a file that is written, with right-hand sides */
+    CLI_MATRIX,       /**< likewise a matrix */
+    CLI_PICTURE,      /**< likewise a picture */
+    CLI_TRACE,        /**< likewise a picture or events */
+    CLI_EVENTS,       /**< likewise events */
+    CLI_TABLE,        /**< likewise a table */
     CLI_OPTION,       /**< a value for mpk_options_set() */
     CLI_OPTION_ON,    /**< the same; without =VALUE it means "on" */
     CLI_OPTION_BYTES, /**< the same; the value may end in K, M, G, T or Ki, Mi, ... */
@@ -68,7 +78,7 @@ typedef struct cli_flag {
     char letter; /* 0: none */
     cli_kind kind;
     unsigned commands; /* that take it */
-    size_t offset;     /* CLI_SWITCH, CLI_STRING */
+    size_t offset;     /* of kinds from CLI_SWITCH to CLI_TABLE */
     const char *value; /* name of the value in the help; NULL: none, or it may be left out */
     const char *help;  /* NULL: the text of the table of options */
 } cli_flag;
@@ -84,8 +94,27 @@ int cli_parse(cli_args *args, int argc, char **argv);
  *  the words that chose a dense method, or NULL. Returns 0, or the exit code after an error
  *  message. */
 int cli_check_read(const cli_args *args, const char *dense);
-/** Print the options of args->command, in at most 100 columns. */
+/** Print the options of args->command, in at most 100 columns; of solve those under the first
+ *  heading alone unless args->all_options, and the names of the others. */
 void cli_print_options(const cli_args *args);
+/** Print what the words of a report mean. */
+void cli_print_report_words(void);
+
+/** Look at all files that the command line names, before any work: outputs have an ending that says
+ *  what they become, can be written, and are no input and no other output; one input and one output
+ *  is "-" at most. Returns 0, or the exit code after an error message. */
+int cli_check_files(const cli_args *args);
+/** Does a file go to standard output? Results and reports then do not. */
+bool cli_is_piped(const cli_args *args);
+/** Where a result as text goes: standard output, unless JSON or a file goes there. */
+FILE *cli_result(const cli_args *args);
+/** A line for each file that was written, unless args->quiet. */
+void cli_tell_written(const cli_args *args, FILE *out);
+/** Write a text to the file of an option, as mpk_text_write(). Returns 0 or the exit code after an
+ *  error message. */
+int cli_write_text(const cli_args *args, const char *path, const char *text, size_t size);
+/** The end of a command that wrote to standard output: code, or that for files after a message. */
+int cli_flush(const cli_args *args, int code);
 /** Print an error of usage to standard error (with --json also to standard output); returns 1. */
 int cli_usage_error(const cli_args *args, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -94,6 +123,8 @@ void cli_print_failure(const cli_args *args, mpk_status status, const char *mess
 /** The word of `words` (NULL at the end) nearest to `word`, or NULL if none is near. */
 const char *cli_nearest(const char *word, const char *const *words);
 
+/** The options that were typed and that a solver is to read, as args->typed. */
+uint64_t cli_asked(const cli_args *args);
 /** The single matrix of a command: a file, "-" or --generate. Returns 0 or the exit code. */
 int cli_matrix(const cli_args *args, mpk_job *job);
 struct cli_backend;
@@ -129,11 +160,11 @@ typedef struct cli_progress {
     int tenth; /* last tenth printed, without a terminal */
 } cli_progress;
 
-/** Begin; `always`: also in the first two seconds and without a terminal. Ctrl-C cancels from now
- * on. */
+/** Begin; `always`: also in the first two seconds and without a terminal. From now on SIGINT, SIGTERM
+ *  and SIGHUP cancel, once; again they end the process. */
 void cli_progress_begin(cli_progress *progress, mpk_context *ctx, bool always);
-/** Wipe the bar; returns whether the user interrupted. */
-bool cli_progress_end(cli_progress *progress, mpk_context *ctx);
+/** Wipe the bar; returns the signal that asked to stop, or 0. */
+int cli_progress_end(cli_progress *progress, mpk_context *ctx);
 
 /** The file that is loaded where a device is asked for: METAPACK_CUDA_MODULE, else beside the library.
  *  False: there is none. */

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #ifdef METAPACK_SIM
-#include "core/output.h"
 #include "sim/models/models.h"
 #include "sim/systolic/array.h"
 #include "sim/systolic/programs.h"
@@ -48,17 +47,7 @@ static char *text_of(const cli_args *args, const char *file, int *code) {
 }
 
 static int write_file(const cli_args *args, const char *path, const borg_sink *out) {
-    mpki_output file;
-    char text[300];
-    int error = mpki_output_open(&file, path);
-    if (!error) {
-        error = mpki_output_write(&file, out->text, out->length);
-        const int closing = mpki_output_close(&file, !error);
-        if (!error) error = closing;
-    }
-    if (!error) return 0;
-    snprintf(text, sizeof text, "%s: %s", path, strerror(error));
-    return tell_failure(args, CLI_EXIT_FILE, text);
+    return cli_write_text(args, path, out->text, out->length);
 }
 
 /* The array's links, drawn or listed. */
@@ -99,7 +88,8 @@ static int show(const cli_args *args, const sim_models_request *q) {
         code = write_file(args, args->plot, &plot);
     }
     if (!code && args->draw) code = show_cells(args, q, &arena, &cells);
-    if (!code) fputs(out.text, stdout);
+    if (!code) fputs(out.text, args->json ? stdout : cli_result(args));
+    if (!code) cli_tell_written(args, cli_result(args));
     borg_arena_free(&arena);
     return code;
 }

@@ -4,12 +4,12 @@
 
 /** metapack convert A FILE: read in any known format, write in the one that FILE's ending says. */
 int cmd_convert(cli_args *args) {
-    mpk_job job = {.goal = MPK_GOAL_READ, .output = args->output};
     int given = args->generate ? 0 : 1; /* words before the target */
-    if (!job.output && args->nwords == given + 1) job.output = args->words[--args->nwords];
+    if (!args->output && args->nwords == given + 1) args->output = args->words[--args->nwords];
+    mpk_job job = {.goal = MPK_GOAL_READ, .output = args->output};
     if (!job.output)
         return cli_usage_error(
-            args, "no target: metapack convert A FILE, with FILE .mtx or .rb, also .gz");
+            args, "no target: metapack convert A FILE, with FILE .mtx or .rb, also .gz or .xz");
     int code = cli_matrix(args, &job);
     return code ? code : cli_run(args, &job, NULL);
 }

@@ -19,6 +19,7 @@ int cmd_generate(cli_args *args) {
     mpk_job job = {.struct_size = sizeof job,
                    .goal = MPK_GOAL_READ,
                    .generate = spec,
-                   .output = args->output ? args->output : "-"};
+                   .output = args->output ? args->output : "-",
+                   .most_bytes = args->force ? 0 : CLI_MOST_BYTES};
     return cli_run(args, &job, NULL);
 }

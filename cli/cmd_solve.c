@@ -3,6 +3,7 @@
 #include "cli.h"
 #include "dense.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* On the machine that --backend names. */
@@ -18,6 +19,21 @@ static int solve_there(cli_args *args, const mpk_job *job) {
     return code;
 }
 
+/* Options that this dense method does not read. by [in] the words that chose it */
+static int check_dense(const cli_args *args, int method, const char *by) {
+    const mpk_option *o;
+    const int code = cli_check_read(args, by);
+    for (int k = 0; !code && (o = mpk_option_at(k)); k++)
+        if (cli_asked(args) >> k & 1 && !cli_dense_reads(args, method, o->key)) {
+            char name[64];
+            snprintf(name, sizeof name, "%s", o->key);
+            for (char *c = name; *c; c++)
+                if (*c == '_') *c = '-';
+            return cli_usage_error(args, "option --%s is not read by %s", name, by);
+        }
+    return code;
+}
+
 /** metapack solve A [-b B] [-o X]: solve A X = B. */
 int cmd_solve(cli_args *args) {
     mpk_job job = {.goal = MPK_GOAL_SOLVE, .rhs = args->rhs, .output = args->output};
@@ -25,9 +41,6 @@ int cmd_solve(cli_args *args) {
     int code = cli_matrix(args, &job);
     if (code) return code;
     if (args->backend) return solve_there(args, &job);
-    if (job.matrix && job.rhs && !strcmp(job.matrix, "-") && !strcmp(job.rhs, "-"))
-        return cli_usage_error(args,
-                               "standard input cannot be both the matrix and the right-hand side");
     const bool off = args->dense && !strcmp(args->dense, "off");
     if (args->dense && !off) {
         const int method = cli_dense_method(args->dense);
@@ -41,13 +54,14 @@ int cmd_solve(cli_args *args) {
                                   : job.given_pivots ? "given-pivots"
                                                      : NULL;
         if (other) return cli_usage_error(args, "option --%s is not read by %s", other, by);
-        code = cli_check_read(args, by);
+        code = check_dense(args, method, by);
         return code ? code : cli_solve_dense(args, &job, method);
     }
     if (!off && !job.perm && !job.plot && !job.trace && args->options.method == MPK_METHOD_AUTO &&
         cli_is_array(job.matrix)) {
-        code = cli_check_read(args, "the dense solver, which takes array files; --dense off asks "
-                                    "for another");
+        code = check_dense(args, MPK_DENSE_AUTO,
+                           "the dense solver, which takes array files; --dense off asks for "
+                           "another");
         return code ? code : cli_solve_dense(args, &job, MPK_DENSE_AUTO);
     }
     code = cli_check_read(args, NULL);

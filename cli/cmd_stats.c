@@ -135,17 +135,12 @@ static mpk_status compute(cli_args *args, stats_table *t) {
 
 /* Write the table; returns 0, or the exit code if that fails. */
 static int tell(cli_args *args, const stats_table *t) {
-    int error = args->plot ? stats_write_plot(t, args->plot) : 0;
-    if (error) {
-        fprintf(stderr, "metapack stats: %s: %s\n", args->plot, strerror(error));
-        return CLI_EXIT_FILE;
-    }
-    if (!args->quiet) stats_write_text(t, stderr);
+    const int code = args->plot ? stats_write_plot(args, t) : 0;
+    if (code) return code;
+    FILE *out = cli_result(args);
+    if (!args->quiet) stats_write_text(t, out);
+    cli_tell_written(args, out);
     if (args->json) stats_write_json(t, stdout);
-    if (fflush(stdout) || ferror(stdout)) {
-        fprintf(stderr, "metapack stats: standard output cannot be written\n");
-        return CLI_EXIT_FILE;
-    }
     return 0;
 }
 
@@ -160,10 +155,10 @@ int cmd_stats(cli_args *args) {
     if (!t.run) return mpk_exit_code(MPK_ERR_MEMORY);
     cli_progress_begin(&progress, args->ctx, args->progress);
     mpk_status status = compute(args, &t);
-    bool interrupted = cli_progress_end(&progress, args->ctx);
+    const int stopped = cli_progress_end(&progress, args->ctx);
     if (mpk_failed(status) && t.source) {
         mpk_last_error(args->ctx, NULL, NULL, &text);
-        if (interrupted) text = "interrupted";
+        if (stopped) text = "interrupted";
         fprintf(stderr, "metapack stats: %s\n", text && *text ? text : mpk_status_text(status));
         cli_print_failure(args, status, text);
     } else if (!mpk_failed(status)) {
@@ -171,5 +166,6 @@ int cmd_stats(cli_args *args) {
     }
     for (int k = 0; k < t.count; k++) mpk_block_stats_clear(args->ctx, &t.run[k].stats);
     free(t.run);
-    return mpk_failed(status) ? mpk_exit_code(status) : code;
+    if (!mpk_failed(status)) return code;
+    return stopped ? CLI_SIGNALLED + stopped : mpk_exit_code(status);
 }

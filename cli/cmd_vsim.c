@@ -3,7 +3,6 @@
 #include "cli.h"
 
 #ifdef METAPACK_SIM
-#include "core/output.h"
 #include "vsim.h"
 
 #include <errno.h>
@@ -27,18 +26,8 @@ static int fail_memory(const cli_args *args) {
     return mpk_exit_code(MPK_ERR_MEMORY);
 }
 
-/* A file whole or not at all; 0 or the exit code. */
-static int write_file(const char *path, const borg_sink *text) {
-    mpki_output output;
-    int error = mpki_output_open(&output, path);
-    if (!error) {
-        error = mpki_output_write(&output, text->text, text->length);
-        const int closing = mpki_output_close(&output, !error);
-        if (!error) error = closing;
-    }
-    if (!error) return 0;
-    fprintf(stderr, "metapack vsim: %s: %s\n", path, strerror(error));
-    return CLI_EXIT_FILE;
+static int write_file(const cli_args *args, const char *path, const borg_sink *text) {
+    return cli_write_text(args, path, text->text, text->length);
 }
 
 static int tell(vsim *v, const vs_sweep *sweep) {
@@ -47,22 +36,20 @@ static int tell(vsim *v, const vs_sweep *sweep) {
     const char *slash = strrchr(v->input, '/');
     int code = 0;
     vs_put_text(sweep, &text);
-    if (!a->quiet) fputs(text.text, stderr);
     vs_put_csv(sweep, &csv);
     vs_put_svg(sweep, slash && slash[1] ? slash + 1 : v->input, &svg);
     vs_put_chrome(sweep, &trace);
-    if (a->vsim.csv) code = write_file(a->vsim.csv, &csv);
-    if (!code && a->plot) code = write_file(a->plot, &svg);
-    if (!code && a->trace) code = write_file(a->trace, &trace);
-    if (a->json && !code) {
+    if (a->vsim.csv) code = write_file(a, a->vsim.csv, &csv);
+    if (!code && a->plot) code = write_file(a, a->plot, &svg);
+    if (!code && a->trace) code = write_file(a, a->trace, &trace);
+    if (code) return code;
+    if (!a->quiet) fputs(text.text, cli_result(a));
+    cli_tell_written(a, cli_result(a));
+    if (a->json) {
         vs_put_json(sweep, v->input, &json);
         fputs(json.text, stdout);
     }
-    if (!code && (fflush(stdout) || ferror(stdout))) {
-        fprintf(stderr, "metapack vsim: standard output cannot be written\n");
-        return CLI_EXIT_FILE;
-    }
-    return code;
+    return 0;
 }
 
 /* Slots or threshold that were left to us. */

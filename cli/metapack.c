@@ -2,6 +2,7 @@
 /** metapack COMMAND ...: dispatch, --help, --version. */
 #include "cli.h"
 
+#include <fcntl.h>
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,13 +41,14 @@ static void print_help(void) {
            "  metapack COMMAND ... [OPTIONS]\n\n");
     for (int k = 0; k < COMMANDS; k++) printf("  %-12s %s\n", commands[k].name, commands[k].what);
     printf("\nA is a file (Matrix Market or Rutherford-Boeing, also .gz and .xz), - for standard\n"
-           "input, or --generate SPEC. The report goes to standard error, --json to standard "
-           "output.\n\n"
+           "input, or --generate SPEC. Results go to standard output, the report of solve to\n"
+           "standard error; --json is for programs.\n\n"
            "  metapack solve A.mtx -b b.mtx -o x.mtx\n"
            "  metapack solve --generate \"nlpkkt 20\" --json\n\n"
            "Exit codes: 0 good, 1 usage, 2 input, 3 singular, 4 not converged, 5 accuracy not\n"
-           "reached, 6 memory, 7 device.\n\n"
-           "metapack COMMAND --help lists the options, metapack --version tells the version.\n");
+           "reached, 6 memory, 7 device, 128 + N stopped by signal N.\n\n"
+           "metapack COMMAND --help lists the options, metapack help report explains the words of "
+           "a\nreport, metapack --version tells the version.\n");
 }
 
 /* "family parameters: what it is" on two lines, the second broken at 80 columns. */
@@ -101,42 +103,65 @@ static int unknown(const cli_args *args, const char *name) {
     return cli_usage_error(args, "unknown command '%s'", name);
 }
 
-/* Run the sub-command. wish [in] why nothing can be computed (METAPACK_CPU), or NULL. */
-static int dispatch(cli_args *args, const char *wish, int argc, char **argv) {
-    const char *name = argc ? argv[0] : NULL;
-    if (!name) {
-        fprintf(stderr, "metapack: no command. Try: metapack --help\n");
-        return CLI_EXIT_USAGE;
-    }
-    if (!strcmp(name, "--version") || !strcmp(name, "version")) {
-        char module[PATH_MAX];
-        printf("metapack %s (%s)\n", mpk_version(), mpk_build_config());
-        if (cli_cuda_module(module)) printf("CUDA module %s\n", module);
-        return 0;
-    }
-    bool help = !strcmp(name, "help") || !strcmp(name, "--help") || !strcmp(name, "-h");
-    if (help && argc == 1) {
+static int print_version(void) {
+    char module[PATH_MAX];
+    printf("metapack %s (%s)\n", mpk_version(), mpk_build_config());
+    if (cli_cuda_module(module)) printf("CUDA module %s\n", module);
+    return 0;
+}
+
+static bool is_one_of(const char *word, const char *a, const char *b, const char *c) {
+    return !strcmp(word, a) || !strcmp(word, b) || !strcmp(word, c);
+}
+
+/* "metapack help ...", --help, -h: argv[1] is what about. */
+static int dispatch_help(cli_args *args, int argc, char **argv) {
+    if (argc == 1 || !strcmp(argv[1], "help")) {
         print_help();
         return 0;
     }
-    if (help) {
-        argc--;
-        argv++;
+    if (is_one_of(argv[1], "report", "reports", "words")) {
+        cli_print_report_words();
+        return 0;
     }
-    const struct command *command = find(argv[0]);
+    const struct command *command = find(argv[1]);
+    if (!command) return unknown(args, argv[1]);
+    args->command = command->bit;
+    args->name = command->name;
+    const int code = cli_parse(args, argc - 2, argv + 2);
+    if (code) return code;
+    for (int k = 0; k < args->nwords; k++)
+        if (!strcmp(args->words[k], "all")) args->all_options = true;
+    print_command_help(args, command);
+    return 0;
+}
+
+/* Run the sub-command. wish [in] why nothing can be computed (METAPACK_CPU), or NULL. */
+static int dispatch(cli_args *args, const char *wish, int argc, char **argv) {
+    for (int k = 0; k < argc && argv[k][0] == '-'; k++)
+        if (!strcmp(argv[k], "--json")) args->json = true;
+    if (args->json && argc) argc -= !strcmp(argv[0], "--json"), argv += !strcmp(argv[0], "--json");
+    if (!argc) return cli_usage_error(args, "no command");
+    const char *name = argv[0];
+    if (is_one_of(name, "--version", "version", "-V")) return print_version();
+    if (!strcmp(name, "--help=all")) name = "--help";
+    if (is_one_of(name, "help", "--help", "-h")) return dispatch_help(args, argc, argv);
+    const struct command *command = find(name);
     for (int k = 1; k < argc; k++)
         if (!command && !strcmp(argv[k], "--json")) args->json = true;
-    if (!command) return unknown(args, argv[0]);
+    if (!command) return unknown(args, name);
     args->command = command->bit;
     args->name = command->name;
     int code = cli_parse(args, argc - 1, argv + 1);
     if (code) return code;
-    if (help || args->help) {
+    if (args->version) return print_version();
+    if (args->help || args->all_options) {
         print_command_help(args, command);
         return 0;
     }
     if (wish) return cli_usage_error(args, "%s", wish);
-    return command->run(args);
+    code = cli_check_files(args);
+    return code ? code : command->run(args);
 }
 
 /* What is wrong with METAPACK_CPU, or NULL. If something is, the context is created without it, so
@@ -152,8 +177,16 @@ static const char *check_wish(void) {
     return wish;
 }
 
+/* A standard stream that is closed is opened so that using it fails, as if it were: or the first
+ * file that is opened takes its place, and gets what was meant for it. */
+static void hold_streams(void) {
+    for (int k = STDIN_FILENO; k <= STDERR_FILENO; k++)
+        if (fcntl(k, F_GETFD) < 0 && open("/dev/null", k ? O_RDONLY : O_WRONLY) != k) return;
+}
+
 int main(int argc, char **argv) {
     cli_args args = {0};
+    hold_streams();
     setlocale(LC_CTYPE, "");
     const char *wish = check_wish();
     if (mpk_failed(mpk_context_create(NULL, &args.ctx))) {
@@ -162,7 +195,7 @@ int main(int argc, char **argv) {
     }
     mpk_options_init(&args.options);
     int code = dispatch(&args, wish, argc - 1, argv + 1);
-    if (fflush(stdout) && code == 0) code = CLI_EXIT_FILE;
+    code = cli_flush(&args, code);
     mpk_context_destroy(&args.ctx);
     return code;
 }

@@ -14,11 +14,10 @@
 enum { BAR = 30 /* cells */ };
 static const double PATIENCE_S = 2; /* shorter calls get no bar */
 
-static volatile sig_atomic_t interrupted; /* the one thing a signal handler can reach */
+static volatile sig_atomic_t interrupted; /* the number of the signal, all that a handler can say */
 
 static void on_signal(int number) {
-    (void)number;
-    interrupted = 1;
+    interrupted = number;
 }
 
 double cli_now_s(void) {
@@ -63,15 +62,21 @@ void cli_progress_begin(cli_progress *p, mpk_context *ctx, bool always) {
     *p = (cli_progress){.always = always, .start_s = cli_now_s()};
     p->terminal = isatty(STDERR_FILENO) && term && *term && strcmp(term, "dumb") != 0;
     p->utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
-    /* no SA_RESTART: a blocked read returns; reset: a second Ctrl-C ends the process at once */
+    /* no SA_RESTART: a blocked read returns; reset: a second Ctrl-C ends the process at once, and
+     * leaves nothing but on file systems without nameless files (core/output.h) */
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
     sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    static const int asked[] = {SIGINT, SIGTERM, SIGHUP};
+    for (int k = 0; k < 3; k++) { /* what nohup has ignored stays ignored */
+        struct sigaction before;
+        if (!sigaction(asked[k], NULL, &before) &&
+            (asked[k] != SIGHUP || before.sa_handler != SIG_IGN))
+            sigaction(asked[k], &action, NULL);
+    }
     mpk_context_set_progress(ctx, on_progress, p);
 }
 
-bool cli_progress_end(cli_progress *p, mpk_context *ctx) {
+int cli_progress_end(cli_progress *p, mpk_context *ctx) {
     mpk_context_set_progress(ctx, NULL, NULL);
     if (p->drawn) fputs("\r\033[K", stderr);
     return interrupted;

@@ -7,6 +7,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+uint64_t cli_asked(const cli_args *args) {
+    const mpk_option *o;
+    uint64_t asked = args->typed;
+    for (int k = 0; args->generate && (o = mpk_option_at(k)); k++)
+        if (!strcmp(o->key, "seed")) asked &= ~(UINT64_C(1) << k); /* the generator reads it */
+    return asked;
+}
+
+/* What no table of options tells: options of where the matrix comes from. */
+static int check_source(const cli_args *args) {
+    const mpk_option *o;
+    const bool only_reads = args->command & (CLI_INFO | CLI_CONVERT);
+    for (int k = 0; (o = mpk_option_at(k)); k++) {
+        if (!(args->typed >> k & 1)) continue;
+        if (only_reads && !args->generate && !strcmp(o->key, "seed"))
+            return cli_usage_error(args, "option --seed is read with --generate alone");
+        if (args->generate && !strcmp(o->key, "symmetry_tolerance"))
+            return cli_usage_error(args, "option --symmetry-tolerance is read of files alone");
+    }
+    return 0;
+}
+
 int cli_matrix(const cli_args *args, mpk_job *job) {
     if (args->nwords > 1)
         return cli_usage_error(args, "unexpected '%s': one matrix is enough%s", args->words[1],
@@ -27,6 +49,10 @@ int cli_matrix(const cli_args *args, mpk_job *job) {
         args->options.ordering != MPK_ORDERING_NATURAL)
         return cli_usage_error(args, "--given-%s is for --ordering given or natural",
                                args->given_blocks ? "blocks" : "pivots");
+    const int code = check_source(args);
+    if (code) return code;
+    job->asked = cli_asked(args);
+    job->most_bytes = args->force ? 0 : CLI_MOST_BYTES;
     job->struct_size = sizeof *job;
     job->matrix = args->nwords ? args->words[0] : NULL;
     job->generate = args->generate;
@@ -38,10 +64,16 @@ int cli_matrix(const cli_args *args, mpk_job *job) {
     return 0;
 }
 
-/* Was the inertia asked for of a matrix that has none? */
-static bool no_inertia(const cli_args *args, const mpk_report *report) {
+/* Why a matrix has no inertia, where that was asked for; NULL: it has. */
+static const char *no_inertia(const cli_args *args, const mpk_report *report) {
     const mpk_run *run = report ? mpk_report_run(report) : NULL;
-    return args->command == CLI_INERTIA && run && run->problem.symmetry == MPK_GENERAL;
+    if (args->command != CLI_INERTIA || !run || run->problem.n == 0) return NULL;
+    if (run->problem.symmetry == MPK_GENERAL)
+        return "the matrix is not symmetric: it has no inertia";
+    const bool complex = run->problem.scalar == MPK_C || run->problem.scalar == MPK_Z;
+    return complex && run->problem.symmetry == MPK_SYMMETRIC
+               ? "the matrix is complex symmetric, not Hermitian: it has no inertia"
+               : NULL;
 }
 
 /* Print the report as text, or one line if there is only a failure. */
@@ -49,55 +81,60 @@ static void tell(const cli_args *args, const mpk_report *report, mpk_status stat
     const mpk_run *run = mpk_report_run(report);
     const char *text = mpk_status_text(status);
     if (run && (!mpk_failed(status) || run->have_analysis) && !args->quiet) {
-        fputs(mpk_report_text(report), stderr);
+        const bool result = args->command & (CLI_ANALYSE | CLI_INFO) && !mpk_failed(status);
+        FILE *out = result ? cli_result(args) : stderr;
+        fputs(mpk_report_text(report), out);
+        if (!mpk_failed(status)) cli_tell_written(args, out);
     } else if (mpk_exit_code(status) != 0) {
         if (run && run->message && *run->message) text = run->message;
-        if (no_inertia(args, report)) text = "the matrix is not symmetric: it has no inertia";
-        fprintf(stderr, "metapack %s: %s\n", args->name, text);
+        const bool more = run && status == MPK_NOT_CONVERGED &&
+                          run->solve.krylov.iterations >= run->options.max_iterations;
+        fprintf(stderr, "metapack %s: %s%s\n", args->name, text,
+                more ? "; --max-iterations allows more" : "");
     }
 }
 
-/* What was asked for: "38 29 0". Not of a matrix that has no inertia. */
-static void print_inertia(const mpk_report *report) {
+/* What was asked for: "38 29 0". */
+static void print_inertia(const mpk_report *report, FILE *out) {
     const mpk_run *run = mpk_report_run(report);
-    const bool complex = run->problem.scalar == MPK_C || run->problem.scalar == MPK_Z;
     const mpk_inertia *in = &run->factor.inertia;
-    if (!run->have_factor || run->problem.symmetry == MPK_GENERAL ||
-        (complex && run->problem.symmetry == MPK_SYMMETRIC))
-        return;
-    printf("%lld %lld %lld\n", (long long)in->positive, (long long)in->negative,
-           (long long)in->zero);
+    if (!run->have_factor) return;
+    fprintf(out, "%lld %lld %lld\n", (long long)in->positive, (long long)in->negative,
+            (long long)in->zero);
+}
+
+static void print_json(const cli_args *args, const mpk_report *report, const cli_backend *there) {
+    if (there)
+        cli_backend_json(args, there, mpk_report_json(report), stdout);
+    else
+        fputs(mpk_report_json(report), stdout);
 }
 
 int cli_run(const cli_args *args, const mpk_job *job, const cli_backend *there) {
     cli_progress progress;
     mpk_report *report = NULL;
-    if (args->json && job->output && !strcmp(job->output, "-"))
-        return cli_usage_error(args,
-                               "standard output cannot take both --json and the data: -o FILE");
     cli_progress_begin(&progress, args->ctx, args->progress);
     mpk_status status = mpk_job_run(args->ctx, job, &args->options, &report);
-    bool interrupted = cli_progress_end(&progress, args->ctx);
-    if (interrupted && mpk_failed(status)) { /* it may have been reported as a failed read */
-        status = MPK_ERR_CANCELLED;
+    const int stopped = cli_progress_end(&progress, args->ctx);
+    const char *none = no_inertia(args, report);
+    int code = mpk_exit_code(status);
+    if (stopped && mpk_failed(status)) { /* it may have been reported as a failed read */
         fprintf(stderr, "metapack %s: interrupted\n", args->name);
-        cli_print_failure(args, status, "interrupted");
+        cli_print_failure(args, MPK_ERR_CANCELLED, "interrupted");
+        code = CLI_SIGNALLED + stopped;
+    } else if (none && status != MPK_ERR_CANCELLED) {
+        fprintf(stderr, "metapack %s: %s\n", args->name, none);
+        cli_print_failure(args, MPK_ERR_INPUT, none);
+        code = mpk_exit_code(MPK_ERR_INPUT);
     } else {
         tell(args, report, status);
-        if (args->json && report && there)
-            cli_backend_json(args, there, mpk_report_json(report), stdout);
-        else if (args->json && report)
-            fputs(mpk_report_json(report), stdout);
+        if (args->json && report)
+            print_json(args, report, there);
         else if (args->command == CLI_INERTIA && report && !mpk_failed(status))
-            print_inertia(report);
+            print_inertia(report, cli_result(args));
     }
-    const bool none = no_inertia(args, report);
     mpk_report_destroy(&report);
-    if (fflush(stdout) || ferror(stdout)) {
-        fprintf(stderr, "metapack %s: standard output cannot be written\n", args->name);
-        return CLI_EXIT_FILE;
-    }
-    return mpk_exit_code(none && !mpk_failed(status) ? MPK_ERR_UNSUPPORTED : status);
+    return code;
 }
 
 char *cli_read_text(const char *path) {

@@ -18,6 +18,15 @@ int cli_dense_method(const char *word) {
     return -1;
 }
 
+bool cli_dense_reads(const cli_args *args, int method, const char *key) {
+    const bool automatic = method == MPK_DENSE_AUTO; /* it may come to any of them */
+    const bool random = method == MPK_DENSE_BUTTERFLY || method == MPK_DENSE_NONE;
+    if (!strcmp(key, "pivot_threshold")) return automatic || method == MPK_DENSE_TILE;
+    if (!strcmp(key, "zero_tolerance")) return !random;
+    if (!strcmp(key, "seed")) return automatic || method == MPK_DENSE_BUTTERFLY;
+    return strcmp(key, "deterministic") || args->options.deterministic != MPK_OFF;
+}
+
 bool cli_is_array(const char *path) {
     char line[128] = "";
     struct stat there;
@@ -48,6 +57,7 @@ typedef struct work {
     void *a, *b, *x, *f, *extra;
     int32_t *pivots;
     int32_t nrhs;
+    mpk_asymmetry asymmetry;
     double read_s;
     char message[160]; /* of errors found here, not in the library */
 } work;
@@ -76,6 +86,7 @@ static mpk_status load(cli_args *args, const mpk_job *job, work *w, mpk_problem_
                                                     &w->problem);
     if (mpk_failed(status)) return status;
     mpk_problem_view_get(w->problem, p);
+    mpk_problem_asymmetry_get(w->problem, &w->asymmetry);
     if (p->symmetry == MPK_GENERAL) {
         snprintf(w->message, sizeof w->message,
                  "the matrix is not symmetric, and dense methods are for matrices that are: "
@@ -143,6 +154,12 @@ static void tell(const cli_args *args, const char *source, const mpk_problem_vie
     const double n = p->n, flops = n * n * n / 3 * (p->scalar >= MPK_C ? 4 : 1);
     if (args->quiet) return;
     fprintf(stderr, "Matrix        %s\n              n = %d, dense %s\n", source, p->n, field(p));
+    if (w->asymmetry.pairs > 0)
+        fprintf(
+            stderr,
+            "              %lld pairs of entries differ, by up to %.1e of the larger: the mean of "
+            "the triangles is solved, errors are measured in that\n",
+            (long long)w->asymmetry.pairs, w->asymmetry.apart);
     for (int k = 0; k < i->attempts; k++)
         fprintf(stderr, "Attempt       %s in %s precision: %s, backward error %.3g, %.3g s\n",
                 mpk_dense_method_name(i->attempt[k].method),
@@ -157,7 +174,10 @@ static void tell(const cli_args *args, const char *source, const mpk_problem_vie
     if (p->scalar < MPK_C || p->symmetry == MPK_HERMITIAN)
         fprintf(stderr, "Inertia       %lld positive, %lld negative, %lld zero%s\n",
                 (long long)i->inertia.positive, (long long)i->inertia.negative,
-                (long long)i->inertia.zero, i->inertia.examined ? "" : "; not examined");
+                (long long)i->inertia.zero,
+                !i->inertia.examined    ? "; not examined"
+                : i->inertia.certified ? "; certified"
+                                       : "; NOT certified");
     fprintf(stderr, "Solution      %d right-hand side%s, %d steps of refinement\n", w->nrhs,
             w->nrhs == 1 ? "" : "s", i->iterations);
     fprintf(stderr, "Accuracy      componentwise backward error %.3g (%.3g before refinement)\n",
@@ -166,7 +186,10 @@ static void tell(const cli_args *args, const char *source, const mpk_problem_vie
     if (i->condition > 0) fprintf(stderr, "Condition     %.3g\n", i->condition);
     fprintf(stderr, "Time          factorize %.3g s, solve %.3g s, refine %.3g s\n", i->factorize_s,
             i->solve_s, i->refine_s);
-    fprintf(stderr, "Result        %s\n", status == MPK_OK ? "good" : mpk_status_text(status));
+    fprintf(stderr, "Result        %s%s\n", status == MPK_OK ? "good" : mpk_status_text(status),
+            status != MPK_SINGULAR ? ""
+            : i->solved            ? "; the system is consistent, x is not unique"
+                                   : "; the system is inconsistent: no x solves it");
 }
 
 static void number(const char *key, double x) { /* JSON knows no infinity */
@@ -204,6 +227,13 @@ static void print_json(const char *source, const mpk_problem_view *p, const work
     number("componentwise", i->componentwise), number("normwise", i->normwise);
     number("condition", i->condition), number("factorize_s", i->factorize_s);
     number("solve_s", i->solve_s), number("refine_s", i->refine_s);
+    printf(", \"solved\": %s", i->solved ? "true" : "false");
+    if (w->asymmetry.pairs > 0) {
+        printf(", \"asymmetry\": {\"pairs\": %lld, \"rough\": %lld", (long long)w->asymmetry.pairs,
+               (long long)w->asymmetry.rough);
+        number("apart", w->asymmetry.apart);
+        printf("}");
+    }
     printf("}\n");
 }
 
@@ -213,12 +243,16 @@ int cli_solve_dense(cli_args *args, const mpk_job *job, int method) {
     mpk_dense d;
     mpk_dense_info info = {.engine = ""};
     const char *source = job->matrix ? job->matrix : job->generate, *text = NULL;
-    if (args->json && job->output && !strcmp(job->output, "-"))
-        return cli_usage_error(args,
-                               "standard output cannot take both --json and the data: -o FILE");
     mpk_dense_init(&d);
     mpk_status status = load(args, job, &w, &p);
-    if (status == MPK_ERR_UNSUPPORTED && !args->dense) { /* only the file asked for this */
+    /* only the file asked for this; and dense methods know one triangle, sparse ones both */
+    const bool apart = !mpk_failed(status) && w.asymmetry.pairs > 0;
+    if ((status == MPK_ERR_UNSUPPORTED || apart) && !args->dense) {
+        if (job->rhs)
+            mpk_free(args->ctx, &w.b);
+        else
+            free(w.b);
+        free(w.a);
         mpk_problem_destroy(&w.problem);
         return cli_run(args, job, NULL);
     }
@@ -245,6 +279,7 @@ int cli_solve_dense(cli_args *args, const mpk_job *job, int method) {
         cli_print_failure(args, status, text);
     } else {
         tell(args, source, &p, &w, &info, status);
+        cli_tell_written(args, stderr);
         if (args->json) print_json(source, &p, &w, &info, status);
     }
     if (job->rhs)

@@ -35,9 +35,9 @@ void stats_write_text(const stats_table *table, FILE *out);
 /** One object, metapack-stats/1 (docs/json.md). */
 void stats_write_json(const stats_table *table, FILE *out);
 /** Blocks (solid) and level sets (dashed) over the levels of fill, or over the block sizes where
- *  there is one level: a panel for each strategy, a colour for each ordering. Returns 0 or errno.
- */
-int stats_write_plot(const stats_table *table, const char *path);
+ *  there is one level: a panel for each strategy, a colour for each ordering. To args->plot;
+ *  returns 0 or the exit code after an error message. */
+int stats_write_plot(const cli_args *args, const stats_table *table);
 
 /** "amd" -> "AMD", into out (32 bytes). */
 static inline const char *stats_upper(char *out, const char *word) {

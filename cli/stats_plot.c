@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The picture of metapack stats, after Fig. 1 of Thuerck et al. 2018 and Fig. 8.11 of Thuerck 2021.
  * Lengths in CSS pixels. */
-#include "core/output.h"
 #include "stats.h"
 
 #include <errno.h>
@@ -218,21 +217,19 @@ static void write_svg(const stats_table *t, FILE *out) {
     fprintf(out, "</svg>\n");
 }
 
-int stats_write_plot(const stats_table *t, const char *path) {
+int stats_write_plot(const cli_args *args, const stats_table *t) {
     char *text = NULL;
     size_t size = 0;
     FILE *memory = open_memstream(&text, &size);
-    if (!memory) return errno;
-    write_svg(t, memory);
-    const bool bad = ferror(memory);
-    int error = fclose(memory) || bad ? ENOMEM : 0;
-    mpki_output output;
-    if (!error) error = mpki_output_open(&output, path);
-    if (!error) {
-        error = mpki_output_write(&output, text, size);
-        const int closing = mpki_output_close(&output, !error);
-        if (!error) error = closing;
+    if (memory) write_svg(t, memory);
+    const bool bad = !memory || ferror(memory);
+    if ((memory && fclose(memory)) || bad) {
+        free(text);
+        fprintf(stderr, "metapack stats: no memory for the picture\n");
+        cli_print_failure(args, MPK_ERR_MEMORY, "no memory for the picture");
+        return mpk_exit_code(MPK_ERR_MEMORY);
     }
+    const int code = cli_write_text(args, args->plot, text, size);
     free(text);
-    return error;
+    return code;
 }

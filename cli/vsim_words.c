@@ -129,6 +129,8 @@ int vsim_read_words(vsim *v) {
         return cli_usage_error(a, "--matrix, --generate and --input: one of them");
     if (a->vsim.input && (a->vsim.warps || a->vsim.rows || a->vsim.cols))
         return cli_usage_error(a, "--warps, --rows and --cols are for a matrix");
+    if (a->vsim.trace_cycles && !a->trace && !a->plot)
+        return cli_usage_error(a, "--trace-cycles is for --trace and --plot");
     v->trace_cycles = 2000;
     code = take_number(v, "orders", a->vsim.orders, 0, 100000, &orders);
     if (!code)

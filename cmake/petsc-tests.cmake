@@ -166,7 +166,7 @@ if(NOT MPKI_SLEPC_DIRS)
 endif()
 
 # ---- real KKT systems from files, and PETSc's own examples of saddle points -----------------------
-# (Debian: libpetsc3.18-dev-examples). Of the Stokes problems the block that is symmetric is ours: their
+# (Debian: libpetsc3.*-dev-examples). Of the Stokes problems the block that is symmetric is ours: their
 # boundary conditions leave the whole matrix without symmetry, which -pc_type cholesky then refuses.
 find_program(PYTHON3 python3)
 set(kkt ${CMAKE_CURRENT_BINARY_DIR}/petsc/kkt.petsc)
@@ -222,5 +222,5 @@ if(TARGET petsc_saddle_real AND EXISTS ${MPKI_PETSC_EXAMPLES}/ksp/ksp/tutorials/
         -ksp_type preonly -pc_type cholesky -pc_factor_mat_solver_type metapack -ksp_converged_reason)
     set_tests_properties(plugins_petsc_real_example_ex10_1 PROPERTIES FIXTURES_REQUIRED petsc_kkt)
 else()
-    message(STATUS "PETSc plug-in: PETSc's examples were not found (libpetsc3.18-dev-examples), not tested with them")
+    message(STATUS "PETSc plug-in: PETSc's examples were not found (Debian: libpetsc3.*-dev-examples), not tested with them")
 endif()

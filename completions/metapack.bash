@@ -6,49 +6,48 @@ _metapack_options() # COMMAND -> its options
 {
     case $1 in
         solve)
-            echo '--generate --rhs --output --plot --trace --dense --backend --json --quiet
-                --progress --method --ordering --given-perm --given-blocks --given-pivots
-                --matching --model-threads --scaling --pivot-threshold --zero-tolerance
-                --static-shift --refine --accuracy --condition --krylov --tolerance
-                --max-iterations --restart --shadow --direct --no-direct --strategy --block
-                --grid --similarity --joining --level --level-rule --fill-factor --capacity-rule
-                --drop-tolerance --drop-norm --factor-type --pivoting --stages --butterfly
-                --schedule --sweeps --jacobi-epsilon --jacobi-decay --shift --precision
-                --solve-sweeps --triangular --isai-pattern --isai-power --isai-block
-                --isai-limit --isai-over --isai-relax --isai-precision --omega --device
-                --device-number --device-memory-limit --symmetry-tolerance --threads
-                --deterministic --memory-limit --seed --help' ;;
+            echo '--generate --rhs --output --method --no-direct --krylov --tolerance
+                --max-iterations --refine --condition --device --threads --memory-limit --plot
+                --force --json --quiet --progress --help --ordering --given-perm --given-blocks
+                --given-pivots --matching --scaling --model-threads --accuracy --pivot-threshold
+                --zero-tolerance --static-shift --restart --shadow --symmetry-tolerance --direct
+                --factor-type --strategy --block --grid --similarity --joining --level
+                --level-rule --fill-factor --capacity-rule --drop-tolerance --drop-norm
+                --pivoting --stages --butterfly --schedule --sweeps --jacobi-epsilon
+                --jacobi-decay --shift --omega --precision --solve-sweeps --triangular
+                --isai-pattern --isai-power --isai-block --isai-limit --isai-over --isai-relax
+                --isai-precision --device-number --device-memory-limit --backend --dense --trace
+                --seed --deterministic' ;;
         analyse | analyze)
-            echo '--generate --plot --json --quiet --progress --method --ordering --given-perm
-                --given-blocks --given-pivots --matching --model-threads --scaling --strategy
-                --block --grid --similarity --joining --device --device-number
-                --device-memory-limit --symmetry-tolerance --threads --deterministic
-                --memory-limit --seed --help' ;;
+            echo '--generate --method --device --threads --memory-limit --plot --json --quiet
+                --progress --help --ordering --given-perm --given-blocks --given-pivots
+                --matching --scaling --model-threads --symmetry-tolerance --strategy --block
+                --grid --similarity --joining --device-number --device-memory-limit --seed' ;;
         inertia)
-            echo '--generate --plot --trace --json --quiet --progress --method --ordering
-                --given-perm --matching --model-threads --scaling --pivot-threshold
-                --zero-tolerance --static-shift --device --device-number --device-memory-limit
-                --symmetry-tolerance --threads --deterministic --memory-limit --seed --help' ;;
+            echo '--generate --method --device --threads --memory-limit --plot --json --quiet
+                --progress --help --ordering --given-perm --matching --scaling --model-threads
+                --pivot-threshold --zero-tolerance --static-shift --symmetry-tolerance
+                --device-number --device-memory-limit --trace --seed --deterministic' ;;
         info)
-            echo '--generate --plot --json --quiet --progress --symmetry-tolerance --seed
-                --help' ;;
+            echo '--generate --plot --json --quiet --progress --help --symmetry-tolerance
+                --seed' ;;
         generate)
-            echo '--output --json --quiet --progress --seed --help' ;;
+            echo '--output --force --json --quiet --progress --help --seed' ;;
         stats)
-            echo '--generate --plot --json --quiet --progress --strategy --ordering --block
-                --levels --scalar --matching --grid --similarity --symmetry-tolerance --threads
-                --memory-limit --seed --help' ;;
+            echo '--generate --threads --memory-limit --plot --json --quiet --progress --help
+                --ordering --matching --symmetry-tolerance --strategy --block --levels --scalar
+                --grid --similarity --seed' ;;
         convert)
-            echo '--generate --output --json --quiet --progress --symmetry-tolerance --seed
-                --help' ;;
+            echo '--generate --output --force --json --quiet --progress --help
+                --symmetry-tolerance --seed' ;;
         bench)
-            echo '--methods --sizes --type --json --threads --seed --help' ;;
+            echo '--threads --json --help --seed --methods --sizes --type' ;;
         devices)
             echo '--json --help' ;;
         accelerators)
-            echo '--size --jobs --warps --kernel --cells --units --plot --draw --json --help' ;;
+            echo '--json --help --size --jobs --warps --kernel --cells --units --plot --draw' ;;
         synthesize)
-            echo '--type --fill --pivoting --block --target --output --quiet --help' ;;
+            echo '--quiet --help --type --fill --pivoting --block --target --output' ;;
         ipopt-env)
             echo '--json --quiet --help' ;;
         petsc-env)
@@ -145,7 +144,7 @@ _metapack()
         return
     fi
     if [[ $command == help ]]; then
-        ((COMP_CWORD == 2)) && mapfile -t COMPREPLY < <(compgen -W "${commands% help}" -- "$cur")
+        ((COMP_CWORD == 2)) && mapfile -t COMPREPLY < <(compgen -W "${commands% help} report" -- "$cur")
         return
     fi
     # "--option=val" reaches us as three words: "=" breaks words
@@ -157,7 +156,8 @@ _metapack()
         prev='' # their value comes after "=" alone
     fi
     case $prev in
-        -b | --rhs | -o | --output | --given-perm | --plot | --matrix | --input | --machine | --csv)
+        -b | --rhs | -o | --output | --given-perm | --given-blocks | --given-pivots | --plot | --trace | --draw | --cells | --units | \
+            --matrix | --input | --machine | --csv)
             compopt -o filenames 2>/dev/null
             mapfile -t COMPREPLY < <(compgen -f -- "$cur")
             return
@@ -168,7 +168,7 @@ _metapack()
     elif _metapack_number "$prev"; then
         return
     elif [[ $cur == -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "$(_metapack_options "$command")" -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W "$(_metapack_options "$command") --version" -- "$cur")
     elif [[ $command == bench ]]; then
         mapfile -t COMPREPLY < <(compgen -W 'dense batch' -- "$cur")
     elif [[ $command == generate ]]; then

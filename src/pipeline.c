@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** load -> analyse -> factorize -> solve -> write, report. */
+#define _GNU_SOURCE /* PATH_MAX */
 #include "core/floats.h"
+#include "core/output.h"
 #include "core/trace.h"
 #include "problem/generate/generate.h"
 #include "problem/perm.h"
+#include "problem/sink.h"
 #include "report/report.h"
 #include "solve/iterate.h"
 
+#include <math.h>
 #include <metapack/adaptive.h>
 #include <metapack/pipeline.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { TRACE_MOST = 1 << 18 };  /* spans of time that are kept for a trace */
 enum { HISTORY_MOST = 100000 }; /* residuals of a Krylov method that are kept for the report */
@@ -29,28 +31,59 @@ typedef struct work {
     int32_t *perm, *blocks, *pivots;
     void *x; /* n x nrhs: the right-hand sides, then the solutions */
     mpki_record history;
-    char message[256]; /* of a solve that did not converge: writing its result clears the context's
-                        */
+    char message[256]; /* of a solve that has one: writing its result clears the context's */
     mpk_run run;
 } work;
 
-/* A folder that is not there is better known before the work than after it. */
-static mpk_status look_at_output(mpk_context *ctx, const char *path) {
-    char folder[4096];
-    if (!path || !strcmp(path, "-")) return MPK_OK;
-    const char *slash = strrchr(path, '/');
-    size_t length = slash ? (size_t)(slash - path) : 0;
-    if (length >= sizeof folder)
-        return mpki_error(ctx, MPK_ERR_FILE, "write", -1, "%.80s...: the name is too long", path);
-    memcpy(folder, path, length);
-    folder[length] = '\0';
-    const char *where = !slash ? "." : length == 0 ? "/" : folder;
-    struct stat there;
-    if (stat(path, &there) == 0 && S_ISDIR(there.st_mode))
-        return mpki_error(ctx, MPK_ERR_FILE, "write", -1, "%s: cannot be written: a folder", path);
-    if (*path && access(where, W_OK | X_OK) == 0) return MPK_OK;
-    return mpki_error(ctx, MPK_ERR_FILE, "write", -1, "%s: the folder %s cannot be written to",
-                      path, where);
+/* Better known before the work than after it: an output that cannot be written, or would replace
+ * what is read or written besides. */
+static mpk_status look_at_files(mpk_context *ctx, const mpk_job *job) {
+    const char *const in[] = {job->matrix, job->rhs, job->perm, job->given_blocks,
+                              job->given_pivots};
+    const char *const out[] = {job->output, job->plot, job->trace};
+    enum { IN = sizeof in / sizeof *in, OUT = sizeof out / sizeof *out };
+    char text[512];
+    for (int k = 0; k < OUT; k++) {
+        if (!out[k]) continue;
+        if (mpki_output_look(out[k], text, sizeof text))
+            return mpki_error(ctx, MPK_ERR_FILE, "write", -1, "%.300s: %s", out[k], text);
+        for (int i = 0; i < IN; i++)
+            if (in[i] && mpki_output_same(out[k], in[i], true))
+                return mpki_error(ctx, MPK_ERR_ARGUMENT, "write", -1,
+                                  "%.300s is read, and is not to be written over", out[k]);
+        for (int i = 0; i < k; i++)
+            if (out[i] && mpki_output_same(out[k], out[i], false))
+                return mpki_error(ctx, MPK_ERR_ARGUMENT, "write", -1,
+                                  "%.300s would be written twice", out[k]);
+    }
+    return MPK_OK;
+}
+
+/* An option that the caller asked for, and that this run does not read. */
+static mpk_status look_at_asked(const work *w) {
+    const int general = w->run.problem.symmetry == MPK_GENERAL;
+    const mpk_option *o;
+    mpk_options options = w->options;
+    char why[512], name[64];
+    if (w->job->goal < MPK_GOAL_ANALYSE) return MPK_OK;
+    const bool either = options.method == MPK_METHOD_AUTO;
+    if (either && w->job->goal < MPK_GOAL_SOLVE) options.method = MPK_METHOD_LDLT;
+    const bool direct =
+        options.method == MPK_METHOD_LDLT || (either && !general && options.direct != MPK_OFF);
+    if (w->job->trace && (direct || options.method == MPK_METHOD_NONE))
+        return mpki_error(w->ctx, MPK_ERR_ARGUMENT, "options", -1,
+                          "%.300s: a trace is of methods on blocks, and %s has nothing for it%s",
+                          w->job->trace, direct ? "the direct solver" : "method none",
+                          direct ? "; a plot has the times of its phases" : "");
+    for (int k = 0; (o = mpk_option_at(k)); k++) {
+        if (!(w->job->asked >> k & 1) || mpki_option_is_read(o, &options, general, why, sizeof why))
+            continue;
+        snprintf(name, sizeof name, "%s", o->key);
+        for (char *c = name; *c; c++)
+            if (*c == '_') *c = '-';
+        return mpki_error(w->ctx, MPK_ERR_ARGUMENT, "options", k, "option --%s is %s", name, why);
+    }
+    return MPK_OK;
 }
 
 /* B from its file, or A times ones. */
@@ -75,6 +108,54 @@ static mpk_status load_rhs(work *w) {
     return status;
 }
 
+static bool is_packed(const char *path) {
+    return mpki_name_ends(path, ".gz") || mpki_name_ends(path, ".xz");
+}
+
+/* More than the caller expects, or than the disk has. least, most [in] bytes of the text */
+static mpk_status check_bytes(const work *w, double least, double most) {
+    const char *path = w->job->output;
+    const double limit = w->job->most_bytes;
+    char a[MPKI_UNIT_MAX], b[MPKI_UNIT_MAX], size[3 * MPKI_UNIT_MAX], where[300];
+    if (!path || limit <= 0) return MPK_OK;
+    mpki_print(size, sizeof size, "%s%s%s", mpki_show_bytes(a, least),
+               most > 1.2 * least ? " to " : "",
+               most > 1.2 * least ? mpki_show_bytes(b, most) : "");
+    snprintf(where, sizeof where, "%.280s", strcmp(path, "-") ? path : "standard output");
+    const double room = is_packed(path) ? HUGE_VAL : mpki_output_room(path);
+    if (least > room)
+        return mpki_error(
+            w->ctx, MPK_ERR_SIZE, "write", -1,
+            "%s: it would take %s, and its disk has %s free; --force writes all the same", where,
+            size, mpki_show_bytes(b, room));
+    if (least > limit)
+        return mpki_error(w->ctx, MPK_ERR_SIZE, "write", -1,
+                          "%s: it would take %s%s; --force writes it", where, size,
+                          is_packed(path) ? " before compression" : "");
+    return MPK_OK;
+}
+
+/* The matrix or the solution that will be written, once its size is known. */
+static mpk_status check_output(const work *w) {
+    static const double DIGITS = 19; /* of most numbers, with the end of the line */
+    const mpk_problem_view *a = &w->run.problem;
+    if (!w->job->output || w->job->most_bytes <= 0) return MPK_OK;
+    double bytes = (double)a->n * w->run.nrhs * (a->scalar >= MPK_C ? 2 : 1) * DIGITS;
+    if (w->job->goal == MPK_GOAL_READ) bytes = mpki_problem_text_bytes(w->problem, w->job->output);
+    return check_bytes(w, bytes, bytes);
+}
+
+/* A matrix that is only written: its values may take one digit or all. */
+static mpk_status check_generated_text(const work *w) {
+    static const double VALUE = 22;
+    double n, nnz;
+    if (!w->job->output || w->job->most_bytes <= 0) return MPK_OK;
+    const mpk_status status = mpki_generate_sizes(w->ctx, w->job->generate, &n, &nnz);
+    if (mpk_failed(status)) return status;
+    const double indices = 2 * (floor(log10(fmax(n, 1))) + 2);
+    return check_bytes(w, nnz * (indices + 2), nnz * (indices + VALUE));
+}
+
 /* A generated matrix is known in size before it is there. What any method needs of a stored entry:
  * 12 bytes for A; then 26 for its graph and an ordering of that, or 36 for both triangles by rows
  * and an incomplete factor of their size. */
@@ -82,7 +163,7 @@ static mpk_status check_generated(work *w) {
     static const double A = 12, ORDERED = 26, SOLVED = 36;
     const mpk_job *job = w->job;
     double n, nnz;
-    if (job->goal < MPK_GOAL_ANALYSE) return MPK_OK;
+    if (job->goal < MPK_GOAL_ANALYSE) return check_generated_text(w);
     const mpk_status status = mpki_generate_sizes(w->ctx, job->generate, &n, &nnz);
     if (mpk_failed(status)) return status;
     const double entry = A + (job->goal < MPK_GOAL_SOLVE ? ORDERED : SOLVED);
@@ -115,17 +196,17 @@ static void take_given(work *w) {
 static mpk_status load(work *w) {
     double start = mpki_now_s();
     const mpk_job *job = w->job;
-    mpk_status status = look_at_output(w->ctx, job->output);
-    if (!mpk_failed(status)) status = look_at_output(w->ctx, job->plot);
-    if (!mpk_failed(status)) status = look_at_output(w->ctx, job->trace);
+    mpk_status status = look_at_files(w->ctx, job);
     if (!mpk_failed(status) && job->trace) status = mpki_trace_start(w->ctx, TRACE_MOST);
     if (!mpk_failed(status)) status = load_matrix(w);
     if (!mpk_failed(status)) {
         mpk_problem_view_get(w->problem, &w->run.problem);
+        mpk_problem_asymmetry_get(w->problem, &w->run.asymmetry);
         if (w->run.problem.n == 0)
             status = mpki_error(w->ctx, MPK_ERR_INPUT, "read", -1,
                                 "%s: the matrix has no rows (n = 0)", w->run.source);
     }
+    if (!mpk_failed(status)) status = look_at_asked(w);
     if (!mpk_failed(status) && job->perm)
         status = mpki_perm_read(w->ctx, job->perm, w->run.problem.n, &w->perm);
     if (!mpk_failed(status) && job->given_blocks)
@@ -134,6 +215,7 @@ static mpk_status load(work *w) {
         status = mpki_starts_read(w->ctx, job->given_pivots, w->run.problem.n, &w->pivots);
     take_given(w);
     if (!mpk_failed(status) && job->goal >= MPK_GOAL_SOLVE) status = load_rhs(w);
+    if (!mpk_failed(status)) status = check_output(w);
     w->run.time_read_s = mpki_now_s() - start;
     return status;
 }
@@ -218,7 +300,8 @@ static mpk_status solve(work *w, bool adaptive) {
     w->run.have_solve = !mpk_failed(status);
     w->run.history = w->history.residual;
     w->run.history_count = w->history.count;
-    if (status == MPK_NOT_CONVERGED) {
+    w->message[0] = '\0';
+    if (status > 0) {
         const char *text;
         mpk_last_error(w->ctx, NULL, NULL, &text);
         snprintf(w->message, sizeof w->message, "%s", text);
@@ -246,7 +329,7 @@ static mpk_status make_report(work *w, mpk_status status, mpk_report **report) {
     w->run.options.given_blocks = w->run.options.given_pivots = NULL;
     w->run.status = status;
     if (status != MPK_OK) mpk_last_error(w->ctx, NULL, NULL, &w->run.message);
-    if (status == MPK_NOT_CONVERGED) w->run.message = w->message;
+    if (status > 0 && w->message[0]) w->run.message = w->message;
     mpk_status made = mpk_report_create(w->ctx, &w->run, report);
     if (made || mpk_failed(status)) return mpki_worse(status, made);
     if (w->job->plot)

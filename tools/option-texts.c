@@ -290,13 +290,9 @@ static void sentence(FILE *out, const cli_flag *f) {
         fputc(*p == '[' ? '(' : *p == ']' ? ')' : *p == '"' ? ' ' : *p, out);
 }
 
-/* Does the value name a file? */
+/* Does the value name a file, or the folder of synthesize? */
 static bool takes_file(const cli_flag *f) {
-    static const char *const names[] = {"rhs",    "output", "plot",    "given-perm",
-                                        "matrix", "input",  "machine", "csv"};
-    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
-        if (!strcmp(f->name, names[k])) return true;
-    return false;
+    return (f->kind >= CLI_INPUT && f->kind <= CLI_TABLE) || !strcmp(f->name, "output");
 }
 
 static void words_of(FILE *out, const cli_flag *f) {
@@ -354,6 +350,7 @@ static void fish(FILE *out, const char *name) {
     (void)name;
     for (const cli_flag *f = cli_flags; f->name; f++) {
         const bool value = f->kind != CLI_SWITCH && f->kind != CLI_OPTION_OFF;
+        if (f->kind == CLI_HEADING) continue;
         fprintf(out, "complete -c metapack -n '__fish_seen_subcommand_from");
         for (int k = 0; k < COMMANDS; k++)
             if (f->commands & bit_of(all_commands[k])) fprintf(out, " %s", all_commands[k]);

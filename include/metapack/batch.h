@@ -99,6 +99,7 @@ MPK_API void mpk_batch_init(mpk_batch *batch);
  *          | MPK_ERR_ARGUMENT, _MEMORY: nothing was written
  *          | MPK_ERR_UNSUPPORTED: n above MPK_BATCH_MAX_N, or a pivoting that the method does not
  *            have; nothing was written
+ *          | MPK_ERR_CANCELLED: what was to be written is undefined
  *          | MPK_ERR_DEVICE: no such device, and nothing was written; or a kernel failed, and
  *            anything may have been written
  *
@@ -137,12 +138,12 @@ MPK_API mpk_status mpk_batch_solve(mpk_context *ctx, const mpk_batch *batch,
 /** Are the inertias that LLT or LDLT counted those of the matrices? A factorization does not know; as
  *  mpk_certify() of a sparse factor, for each matrix, by at most 16 products with it and as many solves.
  *  a         [in]  the matrices that were factored, which are needed once more: lower triangles, in
- *                  any layout
- *  f, pivots [in]  their factors, as mpk_batch_solve() takes them
+ *                  any layout and memory
+ *  f, pivots [in]  their factors, as mpk_batch_solve() takes them; what lies on a device is copied,
+ *                  and examined on the host
  *  found     [out] count, in host memory; certified 0, with vectors 0, where a pivot is zero, for
  *                  complex symmetric matrices, and where there are no factors
- *  Returns MPK_OK, certified or not | MPK_ERR_ARGUMENT, _MEMORY | MPK_ERR_UNSUPPORTED: LDU, or arrays
- *          in device memory (their factors, copied to the host, can be examined there) */
+ *  Returns MPK_OK, certified or not | MPK_ERR_ARGUMENT, _MEMORY, _DEVICE | MPK_ERR_UNSUPPORTED: LDU */
 MPK_API mpk_status mpk_batch_certify(mpk_context *ctx, const mpk_batch *batch,
                                      mpk_batch_method method, const mpk_batch_array *a,
                                      const mpk_batch_array *f, const int32_t *pivots,

@@ -154,6 +154,7 @@ typedef struct mpk_dense_info {
     double normwise;      /**< likewise ||b - A x||_inf / (||A||_inf ||x||_inf + ||b||_inf) */
     double condition;     /**< estimate; 0: not asked for */
     double factorize_s, solve_s, refine_s;
+    int solved; /**< as in mpk_solve_info; 0 where a was not given */
 } mpk_dense_info;
 
 /** Factorize.
@@ -167,7 +168,8 @@ typedef struct mpk_dense_info {
  *          | MPK_ERR_ARGUMENT, _SIZE, _MEMORY, _DEVICE, _UNSUPPORTED: nothing was written
  *          | MPK_ERR_INPUT: NaN or Inf in the triangle; nothing was written
  *          | MPK_ERR_NUMERIC: overflow, or a zero pivot without pivoting; f is undefined, and in
- *            place so is a. MPK_ERR_DEVICE, too, can come after f was written, if a kernel fails.
+ *            place so is a. MPK_ERR_CANCELLED: likewise. MPK_ERR_DEVICE, too, can come after f was
+ *            written, if a kernel fails.
  */
 MPK_API mpk_status mpk_dense_factorize(mpk_context *ctx, const mpk_dense *dense, const void *a,
                                        int64_t lda, mpk_dense_factor *f, void *work,
@@ -182,7 +184,7 @@ MPK_API mpk_status mpk_dense_factorize(mpk_context *ctx, const mpk_dense *dense,
  *          | MPK_INACCURATE: a was given, and dense->accuracy was not reached, or b is so small
  *            beside A x that a small backward error says nothing (docs/dense.md)
  *          | MPK_ERR_ARGUMENT, _SIZE, _MEMORY, _DEVICE, _UNSUPPORTED | _INPUT: NaN or Inf in a or
- *            b | _NUMERIC. */
+ *            b | _NUMERIC, _CANCELLED: x is undefined. */
 MPK_API mpk_status mpk_dense_solve(mpk_context *ctx, const mpk_dense *dense, const void *a,
                                    int64_t lda, const mpk_dense_factor *f, int32_t nrhs,
                                    const void *b, int64_t ldb, void *x, int64_t ldx, void *work,

@@ -40,12 +40,14 @@ typedef struct mpk_factor_info {
     int32_t max_front;  /**< rows of the largest front, delayed columns included */
     int32_t threads;    /**< at work */
     double time_s;
-    mpk_rank rank; /**< of A; methods on blocks: always 0, as their pivots say nothing of A */
+    mpk_rank rank;     /**< of A; methods on blocks: always 0, as their pivots say nothing of A */
     double rank_bound; /**< numerical, undecided: the least eta found for which (A + E) v = 0 with
                             |E| <= eta |A|, in any scaling; structural: 0, or the backward error of
                             a known solution that shows that A has more rank than its factor */
     int again; /**< 1: factorized a second time, with another scaling or bound for zero pivots, and
                     that was better; the next values begin with it */
+    mpk_asymmetry
+        asymmetry; /**< of the values: S, the mean of both triangles, is what was factorized */
 } mpk_factor_info;
 
 /** Factorize: P S A S P^T + E = L D L^T (L D L^H when Hermitian), L unit lower triangular, D block
@@ -78,6 +80,14 @@ MPK_API mpk_status mpk_refactorize(mpk_context *ctx, const void *ax, const mpk_o
  *  columns, or all of a general matrix. That is the given order, too, of a problem that was read from a file or generated. */
 MPK_API mpk_status mpk_factorize_lower(mpk_context *ctx, const mpk_analysis *an, const void *ax,
                                        const mpk_options *options, mpk_factor **fac);
+
+/** mpk_factorize() with the values of a problem, of the same pattern and kind as the analysed one; so
+ *  their two triangles, where they differ, are known to the factor.
+ *  problem [in] borrowed for the call; of any context
+ *  Returns as mpk_factorize() | MPK_ERR_ARGUMENT, too, where the pattern or the kind is another */
+MPK_API mpk_status mpk_factorize_problem(mpk_context *ctx, const mpk_analysis *an,
+                                         const mpk_problem *problem, const mpk_options *options,
+                                         mpk_factor **fac);
 
 /** Where the factor is and its solves run: "cpu-avx512", "cuda: NVIDIA H200"; empty for fac NULL. It
  *  stays there whatever options later calls have. Lives as long as the context. */

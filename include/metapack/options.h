@@ -298,11 +298,12 @@ typedef struct mpk_options {
      *  sweeps. Default 0. */
     int solve_sweeps;
     /** Entries whose mirror images differ by no more than this times the largest entry of their
-     *  two rows are rounding; below 0 (default): 1.5e-6, in single precision 1e-4. Of matrices
-     *  given with both triangles; the mean of the two is then solved with. A file with larger
-     *  differences is that of a matrix that is not symmetric; with a tolerance of the caller's
-     *  own it is refused. In C mpk_context_set_symmetry_tolerance says it before a problem is
-     *  made. From -1 to 1. */
+     *  two rows are taken for equal; below 0 (default): those that differ by what rounding
+     *  leaves. Of matrices given with both triangles; the mean of the two is then factorized,
+     *  and errors are measured in the matrix as given. A file with larger differences is that
+     *  of a matrix that is not symmetric; with a tolerance of the caller's own it is refused.
+     *  In C mpk_context_set_symmetry_tolerance says it before a problem is made. From -1 to
+     *  1. */
     double symmetry_tolerance;
     /** Relaxation of method ssor. Between 0 and 2; 1: symmetric Gauss-Seidel. From 0.001 to
      *  1.999. Default 1. */
@@ -430,8 +431,8 @@ MPK_API double mpk_option_value(const mpk_option *option, const mpk_options *opt
 /** The value in *options of a choice or an integer, exactly; 0 for a real number. */
 MPK_API int64_t mpk_option_integer(const mpk_option *option, const mpk_options *options);
 
-/** Does a sparse solve with these options read this one? Method auto reads what its attempts read,
- *  except what it chooses by itself.
+/** Does a sparse solve with these options read this one? Of method auto: does its direct solver or
+ *  its ladder, except what that chooses by itself? What another option makes idle is not read.
  *  why [out] `size` bytes, or NULL: "not read by method ldlt, but by ildlt and ilu0"; empty if read
  *  Returns 1 or 0. */
 MPK_API int mpk_option_is_read(const mpk_option *option, const mpk_options *options, char *why,

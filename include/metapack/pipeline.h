@@ -27,21 +27,30 @@ typedef struct mpk_job {
     const char *perm;   /**< file with the order for ordering = given: n integers, the old index at
                              each new position, from 0 or from 1; NULL: options.given_perm */
     const char *output; /**< file to write: X (SOLVE) or A (READ) */
-    const char *plot;   /**< SVG with patterns and times, as mpk_report_plot() */
+    const char *plot;   /**< a picture with patterns and times, as mpk_report_plot() */
     const char *trace;  /**< what was done when, by the caller and by the inspector of a method on
-                             blocks: to *.svg a picture, else JSON in Chrome's trace format */
+                             blocks: to *.svg, *.png and *.pdf a picture, else JSON in Chrome's trace format; of
+                             the direct solver and method none there is none: MPK_ERR_ARGUMENT */
     /** Files with the position at which each block, each pivot of that order begins, increasing,
      *  from 0 or from 1 as the first one says; NULL: options.given_blocks, options.given_pivots. */
     const char *given_blocks, *given_pivots;
+    uint64_t
+        asked; /**< bit k: the caller asked for option k, mpk_option_at(k), and one that this run
+                         does not read is an error; 0: nobody asks. Of method auto it is known once
+                         the matrix is read: a symmetric one is solved directly, unless direct is off */
+    double
+        most_bytes; /**< most bytes of the text of `output`, which shall then fit its disk, too; 0:
+                            nobody asks */
 } mpk_job;
 
 /** Run a job: read -> analyse -> factorize -> solve -> write, report. Method auto solves by
- *  mpk_solve_adaptive(). B is read, and the folder of the output is checked, before anything
- *  expensive begins.
+ *  mpk_solve_adaptive(). B is read, and the names of files are checked, before anything
+ *  expensive begins: each output can be written, is no file that is read, and no other output.
  *  report [out] created also when the run fails, and then says why; it stays NULL only after bad
  *               arguments or without memory for it; *report must be NULL before
  *  Returns the worst status of the parts. >= 0: all files asked for were written; < 0: none was
- *          left half-written.
+ *          left half-written. MPK_ERR_ARGUMENT: also an output that is an input, an option that was
+ *          asked for and is not read; MPK_ERR_SIZE: also an output above most_bytes.
  *  Threads: options.threads. */
 MPK_API mpk_status mpk_job_run(mpk_context *ctx, const mpk_job *job, const mpk_options *options,
                                mpk_report **report);

@@ -24,6 +24,17 @@ typedef struct mpk_problem_view {
     const void *ax;    /**< size nnz: values of type `scalar`; a pattern file has ones */
 } mpk_problem_view;
 
+/** How a matrix that was given whole, and is taken for symmetric or Hermitian, differs from its mirror
+ *  image. The mean of the two is factorized, and errors are measured in the matrix as it was given. All
+ *  0: nothing differs by more than the rounding of the numbers themselves, or one triangle was given. */
+typedef struct mpk_asymmetry {
+    int64_t pairs; /**< pairs a_ij, a_ji that differ; of a Hermitian matrix also imaginary parts of
+                        the diagonal */
+    int64_t
+        rough; /**< of these, by more than sums of rounded products leave: A may not be symmetric */
+    double apart; /**< the largest |a_ij - a_ji| / max(|a_ij|, |a_ji|) of the pairs */
+} mpk_asymmetry;
+
 /** Make a problem from compressed columns; everything is copied.
  *  n        [in]  order, >= 0
  *  scalar, symmetry, triangle [in] what the arrays hold; with MPK_GENERAL only MPK_FULL, for both
@@ -58,9 +69,9 @@ MPK_API mpk_status mpk_problem_from_triplets(mpk_context *ctx, int32_t n, mpk_sc
  *          has line, row and column */
 MPK_API mpk_status mpk_problem_read(mpk_context *ctx, const char *path, mpk_problem **problem);
 
-/** Write to a file: Matrix Market to *.mtx, Rutherford-Boeing to *.rb, each also to *.gz; "-":
- *  Matrix Market to standard output. Reading it gives the same values. A regular file appears
- *  whole or not at all: it is written beside its name, then renamed.
+/** Write to a file: Matrix Market to *.mtx, Rutherford-Boeing to *.rb, each also to *.gz and *.xz;
+ *  "-", a pipe or a device: Matrix Market. Reading it gives the same values. A regular file appears
+ *  whole or not at all, and a read-only one is not touched.
  *  Returns MPK_OK | MPK_ERR_ARGUMENT (also: no such ending), _MEMORY, _FILE, _CANCELLED. */
 MPK_API mpk_status mpk_problem_write(mpk_context *ctx, const mpk_problem *problem,
                                      const char *path);
@@ -78,6 +89,21 @@ MPK_API const char *mpk_generators(void);
 
 /** The arrays of a problem, borrowed; all zero for problem NULL. */
 MPK_API void mpk_problem_view_get(const mpk_problem *problem, mpk_problem_view *view);
+
+/** How much the given triangles differ, with the values that the problem has; all 0 for problem NULL.
+ *  The view has their mean; mpk_problem_multiply() multiplies with the matrix as it was given. */
+MPK_API void mpk_problem_asymmetry_get(const mpk_problem *problem, mpk_asymmetry *asymmetry);
+
+/** Check a dense matrix, n x n with leading dimension lda, that was given whole, as the sparse ones
+ *  are, and put the mean of both triangles into it.
+ *  symmetry  [in]    MPK_SYMMETRIC or MPK_HERMITIAN
+ *  a         [inout] host memory; unchanged after a failure
+ *  asymmetry [out]   may be NULL
+ *  Returns MPK_OK | MPK_ERR_ARGUMENT, _MEMORY | MPK_ERR_INPUT: not symmetric; the text names the
+ *  entry. NaN and infinite entries are left to whoever factorizes. */
+MPK_API mpk_status mpk_symmetrize(mpk_context *ctx, int32_t n, mpk_scalar scalar,
+                                  mpk_symmetry symmetry, void *a, int64_t lda,
+                                  mpk_asymmetry *asymmetry);
 
 /** Replace the values. An analysis or a factor made before keeps the old ones.
  *  ax [in] one value for each entry that the problem was made from, in the order in which they were
@@ -101,7 +127,7 @@ MPK_API void mpk_problem_destroy(mpk_problem **problem);
  *          | MPK_ERR_INPUT: another number of rows, NaN or Inf, complex where real is wanted. */
 MPK_API mpk_status mpk_rhs_read(mpk_context *ctx, const char *path, int32_t n, mpk_scalar scalar,
                                 int32_t *nrhs, void **b);
-/** Write x, n x nrhs, to a Matrix Market file (array), plain or *.gz; path and errors as
+/** Write x, n x nrhs, to a Matrix Market file (array), plain, *.gz or *.xz; path and errors as
  *  mpk_problem_write(), but any name will do. */
 MPK_API mpk_status mpk_rhs_write(mpk_context *ctx, const char *path, int32_t n, mpk_scalar scalar,
                                  int32_t nrhs, const void *x, int64_t ldx);
@@ -109,7 +135,7 @@ MPK_API mpk_status mpk_rhs_write(mpk_context *ctx, const char *path, int32_t n, 
 /** Free memory that METAPACK allocated for the caller with the same context. */
 MPK_API void mpk_free(mpk_context *ctx, void **ptr);
 
-/** Y := A X.
+/** Y := A X, with both triangles as they were given.
  *  x [in]  n x nrhs
  *  y [out] n x nrhs; no column of it may share memory with one of x
  *  Returns MPK_OK | MPK_ERR_ARGUMENT. */

@@ -37,6 +37,7 @@ typedef struct mpk_run {
     char no_direct[256];   /**< why method auto did not take the direct solver; empty: it did */
     mpk_estimate estimate; /**< of an analysis for a device, without a factor; else engine NULL */
     mpk_certificate certificate; /**< of the inertia, where factor.inertia.examined */
+    mpk_asymmetry asymmetry; /**< of the matrix, if it was given whole and is taken for symmetric */
 } mpk_run;
 
 /** Create a report of a run. Everything is copied, strings included.
@@ -54,14 +55,22 @@ MPK_API const char *mpk_report_json(const mpk_report *report);
  *  NULL. */
 MPK_API const mpk_run *mpk_report_run(const mpk_report *report);
 
-/** Write an SVG: pattern of A, pattern of the factor, time of each phase, residuals.
+/** Draw pattern of A, pattern of the factor, time of each phase, residuals.
  *  problem [in] the one that the report is of
  *  an, fac [in] likewise; either may be NULL
- *  path    [in] the file, which appears whole or not at all
+ *  path    [in] the file, as of mpk_text_write()
  *  Returns MPK_OK | MPK_ERR_ARGUMENT, _MEMORY, _FILE, _CANCELLED. */
 MPK_API mpk_status mpk_report_plot(mpk_context *ctx, const mpk_report *report,
                                    const mpk_problem *problem, const mpk_analysis *an,
                                    const mpk_factor *fac, const char *path);
+
+/** Write a text to a file, which appears whole or not at all.
+ *  path [in] a name that ends in .gz or .xz is compressed; "-": standard output. Where the text is
+ *            one of our SVG pictures and the name ends in .png or .pdf, it is drawn as such.
+ *  text [in] size bytes
+ *  Returns MPK_OK | MPK_ERR_ARGUMENT, _MEMORY, _FILE, _CANCELLED. */
+MPK_API mpk_status mpk_text_write(mpk_context *ctx, const char *path, const char *text,
+                                  int64_t size);
 
 /** Exit code of the command for a status: 0 good, 1 usage, 2 input, 3 singular, 4 not converged,
  *  5 accuracy not reached, 6 memory, 7 device, 130 cancelled. */

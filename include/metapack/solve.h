@@ -26,14 +26,26 @@ typedef struct mpk_solve_info {
                                  refinement alone was at work */
     double correction; /**< ||d|| / ||x|| of the first step of refinement, x := x + d, scaled: about
                             how far M^-1 A is from I; 0: none was taken */
+    int solved; /**< 1: each x solves its system in every row, |b - A x|_i being at most 1e-8 (single
+                     precision 1e-4) of (|A| |x| + |b|)_i, and small beside b where it is no
+                     rounding; 0: with MPK_SINGULAR the system is inconsistent, with others x is no
+                     solution. docs/numerics.md */
     int consistent; /**< of a singular A, has A x = b a solution? 1: yes; -1: no, some v with A v = 0
                          has |v^T b| > 1e-12 |v|^T (|A| |x| + |b|) (single: 5e-4), of some b;
                          0: not known, or A was not found to be singular */
 } mpk_solve_info;
 
+/** What `solved` says, of errors that were found elsewhere.
+ *  componentwise [in] as in mpk_solve_info
+ *  rows          [in] max_i (|b - A x|_i / R_i) / max_i (|b|_i / R_i), R_i = sum_j |a_ij|; infinite
+ *                     where |b - A x|_i is above |b|_i / 100 and, with w = |A| |x| + |b|, above
+ *                     1e-10 w_i, and |b|_i above 1e-13 w_i (single precision 1e-5, 1e-8) */
+MPK_API int mpk_solves(mpk_scalar scalar, double componentwise, double rows);
+
 /** Solve A X = B. With a direct factor: by iterative refinement in working precision, residuals as
  *  if in twice that, unless options.krylov names a method. With any other factor: by the Krylov
- *  method, preconditioned by the factor. The backward error is always computed.
+ *  method, preconditioned by the factor. The backward error is always computed: in the matrix that
+ *  was given, also where its two triangles differ and their mean was factorized.
  *  fac     [in]  only read: threads with a context each may solve with it at the same time, and the
  *                memory that a solve takes is its own context's. On a GPU the factor keeps the room
  *                of its last solve, counted to its own context
@@ -43,7 +55,8 @@ typedef struct mpk_solve_info {
  *  options [in]  those that a solve reads: refine, accuracy, condition, krylov, tolerance,
  *                max_iterations, restart, shadow, seed, threads, memory_limit
  *  Returns MPK_OK
- *          | MPK_SINGULAR: A is singular, a vector shows it; x is as good as the info says
+ *          | MPK_SINGULAR: A is singular, a vector shows it; x is as good as the info says, and the
+ *            system is inconsistent if info.solved is 0
  *          | MPK_INACCURATE: info.componentwise > options.accuracy; or pivots were replaced or 0,
  *            and b is so small beside A x that a small backward error says nothing; or
  *            info.correction > 0.1, and no certificate (mpk_certify) says that A is regular: A is
@@ -58,7 +71,11 @@ MPK_API mpk_status mpk_solve(mpk_context *ctx, const mpk_factor *fac, int32_t nr
 
 /** The parts of a factor as operators, for preconditioners and sampling. L maps a vector from the
  *  order of the problem to positions, L^T maps it back:
- *  A^-1 = (S P^T L^-T) (D^-1) (L^-1 P S). */
+ *  A^-1 = (S P^T L^-T) (D^-1) (L^-1 P S).
+ *  Positions are those of mpk_get(): entry k of a vector between two parts belongs to D(k,k) of
+ *  MPK_GET_D and to row MPK_GET_PERM[k] of A. With W = S P^T L^-T D^(1/2)^-1 and a definite A,
+ *  W W^T = A^-1: W z samples from a normal distribution with the covariance A^-1 if z is normal.
+ *  A factor on blocks has one order, that of mpk_analysis_perm(). */
 typedef enum mpk_part {
     MPK_PART_L = 1,   /**< x := L^-1 P S x    */
     MPK_PART_D = 2,   /**< x := D^-1 x (zero pivots give 0) */
@@ -67,11 +84,13 @@ typedef enum mpk_part {
     MPK_PART_ABS = 5  /**< ALL with |D|: a definite preconditioner for minres, symmlq and cg */
 } mpk_part;
 
-/** Apply one part to nrhs vectors in place, without refinement and without looking for NaN.
+/** Apply one part to nrhs vectors in place, without refinement and without looking for NaN. Parts are
+ *  those of the mean where the two triangles of A differ.
  *  MPK_PART_ALL is mpk_solve() without residuals and errors, for callers that refine by themselves.
  *  x [inout] n x nrhs; in host memory, or in that of the factor's device, where it stays: the call
  *            waits until the device is at rest, and returns when the result is there
- *  Returns MPK_OK | MPK_ERR_ARGUMENT, _MEMORY, _DEVICE | MPK_ERR_UNSUPPORTED: MPK_PART_ABS of a complex
+ *  Returns MPK_OK | MPK_ERR_ARGUMENT, _MEMORY, _DEVICE | _CANCELLED: x is undefined
+ *          | MPK_ERR_UNSUPPORTED: MPK_PART_ABS of a complex
  *          symmetric factor or of one with factor_type ldu
  *  Threads: MPK_PART_ALL those of the factorization. Example: examples/parts.c */
 MPK_API mpk_status mpk_solve_part(mpk_context *ctx, const mpk_factor *fac, mpk_part part,

@@ -57,6 +57,24 @@ static PetscErrorCode fail_status(Mat F, Mat A, mpk_status status) {
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The problem of both triangles: entries of the lower one, then their mirror images. */
+static PetscErrorCode whole_problem(mpkp_solver *s, PetscInt n, const int64_t *ap,
+                                    const int32_t *ai, const PetscScalar *ax, mpk_status *status) {
+    const int64_t nnz = ap[n];
+    int32_t *rows, *cols;
+    PetscFunctionBegin;
+    PetscCall(PetscMalloc2(2 * nnz, &rows, 2 * nnz, &cols));
+    for (PetscInt j = 0; j < n; j++)
+        for (int64_t k = ap[j]; k < ap[j + 1]; k++) {
+            rows[k] = cols[nnz + k] = ai[k];
+            cols[k] = rows[nnz + k] = (int32_t)j;
+        }
+    *status = mpk_problem_from_triplets(s->ctx, (int32_t)n, MPKP_SCALAR, s->symmetry, MPK_FULL,
+                                        2 * nnz, rows, cols, ax, &s->problem);
+    PetscCall(PetscFree2(rows, cols));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The pattern, guided by the values, into problem and analysis. */
 static PetscErrorCode analyse(Mat F, Mat A, const mpkp_entries *e) {
     mpkp_solver *s = mpkp_solver_of(F);
@@ -68,11 +86,17 @@ static PetscErrorCode analyse(Mat F, Mat A, const mpkp_entries *e) {
     release(s);
     s->both = e->both;
     PetscCall(mpkp_gather(e, s->symmetry, &ap, &ai, &ax, &finite));
-    mpk_status status = mpk_problem_from_csc(s->ctx, (int32_t)(e->rows * e->bs), MPKP_SCALAR,
-                                             s->symmetry, MPK_LOWER, ap, ai, ax, &s->problem);
+    mpk_status status =
+        mpk_context_set_symmetry_tolerance(s->ctx, s->choice.mpk.symmetry_tolerance);
+    if (!mpk_failed(status) && e->both)
+        PetscCall(whole_problem(s, e->rows * e->bs, ap, ai, ax, &status));
+    else if (!mpk_failed(status))
+        status = mpk_problem_from_csc(s->ctx, (int32_t)(e->rows * e->bs), MPKP_SCALAR, s->symmetry,
+                                      MPK_LOWER, ap, ai, ax, &s->problem);
     PetscCall(PetscFree2(ai, ax));
     PetscCall(PetscFree(ap));
     if (!finite) PetscCall(PetscInfo(F, "METAPACK: analysis of a matrix with NaN or Inf\n"));
+    if (status == MPK_ERR_INPUT) PetscCall(mpkp_refuse(s->ctx, e)); /* NaN apart: not symmetric */
     if (!mpk_failed(status)) status = mpk_analyse(s->ctx, s->problem, &s->choice.mpk, &s->analysis);
     s->analyses++;
     if (mpk_failed(status)) PetscCall(fail_status(F, A, status));
@@ -103,11 +127,11 @@ static PetscErrorCode factorize(Mat F, Mat A, const mpkp_entries *e) {
     PetscInt place[2];
     PetscFunctionBegin;
     mpk_problem_view_get(s->problem, &view);
-    PetscCall(PetscMalloc1(view.nnz, &ax));
+    PetscCall(PetscMalloc1(e->both ? 2 * view.nnz : view.nnz, &ax));
     mpk_status status = MPK_OK;
     const PetscErrorCode changed = mpkp_gather_values(e, &view, ax, place);
     if (!changed && place[0] < 0)
-        status = mpk_factorize_lower(s->ctx, s->analysis, ax, &s->choice.mpk, &s->factor);
+        status = mpk_factorize(s->ctx, s->analysis, ax, &s->choice.mpk, &s->factor);
     PetscCall(PetscFree(ax));
     PetscCall(changed);
     if (place[0] >= 0) {
@@ -117,6 +141,7 @@ static PetscErrorCode factorize(Mat F, Mat A, const mpkp_entries *e) {
         PetscCall(fail(F, A, MAT_FACTOR_NUMERIC_ZEROPIVOT, text));
         PetscFunctionReturn(PETSC_SUCCESS);
     }
+    if (status == MPK_ERR_INPUT) PetscCall(mpkp_refuse(s->ctx, e));
     s->factorizations++;
     s->usable = (PetscBool)(!mpk_failed(status));
     if (mpk_failed(status)) {
@@ -124,6 +149,13 @@ static PetscErrorCode factorize(Mat F, Mat A, const mpkp_entries *e) {
         PetscFunctionReturn(PETSC_SUCCESS);
     }
     mpk_factor_info_get(s->factor, &found);
+    s->asymmetry = found.asymmetry;
+    if (found.asymmetry.pairs > 0)
+        PetscCall(
+            PetscInfo(F,
+                      "METAPACK: %lld pairs of mirror images differ, by up to %g of the larger: "
+                      "their mean is factorized, errors are measured in the matrix as given\n",
+                      (long long)found.asymmetry.pairs, found.asymmetry.apart));
     PetscCall(PetscLogFlops((PetscLogDouble)found.flops));
     if (status == MPK_SINGULAR && !s->choice.accept_singular) {
         PetscCall(PetscSNPrintf(text, sizeof text,
@@ -145,6 +177,7 @@ static PetscErrorCode numeric(Mat F, Mat A, const MatFactorInfo *info) {
     PetscCall(PetscFree(s->reason));
     s->usable = s->trusted = PETSC_FALSE;
     s->backward_error = 0;
+    s->inconsistent = 0;
     PetscCall(mpkp_entries_get(A, &e));
     PetscCall(mpkp_symmetry(A, &s->choice, &e, &symmetry));
     if (symmetry != s->symmetry || e.both != s->both || !s->analysis) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** PETSc's rows into the library's columns: the lower triangle of A, column by column. Where both
- *  triangles were compared, the mean of the two; else the upper one, mirrored. */
+/** PETSc's rows into the library's columns: the lower triangle of A, column by column, and where both
+ *  are wanted the mirror images beside it; else the upper one, mirrored. */
 #include "plugin.h"
 
 #include <math.h>
@@ -125,32 +125,26 @@ PetscErrorCode mpkp_walk(const mpkp_entries *e, PetscBool both, mpkp_visit *visi
 /* What a walk fills: column j of the lower triangle is complete up to next[j]. */
 typedef struct columns {
     mpk_symmetry symmetry;
-    PetscBool both;
+    PetscBool both, checked;
     int64_t *next;        /* n */
     const int64_t *end;   /* n: where columns end; NULL: not known yet */
     int32_t *row;         /* written, or */
     const int32_t *known; /* compared */
-    PetscScalar *value;
+    PetscScalar *value;   /* with `both` the mirror images follow, `apart` places behind */
+    int64_t apart;
     PetscInt bad[2];   /* the first NaN or Inf */
     PetscInt extra[2]; /* the first entry that the known pattern has not */
 } columns;
 
 /* PETSc's (j, i) as the library's (i, j). */
-static inline PetscScalar mirrored(PetscScalar value, mpk_symmetry symmetry, PetscBool diagonal) {
+static inline PetscScalar mirrored(PetscScalar value, mpk_symmetry symmetry, PetscBool real) {
 #if defined(PETSC_USE_COMPLEX)
     if (symmetry == MPK_HERMITIAN)
-        return diagonal ? PetscCMPLX(PetscRealPart(value), 0) : PetscConj(value);
+        return real ? PetscCMPLX(PetscRealPart(value), 0) : PetscConj(value);
 #else
-    (void)symmetry, (void)diagonal;
+    (void)symmetry, (void)real;
 #endif
     return value;
-}
-
-static inline PetscScalar value_of(const columns *c, PetscInt i, PetscInt j, PetscScalar below,
-                                   PetscScalar above) {
-    const PetscScalar other = mirrored(above, c->symmetry, (PetscBool)(i == j));
-    if (!c->both || i == j || below == other) return other;
-    return below * (PetscReal)0.5 + other * (PetscReal)0.5;
 }
 
 /* mpkp_visit */
@@ -164,24 +158,27 @@ static void count(void *self, PetscInt i, PetscInt j, PetscScalar below, PetscSc
 static void put(void *self, PetscInt i, PetscInt j, PetscScalar below, PetscScalar above) {
     columns *c = self;
     const int64_t k = c->next[j];
-    PetscScalar value = value_of(c, i, j, below, above);
+    PetscScalar value =
+        c->both ? below : mirrored(above, c->symmetry, (PetscBool)(i == j && !c->checked));
+    PetscScalar image = c->both && i != j ? above : 0;
     if (c->known && (k >= c->end[j] || c->known[k] != i)) {
         if (c->extra[0] < 0) c->extra[0] = j, c->extra[1] = i;
         return;
     }
-    if (PetscIsInfOrNanScalar(value)) {
+    if (PetscIsInfOrNanScalar(value) || PetscIsInfOrNanScalar(image)) {
         if (c->bad[0] < 0) c->bad[0] = j, c->bad[1] = i;
-        if (!c->known) value = 0;
+        if (!c->known) value = image = 0;
     }
     if (!c->known) c->row[k] = (int32_t)i;
     c->value[k] = value;
+    if (c->both) c->value[k + c->apart] = image;
     c->next[j]++;
 }
 
 PetscErrorCode mpkp_gather(const mpkp_entries *e, mpk_symmetry symmetry, int64_t **ap, int32_t **ai,
                            PetscScalar **ax, PetscBool *finite) {
     const PetscInt n = e->rows * e->bs;
-    columns c = {.symmetry = symmetry, .both = e->both, .bad = {-1, -1}};
+    columns c = {.symmetry = symmetry, .both = e->both, .checked = e->checked, .bad = {-1, -1}};
     int64_t nnz = 0;
     PetscFunctionBegin;
     PetscCall(PetscMalloc1(n + 1, ap));
@@ -193,9 +190,10 @@ PetscErrorCode mpkp_gather(const mpkp_entries *e, mpk_symmetry symmetry, int64_t
         c.next[j] = (*ap)[j];
     }
     (*ap)[n] = nnz;
-    PetscCall(PetscMalloc2(nnz, ai, nnz, ax));
+    PetscCall(PetscMalloc2(nnz, ai, e->both ? 2 * nnz : nnz, ax));
     c.row = *ai;
     c.value = *ax;
+    c.apart = nnz;
     PetscCall(mpkp_walk(e, e->both, put, &c));
     PetscCall(PetscFree(c.next));
     *finite = (PetscBool)(c.bad[0] < 0);
@@ -207,6 +205,8 @@ PetscErrorCode mpkp_gather_values(const mpkp_entries *e, const mpk_problem_view 
     const PetscInt n = e->rows * e->bs;
     columns c = {.symmetry = view->symmetry,
                  .both = e->both,
+                 .checked = e->checked,
+                 .apart = view->nnz,
                  .end = view->ap + 1,
                  .known = view->ai,
                  .value = ax,

@@ -54,10 +54,11 @@ typedef struct mpkp_solver {
     mpk_symmetry symmetry;
     PetscBool both;   /**< the pattern is that of both triangles */
     PetscBool usable; /**< the factor has values, if of a singular matrix */
-    PetscInt analyses, factorizations, solves, checked, inaccurate;
-    PetscBool trusted;     /**< a solve with these values was right before it was refined */
-    double backward_error; /**< the worst componentwise one since the factorization */
-    char *reason;          /**< why the last factorization failed, or NULL */
+    PetscInt analyses, factorizations, solves, checked, inaccurate, inconsistent;
+    mpk_asymmetry asymmetry; /**< of the values */
+    PetscBool trusted;       /**< a solve with these values was right before it was refined */
+    double backward_error;   /**< the worst componentwise one since the factorization */
+    char *reason;            /**< why the last factorization failed, or NULL */
 } mpkp_solver;
 
 static inline mpkp_solver *mpkp_solver_of(Mat F) {
@@ -66,11 +67,13 @@ static inline mpkp_solver *mpkp_solver_of(Mat F) {
 
 /** Entries of a sequential AIJ, BAIJ or SBAIJ matrix as PETSc holds them, by block rows. */
 typedef struct mpkp_entries {
-    PetscInt rows, bs;           /**< block rows; rows and columns of a block (1: AIJ) */
-    const PetscInt *ia, *ja;     /**< block rows' beginnings; block columns, increasing */
-    const PetscScalar *v;        /**< blocks, column-major */
-    PetscBool lower;             /**< both triangles are there */
-    PetscBool both;              /**< and were compared: their mean counts; else the upper one */
+    PetscInt rows, bs;       /**< block rows; rows and columns of a block (1: AIJ) */
+    const PetscInt *ia, *ja; /**< block rows' beginnings; block columns, increasing */
+    const PetscScalar *v;    /**< blocks, column-major */
+    PetscBool lower;         /**< both triangles are there */
+    PetscBool both;          /**< and both are given to the library; else the upper one alone */
+    PetscBool found;         /**< which law it obeys was found by its values */
+    PetscBool checked;       /**< a Hermitian diagonal is to be real; else its real part counts */
     PetscErrorCode (*give)(Mat); /**< how v is given back */
 } mpkp_entries;
 
@@ -84,15 +87,17 @@ typedef void mpkp_visit(void *self, PetscInt i, PetscInt j, PetscScalar below, P
 PetscErrorCode mpkp_walk(const mpkp_entries *entries, PetscBool both, mpkp_visit *visit,
                          void *self);
 
-/** Say what A is: by the options, by its flags, else by its values; set entries->both. An A that is
- *  not what it should be is PETSc's error. */
+/** Say what A is: by the options, by its flags, else by its values; set entries->both and checked. */
 PetscErrorCode mpkp_symmetry(Mat A, const mpkp_choice *choice, mpkp_entries *entries,
                              mpk_symmetry *symmetry);
-/** The lower triangle by columns; arrays by PetscMalloc. finite [out] false: NaN or Inf were met
- *  and replaced by 0, which is good enough for an analysis. */
+/** PETSc's error for an A that is not symmetric or Hermitian, with the context's text. */
+PetscErrorCode mpkp_refuse(const mpk_context *ctx, const mpkp_entries *entries);
+/** The lower triangle by columns; arrays by PetscMalloc. With entries->both ax has as many values more:
+ *  the mirror images in the same order, 0 for those of the diagonal. finite [out] false: NaN or Inf
+ *  were met and replaced by 0, which is good enough for an analysis. */
 PetscErrorCode mpkp_gather(const mpkp_entries *entries, mpk_symmetry symmetry, int64_t **ap,
                            int32_t **ai, PetscScalar **ax, PetscBool *finite);
-/** Values in the order of view's pattern; a pattern that is not view's is PETSc's error.
+/** The same values in the order of view's pattern; a pattern that is not view's is PETSc's error.
  *  place [out] row and column of the first NaN or Inf; -1: there is none. */
 PetscErrorCode mpkp_gather_values(const mpkp_entries *entries, const mpk_problem_view *view,
                                   PetscScalar *ax, PetscInt place[2]);

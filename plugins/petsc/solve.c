@@ -22,6 +22,10 @@ static PetscErrorCode solve_columns(Mat F, int32_t nrhs, const PetscScalar *b, P
         s->checked += nrhs;
         s->trusted = (PetscBool)(info.unrefined <= PETSC_SQRT_MACHINE_EPSILON / 100);
         s->backward_error = PetscMax(s->backward_error, info.componentwise);
+        if (status == MPK_SINGULAR && !info.solved) {
+            s->inconsistent++;
+            PetscCall(PetscInfo(F, "METAPACK: %s\n", mpkp_text(s->ctx)));
+        }
         if (status == MPK_INACCURATE) {
             s->inaccurate++;
             PetscCall(

@@ -70,9 +70,9 @@ static PetscErrorCode view_direct(mpkp_solver *s, PetscViewer viewer) {
     if (s->checked)
         PetscCall(PetscViewerASCIIPrintf(viewer,
                                          "backward error, componentwise, worst of the last "
-                                         "factor's solves: %.2g%s (%" PetscInt_FMT " checked)\n",
+                                         "factor's solves: %.2g%s%s (%" PetscInt_FMT " checked)\n",
                                          s->backward_error, s->inaccurate ? ", INACCURATE" : "",
-                                         s->checked));
+                                         s->inconsistent ? ", INCONSISTENT" : "", s->checked));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -138,6 +138,11 @@ static PetscErrorCode view(Mat F, PetscViewer viewer) {
         s->choice.absd ? ", |D|" : "", s->analyses, s->factorizations, s->solves));
     PetscCall(PetscViewerASCIIPushTab(viewer));
     if (s->reason) PetscCall(PetscViewerASCIIPrintf(viewer, "failed: %s\n", s->reason));
+    if (s->asymmetry.pairs > 0)
+        PetscCall(PetscViewerASCIIPrintf(viewer,
+                                         "%lld pairs of mirror images differ, by up to %.1e of the "
+                                         "larger: their mean is factorized\n",
+                                         (long long)s->asymmetry.pairs, s->asymmetry.apart));
     if (s->usable && s->choice.mpk.method == MPK_METHOD_LDLT)
         PetscCall(view_direct(s, viewer));
     else if (s->usable)

@@ -5,13 +5,10 @@ What libmetapack.so links to and is not part of every Linux (AMD, METIS, xz) goe
 by $ORIGIN, with its licence, under a name of its own: a METIS that another package has loaded is
 another METIS.  SCOTCH (CeCILL-C) stays out.
 
-A release build that is there (build, or the folder that METAPACK_BUILD names) lends its objects;
-without one, the library alone is built in build/python-wheel, without borgc's kernels for batches.
-CMAKE_ARGS adds settings of CMake's to that.
+Where the library is built, and of what: library.py.
 """
 
 import os
-import shlex
 import shutil
 import subprocess
 import sys
@@ -26,47 +23,10 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(HERE))
 import headers  # noqa: E402
+import library as built  # noqa: E402
 
 # Part of every Linux that manylinux knows; all else that is linked to is carried.
 SYSTEM = ("linux-vdso.", "libc.", "libm.", "libpthread.", "libdl.", "librt.", "libz.", "ld-linux")
-
-
-def chosen_folder() -> Path:
-    """A build that is there: $METAPACK_BUILD, or build; its objects are then not compiled again."""
-    named = os.environ.get("METAPACK_BUILD")
-    folder = Path(named) if named else ROOT / "build"
-    cache = folder / "CMakeCache.txt"
-    if named and not cache.exists():
-        raise SystemExit(f"METAPACK_BUILD={named}: nothing was configured there")
-    text = cache.read_text() if cache.exists() and "CMAKE_ARGS" not in os.environ else ""
-    portable = ("METAPACK_ISAS:STRING=ALL\n", "METAPACK_SANITIZE:STRING=\n", "METAPACK_METIS:BOOL=ON\n")
-    released = "CMAKE_BUILD_TYPE:STRING=Release\n" in text
-    if released and f"metapack_SOURCE_DIR:STATIC={ROOT}\n" in text and all(x in text for x in portable):
-        return folder
-    if named:
-        raise SystemExit(f"METAPACK_BUILD={named} is no release build of {ROOT} for all processors")
-    return ROOT / "build" / "python-wheel"
-
-
-def build_library() -> Path:
-    """Build the library of the wheel, without SCOTCH; gives the shared library."""
-    folder = chosen_folder()
-    if folder.name == "python-wheel":
-        settings = [
-            "-DCMAKE_BUILD_TYPE=Release", "-DMETAPACK_TESTS=OFF", "-DMETAPACK_BENCH=OFF",
-            "-DMETAPACK_SCOTCH=OFF", "-DMETAPACK_IPOPT=OFF",
-            "-DMETAPACK_PETSC=OFF", "-DMETAPACK_EMITTED_KERNELS=OFF",
-            *shlex.split(os.environ.get("CMAKE_ARGS", "")),
-        ]  # fmt: skip
-        if shutil.which("ninja"):
-            settings += ["-G", "Ninja"]
-        subprocess.run(["cmake", "-S", str(ROOT), "-B", str(folder), *settings], check=True)
-    else:
-        print(f"objects of {folder}", flush=True)
-    jobs = os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL", str(os.cpu_count() or 2))
-    command = ["cmake", "--build", str(folder), "--target", "metapack_wheel", "-j", jobs]
-    subprocess.run(command, check=True)
-    return next(path for path in (folder / "wheel").glob("libmetapack.so.*") if path.is_symlink())
 
 
 def carried(library: Path) -> list:
@@ -124,7 +84,7 @@ class Build(build_py):
         super().run()
         package = Path(self.build_lib) / "pymetapack"
         headers.generate(ROOT / "include" / "metapack", ROOT / "CMakeLists.txt", package)
-        library = build_library()
+        library = built.build()
         lib, licences = package / "lib", package / "licenses"
         for folder in (lib, licences):
             shutil.rmtree(folder, ignore_errors=True)

@@ -57,7 +57,8 @@ static mpk_analysis *create(mpk_context *ctx, const mpk_problem *problem,
     an->info.nnz = an->nnz;
     an->info.structural_rank = -1;
     an->layout = mpki_layout_share(ctx, STAGE, problem->layout);
-    if (problem->values) an->values = mpki_values_share(ctx, STAGE, problem->values);
+    if (problem->values)
+        an->values = mpki_values_share(ctx, STAGE, problem->scalar, problem->values);
     an->perm = MPKI_NEW(ctx, STAGE, an->n, int32_t);
     if (!an->layout || !an->perm || (problem->values && !an->values)) {
         mpk_analysis_destroy(&an);

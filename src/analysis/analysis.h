@@ -194,7 +194,7 @@ mpk_status mpki_analysis_check(mpk_context *ctx, const mpk_analysis *an);
 
 /** Has a matrix of so many entries something to gain by a device, where the options say auto? Of 35
  *  above this bound 34 were factorized and solved sooner by ldlt on an H100 or H200 than on 16 cores beside
- *  it, of 14 below it four (bench/results/sparse-gpu.md). */
+ *  it, of 14 below it four (bench/journal/2026-11-26-gpu-direct.md). */
 static inline bool mpki_worth_a_device(int64_t nnz) {
     enum { ENTRIES = 6000 };
     return nnz >= ENTRIES;

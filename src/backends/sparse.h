@@ -187,6 +187,9 @@ typedef struct mpki_direct_engine {
     mpk_status (*solver_make)(mpk_context *ctx, const mpki_direct *f, int threads, int32_t columns,
                               mpki_direct_solver **s);
     void (*solver_free)(mpki_direct_solver **s);
+    /** From now on the vectors between L, D and L^T are in the order of pivots, as get() gives D and the
+     *  permutation; before, by the tree's positions. Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE */
+    mpk_status (*by_pivots)(mpki_direct_solver *s);
     /** x := the part applied to b, as mpk_solve_part() has the parts: L from the problem's order to
      *  positions, D between positions, L^T back. Zero pivots give 0.
      *  b [in], x [out] n x nrhs, leading dimensions ldb and ldx; b == x is allowed. No refinement */
@@ -457,6 +460,7 @@ typedef struct mpki_krylov_extra {
     mpki_matrix *matrix;       /* the task's A is a product with this; NULL: it is not */
     bool queued;               /* all that the task's operators do is to queue work on the device */
     double limit;              /* most bytes of device memory; 0: what the device has */
+    const char *asked;         /* for in words, where that is not the task's tolerance; or NULL */
     struct mpki_floats
         *theirs; /* in which a caller's operators compute (core/floats.h); else NULL */
 } mpki_krylov_extra;

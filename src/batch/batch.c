@@ -27,6 +27,7 @@ static void chunk_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     mpki_batch_job *job = arg;
     int64_t first = item * job->chunk, last = first + job->chunk;
     (void)pool;
+    if (mpki_stop_wanted(job->ctx, job->product ? "solve" : "factorize")) return;
     if (last > job->batch.count) last = job->batch.count;
     job->fn(job, first, last, job->work + worker * job->work_bytes);
 }
@@ -57,6 +58,7 @@ static int64_t chunk_size(const mpki_batch_job *job) {
 static mpk_status run_here(mpk_context *ctx, mpki_batch_job *job) {
     int64_t *order = NULL;
     mpki_pool *pool = NULL;
+    job->ctx = ctx;
     job->chunk = chunk_size(job);
     const int64_t items = (job->batch.count + job->chunk - 1) / job->chunk;
     int threads = job->batch.threads ? job->batch.threads : mpki_threads_default();
@@ -73,6 +75,7 @@ static mpk_status run_here(mpk_context *ctx, mpki_batch_job *job) {
     job->work = mpki_alloc(ctx, "batch", threads * job->work_bytes, 1);
     if (!job->work) goto done;
     mpki_pool_for(pool, 0, items, chunk_item, job);
+    if (mpki_cancelled(ctx)) mpki_stopped(ctx, "batch");
 done:
     mpki_release(ctx, job->work);
     mpki_release(ctx, order);

@@ -17,6 +17,7 @@ typedef struct mpki_batch_job mpki_batch_job;
 typedef void (*mpki_batch_chunk_fn)(mpki_batch_job *job, int64_t first, int64_t last, void *work);
 
 struct mpki_batch_job {
+    mpk_context *ctx; /* set by the run */
     mpk_batch batch;
     mpk_batch_method method; /* of a factorization, or of the factors of a solve (b is given) */
     const mpk_batch_array *a, *b, *c, *d;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpk_batch_certify: one vector of each matrix at a time, solves of all that are still open at once. */
+#include "../core/floats.h"
 #include "certify.h"
 #include "../problem/certificate.h"
 #include "batch.h"
@@ -98,34 +99,27 @@ static mpk_status check(mpk_context *ctx, const mpk_batch *batch, mpk_batch_meth
     if ((unsigned)method > MPK_BATCH_LDLT)
         return mpki_error(ctx, MPK_ERR_UNSUPPORTED, STAGE, method,
                           "only LLT and LDLT count an inertia");
-    if (a->memory == MPK_HOST && f->memory == MPK_HOST) return MPK_OK;
-    return mpki_error(ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
-                      "certificates are made in host memory: copy matrices and factors there");
+    return MPK_OK;
 }
 
-mpk_status mpk_batch_certify(mpk_context *ctx, const mpk_batch *given, mpk_batch_method method,
-                             const mpk_batch_array *a, const mpk_batch_array *f,
-                             const int32_t *pivots, mpk_certificate *found) {
-    if (!ctx) return MPK_ERR_ARGUMENT;
-    mpki_clear_error(ctx);
-    mpk_batch batch;
-    mpk_status status = mpki_batch_check_shape(ctx, given, &batch);
-    if (!mpk_failed(status)) status = check(ctx, &batch, method, a, f, found);
-    if (mpk_failed(status)) return status;
-    const bool counted = batch.scalar <= MPK_D || batch.symmetry == MPK_HERMITIAN;
-    const size_t size = mpk_scalar_size(batch.scalar);
+/* With all in host memory. */
+static mpk_status certify(mpk_context *ctx, const mpk_batch *batch, mpk_batch_method method,
+                          const mpk_batch_array *a, const mpk_batch_array *f, const int32_t *pivots,
+                          mpk_certificate *found) {
+    const bool counted = batch->scalar <= MPK_D || batch->symmetry == MPK_HERMITIAN;
+    const size_t size = mpk_scalar_size(batch->scalar);
     trial *t = MPKI_ZNEW(ctx, STAGE, 1, trial);
     if (!t) return mpki_failed(ctx);
-    t->batch = batch, t->a = a, t->found = found;
-    t->sizes = MPKI_NEW(ctx, STAGE, batch.count, int32_t);
-    t->outcome = MPKI_ZNEW(ctx, STAGE, batch.count, int32_t);
-    t->state = MPKI_NEW(ctx, STAGE, batch.count, uint64_t);
-    t->z = mpki_alloc(ctx, STAGE, batch.count * batch.n, size);
-    t->scale = MPKI_NEW(ctx, STAGE, batch.count * batch.n, double);
-    t->y = mpki_calloc(ctx, STAGE, batch.count * batch.n, size);
-    status = mpki_failed(ctx);
-    for (int64_t b = 0; b < batch.count && !mpk_failed(status); b++) {
-        const int32_t n = batch.sizes ? batch.sizes[b] : batch.n;
+    t->batch = *batch, t->a = a, t->found = found;
+    t->sizes = MPKI_NEW(ctx, STAGE, batch->count, int32_t);
+    t->outcome = MPKI_ZNEW(ctx, STAGE, batch->count, int32_t);
+    t->state = MPKI_NEW(ctx, STAGE, batch->count, uint64_t);
+    t->z = mpki_alloc(ctx, STAGE, batch->count * batch->n, size);
+    t->scale = MPKI_NEW(ctx, STAGE, batch->count * batch->n, double);
+    t->y = mpki_calloc(ctx, STAGE, batch->count * batch->n, size);
+    mpk_status status = mpki_failed(ctx);
+    for (int64_t b = 0; b < batch->count && !mpk_failed(status); b++) {
+        const int32_t n = batch->sizes ? batch->sizes[b] : batch->n;
         t->sizes[b] = counted ? n : 0;
         found[b] = (mpk_certificate){.certified = counted && n == 0};
         found[b].miss_bound = !found[b].certified;
@@ -139,5 +133,37 @@ mpk_status mpk_batch_certify(mpk_context *ctx, const mpk_batch *given, mpk_batch
     mpki_release(ctx, t->scale);
     mpki_release(ctx, t->y);
     mpki_release(ctx, t);
+    return status;
+}
+
+mpk_status mpk_batch_certify(mpk_context *ctx, const mpk_batch *given, mpk_batch_method method,
+                             const mpk_batch_array *a, const mpk_batch_array *f,
+                             const int32_t *pivots, mpk_certificate *found) {
+    MPKI_CALM;
+    if (!ctx) return MPK_ERR_ARGUMENT;
+    mpki_clear_error(ctx);
+    mpk_batch batch;
+    mpk_status status = mpki_batch_check_shape(ctx, given, &batch);
+    if (!mpk_failed(status)) status = check(ctx, &batch, method, a, f, found);
+    if (mpk_failed(status) || batch.count == 0) return status;
+    mpk_batch_array here[2] = {*a, *f};
+    void *copy[2] = {NULL, NULL};
+    int32_t *fetched = NULL;
+    for (int k = 0; k < 2 && batch.n > 0 && !mpk_failed(status); k++)
+        if (here[k].memory == MPK_DEVICE) {
+            copy[k] = mpki_batch_bring(ctx, &batch, k ? f : a, &here[k]);
+            if (!copy[k]) status = mpki_failed(ctx);
+        }
+    if (!mpk_failed(status) && pivots && batch.n > 0 && batch.pivots_memory == MPK_DEVICE) {
+        pivots = fetched = mpki_batch_bring_pivots(ctx, &batch, pivots);
+        if (!fetched) status = mpki_failed(ctx);
+    }
+    batch.pivots_memory = batch.results_memory = MPK_HOST;
+    batch.asynchronous = 0;
+    if (!mpk_failed(status))
+        status = certify(ctx, &batch, method, &here[0], &here[1], pivots, found);
+    mpki_release(ctx, fetched);
+    mpki_release(ctx, copy[0]);
+    mpki_release(ctx, copy[1]);
     return status;
 }

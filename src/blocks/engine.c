@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The processor's engine for factors on blocks: its table of slots; a factor is made, computed and
  * freed here. */
+#include "../core/trace.h"
 #include "border.h"
 #include "isai.h"
 #include "rows.h"
@@ -132,7 +133,10 @@ static mpk_status scalar_stage(mpki_blocks *f) {
         if (!mpk_failed(status)) s->due = s->index.m;
         mpki_levels_free(s->ctx, &all);
     }
-    return mpk_failed(status) ? status : MPKI_DISPATCH(f->scalar, scalar_stage)(f->meta);
+    const double began = mpki_trace_begin(f->meta->ctx);
+    if (!mpk_failed(status)) status = MPKI_DISPATCH(f->scalar, scalar_stage)(f->meta);
+    mpki_trace_end(f->meta->ctx, MPKI_LANE_CALLER, "scalar factor", -1, began);
+    return status;
 }
 
 static mpk_status stage(mpki_blocks *f) {

@@ -319,7 +319,7 @@ static void pivot_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     mpki_chunk_work *c = &meta->chunk;
     mpki_meta_worker *me = &meta->worker[worker];
     const int32_t f = (int32_t)item, frame = c->frame[f];
-    if (c->first[f] == c->first[f + 1]) return;
+    if (c->first[f] == c->first[f + 1] || mpki_stop_wanted(meta->ctx, "factorize")) return;
     FN(meta_load_column)(meta, f, ph->pushed, me->slot);
     if (meta->stages->final[frame]) { /* accepted in an earlier stage: only rows below are due */
         recall(meta, frame, &c->pivot[f]);
@@ -373,6 +373,7 @@ void FN(meta_solve)(mpki_meta *meta, mpki_meta_worker *me, int64_t g, bool pushe
 static void solve_item(mpki_pool *pool, int worker, void *arg, int64_t g) {
     (void)pool;
     const phase *ph = arg;
+    if (mpki_stop_wanted(ph->meta->ctx, "factorize")) return;
     FN(meta_solve)(ph->meta, &ph->meta->worker[worker], g, ph->pushed);
 }
 
@@ -385,6 +386,7 @@ void FN(meta_chunk)(mpki_meta *meta, bool pushed) {
     began = mpki_trace_begin(meta->ctx);
     mpki_pool_for(meta->pool, 0, meta->chunk.groups, solve_item, &ph);
     mpki_trace_end(meta->ctx, MPKI_LANE_CALLER, "II solve", level, began);
+    if (mpki_cancelled(meta->ctx)) return; /* nothing there that can be stored */
     began = mpki_trace_begin(meta->ctx);
     FN(meta_store)(meta);
     mpki_trace_end(meta->ctx, MPKI_LANE_CALLER, "III store", level, began);
@@ -421,6 +423,7 @@ static void push_item(mpki_pool *pool, int worker, void *arg, int64_t t) {
     const push *p = arg;
     mpki_meta *meta = p->meta;
     mpki_meta_worker *me = &meta->worker[worker];
+    if (mpki_stop_wanted(meta->ctx, "factorize")) return;
     const mpki_ibcsr *x = &meta->stages->index;
     const int64_t b = p->batch->target[t];
     const int32_t col = mpki_col_frame(x, b), row = mpki_row_frame(x, b);

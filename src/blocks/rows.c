@@ -129,6 +129,7 @@ typedef struct making {
 static void count_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     (void)pool, (void)worker;
     const mpki_rows_making *w = arg;
+    if (mpki_stop_wanted(w->bf->stages->ctx, "solve")) return;
     const int64_t end = (item + 1) * PORTION < w->rows->m ? (item + 1) * PORTION : w->rows->m;
     MPKI_DISPATCH(w->bf->scalar, rows_count)(w, (int32_t)(item * PORTION), (int32_t)end);
 }
@@ -136,6 +137,7 @@ static void count_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
 static void fill_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     (void)pool, (void)worker;
     const mpki_rows_making *w = arg;
+    if (mpki_stop_wanted(w->bf->stages->ctx, "solve")) return;
     const int64_t end = (item + 1) * PORTION < w->rows->m ? (item + 1) * PORTION : w->rows->m;
     MPKI_DISPATCH(w->bf->scalar, rows_fill)(w, (int32_t)(item * PORTION), (int32_t)end);
 }
@@ -294,6 +296,7 @@ static mpk_status make_half(making *m, int half) {
     t->kept_ptr = MPKI_ZNEW(ctx, STAGE, (int64_t)rows->m + 1, int64_t);
     if (!t->ptr || !t->m_ptr || !t->kept_ptr) return mpki_failed(ctx);
     mpki_pool_for(m->pool, 0, portions, count_item, &m->w);
+    if (mpki_cancelled(ctx)) return mpki_stopped(ctx, STAGE);
     sum_up(n, t->ptr);
     sum_up(n, t->m_ptr);
     sum_up(rows->m, t->kept_ptr);
@@ -317,6 +320,7 @@ static mpk_status make_half(making *m, int half) {
         if (!t->m_col || !t->m_val || !t->pivot) return mpki_failed(ctx);
     }
     mpki_pool_for(m->pool, 0, portions, fill_item, &m->w);
+    if (mpki_cancelled(ctx)) return mpki_stopped(ctx, STAGE);
     if (t->kept_ptr[rows->m] == 0) {
         mpki_release(ctx, t->kept_ptr);
         t->kept_ptr = NULL;

@@ -76,7 +76,8 @@ static void turn_into_rows(mpki_block_solver *s, mpk_part part) {
     }
     if (++s->wholes < WHOLES) return;
     s->wholes = -1;
-    if (mpk_failed(mpki_rows_make(s->ctx, s->bf, NULL, false, s->pool, &s->own)))
+    if (mpk_failed(mpki_rows_make(s->ctx, s->bf, NULL, false, s->pool, &s->own)) &&
+        !mpki_cancelled(s->ctx))
         mpki_clear_error(s->ctx); /* as before */
     if (!s->own) return;
     s->rows = s->own;
@@ -93,8 +94,8 @@ mpk_status mpki_block_apply(mpki_block_solver *s, mpk_part part, int32_t nrhs, c
         memmove((char *)x + (size_t)(r * ldx) * size, (const char *)b + (size_t)(r * ldb) * size,
                 bytes);
     turn_into_rows(s, part);
-    MPKI_DISPATCH(s->scalar, block_solve)(s, part, nrhs, x, ldx);
-    return MPK_OK;
+    if (!mpki_cancelled(s->ctx)) MPKI_DISPATCH(s->scalar, block_solve)(s, part, nrhs, x, ldx);
+    return mpki_cancelled(s->ctx) ? mpki_stopped(s->ctx, "solve") : MPK_OK;
 }
 
 bool mpki_sweep_share(const mpki_block_solver *s) {

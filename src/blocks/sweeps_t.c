@@ -116,7 +116,8 @@ static void claim_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
 static void alone(pass *p) {
     const mpki_levels *v = &p->s->bf->stages->levels;
     const int64_t m = p->s->bf->stages->index.m;
-    for (int64_t j = 0; j < m; j++) {
+    mpki_asking asking = {p->s->ctx, "solve", 0};
+    for (int64_t j = 0; j < m && !mpki_asks(&asking, MPKI_ASK / 256); j++) {
         const int32_t f = v->frame[p->backward ? m - 1 - j : j];
         ask_ahead(p, f, j + 1 < m ? v->frame[p->backward ? m - 2 - j : j + 1] : -1);
         frame(p, f);

@@ -47,7 +47,9 @@ struct mpk_context {
     mpk_progress_fn progress;
     void *progress_user;
     _Atomic double progress_next_s;
+    double progress_each_s;
     _Atomic(const char *) progress_stage; /* the last one told; stages are literals */
+    _Atomic double progress_fraction;     /* likewise */
     _Atomic bool cancelled;
     mpki_pool *pool; /* NULL until threads are first wanted */
     void *device;    /* NULL until a device is first wanted */
@@ -170,6 +172,7 @@ mpk_status mpk_context_create(const mpk_allocator *allocator, mpk_context **out)
     ctx->allocator = chosen;
     ctx->index = -1;
     ctx->symmetry_tolerance = -1;
+    ctx->progress_each_s = 0.05;
     ctx->forks = mpki_forks();
     if (!mpki_lock_init(&ctx->lock)) {
         chosen.release(chosen.user, ctx, sizeof *ctx);
@@ -463,11 +466,42 @@ bool mpki_progress(mpk_context *ctx, const char *stage, double fraction) {
     if (now < atomic_load(&ctx->progress_next_s) && fraction > 0 && fraction < 1 && !new_stage)
         return false;
     if (!mpki_lock_try(&ctx->lock)) return false; /* another thread is telling */
-    atomic_store(&ctx->progress_next_s, now + 0.05);
+    atomic_store(&ctx->progress_next_s, now + ctx->progress_each_s);
     atomic_store(&ctx->progress_stage, stage);
+    atomic_store(&ctx->progress_fraction, fraction);
     if (ctx->progress(stage, fraction, ctx->progress_user)) atomic_store(&ctx->cancelled, true);
     mpki_lock_give(&ctx->lock);
     return atomic_load(&ctx->cancelled);
+}
+
+bool mpki_stop_wanted(mpk_context *ctx, const char *stage) {
+    if (!ctx->progress) return false;
+    if (atomic_load(&ctx->cancelled)) return true;
+    if (mpki_now_s() < atomic_load(&ctx->progress_next_s)) return false;
+    const char *last = atomic_load(&ctx->progress_stage);
+    if (!last || strcmp(last, stage) != 0) return mpki_progress(ctx, stage, 0);
+    return mpki_progress(ctx, last, atomic_load(&ctx->progress_fraction));
+}
+
+void mpki_progress_each(mpk_context *ctx, double seconds) {
+    ctx->progress_each_s = seconds;
+}
+
+bool mpki_cancelled(const mpk_context *ctx) {
+    return atomic_load(&ctx->cancelled);
+}
+
+mpk_status mpki_stopped(mpk_context *ctx, const char *stage) {
+    return mpki_error(ctx, MPK_ERR_CANCELLED, stage, -1, "stopped on request");
+}
+
+bool mpki_clear_slowly(mpki_asking *a, void *ptr, size_t bytes) {
+    static const size_t PART = (size_t)1 << 22;
+    for (size_t at = 0; at < bytes; at += PART) {
+        memset((char *)ptr + at, 0, bytes - at < PART ? bytes - at : PART);
+        if (bytes > PART && mpki_asks(a, MPKI_ASK)) return true;
+    }
+    return false;
 }
 
 double mpki_now_s(void) {

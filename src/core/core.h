@@ -88,6 +88,32 @@ void mpki_ask_for_rank(mpk_context *ctx, bool ask);
 /** Report progress; true: the caller wants to stop. Cheap (rate-limited); thread-safe. */
 bool mpki_progress(mpk_context *ctx, const char *stage, double fraction);
 
+/** The same in the midst of a stage: what was last told of it is told again. */
+bool mpki_stop_wanted(mpk_context *ctx, const char *stage);
+/** Tell at most once in so many seconds, for tests; at first 0.05. */
+void mpki_progress_each(mpk_context *ctx, double seconds);
+/** Has either found that the caller wants to stop? It is not asked. */
+bool mpki_cancelled(const mpk_context *ctx);
+/** Record that the caller wants to stop. Returns MPK_ERR_CANCELLED. */
+mpk_status mpki_stopped(mpk_context *ctx, const char *stage);
+
+/** A loop that may be long counts what it does, in entries or steps, and asks from time to time: by
+ *  the clock of a slow machine some hundred times a second. One for each thread. */
+typedef struct mpki_asking {
+    mpk_context *ctx;
+    const char *stage;
+    int64_t done;
+} mpki_asking;
+enum { MPKI_ASK = 1 << 18 };
+static inline bool mpki_asks(mpki_asking *a, int64_t work) {
+    if ((a->done += work + 1) < MPKI_ASK) return false;
+    a->done = 0;
+    return mpki_stop_wanted(a->ctx, a->stage);
+}
+/** memset(ptr, 0, bytes) in parts: pages that are touched first take a while. True: it was stopped,
+ *  and the rest is as it was. */
+bool mpki_clear_slowly(mpki_asking *a, void *ptr, size_t bytes);
+
 /* ---- time ------------------------------------------------------------------------------------ */
 
 double mpki_now_s(void); /* monotonic seconds */
@@ -97,6 +123,10 @@ double mpki_now_s(void); /* monotonic seconds */
 /** A full copy of the caller's options, defaults for fields that an older caller lacks or for NULL;
  *  MPK_ERR_ARGUMENT where a value is out of its range. */
 mpk_status mpki_options_resolve(mpk_context *ctx, const mpk_options *given, mpk_options *full);
+/** mpk_option_is_read() where more is known: general 1: the matrix is not symmetric, 0: it is, and
+ *  method auto then solves directly unless direct is off; -1: not known. */
+bool mpki_option_is_read(const mpk_option *option, const mpk_options *options, int general,
+                         char *why, size_t size);
 /** Threads that a caller may ask for. */
 enum { MPKI_THREADS_MOST = 1024 };
 /** Threads that options.threads = 0 means here: OMP_NUM_THREADS, else the affinity mask. */

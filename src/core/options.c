@@ -195,11 +195,12 @@ static const mpk_option table[] = {
      "replace triangular solves by this many Jacobi sweeps, 0: exact solves", ""},
     {NUMBER(symmetry_tolerance, -1, 1, -1), "", SPARSE | DENSE, 0, 0,
      "entries whose mirror images differ by no more than this times the largest entry of their two "
-     "rows are rounding; below 0 (default): 1.5e-6, in single precision 1e-4",
-     "Of matrices given with both triangles; the mean of the two is then solved with. A file with "
-     "larger differences is that of a matrix that is not symmetric; with a tolerance of the "
-     "caller's own it is refused. In C mpk_context_set_symmetry_tolerance says it before a problem "
-     "is made."},
+     "rows are taken for equal; below 0 (default): those that differ by what rounding leaves",
+     "Of matrices given with both triangles; the mean of the two is then factorized, and errors "
+     "are "
+     "measured in the matrix as given. A file with larger differences is that of a matrix that is "
+     "not symmetric; with a tolerance of the caller's own it is refused. In C "
+     "mpk_context_set_symmetry_tolerance says it before a problem is made."},
     {NUMBER(omega, 0.001, 1.999, 1), "", SSOR, 0, 0, "relaxation of method ssor",
      "Between 0 and 2; 1: symmetric Gauss-Seidel."},
     {WORDS(device, device_names, MPK_ON_CPU), "", SPARSE, 0, 0,
@@ -265,6 +266,7 @@ static const mpk_option table[] = {
      "mean counts the triangle of the diagonal block, too. More entries stay."},
 };
 enum { TABLE_SIZE = sizeof table / sizeof *table };
+_Static_assert(TABLE_SIZE <= 64, "mpk_job.asked has a bit for each");
 
 const mpk_option *mpk_option_at(int index) {
     return index >= 0 && index < TABLE_SIZE ? &table[index] : NULL;
@@ -417,84 +419,6 @@ const char *mpk_option_word(const char *key, int value) {
         if (table[k].kind == MPK_OPTION_CHOICE && key_equal(table[k].key, key))
             return value >= 0 && value < table[k].count ? table[k].words[value] : "unknown";
     return "unknown";
-}
-
-/* ---- who reads an option ----------------------------------------------------------------------
- */
-
-/* The Krylov methods that may run with these options, as bits; none: refinement. */
-static unsigned krylov_of(const mpk_options *o) {
-    if (o->krylov != MPK_KRYLOV_AUTO) return 1u << ((unsigned)o->krylov & 31);
-    /* of a matrix that is not symmetric these three come to LDU, and to GMRES, by themselves */
-    const bool either = o->method == MPK_METHOD_AUTO || o->method == MPK_METHOD_ILU0 ||
-                        o->method == MPK_METHOD_NONE;
-    const bool ldu = o->factor_type == MPK_TYPE_LDU && o->method < MPK_METHOD_DIAGONAL;
-    const unsigned blocks = ldu ? K(GMRES) : K(SQMR) | (either ? K(GMRES) : 0);
-    if (o->method == MPK_METHOD_LDLT) return K(NONE);
-    return o->method == MPK_METHOD_AUTO ? blocks | K(NONE) : blocks;
-}
-
-/* Are blocks computed in sweeps? */
-static bool in_sweeps(const mpk_options *o) {
-    const bool free_choice = o->method == MPK_METHOD_AUTO || o->method == MPK_METHOD_ILDLT ||
-                             o->method == MPK_METHOD_ILU0;
-    return o->method == MPK_METHOD_JACOBI || (free_choice && o->schedule == MPK_SCHEDULE_JACOBI);
-}
-
-/* Of approximate inverses: what another option of theirs makes idle; "" where nothing does. */
-static const char *idle(const mpk_option *o, const mpk_options *options) {
-    const bool measured = options->triangular == MPK_TRIANGULAR_AUTO;
-    const bool isai = options->triangular == MPK_TRIANGULAR_ISAI || measured;
-    const bool blocks = options->isai_pattern == MPK_ISAI_OF_BLOCKS;
-    if (!strcmp(o->key, "solve_sweeps") && isai)
-        return measured ? "not read by triangular auto" : "not read by triangular isai";
-    if (strncmp(o->key, "isai_", 5)) return "";
-    if (!isai) return "read by triangular isai and auto alone";
-    if (!strcmp(o->key, "isai_block") && !blocks) return "read by isai_pattern blocks alone";
-    if (!strcmp(o->key, "isai_power") && blocks) return "not read by isai_pattern blocks";
-    return !strcmp(o->key, "isai_over") && options->isai_limit == 0 ? "not read without isai_limit"
-                                                                    : "";
-}
-
-/* "ldlt, ildlt and none" */
-static const char *list(char *out, size_t size, const char *key, unsigned bits) {
-    int left = __builtin_popcount(bits);
-    size_t used = 0;
-    out[0] = '\0';
-    for (int k = 0; k < 32; k++) {
-        if (!(bits >> k & 1)) continue;
-        used += (size_t)snprintf(out + used, size - used, "%s%s", mpk_option_word(key, k),
-                                 left > 2    ? ", "
-                                 : left == 2 ? " and "
-                                             : "");
-        left--;
-    }
-    return out;
-}
-
-int mpk_option_is_read(const mpk_option *o, const mpk_options *options, char *why, size_t size) {
-    enum { LIST = 160 }; /* all words of a choice fit */
-    char who[LIST], with[LIST], text[3 * LIST] = "";
-    const unsigned methods = o->methods & ~DENSE, all = (2u << MPK_KRYLOV_IDR) - 1;
-    const unsigned krylov = krylov_of(options);
-    const char *const method = mpk_method_name(options->method);
-    const bool sweeps = in_sweeps(options);
-    if (!(methods >> ((unsigned)options->method & 31) & 1))
-        snprintf(text, sizeof text, "not read by method %s, but by %s", method,
-                 list(who, sizeof who, "method", methods));
-    else if ((o->schedule > 0 && !sweeps) ||
-             (o->schedule < 0 && sweeps && options->method != MPK_METHOD_AUTO))
-        snprintf(text, sizeof text, "not read by schedule %s%s",
-                 sweeps ? "jacobi" : mpk_option_word("schedule", (int)options->schedule),
-                 sweeps ? "" : ", but by jacobi");
-    else if (o->krylov && !(o->krylov & krylov))
-        snprintf(text, sizeof text, "not read by method %s with krylov %s, but with %s", method,
-                 list(with, sizeof with, "krylov", krylov),
-                 list(who, sizeof who, "krylov", o->krylov & all));
-    else
-        snprintf(text, sizeof text, "%s", idle(o, options));
-    if (why) snprintf(why, size, "%s", text);
-    return !text[0];
 }
 
 const char *mpk_ordering_name(mpk_ordering ordering) {

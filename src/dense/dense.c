@@ -438,6 +438,7 @@ mpk_status mpk_dense_inertia(mpk_context *ctx, const mpk_dense *dense, const mpk
 mpk_status mpk_dense_certify(mpk_context *ctx, const mpk_dense *dense, const void *a, int64_t lda,
                              mpk_dense_factor *f, void *work, int64_t work_bytes,
                              mpk_certificate *out) {
+    MPKI_CALM;
     mpki_dense_session s;
     mpk_dense same;
     mpk_certificate found = {0};

@@ -51,9 +51,15 @@ typedef struct FN(front_rules) {
     R shift; /* > 0: replaces a pivot that fails; 0: none is replaced */
     R noise; /* a tile does not see the rows below it: it takes no pivot of at most this either, for
                 L could overflow beyond repair */
-    bool (*cancelled)(void *self); /* asked from time to time in long searches; NULL: never */
+    bool (*cancelled)(void *self); /* asked from time to time: does the caller want to stop, now and
+                                      from then on? NULL: never */
     void *self;
 } FN(front_rules);
+
+/** Is it to be stopped? Little work, in operations, is done without asking. */
+static inline bool FN(front_stopped)(const FN(front_rules) * rules, double work) {
+    return work > 1e6 && rules->cancelled && rules->cancelled(rules->self);
+}
 
 /** Entries of the single allocation that FN(front_work_set) cuts up, for fronts of at most n rows.
  */
@@ -64,7 +70,7 @@ void FN(front_work_set)(FN(front_work) * work, int64_t n, T *memory);
  *  With nrows == w (a root) all pass.
  *  pool   [in]    may be NULL
  *  pivots [inout] statistics are added
- *  Returns MPK_OK | MPK_ERR_NUMERIC: a NaN or Inf was met. */
+ *  Returns MPK_OK | MPK_ERR_NUMERIC: a NaN or Inf was met | MPK_ERR_CANCELLED. */
 mpk_status FN(front_factor)(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * work,
                             mpki_pool *pool, int worker, mpki_pivots *pivots);
 
@@ -73,7 +79,8 @@ mpk_status FN(front_factor)(FN(front) * f, const FN(front_rules) * rules, FN(fro
 void FN(front_passes)(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * work,
                       mpki_pool *pool, int worker, bool again, mpki_pivots *pivots);
 
-/** c := -L21 D L21^T for the rows w .. nrows-1: a trapezoid of nrows - w rows and columns.
+/** c := -L21 D L21^T for the rows w .. nrows-1: a trapezoid of nrows - w rows and columns. Where
+ *  rules->cancelled says so c is left unfinished.
  *  works [in] one for each worker of the pool */
 void FN(front_update)(const FN(front) * f, const FN(front_rules) * rules, FN(front_work) * works,
                       T *c, mpki_pool *pool, int worker);

@@ -275,7 +275,7 @@ static void pass(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * 
     int32_t *perm = work->perm;
     int clean = 0;                     /* blocks without a rejection since the last that had one */
     int64_t seen = base, ready = base; /* those before `seen` reached those before `ready` */
-    while (p < end) {
+    while (p < end && !FN(front_stopped)(rules, (double)f->nrows * (double)(p - base + tile) * tile)) {
         const int32_t b = width(p, end, tile);
         const int64_t split = ready < p ? p : ready < p + b ? ready : p + b;
         pull(f, rules, work, pool, worker, p, split, end, seen, p);
@@ -400,7 +400,7 @@ void FN(front_passes)(FN(front) * f, const FN(front_rules) * rules, FN(front_wor
     while (again && f->nelim < f->w) { /* while a pass gains a good part */
         int64_t ignored = 0;
         int32_t before = f->nelim, left = f->w - before;
-        if (left <= 4) break;
+        if (left <= 4 || FN(front_stopped)(rules, (double)f->nrows * left * left)) break;
         pass(f, rules, work, pool, worker, tile, &ignored);
         if (f->nelim - before < left / 8 + 1) break;
     }
@@ -419,8 +419,9 @@ mpk_status FN(front_factor)(FN(front) * f, const FN(front_rules) * rules, FN(fro
         FN(front_passes)(f, rules, work, pool, worker, true, pivots);
     else
         pivots->rejected += f->w;
-    mpk_status status = MPK_OK;
-    if (f->nelim < f->w) status = FN(front_threshold)(f, rules, f->nrows == f->w, pivots);
+    const double flops = (double)f->nrows * f->w * f->w;
+    mpk_status status = FN(front_stopped)(rules, flops) ? MPK_ERR_CANCELLED : MPK_OK;
+    if (!mpk_failed(status) && f->nelim < f->w) status = FN(front_threshold)(f, rules, f->nrows == f->w, pivots);
     count_pivots(f, rules->hermitian, pivots);
     return status;
 }

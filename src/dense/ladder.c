@@ -62,32 +62,57 @@ static bool badly_scaled(const mpki_dense_call *call) {
     return least > 0 && least < (single ? 0.5 : 1e-3) * call->most;
 }
 
+/* What is known once a rung is left without a good solution. */
+typedef struct ladder {
+    const mpki_dense_rung *back; /* the best so far; NULL: none */
+    mpk_status said;             /* of it: MPK_SINGULAR where that stands, else MPK_INACCURATE */
+    int apart;                   /* badly_scaled(): 1, 0, or -1: not known yet */
+} ladder;
+
+static bool bad(ladder *l, const mpki_dense_call *call) {
+    if (l->apart < 0) l->apart = badly_scaled(call);
+    return l->apart > 0;
+}
+
+/* Take note of a rung; true: a better one would say the same. A matrix found singular in working
+ * precision stays singular, unless a row is merely small; that b is inconsistent is known when no rung
+ * has solved the system. */
+static bool settled(mpki_dense_session *s, ladder *l, const mpki_dense_rung *rung,
+                    mpk_status status) {
+    const bool singular = status == MPK_SINGULAR && rung->precision == MPK_DENSE_WORKING;
+    const bool accurate = s->info.componentwise <= s->call.dense.accuracy;
+    if (singular && accurate && (rung->method == MPK_DENSE_ROOK || !bad(l, &s->call))) return true;
+    if (l->said == MPK_SINGULAR) return false;
+    const bool stands = singular && (accurate || !bad(l, &s->call));
+    l->back = rung, l->said = stands ? MPK_SINGULAR : MPK_INACCURATE;
+    return false;
+}
+
 mpk_status mpki_dense_ladder(mpki_dense_session *s, double norm, int32_t nrhs, const void *b,
                              int64_t ldb, void *x, int64_t ldx) {
     mpk_status status = MPK_ERR_UNSUPPORTED;
     mpk_dense_info *info = &s->info;
-    const mpki_dense_rung *back = NULL; /* the best so far */
-    mpk_status said = MPK_OK;           /* the status of that rung */
+    const mpki_dense_rung *last = NULL;
+    ladder l = {NULL, MPK_OK, -1};
     for (int k = 0; k < MPK_DENSE_ATTEMPTS; k++) {
         const mpki_dense_rung *rung = &s->engine->ladder[k];
         if (rung->method == MPK_DENSE_AUTO) break;
         if (!mpki_dense_rung_applies(rung, &s->call.dense)) continue;
         if (info->attempts > 0) mpki_clear_error(s->call.ctx);
         status = climb(s, rung, norm, nrhs, b, ldb, x, ldx, &info->attempt[info->attempts++]);
+        last = rung;
         if (!may_fall_back(status)) break;
         if (mpk_failed(status)) continue;
-        /* a matrix found singular in working precision stays singular, unless a row is merely
-         * small */
-        const bool settled = status == MPK_SINGULAR && rung->precision == MPK_DENSE_WORKING &&
-                             info->componentwise <= s->call.dense.accuracy;
-        if (settled && (rung->method == MPK_DENSE_ROOK || !badly_scaled(&s->call))) break;
-        if (said == MPK_SINGULAR) continue;
-        back = rung, said = settled ? MPK_SINGULAR : MPK_INACCURATE;
+        if (settled(s, &l, rung, status)) break;
     }
-    if (back && info->attempts < MPK_DENSE_ATTEMPTS &&
-        (status == MPK_ERR_NUMERIC || (said == MPK_SINGULAR && status == MPK_INACCURATE))) {
+    /* the last rung takes no pivot for zero: its counts are not those of a matrix that another one
+     * found singular */
+    const bool without = status == MPK_INACCURATE ||
+                         (status == MPK_SINGULAR && l.back != last && !bad(&l, &s->call));
+    if (l.back && info->attempts < MPK_DENSE_ATTEMPTS &&
+        (status == MPK_ERR_NUMERIC || (l.said == MPK_SINGULAR && without))) {
         mpki_clear_error(s->call.ctx);
-        status = climb(s, back, norm, nrhs, b, ldb, x, ldx, &info->attempt[info->attempts++]);
+        status = climb(s, l.back, norm, nrhs, b, ldb, x, ldx, &info->attempt[info->attempts++]);
     }
     info->fallbacks = info->attempts > 0 ? info->attempts - 1 : 0;
     return status;

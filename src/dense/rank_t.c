@@ -21,6 +21,7 @@ void FN(rank_rows)(const FN(rank) * u, T *packed, int64_t r0, int64_t r1) {
     T *c = u->c + (r0 - u->row0);
     for (int64_t k0 = u->k0, k1; k0 < u->k1; k0 = k1, overwrite = 0) {
         k1 = step_end(f, k0, u->k1);
+        if (FN(front_stopped)(u->rules, (double)(r1 - r0) * u->cols * (double)(k1 - k0))) return;
         if (k0 / MPKI_PANEL == (k1 - 1) / MPKI_PANEL) {
             k->pack(u->cols, (int)(k1 - k0), at(f, u->col0, k0), ld(f, k0), f->d + 2 * k0,
                     u->rules->hermitian, packed);
@@ -67,6 +68,7 @@ static void packed_rows(const FN(rank) * u, int64_t r0, int64_t r1) {
     T *c = u->c + (r0 - u->row0);
     for (int64_t k0 = u->k0, k1; k0 < u->k1; k0 = k1) {
         k1 = step_end(f, k0, u->k1);
+        if (FN(front_stopped)(u->rules, (double)(r1 - r0) * u->cols * (double)(k1 - k0))) return;
         u->rules->k->multiply(r1 - r0, u->cols, (int)(k1 - k0), at(f, r0, k0), ld(f, k0),
                               f->right + packed_width(u) * (k0 - u->k0), c, u->ldc, 0,
                               r0 - u->col0);

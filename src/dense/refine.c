@@ -6,6 +6,7 @@
  * for all engines. Before a solve in less than working precision right-hand sides are scaled to a
  * largest entry of 1, so that nothing overflows on the way. */
 #include "refine.h"
+#include "../core/random.h"
 #include "../problem/measure.h"
 
 #include <math.h>
@@ -221,8 +222,8 @@ static mpk_status compare(mpki_dense_solve *s, const char *d, const char *x, dou
 
 /* One column: refine x, which solves A x = b to some accuracy, until it reaches dense.accuracy. */
 static mpk_status refine_column(mpki_dense_solve *s, const parts *p, const char *b, int64_t ldb,
-                                char *x, int64_t ldx, double *omega, double *normwise,
-                                double *correction, bool *sound) {
+                                char *x, int64_t ldx, mpki_dense_worth *worth,
+                                double *correction) {
     mpki_dense_call *call = &s->call;
     const mpki_dense_engine *engine = s->engine;
     const mpk_dense *d = &call->dense;
@@ -277,7 +278,7 @@ static mpk_status refine_column(mpki_dense_solve *s, const parts *p, const char 
     }
     if (!isfinite(now.x_inf))
         return mpki_error(call->ctx, MPK_ERR_NUMERIC, "dense", -1, "the solution overflows");
-    *sound = mpki_dense_settle(s, b, x, &now, omega, normwise);
+    *worth = mpki_dense_settle(s, b, x, &now);
     if (step > call->info->iterations) call->info->iterations = step;
     call->info->gmres += solves;
     return MPK_OK;
@@ -292,11 +293,12 @@ mpk_status mpki_dense_refined(mpki_dense_solve *s, int32_t nrhs, const void *b, 
     const int64_t size = (int64_t)mpk_scalar_size(d->scalar);
     mpk_dense_info *info = call->info;
     mpk_status status = MPK_OK;
-    bool all_sound = true;
+    bool all_sound = true, kernel = false;
     double correction = 0;
     double start = mpki_now_s();
     info->iterations = info->gmres = 0;
     info->unrefined = info->componentwise = info->normwise = 0;
+    info->solved = call->a != NULL;
     const char *rhs = b;
     int64_t ldr = ldb;
     if (b == x && call->a) {
@@ -318,31 +320,39 @@ mpk_status mpki_dense_refined(mpki_dense_solve *s, int32_t nrhs, const void *b, 
     info->solve_s = mpki_now_s() - start;
     start = mpki_now_s();
     for (int32_t c = 0; call->a && c < nrhs && !mpk_failed(status); c++) {
-        double omega = 0, normwise = 0;
-        bool sound = true;
+        mpki_dense_worth worth = {0};
         status = refine_column(s, &p, rhs + c * ldr * size, ldr, (char *)x + c * ldx * size, ldx,
-                               &omega, &normwise, &correction, &sound);
+                               &worth, &correction);
         if (mpk_failed(status)) break;
-        all_sound &= sound;
-        info->componentwise = worse(info->componentwise, omega);
-        info->normwise = worse(info->normwise, normwise);
+        all_sound &= worth.sound;
+        kernel |= worth.kernel;
+        info->solved &= worth.solved;
+        info->componentwise = worse(info->componentwise, worth.omega);
+        info->normwise = worse(info->normwise, worth.normwise);
     }
     info->refine_s = mpki_now_s() - start;
     if (mpk_failed(status) && rhs == p.keep) /* a call that fails changes nothing */
         engine->copy(call, d->n, nrhs, d->scalar, rhs, ldr, d->scalar, x, ldx);
     if (mpk_failed(status) || !call->a) return status;
+    const bool moved = correction > CORRECTION && call->f->inertia.zero == 0;
+    mpk_certificate found = {0};
+    if ((kernel || moved || !all_sound) && mpk_failed(mpki_dense_examine(s, &found))) {
+        mpki_clear_error(call->ctx); /* x is there: it stays in doubt */
+        found.certified = 0;
+    }
+    if (kernel && !found.certified)
+        return mpki_error(call->ctx, MPK_SINGULAR, "dense", -1,
+                          "singular, and the system is inconsistent or has solutions of any size: A "
+                          "takes the large entries of the solution to nothing; componentwise "
+                          "backward error %.1e",
+                          info->componentwise);
     if (!(info->componentwise <= d->accuracy))
         return mpki_error(
             call->ctx, MPK_INACCURATE, "dense", -1,
             "componentwise backward error %.1e after %d steps of refinement, %.1e was "
             "asked for; normwise %.1e",
             info->componentwise, info->iterations, d->accuracy, info->normwise);
-    if (all_sound && !(correction > CORRECTION && call->f->inertia.zero == 0)) return MPK_OK;
-    mpk_certificate found = {0};
-    if (mpk_failed(mpki_dense_examine(s, &found))) /* x is there: it stays in doubt */
-        mpki_clear_error(call->ctx);
-    else if (found.certified)
-        return MPK_OK;
+    if ((all_sound && !moved) || found.certified) return MPK_OK;
     if (all_sound)
         return mpki_error(
             call->ctx, MPK_INACCURATE, "dense", -1,
@@ -403,52 +413,66 @@ static mpk_status inverse(mpki_dense_solve *s, const parts *p, void *v, bool con
     return status;
 }
 
-mpk_status mpki_dense_condition(mpki_dense_solve *s, double *condition) {
+/* Hager's ascent from x, a vector of norm 1, by at most so many columns of A^-1: *estimate becomes
+ * larger, *last is the column. */
+static mpk_status ascend(mpki_dense_solve *s, const parts *p, void *x, int rounds, double *estimate,
+                         int64_t *last) {
     const mpk_dense *d = &s->call.dense;
     const int64_t n = d->n;
-    const parts p = cut(s, 1);
     /* A^-H is A^-1 for real and Hermitian matrices, conj(A^-1 conj(.)) for complex symmetric
      * ones */
     const bool turn = d->scalar >= MPK_C && d->symmetry != MPK_HERMITIAN;
-    const bool host = d->memory == MPK_HOST; /* p.best is free by now */
-    void *x = host ? p.best : mpki_alloc(s->call.ctx, "dense", n, mpk_scalar_size(d->scalar));
-    double estimate = 0, sum = 0;
-    int64_t last = -1;
-    mpk_status status = MPK_OK;
-    *condition = 0;
-    if (!x) return mpki_failed(s->call.ctx);
-    for (int64_t i = 0; i < n; i++) set(d->scalar, x, i, 1.0 / (double)n);
-    for (int round = 0; round < 5; round++) {
-        status = inverse(s, &p, x, false);
-        if (mpk_failed(status)) goto done;
-        sum = 0;
+    for (int round = 0; round <= rounds; round++) {
+        mpk_status status = inverse(s, p, x, false);
+        if (mpk_failed(status)) return status;
+        double sum = 0;
         for (int64_t i = 0; i < n; i++) sum += cabs(mpki_dense_entry(d->scalar, x, i));
-        if (round > 0 && !(sum > estimate)) break;
-        estimate = sum;
+        if (round > 0 && !(sum > *estimate)) break;
+        if (sum > *estimate) *estimate = sum;
+        if (round == rounds) break;
         for (int64_t i = 0; i < n; i++) {
             double complex v = mpki_dense_entry(d->scalar, x, i);
             set(d->scalar, x, i, cabs(v) > 0 ? v / cabs(v) : 1);
         }
-        status = inverse(s, &p, x, turn);
-        if (mpk_failed(status)) goto done;
+        status = inverse(s, p, x, turn);
+        if (mpk_failed(status)) return status;
         int64_t place = 0;
         for (int64_t i = 1; i < n; i++)
             if (cabs(mpki_dense_entry(d->scalar, x, i)) >
                 cabs(mpki_dense_entry(d->scalar, x, place)))
                 place = i;
-        if (place == last) break;
-        last = place;
+        if (place == *last) break;
+        *last = place;
         for (int64_t i = 0; i < n; i++) set(d->scalar, x, i, i == place);
     }
-    for (int64_t i = 0; i < n; i++) /* Higham's second vector, for what the first guess misses */
-        set(d->scalar, x, i,
-            (i % 2 ? -1.0 : 1.0) * (1 + (n > 1 ? (double)i / (double)(n - 1) : 0)));
-    status = inverse(s, &p, x, false);
+    return MPK_OK;
+}
+
+mpk_status mpki_dense_condition(mpki_dense_solve *s, double *condition) {
+    const mpk_dense *d = &s->call.dense;
+    const int64_t n = d->n;
+    const parts p = cut(s, 1);
+    const bool host = d->memory == MPK_HOST; /* p.best is free by now */
+    void *x = host ? p.best : mpki_alloc(s->call.ctx, "dense", n, mpk_scalar_size(d->scalar));
+    double estimate = 0;
+    int64_t last = -1;
+    uint64_t state = 1;
+    mpk_status status = MPK_OK;
+    *condition = 0;
+    if (!x) return mpki_failed(s->call.ctx);
+    for (int64_t i = 0; i < n; i++) set(d->scalar, x, i, 1.0 / (double)n);
+    status = ascend(s, &p, x, 4, &estimate, &last);
     if (mpk_failed(status)) goto done;
-    sum = 0;
-    for (int64_t i = 0; i < n; i++) sum += cabs(mpki_dense_entry(d->scalar, x, i));
-    sum = 2 * sum / (3 * (double)n);
-    *condition = s->norm_inf * (sum > estimate ? sum : estimate);
+    /* Higham's second vector, with random sizes: src/factor/refine_t.c */
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const double size = mpki_random_unit(mpki_random_next(&state)) + 1e-3;
+        set(d->scalar, x, i, i % 2 ? -size : size);
+        sum += size;
+    }
+    for (int64_t i = 0; i < n; i++) set(d->scalar, x, i, mpki_dense_entry(d->scalar, x, i) / sum);
+    status = ascend(s, &p, x, 1, &estimate, &last);
+    if (!mpk_failed(status)) *condition = s->norm_inf * estimate;
 done:
     if (!host) mpki_release(s->call.ctx, x);
     return status;

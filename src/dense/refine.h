@@ -27,14 +27,20 @@ mpk_status mpki_dense_refined(mpki_dense_solve *s, int32_t nrhs, const void *b, 
 /** Entry i of a vector in host memory, as a double complex. */
 double complex mpki_dense_entry(mpk_scalar scalar, const void *x, int64_t i);
 
-/** The backward errors of a solution, and whether they may be trusted. False: they are small only
- *  because x is so large that b hardly counts beside A x.
- *  b, x     [in]  n entries each, in the engine's memory
- *  now      [in]  what the engine measured of them
- *  omega    [out] componentwise backward error
- *  normwise [out] normwise backward error */
-bool mpki_dense_settle(const mpki_dense_solve *s, const void *b, const void *x,
-                       const mpki_dense_error *now, double *omega, double *normwise);
+/** What a solution is worth. */
+typedef struct mpki_dense_worth {
+    double omega, normwise; /* backward errors */
+    bool sound;  /* they may be trusted. False: they are small only because x is so large that b hardly
+                    counts beside A x: mpki_dense_examine() is asked then */
+    bool kernel; /* then: A takes the large entries of x to nothing, up to rounding */
+    bool solved; /* it solves its system (mpki_solves) */
+} mpki_dense_worth;
+
+/** Judge a solution.
+ *  b, x  [in]  n entries each, in the engine's memory
+ *  now   [in]  what the engine measured of them */
+mpki_dense_worth mpki_dense_settle(const mpki_dense_solve *s, const void *b, const void *x,
+                                   const mpki_dense_error *now);
 
 /** y := M^-1 (-A z), or -A z alone; both n entries in host memory. Overwrites what refinement keeps. */
 mpk_status mpki_dense_backward(mpki_dense_solve *s, const void *z, void *y, bool product_alone);

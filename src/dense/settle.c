@@ -37,7 +37,7 @@ static void *pack(const mpki_dense_call *call, int64_t *ap, int32_t *ai) {
 static mpki_quality measure_far(const mpki_dense_solve *s, const void *b, const void *x) {
     const mpki_dense_call *call = &s->call;
     const mpk_dense *d = &call->dense;
-    mpki_quality q = {INFINITY, INFINITY, INFINITY, INFINITY, 0};
+    mpki_quality q = MPKI_UNMEASURED;
     if (d->memory != MPK_HOST) return q;
     mpk_context *ctx = call->ctx;
     const int64_t n = d->n, nnz = n * (n + 1) / 2;
@@ -73,11 +73,54 @@ double complex mpki_dense_entry(mpk_scalar scalar, const void *x, int64_t i) {
     }
 }
 
-bool mpki_dense_settle(const mpki_dense_solve *s, const void *b, const void *x,
-                       const mpki_dense_error *now, double *omega, double *normwise) {
+/* What A leaves of the large entries of x, beside |A| |x|, though b does not ask for it: where that is
+ * little, x lies in the kernel of A, or nearly. growth [in] ||A|| ||x|| / ||b||: how little b asks
+ * for. On the host alone; on a device, and without memory, it is infinite. */
+static double kernel_share(const mpki_dense_solve *s, const void *x, double growth) {
     const mpki_dense_call *call = &s->call;
-    const bool single = call->dense.scalar == MPK_S || call->dense.scalar == MPK_C;
-    mpki_quality q = {now->omega, 0, 0, 0, 0};
+    const mpk_dense *d = &call->dense;
+    const double eps = d->scalar == MPK_S || d->scalar == MPK_C ? 0x1p-24 : 0x1p-53;
+    const double large = fmax(1e-6, 100 / growth);
+    const int64_t n = d->n;
+    const bool there = d->memory == MPK_HOST;
+    double complex *y =
+        there ? mpki_alloc(call->ctx, "dense", 2 * n, sizeof(double complex)) : NULL;
+    double *w = there ? MPKI_ZNEW(call->ctx, "dense", 2 * n, double) : NULL;
+    double share = 0, x_inf = 0;
+    for (int64_t j = 0; y && j < n; j++)
+        x_inf = fmax(x_inf, cabs(mpki_dense_entry(d->scalar, x, j)));
+    for (int64_t j = 0; y && j < n; j++) {
+        const double complex v = mpki_dense_entry(d->scalar, x, j);
+        y[j] = 0, y[n + j] = cabs(v) >= large * x_inf ? v / x_inf : 0;
+    }
+    for (int64_t j = 0; y && w && j < n; j++)
+        for (int64_t i = j; i < n; i++) {
+            const int64_t at = d->uplo == MPK_UPPER ? j + i * call->lda : i + j * call->lda;
+            double complex a = mpki_dense_entry(d->scalar, call->a, at);
+            const double size = cabs(a);
+            if (d->symmetry == MPK_HERMITIAN && d->uplo == MPK_UPPER) a = conj(a);
+            y[i] += a * y[n + j], w[i] += size * cabs(y[n + j]), w[n + i] += size;
+            if (i == j) continue;
+            y[j] += (d->symmetry == MPK_HERMITIAN ? conj(a) : a) * y[n + i];
+            w[j] += size * cabs(y[n + i]), w[n + j] += size;
+        }
+    for (int64_t i = 0; y && w && i < n; i++) {
+        const double bound = w[i] > (double)n * eps * w[n + i] ? w[i] : w[n + i];
+        if (bound > 0) share = fmax(share, cabs(y[i]) / bound);
+    }
+    const bool known = y && w;
+    mpki_release(call->ctx, y);
+    mpki_release(call->ctx, w);
+    return known ? share : INFINITY;
+}
+
+mpki_dense_worth mpki_dense_settle(const mpki_dense_solve *s, const void *b, const void *x,
+                                   const mpki_dense_error *now) {
+    const mpki_dense_call *call = &s->call;
+    const mpk_scalar scalar = call->dense.scalar;
+    const bool single = scalar == MPK_S || scalar == MPK_C;
+    const double flat = 1e-3, rounding = (double)call->dense.n * (single ? 0x1p-24 : 0x1p-53);
+    mpki_quality q = {.componentwise = now->omega};
     if (now->far || !isfinite(now->omega) || !(s->norm_inf < 1e300) || !(s->norm_inf > 1e-270)) {
         q = measure_far(s, b, x);
     } else {
@@ -88,9 +131,13 @@ bool mpki_dense_settle(const mpki_dense_solve *s, const void *b, const void *x,
                    : now->b_inf > 0 ? s->norm_inf * (now->x_inf / now->b_inf)
                                     : INFINITY;
     }
-    *omega = q.componentwise;
-    *normwise = q.normwise;
+    mpki_dense_worth worth = {q.componentwise, q.normwise, true, false, false};
     const double most = fmin(single ? 1e4 : 1e12, 0.1 / call->dense.accuracy);
-    return q.growth < most || q.relative <= (single ? 1e-4 : 1e-6) ||
-           call->dense.memory != MPK_HOST; /* rows of many sizes would be in doubt there, too */
+    if (q.growth >= most && q.relative > (single ? 1e-4 : 1e-6)) {
+        const double share = kernel_share(s, x, q.growth);
+        worth.sound = !(share <= flat);
+        worth.kernel = share <= rounding;
+    }
+    worth.solved = worth.sound && mpki_solves(scalar, q.componentwise, q.relative);
+    return worth;
 }

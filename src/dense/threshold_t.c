@@ -116,7 +116,7 @@ static void bring(FN(front) * f, int hermitian, int64_t p, int64_t j, int64_t r)
 
 mpk_status FN(front_threshold)(FN(front) * f, const FN(front_rules) * rules, int root,
                                mpki_pivots *pivots) {
-    enum { ASK = 1 << 20 }; /* entries searched between two questions to `cancelled` */
+    enum { ASK = 1 << 20 }; /* entries searched or changed between two questions to `cancelled` */
     const int hermitian = rules->hermitian;
     int64_t seen = 0;
     int64_t p = f->nelim,
@@ -129,8 +129,8 @@ mpk_status FN(front_threshold)(FN(front) * f, const FN(front_rules) * rules, int
              tried++, j = j + 1 < f->w ? j + 1 : p) {
             next = j + 1;
             seen += f->nrows - p;
-            if (seen > ASK && rules->cancelled) {
-                if (rules->cancelled(rules->self)) return MPK_ERR_CANCELLED;
+            if (seen > ASK) {
+                if (FN(front_stopped)(rules, (double)seen)) return MPK_ERR_CANCELLED;
                 seen = 0;
             }
             column c = scan(f, j, p, -1);
@@ -148,6 +148,7 @@ mpk_status FN(front_threshold)(FN(front) * f, const FN(front_rules) * rules, int
         }
         if (pick < 0 && root) { /* complete pivoting bounds L without a test */
             int64_t row, col, diag;
+            seen += (f->w - p) * (f->w - p) / 2;
             largest(f, p, &row, &col, &diag);
             if (t_abs1(*at(f, diag, diag)) >= (R)0.64 * t_abs1(*at(f, row, col)))
                 pick = diag;
@@ -162,6 +163,7 @@ mpk_status FN(front_threshold)(FN(front) * f, const FN(front_rules) * rules, int
             pivots->perturbed++;
         }
         if (pick < 0) break;
+        seen += (f->w - p) * (f->nrows - p);
         bring(f, hermitian, p, pick, pair);
         if (zero) {
             T *l = at(f, p, p) - p;

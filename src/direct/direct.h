@@ -64,6 +64,7 @@ struct mpki_direct_solver {
     int64_t *at;     /* nsuper + 1: where a node's part of u begins */
     void *u;
     void *y;                    /* n * block * threads, by position */
+    int32_t *pivot;             /* n: number of the pivot at each position; NULL: not asked for */
     void **v;                   /* threads: rows of a node */
     int32_t *child_ptr, *child; /* of the tasks: who waits for whom in the backward sweep */
     _Atomic int32_t *waits;

@@ -149,5 +149,6 @@ const mpki_direct_engine mpki_cpu_direct = {
     .to_zero = to_zero,
     .solver_make = mpki_direct_solver_make,
     .solver_free = mpki_direct_solver_free,
+    .by_pivots = mpki_direct_by_pivots,
     .apply = mpki_direct_apply,
 };

@@ -32,6 +32,7 @@ void mpki_direct_solver_free(mpki_direct_solver **handle) {
     for (int t = 0; s->v && t < s->threads; t++) mpki_release(s->ctx, s->v[t]);
     mpki_release(s->ctx, s->v);
     mpki_release(s->ctx, s->y);
+    mpki_release(s->ctx, s->pivot);
     mpki_release(s->ctx, s->at);
     mpki_release(s->ctx, s->u);
     mpki_release(s->ctx, s->child_ptr);
@@ -98,6 +99,7 @@ static void block_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     const size_t size = mpk_scalar_size(scalar);
     const int64_t r0 = item * BLOCK;
     const int block = c->nrhs - r0 < BLOCK ? (int)(c->nrhs - r0) : BLOCK;
+    if (mpki_cancelled(c->s->ctx)) return;
     char *y = (char *)c->s->y + (size_t)worker * (size_t)f->tree.n * (size_t)c->s->block * size;
     MPKI_DISPATCH(scalar, permute_in)(f, block, c->b + (size_t)(r0 * c->ldb) * size, c->ldb, y);
     MPKI_DISPATCH(scalar, sweep_block)(c->s, worker, block, y);
@@ -107,16 +109,40 @@ static void block_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
 /* ---- a part of it, on one column ----------------------------------------------------------------
  */
 
+mpk_status mpki_direct_by_pivots(mpki_direct_solver *s) {
+    const mpki_direct *f = s->f;
+    if (s->pivot || !(s->pivot = MPKI_NEW(s->ctx, "solve", f->tree.n, int32_t)))
+        return mpki_failed(s->ctx);
+    int32_t next = 0;
+    for (int32_t k = 0; k < f->tree.nsuper; k++)
+        for (int32_t j = 0; j < f->node[k].nelim; j++) s->pivot[f->node[k].id[j]] = next++;
+    return MPK_OK;
+}
+
+/* From and to a caller's vector between two parts. */
+static void take_between(const mpki_direct_solver *s, size_t size, const char *b, char *y) {
+    const int32_t n = s->f->tree.n;
+    if (!s->pivot) memcpy(y, b, (size_t)n * size);
+    for (int32_t k = 0; s->pivot && k < n; k++)
+        memcpy(y + (size_t)k * size, b + (size_t)s->pivot[k] * size, size);
+}
+static void give_between(const mpki_direct_solver *s, size_t size, const char *y, char *x) {
+    const int32_t n = s->f->tree.n;
+    if (!s->pivot) memcpy(x, y, (size_t)n * size);
+    for (int32_t k = 0; s->pivot && k < n; k++)
+        memcpy(x + (size_t)s->pivot[k] * size, y + (size_t)k * size, size);
+}
+
 static void apply_column(mpki_direct_solver *s, mpk_part part, const void *b, void *x) {
     const mpki_direct *f = s->f;
     const mpk_scalar scalar = f->tree.scalar;
     const bool all = part == MPK_PART_ALL || part == MPK_PART_ABS;
-    const size_t bytes = (size_t)f->tree.n * mpk_scalar_size(scalar);
+    const size_t size = mpk_scalar_size(scalar);
     if (all || part == MPK_PART_L) {
         MPKI_DISPATCH(scalar, permute_in)(f, 1, b, f->tree.n, s->y);
         MPKI_DISPATCH(scalar, forward)(s, s->y);
     } else {
-        memcpy(s->y, b, bytes);
+        take_between(s, size, b, s->y);
     }
     if (part == MPK_PART_ABS)
         MPKI_DISPATCH(scalar, diagonal_abs)(f, s->y);
@@ -126,7 +152,7 @@ static void apply_column(mpki_direct_solver *s, mpk_part part, const void *b, vo
         MPKI_DISPATCH(scalar, backward)(s, s->y);
         MPKI_DISPATCH(scalar, permute_out)(f, 1, s->y, x, f->tree.n);
     } else {
-        memcpy(x, s->y, bytes);
+        give_between(s, size, s->y, x);
     }
 }
 
@@ -137,10 +163,10 @@ mpk_status mpki_direct_apply(mpki_direct_solver *s, mpk_part part, int32_t nrhs,
     if (part == MPK_PART_ALL && nrhs > 1 && s->block > 1) {
         columns c = {s, b, x, ldb, ldx, nrhs};
         mpki_pool_for(s->pool, 0, (nrhs + BLOCK - 1) / BLOCK, block_item, &c);
-        return MPK_OK;
+        return mpki_cancelled(s->ctx) ? mpki_stopped(s->ctx, "solve") : MPK_OK;
     }
-    for (int32_t r = 0; r < nrhs; r++)
+    for (int32_t r = 0; r < nrhs && !mpki_cancelled(s->ctx); r++)
         apply_column(s, part, (const char *)b + (size_t)(r * ldb) * size,
                      (char *)x + (size_t)(r * ldx) * size);
-    return MPK_OK;
+    return mpki_cancelled(s->ctx) ? mpki_stopped(s->ctx, "solve") : MPK_OK;
 }

@@ -7,6 +7,7 @@
 mpk_status mpki_direct_solver_make(mpk_context *ctx, const mpki_direct *f, int threads,
                                    int32_t columns, mpki_direct_solver **out);
 void mpki_direct_solver_free(mpki_direct_solver **s);
+mpk_status mpki_direct_by_pivots(mpki_direct_solver *s);
 mpk_status mpki_direct_apply(mpki_direct_solver *s, mpk_part part, int32_t nrhs, const void *b,
                              int64_t ldb, void *x, int64_t ldx);
 

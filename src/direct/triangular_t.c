@@ -155,10 +155,16 @@ typedef struct sweep {
     T *y;
 } sweep;
 
+/* Entries of L that a visit to a node reads. */
+static int64_t entries(const mpki_node *node) {
+    return node->nelim * node->nrows;
+}
+
 static void forward_task(mpki_pool *pool, int worker, void *arg, int64_t item) {
     const sweep *w = arg;
     const mpki_task *all = w->z->f->memory.tasks.task, *t = &all[item];
-    for (int32_t s = t->first; s <= t->last; s++)
+    mpki_asking asking = {w->z->ctx, "solve", 0};
+    for (int32_t s = t->first; s <= t->last && !mpki_asks(&asking, entries(&w->z->f->node[s])); s++)
         forward_node(w->z, t->top ? pool : NULL, worker, s, w->y);
     if (t->parent >= 0 && atomic_fetch_sub(&w->z->waits[t->parent], 1) == 1)
         mpki_pool_push(pool, all[t->parent].priority, forward_task, arg, t->parent);
@@ -167,7 +173,8 @@ static void forward_task(mpki_pool *pool, int worker, void *arg, int64_t item) {
 static void backward_task(mpki_pool *pool, int worker, void *arg, int64_t item) {
     const sweep *w = arg;
     const mpki_task *all = w->z->f->memory.tasks.task, *t = &all[item];
-    for (int32_t s = t->last; s >= t->first; s--)
+    mpki_asking asking = {w->z->ctx, "solve", 0};
+    for (int32_t s = t->last; s >= t->first && !mpki_asks(&asking, entries(&w->z->f->node[s])); s--)
         backward_node(w->z, t->top ? pool : NULL, worker, s, w->y);
     for (int32_t k = w->z->child_ptr[item]; k < w->z->child_ptr[item + 1]; k++)
         mpki_pool_push(pool, all[w->z->child[k]].priority, backward_task, arg, w->z->child[k]);
@@ -175,9 +182,13 @@ static void backward_task(mpki_pool *pool, int worker, void *arg, int64_t item) 
 
 void FN(forward)(mpki_direct_solver *z, void *y) {
     const mpki_tasks *tasks = &z->f->memory.tasks;
+    mpki_asking asking = {z->ctx, "solve", 0};
     z->kernels = FN(cpu_kernels)();
     if (!z->pool) {
-        for (int32_t s = 0; s < z->f->tree.nsuper; s++) forward_node(z, NULL, 0, s, y);
+        for (int32_t s = 0; s < z->f->tree.nsuper; s++) {
+            if (mpki_asks(&asking, entries(&z->f->node[s]))) return;
+            forward_node(z, NULL, 0, s, y);
+        }
         return;
     }
     sweep w = {z, y};
@@ -190,9 +201,13 @@ void FN(forward)(mpki_direct_solver *z, void *y) {
 
 void FN(backward)(mpki_direct_solver *z, void *y) {
     const mpki_tasks *tasks = &z->f->memory.tasks;
+    mpki_asking asking = {z->ctx, "solve", 0};
     z->kernels = FN(cpu_kernels)();
     if (!z->pool) {
-        for (int32_t s = z->f->tree.nsuper - 1; s >= 0; s--) backward_node(z, NULL, 0, s, y);
+        for (int32_t s = z->f->tree.nsuper - 1; s >= 0; s--) {
+            if (mpki_asks(&asking, entries(&z->f->node[s]))) return;
+            backward_node(z, NULL, 0, s, y);
+        }
         return;
     }
     sweep w = {z, y};
@@ -267,12 +282,17 @@ void FN(sweep_block)(const mpki_direct_solver *z, int worker, int nrhs, void *y)
     const mpki_tree_view *tree = &z->f->tree;
     const FN(kernels) *k = FN(cpu_kernels)();
     const int hermitian = tree->symmetry == MPK_HERMITIAN;
-    for (int32_t s = 0; s < tree->nsuper; s++)
+    mpki_asking asking = {z->ctx, "solve", 0};
+    for (int32_t s = 0; s < tree->nsuper; s++) {
+        if (mpki_asks(&asking, entries(&z->f->node[s]) * nrhs)) return;
         forward_block(k, &z->f->node[s], tree->ridx + tree->rptr[s], nrhs, y, z->v[worker]);
+    }
     FN(diagonal)(z->f, nrhs, y);
-    for (int32_t s = tree->nsuper - 1; s >= 0; s--)
+    for (int32_t s = tree->nsuper - 1; s >= 0; s--) {
+        if (mpki_asks(&asking, entries(&z->f->node[s]) * nrhs)) return;
         backward_block(&z->f->node[s], tree->ridx + tree->rptr[s], hermitian, nrhs, y,
                        z->v[worker]);
+    }
 }
 
 void FN(diagonal)(const mpki_direct *f, int nrhs, void *vy) {

@@ -66,15 +66,18 @@ static int32_t make_runs(const mpki_tree_view *tree, int32_t child, int32_t own,
     return count;
 }
 
+enum { ASK = 1 << 20 }; /* entries between two questions to `cancelled` */
+
 /* A child's contribution on its way into its parent: columns c0 .. c1-1 go to the parent's front
  * (f) or into the parent's own contribution (c). */
 typedef struct gather {
+    const walk *z;
     const T *from; /* the child's trapezoid */
     int64_t ldm;
     const mpki_run *runs;
     int32_t run_count, c0, c1, step;
     const int32_t *rel;
-    int32_t own, delayed;
+    int32_t rel_count, own, delayed;
     const FN(front) * f; /* NULL: into c, */
     T *c;                /* the contribution of a parent with w fully summed columns */
     int64_t w, ldc;
@@ -88,7 +91,12 @@ static T *column_of(T *trapezoid, int64_t ld0,
 
 static void gather_columns(const gather *g, int32_t c0, int32_t c1) {
     int32_t first = 0;
+    int64_t seen = 0;
     for (int32_t j = c0; j < c1; j++) {
+        if ((seen += g->rel_count - j) > ASK) {
+            if (FN(front_stopped)(&g->z->rules, (double)seen)) return;
+            seen = 0;
+        }
         while (g->runs[first].from + g->runs[first].count <= j) first++;
         int64_t at = g->rel[j] < g->own ? g->rel[j] : g->rel[j] + g->delayed;
         T *to = g->f ? FN(front_at)(g->f, at, at) - at : column_of(g->c, g->ldc, at - g->w) - g->w;
@@ -117,11 +125,13 @@ static void gather_child(const walk *z, int32_t child, int32_t own, int32_t dela
     int32_t mc = (int32_t)(tree->rptr[child + 1] - tree->rptr[child]), split = 0;
     while (split < mc && rel[split] < own) split++;
     mpki_run *runs = z->state[worker].runs;
-    gather g = {.from = z->contribution[child],
+    gather g = {.z = z,
+                .from = z->contribution[child],
                 .ldm = mpki_leading(mc),
                 .runs = runs,
                 .step = 64,
                 .rel = rel,
+                .rel_count = mc,
                 .own = own,
                 .delayed = delayed,
                 .f = f,
@@ -177,17 +187,17 @@ static void scatter_entries(const walk *z, int32_t s, const FN(front) * f, int32
 /* ---- one node -----------------------------------------------------------------------------------
  */
 
-static bool node_storage(walk *z, mpki_node *node) {
+static mpk_status node_storage(walk *z, mpki_node *node) {
     const int64_t w = node->w, size = sizeof(T);
     const int64_t panel = mpki_trapezoid(node->nrows, w) * size;
     char *at = mpki_arena_alloc(&z->f->arena, panel + 4 * w * size + w * (int64_t)sizeof(int32_t));
-    if (!at) return false;
+    if (!at) return MPK_ERR_MEMORY;
     node->a = at;
     node->d = at + panel;
     node->dinv = at + panel + 2 * w * size;
     node->id = (int32_t *)(at + panel + 4 * w * size);
-    memset(node->a, 0, (size_t)panel);
-    return true;
+    mpki_asking asking = {z->f->ctx, "factorize", 0};
+    return mpki_clear_slowly(&asking, node->a, (size_t)panel) ? MPK_ERR_CANCELLED : MPK_OK;
 }
 
 static int64_t contribution_bytes(const mpki_tree_view *tree, int32_t s) {
@@ -248,7 +258,8 @@ static mpk_status do_node(walk *z, int32_t s, mpki_pool *pool, int worker) {
     mpki_node *node = &nodes[s];
     *node = (mpki_node){.w = own + delayed, .delayed = delayed, .nrows = own + delayed + m};
     node->ld0 = mpki_leading(node->nrows);
-    if (!node_storage(z, node)) return MPK_ERR_MEMORY;
+    mpk_status status = node_storage(z, node);
+    if (mpk_failed(status)) return status;
     FN(front) f = front_of(node);
     for (int32_t j = 0; j < own; j++) f.id[j] = tree->sptr[s] + j;
 
@@ -263,7 +274,7 @@ static mpk_status do_node(walk *z, int32_t s, mpki_pool *pool, int worker) {
     }
 
     const int64_t rejected_before = state->pivots.rejected;
-    mpk_status status =
+    status =
         FN(front_factor)(&f, &z->rules, &z->works[worker], pool, worker, &state->pivots);
     node->nelim = f.nelim;
     state->delayed += f.w - f.nelim;

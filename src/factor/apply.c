@@ -22,6 +22,11 @@ void mpki_apply_free(mpki_application *a) {
     *a = (mpki_application){0};
 }
 
+mpk_status mpki_apply_by_pivots(mpki_application *a) {
+    const mpki_form *form = a->fac->form;
+    return form->by_pivots ? form->by_pivots(a->fac, a->work) : MPK_OK;
+}
+
 mpk_status mpki_apply(mpki_application *a, mpk_part part, int32_t nrhs, const void *b, int64_t ldb,
                       void *x, int64_t ldx) {
     const mpk_analysis *an = a->fac->an;

@@ -215,6 +215,7 @@ static mpk_status mirror(mpk_factor *fac, const mpk_problem_view *a) {
     fac->norm_inf = 0;
     for (int32_t i = 0; i < a->n; i++)
         if (!(fac->row_norm[i] <= fac->norm_inf)) fac->norm_inf = fac->row_norm[i];
+    if (mpki_skew_of(fac)) fac->norm_inf = mpki_skew_row_sums(mpki_skew_of(fac), a, fac->row_norm);
     return status;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Is the inertia of D that of A? Asked of a factor that is there, once for its numbers. */
+#include "../core/floats.h"
 #include "../problem/certificate.h"
 #include "refine.h"
 
@@ -72,9 +73,11 @@ mpk_status mpki_certify(mpk_context *ctx, const mpk_factor *fac, mpk_certificate
 }
 
 mpk_status mpk_certify(mpk_context *ctx, mpk_factor *fac, mpk_certificate *out) {
+    MPKI_CALM;
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
     if (!fac || !fac->valid)
         return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1, "the factor holds no factorization");
-    return mpki_certify(ctx, fac, out);
+    const mpk_status status = mpki_factor_usable(ctx, STAGE, fac);
+    return mpk_failed(status) ? status : mpki_certify(ctx, fac, out);
 }

@@ -405,6 +405,10 @@ static mpk_status apply_make(mpk_context *ctx, const mpk_factor *fac, int thread
     return status;
 }
 
+static mpk_status by_pivots(const mpk_factor *fac, void *work) {
+    return fac->engine->direct->by_pivots(work);
+}
+
 static void apply_free(mpk_context *ctx, const mpk_factor *fac, void **work) {
     (void)ctx;
     mpki_direct_solver *solver = *work;
@@ -427,5 +431,6 @@ const mpki_form mpki_direct_form = {.exact = true,
                                     .get = get,
                                     .symmetric = symmetric,
                                     .apply_make = apply_make,
+                                    .by_pivots = by_pivots,
                                     .apply_free = apply_free,
                                     .apply = apply};

@@ -43,6 +43,8 @@ typedef struct mpki_form {
      * factor/apply.h. MPK_OK | MPK_ERR_MEMORY. */
     mpk_status (*apply_make)(mpk_context *ctx, const mpk_factor *fac, int threads, int32_t columns,
                              void **work);
+    /** mpki_apply_by_pivots(); NULL: there is one order only. */
+    mpk_status (*by_pivots)(const mpk_factor *fac, void *work);
     void (*apply_free)(mpk_context *ctx, const mpk_factor *fac, void **work);
     mpk_status (*apply)(mpk_context *ctx, const mpk_factor *fac, void *work, mpk_part part,
                         int32_t nrhs, const void *b, int64_t ldb, void *x, int64_t ldx);
@@ -142,13 +144,19 @@ const mpki_engine *mpki_engine_of(mpk_context *ctx, const mpk_analysis *an,
 /** Tell which engine later factors shall use; NULL: chosen by the options. It must outlive them. */
 void mpki_engine_use(mpk_context *ctx, const mpki_engine *engine);
 
+/** What the triangles of a factor's matrix differ by, where it was given whole; NULL: nothing. */
+static inline const mpki_skew *mpki_skew_of(const mpk_factor *fac) {
+    return fac->values ? fac->values->skew : NULL;
+}
+
 /** The system that a factor belongs to. */
 static inline mpki_system mpki_system_of(mpk_context *ctx, const mpk_factor *fac) {
     const mpk_analysis *an = fac->an;
     return (mpki_system){.ctx = ctx,
                          .a = {an->n, an->nnz, an->scalar, an->symmetry, an->ap, an->ai, fac->ax},
                          .row_norm = fac->row_norm,
-                         .norm_inf = fac->norm_inf};
+                         .norm_inf = fac->norm_inf,
+                         .skew = mpki_skew_of(fac)};
 }
 
 /** The scaling for these values: the analysis' own, brought up to date by a sweep of equilibration,

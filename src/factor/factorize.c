@@ -15,14 +15,16 @@ static const char STAGE[] = "factorize";
 
 /* Puts a caller's values into our order; one for each order that they may come in. */
 typedef mpk_status take_fn(mpk_context *ctx, const char *stage, const mpki_layout *layout,
-                           mpk_scalar scalar, mpk_symmetry symmetry, const void *values, void *ax);
+                           mpk_scalar scalar, mpk_symmetry symmetry, const void *values, void *ax,
+                           mpki_skew **skew);
 
-/* Row sums of fac->ax. */
+/* Row sums of A. */
 static void take_norms(mpk_factor *fac) {
     const mpk_analysis *base = fac->base;
     const mpk_problem_view a = {base->n,  base->nnz, base->scalar, base->symmetry,
                                 base->ap, base->ai,  fac->ax};
     fac->norm_inf = mpki_row_sums(&a, fac->row_norm);
+    if (mpki_skew_of(fac)) fac->norm_inf = mpki_skew_row_sums(mpki_skew_of(fac), &a, fac->row_norm);
 }
 
 static mpk_status bring(mpk_context *ctx, mpk_factor *fac) {
@@ -88,27 +90,35 @@ static mpk_status leave_values(mpk_factor *fac, const mpk_options *options, cons
     return status;
 }
 
-/* The values to be factorized, into fac: with ax NULL those that were analysed, which are shared;
- * else the caller's. The array of the problem's view is recognised by its address, whatever the
- * order. */
-static mpk_status take_values(mpk_factor *fac, const mpk_options *options, const void *ax,
-                              take_fn *take) {
+/* Where values come from. */
+typedef struct source {
+    const void *ax; /* the caller's array; NULL: those of a problem, which are shared */
+    take_fn *take;
+    mpki_values *values; /* of that problem; NULL: of the one that was analysed */
+} source;
+
+/* The values to be factorized, into fac. The array of the problem's view is recognised by its address,
+ * whatever the order. */
+static mpk_status take_values(mpk_factor *fac, const mpk_options *options, const source *from) {
     const mpk_analysis *base = fac->base;
     mpk_context *ctx = fac->ctx;
     void *lent = NULL; /* a copy of values in a device's memory */
     bool left = false;
-    if (ax == base->values->ax) ax = NULL;
-    if (mpk_failed(leave_values(fac, options, ax, take, &left)) || left) return mpki_failed(ctx);
+    const void *ax = from->ax == base->values->ax ? NULL : from->ax;
+    if (mpk_failed(leave_values(fac, options, ax, from->take, &left)) || left)
+        return mpki_failed(ctx);
     if (mpki_is_there(ctx, fac->engine, ax)) {
         const int64_t bytes = base->layout->given * (int64_t)mpk_scalar_size(base->scalar);
         ax = lent = mpki_fetch(ctx, fac->engine, STAGE, ax, bytes, bytes, 1);
         if (!lent) return mpki_failed(ctx);
     }
     mpki_values *values = ax ? mpki_values_new(ctx, STAGE, base->values->bytes)
-                             : mpki_values_share(ctx, STAGE, base->values);
+                             : mpki_values_share(ctx, STAGE, base->scalar,
+                                                 from->values ? from->values : base->values);
     mpk_status status = values ? MPK_OK : mpki_failed(ctx);
     if (values && ax)
-        status = take(ctx, STAGE, base->layout, base->scalar, base->symmetry, ax, values->ax);
+        status = from->take(ctx, STAGE, base->layout, base->scalar, base->symmetry, ax, values->ax,
+                            &values->skew);
     mpki_release(ctx, lent);
     if (mpk_failed(status)) {
         mpki_values_release(&values);
@@ -126,8 +136,8 @@ static mpk_status take_values(mpk_factor *fac, const mpk_options *options, const
  */
 
 /* The form does the work; here is what precedes and follows it for all forms. */
-static mpk_status factorize(mpk_factor *fac, const void *ax, take_fn *take,
-                            const mpk_options *options, bool is_new) {
+static mpk_status factorize(mpk_factor *fac, const source *from, const mpk_options *options,
+                            bool is_new) {
     mpk_context *ctx = fac->ctx;
     double start_s = mpki_now_s();
     mpk_options full;
@@ -139,9 +149,9 @@ static mpk_status factorize(mpk_factor *fac, const void *ax, take_fn *take,
     mpk_memory_reset_peak(ctx);
     fac->forks = mpki_forks();
     fac->at_work = true;
-    status = take_values(fac, &full, ax, take);
+    status = take_values(fac, &full, from);
     if (!mpk_failed(status)) {
-        fac->valid = false;
+        fac->valid = false; /* after a failure old numbers must not pass for new ones */
         fac->examined = false;
         fac->options = full;
         status = fac->form->factorize(fac, is_new);
@@ -154,13 +164,14 @@ static mpk_status factorize(mpk_factor *fac, const void *ax, take_fn *take,
     fac->valid = true;
     mpk_memory_usage(ctx, NULL, &peak);
     fac->info.peak_bytes = peak - before;
+    fac->info.asymmetry = mpki_asymmetry_of(mpki_skew_of(fac));
     fac->info.time_s = mpki_now_s() - start_s;
     mpki_progress(ctx, STAGE, 1);
     return status;
 }
 
-static mpk_status refactorize(mpk_context *ctx, const void *ax, take_fn *take,
-                              const mpk_options *options, mpk_factor *fac) {
+static mpk_status refactorize(mpk_context *ctx, const source *from, const mpk_options *options,
+                              mpk_factor *fac) {
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
     if (!fac) return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1, "the factor is NULL");
@@ -168,10 +179,10 @@ static mpk_status refactorize(mpk_context *ctx, const void *ax, take_fn *take,
         return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1,
                           "the factor was made with another context");
     if (mpk_failed(mpki_factor_usable(ctx, STAGE, fac))) return mpki_failed(ctx);
-    return factorize(fac, ax, take, options, false);
+    return factorize(fac, from, options, false);
 }
 
-static mpk_status create(mpk_context *ctx, const mpk_analysis *an, const void *ax, take_fn *take,
+static mpk_status create(mpk_context *ctx, const mpk_analysis *an, const source *from,
                          const mpk_options *options, mpk_factor **out) {
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
@@ -180,7 +191,7 @@ static mpk_status create(mpk_context *ctx, const mpk_analysis *an, const void *a
     if (*out && (*out)->base != an)
         return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1,
                           "the factor belongs to another analysis");
-    if (*out) return refactorize(ctx, ax, take, options, *out);
+    if (*out) return refactorize(ctx, from, options, *out);
     mpk_factor *fac = MPKI_ZNEW(ctx, STAGE, 1, mpk_factor);
     if (!fac) return mpki_failed(ctx);
     fac->ctx = ctx;
@@ -194,7 +205,7 @@ static mpk_status create(mpk_context *ctx, const mpk_analysis *an, const void *a
     fac->scale = MPKI_NEW(ctx, STAGE, mpki_scales(an), double);
     fac->row_norm = MPKI_NEW(ctx, STAGE, an->n, double);
     mpk_status status = mpki_failed(ctx);
-    if (!mpk_failed(status)) status = factorize(fac, ax, take, options, true);
+    if (!mpk_failed(status)) status = factorize(fac, from, options, true);
     if (mpk_failed(status)) mpk_factor_destroy(&fac);
     *out = fac;
     return status;
@@ -203,19 +214,49 @@ static mpk_status create(mpk_context *ctx, const mpk_analysis *an, const void *a
 mpk_status mpk_factorize(mpk_context *ctx, const mpk_analysis *an, const void *ax,
                          const mpk_options *options, mpk_factor **fac) {
     MPKI_CALM;
-    return create(ctx, an, ax, mpki_given_gather, options, fac);
+    const source from = {ax, mpki_given_gather, NULL};
+    return create(ctx, an, &from, options, fac);
 }
 
 mpk_status mpk_factorize_lower(mpk_context *ctx, const mpk_analysis *an, const void *ax,
                                const mpk_options *options, mpk_factor **fac) {
     MPKI_CALM;
-    return create(ctx, an, ax, mpki_given_copy, options, fac);
+    const source from = {ax, mpki_given_copy, NULL};
+    return create(ctx, an, &from, options, fac);
+}
+
+/* Has the problem the pattern that was analysed, and entries of that kind? */
+static bool fits(const mpk_analysis *an, const mpk_problem *p) {
+    if (p->n != an->n || p->nnz != an->nnz || p->scalar != an->scalar ||
+        p->symmetry != an->symmetry || !p->values)
+        return false;
+    if (p->layout == an->layout || p->n == 0) return true;
+    return !memcmp(p->ap, an->ap, ((size_t)p->n + 1) * sizeof *p->ap) &&
+           (p->nnz == 0 || !memcmp(p->ai, an->ai, (size_t)p->nnz * sizeof *p->ai));
+}
+
+mpk_status mpk_factorize_problem(mpk_context *ctx, const mpk_analysis *an,
+                                 const mpk_problem *problem, const mpk_options *options,
+                                 mpk_factor **fac) {
+    MPKI_CALM;
+    if (!ctx) return MPK_ERR_ARGUMENT;
+    mpki_clear_error(ctx);
+    if (!an || !problem)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1,
+                          "analysis and problem must not be NULL");
+    if (!fits(an, problem))
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1,
+                          "the problem has another pattern, scalar or symmetry than the one that "
+                          "was analysed");
+    const source from = {NULL, mpki_given_copy, problem->values};
+    return create(ctx, an, &from, options, fac);
 }
 
 mpk_status mpk_refactorize(mpk_context *ctx, const void *ax, const mpk_options *options,
                            mpk_factor *fac) {
     MPKI_CALM;
-    return refactorize(ctx, ax, mpki_given_gather, options, fac);
+    const source from = {ax, mpki_given_gather, NULL};
+    return refactorize(ctx, &from, options, fac);
 }
 
 const char *mpk_factor_engine(const mpk_factor *fac) {

@@ -305,10 +305,15 @@ mpk_status mpki_kernel_remember(mpk_factor *fac, const void *v) {
 /* All of them at once: a sum with coefficients that no relation between them is likely to have. */
 mpk_status mpki_kernel_again(mpk_factor *fac, double *eta) {
     const mpki_rank_memory *known = &fac->known;
-    look l;
-    mpk_status status = look_make(fac, &l);
+    look l = {.fac = fac, .bound = mpki_kernel_bound(fac)};
+    mpk_status status = mpki_product_work_make(fac->ctx, fac, &l.work);
     *eta = INFINITY;
     if (mpk_failed(status)) return status;
+    l.v = mpki_alloc(fac->ctx, STAGE, fac->an->n, mpk_scalar_size(fac->an->scalar));
+    if (!l.v) {
+        look_free(&l);
+        return mpki_failed(fac->ctx);
+    }
     MPKI_DISPATCH(scalar_of(&l), null_sum)(fac->an->n, known->count, known->vector, l.v);
     *eta = flatness(&l).eta;
     look_free(&l);

@@ -13,13 +13,11 @@ void mpki_solve_work_free(mpk_context *ctx, mpki_solve_work *work) {
     mpki_release(ctx, work->sums);
 }
 
-mpk_status mpki_solve_work_make(mpk_context *ctx, const mpk_factor *fac, int threads,
-                                int32_t columns, mpki_solve_work *work) {
+mpk_status mpki_product_work_make(mpk_context *ctx, const mpk_factor *fac, mpki_solve_work *work) {
     const mpk_analysis *an = fac->an;
     const int32_t n = an->n;
     const size_t size = mpk_scalar_size(an->scalar);
     *work = (mpki_solve_work){0};
-    if (mpk_failed(mpki_apply_make(ctx, fac, threads, columns, &work->m))) return mpki_failed(ctx);
     work->r = mpki_alloc(ctx, STAGE, n, size);
     work->b = mpki_alloc(ctx, STAGE, n, size);
     work->x = mpki_alloc(ctx, STAGE, n, size);
@@ -28,6 +26,19 @@ mpk_status mpki_solve_work_make(mpk_context *ctx, const mpk_factor *fac, int thr
     work->system = mpki_system_of(ctx, fac);
     if (mpk_failed(mpki_failed(ctx))) mpki_solve_work_free(ctx, work);
     return mpki_failed(ctx);
+}
+
+mpk_status mpki_solve_work_make(mpk_context *ctx, const mpk_factor *fac, int threads,
+                                int32_t columns, mpki_solve_work *work) {
+    mpki_application m;
+    mpk_status status = mpki_apply_make(ctx, fac, threads, columns, &m);
+    if (mpk_failed(status)) return status;
+    status = mpki_product_work_make(ctx, fac, work);
+    if (mpk_failed(status))
+        mpki_apply_free(&m);
+    else
+        work->m = m;
+    return status;
 }
 
 void mpki_apply_inverse(mpki_solve_work *work, void *x) {

@@ -13,7 +13,7 @@ typedef struct mpki_solve_work {
     double *w;       /* n: |A| |x| + |b| */
     double *sums;    /* of the residual: MPKI_RESIDUAL_WORK(scalar) * n */
     mpki_system system;
-    double growth;     /* ||A|| ||x|| / ||b|| of the solution refined last */
+    mpki_quality last; /* of the solution refined last */
     double correction; /* of that solution: as in mpk_solve_info */
     /* of a singular A: the kernel, made when it is needed; else NULL */
     mpki_basis *kernel;
@@ -22,6 +22,8 @@ typedef struct mpki_solve_work {
 /** threads >= 1; columns: most right-hand sides solved at once. Returns MPK_OK | MPK_ERR_MEMORY. */
 mpk_status mpki_solve_work_make(mpk_context *ctx, const mpk_factor *fac, int threads,
                                 int32_t columns, mpki_solve_work *work);
+/** The same for products with A alone: work->m is empty. */
+mpk_status mpki_product_work_make(mpk_context *ctx, const mpk_factor *fac, mpki_solve_work *work);
 void mpki_solve_work_free(mpk_context *ctx, mpki_solve_work *work);
 
 /** x := A^-1 x through the factor, one right-hand side, no refinement */

@@ -2,6 +2,7 @@
 /* Refinement of one right-hand side, and the estimate of the inverse's norm. */
 #include "refine.h"
 #include "../core/precision.h"
+#include "../core/random.h"
 #include "../problem/columns.h"
 
 #include <string.h>
@@ -92,24 +93,23 @@ bool FN(refine)(mpki_solve_work *work, int steps, double accuracy, void *vx, mpk
     if (work->kernel && steps > 0 && !(q.componentwise <= accuracy) && isfinite(q.componentwise))
         step += refine_deflated(work, accuracy, x, &q);
     tell(info, &q, unrefined, step);
-    work->growth = q.growth;
+    work->last = q;
     info->correction = fmax(info->correction, work->correction);
     return FN(column_finite)(n, x);
 }
 
-double FN(inverse_norm1)(mpki_solve_work *work) {
+/* Hager's ascent from work->x, a vector of norm 1, by at most so many columns of A^-1; those that gave
+ * `estimate` are not sought again. */
+static double ascend(mpki_solve_work *work, int rounds, double estimate, int32_t *last) {
     const int32_t n = work->system.a.n;
     T *x = work->x, *sign = work->b;
-    double estimate = 0;
-    int32_t last = -1;
-    if (n == 0) return 0;
-    for (int32_t i = 0; i < n; i++) x[i] = t_make((R)1 / (R)n, 0);
-    for (int round = 0; round < 5; round++) {
+    for (int round = 0; round <= rounds; round++) {
         mpki_apply_inverse(work, x);
         double sum = 0;
         for (int32_t i = 0; i < n; i++) sum += (double)t_abs(x[i]);
         if (round > 0 && !(sum > estimate)) break;
-        estimate = sum;
+        if (sum > estimate) estimate = sum;
+        if (round == rounds) break;
         for (int32_t i = 0; i < n; i++) {
             R a = t_abs(x[i]);
             sign[i] = a > 0 ? x[i] / a : t_make(1, 0);
@@ -122,16 +122,29 @@ double FN(inverse_norm1)(mpki_solve_work *work) {
         int32_t place = 0;
         for (int32_t i = 1; i < n; i++)
             if (t_abs(x[i]) > t_abs(x[place])) place = i;
-        if (place == last) break;
-        last = place;
+        if (place == *last) break;
+        *last = place;
         for (int32_t i = 0; i < n; i++) x[i] = t_make(i == place, 0);
     }
-    /* Higham's second vector catches what the first one misses */
-    for (int32_t i = 0; i < n; i++)
-        x[i] = t_make((R)((i % 2 ? -1.0 : 1.0) * (1.0 + (n > 1 ? (double)i / (n - 1) : 0.0))), 0);
-    mpki_apply_inverse(work, x);
+    return estimate;
+}
+
+double FN(inverse_norm1)(mpki_solve_work *work) {
+    const int32_t n = work->system.a.n;
+    T *x = work->x;
+    int32_t last = -1;
+    uint64_t state = 1;
     double sum = 0;
-    for (int32_t i = 0; i < n; i++) sum += (double)t_abs(x[i]);
-    sum = 2 * sum / (3.0 * n);
-    return sum > estimate ? sum : estimate;
+    if (n == 0) return 0;
+    for (int32_t i = 0; i < n; i++) x[i] = t_make((R)1 / (R)n, 0);
+    const double estimate = ascend(work, 4, 0, &last);
+    /* two rows that are nearly equal answer nothing to 1 in both, and little to Higham's second
+     * vector, +-(1 + i / (n - 1)): with random sizes it shows their column, which is then looked at */
+    for (int32_t i = 0; i < n; i++) {
+        const double size = mpki_random_unit(mpki_random_next(&state)) + 1e-3;
+        x[i] = t_make((R)(i % 2 ? -size : size), 0);
+        sum += size;
+    }
+    for (int32_t i = 0; i < n; i++) x[i] /= (R)sum;
+    return ascend(work, 1, estimate, &last);
 }

@@ -245,9 +245,11 @@ static mpk_status run_sweeps(mpki_block_body *body) {
         before = count;
         s->info.stages = stage;
         status = begin_stage(body);
+        const double began = mpki_trace_begin(s->ctx);
         if (!mpk_failed(status))
             status = body->engine->sweeps(body->numbers, changed && (most == 0 || stage < most),
                                           &reorder);
+        mpki_trace_end(s->ctx, MPKI_LANE_CALLER, "sweeps", stage, began);
         if (mpk_failed(status) || !reorder) break;
         status = push_back_rejected(body, &first, &count);
         memset(s->final, 0, (size_t)s->index.m);

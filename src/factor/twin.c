@@ -36,7 +36,7 @@ mpk_factor *mpki_twin(const mpk_factor *fac) {
     other->base = fac->base;
     other->an = fac->an;
     other->options = fac->options;
-    other->values = mpki_values_share(ctx, STAGE, fac->values);
+    other->values = mpki_values_share(ctx, STAGE, fac->an->scalar, fac->values);
     other->ax = fac->ax;
     other->norm_inf = fac->norm_inf;
     other->rescaled = fac->rescaled;

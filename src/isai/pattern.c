@@ -252,6 +252,7 @@ static void count_item(mpki_pool *pool, int number, void *arg, int64_t item) {
     const making *m = arg;
     const mpki_isai_rule *r = m->rule;
     worker *me = &m->worker[number];
+    if (mpki_stop_wanted(m->ctx, "factorize")) return;
     for (int32_t j = (int32_t)(item * PORTION); j < portion_end(m, item); j++) {
         int64_t kept = at_once(m, j, NULL);
         if (kept < 0) {
@@ -268,6 +269,7 @@ static void find_item(mpki_pool *pool, int number, void *arg, int64_t item) {
     (void)pool;
     const making *m = arg;
     worker *me = &m->worker[number];
+    if (mpki_stop_wanted(m->ctx, "factorize")) return;
     int64_t used = 0;
     if (!me->ready) memset(me->met.bits[0], 0, (size_t)m->words * sizeof(uint64_t));
     me->ready = true;
@@ -385,6 +387,7 @@ mpk_status mpki_isai_make_pattern(mpk_context *ctx, mpki_pool *pool, int32_t n,
         status = begin_search(&m, workers, portions);
         if (!mpk_failed(status)) mpki_pool_for_near(pool, 0, portions, find_item, &m);
     }
+    if (!mpk_failed(status) && mpki_cancelled(ctx)) status = mpki_stopped(ctx, STAGE);
     if (!mpk_failed(status)) status = outcome(&m, workers, info);
     if (!mpk_failed(status)) {
         mpki_sparse_sum(pool, n, s->ptr);

@@ -58,21 +58,14 @@ double mpki_assemble_bytes(double n, double nnz, mpk_scalar scalar, bool sorted)
     return entries + (sorted ? 0 : columns) + n * (double)sizeof(int64_t);
 }
 
-/* The context's tolerance, or that of the precision. */
-static double tolerance_of(const mpk_context *ctx, mpk_scalar scalar) {
-    const double given = mpki_symmetry_tolerance(ctx);
-    if (given >= 0) return given;
-    return scalar == MPK_S || scalar == MPK_C ? 1e-4 : 1.5e-6;
-}
-
 mpk_status mpki_assemble(mpk_context *ctx, const mpki_assembly *given, mpki_entries *entries,
                          mpk_problem **problem) {
     static mpki_assemble_fn *const table[] = {mpki_s_assemble, mpki_d_assemble, mpki_c_assemble,
                                               mpki_z_assemble};
     mpki_assembly with = *given;
     const mpki_assembly *how = &with;
-    with.tolerance = tolerance_of(ctx, given->scalar);
-    with.or_general = given->or_general && !(mpki_symmetry_tolerance(ctx) >= 0);
+    with.tolerance = mpki_symmetry_tolerance(ctx);
+    with.or_general = given->or_general && !(with.tolerance >= 0);
     mpki_assembled a = {0};
     mpk_problem *made = MPKI_ZNEW(ctx, how->stage, 1, mpk_problem);
     mpk_status status = mpki_failed(ctx);
@@ -90,6 +83,7 @@ mpk_status mpki_assemble(mpk_context *ctx, const mpki_assembly *given, mpki_entr
     }
     if (!mpk_failed(status)) {
         made->layout->symmetry_tolerance = how->tolerance;
+        made->values->skew = a.skew;
         mpki_problem_look(made);
         *problem = made;
     } else {
@@ -97,6 +91,7 @@ mpk_status mpki_assemble(mpk_context *ctx, const mpki_assembly *given, mpki_entr
         mpki_release(ctx, a.ap);
         mpki_release(ctx, a.ai);
         mpki_release(ctx, a.ax);
+        mpki_skew_free(ctx, &a.skew);
         mpk_problem_destroy(&made);
     }
     mpki_entries_free(ctx, entries);

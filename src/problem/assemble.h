@@ -3,6 +3,7 @@
 #define MPKI_PROBLEM_ASSEMBLE_H
 /** From entries in any order to columns: of the lower triangle, or of all of a general matrix. */
 #include "problem.h"
+#include "skew.h"
 
 /** Entries in any order, duplicates included, that grow with what is read. */
 typedef struct mpki_entries {
@@ -27,7 +28,7 @@ typedef struct mpki_assembly {
     mpk_triangle triangle;
     bool either_symmetry; /* complex MPK_FULL: symmetric or Hermitian, whichever is nearer */
     bool or_general;      /* MPK_FULL: a matrix that is neither is a general one, not an error */
-    double tolerance;     /* of symmetry (law.h); set by mpki_assemble */
+    double tolerance;     /* of symmetry: the caller's own, or below 0 (law.h); by mpki_assemble */
 } mpki_assembly;
 
 /** Sort (counting sort, stable, so that duplicates are summed in the order given), check, sum.
@@ -54,6 +55,7 @@ typedef struct mpki_assembled {
     int64_t *ap;
     int32_t *ai;
     void *ax;
+    mpki_skew *skew; /* NULL: the triangles agree */
 } mpki_assembled;
 typedef mpk_status mpki_assemble_fn(mpk_context *ctx, const mpki_assembly *how,
                                     mpki_entries *entries, mpki_assembled *made);

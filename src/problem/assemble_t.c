@@ -33,13 +33,14 @@ static bool columns_new(mpk_context *ctx, const char *stage, int32_t n, int64_t 
 
 /* Mirror the upper triangle, drop what does not count. Returns whether (col, row) then strictly
  * increases without a mirrored entry: nothing is left to sort or sum. */
-static bool fold(const mpki_assembly *how, mpki_entries *e) {
+static bool fold(mpki_asking *asking, const mpki_assembly *how, mpki_entries *e) {
     T *val = e->value;
     int64_t kept = 0;
     int32_t last_col = -1, last_row = -1;
     bool sorted = true;
     for (int64_t k = 0; k < e->count; k++) {
         int32_t r = e->row[k], c = e->col[k];
+        if (mpki_asks(asking, 1)) return false;
         if (r > c && how->triangle == MPK_UPPER) continue;
         if (r < c && how->triangle == MPK_LOWER) continue;
         bool upper = r < c && how->symmetry != MPK_GENERAL;
@@ -71,12 +72,13 @@ static void shift_back(int32_t n, int64_t *ptr) {
 }
 
 /* Counting sort by column, stable. */
-static void bucket(int32_t n, const mpki_entries *e, columns *out) {
+static void bucket(mpki_asking *asking, int32_t n, const mpki_entries *e, columns *out) {
     const T *val = e->value;
     for (int64_t k = 0; k < e->count; k++) out->ptr[e->col[k] + 1]++;
     prefix_sum(n, out->ptr);
     for (int64_t k = 0; k < e->count; k++) {
         int64_t at = out->ptr[e->col[k]]++;
+        if (mpki_asks(asking, 4)) return;
         out->idx[at] = e->row[k];
         out->val[at] = val[k];
     }
@@ -84,16 +86,18 @@ static void bucket(int32_t n, const mpki_entries *e, columns *out) {
 }
 
 /* out = in^T, stable: twice makes every column sorted. */
-static void transpose(int32_t n, const columns *in, columns *out) {
+static void transpose(mpki_asking *asking, int32_t n, const columns *in, columns *out) {
     memset(out->ptr, 0, ((size_t)n + 1) * sizeof *out->ptr);
     for (int64_t k = 0; k < in->ptr[n]; k++) out->ptr[plain(in->idx[k]) + 1]++;
     prefix_sum(n, out->ptr);
-    for (int32_t j = 0; j < n; j++)
+    for (int32_t j = 0; j < n; j++) {
+        if (mpki_asks(asking, 4 * (in->ptr[j + 1] - in->ptr[j]))) return;
         for (int64_t k = in->ptr[j]; k < in->ptr[j + 1]; k++) {
             int64_t at = out->ptr[plain(in->idx[k])]++;
             out->idx[at] = in->idx[k] < 0 ? ~j : j;
             out->val[at] = in->val[k];
         }
+    }
     shift_back(n, out->ptr);
 }
 
@@ -164,56 +168,64 @@ static mpk_status look(mpk_context *ctx, const mpki_assembly *how, const columns
 
 /* scale[n] := the largest entry of each row. */
 static void scale_rows(const mpki_assembly *how, const columns *c, double *scale) {
-    for (int32_t j = 0; j < how->n; j++)
-        for (int64_t k = c->ptr[j]; k < c->ptr[j + 1];) {
-            place p;
-            k = next_place(c, k, c->ptr[j + 1], &p);
-            scale_by(scale, p.row, j, p.lower, p.upper);
-        }
+    for (int pass = 0; pass < 2; pass++) {
+        for (int32_t j = 0; j < how->n; j++)
+            for (int64_t k = c->ptr[j]; k < c->ptr[j + 1];) {
+                place p;
+                k = next_place(c, k, c->ptr[j + 1], &p);
+                if (pass == 0)
+                    scale_by(scale, p.row, j, p.lower, p.upper);
+                else
+                    count_in(scale, p.row, j, p.lower, p.upper);
+            }
+        if (pass == 0) negate(how->n, scale);
+    }
 }
 
 static breach find_worst(const mpki_assembly *how, const columns *c, const double *scale,
                          bool hermitian) {
+    const law l = law_of(how->tolerance);
     breach worst = {0};
     for (int32_t j = 0; j < how->n; j++)
         for (int64_t k = c->ptr[j]; k < c->ptr[j + 1];) {
             place p;
             k = next_place(c, k, c->ptr[j + 1], &p);
             if (p.row == j)
-                compare(scale, j, j, p.lower, p.lower, hermitian, &worst);
+                compare(&l, scale, j, j, p.lower, p.lower, hermitian, &worst);
             else if (how->triangle == MPK_FULL)
-                compare(scale, p.row, j, p.lower, p.upper, hermitian, &worst);
+                compare(&l, scale, p.row, j, p.lower, p.upper, hermitian, &worst);
         }
     return worst;
 }
 
 /* Which law holds, up to rounding; `hermitian` comes in as the one that is asked for. *general
- * [out] none does, and that is allowed. */
+ * [out] none does, and that is allowed. *sizes [out] the rows' largest entries, allocated, if the law
+ * does not hold to the last bit; else NULL. */
 static mpk_status check(mpk_context *ctx, const mpki_assembly *how, const columns *c,
-                        bool *hermitian, bool *general) {
+                        bool *hermitian, bool *general, double **sizes) {
     bool exact;
     mpk_status status = look(ctx, how, c, *hermitian, &exact);
     if (mpk_failed(status) || exact) return status;
-    double *scale = MPKI_ZNEW(ctx, how->stage, how->n, double);
+    double *scale = *sizes = MPKI_ZNEW(ctx, how->stage, how->n, double);
     if (!scale) return mpki_failed(ctx);
     scale_rows(how, c, scale);
     breach worst = find_worst(how, c, scale, *hermitian);
     if (how->either_symmetry && MPKI_COMPLEX && !*hermitian) {
         const breach other = find_worst(how, c, scale, true);
-        if (other.ratio < worst.ratio && other.ratio <= how->tolerance) {
+        if (other.ratio < worst.ratio && other.ratio <= 1) {
             worst = other;
             *hermitian = true;
         }
     }
-    mpki_release(ctx, scale);
-    *general = !(worst.ratio <= how->tolerance) && how->or_general;
-    return worst.ratio <= how->tolerance || *general ? MPK_OK
-                                                     : unsymmetric(ctx, how, &worst, *hermitian);
+    *general = !(worst.ratio <= 1) && how->or_general;
+    return worst.ratio <= 1 || *general ? MPK_OK : unsymmetric(ctx, how, &worst, *hermitian);
 }
 
-/* One entry for each place, in place; general: places are not those of pairs. */
+/* One entry for each place, in place; general: places are not those of pairs.
+ * sizes [in] of rows, or NULL: pairs are equal; skew [out] what they differ by */
 static mpk_status merge(mpk_context *ctx, const mpki_assembly *how, columns *c, bool hermitian,
-                        bool general) {
+                        bool general, const double *sizes, mpki_skew **skew) {
+    const law l = law_of(how->tolerance);
     int64_t at = 0, k = 0;
     for (int32_t j = 0; j < how->n; j++) {
         int64_t end = c->ptr[j + 1];
@@ -227,6 +239,11 @@ static mpk_status merge(mpk_context *ctx, const mpki_assembly *how, columns *c, 
             if (p.row == j && hermitian) x = t_make(t_re(x), 0);
             if (!finite_entry(x))
                 return complain(ctx, how, p.row, j, "the sum of the duplicates overflows");
+            const bool pair = p.row == j || how->triangle == MPK_FULL;
+            if (sizes && !general && pair &&
+                mpk_failed(keep_apart(ctx, how->stage, &l, sizes, at, p.row, j, p.lower,
+                                      p.row == j ? p.lower : p.upper, hermitian, skew)))
+                return mpki_failed(ctx);
             c->idx[at] = p.row;
             c->val[at++] = x;
         }
@@ -236,8 +253,8 @@ static mpk_status merge(mpk_context *ctx, const mpki_assembly *how, columns *c, 
 }
 
 /* Sorted columns out of folded entries; the entries are used up. */
-static mpk_status sort(mpk_context *ctx, const mpki_assembly *how, mpki_entries *e, bool sorted,
-                       columns *c) {
+static mpk_status sort(mpk_context *ctx, mpki_asking *asking, const mpki_assembly *how,
+                       mpki_entries *e, bool sorted, columns *c) {
     const int32_t n = how->n;
     columns other = {0};
     if (sorted) { /* as most files are: the arrays stay where they are */
@@ -254,17 +271,18 @@ static mpk_status sort(mpk_context *ctx, const mpki_assembly *how, mpki_entries 
     }
     int64_t count = e->count;
     if (!columns_new(ctx, how->stage, n, count, c)) return mpki_failed(ctx);
-    bucket(n, e, c);
+    bucket(asking, n, e, c);
     mpki_entries_free(ctx, e);
+    if (mpki_cancelled(ctx)) return mpki_stopped(ctx, how->stage);
     if (sorted_columns(n, c)) return MPK_OK;
     if (!columns_new(ctx, how->stage, n, count, &other)) {
         columns_free(ctx, &other);
         return mpki_failed(ctx);
     }
-    transpose(n, c, &other);
-    transpose(n, &other, c);
+    transpose(asking, n, c, &other);
+    if (!mpki_cancelled(ctx)) transpose(asking, n, &other, c);
     columns_free(ctx, &other);
-    return MPK_OK;
+    return mpki_cancelled(ctx) ? mpki_stopped(ctx, how->stage) : MPK_OK;
 }
 
 /* Give back what duplicates, mirror entries and growth left unused, where that is much. */
@@ -297,22 +315,26 @@ static mpk_status to_general(mpk_context *ctx, const mpki_assembly *how, columns
 mpk_status FN(assemble)(mpk_context *ctx, const mpki_assembly *how, mpki_entries *entries,
                         mpki_assembled *made) {
     columns c = {0};
+    double *sizes = NULL;
+    mpki_skew *skew = NULL;
     bool hermitian = MPKI_COMPLEX && how->symmetry == MPK_HERMITIAN;
     bool general = how->symmetry == MPK_GENERAL;
     int64_t held = entries->capacity;
-    bool sorted = fold(how, entries);
-    mpk_status status = sort(ctx, how, entries, sorted, &c);
+    mpki_asking asking = {ctx, "read", 0};
+    bool sorted = fold(&asking, how, entries);
+    mpk_status status = mpki_cancelled(ctx) ? mpki_stopped(ctx, how->stage) : MPK_OK;
+    if (!mpk_failed(status)) status = sort(ctx, &asking, how, entries, sorted, &c);
     if (mpk_failed(status)) goto done;
     if (!sorted) held = c.ptr[how->n];
     if (!general) {
-        status = check(ctx, how, &c, &hermitian, &general);
+        status = check(ctx, how, &c, &hermitian, &general, &sizes);
         if (!mpk_failed(status) && general) {
             status = to_general(ctx, how, &c);
             hermitian = false;
         }
     }
     if (mpk_failed(status)) goto done;
-    status = merge(ctx, how, &c, hermitian, general);
+    status = merge(ctx, how, &c, hermitian, general, sizes, &skew);
     if (!mpk_failed(status)) status = shrink(ctx, how->stage, c.ptr[how->n], held, &c);
     if (mpk_failed(status)) goto done;
     *made = (mpki_assembled){.nnz = c.ptr[how->n],
@@ -321,9 +343,13 @@ mpk_status FN(assemble)(mpk_context *ctx, const mpki_assembly *how, mpki_entries
                                                      : MPK_SYMMETRIC,
                              .ap = c.ptr,
                              .ai = c.idx,
-                             .ax = c.val};
+                             .ax = c.val,
+                             .skew = skew};
     c = (columns){0};
+    skew = NULL;
 done:
     columns_free(ctx, &c);
+    mpki_release(ctx, sizes);
+    mpki_skew_free(ctx, &skew);
     return status;
 }

@@ -48,3 +48,9 @@ int64_t mpki_first_nonfinite(mpk_scalar scalar, int64_t count, const void *value
         scalar == MPK_S || scalar == MPK_C ? first_s(reals, values) : first_d(reals, values);
     return k >= 0 && complex ? k / 2 : k;
 }
+
+int64_t mpki_next_nonfinite(mpk_scalar scalar, int64_t from, int64_t count, const void *values) {
+    const char *at = (const char *)values + from * (int64_t)mpk_scalar_size(scalar);
+    const int64_t k = from < count ? mpki_first_nonfinite(scalar, count - from, at) : -1;
+    return k < 0 ? -1 : from + k;
+}

@@ -105,13 +105,12 @@ static int32_t column_of(const mpki_layout *layout, int64_t k) {
 
 static mpk_status check_finite(mpk_context *ctx, const char *stage, const mpki_layout *layout,
                                bool mapped, mpk_scalar scalar, int64_t count, const void *values) {
-    const int64_t k = mpki_first_nonfinite(scalar, count, values);
+    int64_t k = mpki_next_nonfinite(scalar, 0, count, values);
+    while (k >= 0 && mapped && mpki_place(layout, k) == MPKI_PLACE_NONE) /* not looked at */
+        k = mpki_next_nonfinite(scalar, k + 1, count, values);
     if (k < 0) return MPK_OK;
     const int64_t place = mapped ? mpki_place(layout, k) : k;
     const int64_t entry = place >= 0 ? place : -2 - place;
-    if (place == MPKI_PLACE_NONE)
-        return mpki_error(ctx, MPK_ERR_INPUT, stage, k, "value %lld is NaN or infinite",
-                          (long long)k);
     int32_t row = layout->ai[entry], column = column_of(layout, entry);
     if (place < 0) {
         const int32_t swap = row;
@@ -134,21 +133,28 @@ static mpki_assembly how_of(const char *stage, const mpki_layout *layout, mpk_sc
 }
 
 mpk_status mpki_given_copy(mpk_context *ctx, const char *stage, const mpki_layout *layout,
-                           mpk_scalar scalar, mpk_symmetry symmetry, const void *values, void *ax) {
+                           mpk_scalar scalar, mpk_symmetry symmetry, const void *values, void *ax,
+                           mpki_skew **skew) {
+    *skew = NULL;
     mpk_status status = check_finite(ctx, stage, layout, false, scalar, layout->nnz, values);
     if (mpk_failed(status)) return status;
     if (layout->nnz > 0) memcpy(ax, values, (size_t)layout->nnz * mpk_scalar_size(scalar));
     const mpki_assembly how = how_of(stage, layout, scalar, symmetry);
-    return tables[scalar]->diagonal(ctx, &how, layout, ax);
+    status = tables[scalar]->diagonal(ctx, &how, layout, ax, skew);
+    if (mpk_failed(status)) mpki_skew_free(ctx, skew);
+    return status;
 }
 
 mpk_status mpki_given_gather(mpk_context *ctx, const char *stage, const mpki_layout *layout,
-                             mpk_scalar scalar, mpk_symmetry symmetry, const void *given,
-                             void *ax) {
-    if (!layout->place) return mpki_given_copy(ctx, stage, layout, scalar, symmetry, given, ax);
+                             mpk_scalar scalar, mpk_symmetry symmetry, const void *given, void *ax,
+                             mpki_skew **skew) {
+    if (!layout->place)
+        return mpki_given_copy(ctx, stage, layout, scalar, symmetry, given, ax, skew);
+    *skew = NULL;
     mpk_status status = check_finite(ctx, stage, layout, true, scalar, layout->given, given);
     const mpki_assembly how = how_of(stage, layout, scalar, symmetry);
-    if (!mpk_failed(status)) status = tables[scalar]->gather(ctx, &how, layout, given, ax);
-    if (!mpk_failed(status)) status = tables[scalar]->diagonal(ctx, &how, layout, ax);
+    if (!mpk_failed(status)) status = tables[scalar]->gather(ctx, &how, layout, given, ax, skew);
+    if (!mpk_failed(status)) status = tables[scalar]->diagonal(ctx, &how, layout, ax, skew);
+    if (mpk_failed(status)) mpki_skew_free(ctx, skew);
     return status;
 }

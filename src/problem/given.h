@@ -19,13 +19,16 @@ mpk_status mpki_given_map(mpk_context *ctx, const char *stage, mpk_symmetry symm
  *  stage [in]  for errors
  *  given [in]  layout->given entries of `scalar`
  *  ax    [out] layout->nnz entries; undefined after a failure
+ *  skew  [out] what the triangles differ by, owned by the caller; NULL: nothing, or a failure
  *  Returns MPK_OK | MPK_ERR_INPUT (NaN or Inf, not symmetric, overflow), _MEMORY */
 mpk_status mpki_given_gather(mpk_context *ctx, const char *stage, const mpki_layout *layout,
-                             mpk_scalar scalar, mpk_symmetry symmetry, const void *given, void *ax);
+                             mpk_scalar scalar, mpk_symmetry symmetry, const void *given, void *ax,
+                             mpki_skew **skew);
 
 /** The same for values in the order of the layout's ai: checked and copied. */
 mpk_status mpki_given_copy(mpk_context *ctx, const char *stage, const mpki_layout *layout,
-                           mpk_scalar scalar, mpk_symmetry symmetry, const void *values, void *ax);
+                           mpk_scalar scalar, mpk_symmetry symmetry, const void *values, void *ax,
+                           mpki_skew **skew);
 
 /** The place of a given value: the number of its stored entry, marked if it came from the upper
  *  triangle; or none, if it lies in the triangle that is ignored. */
@@ -41,9 +44,9 @@ static inline int64_t mpki_place(const mpki_layout *layout, int64_t k) {
  *  diagonal: only a Hermitian diagonal is checked, and made real in place. */
 typedef struct mpki_given_table {
     mpk_status (*gather)(mpk_context *ctx, const mpki_assembly *how, const mpki_layout *layout,
-                         const void *given, void *ax);
+                         const void *given, void *ax, mpki_skew **skew);
     mpk_status (*diagonal)(mpk_context *ctx, const mpki_assembly *how, const mpki_layout *layout,
-                           void *ax);
+                           void *ax, mpki_skew **skew);
 } mpki_given_table;
 extern const mpki_given_table mpki_s_given, mpki_d_given, mpki_c_given, mpki_z_given;
 

@@ -32,36 +32,47 @@ static void sum(const mpki_layout *layout, const T *given, T *lower, T *upper, c
     }
 }
 
-/* The entry of the layout that breaks the law most, beyond the diagonal; upper NULL: of the diagonal,
- * whose law is Hermitian. */
-static mpk_status check_worst(mpk_context *ctx, const mpki_assembly *how, const mpki_layout *layout,
-                              bool hermitian, const T *lower, const T *upper) {
+/* Where pairs are not equal to the last bit: is that rounding, and what is it? Beyond the diagonal;
+ * upper NULL: of the diagonal, whose law is Hermitian. */
+static mpk_status tell_apart(mpk_context *ctx, const mpki_assembly *how, const mpki_layout *layout,
+                             bool hermitian, const T *lower, const T *upper, mpki_skew **skew) {
+    const law l = law_of(how->tolerance);
     breach worst = {0};
     double *scale = MPKI_ZNEW(ctx, how->stage, layout->n, double);
     if (!scale) return mpki_failed(ctx);
     for (int32_t j = 0; j < layout->n; j++)
         for (int64_t k = layout->ap[j]; k < layout->ap[j + 1]; k++)
             scale_by(scale, layout->ai[k], j, lower[k], upper ? upper[k] : lower[k]);
+    negate(layout->n, scale);
     for (int32_t j = 0; j < layout->n; j++)
-        for (int64_t k = layout->ap[j]; k < layout->ap[j + 1]; k++) {
+        for (int64_t k = layout->ap[j]; k < layout->ap[j + 1]; k++)
+            count_in(scale, layout->ai[k], j, lower[k], upper ? upper[k] : lower[k]);
+    mpk_status status = MPK_OK;
+    for (int32_t j = 0; j < layout->n; j++)
+        for (int64_t k = layout->ap[j]; k < layout->ap[j + 1] && !mpk_failed(status); k++) {
             const int32_t i = layout->ai[k];
-            if ((i == j) == (upper == NULL))
-                compare(scale, i, j, lower[k], upper ? upper[k] : lower[k], hermitian, &worst);
+            if ((i == j) != (upper == NULL)) continue;
+            const T other = upper ? upper[k] : lower[k];
+            compare(&l, scale, i, j, lower[k], other, hermitian, &worst);
+            if (worst.ratio <= 1)
+                status = keep_apart(ctx, how->stage, &l, scale, k, i, j, lower[k], other, hermitian,
+                                    skew);
         }
     mpki_release(ctx, scale);
-    return worst.ratio <= how->tolerance ? MPK_OK : unsymmetric(ctx, how, &worst, hermitian);
+    if (mpk_failed(status) || worst.ratio <= 1) return status;
+    return unsymmetric(ctx, how, &worst, hermitian);
 }
 
 /* Both triangles into one. */
 static mpk_status settle(mpk_context *ctx, const mpki_assembly *how, const mpki_layout *layout,
-                         int hermitian, T *ax, const T *upper, const char *seen) {
+                         int hermitian, T *ax, const T *upper, const char *seen, mpki_skew **skew) {
     const bool pairs = how->triangle == MPK_FULL && how->symmetry != MPK_GENERAL;
     bool exact = true;
     for (int32_t j = 0; j < layout->n && pairs; j++)
         for (int64_t k = layout->ap[j]; k < layout->ap[j + 1]; k++)
             exact &= layout->ai[k] == j || ax[k] == conj_if(hermitian, upper[k]);
     if (!exact) {
-        const mpk_status status = check_worst(ctx, how, layout, hermitian, ax, upper);
+        const mpk_status status = tell_apart(ctx, how, layout, hermitian, ax, upper, skew);
         if (mpk_failed(status)) return status;
     }
     for (int32_t j = 0; j < layout->n; j++)
@@ -78,7 +89,7 @@ static mpk_status settle(mpk_context *ctx, const mpki_assembly *how, const mpki_
 }
 
 static mpk_status gather(mpk_context *ctx, const mpki_assembly *how, const mpki_layout *layout,
-                         const void *given, void *ax) {
+                         const void *given, void *ax, mpki_skew **skew) {
     const int hermitian = MPKI_COMPLEX && how->symmetry == MPK_HERMITIAN;
     if (!layout->duplicates && (how->triangle != MPK_FULL || how->symmetry == MPK_GENERAL)) {
         scatter(layout, hermitian, given, ax);
@@ -89,7 +100,7 @@ static mpk_status gather(mpk_context *ctx, const mpki_assembly *how, const mpki_
     mpk_status status = upper && seen ? MPK_OK : mpki_failed(ctx);
     if (!mpk_failed(status)) {
         sum(layout, given, ax, upper, seen);
-        status = settle(ctx, how, layout, hermitian, ax, upper, seen);
+        status = settle(ctx, how, layout, hermitian, ax, upper, seen, skew);
     }
     mpki_release(ctx, upper);
     mpki_release(ctx, seen);
@@ -97,7 +108,7 @@ static mpk_status gather(mpk_context *ctx, const mpki_assembly *how, const mpki_
 }
 
 static mpk_status diagonal(mpk_context *ctx, const mpki_assembly *how, const mpki_layout *layout,
-                           void *vax) {
+                           void *vax, mpki_skew **skew) {
     T *ax = vax;
     bool exact = true;
     if (!MPKI_COMPLEX || how->symmetry != MPK_HERMITIAN) return MPK_OK;
@@ -106,7 +117,7 @@ static mpk_status diagonal(mpk_context *ctx, const mpki_assembly *how, const mpk
         if (k < layout->ap[j + 1] && layout->ai[k] == j) exact &= t_im(ax[k]) == 0;
     }
     if (!exact) {
-        const mpk_status status = check_worst(ctx, how, layout, true, ax, NULL);
+        const mpk_status status = tell_apart(ctx, how, layout, true, ax, NULL, skew);
         if (mpk_failed(status)) return status;
     }
     for (int32_t j = 0; j < layout->n; j++) {

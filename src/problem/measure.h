@@ -4,7 +4,9 @@
 /** How good is a solution? Backward errors from residuals in about twice the working precision,
  *  also for numbers near the ends of the range. */
 #include "../backends/sparse.h"
+#include <math.h>
 #include "problem.h"
+#include "skew.h"
 
 /** A system whose solutions are measured. */
 typedef struct mpki_system {
@@ -13,6 +15,7 @@ typedef struct mpki_system {
     const double *row_norm; /* n: sums of moduli; infinite where they overflow */
     double norm_inf;        /* the largest of them */
     bool plain;             /* every row by its own denominator (dense matrices) */
+    const mpki_skew *skew;  /* the matrix is a + this; NULL: it is a */
 } mpki_system;
 
 /** The componentwise backward error that options.accuracy asks for. */
@@ -27,7 +30,51 @@ typedef struct mpki_quality {
     double componentwise, normwise, relative;
     double growth; /* ||A||_inf ||x||_inf / ||b||_inf */
     int exponent;  /* r holds 2^exponent (b - A x): not 0 where that is too small or too large */
+    /* By rows in units of their own, |r_i| / sum_j |a_ij|, so that no large row hides a small one:
+     * the largest of r beside the largest of b; and of b in the rows that x does not resolve, where
+     * |r_i| > |b_i| / 100, beside the largest of b. missed: there is such a row in which neither
+     * r nor b is rounding beside (|A| |x| + |b|)_i */
+    double rows, unresolved;
+    bool missed;
 } mpki_quality;
+
+/** Nothing is known. */
+#define MPKI_UNMEASURED                                                                            \
+    ((mpki_quality){.componentwise = INFINITY,                                                     \
+                    .normwise = INFINITY,                                                          \
+                    .relative = INFINITY,                                                          \
+                    .growth = INFINITY})
+
+/** What is measured by rows, while they are gone through; then told. */
+typedef struct mpki_by_rows {
+    double r, b, unresolved;
+    bool missed;
+} mpki_by_rows;
+/** least: of w, what r must have to be no rounding; of b a thousandth of that will do */
+static inline void mpki_row_beside(double r, double b, double w, double norm, double least,
+                                   mpki_by_rows *rows) {
+    const double unit = norm > 0 ? norm : 1, bi = b / unit, ri = r / unit;
+    if (ri > rows->r) rows->r = ri;
+    if (bi > rows->b) rows->b = bi;
+    if (!(r > 1e-2 * b) || b == 0) return;
+    if (bi > rows->unresolved) rows->unresolved = bi;
+    rows->missed |= r > least * w && b > 1e-3 * least * w;
+}
+static inline void mpki_rows_told(const mpki_by_rows *rows, mpki_quality *q) {
+    q->rows = rows->r > 0 ? rows->b > 0 ? rows->r / rows->b : INFINITY : 0;
+    q->unresolved = rows->b > 0 ? rows->unresolved / rows->b : 0;
+    q->missed = rows->missed;
+}
+
+/** Does x solve its system, in every row? That is asked where x is not accurate, or A singular, and
+ *  what all verdicts go by. An error that is no rounding may be what b has outside of A's range,
+ *  small beside a large x: then r must be small beside b, too. */
+static inline bool mpki_solves(mpk_scalar scalar, double componentwise, double rows) {
+    const bool single = scalar == MPK_S || scalar == MPK_C;
+    const double most = single ? 1e-4 : 1e-8, rounding = single ? 1e-5 : 1e-12;
+    if (!(componentwise <= most)) return false;
+    return componentwise <= rounding || rows <= (single ? 1e-2 : 1e-6);
+}
 
 /* clang-format off */
 #define MPKI_MEASURE(p)                                                                            \

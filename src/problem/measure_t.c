@@ -31,9 +31,10 @@ static bool inside(double x) {
     return x == 0 || (x > mpki_nearly_zero(SINGLE) && x < mpki_nearly_infinite(SINGLE));
 }
 
-/* omega_1 and omega_2 of Arioli, Demmel & Duff (1989); false: a row is near the ends. */
+/* omega_1 and omega_2 of Arioli, Demmel & Duff (1989), and what is measured by rows; false: a row is
+ * near the ends. */
 static bool componentwise(const mpki_system *s, const T *b, const T *r, const double *w,
-                          double x_norm, double omega[2]) {
+                          double x_norm, double omega[2], mpki_by_rows *rows) {
     const int32_t n = s->a.n;
     const double tiny = 1000.0 * n * (double)R_EPS / 2;
     double omega1 = 0, omega2 = 0;
@@ -43,6 +44,7 @@ static bool componentwise(const mpki_system *s, const T *b, const T *r, const do
         if (!inside(all) || !inside(s->row_norm[i]) ||
             (all == 0 && s->row_norm[i] > 0 && x_norm > 0))
             return false;
+        mpki_row_beside(ri, bi, w[i], s->row_norm[i], SINGLE ? 1e-5 : 1e-10, rows);
         if (ri == 0) continue;
         if (w[i] > tiny * all) {
             const double q = ri / w[i];
@@ -63,6 +65,7 @@ bool FN(quality_of)(const mpki_system *s, const mpki_judged *j, mpki_quality *q)
     if (j->r_norm > 0) q->normwise = j->r_norm / (s->norm_inf * j->x_norm + j->b_norm);
     if (j->r_two > 0) q->relative = j->b_two > 0 ? j->r_two / j->b_two : INFINITY;
     if (j->x_norm > 0) q->growth = j->b_norm > 0 ? s->norm_inf * (j->x_norm / j->b_norm) : INFINITY;
+    q->rows = q->relative; /* norms say nothing of single rows */
     return !(q->growth > LOST) || j->b_norm == 0;
 }
 
@@ -72,19 +75,23 @@ bool FN(quality)(const mpki_system *s, const void *vx, const void *vb, const voi
     const int32_t n = s->a.n;
     mpki_judged j = {.x_norm = norm_inf(n, x), .b_norm = norm_inf(n, b), .r_norm = norm_inf(n, r)};
     double omega[2];
+    mpki_by_rows rows = {0, 0, 0, false};
     *q = (mpki_quality){0};
     if (!inside(j.x_norm) || !inside(j.b_norm) || !isfinite(j.r_norm) ||
-        !componentwise(s, b, r, w, j.x_norm, omega))
+        !componentwise(s, b, r, w, j.x_norm, omega, &rows))
         return false;
     j.omega1 = omega[0], j.omega2 = omega[1];
     j.b_two = FN(column_norm)(n, b), j.r_two = FN(column_norm)(n, r);
-    return FN(quality_of)(s, &j, q);
+    if (!FN(quality_of)(s, &j, q)) return false;
+    mpki_rows_told(&rows, q);
+    return true;
 }
 
 mpki_quality FN(measure)(const mpki_system *s, const void *x, const void *b, void *r, double *w,
                          double *work) {
     mpki_quality q;
     mpki_residual(&s->a, x, b, r, w, work);
+    if (s->skew) FN(skew_residual)(s->skew, &s->a, x, r, w);
     if (FN(quality)(s, x, b, r, w, &q)) return q;
     return FN(measure_wide)(s, x, b, r);
 }

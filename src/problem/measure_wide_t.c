@@ -76,6 +76,26 @@ static void sum_rows(const mpk_problem_view *a, const T *x, const T *b, row *row
         }
 }
 
+/* What the triangles of A differ by, in the same way. */
+static void add_skew(const mpki_skew *skew, const mpk_problem_view *a, const T *x, row *rows) {
+    const int hermitian = a->symmetry == MPK_HERMITIAN;
+    for (int64_t e = 0; e < skew->count; e++) {
+        const T below = ((const T *)a->ax)[skew->entry[e]];
+        const T mirror = conj_if(hermitian, below);
+        const int32_t at[2] = {a->ai[skew->entry[e]], skew->column[e]};
+        for (int side = 0; side < (at[0] == at[1] ? 1 : 2); side++) {
+            const T k = ((const T *)(side ? skew->high : skew->low))[e], s = side ? mirror : below;
+            const T whole = s + k, xj = x[at[1 - side]];
+            row *r = &rows[at[side]];
+            const wide more = modulus((double)t_re(whole), (double)t_im(whole)) -
+                              modulus((double)t_re(s), (double)t_im(s));
+            subtract(r, (double)t_re(k), (double)t_im(k), xj);
+            r->w += more * modulus((double)t_re(xj), (double)t_im(xj));
+            r->norm += more;
+        }
+    }
+}
+
 static wide length(const row *r) {
     const wide re = r->part[0] + r->low[0], im = r->part[1] + r->low[1];
     return im == 0 ? fabsl(re) : hypotl(re, im);
@@ -85,19 +105,24 @@ mpki_quality FN(measure_wide)(const mpki_system *s, const void *vx, const void *
     const T *x = vx, *b = vb;
     T *r = vr;
     const int32_t n = s->a.n;
-    mpki_quality q = {INFINITY, INFINITY, INFINITY, INFINITY, 0};
+    mpki_quality q = MPKI_UNMEASURED;
     if (!FN(column_finite)(n, x) || !FN(column_finite)(n, b)) return q;
     row *rows = MPKI_NEW(s->ctx, "solve", n, row);
     if (!rows) return q;
     sum_rows(&s->a, x, b, rows);
+    if (s->skew) add_skew(s->skew, &s->a, x, rows);
     wide x_norm = 0, b_norm = 0, r_norm = 0, a_norm = 0, b2 = 0, r2 = 0, omega[2] = {0, 0};
     for (int32_t i = 0; i < n; i++)
         x_norm = fmaxl(x_norm, modulus((double)t_re(x[i]), (double)t_im(x[i])));
+    mpki_by_rows by_rows = {0, 0, 0, false};
     const wide tiny = s->plain ? 0 : 1000 * (wide)n * R_EPS / 2;
     for (int32_t i = 0; i < n; i++) {
         const wide bi = modulus((double)t_re(b[i]), (double)t_im(b[i])), ri = length(&rows[i]);
         const wide all = rows[i].norm * x_norm + bi, w = rows[i].w + bi;
         const bool plain = w > tiny * all;
+        const wide unit = rows[i].norm > 0 ? rows[i].norm : 1;
+        mpki_row_beside((double)(ri / unit), (double)(bi / unit), (double)(w / unit), 1,
+                        sizeof(R) == sizeof(float) ? 1e-5 : 1e-10, &by_rows);
         b_norm = fmaxl(b_norm, bi);
         r_norm = fmaxl(r_norm, ri);
         a_norm = fmaxl(a_norm, rows[i].norm);
@@ -111,6 +136,7 @@ mpki_quality FN(measure_wide)(const mpki_system *s, const void *vx, const void *
     q.normwise = r_norm > 0 ? (double)(r_norm / (a_norm * x_norm + b_norm)) : 0;
     q.relative = r_norm > 0 ? b_norm > 0 ? (double)(sqrtl(r2) / sqrtl(b2)) : INFINITY : 0;
     q.growth = x_norm > 0 ? b_norm > 0 ? (double)(a_norm * x_norm / b_norm) : INFINITY : 0;
+    mpki_rows_told(&by_rows, &q);
     if (r_norm > 0) { /* the largest entry of 2^exponent r is about 1 */
         frexpl(r_norm, &q.exponent);
         q.exponent = -q.exponent;

@@ -15,7 +15,11 @@ static mpk_status bad_argument(mpk_context *ctx, const char *what) {
 static mpk_status check_kind(mpk_context *ctx, int32_t n, mpk_scalar scalar, mpk_symmetry symmetry,
                              mpk_triangle triangle, mpk_problem **problem) {
     if (!problem || *problem) return bad_argument(ctx, "the place for the problem must hold NULL");
-    if (n < 0) return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, n, "n = %d is negative", n);
+    if (n < 0) /* as an n of 2^31 or more arrives, too */
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, n,
+                          "n = %d is negative: an order of 2147483648 or more does not fit the 32 "
+                          "bits of n, and becomes negative, or another one",
+                          n);
     if ((unsigned)scalar > MPK_Z) return bad_argument(ctx, "unknown scalar");
     if ((unsigned)triangle > MPK_EITHER) return bad_argument(ctx, "unknown triangle");
     if ((unsigned)symmetry > MPK_GENERAL) return bad_argument(ctx, "unknown symmetry");
@@ -28,22 +32,36 @@ static mpk_status check_kind(mpk_context *ctx, int32_t n, mpk_scalar scalar, mpk
 }
 
 static mpk_status check_pointers(mpk_context *ctx, int32_t n, const int64_t *ap) {
-    if (ap[0] != 0) return bad_argument(ctx, "ap[0] is not 0");
+    if (ap[0] != 0)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, 0, "ap[0] is %lld, not 0",
+                          (long long)ap[0]);
     for (int32_t j = 0; j < n; j++)
         if (ap[j + 1] < ap[j])
-            return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, j, "ap decreases after column %d", j);
+            return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, j,
+                              "ap decreases after column %d: from ap[%d] = %lld to ap[%d] = %lld",
+                              j, j, (long long)ap[j], j + 1, (long long)ap[j + 1]);
     return MPK_OK;
+}
+
+/* Does entry k lie in the triangle that is not looked at? */
+static bool ignored(const mpki_entries *e, mpk_symmetry symmetry, mpk_triangle triangle,
+                    int64_t k) {
+    return symmetry != MPK_GENERAL && ((triangle == MPK_LOWER && e->row[k] < e->col[k]) ||
+                                       (triangle == MPK_UPPER && e->row[k] > e->col[k]));
 }
 
 /* Are indices in range and values finite? Else an error that names the entry. */
 static mpk_status check_entries(mpk_context *ctx, int32_t n, mpk_scalar scalar,
+                                mpk_symmetry symmetry, mpk_triangle triangle,
                                 const mpki_entries *e) {
     for (int64_t k = 0; k < e->count; k++)
         if (e->row[k] < 0 || e->row[k] >= n || e->col[k] < 0 || e->col[k] >= n)
             return mpki_error(ctx, MPK_ERR_INPUT, STAGE, k,
                               "entry %lld: row %d, column %d is outside the matrix of order %d",
                               (long long)k, e->row[k], e->col[k], n);
-    int64_t k = mpki_first_nonfinite(scalar, e->count, e->value);
+    int64_t k = mpki_next_nonfinite(scalar, 0, e->count, e->value);
+    while (k >= 0 && ignored(e, symmetry, triangle, k))
+        k = mpki_next_nonfinite(scalar, k + 1, e->count, e->value);
     if (k >= 0)
         return mpki_error(ctx, MPK_ERR_INPUT, STAGE, k,
                           "entry %lld: row %d, column %d is NaN or infinite", (long long)k,
@@ -60,7 +78,7 @@ static mpk_status finish(mpk_context *ctx, int32_t n, mpk_scalar scalar, mpk_sym
         .stage = STAGE, .n = n, .scalar = scalar, .symmetry = symmetry, .triangle = triangle};
     const int64_t count = e->count;
     mpk_problem *made = NULL;
-    mpk_status status = check_entries(ctx, n, scalar, e);
+    mpk_status status = check_entries(ctx, n, scalar, symmetry, triangle, e);
     if (!mpk_failed(status)) status = mpki_assemble(ctx, &how, e, &made);
     mpki_entries_free(ctx, e);
     if (!mpk_failed(status))
@@ -140,11 +158,17 @@ void mpk_problem_view_get(const mpk_problem *problem, mpk_problem_view *view) {
                                .ax = problem->ax};
 }
 
+void mpk_problem_asymmetry_get(const mpk_problem *problem, mpk_asymmetry *asymmetry) {
+    const mpki_values *values = problem ? problem->values : NULL;
+    if (asymmetry) *asymmetry = mpki_asymmetry_of(values ? values->skew : NULL);
+}
+
 /* New values, read by `take`; analyses that share the old ones keep them. */
 static mpk_status set(mpk_context *ctx, mpk_problem *problem, const void *ax,
                       mpk_status (*take)(mpk_context *ctx, const char *stage,
                                          const mpki_layout *layout, mpk_scalar scalar,
-                                         mpk_symmetry symmetry, const void *values, void *ax)) {
+                                         mpk_symmetry symmetry, const void *values, void *ax,
+                                         mpki_skew **skew)) {
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
     if (!problem || (!ax && problem->nnz > 0))
@@ -152,8 +176,8 @@ static mpk_status set(mpk_context *ctx, mpk_problem *problem, const void *ax,
     /* into new memory: what fails halfway has changed nothing */
     mpki_values *made = mpki_values_new(problem->ctx, STAGE, problem->values->bytes);
     if (!made) return mpki_error(ctx, MPK_ERR_MEMORY, STAGE, -1, "no memory for new values");
-    mpk_status status =
-        take(ctx, STAGE, problem->layout, problem->scalar, problem->symmetry, ax, made->ax);
+    mpk_status status = take(ctx, STAGE, problem->layout, problem->scalar, problem->symmetry, ax,
+                             made->ax, &made->skew);
     if (mpk_failed(status)) {
         mpki_values_release(&made);
         return status;

@@ -21,7 +21,9 @@ struct mpk_problem {
 /** Set n, nnz, ap, ai and ax from layout and values. */
 void mpki_problem_look(mpk_problem *problem);
 
-/** Index of the first entry that is NaN or Inf, -1 if all are finite. */
+/** Index of the first entry from `from` on that is NaN or Inf, -1 if all are finite. */
+int64_t mpki_next_nonfinite(mpk_scalar scalar, int64_t from, int64_t count, const void *values);
+/** The same of all. */
 int64_t mpki_first_nonfinite(mpk_scalar scalar, int64_t count, const void *values);
 
 /** r = b - A x, as if in twice the precision and rounded once (S and C: summed in double), and
@@ -37,5 +39,9 @@ void mpki_residual(const mpk_problem_view *a, const void *x, const void *b, void
 
 /** sums [out] n: sum_j |a_ij|. Returns the largest, ||A||_inf; both may be infinite. */
 double mpki_row_sums(const mpk_problem_view *a, double *sums);
+
+/** Bytes of the text that mpk_problem_write() would write to `path`, from a sample of the values,
+ *  to a few parts in a hundred. */
+double mpki_problem_text_bytes(const mpk_problem *p, const char *path);
 
 #endif

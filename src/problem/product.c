@@ -2,6 +2,7 @@
 /* Products with A, residuals and row sums, for every precision. */
 #include "../core/floats.h"
 #include "product.h"
+#include "skew.h"
 
 #include "../core/sizes.h"
 
@@ -24,9 +25,13 @@ mpk_status mpk_problem_multiply(mpk_context *ctx, const mpk_problem *problem, in
     if (nrhs == 0 || problem->n == 0) return MPK_OK;
     mpk_problem_view view;
     mpk_problem_view_get(problem, &view);
-    for (int32_t c = 0; c < nrhs; c++)
-        tables[problem->scalar]->multiply(&view, (const char *)x + (size_t)c * (size_t)ldx * size,
-                                          (char *)y + (size_t)c * (size_t)ldy * size);
+    const mpki_skew *skew = problem->values ? problem->values->skew : NULL;
+    for (int32_t c = 0; c < nrhs; c++) {
+        const char *xc = (const char *)x + (size_t)c * (size_t)ldx * size;
+        char *yc = (char *)y + (size_t)c * (size_t)ldy * size;
+        tables[problem->scalar]->multiply(&view, xc, yc);
+        if (skew) mpki_skew_multiply(skew, &view, xc, yc);
+    }
     return MPK_OK;
 }
 

@@ -22,6 +22,8 @@ mpk_status mpki_text_first(mpki_text *text, char *line, size_t size) {
     if (!p) return mpki_text_error(text, MPK_ERR_FORMAT, "the file is empty");
     if (looks_binary(p, text->end))
         return mpki_text_error(text, MPK_ERR_FORMAT, "this is a binary file");
+    static const char MARK[] = "\xEF\xBB\xBF"; /* of UTF-8, as some editors put it first */
+    if (text->end - p >= 3 && !memcmp(p, MARK, 3)) text->cursor = p + 3;
     text->line--; /* again, as a copy */
     return mpki_text_copy(text, line, size, &found);
 }

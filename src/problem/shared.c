@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Patterns and values that count their holders. */
 #include "shared.h"
+#include "skew.h"
 
 #include <string.h>
 
@@ -14,6 +15,7 @@ mpki_layout *mpki_layout_new(mpk_context *ctx, const char *stage, int32_t n, int
     layout->nnz = layout->given = nnz;
     layout->ap = ap;
     layout->ai = ai;
+    layout->symmetry_tolerance = -1;
     return layout;
 }
 
@@ -80,10 +82,13 @@ mpki_values *mpki_values_new(mpk_context *ctx, const char *stage, int64_t bytes)
     return values;
 }
 
-mpki_values *mpki_values_share(mpk_context *ctx, const char *stage, mpki_values *values) {
+mpki_values *mpki_values_share(mpk_context *ctx, const char *stage, mpk_scalar scalar,
+                               mpki_values *values) {
     if (values->ctx != ctx) {
         mpki_values *own = mpki_values_new(ctx, stage, values->bytes);
         if (own && values->bytes > 0) memcpy(own->ax, values->ax, (size_t)values->bytes);
+        if (own && values->skew) own->skew = mpki_skew_copy(ctx, stage, scalar, values->skew);
+        if (own && values->skew && !own->skew) mpki_values_release(&own);
         return own;
     }
     atomic_fetch_add(&values->holders, 1);
@@ -99,5 +104,6 @@ void mpki_values_release(mpki_values **handle) {
     *handle = NULL;
     if (!values || atomic_fetch_sub(&values->holders, 1) > 1) return;
     mpki_release(values->ctx, values->ax);
+    mpki_skew_free(values->ctx, &values->skew);
     mpki_release(values->ctx, values);
 }

@@ -19,7 +19,7 @@ typedef struct mpki_layout {
     void *place;               /* of each given value (given.h); NULL: value k is entry k */
     bool wide;                 /* places of 64 bits */
     bool duplicates;           /* several values may meet in a place */
-    double symmetry_tolerance; /* of values from both triangles (law.h) */
+    double symmetry_tolerance; /* of values from both triangles (law.h); below 0: the default */
 } mpki_layout;
 
 /** Take over ap and ai (memory of ctx), with one holder and no map. NULL: MPK_ERR_MEMORY, and they
@@ -37,14 +37,16 @@ typedef struct mpki_values {
     mpk_context *ctx;
     _Atomic int holders;
     int64_t bytes;
-    void *ax; /* bytes */
+    void *ax;               /* bytes */
+    struct mpki_skew *skew; /* what the given triangles differ by (skew.h); NULL: nothing */
 } mpki_values;
 
 /** With one holder, not set; NULL: MPK_ERR_MEMORY. */
 mpki_values *mpki_values_new(mpk_context *ctx, const char *stage, int64_t bytes);
 /** With one holder, around memory of ctx, which is taken over. NULL: as mpki_layout_new. */
 mpki_values *mpki_values_take(mpk_context *ctx, const char *stage, int64_t bytes, void *ax);
-mpki_values *mpki_values_share(mpk_context *ctx, const char *stage, mpki_values *values);
+mpki_values *mpki_values_share(mpk_context *ctx, const char *stage, mpk_scalar scalar,
+                               mpki_values *values);
 /** Is there one holder, so that nobody else sees what is written into them? */
 bool mpki_values_own(const mpki_values *values);
 void mpki_values_release(mpki_values **values);

@@ -7,8 +7,11 @@
 
 typedef struct mpki_sink mpki_sink;
 
-/** Open for writing. path "-": standard output; a name that ends in ".gz" is compressed. What is
- * replaced and what is written to: core/output.h. */
+/** Does the name end so, in small or large letters, with something before it? */
+bool mpki_name_ends(const char *path, const char *end);
+
+/** Open for writing. path "-": standard output; a name that ends in ".gz" or ".xz" is compressed.
+ *  What is replaced and what is written to: core/output.h. */
 mpk_status mpki_sink_open(mpk_context *ctx, const char *path, mpki_sink **sink);
 
 /** Formatted text, at most 256 characters; in the C locale whatever the caller's is. */

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
+#include <sys/stat.h>
 
 static const char STAGE[] = "write";
 
@@ -112,18 +112,19 @@ static mpk_status write_rutherford_boeing(mpki_sink *sink, const mpk_problem *p)
 
 typedef mpk_status writer(mpki_sink *sink, const mpk_problem *problem);
 
-static bool ends_with(const char *name, size_t length, const char *end) {
-    size_t tail = strlen(end);
-    return length > tail && !strncasecmp(name + length - tail, end, tail);
-}
-
 static writer *writer_for(const char *path) {
-    size_t length = strlen(path);
-    if (!strcmp(path, "-")) return write_matrix_market;
-    if (ends_with(path, length, ".gz")) length -= 3;
-    if (ends_with(path, length, ".mtx")) return write_matrix_market;
-    if (ends_with(path, length, ".rb")) return write_rutherford_boeing;
-    return NULL;
+    static const struct {
+        const char *end;
+        writer *write;
+    } formats[] = {{".mtx", write_matrix_market},       {".mtx.gz", write_matrix_market},
+                   {".mtx.xz", write_matrix_market},    {".rb", write_rutherford_boeing},
+                   {".rb.gz", write_rutherford_boeing}, {".rb.xz", write_rutherford_boeing}};
+    struct stat there;
+    for (size_t k = 0; k < sizeof formats / sizeof *formats; k++)
+        if (mpki_name_ends(path, formats[k].end)) return formats[k].write;
+    /* standard output, a pipe or a device has the name that it has */
+    const bool file = strcmp(path, "-") && (stat(path, &there) || S_ISREG(there.st_mode));
+    return file ? NULL : write_matrix_market;
 }
 
 mpk_status mpk_problem_write(mpk_context *ctx, const mpk_problem *problem, const char *path) {
@@ -135,9 +136,32 @@ mpk_status mpk_problem_write(mpk_context *ctx, const mpk_problem *problem, const
     writer *write = writer_for(path);
     if (!write)
         return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1,
-                          "%s: the name says no format: .mtx, .rb, .mtx.gz or .rb.gz", path);
+                          "%s: the name says no format: .mtx or .rb, each also .gz or .xz", path);
     mpki_sink *sink = NULL;
     mpk_status status = mpki_sink_open(ctx, path, &sink);
     if (!mpk_failed(status)) status = write(sink, problem);
     return mpki_sink_close(&sink, status);
+}
+
+/* ---- how much it will be ------------------------------------------------------------------- */
+
+static int value_length(const mpk_problem *p, int64_t k) {
+    char text[64];
+    const double x = part(p, k);
+    const bool single = p->scalar == MPK_S || p->scalar == MPK_C;
+    return snprintf(text, sizeof text, single ? "%.9g" : "%.17g", x);
+}
+
+double mpki_problem_text_bytes(const mpk_problem *p, const char *path) {
+    enum { SAMPLE = 4096 };
+    const int parts = is_complex(p) ? 2 : 1;
+    const int64_t count = p->nnz * parts, step = count / SAMPLE + 1;
+    const bool boeing = path && writer_for(path) == write_rutherford_boeing;
+    double length = 0, taken = 0;
+    if (boeing)
+        return (double)p->nnz * (digits(p->n) + 1 + VALUE_WIDTH * parts) +
+               (double)p->n * (digits(p->nnz) + 1);
+    for (int64_t k = 0; k < count; k += step, taken++) length += 1 + value_length(p, k);
+    return (double)p->nnz * (2 * digits(p->n) + 2) +
+           (taken > 0 ? length / taken : 0) * (double)count;
 }

@@ -91,6 +91,15 @@ static void write_certificate(object *top, const mpk_certificate *c) {
     close_object(&o);
 }
 
+/* What the two triangles differ by. */
+static void write_asymmetry(object *top, const mpk_asymmetry *asymmetry) {
+    object o = open_object(top, "asymmetry");
+    integer(&o, "pairs", asymmetry->pairs);
+    integer(&o, "rough", asymmetry->rough);
+    real(&o, "apart", "%.6g", asymmetry->apart);
+    close_object(&o);
+}
+
 /* The accuracy asked for, and the one reached. */
 static void write_accuracy(object *top, const mpk_run *run) {
     const mpk_solve_info *s = &run->solve;
@@ -101,6 +110,8 @@ static void write_accuracy(object *top, const mpk_run *run) {
         krylov && s->krylov.tolerance >= 0 && s->relative_residual <= s->krylov.tolerance;
     object o = open_object(top, "accuracy");
     text(&o, "reached", rounding ? "rounding" : converged ? "tolerance" : "none");
+    key(&o, "solved");
+    mpki_buffer_printf(o.out, s->solved ? "true" : "false");
     real(&o, "componentwise_asked", "%.6g", accuracy);
     if (krylov && s->krylov.tolerance >= 0) real(&o, "tolerance", "%.6g", s->krylov.tolerance);
     close_object(&o);
@@ -333,6 +344,7 @@ void mpki_report_write_json(const mpk_report *report, mpki_buffer *out) {
         text(&top, "scalar", mpki_scalar_name(run->problem.scalar));
         text(&top, "symmetry", mpki_symmetry_name(run->problem.symmetry));
     }
+    if (run->asymmetry.pairs > 0) write_asymmetry(&top, &run->asymmetry);
     if (run->have_analysis) text(&top, "method", mpk_method_name(run->options.method));
     if (run->backend && (run->have_factor || run->estimate.engine))
         text(&top, "backend", run->backend);

@@ -2,7 +2,6 @@
 /** One picture of a run: pattern of A, pattern of the permuted factor, time by phase, and, where a
  *  Krylov method ran, the residual over its iterations. */
 #include "../core/floats.h"
-#include "../problem/sink.h"
 #include "plot.h"
 
 #include <math.h>
@@ -241,8 +240,7 @@ static void put_residuals(mpki_buffer *out, const mpk_run *run) {
 }
 
 /* Instead of a factor, if there is none: facts about the matrix. */
-static void put_facts(mpki_buffer *out, const mpk_report *report) {
-    const mpki_stats *s = &report->stats;
+static void put_facts(mpki_buffer *out, const mpk_report *report, const mpki_stats *s) {
     char value[MPKI_UNIT_MAX];
     const struct {
         const char *name;
@@ -256,7 +254,6 @@ static void put_facts(mpki_buffer *out, const mpk_report *report) {
                  {"explicit zeros", s->explicit_zeros},
                  {"empty rows", s->empty_rows}};
     double x = MARGIN + PANEL + GAP;
-    if (!report->have_stats) return;
     mpki_plot_text(out, x, TOP - 12, "t", "The matrix in numbers");
     for (int k = 0; k < (int)(sizeof facts / sizeof *facts); k++) {
         mpki_plot_text(out, x, TOP + 18 + 28 * k, "s", facts[k].name);
@@ -267,14 +264,18 @@ static void put_facts(mpki_buffer *out, const mpk_report *report) {
     }
 }
 
-/* ---- the file -------------------------------------------------------------------------------- */
-
-static mpk_status write_whole(mpk_context *ctx, const mpki_buffer *svg, const char *path) {
-    mpki_sink *sink = NULL;
-    mpk_status status = mpki_sink_open(ctx, path, &sink);
-    if (!mpk_failed(status)) status = mpki_sink_bytes(sink, svg->data, svg->size);
-    return mpki_sink_close(&sink, status);
+static mpk_status put_numbers(mpk_context *ctx, mpki_buffer *out, const mpk_report *report,
+                              const mpk_problem_view *a) {
+    mpki_stats stats;
+    int32_t *counts = MPKI_NEW(ctx, "plot", a->n > 0 ? a->n : 1, int32_t);
+    if (!counts) return mpki_failed(ctx);
+    mpki_stats_get(a, counts, &stats);
+    mpki_release(ctx, counts);
+    put_facts(out, report, &stats);
+    return MPK_OK;
 }
+
+/* ---- the file -------------------------------------------------------------------------------- */
 
 mpk_status mpk_report_plot(mpk_context *ctx, const mpk_report *report, const mpk_problem *problem,
                            const mpk_analysis *an, const mpk_factor *fac, const char *path) {
@@ -291,15 +292,16 @@ mpk_status mpk_report_plot(mpk_context *ctx, const mpk_report *report, const mpk
     mpk_status status = mpki_plot_matrix(ctx, &svg, &view);
     if (mpk_failed(status)) goto done;
     /* columns that the direct solver delays are not shown: the pattern is that of the analysis */
-    if (an)
+    const bool ordered = an && (an->info.factor_nnz > 0 || an->info.supernodes > 0);
+    if (ordered)
         status = mpki_plot_factor(ctx, &svg, report, &view, an, fac);
     else
-        put_facts(&svg, report);
+        status = put_numbers(ctx, &svg, report, &view);
     if (mpk_failed(status)) goto done;
     put_times(&svg, &report->run);
     if (report->run.history) put_residuals(&svg, &report->run);
     mpki_buffer_printf(&svg, "</svg>\n");
-    status = mpk_failed(svg.status) ? svg.status : write_whole(ctx, &svg, path);
+    status = mpk_failed(svg.status) ? svg.status : mpk_text_write(ctx, path, svg.data, svg.size);
 done:
     mpki_buffer_free(&svg);
     return status;

@@ -125,6 +125,15 @@ done:
     return status;
 }
 
+/* A square of a colour under the picture, and what it stands for. */
+static void put_key(mpki_buffer *out, double x, const char *colour, const char *text) {
+    mpki_buffer_printf(out,
+                       "<rect x=\"%.0f\" y=\"%d\" width=\"11\" height=\"11\" rx=\"2\" "
+                       "fill=\"%s\"/>\n",
+                       x, TOP + PANEL + 12, colour);
+    mpki_plot_text(out, x + 18, TOP + PANEL + 22, "s", text);
+}
+
 /* L below the diagonal, the permuted A above it. */
 mpk_status mpki_plot_factor(mpk_context *ctx, mpki_buffer *out, const mpk_report *report,
                             const mpk_problem_view *a, const mpk_analysis *an,
@@ -136,7 +145,8 @@ mpk_status mpki_plot_factor(mpk_context *ctx, mpki_buffer *out, const mpk_report
     int32_t *iperm = NULL, *rows = NULL;
     mpk_status status = mpki_raster_create(ctx, a->n, &upper);
     if (!mpk_failed(status)) status = mpki_raster_create(ctx, a->n, &lower);
-    const bool shaped = fac && fac->valid && fac->form->shape;
+    const bool shaped =
+        fac && fac->valid && fac->form->shape && !mpk_failed(mpki_factor_usable(NULL, "plot", fac));
     if (!mpk_failed(status) && shaped) {
         iperm = MPKI_NEW(ctx, "plot", a->n, int32_t);
         status =
@@ -153,24 +163,21 @@ mpk_status mpki_plot_factor(mpk_context *ctx, mpki_buffer *out, const mpk_report
     if (!shades) goto done;
     mpki_raster_add_matrix(&upper, a, shaped ? iperm : mpki_positions(an), rows);
     if (!shaped) mpki_raster_add_factor(&lower, an);
-    shade(&lower, 0, shades, false);
-    shade(&upper, 1, shades, true);
+    const int64_t entries = run->have_factor ? run->factor.nnz : an->info.factor_nnz;
+    if (entries > 0) shade(&lower, 0, shades, false);
+    shade(&upper, 1, shades, entries > 0); /* where there is no L yet, all of A */
     char title[96], caption[128], nnz[MPKI_UNIT_MAX], name[MPKI_UNIT_MAX];
     mpk_ordering ordering = run->have_analysis ? run->analysis.ordering : an->info.ordering;
-    mpki_print(title, sizeof title, "The factor L, %s ordering",
+    mpki_print(title, sizeof title, "%s, %s ordering", entries > 0 ? "The factor L" : "A permuted",
                mpki_show_ordering(name, ordering));
     mpki_plot_text(out, x, TOP - 12, "t", title);
-    int64_t entries = run->have_factor ? run->factor.nnz : an->info.factor_nnz;
-    mpki_print(caption, sizeof caption, "L: %s entries, %.1f times A",
-               mpki_show_si(nnz, (double)entries, ""),
-               a->nnz > 0 ? (double)entries / (double)a->nnz : 0.0);
-    mpki_buffer_printf(out,
-                       "<rect x=\"%.0f\" y=\"%d\" width=\"11\" height=\"11\" rx=\"2\" "
-                       "fill=\"#2a5a9f\"/>\n<rect x=\"%.0f\" y=\"%d\" width=\"11\" height=\"11\" "
-                       "rx=\"2\" fill=\"#d98a4b\"/>\n",
-                       x, TOP + PANEL + 12, x + PANEL - 98, TOP + PANEL + 12);
-    mpki_plot_text(out, x + 18, TOP + PANEL + 22, "s", caption);
-    mpki_plot_text(out, x + PANEL - 80, TOP + PANEL + 22, "s", "A, permuted");
+    if (entries > 0) {
+        mpki_print(caption, sizeof caption, "L: %s entries, %.1f times A",
+                   mpki_show_si(nnz, (double)entries, ""),
+                   a->nnz > 0 ? (double)entries / (double)a->nnz : 0.0);
+        put_key(out, x, "#2a5a9f", caption);
+        put_key(out, x + PANEL - 98, "#d98a4b", "A, permuted");
+    }
     status = put_picture(ctx, out, upper.cells, shades, x);
 done:
     mpki_release(ctx, shades);

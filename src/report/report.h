@@ -117,5 +117,8 @@ void mpki_raster_add_tile(void *raster, int64_t entries, int32_t r0, int32_t r1,
 /** A PNG of width x height palette indices (one byte each) with `colours` RGB triplets. */
 mpk_status mpki_png_write(mpk_context *ctx, int32_t width, int32_t height, const uint8_t *pixels,
                           const uint8_t (*palette)[3], int32_t colours, mpki_buffer *out);
+/** The same of RGB triplets. */
+mpk_status mpki_png_write_rgb(mpk_context *ctx, int32_t width, int32_t height,
+                              const uint8_t *pixels, mpki_buffer *out);
 
 #endif

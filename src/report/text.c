@@ -78,6 +78,15 @@ static void write_matrix(const mpk_report *report, mpki_buffer *out) {
          mpki_show_count(n, a->n), mpki_show_count(nnz, a->nnz), a->nnz == 1 ? "y" : "ies",
          a->symmetry == MPK_GENERAL ? "" : " in the lower triangle", scalar_words(a->scalar),
          (unsigned)a->symmetry < 3 ? laws[a->symmetry] : "unknown");
+    const mpk_asymmetry *d = &report->run.asymmetry;
+    if (d->pairs > 0)
+        line(out, "",
+             "%s entr%s and %s mirror image%s differ%s, by up to %.1e of the larger%s: the mean of "
+             "the "
+             "two triangles is factorized, errors are measured in the matrix as given",
+             mpki_show_count(n, d->pairs), d->pairs == 1 ? "y" : "ies",
+             d->pairs == 1 ? "its" : "their", plural(d->pairs), d->pairs == 1 ? "s" : "", d->apart,
+             d->rough > 0 ? "; that is more than rounding leaves" : "");
 }
 
 static void write_stats(const mpk_report *report, mpki_buffer *out) {
@@ -309,7 +318,7 @@ static void write_krylov(const mpk_report *report, mpki_buffer *out) {
     mpki_print(d, sizeof d, ", %.3g to the quasi-residual", k->quasi_gap);
     line(out, "Residual", "%s relative and true (asked: %s), %s as recurred; largest gap %.3g%s",
          mpki_show_error(a, k->residual),
-         k->tolerance >= 0 ? mpki_show_error(c, k->tolerance) : "what rounding allows",
+         k->tolerance >= 0 ? mpki_show_error(c, k->tolerance) : "an answer accurate to rounding",
          mpki_show_error(b, k->recurred), k->gap, k->quasi_gap > 0 ? d : "");
     if (k->restarts > 0 || k->breakdowns > 0)
         line(out, "", "%d restart%s, %d breakdown%s", k->restarts, plural(k->restarts),
@@ -384,12 +393,12 @@ static const char *consistency(const mpk_run *run) {
     if (run->factor.rank == MPK_RANK_STRUCTURAL && run->factor.rank_bound > 0)
         return "The factor has less rank than A, for more would take too long or too much memory: "
                "whether there is a solution the errors do not tell.";
-    if (run->solve.consistent < 0)
+    if (!run->solve.solved && run->solve.krylov.method > MPK_KRYLOV_NONE)
+        return "x does not solve the system; whether another one does, this method does not tell.";
+    if (run->solve.consistent < 0 || (run->solve.consistent == 0 && !run->solve.solved))
         return "The right-hand side is not consistent: no x solves the system.";
     return run->solve.consistent > 0 || run->solve.relative_residual <= 1e-8
                ? "The right-hand side is consistent: x solves the system, but is not unique."
-           : run->solve.normwise > 1e-10
-               ? "The right-hand side is not consistent: no x solves the system."
                : "x solves a system near this one; whether there is a solution of this one its "
                  "errors do not tell.";
 }
@@ -474,7 +483,10 @@ static void write_outcome(const mpk_report *report, mpki_buffer *out) {
              mpki_show_error(x, run->solve.componentwise), advise(run, advice, sizeof advice));
         break;
     case MPK_NOT_CONVERGED:
-        line(out, "Result", "NOT CONVERGED: %s", message);
+        line(out, "Result", "NOT CONVERGED: %s%s", message,
+             run->solve.krylov.iterations >= run->options.max_iterations
+                 ? "; --max-iterations allows more"
+                 : "");
         break;
     case MPK_ERR_CANCELLED:
         line(out, "Result", "cancelled");

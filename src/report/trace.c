@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A trace as a file: Chrome's format, or a picture with a lane for the caller and one for the
- * inspector (Thuerck 2021, fig. 8.4). */
+/* A trace as a file: Chrome's format, or a picture of the run and of its factorization, that with a
+ * lane for the caller and one for the inspector (Thuerck 2021, fig. 8.4). */
 #include "../core/trace.h"
 #include "../problem/sink.h"
 #include "plot.h"
@@ -10,16 +10,42 @@
 
 static const char *const lanes[] = {"executor", "inspector"};
 
-/* What the picture tells apart, in the order of the legend. Others are drawn in grey. */
+/* What the picture tells apart, in the order of the legends. Others are "other steps". */
+typedef enum part { OF_RUN, OF_FACTOR } part;
 static const struct {
-    const char *name, *colour;
-} kinds[] = {{"fill and index", "#8a6fc0"}, {"level sets", "#b48ad6"},  {"lists", "#5b6abf"},
-             {"I pivots", "#c6414b"},       {"II solve", "#2f8f6b"},    {"III store", "#7cc08a"},
-             {"downdates", "#d98aa8"},      {"push back", "#20242a"},   {"dense pivot", "#3a76b8"},
-             {"upload", "#c9a227"},         {"F factorize", "#c6414b"}, {"S solve", "#2f8f6b"},
-             {"D downdate", "#d98aa8"},     {"T transpose", "#6aa5a9"}, {"Z zero out", "#b0b7bf"},
-             {"P permute", "#a77b4f"}};
-enum { KINDS = sizeof kinds / sizeof *kinds };
+    const char *name, *label, *colour;
+    part part;
+} kinds[] = {{"match", "matching", "#e3b341", OF_RUN},
+             {"block", "order and blocks", "#d9793d", OF_RUN},
+             {"sweeps made", "triangles made ready", "#6aa5a9", OF_RUN},
+             {"matrix made", "products made ready", "#a8c3b0", OF_RUN},
+             {"iterations", "iterations", "#3b9a86", OF_RUN},
+             {"measured", "errors measured", "#a77b4f", OF_RUN},
+             {"scaling", "scaling", "#c4a7b5", OF_FACTOR},
+             {"both triangles", "A into blocks", "#b9c4cf", OF_FACTOR},
+             {"A mirrored", "A mirrored", "#93a1af", OF_FACTOR},
+             {"fill and index", "fill and index", "#8a6fc0", OF_FACTOR},
+             {"level sets", "level sets", "#b48ad6", OF_FACTOR},
+             {"lists", "lists", "#5b6abf", OF_FACTOR},
+             {"I pivots", "I pivots", "#c6414b", OF_FACTOR},
+             {"II solve", "II solve", "#2f8f6b", OF_FACTOR},
+             {"III store", "III store", "#7cc08a", OF_FACTOR},
+             {"downdates", "downdates", "#d98aa8", OF_FACTOR},
+             {"scalar factor", "scalar factor", "#c6414b", OF_FACTOR},
+             {"sweeps", "sweeps", "#c6414b", OF_FACTOR},
+             {"push back", "push back", "#20242a", OF_FACTOR},
+             {"dense pivot", "dense pivot", "#3a76b8", OF_FACTOR},
+             {"portion", "portion", "#c6414b", OF_FACTOR},
+             {"upload", "upload", "#c9a227", OF_FACTOR},
+             {"F factorize", "F factorize", "#c6414b", OF_FACTOR},
+             {"S solve", "S solve", "#2f8f6b", OF_FACTOR},
+             {"D downdate", "D downdate", "#d98aa8", OF_FACTOR},
+             {"T transpose", "T transpose", "#6aa5a9", OF_FACTOR},
+             {"Z zero out", "Z zero out", "#b0b7bf", OF_FACTOR},
+             {"P permute", "P permute", "#a77b4f", OF_FACTOR},
+             {"approximate inverses", "approximate inverses", "#4fb0c6", OF_FACTOR}};
+enum { KINDS = sizeof kinds / sizeof *kinds, OTHER = KINDS };
+static const char OTHERS[] = "#d5dadf", FACTORIZATION[] = "#2a5a9f";
 
 static int64_t recorded(const mpki_trace *t) {
     const int64_t count = atomic_load(&t->count);
@@ -50,7 +76,12 @@ static void put_events(mpki_buffer *out, const mpki_trace *t) {
     mpki_buffer_printf(out, "] }\n");
 }
 
-enum { LEFT = 110, BAND = 56, UPPER = 92, LEGEND = 150 };
+enum { LEFT = 110, RUN_TOP = 96, BAR = 40, BAND = 56, LEGEND = 225, COLUMNS = 4, LINE = 22 };
+
+/* A span of time, or of x. */
+typedef struct range {
+    double from, to;
+} range;
 
 static int kind_of(const char *name) {
     int k = 0;
@@ -58,97 +89,173 @@ static int kind_of(const char *name) {
     return k;
 }
 
-/* The picture is of the factorization; what stands before and after it is in the JSON. */
-static bool drawn(const char *name) {
-    return strcmp(name, "match") != 0 && strcmp(name, "block") != 0 && strcmp(name, "solve") != 0;
+/* All of the solve, of which the parts are drawn. */
+static bool drawn(const mpki_span *s) {
+    return strcmp(s->name, "solve") != 0;
 }
 
-/* Spans of one kind in one lane, joined where the gap could not be seen. */
-static void put_bars(mpki_buffer *out, const mpki_trace *t, int kind, int lane, double start,
-                     double unit) {
-    double from = -1, to = -1;
-    const char *colour = kind < KINDS ? kinds[kind].colour : "#93a1af";
+static bool of_factor(int kind) {
+    return kind < KINDS && kinds[kind].part == OF_FACTOR;
+}
+
+/* From the first to the last span of the factorization, or of all of them. */
+static range extent(const mpki_trace *t, bool factor) {
+    range r = {INFINITY, -INFINITY};
+    for (int64_t k = 0; k < recorded(t); k++) {
+        const mpki_span *s = &t->span[k];
+        if (!drawn(s) || (factor && !of_factor(kind_of(s->name)))) continue;
+        r.from = fmin(r.from, s->begin_s);
+        r.to = fmax(r.to, s->end_s);
+    }
+    return r.to > r.from ? r : (range){0, 0}; /* an axis without anything */
+}
+
+/* The spans of a lane that are of one kind, joined where the gap could not be seen. */
+static void put_bars(mpki_buffer *out, const mpki_trace *t, int kind, int lane, range window,
+                     double y, const char *colour) {
+    const double unit = (WIDTH - LEFT - MARGIN) / (window.to - window.from);
+    range bar = {-1, -1};
     for (int64_t k = 0; k <= recorded(t); k++) {
         const mpki_span *s = k < recorded(t) ? &t->span[k] : NULL;
-        if (s && ((int)s->lane != lane || kind_of(s->name) != kind || !drawn(s->name))) continue;
-        const double begin = s ? LEFT + unit * (s->begin_s - start) : 0;
-        if (s && from >= 0 && begin < to + 0.15) {
-            to = LEFT + unit * (s->end_s - start);
+        if (s && (!drawn(s) || s->end_s < window.from || s->begin_s > window.to)) continue;
+        const int its = s ? kind_of(s->name) : -1;
+        if (s && (its != kind || (int)s->lane != lane)) continue;
+        const double begin = s ? LEFT + unit * (fmax(s->begin_s, window.from) - window.from) : 0;
+        const double end = s ? LEFT + unit * (fmin(s->end_s, window.to) - window.from) : 0;
+        if (s && bar.from >= 0 && begin < bar.to + 0.15 && end >= bar.from) {
+            bar = (range){fmin(bar.from, begin), fmax(bar.to, end)};
             continue;
         }
-        if (from >= 0)
+        if (bar.from >= 0)
             mpki_buffer_printf(out,
-                               "<rect x=\"%.2f\" y=\"%d\" width=\"%.2f\" height=\"%d\" "
+                               "<rect x=\"%.2f\" y=\"%.0f\" width=\"%.2f\" height=\"%d\" "
                                "fill=\"%s\"/>\n",
-                               from, UPPER + lane * BAND, to - from > 0.2 ? to - from : 0.2,
-                               BAND - 16, colour);
-        from = begin;
-        to = s ? LEFT + unit * (s->end_s - start) : 0;
+                               bar.from, y, fmax(0.2, bar.to - bar.from), BAR, colour);
+        bar = s ? (range){begin, end} : (range){-1, -1};
     }
+}
+
+/* The line of time under bars. */
+static void put_axis(mpki_buffer *out, double y, double length_s) {
+    char text[MPKI_UNIT_MAX];
+    const int wide = WIDTH - LEFT - MARGIN;
+    mpki_buffer_printf(out, "<path d=\"M%d %.0fH%d\" stroke=\"" SOFT "\" stroke-width=\"1\"/>\n",
+                       LEFT, y, LEFT + wide);
+    for (int k = 0; k <= 4; k++)
+        mpki_plot_text(out, LEFT + wide * k / 4.0, y + 18, k ? "e" : "s",
+                       mpki_show_time(text, length_s * k / 4));
+}
+
+/* Entry `at` of a legend: the colour, and how long it took in all. */
+static void put_entry(mpki_buffer *out, int at, double top, const char *colour, const char *label,
+                      double time_s) {
+    char text[64], time[MPKI_UNIT_MAX];
+    const double x = MARGIN + at % COLUMNS * LEGEND, y = top + at / COLUMNS * LINE;
+    mpki_buffer_printf(out,
+                       "<rect x=\"%.0f\" y=\"%.0f\" width=\"12\" height=\"12\" fill=\"%s\"/>\n", x,
+                       y, colour);
+    mpki_print(text, sizeof text, "%s, %s", label, mpki_show_time(time, time_s));
+    mpki_plot_text(out, x + 18, y + 11, "s", text);
+}
+
+/* What there is of each kind, from `window` alone: seconds, 0: none of it. */
+static void measure(const mpki_trace *t, range window, double time_s[KINDS + 1]) {
+    for (int k = 0; k <= KINDS; k++) time_s[k] = 0;
+    for (int64_t k = 0; k < recorded(t); k++) {
+        const mpki_span *s = &t->span[k];
+        const double from = fmax(s->begin_s, window.from), to = fmin(s->end_s, window.to);
+        if (drawn(s) && to >= from) time_s[kind_of(s->name)] += fmax(to - from, 1e-12);
+    }
+}
+
+/* The whole run as a strip, with its legend; returns the height of that. Of several attempts the
+ * factorization goes from the first to the last, and what was done between lies over it. */
+static int put_run(mpki_buffer *out, const mpki_trace *t, range all, range factor) {
+    const double unit = (WIDTH - LEFT - MARGIN) / (all.to - all.from);
+    const double legend = RUN_TOP + BAR + 46;
+    double time_s[KINDS + 1];
+    int at = 0;
+    measure(t, all, time_s);
+    mpki_plot_text(out, MARGIN, RUN_TOP + 25, "s", "the run");
+    if (factor.to > factor.from)
+        mpki_buffer_printf(out,
+                           "<rect x=\"%.2f\" y=\"%d\" width=\"%.2f\" height=\"%d\" fill=\"%s\"/>\n",
+                           LEFT + unit * (factor.from - all.from), RUN_TOP,
+                           fmax(0.2, unit * (factor.to - factor.from)), BAR, FACTORIZATION);
+    for (int kind = 0; kind < KINDS; kind++) {
+        if (of_factor(kind) || time_s[kind] <= 0) continue;
+        put_bars(out, t, kind, MPKI_LANE_CALLER, all, RUN_TOP, kinds[kind].colour);
+        put_entry(out, at++, legend, kinds[kind].colour, kinds[kind].label, time_s[kind]);
+    }
+    put_entry(out, at++, legend, FACTORIZATION, "factorization", factor.to - factor.from);
+    put_axis(out, RUN_TOP + BAR + 8, all.to - all.from);
+    return (at + COLUMNS - 1) / COLUMNS * LINE;
+}
+
+/* Executor and inspector of the factorization, from `top` on. */
+static int put_factorization(mpki_buffer *out, const mpki_trace *t, range window, double top) {
+    int used = 1; /* not every method has an inspector */
+    for (int64_t k = 0; k < recorded(t); k++)
+        if (t->span[k].lane == MPKI_LANE_INSPECTOR) used = MPKI_LANES;
+    const double axis = top + 16 + used * BAND, legend = axis + 38;
+    double time_s[KINDS + 1];
+    int at = 0;
+    measure(t, window, time_s);
+    mpki_plot_text(out, MARGIN, top, "t",
+                   used > 1 ? "The factorization: executor and inspector" : "The factorization");
+    for (int lane = 0; lane < used; lane++) {
+        const double y = top + 20 + lane * BAND;
+        mpki_plot_text(out, MARGIN, y + 25, "s", lanes[lane]);
+        for (int kind = KINDS; kind >= 0; kind--) /* others under what is known */
+            if (time_s[kind] > 0)
+                put_bars(out, t, kind, lane, window, y, kind < KINDS ? kinds[kind].colour : OTHERS);
+    }
+    put_axis(out, axis, window.to - window.from);
+    for (int kind = 0; kind <= KINDS; kind++)
+        if (time_s[kind] > 0)
+            put_entry(out, at++, legend, kind < KINDS ? kinds[kind].colour : OTHERS,
+                      kind < KINDS ? kinds[kind].label : "other steps", time_s[kind]);
+    return (int)legend + (at + COLUMNS - 1) / COLUMNS * LINE + 20;
 }
 
 static void put_picture(mpki_buffer *out, const mpki_trace *t) {
-    const int height = UPPER + MPKI_LANES * BAND + 30 + (KINDS + 6) / 6 * 22 + 20;
-    const int wide = WIDTH - LEFT - MARGIN;
-    double start = INFINITY, end = -INFINITY;
-    char text[MPKI_UNIT_MAX];
-    bool there[KINDS + 1] = {false};
-    for (int64_t k = 0; k < recorded(t); k++) {
-        const mpki_span *s = &t->span[k];
-        if (!drawn(s->name)) continue;
-        if (s->begin_s < start) start = s->begin_s;
-        if (s->end_s > end) end = s->end_s;
-        there[kind_of(s->name)] = true;
-    }
-    if (!(end > start)) start = end = 0; /* an axis without anything */
-    const double unit = end > start ? wide / (end - start) : 0;
+    const range all = extent(t, false), window = extent(t, true);
+    mpki_buffer body;
+    mpki_buffer_init(&body, out->ctx);
+    mpki_plot_text(&body, MARGIN, 46, "h", "What was done when");
+    mpki_plot_text(&body, MARGIN, 72, "s", "The run, and its factorization in more detail");
+    const int used = put_run(&body, t, all, window);
+    const int height = put_factorization(&body, t, window, RUN_TOP + BAR + 46 + used + 40);
+    mpki_buffer_bytes(&body, "", 0);
     mpki_buffer_printf(out,
                        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
                        "viewBox=\"0 0 %d %d\" role=\"img\">\n<style>text{font-family:Inter,"
                        "'Helvetica Neue',Helvetica,Arial,'DejaVu Sans',sans-serif;fill:" INK
-                       ";font-size:13px}.h{font-size:21px;font-weight:600}.s{fill:" SOFT "}"
-                       ".e{fill:" SOFT ";text-anchor:end}</style>\n"
+                       ";font-size:13px}.h{font-size:21px;font-weight:600}.t{font-size:15px;"
+                       "font-weight:600}.s{fill:" SOFT "}.e{fill:" SOFT
+                       ";text-anchor:end}</style>\n"
                        "<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n",
                        WIDTH, height, WIDTH, height, WIDTH, height);
-    mpki_plot_text(out, MARGIN, 46, "h", "The factorization: executor and inspector");
-    for (int lane = 0; lane < MPKI_LANES; lane++) {
-        mpki_plot_text(out, MARGIN, UPPER + lane * BAND + 25, "s", lanes[lane]);
-        for (int kind = 0; kind <= KINDS; kind++)
-            if (there[kind]) put_bars(out, t, kind, lane, start, unit);
-    }
-    const int axis = UPPER + MPKI_LANES * BAND;
-    mpki_buffer_printf(out, "<path d=\"M%d %dH%d\" stroke=\"" SOFT "\" stroke-width=\"1\"/>\n",
-                       LEFT, axis, LEFT + wide);
-    for (int k = 0; k <= 4; k++)
-        mpki_plot_text(out, LEFT + wide * k / 4.0, axis + 18, k ? "e" : "s",
-                       mpki_show_time(text, (end - start) * k / 4));
-    for (int kind = 0, at = 0; kind < KINDS; kind++) {
-        if (!there[kind]) continue;
-        const int x = MARGIN + at % 6 * LEGEND, y = axis + 40 + at / 6 * 22;
-        mpki_buffer_printf(out,
-                           "<rect x=\"%d\" y=\"%d\" width=\"12\" height=\"12\" fill=\"%s\"/>\n", x,
-                           y, kinds[kind].colour);
-        mpki_plot_text(out, x + 18, y + 11, "s", kinds[kind].name);
-        at++;
-    }
+    if (!mpk_failed(body.status)) mpki_buffer_bytes(out, body.data, body.size);
+    if (mpk_failed(body.status)) out->status = body.status;
+    mpki_buffer_free(&body);
     mpki_buffer_printf(out, "</svg>\n");
 }
 
 mpk_status mpki_trace_write(mpk_context *ctx, const char *path) {
     const mpki_trace *t = mpki_trace_of(ctx);
-    const size_t length = strlen(path);
     mpki_buffer out;
-    mpki_sink *sink = NULL;
     if (!t) return MPK_OK;
     mpki_buffer_init(&out, ctx);
-    if (length > 4 && !strcmp(path + length - 4, ".svg"))
+    static const char *const drawn_as[] = {".svg", ".svg.gz", ".svg.xz", ".png", ".pdf"};
+    bool draws = false;
+    for (int k = 0; k < 5; k++) draws |= mpki_name_ends(path, drawn_as[k]);
+    if (draws)
         put_picture(&out, t);
     else
         put_events(&out, t);
     mpk_status status = out.status;
-    if (!mpk_failed(status)) status = mpki_sink_open(ctx, path, &sink);
-    if (!mpk_failed(status)) status = mpki_sink_bytes(sink, out.data, out.size);
-    status = mpki_sink_close(&sink, status);
+    if (!mpk_failed(status)) status = mpk_text_write(ctx, path, out.data, out.size);
     mpki_buffer_free(&out);
     return status;
 }

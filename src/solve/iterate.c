@@ -2,6 +2,7 @@
 /* mpk_solve by a Krylov method: in cycles, each on what is left of b, with errors measured after
  * each. */
 #include "iterate.h"
+#include "judge.h"
 #include "krylov/krylov.h"
 #include "../core/trace.h"
 #include "../factor/apply.h"
@@ -108,8 +109,8 @@ static mpk_status measuring_make(iteration *it) {
 /* The errors of it->x, with the residual from where the matrix is. A failure is recorded. */
 static mpki_quality measured(iteration *it) {
     const mpk_scalar scalar = scalar_of(it);
-    mpki_quality q = {INFINITY, INFINITY, INFINITY, INFINITY, 0};
-    if (it->engine->measure && it->exponent == 0 && scalar < MPK_C) {
+    mpki_quality q = MPKI_UNMEASURED;
+    if (it->engine->measure && it->exponent == 0 && scalar < MPK_C && !it->system.skew) {
         mpki_judged judged;
         if (mpk_failed(it->engine->measure(it->matrix, it->x, it->b, it->r, NULL,
                                            it->system.row_norm, &judged)))
@@ -238,6 +239,9 @@ static void add_account(mpk_krylov_info *sum, const mpk_krylov_info *cycle) {
     sum->time_precondition_s += cycle->time_precondition_s;
 }
 
+/* What is asked for without a tolerance. */
+static const char ROUNDING[] = "an answer accurate to rounding";
+
 static double enough(const iteration *it) {
     return single(it) ? ENOUGH_SINGLE : ENOUGH;
 }
@@ -275,7 +279,7 @@ static mpk_status solve_column(iteration *it, mpk_krylov_task *task, double from
     *account = (mpk_krylov_info){.method = task->method, .tolerance = it->options->tolerance};
     memset(it->x, 0, bytes);
     memcpy(it->r, it->b, bytes);
-    *q = (mpki_quality){1, 1, 1, 0, 0};
+    *q = (mpki_quality){.componentwise = 1, .normwise = 1, .relative = 1};
     it->cycles = 0;
     for (bool first = true;; first = false) {
         mpk_krylov_info cycle;
@@ -287,7 +291,8 @@ static mpk_status solve_column(iteration *it, mpk_krylov_task *task, double from
                                          .share = share,
                                          .matrix = it->matrix,
                                          .queued = true,
-                                         .limit = left(it)};
+                                         .limit = left(it),
+                                         .asked = it->options->tolerance < 0 ? ROUNDING : NULL};
         const int32_t told = account->history_count;
         task->max_iterations = it->options->max_iterations - account->iterations;
         task->tolerance = asked(it, first ? 1 : q->relative);
@@ -337,7 +342,8 @@ static mpk_status solve_column(iteration *it, mpk_krylov_task *task, double from
 /* The status of a right-hand side whose solution did not become good. */
 static mpk_status outcome(iteration *it, const mpki_quality *q, const mpk_krylov_info *account) {
     if (it->options->tolerance >= 0 || !(q->relative <= enough(it))) {
-        char wanted[48] = "an answer accurate to rounding";
+        char wanted[48];
+        snprintf(wanted, sizeof wanted, "%s", ROUNDING);
         if (it->options->tolerance >= 0)
             snprintf(wanted, sizeof wanted, "%.2e", it->options->tolerance);
         if (it->cycles > 1 || !it->message[0])
@@ -356,6 +362,13 @@ static mpk_status outcome(iteration *it, const mpki_quality *q, const mpk_krylov
 
 /* ---- all of them -------------------------------------------------------------------------------
  */
+
+/* What it->x is worth, whose errors these are; what measured them is there still. */
+static mpk_status judge(iteration *it, const mpki_quality *q, mpki_verdict *verdict) {
+    mpki_solve_work work = {
+        .r = it->r, .b = it->d, .w = it->w, .sums = it->sums, .system = it->system, .last = *q};
+    return mpki_judge(it->ctx, it->fac, &work, it->accuracy, it->x, verdict);
+}
 
 /* The worst over the right-hand sides; the account of the method from the one that took longest. */
 static void gather(iteration *it, const mpki_quality *q, const mpk_krylov_info *account, bool first,
@@ -380,6 +393,7 @@ mpk_status mpki_iterate(mpk_context *ctx, const mpk_factor *fac, const mpk_optio
     iteration it = {.ctx = ctx, .fac = fac, .options = options, .record = record};
     mpk_solve_info info = {0};
     char worst[MPKI_KRYLOV_MESSAGE] = "";
+    mpki_verdict verdict = MPKI_VERDICT;
     mpk_krylov_task task;
     mpk_status status = task_of(&it, options, &task), worst_status = MPK_OK;
     if (!fac->form->exact) mpki_memory_bound(ctx, fac->info.bytes, options->memory_limit);
@@ -402,6 +416,7 @@ mpk_status mpki_iterate(mpk_context *ctx, const mpk_factor *fac, const mpk_optio
             memcpy(worst, it.message, sizeof worst);
         }
         gather(&it, &q, &account, c == 0, &info);
+        status = judge(&it, &q, &verdict);
         memcpy(nrhs > 1 ? (char *)it.all + (size_t)c * bytes : (char *)x, it.x, bytes);
     }
     for (int32_t c = 0; !mpk_failed(status) && an->n > 0 && nrhs > 1 && c < nrhs; c++)
@@ -410,13 +425,12 @@ mpk_status mpki_iterate(mpk_context *ctx, const mpk_factor *fac, const mpk_optio
     free_all(&it);
     if (mpk_failed(status)) return status;
     info.time_s = mpki_now_s() - start_s;
+    info.solved = verdict.solved;
     if (out) *out = info;
+    if (isfinite(verdict.eta)) return mpki_tell_verdict(ctx, fac, &info, it.accuracy, &verdict);
     if (worst_status > 0) return mpki_error(ctx, worst_status, STAGE, -1, "%s", worst);
-    if (fac->info.rank != MPK_RANK_STRUCTURAL && fac->info.rank != MPK_RANK_NUMERICAL)
-        return MPK_OK;
-    return mpki_error(ctx, MPK_SINGULAR, STAGE, fac->info.inertia.zero,
-                      "singular: %lld zero pivots of %d; relative residual %.1e, componentwise "
-                      "backward error %.1e",
-                      (long long)fac->info.inertia.zero, an->n, info.relative_residual,
-                      info.componentwise);
+    const bool singular =
+        fac->info.rank == MPK_RANK_STRUCTURAL || fac->info.rank == MPK_RANK_NUMERICAL;
+    if (!singular && !verdict.doubtful) return MPK_OK;
+    return mpki_tell_verdict(ctx, fac, &info, it.accuracy, &verdict);
 }

@@ -2,9 +2,9 @@
 /* mpk_solve: the first solution, refinement, the verdict; and applying parts of a factor. */
 #include "../core/floats.h"
 #include "iterate.h"
+#include "judge.h"
 #include "../core/sizes.h"
 #include "../factor/lend.h"
-#include "../factor/rank.h"
 #include "../problem/columns.h"
 
 #include <math.h>
@@ -57,114 +57,6 @@ static mpk_status check_finite(const columns *c) {
     return MPK_OK;
 }
 
-/* What is seen of the solutions besides their errors; of several the worst. */
-typedef struct doubts {
-    double eta; /* see kernel() */
-    bool
-        doubtful; /* x is no solution, and pivots are zero or were replaced, or eta could not tell */
-    bool unsure;  /* x is so large, or a step of refinement, that A may be singular, and no
-                      certificate says that it is not */
-} doubts;
-
-/* A step of refinement, relative to the solution, from which on the factor is in doubt: of 44 570
- * crafted factors whose inertia was wrong all but one showed more. */
-static const double CORRECTION = 0.1;
-/* The status and the text of a solve that was refined. */
-static mpk_status verdict(const columns *c, const mpk_solve_info *info, double accuracy,
-                          const doubts *d) {
-    const mpk_factor_info *f = &c->fac->info;
-    if (f->rank == MPK_RANK_STRUCTURAL || f->rank == MPK_RANK_NUMERICAL)
-        return mpki_error(c->ctx, MPK_SINGULAR, STAGE, f->inertia.zero,
-                          "singular: %lld zero pivots of %d; componentwise backward error %.1e%s",
-                          (long long)f->inertia.zero, c->fac->an->n, info->componentwise,
-                          info->consistent > 0   ? "; b is consistent"
-                          : info->consistent < 0 ? "; b is not consistent"
-                                                 : "");
-    if (isfinite(d->eta))
-        return mpki_error(c->ctx, MPK_SINGULAR, STAGE, -1,
-                          "singular: (A + E) x = 0 for the solution x with |E| <= %.1e |A| after "
-                          "scaling; componentwise backward error %.1e, relative residual %.1e",
-                          d->eta, info->componentwise, info->relative_residual);
-    if (!(info->componentwise <= accuracy))
-        return mpki_error(
-            c->ctx, MPK_INACCURATE, STAGE, -1,
-            "componentwise backward error %.1e after %d steps of refinement, %.1e was "
-            "asked for; normwise %.1e%s",
-            info->componentwise, info->iterations, accuracy, info->normwise,
-            f->rank == MPK_RANK_UNDECIDED
-                ? "; whether A is singular was not decided within the work that this may cost"
-                : "");
-    if (d->doubtful)
-        return mpki_error(c->ctx, MPK_INACCURATE, STAGE, -1,
-                          "componentwise backward error %.1e, but %sthe relative residual is %.1e: "
-                          "b hardly counts beside A x, and A may be singular",
-                          info->componentwise,
-                          f->perturbed > 0                ? "pivots were replaced and "
-                          : f->rank == MPK_RANK_UNDECIDED ? "pivots are zero and "
-                                                          : "",
-                          info->relative_residual);
-    if (d->unsure && info->correction > CORRECTION)
-        return mpki_error(
-            c->ctx, MPK_INACCURATE, STAGE, -1,
-            "A is singular to working precision, or nearly so: componentwise backward "
-            "error %.1e, but a step of refinement changes x by %.1g of its size, and no "
-            "certificate says that A is regular",
-            info->componentwise, info->correction);
-    if (d->unsure)
-        return mpki_error(
-            c->ctx, MPK_INACCURATE, STAGE, -1,
-            "A is singular to working precision, or nearly so: componentwise backward "
-            "error %.1e, but x is so large that b hardly counts beside A x, and no "
-            "certificate says that A is regular",
-            info->componentwise);
-    return MPK_OK;
-}
-
-/* ||A|| ||x|| / ||b|| from which on b hardly counts beside A x; and a relative residual that no
- * solution has. */
-static const double LARGE = 1e12, LARGE_SINGLE = 1e5, RESIDUAL = 1e-6, RESIDUAL_SINGLE = 1e-2;
-
-static bool single(mpk_scalar scalar) {
-    return scalar == MPK_S || scalar == MPK_C;
-}
-
-static double large(mpk_scalar scalar) {
-    return single(scalar) ? LARGE_SINGLE : LARGE;
-}
-
-static double no_solution(mpk_scalar scalar) {
-    return single(scalar) ? RESIDUAL_SINGLE : RESIDUAL;
-}
-
-/* A backward error is small for whatever a singular A takes to nothing: is x such a vector? *eta says how nearly, or
- * is infinite. Not if a certificate says that A is regular; if it does not, a large x alone is enough for *large_x. */
-static mpk_status kernel(const columns *c, mpki_solve_work *work, const void *x, double *eta,
-                         bool *large_x) {
-    const mpk_factor *fac = c->fac;
-    const mpk_analysis *an = fac->an;
-    const double bound = mpki_default_zero_tolerance(an->scalar);
-    *eta = INFINITY;
-    *large_x = false;
-    if (!(work->growth >= large(an->scalar))) return MPK_OK;
-    const mpk_status status = mpki_certify(c->ctx, fac, NULL);
-    if (mpk_failed(status) || mpki_regular(fac)) return status;
-    *large_x = true;
-    memcpy(work->b, x, (size_t)an->n * mpk_scalar_size(an->scalar)); /* it may lose its noise */
-    const double flat = MPKI_DISPATCH(an->scalar, flatness)(fac->scale, bound, work, work->b).eta;
-    if (flat <= bound) *eta = flat;
-    return MPK_OK;
-}
-
-/* Did the first step of refinement change x so much that A may be singular? *shows [out] */
-static mpk_status look_closer(const columns *c, const mpki_solve_work *work, bool *shows) {
-    *shows = false;
-    if (!(work->correction > CORRECTION) || !mpki_examinable(c->fac) || c->fac->info.perturbed > 0)
-        return MPK_OK;
-    mpk_status status = mpki_certify(c->ctx, c->fac, NULL);
-    *shows = !mpki_regular(c->fac);
-    return status;
-}
-
 /* The first solve overflowed on its way: solve once more with b scaled near 1. */
 static void solve_shifted(const columns *c, mpki_solve_work *work, void *x) {
     const mpk_analysis *an = c->fac->an;
@@ -189,11 +81,9 @@ static void tell_consistent(const mpki_solve_work *work, bool first, mpk_solve_i
     const int said = !is ? -1 : work->kernel->whole || work->kernel->probed;
     info->consistent = first || said < info->consistent ? said : info->consistent;
 }
-
 static mpk_status refine_columns(const columns *c, mpki_solve_work *work, double accuracy,
-                                 mpk_solve_info *info, doubts *seen) {
-    const mpk_factor *fac = c->fac;
-    const mpk_analysis *an = fac->an;
+                                 mpk_solve_info *info, mpki_verdict *verdict) {
+    const mpk_analysis *an = c->fac->an;
     const size_t size = mpk_scalar_size(an->scalar);
     for (int32_t r = 0; an->n > 0 && r < c->nrhs; r++) {
         memcpy(work->b, c->b + (size_t)(r * c->ldb) * size, (size_t)an->n * size);
@@ -203,16 +93,8 @@ static mpk_status refine_columns(const columns *c, mpki_solve_work *work, double
             return mpki_error(c->ctx, MPK_ERR_NUMERIC, STAGE, r, "solution %d overflows", r + 1);
         if (mpk_failed(mpki_failed(c->ctx))) return mpki_failed(c->ctx);
         if (work->kernel) tell_consistent(work, r == 0, info);
-        double flat;
-        bool large_x, shows;
-        mpk_status status = look_closer(c, work, &shows);
-        if (!mpk_failed(status)) status = kernel(c, work, x, &flat, &large_x);
+        const mpk_status status = mpki_judge(c->ctx, c->fac, work, accuracy, x, verdict);
         if (mpk_failed(status)) return status;
-        seen->eta = fmin(seen->eta, flat);
-        seen->unsure |= (shows || large_x) && mpki_examinable(fac) && fac->info.perturbed == 0;
-        bool maybe = fac->info.rank == MPK_RANK_UNDECIDED;
-        maybe |= fac->info.perturbed > 0 && work->growth >= fmin(large(an->scalar), 0.1 / accuracy);
-        seen->doubtful |= maybe && info->relative_residual > no_solution(an->scalar);
         if (mpki_progress(c->ctx, STAGE, (double)(r + 1) / c->nrhs))
             return mpki_error(c->ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
     }
@@ -225,27 +107,28 @@ static mpk_status solve_directly(const columns *c, mpk_solve_info *out) {
     const double accuracy = mpki_accuracy(c->options, an->scalar);
     mpk_solve_info info = {0};
     mpki_solve_work work;
+    mpki_verdict verdict = MPKI_VERDICT;
     if (mpk_failed(mpki_solve_work_make(c->ctx, c->fac, c->options->threads, c->nrhs, &work)))
         return mpki_failed(c->ctx);
-    doubts seen = {.eta = INFINITY};
-    mpki_basis kernel_basis = {0};
+    mpki_basis basis = {0};
     mpk_status status = MPK_OK;
     const mpk_rank rank = c->fac->info.rank;
     if (c->fac->direct && (rank == MPK_RANK_NUMERICAL || rank == MPK_RANK_STRUCTURAL)) {
-        work.kernel = &kernel_basis;
-        status = mpki_basis_make(&work, false, &kernel_basis);
+        work.kernel = &basis;
+        status = mpki_basis_make(&work, false, &basis);
     }
     if (!mpk_failed(status))
         status = mpki_apply(&work.m, MPK_PART_ALL, c->nrhs, c->b, c->ldb, c->x, c->ldx);
-    if (!mpk_failed(status)) status = refine_columns(c, &work, accuracy, &info, &seen);
+    if (!mpk_failed(status)) status = refine_columns(c, &work, accuracy, &info, &verdict);
     if (!mpk_failed(status) && c->options->condition == MPK_ON)
         info.condition = MPKI_DISPATCH(an->scalar, inverse_norm1)(&work) * c->fac->norm_inf;
-    mpki_basis_free(c->ctx, &kernel_basis);
+    mpki_basis_free(c->ctx, &basis);
     mpki_solve_work_free(c->ctx, &work);
     if (mpk_failed(status)) return status;
     info.time_s = mpki_now_s() - start_s;
+    info.solved = verdict.solved;
     if (out) *out = info;
-    return verdict(c, &info, accuracy, &seen);
+    return mpki_tell_verdict(c->ctx, c->fac, &info, accuracy, &verdict);
 }
 
 static void copy_columns(size_t bytes, int32_t nrhs, const char *from, size_t from_step, char *to,
@@ -299,7 +182,7 @@ static mpk_status refine_there(const columns *c, mpk_solve_info *info, int32_t *
     const mpki_refine_wish wish = {.steps = c->options->refine,
                                    .accuracy = mpki_accuracy(c->options, scalar),
                                    .doubt = mpki_regular(fac) ? INFINITY
-                                                              : large(scalar), /* as kernel() */
+                                                              : mpki_large_growth(scalar), /* as judge.c */
                                    .flat = INFINITY}; /* then the host looks */
     const int32_t most = MPKI_REFINE_TOGETHER;
     mpki_direct_solver *solver = NULL;
@@ -370,10 +253,14 @@ static mpk_status solve_by_engine(const columns *given, mpk_solve_info *out, mpk
     }
     mpki_release(ctx, original);
     if (mpk_failed(status) || !*done) return status;
+    const mpki_verdict verdict = MPKI_VERDICT;
+    info.solved = mpki_solves(c.fac->an->scalar, info.componentwise, info.relative_residual) &&
+                  (count == c.nrhs || rest.solved);
     if (out) *out = info;
-    const doubts none = {.eta = INFINITY};
-    return status == MPK_OK ? verdict(&c, &info, mpki_accuracy(c.options, c.fac->an->scalar), &none)
-                            : status;
+    return status == MPK_OK
+               ? mpki_tell_verdict(ctx, c.fac, &info, mpki_accuracy(c.options, c.fac->an->scalar),
+                                   &verdict)
+               : status;
 }
 
 /* Has refine_there() all that this solve asks for? */
@@ -381,7 +268,7 @@ static bool plain(const mpk_factor *fac, const mpk_options *options) {
     const mpk_factor_info *info = &fac->info;
     return fac->direct && fac->engine->direct->refine && !mpki_wants_krylov(fac, options) &&
            options->condition != MPK_ON && info->rank == MPK_RANK_FULL && info->inertia.zero == 0 &&
-           info->perturbed == 0;
+           info->perturbed == 0 && !mpki_skew_of(fac); /* the device has no other A than the mean */
 }
 
 mpk_status mpki_solve(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, const void *b,
@@ -433,6 +320,10 @@ mpk_status mpk_solve(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, cons
     return mpki_solve(ctx, fac, nrhs, b, ldb, x, ldx, options, info, NULL);
 }
 
+int mpk_solves(mpk_scalar scalar, double componentwise, double rows) {
+    return mpki_solves(scalar, componentwise, rows);
+}
+
 mpk_status mpk_solve_part(mpk_context *ctx, const mpk_factor *fac, mpk_part part, int32_t nrhs,
                           void *x, int64_t ldx) {
     MPKI_CALM;
@@ -450,7 +341,8 @@ mpk_status mpk_solve_part(mpk_context *ctx, const mpk_factor *fac, mpk_part part
     status = there ? fac->engine->settle(ctx) : MPK_OK;
     if (!mpk_failed(status)) status = mpki_apply_make(ctx, fac, threads, nrhs, &m);
     if (mpk_failed(status)) return status;
-    status = mpki_apply(&m, part, nrhs, x, ldx, x, ldx);
+    if (part <= MPK_PART_LT) status = mpki_apply_by_pivots(&m);
+    if (!mpk_failed(status)) status = mpki_apply(&m, part, nrhs, x, ldx, x, ldx);
     mpki_apply_free(&m);
     if (there && !mpk_failed(status)) status = mpki_worse(status, fac->engine->settle(ctx));
     return status;

@@ -452,6 +452,47 @@ static void test_memory(void **state) {
     assert_true(done);
 }
 
+/* Certificates of what lies there are those of its copy, in every layout. */
+static void test_certificates(void **state) {
+    (void)state;
+    mpk_context *ctx = NULL;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    const mpki_device *d = device_open(ctx);
+    for (int layout = MPK_BATCH_STRIDED; layout <= MPK_BATCH_INTERLEAVED; layout++) {
+        enum { WIDTH = 8, ROOM = (COUNT + WIDTH) * N * N };
+        static double a[ROOM], f[ROOM];
+        double *a_list[COUNT], *f_list[COUNT];
+        int32_t pivots[COUNT * N];
+        mpk_certificate found[COUNT], again[COUNT];
+        for (int k = 0; k < ROOM; k++) a[k] = uniform();
+        memcpy(f, a, sizeof f);
+        for (int b = 0; b < COUNT; b++) a_list[b] = a + b * N * N, f_list[b] = f + b * N * N;
+        mpk_batch batch = batch_of(MPK_PIVOTING_PARTIAL), there;
+        mpk_batch_array given = {(mpk_batch_layout)layout, MPK_HOST, a, N * N, N, 1};
+        if (layout == MPK_BATCH_INTERLEAVED) given.width = WIDTH, given.stride = WIDTH * N * N;
+        mpk_batch_array factors = given;
+        factors.data = f;
+        if (layout == MPK_BATCH_POINTERS) given.data = a_list, factors.data = f_list;
+        device_array a_up = array_up(d, &batch, &given, N), f_up = array_up(d, &batch, &factors, N);
+        void *p_up = device_up(d, pivots, sizeof pivots);
+        there = batch, there.pivots_memory = MPK_DEVICE;
+        assert_int_equal(mpk_batch_ldlt(ctx, &there, &f_up.there, p_up, NULL), MPK_OK);
+        assert_int_equal(
+            mpk_batch_certify(ctx, &there, MPK_BATCH_LDLT, &a_up.there, &f_up.there, p_up, found),
+            MPK_OK);
+        device_down(d, p_up, pivots, sizeof pivots);
+        array_down(d, &a_up);
+        array_down(d, &f_up);
+        assert_int_equal(
+            mpk_batch_certify(ctx, &batch, MPK_BATCH_LDLT, &given, &factors, pivots, again),
+            MPK_OK);
+        for (int b = 0; b < COUNT; b++)
+            assert_true(found[b].certified && found[b].contraction == again[b].contraction &&
+                        found[b].vectors == again[b].vectors);
+    }
+    mpk_context_destroy(&ctx);
+}
+
 /* The device's memory fails: METAPACK_CUDA_HOST_LIMIT is the host module's. */
 static void test_device_memory(void **state) {
     (void)state;
@@ -484,7 +525,8 @@ int main(void) {
         cmocka_unit_test(test_arguments),     cmocka_unit_test(test_empty),
         cmocka_unit_test(test_failed_pivots), cmocka_unit_test(test_layouts),
         cmocka_unit_test(test_random),        cmocka_unit_test(test_single_of_eight),
-        cmocka_unit_test(test_memory),        cmocka_unit_test(test_device_memory)};
+        cmocka_unit_test(test_certificates),  cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_device_memory)};
     int failed = cmocka_run_group_tests(absent, NULL, NULL);
     if (!device_there()) {
         print_message("no device, and no module that does without: nothing more to test\n");

@@ -4,6 +4,7 @@
 #include "../support.h"
 
 #include "device_direct_cases.h"
+#include "../parts.h"
 #include "factor/direct_form.h"
 
 /* The parts one after the other are the whole; |D| of a definite matrix is D. */
@@ -43,6 +44,30 @@ static void test_parts(void **unused) {
         for (int i = 0; i < N; i++) product += conj(z[i]) * y[i];
         assert_true(creal(product) > 0 && fabs(cimag(product)) < 1e-9 * creal(product));
         for (int i = 0; definite && i < N; i++) assert_true(cabs(y[i] - x[i]) < 1e-12);
+        check_parts(ctx, fac, &m, definite, 1e-9);
+        mpk_factor_destroy(&fac);
+        mpk_analysis_destroy(&an);
+        mpk_problem_destroy(&problem);
+        mpk_context_destroy(&ctx);
+        free(m.a);
+    }
+}
+
+/* D, the permutation and the parts in one order, also where pivots are exchanged, paired and delayed. */
+static void test_order_of_parts(void **unused) {
+    (void)unused;
+    for (int family = 0; family < FAMILY_COUNT; family++) {
+        mpk_context *ctx = new_context(true);
+        dense m = family_matrix((enum support_family)family, 40, MPK_D, MPK_SYMMETRIC);
+        mpk_options o;
+        mpk_analysis *an = NULL;
+        mpk_factor *fac = NULL;
+        mpk_options_init(&o);
+        o.method = MPK_METHOD_LDLT;
+        mpk_problem *problem = dense_problem(ctx, &m, 0);
+        assert_false(mpk_failed(mpk_analyse(ctx, problem, &o, &an)));
+        assert_false(mpk_failed(mpk_factorize(ctx, an, NULL, &o, &fac)));
+        check_parts(ctx, fac, &m, false, 1e-9);
         mpk_factor_destroy(&fac);
         mpk_analysis_destroy(&an);
         mpk_problem_destroy(&problem);
@@ -229,6 +254,7 @@ static void test_small_blocks(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_parts), cmocka_unit_test(test_engine),
+                                       cmocka_unit_test(test_order_of_parts),
                                        cmocka_unit_test(test_pivots), cmocka_unit_test(test_again),
                                        cmocka_unit_test(test_small_blocks)};
     if (device_lacks(DEVICE_DIRECT)) return 0;

@@ -15,6 +15,7 @@
 
 #define TINY METAPACK_DATA "/tiny/"
 
+static uid_t run_as;                               /* 0: who runs the test */
 static char folder[] = "/tmp/metapack-cli-XXXXXX"; /* the working folder of all runs */
 
 typedef struct outcome {
@@ -54,6 +55,7 @@ static inline pid_t start(const char *const *words, const char *input) {
             !freopen("stderr", "w", stderr))
             _exit(99);
         alarm(200); /* nothing may hang */
+        if (run_as && setuid(run_as)) _exit(97);
         execv(METAPACK_COMMAND, (char **)argv);
         _exit(98);
     }

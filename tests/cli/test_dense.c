@@ -43,6 +43,46 @@ static void singular(void **state) {
     assert_has(o.out, "\"zero\": 1");
 }
 
+/* Rank 40 of 120, and a right-hand side that no x gives: the ladder keeps the verdict and the counts of the
+ * rung that saw the zero pivots, and what is not certified says so. */
+static void singular_and_inconsistent(void **state) {
+    enum { N = 120, RANK = 40 };
+    (void)state;
+    static double u[N][RANK];
+    unsigned random = 12345;
+    FILE *a = fopen("rank.mtx", "w"), *b = fopen("b.mtx", "w");
+    assert_true(a && b);
+    for (int i = 0; i < N; i++)
+        for (int k = 0; k < RANK; k++) {
+            random = random * 1103515245u + 12345u;
+            u[i][k] = (double)(random >> 8) / (1 << 23) - 1;
+        }
+    fprintf(a, "%%%%MatrixMarket matrix array real symmetric\n%d %d\n", N, N);
+    fprintf(b, "%%%%MatrixMarket matrix array real general\n%d 1\n", N);
+    for (int j = 0; j < N; j++) {
+        for (int i = j; i < N; i++) {
+            double sum = 0;
+            for (int k = 0; k < RANK; k++) sum += (k % 2 ? -1 : 1) * u[i][k] * u[j][k];
+            fprintf(a, "%.17g\n", sum);
+        }
+        fprintf(b, "%d\n", j % 7 - 2);
+    }
+    fclose(a), fclose(b);
+    static const char *const methods[] = {"auto", "tile"};
+    for (int k = 0; k < 2; k++) {
+        RUN(&o, NULL, "solve", "rank.mtx", "-b", "b.mtx", "--dense", methods[k]);
+        assert_code(&o, 3);
+        assert_has(o.err, "20 positive, 20 negative, 80 zero; NOT certified");
+        assert_has(o.err, "the system is inconsistent: no x solves it");
+        RUN(&o, NULL, "solve", "rank.mtx", "-b", "b.mtx", "--dense", methods[k], "--json", "-q");
+        assert_code(&o, 3);
+        assert_has(o.out, "\"zero\": 80, \"certified\": false");
+        assert_has(o.out, "\"solved\": false");
+    }
+    RUN(&o, NULL, "solve", "rank.mtx", "--dense", "none", "--json", "-q");
+    assert_has(o.out, "\"certified\": false");
+}
+
 /* A name of any bytes in an object of JSON. */
 static void strange_names(void **state) {
     (void)state;
@@ -106,12 +146,14 @@ static void bench_batch(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(solves_an_array, empty_folder),
-                                       cmocka_unit_test_teardown(every_method, empty_folder),
-                                       cmocka_unit_test_teardown(singular, empty_folder),
-                                       cmocka_unit_test_teardown(wrong_use, empty_folder),
-                                       cmocka_unit_test_teardown(strange_names, empty_folder),
-                                       cmocka_unit_test_teardown(bench, empty_folder),
-                                       cmocka_unit_test_teardown(bench_batch, empty_folder)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(solves_an_array, empty_folder),
+        cmocka_unit_test_teardown(every_method, empty_folder),
+        cmocka_unit_test_teardown(singular, empty_folder),
+        cmocka_unit_test_teardown(singular_and_inconsistent, empty_folder),
+        cmocka_unit_test_teardown(wrong_use, empty_folder),
+        cmocka_unit_test_teardown(strange_names, empty_folder),
+        cmocka_unit_test_teardown(bench, empty_folder),
+        cmocka_unit_test_teardown(bench_batch, empty_folder)};
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }

@@ -82,15 +82,49 @@ static void refused(void **state) {
     assert_code(&o, 1);
     assert_has(o.err, "take factor_type ldu");
     RUN(&o, NULL, "inertia", "a.mtx");
-    assert_code(&o, 1);
+    assert_code(&o, 2);
     assert_has(o.err, "the matrix is not symmetric: it has no inertia");
     assert_string_equal(o.out, "");
+    RUN(&o, NULL, "inertia", "a.mtx", "--json"); /* and nothing else is said, nor advised */
+    assert_code(&o, 2);
+    assert_has(o.out, "\"status\": \"input\"");
+    assert_has(o.out, "\"message\": \"the matrix is not symmetric: it has no inertia\"");
     RUN(&o, NULL, "solve", "a.mtx", "--dense", "auto");
     assert_true(o.code != 0);
     assert_has(o.err, "--dense off");
     RUN(&o, NULL, "solve", "a.mtx", "--symmetry-tolerance", "1e-6");
     assert_code(&o, 2);
     assert_has(o.err, "the matrix is not symmetric (the difference");
+}
+
+/* A file that says general: solved as it is, whatever the units; rounding is said and measured; and a
+ * system that has no solution is none of the good ones. */
+static void given_whole(void **state) {
+    (void)state;
+    write_text("b.mtx", "%%MatrixMarket matrix array real general\n2 1\n10000001\n0\n");
+    write_text("pair.mtx", "%%MatrixMarket matrix coordinate real general\n"
+                           "2 2 4\n1 1 1e7\n1 2 1\n2 1 -1\n2 2 1\n");
+    RUN(&o, NULL, "solve", "pair.mtx", "-b", "b.mtx", "-o", "-");
+    assert_code(&o, 0);
+    assert_has(o.err, "not symmetric");
+    assert_has(o.out, "2 1\n1\n1\n");
+    write_text("near.mtx", "%%MatrixMarket matrix coordinate real general\n"
+                           "2 2 4\n1 1 2\n1 2 1\n2 1 1.0000000001\n2 2 -1\n");
+    RUN(&o, NULL, "solve", "near.mtx", "--json");
+    assert_code(&o, 0);
+    assert_has(o.out, "\"asymmetry\": { \"pairs\": 1, \"rough\": 1, \"apart\": 1e-10 }");
+    assert_has(o.err, "1 entry and its mirror image differs");
+    write_text("both.mtx", "%%MatrixMarket matrix coordinate real symmetric\n"
+                           "4 4 5\n1 1 1e10\n2 2 1\n3 3 1\n4 4 1\n4 3 -1\n");
+    write_text("c.mtx", "%%MatrixMarket matrix array real general\n4 1\n1e10\n1\n1\n1\n");
+    static const char *const ways[][2] = {
+        {"--direct", "on"}, {"--method", "ildlt"}, {"--direct", "off"}};
+    for (int k = 0; k < 3; k++) {
+        RUN(&o, NULL, "solve", "both.mtx", "-b", "c.mtx", ways[k][0], ways[k][1], "--json");
+        assert_true(o.code >= 3 && o.code <= 5);
+        if (k == 0) assert_has(o.err, "not consistent");
+        assert_has(o.out, "\"solved\": false");
+    }
 }
 
 /* A dense file goes to the dense solver only if that can take it. */
@@ -133,6 +167,7 @@ int main(void) {
         cmocka_unit_test_teardown(solve, empty_folder),
         cmocka_unit_test_teardown(methods, empty_folder),
         cmocka_unit_test_teardown(refused, empty_folder),
+        cmocka_unit_test_teardown(given_whole, empty_folder),
         cmocka_unit_test_teardown(arrays, empty_folder),
         cmocka_unit_test_teardown(other_commands, empty_folder),
     };

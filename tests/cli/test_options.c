@@ -9,7 +9,7 @@ static outcome o;
 static void help_is_the_table(void **state) {
     (void)state;
     const mpk_option *row;
-    RUN(&o, NULL, "solve", "--help");
+    RUN(&o, NULL, "solve", "--help=all");
     char *whole = strdup(o.out), *to = whole;
     for (const char *from = o.out; *from; from++) { /* blanks and line breaks: one blank */
         const char c = *from == '\n' ? ' ' : *from;
@@ -41,6 +41,13 @@ static void not_read(void **state) {
          "option --krylov is not read by --dense rook"},
         {{"solve", "--dense", "rook", "--plot", "x.svg"},
          "option --plot is not read by --dense rook"},
+        {{"solve", "--dense", "rook", "--pivot-threshold", "0.1"},
+         "option --pivot-threshold is not read by --dense rook"},
+        {{"solve", "--dense", "tile", "--seed", "2"}, "option --seed is not read by --dense tile"},
+        {{"solve", "--method", "ldlt", "--deterministic=off"},
+         "option --deterministic is off for methods ildlt"},
+        {{"solve", "--backend", "cpu", "--device", "cuda"},
+         "option --device is not read by --backend"},
         {{"solve", "--method", "ildlt", "--sweeps", "4"},
          "option --sweeps is not read by schedule pull, but by jacobi"},
         {{"solve", "--method", "ildlt", "--zero-tolerance", "1e-9"},
@@ -61,6 +68,25 @@ static void not_read(void **state) {
         {{"solve", "--method", "ldlt", "--krylov", "cg", "--condition"},
          "option --condition is not read by method ldlt with krylov cg"},
         {{"solve", "--level", "2"}, "option --level is not read by method auto"},
+        {{"solve", "--tolerance", "1e-3"},
+         "option --tolerance is not read where method auto solves directly, as of every "
+         "symmetric matrix that fits: --no-direct asks for its ladder"},
+        {{"solve", "--max-iterations", "3"}, "option --max-iterations is not read where method"},
+        {{"solve", "--restart", "5"},
+         "option --restart is not read by method auto with krylov sqmr"},
+        {{"solve", "--krylov", "gmres", "--condition"}, "option --condition is not read"},
+        {{"solve", "--no-direct", "--condition"},
+         "option --condition is read by the direct solver alone, which method auto does not take"},
+        {{"solve", "--device-number", "3"},
+         "option --device-number is read by device cuda and auto alone"},
+        {{"solve", "--precision", "single"}, "option --precision is not read where method auto"},
+        {{"analyse", "--device-memory-limit", "3"},
+         "option --device-memory-limit is read by device"},
+        {{"solve", "--method", "ildlt", "--level-rule", "max"},
+         "option --level-rule is read from level 2 on alone"},
+        {{"solve", "--method", "ildlt", "--pivot-threshold", "0.1"},
+         "option --pivot-threshold is not read with stages 1"},
+        {{"info", "--seed", "3"}, "option --seed is read with --generate alone"},
         {{"analyse", "--block", "8"}, "option --block is not read by method ldlt"},
         {{"inertia", "--method", "ildlt", "--zero-tolerance", "1e-9"},
          "option --zero-tolerance is not read by method ildlt"},
@@ -77,6 +103,50 @@ static void not_read(void **state) {
         assert_has(o.out, "\"status\": \"argument\"");
     }
     assert_files(0);
+}
+
+static const char *flag_of(const mpk_option *row, char flag[80]) {
+    snprintf(flag, 80, "--%s", row->key);
+    for (char *c = flag; *c; c++)
+        if (*c == '_') *c = '-';
+    if (row->count)
+        snprintf(flag + strlen(flag), 80 - strlen(flag), "=%s", row->words[(int)row->preset]);
+    else
+        snprintf(flag + strlen(flag), 80 - strlen(flag), "=%.15g", row->preset);
+    return flag;
+}
+
+/* Each option of the table, by its default: refused by method auto, by a dense method and by a machine
+ * exactly where nothing there reads it. What is read has an effect: tests/pipeline/test_options_walk.c */
+static void walk(void **state) {
+    (void)state;
+    const mpk_option *row;
+    for (int k = 0; (row = mpk_option_at(k)); k++) {
+        char flag[80], told[96];
+        mpk_options direct;
+        mpk_options_init(&direct);
+        direct.method = MPK_METHOD_LDLT;
+        const bool by_auto =
+            row->methods >> MPK_METHOD_AUTO & 1 &&
+            (!strcmp(row->key, "direct") || mpk_option_is_read(row, &direct, NULL, 0));
+        const bool by_dense = row->methods & MPK_READ_DENSE;
+        const bool on_blocks = row->methods >> MPK_METHOD_ILDLT & 1;
+        flag_of(row, flag);
+        snprintf(told, sizeof told, "option %.*s is ", (int)strcspn(flag, "="), flag);
+        if (!strcmp(row->key, "method")) continue;
+        RUN(&o, NULL, "solve", TINY "kkt.mtx", "-q", flag);
+        if ((o.code == 0) != by_auto) fail_msg("auto, %s: %d %s", flag, o.code, o.err);
+        if (!by_auto) assert_has(o.err, told);
+        RUN(&o, NULL, "solve", TINY "kkt.mtx", "-q", "--dense", "auto", flag);
+        if ((o.code == 0) != by_dense) fail_msg("dense, %s: %d %s", flag, o.code, o.err);
+        if (!by_dense) assert_has(o.err, told);
+        RUN(&o, NULL, "solve", TINY "kkt.mtx", "-q", "--backend", "cpu", flag);
+        if (!on_blocks || !strncmp(row->key, "device", 6)) assert_has(o.err, told);
+        assert_true(o.code == 0 || o.code == 1);
+    }
+    RUN(&o, NULL, "solve", TINY "kkt.mtx", "--force");
+    assert_code(&o, 1);
+    assert_has(o.err, "option --force is read where a file is written");
 }
 
 /* An array file is solved as a dense matrix: its options count then, or --dense off. */
@@ -97,10 +167,12 @@ static void is_read(void **state) {
     static const char *const cases[][10] = {
         {"--method", "ildlt", "--schedule", "jacobi", "--sweeps", "4"},
         {"--method", "ldlt", "--krylov", "gmres", "--restart", "10", "--tolerance", "1e-8"},
-        {"--method", "auto", "--refine", "4", "--tolerance", "1e-8", "--pivoting", "bk"},
+        {"--method", "auto", "--refine", "4", "--pivot-threshold", "0.1"},
+        {"--no-direct", "--tolerance", "1e-8", "--pivoting", "bk"},
+        {"--krylov", "gmres", "--tolerance", "1e-8", "--restart", "10"},
         {"--no-direct", "--krylov", "idr", "--shadow", "2"},
         {"--method", "none", "--matching", "off", "--scaling", "on"},
-        {"--dense", "rook", "--pivot-threshold", "0.1", "--condition", "--memory-limit", "1M"}};
+        {"--dense", "tile", "--pivot-threshold", "0.1", "--condition", "--memory-limit", "9M"}};
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         const char *words[16] = {"solve", TINY "kkt.mtx", "-q"};
         for (int w = 0; w < 10 && cases[k][w]; w++) words[3 + w] = cases[k][w];
@@ -278,6 +350,7 @@ static void symmetry_tolerance(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(help_is_the_table, empty_folder),
                                        cmocka_unit_test_teardown(not_read, empty_folder),
+                                       cmocka_unit_test_teardown(walk, empty_folder),
                                        cmocka_unit_test_teardown(arrays, empty_folder),
                                        cmocka_unit_test_teardown(is_read, empty_folder),
                                        cmocka_unit_test_teardown(in_force, empty_folder),

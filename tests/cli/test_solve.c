@@ -200,6 +200,8 @@ static void krylov_methods(void **state) {
     assert_code(&o, 4);
     assert_has(o.out, "\"status\": \"not_converged\"");
     assert_has(o.err, "NOT CONVERGED: sqmr: 0 iterations were not enough");
+    assert_has(o.err, "asked: an answer accurate to rounding"); /* once, and the same */
+    assert_has(o.err, "an answer accurate to rounding was asked for; --max-iterations allows more");
     assert_int_equal(read_array("x.mtx", x, 8), 5);
     RUN(&o, NULL, "solve", TINY "kkt.mtx", "--method", "ldlt", "--krylov", "gmres", "--plot",
         "g.svg", "-q");
@@ -357,13 +359,21 @@ static void trace(void **state) {
     }
     read_text("t.svg", other, sizeof other);
     assert_memory_equal(other, "<svg", 4);
-    assert_has(other, "dense pivot");
-    assert_has(other, "</svg>");
+    static const char *const legend[] = {"What was done when", "factorization, ",
+                                         "iterations, ",       "order and blocks, ",
+                                         "errors measured, ",  "executor and inspector",
+                                         "I pivots, ",         "push back, ",
+                                         "dense pivot, ",      "</svg>"};
+    for (size_t k = 0; k < sizeof legend / sizeof *legend; k++) assert_has(other, legend[k]);
+    assert_null(strstr(other, "other steps")); /* all of it is in the legend by name */
     RUN(&o, NULL, "solve", TINY "kkt.mtx", "--trace", "none/t.json");
     assert_code(&o, 2);
     assert_has(o.err, "none/t.json");
     RUN(&o, NULL, "inertia", TINY "kkt.mtx", "--trace", "d.json");
-    assert_code(&o, 0);
+    assert_code(&o, 1); /* an empty one is no use */
+    assert_has(o.err, "the direct solver has nothing for it; a plot has the times");
+    RUN(&o, NULL, "solve", TINY "kkt.mtx", "--method", "none", "--trace", "d.svg");
+    assert_code(&o, 1);
     RUN(&o, NULL, "solve", TINY "kkt.mtx", "--dense", "rook", "--trace", "d.json");
     assert_code(&o, 1);
     assert_has(o.err, "option --trace is not read by --dense rook");
@@ -402,12 +412,19 @@ static void other_commands(void **state) {
                         "options{method ordering matching scaling pivot_threshold "
                         "zero_tolerance static_shift threads "
                         "model_threads accuracy deterministic seed memory_limit krylov "
-                        "symmetry_tolerance device device_number device_memory_limit}}");
+                        "symmetry_tolerance device}}");
     RUN(&o, NULL, "info", TINY "kkt.mtx", "--json");
     assert_code(&o, 0);
     json_keys(o.out, keys, sizeof keys);
     assert_string_equal(keys, "schema version n nnz scalar symmetry status time_s{read}}");
     assert_has(o.err, "Diagonal");
+    static const char *const verbs[] = {"analyse", "info", "stats"};
+    for (int k = 0; k < 3; k++) { /* a result goes to standard output */
+        RUN(&o, NULL, verbs[k], TINY "kkt.mtx");
+        assert_code(&o, 0);
+        assert_has(o.out, "n = 5");
+        assert_string_equal(o.err, "");
+    }
     RUN(&o, NULL, "generate", "nlpkkt", "3", "-o", "a.mtx", "--json");
     assert_code(&o, 0);
     assert_true(json_valid(o.out));
@@ -450,9 +467,8 @@ static void progress(void **state) {
     assert_string_equal(o.err, "");
 }
 
-/* Ctrl-C in the middle of the work: code 130, no file. */
-static void interrupt(void **state) {
-    (void)state;
+/* Ctrl-C in the middle of the work, and what else stops a process: 128 + its number, no file. */
+static void interrupt_by(int number) {
     static const char *const words[] = {"solve",  "--generate", "nlpkkt 40", "--ordering",
                                         "amd",    "--progress", "-o",        "x.mtx",
                                         "--json", NULL};
@@ -464,13 +480,20 @@ static void interrupt(void **state) {
         read_text("stderr", err, sizeof err);
         if (strstr(err, "factorize")) break;
     }
-    assert_int_equal(kill(child, SIGINT), 0);
+    assert_int_equal(kill(child, number), 0);
     finish(child, &o);
-    assert_code(&o, 130);
+    assert_code(&o, 128 + number);
     assert_has(o.err, "interrupted");
     assert_true(json_valid(o.out));
     assert_has(o.out, "\"status\": \"cancelled\"");
     assert_files(0);
+}
+
+static void interrupt(void **state) {
+    (void)state;
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    signal(SIGHUP, SIG_DFL); /* the test, too, may run under nohup */
+    for (int k = 0; k < 3; k++) interrupt_by(numbers[k]);
 }
 
 /* The same while it waits for standard input. */

@@ -22,6 +22,7 @@ static void table_json_and_picture(void **state) {
     assert_int_equal(count(o.out, "\"block_rows\""), 6);
     assert_int_equal(count(o.out, "\"scalar_nnz\""), 24);
     assert_int_equal(count(o.out, "\"level\": \"full\""), 6);
+    assert_has(o.err, "Written       a.svg");
     assert_has(o.err, "n = 400");
     assert_has(o.err, "RBR, GMC");
     for (const char *line = o.err; *line; line += strcspn(line, "\n") + 1)

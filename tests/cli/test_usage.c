@@ -33,6 +33,46 @@ static void help_and_version(void **state) {
     assert_has(o.out, "metapack analyse A");
 }
 
+/* solve --help begins with what is common and names the rest; --help=all explains all of it, help report
+ * the words of a report; each way to ask for the version tells it. */
+static void help_in_groups(void **state) {
+    (void)state;
+    RUN(&o, NULL, "solve", "--help");
+    assert_code(&o, 0);
+    assert_has(o.out, "Common:");
+    assert_has(o.out, "\n  -o, --output X ");
+    assert_has(o.out, "Accuracy:");
+    assert_has(o.out, "--static-shift"); /* by name alone */
+    assert_null(strstr(o.out, "replace failed pivots"));
+    int lines = 0;
+    for (const char *p = o.out; (p = strchr(p, '\n')); p++) lines++;
+    assert_true(lines < 60);
+    RUN(&o, NULL, "solve", "--help=all");
+    assert_has(o.out, "Methods on blocks");
+    assert_has(o.out, "replace failed pivots");
+    RUN(&o, NULL, "help", "solve", "all");
+    assert_has(o.out, "replace failed pivots");
+    RUN(&o, NULL, "solve", "--help=some");
+    assert_code(&o, 1);
+    RUN(&o, NULL, "help", "report");
+    assert_code(&o, 0);
+    static const char *const words[] = {"growth", "stage", "certified", "delayed"};
+    for (int k = 0; k < 4; k++) assert_has(o.out, words[k]);
+    static const char *const ways[][2] = {
+        {"-V"}, {"version"}, {"--version"}, {"solve", "--version"}, {"inertia", "-V"}};
+    for (int k = 0; k < 5; k++) {
+        RUN(&o, NULL, ways[k][0], ways[k][1]);
+        assert_code(&o, 0);
+        assert_has(o.out, mpk_version());
+    }
+    RUN(&o, NULL, "--json");
+    assert_code(&o, 1);
+    assert_true(json_valid(o.out));
+    RUN(&o, NULL, "--json", "info", TINY "kkt.mtx", "-q");
+    assert_code(&o, 0);
+    assert_true(json_valid(o.out));
+}
+
 /* generate --help has every family that the library knows. */
 static void help_lists_the_families(void **state) {
     (void)state;
@@ -61,7 +101,7 @@ static void options_are_documented(void **state) {
         int options = 0;
         snprintf(path, sizeof path, METAPACK_DATA "/../man/metapack-%s.1", commands[c]);
         read_text(path, page, sizeof page);
-        RUN(&o, NULL, commands[c], "--help");
+        RUN(&o, NULL, commands[c], "--help=all");
         for (const char *p = o.out; (p = strstr(p, " --")); p++) {
             char name[64], flag[80];
             snprintf(name, sizeof name, "%.*s", (int)strspn(p + 3, "abcdefghijklmnopqrstuvwxyz-"),
@@ -307,6 +347,7 @@ static void ways_to_write_options(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(help_and_version, empty_folder),
+        cmocka_unit_test_teardown(help_in_groups, empty_folder),
         cmocka_unit_test_teardown(help_lists_the_families, empty_folder),
         cmocka_unit_test_teardown(options_are_documented, empty_folder),
         cmocka_unit_test_teardown(version_and_banner, empty_folder),

@@ -67,20 +67,20 @@ static void inputs(void **state) {
         "%%MatrixMarket matrix coordinate real general\n2 3 4\n1 1 1\n1 3 2\n2 2 3\n2 3 4\n");
     RUN(&o, NULL, "vsim", KERNEL, "--matrix", "r.mtx", "--threshold", "auto", "--slots", "auto");
     assert_code(&o, 0);
-    assert_has(o.err, "2 warps of 2 to 2 threads");
+    assert_has(o.out, "2 warps of 2 to 2 threads");
     assert_has(o.err, "chosen on a sample");
     RUN(&o, NULL, "vsim", KERNEL, "--generate", "lp-kkt 20 40", "--rows", "40:", "--cols", ":40",
         "--sort", "falling", "--threshold", "100");
     assert_code(&o, 0);
-    assert_has(o.err, "20 warps of");
+    assert_has(o.out, "20 warps of");
     RUN(&o, NULL, "vsim", METAPACK_VECTOR "/kernels/spmv_rows.vrptx", "--generate", "lin 5 5 5",
         "--warps", "lanes:50");
     assert_code(&o, 0);
-    assert_has(o.err, "3 warps of 25 to 50 threads");
+    assert_has(o.out, "3 warps of 25 to 50 threads");
     RUN(&o, NULL, "vsim", METAPACK_VECTOR "/kernels/spmv_loop.vrptx", "--generate", "mycielskian 8",
         "--warps", "rows:16");
     assert_code(&o, 0);
-    assert_has(o.err, "of 7 to 16 threads");
+    assert_has(o.out, "of 7 to 16 threads");
     RUN(&o, NULL, "vsim", KERNEL, "--print");
     assert_code(&o, 0);
     assert_has(o.out, "shfl.down.f64 %other, %res, %s;");

@@ -119,6 +119,8 @@ static void who_reads(void **state) {
     } cases[] = {
         {MPK_METHOD_LDLT, 0, 0, "schedule", 0, "method ldlt, but by auto, ildlt and ilu0"},
         {MPK_METHOD_LDLT, 0, 0, "static_shift", 1, ""},
+        {MPK_METHOD_LDLT, 0, 0, "device_number", 0, "read by device cuda and auto alone"},
+        {MPK_METHOD_ILDLT, 0, 0, "level_rule", 0, "read from level 2 on alone"},
         {MPK_METHOD_LDLT, 0, 0, "refine", 1, ""},
         {MPK_METHOD_LDLT, MPK_KRYLOV_SQMR, 0, "refine", 0, "with krylov sqmr, but with none"},
         {MPK_METHOD_LDLT, 0, 0, "tolerance", 0, "method ldlt with krylov none, but with sqmr"},

@@ -195,9 +195,14 @@ static mpk_status settle(mpk_context *ctx) {
 static void test_arrays_on_a_device(void **unused) {
     (void)unused;
     enum { NRHS = 2, LD = 1000 };
-    const mpki_engine there = {
-        name, MPK_DEVICE, &mpki_cpu_direct, &mpki_cpu_blocks, &mpki_cpu_vectors, is_here,
-        copy, settle};
+    const mpki_engine there = {.name = name,
+                               .memory = MPK_DEVICE,
+                               .direct = &mpki_cpu_direct,
+                               .blocks = &mpki_cpu_blocks,
+                               .vectors = &mpki_cpu_vectors,
+                               .is_here = is_here,
+                               .copy = copy,
+                               .settle = settle};
     static double b[NRHS * LD], x[NRHS * LD];
     mpk_context *ctx = NULL;
     mpk_problem *problem = NULL;

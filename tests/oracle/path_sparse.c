@@ -244,7 +244,9 @@ static reported what_was_said(const mpk_options *o, const equations *eq, mpk_sta
                       .relative = info->relative_residual,
                       .has_krylov = !refined,
                       .krylov = info->krylov.residual,
-                      .consistent = info->consistent};
+                      .consistent = info->consistent,
+                      .has_solved = 1,
+                      .solved = info->solved};
 }
 
 static void judge_call(session *s, mpk_context *ctx, const char *call, const sides *io,

@@ -199,16 +199,20 @@ static void judge_ok(verdicts *v, const reported *said, const measured *m, const
               said->tolerance, said->has_krylov ? said->krylov : said->relative);
 }
 
-/* "Consistent" though b contradicts A by more than rounding; or "not", though A is singular and all of
- * B are consistent. */
-static void judge_consistency(verdicts *v, int consistent, const measured *m, const void *x,
+/* "Consistent", or solved, though b contradicts A by more than rounding; or "not", though A is singular
+ * and all of B are consistent. */
+static void judge_consistency(verdicts *v, const reported *said, const measured *m, const void *x,
                               int64_t ldx) {
+    const int yes = said->consistent > 0 || (said->has_solved && said->solved);
+    const int no =
+        said->consistent < 0 || (said->has_solved && !said->solved && said->status == MPK_SINGULAR);
+    const char *word = said->consistent ? "consistent" : "solved";
     if (v->trial->setup.options.zero_tolerance >= 0) return; /* whose zeros are the caller's */
-    if (consistent > 0 && contradicts(v, m, x, ldx))
-        wrong(v, WRONG_CONSISTENCY, "consistent; rank %d of %d, no solution",
+    if (yes && contradicts(v, m, x, ldx))
+        wrong(v, WRONG_CONSISTENCY, "%s; rank %d of %d, no solution", word,
               truth_rank(&v->truth)->rank, v->trial->eq.n);
-    if (consistent < 0 && truth_singular(&v->truth) && !truth_inconsistent(&v->truth))
-        wrong(v, WRONG_CONSISTENCY, "inconsistent; rank %d of %d, and there is a solution",
+    if (no && truth_below_n(&v->truth) && !truth_inconsistent(&v->truth))
+        wrong(v, WRONG_CONSISTENCY, "not %s; rank %d of %d, and there is a solution", word,
               truth_rank(&v->truth)->rank, v->trial->eq.n);
 }
 
@@ -217,7 +221,7 @@ void judge_solution(verdicts *v, const reported *said, const void *x, int64_t ld
     if (mpk_failed(said->status) || eq->n == 0 || eq->nrhs == 0) return;
     const measured m = measure(v, x, ldx, said->plain);
     if (said->status == MPK_OK) judge_ok(v, said, &m, x, ldx);
-    if (said->consistent && m.finite) judge_consistency(v, said->consistent, &m, x, ldx);
+    if (m.finite) judge_consistency(v, said, &m, x, ldx);
     if (said->status > 0 && !m.finite) {
         const int beyond = out_of_range(v);
         wrong(v, beyond ? WRONG_OVERFLOW : WRONG_UNUSABLE,

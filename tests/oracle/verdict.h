@@ -84,8 +84,9 @@ typedef struct reported {
     double relative;
     int plain; /* componentwise is max |r| / (|A||x| + |b|) and nothing else */
     int has_krylov;
-    double krylov;  /* of the only right-hand side */
-    int consistent; /* as in mpk_solve_info */
+    double krylov;          /* of the only right-hand side */
+    int consistent;         /* as in mpk_solve_info */
+    int has_solved, solved; /* likewise */
 } reported;
 
 /** x [in] n x nrhs, of the library's type, leading dimension ldx. */

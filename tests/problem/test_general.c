@@ -303,7 +303,7 @@ static void products(void **state) {
         mpki_full_residual(&full, NULL, x, b, y, w);
         assert_memory_equal(y, r, N * mpk_scalar_size(s));
         /* in extended range the same */
-        const mpki_system system = {ctx, v, sums, inf, false};
+        const mpki_system system = {.ctx = ctx, .a = v, .row_norm = sums, .norm_inf = inf};
         const mpki_quality q = MPKI_DISPATCH(s, measure)(&system, x, b, y, w, work);
         const mpki_quality wide = MPKI_DISPATCH(s, measure_wide)(&system, x, b, y);
         assert_true(fabs(q.componentwise - wide.componentwise) <= 1e-6 * q.componentwise);

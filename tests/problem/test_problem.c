@@ -41,6 +41,71 @@ static void csc_lower(void **state) {
     mpk_context_destroy(&ctx);
 }
 
+/* NaN in the triangle that is not looked at, when a problem is made and when values come. */
+static void ignored_triangle(void **state) {
+    (void)state;
+    mpk_context *ctx = new_context();
+    static const int64_t ap[] = {0, 2, 5, 7};
+    static const int32_t ai[] = {0, 1, 0, 1, 2, 1, 2};
+    const double values[] = {4, 1, NAN, 0, 2, -INFINITY, 5};
+    for (int direction = 0; direction < 2; direction++) {
+        const mpk_triangle triangle = direction ? MPK_UPPER : MPK_LOWER;
+        double given[7]; /* of the other triangle: the mirror image */
+        memcpy(given, values, sizeof given);
+        if (direction) given[1] = NAN, given[2] = 1, given[4] = INFINITY, given[5] = 2;
+        mpk_problem *p = NULL;
+        assert_int_equal(
+            mpk_problem_from_csc(ctx, 3, MPK_D, MPK_SYMMETRIC, triangle, ap, ai, given, &p),
+            MPK_OK);
+        assert_same(p);
+        assert_int_equal(mpk_problem_set_values(ctx, p, given), MPK_OK);
+        assert_same(p);
+        given[6] = NAN;
+        const char *text;
+        assert_int_equal(mpk_problem_set_values(ctx, p, given), MPK_ERR_INPUT);
+        mpk_last_error(ctx, NULL, NULL, &text);
+        assert_non_null(strstr(text, "row 2, column 2"));
+        assert_same(p);
+        mpk_problem_destroy(&p);
+        assert_int_equal(
+            mpk_problem_from_csc(ctx, 3, MPK_D, MPK_SYMMETRIC, triangle, ap, ai, given, &p),
+            MPK_ERR_INPUT);
+        assert_null(p);
+    }
+    mpk_context_destroy(&ctx);
+}
+
+/* What is wrong with column pointers is named, and what becomes of an order of 2^31. */
+static void pointers(void **state) {
+    (void)state;
+    mpk_context *ctx = new_context();
+    static const struct {
+        int64_t ap[4];
+        const char *words;
+    } cases[] = {{{1, 2, 4, 5}, "ap[0] is 1, not 0"},
+                 {{0, 4, 2, 5}, "from ap[1] = 4 to ap[2] = 2"},
+                 {{0, -1, 4, 5}, "from ap[0] = 0 to ap[1] = -1"}};
+    const char *text;
+    mpk_problem *p = NULL;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        assert_int_equal(mpk_problem_from_csc(ctx, 3, MPK_D, MPK_SYMMETRIC, MPK_LOWER, cases[k].ap,
+                                              lower_ai, lower_values, &p),
+                         MPK_ERR_ARGUMENT);
+        mpk_last_error(ctx, NULL, NULL, &text);
+        if (!strstr(text, cases[k].words)) fail_msg("%s", text);
+    }
+    static const int64_t much[] = {0, 2, 4, INT64_MAX / 2};
+    mpk_status status = mpk_problem_from_csc(ctx, 3, MPK_D, MPK_SYMMETRIC, MPK_LOWER, much,
+                                             lower_ai, lower_values, &p);
+    assert_true(status == MPK_ERR_SIZE || status == MPK_ERR_MEMORY);
+    assert_int_equal(mpk_problem_from_csc(ctx, INT32_MIN, MPK_D, MPK_SYMMETRIC, MPK_LOWER, lower_ap,
+                                          lower_ai, lower_values, &p),
+                     MPK_ERR_ARGUMENT);
+    mpk_last_error(ctx, NULL, NULL, &text);
+    assert_non_null(strstr(text, "2147483648 or more does not fit"));
+    mpk_context_destroy(&ctx);
+}
+
 /* The same matrix in every dress; what is in the other triangle does not count. */
 static void triangles(void **state) {
     (void)state;
@@ -136,7 +201,7 @@ static void bad_entries(void **state) {
            "row 1, column 0 is 1 but row 0, column 1 is 2: the matrix is not symmetric");
     refuse(ctx, MPK_D, MPK_SYMMETRIC, MPK_FULL, 1, r, c, v, MPK_ERR_INPUT, "not symmetric");
     refuse(ctx, MPK_D, MPK_SYMMETRIC, MPK_EITHER, 2, r, c, v, MPK_ERR_INPUT, "both triangles");
-    refuse(ctx, MPK_D, MPK_SYMMETRIC, MPK_LOWER, 2, r, c, nan, MPK_ERR_INPUT, "row 0, column 1");
+    refuse(ctx, MPK_D, MPK_SYMMETRIC, MPK_UPPER, 2, r, c, nan, MPK_ERR_INPUT, "row 0, column 1");
     refuse(ctx, MPK_D, MPK_SYMMETRIC, MPK_LOWER, 2, r, c, inf, MPK_ERR_INPUT, "row 1, column 0");
     refuse(ctx, MPK_D, MPK_SYMMETRIC, MPK_LOWER, 2, out, c, v, MPK_ERR_INPUT, "row 3");
     refuse(ctx, MPK_D, MPK_SYMMETRIC, MPK_LOWER, 2, c, minus, v, MPK_ERR_INPUT, "column -1");
@@ -181,7 +246,8 @@ static double entry_of(const mpk_problem *p, int k) {
     return ((const double *)view.ax)[k];
 }
 
-/* Rounding apart, the two triangles agree: rounding is relative to the rows, the mean is kept. */
+/* Rounding apart, the two triangles agree: rounding is relative to the two entries, or to rows where
+ * both are nothing but that; the mean is kept. A row of size 1000 alone is no excuse. */
 static void nearly_symmetric(void **state) {
     (void)state;
     static const struct {
@@ -189,8 +255,11 @@ static void nearly_symmetric(void **state) {
     } cases[] = {
         {5.2e-18, 4.3e-18, 4.75e-18}, /* of sums that cancel: both halves are noise */
         {0, 1e-20, 5e-21},
-        {1, 1 + 1e-3, 1 + 5e-4},
-        {1, 1 + 2e-3, 0},
+        {1, 1 + 1e-6, 1 + 5e-7},
+        {1, 1 + 2e-6, 0},
+        {1, 1 + 1e-3, 0},
+        {1e-3, -1e-3, 0},
+        {0, 1e-6, 0},
         {DBL_MAX, DBL_MAX, DBL_MAX},
         {DBL_MAX, -DBL_MAX, 0},
         {1, 1, 1},
@@ -228,6 +297,57 @@ static void symmetry_tolerance(void **state) {
     assert_int_equal(mpk_context_set_symmetry_tolerance(ctx, 1.5), MPK_ERR_ARGUMENT);
     assert_int_equal(mpk_context_set_symmetry_tolerance(ctx, NAN), MPK_ERR_ARGUMENT);
     assert_int_equal(mpk_context_set_symmetry_tolerance(NULL, 0), MPK_ERR_ARGUMENT);
+    mpk_context_destroy(&ctx);
+}
+
+/* Triangles that differ: made, given new values, seen from another context, without memory. */
+static mpk_status make_apart(mpk_context *ctx) {
+    enum { N = 40 };
+    static int32_t r[2 * N], c[2 * N];
+    static double v[2 * N];
+    for (int k = 0; k < N; k++) {
+        r[k] = c[N + k] = (k + 1) % N, c[k] = r[N + k] = k;
+        v[k] = 1, v[N + k] = 1 + 1e-9 * k;
+    }
+    mpk_problem *p = NULL;
+    mpk_asymmetry a;
+    mpk_status status =
+        mpk_problem_from_triplets(ctx, N, MPK_D, MPK_SYMMETRIC, MPK_FULL, 2 * N, r, c, v, &p);
+    if (!mpk_failed(status)) status = mpk_problem_set_values(ctx, p, v);
+    mpk_problem_asymmetry_get(p, &a);
+    assert_true(mpk_failed(status) || (a.pairs == N - 1 && a.rough == N - 1));
+    mpk_problem_destroy(&p);
+    return status;
+}
+
+static void apart_without_memory(void **state) {
+    (void)state;
+    sweep_allocations(make_apart);
+    mpk_asymmetry a = {1, 1, 1};
+    mpk_problem_asymmetry_get(NULL, &a);
+    assert_true(a.pairs == 0 && a.rough == 0 && a.apart == 0);
+}
+
+/* A dense matrix by the same law: its mean, or the entry that breaks it. */
+static void symmetrize(void **state) {
+    (void)state;
+    mpk_context *ctx = new_context();
+    mpk_asymmetry a;
+    double m[] = {4, 1 + 1e-12, 9, 1, 3, 9};
+    assert_int_equal(mpk_symmetrize(ctx, 2, MPK_D, MPK_SYMMETRIC, m, 3, &a), MPK_OK);
+    assert_true(m[1] == m[3] && m[1] > 1 && m[1] < 1 + 1e-12 && m[2] == 9 && m[5] == 9);
+    assert_true(a.pairs == 1 && a.rough == 0 && fabs(a.apart - 1e-12) < 1e-15);
+    float complex h[] = {2, 1 - I, 1 + I, -1};
+    assert_int_equal(mpk_symmetrize(ctx, 2, MPK_C, MPK_HERMITIAN, h, 2, &a), MPK_OK);
+    assert_true(h[1] == 1 - I && h[2] == 1 + I && a.pairs == 0);
+    assert_int_equal(mpk_symmetrize(ctx, 2, MPK_C, MPK_SYMMETRIC, h, 2, &a), MPK_ERR_INPUT);
+    assert_said(ctx, "row 1, column 0 is (1, -1) but row 0, column 1 is (1, 1)");
+    double bad[] = {1e7, -1, 1, 1};
+    assert_int_equal(mpk_symmetrize(ctx, 2, MPK_D, MPK_SYMMETRIC, bad, 2, NULL), MPK_ERR_INPUT);
+    assert_true(bad[1] == -1 && bad[2] == 1);
+    assert_int_equal(mpk_symmetrize(ctx, 2, MPK_D, MPK_HERMITIAN, bad, 2, NULL), MPK_ERR_ARGUMENT);
+    assert_int_equal(mpk_symmetrize(ctx, 2, MPK_D, MPK_SYMMETRIC, bad, 1, NULL), MPK_ERR_ARGUMENT);
+    assert_int_equal(mpk_symmetrize(ctx, 0, MPK_D, MPK_SYMMETRIC, NULL, 0, NULL), MPK_OK);
     mpk_context_destroy(&ctx);
 }
 
@@ -357,11 +477,20 @@ static void memory_runs_out(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(csc_lower),        cmocka_unit_test(triangles),
-        cmocka_unit_test(shuffled),         cmocka_unit_test(bad_entries),
-        cmocka_unit_test(nearly_symmetric), cmocka_unit_test(symmetry_tolerance),
-        cmocka_unit_test(largest_moduli),   cmocka_unit_test(orders_zero_and_one),
-        cmocka_unit_test(hermitian),        cmocka_unit_test(set_values),
+        cmocka_unit_test(csc_lower),
+        cmocka_unit_test(triangles),
+        cmocka_unit_test(shuffled),
+        cmocka_unit_test(bad_entries),
+        cmocka_unit_test(nearly_symmetric),
+        cmocka_unit_test(symmetry_tolerance),
+        cmocka_unit_test(apart_without_memory),
+        cmocka_unit_test(symmetrize),
+        cmocka_unit_test(largest_moduli),
+        cmocka_unit_test(orders_zero_and_one),
+        cmocka_unit_test(hermitian),
+        cmocka_unit_test(set_values),
+        cmocka_unit_test(ignored_triangle),
+        cmocka_unit_test(pointers),
         cmocka_unit_test(memory_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,6 +18,7 @@ static void one_matrix_in_many_files(void **state) {
         "5\n",
         REAL "symmetric\n3 3 6\n1 1 4\n2 1 .5\n2 2 0\n\t3 2 2\n3 3 5\n2 1 0.5 \n",
         REAL "hermitian\n3 3 5\n1 1 4\n2 1 1\n2 2 0\n3 2 2\n3 3 5\n",
+        "\xEF\xBB\xBF" REAL "symmetric\n3 3 5\n1 1 4\n2 1 1\n2 2 0\n3 2 2\n3 3 5\n",
     };
     static const int64_t ap[] = {0, 2, 4, 5};
     static const int32_t ai[] = {0, 1, 1, 2, 2};

@@ -13,13 +13,13 @@
     "schema version n nnz scalar symmetry method backend threads ordering ordered_for status "     \
     "inertia{positive negative zero certified examined} rank{verdict structural} "                 \
     "backward_error{normwise componentwise unrefined} relative_residual iterations "               \
-    "accuracy{reached componentwise_asked} "                                                       \
+    "accuracy{reached solved componentwise_asked} "                                                \
     "time_s{read analyse factorize solve} "                                                        \
     "factor{nnz flops bytes peak_bytes rejected stages two_by_two growth} "                        \
     "options{method ordering matching scaling pivot_threshold zero_tolerance static_shift "        \
     "threads "                                                                                     \
     "model_threads refine accuracy deterministic condition seed memory_limit krylov "              \
-    "symmetry_tolerance device device_number device_memory_limit}}"
+    "symmetry_tolerance device}}"
 
 /* 3 x 3: 4 . . / 1 0 . / . 2 5, with a stored zero on the diagonal. */
 static const int64_t small_ap[] = {0, 2, 4, 5};
@@ -65,6 +65,7 @@ static inline mpk_run small_run(void) {
                      .solve = {.iterations = 1,
                                .normwise = 1e-17,
                                .componentwise = 1.2e-16,
+                               .solved = 1,
                                .unrefined = 3e-12,
                                .relative_residual = 2e-16,
                                .time_s = 0.125},

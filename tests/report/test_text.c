@@ -102,6 +102,21 @@ static void krylov_method(void **state) {
           NULL);
 }
 
+/* Of a matrix that was given whole, and is not quite its mirror image. */
+static void triangles_that_differ(void **state) {
+    (void)state;
+    mpk_run run = small_run();
+    run.asymmetry = (mpk_asymmetry){1, 0, 2e-14};
+    check(&run,
+          SAYS("1 entry and its mirror image differs, by up to 2.0e-14 of the larger: the mean"),
+          "more than rounding");
+    run.asymmetry = (mpk_asymmetry){12, 3, 1e-7};
+    check(&run,
+          SAYS("12 entries and their mirror images differ, by up to 1.0e-07 of the larger; that is "
+               "more than rounding leaves"),
+          NULL);
+}
+
 static void what_is_off_is_said(void **state) {
     (void)state;
     mpk_run run = small_run();
@@ -131,6 +146,9 @@ static void what_is_off_is_said(void **state) {
         NULL);
     run.solve.relative_residual = 1e-3;
     check(&run, SAYS("a system near this one"), "consistent");
+    run.solve.solved = 0;
+    check(&run, SAYS("is not consistent: no x solves the system"), NULL);
+    run.solve.solved = 1;
     run.factor.rank = MPK_RANK_STRUCTURAL;
     run.analysis.structural_rank = 2;
     check(&run, SAYS("SINGULAR by structure: whatever its values, the rank is at most 2 of 3"),
@@ -141,7 +159,7 @@ static void what_is_off_is_said(void **state) {
     run.have_solve = 0;
     check(&run, SAYS("the numerical rank is at most 2 of 3"), "consistent");
     run.have_solve = 1;
-    run.solve.normwise = run.solve.relative_residual = 1e-3;
+    run.solve.normwise = run.solve.relative_residual = 1e-3, run.solve.solved = 0;
     check(&run, SAYS("not consistent: no x"), NULL);
     run.have_factor = run.have_solve = 0;
     run.analysis.structural_rank = 2;
@@ -194,6 +212,7 @@ int main(void) {
                                        cmocka_unit_test(krylov_method),
                                        cmocka_unit_test(strange_names),
                                        cmocka_unit_test(largest_counts),
+                                       cmocka_unit_test(triangles_that_differ),
                                        cmocka_unit_test(what_is_off_is_said),
                                        cmocka_unit_test(complex_symmetric_has_no_inertia),
                                        cmocka_unit_test(reading_tells_of_the_matrix),

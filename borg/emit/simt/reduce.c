@@ -111,8 +111,9 @@ static best extreme(simt *e, const borg_inst *v, int32_t r) {
         const char *tie = NULL;
         if (keep) y.index = shuffled(e, BORG_I32, z.index, h);
         if (ties)
-            tie = e->rows > 1 ? borg_format(e->arena, "((b_s32)%s < (b_s32)%s)", y.index, z.index)
-                              : borg_format(e->arena, "((b_l & %d) != 0)", h);
+            tie = keep && e->rows > 1
+                      ? borg_format(e->arena, "((b_s32)%s < (b_s32)%s)", y.index, z.index)
+                      : borg_format(e->arena, "((b_l & %d) != 0)", h);
         z = meet(e, v, z, y, tie);
     }
     return z;

@@ -257,3 +257,100 @@ def test_environment_refused():
                           env={**os.environ, "METAPACK_CPU": "bogus"})  # fmt: skip
     assert done.returncode != 0
     assert "ArgumentError: METAPACK_CPU in the environment: expected generic" in done.stderr
+
+
+def _broken():
+    """SciPy matrices whose arrays do not fit, as attributes that were set by hand leave them."""
+    n = 50
+    S = sp.diags([np.ones(n - 1), -2 * np.ones(n), np.ones(n - 1)], [-1, 0, 1])
+
+    def made(form, **arrays):
+        A = S.asformat(form).copy()
+        for name, change in arrays.items():
+            setattr(A, name, change(getattr(A, name)))
+        return A
+
+    for form in ("csc", "csr"):
+        yield "indptr", made(form, indptr=lambda x: x[:-1])
+        yield "indptr", made(form, indptr=lambda x: x[:7].copy())
+        yield "indptr", made(form, indptr=lambda x: np.r_[x[:-1], 2**28, x[-1]])
+        yield "begins", made(form, indptr=lambda x: np.r_[1, x[1:]].astype(x.dtype))
+        yield "decreases", made(form, indptr=lambda x: np.r_[x[:9], 0, x[10:]].astype(x.dtype))
+        yield "decreases", made(form, indptr=lambda x: np.r_[x[:9], -5, x[10:]].astype(x.dtype))
+        yield "ends at", made(form, indptr=lambda x: np.r_[x[:-1], x[-1] + 1].astype(x.dtype))
+        yield "ends at", made(form, data=lambda x: x[:-1])
+        yield "ends at", made(form, indices=lambda x: x[:-1])
+        yield "indices", made(form, indices=lambda x: np.r_[x[:-1], n].astype(x.dtype))
+        yield "indices", made(form, indices=lambda x: np.r_[-1, x[1:]].astype(x.dtype))
+        yield "indices", made(form, indices=lambda x: x.astype(np.int64) + 2**32)
+        yield "dtype", made(form, indices=lambda x: x.astype(float))
+        yield "dtype", made(form, indptr=lambda x: x.astype(float))
+        yield "dimensions", made(form, indices=lambda x: x.reshape(2, -1))
+        yield "indptr", made(form, _shape=lambda x: (3_000_000, 3_000_000))
+    yield "rows", made("coo", row=lambda x: x[:-1])
+    yield "values", made("coo", data=lambda x: x[:-1])
+    yield "row", made("coo", row=lambda x: x + 1)
+    yield "col", made("coo", col=lambda x: x - 1)
+    yield "indptr", made("bsr", indptr=lambda x: x[:-1])
+    yield "indices", made("bsr", indices=lambda x: x + 60)
+    yield "offsets", made("dia", offsets=lambda x: x[:-1])
+    yield "row 1", made("lil", data=lambda x: np.array([x[0], [], *x[2:]], dtype=object))
+
+
+@pytest.mark.parametrize("entry", ["ldl", "ildl", "ldu", "spsolve", "general", "refactor", "gmres",
+                                   "sqmr", "preconditioner", "isai"])  # fmt: skip
+def test_arrays_that_do_not_fit(entry):
+    n = 50
+    good = sp.diags([np.ones(n - 1), -2 * np.ones(n), np.ones(n - 1)], [-1, 0, 1], format="csc")
+    b = np.ones(n)
+    F = mp.ldl(good)
+    call = {
+        "ldl": mp.ldl,
+        "ildl": mp.ildl,
+        "ldu": mp.ldu,
+        "spsolve": lambda A: mp.spsolve(A, np.ones(A.shape[0])),
+        "general": lambda A: mp.spsolve(A, np.ones(A.shape[0]), general=True),
+        "refactor": F.refactor,
+        "gmres": lambda A: mp.gmres(A, np.ones(A.shape[0])),
+        "sqmr": lambda A: mp.sqmr(A, np.ones(A.shape[0])),
+        "preconditioner": lambda A: mp.gmres(good, b, M=A),
+        "isai": lambda A: mp.isai(A, "general"),
+    }[entry]
+    for words, A in _broken():
+        if A.shape[0] != n and entry in ("refactor", "preconditioner"):
+            words = "shape|x 3000000"
+        with pytest.raises((ValueError, TypeError, mp.PatternError), match=words):
+            call(A)
+    assert np.allclose(good @ F.solve(b), b)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e300])
+def test_ignored_triangle(bad):
+    """Work arrays as LAPACK leaves them: what is in the other triangle is not looked at."""
+    rng = np.random.default_rng(0)
+    n = 8
+    A = rng.standard_normal((n, n))
+    A = A + A.T
+    b = A @ np.ones(n)
+    G = A.copy()
+    G[np.triu_indices(n, 1)] = bad
+    other = G.copy()
+    other[np.triu_indices(n, 1)] = 5
+    calls = [
+        lambda: mp.ldl(G, lower=True).solve(b),
+        lambda: mp.ldl(sp.csc_matrix(G), lower=True).solve(b),
+        lambda: mp.ldl(sp.csr_matrix(G), lower=True).solve(b),
+        lambda: mp.ldl(sp.csc_matrix(other), lower=True).refactor(sp.csc_matrix(G)).solve(b),
+        lambda: mp.ldl(G.T.copy(), lower=False).solve(b),
+        lambda: mp.ildl(G, lower=True).solve(b),
+        lambda: mp.spsolve(G, b, lower=True),
+        lambda: mp.sqmr(G, b, lower=True, rtol=1e-12)[0],
+        lambda: mp.ldl_dense(G, lower=True).solve(b),
+        lambda: mp.ldl_batch(G[None], lower=True).solve(b[None])[0],
+    ]
+    for call in calls:
+        assert np.allclose(call(), 1, rtol=1e-6)
+    H = sp.csc_matrix(other)
+    H.data[0] = np.nan  # in the triangle that counts
+    with pytest.raises(mp.InputError, match="row 0, column 0"):
+        mp.ldl(H, lower=True)

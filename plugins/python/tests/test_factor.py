@@ -633,3 +633,54 @@ def test_empty_and_one():
 def test_linear_operator_input_of_scipy_is_refused():
     with pytest.raises((TypeError, ValueError)):
         pymetapack.ldl(aslinearoperator(np.eye(3)))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128])
+def test_parts_sample(dtype):
+    """W W^H A = 1 for W = S P^T L^-T D^-1/2; the parts in turn are the inverse."""
+    rng = np.random.default_rng(3)
+    n = 60
+    B = sp.random(n, n, 0.05, random_state=4).toarray().astype(dtype)
+    if np.dtype(dtype).kind == "c":
+        B = B * np.exp(1j * rng.uniform(0, 6, (n, n)))
+    A = (B @ B.conj().T + np.eye(n)).astype(dtype)
+    F = pymetapack.ldl(sp.csc_matrix(A), hermitian=True)
+    W = F.solve_part("LT", np.diag(F.D.diagonal().real ** -0.5).astype(dtype))
+    tolerance = 1e-3 if dtype == np.float32 else 1e-10
+    assert abs(W @ W.conj().T @ A - np.eye(n)).max() < tolerance
+    b = rng.standard_normal((n, 3)).astype(dtype)
+    x = F.solve_part("LT", F.solve_part("D", F.solve_part("L", b)))
+    assert abs(A @ x - b).max() < tolerance * 10
+    with pytest.raises(ValueError, match="part"):
+        F.solve_part("U", b)
+
+
+def test_parts_of_exchanged_pivots():
+    """Entry k between L and D is that of perm[k]: on a matrix whose pivots are exchanged."""
+    A = np.array([[1, 2, 0.5, 1], [2, -3, 1, 7], [0.5, 1, 0.1, 2], [1, 7, 2, 5]])
+    F = pymetapack.ldl(A, scaling="off")
+    L = np.linalg.inv(F.solve_part("L", np.eye(4))[:, F.perm])
+    assert np.allclose(np.triu(L, 1), 0) and np.allclose(np.diag(L), 1)
+    assert np.allclose(L @ F.D.toarray() @ L.T, A[np.ix_(F.perm, F.perm)])
+
+
+def test_rank_has_a_word():
+    assert pymetapack.ldl(np.eye(3)).stats()["factor"]["rank"] == "full"
+    F = pymetapack.ldl(np.ones((3, 3)), singular="ignore")
+    assert F.stats()["factor"]["rank"] == "numerical"
+    F = pymetapack.ldl(np.diag([1.0, 0, 2]), singular="ignore")
+    assert F.stats()["factor"]["rank"] in ("structural", "numerical")
+
+
+def test_shift_at_an_eigenvalue():
+    n = 60
+    A = sp.diags([np.ones(n - 1), np.full(n, 2.0), np.ones(n - 1)], [-1, 0, 1], format="csc")
+    A = sp.block_diag([A, A]).tocsc()
+    sigma = 2 - 2 * np.cos(np.pi * 7 / (n + 1))
+    with pytest.warns(pymetapack.ZeroPivotWarning):
+        F = pymetapack.ldl(sp.block_diag([A - sigma * sp.identity(2 * n), np.ones((2, 2))]))
+    b = np.zeros(2 * n + 2)
+    b[-1] = 1
+    for check in ("first", "always"):
+        with pytest.raises(pymetapack.SingularMatrixError, match="zero_tolerance=0"):
+            F.aslinearoperator(check) @ b

@@ -78,6 +78,25 @@ def test_spsolve():
     assert np.allclose(mp.spsolve(a, b, general=True, method="ilu0"), 1)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("fmt", ["csc", "csr", "coo", "dense"])
+def test_spsolve_takes_a_matrix_for_what_it_is(dtype, fmt):
+    rng = np.random.default_rng(5)
+    a = random_values(rng, (20, 20), dtype) + 5 * np.eye(20, dtype=dtype)
+    b = random_values(rng, 20, dtype)
+    for a in (a, a + a.T, a + a.T.conj()):
+        given = a if fmt == "dense" else sp.csc_matrix(a).asformat(fmt)
+        assert error(a, mp.spsolve(given, b), b) <= 100 * np.finfo(dtype).eps
+        assert error(a, mp.spsolve(given, b, method="ildlt"), b) <= 1e-5
+    a[0, 1] += 1
+    for options in ({"general": False}, {"method": "ldlt"}, {"hermitian": True}):
+        with pytest.raises(mp.InputError, match="the matrix is not|a Hermitian matrix has"):
+            mp.spsolve(a, b, **options)
+    a[0, 0] = np.nan
+    with pytest.raises(mp.InputError, match="(?i)nan|finite"):
+        mp.spsolve(a, b)
+
+
 def test_refused():
     a = np.array([[1.0, 2], [3, 4]])
     with pytest.raises(mp.InputError, match="not symmetric.*ldu: as it is"):

@@ -131,3 +131,15 @@ def test_documented():
     for solver in INDEFINITE + [mp.cg]:
         assert "rtol" in solver.__doc__ and "Returns" in solver.__doc__
     assert "``restart``" in mp.gmres.__doc__
+
+
+@pytest.mark.parametrize("solver", [mp.gmres, mp.fgmres, mp.bicgstab])
+def test_complex_results_of_a_real_system(solver):
+    """They were cut to their real parts without a word."""
+    a, b = system()
+    with pytest.raises(TypeError, match="M gives complex vectors"):
+        solver(a, b, M=lambda x: x * (1 + 0.5j))
+    with pytest.raises(TypeError, match="A gives complex vectors"):
+        solver(LinearOperator(a.shape, matvec=lambda x: a @ x + 1j * x, dtype=np.float64), b)
+    x, info = solver(a, b, M=lambda x: x.astype(complex), rtol=1e-10)
+    assert info == 0 and good(a, x, b, 1e-10)

@@ -159,6 +159,8 @@ def script(text, **kwargs):
     "mp.ldl(a, threads=1)",
     "mp.spsolve(a, np.ones(a.shape[0]), threads=2)",
     "mp.sqmr(a, np.ones(a.shape[0]), rtol=1e-15, maxiter=10**7)",
+    "mp.ldu(mp.generate('random 4000 0.002'), threads=1)",
+    "mp.ildl(a, level=8, fill_factor=0, drop_tolerance=0, threads=1)",
 ])  # fmt: skip
 def test_ctrl_c(call):
     child = script(f"""

@@ -48,6 +48,7 @@ int64_t mpki_cosine_limit(const mpki_graph *graph) {
 enum { PART = 1 << 16 };
 
 typedef struct search {
+    mpk_context *ctx;
     const mpki_graph *graph;
     int64_t limit;
     double tau2;
@@ -66,6 +67,7 @@ typedef struct desk {
     int32_t *touched; /* vertices with common > 0 */
     candidate *list;
     double below2;
+    int64_t seen; /* entries looked at */
 } desk;
 
 static bool counted(const search *s, int32_t v) {
@@ -83,6 +85,7 @@ static inline int32_t count_one(desk *d, int32_t v, int32_t touched) {
 static int32_t count_column(const search *s, desk *d, int32_t k, int32_t touched) {
     const mpki_graph *g = s->graph;
     touched = count_one(d, k, touched);
+    d->seen += g->xadj[k + 1] - g->xadj[k];
     for (int64_t e = g->xadj[k]; e < g->xadj[k + 1]; e++)
         touched = count_one(d, g->adj[e], touched);
     return touched;
@@ -115,6 +118,7 @@ static void group_part(mpki_pool *pool, int worker, void *arg, int64_t part) {
     const mpki_graph *g = s->graph;
     desk *d = &s->desk[worker];
     int32_t count = 0;
+    mpki_asking asking = {s->ctx, "analyse", 0};
     (void)pool;
     d->from = (int32_t)(part * PART);
     d->to = g->n - d->from < PART ? g->n : d->from + PART;
@@ -122,6 +126,8 @@ static void group_part(mpki_pool *pool, int worker, void *arg, int64_t part) {
     memset(d->common, 0, (size_t)(d->to - d->from) * sizeof *d->common);
     for (int32_t seed = d->from; seed < d->to; seed++) {
         if (d->common[seed - d->from] < 0) continue;
+        if (mpki_asks(&asking, d->seen)) break;
+        d->seen = 0;
         int32_t room = s->most - mpki_graph_weight(g, seed);
         s->of[seed] = count;
         d->common[seed - d->from] = -1;
@@ -186,7 +192,8 @@ mpk_status mpki_group_similar(mpk_context *ctx, const mpki_graph *graph, double 
     if (threads < 1) threads = 1;
     mpki_pool *pool = threads > 1 ? mpki_context_pool(ctx, threads, 1) : NULL;
     int32_t *length = MPKI_NEW(ctx, STAGE, n, int32_t);
-    search s = {.graph = graph,
+    search s = {.ctx = ctx,
+                .graph = graph,
                 .limit = mpki_cosine_limit(graph),
                 .tau2 = tau * tau,
                 .most = most,
@@ -205,6 +212,7 @@ mpk_status mpki_group_similar(mpk_context *ctx, const mpki_graph *graph, double 
         for (int32_t part = 0; part < parts; part++)
             if (s.below2[part] > below2) below2 = s.below2[part];
         *below = sqrt(below2);
+        if (mpki_cancelled(ctx)) status = mpki_stopped(ctx, STAGE);
     }
     desks_free(ctx, threads, s.desk);
     mpki_release(ctx, length);

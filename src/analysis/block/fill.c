@@ -43,6 +43,7 @@ typedef struct searcher {
     int32_t *queue;   /* m */
     mpki_rowset rows; /* of the present column */
     int64_t found;    /* its size */
+    mpki_asking asking;
     bool ready;
 } searcher;
 
@@ -53,6 +54,7 @@ static bool searcher_ready(level_fill *f, searcher *s) {
     if (!s->queue) s->queue = MPKI_NEW(f->ctx, STAGE, m, int32_t);
     if (!s->mark || !s->queue || !mpki_rowset_create(f->ctx, STAGE, m, &s->rows)) return false;
     for (int32_t v = 0; v < m; v++) s->mark[v] = -1;
+    s->asking = (mpki_asking){f->ctx, "analyse", 0};
     return s->ready = true;
 }
 
@@ -64,14 +66,16 @@ static inline void meet(searcher *s, int32_t i, int32_t row) {
 }
 
 /* From vertex h into column i: neighbours after i are rows of it; with `deeper`, those before i are
- * queued. */
-static void expand(const level_fill *f, searcher *s, int32_t i, int32_t h, bool deeper,
+ * queued. False: it was stopped. */
+static bool expand(const level_fill *f, searcher *s, int32_t i, int32_t h, bool deeper,
                    int32_t *tail) {
     const mpki_pattern *a = f->a;
     const int32_t *row = a->row;
     int64_t k = a->ptr[h + 1] - 1;
     for (; k > a->ptr[h] && row[k] > i; k--) meet(s, i, row[k]);
-    if (!deeper) return;
+    if (mpki_asks(&s->asking, a->ptr[h + 1] - a->ptr[h] + f->xptr[h + 1] - f->xptr[h]))
+        return false;
+    if (!deeper) return true;
     for (; k > a->ptr[h]; k--)
         if (s->mark[row[k]] != i) {
             s->mark[row[k]] = i;
@@ -83,16 +87,18 @@ static void expand(const level_fill *f, searcher *s, int32_t i, int32_t h, bool 
         s->mark[v] = i;
         s->queue[(*tail)++] = v;
     }
+    return true;
 }
 
-static void search_column(const level_fill *f, searcher *s, int32_t i) {
+static bool search_column(const level_fill *f, searcher *s, int32_t i) {
     int32_t head = 0, tail = 0;
     s->found = 0;
     s->mark[i] = i;
-    expand(f, s, i, i, true, &tail);
+    if (!expand(f, s, i, i, true, &tail)) return false;
     for (int depth = 1; depth <= f->level && head < tail; depth++)
         for (int32_t end = tail; head < end; head++)
-            expand(f, s, i, s->queue[head], depth < f->level, &tail);
+            if (!expand(f, s, i, s->queue[head], depth < f->level, &tail)) return false;
+    return true;
 }
 
 static void fill_chunk(mpki_pool *pool, int worker, void *arg, int64_t item) {
@@ -105,7 +111,10 @@ static void fill_chunk(mpki_pool *pool, int worker, void *arg, int64_t item) {
     if (f->failed) return;
     if (!searcher_ready(f, s)) goto failed;
     for (int32_t i = first; i < last; i++) {
-        search_column(f, s, i);
+        if (!search_column(f, s, i)) {
+            mpki_stopped(f->ctx, STAGE);
+            goto failed;
+        }
         f->count[i] = s->found + 1;
         if (used + f->count[i] > room) {
             room = 2 * (used + f->count[i]) + CHUNK;
@@ -219,6 +228,7 @@ static mpk_status fill_complete(mpk_context *ctx, const mpki_pattern *a, int64_t
     int32_t *xrow = NULL;
     int32_t *parent = MPKI_NEW(ctx, STAGE, m, int32_t), *mark = MPKI_NEW(ctx, STAGE, m, int32_t);
     mpk_status status = MPK_OK;
+    mpki_asking asking = {ctx, "analyse", 0};
     ptr = filled->ptr = MPKI_NEW(ctx, STAGE, (int64_t)m + 1, int64_t);
     if (!parent || !mark || !ptr) goto failed;
     if (mpk_failed(status = transpose(ctx, a, &xptr, &xrow))) goto done;
@@ -229,12 +239,14 @@ static mpk_status fill_complete(mpk_context *ctx, const mpki_pattern *a, int64_t
         mark[i] = -1;
     }
     for (int32_t i = 0; i < m; i++) {
+        const int64_t before = total;
         mark[i] = i;
         for (int64_t k = xptr[i]; k < xptr[i + 1]; k++)
             for (int32_t c = xrow[k]; mark[c] != i; c = parent[c], total++) {
                 mark[c] = i;
                 ptr[c + 1]++;
             }
+        if (mpki_asks(&asking, total - before)) goto stopped;
         if (max_blocks > 0 && total > max_blocks) {
             status = too_many(ctx, total, max_blocks);
             goto done;
@@ -248,6 +260,7 @@ static mpk_status fill_complete(mpk_context *ctx, const mpki_pattern *a, int64_t
     for (int32_t i = 0; i < m; i++) {
         filled->row[ptr[i]++] = i;
         mark[i] = i;
+        if (mpki_asks(&asking, total / m)) goto stopped;
         for (int64_t k = xptr[i]; k < xptr[i + 1]; k++)
             for (int32_t c = xrow[k]; mark[c] != i; c = parent[c]) {
                 mark[c] = i;
@@ -257,6 +270,8 @@ static mpk_status fill_complete(mpk_context *ctx, const mpki_pattern *a, int64_t
     for (int32_t i = m; i > 0; i--) ptr[i] = ptr[i - 1];
     ptr[0] = 0;
     goto done;
+stopped:
+    mpki_stopped(ctx, STAGE);
 failed:
     status = mpki_failed(ctx);
 done:

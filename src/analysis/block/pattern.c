@@ -42,12 +42,19 @@ static int64_t look(const gather *g, int32_t f, int32_t *mark, int32_t *seen) {
 }
 
 static mpk_status look_all(mpk_context *ctx, gather *g) {
+    mpki_asking asking = {ctx, "analyse", 0};
     for (int32_t f = 0; f < g->m; f++) g->mark[f] = -1;
     g->ptr[0] = 0;
-    for (int32_t f = 0; f < g->m; f++) g->ptr[f + 1] = g->ptr[f] + look(g, f, g->mark, NULL);
+    for (int32_t f = 0; f < g->m; f++) {
+        g->ptr[f + 1] = g->ptr[f] + look(g, f, g->mark, NULL);
+        if (mpki_asks(&asking, 8 * (g->ptr[f + 1] - g->ptr[f]))) return mpki_stopped(ctx, STAGE);
+    }
     if (!(g->seen = MPKI_NEW(ctx, STAGE, g->ptr[g->m], int32_t))) return mpki_failed(ctx);
     for (int32_t f = 0; f < g->m; f++) g->mark[f] = -1;
-    for (int32_t f = 0; f < g->m; f++) look(g, f, g->mark, g->seen + g->ptr[f]);
+    for (int32_t f = 0; f < g->m; f++) {
+        look(g, f, g->mark, g->seen + g->ptr[f]);
+        if (mpki_asks(&asking, 8 * (g->ptr[f + 1] - g->ptr[f]))) return mpki_stopped(ctx, STAGE);
+    }
     return MPK_OK;
 }
 

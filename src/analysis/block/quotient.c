@@ -55,17 +55,24 @@ mpk_status mpki_quotient(mpk_context *ctx, const mpki_graph *graph, const int32_
     for (int32_t v = 0; v < n; v++) quotient->weight[of[v]] += mpki_graph_weight(graph, v);
 
     walk w = {graph, of, ptr, list, seen};
+    mpki_asking asking = {ctx, "analyse", 0};
     for (int32_t g = 0; g < count; g++) seen[g] = -1;
     quotient->xadj[0] = 0;
     for (int32_t g = 0; g < count; g++) {
         next[g] = quotient->xadj[g];
+        if (mpki_asks(&asking, 32 * (int64_t)(ptr[g + 1] - ptr[g]))) goto stopped;
         quotient->xadj[g + 1] = quotient->xadj[g] + visit(&w, g, NULL, NULL);
     }
     quotient->adj = MPKI_NEW(ctx, STAGE, quotient->xadj[count], int32_t);
     if (!quotient->adj) goto fail;
     for (int32_t g = 0; g < count; g++) seen[g] = -1;
-    for (int32_t g = 0; g < count; g++) visit(&w, g, quotient->adj, next);
+    for (int32_t g = 0; g < count; g++) {
+        if (mpki_asks(&asking, 32 * (int64_t)(ptr[g + 1] - ptr[g]))) goto stopped;
+        visit(&w, g, quotient->adj, next);
+    }
     goto done;
+stopped:
+    mpki_stopped(ctx, STAGE);
 fail:
     status = mpki_failed(ctx);
     mpki_graph_free(ctx, quotient);

@@ -91,6 +91,10 @@ mpk_status mpki_equilibrate(mpk_context *ctx, int32_t n, const int64_t *ap, cons
     bool near = mpki_scales_near(n, scale);
     for (int sweep = 0; sweep < sweeps + MPKI_MORE_SWEEPS; sweep++) {
         bool all_even = true, all_near = true;
+        if (mpki_stop_wanted(ctx, "analyse")) {
+            mpki_release(ctx, largest);
+            return mpki_stopped(ctx, "equilibrate");
+        }
         s.near = near;
         mpki_pool_for(pool, 0, s.parts, search_item, &s);
         if (s.parts > 1) mpki_pool_for(pool, 0, (n + MERGED - 1) / MERGED, merge_item, &s);

@@ -25,15 +25,18 @@ static void count(int32_t n, const int64_t *ap, const int32_t *ai, const double 
     for (int32_t j = 0; j < n; j++) ptr[j + 1] += ptr[j];
 }
 
-/* Column by column, so that each vertex's neighbours come in increasing order. next: work, n */
-static void fill(mpki_match_graph *g, const int64_t *ap, const int32_t *ai, const double *absval,
-                 int64_t *next) {
+/* Column by column, so that each vertex's neighbours come in increasing order. next: work, n.
+ * False: stopped. */
+static bool fill(mpk_context *ctx, mpki_match_graph *g, const int64_t *ap, const int32_t *ai,
+                 const double *absval, int64_t *next) {
+    mpki_asking asking = {ctx, "analyse", 0};
     double last = 1, w = 0; /* neighbouring entries are often equal, and a logarithm is expensive */
     for (int32_t j = 0; j < g->n; j++) {
         next[j] = g->ptr[j] + 1;
         g->edge[g->ptr[j]] = (mpki_match_edge){MPKI_MATCH_NONE, j};
     }
-    for (int32_t j = 0; j < g->n; j++)
+    for (int32_t j = 0; j < g->n; j++) {
+        if (mpki_asks(&asking, 4 * (ap[j + 1] - ap[j]))) return false;
         for (int64_t k = ap[j]; k < ap[j + 1]; k++) {
             int32_t i = ai[k];
             if (!(absval[k] > 0)) continue; /* zeros, and NaN if one came this far */
@@ -48,6 +51,8 @@ static void fill(mpki_match_graph *g, const int64_t *ap, const int32_t *ai, cons
             g->edge[next[j]++] = (mpki_match_edge){w, i};
             g->edge[next[i]++] = (mpki_match_edge){w, j};
         }
+    }
+    return true;
 }
 
 mpk_status mpki_match_graph_build(mpk_context *ctx, int32_t n, const int64_t *ap, const int32_t *ai,
@@ -60,10 +65,14 @@ mpk_status mpki_match_graph_build(mpk_context *ctx, int32_t n, const int64_t *ap
     count(n, ap, ai, absval, graph->ptr);
     graph->edge = MPKI_NEW(ctx, "match", graph->ptr[n], mpki_match_edge);
     if (!graph->edge) goto done;
-    fill(graph, ap, ai, absval, next);
+    if (!fill(ctx, graph, ap, ai, absval, next)) {
+        status = mpki_stopped(ctx, "match");
+        mpki_match_graph_free(ctx, graph);
+        goto done;
+    }
 done:
     mpki_release(ctx, next);
-    if (!graph->edge) {
+    if (!mpk_failed(status) && !graph->edge) {
         status = mpki_failed(ctx);
         mpki_match_graph_free(ctx, graph);
     }

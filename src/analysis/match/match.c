@@ -10,7 +10,7 @@ static const double SAFE_DIAGONAL = 0.1;
 
 mpk_status mpki_match_solve(mpk_context *ctx, int32_t n, const int64_t *ap, const int32_t *ai,
                             const double *absval, mpki_matching *m) {
-    *m = (mpki_matching){.ctx = ctx};
+    *m = (mpki_matching){.ctx = ctx, .asking = {ctx, "analyse", 0}};
     mpk_status status = mpki_match_graph_build(ctx, n, ap, ai, absval, &m->graph);
     if (mpk_failed(status)) return status;
     m->node = MPKI_NEW(ctx, "match", n, mpki_match_node);
@@ -22,7 +22,7 @@ mpk_status mpki_match_solve(mpk_context *ctx, int32_t n, const int64_t *ap, cons
         goto done;
     }
     if (mpki_progress(ctx, "analyse", 0.01)) {
-        status = mpki_error(ctx, MPK_ERR_CANCELLED, "match", -1, "cancelled");
+        status = mpki_stopped(ctx, "match");
         goto done;
     }
     mpki_match_start(m);

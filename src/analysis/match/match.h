@@ -84,6 +84,7 @@ typedef struct mpki_matching {
     int8_t *side;    /* n, likewise: +1 outer, -1 inner, 0 not frozen; nonzero: not a root */
     int32_t exposed; /* vertices that no matching covers */
     int64_t scanned; /* entries looked at: budgets, progress */
+    mpki_asking asking;
 } mpki_matching;
 
 /* graph.c */

@@ -127,7 +127,9 @@ static event search(mpki_matching *m, int32_t root) {
         node[x].key = distance;
         node[x].stamp = m->stamp + OUTER;
         m->queue[m->queue_size++] = x;
+        const int64_t before = m->scanned;
         scan(m, x, distance, &best);
+        if (mpki_asks(&m->asking, 4 * (m->scanned - before))) break;
         if (best.distance <= distance) break;
         int32_t z;
         do {
@@ -161,9 +163,11 @@ static void update_duals(mpki_matching *m, double distance) {
 mpk_status mpki_match_augment(mpki_matching *m, double fraction) {
     int32_t n = m->graph.n;
     int64_t told = m->scanned;
+    if (mpki_stop_wanted(m->ctx, "analyse")) return mpki_stopped(m->ctx, "match");
     for (int32_t root = 0; root < n; root++) {
         if (m->node[root].mate != MPKI_EXPOSED || (m->side && m->side[root])) continue;
         event best = search(m, root);
+        if (mpki_cancelled(m->ctx)) return mpki_stopped(m->ctx, "match");
         if (best.distance < MPKI_MATCH_NONE / 4) {
             update_duals(m, best.distance);
             if (best.closes)
@@ -177,7 +181,7 @@ mpk_status mpki_match_augment(mpki_matching *m, double fraction) {
         if (m->scanned - told > 1 << 18) {
             told = m->scanned;
             if (mpki_progress(m->ctx, "analyse", fraction + 0.04 * root / n))
-                return mpki_error(m->ctx, MPK_ERR_CANCELLED, "match", root, "cancelled");
+                return mpki_stopped(m->ctx, "match");
         }
     }
     return MPK_OK;

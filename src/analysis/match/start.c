@@ -110,6 +110,9 @@ void mpki_match_start(mpki_matching *m) {
     half_minima(m);
     ascend(m);
     int64_t end = m->scanned + PASSES * m->graph.ptr[m->graph.n];
-    for (int32_t i = 0; i < m->graph.n && m->scanned < end; i++)
+    for (int32_t i = 0; i < m->graph.n && m->scanned < end; i++) {
+        const int64_t before = m->scanned;
         if (m->node[i].mate == MPKI_EXPOSED && !left_out(m, i)) bid(m, i, CHAIN);
+        if (mpki_asks(&m->asking, 4 * (m->scanned - before))) break;
+    }
 }

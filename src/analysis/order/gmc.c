@@ -23,12 +23,14 @@ static void by_degree(const mpki_graph *g, int64_t *start, int32_t *list) {
 
 /* The least colour that no neighbour has; returns the number of colours. used[c] = last vertex that
  * saw colour c. */
-static int32_t colour_all(const mpki_graph *g, const int32_t *list, int32_t *used,
+static int32_t colour_all(mpk_context *ctx, const mpki_graph *g, const int32_t *list, int32_t *used,
                           int32_t *colour) {
     int32_t n = g->n, colours = 0;
+    mpki_asking asking = {ctx, "analyse", 0};
     for (int32_t v = 0; v < n; v++) used[v] = colour[v] = -1;
     for (int32_t k = 0; k < n; k++) {
         int32_t v = list[k], c = 0;
+        if (mpki_asks(&asking, 4 * (g->xadj[v + 1] - g->xadj[v]))) break;
         for (int64_t e = g->xadj[v]; e < g->xadj[v + 1]; e++)
             if (colour[g->adj[e]] >= 0) used[colour[g->adj[e]]] = v;
         while (used[c] == v) c++;
@@ -47,7 +49,11 @@ mpk_status mpki_order_gmc(mpk_context *ctx, const mpki_graph *graph, int32_t *pe
     mpk_status status = start && list && used && colour ? MPK_OK : mpki_failed(ctx);
     if (mpk_failed(status)) goto done;
     by_degree(graph, start, list);
-    int32_t colours = colour_all(graph, list, used, colour);
+    int32_t colours = colour_all(ctx, graph, list, used, colour);
+    if (mpki_cancelled(ctx)) {
+        status = mpki_stopped(ctx, STAGE);
+        goto done;
+    }
     memset(start, 0, ((size_t)n + 1) * sizeof *start);
     for (int32_t v = 0; v < n; v++) start[colour[v] + 1]++;
     for (int32_t c = 0; c < colours; c++) start[c + 1] += start[c];

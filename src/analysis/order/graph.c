@@ -26,10 +26,12 @@ static mpk_status build_plain(mpk_context *ctx, int32_t n, const int64_t *ap, co
     int64_t *xadj = MPKI_ZNEW(ctx, STAGE, (int64_t)n + 1, int64_t);
     int64_t *next = MPKI_NEW(ctx, STAGE, n, int64_t);
     int32_t *adj = NULL;
+    mpki_asking asking = {ctx, "analyse", 0};
     graph->xadj = xadj;
     if (!xadj || !next) goto done;
     for (int32_t j = 0; j < n; j++) {
         int64_t own = 0;
+        if (mpki_asks(&asking, ap[j + 1] - ap[j])) goto stopped;
         for (int64_t k = ap[j]; k < ap[j + 1]; k++) {
             own += ai[k] != j;
             xadj[ai[k] + 1] += ai[k] != j;
@@ -42,6 +44,7 @@ static mpk_status build_plain(mpk_context *ctx, int32_t n, const int64_t *ap, co
     memcpy(next, xadj, (size_t)n * sizeof *next);
     for (int32_t j = 0; j < n; j++) {
         int32_t *row = adj + next[j];
+        if (mpki_asks(&asking, ap[j + 1] - ap[j])) goto stopped;
         for (int64_t k = ap[j]; k < ap[j + 1]; k++) {
             int32_t i = ai[k];
             if (i == j) continue;
@@ -52,6 +55,9 @@ static mpk_status build_plain(mpk_context *ctx, int32_t n, const int64_t *ap, co
 done:
     mpki_release(ctx, next);
     return adj ? MPK_OK : mpki_failed(ctx);
+stopped:
+    mpki_release(ctx, next);
+    return mpki_stopped(ctx, STAGE);
 }
 
 /* Number the vertices: each pair at its smaller column. */
@@ -83,10 +89,12 @@ static mpk_status build_compressed(mpk_context *ctx, int32_t n, const int64_t *a
     int64_t *xadj = MPKI_NEW(ctx, STAGE, (int64_t)nv + 1, int64_t);
     int32_t *raw = NULL, *adj = NULL;
     mpk_status status = MPK_OK;
+    mpki_asking asking = {ctx, "analyse", 0};
     graph->xadj = xadj;
     if (!raw_ptr || !next || !xadj) goto fail;
     for (int32_t j = 0; j < n; j++) {
         int32_t v = map[j];
+        if (mpki_asks(&asking, ap[j + 1] - ap[j])) goto stopped;
         for (int64_t k = ap[j]; k < ap[j + 1]; k++) {
             int32_t w = map[ai[k]];
             raw_ptr[w + 1] += w != v;
@@ -100,6 +108,7 @@ static mpk_status build_compressed(mpk_context *ctx, int32_t n, const int64_t *a
     memcpy(next, raw_ptr, (size_t)nv * sizeof *next);
     for (int32_t j = 0; j < n; j++) {
         int32_t v = map[j];
+        if (mpki_asks(&asking, ap[j + 1] - ap[j])) goto stopped;
         for (int64_t k = ap[j]; k < ap[j + 1]; k++) {
             int32_t w = map[ai[k]];
             if (w == v) continue;
@@ -109,6 +118,7 @@ static mpk_status build_compressed(mpk_context *ctx, int32_t n, const int64_t *a
     }
     memcpy(next, raw_ptr, (size_t)nv * sizeof *next);
     for (int32_t v = 0; v < nv; v++) {
+        if (mpki_asks(&asking, raw_ptr[v + 1] - raw_ptr[v])) goto stopped;
         for (int64_t k = raw_ptr[v]; k < raw_ptr[v + 1]; k++) {
             int32_t w = raw[k];
             if (next[w] > raw_ptr[w] && adj[next[w] - 1] == v) continue;
@@ -121,6 +131,9 @@ static mpk_status build_compressed(mpk_context *ctx, int32_t n, const int64_t *a
         memmove(adj + xadj[v], adj + raw_ptr[v], (size_t)degree * sizeof *adj);
         xadj[v + 1] = xadj[v] + degree;
     }
+    goto done;
+stopped:
+    status = mpki_stopped(ctx, STAGE);
     goto done;
 fail:
     status = mpki_failed(ctx);

@@ -57,11 +57,12 @@ static void visiting_order(const mpki_nd_graph *g, uint64_t *random, int32_t *or
 /* match[v] = partner, or v. Heaviest edge first; the weight of a pair is bounded. Returns vertices
  * left alone. */
 static int32_t heavy_edge_matching(const mpki_nd_graph *g, const int32_t *order, int64_t max_weight,
-                                   uint64_t *random, int32_t *match) {
+                                   uint64_t *random, mpki_asking *asking, int32_t *match) {
     int32_t alone = 0;
     for (int32_t v = 0; v < g->n; v++) match[v] = -1;
     for (int32_t k = 0; k < g->n; k++) {
         int32_t v = order[k], best = v, heaviest = 0;
+        if (mpki_asks(asking, 4 * (g->xadj[v + 1] - g->xadj[v]))) break;
         if (match[v] >= 0) continue;
         int64_t room = max_weight - g->weight[v];
         int32_t begin = g->xadj[v], degree = g->xadj[v + 1] - begin;
@@ -119,6 +120,7 @@ typedef struct share {
 } share;
 
 typedef struct contraction {
+    mpk_context *ctx;
     const mpki_nd_graph *g;
     mpki_nd_graph *c;
     const int32_t *match;
@@ -128,6 +130,7 @@ typedef struct contraction {
 
 static void contract_share(mpki_pool *pool, int worker, void *arg, int64_t item) {
     const contraction *t = arg;
+    mpki_asking asking = {t->ctx, "analyse", 0};
     const mpki_nd_graph *g = t->g;
     mpki_nd_graph *c = t->c;
     const int32_t *match = t->match, *coarse = g->map;
@@ -138,6 +141,7 @@ static void contract_share(mpki_pool *pool, int worker, void *arg, int64_t item)
     for (int32_t v = s->from; v < s->to; v++) {
         if (match[v] < v) continue;
         int32_t self = coarse[v], first = fill;
+        if (mpki_asks(&asking, 8 * (int64_t)(g->xadj[v + 1] - g->xadj[v]))) break;
         c->xadj[self] = first;
         c->weight[self] = g->weight[v] + (match[v] != v ? g->weight[match[v]] : 0);
         for (int32_t u = v;; u = match[v]) {
@@ -193,7 +197,7 @@ static mpki_nd_graph *contract(mpk_context *ctx, mpki_pool *pool, int worker,
         return NULL;
     }
     memset(place, -1, (size_t)shares * (size_t)cn * sizeof *place);
-    contraction t = {g, c, match, place, list};
+    contraction t = {ctx, g, c, match, place, list};
     mpki_pool_for(pool, worker, shares, contract_share, &t);
     int32_t fill = 0;
     for (int k = 0; k < shares; k++) { /* close the gaps between shares */
@@ -220,14 +224,20 @@ mpk_status mpki_nd_coarsen(mpk_context *ctx, mpki_pool *pool, int worker, mpki_n
     int32_t *order = work, *match = work + graph->n, *spare = work + 2 * (int64_t)graph->n;
     int64_t max_weight = 3 * graph->total / (2 * (int64_t)target) + 1;
     mpk_status status = MPK_OK;
+    mpki_asking asking = {ctx, "analyse", 0};
     mpki_nd_graph *g = graph;
     while (g->n > target && g->xadj[g->n] > 0) {
         visiting_order(g, random, order, spare);
-        int32_t alone = heavy_edge_matching(g, order, max_weight, random, match);
+        int32_t alone = heavy_edge_matching(g, order, max_weight, random, &asking, match);
+        if (mpki_cancelled(ctx)) {
+            status = mpki_stopped(ctx, STAGE);
+            break;
+        }
         if (alone > g->n / 10) two_hop_matching(g, max_weight, match);
         mpki_nd_graph *c = contract(ctx, pool, worker, g, match);
-        if (!c) {
-            status = mpki_failed(ctx);
+        if (!c || mpki_cancelled(ctx)) {
+            status = c ? mpki_stopped(ctx, STAGE) : mpki_failed(ctx);
+            mpki_nd_graph_free(ctx, &c);
             break;
         }
         if (c->n > g->n - g->n / 20) { /* stalled */

@@ -38,11 +38,12 @@ typedef struct state {
     int32_t top, most, shift;             /* gain g is in list (most - g) >> shift, or the last */
     /* what a pass did: vertex moved, and where its pulled neighbours end in the list */
     int32_t *moved, *pulled, *pulled_end;
+    mpki_asking asking;
 } state;
 
 /* On failure parts are NULL. */
 static state state_new(mpk_context *ctx, int32_t n) {
-    state s = {0};
+    state s = {.asking = {ctx, "analyse", 0}};
     s.outside = MPKI_NEW(ctx, STAGE, 7 * (int64_t)n + BUCKETS, int32_t);
     if (!s.outside) return s;
     s.next = s.outside + n;
@@ -186,6 +187,7 @@ static bool pass(state *s, int8_t to, int32_t run) {
         if (s->part[to] + g->weight[v] > limit) continue;
         s->moved[moves] = v;
         move(s, v, to, &pulls);
+        if (mpki_asks(&s->asking, 16 * (int64_t)(g->xadj[v + 1] - g->xadj[v]))) break;
         s->pulled_end[moves++] = pulls;
         quality now = judge(s);
         if (better(now, best)) {
@@ -213,7 +215,9 @@ static void refine(state *s) {
     int failures = 0;
     int32_t run = s->g->n / 20;
     run = run < LEAST_RUN ? LEAST_RUN : run > MOST_RUN ? MOST_RUN : run;
-    for (int k = 0; k < PASSES && failures < 2; k++, to = (int8_t)(1 - to))
+    for (int k = 0; k < PASSES && failures < 2 && !mpki_asks(&s->asking, 4 * (int64_t)s->g->n) &&
+                    !mpki_cancelled(s->asking.ctx);
+         k++, to = (int8_t)(1 - to))
         failures = pass(s, to, run) ? 0 : failures + 1;
 }
 
@@ -229,7 +233,7 @@ static void grow(state *s, uint64_t *random) {
     int32_t seed = (int32_t)(mpki_random_xorshift(random) % (uint32_t)n);
     memset(s->where, MPKI_ND_B, (size_t)n);
     weigh(s);
-    while (s->part[MPKI_ND_SEP] == 0 && s->part[MPKI_ND_A] < s->part[MPKI_ND_B]) {
+    while (!mpki_cancelled(s->asking.ctx) && s->part[MPKI_ND_SEP] == 0 && s->part[MPKI_ND_A] < s->part[MPKI_ND_B]) {
         while (s->where[seed] != MPKI_ND_B) seed = seed + 1 < n ? seed + 1 : 0;
         s->where[seed] = MPKI_ND_SEP;
         s->part[MPKI_ND_B] -= s->g->weight[seed];
@@ -241,7 +245,7 @@ static void grow(state *s, uint64_t *random) {
 /* The best of several starts, left in s->where. */
 static void start(state *s, uint64_t *random, int8_t *keep) {
     quality best = {0};
-    for (int k = 0; k < TRIES; k++) {
+    for (int k = 0; k < TRIES && !mpki_cancelled(s->asking.ctx); k++) {
         grow(s, random);
         refine(s);
         quality now = judge(s);
@@ -283,7 +287,7 @@ static mpk_status run(mpk_context *ctx, mpki_nd_graph *g, uint64_t *random, stat
     uncoarsen(s, g, spare);
     mpki_nd_graph_free(ctx, &g->coarser);
     *result = judge(s);
-    return MPK_OK;
+    return mpki_cancelled(ctx) ? mpki_stopped(ctx, STAGE) : MPK_OK;
 }
 
 mpk_status mpki_nd_separate(mpk_context *ctx, mpki_pool *pool, int worker, mpki_nd_graph *graph,
@@ -317,6 +321,7 @@ mpk_status mpki_nd_separate(mpk_context *ctx, mpki_pool *pool, int worker, mpki_
     s.g = middle;
     weigh(&s);
     uncoarsen(&s, graph, &spare);
+    if (mpki_cancelled(ctx)) status = mpki_stopped(ctx, STAGE);
     memcpy(where, s.where, (size_t)graph->n);
 done:
     state_free(ctx, &s);

@@ -12,6 +12,7 @@ typedef struct search {
     int32_t *mark;  /* stamp of the last search that met v */
     int32_t *queue; /* the vertices met, in order */
     int32_t stamp;
+    mpki_asking asking;
 } search;
 
 static int64_t degree(const mpki_graph *graph, int32_t v) {
@@ -25,11 +26,12 @@ static int32_t levels(search *s, int32_t root, int32_t *last) {
     s->stamp++;
     s->queue[tail++] = root;
     s->mark[root] = s->stamp;
-    while (head < tail) {
+    while (head < tail && !mpki_cancelled(s->asking.ctx)) {
         level_start = head;
         height++;
         for (int32_t end = tail; head < end; head++) {
             int32_t v = s->queue[head];
+            if (mpki_asks(&s->asking, 4 * degree(s->graph, v))) break;
             for (int64_t k = s->graph->xadj[v]; k < s->graph->xadj[v + 1]; k++) {
                 int32_t w = s->graph->adj[k];
                 if (s->mark[w] == s->stamp) continue;
@@ -71,7 +73,7 @@ static int compare(const void *a, const void *b) {
 mpk_status mpki_order_rcm(mpk_context *ctx, const mpki_graph *graph, int32_t *perm) {
     int32_t n = graph->n, placed = 0;
     mpk_status status = MPK_OK;
-    search s = {.graph = graph};
+    search s = {.graph = graph, .asking = {ctx, "analyse", 0}};
     s.mark = MPKI_ZNEW(ctx, STAGE, n, int32_t);
     s.queue = MPKI_NEW(ctx, STAGE, n, int32_t);
     char *done_vertex = MPKI_ZNEW(ctx, STAGE, n, char);
@@ -82,11 +84,16 @@ mpk_status mpki_order_rcm(mpk_context *ctx, const mpki_graph *graph, int32_t *pe
     }
     for (int32_t seed = 0; seed < n; seed++) {
         if (done_vertex[seed]) continue;
+        if (mpki_cancelled(ctx)) {
+            status = mpki_stopped(ctx, STAGE);
+            goto done;
+        }
         int32_t root = pseudo_peripheral(&s, seed), head = placed;
         perm[placed++] = root;
         done_vertex[root] = 1;
         for (; head < placed; head++) {
             int32_t v = perm[head], count = 0;
+            if (mpki_asks(&s.asking, 8 * degree(graph, v))) break;
             for (int64_t k = graph->xadj[v]; k < graph->xadj[v + 1]; k++) {
                 int32_t w = graph->adj[k];
                 if (done_vertex[w]) continue;
@@ -97,6 +104,7 @@ mpk_status mpki_order_rcm(mpk_context *ctx, const mpki_graph *graph, int32_t *pe
             for (int32_t k = 0; k < count; k++) perm[placed++] = near[k].vertex;
         }
     }
+    if (mpki_cancelled(ctx)) status = mpki_stopped(ctx, STAGE);
     for (int32_t a = 0, b = n - 1; a < b; a++, b--) {
         int32_t v = perm[a];
         perm[a] = perm[b];

@@ -32,13 +32,15 @@ static bool twins(const mpki_graph *g, int32_t u, int32_t v) {
 
 /* leader[v] = least vertex that v is a twin of; returns how many leaders there are. table, link:
  * hash chains of leaders. */
-static int32_t find_leaders(const mpki_graph *g, const uint64_t *key, int32_t slots, int32_t *table,
+static int32_t find_leaders(mpk_context *ctx, const mpki_graph *g, const uint64_t *key, int32_t slots, int32_t *table,
                             int32_t *link, int32_t *leader) {
     int32_t leaders = 0;
+    mpki_asking asking = {ctx, "analyse", 0};
     memset(table, -1, (size_t)slots * sizeof *table);
     for (int32_t v = 0; v < g->n; v++) {
         int32_t slot = (int32_t)(key[v] % (uint64_t)slots), u = table[slot];
         while (u >= 0 && (key[u] != key[v] || !twins(g, u, v))) u = link[u];
+        if (mpki_asks(&asking, 8 + g->xadj[v + 1] - g->xadj[v])) break;
         leader[v] = u >= 0 ? u : v;
         if (u >= 0) continue;
         link[v] = table[slot];
@@ -88,14 +90,23 @@ mpk_status mpki_twins_merge(mpk_context *ctx, const mpki_graph *graph, double mo
         status = mpki_failed(ctx);
         goto done;
     }
+    mpki_asking asking = {ctx, "analyse", 0};
     for (int32_t v = 0; v < n; v++) {
+        if (mpki_asks(&asking, graph->xadj[v + 1] - graph->xadj[v])) break;
         key[v] = mpki_random_at((uint64_t)v);
         for (int64_t k = graph->xadj[v]; k < graph->xadj[v + 1]; k++)
             key[v] += mpki_random_at((uint64_t)graph->adj[k]);
     }
     int32_t *leader = work, *link = work + n, *table = work + 2 * (int64_t)n;
-    int32_t leaders = find_leaders(graph, key, n + 1, table, link, leader);
-    if (leaders <= most * n) status = contract(ctx, graph, leader, leaders, map, small);
+    if (mpki_cancelled(ctx)) {
+        status = mpki_stopped(ctx, STAGE);
+        goto done;
+    }
+    int32_t leaders = find_leaders(ctx, graph, key, n + 1, table, link, leader);
+    if (mpki_cancelled(ctx))
+        status = mpki_stopped(ctx, STAGE);
+    else if (leaders <= most * n)
+        status = contract(ctx, graph, leader, leaders, map, small);
 done:
     mpki_release(ctx, key);
     mpki_release(ctx, work);

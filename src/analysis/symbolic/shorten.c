@@ -10,8 +10,9 @@
 
 static const char STAGE[] = "symbolic";
 
-/* Seconds, measured on an H100 (bench/results/sparse-gpu.md, "A front of a chain"): of a front that one block has in
- * shared memory as a whole, and of one that is cut into pieces of columns whose contributions others make. */
+/* Seconds, measured on an H100 (bench/journal/2026-11-26-gpu-direct.md, "A front of a chain"): of a front
+ * that one block has in shared memory as a whole, and of one that is cut into pieces of columns whose
+ * contributions others make. */
 static const double FRONT_S = 16e-6, COLUMN_S = 0.8e-6, ENTRY_S = 1e-10, FLOP_S = 1e-11;
 static const double PIECE_S = 40e-6, PIECE_COLUMN_S = 0.5e-6, PIECE_ROW_S = 2e-8;
 static const double CHILD_S = 0.4e-6;

@@ -99,11 +99,16 @@ done:
 /* Rows of s: those of its columns in A and those of its children, below its own columns. */
 mpk_status mpki_structure_rows(mpk_context *ctx, const mpki_graph *graph, mpk_analysis *an) {
     mpki_rowset set = {0};
+    mpki_asking asking = {ctx, "analyse", 0};
     mpk_status status = MPK_OK;
     an->ridx = MPKI_NEW(ctx, STAGE, an->rptr[an->nsuper], int32_t);
     if (!an->ridx || !mpki_rowset_create(ctx, STAGE, an->n, &set)) return mpki_failed(ctx);
     for (int32_t s = 0; s < an->nsuper; s++) {
         int32_t end = an->sptr[s + 1];
+        if (mpki_asks(&asking, 8 * (an->rptr[s + 1] - an->rptr[s] + end - an->sptr[s]))) {
+            status = mpki_stopped(ctx, STAGE);
+            break;
+        }
         if (an->rptr[s + 1] == an->rptr[s]) continue; /* a root */
         for (int32_t c = an->sptr[s]; c < end; c++) {
             int32_t v = an->perm[c];
@@ -114,6 +119,7 @@ mpk_status mpki_structure_rows(mpk_context *ctx, const mpki_graph *graph, mpk_an
         }
         for (int32_t q = an->child_ptr[s]; q < an->child_ptr[s + 1]; q++) {
             int32_t child = an->child[q];
+            asking.done += an->rptr[child + 1] - an->rptr[child];
             int64_t k = an->rptr[child], last = an->rptr[child + 1];
             while (k < last && an->ridx[k] < end) k++;
             for (; k < last; k++) mpki_rowset_add(&set, an->ridx[k]);
@@ -215,8 +221,13 @@ mpk_status mpki_structure_maps(mpk_context *ctx, const mpki_graph *graph, mpk_an
         goto done;
     }
     transpose_places(an, upper_ptr, upper);
+    mpki_asking asking = {ctx, "analyse", 0};
     an->scatter_ptr[0] = 0;
     for (int32_t s = 0; s < an->nsuper; s++) {
+        if (mpki_asks(&asking, 8 * (an->rptr[s + 1] - an->rptr[s] + an->sptr[s + 1] - an->sptr[s]))) {
+            status = mpki_stopped(ctx, STAGE);
+            goto done;
+        }
         map_front(an, s, local);
         map_children(an, s, local);
         an->scatter_ptr[s + 1] =

@@ -6,10 +6,11 @@ static const char STAGE[] = "symbolic";
 
 /* Liu 1986: add the rows one by one; from each neighbour below climb to the root of its tree, on
  * paths that are compressed as they are walked, and hang that root under the new row. */
-static void elimination_tree(const mpki_graph *graph, const int32_t *perm, const int32_t *iperm,
+static void elimination_tree(mpki_asking *asking, const mpki_graph *graph, const int32_t *perm, const int32_t *iperm,
                              int32_t *ancestor, int32_t *parent) {
     for (int32_t row = 0; row < graph->n; row++) {
         int32_t v = perm[row];
+        if (mpki_asks(asking, 2 * (graph->xadj[v + 1] - graph->xadj[v]))) return;
         parent[row] = ancestor[row] = -1;
         for (int64_t k = graph->xadj[v]; k < graph->xadj[v + 1]; k++) {
             int32_t c = iperm[graph->adj[k]];
@@ -76,7 +77,7 @@ static int32_t find(int32_t *set, int32_t v) {
  * summed up the tree. j is a leaf of row i if no earlier neighbour of i lies under j. In a
  * postorder the last earlier neighbour tells, and the least common ancestor of it and j is that of
  * the leaf before j and j. Sums wrap around 2^32 in between; the counts themselves fit. */
-static void column_counts(const mpki_graph *graph, const int32_t *perm, const int32_t *iperm,
+static void column_counts(mpki_asking *asking, const mpki_graph *graph, const int32_t *perm, const int32_t *iperm,
                           const int32_t *parent, int32_t *first, int32_t *last, int32_t *set,
                           uint32_t *count) {
     int32_t n = graph->n;
@@ -95,6 +96,7 @@ static void column_counts(const mpki_graph *graph, const int32_t *perm, const in
     }
     for (int32_t j = 0; j < n; j++) {
         int32_t v = perm[j], low = first[j];
+        if (mpki_asks(asking, 2 * (graph->xadj[v + 1] - graph->xadj[v]))) return;
         for (int64_t k = graph->xadj[v]; k < graph->xadj[v + 1]; k++) {
             int32_t w = graph->adj[k], i = iperm[w];
             if (i < j) continue;
@@ -114,16 +116,21 @@ static void column_counts(const mpki_graph *graph, const int32_t *perm, const in
 mpk_status mpki_elimination(mpk_context *ctx, const mpki_graph *graph, int32_t *perm,
                             int32_t *iperm, int32_t *parent, int32_t *count) {
     int32_t n = graph->n;
-    mpk_status status = MPK_OK;
     int32_t *work = MPKI_NEW(ctx, STAGE, 3 * (int64_t)n, int32_t);
     if (!work) return mpki_failed(ctx);
     int32_t *a = work, *b = work + n, *c = work + 2 * (int64_t)n;
-    elimination_tree(graph, perm, iperm, a, parent);
+    mpki_asking asking = {ctx, "analyse", 0};
+    elimination_tree(&asking, graph, perm, iperm, a, parent);
+    if (mpki_cancelled(ctx)) goto stopped;
     postorder(n, parent, a, b, c);
     renumber(n, c, a, b, perm, iperm, parent);
-    column_counts(graph, perm, iperm, parent, a, b, c, (uint32_t *)count);
+    column_counts(&asking, graph, perm, iperm, parent, a, b, c, (uint32_t *)count);
+    if (mpki_cancelled(ctx)) goto stopped;
     mpki_release(ctx, work);
-    return status;
+    return MPK_OK;
+stopped:
+    mpki_release(ctx, work);
+    return mpki_stopped(ctx, STAGE);
 }
 
 /* Seconds of a factorization: fronts run at a rate that grows with their rows, from about 10

@@ -481,6 +481,7 @@ const mpki_direct_engine mpki_cuda_direct = {
     .to_zero = mpki_cuda_direct_to_zero,
     .solver_make = mpki_cuda_direct_solver_make,
     .solver_free = mpki_cuda_direct_solver_free,
+    .by_pivots = mpki_cuda_direct_by_pivots,
     .apply = mpki_cuda_direct_apply,
     .refine = mpki_cuda_direct_refine,
     .take = mpki_cuda_direct_take,

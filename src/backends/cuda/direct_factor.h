@@ -88,6 +88,7 @@ void mpki_cuda_direct_solver_free(mpki_direct_solver **s);
 mpk_status mpki_cuda_direct_solver_bytes(mpk_context *ctx, const mpki_direct *f, int64_t *bytes);
 /** Release f->spare. */
 void mpki_cuda_direct_drop_spare(mpki_direct *f);
+mpk_status mpki_cuda_direct_by_pivots(mpki_direct_solver *s);
 mpk_status mpki_cuda_direct_apply(mpki_direct_solver *s, mpk_part part, int32_t nrhs, const void *b,
                                   int64_t ldb, void *x, int64_t ldx);
 /** x := A^-1 x for one vector in device memory, as good as a correction has to be. Queued.

@@ -15,6 +15,8 @@ struct mpki_direct_solver {
     void *stage;    /* device, n x block: vectors of the host */
     int64_t rows, handed, squares, narrow; /* as the lists have them */
     mpki_cuda_sweep sweep;
+    int32_t *pivot; /* device, n: number of the pivot at each position; NULL: never asked for */
+    bool by_pivots; /* between parts vectors are in their order */
     const unsigned long long *wanted; /* as mpki_cuda_direct_apply_if() is given it */
     void *zero; /* device: so many bytes there are cleared with what comes next */
     int64_t zeros;
@@ -33,6 +35,7 @@ static bool did(const mpki_direct_solver *s, int status) {
 static void release(mpki_direct_solver *s) {
     if (!s) return;
     if (s->room) s->f->device->table->release(s->f->device->cuda, s->room);
+    if (s->pivot) s->f->device->table->release(s->f->device->cuda, s->pivot);
     mpki_release(s->f->ctx, s);
 }
 
@@ -116,6 +119,33 @@ mpk_status mpki_cuda_direct_solver_bytes(mpk_context *ctx, const mpki_direct *f,
     return status;
 }
 
+mpk_status mpki_cuda_direct_by_pivots(mpki_direct_solver *s) {
+    const mpki_direct *f = s->f;
+    const mpki_cuda_direct_table *to = f->device->table->direct;
+    const int64_t n = f->tree.n, bytes = n * (int64_t)sizeof(int32_t);
+    if (n == 0) return MPK_OK;
+    int32_t *inverse = MPKI_NEW(s->ctx, STAGE, n, int32_t);
+    if (!inverse) return mpki_failed(s->ctx);
+    for (int64_t k = 0; k < n; k++) inverse[f->tree.perm[k]] = (int32_t)k;
+    int32_t *perm = MPKI_NEW(s->ctx, STAGE, n, int32_t), *pivot = NULL;
+    mpk_status status = perm ? mpki_cuda_direct_get(f, MPK_GET_PERM, perm) : mpki_failed(s->ctx);
+    if (!mpk_failed(status) && !(pivot = MPKI_NEW(s->ctx, STAGE, n, int32_t)))
+        status = mpki_failed(s->ctx);
+    for (int64_t k = 0; !mpk_failed(status) && k < n; k++) pivot[inverse[perm[k]]] = (int32_t)k;
+    void *room = s->pivot;
+    if (!mpk_failed(status) && !room && !DID(f->device->table->alloc(f->device->cuda, bytes, &room)))
+        status = mpki_failed(s->ctx);
+    s->pivot = room;
+    if (!mpk_failed(status) && (!DID(to->copy(f->device->cuda, room, pivot, bytes, 1)) ||
+                                !DID(to->wait(f->device->cuda))))
+        status = mpki_failed(s->ctx);
+    s->by_pivots = !mpk_failed(status);
+    mpki_release(s->ctx, inverse);
+    mpki_release(s->ctx, perm);
+    mpki_release(s->ctx, pivot);
+    return status;
+}
+
 static mpk_status fill(mpki_direct_solver *s) {
     const mpki_direct *f = s->f;
     const mpki_cuda_direct_table *to = f->device->table->direct;
@@ -175,6 +205,7 @@ mpk_status mpki_cuda_direct_solver_make(mpk_context *ctx, const mpki_direct *f, 
     mpki_direct_solver *s = atomic_exchange(&((mpki_direct *)(uintptr_t)f)->spare, NULL);
     if (s && s->block >= block && s->shape == f->shape) {
         s->ctx = ctx;
+        s->by_pivots = false;
         *out = s;
         return MPK_OK;
     }
@@ -286,15 +317,17 @@ static bool apply_columns(mpki_direct_solver *s, mpk_part part, const char *b, i
     const int64_t ld_x = x_away ? ldx : n;
     place_sweeps(s, to_x, ld_x);
     choose_narrow(s);
-    if (!DID(to->take(device->cuda, scalar, (int32_t)n, nrhs, in ? f->perm : NULL, f->on.scale,
+    const int32_t *between = s->by_pivots ? s->pivot : NULL;
+    if (!DID(to->take(device->cuda, scalar, (int32_t)n, nrhs, in ? f->perm : between,
+                      in ? f->on.scale : NULL,
                       b_away ? (const void *)b : s->stage, b_away ? ldb : n, s->sweep.y,
                       s->sweep.ticket, in || out ? s->sweep.unset : 0, s->wanted, s->zero,
                       s->zeros)) ||
         (in && !sweep(s, false, false)) ||
         (alone && !DID(to->diagonal(device->cuda, &f->on, &s->sweep, part == MPK_PART_ABS))) ||
         (out && !sweep(s, true, fused)) ||
-        (!out && !DID(to->give(device->cuda, scalar, (int32_t)n, nrhs, NULL, NULL, s->sweep.y, to_x,
-                               ld_x))))
+        (!out && !DID(to->give(device->cuda, scalar, (int32_t)n, nrhs, between, NULL, s->sweep.y,
+                               to_x, ld_x))))
         return false;
     s->zero = NULL, s->zeros = 0;
     for (int32_t r = 0; r < nrhs && !x_away; r++)

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char module_name[] = "libmetapack_cuda.so";
 
@@ -45,8 +46,23 @@ static const mpki_cuda_table *find(mpk_context *ctx) {
     }
     if (!module) {
         const char *reason = dlerror();
-        mpki_error(ctx, MPK_ERR_DEVICE, "device", -1, "no CUDA backend: %s",
-                   reason ? reason : "the module cannot be loaded");
+        if (wish && *wish && access(wish, R_OK)) {
+            mpki_error(ctx, MPK_ERR_DEVICE, "device", -1,
+                       "no CUDA backend: METAPACK_CUDA_MODULE in the environment names %.300s, "
+                       "which cannot be read",
+                       wish);
+            return NULL;
+        }
+        const bool absent =
+            !reason || (strstr(reason, module_name) == reason && strstr(reason, "No such file"));
+        mpki_error(ctx, MPK_ERR_DEVICE, "device", -1, "no CUDA backend: %s%s",
+                   absent
+                       ? "this METAPACK has no module for NVIDIA GPUs: there was no CUDA when it "
+                         "was built, or libmetapack_cuda.so does not lie beside the library"
+                   : strstr(reason, "libcuda") || strstr(reason, "libnvidia")
+                       ? "there is no NVIDIA driver here: "
+                       : "its module cannot be loaded: ",
+                   absent ? "" : reason);
         return NULL;
     }
     mpki_cuda_module_fn entry = NULL;

@@ -124,7 +124,7 @@ static void panel_rows(const aasen *q, int64_t item, int64_t k0, int64_t k1) {
 static void panel_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     const aasen *q = arg;
     (void)pool, (void)worker;
-    panel_rows(q, item, early(q), q->j * q->nb);
+    if (!FN(lower_stopped)(q->s)) panel_rows(q, item, early(q), q->j * q->nb);
 }
 
 /* ---- small triangular solves with L(J, J) -------------------------------------------------------
@@ -195,6 +195,7 @@ static void diagonal(const aasen *q) {
 static void early_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     aasen *q = arg;
     (void)pool, (void)worker;
+    if (FN(lower_stopped)(q->s)) return;
     if (item == 0)
         diagonal(q);
     else if (item == 1)
@@ -431,6 +432,7 @@ mpk_status FN(aasen_factorize)(mpki_dense_call *call, FN(lower) * s) {
     FN(band_begin)(call, s, &q.band, nb);
     for (q.j = 0; q.j < q.nt; q.j++) {
         const int64_t j = q.j, rows = n - (j + 1) * nb; /* below the diagonal block */
+        if (FN(lower_stopped)(s)) return mpki_stopped(call->ctx, "factorize");
         mpki_pool_for(s->pool, 0, j, pack_l_item, &q);  /* K = 1 .. J */
         q.packed = 0;
         if (j > 1) {

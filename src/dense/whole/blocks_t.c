@@ -84,7 +84,7 @@ static void update_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     const int cols = (int)(u->n - j0 < MPKI_BLOCK ? u->n - j0 : MPKI_BLOCK);
     const int64_t r0 = j0 + first, r1 = r0 + MPKI_STRIP < u->n ? r0 + MPKI_STRIP : u->n;
     (void)pool;
-    if (r0 >= r1) return;
+    if (r0 >= r1 || FN(lower_stopped)(u->s)) return;
     T *packed = u->packs + (int64_t)worker * MPKI_BLOCK * u->depth;
     k->pack(cols, u->depth, u->b + j0, u->ldb, NULL, 0, packed);
     k->multiply(r1 - r0, cols, u->depth, u->a + r0, u->lda, packed, u->c + r0 + j0 * u->ldc, u->ldc,

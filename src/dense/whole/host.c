@@ -39,7 +39,10 @@ static mpk_status factorize(mpki_dense_call *call) {
 }
 
 static mpk_status solve(mpki_dense_call *call, int32_t nrhs, void *x, int64_t ldx) {
-    return method_of(call)->solve(call, nrhs, x, ldx);
+    const mpk_status status = method_of(call)->solve(call, nrhs, x, ldx);
+    /* sweeps that were stopped leave x unfinished */
+    if (mpki_stop_wanted(call->ctx, "solve")) return mpki_stopped(call->ctx, "solve");
+    return status;
 }
 
 static mpk_status inertia(mpki_dense_call *call, mpk_inertia *inertia) {

@@ -23,7 +23,13 @@ typedef struct FN(lower) {
     T *a;
     int32_t *pivots;
     R small; /* a column of what is left whose entries are all at most this is a zero pivot */
+    mpk_context *ctx;
 } FN(lower);
+
+/** Is a factorization to be stopped? Loops end early then, and whoever called them asks once more. */
+static inline bool FN(lower_stopped)(const FN(lower) * s) {
+    return mpki_stop_wanted(s->ctx, "factorize");
+}
 
 /** Rows i0 .. i0+rows-1 of columns j0 .. j0+cols-1 of the factor, as if it were lower: an address
  *  in f; or, for an upper factor, of buffer (rows x cols), where the block is turned to. */

@@ -201,10 +201,12 @@ mpk_status FN(lapack_core)(const FN(lower) * s, int rook, int32_t nb, T *work) {
     const int64_t n = s->n, ldw = n;
     T *packs = work + (ldw * (nb + 1) + 7) / 8 * 8;
     mpk_status status = MPK_OK;
+    mpki_asking asking = {s->ctx, "factorize", 0};
     for (int64_t j0 = 0, k; j0 < n; j0 = k) {
         panel q = {s, work, j0, ldw, s->small};
         const int64_t end = n - j0 <= nb ? n : j0 + nb - 1; /* room for a whole pair */
         for (k = j0; k < end;) {
+            if (mpki_asks(&asking, (n - k) * (k - j0 + 1))) return mpki_stopped(s->ctx, "factorize");
             choice c = choose(&q, rook, k);
             if (c.width < 0) return MPK_ERR_NUMERIC;
             if (c.width == 0) {
@@ -382,7 +384,9 @@ static void solve_columns(const solve_job *s, int32_t c0, int32_t c1, T *buffer)
     const int64_t n = call->dense.n;
     const int hermitian = call->dense.symmetry == MPK_HERMITIAN;
     bool pair;
+    mpki_asking asking = {call->ctx, "solve", 0};
     for (int64_t k = 0; k < n;) { /* L, then D */
+        if (mpki_asks(&asking, (n - k) * (c1 - c0))) return;
         int64_t p = pivot(call, k, &pair), kp = p;
         const int width = pair ? 2 : 1;
         if (pair) kp = pivot(call, k + 1, &pair);
@@ -413,6 +417,7 @@ static void solve_columns(const solve_job *s, int32_t c0, int32_t c1, T *buffer)
         k += width;
     }
     for (int64_t k = n - 1; k >= 0;) { /* L^T, L^H */
+        if (mpki_asks(&asking, (n - k) * (c1 - c0))) return;
         int64_t kp = pivot(call, k, &pair), p = kp;
         const int width = pair ? 2 : 1;
         if (pair) p = pivot(call, k - 1, &pair);

@@ -161,7 +161,7 @@ static void below_many(mpki_pool *pool, int worker, void *arg, int64_t item) {
 
 void FN(sweep_forward)(const mpki_dense_call *call, int32_t nrhs, T *x, int64_t ldx, char *work) {
     sweep s = prepare(call, nrhs, x, ldx, work);
-    for (int64_t k = 0; k < s.count; k++) {
+    for (int64_t k = 0; k < s.count && !mpki_stop_wanted(call->ctx, "solve"); k++) {
         begin(&s, k);
         if (s.panel) FN(lapack_interchange)(call, s.j0, s.j1, nrhs, x, ldx, false);
         mpki_pool_for(call->pool, 0, (nrhs + FEW - 1) / FEW, diagonal_forward, &s);
@@ -212,7 +212,7 @@ static void above_many(mpki_pool *pool, int worker, void *arg, int64_t item) {
 
 void FN(sweep_backward)(const mpki_dense_call *call, int32_t nrhs, T *x, int64_t ldx, char *work) {
     sweep s = prepare(call, nrhs, x, ldx, work);
-    for (int64_t k = s.count - 1; k >= 0; k--) {
+    for (int64_t k = s.count - 1; k >= 0 && !mpki_stop_wanted(call->ctx, "solve"); k--) {
         begin(&s, k);
         if (nrhs < FEW)
             mpki_pool_for(call->pool, 0, (s.j1 - s.j0 + COLS - 1) / COLS, above_few, &s);

@@ -131,7 +131,8 @@ static mpk_status factorize(mpki_dense_call *call) {
          call->f->ldf,
          (T *)call->f->f,
          call->f->pivots,
-         0};
+         0,
+         call->ctx};
     s.small = (R)(d->zero_tolerance * call->most * call->scale);
     if (upper) FN(turn)(n, s.a, s.ld, call->pool);
     T *band = (T *)call->work;
@@ -152,6 +153,7 @@ static mpk_status factorize(mpki_dense_call *call) {
         status = FN(tile_factorize)(call, &s);
         break;
     }
+    if (FN(lower_stopped)(&s)) status = mpki_stopped(call->ctx, "factorize");
     if (!mpk_failed(status) && d->method != MPK_DENSE_AASEN) status = FN(account)(call, &s);
     band_above(&s, band, true);
     call->work -= band_bytes(n);
@@ -319,6 +321,7 @@ static mpk_status residual(mpki_dense_call *call, int32_t nrhs, const void *vx, 
                            mpki_dense_error *error, char *work) {
     const int64_t n = call->dense.n, items = (n + ROWS - 1) / ROWS;
     for (int32_t c = 0; c < nrhs; c++) {
+        if (mpki_stop_wanted(call->ctx, "solve")) return mpki_stopped(call->ctx, "solve");
         product p = {.call = call, .sums = (double *)work, .ldx = ldx};
         p.x = (const T *)vx + c * ldx, p.r = (T *)vr + c * ldr;
         p.b = vb ? (const T *)vb + c * ldb : NULL;

@@ -78,6 +78,10 @@ static mpk_status second_stage(const FN(lower) * s, int64_t first, T *work, char
     return status;
 }
 
+static bool stopped(void *s) {
+    return FN(lower_stopped)(s);
+}
+
 mpk_status FN(tile_factorize)(mpki_dense_call *call, FN(lower) * s) {
     const bool natural = call->dense.method != MPK_DENSE_TILE;
     const int64_t n = s->n;
@@ -85,7 +89,7 @@ mpk_status FN(tile_factorize)(mpki_dense_call *call, FN(lower) * s) {
     FN(front_work) works[256];
     FN(front) f = {.nrows = n, .w = (int32_t)n, .ld0 = s->ld, .a = s->a, .id = s->pivots};
     FN(front_rules)
-    rules = {.k = &table, .hermitian = s->hermitian};
+    rules = {.k = &table, .hermitian = s->hermitian, .cancelled = stopped, .self = s};
     if (!natural) /* in the order given it is refinement that judges small pivots */
         rules.u = (R)call->dense.pivot_threshold, rules.small = s->small;
     mpki_pivots counted = {.min_d = INFINITY};
@@ -100,6 +104,7 @@ mpk_status FN(tile_factorize)(mpki_dense_call *call, FN(lower) * s) {
     f.right += (64 - (uintptr_t)f.right % 64) % 64 / sizeof(T);
     for (int64_t k = 0; k < n; k++) s->pivots[k] = (int32_t)k;
     FN(front_passes)(&f, &rules, works, call->pool, 0, !natural, &counted);
+    if (FN(lower_stopped)(s)) return mpki_stopped(call->ctx, "factorize");
     call->info->delayed = n - f.nelim;
     if (natural && f.nelim < n)
         return mpki_error(call->ctx, MPK_ERR_NUMERIC, "dense", f.nelim,

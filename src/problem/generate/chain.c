@@ -54,7 +54,8 @@ static mpk_status optimal_control(mpki_generator *g) {
         g, horizon * (2 * nx + nu), horizon * (nu + nx * nu + nx + nx * (nx + 1) / 2 + nx * nx));
     if (!mpk_failed(status)) status = draw(g, &s);
     if (mpk_failed(status)) return status;
-    for (int64_t t = 0; t < (int64_t)horizon; t++) emit_stage(g, &s, t, t + 1 == (int64_t)horizon);
+    for (int64_t t = 0; t < (int64_t)horizon && !mpki_asks(&g->asking, 64); t++)
+         emit_stage(g, &s, t, t + 1 == (int64_t)horizon);
     mpki_release(g->ctx, s.a);
     return MPK_OK;
 }

@@ -130,7 +130,7 @@ static mpk_status nlpkkt(mpki_generator *out) {
     for (x[2] = 0; x[2] < n; x[2]++) {
         if (mpki_progress(out->ctx, "read", x[2] / side))
             return mpki_error(out->ctx, MPK_ERR_CANCELLED, "generate", -1, "stopped on request");
-        for (x[1] = 0; x[1] < n; x[1]++)
+        for (x[1] = 0; x[1] < n && !mpki_cancelled(out->ctx); x[1]++)
             for (x[0] = 0; x[0] < n; x[0]++) state_column(out, &g, x);
     }
     for (int face = 0; face < 6; face++)
@@ -156,7 +156,7 @@ static mpk_status control_distributed(mpki_generator *out) {
     const double m = h * h * h, cube = side * side * side; /* h^3 I is the mass */
     mpk_status status = mpki_generator_size(out, 3 * cube, 3 * cube + 7 * cube - 6 * side * side);
     if (mpk_failed(status)) return status;
-    for (int64_t col = 0; col < points; col++) {
+    for (int64_t col = 0; col < points && !mpki_asks(&out->asking, 8); col++) {
         const int64_t x = col % n, y = col / n % n, z = col / plane, row = 2 * points + col;
         mpki_emit(out, col, col, m);
         if (z > 0) mpki_emit(out, row - plane, col, -h);
@@ -167,7 +167,7 @@ static mpk_status control_distributed(mpki_generator *out) {
         if (y < n - 1) mpki_emit(out, row + n, col, -h);
         if (z < n - 1) mpki_emit(out, row + plane, col, -h);
     }
-    for (int64_t k = 0; k < points; k++) {
+    for (int64_t k = 0; k < points && !mpki_asks(&out->asking, 4); k++) {
         mpki_emit(out, points + k, points + k, alpha * m);
         mpki_emit(out, 2 * points + k, points + k, -m);
     }

@@ -60,7 +60,8 @@ static mpk_status convection(mpki_generator *g) {
         row[k] = row[j];
         row[j] = swap;
     }
-    for (int64_t k = 0; k < g->n; k++) emit_point(g, (int64_t)side, dimension, k, row[k]);
+    for (int64_t k = 0; k < g->n && !mpki_asks(&g->asking, 32); k++)
+        emit_point(g, (int64_t)side, dimension, k, row[k]);
     mpki_release(g->ctx, row);
     return MPK_OK;
 }

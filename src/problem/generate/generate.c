@@ -212,7 +212,7 @@ static mpk_status parse(mpki_generator *g, const char *spec, const mpki_family *
 
 mpk_status mpki_generate_sizes(mpk_context *ctx, const char *spec, double *n, double *nnz) {
     double sizes[2] = {-1, -1};
-    mpki_generator g = {.ctx = ctx, .scalar = MPK_D, .sizes = sizes};
+    mpki_generator g = {.ctx = ctx, .asking = {ctx, "read", 0}, .scalar = MPK_D, .sizes = sizes};
     const mpki_family *family = NULL;
     mpk_status status = parse(&g, spec, &family);
     if (!mpk_failed(status)) status = family->make(&g);
@@ -230,11 +230,15 @@ mpk_status mpk_problem_generate(mpk_context *ctx, const char *spec, int64_t seed
     if (!spec || !problem || *problem)
         return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1,
                           "the spec is NULL, or the place for the problem does not hold NULL");
-    mpki_generator g = {
-        .ctx = ctx, .random = (uint64_t)seed, .scalar = MPK_D, .symmetry = MPK_SYMMETRIC};
+    mpki_generator g = {.ctx = ctx,
+                        .asking = {ctx, "read", 0},
+                        .random = (uint64_t)seed,
+                        .scalar = MPK_D,
+                        .symmetry = MPK_SYMMETRIC};
     const mpki_family *family = NULL;
     mpk_status status = parse(&g, spec, &family);
     if (!mpk_failed(status)) status = family->make(&g);
+    if (!mpk_failed(status) && mpki_cancelled(ctx)) status = mpki_stopped(ctx, STAGE);
     if (mpk_failed(status)) goto done;
     mpki_assembly how = {.stage = STAGE,
                          .n = g.n,

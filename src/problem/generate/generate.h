@@ -26,6 +26,7 @@ typedef struct mpki_generator {
     const char *family;
     double value[MPKI_MAX_PARAMETERS]; /* of the parameters, in the order of the table */
     uint64_t random;                   /* state */
+    mpki_asking asking; /* of the loops over rows: they end where the caller wants to stop */
     /* what the family makes */
     int32_t n;
     mpk_scalar scalar;

@@ -35,7 +35,7 @@ static mpk_status lin(mpki_generator *g) {
         wells[k].width = 2 + 4 * mpki_draw_unit(g);
     }
     const int64_t nx = (int64_t)size[0], ny = (int64_t)size[1], nz = (int64_t)size[2];
-    for (int64_t k = 0; k < nx * ny * nz; k++) {
+    for (int64_t k = 0; k < nx * ny * nz && !mpki_asks(&g->asking, 16); k++) {
         const int64_t x = k % nx, y = k / nx % ny, z = k / (nx * ny);
         const double at[3] = {(double)x, (double)y, (double)z};
         mpki_emit(g, k, k, 6 + potential(wells, count, at) - sigma);
@@ -96,7 +96,7 @@ static mpk_status helmholtz(mpki_generator *g) {
     if (m.absorbing || m.damping != 0) g->scalar = MPK_Z;
     mpk_status status = mpki_generator_size(g, total, (m.dimension + 1) * total);
     if (mpk_failed(status)) return status;
-    for (int64_t k = 0; k < n * n * depth; k++) {
+    for (int64_t k = 0; k < n * n * depth && !mpki_asks(&g->asking, 8); k++) {
         const int64_t x = k % n, y = k / n % n, z = k / (n * n);
         int faces = (x == 0) + (x == n - 1) + (y == 0) + (y == n - 1);
         if (m.dimension == 3) faces += (z == 0) + (z == n - 1);

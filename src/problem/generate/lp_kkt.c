@@ -52,7 +52,7 @@ static mpk_status lp_kkt(mpki_generator *g) {
     if (mpk_failed(status)) return status;
     int64_t width = 1;
     while (width * width < rows) width++;
-    for (int64_t j = 0; j < cols; j++) {
+    for (int64_t j = 0; j < cols && !mpki_asks(&g->asking, 16); j++) {
         int64_t list[MAX_COLUMN + 1], centre = j * rows / cols;
         mpki_emit(g, j, j, mpki_draw_magnitude(g, decades));
         int count = column_rows(g, local, rows, width, centre, wanted, list);

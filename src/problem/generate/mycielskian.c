@@ -18,7 +18,7 @@ static mpk_status mycielskian(mpki_generator *g) {
     int64_t vertices = 2;
     for (int32_t k = 2; k < order; k++, vertices = 2 * vertices + 1) {
         const int64_t before = g->entries.count;
-        for (int64_t e = 0; e < before; e++) {
+        for (int64_t e = 0; e < before && !mpki_asks(&g->asking, 2); e++) {
             const int32_t i = g->entries.row[e], j = g->entries.col[e];
             mpki_emit(g, vertices + i, j, 1);
             mpki_emit(g, vertices + j, i, 1);

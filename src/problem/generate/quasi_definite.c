@@ -12,7 +12,7 @@ static mpk_status quasi_definite(mpki_generator *g) {
     const int64_t n = (int64_t)side, nodes = 2 * n * (n - 1);
     int64_t edge = 0;
     for (int vertical = 0; vertical < 2; vertical++)
-        for (int64_t node = 0; node < n * n; node++) {
+        for (int64_t node = 0; node < n * n && !mpki_asks(&g->asking, 8); node++) {
             if (vertical ? node / n == n - 1 : node % n == n - 1) continue;
             mpki_emit(g, edge, edge, mpki_draw_magnitude(g, decades));
             mpki_emit(g, nodes + node, edge, -1);

@@ -27,7 +27,7 @@ static mpk_status make_random(mpki_generator *g) {
     if (mpk_failed(status)) return status;
     const int64_t order = (int64_t)n;
     int64_t single = -1; /* a row without diagonal entry that has no partner yet */
-    for (int64_t k = 0; k < order; k++) {
+    for (int64_t k = 0; k < order && !mpki_asks(&g->asking, 4); k++) {
         if (mpki_draw_unit(g) >= zeros) {
             emit_random(g, k, k, decades);
         } else if (single < 0) {
@@ -39,7 +39,7 @@ static mpk_status make_random(mpki_generator *g) {
         }
     }
     if (single >= 0) emit_random(g, single, single, decades);
-    for (int64_t k = 0; k < (int64_t)drawn && order > 1; k++) {
+    for (int64_t k = 0; k < (int64_t)drawn && order > 1 && !mpki_asks(&g->asking, 8); k++) {
         int64_t i = mpki_draw_index(g, order), j = mpki_draw_index(g, order - 1);
         if (j >= i) j++;
         const bool turned = i < j && !general;

@@ -42,9 +42,9 @@ static mpk_status stokes_mac(mpki_generator *g) {
     mac m = {.n = (int64_t)side, .viscosity = g->value[2], .h = 1 / side};
     mpk_status status = mpki_generator_size(g, velocities + side * side - 1, 5 * velocities);
     if (mpk_failed(status)) return status;
-    for (int64_t j = 0; j < m.n; j++)
+    for (int64_t j = 0; j < m.n && !mpki_asks(&g->asking, 8 * m.n); j++)
         for (int64_t i = 0; i < m.n - 1; i++) horizontal(g, &m, i, j);
-    for (int64_t j = 0; j < m.n - 1; j++)
+    for (int64_t j = 0; j < m.n - 1 && !mpki_asks(&g->asking, 8 * m.n); j++)
         for (int64_t i = 0; i < m.n; i++) vertical(g, &m, i, j);
     return MPK_OK;
 }
@@ -105,7 +105,7 @@ static mpk_status stokes_taylor_hood(mpki_generator *g) {
                                             2 * inner * inner * 19);
     if (mpk_failed(status)) return status;
     for (int component = 0; component < 2; component++)
-        for (int64_t j = 1; j <= 2 * n - 1; j++)
+        for (int64_t j = 1; j <= 2 * n - 1 && !mpki_asks(&g->asking, 100 * n); j++)
             for (int64_t i = 1; i <= 2 * n - 1; i++) taylor_hood_column(g, n, component, i, j);
     return MPK_OK;
 }

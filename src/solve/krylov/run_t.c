@@ -425,17 +425,26 @@ static void diagnose(mpki_krylov *k, char *text, size_t size) {
             flat);
 }
 
+/* "1.00e-08 was asked for" */
+static const char *aim(const mpki_krylov *k, char out[64]) {
+    if (k->extra.asked)
+        snprintf(out, 64, "%.40s was asked for", k->extra.asked);
+    else
+        snprintf(out, 64, "%.2e was asked for", k->task.tolerance);
+    return out;
+}
+
 /* Why it ended without success, as a text. */
 static void explain(mpki_krylov *k, mpki_event event) {
     const char *name = mpki_krylov_name(k->task.method);
-    char why[160], more[160];
+    char why[160], more[160], wanted[64];
     const bool hidden = k->hidden;
     diagnose(k, more, sizeof more);
     switch (event) {
     case MPKI_LIMIT:
         snprintf(k->message, sizeof k->message,
-                 "%s: %d iterations were not enough; relative residual %.2e, %.2e was asked for%s",
-                 name, k->info.iterations, k->best_truth, k->task.tolerance, more);
+                 "%s: %d iterations were not enough; relative residual %.2e, %s%s", name,
+                 k->info.iterations, k->best_truth, aim(k, wanted), more);
         return;
     case MPKI_BREAKDOWN:
         snprintf(why, sizeof why, "broke down %d times (%s)", k->info.breakdowns,
@@ -456,8 +465,8 @@ static void explain(mpki_krylov *k, mpki_event event) {
         break;
     }
     snprintf(k->message, sizeof k->message,
-             "%s: %s; relative residual %.2e after %d iterations, %.2e was asked for%s%s", name,
-             why, k->best_truth, k->info.iterations, k->task.tolerance,
+             "%s: %s; relative residual %.2e after %d iterations, %s%s%s", name, why, k->best_truth,
+             k->info.iterations, aim(k, wanted),
              hidden && !more[0] ? ", and rounding hides smaller ones" : "", more);
 }
 

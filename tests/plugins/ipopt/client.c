@@ -2,7 +2,7 @@
 /** A program that knows nothing of METAPACK: Ipopt's C interface, five problems, each solved with
  *  MUMPS and with the names METAPACK answers to. Same outcome, same point; and the library that
  *  was loaded is ours. */
-#include <coin/IpStdCInterface.h>
+#include <IpStdCInterface.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -186,26 +186,26 @@ static const problem problems[] = {
 /* ---- Ipopt's callbacks: every entry of the Jacobian, every one of the lower Hessian ------------
  */
 
-static Bool eval_f(Index n, Number *x, Bool fresh, Number *f, UserDataPtr data) {
+static Bool eval_f(int n, double *x, Bool fresh, double *f, UserDataPtr data) {
     (void)n, (void)fresh;
     *f = ((const problem *)data)->f(x);
     return TRUE;
 }
 
-static Bool eval_grad(Index n, Number *x, Bool fresh, Number *grad, UserDataPtr data) {
+static Bool eval_grad(int n, double *x, Bool fresh, double *grad, UserDataPtr data) {
     (void)n, (void)fresh;
     ((const problem *)data)->grad(x, grad);
     return TRUE;
 }
 
-static Bool eval_g(Index n, Number *x, Bool fresh, Index m, Number *g, UserDataPtr data) {
+static Bool eval_g(int n, double *x, Bool fresh, int m, double *g, UserDataPtr data) {
     (void)n, (void)fresh, (void)m;
     ((const problem *)data)->g(x, g);
     return TRUE;
 }
 
-static Bool eval_jac(Index n, Number *x, Bool fresh, Index m, Index nnz, Index *row, Index *col,
-                     Number *values, UserDataPtr data) {
+static Bool eval_jac(int n, double *x, Bool fresh, int m, int nnz, int *row, int *col,
+                     double *values, UserDataPtr data) {
     (void)fresh, (void)nnz;
     if (!values) {
         for (int k = 0; k < m * n; k++) row[k] = k / n, col[k] = k % n;
@@ -216,9 +216,8 @@ static Bool eval_jac(Index n, Number *x, Bool fresh, Index m, Index nnz, Index *
     return TRUE;
 }
 
-static Bool eval_hess(Index n, Number *x, Bool fresh, Number factor, Index m, Number *y,
-                      Bool fresh_y, Index nnz, Index *row, Index *col, Number *values,
-                      UserDataPtr data) {
+static Bool eval_hess(int n, double *x, Bool fresh, double factor, int m, double *y, Bool fresh_y,
+                      int nnz, int *row, int *col, double *values, UserDataPtr data) {
     static double h[MOST * MOST];
     (void)fresh, (void)m, (void)fresh_y, (void)nnz;
     if (values) {

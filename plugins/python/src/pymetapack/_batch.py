@@ -9,21 +9,28 @@ from typing import Any, NoReturn, Optional
 import numpy as np
 
 from ._context import Context
-from ._errors import MetapackWarning, ZeroPivotWarning
+from ._errors import InaccurateWarning, MetapackWarning, ZeroPivotWarning
 from ._lib import ffi, lib
 from ._matrix import SCALARS, host_array, pointer, working_dtype
 from ._types import Array, DType, VectorLike
+from ._verdict import measure, solves
 
 __all__ = ["BatchFactor", "batch_gemm", "ldl_batch"]
 
 _PIVOTING = ("none", "static", "partial", "rook", "complete")
+_LONG = 100_000_000  # from so many operations on Ctrl-C must be heard
 _METHODS = ("llt", "ldlt", "ldu")
 OUTCOMES = ("ok", "singular", "breakdown", "not finite")
 
 
 def _columns(a: Array, dtype: DType) -> Array:
     """A copy of (count, rows, cols) whose matrices lie by columns: shape (count, cols, rows)."""
-    return np.array(a.transpose(0, 2, 1), dtype=dtype, order="C", copy=True)
+    count, rows, cols = a.shape
+    result = np.empty((count, cols, rows), dtype)
+    step = max(1, 10_000_000 // max(1, rows * cols))  # Ctrl-C is heard in between
+    for k in range(0, count, step):
+        result[k : k + step] = a[k : k + step].transpose(0, 2, 1)
+    return result
 
 
 def _array(a: Array) -> Any:
@@ -86,7 +93,12 @@ class BatchFactor:
         batch.pivoting = _PIVOTING.index(pivoting)
         self._sizes: Optional[Array] = None
         if sizes is not None:
-            self._sizes = np.array(sizes, dtype=np.int32)
+            given = np.asarray(sizes)
+            if given.dtype.kind not in "iu":
+                raise TypeError(f"sizes has dtype {given.dtype}: integers are wanted")
+            if given.size and not -(2**31) <= int(given.min()) <= int(given.max()) < 2**31:
+                raise ValueError("sizes has entries that are no 32-bit integers")
+            self._sizes = given.astype(np.int32)
             if self._sizes.shape != (self.count,):
                 raise ValueError(f"sizes has shape {self._sizes.shape}, not ({self.count},)")
             batch.sizes = ffi.cast("int32_t *", pointer(self._sizes))
@@ -97,14 +109,40 @@ class BatchFactor:
         function = getattr(lib, f"mpk_batch_{method}")
         if self.count and self.n:
             status = self._ctx.call(
-                function, batch, _array(self._a), self._pivot_pointer(), self._results(True)
+                function, batch, _array(self._a), self._pivot_pointer(), self._results(True),
+                long=self._a.size * self.n > _LONG,
             )
             self._ctx.check(status)
+        self._kept = self._whole(a, lower)
         self.status = "ok"
         if (self.outcome >= lib.MPK_BATCH_BREAKDOWN).any():
             self.status = "partial"
         elif self.outcome.any():
             self.status = "singular"
+
+    def _whole(self, a: Array, lower: bool) -> dict[int, Array]:
+        """The singular ones as they were, to see whether a system is consistent."""
+        kept = {}
+        for k in np.nonzero(self.outcome == lib.MPK_BATCH_SINGULAR)[0]:
+            n = self.n if self._sizes is None else int(self._sizes[k])
+            one = np.asarray(a[k, :n, :n], dtype=self.dtype)
+            if self.method != "ldu":
+                half = np.tril(one, -1) if lower else np.triu(one, 1)
+                one = half + (half.conj().T if self.hermitian else half.T) + np.diag(np.diag(one))
+            kept[int(k)] = one
+        return kept
+
+    def _tell_inconsistent(self, b: Array, x: Array) -> None:
+        bad = []
+        for k, a in self._kept.items():
+            n = len(a)
+            error, rows, _ = measure(a, b[k, :n], x[k, :n])
+            if not solves(self.dtype, error, rows):
+                bad.append(k)
+        if bad:
+            warnings.warn(f"{len(bad)} of {self.count} systems are inconsistent: the matrix is singular "
+                          f"and no x solves them; the first is number {bad[0]}",
+                          InaccurateWarning, stacklevel=4)  # fmt: skip
 
     def _pivot_pointer(self) -> Any:
         if self._pivots is None:
@@ -123,7 +161,7 @@ class BatchFactor:
 
         b : array (count, n) or (count, n, nrhs), nrhs <= 64
         Returns x of b's shape; NaN for matrices without factors.  Zero pivots give zero in their
-        places.
+        places; InaccurateWarning where such a system turns out to be inconsistent.
         """
         b = host_array(b, "the right-hand sides")
         if b.shape[:2] != (self.count, self.n) or b.ndim not in (2, 3):
@@ -138,10 +176,14 @@ class BatchFactor:
             status = self._ctx.call(
                 lib.mpk_batch_solve, self._batch, _METHODS.index(self.method), _array(self._a),
                 self._pivot_pointer(), nrhs, _array(x), self._results(False),
+                long=x.size * self.n > _LONG,
             )  # fmt: skip
             self._ctx.check(status)
         x[self.outcome >= lib.MPK_BATCH_BREAKDOWN] = np.nan
-        return np.ascontiguousarray(x.transpose(0, 2, 1)).reshape(b.shape)
+        found = np.ascontiguousarray(x.transpose(0, 2, 1))
+        if self._kept and x.size:
+            self._tell_inconsistent(b.reshape(found.shape), found)
+        return found.reshape(b.shape)
 
     @property
     def perm(self) -> Array:
@@ -292,6 +334,7 @@ def batch_gemm(A: VectorLike, B: VectorLike, C: Optional[VectorLike] = None, *,
     product.transpose_b = "ntc".index(transpose_b)
     product.alpha, product.beta = float(alpha), float(beta)
     context = Context()
-    status = context.call(lib.mpk_batch_gemm, batch, product, _array(a), d, _array(b), _array(c))
+    status = context.call(lib.mpk_batch_gemm, batch, product, _array(a), d, _array(b), _array(c),
+                          long=c.size * k > _LONG)  # fmt: skip
     context.check(status)
     return np.ascontiguousarray(c.transpose(0, 2, 1))

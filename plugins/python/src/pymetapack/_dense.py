@@ -4,19 +4,19 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, NoReturn, Optional
+from typing import Any, Callable, NoReturn, Optional
 
 import numpy as np
 
 from ._context import Context
-from ._errors import InputError, SingularMatrixError, ZeroPivotWarning
+from ._errors import SingularMatrixError, ZeroPivotWarning
 from ._factor import Certificate, Inertia, certificate_of
 from ._lib import ffi, lib, text
 from ._matrix import SCALARS, host_array, pointer, working_dtype
 from ._options import as_dict
 from ._types import Array, DType, MatrixLike, VectorLike
 from ._vectors import solve_columns
-from ._verdict import judge
+from ._verdict import judge, measure, solves, tell_apart
 
 __all__ = ["DenseFactor", "ldl_dense", "solve_dense"]
 
@@ -25,7 +25,7 @@ _PRECISIONS = ("working", "single", "tf32", "half")
 _REFINEMENTS = ("auto", "classic", "gmres")
 _NUMBERS = ("pivot_threshold", "zero_tolerance", "tile", "depth", "seed", "refine", "accuracy",
             "threads")  # fmt: skip
-_LONG = 1200  # from this order on Ctrl-C must be able to wait for the call in another thread
+_LONG = 600_000_000  # from so many operations on Ctrl-C must be heard, by another thread
 
 
 def _choice(name: str, value: str, words: tuple[str, ...]) -> int:
@@ -58,12 +58,13 @@ class _Dense:
         tolerance = float(options.pop("symmetry_tolerance", -1))
         if not tolerance <= 1:
             raise ValueError(f"symmetry_tolerance = {tolerance}: from 0 to 1, below 0: the default")
-        if lower is None:
-            a = _symmetric(a.astype(self.dtype, copy=False), self.hermitian, tolerance)
-            if not self.hermitian and a.flags.c_contiguous:
-                a = a.T  # the same matrix, and its columns lie together
+        self.context = Context()
         self.a = np.array(a, dtype=self.dtype, order="F", copy=True)
-        self.n = len(a)
+        self.n, self.nrhs = len(a), 1
+        self.given: Optional[Array] = None  # the matrix as it was, where its triangles differ
+        self.asymmetry = ffi.new("mpk_asymmetry *")
+        if lower is None:
+            self._to_mean(a, tolerance)
         d = self.dense = ffi.new("mpk_dense *")
         lib.mpk_dense_init(d)
         d.scalar, d.symmetry, d.n = SCALARS[self.dtype], int(self.hermitian), self.n
@@ -76,11 +77,72 @@ class _Dense:
             if name not in _NUMBERS:
                 raise TypeError(f"there is no option {name!r}: {', '.join(_NUMBERS)}")
             setattr(d, name, value)
-        self.context = Context()
         self.info = ffi.new("mpk_dense_info *")
+
+    def _to_mean(self, a: Array, tolerance: float) -> None:
+        """Both triangles -> their mean, if the library takes them for those of one matrix."""
+        call = self.context.call
+        self.context.check(call(lib.mpk_context_set_symmetry_tolerance, tolerance))
+        status = call(lib.mpk_symmetrize, self.n, SCALARS[self.dtype], int(self.hermitian),
+                      pointer(self.a.T), max(1, self.n), self.asymmetry)  # fmt: skip
+        self.context.check(status, " (lower=True or lower=False: use one triangle only)")
+        if self.asymmetry.pairs:
+            self.given = np.array(a, dtype=self.dtype, order="F", copy=True)
+
+    def correct(self, b: Array, x: Array, apply: Callable[[Array], Array]) -> None:
+        """Refine x in the matrix that was given, with ``apply`` its mean's inverse, and measure x there."""
+        if self.given is None:
+            return
+        b, x = b.reshape(self.n, -1), x.reshape(self.n, -1)
+        aim = self.dense.accuracy if self.dense.accuracy >= 0 else (
+            max(4.0, self.n**0.5) * float(np.finfo(self.dtype).eps))  # fmt: skip
+        error, rows, r = measure(self.given, b, x)
+        for _ in range(self.dense.refine):
+            if not error > aim or not np.isfinite(error):
+                break
+            better = x + apply(np.asfortranarray(r)).reshape(x.shape)
+            now = measure(self.given, b, better)
+            if not now[0] < error:
+                break
+            x[...] = better
+            slow = now[0] > 0.5 * error
+            error, rows, r = now
+            if slow:
+                break
+        self.info.componentwise = error
+        self.info.solved = self.info.solved and solves(self.dtype, error, rows)
+        self.missed = error > aim
+
+    def doubt(self) -> str:
+        """Zero pivots are such beside the largest entry: small rows are not singular for that."""
+        upper = self.dense.uplo == lib.MPK_UPPER
+        half = np.abs(np.triu(self.a) if upper else np.tril(self.a))
+        rows = np.maximum(half.max(axis=0, initial=0), half.max(axis=1, initial=0))
+        if not rows.size or rows.min() >= 1e-3 * rows.max():
+            return ""
+        return ("pivots are zero beside the largest entry, and x does not solve the system: singular "
+                "and inconsistent, or badly scaled (scale the rows, or zero_tolerance=0)")  # fmt: skip
+
+    def corrected(self, status: int, b: Array, x: Array, once: Callable[[Array, Array], int]) -> int:
+        """The status of x after :meth:`correct`; ``once`` solves with the mean."""
+        if self.given is None:
+            return status
+
+        def apply(r: Array) -> Array:
+            d = np.empty(r.shape, self.dtype, order="F")
+            kept = int(self.info.solved)
+            once(r, d)
+            self.info.solved = kept
+            return d
+
+        self.correct(b, x, apply)
+        if status == lib.MPK_OK or status == lib.MPK_INACCURATE:
+            return int(lib.MPK_INACCURATE if self.missed else lib.MPK_OK)
+        return status
 
     def reserve(self, nrhs: int) -> None:
         """Room for the factors, as the library counts it."""
+        self.nrhs = nrhs
         sizes = ffi.new("mpk_dense_sizes *")
         self.call(lib.mpk_dense_query, self.dense, nrhs, sizes)
         f = self.factor = ffi.new("mpk_dense_factor *")
@@ -93,37 +155,12 @@ class _Dense:
 
     def call(self, function: Any, *args: Any) -> int:
         """A call whose failure is an exception."""
-        return int(self.context.check(self.context.call(function, *args, long=self.n >= _LONG)))
+        long = self.n * self.n * max(self.n / 3, 8 * self.nrhs) >= _LONG
+        return int(self.context.check(self.context.call(function, *args, long=long)))
 
     @property
     def ld(self) -> int:
         return max(1, self.n)
-
-
-def _symmetric(a: Array, hermitian: bool, tolerance: float) -> Array:
-    """The mean of both triangles, which may differ by rounding as in sparse matrices: by the
-    tolerance times the largest entry of their rows.  Not finite: left to the library."""
-    other = a.conj().T if hermitian else a.T
-    if np.array_equal(a, other) or not np.isfinite(a).all():
-        return a
-    if tolerance < 0:
-        tolerance = 1e-4 if a.dtype in (np.float32, np.complex64) else 1.5e-6
-    size = np.abs(a)
-    rows = np.maximum(size.max(axis=1), size.max(axis=0))
-    scale = np.maximum.outer(rows, rows)
-    gap = np.abs(a - other)
-    ratio = np.divide(gap, scale, out=np.zeros_like(gap), where=scale > 0)
-    i, j = np.unravel_index(int(np.argmax(ratio)), ratio.shape)
-    if not ratio[i, j] <= tolerance:
-        raise InputError(
-            f"row {i}, column {j} is {a[i, j]} but row {j}, column {i} is {a[j, i]}: the matrix is "
-            f"not {'Hermitian' if hermitian else 'symmetric'} (the difference {gap[i, j]:.3g} is "
-            f"more than the tolerance, {tolerance:.3g} times the rows' largest entry "
-            f"{scale[i, j]:.3g}: option symmetry_tolerance; lower=True or lower=False: use one "
-            "triangle only)", "input", "dense"
-        )  # fmt: skip
-    half = a.dtype.type(0.5)
-    return np.where(a == other, a, a * half + other * half)
 
 
 class DenseFactor:
@@ -206,20 +243,26 @@ class DenseFactor:
         """
         p, status = self._parts, 0
 
-        def solve(b: Array, x: Array) -> None:
-            nonlocal status
+        def once(b: Array, x: Array) -> int:
             nrhs = 1 if b.ndim == 1 else b.shape[1]
-            status = p.call(
+            return p.call(
                 lib.mpk_dense_solve, p.dense, pointer(p.a.T), p.ld, p.factor, nrhs, pointer(b.T),
                 p.ld, pointer(x.T), p.ld, ffi.NULL, 0, p.info,
             )  # fmt: skip
+
+        def solve(b: Array, x: Array) -> None:
+            nonlocal status
+            side = b.copy(order="F") if p.given is not None else b
+            status = once(b, x)
+            status = p.corrected(status, side, x, once)
 
         with p.context.lock:
             x = solve_columns(b, p.n, p.dtype, out, solve)
             if self.status == "singular":
                 status = int(lib.MPK_SINGULAR)
             if status:
-                judge(status, p.info, p.dtype, x, p.dense.accuracy >= 0, "", 3)
+                doubt = p.doubt() if status == lib.MPK_SINGULAR else ""
+                judge(status, p.info, x, p.dense.accuracy >= 0, "", 3, doubt)
         return x
 
     __call__ = solve
@@ -274,6 +317,7 @@ def ldl_dense(A: MatrixLike, *, lower: Optional[bool] = None, hermitian: bool = 
     factor = DenseFactor(
         _Dense(A, lower, hermitian, method, precision, refinement, condition, options)
     )
+    tell_apart(factor._parts.asymmetry, 2)
     if factor.status == "singular" and singular != "ignore":
         words = f"the matrix is singular: {factor.shape[0] - factor.rank} zero pivots"
         if singular == "raise":
@@ -299,6 +343,7 @@ def solve_dense(A: MatrixLike, b: VectorLike, *, lower: Optional[bool] = None, h
     wide = np.float64 if side.name in ("float64", "complex128") else np.float32
     dtype = np.promote_types(working_dtype(a.dtype, "the matrix"), wide)
     p = _Dense(a, lower, hermitian, method, precision, refinement, False, options, dtype)
+    tell_apart(p.asymmetry, 2)
     status = 0
 
     def solve(b: Array, x: Array) -> None:
@@ -312,11 +357,19 @@ def solve_dense(A: MatrixLike, b: VectorLike, *, lower: Optional[bool] = None, h
             pointer(x.T), p.ld, ffi.NULL, 0, p.info,
         )  # fmt: skip
 
+        def once(r: Array, d: Array) -> int:
+            return p.call(
+                lib.mpk_dense_solve, p.dense, pointer(p.a.T), p.ld, p.factor, nrhs, pointer(r.T),
+                p.ld, pointer(d.T), p.ld, ffi.NULL, 0, p.info,
+            )  # fmt: skip
+
+        status = p.corrected(status, b, x, once)
+
     x = solve_columns(b, p.n, p.dtype, None, solve)
     if status and p.info.zero_pivots:
         status = int(lib.MPK_SINGULAR)
     if status:
-        judge(status, p.info, p.dtype, x, "accuracy" in options, "", 3)
+        judge(status, p.info, x, "accuracy" in options, "", 3)
     if status == lib.MPK_SINGULAR:
         warnings.warn("the matrix is singular; the system was consistent", ZeroPivotWarning,
                       stacklevel=2)  # fmt: skip

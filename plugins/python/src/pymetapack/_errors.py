@@ -17,7 +17,7 @@ __all__ = [
     "ArgumentError", "CancelledError", "DeviceError", "FileError", "FormatError",
     "InaccurateWarning", "InputError", "InternalError", "MemoryLimitError", "MetapackError",
     "MetapackWarning", "NotConvergedWarning", "NumericError", "PatternError", "SingularMatrixError",
-    "SizeError", "UnsupportedError", "ZeroPivotWarning",
+    "SizeError", "SymmetryWarning", "UnsupportedError", "ZeroPivotWarning",
 ]  # fmt: skip
 
 
@@ -109,6 +109,12 @@ class ZeroPivotWarning(MetapackWarning):
 
 class InaccurateWarning(MetapackWarning):
     """The backward error that was reached is worse than the one asked for."""
+
+
+class SymmetryWarning(MetapackWarning):
+    """The two triangles of the matrix differ by more than rounding leaves, but less than the
+    tolerance of symmetry: their mean is factorized, and errors are measured in the matrix as it
+    was given."""
 
 
 class NotConvergedWarning(MetapackWarning):

@@ -31,13 +31,15 @@ from ._types import (
     Array, DType, MatrixLike, OnGpu, OptionValue, SupportsCuda, SupportsDLPack, VectorLike,
 )  # fmt: skip
 from ._vectors import check_shape, solve_columns
-from ._verdict import judge
+from ._verdict import judge, tell_apart
 
 __all__ = ["Certificate", "Factor", "Inertia", "Slogdet"]
 
-LONG_NNZ = 100_000  # an analysis of more entries can be interrupted; so can a factorization of
-_LONG_FLOPS = 3e8  # more operations, and a solve with more entries of L times right-hand sides
-_LONG_SOLVE = 30_000_000
+# What may take more than some tenths of a second can be interrupted, at the price of a thread:
+LONG_NNZ = 10_000  # an analysis of more entries, an incomplete factorization of more rows than
+_LONG_ROWS = 300  # this, a direct one of more operations, and a solve with more entries of L times
+_LONG_FLOPS = 3e8  # right-hand sides
+_LONG_SOLVE = 3_000_000
 _CHECKS = ("first", "always", "never")
 _Run = Callable[[Any, Any, int], None]
 
@@ -152,11 +154,12 @@ class Factor:
         view = view_of(problem)
         self._nnz = int(view.nnz)
         status = call(lib.mpk_analyse, problem[0], options, self._an,
-                      long=self._nnz > LONG_NNZ, progress=self._progress)  # fmt: skip
+                      long=self._nnz > LONG_NNZ or self._many_rows(), progress=self._progress)  # fmt: skip
         self._ctx.check(status)
         info = self.analysis_info = ffi.new("mpk_analysis_info *")
         lib.mpk_analysis_info_get(self._an[0], info)
-        self._long = bool(info.factor_flops > _LONG_FLOPS or self._nnz > 5 * LONG_NNZ)
+        self._long = bool(info.factor_flops > _LONG_FLOPS or self._nnz > 10 * LONG_NNZ
+                          or self._many_rows())  # fmt: skip
         status = call(lib.mpk_factorize, self._an[0], ffi.NULL, options, self._fac,
                       long=self._long, progress=self._progress)  # fmt: skip
         self._status = self._ctx.check(status)
@@ -164,15 +167,25 @@ class Factor:
             self._gpu = int(self._options.pointer.device_number)
         self._new_numbers()
 
+    def _many_rows(self) -> bool:
+        """So many that an incomplete factorization, whose work nobody knows before, may be long."""
+        return self._incomplete and self.shape[0] > _LONG_ROWS
+
+    def _long_solve(self, nrhs: int) -> bool:
+        nnz = int(self._factor_info().nnz)
+        return self._long or self._incomplete or max(nnz, self._nnz) * nrhs > _LONG_SOLVE
+
     def _new_numbers(self) -> None:
         """After each factorization: which one it is, and may a solve go without a check?"""
         self._values += 1
         self._sound = False
         if self._status == lib.MPK_OK and not self._incomplete:
             info = self._factor_info()
-            self._sound = info.rank == lib.MPK_RANK_FULL and info.perturbed == 0
+            self._sound = (info.rank == lib.MPK_RANK_FULL and info.perturbed == 0
+                           and info.asymmetry.pairs == 0)  # fmt: skip
 
     def _told_singular(self, stacklevel: int) -> None:
+        tell_apart(self._factor_info().asymmetry, stacklevel + 1)
         if self._status != lib.MPK_SINGULAR or self._singular == "ignore":
             return
         info = self._factor_info()
@@ -247,13 +260,12 @@ class Factor:
             else:
                 problem = m.problem(self._ctx)
                 try:
-                    view = view_of(problem)
-                    if not self._has_pattern(view):
+                    if not self._has_pattern(view_of(problem)):
                         raise PatternError(
                             "the matrix has another pattern of nonzeros than the one factorized "
                             "before: call ldl again", "argument", "refactor"
                         )  # fmt: skip
-                    self._refactorize(lib.mpk_factorize_lower, view.ax)
+                    self._refactorize(lib.mpk_factorize_problem, problem[0])
                 finally:
                     destroy_problem(problem)
 
@@ -269,7 +281,8 @@ class Factor:
                 self._check_shape(parts.shape)
                 maker, values = parts.maker, parts.values
                 self._check_kind(link.lend(maker, values, "the matrix").dtype)
-                if not self._same_pattern(parts, link):
+                lent = link.lend(maker, values, "the matrix")
+                if not self._same_pattern(parts, link) or lent.shape != self._m.indices.shape:
                     return self._refactor_host(to_host(A, link, self._general)[0])
             else:
                 lent = link.lend(maker, A, "the matrix")
@@ -340,8 +353,13 @@ class Factor:
         return take(values, self._lower, self._hermitian, self.dtype, self._general)
 
     def _refactorize(self, verb: Any, ax: Any) -> None:
-        status = self._ctx.call(verb, self._an[0], ax, self._options.pointer, self._fac,
-                                long=self._long, progress=self._progress)  # fmt: skip
+        try:
+            status = self._ctx.call(verb, self._an[0], ax, self._options.pointer, self._fac,
+                                    long=self._long, progress=self._progress)  # fmt: skip
+        except BaseException:  # Ctrl-C, or what a progress function raised
+            self._status = lib.MPK_ERR_CANCELLED
+            self._sound = False
+            raise
         if status not in (lib.MPK_ERR_INPUT, lib.MPK_ERR_ARGUMENT):  # then it is as it was
             self._status = status
             self._number += 1
@@ -424,7 +442,7 @@ class Factor:
                 n = self.shape[0]
                 status = self._ctx.call(
                     lib.mpk_solve, self._fac[0], nrhs, b, n, x, n, used.pointer, self._solve_info,
-                    long=self._long or self._incomplete or self._nnz * nrhs > _LONG_SOLVE,
+                    long=self._long_solve(nrhs),
                     progress=self._progress,
                 )  # fmt: skip
                 self._ctx.check(status)
@@ -433,7 +451,7 @@ class Factor:
             if status != 0:
                 message = self._ctx.message()[2]
         if status != 0:
-            judge(status, self._solve_info, self.dtype, x, "accuracy" in used.given, message, 3)
+            judge(status, self._solve_info, x, "accuracy" in used.given, message, 3)
         solution: Union[Array, SupportsCuda] = x
         return solution
 
@@ -497,8 +515,9 @@ class Factor:
         self._apply_at(pointer(x.T), part, _count(x.shape))
 
     def _apply_at(self, x: Any, part: int, nrhs: int) -> None:
-        self._ctx.check(self._ctx.call(lib.mpk_solve_part, self._fac[0], part, nrhs, x,
-                                       self.shape[0]))  # fmt: skip
+        status = self._ctx.call(lib.mpk_solve_part, self._fac[0], part, nrhs, x, self.shape[0],
+                                long=self._nnz * nrhs > _LONG_SOLVE)  # fmt: skip
+        self._ctx.check(status)
 
     def _apply_there(self, b: Any, out: Optional[Any], part: int, checked: bool) -> Any:
         """One part of the factorization, to b on a GPU."""
@@ -529,6 +548,20 @@ class Factor:
 
         return deliver(b, out, link, solve_columns(host, self.shape[0], self.dtype, None, solve))
 
+    def _solve_by_operator(self, b: Any) -> Any:
+        """A solve, with a word for eigensolvers where the matrix is singular."""
+        try:
+            return self.solve(b)
+        except SingularMatrixError as error:
+            error.args = (
+                f"{error.args[0]}.  If this is A - sigma I, sigma is an eigenvalue as far as rounding "
+                "can tell: move it a little (by 1e-8 of itself), or let pivots of the size of rounding "
+                "count, as other solvers do, with zero_tolerance=0 and "
+                "aslinearoperator(check='never')",
+                *error.args[1:],
+            )
+            raise
+
     def aslinearoperator(self, check: str = "first") -> LinearOperator:
         """A⁻¹ as a scipy.sparse.linalg.LinearOperator: matvec solves.
 
@@ -553,7 +586,7 @@ class Factor:
         if check == "never":
             return self.aspreconditioner()
         if check == "always":
-            return Inverse(self, self.solve)
+            return Inverse(self, self._solve_by_operator)
         right = 0  # the values of which a solve was right by itself
 
         def solve(b: Any) -> Any:
@@ -561,7 +594,7 @@ class Factor:
             with self._ctx.lock:
                 if right == self._values:
                     return self._sweep(b)
-                x = self.solve(b)
+                x = self._solve_by_operator(b)
                 if (
                     self._sound
                     and (lies_there(b) or np.any(b))
@@ -593,6 +626,44 @@ class Factor:
                 return solve_columns(b, self.shape[0], self.dtype, None, solve)
 
         return Inverse(self, apply)
+
+    def solve_part(self, part: str, b: VectorLike) -> Union[Array, SupportsCuda]:
+        """One part of A⁻¹ = (S Pᵀ L⁻ᵀ) D⁻¹ (L⁻¹ P S) applied to b, without refinement.
+
+        Parameters
+        ----------
+        part : {"L", "D", "LT"}
+            L⁻¹ P S b; D⁻¹ b, where zero pivots give 0; S Pᵀ L⁻ᵀ b, of Hermitian factors S Pᵀ L⁻ᴴ b.
+        b : array of shape (n,) or (n, k), on the host or on a GPU
+
+        Returns
+        -------
+        array of b's shape and kind.  Between L and Lᵀ entry k belongs to pivot k: to row ``perm[k]``
+        of A, and to row k of ``D``.  (An incomplete factor has no ``perm`` and ``D``.)
+
+        With a definite A, W = S Pᵀ L⁻ᵀ D^-½ has W Wᵀ = A⁻¹: a sampler of that covariance.
+
+        >>> import numpy as np, pymetapack
+        >>> F = pymetapack.ldl(np.array([[4.0, 2, 0], [2, 5, 1], [0, 1, 3]]))
+        >>> W = F.solve_part("LT", np.diag(F.D.diagonal() ** -0.5))
+        >>> np.allclose(W @ W.T @ [[4, 2, 0], [2, 5, 1], [0, 1, 3]], np.eye(3))
+        True
+        """
+        if part not in ("L", "D", "LT"):
+            raise ValueError(f"part must be 'L', 'D' or 'LT', not {part!r}")
+        number = getattr(lib, f"MPK_PART_{part}")
+
+        def solve(b: Array, x: Array) -> None:
+            if b is not x:
+                x[...] = b
+            self._apply(x, number)
+
+        self._with_values()
+        with self._ctx.lock:
+            if lies_there(b):
+                there: SupportsCuda = self._apply_there(b, None, number, False)
+                return there
+            return solve_columns(b, self.shape[0], self.dtype, None, solve)
 
     # ---- what there is to know -------------------------------------------------------------------
 

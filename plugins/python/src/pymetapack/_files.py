@@ -49,7 +49,7 @@ def read(path: Union[str, "os.PathLike[str]"], symmetry_tolerance: float = -1.0)
     context = Context()
     context.check(context.call(lib.mpk_context_set_symmetry_tolerance, float(symmetry_tolerance)))
     place = ffi.new("mpk_problem **")
-    context.check(context.call(lib.mpk_problem_read, os.fsencode(path), place))
+    context.check(context.call(lib.mpk_problem_read, os.fsencode(path), place, long=True))
     try:
         return _full(place)
     finally:
@@ -69,7 +69,8 @@ def generate(spec: str, seed: int = 1) -> sp.csc_matrix:
     """
     context = Context()
     place = ffi.new("mpk_problem **")
-    context.check(context.call(lib.mpk_problem_generate, spec.encode(), int(seed), place))
+    status = context.call(lib.mpk_problem_generate, spec.encode(), int(seed), place, long=True)
+    context.check(status)
     try:
         return _full(place)
     finally:

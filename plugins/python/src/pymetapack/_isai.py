@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator
 
+from ._check import check_compressed, check_sparse
 from ._context import Context
 from ._device import Lent, Link, Parts, deliver, lies_there, maker_of, number_of, on_gpu
 from ._errors import MetapackWarning
@@ -36,6 +37,7 @@ def _columns(given: Any, what: str) -> Any:
     refuse_device(given, what)
     if not sp.issparse(given):
         given = sp.csc_matrix(host_array(given, what))
+    check_sparse(given, what)
     a = given.tocsc()
     if len(a.shape) != 2 or a.shape[0] != a.shape[1]:
         raise ValueError(f"{what} is {' x '.join(map(str, a.shape))}, not square")
@@ -100,6 +102,9 @@ class _Columns:
         both: tuple[Any, ...] = self.parts[:2]
         if self.there:
             both = tuple(self.link.fetch(maker_of(x), x, self.what) for x in both)
+            values = self.parts[2]
+            lent = self.link.lend(maker_of(values), values, self.what)
+            check_compressed(*both, range(lent.size), self.shape[1], self.shape[0], self.what)
         return (
             np.ascontiguousarray(both[0], dtype=np.int64),
             np.ascontiguousarray(both[1], dtype=np.int32),

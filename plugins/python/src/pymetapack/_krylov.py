@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
+from ._check import check_sparse
 from ._context import Context
 from ._factor import Factor
 from ._lib import ffi, lib
@@ -101,6 +102,8 @@ def _linear(op: Any, what: str, n: int, dtype: DType) -> Callable[[Array, Array]
     if callable(op) and not hasattr(op, "shape"):
         act = op
     else:
+        if sp.issparse(op):
+            check_sparse(op, what)
         op = aslinearoperator(op)
         act = op.matvec
         if tuple(op.shape) != (n, n):
@@ -109,7 +112,13 @@ def _linear(op: Any, what: str, n: int, dtype: DType) -> Callable[[Array, Array]
         raise TypeError(f"{what} is complex and the system real: give b as complex128")
 
     def multiply(x: Array, y: Array) -> None:
-        y[:] = np.asarray(act(x)).reshape(n)
+        result = np.asarray(act(x)).reshape(n)
+        if result.dtype.kind == "c" and y.dtype.kind != "c":
+            if np.any(result.imag):
+                raise TypeError(f"{what} gives complex vectors, and the system is real: give b as "
+                                "complex128")  # fmt: skip
+            result = result.real
+        y[:] = result
 
     return multiply
 

@@ -11,14 +11,14 @@ import scipy.sparse as sp
 
 from ._context import Context, Progress
 from ._device import Link, deliver, is_sparse_tensor, lies_there, maker_of, number_of
-from ._errors import ZeroPivotWarning
+from ._errors import InputError, ZeroPivotWarning
 from ._factor import LONG_NNZ, Factor
 from ._lib import ffi, lib
 from ._matrix import Matrix, destroy_problem, host_array, pointer, take, to_host, working_dtype
 from ._options import Options
 from ._types import Array, MatrixLike, OptionValue, VectorLike
 from ._vectors import solve_columns
-from ._verdict import judge
+from ._verdict import judge, tell_apart
 
 __all__ = ["factorized", "ildl", "ldl", "ldu", "spsolve"]
 
@@ -170,9 +170,12 @@ def factorized(A: MatrixLike, *, lower: Optional[bool] = None, hermitian: bool =
 
 
 def spsolve(A: MatrixLike, b: VectorLike, *, lower: Optional[bool] = None, hermitian: bool = False,
-            general: bool = False, device: Optional[str] = None,
+            general: Optional[bool] = None, device: Optional[str] = None,
             progress: Optional[Progress] = None, **options: OptionValue) -> Array:  # fmt: skip
     """Solve A x = b once: analyse, factorize, solve, refine, check.
+
+    A is taken for what it is, as the command ``metapack solve`` does: symmetric, Hermitian, or
+    neither.
 
     Where the direct solver fits, it is used; where not, incomplete factorizations of growing
     strength under SQMR (``direct=False`` never takes the direct one).  ``method="ldlt"``,
@@ -181,10 +184,10 @@ def spsolve(A: MatrixLike, b: VectorLike, *, lower: Optional[bool] = None, hermi
     Parameters
     ----------
     A, lower, hermitian, device, progress, **options
-        As for :func:`ldl`.
-    general : bool
-        A need not be symmetric: L D U of growing strength under GMRES; ``method``, if given, as for
-        :func:`ldu`.
+        As for :func:`ldl`; ``lower`` and ``hermitian`` say that A is symmetric.
+    general : bool, optional
+        True: L D U of growing strength under GMRES; ``method``, if given, as for :func:`ldu`.
+        False: A must be symmetric.  None: LDU where A is neither symmetric nor Hermitian.
     b : array or sparse matrix of shape (n,) or (n, k)
 
     Returns
@@ -213,10 +216,10 @@ def spsolve(A: MatrixLike, b: VectorLike, *, lower: Optional[bool] = None, hermi
     b = host_array(b, "the right-hand side")
     a: Any = A
     if lies_there(A):
-        a = to_host(A, link, general)[0]
+        a = to_host(A, link, general is not False)[0]
     elif not sp.issparse(A) and not is_sparse_tensor(A):
         a = host_array(A, "the matrix")
-    given = take(a, lower, hermitian, None, general).dtype if is_sparse_tensor(a) else a.dtype
+    given = take(a, None, False, None, True).dtype if is_sparse_tensor(a) else a.dtype
     dtype = working_dtype(given, "the matrix")
     side = working_dtype(
         b.dtype, "the right-hand side"
@@ -224,12 +227,23 @@ def spsolve(A: MatrixLike, b: VectorLike, *, lower: Optional[bool] = None, hermi
     dtype = np.promote_types(
         dtype, np.float64 if side.name in ("float64", "complex128") else np.float32
     )
-    if str(options.get("method", "auto")) != "auto":
-        factor = Factor(a, lower, hermitian, "warn", progress,
-                        _as_ldu(options) if general else options, dtype, general=general)  # fmt: skip
-        x = factor.solve(b)
-    else:
-        x = _adaptive(take(a, lower, hermitian, dtype, general), b, progress, options)
+    kinds = [(hermitian, bool(general))]
+    if general is None and lower is None and not hermitian:
+        kinds += [(True, False)] if dtype.kind == "c" else []
+        kinds += [(False, True)] if options.get("method") != "ldlt" else []
+    for h, g in kinds:
+        try:
+            if str(options.get("method", "auto")) != "auto":
+                chosen = _as_ldu(options) if g else options
+                factor = Factor(a, lower, h, "warn", progress, chosen, dtype, general=g)
+                x = factor.solve(b)
+            else:
+                x = _adaptive(take(a, lower, h, dtype, g), b, progress, options)
+            break
+        except InputError as error:
+            law = "the matrix is not" in str(error) or "a Hermitian matrix has" in str(error)
+            if (h, g) == kinds[-1] or not law:
+                raise
     return x if home is None else deliver(home, None, link, x)
 
 
@@ -239,6 +253,9 @@ def _adaptive(m: Matrix, b: Array, progress: Optional[Progress],
     chosen = Options(context, options)
     chosen.check_order(m.n)
     problem = m.problem(context)
+    asymmetry = ffi.new("mpk_asymmetry *")
+    lib.mpk_problem_asymmetry_get(problem[0], asymmetry)
+    tell_apart(asymmetry, 4)
     result = ffi.new("mpk_adaptive *")
     status = 0
 
@@ -248,7 +265,7 @@ def _adaptive(m: Matrix, b: Array, progress: Optional[Progress],
         status = context.call(
             lib.mpk_solve_adaptive, problem[0], chosen.pointer, nrhs, pointer(b.T), m.n,
             pointer(x.T), m.n, ffi.NULL, 0, ffi.NULL, result,
-            long=len(m.indices) > LONG_NNZ or chosen.pointer.direct == lib.MPK_OFF,
+            long=len(m.indices) * nrhs > LONG_NNZ or chosen.pointer.direct == lib.MPK_OFF,
             progress=progress,
         )  # fmt: skip
         context.check(status)
@@ -263,8 +280,7 @@ def _adaptive(m: Matrix, b: Array, progress: Optional[Progress],
             lib.mpk_factor_info_get(result.factor, info)
             zero = int(info.inertia.zero)
         if status:
-            judge(status, ffi.addressof(result, "solve"), m.dtype, x, "accuracy" in options,
-                   message, 4)  # fmt: skip
+            judge(status, ffi.addressof(result, "solve"), x, "accuracy" in options, message, 4)  # fmt: skip
     finally:
         lib.mpk_adaptive_clear(result)
         destroy_problem(problem)

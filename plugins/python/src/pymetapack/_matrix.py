@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike
 
+from ._check import check_sparse
 from ._context import Context
 from ._device import Link, Parts, is_sparse_tensor, lies_there, maker_of
 from ._lib import ffi, lib
@@ -22,6 +23,7 @@ SCALARS: dict[DType, int] = {
     np.dtype(np.complex128): 3,
 }
 DTYPES: list[DType] = list(SCALARS)
+_LONG_NNZ = 1_000_000  # more entries take long enough that Ctrl-C must be heard
 
 
 def refuse_device(x: Any, what: str) -> None:
@@ -40,6 +42,7 @@ def host_array(x: Any, what: str) -> Array:
         return x
     refuse_device(x, what)
     if sp.issparse(x):
+        check_sparse(x, what)
         return np.asarray(x.toarray())
     if hasattr(x, "__array_interface__") or hasattr(x, "__array__"):
         return np.asarray(x)
@@ -82,6 +85,11 @@ class Matrix:
     general: bool = False  # all entries count; A need not be symmetric
 
     @property
+    def whole_rows(self) -> bool:
+        """Both triangles, by rows."""
+        return self.kind == "csr" and self.triangle == lib.MPK_FULL and not self.general
+
+    @property
     def data(self) -> Array:
         assert self.values is not None
         return self.values.conj() if self.conjugate else self.values
@@ -90,18 +98,28 @@ class Matrix:
         """``mpk_problem **``, owned by the caller: destroy_problem()."""
         place = ffi.new("mpk_problem **")
         ax = np.ascontiguousarray(self.data if values is None else values)
-        status = context.call(
-            lib.mpk_problem_from_csc, self.n, SCALARS[self.dtype],
-            lib.MPK_GENERAL if self.general else int(self.hermitian),
-            self.triangle, pointer(self.indptr), pointer(self.indices), pointer(ax), place,
-        )  # fmt: skip
+        what = (self.n, SCALARS[self.dtype],
+                lib.MPK_GENERAL if self.general else int(self.hermitian), self.triangle)  # fmt: skip
+        long = len(self.indices) > _LONG_NNZ
+        if self.whole_rows:  # the library shall see A itself, not its transpose
+            rows = np.repeat(np.arange(self.n, dtype=np.int32), np.diff(self.indptr))
+            status = context.call(
+                lib.mpk_problem_from_triplets, *what, len(rows), pointer(rows),
+                pointer(self.indices), pointer(ax), place, long=long,
+            )  # fmt: skip
+        else:
+            status = context.call(
+                lib.mpk_problem_from_csc, *what, pointer(self.indptr), pointer(self.indices),
+                pointer(ax), place, long=long,
+            )  # fmt: skip
         hint = ""
         if (
             status < 0
             and self.triangle == lib.MPK_FULL
             and "the matrix is not" in context.message()[2]
         ):
-            hint = " (lower=True or lower=False: use one triangle only; ldu: as it is)"
+            hint = (" (lower=True or lower=False: use one triangle only; ldu: as it is, and so "
+                    "spsolve with general=True)")  # fmt: skip
             if not self.hermitian and self.dtype.kind == "c":
                 hint += " (hermitian=True: A equals its conjugate transpose)"
         context.check(status, hint)
@@ -179,6 +197,8 @@ def take(A: Any, lower: Optional[bool], hermitian: bool, dtype: Optional[DType] 
         raise ValueError(f"the matrix is {' x '.join(map(str, A.shape))}, not square")
     if A.shape[0] > np.iinfo(np.int32).max:
         raise ValueError(f"the order {A.shape[0]} exceeds 2**31 - 1")
+    if sp.issparse(A):
+        check_sparse(A)
     work = working_dtype(A.dtype if dtype is None else dtype, "the matrix")
     if not sp.issparse(A):
         A = sp.csc_matrix(A.astype(work))
@@ -191,12 +211,7 @@ def take(A: Any, lower: Optional[bool], hermitian: bool, dtype: Optional[DType] 
     else:
         triangle = lib.MPK_LOWER if bool(lower) != by_rows else lib.MPK_UPPER
     indptr = np.ascontiguousarray(A.indptr, dtype=np.int64)
-    indices = A.indices
-    if len(indices) and (indices.max() >= A.shape[0] or indices.min() < 0):
-        raise ValueError(f"the matrix has indices outside 0 .. {A.shape[0] - 1}")
-    if indptr[0] != 0 or indptr[-1] > len(indices) or indptr[-1] > len(A.data):
-        raise ValueError("the matrix's indptr does not fit its indices and data")
-    nnz = int(indptr[-1])
+    indices, nnz = A.indices, int(indptr[-1])
     return Matrix(
         n=int(A.shape[0]),
         dtype=work,
@@ -205,7 +220,7 @@ def take(A: Any, lower: Optional[bool], hermitian: bool, dtype: Optional[DType] 
         indptr=indptr,
         indices=np.ascontiguousarray(indices[:nnz], dtype=np.int32),
         values=np.ascontiguousarray(A.data[:nnz], dtype=work),
-        conjugate=by_rows and hermitian,
+        conjugate=by_rows and hermitian and lower is not None,
         kind=kind,
         general=general,
     )

@@ -91,6 +91,8 @@ class Options:
             array = array.astype(np.int32)  # an empty list is one of floats to NumPy
         if array.ndim != 1 or array.dtype.kind not in "iu":
             raise TypeError(f"{key} must be a 1-D array of integers")
+        if array.size and not abs(int(array.max())) <= 2**31 - 1 >= abs(int(array.min())):
+            raise ValueError(f"{key} has entries that are no 32-bit integers")
         self._arrays[key] = array.astype(np.int32)
         setattr(self.pointer, key, ffi.from_buffer("int32_t[]", self._arrays[key]))
         if key == "given_perm":
@@ -123,6 +125,8 @@ def as_dict(struct: Any) -> dict[str, Any]:
         elif kind.kind == "enum":
             key = kind.cname.split("mpk_")[-1]  # the choice's type is named after its option
             result[name] = text(lib.mpk_option_word(key.encode(), int(value)))
+            if result[name] == "unknown":  # not an option's: MPK_RANK_FULL is "full"
+                result[name] = kind.elements[int(value)].lower().partition(f"_{key}_")[2]
         elif kind.kind == "array":
             result[name] = list(value)
         elif kind.kind == "primitive":

@@ -11,6 +11,9 @@ from ._matrix import host_array, working_dtype
 from ._types import Array, DType, VectorLike
 
 
+_AT_ONCE = 1_000_000  # entries
+
+
 def check_shape(shape: tuple[int, ...], n: int) -> None:
     if len(shape) not in (1, 2) or shape[0] != n:
         raise ValueError(
@@ -30,6 +33,21 @@ def _check_out(out: Array, b: Array, dtype: DType) -> None:
         raise ValueError(f"out is {out.dtype} {out.shape}, and must be {dtype} {b.shape}")
     if not out.flags.writeable:
         raise ValueError("out is read-only")
+
+
+def _by_columns(b: Array, dtype: DType, fresh: bool = False) -> Array:
+    """b as dtype, one column after the other; fresh: a copy.  Some columns at a time: Ctrl-C is heard
+    between them."""
+    if not fresh and columns(b) and b.dtype == dtype:
+        return b
+    side = np.empty(b.shape, dtype, order="F")
+    if b.ndim == 1 or b.size == 0:
+        side[...] = b
+        return side
+    step = max(1, _AT_ONCE // b.shape[0])
+    for k in range(0, b.shape[1], step):
+        side[:, k : k + step] = b[:, k : k + step]
+    return side
 
 
 def solve_columns(
@@ -59,12 +77,10 @@ def solve_columns(
         x.real = parts[:, :k].reshape(b.shape)
         x.imag = parts[:, k:].reshape(b.shape)
         return x
-    side = np.asarray(b, dtype=dtype, order="F")
-    if not columns(side):
-        side = side.copy(order="F")
+    side = _by_columns(b, dtype)
     direct = out if out is not None and columns(out) else None
     if direct is not None and np.may_share_memory(direct, side) and not _same(direct, side):
-        side = side.copy(order="F")
+        side = _by_columns(side, dtype, fresh=True)
     x = np.empty(b.shape, dtype, order="F") if direct is None else direct
     solve(side, x)
     if out is None:

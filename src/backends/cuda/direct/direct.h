@@ -403,7 +403,7 @@ typedef struct mpki_cuda_direct_table {
     int (*get)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const int32_t *at, void *d, void *dinv,
                int32_t *id);
 
-    /** y := scale b by position, and x := scale y back; perm NULL: neither order nor scale. Beside it all bits
+    /** y := scale b by position, and x := scale y back; perm NULL: in the same order; scale NULL: 1. Beside it all bits
      *  of so many bytes, a multiple of 8, are set: what sweeps find unset.
      *  wanted [in] NULL; else, where 0 lies there, `y` is as it was, and the sweeps that begin with `unset` do
      *              nothing

@@ -284,7 +284,7 @@ __global__ void take_kernel(int n, int nrhs, const int32_t *perm, const double *
     if (k >= n) return;
     const int64_t from = perm ? perm[k] : k;
     for (int r = 0; r < nrhs; ++r)
-        y[k * nrhs + r] = perm ? b[from + r * ldb] * (R)scale[k] : b[from + r * ldb];
+        y[k * nrhs + r] = scale ? b[from + r * ldb] * (R)scale[k] : b[from + r * ldb];
 }
 
 template <class T>
@@ -295,7 +295,7 @@ __global__ void give_kernel(int n, int nrhs, const int32_t *perm, const double *
     if (k >= n) return;
     const int64_t to = perm ? perm[k] : k;
     for (int r = 0; r < nrhs; ++r)
-        x[to + r * ldx] = perm ? y[k * nrhs + r] * (R)scale[k] : y[k * nrhs + r];
+        x[to + r * ldx] = scale ? y[k * nrhs + r] * (R)scale[k] : y[k * nrhs + r];
 }
 
 } // namespace mpki

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The verdict on solutions. */
+#include "judge.h"
+#include "../factor/rank.h"
+#include "../problem/columns.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char STAGE[] = "solve";
+
+/* ||A|| ||x|| / ||b|| from which on b hardly counts beside A x; what b must have in rows that x does
+ * not resolve, for the same; and a relative residual that no solution has. */
+static const double LARGE = 1e12, LARGE_SINGLE = 1e5, LOST = 1e-14, LOST_SINGLE = 1e-6,
+                    RESIDUAL = 1e-6, RESIDUAL_SINGLE = 1e-2;
+/* A step of refinement, relative to the solution, from which on the factor is in doubt: of 44 570
+ * crafted factors whose inertia was wrong all but one showed more. */
+static const double CORRECTION = 0.1;
+
+static bool single(mpk_scalar scalar) {
+    return scalar == MPK_S || scalar == MPK_C;
+}
+
+double mpki_large_growth(mpk_scalar scalar) {
+    return single(scalar) ? LARGE_SINGLE : LARGE;
+}
+
+static double least_lost(mpk_scalar scalar) {
+    return single(scalar) ? LOST_SINGLE : LOST;
+}
+
+static double no_solution(mpk_scalar scalar) {
+    return single(scalar) ? RESIDUAL_SINGLE : RESIDUAL;
+}
+
+/* v := x without entries below `least` of its largest; false: that is x itself */
+static bool cut(const mpk_analysis *an, const void *x, const double *moduli, double least,
+                void *v) {
+    const size_t size = mpk_scalar_size(an->scalar);
+    double most = 0;
+    bool less = false;
+    for (int32_t i = 0; i < an->n; i++) most = fmax(most, moduli[i]);
+    memcpy(v, x, (size_t)an->n * size);
+    for (int32_t i = 0; i < an->n; i++) {
+        if (moduli[i] >= least * most) continue;
+        less |= moduli[i] > 0;
+        memset((char *)v + (size_t)i * size, 0, size);
+    }
+    return less;
+}
+
+/* Does A take v to nothing? v may lose its noise. */
+static double flat(const mpk_factor *fac, mpki_solve_work *work, void *v) {
+    const double bound = mpki_default_zero_tolerance(fac->an->scalar);
+    const double eta =
+        MPKI_DISPATCH(fac->an->scalar, flatness)(fac->scale, bound, work, v).eta;
+    return eta <= bound ? eta : INFINITY;
+}
+
+/* Is x a vector of A's kernel, or are its large entries, beside a solution of other equations? Not
+ * asked where b counts, nor where a certificate shows that A has no such vector; where there is none,
+ * a large x alone is enough for *large_x. */
+static mpk_status kernel(mpk_context *ctx, const mpk_factor *fac, mpki_solve_work *work,
+                         const void *x, double *eta, bool *large_x) {
+    static const double cuts[] = {1e-6, 1e-4, 1e-2};
+    const mpk_analysis *an = fac->an;
+    /* of an incomplete factor no zero pivot has told of a kernel */
+    const bool lost = work->last.unresolved > (fac->form->exact ? least_lost(an->scalar) : 0);
+    const bool large = work->last.growth >= mpki_large_growth(an->scalar);
+    double *moduli = NULL;
+    if (an->symmetry == MPK_GENERAL || (!large && !lost)) return MPK_OK;
+    mpk_status status = mpki_certify(ctx, fac, NULL);
+    if (mpk_failed(status) || mpki_regular(fac)) return status;
+    *large_x = large;
+    memcpy(work->b, x, (size_t)an->n * mpk_scalar_size(an->scalar));
+    *eta = flat(fac, work, work->b);
+    if (!lost || isfinite(*eta)) return MPK_OK;
+    moduli = MPKI_NEW(ctx, STAGE, an->n, double);
+    if (moduli) MPKI_DISPATCH(an->scalar, column_moduli)(an->n, x, moduli);
+    for (int k = 0; k < 3 && moduli && !isfinite(*eta); k++)
+        if (cut(an, x, moduli, cuts[k], work->b)) *eta = flat(fac, work, work->b);
+    mpki_release(ctx, moduli);
+    return mpki_failed(ctx);
+}
+
+/* Did the first step of refinement change x so much that A may be singular? *shows [out] */
+static mpk_status look_closer(mpk_context *ctx, const mpk_factor *fac, const mpki_solve_work *work,
+                              bool *shows) {
+    *shows = false;
+    if (!(work->correction > CORRECTION) || !mpki_examinable(fac) || fac->info.perturbed > 0)
+        return MPK_OK;
+    const mpk_status status = mpki_certify(ctx, fac, NULL);
+    *shows = !mpki_regular(fac);
+    return status;
+}
+
+mpk_status mpki_judge(mpk_context *ctx, const mpk_factor *fac, mpki_solve_work *work,
+                      double accuracy, const void *x, mpki_verdict *verdict) {
+    const mpk_scalar scalar = fac->an->scalar;
+    const mpki_quality q = work->last;
+    const bool none = fmax(q.relative, q.rows) > no_solution(scalar);
+    double eta = INFINITY;
+    bool large_x = false, shows = false;
+    mpk_status status = look_closer(ctx, fac, work, &shows);
+    if (!mpk_failed(status)) status = kernel(ctx, fac, work, x, &eta, &large_x);
+    if (mpk_failed(status)) return status;
+    const bool flat_x = isfinite(eta), lost = flat_x && (none || q.unresolved > 0);
+    bool maybe = flat_x || fac->info.rank == MPK_RANK_UNDECIDED;
+    maybe |= fac->info.perturbed > 0 && q.growth >= fmin(mpki_large_growth(scalar), 0.1 / accuracy);
+    const double rows = q.missed ? INFINITY : q.rows;
+    verdict->eta = fmin(verdict->eta, eta);
+    verdict->doubtful |= maybe && none;
+    verdict->unsure |= (shows || large_x) && mpki_examinable(fac) && fac->info.perturbed == 0;
+    verdict->solved &= mpki_solves(scalar, q.componentwise, rows) && !lost && !(maybe && none);
+    return MPK_OK;
+}
+
+/* What is added to a text where the factor is that of the mean of two triangles. */
+static const char *mean_of(const mpk_factor *fac, char out[128]) {
+    const mpki_skew *skew = mpki_skew_of(fac);
+    out[0] = '\0';
+    if (skew && skew->rough > 0)
+        snprintf(out, 128,
+                 "; the triangles of A differ in %lld places, by up to %.1e of the entries: it may "
+                 "not be symmetric",
+                 (long long)skew->rough, skew->apart);
+    return out;
+}
+
+mpk_status mpki_tell_verdict(mpk_context *ctx, const mpk_factor *fac, const mpk_solve_info *info,
+                             double accuracy, const mpki_verdict *verdict) {
+    const mpk_factor_info *f = &fac->info;
+    const bool inconsistent = info->consistent < 0 || (info->consistent == 0 && !verdict->solved);
+    const char *const b = !inconsistent      ? ""
+                          : fac->form->exact ? ", and the system is inconsistent"
+                                             : ", and x does not solve the system";
+    char apart[128];
+    if (f->rank == MPK_RANK_STRUCTURAL || f->rank == MPK_RANK_NUMERICAL)
+        return mpki_error(ctx, MPK_SINGULAR, STAGE, f->inertia.zero,
+                          "singular%s: %lld zero pivots of %d; componentwise backward error %.1e, "
+                          "relative residual %.1e",
+                          b, (long long)f->inertia.zero, fac->an->n, info->componentwise,
+                          info->relative_residual);
+    if (isfinite(verdict->eta))
+        return mpki_error(
+            ctx, MPK_SINGULAR, STAGE, -1,
+            "singular%s: (A + E) x = 0 for the solution x, or its large entries, with "
+            "|E| <= %.1e |A| after scaling; componentwise backward error %.1e, "
+            "relative residual %.1e",
+            b, verdict->eta, info->componentwise, info->relative_residual);
+    if (!(info->componentwise <= accuracy))
+        return mpki_error(
+            ctx, MPK_INACCURATE, STAGE, -1,
+            "componentwise backward error %.1e after %d steps of refinement, %.1e was "
+            "asked for; normwise %.1e%s%s",
+            info->componentwise, info->iterations, accuracy, info->normwise,
+            f->rank == MPK_RANK_UNDECIDED
+                ? "; whether A is singular was not decided within the work that this may cost"
+                : "",
+            mean_of(fac, apart));
+    if (verdict->doubtful)
+        return mpki_error(ctx, MPK_INACCURATE, STAGE, -1,
+                          "componentwise backward error %.1e, but %sthe relative residual is %.1e: "
+                          "b hardly counts beside A x, and A may be singular",
+                          info->componentwise,
+                          f->perturbed > 0                ? "pivots were replaced and "
+                          : f->rank == MPK_RANK_UNDECIDED ? "pivots are zero and "
+                                                          : "",
+                          info->relative_residual);
+    if (verdict->unsure && info->correction > CORRECTION)
+        return mpki_error(
+            ctx, MPK_INACCURATE, STAGE, -1,
+            "A is singular to working precision, or nearly so: componentwise backward "
+            "error %.1e, but a step of refinement changes x by %.1g of its size, and no "
+            "certificate says that A is regular",
+            info->componentwise, info->correction);
+    if (verdict->unsure)
+        return mpki_error(
+            ctx, MPK_INACCURATE, STAGE, -1,
+            "A is singular to working precision, or nearly so: componentwise backward "
+            "error %.1e, but x is so large that b hardly counts beside A x, and no "
+            "certificate says that A is regular",
+            info->componentwise);
+    return MPK_OK;
+}

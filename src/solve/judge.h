@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_JUDGE_H
+#define MPKI_JUDGE_H
+/** What a solution is worth, whatever made it: refinement, or a Krylov method. Errors are small for
+ *  whatever a singular A takes to nothing, so where b hardly counts beside A x it is asked whether x
+ *  is such a vector. */
+#include "../factor/factor.h"
+#include "../factor/refine.h"
+
+/** Of all right-hand sides of a solve. */
+typedef struct mpki_verdict {
+    double eta;    /* finite: (A + E) v = 0 with |E| <= eta |A|, v being x or its large entries */
+    bool doubtful; /* an x is no solution, and pivots are zero or were replaced */
+    bool unsure;   /* an x is so large, or a step of refinement, that A may be singular, and no
+                      certificate says that it is not */
+    bool solved;   /* every x solves its system (mpki_solves) */
+} mpki_verdict;
+#define MPKI_VERDICT ((mpki_verdict){INFINITY, false, false, true})
+
+/** ||A|| ||x|| / ||b|| from which on b hardly counts beside A x. */
+double mpki_large_growth(mpk_scalar scalar);
+
+/** Judge one more solution.
+ *  work [inout] of fac, with the errors of x in work->last; its r, w, b and sums are overwritten
+ *  x    [in]    n
+ *  Returns MPK_OK | MPK_ERR_MEMORY */
+mpk_status mpki_judge(mpk_context *ctx, const mpk_factor *fac, mpki_solve_work *work,
+                      double accuracy, const void *x, mpki_verdict *verdict);
+
+/** The status and the text of the solve that they are of. */
+mpk_status mpki_tell_verdict(mpk_context *ctx, const mpk_factor *fac, const mpk_solve_info *info,
+                             double accuracy, const mpki_verdict *verdict);
+
+#endif
