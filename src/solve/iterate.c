@@ -365,8 +365,13 @@ static mpk_status outcome(iteration *it, const mpki_quality *q, const mpk_krylov
 
 /* What it->x is worth, whose errors these are; what measured them is there still. */
 static mpk_status judge(iteration *it, const mpki_quality *q, mpki_verdict *verdict) {
-    mpki_solve_work work = {
-        .r = it->r, .b = it->d, .w = it->w, .sums = it->sums, .system = it->system, .last = *q};
+    mpki_solve_work work = {.r = it->r,
+                            .x = it->kept,
+                            .b = it->d,
+                            .w = it->w,
+                            .sums = it->sums,
+                            .system = it->system,
+                            .last = *q};
     return mpki_judge(it->ctx, it->fac, &work, it->accuracy, it->x, verdict);
 }
 
