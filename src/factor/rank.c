@@ -399,7 +399,8 @@ static mpk_status look(verdict *v) {
 /* What a verdict may cost: half of a factorization; of the first one, which has an analysis before it, twice. Some vectors
  * of a small matrix cost nothing that could be seen. */
 static double allowed(const mpk_factor *fac, bool is_new) {
-    return fmax((is_new ? 2 : 0.5) * mpki_effort_of_factor(fac), 5e5);
+    return is_new ? fmax(2 * mpki_effort_of_factor(fac), 2e6)
+                  : fmax(0.5 * mpki_effort_of_factor(fac), 5e5);
 }
 
 mpk_status mpki_find_rank(mpk_factor *fac, bool is_new, bool *stale) {
