@@ -11,7 +11,7 @@ static const char STAGE[] = "factorize";
 enum {
     TRIAL_STEPS = 3,   /* of refinement */
     OTHER_TIMES = 4,   /* times the predicted work: what a second factorization may cost */
-    RESCUE_TIMES = 50, /* where solves with the first one are not accurate, once */
+    RESCUE_TIMES = 25, /* where solves with the first one are not accurate, once */
     REQUEST_TIMES = 50 /* where the rank was asked for */
 };
 
