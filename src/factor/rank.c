@@ -364,6 +364,7 @@ static mpk_status look_again(verdict *v, bool *done) {
 
 /* fac has zero pivots, or some that may be rounding. */
 static mpk_status look(verdict *v) {
+    static const double CLEAR = 1e5;
     mpk_factor *fac = v->fac;
     const mpk_analysis *an = fac->an;
     mpki_rank_memory *known = &fac->known;
@@ -386,7 +387,7 @@ static mpk_status look(verdict *v) {
     } else if (!done && weak(fac) && v->by_default) {
         if (!an->scale_far) {
             bool may = true;
-            status = mpki_kernel_possible(fac, &may);
+            status = mpki_kernel_possible(fac, CLEAR, &may);
             if (mpk_failed(status) || !may) return status;
             if (fac->options.zero_tolerance <= mpki_default_zero_tolerance(an->scalar))
                 status = mpki_scalings_differ(fac, &far);

@@ -185,8 +185,7 @@ static double kernel_of_zeros(look *l) {
 
 /* Whatever a solve starts from, its result lies near the kernel, since the factor takes noise for a pivot; a second solve
  * removes what the first left. */
-mpk_status mpki_kernel_possible(mpk_factor *fac, bool *may) {
-    static const double CLEAR = 1e5; /* the factor's own rounding blurs what it finds */
+mpk_status mpki_kernel_possible(mpk_factor *fac, double clear, bool *may) {
     look l;
     mpk_status status = look_make(fac, &l);
     if (mpk_failed(status)) return status;
@@ -199,7 +198,7 @@ mpk_status mpki_kernel_possible(mpk_factor *fac, bool *may) {
         frexp(MPKI_DISPATCH(scalar, column_largest)(fac->an->n, l.v), &exponent);
         MPKI_DISPATCH(scalar, column_shift)(fac->an->n, -exponent, l.v);
         const double rough = flatness(&l).rough;
-        *may = rough <= CLEAR * l.bound || !isfinite(rough);
+        *may = rough <= clear * l.bound || !isfinite(rough);
     }
     look_free(&l);
     return mpki_failed(fac->ctx);
