@@ -20,7 +20,9 @@ typedef enum mpk_rank {
     MPK_RANK_NUMERICAL = 2,  /**< singular: such a vector was found */
     MPK_RANK_UNDECIDED = 3   /**< zero pivots, no such vector found with the work that a verdict
                                   may cost: half of a factorization, twice one for the first
-                                  numbers. With zero_tolerance set there is no such limit */
+                                  numbers. With zero_tolerance set there is no such limit. Also
+                                  where pivots were zero by an analysis of other values alone,
+                                  and solves do not rule out such a vector */
 } mpk_rank;
 
 /** What a factorization did. Methods on blocks count frames where this says columns (rejected), and

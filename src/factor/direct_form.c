@@ -3,7 +3,7 @@
  * another analysis if delayed columns run away (outer pivoting); handles structurally singular
  * matrices; gives the verdict. */
 #include "direct_form.h"
-#include "rank.h"
+#include "rank_kernel.h"
 
 #include <math.h>
 #include <string.h>
@@ -347,6 +347,7 @@ static mpk_status find_numbers(mpk_factor *fac, bool is_new, int *stages) {
  * factorization of this call, and the verdict takes no other. */
 static mpk_status match_again(mpk_factor *fac, int *stages) {
     enum { EVERY = 8 /* factorizations, at most */ };
+    const double clear = single_of(fac->an->scalar) ? 10 : 1e5;
     bool stale;
     fac->matched = EVERY;
     fac->raised = 0;
@@ -358,6 +359,10 @@ static mpk_status match_again(mpk_factor *fac, int *stages) {
     fac->known.tried = ~0u;
     status = mpki_find_rank(fac, true, &stale);
     fac->known.tried = 0;
+    if (mpk_failed(status) || fac->info.rank != MPK_RANK_FULL) return status;
+    bool may; /* no pivot is zero any more; but is what the old order showed explained? */
+    status = mpki_kernel_possible(fac, clear, &may);
+    if (!mpk_failed(status) && may) fac->info.rank = MPK_RANK_UNDECIDED;
     return status;
 }
 

@@ -11,7 +11,7 @@ static const char STAGE[] = "factorize";
 enum {
     TRIAL_STEPS = 3,   /* of refinement */
     OTHER_TIMES = 4,   /* times the predicted work: what a second factorization may cost */
-    RESCUE_TIMES = 50, /* where solves with the first one are not accurate, once */
+    RESCUE_TIMES = 25, /* where solves with the first one are not accurate, once */
     REQUEST_TIMES = 50 /* where the rank was asked for */
 };
 
@@ -364,6 +364,7 @@ static mpk_status look_again(verdict *v, bool *done) {
 
 /* fac has zero pivots, or some that may be rounding. */
 static mpk_status look(verdict *v) {
+    static const double CLEAR = 1e5;
     mpk_factor *fac = v->fac;
     const mpk_analysis *an = fac->an;
     mpki_rank_memory *known = &fac->known;
@@ -386,7 +387,7 @@ static mpk_status look(verdict *v) {
     } else if (!done && weak(fac) && v->by_default) {
         if (!an->scale_far) {
             bool may = true;
-            status = mpki_kernel_possible(fac, &may);
+            status = mpki_kernel_possible(fac, CLEAR, &may);
             if (mpk_failed(status) || !may) return status;
             if (fac->options.zero_tolerance <= mpki_default_zero_tolerance(an->scalar))
                 status = mpki_scalings_differ(fac, &far);
@@ -399,7 +400,8 @@ static mpk_status look(verdict *v) {
 /* What a verdict may cost: half of a factorization; of the first one, which has an analysis before it, twice. Some vectors
  * of a small matrix cost nothing that could be seen. */
 static double allowed(const mpk_factor *fac, bool is_new) {
-    return fmax((is_new ? 2 : 0.5) * mpki_effort_of_factor(fac), 5e5);
+    return is_new ? fmax(2 * mpki_effort_of_factor(fac), 2e6)
+                  : fmax(0.5 * mpki_effort_of_factor(fac), 5e5);
 }
 
 mpk_status mpki_find_rank(mpk_factor *fac, bool is_new, bool *stale) {

@@ -117,9 +117,13 @@ static mpk_status share_make(look *l, const mpki_weak_pivot *list, int count) {
 }
 
 /* refine_null() leaves in the rows of these pivots what rounding, of A's own entries to begin with, has left in all rows of A:
- * up to n times as much. Here all rows keep their share. Returns v's flatness. */
-static double share(look *l, const mpki_weak_pivot *list, int count) {
-    if (!isfinite(flatness(l).rough) ||
+ * up to n times as much. Here all rows keep their share. v := the settled vector of pivot `which`, shared. Returns its eta. */
+static double share(look *l, const mpki_weak_pivot *list, int count, int which) {
+    const size_t bytes = (size_t)l->fac->an->n * mpk_scalar_size(scalar_of(l));
+    memcpy(l->v, (const char *)l->u + (size_t)which * bytes, bytes);
+    const mpki_flatness before = flatness(l);
+    if (before.eta <= l->bound) return before.eta;
+    if (!isfinite(before.rough) ||
         !MPKI_DISPATCH(scalar_of(l), null_share)(l->fac->an->n, count, l->u, l->work.w, l->work.r))
         return INFINITY;
     refine_null(l, list, count);
@@ -150,9 +154,12 @@ bool mpki_pivots_doubtful(const mpk_factor *fac) {
 static double kernel_of_each(look *l, const mpki_weak_pivot *list, int first, int count,
                              double eta) {
     for (int w = first; w < count && !(eta <= l->bound) && !spent(l); w++) {
+        if (l->u) {
+            eta = fmin(eta, share(l, list, count, w));
+            continue;
+        }
         null_of_weak(l, &list[w]);
         eta = fmin(eta, settle(l, list, first));
-        if (!(eta <= l->bound) && l->u) eta = fmin(eta, share(l, list, count));
     }
     return eta;
 }
@@ -178,8 +185,7 @@ static double kernel_of_zeros(look *l) {
 
 /* Whatever a solve starts from, its result lies near the kernel, since the factor takes noise for a pivot; a second solve
  * removes what the first left. */
-mpk_status mpki_kernel_possible(mpk_factor *fac, bool *may) {
-    static const double CLEAR = 1e5; /* the factor's own rounding blurs what it finds */
+mpk_status mpki_kernel_possible(mpk_factor *fac, double clear, bool *may) {
     look l;
     mpk_status status = look_make(fac, &l);
     if (mpk_failed(status)) return status;
@@ -192,7 +198,7 @@ mpk_status mpki_kernel_possible(mpk_factor *fac, bool *may) {
         frexp(MPKI_DISPATCH(scalar, column_largest)(fac->an->n, l.v), &exponent);
         MPKI_DISPATCH(scalar, column_shift)(fac->an->n, -exponent, l.v);
         const double rough = flatness(&l).rough;
-        *may = rough <= CLEAR * l.bound || !isfinite(rough);
+        *may = rough <= clear * l.bound || !isfinite(rough);
     }
     look_free(&l);
     return mpki_failed(fac->ctx);
@@ -243,10 +249,8 @@ mpk_status mpki_weak_to_zero(mpk_factor *fac) {
         }
         if (!(eta <= l.bound) && !l.u) {
             status = share_make(&l, list, all);
-            null_of_weak(&l, &list[w]);
-            (void)settle(&l, list, count);
         }
-        if (!(eta <= l.bound) && l.u) eta = fmin(eta, share(&l, list, all));
+        if (!(eta <= l.bound) && l.u) eta = fmin(eta, share(&l, list, all, w));
         failed += !(eta <= l.bound);
         if (!(eta <= l.bound) || mpk_failed(status)) continue;
         worst = fmax(worst, eta);

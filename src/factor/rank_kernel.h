@@ -12,8 +12,9 @@ double mpki_kernel_bound(const mpk_factor *fac);
 /** May a pivot that is not zero be rounding? The eigenvalue of a complex symmetric block shows nothing, so for
  *  these matrices only zero pivots count. */
 bool mpki_pivots_doubtful(const mpk_factor *fac);
-/** May A have a kernel, though no pivot is zero? */
-mpk_status mpki_kernel_possible(mpk_factor *fac, bool *may);
+/** May A have a kernel, though no pivot is zero? clear [in] what the factor's own rounding may blur a vector of it by, times
+ *  the bound */
+mpk_status mpki_kernel_possible(mpk_factor *fac, double clear, bool *may);
 /** How nearly A takes to zero what the factor does: a vector for all zero pivots together. */
 mpk_status mpki_kernel_of_all(mpk_factor *fac, double *eta);
 /** The same, and for some of them one by one where that is more than rounding; infinite without zero pivots. */
