@@ -65,8 +65,11 @@ static mpk_status kernel(mpk_context *ctx, const mpk_factor *fac, mpki_solve_wor
                          const void *x, double *eta, bool *large_x) {
     static const double cuts[] = {1e-6, 1e-4, 1e-2};
     const mpk_analysis *an = fac->an;
-    /* of an incomplete factor no zero pivot has told of a kernel */
-    const bool lost = work->last.unresolved > (fac->form->exact ? least_lost(an->scalar) : 0);
+    /* a complete factor of full rank has been asked for a kernel, an incomplete one knows nothing of it */
+    const mpk_factor_info *f = &fac->info;
+    const bool full = fac->form->exact && f->rank == MPK_RANK_FULL && f->perturbed == 0;
+    const bool lost =
+        !full && work->last.unresolved > (fac->form->exact ? least_lost(an->scalar) : 0);
     const bool large = work->last.growth >= mpki_large_growth(an->scalar);
     double *moduli = NULL;
     if (an->symmetry == MPK_GENERAL || (!large && !lost)) return MPK_OK;
@@ -131,10 +134,12 @@ static const char *mean_of(const mpk_factor *fac, char out[128]) {
 mpk_status mpki_tell_verdict(mpk_context *ctx, const mpk_factor *fac, const mpk_solve_info *info,
                              double accuracy, const mpki_verdict *verdict) {
     const mpk_factor_info *f = &fac->info;
+    /* where more of the rank was left out than A lacks, another x may */
+    const bool whole = fac->form->exact && !(f->rank == MPK_RANK_STRUCTURAL && f->rank_bound > 0);
     const bool inconsistent = info->consistent < 0 || (info->consistent == 0 && !verdict->solved);
-    const char *const b = !inconsistent      ? ""
-                          : fac->form->exact ? ", and the system is inconsistent"
-                                             : ", and x does not solve the system";
+    const char *const b = !inconsistent ? ""
+                          : whole       ? ", and the system is inconsistent"
+                                        : ", and x does not solve the system";
     char apart[128];
     if (f->rank == MPK_RANK_STRUCTURAL || f->rank == MPK_RANK_NUMERICAL)
         return mpki_error(ctx, MPK_SINGULAR, STAGE, f->inertia.zero,

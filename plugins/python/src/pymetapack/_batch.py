@@ -140,8 +140,8 @@ class BatchFactor:
             if not solves(self.dtype, error, rows):
                 bad.append(k)
         if bad:
-            warnings.warn(f"{len(bad)} of {self.count} systems are inconsistent: the matrix is singular "
-                          f"and no x solves them; the first is number {bad[0]}",
+            warnings.warn(f"{len(bad)} of {self.count} systems are inconsistent: the matrix is "
+                          f"singular and no x solves them; the first is number {bad[0]}",
                           InaccurateWarning, stacklevel=4)  # fmt: skip
 
     def _pivot_pointer(self) -> Any:

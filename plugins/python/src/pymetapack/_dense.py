@@ -90,7 +90,8 @@ class _Dense:
             self.given = np.array(a, dtype=self.dtype, order="F", copy=True)
 
     def correct(self, b: Array, x: Array, apply: Callable[[Array], Array]) -> None:
-        """Refine x in the matrix that was given, with ``apply`` its mean's inverse, and measure x there."""
+        """Refine x in the matrix that was given, ``apply`` being its mean's inverse, and measure it
+        there."""
         if self.given is None:
             return
         b, x = b.reshape(self.n, -1), x.reshape(self.n, -1)
@@ -120,10 +121,12 @@ class _Dense:
         rows = np.maximum(half.max(axis=0, initial=0), half.max(axis=1, initial=0))
         if not rows.size or rows.min() >= 1e-3 * rows.max():
             return ""
-        return ("pivots are zero beside the largest entry, and x does not solve the system: singular "
-                "and inconsistent, or badly scaled (scale the rows, or zero_tolerance=0)")  # fmt: skip
+        return ("pivots are zero beside the largest entry, and x does not solve the system: "
+                "singular and inconsistent, or badly scaled (scale the rows, or zero_tolerance=0)"
+                )  # fmt: skip
 
-    def corrected(self, status: int, b: Array, x: Array, once: Callable[[Array, Array], int]) -> int:
+    def corrected(self, status: int, b: Array, x: Array,
+                  once: Callable[[Array, Array], int]) -> int:  # fmt: skip
         """The status of x after :meth:`correct`; ``once`` solves with the mean."""
         if self.given is None:
             return status

@@ -56,15 +56,15 @@ def tell_apart(asymmetry: Any, stacklevel: int) -> None:
     if asymmetry.rough == 0:
         return
     warnings.warn(
-        f"the two triangles differ in {asymmetry.rough} places by more than rounding leaves, by up to "
-        f"{asymmetry.apart:.1e} of the larger entry: their mean is factorized, and errors are measured "
-        "in the matrix as it was given", SymmetryWarning, stacklevel=stacklevel + 1
+        f"the two triangles differ in {asymmetry.rough} places by more than rounding leaves, by up "
+        f"to {asymmetry.apart:.1e} of the larger entry: their mean is factorized, and errors are "
+        "measured in the matrix as it was given", SymmetryWarning, stacklevel=stacklevel + 1
     )  # fmt: skip
 
 
 def measure(a: Array, b: Array, x: Array) -> tuple[float, float, Array]:
-    """The errors of x (n, k) in the dense matrix a (n, n) that was given: componentwise, and by rows as
-    mpk_solves() wants it; and b - A x."""
+    """The errors of x (n, k) in the dense matrix a (n, n) that was given: componentwise, and by rows
+    as mpk_solves() wants it; and b - A x."""
     r = b - a @ x
     size = np.abs(a)
     w = size @ np.abs(x) + np.abs(b)
