@@ -22,7 +22,7 @@ static void compare(int count, const T *y, const zz *want, const double *size, i
 }
 
 static void one(const FN(kernels) * k, int rows, int cols, int lda, int transposed, int conjugate) {
-    T a[(MOST_ROWS + GUARD) * MOST_COLS], x[MOST_ROWS], y[MOST_ROWS + GUARD];
+    T a[(MOST_ROWS + GUARD) * MOST_COLS], x[MOST_ROWS], y[MOST_ROWS + GUARD] = {0};
     const int in = transposed ? rows : cols, out = transposed ? cols : rows;
     zz want[MOST_ROWS];
     double size[MOST_ROWS];

@@ -98,7 +98,7 @@ static void one(mpk_scalar scalar, mpk_symmetry symmetry, int n) {
     mpk_problem_view_get(p, &a);
     for (int i = 0; i < n; i++) put(scalar, x, i, draw() + draw() * I);
     /* b such that residuals are small: what rounding would hide */
-    memset(b, 0, 16 * (size_t)n);
+    for (int i = 0; i < n; i++) put(scalar, b, i, 0);
     truth(&a, x, b, re, im, want);
     for (int i = 0; i < n; i++) put(scalar, b, i, -(double)re[i] - (double)im[i] * I);
     truth(&a, x, b, re, im, want);
