@@ -175,9 +175,9 @@ static void tell(const cli_args *args, const char *source, const mpk_problem_vie
         fprintf(stderr, "Inertia       %lld positive, %lld negative, %lld zero%s\n",
                 (long long)i->inertia.positive, (long long)i->inertia.negative,
                 (long long)i->inertia.zero,
-                !i->inertia.examined    ? "; not examined"
-                : i->inertia.certified ? "; certified"
-                                       : "; NOT certified");
+                i->inertia.certified                            ? "; certified"
+                : i->inertia.examined || i->inertia.zero > 0 ? "; NOT certified"
+                                                             : "; not examined");
     fprintf(stderr, "Solution      %d right-hand side%s, %d steps of refinement\n", w->nrhs,
             w->nrhs == 1 ? "" : "s", i->iterations);
     fprintf(stderr, "Accuracy      componentwise backward error %.3g (%.3g before refinement)\n",

@@ -220,6 +220,11 @@ static mpk_status compare(mpki_dense_solve *s, const char *d, const char *x, dou
     return status;
 }
 
+/* Factors of these methods may be far from A though it is regular: no pivot is chosen. */
+static bool loose(mpk_dense_method method) {
+    return method == MPK_DENSE_NONE || method == MPK_DENSE_BUTTERFLY;
+}
+
 /* One column: refine x, which solves A x = b to some accuracy, until it reaches dense.accuracy. */
 static mpk_status refine_column(mpki_dense_solve *s, const parts *p, const char *b, int64_t ldb,
                                 char *x, int64_t ldx, mpki_dense_worth *worth,
@@ -231,6 +236,7 @@ static mpk_status refine_column(mpki_dense_solve *s, const parts *p, const char 
     mpki_dense_error now, kept;
     bool krylov = d->refinement == MPK_DENSE_REFINE_GMRES, failed = false;
     int step = 0, solves = 0;
+    double first = 0; /* step, relative to x */
     mpk_status status = engine->residual(call, 1, x, ldx, b, ldb, p->r, p->ld, &now, p->residual);
     if (mpk_failed(status)) return status;
     if (!isfinite(now.x_inf) && now.b_inf > 0) { /* overflow: again with b near 1 */
@@ -254,7 +260,7 @@ static mpk_status refine_column(mpki_dense_solve *s, const parts *p, const char 
             status = krylov ? gmres(s, p, p->r, &solves)
                             : precondition(s, p, 1, p->r, p->ld, &now.r_inf);
         if (!mpk_failed(status) && step == 0 && !low(call))
-            status = compare(s, p->r, x, correction);
+            status = compare(s, p->r, x, &first);
         if (!mpk_failed(status)) status = engine->axpy(call, 1, one, p->r, p->ld, x, ldx);
         if (!mpk_failed(status))
             status = engine->residual(call, 1, x, ldx, b, ldb, p->r, p->ld, &now, p->residual);
@@ -278,6 +284,14 @@ static mpk_status refine_column(mpki_dense_solve *s, const parts *p, const char 
     }
     if (!isfinite(now.x_inf))
         return mpki_error(call->ctx, MPK_ERR_NUMERIC, "dense", -1, "the solution overflows");
+    if (first > CORRECTION && loose(call->f->method)) { /* is it the factors, or A? */
+        double last = 0;
+        status = precondition(s, p, 1, p->r, p->ld, &now.r_inf);
+        if (!mpk_failed(status)) status = compare(s, p->r, x, &last);
+        if (mpk_failed(status)) return status;
+        first = fmin(first, last);
+    }
+    *correction = fmax(*correction, first);
     *worth = mpki_dense_settle(s, b, x, &now);
     if (step > call->info->iterations) call->info->iterations = step;
     call->info->gmres += solves;
@@ -293,7 +307,7 @@ mpk_status mpki_dense_refined(mpki_dense_solve *s, int32_t nrhs, const void *b, 
     const int64_t size = (int64_t)mpk_scalar_size(d->scalar);
     mpk_dense_info *info = call->info;
     mpk_status status = MPK_OK;
-    bool all_sound = true, kernel = false;
+    bool all_sound = true, kernel = false, flat = false;
     double correction = 0;
     double start = mpki_now_s();
     info->iterations = info->gmres = 0;
@@ -325,7 +339,7 @@ mpk_status mpki_dense_refined(mpki_dense_solve *s, int32_t nrhs, const void *b, 
                                &worth, &correction);
         if (mpk_failed(status)) break;
         all_sound &= worth.sound;
-        kernel |= worth.kernel;
+        kernel |= worth.kernel, flat |= worth.flat;
         info->solved &= worth.solved;
         info->componentwise = worse(info->componentwise, worth.omega);
         info->normwise = worse(info->normwise, worth.normwise);
@@ -340,6 +354,7 @@ mpk_status mpki_dense_refined(mpki_dense_solve *s, int32_t nrhs, const void *b, 
         mpki_clear_error(call->ctx); /* x is there: it stays in doubt */
         found.certified = 0;
     }
+    if (flat && !found.certified) info->solved = 0;
     if (kernel && !found.certified)
         return mpki_error(call->ctx, MPK_SINGULAR, "dense", -1,
                           "singular, and the system is inconsistent or has solutions of any size: A "

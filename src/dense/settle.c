@@ -131,13 +131,14 @@ mpki_dense_worth mpki_dense_settle(const mpki_dense_solve *s, const void *b, con
                    : now->b_inf > 0 ? s->norm_inf * (now->x_inf / now->b_inf)
                                     : INFINITY;
     }
-    mpki_dense_worth worth = {q.componentwise, q.normwise, true, false, false};
+    mpki_dense_worth worth = {.omega = q.componentwise, .normwise = q.normwise, .sound = true};
     const double most = fmin(single ? 1e4 : 1e12, 0.1 / call->dense.accuracy);
     if (q.growth >= most && q.relative > (single ? 1e-4 : 1e-6)) {
         const double share = kernel_share(s, x, q.growth);
-        worth.sound = !(share <= flat);
+        worth.sound = call->dense.memory != MPK_HOST; /* rows of many sizes would be in doubt there, too */
+        worth.flat = share <= flat;
         worth.kernel = share <= rounding;
     }
-    worth.solved = worth.sound && mpki_solves(scalar, q.componentwise, q.relative);
+    worth.solved = mpki_solves(scalar, q.componentwise, q.relative);
     return worth;
 }

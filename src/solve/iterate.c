@@ -422,6 +422,7 @@ mpk_status mpki_iterate(mpk_context *ctx, const mpk_factor *fac, const mpk_optio
         }
         gather(&it, &q, &account, c == 0, &info);
         status = judge(&it, &q, &verdict);
+        if (mpk_failed(status)) break;
         memcpy(nrhs > 1 ? (char *)it.all + (size_t)c * bytes : (char *)x, it.x, bytes);
     }
     for (int32_t c = 0; !mpk_failed(status) && an->n > 0 && nrhs > 1 && c < nrhs; c++)

@@ -58,6 +58,14 @@ static double flat(const mpk_factor *fac, mpki_solve_work *work, void *v) {
     return eta <= bound ? eta : INFINITY;
 }
 
+/* Ask for a certificate; without memory for it what it would have settled stays in doubt, for x is there. */
+static mpk_status ask(mpk_context *ctx, const mpk_factor *fac) {
+    const mpk_status status = mpki_certify(ctx, fac, NULL);
+    if (status != MPK_ERR_MEMORY) return status;
+    mpki_clear_error(ctx);
+    return MPK_OK;
+}
+
 /* Is x a vector of A's kernel, or are its large entries, beside a solution of other equations? Not
  * asked where b counts, nor where a certificate shows that A has no such vector; where there is none,
  * a large x alone is enough for *large_x. */
@@ -73,7 +81,7 @@ static mpk_status kernel(mpk_context *ctx, const mpk_factor *fac, mpki_solve_wor
     const bool large = work->last.growth >= mpki_large_growth(an->scalar);
     double *moduli = NULL;
     if (an->symmetry == MPK_GENERAL || (!large && !lost)) return MPK_OK;
-    mpk_status status = mpki_certify(ctx, fac, NULL);
+    mpk_status status = ask(ctx, fac);
     if (mpk_failed(status) || mpki_regular(fac)) return status;
     *large_x = large;
     memcpy(work->b, x, (size_t)an->n * mpk_scalar_size(an->scalar));
@@ -93,7 +101,7 @@ static mpk_status look_closer(mpk_context *ctx, const mpk_factor *fac, const mpk
     *shows = false;
     if (!(work->correction > CORRECTION) || !mpki_examinable(fac) || fac->info.perturbed > 0)
         return MPK_OK;
-    const mpk_status status = mpki_certify(ctx, fac, NULL);
+    const mpk_status status = ask(ctx, fac);
     *shows = !mpki_regular(fac);
     return status;
 }

@@ -70,17 +70,24 @@ static void solve_shifted(const columns *c, mpki_solve_work *work, void *x) {
     MPKI_DISPATCH(an->scalar, column_shift)(an->n, exponent, x);
 }
 
-/* Is b in A's range? By the vectors of the kernel that there are: if one is against it it is not; all of the
- * kernel, or a sum of it, is needed to say that it is. work->w is of the last x. */
-static void tell_consistent(const mpki_solve_work *work, bool first, mpk_solve_info *info) {
+/* Is b in A's range, by the vectors of the kernel that there are? -1: one is against it; 1: all of the kernel, or a
+ * sum of it, is not; 0: not known. work->w is of the last x. */
+static int in_range(const mpki_solve_work *work) {
     const mpk_problem_view *a = &work->system.a;
     const mpk_factor *fac = work->m.fac;
     const bool symmetric = a->scalar >= MPK_C && a->symmetry == MPK_SYMMETRIC;
     const bool is = MPKI_DISPATCH(a->scalar, consistent)(a->n, fac->scale, symmetric, work->kernel,
                                                          work->b, work->w);
-    const int said = !is ? -1 : work->kernel->whole || work->kernel->probed;
-    info->consistent = first || said < info->consistent ? said : info->consistent;
+    return !is ? -1 : work->kernel->whole || work->kernel->probed;
 }
+
+/* What is said of b: what the kernel's vectors and the rows of A x = b agree on. Vectors alone are fooled by their own
+ * rounding, and where |A| |x| is much larger than b. */
+static void tell_consistent(int said, bool solved, bool first, mpk_solve_info *info) {
+    const int agreed = solved == (said > 0) ? said : 0;
+    info->consistent = first || agreed < info->consistent ? agreed : info->consistent;
+}
+
 static mpk_status refine_columns(const columns *c, mpki_solve_work *work, double accuracy,
                                  mpk_solve_info *info, mpki_verdict *verdict) {
     const mpk_analysis *an = c->fac->an;
@@ -92,9 +99,13 @@ static mpk_status refine_columns(const columns *c, mpki_solve_work *work, double
         if (!MPKI_DISPATCH(an->scalar, refine)(work, c->options->refine, accuracy, x, info))
             return mpki_error(c->ctx, MPK_ERR_NUMERIC, STAGE, r, "solution %d overflows", r + 1);
         if (mpk_failed(mpki_failed(c->ctx))) return mpki_failed(c->ctx);
-        if (work->kernel) tell_consistent(work, r == 0, info);
+        const int said = work->kernel ? in_range(work) : 0;
+        const bool others = verdict->solved;
+        verdict->solved = true;
         const mpk_status status = mpki_judge(c->ctx, c->fac, work, accuracy, x, verdict);
         if (mpk_failed(status)) return status;
+        if (work->kernel) tell_consistent(said, verdict->solved, r == 0, info);
+        verdict->solved &= others;
         if (mpki_progress(c->ctx, STAGE, (double)(r + 1) / c->nrhs))
             return mpki_error(c->ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
     }

@@ -110,7 +110,7 @@ static void test_arguments(void **state) {
     refused(ctx, mpk_batch_solve(ctx, &good, MPK_BATCH_LDLT, &x, NULL, 1, &y, &results), argument,
             "others in device memory");
     refused(ctx, mpk_batch_gemm(ctx, &good, &product, &x, NULL, &y, &z), argument, "others");
-    refused(ctx, mpk_batch_gemm(ctx, &good, &product, &x, &y, &z, &x), argument, "others");
+    refused(ctx, mpk_batch_gemm(ctx, &good, &product, &x, &y, &z, &x), argument, "in place");
     bad.pivots_memory = MPK_DEVICE;
     refused(ctx, mpk_batch_ldlt(ctx, &bad, &y, dpiv, &results), argument, "host memory");
     refused(ctx, mpk_batch_ldlt(ctx, &bad, &x, piv, &results), argument, "pivots is said");

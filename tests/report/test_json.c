@@ -32,7 +32,7 @@ static void keys_of_each_goal(void **state) {
         "options{method ordering matching scaling pivot_threshold zero_tolerance "
         "static_shift threads "
         "model_threads accuracy deterministic seed memory_limit krylov "
-        "symmetry_tolerance device device_number device_memory_limit}}");
+        "symmetry_tolerance device}}");
     run.factor.inertia.examined = 1;
     run.certificate = (mpk_certificate){1, 1, 1e-13, 1e-10};
     assert_keys(
