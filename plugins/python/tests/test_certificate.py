@@ -53,9 +53,24 @@ def test_a_solution_of_many_is_not_silent():
         factor.solve(b)
 
 
+@pytest.mark.filterwarnings("ignore::pymetapack.ZeroPivotWarning")
 def test_dense():
     rng = np.random.default_rng(4)
     a = rng.standard_normal((40, 40))
     factor = mp.ldl_dense(a + a.T)
     assert factor.inertia.certified and factor.certificate.vectors <= 2
     assert not mp.ldl_dense(crafted(WRONG, 2, 35).toarray()).certificate.certified
+
+
+@pytest.mark.parametrize("lower", [True, False])
+def test_batch(lower):
+    rng = np.random.default_rng(5)
+    a = rng.standard_normal((7, 12, 12)) + 1j * rng.standard_normal((7, 12, 12))
+    a += a.conj().transpose(0, 2, 1)
+    wrong = np.zeros((1, 20, 20))
+    wrong[0] = crafted(WRONG, 2, 35).toarray()
+    factor = mp.ldl_batch(a, lower=lower, hermitian=True)
+    assert factor.certified(a).all()
+    assert not mp.ldl_batch(wrong, lower=lower).certified(wrong).any()
+    with pytest.raises(ValueError, match="shape"):
+        factor.certified(wrong)

@@ -253,6 +253,7 @@ static int look(const loop *l, const mpki_refine_wish *wish, int32_t c) {
     mpki_cuda_errors e;
     mpki_cuda *cuda = l->f->device->cuda;
     if (!(l->column[c].growth >= wish->doubt)) return 1;
+    if (isinf(wish->flat)) return 0; /* whatever A makes of it */
     mpki_cuda_refine a;
     if (!clear(l, &a, 0, 1)) return -1;
     a.told = NULL; /* it forms no verdict */

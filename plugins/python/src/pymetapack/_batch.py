@@ -79,10 +79,8 @@ class BatchFactor:
         self._ctx = Context()
         hermitian = hermitian and self.dtype.kind == "c"
         self.hermitian = hermitian
-        self._a = _columns(a, self.dtype)
-        if method != "ldu" and not lower:  # the library reads the lower triangle alone
-            flipped = self._a.transpose(0, 2, 1)
-            self._a = np.ascontiguousarray(flipped.conj() if hermitian else flipped)
+        self._upper = method != "ldu" and not lower
+        self._a = self._lower_of(a)
         batch = self._batch = ffi.new("mpk_batch *")
         lib.mpk_batch_init(batch)
         batch.scalar = SCALARS[self.dtype]
@@ -143,6 +141,32 @@ class BatchFactor:
             warnings.warn(f"{len(bad)} of {self.count} systems are inconsistent: the matrix is "
                           f"singular and no x solves them; the first is number {bad[0]}",
                           InaccurateWarning, stacklevel=4)  # fmt: skip
+
+    def _lower_of(self, a: Array) -> Array:
+        """A copy by columns; the library reads the lower triangle alone."""
+        columns = _columns(a, self.dtype)
+        if not self._upper:
+            return columns
+        flipped = columns.transpose(0, 2, 1)
+        return np.ascontiguousarray(flipped.conj() if self.hermitian else flipped)
+
+    def certified(self, A: VectorLike) -> Array:
+        """Are the inertias those of the matrices, and not only of L D Lᵀ?  Not of method "ldu".
+
+        A : array (count, n, n): the matrices that were factored
+        Returns a bool array (count,), by products and solves, at most 16 of each.
+        """
+        given = _take(A, "A")
+        if given.shape != self._a.shape:
+            raise ValueError(f"A has shape {given.shape}, the factors are of {self._a.shape}")
+        a = self._lower_of(given)
+        found = ffi.new("mpk_certificate[]", max(1, self.count))
+        if self.count and self.n:
+            self._ctx.check(self._ctx.call(
+                lib.mpk_batch_certify, self._batch, _METHODS.index(self.method),
+                _array(a), _array(self._a), self._pivot_pointer(), found,
+            ))  # fmt: skip
+        return np.array([bool(found[k].certified) for k in range(self.count)], bool)
 
     def _pivot_pointer(self) -> Any:
         if self._pivots is None:
