@@ -433,7 +433,8 @@ mpk_status mpki_iterate(mpk_context *ctx, const mpk_factor *fac, const mpk_optio
     info.time_s = mpki_now_s() - start_s;
     info.solved = verdict.solved;
     if (out) *out = info;
-    if (isfinite(verdict.eta)) return mpki_tell_verdict(ctx, fac, &info, it.accuracy, &verdict);
+    if (isfinite(verdict.eta) && worst_status != MPK_NOT_CONVERGED)
+        return mpki_tell_verdict(ctx, fac, &info, it.accuracy, &verdict);
     if (worst_status > 0) return mpki_error(ctx, worst_status, STAGE, -1, "%s", worst);
     const bool singular =
         fac->info.rank == MPK_RANK_STRUCTURAL || fac->info.rank == MPK_RANK_NUMERICAL;
