@@ -106,6 +106,80 @@ static void scalings(void **state) {
     equations_free(&eq);
 }
 
+static void expect_signs(const equations *eq, int positive, int negative, int zero) {
+    known_inertia found = {0};
+    assert_true(signs_of(eq, 1e8, &found));
+    assert_int_equal(found.positive, positive);
+    assert_int_equal(found.negative, negative);
+    assert_int_equal(found.zero, zero);
+}
+
+/* Whatever the condition: by signs of the characteristic polynomial. */
+static void signs(void **state) {
+    (void)state;
+    const double b[6] = {0};
+    equations eq = made(MPK_D, MPK_SYMMETRIC, 2, 1, (quad_entry[]){{1, 0, 0x1p-300, 0}}, b);
+    expect_signs(&eq, 1, 1, 0);
+    equations_free(&eq);
+    eq = made(MPK_Z, MPK_HERMITIAN, 2, 3, (quad_entry[]){{0, 0, 1, 0}, {1, 0, 0, 1}, {1, 1, 1, 0}},
+              b);
+    expect_signs(&eq, 1, 0, 1);
+    equations_free(&eq);
+    /* L D L' with -35 in two diagonals of L: 10 of 20 are positive, which no pivot in doubles shows */
+    enum { N = 20, W = 2, C = 35 };
+    static const int pivot[N] = {-3, 3, -3, -2, -1, -1, -1, 2, 2, -1,
+                                 -2, 3, -3, 2,  2,  2,  3,  3, 1, -2};
+    quad_entry entry[N * (W + 1)];
+    int count = 0;
+    for (int j = 0; j < N; j++)
+        for (int i = j; i < N && i <= j + W; i++) {
+            int sum = 0;
+            for (int k = i > W ? i - W : 0; k <= j; k++)
+                sum += (k == i ? 1 : -C) * pivot[k] * (k == j ? 1 : -C);
+            entry[count++] = (quad_entry){i, j, sum, 0};
+        }
+    const double none[2 * N] = {0};
+    eq = made(MPK_D, MPK_SYMMETRIC, N, count, entry, none);
+    assert_false(spectrum_of(&eq, BY_LARGEST).sure);
+    expect_signs(&eq, 10, 10, 0);
+    equations_free(&eq);
+}
+
+/* A part that floats, beside a penalty of 1e10 that hides in every norm what its load lacks. */
+static void contradictions(void **state) {
+    (void)state;
+    const quad_entry entry[] = {{0, 0, 1e10, 0}, {1, 1, 1, 0}, {2, 1, -1, 0}, {2, 2, 1, 0}};
+    const double pushed[] = {1e10, 0, 1, 0, 1, 0}, held[] = {1e10, 0, 1, 0, -1, 0};
+    const double at_rest[] = {1, 0, 0, 0, 0, 0}, moved[] = {1, 0, 1, 0, 0, 0};
+    equations eq = made(MPK_D, MPK_SYMMETRIC, 3, 4, entry, pushed);
+    truth t = truth_make(&eq);
+    assert_true(truth_below_n(&t));
+    assert_true(truth_contradicts(&t, 0, at_rest));
+    truth_free(&t);
+    equations_free(&eq);
+    eq = made(MPK_D, MPK_SYMMETRIC, 3, 4, entry, held);
+    t = truth_make(&eq);
+    assert_false(truth_contradicts(&t, 0, moved));
+    truth_free(&t);
+    equations_free(&eq);
+}
+
+/* [1e7 1; -1 1], given whole, is no symmetric matrix, and (1, 1) solves it for (1e7 + 1, 0). */
+static void given_whole(void **state) {
+    (void)state;
+    const quad_entry entry[] = {{0, 0, 1e7, 0}, {1, 0, -1, 0}, {0, 1, 1, 0}, {1, 1, 1, 0}};
+    const double b[] = {1e7 + 1, 0, 0, 0}, x[] = {1, 0, 1, 0};
+    equations eq = made(MPK_D, MPK_SYMMETRIC, 2, 4, entry, b);
+    eq.whole = 1;
+    truth t = truth_make(&eq);
+    assert_int_equal(t.count, 4);
+    assert_true(equations_skewness(&eq) == 2);
+    assert_false(has_inertia(&eq));
+    assert_true(quad_judge(2, t.count, t.whole, x, b, DBL_EPSILON).componentwise == 0);
+    truth_free(&t);
+    equations_free(&eq);
+}
+
 /* ---- false reports ---- */
 
 static void hear(void *self, const trial *t, int what, const char *details) {
@@ -191,8 +265,9 @@ static void texts(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(ranks),      cmocka_unit_test(inertias),
-                                       cmocka_unit_test(conditions), cmocka_unit_test(scalings),
-                                       cmocka_unit_test(lies),       cmocka_unit_test(texts)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ranks),       cmocka_unit_test(inertias), cmocka_unit_test(conditions),
+        cmocka_unit_test(scalings),    cmocka_unit_test(signs),    cmocka_unit_test(contradictions),
+        cmocka_unit_test(given_whole), cmocka_unit_test(lies),     cmocka_unit_test(texts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -204,8 +204,9 @@ static void judge_ok(verdicts *v, const reported *said, const measured *m, const
 static void judge_consistency(verdicts *v, const reported *said, const measured *m, const void *x,
                               int64_t ldx) {
     const int yes = said->consistent > 0 || (said->has_solved && said->solved);
-    const int no =
-        said->consistent < 0 || (said->has_solved && !said->solved && said->status == MPK_SINGULAR);
+    /* a Krylov method that stopped early has solved nothing */
+    const int no = said->consistent < 0 || (said->has_solved && !said->solved &&
+                                            !said->has_krylov && said->status == MPK_SINGULAR);
     const char *word = said->consistent ? "consistent" : "solved";
     if (v->trial->setup.options.zero_tolerance >= 0) return; /* whose zeros are the caller's */
     if (yes && contradicts(v, m, x, ldx))
