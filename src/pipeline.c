@@ -28,8 +28,7 @@ typedef struct work {
     int32_t *perm, *blocks, *pivots;
     void *x; /* n x nrhs: the right-hand sides, then the solutions */
     mpki_record history;
-    char message[256]; /* of a solve that did not converge: writing its result clears the context's
-                        */
+    char message[512]; /* of a solve with a reservation: writing its result clears the context's */
     mpk_run run;
 } work;
 
@@ -214,7 +213,8 @@ static mpk_status solve(work *w, bool adaptive) {
     w->run.have_solve = !mpk_failed(status);
     w->run.history = w->history.residual;
     w->run.history_count = w->history.count;
-    if (status == MPK_NOT_CONVERGED) {
+    w->message[0] = '\0';
+    if (w->run.have_solve && status != MPK_OK) {
         const char *text;
         mpk_last_error(w->ctx, NULL, NULL, &text);
         snprintf(w->message, sizeof w->message, "%s", text);
@@ -242,7 +242,7 @@ static mpk_status make_report(work *w, mpk_status status, mpk_report **report) {
     w->run.options.given_blocks = w->run.options.given_pivots = NULL;
     w->run.status = status;
     if (status != MPK_OK) mpk_last_error(w->ctx, NULL, NULL, &w->run.message);
-    if (status == MPK_NOT_CONVERGED) w->run.message = w->message;
+    if (!mpk_failed(status) && w->run.have_solve && w->message[0]) w->run.message = w->message;
     mpk_status made = mpk_report_create(w->ctx, &w->run, report);
     if (made || mpk_failed(status)) return mpki_worse(status, made);
     if (w->job->plot)
