@@ -31,7 +31,7 @@ typedef struct work {
     int32_t *perm, *blocks, *pivots;
     void *x; /* n x nrhs: the right-hand sides, then the solutions */
     mpki_record history;
-    char message[256]; /* of a solve that has one: writing its result clears the context's */
+    char message[512]; /* of a solve that has one: writing its result clears the context's */
     mpk_run run;
 } work;
 

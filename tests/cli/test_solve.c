@@ -261,6 +261,34 @@ static void perturbed_as_asked(void **state) {
     assert_has(o.err, "as asked");
 }
 
+/* Exactly singular, and no pivot shows it: what is wrong is said, also where x was written. */
+static void singular_without_zero_pivot(void **state) {
+    (void)state;
+    static const int d[] = {3, 3, -3, 1, -1, 1, 3, -1, -3, -2, 2, -2, -2, 2, -1, 0, 3, 2};
+    enum { W = 6, C = 3, ORDER = sizeof d / sizeof *d };
+    FILE *a = fopen("lately.mtx", "w"), *b = fopen("lately_b.mtx", "w");
+    int count = 0;
+    for (int j = 0; j < ORDER; j++) count += ORDER - j < W + 1 ? ORDER - j : W + 1;
+    fprintf(a, "%%%%MatrixMarket matrix coordinate real symmetric\n%d %d %d\n", ORDER, ORDER,
+            count);
+    fprintf(b, "%%%%MatrixMarket matrix array real general\n%d 1\n", ORDER);
+    for (int j = 0; j < ORDER; j++) {
+        fprintf(b, "%d\n", 1 + j * 7 % 5);
+        for (int i = j; i < ORDER && i <= j + W; i++) {
+            int sum = 0;
+            for (int k = i > W ? i - W : 0; k <= j; k++)
+                sum += d[k] * (k == i ? 1 : -C) * (k == j ? 1 : -C);
+            fprintf(a, "%d %d %d\n", i + 1, j + 1, sum);
+        }
+    }
+    fclose(a), fclose(b);
+    RUN(&o, NULL, "solve", "lately.mtx", "-b", "lately_b.mtx", "-o", "x.mtx", "--json");
+    if (o.code != 3 && o.code != 5) fail_msg("exit %d: %s", o.code, o.err);
+    if (o.code == 5) assert_has(o.out, "A is singular to working precision, or nearly so");
+    RUN(&o, NULL, "inertia", "lately.mtx", "--json");
+    assert_has(o.out, "\"certified\": false, \"examined\": true");
+}
+
 static void orders(void **state) {
     (void)state;
     static const char *const names[] = {"amd", "metis", "scotch", "rcm", "natural"};
@@ -576,6 +604,7 @@ int main(void) {
         cmocka_unit_test_teardown(krylov_methods, empty_folder),
         cmocka_unit_test_teardown(memory_is_predicted, empty_folder),
         cmocka_unit_test_teardown(perturbed_as_asked, empty_folder),
+        cmocka_unit_test_teardown(singular_without_zero_pivot, empty_folder),
         cmocka_unit_test_teardown(orders, empty_folder),
         cmocka_unit_test_teardown(plot, empty_folder),
         cmocka_unit_test_teardown(given_blocks, empty_folder),
