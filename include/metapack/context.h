@@ -37,7 +37,9 @@ typedef int (*mpk_progress_fn)(const char *stage, double fraction, void *user);
  *            METAPACK_CPU in the environment is none of generic, avx2, avx512
  *          | MPK_ERR_UNSUPPORTED: METAPACK_CPU asks for more than the processor or this build has.
  *          mpk_last_error(NULL, ...) has the text where METAPACK_CPU is the reason.
- *  Threads: contexts share nothing; each serves one calling thread at a time. */
+ *  Threads: contexts share nothing; each serves one calling thread at a time. A calling thread needs
+ *  128 KiB of stack for the direct solver and dense matrices, 256 KiB for methods on blocks, twice that
+ *  for complex ones or where the factor is stored in single precision; what a callback takes comes on top. */
 MPK_API mpk_status mpk_context_create(const mpk_allocator *allocator, mpk_context **ctx);
 
 /** Free a context; what was created with it must have been destroyed before. */
