@@ -98,8 +98,8 @@ static inline void check_parts(mpk_context *ctx, const mpk_factor *fac, const de
     for (int k = 0; k < n; k++) {
         double row = 0;
         for (int i = 0; i < n; i++) row += cabs(x[i + (size_t)k * n] - (i == k));
-        const bool zero = cabs(d[2 * k]) == 0 && cabs(d[2 * k + 1]) == 0 &&
-                          (k == 0 || cabs(d[2 * k - 1]) == 0);
+        const bool zero =
+            cabs(d[2 * k]) == 0 && cabs(d[2 * k + 1]) == 0 && (k == 0 || cabs(d[2 * k - 1]) == 0);
         if (!(row <= 100 * bound) && !zero) fail_msg("D^-1 D, column %d, is off by %g", k, row);
     }
     if (real || hermitian) { /* W W^H is |A|'s inverse, and A's where that is definite */
@@ -111,8 +111,7 @@ static inline void check_parts(mpk_context *ctx, const mpk_factor *fac, const de
         for (int j = 0; j < n; j++)
             for (int k = 0; k < n; k++)
                 for (int i = 0; i < n; i++)
-                    y[i + (size_t)j * n] +=
-                        x[i + (size_t)k * n] * conj(x[j + (size_t)k * n]);
+                    y[i + (size_t)j * n] += x[i + (size_t)k * n] * conj(x[j + (size_t)k * n]);
         memset(x, 0, all * sizeof *x);
         for (int k = 0; k < n; k++) x[k + (size_t)k * n] = 1;
         part_of(ctx, fac, m, MPK_PART_ABS, x);

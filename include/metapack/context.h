@@ -37,7 +37,10 @@ typedef int (*mpk_progress_fn)(const char *stage, double fraction, void *user);
  *            METAPACK_CPU in the environment is none of generic, avx2, avx512
  *          | MPK_ERR_UNSUPPORTED: METAPACK_CPU asks for more than the processor or this build has.
  *          mpk_last_error(NULL, ...) has the text where METAPACK_CPU is the reason.
- *  Threads: contexts share nothing; each serves one calling thread at a time.
+ *  Threads: contexts share nothing; each serves one calling thread at a time. A calling thread
+ *  needs 128 KiB of stack for the direct solver and dense matrices, 256 KiB for methods on blocks,
+ *  twice that for complex ones or where the factor is stored in single precision; what a callback
+ *  takes comes on top.
  *  Forks: a child of fork() goes on with what its parent made, in memory of its own, and starts
  *  worker threads anew. Not so on a GPU, which does not follow: calls return MPK_ERR_DEVICE, and
  *  destroying gives such an object up. What another thread was changing when the process forked

@@ -49,8 +49,10 @@ static void gather_number(const mpki_isai_gather *g, int32_t f, bool fill) {
     if (!fill) g->l->ptr[c + 1] = next;
 }
 
-/* Some columns of a frame at a time: acc = L_ik M_k(:, c0 ..) by rows. */
-void FN(isai_gather)(const mpki_isai_gather *g, int32_t f, bool fill) {
+/* Some columns of a frame at a time: acc = L_ik M_k(:, c0 ..) by rows. Apart, for it takes much of the
+ * stack. */
+static __attribute__((noinline)) void gather_frame(const mpki_isai_gather *g, int32_t f,
+                                                   bool fill) {
     const mpki_blocks *bf = g->bf;
     const FN(block_kernels) *kernels = FN(cpu_block_kernels)();
     const mpki_ibcsr *x = &bf->stages->index;
@@ -58,10 +60,6 @@ void FN(isai_gather)(const mpki_isai_gather *g, int32_t f, bool fill) {
     const int w = mpki_frame_rows(bf->stages->blocking, f), ld = LD(w);
     _Alignas(64) T minus[MPKI_BLOCK_MAX * MPKI_BLOCK_MAX];
     T v[MPKI_BLOCK_MAX * MPKI_SWEEP_RHS], acc[MPKI_BLOCK_MAX * MPKI_SWEEP_RHS];
-    if (bf->stages->blocking->largest == 1) {
-        gather_number(g, f, fill);
-        return;
-    }
     kernels->unpack(pivot_of(bf, f, g->half), minus, ld);
     for (int c0 = 0; c0 < w; c0 += MPKI_SWEEP_RHS) {
         const int count = w - c0 < MPKI_SWEEP_RHS ? w - c0 : MPKI_SWEEP_RHS;
@@ -81,6 +79,13 @@ void FN(isai_gather)(const mpki_isai_gather *g, int32_t f, bool fill) {
         }
         for (int c = 0; c < count && !fill; c++) g->l->ptr[g->start[f] + c0 + c + 1] = next[c];
     }
+}
+
+void FN(isai_gather)(const mpki_isai_gather *g, int32_t f, bool fill) {
+    if (g->bf->stages->blocking->largest == 1)
+        gather_number(g, f, fill);
+    else
+        gather_frame(g, f, fill);
 }
 
 bool FN(isai_scales)(const mpki_blocks *bf, void *ms, void *ns, void *inverses) {

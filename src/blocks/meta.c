@@ -165,7 +165,8 @@ mpk_status mpki_chunk_lay_out(mpki_meta *meta, bool flight) {
 
 mpk_status mpki_meta_failure(mpki_meta *meta) {
     int32_t broken = INT32_MAX, failed = INT32_MAX;
-    if (mpki_cancelled(meta->ctx)) return mpki_stopped(meta->ctx, STAGE); /* numbers are unfinished */
+    if (mpki_cancelled(meta->ctx))
+        return mpki_stopped(meta->ctx, STAGE); /* numbers are unfinished */
     for (int t = 0; t < meta->threads; t++) {
         const mpki_meta_worker *me = &meta->worker[t];
         if (mpk_failed(me->status) && me->status != MPK_ERR_NUMERIC)

@@ -99,8 +99,9 @@ static void plain_rows(const walk *w, int32_t r0, int32_t r1, T *out) {
 }
 
 /* to := M acc for the rows of frame j, from r0 on. */
-static void times_m(const walk *w, int32_t j, int32_t r0, int32_t rows, int hermitian,
-                    const T *acc) {
+static inline __attribute__((always_inline)) void times_m(const walk *w, int32_t j, int32_t r0,
+                                                          int32_t rows, int hermitian, const T *acc,
+                                                          wide_block *room) {
     const FN(block_kernels) *kernels = w->s->kernels;
     const mpki_triangle *t = w->t;
     const bool single = w->s->single;
@@ -110,8 +111,7 @@ static void times_m(const walk *w, int32_t j, int32_t r0, int32_t rows, int herm
     if (!t->m_ptr || (t->pivot[j].format == MPKI_EMPTY && t->m_ptr[r0] == t->m_ptr[r0 + rows])) {
         memcpy(to, acc, bytes);
     } else if (t->pivot[j].format != MPKI_EMPTY) {
-        wide_block room;
-        const mpki_block *m = wide_block_of(single, &t->pivot[j], &room);
+        const mpki_block *m = wide_block_of(room != NULL, &t->pivot[j], room);
         memset(to, 0, bytes);
         if (w->half)
             kernels->apply_t(m, acc, nrhs, hermitian, to);
@@ -130,24 +130,37 @@ static void times_m(const walk *w, int32_t j, int32_t r0, int32_t rows, int herm
     }
 }
 
-static void frame(const walk *w, int32_t j) {
+static inline __attribute__((always_inline)) void frame_with(const walk *w, int32_t j,
+                                                             wide_block *room) {
     const FN(block_kernels) *kernels = w->s->kernels;
     const mpki_blocks *bf = w->s->bf;
     const mpki_triangle *t = w->t;
     const int nrhs = w->nrhs, hermitian = bf->stages->hermitian;
     const int32_t r0 = t->start[j], rows = t->start[j + 1] - r0;
     T acc[MPKI_BLOCK_MAX * MPKI_SWEEP_RHS];
-    wide_block room;
     plain_rows(w, r0, r0 + rows, acc);
     for (int64_t k = t->kept_ptr ? t->kept_ptr[j] : 0; t->kept_ptr && k < t->kept_ptr[j + 1]; k++) {
         const T *v = w->from + (int64_t)t->kept[k].from * nrhs;
-        const mpki_block *block = wide_block_of(w->s->single, &t->kept[k].block, &room);
+        const mpki_block *block = wide_block_of(room != NULL, &t->kept[k].block, room);
         if (w->half)
             kernels->apply_t(block, v, nrhs, hermitian, acc);
         else
             kernels->apply(block, v, nrhs, acc);
     }
-    times_m(w, j, r0, rows, hermitian, acc);
+    times_m(w, j, r0, rows, hermitian, acc, room);
+}
+
+/* Apart, for it takes much of the stack. */
+static __attribute__((noinline)) void frame_of_singles(const walk *w, int32_t j) {
+    wide_block room;
+    frame_with(w, j, &room);
+}
+
+static void frame(const walk *w, int32_t j) {
+    if (w->s->single)
+        frame_of_singles(w, j);
+    else
+        frame_with(w, j, NULL);
 }
 
 static void through_rows(const walk *w, int32_t r0, int32_t r1);

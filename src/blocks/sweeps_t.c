@@ -53,22 +53,22 @@ static void ask_ahead(const pass *p, int32_t f, int32_t next) {
 
 /* One frame. Forward: to_i = M_i (b_i - sum_k L_ik from_k). Backward: to_i = M_i^T (b_i - sum_j
  * L_ji^T from_j); for LDU with N_i^T and U. */
-static void frame(const pass *p, int32_t f) {
+static inline __attribute__((always_inline)) void frame_with(const pass *p, int32_t f,
+                                                             wide_block *room) {
     const mpki_blocks *bf = p->s->bf;
     const FN(block_kernels) *kernels = p->s->kernels;
     const mpki_ibcsr *x = &bf->stages->index;
     const int w = rows_of(bf, f), nrhs = p->nrhs;
     const int64_t at = (int64_t)bf->stages->blocking->bptr[f] * nrhs;
     const int hermitian = bf->stages->symmetry == MPK_HERMITIAN && bf->upper == bf->lower;
-    const bool single = p->s->single;
+    const bool single = room != NULL;
     T acc[MPKI_BLOCK_MAX * MPKI_SWEEP_RHS];
-    wide_block room;
     memcpy(acc, p->b + at, (size_t)w * (size_t)nrhs * sizeof(T));
     const int64_t begin = p->backward ? x->diagonal[f] + 1 : x->ptr[f];
     const int64_t end = p->backward ? x->ptr[f + 1] : x->diagonal[f];
     const mpki_block *blocks = p->backward ? bf->upper : bf->lower;
     for (int64_t e = begin; e < end; e++) {
-        const mpki_block *block = wide_block_of(single, &blocks[x->entry[e].block], &room);
+        const mpki_block *block = wide_block_of(single, &blocks[x->entry[e].block], room);
         if (block->format == MPKI_EMPTY) continue;
         const T *v = p->from + (int64_t)bf->stages->blocking->bptr[x->entry[e].other] * nrhs;
         if (p->backward)
@@ -79,9 +79,22 @@ static void frame(const pass *p, int32_t f) {
     const mpki_frame *pivot = &bf->frame[f];
     memset(p->to + at, 0, (size_t)w * (size_t)nrhs * sizeof(T));
     if (p->backward)
-        kernels->apply_t(wide_block_of(single, &pivot->n, &room), acc, nrhs, hermitian, p->to + at);
+        kernels->apply_t(wide_block_of(single, &pivot->n, room), acc, nrhs, hermitian, p->to + at);
     else
-        kernels->apply(wide_block_of(single, &pivot->m, &room), acc, nrhs, p->to + at);
+        kernels->apply(wide_block_of(single, &pivot->m, room), acc, nrhs, p->to + at);
+}
+
+/* Apart, for it takes much of the stack. */
+static __attribute__((noinline)) void frame_of_singles(const pass *p, int32_t f) {
+    wide_block room;
+    frame_with(p, f, &room);
+}
+
+static void frame(const pass *p, int32_t f) {
+    if (p->s->single)
+        frame_of_singles(p, f);
+    else
+        frame_with(p, f, NULL);
 }
 
 /* Wait until all frames that f needs are done in this pass. */

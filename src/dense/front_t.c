@@ -275,7 +275,8 @@ static void pass(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * 
     int32_t *perm = work->perm;
     int clean = 0;                     /* blocks without a rejection since the last that had one */
     int64_t seen = base, ready = base; /* those before `seen` reached those before `ready` */
-    while (p < end && !FN(front_stopped)(rules, (double)f->nrows * (double)(p - base + tile) * tile)) {
+    while (p < end &&
+           !FN(front_stopped)(rules, (double)f->nrows * (double)(p - base + tile) * tile)) {
         const int32_t b = width(p, end, tile);
         const int64_t split = ready < p ? p : ready < p + b ? ready : p + b;
         pull(f, rules, work, pool, worker, p, split, end, seen, p);
@@ -421,7 +422,8 @@ mpk_status FN(front_factor)(FN(front) * f, const FN(front_rules) * rules, FN(fro
         pivots->rejected += f->w;
     const double flops = (double)f->nrows * f->w * f->w;
     mpk_status status = FN(front_stopped)(rules, flops) ? MPK_ERR_CANCELLED : MPK_OK;
-    if (!mpk_failed(status) && f->nelim < f->w) status = FN(front_threshold)(f, rules, f->nrows == f->w, pivots);
+    if (!mpk_failed(status) && f->nelim < f->w)
+        status = FN(front_threshold)(f, rules, f->nrows == f->w, pivots);
     count_pivots(f, rules->hermitian, pivots);
     return status;
 }

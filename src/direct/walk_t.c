@@ -274,8 +274,7 @@ static mpk_status do_node(walk *z, int32_t s, mpki_pool *pool, int worker) {
     }
 
     const int64_t rejected_before = state->pivots.rejected;
-    status =
-        FN(front_factor)(&f, &z->rules, &z->works[worker], pool, worker, &state->pivots);
+    status = FN(front_factor)(&f, &z->rules, &z->works[worker], pool, worker, &state->pivots);
     node->nelim = f.nelim;
     state->delayed += f.w - f.nelim;
     const int64_t rejected = state->pivots.rejected - rejected_before;

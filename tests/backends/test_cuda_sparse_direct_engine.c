@@ -253,10 +253,10 @@ static void test_small_blocks(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_parts), cmocka_unit_test(test_engine),
-                                       cmocka_unit_test(test_order_of_parts),
-                                       cmocka_unit_test(test_pivots), cmocka_unit_test(test_again),
-                                       cmocka_unit_test(test_small_blocks)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_parts),          cmocka_unit_test(test_engine),
+        cmocka_unit_test(test_order_of_parts), cmocka_unit_test(test_pivots),
+        cmocka_unit_test(test_again),          cmocka_unit_test(test_small_blocks)};
     if (device_lacks(DEVICE_DIRECT)) return 0;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,7 +16,7 @@ static void check(const dense *m, bool definite, double shift) {
     for (int way = 0; way < 3; way++) {
         mpk_options_init(&o);
         o.method = MPK_METHOD_LDLT, o.static_shift = shift;
-        o.scaling = way == 1 ? MPK_OFF : MPK_ON_AUTO;
+        o.scaling = way == 1 ? MPK_OFF : MPK_AUTO;
         o.matching = way == 2 ? MPK_ON : MPK_OFF;
         assert_false(mpk_failed(mpk_analyse(ctx, problem, &o, &an)));
         assert_false(mpk_failed(mpk_factorize(ctx, an, NULL, &o, &fac)));
@@ -56,7 +56,8 @@ static void test_definite(void **state) {
         for (int i = 0; i < N; i++)
             for (int j = 0; j <= i; j++)
                 if (i == j || (i * 7 + j * 3) % 5 == 0)
-                    dense_set(&m, i, j, i == j ? N * (1 + uniform() / 2) : uniform() + uniform() * I);
+                    dense_set(&m, i, j,
+                              i == j ? N * (1 + uniform() / 2) : uniform() + uniform() * I);
         check(&m, true, 0);
         free(m.a);
     }

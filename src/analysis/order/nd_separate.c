@@ -233,7 +233,8 @@ static void grow(state *s, uint64_t *random) {
     int32_t seed = (int32_t)(mpki_random_xorshift(random) % (uint32_t)n);
     memset(s->where, MPKI_ND_B, (size_t)n);
     weigh(s);
-    while (!mpki_cancelled(s->asking.ctx) && s->part[MPKI_ND_SEP] == 0 && s->part[MPKI_ND_A] < s->part[MPKI_ND_B]) {
+    while (!mpki_cancelled(s->asking.ctx) && s->part[MPKI_ND_SEP] == 0 &&
+           s->part[MPKI_ND_A] < s->part[MPKI_ND_B]) {
         while (s->where[seed] != MPKI_ND_B) seed = seed + 1 < n ? seed + 1 : 0;
         s->where[seed] = MPKI_ND_SEP;
         s->part[MPKI_ND_B] -= s->g->weight[seed];

@@ -32,8 +32,8 @@ static bool twins(const mpki_graph *g, int32_t u, int32_t v) {
 
 /* leader[v] = least vertex that v is a twin of; returns how many leaders there are. table, link:
  * hash chains of leaders. */
-static int32_t find_leaders(mpk_context *ctx, const mpki_graph *g, const uint64_t *key, int32_t slots, int32_t *table,
-                            int32_t *link, int32_t *leader) {
+static int32_t find_leaders(mpk_context *ctx, const mpki_graph *g, const uint64_t *key,
+                            int32_t slots, int32_t *table, int32_t *link, int32_t *leader) {
     int32_t leaders = 0;
     mpki_asking asking = {ctx, "analyse", 0};
     memset(table, -1, (size_t)slots * sizeof *table);

@@ -224,7 +224,8 @@ mpk_status mpki_structure_maps(mpk_context *ctx, const mpki_graph *graph, mpk_an
     mpki_asking asking = {ctx, "analyse", 0};
     an->scatter_ptr[0] = 0;
     for (int32_t s = 0; s < an->nsuper; s++) {
-        if (mpki_asks(&asking, 8 * (an->rptr[s + 1] - an->rptr[s] + an->sptr[s + 1] - an->sptr[s]))) {
+        if (mpki_asks(&asking,
+                      8 * (an->rptr[s + 1] - an->rptr[s] + an->sptr[s + 1] - an->sptr[s]))) {
             status = mpki_stopped(ctx, STAGE);
             goto done;
         }

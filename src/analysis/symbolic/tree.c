@@ -6,8 +6,8 @@ static const char STAGE[] = "symbolic";
 
 /* Liu 1986: add the rows one by one; from each neighbour below climb to the root of its tree, on
  * paths that are compressed as they are walked, and hang that root under the new row. */
-static void elimination_tree(mpki_asking *asking, const mpki_graph *graph, const int32_t *perm, const int32_t *iperm,
-                             int32_t *ancestor, int32_t *parent) {
+static void elimination_tree(mpki_asking *asking, const mpki_graph *graph, const int32_t *perm,
+                             const int32_t *iperm, int32_t *ancestor, int32_t *parent) {
     for (int32_t row = 0; row < graph->n; row++) {
         int32_t v = perm[row];
         if (mpki_asks(asking, 2 * (graph->xadj[v + 1] - graph->xadj[v]))) return;
@@ -77,9 +77,9 @@ static int32_t find(int32_t *set, int32_t v) {
  * summed up the tree. j is a leaf of row i if no earlier neighbour of i lies under j. In a
  * postorder the last earlier neighbour tells, and the least common ancestor of it and j is that of
  * the leaf before j and j. Sums wrap around 2^32 in between; the counts themselves fit. */
-static void column_counts(mpki_asking *asking, const mpki_graph *graph, const int32_t *perm, const int32_t *iperm,
-                          const int32_t *parent, int32_t *first, int32_t *last, int32_t *set,
-                          uint32_t *count) {
+static void column_counts(mpki_asking *asking, const mpki_graph *graph, const int32_t *perm,
+                          const int32_t *iperm, const int32_t *parent, int32_t *first,
+                          int32_t *last, int32_t *set, uint32_t *count) {
     int32_t n = graph->n;
     for (int32_t j = 0; j < n; j++) {
         first[j] = set[j] = j;

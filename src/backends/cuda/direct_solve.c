@@ -133,11 +133,12 @@ mpk_status mpki_cuda_direct_by_pivots(mpki_direct_solver *s) {
         status = mpki_failed(s->ctx);
     for (int64_t k = 0; !mpk_failed(status) && k < n; k++) pivot[inverse[perm[k]]] = (int32_t)k;
     void *room = s->pivot;
-    if (!mpk_failed(status) && !room && !DID(f->device->table->alloc(f->device->cuda, bytes, &room)))
+    if (!mpk_failed(status) && !room &&
+        !DID(f->device->table->alloc(f->device->cuda, bytes, &room)))
         status = mpki_failed(s->ctx);
     s->pivot = room;
-    if (!mpk_failed(status) && (!DID(to->copy(f->device->cuda, room, pivot, bytes, 1)) ||
-                                !DID(to->wait(f->device->cuda))))
+    if (!mpk_failed(status) &&
+        (!DID(to->copy(f->device->cuda, room, pivot, bytes, 1)) || !DID(to->wait(f->device->cuda))))
         status = mpki_failed(s->ctx);
     s->by_pivots = !mpk_failed(status);
     mpki_release(s->ctx, inverse);
@@ -319,10 +320,9 @@ static bool apply_columns(mpki_direct_solver *s, mpk_part part, const char *b, i
     choose_narrow(s);
     const int32_t *between = s->by_pivots ? s->pivot : NULL;
     if (!DID(to->take(device->cuda, scalar, (int32_t)n, nrhs, in ? f->perm : between,
-                      in ? f->on.scale : NULL,
-                      b_away ? (const void *)b : s->stage, b_away ? ldb : n, s->sweep.y,
-                      s->sweep.ticket, in || out ? s->sweep.unset : 0, s->wanted, s->zero,
-                      s->zeros)) ||
+                      in ? f->on.scale : NULL, b_away ? (const void *)b : s->stage,
+                      b_away ? ldb : n, s->sweep.y, s->sweep.ticket, in || out ? s->sweep.unset : 0,
+                      s->wanted, s->zero, s->zeros)) ||
         (in && !sweep(s, false, false)) ||
         (alone && !DID(to->diagonal(device->cuda, &f->on, &s->sweep, part == MPK_PART_ABS))) ||
         (out && !sweep(s, true, fused)) ||

@@ -433,7 +433,7 @@ mpk_status FN(aasen_factorize)(mpki_dense_call *call, FN(lower) * s) {
     for (q.j = 0; q.j < q.nt; q.j++) {
         const int64_t j = q.j, rows = n - (j + 1) * nb; /* below the diagonal block */
         if (FN(lower_stopped)(s)) return mpki_stopped(call->ctx, "factorize");
-        mpki_pool_for(s->pool, 0, j, pack_l_item, &q);  /* K = 1 .. J */
+        mpki_pool_for(s->pool, 0, j, pack_l_item, &q); /* K = 1 .. J */
         q.packed = 0;
         if (j > 1) {
             mpki_pool_for(s->pool, 0, j - 1, h_item, &q); /* I = 1 .. J-1 */

@@ -206,7 +206,8 @@ mpk_status FN(lapack_core)(const FN(lower) * s, int rook, int32_t nb, T *work) {
         panel q = {s, work, j0, ldw, s->small};
         const int64_t end = n - j0 <= nb ? n : j0 + nb - 1; /* room for a whole pair */
         for (k = j0; k < end;) {
-            if (mpki_asks(&asking, (n - k) * (k - j0 + 1))) return mpki_stopped(s->ctx, "factorize");
+            if (mpki_asks(&asking, (n - k) * (k - j0 + 1)))
+                return mpki_stopped(s->ctx, "factorize");
             choice c = choose(&q, rook, k);
             if (c.width < 0) return MPK_ERR_NUMERIC;
             if (c.width == 0) {

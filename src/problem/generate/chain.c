@@ -55,7 +55,7 @@ static mpk_status optimal_control(mpki_generator *g) {
     if (!mpk_failed(status)) status = draw(g, &s);
     if (mpk_failed(status)) return status;
     for (int64_t t = 0; t < (int64_t)horizon && !mpki_asks(&g->asking, 64); t++)
-         emit_stage(g, &s, t, t + 1 == (int64_t)horizon);
+        emit_stage(g, &s, t, t + 1 == (int64_t)horizon);
     mpki_release(g->ctx, s.a);
     return MPK_OK;
 }
