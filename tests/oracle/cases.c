@@ -266,6 +266,23 @@ static const named_case cases[] = {
              R(2, 1, -0.057961538434028625), R(2, 2, 0.7356535196304321)),
      SIDES(P(0), P(0), P(0))},
 
+    /* ---- what strangers brought ---- */
+    /* "singular, rank 2", with the scaling of other values; no |E| <= 0.9 |A| makes it so */
+    {"after-zeros", "direct", "analysed=1 other=6", MPK_D, MPK_SYMMETRIC, 3, 1,
+     ENTRIES(R(0, 0, 1e-6), R(1, 0, 0), R(2, 0, 10), R(1, 1, 0), R(2, 1, -1e-7), R(2, 2, 1e-7)),
+     SIDES(P(1), P(2), P(3))},
+    /* the mean of both triangles was solved: (1, 0) in place of (1, 1), "good" */
+    {"skew-pair", "direct", "triangle=2 whole=1", MPK_D, MPK_SYMMETRIC, 2, 1,
+     ENTRIES(R(0, 0, 1e7), R(1, 0, -1), R(0, 1, 1), R(1, 1, 1)), SIDES(P(10000001), P(0))},
+    /* "consistent": in the norm of b, which is the penalty's */
+    {"floating", "direct", "", MPK_D, MPK_SYMMETRIC, 3, 1,
+     ENTRIES(R(0, 0, 1e10), R(1, 1, 1), R(2, 1, -1), R(2, 2, 1)), SIDES(P(1e10), P(1), P(1))},
+    /* blocks of one context's allocator went back to the other's */
+    {"elsewhere", "ildlt", "elsewhere=1", MPK_D, MPK_SYMMETRIC, 3, 1, UPPER},
+    /* a child waited for threads that only its parent has */
+    {"child-solves", "ildlt", "child=1 threads=2", MPK_D, MPK_SYMMETRIC, 3, 1, UPPER},
+    {"child-destroys", "direct", "child=3 threads=2", MPK_D, MPK_SYMMETRIC, 20, 1, NEUMANN},
+
     /* ---- calls ---- */
     /* crashed: no blocks */
     {"nothing-jacobi", "jacobi", "", MPK_D, MPK_SYMMETRIC, 0, 1, NONE, SIDES(0)},

@@ -15,6 +15,7 @@ typedef struct plan {
     int jobs;             /* processes */
     double seconds;       /* then no more are begun; 0: no limit */
     double patience;      /* seconds of one trial */
+    int except;           /* a kind that is told and counted, and is no failure; -1: none */
     int64_t most;         /* lines printed for each kind of finding and path; 0: all */
 } plan;
 

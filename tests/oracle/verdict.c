@@ -274,6 +274,17 @@ void judge_inertia(verdicts *v, const mpk_inertia *in, int zeros) {
               is->negative);
 }
 
+/* Numbers below the least normal one, with few bits, in the order and scaling of other values? */
+static int denormal_after_others(const trial *t) {
+    const double least = is_single(t->eq.scalar) ? (double)FLT_MIN : DBL_MIN;
+    if (!t->setup.analysed && !t->setup.before) return 0;
+    for (int64_t k = 0; k < t->eq.count; k++) {
+        const double size = fmax(fabs(t->eq.entry[k].re), fabs(t->eq.entry[k].im));
+        if (size > 0 && size < least) return 1;
+    }
+    return 0;
+}
+
 void judge_singular(verdicts *v, const char *call, int scaled) {
     const double bound = is_single(v->trial->eq.scalar) ? CONDITION_SINGLE : CONDITION;
     if (truth_singular(&v->truth)) {
@@ -286,7 +297,7 @@ void judge_singular(verdicts *v, const char *call, int scaled) {
     if (v->trial->path == PATH_DENSE && scaled && (plain > 1e30 || out_of_range(v))) return;
     /* the factors that scale them do not fit the type either */
     if (scaled && plain > (is_single(v->trial->eq.scalar) ? 1e70 : 1e300)) return;
-    if (condition < bound)
+    if (condition < bound && !denormal_after_others(v->trial))
         wrong(v, WRONG_SINGULAR, "%s: singular; full rank, %s condition %.3g", call,
               scaled ? "scaled" : "plain", condition);
 }
