@@ -119,11 +119,11 @@ mpk_status mpki_judge(mpk_context *ctx, const mpk_factor *fac, mpki_solve_work *
     const bool flat_x = isfinite(eta), lost = flat_x && (none || q.unresolved > 0);
     bool maybe = flat_x || fac->info.rank == MPK_RANK_UNDECIDED;
     maybe |= fac->info.perturbed > 0 && q.growth >= fmin(mpki_large_growth(scalar), 0.1 / accuracy);
-    const double rows = q.missed ? INFINITY : q.rows;
     verdict->eta = fmin(verdict->eta, eta);
     verdict->doubtful |= maybe && none;
     verdict->unsure |= (shows || large_x) && mpki_examinable(fac) && fac->info.perturbed == 0;
-    verdict->solved &= mpki_solves(scalar, q.componentwise, rows) && !lost && !(maybe && none);
+    verdict->solved &= mpki_solves(scalar, q.componentwise, q.rows) && !q.missed && !lost &&
+                       !(maybe && none);
     return MPK_OK;
 }
 

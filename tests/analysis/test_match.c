@@ -548,11 +548,12 @@ static void every_allocation_may_fail(void **state) {
     matrix_free(&a);
 }
 
-/* stops in the search, not before; waits so that the next report is not too soon to be made */
+/* stops in the search, not before; waits until then, so that no report is too soon to be made */
 static int stop_later(const char *stage, double fraction, void *user) {
     (void)stage;
     struct timespec pause = {0, 60 * 1000 * 1000};
-    if (++*(int *)user > 1) return fraction > 0.01;
+    ++*(int *)user;
+    if (fraction > 0.01) return 1;
     nanosleep(&pause, NULL);
     return 0;
 }

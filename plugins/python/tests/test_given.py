@@ -64,8 +64,15 @@ UNSYMMETRIC = {
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", UNSYMMETRIC)
 def test_unsymmetric(name, way):
+    A = UNSYMMETRIC[name]
+    if way == "spsolve":  # takes it for what it is
+        b = A @ np.ones(A.shape[0])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", mp.InaccurateWarning)
+            assert componentwise(A, mp.spsolve(A, b), b) < 1e-8
+        return
     with pytest.raises(mp.InputError, match="row .*, column .* is .* but row .*not symmetric"):
-        WAYS[way](UNSYMMETRIC[name])
+        WAYS[way](A)
 
 
 def test_units():

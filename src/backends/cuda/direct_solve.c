@@ -196,11 +196,21 @@ done:
     return mpki_failed(s->ctx);
 }
 
+/* Most right-hand sides that a sweep takes at once. Four of complex doubles want 104 KB of a block's shared memory,
+ * which GPUs of 8.6, 8.9 and 12.0 have not. */
+static int32_t most_together(const mpki_direct *f) {
+    enum { FOUR = 104 << 10 };
+    if (mpk_scalar_size(f->tree.scalar) <= 8) return MPKI_CUDA_RHS;
+    const int64_t shared =
+        f->device->table->direct->class_bytes(f->device->cuda, MPKI_CUDA_CLASSES - 1);
+    return shared < FOUR ? MPKI_CUDA_RHS / 4 : MPKI_CUDA_RHS / 2;
+}
+
 mpk_status mpki_cuda_direct_solver_make(mpk_context *ctx, const mpki_direct *f, int threads,
                                         int32_t columns, mpki_direct_solver **out) {
     (void)threads;
     *out = NULL;
-    const int32_t most = mpk_scalar_size(f->tree.scalar) > 8 ? MPKI_CUDA_RHS / 2 : MPKI_CUDA_RHS;
+    const int32_t most = most_together(f);
     int32_t block = 1;
     while (2 * block <= columns && block < most) block *= 2;
     mpki_direct_solver *s = atomic_exchange(&((mpki_direct *)(uintptr_t)f)->spare, NULL);

@@ -175,7 +175,7 @@ static void check_solutions(mpk_context *ctx, const mpk_dense *given, const matr
     if (d.method != MPK_DENSE_BUTTERFLY) d.refine = 1;
     mpk_status status =
         mpk_dense_solve(ctx, &d, m->a, m->lda, f, nrhs, b, n + 2, x, n + 1, NULL, 0, &info);
-    assert_true(status == MPK_OK || status == MPK_INACCURATE);
+    assert_false(mpk_failed(status)); /* singular, too: some are, to working precision */
     for (int c = 0; c<nrhs; c += nrhs> 4 ? nrhs / 3 : 1) {
         double omega = omega_of(m, x + c * (n + 1), b + c * (n + 2));
         if (!(omega <= bound))

@@ -210,6 +210,11 @@ class DenseFactor:
         return certificate_of(found)
 
     @property
+    def certified(self) -> bool:
+        """Is :attr:`inertia` that of the matrix?  See :attr:`certificate`."""
+        return self.certificate.certified
+
+    @property
     def nneg(self) -> int:
         """Number of negative eigenvalues."""
         return self.inertia.negative
