@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bench_adaptive "generate SPEC"|FILE THREADS: one call of mpk_solve_adaptive without the direct
- * solver, to a relative residual of 1e-6 by SQMR, on b = A times ones; in a fresh process, as a user
- * has it. One line of JSON: seconds of the call (cpu_s: of all its threads together), of the
+ * solver, to a relative residual of 1e-6 by SQMR, on b = A times ones; in a fresh process, as a
+ * user has it. One line of JSON: seconds of the call (cpu_s: of all its threads together), of the
  * analysis and of each attempt, and the
  * residual of the solution computed anew. By the public headers alone, so that bench/pairs.py can
  * link it with another build, too. */

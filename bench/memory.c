@@ -72,7 +72,8 @@ int main(int argc, char **argv) {
     printf("n=%d nnz=%lld made_said=%.0f made_counted=%lld made_resident=%.0f", a.n,
            (long long)a.nnz, entries, (long long)peak, read_rss);
 
-    /* the least that an analysis says to need: the number with which it refuses a limit of 1 byte */
+    /* the least that an analysis says to need: the number with which it refuses a limit of 1
+     * byte */
     o.memory_limit = 1;
     if (mpk_analyse(ctx, problem, &o, &an) != MPK_ERR_MEMORY) return 1;
     mpk_last_error(ctx, NULL, &least, NULL);

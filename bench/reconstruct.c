@@ -33,8 +33,7 @@ static void *memory(size_t count, size_t size) {
     return p;
 }
 
-/* ---- L D L^T x ----------------------------------------------------------------------------------
- */
+/* ---- L D L^T x ------------------------------------------------------------------------------- */
 
 typedef struct product {
     const mpk_factor *fac;
@@ -197,8 +196,7 @@ static double reconstruction(mpk_context *ctx, const mpk_problem *problem, const
     return error;
 }
 
-/* ---- the matrix ---------------------------------------------------------------------------------
- */
+/* ---- the matrix ------------------------------------------------------------------------------ */
 
 typedef struct place {
     int32_t row_block, column; /* both as positions of the factor */
@@ -257,8 +255,7 @@ static double measure(const mpk_problem *problem, const mpk_factor *fac, double 
     return norm;
 }
 
-/* ---- a run --------------------------------------------------------------------------------------
- */
+/* ---- a run ----------------------------------------------------------------------------------- */
 
 static void number(const char *key, double x) {
     if (isfinite(x))

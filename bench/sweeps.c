@@ -3,8 +3,8 @@
  * of a factor on blocks. One line of JSON: bytes that one sweep reads (of the scalar rows as which
  * the factor is held; where it is held in blocks, of those, masks and pivot blocks included),
  * seconds and GB/s of a forward and of a backward sweep, and the GB/s of reading as many bytes from
- * memory with as many threads; apply: L, D and L^T at once, with the bytes of both sweeps; moved: these
- * and what it reads and writes of vectors. blocks_:
+ * memory with as many threads; apply: L, D and L^T at once, with the bytes of both sweeps; moved:
+ * these and what it reads and writes of vectors. blocks_:
  * the same factor left in blocks, as all were before. product_s: a product with A on as many
  * threads. Fastest of several; the turns alternate, so that all see the same machine. */
 #include "blocks/rows.h"
@@ -59,8 +59,7 @@ static double vector_bytes(const mpki_blocks *bf) {
     return bf->stages->blocking->n * (2 * (given + real + 4) + (3 + d) * stored + 4);
 }
 
-/* ---- reading ------------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 typedef struct part {
     const uint64_t *from;
@@ -92,8 +91,7 @@ static double read_all(const uint64_t *data, size_t count, int threads, uint64_t
     return time;
 }
 
-/* ---- the sweeps ---------------------------------------------------------------------------------
- */
+/* ---- the sweeps ------------------------------------------------------------------------------ */
 
 /* Seconds of L, of L^T, of all at once. */
 static void sweep(mpki_block_solver *s, double *x, int32_t n, double *best) {

@@ -5,8 +5,7 @@
  *  language.md is what they implement (after table 7.1 of the thesis of 2021). */
 #include "borg/borg.h"
 
-/* ---- lex.c: text -> tokens, macros expanded ----------------------------------------------------
- */
+/* ---- lex.c: text -> tokens, macros expanded -------------------------------------------------- */
 
 typedef enum borg_token_kind {
     BORG_TOKEN_END,
@@ -36,8 +35,7 @@ borg_token *borg_lex(borg_arena *arena, const char *const *defines, const borg_r
 /** condition.c: the value of the tokens after #if, up to END; false: they are no expression. */
 bool borg_condition(const borg_token *tokens, int64_t *value);
 
-/* ---- the tree ----------------------------------------------------------------------------------
- */
+/* ---- the tree -------------------------------------------------------------------------------- */
 
 typedef enum borg_ctype {
     BORG_C_VOID,
@@ -194,8 +192,7 @@ static inline bool borg_ctype_float(borg_ctype t) {
     return t >= BORG_C_FLOAT;
 }
 
-/* ---- constant.c --------------------------------------------------------------------------------
- */
+/* ---- constant.c ------------------------------------------------------------------------------ */
 
 /** The precedence of an operator with two operands, 0 (||) to 9 (* / %); -1: it is none. */
 int borg_operator_level(const char *op);
@@ -204,14 +201,16 @@ bool borg_operator_value(const char *op, int64_t a, int64_t b, int64_t *value);
 /** An integer constant expression without variables (literals, operators, get_local_size()). */
 bool borg_constant(const borg_expr *e, int32_t size, int64_t *value);
 
-/** lower/roll.c: which loops over constants stay loops, and which private arrays lie in memory for that. The first lowering
- *  with a plan fills it in and unrolls all; once borg_plan_arrays has found arrays, later ones follow it. */
+/** lower/roll.c: which loops over constants stay loops, and which private arrays lie in memory for
+ *  that. The first lowering with a plan fills it in and unrolls all; once borg_plan_arrays has
+ *  found arrays, later ones follow it. */
 typedef struct borg_plan borg_plan;
 borg_plan *borg_plan_new(borg_arena *arena, const borg_function *kernel);
 /** False: no array is worth it, and the plan changes nothing. */
 bool borg_plan_arrays(borg_plan *plan, const borg_module *m, const borg_machine *machine);
 
-/** After a lowering that followed it: an array turned out to have more lanes, what was made is wrong. */
+/** After a lowering that followed it: an array turned out to have more lanes, what was made is
+ *  wrong. */
 bool borg_plan_failed(const borg_plan *plan);
 
 /** lower/: one kernel of a checked file as InfReg-IR for the given size, pack and order. NULL and

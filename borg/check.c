@@ -10,8 +10,7 @@ void borg_check_complain(borg_checker *c, borg_loc loc, const char *format, cons
     borg_report(c->diags, BORG_ERROR, loc, format, text);
 }
 
-/* ---- names -------------------------------------------------------------------------------------
- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static borg_decl *find(borg_checker *c, const char *name) {
     for (borg_scope *s = c->names; s; s = s->outer)
@@ -37,8 +36,7 @@ static void close_scope(borg_checker *c) {
     --c->level;
 }
 
-/* ---- expressions -------------------------------------------------------------------------------
- */
+/* ---- expressions ----------------------------------------------------------------------------- */
 
 borg_expr *borg_check_cast(borg_checker *c, borg_expr *e, borg_ctype type) {
     if (e->type == type || e->type == BORG_C_VOID) return e;
@@ -317,8 +315,7 @@ void borg_check_expr(borg_checker *c, borg_expr *e) {
     }
 }
 
-/* ---- statements --------------------------------------------------------------------------------
- */
+/* ---- statements ------------------------------------------------------------------------------ */
 
 static void check_stmt(borg_checker *c, borg_stmt *s);
 

@@ -11,7 +11,8 @@
  * length, loops are as fast or faster; at 0.73 to 0.83 of it they take 1.4 times as long. */
 #define MUCH_CHEAPER 0.6
 
-/* Of a flat module, where the machine is to choose: registers side by side; stores, up to which it is one. */
+/* Of a flat module, where the machine is to choose: registers side by side; stores, up to which it
+ * is one. */
 enum { MOST_SIDE_BY_SIDE = 3, MOST_STREAMS = 4 };
 
 static bool wants(const borg_options *o, const char *what) {
@@ -31,7 +32,8 @@ static borg_module *make_once(borg_program *p, const borg_function *kernel, cons
     return NULL;
 }
 
-/* A matrix in each lane: measured, the stores and loads of loops then cost more than spilled registers do. */
+/* A matrix in each lane: measured, the stores and loads of loops then cost more than spilled
+ * registers do. */
 static bool in_lanes(const borg_machine *machine, int32_t pack, borg_order order) {
     return order == BORG_WG_MINOR && pack * 8 >= machine->vector_bytes;
 }
@@ -86,8 +88,8 @@ static bool crosses_lanes(const borg_module *m) {
     return m->nlocals > 0;
 }
 
-/* The same kernel by elements side by side; NULL where its lanes have to do with each other (pass_flat.c), or on an
- * error, which the other modules had, too. */
+/* The same kernel by elements side by side; NULL where its lanes have to do with each other
+ * (pass_flat.c), or on an error, which the other modules had, too. */
 static borg_module *flat_of(borg_program *p, const borg_function *kernel, const borg_options *o,
                             int32_t lanes) {
     const borg_diags told = p->diags;
@@ -105,9 +107,10 @@ static double cost_of_element(borg_module *m, const borg_machine *machine) {
     return borg_cost_of_group(m, machine) / m->size;
 }
 
-/* On GPUs: an item in a thread, or several, which share what all read and ask for memory together. Measured
- * (bench/results/borg.md), four are faster where an item has few operations for each access, and slower by a third where it has
- * hundreds. What is read by an index from memory stays single: items beyond the last would read anywhere. */
+/* On GPUs: an item in a thread, or several, which share what all read and ask for memory together.
+ * Measured (bench/results/borg.md), four are faster where an item has few operations for each
+ * access, and slower by a third where it has hundreds. What is read by an index from memory stays
+ * single: items beyond the last would read anywhere. */
 static int32_t items_of_thread(const borg_module *m, int32_t wanted) {
     enum { SEVERAL = 4, OPERATIONS = 16 };
     int64_t accesses = 0, operations = 0;
@@ -128,9 +131,10 @@ static int32_t stores_of(const borg_module *m) {
     return stores;
 }
 
-/* For machines that want it: one register after the other; two where many streams are written (measured, PADE past the caches of
- * a Xeon: two lines of each at a time take 0.7 of the time); some side by side where results wait for each other: of FRCG
- * two are fastest on a Xeon, four on an EPYC, three within a tenth on both. */
+/* For machines that want it: one register after the other; two where many streams are written
+ * (measured, PADE past the caches of a Xeon: two lines of each at a time take 0.7 of the time);
+ * some side by side where results wait for each other: of FRCG two are fastest on a Xeon, four on
+ * an EPYC, three within a tenth on both. */
 static borg_module *make_flat(borg_program *p, const borg_function *kernel, const borg_options *o,
                               const borg_module *module) {
     const borg_machine *machine = o->backend ? &o->backend->machine : NULL;

@@ -222,8 +222,7 @@ uint64_t borg_evaluate(const borg_inst *inst, borg_type from, uint64_t x, uint64
     return narrow(from, integer(inst->op, from, x, y));
 }
 
-/* ---- reductions --------------------------------------------------------------------------------
- */
+/* ---- reductions ------------------------------------------------------------------------------ */
 
 static bool greater(borg_type type, bool uns, uint64_t x, uint64_t y) {
     if (type == BORG_F64) return as_f64(x) > as_f64(y);

@@ -5,7 +5,8 @@
 #include "borg/borg.h"
 #include <stdio.h>
 
-/** All that is left of a file, at most 1 GiB, and a NUL behind it; the caller frees it. NULL: errno tells why. */
+/** All that is left of a file, at most 1 GiB, and a NUL behind it; the caller frees it. NULL: errno
+ *  tells why. */
 char *borg_read_all(FILE *file, size_t *length);
 
 /** Reads what #include names as a path of this machine. */

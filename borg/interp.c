@@ -158,8 +158,7 @@ static void run_reduce(machine *k, borg_inst *v) {
     }
 }
 
-/* ---- memory ------------------------------------------------------------------------------------
- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static int64_t element(const machine *k, const borg_inst *v, int32_t r, int32_t w, int32_t g) {
     if (v->op == BORG_LOAD || v->op == BORG_STORE) {
@@ -221,9 +220,9 @@ static bool is_nan(borg_type type, uint64_t bits) {
     return borg_is_float(type) && (bits & ~sign) > infinity;
 }
 
-/* Any of the lanes that write one address may win: what a machine leaves there for the caller is then
- * a matter of chance, unless they write the same (any NaN is). A group's own array may have a place
- * that nobody reads. */
+/* Any of the lanes that write one address may win: what a machine leaves there for the caller is
+ * then a matter of chance, unless they write the same (any NaN is). A group's own array may have a
+ * place that nobody reads. */
 static void check_won(machine *k, const borg_inst *v, const borg_inst *value, int32_t r, int32_t w,
                       int32_t g) {
     const char *at = address(k, v, value->type, r, w, g);
@@ -246,8 +245,7 @@ static void run_memory(machine *k, borg_inst *v) {
             for (int32_t w = 0; w < items(k, value); ++w) check_won(k, v, value, r, w, g);
 }
 
-/* ---- control -----------------------------------------------------------------------------------
- */
+/* ---- control --------------------------------------------------------------------------------- */
 
 static void run_block(machine *k, borg_block *block);
 

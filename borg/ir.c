@@ -145,8 +145,7 @@ bool borg_is_pure(const borg_inst *v) {
     }
 }
 
-/* ---- building ----------------------------------------------------------------------------------
- */
+/* ---- building -------------------------------------------------------------------------------- */
 
 borg_block *borg_block_new(borg_module *m, borg_inst *owner) {
     borg_block *block = BORG_NEW(m->arena, 1, borg_block);
@@ -287,8 +286,7 @@ borg_inst *borg_emit_lane(borg_builder *b, borg_inst *v, int32_t rows, const int
     return inst;
 }
 
-/* ---- walking -----------------------------------------------------------------------------------
- */
+/* ---- walking --------------------------------------------------------------------------------- */
 
 static void number_block(borg_block *block, int32_t *next) {
     for (borg_inst *v = block->first; v; v = v->next) {
@@ -325,8 +323,7 @@ void borg_count_uses(borg_module *m) {
     add_uses(m->body);
 }
 
-/* ---- signs of zeros ----------------------------------------------------------------------------
- */
+/* ---- signs of zeros -------------------------------------------------------------------------- */
 
 enum { MOST_VISITS = 1000, MOST_PHIS = 16 };
 

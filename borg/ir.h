@@ -106,9 +106,10 @@
  *
  *  7. Flat modules
  *  ---------------
- *  A unit may have a third module of the same kernel (borg_unit.flat, pass flat), for machines that want it: its
- *  `size` lanes are elements side by side, of which a group has `flat`. G0 is there the number of the first one. It does the
- *  elements flat*first .. flat*last - 1 of groups that have a multiple of `size` of them together,
+ *  A unit may have a third module of the same kernel (borg_unit.flat, pass flat), for machines that
+ *  want it: its `size` lanes are elements side by side, of which a group has `flat`. G0 is there
+ *  the number of the first one. It does the elements flat*first .. flat*last - 1 of groups that
+ *  have a multiple of `size` of them together,
  *  so the other two modules do the rest.                                                        */
 #include "borg/arena.h"
 #include "borg/diag.h"
@@ -333,8 +334,7 @@ typedef struct borg_module {
     int32_t ninsts; /* made so far, an upper bound of what is in use */
 } borg_module;
 
-/* ---- shapes ------------------------------------------------------------------------------------
- */
+/* ---- shapes ---------------------------------------------------------------------------------- */
 
 static inline bool borg_is_float(borg_type type) {
     return type == BORG_F32 || type == BORG_F64;
@@ -379,15 +379,14 @@ const borg_inst *borg_root(const borg_inst *access);
 bool borg_may_meet(const borg_module *m, const borg_inst *x, const borg_inst *y);
 /** Whether it can be seen that the lanes of a row differ by the work-item alone. */
 bool borg_same_for_groups(const borg_inst *v);
-/** Whether an index is one number for all lanes, *base or NULL for 0, plus a constant for each, *part
- * or NULL for 0. */
+/** Whether an index is one number for all lanes, *base or NULL for 0, plus a constant for each,
+ * *part or NULL for 0. */
 bool borg_index_parts(const borg_module *m, const borg_inst *index, const borg_inst **base,
                       const borg_inst **part);
 /** True if the instruction may be removed when nobody uses it (loads may). */
 bool borg_is_pure(const borg_inst *v);
 
-/* ---- building ----------------------------------------------------------------------------------
- */
+/* ---- building -------------------------------------------------------------------------------- */
 
 /** Where new instructions go: before `before`, or at the end of `block` if it is NULL. */
 typedef struct borg_builder {
@@ -426,8 +425,7 @@ void borg_insert(borg_block *block, borg_inst *place, borg_inst *inst);
 int32_t borg_number(borg_module *m);
 void borg_count_uses(borg_module *m);
 
-/* ---- text, checks ------------------------------------------------------------------------------
- */
+/* ---- text, checks ---------------------------------------------------------------------------- */
 
 /** The text form, one instruction a line:  %7 = fadd wi<4 x f64> %5, %6   ; a[0..3]
  *  Printing what was parsed gives the same text again. */
@@ -443,8 +441,7 @@ borg_module *borg_parse(borg_arena *arena, const char *text, size_t length, borg
  *  True if the module is well formed; else messages, `after` (a pass) named in them. */
 bool borg_verify(borg_module *m, const char *after, borg_diags *diags);
 
-/* ---- meaning -----------------------------------------------------------------------------------
- */
+/* ---- meaning --------------------------------------------------------------------------------- */
 
 /** One lane of a pure ELEM or CONVERT operation on bit patterns x, y, z (unused ones 0); `from` is
  *  the type of operand 0 (SELECT: of operand 1). The one definition of arithmetic: constant folding

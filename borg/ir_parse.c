@@ -8,8 +8,7 @@
 
 enum { MAX_DEPTH = 64, MAX_ROWS = BORG_MAX_ROWS, MAX_TABLE = 1 << 20 };
 
-/* ---- values by number --------------------------------------------------------------------------
- */
+/* ---- values by number ------------------------------------------------------------------------ */
 
 static borg_ir_entry *find(borg_ir_entry *table, size_t capacity, int64_t id) {
     size_t at = (size_t)((uint64_t)id * 0x9e3779b97f4a7c15u >> 20) & (capacity - 1);
@@ -49,8 +48,7 @@ static borg_inst *take_value(borg_ir_reader *r) {
     return inst;
 }
 
-/* ---- shapes and payloads -----------------------------------------------------------------------
- */
+/* ---- shapes and payloads --------------------------------------------------------------------- */
 
 static borg_type take_type(borg_ir_reader *r) {
     for (int t = BORG_I1; t <= BORG_PTR; ++t)
@@ -225,8 +223,7 @@ static void take_metadata(borg_ir_reader *r, borg_inst *v) {
     if (borg_ir_is(r, "{") && v->type != BORG_VOID) v->ix = take_list(r, v->rows);
 }
 
-/* ---- instructions ------------------------------------------------------------------------------
- */
+/* ---- instructions ---------------------------------------------------------------------------- */
 
 static borg_op take_op(borg_ir_reader *r, bool *uns) {
     size_t length = r->length;
@@ -307,8 +304,7 @@ static void take_block(borg_ir_reader *r, borg_block *block) {
     borg_ir_expect(r, "}");
 }
 
-/* ---- kernels -----------------------------------------------------------------------------------
- */
+/* ---- kernels --------------------------------------------------------------------------------- */
 
 static borg_type take_elem(borg_ir_reader *r, bool *uns) {
     *uns = borg_ir_is(r, "u.i32") || borg_ir_is(r, "u.i64");

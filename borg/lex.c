@@ -169,8 +169,7 @@ again:
     return true;
 }
 
-/* ---- macros ------------------------------------------------------------------------------------
- */
+/* ---- macros ---------------------------------------------------------------------------------- */
 
 static macro *find_macro(lexer *l, const char *name) {
     for (macro *m = l->macros; m; m = m->next)
@@ -265,8 +264,7 @@ static bool evaluate_condition(lexer *l, borg_token *list, borg_loc loc) {
     return value != 0;
 }
 
-/* ---- directives --------------------------------------------------------------------------------
- */
+/* ---- directives ------------------------------------------------------------------------------ */
 
 static bool live(const lexer *l) {
     for (int i = 0; i < l->depth; ++i)

@@ -62,8 +62,7 @@ static int complain(const char *reason, const char *what) {
     return EXIT_USAGE;
 }
 
-/* ---- files -------------------------------------------------------------------------------------
- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 /* Whole or not at all. */
 static int write_whole(const char *path, const char *text, size_t length) {
@@ -80,8 +79,7 @@ static int write_whole(const char *path, const char *text, size_t length) {
     return error ? EXIT_FILE : 0;
 }
 
-/* ---- options -----------------------------------------------------------------------------------
- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 static const char *value_of(const char *argument, const char *name) {
     size_t length = strlen(name);
@@ -269,8 +267,7 @@ static void print_help(void) {
         printf("  %-10s %s\n", (*b)->name, (*b)->summary);
 }
 
-/* ---- output ------------------------------------------------------------------------------------
- */
+/* ---- output ---------------------------------------------------------------------------------- */
 
 static borg_status emit(command *c, borg_program *p, const char **text, size_t *length) {
     if (c->options.backend)
@@ -288,8 +285,7 @@ static borg_status emit(command *c, borg_program *p, const char **text, size_t *
     return BORG_OK;
 }
 
-/* ---- --interpret -------------------------------------------------------------------------------
- */
+/* ---- --interpret ----------------------------------------------------------------------------- */
 
 /* The next word of standard input, comments skipped. */
 static bool next_word(char *word, size_t room) {

@@ -6,8 +6,9 @@
  * transposition group-minor: BCAST WG -> WI, LANE, PERM nothing; a reduction size-1 additions on
  * registers of groups; contiguous access where a = 1, else transposed (24 permutes for each 8 x 8)
  * or gathered. A group-minor register holds `pack` lanes of one work-item: with pack below the
- * vector length most of it is empty, and that is counted; where it is a multiple, a choice by constants is a renaming,
- * too. Code beyond the instruction cache costs in proportion to its length. */
+ * vector length most of it is empty, and that is counted; where it is a multiple, a choice by
+ * constants is a renaming, too. Code beyond the instruction cache costs in proportion to its
+ * length. */
 #include "borg/passes.h"
 
 typedef struct model {
@@ -39,7 +40,8 @@ static bool renames(const model *k, borg_type type) {
     return k->wg_minor && k->m->pack % lanes_of_register(k, type) == 0;
 }
 
-/* Rows and columns of registers are exchanged in log2 steps of a permute each: of as many as work-items, at most lanes. */
+/* Rows and columns of registers are exchanged in log2 steps of a permute each: of as many as
+ * work-items, at most lanes. */
 static double exchange_cost(const model *k, const borg_inst *value) {
     double steps = 0;
     for (int32_t n = 1; n < k->m->size && n < lanes_of_register(k, value->type); n *= 2) ++steps;
@@ -190,8 +192,9 @@ double borg_cost(borg_module *m, const borg_machine *machine) {
     return cost_in_order(m, machine, m->order == BORG_WG_MINOR);
 }
 
-/* With a group in each lane nothing waits for a permute: measured (LLT and LDLT at orders 8 and 12, LDUS and TRSV at 4), it takes a
- * third to four fifths of the time of groups one after the other, at up to 1.2 times the instructions. */
+/* With a group in each lane nothing waits for a permute: measured (LLT and LDLT at orders 8 and 12,
+ * LDUS and TRSV at 4), it takes a third to four fifths of the time of groups one after the other,
+ * at up to 1.2 times the instructions. */
 #define IN_LANES 0.8
 
 borg_order borg_choose_order(borg_module *m, const borg_machine *machine) {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a group costs when the groups of a pack go together, in cycles of a processor: the larger of work and memory,
- * and a quarter of the work. Work is the larger of
+/* What a group costs when the groups of a pack go together, in cycles of a processor: the larger of
+ * work and memory, and a quarter of the work. Work is the larger of
  *   - instructions (order.c);
  *   - waiting: the longest chain of results that need each other, of which as many run side by side
- *     as the processor's window of instructions holds packs. A larger pack has more to do meanwhile;
- * Memory: what is read and written once, from outside the caches. Groups of a pack whose data are more than some
- * cache lines are read by turns, which prefetchers follow badly: measured, two to four times the time of one group
- * after the other (bench/results/borg-cpu.md). */
+ *     as the processor's window of instructions holds packs. A larger pack has more to do
+ *     meanwhile;
+ * Memory: what is read and written once, from outside the caches. Groups of a pack whose data are
+ * more than some cache lines are read by turns, which prefetchers follow badly: measured, two to
+ * four times the time of one group after the other (bench/results/borg-cpu.md). */
 #include "borg/passes.h"
 #include <string.h>
 
@@ -128,8 +129,8 @@ static void start(chain *k, int32_t ids) {
     ++k->at; /* what has no value has the number -1 */
 }
 
-/* How far a group's part of an array goes of which it reads some things several times: 0 where all groups read the same,
- * below 0 where that is not known. */
+/* How far a group's part of an array goes of which it reads some things several times: 0 where all
+ * groups read the same, below 0 where that is not known. */
 static double extent_of(const borg_block *block, int32_t param, double extent) {
     for (const borg_inst *v = block->first; v; v = v->next) {
         for (int32_t k = 0; k < 2; ++k)
@@ -155,8 +156,8 @@ double borg_bytes_of_group(borg_module *m) {
     return all;
 }
 
-/* Measured on Zen 4: cycles of an instruction of order.c's; instructions that wait side by side; cycles of
- * a byte that comes from memory or goes there. */
+/* Measured on Zen 4: cycles of an instruction of order.c's; instructions that wait side by side;
+ * cycles of a byte that comes from memory or goes there. */
 #define INSTRUCTION 0.3
 #define WINDOW 300
 #define BYTE 0.08

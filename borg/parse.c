@@ -27,8 +27,7 @@ static bool starts_declaration(const borg_parser *p) {
     return false;
 }
 
-/* ---- statements --------------------------------------------------------------------------------
- */
+/* ---- statements ------------------------------------------------------------------------------ */
 
 static borg_stmt *new_stmt(borg_parser *p, borg_stmt_kind kind, borg_loc loc) {
     borg_stmt *s = BORG_NEW(p->arena, 1, borg_stmt);
@@ -231,8 +230,7 @@ static borg_stmt *statement(borg_parser *p) {
     return s;
 }
 
-/* ---- functions ---------------------------------------------------------------------------------
- */
+/* ---- functions ------------------------------------------------------------------------------- */
 
 /* name "[" [length] "]" of a helper function: __global: memory, else an array of the caller's. */
 static void array_parameter(borg_parser *p, borg_decl *d, const borg_specifier *s) {

@@ -3,8 +3,7 @@
 #include "borg/passes.h"
 #include <string.h>
 
-/* ---- replacing ---------------------------------------------------------------------------------
- */
+/* ---- replacing ------------------------------------------------------------------------------- */
 
 /* aux of a replaced instruction names its successor; chains are followed. */
 static borg_inst *successor(borg_inst *v) {
@@ -32,8 +31,7 @@ void borg_replace_uses(borg_module *m) {
     replace_in(m->body);
 }
 
-/* ---- fold --------------------------------------------------------------------------------------
- */
+/* ---- fold ------------------------------------------------------------------------------------ */
 
 static void fold_block(borg_module *m, borg_block *block);
 
@@ -106,8 +104,7 @@ void borg_pass_fold(borg_module *m, const borg_options *options) {
     clear_aux(m->body);
 }
 
-/* ---- dead code ---------------------------------------------------------------------------------
- */
+/* ---- dead code ------------------------------------------------------------------------------- */
 
 static void mark_live(borg_inst *v);
 
@@ -284,8 +281,7 @@ void borg_pass_dce(borg_module *m, const borg_options *options) {
     clear_aux(m->body);
 }
 
-/* ---- common subexpressions ---------------------------------------------------------------------
- */
+/* ---- common subexpressions ------------------------------------------------------------------- */
 
 typedef struct seen {
     borg_inst *inst;

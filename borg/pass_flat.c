@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Kernels whose work-items have nothing to do with each other become flat: instead of groups that go
- * together, elements do that lie side by side, whatever groups they belong to. So all lanes of a register
- * are full for every WG_SIZE, what lives is what one register's elements need, and stores are of
- * whole lines. A group's elements are its rows x work-items in the order of memory; element e of all is lane
- * e - G0 of the flat module, which has `size` elements side by side and in which G0 is the number of the first.
+/* Kernels whose work-items have nothing to do with each other become flat: instead of groups that
+ * go together, elements do that lie side by side, whatever groups they belong to. So all lanes of a
+ * register are full for every WG_SIZE, what lives is what one register's elements need, and stores
+ * are of whole lines. A group's elements are its rows x work-items in the order of memory; element
+ * e of all is lane e - G0 of the flat module, which has `size` elements side by side and in which
+ * G0 is the number of the first.
  *
  * It is done where all that lanes do is elementwise, and all that is accessed is  p[off + b*e]  with an off that
- * is the same for all groups, or is the same for all. Work-items of one group are then no longer in step, which
- * shows only where one writes what another reads or writes with no barrier between; where that can be seen, through one
- * parameter, the kernel stays as it is. */
+ * is the same for all groups, or is the same for all. Work-items of one group are then no longer in
+ * step, which shows only where one writes what another reads or writes with no barrier between;
+ * where that can be seen, through one parameter, the kernel stays as it is. */
 #include "borg/passes.h"
 #include <string.h>
 
@@ -19,8 +20,9 @@ typedef struct flat {
     int32_t lanes;      /* side by side */
 } flat;
 
-/* Instructions are converted in their order; inst->aux is what one has become, NULL where it cannot be had, which
- * matters only if an access to memory needs it: indices by group and work-item are made anew. */
+/* Instructions are converted in their order; inst->aux is what one has become, NULL where it cannot
+ * be had, which matters only if an access to memory needs it: indices by group and work-item are
+ * made anew. */
 static borg_inst *of(const borg_inst *v) {
     return v->aux;
 }
@@ -122,7 +124,8 @@ static borg_inst *convert(flat *f, borg_inst *v) {
     return NULL;
 }
 
-/* The offset of an access in lanes from what it is for element 0, all of whose part of the group's number is `a`. */
+/* The offset of an access in lanes from what it is for element 0, all of whose part of the group's
+ * number is `a`. */
 static borg_inst *offset_of(flat *f, const borg_inst *v) {
     borg_sum sum;
     if (!borg_sum_of(f->m, v->args[1], &sum) || sum.groups != v->a) return NULL;

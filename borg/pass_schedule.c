@@ -42,8 +42,7 @@ static node *node_of(const scheduler *s, const borg_inst *v) {
     return &s->nodes[v->mark];
 }
 
-/* ---- memory order ------------------------------------------------------------------------------
- */
+/* ---- memory order ---------------------------------------------------------------------------- */
 
 static bool writes(const borg_inst *v) {
     return v->op == BORG_STORE || v->op == BORG_STOREA || v->op == BORG_BARRIER;
@@ -69,8 +68,7 @@ static void add_memory_order(scheduler *s) {
     }
 }
 
-/* ---- pressure ----------------------------------------------------------------------------------
- */
+/* ---- pressure -------------------------------------------------------------------------------- */
 
 /* Registers beyond those that are there, summed over the stretch walked from its end. */
 static double excess(scheduler *s, const int32_t *order) {
@@ -106,8 +104,7 @@ static float delta(const scheduler *s, const node *n) {
     return change;
 }
 
-/* ---- the list ----------------------------------------------------------------------------------
- */
+/* ---- the list -------------------------------------------------------------------------------- */
 
 static void release(scheduler *s, int32_t at, int32_t *ready, int32_t *nready) {
     if (--s->nodes[at].pending == 0) ready[(*nready)++] = at;

@@ -19,8 +19,8 @@ borg_inst *borg_constant_like(borg_builder *b, const borg_inst *v, uint64_t bits
  * known. */
 bool borg_known_range(const borg_module *m, const borg_inst *v, uint64_t *low, uint64_t *high);
 
-/** pass_address.c: a number that is one for all lanes as a sum of such numbers, times constants: `groups`
- * times G0, and the rest. False: it is none, or has too many terms. */
+/** pass_address.c: a number that is one for all lanes as a sum of such numbers, times constants:
+ * `groups` times G0, and the rest. False: it is none, or has too many terms. */
 enum { BORG_SUM_TERMS = 16 };
 typedef struct borg_sum {
     int32_t n;

@@ -152,8 +152,7 @@ void borg_print(borg_module *m, borg_sink *sink) {
     borg_put(sink, "}\n");
 }
 
-/* ---- the thesis's type aliases: every shape in use with the metadata of its lanes --------------
- */
+/* ---- the thesis's type aliases: every shape in use with the metadata of its lanes ------------ */
 
 typedef struct shape {
     borg_type type;

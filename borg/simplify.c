@@ -104,8 +104,7 @@ static bool splits(const borg_module *m, borg_inst *v, uint64_t n, borg_inst **a
     return false;
 }
 
-/* ---- integers and i1 ---------------------------------------------------------------------------
- */
+/* ---- integers and i1 ------------------------------------------------------------------------- */
 
 static borg_inst *integer_identity(borg_builder *b, borg_inst *v) {
     borg_inst *x = v->args[0], *y = v->nargs > 1 ? v->args[1] : NULL;
@@ -255,8 +254,7 @@ static borg_inst *simplify_elem(borg_builder *b, borg_inst *v) {
     return r == v ? narrow_elem(b, v) : r;
 }
 
-/* ---- the rest ----------------------------------------------------------------------------------
- */
+/* ---- the rest -------------------------------------------------------------------------------- */
 
 static borg_inst *simplify_reduce(borg_builder *b, borg_inst *v) {
     borg_inst *x = v->args[0];

@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what is wrong -----------------------------------------------------------------------------
- */
+/* ---- what is wrong --------------------------------------------------------------------------- */
 
 void cli_print_failure(const cli_args *args, mpk_status status, const char *message) {
     mpk_report *report = NULL;
@@ -88,8 +87,7 @@ static int unknown(const cli_args *args, const char *name) {
     return cli_usage_error(args, "unknown option --%s", name);
 }
 
-/* ---- one flag ----------------------------------------------------------------------------------
- */
+/* ---- one flag -------------------------------------------------------------------------------- */
 
 static int set_option(cli_args *args, const char *name, const char *value) {
     if (mpk_options_set(args->ctx, &args->options, name, value) == MPK_OK) return 0;

@@ -20,7 +20,8 @@ static bool is_typed(const cli_args *args, const char *key) {
     return false;
 }
 
-/* Options that the interface asks for, or that tell what the machine does, where the caller said nothing. */
+/* Options that the interface asks for, or that tell what the machine does, where the caller said
+ * nothing. */
 static void set_defaults(cli_args *args, const mpk_accelerator *table, int block) {
     mpk_options *o = &args->options;
     if (!is_typed(args, "schedule"))

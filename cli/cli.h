@@ -137,8 +137,8 @@ typedef struct cli_backend {
     struct sim_machine *machine;
 } cli_backend;
 
-/** Have args->ctx use the machine that --backend names, and set options that it needs where none were
- *  given. Returns 0, or the exit code after an error message. */
+/** Have args->ctx use the machine that --backend names, and set options that it needs where none
+ *  were given. Returns 0, or the exit code after an error message. */
 int cli_backend_begin(cli_args *args, cli_backend *b);
 /** What it did, on standard error: batches, cycles, utilisation, boundaries. */
 void cli_backend_tell(const cli_args *args, const cli_backend *b);
@@ -160,14 +160,14 @@ typedef struct cli_progress {
     int tenth; /* last tenth printed, without a terminal */
 } cli_progress;
 
-/** Begin; `always`: also in the first two seconds and without a terminal. From now on SIGINT, SIGTERM
- *  and SIGHUP cancel, once; again they end the process. */
+/** Begin; `always`: also in the first two seconds and without a terminal. From now on SIGINT,
+ *  SIGTERM and SIGHUP cancel, once; again they end the process. */
 void cli_progress_begin(cli_progress *progress, mpk_context *ctx, bool always);
 /** Wipe the bar; returns the signal that asked to stop, or 0. */
 int cli_progress_end(cli_progress *progress, mpk_context *ctx);
 
-/** The file that is loaded where a device is asked for: METAPACK_CUDA_MODULE, else beside the library.
- *  False: there is none. */
+/** The file that is loaded where a device is asked for: METAPACK_CUDA_MODULE, else beside the
+ *  library. False: there is none. */
 bool cli_cuda_module(char path[PATH_MAX]);
 
 /** The folder of `file`: places[0 .. count-1], from that of the running command. */

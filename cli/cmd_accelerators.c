@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* metapack accelerators: one kernel as a pipeline, on an array and on a GPU (fig. 8.5 of the thesis). */
+/* metapack accelerators: one kernel as a pipeline, on an array and on a GPU (fig. 8.5 of the
+ * thesis). */
 #include "cli.h"
 
 #include <errno.h>

@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- lists -------------------------------------------------------------------------------------
- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 /* The next part of "a,b,c" into word (64 bytes); *list moves on, NULL after the last. */
 static void next_word(const char **list, char *word) {
@@ -100,8 +99,7 @@ static int read_lists(cli_args *args, stats_table *t) {
     return 0;
 }
 
-/* ---- the run -----------------------------------------------------------------------------------
- */
+/* ---- the run --------------------------------------------------------------------------------- */
 
 static mpk_status compute(cli_args *args, stats_table *t) {
     mpk_problem *problem = NULL;

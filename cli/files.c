@@ -60,7 +60,7 @@ static const char *call(const named *n, char out[320]) {
     return out;
 }
 
-/* ---- endings ---------------------------------------------------------------------------------- */
+/* ---- endings --------------------------------------------------------------------------------- */
 
 /* What a file of each kind may end in, the first where a name has no ending. */
 static const struct {
@@ -114,7 +114,7 @@ static int refuse_ending(const cli_args *args, const named *n) {
                            noun, list);
 }
 
-/* ---- before any work --------------------------------------------------------------------------- */
+/* ---- before any work ------------------------------------------------------------------------- */
 
 static int check_output(const cli_args *args, const files *f, int k) {
     char one[320], two[320], why[400];
@@ -162,7 +162,7 @@ int cli_check_files(const cli_args *args) {
     return 0;
 }
 
-/* ---- after it ------------------------------------------------------------------------------------ */
+/* ---- after it -------------------------------------------------------------------------------- */
 
 bool cli_is_piped(const cli_args *args) {
     files f;

@@ -140,8 +140,7 @@ static mpk_status run(cli_args *args, const mpk_problem_view *p, work *w, mpk_de
     return status;
 }
 
-/* ---- words --------------------------------------------------------------------------------------
- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 static const char *field(const mpk_problem_view *p) {
     return p->symmetry == MPK_HERMITIAN               ? "Hermitian"
@@ -175,7 +174,7 @@ static void tell(const cli_args *args, const char *source, const mpk_problem_vie
         fprintf(stderr, "Inertia       %lld positive, %lld negative, %lld zero%s\n",
                 (long long)i->inertia.positive, (long long)i->inertia.negative,
                 (long long)i->inertia.zero,
-                i->inertia.certified                            ? "; certified"
+                i->inertia.certified                         ? "; certified"
                 : i->inertia.examined || i->inertia.zero > 0 ? "; NOT certified"
                                                              : "; not examined");
     fprintf(stderr, "Solution      %d right-hand side%s, %d steps of refinement\n", w->nrhs,

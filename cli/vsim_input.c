@@ -70,8 +70,7 @@ static bool read_machine(vsim *v) {
     return read_settings(v);
 }
 
-/* ---- matrices ----------------------------------------------------------------------------------
- */
+/* ---- matrices -------------------------------------------------------------------------------- */
 
 /* Columns, of one triangle or of all, to rows of the whole matrix. */
 static bool from_view(vsim *v, const mpk_problem_view *p) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** A sparse KKT system on a GPU where there is one: factorized, given other values, solved, and what
- *  computed it named.
+/** A sparse KKT system on a GPU where there is one: factorized, given other values, solved, and
+ *  what computed it named.
  *      device [--device cpu|cuda|cuda:1|auto] [--method ldlt|ildlt]
- *  With auto, the default, the library decides, and a machine without a GPU is none of the program's
- *  business. With cuda a device that is not there, or a method that it cannot do, is an error that
- *  says so: nothing moves to the processor in silence. */
+ *  With auto, the default, the library decides, and a machine without a GPU is none of the
+ *  program's business. With cuda a device that is not there, or a method that it cannot do, is an
+ *  error that says so: nothing moves to the processor in silence. */
 #include <metapack/metapack.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** A system that is not symmetric. What states of a random walk does it stay in, in the long run? The
- *  stationary distribution p has P^T p = p with sum 1: all equations of (P^T - I) p = 0 but the last,
- *  which gives way to the sum. The walk is on 0 .. n-1, a step up with probability UP, down otherwise,
- *  so that p_i is proportional to (UP / (1 - UP))^i. */
+/** A system that is not symmetric. What states of a random walk does it stay in, in the long run?
+ *  The stationary distribution p has P^T p = p with sum 1: all equations of (P^T - I) p = 0 but the
+ *  last, which gives way to the sum. The walk is on 0 .. n-1, a step up with probability UP, down
+ *  otherwise, so that p_i is proportional to (UP / (1 - UP))^i. */
 #include <metapack/metapack.h>
 #include <math.h>
 #include <stdio.h>

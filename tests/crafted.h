@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef TEST_CRAFTED_H
 #define TEST_CRAFTED_H
-/** Matrices A = L D L^H of small integers, exact in their scalar type, so that D tells their inertia
- *  (Sylvester), and L^-1 grows, so that a factorization may come to another one without a small pivot. */
+/** Matrices A = L D L^H of small integers, exact in their scalar type, so that D tells their
+ *  inertia (Sylvester), and L^-1 grows, so that a factorization may come to another one without a
+ *  small pivot. */
 #include "support.h"
 
 typedef struct crafted {

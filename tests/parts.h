@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef TEST_PARTS_H
 #define TEST_PARTS_H
-/** Do the parts of a direct factor fit D, the permutation and the scaling that mpk_get() gives? After
- *  support.h. */
+/** Do the parts of a direct factor fit D, the permutation and the scaling that mpk_get() gives?
+ *  After support.h. */
 #include <stdbool.h>
 
 /* X := the part applied to n columns of complex numbers. */
@@ -61,7 +61,8 @@ static inline double apart(int n, const double complex *x, const double complex 
     return size > 0 ? most / size : most;
 }
 
-/* fac: of m. definite: m is, and then W W^H m = 1 for W = S P^T L^-T D^-1/2. bound: of differences. */
+/* fac: of m. definite: m is, and then W W^H m = 1 for W = S P^T L^-T D^-1/2. bound: of
+ * differences. */
 static inline void check_parts(mpk_context *ctx, const mpk_factor *fac, const dense *m,
                                bool definite, double bound) {
     const int n = m->n;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef TEST_SANITIZED_H
 #define TEST_SANITIZED_H
-/** TEST_SANITIZED: 1 under AddressSanitizer or ThreadSanitizer, where code takes ten times as long and
- *  tests take fewer and smaller cases; else 0. */
+/** TEST_SANITIZED: 1 under AddressSanitizer or ThreadSanitizer, where code takes ten times as long
+ *  and tests take fewer and smaller cases; else 0. */
 #ifdef __has_feature
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define TEST_SANITIZED 1

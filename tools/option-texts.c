@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- words --------------------------------------------------------------------------------------
- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 static const char *dashed(const char *key, char *out) {
     char *to = out;
@@ -114,8 +113,7 @@ static void text_close(text *t) {
     while (t->size > 0 && t->start[t->size - 1] == ' ') t->start[--t->size] = '\0';
 }
 
-/* ---- the header ---------------------------------------------------------------------------------
- */
+/* ---- the header ------------------------------------------------------------------------------ */
 
 static void comment(FILE *out, const char *words) {
     wrap(out, "    /** ", "     *  ", 96, false, words, " */");
@@ -180,8 +178,7 @@ static void header(FILE *out, const char *name) {
     }
 }
 
-/* ---- manual pages -------------------------------------------------------------------------------
- */
+/* ---- manual pages ---------------------------------------------------------------------------- */
 
 static unsigned bit_of(const char *command) {
     static const struct {
@@ -228,8 +225,7 @@ static void manual(FILE *out, const char *command) {
     }
 }
 
-/* ---- the completion -----------------------------------------------------------------------------
- */
+/* ---- the completion -------------------------------------------------------------------------- */
 
 static const char *const all_commands[] = {
     "solve", "analyse", "inertia",      "info",       "generate",  "stats",     "convert",
@@ -277,8 +273,7 @@ static void completion(FILE *out, const char *name) {
     fprintf(out, ") return 0 ;;\n        *) return 1 ;;\n    esac\n}\n");
 }
 
-/* ---- zsh and fish ------------------------------------------------------------------------------
- */
+/* ---- zsh and fish ---------------------------------------------------------------------------- */
 
 enum { COMMANDS = sizeof all_commands / sizeof *all_commands };
 
@@ -368,8 +363,7 @@ static void fish(FILE *out, const char *name) {
     }
 }
 
-/* ---- docs/options.md ----------------------------------------------------------------------------
- */
+/* ---- docs/options.md ------------------------------------------------------------------------- */
 
 static void cell(FILE *out, const char *words) {
     for (; *words; words++) {
@@ -401,8 +395,7 @@ static void markdown(FILE *out, const char *name) {
     }
 }
 
-/* ---- files --------------------------------------------------------------------------------------
- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static char *read_file(const char *path) {
     FILE *file = fopen(path, "rb");

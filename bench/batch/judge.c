@@ -68,8 +68,9 @@ double row_apart(bench *b) {
     return worst;
 }
 
-/* P A P^T - L D L^T of real matrix `given` of the host, whose factors are number k of what came from
- * the device: its largest entry over A's. piv: places of rows, complements for 2x2 pivots, whose entry of D lies where L has none. */
+/* P A P^T - L D L^T of real matrix `given` of the host, whose factors are number k of what came
+ * from the device: its largest entry over A's. piv: places of rows, complements for 2x2 pivots,
+ * whose entry of D lies where L has none. */
 static double residual(const bench *b, const void *got, const int32_t *piv, int64_t k,
                        int64_t given, int order) {
     double l[MPK_BATCH_MAX_N][MPK_BATCH_MAX_N] = {{0}}, m[MPK_BATCH_MAX_N][MPK_BATCH_MAX_N] = {{0}};

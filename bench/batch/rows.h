@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef BENCH_BATCH_ROWS_H
 #define BENCH_BATCH_ROWS_H
-/* A row of bench/batch/device.c: its matrices (matrices.c), calls of the library and of cuBLAS and their times (calls.c), and
- * whether the factors are right (judge.c). */
+/* A row of bench/batch/device.c: its matrices (matrices.c), calls of the library and of cuBLAS and
+ * their times (calls.c), and whether the factors are right (judge.c). */
 #include <metapack/metapack.h>
 
 #include <cublas_v2.h>
@@ -122,6 +122,7 @@ void row_measure_queued(bench *b, double ms[2]);
 /* Some matrices once more on the host: the largest difference of the factors over their largest
  * entry; pivots may differ where two candidates are as good. */
 double row_apart(bench *b);
-/* The worst backward error of some matrices, which ends the program where it is wrong; below 0: not an LDLT of real numbers. */
+/* The worst backward error of some matrices, which ends the program where it is wrong; below 0: not
+ * an LDLT of real numbers. */
 double row_backward(bench *b);
 #endif

@@ -2,14 +2,17 @@
 /* Batched kernels on an NVIDIA GPU, by several implementations, each verified and then timed:
  *   device PARTS.cubin KERNEL N s|d COUNT ROUNDS NAME=FILE.cubin:THREADS:GROUPS|NAME=cublas ...
  *   device PARTS.cubin - < JOBS      a line of these arguments for each job; {} when it is done
- * A cubin has the kernel by its own name, THREADS of a block and GROUPS of the batch that a block does; PARTS is device.cu,
- * compiled. Times by events around the launch (cuBLAS: the call), implementations by turns, the least and the median of
- * `rounds` (0: none) after two that do not count; arrays that a kernel changes are renewed between, outside the time. Beside
- * them is timed what only reads and writes as many bytes as the kernel must ("copy") and an empty launch ("empty"). What is
- * verified: residuals of 40 groups; that groups with the same entries have the same bits; of factorizations by borgc also
- * outcomes and inertias, and that a matrix with a NaN and one of zeros tell it and harm no other. Entries of some groups are
- * made here, the device repeats them. Prints one JSON object for each implementation; one that is wrong or fails says so in
- * its object, and the exit status is then 1. After a failure of the device itself nothing more is run.
+ * A cubin has the kernel by its own name, THREADS of a block and GROUPS of the batch that a block
+ * does; PARTS is device.cu, compiled. Times by events around the launch (cuBLAS: the call),
+ * implementations by turns, the least and the median of `rounds` (0: none) after two that do not
+ * count; arrays that a kernel changes are renewed between, outside the time. Beside them is timed
+ * what only reads and writes as many bytes as the kernel must ("copy") and an empty launch
+ * ("empty"). What is verified: residuals of 40 groups; that groups with the same entries have the
+ * same bits; of factorizations by borgc also outcomes and inertias, and that a matrix with a NaN
+ * and one of zeros tell it and harm no other. Entries of some groups are made here, the device
+ * repeats them. Prints one JSON object for each implementation; one that is wrong or fails says so
+ * in its object, and the exit status is then 1. After a failure of the device itself nothing more
+ * is run.
  */
 #include "common.h"
 
@@ -212,7 +215,8 @@ static int run_kernel(device *d, const way *w) {
                                  (dim3){(unsigned)w->threads, 1, 1}, a, 0, 0);
 }
 
-/* Two parts that a kernel of the thesis reads and two that it writes; false: it is none of these. */
+/* Two parts that a kernel of the thesis reads and two that it writes; false: it is none of
+ * these. */
 static bool moved(const bench *b, int *read, int *write) {
     read[0] = read[1] = write[0] = write[1] = -1;
     if (is(b, "gema") || is(b, "gemm")) return read[0] = 1, read[1] = 2, write[0] = 0, true;

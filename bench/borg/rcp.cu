@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* --fast-rcp on a device: zeros, infinities, NaN, the ends of the range and random numbers of all exponents against 1/x. SOURCE:
- * what borgc makes of a kernel `r` that takes double *a, float *b and replaces each by rcp() of it; THREADS, GROUPS as in launch.cu, SIZE
- * its WG_SIZE. Prints the worst error in ulp and what is wrong with special values; ends with 1 where it is beyond 2 ulp or they are. */
+/* --fast-rcp on a device: zeros, infinities, NaN, the ends of the range and random numbers of all
+ * exponents against 1/x. SOURCE: what borgc makes of a kernel `r` that takes double *a, float *b
+ * and replaces each by rcp() of it; THREADS, GROUPS as in launch.cu, SIZE its WG_SIZE. Prints the
+ * worst error in ulp and what is wrong with special values; ends with 1 where it is beyond 2 ulp or
+ * they are. */
 #include SOURCE
 #include <cmath>
 #include <cstdio>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The kernels by hand in CUDA, with N (and SINGLE) given on the compiler's command line, as for borgc: a matrix
- * for each P = 2, 4, ... 32 neighbouring lanes (P >= N), row i in lane i's registers, exchange by shuffles; an item for each
- * thread. Arguments are those of borgc's kernels, then the first and the last group. A block is 128 threads
- * for matrices, the most whole groups of 256 threads for items. */
+/* The kernels by hand in CUDA, with N (and SINGLE) given on the compiler's command line, as for
+ * borgc: a matrix for each P = 2, 4, ... 32 neighbouring lanes (P >= N), row i in lane i's
+ * registers, exchange by shuffles; an item for each thread. Arguments are those of borgc's kernels,
+ * then the first and the last group. A block is 128 threads for matrices, the most whole groups of
+ * 256 threads for items. */
 #include <stdint.h>
 
 #ifdef SINGLE
@@ -16,7 +17,8 @@ enum { P = PAD(N), NN = N * N };
 static_assert(N <= 32, "a matrix must fit a warp");
 
 #define KERNEL extern "C" __global__ void
-/* lane within the matrix, the matrix; lanes beyond the last matrix or row compute along and store nothing */
+/* lane within the matrix, the matrix; lanes beyond the last matrix or row compute along and store
+ * nothing */
 #define WHERE                                                                                      \
     const int lane = threadIdx.x % P;                                                              \
     const int64_t mine = first + (int64_t)blockIdx.x * (blockDim.x / P) + threadIdx.x / P;         \

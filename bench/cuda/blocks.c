@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bench_cuda_blocks [-t THREADS] [-r REPEATS] [-n] [-l] [-p] [CASE ...]: factorizations on blocks on the
- * device. A case is FILE or "generate SPEC", then " key=value,..."; without cases a short list. Checks
- * the factor against the processor's first (-n: does not). A line a case: the matrix; level sets,
- * frames, blocks, entries kept and dropped; seconds of the first factorization and of those with the
- * same pattern (medians; in all, and of them the engine's), of the processor's (engine); device
- * memory; the difference. -l: what each portion of a level set took, one after the other. -p: how far
- * apart the processor's factors of A and of A with each entry moved by a rounding are. Without a
- * GPU: METAPACK_CUDA_MODULE may name the module that runs the kernels on the host. */
+/* bench_cuda_blocks [-t THREADS] [-r REPEATS] [-n] [-l] [-p] [CASE ...]: factorizations on blocks
+ * on the device. A case is FILE or "generate SPEC", then " key=value,..."; without cases a short
+ * list. Checks the factor against the processor's first (-n: does not). A line a case: the matrix;
+ * level sets, frames, blocks, entries kept and dropped; seconds of the first factorization and of
+ * those with the same pattern (medians; in all, and of them the engine's), of the processor's
+ * (engine); device memory; the difference. -l: what each portion of a level set took, one after the
+ * other. -p: how far apart the processor's factors of A and of A with each entry moved by a
+ * rounding are. Without a GPU: METAPACK_CUDA_MODULE may name the module that runs the kernels on
+ * the host. */
 #include "backends/cuda/blocks/store.h"
 #include "backends/cuda/engine.h"
 #include "backends/cuda/load.h"
@@ -48,7 +49,7 @@ static void fail(const mpk_context *ctx, const char *what) {
     exit(1);
 }
 
-/* ---- the check ---------------------------------------------------------------------------------- */
+/* ---- the check ------------------------------------------------------------------------------- */
 
 static void *fetch(mpk_context *ctx, const void *from, int64_t bytes) {
     const mpki_device *d = mpki_cuda_kept(ctx);
@@ -160,7 +161,7 @@ static difference check_cpu(const mpk_factor *one, const mpk_factor *other) {
     return d;
 }
 
-/* ---- a case ------------------------------------------------------------------------------------- */
+/* ---- a case ---------------------------------------------------------------------------------- */
 
 typedef struct bench {
     mpk_context *ctx;

@@ -25,8 +25,8 @@ static inline double case_median(double *x, int count) {
     return x[count / 2];
 }
 
-/** FILE or "generate SPEC", then " key=value,...": the problem, and options, which begin with ildlt and
- *  frames of at most 32 rows. */
+/** FILE or "generate SPEC", then " key=value,...": the problem, and options, which begin with ildlt
+ *  and frames of at most 32 rows. */
 static inline mpk_status case_parse(mpk_context *ctx, const char *text, mpk_problem **problem,
                                     mpk_options *o) {
     char name[1000], *options;

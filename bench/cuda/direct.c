@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The multifrontal LDLT on a device: checks the answer, then times it.
  *
- *   direct [repeat=N] [nrhs=K] [cpu=1] [profile=1] [stamps=1] [hash=RUNS] [ordering=NAME] [queued=MOST] MATRIX...
+ *   direct [repeat=N] [nrhs=K] [cpu=1] [profile=1] [stamps=1] [hash=RUNS] [ordering=NAME]
+ *   [queued=MOST] MATRIX...
  *
  * A MATRIX is a file or a generator's spec ("nlpkkt 40"). One line each: order, entries of A and of
  * L, fronts, steps, seconds of the analysis; backward error before and after refinement, inertia,
@@ -12,12 +13,13 @@
  *   solve    one right-hand side with refinement, vectors on the host
  *   apply    one right-hand side, no refinement, vectors on the device; apply K
  *   there    again and solve, with values and vectors on the device; at the line's end the stages of
- *            again: bringing and scaling the values, the engine; and those of apply; and by how much
- *            less memory is free there, kernels included that were loaded meanwhile
- * TFLOP/s of `engine`, bytes on the device, and those that mpk_factor_estimate() predicts. profile=1: where the time goes, step by step; hash:
- * a hash of D, the order and a solution after each of so many runs, which must be one; stamps (2: front by front; 3: sweeps,
- * piece by piece): stamps.h. queued: columns of fronts that one kernel eliminates (direct/queue.cuh), at most, after the
- * first factorization. */
+ *            again: bringing and scaling the values, the engine; and those of apply; and by how
+ *            much less memory is free there, kernels included that were loaded meanwhile
+ * TFLOP/s of `engine`, bytes on the device, and those that mpk_factor_estimate() predicts.
+ * profile=1: where the time goes, step by step; hash: a hash of D, the order and a solution after
+ * each of so many runs, which must be one; stamps (2: front by front; 3: sweeps, piece by piece):
+ * stamps.h. queued: columns of fronts that one kernel eliminates (direct/queue.cuh), at most, after
+ * the first factorization. */
 #include "../../src/backends/cuda/direct_factor.h"
 #include "../../src/backends/cuda/engine.h"
 #include "../../src/factor/factor.h"

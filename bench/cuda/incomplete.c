@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bench_cuda_incomplete [-t THREADS] [-r REPEATS] CASE ...: factorize A and solve A x = A 1, in one
  * process, as a program does that has many such systems. A case is FILE or "generate SPEC", then
- * " key=value,...", device=cuda among them for a GPU; PREPROCESSED before it: A is S A S first, with the
- * scaling S of its maximum-product matching, as Thuerck et al. 2018 prepared their matrices (section
- * V), so that b = S A S 1 and residuals are those of S A S, too; SINGLE before that: A and b are
- * rounded to single precision, and factor, vectors and products are in it, as their code has it where
- * a table says so; residuals stay in double. For each a line of JSON: seconds of the first
- * factorization and solution, and of later ones with the same pattern (medians); iterations, the
- * relative residual of the solution computed anew, its backward error, bytes of the factor. The analysis does not count.
- * By the public headers alone. */
+ * " key=value,...", device=cuda among them for a GPU; PREPROCESSED before it: A is S A S first,
+ * with the scaling S of its maximum-product matching, as Thuerck et al. 2018 prepared their
+ * matrices (section V), so that b = S A S 1 and residuals are those of S A S, too; SINGLE before
+ * that: A and b are rounded to single precision, and factor, vectors and products are in it, as
+ * their code has it where a table says so; residuals stay in double. For each a line of JSON:
+ * seconds of the first factorization and solution, and of later ones with the same pattern
+ * (medians); iterations, the relative residual of the solution computed anew, its backward error,
+ * bytes of the factor. The analysis does not count. By the public headers alone. */
 #include "cases.h"
 #include <math.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cuDSS on the matrices of direct.c, for a comparison on one machine. The library is loaded at run
- * time: CUDSS_LIBRARY names it (libcudss.so.1 of the package nvidia-cudss-cu13). What is declared of
- * its interface here is what its documentation says of version 1.0.
+ * time: CUDSS_LIBRARY names it (libcudss.so.1 of the package nvidia-cudss-cu13). What is declared
+ * of its interface here is what its documentation says of version 1.0.
  *
  *   peer_cudss [repeat=N] [matching=0..6] MATRIX...
  *

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where is a matrix factorized and solved sooner, on the processor or on a device, and what does device = auto
- * take?
+/* Where is a matrix factorized and solved sooner, on the processor or on a device, and what does
+ * device = auto take?
  *
  *   place [repeat=N] [threads=N] MATRIX...
  *
- * A MATRIX is a file or a generator's spec ("nlpkkt 20"). One line each: order, entries of A, those of L and
- * flops as the processor's analysis predicts them; milliseconds, medians of N, of new values and one solve
- * with refinement (mpk_refactorize, mpk_solve; all arrays on the host) on the processor and on the device, each
- * with the analysis made for it; what auto took, its time, and whether that was the quicker place. At last in how
- * many cases it was, and the geometric mean of auto's times over the lesser ones. Answers are checked. */
+ * A MATRIX is a file or a generator's spec ("nlpkkt 20"). One line each: order, entries of A, those
+ * of L and flops as the processor's analysis predicts them; milliseconds, medians of N, of new
+ * values and one solve with refinement (mpk_refactorize, mpk_solve; all arrays on the host) on the
+ * processor and on the device, each with the analysis made for it; what auto took, its time, and
+ * whether that was the quicker place. At last in how many cases it was, and the geometric mean of
+ * auto's times over the lesser ones. Answers are checked. */
 #include <math.h>
 #include <metapack/metapack.h>
 #include <stdio.h>
@@ -27,7 +28,8 @@ static int by_size(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* The median of `repeat` cycles at `device`, in ms; negative: it failed, and why was printed. engine [out]. */
+/* The median of `repeat` cycles at `device`, in ms; negative: it failed, and why was printed.
+ * engine [out]. */
 static double time_at(const mpk_problem *problem, mpk_device device, int threads, int repeat,
                       mpk_analysis_info *info, char engine[32]) {
     mpk_context *ctx = NULL;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a user waits for where factorizations on blocks and solves follow each other on a device: each
- * factorization and the solve after it, as wholes; then a solve by each Krylov method, on the device and
- * on the processor, and how many iterations it takes with other roundings: for b times 1.1, 1.2, ... 1.9.
+/* What a user waits for where factorizations on blocks and solves follow each other on a device:
+ * each factorization and the solve after it, as wholes; then a solve by each Krylov method, on the
+ * device and on the processor, and how many iterations it takes with other roundings: for b times
+ * 1.1, 1.2, ... 1.9.
  *
  *     cuda-repeats SPEC [key=value ...]       # SPEC as mpk_problem_generate() has it
  *

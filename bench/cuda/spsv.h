@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef BENCH_CUDA_SPSV_H
 #define BENCH_CUDA_SPSV_H
-/** The triangle of a factor on blocks as a sparse matrix of numbers, L^ = I + N with N_ik = L_ik M_k (blocks/isai.h), solved
- *  with by cuSPARSE's SpSV, which finds level sets of its own in its analysis. Real factors. */
+/** The triangle of a factor on blocks as a sparse matrix of numbers, L^ = I + N with N_ik = L_ik
+ *  M_k (blocks/isai.h), solved with by cuSPARSE's SpSV, which finds level sets of its own in its
+ *  analysis. Real factors. */
 #include "cases.h"
 #include "unpack.h"
 #include <cuda_runtime_api.h>
@@ -20,7 +21,8 @@ static inline void spsv_free(spsv_triangle *t) {
     for (int k = 0; k < 2; k++) free(t->ptr[k]), free(t->index[k]), free(t->val[k]);
 }
 
-/* Columns of N for one frame, at its first row's column; returns how many entries, or fills them. */
+/* Columns of N for one frame, at its first row's column; returns how many entries, or fills
+ * them. */
 static inline int64_t spsv_frame(const mpki_blocks *bf, const int32_t *start, int32_t f,
                                  spsv_triangle *t, int32_t *next) {
     const mpki_ibcsr *x = &bf->stages->index;
@@ -102,7 +104,8 @@ static inline void *spsv_up(const void *from, int64_t bytes) {
     return to;
 }
 
-/** Solves with one direction, right-hand side b[i] = sin(i + 1). ms [out]: analysis, a solve (median of 11); error: largest
+/** Solves with one direction, right-hand side b[i] = sin(i + 1). ms [out]: analysis, a solve
+ *  (median of 11); error: largest
  *  |L^ x - b| relative to the largest |x|. half: as ptr. */
 static inline void spsv_solve(const spsv_triangle *t, int half, double ms[2], double *error) {
     enum { REPEAT = 11 };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef BENCH_CUDA_STAMPS_H
 #define BENCH_CUDA_STAMPS_H
-/* Where the time of fronts in tasks goes, by the device's clocks: of the last factorization, by class, and along
- * the way of fronts that each waited for the latest of its children. Of a module with the points of
- * src/backends/cuda/direct/stamps.cuh (METAPACK_CUDA_FLAGS=-DMPKI_STAMPS; of sweeps -DMPKI_SWEEP_STAMPS), named by
- * METAPACK_CUDA_MODULE. */
+/* Where the time of fronts in tasks goes, by the device's clocks: of the last factorization, by
+ * class, and along the way of fronts that each waited for the latest of its children. Of a module
+ * with the points of src/backends/cuda/direct/stamps.cuh (METAPACK_CUDA_FLAGS=-DMPKI_STAMPS; of
+ * sweeps -DMPKI_SWEEP_STAMPS), named by METAPACK_CUDA_MODULE. */
 #include "../../src/backends/cuda/direct_factor.h"
 #include "../../src/backends/cuda/direct_sweep.h"
 
@@ -127,9 +127,10 @@ static int show_stamps(const mpki_direct *f, bool each) {
 
 enum { SWEEP_STAMPS = 3 };
 
-/* The pieces of the last sweeps of doubles, in the order in which blocks took them, of a module with MPKI_SWEEP_STAMPS: kind, front,
- * the front above it, number, columns and rows below them, nanoseconds since the first when it was taken and when it was
- * done, its multiprocessor. Returns 1 where the module has no stamps. */
+/* The pieces of the last sweeps of doubles, in the order in which blocks took them, of a module
+ * with MPKI_SWEEP_STAMPS: kind, front, the front above it, number, columns and rows below them,
+ * nanoseconds since the first when it was taken and when it was done, its multiprocessor. Returns 1
+ * where the module has no stamps. */
 static int show_sweep_stamps(mpk_context *ctx, const mpki_direct *f) {
     const char *name = getenv("METAPACK_CUDA_MODULE");
     void *module = name ? dlopen(name, RTLD_LAZY) : NULL;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bench_cuda_sweeps [-t THREADS] [-w] [-l] [CASE ...]: triangular solves on the device with factors on
- * blocks that the processor has computed. A case is FILE or "generate SPEC", then " key=value,...";
- * without cases a short list. Checks every part against the processor's first. One line a case: the
- * factor; megabytes that the sweeps of both directions read, padding included, and entries kept; how
- * long packing takes; microseconds of L, of L^T and of all (medians of 50, vectors in device memory,
- * permutations included), microseconds a level set and GB/s of all; the processor's time for all. -w:
- * also with other numbers of warps at work. -l: what is read level set by level set, and when (timeline.h); twice:
- * each level set and each task of the longest way. Built where cuSPARSE is: a line more with its SpSV on the
- * same factor as a triangle of numbers, in double precision. METAPACK_CUDA_MODULE names the module. */
+/* bench_cuda_sweeps [-t THREADS] [-w] [-l] [CASE ...]: triangular solves on the device with factors
+ * on blocks that the processor has computed. A case is FILE or "generate SPEC", then "
+ * key=value,..."; without cases a short list. Checks every part against the processor's first. One
+ * line a case: the factor; megabytes that the sweeps of both directions read, padding included, and
+ * entries kept; how long packing takes; microseconds of L, of L^T and of all (medians of 50,
+ * vectors in device memory, permutations included), microseconds a level set and GB/s of all; the
+ * processor's time for all. -w: also with other numbers of warps at work. -l: what is read level
+ * set by level set, and when (timeline.h); twice: each level set and each task of the longest way.
+ * Built where cuSPARSE is: a line more with its SpSV on the same factor as a triangle of numbers,
+ * in double precision. METAPACK_CUDA_MODULE names the module. */
 #include "../../tests/backends/device_store.h"
 #include "backends/cuda/sweeps.h"
 #include "backends/cuda/sweeps/sweeps.h"
@@ -68,8 +69,8 @@ static double part_at(mpk_scalar scalar, const void *x, int64_t k) {
                                               : ((const double *)x)[k];
 }
 
-/* Largest distance from the processor's, relative to the largest entry; of all parts. *differ: how many
- * of some more applications of each part gave other bits than the first. */
+/* Largest distance from the processor's, relative to the largest entry; of all parts. *differ: how
+ * many of some more applications of each part gave other bits than the first. */
 static double check(bench *m, int threads, double *cpu_s, int *differ) {
     const mpk_scalar scalar = m->bf->stages->scalar;
     const size_t size = mpk_scalar_size(scalar), bytes = (size_t)m->n * size;

@@ -5,8 +5,9 @@
  *
  *  METAPACK_CUDA_MODULE=libmetapack_cuda.so vectors [--iterations N] [SPEC|FILE ...]
  *
- *  SPEC: as in `metapack solve --generate`, in one argument; FILE: Matrix Market or Rutherford-Boeing.
- *  Without arguments: nlpkkt 40, nlpkkt 80, helmholtz 2d 700, lp-kkt 20000 60000. */
+ *  SPEC: as in `metapack solve --generate`, in one argument; FILE: Matrix Market or
+ *  Rutherford-Boeing. Without arguments: nlpkkt 40, nlpkkt 80, helmholtz 2d 700, lp-kkt 20000
+ *  60000. */
 #include "backends/cuda/load.h"
 #include "backends/cuda/vectors/vectors.h"
 #include "backends/sparse.h"

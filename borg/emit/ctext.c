@@ -59,8 +59,7 @@ const char *ctext_literal(const ctext *c, borg_type type, uint64_t bits) {
     return borg_format(c->arena, wide ? "%a" : "%af", x);
 }
 
-/* ---- control -----------------------------------------------------------------------------------
- */
+/* ---- control --------------------------------------------------------------------------------- */
 
 void ctext_phis(ctext *c, const borg_inst *v) {
     for (borg_inst *p = v->block[0]->first; p && p->op == BORG_PHI; p = p->next) {

@@ -125,8 +125,7 @@ void borg_lower_forget(borg_lowerer *l, const borg_decl *d) {
     for (int32_t i = 0; i < borg_lower_cell_count(l, d); ++i) l->cells[first + i].value = NULL;
 }
 
-/* ---- states ------------------------------------------------------------------------------------
- */
+/* ---- states ---------------------------------------------------------------------------------- */
 
 borg_cell *borg_lower_copy_cells(borg_lowerer *l) {
     borg_cell *copy = BORG_NEW(l->arena, l->ncells + 1, borg_cell);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The counter of a `for` over constants: its values, turn by turn, and expressions of it and of what
- * is constant under the present state. */
+/* The counter of a `for` over constants: its values, turn by turn, and expressions of it and of
+ * what is constant under the present state. */
 #include "borg/lower/leaves.h"
 
 enum { MAX_COUNTED_TRIPS = 1 << 20 };
 
-/* ---- constants under the present state ---------------------------------------------------------
- */
+/* ---- constants under the present state ------------------------------------------------------- */
 
 static bool known_pair(const borg_counter *k, const borg_expr *e, int64_t *value) {
     int64_t a, b;
@@ -59,8 +58,7 @@ bool borg_counter_known(const borg_counter *k, const borg_expr *e, int64_t *valu
     }
 }
 
-/* ---- the counter -------------------------------------------------------------------------------
- */
+/* ---- the counter ----------------------------------------------------------------------------- */
 
 bool borg_counter_next(const borg_counter *k, int64_t *value) {
     const borg_expr *e = k->loop->step;

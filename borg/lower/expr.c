@@ -5,8 +5,7 @@
 #include "borg/lower/walk.h"
 #include <string.h>
 
-/* ---- places ------------------------------------------------------------------------------------
- */
+/* ---- places ---------------------------------------------------------------------------------- */
 
 static borg_place memory_place(borg_lowerer *l, const borg_expr *e) {
     borg_place p = {.e = e, .d = borg_lower_variable(l, e->decl)};
@@ -40,8 +39,7 @@ static borg_place place_of(borg_lowerer *l, const borg_expr *e) {
     return p;
 }
 
-/* ---- declarations ------------------------------------------------------------------------------
- */
+/* ---- declarations ---------------------------------------------------------------------------- */
 
 void borg_lower_declare_here(borg_lowerer *l, const borg_decl *d) {
     borg_lower_note_array(l, d);
@@ -66,8 +64,7 @@ void borg_lower_declare_here(borg_lowerer *l, const borg_decl *d) {
     borg_lower_declare(l, d, values);
 }
 
-/* ---- operators ---------------------------------------------------------------------------------
- */
+/* ---- operators ------------------------------------------------------------------------------- */
 
 static borg_inst *lower_binary(borg_lowerer *l, const borg_expr *e) {
     borg_inst *x = borg_lower_expr(l, e->args[0]), *y = borg_lower_expr(l, e->args[1]);

@@ -23,8 +23,7 @@ static void turn(borg_lowerer *l, const borg_stmt *s, borg_inst *mask, borg_lowe
     if (s->step && !l->over && !borg_lower_never(l->mask)) borg_lower_expr(l, s->step);
 }
 
-/* ---- unrolled ----------------------------------------------------------------------------------
- */
+/* ---- unrolled -------------------------------------------------------------------------------- */
 
 /* False: the condition is not constant, or the budget is passed. */
 static bool unroll(borg_lowerer *l, const borg_stmt *s) {
@@ -54,8 +53,7 @@ static bool unroll(borg_lowerer *l, const borg_stmt *s) {
     return good;
 }
 
-/* ---- as vectors --------------------------------------------------------------------------------
- */
+/* ---- as vectors ------------------------------------------------------------------------------ */
 
 static void set_counter(borg_lowerer *l, const borg_decl *d, const int64_t *values, int32_t count) {
     borg_type type = borg_ctype_ir(d->type);
@@ -79,8 +77,7 @@ static bool run_as_vectors(borg_lowerer *l, const borg_stmt *s) {
     return true;
 }
 
-/* ---- at run time -------------------------------------------------------------------------------
- */
+/* ---- at run time ----------------------------------------------------------------------------- */
 
 typedef struct carried { /* a cell that the loop changes */
     int32_t cell;
@@ -269,8 +266,7 @@ static void run_later(borg_lowerer *l, const borg_stmt *s) {
                 "this loop passes the budget of %d instructions (--unroll-budget)", l->budget);
 }
 
-/* ---- which of them -----------------------------------------------------------------------------
- */
+/* ---- which of them --------------------------------------------------------------------------- */
 
 static void lower_loop(borg_lowerer *l, const borg_stmt *s) {
     if (s->unroll == BORG_UNROLL_NO) {

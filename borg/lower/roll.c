@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Loops over constants that stay loops (borg_machine.rolls). Unrolled, a loop over the rows of arrays that registers cannot
- * hold is as many copies of one body, each with loads and stores of what is spilled; as a loop it is one, with the same loads
- * and stores. So a first lowering, with all unrolled, finds which loops could stay and which arrays their counters index; where those
- * do not fit the machine's registers, a second one has them in memory and keeps the loops. Unrolled stay: loops around loops, and those whose counter is needed at compile time, for a mask, a lane, or an address
- * of a parameter (whose rows are transposed together). */
+/* Loops over constants that stay loops (borg_machine.rolls). Unrolled, a loop over the rows of
+ * arrays that registers cannot hold is as many copies of one body, each with loads and stores of
+ * what is spilled; as a loop it is one, with the same loads and stores. So a first lowering, with
+ * all unrolled, finds which loops could stay and which arrays their counters index; where those do
+ * not fit the machine's registers, a second one has them in memory and keeps the loops. Unrolled
+ * stay: loops around loops, and those whose counter is needed at compile time, for a mask, a lane,
+ * or an address of a parameter (whose rows are transposed together). */
 #include "borg/lower/leaves.h"
 
 enum { LEAST_TRIPS = 4, MOST_TRIPS = 4096 };
@@ -75,8 +77,7 @@ void borg_lower_note_write(borg_lowerer *l, const borg_decl *d, int32_t element,
     if (spread > use->spread) use->spread = spread;
 }
 
-/* ---- which loops -------------------------------------------------------------------------------
- */
+/* ---- which loops ----------------------------------------------------------------------------- */
 
 /* Arrays may be indexed by the counter; nothing else may name it. */
 typedef struct loop_check {

@@ -32,8 +32,7 @@ typedef struct vectoriser {
     bool bad;
 } vectoriser;
 
-/* ---- what a turn touches -----------------------------------------------------------------------
- */
+/* ---- what a turn touches --------------------------------------------------------------------- */
 
 static bool is_inner(const vectoriser *k, const borg_decl *d) {
     for (int32_t i = 0; i < k->ninner; ++i)
@@ -183,8 +182,7 @@ static trip *find_trips(vectoriser *k, int32_t *count, int64_t *last) {
     return trips;
 }
 
-/* ---- index sets --------------------------------------------------------------------------------
- */
+/* ---- index sets ------------------------------------------------------------------------------ */
 
 bool borg_lower_index_sets(borg_lowerer *l, const borg_stmt *s, borg_index_sets *sets) {
     vectoriser k = {.l = l};

@@ -39,7 +39,7 @@ static int32_t new_net(builder *b, const borg_inst *v, int32_t lane, borg_net_ki
     return p->nnets++;
 }
 
-/* ---- what an instruction is -------------------------------------------------------------------- */
+/* ---- what an instruction is ------------------------------------------------------------------ */
 
 static bool is_data(const builder *b, const borg_inst *v) {
     const int32_t lanes = borg_lanes(b->m, v);
@@ -123,7 +123,7 @@ static enum borg_unit_kind unit_kind(const borg_inst *v) {
     }
 }
 
-/* ---- wiring ------------------------------------------------------------------------------------ */
+/* ---- wiring ---------------------------------------------------------------------------------- */
 
 static int32_t source(builder *b, const borg_inst *v, int32_t r, int32_t w, int32_t g) {
     const borg_module *m = b->m;
@@ -184,7 +184,7 @@ static bool wire_reduction(const builder *b, borg_inst *v) {
     return true;
 }
 
-/* ---- leaves, control, stages ------------------------------------------------------------------- */
+/* ---- leaves, control, stages ----------------------------------------------------------------- */
 
 static void add_constants(builder *b, borg_inst *v) {
     const borg_module *m = b->m;
@@ -275,7 +275,7 @@ static borg_step *add_stage(builder *b, borg_inst *v) {
     return &p->stage[number];
 }
 
-/* ---- memory ------------------------------------------------------------------------------------ */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static borg_port port_of(const builder *b, const borg_inst *v, const borg_inst *value, int32_t r,
                          int32_t w, int32_t g) {
@@ -332,7 +332,7 @@ static void add_load(builder *b, borg_inst *v) {
     add_access(b, v, boundary);
 }
 
-/* ---- the walk ---------------------------------------------------------------------------------- */
+/* ---- the walk -------------------------------------------------------------------------------- */
 
 static void add(builder *b, borg_inst *v) {
     if (v->op == BORG_BARRIER) return;
@@ -370,7 +370,7 @@ static void add(builder *b, borg_inst *v) {
     }
 }
 
-/* ---- what is needed ---------------------------------------------------------------------------- */
+/* ---- what is needed -------------------------------------------------------------------------- */
 
 static void need(borg_pipeline *p, int32_t net, int32_t boundary) {
     if (net >= 0 && p->net[net].dies < boundary) p->net[net].dies = boundary;

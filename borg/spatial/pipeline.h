@@ -67,7 +67,8 @@ typedef struct borg_step {
     int32_t *out, *in; /* nets; nout, nout * nin */
 } borg_step;
 
-/** A lane of a memory operation: value at pointer[offset + add], if mask. Nets; -1: there is none. */
+/** A lane of a memory operation: value at pointer[offset + add], if mask. Nets; -1: there is
+ *  none. */
 typedef struct borg_port {
     int32_t value, pointer, offset, mask;
     int64_t add;
@@ -130,8 +131,8 @@ bool borg_pipeline_budget(const borg_pipeline *p, const borg_budget *budget, con
                           borg_diags *diags);
 
 /** propose.c: what fits the budget in place of a file that does not: a smaller WG_SIZE, and a file
- *  beside it with weaker pivoting (NAME_complete, _rook, _partial, _static, NAME), as lines of text;
- *  nothing where nothing does. `options` as it was compiled, its backend a pipeline's. */
+ *  beside it with weaker pivoting (NAME_complete, _rook, _partial, _static, NAME), as lines of
+ *  text; nothing where nothing does. `options` as it was compiled, its backend a pipeline's. */
 void borg_propose(const char *file, const char *source, size_t length, const borg_options *options,
                   borg_sink *sink);
 

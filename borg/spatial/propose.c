@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What would fit a budget: sec. 10.2.4 of the thesis says that look-up tables are limited, and complex
- * pivoting may not be a good fit. */
+/* What would fit a budget: sec. 10.2.4 of the thesis says that look-up tables are limited, and
+ * complex pivoting may not be a good fit. */
 #include "borg/spatial/pipeline.h"
 #include <string.h>
 

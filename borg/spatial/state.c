@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a pipeline takes: the state before and after registers without useful data are removed, units,
- * wires, area. */
+/* What a pipeline takes: the state before and after registers without useful data are removed,
+ * units, wires, area. */
 #include "borg/spatial/pipeline.h"
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@ static int32_t bits_of(borg_type type) {
     return type == BORG_I1 ? 1 : 8 * borg_type_bytes(type);
 }
 
-/* ---- the state: InfRegs of one shape, as many as live at once ---------------------------------- */
+/* ---- the state: InfRegs of one shape, as many as live at once -------------------------------- */
 
 typedef struct span {
     borg_type type;
@@ -23,8 +23,8 @@ static int by_shape(const void *x, const void *y) {
     return a->from < b->from ? -1 : a->from > b->from;
 }
 
-/* The boundaries at which a value's InfReg is held, by lanes of its own or by all (wiring has none of
- * its own). False: none. */
+/* The boundaries at which a value's InfReg is held, by lanes of its own or by all (wiring has none
+ * of its own). False: none. */
 static bool span_of(const borg_pipeline *p, const borg_inst *v, bool own, span *s) {
     const int32_t *nets = v->aux, lanes = borg_lanes(p->module, v);
     *s = (span){v->type, lanes, INT32_MAX, -1};
@@ -90,7 +90,7 @@ static void count_state(borg_pipeline *p, int64_t *state_lanes) {
     }
 }
 
-/* ---- units, wires ------------------------------------------------------------------------------ */
+/* ---- units, wires ---------------------------------------------------------------------------- */
 
 static void count_units(borg_pipeline *p, const borg_unit_cost *costs) {
     borg_spatial_counts *c = &p->counts;

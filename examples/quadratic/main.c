@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** Convex quadratic programs by an interior-point method, its linear systems on a GPU where there is
+/** Convex quadratic programs by an interior-point method, its linear systems on a GPU where there
+ *  is
  *  one:  minimise 1/2 x^T H x + c^T x  subject to  A x = b,  l <= x <= u  (bounds may be infinite).
  *
- *      quadratic [--device cpu|cuda|auto] [--delta D] [--seeds K] [--only whole|condensed] [SPEC...]
- *      SPEC: "random N M", "control N", "infeasible N M", "unbounded N M", "dependent N M"
+ *      quadratic [--device cpu|cuda|auto] [--delta D] [--seeds K] [--only whole|condensed]
+ *      [SPEC...] SPEC: "random N M", "control N", "infeasible N M", "unbounded N M", "dependent N
+ *      M"
  *
- *  Each program is solved twice: with the whole KKT system, whose pivots are chosen by the library and
- *  whose inertia says whether the step is one of descent; and condensed, as codes do that have no
- *  such factorization: H + Theta + A^T A / delta, positive definite, for the system with -delta I in
- *  its corner. Both are the predictor-corrector method of Mehrotra (SIAM J. Optim. 2, 1992): two solves
- *  with each factorization. Of the values only those of the diagonal travel to the device. */
+ *  Each program is solved twice: with the whole KKT system, whose pivots are chosen by the library
+ *  and whose inertia says whether the step is one of descent; and condensed, as codes do that have
+ *  no such factorization: H + Theta + A^T A / delta, positive definite, for the system with -delta
+ *  I in its corner. Both are the predictor-corrector method of Mehrotra (SIAM J. Optim. 2, 1992):
+ *  two solves with each factorization. Of the values only those of the diagonal travel to the
+ *  device. */
 #include "method.h"
 
 #include <stdio.h>

@@ -141,8 +141,8 @@ static mpk_status advance(iterate *z, kkt *k) {
     return MPK_OK;
 }
 
-/* Is there none that satisfies all constraints? Farkas: b^T y > max (A^T y)^T x between the bounds, for
- * some y; the present one is tried. To rounding, where an unknown has no bound. */
+/* Is there none that satisfies all constraints? Farkas: b^T y > max (A^T y)^T x between the bounds,
+ * for some y; the present one is tried. To rounding, where an unknown has no bound. */
 static bool infeasible(const iterate *z, const program *p) {
     double *w = room((size_t)p->n, sizeof *w), most = 0, value = 0;
     for (int32_t i = 0; i < p->m; i++) value += p->b[i] * z->y[i];
@@ -159,8 +159,8 @@ static bool infeasible(const iterate *z, const program *p) {
     return value > 0 && value - most > 1e-6 * value;
 }
 
-/* Does the objective fall for ever along d, from whatever point: is H d = 0, A d = 0, c^T d < 0, and no bound in its way? To
- * 1e-6 of d. */
+/* Does the objective fall for ever along d, from whatever point: is H d = 0, A d = 0, c^T d < 0,
+ * and no bound in its way? To 1e-6 of d. */
 static bool falls_along(const program *p, const double *d) {
     const double size = largest(p->n, d), little = 1e-6 * size;
     double *h = room((size_t)p->n, sizeof *h), *a = room((size_t)p->m, sizeof *a), falls = 0;

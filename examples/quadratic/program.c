@@ -99,8 +99,8 @@ static void make_random(program *p, int32_t n, int32_t m, bool dependent) {
     plant_solution(p);
 }
 
-/* N steps of a chain with four states and two controls, x' = F x + G u, bounds on all: the pattern of
- * model predictive control. Unknowns in the order of time. */
+/* N steps of a chain with four states and two controls, x' = F x + G u, bounds on all: the pattern
+ * of model predictive control. Unknowns in the order of time. */
 static void make_control(program *p, int32_t steps) {
     enum { S = 4, C = 2, W = S + C };
     program_make(p, W * steps, S * steps);

@@ -32,8 +32,9 @@ static void add_square(sparse *k, const program *p, double delta) {
     free(first), free(order);
 }
 
-/* Values may stay on the device where no two of them are for one place. So entries of a place become one; what is
- * constant on the diagonal goes to `fixed`, and the first `order` entries are for the diagonal's values. */
+/* Values may stay on the device where no two of them are for one place. So entries of a place
+ * become one; what is constant on the diagonal goes to `fixed`, and the first `order` entries are
+ * for the diagonal's values. */
 static void merge(sparse *e, int32_t order, double *fixed) {
     int64_t *first = room((size_t)order + 2, sizeof *first);
     int64_t *list = room((size_t)e->count, sizeof *list);
@@ -73,8 +74,8 @@ void kkt_free(kkt *k) {
     free(k->grow), free(k->fixed), free(k->rhs), free(k->values);
 }
 
-/* The entries that change, the diagonal's, come first, so that new ones are one copy. The first factorization, of
- * the diagonal as it is in `grow`, tells where it runs. */
+/* The entries that change, the diagonal's, come first, so that new ones are one copy. The first
+ * factorization, of the diagonal as it is in `grow`, tells where it runs. */
 mpk_status kkt_make(kkt *k) {
     const program *p = k->p;
     sparse e = {0};
@@ -118,8 +119,9 @@ double lap(kkt *k, int stage, double since) {
     return t;
 }
 
-/* Factorize with theta on the diagonal. An inertia other than (n, m, 0) means that A's rows depend on
- * each other, or that H is flat where nothing else holds x: then both are held by little, and more. */
+/* Factorize with theta on the diagonal. An inertia other than (n, m, 0) means that A's rows depend
+ * on each other, or that H is flat where nothing else holds x: then both are held by little, and
+ * more. */
 mpk_status kkt_factorize(kkt *k, const double *theta) {
     const int32_t n = k->p->n;
     const int64_t bytes = k->order * (int64_t)sizeof(double);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef METAPACK_ACCELERATOR_H
 #define METAPACK_ACCELERATOR_H
-/** The accelerator interface: what a machine must offer so that the meta-algorithm runs on it (Thuerck
- *  2021, sec. 8.3.4; Goal 2, sec. 8.2.2). A table of functions: memory, and kernels on batches of dense
- *  blocks. Indices stay with the host, values on the accelerator; calls are synchronous, the items of a
- *  batch independent. What the accelerator cannot do says its table, and the meta-algorithm goes
- *  round it:
+/** The accelerator interface: what a machine must offer so that the meta-algorithm runs on it
+ *  (Thuerck 2021, sec. 8.3.4; Goal 2, sec. 8.2.2). A table of functions: memory, and kernels on
+ *  batches of dense blocks. Indices stay with the host, values on the accelerator; calls are
+ *  synchronous, the items of a batch independent. What the accelerator cannot do says its table,
+ *  and the meta-algorithm goes round it:
  *    no atomics          downdates come in conflict-free subsets of level sets (sec. 8.3.3)
  *    no inner pivoting   a rejected pivot block gets a new random butterfly in each later stage (8.3.1)
  *    no load and store   blocks are dense in its memory
- *  It factorizes A = L D L^T on blocks, D diagonal; real symmetric matrices in double precision, method
- *  ildlt with nothing dropped. Where a pivot must be replaced, in the last stage, the host does it.
- *  docs/accelerators.md; the processor's own table is mpk_accelerator_cpu(). */
+ *  It factorizes A = L D L^T on blocks, D diagonal; real symmetric matrices in double precision,
+ *  method ildlt with nothing dropped. Where a pivot must be replaced, in the last stage, the host
+ *  does it. docs/accelerators.md; the processor's own table is mpk_accelerator_cpu(). */
 #include <metapack/status.h>
 
 #ifdef __cplusplus
@@ -20,8 +20,8 @@ extern "C" {
 
 enum { MPK_ACCELERATOR_BUFFERS = 8 };
 
-/** A buffer that the user's kernels share: one for each block, or one for each pivot (a block on the
- *  diagonal). Kernels see it as a structure of arrays. */
+/** A buffer that the user's kernels share: one for each block, or one for each pivot (a block on
+ *  the diagonal). Kernels see it as a structure of arrays. */
 typedef struct mpk_accelerator_buffer {
     const char *name;
     int of_pivot;       /**< else of each block */
@@ -29,7 +29,8 @@ typedef struct mpk_accelerator_buffer {
 } mpk_accelerator_buffer;
 
 /** A batch: item i works on block[0][i], block[1][i], ... Blocks are n x n doubles by rows, in the
- *  accelerator's memory; smaller ones are padded with zeros, pivots with a number on the diagonal. */
+ *  accelerator's memory; smaller ones are padded with zeros, pivots with a number on the
+ *  diagonal. */
 typedef struct mpk_accelerator_batch {
     int32_t n;
     int64_t count;
@@ -79,9 +80,9 @@ typedef struct mpk_accelerator {
     mpk_accelerator_kernel *zero_out;  /**< block[0] := 0 */
     mpk_accelerator_kernel *permute; /**< block[0]: column k := column perm[k]; NULL if !pivoting */
 
-    /** Blocks that rest in another form: stored_bytes of it for an n x n block; NULL: they are dense.
-     *  Before a kernel runs blocks are loaded, block[0] from block[1], which is in that form; after it
-     *  those that it wrote are stored, block[1] from block[0]. */
+    /** Blocks that rest in another form: stored_bytes of it for an n x n block; NULL: they are
+     *  dense. Before a kernel runs blocks are loaded, block[0] from block[1], which is in that
+     *  form; after it those that it wrote are stored, block[1] from block[0]. */
     int64_t (*stored_bytes)(void *self, int32_t n);
     mpk_accelerator_kernel *load, *store;
 } mpk_accelerator;
@@ -110,8 +111,8 @@ MPK_API mpk_status mpk_context_use_accelerator(mpk_context *ctx,
 MPK_API mpk_status mpk_accelerator_report_get(const mpk_context *ctx,
                                               mpk_accelerator_report *report);
 
-/** The processor as an accelerator: plain loops, in the order in which the simulators compute. It has
- *  atomics (it does one item after the other) and pivots along the diagonal. */
+/** The processor as an accelerator: plain loops, in the order in which the simulators compute. It
+ *  has atomics (it does one item after the other) and pivots along the diagonal. */
 MPK_API const mpk_accelerator *mpk_accelerator_cpu(void);
 
 #ifdef __cplusplus

@@ -135,15 +135,17 @@ MPK_API mpk_status mpk_batch_solve(mpk_context *ctx, const mpk_batch *batch,
                                    const int32_t *pivots, int32_t nrhs, const mpk_batch_array *b,
                                    const mpk_batch_results *results);
 
-/** Are the inertias that LLT or LDLT counted those of the matrices? A factorization does not know; as
- *  mpk_certify() of a sparse factor, for each matrix, by at most 16 products with it and as many solves.
+/** Are the inertias that LLT or LDLT counted those of the matrices? A factorization does not know;
+ *  as mpk_certify() of a sparse factor, for each matrix, by at most 16 products with it and as many
+ *  solves.
  *  a         [in]  the matrices that were factored, which are needed once more: lower triangles, in
  *                  any layout and memory
  *  f, pivots [in]  their factors, as mpk_batch_solve() takes them; what lies on a device is copied,
  *                  and examined on the host
  *  found     [out] count, in host memory; certified 0, with vectors 0, where a pivot is zero, for
  *                  complex symmetric matrices, and where there are no factors
- *  Returns MPK_OK, certified or not | MPK_ERR_ARGUMENT, _MEMORY, _DEVICE | MPK_ERR_UNSUPPORTED: LDU */
+ *  Returns MPK_OK, certified or not | MPK_ERR_ARGUMENT, _MEMORY, _DEVICE | MPK_ERR_UNSUPPORTED:
+ *    LDU */
 MPK_API mpk_status mpk_batch_certify(mpk_context *ctx, const mpk_batch *batch,
                                      mpk_batch_method method, const mpk_batch_array *a,
                                      const mpk_batch_array *f, const int32_t *pivots,

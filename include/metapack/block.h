@@ -72,8 +72,8 @@ typedef struct mpk_block_info {
     int64_t rejected;   /**< frames pushed back to a later stage, each as often as it was */
     int64_t perturbed;  /**< pivots replaced by the smallest allowed one */
     int64_t two_by_two; /**< 2x2 pivots */
-    /** Entries of L kept and dropped off the diagonal blocks. What is below a threshold by a factor of 2^16
-     *  (single: 2^10) or more, as roundings are, is not counted. */
+    /** Entries of L kept and dropped off the diagonal blocks. What is below a threshold by a factor
+     *  of 2^16 (single: 2^10) or more, as roundings are, is not counted. */
     int64_t kept, dropped;
     int64_t input_nnz;                  /**< of A, lower triangle; general: all */
     double mean_fill_in, mean_fill_out; /**< of the blocks of A and of L, as in Table II */

@@ -25,8 +25,9 @@ typedef struct mpk_allocator {
  *           pipe keeps the writer waiting
  *  fraction of the stage that is done, 0 to 1
  *  Returns 0 to go on; anything else, be it once, cancels the call, which then returns
- *  MPK_ERR_CANCELLED. It is asked about ten times for each second of a processor's time, but not by METIS,
- *  SCOTCH and AMD, which order what they are given in one go (docs/analysis.md), nor by a device. */
+ *  MPK_ERR_CANCELLED. It is asked about ten times for each second of a processor's time, but not by
+ *  METIS, SCOTCH and AMD, which order what they are given in one go (docs/analysis.md), nor by a
+ *  device. */
 typedef int (*mpk_progress_fn)(const char *stage, double fraction, void *user);
 
 /** Create a context.
@@ -58,13 +59,13 @@ MPK_API void mpk_context_destroy(mpk_context **ctx);
  *  a call on the context runs. */
 MPK_API void mpk_context_set_progress(mpk_context *ctx, mpk_progress_fn progress, void *user);
 
-/** How unsymmetric a matrix may be that is given with both triangles (MPK_FULL, a general file) and is
- *  taken for symmetric: the mean of both is factorized, errors are measured in the matrix as given.
- *  By default entries (i, j) and (j, i) may differ as rounding makes them: by 1.5e-6 (MPK_S, MPK_C:
- *  1e-4) of the larger of the two, or, r_i and r_j being the largest entries of their rows, by 1e-11
- *  (1e-5) of sqrt(r_i r_j) and 1.5e-6 (1e-4) of the smaller of r_i and r_j. The same holds for
- *  imaginary parts of a Hermitian diagonal. For problems made from now on, and all values that come
- *  to their patterns.
+/** How unsymmetric a matrix may be that is given with both triangles (MPK_FULL, a general file) and
+ *  is taken for symmetric: the mean of both is factorized, errors are measured in the matrix as
+ *  given. By default entries (i, j) and (j, i) may differ as rounding makes them: by 1.5e-6 (MPK_S,
+ *  MPK_C: 1e-4) of the larger of the two, or, r_i and r_j being the largest entries of their rows,
+ *  by 1e-11 (1e-5) of sqrt(r_i r_j) and 1.5e-6 (1e-4) of the smaller of r_i and r_j. The same holds
+ *  for imaginary parts of a Hermitian diagonal. For problems made from now on, and all values that
+ *  come to their patterns.
  *  tolerance [in] 0 .. 1: they may differ by this times the larger of r_i and r_j; below 0: the
  *            default. A file that differs by more than the default gives a problem of MPK_GENERAL;
  *            by more than a tolerance that is set here, an error

@@ -198,8 +198,8 @@ MPK_API mpk_status mpk_dense_sysv(mpk_context *ctx, const mpk_dense *dense, cons
                                   int64_t ldb, void *x, int64_t ldx, void *work, int64_t work_bytes,
                                   mpk_dense_info *info);
 
-/** Inertia from the factors alone. Aasen: T is factored, block by block. What mpk_dense_certify() left
- *  in f is told as well. work: sizes.sysv_bytes.
+/** Inertia from the factors alone. Aasen: T is factored, block by block. What mpk_dense_certify()
+ *  left in f is told as well. work: sizes.sysv_bytes.
  *  Returns MPK_OK | MPK_ERR_ARGUMENT, _MEMORY, _DEVICE, _UNSUPPORTED. */
 MPK_API mpk_status mpk_dense_inertia(mpk_context *ctx, const mpk_dense *dense,
                                      const mpk_dense_factor *f, void *work, int64_t work_bytes,

@@ -26,23 +26,25 @@ typedef struct mpk_device_info {
  *  CUDA module, no driver, no GPU, one that is too old, fewer of them */
 MPK_API mpk_status mpk_device_info_get(mpk_context *ctx, int number, mpk_device_info *info);
 
-/** Memory of GPU `number`, for arrays that calls with device pointers are given; for programs that have
- *  nothing of CUDA themselves. Not counted against a memory limit. To be freed with mpk_device_free().
+/** Memory of GPU `number`, for arrays that calls with device pointers are given; for programs that
+ *  have nothing of CUDA themselves. Not counted against a memory limit. To be freed with
+ *  mpk_device_free().
  *  ctx [inout] opens the GPU as mpk_device_info_get() does
  *  ptr [out]   *ptr must be NULL before, and is NULL after a failure or where bytes is 0
  *  Returns MPK_OK | MPK_ERR_ARGUMENT | MPK_ERR_MEMORY: that much is not free there | MPK_ERR_DEVICE
  *  Example: examples/quadratic/system.c */
 MPK_API mpk_status mpk_device_alloc(mpk_context *ctx, int number, int64_t bytes, void **ptr);
 
-/** Free what mpk_device_alloc() gave, by the same GPU number; *ptr is then NULL. All work that was queued
- *  on the GPU is waited for. After a failure *ptr is as it was.
- *  Returns MPK_OK (also for *ptr NULL) | MPK_ERR_ARGUMENT: not memory of this GPU | MPK_ERR_DEVICE */
+/** Free what mpk_device_alloc() gave, by the same GPU number; *ptr is then NULL. All work that was
+ *  queued on the GPU is waited for. After a failure *ptr is as it was.
+ *  Returns MPK_OK (also for *ptr NULL) | MPK_ERR_ARGUMENT: not memory of this GPU |
+ *    MPK_ERR_DEVICE */
 MPK_API mpk_status mpk_device_free(mpk_context *ctx, int number, void **ptr);
 
 /** Copy between host memory and the memory of GPU `number`: columns of `width` bytes, to_pitch and
- *  from_pitch bytes from one to the next. Which of the two lies on the GPU is found out. Begins when
- *  all work that was queued on the GPU, in whatever stream, is done, and returns when the bytes are
- *  there. For host languages that have pointers to device memory, and nothing of CUDA.
+ *  from_pitch bytes from one to the next. Which of the two lies on the GPU is found out. Begins
+ *  when all work that was queued on the GPU, in whatever stream, is done, and returns when the
+ *  bytes are there. For host languages that have pointers to device memory, and nothing of CUDA.
  *  ctx [inout] opens the GPU as mpk_device_info_get() does
  *  Returns MPK_OK | MPK_ERR_ARGUMENT: both or none of them lie on the GPU, or a size is negative |
  *          MPK_ERR_DEVICE */

@@ -56,9 +56,9 @@ typedef struct mpk_factor_info {
  *  diagonal (1x1, 2x2), S diagonal scaling, E static shifts (0 unless asked for). Incomplete
  *  methods drop entries of L; factor_type has other forms. Of an MPK_GENERAL matrix
  *  P R Q A C P^T = L D U, with scalings R and C and the rows Q that its matching brings to the
- *  diagonal; method auto then means a complete one on blocks. Where A is structurally singular, rows
- *  and columns that depend on the others whatever their values are replaced by zero, and give zero
- *  pivots.
+ *  diagonal; method auto then means a complete one on blocks. Where A is structurally singular,
+ *  rows and columns that depend on the others whatever their values are replaced by zero, and give
+ *  zero pivots.
  *  an      [in]    borrowed: must outlive *fac; may be of another context
  *  ax      [in]    one value for each entry that the problem was made from, in the order in which
  *                  they were given; they are summed, mirrored and checked as then. NULL: the values
@@ -79,20 +79,21 @@ MPK_API mpk_status mpk_refactorize(mpk_context *ctx, const void *ax, const mpk_o
                                    mpk_factor *fac);
 
 /** mpk_factorize() with values in the order of mpk_problem_view: size nnz, the lower triangle by
- *  columns, or all of a general matrix. That is the given order, too, of a problem that was read from a file or generated. */
+ *  columns, or all of a general matrix. That is the given order, too, of a problem that was read
+ *  from a file or generated. */
 MPK_API mpk_status mpk_factorize_lower(mpk_context *ctx, const mpk_analysis *an, const void *ax,
                                        const mpk_options *options, mpk_factor **fac);
 
-/** mpk_factorize() with the values of a problem, of the same pattern and kind as the analysed one; so
- *  their two triangles, where they differ, are known to the factor.
+/** mpk_factorize() with the values of a problem, of the same pattern and kind as the analysed one;
+ *  so their two triangles, where they differ, are known to the factor.
  *  problem [in] borrowed for the call; of any context
  *  Returns as mpk_factorize() | MPK_ERR_ARGUMENT, too, where the pattern or the kind is another */
 MPK_API mpk_status mpk_factorize_problem(mpk_context *ctx, const mpk_analysis *an,
                                          const mpk_problem *problem, const mpk_options *options,
                                          mpk_factor **fac);
 
-/** Where the factor is and its solves run: "cpu-avx512", "cuda: NVIDIA H200"; empty for fac NULL. It
- *  stays there whatever options later calls have. Lives as long as the context. */
+/** Where the factor is and its solves run: "cpu-avx512", "cuda: NVIDIA H200"; empty for fac NULL.
+ *  It stays there whatever options later calls have. Lives as long as the context. */
 MPK_API const char *mpk_factor_engine(const mpk_factor *fac);
 
 /** What mpk_factorize() will take, as far as it can be known before. */
@@ -120,8 +121,8 @@ MPK_API mpk_status mpk_factor_estimate(mpk_context *ctx, const mpk_analysis *an,
 
 /** Is the inertia that the factor counts that of A? A factorization does not know, and pays nothing
  *  for the question; it is asked here, once for each factorization: one product with A and one
- *  solve in most cases, at most 16 of each (mpk_certificate). Later calls return what was found, and
- *  mpk_factor_info_get() has it as well.
+ *  solve in most cases, at most 16 of each (mpk_certificate). Later calls return what was found,
+ *  and mpk_factor_info_get() has it as well.
  *  Never certified, without a vector: complex symmetric and general matrices, factors on blocks,
  *  zero pivots, perturbed ones.
  *  ctx [in]    any context; that of the factor, or another one that a thread has for itself
@@ -155,8 +156,8 @@ MPK_API size_t mpk_get_size(const mpk_factor *fac, mpk_quantity what);
 /** Copy a quantity of the factor.
  *  out [out] `bytes` bytes, at least mpk_get_size(fac, what)
  *  Returns MPK_OK | MPK_ERR_ARGUMENT | MPK_ERR_UNSUPPORTED: PERM, D or LOGDET of a factor that is
- *          not the direct solver's: on blocks, what pivots and butterflies exchange inside one is part
- *          of L's diagonal block, so there is no permutation that makes L triangular. */
+ *          not the direct solver's: on blocks, what pivots and butterflies exchange inside one is
+ *          part of L's diagonal block, so there is no permutation that makes L triangular. */
 MPK_API mpk_status mpk_get(mpk_context *ctx, const mpk_factor *fac, mpk_quantity what, void *out,
                            size_t bytes);
 

@@ -9,9 +9,9 @@
 extern "C" {
 #endif
 
-/** y := Op(x) for one vector of n entries of the task's scalar type, in the task's memory; x and y do
- *  not overlap. Called in the thread of mpk_krylov_solve(). In device memory: x is made in the task's
- *  stream, and y has to be; the operator need not wait for either.
+/** y := Op(x) for one vector of n entries of the task's scalar type, in the task's memory; x and y
+ *  do not overlap. Called in the thread of mpk_krylov_solve(). In device memory: x is made in the
+ *  task's stream, and y has to be; the operator need not wait for either.
  *  self is the caller's
  *  Returns MPK_OK, or a failure, which ends the solve and is returned from it. */
 typedef mpk_status (*mpk_apply_fn)(void *self, const void *x, void *y);

@@ -24,9 +24,10 @@ typedef struct mpk_problem_view {
     const void *ax;    /**< size nnz: values of type `scalar`; a pattern file has ones */
 } mpk_problem_view;
 
-/** How a matrix that was given whole, and is taken for symmetric or Hermitian, differs from its mirror
- *  image. The mean of the two is factorized, and errors are measured in the matrix as it was given. All
- *  0: nothing differs by more than the rounding of the numbers themselves, or one triangle was given. */
+/** How a matrix that was given whole, and is taken for symmetric or Hermitian, differs from its
+ *  mirror image. The mean of the two is factorized, and errors are measured in the matrix as it was
+ *  given. All 0: nothing differs by more than the rounding of the numbers themselves, or one
+ *  triangle was given. */
 typedef struct mpk_asymmetry {
     int64_t pairs; /**< pairs a_ij, a_ji that differ; of a Hermitian matrix also imaginary parts of
                         the diagonal */
@@ -90,8 +91,9 @@ MPK_API const char *mpk_generators(void);
 /** The arrays of a problem, borrowed; all zero for problem NULL. */
 MPK_API void mpk_problem_view_get(const mpk_problem *problem, mpk_problem_view *view);
 
-/** How much the given triangles differ, with the values that the problem has; all 0 for problem NULL.
- *  The view has their mean; mpk_problem_multiply() multiplies with the matrix as it was given. */
+/** How much the given triangles differ, with the values that the problem has; all 0 for problem
+ *  NULL. The view has their mean; mpk_problem_multiply() multiplies with the matrix as it was
+ *  given. */
 MPK_API void mpk_problem_asymmetry_get(const mpk_problem *problem, mpk_asymmetry *asymmetry);
 
 /** Check a dense matrix, n x n with leading dimension lda, that was given whole, as the sparse ones

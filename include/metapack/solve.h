@@ -84,8 +84,8 @@ typedef enum mpk_part {
     MPK_PART_ABS = 5  /**< ALL with |D|: a definite preconditioner for minres, symmlq and cg */
 } mpk_part;
 
-/** Apply one part to nrhs vectors in place, without refinement and without looking for NaN. Parts are
- *  those of the mean where the two triangles of A differ.
+/** Apply one part to nrhs vectors in place, without refinement and without looking for NaN. Parts
+ *  are those of the mean where the two triangles of A differ.
  *  MPK_PART_ALL is mpk_solve() without residuals and errors, for callers that refine by themselves.
  *  x [inout] n x nrhs; in host memory, or in that of the factor's device, where it stays: the call
  *            waits until the device is at rest, and returns when the result is there

@@ -65,8 +65,8 @@ static inline size_t mpk_scalar_size(mpk_scalar scalar) {
     return scalar == MPK_S ? 4 : scalar == MPK_Z ? 16 : 8;
 }
 
-/** Numbers of positive, negative and zero eigenvalues, as the signs of D have them; they sum to n. A
- *  factorization does not know whether rounding changed one: `certified` is 0 until a certificate
+/** Numbers of positive, negative and zero eigenvalues, as the signs of D have them; they sum to n.
+ *  A factorization does not know whether rounding changed one: `certified` is 0 until a certificate
  *  (mpk_certify, mpk_dense_certify) examined them. For a complex symmetric matrix and for a general
  *  one inertia has no meaning: the counts are 0, 0, zero pivots, and certified stays 0. */
 typedef struct mpk_inertia {

@@ -16,8 +16,7 @@
 #define IP_EXPORT
 #endif
 
-/* ---- ma97 --------------------------------------------------------------------------------------
- */
+/* ---- ma97 ------------------------------------------------------------------------------------ */
 
 /** What the caller chooses. Used here: f_arrays, action, ordering, scaling, small, u. */
 typedef struct ma97_control {
@@ -89,8 +88,7 @@ IP_EXPORT void ma97_solve_d(int job, int nrhs, double *x, int ldx, void **akeep,
 IP_EXPORT void ma97_finalise_d(void **akeep, void **fkeep);
 IP_EXPORT void ma97_free_akeep_d(void **akeep);
 
-/* ---- ma86 --------------------------------------------------------------------------------------
- */
+/* ---- ma86 ------------------------------------------------------------------------------------ */
 
 typedef struct ma86_control {
     int f_arrays, diagnostics_level, unit_diagnostics, unit_error, unit_warning;
@@ -138,8 +136,7 @@ IP_EXPORT void ma86_solve_d(int job, int nrhs, int ldx, double *x, const int *or
                             const ma86_control *control, ma86_info *info, const double *scale);
 IP_EXPORT void ma86_finalise_d(void **keep, const ma86_control *control);
 
-/* ---- mc68: an order for ma86 to ask for; METAPACK orders by itself ------------------------------
- */
+/* ---- mc68: an order for ma86 to ask for; METAPACK orders by itself --------------------------- */
 
 /** Only what every known layout begins with. */
 typedef struct mc68_control {
@@ -155,8 +152,7 @@ IP_EXPORT void mc68_default_control_i(mc68_control *control);
 IP_EXPORT void mc68_order_i(int ord, int n, const int *ptr, const int *row, int *perm,
                             const mc68_control *control, mc68_info *info);
 
-/* ---- the layout, as the callers were compiled for it --------------------------------------------
- */
+/* ---- the layout, as the callers were compiled for it ----------------------------------------- */
 
 #define IP_AT(type, field, offset)                                                                 \
     _Static_assert(offsetof(type, field) == (offset), #type "." #field " is not where Ipopt has "  \

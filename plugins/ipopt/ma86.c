@@ -139,8 +139,7 @@ void ma86_finalise_d(void **handle, const ma86_control *control) {
     drop(handle);
 }
 
-/* ---- mc68 --------------------------------------------------------------------------------------
- */
+/* ---- mc68 ------------------------------------------------------------------------------------ */
 
 void mc68_default_control_i(mc68_control *control) {
     if (control) *control = (mc68_control){0, 0};

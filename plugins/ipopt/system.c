@@ -32,8 +32,7 @@ struct ip_factor {
     mpk_factor *fac;
 };
 
-/* ---- memory ------------------------------------------------------------------------------------
- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static void *take(const mpk_allocator *from, int64_t count, size_t size) {
     size_t bytes = (size_t)(count ? count : 1) * size; /* counts are those of int arrays: no wrap */
@@ -61,8 +60,7 @@ static void lock(ip_pattern *p) {
     pthread_mutex_lock(&p->mutex);
 }
 
-/* ---- patterns ----------------------------------------------------------------------------------
- */
+/* ---- patterns -------------------------------------------------------------------------------- */
 
 /* Sorted rows of the lower triangle in every column? */
 static bool well_formed(int n, const int *ptr, const int *row, int base) {
@@ -143,8 +141,9 @@ static int threads_wanted(void) {
     return threads >= 1 && threads <= 1024 ? (int)threads : 0;
 }
 
-/* METAPACK_OPTIONS="device=cuda memory_limit=2e10": the library's options by their keys, but for those
- * that are the caller's own. A word that is none is a failure: half of a wish is nobody's wish. */
+/* METAPACK_OPTIONS="device=cuda memory_limit=2e10": the library's options by their keys, but for
+ * those that are the caller's own. A word that is none is a failure: half of a wish is nobody's
+ * wish. */
 static mpk_status read_environment(mpk_context *ctx, mpk_options *options) {
     static const char *const not_here[] = {"method", "static_shift", "pivot_threshold",
                                            "zero_tolerance"};
@@ -227,8 +226,7 @@ mpk_status ip_pattern_analyse(ip_pattern *p, const double *val) {
     return status;
 }
 
-/* ---- factors -----------------------------------------------------------------------------------
- */
+/* ---- factors --------------------------------------------------------------------------------- */
 
 void ip_factor_free(ip_factor **handle) {
     ip_factor *f = *handle;

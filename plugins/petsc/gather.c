@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** PETSc's rows into the library's columns: the lower triangle of A, column by column, and where both
- *  are wanted the mirror images beside it; else the upper one, mirrored. */
+/** PETSc's rows into the library's columns: the lower triangle of A, column by column, and where
+ *  both are wanted the mirror images beside it; else the upper one, mirrored. */
 #include "plugin.h"
 
 #include <math.h>
@@ -63,7 +63,7 @@ PetscErrorCode mpkp_entries_restore(Mat A, mpkp_entries *e) {
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- pairs of mirror images --------------------------------------------------------------------- */
+/* ---- pairs of mirror images ------------------------------------------------------------------ */
 
 /* Place t of row i: 0 .. length - 1, columns increasing. */
 static inline PetscInt length(const mpkp_entries *e, PetscInt i) {
@@ -120,7 +120,7 @@ PetscErrorCode mpkp_walk(const mpkp_entries *e, PetscBool both, mpkp_visit *visi
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- values -------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 /* What a walk fills: column j of the lower triangle is complete up to next[j]. */
 typedef struct columns {

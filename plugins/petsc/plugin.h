@@ -87,12 +87,14 @@ typedef void mpkp_visit(void *self, PetscInt i, PetscInt j, PetscScalar below, P
 PetscErrorCode mpkp_walk(const mpkp_entries *entries, PetscBool both, mpkp_visit *visit,
                          void *self);
 
-/** Say what A is: by the options, by its flags, else by its values; set entries->both and checked. */
+/** Say what A is: by the options, by its flags, else by its values; set entries->both and
+ *  checked. */
 PetscErrorCode mpkp_symmetry(Mat A, const mpkp_choice *choice, mpkp_entries *entries,
                              mpk_symmetry *symmetry);
 /** PETSc's error for an A that is not symmetric or Hermitian, with the context's text. */
 PetscErrorCode mpkp_refuse(const mpk_context *ctx, const mpkp_entries *entries);
-/** The lower triangle by columns; arrays by PetscMalloc. With entries->both ax has as many values more:
+/** The lower triangle by columns; arrays by PetscMalloc. With entries->both ax has as many values
+ *  more:
  *  the mirror images in the same order, 0 for those of the diagonal. finite [out] false: NaN or Inf
  *  were met and replaced by 0, which is good enough for an analysis. */
 PetscErrorCode mpkp_gather(const mpkp_entries *entries, mpk_symmetry symmetry, int64_t **ap,

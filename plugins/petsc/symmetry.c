@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** Is A symmetric or Hermitian? The flags set by its owner decide; without them complex values do, by the
- *  law that they are nearer to. Whether they obey it, and what is rounding, the library says. */
+/** Is A symmetric or Hermitian? The flags set by its owner decide; without them complex values do,
+ *  by the law that they are nearer to. Whether they obey it, and what is rounding, the library
+ *  says. */
 #include "plugin.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef SIM_ACCELERATOR_H
 #define SIM_ACCELERATOR_H
-/** Simulated machines behind the accelerator interface: values are computed as the machine would, and
- *  the cycles that it would take are counted. */
+/** Simulated machines behind the accelerator interface: values are computed as the machine would,
+ *  and the cycles that it would take are counted. */
 #include <metapack/accelerator.h>
 #include <stdbool.h>
 
@@ -22,10 +22,11 @@ typedef struct sim_machine {
     void (*free)(struct sim_machine *machine);
 } sim_machine;
 
-/** A systolic array of rows x columns cells; `largest` rows of a block or fewer, as its programs allow.
- *  NULL: no memory, or the reason in text (SIM_TEXT bytes). */
+/** A systolic array of rows x columns cells; `largest` rows of a block or fewer, as its programs
+ *  allow. NULL: no memory, or the reason in text (SIM_TEXT bytes). */
 sim_machine *sim_systolic_new(int32_t rows, int32_t columns, char *text);
-/** Spatial pipelines of the kernels of an OpenCL C text (NULL: blocks.cl), for blocks of n rows. file [in]
+/** Spatial pipelines of the kernels of an OpenCL C text (NULL: blocks.cl), for blocks of n rows.
+ *  file [in]
  *  its name, for messages. units [in] lines of a table of costs, or NULL. */
 sim_machine *sim_pipe_new(const char *file, const char *source, int32_t n, const char *units,
                           char *text);

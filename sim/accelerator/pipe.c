@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Spatial pipelines as an accelerator: kernels of an OpenCL C text, one pipeline each, through which the
- * items of a batch go back to back. Parameters are found by name. */
+/* Spatial pipelines as an accelerator: kernels of an OpenCL C text, one pipeline each, through
+ * which the items of a batch go back to back. Parameters are found by name. */
 #include "sim/accelerator/accelerator.h"
 #include "sim/accelerator/texts.h"
 #include "sim/spatial/simulate.h"

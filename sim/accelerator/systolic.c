@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A systolic array as an accelerator: blocks go through its programs ldlt, trsv (or forward, one triangle
- * of it, where the mesh has no column for two) and gemm. Cycles: a matrix is loaded into the cells in n
- * cycles, row by row from above; the items of a batch follow each other at the program's interval. */
+/* A systolic array as an accelerator: blocks go through its programs ldlt, trsv (or forward, one
+ * triangle of it, where the mesh has no column for two) and gemm. Cycles: a matrix is loaded into
+ * the cells in n cycles, row by row from above; the items of a batch follow each other at the
+ * program's interval. */
 #include "sim/accelerator/accelerator.h"
 #include "sim/systolic/array.h"
 #include "sim/systolic/programs.h"

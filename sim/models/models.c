@@ -42,8 +42,8 @@ double sim_model_utilisation(const sim_models *m, sim_model which, int64_t jobs)
     return t * (double)m->instructions / cycles;
 }
 
-/* Jobs that fill some batches and have the same number in the last one: along these cycles are linear, so
- * there is one crossing, found by bisection. */
+/* Jobs that fill some batches and have the same number in the last one: along these cycles are
+ * linear, so there is one crossing, found by bisection. */
 int64_t sim_model_crossing(const sim_models *m, sim_model a, sim_model b) {
     const int64_t most = (INT64_C(1) << 40) / m->warps;
     int64_t last = 0; /* jobs with which a is not before b */
@@ -66,7 +66,7 @@ int64_t sim_model_crossing(const sim_models *m, sim_model a, sim_model b) {
     return last + 1;
 }
 
-/* ---- making ------------------------------------------------------------------------------------ */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 /* The longest chain of units in a beat of a cell. */
 static int64_t longest_beat(const sim_array *a, const borg_unit_cost *costs, borg_arena *arena) {
@@ -135,8 +135,8 @@ static void take_pipeline(sim_models *m, const borg_pipeline *p) {
     m->state_bits = p->counts.state_bits;
     for (int k = 0; k < BORG_UNIT_KINDS; ++k) m->pipeline_units += p->counts.units[k];
     m->operations = m->pipeline_units; /* each works once for a job */
-    /* a warp issues its stages, and moves of lanes and accesses besides, which a pipeline has as wires
-     * and ports; these take a cycle each */
+    /* a warp issues its stages, and moves of lanes and accesses besides, which a pipeline has as
+     * wires and ports; these take a cycle each */
     for (int32_t s = 0; s < p->nstages; ++s) {
         const int64_t latency = p->stage[s].latency;
         ++m->instructions;

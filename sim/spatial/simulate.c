@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The clock of a pipeline. In cycle t job j is t - j * interval cycles old, and the stage that begins at
- * that age, if there is one, reads its operands and starts its units. A net has a shift register, here a
- * ring with a place for each job that can be between the net's birth and its death. */
+/* The clock of a pipeline. In cycle t job j is t - j * interval cycles old, and the stage that
+ * begins at that age, if there is one, reads its operands and starts its units. A net has a shift
+ * register, here a ring with a place for each job that can be between the net's birth and its
+ * death. */
 #include "sim/spatial/simulate.h"
 #include <inttypes.h>
 #include <string.h>
@@ -61,7 +62,7 @@ static bool trap(machine *k, const borg_inst *v, int64_t job, const char *reason
     return false;
 }
 
-/* ---- memory ------------------------------------------------------------------------------------ */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 /* Where a port goes; NULL: it does nothing, or failed. */
 static char *address(machine *k, const borg_inst *v, const borg_port *port, int64_t job,
@@ -110,7 +111,7 @@ static void run_access(machine *k, const borg_access *a, int64_t job, int64_t cy
     }
 }
 
-/* ---- units ------------------------------------------------------------------------------------- */
+/* ---- units ----------------------------------------------------------------------------------- */
 
 static uint64_t compute(const machine *k, const borg_step *s, int32_t i, int64_t job) {
     const borg_inst *v = s->inst;
@@ -161,7 +162,7 @@ static void enter(machine *k, int64_t job, int64_t g0) {
     }
 }
 
-/* ---- the clock --------------------------------------------------------------------------------- */
+/* ---- the clock ------------------------------------------------------------------------------- */
 
 /* by_cycle[c]: the boundary at cycle c of a job; -1: there is none. */
 static int32_t *boundaries(machine *k) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef SIM_SPATIAL_SIMULATE_H
 #define SIM_SPATIAL_SIMULATE_H
-/** A spatial pipeline, cycle by cycle: jobs enter every p->interval cycles, back to back; values stand
- *  in shift registers as long as the pipeline holds a register for them, and not a cycle longer. */
+/** A spatial pipeline, cycle by cycle: jobs enter every p->interval cycles, back to back; values
+ *  stand in shift registers as long as the pipeline holds a register for them, and not a cycle
+ *  longer. */
 #include "borg/spatial/pipeline.h"
 
 typedef struct sim_pipeline_counts {

@@ -61,7 +61,7 @@ static int check(writer *w) {
                  "1 to 64; 32 is much, every operation of a block is written out");
 }
 
-/* ---- texts ------------------------------------------------------------------------------------- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 static const char *value_of(writer *w, const char *name, size_t length) {
     const sim_description *d = w->d;
@@ -157,7 +157,7 @@ static int add_kernels(writer *w) {
     return code;
 }
 
-/* ---- files ------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static int file_error(writer *w, const char *path) {
     snprintf(w->text, SIM_SYNTHESIZE_TEXT, "cannot write %s: %s", path, strerror(errno));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef SIM_SYNTHESIZE_H
 #define SIM_SYNTHESIZE_H
-/** A solver from a short description: Thuerck 2021, sec. 8.2.2 and 8.6 ("a DSL-like interface that, when
- *  combined with borG-code ..."). The host's half is a template, the kernels on blocks are made by borgc for
- *  the target. What is written needs a compiler and nothing else. */
+/** A solver from a short description: Thuerck 2021, sec. 8.2.2 and 8.6 ("a DSL-like interface that,
+ *  when combined with borG-code ..."). The host's half is a template, the kernels on blocks are
+ *  made by borgc for the target. What is written needs a compiler and nothing else. */
 #include "borg/borg.h"
 
 typedef struct sim_description {
@@ -16,8 +16,9 @@ typedef struct sim_description {
 
 enum { SIM_SYNTHESIZE_TEXT = 2000, SIM_SYNTHESIZE_FILES = 7 };
 
-/** Write a solver into a folder, which is made if there is none; files that are there are not replaced. All
- *  or nothing. Returns 0, 1: the description is wrong, 2: a file, 6: no memory; text says why. */
+/** Write a solver into a folder, which is made if there is none; files that are there are not
+ *  replaced. All or nothing. Returns 0, 1: the description is wrong, 2: a file, 6: no memory; text
+ *  says why. */
 int sim_synthesize(const sim_description *d, const char *folder, char *text);
 
 #endif

@@ -55,7 +55,7 @@ static void fail(clock *c, borg_loc loc, const char *text) {
     c->failed = true;
 }
 
-/* ---- integers ---------------------------------------------------------------------------------- */
+/* ---- integers -------------------------------------------------------------------------------- */
 
 static int32_t limited(int64_t x) {
     return (int32_t)(x > FARTHEST ? FARTHEST : x < -FARTHEST ? -FARTHEST : x);
@@ -117,7 +117,7 @@ static int32_t input_value(const clock *c, int32_t job, int32_t number) {
     return c->a->nconstants + job * c->a->ninputs + number;
 }
 
-/* ---- values ------------------------------------------------------------------------------------ */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static int32_t constant(clock *c, double number) {
     sim_array *a = c->a;
@@ -165,7 +165,7 @@ static void collect_constants(clock *c, const cells_beat *b) {
         }
 }
 
-/* ---- a cell ------------------------------------------------------------------------------------ */
+/* ---- a cell ---------------------------------------------------------------------------------- */
 
 /* Enter loops and leave those that are over until `at` is a beat. */
 static void settle(cell *x, int32_t *names) {
@@ -249,7 +249,7 @@ static void run_beat(clock *c, int32_t which) {
     settle(x, names);
 }
 
-/* ---- links ------------------------------------------------------------------------------------- */
+/* ---- links ----------------------------------------------------------------------------------- */
 
 static void deliver(clock *c, int32_t link, int32_t v, int32_t job) {
     sim_array *a = c->a;
@@ -321,7 +321,7 @@ static void make_feeds(clock *c) {
     if (c->nfeeds) qsort(c->feed, (size_t)c->nfeeds, sizeof *c->feed, by_cycle);
 }
 
-/* ---- the clock --------------------------------------------------------------------------------- */
+/* ---- the clock ------------------------------------------------------------------------------- */
 
 /* One cycle of all cells; how many were at work. */
 static int64_t step(clock *c, int32_t *todo) {

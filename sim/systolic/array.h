@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef SIM_SYSTOLIC_ARRAY_H
 #define SIM_SYSTOLIC_ARRAY_H
-/** A systolic array: a rectangular mesh of clocked cells, each of which talks to its right and lower
- *  neighbour alone; only the border meets the outside (Thuerck 2021, sec. 8.4.2).
+/** A systolic array: a rectangular mesh of clocked cells, each of which talks to its right and
+ *  lower neighbour alone; only the border meets the outside (Thuerck 2021, sec. 8.4.2).
  *
- *  A cell does one beat a cycle, when what it takes has come. What is sent in cycle t (the number at the
- *  link in fig. 8.7) can be taken from cycle t + 1 on; a link holds one value. Programs have no branches
- *  on values, so the clock runs on names of values and leaves a tape of arithmetic, which then runs on
- *  numbers, as often as there are matrices, with the bits of the cells. */
+ *  A cell does one beat a cycle, when what it takes has come. What is sent in cycle t (the number
+ *  at the link in fig. 8.7) can be taken from cycle t + 1 on; a link holds one value. Programs have
+ *  no branches on values, so the clock runs on names of values and leaves a tape of arithmetic,
+ *  which then runs on numbers, as often as there are matrices, with the bits of the cells. */
 #include "sim/systolic/cells.h"
 
 typedef struct sim_use {
@@ -47,7 +47,8 @@ typedef struct sim_array {
     int32_t *output;  /* jobs * noutputs: values; -1: never kept */
 } sim_array;
 
-/** Links: those into cell (i, j) (from 1) from its left, then those from above. Cells count from 0. */
+/** Links: those into cell (i, j) (from 1) from its left, then those from above. Cells count from
+ *  0. */
 static inline int32_t sim_link_right(const sim_array *a, int32_t i, int32_t j) {
     return (i - 1) * a->columns + j - 1; /* into (i, j); j = 1: from outside */
 }
@@ -64,15 +65,16 @@ typedef struct sim_setup {
     int32_t most_rows, most_columns; /* of the mesh that there is; 0: as large as asked for */
 } sim_setup;
 
-/** Run the clock. NULL, with messages: an array too large for the mesh, a link used twice in a cycle, a
- *  value that nobody took in time, a cell that waits for ever, an index out of bounds. */
+/** Run the clock. NULL, with messages: an array too large for the mesh, a link used twice in a
+ *  cycle, a value that nobody took in time, a cell that waits for ever, an index out of bounds. */
 sim_array *sim_array_new(borg_arena *arena, const cells_program *program, const sim_setup *setup,
                          borg_diags *diags);
 
 /** The least number of cycles between jobs that all keep step with the first; 0: no memory. */
 int32_t sim_array_interval(const cells_program *program, const sim_setup *setup);
 
-/** What a division met that a result rests on: a divisor that is 0, not finite, or at most `small`. */
+/** What a division met that a result rests on: a divisor that is 0, not finite, or at most
+ *  `small`. */
 typedef struct sim_trouble {
     int32_t cell, cycle; /* cell: from 0, row by row; -1: none */
     double divisor;
@@ -94,7 +96,8 @@ sim_trouble sim_array_run(const sim_array *a, const double *in, double *out, dou
 /** An expression of integers; names [in] CELLS_MOST_NAMES of them: n m i j and the loops'. */
 int32_t sim_integer(const cells_expr *e, const int32_t *names);
 
-/** The array as text, JSON, and a picture in the layout of fig. 8.7. The array must have recorded. */
+/** The array as text, JSON, and a picture in the layout of fig. 8.7. The array must have
+ *  recorded. */
 void sim_array_text(const sim_array *a, int32_t interval, borg_sink *out);
 void sim_array_json(const sim_array *a, int32_t interval, borg_sink *out);
 void sim_array_svg(const sim_array *a, borg_sink *out);

@@ -19,7 +19,7 @@ typedef struct parser {
     bool failed;
 } parser;
 
-/* ---- tokens: words, numbers, marks; a line's end is one ---------------------------------------- */
+/* ---- tokens: words, numbers, marks; a line's end is one -------------------------------------- */
 
 static borg_loc here(const parser *s) {
     return (borg_loc){.line = s->line,
@@ -101,7 +101,7 @@ static int32_t number_of(parser *s, const char **list, int32_t *count, const cha
     return (*count)++;
 }
 
-/* ---- expressions ------------------------------------------------------------------------------- */
+/* ---- expressions ----------------------------------------------------------------------------- */
 
 static cells_expr *expression(parser *s, int rank);
 
@@ -232,7 +232,7 @@ static cells_range range(parser *s) {
     return r;
 }
 
-/* ---- lines ------------------------------------------------------------------------------------- */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 static void arrays(parser *s, bool output) {
     do {

@@ -80,7 +80,7 @@ void sim_array_json(const sim_array *a, int32_t interval, borg_sink *out) {
     borg_put(out, "]}\n");
 }
 
-/* ---- the picture ------------------------------------------------------------------------------- */
+/* ---- the picture ----------------------------------------------------------------------------- */
 
 enum { PITCH = 104, SIDE = 50, EDGE = 70, HEAD = 40, MOST = 16 };
 

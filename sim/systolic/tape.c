@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Three jobs at this distance: do they keep step with one alone? -1: there is no memory. *alone [out] the
- * cycles of one, 0 where they do not get through. */
+/* Three jobs at this distance: do they keep step with one alone? -1: there is no memory. *alone
+ * [out] the cycles of one, 0 where they do not get through. */
 static int keeps_step(const cells_program *program, const sim_setup *setup, int32_t interval,
                       int64_t *alone) {
     borg_arena arena;

@@ -19,8 +19,7 @@ static int32_t constant(vr_reader *r, uint64_t bits) {
     return p->nconstants++;
 }
 
-/* ---- operands ----------------------------------------------------------------------------------
- */
+/* ---- operands -------------------------------------------------------------------------------- */
 
 static int find_meta(const vr_token *t) {
     static const char *const names[] = {"$tid", "$wid", "$ntids"};
@@ -29,7 +28,8 @@ static int find_meta(const vr_token *t) {
     return -1;
 }
 
-/* Width and kind agree: any register of 4 or 8 bytes may hold bits, integers are in .b registers. */
+/* Width and kind agree: any register of 4 or 8 bytes may hold bits, integers are in .b
+ * registers. */
 static bool fits(vr_type reg, vr_type as) {
     if (reg == VR_PRED || as == VR_PRED) return reg == as;
     if (vr_bytes(reg) != vr_bytes(as)) return false;
@@ -136,8 +136,7 @@ static bool take_address(vr_reader *r, vr_inst *v) {
     return vr_expect(r, "]");
 }
 
-/* ---- instructions ------------------------------------------------------------------------------
- */
+/* ---- instructions ---------------------------------------------------------------------------- */
 
 /* One of `count` words behind a point; -1: none of them. */
 static int take_word(vr_reader *r, const char *const *words, int count) {

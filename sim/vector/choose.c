@@ -3,8 +3,8 @@
 #include "sim/vector/sweep.h"
 #include <string.h>
 
-/* The case of the source behind it, with warps evenly spaced in their order; values are not checked,
- * for not all are computed. */
+/* The case of the source behind it, with warps evenly spaced in their order; values are not
+ * checked, for not all are computed. */
 static vs_case *make_sampled(const vs_source *source, const vr_program *program,
                              const int32_t *order, borg_diags *diags) {
     vs_case *k = source->base->make(source->base, program, order, diags);

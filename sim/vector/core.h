@@ -61,8 +61,8 @@ int64_t vs_when(const vs_core *c, vs_slot *s, vs_stall *stall);
 int32_t vs_holds(const vs_machine *m, vr_class class, const vs_step *step);
 /** memory.c: bytes of a step through the controllers from cycle `from` on; when all are there. */
 int64_t vs_transfer(vs_core *c, const vs_step *step, int64_t from, int32_t cycles);
-/** Time of a controller for so many bytes of a line, and of all for a span without a cache, in 1/256
- *  of a cycle. */
+/** Time of a controller for so many bytes of a line, and of all for a span without a cache, in
+ *  1/256 of a cycle. */
 int64_t vs_line_cost(const vs_machine *m, int32_t bytes);
 int64_t vs_span_cost(const vs_machine *m, const vs_span *span);
 /** bound.c: times->bound_*. */

@@ -35,8 +35,7 @@ char *vr_copy(vr_reader *r, const vr_token *t) {
     return borg_copy_text(r->arena, t->text, (size_t)t->length);
 }
 
-/* ---- types, literals ---------------------------------------------------------------------------
- */
+/* ---- types, literals ------------------------------------------------------------------------- */
 
 /* The type that a .word names; false: none. */
 static bool type_of(const vr_token *t, vr_type *type) {
@@ -109,8 +108,7 @@ bool vr_take_literal(vr_reader *r, vr_type type, uint64_t *bits) {
     return true;
 }
 
-/* ---- declarations ------------------------------------------------------------------------------
- */
+/* ---- declarations ---------------------------------------------------------------------------- */
 
 /* A new name of `kind`, the number `at`. */
 const char *vr_new_name(vr_reader *r, vr_word word, const char *what, vr_symbol_kind kind,

@@ -11,8 +11,7 @@ static const vr_inst *inst_of(const vs_core *c, const vs_step *step) {
     return &c->program->insts[step->inst & ~VS_STRIP];
 }
 
-/* ---- operands ----------------------------------------------------------------------------------
- */
+/* ---- operands -------------------------------------------------------------------------------- */
 
 static void wait_for(vs_slot *s, int32_t r) {
     if (s->ready[r] <= s->not_before) return;
@@ -35,8 +34,7 @@ static void find_operands(const vs_core *c, vs_slot *s) {
     s->head = true;
 }
 
-/* ---- units -------------------------------------------------------------------------------------
- */
+/* ---- units ----------------------------------------------------------------------------------- */
 
 int32_t vs_holds(const vs_machine *m, vr_class class, const vs_step *step) {
     int32_t lanes = m->complex_by == VS_BY_VL ? step->vl : step->active > 0 ? step->active : 1;
@@ -135,8 +133,7 @@ int64_t vs_when(const vs_core *c, vs_slot *s, vs_stall *stall) {
     return c->now + 1;
 }
 
-/* ---- issue -------------------------------------------------------------------------------------
- */
+/* ---- issue ----------------------------------------------------------------------------------- */
 
 static void tell(vs_core *c, const vs_slot *s, const vs_step *step, vs_unit kind, int32_t unit,
                  int32_t holds) {

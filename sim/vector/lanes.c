@@ -13,8 +13,7 @@
     }                                                                                              \
     break
 
-/* ---- integers ----------------------------------------------------------------------------------
- */
+/* ---- integers -------------------------------------------------------------------------------- */
 
 static int32_t quotient32(int32_t x, int32_t y) {
     return y == 0 ? 0 : y == -1 ? (int32_t)(0 - (uint32_t)x) : x / y;
@@ -131,8 +130,7 @@ static bool bits64(vr_op op, bool uns, const vs_lane *a, const vs_lane *b, vs_la
     return true;
 }
 
-/* ---- reals -------------------------------------------------------------------------------------
- */
+/* ---- reals ----------------------------------------------------------------------------------- */
 
 static void real64(vr_op op, const vs_lane *a, const vs_lane *b, const vs_lane *c, vs_lane *out,
                    int32_t n) {
@@ -186,8 +184,7 @@ static void real32(vr_op op, const vs_lane *a, const vs_lane *b, const vs_lane *
     }
 }
 
-/* ---- comparisons, choices, conversions ---------------------------------------------------------
- */
+/* ---- comparisons, choices, conversions ------------------------------------------------------- */
 
 #define COMPARE(field)                                                                             \
     for (int32_t l = 0; l < n; ++l)                                                                \
@@ -272,8 +269,7 @@ static uint64_t convert(vr_type to, vr_type from, vs_lane x) {
     return r.u;
 }
 
-/* ---- between lanes -----------------------------------------------------------------------------
- */
+/* ---- between lanes --------------------------------------------------------------------------- */
 
 static void shuffle(const vs_engine *e, const vr_inst *v, const vs_lane *a, const vs_lane *b,
                     vs_lane *out) {

@@ -76,8 +76,7 @@ bool vr_is(const vr_token *t, const char *text) {
     return (size_t)t->length == strlen(text) && memcmp(t->text, text, (size_t)t->length) == 0;
 }
 
-/* ---- names -------------------------------------------------------------------------------------
- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static size_t hash(const char *name, size_t length) {
     uint64_t h = 1469598103934665603u;

@@ -214,8 +214,7 @@ static bool take_statement(reader *r) {
     return scalar || array ? take_named(r, scalar) : warps ? take_warps(r) : take_expect(r);
 }
 
-/* ---- a case ------------------------------------------------------------------------------------
- */
+/* ---- a case ---------------------------------------------------------------------------------- */
 
 static void *typed_data(const named *n, borg_arena *arena) {
     size_t bytes = (size_t)vr_bytes(n->type);

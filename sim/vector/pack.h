@@ -6,7 +6,8 @@
  *  fit, while their threads are no more than the register has lanes.
  *
  *  Differs from the thesis, which unrolls the source for each size: a warp of each size is run, and
- *  what it executes is counted, so branches on data count as the first warp of that size took them. */
+ *  what it executes is counted, so branches on data count as the first warp of that size took
+ *  them. */
 #include "sim/vector/run.h"
 
 enum { VS_NO_PACKING = -1 };

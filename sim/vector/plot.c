@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The panels of Fig. 9.4 of the thesis: sizes of the warps, cycles and utilisation over slots with a
- * curve for each threshold; and what the slots of the best setting did first. Lengths in CSS pixels. */
+/* The panels of Fig. 9.4 of the thesis: sizes of the warps, cycles and utilisation over slots with
+ * a curve for each threshold; and what the slots of the best setting did first. Lengths in CSS
+ * pixels. */
 #include "sim/vector/sweep.h"
 #include <inttypes.h>
 #include <math.h>
@@ -61,8 +62,7 @@ static void put_frame(borg_sink *out, const char *title, double top, double step
              TALL);
 }
 
-/* ---- sizes -------------------------------------------------------------------------------------
- */
+/* ---- sizes ----------------------------------------------------------------------------------- */
 
 static void put_sizes(const vs_sweep *s, borg_sink *out) {
     enum { MOST = 48 };
@@ -89,8 +89,7 @@ static void put_sizes(const vs_sweep *s, borg_sink *out) {
     put_text(out, WIDE / 2.0, TALL + 38, "m", "threads of a warp");
 }
 
-/* ---- curves over slots -------------------------------------------------------------------------
- */
+/* ---- curves over slots ----------------------------------------------------------------------- */
 
 static double value_of(const vs_spread *x, double scale, int which) {
     return scale * (which == 0 ? x->mean : which == 1 ? x->least : x->most);
@@ -145,8 +144,7 @@ static void put_panel(const vs_sweep *s, bool used, borg_sink *out) {
     for (int32_t t = 0; t < s->options->nthresholds; ++t) put_curve(s, t, used, top, scale, out);
 }
 
-/* ---- the first cycles --------------------------------------------------------------------------
- */
+/* ---- the first cycles ------------------------------------------------------------------------ */
 
 /* A row for each slot: its partitions pale, its instructions by the kind of their unit. */
 static void put_timeline(const vs_sweep *s, int32_t wide, borg_sink *out) {

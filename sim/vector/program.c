@@ -41,8 +41,7 @@ int32_t vr_find_param(const vr_program *p, const char *name) {
     return -1;
 }
 
-/* ---- text --------------------------------------------------------------------------------------
- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 /* Bits as a literal of the type: integers in decimal, reals by their bits. */
 static void put_literal(vr_type type, uint64_t bits, borg_sink *out) {

@@ -6,7 +6,8 @@
 
 /** Is the text a Matrix Market file, by coordinates, of a matrix that is not square? */
 bool vs_is_rectangular(const char *text, size_t length);
-/** Read it: real, integer or a pattern (ones), general. False after messages with line and caret. */
+/** Read it: real, integer or a pattern (ones), general. False after messages with line and
+ *  caret. */
 bool vs_matrix_read(vs_matrix *matrix, const char *file, const char *text, size_t length,
                     borg_diags *diags);
 /** Rows rows[0] .. rows[1]-1 and columns cols[0] .. cols[1]-1 of a matrix. */

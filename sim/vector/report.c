@@ -11,8 +11,7 @@ static const char *threshold_text(int64_t threshold, char *room) {
     return room;
 }
 
-/* ---- text --------------------------------------------------------------------------------------
- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static void put_head(const vs_sweep *s, borg_sink *out) {
     const vs_sweep_options *o = s->options;
@@ -64,8 +63,7 @@ void vs_put_text(const vs_sweep *s, borg_sink *out) {
     }
 }
 
-/* ---- JSON --------------------------------------------------------------------------------------
- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void put_string(const char *text, borg_sink *out) {
     borg_put(out, "\"");
@@ -154,8 +152,7 @@ void vs_put_json(const vs_sweep *s, const char *input, borg_sink *out) {
     borg_put(out, "\n  ]}\n");
 }
 
-/* ---- CSV ---------------------------------------------------------------------------------------
- */
+/* ---- CSV ------------------------------------------------------------------------------------- */
 
 void vs_put_csv(const vs_sweep *s, borg_sink *out) {
     char room[24];
@@ -207,8 +204,7 @@ void vs_put_csv(const vs_sweep *s, borg_sink *out) {
     }
 }
 
-/* ---- events ------------------------------------------------------------------------------------
- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 void vs_put_chrome(const vs_sweep *s, borg_sink *out) {
     enum { SLOTS = 1, UNITS = 2 };

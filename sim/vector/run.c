@@ -6,8 +6,7 @@
 
 enum { WATCH_FROM = 4096 /* jumps back before a loop without change is looked for */ };
 
-/* ---- making ------------------------------------------------------------------------------------
- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 static void splat(vs_lane *to, uint64_t bits, int32_t n) {
     for (int32_t l = 0; l < n; ++l) to[l].u = bits;
@@ -85,8 +84,7 @@ static void begin(vs_engine *e, const vs_warp *warps, int32_t count) {
     e->failed = false;
 }
 
-/* ---- the trace ---------------------------------------------------------------------------------
- */
+/* ---- the trace ------------------------------------------------------------------------------- */
 
 static void add_spans(vs_engine *e, vs_trace *t, vs_step *step, int32_t from, int32_t to,
                       int32_t bytes) {
@@ -130,8 +128,7 @@ static void record(vs_engine *e, vs_trace *t, int32_t pc) {
     }
 }
 
-/* ---- control -----------------------------------------------------------------------------------
- */
+/* ---- control --------------------------------------------------------------------------------- */
 
 static void set_mask(vs_engine *e, const vr_inst *v) {
     if (v->guard < 0) {
@@ -248,8 +245,7 @@ static void watch(vs_engine *e, const vr_inst *v, int32_t to) {
     }
 }
 
-/* ---- the run -----------------------------------------------------------------------------------
- */
+/* ---- the run --------------------------------------------------------------------------------- */
 
 int64_t vs_run(vs_engine *e, const vs_warp *warps, int32_t count, vs_trace *trace) {
     const vr_program *p = e->program;

@@ -33,8 +33,7 @@ static int32_t strips_of(const vs_machine *m, int32_t threads) {
     return (threads + m->lanes - 1) / m->lanes;
 }
 
-/* ---- one order ---------------------------------------------------------------------------------
- */
+/* ---- one order ------------------------------------------------------------------------------- */
 
 /* The greatest error over its bound; a NaN is beyond any. */
 static double check(const vs_case *k, int64_t *values) {
@@ -138,8 +137,7 @@ static bool run_order(work *w, int32_t order, borg_diags *diags, double *worst, 
     return true;
 }
 
-/* ---- all orders, by threads --------------------------------------------------------------------
- */
+/* ---- all orders, by threads ------------------------------------------------------------------ */
 
 static bool do_order(work *w, int32_t order, borg_arena *arena) {
     borg_diags diags = {.arena = arena, .source = w->program->source};
@@ -207,8 +205,7 @@ static bool run_work(work *w, borg_diags *diags) {
     return !w->failed;
 }
 
-/* ---- sums over the orders ----------------------------------------------------------------------
- */
+/* ---- sums over the orders -------------------------------------------------------------------- */
 
 static vs_spread spread_of(const double *x, int32_t count) {
     vs_spread s = {.least = INFINITY, .most = -INFINITY};

@@ -30,8 +30,7 @@ int32_t vs_most_slots(const vs_machine *m, const vr_needs *needs, int32_t strips
     return (int32_t)most;
 }
 
-/* ---- making ------------------------------------------------------------------------------------
- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 static vs_core *new_core(const vs_machine *m, const vr_program *p, const vs_trace *trace,
                          int32_t slots, vs_times *times, vs_log *log, borg_diags *diags) {
@@ -70,8 +69,7 @@ static vs_core *new_core(const vs_machine *m, const vr_program *p, const vs_trac
     return c;
 }
 
-/* ---- slots -------------------------------------------------------------------------------------
- */
+/* ---- slots ----------------------------------------------------------------------------------- */
 
 /* The next partition of the slot's own list, or, where work is stolen, the last of the longest. */
 static int32_t next_partition(vs_core *c, vs_slot *s) {
@@ -124,8 +122,7 @@ static void leave(vs_core *c, vs_slot *s) {
     start(c, s);
 }
 
-/* ---- fetch and branches ------------------------------------------------------------------------
- */
+/* ---- fetch and branches ---------------------------------------------------------------------- */
 
 /* A branch is decided once what stands before it was issued and its guard is there. Returns whether
  * something changed. */
@@ -163,8 +160,7 @@ static bool fetch(vs_core *c, vs_slot *s) {
     return count > 0;
 }
 
-/* ---- cycles ------------------------------------------------------------------------------------
- */
+/* ---- cycles ---------------------------------------------------------------------------------- */
 
 /* When something can next happen in the slot, and what it waits for. */
 static int64_t wakes(const vs_core *c, vs_slot *s, vs_stall *stall) {

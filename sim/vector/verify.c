@@ -145,8 +145,7 @@ vr_needs vr_registers_needed(const vr_program *p, borg_arena *arena) {
     return needs;
 }
 
-/* ---- rules -------------------------------------------------------------------------------------
- */
+/* ---- rules ----------------------------------------------------------------------------------- */
 
 static void check_branch(const vr_program *p, int32_t i, int32_t end, borg_diags *diags) {
     const vr_inst *v = &p->insts[i];

@@ -44,7 +44,8 @@ typedef enum vr_class {
 #define VR_DATA (VR_BITS | VR_FLOATS)
 #define VR_LOGIC (VR_BITS | VR_BIT(VR_PRED))
 
-/** X(NAME, text, sources, types, class). Floating-point add, mul ... are of class FMA (vr_classify). */
+/** X(NAME, text, sources, types, class). Floating-point add, mul ... are of class FMA
+ *  (vr_classify). */
 #define VR_OPS(X)                                                                                  \
     X(MOV, "mov", 1, VR_DATA | VR_BIT(VR_PRED), ALU)                                               \
     X(ADD, "add", 2, VR_INTS | VR_FLOATS, ALU)                                                     \
@@ -151,8 +152,8 @@ typedef struct vr_label {
     borg_loc loc;
 } vr_label;
 
-/** A kernel of the file: for warps of `ntids` threads, 0: of any size that no other one is for. What
- * it declares and executes begins at these numbers and ends where the next one's begins. */
+/** A kernel of the file: for warps of `ntids` threads, 0: of any size that no other one is for.
+ * What it declares and executes begins at these numbers and ends where the next one's begins. */
 typedef struct vr_entry {
     const char *name;
     int32_t ntids;

@@ -8,7 +8,8 @@
 
 static const char STAGE[] = "factorize";
 
-/* rows x cols values with this distance between rows, into the factor's memory in their smallest format. */
+/* rows x cols values with this distance between rows, into the factor's memory in their smallest
+ * format. */
 static mpk_status keep(mpki_blocks *f, int rows, int cols, const double *c, int ld,
                        mpki_block *to) {
     const mpki_d_block_kernels *kernels = f->meta->kernels;

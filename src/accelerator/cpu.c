@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The processor as an accelerator: what each kernel means, in plain loops. The order of operations on an
- * entry is that of the systolic programs and of the kernels for pipelines; each rounds by itself. */
+/* The processor as an accelerator: what each kernel means, in plain loops. The order of operations
+ * on an entry is that of the systolic programs and of the kernels for pipelines; each rounds by
+ * itself. */
 #include <metapack/accelerator.h>
 #include <math.h>
 #include <stdbool.h>
@@ -32,7 +33,7 @@ static double larger(double most, double x) {
     return most != most || size <= most ? most : size;
 }
 
-/* ---- factorize --------------------------------------------------------------------------------- */
+/* ---- factorize ------------------------------------------------------------------------------- */
 
 /* Rows and columns i and j change places. */
 static void exchange(int n, double *a, int i, int j) {
@@ -89,7 +90,7 @@ static mpk_status factorize(void *self, const mpk_accelerator_batch *b) {
     return run_factor(b, b->perm != NULL);
 }
 
-/* ---- the others -------------------------------------------------------------------------------- */
+/* ---- the others ------------------------------------------------------------------------------ */
 
 /* Each row x of the block: (L D) x = row, forward; L D is formed first. */
 static mpk_status solve(void *self, const mpk_accelerator_batch *b) {

@@ -8,7 +8,7 @@ static const char STAGE[] = "factorize";
 
 static const mpki_accelerated *of(const mpk_context *ctx);
 
-/* ---- memory ------------------------------------------------------------------------------------ */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static void let_go(const mpk_accelerator *a, void **list, int64_t count) {
     for (int64_t k = 0; list && k < count; k++)
@@ -118,7 +118,7 @@ static mpk_status fill_offload(mpki_blocks *f) {
     return status;
 }
 
-/* ---- what it refuses --------------------------------------------------------------------------- */
+/* ---- what it refuses ------------------------------------------------------------------------- */
 
 static mpk_status check(const mpki_stages *s, const mpk_accelerator *a) {
     const char *what = s->ldu || s->symmetry == MPK_GENERAL       ? "factor_type ldu"
@@ -167,7 +167,7 @@ static mpk_status finish(mpki_blocks *f, mpki_block_counts *counts) {
     return status;
 }
 
-/* ---- the engine of a context ------------------------------------------------------------------- */
+/* ---- the engine of a context ----------------------------------------------------------------- */
 
 static const char *name(const mpk_context *ctx) {
     return of(ctx)->table->name;

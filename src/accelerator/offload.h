@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_OFFLOAD_H
 #define MPKI_OFFLOAD_H
-/** The engine for factors on blocks whose values lie on an accelerator (metapack/accelerator.h). The
- *  factor that it leaves is the processor's, whose solves take it. */
+/** The engine for factors on blocks whose values lie on an accelerator (metapack/accelerator.h).
+ *  The factor that it leaves is the processor's, whose solves take it. */
 #include "../blocks/border.h"
 #include "../blocks/meta.h"
 #include <metapack/accelerator.h>

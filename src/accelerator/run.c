@@ -17,7 +17,7 @@ mpk_status mpki_offload_told(mpki_blocks *f, mpk_status status, const char *what
                       f->offload->on->table->name, what);
 }
 
-/* ---- memory ------------------------------------------------------------------------------------ */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 mpk_status mpki_offload_block(mpki_blocks *f, void **p) {
     const mpk_accelerator *a = f->offload->on->table;
@@ -79,7 +79,7 @@ mpk_status mpki_offload_take(mpki_blocks *f, double *to, void *from) {
     return status;
 }
 
-/* ---- lists ------------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 void mpki_batch_lists_free(mpk_context *ctx, mpki_batch_lists *list) {
     for (int k = 0; k < 3; k++) mpki_release(ctx, list->block[k]);
@@ -133,7 +133,7 @@ mpk_status mpki_offload_add(mpki_blocks *f, mpki_batch_lists *list, int64_t bloc
     return MPK_OK;
 }
 
-/* ---- kernels ----------------------------------------------------------------------------------- */
+/* ---- kernels --------------------------------------------------------------------------------- */
 
 static const char *const names[] = {"F factorize", "S solve",    "D downdate",
                                     "T transpose", "Z zero out", "P permute"};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A stage on an accelerator: A's blocks go there, portions of the inspector become batches, frames are
- * judged by what the kernels tell. As in Thuerck 2021, sec. 8.3: operations with a rejected frame are
- * listed and skipped, and later stages compute what earlier ones owe them. */
+/* A stage on an accelerator: A's blocks go there, portions of the inspector become batches, frames
+ * are judged by what the kernels tell. As in Thuerck 2021, sec. 8.3: operations with a rejected
+ * frame are listed and skipped, and later stages compute what earlier ones owe them. */
 #include "../blocks/entry.h"
 #include "../core/random.h"
 #include "../core/trace.h"
@@ -16,7 +16,7 @@ static int64_t diagonal_of(const mpki_ibcsr *x, int32_t frame) {
     return x->entry[x->diagonal[frame]].block;
 }
 
-/* ---- A, onto the accelerator ------------------------------------------------------------------- */
+/* ---- A, onto the accelerator ----------------------------------------------------------------- */
 
 /* Room for the blocks of a column that are due; they are zero, the diagonal padded. */
 static mpk_status stage_column(mpki_blocks *f, int32_t frame, int32_t *slot, int64_t *count) {
@@ -103,10 +103,11 @@ static mpk_status send_matrix(mpki_blocks *f) {
     return mpk_failed(status) ? status : mpki_offload_run(f, MPKI_KERNEL_Z, &f->offload->other);
 }
 
-/* ---- butterflies ------------------------------------------------------------------------------- */
+/* ---- butterflies ----------------------------------------------------------------------------- */
 
-/* B^T for w of n rows, the rest is I. B = [R0 R1; R0 -R1] / sqrt(2), random diagonals as Baboulin et al.
- * choose them; the last row of an odd w stands alone. The processor's kernels have the same. */
+/* B^T for w of n rows, the rest is I. B = [R0 R1; R0 -R1] / sqrt(2), random diagonals as Baboulin
+ * et al. choose them; the last row of an odd w stands alone. The processor's kernels have the
+ * same. */
 static void make_butterfly(uint64_t state, int w, int n, double *bt) {
     const int half = w / 2;
     memset(bt, 0, (size_t)n * (size_t)n * sizeof *bt);
@@ -124,8 +125,8 @@ static void make_butterfly(uint64_t state, int w, int n, double *bt) {
     }
 }
 
-/* Each listed block C := C B, B that of its frame: a product into zeroed memory, which then takes its
- * place. */
+/* Each listed block C := C B, B that of its frame: a product into zeroed memory, which then takes
+ * its place. */
 static mpk_status turn(mpki_blocks *f, mpki_batch_lists *list) {
     struct mpki_offload *o = f->offload;
     mpk_status status = MPK_OK;
@@ -173,7 +174,7 @@ static mpk_status renew(mpki_blocks *f, const mpki_batch_lists *pivots) {
     return status;
 }
 
-/* ---- phase I ----------------------------------------------------------------------------------- */
+/* ---- phase I --------------------------------------------------------------------------------- */
 
 /* In the last stage small pivots are replaced; that is for the host. */
 static mpk_status factor_here(mpki_blocks *f, int32_t frame) {
@@ -211,8 +212,8 @@ static mpk_status factor_here(mpki_blocks *f, int32_t frame) {
     return mpk_failed(status) ? status : mpki_offload_put(f, at, a);
 }
 
-/* Inner pivoting that took a row of the padding before one of the frame: its pivot is hardly above the
- * floor, and counts as too small. */
+/* Inner pivoting that took a row of the padding before one of the frame: its pivot is hardly above
+ * the floor, and counts as too small. */
 static mpk_status look_for_padding(mpki_blocks *f, const mpki_batch_lists *list) {
     const struct mpki_offload *o = f->offload;
     const mpk_accelerator *a = o->on->table;
@@ -266,7 +267,7 @@ static mpk_status pivots(mpki_blocks *f, const mpki_updates *batch) {
     return status;
 }
 
-/* ---- phase II ---------------------------------------------------------------------------------- */
+/* ---- phase II -------------------------------------------------------------------------------- */
 
 /* Judge the columns of a portion by the largest entries of L. */
 static mpk_status judge(mpki_blocks *f, const mpki_batch_lists *list) {
@@ -319,7 +320,7 @@ static mpk_status columns(mpki_blocks *f, const mpki_portion *portion) {
     return status;
 }
 
-/* ---- phase III --------------------------------------------------------------------------------- */
+/* ---- phase III ------------------------------------------------------------------------------- */
 
 static mpk_status downdates(mpki_blocks *f, const mpki_updates *batch) {
     struct mpki_offload *o = f->offload;
@@ -346,7 +347,7 @@ static mpk_status downdates(mpki_blocks *f, const mpki_updates *batch) {
     return mpk_failed(status) ? status : mpki_offload_run(f, MPKI_KERNEL_D, list);
 }
 
-/* ---- a stage ----------------------------------------------------------------------------------- */
+/* ---- a stage --------------------------------------------------------------------------------- */
 
 mpk_status mpki_offload_stage(mpki_blocks *f) {
     enum { PORTION = 1 << 20 }; /* entries of blocks in a batch */

@@ -10,8 +10,7 @@
 
 static const char STAGE[] = "analyse";
 
-/* ---- the object ---------------------------------------------------------------------------------
- */
+/* ---- the object ------------------------------------------------------------------------------ */
 
 void mpk_analysis_destroy(mpk_analysis **handle) {
     if (!handle || !*handle) return;
@@ -70,8 +69,7 @@ static mpk_analysis *create(mpk_context *ctx, const mpk_problem *problem,
     return an;
 }
 
-/* ---- the parts in their order -------------------------------------------------------------------
- */
+/* ---- the parts in their order ---------------------------------------------------------------- */
 
 /* Scaling, matching and order into *an; the graph of A stays for the symbolic phase. */
 static mpk_status choose(mpk_context *ctx, const mpk_problem *problem, const mpk_options *options,

@@ -77,8 +77,7 @@ const int32_t *mpki_positions(const mpk_analysis *an);
 mpk_status mpki_analyse(mpk_context *ctx, const mpk_problem *problem, const mpk_options *options,
                         const char *keep, mpk_analysis **an);
 
-/* ---- match/ ------------------------------------------------------------------------------------
- */
+/* ---- match/ ---------------------------------------------------------------------------------- */
 
 /** Maximum-product matching of |A| (Duff & Koster 2001), symmetrised (Duff & Pralet 2005).
  *  A is given by its lower triangle (n, ap, ai) and moduli absval[nnz] >= 0.
@@ -91,12 +90,12 @@ mpk_status mpki_match(mpk_context *ctx, int32_t n, const int64_t *ap, const int3
                       const double *absval, int32_t *mate, double *scale, int32_t *rank,
                       char *bare);
 
-/** Maximum-product matching of the rows and columns of a general A, all of whose entries are given by
- *  columns (Duff & Koster 2001).
+/** Maximum-product matching of the rows and columns of a general A, all of whose entries are given
+ *  by columns (Duff & Koster 2001).
  *  row_of [out] n: the row that belongs on the diagonal of each column, a permutation: columns that
  *               no matching covers get the rows that are left
- *  scale  [out] 2 n: of columns, then of rows, with r_i |a_ij| c_j <= 1 (+ rounding), = 1 on matched
- *               entries; finite, > 0
+ *  scale  [out] 2 n: of columns, then of rows, with r_i |a_ij| c_j <= 1 (+ rounding), = 1 on
+ *               matched entries; finite, > 0
  *  rank   [out] structural rank
  *  Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED, _SIZE (n above 2^30) */
 mpk_status mpki_match_rows(mpk_context *ctx, int32_t n, const int64_t *ap, const int32_t *ai,
@@ -122,8 +121,7 @@ mpk_status mpki_equilibrate(mpk_context *ctx, int32_t n, const int64_t *ap, cons
 mpk_status mpki_level(mpk_context *ctx, int32_t n, const int64_t *ap, const int32_t *ai,
                       const double *absval, double *scale);
 
-/* ---- core.c ------------------------------------------------------------------------------------
- */
+/* ---- core.c ---------------------------------------------------------------------------------- */
 
 /** The core that is all of A; it borrows A's arrays. */
 mpki_core mpki_core_all(const int64_t *ap, const int32_t *ai);
@@ -146,8 +144,7 @@ mpk_status mpki_core_extend(mpk_context *ctx, const mpk_analysis *an, const char
 
 void mpki_core_free(mpk_context *ctx, mpki_core *core);
 
-/* ---- order/ ------------------------------------------------------------------------------------
- */
+/* ---- order/ ---------------------------------------------------------------------------------- */
 
 /** An undirected graph: both directions, no loops, rows sorted, no duplicates. weight[v] = columns
  * of A that vertex v stands for (1, or 2 for a compressed pair), NULL: all 1. */
@@ -175,8 +172,7 @@ mpk_status mpki_order(mpk_context *ctx, const mpki_graph *graph, mpk_ordering me
 mpk_status mpki_order_cost(mpk_context *ctx, const mpki_graph *graph, const int32_t *perm,
                            double *factor_nnz, double *flops);
 
-/* ---- symbolic/ ---------------------------------------------------------------------------------
- */
+/* ---- symbolic/ ------------------------------------------------------------------------------- */
 
 /** From an->perm (any order) to everything below it in the struct: elimination tree, postorder
  *  (perm is rewritten), counts, relaxed supernodes, row structures, rel, scatter, flops and info's
@@ -193,8 +189,8 @@ mpk_status mpki_symbolic(mpk_context *ctx, mpk_analysis *an, const mpki_graph *g
 mpk_status mpki_analysis_check(mpk_context *ctx, const mpk_analysis *an);
 
 /** Has a matrix of so many entries something to gain by a device, where the options say auto? Of 35
- *  above this bound 34 were factorized and solved sooner by ldlt on an H100 or H200 than on 16 cores beside
- *  it, of 14 below it four (bench/journal/2026-11-26-gpu-direct.md). */
+ *  above this bound 34 were factorized and solved sooner by ldlt on an H100 or H200 than on 16
+ *  cores beside it, of 14 below it four (bench/journal/2026-11-26-gpu-direct.md). */
 static inline bool mpki_worth_a_device(int64_t nnz) {
     enum { ENTRIES = 6000 };
     return nnz >= ENTRIES;

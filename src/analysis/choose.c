@@ -8,8 +8,7 @@
 
 static const char STAGE[] = "analyse";
 
-/* ---- the rules' constants: docs/analysis.md -----------------------------------------------------
- */
+/* ---- the rules' constants: docs/analysis.md -------------------------------------------------- */
 
 /* A diagonal entry is strong if it is at least this share of its row's largest after scaling. */
 static const double STRONG = 0.1;
@@ -26,8 +25,7 @@ void mpki_choice_free(mpk_context *ctx, mpki_choice *choice) {
     *choice = (mpki_choice){.rank = -1};
 }
 
-/* ---- matching -----------------------------------------------------------------------------------
- */
+/* ---- matching -------------------------------------------------------------------------------- */
 
 /* Does the matching's scaling move some column far away from where equilibration puts it? */
 static bool scaled_far(int32_t n, const double *matched, const double *equilibrated) {
@@ -106,8 +104,7 @@ static mpk_status match(mpki_chooser *c, const char *keep) {
     return status;
 }
 
-/* ---- order --------------------------------------------------------------------------------------
- */
+/* ---- order ----------------------------------------------------------------------------------- */
 
 /* Will a device factorize? With device = auto where the matrix is worth it and one is there. */
 static bool for_device(const mpki_chooser *c) {
@@ -121,8 +118,8 @@ static bool for_device(const mpki_chooser *c) {
     return false;
 }
 
-/* t has AMD's order of its graph: replaced by nested dissection's where a device is expected to factorize
- * that sooner, with and without the columns that are expected to come late. */
+/* t has AMD's order of its graph: replaced by nested dissection's where a device is expected to
+ * factorize that sooner, with and without the columns that are expected to come late. */
 static mpk_status order_for_device(mpki_chooser *c, mpki_trial *t) {
     const mpki_graph *graph = mpki_trial_graph(c, t);
     mpk_context *ctx = c->ctx;

@@ -58,8 +58,7 @@ mpk_status mpki_core_build(mpk_context *ctx, const mpk_problem *problem, const c
     return MPK_OK;
 }
 
-/* ---- more of A ----------------------------------------------------------------------------------
- */
+/* ---- more of A ------------------------------------------------------------------------------- */
 
 static int compare(const void *a, const void *b) {
     const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;

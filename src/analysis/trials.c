@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which pairs of the matching the graph keeps together: tried with AMD, one after the other or side by side. */
+/* Which pairs of the matching the graph keeps together: tried with AMD, one after the other or side
+ * by side. */
 #include "trials.h"
 
 #include <string.h>
 
 static const char STAGE[] = "analyse";
 
-/* ---- the rules' constants: docs/analysis.md -----------------------------------------------------
- */
+/* ---- the rules' constants: docs/analysis.md -------------------------------------------------- */
 
 /* With a larger share of weak columns without any strong neighbour, an order without pairs is not
  * tried: delayed pivots would cascade. */
@@ -27,8 +27,7 @@ enum {
     WORTH = 2000 /* columns from which threads are asked at all */
 };
 
-/* ---- a trial ------------------------------------------------------------------------------------
- */
+/* ---- a trial --------------------------------------------------------------------------------- */
 
 void mpki_trial_free(mpk_context *ctx, mpki_trial *t) {
     (void)mpki_dissection_end(ctx, &t->begun, NULL);
@@ -123,8 +122,8 @@ static mpk_status find_failing(const mpki_chooser *c, const mpki_trial *t,
     return status;
 }
 
-/* A pool, where the options give threads enough for trials side by side. It may not be where memory is
- * limited, since each trial has a graph of its own. *failed: there should be one */
+/* A pool, where the options give threads enough for trials side by side. It may not be where memory
+ * is limited, since each trial has a graph of its own. *failed: there should be one */
 static mpki_pool *pool_for(const mpki_chooser *c, mpk_status *status) {
     const mpk_options *o = c->options;
     if (o->threads < WIDE || o->memory_limit > 0 || c->problem->n < WORTH) return NULL;
@@ -171,8 +170,8 @@ mpk_status mpki_trial_device(const mpki_chooser *c, const mpki_trial *t, const i
     return status;
 }
 
-/* AMD's order of the graph that was built, with its cost, and failing pivots where there is a matching
- * to scale with. */
+/* AMD's order of the graph that was built, with its cost, and failing pivots where there is a
+ * matching to scale with. */
 static mpk_status by_amd(const mpki_chooser *c, mpki_trial *t) {
     const mpki_graph *graph = mpki_trial_graph(c, t);
     mpk_status status = mpki_order(c->ctx, graph, MPK_ORDERING_AMD, 0, 1, t->vertex_perm, NULL);
@@ -188,8 +187,7 @@ static mpk_status try_amd(const mpki_chooser *c, mpki_pairs pairs, mpki_trial *t
     return mpk_failed(status) ? status : by_amd(c, t);
 }
 
-/* ---- which of them ------------------------------------------------------------------------------
- */
+/* ---- which of them --------------------------------------------------------------------------- */
 
 /* Columns in pairs of a trial. */
 static int32_t paired(const mpki_chooser *c, const mpki_trial *t) {
@@ -225,8 +223,7 @@ static mpk_status one_by_one(const mpki_chooser *c, mpki_trial *best) {
     return status;
 }
 
-/* ---- side by side -------------------------------------------------------------------------------
- */
+/* ---- side by side ---------------------------------------------------------------------------- */
 
 typedef struct race {
     const mpki_chooser *c;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_TRIALS_H
 #define MPKI_TRIALS_H
-/** Orders that are tried for one matrix: which pairs of a matching its graph keeps together, AMD's order
- *  of that graph, and what it costs. With many threads all that may be wanted are made side by side, and
- *  nested dissection beside them; what is chosen does not depend on it. */
+/** Orders that are tried for one matrix: which pairs of a matching its graph keeps together, AMD's
+ *  order of that graph, and what it costs. With many threads all that may be wanted are made side
+ *  by side, and nested dissection beside them; what is chosen does not depend on it. */
 #include "choose.h"
 
 #include "order/order.h"

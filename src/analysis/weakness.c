@@ -7,8 +7,7 @@
 
 static const char STAGE[] = "analyse";
 
-/* ---- moduli -------------------------------------------------------------------------------------
- */
+/* ---- moduli ---------------------------------------------------------------------------------- */
 
 void mpki_moduli_free(mpk_context *ctx, mpki_moduli *moduli) {
     mpki_release(ctx, moduli->entry);
@@ -52,8 +51,7 @@ mpk_status mpki_moduli_build(mpk_context *ctx, const mpk_problem *problem, mpki_
     return MPK_OK;
 }
 
-/* ---- weak columns -------------------------------------------------------------------------------
- */
+/* ---- weak columns ---------------------------------------------------------------------------- */
 
 int32_t mpki_weak_columns(int32_t n, const double *diagonal, const double *scale, double strong,
                           char *weak) {
@@ -78,8 +76,7 @@ int32_t mpki_weak_alone(int32_t n, const int64_t *ap, const int32_t *ai, const c
     return alone;
 }
 
-/* ---- a trial elimination ------------------------------------------------------------------------
- */
+/* ---- a trial elimination --------------------------------------------------------------------- */
 
 /* Moduli in the order of the graph's adjacency. */
 static double *full_moduli(mpk_context *ctx, const mpki_graph *graph, const int64_t *ap,

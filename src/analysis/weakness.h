@@ -28,7 +28,8 @@ int32_t mpki_weak_alone(int32_t n, const int64_t *ap, const int32_t *ai, const c
  * |a_vw| over those that follow. If not, it makes a 2x2 pivot with its mate where that comes next,
  * or with a neighbour that failed before it; else it has failed. graph: of A, uncompressed; perm:
  * an order of its columns; mate: n, or NULL; scale: n. fails [out]: n, or
- * NULL: 1 for a column that has failed and that no later one takes for a 2x2 pivot. Cost: O(nnz). */
+ * NULL: 1 for a column that has failed and that no later one takes for a 2x2 pivot. Cost:
+ * O(nnz). */
 mpk_status mpki_weak_pivots(mpk_context *ctx, const mpki_graph *graph, const int64_t *ap,
                             const int32_t *ai, const mpki_moduli *moduli, const double *scale,
                             const int32_t *perm, const int32_t *mate, double u, int32_t *failed,

@@ -9,7 +9,8 @@
  *
  *  What holds for every slot, unless it says otherwise:
  *  Arguments  have been checked: sizes, leading dimensions, alignment, overlap, n >= 1. A device
- *             alone can tell whether a pointer is its own, and refuses it if not (MPK_ERR_ARGUMENT).
+ *             alone can tell whether a pointer is its own, and refuses it if not
+ *             (MPK_ERR_ARGUMENT).
  *  Memory     Pointers of a call lie in the memory of the engine (dense.memory), but for `dense`,
  *             `info` and what is called host. Matrices are column-major; leading dimensions count
  *             entries. A slot allocates nothing: call->work has the bytes that `need` asked for
@@ -55,10 +56,11 @@ typedef struct mpki_dense_method {
     /** For nrhs right-hand sides at once. call->work may be NULL.
      *  Returns MPK_OK | MPK_ERR_UNSUPPORTED: not for this scalar, symmetry, precision or size. */
     mpk_status (*need)(const mpki_dense_call *call, int32_t nrhs, mpki_dense_need *need);
-    /** Factorize call->a into call->f (f->f == a: in place). NaN and Inf in a have been ruled out by
-     *  `largest`. Returns MPK_OK | MPK_SINGULAR | MPK_ERR_NUMERIC, _DEVICE. */
+    /** Factorize call->a into call->f (f->f == a: in place). NaN and Inf in a have been ruled out
+     *  by `largest`. Returns MPK_OK | MPK_SINGULAR | MPK_ERR_NUMERIC, _DEVICE. */
     mpk_status (*factorize)(mpki_dense_call *call);
-    /** X := (P^T L D L^T P)^-1 X by the factors alone: no scaling, no refinement. Zero pivots give 0.
+    /** X := (P^T L D L^T P)^-1 X by the factors alone: no scaling, no refinement. Zero pivots give
+     *  0.
      *  x [inout] n x nrhs of factor_scalar. Returns MPK_OK | MPK_ERR_DEVICE. */
     mpk_status (*solve)(mpki_dense_call *call, int32_t nrhs, void *x, int64_t ldx);
     /** Inertia by the factors; inertia [out] host. NULL: what the factorization put into

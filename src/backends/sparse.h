@@ -21,9 +21,10 @@
  *             use as many threads as it is told to; the bits of a result must not depend on how
  *             many.
  *
- *  Refinement and the estimate of a condition number are the same for every engine (factor/refine_t.c,
- *  factor/rank.c), with residuals of A on the host in twice the precision and solves through
- *  `apply`. An engine may have a refinement of its own for vectors that lie with it (`refine`). */
+ *  Refinement and the estimate of a condition number are the same for every engine
+ *  (factor/refine_t.c, factor/rank.c), with residuals of A on the host in twice the precision and
+ *  solves through `apply`. An engine may have a refinement of its own for vectors that lie with it
+ *  (`refine`). */
 #include "../core/core.h"
 #include "../core/pool.h"
 #include <metapack/factor.h>
@@ -32,8 +33,7 @@
 #include <metapack/problem.h>
 #include <metapack/solve.h>
 
-/* ---- a multifrontal factorization: Duff & Reid 1983, ACM TOMS 9(3); direct/ has the processor's --
- */
+/* ---- a multifrontal factorization: Duff & Reid 1983, ACM TOMS 9(3); direct/ has the processor's --- */
 
 /** Where an entry of A goes: entry `src` of ax is added at (row, col) of the front that owns it,
  *  both local to the front, row >= col. */
@@ -81,8 +81,8 @@ typedef struct mpki_pivot_rules {
 } mpki_pivot_rules;
 
 /** When to give up the order in force: when more flops than this were done, or more columns were
- *  rejected. Both are sums that do not depend on who adds first, so the decision is the same for any
- *  number of threads. */
+ *  rejected. Both are sums that do not depend on who adds first, so the decision is the same for
+ *  any number of threads. */
 typedef struct mpki_stop {
     double flops;
     int64_t rejected;
@@ -122,7 +122,8 @@ typedef struct mpki_refine_wish {
     double flat;  /* it may where A takes it to no more than this, relatively */
 } mpki_refine_wish;
 
-/** Values as a caller has them, in the memory of an engine's device; the lists are in host memory. */
+/** Values as a caller has them, in the memory of an engine's device; the lists are in host
+ *  memory. */
 typedef struct mpki_given_view {
     const void *values;
     int64_t count;
@@ -187,43 +188,49 @@ typedef struct mpki_direct_engine {
     mpk_status (*solver_make)(mpk_context *ctx, const mpki_direct *f, int threads, int32_t columns,
                               mpki_direct_solver **s);
     void (*solver_free)(mpki_direct_solver **s);
-    /** From now on the vectors between L, D and L^T are in the order of pivots, as get() gives D and the
-     *  permutation; before, by the tree's positions. Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE */
+    /** From now on the vectors between L, D and L^T are in the order of pivots, as get() gives D
+     *  and the permutation; before, by the tree's positions. Returns MPK_OK | MPK_ERR_MEMORY,
+     *  _DEVICE */
     mpk_status (*by_pivots)(mpki_direct_solver *s);
     /** x := the part applied to b, as mpk_solve_part() has the parts: L from the problem's order to
      *  positions, D between positions, L^T back. Zero pivots give 0.
-     *  b [in], x [out] n x nrhs, leading dimensions ldb and ldx; b == x is allowed. No refinement */
+     *  b [in], x [out] n x nrhs, leading dimensions ldb and ldx; b == x is allowed. No
+     *                  refinement */
     mpk_status (*apply)(mpki_direct_solver *s, mpk_part part, int32_t nrhs, const void *b,
                         int64_t ldb, void *x, int64_t ldx);
-    /** What factors of this tree will take in the device's memory, with the solves of one right-hand
-     *  side, and as many delayed columns as the analysis expects; before anything is allocated there. NULL:
-     *  not known before `make`; so it is for the processor, whose predictions the analysis has.
-     *  bytes, delayed_bytes, time_s [out] delayed_bytes: of `bytes`, may be done without; time_s 0: not known
+    /** What factors of this tree will take in the device's memory, with the solves of one
+     *  right-hand side, and as many delayed columns as the analysis expects; before anything is
+     *  allocated there. NULL: not known before `make`; so it is for the processor, whose
+     *  predictions the analysis has.
+     *  bytes, delayed_bytes, time_s [out] delayed_bytes: of `bytes`, may be done without; time_s 0:
+     *                                     not known
      *  Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE */
     mpk_status (*estimate)(mpk_context *ctx, const mpki_tree_view *tree, int64_t *bytes,
                            int64_t *delayed_bytes, double *time_s);
-    /** x := A^-1 b with refinement as factor/refine_t.c has it, of the first of nrhs right-hand sides, at
-     *  most MPKI_REFINE_TOGETHER, in the device's memory; only numbers come to the host, and x where it
-     *  lies there. x == b is allowed. NULL: the engine has none.
+    /** x := A^-1 b with refinement as factor/refine_t.c has it, of the first of nrhs right-hand
+     *  sides, at most MPKI_REFINE_TOGETHER, in the device's memory; only numbers come to the host,
+     *  and x where it lies there. x == b is allowed. NULL: the engine has none.
      *  told [out] told->done == 0: x is undefined, but as it was where x == b
      *  Returns MPK_OK (also where it was not done) | MPK_ERR_DEVICE */
     mpk_status (*refine)(mpk_context *ctx, const mpki_direct *f, mpki_direct_solver *s,
                          const mpki_refine_wish *wish, int32_t nrhs, const void *b, int64_t ldb,
                          void *x, int64_t ldx, mpki_refined *told);
-    /** Take values that lie in the device's memory for the next factorization, and scale them. NULL: the
-     *  engine has none.
-     *  taken [out] false: it has to be done on the host (there are no numbers yet, several values for an
-     *              entry, some that are not finite, triangles that differ, no memory); the numbers and values
-     *              that were there are as they were
+    /** Take values that lie in the device's memory for the next factorization, and scale them.
+     *  NULL: the engine has none.
+     *  taken [out] false: it has to be done on the host (there are no numbers yet, several values
+     *              for an entry, some that are not finite, triangles that differ, no memory); the
+     *              numbers and values that were there are as they were
      *  Returns MPK_OK (also where they were not taken) | MPK_ERR_DEVICE */
     mpk_status (*take)(mpki_direct *f, const mpki_given_view *given, bool *taken);
-    /** The values that were taken last, nnz in the order of the tree's, and their scaling, n in problem
-     *  order, to host memory; either may be NULL. By any thread. Returns MPK_OK | MPK_ERR_DEVICE */
+    /** The values that were taken last, nnz in the order of the tree's, and their scaling, n in
+     *  problem order, to host memory; either may be NULL. By any thread. Returns MPK_OK |
+     *  MPK_ERR_DEVICE */
     mpk_status (*give)(const mpki_direct *f, void *ax, double *scale);
 } mpki_direct_engine;
 
-/* ---- a factorization on blocks, complete or incomplete: Thuerck 2021, Meta-algorithm 12; blocks/ has
- * the processor's -------------------------------------------------------------------------------- */
+/* ---- a factorization on blocks, complete or incomplete: Thuerck 2021, Meta-algorithm 12; blocks/
+ * has the processor's
+ * -------------------------------------------------------------------------------- */
 
 /** A in both triangles, by rows; see problem/full.h. */
 typedef struct mpki_full {
@@ -379,8 +386,8 @@ typedef struct mpki_block_plan mpki_block_plan;     /* what an engine keeps for 
 typedef struct mpki_block_solver mpki_block_solver; /* work space that its applications share */
 
 typedef struct mpki_block_engine {
-    /** It has no pivoting inside frames, so rejected ones get a new butterfly in each stage, whatever
-     *  options.butterfly says: a stage that accepts nothing is followed by others. */
+    /** It has no pivoting inside frames, so rejected ones get a new butterfly in each stage,
+     *  whatever options.butterfly says: a stage that accepts nothing is followed by others. */
     bool renews;
     /** Most rows of a frame, 0: as option block has it. Wider ones are cut (factor/cutting.c). */
     int32_t widest;
@@ -395,10 +402,10 @@ typedef struct mpki_block_engine {
      *  Returns MPK_OK | MPK_ERR_MEMORY. */
     mpk_status (*grow)(mpki_blocks *f);
     /** Compute all wanted blocks, by level sets. Sets final, want and stored_blocks, and reject for
-     *  frames whose pivots or columns fail. Frames from place stages->border on, the last level set,
-     *  are one dense pivot, pivoted over all their rows; never with LDU. Returns MPK_OK | MPK_ERR_NUMERIC: a pivot overflowed;
-     *  or, in LLT, was <= 0: broken_frame says which, and no error is recorded, for a shift may
-     *  repair it | MPK_ERR_MEMORY, _CANCELLED. */
+     *  frames whose pivots or columns fail. Frames from place stages->border on, the last level
+     *  set, are one dense pivot, pivoted over all their rows; never with LDU. Returns MPK_OK |
+     *  MPK_ERR_NUMERIC: a pivot overflowed; or, in LLT, was <= 0: broken_frame says which, and no
+     *  error is recorded, for a shift may repair it | MPK_ERR_MEMORY, _CANCELLED. */
     mpk_status (*stage)(mpki_blocks *f);
     /** `stage` finds the level sets of the frames from place stages->due on itself, beside its work
      *  on those before, and appends them to stages->levels; false: they are there already. */
@@ -412,13 +419,15 @@ typedef struct mpki_block_engine {
      *  counts [out]
      *  Returns MPK_OK | MPK_ERR_MEMORY. */
     mpk_status (*finish)(mpki_blocks *f, mpki_block_counts *counts);
-    /** Of options.triangular auto, after `finish`, which leaves exact solves: approximate inverses beside
-     *  them, which solvers made from then on apply. NULL: the engine has none.
+    /** Of options.triangular auto, after `finish`, which leaves exact solves: approximate inverses
+     *  beside them, which solvers made from then on apply. NULL: the engine has none.
      *  counts [out] isai
-     *  Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE, _CANCELLED | MPK_ERR_ARGUMENT, _NUMERIC: a column is over
+     *  Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE, _CANCELLED | MPK_ERR_ARGUMENT, _NUMERIC: a column
+     *    is over
      *  the limit, or overflows. Solves are exact as before after a failure. */
     mpk_status (*invert)(mpki_blocks *f, mpki_block_counts *counts);
-    /** Then, with no solver there: keep the inverses, if there are any, or what is exact; release the
+    /** Then, with no solver there: keep the inverses, if there are any, or what is exact; release
+     *  the
      *  other. counts [inout] isai, bytes. Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE. */
     mpk_status (*settle)(mpki_blocks *f, bool inverses, mpki_block_counts *counts);
     /** Entries kept in a block below the diagonal; LDU: those of L alone. */
@@ -438,8 +447,7 @@ typedef struct mpki_block_engine {
                         int64_t ldb, void *x, int64_t ldx);
 } mpki_block_engine;
 
-/* ---- the vectors of a Krylov method ------------------------------------------------------------
- */
+/* ---- the vectors of a Krylov method ---------------------------------------------------------- */
 
 typedef struct mpki_matrix mpki_matrix; /* an engine's copy of A, in both triangles */
 typedef struct mpki_space mpki_space;   /* where an engine holds vectors and forms sums */
@@ -479,7 +487,8 @@ typedef struct mpki_product {
     double norm_x, norm_y;
 } mpki_product;
 
-/** How a batch of iterations ended: at what the method's file would have found at the same place. */
+/** How a batch of iterations ended: at what the method's file would have found at the same
+ *  place. */
 typedef enum mpki_batch_end {
     MPKI_BATCH_GO = 0,
     MPKI_BATCH_REACHED,    /* the last residual is at most the target */
@@ -499,8 +508,8 @@ typedef enum mpki_batch_end {
     MPKI_BATCH_M_FAILED
 } mpki_batch_end;
 
-/** Iterations of sqmr, cg, minres, bicgstab, gmres or fgmres that an engine does without asking the host in
- *  between. */
+/** Iterations of sqmr, cg, minres, bicgstab, gmres or fgmres that an engine does without asking the
+ *  host in between. */
 typedef struct mpki_batch {
     mpk_krylov method;
     int hermitian;
@@ -526,10 +535,10 @@ typedef struct mpki_batch {
 } mpki_batch;
 
 /** What the methods (solve/krylov/) ask of an engine: operations on vectors of n entries of one
- *  scalar type, in the engine's memory. x, y: vectors of the space, or others there. Sums are formed
- *  in double, in an order that depends on n alone. A slot that cannot fail on the processor may on a
- *  device: what it returns then is NaN (or false, or 0), and `status` tells it. A device may still be
- *  at work when a slot returns that gives nothing back. */
+ *  scalar type, in the engine's memory. x, y: vectors of the space, or others there. Sums are
+ *  formed in double, in an order that depends on n alone. A slot that cannot fail on the processor
+ *  may on a device: what it returns then is NaN (or false, or 0), and `status` tells it. A device
+ *  may still be at work when a slot returns that gives nothing back. */
 typedef struct mpki_vector_ops {
     /** `count` vectors of n entries, whatever they hold.
      *  stream [in] where a device shall work (CUDA's: cudaStream_t); NULL: the engine's own
@@ -574,23 +583,24 @@ typedef struct mpki_vector_ops {
     double (*largest)(mpki_space *s, const void *x);
     /** Are all bits the same? */
     bool (*equal)(mpki_space *s, const void *x, const void *y);
-    /** Gram-Schmidt of w against v[0] .. v[count-1], count > 0, in groups whose products are formed at
-     *  once: w := w - sum h_i v_i, with h_i = v_i^H w, where w is what the groups before have left.
-     *  NULL: the method does it one vector after the other, with the slots above.
+    /** Gram-Schmidt of w against v[0] .. v[count-1], count > 0, in groups whose products are formed
+     *  at once: w := w - sum h_i v_i, with h_i = v_i^H w, where w is what the groups before have
+     *  left. NULL: the method does it one vector after the other, with the slots above.
      *  h [out] count; before [out] ||w||. Returns ||w|| after it */
     double (*project)(mpki_space *s, int32_t count, void *const *v, void *w, mpki_number *h,
                       double *before);
-    /** y := x + sum c_k v_k of vectors that `make` gave one after the other, 0 < count; x NULL: 0. y is none
-     *  of them. NULL: as with project */
+    /** y := x + sum c_k v_k of vectors that `make` gave one after the other, 0 < count; x NULL: 0.
+     *  y is none of them. NULL: as with project */
     void (*combine)(mpki_space *s, int32_t count, void *const *v, const mpki_number *c,
                     const void *x, void *y);
-    /** At most batch->steps iterations. NULL: the method does them one by one, with the slots above.
+    /** At most batch->steps iterations. NULL: the method does them one by one, with the slots
+     *  above.
      *  Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE, or what an operator returned */
     mpk_status (*batch)(mpki_space *s, mpki_batch *batch);
     /** Most steps of a cycle of gmres that `batch` does; 0: none. */
     int32_t cycle_most;
-    /** After batches of gmres or fgmres: the right-hand side, rotated, and the first `count` columns of R, each
-     *  of cycle + 1 numbers, one after the other. */
+    /** After batches of gmres or fgmres: the right-hand side, rotated, and the first `count`
+     *  columns of R, each of cycle + 1 numbers, one after the other. */
     void (*columns)(mpki_space *s, int32_t count, mpki_number *out);
 } mpki_vector_ops;
 
@@ -647,8 +657,8 @@ typedef struct mpki_vector_engine {
     /** r := b - A x as mpki_residual_fn has it; norm: ||A||_inf of the copy. */
     mpk_status (*residual)(mpki_matrix *m, double norm, const void *x, const void *b, double wanted,
                            void *r, double *error);
-    /** r := b - A x and w := |A| |x| + |b| as mpki_residual() has them (problem/problem.h), and what they
-     *  say of x, for real entries; all in host memory. NULL: that function is as good
+    /** r := b - A x and w := |A| |x| + |b| as mpki_residual() has them (problem/problem.h), and
+     *  what they say of x, for real entries; all in host memory. NULL: that function is as good
      *  w        [out] NULL: not wanted
      *  row_norm [in]  sums of moduli of rows; NULL: `judged` is not wanted
      *  Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE */
@@ -656,8 +666,8 @@ typedef struct mpki_vector_engine {
                           const double *row_norm, mpki_judged *judged);
     /** y := 2^exponent x; x == y is allowed. */
     mpk_status (*shift)(mpki_matrix *m, int exponent, const void *x, void *y);
-    /** Diagonal matrices R and C and a permutation, to be applied as x_j := R_ii C_jj b_i, i = from_j.
-     *  NULL: the engine's vectors lie in host memory, where anybody can do that.
+    /** Diagonal matrices R and C and a permutation, to be applied as x_j := R_ii C_jj b_i, i =
+     *  from_j. NULL: the engine's vectors lie in host memory, where anybody can do that.
      *  rows, columns [in] n: R, C; host memory, like from
      *  from [in] n; NULL: i = j
      *  Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE */
@@ -673,14 +683,15 @@ typedef struct mpki_vector_engine {
 } mpki_vector_engine;
 
 /* ---- approximate inverses of a matrix (metapack/isai.h); isai/ has the processor's, and calls a
- * device's where the matrix lies there -------------------------------------------------------------- */
+ * device's where the matrix lies there
+ * -------------------------------------------------------------- */
 
 typedef struct mpki_inverse mpki_inverse; /* an engine's approximate inverse */
 
 typedef struct mpki_inverse_engine {
-    /** As mpk_isai_create(), and so are the others; scalars, n, ptr != NULL, and the options have been
-     *  checked, but not what arrays hold. Arrays and vectors lie in host or in device memory, each
-     *  as it may be. *s is NULL after a failure */
+    /** As mpk_isai_create(), and so are the others; scalars, n, ptr != NULL, and the options have
+     *  been checked, but not what arrays hold. Arrays and vectors lie in host or in device memory,
+     *  each as it may be. *s is NULL after a failure */
     mpk_status (*make)(mpk_context *ctx, mpk_scalar scalar, int32_t n, const int64_t *ptr,
                        const int32_t *row, const void *val, const mpk_isai_options *options,
                        mpki_inverse **s);
@@ -697,8 +708,7 @@ typedef struct mpki_inverse_engine {
  *  recorded: no module, no driver, no such device, or the context has another one open. */
 const mpki_inverse_engine *mpki_cuda_inverse_engine(mpk_context *ctx, int device);
 
-/* ---- an engine ---------------------------------------------------------------------------------
- */
+/* ---- an engine ------------------------------------------------------------------------------- */
 
 typedef struct mpki_engine {
     /** "cpu-avx512", "cuda: NVIDIA H200", ...: for reports. Lives as long as ctx. */

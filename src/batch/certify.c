@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpk_batch_certify: one vector of each matrix at a time, solves of all that are still open at once. */
+/* mpk_batch_certify: one vector of each matrix at a time, solves of all that are still open at
+ * once. */
 #include "../core/floats.h"
 #include "certify.h"
 #include "../problem/certificate.h"

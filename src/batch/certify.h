@@ -11,8 +11,8 @@ void mpki_d_batch_pack(const mpk_batch_array *x, int64_t b, int32_t n, void *ax)
 void mpki_c_batch_pack(const mpk_batch_array *x, int64_t b, int32_t n, void *ax);
 void mpki_z_batch_pack(const mpk_batch_array *x, int64_t b, int32_t n, void *ax);
 
-/** Copies in host memory of an array in the device's, batch->count > 0 and n > 0; to be released. NULL:
- *  MPK_ERR_MEMORY or _DEVICE is recorded.
+/** Copies in host memory of an array in the device's, batch->count > 0 and n > 0; to be released.
+ *  NULL: MPK_ERR_MEMORY or _DEVICE is recorded.
  *  here [out] the same matrices in the copy */
 void *mpki_batch_bring(mpk_context *ctx, const mpk_batch *batch, const mpk_batch_array *x,
                        mpk_batch_array *here);

@@ -45,7 +45,8 @@ mpk_status mpki_batch_check_shape(mpk_context *ctx, const mpk_batch *given, mpk_
     return MPK_OK;
 }
 
-/* A multiple of which an entry's address must be: kernels of a device read complex entries whole. */
+/* A multiple of which an entry's address must be: kernels of a device read complex entries
+ * whole. */
 static uintptr_t entry_alignment(const mpk_batch *batch, mpk_memory memory) {
     const uintptr_t real = batch->scalar == MPK_S || batch->scalar == MPK_C ? 4 : 8;
     return memory == MPK_DEVICE && batch->scalar >= MPK_C ? 2 * real : real;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Small matrices that follow each other, and the same side by side: entry (i, j) of LANES of them in one vector,
- * w[j n + i]. Orders are multiples of four. Included once for each type of entries, by a file that is compiled for one
- * instruction set, with INTERLEAVE_T, INTERLEAVE_INT (as large), INTERLEAVE_BYTES of a vector and INTERLEAVE(name). */
+/* Small matrices that follow each other, and the same side by side: entry (i, j) of LANES of them
+ * in one vector, w[j n + i]. Orders are multiples of four. Included once for each type of entries,
+ * by a file that is compiled for one instruction set, with INTERLEAVE_T, INTERLEAVE_INT (as large),
+ * INTERLEAVE_BYTES of a vector and INTERLEAVE(name). */
 #ifndef MPKI_BATCH_INTERLEAVE_H
 #define MPKI_BATCH_INTERLEAVE_H
 #include <stdbool.h>
@@ -30,7 +31,8 @@ static inline __attribute__((always_inline)) INTERLEAVE(vec)
 #endif
 }
 
-/* x[q]: `rows` entries of matrix q, then of q + rows, ...; afterwards row q of all matrices, or back. */
+/* x[q]: `rows` entries of matrix q, then of q + rows, ...; afterwards row q of all matrices, or
+ * back. */
 static inline __attribute__((always_inline)) void INTERLEAVE(turn)(INTERLEAVE(vec) * x, int rows) {
 #pragma GCC unroll 4
     for (int h = rows / 2; h > 0; h /= 2)

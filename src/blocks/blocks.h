@@ -52,8 +52,8 @@ void mpki_blocks_keep_frames(mpki_blocks *f, bool frames);
 
 /** Release all blocks and pivots; f->rows has what is needed of them. */
 void mpki_blocks_drop(mpki_blocks *f);
-/** The slot mpki_block_engine.finish without any conversion to rows, now or in a solve, and with one
- *  at once wherever it pays: for what wants to see the blocks, or the rows, of any factor. */
+/** The slot mpki_block_engine.finish without any conversion to rows, now or in a solve, and with
+ *  one at once wherever it pays: for what wants to see the blocks, or the rows, of any factor. */
 mpk_status mpki_block_finish_as_rows(mpki_blocks *f, mpki_block_counts *counts);
 mpk_status mpki_block_finish_as_blocks(mpki_blocks *f, mpki_block_counts *counts);
 

@@ -24,8 +24,7 @@ void FN(border_take)(const mpki_meta *meta, int64_t t0, int64_t t1) {
     }
 }
 
-/* ---- pivots -------------------------------------------------------------------------------------
- */
+/* ---- pivots ---------------------------------------------------------------------------------- */
 
 static void count(mpki_dense_pivot *me, double modulus, bool positive, int rows) {
     *(positive ? &me->positive : &me->negative) += rows;
@@ -83,8 +82,7 @@ void FN(border_pivots)(const mpki_stages *stages, mpki_dense_pivot *me) {
     }
 }
 
-/* ---- solves -------------------------------------------------------------------------------------
- */
+/* ---- solves ---------------------------------------------------------------------------------- */
 
 int64_t FN(border_bytes)(const mpki_dense_call *call, int nrhs) {
     return FN(sweep_bytes)(call, nrhs) + call->dense.n * nrhs * (int64_t)sizeof(T) + 64;

@@ -41,7 +41,7 @@ static size_t size_of(const making *k) {
     return mpk_scalar_size(k->bf->scalar);
 }
 
-/* ---- the order of places, and A in it ----------------------------------------------------------- */
+/* ---- the order of places, and A in it -------------------------------------------------------- */
 
 static mpk_status number_rows(making *k) {
     const mpki_stages *s = k->bf->stages;
@@ -120,7 +120,7 @@ static mpk_status order_matrix(making *k) {
     return mpki_failed(ctx);
 }
 
-/* ---- triangles ---------------------------------------------------------------------------------- */
+/* ---- triangles ------------------------------------------------------------------------------- */
 
 enum { PORTION = 64 }; /* frames that one worker gathers at a time */
 
@@ -158,7 +158,7 @@ static mpk_status gather(making *k, int half) {
     return MPK_OK;
 }
 
-/* ---- their inverses ----------------------------------------------------------------------------- */
+/* ---- their inverses -------------------------------------------------------------------------- */
 
 /* k->m := the inverse of the triangle `a`, by columns. */
 static mpk_status invert(making *k, const mpki_sparse *a, bool upper) {
@@ -197,7 +197,7 @@ static mpk_status invert(making *k, const mpki_sparse *a, bool upper) {
     return status;
 }
 
-/* ---- the form that is applied ------------------------------------------------------------------- */
+/* ---- the form that is applied ---------------------------------------------------------------- */
 
 typedef struct moving {
     const making *k;
@@ -326,7 +326,7 @@ static void set_steps(making *k) {
     }
 }
 
-/* ---- the pivots --------------------------------------------------------------------------------- */
+/* ---- the pivots ------------------------------------------------------------------------------ */
 
 static mpk_status number_pivots(making *k) {
     mpki_block_isai *s = k->isai;

@@ -49,8 +49,8 @@ static void gather_number(const mpki_isai_gather *g, int32_t f, bool fill) {
     if (!fill) g->l->ptr[c + 1] = next;
 }
 
-/* Some columns of a frame at a time: acc = L_ik M_k(:, c0 ..) by rows. Apart, for it takes much of the
- * stack. */
+/* Some columns of a frame at a time: acc = L_ik M_k(:, c0 ..) by rows. Apart, for it takes much of
+ * the stack. */
 static __attribute__((noinline)) void gather_frame(const mpki_isai_gather *g, int32_t f,
                                                    bool fill) {
     const mpki_blocks *bf = g->bf;
@@ -103,7 +103,7 @@ bool FN(isai_scales)(const mpki_blocks *bf, void *ms, void *ns, void *inverses) 
     return !plain;
 }
 
-/* ---- applications ------------------------------------------------------------------------------- */
+/* ---- applications ---------------------------------------------------------------------------- */
 
 static void times(int32_t n, const T *s, bool conjugate, int nrhs, T *x) {
     for (int32_t i = 0; i < n; i++) {

@@ -44,8 +44,7 @@ mpk_status mpki_workers_make(mpki_meta *meta) {
     return meta->worker ? MPK_OK : mpki_failed(meta->ctx);
 }
 
-/* ---- chunks -------------------------------------------------------------------------------------
- */
+/* ---- chunks ---------------------------------------------------------------------------------- */
 
 void mpki_chunk_free(mpki_meta *meta) {
     mpki_chunk_work *c = &meta->chunk;
@@ -244,8 +243,7 @@ static mpk_status run_downdates(mpki_meta *meta, const mpki_portion *portion, pu
     return mpki_meta_failure(meta);
 }
 
-/* ---- a stage ------------------------------------------------------------------------------------
- */
+/* ---- a stage --------------------------------------------------------------------------------- */
 
 /* The level sets of the present stage, and before them those of earlier stages: in a later stage
  * the rejected rows first gather the updates by accepted columns (sec. 8.3.1: L21, then L32^T), and

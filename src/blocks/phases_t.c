@@ -20,8 +20,7 @@ void FN(meta_begin)(mpki_meta *meta) {
     meta->kernels = FN(cpu_block_kernels)();
 }
 
-/* ---- A ------------------------------------------------------------------------------------------
- */
+/* ---- A --------------------------------------------------------------------------------------- */
 
 /* The same of row g of a general matrix's transpose at: A(col[e], g); or of row g of Q A itself. */
 static T general_entry(const mpki_meta *meta, const mpki_full *from, int32_t g, int64_t e) {
@@ -42,8 +41,8 @@ static void set_slots(const mpki_meta *meta, int32_t f, int32_t *slot, bool clea
             clear ? -1 : (int32_t)(t - c->first[f]);
 }
 
-/* Half of the work blocks of a frame's column += entries of a general matrix: the lower one from the
- * columns of Q A (from: at), the upper one, which is held transposed, from its rows. */
+/* Half of the work blocks of a frame's column += entries of a general matrix: the lower one from
+ * the columns of Q A (from: at), the upper one, which is held transposed, from its rows. */
 static void load_general(const mpki_meta *meta, int32_t f, const mpki_full *from,
                          const int32_t *slot, T *half) {
     const mpki_chunk_work *c = &meta->chunk;
@@ -112,8 +111,7 @@ double FN(meta_norm1)(const mpki_meta *meta) {
     return most;
 }
 
-/* ---- updates ------------------------------------------------------------------------------------
- */
+/* ---- updates --------------------------------------------------------------------------------- */
 
 /* The frame whose column holds block b of frame f's row. */
 static int32_t across(const mpki_ibcsr *x, int64_t b, int32_t f) {
@@ -183,8 +181,7 @@ void FN(meta_pull)(const mpki_meta *meta, mpki_meta_worker *me, int32_t frame, i
     }
 }
 
-/* ---- phase I ------------------------------------------------------------------------------------
- */
+/* ---- phase I --------------------------------------------------------------------------------- */
 
 /* Pivots of an earlier stage, made dense again. */
 static void recall(const mpki_meta *meta, int32_t frame, const mpki_work_pivot *to) {
@@ -208,8 +205,8 @@ static void random_butterfly(uint64_t state, int w, R *butterfly) {
     }
 }
 
-/* Make pivots that were replaced by the floor as large as the matrix: nothing else is known of their
- * rows where nothing updates them. */
+/* Make pivots that were replaced by the floor as large as the matrix: nothing else is known of
+ * their rows where nothing updates them. */
 static void lift(const mpki_stages *s, int w, T *d, T *dinv) {
     const R floor = (R)s->floor * (1 + 8 * R_EPS), by = (R)(s->size / s->floor);
     for (int k = 0; k < w; k++) {
@@ -332,8 +329,7 @@ static void pivot_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
         factor_with_norms(meta, me, frame, &c->pivot[f], (T *)c->flight + c->at[c->first[f]]);
 }
 
-/* ---- phase II -----------------------------------------------------------------------------------
- */
+/* ---- phase II -------------------------------------------------------------------------------- */
 
 /* The larger modulus; NaN stays. */
 static R larger(R a, R b) {
@@ -392,8 +388,7 @@ void FN(meta_chunk)(mpki_meta *meta, bool pushed) {
     mpki_trace_end(meta->ctx, MPKI_LANE_CALLER, "III store", level, began);
 }
 
-/* ---- push ---------------------------------------------------------------------------------------
- */
+/* ---- push ------------------------------------------------------------------------------------ */
 
 typedef struct push {
     mpki_meta *meta;

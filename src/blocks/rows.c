@@ -114,8 +114,7 @@ static bool pays(const mpk_context *ctx, const mpki_blocks *bf, int64_t *kept_by
     return bytes < FREE_ASKED || bytes < (double)mpki_memory_available();
 }
 
-/* ---- making -------------------------------------------------------------------------------------
- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 typedef struct making {
     mpk_context *ctx; /* of the call: a factor of another context may be turned */

@@ -2,9 +2,9 @@
 #ifndef MPKI_BLOCK_ROWS_H
 #define MPKI_BLOCK_ROWS_H
 /** A finished factor held as scalar rows. Where its blocks have few entries, as all have that are
- *  1 x 1, finding an entry costs more than the entry; rows with 32-bit columns are read at the speed
- *  of a sparse product. Both halves are held, L by rows and L^T (LDU: U) by rows, each in the order
- *  in which its sweep reads it; blocks that are worth it stay blocks. */
+ *  1 x 1, finding an entry costs more than the entry; rows with 32-bit columns are read at the
+ *  speed of a sparse product. Both halves are held, L by rows and L^T (LDU: U) by rows, each in the
+ *  order in which its sweep reads it; blocks that are worth it stay blocks. */
 #include "../core/pool.h"
 #include "blocks.h"
 
@@ -16,9 +16,9 @@ typedef struct mpki_kept {
 
 /** One triangular system, x := M (b - L x) frame by frame. Slot: the index of a row in the order of
  *  the sweep; frames come in the order of the level sets, backward in the reverse of that, the rows
- *  of a frame in their own order. All columns of a row are slots before its frame. Frames of one row
- *  are sorted by length within a level set, some hundreds at a time: the ends of rows can then be
- *  predicted, which saves a third of the time of short ones. */
+ *  of a frame in their own order. All columns of a row are slots before its frame. Frames of one
+ *  row are sorted by length within a level set, some hundreds at a time: the ends of rows can then
+ *  be predicted, which saves a third of the time of short ones. */
 typedef struct mpki_triangle {
     int32_t *start;              /* m + 1: first slot of each frame */
     int32_t *problem, *position; /* n, by slot: the row in the problem, and its position */

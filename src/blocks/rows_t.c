@@ -74,10 +74,10 @@ static bool is_identity(const mpki_block *m) {
     return true;
 }
 
-/* ---- M and its inverse ---------------------------------------------------------------------------
- * M = L_ii^-1 P, with L_ii unit lower triangular. What remains of an entry of L_ii after its terms
- * have cancelled to a few units of rounding is taken as zero: it is one in exact arithmetic, or as
- * good as that. */
+/* ---- M and its inverse
+ * --------------------------------------------------------------------------- M = L_ii^-1 P, with
+ * L_ii unit lower triangular. What remains of an entry of L_ii after its terms have cancelled to a
+ * few units of rounding is taken as zero: it is one in exact arithmetic, or as good as that. */
 
 /* l (w x w) := L_ii without its diagonal, by rows; returns the largest entry of M times that of
  * L_ii. */
@@ -142,8 +142,7 @@ bool FN(rows_invertible)(const mpki_rows_making *w, int32_t f) {
     return true;
 }
 
-/* ---- counting, copying --------------------------------------------------------------------------
- */
+/* ---- counting, copying ----------------------------------------------------------------------- */
 
 /* Where the rows of a frame lie among its slots: `to` (w), of its rows in blocks of this half. */
 static void places(const mpki_rows_making *w, int32_t f, uint8_t *to) {
@@ -307,8 +306,8 @@ void FN(rows_pivots)(const mpki_rows_making *w) {
         ((T *)rows->root)[k] = root_of(w, s->blocking->of[rows->half[0].position[k]]);
 }
 
-/* Row k and column k of a frame stand in the same slot, in either half: so one half is the transpose
- * of the other, renumbered. */
+/* Row k and column k of a frame stand in the same slot, in either half: so one half is the
+ * transpose of the other, renumbered. */
 void FN(rows_count_transposed)(const mpki_rows_making *w) {
     const mpki_triangle *from = &w->rows->half[0];
     int64_t *ptr = w->rows->half[1].ptr;

@@ -13,8 +13,7 @@ static const FN(block_kernels) * kernels(const mpki_meta *meta) {
     return meta->kernels;
 }
 
-/* ---- thresholds ---------------------------------------------------------------------------------
- */
+/* ---- thresholds ------------------------------------------------------------------------------ */
 
 /* Reject the frames whose columns grow beyond 1/u. NaN in the last stage is a failure. */
 static void judge(mpki_meta *meta) {
@@ -60,8 +59,7 @@ static void thresholds(mpki_meta *meta) {
     }
 }
 
-/* ---- dropping, storing ----------------------------------------------------------------------------------
- */
+/* ---- dropping, storing ----------------------------------------------------------------------- */
 
 static void count_item(mpki_pool *pool, int worker, void *arg, int64_t g) {
     (void)pool;

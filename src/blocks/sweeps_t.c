@@ -176,8 +176,7 @@ static void triangular(mpki_block_solver *s, int nrhs, bool backward) {
     s->z = from, s->other = to;
 }
 
-/* ---- in and out of the problem's order ----------------------------------------------------------
- */
+/* ---- in and out of the problem's order ------------------------------------------------------- */
 
 /* y := P S x, or x := S P^T z; without P and S where the vector is between two parts. Of a general
  * matrix y := P Q R x and x := C P^T z. */
@@ -190,7 +189,8 @@ static double scale_of(const mpki_stages *stages, int64_t index, bool out) {
     return out || !stages->row_scale ? stages->scale[index] : stages->row_scale[index];
 }
 
-/* The caller's vectors in double, these in single: scaling may leave the range of floats in between. */
+/* The caller's vectors in double, these in single: scaling may leave the range of floats in
+ * between. */
 static bool mixed(const mpki_block_solver *s) {
     const mpk_scalar scalar = s->bf->stages->scalar;
     return sizeof(R) == sizeof(float) && (scalar == MPK_D || scalar == MPK_Z);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_BLOCK_WIDE_H
 #define MPKI_BLOCK_WIDE_H
-/** A factor in single precision that is applied to vectors in double: its numbers become double as they
- *  are read, so that an application is one linear operator, symmetric to rounding in double, where sums
- *  and results in single precision are rounded anew in each. For files on T. */
+/** A factor in single precision that is applied to vectors in double: its numbers become double as
+ *  they are read, so that an application is one linear operator, symmetric to rounding in double,
+ *  where sums and results in single precision are rounded anew in each. For files on T. */
 #include "../core/precision.h"
 #include "../kernels/blocks.h"
 

@@ -90,8 +90,7 @@ static void default_release(void *user, void *ptr, size_t size) {
     free(size < LARGE ? ptr : (char *)ptr + ALIGN - HUGE_PAGE);
 }
 
-/* ---- blocks kept for the next call: a 64-byte header keeps the size of each -------------------
- */
+/* ---- blocks kept for the next call: a 64-byte header keeps the size of each ------------------ */
 
 typedef struct header {
     size_t size; /* of the whole block, header included */
@@ -243,8 +242,7 @@ mpki_pool *mpki_context_pool(mpk_context *ctx, int threads, int64_t capacity) {
     return ctx->pool && mpki_pool_reserve(ctx->pool, capacity) ? ctx->pool : NULL;
 }
 
-/* ---- memory ------------------------------------------------------------------------------------
- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static void account(mpk_context *ctx, int64_t bytes) {
     int64_t now = atomic_fetch_add(&ctx->now_bytes, bytes) + bytes;
@@ -374,8 +372,7 @@ mpk_status mpki_memory_check(mpk_context *ctx, const char *stage, const char *wh
                       given ? "memory_limit allows" : "this machine has free");
 }
 
-/* ---- errors -----------------------------------------------------------------------------------
- */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 mpk_status mpki_error(mpk_context *ctx, mpk_status status, const char *stage, int64_t index,
                       const char *format, ...) {
@@ -422,8 +419,7 @@ mpk_status mpk_last_error(const mpk_context *ctx, const char **stage, int64_t *i
     return mpk_failed(wish) ? wish : MPK_ERR_ARGUMENT;
 }
 
-/* ---- progress and time ------------------------------------------------------------------------
- */
+/* ---- progress and time ----------------------------------------------------------------------- */
 
 void mpk_context_set_progress(mpk_context *ctx, mpk_progress_fn progress, void *user) {
     if (!ctx) return;

@@ -59,8 +59,7 @@ mpk_status mpki_failed(const mpk_context *ctx);
 /** The worse of two statuses: a failure before a reservation before MPK_OK. */
 mpk_status mpki_worse(mpk_status a, mpk_status b);
 
-/* ---- a device -----------------------------------------------------------------------------------
- */
+/* ---- a device -------------------------------------------------------------------------------- */
 
 /** What a device backend keeps with the context (handles, streams), or NULL. */
 void *mpki_context_device(const mpk_context *ctx);
@@ -71,8 +70,8 @@ void mpki_context_set_device(mpk_context *ctx, void *device, void (*close)(void 
 /** The engine that factors of this context shall use (factor/factor.h); NULL: by options. */
 const void *mpki_context_engine(const mpk_context *ctx);
 void mpki_context_set_engine(mpk_context *ctx, const void *engine);
-/** The same of an engine that the context owns: `close` is called with it when another one is owned, or
- *  the context is destroyed. */
+/** The same of an engine that the context owns: `close` is called with it when another one is
+ *  owned, or the context is destroyed. */
 void mpki_context_own_engine(mpk_context *ctx, void *engine,
                              void (*close)(void *engine, mpk_context *ctx));
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_HEAP_H
 #define MPKI_HEAP_H
-/** A binary heap (Williams 1964, Algorithm 232): things by a number, the least one first; of equal numbers the one with the
- *  least `at`. Its room is the caller's. */
+/** A binary heap (Williams 1964, Algorithm 232): things by a number, the least one first; of equal
+ *  numbers the one with the least `at`. Its room is the caller's. */
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -2,11 +2,11 @@
 #ifndef MPKI_CORE_OUTPUT_H
 #define MPKI_CORE_OUTPUT_H
 /** A file that appears whole or not at all. A regular file is written without a name, or where the
- *  file system cannot do that under another one, and gets its own at the end; where the folder takes
- *  no new files, what is written is kept aside and copied over the old file at the end. A device or
- *  a pipe is written to directly; a symbolic link stays, and the file that it names is replaced. A
- *  file without any permission to write is never touched, whoever asks. Uses POSIX and Linux alone,
- *  since `metapack` and `borgc` compile it too.
+ *  file system cannot do that under another one, and gets its own at the end; where the folder
+ *  takes no new files, what is written is kept aside and copied over the old file at the end. A
+ *  device or a pipe is written to directly; a symbolic link stays, and the file that it names is
+ *  replaced. A file without any permission to write is never touched, whoever asks. Uses POSIX and
+ *  Linux alone, since `metapack` and `borgc` compile it too.
  */
 #include <limits.h>
 #include <stdbool.h>

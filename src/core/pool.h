@@ -31,9 +31,9 @@ void mpki_pool_run(mpki_pool *pool);
 /** Run items 0 .. count-1 on the caller and idle workers; returns when all are done. Called inside
  *  a task, by worker 0 between two runs, or anywhere with pool == NULL (serially). */
 void mpki_pool_for(mpki_pool *pool, int worker, int64_t count, mpki_task_fn fn, void *arg);
-/** The same, but each worker has items that lie together, and takes others' only when it has done its own:
- *  what neighbours read comes to one cache, and pages that they are the first to write are cleared by
- *  one worker, where several that meet in one would each clear it. */
+/** The same, but each worker has items that lie together, and takes others' only when it has done
+ *  its own: what neighbours read comes to one cache, and pages that they are the first to write are
+ *  cleared by one worker, where several that meet in one would each clear it. */
 void mpki_pool_for_near(mpki_pool *pool, int worker, int64_t count, mpki_task_fn fn, void *arg);
 /** Workers, 1 for NULL. */
 int mpki_pool_threads(const mpki_pool *pool);

@@ -3,9 +3,9 @@
 #define MPKI_PRECISION_H
 /** A templated file is ordinary C on T (entry), R (its real type) and FN(name); CMake compiles it
  *  four times with MPKI_PRECISION = 0..3 (s d c z); 1 when nothing is said, so that editors work.
- *  FN(solve) is mpki_d_solve there, and a definition reads `FN(solve)(`: that is what to search for,
- *  where an editor does not expand macros. Kernels, which are compiled once per instruction set as
- *  well, put its name between the two (ISA_FN in kernels/isa.h, which is made of FN). */
+ *  FN(solve) is mpki_d_solve there, and a definition reads `FN(solve)(`: that is what to search
+ *  for, where an editor does not expand macros. Kernels, which are compiled once per instruction
+ *  set as well, put its name between the two (ISA_FN in kernels/isa.h, which is made of FN). */
 #include <complex.h>
 #include <float.h>
 #include <math.h>

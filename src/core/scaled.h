@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_SCALED_H
 #define MPKI_SCALED_H
-/** Entries times two scales whose product may be beyond the range of doubles, and the rules by which
- *  equilibration changes scales: the same on a processor and on a device. */
+/** Entries times two scales whose product may be beyond the range of doubles, and the rules by
+ *  which equilibration changes scales: the same on a processor and on a device. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Is the inertia of dense factors that of A? By the slots of any engine; vectors are drawn, and what
- * comes of them measured, on the host. */
+/* Is the inertia of dense factors that of A? By the slots of any engine; vectors are drawn, and
+ * what comes of them measured, on the host. */
 #include "refine.h"
 #include "../problem/certificate.h"
 

@@ -99,8 +99,7 @@ mpk_status mpki_dense_check_work(mpk_context *ctx, const void *work, int64_t byt
     return MPK_OK;
 }
 
-/* ---- overlaps -----------------------------------------------------------------------------------
- */
+/* ---- overlaps -------------------------------------------------------------------------------- */
 
 typedef struct range {
     const char *first, *last;

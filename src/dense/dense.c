@@ -33,8 +33,7 @@ void mpk_dense_init(mpk_dense *dense) {
     dense->condition = MPK_OFF;
 }
 
-/* ---- the call and its engine --------------------------------------------------------------------
- */
+/* ---- the call and its engine ----------------------------------------------------------------- */
 
 /* What depends on the method: zero_tolerance, threads, the factor's scalar. */
 static mpki_dense_call call_of(mpk_context *ctx, const mpk_dense *d, mpk_dense_info *info) {
@@ -58,8 +57,7 @@ const mpki_dense_engine *mpki_dense_engine_of(mpk_context *ctx, const mpk_dense 
 #endif
 }
 
-/* ---- sizes --------------------------------------------------------------------------------------
- */
+/* ---- sizes ----------------------------------------------------------------------------------- */
 
 static int64_t round64(int64_t bytes) {
     return (bytes + 63) / 64 * 64;
@@ -145,8 +143,7 @@ mpk_status mpk_dense_query(mpk_context *ctx, const mpk_dense *dense, int32_t nrh
     return status;
 }
 
-/* ---- factorize ----------------------------------------------------------------------------------
- */
+/* ---- factorize ------------------------------------------------------------------------------- */
 
 /* A power of two that brings max |A| near 1. For factors in less than working precision; and in
  * working precision (on the host, not in place) where pivots would over- or underflow without
@@ -274,8 +271,7 @@ mpk_status mpk_dense_factorize(mpk_context *ctx, const mpk_dense *dense, const v
     return finish(&s, status, info);
 }
 
-/* ---- solve --------------------------------------------------------------------------------------
- */
+/* ---- solve ----------------------------------------------------------------------------------- */
 
 /* Is a column of the right-hand sides finite? Squares may overflow where entries do not. */
 static mpk_status check_rhs(mpki_dense_session *s, int32_t nrhs, const void *b, int64_t ldb) {
@@ -357,8 +353,7 @@ mpk_status mpk_dense_solve(mpk_context *ctx, const mpk_dense *dense, const void 
     return finish(&s, status, info);
 }
 
-/* ---- both ---------------------------------------------------------------------------------------
- */
+/* ---- both ------------------------------------------------------------------------------------ */
 
 mpk_status mpk_dense_sysv(mpk_context *ctx, const mpk_dense *dense, const void *a, int64_t lda,
                           mpk_dense_factor *f, int32_t nrhs, const void *b, int64_t ldb, void *x,
@@ -403,8 +398,7 @@ mpk_status mpk_dense_sysv(mpk_context *ctx, const mpk_dense *dense, const void *
     return finish(&s, mpki_worse(status, factored), info);
 }
 
-/* ---- inertia ------------------------------------------------------------------------------------
- */
+/* ---- inertia --------------------------------------------------------------------------------- */
 
 mpk_status mpk_dense_inertia(mpk_context *ctx, const mpk_dense *dense, const mpk_dense_factor *f,
                              void *work, int64_t work_bytes, mpk_inertia *inertia) {

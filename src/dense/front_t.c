@@ -54,8 +54,7 @@ void FN(front_swap)(FN(front) * f, int hermitian, int64_t i, int64_t j) {
     f->id[j] = t;
 }
 
-/* ---- a diagonal block -------------------------------------------------------------------------
- */
+/* ---- a diagonal block ------------------------------------------------------------------------ */
 
 static void pass(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * work,
                  mpki_pool *pool, int worker, int32_t tile, int64_t *rejected);
@@ -149,8 +148,7 @@ static void permute_rows(FN(front) * f, int64_t p, int32_t b, const int32_t *per
     for (int32_t i = 0; i < b; i++) f->id[p + i] = id[perm[i]];
 }
 
-/* ---- the rows below ----------------------------------------------------------------------------
- */
+/* ---- the rows below -------------------------------------------------------------------------- */
 
 typedef struct below {
     FN(front) * f;

@@ -75,8 +75,8 @@ static bool bad(ladder *l, const mpki_dense_call *call) {
 }
 
 /* Take note of a rung; true: a better one would say the same. A matrix found singular in working
- * precision stays singular, unless a row is merely small; that b is inconsistent is known when no rung
- * has solved the system. */
+ * precision stays singular, unless a row is merely small; that b is inconsistent is known when no
+ * rung has solved the system. */
 static bool settled(mpki_dense_session *s, ladder *l, const mpki_dense_rung *rung,
                     mpk_status status) {
     const bool singular = status == MPK_SINGULAR && rung->precision == MPK_DENSE_WORKING;

@@ -117,8 +117,7 @@ static mpk_status precondition(mpki_dense_solve *s, const parts *p, int32_t nrhs
     return status;
 }
 
-/* ---- GMRES --------------------------------------------------------------------------------------
- */
+/* ---- GMRES ----------------------------------------------------------------------------------- */
 
 static mpk_status norm2(mpki_dense_solve *s, const char *x, double *norm) {
     double square[2];
@@ -204,8 +203,7 @@ static mpk_status gmres(mpki_dense_solve *s, const parts *p, char *r, int *steps
     return mpk_failed(status) ? status : precondition(s, p, 1, r, p->ld, &beta);
 }
 
-/* ---- refinement, a right-hand side after the other in what is measured -------------------------
- */
+/* ---- refinement, a right-hand side after the other in what is measured ----------------------- */
 
 static double worse(double a, double b) {
     return b <= a ? a : b; /* NaN counts as worse */
@@ -227,8 +225,7 @@ static bool loose(mpk_dense_method method) {
 
 /* One column: refine x, which solves A x = b to some accuracy, until it reaches dense.accuracy. */
 static mpk_status refine_column(mpki_dense_solve *s, const parts *p, const char *b, int64_t ldb,
-                                char *x, int64_t ldx, mpki_dense_worth *worth,
-                                double *correction) {
+                                char *x, int64_t ldx, mpki_dense_worth *worth, double *correction) {
     mpki_dense_call *call = &s->call;
     const mpki_dense_engine *engine = s->engine;
     const mpk_dense *d = &call->dense;
@@ -259,8 +256,7 @@ static mpk_status refine_column(mpki_dense_solve *s, const parts *p, const char 
         if (!mpk_failed(status))
             status = krylov ? gmres(s, p, p->r, &solves)
                             : precondition(s, p, 1, p->r, p->ld, &now.r_inf);
-        if (!mpk_failed(status) && step == 0 && !low(call))
-            status = compare(s, p->r, x, &first);
+        if (!mpk_failed(status) && step == 0 && !low(call)) status = compare(s, p->r, x, &first);
         if (!mpk_failed(status)) status = engine->axpy(call, 1, one, p->r, p->ld, x, ldx);
         if (!mpk_failed(status))
             status = engine->residual(call, 1, x, ldx, b, ldb, p->r, p->ld, &now, p->residual);
@@ -356,11 +352,12 @@ mpk_status mpki_dense_refined(mpki_dense_solve *s, int32_t nrhs, const void *b, 
     }
     if (flat && !found.certified) info->solved = 0;
     if (kernel && !found.certified)
-        return mpki_error(call->ctx, MPK_SINGULAR, "dense", -1,
-                          "singular, and the system is inconsistent or has solutions of any size: A "
-                          "takes the large entries of the solution to nothing; componentwise "
-                          "backward error %.1e",
-                          info->componentwise);
+        return mpki_error(
+            call->ctx, MPK_SINGULAR, "dense", -1,
+            "singular, and the system is inconsistent or has solutions of any size: A "
+            "takes the large entries of the solution to nothing; componentwise "
+            "backward error %.1e",
+            info->componentwise);
     if (!(info->componentwise <= d->accuracy))
         return mpki_error(
             call->ctx, MPK_INACCURATE, "dense", -1,
@@ -381,8 +378,7 @@ mpk_status mpki_dense_refined(mpki_dense_solve *s, int32_t nrhs, const void *b, 
                       info->componentwise);
 }
 
-/* ---- condition ----------------------------------------------------------------------------------
- */
+/* ---- condition ------------------------------------------------------------------------------- */
 
 static void set(mpk_scalar scalar, void *x, int64_t i, double complex v) {
     switch (scalar) {

@@ -16,8 +16,7 @@ typedef struct mpki_dense_session {
     bool by_default; /* zero_tolerance was not given */
 } mpki_dense_session;
 
-/* ---- check.c: MPK_ERR_ARGUMENT or _SIZE with the reason recorded ------------------------------
- */
+/* ---- check.c: MPK_ERR_ARGUMENT or _SIZE with the reason recorded ----------------------------- */
 
 #define MPKI_REFUSE(...) return mpki_error(ctx, MPK_ERR_ARGUMENT, "dense", __VA_ARGS__)
 
@@ -46,8 +45,7 @@ mpk_status mpki_dense_check_sides(mpki_dense_session *s, const void *a, int64_t 
                                   const void *b, int64_t ldb, const void *x, int64_t ldx,
                                   const void *work, int64_t work_bytes);
 
-/* ---- dense.c: arguments checked, engine begun, work given --------------------------------------
- */
+/* ---- dense.c: arguments checked, engine begun, work given ------------------------------------ */
 
 /** Factorize by call->dense.method; call->most must be known. */
 mpk_status mpki_dense_run_factorize(const mpki_dense_engine *engine, mpki_dense_call *call);
@@ -58,8 +56,7 @@ mpk_status mpki_dense_run_solve(mpki_dense_session *s, mpki_dense_call *call, do
 /** Is a rung meant for this order and scalar? */
 bool mpki_dense_rung_applies(const mpki_dense_rung *rung, const mpk_dense *d);
 
-/* ---- ladder.c ----------------------------------------------------------------------------------
- */
+/* ---- ladder.c -------------------------------------------------------------------------------- */
 
 /** Try methods of growing strength, each up to a solution, until one is accurate; info says which
  *  were tried. */

@@ -80,8 +80,7 @@ mpk_status mpki_direct_solver_make(mpk_context *ctx, const mpki_direct *f, int t
     return mpki_failed(ctx);
 }
 
-/* ---- X := A^-1 B, blocks of columns, a worker for each ------------------------------------------
- */
+/* ---- X := A^-1 B, blocks of columns, a worker for each --------------------------------------- */
 
 typedef struct columns {
     mpki_direct_solver *s;
@@ -106,8 +105,7 @@ static void block_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     MPKI_DISPATCH(scalar, permute_out)(f, block, y, c->x + (size_t)(r0 * c->ldx) * size, c->ldx);
 }
 
-/* ---- a part of it, on one column ----------------------------------------------------------------
- */
+/* ---- a part of it, on one column ------------------------------------------------------------- */
 
 mpk_status mpki_direct_by_pivots(mpki_direct_solver *s) {
     const mpki_direct *f = s->f;

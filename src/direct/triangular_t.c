@@ -26,8 +26,7 @@ void FN(permute_out)(const mpki_direct *f, int nrhs, const void *vy, void *vx, i
     }
 }
 
-/* ---- one right-hand side -----------------------------------------------------------------------
- */
+/* ---- one right-hand side --------------------------------------------------------------------- */
 
 enum { ROWS_PER_ITEM = 512, COLS_PER_ITEM = 32, SHARED = 60000, AHEAD = 2 };
 
@@ -217,8 +216,7 @@ void FN(backward)(mpki_direct_solver *z, void *y) {
     mpki_pool_run(z->pool);
 }
 
-/* ---- a block of right-hand sides, rows of nr ---------------------------------------------------
- */
+/* ---- a block of right-hand sides, rows of nr ------------------------------------------------- */
 
 static void forward_block(const FN(kernels) * k, const mpki_node *node, const int32_t *ridx, int nr,
                           T *y, T *v) {

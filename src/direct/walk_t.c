@@ -48,8 +48,7 @@ static FN(front) front_of(const mpki_node *node) {
                        node->id,    node->d, node->dinv,  0,         NULL};
 }
 
-/* ---- assembly -----------------------------------------------------------------------------------
- */
+/* ---- assembly -------------------------------------------------------------------------------- */
 
 /* The rows of a child's contribution in its parent's front, as runs. */
 static int32_t make_runs(const mpki_tree_view *tree, int32_t child, int32_t own, int32_t delayed,
@@ -184,8 +183,7 @@ static void scatter_entries(const walk *z, int32_t s, const FN(front) * f, int32
     }
 }
 
-/* ---- one node -----------------------------------------------------------------------------------
- */
+/* ---- one node -------------------------------------------------------------------------------- */
 
 static mpk_status node_storage(walk *z, mpki_node *node) {
     const int64_t w = node->w, size = sizeof(T);

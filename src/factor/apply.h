@@ -23,8 +23,8 @@ mpk_status mpki_apply_make(mpk_context *ctx, const mpk_factor *fac, int threads,
                            mpki_application *a);
 void mpki_apply_free(mpki_application *a);
 
-/** Let the vectors between two parts be in the order that mpk_get() has, for mpk_solve_part(). Returns
- *  MPK_OK | MPK_ERR_MEMORY, _DEVICE */
+/** Let the vectors between two parts be in the order that mpk_get() has, for mpk_solve_part().
+ *  Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE */
 mpk_status mpki_apply_by_pivots(mpki_application *a);
 
 /** X := the part applied to B, without refinement. MPK_PART_ALL is M^-1; ABS is the same with |D|,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A factor on blocks by the meta-algorithm (Thuerck 2021, algorithm 12): what stays of older values, the walk over its stages
- * (stages.c), what is told. Where LLT breaks down, everything is done again with a larger diagonal. */
+/* A factor on blocks by the meta-algorithm (Thuerck 2021, algorithm 12): what stays of older
+ * values, the walk over its stages (stages.c), what is told. Where LLT breaks down, everything is
+ * done again with a larger diagonal. */
 #include "../blocks/border.h"
 #include "../core/trace.h"
 #include "../problem/full.h"
@@ -11,8 +12,7 @@
 
 static const char STAGE[] = "factorize";
 
-/* ---- the object ---------------------------------------------------------------------------------
- */
+/* ---- the object ------------------------------------------------------------------------------ */
 
 /* What only the factorization needs. */
 static void work_free(mpki_block_body *body) {
@@ -51,8 +51,7 @@ void mpki_block_body_free(mpk_factor *fac) {
     mpki_full_free(fac->ctx, &fac->pattern);
 }
 
-/* ---- the run ------------------------------------------------------------------------------------
- */
+/* ---- the run --------------------------------------------------------------------------------- */
 
 static void sum_up(const mpki_block_body *body, const mpki_block_counts *c, mpk_factor *fac) {
     const mpki_stages *s = &body->stages;
@@ -284,8 +283,7 @@ static mpk_status run(mpk_factor *fac, const mpki_full *full, const mpki_full *a
     return status;
 }
 
-/* ---- breakdowns of LLT --------------------------------------------------------------------------
- */
+/* ---- breakdowns of LLT ----------------------------------------------------------------------- */
 
 /* Dropping can give a definite matrix a pivot <= 0. Manteuffel 1980 then adds alpha diag(A), with
  * alpha growing until there is none; Lin & More 1999 begin at 1e-3 and double. Here alpha grows
@@ -335,8 +333,8 @@ static mpk_status tell_breakdown(const mpki_stages *s, const mpk_analysis *an, c
                       s->broken_frame, s->diagonal_shift);
 }
 
-/* The analysis's frames as the engine takes them, cut where they are too wide: those of older values, or
- * cut anew. *own stays NULL where none are. */
+/* The analysis's frames as the engine takes them, cut where they are too wide: those of older
+ * values, or cut anew. *own stays NULL where none are. */
 static mpk_status cut_as_asked(mpk_factor *fac, mpki_block_body *older, mpki_block_analysis **own,
                                int32_t *cut) {
     const int32_t most = mpki_block_widest(fac->engine->blocks);

@@ -75,8 +75,7 @@ static mpk_status shape(const mpk_factor *fac, int32_t *iperm, mpki_tile_fn *tel
     return MPK_OK;
 }
 
-/* ---- applications -------------------------------------------------------------------------------
- */
+/* ---- applications ---------------------------------------------------------------------------- */
 
 typedef struct application {
     mpki_block_solver *solver;

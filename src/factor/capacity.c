@@ -6,10 +6,10 @@
 #include <math.h>
 #include <string.h>
 
-/* Who may keep what, by capacity_rule. An index of four bytes stands with each value in the format of
- * 2018, a bit with each place in ours. The paper prints the last hundredth, its code has the last
- * tenth (github.com/dthuerck/culip, block_ildlt.impl.cuh, build_blocks); the paper's means are of
- * all occupied blocks of a row. */
+/* Who may keep what, by capacity_rule. An index of four bytes stands with each value in the format
+ * of 2018, a bit with each place in ours. The paper prints the last hundredth, its code has the
+ * last tenth (github.com/dthuerck/culip, block_ildlt.impl.cuh, build_blocks); the paper's means are
+ * of all occupied blocks of a row. */
 typedef struct rule {
     double compensation; /* the part of a dense block that sparse storage must save to be worth its
                             indirection */

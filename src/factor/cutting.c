@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Frames that are wider than an engine takes, cut into pieces of nearly the same width: pivots are then looked for in
- * a piece, and the pieces' couplings are blocks as others are. */
+/* Frames that are wider than an engine takes, cut into pieces of nearly the same width: pivots are
+ * then looked for in a piece, and the pieces' couplings are blocks as others are. */
 #include "stages.h"
 
 #include <string.h>

@@ -34,7 +34,8 @@ static double rough(mpki_solve_work *work, void *v) {
     return MPKI_DISPATCH(fac->an->scalar, flatness)(fac->scale, INFINITY, work, v).rough;
 }
 
-/* v := S P^T L^-T v, and less of what A leaves of it, if that is much. False: it is none of the kernel. */
+/* v := S P^T L^-T v, and less of what A leaves of it, if that is much. False: it is none of the
+ * kernel. */
 static bool settle(mpki_solve_work *work, void *v) {
     static const double CLEAR = 1e4, FLAT = 10;
     const mpk_factor *fac = work->m.fac;

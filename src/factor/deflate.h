@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_DEFLATE_H
 #define MPKI_DEFLATE_H
-/** A's kernel beside the solves of a singular system: which right-hand sides have a solution, and refinement that leaves
- *  out of the residual what no change of x removes. */
+/** A's kernel beside the solves of a singular system: which right-hand sides have a solution, and
+ *  refinement that leaves out of the residual what no change of x removes. */
 #include "../core/core.h"
 #include <metapack/factor.h>
 
@@ -19,8 +19,8 @@ typedef struct mpki_basis {
 enum { MPKI_BASIS_MOST = 64 };
 
 struct mpki_solve_work;
-/** Vectors that the factorization has found, at no cost; where these are not all, a sum over all zero pivots, for two
- *  solves; with `all`, the other zero pivots' too, two solves each.
+/** Vectors that the factorization has found, at no cost; where these are not all, a sum over all
+ *  zero pivots, for two solves; with `all`, the other zero pivots' too, two solves each.
  *  work's r, w, x and sums are used. Returns MPK_OK | MPK_ERR_MEMORY */
 mpk_status mpki_basis_make(struct mpki_solve_work *work, bool all, mpki_basis *basis);
 void mpki_basis_free(mpk_context *ctx, mpki_basis *basis);

@@ -49,7 +49,8 @@ mpk_status mpki_factorize_once(mpk_factor *fac, const mpki_stop *stop,
                                           away ? NULL : fac->scale, &rules, stop, result);
 }
 
-/* Which values mpki_find_scaling() would scale as the engine can: by sweeps of equilibration alone. */
+/* Which values mpki_find_scaling() would scale as the engine can: by sweeps of equilibration
+ * alone. */
 static mpk_status take(mpk_factor *fac, const mpk_options *options, const void *ax, bool lower,
                        bool *taken) {
     const mpk_analysis *an = fac->an;
@@ -98,8 +99,7 @@ mpki_tree_view mpki_tree_view_of(const mpk_analysis *an) {
                             .failing = an->failing};
 }
 
-/* ---- another analysis ---------------------------------------------------------------------------
- */
+/* ---- another analysis ------------------------------------------------------------------------ */
 
 /* Room for numbers by `an`, in exchange for those that there are. After a failure the old ones are
  * still there. */
@@ -302,8 +302,7 @@ static mpk_status factorize_rest(mpk_factor *fac, mpki_numeric_result *result, i
     return status;
 }
 
-/* ---- the whole --------------------------------------------------------------------------------
- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 /* The status of a factor that can be used, with its text. */
 static mpk_status outcome(const mpk_factor *fac) {
@@ -343,8 +342,8 @@ static mpk_status find_numbers(mpk_factor *fac, bool is_new, int *stages) {
     return factorize_rest(fac, &result, stages);
 }
 
-/* Zero pivots, no vector of the kernel, and a matching of other values: once more with one of these. It is the second
- * factorization of this call, and the verdict takes no other. */
+/* Zero pivots, no vector of the kernel, and a matching of other values: once more with one of
+ * these. It is the second factorization of this call, and the verdict takes no other. */
 static mpk_status match_again(mpk_factor *fac, int *stages) {
     enum { EVERY = 8 /* factorizations, at most */ };
     const double clear = single_of(fac->an->scalar) ? 10 : 1e5;
@@ -381,8 +380,7 @@ static mpk_status factorize(mpk_factor *fac, bool is_new) {
     return outcome(fac);
 }
 
-/* ---- the other verbs ----------------------------------------------------------------------------
- */
+/* ---- the other verbs ------------------------------------------------------------------------- */
 
 static int64_t bytes(const mpk_factor *fac) {
     return fac->direct ? fac->engine->direct->bytes(fac->direct) : 0;

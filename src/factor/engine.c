@@ -43,9 +43,9 @@ static bool has(const mpki_engine *engine, mpk_method method) {
             (form == &mpki_block_form ? engine->blocks != NULL : engine->direct != NULL));
 }
 
-/* With device = auto: has this factor anything to gain by one? Frames that all wait for one another are
- * for a processor: a chain of 4998 takes an H100 504 ms and four cores 63; with 4.5 frames a level set
- * the device takes half the processor's time (bench/results/incomplete-gpu.md). */
+/* With device = auto: has this factor anything to gain by one? Frames that all wait for one another
+ * are for a processor: a chain of 4998 takes an H100 504 ms and four cores 63; with 4.5 frames a
+ * level set the device takes half the processor's time (bench/results/incomplete-gpu.md). */
 static bool worth_it(const mpk_analysis *an) {
     enum { FRAMES_A_SET = 2 };
     const mpk_options *o = &an->options;

@@ -23,8 +23,10 @@ typedef struct mpki_form {
     /** Bytes that the numbers take. */
     int64_t (*bytes)(const mpk_factor *fac);
     void (*free)(mpk_factor *fac);
-    /** Take values from the memory of the factor's device, in the caller's order, for `factorize`; they stay
-     *  there. lower [in] they are in the order of the analysis' ai. *taken [out] false: take_values() has
+    /** Take values from the memory of the factor's device, in the caller's order, for `factorize`;
+     *  they stay
+     *  there. lower [in] they are in the order of the analysis' ai. *taken [out] false:
+     *                    take_values() has
      *  to, and the factor is as it was. Slot NULL: it always has to. MPK_OK | MPK_ERR_DEVICE. */
     mpk_status (*take)(mpk_factor *fac, const mpk_options *options, const void *ax, bool lower,
                        bool *taken);
@@ -52,7 +54,8 @@ typedef struct mpki_form {
 
 extern const mpki_form mpki_direct_form, mpki_block_form, mpki_scaling_form;
 
-/** What the verdicts on the rank have learned, for the next values of the same analysis (rank.c). */
+/** What the verdicts on the rank have learned, for the next values of the same analysis
+ *  (rank.c). */
 typedef struct mpki_rank_memory {
     void *vector; /* count x n, of the kernel */
     int count;
@@ -83,8 +86,9 @@ struct mpk_factor {
     bool valid;      /* holds a factorization */
     bool at_work;    /* a thread is changing it */
     unsigned forks;  /* mpki_forks() where that began */
-    /* The values, and what is made from them. After values were taken on a device they are there alone, and so
-     * is the scaling, until mpki_factor_bring() is asked for them; by whatever thread. */
+    /* The values, and what is made from them. After values were taken on a device they are there
+     * alone, and so is the scaling, until mpki_factor_bring() is asked for them; by whatever
+     * thread. */
     _Atomic bool away;
     mpki_lock bringing;
     mpki_values *values; /* in the order of the analysis' ai; shared where they are the problem's */
@@ -106,8 +110,8 @@ struct mpk_factor {
     mpk_certificate certificate;
 };
 
-/** Have values, row norms and scaling in host memory: fac->values, ax, row_norm, norm_inf, scale. Who reads them
- *  asks first. Errors are recorded in ctx. MPK_OK | MPK_ERR_MEMORY, _DEVICE. */
+/** Have values, row norms and scaling in host memory: fac->values, ax, row_norm, norm_inf, scale.
+ *  Who reads them asks first. Errors are recorded in ctx. MPK_OK | MPK_ERR_MEMORY, _DEVICE. */
 mpk_status mpki_factor_bring(mpk_context *ctx, const mpk_factor *fac);
 
 /** mpk_certify() for a call that has begun: errors are recorded, none is cleared. */
@@ -160,8 +164,9 @@ static inline mpki_system mpki_system_of(mpk_context *ctx, const mpk_factor *fac
 }
 
 /** The scaling for these values: the analysis' own, brought up to date by a sweep of equilibration,
- *  or where it has none equilibration; of a general matrix, of its rows and of its columns. options.scaling off: a power of two for all rows, 1 unless
- *  entries are near the ends of the range.
+ *  or where it has none equilibration; of a general matrix, of its rows and of its columns.
+ *  options.scaling off: a power of two for all rows, 1 unless entries are near the ends of the
+ *  range.
  *  rescaled [in]  the other one: equilibration where that is far from the matching's, and levels
  *                 (mpki_level) otherwise
  *  scale    [out] n, problem order, powers of two; of a general matrix n of columns and n of rows

@@ -10,8 +10,7 @@
 
 static const char STAGE[] = "factorize";
 
-/* ---- values ------------------------------------------------------------------------------------
- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 /* Puts a caller's values into our order; one for each order that they may come in. */
 typedef mpk_status take_fn(mpk_context *ctx, const char *stage, const mpki_layout *layout,
@@ -97,8 +96,8 @@ typedef struct source {
     mpki_values *values; /* of that problem; NULL: of the one that was analysed */
 } source;
 
-/* The values to be factorized, into fac. The array of the problem's view is recognised by its address,
- * whatever the order. */
+/* The values to be factorized, into fac. The array of the problem's view is recognised by its
+ * address, whatever the order. */
 static mpk_status take_values(mpk_factor *fac, const mpk_options *options, const source *from) {
     const mpk_analysis *base = fac->base;
     mpk_context *ctx = fac->ctx;
@@ -132,8 +131,7 @@ static mpk_status take_values(mpk_factor *fac, const mpk_options *options, const
     return MPK_OK;
 }
 
-/* ---- the verbs ---------------------------------------------------------------------------------
- */
+/* ---- the verbs ------------------------------------------------------------------------------- */
 
 /* The form does the work; here is what precedes and follows it for all forms. */
 static mpk_status factorize(mpk_factor *fac, const source *from, const mpk_options *options,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Frames that no stage accepts, joined with those that they are coupled to most strongly: inside the
- * larger frame pivots are found that cross the old blocks. */
+/* Frames that no stage accepts, joined with those that they are coupled to most strongly: inside
+ * the larger frame pivots are found that cross the old blocks. */
 #include "stages.h"
 
 #include <math.h>

@@ -15,7 +15,8 @@ enum {
     REQUEST_TIMES = 50 /* where the rank was asked for */
 };
 
-/* Second factorizations that were tried: by the other scaling, a lower bound of zero pivots, the k-th of BOUNDS. */
+/* Second factorizations that were tried: by the other scaling, a lower bound of zero pivots, the
+ * k-th of BOUNDS. */
 enum { TRIED_SCALING = 1, TRIED_LOWERED = 2, TRIED_BOUND = 4 };
 
 /* A verdict at work. */
@@ -41,8 +42,7 @@ static void conclude(verdict *v) {
     mpki_rank_conclude(v->fac, v->eta, v->bound);
 }
 
-/* ---- a second factorization --------------------------------------------------------------------
- */
+/* ---- a second factorization ------------------------------------------------------------------ */
 
 /* What was found about a factor: the backward error of a solve with a known solution, and how
  * nearly A takes to zero what the factor does. */
@@ -100,12 +100,14 @@ static bool better(const mpk_factor *a, const evidence *ea, const mpk_factor *b,
     return ea->omega < eb->omega;
 }
 
-/* May this second factorization be made now? One a call, and what was no better is not tried again. */
+/* May this second factorization be made now? One a call, and what was no better is not tried
+ * again. */
 static bool may_try(const verdict *v, unsigned what) {
     return v->asked || (!v->used && !(v->fac->known.tried & what));
 }
 
-/* Factorize a twin of fac. *there [out] false: it overflows or costs too much, and the first one stands. */
+/* Factorize a twin of fac. *there [out] false: it overflows or costs too much, and the first one
+ *                                       stands. */
 static mpk_status factorize_twin(verdict *v, mpk_factor *other, unsigned what, bool *there) {
     mpk_factor *fac = v->fac;
     mpk_context *ctx = fac->ctx;
@@ -143,7 +145,8 @@ static void take_twin(mpk_factor *fac, mpk_factor *other) {
     fac->info.again = 1;
 }
 
-/* In another way: by the other scaling or with a lower bound of zero pivots; the better factor is kept. */
+/* In another way: by the other scaling or with a lower bound of zero pivots; the better factor is
+ * kept. */
 static mpk_status try_other(verdict *v, unsigned what, evidence *e) {
     mpk_factor *fac = v->fac;
     evidence its = {INFINITY, INFINITY};
@@ -172,12 +175,13 @@ static mpk_status try_other(verdict *v, unsigned what, evidence *e) {
     return status;
 }
 
-/* Bounds of zero pivots for what the usual one leaves of noise. The first that proves more zeros is taken, and the next one tried with
- * later values. */
+/* Bounds of zero pivots for what the usual one leaves of noise. The first that proves more zeros is
+ * taken, and the next one tried with later values. */
 static const double BOUNDS[] = {1e-10, 1e-12}, BOUNDS_SINGLE[] = {1e-3};
 
-/* Of a kernel of many dimensions some zero pivots come out as rounding, which then passes for pivots. With a larger
- * bound these are zero, too; and where it is too large, the vector of all zero pivots tells. */
+/* Of a kernel of many dimensions some zero pivots come out as rounding, which then passes for
+ * pivots. With a larger bound these are zero, too; and where it is too large, the vector of all
+ * zero pivots tells. */
 static mpk_status try_bound(verdict *v, int k, double bound) {
     mpk_factor *fac = v->fac;
     double omega = INFINITY, eta = INFINITY;
@@ -227,7 +231,7 @@ mpk_status mpki_try_core(mpk_factor *fac, char *missed, double *error) {
     return try_solve(fac, error, missed);
 }
 
-/* ---- the verdict ------------------------------------------------------------------------------- */
+/* ---- the verdict ----------------------------------------------------------------------------- */
 
 uint64_t mpki_values_hash(const mpk_analysis *an, const void *ax) {
     const char *bytes = ax;
@@ -264,8 +268,10 @@ static bool wants_matching(const verdict *v) {
     return v->by_default && free_to && fac->matched == 0 && !analysed_these(fac);
 }
 
-/* No pivot is zero, but the smallest may be rounding. far [in] the matching moved columns far from where equilibration puts
- * them, so that a pivot may be small in one scaling alone; both are tried where a known solution does not come back. */
+/* No pivot is zero, but the smallest may be rounding. far [in] the matching moved columns far from
+ *                                                              where equilibration puts
+ * them, so that a pivot may be small in one scaling alone; both are tried where a known solution
+ * does not come back. */
 static mpk_status look_at_weak(verdict *v, bool far) {
     mpk_factor *fac = v->fac;
     evidence e = {INFINITY, INFINITY};
@@ -311,7 +317,8 @@ static mpk_status look_at_zeros(verdict *v, bool again) {
     return shown && mpki_pivots_doubtful(fac) ? mpki_weak_to_zero(fac) : MPK_OK;
 }
 
-/* Factorized with a larger bound of zero pivots, as that was better for older values. *stands: it still is. */
+/* Factorized with a larger bound of zero pivots, as that was better for older values. *stands: it
+ * still is. */
 static mpk_status look_at_raised(verdict *v, bool *stands) {
     mpk_factor *fac = v->fac;
     mpk_status status = mpki_kernel_of_all(fac, &v->eta);
@@ -397,8 +404,8 @@ static mpk_status look(verdict *v) {
     return mpk_failed(status) || v->stale ? status : look_for_more(v);
 }
 
-/* What a verdict may cost: half of a factorization; of the first one, which has an analysis before it, twice. Some vectors
- * of a small matrix cost nothing that could be seen. */
+/* What a verdict may cost: half of a factorization; of the first one, which has an analysis before
+ * it, twice. Some vectors of a small matrix cost nothing that could be seen. */
 static double allowed(const mpk_factor *fac, bool is_new) {
     return is_new ? fmax(2 * mpki_effort_of_factor(fac), 2e6)
                   : fmax(0.5 * mpki_effort_of_factor(fac), 5e5);

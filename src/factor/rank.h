@@ -6,13 +6,15 @@
 #include "direct_form.h"
 #include "refine.h"
 
-/** Sets fac->info.rank and rank_bound for a factorization just made and described. Vectors that older values have shown are
- *  tried first. If the scaling is far from another one, and a trial solve is not accurate or no vector confirms the zero
- *  pivots, then A is factorized again with that other scaling, or else with other bounds of zero pivots, and the better
- *  factor is kept (info.again, fac->rescaled): once a call. Pivots at the level of rounding become zero pivots where a
- *  vector shows that they are.
+/** Sets fac->info.rank and rank_bound for a factorization just made and described. Vectors that
+ *  older values have shown are tried first. If the scaling is far from another one, and a trial
+ *  solve is not accurate or no vector confirms the zero pivots, then A is factorized again with
+ *  that other scaling, or else with other bounds of zero pivots, and the better factor is kept
+ *  (info.again, fac->rescaled): once a call. Pivots at the level of rounding become zero pivots
+ *  where a vector shows that they are.
  *  is_new [in]  they are the first numbers of this factor
- *  stale  [out] zero pivots, no vector, and the matching was of other values: match anew and factorize, before a verdict
+ *  stale  [out] zero pivots, no vector, and the matching was of other values: match anew and
+ *               factorize, before a verdict
  *  Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED */
 mpk_status mpki_find_rank(mpk_factor *fac, bool is_new, bool *stale);
 /** A number that tells values of an analysis apart. */
@@ -27,14 +29,16 @@ void mpki_kernel_forget(mpk_factor *fac);
  *  Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED */
 mpk_status mpki_try_core(mpk_factor *fac, char *missed, double *error);
 
-/** Another factor of the same values and analysis, without numbers; NULL: no memory. row_norm is not its own. */
+/** Another factor of the same values and analysis, without numbers; NULL: no memory. row_norm is
+ *  not its own. */
 mpk_factor *mpki_twin(const mpk_factor *fac);
 /** Exchange the results of two numeric phases. */
 void mpki_exchange_numbers(mpk_factor *a, mpk_factor *b);
 
-/** eta: the least one with |A v| <= eta |A| |v|, 0/0 = 0, so that some |E| <= eta |A| has (A + E) v = 0 (Oettli &
- *  Prager 1964); infinite where it cannot be said. rough: the same with rows that v hardly touches measured
- *  against all of it: shows how refinement gets on, proves nothing. products: with A, to find that out. */
+/** eta: the least one with |A v| <= eta |A| |v|, 0/0 = 0, so that some |E| <= eta |A| has (A + E) v
+ *  = 0 (Oettli & Prager 1964); infinite where it cannot be said. rough: the same with rows that v
+ *  hardly touches measured against all of it: shows how refinement gets on, proves nothing.
+ *  products: with A, to find that out. */
 typedef struct mpki_flatness {
     double eta, rough;
     int products;

@@ -82,8 +82,9 @@ static void refine_null(look *l, const mpki_weak_pivot *list, int count) {
     MPKI_DISPATCH(scalar, column_add)(l->fac->an->n, 0, r, l->v);
 }
 
-/* Improve a vector that should be in A's kernel for as long as that helps: the factor may be much less accurate than A
- * (growth, columns delayed), and then one step does not do. Returns its eta; where that is within the bound it is v's. */
+/* Improve a vector that should be in A's kernel for as long as that helps: the factor may be much
+ * less accurate than A (growth, columns delayed), and then one step does not do. Returns its eta;
+ * where that is within the bound it is v's. */
 static double settle(look *l, const mpki_weak_pivot *list, int count) {
     mpki_flatness f = flatness(l);
     double least = f.eta;
@@ -116,8 +117,9 @@ static mpk_status share_make(look *l, const mpki_weak_pivot *list, int count) {
     return mpki_failed(l->fac->ctx);
 }
 
-/* refine_null() leaves in the rows of these pivots what rounding, of A's own entries to begin with, has left in all rows of A:
- * up to n times as much. Here all rows keep their share. v := the settled vector of pivot `which`, shared. Returns its eta. */
+/* refine_null() leaves in the rows of these pivots what rounding, of A's own entries to begin with,
+ * has left in all rows of A: up to n times as much. Here all rows keep their share. v := the
+ * settled vector of pivot `which`, shared. Returns its eta. */
 static double share(look *l, const mpki_weak_pivot *list, int count, int which) {
     const size_t bytes = (size_t)l->fac->an->n * mpk_scalar_size(scalar_of(l));
     memcpy(l->v, (const char *)l->u + (size_t)which * bytes, bytes);
@@ -130,8 +132,8 @@ static double share(look *l, const mpki_weak_pivot *list, int count, int which) 
     return flatness(l).eta;
 }
 
-/* Is l->v, settled, so far from A's kernel that no share() brings it there? What A leaves of it in the direction of itself
- * stays, in whichever rows (rank.h, null_least). */
+/* Is l->v, settled, so far from A's kernel that no share() brings it there? What A leaves of it in
+ * the direction of itself stays, in whichever rows (rank.h, null_least). */
 static bool out_of_reach(look *l) {
     static const double CLEAR = 1.5; /* a change of v changes the weights, a little */
     return MPKI_DISPATCH(scalar_of(l), null_least)(l->fac->scale, &l->work, l->v) >
@@ -150,7 +152,8 @@ bool mpki_pivots_doubtful(const mpk_factor *fac) {
     return counted && !(fac->info.min_pivot > mpki_pivot_noise(fac));
 }
 
-/* The same for zero pivots first .. count - 1 of a list one by one; those before them take no part. eta: what was found before. */
+/* The same for zero pivots first .. count - 1 of a list one by one; those before them take no part.
+ * eta: what was found before. */
 static double kernel_of_each(look *l, const mpki_weak_pivot *list, int first, int count,
                              double eta) {
     for (int w = first; w < count && !(eta <= l->bound) && !spent(l); w++) {
@@ -165,8 +168,9 @@ static double kernel_of_each(look *l, const mpki_weak_pivot *list, int first, in
 }
 
 /* Is there a vector in A's kernel? First one for all zero pivots together; if some of them are more
- * than rounding, which spoils that vector, then for some of them one by one. A few weak pivots beside them may be of the
- * same kernel: solves with these undo what refinement gains, so at last they take no part. */
+ * than rounding, which spoils that vector, then for some of them one by one. A few weak pivots
+ * beside them may be of the same kernel: solves with these undo what refinement gains, so at last
+ * they take no part. */
 static double kernel_of_zeros(look *l) {
     mpki_weak_pivot list[MPKI_WEAK_MOST];
     mpk_factor *fac = l->fac;
@@ -183,8 +187,8 @@ static double kernel_of_zeros(look *l) {
     return mpk_failed(share_make(l, list, all)) ? eta : kernel_of_each(l, list, few, all, eta);
 }
 
-/* Whatever a solve starts from, its result lies near the kernel, since the factor takes noise for a pivot; a second solve
- * removes what the first left. */
+/* Whatever a solve starts from, its result lies near the kernel, since the factor takes noise for a
+ * pivot; a second solve removes what the first left. */
 mpk_status mpki_kernel_possible(mpk_factor *fac, double clear, bool *may) {
     look l;
     mpk_status status = look_make(fac, &l);
@@ -224,8 +228,8 @@ static void make_zero(mpk_factor *fac, const mpki_weak_pivot *list, int count) {
     fac->info.min_pivot = least_pivot(fac);
 }
 
-/* Zero pivots, where they are few, are beside the weak ones in what is shared. Those of the kernel are the weakest, as a rule:
- * once some are not, the others are left. */
+/* Zero pivots, where they are few, are beside the weak ones in what is shared. Those of the kernel
+ * are the weakest, as a rule: once some are not, the others are left. */
 mpk_status mpki_weak_to_zero(mpk_factor *fac) {
     enum { FAILURES = 2 };
     mpki_weak_pivot list[MPKI_WEAK_MOST], zero[MPKI_WEAK_MOST];
@@ -286,7 +290,7 @@ mpk_status mpki_kernel_of_all(mpk_factor *fac, double *eta) {
     return find_kernel(fac, kernel_of_all, eta);
 }
 
-/* ---- from one factorization to the next -------------------------------------------------------- */
+/* ---- from one factorization to the next ------------------------------------------------------ */
 
 void mpki_kernel_forget(mpk_factor *fac) {
     mpki_release(fac->ctx, fac->known.vector);

@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_RANK_KERNEL_H
 #define MPKI_RANK_KERNEL_H
-/** Vectors of A's kernel, as far as a factorization shows them: for the verdict in rank.c. Each returns
- *  MPK_OK | MPK_ERR_MEMORY, _CANCELLED. */
+/** Vectors of A's kernel, as far as a factorization shows them: for the verdict in rank.c. Each
+ *  returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED. */
 #include "rank.h"
 
 #include <math.h>
 
 /** How much of a vector A may leave, relatively, for the vector to count as one of A's kernel. */
 double mpki_kernel_bound(const mpk_factor *fac);
-/** May a pivot that is not zero be rounding? The eigenvalue of a complex symmetric block shows nothing, so for
- *  these matrices only zero pivots count. */
+/** May a pivot that is not zero be rounding? The eigenvalue of a complex symmetric block shows
+ *  nothing, so for these matrices only zero pivots count. */
 bool mpki_pivots_doubtful(const mpk_factor *fac);
-/** May A have a kernel, though no pivot is zero? clear [in] what the factor's own rounding may blur a vector of it by, times
- *  the bound */
+/** May A have a kernel, though no pivot is zero? clear [in] what the factor's own rounding may blur
+ *  a vector of it by, times the bound */
 mpk_status mpki_kernel_possible(mpk_factor *fac, double clear, bool *may);
 /** How nearly A takes to zero what the factor does: a vector for all zero pivots together. */
 mpk_status mpki_kernel_of_all(mpk_factor *fac, double *eta);
-/** The same, and for some of them one by one where that is more than rounding; infinite without zero pivots. */
+/** The same, and for some of them one by one where that is more than rounding; infinite without
+ *  zero pivots. */
 mpk_status mpki_kernel_of_zeros(mpk_factor *fac, double *eta);
 /** Pivots that may be rounding alone: each becomes zero if a vector shows that it is. */
 mpk_status mpki_weak_to_zero(mpk_factor *fac);
 
-/** What a verdict costs is estimated, not measured, so that it is the same in every run: in nanoseconds, about.
- *  fac->effort is what it may still cost. */
+/** What a verdict costs is estimated, not measured, so that it is the same in every run: in
+ *  nanoseconds, about. fac->effort is what it may still cost. */
 static inline double mpki_effort_of_solve(const mpk_factor *fac) {
     return 0.9 * (double)fac->info.nnz + 20.0 * fac->an->n;
 }

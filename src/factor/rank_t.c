@@ -43,8 +43,7 @@ void FN(null_project)(const mpki_weak_pivot *list, int count, void *vy) {
     }
 }
 
-/* ---- with A ------------------------------------------------------------------------------------
- */
+/* ---- with A ---------------------------------------------------------------------------------- */
 
 static double modulus(T x) {
     return MPKI_COMPLEX ? hypot((double)t_re(x), (double)t_im(x)) : fabs((double)t_re(x));
@@ -93,8 +92,8 @@ static double ratio(const mpki_solve_work *work, int32_t i) {
     return wi > LEAST && isfinite(wi) && ri == ri ? ri / wi : INFINITY;
 }
 
-/* The least eta with |A v| <= eta |A| |v| (Oettli & Prager 1964); and roughly, for the progress of refinement, with rows
- * that v hardly touches measured against all of it. */
+/* The least eta with |A v| <= eta |A| |v| (Oettli & Prager 1964); and roughly, for the progress of
+ * refinement, with rows that v hardly touches measured against all of it. */
 static mpki_flatness flatness_of(const double *scale, const mpki_solve_work *work, const T *v) {
     const int32_t n = work->system.a.n;
     const T *r = work->r;
@@ -127,8 +126,9 @@ static bool hidden(const mpki_solve_work *work, const T *v) {
     return false;
 }
 
-/* Sets to zero what is noise of v, at most `noise` after scaling, in the rows that are over the bound. False: it is not
- * noise that keeps v from being flat, as there is none, or more than that in such a row. */
+/* Sets to zero what is noise of v, at most `noise` after scaling, in the rows that are over the
+ * bound. False: it is not noise that keeps v from being flat, as there is none, or more than that
+ * in such a row. */
 static bool drop_noise(const double *scale, double noise, double bound, mpki_solve_work *work,
                        T *v) {
     const mpk_problem_view *a = &work->system.a;

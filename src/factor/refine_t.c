@@ -16,7 +16,8 @@ static void tell(mpk_solve_info *info, const mpki_quality *q, double unrefined, 
     if (steps > info->iterations) info->iterations = steps;
 }
 
-/* ||S^-1 d|| / ||S^-1 x|| for the step 2^exponent d, in the maximum norm; entries that are NaN are left
+/* ||S^-1 d|| / ||S^-1 x|| for the step 2^exponent d, in the maximum norm; entries that are NaN are
+ *   left
  * to others. */
 static double compare(int32_t n, const double *scale, int exponent, const T *d, const T *x) {
     enum { AT_ONCE = 4 }; /* of these the processor compares several at a time */
@@ -35,9 +36,9 @@ static double compare(int32_t n, const double *scale, int exponent, const T *d, 
     return d_most[0] > 0 ? ldexp(d_most[0] / x_most[0], exponent) : 0;
 }
 
-/* Steps whose residuals have nothing of what no change of x removes: rounding puts it there, and solves blow it up, since zero pivots
- * are not all of the kernel's rounding. From the x of quality *q, which is left where none is better. Returns how many
- * steps were taken. */
+/* Steps whose residuals have nothing of what no change of x removes: rounding puts it there, and
+ * solves blow it up, since zero pivots are not all of the kernel's rounding. From the x of quality
+ * *q, which is left where none is better. Returns how many steps were taken. */
 static int refine_deflated(mpki_solve_work *work, double accuracy, T *x, mpki_quality *q) {
     enum { STEPS = 4 };
     const mpki_system *s = &work->system;
@@ -98,8 +99,8 @@ bool FN(refine)(mpki_solve_work *work, int steps, double accuracy, void *vx, mpk
     return FN(column_finite)(n, x);
 }
 
-/* Hager's ascent from work->x, a vector of norm 1, by at most so many columns of A^-1; those that gave
- * `estimate` are not sought again. */
+/* Hager's ascent from work->x, a vector of norm 1, by at most so many columns of A^-1; those that
+ * gave `estimate` are not sought again. */
 static double ascend(mpki_solve_work *work, int rounds, double estimate, int32_t *last) {
     const int32_t n = work->system.a.n;
     T *x = work->x, *sign = work->b;
@@ -139,7 +140,8 @@ double FN(inverse_norm1)(mpki_solve_work *work) {
     for (int32_t i = 0; i < n; i++) x[i] = t_make((R)1 / (R)n, 0);
     const double estimate = ascend(work, 4, 0, &last);
     /* two rows that are nearly equal answer nothing to 1 in both, and little to Higham's second
-     * vector, +-(1 + i / (n - 1)): with random sizes it shows their column, which is then looked at */
+     * vector, +-(1 + i / (n - 1)): with random sizes it shows their column, which is then looked
+     * at */
     for (int32_t i = 0; i < n; i++) {
         const double size = mpki_random_unit(mpki_random_next(&state)) + 1e-3;
         x[i] = t_make((R)(i % 2 ? -size : size), 0);

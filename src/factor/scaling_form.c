@@ -60,7 +60,8 @@ static mpk_status apply_make(mpk_context *ctx, const mpk_factor *fac, int thread
     return mpki_failed(ctx);
 }
 
-/* General: x := C Q R b; parts as below, L with R and L^T with C. b may be x: rows go over `work`. */
+/* General: x := C Q R b; parts as below, L with R and L^T with C. b may be x: rows go over
+ * `work`. */
 static void scale_general(const mpk_factor *fac, mpk_part part, void *work, const void *b,
                           void *x) {
     const mpk_analysis *an = fac->an;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A walk over the stages of a factor on blocks (Thuerck 2021, algorithm 12): the engine computes one; what it rejects is
- * pushed back here, and fill is computed anew. */
+/* A walk over the stages of a factor on blocks (Thuerck 2021, algorithm 12): the engine computes
+ * one; what it rejects is pushed back here, and fill is computed anew. */
 #include "stages.h"
 #include "../core/trace.h"
 #include "../problem/full.h"
@@ -126,9 +126,9 @@ static mpk_status begin_stage(mpki_block_body *body) {
 }
 
 /* A stage that leaves more than this share of its frames to the next has got nowhere: the next one
- * would do the same again, so something must change. First pivots are looked for in the whole block;
- * then all that is left becomes one dense pivot, if it is small enough; else frames are joined, and
- * the factorization begins anew; at last pivots are replaced. */
+ * would do the same again, so something must change. First pivots are looked for in the whole
+ * block; then all that is left becomes one dense pivot, if it is small enough; else frames are
+ * joined, and the factorization begins anew; at last pivots are replaced. */
 static const double NOWHERE = 0.9;
 /* The largest dense pivot; if it is not small in itself, beside the matrix. */
 enum { BORDER_ROWS = 8192, BORDER_SMALL = 4096, BORDER_SHARE = 16, BORDER_WORK = 2 << 20 };
@@ -151,8 +151,8 @@ static bool take_border(mpki_block_body *body, int32_t first) {
     return true;
 }
 
-/* The frames of the border, from place s->due on, are one level set. Other level sets are found here
- * unless the engine finds them itself, beside its work. */
+/* The frames of the border, from place s->due on, are one level set. Other level sets are found
+ * here unless the engine finds them itself, beside its work. */
 static mpk_status make_levels(mpki_block_body *body) {
     mpki_stages *s = &body->stages;
     mpki_levels fresh = {0};

@@ -15,8 +15,8 @@ typedef struct mpki_block_body {
     bool stuck; /* a stage accepted nothing, and its frames were too many for a border */
     unsigned char *of_a; /* by block: it is a block of A */
     int64_t room;        /* blocks that the arrays by block have room for */
-    /* For other values: index, levels and of_a, as they were made for this level of fill, if nothing
-     * was pushed back; and what the engine keeps. */
+    /* For other values: index, levels and of_a, as they were made for this level of fill, if
+     * nothing was pushed back; and what the engine keeps. */
     bool intact;
     int level;
     mpk_level_rule rule;
@@ -50,8 +50,8 @@ void mpki_block_body_free(mpk_factor *fac);
 mpk_status mpki_join_frames(mpk_context *ctx, const mpk_analysis *an, const mpki_stages *s,
                             int32_t widest, mpki_block_analysis **out);
 
-/** The analysis's frames with those of more than `widest` rows cut into pieces: another blocking of the same order, with
- *  the blocks of A in it.
+/** The analysis's frames with those of more than `widest` rows cut into pieces: another blocking of
+ *  the same order, with the blocks of A in it.
  *  cut [out] how many were
  *  Returns MPK_OK | MPK_ERR_MEMORY; *out is then NULL. */
 mpk_status mpki_cut_frames(mpk_context *ctx, const mpk_analysis *an, int32_t widest,
@@ -75,11 +75,12 @@ mpk_status mpki_capacities(mpki_stages *s);
 /** The index has changed: entries are counted anew. */
 void mpki_capacities_forget(mpki_stages *s);
 
-/** Of options.triangular auto: keep the finished factor, or approximate inverses in its place, by what
- *  one application of each takes and how far they are apart (triangles.c). fac->options.triangular says
- *  which it is then.
+/** Of options.triangular auto: keep the finished factor, or approximate inverses in its place, by
+ *  what one application of each takes and how far they are apart (triangles.c).
+ *  fac->options.triangular says which it is then.
  *  counts [inout] isai, bytes
- *  Returns MPK_OK | MPK_ERR_DEVICE, _CANCELLED; what keeps approximate inverses from being made is no
+ *  Returns MPK_OK | MPK_ERR_DEVICE, _CANCELLED; what keeps approximate inverses from being made is
+ *    no
  *  failure: then it stays as it is */
 mpk_status mpki_choose_triangles(mpk_factor *fac, mpki_block_counts *counts);
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* options.triangular auto: exact solves with the triangles, or products with approximate inverses? One
- * application of each is measured, and how far they are apart. */
+/* options.triangular auto: exact solves with the triangles, or products with approximate inverses?
+ * One application of each is measured, and how far they are apart. */
 #include "stages.h"
 
-/* How many times more iterations products may need, by how far they are apart; measured (docs/isai.md).
- * Factors of indefinite matrices lose their way soon: only what is as good as exact is taken. */
+/* How many times more iterations products may need, by how far they are apart; measured
+ * (docs/isai.md). Factors of indefinite matrices lose their way soon: only what is as good as exact
+ * is taken. */
 typedef struct price {
     double error, growth;
 } price;
@@ -36,8 +37,8 @@ static mpk_status measure(const mpk_factor *fac, const void *b, void *x, double 
     return status;
 }
 
-/* Are products the better choice? An iteration has a product with A besides, which takes about as long
- * as theirs. */
+/* Are products the better choice? An iteration has a product with A besides, which takes about as
+ * long as theirs. */
 static bool pays(mpk_method method, const mpk_block_info *info) {
     const bool ilu0 = method == MPK_METHOD_ILU0;
     const price *p = ilu0 ? of_ilu0 : any, *end = p + (ilu0 ? 3 : 1);

@@ -8,7 +8,7 @@ static const char STAGE[] = "isai";
 
 enum { PORTION = 256 }; /* columns that a worker takes at a time */
 
-/* ---- places ------------------------------------------------------------------------------------- */
+/* ---- places ---------------------------------------------------------------------------------- */
 
 typedef struct measuring {
     const mpki_sparse *s;
@@ -65,7 +65,7 @@ int32_t *mpki_isai_place(mpki_isai_places *p, int worker) {
     return place;
 }
 
-/* ---- columns ------------------------------------------------------------------------------------ */
+/* ---- columns --------------------------------------------------------------------------------- */
 
 typedef struct run {
     const mpki_isai_columns *c;
@@ -117,7 +117,7 @@ mpk_status mpki_isai_invert(mpki_pool *pool, const mpki_isai_columns *c) {
     return status;
 }
 
-/* ---- the largest entries of columns over a limit ------------------------------------------------ */
+/* ---- the largest entries of columns over a limit --------------------------------------------- */
 
 /* Columns move up where those before them have become shorter. */
 static void close_up(int32_t n, size_t size, int64_t most, mpki_sparse *m) {

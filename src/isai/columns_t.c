@@ -78,7 +78,7 @@ int32_t FN(isai_columns)(const mpki_isai_columns *c, int32_t j0, int32_t j1, int
     return bad;
 }
 
-/* ---- the largest entries of a column ------------------------------------------------------------ */
+/* ---- the largest entries of a column --------------------------------------------------------- */
 
 /* The k-th largest (from 0) of count numbers, which change their order. */
 static R select_largest(R *a, int64_t count, int64_t k) {
@@ -119,7 +119,7 @@ void FN(isai_prune)(int64_t count, int64_t most, int32_t *rows, void *val, void 
     }
 }
 
-/* ---- a triangle with all entries ---------------------------------------------------------------- */
+/* ---- a triangle with all entries ------------------------------------------------------------- */
 
 int32_t FN(isai_split)(const mpki_isai_split *s, int32_t j0, int32_t j1) {
     const T *val = s->val;

@@ -42,7 +42,7 @@ static mpk_status bad_rows(mpk_context *ctx, int32_t j, const char *whose) {
                       "column %d of %s: rows must ascend, from 0 to n - 1", j + 1, whose);
 }
 
-/* ---- patterns ----------------------------------------------------------------------------------- */
+/* ---- patterns -------------------------------------------------------------------------------- */
 
 typedef struct checking {
     int32_t n;
@@ -77,7 +77,7 @@ mpk_status mpki_isai_check_pattern(mpk_context *ctx, mpki_pool *pool, int32_t n,
     return c.bad == n ? MPK_OK : bad_rows(ctx, c.bad, whose);
 }
 
-/* ---- a matrix ----------------------------------------------------------------------------------- */
+/* ---- a matrix -------------------------------------------------------------------------------- */
 
 typedef struct taking {
     mpk_isai *s;
@@ -140,7 +140,7 @@ mpk_status mpki_isai_take(mpk_context *ctx, mpki_pool *pool, const int64_t *ptr,
     return MPK_OK;
 }
 
-/* ---- the matrix kept ---------------------------------------------------------------------------- */
+/* ---- the matrix kept ------------------------------------------------------------------------- */
 
 typedef struct keeping {
     mpk_isai *s;
@@ -189,7 +189,7 @@ mpk_status mpki_isai_keep_matrix(mpk_context *ctx, mpki_pool *pool, const void *
     return MPK_OK;
 }
 
-/* ---- columns by length -------------------------------------------------------------------------- */
+/* ---- columns by length ----------------------------------------------------------------------- */
 
 typedef struct counting {
     int32_t n;

@@ -62,8 +62,7 @@ mpki_pool *mpki_isai_pool(mpk_context *ctx, const mpk_isai *s) {
     return pool_for(ctx, s->options.threads, s->given.ptr ? s->given.ptr[s->n] : 0);
 }
 
-/* ---- what is given ------------------------------------------------------------------------------
- */
+/* ---- what is given --------------------------------------------------------------------------- */
 
 static mpk_status bad_option(mpk_context *ctx, const char *text) {
     return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1, "%s", text);
@@ -96,8 +95,7 @@ static mpk_status check_options(mpk_context *ctx, const mpk_isai_options *given,
     return MPK_OK;
 }
 
-/* ---- M ------------------------------------------------------------------------------------------
- */
+/* ---- M --------------------------------------------------------------------------------------- */
 
 static mpk_status compute(mpk_context *ctx, mpki_pool *pool, const void *val, mpk_isai *s) {
     /* the caller's values are only read */

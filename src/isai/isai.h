@@ -15,10 +15,10 @@ typedef struct mpki_sparse {
 } mpki_sparse;
 
 void mpki_sparse_free(mpk_context *ctx, mpki_sparse *a);
-/** t := the transpose of a (n x n, entries of 4, 8 or 16 bytes, or a pattern), by counting; the pool's
- *  workers have ranges of rows.
- *  t [inout] empty; or with the pattern of that transpose, and room for the values or NULL for them:
- *            values alone are new
+/** t := the transpose of a (n x n, entries of 4, 8 or 16 bytes, or a pattern), by counting; the
+ *  pool's workers have ranges of rows.
+ *  t [inout] empty; or with the pattern of that transpose, and room for the values or NULL for
+ *            them: values alone are new
  *  Returns MPK_OK | MPK_ERR_MEMORY; *t is then empty. */
 mpk_status mpki_sparse_turn(mpk_context *ctx, mpki_pool *pool, int32_t n, size_t size,
                             const mpki_sparse *a, mpki_sparse *t);
@@ -29,7 +29,7 @@ int mpki_isai_class(int64_t count);
 /** Columns of M by class, the longest one, entries, with their diagonals: added to info. */
 void mpki_isai_count(mpki_pool *pool, int32_t n, const mpki_sparse *m, mpk_isai_info *info);
 
-/* ---- patterns (pattern.c) ---------------------------------------------------------------------- */
+/* ---- patterns (pattern.c) -------------------------------------------------------------------- */
 
 /** Which columns' entries a pattern keeps. */
 typedef struct mpki_isai_rule {
@@ -52,7 +52,7 @@ mpk_status mpki_isai_make_pattern(mpk_context *ctx, mpki_pool *pool, int32_t n,
                                   const mpki_sparse *graph, const mpki_isai_rule *rule,
                                   mpki_sparse *s, mpk_isai_info *info);
 
-/* ---- columns of the inverse of a triangle (columns.c, columns_t.c) ------------------------------ */
+/* ---- columns of the inverse of a triangle (columns.c, columns_t.c) --------------------------- */
 
 /** One triangle, and columns of its approximate inverse. The triangle is by columns; what stands
  *  elsewhere in a's columns, the diagonal for one, is not looked at. */
@@ -69,7 +69,8 @@ typedef struct mpki_isai_columns {
 } mpki_isai_columns;
 
 /** m->val := the values; room for them is made where it is NULL.
- *  Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED | MPK_ERR_NUMERIC: not finite; the column is named */
+ *  Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED | MPK_ERR_NUMERIC: not finite; the column is
+ *    named */
 mpk_status mpki_isai_invert(mpki_pool *pool, const mpki_isai_columns *c);
 
 /** Columns of m with `limit` entries or more, their diagonals not counted, keep the limit - 1
@@ -79,8 +80,8 @@ mpk_status mpki_isai_invert(mpki_pool *pool, const mpki_isai_columns *c);
 mpk_status mpki_isai_cut(mpk_context *ctx, mpk_scalar scalar, int32_t n, int32_t limit,
                          mpki_sparse *m, int64_t *over);
 
-/** Places of a column's rows in it, for each worker: as many as the rows of a column are apart, which
- *  the worker sets to -1 before its first column. */
+/** Places of a column's rows in it, for each worker: as many as the rows of a column are apart,
+ *  which the worker sets to -1 before its first column. */
 typedef struct mpki_isai_places {
     int32_t *place; /* all workers', `stride` apart */
     bool *ready;
@@ -88,15 +89,15 @@ typedef struct mpki_isai_places {
     int64_t longest; /* most entries of a column, without its diagonal */
 } mpki_isai_places;
 
-/** For the columns of a pattern s, their diagonals included or not. Returns MPK_OK | MPK_ERR_MEMORY;
- *  to be freed either way. */
+/** For the columns of a pattern s, their diagonals included or not. Returns MPK_OK |
+ *  MPK_ERR_MEMORY; to be freed either way. */
 mpk_status mpki_isai_places_make(mpk_context *ctx, mpki_pool *pool, int32_t n, const mpki_sparse *s,
                                  bool diagonal, mpki_isai_places *p);
 void mpki_isai_places_free(mpk_context *ctx, mpki_isai_places *p);
 /** This worker's. */
 int32_t *mpki_isai_place(mpki_isai_places *p, int worker);
 
-/* ---- small dense systems (small.c, small_t.c) --------------------------------------------------- */
+/* ---- small dense systems (small.c, small_t.c) ------------------------------------------------ */
 
 typedef struct mpki_isai_small {
     mpk_context *ctx;
@@ -113,7 +114,7 @@ typedef struct mpki_isai_small {
 /** Solve A(J, J) m = e_j for each column. Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED. */
 mpk_status mpki_isai_solve_small(mpki_pool *pool, const mpki_isai_small *c);
 
-/* ---- a triangle given with all entries (columns_t.c) -------------------------------------------- */
+/* ---- a triangle given with all entries (columns_t.c) ----------------------------------------- */
 
 typedef struct mpki_isai_split {
     const int64_t *ptr; /* rows ascend */
@@ -124,7 +125,7 @@ typedef struct mpki_isai_split {
     void *dinv;   /* n: 1 / the diagonal */
 } mpki_isai_split;
 
-/* ---- products (product_t.c) --------------------------------------------------------------------- */
+/* ---- products (product_t.c) ------------------------------------------------------------------ */
 
 /** y := (diag + a) x, by rows of a. Entry (i, r) of a vector is at [i * nrhs + r]. */
 typedef struct mpki_isai_product {
@@ -147,7 +148,7 @@ enum { MPKI_ISAI_RHS = 8 };
 /** On the pool if that pays; the same bits for any number of threads. */
 void mpki_isai_multiply(mpki_pool *pool, mpk_scalar scalar, const mpki_isai_product *p);
 
-/* ---- what is applied ---------------------------------------------------------------------------- */
+/* ---- what is applied ------------------------------------------------------------------------- */
 
 /** M and, for relaxation, A itself, both by rows. */
 typedef struct mpki_isai_step {

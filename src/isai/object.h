@@ -36,7 +36,7 @@ bool mpki_isai_is_triangle(const mpk_isai *s);
 /** The pool that products and columns run on; NULL: not worth it. */
 mpki_pool *mpki_isai_pool(mpk_context *ctx, const mpk_isai *s);
 
-/* ---- what is given (given.c) -------------------------------------------------------------------- */
+/* ---- what is given (given.c) ----------------------------------------------------------------- */
 
 /** Pointers from 0 that do not descend, rows (NULL: not looked at) that ascend within their columns
  *  and are in range. Returns MPK_OK | MPK_ERR_INPUT: the first column where that is not so. */

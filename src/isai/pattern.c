@@ -17,8 +17,7 @@ int mpki_isai_class(int64_t count) {
     return k;
 }
 
-/* ---- the rows that a search has met ------------------------------------------------------------
- */
+/* ---- the rows that a search has met ---------------------------------------------------------- */
 
 /* A set of rows as bits, with a bit for each word of bits that is not 0, and one for each of those
  * words: so what a search has met comes out in order, without a look at all of n, and a worker
@@ -48,8 +47,7 @@ static inline bool meet(rows_met *s, int32_t i) {
     return true;
 }
 
-/* ---- one column ---------------------------------------------------------------------------------
- */
+/* ---- one column ------------------------------------------------------------------------------ */
 
 typedef struct block { /* rows of columns that were found, before their place is known */
     struct block *link;
@@ -145,7 +143,8 @@ static int64_t reach(const making *m, worker *me, int32_t j, bool *cut) {
     return kept;
 }
 
-/* The rows of column j that were met and are kept, to `to` (NULL: nowhere), in order; none is met then. */
+/* The rows of column j that were met and are kept, to `to` (NULL: nowhere), in order; none is met
+ * then. */
 static void drain(const making *m, rows_met *s, int32_t j, int32_t *to) {
     for (int32_t w2 = s->least; w2 <= s->most; w2++) {
         uint64_t top = s->bits[2][w2];
@@ -168,8 +167,8 @@ static void drain(const making *m, rows_met *s, int32_t j, int32_t *to) {
     s->least = INT32_MAX, s->most = -1;
 }
 
-/* Room for `count` more rows after those of this portion, of which there are `used`: they stay together.
- * NULL: no memory. */
+/* Room for `count` more rows after those of this portion, of which there are `used`: they stay
+ * together. NULL: no memory. */
 static int32_t *room(const making *m, worker *me, int64_t used, int64_t count) {
     if (count > me->left) {
         const int64_t size = 2 * (used + count) < m->block ? m->block : 2 * (used + count);
@@ -195,9 +194,10 @@ static int64_t by_search(const making *m, worker *me, int32_t j, int64_t used, b
     return kept;
 }
 
-/* ---- columns that need no search ---------------------------------------------------------------- */
+/* ---- columns that need no search ------------------------------------------------------------- */
 
-/* One step, from a column whose rows ascend: they are copied to `to` (NULL: counted). -1: they do not ascend. */
+/* One step, from a column whose rows ascend: they are copied to `to` (NULL: counted). -1: they do
+ * not ascend. */
 static int64_t by_copy(const making *m, int32_t j, int32_t *to) {
     const int32_t *index = m->graph->index;
     int64_t kept = 0;
@@ -236,8 +236,7 @@ static bool is_over(const making *m, int64_t kept) {
     return m->rule->limit > 0 && kept >= m->rule->limit;
 }
 
-/* ---- all columns --------------------------------------------------------------------------------
- */
+/* ---- all columns ----------------------------------------------------------------------------- */
 
 static int64_t portion_end(const making *m, int64_t item) {
     return (item + 1) * PORTION < m->n ? (item + 1) * PORTION : m->n;
@@ -301,7 +300,8 @@ static void place_item(mpki_pool *pool, int number, void *arg, int64_t item) {
         if (m->s->ptr[j] < m->s->ptr[j + 1]) at_once(m, j, m->s->index + m->s->ptr[j]);
 }
 
-/* Few and large blocks where there is much to find: the context has huge pages for those of 8 MiB. */
+/* Few and large blocks where there is much to find: the context has huge pages for those of 8
+ * MiB. */
 static int64_t block_of(int64_t rows) {
     enum { LEAST = 1 << 12, LARGE = 1 << 18, MOST = 1 << 21 };
     return rows < LEAST ? LEAST : rows < LARGE ? rows : MOST;

@@ -13,7 +13,7 @@ void mpki_sparse_free(mpk_context *ctx, mpki_sparse *a) {
     *a = (mpki_sparse){0};
 }
 
-/* ---- sums --------------------------------------------------------------------------------------- */
+/* ---- sums ------------------------------------------------------------------------------------ */
 
 enum { SUM_PARTS = 64, SUM_WORTH = 1 << 15 };
 
@@ -58,13 +58,12 @@ void mpki_sparse_sum(mpki_pool *pool, int64_t n, int64_t *ptr) {
     mpki_pool_for_near(pool, 0, SUM_PARTS, sum_item, &s);
 }
 
-/* ---- transposes ---------------------------------------------------------------------------------
- */
+/* ---- transposes ------------------------------------------------------------------------------ */
 
-/* The columns of a are cut into chunks of as many entries each, a worker's items. A chunk counts its
- * entries by row, from its first to its last one; for each row these counts become where the entries of
- * each chunk begin in it; then every chunk puts its own. So each entry is looked at twice, whatever the
- * number of threads, and a row has one order. */
+/* The columns of a are cut into chunks of as many entries each, a worker's items. A chunk counts
+ * its entries by row, from its first to its last one; for each row these counts become where the
+ * entries of each chunk begin in it; then every chunk puts its own. So each entry is looked at
+ * twice, whatever the number of threads, and a row has one order. */
 enum { CHUNKS = 256, CHUNKS_A_THREAD = 4, ROWS = 1024 };
 
 typedef struct chunk {

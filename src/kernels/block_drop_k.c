@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Dual threshold (Saad 1994; Thuerck et al. 2018, sec. IV.B.3): a bound for each column, then the
- * largest of what is left. Ties, but for rounding, go by position in the block, so the result is the same for all
- * instruction sets and schedules. */
+ * largest of what is left. Ties, but for rounding, go by position in the block, so the result is
+ * the same for all instruction sets and schedules. */
 #include "alpha.h"
 #include "block_isa.h"
 #include "block_mask.h"
@@ -18,8 +18,8 @@ typedef uint32_t key;
 typedef uint64_t key;
 #endif
 
-/* the modulus by which entries are ordered, rounded (MPKI_RANK_BITS), above 0; NaN comes before everything, so that it
- * is seen and not dropped */
+/* the modulus by which entries are ordered, rounded (MPKI_RANK_BITS), above 0; NaN comes before
+ * everything, so that it is seen and not dropped */
 INLINE R rank_of(T x) {
     const key unit = (key)1 << MPKI_RANK_BITS(sizeof(R));
     R a = t_abs(x);

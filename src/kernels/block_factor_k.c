@@ -126,7 +126,8 @@ static int where(const work *f, int i, R least) {
     return -1;
 }
 
-/* where row i is largest off the diagonal, the first of equal ones (MPKI_TIE); -1: all of that is nothing */
+/* where row i is largest off the diagonal, the first of equal ones (MPKI_TIE); -1: all of that is
+ * nothing */
 static int largest(work *f, int i, int p, R *value) {
     update(f, i, p);
     const T *row = f->c + i * f->ld;
@@ -171,8 +172,8 @@ static choice rook(work *f, int p) {
     }
 }
 
-/* the largest entry of all that is left, by columns (which are rows too); of equal ones (MPKI_TIE) the first, whose
- * mirror image, equal but for rounding, stands in that column's row */
+/* the largest entry of all that is left, by columns (which are rows too); of equal ones (MPKI_TIE)
+ * the first, whose mirror image, equal but for rounding, stands in that column's row */
 static choice complete(work *f, int p) {
     R most[MPKI_BLOCK_MAX * PARTS + LANES_MAX], diagonal = -1, top = 0;
     for (int k = 0; k < f->w; k += ENTRIES) v_store(most + k * PARTS, (vec){0});

@@ -48,8 +48,8 @@ static void choose_complete(const lu *f, int p, int *i, int *j) {
             }
 }
 
-/* The row from p on where column j is largest, or the column where row i is: the first of equal ones (MPKI_TIE). `but` where
- * that is nothing, or is no more than `size`, the entry seen last. */
+/* The row from p on where column j is largest, or the column where row i is: the first of equal
+ * ones (MPKI_TIE). `but` where that is nothing, or is no more than `size`, the entry seen last. */
 static int largest_row(const lu *f, int j, int p, int but, R size) {
     R top = 0;
     for (int r = p; r < f->w; r++) top = at(f, r, j) > top ? at(f, r, j) : top;

@@ -68,8 +68,8 @@ typedef struct FN(block_kernels) {
      *  pair      [in]  w or NULL: pair[r] = the row that static pivoting couples r with, r itself
      *                  for 1x1
      *  floor     [in]  a pivot (1x1, or the eigenvalues of a 2x2) not above it in modulus is
-     *                  replaced by one of that modulus and its sign (positive for what is nothing beside
-     *                  it, MPKI_NOTHING), and counted;
+     *                  replaced by one of that modulus and its sign (positive for what is nothing
+     *                  beside it, MPKI_NOTHING), and counted;
      *                  0: zero pivots stay and are counted as zero, their rows of M D^-1 are taken
      *                  as 0
      *  butterfly [in]  NULL, or 2 w reals: the random diagonals of a depth-1 butterfly B (the first

@@ -199,8 +199,8 @@ static breach find_worst(const mpki_assembly *how, const columns *c, const doubl
 }
 
 /* Which law holds, up to rounding; `hermitian` comes in as the one that is asked for. *general
- * [out] none does, and that is allowed. *sizes [out] the rows' largest entries, allocated, if the law
- * does not hold to the last bit; else NULL. */
+ * [out] none does, and that is allowed. *sizes [out] the rows' largest entries, allocated, if the
+ * law does not hold to the last bit; else NULL. */
 static mpk_status check(mpk_context *ctx, const mpki_assembly *how, const columns *c,
                         bool *hermitian, bool *general, double **sizes) {
     bool exact;

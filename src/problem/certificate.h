@@ -5,21 +5,22 @@
  *
  *  A = M + E and M have the same inertia unless A - t E, 0 <= t <= 1, is singular for some t, that
  *  is unless B = M^-1 E = M^-1 A - I has a real eigenvalue <= -1; and then ||B||_2 >= 1. For z
- *  Gaussian and c = sqrt(n) ||B z|| / ||z||, ||B|| >= 1 implies P(c <= t) <= 0.8 t (Dixon 1983, SIAM
- *  J. Numer. Anal. 20), and k independent z are all that small with at most (0.8 t)^k. Signs alone
- *  or unit vectors for z will not do: for these the solve repeats the roundings of the
+ *  Gaussian and c = sqrt(n) ||B z|| / ||z||, ||B|| >= 1 implies P(c <= t) <= 0.8 t (Dixon 1983,
+ *  SIAM J. Numer. Anal. 20), and k independent z are all that small with at most (0.8 t)^k. Signs
+ *  alone or unit vectors for z will not do: for these the solve repeats the roundings of the
  *  factorization, and c comes out as 0 however wrong M is. docs/numerics.md has the experiment. */
 #include "problem.h"
 
 enum { MPKI_CERTIFICATE_MOST = 16 /* vectors */ };
 
-/** Where a certificate's vectors begin: a hash of n, `seed` and the bits of A's values, so that they
- *  are the same for any number of threads, and not known before A is. */
+/** Where a certificate's vectors begin: a hash of n, `seed` and the bits of A's values, so that
+ *  they are the same for any number of threads, and not known before A is. */
 uint64_t mpki_certificate_seed(int64_t n, int64_t seed);
 /** Mix `bytes` of A's values in. */
 uint64_t mpki_certificate_hash(uint64_t state, const void *values, int64_t bytes);
 
-/** Take the c of one more vector. Returns true while the verdict is open: at first, with *t all 0. */
+/** Take the c of one more vector. Returns true while the verdict is open: at first, with *t all
+ *  0. */
 bool mpki_certificate_next(mpk_certificate *t, double c);
 
 #define MPKI_CERTIFICATE(p)                                                                          \

@@ -32,8 +32,9 @@ static void cut_evenly(int32_t n, const int64_t *ptr, int32_t parts, int32_t *cu
 
 /* ---- making ------------------------------------------------------------------------------------
  * Row i is: the entries of the lower triangle's row i (gathered from its columns), then column i of
- * it, mirrored; of a general matrix, all entries of row i. Part t of the columns counts what it has for each row (next), the counts of the
- * parts before it tell it where to write, so each slot has one writer and rows come out sorted. */
+ * it, mirrored; of a general matrix, all entries of row i. Part t of the columns counts what it has
+ * for each row (next), the counts of the parts before it tell it where to write, so each slot has
+ * one writer and rows come out sorted. */
 
 typedef struct making {
     const mpk_problem_view *a;
@@ -152,8 +153,7 @@ void mpki_full_free(mpk_context *ctx, mpki_full *full) {
     *full = (mpki_full){0};
 }
 
-/* ---- products ----------------------------------------------------------------------------------
- */
+/* ---- products -------------------------------------------------------------------------------- */
 
 typedef struct product {
     const mpki_full *full;

@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-/* ---- the map -----------------------------------------------------------------------------------
- */
+/* ---- the map --------------------------------------------------------------------------------- */
 
 /* Entry of row i in the sorted column j; it is there. */
 static int64_t find(const mpki_layout *layout, int32_t i, int32_t j) {
@@ -84,8 +83,7 @@ done:
     return status;
 }
 
-/* ---- values through it -------------------------------------------------------------------------
- */
+/* ---- values through it ----------------------------------------------------------------------- */
 
 static const mpki_given_table *const tables[] = {&mpki_s_given, &mpki_d_given, &mpki_c_given,
                                                  &mpki_z_given};

@@ -20,8 +20,8 @@ static inline double part_size(T x) {
     return fmax(fabs((double)t_re(x)), fabs((double)t_im(x)));
 }
 
-/** Where rows have nothing but rounding their sizes say nothing: they are made negative, and then those
- *  with an entry that counts positive again. Call negate() and, of all pairs, count_in(). */
+/** Where rows have nothing but rounding their sizes say nothing: they are made negative, and then
+ *  those with an entry that counts positive again. Call negate() and, of all pairs, count_in(). */
 static inline void negate(int32_t n, double *scale) {
     for (int32_t i = 0; i < n; i++) scale[i] = -scale[i];
 }
@@ -100,8 +100,8 @@ static inline bool count_apart(const law *l, const double *scale, int32_t i, int
     return true;
 }
 
-/** Keep what a pair differs by from its mean, the entry `entry` of column j. On the diagonal the law is
- *  Hermitian, and upper = lower. Returns MPK_OK | MPK_ERR_MEMORY */
+/** Keep what a pair differs by from its mean, the entry `entry` of column j. On the diagonal the
+ *  law is Hermitian, and upper = lower. Returns MPK_OK | MPK_ERR_MEMORY */
 static inline mpk_status keep_apart(mpk_context *ctx, const char *stage, const law *l,
                                     const double *scale, int64_t entry, int32_t i, int32_t j,
                                     T lower, T upper, bool hermitian, mpki_skew **skew) {

@@ -8,8 +8,7 @@
 
 #include <strings.h>
 
-/* ---- banner and sizes -------------------------------------------------------------------------
- */
+/* ---- banner and sizes ------------------------------------------------------------------------ */
 
 static const char *after_banner(const char *line) {
     if (*line != '%') return NULL;
@@ -137,8 +136,7 @@ static mpk_status truncated(const mpki_text *text, const mpki_mm_header *h, int6
                            (long long)count, (long long)h->nnz);
 }
 
-/* ---- entries -----------------------------------------------------------------------------------
- */
+/* ---- entries --------------------------------------------------------------------------------- */
 
 /* The value of the entry (row, col), 1-based, at *p: one number, two, or none. */
 static inline mpk_status parse_value(const mpki_text *text, mpki_mm_field kind, int64_t row,

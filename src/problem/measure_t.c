@@ -31,8 +31,8 @@ static bool inside(double x) {
     return x == 0 || (x > mpki_nearly_zero(SINGLE) && x < mpki_nearly_infinite(SINGLE));
 }
 
-/* omega_1 and omega_2 of Arioli, Demmel & Duff (1989), and what is measured by rows; false: a row is
- * near the ends. */
+/* omega_1 and omega_2 of Arioli, Demmel & Duff (1989), and what is measured by rows; false: a row
+ * is near the ends. */
 static bool componentwise(const mpki_system *s, const T *b, const T *r, const double *w,
                           double x_norm, double omega[2], mpki_by_rows *rows) {
     const int32_t n = s->a.n;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** Reads Rutherford-Boeing files: I. S. Duff, R. G. Grimes, J. G. Lewis, "The Rutherford-Boeing
  *  Sparse Matrix Collection", RAL-TR-97-031, 1997; and its ancestor Harwell-Boeing (ACM TOMS 15,
- *  1989), whose right-hand sides are skipped. Type 'u' is a general matrix, unless its values are symmetric. */
+ *  1989), whose right-hand sides are skipped. Type 'u' is a general matrix, unless its values are
+ *  symmetric. */
 #include "fortran.h"
 #include "number.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_PROBLEM_SKEW_H
 #define MPKI_PROBLEM_SKEW_H
-/** A matrix given whole whose triangles differ: A = S + K. S, the mean of both, is what is stored and
- *  factorized; K is kept beside it, entry by entry, so that every error is measured in A. K is what
- *  rounding left, or empty: then there is none (NULL), and nothing is paid for it. */
+/** A matrix given whole whose triangles differ: A = S + K. S, the mean of both, is what is stored
+ *  and factorized; K is kept beside it, entry by entry, so that every error is measured in A. K is
+ *  what rounding left, or empty: then there is none (NULL), and nothing is paid for it. */
 #include "../core/core.h"
 #include <metapack/problem.h>
 

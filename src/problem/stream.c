@@ -94,8 +94,7 @@ static mpk_status raw_fill(mpki_stream *s) {
     return source_read(s, s->raw, RAW_SIZE, &s->raw_size);
 }
 
-/* ---- decompression ----------------------------------------------------------------------------
- */
+/* ---- decompression --------------------------------------------------------------------------- */
 
 static void *gz_alloc(void *opaque, unsigned count, unsigned size) {
     return mpki_alloc(opaque, STAGE, count, size);
@@ -208,8 +207,7 @@ static mpk_status plain_read(mpki_stream *s, void *out, size_t size, size_t *got
     return status;
 }
 
-/* ---- open and close ---------------------------------------------------------------------------
- */
+/* ---- open and close -------------------------------------------------------------------------- */
 
 static bool starts_with(const mpki_stream *s, const char *magic, size_t size) {
     return s->raw_size >= size && !memcmp(s->raw, magic, size);

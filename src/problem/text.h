@@ -42,8 +42,7 @@ mpk_status mpki_text_entries(const mpki_text *text, mpk_scalar scalar, int64_t n
 mpk_status mpki_text_grow(const mpki_text *text, mpk_scalar scalar, int64_t most,
                           mpki_entries *entries);
 
-/* ---- the formats --------------------------------------------------------------------------------
- */
+/* ---- the formats ----------------------------------------------------------------------------- */
 
 /** Is this the first line of a Matrix Market file? */
 bool mpki_is_matrix_market(const char *line);

@@ -138,8 +138,7 @@ static void put_times(mpki_buffer *out, const mpk_run *run) {
     }
 }
 
-/* ---- residuals over iterations -----------------------------------------------------------------
- */
+/* ---- residuals over iterations --------------------------------------------------------------- */
 
 /* The frame of the curve: iterations 0 .. count, decades least .. most. */
 typedef struct curve {

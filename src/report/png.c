@@ -23,8 +23,8 @@ static void chunk(mpki_buffer *out, const char *type, const void *data, uint32_t
     mpki_buffer_bytes(out, word, 4);
 }
 
-/* Lines of `bytes` each become a PNG; palette NULL: pixels of three bytes. Each line begins with its
- * filter: 2 = difference to the line above, since cells repeat lines. */
+/* Lines of `bytes` each become a PNG; palette NULL: pixels of three bytes. Each line begins with
+ * its filter: 2 = difference to the line above, since cells repeat lines. */
 static mpk_status write_lines(mpk_context *ctx, int32_t width, int32_t height, int64_t bytes,
                               const uint8_t *pixels, const uint8_t (*palette)[3], int32_t colours,
                               mpki_buffer *out) {

@@ -104,8 +104,9 @@ enum { MPKI_RASTER_MAX = 400 };
 
 mpk_status mpki_raster_create(mpk_context *ctx, int32_t n, mpki_raster *raster);
 void mpki_raster_free(mpk_context *ctx, mpki_raster *raster);
-/** Add A, both triangles; iperm [in] n: new position of each index, NULL: the file's order; rows [in]
- *  n: index that each row stands for, where a general matrix has its rows permuted, or NULL. */
+/** Add A, both triangles; iperm [in] n: new position of each index, NULL: the file's order; rows
+ *  [in] n: index that each row stands for, where a general matrix has its rows permuted, or
+ *  NULL. */
 void mpki_raster_add_matrix(mpki_raster *raster, const mpk_problem_view *a, const int32_t *iperm,
                             const int32_t *rows);
 /** Add the lower triangle of L as the supernodes have it. */

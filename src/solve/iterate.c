@@ -140,8 +140,9 @@ static double left(const iteration *it) {
     return fmax(1, limit - (double)it->fac->info.bytes - (double)a);
 }
 
-/* Are products with the factor's own copy of A as good as with one made for the solve? Not where its
- * entries are so far from 1 that they would be shifted (mpki_krylov_matrix); the norm bounds them. */
+/* Are products with the factor's own copy of A as good as with one made for the solve? Not where
+ * its entries are so far from 1 that they would be shifted (mpki_krylov_matrix); the norm bounds
+ * them. */
 static bool takes_factors_matrix(const iteration *it) {
     const double range = single(it) ? 0x1p28 : 0x1p248, norm = it->fac->norm_inf;
     const mpk_factor *fac = it->fac;
@@ -219,8 +220,7 @@ static mpk_status task_of(iteration *it, const mpk_options *options, mpk_krylov_
     return MPK_OK;
 }
 
-/* ---- one right-hand side -----------------------------------------------------------------------
- */
+/* ---- one right-hand side --------------------------------------------------------------------- */
 
 /* Add one more cycle's account to those before it. */
 static void add_account(mpk_krylov_info *sum, const mpk_krylov_info *cycle) {
@@ -360,8 +360,7 @@ static mpk_status outcome(iteration *it, const mpki_quality *q, const mpk_krylov
     return MPK_INACCURATE;
 }
 
-/* ---- all of them -------------------------------------------------------------------------------
- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 /* What it->x is worth, whose errors these are; what measured them is there still. */
 static mpk_status judge(iteration *it, const mpki_quality *q, mpki_verdict *verdict) {

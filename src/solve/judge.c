@@ -10,7 +10,8 @@
 
 static const char STAGE[] = "solve";
 
-/* ||A|| ||x|| / ||b|| from which on b hardly counts beside A x; what b must have in rows that x does
+/* ||A|| ||x|| / ||b|| from which on b hardly counts beside A x; what b must have in rows that x
+ *   does
  * not resolve, for the same; and a relative residual that no solution has. */
 static const double LARGE = 1e12, LARGE_SINGLE = 1e5, LOST = 1e-14, LOST_SINGLE = 1e-6,
                     RESIDUAL = 1e-6, RESIDUAL_SINGLE = 1e-2;
@@ -53,12 +54,12 @@ static bool cut(const mpk_analysis *an, const void *x, const double *moduli, dou
 /* Does A take v to nothing? v may lose its noise. */
 static double flat(const mpk_factor *fac, mpki_solve_work *work, void *v) {
     const double bound = mpki_default_zero_tolerance(fac->an->scalar);
-    const double eta =
-        MPKI_DISPATCH(fac->an->scalar, flatness)(fac->scale, bound, work, v).eta;
+    const double eta = MPKI_DISPATCH(fac->an->scalar, flatness)(fac->scale, bound, work, v).eta;
     return eta <= bound ? eta : INFINITY;
 }
 
-/* Ask for a certificate; without memory for it what it would have settled stays in doubt, for x is there. */
+/* Ask for a certificate; without memory for it what it would have settled stays in doubt, for x is
+ * there. */
 static mpk_status ask(mpk_context *ctx, const mpk_factor *fac) {
     const mpk_status status = mpki_certify(ctx, fac, NULL);
     if (status != MPK_ERR_MEMORY) return status;
@@ -67,13 +68,14 @@ static mpk_status ask(mpk_context *ctx, const mpk_factor *fac) {
 }
 
 /* Is x a vector of A's kernel, or are its large entries, beside a solution of other equations? Not
- * asked where b counts, nor where a certificate shows that A has no such vector; where there is none,
- * a large x alone is enough for *large_x. */
+ * asked where b counts, nor where a certificate shows that A has no such vector; where there is
+ * none, a large x alone is enough for *large_x. */
 static mpk_status kernel(mpk_context *ctx, const mpk_factor *fac, mpki_solve_work *work,
                          const void *x, double *eta, bool *large_x) {
     static const double cuts[] = {1e-6, 1e-4, 1e-2};
     const mpk_analysis *an = fac->an;
-    /* a complete factor of full rank has been asked for a kernel, an incomplete one knows nothing of it */
+    /* a complete factor of full rank has been asked for a kernel, an incomplete one knows nothing
+     * of it */
     const mpk_factor_info *f = &fac->info;
     const bool full = fac->form->exact && f->rank == MPK_RANK_FULL && f->perturbed == 0;
     const bool lost =
@@ -122,8 +124,8 @@ mpk_status mpki_judge(mpk_context *ctx, const mpk_factor *fac, mpki_solve_work *
     verdict->eta = fmin(verdict->eta, eta);
     verdict->doubtful |= maybe && none;
     verdict->unsure |= (shows || large_x) && mpki_examinable(fac) && fac->info.perturbed == 0;
-    verdict->solved &= mpki_solves(scalar, q.componentwise, q.rows) && !q.missed && !lost &&
-                       !(maybe && none);
+    verdict->solved &=
+        mpki_solves(scalar, q.componentwise, q.rows) && !q.missed && !lost && !(maybe && none);
     return MPK_OK;
 }
 

@@ -2,8 +2,8 @@
 #ifndef MPKI_JUDGE_H
 #define MPKI_JUDGE_H
 /** What a solution is worth, whatever made it: refinement, or a Krylov method. Errors are small for
- *  whatever a singular A takes to nothing, so where b hardly counts beside A x it is asked whether x
- *  is such a vector. */
+ *  whatever a singular A takes to nothing, so where b hardly counts beside A x it is asked whether
+ *  x is such a vector. */
 #include "../factor/factor.h"
 #include "../factor/refine.h"
 

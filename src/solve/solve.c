@@ -29,8 +29,7 @@ static mpk_status check(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, c
     return mpki_check_sides(ctx, STAGE, &sides);
 }
 
-/* ---- with refinement ---------------------------------------------------------------------------
- */
+/* ---- with refinement ------------------------------------------------------------------------- */
 
 /* A caller's columns and what is to be done with them. */
 typedef struct columns {
@@ -70,8 +69,8 @@ static void solve_shifted(const columns *c, mpki_solve_work *work, void *x) {
     MPKI_DISPATCH(an->scalar, column_shift)(an->n, exponent, x);
 }
 
-/* Is b in A's range, by the vectors of the kernel that there are? -1: one is against it; 1: all of the kernel, or a
- * sum of it, is not; 0: not known. work->w is of the last x. */
+/* Is b in A's range, by the vectors of the kernel that there are? -1: one is against it; 1: all of
+ * the kernel, or a sum of it, is not; 0: not known. work->w is of the last x. */
 static int in_range(const mpki_solve_work *work) {
     const mpk_problem_view *a = &work->system.a;
     const mpk_factor *fac = work->m.fac;
@@ -81,8 +80,8 @@ static int in_range(const mpki_solve_work *work) {
     return !is ? -1 : work->kernel->whole || work->kernel->probed;
 }
 
-/* What is said of b: what the kernel's vectors and the rows of A x = b agree on. Vectors alone are fooled by their own
- * rounding, and where |A| |x| is much larger than b. */
+/* What is said of b: what the kernel's vectors and the rows of A x = b agree on. Vectors alone are
+ * fooled by their own rounding, and where |A| |x| is much larger than b. */
 static void tell_consistent(int said, bool solved, bool first, mpk_solve_info *info) {
     const int agreed = solved == (said > 0) ? said : 0;
     info->consistent = first || agreed < info->consistent ? agreed : info->consistent;
@@ -148,8 +147,8 @@ static void copy_columns(size_t bytes, int32_t nrhs, const char *from, size_t fr
         memcpy(to + (size_t)r * to_step, from + (size_t)r * from_step, bytes);
 }
 
-/* The same where b or x lies in the memory of the factor's device: through copies on the host, which
- * verdict and refinement need anyway. */
+/* The same where b or x lies in the memory of the factor's device: through copies on the host,
+ * which verdict and refinement need anyway. */
 static mpk_status solve_there(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, const void *b,
                               int64_t ldb, void *x, int64_t ldx, const mpk_options *options,
                               mpk_solve_info *out, mpki_record *record) {
@@ -182,19 +181,20 @@ static void worst_of(mpk_solve_info *info, const mpki_refined *told) {
     if (told->iterations > info->iterations) info->iterations = told->iterations;
 }
 
-/* Right-hand sides of a factor in which nothing is in doubt, refined by the engine in its memory, some at a time.
- * *done [out] how many, the first ones; the next ones have to go through the host, and of these b is as it was. */
+/* Right-hand sides of a factor in which nothing is in doubt, refined by the engine in its memory,
+ * some at a time. *done [out] how many, the first ones; the next ones have to go through the host,
+ *                             and of these b is as it was. */
 static mpk_status refine_there(const columns *c, mpk_solve_info *info, int32_t *done) {
     const double start_s = mpki_now_s();
     const mpk_factor *fac = c->fac;
     const mpki_direct_engine *direct = fac->engine->direct;
     const mpk_scalar scalar = fac->an->scalar;
     const int64_t size = (int64_t)mpk_scalar_size(scalar);
-    const mpki_refine_wish wish = {.steps = c->options->refine,
-                                   .accuracy = mpki_accuracy(c->options, scalar),
-                                   .doubt = mpki_regular(fac) ? INFINITY
-                                                              : mpki_large_growth(scalar), /* as judge.c */
-                                   .flat = INFINITY}; /* then the host looks */
+    const mpki_refine_wish wish = {
+        .steps = c->options->refine,
+        .accuracy = mpki_accuracy(c->options, scalar),
+        .doubt = mpki_regular(fac) ? INFINITY : mpki_large_growth(scalar), /* as judge.c */
+        .flat = INFINITY};                                                 /* then the host looks */
     const int32_t most = MPKI_REFINE_TOGETHER;
     mpki_direct_solver *solver = NULL;
     mpk_status status = fac->engine->settle ? fac->engine->settle(c->ctx) : MPK_OK;
@@ -218,8 +218,8 @@ static mpk_status refine_there(const columns *c, mpk_solve_info *info, int32_t *
     return status;
 }
 
-/* The same for all of them: what cannot be done there goes through the host. *out is set if nothing fails. *done [out]
- * false: none could. */
+/* The same for all of them: what cannot be done there goes through the host. *out is set if nothing
+ * fails. *done [out] false: none could. */
 static mpk_status solve_by_engine(const columns *given, mpk_solve_info *out, mpki_record *record,
                                   bool *done) {
     mpk_context *ctx = given->ctx;

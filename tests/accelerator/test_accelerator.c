@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The accelerator interface on the processor's own table and on changed ones: the engine's factor, what
- * the meta-algorithm does without a capability, user buffers, blocks in a form of the user's, failures. */
+/* The accelerator interface on the processor's own table and on changed ones: the engine's factor,
+ * what the meta-algorithm does without a capability, user buffers, blocks in a form of the user's,
+ * failures. */
 #include "factor/runs.h"
 
 #include "factor/factor.h"
@@ -19,7 +20,8 @@ static mpk_accelerator_report report_of(const mpk_context *ctx) {
     return r;
 }
 
-/* The largest difference of L^-1 b, relative to its largest entry; with no inner pivoting L is one. */
+/* The largest difference of L^-1 b, relative to its largest entry; with no inner pivoting L is
+ * one. */
 static double difference(mpk_context *a, run *r, mpk_context *b, run *s, mpk_part part) {
     double most = 0, worst = 0;
     apply(a, r, part);
@@ -43,8 +45,8 @@ static mpk_options plain(int stages) {
     return o;
 }
 
-/* Without pivoting the factor is the engine's, to rounding, for one to four stages; with atomics and
- * without, with an inspector's thread and without: those give the same bits. */
+/* Without pivoting the factor is the engine's, to rounding, for one to four stages; with atomics
+ * and without, with an inspector's thread and without: those give the same bits. */
 static void test_factor_is_the_engines(void **unused) {
     (void)unused;
     static const char *const spec[] = {"random 200 0.02", "lp-kkt 60 110 3", "optimal-control 12"};
@@ -96,8 +98,8 @@ static void test_factor_is_the_engines(void **unused) {
     assert_int_equal(stages_seen, 4);
 }
 
-/* With inner pivoting, in any number of stages, the answer is right; a matrix that no frame accepts ends
- * in a dense pivot. */
+/* With inner pivoting, in any number of stages, the answer is right; a matrix that no frame accepts
+ * ends in a dense pivot. */
 static void test_answers(void **unused) {
     (void)unused;
     static const char *const spec[] = {"quasi-definite 9", "nlpkkt 5", "lp-kkt 60 110 3",
@@ -126,8 +128,8 @@ static void test_answers(void **unused) {
     }
 }
 
-/* What no stage accepts ends in a dense pivot on the host, or in larger blocks; without pivoting and with,
- * and in the last of few stages in pivots that are replaced. */
+/* What no stage accepts ends in a dense pivot on the host, or in larger blocks; without pivoting
+ * and with, and in the last of few stages in pivots that are replaced. */
 static void test_stubborn(void **unused) {
     (void)unused;
     static const char *const spec[] = {"nlpkkt 4", "random 90 0.9 0.9", "lp-kkt 60 110 3"};
@@ -172,7 +174,8 @@ static void test_stubborn(void **unused) {
     assert_true(border > 0 && host > 0);
 }
 
-/* Other values of the pattern: index and level sets are taken over, and the same values give the same bits. */
+/* Other values of the pattern: index and level sets are taken over, and the same values give the
+ * same bits. */
 static void test_refactorize(void **unused) {
     (void)unused;
     for (int stages = 1; stages <= 3; stages += 2) {
@@ -200,7 +203,7 @@ static void test_refactorize(void **unused) {
     }
 }
 
-/* ---- the user's kernels and buffers ------------------------------------------------------------ */
+/* ---- the user's kernels and buffers ---------------------------------------------------------- */
 
 static int64_t seen_buffers, wrong_buffers;
 
@@ -296,7 +299,7 @@ static void test_compressed_blocks(void **unused) {
     mpk_context_destroy(&there);
 }
 
-/* ---- what is refused, what fails --------------------------------------------------------------- */
+/* ---- what is refused, what fails ------------------------------------------------------------- */
 
 static void expect(const mpk_options *o, const char *spec, mpk_status status, const char *words) {
     mpk_context *ctx = with_table();

@@ -91,8 +91,8 @@ static void test_ladder(void **state) {
 }
 
 /* A tolerance that nothing reaches: an honest failure, with the best there is. */
-/* On a cube nested dissection pays, and is found without being asked for: the factor is smaller than
- * with AMD. On a line nothing is gained. */
+/* On a cube nested dissection pays, and is found without being asked for: the factor is smaller
+ * than with AMD. On a line nothing is gained. */
 static void test_ordering(void **state) {
     (void)state;
     int64_t bytes[2];

@@ -15,8 +15,7 @@
 #include "analysis/symbolic/symbolic.h"
 #include "core/random.h"
 
-/* ---- memory that fails at the k-th request ------------------------------------------------------
- */
+/* ---- memory that fails at the k-th request --------------------------------------------------- */
 
 typedef struct failing {
     _Atomic long countdown; /* requests before the failure; negative: never */
@@ -40,8 +39,7 @@ static void failing_release(void *user, void *ptr, size_t size) {
     free(ptr);
 }
 
-/* ---- random numbers that are the same everywhere ------------------------------------------------
- */
+/* ---- random numbers that are the same everywhere --------------------------------------------- */
 
 static uint64_t random_state = 1;
 static uint32_t random_u32(void) {
@@ -51,8 +49,7 @@ static int32_t random_below(int32_t n) {
     return (int32_t)(random_u32() % (uint32_t)n);
 }
 
-/* ---- matrices: a dense pattern turned into a problem --------------------------------------------
- */
+/* ---- matrices: a dense pattern turned into a problem ----------------------------------------- */
 
 typedef struct pattern {
     int32_t n;
@@ -120,8 +117,7 @@ static inline void problem_free(mpk_problem **a) {
     mpk_problem_destroy(a);
 }
 
-/* ---- elimination by brute force -----------------------------------------------------------------
- */
+/* ---- elimination by brute force -------------------------------------------------------------- */
 
 /* filled (n x n, by position): the pattern of L; returns its entries with the diagonal, *flops. */
 static inline int64_t eliminate(const pattern *p, const int32_t *perm, char *filled,

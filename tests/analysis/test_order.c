@@ -359,8 +359,9 @@ static void test_failing_memory(void **state) {
     free(p.entry);
 }
 
-/* The longest path counts on a device: a chain's under AMD has all of its fronts, so it is dissected;
- * of a tree that is short in any order AMD's stays. The processor's choice is not changed. */
+/* The longest path counts on a device: a chain's under AMD has all of its fronts, so it is
+ * dissected; of a tree that is short in any order AMD's stays. The processor's choice is not
+ * changed. */
 static void test_for_a_device(void **state) {
     (void)state;
     static const struct {

@@ -224,8 +224,8 @@ static void test_memory_limit(void **state) {
     free(perm), free(p.entry);
 }
 
-/* A root of 10 columns and children of 40 with 8 rows below. One is the way to the root, and goes into it; of two, either
- * would make the other wait for its columns. */
+/* A root of 10 columns and children of 40 with 8 rows below. One is the way to the root, and goes
+ * into it; of two, either would make the other wait for its columns. */
 static void test_shorten(void **unused) {
     (void)unused;
     enum { OWN = 40, ROOT = 10, BELOW = 8 };

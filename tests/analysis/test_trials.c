@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Orders tried side by side are those tried one after the other, and nothing is lost where one fails. */
+/* Orders tried side by side are those tried one after the other, and nothing is lost where one
+ * fails. */
 #include "context.h"
 
 static mpk_options options_of(mpk_device device, int threads) {
@@ -10,8 +11,8 @@ static mpk_options options_of(mpk_device device, int threads) {
     return o;
 }
 
-/* Each has another winner: no matching (and so large that several workers contract it), the pairs of weak columns, none
- * of them, all. */
+/* Each has another winner: no matching (and so large that several workers contract it), the pairs
+ * of weak columns, none of them, all. */
 static const char *const cases[] = {"helmholtz 2d 130", "optimal-control 400", "lp-kkt 700 2100",
                                     "stokes mac 40"};
 

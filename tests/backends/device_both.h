@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef TESTS_DEVICE_BOTH_H
 #define TESTS_DEVICE_BOTH_H
-/** A problem factored on blocks by the processor and by the device: what both count, and how far they are apart. */
+/** A problem factored on blocks by the processor and by the device: what both count, and how far
+ *  they are apart. */
 #include "device_blocks.h"
 
 /* A problem factored on both. */

@@ -28,7 +28,8 @@ static inline mpk_context *new_context(bool device) {
     return ctx;
 }
 
-/** Of shared memory on the host: with little of it fronts are cut; with 60000 into columns of one block, and parts. */
+/** Of shared memory on the host: with little of it fronts are cut; with 60000 into columns of one
+ *  block, and parts. */
 static inline void small_blocks(const char *bytes) {
     if (!device_is_real()) setenv("METAPACK_CUDA_HOST_SHARED", bytes, 1);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef TESTS_DEVICE_DIRECT_CASES_H
 #define TESTS_DEVICE_DIRECT_CASES_H
-/** Matrices for the multifrontal engine of a device, and its answers beside the processor's: generated ones, families
- *  of small ones, files, and shapes that are hard for one part of it. */
+/** Matrices for the multifrontal engine of a device, and its answers beside the processor's:
+ *  generated ones, families of small ones, files, and shapes that are hard for one part of it. */
 #include "device_direct.h"
 
 /* What one engine made of a matrix. */

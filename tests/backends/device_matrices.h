@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef TESTS_DEVICE_MATRICES_H
 #define TESTS_DEVICE_MATRICES_H
-/** Matrices of some shapes in every precision and symmetry, and vectors, for tests of the device's Krylov methods. */
+/** Matrices of some shapes in every precision and symmetry, and vectors, for tests of the device's
+ *  Krylov methods. */
 #include "device_krylov.h"
 
 #include "backends/sparse.h"

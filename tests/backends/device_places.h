@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_TESTS_DEVICE_PLACES_H
 #define MPKI_TESTS_DEVICE_PLACES_H
-/** May contributions of a plan lie where they do? A contribution is in use from when its front begins to
- *  write it until the front that takes it, its parent, is done. What is certain of times, however thread blocks
- *  take tasks: fronts of one task are done one after the other; a front begins to write when all below it, with all
- *  parts of their contributions, are done; large fronts of a step are assembled round by round, before its tasks; and
- *  a step begins when the one before is over. */
+/** May contributions of a plan lie where they do? A contribution is in use from when its front
+ *  begins to write it until the front that takes it, its parent, is done. What is certain of times,
+ *  however thread blocks take tasks: fronts of one task are done one after the other; a front
+ *  begins to write when all below it, with all parts of their contributions, are done; large fronts
+ *  of a step are assembled round by round, before its tasks; and a step begins when the one before
+ *  is over. */
 #include "../../src/backends/cuda/direct_plan.h"
 
 #include <stdlib.h>
@@ -27,7 +28,8 @@ static inline bool is_over(const places *z, int32_t front, int32_t writer) {
     return up == writer;
 }
 
-/** Pairs of contributions that may be in use at the same time, and lie on each other or beyond the end.
+/** Pairs of contributions that may be in use at the same time, and lie on each other or beyond the
+ *  end.
  *  shared [out] pairs that lie on each other. -1: no memory */
 static inline int64_t places_in_conflict(const mpki_cuda_plan *plan, int64_t *shared) {
     const size_t fronts = (size_t)plan->fronts + 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef TESTS_DEVICE_STORE_H
 #define TESTS_DEVICE_STORE_H
-/** The processor's finished factor on blocks as it would lie on a device. For tests and benchmarks of
- *  what reads such a factor. */
+/** The processor's finished factor on blocks as it would lie on a device. For tests and benchmarks
+ *  of what reads such a factor. */
 #include "backends/cuda/blocks/store.h"
 #include "backends/cuda/load.h"
 #include "blocks/blocks.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef TESTS_DEVICE_SWEEPS_H
 #define TESTS_DEVICE_SWEEPS_H
-/** A factor of the processor's and its copy on the device, and solves with both, which are compared. */
+/** A factor of the processor's and its copy on the device, and solves with both, which are
+ *  compared. */
 #include "../blocks/in_blocks.h"
 
 #include "device_batch.h"
@@ -141,9 +142,9 @@ static inline double distance(const run *r, int32_t nrhs, const void *x, const v
     return norm > 0 ? most / norm : most;
 }
 
-/* With vectors in double sums are double on both sides, whatever the factor is stored in; but |D| is
- * stored as that is on the device. full: M times a block is a number there, rounded before x is known, which costs
- * as many digits as M has entries that cancel. */
+/* With vectors in double sums are double on both sides, whatever the factor is stored in; but |D|
+ * is stored as that is on the device. full: M times a block is a number there, rounded before x is
+ * known, which costs as many digits as M has entries that cancel. */
 static inline double bound_of(const run *r, int part, bool full) {
     const bool stored = r->bf->scalar == MPK_S || r->bf->scalar == MPK_C;
     const bool vectors = r->scalar == MPK_S || r->scalar == MPK_C;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef TESTS_DEVICE_THERE_H
 #define TESTS_DEVICE_THERE_H
-/** What tests of a device run on: a GPU where METAPACK_TEST_DEVICE is 1, else the module whose kernels run on the
- *  host (cuda_host/). */
+/** What tests of a device run on: a GPU where METAPACK_TEST_DEVICE is 1, else the module whose
+ *  kernels run on the host (cuda_host/). */
 #include "backends/cuda/load.h"
 
 #include <setjmp.h>
@@ -22,7 +22,8 @@ static inline bool device_is_real(void) {
 /** Rooms that a module may lack. */
 typedef enum device_room { DEVICE_ANY, DEVICE_BLOCKS, DEVICE_DIRECT } device_room;
 
-/** Is it there, with that room? A GPU that is asked for and cannot be opened counts as there, so that tests fail. */
+/** Is it there, with that room? A GPU that is asked for and cannot be opened counts as there, so
+ *  that tests fail. */
 static inline bool device_has(device_room room) {
     mpk_context *ctx = NULL;
 #ifdef METAPACK_CUDA_HOST

@@ -303,8 +303,8 @@ static void test_layouts(void **state) {
     mpk_context_destroy(&ctx);
 }
 
-/* Random orders up to 9, numbers of matrices, layouts: blocks, warps and groups that are not full. The host's outcomes,
- * and its solutions to rounding. */
+/* Random orders up to 9, numbers of matrices, layouts: blocks, warps and groups that are not full.
+ * The host's outcomes, and its solutions to rounding. */
 static void random_case(mpk_context *ctx) {
     enum { MOST = 9, MANY = 200 };
     static double here[MANY * MOST * (MOST + 1)], there[MANY * MOST * (MOST + 1)];
@@ -350,8 +350,9 @@ static void test_random(void **state) {
     mpk_context_destroy(&ctx);
 }
 
-/* Order 8 in single precision, where a block takes 64 matrices and copies 16 bytes at a time: numbers of matrices around warps
- * and blocks, aligned and one entry beyond. The host's outcomes, and its solutions to rounding; no byte beyond the last one. */
+/* Order 8 in single precision, where a block takes 64 matrices and copies 16 bytes at a time:
+ * numbers of matrices around warps and blocks, aligned and one entry beyond. The host's outcomes,
+ * and its solutions to rounding; no byte beyond the last one. */
 static void eight_case(mpk_context *ctx, const mpki_device *d, mpk_pivoting pivoting, int count,
                        int shift) {
     enum { E = 8, EE = E * E };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Applications of a direct factor on a device where every kind of piece occurs: warps for small fronts, many children,
- * strips of wide fronts, slices of what lies beyond them; one and several right-hand sides, against the processor. */
+/* Applications of a direct factor on a device where every kind of piece occurs: warps for small
+ * fronts, many children, strips of wide fronts, slices of what lies beyond them; one and several
+ * right-hand sides, against the processor. */
 #include "../support.h"
 
 #include "../../src/backends/cuda/direct_sweep.h"
@@ -8,8 +9,8 @@
 
 #include <metapack/metapack.h>
 
-/* Two dense groups without entries in the rest's first rows, two smaller ones of few rows, and so many single columns that a helper
- * adds some of them up, all beside one dense rest. */
+/* Two dense groups without entries in the rest's first rows, two smaller ones of few rows, and so
+ * many single columns that a helper adds some of them up, all beside one dense rest. */
 enum { LEAVES = 80, REST = 400, APART = 130, LAST = 160, GROUPS = 4, N = LEAVES + 214 + REST };
 
 static const int32_t group_end[GROUPS] = {LEAVES + 70, LEAVES + 140, LEAVES + 164, LEAVES + 214};
@@ -62,8 +63,8 @@ static bool find_kinds(mpk_context *ctx, const mpki_direct *f, bool *kinds) {
     return single;
 }
 
-/* A problem and its factors on the processor and the device: x = A^-1 b agrees to `bound`, and comes with the same bits
- * again. The problem is destroyed. Returns as find_kinds(). */
+/* A problem and its factors on the processor and the device: x = A^-1 b agrees to `bound`, and
+ * comes with the same bits again. The problem is destroyed. Returns as find_kinds(). */
 static bool check(mpk_context *ctx, mpk_problem *problem, mpk_options *o, int32_t nrhs,
                   double bound, bool *kinds) {
     mpk_problem_view a;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The device's factorization on blocks against the processor's: pivotings, levels, stages, precisions, dropping. Without
- * a GPU its kernels run on the host. */
+/* The device's factorization on blocks against the processor's: pivotings, levels, stages,
+ * precisions, dropping. Without a GPU its kernels run on the host. */
 #include "device_both.h"
 
 /* Every pivoting and factor type, complete and by levels. */
@@ -53,8 +53,8 @@ static void test_dropping(void **state) {
     mpk_context_destroy(&ctx);
 }
 
-/* Pivoting where many entries are of the same size but for rounding: a matching's, scaled to 1, and mirror images. Both
- * choose the same pivots, so that what is dropped is the same, too. */
+/* Pivoting where many entries are of the same size but for rounding: a matching's, scaled to 1, and
+ * mirror images. Both choose the same pivots, so that what is dropped is the same, too. */
 static void test_ties(void **state) {
     (void)state;
     mpk_context *ctx = context();
@@ -82,8 +82,8 @@ static void test_ties(void **state) {
     mpk_context_destroy(&ctx);
 }
 
-/* Levels of so few frames that each has a multiprocessor to itself, and all of its warps. The host has one
- * multiprocessor, with as much shared memory as it is told. */
+/* Levels of so few frames that each has a multiprocessor to itself, and all of its warps. The host
+ * has one multiprocessor, with as much shared memory as it is told. */
 static void test_narrow(void **state) {
     (void)state;
     static const char *const specs[] = {"optimal-control 12", "nlpkkt 3",
@@ -106,8 +106,8 @@ static void test_narrow(void **state) {
     unsetenv("METAPACK_CUDA_HOST_SHARED");
 }
 
-/* What blocks of earlier stages left of their capacities goes to those of later ones, which need room for it: the adjacency
- * matrix of a grid of triangles, with ones on the diagonal. */
+/* What blocks of earlier stages left of their capacities goes to those of later ones, which need
+ * room for it: the adjacency matrix of a grid of triangles, with ones on the diagonal. */
 static void test_leftovers(void **state) {
     (void)state;
     enum { SIDE = 14 };
@@ -164,8 +164,8 @@ static void test_stages(void **state) {
     mpk_context_destroy(&ctx);
 }
 
-/* Wider frames than a warp has lanes are cut into pieces, here on the processor, too; 2x2 pivots of the matching stay
- * whole. Where no stage accepts anything, frames are joined up to that width. */
+/* Wider frames than a warp has lanes are cut into pieces, here on the processor, too; 2x2 pivots of
+ * the matching stay whole. Where no stage accepts anything, frames are joined up to that width. */
 static void test_wide(void **state) {
     (void)state;
     mpk_context *ctx = context();

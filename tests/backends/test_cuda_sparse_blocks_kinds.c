@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The device's factorization on blocks against the processor's by the kind of matrix and method: definite, general, of
- * scalars, degenerate, what is refused; and applied. Without a GPU its kernels run on the host. */
+/* The device's factorization on blocks against the processor's by the kind of matrix and method:
+ * definite, general, of scalars, degenerate, what is refused; and applied. Without a GPU its
+ * kernels run on the host. */
 #include "device_both.h"
 
-/* A definite matrix on which LLT without fill breaks down: Kershaw's, in blocks along the diagonal. */
+/* A definite matrix on which LLT without fill breaks down: Kershaw's, in blocks along the
+ * diagonal. */
 static mpk_problem *breaking(mpk_context *ctx, mpk_scalar scalar) {
     static const double kershaw[4][4] = {
         {3, -2, 0, 2}, {-2, 3, -2, 0}, {0, -2, 3, -2}, {2, 0, -2, 3}};

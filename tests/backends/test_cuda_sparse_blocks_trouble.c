@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The device's factorization on blocks once more: the same bits in every run, with and without what was kept; with
- * little memory, and where allocations fail. Without a GPU its kernels run on the host. */
+/* The device's factorization on blocks once more: the same bits in every run, with and without what
+ * was kept; with little memory, and where allocations fail. Without a GPU its kernels run on the
+ * host. */
 #include "device_blocks.h"
 
 /* All bits of a factor of the device, summed up. */

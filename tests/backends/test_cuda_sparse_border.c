@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Stages that get nowhere on the device: the dense pivot that ends them against the processor's, in every part of a
- * solve. Without a GPU its kernels run on the host. */
+/* Stages that get nowhere on the device: the dense pivot that ends them against the processor's, in
+ * every part of a solve. Without a GPU its kernels run on the host. */
 #include "device_blocks.h"
 
 #include "../factor/stuck.h"
@@ -113,7 +113,8 @@ static void test_parts(void **state) {
     mpk_context_destroy(&ctx);
 }
 
-/* Approximate inverses in place of sweeps: products, then the dense pivot; in single precision, too. */
+/* Approximate inverses in place of sweeps: products, then the dense pivot; in single precision,
+ * too. */
 static void test_inverses(void **state) {
     (void)state;
     mpk_context *ctx = context();

@@ -51,8 +51,8 @@ static void test_generated(void **unused) {
     check_generated();
 }
 
-/* More children than are described together, of which some leave columns: where one thread read what another had
- * written for the next ones, a kernel did not end. */
+/* More children than are described together, of which some leave columns: where one thread read
+ * what another had written for the next ones, a kernel did not end. */
 static void test_many_children(void **unused) {
     (void)unused;
     mpk_context *ctx = NULL;
@@ -108,8 +108,9 @@ static void test_shapes(void **unused) {
     check_shapes();
 }
 
-/* One tile, or two: `quick` columns that are pivots by themselves, in the order of the diagonal, the others only as pairs,
- * of small diagonal. The quick way, which takes two columns at once, gives up at the first or the second of two. */
+/* One tile, or two: `quick` columns that are pivots by themselves, in the order of the diagonal,
+ * the others only as pairs, of small diagonal. The quick way, which takes two columns at once,
+ * gives up at the first or the second of two. */
 typedef struct tile_kind {
     int n, quick;
     mpk_scalar scalar;
@@ -157,8 +158,8 @@ static void test_tiles(void **unused) {
             }
 }
 
-/* Fronts with many children of few rows, which are read together; among them some of many rows, and some that leave
- * columns. */
+/* Fronts with many children of few rows, which are read together; among them some of many rows, and
+ * some that leave columns. */
 static mpk_problem *of_fans(mpk_context *ctx, const void *arg) {
     enum { FANS = 26, TOP = 60 };
     const int each = 12, n = FANS * each + TOP, kind = *(const int *)arg;
@@ -195,8 +196,8 @@ static mpk_problem *make_crafted(mpk_context *ctx, const void *arg) {
     return dense_problem(ctx, &((const crafted *)arg)->m, 0);
 }
 
-/* Wrong signs without a small pivot, and singular matrices without a zero one: never certified, and no
- * solution of the latter is called good. */
+/* Wrong signs without a small pivot, and singular matrices without a zero one: never certified, and
+ * no solution of the latter is called good. */
 static void test_certificates(void **unused) {
     (void)unused;
     uint64_t seed = 4;

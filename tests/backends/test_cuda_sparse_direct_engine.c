@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The multifrontal engine of a device by itself: its solves in parts, vectors on the device, what it says of its pivots,
- * other values. */
+/* The multifrontal engine of a device by itself: its solves in parts, vectors on the device, what
+ * it says of its pivots, other values. */
 #include "../support.h"
 
 #include "device_direct_cases.h"
@@ -53,7 +53,8 @@ static void test_parts(void **unused) {
     }
 }
 
-/* D, the permutation and the parts in one order, also where pivots are exchanged, paired and delayed. */
+/* D, the permutation and the parts in one order, also where pivots are exchanged, paired and
+ * delayed. */
 static void test_order_of_parts(void **unused) {
     (void)unused;
     for (int family = 0; family < FAMILY_COUNT; family++) {

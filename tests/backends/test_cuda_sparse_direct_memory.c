@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The multifrontal engine of a device where memory ends: allocations of the host that fail, limits, a full device. */
+/* The multifrontal engine of a device where memory ends: allocations of the host that fail, limits,
+ * a full device. */
 #include "../support.h"
 
 #include "device_direct.h"

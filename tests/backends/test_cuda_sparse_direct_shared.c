@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The multifrontal engine of a device by the shared memory of a block: fronts that are large, in wide tiles, cut into
- * columns and parts; where their contributions lie. The module that computes on the host has as much as it is told. */
+/* The multifrontal engine of a device by the shared memory of a block: fronts that are large, in
+ * wide tiles, cut into columns and parts; where their contributions lie. The module that computes
+ * on the host has as much as it is told. */
 #include "../support.h"
 
 #include "device_direct_cases.h"
 #include "device_places.h"
 #include "factor/direct_form.h"
 
-/* ---- with little shared memory nearly all fronts are large, and tasks stop at those that grow ---- */
+/* ---- with little shared memory nearly all fronts are large, and tasks stop at those that grow --- */
 
 static void test_small_blocks(void **unused) {
     (void)unused;
@@ -22,7 +23,8 @@ static void test_small_blocks(void **unused) {
     unsetenv("METAPACK_CUDA_HOST_SHARED");
 }
 
-/* The root of a matrix, 332 columns, with or without wide tiles: how many columns of one it has seen beyond a narrow one's. */
+/* The root of a matrix, 332 columns, with or without wide tiles: how many columns of one it has
+ * seen beyond a narrow one's. */
 static int wide_columns(const char *code) {
     mpk_options o;
     mpk_options_init(&o);
@@ -75,8 +77,8 @@ typedef struct looks {
     bool rounds, large;
 } looks;
 
-/* The plan of a matrix where a block has so much shared memory: contributions lie on each other where they may, and
- * what is looked for is found where one is moved. */
+/* The plan of a matrix where a block has so much shared memory: contributions lie on each other
+ * where they may, and what is looked for is found where one is moved. */
 static void check_places(const char *shared, mpk_problem *(*make)(mpk_context *, const void *),
                          const void *arg, const mpk_options *o, looks like) {
     small_blocks(shared);
@@ -209,8 +211,9 @@ static void test_panels(void **unused) {
     unsetenv("METAPACK_CUDA_HOST_SHARED");
 }
 
-/* Columns of a cut front that came late, beyond shared memory, in pieces that leave them to the next one: they lie
- * apart, and the numbers are those of the processor. PLANTED and WAITING leave many. */
+/* Columns of a cut front that came late, beyond shared memory, in pieces that leave them to the
+ * next one: they lie apart, and the numbers are those of the processor. PLANTED and WAITING leave
+ * many. */
 static void test_late_apart(void **unused) {
     (void)unused;
     if (device_is_real()) return;

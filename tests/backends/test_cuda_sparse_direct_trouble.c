@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The multifrontal engine of a device where something goes wrong in the middle of a step, or a tree is of
- * a shape of its own: NaN below other fronts, an arena that is full, very many children. */
+/* The multifrontal engine of a device where something goes wrong in the middle of a step, or a tree
+ * is of a shape of its own: NaN below other fronts, an arena that is full, very many children. */
 #include "../support.h"
 
 #include "device_direct.h"
@@ -16,8 +16,9 @@ static int32_t cut_fronts(const mpki_cuda_plan *plan) {
 
 /* ---- NaN ---- */
 
-/* Above the engine values are looked at before; here they come to it. Wherever a NaN is, blocks that wait
- * for its front come to an end, the status says so, and good values factorize again, with the same bits. */
+/* Above the engine values are looked at before; here they come to it. Wherever a NaN is, blocks
+ * that wait for its front come to an end, the status says so, and good values factorize again, with
+ * the same bits. */
 static void test_nan(void **unused) {
     (void)unused;
     small_blocks("60000");
@@ -65,8 +66,8 @@ static void test_nan(void **unused) {
     unsetenv("METAPACK_CUDA_HOST_SHARED");
 }
 
-/* NaN or an infinity in an array that lies on the device: the caller's mistake, told with its place, and the numbers
- * before stay as they were. */
+/* NaN or an infinity in an array that lies on the device: the caller's mistake, told with its
+ * place, and the numbers before stay as they were. */
 static void test_nan_there(void **unused) {
     (void)unused;
     mpk_context *ctx = NULL;
@@ -114,8 +115,8 @@ static void test_nan_there(void **unused) {
 
 /* ---- an arena that is full ---- */
 
-/* A dense matrix of whose columns some fail in their tiles, which cut fronts hand on; or most: these are
- * more and more, so that its front had better not be cut. */
+/* A dense matrix of whose columns some fail in their tiles, which cut fronts hand on; or most:
+ * these are more and more, so that its front had better not be cut. */
 static mpk_problem *failing_columns(mpk_context *ctx, bool most) {
     enum { N = 300 };
     dense m = dense_new(N, MPK_D, MPK_SYMMETRIC);
@@ -172,8 +173,8 @@ static mpk_status within(double limit, bool most, int64_t *bytes, char *said, si
     return status;
 }
 
-/* More fronts change than are listed: the host reads all of them, and knows the same; then other ones change, and those
- * of before are as planned again. */
+/* More fronts change than are listed: the host reads all of them, and knows the same; then other
+ * ones change, and those of before are as planned again. */
 static void test_listed(void **unused) {
     (void)unused;
     enum { KINDS = 3 };
@@ -216,8 +217,8 @@ static void test_listed(void **unused) {
     unsetenv("METAPACK_CUDA_HOST_SHARED");
 }
 
-/* Whatever the limit, the factorization fits or says what it would need and what it may have; some limits
- * are met only after fronts have grown, in the middle of a step, or once more, uncut. */
+/* Whatever the limit, the factorization fits or says what it would need and what it may have; some
+ * limits are met only after fronts have grown, in the middle of a step, or once more, uncut. */
 static void test_full(void **unused) {
     (void)unused;
     char said[300];
@@ -242,8 +243,8 @@ static void test_full(void **unused) {
     unsetenv("METAPACK_CUDA_HOST_SHARED");
 }
 
-/* Room for the delayed columns that are expected is told, and enough here; where it does not fit the same factor is made
- * without it, and grows. */
+/* Room for the delayed columns that are expected is told, and enough here; where it does not fit
+ * the same factor is made without it, and grows. */
 static void test_reserve(void **unused) {
     (void)unused;
     mpk_context *ctx = new_context(true);
@@ -308,8 +309,9 @@ static mpk_status three_verbs(mpk_context *ctx, const mpk_analysis *an, const mp
     return status;
 }
 
-/* The k-th piece of memory on the device, or of page-locked memory, is not to be had. Returns whether one was
- * refused; then the verb says so or does without, and the next call has the numbers that it always has. */
+/* The k-th piece of memory on the device, or of page-locked memory, is not to be had. Returns
+ * whether one was refused; then the verb says so or does without, and the next call has the numbers
+ * that it always has. */
 static bool refuse_one(int k, const char *spec, double first[3]) {
     mpk_context *ctx = NULL;
     assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
@@ -389,8 +391,8 @@ static void test_no_memory(void **unused) {
 
 /* ---- very many children ---- */
 
-/* Leaves under one front of eight columns; each weak-th has a pivot that fails, every other of these a
- * zero one. */
+/* Leaves under one front of eight columns; each weak-th has a pivot that fails, every other of
+ * these a zero one. */
 static mpk_problem *star(mpk_context *ctx, int32_t leaves, int32_t weak) {
     const int32_t n = leaves + 8;
     int64_t *ap = malloc(((size_t)n + 1) * sizeof *ap), next = 0;
@@ -417,7 +419,8 @@ static mpk_problem *star(mpk_context *ctx, int32_t leaves, int32_t weak) {
     return problem;
 }
 
-/* No front adds up more than a group, helpers of helpers add up the rest, every leaf is under the root. */
+/* No front adds up more than a group, helpers of helpers add up the rest, every leaf is under the
+ * root. */
 static void test_many_children(void **unused) {
     (void)unused;
     static const int32_t leaves[] = {100000, 4500};
@@ -467,7 +470,8 @@ static void test_many_children(void **unused) {
     }
 }
 
-/* Leaves that fail leave their column to those above them, whose other children are added up together. */
+/* Leaves that fail leave their column to those above them, whose other children are added up
+ * together. */
 static void test_weak_leaves(void **unused) {
     (void)unused;
     enum { LEAVES = 700 };

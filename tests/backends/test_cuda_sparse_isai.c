@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Approximate inverses on a device beside the processor's: the same columns, bit by bit; on a GPU, or on
- * the module that computes on the host. */
+/* Approximate inverses on a device beside the processor's: the same columns, bit by bit; on a GPU,
+ * or on the module that computes on the host. */
 #include "../isai/matrices.h"
 
 #include "device_batch.h"
@@ -96,7 +96,7 @@ static void compare(mpk_context *ctx, const csc *a, const mpk_isai_options *o, b
     mpk_isai_destroy(&cpu), mpk_isai_destroy(&gpu);
 }
 
-/* ---- all kinds and patterns --------------------------------------------------------------------- */
+/* ---- all kinds and patterns ------------------------------------------------------------------ */
 
 static void test_kinds(void **unused) {
     (void)unused;
@@ -122,9 +122,10 @@ static void test_kinds(void **unused) {
     mpk_context_destroy(&ctx);
 }
 
-/* ---- lengths ------------------------------------------------------------------------------------ */
+/* ---- lengths --------------------------------------------------------------------------------- */
 
-/* One column of `size` entries, in a triangle with some entries of each row; the others are short. */
+/* One column of `size` entries, in a triangle with some entries of each row; the others are
+ * short. */
 static void test_lengths(void **unused) {
     (void)unused;
     static const int32_t sizes[] = {1,  2,  3,  4,  5,  8,   9,   16,   17,
@@ -202,7 +203,7 @@ static void test_dense_column(void **unused) {
     mpk_context_destroy(&ctx);
 }
 
-/* ---- limits ------------------------------------------------------------------------------------- */
+/* ---- limits ---------------------------------------------------------------------------------- */
 
 static void test_limits(void **unused) {
     (void)unused;
@@ -236,7 +237,7 @@ static void test_limits(void **unused) {
     mpk_context_destroy(&ctx);
 }
 
-/* ---- what is refused ---------------------------------------------------------------------------- */
+/* ---- what is refused ------------------------------------------------------------------------- */
 
 static void test_empty(void **unused) {
     (void)unused;
@@ -332,8 +333,8 @@ static mpk_status all_verbs(mpk_context *ctx, const csc *a, mpk_isai_kind kind) 
     return status;
 }
 
-/* With more and more memory for an array it fails, and then does not any more: nothing that is merely
- * useful takes what is needed. */
+/* With more and more memory for an array it fails, and then does not any more: nothing that is
+ * merely useful takes what is needed. */
 static void memory_short(mpk_context *ctx, const csc *a, mpk_isai_kind kind) {
     bool enough = false;
     if (getenv("METAPACK_TEST_DEVICE")) return; /* a GPU has it */

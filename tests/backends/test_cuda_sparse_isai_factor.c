@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Approximate inverses in place of a factor's triangular solves, on a device beside the processor with the
- * same factor: every part; and whole solutions. */
+/* Approximate inverses in place of a factor's triangular solves, on a device beside the processor
+ * with the same factor: every part; and whole solutions. */
 #include "../blocks/in_blocks.h"
 
 #include "device_batch.h"
@@ -232,8 +232,8 @@ static void test_whole(void **unused) {
         }
 }
 
-/* Where products read nothing of the blocks, these are released; what they had is told still. Where frames have
- * several rows, their pivot blocks are read. */
+/* Where products read nothing of the blocks, these are released; what they had is told still. Where
+ * frames have several rows, their pivot blocks are read. */
 static void test_memory(void **unused) {
     (void)unused;
     for (int kind = 0; kind < 3; kind += 2) {
@@ -294,7 +294,8 @@ static mpk_status slow(mpki_block_solver *s, mpk_part part, int32_t count, const
     return mpki_cuda_blocks.apply(s, part, count, b, ldb, x, ldx);
 }
 
-/* triangular auto takes what is quicker; the factor has the bits and the bytes of the one that is asked for. */
+/* triangular auto takes what is quicker; the factor has the bits and the bytes of the one that is
+ * asked for. */
 static void test_auto(void **unused) {
     (void)unused;
     for (int kind = 0; kind < 3; kind += 2)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The cases of tests/solve/krylov/test_trouble.c with all vectors on a device; on the host module those
- * alone that do not take thousands of iterations. */
+/* The cases of tests/solve/krylov/test_trouble.c with all vectors on a device; on the host module
+ * those alone that do not take thousands of iterations. */
 #include "device_krylov.h"
 
 #define main cases

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Corrections of refined solves on a device that read L in half the precision: the answer is as good as without, has the
- * same bits in each run, and a bad copy, an old one or none at all costs steps at most. */
+/* Corrections of refined solves on a device that read L in half the precision: the answer is as
+ * good as without, has the same bits in each run, and a bad copy, an old one or none at all costs
+ * steps at most. */
 #include "../support.h"
 
 #include "../../src/backends/cuda/direct_sweep.h"
@@ -22,7 +23,8 @@ typedef struct system_ {
     mpk_solve_info info;
 } system_;
 
-/* shared: bytes that a block may have on the host: by that there are large fronts, beside such as are cut into several */
+/* shared: bytes that a block may have on the host: by that there are large fronts, beside such as
+ * are cut into several */
 static void open_system(system_ *s, const char *what, double accuracy, const char *shared) {
     *s = (system_){0};
     if (!device_is_real()) setenv("METAPACK_CUDA_HOST_SHARED", shared, 1);
@@ -135,7 +137,8 @@ static void test_answers(void **unused) {
     }
 }
 
-/* One step in half the precision is enough where one in double is; where none is taken nothing is made. */
+/* One step in half the precision is enough where one in double is; where none is taken nothing is
+ * made. */
 static void test_steps(void **unused) {
     (void)unused;
     system_ s;
@@ -154,8 +157,8 @@ static void test_steps(void **unused) {
     close_system(&s);
 }
 
-/* A copy that is of no use: the step makes the answer worse or no better, and those that follow read L itself; or it ends
- * so far from the answer that the host takes over. */
+/* A copy that is of no use: the step makes the answer worse or no better, and those that follow
+ * read L itself; or it ends so far from the answer that the host takes over. */
 static void test_bad_copy(void **unused) {
     (void)unused;
     const float values[] = {0, 1e3F, 3e38F};

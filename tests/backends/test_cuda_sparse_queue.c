@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Large fronts whose columns are eliminated by one kernel, piece by piece (direct/queue.cuh), beside kernel after
- * kernel: the same bits, whether columns fail or not. */
+/* Large fronts whose columns are eliminated by one kernel, piece by piece (direct/queue.cuh),
+ * beside kernel after kernel: the same bits, whether columns fail or not. */
 #include "../support.h"
 
 #include "device_direct_cases.h"
@@ -103,8 +103,8 @@ static mpk_problem *bordered(mpk_context *ctx, const void *arg) {
     return problem;
 }
 
-/* A root in whose columns some fail, of more than one block of columns, in a step with larger fronts of two other trees,
- * whose roots share a step, too. */
+/* A root in whose columns some fail, of more than one block of columns, in a step with larger
+ * fronts of two other trees, whose roots share a step, too. */
 static mpk_problem *apart(mpk_context *ctx, const void *arg) {
     enum { TREES = 2, SIDE = 301, TREE = 2 * SIDE + 77, ROOT = 280 };
     (void)arg;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Solves of vectors in a device's memory: refined there, with the errors that the host finds; what is
- * unusual goes through the host and ends as ever. */
+/* Solves of vectors in a device's memory: refined there, with the errors that the host finds; what
+ * is unusual goes through the host and ends as ever. */
 #include "../support.h"
 
 #include "../../src/backends/cuda/direct_factor.h"
@@ -22,7 +22,8 @@ typedef struct system_ {
     void *b, *x;   /* device */
 } system_;
 
-/* A band with long last rows, entries of mixed signs and sizes; Hermitian ones have a real diagonal. */
+/* A band with long last rows, entries of mixed signs and sizes; Hermitian ones have a real
+ * diagonal. */
 static mpk_status open_system(system_ *s, const mpk_allocator *allocator, mpk_scalar scalar,
                               mpk_symmetry symmetry) {
     static char ax[N * N * 16];
@@ -95,8 +96,8 @@ static mpk_options by_host(const system_ *s) {
     return o;
 }
 
-/* The first solution's errors, and those after refinement to the end, are the host's; x may be b, and both may lie on
- * the host. */
+/* The first solution's errors, and those after refinement to the end, are the host's; x may be b,
+ * and both may lie on the host. */
 static void test_errors(void **unused) {
     (void)unused;
     for (size_t k = 0; k < sizeof KINDS / sizeof *KINDS; k++) {
@@ -142,8 +143,8 @@ static void test_errors(void **unused) {
     }
 }
 
-/* The step that is queued before the host has seen an error is taken where it is wanted, and there alone: then x is the
- * first solution to the last bit. b stays as it is. */
+/* The step that is queued before the host has seen an error is taken where it is wanted, and there
+ * alone: then x is the first solution to the last bit. b stays as it is. */
 static void test_ahead(void **unused) {
     (void)unused;
     for (size_t k = 0; k < sizeof KINDS / sizeof *KINDS; k++) {
@@ -179,7 +180,8 @@ static void test_ahead(void **unused) {
     }
 }
 
-/* A device that fails at any of a solve's calls: said, and the next solve is as if nothing had been. */
+/* A device that fails at any of a solve's calls: said, and the next solve is as if nothing had
+ * been. */
 static void test_failing_device(void **unused) {
     (void)unused;
     if (device_is_real()) return;
@@ -238,8 +240,8 @@ static void test_new_values(void **unused) {
     close_system(&s);
 }
 
-/* Rows of very different sizes: b is small beside A x, by more than sums in twice the precision show, and all
- * the same the errors are those of the host, which has a wider range. */
+/* Rows of very different sizes: b is small beside A x, by more than sums in twice the precision
+ * show, and all the same the errors are those of the host, which has a wider range. */
 static void test_growth(void **unused) {
     (void)unused;
     for (size_t k = 0; k < sizeof KINDS / sizeof *KINDS; k++) {
@@ -317,8 +319,9 @@ static void test_unusual(void **unused) {
     close_system(&s);
 }
 
-/* Several right-hand sides, more than are refined at once: each is what it is by itself on the host, wherever they
- * lie; one that has to go through the host does, with those behind it; and where one is not finite nothing changes. */
+/* Several right-hand sides, more than are refined at once: each is what it is by itself on the
+ * host, wherever they lie; one that has to go through the host does, with those behind it; and
+ * where one is not finite nothing changes. */
 static void test_several(void **unused) {
     (void)unused;
     enum { K = MPKI_REFINE_TOGETHER + 3, LD = N + 2, ODD = MPKI_REFINE_TOGETHER + 1 };
@@ -406,8 +409,8 @@ static void test_more_asked(void **unused) {
     close_system(&s);
 }
 
-/* Where memory for the lists is not had, here or there, the solve goes through the host; where that has
- * none, it fails, and nothing is lost. */
+/* Where memory for the lists is not had, here or there, the solve goes through the host; where that
+ * has none, it fails, and nothing is lost. */
 static void test_memory(void **unused) {
     (void)unused;
     bool done = false;

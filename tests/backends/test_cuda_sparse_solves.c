@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whole solves with Krylov methods on a device beside the processor's, and what fails: on a GPU, or on the module
- * that computes on the host. */
+/* Whole solves with Krylov methods on a device beside the processor's, and what fails: on a GPU, or
+ * on the module that computes on the host. */
 #include "device_matrices.h"
 
 /* ---- whole solves ---- */
@@ -31,8 +31,8 @@ static void make_good(sparse *s, bool definite) {
                 scalar_store(s->a.scalar, s->ax, k, (definite || j % 2 ? 6 : -6) + 0.01 * j);
 }
 
-/* Sums over all rows, as of a step's product q^T A q, have what a row of several chunks adds: ten steps with
- * such a row go as the processor's. */
+/* Sums over all rows, as of a step's product q^T A q, have what a row of several chunks adds: ten
+ * steps with such a row go as the processor's. */
 static void test_long_row_sums(void **unused) {
     (void)unused;
     enum { N = 4500, STEPS = 10 };
@@ -117,8 +117,8 @@ static void test_solves(void **unused) {
     mpk_context_destroy(&ctx);
 }
 
-/* gmres and fgmres in batches: several blocks and groups of vectors, cycles and checks that are no multiples of each other;
- * and with longer cycles than batches have. */
+/* gmres and fgmres in batches: several blocks and groups of vectors, cycles and checks that are no
+ * multiples of each other; and with longer cycles than batches have. */
 static void test_cycles(void **unused) {
     (void)unused;
     enum { N = 1030, LONG = 300 };
@@ -285,7 +285,8 @@ static void test_tasks(void **unused) {
 
 /* ---- what fails ---- */
 
-/* device_memory_limit holds, for the matrix and for the method; and memory that the device has not. */
+/* device_memory_limit holds, for the matrix and for the method; and memory that the device has
+ * not. */
 static void test_memory(void **unused) {
     (void)unused;
     enum { N = 50 };

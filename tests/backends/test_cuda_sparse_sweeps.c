@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Triangular solves with a factor on blocks in device memory, beside those of the processor with the
- * same factor: on a GPU, or on the module that computes on the host. */
+/* Triangular solves with a factor on blocks in device memory, beside those of the processor with
+ * the same factor: on a GPU, or on the module that computes on the host. */
 #include "device_sweeps.h"
 
 #include "analysis/schedule/schedule.h"
@@ -45,7 +45,8 @@ static void test_parts(void **unused) {
     mpk_context_destroy(&ctx);
 }
 
-/* Level sets of the way back: those of the way there with each frame as late as what needs it allows. */
+/* Level sets of the way back: those of the way there with each frame as late as what needs it
+ * allows. */
 static void test_late_levels(void **unused) {
     (void)unused;
     mpk_context *ctx = NULL;

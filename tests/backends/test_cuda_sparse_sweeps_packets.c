@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* In which form blocks lie for triangular solves on the device: M in tiles, blocks in full, joined; and their solves. */
+/* In which form blocks lie for triangular solves on the device: M in tiles, blocks in full, joined;
+ * and their solves. */
 #include "device_sweeps.h"
 
 /* Packets whose flags have all of these (sweeps/packet.cuh). */
@@ -56,8 +57,8 @@ static int64_t tiles_of(mpk_context *ctx, const char *spec, mpk_scalar scalar,
     return numbers_of(ctx, spec, scalar, o, &joined).tiles;
 }
 
-/* M of a real factor lies in tiles, whatever the pivoting; after butterflies it is no triangle, and of
- * complex ones it never does. */
+/* M of a real factor lies in tiles, whatever the pivoting; after butterflies it is no triangle, and
+ * of complex ones it never does. */
 static void test_pivots(void **unused) {
     (void)unused;
     mpk_context *ctx = NULL;
@@ -76,8 +77,8 @@ static void test_pivots(void **unused) {
     mpk_context_destroy(&ctx);
 }
 
-/* Real blocks that a unit waits for last are packets in full where they have entries enough, the last of them joined
- * with M; some units have two. */
+/* Real blocks that a unit waits for last are packets in full where they have entries enough, the
+ * last of them joined with M; some units have two. */
 static void test_full(void **unused) {
     (void)unused;
     mpk_context *ctx = NULL;

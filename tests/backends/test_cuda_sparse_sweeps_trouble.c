@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Triangular solves on blocks in device memory where something goes wrong: NaN, no memory, a limit. */
+/* Triangular solves on blocks in device memory where something goes wrong: NaN, no memory, a
+ * limit. */
 #include "device_sweeps.h"
 
 /* NaN goes through, whatever its bits, and nothing waits for ever; the next application is not

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tickets of triangular solves as the device makes them (sweeps/tasks.cuh): so many that sums and the sort go over several
- * pieces, and level sets so many that turns have two digits. On a GPU, or on the module that computes on the host. */
+/* Tickets of triangular solves as the device makes them (sweeps/tasks.cuh): so many that sums and
+ * the sort go over several pieces, and level sets so many that turns have two digits. On a GPU, or
+ * on the module that computes on the host. */
 #include "../blocks/in_blocks.h"
 
 #include "device_batch.h"
@@ -25,7 +26,8 @@ typedef struct run {
     mpki_sweeps_task *ticket; /* host */
 } run;
 
-/* A chain of n frames of one row. reach: each row has one entry so far before the diagonal's neighbour, too. */
+/* A chain of n frames of one row. reach: each row has one entry so far before the diagonal's
+ * neighbour, too. */
 static run chain(int32_t n, int32_t reach) {
     run r = {0};
     mpk_options o;

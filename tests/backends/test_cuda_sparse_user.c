@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a user sees of a device without a matrix: which one it is, and copies to and from it. On a GPU,
- * or on the module that has none. */
+/* What a user sees of a device without a matrix: which one it is, and copies to and from it. On a
+ * GPU, or on the module that has none. */
 #include "../support.h"
 
 #include "../../src/backends/cuda/load.h"
@@ -200,8 +200,8 @@ static void test_report(void **state) {
     mpki_engine_use(ctx, NULL);
 }
 
-/* Method auto runs there from end to end: its ladder, and the direct solver where that is allowed. The
- * report names the place. */
+/* Method auto runs there from end to end: its ladder, and the direct solver where that is allowed.
+ * The report names the place. */
 static void test_auto(void **state) {
     mpk_context *ctx = *state;
     mpk_job job = {.struct_size = sizeof job, .goal = MPK_GOAL_SOLVE, .generate = "nlpkkt 3"};
@@ -327,7 +327,8 @@ static void test_older_gpus(void **state) {
     unsetenv("METAPACK_CUDA_HOST_CAPABILITY");
 }
 
-/* A GPU that another process has to itself: said, auto does without, and the same context takes it when it is free. */
+/* A GPU that another process has to itself: said, auto does without, and the same context takes it
+ * when it is free. */
 static void test_busy(void **state) {
     (void)state;
     if (getenv("METAPACK_TEST_DEVICE")) skip();

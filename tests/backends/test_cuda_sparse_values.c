@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Refactorization with values in a device's memory: they stay there, with the scaling and the factor that the
- * host's way gives, bit for bit; what the host has to look at goes through it, as ever. */
+/* Refactorization with values in a device's memory: they stay there, with the scaling and the
+ * factor that the host's way gives, bit for bit; what the host has to look at goes through it, as
+ * ever. */
 #include "../support.h"
 
 #include "../../src/backends/cuda/direct_factor.h"
@@ -159,7 +160,8 @@ static const struct {
 } KINDS[] = {{MPK_D, MPK_SYMMETRIC}, {MPK_S, MPK_SYMMETRIC}, {MPK_C, MPK_SYMMETRIC},
              {MPK_Z, MPK_SYMMETRIC}, {MPK_C, MPK_HERMITIAN}, {MPK_Z, MPK_HERMITIAN}};
 
-/* All kinds of entries in all orders: the same bits. Where several values meet in a place it is the host's work. */
+/* All kinds of entries in all orders: the same bits. Where several values meet in a place it is the
+ * host's work. */
 static void test_orders(void **unused) {
     (void)unused;
     for (size_t k = 0; k < sizeof KINDS / sizeof *KINDS; k++)
@@ -297,7 +299,8 @@ static void test_threads(void **unused) {
     close_system(&s);
 }
 
-/* The k-th allocation on the host fails: an error, or the host's way, and afterwards all is well. */
+/* The k-th allocation on the host fails: an error, or the host's way, and afterwards all is
+ * well. */
 static void test_memory(void **unused) {
     (void)unused;
     bool done = false;

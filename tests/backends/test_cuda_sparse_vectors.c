@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Products, residuals, scales and operations on vectors on a device beside the processor's: on a GPU, or on the
- * module that computes on the host. */
+/* Products, residuals, scales and operations on vectors on a device beside the processor's: on a
+ * GPU, or on the module that computes on the host. */
 #include "device_matrices.h"
 
 /* ---- cases ---- */
@@ -26,9 +26,9 @@ static void measure_case(const mpki_vector_engine *engine, mpki_matrix *m, const
     free(work);
 }
 
-/* What rows say of x: on the device as on the processor; x and b `size` times as large, and one entry of x
- * `odd`. Where only the device says that they are near the ends of the range, squares would be. Returns
- * whether it has errors. */
+/* What rows say of x: on the device as on the processor; x and b `size` times as large, and one
+ * entry of x `odd`. Where only the device says that they are near the ends of the range, squares
+ * would be. Returns whether it has errors. */
 static bool judge_case(const mpki_vector_engine *engine, mpki_matrix *m, const sparse *s,
                        const void *x, const void *b, double size, double odd) {
     const int32_t n = s->a.n;
@@ -63,8 +63,8 @@ static bool judge_case(const mpki_vector_engine *engine, mpki_matrix *m, const s
     return there;
 }
 
-/* A whose values the device mirrors, made and given values twice: the same products, bit by bit, as of
- * one that was mirrored on the host; `x` and `y` lie on the device, y = A x. */
+/* A whose values the device mirrors, made and given values twice: the same products, bit by bit, as
+ * of one that was mirrored on the host; `x` and `y` lie on the device, y = A x. */
 static void mirror_case(mpk_context *ctx, const mpki_engine *engine, const sparse *s, const void *x,
                         const void *y) {
     const mpki_vector_engine *v = engine->vectors;
@@ -216,7 +216,8 @@ static void test_long_rows(void **unused) {
     mpk_context_destroy(&ctx);
 }
 
-/* More chunks than blocks are at work at once, and not so many that each would have two: a diagonal matrix. */
+/* More chunks than blocks are at work at once, and not so many that each would have two: a diagonal
+ * matrix. */
 static void test_many_chunks(void **unused) {
     (void)unused;
     enum { N = (MPKI_CUDA_PRODUCT_BLOCKS(8) + 40) * MPKI_CUDA_CHUNK_ROWS };

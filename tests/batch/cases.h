@@ -558,7 +558,7 @@ static void test_neighbours(void **unused) {
         }
 }
 
-/* ---- the unit of measurement does not matter: multiplied by a power of two a matrix has the same pivots ---- */
+/* ---- the unit of measurement does not matter: multiplied by a power of two a matrix has the same pivots --- */
 
 static void scales_case(mpk_context *ctx, mpk_pivoting pivoting, enum family family, int n) {
     enum { COUNT = 9 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef TESTS_BLOCKS_IN_BLOCKS_H
 #define TESTS_BLOCKS_IN_BLOCKS_H
-/** Factors of the processor that stay in blocks, beside which other forms and a device's are tested; and generated
- *  problems in any scalar. */
+/** Factors of the processor that stay in blocks, beside which other forms and a device's are
+ *  tested; and generated problems in any scalar. */
 #include "support.h"
 
 #include <stdlib.h>
@@ -28,7 +28,8 @@ static inline void in_blocks_begin(void) {
     as_blocks.finish = mpki_block_finish_as_blocks;
 }
 
-/* A generated problem, which is in double precision, in any; complex ones are symmetric, or Hermitian. */
+/* A generated problem, which is in double precision, in any; complex ones are symmetric, or
+ * Hermitian. */
 static inline mpk_problem *problem_of(mpk_context *ctx, const char *spec, mpk_scalar scalar,
                                       bool hermitian) {
     mpk_problem *d = NULL, *p = NULL;

@@ -165,8 +165,8 @@ static void test_symmetry(void **unused) {
     mpk_context_destroy(&ctx);
 }
 
-/* The diagonal alone is what zero Jacobi sweeps would be; k sweeps of relaxation with it are Jacobi's
- * k sweeps. And triangular = jacobi is solve_sweeps. */
+/* The diagonal alone is what zero Jacobi sweeps would be; k sweeps of relaxation with it are
+ * Jacobi's k sweeps. And triangular = jacobi is solve_sweeps. */
 static void test_jacobi(void **unused) {
     (void)unused;
     mpk_context *ctx = NULL;
@@ -285,8 +285,8 @@ static mpk_status slow(mpki_block_solver *s, mpk_part part, int32_t count, const
     return status;
 }
 
-/* auto takes what is quicker, unless products are far from what is exact; the factor is then the one that
- * is made when it is asked for. */
+/* auto takes what is quicker, unless products are far from what is exact; the factor is then the
+ * one that is made when it is asked for. */
 static void test_auto(void **unused) {
     (void)unused;
     mpki_block_engine blocks = mpki_cpu_blocks;

@@ -178,7 +178,8 @@ static double complex product(const run *r, const void *x, const void *y, double
     return sum;
 }
 
-/* A factor in single precision, applied to vectors in double, is symmetric to rounding in double. */
+/* A factor in single precision, applied to vectors in double, is symmetric to rounding in
+ * double. */
 static void test_single(void **unused) {
     (void)unused;
     mpk_context *ctx = NULL;

@@ -222,8 +222,7 @@ static inline void host_launch(int threads, int groups,
     free(stacks);
 }
 
-/* ---- the names that emitted code uses ----------------------------------------------------------
- */
+/* ---- the names that emitted code uses -------------------------------------------------------- */
 
 typedef struct __attribute__((may_alias, aligned(16))) b_i128 {
     uint64_t x, y;

@@ -148,8 +148,7 @@ static ref_value ref_binary(const reference *r, const char *op, borg_ctype t, re
     return v;
 }
 
-/* ---- places ------------------------------------------------------------------------------------
- */
+/* ---- places ---------------------------------------------------------------------------------- */
 
 static int64_t ref_index(reference *r, const borg_decl *d, int64_t at) {
     if (at >= 0 && at < r->counts[d->number]) return at;
@@ -213,8 +212,7 @@ static void ref_store(reference *r, const borg_expr *e, const ref_value *index, 
     }
 }
 
-/* ---- calls -------------------------------------------------------------------------------------
- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 static void ref_block(reference *r, const borg_stmt *s);
 
@@ -401,8 +399,7 @@ static ref_value ref_call(reference *r, const borg_expr *e) {
     return v;
 }
 
-/* ---- expressions -------------------------------------------------------------------------------
- */
+/* ---- expressions ----------------------------------------------------------------------------- */
 
 static void ref_keep(reference *r, bool *saved, const ref_value *c, bool wanted) {
     memcpy(saved, r->here, sizeof r->here);
@@ -502,8 +499,7 @@ static ref_value ref_expr(reference *r, const borg_expr *e) {
     }
 }
 
-/* ---- statements --------------------------------------------------------------------------------
- */
+/* ---- statements ------------------------------------------------------------------------------ */
 
 static void ref_declare(reference *r, const borg_decl *d) {
     ref_value *room = ref_room(r, d);

@@ -167,8 +167,8 @@ static void test_whole_packs(void **state) {
     assert_null(strstr(get("out"), "k_1("));
 }
 
-/* WG_PACK=auto: as many groups as fill registers where there is much to do; one where memory counts, where there is no
- * vector machine, or where the source has errors, which are told once. */
+/* WG_PACK=auto: as many groups as fill registers where there is much to do; one where memory
+ * counts, where there is no vector machine, or where the source has errors, which are told once. */
 static void test_auto_pack(void **state) {
     (void)state;
     put("fill.cl", "__kernel void k(__global double *p) {\n"

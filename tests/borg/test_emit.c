@@ -352,8 +352,9 @@ static void test_opencl(void **state) {
 }
 #endif
 
-/* What factorizations leave is the same on all machines, of matrices with a NaN, too: the interpreter
- * objects where a finished row is chosen once more, so that two rows go to one place. */
+/* What factorizations leave is the same on all machines, of matrices with a NaN, too: the
+ * interpreter objects where a finished row is chosen once more, so that two rows go to one
+ * place. */
 static void test_one_place(void **state) {
     static const char *const kernels[] = {"ldlt_partial", "ldlt_rook",   "ldlt_complete",
                                           "llt_complete", "ldu_partial", "ldu_rook",

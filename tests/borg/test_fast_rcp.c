@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* --fast-rcp: what avx512 makes of it is within 2 ulp and right for special values, and where it has
- * no meaning it is refused by name. */
+/* --fast-rcp: what avx512 makes of it is within 2 ulp and right for special values, and where it
+ * has no meaning it is refused by name. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

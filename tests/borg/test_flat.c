@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Flat modules (borg/pass_flat.c): what is emitted has the interpreter's bits, of groups that go up in registers and of
- * those that are left; and kernels whose work-items have to do with each other stay as they are. */
+/* Flat modules (borg/pass_flat.c): what is emitted has the interpreter's bits, of groups that go up
+ * in registers and of those that are left; and kernels whose work-items have to do with each other
+ * stay as they are. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,8 +9,9 @@
 #include <cmocka.h>
 #include "variants.h"
 
-/* Orders that divide a register and that do not, rows side by side (gema), stores whose places are known at run time (pade),
- * the item's number as data (enum), two numbers for each item (frcg). 11 groups: some are left to the tail. */
+/* Orders that divide a register and that do not, rows side by side (gema), stores whose places are
+ * known at run time (pade), the item's number as data (enum), two numbers for each item (frcg). 11
+ * groups: some are left to the tail. */
 static variant shapes[] = {
     {.kernel = "gema", .size = 4, .pack = 1},
     {.kernel = "gema", .size = 3, .pack = 2, .single = true},
@@ -110,8 +112,8 @@ static int lanes_of(const char *kernel, const char *backend, int flat) {
     return lanes;
 }
 
-/* As many elements at a time as results that wait for each other need; in a GPU's thread one, or several that share what
- * they read. */
+/* As many elements at a time as results that wait for each other need; in a GPU's thread one, or
+ * several that share what they read. */
 static void test_lanes(void **state) {
     (void)state;
     assert_int_equal(lanes_of("enum", "avx512", 0), 8);
@@ -129,8 +131,8 @@ static void test_lanes(void **state) {
     assert_int_equal(lanes_of("enum", "cuda", -1), 0);
 }
 
-/* WG_PACK=auto: a matrix in each lane where rows are shorter than registers; one after the other where they are some cache
- * lines. */
+/* WG_PACK=auto: a matrix in each lane where rows are shorter than registers; one after the other
+ * where they are some cache lines. */
 static void test_packs(void **state) {
     static const struct {
         const char *kernel;
@@ -160,7 +162,8 @@ static void defined(const char *line, int *value, int *index) {
     if (sscanf(line, " const vf64 v%d_%d = b_", value, index) != 2) *value = *index = -1;
 }
 
-/* Where a flat module has three registers, some instructions are done for one of them before they are for the next. */
+/* Where a flat module has three registers, some instructions are done for one of them before they
+ * are for the next. */
 static void test_order(void **state) {
     const char *defines[] = {"DOUBLE", NULL};
     (void)state;

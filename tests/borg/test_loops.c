@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Loops that stay loops (borg/lower/roll.c): the bits of what is unrolled, by the interpreter and as
- * emitted, and code that is much shorter. BORG_BACKEND=NAME: by one backend. */
+/* Loops that stay loops (borg/lower/roll.c): the bits of what is unrolled, by the interpreter and
+ * as emitted, and code that is much shorter. BORG_BACKEND=NAME: by one backend. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* --nontemporal: what avx512 stores past the caches is what it stores without, aligned or not, and where there is no
- * such pointer or no such backend it is refused by name; without a list the size of a call decides. */
+/* --nontemporal: what avx512 stores past the caches is what it stores without, aligned or not, and
+ * where there is no such pointer or no such backend it is refused by name; without a list the size
+ * of a call decides. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -63,7 +64,8 @@ static void test_text(void **unused) {
     assert_false(emits(doubles, &options, "b_stream"));
 }
 
-/* Without a list: what is only written, where what a call touches (16 bytes for each work-item) is more than caches hold. */
+/* Without a list: what is only written, where what a call touches (16 bytes for each work-item) is
+ * more than caches hold. */
 static void test_auto(void **unused) {
     static const char *const lists[] = {NULL, "auto"};
     (void)unused;

@@ -210,8 +210,7 @@ static void test_random(void **state) {
     assert_true(2 * tested > count); /* the generator makes programs of the language, mostly */
 }
 
-/* ---- what backends make of them ----------------------------------------------------------------
- */
+/* ---- what backends make of them -------------------------------------------------------------- */
 
 enum { PORTION = 8 };
 

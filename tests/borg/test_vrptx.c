@@ -250,8 +250,7 @@ static void test_pack(void **state) {
     borg_program_free(p);
 }
 
-/* ---- random kernels ----------------------------------------------------------------------------
- */
+/* ---- random kernels -------------------------------------------------------------------------- */
 
 typedef struct data {
     double p[RANDOM_GROUPS * RANDOM_MOST];

@@ -47,7 +47,8 @@ static inline double noise(uint32_t *state) {
     return (*state >> 8) / 8388608.0 - 1;
 }
 
-/* Matrices well and badly conditioned, some with a NaN off the diagonal or on it, one that is zero. */
+/* Matrices well and badly conditioned, some with a NaN off the diagonal or on it, one that is
+ * zero. */
 static inline double entry(int n, int64_t i, uint32_t *state) {
     int64_t group = i / (n * n), place = i % (n * n);
     double x = noise(state);

@@ -43,8 +43,8 @@ static void singular(void **state) {
     assert_has(o.out, "\"zero\": 1");
 }
 
-/* Rank 40 of 120, and a right-hand side that no x gives: the ladder keeps the verdict and the counts of the
- * rung that saw the zero pivots, and what is not certified says so. */
+/* Rank 40 of 120, and a right-hand side that no x gives: the ladder keeps the verdict and the
+ * counts of the rung that saw the zero pivots, and what is not certified says so. */
 static void singular_and_inconsistent(void **state) {
     enum { N = 120, RANK = 40 };
     (void)state;

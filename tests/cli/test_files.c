@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files of all commands: no output takes the place of an input, endings say what is written, what is
- * read-only stays. */
+/* Files of all commands: no output takes the place of an input, endings say what is written, what
+ * is read-only stays. */
 #define _GNU_SOURCE /* O_TMPFILE */
 #include "support.h"
 
@@ -10,7 +10,7 @@ static outcome o;
 
 enum { WORDS = 12 };
 
-/* ---- what is read is not written over --------------------------------------------------------- */
+/* ---- what is read is not written over -------------------------------------------------------- */
 
 static const char PRECIOUS[] = "%%MatrixMarket matrix coordinate real symmetric\n"
                                "2 2 3\n1 1 2\n2 1 1\n2 2 3\n";
@@ -119,7 +119,7 @@ static void outputs_are_several(void **state) {
     assert_has(o.err, "standard input cannot be both");
 }
 
-/* ---- endings ------------------------------------------------------------------------------------ */
+/* ---- endings --------------------------------------------------------------------------------- */
 
 static void begins(const char *path, const char *bytes, size_t count) {
     static char text[1 << 18];
@@ -267,7 +267,7 @@ static void names(void **state) {
     assert_has(o.err, "new/");
 }
 
-/* ---- who may write what ------------------------------------------------------------------------- */
+/* ---- who may write what ---------------------------------------------------------------------- */
 
 /* Run as somebody who is not the superuser; false where that cannot be. */
 static bool as_nobody(void) {

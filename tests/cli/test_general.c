@@ -97,8 +97,8 @@ static void refused(void **state) {
     assert_has(o.err, "the matrix is not symmetric (the difference");
 }
 
-/* A file that says general: solved as it is, whatever the units; rounding is said and measured; and a
- * system that has no solution is none of the good ones. */
+/* A file that says general: solved as it is, whatever the units; rounding is said and measured; and
+ * a system that has no solution is none of the good ones. */
 static void given_whole(void **state) {
     (void)state;
     write_text("b.mtx", "%%MatrixMarket matrix array real general\n2 1\n10000001\n0\n");

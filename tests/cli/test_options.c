@@ -116,8 +116,9 @@ static const char *flag_of(const mpk_option *row, char flag[80]) {
     return flag;
 }
 
-/* Each option of the table, by its default: refused by method auto, by a dense method and by a machine
- * exactly where nothing there reads it. What is read has an effect: tests/pipeline/test_options_walk.c */
+/* Each option of the table, by its default: refused by method auto, by a dense method and by a
+ * machine exactly where nothing there reads it. What is read has an effect:
+ * tests/pipeline/test_options_walk.c */
 static void walk(void **state) {
     (void)state;
     const mpk_option *row;

@@ -33,8 +33,8 @@ static void help_and_version(void **state) {
     assert_has(o.out, "metapack analyse A");
 }
 
-/* solve --help begins with what is common and names the rest; --help=all explains all of it, help report
- * the words of a report; each way to ask for the version tells it. */
+/* solve --help begins with what is common and names the rest; --help=all explains all of it, help
+ * report the words of a report; each way to ask for the version tells it. */
 static void help_in_groups(void **state) {
     (void)state;
     RUN(&o, NULL, "solve", "--help");

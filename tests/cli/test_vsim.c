@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* metapack vsim: from a kernel and a matrix to the table, JSON, CSV, picture and trace; bad input. */
+/* metapack vsim: from a kernel and a matrix to the table, JSON, CSV, picture and trace; bad
+ * input. */
 #include "support.h"
 
 #define KERNEL METAPACK_VECTOR "/kernels/spmv.vrptx"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names of files: which are one, what can be written, and what is left of a write that was given up. */
+/* Names of files: which are one, what can be written, and what is left of a write that was given
+ * up. */
 #include "core/output.h"
 
 #include <errno.h>

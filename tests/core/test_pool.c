@@ -46,7 +46,8 @@ static void test_tree_of_tasks(void **unused) {
     mpk_context_destroy(&ctx);
 }
 
-/* Items that lie together: all of them, once; and others take what a worker that is held up has left. */
+/* Items that lie together: all of them, once; and others take what a worker that is held up has
+ * left. */
 enum { NEAR = 257 };
 typedef struct near {
     _Atomic int seen[NEAR], done;

@@ -43,7 +43,8 @@ static T sym(const T *a, int n, int hermitian, int i, int j) {
     return i >= j ? a[i + (int64_t)j * n] : conj_if(hermitian, a[j + (int64_t)i * n]);
 }
 
-/* L and L D by rows (n x nelim each), so that products run along memory. Returns the largest |L|. */
+/* L and L D by rows (n x nelim each), so that products run along memory. Returns the largest
+ * |L|. */
 static R rows_of_factor(const FN(front) * f, int hermitian, T *l, T *ld) {
     const int n = (int)f->nrows, w = f->w, e = f->nelim;
     R lmax = 0;

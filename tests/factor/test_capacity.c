@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What blocks may keep, by hand, for both rules: blocks of six rows, so of 36 places, and a diagonal of 1
- * to begin with. */
+/* What blocks may keep, by hand, for both rules: blocks of six rows, so of 36 places, and a
+ * diagonal of 1 to begin with. */
 #include "runs.h"
 
 enum { ROWS = 6, MOST = 12, ENTRIES = 200 };
@@ -56,8 +56,8 @@ static int64_t kept(mpk_context *ctx, const matrix *a, double fill_factor, int l
     return info.kept;
 }
 
-/* The last two of `blocks` blocks, the first of them with a full triangle: three entries of A between
- * them become 18 of L. */
+/* The last two of `blocks` blocks, the first of them with a full triangle: three entries of A
+ * between them become 18 of L. */
 static matrix spreading(int blocks) {
     matrix a = diagonal(blocks);
     const int32_t at = (blocks - 2) * ROWS;
@@ -67,8 +67,8 @@ static matrix spreading(int blocks) {
     return a;
 }
 
-/* A capacity of a third of the places, 12, takes half of the dense bytes with an index of four bytes to
- * each value of eight, and 9 do in single precision; in a bitmap neither does. */
+/* A capacity of a third of the places, 12, takes half of the dense bytes with an index of four
+ * bytes to each value of eight, and 9 do in single precision; in a bitmap neither does. */
 static void test_keeps_all(void **state) {
     (void)state;
     mpk_context *ctx = context();
@@ -95,8 +95,8 @@ static void test_tail(void **state) {
     mpk_context_destroy(&ctx);
 }
 
-/* The first of three blocks has four entries in each of the others, whose block of fill then has 16.
- * In A nothing but the diagonal, six entries, is in the column of that one. */
+/* The first of three blocks has four entries in each of the others, whose block of fill then has
+ * 16. In A nothing but the diagonal, six entries, is in the column of that one. */
 static void test_mean(void **state) {
     (void)state;
     mpk_context *ctx = context();

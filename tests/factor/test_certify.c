@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Certificates of an inertia: never of a wrong one, of nearly all right ones; what they may depend on. */
+/* Certificates of an inertia: never of a wrong one, of nearly all right ones; what they may depend
+ * on. */
 #include "crafted.h"
 
 #include "factor/factor.h"
@@ -44,8 +45,7 @@ static bool right(const made *f, const crafted *a) {
     return info.inertia.positive == a->positive && info.inertia.negative == a->negative;
 }
 
-/* ---- what was certified and wrong ---------------------------------------------------------------
- */
+/* ---- what was certified and wrong ------------------------------------------------------------ */
 
 static void wrong_signs(void **state) {
     (void)state;
@@ -68,8 +68,8 @@ static void wrong_signs(void **state) {
     mpk_context_destroy(&ctx);
 }
 
-/* A singular, no zero pivot: no certificate; and of a right-hand side that A does not reach no solution
- * that is called good. */
+/* A singular, no zero pivot: no certificate; and of a right-hand side that A does not reach no
+ * solution that is called good. */
 static void singular_without_zero_pivot(void **state) {
     (void)state;
     mpk_context *ctx = context();
@@ -152,8 +152,7 @@ static void well_conditioned(void **state) {
     mpk_context_destroy(&ctx);
 }
 
-/* ---- what z must be ------------------------------------------------------------------------------
- */
+/* ---- what z must be -------------------------------------------------------------------------- */
 
 /* Unit vectors show nothing: a solve repeats what the factorization did to a column. */
 static void unit_vectors_are_blind(void **state) {
@@ -206,8 +205,7 @@ static void same_for_any_threads(void **state) {
     assert_true(c_of(1, 2, &found) != one);
 }
 
-/* ---- when it is asked, and by whom ---------------------------------------------------------------
- */
+/* ---- when it is asked, and by whom ----------------------------------------------------------- */
 
 static void asked_once(void **state) {
     (void)state;

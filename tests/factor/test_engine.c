@@ -121,8 +121,8 @@ static mpk_status run_away(mpki_direct *f, const void *ax, const double *scale,
     return status;
 }
 
-/* A diagonal has no pairs to match, so a matching that is asked for is not there afterwards; the order
- * with it is the last one nevertheless, and stays in force for new values. */
+/* A diagonal has no pairs to match, so a matching that is asked for is not there afterwards; the
+ * order with it is the last one nevertheless, and stays in force for new values. */
 static void test_ends_without_pairs(void **unused) {
     (void)unused;
     enum { N = 40 };
@@ -190,8 +190,8 @@ static mpk_status settle(mpk_context *ctx) {
     return MPK_OK;
 }
 
-/* Values, right-hand sides and solutions in a device's memory give the bits of those on the host, and
- * a copy that fails is a failure of the call, which writes nothing. */
+/* Values, right-hand sides and solutions in a device's memory give the bits of those on the host,
+ * and a copy that fails is a failure of the call, which writes nothing. */
 static void test_arrays_on_a_device(void **unused) {
     (void)unused;
     enum { NRHS = 2, LD = 1000 };

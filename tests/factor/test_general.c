@@ -509,8 +509,8 @@ static void smallest(void **state) {
     mpk_context_destroy(&ctx);
 }
 
-/* L(3,2) = -(inf - inf) is NaN, L(4,2) beside it is 1, and no pivot depends on either: U(2,3), U(2,4)
- * are 0. The finite block must not hide the other. */
+/* L(3,2) = -(inf - inf) is NaN, L(4,2) beside it is 1, and no pivot depends on either: U(2,3),
+ * U(2,4) are 0. The finite block must not hide the other. */
 static void test_nan_beside_a_number(void **unused) {
     (void)unused;
     mpk_context *ctx = context();

@@ -99,8 +99,8 @@ static run from_triplets(mpk_method method, int32_t n, int64_t nnz, const int32_
     return r;
 }
 
-/* By hand: the entries of M^-1 are those of D^-1, and a row without diagonal entry, scaled to 1, has
- * the square of its scale. */
+/* By hand: the entries of M^-1 are those of D^-1, and a row without diagonal entry, scaled to 1,
+ * has the square of its scale. */
 static void test_diagonal_by_hand(void **unused) {
     (void)unused;
     static const int32_t row[] = {0, 1, 2, 3, 1, 3}, col[] = {0, 1, 2, 2, 0, 0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The parts of a direct factor, D, the permutation and the scaling have one order: a sampler's
- * covariance W W^T = A^-1, |D|, 2x2 pivots, columns that are delayed or exchanged, zero pivots, static
- * shifts, all scalar types, several right-hand sides. */
+ * covariance W W^T = A^-1, |D|, 2x2 pivots, columns that are delayed or exchanged, zero pivots,
+ * static shifts, all scalar types, several right-hand sides. */
 #include "support.h"
 #include "../parts.h"
 

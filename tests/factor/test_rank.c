@@ -85,8 +85,8 @@ static void test_numerical(void **unused) {
     }
 }
 
-/* What no change of a vector removes: of the path's Laplacian with delta more in one place 1^T A 1 = delta, shared by rows that
- * weigh 4 (n - 1) in all; and never more than the flatness. */
+/* What no change of a vector removes: of the path's Laplacian with delta more in one place 1^T A 1
+ * = delta, shared by rows that weigh 4 (n - 1) in all; and never more than the flatness. */
 static void test_least(void **unused) {
     (void)unused;
     enum { N = 40 };
@@ -146,7 +146,8 @@ static void test_structural(void **unused) {
 
 enum { INNER_N = 60, INNER_M = 40 };
 
-/* As at the end of an interior-point method: D spans 85 powers of 2, and two rows of B are sums of others, so that the nullity is 2 exactly. */
+/* As at the end of an interior-point method: D spans 85 powers of 2, and two rows of B are sums of
+ * others, so that the nullity is 2 exactly. */
 static dense inner(uint64_t x) {
     enum { N = INNER_N, M = INNER_M };
     int rows[M][N] = {{0}};
@@ -164,8 +165,8 @@ static dense inner(uint64_t x) {
     return m;
 }
 
-/* With a threshold this low the factor is so inaccurate that its vectors of the kernel must be refined more than once (seed 39: 1.8e-14
- * after one step). */
+/* With a threshold this low the factor is so inaccurate that its vectors of the kernel must be
+ * refined more than once (seed 39: 1.8e-14 after one step). */
 static void test_inaccurate_factor(void **unused) {
     (void)unused;
     double b[INNER_N + INNER_M] = {0}, y[INNER_N + INNER_M];
@@ -182,8 +183,8 @@ static void test_inaccurate_factor(void **unused) {
     }
 }
 
-/* Some pivots of the kernel are zero, one is only nearly so, and a solve with it brings back what refinement has removed: without its
- * part the vector of the zero pivots left 1.1e-14 to 5e-14. */
+/* Some pivots of the kernel are zero, one is only nearly so, and a solve with it brings back what
+ * refinement has removed: without its part the vector of the zero pivots left 1.1e-14 to 5e-14. */
 static void test_weak_beside_zero(void **unused) {
     (void)unused;
     static const struct {
@@ -281,9 +282,9 @@ static void test_kernel_in_solution(void **unused) {
     free(m.a);
 }
 
-/* Springs between neighbours of a grid, stiffness 0.7 and 0.1, and no wall, once or side by side: A 1 = 0 but for the rounding of each diagonal
- * entry, the same in all rows. Their sum, which is what the order of elimination leaves in one row, is far above the zero
- * tolerance. */
+/* Springs between neighbours of a grid, stiffness 0.7 and 0.1, and no wall, once or side by side: A
+ * 1 = 0 but for the rounding of each diagonal entry, the same in all rows. Their sum, which is what
+ * the order of elimination leaves in one row, is far above the zero tolerance. */
 static mpk_problem *springs(mpk_context *ctx, int side, int copies) {
     const int n = side * side * copies;
     int64_t *ap = malloc((size_t)(n + 1) * sizeof *ap), at = 0;
@@ -335,8 +336,9 @@ static void test_any_order(void **unused) {
     mpk_context_destroy(&ctx);
 }
 
-/* [D A^T; A 0] with D > 0: one negative eigenvalue for each independent row of A, one zero for each of the
- * others, which are small sums of these. Rounding leaves some of these zeros as pivots of its own size. */
+/* [D A^T; A 0] with D > 0: one negative eigenvalue for each independent row of A, one zero for each
+ * of the others, which are small sums of these. Rounding leaves some of these zeros as pivots of
+ * its own size. */
 enum { COLUMNS = 500, INDEPENDENT = 200, SUMS = 160 };
 
 static int below(int n) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Verdicts on the rank where a factor takes other values: of another scale than those analysed, and again and again. */
+/* Verdicts on the rank where a factor takes other values: of another scale than those analysed, and
+ * again and again. */
 #include "support.h"
 
 #include "factor/rank.h"
@@ -23,11 +24,10 @@ static mpk_options defaults(void) {
     return o;
 }
 
-/* ---- values of another scale -------------------------------------------------------------------
- */
+/* ---- values of another scale ----------------------------------------------------------------- */
 
-/* A factor of `values`, all of the lower triangle by columns, with an analysis of `first`, which was factorized before where
- * `warm` says so. */
+/* A factor of `values`, all of the lower triangle by columns, with an analysis of `first`, which
+ * was factorized before where `warm` says so. */
 static mpk_factor_info go(int n, mpk_scalar scalar, mpk_symmetry symmetry, const void *first,
                           const void *values, bool warm, mpk_switch matching, mpk_status *status) {
     int32_t rows[ENTRIES], cols[ENTRIES];
@@ -53,8 +53,8 @@ static mpk_factor_info go(int n, mpk_scalar scalar, mpk_symmetry symmetry, const
     return info;
 }
 
-/* det A = -1e-20, and rho(|A^-1| |A|) is 1: no E with |E| <= 0.9 |A| makes it singular. With scales of other values a
- * column of the third row's size hides that. B alike. */
+/* det A = -1e-20, and rho(|A^-1| |A|) is 1: no E with |E| <= 0.9 |A| makes it singular. With scales
+ * of other values a column of the third row's size hides that. B alike. */
 static void test_stale_scaling(void **unused) {
     (void)unused;
     static const double a[] = {1e-6, 0, 10, 0, -1e-7, 1e-7}, other[] = {0, -2, 2, 0, -3, 2};
@@ -79,8 +79,8 @@ static void test_stale_scaling(void **unused) {
         }
 }
 
-/* The permanent of |A|, and |det A|, of an n x n matrix: the determinant is far from cancelling where both are close, and then
- * no small relative change of entries makes A singular. */
+/* The permanent of |A|, and |det A|, of an n x n matrix: the determinant is far from cancelling
+ * where both are close, and then no small relative change of entries makes A singular. */
 static double expand(const double complex *a, int n, int row, unsigned used, double complex *det) {
     double sum = 0;
     *det = 0;
@@ -138,7 +138,8 @@ static void test_random_values(void **unused) {
     assert_true(regular > CASES / 4);
 }
 
-/* An integer L D L^T with zeros in D, rows scaled by powers of two: exactly singular, and found to be, whatever was analysed. */
+/* An integer L D L^T with zeros in D, rows scaled by powers of two: exactly singular, and found to
+ * be, whatever was analysed. */
 static void test_true_kernels(void **unused) {
     (void)unused;
     enum { CASES = 400 };
@@ -167,9 +168,10 @@ static void test_true_kernels(void **unused) {
     }
 }
 
-/* ---- again and again --------------------------------------------------------------------------- */
+/* ---- again and again ------------------------------------------------------------------------- */
 
-/* [D A^T; A 0] as an interior-point method makes them: D > 0 changes, the dependent rows of A do not. */
+/* [D A^T; A 0] as an interior-point method makes them: D > 0 changes, the dependent rows of A do
+ * not. */
 enum { COLUMNS = 300, INDEPENDENT = 120, SUMS = 60, ROWS = INDEPENDENT + SUMS };
 
 static mpk_problem *program(void) {
@@ -202,8 +204,8 @@ static mpk_problem *program(void) {
     return problem;
 }
 
-/* What helped or failed is remembered: at most one second factorization a call, none once it is known what there is to know, and the
- * same zeros each time. */
+/* What helped or failed is remembered: at most one second factorization a call, none once it is
+ * known what there is to know, and the same zeros each time. */
 static void test_program(void **unused) {
     (void)unused;
     for (uint64_t seed = 1; seed <= 6; seed++) {
@@ -241,8 +243,9 @@ static void test_program(void **unused) {
     }
 }
 
-/* Springs without a wall, A 1 = 0: a pivot at the level of rounding becomes zero, and the smallest one is then another; the vector
- * of the first values is that of the next ones, until a wall is there: then A has full rank. */
+/* Springs without a wall, A 1 = 0: a pivot at the level of rounding becomes zero, and the smallest
+ * one is then another; the vector of the first values is that of the next ones, until a wall is
+ * there: then A has full rank. */
 static void test_springs(void **unused) {
     (void)unused;
     enum { SIDE = 20, N = SIDE * SIDE };

@@ -250,8 +250,9 @@ static void test_dropping(void **state) {
     mpk_context_destroy(&ctx);
 }
 
-/* Two blocks of two rows by hand. L_11 = [1 0; 0.9 1], and below it stands [0.2 0], so that the norm
- * of the first column is sqrt(1.04), with that of L_11 sqrt(1.85): between 0.17 times these is 0.2. */
+/* Two blocks of two rows by hand. L_11 = [1 0; 0.9 1], and below it stands [0.2 0], so that the
+ * norm of the first column is sqrt(1.04), with that of L_11 sqrt(1.85): between 0.17 times these is
+ * 0.2. */
 static void test_drop_norm(void **state) {
     (void)state;
     static const int64_t ap[] = {0, 3, 5, 7, 8};

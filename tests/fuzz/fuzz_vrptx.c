@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Any text as vrPTX: told what is wrong, or printed and assembled to the same text again, run for some
- * instructions on two small arrays, alone and packed, and replayed within its bounds. */
+/* Any text as vrPTX: told what is wrong, or printed and assembled to the same text again, run for
+ * some instructions on two small arrays, alone and packed, and replayed within its bounds. */
 #include <stdlib.h>
 #include <string.h>
 #include "sim/vector/timing.h"

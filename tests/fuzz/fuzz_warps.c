@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Any text as a file of warps and arrays, and as a matrix that is not square: read, or told what is wrong. */
+/* Any text as a file of warps and arrays, and as a matrix that is not square: read, or told what is
+ * wrong. */
 #include <stdlib.h>
 #include <string.h>
 #include "sim/vector/rectangular.h"

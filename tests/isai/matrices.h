@@ -95,8 +95,8 @@ static inline void make_definite(csc *a) {
             if (a->row[e] == j) scalar_store(a->scalar, a->val, e, 9 + 0.1 * j);
 }
 
-/* One of SHAPES matrices for a kind, of n rows; definite ones have 24, for 0.3 to 0.4 times the entries of a
- * row must stay below the diagonal. False: there is none. */
+/* One of SHAPES matrices for a kind, of n rows; definite ones have 24, for 0.3 to 0.4 times the
+ * entries of a row must stay below the diagonal. False: there is none. */
 enum { SHAPES = 4, BAND = 0, SCATTERED = 1 };
 static inline bool shape_of(int shape, mpk_isai_kind kind, mpk_scalar scalar, int32_t n, csc *a) {
     static int (*const shapes[SHAPES])(int32_t, int32_t, int32_t) = {band, scattered, unsymmetric,
@@ -156,8 +156,8 @@ static inline bool *power_of(const csc *a, mpk_isai_kind kind, int k) {
     return s;
 }
 
-/* The pattern is `s`, and (A M - I) on it is rounding; definite: (A G)_ij = 0 above the diagonal and
- * (G^H A G)_jj = 1. Returns the largest error in units of rounding. */
+/* The pattern is `s`, and (A M - I) on it is rounding; definite: (A G)_ij = 0 above the diagonal
+ * and (G^H A G)_jj = 1. Returns the largest error in units of rounding. */
 static inline double check(mpk_context *ctx, const csc *a, mpk_isai_kind kind, const mpk_isai *isai,
                            const bool *s) {
     const int32_t n = a->n;

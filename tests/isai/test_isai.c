@@ -4,7 +4,7 @@
 #include "../sanitized.h"
 #include "matrices.h"
 
-/* ---- the equation ------------------------------------------------------------------------------- */
+/* ---- the equation ---------------------------------------------------------------------------- */
 
 static void test_powers(void **unused) {
     (void)unused;
@@ -31,8 +31,8 @@ static void test_powers(void **unused) {
     mpk_context_destroy(&ctx);
 }
 
-/* Patterns of others: blocks, of which one row each is Jacobi's; given; and the whole triangle, with
- * which M is the inverse. */
+/* Patterns of others: blocks, of which one row each is Jacobi's; given; and the whole triangle,
+ * with which M is the inverse. */
 static void test_patterns(void **unused) {
     (void)unused;
     mpk_context *ctx = begin();

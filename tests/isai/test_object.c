@@ -3,7 +3,7 @@
  * refused, and what is counted. */
 #include "matrices.h"
 
-/* ---- use ---------------------------------------------------------------------------------------- */
+/* ---- use ------------------------------------------------------------------------------------- */
 
 /* Sweeps of relaxation reach the solution of the triangular system, on every side, for several
  * vectors at once; a definite matrix's come nearer with each. */
@@ -147,7 +147,7 @@ static void test_update(void **unused) {
     mpk_context_destroy(&ctx);
 }
 
-/* ---- limits ------------------------------------------------------------------------------------- */
+/* ---- limits ---------------------------------------------------------------------------------- */
 
 static void test_limits(void **unused) {
     (void)unused;
@@ -184,7 +184,8 @@ static void test_limits(void **unused) {
             assert_int_equal(info.over, over);
             assert_true(check(ctx, &a, kind, isai, s2) <= 200);
             mpk_isai_destroy(&isai);
-            /* the largest: the equation holds, no column is longer, and each has what it may have */
+            /* the largest: the equation holds, no column is longer, and each has what it may
+             * have */
             o.over = MPK_ISAI_LARGEST;
             isai = create(ctx, &a, &o);
             mpk_isai_info_get(isai, &info);
@@ -232,7 +233,7 @@ static void test_limits(void **unused) {
     mpk_context_destroy(&ctx);
 }
 
-/* ---- what is refused, and what is counted ------------------------------------------------------- */
+/* ---- what is refused, and what is counted ---------------------------------------------------- */
 
 static void test_empty(void **unused) {
     (void)unused;

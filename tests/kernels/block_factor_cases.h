@@ -352,8 +352,8 @@ static void test_floor(void **unused) {
     }
 }
 
-/* Rounding where exact arithmetic has 0: what replaces such pivots does not depend on its signs, nor on where it is
- * largest. */
+/* Rounding where exact arithmetic has 0: what replaces such pivots does not depend on its signs,
+ * nor on where it is largest. */
 static void test_nothing(void **unused) {
     (void)unused;
     for (int k = 0; k < 3; k++) {
@@ -391,8 +391,8 @@ static void test_nothing(void **unused) {
     }
 }
 
-/* Entries that are equal but for rounding, as are many that elimination makes of them: the same pivots, whatever the
- * rounding. */
+/* Entries that are equal but for rounding, as are many that elimination makes of them: the same
+ * pivots, whatever the rounding. */
 static void test_equal(void **unused) {
     (void)unused;
     enum { W = 7 };

@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How many dimensions the kernel of a real matrix has, exactly as its file states it: n minus the rank modulo a prime of 61
- * bits. That rank is at most the true one, so the nullity is certainly no larger than what is printed, and smaller only
- * if the prime divides certain minors. Sparse elimination by Markowitz' rule, the rest as a dense matrix; nothing of the
- * library takes part.
+/* How many dimensions the kernel of a real matrix has, exactly as its file states it: n minus the
+ * rank modulo a prime of 61 bits. That rank is at most the true one, so the nullity is certainly no
+ * larger than what is printed, and smaller only if the prime divides certain minors. Sparse
+ * elimination by Markowitz' rule, the rest as a dense matrix; nothing of the library takes part.
  *
  *   nullity A.mtx [MOST]      MOST: rows of a dense rest for which it gives up ("?"); 4000 unless given */
 #include "table.h"
 
 #include <stdbool.h>
 
-/* 4 q + 1 with q prime, 2 a primitive root, so no two powers of two in the range of doubles are congruent
- * (tests/oracle/exact.c) */
+/* 4 q + 1 with q prime, 2 a primitive root, so no two powers of two in the range of doubles are
+ * congruent (tests/oracle/exact.c) */
 #define PRIME UINT64_C(0x23c87c73c59d3cdd)
 
 __extension__ typedef unsigned __int128 wide;
 
-/* ---- residues, by Montgomery's form: x is kept as x 2^64 ----------------------------------------
- */
+/* ---- residues, by Montgomery's form: x is kept as x 2^64 ------------------------------------- */
 
 static uint64_t negative_inverse, square; /* of PRIME modulo 2^64; 2^128 modulo PRIME */
 
@@ -58,8 +57,7 @@ static uint64_t residue(double x) {
     return x < 0 ? minus(0, r) : r;
 }
 
-/* ---- sparse rows --------------------------------------------------------------------------------
- */
+/* ---- sparse rows ----------------------------------------------------------------------------- */
 
 typedef struct list {
     int32_t *at;
@@ -83,7 +81,8 @@ static void put(list *l, int32_t at, uint64_t value, bool with_values) {
     l->at[l->count++] = at;
 }
 
-/* Rows that are left lie in buckets by their entries; of a column the rows that may have an entry there. */
+/* Rows that are left lie in buckets by their entries; of a column the rows that may have an entry
+ * there. */
 typedef struct sparse {
     int32_t n, left;
     int64_t entries;
@@ -215,8 +214,7 @@ static int32_t eliminate(sparse *s) {
     return rank;
 }
 
-/* ---- the rest -----------------------------------------------------------------------------------
- */
+/* ---- the rest -------------------------------------------------------------------------------- */
 
 static int32_t dense_rank(int32_t rows, int32_t columns, uint64_t **row) {
     int32_t rank = 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One analysis, factorized in two places: trees [device=cuda] [threads=N] [solve=1] MATRIX... orders each matrix, a
- * file or a generator's spec, and merges its fronts as for the device, factorizes there and on the processor, and
- * prints an object of JSON a line. What differs then is the elimination, and not the tree. solve: with a right-hand
- * side, and the errors before and after refinement. Exit code 0; 1 with the reason where something failed. */
+/* One analysis, factorized in two places: trees [device=cuda] [threads=N] [solve=1] MATRIX...
+ * orders each matrix, a file or a generator's spec, and merges its fronts as for the device,
+ * factorizes there and on the processor, and prints an object of JSON a line. What differs then is
+ * the elimination, and not the tree. solve: with a right-hand side, and the errors before and after
+ * refinement. Exit code 0; 1 with the reason where something failed. */
 #include <math.h>
 #include <metapack/metapack.h>
 #include <stdio.h>

@@ -42,8 +42,8 @@ void *must_alloc(size_t count, size_t size);
 void equations_free(equations *eq);
 equations equations_copy(const equations *eq);
 
-/** How far the triangles are from agreeing: the largest |a_ij - conj(a_ji)| over the larger of both,
- *  an entry that is missing counting as zero. 0 unless the matrix is given whole. */
+/** How far the triangles are from agreeing: the largest |a_ij - conj(a_ji)| over the larger of
+ *  both, an entry that is missing counting as zero. 0 unless the matrix is given whole. */
 double equations_skewness(const equations *eq);
 
 /** Both triangles; *count [out] how many. Freed by the caller. */

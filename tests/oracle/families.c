@@ -74,8 +74,7 @@ int family_is_spoilt(int family) {
     return family == FAMILIES - 1;
 }
 
-/* ---- the draft ---------------------------------------------------------------------------------
- */
+/* ---- the draft ------------------------------------------------------------------------------- */
 
 static size_t place(const draft *d, int i, int j) {
     return (size_t)(i > j ? i : j) + (size_t)(i > j ? j : i) * (size_t)d->n;
@@ -150,8 +149,7 @@ static void draft_entries(const draft *d, equations *eq) {
                     (quad_entry){i, j, draft_at(d, i, j)[0], draft_at(d, i, j)[1]};
 }
 
-/* ---- right-hand sides --------------------------------------------------------------------------
- */
+/* ---- right-hand sides ------------------------------------------------------------------------ */
 
 enum side { RANDOM, PRODUCT, UNIT, INTEGERS, SCALED, DENORMAL, HUGE_ONES, MIXED, ZERO, SIDES };
 
@@ -214,8 +212,7 @@ static enum side choose_side(random_state *r, enum sides sides) {
     return random_chance(r, 0.02) ? ZERO : usual[random_below(r, 8)];
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------
- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 /* Complex arithmetic in quadruple precision is slow: no complex matrix above order 160. */
 static int32_t choose_order(random_state *r, enum order order, mpk_scalar scalar) {

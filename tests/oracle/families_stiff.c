@@ -71,8 +71,8 @@ void fill_redundant(draft *d) {
     }
 }
 
-/* D B D with D over many decades in any order, no powers of two: graded, but not along the diagonal.
- * In half of them the numbers have 24 bits, as a single-precision program writes them. */
+/* D B D with D over many decades in any order, no powers of two: graded, but not along the
+ * diagonal. In half of them the numbers have 24 bits, as a single-precision program writes them. */
 void fill_mixed(draft *d) {
     random_state *r = d->rng;
     const double decades = (is_single(d->scalar) ? 8 : 20) * random_unit(r);

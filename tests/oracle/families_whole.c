@@ -19,7 +19,8 @@ static void set_entry(const equations *eq, quad_entry *e, double re, double im) 
     if (fabs(im) <= most) e->im = number_rounded(eq->scalar, im);
 }
 
-/* What rounding leaves: 1e-16 .. 1e-9 of the entry, or of sqrt |a_ii a_jj|; in single 1e-7 .. 1e-4. */
+/* What rounding leaves: 1e-16 .. 1e-9 of the entry, or of sqrt |a_ii a_jj|; in single 1e-7 ..
+ * 1e-4. */
 void twist_noise(equations *eq, random_state *r) {
     const double most = is_single(eq->scalar) ? 1e-4 : 1e-9,
                  least = is_single(eq->scalar) ? 1e-7 : 1e-16;

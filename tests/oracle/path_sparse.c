@@ -46,8 +46,7 @@ static void choose_options(session *s) {
     }
 }
 
-/* ---- values ------------------------------------------------------------------------------------
- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 /* Values in the order in which the caller gave the pattern, as mpk_factorize and others take them.
  * ORACLE_LOWER_VALUES: in the order of mpk_problem_view.ai, which is eq's. */
@@ -90,8 +89,7 @@ static int spoils_values(const session *s) {
            (s->setup->spoil == SPOIL_VALUES || s->setup->spoil == SPOIL_IMAGINARY);
 }
 
-/* ---- problem, analysis -------------------------------------------------------------------------
- */
+/* ---- problem, analysis ----------------------------------------------------------------------- */
 
 /* Does the library hold the matrix that was given? */
 static void check_view(session *s) {
@@ -161,8 +159,7 @@ static int analyse(session *s) {
     return 1;
 }
 
-/* ---- factorization -----------------------------------------------------------------------------
- */
+/* ---- factorization --------------------------------------------------------------------------- */
 
 /* Are zero pivots judged by the default bounds? With others the caller has taken the
  * responsibility. */
@@ -225,8 +222,7 @@ static int factorize(session *s) {
     return 1;
 }
 
-/* ---- solution ----------------------------------------------------------------------------------
- */
+/* ---- solution -------------------------------------------------------------------------------- */
 
 /* Without a tolerance every solve must be accurate to rounding. */
 static reported what_was_said(const mpk_options *o, const equations *eq, mpk_status status,
@@ -292,8 +288,7 @@ static void solve_elsewhere(session *s) {
     if (s->other) solve(s, s->fac, s->other, "solve in another context");
 }
 
-/* ---- a child -----------------------------------------------------------------------------------
- */
+/* ---- a child --------------------------------------------------------------------------------- */
 
 /* It may take a third of the time that its parent has. */
 static unsigned child_seconds(const session *s) {

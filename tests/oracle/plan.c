@@ -11,8 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ---- trials ------------------------------------------------------------------------------------
- */
+/* ---- trials ---------------------------------------------------------------------------------- */
 
 static int named(const plan *p, int k) {
     return p->named && (!*p->named || !strcmp(p->named, case_name(k)));
@@ -66,8 +65,7 @@ void plan_trial(const plan *p, int64_t k, trial *t) {
     random_trial(p, p->first + k, t);
 }
 
-/* ---- processes ---------------------------------------------------------------------------------
- */
+/* ---- processes ------------------------------------------------------------------------------- */
 
 enum { JOBS = 256 };
 
@@ -220,8 +218,7 @@ void plan_run(const plan *p, tally *out) {
     munmap(floor, sizeof *floor);
 }
 
-/* ---- one trial ---------------------------------------------------------------------------------
- */
+/* ---- one trial ------------------------------------------------------------------------------- */
 
 static void tell_nobody(void *self, const trial *t, int what, const char *details) {
     (void)self, (void)t, (void)what, (void)details;

@@ -169,8 +169,7 @@ static int simpler_numbers(shrinker *s) {
     return changed;
 }
 
-/* ---- as a case for cases.c ---------------------------------------------------------------------
- */
+/* ---- as a case for cases.c ------------------------------------------------------------------- */
 
 /* The shortest text that is x. */
 static void print_number(double x) {

@@ -7,8 +7,7 @@
 
 #include "field.h"
 
-/* ---- primes ------------------------------------------------------------------------------------
- */
+/* ---- primes ---------------------------------------------------------------------------------- */
 
 /* Miller and Rabin; these bases decide all numbers below 2^64 (Sorenson & Webster 2017). */
 static int is_prime(uint64_t n) {
@@ -38,8 +37,7 @@ static field next_field(uint64_t *from) {
     }
 }
 
-/* ---- integers ----------------------------------------------------------------------------------
- */
+/* ---- integers -------------------------------------------------------------------------------- */
 
 /* Exponent of the lowest bit of x; INT_MAX for zero. */
 static int lowest_bit(double x) {
@@ -79,8 +77,7 @@ static double bits_of(int32_t n, int64_t count, const quad_entry *all, const int
     return bits + 2;
 }
 
-/* ---- the polynomial ----------------------------------------------------------------------------
- */
+/* ---- the polynomial -------------------------------------------------------------------------- */
 
 /* Columns and rows: similar to an upper Hessenberg matrix. h by rows. */
 static void to_hessenberg(const field *f, int n, uint64_t *h) {
@@ -134,8 +131,7 @@ static void polynomial(const field *f, int n, const uint64_t *h, uint64_t *c) {
     free(p);
 }
 
-/* ---- signs -------------------------------------------------------------------------------------
- */
+/* ---- signs ----------------------------------------------------------------------------------- */
 
 /* A balanced digit modulo another prime. */
 static uint64_t digit_in(const field *f, int64_t digit) {

@@ -91,8 +91,7 @@ static quad size1(const scaled *s, size_t at) {
     return quad_abs1(s->re[at]) + (s->im ? quad_abs1(s->im[at]) : 0);
 }
 
-/* ---- L D L^H -----------------------------------------------------------------------------------
- */
+/* ---- L D L^H --------------------------------------------------------------------------------- */
 
 static void swap_quads(quad *a, quad *b) {
     const quad t = *a;
@@ -215,8 +214,7 @@ spectrum spectrum_of(const equations *eq, enum scaling scaling) {
     return out;
 }
 
-/* ---- the inverse -------------------------------------------------------------------------------
- */
+/* ---- the inverse ----------------------------------------------------------------------------- */
 
 /* x := x y, complex */
 static void multiply(quad *re, quad *im, quad yr, quad yi) {
@@ -340,8 +338,7 @@ quad_inverse quad_inverse_of(const equations *eq, enum scaling scaling) {
     return out;
 }
 
-/* ---- the left kernel ---------------------------------------------------------------------------
- */
+/* ---- the left kernel ------------------------------------------------------------------------- */
 
 static void swap_columns(scaled *s, int32_t p, int32_t q) {
     const size_t n = (size_t)s->n;

@@ -125,7 +125,8 @@ static void signs(void **state) {
               b);
     expect_signs(&eq, 1, 0, 1);
     equations_free(&eq);
-    /* L D L' with -35 in two diagonals of L: 10 of 20 are positive, which no pivot in doubles shows */
+    /* L D L' with -35 in two diagonals of L: 10 of 20 are positive, which no pivot in doubles
+     * shows */
     enum { N = 20, W = 2, C = 35 };
     static const int pivot[N] = {-3, 3, -3, -2, -1, -1, -1, 2, 2, -1,
                                  -2, 3, -3, 2,  2,  2,  3,  3, 1, -2};

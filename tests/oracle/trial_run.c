@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- memory ------------------------------------------------------------------------------------
- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 /* In front of each block: whose it is, and its size. */
 typedef struct mark {
@@ -79,8 +78,7 @@ void trial_run(verdicts *v) {
     truth_free(&v->truth);
 }
 
-/* ---- right-hand sides --------------------------------------------------------------------------
- */
+/* ---- right-hand sides ------------------------------------------------------------------------ */
 
 static size_t sides_bytes(const sides *s) {
     return (size_t)s->ld * (size_t)s->eq->nrhs * mpk_scalar_size(s->eq->scalar);
@@ -136,8 +134,7 @@ void sides_check(const sides *s, verdicts *v, const char *call, mpk_status statu
             wrong(v, WRONG_OUTPUTS, "%s: x has changed beyond row n", call);
 }
 
-/* ---- reports -----------------------------------------------------------------------------------
- */
+/* ---- reports --------------------------------------------------------------------------------- */
 
 enum { PATTERN = 0x43 };
 

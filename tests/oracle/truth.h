@@ -32,7 +32,8 @@ int truth_singular(truth *t);
 int truth_below_n(truth *t);
 /** Has some right-hand side no solution? */
 int truth_inconsistent(truth *t);
-/** x [in] of right-hand side r, pairs: does b contradict A by more than rounding? By a vector y with
+/** x [in] of right-hand side r, pairs: does b contradict A by more than rounding? By a vector y
+ *         with
  *  y^T A = 0, scaled, and y^T b above 1e-8 (single: 1e-4) of what y touches of b: so large entries
  *  elsewhere hide nothing. Only if no solution exists. */
 int truth_contradicts(truth *t, int32_t r, const double *x);

@@ -6,8 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- what counts as wrong ----------------------------------------------------------------------
- */
+/* ---- what counts as wrong -------------------------------------------------------------------- */
 
 /* A componentwise error may exceed the accuracy by the first factor, a residual the tolerance by
  * the second. */
@@ -62,8 +61,7 @@ void counted(verdicts *v, int counted) {
     v->count(v->self, v->trial, counted);
 }
 
-/* ---- solutions ---------------------------------------------------------------------------------
- */
+/* ---- solutions ------------------------------------------------------------------------------- */
 
 static double largest(const equations *eq) {
     double most = 0;
@@ -165,8 +163,8 @@ static int judge_inconsistent(verdicts *v, const measured *m, const void *x, int
     return 1;
 }
 
-/* Triangles that differ in their last bits may pass for equal: by how much that may change a relative
- * residual, and a componentwise error. */
+/* Triangles that differ in their last bits may pass for equal: by how much that may change a
+ * relative residual, and a componentwise error. */
 static double slack(const verdicts *v, const measured *m, int componentwise) {
     const equations *eq = &v->trial->eq;
     const double eps = is_single(eq->scalar) ? FLT_EPSILON : DBL_EPSILON;
@@ -199,8 +197,8 @@ static void judge_ok(verdicts *v, const reported *said, const measured *m, const
               said->tolerance, said->has_krylov ? said->krylov : said->relative);
 }
 
-/* "Consistent", or solved, though b contradicts A by more than rounding; or "not", though A is singular
- * and all of B are consistent. */
+/* "Consistent", or solved, though b contradicts A by more than rounding; or "not", though A is
+ * singular and all of B are consistent. */
 static void judge_consistency(verdicts *v, const reported *said, const measured *m, const void *x,
                               int64_t ldx) {
     const int yes = said->consistent > 0 || (said->has_solved && said->solved);
@@ -245,8 +243,7 @@ void judge_solution(verdicts *v, const reported *said, const void *x, int64_t ld
         judge_measure(v, WRONG_KRYLOV, said->krylov, m.errors.relative);
 }
 
-/* ---- inertia, rank -----------------------------------------------------------------------------
- */
+/* ---- inertia, rank --------------------------------------------------------------------------- */
 
 void judge_inertia(verdicts *v, const mpk_inertia *in, int zeros) {
     const equations *eq = &v->trial->eq;
@@ -302,8 +299,7 @@ void judge_singular(verdicts *v, const char *call, int scaled) {
               scaled ? "scaled" : "plain", condition);
 }
 
-/* ---- failures ----------------------------------------------------------------------------------
- */
+/* ---- failures -------------------------------------------------------------------------------- */
 
 /* Do numbers of A and of its inverse differ so much that only scaling brings them together? */
 static int wild(verdicts *v) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Every option by every method, from the table alone: one that is said to be read changes what comes
- * out, one that is not is refused where it was asked for. A new option is in the walk by itself: it
- * has an effect that is seen here, or it stands in one of the lists below, with the reason. */
+/* Every option by every method, from the table alone: one that is said to be read changes what
+ * comes out, one that is not is refused where it was asked for. A new option is in the walk by
+ * itself: it has an effect that is seen here, or it stands in one of the lists below, with the
+ * reason. */
 #include "problem/support.h"
 
 #include <metapack/pipeline.h>

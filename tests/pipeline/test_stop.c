@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A call is stopped at the k-th time that it asks, for many k, through all methods: the status says so,
- * nothing is lost, a new object stays NULL, an old factor holds nothing, b is as it was, and the same
- * call succeeds afterwards. And the processor's time between two questions is short. */
+/* A call is stopped at the k-th time that it asks, for many k, through all methods: the status says
+ * so, nothing is lost, a new object stays NULL, an old factor holds nothing, b is as it was, and
+ * the same call succeeds afterwards. And the processor's time between two questions is short. */
 #include "support.h"
 #include "core/core.h"
 

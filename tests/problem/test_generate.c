@@ -211,8 +211,9 @@ static void nlpkkt_is_consistent(void **state) {
     mpk_context_destroy(&ctx);
 }
 
-/* The Laplacian of a constant is zero but next to an edge of the cube, whose points are no controls; of
- * the square of a coordinate it is 2, so -52 times that in the middle. The other blocks are diagonal. */
+/* The Laplacian of a constant is zero but next to an edge of the cube, whose points are no
+ * controls; of the square of a coordinate it is 2, so -52 times that in the middle. The other
+ * blocks are diagonal. */
 static void nlpkkt_dirichlet_is_consistent(void **state) {
     (void)state;
     mpk_context *ctx = new_context();

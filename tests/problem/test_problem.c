@@ -246,8 +246,8 @@ static double entry_of(const mpk_problem *p, int k) {
     return ((const double *)view.ax)[k];
 }
 
-/* Rounding apart, the two triangles agree: rounding is relative to the two entries, or to rows where
- * both are nothing but that; the mean is kept. A row of size 1000 alone is no excuse. */
+/* Rounding apart, the two triangles agree: rounding is relative to the two entries, or to rows
+ * where both are nothing but that; the mean is kept. A row of size 1000 alone is no excuse. */
 static void nearly_symmetric(void **state) {
     (void)state;
     static const struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The estimated condition number beside the exact one: within a factor of 10, also where two rows are
- * nearly equal, wherever they stand: a sparse factor's and a dense one's. */
+/* The estimated condition number beside the exact one: within a factor of 10, also where two rows
+ * are nearly equal, wherever they stand: a sparse factor's and a dense one's. */
 #include "support.h"
 #include <stdbool.h>
 

@@ -18,9 +18,10 @@ static mpk_options defaults(void) {
     return o;
 }
 
-/* A Stokes flow whose kernel is both translations: plain refinement stays at 7e-12. b's own rounding leaves 1.6e-15 of what no change
- * of x removes. A pivot of rounding that is made zero is not the smallest any more, so nothing is factorized again, and the
- * next values need nothing but the vectors of the first. */
+/* A Stokes flow whose kernel is both translations: plain refinement stays at 7e-12. b's own
+ * rounding leaves 1.6e-15 of what no change of x removes. A pivot of rounding that is made zero is
+ * not the smallest any more, so nothing is factorized again, and the next values need nothing but
+ * the vectors of the first. */
 static void test_stokes(void **unused) {
     (void)unused;
     mpk_problem *problem = NULL;
@@ -60,8 +61,9 @@ static void test_stokes(void **unused) {
     mpk_problem_destroy(&problem);
 }
 
-/* Four cycles side by side, each of which 1 is the kernel of (complex symmetric: a vector of powers of i, of which v^T b counts): b is
- * consistent where its part in each is, of several the worst counts, and one vector is not enough to say so. */
+/* Four cycles side by side, each of which 1 is the kernel of (complex symmetric: a vector of powers
+ * of i, of which v^T b counts): b is consistent where its part in each is, of several the worst
+ * counts, and one vector is not enough to say so. */
 static void test_consistent(void **unused) {
     (void)unused;
     enum { CYCLES = 12, LONG = 8, N = CYCLES * LONG };
@@ -114,7 +116,8 @@ static void test_consistent(void **unused) {
     }
 }
 
-/* What is joined to a basis is of length 1 and orthogonal to what was there; what depends on it is refused. */
+/* What is joined to a basis is of length 1 and orthogonal to what was there; what depends on it is
+ * refused. */
 static void test_join(void **unused) {
     (void)unused;
     enum { N = 30, COUNT = 5 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Matrices that were given whole: which are refused as not symmetric, and in which matrix errors are
- * measured of those that are not. And whether a system is consistent, row by row. */
+/* Matrices that were given whole: which are refused as not symmetric, and in which matrix errors
+ * are measured of those that are not. And whether a system is consistent, row by row. */
 #include "support.h"
 
 #include <stdbool.h>
@@ -207,8 +207,8 @@ static mpk_status solve_in(const handles *h, const whole *w, mpk_scalar scalar, 
     return status;
 }
 
-/* Symmetric but for skew * noise, of all its entries; one of them is missing, another an explicit zero;
- * unsorted, and each given as two halves. */
+/* Symmetric but for skew * noise, of all its entries; one of them is missing, another an explicit
+ * zero; unsorted, and each given as two halves. */
 static void nearly(whole *w, double skew, bool hermitian) {
     static whole once;
     path(&once, 60, 1);

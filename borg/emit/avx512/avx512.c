@@ -275,8 +275,8 @@ static const char reciprocals[] =
     "    return b_join_f64((hf64)b_rcp512_f64((__m512d)b_low_f64(x)), (hf64)b_rcp512_f64((__m512d)b_high_f64(x))); }\n"
     "#endif\n"
     "FN vf32 b_rcp_fast_f32(vf32 x) { return (vf32)b_rcp_all_f32((b_f32)x); }\n";
-/* Only a whole line may go past the caches, and only where `past` says so (simd.c). Other threads see what was stored so
- * after b_streamed(). */
+/* Only a whole line may go past the caches, and only where `past` says so (simd.c). Other threads
+ * see what was stored so after b_streamed(). */
 static const char nontemporal[] =
     "#if !defined(BORG_FAR) /* bytes of which caches hold too little: twice a last level of 32 MiB */\n"
     "#define BORG_FAR (64 << 20)\n"

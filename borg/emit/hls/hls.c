@@ -55,7 +55,7 @@ static const char *text(const writer *w, int32_t net) {
     return borg_format(w->arena, "n%d", net);
 }
 
-/* ---- operations -------------------------------------------------------------------------------- */
+/* ---- operations ------------------------------------------------------------------------------ */
 
 static const char *binary(borg_op op) {
     switch (op) {
@@ -224,7 +224,7 @@ static void write_step(const writer *w, const borg_step *s) {
     }
 }
 
-/* ---- memory, control --------------------------------------------------------------------------- */
+/* ---- memory, control ------------------------------------------------------------------------- */
 
 /* p[index], p of this element type. */
 static const char *place(const writer *w, const borg_inst *v, const borg_port *port) {
@@ -298,7 +298,7 @@ static void write_control(const writer *w, const borg_step *s) {
     }
 }
 
-/* ---- the function ------------------------------------------------------------------------------ */
+/* ---- the function ---------------------------------------------------------------------------- */
 
 static void write_parameters(const writer *w) {
     const borg_module *m = w->p->module;

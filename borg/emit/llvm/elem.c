@@ -2,8 +2,7 @@
 /* Elementwise operations, layout and reductions as LLVM IR. */
 #include "borg/emit/llvm/llvm.h"
 
-/* ---- elementwise -------------------------------------------------------------------------------
- */
+/* ---- elementwise ----------------------------------------------------------------------------- */
 
 typedef struct operands {
     const char *type, *from; /* of the result, of the operands */
@@ -195,8 +194,7 @@ void ll_elem(ll *e, borg_inst *v) {
     }
 }
 
-/* ---- layout ------------------------------------------------------------------------------------
- */
+/* ---- layout ---------------------------------------------------------------------------------- */
 
 /* Row r of a PERM or LANE: one shuffle, or one more for each further row that it comes from. */
 static const char *moved(ll *e, const borg_inst *v, int32_t r) {
@@ -281,8 +279,7 @@ void ll_layout(ll *e, borg_inst *v) {
     }
 }
 
-/* ---- reductions --------------------------------------------------------------------------------
- */
+/* ---- reductions ------------------------------------------------------------------------------ */
 
 /* Work-items from .. from+count-1 of a row of `size` of them, in the module's order. */
 static const char *items_of(ll *e, borg_type type, const char *x, int32_t size, int32_t from,

@@ -4,8 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* ---- values ------------------------------------------------------------------------------------
- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 int32_t ll_items(const ll *e, borg_spread spread) {
     return spread == BORG_WI ? e->m->size : 1;
@@ -57,8 +56,7 @@ const char *ll_let(ll *e, const char *format, ...) {
     return name;
 }
 
-/* ---- constants ---------------------------------------------------------------------------------
- */
+/* ---- constants ------------------------------------------------------------------------------- */
 
 static const char *literal(ll *e, borg_type type, uint64_t bits) {
     uint32_t low = (uint32_t)bits;
@@ -120,8 +118,7 @@ const char *ll_intrinsic(ll *e, const char *name, borg_type type, int32_t lanes,
     return full;
 }
 
-/* ---- lanes -------------------------------------------------------------------------------------
- */
+/* ---- lanes ----------------------------------------------------------------------------------- */
 
 const char *ll_shuffle(ll *e, borg_type type, const char *x, const char *y, int32_t lanes,
                        const int32_t *from, int32_t count) {
@@ -171,8 +168,7 @@ const char *ll_widen(ll *e, const borg_inst *v, int32_t row, borg_spread spread)
     return ll_shuffle(e, v->type, ll_get(v, row), NULL, ll_lanes(e, v), from, items * groups);
 }
 
-/* ---- leaves ------------------------------------------------------------------------------------
- */
+/* ---- leaves ---------------------------------------------------------------------------------- */
 
 /* The groups' arrays lie one after the other, on the stack or in storage of the thread. What finds
  * a thread's storage may change any register, and LLVM up to 16 believes that zmm16 to zmm31 are
@@ -237,8 +233,7 @@ static void emit_leaf(ll *e, borg_inst *v) {
     }
 }
 
-/* ---- control -----------------------------------------------------------------------------------
- */
+/* ---- control --------------------------------------------------------------------------------- */
 
 static void emit_block(ll *e, borg_block *block);
 
@@ -351,8 +346,7 @@ static void emit_block(ll *e, borg_block *block) {
     }
 }
 
-/* ---- functions ---------------------------------------------------------------------------------
- */
+/* ---- functions ------------------------------------------------------------------------------- */
 
 static void put_parameters(ll *e, const borg_module *m, bool declares) {
     for (int32_t i = 0; i < m->nparams; ++i) {

@@ -6,7 +6,8 @@
 
 enum { LANE = 26, BOX = 18, ROW = 96, LEFT = 150, TOP = 56, MOST_STAGES = 40, MOST_LANES = 64 };
 
-/* Columns of the state: InfRegs of one shape side by side, values put into the first that is free. */
+/* Columns of the state: InfRegs of one shape side by side, values put into the first that is
+ * free. */
 typedef struct layout {
     const borg_pipeline *p;
     int32_t columns;

@@ -64,8 +64,7 @@ const char *simd_temp(simd *e, borg_type type, bool scalar, const char *expressi
     return ctext_temp(&e->c, simd_type(type, scalar), expression);
 }
 
-/* ---- constants ---------------------------------------------------------------------------------
- */
+/* ---- constants ------------------------------------------------------------------------------- */
 
 const char *simd_literal(simd *e, borg_type type, uint64_t bits) {
     return ctext_literal(&e->c, type, bits);

@@ -6,8 +6,8 @@
 #include "borg/emit/simd/simd.h"
 #include "borg/perm.h"
 
-/** Stores past the caches: none; of what --nontemporal names; of what is only written, where a call's arrays are larger
- * than caches. */
+/** Stores past the caches: none; of what --nontemporal names; of what is only written, where a
+ * call's arrays are larger than caches. */
 typedef enum simd_past { SIMD_NEVER, SIMD_NAMED, SIMD_WHERE_FAR } simd_past;
 
 typedef struct simd {

@@ -3,8 +3,7 @@
 #include "borg/emit/simd/leaves.h"
 #include <string.h>
 
-/* ---- leaves ------------------------------------------------------------------------------------
- */
+/* ---- leaves ---------------------------------------------------------------------------------- */
 
 static uint64_t leaf_bits(const simd *e, const borg_inst *v, int32_t r, int32_t w, int32_t g) {
     return v->op == BORG_CONST ? borg_const_bits(e->m, v, r, w)
@@ -78,8 +77,7 @@ void simd_leaf(simd *e, borg_inst *v) {
     }
 }
 
-/* ---- elementwise -------------------------------------------------------------------------------
- */
+/* ---- elementwise ----------------------------------------------------------------------------- */
 
 static const char *function_of(simd *e, const borg_inst *v) {
     const char *prefix = simd_scalar(e, v) ? "s" : "b", *from = simd_suffix(v->args[0]->type);

@@ -5,8 +5,7 @@
 #include "borg/emit/simd/leave.h"
 #include "borg/emit/simd/move.h"
 
-/* ---- BCAST, ROWS, PERM, LANE -------------------------------------------------------------------
- */
+/* ---- BCAST, ROWS, PERM, LANE ----------------------------------------------------------------- */
 
 /* A register of scalars that each stand for a group. */
 static void spread_groups(simd *e, borg_inst *v, int32_t i) {
@@ -83,8 +82,7 @@ static void move_register(simd *e, borg_inst *v, int32_t i) {
     }
 }
 
-/* ---- run-time lanes ----------------------------------------------------------------------------
- */
+/* ---- run-time lanes -------------------------------------------------------------------------- */
 
 /* All lanes of a row to memory: work-item w of group g at g*size + w, in either order. */
 static const char *to_memory(simd *e, const borg_inst *x, int32_t row) {

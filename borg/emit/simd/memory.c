@@ -7,8 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* ---- lane by lane ------------------------------------------------------------------------------
- */
+/* ---- lane by lane ---------------------------------------------------------------------------- */
 
 static const char *condition(simd *e, const simd_access *k, int32_t lane) {
     if (!k->mask) return NULL;
@@ -53,8 +52,7 @@ static void store_lanes(simd *e, const simd_access *k) {
     }
 }
 
-/* ---- runs --------------------------------------------------------------------------------------
- */
+/* ---- runs ------------------------------------------------------------------------------------ */
 
 /* Runs of lanes with consecutive addresses: the first lane of each. */
 static int32_t find_runs(const simd *e, const simd_access *k, int32_t *first) {
@@ -175,8 +173,9 @@ static bool load_runs(simd *e, const simd_access *k, borg_inst *v) {
     return value != NULL;
 }
 
-/* Whether whole registers of the machine's make up the array's columns (a line that is written in parts, by both ways, is
- * slower than without) and it is one that --nontemporal names, or, without a list, only written. */
+/* Whether whole registers of the machine's make up the array's columns (a line that is written in
+ * parts, by both ways, is slower than without) and it is one that --nontemporal names, or, without
+ * a list, only written. */
 bool simd_past_caches(const simd *e, const borg_inst *v) {
     if (e->past == SIMD_NEVER || v->op != BORG_STOREA) return false;
     const borg_inst *p = v->args[0], *x = borg_stored(v);
@@ -212,8 +211,7 @@ static bool store_runs(simd *e, const simd_access *k) {
     return true;
 }
 
-/* ---- gathers -----------------------------------------------------------------------------------
- */
+/* ---- gathers --------------------------------------------------------------------------------- */
 
 /* The same from group 0's array on. */
 static const char *local_indices(simd *e, const simd_access *k) {
@@ -289,8 +287,7 @@ static bool store_scatter(simd *e, const simd_access *k) {
     return true;
 }
 
-/* ---- the groups' arrays, interleaved: one element of each group is a register ------------------
- */
+/* ---- the groups' arrays, interleaved: one element of each group is a register ---------------- */
 
 static bool side_by_side(const simd *e, const simd_access *k) {
     return k->v->args[0]->op == BORG_LOCAL && !k->near && simd_access_interleaved(e) &&

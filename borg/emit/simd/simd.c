@@ -5,8 +5,7 @@
 #include "borg/passes.h"
 #include <string.h>
 
-/* ---- control -----------------------------------------------------------------------------------
- */
+/* ---- control --------------------------------------------------------------------------------- */
 
 static void emit_loop(ctext *c, borg_inst *v) {
     ctext_phis(c, v);
@@ -19,10 +18,11 @@ static void emit_if(ctext *c, borg_inst *v) {
     ctext_arm(c, v, 1);
 }
 
-/* Elementwise instructions that follow each other. In a flat module of three registers or more some are done for one register
- * after the other: compilers keep the order for the most part, and what the instructions in between need is there for one
- * register at a time. FRCG with three has a third fewer spills and takes 0.89 to 0.99 of the time; PADE with two, which waits
- * for memory, takes 1.01 to 1.08 times as long so. */
+/* Elementwise instructions that follow each other. In a flat module of three registers or more some
+ * are done for one register after the other: compilers keep the order for the most part, and what
+ * the instructions in between need is there for one register at a time. FRCG with three has a third
+ * fewer spills and takes 0.89 to 0.99 of the time; PADE with two, which waits for memory, takes
+ * 1.01 to 1.08 times as long so. */
 enum { FEW = 3 };
 
 typedef struct run {
@@ -79,8 +79,7 @@ static void emit_block(ctext *c, borg_block *block) {
     end_run(e, &r);
 }
 
-/* ---- functions ---------------------------------------------------------------------------------
- */
+/* ---- functions ------------------------------------------------------------------------------- */
 
 static const char *parameter_type(const borg_param *p) {
     static const char *const types[][2] = {{"void", "void"},        {"uint8_t", "uint8_t"},
@@ -200,7 +199,8 @@ static void put_nontemporal(simd *e) {
              e->target->nontemporal);
 }
 
-/* The bits of an address that are zero where a store may go past the caches: those in a line, or all. */
+/* The bits of an address that are zero where a store may go past the caches: those in a line, or
+ * all. */
 static void put_past(simd *e, const borg_unit *u) {
     if (e->past == SIMD_NAMED)
         borg_put(e->c.out, "    const uintptr_t b_past = 63;\n");

@@ -100,8 +100,7 @@ static const char *hex(simd *e, uint64_t bits) {
     return borg_format(e->arena, "0x%" PRIx64, bits);
 }
 
-/* ---- halves in memory --------------------------------------------------------------------------
- */
+/* ---- halves in memory ------------------------------------------------------------------------ */
 
 /* Half a register from `at`, of which the lanes of `bits` are there. */
 static const char *half_at(const block *b, const char *at, uint64_t bits) {
@@ -138,8 +137,7 @@ static const char *behind(simd *e, const char *at, int32_t items) {
     return items ? borg_format(e->arena, "%s + %d", at, items) : at;
 }
 
-/* ---- loads and stores --------------------------------------------------------------------------
- */
+/* ---- loads and stores ------------------------------------------------------------------------ */
 
 static uint64_t any_bits(const simd *e, const uint64_t *bits) {
     uint64_t any = 0;

@@ -2,8 +2,7 @@
 /* What moves between work-items. */
 #include "borg/emit/simt/leaves.h"
 
-/* ---- one scalar of another thread --------------------------------------------------------------
- */
+/* ---- one scalar of another thread ------------------------------------------------------------ */
 
 /* Scalar i of v as thread `lane` (text) of the group has it. */
 static const char *from_thread(simt *e, const borg_inst *v, int32_t i, const char *lane) {
@@ -28,8 +27,7 @@ static const char *from_thread(simt *e, const borg_inst *v, int32_t i, const cha
     return simt_shuffled(e, v->type, x, lane);
 }
 
-/* ---- constant places ---------------------------------------------------------------------------
- */
+/* ---- constant places ------------------------------------------------------------------------- */
 
 static const char *lane_of(simt *e, const borg_inst *v, int32_t r, int32_t w) {
     const borg_inst *given = v;
@@ -142,8 +140,7 @@ static bool shuffle_row(simt *e, borg_inst *v) {
     return true;
 }
 
-/* ---- places known at run time ------------------------------------------------------------------
- */
+/* ---- places known at run time ---------------------------------------------------------------- */
 
 /* Of the thread's work-items in row r the one that `which` (text) tells. */
 static const char *pick(simt *e, const char *const *x, int32_t count, borg_type type,
@@ -248,8 +245,7 @@ static const char *pickv_scalar(simt *e, const borg_inst *v, int32_t i) {
                : pick(e, row, x->rows, v->type, index);
 }
 
-/* ---- instructions ------------------------------------------------------------------------------
- */
+/* ---- instructions ---------------------------------------------------------------------------- */
 
 void simt_layout(simt *e, borg_inst *v) {
     int32_t per = simt_per_row(e, v);

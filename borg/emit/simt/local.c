@@ -26,8 +26,7 @@ struct simt_local {
     size_t ncopied, capacity;
 };
 
-/* ---- what there is -----------------------------------------------------------------------------
- */
+/* ---- what there is --------------------------------------------------------------------------- */
 
 static bool interleaved(const simt *e) {
     return e->m->order == BORG_WG_MINOR && !e->target->opencl;
@@ -302,8 +301,7 @@ static const char *element(simt *e, const borg_inst *v, int32_t r, int32_t j) {
     return borg_format(e->arena, "l_%s[%s]", e->m->locals[v->args[0]->index].name, text.text);
 }
 
-/* ---- order -------------------------------------------------------------------------------------
- */
+/* ---- order ----------------------------------------------------------------------------------- */
 
 static void all_seen(const simt *e) {
     for (int32_t i = 0; i < e->m->nlocals; ++i)
@@ -431,8 +429,7 @@ static void before_store(simt *e, struct simt_local *a, bool group) {
     if (!group) a->item_wrote = true;
 }
 
-/* ---- accesses ----------------------------------------------------------------------------------
- */
+/* ---- accesses -------------------------------------------------------------------------------- */
 
 static void load(simt *e, borg_inst *v) {
     const borg_inst *mask = borg_mask(v);

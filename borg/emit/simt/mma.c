@@ -2,8 +2,7 @@
 /* Products of tiles by the tensor cores, both halves of a tile at once. */
 #include "borg/emit/simt/leaves.h"
 
-/* ---- tiles ------------------------------------------------------------------------------------
- */
+/* ---- tiles ----------------------------------------------------------------------------------- */
 
 /* The instruction further down that makes the other half of the tile. */
 static borg_inst *other_half(const borg_inst *v) {

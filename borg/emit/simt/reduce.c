@@ -29,8 +29,7 @@ static const char *shuffled(simt *e, borg_type type, const char *x, int32_t h) {
                                  simt_mask(e), x, h * e->step));
 }
 
-/* ---- sums --------------------------------------------------------------------------------------
- */
+/* ---- sums ------------------------------------------------------------------------------------ */
 
 static const char *add(simt *e, borg_type type, const char *x, const char *y) {
     return simt_temp(e, type,
@@ -57,8 +56,7 @@ static const char *sum(simt *e, const borg_inst *x, int32_t r) {
     return part[0];
 }
 
-/* ---- maxima ------------------------------------------------------------------------------------
- */
+/* ---- maxima ---------------------------------------------------------------------------------- */
 
 typedef struct best {
     const char *value, *index; /* index NULL: not asked for */
@@ -261,8 +259,7 @@ static const char *first_that(simt *e, const borg_inst *v) {
     return first;
 }
 
-/* ---- any, all ----------------------------------------------------------------------------------
- */
+/* ---- any, all -------------------------------------------------------------------------------- */
 
 static const char *of_thread(simt *e, const borg_inst *v, int32_t r) {
     const borg_inst *x = v->args[0];
@@ -287,8 +284,7 @@ static const char *vote(simt *e, const borg_inst *v, int32_t r) {
                        pack ? "b_pack" : "b_group");
 }
 
-/* ---- OpenCL ------------------------------------------------------------------------------------
- */
+/* ---- OpenCL ---------------------------------------------------------------------------------- */
 
 /* All by a function over what the work-items put into local memory. */
 static const char *by_slot(simt *e, const borg_inst *v, int32_t r) {

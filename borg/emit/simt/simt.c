@@ -6,8 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* ---- the frame ---------------------------------------------------------------------------------
- */
+/* ---- the frame ------------------------------------------------------------------------------- */
 
 static const char *element_type(const borg_param *p) {
     static const char *const types[][2] = {
@@ -69,8 +68,8 @@ static void put_masks(simt *e, int32_t width) {
     ctext_line(&e->c, "(void)b_base, (void)b_group, (void)b_pack;");
 }
 
-/* Where this thread is. CUDA: several packs in a warp, one, or several warps for a pack. In a flat module
- * an element of each thread, and no thread waits for another. */
+/* Where this thread is. CUDA: several packs in a warp, one, or several warps for a pack. In a flat
+ * module an element of each thread, and no thread waits for another. */
 static void put_place(simt *e) {
     int32_t pack = e->m->pack, width = e->lanes * pack;
     if (e->m->flat) {
@@ -226,7 +225,8 @@ static int32_t row_bytes(const simt *e) {
  * the second the kernel is refused. */
 enum { MOST_ARRAYS = 16 * 1024, MOST_SHARED = 48 * 1024, MOST_THREADS = 512 };
 
-/* Threads of a block that does whole groups of a flat module, whole warps; 0: there is no such block. */
+/* Threads of a block that does whole groups of a flat module, whole warps; 0: there is no such
+ *   block. */
 static int32_t flat_threads(const borg_module *m) {
     int32_t threads = 32;
     while (threads <= MOST_THREADS && (threads < 128 || threads * (m->size / 32) % m->flat))
@@ -234,8 +234,9 @@ static int32_t flat_threads(const borg_module *m) {
     return threads <= MOST_THREADS ? threads : 0;
 }
 
-/* Blocks of a flat module that a multiprocessor must hold: compilers else keep what all items read in registers until few
- * warps are left. A thread with several items needs more registers and fewer others beside it. */
+/* Blocks of a flat module that a multiprocessor must hold: compilers else keep what all items read
+ * in registers until few warps are left. A thread with several items needs more registers and fewer
+ * others beside it. */
 static int32_t flat_blocks(const simt *e) {
     enum { REGISTERS = 65536, OF_ONE = 64, OF_SEVERAL = 128 };
     const int32_t blocks = REGISTERS / (e->rows > 1 ? OF_SEVERAL : OF_ONE) / e->threads;

@@ -12,8 +12,7 @@ enum {
     MOST_WHOLES = 4
 };
 
-/* ---- where values are used last ----------------------------------------------------------------
- */
+/* ---- where values are used last -------------------------------------------------------------- */
 
 static void find_last(simt *e, borg_block *block) {
     for (borg_inst *v = block->first; v; v = v->next) {
@@ -38,8 +37,7 @@ static void join_last(simt *e, borg_block *block) {
     }
 }
 
-/* ---- slots: what is asked for often ------------------------------------------------------------
- */
+/* ---- slots: what is asked for often ---------------------------------------------------------- */
 
 /* What LANE or PERM reads in row r of work-item w: behind choices by constants and broadcasts. */
 const borg_inst *simt_source(const simt *e, const borg_inst *v, int32_t *r, int32_t *w) {
@@ -146,8 +144,7 @@ int32_t simt_row_length(const simt *e, borg_type type) {
     return stride_of(e->lanes * e->rows, type);
 }
 
-/* ---- rows: several values of one thread ---------------------------------------------------------
- */
+/* ---- rows: several values of one thread ------------------------------------------------------ */
 
 /* A pivot row, say: values that are all asked of the same thread. It puts them into shared memory
  * side by side, and all read. Two places in turn, so that what is read from one can still be used

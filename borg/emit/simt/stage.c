@@ -29,8 +29,7 @@ typedef struct simt_stage {
     uint64_t wanted; /* which of up to 64 units are copied */
 } simt_stage;
 
-/* ---- what a kernel does with the array ---------------------------------------------------------
- */
+/* ---- what a kernel does with the array ------------------------------------------------------- */
 
 /* v = a * g0 + c */
 static bool by_group(const borg_inst *v, int64_t *a, int64_t *c) {
@@ -120,8 +119,7 @@ static bool look_at_all(simt *e, simt_stage *s, const borg_block *block) {
     return true;
 }
 
-/* ---- how it lies -------------------------------------------------------------------------------
- */
+/* ---- how it lies ----------------------------------------------------------------------------- */
 
 static void arrange(simt_stage *s) {
     int32_t bytes = borg_type_bytes(s->param->elem), each = s->each * bytes;
@@ -213,8 +211,7 @@ const char *simt_staged(simt *e, const borg_inst *v, int32_t row, int32_t item) 
     return NULL;
 }
 
-/* ---- code --------------------------------------------------------------------------------------
- */
+/* ---- code ------------------------------------------------------------------------------------ */
 
 /* Unit k * 32 + lane of the run: where it lies in shared memory. */
 static const char *place(simt *e, const simt_stage *s, int32_t k) {
@@ -239,7 +236,8 @@ static const char *unit_type(const simt *e, const simt_stage *s) {
     return s->wide ? "b_i128" : e->target->types[s->param->elem];
 }
 
-/* The rest of a batch, fewer than 32 groups. Asynchronous copies: no turn waits for the one before. */
+/* The rest of a batch, fewer than 32 groups. Asynchronous copies: no turn waits for the one
+ * before. */
 static void put_rest(simt *e, const simt_stage *s, bool in) {
     const char *name = s->param->name;
     ctext_line(&e->c, "    B_ROLLED");

@@ -4,8 +4,7 @@
 #include "borg/emit/simt/leaves.h"
 #include <string.h>
 
-/* ---- leaves ------------------------------------------------------------------------------------
- */
+/* ---- leaves ---------------------------------------------------------------------------------- */
 
 static void emit_items(simt *e, borg_inst *v) {
     uint64_t *bits = BORG_NEW(e->arena, e->lanes, uint64_t);
@@ -66,8 +65,7 @@ static void emit_leaf(simt *e, borg_inst *v) {
     }
 }
 
-/* ---- control -----------------------------------------------------------------------------------
- */
+/* ---- control --------------------------------------------------------------------------------- */
 
 /* The same for all threads there are, whatever the data: constants, parameters, counters. */
 static bool same_for_all(const borg_inst *v, const borg_inst *phi, int depth) {

@@ -2,7 +2,8 @@
 #ifndef BORG_EMIT_VRPTX_CORE_H
 #define BORG_EMIT_VRPTX_CORE_H
 /** The state of the backend `vrptx`, and what its parts offer each other. A work-group is a warp, a
- *  work-item a lane, a row of a value a register; inst->aux holds an operand's text for each row. */
+ *  work-item a lane, a row of a value a register; inst->aux holds an operand's text for each
+ *  row. */
 #include "borg/borg.h"
 
 typedef struct vx_table {

@@ -19,8 +19,7 @@ static const char *chosen(vx *e, borg_type type, const char *c, const char *x, c
     return out;
 }
 
-/* ---- layout ------------------------------------------------------------------------------------
- */
+/* ---- layout ---------------------------------------------------------------------------------- */
 
 /* Row r of a PERM: for each row that it reads from, a shuffle; then the lanes' choice. */
 static const char *permuted(vx *e, const borg_inst *v, int32_t r) {
@@ -85,8 +84,7 @@ void vx_layout(vx *e, borg_inst *v) {
     }
 }
 
-/* ---- reductions --------------------------------------------------------------------------------
- */
+/* ---- reductions ------------------------------------------------------------------------------ */
 
 static int32_t first_half(int32_t n) {
     int32_t half = 1;

@@ -6,8 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* ---- text --------------------------------------------------------------------------------------
- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static void put_line(borg_sink *out, const char *format, va_list arguments) {
     borg_put(out, "    ");
@@ -72,8 +71,7 @@ const char *vx_in_register(vx *e, borg_type type, const char *text) {
     return name;
 }
 
-/* ---- leaves ------------------------------------------------------------------------------------
- */
+/* ---- leaves ---------------------------------------------------------------------------------- */
 
 static const char *table_like(vx *e, borg_type type, const uint64_t *bits) {
     const int32_t n = e->m->size;
@@ -169,8 +167,7 @@ static void leaf(vx *e, borg_inst *v) {
     }
 }
 
-/* ---- control -----------------------------------------------------------------------------------
- */
+/* ---- control --------------------------------------------------------------------------------- */
 
 static void emit_block(vx *e, borg_block *block);
 
@@ -289,8 +286,7 @@ static void emit_block(vx *e, borg_block *block) {
     }
 }
 
-/* ---- kernels -----------------------------------------------------------------------------------
- */
+/* ---- kernels --------------------------------------------------------------------------------- */
 
 static void clear_block(borg_block *block) {
     for (borg_inst *v = block->first; v; v = v->next) {

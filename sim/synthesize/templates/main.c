@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* solve A.mtx [b.mtx] [x.mtx]: a real symmetric Matrix Market file, plain; without b, A times ones. */
+/* solve A.mtx [b.mtx] [x.mtx]: a real symmetric Matrix Market file, plain; without b, A times
+ * ones. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>

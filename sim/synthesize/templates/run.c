@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ---- what the solver calls --------------------------------------------------------------------- */
+/* ---- what the solver calls ------------------------------------------------------------------- */
 
 #include <stdlib.h>
 #include "solver.h"

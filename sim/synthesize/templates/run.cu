@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ---- what the solver calls: managed memory, one launch for each batch --------------------------- */
+/* ---- what the solver calls: managed memory, one launch for each batch ------------------------ */
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -29,7 +29,7 @@ static void *get(size_t count, size_t size) {
     return calloc(count ? count : 1, size);
 }
 
-/* ---- A in both triangles, its scaling, its order ----------------------------------------------- */
+/* ---- A in both triangles, its scaling, its order --------------------------------------------- */
 
 static int mirror(solver *s) {
     const int n = s->n;
@@ -106,7 +106,7 @@ static int make_order(solver *s) {
     return 0;
 }
 
-/* ---- butterflies: B = [R0 R1; R0 -R1] / sqrt(2) on the rows of a frame -------------------------- */
+/* ---- butterflies: B = [R0 R1; R0 -R1] / sqrt(2) on the rows of a frame ----------------------- */
 
 static void new_turn(solver *s, int frame) {
     uint64_t state = 0x9E3779B97F4A7C15u * (uint64_t)(frame + 1) + (uint64_t)++s->turns[frame];
@@ -136,7 +136,7 @@ static void turn(const solver *s, int frame, int transposed, double *v, int step
     }
 }
 
-/* ---- blocks ------------------------------------------------------------------------------------ */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
 #define AT(i, j) ((size_t)(i) * (size_t)s->m + (size_t)(j))
 
@@ -200,7 +200,7 @@ static int fill_blocks(solver *s) {
     return 0;
 }
 
-/* ---- a stage ----------------------------------------------------------------------------------- */
+/* ---- a stage --------------------------------------------------------------------------------- */
 
 typedef struct batch {
     double **block;
@@ -299,8 +299,8 @@ static int push_back(solver *s, const char *reject) {
     return count;
 }
 
-/* Stages until nothing is rejected, or the last one, which replaces pivots. What later stages owe to those
- * before them is computed anew with the new order: the same numbers. */
+/* Stages until nothing is rejected, or the last one, which replaces pivots. What later stages owe
+ * to those before them is computed anew with the new order: the same numbers. */
 static int run_stages(solver *s, batch *t) {
     int32_t *set = get((size_t)s->m, sizeof *set);
     char *reject = get((size_t)s->m, 1);
@@ -382,7 +382,7 @@ const solver_info *solver_tell(const solver *s) {
     return &s->info;
 }
 
-/* ---- solves ------------------------------------------------------------------------------------ */
+/* ---- solves ---------------------------------------------------------------------------------- */
 
 /* y -= C x, or C^T x, for a block. */
 static void multiply(const double *c, const double *x, int transposed, double *y) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A solver of A x = b for sparse symmetric A: XX_DESCRIPTION_XX.
- * Made by `metapack synthesize`; it needs nothing but a C library. Meta-algorithm 12 of Thuerck 2021 for
- * one choice of its parameters. */
+ * Made by `metapack synthesize`; it needs nothing but a C library. Meta-algorithm 12 of Thuerck
+ * 2021 for one choice of its parameters. */
 #ifndef SOLVER_H
 #define SOLVER_H
 #include <stdint.h>
@@ -21,8 +21,8 @@ typedef struct solver_info {
     int64_t positive, negative; /* pivots by sign: about the inertia */
 } solver_info;
 
-/* Factorize A (n x n, its lower triangle by columns, 0-based, duplicates added up). 0, or -1: no memory, or
- * values that are not finite. */
+/* Factorize A (n x n, its lower triangle by columns, 0-based, duplicates added up). 0, or -1: no
+ * memory, or values that are not finite. */
 int solver_make(int n, const int64_t *ap, const int32_t *ai, const double *ax, solver **s);
 void solver_free(solver **s);
 /* x := M^-1 b with the factor, no refinement. x and b may be the same. */
@@ -31,7 +31,8 @@ void solver_apply(const solver *s, const double *b, double *x);
 double solver_solve(const solver *s, const double *b, double *x);
 const solver_info *solver_tell(const solver *s);
 
-/* kernels: items first .. last-1 of a batch of BLOCK x BLOCK blocks by rows; see kernels.XX_SUFFIX_XX */
+/* kernels: items first .. last-1 of a batch of BLOCK x BLOCK blocks by rows; see
+ * kernels.XX_SUFFIX_XX */
 void run_factorize(int64_t count, double **block, double small, int32_t *trouble, double *largest);
 void run_solve(int64_t count, double **block, const double **pivot, double *largest);
 void run_downdate(int64_t count, double **block, const double **a, const double **b,

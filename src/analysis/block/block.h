@@ -11,8 +11,7 @@
 #include "../analysis.h"
 #include <metapack/block.h>
 
-/* ---- blocking.c: Thuerck et al. 2018, sec. III.A; Thuerck 2021, sec. 8.5 -----------------------
- */
+/* ---- blocking.c: Thuerck et al. 2018, sec. III.A; Thuerck 2021, sec. 8.5 --------------------- */
 
 /** Block the graph of A (uncompressed) by options strategy, ordering, block, grid, similarity,
  *  seed, threads. mate [in] n or NULL: pairs {i, mate[i]} get neighbouring positions in one frame
@@ -23,8 +22,7 @@ mpk_status mpki_blocking_make(mpk_context *ctx, const mpki_graph *graph, const i
                               const mpk_options *options, mpki_blocking *blocking);
 void mpki_blocking_free(mpk_context *ctx, mpki_blocking *blocking);
 
-/* ---- pattern.c, fill.c -------------------------------------------------------------------------
- */
+/* ---- pattern.c, fill.c ----------------------------------------------------------------------- */
 
 /** Nonzero blocks of a lower triangle in the order of places (place = row and column index here),
  *  by columns: blocks ptr[k] .. ptr[k+1]-1 lie in column k, rows increasing, the diagonal one
@@ -66,8 +64,7 @@ mpk_status mpki_pattern_fill_by(mpk_context *ctx, const mpki_pattern *a, int lev
                                 mpki_pattern *filled);
 void mpki_pattern_free(mpk_context *ctx, mpki_pattern *pattern);
 
-/* ---- ibcsr.c: Thuerck 2019, sec. V; Thuerck 2021, sec. 6.4 and 8.3.1 ---------------------------
- */
+/* ---- ibcsr.c: Thuerck 2019, sec. V; Thuerck 2021, sec. 6.4 and 8.3.1 ------------------------- */
 
 /* mpki_ibcsr (backends/sparse.h): indexed block CSR of a symmetric pattern (an unsymmetric one is
  * held on the union of L and U^T; its two halves share the index, so there is one list where the
@@ -99,8 +96,7 @@ mpk_status mpki_ibcsr_pattern(mpk_context *ctx, const mpki_ibcsr *index, mpki_pa
 mpk_status mpki_ibcsr_check(mpk_context *ctx, const mpki_ibcsr *index);
 void mpki_ibcsr_free(mpk_context *ctx, mpki_ibcsr *index);
 
-/* ---- block_analysis.c --------------------------------------------------------------------------
- */
+/* ---- block_analysis.c ------------------------------------------------------------------------ */
 
 /** What the methods on blocks keep in an mpk_analysis. */
 typedef struct mpki_block_analysis {

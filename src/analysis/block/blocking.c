@@ -138,8 +138,8 @@ static mpk_status cut(mpk_context *ctx, draft *d, const int32_t *parent, int32_t
     return status;
 }
 
-/* RB and RBR: order the rows, unless joining is off by a postorder of the elimination tree (the same
- * factor), so that neighbours depend on each other; then cut. */
+/* RB and RBR: order the rows, unless joining is off by a postorder of the elimination tree (the
+ * same factor), so that neighbours depend on each other; then cut. */
 static mpk_status cut_order(mpk_context *ctx, draft *d) {
     int32_t n = d->rows->n;
     int32_t *inverse = MPKI_NEW(ctx, STAGE, n, int32_t);

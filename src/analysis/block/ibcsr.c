@@ -18,8 +18,7 @@ void mpki_ibcsr_free(mpk_context *ctx, mpki_ibcsr *index) {
     *index = (mpki_ibcsr){0};
 }
 
-/* ---- lists from columns -------------------------------------------------------------------------
- */
+/* ---- lists from columns ---------------------------------------------------------------------- */
 
 /* Lower triangle by columns, in places; number NULL: blocks are numbered as they stand. */
 typedef struct columns {
@@ -196,8 +195,7 @@ done:
     return status;
 }
 
-/* ---- merge -------------------------------------------------------------------------------------
- */
+/* ---- merge ----------------------------------------------------------------------------------- */
 
 /* Column p of the union: the index's entries and the pattern's rows, both by place. out NULL: only
  * counted. fresh [inout]: the next number of a new block. */
@@ -308,8 +306,7 @@ mpk_status mpki_ibcsr_pattern(mpk_context *ctx, const mpki_ibcsr *index, mpki_pa
     return MPK_OK;
 }
 
-/* ---- check -------------------------------------------------------------------------------------
- */
+/* ---- check ----------------------------------------------------------------------------------- */
 
 static mpk_status broken(mpk_context *ctx, int64_t where, const char *what) {
     return mpki_error(ctx, MPK_ERR_INTERNAL, STAGE, where, "%s (%lld)", what, (long long)where);

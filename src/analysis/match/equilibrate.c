@@ -11,8 +11,8 @@ static double clamp(double x, double low, double high) {
     return x < low ? low : x > high ? high : x;
 }
 
-/* largest[i] = max_j |s_i a_ij s_j| over columns begin .. end-1; 0 only for rows of zeros. safe: s is
- * near 1 */
+/* largest[i] = max_j |s_i a_ij s_j| over columns begin .. end-1; 0 only for rows of zeros. safe: s
+ * is near 1 */
 static inline __attribute__((always_inline)) void maxima(int32_t n, int32_t begin, int32_t end,
                                                          const int64_t *ap, const int32_t *ai,
                                                          const double *absval, const double *s,
@@ -32,7 +32,8 @@ static inline __attribute__((always_inline)) void maxima(int32_t n, int32_t begi
     }
 }
 
-/* Threads share the columns; each has maxima of its own, and the largest of these does not depend on
+/* Threads share the columns; each has maxima of its own, and the largest of these does not depend
+ *   on
  * how many there are. More of them would spend their time on these. */
 enum { PARTS = 4, WORTH_A_THREAD = 1000000, MERGED = 1 << 16 };
 
@@ -112,8 +113,7 @@ mpk_status mpki_equilibrate(mpk_context *ctx, int32_t n, const int64_t *ap, cons
     return MPK_OK;
 }
 
-/* ---- levels ------------------------------------------------------------------------------------
- */
+/* ---- levels ---------------------------------------------------------------------------------- */
 
 /* y_i := sum over the entries of row i of (x_i + x_j); diagonal: their number, and one more for a
  * diagonal entry */

@@ -26,7 +26,8 @@ mpki_nd_graph *mpki_nd_graph_create(mpk_context *ctx, int32_t n, int64_t edges, 
 void mpki_nd_graph_free(mpk_context *ctx, mpki_nd_graph **graph);
 
 /** Coarsen by heavy-edge matching until at most `target` vertices are left or it no longer pays;
- * the levels hang on graph->coarser. pool, worker: of the task that this is part of; NULL, 0: none. */
+ * the levels hang on graph->coarser. pool, worker: of the task that this is part of; NULL, 0:
+ * none. */
 mpk_status mpki_nd_coarsen(mpk_context *ctx, mpki_pool *pool, int worker, mpki_nd_graph *graph,
                            int32_t target, uint64_t *random);
 

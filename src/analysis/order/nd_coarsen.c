@@ -162,7 +162,8 @@ static void contract_share(mpki_pool *pool, int worker, void *arg, int64_t item)
     s->end = fill;
 }
 
-/* Shares of like many edges. Returns how many coarse vertices there are; g->map gets the new numbers. */
+/* Shares of like many edges. Returns how many coarse vertices there are; g->map gets the new
+ * numbers. */
 static int32_t make_shares(const mpki_nd_graph *g, const int32_t *match, int shares, share *list) {
     const int32_t n = g->n, all = g->xadj[n];
     int32_t cn = 0, edges = 0, *coarse = g->map;
@@ -183,7 +184,8 @@ static int32_t make_shares(const mpki_nd_graph *g, const int32_t *match, int sha
     return cn;
 }
 
-/* The graph of pairs; g->map gets the new numbers. By several workers where there are; the result is the same. */
+/* The graph of pairs; g->map gets the new numbers. By several workers where there are; the result
+ * is the same. */
 static mpki_nd_graph *contract(mpk_context *ctx, mpki_pool *pool, int worker,
                                const mpki_nd_graph *g, const int32_t *match) {
     share list[SHARES];

@@ -211,8 +211,7 @@ mpk_status mpki_dissection_end(mpk_context *ctx, mpki_dissection **begun, int32_
     return status;
 }
 
-/* ---- auto ---------------------------------------------------------------------------------------
- */
+/* ---- auto ------------------------------------------------------------------------------------ */
 
 enum { MODEL_CORES = 2 }; /* that of options.model_threads, for graphs of blocks */
 
@@ -258,13 +257,14 @@ mpk_status mpki_order_improve(mpk_context *ctx, const mpki_graph *graph, int64_t
 }
 
 /* An interior-point method factorizes one pattern some tens of times, and what it saves on the
- * processor is waiting for the device: nested dissection may take as long as so many factorizations. */
+ * processor is waiting for the device: nested dissection may take as long as so many
+ * factorizations. */
 static const double ND_FACTORIZATIONS = 300;
-/* It is taken where it is expected to need less than this share of AMD's time: AMD's trees fill less,
- * and the guess is no better than that. Which pivots fail is a guess, too, and too high where fill makes
- * pivots good (uccase9: 13 754 by the guess, 777 by the factorization), so it can only speak against
- * nested dissection, as on maros_r7: 1165 columns by the guess against AMD's 305, and they are delayed
- * 4285 and 878 times. */
+/* It is taken where it is expected to need less than this share of AMD's time: AMD's trees fill
+ * less, and the guess is no better than that. Which pivots fail is a guess, too, and too high where
+ * fill makes pivots good (uccase9: 13 754 by the guess, 777 by the factorization), so it can only
+ * speak against nested dissection, as on maros_r7: 1165 columns by the guess against AMD's 305, and
+ * they are delayed 4285 and 878 times. */
 static const double ND_GAIN = 0.9;
 
 bool mpki_worth_dissecting(const mpki_graph *graph, int cores, double amd_s) {

@@ -18,8 +18,9 @@ mpk_status mpki_order_scotch(mpk_context *ctx, const mpki_graph *graph, int64_t 
  * whatever the threads. */
 mpk_status mpki_order_nd(mpk_context *ctx, const mpki_graph *graph, int64_t seed, int threads,
                          int32_t *perm);
-/** The same as tasks of a pool, beside others of it: begun before the pool runs or by one of its tasks,
- *  ended when the run is over; pool NULL: done at once. The pool must have room for mpki_nd_tasks(n)
+/** The same as tasks of a pool, beside others of it: begun before the pool runs or by one of its
+ *  tasks, ended when the run is over; pool NULL: done at once. The pool must have room for
+ *  mpki_nd_tasks(n)
  *  tasks. perm [out] as there, when the run is over; undefined once it has been given up. */
 typedef struct mpki_nd mpki_nd;
 int64_t mpki_nd_tasks(int32_t n);
@@ -48,10 +49,10 @@ mpk_status mpki_twins_expand(mpk_context *ctx, int32_t n, const int32_t *map, in
 mpk_status mpki_order_improve(mpk_context *ctx, const mpki_graph *graph, int64_t seed, int threads,
                               int cores, int32_t *perm, mpki_cost *cost, mpk_ordering *used);
 
-/** Nested dissection of a whole graph beside other tasks of a pool: dense vertices set aside and twins
- *  merged as mpki_order() does, so that the order is the same. begin: from a task, or before the run;
- *  end: after the run, with perm [out] n, or NULL where nobody wants the order; give_up: from any
- *  thread between them. The graph's arrays must stay until the end.
+/** Nested dissection of a whole graph beside other tasks of a pool: dense vertices set aside and
+ *  twins merged as mpki_order() does, so that the order is the same. begin: from a task, or before
+ *  the run; end: after the run, with perm [out] n, or NULL where nobody wants the order; give_up:
+ *  from any thread between them. The graph's arrays must stay until the end.
  *  Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED. */
 typedef struct mpki_dissection mpki_dissection;
 mpk_status mpki_dissection_begin(mpk_context *ctx, const mpki_graph *graph, int64_t seed,

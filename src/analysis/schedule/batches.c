@@ -12,8 +12,7 @@ void mpki_updates_free(mpk_context *ctx, mpki_updates *batch) {
     *batch = (mpki_updates){0};
 }
 
-/* ---- memory that stays from call to call --------------------------------------------------------
- */
+/* ---- memory that stays from call to call ----------------------------------------------------- */
 
 mpk_status mpki_updates_begin(mpk_context *ctx, int32_t m, mpki_updates *batch) {
     batch->count = 0;
@@ -210,8 +209,7 @@ mpk_status mpki_updates_push(mpk_context *ctx, const mpki_ibcsr *index, const un
     return status;
 }
 
-/* ---- check -------------------------------------------------------------------------------------
- */
+/* ---- check ----------------------------------------------------------------------------------- */
 
 mpk_status mpki_updates_check(mpk_context *ctx, const mpki_updates *batch) {
     int64_t last = -1;

@@ -206,8 +206,7 @@ static bool make_portion(mpki_inspector *s, mpki_portion *portion, double *began
     return false;
 }
 
-/* ---- the thread --------------------------------------------------------------------------------
- */
+/* ---- the thread ------------------------------------------------------------------------------ */
 
 /* Wait for a free slot, and find level sets meanwhile; the mutex is held. False: stopped. */
 static bool wait_for_space(mpki_inspector *s) {
@@ -292,8 +291,7 @@ static mpk_status next_made(mpki_inspector *s, const mpki_portion **portion) {
     return status;
 }
 
-/* ---- the interface -----------------------------------------------------------------------------
- */
+/* ---- the interface --------------------------------------------------------------------------- */
 
 /* Copies of portions. */
 

@@ -2,11 +2,12 @@
 #ifndef MPKI_INSPECTOR_H
 #define MPKI_INSPECTOR_H
 /** The inspector: finds level sets and makes the lists of the next portions of a stage while the
- *  executor runs the present one (Thuerck 2021, sec. 8.3.4 and fig. 8.4). In a later stage these are
- *  at first delayed updates, by the columns of earlier ones; the level sets of what was pushed back
- *  are found meanwhile. It reads the index, which does not change within a stage. It does not see which frames are rejected meanwhile: as in the thesis, all
- *  operations of the stage are listed, and the executor skips those that need a block which a
- *  rejected frame has left without values. */
+ *  executor runs the present one (Thuerck 2021, sec. 8.3.4 and fig. 8.4). In a later stage these
+ *  are at first delayed updates, by the columns of earlier ones; the level sets of what was pushed
+ *  back are found meanwhile. It reads the index, which does not change within a stage. It does not
+ *  see which frames are rejected meanwhile: as in the thesis, all operations of the stage are
+ *  listed, and the executor skips those that need a block which a rejected frame has left without
+ *  values. */
 #include "schedule.h"
 
 /** What is to be listed. Index and levels are read until the inspector is stopped, and must not
@@ -50,8 +51,8 @@ typedef struct mpki_portion {
     int32_t frame_room; /* of frame */
 } mpki_portion;
 
-/** The portions of a stage, copied while they are handed out, for a later stage with the same index,
- *  levels, schedule and budget, in which everything is wanted. All zero at first. */
+/** The portions of a stage, copied while they are handed out, for a later stage with the same
+ *  index, levels, schedule and budget, in which everything is wanted. All zero at first. */
 typedef struct mpki_portions {
     mpki_portion *portion;
     int64_t count, room, bytes;
@@ -78,8 +79,8 @@ mpk_status mpki_inspector_start(mpk_context *ctx, const mpki_inspection *what,
 mpk_status mpki_inspector_next(mpki_inspector *inspector, const mpki_portion **portion);
 /** The level sets that were found, the caller's from now on; once there is no more portion. */
 void mpki_inspector_take_levels(mpki_inspector *inspector, mpki_levels *found);
-/** Stop it at any point; it ends after at most one more frame, or with the level sets. times [out] or NULL. *inspector may
- *  be NULL. */
+/** Stop it at any point; it ends after at most one more frame, or with the level sets. times [out]
+ *  or NULL. *inspector may be NULL. */
 void mpki_inspector_stop(mpki_inspector **inspector, mpki_inspector_times *times);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What an ordering costs on a device: its tree goes over many multiprocessors, so that not the sum of
- * all fronts counts but the longest path of them, or the work that one multiprocessor gets. */
+/* What an ordering costs on a device: its tree goes over many multiprocessors, so that not the sum
+ * of all fronts counts but the longest path of them, or the work that one multiprocessor gets. */
 #include "symbolic.h"
 
 #include <math.h>
@@ -8,8 +8,8 @@
 
 static const char STAGE[] = "order";
 
-/* Columns in place of vertices that stand for several: a vertex's own follow one another. Counts fall
- * by one within a vertex. */
+/* Columns in place of vertices that stand for several: a vertex's own follow one another. Counts
+ * fall by one within a vertex. */
 static void expand(const mpki_graph *graph, const int32_t *order, const int32_t *parent,
                    const int32_t *count, int32_t *first, int32_t *column_parent,
                    int32_t *column_count) {
@@ -26,15 +26,16 @@ static void expand(const mpki_graph *graph, const int32_t *order, const int32_t 
         }
 }
 
-/* Of the columns that a front gets late so many fail again there (maros_r7: two thirds to three quarters),
- * and one for which there is no room beside its own takes as long as so many of these. */
+/* Of the columns that a front gets late so many fail again there (maros_r7: two thirds to three
+ * quarters), and one for which there is no room beside its own takes as long as so many of
+ * these. */
 static const double AGAIN = 0.7, OUTSIDE = 10;
 
-/* Seconds of a front on the way from a leaf to the root: each front waits for its children and hands
- * on (constant), each column waits for its pivot, and rows of large ones are not free either. Columns
- * that come late take as long as its own as far as there is room for them beside these
- * (backends/cuda/direct_plan.c: with_late()); a front that outgrows that leaves shared memory. Fitted
- * to the tables of bench/journal/2026-11-26-gpu-direct.md. */
+/* Seconds of a front on the way from a leaf to the root: each front waits for its children and
+ * hands on (constant), each column waits for its pivot, and rows of large ones are not free either.
+ * Columns that come late take as long as its own as far as there is room for them beside these
+ * (backends/cuda/direct_plan.c: with_late()); a front that outgrows that leaves shared memory.
+ * Fitted to the tables of bench/journal/2026-11-26-gpu-direct.md. */
 static double front_path_s(double w, double rows, double late) {
     const double outside = fmax(0, late - (2 + w / 8));
     return MPKI_DEVICE_FRONT_S + MPKI_DEVICE_COLUMN_S * (w + late + OUTSIDE * outside) +
@@ -47,8 +48,9 @@ static double front_work_s(double w, double rows) {
     return 1e-6 + 5e-8 * w + 3e-11 * n * n + mpki_front_flops(w, rows) / 1e11;
 }
 
-/* The longest path of fronts, or all work over the multiprocessors, whichever is longer. Columns that
- * are late in column c's vertex: late[c]; NULL: none. path, came: work space, nodes.count zeros each */
+/* The longest path of fronts, or all work over the multiprocessors, whichever is longer. Columns
+ * that are late in column c's vertex: late[c]; NULL: none. path, came: work space, nodes.count
+ * zeros each */
 static double nodes_time(const mpki_nodes *nodes, const int32_t *late, double *path, double *came) {
     double sum = 0, longest = 0;
     for (int32_t d = 0; d < nodes->count; d++) { /* children first */

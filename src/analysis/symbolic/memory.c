@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Bytes that a multifrontal factorization will hold at most, from its tree: the walk of direct/ by
- * one worker, with sizes in place of numbers. Measured beside predicted: bench/results/memory.md. */
+ * one worker, with sizes in place of numbers. Measured beside predicted:
+ * bench/results/memory.md. */
 #include "symbolic.h"
 
 #include "../../dense/storage.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Amalgamation for a device, by paths: its fronts go side by side, so that a factorization takes as long as
- * the longest path from a leaf to the root, on which each front costs something and each column, too. A child
- * that is the last one to be done goes into its parent where that shortens the way; another one only as far as the
- * parent's way has time to spare. */
+/* Amalgamation for a device, by paths: its fronts go side by side, so that a factorization takes as
+ * long as the longest path from a leaf to the root, on which each front costs something and each
+ * column, too. A child that is the last one to be done goes into its parent where that shortens the
+ * way; another one only as far as the parent's way has time to spare. */
 #include "../../core/heap.h"
 #include "symbolic.h"
 
@@ -10,16 +10,17 @@
 
 static const char STAGE[] = "symbolic";
 
-/* Seconds, measured on an H100 (bench/journal/2026-11-26-gpu-direct.md, "A front of a chain"): of a front
- * that one block has in shared memory as a whole, and of one that is cut into pieces of columns whose
- * contributions others make. */
+/* Seconds, measured on an H100 (bench/journal/2026-11-26-gpu-direct.md, "A front of a chain"): of a
+ * front that one block has in shared memory as a whole, and of one that is cut into pieces of
+ * columns whose contributions others make. */
 static const double FRONT_S = 16e-6, COLUMN_S = 0.8e-6, ENTRY_S = 1e-10, FLOP_S = 1e-11;
 static const double PIECE_S = 40e-6, PIECE_COLUMN_S = 0.5e-6, PIECE_ROW_S = 2e-8;
 static const double CHILD_S = 0.4e-6;
 static const double WHOLE_ROWS = 225, PIECE_COLUMNS = 32;
 
-/* Explicit zeros and columns that a merger may make: on paths that count, and elsewhere. Those count that take more than
- * a share of the longest one's time: of trees without and with fronts that are cut. */
+/* Explicit zeros and columns that a merger may make: on paths that count, and elsewhere. Those
+ * count that take more than a share of the longest one's time: of trees without and with fronts
+ * that are cut. */
 static const double MOST_ZEROS = 2000, MOST_COLUMNS = 128, FEW_ZEROS = 200, FEW_COLUMNS = 64;
 static const double COUNTS = 0.5, COUNTS_CUT = 0.9;
 
@@ -64,7 +65,8 @@ static double trapezoid(double w, double m) {
     return w * (w + 1) / 2 + w * m;
 }
 
-/* Is child c to go into s, whose other children are done after `others` seconds? near: s is on a path that counts. */
+/* Is child c to go into s, whose other children are done after `others` seconds? near: s is on a
+ * path that counts. */
 static bool shortens(const shortening *z, int32_t c, int32_t s, double others, bool near,
                      double *zeros) {
     const mpki_nodes *nodes = z->nodes;

@@ -133,14 +133,14 @@ done:
     return status;
 }
 
-/* ---- amalgamation ------------------------------------------------------------------------------
- */
+/* ---- amalgamation ---------------------------------------------------------------------------- */
 
 static double trapezoid(double w, double m) {
     return w * (w + 1) / 2 + w * m;
 }
 
-/* Would merging child c into s, which has so many, pay? *zeros = explicit zeros of the merged front. */
+/* Would merging child c into s, which has so many, pay? *zeros = explicit zeros of the merged
+ * front. */
 static bool worth(const mpki_relax *relax, const mpki_nodes *nodes, int32_t c, int32_t s,
                   int32_t children, double *zeros) {
     double wc = nodes->width[c], ws = nodes->width[s], w = wc + ws, m = nodes->rows[s];
@@ -219,8 +219,7 @@ mpk_status mpki_nodes_merge(mpk_context *ctx, const mpki_relax *relax, mpki_node
     return MPK_OK;
 }
 
-/* ---- the order of children ---------------------------------------------------------------------
- */
+/* ---- the order of children ------------------------------------------------------------------- */
 
 mpk_status mpki_nodes_sort(mpk_context *ctx, mpki_nodes *nodes) {
     keyed *list = MPKI_NEW(ctx, STAGE, nodes->count, keyed);

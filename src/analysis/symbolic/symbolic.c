@@ -84,7 +84,8 @@ mpk_status mpki_symbolic_relaxed(mpk_context *ctx, mpk_analysis *an, const mpki_
         goto done;
     }
     if (mpk_failed(status = mpki_nodes_build(ctx, n, parent, count, join, &nodes))) goto done;
-    /* small fronts cost little beside their columns, which follow each other where children are merged */
+    /* small fronts cost little beside their columns, which follow each other where children are
+     * merged */
     const bool by_paths = relax->children > 0 && !dissected(an->info.ordering);
     if (by_paths && mpki_nodes_uncut(&nodes)) relax = &mpki_relax_default;
     if (mpk_failed(status = mpki_nodes_merge(ctx, relax, &nodes))) goto done;

@@ -24,8 +24,8 @@ typedef struct mpki_cost {
 mpk_status mpki_order_time(mpk_context *ctx, const mpki_graph *graph, const int32_t *perm,
                            int threads, mpki_cost *cost);
 
-/** What the multifrontal engine of a device costs, for mpki_order_makespan(): a front and a column on
- *  the longest path of the tree; how many multiprocessors there are. */
+/** What the multifrontal engine of a device costs, for mpki_order_makespan(): a front and a column
+ *  on the longest path of the tree; how many multiprocessors there are. */
 #define MPKI_DEVICE_FRONT_S 8e-6
 #define MPKI_DEVICE_COLUMN_S 1e-6
 #define MPKI_DEVICE_MULTIPROCESSORS 132
@@ -52,8 +52,9 @@ typedef struct mpki_relax {
     double share[3];
 } mpki_relax;
 extern const mpki_relax mpki_relax_default;
-/* For a device, where a front more on a path costs what some hundred zeros do not. Parents of many children are left
- * out: those are at work side by side, and would follow each other in one front (boyd1, pilot87). */
+/* For a device, where a front more on a path costs what some hundred zeros do not. Parents of many
+ * children are left out: those are at work side by side, and would follow each other in one front
+ * (boyd1, pilot87). */
 extern const mpki_relax mpki_relax_device;
 extern const mpki_relax mpki_relax_none; /* merges nothing, for tests */
 
@@ -77,12 +78,13 @@ mpk_status mpki_nodes_build(mpk_context *ctx, int32_t n, const int32_t *parent, 
                             const char *join, mpki_nodes *nodes);
 /** Relaxed amalgamation (Duff & Reid 1983; Ashcraft & Grimes 1989). */
 mpk_status mpki_nodes_merge(mpk_context *ctx, const mpki_relax *relax, mpki_nodes *nodes);
-/** Amalgamation by the longest path, for a device, after that by rules. Returns MPK_OK | MPK_ERR_MEMORY. */
+/** Amalgamation by the longest path, for a device, after that by rules. Returns MPK_OK |
+ *  MPK_ERR_MEMORY. */
 mpk_status mpki_nodes_shorten(mpk_context *ctx, mpki_nodes *nodes);
 /** Does each front fit into a block's shared memory as a whole? */
 bool mpki_nodes_uncut(const mpki_nodes *nodes);
-/** Child c, which is in no list any more, goes into s: its columns before those of s, its children to the front of the list
- *  *kept. zeros: of the merged front. */
+/** Child c, which is in no list any more, goes into s: its columns before those of s, its children
+ *  to the front of the list *kept. zeros: of the merged front. */
 void mpki_nodes_absorb(mpki_nodes *nodes, int32_t c, int32_t s, double zeros, int32_t *kept);
 /** Sort children so that the stack of contribution blocks stays small (Liu 1986). */
 mpk_status mpki_nodes_sort(mpk_context *ctx, mpki_nodes *nodes);
@@ -94,9 +96,9 @@ void mpki_nodes_free(mpk_context *ctx, mpki_nodes *nodes);
  *  Returns MPK_OK | MPK_ERR_MEMORY. */
 mpk_status mpki_predict_memory(mpk_context *ctx, mpk_analysis *an);
 
-/** mpki_order_makespan() in two steps, so that the columns which come late may be found meanwhile: the tree, with the
- *  seconds without such columns, and the seconds with them, once. make: MPK_OK | MPK_ERR_MEMORY, _SIZE, and then
- *  there is nothing to free. */
+/** mpki_order_makespan() in two steps, so that the columns which come late may be found meanwhile:
+ *  the tree, with the seconds without such columns, and the seconds with them, once. make: MPK_OK |
+ *  MPK_ERR_MEMORY, _SIZE, and then there is nothing to free. */
 typedef struct mpki_makespan {
     mpki_nodes nodes;
     int32_t n, columns;

@@ -147,8 +147,9 @@ typedef struct mpki_cuda_table {
     /** The least one that the module was compiled for. */
     int least;
     const struct mpki_cuda_isai_table *isai; /**< isai/isai.h */
-    /** As alloc and release, for memory that the stream of engines for sparse matrices alone works with: by a pool, which
-     *  waits for nothing and keeps up to a 32nd of the device's memory for the next one who asks. */
+    /** As alloc and release, for memory that the stream of engines for sparse matrices alone works
+     *  with: by a pool, which waits for nothing and keeps up to a 32nd of the device's memory for
+     *  the next one who asks. */
     int (*take)(mpki_cuda *cuda, int64_t bytes, void **ptr);
     void (*give)(mpki_cuda *cuda, void *ptr);
 } mpki_cuda_table;

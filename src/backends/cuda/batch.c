@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The device's engine for batches (backends/batch.h): sorts the matrices by order, copies lists that
- * lie in host memory to the device and back, and calls the module. */
+/* The device's engine for batches (backends/batch.h): sorts the matrices by order, copies lists
+ * that lie in host memory to the device and back, and calls the module. */
 #include "../batch.h"
 #include "batch/batch.h"
 #include "load.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The device's engine for factors on blocks (backends/sparse.h): its table, a factor's beginning and its end. */
+/* The device's engine for factors on blocks (backends/sparse.h): its table, a factor's beginning
+ * and its end. */
 #include "../../core/trace.h"
 #include "blocks_factor.h"
 #include "isai_factor.h"
@@ -10,8 +11,7 @@
 
 static const char STAGE[] = "factorize";
 
-/* ---- the object ---------------------------------------------------------------------------------
- */
+/* ---- the object ------------------------------------------------------------------------------ */
 
 static void plan_free(mpk_context *ctx, mpki_block_plan **plan) {
     if (*plan) mpki_blocks_release_plan(ctx, *plan);

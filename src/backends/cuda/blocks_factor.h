@@ -47,7 +47,8 @@ struct mpki_blocks {
 /** The status of a call of the module, recorded where it failed. */
 mpk_status mpki_blocks_told(const mpki_blocks *f, int status);
 void mpki_blocks_give(mpki_blocks *f, mpki_piece *p);
-/** What may still be taken under options.device_memory_limit; a large number where there is none. */
+/** What may still be taken under options.device_memory_limit; a large number where there is
+ *  none. */
 int64_t mpki_blocks_left(const mpki_blocks *f);
 /** Refuse what is beyond the limit before any of it is taken. */
 mpk_status mpki_blocks_check(const mpki_blocks *f, int64_t bytes);
@@ -80,8 +81,8 @@ mpk_status mpki_blocks_lay_out(mpki_blocks *f, mpki_piece *p, const mpki_array *
  * order[ptr[l]] .. */
 mpk_status mpki_blocks_prepare(mpki_blocks *f, int32_t levels, const int32_t *ptr,
                                const int32_t *order);
-/** Words that all that is due takes at most. leftover: entries that blocks of earlier stages did not use, which these
- *  may be granted. */
+/** Words that all that is due takes at most. leftover: entries that blocks of earlier stages did
+ *  not use, which these may be granted. */
 int64_t mpki_blocks_words_due(const mpki_stages *s, int64_t leftover);
 void mpki_blocks_release_plan(mpk_context *ctx, mpki_block_plan *p);
 /** The end of a step in a trace, which waits for the device; and the beginning of the next. */
@@ -89,7 +90,8 @@ double mpki_blocks_spent(const mpki_blocks *f, const char *what, double began);
 
 /* ---- blocks_border.c ---- */
 
-/** Room for the dense pivot of stages->border; then, when its entries are on the device, its factors. */
+/** Room for the dense pivot of stages->border; then, when its entries are on the device, its
+ *  factors. */
 mpk_status mpki_blocks_border_begin(mpki_blocks *f);
 mpk_status mpki_blocks_border_end(mpki_blocks *f);
 

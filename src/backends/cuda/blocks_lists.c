@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a stage of a factor on blocks is made from: sent to the device, in portions that it computes at once. */
+/* What a stage of a factor on blocks is made from: sent to the device, in portions that it computes
+ * at once. */
 #include "../../core/trace.h"
 #include "blocks_factor.h"
 
@@ -14,8 +15,7 @@ enum { PORTION_BYTES = 256 << 20 };
  * which they are taken soon after. */
 enum { LOAD_BYTES = 16 << 20 };
 
-/* ---- what is sent -------------------------------------------------------------------------------
- */
+/* ---- what is sent ---------------------------------------------------------------------------- */
 
 /* The pattern of A, and room for its values. */
 static mpk_status send_pattern(mpki_blocks *f) {
@@ -230,8 +230,8 @@ static int64_t words_of(int64_t rows, int64_t entries, int64_t size) {
     return (MPKI_STORE_HEAD(rows) + entries * size / 4 + 3) / 4 * 4;
 }
 
-/* Words that a block takes at most: all of it, or (but for what it gets from others, which may have to be rounded up)
- * its capacity. */
+/* Words that a block takes at most: all of it, or (but for what it gets from others, which may have
+ * to be rounded up) its capacity. */
 static int64_t words_of_block(const mpki_stages *s, int64_t block, int64_t rows, int64_t cols,
                               bool whole) {
     const int64_t size = (int64_t)mpk_scalar_size(s->stored), room = s->capacity[block];
@@ -401,8 +401,7 @@ double mpki_blocks_spent(const mpki_blocks *f, const char *what, double began) {
     return mpki_trace_begin(f->ctx);
 }
 
-/* ---- what is kept for other values --------------------------------------------------------------
- */
+/* ---- what is kept for other values ----------------------------------------------------------- */
 
 static int64_t plan_bytes(const mpki_block_plan *p) {
     return p->matrix.bytes + p->lists.bytes + p->work.bytes;

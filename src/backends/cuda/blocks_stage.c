@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Stages of a factor on blocks on the device: the arena, level sets, sweeps, and what is taken back for factor/stages.c. */
+/* Stages of a factor on blocks on the device: the arena, level sets, sweeps, and what is taken back
+ * for factor/stages.c. */
 #include "../../core/trace.h"
 #include "blocks_factor.h"
 
@@ -7,8 +8,7 @@
 
 static const char STAGE[] = "factorize";
 
-/* ---- the arena ----------------------------------------------------------------------------------
- */
+/* ---- the arena ------------------------------------------------------------------------------- */
 
 /* Room for `words` in all; what is used stays. */
 static mpk_status grow_words(mpki_blocks *f, int64_t words) {
@@ -42,8 +42,7 @@ static mpk_status write_told(mpki_blocks *f) {
     return mpki_blocks_copy(f, f->job.told, &f->told, (int64_t)sizeof f->told, true);
 }
 
-/* ---- a stage ------------------------------------------------------------------------------------
- */
+/* ---- a stage --------------------------------------------------------------------------------- */
 
 /* Options and bounds of the stage. */
 static void mpki_blocks_describe(mpki_blocks *f) {
@@ -169,8 +168,7 @@ mpk_status mpki_cuda_blocks_stage(mpki_blocks *f) {
     return mpk_failed(status) || !border ? status : mpki_blocks_border_end(f);
 }
 
-/* ---- sweeps -------------------------------------------------------------------------------------
- */
+/* ---- sweeps ---------------------------------------------------------------------------------- */
 
 /* A second generation of values beside the factor's own. */
 static mpk_status make_spare(mpki_blocks *f, int64_t words, mpki_cuda_values *v) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The device's engine for dense matrices: the slots of backends/dense.h over the module's entries. */
+/* The device's engine for dense matrices: the slots of backends/dense.h over the module's
+ * entries. */
 #include "../dense.h"
 #include "load.h"
 

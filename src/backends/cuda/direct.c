@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The device's multifrontal engine: the walk over the steps of the plan. The kernels
- * are in direct/; where columns are delayed, fronts grow: small ones find a place by themselves, for
- * large ones the host reads the counts once a step. A task whose front does not fit stops, and so do
- * those above it; the front is then eliminated as a large one, or the arena grows, and the step goes
- * on. */
+ * are in direct/; where columns are delayed, fronts grow: small ones find a place by themselves,
+ * for large ones the host reads the counts once a step. A task whose front does not fit stops, and
+ * so do those above it; the front is then eliminated as a large one, or the arena grows, and the
+ * step goes on. */
 #include "direct_walk.h"
 
 #include "../../core/random.h"
@@ -19,7 +19,8 @@ static const mpki_cuda_direct_table *functions(const mpki_direct *f) {
     return f->device->table->direct;
 }
 
-/* Entries of copies from which on a correction reads such: with fewer L is in the second cache, and sweeps take as long. */
+/* Entries of copies from which on a correction reads such: with fewer L is in the second cache, and
+ * sweeps take as long. */
 enum { NARROW_LEAST = 1 << 23 };
 
 static mpk_status make(mpk_context *ctx, const mpki_tree_view *tree, mpki_direct **out) {
@@ -71,7 +72,7 @@ typedef struct walk {
     bool recut;   /* given up: the plan is to be another one */
 } walk;
 
-/* ---- the steps --------------------------------------------------------------------------------- */
+/* ---- the steps ------------------------------------------------------------------------------- */
 
 /* What kernels know a step by: the more the earlier. */
 static int32_t depth_of(const mpki_direct *f, int32_t l) {
@@ -85,9 +86,9 @@ static bool children_are_done(const mpki_direct *f, int32_t front) {
     return true;
 }
 
-/* Columns that fail go from the first columns of a cut front to the next ones, and are tried again and
- * again. Is it so many that the front had better not be cut? That is so where pivots must be looked for
- * among all its columns: of a matrix like A^T A + small I, say. */
+/* Columns that fail go from the first columns of a cut front to the next ones, and are tried again
+ * and again. Is it so many that the front had better not be cut? That is so where pivots must be
+ * looked for among all its columns: of a matrix like A^T A + small I, say. */
 static bool cuts_cost_too_much(const mpki_direct *f) {
     const int64_t size = (int64_t)mpk_scalar_size(f->tree.scalar);
     int64_t late = 0;
@@ -121,7 +122,8 @@ static int32_t stopped_at(const mpki_direct *f, const mpki_cuda_step *at, int32_
     return count;
 }
 
-/* The step whose tasks have stopped goes on: the arena grows; fronts that are too large even for the
+/* The step whose tasks have stopped goes on: the arena grows; fronts that are too large even for
+ * the
  * widest blocks become large ones. *step [out]: where */
 static mpk_status unstick(walk *z, int32_t *step) {
     mpki_direct *f = z->f;
@@ -170,7 +172,8 @@ static uint64_t shape_of(int32_t front, int32_t w, int32_t nelim) {
                            (uint64_t)(uint32_t)nelim);
 }
 
-/* What a front of w columns, of which nelim are eliminated, adds to the sums: sign 1, or takes away: -1. */
+/* What a front of w columns, of which nelim are eliminated, adds to the sums: sign 1, or takes
+ * away: -1. */
 static void add_front(const mpki_direct *f, int32_t front, int32_t w, int32_t nelim, int sign,
                       mpki_numeric_result *r, uint64_t *shape) {
     const int64_t e = nelim, nrows = w + f->plan.node[front].rows;
@@ -182,8 +185,8 @@ static void add_front(const mpki_direct *f, int32_t front, int32_t w, int32_t ne
     if (sign > 0 && nrows > r->max_front) r->max_front = (int32_t)nrows;
 }
 
-/* What the sizes of the fronts tell. What they are while nothing is delayed is added up once; then those alone count
- * of which that is not true: they have grown, or left columns. */
+/* What the sizes of the fronts tell. What they are while nothing is delayed is added up once; then
+ * those alone count of which that is not true: they have grown, or left columns. */
 static void add_up_fronts(mpki_direct *f, mpki_numeric_result *r) {
     if (!f->summed) {
         f->planned_sums = (mpki_numeric_result){0}, f->planned_shape = 0;
@@ -273,8 +276,8 @@ static mpk_status large_ones(mpki_direct *f, int32_t l) {
     return MPK_OK;
 }
 
-/* Tasks of a step. again: as far as they are not done; all by the widest blocks then, since some have
- * grown. */
+/* Tasks of a step. again: as far as they are not done; all by the widest blocks then, since some
+ * have grown. */
 static mpk_status small_ones(mpki_direct *f, int32_t l, bool again) {
     const mpki_cuda_step *step = &f->plan.step[l];
     if (again) {
@@ -393,7 +396,8 @@ static mpk_status walk_once(walk *z, const void *ax, const double *scale,
     return MPK_OK;
 }
 
-/* The same, and all of it once more. Values that only the device has are kept on the host meanwhile. */
+/* The same, and all of it once more. Values that only the device has are kept on the host
+ * meanwhile. */
 static mpk_status walk_whole(walk *z, const void *ax, const double *scale,
                              const mpki_pivot_rules *rules) {
     mpki_direct *f = z->f;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_DIRECT_CUT_H
 #define MPKI_CUDA_DIRECT_CUT_H
-/** A plan in the making (direct_plan.c): the fronts that a tree is cut into (direct_pieces.c), and where
- *  their contributions lie (direct_room.c). */
+/** A plan in the making (direct_plan.c): the fronts that a tree is cut into (direct_pieces.c), and
+ *  where their contributions lie (direct_room.c). */
 #include "direct_plan.h"
 
 enum {
@@ -10,8 +10,8 @@ enum {
     MPKI_CUDA_CUT_MOST = 600   /* columns of a front of very many children that is cut, at most */
 };
 
-/** Nothing; where one block can eliminate all columns, others make parts of the contribution; and where it cannot, the
- *  columns are cut. */
+/** Nothing; where one block can eliminate all columns, others make parts of the contribution; and
+ *  where it cannot, the columns are cut. */
 enum mpki_cuda_cuts { MPKI_CUDA_UNCUT, MPKI_CUDA_IN_PARTS, MPKI_CUDA_CUT };
 
 /** Fronts in the order in which they are made: supernodes (the last columns of those that are cut),
@@ -35,12 +35,13 @@ typedef struct mpki_cuda_made {
     int32_t *post;              /* children before parents */
 } mpki_cuda_made;
 
-/** Cut the tree m->tree for m->device, with helpers for fronts of very many children, and find children
- *  and an order. *m is to be freed in any case. Returns MPK_OK | MPK_ERR_MEMORY. */
+/** Cut the tree m->tree for m->device, with helpers for fronts of very many children, and find
+ *  children and an order. *m is to be freed in any case. Returns MPK_OK | MPK_ERR_MEMORY. */
 mpk_status mpki_cuda_made_build(mpki_cuda_made *m);
 void mpki_cuda_made_free(mpki_cuda_made *m);
 
-/** The class of a front that fits into a block's shared memory as a whole; MPKI_CUDA_CLASSES: none. */
+/** The class of a front that fits into a block's shared memory as a whole; MPKI_CUDA_CLASSES:
+ *  none. */
 int mpki_cuda_class_of(const mpki_cuda_made *m, int32_t own, int32_t rows);
 /** Do w columns of a front fit there, with all rows below them? */
 bool mpki_cuda_panel_fits(const mpki_cuda_made *m, int32_t w, int32_t below);
@@ -76,18 +77,19 @@ typedef struct mpki_cuda_item {
     int32_t front, part;
 } mpki_cuda_item;
 
-/** The order in which so many blocks take tasks of one class and step, each after those that it waits for.
+/** The order in which so many blocks take tasks of one class and step, each after those that it
+ *  waits for.
  *  root [in] `count` last fronts of tasks, in any order; parts [in] by task; place: by front, all 0
  *  before and after; out [out] all items. Returns MPK_OK | MPK_ERR_MEMORY. */
 mpk_status mpki_cuda_schedule(const mpki_cuda_cut *c, const int32_t *root, const int32_t *parts,
                               int32_t count, int32_t blocks, int32_t *place, mpki_cuda_item *out);
 
-/** Where contributions lie: plan.node[].contribution and plan.contribution_entries; the plan's steps,
- *  tasks and nodes are there. Returns MPK_OK | MPK_ERR_MEMORY. */
+/** Where contributions lie: plan.node[].contribution and plan.contribution_entries; the plan's
+ *  steps, tasks and nodes are there. Returns MPK_OK | MPK_ERR_MEMORY. */
 mpk_status mpki_cuda_place_contributions(mpki_cuda_cut *c);
 
-/** The space in which large fronts are eliminated together: plan.work_bytes, twice_bytes. What is there twice is a
- *  tenth of the panels at most, unless once is more. */
+/** The space in which large fronts are eliminated together: plan.work_bytes, twice_bytes. What is
+ *  there twice is a tenth of the panels at most, unless once is more. */
 void mpki_cuda_find_work(mpki_cuda_plan *plan, mpk_scalar scalar);
 
 #endif

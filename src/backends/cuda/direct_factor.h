@@ -53,8 +53,9 @@ struct mpki_direct {
     uint64_t planned_shape;           /* and the hash of their sizes */
     uint64_t
         shape; /* a hash of all fronts' sizes: two factors of one plan with the same are alike */
-    /* the inverses of strips lie where large fronts had their work space, and behind them, where contributions were, copies
-     * of chains in half the precision, from `narrow_least` entries on: direct_solve.c */
+    /* the inverses of strips lie where large fronts had their work space, and behind them, where
+     * contributions were, copies of chains in half the precision, from `narrow_least` entries on:
+     * direct_solve.c */
     atomic_bool squared, narrowed;
     atomic_int corrections; /* that were taken and could read copies */
     int64_t narrow_least;
@@ -93,8 +94,8 @@ mpk_status mpki_cuda_direct_apply(mpki_direct_solver *s, mpk_part part, int32_t 
                                   int64_t ldb, void *x, int64_t ldx);
 /** x := A^-1 x for one vector in device memory, as good as a correction has to be. Queued.
  *  wanted [in] device: where 0 lies there when its turn comes, x is as it was
- *  narrow [out] chains are read in half the precision: where it was wanted, mpki_cuda_direct_corrected() is to be told
- *               when it is done */
+ *  narrow [out] chains are read in half the precision: where it was wanted,
+ *               mpki_cuda_direct_corrected() is to be told when it is done */
 mpk_status mpki_cuda_direct_apply_if(mpki_direct_solver *s, const unsigned long long *wanted,
                                      void *x, bool *narrow);
 void mpki_cuda_direct_corrected(const mpki_direct_solver *s);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Large fronts of a step, many blocks for each (direct_walk.h): described by the host, then eliminated block by
- * block of columns. */
+/* Large fronts of a step, many blocks for each (direct_walk.h): described by the host, then
+ * eliminated block by block of columns. */
 #include "direct_walk.h"
 
 #include <string.h>
@@ -23,8 +23,8 @@ int32_t mpki_cuda_direct_late(const mpki_direct *f, int32_t front) {
     return late;
 }
 
-/* Does one kernel for a block of columns pay? Where fronts are few, of several tiles, and small, so that launches take
- * longer than the work between them. */
+/* Does one kernel for a block of columns pay? Where fronts are few, of several tiles, and small, so
+ * that launches take longer than the work between them. */
 static bool queue_pays(const mpki_direct *f, const int32_t *list, int32_t count) {
     int32_t most = 0;
     int64_t rows = 0;
@@ -40,7 +40,8 @@ static int32_t cut_by(int32_t n, int32_t by) {
     return (n + by - 1) / by;
 }
 
-/* Lists of blocks: lists[0] begins anew with each round of assembly, so that it is one longer for each. */
+/* Lists of blocks: lists[0] begins anew with each round of assembly, so that it is one longer for
+ * each. */
 enum { LISTS = 4 };
 
 /* Blocks of kernels for front k, after those for the fronts before it. rounds: before its own */
@@ -62,8 +63,8 @@ static void find_lists(int32_t *first, int32_t count, int32_t *lists[LISTS]) {
     for (int k = 1; k < LISTS; k++) lists[k] = first + (k + 1) * (count + 1);
 }
 
-/* Describe some large fronts, whose children are known, and give each a place. list [in] fronts; round: of each; NULL:
- * one for all */
+/* Describe some large fronts, whose children are known, and give each a place. list [in] fronts;
+ * round: of each; NULL: one for all */
 static mpk_status describe(mpki_direct *f, const int32_t *list, const int32_t *round, int32_t count,
                            mpki_cuda_large *large) {
     const mpki_cuda_plan *plan = &f->plan;
@@ -85,8 +86,8 @@ static mpk_status describe(mpki_direct *f, const int32_t *list, const int32_t *r
         x->own = node->own, x->w = node->own + mpki_cuda_direct_late(f, list[k]);
         x->nrows = x->w + node->rows, x->ld = x->ldw = mpki_cuda_leading(x->nrows);
         x->block = mpki_cuda_front_block(x->w);
-        /* a root that is eliminated by one kernel is one block; beside others, which may have two L D, it would want as much room
-         * for each of them as it has columns */
+        /* a root that is eliminated by one kernel is one block; beside others, which may have two L
+         * D, it would want as much room for each of them as it has columns */
         if (large->queued && count == 1 && x->w == x->nrows)
             x->block = cut_by(x->w, MPKI_FRONT_TILE) * MPKI_FRONT_TILE;
         bytes += mpki_cuda_front_work(scalar, x->nrows, x->w);
@@ -145,7 +146,8 @@ static bool any_in_phase(const mpki_direct *f, int32_t count, int32_t phase) {
     return false;
 }
 
-/* columns: what tiles have left is tried at once, so that nothing waits for the host where that is little. */
+/* columns: what tiles have left is tried at once, so that nothing waits for the host where that is
+ * little. */
 static mpk_status read_fronts(mpki_direct *f, const mpki_cuda_large *large, bool columns) {
     mpki_cuda *cuda = f->device->cuda;
     if (!DID(functions(f)->block(cuda, &f->on, large, 0)) ||
@@ -186,8 +188,9 @@ static void bound_share(int32_t *share, int32_t all, int32_t left) {
     if (left > 0 && all / left < *share) *share = all / left;
 }
 
-/* After block `turn` of a front that has this block: as many thread blocks as its update has tiles if no column fails.
- * Where one does, the first update has all tiles, so it gets at least one thread block for four. */
+/* After block `turn` of a front that has this block: as many thread blocks as its update has tiles
+ * if no column fails. Where one does, the first update has all tiles, so it gets at least one
+ * thread block for four. */
 static void count_tiles(const mpki_cuda_front *x, int32_t turn, mpki_cuda_large *large) {
     const int32_t q = x->p + turn * x->block, qe = q + x->block, to = qe + x->block;
     const int32_t whole = tiles_from(x, 0), all = tiles_from(x, qe < x->end ? qe : x->end);
@@ -196,7 +199,8 @@ static void count_tiles(const mpki_cuda_front *x, int32_t turn, mpki_cuda_large 
     bound_share(&large->share_rest, whole, rest);
 }
 
-/* Queue blocks of columns: of each front that is at its tiles as many as it has if no column fails, less `done`. */
+/* Queue blocks of columns: of each front that is at its tiles as many as it has if no column fails,
+ * less `done`. */
 static mpk_status blocks_ahead(mpki_direct *f, mpki_cuda_large *large, int32_t done) {
     for (int32_t turn = done;; turn++) {
         int32_t tiles = 0;
@@ -218,7 +222,8 @@ static mpk_status blocks_ahead(mpki_direct *f, mpki_cuda_large *large, int32_t d
     }
 }
 
-/* Do wide tiles pay? A tile takes a multiprocessor, so that where fronts are many and narrow they wait for each other. */
+/* Do wide tiles pay? A tile takes a multiprocessor, so that where fronts are many and narrow they
+ * wait for each other. */
 static bool wide_pays(const mpki_direct *f, int32_t count) {
     int32_t most = 0;
     for (int32_t k = 0; k < count; k++) most = f->large[k].w > most ? f->large[k].w : most;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The memory of the device's multifrontal factor (direct_walk.h): one piece for the plan and its numbers, and
- * further pieces where fronts grow. */
+/* The memory of the device's multifrontal factor (direct_walk.h): one piece for the plan and its
+ * numbers, and further pieces where fronts grow. */
 #include "direct_walk.h"
 
 #include "engine.h"
@@ -43,8 +43,8 @@ static int64_t taken_of_part(const mpki_direct *f) {
     return to > f->part ? (int64_t)(to - f->part) : 0;
 }
 
-/* One further piece of the arena in place of what it has grown by: the next numbers find there as much as these
- * took, and a little more. */
+/* One further piece of the arena in place of what it has grown by: the next numbers find there as
+ * much as these took, and a little more. */
 void mpki_cuda_direct_join_chunks(mpki_direct *f) {
     int64_t bytes = f->filled + taken_of_part(f);
     void *ptr;
@@ -98,9 +98,10 @@ typedef struct part {
 
 enum { PARTS = 15 };
 
-/* Bytes that panels are expected to grow into, each anew where columns come late. A column is delayed with the same
- * probability anywhere, half of the trial elimination's, which mostly gives up more than a factorization does: 33488 for
- * 11002 on stokes mac 183, 1194 for 452 on stocfor3, 402 for 401 on pilot87. At most as much again as all panels. */
+/* Bytes that panels are expected to grow into, each anew where columns come late. A column is
+ * delayed with the same probability anywhere, half of the trial elimination's, which mostly gives
+ * up more than a factorization does: 33488 for 11002 on stokes mac 183, 1194 for 452 on stocfor3,
+ * 402 for 401 on pilot87. At most as much again as all panels. */
 static int64_t expected_growth(const mpki_direct *f) {
     const mpki_cuda_plan *plan = &f->plan;
     const double rate = f->tree.n > 0 ? (double)f->tree.failing / f->tree.n / 2 : 0;
@@ -118,8 +119,8 @@ static int64_t expected_growth(const mpki_direct *f) {
     return bytes < (double)plan->panel_bytes ? (int64_t)bytes : plan->panel_bytes;
 }
 
-/* What lies there: fills `parts` (PARTS). reserve: with room for delayed columns, as many as are expected. Returns the
- * bytes of all. */
+/* What lies there: fills `parts` (PARTS). reserve: with room for delayed columns, as many as are
+ * expected. Returns the bytes of all. */
 static int64_t list_parts(mpki_direct *f, bool reserve, part *parts) {
     const mpki_tree_view *tree = &f->tree;
     const mpki_cuda_plan *plan = &f->plan;

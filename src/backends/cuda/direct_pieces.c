@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The fronts that a tree is cut into for a device: columns of a front that one block eliminates, helpers
- * for fronts of very many children (direct_cut.h). */
+/* The fronts that a tree is cut into for a device: columns of a front that one block eliminates,
+ * helpers for fronts of very many children (direct_cut.h). */
 #include "direct_cut.h"
 
 #include <string.h>
@@ -25,7 +25,8 @@ static int32_t with_late(int32_t own) {
     return own > 0 ? own + 2 + own / 8 : 0;
 }
 
-/* The class of a front that fits into a block's shared memory as a whole; MPKI_CUDA_CLASSES: none. */
+/* The class of a front that fits into a block's shared memory as a whole; MPKI_CUDA_CLASSES:
+ * none. */
 int mpki_cuda_class_of(const mpki_cuda_made *m, int32_t own, int32_t rows) {
     const mpki_cuda_direct_table *direct = m->device->table->direct;
     const int32_t w = with_late(own), n = w + rows;
@@ -44,8 +45,9 @@ bool mpki_cuda_panel_fits(const mpki_cuda_made *m, int32_t w, int32_t below) {
                direct->class_bytes(m->device->cuda, MPKI_CUDA_CLASSES - 1);
 }
 
-/* The next columns of supernode s's front: all, or as many as one block eliminates. Of very many that have very many children
- * all: each piece would add up its share of these by itself, and what fails goes through all pieces that follow. */
+/* The next columns of supernode s's front: all, or as many as one block eliminates. Of very many
+ * that have very many children all: each piece would add up its share of these by itself, and what
+ * fails goes through all pieces that follow. */
 static int32_t cut_columns(const mpki_cuda_made *m, int32_t s, int32_t own, int32_t rows) {
     int32_t w = own < MPKI_CUDA_PANEL_MOST ? own : MPKI_CUDA_PANEL_MOST;
     if (m->cuts != MPKI_CUDA_CUT || own == 0 ||

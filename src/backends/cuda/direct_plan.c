@@ -42,12 +42,12 @@ static bool is_large(const mpki_cuda_cut *c, int32_t s) {
     return c->size[s] == MPKI_CUDA_CLASSES;
 }
 
-/* How a plan's fronts are gone over: BY_LEVEL, plan.by_level; HALVES: the first step in two, by the way to the root, or to
- * the large fronts above it. */
+/* How a plan's fronts are gone over: BY_LEVEL, plan.by_level; HALVES: the first step in two, by the
+ * way to the root, or to the large fronts above it. */
 enum { AT_ONCE, HALVES, BY_LEVEL };
 
-/* How much of the way to a large front the second half takes: maros_r7 on an H200 takes 6.9 ms and 87 MB at once, 7.05 and 77 with 0.7, 7.5
- * and 71 with 0.5, 7.7 and 66 with 0.3. */
+/* How much of the way to a large front the second half takes: maros_r7 on an H200 takes 6.9 ms and
+ * 87 MB at once, 7.05 and 77 with 0.7, 7.5 and 71 with 0.5, 7.7 and 66 with 0.3. */
 static const double LATE_OF_LARGE = 0.7;
 
 /* Steps and stages: a task has a class that is no smaller than those of the tasks that it waits for
@@ -108,7 +108,8 @@ static int by_path(const void *a, const void *b) {
     return x->at < y->at ? -1 : 1;
 }
 
-/* Of large fronts that are assembled in rounds: those that are near in the tree stand side by side. */
+/* Of large fronts that are assembled in rounds: those that are near in the tree stand side by
+ * side. */
 static int by_place(const void *a, const void *b) {
     const keyed *x = a, *y = b;
     return x->at < y->at ? -1 : 1;
@@ -168,8 +169,8 @@ static mpk_status number_tasks(numbering *z, const keyed *roots, int32_t count, 
     return MPK_OK;
 }
 
-/* Number the fronts: step by step, within a step large ones, then tasks by class. start: by kind of a
- * step, where its roots begin in `roots`. */
+/* Number the fronts: step by step, within a step large ones, then tasks by class. start: by kind of
+ * a step, where its roots begin in `roots`. */
 static mpk_status number_steps(numbering *z, const int32_t *start, keyed *roots) {
     mpki_cuda_plan *plan = z->c->plan;
     mpk_status status = MPK_OK;
@@ -246,7 +247,8 @@ static void latest_last(mpki_cuda_cut *c) {
     }
 }
 
-/* Of a large front those children come first that give to most of its rows: they are added up together. */
+/* Of a large front those children come first that give to most of its rows: they are added up
+ * together. */
 static void largest_first(mpki_cuda_cut *c) {
     mpki_cuda_made *m = &c->m;
     for (int32_t s = 0; s < m->count; s++) {
@@ -337,8 +339,9 @@ void mpki_cuda_plan_free(mpk_context *ctx, mpki_cuda_plan *plan) {
     *plan = (mpki_cuda_plan){0};
 }
 
-/* Steps in which what large fronts take and what all leave, in use at once, is nearly the most there is, and so much that
- * a launch more does not show: the last blocks of each are at work alone for some 60 us. */
+/* Steps in which what large fronts take and what all leave, in use at once, is nearly the most
+ * there is, and so much that a launch more does not show: the last blocks of each are at work alone
+ * for some 60 us. */
 static mpk_status find_full(mpki_cuda_cut *c) {
     enum { BLOCK_TAKES = 100000 }; /* entries for each multiprocessor */
     const mpki_cuda_made *m = &c->m;
@@ -376,8 +379,9 @@ static mpk_status lay_out(mpki_cuda_cut *c, int way) {
     return mpki_cuda_place_contributions(c);
 }
 
-/* Classes of tasks are done one after the other, the widest blocks' last, for which all that the others contribute
- * waits in a step. Is that three quarters of what there is, and more than the factor? */
+/* Classes of tasks are done one after the other, the widest blocks' last, for which all that the
+ * others contribute waits in a step. Is that three quarters of what there is, and more than the
+ * factor? */
 static bool waits_for_widest(const mpki_cuda_cut *c) {
     const mpki_cuda_made *m = &c->m;
     int64_t entries = 0;
@@ -390,13 +394,13 @@ static bool waits_for_widest(const mpki_cuda_cut *c) {
            all * (int64_t)mpk_scalar_size(m->tree->scalar) > c->plan->panel_bytes;
 }
 
-/* Beyond so many operations the work counts, not who waits for whom, and large fronts do it at a higher
- * rate: an H100 takes 11.0 ms for nlpkkt 20 (4.2e9) where fronts are cut, 7.3 by level; for Stokes on
- * 300 x 300 (2.5e9) 11.8, and an H200 12.8 by level. */
+/* Beyond so many operations the work counts, not who waits for whom, and large fronts do it at a
+ * higher rate: an H100 takes 11.0 ms for nlpkkt 20 (4.2e9) where fronts are cut, 7.3 by level; for
+ * Stokes on 300 x 300 (2.5e9) 11.8, and an H200 12.8 by level. */
 static const double BY_LEVEL_FLOPS = 3e9;
 
-/* Contributions that wait for steps far ahead of theirs, and those of pieces, would take much memory
- * beside a large factor. */
+/* Contributions that wait for steps far ahead of theirs, and those of pieces, would take much
+ * memory beside a large factor. */
 static bool takes_too_much(const mpki_cuda_plan *plan, mpk_scalar scalar) {
     const int64_t bytes = plan->contribution_entries * (int64_t)mpk_scalar_size(scalar);
     return bytes > ((int64_t)1 << 29) + plan->panel_bytes / 4;

@@ -4,17 +4,17 @@
 /** An assembly tree as a device goes over it: small fronts gathered into tasks of one thread block
  *  each, large ones shared by many blocks, in steps; where their numbers lie. Made once for a tree.
  *
- *  A front that is too large for one block's shared memory, but whose columns are not, at least some
- *  of them together, is a task that eliminates its columns and some that each make a part of its
- *  contribution. Where not all of its columns fit, it is cut into fronts of as many as do, each the
- *  only further child of the next.
+ *  A front that is too large for one block's shared memory, but whose columns are not, at least
+ *  some of them together, is a task that eliminates its columns and some that each make a part of
+ *  its contribution. Where not all of its columns fit, it is cut into fronts of as many as do, each
+ *  the only further child of the next.
  *
- *  A step does its large fronts, then its tasks. Tasks of a step wait for one another by themselves;
- *  between steps the host may look. As far as memory allows, the first step has all tasks without a
- *  large front below them, and a step begins where a large front is followed by another one; else
- *  (plan.by_level) a step is a level, counted from the roots, so that contributions live for two
- *  steps. A front with very many children gets helpers without columns of their own, each of which
- *  adds up a group of them. */
+ *  A step does its large fronts, then its tasks. Tasks of a step wait for one another by
+ *  themselves; between steps the host may look. As far as memory allows, the first step has all
+ *  tasks without a large front below them, and a step begins where a large front is followed by
+ *  another one; else (plan.by_level) a step is a level, counted from the roots, so that
+ *  contributions live for two steps. A front with very many children gets helpers without columns
+ *  of their own, each of which adds up a group of them. */
 #include "../sparse.h"
 #include "direct/direct.h"
 #include "load.h"
@@ -68,8 +68,9 @@ int64_t mpki_cuda_contribution_entries(int32_t rows);
 int32_t mpki_cuda_front_block(int32_t w);
 int64_t mpki_cuda_front_work(mpk_scalar scalar, int32_t nrows, int32_t w);
 
-/** How many times large fronts that are eliminated together have W, of `bytes` in all: twice where one has several
- *  blocks of columns and there is room, so that a block's update goes on beside the next block. */
+/** How many times large fronts that are eliminated together have W, of `bytes` in all: twice where
+ *  one has several blocks of columns and there is room, so that a block's update goes on beside the
+ *  next block. */
 static inline int32_t mpki_cuda_front_buffers(const mpki_cuda_plan *plan, int64_t bytes,
                                               int32_t blocks) {
     return blocks > 1 && 2 * bytes <= plan->twice_bytes ? 2 : 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Refinement of some vectors on the device: the loop of factor/refine_t.c, of which only numbers come to the
- * host, once a step for all of them. A's values are those that were factorized. */
+/* Refinement of some vectors on the device: the loop of factor/refine_t.c, of which only numbers
+ * come to the host, once a step for all of them. A's values are those that were factorized. */
 #include "direct_factor.h"
 
 #include <math.h>
@@ -12,8 +12,8 @@ typedef struct mpki_cuda_refining {
     mpki_cuda_refine a;
     void *room;      /* device: all */
     int32_t columns; /* most right-hand sides */
-    /* n x columns each: right-hand sides where the caller's cannot stay where they are, residuals, best x so far, x where
-     * the caller's is on the host */
+    /* n x columns each: right-hand sides where the caller's cannot stay where they are, residuals,
+     * best x so far, x where the caller's is on the host */
     char *b, *r, *x, *y;
 } refining;
 
@@ -42,8 +42,8 @@ static bool did(mpk_context *ctx, const mpki_direct *f, int status) {
     return !mpk_failed(status);
 }
 
-/* The vectors of an earlier solve, or new ones, for so many columns. NULL: there is no memory for them or for the
- * rows, here or there, which is no error. */
+/* The vectors of an earlier solve, or new ones, for so many columns. NULL: there is no memory for
+ * them or for the rows, here or there, which is no error. */
 static refining *make(const mpki_direct *f, int32_t columns) {
     refining *z = atomic_exchange(&((mpki_direct *)(uintptr_t)f)->refining, NULL);
     if (z && z->columns >= columns) return z;
@@ -119,8 +119,8 @@ static bool quality(const mpki_direct *f, const mpki_cuda_errors *e, mpki_refine
     return isfinite(*growth);
 }
 
-/* From which growth on the rounding of sums shows beside b, as problem/measure_t.c has it; deep: of those in four
- * times the precision. */
+/* From which growth on the rounding of sums shows beside b, as problem/measure_t.c has it; deep: of
+ * those in four times the precision. */
 static double lost(const mpki_direct *f, bool deep) {
     return is_single(f) ? (deep ? 1e30 : 1e13) : deep ? 1e50 : 1e28;
 }
@@ -152,7 +152,8 @@ static char *x_of(const loop *l, int32_t c) {
     return l->x + c * l->x_step;
 }
 
-/* The residual in place k, of those at work, and its errors, which are 0, as `a` has them. step: x := x + r first */
+/* The residual in place k, of those at work, and its errors, which are 0, as `a` has them. step: x
+ * := x + r first */
 static bool queue(const loop *l, const mpki_cuda_refine *a, int32_t k, int step) {
     const refining *z = l->z;
     const int32_t c = l->number[k];
@@ -206,8 +207,9 @@ static int measure(loop *l, int step) {
     return worst;
 }
 
-/* After a step with columns in half the precision that has not reached what is asked: x of before it where it was no worse,
- * with its residual; steps that follow read the panels. Returns as judge(). */
+/* After a step with columns in half the precision that has not reached what is asked: x of before
+ * it where it was no worse, with its residual; steps that follow read the panels. Returns as
+ * judge(). */
 static int after_narrow(loop *l, const column *before) {
     const double omega = before->reached.componentwise;
     const int32_t steps = l->column[0].reached.iterations;
@@ -220,8 +222,10 @@ static int after_narrow(loop *l, const column *before) {
     return good;
 }
 
-/* One right-hand side, whose errors in both places have been cleared: its errors, and with them, before the host has seen any, the step that they ask for: the device
- * takes it or not. before [out] errors before the step; *went [out] it was taken, and is to be judged by them. Returns as
+/* One right-hand side, whose errors in both places have been cleared: its errors, and with them,
+ * before the host has seen any, the step that they ask for: the device
+ * takes it or not. before [out] errors before the step; *went [out] it was taken, and is to be
+ *                               judged by them. Returns as
  * judge(). */
 static int measure_ahead(loop *l, const mpki_refine_wish *wish, column *before, bool *went) {
     mpki_cuda_errors e[2];
@@ -247,8 +251,8 @@ static int measure_ahead(loop *l, const mpki_refine_wish *wish, column *before, 
     return after_narrow(l, before);
 }
 
-/* May x be a vector that A takes to nothing (solve/solve.c)? Then the host looks at it in all scalings. Returns as
- * judge(). */
+/* May x be a vector that A takes to nothing (solve/solve.c)? Then the host looks at it in all
+ * scalings. Returns as judge(). */
 static int look(const loop *l, const mpki_refine_wish *wish, int32_t c) {
     mpki_cuda_errors e;
     mpki_cuda *cuda = l->f->device->cuda;
@@ -264,7 +268,8 @@ static int look(const loop *l, const mpki_refine_wish *wish, int32_t c) {
     return most > 0 && isfinite(most) && isfinite(flat) && flat <= wish->flat ? 0 : 1;
 }
 
-/* Those that need another step stay at work. before: their errors before the last one, by number; NULL: there was none.
+/* Those that need another step stay at work. before: their errors before the last one, by number;
+ * NULL: there was none.
  * Returns false: the device failed. */
 static bool sift(loop *l, const mpki_refine_wish *wish, const column *before) {
     const refining *z = l->z;
@@ -329,8 +334,8 @@ static bool apart(const loop *l, int32_t nrhs, const char *b, int64_t step) {
     return first + (uintptr_t)all <= x || x + (uintptr_t)all_x <= first;
 }
 
-/* The caller's columns stay where they are, or go to z->b; and x from the device to the caller. Returns false: the
- * device failed. */
+/* The caller's columns stay where they are, or go to z->b; and x from the device to the caller.
+ * Returns false: the device failed. */
 static bool bring_b(loop *l, int32_t nrhs, const char *b, int64_t step) {
     mpki_cuda *cuda = l->f->device->cuda;
     const bool away = l->f->device->table->is_device(cuda, b);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where the contributions of a plan lie (direct_cut.h): a front's until its parent has taken it. What is counted on,
- * and kernels keep to: a front, or a part of one, begins to write its contribution when all its children, and all parts
- * of theirs, are done; and a front that waits after a stop keeps what it will take. And how much large fronts work
- * in. */
+/* Where the contributions of a plan lie (direct_cut.h): a front's until its parent has taken it.
+ * What is counted on, and kernels keep to: a front, or a part of one, begins to write its
+ * contribution when all its children, and all parts of theirs, are done; and a front that waits
+ * after a stop keeps what it will take. And how much large fronts work in. */
 #include "direct_cut.h"
 
 #include <stdlib.h>
@@ -90,10 +90,10 @@ static int64_t place_inside(mpki_cuda_plan *plan, const mpki_cuda_task *task, co
 }
 
 /* ---- inside a step ----
- * Its tasks run as they can, but a front begins to write when all below it is over. So what lies below a
- * front's children may have its place in the front's own contribution, each piece for one of them. From the
- * top down, since fronts above are mostly the larger ones; a contribution gets as much as the largest one two
- * levels below it needs, so that a path takes turns in two places. */
+ * Its tasks run as they can, but a front begins to write when all below it is over. So what lies
+ * below a front's children may have its place in the front's own contribution, each piece for one
+ * of them. From the top down, since fronts above are mostly the larger ones; a contribution gets as
+ * much as the largest one two levels below it needs, so that a path takes turns in two places. */
 
 typedef struct free_piece {
     int64_t at, size;
@@ -155,8 +155,8 @@ static void place_tree(step_tasks *z, int32_t t, int32_t until) {
     }
 }
 
-/* The tasks of a step as trees: children, sizes. task_at: by front, 1 + its task; until: by front, the time of its
- * parent. */
+/* The tasks of a step as trees: children, sizes. task_at: by front, 1 + its task; until: by front,
+ * the time of its parent. */
 static void find_trees(step_tasks *z, const mpki_cuda_step *step, const int32_t *parent,
                        const int32_t *until, const int32_t *task_at) {
     mpki_cuda_plan *plan = z->plan;
@@ -212,8 +212,8 @@ static int64_t taken_by(const mpki_cuda_plan *plan, int32_t front) {
     return entries;
 }
 
-/* Large fronts of a full step are assembled in two rounds, each of which takes about as much. Returns how many there
- * are. */
+/* Large fronts of a full step are assembled in two rounds, each of which takes about as much.
+ * Returns how many there are. */
 static int32_t find_rounds(mpki_cuda_plan *plan, const mpki_cuda_step *step, bool full) {
     int64_t all = 0, first = 0;
     int32_t rounds = 0;
@@ -227,7 +227,8 @@ static int32_t find_rounds(mpki_cuda_plan *plan, const mpki_cuda_step *step, boo
     return rounds;
 }
 
-/* Rounds of steps, and when a step's tasks begin, one after the other. time [out] by front; tasks [out] by step */
+/* Rounds of steps, and when a step's tasks begin, one after the other. time [out] by front; tasks
+ * [out] by step */
 static void find_times(const mpki_cuda_cut *c, int32_t *time, int32_t *tasks) {
     mpki_cuda_plan *plan = c->plan;
     int32_t now = 0;
@@ -242,8 +243,9 @@ static void find_times(const mpki_cuda_cut *c, int32_t *time, int32_t *tasks) {
     }
 }
 
-/* Contributions of the roots of tasks and of large fronts live until their parent is over: until its round is
- * assembled, or its step done, or, where it is a task of the same step, until those above it begin. */
+/* Contributions of the roots of tasks and of large fronts live until their parent is over: until
+ * its round is assembled, or its step done, or, where it is a task of the same step, until those
+ * above it begin. */
 mpk_status mpki_cuda_place_contributions(mpki_cuda_cut *c) {
     const mpki_cuda_made *m = &c->m;
     mpki_cuda_plan *plan = c->plan;

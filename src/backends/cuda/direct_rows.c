@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A by rows on the device, for residuals and scaling: made when it is first needed, and kept; it depends on
- * the pattern alone. */
+/* A by rows on the device, for residuals and scaling: made when it is first needed, and kept; it
+ * depends on the pattern alone. */
 #include "direct_factor.h"
 
 #include <string.h>
@@ -22,7 +22,8 @@ void mpki_cuda_direct_drop_rows(mpki_direct *f) {
     release(f, atomic_exchange(&f->rows, NULL));
 }
 
-/* Fills ptr (n + 1): where rows begin. Row i has column i's entries, and those of the other triangle. */
+/* Fills ptr (n + 1): where rows begin. Row i has column i's entries, and those of the other
+ * triangle. */
 static void count_rows(const mpki_tree_view *a, int64_t *ptr) {
     memset(ptr, 0, ((size_t)a->n + 1) * sizeof *ptr);
     for (int32_t j = 0; j < a->n; j++)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Applying a device's direct factor or a part of it: work space there, and the order of the sweeps. */
+/* Applying a device's direct factor or a part of it: work space there, and the order of the
+ * sweeps. */
 #include "direct_sweep.h"
 
 #include <string.h>
@@ -68,8 +69,8 @@ static int64_t padded(int64_t bytes) {
     return (bytes + 255) & ~(int64_t)255;
 }
 
-/* Where, from the first counter on, lies what is unset before a sweep of `nrhs` right-hand sides: at [out] 5: values
- * handed on forward and back, u, x, the end. */
+/* Where, from the first counter on, lies what is unset before a sweep of `nrhs` right-hand sides:
+ * at [out] 5: values handed on forward and back, u, x, the end. */
 static void place_unset(const mpki_direct *f, int64_t handed, int64_t rows, int64_t nrhs,
                         int64_t *at) {
     const int64_t size = (int64_t)mpk_scalar_size(f->tree.scalar) * nrhs;
@@ -196,8 +197,8 @@ done:
     return mpki_failed(s->ctx);
 }
 
-/* Most right-hand sides that a sweep takes at once. Four of complex doubles want 104 KB of a block's shared memory,
- * which GPUs of 8.6, 8.9 and 12.0 have not. */
+/* Most right-hand sides that a sweep takes at once. Four of complex doubles want 104 KB of a
+ * block's shared memory, which GPUs of 8.6, 8.9 and 12.0 have not. */
 static int32_t most_together(const mpki_direct *f) {
     enum { FOUR = 104 << 10 };
     if (mpk_scalar_size(f->tree.scalar) <= 8) return MPKI_CUDA_RHS;
@@ -235,7 +236,8 @@ mpk_status mpki_cuda_direct_solver_make(mpk_context *ctx, const mpki_direct *f, 
     return status;
 }
 
-/* Places of what is unset before sweeps of s->sweep.nrhs right-hand sides; x of L^-T goes to `out`. */
+/* Places of what is unset before sweeps of s->sweep.nrhs right-hand sides; x of L^-T goes to
+ * `out`. */
 static void place_sweeps(mpki_direct_solver *s, void *out, int64_t ldout) {
     const mpki_direct *f = s->f;
     mpki_cuda_sweep *w = &s->sweep;
@@ -249,7 +251,8 @@ static void place_sweeps(mpki_direct_solver *s, void *out, int64_t ldout) {
     w->out = out, w->ldout = ldout, w->perm = f->perm, w->scale = f->on.scale;
 }
 
-/* Where inverses of strips and copies of chains are kept: large fronts and contributions have done with their room. */
+/* Where inverses of strips and copies of chains are kept: large fronts and contributions have done
+ * with their room. */
 static int64_t room_after(const mpki_direct *f) {
     const char *end = (const char *)f->on.contribution +
                       f->plan.contribution_entries * (int64_t)mpk_scalar_size(f->tree.scalar);
@@ -280,8 +283,9 @@ void mpki_cuda_direct_corrected(const mpki_direct_solver *s) {
     atomic_fetch_add(&f->corrections, 1);
 }
 
-/* What a correction reads of chains: what copies have, since the answer is not to depend on whether they are there. The third
- * one over these numbers makes them, for it takes as long as some corrections save. */
+/* What a correction reads of chains: what copies have, since the answer is not to depend on whether
+ * they are there. The third one over these numbers makes them, for it takes as long as some
+ * corrections save. */
 static void choose_narrow(mpki_direct_solver *s) {
     enum { BEFORE = 2 };
     mpki_cuda_sweep *w = &s->sweep;
@@ -291,7 +295,8 @@ static void choose_narrow(mpki_direct_solver *s) {
     w->narrow = w->narrowed || atomic_load(&s->f->corrections) >= BEFORE ? room : NULL;
 }
 
-/* L^-1, or L^-T D^-1, or L^-T. The first one of these numbers that is queued in any case makes the inverses of strips. */
+/* L^-1, or L^-T D^-1, or L^-T. The first one of these numbers that is queued in any case makes the
+ * inverses of strips. */
 static bool sweep(mpki_direct_solver *s, bool back, bool diagonal) {
     const mpki_direct *f = s->f;
     const mpki_cuda_direct_table *to = f->device->table->direct;

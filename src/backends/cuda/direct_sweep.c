@@ -5,11 +5,13 @@
 
 static const char STAGE[] = "solve";
 
-/* Columns of a front that is a task by itself from which on it is swept in strips, which takes more blocks: sooner where there
- * are few fronts; rows of a front for which a block has room in shared memory. */
+/* Columns of a front that is a task by itself from which on it is swept in strips, which takes more
+ * blocks: sooner where there are few fronts; rows of a front for which a block has room in shared
+ * memory. */
 enum { WIDE = 64, WIDE_OF_FEW = 32, FEW = 4096, WORK = 512 };
 
-/* Does a task have a front of so many columns that its fronts are swept by themselves, that one in strips? */
+/* Does a task have a front of so many columns that its fronts are swept by themselves, that one in
+ * strips? */
 static bool is_apart(const mpki_direct *f, const mpki_cuda_task *task) {
     for (int32_t k = task->first; k <= task->last; k++)
         if (f->now[k].nelim > WIDE) return true;
@@ -32,7 +34,8 @@ static bool is_single(const mpki_direct *f, const mpki_cuda_chain *c) {
     return f->plan.node[c->top].own > 0 && c->pieces == 1 && c->strips == 1 &&
            lower_strips(f, c) <= 1;
 }
-/* Slices of the rows beyond the pivots that are pieces of their own, for each strip on the way back. */
+/* Slices of the rows beyond the pivots that are pieces of their own, for each strip on the way
+ * back. */
 static int32_t more_slices(const mpki_direct *f, const mpki_cuda_chain *c) {
     const mpki_cuda_now *x = &f->now[c->top];
     const int32_t slices = cut_by(x->w + f->plan.node[c->top].rows - x->nelim, MPKI_FRONT_SLICE);
@@ -93,7 +96,8 @@ static bool gets_columns(const mpki_direct *f, int32_t front, bool chained) {
     return false;
 }
 
-/* How a front is eliminated: with others in a task, by a task of its own, as a panel, as a large one. */
+/* How a front is eliminated: with others in a task, by a task of its own, as a panel, as a large
+ * one. */
 enum { WITH_OTHERS, ALONE, PANEL, LARGE };
 
 static void find_ways(const mpki_direct *f, int8_t *way) {
@@ -119,8 +123,8 @@ static void add_alone(const mpki_direct *f, int32_t top, mpki_cuda_sweep_lists *
                           .strips = cut_by(f->now[top].nelim, MPKI_FRONT_STRIP)};
 }
 
-/* The fronts that end in `top` and are columns of one, as far as none of them has others beside it in a
- * task: a chain, unless it is one small front. */
+/* The fronts that end in `top` and are columns of one, as far as none of them has others beside it
+ * in a task: a chain, unless it is one small front. */
 static void add_chain(const mpki_direct *f, int32_t top, mpki_cuda_sweep_lists *l) {
     mpki_cuda_chain c = {.top = top, .low = top, .pieces = 1};
     for (int32_t x = top; (x = front_before(&f->plan, x)) >= 0 && l->way[x] != WITH_OTHERS;)
@@ -161,7 +165,8 @@ static void find_chains(const mpki_direct *f, mpki_cuda_sweep_lists *l) {
 
 /* ---- where what fronts give goes ---- */
 
-/* A child that is not itself a part of the chain. shift: columns of the chain before those of its parent. */
+/* A child that is not itself a part of the chain. shift: columns of the chain before those of its
+ * parent. */
 typedef void child_visit(const mpki_direct *f, mpki_cuda_sweep_lists *l, int32_t *gift,
                          int32_t child, int32_t shift);
 
@@ -192,7 +197,8 @@ static void each_child(const mpki_direct *f, mpki_cuda_sweep_lists *l, const mpk
     }
 }
 
-/* Each row of a chain has what its children give to it side by side: l->gift[row] is counted, begins, ends there. */
+/* Each row of a chain has what its children give to it side by side: l->gift[row] is counted,
+ * begins, ends there. */
 static void place_gifts(const mpki_direct *f, mpki_cuda_sweep_lists *l, mpki_cuda_chain *c) {
     const int32_t rows = columns_of(f, c) + f->plan.node[c->top].rows;
     int32_t *gift = l->gift + l->gifts;
@@ -209,7 +215,8 @@ static void place_gifts(const mpki_direct *f, mpki_cuda_sweep_lists *l, mpki_cud
     each_child(f, l, c, place_child);
 }
 
-/* Places in u: of gifts to chains; of what other fronts give, behind the work space of those that have it there. */
+/* Places in u: of gifts to chains; of what other fronts give, behind the work space of those that
+ * have it there. */
 static mpk_status place_all(mpk_context *ctx, const mpki_direct *f, mpki_cuda_sweep_lists *l) {
     const mpki_cuda_plan *plan = &f->plan;
     int64_t most = 0;
@@ -273,8 +280,8 @@ static void large_pieces(const mpki_direct *f, const mpki_cuda_step *step, mpki_
     }
 }
 
-/* Is a task swept by itself, and a warp enough for each of its fronts? A block adds up many children sooner, where
- * it has little else to do. */
+/* Is a task swept by itself, and a warp enough for each of its fronts? A block adds up many
+ * children sooner, where it has little else to do. */
 static bool by_warps(const mpki_direct *f, const mpki_cuda_sweep_lists *l,
                      const mpki_cuda_task *task, bool back) {
     enum { BLOCKS_CHILDREN = 16, LITTLE = 4 };
@@ -312,8 +319,8 @@ static void one_front(const mpki_direct *f, mpki_cuda_sweep_lists *l, int32_t fr
     }
 }
 
-/* Pieces of task t of a step; tasks of few small fronts with the next ones in order, down to `end`: a block has many
- * warps. Returns the last task that was taken. */
+/* Pieces of task t of a step; tasks of few small fronts with the next ones in order, down to `end`:
+ * a block has many warps. Returns the last task that was taken. */
 static int32_t task_pieces(const mpki_direct *f, const mpki_cuda_step *step,
                            mpki_cuda_sweep_lists *l, int32_t t, bool back) {
     const mpki_cuda_task *task = &f->plan.task[t];
@@ -416,7 +423,8 @@ static mpk_status make_room(mpk_context *ctx, const mpki_direct *f, mpki_cuda_sw
                : mpki_failed(ctx);
 }
 
-/* Where copies of chains of one front lie, one after the other, each from a line of the second cache on. */
+/* Where copies of chains of one front lie, one after the other, each from a line of the second
+ * cache on. */
 static void place_narrow(const mpki_direct *f, mpki_cuda_sweep_lists *l) {
     enum { LINE = 32 };
     for (int32_t k = 0; k < l->chains; k++) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_DIRECT_SWEEP_H
 #define MPKI_CUDA_DIRECT_SWEEP_H
-/** What the host makes for sweeps over a device's direct factor: arrays of fronts, the chains of fronts
- *  that are swept in strips, and all pieces in the order in which thread blocks take them, so that
- *  whatever one waits for comes before it. It depends on the sizes of the fronts alone. */
+/** What the host makes for sweeps over a device's direct factor: arrays of fronts, the chains of
+ *  fronts that are swept in strips, and all pieces in the order in which thread blocks take them,
+ *  so that whatever one waits for comes before it. It depends on the sizes of the fronts alone. */
 #include "direct_factor.h"
 
 typedef struct mpki_cuda_sweep_lists {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which fronts of a tree are tasks, alone or together, and which are large; the parts of contributions; how long
- * each takes (direct_cut.h). */
+/* Which fronts of a tree are tasks, alone or together, and which are large; the parts of
+ * contributions; how long each takes (direct_cut.h). */
 #include "direct_cut.h"
 
 enum {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Values that a caller has in the device's memory: brought there into the order of the lower triangle, and
- * scaled, without a loop on the host. What it needs of the pattern is made with the first of them and kept. */
+/* Values that a caller has in the device's memory: brought there into the order of the lower
+ * triangle, and scaled, without a loop on the host. What it needs of the pattern is made with the
+ * first of them and kept. */
 #include "direct_factor.h"
 
 #include <string.h>
@@ -31,8 +32,8 @@ void mpki_cuda_direct_drop_taking(mpki_direct *f) {
     f->taken = false;
 }
 
-/* Where each entry is among the caller's values: lower, upper [out] nnz. Returns false where several meet in one
- * place of a triangle. */
+/* Where each entry is among the caller's values: lower, upper [out] nnz. Returns false where
+ * several meet in one place of a triangle. */
 static bool find_sources(const mpki_given_view *given, int64_t nnz, int32_t *lower,
                          int32_t *upper) {
     for (int64_t k = 0; k < nnz; k++) lower[k] = upper[k] = -1;
@@ -56,8 +57,8 @@ static void find_diagonal(const mpki_tree_view *a, int32_t *diagonal) {
     }
 }
 
-/* Room on the device and what does not depend on values. NULL: there is none, or the order is not a plain one,
- * which is no error. */
+/* Room on the device and what does not depend on values. NULL: there is none, or the order is not a
+ * plain one, which is no error. */
 static struct mpki_cuda_taking *make(const mpki_direct *f, const mpki_given_view *given,
                                      int32_t longs) {
     const mpki_device *d = f->device;

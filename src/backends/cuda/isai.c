@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The device's engine for approximate inverses (backends/sparse.h): of a matrix given by columns. */
+/* The device's engine for approximate inverses (backends/sparse.h): of a matrix given by
+ * columns. */
 #include "engine.h"
 #include "isai_object.h"
 
@@ -21,7 +22,7 @@ static void end(mpk_context *ctx, mpki_inverse **handle) {
     *handle = NULL;
 }
 
-/* ---- what is given ------------------------------------------------------------------------------ */
+/* ---- what is given --------------------------------------------------------------------------- */
 
 /* An array of the caller's on the device: his own, or a copy in *p. */
 static mpk_status bring(mpki_isai_job *job, const void *from, int64_t bytes, mpki_isai_piece *p,
@@ -120,7 +121,7 @@ static mpk_status name_column(mpki_inverse *s, int64_t entry) {
                       j + 1);
 }
 
-/* ---- A ------------------------------------------------------------------------------------------ */
+/* ---- A --------------------------------------------------------------------------------------- */
 
 static mpki_isai_splitting splitting_of(const mpki_inverse *s, const void *val) {
     return (mpki_isai_splitting){.scalar = s->job.scalar,
@@ -142,7 +143,8 @@ typedef struct counts {
     int32_t *flag; /* behind ptr */
 } counts;
 
-/* The pattern is looked through, and the entries of its triangle are counted; the host waits once. */
+/* The pattern is looked through, and the entries of its triangle are counted; the host waits
+ * once. */
 static mpk_status count_triangle(mpki_inverse *s, const pattern *p, counts *c) {
     mpki_isai_job *job = &s->job;
     const int64_t pointers = ((int64_t)job->n + 2) * (int64_t)sizeof(int64_t);
@@ -304,7 +306,7 @@ static mpk_status take_values(mpki_inverse *s, const void *theirs) {
     return status;
 }
 
-/* ---- M ------------------------------------------------------------------------------------------ */
+/* ---- M --------------------------------------------------------------------------------------- */
 
 static mpk_status solve_small(mpki_inverse *s) {
     enum { SLOTS = 264, BYTES = 1 << 30, WARP = 5 }; /* WARP: the last class of one warp */

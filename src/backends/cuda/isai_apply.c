@@ -146,7 +146,7 @@ mpk_status mpki_cuda_isai_apply(mpk_context *ctx, mpki_inverse *s, mpk_isai_side
     return mpk_failed(status) ? status : mpki_cuda_isai_wait(job);
 }
 
-/* ---- a copy ------------------------------------------------------------------------------------- */
+/* ---- a copy ---------------------------------------------------------------------------------- */
 
 /* M on the host. */
 typedef struct copy {

@@ -60,7 +60,7 @@ bool mpki_isai_factor_suffices(const mpki_isai_factor *f) {
     return f->plain;
 }
 
-/* ---- the order of places ------------------------------------------------------------------------ */
+/* ---- the order of places --------------------------------------------------------------------- */
 
 /* Lists as they are sent. */
 typedef struct lists {
@@ -175,7 +175,7 @@ static mpk_status pivots(mpki_isai_factor *f) {
     return status;
 }
 
-/* ---- triangles and their inverses --------------------------------------------------------------- */
+/* ---- triangles and their inverses ------------------------------------------------------------ */
 
 /* The pattern of A by columns in the order of places (its transpose's where `turned`). */
 static mpk_status send_matrix(mpki_isai_factor *f, mpki_isai_sparse *graph) {
@@ -283,7 +283,7 @@ static mpk_status make_half(mpki_isai_factor *f, int which, const mpki_isai_spar
                  : invert(f, 0, &h->t, &h->t_turned, graph, group);
 }
 
-/* ---- products ----------------------------------------------------------------------------------- */
+/* ---- products -------------------------------------------------------------------------------- */
 
 static mpki_isai_times times_of(const mpki_isai_factor *f, const mpki_isai_sparse *rows,
                                 bool conjugate) {
@@ -381,7 +381,7 @@ mpk_status mpki_isai_factor_make(mpk_context *ctx, const mpki_stages *stages,
     return status;
 }
 
-/* ---- applying ----------------------------------------------------------------------------------- */
+/* ---- applying -------------------------------------------------------------------------------- */
 
 static mpk_status multiply(mpki_isai_factor *f, mpki_isai_times p, const void *x, const void *b,
                            void *y, int add) {

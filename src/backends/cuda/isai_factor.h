@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_ISAI_FACTOR_H
 #define MPKI_CUDA_ISAI_FACTOR_H
-/** A finished factor on blocks of a device whose triangular solves are products with incomplete sparse
- *  approximate inverses: what blocks/isai.h has for the processor, in the same form. */
+/** A finished factor on blocks of a device whose triangular solves are products with incomplete
+ *  sparse approximate inverses: what blocks/isai.h has for the processor, in the same form. */
 #include "../sparse.h"
 #include "blocks/store.h"
 
@@ -17,7 +17,8 @@ mpk_status mpki_isai_factor_make(mpk_context *ctx, const mpki_stages *stages,
                                  const mpki_cuda_store *store, mpki_isai_factor **f,
                                  mpk_isai_info *info);
 void mpki_isai_factor_free(mpk_context *ctx, mpki_isai_factor **f);
-/** Does it read nothing of the store? All pivot blocks are identities then, as where frames have one row. */
+/** Does it read nothing of the store? All pivot blocks are identities then, as where frames have
+ *  one row. */
 bool mpki_isai_factor_suffices(const mpki_isai_factor *f);
 /** As mpki_block_engine.apply, a vector at a time. With both in device memory nothing waits for the
  *  device, nothing is allocated, and the call can be captured into a graph. */

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* ---- what is done where -------------------------------------------------------------------------- */
+/* ---- what is done where ---------------------------------------------------------------------- */
 
 mpk_status mpki_cuda_isai_job_begin(mpk_context *ctx, const char *stage, mpk_scalar scalar,
                                     int32_t n, mpki_isai_job *job) {
@@ -53,7 +53,7 @@ mpk_status mpki_cuda_isai_to_host(const mpki_isai_job *job, void *to, const void
     return mpk_failed(status) ? status : mpki_cuda_isai_wait(job);
 }
 
-/* ---- matrices ----------------------------------------------------------------------------------- */
+/* ---- matrices -------------------------------------------------------------------------------- */
 
 static int64_t pointers(const mpki_isai_job *job) {
     return ((int64_t)job->n + 1) * (int64_t)sizeof(int64_t);
@@ -140,7 +140,7 @@ done:
     return status;
 }
 
-/* ---- patterns ----------------------------------------------------------------------------------- */
+/* ---- patterns -------------------------------------------------------------------------------- */
 
 static mpk_status over_limit(mpki_isai_job *job, const mpki_isai_powers *p, int32_t column) {
     int64_t count = 0;
@@ -171,7 +171,8 @@ static mpk_status far_columns(mpki_isai_job *job, const mpki_isai_notes *told, m
     return mpki_cuda_isai_told(job, job->t->far(job->d->cuda, p));
 }
 
-/* Room for what the first pass finds, unless memory is short: then the second one searches again. */
+/* Room for what the first pass finds, unless memory is short: then the second one searches
+ * again. */
 static mpk_status room_for_found(mpki_isai_job *job, bool triangle, mpki_isai_powers *p,
                                  mpki_isai_piece *room) {
     enum { ASK = 1 << 28 }; /* so much is tried without a question, which takes long */
@@ -283,7 +284,7 @@ mpk_status mpki_cuda_isai_pattern(mpki_isai_job *job, const mpki_isai_sparse *gr
     return power_pattern(job, &p, shape->over, own, m);
 }
 
-/* ---- columns ------------------------------------------------------------------------------------ */
+/* ---- columns --------------------------------------------------------------------------------- */
 
 void mpki_cuda_isai_count(mpki_isai_job *job, const mpki_isai_sparse *m) {
     for (int k = 0; k < MPK_ISAI_CLASSES; k++) job->info.columns[k] += job->columns[k];

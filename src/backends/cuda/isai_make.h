@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_ISAI_MAKE_H
 #define MPKI_CUDA_ISAI_MAKE_H
-/** From a sparse matrix on a device to its approximate inverse there: what an approximate inverse by
- *  itself (isai.c) and those of a factor's triangles (isai_factor.c) share. Functions queue work in
- *  the engines' stream, and wait for it where the host has to know a number. */
+/** From a sparse matrix on a device to its approximate inverse there: what an approximate inverse
+ *  by itself (isai.c) and those of a factor's triangles (isai_factor.c) share. Functions queue work
+ *  in the engines' stream, and wait for it where the host has to know a number. */
 #include "../sparse.h"
 #include "isai/isai.h"
 #include "load.h"
@@ -57,8 +57,8 @@ static inline int64_t mpki_cuda_isai_rounded(int64_t bytes) { /* no piece is emp
 mpk_status mpki_cuda_isai_take(mpki_isai_job *job, int64_t bytes, mpki_isai_piece *p);
 /** Work space: what was taken last is to be given back first. */
 mpk_status mpki_cuda_isai_borrow(mpki_isai_job *job, int64_t bytes, mpki_isai_piece *p);
-/** What takes, or borrows, get from then on, as long as it suffices: held[0] before held[1]. *r has to
- *  be empty. */
+/** What takes, or borrows, get from then on, as long as it suffices: held[0] before held[1]. *r has
+ *  to be empty. */
 mpk_status mpki_cuda_isai_set_aside(mpki_isai_job *job, int64_t bytes, mpki_isai_reserve *r);
 /** Nothing of it may be in use. It waits for what is queued. */
 void mpki_cuda_isai_give_reserve(mpki_isai_job *job, mpki_isai_reserve *r);
@@ -99,8 +99,8 @@ typedef struct mpki_isai_shape {
     const int32_t *group; /* device, n; NULL */
 } mpki_isai_shape;
 
-/** *m := the pattern by columns, without diagonal, and room for values. Where it is the graph's own, m
- *  borrows that one's arrays: the graph has to outlive it.
+/** *m := the pattern by columns, without diagonal, and room for values. Where it is the graph's
+ *  own, m borrows that one's arrays: the graph has to outlive it.
  *  own [in] the graph is a strict triangle already
  *  Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE | MPK_ERR_ARGUMENT: a column is over the limit */
 mpk_status mpki_cuda_isai_pattern(mpki_isai_job *job, const mpki_isai_sparse *graph, bool own,
@@ -117,12 +117,13 @@ typedef struct mpki_isai_triangle {
  *  finite; it is named */
 mpk_status mpki_cuda_isai_invert(mpki_isai_job *job, const mpki_isai_triangle *t,
                                  mpki_isai_sparse *m);
-/** rows := m by rows; where m's pattern is that of t's columns (NULL: of none), with t's arrays of rows,
- *  which have to outlive it. Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE */
+/** rows := m by rows; where m's pattern is that of t's columns (NULL: of none), with t's arrays of
+ *  rows, which have to outlive it. Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE */
 mpk_status mpki_cuda_isai_rows(mpki_isai_job *job, const mpki_isai_triangle *t,
                                const mpki_isai_sparse *m, mpki_isai_sparse *rows);
 /** Columns of m over the limit keep their largest entries, where the shape says so: a pattern, for
- *  which values must be computed anew where *again says so. Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE */
+ *  which values must be computed anew where *again says so. Returns MPK_OK | MPK_ERR_MEMORY,
+ *  _DEVICE */
 mpk_status mpki_cuda_isai_cut(mpki_isai_job *job, const mpki_isai_shape *shape, mpki_isai_sparse *m,
                               bool *again);
 /** What was last computed, into job->info. */

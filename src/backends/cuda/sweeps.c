@@ -5,8 +5,7 @@
 
 static const char STAGE[] = "solve";
 
-/* ---- device memory ------------------------------------------------------------------------------
- */
+/* ---- device memory --------------------------------------------------------------------------- */
 
 mpk_status mpki_solver_told(const mpki_block_solver *s, int status) {
     return mpki_cuda_told(s->ctx, STAGE, status);
@@ -102,8 +101,7 @@ mpk_status mpki_cuda_sweeps_of_products(mpk_context *ctx, mpki_isai_factor *isai
     return MPK_OK;
 }
 
-/* ---- applying -----------------------------------------------------------------------------------
- */
+/* ---- applying -------------------------------------------------------------------------------- */
 
 typedef struct application {
     mpki_block_solver *s;
@@ -128,8 +126,8 @@ static mpk_status launch(application *a, int64_t first, int64_t end) {
     return mpki_solver_told(s, s->d->table->sweeps->run(s->d->cuda, &a->run));
 }
 
-/* ---- how many warps: as many as there is room for, half of them, a quarter. One that waits too long,
- * or too many that ask whether results are there, change nothing but the time ---- */
+/* ---- how many warps: as many as there is room for, half of them, a quarter. One that waits too
+ * long, or too many that ask whether results are there, change nothing but the time ---- */
 
 static int32_t warps_of(const mpki_block_solver *s, int kind, int which) {
     int32_t warps = s->warps[kind];
@@ -179,8 +177,7 @@ static mpk_status timed(application *a) {
     return status;
 }
 
-/* ---- the dense pivot that ends the stages, between the two sweeps: its rows have the last slots ----
- */
+/* ---- the dense pivot that ends the stages, between the two sweeps: its rows have the last slots --- */
 
 /* D^-1 or |D|^-1 of it. */
 static mpk_status border_scale(application *a, void *vector) {
@@ -205,7 +202,8 @@ static mpk_status border_multiply(application *a, bool back, void *vector) {
     return mpki_solver_told(s, s->d->table->sweeps->border(s->d->cuda, &b));
 }
 
-/* Between the sweeps, the vector that the first of them left, or the one that the second begins with. */
+/* Between the sweeps, the vector that the first of them left, or the one that the second begins
+ * with. */
 static mpk_status border_between(application *a, void *vector) {
     const bool ahead = forward(a->part), back = backward(a->part);
     mpk_status status = ahead ? border_multiply(a, false, vector) : MPK_OK;

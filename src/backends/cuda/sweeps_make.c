@@ -14,8 +14,7 @@ enum {
     NARROW = 512, /* in level sets of fewer units late columns are put last */
 };
 
-/* ---- making: units ------------------------------------------------------------------------------
- */
+/* ---- making: units --------------------------------------------------------------------------- */
 
 static void making_free(mpki_solver_making *m) {
     mpk_context *ctx = m->s->ctx;
@@ -102,8 +101,7 @@ static mpk_status make_units(mpki_solver_making *m) {
     return status;
 }
 
-/* ---- making: segments ---------------------------------------------------------------------------
- */
+/* ---- making: segments ------------------------------------------------------------------------ */
 
 /* Blocks of frame f in one direction. */
 static int64_t blocks_of(const mpki_ibcsr *x, int half, int32_t f) {
@@ -134,7 +132,8 @@ static mpk_status make_parts(mpki_solver_making *m, int half) {
     return MPK_OK;
 }
 
-/* Arrays that only packing needs, in one piece: where an address goes, what is sent there (NULL: nothing). */
+/* Arrays that only packing needs, in one piece: where an address goes, what is sent there (NULL:
+ * nothing). */
 typedef struct array {
     void *to; /* the address of a pointer */
     const void *from;
@@ -198,8 +197,7 @@ static mpk_status send_units(mpki_solver_making *m) {
         s, s->d->table->sweeps->set(s->d->cuda, p->told, 0, (int64_t)sizeof *p->told));
 }
 
-/* ---- making: segments and tasks -----------------------------------------------------------------
- */
+/* ---- making: segments and tasks -------------------------------------------------------------- */
 
 static mpk_status pass(mpki_solver_making *m, int which) {
     return mpki_solver_told(m->s, m->s->d->table->sweeps->pack(m->s->d->cuda, &m->p, which));
@@ -255,8 +253,7 @@ static mpk_status list_tasks(mpki_solver_making *m) {
     return MPK_OK;
 }
 
-/* ---- making: memory, numbers --------------------------------------------------------------------
- */
+/* ---- making: memory, numbers ----------------------------------------------------------------- */
 
 /* What stays. */
 static mpk_status take_all(mpki_solver_making *m) {
@@ -365,7 +362,8 @@ static mpk_status fill(mpki_solver_making *m) {
     return status;
 }
 
-/* Warps of a launch: all that can be at work at once, until it was tried whether fewer do better. */
+/* Warps of a launch: all that can be at work at once, until it was tried whether fewer do
+ * better. */
 static mpk_status choose_warps(mpki_block_solver *s) {
     mpk_status status = MPK_OK;
     for (int k = 0; k < 4 && 1 << k <= s->wide && !mpk_failed(status); k++) {

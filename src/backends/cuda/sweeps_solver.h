@@ -40,8 +40,8 @@ struct mpki_block_solver {
     int8_t *partner;
     int32_t *ticket, *position[2], *row, *ahead, *slot_at[2]; /* as in mpki_sweeps_maps */
     double *scale[2];
-    /* the dense pivot that ends the stages: of the factor's store, and what `diagonal` and `partner`
-     * are for it; rows 0: there is none */
+    /* the dense pivot that ends the stages: of the factor's store, and what `diagonal` and
+     * `partner` are for it; rows 0: there is none */
     mpki_sweeps_border border;
     void *border_diagonal[2];
     int8_t *border_partner;
@@ -51,8 +51,9 @@ struct mpki_block_solver {
 
 /** The status of a call of the module, recorded where it failed. */
 mpk_status mpki_solver_told(const mpki_block_solver *s, int status);
-/** Refuse what is beyond device_memory_limit before anything is taken: so many bytes, in so many arrays. Small ones
- *  get their memory at once, since each call for some takes longer than its kernels. */
+/** Refuse what is beyond device_memory_limit before anything is taken: so many bytes, in so many
+ *  arrays. Small ones get their memory at once, since each call for some takes longer than its
+ *  kernels. */
 mpk_status mpki_solver_may_take(mpki_block_solver *s, int64_t more, int arrays);
 mpk_status mpki_solver_take(mpki_block_solver *s, int64_t bytes, void **p);
 /** bytes: as they were taken. What is in a lot stays until the solver goes. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The device's engine of vectors for Krylov methods: the slots of backends/sparse.h over the module's
- * kernels (vectors/), but for those of a matrix (vectors_matrix.c) and of iterations (vectors_iterate.c). */
+/* The device's engine of vectors for Krylov methods: the slots of backends/sparse.h over the
+ * module's kernels (vectors/), but for those of a matrix (vectors_matrix.c) and of iterations
+ * (vectors_iterate.c). */
 #include "../../core/random.h"
 #include "vectors_space.h"
 
@@ -17,7 +18,7 @@ static mpk_status space_status(const mpki_space *s) {
     return s->status;
 }
 
-/* ---- operations ------------------------------------------------------------------------------- */
+/* ---- operations ------------------------------------------------------------------------------ */
 
 static void take(mpki_space *s, const void *b, void *x) {
     if (!lost(s)) good(s, s->f->copy(s->d->cuda, &s->at, b, x, 1));
@@ -141,7 +142,7 @@ static bool equal(mpki_space *s, const void *x, const void *y) {
     return !lost(s) && good(s, s->k->differ(s->d->cuda, &s->at, x, y, &count)) && count == 0;
 }
 
-/* ---- the engine ------------------------------------------------------------------------------- */
+/* ---- the engine ------------------------------------------------------------------------------ */
 
 static const mpki_vector_ops ops = {.make = mpki_cuda_space_make,
                                     .free = mpki_cuda_space_free,

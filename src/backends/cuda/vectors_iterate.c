@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Iterations of Krylov methods on the device without the host: a batch of them is queued kernel by kernel, or replayed as a
- * graph. */
+/* Iterations of Krylov methods on the device without the host: a batch of them is queued kernel by
+ * kernel, or replayed as a graph. */
 #include "vectors_space.h"
 
 enum {
@@ -14,8 +14,8 @@ static bool of_sqmr(const mpki_batch *b) {
     return b->method == MPK_KRYLOV_SQMR;
 }
 
-/* gmres: the basis, the iterate, M^-1 of the newest vector of the basis (fgmres: of all of them), then
- * that vector and its product; fgmres: and M^-1 of it once more. */
+/* gmres: the basis, the iterate, M^-1 of the newest vector of the basis (fgmres: of all of them),
+ * then that vector and its product; fgmres: and M^-1 of it once more. */
 static mpki_cuda_batch_vectors vectors_of_cycle(const mpki_space *s, const mpki_batch *b) {
     void *const *v = b->v;
     const bool flexible = b->method == MPK_KRYLOV_FGMRES;
@@ -147,7 +147,8 @@ static mpk_status queue_minres(mpki_space *s, mpki_batch *b, const mpki_cuda_bat
     return status;
 }
 
-/* The second product and preconditioner of an iteration are not timed: they take as long as the first. */
+/* The second product and preconditioner of an iteration are not timed: they take as long as the
+ * first. */
 static mpk_status queue_bicgstab(mpki_space *s, mpki_batch *b, const mpki_cuda_batch_vectors *v,
                                  bool last, bool timed) {
     mpki_cuda_batch_vectors second = *v;
@@ -202,8 +203,8 @@ static mpk_status queue(mpki_space *s, mpki_batch *b, int steps, bool timed) {
     return status;
 }
 
-/* A batch of gmres is some graphs of `unit` steps, and what is left kernel by kernel: neither cycles nor
- * checks are multiples of the other. */
+/* A batch of gmres is some graphs of `unit` steps, and what is left kernel by kernel: neither
+ * cycles nor checks are multiples of the other. */
 static mpk_status run_cycle(mpki_space *s, mpki_batch *b, int steps, bool timed) {
     const mpki_cuda_batch_vectors v = vectors_of(s, b);
     mpk_status status = good(s, s->f->begin(s->d->cuda, &s->at)) ? MPK_OK : s->status;
@@ -213,8 +214,8 @@ static mpk_status run_cycle(mpki_space *s, mpki_batch *b, int steps, bool timed)
     return mpk_failed(status) ? status : queue_part(s, &v, MPKI_CUDA_CYCLE_TELL, 1);
 }
 
-/* Record a whole batch as a graph. Where an operator does what cannot be recorded, batches are queued
- * kernel by kernel as before. */
+/* Record a whole batch as a graph. Where an operator does what cannot be recorded, batches are
+ * queued kernel by kernel as before. */
 static void record(mpki_space *s, mpki_batch *b, int steps) {
     s->attempts++;
     if (mpk_failed(s->f->capture(s->d->cuda, &s->at))) return;

@@ -8,7 +8,7 @@
 
 static const char STAGE[] = "solve";
 
-/* ---- products --------------------------------------------------------------------------------- */
+/* ---- products -------------------------------------------------------------------------------- */
 
 /* Rows cut into chunks; chunk NULL: they are counted. slot: of each long row's first piece. */
 static int64_t cut(const mpki_full *a, mpki_cuda_chunk *chunk, unsigned *slot, int32_t *pieces,
@@ -279,7 +279,8 @@ mpk_status mpki_cuda_residual(mpki_matrix *m, double norm, const void *x, const 
     return MPK_OK;
 }
 
-/* Where numbers are near the ends of the range, and whose squares would be: as problem/measure_t.c. */
+/* Where numbers are near the ends of the range, and whose squares would be: as
+ * problem/measure_t.c. */
 static mpk_status judge(mpki_matrix *m, mpki_space *s, void *const *v, const double *w,
                         const double *row_norm, mpki_judged *j) {
     enum { X, B, R };
@@ -350,7 +351,7 @@ mpk_status mpki_cuda_shift(mpki_matrix *m, int exponent, const void *x, void *y)
     return mpki_cuda_told(m->ctx, STAGE, s->k->shift(m->d->cuda, &s->at, exponent, x, y));
 }
 
-/* ---- scales ----------------------------------------------------------------------------------- */
+/* ---- scales ---------------------------------------------------------------------------------- */
 
 struct mpki_scaler {
     mpk_context *ctx;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_VECTORS_SPACE_H
 #define MPKI_CUDA_VECTORS_SPACE_H
-/** Vectors of a Krylov method in device memory, for vectors.c (operations), vectors_iterate.c (iterations) and
- *  vectors_matrix.c (products, scales). */
+/** Vectors of a Krylov method in device memory, for vectors.c (operations), vectors_iterate.c
+ *  (iterations) and vectors_matrix.c (products, scales). */
 #include "engine.h"
 #include "load.h"
 #include "vectors/vectors.h"

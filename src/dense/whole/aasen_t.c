@@ -51,8 +51,7 @@ static T *l_block(const aasen *q, int64_t i, int64_t k) {
     return q->s->a + i * q->nb + (k - 1) * q->nb * q->s->ld;
 }
 
-/* ---- H ------------------------------------------------------------------------------------------
- */
+/* ---- H --------------------------------------------------------------------------------------- */
 
 static void pack_l_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     const aasen *q = arg;
@@ -127,8 +126,7 @@ static void panel_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     if (!FN(lower_stopped)(q->s)) panel_rows(q, item, early(q), q->j * q->nb);
 }
 
-/* ---- small triangular solves with L(J, J) -------------------------------------------------------
- */
+/* ---- small triangular solves with L(J, J) ---------------------------------------------------- */
 
 /* X := X L^-T (L^-H), X rows x cols */
 static void solve_right(const aasen *q, int64_t rows, int64_t cols, T *x, int64_t ldx) {
@@ -204,8 +202,7 @@ static void early_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
         panel_rows(q, item - 2, 0, early(q));
 }
 
-/* ---- the panel ----------------------------------------------------------------------------------
- */
+/* ---- the panel ------------------------------------------------------------------------------- */
 
 static void swap_rows(T *a, int64_t ld, int64_t cols, int64_t i, int64_t p) {
     for (int64_t c = 0; c < cols && i != p; c++) {
@@ -395,8 +392,7 @@ static void beside(const aasen *q) {
             mirror[c + i * nb] = conj_if(s->hermitian, t[i + c * nb]);
 }
 
-/* ---- the method ---------------------------------------------------------------------------------
- */
+/* ---- the method ------------------------------------------------------------------------------ */
 
 static int64_t work_entries(int64_t n, int64_t nb) {
     const int64_t nt = (n + nb - 1) / nb, each = nb * (nb + 16);

@@ -85,8 +85,7 @@ void FN(band_follow)(const mpki_dense_call *call, FN(band) * band, int32_t nb, i
     if (j >= 3) eliminate_columns(call, band, nb, (j - 2) * nb); /* reaches block J-1 at most */
 }
 
-/* ---- what the factors tell ----------------------------------------------------------------------
- */
+/* ---- what the factors tell ------------------------------------------------------------------- */
 
 enum { SCANNED = 64 }; /* columns of L in an item */
 
@@ -150,8 +149,7 @@ void FN(band_solve)(const mpki_dense_call *call, int32_t nb, int32_t nrhs, T *x,
     }
 }
 
-/* ---- inertia ------------------------------------------------------------------------------------
- */
+/* ---- inertia --------------------------------------------------------------------------------- */
 
 /* a front holds at most `MOST` blocks of rows: carried columns, the block, the next */
 enum { MOST = 4 };

@@ -5,8 +5,7 @@
 
 #include <string.h>
 
-/* ---- upper and lower ----------------------------------------------------------------------------
- */
+/* ---- upper and lower ------------------------------------------------------------------------- */
 
 typedef struct turn_job {
     int64_t n, ld;
@@ -65,8 +64,7 @@ const T *FN(factor_block_at)(const mpki_dense_call *call, int64_t i0, int64_t ro
     return buffer;
 }
 
-/* ---- C -= A B^T, lower --------------------------------------------------------------------------
- */
+/* ---- C -= A B^T, lower ----------------------------------------------------------------------- */
 
 typedef struct update_job {
     const FN(lower) * s;
@@ -136,8 +134,7 @@ void FN(scan)(int64_t count, const T *x, R *most, R *check) {
     }
 }
 
-/* ---- what the factors tell ----------------------------------------------------------------------
- */
+/* ---- what the factors tell ------------------------------------------------------------------- */
 
 /* Does a 2x2 pivot begin at k, the first column of some pivot? */
 static inline bool pair_at(const FN(lower) * s, int64_t k) {

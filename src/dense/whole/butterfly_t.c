@@ -50,8 +50,7 @@ static void draw(const mpki_dense_call *call) {
     }
 }
 
-/* ---- the matrix ---------------------------------------------------------------------------------
- */
+/* ---- the matrix ------------------------------------------------------------------------------ */
 
 typedef struct sides {
     const FN(lower) * s;
@@ -119,8 +118,7 @@ mpk_status FN(butterfly_factorize)(mpki_dense_call *call, FN(lower) * s) {
     return FN(tile_factorize)(call, s);
 }
 
-/* ---- vectors ------------------------------------------------------------------------------------
- */
+/* ---- vectors --------------------------------------------------------------------------------- */
 
 /* x := B^T x or B x */
 static void one_side(const fly *f, T *x, bool transposed) {

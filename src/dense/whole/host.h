@@ -26,7 +26,8 @@ typedef struct FN(lower) {
     mpk_context *ctx;
 } FN(lower);
 
-/** Is a factorization to be stopped? Loops end early then, and whoever called them asks once more. */
+/** Is a factorization to be stopped? Loops end early then, and whoever called them asks once
+ *  more. */
 static inline bool FN(lower_stopped)(const FN(lower) * s) {
     return mpki_stop_wanted(s->ctx, "factorize");
 }

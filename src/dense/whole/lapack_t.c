@@ -263,8 +263,7 @@ void FN(lapack_finish)(const FN(lower) * s, int rook, int32_t *order, unsigned c
     }
 }
 
-/* ---- the method ---------------------------------------------------------------------------------
- */
+/* ---- the method ------------------------------------------------------------------------------ */
 
 static int32_t panel_width(const mpki_dense_call *call) {
     const int64_t n = call->dense.n;
@@ -286,8 +285,7 @@ mpk_status FN(lapack_factorize)(mpki_dense_call *call, FN(lower) * s) {
                            (T *)call->work);
 }
 
-/* ---- solving: the columns of L with the interchanges between them -------------------------------
- */
+/* ---- solving: the columns of L with the interchanges between them ---------------------------- */
 
 typedef struct solve_job {
     const mpki_dense_call *call;

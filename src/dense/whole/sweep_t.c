@@ -86,8 +86,7 @@ static const T *block(const sweep *s, int worker, int64_t i0, int64_t rows, int6
                                s->turned + (int64_t)worker * 2 * ROWS * MPKI_BLOCK, ld);
 }
 
-/* ---- the diagonal blocks, a few right-hand sides a task -----------------------------------------
- */
+/* ---- the diagonal blocks, a few right-hand sides a task -------------------------------------- */
 
 static void diagonal_forward(mpki_pool *pool, int worker, void *arg, int64_t item) {
     const sweep *s = arg;
@@ -128,8 +127,7 @@ static void diagonal_backward(mpki_pool *pool, int worker, void *arg, int64_t it
     }
 }
 
-/* ---- the rows below -----------------------------------------------------------------------------
- */
+/* ---- the rows below -------------------------------------------------------------------------- */
 
 static void below_few(mpki_pool *pool, int worker, void *arg, int64_t item) {
     const sweep *s = arg;
@@ -170,8 +168,7 @@ void FN(sweep_forward)(const mpki_dense_call *call, int32_t nrhs, T *x, int64_t 
     }
 }
 
-/* ---- and those of the transposed ----------------------------------------------------------------
- */
+/* ---- and those of the transposed ------------------------------------------------------------- */
 
 /* columns of the block, COLS at a time, times everything below */
 static void above_few(mpki_pool *pool, int worker, void *arg, int64_t item) {

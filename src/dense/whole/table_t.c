@@ -9,8 +9,7 @@
 
 enum { COLUMNS = 32, ROWS = 128 };
 
-/* ---- factorizations -----------------------------------------------------------------------------
- */
+/* ---- factorizations -------------------------------------------------------------------------- */
 
 /* entry k of a, scaled before it is rounded to the factor's precision */
 static T rounded(const mpki_dense_call *call, int64_t k) {
@@ -397,8 +396,7 @@ static mpk_status largest(mpki_dense_call *call, double *max, double *norm) {
     return MPK_OK;
 }
 
-/* ---- vectors ------------------------------------------------------------------------------------
- */
+/* ---- vectors --------------------------------------------------------------------------------- */
 
 static void convert(int64_t rows, int64_t cols, mpk_scalar from, const void *src, int64_t lds,
                     void *dst, int64_t ldd) {
@@ -425,8 +423,7 @@ static mpk_status dot(mpki_dense_call *call, const void *vx, const void *vy, dou
     return MPK_OK;
 }
 
-/* ---- the table ----------------------------------------------------------------------------------
- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 const mpki_host_methods FN(host) = {
     .method = {[MPK_DENSE_TILE] = {tile_need, factorize, FN(tile_solve), NULL},

@@ -108,9 +108,10 @@ static bool seek_rook(const T u[N * N], T c[N], int k, bool second, T small, int
     return two;
 }
 
-/* The row of the largest entry in column k below the diagonal, value[0]. On a GPU a comparison of doubles is
- * waited for several times as long as one of integers: sizes whose first 20 bits are equal count as
- * equal there, and the lowest row wins. (Complete pivoting, which looks at more entries, was slower so.) */
+/* The row of the largest entry in column k below the diagonal, value[0]. On a GPU a comparison of
+ * doubles is waited for several times as long as one of integers: sizes whose first 20 bits are
+ * equal count as equal there, and the lowest row wins. (Complete pivoting, which looks at more
+ * entries, was slower so.) */
 static int largest_below(const T u[N * N], int k, T value[1]) {
 #ifdef BORG_SIMT
     uint even = magnitude(u[(k + 1) * N + k]);

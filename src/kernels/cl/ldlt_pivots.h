@@ -40,8 +40,8 @@
 #endif
 #define FOLDS (N / 2 + 1)
 
-/* The lower triangle of A, of order n, folded: column j in row j, from LANE = j on, and before it column N - j. Beyond the
- * last row zeros, where there are any (ANY_ORDER). */
+/* The lower triangle of A, of order n, folded: column j in row j, from LANE = j on, and before it
+ * column N - j. Beyond the last row zeros, where there are any (ANY_ORDER). */
 static T folded(int n, __global const T *a, int lda, long base, int j) {
 #ifdef ANY_ORDER
     int at = (LANE < j ? (N - j) * (lda + 1) : j * lda) + LANE;

@@ -19,8 +19,8 @@
 #define TILE_ROW (LANE / 4)   /* r */
 #define TILE_PLACE (LANE % 4) /* h */
 
-/* A's lower triangle as tiles, n its order. own: the work-item's row of them; whole: a tile with all of its rows
- * is read without a test. Returns the largest size that this work-item has seen. */
+/* A's lower triangle as tiles, n its order. own: the work-item's row of them; whole: a tile with
+ * all of its rows is read without a test. Returns the largest size that this work-item has seen. */
 static uint read_tiles(int n, T t[TILES * (TILES + 1)], __global const S *a, int lda, long base,
                        int own, bool whole) {
     int r = TILE_ROW;

@@ -8,8 +8,8 @@
  * for a square root and is written whole; LDLT's next pivot is formed before its column, and D is
  * kept. */
 
-/* The diagonal entry of this row, n: the order. t: where each lane has a matrix, all of the matrix, so that its
- * diagonal is in registers. */
+/* The diagonal entry of this row, n: the order. t: where each lane has a matrix, all of the matrix,
+ * so that its diagonal is in registers. */
 static T diagonal_of(int n, __global const T *a, int lda, long base, T t[N]) {
 #if WG_VECTOR_BYTES && WG_PACK >= LANES
     T diagonal = 0;

@@ -47,11 +47,13 @@ typedef struct mpki_family {
  * is a double so that no product overflows on its way here (exact up to 2^53). */
 mpk_status mpki_generator_size(mpki_generator *g, double n, double nnz);
 
-/** What mpk_problem_generate would make of `spec`, in closed form: n and at least its stored entries.
+/** What mpk_problem_generate would make of `spec`, in closed form: n and at least its stored
+ *  entries.
  *  Returns MPK_OK | MPK_ERR_ARGUMENT, _SIZE */
 mpk_status mpki_generate_sizes(mpk_context *ctx, const char *spec, double *n, double *nnz);
 
-/** Add an entry of the lower triangle, or any of a general matrix. Room was made by mpki_generator_size(). */
+/** Add an entry of the lower triangle, or any of a general matrix. Room was made by
+ *  mpki_generator_size(). */
 static inline void mpki_emit(mpki_generator *g, int64_t row, int64_t col, double value) {
     int64_t k = g->entries.count++;
     g->entries.row[k] = (int32_t)row;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** The adjacency matrix of the Mycielskian of the Mycielskian ... of K2 (Mycielski 1955, Sur le
- *  coloriage des graphes): K = 2 is K2, n = 3 * 2^(K-2) - 1, edges e -> 3 e + n. Ones, zero diagonal.
- *  K = 11: n = 1535 with 134 710 entries, as SuiteSparse's mycielskian11. Vertices: those of K - 1,
- *  their twins in the same order, the one joined to all twins. */
+ *  coloriage des graphes): K = 2 is K2, n = 3 * 2^(K-2) - 1, edges e -> 3 e + n. Ones, zero
+ *  diagonal. K = 11: n = 1535 with 134 710 entries, as SuiteSparse's mycielskian11. Vertices: those
+ *  of K - 1, their twins in the same order, the one joined to all twins. */
 #include "generate.h"
 
 static mpk_status mycielskian(mpki_generator *g) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** Random indefinite matrices: real, complex symmetric or Hermitian, or real and not symmetric. Rows
- * without a diagonal entry are joined in pairs, so that the matrix is structurally regular. */
+/** Random indefinite matrices: real, complex symmetric or Hermitian, or real and not symmetric.
+ * Rows without a diagonal entry are joined in pairs, so that the matrix is structurally regular. */
 #include "generate.h"
 
 /* A value of modulus about 1 times a random magnitude. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A picture as a PNG: shapes are filled line by line, each pixel by how much of it they cover; lines are
- * areas, letters are lines (glyphs.c). */
+/* A picture as a PNG: shapes are filled line by line, each pixel by how much of it they cover;
+ * lines are areas, letters are lines (glyphs.c). */
 #include "glyphs.h"
 #include "picture.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A picture as a PDF of one page (ISO 32000-1): lines and areas as such, texts in Helvetica, which every
- * viewer has, embedded PNGs with their lines as they are compressed. */
+/* A picture as a PDF of one page (ISO 32000-1): lines and areas as such, texts in Helvetica, which
+ * every viewer has, embedded PNGs with their lines as they are compressed. */
 #include "picture.h"
 
 #include <string.h>

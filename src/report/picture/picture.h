@@ -43,7 +43,8 @@ mpk_status mpki_svg_draw(mpk_context *ctx, const char *svg, const mpki_surface *
 mpk_status mpki_picture_pdf(mpk_context *ctx, const char *svg, mpki_buffer *out);
 mpk_status mpki_picture_png(mpk_context *ctx, const char *svg, mpki_buffer *out);
 
-/** The palette picture in a PNG of ours. pixels [out] width * height indices, allocated: release it;
+/** The palette picture in a PNG of ours. pixels [out] width * height indices, allocated: release
+ *                                                     it;
  *  palette [out] `colours` triplets inside `png`; packed [out] its compressed lines inside `png` */
 typedef struct mpki_png {
     int32_t width, height, colours;

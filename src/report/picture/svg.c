@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads the SVG of our own pictures: shapes, texts, embedded PNGs, the rules of their style element. */
+/* Reads the SVG of our own pictures: shapes, texts, embedded PNGs, the rules of their style
+ * element. */
 #include "picture.h"
 
 #include <ctype.h>

@@ -18,7 +18,7 @@ static bool single(mpk_scalar scalar) {
     return scalar == MPK_S || scalar == MPK_C;
 }
 
-/* ---- for any engine --------------------------------------------------------------------------- */
+/* ---- for any engine -------------------------------------------------------------------------- */
 
 /* Methods form squares: entries far from 1 are brought near it by one power of two for all. */
 static int shift_range(mpki_full *full) {
@@ -43,7 +43,7 @@ mpk_status mpki_krylov_matrix(mpk_context *ctx, const mpki_vector_engine *engine
     return engine->matrix_make(ctx, &full, pool, limit, m);
 }
 
-/* ---- the processor's -------------------------------------------------------------------------- */
+/* ---- the processor's ------------------------------------------------------------------------- */
 
 static void matrix_free(mpk_context *ctx, mpki_matrix **handle) {
     mpki_matrix *m = *handle;

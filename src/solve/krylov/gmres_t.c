@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** GMRES(m) (Saad & Schultz 1986) and FGMRES(m) (Saad 1993), preconditioned from the right:
  * modified Gram-Schmidt with a second pass where the first one cancelled (the factor of Daniel,
- * Gragg, Kaufman & Stewart 1976), Givens rotations. An engine may project against groups of vectors at
- * once (mpki_vector_ops.project): with that second pass it is as good. Or it does steps in batches. FGMRES keeps the preconditioned basis, so that
- * the preconditioner may change from step to step. */
+ * Gragg, Kaufman & Stewart 1976), Givens rotations. An engine may project against groups of vectors
+ * at once (mpki_vector_ops.project): with that second pass it is as good. Or it does steps in
+ * batches. FGMRES keeps the preconditioned basis, so that the preconditioner may change from step
+ * to step. */
 #include "vectors.h"
 
 static const double CANCELLED = 0.7071;
@@ -152,8 +153,9 @@ static int32_t common_divisor(int32_t a, int32_t b) {
     return b ? common_divisor(b, a % b) : a;
 }
 
-/* A cycle in batches of the engine's, from the first vector of the basis on. Steps work on the vectors after
- * those of the method: the newest one of the basis, its product; fgmres: what M^-1 makes of it. */
+/* A cycle in batches of the engine's, from the first vector of the basis on. Steps work on the
+ * vectors after those of the method: the newest one of the basis, its product; fgmres: what M^-1
+ * makes of it. */
 static mpki_event cycle(mpki_krylov *k, double beta) {
     enum { MOST = 32 }; /* run_t.c */
     static const batch_words words = {NULL, INVARIANT, NULL, NULL};

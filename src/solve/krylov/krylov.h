@@ -68,8 +68,8 @@ struct mpki_krylov {
 };
 
 /** mpk_krylov_solve, on the vectors of an engine, except that a positive status is not recorded in
- *  the context: message [out] (MPKI_KRYLOV_MESSAGE bytes) has its text. The operators get vectors in
- *  the engine's memory; b and x lie there or in host memory. extra may be NULL. */
+ *  the context: message [out] (MPKI_KRYLOV_MESSAGE bytes) has its text. The operators get vectors
+ *  in the engine's memory; b and x lie there or in host memory. extra may be NULL. */
 mpk_status mpki_krylov_run(mpk_context *ctx, const mpki_vector_engine *engine,
                            const mpk_krylov_task *task, const mpki_krylov_extra *extra,
                            const void *b, void *x, mpk_krylov_info *info, char *message);

@@ -15,13 +15,13 @@ static const double DIVERGED = 1e8; /* residual over the best one: above this it
 static const double PROGRESS = 0.99;
 static const double BETTER = 0.999; /* of the best residual: what is less is a new best one */
 
-/* ---- operators ---------------------------------------------------------------------------------
- */
+/* ---- operators ------------------------------------------------------------------------------- */
 
 static const char A_NAME[] = "the product with A", M_NAME[] = "the preconditioner";
 
-/* Is x so small that a sound operator cannot overflow on it? One whose entries are near the end of the
- * range can on any vector; that ||A|| is not much more than what is known of it is taken for granted. */
+/* Is x so small that a sound operator cannot overflow on it? One whose entries are near the end of
+ * the range can on any vector; that ||A|| is not much more than what is known of it is taken for
+ * granted. */
 static bool moderate(mpki_krylov *k, const char *name, const T *x) {
     const bool single = sizeof(R) == sizeof(float);
     const double end = single ? FLT_MAX : DBL_MAX;
@@ -96,8 +96,7 @@ mpki_event FN(krylov_break)(mpki_krylov *k, const char *reason) {
     return MPKI_BREAKDOWN;
 }
 
-/* ---- judgement ---------------------------------------------------------------------------------
- */
+/* ---- judgement ------------------------------------------------------------------------------- */
 
 /* r := b - A x for the iterate, and a bound of its error; false: an operator failed. Unless the
  * caller gave a better way the bound is of the kind eps ||A|| ||x||, which no residual in one
@@ -230,11 +229,11 @@ mpki_event FN(krylov_step)(mpki_krylov *k, double recurred_norm) {
     return last ? MPKI_LIMIT : MPKI_GO;
 }
 
-/* ---- iterations in batches ---------------------------------------------------------------------
- */
+/* ---- iterations in batches ------------------------------------------------------------------- */
 
-/* How far the engine may go: to the next check, or the last iteration. What a batch does after it has reached the target is
- * for nothing, so the first ones are short: good preconditioners need few iterations. */
+/* How far the engine may go: to the next check, or the last iteration. What a batch does after it
+ * has reached the target is for nothing, so the first ones are short: good preconditioners need few
+ * iterations. */
 static void plan_batch(mpki_krylov *k, mpki_batch *batch) {
     enum { MOST = 32, SHORT = 2 };
     const int check = k->task.check, done = k->info.iterations, gone = done % check;
@@ -360,8 +359,7 @@ mpki_event FN(krylov_batches)(mpki_krylov *k, mpki_batch *batch, const batch_wor
     }
 }
 
-/* ---- restarts ----------------------------------------------------------------------------------
- */
+/* ---- restarts -------------------------------------------------------------------------------- */
 
 static bool back_to_best(mpki_krylov *k) {
     if (k->truth <= k->best_truth) return true;

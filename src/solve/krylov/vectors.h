@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_KRYLOV_VECTORS_H
 #define MPKI_KRYLOV_VECTORS_H
-/** What the iterative methods are written in, for one precision: scalars W, double or double complex
- *  also for single precision, and the engine's operations on vectors (k->ops). Whatever two vectors
- *  yield in one pass is asked for in one call: these loops run at the speed of memory. */
+/** What the iterative methods are written in, for one precision: scalars W, double or double
+ *  complex also for single precision, and the engine's operations on vectors (k->ops). Whatever two
+ *  vectors yield in one pass is asked for in one call: these loops run at the speed of memory. */
 #include "../../core/precision.h"
 #include "krylov.h"
 
@@ -63,7 +63,7 @@ static inline bool w_finite(W x) {
     return isfinite(w_abs(x));
 }
 
-/* ---- operations of the engine: mpki_vector_ops has what they do -------------------------------- */
+/* ---- operations of the engine: mpki_vector_ops has what they do ------------------------------ */
 
 typedef struct product {
     W dot;
@@ -128,8 +128,9 @@ bool FN(krylov_precondition)(mpki_krylov *k, const T *x, T *y);
  *  counts, reports progress, looks at the true residual when it is time. Not MPKI_GO: the cycle
  *  ends and returns it. */
 mpki_event FN(krylov_step)(mpki_krylov *k, double recurred_norm);
-/** Goes on from what `batch` says, in batches of the engine's (k->ops->batch), until the cycle ends.
- *  batch: method, v, x and the start are set; a_vanishes .. m_unfit: the method's words for these. */
+/** Goes on from what `batch` says, in batches of the engine's (k->ops->batch), until the cycle
+ *  ends. batch: method, v, x and the start are set; a_vanishes .. m_unfit: the method's words for
+ *  these. */
 typedef struct batch_words {
     const char *a_vanishes, *m_vanishes, *a_unfit, *m_unfit;
 } batch_words;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The processor's vectors of Krylov methods, in one precision: sums and updates (mpki_vector_ops). */
+/* The processor's vectors of Krylov methods, in one precision: sums and updates
+ * (mpki_vector_ops). */
 #include "vectors.h"
 #include "../../core/random.h"
 #include "../../problem/problem.h"
@@ -188,8 +189,7 @@ static bool equal(mpki_space *s, const void *x, const void *y) {
     return !memcmp(x, y, (size_t)s->n * sizeof(T));
 }
 
-/* ---- vectors -----------------------------------------------------------------------------------
- */
+/* ---- vectors --------------------------------------------------------------------------------- */
 
 static void release(mpk_context *ctx, mpki_space **handle) {
     mpki_space *s = *handle;

@@ -107,8 +107,8 @@ static void test_invariants(void **state) {
     }
 }
 
-/* As printed: RB leaves the rows as AMD has them and cuts by the cosine alone; joined along the tree
- * there are fewer blocks. */
+/* As printed: RB leaves the rows as AMD has them and cuts by the cosine alone; joined along the
+ * tree there are fewer blocks. */
 static void test_without_joining(void **state) {
     (void)state;
     pattern p = pattern_grid(20, 20);

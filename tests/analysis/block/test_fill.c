@@ -21,8 +21,8 @@ static void check_level(const pattern *p, int level) {
     check_rule(p, level, MPK_LEVEL_RULE_MAX);
 }
 
-/* The path 4 - 0 - 2 - 1 - 5, its inner vertices before its ends: (4, 2) and (5, 2) have level 1, and
- * so (5, 4) level 3 by sums and 2 by the maximum. */
+/* The path 4 - 0 - 2 - 1 - 5, its inner vertices before its ends: (4, 2) and (5, 2) have level 1,
+ * and so (5, 4) level 3 by sums and 2 by the maximum. */
 static void test_rules_differ(void **state) {
     (void)state;
     pattern p = pattern_new(6);

@@ -101,8 +101,8 @@ static int64_t width(const mpki_inspection *in, int32_t f) {
 
 static mpki_levels found_levels; /* those that the inspector found last */
 
-/* Through the inspector. v: all level sets, given or found; slow: the executor takes its time now and
- * then. */
+/* Through the inspector. v: all level sets, given or found; slow: the executor takes its time now
+ * and then. */
 static record inspected(const mpki_inspection *in, const mpki_levels *v, bool slow) {
     record r = record_new();
     mpki_inspector *inspector = NULL;
@@ -261,7 +261,8 @@ static void test_same_lists(void **state) {
         }
 }
 
-/* Level sets that it finds itself come after those given, with the same lists as if all were given. */
+/* Level sets that it finds itself come after those given, with the same lists as if all were
+ * given. */
 static void test_levels_found(void **state) {
     (void)state;
     const int32_t sizes[] = {0, 1, 2, 20, 60};

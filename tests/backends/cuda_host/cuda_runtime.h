@@ -300,7 +300,8 @@ inline void mma16(double (&c)[4], const double (&a)[8], const double (&b)[4]) {
 }
 } // namespace mpki
 
-/* Some warps of a block, THREADS threads in all, wait for each other: who has arrived, how often all had. */
+/* Some warps of a block, THREADS threads in all, wait for each other: who has arrived, how often
+ * all had. */
 namespace mpki {
 struct meeting {
     unsigned there, round;
@@ -415,13 +416,15 @@ inline cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t, cudaEvent_t) {
 inline cudaError_t cudaStreamSynchronize(cudaStream_t) {
     return cudaSuccess;
 }
-/* What the module was compiled for: 9.0, but 8.6 where a block has less than there; METAPACK_CUDA_HOST_CODE=90 beside
- * METAPACK_CUDA_HOST_SHARED: only plans take a block to have so little. */
+/* What the module was compiled for: 9.0, but 8.6 where a block has less than there;
+ * METAPACK_CUDA_HOST_CODE=90 beside METAPACK_CUDA_HOST_SHARED: only plans take a block to have so
+ * little. */
 inline int host_code() {
     const char *told = getenv("METAPACK_CUDA_HOST_CODE");
     return told ? atoi(told) : getenv("METAPACK_CUDA_HOST_SHARED") ? 86 : 90;
 }
-/* What a block may have: as on 9.0, or what a test says, but no less than every GPU from 8.0 on gives. */
+/* What a block may have: as on 9.0, or what a test says, but no less than every GPU from 8.0 on
+ * gives. */
 inline size_t host_shared_most() {
     const char *said = host_code() < 90 ? getenv("METAPACK_CUDA_HOST_SHARED") : NULL;
     const size_t least = 99 * 1024, most = said ? (size_t)atoll(said) : HOST_SHARED - 5 * 1024;

@@ -183,8 +183,7 @@ static const problem problems[] = {
     {"none", 3, 2, twice_start, none_bounds, twice_f, twice_grad, twice_g, twice_jac, twice_hess},
 };
 
-/* ---- Ipopt's callbacks: every entry of the Jacobian, every one of the lower Hessian ------------
- */
+/* ---- Ipopt's callbacks: every entry of the Jacobian, every one of the lower Hessian ---------- */
 
 static Bool eval_f(int n, double *x, Bool fresh, double *f, UserDataPtr data) {
     (void)n, (void)fresh;

@@ -159,7 +159,8 @@ static void handles_are_listed_by_kind(void **state) {
     assert_int_equal(ip_handle_count(), 0);
 }
 
-/* METAPACK_OPTIONS: what it asks for is done, or the factorization fails; nothing is passed over. */
+/* METAPACK_OPTIONS: what it asks for is done, or the factorization fails; nothing is passed
+ * over. */
 static void options_of_the_environment(void **state) {
     (void)state;
     static const struct {

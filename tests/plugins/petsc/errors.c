@@ -166,8 +166,8 @@ static PetscErrorCode lonely(void) {
     PetscFunctionReturn(0);
 }
 
-/* Rows zeroed for boundary conditions, whatever stands on their diagonal, are no rounding; noise is, and
- * errors are those of A with it. */
+/* Rows zeroed for boundary conditions, whatever stands on their diagonal, are no rounding; noise
+ * is, and errors are those of A with it. */
 static PetscErrorCode zeroed(void) {
     static const PetscReal diagonal[] = {1, 1e6, 1e30};
     const PetscInt rows[] = {0, 19};

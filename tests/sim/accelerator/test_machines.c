@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Simulated machines behind the accelerator interface: the bits of the processor's table, kernel by kernel
- * and in whole factorizations of one to four stages; cycles; what is refused. */
+/* Simulated machines behind the accelerator interface: the bits of the processor's table, kernel by
+ * kernel and in whole factorizations of one to four stages; cycles; what is refused. */
 #include "factor/runs.h"
 
 #include "sim/accelerator/accelerator.h"

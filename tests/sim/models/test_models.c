@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The three machines of fig. 8.5: formulas against a count by hand, crossings against every number of jobs,
- * the texts. */
+/* The three machines of fig. 8.5: formulas against a count by hand, crossings against every number
+ * of jobs, the texts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,8 +17,8 @@ static sim_models make(const char *kernel, int n, int warps) {
     return m;
 }
 
-/* gemm, n = 2: four times a multiplication and a subtraction of two lanes, one after the other, 11 cycles
- * each pair; cells do one pair a beat. */
+/* gemm, n = 2: four times a multiplication and a subtraction of two lanes, one after the other, 11
+ * cycles each pair; cells do one pair a beat. */
 static void test_by_hand(void **unused) {
     (void)unused;
     const sim_models m = make("gemm", 2, 8);
@@ -30,7 +30,8 @@ static void test_by_hand(void **unused) {
     assert_int_equal(m.latency, 2 + 2 + 2 - 1);
     assert_int_equal(m.array_interval, 2 + 2); /* two rows, and two beats to load */
     assert_int_equal(sim_model_cycles(&m, SIM_ARRAY, 10), 11 * (2 + 5 + 9 * 4));
-    /* 8 instructions that compute, of 6 and 5 cycles; 4 moves of lanes, 6 loads and 2 stores of one */
+    /* 8 instructions that compute, of 6 and 5 cycles; 4 moves of lanes, 6 loads and 2 stores of
+     * one */
     assert_int_equal(m.instructions, 8 + 4 + 6 + 2);
     assert_int_equal(sim_model_cycles(&m, SIM_GPU, 1), 44 + 12);
     assert_int_equal(sim_model_cycles(&m, SIM_GPU, 8), 20 * 8);
@@ -41,8 +42,8 @@ static void test_by_hand(void **unused) {
     assert_true(sim_model_utilisation(&m, SIM_GPU, 8) == 1);
 }
 
-/* The caption of fig. 8.5: a pipeline has the most registers, a warp the fewest of the three for a job,
- * from n = 8 on; for all its warps a GPU has more than an array. */
+/* The caption of fig. 8.5: a pipeline has the most registers, a warp the fewest of the three for a
+ * job, from n = 8 on; for all its warps a GPU has more than an array. */
 static void test_registers(void **unused) {
     (void)unused;
     static const char *const kernels[] = {"ldlt", "trsv", "gemm"};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Spatial pipelines: the snippet of fig. 8.6, every kernel of the source tree, the interpreter's bits,
- * exact cycles, budgets. */
+/* Spatial pipelines: the snippet of fig. 8.6, every kernel of the source tree, the interpreter's
+ * bits, exact cycles, budgets. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -107,7 +107,7 @@ static void test_formats(void **unused) {
     borg_program_free(p);
 }
 
-/* ---- every kernel ------------------------------------------------------------------------------ */
+/* ---- every kernel ---------------------------------------------------------------------------- */
 
 #define SHUFFLE "a shuffle by an index that is known at run time alone"
 #define LOOP "a loop whose turns are not known when it is compiled"
@@ -262,7 +262,7 @@ static void test_hls_clang(void **unused) {
     check_hls(system("clang --version >/dev/null 2>&1") == 0 ? "clang" : "clang-14");
 }
 
-/* ---- what is refused --------------------------------------------------------------------------- */
+/* ---- what is refused ------------------------------------------------------------------------- */
 
 static void expect_refusal(const char *source, const char *message) {
     borg_program *p = NULL;

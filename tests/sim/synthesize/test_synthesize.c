@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Solvers from descriptions: written, compiled with warnings as errors, run on a file, and compared with the
- * library's answer and inertia. */
+/* Solvers from descriptions: written, compiled with warnings as errors, run on a file, and compared
+ * with the library's answer and inertia. */
 #include "factor/runs.h"
 
 #include "sim/synthesize/synthesize.h"

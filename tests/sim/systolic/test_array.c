@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Systolic arrays: the cycle labels of fig. 8.7, results against plain loops for n = 1 .. 32, what goes
- * wrong. */
+/* Systolic arrays: the cycle labels of fig. 8.7, results against plain loops for n = 1 .. 32, what
+ * goes wrong. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -54,9 +54,10 @@ static int use_of(const sim_array *a, int32_t link) {
     return 0;
 }
 
-/* ---- fig. 8.7 ---------------------------------------------------------------------------------- */
+/* ---- fig. 8.7 -------------------------------------------------------------------------------- */
 
-/* The first pivot's cycles as they are drawn: rows of links to the right, then rows of links down. */
+/* The first pivot's cycles as they are drawn: rows of links to the right, then rows of links
+ * down. */
 static void test_figure_8_7_ldlt(void **unused) {
     (void)unused;
     static const int right[4][3] = {{1, 2, 3}, {2, 3, 4}, {3, 4, 5}, {4, 5, 6}};
@@ -103,7 +104,7 @@ static void test_figure_8_7_trsv(void **unused) {
         assert_int_equal(array_of(sim_cells_trsv, &(sim_setup){.n = n})->last_link, 2 * n - 1);
 }
 
-/* ---- results ----------------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 static double noise(uint32_t *state) {
     *state = *state * 1664525u + 1013904223u;
@@ -199,7 +200,7 @@ static void test_gemm_of_a_tpu(void **unused) {
     check_gemm(128, 8, 5);
 }
 
-/* ---- intervals --------------------------------------------------------------------------------- */
+/* ---- intervals ------------------------------------------------------------------------------- */
 
 static int32_t interval_of(const char *text, const sim_setup *s) {
     borg_diags diags;
@@ -208,7 +209,8 @@ static int32_t interval_of(const char *text, const sim_setup *s) {
 
 static void test_intervals(void **unused) {
     (void)unused;
-    /* a vector each cycle; the last pivot's cells are at work n + 1 cycles, so a matrix every n + 1 */
+    /* a vector each cycle; the last pivot's cells are at work n + 1 cycles, so a matrix every n +
+     * 1 */
     assert_int_equal(interval_of(sim_cells_trsv, &(sim_setup){.n = 4, .resident = true}), 1);
     assert_int_equal(interval_of(sim_cells_gemm, &(sim_setup){.n = 4, .m = 7}), 7);
     for (int n = 2; n <= 8; n += 3)
@@ -230,7 +232,7 @@ static void test_intervals(void **unused) {
     }
 }
 
-/* ---- what goes wrong --------------------------------------------------------------------------- */
+/* ---- what goes wrong ------------------------------------------------------------------------- */
 
 static void test_zero_pivot(void **unused) {
     (void)unused;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What programs compute: lanes that part and meet again, exchange between the threads of warps of all
- * sizes, alone and packed; what is out of bounds or never ends. */
+/* What programs compute: lanes that part and meet again, exchange between the threads of warps of
+ * all sizes, alone and packed; what is out of bounds or never ends. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -83,8 +83,8 @@ static void divergence(void **state) {
     }
 }
 
-/* All sizes up to a vector and beyond it: the sum over a warp by halves, and one thread's exit before
- * the others'. */
+/* All sizes up to a vector and beyond it: the sum over a warp by halves, and one thread's exit
+ * before the others'. */
 static const char sums[] =
     ".entry k (.param .ptr.b32 in, .param .ptr.b32 out) {\n"
     ".reg .b32 %x, %s, %y, %n; .reg .pred %p;\n"
@@ -115,7 +115,8 @@ static void sizes_of_warps(void **state) {
     }
 }
 
-/* Each way to shuffle, at both ends of a warp of five beside one of three; votes of warps that differ. */
+/* Each way to shuffle, at both ends of a warp of five beside one of three; votes of warps that
+ * differ. */
 static void exchange(void **state) {
     (void)state;
     static const char text[] =

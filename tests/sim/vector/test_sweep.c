@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Packing, machine files, files of warps and arrays, sweeps over settings, and the choice of one. */
+/* Packing, machine files, files of warps and arrays, sweeps over settings, and the choice of
+ * one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,8 +9,7 @@
 #include "support.h"
 #include "sim/vector/rectangular.h"
 
-/* ---- packing -----------------------------------------------------------------------------------
- */
+/* ---- packing --------------------------------------------------------------------------------- */
 
 /* Sizes 1, 2 | 3, 4 | 5 .. 8 | 9 .. 16 have 1, 1 | 2, 2 | 3 | 4 turns of 10 instructions. */
 static vs_counts counts_of(int64_t *of) {
@@ -79,8 +79,7 @@ static void shuffling(void **state) {
                      order[5], order[6], order[7]);
 }
 
-/* ---- machines ----------------------------------------------------------------------------------
- */
+/* ---- machines -------------------------------------------------------------------------------- */
 
 static void machines(void **state) {
     (void)state;
@@ -133,10 +132,10 @@ static void machines(void **state) {
     }
 }
 
-/* ---- sweeps on files of warps ------------------------------------------------------------------
- */
+/* ---- sweeps on files of warps ---------------------------------------------------------------- */
 
-/* L = [2; 1 4; 0 3 5; 1 0 2 2], b = (2, 9, 11, 14): x = (1, 2, 1, 5.5); levels {0}, {1}, {2}, {3}. */
+/* L = [2; 1 4; 0 3 5; 1 0 2 2], b = (2, 9, 11, 14): x = (1, 2, 1, 5.5); levels {0}, {1}, {2},
+ * {3}. */
 static const char triangle[] = "array row b32 4 0 1 2 3\n"
                                "array l_row b32 5 0 1 3 5 8\n"
                                "array l_col b32 8  0  0 1  1 2  0 2 3\n"
@@ -271,8 +270,7 @@ static void kernels_by_size(void **state) {
     bench_close(&b);
 }
 
-/* ---- limits, choice, memory --------------------------------------------------------------------
- */
+/* ---- limits, choice, memory ------------------------------------------------------------------ */
 
 static vs_matrix rows_of(bench *b, int32_t rows, int32_t most) {
     vs_matrix a = {.nrows = rows, .ncols = most};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cycles counted by hand, by the rules of docs/vector-core.md: a slot fetches an instruction a cycle
- * from cycle 1 on, it is issued in the next one at the earliest, and a simple one is done a cycle
- * later. Then: no schedule is faster than its bounds, and what runs twice is the same twice. */
+/* Cycles counted by hand, by the rules of docs/vector-core.md: a slot fetches an instruction a
+ * cycle from cycle 1 on, it is issued in the next one at the earliest, and a simple one is done a
+ * cycle later. Then: no schedule is faster than its bounds, and what runs twice is the same
+ * twice. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -112,8 +113,7 @@ static void by_hand(void **state) {
     }
 }
 
-/* ---- bounds ------------------------------------------------------------------------------------
- */
+/* ---- bounds ---------------------------------------------------------------------------------- */
 
 static uint32_t draw(uint64_t *state, uint32_t below) {
     *state = *state * 6364136223846793005u + 1442695040888963407u;
@@ -165,8 +165,8 @@ static vs_matrix any_matrix(bench *b, int32_t rows, int32_t cols, uint64_t *stat
     return a;
 }
 
-/* cycles >= work / units, bytes / bandwidth, the longest chain; values right; twice the same, by two
- * threads and by one. */
+/* cycles >= work / units, bytes / bandwidth, the longest chain; values right; twice the same, by
+ * two threads and by one. */
 static void bounds(void **state) {
     (void)state;
     uint64_t random = 7;
@@ -214,8 +214,7 @@ static void bounds(void **state) {
     }
 }
 
-/* ---- what cannot go on -------------------------------------------------------------------------
- */
+/* ---- what cannot go on ----------------------------------------------------------------------- */
 
 /* No unit that divides: who waits for what is told. */
 static void no_unit(void **state) {

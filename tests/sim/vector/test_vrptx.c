@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The assembler: what is right goes round trip, what is wrong is told with line, caret and reason. */
+/* The assembler: what is right goes round trip, what is wrong is told with line, caret and
+ * reason. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

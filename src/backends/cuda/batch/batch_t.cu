@@ -66,8 +66,8 @@ static bool packed(const part &p) {
 }
 
 #if MPKI_PRECISION < 2
-/* A warp for a matrix of which it brings up to date what a step looks at: up to 16 the general kernels,
- * with several matrices in a warp, are as fast or faster. */
+/* A warp for a matrix of which it brings up to date what a step looks at: up to 16 the general
+ * kernels, with several matrices in a warp, are as fast or faster. */
 static bool panel_suits(const mpki_cuda_batch *batch, const part &p) {
     return batch->verb == MPKI_CUDA_FACTORIZE && p.method == MPK_BATCH_LDLT &&
            p.pivoting != MPK_PIVOTING_STATIC && p.n > 16;

@@ -10,7 +10,8 @@
 #include "launch.cuh"
 #include "product.cuh"
 
-/* lanes: threads of a group, as the text has them: fewer than were asked for where work-items are */
+/* lanes: threads of a group, as the text has them: fewer than were asked for where work-items
+ * are */
 #define B_KERNEL(threads, lanes)                                                                   \
     enum { b_threads = threads, b_lanes = lanes };                                                 \
     static __device__ __forceinline__ void

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_BATCH_PANEL_CUH
 #define MPKI_CUDA_BATCH_PANEL_CUH
-/** LDLT of real matrices up to order 64, a warp for each: the decisions of symmetric.cuh, but only the
- *  columns that a step looks at are brought up to date (Bunch and Kaufman 1977 by panels, as LAPACK's
- *  xLASYF); the rest follows when a panel of eight columns is full, in double precision by the tensor
- *  cores. The lower triangle lies packed in shared memory. Rows never move: what row i and a row p,
- *  finished before it, have in common is L's entry, and the permutation is applied when L is written.
- *  The largest entry of a column is found by the upper half of doubles, to 2^-20. */
+/** LDLT of real matrices up to order 64, a warp for each: the decisions of symmetric.cuh, but only
+ *  the columns that a step looks at are brought up to date (Bunch and Kaufman 1977 by panels, as
+ *  LAPACK's xLASYF); the rest follows when a panel of eight columns is full, in double precision by
+ *  the tensor cores. The lower triangle lies packed in shared memory. Rows never move: what row i
+ *  and a row p, finished before it, have in common is L's entry, and the permutation is applied
+ *  when L is written. The largest entry of a column is found by the upper half of doubles, to
+ *  2^-20. */
 #include "panel_parts.cuh"
 #include "symmetric.cuh"
 
 namespace mpki {
 
 /** ROWS: rows of a lane: lane and lane + 32. PIVOTING: as mpk_pivoting, but static. W: warps of a
- *  matrix, which share the columns that complete pivoting looks through; all else each of them does,
- *  and the first one writes. */
+ *  matrix, which share the columns that complete pivoting looks through; all else each of them
+ *  does, and the first one writes. */
 template <class R, int ROWS, int PIVOTING, int W> struct panel {
     static const unsigned ALL = 0xffffffffu;
     static const bool COMPLETE = PIVOTING == 4;
@@ -84,8 +85,8 @@ template <class R, int ROWS, int PIVOTING, int W> struct panel {
         return i;
     }
 
-    /** Complete pivoting: the largest diagonal entry's row *d, the largest key off the diagonal and its
-     *  place, of all lanes and warps. */
+    /** Complete pivoting: the largest diagonal entry's row *d, the largest key off the diagonal and
+     *  its place, of all lanes and warps. */
     __device__ void elect(const unsigned *diagonal, unsigned off_key, int off_place, int *d,
                           unsigned *most, int *place) const {
         *d = row_of_largest<ROWS>(diagonal);
@@ -249,10 +250,10 @@ template <class R, int ROWS, int PIVOTING, int W> struct panel {
         }
     }
 
-    /** Complete pivoting: bring all that is left up to date, by at most two columns, and find the largest
-     *  entry on the diagonal and off it, and where they are. Off it the last six bits of a size name
-     *  its column, so that one maximum keeps both: sizes are told apart to 2^-14, single ones to
-     *  2^-17. Here branches are faster: many rows and columns are finished. */
+    /** Complete pivoting: bring all that is left up to date, by at most two columns, and find the
+     *  largest entry on the diagonal and off it, and where they are. Off it the last six bits of a
+     *  size name its column, so that one maximum keeps both: sizes are told apart to 2^-14, single
+     *  ones to 2^-17. Here branches are faster: many rows and columns are finished. */
     __device__ void search(unsigned *diagonal, unsigned *off_key, int *off_place) {
         R x[2][ROWS];
         unsigned best[ROWS];

@@ -10,8 +10,8 @@ namespace mpki {
 /** Columns; the most warps of a matrix, and then the blocks on a multiprocessor. */
 enum { PANEL = 8, PANEL_WARPS = 2, PANEL_BLOCKS = 10 };
 
-/** Bytes of shared memory for a matrix: a triangle, the panel's L and L D, the permutation, what warps
- *  tell each other. */
+/** Bytes of shared memory for a matrix: a triangle, the panel's L and L D, the permutation, what
+ *  warps tell each other. */
 __host__ __device__ inline int panel_rows(int n) {
     return (n + 7) / 8 * 8;
 }
@@ -50,8 +50,8 @@ __device__ inline unsigned size_key(float x) {
     return __float_as_uint(x) & 0x7fffffffu;
 }
 
-/** Of a warp, whose lanes have keys of rows lane and lane + 32: the row with the largest key, the lowest
- *  among equals; -1: all are 0. */
+/** Of a warp, whose lanes have keys of rows lane and lane + 32: the row with the largest key, the
+ *  lowest among equals; -1: all are 0. */
 template <int ROWS> __device__ inline int row_of_largest(const unsigned *key) {
     const unsigned all = 0xffffffffu;
     unsigned most = key[0];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_BLOCKS_H
 #define MPKI_CUDA_BLOCKS_H
-/** A factorization on blocks on the device: what libmetapack asks of its CUDA module. Plain C. Words
- *  as in backends/sparse.h; the rules are those of blocks/phases_t.c and blocks/store_t.c. Frames
- *  have at most MPKI_STORE_ROWS rows. All pointers are device memory unless they are said to be
- *  host memory. */
+/** A factorization on blocks on the device: what libmetapack asks of its CUDA module. Plain C.
+ *  Words as in backends/sparse.h; the rules are those of blocks/phases_t.c and blocks/store_t.c.
+ *  Frames have at most MPKI_STORE_ROWS rows. All pointers are device memory unless they are said to
+ *  be host memory. */
 #include "store.h"
 
 #ifdef __cplusplus
@@ -143,7 +143,8 @@ typedef struct mpki_cuda_blocks_table {
      *  space of these two. */
     int (*sum)(mpki_cuda *cuda, const mpki_cuda_stage *b, mpki_cuda_held *held,
                mpki_cuda_pivots_of *pivots);
-    /** v := L^-1 as mpki_cuda_store.border_l has it; l: n x n by columns, unit lower triangle; queued. */
+    /** v := L^-1 as mpki_cuda_store.border_l has it; l: n x n by columns, unit lower triangle;
+     *  queued. */
     int (*invert)(mpki_cuda *cuda, mpk_scalar scalar, int32_t n, const void *l, void *v);
 } mpki_cuda_blocks_table;
 

@@ -15,7 +15,8 @@ template <class KERNEL> static mpk_status allow(mpki_cuda *cuda, KERNEL kernel, 
     return MPK_OK;
 }
 
-/* Kernels of a portion follow each other closely; what a launch says is asked for after the portion. */
+/* Kernels of a portion follow each other closely; what a launch says is asked for after the
+ * portion. */
 #define NEXT(kernel, blocks, threads, bytes, ...)                                                  \
     (void)MPKI_LAUNCH_NEXT(cuda, kernel, (int)(blocks), threads, bytes, __VA_ARGS__)
 
@@ -68,9 +69,9 @@ static void store(mpki_cuda *cuda, const mpki_cuda_stage &b, const mpki_cuda_por
     NEXT(pack_kernel<T>, each, threads, 0, b, po, (int)with_pivots);
 }
 
-/* A launch of few frames or blocks takes all warps of a thread block for each: then there are others
- * for all multiprocessors, and the longest list of updates is not one warp's. Where each has a multiprocessor
- * to itself it takes all of the shared memory there, twice as many warps. */
+/* A launch of few frames or blocks takes all warps of a thread block for each: then there are
+ * others for all multiprocessors, and the longest list of updates is not one warp's. Where each has
+ * a multiprocessor to itself it takes all of the shared memory there, twice as many warps. */
 enum { FEW_FRAMES = 8, FEW_BLOCKS = 16, MANY_WARPS = 2 * WARPS }; /* few: for each multiprocessor */
 
 template <int SPLIT> static size_t pivot_room_of(const mpki_cuda_stage &b) {
@@ -110,8 +111,8 @@ static void pull(mpki_cuda *cuda, const mpki_cuda_stage &b, const mpki_cuda_port
          block_room_of<SPLIT>(b), b, po);
 }
 
-/* Pivots, then what is below them, in the work blocks. Of few frames the updates of all blocks come first: else
- * most multiprocessors would wait for one frame's. */
+/* Pivots, then what is below them, in the work blocks. Of few frames the updates of all blocks come
+ * first: else most multiprocessors would wait for one frame's. */
 static void compute(mpki_cuda *cuda, const mpki_cuda_stage &job, const mpki_cuda_portion &po) {
     const int64_t items = po.end_item - po.first_item, frames = po.end - po.first;
     const int64_t sms = cuda->sms > 0 ? cuda->sms : 1;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_BLOCKS_BORDER_CUH
 #define MPKI_CUDA_BLOCKS_BORDER_CUH
-/** The dense pivot that ends the stages (blocks/border.h): what the accepted frames leave of its rows,
- *  and the inverse of its L. A triangular solve with a dense L of some thousands of rows is a chain of
- *  as many steps; products with L^-1 are two passes over memory (accuracy as that of solves with the
- *  condition of L, which pivots bound). */
+/** The dense pivot that ends the stages (blocks/border.h): what the accepted frames leave of its
+ *  rows, and the inverse of its L. A triangular solve with a dense L of some thousands of rows is a
+ *  chain of as many steps; products with L^-1 are two passes over memory (accuracy as that of
+ *  solves with the condition of L, which pivots bound). */
 #include "stage.cuh"
 
 namespace mpki {
@@ -59,8 +59,7 @@ __global__ void __launch_bounds__(32)
     b.pivots[frame] = none;
 }
 
-/* ---- L^-1 ---------------------------------------------------------------------------------------
- */
+/* ---- L^-1 ------------------------------------------------------------------------------------ */
 
 enum { TILE = 32, INVERT_WARPS = 8, INVERT_ROWS = TILE / INVERT_WARPS, TILE_LD = TILE + 1 };
 

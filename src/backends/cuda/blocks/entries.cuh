@@ -91,8 +91,7 @@ __device__ inline T scaled_entry(bool single, const void *x, int64_t e, double s
     return from_parts<T>(scaled(a, s, t), scalar_of<T>::complex ? scaled(b, s, t) : 0);
 }
 
-/* ---- 2x2 pivots [a conj(o); o c] ---------------------------------------------------------------
- */
+/* ---- 2x2 pivots [a conj(o); o c] ------------------------------------------------------------- */
 
 template <class T> struct pair_inverse {
     T i11, i21, i22;

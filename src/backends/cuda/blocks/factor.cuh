@@ -91,8 +91,8 @@ __device__ inline void warp_inverse(int w, int ld, const T *lt, const unsigned c
     __syncwarp();
 }
 
-/** The same with the lane's column in registers: the same operations, but none waits for memory that was just
- *  written. Rows from w on are not used. */
+/** The same with the lane's column in registers: the same operations, but none waits for memory
+ *  that was just written. Rows from w on are not used. */
 template <class T>
 __device__ inline void inverse_in_registers(int w, int ld, const T *lt, const unsigned char *index,
                                             const unsigned char *perm, T *m) {
@@ -128,7 +128,8 @@ __device__ inline void warp_inverse(int w, int ld, const float *lt, const unsign
     inverse_in_registers(w, ld, lt, index, perm, m);
 }
 
-/** c := U^T c V for butterflies of depth 1 (kernels/block_inverse.h); diagonals in shared memory. */
+/** c := U^T c V for butterflies of depth 1 (kernels/block_inverse.h); diagonals in shared
+ *  memory. */
 template <class T, class R>
 __device__ inline void warp_butterfly(int w, int ld, const R *u, const R *v, T *c) {
     const int lane = (int)(threadIdx.x % 32), half = w / 2;
@@ -228,7 +229,8 @@ template <class T> struct warp_ldlt {
         return 1 - (R)MPKI_TIE(sizeof(R));
     }
 
-    /** Where row i is largest off the diagonal, the first of equal ones (MPKI_TIE); -1: all of that is nothing. */
+    /** Where row i is largest off the diagonal, the first of equal ones (MPKI_TIE); -1: all of that
+     *  is nothing. */
     __device__ int largest(int i, int p, R *value) {
         update(i, p);
         const R here = lane < w && lane != i ? size(i, lane) : 0;

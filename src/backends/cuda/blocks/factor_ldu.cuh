@@ -26,8 +26,8 @@ template <class T> struct warp_ldu {
 
     __device__ T &at(int i, int j) const { return c[i * ld + j]; }
 
-    /* Where `here`, of the lanes from p on, is largest: the first of equal ones (MPKI_TIE). `but` where that is nothing,
-     * or is no more than `size`, the entry seen last. */
+    /* Where `here`, of the lanes from p on, is largest: the first of equal ones (MPKI_TIE). `but`
+     * where that is nothing, or is no more than `size`, the entry seen last. */
     __device__ int largest(R here, int p, int but, R size) const {
         const bool counts = lane >= p && lane < w;
         const R top = warp_max(counts && here > 0 ? here : (R)0);

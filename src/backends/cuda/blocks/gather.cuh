@@ -38,7 +38,8 @@ template <class T> struct gather_room {
 };
 
 /** The first words of a packed block, asked for before they are needed: its rows, and (lane l) what
- *  would be the mask of nonempty row l, if there are as many. A block is followed by as much memory. */
+ *  would be the mask of nonempty row l, if there are as many. A block is followed by as much
+ *  memory. */
 struct head {
     const uint32_t *words;
     unsigned rows, mask;
@@ -272,8 +273,8 @@ struct window {
 };
 
 /** Updates of block (i, j) from b.from into s.c, half 0: C = A_ij - sum L_ik D_k U_kj; half 1 of
- *  LDU: the transposed other half. Every `split`th of them from the mine-th on. Returns the flops of
- *  these. */
+ *  LDU: the transposed other half. Every `split`th of them from the mine-th on. Returns the flops
+ *  of these. */
 template <class T>
 __device__ inline unsigned long long pull_updates(const mpki_cuda_stage &b, int half, int i, int j,
                                                   int split, int mine, const gather_room<T> &s) {
@@ -303,7 +304,8 @@ __device__ inline unsigned long long pull_updates(const mpki_cuda_stage &b, int 
             const int k = b.other[y.at + lane];
             first = b.bptr[k], depth = b.bptr[k + 1] - first;
         }
-        /* of these, every `split`th; the heads of the next one are on their way while one is done */
+        /* of these, every `split`th; the heads of the next one are on their way while one is
+         * done */
         unsigned due = __ballot_sync(WARP, both && l >= 0 && r >= 0);
         const int all = __popc(due);
         if (split > 1) {

@@ -36,8 +36,7 @@ inline int64_t pivot_stride(const mpki_cuda_stage &b) {
     return ((b.ldu ? 4 : 2) * (int64_t)b.largest * b.largest + 4 * (int64_t)b.largest + 3) / 4 * 4;
 }
 
-/* ---- A ------------------------------------------------------------------------------------------
- */
+/* ---- A --------------------------------------------------------------------------------------- */
 
 template <class T> __device__ inline T shifted(const mpki_cuda_stage &b, T diagonal) {
     typedef typename scalar_of<T>::real R;
@@ -99,15 +98,15 @@ __global__ void __launch_bounds__(32 * LOAD_WARPS)
     load_half<T>(b, b.a, false, frame, (T *)NULL, upper);
 }
 
-/* ---- updates ------------------------------------------------------------------------------------
- */
+/* ---- updates --------------------------------------------------------------------------------- */
 
 /** Warps of a thread block. */
 template <int SPLIT> struct together { static const int warps = SPLIT == 1 ? WARPS : SPLIT; };
 
-/** All updates of a portion's blocks, on the diagonal and below it, into the work blocks: no pivot of the portion
- *  is needed for them. In level sets of few frames the diagonal blocks' lists then need not be over before the
- *  others begin. SPLIT = 1: a warp a block; else all warps of a thread block. */
+/** All updates of a portion's blocks, on the diagonal and below it, into the work blocks: no pivot
+ *  of the portion is needed for them. In level sets of few frames the diagonal blocks' lists then
+ *  need not be over before the others begin. SPLIT = 1: a warp a block; else all warps of a thread
+ *  block. */
 template <int SPLIT, class T>
 __global__ void __launch_bounds__(32 * together<SPLIT>::warps)
     pull_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
@@ -156,8 +155,7 @@ __global__ void __launch_bounds__(32 * together<SPLIT>::warps)
         atomicAdd(&b.told->flops, flops * (1 + b.ldu));
 }
 
-/* ---- phase I ------------------------------------------------------------------------------------
- */
+/* ---- phase I --------------------------------------------------------------------------------- */
 
 /** Random diagonals of a butterfly, 2 w (blocks/phases_t.c). */
 template <class R>
@@ -372,8 +370,7 @@ __global__ void __launch_bounds__(32 * together<SPLIT>::warps)
     }
 }
 
-/* ---- phase II -----------------------------------------------------------------------------------
- */
+/* ---- phase II -------------------------------------------------------------------------------- */
 
 /** to (rows x w, by rows) := c P for every `split`th group of 4 rows from the mine-th on: P = M^T
  *  D^-1 in shared memory, p[j ld + k]. norm: squares of the columns of these rows; *most: the

@@ -10,8 +10,7 @@ namespace mpki {
 static const int STORE_WARPS = 4, ONE_BLOCK = 1024;
 enum { NORM_GROUP = 8 }; /* the host sums the norms of so many blocks at a time */
 
-/* ---- thresholds ---------------------------------------------------------------------------------
- */
+/* ---- thresholds ------------------------------------------------------------------------------ */
 
 /** Reject frames whose columns grow too much; sum the norms of the others' columns, and turn them
  *  into thresholds. A warp a frame. */
@@ -64,8 +63,7 @@ __global__ void __launch_bounds__(32 * STORE_WARPS)
     }
 }
 
-/* ---- counting and dealing out -------------------------------------------------------------------
- */
+/* ---- counting and dealing out ---------------------------------------------------------------- */
 
 /** Is x at most the bound? As kernels/block_drop_k.c asks. */
 template <class F> __device__ inline bool is_small(cx<F> x, F bound) {
@@ -98,8 +96,8 @@ struct item {
     }
 };
 
-/** Entries not above their column's threshold become 0; returns how many are left of the fuller half, 0 of a block that
- *  keeps all. */
+/** Entries not above their column's threshold become 0; returns how many are left of the fuller
+ *  half, 0 of a block that keeps all. */
 template <class T> __device__ inline int64_t drop_small(const mpki_cuda_stage &b, const item &it) {
     typedef typename scalar_of<T>::real R;
     const int lane = (int)(threadIdx.x % 32);
@@ -146,7 +144,8 @@ __global__ void __launch_bounds__(32 * STORE_WARPS)
 }
 
 /** What an item does to the entries that are left over: x -> max(least, x + more). Such maps are
- *  closed under composition, so that all items are dealt with at once, as if one after the other. */
+ *  closed under composition, so that all items are dealt with at once, as if one after the
+ *  other. */
 struct dealing {
     long long least, more;
 };
@@ -210,8 +209,7 @@ __global__ void __launch_bounds__(ONE_BLOCK)
     }
 }
 
-/* ---- dropping -----------------------------------------------------------------------------------
- */
+/* ---- dropping -------------------------------------------------------------------------------- */
 
 __device__ inline unsigned long long rank_bits(float x) {
     return (unsigned long long)__float_as_uint(x) << 32;
@@ -317,8 +315,8 @@ __device__ inline void pivot_size(const mpki_cuda_stage &b, const mpki_cuda_port
     }
 }
 
-/** Drop to what was granted, or where nothing is, what is small; sizes of packed blocks and of pivots. A warp an item,
- *  then a frame. */
+/** Drop to what was granted, or where nothing is, what is small; sizes of packed blocks and of
+ *  pivots. A warp an item, then a frame. */
 template <class T>
 __global__ void __launch_bounds__(32 * STORE_WARPS)
     drop_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
@@ -394,8 +392,7 @@ __global__ void __launch_bounds__(ONE_BLOCK)
     if (!fits || b.told->broken != INT32_MAX || b.told->failed != INT32_MAX) b.told->stop = 1;
 }
 
-/* ---- packing ------------------------------------------------------------------------------------
- */
+/* ---- packing --------------------------------------------------------------------------------- */
 
 /** The pivot of an accepted frame, -M, into the arena; the frame is final now. */
 template <class T>

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_STORE_H
 #define MPKI_CUDA_STORE_H
-/** A finished factor on blocks as it lies on a device: what blocks/ leaves and sweeps/ reads. Plain C.
- *  All pointers but `level` are device memory; entries are of `scalar`.
+/** A finished factor on blocks as it lies on a device: what blocks/ leaves and sweeps/ reads. Plain
+ *  C. All pointers but `level` are device memory; entries are of `scalar`.
  *
  *  A block of at most 32 rows and columns is packed into words of 4 bytes: a mask of the rows that
  *  have entries (bit r: row r); for each of these in order a mask of its columns; if their number
  *  is even, a word of padding, so that the values begin at a multiple of 8 bytes; then the values,
- *  row by row. It begins at a multiple of 16 bytes. A dense block has all bits set. Pivot blocks are
- *  -M (and -N), packed likewise; so every kernel does y -= B x (Thuerck 2021, sec. 6.4, has masks
- *  of whole blocks; ours name the rows first, since most blocks of L are nearly empty). */
+ *  row by row. It begins at a multiple of 16 bytes. A dense block has all bits set. Pivot blocks
+ *  are -M (and -N), packed likewise; so every kernel does y -= B x (Thuerck 2021, sec. 6.4, has
+ *  masks of whole blocks; ours name the rows first, since most blocks of L are nearly empty). */
 #include "../api.h"
 
 #ifdef __cplusplus
@@ -41,8 +41,8 @@ typedef struct mpki_cuda_store {
     const int64_t *pivot_n; /**< m: -N; == pivot unless ldu */
     const void *d,
         *dinv; /**< 2 n entries: of frame f from 2 bptr[f] on, as kernels/blocks.h has D */
-    /** The dense pivot that ends the stages, of the last rows by level sets, whose frames have M = D =
-     *  I and no blocks below: P^T L D L^T P. 0 rows: there is none. */
+    /** The dense pivot that ends the stages, of the last rows by level sets, whose frames have M =
+     *  D = I and no blocks below: P^T L D L^T P. 0 rows: there is none. */
     int32_t border;
     const void *border_l; /**< border x border: off the diagonal in both triangles L^-1, by rows
                                     in the lower one, by columns (not conjugated) in the upper one */

@@ -40,8 +40,8 @@ static int64_t solving_bytes(const mpki_cuda *cuda, const mpki_cuda_matrix *d, i
                                         : solve_bytes(cuda, d->n, nrhs);
 }
 
-/** Does a tile fit into a thread block's shared memory? Not where the code was made for a GPU that has
- *  more of it. */
+/** Does a tile fit into a thread block's shared memory? Not where the code was made for a GPU that
+ *  has more of it. */
 static int fits(mpki_cuda *cuda) {
     const size_t need = std::max(tile_bytes<T>(cuda), roomy(cuda) ? panel_bytes(cuda) : 0);
     if (need <= cuda->shared_max) return MPK_OK;

@@ -80,9 +80,10 @@ __device__ inline void copy_commit() {
 template <int left> __device__ inline void copy_wait() {
     asm volatile("cp.async.wait_group %0;" ::"n"(left) : "memory");
 }
-/** A barrier of some warps of a block, THREADS threads in all, that any number of times meet at `m` in shared memory. One
- *  thread begins it, once in a kernel, and a barrier of all follows. phase: a thread's own, 0 at first. Not bar.sync with a
- *  number, which is no slower: racecheck loses count of the block's barriers beside it (bench/results/dense-gpu.md). */
+/** A barrier of some warps of a block, THREADS threads in all, that any number of times meet at `m`
+ *  in shared memory. One thread begins it, once in a kernel, and a barrier of all follows. phase: a
+ *  thread's own, 0 at first. Not bar.sync with a number, which is no slower: racecheck loses count
+ *  of the block's barriers beside it (bench/results/dense-gpu.md). */
 typedef unsigned long long meeting;
 __device__ inline void meeting_begin(meeting *m, int threads) {
     const unsigned at = (unsigned)__cvta_generic_to_shared(m);

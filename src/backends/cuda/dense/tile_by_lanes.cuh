@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_TILE_BY_LANES_CUH
 #define MPKI_CUDA_TILE_BY_LANES_CUH
-/** A tile of real doubles from its entries to L and L^-1: for dense matrices (tile.cuh) and for large fronts
- *  (direct/wide.cuh). */
+/** A tile of real doubles from its entries to L and L^-1: for dense matrices (tile.cuh) and for
+ *  large fronts (direct/wide.cuh). */
 #include "tile_below.cuh"
 #include "tile_block.cuh"
 #include "tile_lanes.cuh"
@@ -52,9 +52,10 @@ template <class T> __device__ void lanes_load(tile_memory<T> &m, int nb, const T
     }
 }
 
-/** All threads: L, D and L^-1 of the tile in S, of whose nb candidates `take` are pivots. m.failed: a threshold
- *  test failed. most: of |l| inside a block where its pivots are the largest entries left on the diagonal; where there is
- *  more, they are sought as block_rook() does it. Once in a kernel. Rows of L, and columns of N, are handed to `out` as soon as they are final. */
+/** All threads: L, D and L^-1 of the tile in S, of whose nb candidates `take` are pivots. m.failed:
+ *  a threshold test failed. most: of |l| inside a block where its pivots are the largest entries
+ *  left on the diagonal; where there is more, they are sought as block_rook() does it. Once in a
+ *  kernel. Rows of L, and columns of N, are handed to `out` as soon as they are final. */
 template <bool PIVOT, class T, class OUT>
 __device__ void tile_lanes(tile_memory<T> &m, int nb, int take, T limit, T most, T tiny,
                            const OUT &out) {

@@ -216,8 +216,8 @@ template <class T> struct tile_out {
     int64_t ldl;
     const int *orig;
     T *N;
-    /** Rows r0 .. r1 - 1 (at most 32) of L, with D on the diagonal and beside it, to the rows that orig
-     *  names. By `warps` warps; `me`: this one. */
+    /** Rows r0 .. r1 - 1 (at most 32) of L, with D on the diagonal and beside it, to the rows that
+     *  orig names. By `warps` warps; `me`: this one. */
     __device__ void rows(const tile_memory<T> &m, int r0, int r1, int me, int warps) const {
         const int LD = tile_memory<T>::LD, i = r0 + (threadIdx.x & 31);
         if (i >= r1) return;

@@ -129,16 +129,16 @@ __device__ bool block_given(tile_memory<T> &m, T *Mx, int c0, int nb) {
     return true;
 }
 
-/** One warp: of the 32 candidates at c0, STEP (32 - KEEP, or all) pivots of order 1, each the largest entry left
- *  on the diagonal.
+/** One warp: of the 32 candidates at c0, STEP (32 - KEEP, or all) pivots of order 1, each the
+ *  largest entry left on the diagonal.
  *
  *  The choice needs only the diagonal, so columns are computed late, from the columns before them
  *  (left-looking) within a group of CHUNK; then tensor cores bring the square G up to date. Lane i
  *  keeps row i of L; once i is a pivot, it goes on with column i of L^-1, whose entries follow from
  *  the same products: its row of G starts again from zero. Loops are not unrolled: code that runs
  *  once takes longer to fetch than to run. Mx: the block's inverse, rows in pivots' order, what is
- *  kept included. False: some |l| > `most`, or a pivot out of the quick reciprocal's range; nothing was
- *  written. */
+ *  kept included. False: some |l| > `most`, or a pivot out of the quick reciprocal's range; nothing
+ *  was written. */
 template <int STEP, class T>
 __device__ bool block_lanes(tile_memory<T> &m, T *Mx, int c0, T tiny, unsigned most) {
     const unsigned all = 0xffffffffu, tiny_key = key(tiny);

@@ -11,9 +11,9 @@
 
 namespace mpki {
 
-/** Two sets of sizes. Compute capabilities 9.0 to 11.x give a thread block 227 KiB of shared memory;
- *  of 8.x and 12.x some give 99, and code for one of these may have to run on the others. What code
- *  was compiled for decides, since a kernel knows that (__CUDA_ARCH__) and the host, too
+/** Two sets of sizes. Compute capabilities 9.0 to 11.x give a thread block 227 KiB of shared
+ *  memory; of 8.x and 12.x some give 99, and code for one of these may have to run on the others.
+ *  What code was compiled for decides, since a kernel knows that (__CUDA_ARCH__) and the host, too
  *  (mpki_cuda.code): all kernels of the module are compiled for the same list. */
 constexpr bool roomy_code(int code) {
     return code >= 90 && code < 120;

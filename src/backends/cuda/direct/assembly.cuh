@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_DIRECT_ASSEMBLY_CUH
 #define MPKI_CUDA_DIRECT_ASSEMBLY_CUH
-/** Large fronts of a step: entries of A, what children contribute, and the columns that they have delayed. */
+/** Large fronts of a step: entries of A, what children contribute, and the columns that they have
+ *  delayed. */
 #include "large.cuh"
 
 namespace mpki {
@@ -116,9 +117,10 @@ template <class T> struct sources {
     const T *contribution[SOURCES];
 };
 
-/** All threads: children number first .. first + count - 1 of a front, of which each gives to few of its rows, are added
- *  to columns [c0, c1): a column by one warp. It takes four of them at a time, 32 rows of each and then what is left, so that
- *  the order of a sum is always the same, though not theirs. to: the columns. */
+/** All threads: children number first .. first + count - 1 of a front, of which each gives to few
+ *  of its rows, are added to columns [c0, c1): a column by one warp. It takes four of them at a
+ *  time, 32 rows of each and then what is left, so that the order of a sum is always the same,
+ *  though not theirs. to: the columns. */
 template <class T>
 __device__ void add_sources(const mpki_cuda_tree &t, const mpki_cuda_front &f, int first, int count,
                             int c0, int c1, T *const *to, sources<T> &m) {

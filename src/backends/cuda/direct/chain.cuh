@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_DIRECT_CHAIN_CUH
 #define MPKI_CUDA_DIRECT_CHAIN_CUH
-/** What is around a chain (mpki_cuda_chain): its columns, what its children have left to it; and helpers, whose
- *  children are added up by pieces of their own. */
+/** What is around a chain (mpki_cuda_chain): its columns, what its children have left to it; and
+ *  helpers, whose children are added up by pieces of their own. */
 #include "sweep.cuh"
 
 namespace mpki {
@@ -32,8 +32,8 @@ __device__ inline void wait_for_chain(const mpki_cuda_tree &t, const mpki_cuda_s
     }
 }
 
-/** All threads: number `part` of the pieces that add up what the children of a helper give. space: room for so many
- *  entries. */
+/** All threads: number `part` of the pieces that add up what the children of a helper give. space:
+ *  room for so many entries. */
 template <int NR, class T>
 __device__ void gather_piece(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
                              const mpki_cuda_chain &me, int part, T *space, int entries) {

@@ -54,9 +54,10 @@ __device__ inline void publish_word(int32_t *flag, int32_t x) {
 #endif
 }
 
-/** All threads: wait until children number from .. until - 1 of a front are done. Those from `first` on are this block's.
- *  up: of their contributions only the front's own columns are asked for. late [inout] the columns that
- *  they leave are added. False: one of them could not be done. */
+/** All threads: wait until children number from .. until - 1 of a front are done. Those from
+ *  `first` on are this block's. up: of their contributions only the front's own columns are asked
+ *  for. late [inout] the columns that they leave are added. False: one of them could not be
+ *                    done. */
 __device__ inline bool wait_for_fronts(const mpki_cuda_tree &t, const mpki_cuda_node &node,
                                        int from, int until, int first, bool up, int *late) {
     __shared__ int left, bad;
@@ -113,8 +114,8 @@ __device__ void add_delayed(const mpki_cuda_tree &t, const F &f, int child, int 
     }
 }
 
-/** All threads: the first `columns` columns of a contribution of m rows. A warp reads 2 columns of 128
- *  rows, and where they go, before it writes the first. */
+/** All threads: the first `columns` columns of a contribution of m rows. A warp reads 2 columns of
+ *  128 rows, and where they go, before it writes the first. */
 template <class T, class F>
 __device__ void add_contribution(const F &f, const T *C, int m, int columns, const int32_t *row) {
     const int COLUMNS = 2, ROWS = sizeof(T) > 8 ? 2 : 4;
@@ -155,8 +156,9 @@ __device__ void add_contribution(const F &f, const T *C, int m, int columns, con
 
 static const int TOGETHER = 8, TOGETHER_ROWS = 128; /* children; rows of such a front, below 255 */
 
-/** All threads: several children of a small front at once, none of which left columns: each entry is
- *  one thread's, which adds what they give in their order. map: 8 bytes for each row of the front. */
+/** All threads: several children of a small front at once, none of which left columns: each entry
+ *  is one thread's, which adds what they give in their order. map: 8 bytes for each row of the
+ *  front. */
 template <class T, class F>
 __device__ void add_together(const mpki_cuda_tree &t, const F &f, const children_of_task &some,
                              int first, int count, int own, int late, unsigned char *map) {
@@ -191,9 +193,10 @@ __device__ void add_together(const mpki_cuda_tree &t, const F &f, const children
     __syncthreads();
 }
 
-/** All threads: what described children number `first` and on give, but columns that they left, a column of the front
- *  by one warp, which goes through them in their order: so none waits for another's rows. As many as there is room
- *  for in a tile's place; returns how many, 0: not that way. */
+/** All threads: what described children number `first` and on give, but columns that they left, a
+ *  column of the front by one warp, which goes through them in their order: so none waits for
+ *  another's rows. As many as there is room for in a tile's place; returns how many, 0: not that
+ *  way. */
 template <class T, class F>
 MPKI_APART __device__ int add_by_columns(const mpki_cuda_tree &t, F front, int first, int count,
                                          int own, int late) {
@@ -293,8 +296,8 @@ __device__ inline void children_rows(const mpki_cuda_tree &t, int k, int own, in
     }
 }
 
-/** All threads: child number k of a front, before it is done: where what it gives will be, and, in row, where its rows go
- *  if no columns come late. */
+/** All threads: child number k of a front, before it is done: where what it gives will be, and, in
+ *  row, where its rows go if no columns come late. */
 __device__ inline void expect_child(const mpki_cuda_tree &t, const mpki_cuda_node &node, int k,
                                     bool up, int32_t *row) {
     children_of_task &some = described();
@@ -328,8 +331,9 @@ __device__ inline bool wait_for_child(const mpki_cuda_tree &t, const mpki_cuda_n
     return true;
 }
 
-/** All threads: what children number from .. until - 1 give to the columns of f, in their order; only the last ones of a
- *  front may leave columns without all others. row: room for two of them. */
+/** All threads: what children number from .. until - 1 give to the columns of f, in their order;
+ *  only the last ones of a front may leave columns without all others. row: room for two of
+ *  them. */
 template <bool H, class T, class F>
 __device__ void add_children(const mpki_cuda_tree &t, const F &f, const mpki_cuda_node &node,
                              int from, int until, int late, int32_t *id, int32_t *row) {

@@ -10,9 +10,9 @@
 #define MPKI_ROOM extern __shared__ __align__(16) char room[]
 #endif
 
-/* A function that is compiled by itself, with registers of its own: what is alive around it does not
- * drive its loops out of registers. Shared memory it asks for itself (MPKI_ROOM): a pointer to it that
- * comes from outside is one to anywhere. */
+/* A function that is compiled by itself, with registers of its own: what is alive around it does
+ * not drive its loops out of registers. Shared memory it asks for itself (MPKI_ROOM): a pointer to
+ * it that comes from outside is one to anywhere. */
 #ifdef __CUDACC__
 #define MPKI_APART __noinline__
 #else

@@ -2,8 +2,8 @@
 #ifndef MPKI_CUDA_DIRECT_H
 #define MPKI_CUDA_DIRECT_H
 /** The multifrontal LDLT on a device: what libmetapack asks of its CUDA module. Plain C; arrays lie
- *  in device memory unless said otherwise; arguments have been checked. ../direct.c holds the plan of
- *  a tree and goes over its steps; the functions here queue the kernels of a step.
+ *  in device memory unless said otherwise; arguments have been checked. ../direct.c holds the plan
+ *  of a tree and goes over its steps; the functions here queue the kernels of a step.
  *
  *  Fronts are numbered by the plan, step by step: those of a task are consecutive, children before
  *  parents. A front has w columns that may be eliminated (its own, then those that its children
@@ -57,8 +57,8 @@ typedef struct mpki_cuda_node {
     int64_t contribution; /**< entries from the begin of contributions */
 } mpki_cuda_node;
 
-/** What becomes of columns that fail: they go to the parent; they must be eliminated; they go on, to
- *  the next columns of the same front, without a search for pivots among them. */
+/** What becomes of columns that fail: they go to the parent; they must be eliminated; they go on,
+ *  to the next columns of the same front, without a search for pivots among them. */
 enum { MPKI_CUDA_INNER = 0, MPKI_CUDA_ROOT = 1, MPKI_CUDA_NOT_LAST = 2 };
 
 /** What a factorization made of it. */
@@ -147,8 +147,9 @@ typedef struct mpki_cuda_tree {
     int32_t listed;         /**< changes that tell() lists, at most MPKI_CUDA_CHANGES */
 } mpki_cuda_tree;
 
-/** A block of columns that is done: its pivots q .. q + pivots - 1 reach columns from qe on. Those up to
- *  `next` belong to the block after it, which waits for them; the others get their update beside that. */
+/** A block of columns that is done: its pivots q .. q + pivots - 1 reach columns from qe on. Those
+ *  up to `next` belong to the block after it, which waits for them; the others get their update
+ *  beside that. */
 typedef struct mpki_cuda_block {
     int32_t q, qe, pivots, next;
 } mpki_cuda_block;
@@ -186,7 +187,8 @@ typedef struct mpki_cuda_front {
     int32_t narrow; /**< one of these has failed: the next tile is to be none */
     int32_t misses; /**< how many have failed */
     int32_t search; /**< column by column: where the search goes on */
-    /* queue.cuh: pieces that are done: tiles, rows, the others; blocks that have left. 0 between its kernels */
+    /* queue.cuh: pieces that are done: tiles, rows, the others; blocks that have left. 0 between
+     * its kernels */
     int32_t queue_tiles, queue_rows, queue_rest, queue_left;
     mpki_cuda_tile queue_tile[2]; /**< the last two tiles, by turns */
     int32_t order[MPKI_FRONT_WIDE];
@@ -203,18 +205,20 @@ typedef struct mpki_cuda_large {
     int32_t ahead; /**< 1: there are two W; a block of columns begins while the one before it is at
                       work on what lies beyond */
     int32_t turn;  /**< number of the block of columns */
-    /** Tiles of a whole front for each thread block of an update after this block of columns. share: of the update that
-     * the next block waits for, or of all; share_rest: of the one beside it */
+    /** Tiles of a whole front for each thread block of an update after this block of columns.
+     * share: of the update that the next block waits for, or of all; share_rest: of the one beside
+     * it */
     int32_t share, share_rest;
     int32_t wide;   /**< MPKI_NARROW, ... */
     int32_t queued; /**< 1: blocks of columns by one kernel each, where tiles are narrow */
 } mpki_cuda_large;
 
-/** Tiles of a block of columns: of MPKI_FRONT_TILE; of MPKI_FRONT_WIDE where they can be had; these, but a narrow one at the
- *  end: of some root it is the last one. */
+/** Tiles of a block of columns: of MPKI_FRONT_TILE; of MPKI_FRONT_WIDE where they can be had;
+ *  these, but a narrow one at the end: of some root it is the last one. */
 enum { MPKI_NARROW, MPKI_WIDE, MPKI_WIDE_LAST };
 
-/** Rows that a block of these kernels takes; columns of an assembly, and children that are added up together there. */
+/** Rows that a block of these kernels takes; columns of an assembly, and children that are added up
+ *  together there. */
 enum {
     MPKI_FRONT_ROWS = 128,
     MPKI_FRONT_INNER = 64,
@@ -244,15 +248,16 @@ typedef struct mpki_cuda_segment {
     int32_t front, first, count;
 } mpki_cuda_segment;
 
-/** What a sweep takes in strips, a thread block each: one front, or several fronts that are columns of
- *  one, each the child of the next. Its pivots are cut into strips of at most MPKI_FRONT_STRIP; then
- *  follow strips of the rows below. Of one front alone strip k has pivots MPKI_FRONT_STRIP k and on;
- *  of several, strip k has segments strip[k] .. strip[k + 1] - 1. */
+/** What a sweep takes in strips, a thread block each: one front, or several fronts that are columns
+ *  of one, each the child of the next. Its pivots are cut into strips of at most MPKI_FRONT_STRIP;
+ *  then follow strips of the rows below. Of one front alone strip k has pivots MPKI_FRONT_STRIP k
+ *  and on; of several, strip k has segments strip[k] .. strip[k + 1] - 1. */
 typedef struct mpki_cuda_chain {
     int32_t top, low; /**< the last front, which has the rows below; the first one */
     int32_t pieces;   /**< fronts */
     int32_t strips;   /**< of pivots */
-    /** 1: of one front, with one strip of pivots and at most one of rows below, which are one piece forward */
+    /** 1: of one front, with one strip of pivots and at most one of rows below, which are one piece
+     *  forward */
     int32_t single;
     int32_t late;              /**< 1: children have left columns to it */
     int32_t strip;             /**< where its list begins in sweep.strip */
@@ -266,8 +271,9 @@ typedef struct mpki_cuda_chain {
                      each strip */
 } mpki_cuda_chain;
 
-/** The copy of a chain of one front, ld the leading dimension of its panel, e its pivots: of each strip the rows below its
- *  own square, by columns. Entry (i, MPKI_FRONT_STRIP strip + k) lies at mpki_narrow_place + i + k mpki_narrow_leading. */
+/** The copy of a chain of one front, ld the leading dimension of its panel, e its pivots: of each
+ *  strip the rows below its own square, by columns. Entry (i, MPKI_FRONT_STRIP strip + k) lies at
+ *  mpki_narrow_place + i + k mpki_narrow_leading. */
 MPKI_BOTH int64_t mpki_narrow_leading(int32_t ld, int32_t e, int32_t strip) {
     const int32_t end = (strip + 1) * MPKI_FRONT_STRIP;
     return ld - (end < e ? end : e);
@@ -286,8 +292,8 @@ MPKI_BOTH int64_t mpki_narrow_entries(int32_t ld, int32_t e) {
 
 enum { MPKI_CUDA_TASK = 0, MPKI_CUDA_GATHER = 1, MPKI_CUDA_STRIP = 2, MPKI_CUDA_WARPS = 3 };
 
-/** On the way back rows beyond a chain's pivots are cut into slices of so many: of each strip the first is its own
- *  matter, number k > 0 is a piece of kind MPKI_CUDA_SLICE + k. */
+/** On the way back rows beyond a chain's pivots are cut into slices of so many: of each strip the
+ *  first is its own matter, number k > 0 is a piece of kind MPKI_CUDA_SLICE + k. */
 enum { MPKI_CUDA_SLICE = 4, MPKI_FRONT_SLICE = 256 };
 
 /** A task whose fronts are small enough, and not too many, has a warp for each of them. */
@@ -308,8 +314,8 @@ typedef struct mpki_cuda_piece {
 /** A sweep: vectors by position, nrhs of them, entry (position, r) at [position * nrhs + r]. */
 typedef struct mpki_cuda_sweep {
     void *y; /**< n x nrhs: what L^-1 and D^-1 are applied to, in place */
-    /* what fronts give to their parents lies in u, by rows. To a chain with columns each child gives where the chain's
-     * row has what all of them give side by side: */
+    /* what fronts give to their parents lies in u, by rows. To a chain with columns each child
+     * gives where the chain's row has what all of them give side by side: */
     const int64_t
         *at; /**< fronts: where a front's own part of u begins; its work space ends there */
     const int64_t
@@ -330,15 +336,16 @@ typedef struct mpki_cuda_sweep {
     const int32_t *strip;
     const int32_t *parent; /**< fronts: -1 for a root; of a chain, its last front */
     const int32_t *goal;   /**< fronts: count of `finished` when L^-1 is done with it */
-    /* all bits set before the sweeps (`take`), `unset` bytes from ticket on; values are each its own flag: */
+    /* all bits set before the sweeps (`take`), `unset` bytes from ticket on; values are each its
+     * own flag: */
     int64_t unset;
     int32_t *ticket;            /**< 2: L^-1, L^-T */
     int32_t *finished;          /**< fronts: counters, from -1 on */
     void *handed, *handed_back; /**< pivots of chains: values that their blocks hand on */
     void *u; /**< what fronts add to rows of their parents; room for what is not in shared memory */
     void *x; /**< n x nrhs: what L^-T makes */
-    /* inverses of the squares on the diagonal of chains' strips, MPKI_FRONT_STRIP^2 each. NULL: there is no room for
-     * them, and each sweep makes its own */
+    /* inverses of the squares on the diagonal of chains' strips, MPKI_FRONT_STRIP^2 each. NULL:
+     * there is no room for them, and each sweep makes its own */
     void *square;
     int32_t squared; /**< 1: they are there; 0: this sweep makes them */
     void *
@@ -369,7 +376,8 @@ typedef struct mpki_cuda_direct_table {
     /** by_position[k] := scale[perm[k]] */
     int (*scale)(mpki_cuda *cuda, int32_t n, const int32_t *perm, const double *scale,
                  double *by_position);
-    /** Before a factorization: tree->now and so many tickets are 0, *tree->flags is what is given (host memory). */
+    /** Before a factorization: tree->now and so many tickets are 0, *tree->flags is what is given
+     *  (host memory). */
     int (*begin)(mpki_cuda *cuda, const mpki_cuda_tree *tree, int32_t *ticket, int32_t tickets,
                  const mpki_cuda_flags *flags);
     /** Leaves, fronts first .. first + count - 1: of one column, without children. As tasks. */
@@ -377,7 +385,8 @@ typedef struct mpki_cuda_direct_table {
                   int32_t level);
     /** Tasks of one class and step, children before parents: blocks of threads take them in this
      *  order and wait for what they need. A task that cannot go on, and those above it, are marked.
-     *  ticket [inout] 0 before. beside: not 0: what was queued last are leaves, or tasks of a class below this
+     *  ticket [inout] 0 before. beside: not 0: what was queued last are leaves, or tasks of a class
+     *                 below this
      *  one, in this step; both may be at work at the same time */
     int (*tasks)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const mpki_cuda_task *task,
                  int32_t count, int32_t size, int32_t level, int32_t *ticket, int beside);
@@ -393,8 +402,9 @@ typedef struct mpki_cuda_direct_table {
     int (*columns)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const mpki_cuda_large *large);
     /** now[] of fronts that are done. */
     int (*finish)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const mpki_cuda_large *large);
-    /** Waits, and tells what kernels have left in *tree->flags and which of the fronts first .. last - 1 have changed.
-     *  sums: not 0: pivots of all fronts before `last` go to flags->sums, which are 0, 0, 0, 0, 0, infinity before.
+    /** Waits, and tells what kernels have left in *tree->flags and which of the fronts first ..
+     *  last - 1 have changed. sums: not 0: pivots of all fronts before `last` go to flags->sums,
+     *  which are 0, 0, 0, 0, 0, infinity before.
      *  told [out] in force until the next call */
     int (*tell)(mpki_cuda *cuda, const mpki_cuda_tree *tree, int32_t first, int32_t last, int sums,
                 const mpki_cuda_tell **told);
@@ -403,10 +413,10 @@ typedef struct mpki_cuda_direct_table {
     int (*get)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const int32_t *at, void *d, void *dinv,
                int32_t *id);
 
-    /** y := scale b by position, and x := scale y back; perm NULL: in the same order; scale NULL: 1. Beside it all bits
-     *  of so many bytes, a multiple of 8, are set: what sweeps find unset.
-     *  wanted [in] NULL; else, where 0 lies there, `y` is as it was, and the sweeps that begin with `unset` do
-     *              nothing
+    /** y := scale b by position, and x := scale y back; perm NULL: in the same order; scale NULL:
+     *  1. Beside it all bits of so many bytes, a multiple of 8, are set: what sweeps find unset.
+     *  wanted [in] NULL; else, where 0 lies there, `y` is as it was, and the sweeps that begin with
+     *              `unset` do nothing
      *  zero   [in] so many bytes there, a multiple of 8, become 0, in any case; NULL: none */
     int (*take)(mpki_cuda *cuda, mpk_scalar scalar, int32_t n, int32_t nrhs, const int32_t *perm,
                 const double *scale, const void *b, int64_t ldb, void *y, void *unset,

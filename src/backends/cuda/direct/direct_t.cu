@@ -99,7 +99,8 @@ static mpk_status assemble(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_
                         : assemble_h<false>(cuda, t, l, level);
 }
 
-/* what: of an update (outer.cuh). beside: in the stream of updates, not in that of the other kernels */
+/* what: of an update (outer.cuh). beside: in the stream of updates, not in that of the other
+ * kernels */
 template <bool H>
 static mpk_status outer_h(mpki_cuda *cuda, const mpki_cuda_large *l, int what, bool beside) {
 #if MPKI_PRECISION == 1
@@ -122,7 +123,8 @@ static mpk_status outer_h(mpki_cuda *cuda, const mpki_cuda_large *l, int what, b
     return MPK_OK;
 }
 
-/* The stream of the other kernels waits for the update beside it of the block of columns before this one. */
+/* The stream of the other kernels waits for the update beside it of the block of columns before
+ * this one. */
 static mpk_status wait_for_update(mpki_cuda *cuda, const mpki_cuda_large *l) {
     if (l->ahead && l->turn > 0)
         MPKI_TRY(
@@ -130,8 +132,8 @@ static mpk_status wait_for_update(mpki_cuda *cuda, const mpki_cuda_large *l) {
     return MPK_OK;
 }
 
-/* What a block of columns does to the rest of its front: at once to the columns that come next, to the others while
- * those are at work. */
+/* What a block of columns does to the rest of its front: at once to the columns that come next, to
+ * the others while those are at work. */
 template <bool H> static mpk_status outer_ahead(mpki_cuda *cuda, const mpki_cuda_large *l) {
     const int slot = l->turn % MPKI_RING;
     MPKI_TRY(cudaEventRecord(cuda->panel_done[slot], cuda->sparse));
@@ -173,15 +175,16 @@ static mpk_status wide_block(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpk
 }
 #endif
 
-/* A block of columns as pieces of a queue. Where the device has no room for all blocks at once, and on a host, where
- * blocks come one after the other, each front has one. */
+/* A block of columns as pieces of a queue. Where the device has no room for all blocks at once, and
+ * on a host, where blocks come one after the other, each front has one. */
 template <bool H>
 static mpk_status queue_h(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_large *l,
                           int begin) {
     auto kernel = queue_kernel<H, T>;
     const size_t bytes = sizeof(queue_space<T>);
     const int most = cuda->sms / l->count, pieces = (l->rows_blocks + l->inner_blocks) / l->count;
-    /* more than any block has: a tile takes or rejects a column at least, or is done once more the other way */
+    /* more than any block has: a tile takes or rejects a column at least, or is done once more the
+     * other way */
     const int each = most < pieces ? most : pieces, tiles = 4 * MPKI_FRONT_QUEUED;
     MPKI_PASS(allow(cuda, kernel, (int64_t)bytes));
     if (each > 1) {

@@ -39,8 +39,8 @@ __device__ inline void place_in_packed(int n, int e, int *i, int *j) {
     *j = c, *i = e - (c * n - c * (c - 1) / 2) + c;
 }
 
-/** A front that has grown beyond shared memory lies where it will stay: its columns in the panel, the
- *  others, where they are taken along, in the contribution. */
+/** A front that has grown beyond shared memory lies where it will stay: its columns in the panel,
+ *  the others, where they are taken along, in the contribution. */
 template <class T> struct outside_front {
     static const bool PACKED = false;
     T *f, *c;
@@ -98,9 +98,10 @@ template <class T> struct task_room {
     }
 };
 
-/** All threads: a front of n rows whose `columns` columns, its own and, of whole fronts, those behind them, are at `from`
- *  makes room for columns that came late, behind its `own` ones: these are 0 then. Nothing moves down, so the last
- *  entries go first, as many at once as a thread holds. */
+/** All threads: a front of n rows whose `columns` columns, its own and, of whole fronts, those
+ *  behind them, are at `from` makes room for columns that came late, behind its `own` ones: these
+ *  are 0 then. Nothing moves down, so the last entries go first, as many at once as a thread
+ *  holds. */
 template <class T>
 MPKI_APART __device__ void front_spread(packed_front<T> to, T *from, int n, int columns, int own,
                                         int late) {

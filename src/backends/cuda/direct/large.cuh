@@ -135,9 +135,9 @@ template <class T> struct tile_space {
     int perm[MPKI_FRONT_TILE], pivots;
 };
 
-/** All threads: the tile that comes next; L and L D of it go to L. begin: 1 at the begin of a block of columns, 2 at its
- *  end. update(i, j, x): an entry of it, as it lies in the panel, is brought up to date, there, too. False: there
- *  is none. */
+/** All threads: the tile that comes next; L and L D of it go to L. begin: 1 at the begin of a block
+ *  of columns, 2 at its end. update(i, j, x): an entry of it, as it lies in the panel, is brought
+ *  up to date, there, too. False: there is none. */
 template <bool H, class T, class F>
 __device__ inline bool next_tile(const mpki_cuda_tree &t, mpki_cuda_front &f, int begin, T *L,
                                  tile_space<T> &s, F update) {
@@ -224,8 +224,8 @@ __global__ void __launch_bounds__(256)
     next_tile<H>(t, f, begin, (T *)f.tile, space, [](int, int, T &) {});
 }
 
-/** A warp, one of several: rows p .. p + b - 1 of the columns before them follow the tile's order. Eight columns are
- *  read before the first is written: a read waits long. */
+/** A warp, one of several: rows p .. p + b - 1 of the columns before them follow the tile's order.
+ *  Eight columns are read before the first is written: a read waits long. */
 template <class T>
 __device__ inline void order_rows(const panel<T> &a, int p, int b, const int *order, int warp,
                                   int warps) {
@@ -252,7 +252,8 @@ template <class T> struct rows_space {
     int order[MPKI_FRONT_TILE], good;
 };
 
-/** All threads, THREADS of them: of the rows below the tile that have this number X goes to W, and is tested. */
+/** All threads, THREADS of them: of the rows below the tile that have this number X goes to W, and
+ *  is tested. */
 template <bool H, int THREADS, class T>
 __device__ inline void rows_below(const mpki_cuda_tree &t, const mpki_cuda_front &f,
                                   const tile_in_work<T> &z, int part, rows_space<T> &s) {
@@ -344,8 +345,8 @@ template <class T> __device__ inline int pivots_of_block(const mpki_cuda_front &
     return f.p - f.q + (f.b > 0 ? standing(f, panel<T>(f.a, f.w, f.ld)) : 0);
 }
 
-/** A thread, when the last tile of a block of columns is done: only where no column has failed are those after
- *  the block's the next one's. */
+/** A thread, when the last tile of a block of columns is done: only where no column has failed are
+ *  those after the block's the next one's. */
 template <class T> __device__ inline void close_block(mpki_cuda_front &f, int turn) {
     const int pivots = pivots_of_block<T>(f), to = f.qe + f.block;
     mpki_cuda_block &x = f.closed[turn & 1];
@@ -360,9 +361,9 @@ template <class T> struct inner_space {
     int order[MPKI_FRONT_TILE];
 };
 
-/** All threads: L of the rows below, the columns that failed, and the other columns of the block: 64 rows and 64
- *  columns; of a front's pieces the first is the tile itself. ahead: the square of the next tile is left to that, where all
- *  of this one stands. */
+/** All threads: L of the rows below, the columns that failed, and the other columns of the block:
+ *  64 rows and 64 columns; of a front's pieces the first is the tile itself. ahead: the square of
+ *  the next tile is left to that, where all of this one stands. */
 template <bool H, class T>
 __device__ inline void rest_of_block(const mpki_cuda_front &f, const tile_in_work<T> &z, int part,
                                      bool ahead, inner_space<T> &s) {

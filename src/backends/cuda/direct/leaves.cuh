@@ -8,7 +8,8 @@
 
 namespace mpki {
 
-/** A thread: front s, if its pivot passes; x: its column, every 32nd entry. False: nothing was written. */
+/** A thread: front s, if its pivot passes; x: its column, every 32nd entry. False: nothing was
+ *  written. */
 template <bool H, class T> __device__ bool leaf_front(const mpki_cuda_tree &t, int s, T *x) {
     typedef typename scalar_of<T>::real R;
     const int MOST = MPKI_FRONT_LEAF_ROWS + 1;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_DIRECT_NARROW_CUH
 #define MPKI_CUDA_DIRECT_NARROW_CUH
-/** L in half the precision: copies of chains of one front, which corrections read in place of their panels. */
+/** L in half the precision: copies of chains of one front, which corrections read in place of their
+ *  panels. */
 #include "sweep.cuh"
 
 #include <float.h>
 
 namespace mpki {
 
-/** What a sweep reads of these: panels; panels, rounded as the copies are, which L^-1 makes where there is a place for
- *  them; the copies. */
+/** What a sweep reads of these: panels; panels, rounded as the copies are, which L^-1 makes where
+ *  there is a place for them; the copies. */
 enum { PLAIN, MAKES, NARROW };
 
 template <class T> struct half_of { typedef T type; };
@@ -42,7 +43,8 @@ template <int MODE, class T> __device__ inline T as_read(typename read_of<MODE, 
         return widen<T>(x);
 }
 
-/** A strip's columns of a chain of one front, below its square: entry (i, k) of them at a[i + k ld]. */
+/** A strip's columns of a chain of one front, below its square: entry (i, k) of them at a[i + k
+ *  ld]. */
 template <int MODE, class T> struct lower_strip {
     typedef typename half_of<T>::type half;
     typedef typename read_of<MODE, T>::type entry;
@@ -80,7 +82,8 @@ template <int MODE, class T> struct lower_strip {
             }
         }
     }
-    /** All threads: line by line, so many rows from row i on are brought, of columns below `count`. */
+    /** All threads: line by line, so many rows from row i on are brought, of columns below
+     *  `count`. */
     __device__ void bring_rows_of(int i, int rows, int count) const {
         const int EACH = LINE / (int)sizeof(entry), k = (int)threadIdx.x / 4,
                   at = (int)threadIdx.x % 4 * EACH;

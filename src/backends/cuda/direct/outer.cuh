@@ -12,15 +12,17 @@ namespace mpki {
 
 static const int OUTER = MPKI_FRONT_OUTER, DEPTH = 16;
 
-/** What an update does: all of a block of columns that is done, or after columns_kernel(); of a block that the next
- *  one does not wait for to its end the columns that it does wait for, or the others. */
+/** What an update does: all of a block of columns that is done, or after columns_kernel(); of a
+ *  block that the next one does not wait for to its end the columns that it does wait for, or the
+ *  others. */
 enum { OUTER_ALL, OUTER_COLUMNS, OUTER_NEXT, OUTER_REST };
 
-/* Tiles of so many columns are taken row by row: what is at work at one time shares rows of L and W in the cache. */
+/* Tiles of so many columns are taken row by row: what is at work at one time shares rows of L and W
+ * in the cache. */
 static const int OUTER_GROUP = 8;
 
-/** Where tile `at` lies among the first `columns` columns of tiles of a lower triangle, `rows` of them high: by groups of
- *  OUTER_GROUP columns. */
+/** Where tile `at` lies among the first `columns` columns of tiles of a lower triangle, `rows` of
+ *  them high: by groups of OUTER_GROUP columns. */
 __device__ inline void outer_place(int rows, int columns, int at, int *I, int *J) {
     int low = 0, high = (columns + OUTER_GROUP - 1) / OUTER_GROUP;
     while (high - low > 1) {
@@ -43,8 +45,8 @@ __device__ inline void outer_place(int rows, int columns, int at, int *I, int *J
     *I = from + row, *J = from + at;
 }
 
-/** The pivots of an update, and the tiles of the front that it has: `panels` in columns begin .. end - 1 of the panel's
- *  tiles, then the contribution's. */
+/** The pivots of an update, and the tiles of the front that it has: `panels` in columns begin ..
+ *  end - 1 of the panel's tiles, then the contribution's. */
 template <class T> struct outer_pivots {
     const T *L, *W; /* of the first pivot */
     int qe, pivots, begin, end, panels, all;
@@ -106,8 +108,8 @@ template <class T> struct outer_tile {
     }
 };
 
-/** The front of this block, its number there, and how many blocks it has: one for each `share` tiles, and one more. A warp
- *  looks at 32 fronts at once, since each look waits long. */
+/** The front of this block, its number there, and how many blocks it has: one for each `share`
+ *  tiles, and one more. A warp looks at 32 fronts at once, since each look waits long. */
 __device__ inline int front_of_update(const mpki_cuda_large &large, int share, int *part,
                                       int *blocks) {
     const int me = (int)blockIdx.x, lane = (int)threadIdx.x & 31;
@@ -191,9 +193,10 @@ static const int MMA_THREADS = 128, MMA_STAGES = 3;
 static const int MMA_LD = OUTER + 4;             /* fragments without bank conflicts */
 static const int MMA_STAGE = 2 * DEPTH * MMA_LD; /* doubles: L, then W */
 
-/** All threads: one tile. Four warps, 32 x 32 each. Rows are copied in twos, of which the first is an even one: the
- *  contribution begins at any row. Rows that are not of the tile give entries that are not stored; pivots that there are
- *  not must be zeros. The sums begin with -C, which comes while the first copies are under way. */
+/** All threads: one tile. Four warps, 32 x 32 each. Rows are copied in twos, of which the first is
+ *  an even one: the contribution begins at any row. Rows that are not of the tile give entries that
+ *  are not stored; pivots that there are not must be zeros. The sums begin with -C, which comes
+ *  while the first copies are under way. */
 __device__ inline void update_tile_mma(const mpki_cuda_front &f, const outer_pivots<double> &by,
                                        const outer_tile<double> &u, double *stage) {
     const int pivots = by.pivots, qe = by.qe;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_DIRECT_PART_CUH
 #define MPKI_CUDA_DIRECT_PART_CUH
-/** Contributions of fronts whose columns one block eliminates (task.cuh): squares of 64 x 64, each by
- *  a block of its own, which adds up what the children give while the columns are at work, then takes
- *  L D L^H away; and the kernel that goes over all tasks. */
+/** Contributions of fronts whose columns one block eliminates (task.cuh): squares of 64 x 64, each
+ *  by a block of its own, which adds up what the children give while the columns are at work, then
+ *  takes L D L^H away; and the kernel that goes over all tasks. */
 #include "../launch.cuh"
 #include "task.cuh"
 
@@ -23,8 +23,8 @@ template <class T> struct part_room {
     }
 };
 
-/** All threads: X := L X^H of this square, ne pivots; for L its rows i0 and on, for X rows j0 and on
- *  of the front's n. sum [inout]: the square's entries of a thread, from which it is taken. */
+/** All threads: X := L X^H of this square, ne pivots; for L its rows i0 and on, for X rows j0 and
+ *  on of the front's n. sum [inout]: the square's entries of a thread, from which it is taken. */
 template <bool H, int E, class T>
 __device__ void part_product(const part_room<T> &m, int depth, T (&sum)[E]) {
     const int row = (int)threadIdx.x % PART, step = (int)blockDim.x / PART;
@@ -79,7 +79,8 @@ __device__ void part_product(const part_room<double> &m, int depth, double (&sum
 
 static const int PART_CHILDREN = 8; /* whose rows are looked for together */
 
-/** Where rows and columns of a square are in some children, whose rows are fewer than PART_NONE. In place of L. */
+/** Where rows and columns of a square are in some children, whose rows are fewer than PART_NONE. In
+ *  place of L. */
 struct part_maps {
     uint16_t row[PART_CHILDREN][PART], col[PART_CHILDREN][PART];
 };
@@ -126,7 +127,8 @@ __device__ inline bool part_children(const mpki_cuda_tree &t, const mpki_cuda_no
     return true;
 }
 
-/** All threads: what the children give to this square, in their order: mostly it is the last that is done last. False: one of them could not be done. */
+/** All threads: what the children give to this square, in their order: mostly it is the last that
+ *  is done last. False: one of them could not be done. */
 template <int E, class T>
 __device__ bool part_gather(const mpki_cuda_tree &t, const part_room<T> &m,
                             const mpki_cuda_node &node, int s, int i0, int j0, T (&sum)[E]) {
@@ -156,8 +158,8 @@ __device__ bool part_gather(const mpki_cuda_tree &t, const part_room<T> &m,
     return true;
 }
 
-/** All threads: L of rows i0 .. and L D of rows j0 .. below the columns, pivots k0 .. of e. All that a thread reads, but
- *  for pairs, is under way at once. */
+/** All threads: L of rows i0 .. and L D of rows j0 .. below the columns, pivots k0 .. of e. All
+ *  that a thread reads, but for pairs, is under way at once. */
 template <bool H, int THREADS, class T>
 __device__ void part_load(const part_room<T> &m, const panel<T> &a, int n, int i0, int j0, int k0,
                           int e) {
@@ -240,9 +242,10 @@ template <class T> constexpr int side_by_side(int threads) {
     return sizeof(T) > 8 ? 1 : threads == 32 ? 10 : threads == 128 ? 4 : threads == 256 ? 2 : 1;
 }
 
-/** Tasks in this order, each by one of the blocks. Parts are for the widest blocks alone. Kernels for the classes
- *  of a step are at work side by side: all blocks of one have begun before the next one's come, so that what these
- *  wait for goes on; and none is over before those ahead of it are. */
+/** Tasks in this order, each by one of the blocks. Parts are for the widest blocks alone. Kernels
+ *  for the classes of a step are at work side by side: all blocks of one have begun before the next
+ *  one's come, so that what these wait for goes on; and none is over before those ahead of it
+ *  are. */
 template <bool H, int THREADS, bool PARTS, class T>
 __global__ void __launch_bounds__(THREADS, side_by_side<T>(THREADS))
     task_kernel(const __grid_constant__ mpki_cuda_tree t, const mpki_cuda_task *task, int count,

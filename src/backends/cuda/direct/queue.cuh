@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_DIRECT_QUEUE_CUH
 #define MPKI_CUDA_DIRECT_QUEUE_CUH
-/** A block of columns of a large front by one kernel in place of three for each tile of 32 (large.cuh): a tile, the rows
- *  below it, the rest of the block are pieces, of each tile the same ones for the same thread block, which has their
- *  code at hand then. A piece waits for pieces before it and for no others; all blocks are at work at the same time, or there
- *  is one for a front. Where all of a tile stands, the next one is at work beside the rest of the block: it brings its
- *  own square up to date, and that square alone. */
+/** A block of columns of a large front by one kernel in place of three for each tile of 32
+ *  (large.cuh): a tile, the rows below it, the rest of the block are pieces, of each tile the same
+ *  ones for the same thread block, which has their code at hand then. A piece waits for pieces
+ *  before it and for no others; all blocks are at work at the same time, or there is one for a
+ *  front. Where all of a tile stands, the next one is at work beside the rest of the block: it
+ *  brings its own square up to date, and that square alone. */
 #include "children.cuh"
 #include "large.cuh"
 
@@ -26,8 +27,8 @@ template <class T> union queue_space {
     inner_space<T> inner;
 };
 
-/** A front's pieces of one tile, one after the other: the tile; rows below; the rest of the block; columns that are done,
- *  whose rows follow the tile's order, 8 a warp. */
+/** A front's pieces of one tile, one after the other: the tile; rows below; the rest of the block;
+ *  columns that are done, whose rows follow the tile's order, 8 a warp. */
 struct queue_pieces {
     int rows, rest, moved;
     __device__ queue_pieces(const mpki_cuda_large &l, const mpki_cuda_front &f, int front)
@@ -104,8 +105,9 @@ __device__ inline void queue_look_back(const mpki_cuda_front &f, const tile_in_w
     __syncthreads();
 }
 
-/** Blocks of one front: number b and every large.count-th after it. begin: 1 at the begin of a block of columns. tiles: that
- *  many at most; there are fewer where all columns are done before. */
+/** Blocks of one front: number b and every large.count-th after it. begin: 1 at the begin of a
+ *  block of columns. tiles: that many at most; there are fewer where all columns are done
+ *  before. */
 template <bool H, class T>
 __global__ void __launch_bounds__(LARGE_THREADS, 1)
     queue_kernel(mpki_cuda_tree t, mpki_cuda_large large, int begin, int tiles) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Residuals in twice the precision of double, or four times, and the backward errors of a solution, some lanes a row. The sums
- * do not depend on who is first: a row is added up in a fixed order, blocks are in theirs. */
+/* Residuals in twice the precision of double, or four times, and the backward errors of a solution,
+ * some lanes a row. The sums do not depend on who is first: a row is added up in a fixed order,
+ * blocks are in theirs. */
 #include "../launch.cuh"
 #include "../vectors/product.cuh"
 #include "refine.h"
@@ -34,8 +35,8 @@ __device__ static bool inside(double x) {
     return x == 0 || (x > SMALL && x < LARGE);
 }
 
-/* The largest of x and of b; step: of x + r, which x becomes, and what it was goes to `before`. scale: of x / scale
- * instead, and no b. */
+/* The largest of x and of b; step: of x + r, which x becomes, and what it was goes to `before`.
+ * scale: of x / scale instead, and no b. */
 template <class E>
 __global__ void extremes_kernel(int n, int step, const E *r, E *before, E *x, const E *b,
                                 const double *scale, const unsigned long long *wanted,
@@ -68,8 +69,8 @@ __global__ void extremes_kernel(int n, int step, const E *r, E *before, E *x, co
     raise_to(threadIdx.x == 0 ? &errors->x_norm : &errors->b_norm, all);
 }
 
-/* What rows have come to: sums of squares of r and b, relative; and largest ones, whose place is that in
- * mpki_cuda_errors. */
+/* What rows have come to: sums of squares of r and b, relative; and largest ones, whose place is
+ * that in mpki_cuda_errors. */
 enum { R_NORM, NORM_INF, OMEGA1, OMEGA2, ODD, LARGEST };
 struct row_errors {
     double squares[2];
@@ -99,8 +100,8 @@ __device__ static void judge(row_errors *mine, double x_norm, double tiny, doubl
         mine->raise(OMEGA2, r / (w - own + row_norm * x_norm));
 }
 
-/* ---- sums of so many words: twice the precision of double, or four times where b is small beside A x (K-fold
- * summation: Ogita, Rump & Oishi 2005) ---- */
+/* ---- sums of so many words: twice the precision of double, or four times where b is small beside
+ * A x (K-fold summation: Ogita, Rump & Oishi 2005) ---- */
 
 /* s += x, whose rounding errors go from word to word; from the word `from` on */
 template <int WORDS> __device__ inline void add_to(double (&s)[WORDS], double x, int from) {
@@ -241,8 +242,8 @@ __device__ static bool asks_for_more(const mpki_cuda_errors &e, double accuracy,
            omega < (double)INFINITY && number_of(e.norm_inf) * (x / b) <= lost && omega > accuracy;
 }
 
-/* All threads of one block, when all others have written: sums of squares over so many blocks, in an order of their own, and
- * the verdict. */
+/* All threads of one block, when all others have written: sums of squares over so many blocks, in
+ * an order of their own, and the verdict. */
 template <int COUNT> __device__ void conclude(const mpki_cuda_refine &a, int blocks) {
     __shared__ double warps[2][COUNT / 32];
     const int tid = (int)threadIdx.x;
@@ -278,7 +279,8 @@ static __global__ void squares_kernel(const mpki_cuda_refine a, int blocks) {
     if (!unwanted(a.wanted)) conclude<SUM_THREADS>(a, blocks);
 }
 
-/* Does the last block of a kernel for rows conclude? Of many blocks each would wait for what it has written. */
+/* Does the last block of a kernel for rows conclude? Of many blocks each would wait for what it has
+ * written. */
 __host__ __device__ static inline bool ends_alone(int longs, int blocks) {
     return longs == 0 && blocks <= 1024;
 }
@@ -296,8 +298,8 @@ __device__ static void end_rows(const mpki_cuda_refine &a, int blocks) {
     if (last) conclude<THREADS>(a, blocks);
 }
 
-/* LANES lanes for each row that is not long, a warp where it has many more entries than they; then a warp for each piece of
- * those that are long; `rows`: blocks of rows. */
+/* LANES lanes for each row that is not long, a warp where it has many more entries than they; then
+ * a warp for each piece of those that are long; `rows`: blocks of rows. */
 template <int WORDS, int LANES, class E>
 __global__ void __launch_bounds__(THREADS)
     rows_kernel(const mpki_cuda_refine a, int rows, double tiny, const E *x, const E *b, E *r) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_DIRECT_ROWS_CUH
 #define MPKI_CUDA_DIRECT_ROWS_CUH
-/** Rows below a tile of a task's front: X = A L^-H, L = X D^-1 and its test. A thread for each row; of real
- *  doubles, and tiles of more than 8 columns, a warp for each 16 rows, by tensor cores. */
+/** Rows below a tile of a task's front: X = A L^-H, L = X D^-1 and its test. A thread for each row;
+ *  of real doubles, and tiles of more than 8 columns, a warp for each 16 rows, by tensor cores. */
 #include "front.cuh"
 #include "tile.cuh"
 #ifdef __CUDACC__
@@ -11,14 +11,14 @@
 
 namespace mpki {
 
-/** What task_rows() does with a row: X of it goes to m.X and is tested; the same without the test; it
- *  is tested alone; L goes to the front, and what the pivots leave of the other columns. */
+/** What task_rows() does with a row: X of it goes to m.X and is tested; the same without the test;
+ *  it is tested alone; L goes to the front, and what the pivots leave of the other columns. */
 enum { ROWS_TRY, ROWS_AGAIN, ROWS_TEST, ROWS_STORE };
 enum { WORD_OUT = 2, WORD_PAIRS = 3, WORD_QUICK = 4 /* columns that were done in the quick way */ };
 
-/** All threads: rows below a tile of b columns at p: X of the first `pivots` columns. The first column
- *  that fails a test goes to m.word[0], unless that is less. out: NULL, or where L goes, too, that is
- *  tested, with this leading dimension. */
+/** All threads: rows below a tile of b columns at p: X of the first `pivots` columns. The first
+ *  column that fails a test goes to m.word[0], unless that is less. out: NULL, or where L goes,
+ *  too, that is tested, with this leading dimension. */
 template <bool H, int B, class F, class T>
 MPKI_APART __device__ void task_rows(F front, int p, int b, int pivots,
                                      typename scalar_of<T>::real limit, int what, T *out, int ld) {
@@ -71,8 +71,8 @@ MPKI_APART __device__ void task_rows(F front, int p, int b, int pivots,
 
 enum { EIGHT = 8, BY_EIGHTS = 8 /* columns of a tile, beyond which its rows are done by eights */ };
 
-/** One warp: L of the first `pivots` columns of a tile of b: the inverses of its squares of order 8 on the diagonal,
- *  what lies below their diagonals transposed into S above its own. */
+/** One warp: L of the first `pivots` columns of a tile of b: the inverses of its squares of order 8
+ *  on the diagonal, what lies below their diagonals transposed into S above its own. */
 template <class T> __device__ void invert_eights(T *S, int b, int pivots) {
     const int lane = (int)threadIdx.x & 31, j = lane % EIGHT, o = lane - j;
     T x[EIGHT];
@@ -89,8 +89,8 @@ template <class T> __device__ void invert_eights(T *S, int b, int pivots) {
         if (i > j) S[o + j + (o + i) * LDS_] = x[i];
 }
 
-/** All threads: task_rows(), on BLOCKS x 8 columns. invert_eights() has been there. A fragment of X is used as it
- *  comes: of eight pivots lane t of four has numbers 2 t and 2 t + 1. */
+/** All threads: task_rows(), on BLOCKS x 8 columns. invert_eights() has been there. A fragment of X
+ *  is used as it comes: of eight pivots lane t of four has numbers 2 t and 2 t + 1. */
 template <int BLOCKS, class F>
 MPKI_APART __device__ void rows_by_eights(F front, int p, int b, int pivots, double limit, int what,
                                           double *out, int ld) {

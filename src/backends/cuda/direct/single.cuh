@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_DIRECT_SINGLE_CUH
 #define MPKI_CUDA_DIRECT_SINGLE_CUH
-/** A sweep forward over a front whose pivots are one strip and whose rows below them are at most one: by one block, since to hand
- *  the pivots on to another takes longer than what that has to do. */
+/** A sweep forward over a front whose pivots are one strip and whose rows below them are at most
+ *  one: by one block, since to hand the pivots on to another takes longer than what that has to
+ *  do. */
 #include "below.cuh"
 
 namespace mpki {
 
-/** All threads: a row of a front, whose value comes with what children give to it and goes to y or u; its group
- *  adds up every so many of the gifts. */
+/** All threads: a row of a front, whose value comes with what children give to it and goes to y or
+ *  u; its group adds up every so many of the gifts. */
 template <int NR, class T> struct single_row {
     int64_t to;
     int gift, gifts;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_DIRECT_SOLVE_CUH
 #define MPKI_CUDA_DIRECT_SOLVE_CUH
-/** Sweeps over the fronts, each one launch: a thread block takes the small fronts of a task one after
- *  the other, or a strip of a large front (strips.cuh). Blocks wait for one another by counters in
- *  device memory; who adds what, and in which order, does not depend on them. */
+/** Sweeps over the fronts, each one launch: a thread block takes the small fronts of a task one
+ *  after the other, or a strip of a large front (strips.cuh). Blocks wait for one another by
+ *  counters in device memory; who adds what, and in which order, does not depend on them. */
 #include "single.cuh"
 #include "stamps.cuh"
 #include "warps.cuh"
@@ -12,7 +12,8 @@ namespace mpki {
 
 /* ---- small fronts: a block takes those of a task one after the other ---- */
 
-/** All threads; space: shared memory for so many entries. Children before front `first` are other blocks'. */
+/** All threads; space: shared memory for so many entries. Children before front `first` are other
+ *  blocks'. */
 template <int NR, class T>
 __device__ void forward_front(const mpki_cuda_tree &t, const mpki_cuda_sweep &s, int index,
                               int first, T *space, int entries) {
@@ -112,8 +113,8 @@ __device__ void backward_front(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
 
 enum { SWEEP_NOTHING = 1 << 30 /* in place of -1, what tickets begin with: there are no pieces */ };
 
-/** The next piece of work: blocks take them in order, so that whatever one waits for is at work. Its kind is < 0 where
- *  there is none. */
+/** The next piece of work: blocks take them in order, so that whatever one waits for is at work.
+ *  Its kind is < 0 where there is none. */
 __device__ inline mpki_cuda_piece next_piece(const mpki_cuda_sweep &s, const mpki_cuda_piece *list,
                                              bool back, int *number) {
     __shared__ int ticket;
@@ -125,14 +126,14 @@ __device__ inline mpki_cuda_piece next_piece(const mpki_cuda_sweep &s, const mpk
     return ticket < SWEEP_NOTHING ? list[ticket] : mpki_cuda_piece{-1, 0, 0};
 }
 
-/** Blocks that a multiprocessor holds, as far as registers are concerned: small fronts wait for memory. With four, 64
- *  registers a thread, 18 of 19 matrices take 3 to 15 % longer. */
+/** Blocks that a multiprocessor holds, as far as registers are concerned: small fronts wait for
+ *  memory. With four, 64 registers a thread, 18 of 19 matrices take 3 to 15 % longer. */
 template <int NR, class T> constexpr int sweeps_beside() {
     return NR == 1 && sizeof(T) <= 8 ? 3 : 1;
 }
 
-/** All threads: a piece forward. most: entries of shared memory for each right-hand side. MODE: what is read of
- *  chains that have a copy. SMALL: the sweep's, which pays with registers. */
+/** All threads: a piece forward. most: entries of shared memory for each right-hand side. MODE:
+ *  what is read of chains that have a copy. SMALL: the sweep's, which pays with registers. */
 template <int MODE, bool SMALL, int NR, class T>
 __device__ inline void forward_piece(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
                                      const mpki_cuda_piece &me, char *room, int most) {

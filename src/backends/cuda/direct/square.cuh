@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_DIRECT_SQUARE_CUH
 #define MPKI_CUDA_DIRECT_SQUARE_CUH
-/** The inverse of a strip's own square of L, by one block in shared memory: made before what the strip waits for
- *  is there, so that then a product is left in place of a substitution; and kept for the sweeps that follow. */
+/** The inverse of a strip's own square of L, by one block in shared memory: made before what the
+ *  strip waits for is there, so that then a product is left in place of a substitution; and kept
+ *  for the sweeps that follow. */
 #include "sweep.cuh"
 
 namespace mpki {
@@ -73,7 +74,8 @@ template <class T> __device__ inline void keep_square(const T *M, T *to) {
             *(const chunk *)(const void *)(M + k % PER * EACH + k / PER * SQUARE);
 }
 
-/** All threads: M as it was kept, which is there when square_is_there() is back and the block has met. */
+/** All threads: M as it was kept, which is there when square_is_there() is back and the block has
+ *  met. */
 template <class T> __device__ inline void bring_square(const T *from, T *M) {
     const int EACH = (int)(sizeof(chunk) / sizeof(T)), PER = STRIP / EACH;
     for (int k = (int)threadIdx.x; k < STRIP * PER; k += SWEEP_THREADS) {

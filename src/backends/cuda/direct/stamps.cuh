@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_DIRECT_STAMPS_CUH
 #define MPKI_CUDA_DIRECT_STAMPS_CUH
-/** When fronts of tasks pass some points: in a module that is built with -DMPKI_STAMPS (METAPACK_CUDA_FLAGS)
- *  for `cuda-direct stamps=1` (bench/cuda/stamps.h), else nothing. */
+/** When fronts of tasks pass some points: in a module that is built with -DMPKI_STAMPS
+ *  (METAPACK_CUDA_FLAGS) for `cuda-direct stamps=1` (bench/cuda/stamps.h), else nothing. */
 namespace mpki {
 
 #ifdef MPKI_STAMPS
@@ -67,7 +67,8 @@ __device__ inline void stamp_part(int front) {
 #endif
 
 #ifdef MPKI_SWEEP_STAMPS
-/* of pieces of sweeps, by ticket, forward and back: nanoseconds when one is taken, when it is done, its multiprocessor */
+/* of pieces of sweeps, by ticket, forward and back: nanoseconds when one is taken, when it is done,
+ * its multiprocessor */
 enum { SWEEP_STAMPS = 3, STAMPED_PIECES = 1 << 17 };
 static __device__ long long sweep_stamps[2 * STAMPED_PIECES * SWEEP_STAMPS];
 __device__ inline void stamp_piece(int back, int ticket, int point) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_DIRECT_STRIPS_CUH
 #define MPKI_CUDA_DIRECT_STRIPS_CUH
-/** Sweeps over a chain (mpki_cuda_chain): strips of 64 rows, or of 64 columns on the way back, a block
- *  each. Columns that were cut into several fronts are swept together, without what these fronts give
- *  one another: a row of the chain is found in each of them by its position. */
+/** Sweeps over a chain (mpki_cuda_chain): strips of 64 rows, or of 64 columns on the way back, a
+ *  block each. Columns that were cut into several fronts are swept together, without what these
+ *  fronts give one another: a row of the chain is found in each of them by its position. */
 #include "chain.cuh"
 #include "narrow.cuh"
 #include "square.cuh"
@@ -138,8 +138,8 @@ __device__ inline int row_in(const strip_segment<T> &x, int end, const ROWS &row
     return -1;
 }
 
-/** All threads: where b rows are in each segment of a strip; at: IN_STRIP x ROWS. end: position of the
- *  column after the chain's own. */
+/** All threads: where b rows are in each segment of a strip; at: IN_STRIP x ROWS. end: position of
+ *  the column after the chain's own. */
 template <int ROWS, class T>
 __device__ void find_rows(const mpki_cuda_chain &me, const strip_chain<T> &m, int c, int end,
                           const strip_rows<ROWS> &rows, int b, int32_t *at) {
@@ -149,7 +149,8 @@ __device__ void find_rows(const mpki_cuda_chain &me, const strip_chain<T> &m, in
             k % ROWS < b ? row_in(segment_of(me, m, r.first + k / ROWS), end, rows, k % ROWS) : -1;
 }
 
-/** Columns of a strip that come before others of the chain: all but the last have STRIP, unless there are cuts. */
+/** Columns of a strip that come before others of the chain: all but the last have STRIP, unless
+ *  there are cuts. */
 template <class T>
 __device__ inline int columns_of(const mpki_cuda_chain &me, const strip_chain<T> &m, int c) {
     const strip_range range = range_of(me, m.strip, c);
@@ -160,8 +161,8 @@ __device__ inline int columns_of(const mpki_cuda_chain &me, const strip_chain<T>
 
 /* ---- a strip's own square, inverted before what it waits for is there ---- */
 
-/** All threads: the strip's square of L, with its diagonal, to M; rows and columns from b on are those of the
- *  identity. */
+/** All threads: the strip's square of L, with its diagonal, to M; rows and columns from b on are
+ *  those of the identity. */
 template <class T>
 __device__ inline void load_square(const strip_columns<T> &columns, const int32_t *at, int b,
                                    T *M) {
@@ -184,8 +185,8 @@ template <class T> __device__ inline T quad_sum(T x) {
     return x + shfl_xor(x, 2);
 }
 
-/** All threads: y := y - what the groups have summed up; then by four lanes for each row M y, or M^T y; the
- *  first of them gives it to `take`(row, r, value). */
+/** All threads: y := y - what the groups have summed up; then by four lanes for each row M y, or
+ *  M^T y; the first of them gives it to `take`(row, r, value). */
 template <int NR, class T, class TAKE>
 __device__ inline void finish_strip(const strip_room<NR, T> &m, int parts, bool solves, bool back,
                                     bool conjugated, TAKE take) {
@@ -223,8 +224,8 @@ __device__ inline void finish_strip(const strip_room<NR, T> &m, int parts, bool 
         if (lane == 0) take(row, r, z[r]);
 }
 
-/** Entry k of strip number `strip` of a chain; the strip `next`, which waits for nothing else, has a place of its own
- *  to look at. */
+/** Entry k of strip number `strip` of a chain; the strip `next`, which waits for nothing else, has
+ *  a place of its own to look at. */
 template <int NR, class T>
 __device__ inline void hand_over(T *handed_on, const mpki_cuda_chain &me, int strip, int next,
                                  int k, T value) {
@@ -233,7 +234,8 @@ __device__ inline void hand_over(T *handed_on, const mpki_cuda_chain &me, int st
     hand_on(handed_on + (int64_t)strip * STRIP * NR + k, value);
 }
 
-/** Minus every GROUPS-th of the gifts in u from number `gift` on, in their order; two are looked at side by side. */
+/** Minus every GROUPS-th of the gifts in u from number `gift` on, in their order; two are looked at
+ *  side by side. */
 template <int NR, class T>
 __device__ inline void subtract_gifts(const T *u, int gift, int gifts, T (&sum)[NR]) {
     for (; gift < gifts; gift += 2 * GROUPS) {
@@ -395,9 +397,9 @@ template <class T> __device__ inline T handed_to_warp(const T *p, T x, bool want
     }
 }
 
-/** A strip of pivots backward: minus L^T times the rows below, then the strip's own square. Of rows beyond the
- *  chain's pivots it takes the first slice; slice > 0: that one alone, and its sums are handed on. SMALL: what
- *  counts is the way from front to front, not bytes. */
+/** A strip of pivots backward: minus L^T times the rows below, then the strip's own square. Of rows
+ *  beyond the chain's pivots it takes the first slice; slice > 0: that one alone, and its sums are
+ *  handed on. SMALL: what counts is the way from front to front, not bytes. */
 template <int MODE, bool H, bool SMALL, int NR, class T>
 __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
                                const mpki_cuda_chain &me, int strip, int slice, char *room) {
@@ -494,8 +496,9 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
         }
     }
     if constexpr (SMALL) {
-        /* the last rows, which are those of the farthest ancestors, are there first: little is left to be done when the
-         * nearest one is through. Columns and values of the next 32 are on their way */
+        /* the last rows, which are those of the farthest ancestors, are there first: little is left
+         * to be done when the nearest one is through. Columns and values of the next 32 are on
+         * their way */
         E l[COLUMNS];
         T seen[NR];
         const auto look = [&](int i, E(&l)[COLUMNS], T(&seen)[NR]) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_DIRECT_SWEEP_CUH
 #define MPKI_CUDA_DIRECT_SWEEP_CUH
-/** What sweeps over the fronts share: counters and values by which blocks wait for one another, a front as a
- *  sweep sees it, a triangular solve by one warp, what children give. Vectors by position, NR right-hand
- *  sides side by side. */
+/** What sweeps over the fronts share: counters and values by which blocks wait for one another, a
+ *  front as a sweep sees it, a triangular solve by one warp, what children give. Vectors by
+ *  position, NR right-hand sides side by side. */
 #include "large.cuh"
 
 namespace mpki {
@@ -41,8 +41,8 @@ __device__ inline void publish(int *flag) {
     }
 }
 
-/* Values that blocks hand on to one another, each its own flag: before it is there all of its bits are set, as
- * in no result of the device's arithmetic. */
+/* Values that blocks hand on to one another, each its own flag: before it is there all of its bits
+ * are set, as in no result of the device's arithmetic. */
 __device__ inline bool is_there(float x) {
     return __float_as_uint(x) != 0xffffffffu;
 }
@@ -93,7 +93,8 @@ template <class F> __device__ inline void hand_on(cx<F> *p, cx<F> x) {
     hand_on(&p->x, x.x);
     hand_on(&p->y, x.y);
 }
-/** The value, as soon as it is there; x: what was seen of it. `pause` ns go by between two looks. */
+/** The value, as soon as it is there; x: what was seen of it. `pause` ns go by between two
+ *  looks. */
 template <class T> __device__ inline T handed(const T *p, T x, unsigned pause = 20) {
     while (!is_there(x)) {
         __nanosleep(pause);
@@ -137,8 +138,9 @@ template <class T> struct swept_front {
           m(node.rows), w(a.w), e(t.now[index].nelim), n(w + m) {}
 };
 
-/** One warp: x := L^-1 x for b <= 32 rows, a row a lane; L: a column every `ld` entries. Eight columns of L are on
- *  their way while eight are at work; the first ones may be fetched before x is there. */
+/** One warp: x := L^-1 x for b <= 32 rows, a row a lane; L: a column every `ld` entries. Eight
+ *  columns of L are on their way while eight are at work; the first ones may be fetched before x is
+ *  there. */
 template <class T> struct block_ahead {
     enum { AHEAD = 8 };
     T l[AHEAD];
@@ -227,8 +229,8 @@ __device__ inline bool leaves_columns(const mpki_cuda_tree &t, int front) {
     return t.now[front].w > t.now[front].nelim;
 }
 
-/** All threads: children before front `first` that have left columns are done. The caller synchronizes. chained:
- *  the child whose columns come before the front's own is no matter. */
+/** All threads: children before front `first` that have left columns are done. The caller
+ *  synchronizes. chained: the child whose columns come before the front's own is no matter. */
 __device__ inline void wait_for_columns(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
                                         const mpki_cuda_node &node, int first, bool chained) {
     for (int k = (int)threadIdx.x; k < node.children; k += (int)blockDim.x) {
@@ -238,8 +240,8 @@ __device__ inline void wait_for_columns(const mpki_cuda_tree &t, const mpki_cuda
     }
 }
 
-/** The first entry of an ascending list that is not below `value`, as first_not_below(): seven entries are looked at side by
- *  side, since a sweep waits for memory. */
+/** The first entry of an ascending list that is not below `value`, as first_not_below(): seven
+ *  entries are looked at side by side, since a sweep waits for memory. */
 __device__ inline int find_not_below(const int32_t *list, int count, int value) {
     int low = 0, high = count; /* what is sought is one of low .. high */
     while (high - low > 7) {
@@ -256,8 +258,8 @@ __device__ inline int find_not_below(const int32_t *list, int count, int value) 
     return low + below;
 }
 
-/** Some children of a front, in shared memory: where the rows that they give something to are told, where it
- *  lies, and which of their rows do. */
+/** Some children of a front, in shared memory: where the rows that they give something to are told,
+ *  where it lies, and which of their rows do. */
 template <class T> struct child_list {
     const int32_t *rel[LISTED];
     const T *from[LISTED];
@@ -269,7 +271,8 @@ struct target {
     int low, high;
 };
 
-/** All threads: children k0 .. k0 + LISTED - 1 of a front; needs nothing that is not there before the sweep. */
+/** All threads: children k0 .. k0 + LISTED - 1 of a front; needs nothing that is not there before
+ *  the sweep. */
 template <int NR, class T>
 __device__ inline void list_children(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
                                      const mpki_cuda_node &node, const target &to, int k0,
@@ -286,7 +289,8 @@ __device__ inline void list_children(const mpki_cuda_tree &t, const mpki_cuda_sw
     }
 }
 
-/** All threads: sum (rows of the target, NR each) += the listed children's gifts, in the order of children. */
+/** All threads: sum (rows of the target, NR each) += the listed children's gifts, in the order of
+ *  children. */
 template <int NR, class T>
 __device__ inline void add_listed(const target &to, const child_list<T> &list, int count, T *sum) {
     for (int k = 0; k < count; ++k) {
@@ -301,8 +305,8 @@ __device__ inline void add_listed(const target &to, const child_list<T> &list, i
     }
 }
 
-/** The same where children are many and the rows few: each warp adds up every so many of them, the warps'
- *  sums are added in their order. own: as many as the target's for each warp. */
+/** The same where children are many and the rows few: each warp adds up every so many of them, the
+ *  warps' sums are added in their order. own: as many as the target's for each warp. */
 template <int NR, class T>
 __device__ inline void add_many(const target &to, const child_list<T> &list, int count, T *sum,
                                 T *own) {
@@ -343,7 +347,8 @@ __device__ inline void add_many(const target &to, const child_list<T> &list, int
     __syncthreads();
 }
 
-/** All threads: sum += what the children of a front give. own: room for so many entries beside it. */
+/** All threads: sum += what the children of a front give. own: room for so many entries beside
+ *  it. */
 template <int NR, class T>
 __device__ void gather(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
                        const mpki_cuda_node &node, const target &to, T *sum, T *own, int entries) {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_DIRECT_TASK_CUH
 #define MPKI_CUDA_DIRECT_TASK_CUH
-/** Small fronts: a thread block takes those of a task one after the other, each as a whole in shared
- *  memory: what A and the children give, the elimination, then panel and contribution go out. Of
- *  fronts that are too large for that only the columns to be eliminated: part.cuh does the rest. */
+/** Small fronts: a thread block takes those of a task one after the other, each as a whole in
+ *  shared memory: what A and the children give, the elimination, then panel and contribution go
+ *  out. Of fronts that are too large for that only the columns to be eliminated: part.cuh does the
+ *  rest. */
 #include "children.cuh"
 #include "rows.cuh"
 #include "tile_loop.cuh"
@@ -12,7 +13,8 @@ namespace mpki {
 
 static const int QUICK_FROM = 17; /* columns: fewer take no longer with the search for pivots */
 
-/** One warp: the tile in m.S; quick: that way; LOOPS: by those of tile_loop.cuh. What it found goes to m.word. */
+/** One warp: the tile in m.S; quick: that way; LOOPS: by those of tile_loop.cuh. What it found goes
+ *  to m.word. */
 template <bool H, bool LOOPS, class T>
 MPKI_APART __device__ void task_pivots(int n, int w, int columns, bool outside, int b, bool quick,
                                        typename scalar_of<T>::real small,
@@ -36,10 +38,11 @@ MPKI_APART __device__ void task_pivots(int n, int w, int columns, bool outside, 
     if (found >= 0) prepare_rows(m.S, b, found);
 }
 
-/** All threads: a tile of b columns at p is factored, and rows below it are tested; returns how many of its
- *  pivots, *np, pass. The quick way first, if *quick; where rows of columns that were done so fail, all of it is done
- *  anew, and the front is through with that way. X of rows of a whole front is in m.X then, L of columns alone in the front, or, where the tile has
- *  all of them and all pass, in the panel: m.word[WORD_OUT] says so. */
+/** All threads: a tile of b columns at p is factored, and rows below it are tested; returns how
+ *  many of its pivots, *np, pass. The quick way first, if *quick; where rows of columns that were
+ *  done so fail, all of it is done anew, and the front is through with that way. X of rows of a
+ *  whole front is in m.X then, L of columns alone in the front, or, where the tile has all of them
+ *  and all pass, in the panel: m.word[WORD_OUT] says so. */
 template <bool H, bool LOOPS, class F, class T>
 __device__ int task_factor(const F &f, const task_room<T> &m, const panel<T> &a, int p, int b,
                            const pivot_rules<typename scalar_of<T>::real> &rules, int *np,
@@ -96,8 +99,8 @@ __device__ int task_factor(const F &f, const task_room<T> &m, const panel<T> &a,
     return ne;
 }
 
-/** All threads: F(i, j) -= L X^H for i >= j >= first, the ne pivots at p. A warp takes 32 rows and 8
- *  columns at once. */
+/** All threads: F(i, j) -= L X^H for i >= j >= first, the ne pivots at p. A warp takes 32 rows and
+ *  8 columns at once. */
 template <bool H, class F, class T>
 MPKI_APART __device__ void task_update(F front, const T *, int p, int first, int ne) {
     MPKI_ROOM;
@@ -264,8 +267,8 @@ MPKI_APART __device__ int task_search(F front, T *d, T *dinv, int32_t *id, int p
                                    &search, &over, m.space);
 }
 
-/** All threads: eliminate what can be. own: columns before those that came late; before others of the same front
- *  these alone are tried, as in a front that is not cut. Returns nelim. */
+/** All threads: eliminate what can be. own: columns before those that came late; before others of
+ *  the same front these alone are tried, as in a front that is not cut. Returns nelim. */
 template <bool H, bool LOOPS, class F, class T>
 __device__ int task_eliminate(const mpki_cuda_tree &t, const F &f, const task_room<T> &m,
                               const panel<T> &out, int w, int root, int own, bool counted) {
@@ -317,8 +320,8 @@ __device__ inline char *place_in_arena(const mpki_cuda_tree &t, int64_t panel, i
     return place;
 }
 
-/** What becomes of columns that lie in `out` or in shared memory, with all that children give: they are eliminated
- *  there. */
+/** What becomes of columns that lie in `out` or in shared memory, with all that children give: they
+ *  are eliminated there. */
 template <bool H, bool LOOPS, class F, class T>
 __device__ int task_columns(const mpki_cuda_tree &t, const F &f, const task_room<T> &m,
                             const mpki_cuda_node &node, const panel<T> &out) {
@@ -354,8 +357,8 @@ MPKI_APART __device__ int task_outside(const mpki_cuda_tree &t, int s, char *pla
     return task_columns<H, false>(t, f, m, node, out);
 }
 
-/** All threads: columns that came late and lie in the panel lose what the ne pivots of the others, all of one tile, give
- *  to them. L is in the front. */
+/** All threads: columns that came late and lie in the panel lose what the ne pivots of the others,
+ *  all of one tile, give to them. L is in the front. */
 template <bool H, class T>
 MPKI_APART __device__ void update_late(packed_front<T> front, int w, int ne) {
     MPKI_ROOM;
@@ -410,9 +413,9 @@ __device__ inline void task_done(const mpki_cuda_tree &t, int s, char *place, in
     publish_word(&now->done, 1);
 }
 
-/** All threads: front s of a task that begins at front `first`. False: a front below it could not be
- *  done, or it has no place; then nothing was written. alone: its columns without the others. WIDE:
- *  where it has grown beyond shared memory it is done in its place. */
+/** All threads: front s of a task that begins at front `first`. False: a front below it could not
+ *  be done, or it has no place; then nothing was written. alone: its columns without the others.
+ *  WIDE: where it has grown beyond shared memory it is done in its place. */
 template <bool H, bool WIDE, class T>
 __device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_bytes, int s,
                            int first, bool alone, int level) {
@@ -427,8 +430,8 @@ __device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_byt
     MPKI_STAMP(ENTRIES);
     char *place = t.arena + node.panel;
     bool outside = false, apart = false;
-    /* the last child is the one that is done last, as a rule: what the others give is added up meanwhile, but by narrow
-     * blocks, whose fronts wait less than the loop takes in registers */
+    /* the last child is the one that is done last, as a rule: what the others give is added up
+     * meanwhile, but by narrow blocks, whose fronts wait less than the loop takes in registers */
     int from = 0, waited = 0, until = node.children;
     if (WIDE && until > 1 && t.child[node.child + until - 1] < first) --until;
 #pragma unroll 1

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_DIRECT_TELL_CUH
 #define MPKI_CUDA_DIRECT_TELL_CUH
-/** What the host reads of a factorization: flags, sums over D, and the fronts that are not as planned. */
+/** What the host reads of a factorization: flags, sums over D, and the fronts that are not as
+ *  planned. */
 #include "common.cuh"
 
 namespace mpki {
@@ -33,7 +34,8 @@ struct pivot_counts {
             min_d = least < min_d ? least : min_d;
         }
     }
-    /** A thread: what is not nothing to *sums. Doubles that are not negative compare as their bits. */
+    /** A thread: what is not nothing to *sums. Doubles that are not negative compare as their
+     *  bits. */
     __device__ void add_to(mpki_cuda_pivot_sums *sums) const {
         if (positive) atomicAdd(&sums->positive, (unsigned long long)positive);
         if (negative) atomicAdd(&sums->negative, (unsigned long long)negative);

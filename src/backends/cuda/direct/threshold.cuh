@@ -12,8 +12,8 @@ namespace mpki {
 
 enum { SEARCHED = 32 /* columns that are looked at together */ };
 
-/** A column's sizes from row p on, off the diagonal: the two largest among the columns that may be eliminated,
- *  the largest of the rows below them; infinite where there is NaN. */
+/** A column's sizes from row p on, off the diagonal: the two largest among the columns that may be
+ *  eliminated, the largest of the rows below them; infinite where there is NaN. */
 template <class R> struct column_top {
     R first, second, below;
     int row; /**< of `first`; -1: none */
@@ -298,8 +298,9 @@ __device__ int candidate(const F &f, const pivot_rules<R> &rules, int p, int lef
                : NO_PIVOT;
 }
 
-/** All threads: the first column from *next on, around p .. w - 1, that can be a pivot by itself or with another.
- *  *next [out] the one after it. Up to SEARCHED columns are measured together, a warp for each. */
+/** All threads: the first column from *next on, around p .. w - 1, that can be a pivot by itself or
+ *  with another. *next [out] the one after it. Up to SEARCHED columns are measured together, a warp
+ *                            for each. */
 template <bool H, class T, class F>
 __device__ pivot_found find_pivot(const F &f, int w, int n, int p, int *next,
                                   const pivot_rules<typename scalar_of<T>::real> &rules,
@@ -342,7 +343,8 @@ __device__ pivot_found find_pivot(const F &f, int w, int n, int p, int *next,
     return {-1, -1, false, false};
 }
 
-/** All threads: try the columns p .. w-1, at most `most` pivots; entries of columns up to `last` are
+/** All threads: try the columns p .. w-1, at most `most` pivots; entries of columns up to `last`
+ *  are
  *  brought up to date. *search [inout] the column at which the search goes on. *over [out] nothing
  *  more can be eliminated. Returns p. */
 template <bool H, class T, class F>

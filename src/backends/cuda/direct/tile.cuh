@@ -8,8 +8,8 @@
 
 namespace mpki {
 
-/** 1 / a without a branch, so that other work can go on beside it; not for numbers near the ends of the range,
- *  of which it makes what quick_column::bad shows. */
+/** 1 / a without a branch, so that other work can go on beside it; not for numbers near the ends of
+ *  the range, of which it makes what quick_column::bad shows. */
 template <class T> __device__ inline T quick_inverse(T a) {
     return inverse(a);
 }
@@ -26,7 +26,8 @@ __device__ inline double common_inverse(double a) {
     return k > 0x03000000u && k < 0x7c000000u ? quick_inverse(a) : inverse(a);
 }
 
-/** Column j of a lane's row, which is 0 from then on: of registers, so by a choice that all lanes make. */
+/** Column j of a lane's row, which is 0 from then on: of registers, so by a choice that all lanes
+ *  make. */
 template <int FIRST, int COUNT, int W, class T> __device__ inline T column_out(T (&x)[W], int j) {
     if constexpr (COUNT == 1) {
         const T u = x[FIRST];
@@ -59,7 +60,8 @@ __device__ inline unsigned tile_row(T (&x)[W], const T *U, const T *V, T l1, T l
     return most;
 }
 
-/** One warp: L's rows, which stand where their columns stood, go to their places, columns below p. */
+/** One warp: L's rows, which stand where their columns stood, go to their places, columns below
+ *  p. */
 template <class T> __device__ inline void order_tile(T *S, int b, int p, int place) {
     const int AT_ONCE = 8, lane = (int)threadIdx.x & 31;
     for (int k0 = 0; k0 < p; k0 += AT_ONCE) {
@@ -75,8 +77,8 @@ template <class T> __device__ inline void order_tile(T *S, int b, int p, int pla
     }
 }
 
-/** tile_factor() of at most W columns. A row is a lane's, in registers, and stays there: columns that are done are 0 in
- *  all rows, so that nothing is exchanged before the end. */
+/** tile_factor() of at most W columns. A row is a lane's, in registers, and stays there: columns
+ *  that are done are 0 in all rows, so that nothing is exchanged before the end. */
 template <bool H, int W, class T>
 __device__ int tile_complete(T *S, int b, int *perm, T *d, T *dinv,
                              typename scalar_of<T>::real small, T *work, int begun) {
@@ -186,8 +188,9 @@ template <class T> struct quick_column {
     bool grows;   /* this lane has met an entry of L above QUICK_EVEN */
 };
 
-/** One warp, lane i with row i: columns k .. until - 1, of which x[0] is column k. L goes to S. Returns k of the first
- *  one that was not done. The pivot of the next column is made in all lanes beside its entries, so that a column waits
+/** One warp, lane i with row i: columns k .. until - 1, of which x[0] is column k. L goes to S.
+ *  Returns k of the first one that was not done. The pivot of the next column is made in all lanes
+ *    beside its entries, so that a column waits
  *  for one division after the other and for nothing else. */
 template <bool H, int W, class T>
 __device__ inline int quick_columns(T (&x)[W], quick_column<T> &c, T *S, T *work, int b, int k,
@@ -252,11 +255,12 @@ __device__ inline int quick_from(T (&x)[W], quick_column<T> &c, T *S, T *work, i
     return k;
 }
 
-/** One warp: the same as tile_factor() where pivots of order 1 will do, in the order of the diagonal's sizes as
- *  they are at the begin: no entry of L in the tile above `most`, no pivot of at most `small`. Returns how many
- *  columns have pivots then; with what it leaves of the others in S tile_factor() can go on. -1: it had better begin
- *  anew; S is of no use. A row is a lane's, in registers: in place of the search and of exchanges, which take most of tile_factor()'s time, one division a column.
- *  work: 2 TILE entries, aligned for two. */
+/** One warp: the same as tile_factor() where pivots of order 1 will do, in the order of the
+ *  diagonal's sizes as they are at the begin: no entry of L in the tile above `most`, no pivot of
+ *  at most `small`. Returns how many columns have pivots then; with what it leaves of the others in
+ *  S tile_factor() can go on. -1: it had better begin anew; S is of no use. A row is a lane's, in
+ *  registers: in place of the search and of exchanges, which take most of tile_factor()'s time, one
+ *  division a column. work: 2 TILE entries, aligned for two. */
 template <bool H, class T>
 __device__ int quick_pivots(T *S, int b, int *perm, T *d, T *dinv,
                             typename scalar_of<T>::real small, typename scalar_of<T>::real most,

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_DIRECT_TILE_LOOP_CUH
 #define MPKI_CUDA_DIRECT_TILE_LOOP_CUH
-/** The tile of a task's front, by one warp, as in tile.cuh, but rows stay in shared memory and what becomes of them is a
- *  loop. With all of the code in the caches that takes longer than rows in registers do, of which it is a third; but a front
- *  has one tile or two, and code that comes once a front comes from far away. */
+/** The tile of a task's front, by one warp, as in tile.cuh, but rows stay in shared memory and what
+ *  becomes of them is a loop. With all of the code in the caches that takes longer than rows in
+ *  registers do, of which it is a third; but a front has one tile or two, and code that comes once
+ *  a front comes from far away. */
 #include "tile.cuh"
 
 namespace mpki {
 
 enum { LOOP_COLUMNS = 8 /* of a row that are read before the first is written */ };
 
-/** 1 / a of a number that all lanes have; quick: what quick_inverse() makes of it, where that goes. */
+/** 1 / a of a number that all lanes have; quick: what quick_inverse() makes of it, where that
+ *  goes. */
 template <class T> __device__ inline T own_inverse(T, T quick) {
     return quick;
 }
@@ -19,7 +21,8 @@ __device__ inline double own_inverse(double a, double quick) {
     return k > 0x03000000u && k < 0x7c000000u ? quick : inverse(a);
 }
 
-/** A lane's row, columns first .. b - 1 of S, less l1 U (and l2 V); the key of its largest entry. */
+/** A lane's row, columns first .. b - 1 of S, less l1 U (and l2 V); the key of its largest
+ *  entry. */
 template <bool PAIR, class T>
 __device__ inline unsigned loop_row(T *row, int first, int b, const T *U, const T *V, T l1, T l2) {
     const int AT_ONCE = LOOP_COLUMNS;
@@ -52,8 +55,8 @@ __device__ inline unsigned loop_row(T *row, int first, int b, const T *U, const 
  *  the first columns, perm (b), d and dinv (2 b) out. No pivot of at most `small` is taken.
  *  work: 2 TILE entries, aligned for two. begun: not negative: what
  *  loop_quick() has left, with so many pivots. Returns the number of pivots. Sizes are
- *  compared by their keys: to 15 bits and more. A row stays with its lane; a column that is done makes room for its L at the
- *  place of the first one that is left. */
+ *  compared by their keys: to 15 bits and more. A row stays with its lane; a column that is done
+ *  makes room for its L at the place of the first one that is left. */
 template <bool H, class T>
 __device__ int loop_factor(T *S, int b, int *perm, T *d, T *dinv, typename scalar_of<T>::real small,
                            T *work, int begun = -1) {
@@ -142,10 +145,11 @@ __device__ int loop_factor(T *S, int b, int *perm, T *d, T *dinv, typename scala
     return p;
 }
 
-/** One warp: the same as loop_factor() where pivots of order 1 will do, in the order of the diagonal's sizes as
- *  they are at the begin: no entry of L in the tile above `most`, no pivot of at most `small`. Returns how many
- *  columns have pivots then; with what it leaves of the others in S loop_factor() can go on. -1: it had better begin
- *  anew; S is of no use. Two columns at a time: one exchange, and divisions side by side. work: 2 TILE entries. */
+/** One warp: the same as loop_factor() where pivots of order 1 will do, in the order of the
+ *  diagonal's sizes as they are at the begin: no entry of L in the tile above `most`, no pivot of
+ *  at most `small`. Returns how many columns have pivots then; with what it leaves of the others in
+ *  S loop_factor() can go on. -1: it had better begin anew; S is of no use. Two columns at a time:
+ *  one exchange, and divisions side by side. work: 2 TILE entries. */
 template <bool H, class T>
 __device__ int loop_quick(T *S, int b, int *perm, T *d, T *dinv, typename scalar_of<T>::real small,
                           typename scalar_of<T>::real most, T *work) {

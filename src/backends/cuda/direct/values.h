@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_VALUES_H
 #define MPKI_CUDA_VALUES_H
-/** A's values on the device: taken from a caller's array there, and scaled. Plain C; arrays lie in device
- *  memory unless said otherwise. */
+/** A's values on the device: taken from a caller's array there, and scaled. Plain C; arrays lie in
+ *  device memory unless said otherwise. */
 #include "../api.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/** A by rows, in both triangles, as places in the values of the lower one: a row's own entries and those
- *  from the other triangle. Rows of more than MPKI_CUDA_ROW_LONG entries are cut into pieces of as many. */
+/** A by rows, in both triangles, as places in the values of the lower one: a row's own entries and
+ *  those from the other triangle. Rows of more than MPKI_CUDA_ROW_LONG entries are cut into pieces
+ *  of as many. */
 typedef struct mpki_cuda_by_rows {
     int32_t n;
     int hermitian;
@@ -43,8 +44,8 @@ typedef struct mpki_cuda_long_row {
     int32_t done, unused;    /**< pieces */
 } mpki_cuda_long_row;
 
-/** Sweeps of equilibration that may be asked for; those beyond, where rows are uneven; flags: one of each sweep, that it
- *  found rows uneven, and one of values that the host has to look at. */
+/** Sweeps of equilibration that may be asked for; those beyond, where rows are uneven; flags: one
+ *  of each sweep, that it found rows uneven, and one of values that the host has to look at. */
 enum {
     MPKI_CUDA_SCALE_ASKED = 4,
     MPKI_CUDA_SCALE_MORE = 12,
@@ -67,9 +68,9 @@ typedef struct mpki_cuda_scaling {
 
 /** For one kind of entries. */
 typedef struct mpki_cuda_values_kind {
-    /** ax := the lower triangle, and its scaling. Waits until it is known whether the host has to look at the values
-     *  (*odd, host memory): they are not finite, two triangles differ, a Hermitian diagonal is not real. Then nothing
-     *  was written. */
+    /** ax := the lower triangle, and its scaling. Waits until it is known whether the host has to
+     *  look at the values (*odd, host memory): they are not finite, two triangles differ, a
+     *  Hermitian diagonal is not real. Then nothing was written. */
     int (*bring)(mpki_cuda *cuda, const mpki_cuda_given *a, const mpki_cuda_scaling *how, void *ax,
                  int32_t *odd);
 } mpki_cuda_values_kind;

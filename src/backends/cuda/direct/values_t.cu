@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Values from a caller's array on the device to those of the lower triangle, and their scaling: Ruiz 2001 as
- * analysis/match/equilibrate.c has it, with its bits: maxima do not depend on who is first. */
+/* Values from a caller's array on the device to those of the lower triangle, and their scaling:
+ * Ruiz 2001 as analysis/match/equilibrate.c has it, with its bits: maxima do not depend on who is
+ * first. */
 #include "../launch.cuh"
 #include "common.cuh"
 #include "table.cuh"
@@ -122,9 +123,9 @@ __device__ static void finish_row(const mpki_cuda_scaling &how, int k, int i, do
     next[i] = most > 0 ? clamp(own / sqrt(most), 0x1p-1000, 0x1p+1000) : own;
 }
 
-/* Sweep k: next := scale / sqrt(maxima), unless the one before found all rows even. Warps of the first `pieces` blocks
- * take pieces of long rows, of which the last one knows the row's largest entry; LANES of other warps take other rows
- * in turn. */
+/* Sweep k: next := scale / sqrt(maxima), unless the one before found all rows even. Warps of the
+ * first `pieces` blocks take pieces of long rows, of which the last one knows the row's largest
+ * entry; LANES of other warps take other rows in turn. */
 template <int LANES, class E>
 __global__ void __launch_bounds__(THREADS)
     sweep_kernel(const mpki_cuda_by_rows a, const mpki_cuda_scaling how, const E *ax, int k,
@@ -163,9 +164,10 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/* The nearest powers of two, from the copy that the last sweep left: sweep k reads copy k & 1, writes the other. The
- * last one that was asked for counts even if it found all rows even, later ones do not. early: those alone that were
- * asked for have been queued; where more are needed it is not time yet. */
+/* The nearest powers of two, from the copy that the last sweep left: sweep k reads copy k & 1,
+ * writes the other. The last one that was asked for counts even if it found all rows even, later
+ * ones do not. early: those alone that were asked for have been queued; where more are needed it is
+ * not time yet. */
 static __global__ void round_kernel(const mpki_cuda_scaling how, int n, bool early, double limit) {
     const int p = (int)(blockIdx.x * blockDim.x + threadIdx.x), sweeps = how.sweeps;
     if (p >= n || is_odd(how)) return;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_DIRECT_WARPS_CUH
 #define MPKI_CUDA_DIRECT_WARPS_CUH
-/** Sweeps over the small fronts of some tasks, a warp for each: warps take them in turn, and wait for one another
- *  by words in shared memory. */
+/** Sweeps over the small fronts of some tasks, a warp for each: warps take them in turn, and wait
+ *  for one another by words in shared memory. */
 #include "sweep.cuh"
 
 namespace mpki {
@@ -43,8 +43,8 @@ __device__ inline void wait_for_warps(warps_state &state, int front) {
     __threadfence_block();
 }
 
-/** A warp: what child number k of a front gives, whose first row of the lane is known, and its value where it is
- *  there. */
+/** A warp: what child number k of a front gives, whose first row of the lane is known, and its
+ *  value where it is there. */
 template <int NR, class T> struct gift {
     const int32_t *rel;
     const T *from;
@@ -79,8 +79,8 @@ template <int NR, class T> struct gift {
     }
 };
 
-/** A warp: L^-1 of one front of first .. last. sum: WARP_ROOM x NR, v: MPKI_CUDA_WARP_PIVOTS x NR. What does not depend
- *  on children is asked for before they are waited for. */
+/** A warp: L^-1 of one front of first .. last. sum: WARP_ROOM x NR, v: MPKI_CUDA_WARP_PIVOTS x NR.
+ *  What does not depend on children is asked for before they are waited for. */
 template <int NR, class T>
 __device__ void forward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep &s, int index,
                                 int first, int last, warps_state &state, T *sum, T *v) {
@@ -234,8 +234,8 @@ __device__ void backward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep 
     tell_warps(state, index - first);
 }
 
-/** All threads: the fronts of a task, a warp each: one(k, state, the warp's part of room), k = 0, 1, ...; room:
- *  shared memory for so many entries, by which there may be fewer warps at work. */
+/** All threads: the fronts of a task, a warp each: one(k, state, the warp's part of room), k = 0,
+ *  1, ...; room: shared memory for so many entries, by which there may be fewer warps at work. */
 template <int NR, class T, class F>
 __device__ void by_warps(const mpki_cuda_piece &me, T *room, int entries, const F &one) {
     __shared__ warps_state state;

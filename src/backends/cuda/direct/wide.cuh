@@ -2,10 +2,11 @@
 #ifndef MPKI_CUDA_DIRECT_WIDE_CUH
 #define MPKI_CUDA_DIRECT_WIDE_CUH
 /** Real doubles: the columns of large fronts in tiles of 128 candidates (the tile of the dense
- *  factorization: dense/tile_by_lanes.cuh), all of them pivots or none. Nothing of the front is overwritten before
- *  all rows have passed |l| <= 1/u; where one has not, or the tile has no pivot left that counts, the front goes on
- *  in tiles of 32 (large.cuh), which can turn columns down one by one. What a tile leaves, L below the diagonal and
- *  N = L^-T above it, lies meanwhile in those rows of W that no update reads. */
+ *  factorization: dense/tile_by_lanes.cuh), all of them pivots or none. Nothing of the front is
+ *  overwritten before all rows have passed |l| <= 1/u; where one has not, or the tile has no pivot
+ *  left that counts, the front goes on in tiles of 32 (large.cuh), which can turn columns down one
+ *  by one. What a tile leaves, L below the diagonal and N = L^-T above it, lies meanwhile in those
+ *  rows of W that no update reads. */
 #include "../dense/tile_by_lanes.cuh"
 #include "outer.cuh"
 
@@ -15,7 +16,8 @@ static const int WIDE = tile_size<double>::B, WIDE_ROWS = 32;
 static const int WIDE_FEW = 64,
                  WIDE_SHARES = 8; /* wide_done_kernel(): threads, blocks of the same rows */
 static_assert(2 * WIDE_FEW == MPKI_FRONT_ROWS, "two rows a thread");
-/* of |l| inside a block of 32 candidates whose pivots are the largest entries left on the diagonal */
+/* of |l| inside a block of 32 candidates whose pivots are the largest entries left on the
+ * diagonal */
 static const double WIDE_MOST = 8;
 static const int WIDE_PIECES = (MPKI_FRONT_BLOCK - MPKI_FRONT_WIDE) / OUTER,
                  WIDE_HALVES = MPKI_FRONT_ROWS / OUTER; /* wide_inner_kernel() */
@@ -56,7 +58,8 @@ struct square_out {
     }
 };
 
-/** A block for each front: the tile that comes next. begin: 1 at the begin of a block of columns. */
+/** A block for each front: the tile that comes next. begin: 1 at the begin of a block of
+ *  columns. */
 static __global__ void __launch_bounds__(TILE_THREADS, 1)
     wide_tile_kernel(mpki_cuda_tree t, mpki_cuda_large large, int begin) {
     MPKI_ROOM;
@@ -68,7 +71,8 @@ static __global__ void __launch_bounds__(TILE_THREADS, 1)
     if (f.phase != 0) return;
     advance<false>(f, a, t.flags, begin != 0);
     if (f.phase != 0 || f.narrow || f.pass > 0) return;
-    /* a root's last columns are for complete pivoting, where a matrix that is nearly singular shows it */
+    /* a root's last columns are for complete pivoting, where a matrix that is nearly singular shows
+     * it */
     const int p = f.p, left = (f.e < f.nrows ? f.e : f.e - TILE) - p, b = left < WIDE ? left : WIDE;
     if (b <= 0) return;
     const pivot_rules<double> rules(t);
@@ -116,7 +120,8 @@ __device__ inline void wide_stage(wide_memory &m, const double *N, int64_t ld, i
                      bytes ? N + 16 * s + k + (int64_t)(16 * s + c) * ld : N, bytes);
     }
 }
-/** What the same thread has copied of the square on the diagonal: N has ones there, and zeros below. */
+/** What the same thread has copied of the square on the diagonal: N has ones there, and zeros
+ *  below. */
 __device__ inline void wide_unit(wide_memory &m, int s) {
     const int e = (int)threadIdx.x, c = e / 8, k = e % 8 * 2;
     double *at = m.part(s) + c * WIDE_LB + k;
@@ -125,8 +130,8 @@ __device__ inline void wide_unit(wide_memory &m, int s) {
     if (k + 1 >= c) at[1] = k + 1 == c;
 }
 
-/** Rows below the tile: L D = A N goes to W, and L is tested. A block: 32 rows. A warp: 16 rows, every fourth group
- *  of 8 columns. */
+/** Rows below the tile: L D = A N goes to W, and L is tested. A block: 32 rows. A warp: 16 rows,
+ *  every fourth group of 8 columns. */
 static __global__ void __launch_bounds__(256, 1)
     wide_rows_kernel(mpki_cuda_tree t, mpki_cuda_large large) {
     MPKI_ROOM;
@@ -159,7 +164,8 @@ static __global__ void __launch_bounds__(256, 1)
 #pragma unroll
         for (int x = column; x < 2; x += AT_ONCE) {
             const int k = 16 * s + 2 * warp + x, left = n - row;
-            /* of rows of the tile itself nothing is wanted, and above the diagonal nobody has written */
+            /* of rows of the tile itself nothing is wanted, and above the diagonal nobody has
+             * written */
             const int bytes = k >= nb || left <= 0 || row + 1 < first ? 0 : left == 1 ? 8 : 16;
             copy_async16(m.A + k * WIDE_LD + row2,
                          bytes ? a.a + row + (int64_t)(p + m.order[k]) * a.ld : a.a, bytes);
@@ -233,7 +239,8 @@ static __global__ void __launch_bounds__(256, 1)
     if (bad) f.good = 0;
 }
 
-/** A warp, one of several: rows p .. p + nb - 1 of the columns before them follow the tile's order. */
+/** A warp, one of several: rows p .. p + nb - 1 of the columns before them follow the tile's
+ *  order. */
 __device__ inline void wide_order(const panel<double> &a, int p, int nb, const int *order, int warp,
                                   int warps) {
     const int EACH = 2, PIECES = WIDE / 32, lane = (int)threadIdx.x & 31;
@@ -257,7 +264,8 @@ __device__ inline void wide_order(const panel<double> &a, int p, int nb, const i
     }
 }
 
-/** Blocks number 0 .. WIDE_SHARES - 1 of a front: L of the tile itself; which columns its pivots are. */
+/** Blocks number 0 .. WIDE_SHARES - 1 of a front: L of the tile itself; which columns its pivots
+ *  are. */
 __device__ inline void wide_finish(const mpki_cuda_front &f, const panel<double> &a,
                                    const double *square, const int *order, int share) {
     const int tid = (int)threadIdx.x, nb = f.b, p = f.p;
@@ -277,9 +285,9 @@ __device__ inline void wide_finish(const mpki_cuda_front &f, const panel<double>
             if (j < i) a.at(p + i, p + j) = square[i + (int64_t)j * f.ldw];
 }
 
-/** A tile that stands: L of the rows below, 128 of them and some columns a block; the rest of what it does to the columns
- *  before it. Its blocks are small ones, which find a place beside those of an update.
- *  closes: it is the last one of its block of columns. */
+/** A tile that stands: L of the rows below, 128 of them and some columns a block; the rest of what
+ *  it does to the columns before it. Its blocks are small ones, which find a place beside those of
+ *  an update. closes: it is the last one of its block of columns. */
 static __global__ void __launch_bounds__(WIDE_FEW, 16)
     wide_done_kernel(mpki_cuda_tree t, mpki_cuda_large large, int closes) {
     after_previous();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_ISAI_EXACT_CUH
 #define MPKI_CUDA_ISAI_EXACT_CUH
-/** Arithmetic with a rounding after each operation: what the processor does, so that columns have the
- *  same bits. These kernels wait for memory, not for the second instruction. */
+/** Arithmetic with a rounding after each operation: what the processor does, so that columns have
+ *  the same bits. These kernels wait for memory, not for the second instruction. */
 #include "../scalar.cuh"
 
 namespace mpki {

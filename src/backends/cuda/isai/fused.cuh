@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_ISAI_FUSED_CUH
 #define MPKI_CUDA_ISAI_FUSED_CUH
-/** Columns of the approximate inverse of a triangle, one kernel for each class of lengths (Anzt, Chow,
- *  Huckle & Dongarra 2016, section III): a lane owns a row of J, or some; a step makes one entry of
- *  the column final, and hands it to the lanes of later rows. Departs from it: rows are read while the
- *  system is solved, in step with it, so that L(J, J) is nowhere, not even in registers, and J may
- *  have more than 32 rows; several short columns share a warp. The operations on an entry, and their
- *  order, are those of the processor (isai/columns_t.c): so are the bits. */
+/** Columns of the approximate inverse of a triangle, one kernel for each class of lengths (Anzt,
+ *  Chow, Huckle & Dongarra 2016, section III): a lane owns a row of J, or some; a step makes one
+ *  entry of the column final, and hands it to the lanes of later rows. Departs from it: rows are
+ *  read while the system is solved, in step with it, so that L(J, J) is nowhere, not even in
+ *  registers, and J may have more than 32 rows; several short columns share a warp. The operations
+ *  on an entry, and their order, are those of the processor (isai/columns_t.c): so are the bits. */
 #include "../launch.cuh"
 #include "exact.cuh"
 #include "isai.h"
@@ -255,8 +255,8 @@ __device__ inline int64_t lower_bound(const int32_t *index, int64_t begin, int64
     return begin;
 }
 
-/** x -= x_r a_r, by all threads: on the rows of the strict column r that are in J and not done, places
- *  low .. high. Where column r is much longer than J, they are looked up in it instead. */
+/** x -= x_r a_r, by all threads: on the rows of the strict column r that are in J and not done,
+ *  places low .. high. Where column r is much longer than J, they are looked up in it instead. */
 template <class T>
 __device__ inline void subtract_column(const mpki_isai_inversion &v, int32_t r, T xr, int64_t low,
                                        int64_t high, const int32_t *rows, T *x) {

@@ -107,7 +107,8 @@ typedef struct mpki_isai_dense {
     int32_t slots;
 } mpki_isai_dense;
 
-/** y := (diag + a) x and kin, by rows; as mpki_isai_product of the processor, vectors by columns. */
+/** y := (diag + a) x and kin, by rows; as mpki_isai_product of the processor, vectors by
+ *  columns. */
 typedef struct mpki_isai_times {
     mpk_scalar scalar;
     int32_t n;
@@ -167,8 +168,8 @@ static inline double mpki_isai_met(int32_t n, int64_t entries, int power) {
     return 0.7 * (double)entries / (n > 0 ? n : 1) * power * power;
 }
 
-/** What found_each should be: more than most columns of a grid or a mesh keep, which of a triangle is
- *  all they meet, else about half of it. */
+/** What found_each should be: more than most columns of a grid or a mesh keep, which of a triangle
+ *  is all they meet, else about half of it. */
 static inline int32_t mpki_isai_found_each(int32_t n, int64_t entries, int power, int triangle) {
     enum { MOST = 512 };
     const double each = (triangle ? 1.6 : 0.8) * mpki_isai_met(n, entries, power);

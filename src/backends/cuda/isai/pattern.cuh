@@ -92,9 +92,9 @@ struct power_search {
     bool over, cut;
 };
 
-/** Visit the rows of the `end - begin` columns list[begin .. end): all entries of 32 columns at a time are
- *  numbered in one sequence, so that each lane has an entry, however short the columns are. New rows go
- *  to the list; in the last step those alone that are kept. */
+/** Visit the rows of the `end - begin` columns list[begin .. end): all entries of 32 columns at a
+ *  time are numbered in one sequence, so that each lane has an entry, however short the columns
+ *  are. New rows go to the list; in the last step those alone that are kept. */
 template <int TABLE, int MOST>
 __device__ inline void visit(const mpki_isai_powers &p, int32_t j, int begin, int end, bool last,
                              int32_t *table, int32_t *list, int *before, int64_t *from,
@@ -157,10 +157,10 @@ __device__ inline void write_kept(const mpki_isai_powers &p, int32_t j, int coun
     }
 }
 
-/** A warp a column: the rows within `power` steps of it, in a list and, to know them again, in a hash
- *  table; then those of the pattern. The first pass puts them to p.found, where there is room, for
- *  the second one to copy. What meets more than MOST rows is listed for the next kernel (the first
- *  pass), or left (the second).
+/** A warp a column: the rows within `power` steps of it, in a list and, to know them again, in a
+ *  hash table; then those of the pattern. The first pass puts them to p.found, where there is room,
+ *  for the second one to copy. What meets more than MOST rows is listed for the next kernel (the
+ *  first pass), or left (the second).
  *  which: columns, *many of them; NULL: all */
 template <int TABLE, int MOST>
 static __global__ void __launch_bounds__(POWER_THREADS)

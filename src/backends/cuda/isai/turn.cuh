@@ -97,8 +97,8 @@ static __global__ void reverse_kernel(int64_t count, const int64_t *which, int64
 
 enum { MARKS_WORDS = 4096, MARKS_WINDOW = 32 * MARKS_WORDS };
 
-/** Which rows of a window there are, and how many before each; shared by a block, all of whose threads
- *  make each call. */
+/** Which rows of a window there are, and how many before each; shared by a block, all of whose
+ *  threads make each call. */
 struct row_marks {
     unsigned bits[MARKS_WORDS];
     int32_t before[MARKS_WORDS]; /* marks in the words before this one */

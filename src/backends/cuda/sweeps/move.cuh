@@ -31,8 +31,8 @@ template <class F> struct build<cx<F>> {
     typedef cx<double> wide;
 };
 
-/** A power of two that brings the largest entry near 1, where it is far from that: vectors in double,
- *  a factor in single precision. */
+/** A power of two that brings the largest entry near 1, where it is far from that: vectors in
+ *  double, a factor in single precision. */
 __device__ inline double unit_of(const double *most) {
     const double x = most ? *most : 0;
     int exponent;
@@ -55,8 +55,8 @@ template <class S, class W> __global__ void most_kernel(const mpki_sweeps_move m
         atomicMax((unsigned long long *)m.most, (unsigned long long)__double_as_longlong(most));
 }
 
-/** y := scale * x by slot, marks in vectors that are waited for, and tickets. S: entries by slot, W: of the
- *  caller's vectors. */
+/** y := scale * x by slot, marks in vectors that are waited for, and tickets. S: entries by slot,
+ *  W: of the caller's vectors. */
 template <class S, class W> __global__ void in_kernel(const mpki_sweeps_move m) {
     typedef typename scalar_of<S>::real R;
     const int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -77,7 +77,8 @@ template <class S, class W> __global__ void in_kernel(const mpki_sweeps_move m) 
     }
 }
 
-/** x := scale * y in the caller's order, in which it is written: y stays in cache, and is read as it comes. */
+/** x := scale * y in the caller's order, in which it is written: y stays in cache, and is read as
+ *  it comes. */
 template <class S, class W> __global__ void out_kernel(const mpki_sweeps_move m) {
     typedef typename scalar_of<S>::real R;
     const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;

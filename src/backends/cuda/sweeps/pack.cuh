@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_SWEEPS_PACK_CUH
 #define MPKI_CUDA_SWEEPS_PACK_CUH
-/** From packed blocks to packets, a warp for a part of a unit and a direction. It walks over its blocks
- *  in strips of eight columns and begins a new segment where the next strip does not fit. Passes take the
- *  same walk: one counts segments and measures the first ones of each part, the next one those that were too
- *  many, the last one fills them. */
+/** From packed blocks to packets, a warp for a part of a unit and a direction. It walks over its
+ *  blocks in strips of eight columns and begins a new segment where the next strip does not fit.
+ *  Passes take the same walk: one counts segments and measures the first ones of each part, the
+ *  next one those that were too many, the last one fills them. */
 #include "walk.cuh"
 
 #ifndef MPKI_ROOM /* dynamic shared memory; tests on a host have their own */
@@ -211,8 +211,8 @@ template <class S> struct segmenter {
         ++count;
     }
 
-    /** Of the blocks that fall due last, which the unit waits for, how many are packets of their own, in full: at
-     *  most MOST_DENSE, of its last frame. */
+    /** Of the blocks that fall due last, which the unit waits for, how many are packets of their
+     *  own, in full: at most MOST_DENSE, of its last frame. */
     __device__ int dense_blocks() const {
         const int j = w.frames - 1, blocks = w.blocks(j);
         const int32_t f = w.frame_at(j);
@@ -234,7 +234,8 @@ template <class S> struct segmenter {
         return dense;
     }
 
-    /** Block k of the last frame, in full; joined with M, whose rows stand at `out`, or as it is (out < 0). */
+    /** Block k of the last frame, in full; joined with M, whose rows stand at `out`, or as it is
+     *  (out < 0). */
     __device__ void dense(int k, int out) {
         const int j = w.frames - 1;
         w.walk({0, j, k, 0}, {0, j, k + 1, 0}, [&](cursor, const block_view<S> &v, uint32_t) {
@@ -334,8 +335,9 @@ template <class S> struct segmenter {
         write_staged(bytes);
     }
 
-    /** M of the unit as tiles of a triangle: where the lane's column and its row stand. False: it is none, or
-     *  has so few entries that tiles are longer than they, and nobody waits for the unit. */
+    /** M of the unit as tiles of a triangle: where the lane's column and its row stand. False: it
+     *  is none, or has so few entries that tiles are longer than they, and nobody waits for the
+     *  unit. */
     __device__ bool order_tiles(int *in, int *out) {
         const int lane = w.lane, rows = w.rows(), half = w.half;
         const bool narrow = w.p.late[half][w.unit] != (half ? -1 : INT32_MAX);

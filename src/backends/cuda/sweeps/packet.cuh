@@ -6,7 +6,8 @@
  *      packet                      32 bytes
  *      uint32_t fold[32]           where flags has FOLDED, a lane: 0-7 the step with which its own
  *                                  entries begin, 8-15 and 16-23 first and last + 1 of the sums
- *                                  that belong to its row, 24-31 the number of its sum of others' entries
+ *                                  that belong to its row, 24-31 the number of its sum of others'
+ *                                  entries
  *      steps / 4 times
  *          uint8_t column[32][4]   of four entries of each lane
  *          T value[32][4]          in units of 16 bytes: the lanes' first one, their second one, ...
@@ -19,30 +20,32 @@
  *      packet                      32 bytes
  *      uint8_t in[32], out[32]     where column k stands in that order; the row that stands at k
  *      T value[tiles][32]          in units of 16 bytes as above: M in tiles of 8 rows and 4 columns, those
- *                                  of the first 8 rows first, a lane for each entry as tensor cores take them;
- *                                  as many of them as the unit's rows need
+ *                                  of the first 8 rows first, a lane for each entry as tensor cores
+ *                                  take them; as many of them as the unit's rows need
  *
- *  Lanes hold it in registers from the beginning, so that between a row's last column and its result
- *  there are 20 products of tiles and no packet.
+ *  Lanes hold it in registers from the beginning, so that between a row's last column and its
+ *  result there are 20 products of tiles and no packet.
  *
- *  In narrow level sets a real block of the set before, which falls due last and has entries enough, is a
- *  packet in full:
+ *  In narrow level sets a real block of the set before, which falls due last and has entries
+ *  enough, is a packet in full:
  *
  *      packet                      32 bytes; steps: its columns, in fours
  *      uint32_t slot[32]           of its columns; where there are fewer, the first one again
- *      T value[columns / 4][32][4] in units of 16 bytes as above, a lane for each row, 0 where there is no entry
+ *      T value[columns / 4][32][4] in units of 16 bytes as above, a lane for each row, 0 where
+ *      there is no entry
  *
- *  and the last packet of a unit whose M is in tiles is M times that block, likewise but in double precision, so
- *  that both directions stay transposes of each other; lane l has row 8 (l % 4) + l / 4 of M's order. Then all
- *  but one product is done before the last results come (joined.cuh).
+ *  and the last packet of a unit whose M is in tiles is M times that block, likewise but in double
+ *  precision, so that both directions stay transposes of each other; lane l has row 8 (l % 4) + l /
+ *  4 of M's order. Then all but one product is done before the last results come (joined.cuh).
  *
- *  Lane k has the entries of row k of the unit, those that fall due last at its end. Rows longer than
- *  all lanes' share give their first entries to lanes with room before their own. Column
+ *  Lane k has the entries of row k of the unit, those that fall due last at its end. Rows longer
+ *  than all lanes' share give their first entries to lanes with room before their own. Column
  *  NOTHING is that of padding.
  *
- *  T is what the factor is stored in. Vectors by slot, and all sums, are in double precision whatever
- *  T is: then a factor in single precision is one linear operator, symmetric to 1e-16, which takes SQMR
- *  fewer iterations than one whose results are rounded anew in each application. */
+ *  T is what the factor is stored in. Vectors by slot, and all sums, are in double precision
+ *  whatever T is: then a factor in single precision is one linear operator, symmetric to 1e-16,
+ *  which takes SQMR fewer iterations than one whose results are rounded anew in each
+ *  application. */
 #include "../scalar.cuh"
 #include "sweeps.h"
 
@@ -89,12 +92,14 @@ template <class S> struct packing {
     static const int TILES = 20, TILES_AT = 32 + 64;
     static_assert(TILES_AT + TILES * 32 * (int)sizeof(S) <= MOST || !IN_TILES_TOO,
                   "a packet like others");
-    /** Of a unit with so many rows: its last tiles may be missing, and make no row that there is. */
+    /** Of a unit with so many rows: its last tiles may be missing, and make no row that there
+     *  is. */
     __host__ __device__ static int tiles_bytes(int rows) {
         const int high = (rows + 7) / 8, tiles = high * (high + 1);
         return TILES_AT + (tiles + BY_16 - 1) / BY_16 * BY_16 * 32 * (int)sizeof(S);
     }
-    /** Where the entry of M in row i and column j of its order is, in bytes from the first of all. */
+    /** Where the entry of M in row i and column j of its order is, in bytes from the first of
+     *  all. */
     __host__ __device__ static int tile_at(int i, int j) {
         const int tile = i / 8 * (i / 8 + 1) + j / 4, lane = i % 8 * 4 + j % 4;
         return ((tile / BY_16 * 32 + lane) * BY_16 + tile % BY_16) * (int)sizeof(S);
@@ -126,8 +131,8 @@ template <class F> __device__ inline cx<double> widen(cx<F> a) {
     return {(double)a.x, (double)a.y};
 }
 
-/* ---- results that are waited for: an entry is there when none of its parts is this NaN. The vectors
- * are read and written in L2, entry by entry ---- */
+/* ---- results that are waited for: an entry is there when none of its parts is this NaN. The
+ * vectors are read and written in L2, entry by entry ---- */
 
 static const unsigned long long ABSENT = 0x7ffd5eed7ffd5eedull;
 

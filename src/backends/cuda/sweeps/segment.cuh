@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_SWEEPS_SEGMENT_CUH
 #define MPKI_CUDA_SWEEPS_SEGMENT_CUH
-/** What a warp does with a packet that is there: its columns' results, its entries times them, parts of other
- *  tasks, the row's own number, the result. */
+/** What a warp does with a packet that is there: its columns' results, its entries times them,
+ *  parts of other tasks, the row's own number, the result. */
 #include "tiles.cuh"
 
 namespace mpki {
@@ -18,8 +18,8 @@ template <class V, int NR> __device__ inline bool load_all(const V *from, V (&v)
     return here;
 }
 
-/** Results of COUNT chunks of columns from chunk `first` on, 32 each, as far as `missing` (of the lane)
- *  names them: all are asked for before one is looked at. Returns what is missing still. */
+/** Results of COUNT chunks of columns from chunk `first` on, 32 each, as far as `missing` (of the
+ *  lane) names them: all are asked for before one is looked at. Returns what is missing still. */
 template <int COUNT, class V, int NR, int CHUNKS>
 __device__ __forceinline__ unsigned ask(int first, const uint32_t (&slot)[CHUNKS], unsigned missing,
                                         const V *from, V (*gathered)[NR]) {
@@ -83,8 +83,8 @@ template <class V, int SUMS, int NR> __device__ inline V whole(const V (&sum)[SU
 }
 
 /** acc -= the lane's entries times gathered. Several sums run side by side, for one multiplication
- *  and addition takes as long as many; entries of other lanes' rows have sums of their own. Loops stay
- *  short: all steps unrolled, read before the results are there, take 1.4 times as long, for
+ *  and addition takes as long as many; entries of other lanes' rows have sums of their own. Loops
+ *  stay short: all steps unrolled, read before the results are there, take 1.4 times as long, for
  *  instructions must be fetched, too, and few warps share them. */
 template <class S, class V, int NR, bool FOLD>
 __device__ inline void entries(const char *place, int steps, const V *gathered, V *foreign,
@@ -137,8 +137,8 @@ __device__ inline void entries(const char *place, int steps, const V *gathered, 
     }
 }
 
-/** acc -= the lane's row times x, of so many columns, in fours; x has 0 where there is none. Short loops, as
- *  above. */
+/** acc -= the lane's row times x, of so many columns, in fours; x has 0 where there is none. Short
+ *  loops, as above. */
 template <class S, class V, int NR>
 __device__ inline void subtract_block(const char *place, int steps, const V *x, V (&acc)[NR]) {
     const int SUMS = NR == 1 ? 4 : NR == 2 ? 2 : 1;
@@ -163,8 +163,8 @@ __device__ inline void subtract_block(const char *place, int steps, const V *x, 
     for (int r = 0; r < NR; ++r) acc[r] = acc[r] + whole<V, SUMS, NR>(sum, r);
 }
 
-/** The parts of the sum that other tasks have left: acc += them where all are there. They are marked
- *  again for the next sweep. */
+/** The parts of the sum that other tasks have left: acc += them where all are there. They are
+ *  marked again for the next sweep. */
 template <class V, int NR, int COUNT> __device__ inline bool take_parts(V *from, V (&acc)[NR]) {
     V v[COUNT][NR], none;
     bool here = true;
@@ -188,8 +188,8 @@ template <class V, int NR, int COUNT> __device__ inline bool take_parts(V *from,
     return true;
 }
 
-/** Parts number `done` and later: until they come, or (`once`) those that are there by now. Returns how
- *  many are taken. */
+/** Parts number `done` and later: until they come, or (`once`) those that are there by now. Returns
+ *  how many are taken. */
 template <class V, int NR>
 __device__ inline int add_parts(const packet *p, void *part, int done, bool once, V (&acc)[NR]) {
     const int FEW = NR * sizeof(V) <= 16 ? 4 : 1, lane = threadIdx.x & 31;
@@ -206,8 +206,8 @@ __device__ inline int add_parts(const packet *p, void *part, int done, bool once
 }
 
 /** The right-hand side of the lane's row. Backward it is D^-1 times the result of the other
- *  direction, which has another slot and may have to be waited for: where it is is asked for first, then it, and
- *  it is looked at after the columns' results. */
+ *  direction, which has another slot and may have to be waited for: where it is is asked for first,
+ *  then it, and it is looked at after the columns' results. */
 template <class S, class V, int NR> struct own_row {
     V b[NR], d, e;
     const V *from;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_SWEEPS_SWEEP_CUH
 #define MPKI_CUDA_SWEEPS_SWEEP_CUH
-/** The sweeps: a kernel whose warps take tasks by tickets. While a warp works on one packet the next
- *  one, of the same task or of the task after it, is on its way into shared memory (Hopper's bulk
- *  copies): the factor is read far ahead of the results that its rows wait for. Between two levels
- *  there is no more than a store of the results and a load that finds them. */
+/** The sweeps: a kernel whose warps take tasks by tickets. While a warp works on one packet the
+ *  next one, of the same task or of the task after it, is on its way into shared memory (Hopper's
+ *  bulk copies): the factor is read far ahead of the results that its rows wait for. Between two
+ *  levels there is no more than a store of the results and a load that finds them. */
 #include "stamps.cuh"
 
 #include "joined.cuh"

@@ -5,7 +5,8 @@
  *
  *  A factor is packed anew, in the order in which a sweep reads it, once for each direction.
  *  Slot    the index of a row in the order of a direction's level sets, in each of which a frame comes as early
- *          as what it needs allows; forward sweeps go up, backward ones, whose slots are others, down.
+ *          as what it needs allows; forward sweeps go up, backward ones, whose slots are others,
+ *          down.
  *  Unit    up to 32 slots: whole frames of one level set. A warp has a lane for each slot.
  *          Numbers by slot are in double precision, complex or not as the factor is.
  *  Segment some of the columns of a unit's rows (of L, of L^T, or of M at the end), few enough for
@@ -49,7 +50,8 @@ typedef struct mpki_sweeps_task {
     uint32_t at, size; /**< in 16 bytes */
 } mpki_sweeps_task;
 
-/** A task of a unit before it has a ticket: `count` segments from `from` on, of `size` in all (in 16 bytes). */
+/** A task of a unit before it has a ticket: `count` segments from `from` on, of `size` in all (in
+ *  16 bytes). */
 typedef struct mpki_sweeps_listed {
     int64_t from;
     int32_t count, turn; /**< turn: tickets go by it, then by units */
@@ -77,8 +79,8 @@ typedef struct mpki_cuda_packing {
     const int32_t *late[2];  /**< units: columns of slots from here on (backward: before it) have
                                  segments of their own */
     int32_t *order;          /**< store->ptr[m]: the entries of lists as they fall due */
-    /* the blocks of a unit, in parts of up to MPKI_SWEEPS_PART that are packed side by side; parts of
-     * a unit follow each other, each unit has one at least */
+    /* the blocks of a unit, in parts of up to MPKI_SWEEPS_PART that are packed side by side; parts
+     * of a unit follow each other, each unit has one at least */
     int32_t parts[2];
     const int32_t *part_unit[2],
         *part_block[2]; /**< parts: its unit, the first of its blocks there */
@@ -170,8 +172,8 @@ typedef struct mpki_sweeps_move {
     int64_t tickets;
 } mpki_sweeps_move;
 
-/** The dense pivot that ends a factor's stages (mpki_cuda_store.border): y := L^-1 P y, backward y :=
- *  P^T L^-T y (L^-H), on its slots. */
+/** The dense pivot that ends a factor's stages (mpki_cuda_store.border): y := L^-1 P y, backward y
+ *  := P^T L^-T y (L^-H), on its slots. */
 typedef struct mpki_sweeps_border {
     mpk_scalar scalar;
     int32_t rows, wide, backward, hermitian;
@@ -188,9 +190,9 @@ typedef struct mpki_cuda_sweeps_table {
     int (*order)(mpki_cuda *cuda, const mpki_cuda_packing *p);
     /** One of the three passes over all units; then D. */
     int (*pack)(mpki_cuda *cuda, const mpki_cuda_packing *p, int pass);
-    /** Between the passes, queued: `first`, `begin` and told.segments once segments are counted; tasks and their
-     *  order, `place`, and what else is told, once they are measured. `segments`: of both directions. Then the
-     *  tickets, told.tasks[1]. */
+    /** Between the passes, queued: `first`, `begin` and told.segments once segments are counted;
+     *  tasks and their order, `place`, and what else is told, once they are measured. `segments`:
+     *  of both directions. Then the tickets, told.tasks[1]. */
     int (*segments)(mpki_cuda *cuda, const mpki_cuda_packing *p);
     int (*tasks)(mpki_cuda *cuda, const mpki_cuda_packing *p, int64_t segments);
     int (*tickets)(mpki_cuda *cuda, const mpki_cuda_packing *p, int64_t tasks,

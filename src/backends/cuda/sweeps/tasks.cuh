@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_SWEEPS_TASKS_CUH
 #define MPKI_CUDA_SWEEPS_TASKS_CUH
-/** From segments to tasks and tickets, on the device: prefix sums of what parts and units have, tasks of units,
- *  their order (a stable sort by turns), places of packets. Whatever waits for a sum is one block. */
+/** From segments to tasks and tickets, on the device: prefix sums of what parts and units have,
+ *  tasks of units, their order (a stable sort by turns), places of packets. Whatever waits for a
+ *  sum is one block. */
 #include "../launch.cuh"
 #include "sweeps.h"
 
@@ -10,7 +11,8 @@ namespace mpki {
 
 enum { SCAN = 1024, DIGITS = 256, CHUNK = 1024 };
 
-/** All threads of a block: the sum of x over those before; *all: over all of them. sum: shared, SCAN. */
+/** All threads of a block: the sum of x over those before; *all: over all of them. sum: shared,
+ *  SCAN. */
 __device__ inline int64_t sum_before(int64_t x, int64_t *sum, int64_t *all) {
     const int k = (int)threadIdx.x, threads = (int)blockDim.x;
     sum[k] = x;
@@ -28,7 +30,8 @@ __device__ inline int64_t sum_before(int64_t x, int64_t *sum, int64_t *all) {
     return mine - x;
 }
 
-/** to(k, sum of from(0) .. from(k - 1)) for k < count, from `begin` on; returns where it ends. A block. */
+/** to(k, sum of from(0) .. from(k - 1)) for k < count, from `begin` on; returns where it ends. A
+ *  block. */
 template <class FROM, class TO>
 __device__ inline int64_t scan(int64_t count, int64_t begin, int64_t *sum, FROM from, TO to) {
     const int64_t each = (count + blockDim.x - 1) / blockDim.x;
@@ -61,7 +64,7 @@ static __global__ void __launch_bounds__(SCAN) segments_kernel(const mpki_cuda_p
     }
 }
 
-/* ---- a unit's tasks: longer ones are shared by several warps, but not by more than PARTS as a rule ---- */
+/* ---- a unit's tasks: longer ones are shared by several warps, but not by more than PARTS as a rule --- */
 
 enum { TASK_SEGMENTS = 6, PARTS = 32 };
 
@@ -101,8 +104,8 @@ struct unit_tasks {
         return low;
     }
 
-    /** Twice the level set from where the sweep begins, + 1: with the unit's result. Others come as early as
-     *  what they need allows. */
+    /** Twice the level set from where the sweep begins, + 1: with the unit's result. Others come as
+     *  early as what they need allows. */
     __device__ int turn(int64_t from, int count, bool final) const {
         int level = p.level_of[half][unit];
         if (!final) {
@@ -138,8 +141,8 @@ static __global__ void count_tasks_kernel(const mpki_cuda_packing p) {
     p.unit_task[u.half][u.unit] = count;
 }
 
-/** The first tasks of units; those of the backward sweep follow the others. Each unit that has tasks has one more
- *  than parts, so that parts have numbers by units, in the order of columns. */
+/** The first tasks of units; those of the backward sweep follow the others. Each unit that has
+ *  tasks has one more than parts, so that parts have numbers by units, in the order of columns. */
 static __global__ void __launch_bounds__(SCAN) tasks_of_units_kernel(const mpki_cuda_packing p) {
     __shared__ int64_t sum[SCAN];
     int64_t tasks = 0, parts = 0;
@@ -180,7 +183,7 @@ static __global__ void list_tasks_kernel(const mpki_cuda_packing p) {
     }
 }
 
-/* ---- order: a stable sort by digits, chunks of tasks side by side. Backward tasks come last anyway ---- */
+/* ---- order: a stable sort by digits, chunks of tasks side by side. Backward tasks come last anyway --- */
 
 /** The digit of a task in a pass; turns of backward tasks are above those of forward ones. */
 __device__ inline int digit_of(const mpki_cuda_packing &p, int32_t task, int shift) {

@@ -21,8 +21,8 @@ __device__ inline void lane_values(const char *at, S (&value)[COUNT]) {
     }
 }
 
-/** d += a b: 8 x 8 += (8 x 4)(4 x 8). Lane l has a(l / 4, l % 4), b(l % 4, l / 4), d(l / 4, 2 (l % 4)) and
- *  the entry beside it. */
+/** d += a b: 8 x 8 += (8 x 4)(4 x 8). Lane l has a(l / 4, l % 4), b(l % 4, l / 4), d(l / 4, 2 (l %
+ *  4)) and the entry beside it. */
 __device__ inline void multiply_tile(double (&d)[2], double a, double b) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
     asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
@@ -81,8 +81,8 @@ template <class S> struct pivot_tiles<S, double> {
             for (int k = j / 2; k < 4; ++k) multiply_tile(d[k], tile[k * (k + 1) + j], x[j]);
     }
 
-    /** With one number by slot all columns of d are the same, and each lane has one row of it: lane l row
-     *  8 (l % 4) + l / 4 of M's order. */
+    /** With one number by slot all columns of d are the same, and each lane has one row of it: lane
+     *  l row 8 (l % 4) + l / 4 of M's order. */
     __device__ double times(double sum, double *room) const {
         const double sums[1] = {sum};
         double d[4][2];

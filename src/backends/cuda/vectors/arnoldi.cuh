@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_ARNOLDI_CUH
 #define MPKI_CUDA_ARNOLDI_CUH
-/** Steps of GMRES and FGMRES without the host, as solve/krylov/gmres_t.c has them. The number of the
- *  step is read from device memory, so that every step is the same to a graph: operators work on
- *  vectors that stay where they are, and passes put these into the basis. Classical Gram-Schmidt: one
- *  pass forms all products, one subtracts; both again where the first ones cancelled. What is left of
+/** Steps of GMRES and FGMRES without the host, as solve/krylov/gmres_t.c has them. The number of
+ *  the step is read from device memory, so that every step is the same to a graph: operators work
+ *  on vectors that stay where they are, and passes put these into the basis. Classical
+ *  Gram-Schmidt: one pass forms all products, one subtracts; both again where the first ones
+ *  cancelled. What is left of
  *  ||w|| is known before it is subtracted, from ||w||^2 - ||c||^2 (Pythagoras), so the pass that
  *  subtracts last makes the new vector of the basis too. That difference is accurate where little
  *  cancels, and after the second pass little does. */
@@ -86,8 +87,8 @@ struct column_room {
     double h[2 * MPKI_CUDA_BASIS + 2], sine[2 * MPKI_CUDA_BASIS], cosine[MPKI_CUDA_BASIS];
 };
 
-/* Rotate the column of step j, whose last entry is `next` >= 0; the rotation that removes it; g. Returns the
- * residual's norm. */
+/* Rotate the column of step j, whose last entry is `next` >= 0; the rotation that removes it; g.
+ * Returns the residual's norm. */
 template <class E>
 __device__ inline double rotate_column(const mpki_cuda_cycle &c, mpki_cuda_state *s,
                                        column_room &at, int j, double next) {
@@ -176,8 +177,8 @@ __device__ inline void end_column(const basis_of<E> &a, column_room &at, int j, 
     if (threadIdx.x == 0) *a.ticket = 0;
 }
 
-/** c_k := v_k^H w for all vectors of the basis, a group by some blocks, and ||w||^2. The last block ends the
- *  pass. */
+/** c_k := v_k^H w for all vectors of the basis, a group by some blocks, and ||w||^2. The last block
+ *  ends the pass. */
 template <class E, int PASS>
 __global__ void __launch_bounds__(VECTOR_THREADS, 2) cycle_products_kernel(const basis_of<E> a) {
     enum { GROUP = group_of<E>::value, EACH = MOST_SUMS / GROUP };
@@ -237,7 +238,8 @@ __device__ inline E less_basis(E w, const E *v, int64_t stride, int count, const
     return w;
 }
 
-/** w -= sum c_k v_k; where that is the step's last word, w over its norm is the next vector of the basis. */
+/** w -= sum c_k v_k; where that is the step's last word, w over its norm is the next vector of the
+ *  basis. */
 template <class E, int PASS>
 __global__ void __launch_bounds__(VECTOR_THREADS, sizeof(E) == 16 ? 2 : 4)
     cycle_subtract_kernel(const basis_of<E> a) {

@@ -31,8 +31,9 @@ template <class E> struct bicg_direction_pass : step_pass<0, 2> {
     }
 };
 
-/* Of a product t = A u, u = M^-1 of something: with x, which is the shadow (alpha) or r (omega): re and
- * im of the product that is divided by, squares of both, of u, and what is not finite in u and in t. */
+/* Of a product t = A u, u = M^-1 of something: with x, which is the shadow (alpha) or r (omega): re
+ * and im of the product that is divided by, squares of both, of u, and what is not finite in u and
+ * in t. */
 enum { BICG_SUMS = 7 };
 template <class E, bool OMEGA>
 __device__ inline void bicg_add(E u, E t, E x, double (&sums)[BICG_SUMS]) {

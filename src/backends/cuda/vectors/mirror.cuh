@@ -2,8 +2,8 @@
 #ifndef MPKI_CUDA_MIRROR_CUH
 #define MPKI_CUDA_MIRROR_CUH
 /** Values of A in both triangles by rows, from those of its lower triangle by columns. Row i begins
- *  with the lower triangle's row i, whose entries are looked for in their columns, and ends with that
- *  triangle's column i. */
+ *  with the lower triangle's row i, whose entries are looked for in their columns, and ends with
+ *  that triangle's column i. */
 #include "../../../core/scaled.h"
 #include "reduce.cuh"
 
@@ -27,7 +27,8 @@ __device__ inline int64_t find_row(const int64_t *__restrict__ ap, const int32_t
     return low;
 }
 
-/** A chunk of the rows (vectors.h) for each block: whole rows by some lanes each, or a piece of a long one. */
+/** A chunk of the rows (vectors.h) for each block: whole rows by some lanes each, or a piece of a
+ *  long one. */
 template <class E>
 __global__ void __launch_bounds__(VECTOR_THREADS)
     mirror_kernel(const mpki_cuda_chunk *__restrict__ chunk, const int64_t *__restrict__ ptr,
@@ -115,7 +116,8 @@ __device__ inline double scaled_entry(E v, double s, const double *scale, int32_
     return a < DBL_MIN ? DBL_MIN : a > DBL_MAX ? DBL_MAX : a;
 }
 
-/** Largest scaled entries of rows, as analysis/match/equilibrate.c finds them; tells how many are not near 1. */
+/** Largest scaled entries of rows, as analysis/match/equilibrate.c finds them; tells how many are
+ *  not near 1. */
 template <class E>
 __global__ void __launch_bounds__(VECTOR_THREADS)
     maxima_kernel(int64_t n, const int64_t *__restrict__ ptr, const int32_t *__restrict__ col,

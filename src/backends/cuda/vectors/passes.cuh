@@ -136,8 +136,8 @@ template <class E> struct norms_pass : pass<4, 4> {
     __device__ void end(const double (&sums)[4]) const { tell(sums); }
 };
 
-/* Rows of a residual, real: the largest |r|, omega_1 and omega_2 of Arioli, Demmel & Duff (1989), and whether a
- * row is near the ends of the range. */
+/* Rows of a residual, real: the largest |r|, omega_1 and omega_2 of Arioli, Demmel & Duff (1989),
+ * and whether a row is near the ends of the range. */
 template <class E> struct judge_pass : pass<4, 2, greater> {
     struct item {
         double b, r, w, a;

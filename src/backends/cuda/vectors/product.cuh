@@ -43,8 +43,9 @@ template <class E> struct rows_of {
     unsigned *done;
 };
 
-/** What long rows add to sums over all rows. The block that is last with a row is another one in each run, so
- *  it leaves this where the row's first pieces have been, and the last block of all adds it, row by row. */
+/** What long rows add to sums over all rows. The block that is last with a row is another one in
+ *  each run, so it leaves this where the row's first pieces have been, and the last block of all
+ *  adds it, row by row. */
 template <class A> struct of_long_rows {
     const A &a;
     __device__ double *at(unsigned slot) const { return a.piece + 5 * (int64_t)slot; }
@@ -105,8 +106,8 @@ template <class E> __device__ inline E sum_of(const E *product, int first, int e
     return s + t;
 }
 
-/** The rows of a chunk. Each has some lanes of a warp; those that are much longer than that have the
- *  whole warp, one after the other. */
+/** The rows of a chunk. Each has some lanes of a warp; those that are much longer than that have
+ *  the whole warp, one after the other. */
 template <class E, class PUT, int SUMS>
 __device__ inline void sum_rows(const mpki_cuda_chunk &k, const E *product, const int32_t *offset,
                                 const PUT &put, double (&sums)[SUMS]) {

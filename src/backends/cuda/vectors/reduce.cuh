@@ -50,8 +50,9 @@ struct no_more {
     template <int K> __device__ void operator()(double (&)[K]) const {}
 };
 
-/** Sums over the grid. True for one thread of it, which then has them. more: what all threads of the last
- *  block add of what other blocks left; what the last of them wrote before its barrier is there. */
+/** Sums over the grid. True for one thread of it, which then has them. more: what all threads of
+ *  the last block add of what other blocks left; what the last of them wrote before its barrier is
+ *  there. */
 template <int K, class F = plus, class MORE = no_more>
 __device__ inline bool grid_sum(double (&v)[K], double *partial, unsigned *ticket,
                                 const MORE &more = MORE()) {
@@ -135,8 +136,9 @@ __device__ inline double nonfinite(number a) {
 
 /* ---- a pass over vectors ---- */
 
-/** OP: item load(i), void use(i, item, scalars, sums), scalars begin(), bool skip(), void end(sums);
- *  SUMS of them, combined by OP::combine; passes of UNROLL entries are loaded before any is stored. */
+/** OP: item load(i), void use(i, item, scalars, sums), scalars begin(), bool skip(), void
+ *  end(sums); SUMS of them, combined by OP::combine; passes of UNROLL entries are loaded before any
+ *  is stored. */
 template <class OP>
 __global__ void __launch_bounds__(VECTOR_THREADS, OP::RESIDENT)
     sweep_kernel(const OP op, int64_t n, double *partial, unsigned *ticket) {
@@ -188,7 +190,8 @@ teller next_teller(mpki_cuda *cuda, mpki_cuda_space *s);
 
 /** What most passes have. */
 template <int K, int U, class F = plus> struct pass {
-    /* RESIDENT: blocks of a multiprocessor; with 4 all of a grid run at once, with 2 half of them */
+    /* RESIDENT: blocks of a multiprocessor; with 4 all of a grid run at once, with 2 half of
+     * them */
     enum { SUMS = K, UNROLL = U, RESIDENT = 4 };
     typedef F combine;
     struct none {};

@@ -88,8 +88,8 @@ static int wait(mpki_cuda *cuda, mpki_cuda_space *s) {
 }
 
 /* ---- what the host reads ----------------------------------------------------------------------
- * A kernel writes numbers to page-locked memory, a fence, then the number of the reduction; the host
- * spins on that. It asks the stream only now and then: a failed launch would never write. */
+ * A kernel writes numbers to page-locked memory, a fence, then the number of the reduction; the
+ * host spins on that. It asks the stream only now and then: a failed launch would never write. */
 
 namespace mpki {
 
@@ -152,7 +152,7 @@ static int end(mpki_cuda *cuda, mpki_cuda_space *s, mpki_cuda_state *state) {
     return MPK_OK;
 }
 
-/* ---- times: marks 0, 1 around the product of one iteration, 2, 3 around the preconditioner ---- */
+/* ---- times: marks 0, 1 around the product of one iteration, 2, 3 around the preconditioner --- */
 
 static int mark(mpki_cuda *cuda, mpki_cuda_space *s, int k) {
     cudaEvent_t *at = (cudaEvent_t *)&cuda->vectors_marks[k];

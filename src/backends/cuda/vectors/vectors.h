@@ -129,7 +129,8 @@ typedef struct mpki_cuda_state {
     double recurred[MPKI_CUDA_STEPS], quasi[MPKI_CUDA_STEPS];
 } mpki_cuda_state;
 
-/** Most vectors that one call of `project` or `combine` takes; a cycle in batches has fewer steps. */
+/** Most vectors that one call of `project` or `combine` takes; a cycle in batches has fewer
+ *  steps. */
 enum { MPKI_CUDA_BASIS = 256 };
 
 /** Page-locked. */
@@ -156,8 +157,8 @@ typedef struct mpki_cuda_batch_vectors {
     int hermitian;
 } mpki_cuda_batch_vectors;
 
-/** Rows of a residual r = b - A x, of which `judge` says what they tell of x: as problem/measure_t.c. Device
- *  memory, n each. */
+/** Rows of a residual r = b - A x, of which `judge` says what they tell of x: as
+ *  problem/measure_t.c. Device memory, n each. */
 typedef struct mpki_cuda_judging {
     const void *b, *r;
     const double *w, *row_norm; /**< |A| |x| + |b|; sums of |A| */
@@ -204,7 +205,8 @@ typedef struct mpki_cuda_vector_kernels {
     /** t := A q and MPKI_CUDA_SQMR_ALPHA or _CG_ALPHA in one pass */
     int (*multiply_step)(mpki_cuda *cuda, mpki_cuda_space *s, mpki_cuda_part part,
                          const mpki_cuda_rows *a, const mpki_cuda_batch_vectors *v);
-    /** Values of a->val from ax, those of the lower triangle by columns (ap, ai: rows ascending). */
+    /** Values of a->val from ax, those of the lower triangle by columns (ap, ai: rows
+     *  ascending). */
     int (*mirror)(mpki_cuda *cuda, mpki_cuda_space *s, const mpki_cuda_rows *a, const int64_t *ap,
                   const int32_t *ai, int hermitian, const void *ax);
     /** Of such a matrix with real entries; sums, largest, scale: n, in device memory. */
@@ -215,15 +217,16 @@ typedef struct mpki_cuda_vector_kernels {
                   double *largest, double *uneven);
     /** scale_i /= sqrt(largest_i), where that is not 0 */
     int (*rescale)(mpki_cuda *cuda, mpki_cuda_space *s, const double *largest, double *scale);
-    /** h_i := v_i^H w, w -= sum h_i v_i, in groups, 0 < count <= MPKI_CUDA_BASIS; h: real and imaginary
-     *  part of each; squares [out] of ||w|| before and after */
+    /** h_i := v_i^H w, w -= sum h_i v_i, in groups, 0 < count <= MPKI_CUDA_BASIS; h: real and
+     *  imaginary part of each; squares [out] of ||w|| before and after */
     int (*project)(mpki_cuda *cuda, mpki_cuda_space *s, int32_t count, void *const *v, void *w,
                    double *h, double squares[2]);
     /** y := x - sum c_k v_k, 0 < count <= MPKI_CUDA_BASIS, v_k `stride` entries apart; x NULL: 0.
      *  c: real and imaginary part of each, host memory */
     int (*combine)(mpki_cuda *cuda, mpki_cuda_space *s, int32_t count, const void *v,
                    int64_t stride, const double *c, const void *x, void *y);
-    /** Of real entries: the largest |r|, omega_1, omega_2, and not 0 where a row is near the ends. */
+    /** Of real entries: the largest |r|, omega_1, omega_2, and not 0 where a row is near the
+     *  ends. */
     int (*judge)(mpki_cuda *cuda, mpki_cuda_space *s, const mpki_cuda_judging *rows,
                  double most[4]);
 } mpki_cuda_vector_kernels;
@@ -240,8 +243,8 @@ typedef struct mpki_cuda_vectors_table {
     int (*wait)(mpki_cuda *cuda, mpki_cuda_space *s);
     /** The state of a method, before its first batch. */
     int (*set)(mpki_cuda *cuda, mpki_cuda_space *s, const mpki_cuda_state *state);
-    /** Before a batch: the residual that it is to stop at. begin: the first of its kernels. end: all
-     *  are queued; *state is the batch's end. */
+    /** Before a batch: the residual that it is to stop at. begin: the first of its kernels. end:
+     *  all are queued; *state is the batch's end. */
     void (*aim)(mpki_cuda *cuda, mpki_cuda_space *s, double target);
     int (*begin)(mpki_cuda *cuda, mpki_cuda_space *s);
     int (*end)(mpki_cuda *cuda, mpki_cuda_space *s, mpki_cuda_state *state);
@@ -253,7 +256,8 @@ typedef struct mpki_cuda_vectors_table {
     int (*capture)(mpki_cuda *cuda, mpki_cuda_space *s);
     int (*captured)(mpki_cuda *cuda, mpki_cuda_space *s, int keep);
     int (*replay)(mpki_cuda *cuda, mpki_cuda_space *s);
-    /** Room for cycles of m steps, 0 < m < MPKI_CUDA_BASIS, unless it is there; its bytes of device memory. */
+    /** Room for cycles of m steps, 0 < m < MPKI_CUDA_BASIS, unless it is there; its bytes of device
+     *  memory. */
     int64_t (*cycle_bytes)(const mpki_cuda_space *s, int32_t m);
     int (*cycle)(mpki_cuda *cuda, mpki_cuda_space *s, int32_t m);
     /** g and the first `count` columns of R, one after the other, as mpki_cuda_cycle has them. */

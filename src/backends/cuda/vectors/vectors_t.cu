@@ -191,8 +191,8 @@ static int product_blocks(const mpki_cuda_rows *a) {
     return a->chunks < most ? a->chunks : most;
 }
 
-/* Where one more on each takes all chunks in one round, not two, that gains more than its registers, which are too few,
- * cost. */
+/* Where one more on each takes all chunks in one round, not two, that gains more than its
+ * registers, which are too few, cost. */
 static int product_resident(const mpki_cuda_rows *a) {
     const int resident = MPKI_CUDA_PRODUCT_RESIDENT(sizeof(T)),
               most = MPKI_CUDA_PRODUCT_BLOCKS(sizeof(T));
