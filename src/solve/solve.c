@@ -297,6 +297,9 @@ mpk_status mpki_solve(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, con
     columns c = {ctx, fac, &full, nrhs, b, x, ldb, ldx};
     if (there && plain(fac, &full)) {
         bool done = false;
+        /* the first of several blocks is written before the last is read */
+        if (!b_there && nrhs > MPKI_REFINE_TOGETHER && mpk_failed(check_finite(&c)))
+            return mpki_failed(ctx);
         status = solve_by_engine(&c, out, record, &done);
         if (mpk_failed(status) || done) return status;
         mpki_clear_error(ctx); /* no room for it there */
