@@ -2,6 +2,7 @@
 /* Is the inertia of D that of A? Asked of a factor that is there, once for its numbers. */
 #include "../core/floats.h"
 #include "../problem/certificate.h"
+#include "../problem/columns.h"
 #include "refine.h"
 
 #include <string.h>
@@ -19,7 +20,16 @@ static mpk_status measure(mpki_solve_work *work, const double *scale, uint64_t *
     const mpk_problem_view *a = &work->system.a;
     MPKI_DISPATCH(a->scalar, gaussian)(a->n, scale, state, work->x);
     mpki_residual(a, work->x, work->b, work->r, work->w, work->sums);
+    int exponent = 0;
+    if (!MPKI_DISPATCH(a->scalar, column_finite)(a->n, work->r)) { /* near the end of the range */
+        mpki_system mean = work->system;
+        mean.skew = NULL;
+        exponent =
+            MPKI_DISPATCH(a->scalar, measure_wide)(&mean, work->x, work->b, work->r).exponent;
+        if (mpk_failed(mpki_failed(mean.ctx))) return mpki_failed(mean.ctx);
+    }
     mpk_status status = mpki_apply(&work->m, MPK_PART_ALL, 1, work->r, a->n, work->r, a->n);
+    if (exponent) MPKI_DISPATCH(a->scalar, column_shift)(a->n, -exponent, work->r);
     *c = MPKI_DISPATCH(a->scalar, contraction)(a->n, scale, work->x, work->r);
     return status;
 }

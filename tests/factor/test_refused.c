@@ -10,7 +10,8 @@
 enum { M = 9, N = M * M };
 
 typedef struct counting {
-    int64_t calls, fail_at;
+    _Atomic int64_t calls; /* threads ask, too */
+    int64_t fail_at;
 } counting;
 
 static void *take(void *user, size_t size) {

@@ -49,7 +49,7 @@ static inline mpk_run small_run(void) {
                                   .time_s = 0.5,
                                   .time_match_s = 0.125,
                                   .time_order_s = 0.25},
-                     .factor = {.inertia = {2, 1, 0},
+                     .factor = {.inertia = {.positive = 2, .negative = 1},
                                 .nnz = 7,
                                 .flops = 2e9,
                                 .bytes = 56,
