@@ -44,7 +44,7 @@ static mpk_status examine(mpk_context *ctx, const mpk_factor *fac, mpk_certifica
     state = mpki_certificate_hash(state, fac->ax, an->nnz * (int64_t)size);
     memset(work.b, 0, (size_t)an->n * size);
     for (bool open = true; open && !mpk_failed(status);) {
-        double c;
+        double c = INFINITY;
         status = measure(&work, fac->scale, &state, &c);
         if (!mpk_failed(status)) open = mpki_certificate_next(found, c);
     }
