@@ -108,11 +108,13 @@ static void arrays_sum(const arrays *a, arrays_truth *t) {
     for (int64_t k = 0; k < a->nnz; k++) {
         const int32_t r = a->row[k], c = a->col[k];
         const double re = arrays_value(a, k, 0), im = arrays_value(a, k, 1);
-        if (r < 0 || c < 0 || r >= a->n || c >= a->n || !isfinite(re) || !isfinite(im)) {
+        const bool inside = r >= 0 && c >= 0 && r < a->n && c < a->n;
+        if (inside && ((r > c && a->triangle == MPK_UPPER) || (r < c && a->triangle == MPK_LOWER)))
+            continue; /* not looked at, whatever it is */
+        if (!inside || !isfinite(re) || !isfinite(im)) {
             t->reason = true;
             return;
         }
-        if ((r > c && a->triangle == MPK_UPPER) || (r < c && a->triangle == MPK_LOWER)) continue;
         const int above = r < c;
         const int32_t i = above ? c : r, j = above ? r : c;
         t->re[above][i][j] += re;
