@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Method auto. */
+#include "../sanitized.h"
 #include "support.h"
 
 #include "analysis/block/block.h"
@@ -195,6 +196,7 @@ static void test_memory_for_levels(void **state) {
 /* Where complete fill takes long, one level comes first. */
 static void test_level_first(void **state) {
     (void)state;
+    if (TEST_SANITIZED) return; /* a minute there, by kernels that other tests look at */
     static const char spec[] = "lp-kkt 4400 8800 coupling=random";
     mpk_options o;
     mpk_options_init(&o);
