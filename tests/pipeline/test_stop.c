@@ -251,7 +251,8 @@ static void test_dense(void **state) {
         void *extra = aligned_alloc(64, ((size_t)sizes.extra_bytes + 127) / 64 * 64);
         assert_true(pivots && extra);
         int64_t asked = 0, before = -1, now;
-        for (int64_t k = 0; k <= asked; k += 1 + (TEST_SANITIZED ? 5 : 1) * k) { /* first not at all */
+        for (int64_t k = 0; k <= asked;
+             k += 1 + (TEST_SANITIZED ? 5 : 1) * k) { /* first not at all */
             mpk_dense_factor g = {.struct_size = sizeof g, .f = f, .ldf = N, .pivots = pivots};
             g.extra = extra;
             l = (listener){.stop_at = k, .once = k % 2, .last_s = cpu_s()};
