@@ -423,8 +423,7 @@ typedef struct mpki_block_engine {
      *  beside them, which solvers made from then on apply. NULL: the engine has none.
      *  counts [out] isai
      *  Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE, _CANCELLED | MPK_ERR_ARGUMENT, _NUMERIC: a column
-     *    is over
-     *  the limit, or overflows. Solves are exact as before after a failure. */
+     *  is over the limit, or overflows. Solves are exact as before after a failure. */
     mpk_status (*invert)(mpki_blocks *f, mpki_block_counts *counts);
     /** Then, with no solver there: keep the inverses, if there are any, or what is exact; release
      *  the

@@ -26,8 +26,8 @@ typedef struct mpki_form {
     /** Take values from the memory of the factor's device, in the caller's order, for `factorize`;
      *  they stay
      *  there. lower [in] they are in the order of the analysis' ai. *taken [out] false:
-     *                    take_values() has
-     *  to, and the factor is as it was. Slot NULL: it always has to. MPK_OK | MPK_ERR_DEVICE. */
+     *  take_values() has to, and the factor is as it was. Slot NULL: it always has to. MPK_OK |
+     *  MPK_ERR_DEVICE. */
     mpk_status (*take)(mpk_factor *fac, const mpk_options *options, const void *ax, bool lower,
                        bool *taken);
     /** Values that were taken, and their scaling, to host memory. MPK_OK | MPK_ERR_DEVICE. */

@@ -17,8 +17,7 @@ static void tell(mpk_solve_info *info, const mpki_quality *q, double unrefined, 
 }
 
 /* ||S^-1 d|| / ||S^-1 x|| for the step 2^exponent d, in the maximum norm; entries that are NaN are
- *   left
- * to others. */
+ * left to others. */
 static double compare(int32_t n, const double *scale, int exponent, const T *d, const T *x) {
     enum { AT_ONCE = 4 }; /* of these the processor compares several at a time */
     double d_most[AT_ONCE] = {0}, x_most[AT_ONCE] = {0};

@@ -80,8 +80,7 @@ void mpki_capacities_forget(mpki_stages *s);
  *  fac->options.triangular says which it is then.
  *  counts [inout] isai, bytes
  *  Returns MPK_OK | MPK_ERR_DEVICE, _CANCELLED; what keeps approximate inverses from being made is
- *    no
- *  failure: then it stays as it is */
+ *  no failure: then it stays as it is */
 mpk_status mpki_choose_triangles(mpk_factor *fac, mpki_block_counts *counts);
 
 #endif

@@ -11,8 +11,7 @@
 static const char STAGE[] = "solve";
 
 /* ||A|| ||x|| / ||b|| from which on b hardly counts beside A x; what b must have in rows that x
- *   does
- * not resolve, for the same; and a relative residual that no solution has. */
+ * does not resolve, for the same; and a relative residual that no solution has. */
 static const double LARGE = 1e12, LARGE_SINGLE = 1e5, LOST = 1e-14, LOST_SINGLE = 1e-6,
                     RESIDUAL = 1e-6, RESIDUAL_SINGLE = 1e-2;
 /* A step of refinement, relative to the solution, from which on the factor is in doubt: of 44 570

@@ -33,9 +33,8 @@ int truth_below_n(truth *t);
 /** Has some right-hand side no solution? */
 int truth_inconsistent(truth *t);
 /** x [in] of right-hand side r, pairs: does b contradict A by more than rounding? By a vector y
- *         with
- *  y^T A = 0, scaled, and y^T b above 1e-8 (single: 1e-4) of what y touches of b: so large entries
- *  elsewhere hide nothing. Only if no solution exists. */
+ *  with y^T A = 0, scaled, and y^T b above 1e-8 (single: 1e-4) of what y touches of b: so large
+ *  entries elsewhere hide nothing. Only if no solution exists. */
 int truth_contradicts(truth *t, int32_t r, const double *x);
 /** Condition number ||A|| ||A^-1|| in the infinity norm, after scaling or as A stands; infinity for
  *  singular matrices and beyond 1e24. */

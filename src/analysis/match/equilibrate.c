@@ -33,8 +33,7 @@ static inline __attribute__((always_inline)) void maxima(int32_t n, int32_t begi
 }
 
 /* Threads share the columns; each has maxima of its own, and the largest of these does not depend
- *   on
- * how many there are. More of them would spend their time on these. */
+ * on how many there are. More of them would spend their time on these. */
 enum { PARTS = 4, WORTH_A_THREAD = 1000000, MERGED = 1 << 16 };
 
 typedef struct searching {

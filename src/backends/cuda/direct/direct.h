@@ -386,8 +386,7 @@ typedef struct mpki_cuda_direct_table {
     /** Tasks of one class and step, children before parents: blocks of threads take them in this
      *  order and wait for what they need. A task that cannot go on, and those above it, are marked.
      *  ticket [inout] 0 before. beside: not 0: what was queued last are leaves, or tasks of a class
-     *                 below this
-     *  one, in this step; both may be at work at the same time */
+     *  below this one, in this step; both may be at work at the same time */
     int (*tasks)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const mpki_cuda_task *task,
                  int32_t count, int32_t size, int32_t level, int32_t *ticket, int beside);
     /** Take away the marks of fronts first .. last - 1. */

@@ -190,8 +190,8 @@ template <class T> struct quick_column {
 
 /** One warp, lane i with row i: columns k .. until - 1, of which x[0] is column k. L goes to S.
  *  Returns k of the first one that was not done. The pivot of the next column is made in all lanes
- *    beside its entries, so that a column waits
- *  for one division after the other and for nothing else. */
+ *  beside its entries, so that a column waits for one division after the other and for nothing
+ *  else. */
 template <bool H, int W, class T>
 __device__ inline int quick_columns(T (&x)[W], quick_column<T> &c, T *S, T *work, int b, int k,
                                     int until, typename scalar_of<T>::real small,
