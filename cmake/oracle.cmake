@@ -19,6 +19,6 @@ if(METAPACK_SANITIZE)
     set(cases 3000)
 endif()
 # what is said of consistency is told and counted: docs/oracle.md has how often it is wrong
-add_test(NAME oracle_cases COMMAND oracle --named --jobs 2 --except consistency)
+add_test(NAME oracle_cases COMMAND oracle --named --jobs 2)
 add_test(NAME oracle_random COMMAND oracle --cases ${cases} --jobs 2 --patience 120 --except consistency)
 set_tests_properties(oracle_cases oracle_random PROPERTIES LABELS oracle TIMEOUT 600 PROCESSORS 2)
