@@ -74,9 +74,8 @@ double complex mpki_dense_entry(mpk_scalar scalar, const void *x, int64_t i) {
 }
 
 /* What A leaves of the large entries of x, beside |A| |x|, though b does not ask for it: where that
- * is
- * little, x lies in the kernel of A, or nearly. growth [in] ||A|| ||x|| / ||b||: how little b asks
- * for. On the host alone; on a device, and without memory, it is infinite. */
+ * is little, x lies in the kernel of A, or nearly. growth [in] ||A|| ||x|| / ||b||: how little b
+ * asks for. On the host alone; on a device, and without memory, it is infinite. */
 static double kernel_share(const mpki_dense_solve *s, const void *x, double growth) {
     const mpki_dense_call *call = &s->call;
     const mpk_dense *d = &call->dense;
@@ -136,8 +135,8 @@ mpki_dense_worth mpki_dense_settle(const mpki_dense_solve *s, const void *b, con
     const double most = fmin(single ? 1e4 : 1e12, 0.1 / call->dense.accuracy);
     if (q.growth >= most && q.relative > (single ? 1e-4 : 1e-6)) {
         const double share = kernel_share(s, x, q.growth);
-        worth.sound =
-            call->dense.memory != MPK_HOST; /* rows of many sizes would be in doubt there, too */
+        /* on a device rows of many sizes would be in doubt, too */
+        worth.sound = call->dense.memory != MPK_HOST;
         worth.flat = share <= flat;
         worth.kernel = share <= rounding;
     }

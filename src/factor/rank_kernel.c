@@ -224,7 +224,6 @@ static void make_zero(mpk_factor *fac, const mpki_weak_pivot *list, int count) {
             fac->info.inertia.negative--;
         fac->info.inertia.zero++;
     }
-    fac->info.inertia.certified = 0;
     fac->info.min_pivot = least_pivot(fac);
 }
 
