@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Method auto: direct, or up a ladder of incomplete factorizations. The ladder and its evidence are
- * in docs/guide/adaptive.md. */
+/* Method auto: direct, or a ladder of incomplete factorizations, each stronger than the last; the
+ * evidence is in docs/guide/adaptive.md. */
 #include "core/floats.h"
 #include "analysis/block/block.h"
 #include "core/sizes.h"
