@@ -2,7 +2,7 @@
 #ifndef MPKI_ISAI_H
 #define MPKI_ISAI_H
 /** Incomplete sparse approximate inverses from inside: patterns, columns, products.
- *  docs/guide/isai.md. A triangle is diag(1 / dinv) + a strict triangle; its approximate inverse
+ *  docs/design/isai.md. A triangle is diag(1 / dinv) + a strict triangle; its approximate inverse
  *  has the diagonal dinv, too, so both are held without diagonals. dinv NULL: the unit diagonal. */
 #include "../core/pool.h"
 #include <metapack/isai.h>
