@@ -142,7 +142,8 @@ typedef struct cli_backend {
 int cli_backend_begin(cli_args *args, cli_backend *b);
 /** What it did, on standard error: batches, cycles, utilisation, boundaries. */
 void cli_backend_tell(const cli_args *args, const cli_backend *b);
-/** The object of a run (docs/json.md) with what the machine did as its last member, `machine`. */
+/** The object of a run (docs/reference/json.md) with what the machine did as its last member,
+ *  `machine`. */
 void cli_backend_json(const cli_args *args, const cli_backend *b, const char *run, FILE *out);
 void cli_backend_end(cli_args *args, cli_backend *b);
 

@@ -46,8 +46,8 @@ typedef struct mpk_run {
 MPK_API mpk_status mpk_report_create(mpk_context *ctx, const mpk_run *run, mpk_report **report);
 MPK_API void mpk_report_destroy(mpk_report **report);
 
-/** The report as text (UTF-8, at most 100 columns) and as one JSON object (docs/json.md). The
- *  strings live as long as the report; "" for NULL. */
+/** The report as text (UTF-8, at most 100 columns) and as one JSON object
+ *  (docs/reference/json.md). The strings live as long as the report; "" for NULL. */
 MPK_API const char *mpk_report_text(const mpk_report *report);
 MPK_API const char *mpk_report_json(const mpk_report *report);
 

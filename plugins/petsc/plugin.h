@@ -3,8 +3,8 @@
 #define MPK_PETSC_PLUGIN_H
 /** METAPACK in PETSc: the matrix solver type `metapack` and the Krylov method `sqmr`.
  *  Compiled against the user's PETSc (3.18 or later), real or complex, 32- or 64-bit indices, and
- *  loaded by -dll_append; docs/petsc.md. A factor's private headers are PETSc's own, which every
- *  PETSc installs. What the files share: */
+ *  loaded by -dll_append; docs/guide/petsc.md. A factor's private headers are PETSc's own, which
+ *  every PETSc installs. What the files share: */
 #include <petsc/private/kspimpl.h>
 #include <petsc/private/matimpl.h>
 #include <metapack/metapack.h>

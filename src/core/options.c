@@ -59,11 +59,11 @@ static const char *const capacity_names[] = {"bitmap", "index"};
 
 /* The table of options. All else that is said about options is made from it: the defaults, the help
  * of the command, the options of PETSc and Python, reports; and by tools/option-texts the comments
- * of mpk_options, the manual pages, the completion and docs/options.md. */
+ * of mpk_options, the manual pages, the completion and docs/reference/options.md. */
 static const mpk_option table[] = {
     {WORDS(method, method_names, MPK_METHOD_AUTO), "", SPARSE, 0, 0, "how A is factorized",
-     "auto: direct where it fits, else ildlt up a ladder of parameters; ldlt: the direct solver; "
-     "ildlt: an LDLT factorization on blocks, complete or incomplete; jacobi: the same by "
+     "auto: direct where it fits, else ildlt, stronger until it converges; ldlt: the direct "
+     "solver; ildlt: an LDLT factorization on blocks, complete or incomplete; jacobi: the same by "
      "fixed-point sweeps; ilu0: the same on scalars, without fill, pivoting or dropping; none: no "
      "preconditioner but the scaling; diagonal: that of A; block_jacobi: the blocks on the "
      "diagonal; ssor: symmetric successive over-relaxation with omega. A matrix that is not "
@@ -88,7 +88,7 @@ static const mpk_option table[] = {
     {NUMBER(zero_tolerance, -1, 1, -1), "", AUTO | LDLT | DENSE, 0, 0,
      "a pivot column with no entry above this times the largest of the scaled matrix is zero; "
      "below 0 (default): chosen from the precision",
-     "See docs/numerics.md."},
+     "See docs/guide/numerics.md."},
     {NUMBER(static_shift, 0, 1, 0), "", AUTO | LDLT | ILDLT | ILU0 | SIMPLE, 0, -1,
      "replace failed pivots by this times the largest entry of the scaled matrix; 0 (default): "
      "never",
@@ -144,7 +144,7 @@ static const mpk_option table[] = {
     {WORDS(strategy, strategy_names, MPK_STRATEGY_AUTO), "", AUTO | BLOCKS | BLOCK_JACOBI, 0, 0,
      "how rows become blocks",
      "br: make blocks, then reorder them; rb: reorder the rows, then cut; rbr: reorder, cut, "
-     "reorder the blocks. See docs/blocking.md."},
+     "reorder the blocks. See docs/design/blocking.md."},
     {WHOLE(block, 1, 128, 32), "rows", AUTO | CHOSEN | BLOCK_JACOBI, 0, 0, "most rows of a block",
      ""},
     {WORDS(grid, switch_names, MPK_OFF), "", AUTO | CHOSEN | BLOCK_JACOBI, 0, 0,
@@ -234,7 +234,7 @@ static const mpk_option table[] = {
      "exact: by substitution, or by solve_sweeps Jacobi sweeps where that is above 0; jacobi: by "
      "solve_sweeps of them, 3 where that is 0; isai: by products with incomplete sparse "
      "approximate inverses of the triangles, D stays exact; auto: exact or isai, by what one "
-     "application of each takes and how far they are apart. See docs/isai.md."},
+     "application of each takes and how far they are apart. See docs/guide/isai.md."},
     {WORDS(isai_pattern, isai_pattern_names, MPK_ISAI_OF_FACTOR), "", AUTO | BLOCKS | SSOR, 0, 0,
      "the pattern of the approximate inverses (triangular isai)",
      "factor: that of |L|^k, k being isai_power; matrix: that of |A|^k, cut to the triangle; "

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A report as one JSON object (docs/json.md). */
+/* A report as one JSON object (docs/reference/json.md). */
 #include "report.h"
 #include "../problem/measure.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The backend `vrptx`: kernels for warps of a vector core (docs/vrptx.md). Frame, leaves, control:
- * a run-time condition is the same for a work-group, not for all warps of a partition, so branches
- * may part lanes and meet again at a join. */
+/* The backend `vrptx`: kernels for warps of a vector core (docs/reference/vrptx.md). Frame,
+ * leaves, control: a run-time condition is the same for a work-group, not for all warps of a
+ * partition, so branches may part lanes and meet again at a join. */
 #include "borg/emit/vrptx/core.h"
 #include <inttypes.h>
 #include <string.h>

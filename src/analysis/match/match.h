@@ -8,7 +8,7 @@
  *  sum p_i   subject to   p_i + p_j <= w_ij   (i = j: 2 p_i <= w_ii), and an optimal primal that
  *  consists of pairs {i,j} and of cycles of odd length (a diagonal entry is one of length 1): the
  *  half-integral matching of Balinski (1965). Everything here works on it: n vertices instead of n
- *  rows and n columns. docs/matching.md tells the whole method. */
+ *  rows and n columns. docs/design/matching.md tells the whole method. */
 #include "../analysis.h"
 
 /** An entry of the graph; packed, for a search is bound by the memory that it touches. */

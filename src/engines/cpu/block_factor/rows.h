@@ -61,7 +61,7 @@ mpk_status mpki_rows_make(mpk_context *ctx, const mpki_blocks *bf, mpki_blocks *
                           mpki_pool *pool, mpki_rows **rows);
 void mpki_rows_free(mpk_context *ctx, mpki_rows **rows);
 
-/** The rule, measured (docs/meta-algorithm.md): is this block faster as rows? */
+/** The rule, measured (docs/design/meta-algorithm.md): is this block faster as rows? */
 bool mpki_as_rows(const mpki_block *b);
 /** Bytes of its data, for values of `size` bytes. */
 int64_t mpki_stored_bytes(const mpki_block *b, size_t size);
