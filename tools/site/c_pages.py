@@ -103,8 +103,8 @@ class Writer:
 
     def page(self, header: Header) -> str:
         self.here = ""
-        title = f"metapack/{header.name}.h"
-        out = [title, "=" * len(title), *self.body(header.doc, "")]
+        title = f"{header.name}.h"
+        out = [title, "=" * len(title), "", f"``#include <metapack/{title}>``", *self.body(header.doc, "")]
         for group in header.groups:
             out += self.group(group)
         return "\n".join(out) + "\n"

@@ -4,7 +4,7 @@
 A page keeps its place: docs/guide/x.md is guide/x, src/README.md is src/README.  A link to a file
 that is no page leads to a page that shows it, so that the site is whole without the sources.
 """
-import os
+import functools
 import posixpath
 import re
 import shutil
@@ -78,6 +78,8 @@ class Stage:
 
     def link(self, page: str, file: str, target: str) -> str:
         """A link of `file`, as the page has to write it."""
+        if target.startswith("#") and target[1:] not in self.anchors(file):
+            self.wrong.append(f"{file}: link to {target}: no such heading")
         if re.match(r"[a-z]+:|#", target):
             return target
         path, _, anchor = target.partition("#")
@@ -86,6 +88,8 @@ class Stage:
             to = self.picture(path)
             return posixpath.relpath(to, posixpath.dirname(page) or ".")
         to = self.target(path)
+        if anchor and path in self.pages and anchor not in self.anchors(path):
+            self.wrong.append(f"{file}: link to {target}: no such heading there")
         if not to:
             self.wrong.append(f"{file}: link to {target}, which is not there")
             return "#"
@@ -93,6 +97,24 @@ class Stage:
         there = posixpath.relpath(to, posixpath.dirname(page) or ".")
         return there + (".md" if path.endswith(".md") or f"{path}/README.md" in self.pages or
                         self.ends_md(to) else ".rst") + suffix
+
+    @functools.lru_cache(None)
+    def anchors(self, file: str) -> set[str]:
+        """The headings of a page, as links name them."""
+        out: set[str] = set()
+        text = re.sub(r"^ {0,3}(```+|~~~+).*?^ {0,3}\1\s*$", "", self.text(file), flags=re.S | re.M)
+        for heading in re.findall(r"^#+ +(.*?)\s*#*$", text, re.M):
+            heading = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
+            slug = re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
+            k = 0
+            while (f"{slug}-{k}" if k else slug) in out:
+                k += 1
+            out.add(f"{slug}-{k}" if k else slug)
+        return out | set(re.findall(r'\bid="([^"]+)"', text))
+
+    @staticmethod
+    def text(file: str) -> str:
+        return (ROOT / file).read_text(encoding="utf-8")
 
     def ends_md(self, page: str) -> bool:
         return page in self.pages.values() and not page.startswith("man/")
@@ -109,7 +131,7 @@ class Stage:
 
     def markdown(self, file: str) -> None:
         page, out, fence = self.pages[file], [], ""
-        for line in (ROOT / file).read_text(encoding="utf-8").split("\n"):
+        for line in self.text(file).split("\n"):
             mark = FENCE.match(line)
             if mark and (not fence or mark[1].startswith(fence)):
                 fence = "" if fence else mark[1]
@@ -139,8 +161,17 @@ class Stage:
             body = re.sub(r'href="([\w-]+)\.(\d)\.html"', self.manual_link, heading[3])
             body = re.sub(r"<(/?)h2\b", r"<\1h3", body)
             body = re.sub(r'<a class="permalink" href="#[^"]*">(.*?)</a>', r"\1", body, flags=re.S)
+            body = re.sub(r"\b(?:docs|examples|bench)/[\w/.-]+\.(?:md|c)\b",
+                          lambda m: self.path_link(file, m[0]), body)
             out += [f"## {title}", "", "```{raw} html", f'<div class="manual" id="{heading[1]}">{body}</div>', "```", ""]
         self.write(self.pages[file] + ".md", "\n".join(out))
+
+    def path_link(self, file: str, path: str) -> str:
+        to = self.target(path)
+        if not to:
+            self.wrong.append(f"{file}: names {path}, which is not there")
+            return path
+        return f'<a href="{posixpath.relpath(to, "man")}.html">{path}</a>'
 
     def manual_link(self, match: re.Match) -> str:
         page = f"man/{match[1]}.{match[2]}"
@@ -154,7 +185,7 @@ class Stage:
             out += [f"## {title}", "", "| page | what it is about |", "|---|---|"]
             pages = [f for f in names if f.endswith(section)]
             for file in sorted(pages, key=lambda f: (f.count("-") + f.count("_"), f)):
-                about = re.search(r"^\.Nd (.*)$", (ROOT / file).read_text(), re.M)[1]
+                about = re.search(r"^\.Nd (.*)$", self.text(file), re.M)[1]
                 about = about.replace("\\(ha", "^").replace("\\(oq", "").replace("\\(cq", "")
                 name = file[4:].rsplit(".", 1)[0]
                 out.append(f"| [{name}({section})]({file[4:]}.md) | {about} |")
@@ -180,7 +211,7 @@ class Stage:
                     else:
                         out.append(f"- {name}")
             else:
-                text = (ROOT / path).read_text(encoding="utf-8")
+                text = self.text(path)
                 fence = "`" * (max((len(x) for x in re.findall("`+", text)), default=2) + 3)
                 language = LANGUAGES.get(posixpath.splitext(path)[1], "text")
                 out += [f"{fence}{language}", text.rstrip("\n"), fence]
@@ -204,7 +235,7 @@ class Stage:
 
     def tree(self) -> None:
         """The navigation, below the first page; in the order in which docs/README.md names pages."""
-        contents = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+        contents = self.text("docs/README.md")
         named = [self.pages.get(posixpath.normpath("docs/" + m)) for m in
                  re.findall(r"\]\(([^)#\s]+)", contents)]
 
