@@ -143,6 +143,10 @@ if(METAPACK_TESTS)
     endif()
     find_program(PYTHON3 python3)
     if(PYTHON3 AND TARGET metapack_command AND NOT METAPACK_SANITIZE AND NOT METAPACK_FUZZ)
+        add_test(NAME guide COMMAND ${PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/tests/guide/run.py
+                 --command $<TARGET_FILE:metapack_command>)
+        add_test(NAME guide_plot COMMAND ${PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/bench/beside.py --check)
+        set_tests_properties(guide guide_plot PROPERTIES LABELS pipeline TIMEOUT 300)
         add_test(NAME one_build COMMAND ${PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/tests/install/one_build.py
                  ${CMAKE_CURRENT_BINARY_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
         set_tests_properties(one_build PROPERTIES LABELS install TIMEOUT 60)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Method auto: direct, or up a ladder of incomplete factorizations. The ladder and its evidence are
- * in docs/guide/adaptive.md. */
+/* Method auto: direct, or a ladder of incomplete factorizations, each stronger than the last; the
+ * evidence is in docs/design/adaptive.md. */
 #include "core/floats.h"
 #include "analysis/block/block.h"
 #include "core/sizes.h"
@@ -16,7 +16,7 @@ static const char STAGE[] = "solve";
  * complete factor are small, and what a threshold leaves of them beats any level of fill. */
 static const double COMPLETE_FLOPS = 5e10;
 /* Up to so many it is tried where one level of fill has not done: what that leaves undone, more
- * levels seldom do (docs/guide/adaptive.md). */
+ * levels seldom do (docs/design/adaptive.md). */
 static const double LATE_FLOPS = 4e12;
 /* Pivots this many times larger than the matrix are those of an unstable elimination. */
 static const double UNSTABLE = 1e6;
@@ -187,13 +187,13 @@ static mpk_status say(const search *s, mpk_status analysed, mpk_status status) {
 
 /* The analysis for the ladder. *flops [out]: of complete fill. The order is that for complete fill,
  * so nested dissection where that pays: it is no worse with a level of fill
- * (docs/guide/adaptive.md). */
+ * (docs/design/adaptive.md). */
 static mpk_status analyse(search *s, mpk_options *o, double *flops) {
     mpk_analysis **an = &s->result->analysis;
     if (s->problem->symmetry == MPK_GENERAL && o->factor_type == MPK_TYPE_LDLT)
         o->factor_type = MPK_TYPE_LDU;
     /* rows in an order against scalar fill, cut into blocks: no worse than the others with either
-     * ladder, and no time for a comparison (docs/guide/adaptive.md) */
+     * ladder, and no time for a comparison (docs/design/adaptive.md) */
     if (o->strategy == MPK_STRATEGY_AUTO) o->strategy = MPK_STRATEGY_RB;
     o->level = -1;
     mpk_status status = mpk_analyse(s->ctx, s->problem, o, an);

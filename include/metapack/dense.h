@@ -18,7 +18,7 @@ extern "C" {
 
 /** How the matrix is factored. */
 typedef enum mpk_dense_method {
-    MPK_DENSE_AUTO = 0, /**< sysv: the cheapest one whose backward error passes, up a ladder.
+    MPK_DENSE_AUTO = 0, /**< sysv: the cheapest one whose backward error passes.
                              factorize: the tile method */
     MPK_DENSE_TILE = 1, /**< pivots inside tiles, |L| <= 1/u tested afterwards, what fails is
                              delayed to a second stage */

@@ -11,8 +11,8 @@ extern "C" {
 
 /** What is factorized; mpk_solve then refines or iterates with the factor. */
 typedef enum mpk_method {
-    MPK_METHOD_AUTO = 0,   /**< direct where it fits, else ildlt up a ladder of parameters. Only
-                                mpk_solve_adaptive and mpk_job_run climb it; mpk_analyse and
+    MPK_METHOD_AUTO = 0,   /**< direct where it fits, else ildlt, stronger until it converges. Only
+                                mpk_solve_adaptive and mpk_job_run do that; mpk_analyse and
                                 mpk_factorize take it for MPK_METHOD_LDLT */
     MPK_METHOD_LDLT = 1,   /**< the direct solver */
     MPK_METHOD_ILDLT = 2,  /**< the meta-algorithm on blocks: complete or incomplete */
@@ -157,7 +157,7 @@ typedef struct mpk_isai_info {
 typedef struct mpk_options {
     size_t struct_size; /**< set by mpk_options_init(): how much of this struct the caller knows */
     /* options: begin, made by tools/option-texts from the table in src/core/options.c */
-    /** How A is factorized. auto: direct where it fits, else ildlt up a ladder of parameters;
+    /** How A is factorized. auto: direct where it fits, else ildlt, stronger until it converges;
      *  ldlt: the direct solver; ildlt: an LDLT factorization on blocks, complete or incomplete;
      *  jacobi: the same by fixed-point sweeps; ilu0: the same on scalars, without fill,
      *  pivoting or dropping; none: no preconditioner but the scaling; diagonal: that of A;

@@ -62,8 +62,8 @@ static const char *const capacity_names[] = {"bitmap", "index"};
  * of mpk_options, the manual pages, the completion and docs/reference/options.md. */
 static const mpk_option table[] = {
     {WORDS(method, method_names, MPK_METHOD_AUTO), "", SPARSE, 0, 0, "how A is factorized",
-     "auto: direct where it fits, else ildlt up a ladder of parameters; ldlt: the direct solver; "
-     "ildlt: an LDLT factorization on blocks, complete or incomplete; jacobi: the same by "
+     "auto: direct where it fits, else ildlt, stronger until it converges; ldlt: the direct "
+     "solver; ildlt: an LDLT factorization on blocks, complete or incomplete; jacobi: the same by "
      "fixed-point sweeps; ilu0: the same on scalars, without fill, pivoting or dropping; none: no "
      "preconditioner but the scaling; diagonal: that of A; block_jacobi: the blocks on the "
      "diagonal; ssor: symmetric successive over-relaxation with omega. A matrix that is not "
