@@ -119,7 +119,7 @@ typedef struct mpk_dense_factor {
  *  rows of a 2x2 pivot; L is in its final order, D(k+1,k) at (k+1,k). With MPK_UPPER the matrix is
  *  reversed, its lower triangle factored, and the factors reversed again: U unit upper, D(k-1,k) of
  *  a 2x2 pivot at (k-1,k).
- *  Aasen: pivots[k] = the old index; how L and T are stored: docs/guide/dense.md. */
+ *  Aasen: pivots[k] = the old index; how L and T are stored: docs/design/dense.md. */
 
 enum { MPK_DENSE_ATTEMPTS = 8 }; /**< most steps of the ladder */
 

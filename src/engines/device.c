@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which GPUs there are, or why there is none; copies to and from them. */
-#include "../core/sizes.h"
+#include "engines/interface/device.h"
+#include "core/sizes.h"
 #include "config.h"
-#include "cuda/load.h"
+#include "engines/cuda/module/load.h"
 #include <metapack/device.h>
 
 #include <stdio.h>
@@ -11,6 +12,10 @@
 static const char STAGE[] = "device";
 
 #if MPKI_HAVE_CUDA
+bool mpki_device_opens(mpk_context *ctx, int number) {
+    return mpki_cuda_open(ctx, number) != NULL;
+}
+
 mpk_status mpk_device_info_get(mpk_context *ctx, int number, mpk_device_info *info) {
     mpk_device_info found = {0};
     if (!ctx) return MPK_ERR_ARGUMENT;
@@ -106,6 +111,11 @@ static mpk_status without_cuda(mpk_context *ctx, int number) {
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
     return mpki_error(ctx, MPK_ERR_DEVICE, STAGE, number, "METAPACK was built without CUDA");
+}
+
+bool mpki_device_opens(mpk_context *ctx, int number) {
+    (void)without_cuda(ctx, number);
+    return false;
 }
 
 mpk_status mpk_device_info_get(mpk_context *ctx, int number, mpk_device_info *info) {

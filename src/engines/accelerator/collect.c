@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* From an accelerator into the processor's factor: blocks of L, pivots, the border. */
-#include "../backends/cpu/cpu.h"
+#include "engines/cpu/isa/cpu.h"
 #include "offload.h"
 
 #include <math.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_OFFLOAD_H
-#define MPKI_OFFLOAD_H
+#ifndef MPKI_ACCELERATOR_OFFLOAD_H
+#define MPKI_ACCELERATOR_OFFLOAD_H
 /** The engine for factors on blocks whose values lie on an accelerator (metapack/accelerator.h).
  *  The factor that it leaves is the processor's, whose solves take it. */
-#include "../blocks/border.h"
-#include "../blocks/meta.h"
+#include "engines/cpu/block_factor/border.h"
+#include "engines/cpu/block_factor/meta.h"
 #include <metapack/accelerator.h>
 
 /** An accelerator as an engine of a context. */

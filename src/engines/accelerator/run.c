@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Batches for an accelerator: lists of tuples, and kernels run on them. */
-#include "../core/trace.h"
+#include "core/trace.h"
 #include "offload.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_BACKEND_BATCH_H
-#define MPKI_BACKEND_BATCH_H
+#ifndef MPKI_INTERFACE_BATCH_H
+#define MPKI_INTERFACE_BATCH_H
 /** What a device's engine offers for batches of small matrices. batch/batch.c checks all arguments,
  *  chooses the engine by the memory that the operands lie in, and calls; what the processor does is
  *  batch/ itself.
@@ -8,7 +8,7 @@
  *  Arrays lie in the device's memory, laid out as their mpk_batch_array says; pivots and results in
  *  batch.pivots_memory and batch.results_memory. A call works in batch.stream and returns when its
  *  results are there, unless batch.asynchronous. One thread at a time for each context. */
-#include "../core/core.h"
+#include "core/core.h"
 #include <metapack/batch.h>
 
 /** A verb of metapack/batch.h with its arguments: a product where `product` is given, else a solve

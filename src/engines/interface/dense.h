@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_BACKEND_DENSE_H
-#define MPKI_BACKEND_DENSE_H
+#ifndef MPKI_INTERFACE_DENSE_H
+#define MPKI_INTERFACE_DENSE_H
 /** What an engine - the processor's, a device's - offers for one dense matrix: a table with a slot
  *  for each method and verb, and operations on vectors. dense/dense.c checks all arguments, finds
  *  the memory, chooses the engine by it (mpki_dense_engine_of) and calls; dense/refine.c and
  *  dense/ladder.c build refinement, GMRES, the condition estimate and the ladder from these slots,
- *  the same for every engine. What each method is, with its sources: docs/guide/dense.md.
+ *  the same for every engine. What each method is, with its sources: docs/design/dense.md.
  *
  *  What holds for every slot, unless it says otherwise:
  *  Arguments  have been checked: sizes, leading dimensions, alignment, overlap, n >= 1. A device
@@ -19,8 +19,8 @@
  *             fail are MPK_ERR_DEVICE.
  *  Threads    A call is one thread's. The processor uses call->pool, and the bits do not depend on
  *             its size; a device works in dense.stream, and `end` waits for it. */
-#include "../core/core.h"
-#include "../core/pool.h"
+#include "core/core.h"
+#include "core/pool.h"
 #include <metapack/dense.h>
 
 /** A call on its way, between `begin` and `end`. */
@@ -126,5 +126,13 @@ typedef struct mpki_dense_engine {
 /** The engine of a CUDA device, where the build has one (MPKI_HAVE_CUDA). NULL, with MPK_ERR_DEVICE
  *  and the reason recorded: no module, no driver, no such device. */
 const mpki_dense_engine *mpki_cuda_dense_engine(mpk_context *ctx, int device);
+
+/** The processor's: engines/cpu/dense/. */
+extern const mpki_dense_engine mpki_dense_host;
+
+/** The engine for dense->memory: the processor's for MPK_HOST, else that of dense->device. NULL,
+ *  with MPK_ERR_DEVICE and the reason recorded, where the build or the machine has no such
+ *  device. */
+const mpki_dense_engine *mpki_dense_engine_of(mpk_context *ctx, const mpk_dense *dense);
 
 #endif

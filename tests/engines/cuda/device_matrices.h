@@ -3,11 +3,11 @@
 #define TESTS_DEVICE_MATRICES_H
 /** Matrices of some shapes in every precision and symmetry, and vectors, for tests of the device's
  *  Krylov methods. */
-#include "device_krylov.h"
+#include "vectors/device_krylov.h"
 
-#include "backends/sparse.h"
+#include "engines/interface/engine.h"
 #include "analysis/analysis.h"
-#include "backends/cuda/vectors/vectors.h"
+#include "engines/cuda/vectors/kernels/vectors.h"
 #include "problem/columns.h"
 #include "problem/full.h"
 #include "problem/measure.h"

@@ -3,9 +3,9 @@
 #define TESTS_DEVICE_STORE_H
 /** The processor's finished factor on blocks as it would lie on a device. For tests and benchmarks
  *  of what reads such a factor. */
-#include "backends/cuda/blocks/store.h"
-#include "backends/cuda/load.h"
-#include "blocks/blocks.h"
+#include "engines/cuda/block_factor/kernels/store.h"
+#include "engines/cuda/module/load.h"
+#include "engines/cpu/block_factor/block_factor.h"
 
 #include <stdlib.h>
 #include <string.h>

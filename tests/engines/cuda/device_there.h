@@ -3,7 +3,7 @@
 #define TESTS_DEVICE_THERE_H
 /** What tests of a device run on: a GPU where METAPACK_TEST_DEVICE is 1, else the module whose
  *  kernels run on the host (cuda_host/). */
-#include "backends/cuda/load.h"
+#include "engines/cuda/module/load.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

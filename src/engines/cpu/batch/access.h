@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_BATCH_ACCESS_H
-#define MPKI_BATCH_ACCESS_H
+#ifndef MPKI_CPU_BATCH_ACCESS_H
+#define MPKI_CPU_BATCH_ACCESS_H
 /** Where the entries of one matrix of a batch lie (host memory), and copies of it. */
-#include "../core/precision.h"
+#include "core/precision.h"
 #include "batch.h"
 
 /** Entry (i, j) is p[(i + j ld) step]. */

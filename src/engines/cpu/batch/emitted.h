@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_BATCH_EMITTED_H
-#define MPKI_BATCH_EMITTED_H
+#ifndef MPKI_CPU_BATCH_EMITTED_H
+#define MPKI_CPU_BATCH_EMITTED_H
 /** The kernels that borgc made at build time from src/kernels/cl, each for one order and one
  * instruction set (cmake/borg-kernels.cmake); for real entries only. MPKI_BORG_avx512 is defined
  * where there are any for AVX-512, MPKI_BORG_avx2 likewise. */
-#include "../backends/cpu/level.h"
+#include "engines/cpu/isa/level.h"
 #include "kernels.h"
 
 /** C -= A B for square matrices first .. last-1 of the order that it was made for. */

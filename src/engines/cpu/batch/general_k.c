@@ -3,8 +3,8 @@
  * that are finished are struck from two lists, and the permutations are applied when L and U are
  * written. */
 #include "kernels.h"
-#include "../kernels/isa.h"
-#include "../kernels/vector.h"
+#include "kernels/isa.h"
+#include "kernels/vector.h"
 
 enum { LD = MPKI_BATCH_LD };
 

@@ -3,8 +3,8 @@
  * in one vector, w[j n + i]. Orders are multiples of four. Included once for each type of entries,
  * by a file that is compiled for one instruction set, with INTERLEAVE_T, INTERLEAVE_INT (as large),
  * INTERLEAVE_BYTES of a vector and INTERLEAVE(name). */
-#ifndef MPKI_BATCH_INTERLEAVE_H
-#define MPKI_BATCH_INTERLEAVE_H
+#ifndef MPKI_CPU_BATCH_INTERLEAVE_H
+#define MPKI_CPU_BATCH_INTERLEAVE_H
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>

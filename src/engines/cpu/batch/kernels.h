@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_BATCH_KERNELS_H
-#define MPKI_BATCH_KERNELS_H
+#ifndef MPKI_CPU_BATCH_KERNELS_H
+#define MPKI_CPU_BATCH_KERNELS_H
 /** The table of batched kernels for one precision and one instruction set. A kernel works on
  * `count` matrices in host memory, `stride` entries apart, column-major with leading dimension ld,
  * by the calling thread, and allocates nothing. The portable kernels (symmetric_k.c, general_k.c,
  * solve_k.c) take every order up to MPK_BATCH_MAX_N; those that borgc makes from src/kernels/cl
  * take the one that they were made for, and are preferred (emitted.h). */
-#include "../core/precision.h"
+#include "core/precision.h"
 #include <metapack/batch.h>
 
 enum {

@@ -5,8 +5,8 @@
  * with an entry that is not finite, is given up here and done again by the careful kernels
  * (symmetric_k.c, general_k.c); the lanes of its neighbours do not depend on it. */
 #include "kernels.h"
-#include "../kernels/isa.h"
-#include "../kernels/vector.h"
+#include "kernels/isa.h"
+#include "kernels/vector.h"
 #include <stdbool.h>
 
 #define FACTOR_ARGUMENTS                                                                           \

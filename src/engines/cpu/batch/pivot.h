@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_BATCH_PIVOT_H
-#define MPKI_BATCH_PIVOT_H
+#ifndef MPKI_CPU_BATCH_PIVOT_H
+#define MPKI_CPU_BATCH_PIVOT_H
 /** A 2x2 pivot D = [d11 op(d21); d21 d22] of the batched kernels, op = conjugation when Hermitian.
  * It is inverted after division by its largest entry, which serves pivots given from outside as
  * well, where d21 may be 0. */
-#include "../core/precision.h"
+#include "core/precision.h"
 
 typedef struct FN(two) {
     T i11, i21, i12, i22; /* D^-1 */

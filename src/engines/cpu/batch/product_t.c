@@ -2,7 +2,7 @@
 /* C := beta C + alpha A D op(B), one matrix after the other: -alpha D op(B) is formed, and its
  * product with A is subtracted where C lies; for square matrices by borgc's kernel for their order,
  * else by the block kernel of the direct solver. */
-#include "../backends/cpu/cpu.h"
+#include "engines/cpu/isa/cpu.h"
 #include "access.h"
 #include "emitted.h"
 

@@ -2,8 +2,8 @@
 /* X := A^-1 B from the factors of one small matrix after the other: all right-hand sides advance
  * together, so that a column of L is read once. */
 #include "kernels.h"
-#include "../kernels/isa.h"
-#include "../kernels/vector.h"
+#include "kernels/isa.h"
+#include "kernels/vector.h"
 #include "pivot.h"
 
 enum { LD = MPKI_BATCH_LD };

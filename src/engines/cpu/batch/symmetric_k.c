@@ -3,9 +3,9 @@
  * a finished row or column is struck from the list of active ones, every loop runs down a whole
  * column, and the permutation is applied when L is written back. */
 #include "kernels.h"
-#include "../kernels/alpha.h"
-#include "../kernels/isa.h"
-#include "../kernels/vector.h"
+#include "kernels/alpha.h"
+#include "kernels/isa.h"
+#include "kernels/vector.h"
 #include "pivot.h"
 
 enum { LD = MPKI_BATCH_LD };

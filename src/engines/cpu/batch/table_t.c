@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The portable kernels of each instruction set, and the choice between these and borgc's. */
-#include "../backends/cpu/level.h"
+#include "engines/cpu/isa/level.h"
 #include "emitted.h"
 #include "kernels.h"
 

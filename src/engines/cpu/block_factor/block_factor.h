@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_BLOCK_ENGINE_H
-#define MPKI_BLOCK_ENGINE_H
+#ifndef MPKI_CPU_BLOCK_FACTOR_BLOCK_FACTOR_H
+#define MPKI_CPU_BLOCK_FACTOR_BLOCK_FACTOR_H
 /** The engine of the processor for factors on blocks, from inside: Meta-algorithm 12 of Thuerck
  * 2021 for one assignment of its parameters. With 𝓛 and 𝓓 by frames in the order of places, S
  *  P-permuted:  A ~ 𝓛 𝓓 𝓛^T,  𝓛_ii = M_i^-1,  𝓛_ji = lower block (j, i);  LDU: A ~ 𝓛 𝓓 𝓤 with
  *  𝓤_ii = N_i^-T and 𝓤_ij = the transpose of the upper block (j, i). */
-#include "../analysis/schedule/inspector.h"
-#include "../backends/sparse.h"
-#include "../core/arena.h"
-#include "../kernels/blocks.h"
+#include "analysis/schedule/inspector.h"
+#include "engines/interface/engine.h"
+#include "core/arena.h"
+#include "kernels/blocks.h"
 
 /** A frame after its factorization. M is often sparse, so it is stored as blocks are, and negated:
  *  the kernel that applies a block, y -= (-M) x, then applies it too. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The dense pivot that ends the stages: its memory and its factorization. */
-#include "../core/trace.h"
+#include "core/trace.h"
 #include "border.h"
 
 #include <math.h>

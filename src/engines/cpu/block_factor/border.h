@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_BORDER_H
-#define MPKI_BORDER_H
+#ifndef MPKI_CPU_BLOCK_FACTOR_BORDER_H
+#define MPKI_CPU_BLOCK_FACTOR_BORDER_H
 /** The dense pivot that ends the stages of a factorization on blocks: what the accepted frames
  *  leave of the rows of all others, S = P^T L D L^T P with pivots from anywhere in it. Its frames
  *  have M = I, so sweeps over blocks pass over them, and L, D and P stand between the two sweeps.
  *  Thuerck 2021, sec. 8.3.1, pushes back again instead; stages that accept nothing would never
  *  end. */
-#include "../backends/dense.h"
+#include "engines/interface/dense.h"
 #include "meta.h"
 #include "sweeps.h"
 

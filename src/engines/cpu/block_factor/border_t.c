@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The dense pivot that ends the stages: its entries, its pivots, its part of a solve. */
-#include "../backends/cpu/cpu.h"
-#include "../dense/whole/host.h"
-#include "../kernels/pivot.h"
+#include "engines/cpu/isa/cpu.h"
+#include "engines/cpu/dense/host.h"
+#include "kernels/pivot.h"
 #include "border.h"
 
 #define LD(cols) mpki_block_ld(cols, sizeof(T))

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The processor's engine for factors on blocks: its table of slots; a factor is made, computed and
  * freed here. */
-#include "../core/trace.h"
+#include "core/trace.h"
 #include "border.h"
-#include "isai.h"
+#include "inverse.h"
 #include "rows.h"
 
 #include <math.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_BLOCK_ENTRY_H
-#define MPKI_BLOCK_ENTRY_H
+#ifndef MPKI_CPU_BLOCK_FACTOR_ENTRY_H
+#define MPKI_CPU_BLOCK_FACTOR_ENTRY_H
 /** An entry of A as the factorization sees it; for one precision. */
-#include "../core/precision.h"
-#include "../core/scaled.h"
+#include "core/precision.h"
+#include "core/scaled.h"
 #include "meta.h"
 
 /** A scaled diagonal entry, with what option `shift` adds to it (with its own sign), and the repair

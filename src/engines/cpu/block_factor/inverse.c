@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* From a finished factor on blocks to approximate inverses of its triangles. */
-#include "isai.h"
-#include "../core/trace.h"
+#include "inverse.h"
+#include "core/trace.h"
 #include "rows.h"
 
 #include <string.h>

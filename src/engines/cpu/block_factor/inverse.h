@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_BLOCK_ISAI_H
-#define MPKI_BLOCK_ISAI_H
+#ifndef MPKI_CPU_BLOCK_FACTOR_INVERSE_H
+#define MPKI_CPU_BLOCK_FACTOR_INVERSE_H
 /** A finished factor whose triangular solves are products with incomplete sparse approximate
  *  inverses. The factor is written as L^ D^ L^^T with the exact pivot blocks apart:
  *
@@ -10,8 +10,8 @@
  *  lower triangular by scalars in the order of places, and the identity within a frame. M_L is its
  *  approximate inverse by columns; M_U := M_L^T where the factor is symmetric, which keeps the
  *  preconditioner symmetric; else the one of U^ by columns. Numbers are then by position. */
-#include "../isai/isai.h"
-#include "blocks.h"
+#include "engines/cpu/inverse/inverse.h"
+#include "block_factor.h"
 
 typedef struct mpki_block_isai {
     int32_t n;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Triangular solves by approximate inverses: the unit triangle of a factor on blocks, by columns,
  * and what is applied in its place. */
-#include "../backends/cpu/cpu.h"
-#include "../core/precision.h"
-#include "isai.h"
+#include "engines/cpu/isa/cpu.h"
+#include "core/precision.h"
+#include "inverse.h"
 #include "sweeps.h"
 
 #include <string.h>

@@ -2,8 +2,8 @@
 /* One sweep of the Jacobi schedule: every block is computed from the values of the sweep before
  * (Thuerck 2019, algorithm 2). Rows of blocks stay in the order of the matrix (kernels/blocks.h),
  * so the permutations p' of that algorithm are not needed. */
-#include "../core/precision.h"
-#include "../kernels/blocks.h"
+#include "core/precision.h"
+#include "kernels/blocks.h"
 #include "meta.h"
 
 #define LD(cols) mpki_block_ld(cols, sizeof(T))

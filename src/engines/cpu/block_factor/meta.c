@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One stage of the meta-algorithm (Thuerck 2021, algorithm 12) on the processor: level sets, in
  * each of them chunks of frames whose blocks are computed in batches. */
-#include "../core/trace.h"
+#include "core/trace.h"
 #include "meta.h"
 
 #include <math.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_META_H
-#define MPKI_META_H
+#ifndef MPKI_CPU_BLOCK_FACTOR_META_H
+#define MPKI_CPU_BLOCK_FACTOR_META_H
 /** A stage of the meta-algorithm, as its parts share it: meta.c walks over level sets, phases_t.c
  *  executes the batches of block operations that a chunk of frames gives or that are pushed,
  * jacobi.c and jacobi_t.c are the schedule of sweeps, grant.c deals out memory. */
-#include "../analysis/schedule/inspector.h"
-#include "../core/pool.h"
-#include "blocks.h"
+#include "analysis/schedule/inspector.h"
+#include "core/pool.h"
+#include "block_factor.h"
 
 enum { GROUP = 8 }; /* targets in one column that share the right operands of their updates */
 

@@ -2,9 +2,9 @@
 /* The three phases of the meta-algorithm on a chunk of frames (Thuerck 2021, fig. 8.1), each a
  * batch of operations on blocks that do not depend on each other: I, load and factor the pivots;
  * II, gather updates of the blocks below them and solve; III, drop and store (store_t.c). */
-#include "../backends/cpu/cpu.h"
-#include "../core/random.h"
-#include "../core/trace.h"
+#include "engines/cpu/isa/cpu.h"
+#include "core/random.h"
+#include "core/trace.h"
 #include "border.h"
 #include "entry.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_BLOCK_ROWS_H
-#define MPKI_BLOCK_ROWS_H
+#ifndef MPKI_CPU_BLOCK_FACTOR_ROWS_H
+#define MPKI_CPU_BLOCK_FACTOR_ROWS_H
 /** A finished factor held as scalar rows. Where its blocks have few entries, as all have that are
  *  1 x 1, finding an entry costs more than the entry; rows with 32-bit columns are read at the
  *  speed of a sparse product. Both halves are held, L by rows and L^T (LDU: U) by rows, each in the
  *  order in which its sweep reads it; blocks that are worth it stay blocks. */
-#include "../core/pool.h"
-#include "blocks.h"
+#include "core/pool.h"
+#include "block_factor.h"
 
 /** A block that stays one, in a frame's list. */
 typedef struct mpki_kept {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Triangular solves with a factor that is held by rows: exact, alone or by threads, and by Jacobi
  * sweeps. */
-#include "../backends/cpu/cpu.h"
-#include "../core/precision.h"
+#include "engines/cpu/isa/cpu.h"
+#include "core/precision.h"
 #include "rows.h"
 #include "sweeps.h"
 #include "wide.h"

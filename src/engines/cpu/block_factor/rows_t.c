@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A finished factor as scalar rows: the entries of its blocks, counted and copied. */
-#include "../core/precision.h"
+#include "core/precision.h"
 #include "rows.h"
 
 #include <string.h>

@@ -2,8 +2,8 @@
 /* The only stage of a factorization whose blocks are all 1 x 1, column by column, left-looking: the
  * rules are those of phases_t.c and store_t.c, without a batch for each number. Where nothing is
  * updated the factor is that of SSOR. */
-#include "../kernels/alpha.h"
-#include "../kernels/block_pivot.h"
+#include "kernels/alpha.h"
+#include "kernels/block_pivot.h"
 #include "entry.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Phase III of the meta-algorithm on a chunk of frames (Thuerck 2021, fig. 8.1): accept or reject
  * frames, drop entries, move the blocks into the factor's memory. */
-#include "../backends/cpu/cpu.h"
-#include "../kernels/alpha.h"
+#include "engines/cpu/isa/cpu.h"
+#include "kernels/alpha.h"
 #include "border.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
 /* Applying a factor on blocks: the work space for it. */
 #define _GNU_SOURCE
 #include "border.h"
-#include "isai.h"
+#include "inverse.h"
 #include "rows.h"
 
 #include <sched.h>

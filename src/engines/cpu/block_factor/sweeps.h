@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_BLOCK_SWEEPS_H
-#define MPKI_BLOCK_SWEEPS_H
+#ifndef MPKI_CPU_BLOCK_FACTOR_SWEEPS_H
+#define MPKI_CPU_BLOCK_FACTOR_SWEEPS_H
 /** Applying a factor on blocks: (𝓛 𝓓 𝓛^T)^-1 x, exactly or by Jacobi sweeps. */
-#include "../core/pool.h"
-#include "blocks.h"
+#include "core/pool.h"
+#include "block_factor.h"
 
 /** Columns that one application takes at most. */
 enum { MPKI_SWEEP_RHS = 8 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Triangular solves with a factor on blocks, exact or by Jacobi sweeps. */
-#include "../backends/cpu/cpu.h"
-#include "../core/precision.h"
+#include "engines/cpu/isa/cpu.h"
+#include "core/precision.h"
 #include "border.h"
-#include "isai.h"
+#include "inverse.h"
 #include "rows.h"
 #include "wide.h"
 

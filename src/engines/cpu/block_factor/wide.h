@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_BLOCK_WIDE_H
-#define MPKI_BLOCK_WIDE_H
+#ifndef MPKI_CPU_BLOCK_FACTOR_WIDE_H
+#define MPKI_CPU_BLOCK_FACTOR_WIDE_H
 /** A factor in single precision that is applied to vectors in double: its numbers become double as
  *  they are read, so that an application is one linear operator, symmetric to rounding in double,
  *  where sums and results in single precision are rounded anew in each. For files on T. */
-#include "../core/precision.h"
-#include "../kernels/blocks.h"
+#include "core/precision.h"
+#include "kernels/blocks.h"
 
 #if MPKI_PRECISION == 1
 typedef float narrow;

@@ -6,7 +6,7 @@
  * 1997); T, a band of half width nb, is factored by band_t.c. We depart from the papers in two
  * points: T(J,J) is formed without the symmetrising half of Y, its lower triangle counts; and the
  * pivots' exchanges reach the panel's other columns in one pass over each column. */
-#include "../../backends/cpu/cpu.h"
+#include "engines/cpu/isa/cpu.h"
 #include "band.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_BAND_H
-#define MPKI_BAND_H
+#ifndef MPKI_CPU_DENSE_BAND_H
+#define MPKI_CPU_DENSE_BAND_H
 /** T of Aasen's method. `extra` holds, for each block J of nb rows, -T(J,J), -T(J+1,J) and
  *  -T(J,J+1), nb x nb each; then the band LU of T, 3 nb + 1 entries a column, in the form of
  *  xGBTRF. The pivots of that LU are the second n of the factor's pivots. */

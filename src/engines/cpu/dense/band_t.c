@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* T of Aasen's L T L^T, a band: its LU with partial pivoting, solves, inertia. */
 #include "band.h"
-#include "../../backends/cpu/cpu.h"
+#include "engines/cpu/isa/cpu.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * 2.4): A_r = U^T A U with U = diag(B_1, B_2) B for depth 2, then factored without pivoting. A
  * butterfly of odd order only scales its middle row, so any n will do without padding (the papers
  * pad). The diagonals are exp(r / 10), r uniform in (-1/2, 1/2), from the caller's seed. */
-#include "../../core/random.h"
+#include "core/random.h"
 #include "host.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The processor's engine for dense matrices: each slot calls that of the matrix's, or the factor's,
  * precision. */
-#include "../../backends/cpu/level.h"
+#include "engines/cpu/isa/level.h"
 #include "methods_t.h"
 
 #include <string.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_HOST_H
-#define MPKI_HOST_H
+#ifndef MPKI_CPU_DENSE_HOST_H
+#define MPKI_CPU_DENSE_HOST_H
 /** The methods of the processor for one dense matrix, one in each file. They all know one shape:
  *  the lower triangle, columns ldf apart. An upper triangle is the lower one of the matrix in
  *  reverse order (rows and columns), so the matrix is turned by half a turn before and after. */
-#include "../front.h"
-#include "../methods.h"
+#include "engines/cpu/front/front.h"
+#include "engines/interface/dense.h"
 
 enum {
     MPKI_BLOCK = 128, /* columns of a block in solves and updates */

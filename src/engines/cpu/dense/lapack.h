@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_LAPACK_H
-#define MPKI_LAPACK_H
+#ifndef MPKI_CPU_DENSE_LAPACK_H
+#define MPKI_CPU_DENSE_LAPACK_H
 /** Bunch-Kaufman and rook pivoting, as a method and as the second stage of the tile method. */
 #include "host.h"
 

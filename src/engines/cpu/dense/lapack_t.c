@@ -6,9 +6,9 @@
  * of LAPACK's xSYTRF, xHETRF and their _ROOK twins, so the factors can be handed over; departures:
  * a column that is not above s->small is a zero pivot (LAPACK: exactly zero), L is then zero. */
 #include "lapack.h"
-#include "../../backends/cpu/cpu.h"
-#include "../../kernels/alpha.h"
-#include "../../kernels/pivot.h"
+#include "engines/cpu/isa/cpu.h"
+#include "kernels/alpha.h"
+#include "kernels/pivot.h"
 
 #include <string.h>
 

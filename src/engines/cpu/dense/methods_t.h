@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_METHODS_T_H
-#define MPKI_METHODS_T_H
+#ifndef MPKI_CPU_DENSE_METHODS_T_H
+#define MPKI_CPU_DENSE_METHODS_T_H
 /** What host.c calls in each precision: a table of methods and operations on vectors. */
-#include "../methods.h"
+#include "engines/interface/dense.h"
 
 typedef struct mpki_host_methods {
     mpki_dense_method method[MPK_DENSE_COUNT];

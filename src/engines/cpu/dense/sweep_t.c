@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Triangular solves with a factor in its final order, by blocks of columns that never part a 2x2
  * pivot: for few right-hand sides by matrix times vector, for many by the packed product. */
-#include "../../backends/cpu/cpu.h"
-#include "../../kernels/pivot.h"
+#include "engines/cpu/isa/cpu.h"
+#include "kernels/pivot.h"
 #include "lapack.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The methods of one precision, and the operations on its vectors. Before a method factors a matrix
  * it is loaded into f and, if it is an upper triangle, turned into a lower one. */
-#include "../../backends/cpu/cpu.h"
+#include "engines/cpu/isa/cpu.h"
 #include "host.h"
 #include "methods_t.h"
 

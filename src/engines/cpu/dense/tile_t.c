@@ -2,7 +2,7 @@
 /* Tile LDL^T with a-posteriori pivoting of a whole matrix, on the fronts' kernels (../front.h).
  * Columns for which no tile finds a pivot go to a second stage of rook pivoting, whose L is bounded
  * by itself. The same without pivoting: tiles that take their columns in order, without a bound. */
-#include "../../backends/cpu/cpu.h"
+#include "engines/cpu/isa/cpu.h"
 #include "lapack.h"
 
 #include <string.h>

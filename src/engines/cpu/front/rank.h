@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_RANK_H
-#define MPKI_RANK_H
+#ifndef MPKI_CPU_FRONT_RANK_H
+#define MPKI_CPU_FRONT_RANK_H
 /** Updates of a front by its pivots: C(rows, cols) -= L(rows, k0..k1) D L(cols, k0..k1)^T; pulled
  *  into columns before they are tried, pushed to those that were rejected. Arrays of the processor;
  *  the bits do not depend on the threads. */

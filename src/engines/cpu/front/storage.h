@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_STORAGE_H
-#define MPKI_STORAGE_H
+#ifndef MPKI_CPU_FRONT_STORAGE_H
+#define MPKI_CPU_FRONT_STORAGE_H
 /** How the columns of a front, and its contribution, lie in memory: as a trapezoid of panels; and
  *  what else a walk over fronts takes, for the walk and for who predicts it. */
 #include <stdint.h>

@@ -2,7 +2,7 @@
 /* Threshold partial pivoting, column by column, against whole columns (Duff & Reid 1983, ACM TOMS
  * 9(3)), for the few columns for which tiles find no pivot. What is left of a root is eliminated
  * with complete pivoting. */
-#include "../kernels/pivot.h"
+#include "kernels/pivot.h"
 #include "front.h"
 
 static inline T *at(const FN(front) * f, int64_t i, int64_t j) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The approximate inverse of a triangle: its columns, on all threads; room for places. */
-#include "isai.h"
+#include "inverse.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Columns of the approximate inverse of a triangle, by substitution on sparse columns; a triangle
  * taken apart. */
-#include "../core/precision.h"
-#include "isai.h"
+#include "core/precision.h"
+#include "inverse.h"
 
 #include <math.h>
 

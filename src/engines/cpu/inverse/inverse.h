@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_ISAI_H
-#define MPKI_ISAI_H
+#ifndef MPKI_CPU_INVERSE_INVERSE_H
+#define MPKI_CPU_INVERSE_INVERSE_H
 /** Incomplete sparse approximate inverses from inside: patterns, columns, products.
- *  docs/guide/isai.md. A triangle is diag(1 / dinv) + a strict triangle; its approximate inverse
+ *  docs/design/isai.md. A triangle is diag(1 / dinv) + a strict triangle; its approximate inverse
  *  has the diagonal dinv, too, so both are held without diagonals. dinv NULL: the unit diagonal. */
-#include "../core/pool.h"
+#include "core/pool.h"
 #include <metapack/isai.h>
 
 /** A square sparse matrix by columns, or by rows; indices ascend. val NULL: a pattern. */

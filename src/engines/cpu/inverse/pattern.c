@@ -2,7 +2,7 @@
 /* Patterns of approximate inverses: powers of a pattern by breadth-first search from each column;
  * diagonal blocks; the caller's. What a search finds its worker keeps until all columns have their
  * places; what needs none is counted, then written to its place. */
-#include "isai.h"
+#include "inverse.h"
 
 #include <string.h>
 

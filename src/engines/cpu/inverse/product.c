@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Products shared by threads, and steps of relaxation. */
-#include "isai.h"
+#include "inverse.h"
 
 static const char STAGE[] = "isai";
 

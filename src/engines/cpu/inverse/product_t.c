@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Products with a sparse matrix by rows and a diagonal, of vectors in the matrix's precision or a
  * higher one. */
-#include "../core/precision.h"
-#include "isai.h"
+#include "core/precision.h"
+#include "inverse.h"
 
 /* N: the scalar of values in single precision */
 #if MPKI_PRECISION == 3

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Approximate inverses by small dense systems, one for each column, on all threads. */
-#include "isai.h"
+#include "inverse.h"
 
 static const char STAGE[] = "isai";
 

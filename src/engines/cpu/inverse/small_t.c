@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One column of an approximate inverse that is not triangular: a small dense system, by LU with
  * partial pivoting, or by Cholesky's method. */
-#include "../core/precision.h"
-#include "isai.h"
+#include "core/precision.h"
+#include "inverse.h"
 
 #include <math.h>
 

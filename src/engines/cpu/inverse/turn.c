@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sums and transposes of sparse matrices, on all threads. */
-#include "isai.h"
+#include "inverse.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The table of kernels for the instruction set in use. */
 #include "level.h"
-#include "../../core/cpu.h"
+#include "core/cpu.h"
 
 int mpki_cpu_level(void) {
     int level;

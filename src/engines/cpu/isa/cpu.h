@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CPU_H
-#define MPKI_CPU_H
+#ifndef MPKI_CPU_ISA_CPU_H
+#define MPKI_CPU_ISA_CPU_H
 /** The kernels that fit this processor, chosen at run time. */
-#include "../../kernels/blocks.h"
-#include "../../kernels/kernels.h"
+#include "kernels/blocks.h"
+#include "kernels/kernels.h"
 
 /** Table of precision T. METAPACK_CPU=generic|avx2|avx512 in the environment forbids the wider
  * ones (core/cpu.h). */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_LEVEL_H
-#define MPKI_LEVEL_H
+#ifndef MPKI_CPU_ISA_LEVEL_H
+#define MPKI_CPU_ISA_LEVEL_H
 /** Which instruction sets the library was built for, and which one this processor can use. */
 
 #include "config.h"

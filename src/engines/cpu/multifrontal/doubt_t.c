@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Pivots of a direct factor that are zero, or so small that they may be rounding alone. */
-#include "../core/precision.h"
-#include "../core/random.h"
-#include "../problem/columns.h"
-#include "direct.h"
+#include "core/precision.h"
+#include "core/random.h"
+#include "problem/columns.h"
+#include "multifrontal.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The processor's multifrontal engine: its table of slots; a factor is made, computed and freed
  * here. */
-#include "sweeps.h"
+#include "solve.h"
 
 static const char STAGE[] = "factorize";
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_DIRECT_H
-#define MPKI_DIRECT_H
+#ifndef MPKI_CPU_MULTIFRONTAL_MULTIFRONTAL_H
+#define MPKI_CPU_MULTIFRONTAL_MULTIFRONTAL_H
 /** The processor's multifrontal engine from inside: its factor, and the sweeps over it. Everything
  *  lies in host memory. */
-#include "../backends/sparse.h"
-#include "../core/arena.h"
-#include "../core/pool.h"
-#include "../dense/front.h"
+#include "engines/interface/engine.h"
+#include "core/arena.h"
+#include "core/pool.h"
+#include "engines/cpu/front/front.h"
 #include "tasks.h"
 
-/** One supernode after its elimination: the storage of its front (dense/front.h), entries of the
- *  factor's scalar type. Rows of the front: first the w columns id[0..w-1] (positions of the
- *  analysis; the first nelim were eliminated here, the others delayed to the parent), then the
- *  supernode's ridx. */
+/** One supernode after its elimination: the storage of its front (engines/cpu/front/front.h),
+ *  entries of the factor's scalar type. Rows of the front: first the w columns id[0..w-1]
+ *  (positions of the analysis; the first nelim were eliminated here, the others delayed to the
+ *  parent), then the supernode's ridx. */
 typedef struct mpki_node {
     void *a, *d, *dinv;
     int32_t *id;
@@ -33,7 +33,7 @@ typedef struct mpki_walk_memory {
     mpki_tasks tasks;
     _Atomic int32_t *waits; /* tasks.count */
     void **contribution;    /* nsuper */
-    void **space;           /* workers: work space for blocks (dense/front.h) */
+    void **space;           /* workers: work space for blocks (engines/cpu/front/front.h) */
     void **runs;            /* workers: a child's rows, as runs */
 } mpki_walk_memory;
 

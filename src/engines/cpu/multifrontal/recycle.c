@@ -2,7 +2,7 @@
 /* Contribution blocks that are used again instead of being returned to the system. */
 #include "recycle.h"
 
-#include "../dense/storage.h"
+#include "engines/cpu/front/storage.h"
 
 enum { SMALL = 1 << 17, MOST = sizeof((mpki_recycler *)0)->spare / sizeof(struct mpki_spare) };
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_RECYCLE_H
-#define MPKI_RECYCLE_H
+#ifndef MPKI_CPU_MULTIFRONTAL_RECYCLE_H
+#define MPKI_CPU_MULTIFRONTAL_RECYCLE_H
 /** Memory of contributions that is used again: clearing a large block fresh from the system takes
  * as long as filling it. Blocks that are too small to matter come straight from the context. */
-#include "../core/core.h"
-#include "../core/lock.h"
+#include "core/core.h"
+#include "core/lock.h"
 
 typedef struct mpki_recycler {
     mpk_context *ctx;

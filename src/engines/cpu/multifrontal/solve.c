@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Applying a direct factor or a part of it: work space, and the order of the sweeps. */
-#include "sweeps.h"
+#include "solve.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_DIRECT_SWEEPS_H
-#define MPKI_DIRECT_SWEEPS_H
+#ifndef MPKI_CPU_MULTIFRONTAL_SOLVE_H
+#define MPKI_CPU_MULTIFRONTAL_SOLVE_H
 /** Applying a direct factor: the functions behind these slots of mpki_direct_engine. */
-#include "direct.h"
+#include "multifrontal.h"
 
 mpk_status mpki_direct_solver_make(mpk_context *ctx, const mpki_direct *f, int threads,
                                    int32_t columns, mpki_direct_solver **out);

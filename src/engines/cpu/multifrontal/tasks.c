@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Cuts the tree of supernodes into tasks. */
-#include "../dense/storage.h"
+#include "engines/cpu/front/storage.h"
 #include "tasks.h"
 
 static double node_cost(const mpki_tree_view *tree, int32_t s) {

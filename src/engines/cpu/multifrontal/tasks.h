@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_TASKS_H
-#define MPKI_TASKS_H
+#ifndef MPKI_CPU_MULTIFRONTAL_TASKS_H
+#define MPKI_CPU_MULTIFRONTAL_TASKS_H
 /** Which nodes of the tree form a task: at the leaves whole subtrees (a range of nodes, in
  * postorder), above them single nodes. */
-#include "../backends/sparse.h"
+#include "engines/interface/engine.h"
 
 typedef struct mpki_task {
     int32_t first, last; /* nodes first .. last, in this order */

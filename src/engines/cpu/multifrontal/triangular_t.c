@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The sweeps over the nodes of a direct factor: L, D and L^T, for one right-hand side or a
  * block. */
-#include "../backends/cpu/cpu.h"
-#include "direct.h"
+#include "engines/cpu/isa/cpu.h"
+#include "multifrontal.h"
 
 #include <string.h>
 

@@ -4,9 +4,9 @@
  * Columns that a front rejects go to the parent too. The arithmetic of a node depends only on its
  * own data, and children are added in order: so the bits of the factor are the same for any number
  * of threads. */
-#include "../backends/cpu/cpu.h"
-#include "../core/scaled.h"
-#include "direct.h"
+#include "engines/cpu/isa/cpu.h"
+#include "core/scaled.h"
+#include "multifrontal.h"
 #include "recycle.h"
 
 #include <string.h>

@@ -2,8 +2,9 @@
 /* The processor's vectors of Krylov methods, in one precision: sums and updates
  * (mpki_vector_ops). */
 #include "vectors.h"
-#include "../../core/random.h"
-#include "../../problem/problem.h"
+#include "core/precision.h"
+#include "core/random.h"
+#include "problem/problem.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The device's engine for batches (backends/batch.h): sorts the matrices by order, copies lists
- * that lie in host memory to the device and back, and calls the module. */
-#include "../batch.h"
-#include "batch/batch.h"
-#include "load.h"
+/* The device's engine for batches (engines/interface/batch.h): sorts the matrices by order, copies
+ * lists that lie in host memory to the device and back, and calls the module. */
+#include "engines/interface/batch.h"
+#include "kernels/batch.h"
+#include "engines/cuda/module/load.h"
 
 typedef struct call {
     mpk_context *ctx;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The dense pivot that ends the stages: its rows are gathered on the device and factored on the
- * host, as the processor's are (blocks/border.h); the device applies the inverse of its L. */
-#include "../../core/trace.h"
-#include "blocks_factor.h"
+ * host, as the processor's are (engines/cpu/block_factor/border.h); the device applies the inverse
+ * of its L. */
+#include "core/trace.h"
+#include "state.h"
 
 #include <string.h>
 

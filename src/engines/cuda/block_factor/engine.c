@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The device's engine for factors on blocks (backends/sparse.h): its table, a factor's beginning
- * and its end. */
-#include "../../core/trace.h"
-#include "blocks_factor.h"
-#include "isai_factor.h"
-#include "sweeps.h"
+/* The device's engine for factors on blocks (engines/interface/engine.h): its table, a factor's
+ * beginning and its end. */
+#include "core/trace.h"
+#include "state.h"
+#include "engines/cuda/inverse/factor.h"
+#include "engines/cuda/triangular/solve.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a stage of a factor on blocks is made from: sent to the device, in portions that it computes
  * at once. */
-#include "../../core/trace.h"
-#include "blocks_factor.h"
+#include "core/trace.h"
+#include "state.h"
 
 #include <string.h>
 

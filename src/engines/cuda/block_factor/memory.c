@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory of a factor on blocks on the device, and copies there and back. */
-#include "blocks_factor.h"
-#include "transfer.h"
+#include "state.h"
+#include "engines/cuda/module/transfer.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Stages of a factor on blocks on the device: the arena, level sets, sweeps, and what is taken back
  * for factor/stages.c. */
-#include "../../core/trace.h"
-#include "blocks_factor.h"
+#include "core/trace.h"
+#include "state.h"
 
 #include <string.h>
 

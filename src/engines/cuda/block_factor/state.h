@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_BLOCKS_FACTOR_H
-#define MPKI_CUDA_BLOCKS_FACTOR_H
+#ifndef MPKI_CUDA_BLOCK_FACTOR_STATE_H
+#define MPKI_CUDA_BLOCK_FACTOR_STATE_H
 /** The device's factor on blocks: its memory there, what is sent, its stages. */
-#include "blocks/blocks.h"
-#include "engine.h"
-#include "load.h"
+#include "kernels/block_factor.h"
+#include "engines/cuda/module/engine.h"
+#include "engines/cuda/module/load.h"
 
 /* A piece of device memory. */
 typedef struct mpki_piece {
@@ -34,7 +34,7 @@ struct mpki_blocks {
     mpki_piece frames, blocks, words, spare; /* by number; the arena; a generation of sweeps */
     int64_t held, room; /* bytes held, the plan's included; blocks that `blocks` has room for */
     mpki_cuda_store store;
-    struct mpki_isai_factor *isai; /* isai_factor.h: in place of triangular solves, or NULL */
+    struct mpki_isai_factor *isai; /* inverse/factor.h: in place of triangular solves, or NULL */
     mpki_piece s, border;          /* the dense pivot: S while it is made; what applies it */
     mpki_dense_pivot dense;        /* counts */
     mpki_cuda_notes told;
@@ -42,7 +42,7 @@ struct mpki_blocks {
     uint32_t *entries; /* host, by block: made when it is asked for */
 };
 
-/* ---- blocks_memory.c: all return MPK_OK or the error that they recorded ---- */
+/* ---- block_factor/memory.c: all return MPK_OK or the error that they recorded ---- */
 
 /** The status of a call of the module, recorded where it failed. */
 mpk_status mpki_blocks_told(const mpki_blocks *f, int status);
@@ -75,7 +75,7 @@ mpk_status mpki_blocks_lay_out(mpki_blocks *f, mpki_piece *p, const mpki_array *
 
 #define MPKI_COUNT(a) ((int)(sizeof(a) / sizeof *(a)))
 
-/* ---- blocks_lists.c ---- */
+/* ---- block_factor/lists.c ---- */
 
 /** All that a stage needs on the device, but the arena. `levels` sets, in each of them the frames
  * order[ptr[l]] .. */
@@ -88,14 +88,14 @@ void mpki_blocks_release_plan(mpk_context *ctx, mpki_block_plan *p);
 /** The end of a step in a trace, which waits for the device; and the beginning of the next. */
 double mpki_blocks_spent(const mpki_blocks *f, const char *what, double began);
 
-/* ---- blocks_border.c ---- */
+/* ---- block_factor/border.c ---- */
 
 /** Room for the dense pivot of stages->border; then, when its entries are on the device, its
  *  factors. */
 mpk_status mpki_blocks_border_begin(mpki_blocks *f);
 mpk_status mpki_blocks_border_end(mpki_blocks *f);
 
-/* ---- blocks_stage.c: slots of mpki_block_engine ---- */
+/* ---- block_factor/stage.c: slots of mpki_block_engine ---- */
 
 mpk_status mpki_cuda_blocks_stage(mpki_blocks *f);
 mpk_status mpki_cuda_blocks_sweeps(mpki_blocks *f, bool may_reorder, bool *reorder);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The device's engine for dense matrices: the slots of backends/dense.h over the module's
+/* The device's engine for dense matrices: the slots of engines/interface/dense.h over the module's
  * entries. */
-#include "../dense.h"
-#include "load.h"
+#include "engines/interface/dense.h"
+#include "engines/cuda/module/load.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Products with an approximate inverse on a device, and a copy of it. */
-#include "isai_object.h"
+#include "state.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The device's engine for approximate inverses (backends/sparse.h): of a matrix given by
+/* The device's engine for approximate inverses (engines/interface/engine.h): of a matrix given by
  * columns. */
-#include "engine.h"
-#include "isai_object.h"
+#include "engines/cuda/module/engine.h"
+#include "state.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* From a finished factor on blocks of a device to approximate inverses of its triangles, and their
  * products in place of triangular solves. All vectors are in the order of places. */
-#include "isai_factor.h"
-#include "isai_make.h"
-#include "sweeps/sweeps.h"
+#include "factor.h"
+#include "make.h"
+#include "engines/cuda/triangular/kernels/triangular.h"
 
 #include <string.h>
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_ISAI_FACTOR_H
-#define MPKI_CUDA_ISAI_FACTOR_H
+#ifndef MPKI_CUDA_INVERSE_FACTOR_H
+#define MPKI_CUDA_INVERSE_FACTOR_H
 /** A finished factor on blocks of a device whose triangular solves are products with incomplete
- *  sparse approximate inverses: what blocks/isai.h has for the processor, in the same form. */
-#include "../sparse.h"
-#include "blocks/store.h"
+ *  sparse approximate inverses: what engines/cpu/block_factor/inverse.h has for the processor, in
+ *  the same form. */
+#include "engines/interface/engine.h"
+#include "engines/cuda/block_factor/kernels/store.h"
 
 typedef struct mpki_isai_factor mpki_isai_factor;
 

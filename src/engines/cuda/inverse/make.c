@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* From a sparse matrix on a device to its approximate inverse there: transposes, patterns, columns.
  */
-#include "isai_make.h"
+#include "make.h"
 
 #include <string.h>
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_ISAI_MAKE_H
-#define MPKI_CUDA_ISAI_MAKE_H
+#ifndef MPKI_CUDA_INVERSE_MAKE_H
+#define MPKI_CUDA_INVERSE_MAKE_H
 /** From a sparse matrix on a device to its approximate inverse there: what an approximate inverse
- *  by itself (isai.c) and those of a factor's triangles (isai_factor.c) share. Functions queue work
- *  in the engines' stream, and wait for it where the host has to know a number. */
-#include "../sparse.h"
-#include "isai/isai.h"
-#include "load.h"
+ *  by itself (isai.c) and those of a factor's triangles (inverse/factor.c) share. Functions queue
+ *  work in the engines' stream, and wait for it where the host has to know a number. */
+#include "engines/interface/engine.h"
+#include "kernels/inverse.h"
+#include "engines/cuda/module/load.h"
 
 /** Device memory that is released as a whole. */
 typedef struct mpki_isai_piece {

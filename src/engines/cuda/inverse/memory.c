@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Device memory of approximate inverses: pieces, and reserves that they are parts of. */
-#include "isai_make.h"
+#include "make.h"
 
 static mpk_status ask(mpki_isai_job *job, int64_t bytes, mpki_isai_piece *p) {
     void *at = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_ISAI_OBJECT_H
-#define MPKI_CUDA_ISAI_OBJECT_H
+#ifndef MPKI_CUDA_INVERSE_STATE_H
+#define MPKI_CUDA_INVERSE_STATE_H
 /** An approximate inverse on a device from inside. */
-#include "isai_make.h"
+#include "make.h"
 
 struct mpki_inverse {
     mpki_isai_job job;
@@ -21,7 +21,7 @@ struct mpki_inverse {
     int columns;             /* that it has room for */
 };
 
-/** The slots `apply` and `get` of mpki_inverse_engine (isai_apply.c). */
+/** The slots `apply` and `get` of mpki_inverse_engine (inverse/apply.c). */
 mpk_status mpki_cuda_isai_apply(mpk_context *ctx, mpki_inverse *s, mpk_isai_side side, int32_t nrhs,
                                 const void *b, int64_t ldb, void *x, int64_t ldx);
 mpk_status mpki_cuda_isai_get(mpk_context *ctx, mpki_inverse *s, int64_t *ptr, int32_t *row,

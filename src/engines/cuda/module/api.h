@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_API_H
-#define MPKI_CUDA_API_H
+#ifndef MPKI_CUDA_MODULE_API_H
+#define MPKI_CUDA_MODULE_API_H
 /** What libmetapack and its CUDA module (libmetapack_cuda.so) agree on: plain C, no CUDA type. The
  *  library loads the module when a device is first asked for (load.c); nothing else links to CUDA.
  *  All functions return an mpk_status; the text of the last failure is in the runtime. */
@@ -136,17 +136,18 @@ typedef struct mpki_cuda_table {
     int (*pivots_in)(mpki_cuda *cuda, int n, int upper, const int *pivots, int *perm, int *kind,
                      void *stream);
     const mpki_cuda_entries *entries[4];           /**< s d c z */
-    const struct mpki_cuda_batch_table *batch;     /**< batch/batch.h */
+    const struct mpki_cuda_batch_table *batch;     /**< engines/cpu/batch/batch.h */
     const struct mpki_cuda_vectors_table *vectors; /**< vectors/vectors.h */
-    const struct mpki_cuda_blocks_table *blocks;   /**< blocks/blocks.h: factorization */
+    const struct mpki_cuda_blocks_table
+        *blocks; /**< engines/cpu/block_factor/block_factor.h: factorization */
     const struct mpki_cuda_sweeps_table
-        *sweeps; /**< sweeps/sweeps.h: triangular solves on blocks */
-    const struct mpki_cuda_direct_table *direct; /**< direct/direct.h */
+        *sweeps; /**< triangular/triangular.h: triangular solves on blocks */
+    const struct mpki_cuda_direct_table *direct; /**< engines/cpu/multifrontal/multifrontal.h */
     /** Compute capability of the device: 90 for 9.0. */
     int (*capability)(const mpki_cuda *cuda);
     /** The least one that the module was compiled for. */
     int least;
-    const struct mpki_cuda_isai_table *isai; /**< isai/isai.h */
+    const struct mpki_cuda_isai_table *isai; /**< engines/cpu/inverse/inverse.h */
     /** As alloc and release, for memory that the stream of engines for sparse matrices alone works
      *  with: by a pool, which waits for nothing and keeps up to a 32nd of the device's memory for
      *  the next one who asks. */

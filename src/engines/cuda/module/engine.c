@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The engine of a CUDA device for sparse matrices: what of backends/sparse.h there is. */
+/* The engine of a CUDA device for sparse matrices: what of engines/interface/engine.h there is. */
 #include "engine.h"
 #include "load.h"
 

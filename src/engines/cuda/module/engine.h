@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_ENGINE_H
-#define MPKI_CUDA_ENGINE_H
-/** The tables of backends/sparse.h that a CUDA device fills; engine.c gathers them. */
-#include "../sparse.h"
+#ifndef MPKI_CUDA_MODULE_ENGINE_H
+#define MPKI_CUDA_MODULE_ENGINE_H
+/** The tables of engines/interface/engine.h that a CUDA device fills; engine.c gathers them. */
+#include "engines/interface/engine.h"
 
 extern const mpki_block_engine mpki_cuda_blocks; /* blocks.c */
 /** A finished factor of it, as it lies on the device. */

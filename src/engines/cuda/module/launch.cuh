@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_LAUNCH_CUH
-#define MPKI_CUDA_LAUNCH_CUH
+#ifndef MPKI_CUDA_MODULE_LAUNCH_CUH
+#define MPKI_CUDA_MODULE_LAUNCH_CUH
 /** How kernels for sparse matrices and for batches are launched. Tests that run them on a host
- *  define MPKI_LAUNCH themselves (tests/backends/cuda_host/cuda_runtime.h). */
+ *  define MPKI_LAUNCH themselves (tests/engines/cuda/host/cuda_runtime.h). */
 #include "runtime.cuh"
 
 #include <stdint.h>

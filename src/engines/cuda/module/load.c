@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "load.h"
 
-#include "../../core/lock.h"
+#include "core/lock.h"
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

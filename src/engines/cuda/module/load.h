@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_LOAD_H
-#define MPKI_CUDA_LOAD_H
+#ifndef MPKI_CUDA_MODULE_LOAD_H
+#define MPKI_CUDA_MODULE_LOAD_H
 /** The CUDA module found, loaded and opened, once for each context. */
-#include "../../core/core.h"
+#include "core/core.h"
 #include "api.h"
 
 typedef struct mpki_device {

@@ -3,8 +3,8 @@
  * batch/. */
 #include "runtime.cuh"
 
-#include "batch/batch.h"
-#include "dense/pivots.cuh"
+#include "engines/cuda/batch/kernels/batch.h"
+#include "engines/cuda/dense/kernels/pivots.cuh"
 
 #include <new>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_RUNTIME_CUH
-#define MPKI_CUDA_RUNTIME_CUH
+#ifndef MPKI_CUDA_MODULE_RUNTIME_CUH
+#define MPKI_CUDA_MODULE_RUNTIME_CUH
 /** The device as the module holds it; errors of CUDA and cuBLAS turned into statuses. */
 #include "api.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_SCALAR_CUH
-#define MPKI_CUDA_SCALAR_CUH
+#ifndef MPKI_CUDA_MODULE_SCALAR_CUH
+#define MPKI_CUDA_MODULE_SCALAR_CUH
 /** The four kinds of entries on the device: float, double, and complex numbers of our own, laid out
  *  as C99's. A templated file, *_t.cu, is plain CUDA C++ on T (entry) and R (its real type) and is
  *  compiled once for each MPKI_PRECISION = 0..3 (s d c z). */

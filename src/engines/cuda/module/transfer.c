@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Through page-locked memory, in pieces that all threads bring there. */
 #include "transfer.h"
-#include "blocks/blocks.h"
+#include "engines/cuda/block_factor/kernels/block_factor.h"
 
 #include <string.h>
 

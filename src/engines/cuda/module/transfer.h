@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_TRANSFER_H
-#define MPKI_CUDA_TRANSFER_H
+#ifndef MPKI_CUDA_MODULE_TRANSFER_H
+#define MPKI_CUDA_MODULE_TRANSFER_H
 /** Much at once from ordinary memory to a device. */
-#include "../../core/pool.h"
+#include "core/pool.h"
 #include "load.h"
 
 /** Queue a copy in the stream of the engines for sparse matrices: by all threads into page-locked

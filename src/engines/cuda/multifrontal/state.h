@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_DIRECT_FACTOR_H
-#define MPKI_CUDA_DIRECT_FACTOR_H
+#ifndef MPKI_CUDA_MULTIFRONTAL_STATE_H
+#define MPKI_CUDA_MULTIFRONTAL_STATE_H
 /** The device's multifrontal factor: its plan, its memory there, and what the host knows of it. */
-#include "direct_plan.h"
+#include "engines/cuda/module/load.h"
+#include "plan/plan.h"
 
 typedef struct mpki_cuda_row_lists mpki_cuda_row_lists;
 
@@ -55,7 +56,7 @@ struct mpki_direct {
         shape; /* a hash of all fronts' sizes: two factors of one plan with the same are alike */
     /* the inverses of strips lie where large fronts had their work space, and behind them, where
      * contributions were, copies of chains in half the precision, from `narrow_least` entries on:
-     * direct_solve.c */
+     * multifrontal/solve/solve.c */
     atomic_bool squared, narrowed;
     atomic_int corrections; /* that were taken and could read copies */
     int64_t narrow_least;
@@ -64,11 +65,13 @@ struct mpki_direct {
     /* work space of a solver that is gone, for the next one: struct mpki_direct_solver; any thread
      * that solves may take it */
     _Atomic(struct mpki_direct_solver *) spare;
-    /* likewise the vectors of refinement: direct_refine.c */
+    /* likewise the vectors of refinement: multifrontal/solve/refine.c */
     _Atomic(struct mpki_cuda_refining *) refining;
-    _Atomic(struct mpki_cuda_row_lists *) rows; /* A by rows, for whoever asks: direct_rows.c */
-    struct mpki_cuda_taking *taking; /* for values from the device: direct_values.c; or NULL */
-    bool taken; /* the values in force, or those of the next numbers, came that way */
+    _Atomic(struct mpki_cuda_row_lists *)
+        rows; /* A by rows, for whoever asks: multifrontal/solve/rows.c */
+    struct mpki_cuda_taking
+        *taking; /* for values from the device: multifrontal/factor/values.c; or NULL */
+    bool taken;  /* the values in force, or those of the next numbers, came that way */
     /* D, D^-1 and positions, in the order of plan.unit: fetched when they are asked for */
     void *d, *dinv;
     int32_t *id, *at; /* at: units + 1 */
@@ -81,7 +84,8 @@ struct mpki_direct {
 /** Bring f->d, dinv, id and at up to date. Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE. */
 mpk_status mpki_cuda_direct_fetch(mpki_direct *f);
 
-/* the slots of mpki_direct_engine that are in direct_solve.c and direct_doubt.c */
+/* the slots of mpki_direct_engine that are in multifrontal/solve/solve.c and
+ * multifrontal/factor/doubtful.c */
 mpk_status mpki_cuda_direct_solver_make(mpk_context *ctx, const mpki_direct *f, int threads,
                                         int32_t columns, mpki_direct_solver **s);
 void mpki_cuda_direct_solver_free(mpki_direct_solver **s);

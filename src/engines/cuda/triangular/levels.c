@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The level sets of a backward sweep. */
-#include "sweeps.h"
+#include "solve.h"
 
 #include <string.h>
 

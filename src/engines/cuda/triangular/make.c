@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Making a solver with a factor on blocks on the device: units of rows, their segments, memory. */
-#include "../../core/trace.h"
-#include "sweeps_solver.h"
-#include "transfer.h"
+#include "core/trace.h"
+#include "state.h"
+#include "engines/cuda/module/transfer.h"
 
 #include <string.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Triangular solves with a factor on blocks on the device: what sweeps_make.c made is applied. */
-#include "isai_factor.h"
-#include "sweeps_solver.h"
+/* Triangular solves with a factor on blocks on the device: what triangular/make.c made is
+ * applied. */
+#include "engines/cuda/inverse/factor.h"
+#include "state.h"
 
 static const char STAGE[] = "solve";
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_SWEEPS_ENGINE_H
-#define MPKI_CUDA_SWEEPS_ENGINE_H
+#ifndef MPKI_CUDA_TRIANGULAR_SOLVE_H
+#define MPKI_CUDA_TRIANGULAR_SOLVE_H
 /** Applications of a factor on blocks that lies on a device: the slots solver_make, solver_free and
  *  apply of mpki_block_engine. */
-#include "../sparse.h"
-#include "blocks/store.h"
+#include "engines/interface/engine.h"
+#include "engines/cuda/block_factor/kernels/store.h"
 
 struct mpki_isai_factor;
 
@@ -43,9 +43,10 @@ mpk_status mpki_cuda_sweeps_late_levels(mpk_context *ctx, const mpki_stages *sta
 typedef struct mpki_cuda_sweeps_numbers {
     int64_t bytes, packets, tasks, parts, tiles;
     int32_t warps;
-    int64_t full;                /* packets that are a block in full */
-    int64_t forward;             /* tickets of the forward sweep, which are the first */
-    const void *ticket, *packet; /* device memory: mpki_sweeps_task, packets (sweeps/packet.cuh) */
+    int64_t full;    /* packets that are a block in full */
+    int64_t forward; /* tickets of the forward sweep, which are the first */
+    const void *ticket,
+        *packet; /* device memory: mpki_sweeps_task, packets (triangular/packet.cuh) */
 } mpki_cuda_sweeps_numbers;
 mpki_cuda_sweeps_numbers mpki_cuda_sweeps_told(const mpki_block_solver *s);
 /** Take this many warps, or as many as the device can have at work at once; returns how many. The

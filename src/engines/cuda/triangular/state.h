@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_SWEEPS_SOLVER_H
-#define MPKI_CUDA_SWEEPS_SOLVER_H
-/** The device's solver with a factor on blocks: what making it (sweeps_make.c) leaves
+#ifndef MPKI_CUDA_TRIANGULAR_STATE_H
+#define MPKI_CUDA_TRIANGULAR_STATE_H
+/** The device's solver with a factor on blocks: what making it (triangular/make.c) leaves
  *  for applying it (sweeps.c). */
-#include "load.h"
-#include "sweeps.h"
-#include "sweeps/sweeps.h"
+#include "engines/cuda/module/load.h"
+#include "solve.h"
+#include "kernels/triangular.h"
 
 enum {
     MPKI_SOLVER_BUFFERS = 64,

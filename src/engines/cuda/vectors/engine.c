@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The device's engine of vectors for Krylov methods: the slots of backends/sparse.h over the
- * module's kernels (vectors/), but for those of a matrix (vectors_matrix.c) and of iterations
- * (vectors_iterate.c). */
-#include "../../core/random.h"
-#include "vectors_space.h"
+/* The device's engine of vectors for Krylov methods: the slots of engines/interface/engine.h over
+ * the module's kernels (vectors/), but for those of a matrix (vectors/matrix.c) and of iterations
+ * (vectors/iterate.c). */
+#include "core/random.h"
+#include "space.h"
 
 #include <math.h>
 

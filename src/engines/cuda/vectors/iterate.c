@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Iterations of Krylov methods on the device without the host: a batch of them is queued kernel by
  * kernel, or replayed as a graph. */
-#include "vectors_space.h"
+#include "space.h"
 
 enum {
     PLAIN_FIRST = 2, /* batches before a graph is made: operators may try out what suits them */

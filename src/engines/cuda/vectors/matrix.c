@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A on the device for Krylov methods: products, residuals; and diagonal matrices there. */
-#include "../../core/scaled.h"
-#include "transfer.h"
-#include "vectors_space.h"
+#include "core/scaled.h"
+#include "engines/cuda/module/transfer.h"
+#include "space.h"
 
 #include <math.h>
 

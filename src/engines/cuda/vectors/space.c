@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The vectors of a Krylov method in device memory, made and freed. */
-#include "vectors_space.h"
+#include "space.h"
 
 static const char STAGE[] = "solve";
 

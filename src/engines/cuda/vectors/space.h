@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_VECTORS_SPACE_H
 #define MPKI_CUDA_VECTORS_SPACE_H
-/** Vectors of a Krylov method in device memory, for vectors.c (operations), vectors_iterate.c
- *  (iterations) and vectors_matrix.c (products, scales). */
-#include "engine.h"
-#include "load.h"
-#include "vectors/vectors.h"
+/** Vectors of a Krylov method in device memory, for vectors.c (operations), vectors/iterate.c
+ *  (iterations) and vectors/matrix.c (products, scales). */
+#include "engines/cuda/module/engine.h"
+#include "engines/cuda/module/load.h"
+#include "kernels/vectors.h"
 
 struct mpki_space {
     mpk_context *ctx;
@@ -53,7 +53,7 @@ static inline bool good(mpki_space *s, int status) {
 /** As mpki_vector_ops.batch. */
 mpk_status mpki_cuda_iterate(mpki_space *s, mpki_batch *b);
 
-/* vectors_matrix.c: slots of mpki_vector_engine */
+/* vectors/matrix.c: slots of mpki_vector_engine */
 mpk_status mpki_cuda_matrix_make(mpk_context *ctx, mpki_full *full, mpki_pool *pool, double limit,
                                  mpki_matrix **m);
 mpk_status mpki_cuda_matrix_of(mpk_context *ctx, const mpk_problem_view *a, const mpki_full *full,

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "blocks/blocks.h"
+#include "engines/cpu/block_factor/block_factor.h"
 #include "factor/factor.h"
 
 static mpki_block_engine as_blocks;

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "blocks/blocks.h"
+#include "engines/cpu/block_factor/block_factor.h"
 #include "factor/apply.h"
 
 typedef struct run {

@@ -2,11 +2,11 @@
 /* Factors with approximate inverses in place of triangular solves, against the same in blocks: with
  * the whole pattern, or with enough relaxation, every part is exact; else products are symmetric,
  * and the same for any number of threads. */
-#include "../sanitized.h"
+#include "sanitized.h"
 #include "runs.h"
 
-#include "blocks/isai.h"
-#include "blocks/sweeps.h"
+#include "engines/cpu/block_factor/inverse.h"
+#include "engines/cpu/block_factor/sweeps.h"
 
 #include <time.h>
 

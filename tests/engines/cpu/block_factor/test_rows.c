@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A factor held by scalar rows against the same one left in blocks: every part, several vectors,
  * threads, Jacobi sweeps, all scalars; and numbers one by one against batches of 1 x 1 blocks. */
-#include "../sanitized.h"
+#include "sanitized.h"
 #include "runs.h"
 
 static const int32_t nrhs[] = {1, 3, 4, 11}; /* one application takes 8 */

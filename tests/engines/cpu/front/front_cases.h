@@ -12,9 +12,9 @@
 
 #include <cmocka.h>
 
-#include "backends/cpu/cpu.h"
+#include "engines/cpu/isa/cpu.h"
 #include "core/random.h"
-#include "dense/front.h"
+#include "engines/cpu/front/front.h"
 
 static uint64_t state;
 static double uniform(void) { /* (-1, 1) */

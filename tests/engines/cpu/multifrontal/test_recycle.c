@@ -2,7 +2,7 @@
 /* Blocks that come back: contents do not overlap, memory returns, failures are told. */
 #include "support.h"
 
-#include "direct/recycle.h"
+#include "engines/cpu/multifrontal/recycle.h"
 
 enum { COUNT = 300 };
 

@@ -4,7 +4,7 @@
 /** mpk_batch_* with arguments in host memory, carried out in device memory: copied there and back.
  *  The names of the library are then those of this header. By turns pivots and results lie in host
  *  and in device memory. */
-#include "device_there.h"
+#include "../device_there.h"
 
 #include <cmocka.h>
 #include <metapack/batch.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Batches in device memory: arguments, memory that fails, and that nothing else is needed than a
  * context: on a GPU, or on the module that computes on the host. */
-#include "../support.h"
+#include "support.h"
 
 #include "device_batch.h"
 #undef mpk_batch_ldlt

@@ -3,13 +3,13 @@
 #define TESTS_DEVICE_BLOCKS_H
 /** A factor on blocks of the device brought to the host, and compared with the processor's: entry
  *  by entry, and by all that is counted. */
-#include "backends/cuda/blocks/store.h"
-#include "backends/cuda/engine.h"
-#include "blocks/blocks.h"
-#include "device_there.h"
+#include "engines/cuda/block_factor/kernels/store.h"
+#include "engines/cuda/module/engine.h"
+#include "engines/cpu/block_factor/block_factor.h"
+#include "../device_there.h"
 #include "factor/stages.h"
 
-#include "../factor/runs.h"
+#include "factor/runs.h"
 
 /** The processor's engine, whose factors stay on blocks; the device's, with the processor's
  *  vectors. */

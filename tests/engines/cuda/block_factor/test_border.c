@@ -3,7 +3,7 @@
  * every part of a solve. Without a GPU its kernels run on the host. */
 #include "device_blocks.h"
 
-#include "../factor/stuck.h"
+#include "factor/stuck.h"
 
 enum { COLUMNS = 3 };
 

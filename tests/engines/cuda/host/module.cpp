@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A CUDA module without a device: batches and sparse matrices, their kernels on the host
 // (cuda_runtime.h). For tests.
-#include "backends/cuda/batch/launch.cuh"
+#include "engines/cuda/batch/kernels/launch.cuh"
 
 #include <map>
 #include <stdarg.h>

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Approximate inverses in place of a factor's triangular solves, on a device beside the processor
  * with the same factor: every part; and whole solutions. */
-#include "../blocks/in_blocks.h"
+#include "engines/cpu/block_factor/in_blocks.h"
 
-#include "device_batch.h"
+#include "../batch/device_batch.h"
 #undef mpk_batch_ldlt
 #undef mpk_batch_solve
 #undef mpk_batch_gemm
 #undef mpk_batch_llt
 #undef mpk_batch_ldu
 
-#include "backends/cuda/engine.h"
-#include "backends/cuda/isai_factor.h"
-#include "backends/cuda/sweeps/sweeps.h"
-#include "blocks/sweeps.h"
-#include "device_store.h"
+#include "engines/cuda/module/engine.h"
+#include "engines/cuda/inverse/factor.h"
+#include "engines/cuda/triangular/kernels/triangular.h"
+#include "engines/cpu/block_factor/sweeps.h"
+#include "../device_store.h"
 #include "factor/apply.h"
 #include "factor/stages.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Approximate inverses on a device beside the processor's: the same columns, bit by bit; on a GPU,
  * or on the module that computes on the host. */
-#include "../isai/matrices.h"
+#include "isai/matrices.h"
 
-#include "device_batch.h"
+#include "../batch/device_batch.h"
 #undef mpk_batch_ldlt
 #undef mpk_batch_solve
 #undef mpk_batch_gemm

@@ -2,9 +2,9 @@
 /* What is on a device does not follow a fork: a child is told so by every call, never waits,
  * gives such objects up, and goes on by the processor. And a factor on a device is solved with
  * in contexts that have opened none. */
-#include "../support.h"
+#include "support.h"
 
-#include "device_there.h"
+#include "../device_there.h"
 
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a user sees of a device without a matrix: which one it is, and copies to and from it. On a
  * GPU, or on the module that has none. */
-#include "../support.h"
+#include "support.h"
 
-#include "../../src/backends/cuda/load.h"
-#include "../../src/factor/factor.h"
+#include "engines/cuda/module/load.h"
+#include "factor/factor.h"
 #include <metapack/metapack.h>
 
 enum { ROWS = 5, COLUMNS = 3, LD = 7 };

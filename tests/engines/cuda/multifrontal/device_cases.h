@@ -3,7 +3,7 @@
 #define TESTS_DEVICE_DIRECT_CASES_H
 /** Matrices for the multifrontal engine of a device, and its answers beside the processor's:
  *  generated ones, families of small ones, files, and shapes that are hard for one part of it. */
-#include "device_direct.h"
+#include "device_multifrontal.h"
 
 /* What one engine made of a matrix. */
 typedef struct outcome {

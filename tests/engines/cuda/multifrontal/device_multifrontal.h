@@ -2,9 +2,9 @@
 #ifndef TESTS_DEVICE_DIRECT_H
 #define TESTS_DEVICE_DIRECT_H
 /** The multifrontal engine of a device in a context, the processor's other ones beside it. */
-#include "backends/cuda/direct_factor.h"
-#include "backends/cuda/engine.h"
-#include "device_there.h"
+#include "engines/cuda/multifrontal/state.h"
+#include "engines/cuda/module/engine.h"
+#include "../device_there.h"
 #include "factor/factor.h"
 
 static inline const char *direct_engine_name(const mpk_context *ctx) {

@@ -7,7 +7,7 @@
  *  begins to write when all below it, with all parts of their contributions, are done; large fronts
  *  of a step are assembled round by round, before its tasks; and a step begins when the one before
  *  is over. */
-#include "../../src/backends/cuda/direct_plan.h"
+#include "engines/cuda/multifrontal/plan/plan.h"
 
 #include <stdlib.h>
 

@@ -2,10 +2,10 @@
 /* Applications of a direct factor on a device where every kind of piece occurs: warps for small
  * fronts, many children, strips of wide fronts, slices of what lies beyond them; one and several
  * right-hand sides, against the processor. */
-#include "../support.h"
+#include "support.h"
 
-#include "../../src/backends/cuda/direct_sweep.h"
-#include "../../src/factor/factor.h"
+#include "engines/cuda/multifrontal/solve/lists.h"
+#include "factor/factor.h"
 
 #include <metapack/metapack.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The multifrontal engine of a device by itself: its solves in parts, vectors on the device, what
  * it says of its pivots, other values. */
-#include "../support.h"
+#include "support.h"
 
-#include "device_direct_cases.h"
-#include "../parts.h"
+#include "device_cases.h"
+#include "parts.h"
 #include "factor/direct_form.h"
 
 /* The parts one after the other are the whole; |D| of a definite matrix is D. */

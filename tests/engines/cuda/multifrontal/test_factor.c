@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The multifrontal engine of a device beside the processor's: on a GPU, or on the module that
  * computes on the host. */
-#include "../crafted.h"
+#include "crafted.h"
 
-#include "device_direct_cases.h"
+#include "device_cases.h"
 
 /* As a user asks for it. */
 static void test_option(void **unused) {

@@ -2,12 +2,12 @@
 /* Corrections of refined solves on a device that read L in half the precision: the answer is as
  * good as without, has the same bits in each run, and a bad copy, an old one or none at all costs
  * steps at most. */
-#include "../support.h"
+#include "support.h"
 
-#include "../../src/backends/cuda/direct_sweep.h"
-#include "../../src/backends/cuda/engine.h"
-#include "../../src/factor/factor.h"
-#include "device_there.h"
+#include "engines/cuda/multifrontal/solve/lists.h"
+#include "engines/cuda/module/engine.h"
+#include "factor/factor.h"
+#include "../device_there.h"
 #include <metapack/metapack.h>
 
 typedef struct system_ {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The multifrontal engine of a device where memory ends: allocations of the host that fail, limits,
  * a full device. */
-#include "../support.h"
+#include "support.h"
 
-#include "device_direct.h"
+#include "device_multifrontal.h"
 
 /* Factorize and solve; whatever fails, nothing is lost. */
 static mpk_status attempt(const mpk_allocator *allocator, const char *spec, const mpk_options *o,

@@ -2,9 +2,9 @@
 /* The multifrontal engine of a device by the shared memory of a block: fronts that are large, in
  * wide tiles, cut into columns and parts; where their contributions lie. The module that computes
  * on the host has as much as it is told. */
-#include "../support.h"
+#include "support.h"
 
-#include "device_direct_cases.h"
+#include "device_cases.h"
 #include "device_places.h"
 #include "factor/direct_form.h"
 

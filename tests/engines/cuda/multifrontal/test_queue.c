@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Large fronts whose columns are eliminated by one kernel, piece by piece (direct/queue.cuh),
- * beside kernel after kernel: the same bits, whether columns fail or not. */
-#include "../support.h"
+/* Large fronts whose columns are eliminated by one kernel, piece by piece
+ * (multifrontal/pivot/queue.cuh), beside kernel after kernel: the same bits, whether columns fail
+ * or not. */
+#include "support.h"
 
-#include "device_direct_cases.h"
+#include "device_cases.h"
 #include <metapack/metapack.h>
 
 /* D, the order of the columns and a solution. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Solves of vectors in a device's memory: refined there, with the errors that the host finds; what
  * is unusual goes through the host and ends as ever. */
-#include "../support.h"
+#include "support.h"
 
-#include "../../src/backends/cuda/direct_factor.h"
-#include "../../src/factor/factor.h"
-#include "../../src/backends/cuda/engine.h"
-#include "device_there.h"
+#include "engines/cuda/multifrontal/state.h"
+#include "factor/factor.h"
+#include "engines/cuda/module/engine.h"
+#include "../device_there.h"
 #include <metapack/metapack.h>
 
 enum { N = 61, WIDE = 5 };

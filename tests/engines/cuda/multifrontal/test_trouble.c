@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The multifrontal engine of a device where something goes wrong in the middle of a step, or a tree
  * is of a shape of its own: NaN below other fronts, an arena that is full, very many children. */
-#include "../support.h"
+#include "support.h"
 
-#include "device_direct.h"
+#include "device_multifrontal.h"
 #include "factor/direct_form.h"
 
 #include <dlfcn.h>

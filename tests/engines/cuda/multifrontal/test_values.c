@@ -2,11 +2,11 @@
 /* Refactorization with values in a device's memory: they stay there, with the scaling and the
  * factor that the host's way gives, bit for bit; what the host has to look at goes through it, as
  * ever. */
-#include "../support.h"
+#include "support.h"
 
-#include "../../src/backends/cuda/direct_factor.h"
-#include "../../src/backends/cuda/load.h"
-#include "../../src/factor/factor.h"
+#include "engines/cuda/multifrontal/state.h"
+#include "engines/cuda/module/load.h"
+#include "factor/factor.h"
 
 #include <metapack/metapack.h>
 #include <pthread.h>

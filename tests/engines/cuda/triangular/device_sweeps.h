@@ -3,19 +3,19 @@
 #define TESTS_DEVICE_SWEEPS_H
 /** A factor of the processor's and its copy on the device, and solves with both, which are
  *  compared. */
-#include "../blocks/in_blocks.h"
+#include "engines/cpu/block_factor/in_blocks.h"
 
-#include "device_batch.h"
+#include "../batch/device_batch.h"
 #undef mpk_batch_ldlt
 #undef mpk_batch_solve
 #undef mpk_batch_gemm
 #undef mpk_batch_llt
 #undef mpk_batch_ldu
 
-#include "backends/cuda/sweeps.h"
-#include "backends/cuda/sweeps/sweeps.h"
-#include "blocks/sweeps.h"
-#include "device_store.h"
+#include "engines/cuda/triangular/solve.h"
+#include "engines/cuda/triangular/kernels/triangular.h"
+#include "engines/cpu/block_factor/sweeps.h"
+#include "../device_store.h"
 #include "factor/stages.h"
 
 enum { GAP = 3 }; /* rows of a vector that are not touched */

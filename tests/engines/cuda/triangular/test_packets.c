@@ -3,7 +3,7 @@
  * and their solves. */
 #include "device_sweeps.h"
 
-/* Packets whose flags have all of these (sweeps/packet.cuh). */
+/* Packets whose flags have all of these (triangular/packet.cuh). */
 enum { DENSE = 16, JOINED = 32 };
 static int64_t packets_with(const run *r, const mpki_cuda_sweeps_numbers *told, int flags) {
     const mpki_device *d = r->store.d;

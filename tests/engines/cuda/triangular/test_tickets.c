@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tickets of triangular solves as the device makes them (sweeps/tasks.cuh): so many that sums and
- * the sort go over several pieces, and level sets so many that turns have two digits. On a GPU, or
- * on the module that computes on the host. */
-#include "../blocks/in_blocks.h"
+/* Tickets of triangular solves as the device makes them (triangular/tasks.cuh): so many that sums
+ * and the sort go over several pieces, and level sets so many that turns have two digits. On a GPU,
+ * or on the module that computes on the host. */
+#include "engines/cpu/block_factor/in_blocks.h"
 
-#include "device_batch.h"
+#include "../batch/device_batch.h"
 #undef mpk_batch_ldlt
 #undef mpk_batch_solve
 #undef mpk_batch_gemm
 #undef mpk_batch_llt
 #undef mpk_batch_ldu
 
-#include "backends/cuda/sweeps_solver.h"
-#include "blocks/blocks.h"
-#include "device_store.h"
+#include "engines/cuda/triangular/state.h"
+#include "engines/cpu/block_factor/block_factor.h"
+#include "../device_store.h"
 #include "factor/stages.h"
 
 typedef struct run {

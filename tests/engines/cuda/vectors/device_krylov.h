@@ -5,7 +5,7 @@
  *  The name of the library's function is then that of this header. */
 #include "support.h"
 
-#include "device_there.h"
+#include "../device_there.h"
 
 /* An operator of the host's, for vectors on the device. */
 typedef struct device_operator {

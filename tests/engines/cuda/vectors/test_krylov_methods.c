@@ -3,7 +3,7 @@
 #include "device_krylov.h"
 
 #define main cases
-#include "../solve/krylov/test_methods.c"
+#include "solve/krylov/test_methods.c"
 #undef main
 
 int main(void) {

@@ -3,7 +3,7 @@
 #include "device_krylov.h"
 
 #define main cases
-#include "../solve/krylov/test_reference.c"
+#include "solve/krylov/test_reference.c"
 #undef main
 
 int main(void) {

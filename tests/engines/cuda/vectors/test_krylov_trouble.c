@@ -4,7 +4,7 @@
 #include "device_krylov.h"
 
 #define main cases
-#include "../solve/krylov/test_trouble.c"
+#include "solve/krylov/test_trouble.c"
 #undef main
 
 int main(void) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Whole solves with Krylov methods on a device beside the processor's, and what fails: on a GPU, or
  * on the module that computes on the host. */
-#include "device_matrices.h"
+#include "../device_matrices.h"
 
 /* ---- whole solves ---- */
 

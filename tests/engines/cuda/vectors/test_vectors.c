@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Products, residuals, scales and operations on vectors on a device beside the processor's: on a
  * GPU, or on the module that computes on the host. */
-#include "device_matrices.h"
+#include "../device_matrices.h"
 
 /* ---- cases ---- */
 

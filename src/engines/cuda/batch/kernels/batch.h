@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_BATCH_H
-#define MPKI_CUDA_BATCH_H
+#ifndef MPKI_CUDA_BATCH_BATCH_H
+#define MPKI_CUDA_BATCH_BATCH_H
 /** Batches of small matrices on the device: what libmetapack asks of its CUDA module. Plain C. All
  *  pointers lie in device memory; arguments have been checked. */
-#include "../api.h"
+#include "engines/cuda/module/api.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -2,9 +2,9 @@
 #ifndef MPKI_CUDA_BATCH_GENERAL_CUH
 #define MPKI_CUDA_BATCH_GENERAL_CUH
 /** LDU of small matrices in shared memory, for any order, pivoting and layout: the algorithms and
- * decisions of src/batch/general_k.c. Rows and columns never move: those that are finished are
- * struck from two sets, L and U stay where their entries were, and the permutations are applied
- * when they are written. */
+ * decisions of src/engines/cpu/batch/general_k.c. Rows and columns never move: those that are
+ * finished are struck from two sets, L and U stay where their entries were, and the permutations
+ * are applied when they are written. */
 #include "elimination.cuh"
 
 namespace mpki {

@@ -2,7 +2,7 @@
 #ifndef MPKI_CUDA_BATCH_LAUNCH_CUH
 #define MPKI_CUDA_BATCH_LAUNCH_CUH
 /** Launches of batched kernels, and the parts of their table. */
-#include "../launch.cuh"
+#include "engines/cuda/module/launch.cuh"
 #include "batch.h"
 
 namespace mpki {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_BATCH_SOLVE_CUH
 #define MPKI_CUDA_BATCH_SOLVE_CUH
-/** X := A^-1 B from the factors of small matrices (src/batch/solve_k.c): the factors lie in shared
- *  memory; a warp (or part of one) takes one right-hand side after the other, a row in each lane.
+/** X := A^-1 B from the factors of small matrices (src/engines/cpu/batch/solve_k.c): the factors
+ *  lie in shared memory; a warp (or part of one) takes one right-hand side after the other, a row
+ *  in each lane.
  *  */
 #include "symmetric.cuh"
 

@@ -2,15 +2,15 @@
 #ifndef MPKI_CUDA_BATCH_SYMMETRIC_CUH
 #define MPKI_CUDA_BATCH_SYMMETRIC_CUH
 /** LLT and LDLT of small matrices in shared memory, for any order, pivoting and layout: the
- *  algorithms and decisions of src/batch/symmetric_k.c. Both triangles are kept and rows never
- *  move: a finished row is struck from a set, column p then holds column s of L (and D on its
- *  diagonal), and the permutation is applied when L is written back. */
-#include "../../../kernels/alpha.h"
+ *  algorithms and decisions of src/engines/cpu/batch/symmetric_k.c. Both triangles are kept and
+ *  rows never move: a finished row is struck from a set, column p then holds column s of L (and D
+ *  on its diagonal), and the permutation is applied when L is written back. */
+#include "kernels/alpha.h"
 #include "elimination.cuh"
 
 namespace mpki {
 
-/** 2x2 pivot D = [d11 conj(d21); d21 d22], as src/batch/pivot.h has it. */
+/** 2x2 pivot D = [d11 conj(d21); d21 d22], as src/engines/cpu/batch/pivot.h has it. */
 template <class T> struct two {
     typedef typename scalar_of<T>::real R;
     T i11, i21, i12, i22;

@@ -5,7 +5,7 @@
  *  ...), in W warps. With W = 1 a warp holds 32 / L matrices, else the matrix has the block to
  *  itself. Every warp of a matrix takes the same decisions, from what lies in shared memory;
  *  columns are dealt out among the warps. The order is at most L ROWS. */
-#include "../scalar.cuh"
+#include "engines/cuda/module/scalar.cuh"
 #include "batch.h"
 
 #ifndef MPKI_ROOM /* dynamic shared memory; tests on a host have their own */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The table of blocks.h: chooses by the kind of entries. */
-#include "../launch.cuh"
+#include "engines/cuda/module/launch.cuh"
 #include "launch.cuh"
 
 #define DISPATCH(scalar, name)                                                                     \

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_BLOCKS_H
-#define MPKI_CUDA_BLOCKS_H
+#ifndef MPKI_CUDA_BLOCK_FACTOR_BLOCK_FACTOR_H
+#define MPKI_CUDA_BLOCK_FACTOR_BLOCK_FACTOR_H
 /** A factorization on blocks on the device: what libmetapack asks of its CUDA module. Plain C.
- *  Words as in backends/sparse.h; the rules are those of blocks/phases_t.c and blocks/store_t.c.
- *  Frames have at most MPKI_STORE_ROWS rows. All pointers are device memory unless they are said to
- *  be host memory. */
+ *  Words as in engines/interface/engine.h; the rules are those of
+ *  engines/cpu/block_factor/phases_t.c and engines/cpu/block_factor/store_t.c. Frames have at most
+ *  MPKI_STORE_ROWS rows. All pointers are device memory unless they are said to be host memory. */
 #include "store.h"
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Launches the kernels of a factorization on blocks, for one kind of entries. */
-#include "../launch.cuh"
+#include "engines/cuda/module/launch.cuh"
 #include "border.cuh"
 #include "launch.cuh"
 #include "store.cuh"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_BLOCKS_BORDER_CUH
-#define MPKI_CUDA_BLOCKS_BORDER_CUH
-/** The dense pivot that ends the stages (blocks/border.h): what the accepted frames leave of its
- *  rows, and the inverse of its L. A triangular solve with a dense L of some thousands of rows is a
- *  chain of as many steps; products with L^-1 are two passes over memory (accuracy as that of
- *  solves with the condition of L, which pivots bound). */
+#ifndef MPKI_CUDA_BLOCK_FACTOR_BORDER_CUH
+#define MPKI_CUDA_BLOCK_FACTOR_BORDER_CUH
+/** The dense pivot that ends the stages (engines/cpu/block_factor/border.h): what the accepted
+ *  frames leave of its rows, and the inverse of its L. A triangular solve with a dense L of some
+ *  thousands of rows is a chain of as many steps; products with L^-1 are two passes over memory
+ *  (accuracy as that of solves with the condition of L, which pivots bound). */
 #include "stage.cuh"
 
 namespace mpki {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_BLOCKS_ENTRIES_CUH
-#define MPKI_CUDA_BLOCKS_ENTRIES_CUH
-/** Numbers: parts of entries, scaled entries of A, and 2x2 pivots, as core/scaled.h, blocks/entry.h
- *  and kernels/block_pivot.h have them. */
-#include "../batch/tile.cuh"
-#include "blocks.h"
+#ifndef MPKI_CUDA_BLOCK_FACTOR_ENTRIES_CUH
+#define MPKI_CUDA_BLOCK_FACTOR_ENTRIES_CUH
+/** Numbers: parts of entries, scaled entries of A, and 2x2 pivots, as core/scaled.h,
+ *  engines/cpu/block_factor/entry.h and kernels/block_pivot.h have them. */
+#include "engines/cuda/batch/kernels/tile.cuh"
+#include "block_factor.h"
 
 namespace mpki {
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_BLOCKS_FACTOR_CUH
-#define MPKI_CUDA_BLOCKS_FACTOR_CUH
+#ifndef MPKI_CUDA_BLOCK_FACTOR_FACTOR_CUH
+#define MPKI_CUDA_BLOCK_FACTOR_FACTOR_CUH
 /** L D L^T of a diagonal block with the explicit M = L^-1 P, by a warp in shared memory: the
  *  algorithm and the decisions of kernels/block_factor_k.c, in its order. Lanes are columns; all
  *  lanes know what the pivots are. */
-#include "../../../kernels/alpha.h"
+#include "kernels/alpha.h"
 #include "packed.cuh"
 
 #include <metapack/options.h>

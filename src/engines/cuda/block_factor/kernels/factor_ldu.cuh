@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_BLOCKS_FACTOR_LDU_CUH
-#define MPKI_CUDA_BLOCKS_FACTOR_LDU_CUH
+#ifndef MPKI_CUDA_BLOCK_FACTOR_FACTOR_LDU_CUH
+#define MPKI_CUDA_BLOCK_FACTOR_FACTOR_LDU_CUH
 /** L D U of a diagonal block with separate pivoting of rows and columns, by a warp: the algorithm
  *  and the decisions of kernels/block_ldu_k.c. */
 #include "factor.cuh"

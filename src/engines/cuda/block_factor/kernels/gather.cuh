@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_BLOCKS_GATHER_CUH
-#define MPKI_CUDA_BLOCKS_GATHER_CUH
+#ifndef MPKI_CUDA_BLOCK_FACTOR_GATHER_CUH
+#define MPKI_CUDA_BLOCK_FACTOR_GATHER_CUH
 /** Updates pulled into a work block in shared memory by a warp: C -= L_ik (D_k L_jk^T) for each
  *  frame k in the lists of both i and j before j, in the order of places. No list of updates: the
  *  lists of rows i and j, which are sorted by place, are intersected 32 entries at a time. */

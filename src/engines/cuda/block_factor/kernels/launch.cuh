@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_BLOCKS_LAUNCH_CUH
-#define MPKI_CUDA_BLOCKS_LAUNCH_CUH
+#ifndef MPKI_CUDA_BLOCK_FACTOR_LAUNCH_CUH
+#define MPKI_CUDA_BLOCK_FACTOR_LAUNCH_CUH
 /** The parts of the table that depend on the kind of entries; see blocks.h. */
-#include "../runtime.cuh"
-#include "blocks.h"
+#include "engines/cuda/module/runtime.cuh"
+#include "block_factor.h"
 
 #define MPKI_CUDA_BLOCKS_OF(p)                                                                     \
     int64_t mpki_##p##_cuda_blocks_stride(const mpki_cuda_stage *b);                               \

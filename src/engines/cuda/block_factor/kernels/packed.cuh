@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_BLOCKS_PACKED_CUH
-#define MPKI_CUDA_BLOCKS_PACKED_CUH
+#ifndef MPKI_CUDA_BLOCK_FACTOR_PACKED_CUH
+#define MPKI_CUDA_BLOCK_FACTOR_PACKED_CUH
 /** Packed blocks (store.h), read and written by a warp, whose lanes are columns. */
 #include "entries.cuh"
 #include "values.cuh"

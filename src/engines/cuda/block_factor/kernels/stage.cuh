@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_BLOCKS_STAGE_CUH
-#define MPKI_CUDA_BLOCKS_STAGE_CUH
+#ifndef MPKI_CUDA_BLOCK_FACTOR_STAGE_CUH
+#define MPKI_CUDA_BLOCK_FACTOR_STAGE_CUH
 /** Phases I and II of the meta-algorithm on a portion of a level set: A into work blocks; pivots;
- *  blocks below them (blocks/phases_t.c). A warp takes a frame, or a block. */
-#include "../../../core/random.h"
-#include "../launch.cuh"
+ *  blocks below them (engines/cpu/block_factor/phases_t.c). A warp takes a frame, or a block. */
+#include "core/random.h"
+#include "engines/cuda/module/launch.cuh"
 #include "factor_ldu.cuh"
 #include "gather.cuh"
 
@@ -157,7 +157,7 @@ __global__ void __launch_bounds__(32 * together<SPLIT>::warps)
 
 /* ---- phase I --------------------------------------------------------------------------------- */
 
-/** Random diagonals of a butterfly, 2 w (blocks/phases_t.c). */
+/** Random diagonals of a butterfly, 2 w (engines/cpu/block_factor/phases_t.c). */
 template <class R>
 __device__ inline void random_butterfly(const mpki_cuda_stage &b, int frame, int w, R *butterfly) {
     if (threadIdx.x % 32 == 0) {

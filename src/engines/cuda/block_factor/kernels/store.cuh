@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_BLOCKS_STORE_CUH
-#define MPKI_CUDA_BLOCKS_STORE_CUH
+#ifndef MPKI_CUDA_BLOCK_FACTOR_STORE_CUH
+#define MPKI_CUDA_BLOCK_FACTOR_STORE_CUH
 /** Phase III of the meta-algorithm on a portion: accept or reject frames, deal out capacities, drop
- *  entries, pack blocks (blocks/store_t.c, blocks/grant.c, kernels/block_drop_k.c). */
+ *  entries, pack blocks (engines/cpu/block_factor/store_t.c, engines/cpu/block_factor/grant.c,
+ *  kernels/block_drop_k.c). */
 #include "stage.cuh"
 
 namespace mpki {
@@ -278,7 +279,8 @@ template <class T> __device__ inline int keep_largest(int rows, int w, int capac
 }
 
 /** What the processor would hold of a block, by its formats (kernels/block_store_k.c, write_block()
- *  in blocks/store_t.c), so that the report counts the same: values, and the format times 65536. */
+ *  in engines/cpu/block_factor/store_t.c), so that the report counts the same: values, and the
+ *  format times 65536. */
 template <class T> __device__ inline unsigned held_of(const extent &x, int rows, int w) {
     if (x.entries == 0) return 0;
     const int held = __popc(x.rows), size = (int)sizeof(T);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_STORE_H
-#define MPKI_CUDA_STORE_H
+#ifndef MPKI_CUDA_BLOCK_FACTOR_STORE_H
+#define MPKI_CUDA_BLOCK_FACTOR_STORE_H
 /** A finished factor on blocks as it lies on a device: what blocks/ leaves and sweeps/ reads. Plain
  *  C. All pointers but `level` are device memory; entries are of `scalar`.
  *
@@ -10,7 +10,7 @@
  *  row by row. It begins at a multiple of 16 bytes. A dense block has all bits set. Pivot blocks
  *  are -M (and -N), packed likewise; so every kernel does y -= B x (Thuerck 2021, sec. 6.4, has
  *  masks of whole blocks; ours name the rows first, since most blocks of L are nearly empty). */
-#include "../api.h"
+#include "engines/cuda/module/api.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_BLOCKS_VALUES_CUH
-#define MPKI_CUDA_BLOCKS_VALUES_CUH
+#ifndef MPKI_CUDA_BLOCK_FACTOR_VALUES_CUH
+#define MPKI_CUDA_BLOCK_FACTOR_VALUES_CUH
 /** Values of packed blocks (store.h): they lie at multiples of 8 bytes, so those of 16 bytes are
  *  read and written in halves. */
-#include "../scalar.cuh"
+#include "engines/cuda/module/scalar.cuh"
 
 namespace mpki {
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_BLOCKS_WHOLE_CUH
-#define MPKI_CUDA_BLOCKS_WHOLE_CUH
+#ifndef MPKI_CUDA_BLOCK_FACTOR_WHOLE_CUH
+#define MPKI_CUDA_BLOCK_FACTOR_WHOLE_CUH
 /** What is done once, for all blocks: where A's entries go, its norm, sums for the report. */
 #include "stage.cuh"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_AASEN_CUH
-#define MPKI_CUDA_AASEN_CUH
+#ifndef MPKI_CUDA_DENSE_AASEN_CUH
+#define MPKI_CUDA_DENSE_AASEN_CUH
 /** Communication-avoiding Aasen (Ballard et al., SIAM J. Matrix Anal. Appl. 35, 2014): P A P^T =
  *  L T L^T, T block tridiagonal, by block columns, left-looking. For block column J
  *
@@ -9,7 +9,7 @@
  *      V(J+1..) -= L(J+1.., J) H(J, J) = P^T L(J+1.., J+1) U,  T(J+1, J) = U L(J, J)^-T,
  *
  *  all but the panel's LU by products. L's first block column is the identity's and not stored:
- *  L(:, J+1) lies in block column J, as the processor's Aasen has it (dense/whole/aasen_t.c).
+ *  L(:, J+1) lies in block column J, as the processor's Aasen has it (engines/cpu/dense/aasen_t.c).
  *
  *  The panel: aasen_lu.cuh.
  *

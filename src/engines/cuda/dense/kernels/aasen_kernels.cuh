@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_AASEN_KERNELS_CUH
-#define MPKI_CUDA_AASEN_KERNELS_CUH
+#ifndef MPKI_CUDA_DENSE_AASEN_KERNELS_CUH
+#define MPKI_CUDA_DENSE_AASEN_KERNELS_CUH
 /** The kernels besides the panels of aasen.cuh: moves of columns and rows, blocks of T, and the
  *  solve with T, a band. */
-#include "../scalar.cuh"
+#include "engines/cuda/module/scalar.cuh"
 #include "control.cuh"
 
 namespace mpki {

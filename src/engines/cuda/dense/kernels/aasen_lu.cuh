@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_AASEN_LU_CUH
-#define MPKI_CUDA_AASEN_LU_CUH
+#ifndef MPKI_CUDA_DENSE_AASEN_LU_CUH
+#define MPKI_CUDA_DENSE_AASEN_LU_CUH
 /** The LU of a panel with partial pivoting, by one cooperative kernel. Each thread block keeps its
  *  rows in shared memory, where they stay. For each column every thread block publishes its best
  *  row together with the entry, so that one look at all offers decides the pivot; the rest of the

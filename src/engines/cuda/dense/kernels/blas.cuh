@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_BLAS_CUH
-#define MPKI_CUDA_BLAS_CUH
+#ifndef MPKI_CUDA_DENSE_BLAS_CUH
+#define MPKI_CUDA_DENSE_BLAS_CUH
 /** cuBLAS for the type T, and the trailing update built from its products. */
-#include "../runtime.cuh"
+#include "engines/cuda/module/runtime.cuh"
 
 #include <cuda_fp16.h>
 

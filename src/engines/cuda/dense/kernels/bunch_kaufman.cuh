@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_BUNCH_KAUFMAN_CUH
-#define MPKI_CUDA_BUNCH_KAUFMAN_CUH
+#ifndef MPKI_CUDA_DENSE_BUNCH_KAUFMAN_CUH
+#define MPKI_CUDA_DENSE_BUNCH_KAUFMAN_CUH
 /** Bunch-Kaufman (1977) and bounded Bunch-Kaufman or rook pivoting (Ashcraft, Grimes & Lewis 1998),
  *  with pivots chosen as LAPACK's xLASYF and xLASYF_ROOK do. A panel is one persistent kernel,
  *  left-looking, in which every thread block keeps a slab of rows. A column costs one barrier of
  *  the grid if its diagonal entry is large enough, two or three if another column is examined and
  *  rows move. L ends in its final order: interchanges are applied to the columns before the panel
  *  too. */
-#include "../../../kernels/alpha.h"
+#include "kernels/alpha.h"
 #include "blas.cuh"
 #include "tile.cuh"
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_BUTTERFLY_CUH
-#define MPKI_CUDA_BUTTERFLY_CUH
+#ifndef MPKI_CUDA_DENSE_BUTTERFLY_CUH
+#define MPKI_CUDA_DENSE_BUTTERFLY_CUH
 /** Random butterfly transformation U^T A U (Parker 1995; Baboulin, Dongarra, Herrmann & Tomov
  *  2013), in place on the lower triangle, for any n: a butterfly couples i with i + h, where h is
  *  half of its rows, and leaves an odd row out. Depth 2: first the butterflies of the two halves,
  *  then that of the whole. The diagonals, exp(r / 10) with r uniform in (-1/2, 1/2), are stored one
  *  after the other: depth x n. */
-#include "../../../core/random.h"
-#include "../runtime.cuh"
-#include "../scalar.cuh"
+#include "core/random.h"
+#include "engines/cuda/module/runtime.cuh"
+#include "engines/cuda/module/scalar.cuh"
 
 namespace mpki {
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_LDLT_CUH
-#define MPKI_CUDA_LDLT_CUH
+#ifndef MPKI_CUDA_DENSE_LDLT_CUH
+#define MPKI_CUDA_DENSE_LDLT_CUH
 /** Blocked LDLT whose pivots stay inside diagonal tiles, so that it may look ahead.
  *
  *  Columns are taken in outer blocks. A block is copied to a panel buffer, brought up to date there

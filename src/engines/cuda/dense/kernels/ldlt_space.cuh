@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_LDLT_SPACE_CUH
-#define MPKI_CUDA_LDLT_SPACE_CUH
+#ifndef MPKI_CUDA_DENSE_LDLT_SPACE_CUH
+#define MPKI_CUDA_DENSE_LDLT_SPACE_CUH
 /** Where the parts of the workspace of ldlt.cuh lie, and which columns a block of it has. */
 #include "blas.cuh"
 #include "panel.cuh"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_MMA_CUH
-#define MPKI_CUDA_MMA_CUH
-#include "../runtime.cuh"
+#ifndef MPKI_CUDA_DENSE_MMA_CUH
+#define MPKI_CUDA_DENSE_MMA_CUH
+#include "engines/cuda/module/runtime.cuh"
 
 /** FP64 tensor cores, launches ahead of time, and copies to shared memory that no register waits
  * for. Fragments, with g = lane / 4 and t = lane % 4: A (16 x K): a[2 i] is (g, t + 4 i), a[2 i +

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_PANEL_CUH
-#define MPKI_CUDA_PANEL_CUH
+#ifndef MPKI_CUDA_DENSE_PANEL_CUH
+#define MPKI_CUDA_DENSE_PANEL_CUH
 /** Real doubles, on tensor cores: the rows below a tile in one launch (W = A21 N, L = W D^-1, the
  *  test), and updates C - L W^T that are too small for cuBLAS. For n up to some thousands the time
  *  is that of the chain of tiles, where a launch costs as much as its work. */

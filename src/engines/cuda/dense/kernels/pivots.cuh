@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_PIVOTS_CUH
-#define MPKI_CUDA_PIVOTS_CUH
+#ifndef MPKI_CUDA_DENSE_PIVOTS_CUH
+#define MPKI_CUDA_DENSE_PIVOTS_CUH
 /** Permutation and kinds of pivots packed into one array of integers, and unpacked. */
 namespace mpki {
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_SOLVE_CUH
-#define MPKI_CUDA_SOLVE_CUH
+#ifndef MPKI_CUDA_DENSE_SOLVE_CUH
+#define MPKI_CUDA_DENSE_SOLVE_CUH
 /** Solves with P A P^T = L D L^T, L in its final order. The diagonal tiles of L are inverted first,
  *  all at once; then a sweep is one launch, in which the thread block that has a tile of the
  *  solution passes it on to all that wait for it. With many right-hand sides cuBLAS does the

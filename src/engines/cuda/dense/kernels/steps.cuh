@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_STEPS_CUH
-#define MPKI_CUDA_STEPS_CUH
+#ifndef MPKI_CUDA_DENSE_STEPS_CUH
+#define MPKI_CUDA_DENSE_STEPS_CUH
 /** The kernels between the products of a blocked LDLT: copies, L = W D^-1 with the a-posteriori
  *  test, diagonal blocks of the trailing update, permutations. Matrices are column-major; row
  *  indices count from the submatrix's own corner unless a kernel says otherwise. */
-#include "../scalar.cuh"
+#include "engines/cuda/module/scalar.cuh"
 #include "control.cuh"
 
 namespace mpki {

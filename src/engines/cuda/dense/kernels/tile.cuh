@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_TILE_CUH
-#define MPKI_CUDA_TILE_CUH
+#ifndef MPKI_CUDA_DENSE_TILE_CUH
+#define MPKI_CUDA_DENSE_TILE_CUH
 /** LDLT of one diagonal tile by one thread block, in shared memory: of nb <= B candidate columns
  *  the first `take` pivots are eliminated, the rest (KEEP, or none in the last tile) goes on to the
  *  next tile with its Schur complement. So no pivot is ever the last one left, the weak spot of

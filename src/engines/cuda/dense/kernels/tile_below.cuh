@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_TILE_BELOW_CUH
-#define MPKI_CUDA_TILE_BELOW_CUH
+#ifndef MPKI_CUDA_DENSE_TILE_BELOW_CUH
+#define MPKI_CUDA_DENSE_TILE_BELOW_CUH
 /** What a factored block does to the rest of its tile: the rows below it, the trailing part. */
 #include "tile_memory.cuh"
 

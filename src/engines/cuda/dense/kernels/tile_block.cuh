@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_TILE_BLOCK_CUH
-#define MPKI_CUDA_TILE_BLOCK_CUH
+#ifndef MPKI_CUDA_DENSE_TILE_BLOCK_CUH
+#define MPKI_CUDA_DENSE_TILE_BLOCK_CUH
 /** A block of 32 candidates by one warp, a row in the registers of each lane. Pivots by rook
  *  search, by the largest diagonal entry alone, or in the order given. */
-#include "../../../kernels/alpha.h"
+#include "kernels/alpha.h"
 #include "tile_memory.cuh"
 
 namespace mpki {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_TILE_BY_LANES_CUH
-#define MPKI_CUDA_TILE_BY_LANES_CUH
+#ifndef MPKI_CUDA_DENSE_TILE_BY_LANES_CUH
+#define MPKI_CUDA_DENSE_TILE_BY_LANES_CUH
 /** A tile of real doubles from its entries to L and L^-1: for dense matrices (tile.cuh) and for
- *  large fronts (direct/wide.cuh). */
+ *  large fronts (multifrontal/pivot/tile_128.cuh). */
 #include "tile_below.cuh"
 #include "tile_block.cuh"
 #include "tile_lanes.cuh"

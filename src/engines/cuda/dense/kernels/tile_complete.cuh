@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_TILE_COMPLETE_CUH
-#define MPKI_CUDA_TILE_COMPLETE_CUH
+#ifndef MPKI_CUDA_DENSE_TILE_COMPLETE_CUH
+#define MPKI_CUDA_DENSE_TILE_COMPLETE_CUH
 /** A tile with complete pivoting (Bunch & Parlett 1971), used where its blocks failed the threshold
  *  test. */
-#include "../../../kernels/alpha.h"
+#include "kernels/alpha.h"
 #include "tile_memory.cuh"
 
 namespace mpki {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_TILE_INVERSE_CUH
-#define MPKI_CUDA_TILE_INVERSE_CUH
+#ifndef MPKI_CUDA_DENSE_TILE_INVERSE_CUH
+#define MPKI_CUDA_DENSE_TILE_INVERSE_CUH
 /** The inverse of a tile's unit lower triangle, in place. */
 #include "tile_memory.cuh"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_TILE_LANES_CUH
-#define MPKI_CUDA_TILE_LANES_CUH
+#ifndef MPKI_CUDA_DENSE_TILE_LANES_CUH
+#define MPKI_CUDA_DENSE_TILE_LANES_CUH
 /** The tile of real doubles: what tile.cuh does, with L^-1 formed beside L and all products on
  *  tensor cores. M = L^-1 stands above the diagonal: M(i, j) at S[j + i LD], j < i. While the first
  *  warp factors a block of 32, the others bring the rows beyond it up to date, those of L^-1 too,

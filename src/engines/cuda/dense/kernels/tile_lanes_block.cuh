@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_TILE_LANES_BLOCK_CUH
-#define MPKI_CUDA_TILE_LANES_BLOCK_CUH
+#ifndef MPKI_CUDA_DENSE_TILE_LANES_BLOCK_CUH
+#define MPKI_CUDA_DENSE_TILE_LANES_BLOCK_CUH
 /** Real doubles: a block of 32 candidates by one warp, with the inverse of its L. Updates by eight
  *  pivots at a time go through tensor cores. */
 #ifdef __CUDACC__

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_TILE_MEMORY_CUH
-#define MPKI_CUDA_TILE_MEMORY_CUH
+#ifndef MPKI_CUDA_DENSE_TILE_MEMORY_CUH
+#define MPKI_CUDA_DENSE_TILE_MEMORY_CUH
 /** What the threads of a tile share, and small functions that all of its parts use. */
-#include "../runtime.cuh"
-#include "../scalar.cuh"
+#include "engines/cuda/module/runtime.cuh"
+#include "engines/cuda/module/scalar.cuh"
 #include "control.cuh"
 #ifdef __CUDACC__
 #include "mma.cuh"

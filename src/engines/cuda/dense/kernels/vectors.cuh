@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_VECTORS_CUH
-#define MPKI_CUDA_VECTORS_CUH
+#ifndef MPKI_CUDA_DENSE_VECTORS_CUH
+#define MPKI_CUDA_DENSE_VECTORS_CUH
 /** What refinement, errors and inertia need besides the factors: triangles copied from one kind of
  *  entries to another, largest entries, residuals with |A| |x|, sums. All sums are taken in a fixed
  *  order. */
-#include "../runtime.cuh"
+#include "engines/cuda/module/runtime.cuh"
 #include "tile.cuh"
 
 #include <float.h>

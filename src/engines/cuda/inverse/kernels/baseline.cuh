@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_ISAI_BASELINE_CUH
-#define MPKI_CUDA_ISAI_BASELINE_CUH
+#ifndef MPKI_CUDA_INVERSE_BASELINE_CUH
+#define MPKI_CUDA_INVERSE_BASELINE_CUH
 /** What the fused kernels are compared with: the four kernels of Anzt, Huckle, Braeckle & Dongarra
  *  2018 (doi:10.1016/j.parco.2017.10.003), through device memory in which every column has a system
  *  of 32 x 32. Columns in portions, for so many systems would not fit. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_ISAI_EXACT_CUH
-#define MPKI_CUDA_ISAI_EXACT_CUH
+#ifndef MPKI_CUDA_INVERSE_EXACT_CUH
+#define MPKI_CUDA_INVERSE_EXACT_CUH
 /** Arithmetic with a rounding after each operation: what the processor does, so that columns have
  *  the same bits. These kernels wait for memory, not for the second instruction. */
-#include "../scalar.cuh"
+#include "engines/cuda/module/scalar.cuh"
 
 namespace mpki {
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_ISAI_FUSED_CUH
-#define MPKI_CUDA_ISAI_FUSED_CUH
+#ifndef MPKI_CUDA_INVERSE_FUSED_CUH
+#define MPKI_CUDA_INVERSE_FUSED_CUH
 /** Columns of the approximate inverse of a triangle, one kernel for each class of lengths (Anzt,
  *  Chow, Huckle & Dongarra 2016, section III): a lane owns a row of J, or some; a step makes one
  *  entry of the column final, and hands it to the lanes of later rows. Departs from it: rows are
  *  read while the system is solved, in step with it, so that L(J, J) is nowhere, not even in
  *  registers, and J may have more than 32 rows; several short columns share a warp. The operations
- *  on an entry, and their order, are those of the processor (isai/columns_t.c): so are the bits. */
-#include "../launch.cuh"
+ *  on an entry, and their order, are those of the processor (engines/cpu/inverse/columns_t.c): so
+ *  are the bits. */
+#include "engines/cuda/module/launch.cuh"
 #include "exact.cuh"
-#include "isai.h"
+#include "inverse.h"
 
 #include <limits.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_ISAI_GATHER_CUH
-#define MPKI_CUDA_ISAI_GATHER_CUH
-/** A finished factor on blocks (blocks/store.h) as a unit triangle of numbers and pivot blocks: of
- *  blocks/isai_t.c of the processor what a device needs. */
-#include "../blocks/packed.cuh"
-#include "../launch.cuh"
-#include "isai.h"
+#ifndef MPKI_CUDA_INVERSE_GATHER_CUH
+#define MPKI_CUDA_INVERSE_GATHER_CUH
+/** A finished factor on blocks (block_factor/store.h) as a unit triangle of numbers and pivot
+ *  blocks: of engines/cpu/block_factor/inverse_t.c of the processor what a device needs. */
+#include "engines/cuda/block_factor/kernels/packed.cuh"
+#include "engines/cuda/module/launch.cuh"
+#include "inverse.h"
 
 namespace mpki {
 

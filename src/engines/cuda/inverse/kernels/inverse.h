@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_ISAI_H
-#define MPKI_CUDA_ISAI_H
+#ifndef MPKI_CUDA_INVERSE_INVERSE_H
+#define MPKI_CUDA_INVERSE_INVERSE_H
 /** Incomplete sparse approximate inverses on a device: what libmetapack asks of its CUDA module.
  *  Plain C. All pointers are device memory unless said otherwise; all is queued in cuda->sparse.
- *  As on the processor (src/isai/isai.h) a triangle is diag(1 / dinv) + a strict triangle, and its
- *  approximate inverse has the diagonal dinv; dinv NULL: the unit diagonal. */
-#include "../blocks/store.h"
+ *  As on the processor (src/engines/cpu/inverse/inverse.h) a triangle is diag(1 / dinv) + a strict
+ *  triangle, and its approximate inverse has the diagonal dinv; dinv NULL: the unit diagonal. */
+#include "engines/cuda/block_factor/kernels/store.h"
 #include <metapack/options.h>
 
 #ifdef __cplusplus

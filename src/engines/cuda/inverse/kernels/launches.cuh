@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_ISAI_LAUNCHES_CUH
-#define MPKI_CUDA_ISAI_LAUNCHES_CUH
+#ifndef MPKI_CUDA_INVERSE_LAUNCHES_CUH
+#define MPKI_CUDA_INVERSE_LAUNCHES_CUH
 /** What isai_t.cu has for each kind of entries, s d c z. */
-#include "../launch.cuh"
-#include "isai.h"
+#include "engines/cuda/module/launch.cuh"
+#include "inverse.h"
 
 struct mpki_isai_launches {
     mpk_status (*move)(mpki_cuda *cuda, int64_t count, const int64_t *which, const void *from,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_ISAI_PATTERN_CUH
-#define MPKI_CUDA_ISAI_PATTERN_CUH
-/** Patterns of approximate inverses (isai/pattern.c), and columns by class. */
+#ifndef MPKI_CUDA_INVERSE_PATTERN_CUH
+#define MPKI_CUDA_INVERSE_PATTERN_CUH
+/** Patterns of approximate inverses (engines/cpu/inverse/pattern.c), and columns by class. */
 #include "turn.cuh"
 
 namespace mpki {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_ISAI_PRODUCT_CUH
-#define MPKI_CUDA_ISAI_PRODUCT_CUH
+#ifndef MPKI_CUDA_INVERSE_PRODUCT_CUH
+#define MPKI_CUDA_INVERSE_PRODUCT_CUH
 /** Products with an approximate inverse, or with what it is the inverse of, by rows: a group of
  *  lanes a row, as many as suit the rows' mean length; a long row by all threads of its block. The
  *  order of a sum depends on the matrix alone. */
-#include "../launch.cuh"
+#include "engines/cuda/module/launch.cuh"
 #include "exact.cuh"
-#include "isai.h"
+#include "inverse.h"
 
 namespace mpki {
 

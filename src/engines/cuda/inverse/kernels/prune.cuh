@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_ISAI_PRUNE_CUH
-#define MPKI_CUDA_ISAI_PRUNE_CUH
+#ifndef MPKI_CUDA_INVERSE_PRUNE_CUH
+#define MPKI_CUDA_INVERSE_PRUNE_CUH
 /** Columns over a limit keep their largest entries: as isai_prune() of the processor, of equal ones
  *  the first stay. */
-#include "../launch.cuh"
+#include "engines/cuda/module/launch.cuh"
 #include "exact.cuh"
-#include "isai.h"
+#include "inverse.h"
 #include "sums.cuh"
 
 namespace mpki {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_ISAI_SMALL_CUH
-#define MPKI_CUDA_ISAI_SMALL_CUH
+#ifndef MPKI_CUDA_INVERSE_SMALL_CUH
+#define MPKI_CUDA_INVERSE_SMALL_CUH
 /** Columns of an approximate inverse that is not triangular: small dense systems A(J, J) m = e_j by
  *  LU with partial pivoting, or by Cholesky's method, in one kernel. Up to 32 entries: a warp a
  *  column, the system in shared memory; more: a block a column, the system in a slot of device
- *  memory, which caches hold. Operations and their order are those of isai/small_t.c. */
+ *  memory, which caches hold. Operations and their order are those of
+ *  engines/cpu/inverse/small_t.c. */
 #include "fused.cuh"
 
 namespace mpki {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_ISAI_SPLIT_CUH
-#define MPKI_CUDA_ISAI_SPLIT_CUH
+#ifndef MPKI_CUDA_INVERSE_SPLIT_CUH
+#define MPKI_CUDA_INVERSE_SPLIT_CUH
 /** A triangle of a matrix by columns, without its diagonal. Rows ascend, so it is one run of each
  *  column. */
 #include "turn.cuh"

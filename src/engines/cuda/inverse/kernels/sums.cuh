@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_ISAI_SUMS_CUH
-#define MPKI_CUDA_ISAI_SUMS_CUH
+#ifndef MPKI_CUDA_INVERSE_SUMS_CUH
+#define MPKI_CUDA_INVERSE_SUMS_CUH
 /** Sums over the threads of a block. */
-#include "../scalar.cuh"
+#include "engines/cuda/module/scalar.cuh"
 
 namespace mpki {
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_ISAI_TURN_CUH
-#define MPKI_CUDA_ISAI_TURN_CUH
+#ifndef MPKI_CUDA_INVERSE_TURN_CUH
+#define MPKI_CUDA_INVERSE_TURN_CUH
 /** Sums, and a pattern by columns turned into one by rows: entries are dealt out to their rows by
  *  atomic counters, in any order; then each row is put in order, by ranks, so that the result does
  *  not depend on the run. */
-#include "../launch.cuh"
-#include "isai.h"
+#include "engines/cuda/module/launch.cuh"
+#include "inverse.h"
 #include "sums.cuh"
 
 namespace mpki {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_ISAI_VALUES_CUH
-#define MPKI_CUDA_ISAI_VALUES_CUH
+#ifndef MPKI_CUDA_INVERSE_VALUES_CUH
+#define MPKI_CUDA_INVERSE_VALUES_CUH
 /** Values on their way: to another order, to single precision; diagonals. */
-#include "../launch.cuh"
+#include "engines/cuda/module/launch.cuh"
 #include "exact.cuh"
-#include "isai.h"
+#include "inverse.h"
 
 namespace mpki {
 

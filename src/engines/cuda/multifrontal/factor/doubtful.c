@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* D of a device's factor, fetched to the host, and what is asked of it: pivots that are zero or in
  * doubt, the determinant. */
-#include "direct_factor.h"
+#include "../state.h"
 
-#include "../../core/random.h"
+#include "core/random.h"
 
 #include <complex.h>
 #include <math.h>
@@ -179,7 +179,8 @@ int mpki_cuda_direct_zeros(const mpki_direct *f, int64_t all, int most, mpki_wea
     return count;
 }
 
-/* The eigenvalue of smaller modulus of [a conj(b); b c], a and c real, as src/direct/doubt_t.c. */
+/* The eigenvalue of smaller modulus of [a conj(b); b c], a and c real, as
+ * src/engines/cpu/multifrontal/doubt_t.c. */
 static void look_at_pair(const mpki_direct *f, int64_t k, mpki_weak_pivot *p) {
     const double a = creal(entry(f, f->d, 2 * k)), c = creal(entry(f, f->d, 2 * k + 2));
     const double complex off = entry(f, f->d, 2 * k + 1);

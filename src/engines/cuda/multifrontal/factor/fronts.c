@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the host knows of the fronts (direct_walk.h). Most are what the plan makes of them; the
- * device lists the others, so that the host neither reads nor goes over all of them. */
-#include "direct_walk.h"
+/* What the host knows of the fronts (multifrontal/factor/walk.h). Most are what the plan makes of
+ * them; the device lists the others, so that the host neither reads nor goes over all of them. */
+#include "walk.h"
 
 static const char STAGE[] = "factorize";
 

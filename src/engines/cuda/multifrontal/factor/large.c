@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Large fronts of a step, many blocks for each (direct_walk.h): described by the host, then
- * eliminated block by block of columns. */
-#include "direct_walk.h"
+/* Large fronts of a step, many blocks for each (multifrontal/factor/walk.h): described by the host,
+ * then eliminated block by block of columns. */
+#include "walk.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The memory of the device's multifrontal factor (direct_walk.h): one piece for the plan and its
- * numbers, and further pieces where fronts grow. */
-#include "direct_walk.h"
+/* The memory of the device's multifrontal factor (multifrontal/factor/walk.h): one piece for the
+ * plan and its numbers, and further pieces where fronts grow. */
+#include "walk.h"
 
-#include "engine.h"
+#include "engines/cuda/module/engine.h"
 
 #include <math.h>
 #include <string.h>

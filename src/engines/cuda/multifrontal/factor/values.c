@@ -2,7 +2,7 @@
 /* Values that a caller has in the device's memory: brought there into the order of the lower
  * triangle, and scaled, without a loop on the host. What it needs of the pattern is made with the
  * first of them and kept. */
-#include "direct_factor.h"
+#include "../state.h"
 
 #include <string.h>
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The device's multifrontal engine: the walk over the steps of the plan. The kernels
- * are in direct/; where columns are delayed, fronts grow: small ones find a place by themselves,
+ * are in kernels/; where columns are delayed, fronts grow: small ones find a place by themselves,
  * for large ones the host reads the counts once a step. A task whose front does not fit stops, and
  * so do those above it; the front is then eliminated as a large one, or the arena grows, and the
  * step goes on. */
-#include "direct_walk.h"
+#include "walk.h"
 
-#include "../../core/random.h"
-#include "engine.h"
+#include "core/random.h"
+#include "engines/cuda/module/engine.h"
 
 #include <math.h>
 
@@ -22,6 +22,17 @@ static const mpki_cuda_direct_table *functions(const mpki_direct *f) {
 /* Entries of copies from which on a correction reads such: with fewer L is in the second cache, and
  * sweeps take as long. */
 enum { NARROW_LEAST = 1 << 23 };
+
+/* What the plan of a tree counts on. */
+static mpki_cuda_capacity capacity_of(const mpki_device *device) {
+    const mpki_cuda_direct_table *table = device->table->direct;
+    mpki_cuda_capacity capacity = {.task_bytes = table->task_bytes};
+    for (int k = 0; k < MPKI_CUDA_CLASSES; k++) {
+        capacity.bytes[k] = table->class_bytes(device->cuda, k);
+        capacity.blocks[k] = table->class_blocks(device->cuda, k);
+    }
+    return capacity;
+}
 
 static mpk_status make(mpk_context *ctx, const mpki_tree_view *tree, mpki_direct **out) {
     *out = NULL;
@@ -39,7 +50,8 @@ static mpk_status make(mpk_context *ctx, const mpki_tree_view *tree, mpki_direct
     f->queued_least = MPKI_FRONT_WIDE + 1;
     f->queued_most =
         tree->failing > 0 ? MPKI_FRONT_QUEUED : 0; /* else wide tiles will mostly stand */
-    const mpk_status status = mpki_cuda_plan_make(ctx, tree, f->device, false, &f->plan);
+    const mpki_cuda_capacity capacity = capacity_of(f->device);
+    const mpk_status status = mpki_cuda_plan_make(ctx, tree, &capacity, false, &f->plan);
     if (mpk_failed(status)) {
         mpki_release(ctx, f);
         return status;
@@ -371,7 +383,8 @@ static void add_up(walk *z) {
 /* Another plan, in which no front is cut; *f is as it was where that fails. */
 static mpk_status plan_whole(mpki_direct *f) {
     mpki_cuda_plan plan;
-    const mpk_status status = mpki_cuda_plan_make(f->ctx, &f->tree, f->device, true, &plan);
+    const mpki_cuda_capacity capacity = capacity_of(f->device);
+    const mpk_status status = mpki_cuda_plan_make(f->ctx, &f->tree, &capacity, true, &plan);
     if (mpk_failed(status)) return status;
     mpki_cuda_direct_drop_device(f);
     mpki_cuda_direct_drop_host(f);

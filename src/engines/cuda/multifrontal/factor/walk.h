@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_DIRECT_WALK_H
-#define MPKI_CUDA_DIRECT_WALK_H
-/** What a factorization on the device consists of beside its walk over the steps (direct.c): memory
- *  (direct_memory.c), large fronts (direct_large.c). A status is MPK_OK | MPK_ERR_MEMORY,
- *  _DEVICE. */
-#include "direct_factor.h"
+#ifndef MPKI_CUDA_MULTIFRONTAL_FACTOR_WALK_H
+#define MPKI_CUDA_MULTIFRONTAL_FACTOR_WALK_H
+/** What a factorization on the device consists of beside its walk over the steps (walk.c): memory
+ *  (memory.c), large fronts (large.c). A status is MPK_OK | MPK_ERR_MEMORY, _DEVICE. */
+#include "../state.h"
 
 static inline unsigned long long mpki_cuda_address(const void *p) {
     return (unsigned long long)(uintptr_t)p;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_DIRECT_COMMON_CUH
-#define MPKI_CUDA_DIRECT_COMMON_CUH
+#ifndef MPKI_CUDA_MULTIFRONTAL_COMMON_CUH
+#define MPKI_CUDA_MULTIFRONTAL_COMMON_CUH
 /** What all kernels of the multifrontal engine share: where things lie, choices over a block. */
-#include "../scalar.cuh"
-#include "direct.h"
+#include "engines/cuda/module/scalar.cuh"
+#include "multifrontal.h"
 #include "stamps.cuh"
 
 #ifndef MPKI_ROOM

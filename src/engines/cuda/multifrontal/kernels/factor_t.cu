@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Queues the kernels of the multifrontal engine for one kind of entries. */
-#include "assembly.cuh"
-#include "leaves.cuh"
-#include "outer.cuh"
-#include "part.cuh"
-#include "queue.cuh"
+#include "assemble/large.cuh"
+#include "pivot/leaves.cuh"
+#include "update/large.cuh"
+#include "update/part.cuh"
+#include "pivot/queue.cuh"
 #include "table.cuh"
-#include "tell.cuh"
+#include "report.cuh"
 #if MPKI_PRECISION == 1
-#include "wide.cuh"
+#include "pivot/tile_128.cuh"
 #endif
 
 using namespace mpki;

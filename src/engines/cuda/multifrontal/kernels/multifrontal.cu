@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The multifrontal engine's table: which kind of entries; what does not depend on that. */
-#include "large.cuh"
+#include "pivot/large_front.cuh"
 #include "table.cuh"
 
 using namespace mpki;

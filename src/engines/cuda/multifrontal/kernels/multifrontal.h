@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_DIRECT_H
-#define MPKI_CUDA_DIRECT_H
+#ifndef MPKI_CUDA_MULTIFRONTAL_MULTIFRONTAL_H
+#define MPKI_CUDA_MULTIFRONTAL_MULTIFRONTAL_H
 /** The multifrontal LDLT on a device: what libmetapack asks of its CUDA module. Plain C; arrays lie
- *  in device memory unless said otherwise; arguments have been checked. ../direct.c holds the plan
- *  of a tree and goes over its steps; the functions here queue the kernels of a step.
+ *  in device memory unless said otherwise; arguments have been checked. plan/ has the plan of a
+ *  tree, factor/walk.c goes over its steps; the functions here queue the kernels of a step.
  *
  *  Fronts are numbered by the plan, step by step: those of a task are consecutive, children before
  *  parents. A front has w columns that may be eliminated (its own, then those that its children

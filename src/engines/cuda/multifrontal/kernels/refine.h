@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_REFINE_H
-#define MPKI_CUDA_REFINE_H
+#ifndef MPKI_CUDA_MULTIFRONTAL_REFINE_H
+#define MPKI_CUDA_MULTIFRONTAL_REFINE_H
 /** Residuals and backward errors on the device. Plain C. */
 #include "values.h"
 

@@ -2,8 +2,8 @@
 /* Residuals in twice the precision of double, or four times, and the backward errors of a solution,
  * some lanes a row. The sums do not depend on who is first: a row is added up in a fixed order,
  * blocks are in theirs. */
-#include "../launch.cuh"
-#include "../vectors/product.cuh"
+#include "engines/cuda/module/launch.cuh"
+#include "engines/cuda/vectors/kernels/product.cuh"
 #include "refine.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_DIRECT_TELL_CUH
-#define MPKI_CUDA_DIRECT_TELL_CUH
+#ifndef MPKI_CUDA_MULTIFRONTAL_REPORT_CUH
+#define MPKI_CUDA_MULTIFRONTAL_REPORT_CUH
 /** What the host reads of a factorization: flags, sums over D, and the fronts that are not as
  *  planned. */
 #include "common.cuh"

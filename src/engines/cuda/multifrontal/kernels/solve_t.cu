@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Queues the kernels of solves with a direct factor, for one kind of entries. */
-#include "solve.cuh"
+#include "triangular/solve.cuh"
 #include "table.cuh"
 
 using namespace mpki;

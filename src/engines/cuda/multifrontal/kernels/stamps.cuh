@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_DIRECT_STAMPS_CUH
-#define MPKI_CUDA_DIRECT_STAMPS_CUH
+#ifndef MPKI_CUDA_MULTIFRONTAL_STAMPS_CUH
+#define MPKI_CUDA_MULTIFRONTAL_STAMPS_CUH
 /** When fronts of tasks pass some points: in a module that is built with -DMPKI_STAMPS
  *  (METAPACK_CUDA_FLAGS) for `cuda-direct stamps=1` (bench/cuda/stamps.h), else nothing. */
 namespace mpki {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_DIRECT_TABLE_CUH
-#define MPKI_CUDA_DIRECT_TABLE_CUH
+#ifndef MPKI_CUDA_MULTIFRONTAL_TABLE_CUH
+#define MPKI_CUDA_MULTIFRONTAL_TABLE_CUH
 /** What direct.cu finds of each kind of entries (direct_t.cu, solve_t.cu). */
-#include "../launch.cuh"
-#include "direct.h"
+#include "engines/cuda/module/launch.cuh"
+#include "multifrontal.h"
 
 /* Blocks of tasks that a multiprocessor holds, by class. */
 static const int MPKI_SIDE_BY_SIDE[MPKI_CUDA_CLASSES] = {10, 4, 2, 1};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_VALUES_H
-#define MPKI_CUDA_VALUES_H
+#ifndef MPKI_CUDA_MULTIFRONTAL_VALUES_H
+#define MPKI_CUDA_MULTIFRONTAL_VALUES_H
 /** A's values on the device: taken from a caller's array there, and scaled. Plain C; arrays lie in
  *  device memory unless said otherwise. */
-#include "../api.h"
+#include "engines/cuda/module/api.h"
 
 #ifdef __cplusplus
 extern "C" {

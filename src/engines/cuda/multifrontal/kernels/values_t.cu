@@ -2,7 +2,7 @@
 /* Values from a caller's array on the device to those of the lower triangle, and their scaling:
  * Ruiz 2001 as analysis/match/equilibrate.c has it, with its bits: maxima do not depend on who is
  * first. */
-#include "../launch.cuh"
+#include "engines/cuda/module/launch.cuh"
 #include "common.cuh"
 #include "table.cuh"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where the contributions of a plan lie (direct_cut.h): a front's until its parent has taken it.
- * What is counted on, and kernels keep to: a front, or a part of one, begins to write its
+/* Where the contributions of a plan lie (multifrontal/plan/cut.h): a front's until its parent has
+ * taken it. What is counted on, and kernels keep to: a front, or a part of one, begins to write its
  * contribution when all its children, and all parts of theirs, are done; and a front that waits
  * after a stop keeps what it will take. And how much large fronts work in. */
-#include "direct_cut.h"
+#include "cut.h"
 
 #include <stdlib.h>
 

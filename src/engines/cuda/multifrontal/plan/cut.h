@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_DIRECT_CUT_H
-#define MPKI_CUDA_DIRECT_CUT_H
-/** A plan in the making (direct_plan.c): the fronts that a tree is cut into (direct_pieces.c), and
- *  where their contributions lie (direct_room.c). */
-#include "direct_plan.h"
+#ifndef MPKI_CUDA_MULTIFRONTAL_PLAN_CUT_H
+#define MPKI_CUDA_MULTIFRONTAL_PLAN_CUT_H
+/** A plan in the making (multifrontal/plan/plan.c): the fronts that a tree is cut into
+ *  (multifrontal/plan/pieces.c), and where their contributions lie
+ *  (multifrontal/plan/contributions.c). */
+#include "plan.h"
 
 enum {
     MPKI_CUDA_PANEL_MOST = 32, /* columns of a front that are eliminated together, at most */
@@ -19,7 +20,7 @@ enum mpki_cuda_cuts { MPKI_CUDA_UNCUT, MPKI_CUDA_IN_PARTS, MPKI_CUDA_CUT };
 typedef struct mpki_cuda_made {
     mpk_context *ctx;
     const mpki_tree_view *tree;
-    const mpki_device *device;
+    const mpki_cuda_capacity *capacity;
     int cuts; /* what becomes of fronts that are too large for a block: enum mpki_cuda_cuts */
     int32_t count, room;
     int32_t *children;                    /* by supernode: how many it has in the tree */
@@ -35,7 +36,7 @@ typedef struct mpki_cuda_made {
     int32_t *post;              /* children before parents */
 } mpki_cuda_made;
 
-/** Cut the tree m->tree for m->device, with helpers for fronts of very many children, and find
+/** Cut the tree m->tree for m->capacity, with helpers for fronts of very many children, and find
  *  children and an order. *m is to be freed in any case. Returns MPK_OK | MPK_ERR_MEMORY. */
 mpk_status mpki_cuda_made_build(mpki_cuda_made *m);
 void mpki_cuda_made_free(mpki_cuda_made *m);

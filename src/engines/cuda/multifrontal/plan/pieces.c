@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The fronts that a tree is cut into for a device: columns of a front that one block eliminates,
- * helpers for fronts of very many children (direct_cut.h). */
-#include "direct_cut.h"
+ * helpers for fronts of very many children (multifrontal/plan/cut.h). */
+#include "cut.h"
 
 #include <string.h>
 
@@ -28,21 +28,19 @@ static int32_t with_late(int32_t own) {
 /* The class of a front that fits into a block's shared memory as a whole; MPKI_CUDA_CLASSES:
  * none. */
 int mpki_cuda_class_of(const mpki_cuda_made *m, int32_t own, int32_t rows) {
-    const mpki_cuda_direct_table *direct = m->device->table->direct;
     const int32_t w = with_late(own), n = w + rows;
-    const int64_t bytes = direct->task_bytes(m->tree->scalar, n, w, n);
+    const int64_t bytes = m->capacity->task_bytes(m->tree->scalar, n, w, n);
     for (int k = 0; k < MPKI_CUDA_CLASSES; k++)
-        if (bytes <= direct->class_bytes(m->device->cuda, k)) return k;
+        if (bytes <= m->capacity->bytes[k]) return k;
     return MPKI_CUDA_CLASSES;
 }
 
 /* Do w columns of a front fit there, with all rows below them? */
 bool mpki_cuda_panel_fits(const mpki_cuda_made *m, int32_t w, int32_t below) {
-    const mpki_cuda_direct_table *direct = m->device->table->direct;
     const int32_t all = with_late(w), n = all + below;
     return m->cuts != MPKI_CUDA_UNCUT && w + below <= PANEL_ROWS &&
-           direct->task_bytes(m->tree->scalar, n, all, all) <=
-               direct->class_bytes(m->device->cuda, MPKI_CUDA_CLASSES - 1);
+           m->capacity->task_bytes(m->tree->scalar, n, all, all) <=
+               m->capacity->bytes[MPKI_CUDA_CLASSES - 1];
 }
 
 /* The next columns of supernode s's front: all, or as many as one block eliminates. Of very many

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The plan of a tree for a device (direct_plan.h). */
-#include "direct_cut.h"
+/* The plan of a tree for a device (multifrontal/plan/plan.h). */
+#include "cut.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -144,7 +144,6 @@ typedef struct numbering {
 static mpk_status number_tasks(numbering *z, const keyed *roots, int32_t count, int size,
                                mpki_cuda_step *step) {
     mpki_cuda_cut *c = z->c;
-    const mpki_cuda_direct_table *direct = c->m.device->table->direct;
     int32_t leaves = 0, items = 0;
     while (leaves < count && roots[leaves].leaf) {
         const int32_t root = c->m.post[roots[leaves++].at];
@@ -156,9 +155,8 @@ static mpk_status number_tasks(numbering *z, const keyed *roots, int32_t count, 
         z->parts[k - leaves] = mpki_cuda_parts_of(c, z->root[k - leaves]);
         items += 1 + z->parts[k - leaves];
     }
-    const mpk_status status =
-        mpki_cuda_schedule(c, z->root, z->parts, count - leaves,
-                           direct->class_blocks(c->m.device->cuda, size), z->place, z->item);
+    const mpk_status status = mpki_cuda_schedule(c, z->root, z->parts, count - leaves,
+                                                 c->m.capacity->blocks[size], z->place, z->item);
     if (mpk_failed(status)) return status;
     for (int32_t k = 0; k < items; k++) {
         const mpki_cuda_item x = z->item[k];
@@ -345,9 +343,7 @@ void mpki_cuda_plan_free(mpk_context *ctx, mpki_cuda_plan *plan) {
 static mpk_status find_full(mpki_cuda_cut *c) {
     enum { BLOCK_TAKES = 100000 }; /* entries for each multiprocessor */
     const mpki_cuda_made *m = &c->m;
-    const mpki_device *device = m->device;
-    const int64_t least = (int64_t)BLOCK_TAKES *
-                          device->table->direct->class_blocks(device->cuda, MPKI_CUDA_CLASSES - 1);
+    const int64_t least = (int64_t)BLOCK_TAKES * m->capacity->blocks[MPKI_CUDA_CLASSES - 1];
     const int32_t steps = c->plan->steps;
     int64_t *taken = MPKI_ZNEW(m->ctx, STAGE, 2 * ((int64_t)steps + 1), int64_t), most = 0;
     mpki_release(m->ctx, c->full);
@@ -406,9 +402,10 @@ static bool takes_too_much(const mpki_cuda_plan *plan, mpk_scalar scalar) {
     return bytes > ((int64_t)1 << 29) + plan->panel_bytes / 4;
 }
 
-static mpk_status plan_make(mpk_context *ctx, const mpki_tree_view *tree, const mpki_device *device,
-                            bool by_level, int cuts, mpki_cuda_plan *plan) {
-    mpki_cuda_cut c = {.m = {.ctx = ctx, .tree = tree, .device = device, .cuts = cuts},
+static mpk_status plan_make(mpk_context *ctx, const mpki_tree_view *tree,
+                            const mpki_cuda_capacity *capacity, bool by_level, int cuts,
+                            mpki_cuda_plan *plan) {
+    mpki_cuda_cut c = {.m = {.ctx = ctx, .tree = tree, .capacity = capacity, .cuts = cuts},
                        .plan = plan};
     *plan = (mpki_cuda_plan){0};
     mpk_status status = mpki_cuda_made_build(&c.m);
@@ -463,12 +460,13 @@ done:
 
 /* Where steps go by level no front is cut. */
 mpk_status mpki_cuda_plan_make(mpk_context *ctx, const mpki_tree_view *tree,
-                               const mpki_device *device, bool whole, mpki_cuda_plan *plan) {
+                               const mpki_cuda_capacity *capacity, bool whole,
+                               mpki_cuda_plan *plan) {
     if (tree->factor_flops > BY_LEVEL_FLOPS)
-        return plan_make(ctx, tree, device, true, MPKI_CUDA_UNCUT, plan);
+        return plan_make(ctx, tree, capacity, true, MPKI_CUDA_UNCUT, plan);
     const mpk_status status =
-        plan_make(ctx, tree, device, false, whole ? MPKI_CUDA_IN_PARTS : MPKI_CUDA_CUT, plan);
+        plan_make(ctx, tree, capacity, false, whole ? MPKI_CUDA_IN_PARTS : MPKI_CUDA_CUT, plan);
     if (mpk_failed(status) || !takes_too_much(plan, tree->scalar)) return status;
     mpki_cuda_plan_free(ctx, plan);
-    return plan_make(ctx, tree, device, true, MPKI_CUDA_UNCUT, plan);
+    return plan_make(ctx, tree, capacity, true, MPKI_CUDA_UNCUT, plan);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_DIRECT_PLAN_H
-#define MPKI_CUDA_DIRECT_PLAN_H
+#ifndef MPKI_CUDA_MULTIFRONTAL_PLAN_PLAN_H
+#define MPKI_CUDA_MULTIFRONTAL_PLAN_PLAN_H
 /** An assembly tree as a device goes over it: small fronts gathered into tasks of one thread block
  *  each, large ones shared by many blocks, in steps; where their numbers lie. Made once for a tree.
  *
@@ -15,9 +15,17 @@
  *  another one; else (plan.by_level) a step is a level, counted from the roots, so that
  *  contributions live for two steps. A front with very many children gets helpers without columns
  *  of their own, each of which adds up a group of them. */
-#include "../sparse.h"
-#include "direct/direct.h"
-#include "load.h"
+#include "engines/interface/engine.h"
+#include "../kernels/multifrontal.h"
+
+/** What a plan counts on: shared memory of a thread block, and blocks that are at work at the same
+ *  time, by class. */
+typedef struct mpki_cuda_capacity {
+    int64_t (*task_bytes)(mpk_scalar scalar, int32_t nrows, int32_t w,
+                          int32_t columns); /* as mpki_cuda_direct_table has it */
+    int64_t bytes[MPKI_CUDA_CLASSES];
+    int32_t blocks[MPKI_CUDA_CLASSES];
+} mpki_cuda_capacity;
 
 typedef struct mpki_cuda_step {
     int32_t first, last;                 /* fronts first .. last - 1, the large ones first */
@@ -57,7 +65,8 @@ typedef struct mpki_cuda_plan {
 
 /** whole: no front is cut. Returns MPK_OK | MPK_ERR_MEMORY. */
 mpk_status mpki_cuda_plan_make(mpk_context *ctx, const mpki_tree_view *tree,
-                               const mpki_device *device, bool whole, mpki_cuda_plan *plan);
+                               const mpki_cuda_capacity *capacity, bool whole,
+                               mpki_cuda_plan *plan);
 void mpki_cuda_plan_free(mpk_context *ctx, mpki_cuda_plan *plan);
 
 /** Bytes of a panel of w columns over nrows rows. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The order in which blocks of threads take the tasks of one class and step (direct_cut.h): that of
- * a list schedule (Graham 1969, doi 10.1137/0117039) on as many blocks as work side by side. In the
- * order of the longest way to the root alone, blocks would stand at parts of a contribution whose
- * columns are not eliminated yet, and at fronts whose children are not done, while others could be
- * at work. */
-#include "direct_cut.h"
+/* The order in which blocks of threads take the tasks of one class and step
+ * (multifrontal/plan/cut.h): that of a list schedule (Graham 1969, doi 10.1137/0117039) on as many
+ * blocks as work side by side. In the order of the longest way to the root alone, blocks would
+ * stand at parts of a contribution whose columns are not eliminated yet, and at fronts whose
+ * children are not done, while others could be at work. */
+#include "cut.h"
 
-#include "../../core/heap.h"
+#include "core/heap.h"
 
 static const char STAGE[] = "factorize";
 

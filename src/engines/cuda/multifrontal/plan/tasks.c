@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which fronts of a tree are tasks, alone or together, and which are large; the parts of
- * contributions; how long each takes (direct_cut.h). */
-#include "direct_cut.h"
+ * contributions; how long each takes (multifrontal/plan/cut.h). */
+#include "cut.h"
 
 enum {
     TASK_NS = 20000, /* a subtree of this length is one task */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The lists of a sweep over a device's direct factor: which fronts are swept together, and in which
  * order thread blocks take them. */
-#include "direct_sweep.h"
+#include "lists.h"
 
 static const char STAGE[] = "solve";
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_DIRECT_SWEEP_H
-#define MPKI_CUDA_DIRECT_SWEEP_H
+#ifndef MPKI_CUDA_MULTIFRONTAL_SOLVE_LISTS_H
+#define MPKI_CUDA_MULTIFRONTAL_SOLVE_LISTS_H
 /** What the host makes for sweeps over a device's direct factor: arrays of fronts, the chains of
  *  fronts that are swept in strips, and all pieces in the order in which thread blocks take them,
  *  so that whatever one waits for comes before it. It depends on the sizes of the fronts alone. */
-#include "direct_factor.h"
+#include "../state.h"
 
 typedef struct mpki_cuda_sweep_lists {
     int64_t *at, rows;    /* fronts: where its own part of u begins; rows of all */

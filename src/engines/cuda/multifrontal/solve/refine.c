@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Refinement of some vectors on the device: the loop of factor/refine_t.c, of which only numbers
  * come to the host, once a step for all of them. A's values are those that were factorized. */
-#include "direct_factor.h"
+#include "../state.h"
 
 #include <math.h>
 #include <string.h>

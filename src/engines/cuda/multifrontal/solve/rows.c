@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A by rows on the device, for residuals and scaling: made when it is first needed, and kept; it
  * depends on the pattern alone. */
-#include "direct_factor.h"
+#include "../state.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Applying a device's direct factor or a part of it: work space there, and the order of the
  * sweeps. */
-#include "direct_sweep.h"
+#include "lists.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_SWEEPS_BORDER_CUH
-#define MPKI_CUDA_SWEEPS_BORDER_CUH
+#ifndef MPKI_CUDA_TRIANGULAR_BORDER_CUH
+#define MPKI_CUDA_TRIANGULAR_BORDER_CUH
 /** Products with the inverse of the dense pivot's L: a warp a row, sums in an order that depends on
  *  the row alone, in double precision. S: entries of L, V of the vectors. */
 #include "move.cuh"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_SWEEPS_JOINED_CUH
-#define MPKI_CUDA_SWEEPS_JOINED_CUH
+#ifndef MPKI_CUDA_TRIANGULAR_JOINED_CUH
+#define MPKI_CUDA_TRIANGULAR_JOINED_CUH
 /** M times the block that a unit waits for last (packet.cuh): what else there is to the unit's
  *  results is done before that block's columns are there, and between them and the results is one
  *  product. */

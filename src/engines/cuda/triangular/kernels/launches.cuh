@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_SWEEPS_LAUNCHES_CUH
-#define MPKI_CUDA_SWEEPS_LAUNCHES_CUH
+#ifndef MPKI_CUDA_TRIANGULAR_LAUNCHES_CUH
+#define MPKI_CUDA_TRIANGULAR_LAUNCHES_CUH
 /** What sweeps_t.cu has for each kind of entries, s d c z. */
-#include "../launch.cuh"
-#include "sweeps.h"
+#include "engines/cuda/module/launch.cuh"
+#include "triangular.h"
 
 struct mpki_sweeps_launches {
     mpk_status (*pack)(mpki_cuda *cuda, const mpki_cuda_packing *p, int pass);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_SWEEPS_MOVE_CUH
-#define MPKI_CUDA_SWEEPS_MOVE_CUH
+#ifndef MPKI_CUDA_TRIANGULAR_MOVE_CUH
+#define MPKI_CUDA_TRIANGULAR_MOVE_CUH
 /** Vectors between the caller's order and slots, and D. */
 #include "packet.cuh"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_SWEEPS_PACK_CUH
-#define MPKI_CUDA_SWEEPS_PACK_CUH
+#ifndef MPKI_CUDA_TRIANGULAR_PACK_CUH
+#define MPKI_CUDA_TRIANGULAR_PACK_CUH
 /** From packed blocks to packets, a warp for a part of a unit and a direction. It walks over its
  *  blocks in strips of eight columns and begins a new segment where the next strip does not fit.
  *  Passes take the same walk: one counts segments and measures the first ones of each part, the

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_SWEEPS_PACKET_CUH
-#define MPKI_CUDA_SWEEPS_PACKET_CUH
+#ifndef MPKI_CUDA_TRIANGULAR_PACKET_CUH
+#define MPKI_CUDA_TRIANGULAR_PACKET_CUH
 /** A segment of a unit as it lies in memory, a multiple of 16 bytes:
  *
  *      packet                      32 bytes
@@ -46,8 +46,8 @@
  *  whatever T is: then a factor in single precision is one linear operator, symmetric to 1e-16,
  *  which takes SQMR fewer iterations than one whose results are rounded anew in each
  *  application. */
-#include "../scalar.cuh"
-#include "sweeps.h"
+#include "engines/cuda/module/scalar.cuh"
+#include "triangular.h"
 
 namespace mpki {
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_SWEEPS_SEGMENT_CUH
-#define MPKI_CUDA_SWEEPS_SEGMENT_CUH
+#ifndef MPKI_CUDA_TRIANGULAR_SEGMENT_CUH
+#define MPKI_CUDA_TRIANGULAR_SEGMENT_CUH
 /** What a warp does with a packet that is there: its columns' results, its entries times them,
  *  parts of other tasks, the row's own number, the result. */
 #include "tiles.cuh"

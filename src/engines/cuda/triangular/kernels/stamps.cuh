@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_SWEEPS_STAMPS_CUH
-#define MPKI_CUDA_SWEEPS_STAMPS_CUH
+#ifndef MPKI_CUDA_TRIANGULAR_STAMPS_CUH
+#define MPKI_CUDA_TRIANGULAR_STAMPS_CUH
 /** When tasks of a sweep pass some points, in nanoseconds of the device's clock: in a module that
  *  is built with -DMPKI_STAMPS (METAPACK_CUDA_FLAGS) for `cuda-sweeps -l` (bench/cuda/timeline.h),
  *  else nothing. */

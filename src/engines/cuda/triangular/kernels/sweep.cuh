@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_SWEEPS_SWEEP_CUH
-#define MPKI_CUDA_SWEEPS_SWEEP_CUH
+#ifndef MPKI_CUDA_TRIANGULAR_SWEEP_CUH
+#define MPKI_CUDA_TRIANGULAR_SWEEP_CUH
 /** The sweeps: a kernel whose warps take tasks by tickets. While a warp works on one packet the
  *  next one, of the same task or of the task after it, is on its way into shared memory (Hopper's
  *  bulk copies): the factor is read far ahead of the results that its rows wait for. Between two

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_SWEEPS_TASKS_CUH
-#define MPKI_CUDA_SWEEPS_TASKS_CUH
+#ifndef MPKI_CUDA_TRIANGULAR_TASKS_CUH
+#define MPKI_CUDA_TRIANGULAR_TASKS_CUH
 /** From segments to tasks and tickets, on the device: prefix sums of what parts and units have,
  *  tasks of units, their order (a stable sort by turns), places of packets. Whatever waits for a
  *  sum is one block. */
-#include "../launch.cuh"
-#include "sweeps.h"
+#include "engines/cuda/module/launch.cuh"
+#include "triangular.h"
 
 namespace mpki {
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_SWEEPS_TILES_CUH
-#define MPKI_CUDA_SWEEPS_TILES_CUH
+#ifndef MPKI_CUDA_TRIANGULAR_TILES_CUH
+#define MPKI_CUDA_TRIANGULAR_TILES_CUH
 /** A unit's M in tiles for tensor cores (packet.cuh), and the results that it gives. */
 #include "packet.cuh"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_SWEEPS_H
-#define MPKI_CUDA_SWEEPS_H
+#ifndef MPKI_CUDA_TRIANGULAR_TRIANGULAR_H
+#define MPKI_CUDA_TRIANGULAR_TRIANGULAR_H
 /** Triangular solves with a factor on blocks: what libmetapack asks of its CUDA module. Plain C.
  *
  *  A factor is packed anew, in the order in which a sweep reads it, once for each direction.
@@ -10,11 +10,11 @@
  *  Unit    up to 32 slots: whole frames of one level set. A warp has a lane for each slot.
  *          Numbers by slot are in double precision, complex or not as the factor is.
  *  Segment some of the columns of a unit's rows (of L, of L^T, or of M at the end), few enough for
- *          shared memory. In memory it is a packet; see sweeps/packet.cuh.
+ *          shared memory. In memory it is a packet; see triangular/packet.cuh.
  *  Task    segments of a unit that one warp works on, one after the other: all of them, or, where
  *          they are many, some; then it leaves a part of the sum, which the unit's last task adds.
  *          Warps take tasks by tickets, and a task waits for tasks with lower tickets alone. */
-#include "../blocks/store.h"
+#include "engines/cuda/block_factor/kernels/store.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_SWEEPS_WALK_CUH
-#define MPKI_CUDA_SWEEPS_WALK_CUH
+#ifndef MPKI_CUDA_TRIANGULAR_WALK_CUH
+#define MPKI_CUDA_TRIANGULAR_WALK_CUH
 /** The blocks of a unit as they fall due, and then its M, in strips of eight columns. */
-#include "../blocks/values.cuh"
+#include "engines/cuda/block_factor/kernels/values.cuh"
 #include "packet.cuh"
 
 namespace mpki {

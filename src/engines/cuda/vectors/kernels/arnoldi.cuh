@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_ARNOLDI_CUH
-#define MPKI_CUDA_ARNOLDI_CUH
+#ifndef MPKI_CUDA_VECTORS_ARNOLDI_CUH
+#define MPKI_CUDA_VECTORS_ARNOLDI_CUH
 /** Steps of GMRES and FGMRES without the host, as solve/krylov/gmres_t.c has them. The number of
  *  the step is read from device memory, so that every step is the same to a graph: operators work
  *  on vectors that stay where they are, and passes put these into the basis. Classical

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_BICGSTAB_CUH
-#define MPKI_CUDA_BICGSTAB_CUH
+#ifndef MPKI_CUDA_VECTORS_BICGSTAB_CUH
+#define MPKI_CUDA_VECTORS_BICGSTAB_CUH
 /** Iterations of BiCGStab without the host, as solve/krylov/bicgstab_t.c has them. */
 #include "steps.cuh"
 

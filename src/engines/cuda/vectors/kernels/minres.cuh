@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_MINRES_CUH
-#define MPKI_CUDA_MINRES_CUH
+#ifndef MPKI_CUDA_VECTORS_MINRES_CUH
+#define MPKI_CUDA_VECTORS_MINRES_CUH
 /** Iterations of MINRES without the host, as solve/krylov/minres_t.c has them. Where that changes
  *  the names of vectors, these passes move them, so that every iteration is the same to a graph. */
 #include "steps.cuh"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_MIRROR_CUH
-#define MPKI_CUDA_MIRROR_CUH
+#ifndef MPKI_CUDA_VECTORS_MIRROR_CUH
+#define MPKI_CUDA_VECTORS_MIRROR_CUH
 /** Values of A in both triangles by rows, from those of its lower triangle by columns. Row i begins
  *  with the lower triangle's row i, whose entries are looked for in their columns, and ends with
  *  that triangle's column i. */
-#include "../../../core/scaled.h"
+#include "core/scaled.h"
 #include "reduce.cuh"
 
 #include <float.h>

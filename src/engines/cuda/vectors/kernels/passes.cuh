@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_PASSES_CUH
-#define MPKI_CUDA_PASSES_CUH
-/** The operations of mpki_vector_ops (backends/sparse.h) as passes over vectors. */
-#include "../../../core/random.h"
+#ifndef MPKI_CUDA_VECTORS_PASSES_CUH
+#define MPKI_CUDA_VECTORS_PASSES_CUH
+/** The operations of mpki_vector_ops (engines/interface/engine.h) as passes over vectors. */
+#include "core/random.h"
 #include "reduce.cuh"
 
 namespace mpki {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_VECTOR_PRODUCT_CUH
-#define MPKI_CUDA_VECTOR_PRODUCT_CUH
+#ifndef MPKI_CUDA_VECTORS_PRODUCT_CUH
+#define MPKI_CUDA_VECTORS_PRODUCT_CUH
 /** Products with A by rows. A block takes chunks of entries: it reads them in order, whatever their
  *  rows, leaves the products in shared memory and adds those of a row up there, by as many lanes as
  *  the chunk has to spare. So reading does not depend on the lengths of rows (the streams of

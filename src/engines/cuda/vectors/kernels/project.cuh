@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_PROJECT_CUH
-#define MPKI_CUDA_PROJECT_CUH
+#ifndef MPKI_CUDA_VECTORS_PROJECT_CUH
+#define MPKI_CUDA_VECTORS_PROJECT_CUH
 /** Gram-Schmidt of a vector against a group of others: a pass forms all products of the group, the
  *  next one subtracts. Coefficients stay on the device, so that nothing waits for the host between
  *  them. */

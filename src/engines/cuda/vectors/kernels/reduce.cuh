@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_REDUCE_CUH
-#define MPKI_CUDA_REDUCE_CUH
+#ifndef MPKI_CUDA_VECTORS_REDUCE_CUH
+#define MPKI_CUDA_VECTORS_REDUCE_CUH
 /** Sums over a grid, in an order that depends on its size alone: threads of a block, then blocks,
  *  which the last block to end adds up. */
-#include "../launch.cuh"
-#include "../scalar.cuh"
+#include "engines/cuda/module/launch.cuh"
+#include "engines/cuda/module/scalar.cuh"
 #include "vectors.h"
 
 namespace mpki {

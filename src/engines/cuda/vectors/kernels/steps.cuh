@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_STEPS_CUH
-#define MPKI_CUDA_STEPS_CUH
+#ifndef MPKI_CUDA_VECTORS_STEPS_CUH
+#define MPKI_CUDA_VECTORS_STEPS_CUH
 /** Iterations of SQMR and CG whose scalars never leave the device. Each kernel is a pass over
  *  vectors whose last block computes the scalars of the next one. What solve/krylov/sqmr_t.c and
  *  cg_t.c do between the passes is done here in the same order with the same tests; anything that

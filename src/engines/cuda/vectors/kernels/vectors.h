@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_VECTORS_H
-#define MPKI_CUDA_VECTORS_H
+#ifndef MPKI_CUDA_VECTORS_VECTORS_H
+#define MPKI_CUDA_VECTORS_VECTORS_H
 /** The vectors of Krylov methods on the device: what libmetapack asks of its CUDA module. Plain C.
  *  Vectors lie in device memory, aligned to 16 bytes; arguments have been checked. What kernels do
  *  is queued in the space's stream; a function that gives numbers back waits for them. */
-#include "../api.h"
+#include "engines/cuda/module/api.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -92,7 +92,7 @@ typedef enum mpki_cuda_part {  /**< kernels of an iteration, in this order */
                               MPKI_CUDA_CYCLE_TELL     /**< the batch reports */
 } mpki_cuda_part;
 
-/** How a batch ended; mpki_batch_end in backends/sparse.h has the same numbers. */
+/** How a batch ended; mpki_batch_end in engines/interface/engine.h has the same numbers. */
 enum {
     MPKI_CUDA_GO = 0,
     MPKI_CUDA_REACHED,  /**< the recurred residual is at most the target */

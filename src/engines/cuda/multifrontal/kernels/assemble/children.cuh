@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_DIRECT_CHILDREN_CUH
-#define MPKI_CUDA_DIRECT_CHILDREN_CUH
+#ifndef MPKI_CUDA_MULTIFRONTAL_ASSEMBLE_CHILDREN_CUH
+#define MPKI_CUDA_MULTIFRONTAL_ASSEMBLE_CHILDREN_CUH
 /** What goes into a front of a task: entries of A, then what its children give, for whom a block
  *  waits. */
 #include "front.cuh"

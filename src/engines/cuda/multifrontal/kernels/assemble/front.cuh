@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_DIRECT_FRONT_CUH
-#define MPKI_CUDA_DIRECT_FRONT_CUH
+#ifndef MPKI_CUDA_MULTIFRONTAL_ASSEMBLE_FRONT_CUH
+#define MPKI_CUDA_MULTIFRONTAL_ASSEMBLE_FRONT_CUH
 /** Where a task has the front in work: in shared memory, or where it will stay. */
-#include "threshold.cuh"
+#include "../pivot/threshold.cuh"
 
 namespace mpki {
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_DIRECT_ASSEMBLY_CUH
-#define MPKI_CUDA_DIRECT_ASSEMBLY_CUH
+#ifndef MPKI_CUDA_MULTIFRONTAL_ASSEMBLE_LARGE_CUH
+#define MPKI_CUDA_MULTIFRONTAL_ASSEMBLE_LARGE_CUH
 /** Large fronts of a step: entries of A, what children contribute, and the columns that they have
  *  delayed. */
-#include "large.cuh"
+#include "../pivot/large_front.cuh"
 
 namespace mpki {
 

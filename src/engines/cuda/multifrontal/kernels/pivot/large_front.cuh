@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_DIRECT_LARGE_CUH
-#define MPKI_CUDA_DIRECT_LARGE_CUH
+#ifndef MPKI_CUDA_MULTIFRONTAL_PIVOT_LARGE_FRONT_CUH
+#define MPKI_CUDA_MULTIFRONTAL_PIVOT_LARGE_FRONT_CUH
 /** Large fronts of a step, all of them a step at a time: assembly; a tile (one block a front), the
  *  rows below it, the rest of the block of columns; then the rest of the front (outer.cuh). */
-#include "../launch.cuh"
+#include "engines/cuda/module/launch.cuh"
 #include "threshold.cuh"
 #include "tile.cuh"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_DIRECT_LEAVES_CUH
-#define MPKI_CUDA_DIRECT_LEAVES_CUH
+#ifndef MPKI_CUDA_MULTIFRONTAL_PIVOT_LEAVES_CUH
+#define MPKI_CUDA_MULTIFRONTAL_PIVOT_LEAVES_CUH
 /** Fronts of one column without children, of which there may be very many: a thread each. One whose
  *  pivot does not pass is done as tasks are, by its warp. */
-#include "../launch.cuh"
-#include "task.cuh"
+#include "engines/cuda/module/launch.cuh"
+#include "small_front.cuh"
 
 namespace mpki {
 

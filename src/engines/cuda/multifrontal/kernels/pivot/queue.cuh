@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_DIRECT_QUEUE_CUH
-#define MPKI_CUDA_DIRECT_QUEUE_CUH
+#ifndef MPKI_CUDA_MULTIFRONTAL_PIVOT_QUEUE_CUH
+#define MPKI_CUDA_MULTIFRONTAL_PIVOT_QUEUE_CUH
 /** A block of columns of a large front by one kernel in place of three for each tile of 32
  *  (large.cuh): a tile, the rows below it, the rest of the block are pieces, of each tile the same
  *  ones for the same thread block, which has their code at hand then. A piece waits for pieces
  *  before it and for no others; all blocks are at work at the same time, or there is one for a
  *  front. Where all of a tile stands, the next one is at work beside the rest of the block: it
  *  brings its own square up to date, and that square alone. */
-#include "children.cuh"
-#include "large.cuh"
+#include "../assemble/children.cuh"
+#include "large_front.cuh"
 
 namespace mpki {
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_DIRECT_ROWS_CUH
-#define MPKI_CUDA_DIRECT_ROWS_CUH
+#ifndef MPKI_CUDA_MULTIFRONTAL_PIVOT_ROW_TEST_CUH
+#define MPKI_CUDA_MULTIFRONTAL_PIVOT_ROW_TEST_CUH
 /** Rows below a tile of a task's front: X = A L^-H, L = X D^-1 and its test. A thread for each row;
  *  of real doubles, and tiles of more than 8 columns, a warp for each 16 rows, by tensor cores. */
-#include "front.cuh"
+#include "../assemble/front.cuh"
 #include "tile.cuh"
 #ifdef __CUDACC__
-#include "../dense/mma.cuh"
+#include "engines/cuda/dense/kernels/mma.cuh"
 #endif
 
 namespace mpki {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_DIRECT_TASK_CUH
-#define MPKI_CUDA_DIRECT_TASK_CUH
+#ifndef MPKI_CUDA_MULTIFRONTAL_PIVOT_SMALL_FRONT_CUH
+#define MPKI_CUDA_MULTIFRONTAL_PIVOT_SMALL_FRONT_CUH
 /** Small fronts: a thread block takes those of a task one after the other, each as a whole in
  *  shared memory: what A and the children give, the elimination, then panel and contribution go
  *  out. Of fronts that are too large for that only the columns to be eliminated: part.cuh does the
  *  rest. */
-#include "children.cuh"
-#include "rows.cuh"
+#include "../assemble/children.cuh"
+#include "row_test.cuh"
 #include "tile_loop.cuh"
 
 namespace mpki {

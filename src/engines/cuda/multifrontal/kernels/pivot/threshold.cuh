@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_DIRECT_THRESHOLD_CUH
-#define MPKI_CUDA_DIRECT_THRESHOLD_CUH
+#ifndef MPKI_CUDA_MULTIFRONTAL_PIVOT_THRESHOLD_CUH
+#define MPKI_CUDA_MULTIFRONTAL_PIVOT_THRESHOLD_CUH
 /** Threshold partial pivoting by a thread block, column by column, against whole columns (Duff &
  *  Reid 1983), for the columns for which tiles find no pivot; complete pivoting in a root. As
- *  src/dense/threshold_t.c. F: where the front lies; at(i, j), i >= j. */
-#include "common.cuh"
+ *  src/engines/cpu/front/threshold_t.c. F: where the front lies; at(i, j), i >= j. */
+#include "../common.cuh"
 
 #include <type_traits>
 

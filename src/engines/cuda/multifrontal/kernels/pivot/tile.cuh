@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_DIRECT_TILE_CUH
-#define MPKI_CUDA_DIRECT_TILE_CUH
+#ifndef MPKI_CUDA_MULTIFRONTAL_PIVOT_TILE_CUH
+#define MPKI_CUDA_MULTIFRONTAL_PIVOT_TILE_CUH
 /** L D L^T of a tile of at most 32 candidates by one warp, with complete pivoting inside (Bunch &
  *  Parlett 1971), as src/kernels/tile_k.c does it. */
-#include "../../../kernels/alpha.h"
-#include "common.cuh"
+#include "kernels/alpha.h"
+#include "../common.cuh"
 
 namespace mpki {
 

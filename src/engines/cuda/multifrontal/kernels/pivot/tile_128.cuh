@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_DIRECT_WIDE_CUH
-#define MPKI_CUDA_DIRECT_WIDE_CUH
+#ifndef MPKI_CUDA_MULTIFRONTAL_PIVOT_TILE_128_CUH
+#define MPKI_CUDA_MULTIFRONTAL_PIVOT_TILE_128_CUH
 /** Real doubles: the columns of large fronts in tiles of 128 candidates (the tile of the dense
  *  factorization: dense/tile_by_lanes.cuh), all of them pivots or none. Nothing of the front is
  *  overwritten before all rows have passed |l| <= 1/u; where one has not, or the tile has no pivot
  *  left that counts, the front goes on in tiles of 32 (large.cuh), which can turn columns down one
  *  by one. What a tile leaves, L below the diagonal and N = L^-T above it, lies meanwhile in those
  *  rows of W that no update reads. */
-#include "../dense/tile_by_lanes.cuh"
-#include "outer.cuh"
+#include "engines/cuda/dense/kernels/tile_by_lanes.cuh"
+#include "../update/large.cuh"
 
 namespace mpki {
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_DIRECT_TILE_LOOP_CUH
-#define MPKI_CUDA_DIRECT_TILE_LOOP_CUH
+#ifndef MPKI_CUDA_MULTIFRONTAL_PIVOT_TILE_LOOP_CUH
+#define MPKI_CUDA_MULTIFRONTAL_PIVOT_TILE_LOOP_CUH
 /** The tile of a task's front, by one warp, as in tile.cuh, but rows stay in shared memory and what
  *  becomes of them is a loop. With all of the code in the caches that takes longer than rows in
  *  registers do, of which it is a third; but a front has one tile or two, and code that comes once

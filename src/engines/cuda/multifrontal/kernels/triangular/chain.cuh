@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_DIRECT_CHAIN_CUH
-#define MPKI_CUDA_DIRECT_CHAIN_CUH
+#ifndef MPKI_CUDA_MULTIFRONTAL_TRIANGULAR_CHAIN_CUH
+#define MPKI_CUDA_MULTIFRONTAL_TRIANGULAR_CHAIN_CUH
 /** What is around a chain (mpki_cuda_chain): its columns, what its children have left to it; and
  *  helpers, whose children are added up by pieces of their own. */
 #include "sweep.cuh"

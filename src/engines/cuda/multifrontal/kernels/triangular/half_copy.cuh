@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_DIRECT_NARROW_CUH
-#define MPKI_CUDA_DIRECT_NARROW_CUH
+#ifndef MPKI_CUDA_MULTIFRONTAL_TRIANGULAR_HALF_COPY_CUH
+#define MPKI_CUDA_MULTIFRONTAL_TRIANGULAR_HALF_COPY_CUH
 /** L in half the precision: copies of chains of one front, which corrections read in place of their
  *  panels. */
 #include "sweep.cuh"

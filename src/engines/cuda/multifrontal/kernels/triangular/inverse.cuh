@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_DIRECT_SQUARE_CUH
-#define MPKI_CUDA_DIRECT_SQUARE_CUH
+#ifndef MPKI_CUDA_MULTIFRONTAL_TRIANGULAR_INVERSE_CUH
+#define MPKI_CUDA_MULTIFRONTAL_TRIANGULAR_INVERSE_CUH
 /** The inverse of a strip's own square of L, by one block in shared memory: made before what the
  *  strip waits for is there, so that then a product is left in place of a substitution; and kept
  *  for the sweeps that follow. */

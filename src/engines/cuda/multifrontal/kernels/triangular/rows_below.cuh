@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_DIRECT_BELOW_CUH
-#define MPKI_CUDA_DIRECT_BELOW_CUH
+#ifndef MPKI_CUDA_MULTIFRONTAL_TRIANGULAR_ROWS_BELOW_CUH
+#define MPKI_CUDA_MULTIFRONTAL_TRIANGULAR_ROWS_BELOW_CUH
 /** A sweep forward over the rows below the pivots of one front that is swept in strips: as
  *  forward_strip(), but where its columns and rows lie is arithmetic. */
 #include "strips.cuh"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_DIRECT_SINGLE_CUH
-#define MPKI_CUDA_DIRECT_SINGLE_CUH
+#ifndef MPKI_CUDA_MULTIFRONTAL_TRIANGULAR_SINGLE_CUH
+#define MPKI_CUDA_MULTIFRONTAL_TRIANGULAR_SINGLE_CUH
 /** A sweep forward over a front whose pivots are one strip and whose rows below them are at most
  *  one: by one block, since to hand the pivots on to another takes longer than what that has to
  *  do. */
-#include "below.cuh"
+#include "rows_below.cuh"
 
 namespace mpki {
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_DIRECT_SOLVE_CUH
-#define MPKI_CUDA_DIRECT_SOLVE_CUH
+#ifndef MPKI_CUDA_MULTIFRONTAL_TRIANGULAR_SOLVE_CUH
+#define MPKI_CUDA_MULTIFRONTAL_TRIANGULAR_SOLVE_CUH
 /** Sweeps over the fronts, each one launch: a thread block takes the small fronts of a task one
  *  after the other, or a strip of a large front (strips.cuh). Blocks wait for one another by
  *  counters in device memory; who adds what, and in which order, does not depend on them. */
 #include "single.cuh"
-#include "stamps.cuh"
+#include "../stamps.cuh"
 #include "warps.cuh"
 
 namespace mpki {
@@ -214,7 +214,7 @@ __global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T>())
     MPKI_STAMP_PIECE(1, ticket, 1);
 }
 
-/** |B| for B = [a conj(b); b c], a and c real: src/direct/triangular_t.c. */
+/** |B| for B = [a conj(b); b c], a and c real: src/engines/cpu/multifrontal/triangular_t.c. */
 template <class T>
 __device__ inline void absolute(typename scalar_of<T>::real *a, T *b,
                                 typename scalar_of<T>::real *c) {

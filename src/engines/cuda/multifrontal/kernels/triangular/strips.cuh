@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_DIRECT_STRIPS_CUH
-#define MPKI_CUDA_DIRECT_STRIPS_CUH
+#ifndef MPKI_CUDA_MULTIFRONTAL_TRIANGULAR_STRIPS_CUH
+#define MPKI_CUDA_MULTIFRONTAL_TRIANGULAR_STRIPS_CUH
 /** Sweeps over a chain (mpki_cuda_chain): strips of 64 rows, or of 64 columns on the way back, a
  *  block each. Columns that were cut into several fronts are swept together, without what these
  *  fronts give one another: a row of the chain is found in each of them by its position. */
 #include "chain.cuh"
-#include "narrow.cuh"
-#include "square.cuh"
+#include "half_copy.cuh"
+#include "inverse.cuh"
 
 namespace mpki {
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_DIRECT_SWEEP_CUH
-#define MPKI_CUDA_DIRECT_SWEEP_CUH
+#ifndef MPKI_CUDA_MULTIFRONTAL_TRIANGULAR_SWEEP_CUH
+#define MPKI_CUDA_MULTIFRONTAL_TRIANGULAR_SWEEP_CUH
 /** What sweeps over the fronts share: counters and values by which blocks wait for one another, a
  *  front as a sweep sees it, a triangular solve by one warp, what children give. Vectors by
  *  position, NR right-hand sides side by side. */
-#include "large.cuh"
+#include "../pivot/large_front.cuh"
 
 namespace mpki {
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_DIRECT_WARPS_CUH
-#define MPKI_CUDA_DIRECT_WARPS_CUH
+#ifndef MPKI_CUDA_MULTIFRONTAL_TRIANGULAR_WARPS_CUH
+#define MPKI_CUDA_MULTIFRONTAL_TRIANGULAR_WARPS_CUH
 /** Sweeps over the small fronts of some tasks, a warp for each: warps take them in turn, and wait
  *  for one another by words in shared memory. */
 #include "sweep.cuh"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_DIRECT_OUTER_CUH
-#define MPKI_CUDA_DIRECT_OUTER_CUH
+#ifndef MPKI_CUDA_MULTIFRONTAL_UPDATE_LARGE_CUH
+#define MPKI_CUDA_MULTIFRONTAL_UPDATE_LARGE_CUH
 /** The pivots of a block of columns leave the rest of the front: C -= L W^H, on tiles of 64 x 64 of
  *  the panel and of the contribution; of real doubles, by tensor cores. */
-#include "large.cuh"
+#include "../pivot/large_front.cuh"
 #ifdef __CUDACC__
-#include "../dense/mma.cuh"
+#include "engines/cuda/dense/kernels/mma.cuh"
 #endif
 
 namespace mpki {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_CUDA_DIRECT_PART_CUH
-#define MPKI_CUDA_DIRECT_PART_CUH
+#ifndef MPKI_CUDA_MULTIFRONTAL_UPDATE_PART_CUH
+#define MPKI_CUDA_MULTIFRONTAL_UPDATE_PART_CUH
 /** Contributions of fronts whose columns one block eliminates (task.cuh): squares of 64 x 64, each
  *  by a block of its own, which adds up what the children give while the columns are at work, then
  *  takes L D L^H away; and the kernel that goes over all tasks. */
-#include "../launch.cuh"
-#include "task.cuh"
+#include "engines/cuda/module/launch.cuh"
+#include "../pivot/small_front.cuh"
 
 namespace mpki {
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_BATCH_H
-#define MPKI_BATCH_H
+#ifndef MPKI_CPU_BATCH_BATCH_H
+#define MPKI_CPU_BATCH_BATCH_H
 /** A call of metapack/batch.h on its way through the processor's threads: batch.c checks it and
  * cuts it into chunks, run_t.c hands each chunk to the kernels in the layout that they take. */
-#include "../core/core.h"
+#include "core/core.h"
 #include <metapack/batch.h>
 
 enum {

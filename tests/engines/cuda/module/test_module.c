@@ -2,7 +2,7 @@
 /* A device is asked for and absent: a status with the reason, and the context goes on. Where there
  * is one (METAPACK_TEST_DEVICE=1 in the environment says that there must be), factors and solutions
  * agree with the host's. */
-#include "backends/cuda/load.h"
+#include "engines/cuda/module/load.h"
 #include "support.h"
 
 #include <metapack/dense.h>
