@@ -157,11 +157,11 @@ typedef struct mpk_isai_info {
 typedef struct mpk_options {
     size_t struct_size; /**< set by mpk_options_init(): how much of this struct the caller knows */
     /* options: begin, made by tools/option-texts from the table in src/core/options.c */
-    /** How A is factorized. auto: direct where it fits, else ildlt, stronger until it converges;
-     *  ldlt: the direct solver; ildlt: an LDLT factorization on blocks, complete or incomplete;
-     *  jacobi: the same by fixed-point sweeps; ilu0: the same on scalars, without fill,
-     *  pivoting or dropping; none: no preconditioner but the scaling; diagonal: that of A;
-     *  block_jacobi: the blocks on the diagonal; ssor: symmetric successive over-relaxation
+    /** How A is factorized. auto: direct where it fits, else ildlt, stronger until it
+     *  converges; ldlt: the direct solver; ildlt: an LDLT factorization on blocks, complete or
+     *  incomplete; jacobi: the same by fixed-point sweeps; ilu0: the same on scalars, without
+     *  fill, pivoting or dropping; none: no preconditioner but the scaling; diagonal: that of
+     *  A; block_jacobi: the blocks on the diagonal; ssor: symmetric successive over-relaxation
      *  with omega. A matrix that is not symmetric needs factor_type ldu, which auto and ilu0
      *  then imply; ldlt refuses it. Default auto. */
     mpk_method method;
@@ -183,7 +183,8 @@ typedef struct mpk_options {
      *  From 0 to 0.5. Default 0.01. */
     double pivot_threshold;
     /** A pivot column with no entry above this times the largest of the scaled matrix is zero;
-     *  below 0 (default): chosen from the precision. See docs/guide/numerics.md. From -1 to 1. */
+     *  below 0 (default): chosen from the precision. See docs/guide/numerics.md. From -1 to
+     *  1. */
     double zero_tolerance;
     /** Replace failed pivots by this times the largest entry of the scaled matrix; 0 (default):
      *  never. They are then not delayed, and the inertia is not certified. With 0 the direct
@@ -240,7 +241,8 @@ typedef struct mpk_options {
     /** May method auto use the direct solver? auto: where it fits in memory. Default auto. */
     mpk_switch direct;
     /** How rows become blocks. br: make blocks, then reorder them; rb: reorder the rows, then
-     *  cut; rbr: reorder, cut, reorder the blocks. See docs/design/blocking.md. Default auto. */
+     *  cut; rbr: reorder, cut, reorder the blocks. See docs/design/blocking.md. Default
+     *  auto. */
     mpk_strategy strategy;
     /** Most rows of a block. From 1 to 128 rows. Default 32. */
     int block;

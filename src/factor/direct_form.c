@@ -16,7 +16,7 @@ static bool single_of(mpk_scalar scalar) {
 
 /* What rounding leaves of entries that should cancel, in a matrix scaled to 1: about 45 eps. With
  * this bound the counts of zero pivots agree with the eigenvalues of the singular matrices in the
- * test set (table in docs/guide/numerics.md). */
+ * test set (table in docs/design/verdicts.md). */
 double mpki_default_zero_tolerance(mpk_scalar scalar) {
     return (single_of(scalar) ? 0x1p29 : 1) * 1e-14;
 }

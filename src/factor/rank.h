@@ -2,7 +2,7 @@
 #ifndef MPKI_RANK_H
 #define MPKI_RANK_H
 /** What zero pivots, and pivots at the level of rounding, say about the rank of A: nothing, unless
- *  a vector confirms it (docs/guide/numerics.md, "Rank"). */
+ *  a vector confirms it (docs/design/verdicts.md, "Rank"). */
 #include "direct_form.h"
 #include "refine.h"
 
