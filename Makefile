@@ -98,7 +98,7 @@ wheel:             ## the wheel of Python's pymetapack for other machines, in bu
 	@$(SETUP) wheel
 	@$(if $(filter-out build,$(BUILD)),METAPACK_BUILD="$(BUILD)") tools/wheel
 
-site:              ## the documentation as a site, in build/site (docs/guide/site.md)
+site:              ## the documentation as a site, in build/site (docs/design/site.md)
 	@$(SETUP) site
 	@tools/site/build $(BUILD)/site
 

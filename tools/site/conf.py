@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Settings of Sphinx for the site (docs/guide/site.md); tools/site/build runs it."""
+"""Settings of Sphinx for the site (docs/design/site.md); tools/site/build runs it."""
 import re
 import sys
 import types
