@@ -83,17 +83,25 @@ static void every_topic_is_there(void **state) {
     RUN(&o, NULL, "help", "topics");
     assert_code(&o, 0);
     snprintf(all, sizeof all, "%s", o.out);
-    int count = 0;
+    int count = 0, commands = 0;
     char *rest = all;
     for (char *topic; (topic = strtok_r(rest, "\n", &rest)); count++) {
         char again[96];
         assert_has(people, topic);
+        if (!strcmp(topic, "report")) commands = count;
         RUN(&o, NULL, "help", topic);
         if (o.code) fail_msg("help %s: %s", topic, o.err);
         snprintf(again, sizeof again, "\n%s\n", topic);
         assert_null(*rest ? strstr(rest - 1, again) : NULL);
     }
-    assert_true(count > 40);
+    assert_true(count > 40 && commands > 10);
+    for (const char *topic = all; commands-- > 0; topic += strlen(topic) + 1) {
+        char page[96]; /* strtok_r left the names, each with its end */
+        snprintf(page, sizeof page, "metapack-%.60s", topic);
+        RUN(&o, NULL, "help", page);
+        assert_code(&o, 0);
+        assert_has(o.out, page);
+    }
     static const char *const some[] = {"guide", "reference", "design", "help", "report"};
     for (int k = 0; k < 5; k++) {
         RUN(&o, NULL, "help", some[k]);

@@ -54,7 +54,17 @@ def order() -> list[str]:
 
 
 def read_all() -> list[Header]:
-    return [read(INCLUDE / f"{name}.h") for name in order()]
+    """All headers; an error if one has a function that was not found, or describes none of its own."""
+    out = [read(INCLUDE / f"{name}.h") for name in order()]
+    missed = {path.stem for path in INCLUDE.glob("*.h")} - {header.name for header in out}
+    for header in out:
+        text = (INCLUDE / f"{header.name}.h").read_text(encoding="utf-8")
+        text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
+        found = {entry.name for entry in header.entries if entry.kind == "function"}
+        missed |= set(re.findall(r"MPK_API\s[^;(]*?(mpk_\w+)\(", text)) - found
+    if missed:
+        raise SystemExit(f"headers: not understood: {', '.join(sorted(missed))}")
+    return out
 
 
 def comment(text: str) -> str:
