@@ -6,9 +6,9 @@
 
 It measures nothing. Where a page no longer has the figure that a row needs, that is said and nothing is written. --check: exit
 code 1 if the plot that is there is another one."""
-import math, os, re, sys
+import itertools, math, os, re, sys
 
-import svg
+import sparse_gpu, svg
 
 RESULTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "results")
 PEERS = ["MUMPS (Debian)", "MUMPS (METIS, OpenMP)", "SSIDS", "PARDISO"]
@@ -62,6 +62,35 @@ def mean(values):
     return math.exp(sum(map(math.log, values)) / len(values))
 
 
+def gpu_of_19(text):
+    """Of the page that has 19 matrices row by row, and of 66 others the means alone."""
+    found = ratios(table(text, "matrix", "cuDSS factor", "engine"))
+    yield f"factorize, the {len(found)} we worked on", found, mean(found)
+    said = r"cuDSS's time over ours is \**{}"
+    yield "factorize again, 66 others", [], told(text, said.format(r"([\d.]+)\** for a refactorization"))
+    yield "– regular ones of these", [], told(text, r"Regular ones: ([\d.]+)")
+    yield "– singular or doubtful ones", [], told(text, r"singular or doubtful ones: ([\d.]+)")
+    yield "solve, 66 others", [], told(text, r"([\d.]+) for an unrefined solve")
+    yield "solve with refinement, 66 others", [], told(text, r"([\d.]+) for a refined one")
+
+
+def gpu_of_all(text):
+    """Of the page that bench/sparse_gpu.py writes: a row for each matrix."""
+    wanted = sparse_gpu.COLUMNS
+    again, apply, refined = (wanted.index(name) for name in ("ratio", "apply", "refined"))
+    start = next(k for k, line in enumerate(text) if cells(line) == wanted)
+    body = [cells(line) for line in itertools.takewhile(lambda line: line.startswith("|"), text[start + 2:])]
+    right = [row for row in body if number(row[again]) and not row[wanted.index("cuDSS ω")].startswith("**")]
+    parts = [[row for row in right if (row[0] in sparse_gpu.STEERED) == steered] for steered in (True, False)]
+    singular = [[row for row in parts[1] if (row[-1] != "0") == zeros] for zeros in (False, True)]
+    for name, some, column in [("factorize again, {} we worked on", parts[0], again), ("factorize again, {} others", parts[1], again),
+                               ("– regular ones of these, {}", singular[0], again), ("– with zero pivots, {}", singular[1], again),
+                               ("solve, {} others", parts[1], apply), ("solve with refinement, {} others", parts[1], refined)]:
+        values = [value for value in (number(row[column]) for row in some) if value]
+        if values:
+            yield name.format(f"the {len(values)}" if some is parts[0] else len(values)), values, mean(values)
+
+
 def rows():
     """Headings (texts), and rows: name, ratios of single matrices (or none), their geometric mean."""
     cpu, gpu = lines("direct-cpu.md"), lines("sparse-gpu.md")
@@ -70,14 +99,7 @@ def rows():
         found = ratios(table(cpu, "matrix", peer, "METAPACK"))
         yield f"{peer}, {len(found)} matrices", found, mean(found)
     yield "NVIDIA H200, beside cuDSS"
-    found = ratios(table(gpu, "matrix", "cuDSS factor", "engine"))
-    yield f"factorize, the {len(found)} we worked on", found, mean(found)
-    said = r"cuDSS's time over ours is \**{}"
-    yield "factorize again, 66 others", [], told(gpu, said.format(r"([\d.]+)\** for a refactorization"))
-    yield "– regular ones of these", [], told(gpu, r"Regular ones: ([\d.]+)")
-    yield "– singular or doubtful ones", [], told(gpu, r"singular or doubtful ones: ([\d.]+)")
-    yield "solve, 66 others", [], told(gpu, r"([\d.]+) for an unrefined solve")
-    yield "solve with refinement, 66 others", [], told(gpu, r"([\d.]+) for a refined one")
+    yield from (gpu_of_all if any(cells(line) == sparse_gpu.COLUMNS for line in gpu) else gpu_of_19)(gpu)
 
 
 def draw(parts):
