@@ -130,20 +130,29 @@ class Stage:
         return to
 
     def markdown(self, file: str) -> None:
-        page, out, fence = self.pages[file], [], ""
-        for line in self.text(file).split("\n"):
+        out: list[str] = []
+        paragraph: list[str] = []
+        fence = ""
+        for line in [*self.text(file).split("\n"), ""]:
             mark = FENCE.match(line)
             if mark and (not fence or mark[1].startswith(fence)):
                 fence = "" if fence else mark[1]
-            elif not fence and not line.startswith("    "):
-                # neither in inline code
-                parts = re.split(r"(`+[^`]*`+)", line)
-                whole = "".join(p if not k % 2 else "\0" + str(k) + "\0" for k, p in enumerate(parts))
-                for pattern in (LINK, RAW_LINK):
-                    whole = pattern.sub(lambda m: m[1] + self.link(page, file, m[2]) + m[3], whole)
-                line = re.sub("\0(\\d+)\0", lambda m: parts[int(m[1])], whole)
+            elif not fence and line.strip():
+                paragraph.append(line)  # a link may go over two lines
+                continue
+            out += [self.linked(file, "\n".join(paragraph))] if paragraph else []
+            paragraph = []
             out.append(line)
-        self.write(page + ".md", "\n".join(out))
+        self.write(self.pages[file] + ".md", "\n".join(out))
+
+    def linked(self, file: str, text: str) -> str:
+        """A paragraph with its links as the site has them, but for what is in inline code."""
+        parts = re.split(r"(`+[^`]*`+)", text)
+        text = "".join(f"\0{k}\0" if k % 2 else part for k, part in enumerate(parts))
+        for pattern in (LINK, RAW_LINK):
+            text = pattern.sub(
+                lambda m: m[1] + self.link(self.pages[file], file, m[2]) + m[3], text)
+        return re.sub("\0(\\d+)\0", lambda m: parts[int(m[1])], text)
 
     # ---- the rest --------------------------------------------------------------------------------
 
@@ -193,8 +202,8 @@ class Stage:
         self.write("man/index.md", "\n".join(out))
 
     def sources(self) -> None:
-        """Pages that show what others link to; a folder shows its files, once it is linked to."""
-        for path in [p for p in self.shown if p in self.folders]:
+        """Pages that show what others link to; of folders those with examples show all their files."""
+        for path in [p for p in self.shown if p in self.folders and "examples" in p]:
             for file in self.files:
                 if posixpath.dirname(file) == path:
                     self.target(file)
