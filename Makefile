@@ -13,7 +13,7 @@ BENCH   ?=
 
 DEMO = data/acopf/ACTIVSg200_AC_02
 
-.PHONY: all build demo check check-all check-clients bench-clients bench bench-borg bench-dense bench-ildlt bench-jacobi bench-auto bench-sweeps bench-incomplete bench-gpu wheel install uninstall format clean help
+.PHONY: all build demo check check-all check-clients bench-clients bench bench-borg bench-dense bench-ildlt bench-jacobi bench-auto bench-sweeps bench-incomplete bench-gpu wheel site site-check install uninstall format clean help
 all: build
 
 build:             ## install what is missing, build the library and the command
@@ -97,6 +97,14 @@ bench-drivers: build
 wheel:             ## the wheel of Python's pymetapack for other machines, in build/wheels (docs/guide/python.md)
 	@$(SETUP) wheel
 	@$(if $(filter-out build,$(BUILD)),METAPACK_BUILD="$(BUILD)") tools/wheel
+
+site:              ## the documentation as a site, in build/site (docs/design/site.md)
+	@$(SETUP) site
+	@tools/site/build $(BUILD)/site
+
+site-check: site   ## open each of its pages in a headless browser (tools/site/check)
+	@tools/site/check --broken
+	@tools/site/check --jobs $(JOBS) $(BUILD)/site
 
 install: build     ## install into PREFIX (default /usr/local; DESTDIR is honoured)
 	@tools/install "$(BUILD)" "$(PREFIX)"

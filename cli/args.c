@@ -62,7 +62,8 @@ const char *cli_nearest(const char *word, const char *const *words) {
     for (; *words; words++) {
         bool begins = strlen(word) >= 3 && !strncmp(*words, word, strlen(word));
         int far = begins ? 1 : distance(word, *words);
-        if (far < least) {
+        bool shorter = nearest && begins && far == least && strlen(*words) < strlen(nearest);
+        if (far < least || shorter) {
             least = far;
             nearest = *words;
         }

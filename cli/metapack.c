@@ -47,8 +47,9 @@ static void print_help(void) {
            "  metapack solve --generate \"nlpkkt 20\" --json\n\n"
            "Exit codes: 0 good, 1 usage, 2 input, 3 singular, 4 not converged, 5 accuracy not\n"
            "reached, 6 memory, 7 device, 128 + N stopped by signal N.\n\n"
-           "metapack COMMAND --help lists the options, metapack help report explains the words of "
-           "a\nreport, metapack --version tells the version.\n");
+           "metapack COMMAND --help lists the options, metapack help the topics of the manual, "
+           "metapack\n"
+           "help report explains the words of a report, metapack --version tells the version.\n");
 }
 
 /* "family parameters: what it is" on two lines, the second broken at 80 columns. */
@@ -91,10 +92,14 @@ static const struct command *find(const char *name) {
     return NULL;
 }
 
-static int unknown(const cli_args *args, const char *name) {
-    const char *names[COMMANDS + 1];
+static void list_commands(const char *names[COMMANDS + 1]) {
     for (int k = 0; k < COMMANDS; k++) names[k] = commands[k].name;
     names[COMMANDS] = NULL;
+}
+
+static int unknown(const cli_args *args, const char *name) {
+    const char *names[COMMANDS + 1];
+    list_commands(names);
     const char *near = cli_nearest(name, names);
     if (near) return cli_usage_error(args, "unknown command '%s'; did you mean '%s'?", name, near);
     if (access(name, F_OK) == 0)
@@ -116,8 +121,15 @@ static bool is_one_of(const char *word, const char *a, const char *b, const char
 
 /* "metapack help ...", --help, -h: argv[1] is what about. */
 static int dispatch_help(cli_args *args, int argc, char **argv) {
-    if (argc == 1 || !strcmp(argv[1], "help")) {
+    const char *names[COMMANDS + 1];
+    list_commands(names);
+    if (argc == 1 || is_one_of(argv[1], "help", "--help", "-h")) {
         print_help();
+        if (argv[0][0] != '-') cli_print_topics(names, false);
+        return 0;
+    }
+    if (!strcmp(argv[1], "topics")) {
+        cli_print_topics(names, true);
         return 0;
     }
     if (is_one_of(argv[1], "report", "reports", "words")) {
@@ -125,7 +137,11 @@ static int dispatch_help(cli_args *args, int argc, char **argv) {
         return 0;
     }
     const struct command *command = find(argv[1]);
-    if (!command) return unknown(args, argv[1]);
+    if (!command) {
+        args->name = "help";
+        return cli_show_topic(args, argv[1], names);
+    }
+    if (argc == 2 && cli_show_command(command->name)) return 0;
     args->command = command->bit;
     args->name = command->name;
     const int code = cli_parse(args, argc - 2, argv + 2);

@@ -27,6 +27,15 @@ if(TARGET metapack_command)
     file(RELATIVE_PATH MPKI_TO_LIB /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
     set_target_properties(metapack_command PROPERTIES INSTALL_RPATH "$ORIGIN/${MPKI_TO_LIB}")
     install(TARGETS metapack_command)
+    # So it finds the pages that `metapack help` shows; before it is installed, in the tree.
+    file(RELATIVE_PATH MPKI_TO_MAN /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_MANDIR})
+    file(RELATIVE_PATH MPKI_TO_DOC /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_DOCDIR})
+    set_source_files_properties(cli/topics.c PROPERTIES COMPILE_DEFINITIONS
+        "METAPACK_MAN_FROM_BIN=\"${MPKI_TO_MAN}\";METAPACK_DOC_FROM_BIN=\"${MPKI_TO_DOC}\"")
+    file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/pages)
+    foreach(folder man docs)
+        file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR}/${folder} ${CMAKE_CURRENT_BINARY_DIR}/pages/${folder} SYMBOLIC)
+    endforeach()
 endif()
 
 configure_package_config_file(cmake/metapack-config.cmake.in metapack-config.cmake
@@ -64,6 +73,7 @@ install(FILES completions/metapack.zsh
 install(FILES completions/metapack.fish
         DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md")
 
 # ---- examples are tests --------------------------------------------------------------------------
 file(GLOB MPKI_EXAMPLES CONFIGURE_DEPENDS examples/*.c)

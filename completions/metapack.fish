@@ -4,7 +4,7 @@
 set -l commands solve analyse inertia info generate stats convert bench devices accelerators synthesize vsim ipopt-env petsc-env help
 complete -c metapack -n "not __fish_seen_subcommand_from $commands" -f -a "$commands"
 complete -c metapack -n "not __fish_seen_subcommand_from $commands" -l version
-complete -c metapack -n "__fish_seen_subcommand_from help" -f -a "$commands report"
+complete -c metapack -n "__fish_seen_subcommand_from help" -f -a "(metapack help topics 2>/dev/null; or string split ' ' '$commands report')"
 complete -c metapack -n "__fish_seen_subcommand_from bench" -f -a "dense batch"
 complete -c metapack -n "__fish_seen_subcommand_from accelerators" -a "ldlt trsv gemm"
 complete -c metapack -n "__fish_seen_subcommand_from generate" -f -a \

@@ -312,7 +312,8 @@ _metapack()
         return
     fi
     if [[ $words[2] == help ]]; then
-        compadd -- ${commands[1,-2]} report
+        # the command knows which pages are there
+        compadd -- ${(f)"$($words[1] help topics 2>/dev/null || print -l ${commands[1,-2]} report)"}
         return
     fi
     _metapack_specs $words[2]
