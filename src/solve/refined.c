@@ -52,8 +52,8 @@ static mpk_status refine_columns(const mpki_columns *c, mpki_solve_work *work, d
         void *x = c->x + (size_t)(r * c->ldx) * size;
         if (!MPKI_DISPATCH(an->scalar, column_finite)(an->n, x)) solve_shifted(c, work, x);
         if (!MPKI_DISPATCH(an->scalar, refine)(work, c->options->refine, accuracy, x, info))
-            return mpki_error(c->ctx, MPK_ERR_NUMERIC, STAGE, c->first + r,
-                              "solution %d overflows", c->first + r + 1);
+            return mpki_error(c->ctx, MPK_ERR_NUMERIC, STAGE, c->first + r, "solution %d overflows",
+                              c->first + r + 1);
         if (mpk_failed(mpki_failed(c->ctx))) return mpki_failed(c->ctx);
         const int said = work->kernel ? in_range(work) : 0;
         const bool others = verdict->solved;
@@ -85,8 +85,7 @@ mpk_status mpki_refine_on_host(const mpki_columns *c, mpki_found *found) {
         status = mpki_apply(&work.m, MPK_PART_ALL, c->nrhs, c->b, c->ldb, c->x, c->ldx);
     if (!mpk_failed(status)) status = refine_columns(c, &work, accuracy, found);
     if (!mpk_failed(status) && c->options->condition == MPK_ON)
-        found->info.condition =
-            MPKI_DISPATCH(an->scalar, inverse_norm1)(&work) * c->fac->norm_inf;
+        found->info.condition = MPKI_DISPATCH(an->scalar, inverse_norm1)(&work) * c->fac->norm_inf;
     mpki_basis_free(c->ctx, &basis);
     mpki_solve_work_free(c->ctx, &work);
     return status;
