@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "context.h"
 
+#include <metapack/problem.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
