@@ -2,7 +2,7 @@
 /* A batch as its caller describes it: what it is unless told otherwise, and all that can be judged
  * before a matrix is touched. */
 #include "../core/sizes.h"
-#include "batch.h"
+#include "../engines/cpu/batch/batch.h"
 
 #include <math.h>
 #include <string.h>
