@@ -20,7 +20,7 @@ static mpki_cuda_now as_planned(const mpki_direct *f, int32_t front) {
 static bool is_as_planned(const mpki_direct *f, int32_t front) {
     const int32_t own = f->plan.node[front].own;
     const mpki_cuda_now *x = &f->now[front];
-    return x->done == MPKI_CUDA_DONE && x->w == own && x->nelim == own;
+    return x->done == 1 && x->w == own && x->nelim == own;
 }
 
 /* Fronts from `first` on are as planned. */

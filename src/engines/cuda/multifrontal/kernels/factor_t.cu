@@ -213,15 +213,15 @@ static mpk_status block_h(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_c
     const int threads = l->count > 264 ? 64 : 256;
     if (tiles == 0) {
         MPKI_PASS(wait_for_update(cuda, l));
-        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, tile, l->count, threads, 0, *t, *l, MPKI_CUDA_CLOSING));
+        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, tile, l->count, threads, 0, *t, *l, 2));
         MPKI_TRY(cudaGetLastError());
         return MPK_OK;
     }
-    int32_t narrow = tiles, begin = MPKI_CUDA_FIRST;
+    int32_t narrow = tiles, begin = 1;
 #if MPKI_PRECISION == 1
     if (l->wide && roomy(cuda)) {
         MPKI_PASS(wide_block(cuda, t, l, tiles));
-        narrow = l->wide == MPKI_WIDE_LAST, begin = MPKI_CUDA_WITHIN;
+        narrow = l->wide == MPKI_WIDE_LAST, begin = 0;
     }
 #endif
     if (l->queued && narrow > 0) {
@@ -230,8 +230,7 @@ static mpk_status block_h(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_c
     }
     for (int32_t k = 0; k < narrow; ++k) {
         const int closes = l->ahead && k == narrow - 1;
-        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, tile, l->count, threads, 0, *t, *l,
-                                  k == 0 ? begin : MPKI_CUDA_WITHIN));
+        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, tile, l->count, threads, 0, *t, *l, k == 0 && begin));
         MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, rows, l->rows_blocks, MPKI_FRONT_ROWS, 0, *t, *l));
         MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, inner, l->inner_blocks, LARGE_THREADS, (size_t)bytes, *t,
                                   *l, closes));

@@ -61,14 +61,11 @@ typedef struct mpki_cuda_node {
  *  to the next columns of the same front, without a search for pivots among them. */
 enum { MPKI_CUDA_INNER = 0, MPKI_CUDA_ROOT = 1, MPKI_CUDA_NOT_LAST = 2 };
 
-/** Is a front done? Not where it could not be, or one below it could not. */
-enum { MPKI_CUDA_COULD_NOT = -1, MPKI_CUDA_NOT_YET = 0, MPKI_CUDA_DONE = 1 };
-
 /** What a factorization made of it. */
 typedef struct mpki_cuda_now {
     void *a; /**< the panel */
     int32_t w, nelim, ld;
-    int32_t done;     /**< MPKI_CUDA_DONE, ... */
+    int32_t done;     /**< 1: it is; -1: it could not, or one below it could not; 0: not yet */
     int32_t parts;    /**< of its contribution that are there, */
     int32_t parts_up; /**< and of the first node.parts_up among them */
 } mpki_cuda_now;
@@ -179,7 +176,7 @@ typedef struct mpki_cuda_front {
     int32_t nrows, w, own, ld, ldw, block;
     int32_t p, q, qe, e, end;
     int32_t b, np, good; /**< the tile in work: columns, pivots in it, those that pass */
-    int32_t phase;       /**< MPKI_CUDA_BY_TILES, ... */
+    int32_t phase;       /**< 0: tiles; 1: what is left, column by column; 2: done */
     int32_t start, pass; /**< p at the begin of this pass, number of the pass */
     int32_t moved;       /**< the tile's order is not that of its columns */
     int32_t pairs;       /**< it has pivots of order 2 */
@@ -197,13 +194,6 @@ typedef struct mpki_cuda_front {
     int32_t order[MPKI_FRONT_WIDE];
     mpki_cuda_block closed[2]; /**< the last two blocks of columns, by turns */
 } mpki_cuda_front;
-
-/** Where the elimination of a large front stands: it goes by tiles; what these leave goes column by
- *  column; all columns are eliminated, or left to the parent. */
-enum { MPKI_CUDA_BY_TILES = 0, MPKI_CUDA_BY_COLUMNS = 1, MPKI_CUDA_ELIMINATED = 2 };
-
-/** Where a tile stands in its block of columns; after the last one a kernel only closes it. */
-enum { MPKI_CUDA_WITHIN = 0, MPKI_CUDA_FIRST = 1, MPKI_CUDA_CLOSING = 2 };
 
 /** Large fronts of one level. Lists have count + 1 entries: a kernel's blocks of front k are
  *  those from list[k] on. */
@@ -407,7 +397,7 @@ typedef struct mpki_cuda_direct_table {
     /** One block of columns of each: so many tiles, and what they do to the rest. */
     int (*block)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const mpki_cuda_large *large,
                  int32_t tiles);
-    /** Those that go column by column. */
+    /** Those in phase 1. */
     int (*columns)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const mpki_cuda_large *large);
     /** now[] of fronts that are done. */
     int (*finish)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const mpki_cuda_large *large);

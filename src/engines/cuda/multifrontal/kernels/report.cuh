@@ -90,7 +90,7 @@ __device__ inline void count_pivot(const T *d, int k, bool counted, pivot_counts
 __device__ inline void tell_change(const mpki_cuda_tree &t, int f, const mpki_cuda_now &now,
                                    mpki_cuda_tell *told) {
     const int own = t.node[f].own;
-    if (now.done == MPKI_CUDA_DONE && now.w == own && now.nelim == own) return;
+    if (now.done == 1 && now.w == own && now.nelim == own) return;
     const int at = atomicAdd(&t.flags->changes, 1);
     if (at >= t.listed) return;
     told->change[at].now = now, told->change[at].front = f;

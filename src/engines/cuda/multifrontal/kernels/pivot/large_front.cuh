@@ -107,9 +107,9 @@ __device__ void advance(mpki_cuda_front &f, const panel<T> &a, mpki_cuda_flags *
             const int rest = f.w - p;
             const bool poor = pass > 0 && p - start < (rest + p - start) / 8 + 1;
             if (rest == 0)
-                phase = MPKI_CUDA_ELIMINATED;
+                phase = 2;
             else if (poor || rest <= 4)
-                phase = MPKI_CUDA_BY_COLUMNS;
+                phase = 1;
             else
                 end = f.w, start = p, ++pass;
         }
@@ -135,8 +135,8 @@ template <class T> struct tile_space {
     int perm[MPKI_FRONT_TILE], pivots;
 };
 
-/** All threads: the tile that comes next; L and L D of it go to L. begin: MPKI_CUDA_FIRST of a
- *  block of columns, MPKI_CUDA_CLOSING it. update(i, j, x): an entry of it, as it lies in the panel, is brought
+/** All threads: the tile that comes next; L and L D of it go to L. begin: 1 at the begin of a block
+ *  of columns, 2 at its end. update(i, j, x): an entry of it, as it lies in the panel, is brought
  *  up to date, there, too. False: there is none. */
 template <bool H, class T, class F>
 __device__ inline bool next_tile(const mpki_cuda_tree &t, mpki_cuda_front &f, int begin, T *L,
@@ -145,9 +145,9 @@ __device__ inline bool next_tile(const mpki_cuda_tree &t, mpki_cuda_front &f, in
     int *const perm = s.perm;
     const panel<T> a(f.a, f.w, f.ld);
     const int tid = (int)threadIdx.x;
-    if (f.phase != MPKI_CUDA_BY_TILES) return false;
+    if (f.phase != 0) return false;
     advance<H>(f, a, t.flags, begin != 0);
-    if (f.phase != MPKI_CUDA_BY_TILES || begin == MPKI_CUDA_CLOSING) return false;
+    if (f.phase != 0 || begin == 2) return false;
     const int p = f.p, b = f.e - p < TILE ? f.e - p : TILE;
     if (b <= 0) return false;
     bool quick = f.slow < MPKI_FRONT_MISSES;
@@ -341,7 +341,7 @@ __device__ inline void finish_tile(const tile_in_work<T> &z, const panel<T> &a, 
 
 /** How many pivots a block of columns has when its last tile is done. */
 template <class T> __device__ inline int pivots_of_block(const mpki_cuda_front &f) {
-    if (f.phase != MPKI_CUDA_BY_TILES) return 0;
+    if (f.phase != 0) return 0;
     return f.p - f.q + (f.b > 0 ? standing(f, panel<T>(f.a, f.w, f.ld)) : 0);
 }
 
@@ -511,8 +511,8 @@ __global__ void __launch_bounds__(1024) columns_kernel(mpki_cuda_tree t, mpki_cu
     typedef typename scalar_of<T>::real R;
     __shared__ search_space<R> space;
     mpki_cuda_front &f = large.front[blockIdx.x];
-    if (f.phase != MPKI_CUDA_BY_COLUMNS) {
-        if (f.phase == MPKI_CUDA_ELIMINATED && threadIdx.x == 0) f.b = 0;
+    if (f.phase != 1) {
+        if (f.phase == 2 && threadIdx.x == 0) f.b = 0;
         return;
     }
     const panel<T> a(f.a, f.w, f.ld);
@@ -533,7 +533,7 @@ __global__ void __launch_bounds__(1024) columns_kernel(mpki_cuda_tree t, mpki_cu
     __syncthreads();
     if (threadIdx.x == 0) {
         f.q = q, f.qe = f.w, f.p = p, f.b = -1, f.search = search;
-        if (over) f.phase = MPKI_CUDA_ELIMINATED;
+        if (over) f.phase = 2;
     }
 }
 

@@ -68,9 +68,9 @@ static __global__ void __launch_bounds__(TILE_THREADS, 1)
     mpki_cuda_front &f = large.front[blockIdx.x];
     const panel<double> a(f.a, f.w, f.ld);
     const int tid = (int)threadIdx.x;
-    if (f.phase != MPKI_CUDA_BY_TILES) return;
+    if (f.phase != 0) return;
     advance<false>(f, a, t.flags, begin != 0);
-    if (f.phase != MPKI_CUDA_BY_TILES || f.narrow || f.pass > 0) return;
+    if (f.phase != 0 || f.narrow || f.pass > 0) return;
     /* a root's last columns are for complete pivoting, where a matrix that is nearly singular shows
      * it */
     const int p = f.p, left = (f.e < f.nrows ? f.e : f.e - TILE) - p, b = left < WIDE ? left : WIDE;

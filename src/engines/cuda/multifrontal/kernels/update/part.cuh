@@ -266,11 +266,10 @@ __global__ void __launch_bounds__(THREADS, side_by_side<T>(THREADS))
         }
         bool goes = true;
         for (int s = me.first; s <= me.last; ++s) {
-            if (t.now[s].done == MPKI_CUDA_DONE) continue; /* it goes on after a stop */
+            if (t.now[s].done == 1) continue; /* it goes on after a stop */
             goes = goes && task_front<H, PARTS, T>(t, room, room_bytes, s, me.first,
                                                    me.part == MPKI_CUDA_PANEL, level);
-            if (!goes && threadIdx.x == 0)
-                *(volatile int32_t *)&t.now[s].done = MPKI_CUDA_COULD_NOT;
+            if (!goes && threadIdx.x == 0) *(volatile int32_t *)&t.now[s].done = -1;
         }
         __syncthreads();
     }
