@@ -206,14 +206,6 @@ static int parse_one(cli_args *args, int argc, char **argv, int *k) {
     return apply(args, f, value);
 }
 
-uint64_t cli_asked(const cli_args *args) {
-    const mpk_option *o;
-    uint64_t asked = args->typed;
-    for (int k = 0; args->generate && (o = mpk_option_at(k)); k++)
-        if (!strcmp(o->key, "seed")) asked &= ~(UINT64_C(1) << k); /* the generator reads it */
-    return asked;
-}
-
 int cli_check_read(const cli_args *args, const char *dense) {
     const mpk_option *o;
     mpk_options options = args->options;
@@ -236,6 +228,14 @@ int cli_check_read(const cli_args *args, const char *dense) {
 /* "-" is standard input and "-0.5" a number: neither is an option. */
 static bool is_option(const char *word) {
     return word[0] == '-' && word[1] && !isdigit((unsigned char)word[1]) && word[1] != '.';
+}
+
+uint64_t cli_asked(const cli_args *args) {
+    const mpk_option *o;
+    uint64_t asked = args->typed;
+    for (int k = 0; args->generate && (o = mpk_option_at(k)); k++)
+        if (!strcmp(o->key, "seed")) asked &= ~(UINT64_C(1) << k); /* the generator reads it */
+    return asked;
 }
 
 int cli_parse(cli_args *args, int argc, char **argv) {
