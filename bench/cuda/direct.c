@@ -20,8 +20,8 @@
  * each of so many runs, which must be one; stamps (2: front by front; 3: sweeps, piece by piece):
  * stamps.h. queued: columns of fronts that one kernel eliminates (direct/queue.cuh), at most, after
  * the first factorization. */
-#include "../../src/backends/cuda/direct_factor.h"
-#include "../../src/backends/cuda/engine.h"
+#include "../../src/engines/cuda/multifrontal/state.h"
+#include "../../src/engines/cuda/module/engine.h"
 #include "../../src/factor/factor.h"
 #include "stamps.h"
 

@@ -8,7 +8,7 @@
  * Real symmetric matrices, double precision, one right-hand side, no refinement. One line each:
  * analysis, factor, refactor, solve in ms (medians of N, the analysis once), the componentwise
  * backward error, inertia, bytes of the device's memory that it holds. */
-#include "../../src/backends/cuda/load.h"
+#include "../../src/engines/cuda/module/load.h"
 
 #include <dlfcn.h>
 #include <math.h>
