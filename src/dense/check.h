@@ -3,7 +3,7 @@
 #define MPKI_DENSE_CHECK_H
 /** Checks of what a caller of metapack/dense.h gave: MPK_OK, or MPK_ERR_ARGUMENT or _SIZE with the
  *  reason recorded. */
-#include "../backends/dense.h"
+#include "../engines/interface/dense.h"
 
 #define MPKI_REFUSE(...) return mpki_error(ctx, MPK_ERR_ARGUMENT, "dense", __VA_ARGS__)
 
