@@ -206,7 +206,7 @@ static int parse_one(cli_args *args, int argc, char **argv, int *k) {
     return apply(args, f, value);
 }
 
-int cli_check_read(const cli_args *args, const char *dense) {
+int cli_check_read(const cli_args *args) {
     const mpk_option *o;
     mpk_options options = args->options;
     if (args->command != CLI_SOLVE && options.method == MPK_METHOD_AUTO)
@@ -217,9 +217,7 @@ int cli_check_read(const cli_args *args, const char *dense) {
         snprintf(name, sizeof name, "%s", o->key);
         for (char *c = name; *c; c++)
             if (*c == '_') *c = '-';
-        if (dense && !(o->methods & MPK_READ_DENSE))
-            return cli_usage_error(args, "option --%s is not read by %s", name, dense);
-        if (!dense && !mpk_option_is_read(o, &options, why, sizeof why))
+        if (!mpk_option_is_read(o, &options, why, sizeof why))
             return cli_usage_error(args, "option --%s is %s", name, why);
     }
     return 0;

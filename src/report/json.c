@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-static void put_string(mpki_buffer *out, const char *text) {
+void mpki_buffer_json(mpki_buffer *out, const char *text) {
     mpki_buffer_bytes(out, "\"", 1);
     for (const unsigned char *s = (const unsigned char *)text; *s;) {
         int length = mpki_utf8_length(s);
@@ -47,7 +47,7 @@ static void key(object *o, const char *name) {
 
 static void text(object *o, const char *name, const char *value) {
     key(o, name);
-    put_string(o->out, value);
+    mpki_buffer_json(o->out, value);
 }
 
 static void integer(object *o, const char *name, int64_t value) {
@@ -335,6 +335,10 @@ static void write_factor(object *top, const mpk_run *run) {
 void mpki_report_write_json(const mpk_report *report, mpki_buffer *out) {
     const mpk_run *run = &report->run;
     object top = {.out = out, .indent = 2};
+    if (run->have_dense) {
+        mpki_report_dense_json(run, out);
+        return;
+    }
     mpki_buffer_printf(out, "{");
     text(&top, "schema", "metapack-run/1");
     text(&top, "version", mpk_version());
