@@ -5,7 +5,7 @@
 #include "judge.h"
 #include <metapack/solve.h>
 
-/** Right-hand sides `first` .. `first` + nrhs - 1 of the caller's `all`; b and x begin with these. */
+/** Right-hand sides first .. first + nrhs - 1 of the caller's `all`; b and x begin with these. */
 typedef struct mpki_columns {
     mpk_context *ctx;
     const mpk_factor *fac;
