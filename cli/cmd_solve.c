@@ -19,7 +19,7 @@ static int solve_there(cli_args *args, const mpk_job *job) {
     return code;
 }
 
-/* Is it a file with a matrix as an array, uncompressed? */
+/* Is it a file with a matrix as an array, Matrix Market's or NumPy's, uncompressed? */
 static bool is_array(const char *path) {
     char line[128] = "";
     struct stat there;
@@ -27,8 +27,9 @@ static bool is_array(const char *path) {
     if (stat(path, &there) || !S_ISREG(there.st_mode)) return false; /* a pipe is read once */
     FILE *file = fopen(path, "r");
     if (!file) return false;
-    const bool array = fgets(line, sizeof line, file) && !strncmp(line, "%%MatrixMarket", 14) &&
-                       strstr(line, " array ") != NULL;
+    const bool array = fgets(line, sizeof line, file) &&
+                       (!strncmp(line, "\x93NUMPY", 6) ||
+                        (!strncmp(line, "%%MatrixMarket", 14) && strstr(line, " array ") != NULL));
     fclose(file);
     return array;
 }

@@ -68,16 +68,19 @@ static const char *call(const named *n, char out[320]) {
 /* What a file of each kind may end in, the first where a name has no ending. */
 static const struct {
     cli_kind kind;
-    const char *noun, *endings[8];
-} kinds[] = {{CLI_VECTORS, "a solution", {".mtx", ".mtx.gz", ".mtx.xz"}},
-             {CLI_MATRIX, "a matrix", {".mtx", ".mtx.gz", ".mtx.xz", ".rb", ".rb.gz", ".rb.xz"}},
-             {CLI_PICTURE, "a picture", {".svg", ".svg.gz", ".svg.xz", ".png", ".pdf"}},
-             {CLI_TRACE,
-              "a trace",
-              {".json", ".json.gz", ".json.xz", ".svg", ".svg.gz", ".svg.xz", ".png", ".pdf"}},
-             {CLI_EVENTS, "a trace of cycles", {".json", ".json.gz", ".json.xz"}},
-             {CLI_TABLE, "a table", {".csv", ".csv.gz", ".csv.xz"}}};
-enum { KINDS = sizeof kinds / sizeof *kinds, ENDINGS = 8 };
+    const char *noun, *endings[10];
+} kinds[] = {
+    {CLI_VECTORS, "a solution", {".mtx", ".mtx.gz", ".mtx.xz", ".npy", ".npy.gz", ".npy.xz"}},
+    {CLI_MATRIX,
+     "a matrix",
+     {".mtx", ".mtx.gz", ".mtx.xz", ".rb", ".rb.gz", ".rb.xz", ".npy", ".npy.gz", ".npy.xz"}},
+    {CLI_PICTURE, "a picture", {".svg", ".svg.gz", ".svg.xz", ".png", ".pdf"}},
+    {CLI_TRACE,
+     "a trace",
+     {".json", ".json.gz", ".json.xz", ".svg", ".svg.gz", ".svg.xz", ".png", ".pdf"}},
+    {CLI_EVENTS, "a trace of cycles", {".json", ".json.gz", ".json.xz"}},
+    {CLI_TABLE, "a table", {".csv", ".csv.gz", ".csv.xz"}}};
+enum { KINDS = sizeof kinds / sizeof *kinds, ENDINGS = 10 };
 
 static const char *const *endings_of(cli_kind kind, const char **noun) {
     int k = 0;
@@ -105,7 +108,7 @@ static bool known_ending(const named *n) {
 }
 
 static int refuse_ending(const cli_args *args, const named *n) {
-    char who[320], list[96] = "";
+    char who[320], list[160] = "";
     const char *noun;
     const char *const *endings = endings_of(n->kind, &noun);
     for (int e = 0; e < ENDINGS && endings[e]; e++)

@@ -6,6 +6,7 @@
 #include "core/trace.h"
 #include "dense/problem.h"
 #include "problem/generate/generate.h"
+#include "problem/npy.h"
 #include "problem/perm.h"
 #include "problem/sink.h"
 #include "report/report.h"
@@ -61,21 +62,23 @@ static mpk_status look_at_files(mpk_context *ctx, const mpk_job *job) {
     return MPK_OK;
 }
 
-static mpk_status refuse(const work *w, int k, const char *why, const char *by) {
+static mpk_status refuse(const work *w, int k, const char *why, const char *more) {
     char name[64];
     snprintf(name, sizeof name, "%s", mpk_option_at(k)->key);
     for (char *c = name; *c; c++)
         if (*c == '_') *c = '-';
-    return mpki_error(w->ctx, MPK_ERR_ARGUMENT, "options", k, "option --%s is %s%s", name, why, by);
+    return mpki_error(w->ctx, MPK_ERR_ARGUMENT, "options", k, "option --%s is %s%s", name, why,
+                      more);
 }
 
 /* What a dense job names, known before anything is read: its method, options and files. */
 static mpk_status look_at_dense(work *w) {
     const mpk_job *job = w->job;
     const mpk_option *o;
-    char by[128] = " by the dense solver, which takes array files; --dense off asks for another";
+    char by[128] =
+        "not read by the dense solver, which takes array files (--dense off asks for another)";
     if (!job->dense) return MPK_OK;
-    if (!job->dense_if_one) snprintf(by, sizeof by, " by --dense %.64s", job->dense);
+    if (!job->dense_if_one) snprintf(by, sizeof by, "not read by --dense %.64s", job->dense);
     w->dense = mpki_dense_method_of(job->dense);
     if (w->dense == MPK_DENSE_COUNT)
         return mpki_error(w->ctx, MPK_ERR_ARGUMENT, "job", -1,
@@ -89,11 +92,10 @@ static mpk_status look_at_dense(work *w) {
                               : job->given_pivots ? "given-pivots"
                                                   : NULL;
     if (other)
-        return mpki_error(w->ctx, MPK_ERR_ARGUMENT, "job", -1, "option --%s is not read%s", other,
-                          by);
+        return mpki_error(w->ctx, MPK_ERR_ARGUMENT, "job", -1, "option --%s is %s", other, by);
     for (int k = 0; (o = mpk_option_at(k)); k++) {
         const char *why = job->asked >> k & 1 ? mpki_dense_idle(o, &w->options, w->dense) : NULL;
-        if (why) return refuse(w, k, why, by);
+        if (why) return refuse(w, k, by, why);
     }
     return MPK_OK;
 }
@@ -183,6 +185,7 @@ static mpk_status check_output(const work *w) {
     const mpk_problem_view *a = &w->run.problem;
     if (!w->job->output || w->job->most_bytes <= 0) return MPK_OK;
     double bytes = (double)a->n * w->run.nrhs * (a->scalar >= MPK_C ? 2 : 1) * DIGITS;
+    if (mpki_npy_named(w->job->output)) bytes = mpki_npy_bytes(a->n, w->run.nrhs, a->scalar);
     if (w->job->goal == MPK_GOAL_READ) bytes = mpki_problem_text_bytes(w->problem, w->job->output);
     return check_bytes(w, bytes, bytes);
 }
@@ -194,6 +197,8 @@ static mpk_status check_generated_text(const work *w) {
     if (!w->job->output || w->job->most_bytes <= 0) return MPK_OK;
     const mpk_status status = mpki_generate_sizes(w->ctx, w->job->generate, &n, &nnz);
     if (mpk_failed(status)) return status;
+    if (mpki_npy_named(w->job->output))
+        return check_bytes(w, mpki_npy_bytes(n, n, MPK_S), mpki_npy_bytes(n, n, MPK_Z));
     const double indices = 2 * (floor(log10(fmax(n, 1))) + 2);
     return check_bytes(w, nnz * (indices + 2), nnz * (indices + VALUE));
 }

@@ -21,16 +21,15 @@ const char *mpki_dense_idle(const mpk_option *option, const mpk_options *options
                             mpk_dense_method method) {
     const char *const key = option->key;
     const bool unpivoted = method == MPK_DENSE_BUTTERFLY || method == MPK_DENSE_NONE;
-    if (!(option->methods & MPK_READ_DENSE)) return "not read";
+    if (!(option->methods & MPK_READ_DENSE)) return "";
     if (!strcmp(key, "pivot_threshold") && method != MPK_DENSE_AUTO && method != MPK_DENSE_TILE)
-        return "read by auto and tile alone, not";
-    if (!strcmp(key, "zero_tolerance") && unpivoted) return "not read";
-    if (!strcmp(key, "seed") && method != MPK_DENSE_BUTTERFLY)
-        return "read by butterfly alone, not";
+        return ", but by auto and tile";
+    if (!strcmp(key, "zero_tolerance") && unpivoted) return ", which takes no pivot for zero";
+    if (!strcmp(key, "seed") && method != MPK_DENSE_BUTTERFLY) return ", but by butterfly";
     if (!strcmp(key, "deterministic") && options->deterministic == MPK_OFF)
-        return "on anyway, and not read";
+        return ", which is deterministic anyway";
     if (!strncmp(key, "device_", strlen("device_")) && options->device == MPK_ON_CPU)
-        return "read with device cuda and auto alone, not";
+        return " without device cuda or auto";
     return NULL;
 }
 

@@ -9,8 +9,8 @@
 /** The method of that name; MPK_DENSE_COUNT: there is none. */
 mpk_dense_method mpki_dense_method_of(const char *name);
 
-/** Why an option is not read by this method with these options: what follows "option --x is "; NULL:
- *  it is read. */
+/** Why an option is not read by this method with these options: what follows "not read by the
+ *  method"; NULL: it is read. */
 const char *mpki_dense_idle(const mpk_option *option, const mpk_options *options,
                             mpk_dense_method method);
 
