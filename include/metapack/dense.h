@@ -59,7 +59,7 @@ typedef struct mpk_dense {
     void *stream;          /**< MPK_DEVICE: the caller's stream (a cudaStream_t), NULL: the default.
                                 A call returns when its results are complete */
     mpk_dense_method method;
-    mpk_dense_precision precision;
+    mpk_dense_precision precision; /**< method auto of sysv: single is tried first, whatever n is */
     double pivot_threshold; /**< u in (0, 0.5]: |L| <= 1/u of the tile method. Default 0.01 */
     double zero_tolerance;  /**< a pivot column with no entry above this times max |A| is a zero
                                  pivot; < 0 (default): n eps */
@@ -140,7 +140,8 @@ typedef struct mpk_dense_info {
     int32_t fallbacks;  /**< methods that were tried before that one and failed */
     int32_t attempts;   /**< entries of attempt */
     mpk_dense_attempt attempt[MPK_DENSE_ATTEMPTS];
-    mpk_inertia inertia; /**< after Aasen only `zero`: see mpk_dense_inertia() */
+    mpk_inertia inertia; /**< of f; after Aasen only `zero`: see mpk_dense_inertia(). Examined
+                              where a solution was in doubt, or rungs of the ladder disagreed */
     int64_t two_by_two;  /**< 2x2 pivots */
     int64_t delayed;     /**< columns delayed to the second stage (tile) */
     int64_t zero_pivots;

@@ -203,15 +203,15 @@ static const mpk_option table[] = {
      "mpk_context_set_symmetry_tolerance says it before a problem is made."},
     {NUMBER(omega, 0.001, 1.999, 1), "", SSOR, 0, 0, "relaxation of method ssor",
      "Between 0 and 2; 1: symmetric Gauss-Seidel."},
-    {WORDS(device, device_names, MPK_ON_CPU), "", SPARSE, 0, 0,
+    {WORDS(device, device_names, MPK_ON_CPU), "", SPARSE | DENSE, 0, 0,
      "where the factorization and the solves with it run",
      "cuda: on an NVIDIA GPU, number device_number; cuda:1 says both. auto: on a GPU where there "
      "is "
      "one, the factorization fits and is large enough to gain by it, else on the processor; the "
      "report says which. Where cuda cannot be had the status is MPK_ERR_DEVICE, exit code 7: "
      "nothing is moved to the processor in silence. The analysis is made on the processor."},
-    {WHOLE(device_number, 0, 1023, 0), "", SPARSE, 0, 0, "which GPU, from 0", ""},
-    {NUMBER(device_memory_limit, 0, 1e18, 0), "bytes", SPARSE, 0, 0,
+    {WHOLE(device_number, 0, 1023, 0), "", SPARSE | DENSE, 0, 0, "which GPU, from 0", ""},
+    {NUMBER(device_memory_limit, 0, 1e18, 0), "bytes", SPARSE | DENSE, 0, 0,
      "most device memory of a factorization and of the solves with it; 0 (default): what the "
      "device "
      "has free",
