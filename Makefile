@@ -13,7 +13,7 @@ BENCH   ?=
 
 DEMO = data/acopf/ACTIVSg200_AC_02
 
-.PHONY: all build demo check check-all check-clients bench-clients bench bench-borg bench-dense bench-ildlt bench-jacobi bench-auto bench-sweeps bench-incomplete bench-gpu wheel install uninstall format clean help
+.PHONY: all build demo check check-all check-clients bench-clients bench bench-borg bench-dense bench-ildlt bench-jacobi bench-auto bench-sweeps bench-incomplete bench-gpu wheel release install uninstall format clean help
 all: build
 
 build:             ## install what is missing, build the library and the command
@@ -97,6 +97,9 @@ bench-drivers: build
 wheel:             ## the wheel of Python's pymetapack for other machines, in build/wheels (docs/python.md)
 	@$(SETUP) wheel
 	@$(if $(filter-out build,$(BUILD)),METAPACK_BUILD="$(BUILD)") tools/wheel
+
+release:           ## source archive and checksums of the last commit, in build/dist; TAG=1: its tag as well (CONTRIBUTING.md)
+	@tools/release
 
 install: build     ## install into PREFIX (default /usr/local; DESTDIR is honoured)
 	@tools/install "$(BUILD)" "$(PREFIX)"
