@@ -19,7 +19,7 @@ def declarations(folder: Path) -> str:
     """The declarations of all headers in the order of metapack.h, as cffi reads them."""
     order = re.findall(r"#include <metapack/(\w+\.h)>", (folder / "metapack.h").read_text())
     text = "\n".join((folder / name).read_text() for name in order)
-    text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.S).replace("\\\n", "")
     text = re.sub(r"#ifdef __cplusplus.*?#endif", "", text, flags=re.S)
     constants = re.findall(r"^#define (MPK_\w+) (\d+)$", text, flags=re.M)
     text = re.sub(r"^#.*$", "", text, flags=re.M)

@@ -328,9 +328,8 @@ mpk_status mpk_dense_solve(mpk_context *ctx, const mpk_dense *dense, const void 
     mpk_dense same;
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
-    if (!dense || dense->struct_size < sizeof same || !f || f->struct_size < sizeof *f)
+    if (!mpki_dense_read(dense, &same) || !mpki_dense_factor_filled(f))
         MPKI_REFUSE(-1, "dense or f is NULL, or was not filled");
-    same = *dense;
     same.method = f->method, same.precision = f->precision;
     if (f->method == MPK_DENSE_AUTO || f->n != dense->n)
         MPKI_REFUSE(f->n, "f holds no factorization of this order");
@@ -362,7 +361,7 @@ mpk_status mpk_dense_sysv(mpk_context *ctx, const mpk_dense *dense, const void *
     mpki_dense_session s;
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
-    const bool in_place = f && a && f->struct_size >= sizeof *f && f->f == a;
+    const bool in_place = a && mpki_dense_factor_filled(f) && f->f == a;
     const bool automatic = dense && dense->method == MPK_DENSE_AUTO && !in_place;
     mpk_status status = start(ctx, dense, f, nrhs, automatic, &s);
     mpki_dense_call *call = &s.call;
@@ -407,9 +406,8 @@ mpk_status mpk_dense_inertia(mpk_context *ctx, const mpk_dense *dense, const mpk
     mpk_dense same;
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
-    if (!dense || dense->struct_size < sizeof same || !f || f->struct_size < sizeof *f || !inertia)
+    if (!mpki_dense_read(dense, &same) || !mpki_dense_factor_filled(f) || !inertia)
         MPKI_REFUSE(-1, "dense, f or inertia is NULL, or was not filled");
-    same = *dense;
     same.method = f->method, same.precision = f->precision;
     if (f->method == MPK_DENSE_AUTO || f->n != dense->n)
         MPKI_REFUSE(f->n, "f holds no factorization of this order");
@@ -438,9 +436,8 @@ mpk_status mpk_dense_certify(mpk_context *ctx, const mpk_dense *dense, const voi
     mpk_certificate found = {0};
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
-    if (!dense || dense->struct_size < sizeof same || !f || f->struct_size < sizeof *f)
+    if (!mpki_dense_read(dense, &same) || !mpki_dense_factor_filled(f))
         MPKI_REFUSE(-1, "dense or f is NULL, or was not filled");
-    same = *dense;
     same.method = f->method, same.precision = f->precision;
     if (f->method == MPK_DENSE_AUTO || f->n != dense->n)
         MPKI_REFUSE(f->n, "f holds no factorization of this order");

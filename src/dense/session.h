@@ -22,6 +22,11 @@ typedef struct mpki_dense_session {
 
 /** The caller's struct, checked, with defaults that depend only on n filled in.
  *  d [out] */
+/** What the caller has of mpk_dense, the rest as mpk_dense_init() fills it; false: it was not
+ *  filled. And: has f all that this version reads and writes? */
+bool mpki_dense_read(const mpk_dense *given, mpk_dense *d);
+bool mpki_dense_factor_filled(const mpk_dense_factor *f);
+
 mpk_status mpki_dense_resolve(mpk_context *ctx, const mpk_dense *given, mpk_dense *d);
 /** The scalar type of the factor's entries. */
 /** Is there a machine for matrices of this order and so many right-hand sides? MPK_OK |
