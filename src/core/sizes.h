@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_SIZES_H
 #define MPKI_SIZES_H
-/** A caller's structs: how much of one is there? A caller's arrays: does their end lie in memory at all, do two of them overlap? */
+/** A caller's structs: how much of one is there? A caller's arrays: does their end lie in memory at
+ *  all, do two of them overlap? */
 #include "core.h"
 
 #include <string.h>
