@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* An accelerator as the engine of a context: its table of slots, what it refuses, its memory. */
+#include "offload.h"
+#include "../../core/sizes.h"
+
+#include <string.h>
+
+static const char STAGE[] = "factorize";
+
+static const mpki_accelerated *of(const mpk_context *ctx);
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static void let_go(const mpk_accelerator *a, void **list, int64_t count) {
+    for (int64_t k = 0; list && k < count; k++)
+        if (list[k]) a->release(a->self, list[k]);
+}
+
+static void offload_free(mpki_blocks *f) {
+    struct mpki_offload *o = f->offload;
+    mpk_context *ctx = f->stages->ctx;
+    if (!o) return;
+    const mpk_accelerator *a = o->on->table;
+    const int32_t frames = f->stages->blocking->nframes;
+    let_go(a, o->block, o->room);
+    let_go(a, o->perm, frames);
+    let_go(a, o->turn, frames);
+    let_go(a, &o->minus, 1);
+    let_go(a, o->scratch, o->scratches);
+    for (int k = 0; k < a->nbuffers; k++) {
+        let_go(a, o->buffer[k], a->buffers[k].of_pivot ? frames : o->room);
+        mpki_release(ctx, o->buffer[k]);
+    }
+    mpki_release(ctx, o->block);
+    mpki_release(ctx, o->perm);
+    mpki_release(ctx, o->turn);
+    mpki_release(ctx, o->scratch);
+    mpki_release(ctx, o->staging);
+    mpki_batch_lists_free(ctx, &o->batch);
+    mpki_batch_lists_free(ctx, &o->other);
+    mpki_release(ctx, o);
+    f->offload = NULL;
+}
+
+static void end(mpk_context *ctx, mpki_blocks **f) {
+    if (*f) offload_free(*f);
+    mpki_cpu_blocks.free(ctx, f);
+}
+
+/* `count` user buffers from number `from` on, zeroed. */
+static mpk_status make_buffers(mpki_blocks *f, int k, int64_t from, int64_t count) {
+    struct mpki_offload *o = f->offload;
+    const mpk_accelerator *a = o->on->table;
+    const int64_t bytes = a->buffers[k].item_bytes;
+    void **more = mpki_resize(f->stages->ctx, STAGE, o->buffer[k], count, sizeof *more);
+    if (!more) return mpki_failed(f->stages->ctx);
+    memset(more + from, 0, (size_t)(count - from) * sizeof *more);
+    o->buffer[k] = more;
+    void *zeros = mpki_calloc(f->stages->ctx, STAGE, bytes, 1);
+    mpk_status status = zeros ? MPK_OK : mpki_failed(f->stages->ctx);
+    for (int64_t i = from; i < count && !mpk_failed(status); i++) {
+        status = a->allocate(a->self, bytes, &more[i]);
+        if (mpk_failed(status))
+            mpki_error(f->stages->ctx, status, STAGE, -1, "%s: no memory for buffer '%s'", a->name,
+                       a->buffers[k].name);
+        else
+            status =
+                mpki_offload_told(f, a->upload(a->self, more[i], zeros, bytes), "upload of zeros");
+    }
+    mpki_release(f->stages->ctx, zeros);
+    return status;
+}
+
+static mpk_status grow_offload(mpki_blocks *f) {
+    struct mpki_offload *o = f->offload;
+    const mpk_accelerator *a = o->on->table;
+    const int64_t count = f->stages->index.nblocks, had = o->room;
+    if (count <= had) return MPK_OK;
+    void **more = mpki_resize(f->stages->ctx, STAGE, o->block, count, sizeof *more);
+    if (!more) return mpki_failed(f->stages->ctx);
+    memset(more + had, 0, (size_t)(count - had) * sizeof *more);
+    o->block = more;
+    mpk_status status = MPK_OK;
+    for (int k = 0; k < a->nbuffers && !mpk_failed(status); k++)
+        if (!a->buffers[k].of_pivot) status = make_buffers(f, k, had, count);
+    o->room = count;
+    return status;
+}
+
+static mpk_status grow(mpki_blocks *f) {
+    const mpk_status status = mpki_cpu_blocks.grow(f);
+    return mpk_failed(status) ? status : grow_offload(f);
+}
+
+/* What belongs to frames, and the constant block. */
+static mpk_status fill_offload(mpki_blocks *f) {
+    struct mpki_offload *o = f->offload;
+    mpk_context *ctx = f->stages->ctx;
+    const mpk_accelerator *a = o->on->table;
+    const int32_t frames = f->stages->blocking->nframes;
+    o->turn = MPKI_ZNEW(ctx, STAGE, frames, void *);
+    o->staging = MPKI_ZNEW(ctx, STAGE, 3 * (int64_t)o->n * o->n, double);
+    if (!o->turn || !o->staging) return mpki_failed(ctx);
+    o->staging_room = 3;
+    mpk_status status = grow_offload(f);
+    for (int k = 0; k < a->nbuffers && !mpk_failed(status); k++)
+        if (a->buffers[k].of_pivot) status = make_buffers(f, k, 0, frames);
+    if (a->pivoting && !mpk_failed(status)) {
+        o->perm = MPKI_ZNEW(ctx, STAGE, frames, void *);
+        if (!o->perm) return mpki_failed(ctx);
+        for (int32_t k = 0; k < frames && !mpk_failed(status); k++)
+            status = a->allocate(a->self, o->n * (int64_t)sizeof(int32_t), &o->perm[k]);
+    }
+    if (!mpk_failed(status)) status = mpki_offload_block(f, &o->minus);
+    for (int k = 0; k < o->n; k++) o->staging[k * (o->n + 1)] = -1;
+    if (!mpk_failed(status)) status = mpki_offload_put(f, o->minus, o->staging);
+    if (mpk_failed(status) && !mpk_failed(mpki_failed(ctx)))
+        mpki_error(ctx, status, STAGE, -1, "%s: no memory", a->name);
+    return status;
+}
+
+/* ---- what it refuses ------------------------------------------------------------------------- */
+
+static mpk_status check(const mpki_stages *s, const mpk_accelerator *a) {
+    const char *what = s->ldu || s->symmetry == MPK_GENERAL       ? "factor_type ldu"
+                       : s->options->factor_type == MPK_TYPE_LLT  ? "factor_type llt"
+                       : s->scalar != MPK_D || s->stored != MPK_D ? "anything but real doubles"
+                       : s->relaxed                               ? "method ssor"
+                       : s->lifted ? "methods diagonal and block_jacobi"
+                                   : NULL;
+    if (!what && !(a->precisions >> MPK_D & 1)) what = "double precision";
+    if (what)
+        return mpki_error(s->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1, "%s does not take %s", a->name,
+                          what);
+    if (!s->complete)
+        return mpki_error(s->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
+                          "%s drops nothing: drop_tolerance 0 and fill_factor 0 ask for that",
+                          a->name);
+    if (s->options->schedule == MPK_SCHEDULE_JACOBI)
+        return mpki_error(s->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
+                          "%s does not take schedule jacobi", a->name);
+    const int32_t most = a->only_block > 0 ? a->only_block : a->largest_block;
+    if (s->blocking->largest <= most) return MPK_OK;
+    return mpki_error(s->ctx, MPK_ERR_UNSUPPORTED, STAGE, s->blocking->largest,
+                      "%s takes blocks of at most %d rows, there is one of %d: block %d would do",
+                      a->name, most, s->blocking->largest, most);
+}
+
+static mpk_status make(mpki_stages *s, mpki_blocks **out) {
+    const mpki_accelerated *on = of(s->ctx);
+    mpk_status status = check(s, on->table);
+    if (!mpk_failed(status)) status = mpki_cpu_blocks.make(s, out);
+    if (mpk_failed(status)) return status;
+    struct mpki_offload *o = (*out)->offload = MPKI_ZNEW(s->ctx, STAGE, 1, struct mpki_offload);
+    status = o ? MPK_OK : mpki_failed(s->ctx);
+    if (o) {
+        o->on = (mpki_accelerated *)on;
+        o->n = on->table->only_block > 0 ? on->table->only_block : s->blocking->largest;
+        status = fill_offload(*out);
+    }
+    if (mpk_failed(status)) end(s->ctx, out);
+    return status;
+}
+
+static mpk_status finish(mpki_blocks *f, mpki_block_counts *counts) {
+    const mpk_status status = mpki_offload_finish(f, counts);
+    if (!mpk_failed(status)) offload_free(f);
+    return status;
+}
+
+/* ---- the engine of a context ----------------------------------------------------------------- */
+
+static const char *name(const mpk_context *ctx) {
+    return of(ctx)->table->name;
+}
+
+static const mpki_accelerated *of(const mpk_context *ctx) {
+    const mpki_accelerated *on = mpki_context_engine(ctx);
+    return on && on->engine.name == name ? on : NULL;
+}
+
+/* Is the table whole? */
+static bool is_whole(const mpk_accelerator *a) {
+    const bool sizes = a->largest_block >= 1 && a->largest_block <= MPKI_BLOCK_MAX &&
+                       a->only_block >= 0 && a->only_block <= a->largest_block &&
+                       a->nbuffers >= 0 && a->nbuffers <= MPK_ACCELERATOR_BUFFERS;
+    bool good = a->struct_size == sizeof *a && a->name && sizes && a->allocate && a->release &&
+                a->upload && a->download && a->factorize && a->solve && a->downdate &&
+                a->transpose && a->zero_out && (!a->pivoting || a->permute) &&
+                !a->load == !a->store && !a->load == !a->stored_bytes;
+    for (int k = 0; good && k < a->nbuffers; k++)
+        good = a->buffers[k].name && a->buffers[k].item_bytes > 0;
+    return good;
+}
+
+static void forget(void *engine, mpk_context *ctx) {
+    mpki_release(ctx, engine);
+}
+
+mpk_status mpk_context_use_accelerator(mpk_context *ctx, const mpk_accelerator *a) {
+    if (!ctx) return MPK_ERR_ARGUMENT;
+    mpki_clear_error(ctx);
+    if (a && !is_whole(a))
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, "accelerator", -1,
+                          "the table of an accelerator lacks a function, a name or a size");
+    mpki_accelerated *on = a ? MPKI_ZNEW(ctx, "accelerator", 1, mpki_accelerated) : NULL;
+    if (a && !on) return mpki_failed(ctx);
+    if (on) {
+        on->table = a;
+        on->blocks = mpki_cpu_blocks;
+        on->blocks.renews = !a->pivoting;
+        on->blocks.make = make;
+        on->blocks.free = end;
+        on->blocks.grow = grow;
+        on->blocks.stage = mpki_offload_stage;
+        on->blocks.sweeps = NULL; /* make() refuses what would call it */
+        on->blocks.finish = finish;
+        on->engine = (mpki_engine){
+            .name = name, .memory = MPK_HOST, .blocks = &on->blocks, .vectors = &mpki_cpu_vectors};
+    }
+    mpki_context_own_engine(ctx, on, forget);
+    return MPK_OK;
+}
+
+mpk_status mpk_accelerator_report_get(const mpk_context *ctx, mpk_accelerator_report *report) {
+    const mpki_accelerated *on = ctx && report ? of(ctx) : NULL;
+    mpk_accelerator_report full = {0};
+    if (!on ||
+        !mpki_read_struct(&full, sizeof full, report, offsetof(mpk_accelerator_report, calls)))
+        return MPK_ERR_ARGUMENT;
+    const size_t size = report->struct_size;
+    memcpy(report, &on->report, size < sizeof full ? size : sizeof full);
+    report->struct_size = size;
+    return MPK_OK;
+}
