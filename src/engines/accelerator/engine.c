@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* An accelerator as the engine of a context: its table of slots, what it refuses, its memory. */
 #include "offload.h"
-#include "../../core/sizes.h"
+#include "core/sizes.h"
 
 #include <string.h>
 
