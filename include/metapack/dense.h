@@ -224,6 +224,31 @@ MPK_API mpk_status mpk_dense_certify(mpk_context *ctx, const mpk_dense *dense, c
 MPK_API const char *mpk_dense_method_name(mpk_dense_method method);
 MPK_API const char *mpk_dense_precision_name(mpk_dense_precision precision);
 
+/** The functions of these names, told how large the caller's struct is: metapack.h, Structs. */
+MPK_API void mpk_dense_init_sized(size_t size, mpk_dense *dense);
+MPK_API mpk_status mpk_dense_query_sized(size_t size, mpk_context *ctx, const mpk_dense *dense,
+                                         int32_t nrhs, mpk_dense_sizes *sizes);
+MPK_API mpk_status mpk_dense_factorize_sized(size_t size, mpk_context *ctx, const mpk_dense *dense,
+                                             const void *a, int64_t lda, mpk_dense_factor *f,
+                                             void *work, int64_t work_bytes, mpk_dense_info *info);
+MPK_API mpk_status mpk_dense_solve_sized(size_t size, mpk_context *ctx, const mpk_dense *dense,
+                                         const void *a, int64_t lda, const mpk_dense_factor *f,
+                                         int32_t nrhs, const void *b, int64_t ldb, void *x,
+                                         int64_t ldx, void *work, int64_t work_bytes,
+                                         mpk_dense_info *info);
+MPK_API mpk_status mpk_dense_sysv_sized(size_t size, mpk_context *ctx, const mpk_dense *dense,
+                                        const void *a, int64_t lda, mpk_dense_factor *f,
+                                        int32_t nrhs, const void *b, int64_t ldb, void *x,
+                                        int64_t ldx, void *work, int64_t work_bytes,
+                                        mpk_dense_info *info);
+#ifndef MPKI_LIBRARY
+#define mpk_dense_init(...) mpk_dense_init_sized(sizeof(mpk_dense), __VA_ARGS__)
+#define mpk_dense_query(...) mpk_dense_query_sized(sizeof(mpk_dense_sizes), __VA_ARGS__)
+#define mpk_dense_factorize(...) mpk_dense_factorize_sized(sizeof(mpk_dense_info), __VA_ARGS__)
+#define mpk_dense_solve(...) mpk_dense_solve_sized(sizeof(mpk_dense_info), __VA_ARGS__)
+#define mpk_dense_sysv(...) mpk_dense_sysv_sized(sizeof(mpk_dense_info), __VA_ARGS__)
+#endif
+
 #ifdef __cplusplus
 }
 #endif

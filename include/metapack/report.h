@@ -80,6 +80,13 @@ MPK_API mpk_status mpk_text_write(mpk_context *ctx, const char *path, const char
  *  5 accuracy not reached, 6 memory, 7 device, 130 cancelled. */
 MPK_API int mpk_exit_code(mpk_status status);
 
+/** The functions of these names, told how large the caller's struct is: metapack.h, Structs. */
+MPK_API mpk_status mpk_report_create_sized(size_t size, mpk_context *ctx, const mpk_run *run,
+                                           mpk_report **report);
+#ifndef MPKI_LIBRARY
+#define mpk_report_create(...) mpk_report_create_sized(sizeof(mpk_run), __VA_ARGS__)
+#endif
+
 #ifdef __cplusplus
 }
 #endif

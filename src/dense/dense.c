@@ -78,7 +78,7 @@ mpk_status mpk_dense_sysv(mpk_context *ctx, const mpk_dense *dense, const void *
     double norm = 0;
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
-    const bool in_place = f && a && f->struct_size >= sizeof *f && f->f == a;
+    const bool in_place = a && mpki_dense_factor_filled(f) && f->f == a;
     const bool automatic = dense && dense->method == MPK_DENSE_AUTO && !in_place;
     mpk_status status = mpki_dense_begin_factor(ctx, dense, a, lda, f, nrhs, automatic, &given, &s);
     if (!mpk_failed(status)) status = mpki_dense_check_sides(&s.call, &s.sizes, &sides, &given);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** mpk_krylov_solve: checks arguments, finds memory, calls the method. */
 #include "../../core/floats.h"
+#include "../../core/sizes.h"
 #include "config.h"
 #include "krylov.h"
 
@@ -183,8 +184,9 @@ mpk_status mpk_krylov_solve(mpk_context *ctx, const mpk_krylov_task *task, const
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
     mpk_krylov_task own;
-    if (!task || task->struct_size != sizeof *task) return untouched(ctx);
-    own = *task;
+    mpk_krylov_task_init(&own);
+    if (!mpki_read_struct(&own, sizeof own, task, offsetof(mpk_krylov_task, memory)))
+        return untouched(ctx);
     const mpki_vector_engine *engine = engine_of(ctx, &own);
     if (!engine) return mpki_failed(ctx);
     const mpki_krylov_extra extra = {.share = 1, .theirs = &mpki_theirs};
