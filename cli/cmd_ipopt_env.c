@@ -29,10 +29,10 @@ int cmd_ipopt_env(cli_args *args) {
     }
     if (!args->quiet)
         fprintf(stderr,
-                "Ipopt 3.14:  options linear_solver = ma97 and\n"
+                "Ipopt 3.14:  options linear_solver = ma57 (or ma27, ma86, ma97) and\n"
                 "             hsllib = %s\n"
-                "Ipopt 3.11:  eval \"$(metapack ipopt-env -q)\", then linear_solver = ma97\n"
-                "             (ma86 where hessian_approximation = limited-memory)\n",
+                "Ipopt 3.11:  eval \"$(metapack ipopt-env -q)\", then linear_solver = ma57\n"
+                "             (not ma97 where hessian_approximation = limited-memory)\n",
                 library);
     printf("export LD_LIBRARY_PATH=");
     cli_print_quoted(folder);
