@@ -5,7 +5,7 @@
  * block to block, so that no branch predictor learns them.
  *
  *  bench_blocks_d [KERNEL ...]      METAPACK_CPU=generic|avx2 for narrower vectors */
-#include "backends/cpu/cpu.h"
+#include "engines/cpu/isa/cpu.h"
 #include "core/random.h"
 #include <metapack/options.h>
 #include <stdio.h>

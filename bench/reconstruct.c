@@ -15,8 +15,8 @@
  * the fixed-point sweeps do; so a level-scheduled factor can be had with the same parameters.
  *
  * What counts as L D L^T is what the triangular solves invert, formed from the stored blocks. */
-#include "backends/cpu/cpu.h"
-#include "blocks/blocks.h"
+#include "engines/cpu/isa/cpu.h"
+#include "engines/cpu/block_factor/block_factor.h"
 #include "factor/stages.h"
 #include <math.h>
 #include <metapack/metapack.h>

@@ -7,8 +7,8 @@
  * these and what it reads and writes of vectors. blocks_:
  * the same factor left in blocks, as all were before. product_s: a product with A on as many
  * threads. Fastest of several; the turns alternate, so that all see the same machine. */
-#include "blocks/rows.h"
-#include "blocks/sweeps.h"
+#include "engines/cpu/block_factor/rows.h"
+#include "engines/cpu/block_factor/sweeps.h"
 #include "factor/stages.h"
 #include "problem/full.h"
 #include <metapack/metapack.h>

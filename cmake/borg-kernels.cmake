@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # metapack_borg_kernels(OBJECTS ISAS): let borgc make batched kernels of src/kernels/cl at build time, each for one order,
-# precision and instruction set, and the tables of them that src/batch/emitted.h looks into. What it makes goes to
+# precision and instruction set, and the tables of them that src/engines/cpu/batch/emitted.h looks into. What it makes goes to
 # <build>/borg-kernels; git has none of it. OBJECTS [out]: object libraries, empty where borgc has no backend for this
 # processor; ISAS [out]: the instruction sets, in the order of preference.
 option(METAPACK_EMITTED_KERNELS "batched kernels made by borgc" ON)
@@ -203,7 +203,7 @@ function(mpki_borg_isa backend isa)
     endforeach()
     set(MPKI_BORG_ISA ${isa})
     set(MPKI_BORG_FUNCTIONS "${functions}")
-    configure_file(${CMAKE_CURRENT_SOURCE_DIR}/src/batch/emitted_table.c.in ${folder}/table.c @ONLY)
+    configure_file(${CMAKE_CURRENT_SOURCE_DIR}/src/engines/cpu/batch/emitted_table.c.in ${folder}/table.c @ONLY)
     add_library(metapack_borg_${isa} OBJECT ${sources} ${folder}/table.c)
     target_include_directories(metapack_borg_${isa} PRIVATE src ${folder})
     # straight code of some thousand instructions: -O3 takes longer and makes it slower; sanitizers take minutes

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# borgc's kernels for the CUDA module, each for one order and precision: what src/backends/cuda/batch/emitted.cuh takes.
+# borgc's kernels for the CUDA module, each for one order and precision: what src/engines/cuda/batch/kernels/emitted.cuh takes.
 # They lie in <build>/cuda; git has none of them. Other orders, methods and pivotings take the general kernels.
 set(METAPACK_CUDA_KERNELS FEW CACHE STRING
     "FEW | ALL | NONE: batched kernels that borgc makes for the CUDA module (nvcc takes 1 to 7 s for each)")
@@ -230,7 +230,7 @@ function(mpki_cuda_kernel place kernel lists n p form file depends name)
     file(CONFIGURE OUTPUT ${folder}/${id}.cu CONTENT "/* Written by CMake. */
 #define MPKI_PRECISION ${precision}
 #define BORG_BLOCKS ${blocks}
-#include \"${CMAKE_CURRENT_SOURCE_DIR}/src/backends/cuda/batch/emitted.cuh\"
+#include \"${CMAKE_CURRENT_SOURCE_DIR}/src/engines/cuda/batch/kernels/emitted.cuh\"
 namespace emitted {
 #include \"${folder}/${id}.inc\"
 }
@@ -350,7 +350,7 @@ function(mpki_cuda_kernels set_of files place)
     set(MPKI_EMITTED_PRODUCT_S "${products_s}")
     set(MPKI_EMITTED_PRODUCT_D "${products_d}")
     set(table ${CMAKE_CURRENT_BINARY_DIR}/cuda/${place}/table.cu)
-    configure_file(${CMAKE_CURRENT_SOURCE_DIR}/src/backends/cuda/batch/emitted_table.cu.in ${table} @ONLY)
+    configure_file(${CMAKE_CURRENT_SOURCE_DIR}/src/engines/cuda/batch/kernels/emitted_table.cu.in ${table} @ONLY)
     list(APPEND all "${table}|${table}|emitted_table")
     set(${files} "${all}" PARENT_SCOPE)
 endfunction()

@@ -166,7 +166,7 @@ if(METAPACK_TESTS)
             add_test(NAME data_device COMMAND ${PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/tests/matrices/run.py
                      --command $<TARGET_FILE:metapack_command> --judge $<TARGET_FILE:judge> --trees $<TARGET_FILE:trees>
                      --beside cuda --only "*kkt/*" ${CMAKE_CURRENT_SOURCE_DIR}/data)
-            set_tests_properties(data_device PROPERTIES LABELS backends TIMEOUT 120
+            set_tests_properties(data_device PROPERTIES LABELS engines TIMEOUT 120
                 ENVIRONMENT "METAPACK_CUDA_MODULE=${CMAKE_CURRENT_BINARY_DIR}/cuda/libmetapack_cuda_host.so")
         endif()
         set(folder "$ENV{METAPACK_MATRICES}")

@@ -8,10 +8,10 @@
  * other. -p: how far apart the processor's factors of A and of A with each entry moved by a
  * rounding are. Without a GPU: METAPACK_CUDA_MODULE may name the module that runs the kernels on
  * the host. */
-#include "backends/cuda/blocks/store.h"
-#include "backends/cuda/engine.h"
-#include "backends/cuda/load.h"
-#include "blocks/blocks.h"
+#include "engines/cuda/block_factor/kernels/store.h"
+#include "engines/cuda/module/engine.h"
+#include "engines/cuda/module/load.h"
+#include "engines/cpu/block_factor/block_factor.h"
 #include "core/random.h"
 #include "core/trace.h"
 #include "factor/stages.h"

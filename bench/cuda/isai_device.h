@@ -2,8 +2,8 @@
 #ifndef BENCH_CUDA_ISAI_DEVICE_H
 #define BENCH_CUDA_ISAI_DEVICE_H
 // For bench/cuda/isai.cu: the CUDA module, memory of the device, its time.
-#include "../../src/backends/cuda/api.h"
-#include "../../src/backends/cuda/isai/isai.h"
+#include "../../src/engines/cuda/module/api.h"
+#include "../../src/engines/cuda/inverse/kernels/inverse.h"
 
 #include <cuda_runtime.h>
 

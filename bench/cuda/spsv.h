@@ -2,8 +2,8 @@
 #ifndef BENCH_CUDA_SPSV_H
 #define BENCH_CUDA_SPSV_H
 /** The triangle of a factor on blocks as a sparse matrix of numbers, L^ = I + N with N_ik = L_ik
- *  M_k (blocks/isai.h), solved with by cuSPARSE's SpSV, which finds level sets of its own in its
- *  analysis. Real factors. */
+ *  M_k (engines/cpu/block_factor/inverse.h), solved with by cuSPARSE's SpSV, which finds level sets
+ *  of its own in its analysis. Real factors. */
 #include "cases.h"
 #include "unpack.h"
 #include <cuda_runtime_api.h>

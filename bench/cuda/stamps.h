@@ -3,10 +3,11 @@
 #define BENCH_CUDA_STAMPS_H
 /* Where the time of fronts in tasks goes, by the device's clocks: of the last factorization, by
  * class, and along the way of fronts that each waited for the latest of its children. Of a module
- * with the points of src/backends/cuda/direct/stamps.cuh (METAPACK_CUDA_FLAGS=-DMPKI_STAMPS; of
- * sweeps -DMPKI_SWEEP_STAMPS), named by METAPACK_CUDA_MODULE. */
-#include "../../src/backends/cuda/direct_factor.h"
-#include "../../src/backends/cuda/direct_sweep.h"
+ * with the points of src/engines/cuda/multifrontal/kernels/stamps.cuh
+ * (METAPACK_CUDA_FLAGS=-DMPKI_STAMPS; of sweeps -DMPKI_SWEEP_STAMPS), named by
+ * METAPACK_CUDA_MODULE. */
+#include "../../src/engines/cuda/multifrontal/state.h"
+#include "../../src/engines/cuda/multifrontal/solve/lists.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -9,10 +9,10 @@
  * set by level set, and when (timeline.h); twice: each level set and each task of the longest way.
  * Built where cuSPARSE is: a line more with its SpSV on the same factor as a triangle of numbers,
  * in double precision. METAPACK_CUDA_MODULE names the module. */
-#include "../../tests/backends/device_store.h"
-#include "backends/cuda/sweeps.h"
-#include "backends/cuda/sweeps/sweeps.h"
-#include "blocks/sweeps.h"
+#include "../../tests/engines/cuda/device_store.h"
+#include "engines/cuda/triangular/solve.h"
+#include "engines/cuda/triangular/kernels/triangular.h"
+#include "engines/cpu/block_factor/sweeps.h"
 #include "factor/stages.h"
 
 #include "cases.h"

@@ -2,12 +2,12 @@
 #ifndef BENCH_CUDA_TIMELINE_H
 #define BENCH_CUDA_TIMELINE_H
 /* What a sweep reads, level set by level set, and, with a module that has the points of
- * src/backends/cuda/sweeps/stamps.cuh (METAPACK_CUDA_FLAGS=-DMPKI_STAMPS), when: of the last
- * application, by level set, and along the way of tasks that each waited for the latest of its
+ * src/engines/cuda/triangular/kernels/stamps.cuh (METAPACK_CUDA_FLAGS=-DMPKI_STAMPS), when: of the
+ * last application, by level set, and along the way of tasks that each waited for the latest of its
  * columns. */
-#include "backends/cuda/load.h"
-#include "backends/cuda/sweeps.h"
-#include "backends/cuda/sweeps/sweeps.h"
+#include "engines/cuda/module/load.h"
+#include "engines/cuda/triangular/solve.h"
+#include "engines/cuda/triangular/kernels/triangular.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef BENCH_CUDA_UNPACK_H
 #define BENCH_CUDA_UNPACK_H
 /** Blocks of the processor's factors as dense ones. */
-#include "blocks/blocks.h"
+#include "engines/cpu/block_factor/block_factor.h"
 #include <complex.h>
 
 static inline double complex number(mpk_scalar scalar, const void *x, int64_t k) {

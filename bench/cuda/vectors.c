@@ -8,9 +8,9 @@
  *  SPEC: as in `metapack solve --generate`, in one argument; FILE: Matrix Market or
  *  Rutherford-Boeing. Without arguments: nlpkkt 40, nlpkkt 80, helmholtz 2d 700, lp-kkt 20000
  *  60000. */
-#include "backends/cuda/load.h"
-#include "backends/cuda/vectors/vectors.h"
-#include "backends/sparse.h"
+#include "engines/cuda/module/load.h"
+#include "engines/cuda/vectors/kernels/vectors.h"
+#include "engines/interface/engine.h"
 #include "problem/full.h"
 #include "solve/krylov/krylov.h"
 

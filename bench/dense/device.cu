@@ -6,7 +6,7 @@
  *          [--updates] [--profile N] [--vendors sytrf,sytrf-none,getrf,potrf] [--blocks 0,256]
  *          [--sizes 512,...] [--letters sdcz] [--methods tile,none] [--repeat 5] */
 #include "matrices.cuh"
-#include "../../src/backends/cuda/api.h"
+#include "../../src/engines/cuda/module/api.h"
 
 #include <algorithm>
 #include <chrono>

@@ -3,7 +3,7 @@
 #define BENCH_DENSE_MATRICES_CUH
 /** Test matrices by formula, filled on the device: entry (i, j) of an order n depends on (i, j)
  *  alone, so that any part can be made anywhere. */
-#include "../../src/backends/cuda/scalar.cuh"
+#include "../../src/engines/cuda/module/scalar.cuh"
 #include "../../src/core/random.h"
 
 enum family {

@@ -6,7 +6,7 @@
  *
  * Matrices are random; dominant: with 1.5 sqrt(n) of changing sign on the diagonal, well
  * conditioned. */
-#include "../../src/backends/cuda/load.h"
+#include "../../src/engines/cuda/module/load.h"
 #include "../../src/core/random.h"
 
 #include <metapack/dense.h>

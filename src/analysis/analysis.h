@@ -8,7 +8,7 @@
  * front has w = sptr[s+1]-sptr[s] own columns, then the m = rptr[s+1]-rptr[s] rows ridx[rptr[s]..],
  * which are positions >= sptr[s+1], increasing. Local row r of a front: r < w an own column, else
  * row ridx[rptr+r-w]. */
-#include "../backends/sparse.h"
+#include "../engines/interface/engine.h"
 #include "../core/core.h"
 #include "../core/scaled.h"
 #include "../problem/problem.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The choices before the elimination tree of the direct solver: matching, scaling, ordering. */
-#include "../backends/cuda/load.h"
+#include "../engines/interface/device.h"
 #include "config.h"
 #include "trials.h"
 
@@ -110,11 +110,9 @@ static mpk_status match(mpki_chooser *c, const char *keep) {
 static bool for_device(const mpki_chooser *c) {
     const mpk_options *o = c->options;
     if (o->device != MPK_ON_AUTO) return o->device == MPK_ON_CUDA;
-#if MPKI_HAVE_CUDA
     if (!mpki_worth_a_device(c->problem->nnz) || mpki_context_engine(c->ctx)) return false;
-    if (mpki_cuda_open(c->ctx, o->device_number)) return true;
+    if (mpki_device_opens(c->ctx, o->device_number)) return true;
     mpki_clear_error(c->ctx);
-#endif
     return false;
 }
 

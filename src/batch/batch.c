@@ -2,8 +2,8 @@
 /* The verbs of mpk_batch.h: check, sort by size, cut into chunks, run them on the context's pool.
  */
 #include "../core/floats.h"
-#include "batch.h"
-#include "../backends/batch.h"
+#include "../engines/cpu/batch/batch.h"
+#include "../engines/interface/batch.h"
 #include "../core/pool.h"
 #include "config.h"
 

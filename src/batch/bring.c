@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Arrays of a batch that lie in device memory, copied to the host for a certificate. */
-#include "../backends/sparse.h"
+#include "../engines/interface/engine.h"
 #include "certify.h"
 #include "config.h"
 

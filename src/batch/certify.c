@@ -4,7 +4,7 @@
 #include "../core/floats.h"
 #include "certify.h"
 #include "../problem/certificate.h"
-#include "batch.h"
+#include "../engines/cpu/batch/batch.h"
 
 #include <string.h>
 

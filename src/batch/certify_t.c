@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A matrix of a batch as a sparse one has it. */
-#include "access.h"
+#include "../engines/cpu/batch/access.h"
 #include "certify.h"
 
 void FN(batch_pack)(const mpk_batch_array *x, int64_t b, int32_t n, void *vax) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Checks the arguments of metapack/batch.h: all that can be judged before a matrix is touched. */
 #include "../core/sizes.h"
-#include "batch.h"
+#include "../engines/cpu/batch/batch.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef MPKI_DENSE_REFINE_H
 #define MPKI_DENSE_REFINE_H
 /** From a factorization to a solution and its errors, by the slots of any engine. */
-#include "methods.h"
+#include "../engines/interface/dense.h"
 #include <complex.h>
 
 /** A solve on its way: the engine, the call (dense and f settled), and where the work lies. */

@@ -2,7 +2,7 @@
 /* A factor on blocks by the meta-algorithm (Thuerck 2021, algorithm 12): what stays of older
  * values, the walk over its stages (stages.c), what is told. Where LLT breaks down, everything is
  * done again with a larger diagonal. */
-#include "../blocks/border.h"
+#include "../engines/cpu/block_factor/border.h"
 #include "../core/trace.h"
 #include "../problem/full.h"
 #include "stages.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The two choices on which all else depends: the form of a factor, and the engine that computes
  * it. */
-#include "../backends/cpu/level.h"
+#include "../engines/cpu/isa/level.h"
 #include "../analysis/block/block.h"
 #include "config.h"
 #include "factor.h"

@@ -3,7 +3,7 @@
 #define MPKI_LEND_H
 /** Arrays of a caller's that lie in a device's memory, as the host sees them: copies, in and
  *  out. */
-#include "../backends/sparse.h"
+#include "../engines/interface/engine.h"
 
 /** Does p lie in the memory of the engine's device? */
 bool mpki_is_there(mpk_context *ctx, const mpki_engine *engine, const void *p);

@@ -2,8 +2,8 @@
 #ifndef MPKI_ISAI_OBJECT_H
 #define MPKI_ISAI_OBJECT_H
 /** struct mpk_isai from inside. */
-#include "../backends/sparse.h"
-#include "isai.h"
+#include "../engines/interface/engine.h"
+#include "../engines/cpu/inverse/inverse.h"
 
 struct mpk_isai {
     mpk_context *ctx;

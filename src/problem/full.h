@@ -5,7 +5,7 @@
  *  reads row by row. It needs about twice the memory of the lower triangle, and gives products
  *  whose rows do not depend on each other, so that all threads share them. Of a general matrix, all
  *  of whose entries are stored by columns, it is the transpose of that. */
-#include "../backends/sparse.h"
+#include "../engines/interface/engine.h"
 #include "../core/pool.h"
 #include "problem.h"
 

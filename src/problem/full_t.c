@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Both triangles of A by rows, in one precision: filled, multiplied, residuals. */
 #include "full.h"
-#include "../backends/cpu/cpu.h"
+#include "../engines/cpu/isa/cpu.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #define MPKI_MEASURE_H
 /** How good is a solution? Backward errors from residuals in about twice the working precision,
  *  also for numbers near the ends of the range. */
-#include "../backends/sparse.h"
+#include "../engines/interface/engine.h"
 #include <math.h>
 #include "problem.h"
 #include "skew.h"

@@ -2,7 +2,7 @@
 /* Products with A, residuals and row sums by its columns, in one precision: of the lower triangle,
  * or all of a general matrix. */
 #include "product.h"
-#include "../backends/cpu/cpu.h"
+#include "../engines/cpu/isa/cpu.h"
 
 #include <string.h>
 

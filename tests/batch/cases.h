@@ -11,13 +11,13 @@
 #include <cmocka.h>
 
 #include "../sanitized.h"
-#include "backends/cpu/level.h"
+#include "engines/cpu/isa/level.h"
 #include "core/precision.h"
 #include "core/random.h"
 #include <metapack/metapack.h>
 
 #ifdef CASES_DEVICE /* the same cases in device memory */
-#include "backends/device_batch.h"
+#include "engines/cuda/batch/device_batch.h"
 #define FEW (getenv("METAPACK_CUDA_MODULE") != NULL) /* kernels on the host take their time */
 #else
 #define device_lacks(room) 0

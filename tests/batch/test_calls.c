@@ -2,7 +2,7 @@
 /* Arguments, memory, threads: what does not depend on the precision. */
 #include "../support.h"
 
-#include "batch/batch.h"
+#include "engines/cpu/batch/batch.h"
 
 enum { N = 9, COUNT = 700 };
 

@@ -2,7 +2,7 @@
 /* METAPACK_CPU: a word that is none, or asks for more than the processor has, is told. */
 #include "support.h"
 
-#include "backends/cpu/level.h"
+#include "engines/cpu/isa/level.h"
 #include <stdbool.h>
 #include "core/cpu.h"
 

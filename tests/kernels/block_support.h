@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "backends/cpu/cpu.h"
-#include "backends/cpu/level.h"
+#include "engines/cpu/isa/cpu.h"
+#include "engines/cpu/isa/level.h"
 #include "core/random.h"
 #include <metapack/options.h>
 

@@ -66,9 +66,9 @@ void mpki_pattern_free(mpk_context *ctx, mpki_pattern *pattern);
 
 /* ---- ibcsr.c: Thuerck 2019, sec. V; Thuerck 2021, sec. 6.4 and 8.3.1 ------------------------- */
 
-/* mpki_ibcsr (backends/sparse.h): indexed block CSR of a symmetric pattern (an unsymmetric one is
- * held on the union of L and U^T; its two halves share the index, so there is one list where the
- * thesis has R and C). Each frame f lists every block of its row and of its column, itself
+/* mpki_ibcsr (engines/interface/engine.h): indexed block CSR of a symmetric pattern (an unsymmetric
+ * one is held on the union of L and U^T; its two halves share the index, so there is one list where
+ * the thesis has R and C). Each frame f lists every block of its row and of its column, itself
  * included, sorted by the place of the frame across; `diagonal[f]` is where it stands itself, so
  * that the entries before it are C-> (row f of L, left of the pivot) and those after it C-down
  * (column f of L, below it). A push-back permutes indices alone: a block whose two frames changed

@@ -34,8 +34,8 @@ static const double AGAIN = 0.7, OUTSIDE = 10;
 /* Seconds of a front on the way from a leaf to the root: each front waits for its children and
  * hands on (constant), each column waits for its pivot, and rows of large ones are not free either.
  * Columns that come late take as long as its own as far as there is room for them beside these
- * (backends/cuda/direct_plan.c: with_late()); a front that outgrows that leaves shared memory.
- * Fitted to the tables of bench/journal/2026-11-26-gpu-direct.md. */
+ * (engines/cuda/multifrontal/plan/plan.c: with_late()); a front that outgrows that leaves shared
+ * memory. Fitted to the tables of bench/journal/2026-11-26-gpu-direct.md. */
 static double front_path_s(double w, double rows, double late) {
     const double outside = fmax(0, late - (2 + w / 8));
     return MPKI_DEVICE_FRONT_S + MPKI_DEVICE_COLUMN_S * (w + late + OUTSIDE * outside) +

@@ -4,7 +4,7 @@
  * bench/results/memory.md. */
 #include "symbolic.h"
 
-#include "../../dense/storage.h"
+#include "../../engines/cpu/front/storage.h"
 
 #include <math.h>
 

@@ -5,7 +5,7 @@
  * its true residual until something happens. run_t.c judges what happened by the true residual and
  * decides whether there is another cycle. Vectors have n entries of the task's scalar type, in an
  * engine's memory, which does all that is done to them (mpki_vector_ops). */
-#include "../../backends/sparse.h"
+#include "../../engines/interface/engine.h"
 #include "../../core/core.h"
 #include "../../problem/problem.h"
 #include <metapack/krylov.h>
@@ -100,8 +100,7 @@ const char *mpki_krylov_name(mpk_krylov method);
     mpki_event mpki_##p##_gmres(mpki_krylov *k); /* and fgmres */                                  \
     mpki_event mpki_##p##_bicgstab(mpki_krylov *k);                                                \
     mpki_event mpki_##p##_idr(mpki_krylov *k);                                                     \
-    mpk_status mpki_##p##_krylov(mpki_krylov *k, const void *b, void *x);                          \
-    extern const mpki_vector_ops mpki_##p##_vector_ops; /* the processor's: vectors_t.c */
+    mpk_status mpki_##p##_krylov(mpki_krylov *k, const void *b, void *x);
 MPKI_KRYLOV_TEMPLATES(s)
 MPKI_KRYLOV_TEMPLATES(d)
 MPKI_KRYLOV_TEMPLATES(c)

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CPU_FRONT_RANK_H
+#define MPKI_CPU_FRONT_RANK_H
+/** Updates of a front by its pivots: C(rows, cols) -= L(rows, k0..k1) D L(cols, k0..k1)^T; pulled
+ *  into columns before they are tried, pushed to those that were rejected. Arrays of the processor;
+ *  the bits do not depend on the threads. */
+#include "front.h"
+
+enum { ROWS_PER_ITEM = 192 }; /* of a parallel loop: a multiple of every register tile */
+
+static inline T *at(const FN(front) * f, int64_t i, int64_t j) {
+    return FN(front_at)(f, i, j);
+}
+static inline int64_t ld(const FN(front) * f, int64_t j) {
+    return FN(front_ld)(f, j);
+}
+static inline int is_pair(const FN(front) * f, int64_t k) {
+    return t_abs1(f->d[2 * k + 1]) > 0;
+}
+
+/** One update. */
+typedef struct FN(rank) {
+    const FN(front) * f;
+    const FN(front_rules) * rules;
+    FN(front_work) * works;
+    int64_t row0, row1, col0, k0, k1; /* first and last row, first column, first and last pivot */
+    int32_t cols;                     /* at most as many as a panel has */
+    T *c;                             /* address of (row0, col0) */
+    int64_t ldc;
+    int overwrite;
+    int64_t step; /* rows of an item */
+} FN(rank);
+
+/** Rows r0 .. r1-1 of an update, in steps of pivots.
+ *  packed [out] work of one worker: the right operand of a step */
+void FN(rank_rows)(const FN(rank) * u, T *packed, int64_t r0, int64_t r1);
+
+/** Rows of an item: two items for each worker, unless that leaves too few rows to pack for. */
+int64_t FN(rank_item_rows)(int64_t rows, mpki_pool *pool);
+
+/** The update of a flat front, which has room for all of the right operand: it is packed once, by
+ *  all threads, and the rows are cut into small items, the last ones smaller still, so that all
+ *  threads end together. */
+void FN(rank_pack)(const FN(rank) * u, mpki_pool *pool, int worker);
+int64_t FN(rank_packed_items)(int64_t rows, mpki_pool *pool);
+void FN(rank_packed_item)(mpki_pool *pool, int worker, void *rank, int64_t item);
+
+/** Update columns c0 .. c1-1, rows from row0 (at least the column's own), by pivots k0 .. k1-1.
+ *  work [in] the worker's own; with a pool: an array, one for each worker */
+void FN(rank_columns)(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * work,
+                      mpki_pool *pool, int worker, int64_t c0, int64_t c1, int64_t row0,
+                      int64_t row1, int64_t k0, int64_t k1);
+
+/** How columns ne .. np-1 of a block are taken back: the rows below and the diagonal block become
+ * what they are when only the first ne columns have been eliminated. X = L21 D involved no division
+ * by a small pivot, so this adds no error beyond that of the elimination itself. */
+typedef struct FN(rank_back) {
+    FN(front) * f;
+    const FN(front_rules) * rules;
+    FN(front_work) * works;
+    int64_t p;
+    int32_t b, ne, np;
+} FN(rank_back);
+
+/** work->backup holds the block as it was before, b x b with leading dimension b.
+ *  perm [in] the order that the block chose */
+void FN(rank_take_back)(const FN(rank_back) * s, FN(front_work) * work, const int32_t *perm,
+                        mpki_pool *pool, int worker);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CPU_FRONT_STORAGE_H
+#define MPKI_CPU_FRONT_STORAGE_H
+/** How the columns of a front, and its contribution, lie in memory: as a trapezoid of panels; and
+ *  what else a walk over fronts takes, for the walk and for who predicts it. */
+#include <stdint.h>
+
+enum { MPKI_PANEL = 128, MPKI_TILE = 32 };
+
+static inline int64_t mpki_leading(int64_t rows) {
+    return (rows + 7) & ~(int64_t)7;
+}
+/** Entries before panel k. */
+static inline int64_t mpki_panel_offset(int64_t ld0, int64_t k) {
+    return MPKI_PANEL * (k * ld0 - MPKI_PANEL * (k * (k - 1) / 2));
+}
+/** Entries of a trapezoid of `cols` columns over `rows` rows. */
+static inline int64_t mpki_trapezoid(int64_t rows, int64_t cols) {
+    int64_t ld0 = mpki_leading(rows), k = cols / MPKI_PANEL;
+    return mpki_panel_offset(ld0, k) + (cols - k * MPKI_PANEL) * (ld0 - k * MPKI_PANEL);
+}
+
+/** Entries of one of the blocks that a worker packs and keeps, for fronts of at most n rows. */
+static inline int64_t mpki_front_block(int64_t n) {
+    const int64_t side = n < MPKI_PANEL ? (n + 15) & ~(int64_t)15 : MPKI_PANEL; /* whole slivers */
+    return side * side;
+}
+/** Entries of a worker's space: four blocks, four tiles of a panel, D, names. */
+static inline int64_t mpki_front_work(int64_t n) {
+    return 4 * mpki_front_block(n) + 4 * MPKI_TILE * MPKI_PANEL + 8 * MPKI_PANEL + 64;
+}
+
+/** What a front of w columns with m rows below costs, in flops: its own, plus something for moving
+ *  its entries and for starting. */
+static inline double mpki_node_cost(double w, double m, double flops) {
+    return flops + 16 * (w * (w + m) + m * m / 2) + 4000;
+}
+
+enum {
+    MPKI_WORTH_THREADS = 20000000, /* the cost of a tree below which a second worker is too late */
+    MPKI_SLAB = 1 << 17,           /* bytes from which small contributions are cut */
+    MPKI_NODE_BYTES = 160          /* that a walk keeps for a node, at most */
+};
+
+#endif

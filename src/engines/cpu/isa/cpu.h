@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CPU_ISA_CPU_H
+#define MPKI_CPU_ISA_CPU_H
+/** The kernels that fit this processor, chosen at run time. */
+#include "kernels/blocks.h"
+#include "kernels/kernels.h"
+
+/** Table of precision T. METAPACK_CPU=generic|avx2|avx512 in the environment forbids the wider
+ * ones (core/cpu.h). */
+const FN(kernels) * FN(cpu_kernels)(void);
+/** The same of the kernels on small blocks. */
+const FN(block_kernels) * FN(cpu_block_kernels)(void);
+
+#endif

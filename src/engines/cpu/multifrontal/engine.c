@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The processor's multifrontal engine: its table of slots; a factor is made, computed and freed
+ * here. */
+#include "solve.h"
+
+static const char STAGE[] = "factorize";
+
+/* a node, its contribution's pointer, a task and its count: what analyses predict memory by */
+_Static_assert(sizeof(mpki_node) + sizeof(void *) + sizeof(mpki_task) + sizeof(int32_t) <=
+                   MPKI_NODE_BYTES,
+               "MPKI_NODE_BYTES is too little");
+
+static void walk_memory_free(mpk_context *ctx, mpki_walk_memory *m) {
+    for (int t = 0; t < m->workers; t++) {
+        if (m->space) mpki_release(ctx, m->space[t]);
+        if (m->runs) mpki_release(ctx, m->runs[t]);
+    }
+    mpki_release(ctx, m->space);
+    mpki_release(ctx, m->runs);
+    mpki_release(ctx, m->contribution);
+    mpki_release(ctx, (void *)m->waits);
+    mpki_tasks_free(ctx, &m->tasks);
+    *m = (mpki_walk_memory){0};
+}
+
+mpk_status mpki_walk_memory_make(mpki_direct *f, int threads) {
+    mpk_context *ctx = f->ctx;
+    const mpki_tree_view *tree = &f->tree;
+    mpki_walk_memory *m = &f->memory;
+    if (m->threads == threads) return MPK_OK;
+    walk_memory_free(ctx, m);
+    if (mpk_failed(mpki_tasks_build(ctx, tree, threads, &m->tasks))) return mpki_failed(ctx);
+    m->threads = threads;
+    m->workers = m->tasks.cost < MPKI_WORTH_THREADS ? 1 : threads;
+    m->waits = mpki_alloc(ctx, STAGE, m->tasks.count + 1, sizeof *m->waits);
+    m->contribution = MPKI_ZNEW(ctx, STAGE, tree->nsuper + 1, void *);
+    m->space = MPKI_ZNEW(ctx, STAGE, m->workers, void *);
+    m->runs = MPKI_ZNEW(ctx, STAGE, m->workers, void *);
+    for (int t = 0; m->space && m->runs && t < m->workers; t++) {
+        m->space[t] = mpki_alloc(ctx, STAGE, MPKI_DISPATCH(tree->scalar, walk_space)(tree->n),
+                                 mpk_scalar_size(tree->scalar));
+        m->runs[t] = MPKI_NEW(ctx, STAGE, tree->max_front + 1, mpki_run);
+    }
+    if (mpk_failed(mpki_failed(ctx))) walk_memory_free(ctx, m);
+    return mpki_failed(ctx);
+}
+
+static mpk_status make(mpk_context *ctx, const mpki_tree_view *tree, mpki_direct **out) {
+    mpki_direct *f = MPKI_ZNEW(ctx, STAGE, 1, mpki_direct);
+    mpki_node *node = MPKI_ZNEW(ctx, STAGE, tree->nsuper + 1, mpki_node);
+    *out = NULL;
+    if (!f || !node) {
+        mpki_release(ctx, f);
+        mpki_release(ctx, node);
+        return mpki_failed(ctx);
+    }
+    f->ctx = ctx;
+    f->tree = *tree;
+    f->node = node;
+    *out = f;
+    return MPK_OK;
+}
+
+static void clear(mpki_direct *f) {
+    if (f->have_arena) mpki_arena_free(&f->arena);
+    f->have_arena = false;
+    walk_memory_free(f->ctx, &f->memory);
+}
+
+static void end(mpki_direct **handle) {
+    mpki_direct *f = *handle;
+    if (!f) return;
+    clear(f);
+    mpki_release(f->ctx, f->node);
+    mpki_release(f->ctx, f);
+    *handle = NULL;
+}
+
+static mpk_status factorize(mpki_direct *f, const void *ax, const double *scale,
+                            const mpki_pivot_rules *rules, const mpki_stop *stop,
+                            mpki_numeric_result *result) {
+    mpk_context *ctx = f->ctx;
+    const mpki_tree_view *tree = &f->tree;
+    mpk_status status = MPK_OK;
+    void *sax = mpki_alloc(ctx, STAGE, tree->nnz, mpk_scalar_size(tree->scalar));
+    if (!sax) return mpki_failed(ctx);
+    MPKI_DISPATCH(tree->scalar, scale_values)(tree, ax, scale, sax);
+    f->scale = scale;
+    f->size = rules->size;
+    if (f->have_arena) {
+        mpki_arena_reset(&f->arena);
+        f->arena.limit = rules->memory_limit;
+    } else {
+        status = mpki_arena_init(ctx, tree->factor_bytes + 4096, rules->memory_limit, &f->arena);
+    }
+    if (!mpk_failed(status)) {
+        f->have_arena = true;
+        status = MPKI_DISPATCH(tree->scalar, walk)(f, sax, rules, stop, result);
+        f->nnz = result->nnz;
+        f->max_front = result->max_front;
+    }
+    mpki_release(ctx, sax);
+    return mpk_failed(mpki_failed(ctx)) ? mpki_failed(ctx) : status;
+}
+
+static int64_t bytes(const mpki_direct *f) {
+    return f->have_arena ? mpki_arena_bytes(&f->arena) : 0;
+}
+
+static mpk_status get(const mpki_direct *f, mpk_quantity what, void *out) {
+    if (what == MPK_GET_D) {
+        MPKI_DISPATCH(f->tree.scalar, get_d)(f, out);
+    } else if (what == MPK_GET_LOGDET) {
+        MPKI_DISPATCH(f->tree.scalar, get_logdet)(f, out);
+    } else {
+        int32_t *perm = out;
+        for (int32_t s = 0; s < f->tree.nsuper; s++)
+            for (int32_t k = 0; k < f->node[s].nelim; k++) *perm++ = f->tree.perm[f->node[s].id[k]];
+    }
+    return MPK_OK;
+}
+
+static void at_zeros(const mpki_direct *f, void *y) {
+    MPKI_DISPATCH(f->tree.scalar, at_zeros)(f, y);
+}
+
+static int zeros(const mpki_direct *f, int64_t all, int most, mpki_weak_pivot *list) {
+    return MPKI_DISPATCH(f->tree.scalar, zero_pivots)(f, all, most, list);
+}
+
+static int weak(const mpki_direct *f, double bound, int most, mpki_weak_pivot *list) {
+    return MPKI_DISPATCH(f->tree.scalar, weak_pivots)(f, bound, most, list);
+}
+
+static void to_zero(mpki_direct *f, const mpki_weak_pivot *list, int count) {
+    MPKI_DISPATCH(f->tree.scalar, weak_to_zero)(f, list, count);
+}
+
+const mpki_direct_engine mpki_cpu_direct = {
+    .make = make,
+    .free = end,
+    .clear = clear,
+    .factorize = factorize,
+    .bytes = bytes,
+    .get = get,
+    .at_zeros = at_zeros,
+    .zeros = zeros,
+    .weak = weak,
+    .to_zero = to_zero,
+    .solver_make = mpki_direct_solver_make,
+    .solver_free = mpki_direct_solver_free,
+    .by_pivots = mpki_direct_by_pivots,
+    .apply = mpki_direct_apply,
+};

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CPU_MULTIFRONTAL_MULTIFRONTAL_H
+#define MPKI_CPU_MULTIFRONTAL_MULTIFRONTAL_H
+/** The processor's multifrontal engine from inside: its factor, and the sweeps over it. Everything
+ *  lies in host memory. */
+#include "engines/interface/engine.h"
+#include "core/arena.h"
+#include "core/pool.h"
+#include "engines/cpu/front/front.h"
+#include "tasks.h"
+
+/** One supernode after its elimination: the storage of its front (engines/cpu/front/front.h),
+ *  entries of the factor's scalar type. Rows of the front: first the w columns id[0..w-1]
+ *  (positions of the analysis; the first nelim were eliminated here, the others delayed to the
+ *  parent), then the supernode's ridx. */
+typedef struct mpki_node {
+    void *a, *d, *dinv;
+    int32_t *id;
+    int64_t nrows, ld0;
+    int32_t w, nelim;
+    int32_t delayed; /* columns that came from children; w = own columns + delayed */
+} mpki_node;
+
+/** Consecutive rows of a child's contribution that are consecutive in the parent's front too. */
+typedef struct mpki_run {
+    int32_t from, count, to;
+} mpki_run;
+
+/** What the walk over the tree works in, kept from one factorization to the next. */
+typedef struct mpki_walk_memory {
+    int threads; /* as asked for; 0: nothing is allocated yet */
+    int workers; /* as many as pay: one where the work is too little to share */
+    mpki_tasks tasks;
+    _Atomic int32_t *waits; /* tasks.count */
+    void **contribution;    /* nsuper */
+    void **space;           /* workers: work space for blocks (engines/cpu/front/front.h) */
+    void **runs;            /* workers: a child's rows, as runs */
+} mpki_walk_memory;
+
+struct mpki_direct {
+    mpk_context *ctx;
+    mpki_tree_view tree;
+    const double *scale; /* n, problem order: S of these numbers */
+    double size;         /* largest entry of S A S */
+    int64_t nnz;         /* of L */
+    int32_t max_front;
+    mpki_node *node; /* nsuper */
+    mpki_arena arena;
+    bool have_arena;
+    mpki_walk_memory memory;
+};
+
+/** Work space that the solves with one factor share. One right-hand side goes over the tree in
+ *  parallel: what a node subtracts from its ancestors travels from child to parent (in u), so that
+ *  no two threads write the same entry and the order of every sum is fixed. Several right-hand
+ *  sides are cut into blocks, each swept by one worker. */
+struct mpki_direct_solver {
+    mpk_context *ctx;
+    const mpki_direct *f;
+    const void *kernels; /* of the factor's precision */
+    int threads;
+    int block;       /* most right-hand sides swept together */
+    mpki_pool *pool; /* NULL: the calling thread alone */
+    int64_t *at;     /* nsuper + 1: where a node's part of u begins */
+    void *u;
+    void *y;                    /* n * block * threads, by position */
+    int32_t *pivot;             /* n: number of the pivot at each position; NULL: not asked for */
+    void **v;                   /* threads: rows of a node */
+    int32_t *child_ptr, *child; /* of the tasks: who waits for whom in the backward sweep */
+    _Atomic int32_t *waits;
+};
+
+/** Make f->memory, unless it is left from the last factorization. Returns MPK_OK | MPK_ERR_MEMORY.
+ *  */
+mpk_status mpki_walk_memory_make(mpki_direct *f, int threads);
+
+#define MPKI_DIRECT(p)                                                                               \
+    /** Fill f->node from the scaled values sax (nnz). */                                            \
+    mpk_status mpki_##p##_walk(mpki_direct *f, const void *sax, const mpki_pivot_rules *rules,       \
+                               const mpki_stop *stop, mpki_numeric_result *result);                  \
+    /** Entries of a worker's space for fronts of at most n rows. */                                 \
+    int64_t mpki_##p##_walk_space(int64_t n);                                                        \
+    /** sax := S A S, entry by entry */                                                              \
+    void mpki_##p##_scale_values(const mpki_tree_view *tree, const void *ax, const double *scale,    \
+                                 void *sax);                                                         \
+    void mpki_##p##_get_d(const mpki_direct *f, void *d);                                            \
+    void mpki_##p##_get_logdet(const mpki_direct *f, double *out);                                   \
+    void mpki_##p##_at_zeros(const mpki_direct *f, void *y);                                         \
+    int mpki_##p##_zero_pivots(const mpki_direct *f, int64_t all, int most,                          \
+                               mpki_weak_pivot *list);                                               \
+    int mpki_##p##_weak_pivots(const mpki_direct *f, double bound, int most,                         \
+                               mpki_weak_pivot *list);                                               \
+    void mpki_##p##_weak_to_zero(mpki_direct *f, const mpki_weak_pivot *list, int count);            \
+    /** Vectors in positions, nrhs of them row by row: entry (position, r) at                      \
+     *  [position * nrhs + r].  y := L^-1 y, one right-hand side, all workers */ \
+    void mpki_##p##_forward(mpki_direct_solver *s, void *y);                                         \
+    /** y := L^-T y (L^-H when Hermitian), one right-hand side, all workers */                       \
+    void mpki_##p##_backward(mpki_direct_solver *s, void *y);                                        \
+    /** y := (L D L^T)^-1 y for nrhs right-hand sides, by this worker alone */                       \
+    void mpki_##p##_sweep_block(const mpki_direct_solver *s, int worker, int nrhs, void *y);         \
+    /** y := D^-1 y, zero pivots give 0 */                                                           \
+    void mpki_##p##_diagonal(const mpki_direct *f, int nrhs, void *y);                               \
+    /** y := |D|^-1 y for one right-hand side, 2x2 blocks by their eigenvalues (real, Hermitian)   \
+     */ \
+    void mpki_##p##_diagonal_abs(const mpki_direct *f, void *y);                                     \
+    /** y := P S x and x := S P^T y, for columns x with leading dimension ldx */                     \
+    void mpki_##p##_permute_in(const mpki_direct *f, int nrhs, const void *x, int64_t ldx,           \
+                               void *y);                                                             \
+    void mpki_##p##_permute_out(const mpki_direct *f, int nrhs, const void *y, void *x,              \
+                                int64_t ldx);
+MPKI_DIRECT(s)
+MPKI_DIRECT(d)
+MPKI_DIRECT(c)
+MPKI_DIRECT(z)
+#undef MPKI_DIRECT
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CPU_MULTIFRONTAL_RECYCLE_H
+#define MPKI_CPU_MULTIFRONTAL_RECYCLE_H
+/** Memory of contributions that is used again: clearing a large block fresh from the system takes
+ * as long as filling it. Blocks that are too small to matter come straight from the context. */
+#include "core/core.h"
+#include "core/lock.h"
+
+typedef struct mpki_recycler {
+    mpk_context *ctx;
+    mpki_lock lock;
+    struct mpki_spare {
+        void *ptr;
+        int64_t bytes;
+    } spare[64];
+    int count;
+} mpki_recycler;
+
+mpk_status mpki_recycler_init(mpk_context *ctx, mpki_recycler *r);
+/** `bytes` bytes aligned to 64, not zeroed; NULL on MPK_ERR_MEMORY. Thread-safe. */
+void *mpki_recycler_get(mpki_recycler *r, int64_t bytes);
+/** Give back what get() gave for this many bytes; NULL is fine. Thread-safe. */
+void mpki_recycler_put(mpki_recycler *r, void *ptr, int64_t bytes);
+/** Free all spare blocks. */
+void mpki_recycler_free(mpki_recycler *r);
+
+/** The same for blocks of at most MPKI_SMALL bytes, one object for each worker and no lock: lists
+ * by size, cut from slabs. A block may be given back to another worker's object than it came from;
+ * the slabs live until all objects are freed. */
+enum { MPKI_SMALL = 4096, MPKI_SMALL_STEP = 64 };
+
+typedef struct mpki_small_blocks {
+    mpk_context *ctx;
+    void *free[MPKI_SMALL / MPKI_SMALL_STEP +
+               1];           /* by size in steps; a free block begins with the link to the next */
+    char *slab, *next, *end; /* a slab begins with the link to the one before */
+} mpki_small_blocks;
+
+/** NULL on MPK_ERR_MEMORY. */
+void *mpki_small_get(mpki_small_blocks *s, int64_t bytes);
+void mpki_small_put(mpki_small_blocks *s, void *ptr, int64_t bytes);
+void mpki_small_free(mpki_small_blocks *s);
+
+#endif

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Applying a direct factor or a part of it: work space, and the order of the sweeps. */
+#include "solve.h"
+
+#include <string.h>
+
+enum {
+    BLOCK = 8, /* right-hand sides of a sweep; fixed, so that bits do not depend on threads */
+    WORTH_A_THREAD =
+        1000000 /* entries of L below which starting threads costs more than it saves */
+};
+
+static mpk_status task_children(mpk_context *ctx, const mpki_tasks *tasks,
+                                mpki_direct_solver *sweeps) {
+    const int32_t count = tasks->count;
+    sweeps->child_ptr = MPKI_ZNEW(ctx, "solve", count + 2, int32_t);
+    sweeps->child = MPKI_NEW(ctx, "solve", count + 1, int32_t);
+    sweeps->waits = mpki_alloc(ctx, "solve", count + 1, sizeof *sweeps->waits);
+    if (mpk_failed(mpki_failed(ctx))) return mpki_failed(ctx);
+    for (int32_t k = 0; k < count; k++)
+        if (tasks->task[k].parent >= 0) sweeps->child_ptr[tasks->task[k].parent + 2]++;
+    for (int32_t k = 2; k <= count; k++) sweeps->child_ptr[k] += sweeps->child_ptr[k - 1];
+    for (int32_t k = 0; k < count; k++)
+        if (tasks->task[k].parent >= 0)
+            sweeps->child[sweeps->child_ptr[tasks->task[k].parent + 1]++] = k;
+    return MPK_OK;
+}
+
+void mpki_direct_solver_free(mpki_direct_solver **handle) {
+    mpki_direct_solver *s = *handle;
+    if (!s) return;
+    for (int t = 0; s->v && t < s->threads; t++) mpki_release(s->ctx, s->v[t]);
+    mpki_release(s->ctx, s->v);
+    mpki_release(s->ctx, s->y);
+    mpki_release(s->ctx, s->pivot);
+    mpki_release(s->ctx, s->at);
+    mpki_release(s->ctx, s->u);
+    mpki_release(s->ctx, s->child_ptr);
+    mpki_release(s->ctx, s->child);
+    mpki_release(s->ctx, (void *)s->waits);
+    mpki_release(s->ctx, s);
+    *handle = NULL;
+}
+
+static void fill(mpki_direct_solver *s) {
+    const mpki_tree_view *tree = &s->f->tree;
+    const mpki_tasks *tasks = &s->f->memory.tasks;
+    const size_t size = mpk_scalar_size(tree->scalar);
+    s->at = MPKI_NEW(s->ctx, "solve", (int64_t)tree->nsuper + 1, int64_t);
+    s->v = MPKI_ZNEW(s->ctx, "solve", s->threads, void *);
+    if (!s->at || !s->v) return;
+    s->at[0] = 0;
+    for (int32_t k = 0; k < tree->nsuper; k++)
+        s->at[k + 1] = s->at[k] + s->f->node[k].nrows - s->f->node[k].nelim;
+    s->u = mpki_alloc(s->ctx, "solve", s->at[tree->nsuper], size);
+    for (int t = 0; t < s->threads; t++) {
+        const int64_t rows = (int64_t)s->f->max_front + 8;
+        s->v[t] = mpki_alloc(s->ctx, "solve",
+                             rows * s->block + MPKI_PANEL * (int64_t)(s->block + 16), size);
+    }
+    if (s->threads > 1 && !mpk_failed(mpki_failed(s->ctx))) {
+        task_children(s->ctx, tasks, s);
+        s->pool = mpki_context_pool(s->ctx, s->threads, tasks->count + 1);
+    }
+    s->y = mpki_alloc(s->ctx, "solve", (int64_t)tree->n * s->block * s->threads, size);
+}
+
+mpk_status mpki_direct_solver_make(mpk_context *ctx, const mpki_direct *f, int threads,
+                                   int32_t columns, mpki_direct_solver **out) {
+    mpki_direct_solver *s = MPKI_ZNEW(ctx, "solve", 1, mpki_direct_solver);
+    *out = s;
+    if (!s) return mpki_failed(ctx);
+    s->ctx = ctx;
+    s->f = f;
+    s->block = columns < 2 ? 1 : columns < BLOCK ? columns : BLOCK;
+    const bool little = f->nnz * s->block < WORTH_A_THREAD;
+    s->threads = little || (s->block == 1 && f->memory.tasks.count < 2) ? 1 : threads;
+    fill(s);
+    if (mpk_failed(mpki_failed(ctx))) mpki_direct_solver_free(out);
+    return mpki_failed(ctx);
+}
+
+/* ---- X := A^-1 B, blocks of columns, a worker for each --------------------------------------- */
+
+typedef struct columns {
+    mpki_direct_solver *s;
+    const char *b;
+    char *x;
+    int64_t ldb, ldx;
+    int32_t nrhs;
+} columns;
+
+static void block_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    (void)pool;
+    const columns *c = arg;
+    const mpki_direct *f = c->s->f;
+    const mpk_scalar scalar = f->tree.scalar;
+    const size_t size = mpk_scalar_size(scalar);
+    const int64_t r0 = item * BLOCK;
+    const int block = c->nrhs - r0 < BLOCK ? (int)(c->nrhs - r0) : BLOCK;
+    if (mpki_cancelled(c->s->ctx)) return;
+    char *y = (char *)c->s->y + (size_t)worker * (size_t)f->tree.n * (size_t)c->s->block * size;
+    MPKI_DISPATCH(scalar, permute_in)(f, block, c->b + (size_t)(r0 * c->ldb) * size, c->ldb, y);
+    MPKI_DISPATCH(scalar, sweep_block)(c->s, worker, block, y);
+    MPKI_DISPATCH(scalar, permute_out)(f, block, y, c->x + (size_t)(r0 * c->ldx) * size, c->ldx);
+}
+
+/* ---- a part of it, on one column ------------------------------------------------------------- */
+
+mpk_status mpki_direct_by_pivots(mpki_direct_solver *s) {
+    const mpki_direct *f = s->f;
+    if (s->pivot || !(s->pivot = MPKI_NEW(s->ctx, "solve", f->tree.n, int32_t)))
+        return mpki_failed(s->ctx);
+    int32_t next = 0;
+    for (int32_t k = 0; k < f->tree.nsuper; k++)
+        for (int32_t j = 0; j < f->node[k].nelim; j++) s->pivot[f->node[k].id[j]] = next++;
+    return MPK_OK;
+}
+
+/* From and to a caller's vector between two parts. */
+static void take_between(const mpki_direct_solver *s, size_t size, const char *b, char *y) {
+    const int32_t n = s->f->tree.n;
+    if (!s->pivot) memcpy(y, b, (size_t)n * size);
+    for (int32_t k = 0; s->pivot && k < n; k++)
+        memcpy(y + (size_t)k * size, b + (size_t)s->pivot[k] * size, size);
+}
+static void give_between(const mpki_direct_solver *s, size_t size, const char *y, char *x) {
+    const int32_t n = s->f->tree.n;
+    if (!s->pivot) memcpy(x, y, (size_t)n * size);
+    for (int32_t k = 0; s->pivot && k < n; k++)
+        memcpy(x + (size_t)s->pivot[k] * size, y + (size_t)k * size, size);
+}
+
+static void apply_column(mpki_direct_solver *s, mpk_part part, const void *b, void *x) {
+    const mpki_direct *f = s->f;
+    const mpk_scalar scalar = f->tree.scalar;
+    const bool all = part == MPK_PART_ALL || part == MPK_PART_ABS;
+    const size_t size = mpk_scalar_size(scalar);
+    if (all || part == MPK_PART_L) {
+        MPKI_DISPATCH(scalar, permute_in)(f, 1, b, f->tree.n, s->y);
+        MPKI_DISPATCH(scalar, forward)(s, s->y);
+    } else {
+        take_between(s, size, b, s->y);
+    }
+    if (part == MPK_PART_ABS)
+        MPKI_DISPATCH(scalar, diagonal_abs)(f, s->y);
+    else if (all || part == MPK_PART_D)
+        MPKI_DISPATCH(scalar, diagonal)(f, 1, s->y);
+    if (all || part == MPK_PART_LT) {
+        MPKI_DISPATCH(scalar, backward)(s, s->y);
+        MPKI_DISPATCH(scalar, permute_out)(f, 1, s->y, x, f->tree.n);
+    } else {
+        give_between(s, size, s->y, x);
+    }
+}
+
+mpk_status mpki_direct_apply(mpki_direct_solver *s, mpk_part part, int32_t nrhs, const void *b,
+                             int64_t ldb, void *x, int64_t ldx) {
+    const size_t size = mpk_scalar_size(s->f->tree.scalar);
+    if (nrhs == 0 || s->f->tree.n == 0) return MPK_OK;
+    if (part == MPK_PART_ALL && nrhs > 1 && s->block > 1) {
+        columns c = {s, b, x, ldb, ldx, nrhs};
+        mpki_pool_for(s->pool, 0, (nrhs + BLOCK - 1) / BLOCK, block_item, &c);
+        return mpki_cancelled(s->ctx) ? mpki_stopped(s->ctx, "solve") : MPK_OK;
+    }
+    for (int32_t r = 0; r < nrhs && !mpki_cancelled(s->ctx); r++)
+        apply_column(s, part, (const char *)b + (size_t)(r * ldb) * size,
+                     (char *)x + (size_t)(r * ldx) * size);
+    return mpki_cancelled(s->ctx) ? mpki_stopped(s->ctx, "solve") : MPK_OK;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Cuts the tree of supernodes into tasks. */
+#include "engines/cpu/front/storage.h"
+#include "tasks.h"
+
+static double node_cost(const mpki_tree_view *tree, int32_t s) {
+    return mpki_node_cost(tree->sptr[s + 1] - tree->sptr[s],
+                          (double)(tree->rptr[s + 1] - tree->rptr[s]), tree->flops[s]);
+}
+
+mpk_status mpki_tasks_build(mpk_context *ctx, const mpki_tree_view *tree, int threads,
+                            mpki_tasks *tasks) {
+    const int32_t ns = tree->nsuper;
+    *tasks = (mpki_tasks){0};
+    double *cost = MPKI_NEW(ctx, "factorize", ns + 1, double); /* of the subtree */
+    double *path = MPKI_NEW(ctx, "factorize", ns + 1, double); /* from a node to its root */
+    int32_t *of = MPKI_NEW(ctx, "factorize", ns + 1, int32_t); /* task of a node */
+    int32_t *first = MPKI_NEW(ctx, "factorize", ns + 1, int32_t);
+    tasks->task = MPKI_NEW(ctx, "factorize", ns + 1, mpki_task);
+    if (!cost || !path || !of || !first || !tasks->task) goto done;
+
+    for (int32_t s = 0; s < ns; s++) cost[s] = 0, first[s] = s;
+    for (int32_t s = 0; s < ns; s++) {
+        int32_t p = tree->parent[s];
+        cost[s] += node_cost(tree, s);
+        if (p >= 0) {
+            cost[p] += cost[s];
+            if (first[s] < first[p]) first[p] = first[s];
+        } else {
+            tasks->cost += cost[s];
+        }
+    }
+    for (int32_t s = ns - 1; s >= 0; s--)
+        path[s] = node_cost(tree, s) + (tree->parent[s] >= 0 ? path[tree->parent[s]] : 0);
+
+    const double limit = threads > 1 ? tasks->cost / (12.0 * threads) : tasks->cost;
+    for (int32_t s = 0; s < ns;) {
+        mpki_task t = {.first = s, .last = s, .parent = -1, .priority = path[s]};
+        int32_t p = tree->parent[s];
+        if (cost[s] > limit && threads > 1) { /* a node of the top */
+            t.top = true;
+            of[s] = tasks->count;
+            tasks->task[tasks->count++] = t;
+            s++;
+            continue;
+        }
+        /* climb to the largest subtree that begins here and is small enough; then add small
+         * siblings */
+        int32_t root = s;
+        double sum = 0;
+        while (tree->parent[root] >= 0 && first[tree->parent[root]] == s &&
+               cost[tree->parent[root]] <= limit)
+            root = tree->parent[root];
+        p = tree->parent[root];
+        sum = cost[root];
+        int32_t next = root + 1;
+        while (next < ns) {
+            int32_t brother = next;
+            while (tree->parent[brother] >= 0 && tree->parent[brother] != p &&
+                   first[tree->parent[brother]] == next && cost[tree->parent[brother]] <= limit)
+                brother = tree->parent[brother];
+            if (tree->parent[brother] != p || sum + cost[brother] > limit / 2) break;
+            sum += cost[brother];
+            next = brother + 1;
+        }
+        t.last = next - 1;
+        t.priority = path[root];
+        for (int32_t k = s; k < next; k++) of[k] = tasks->count;
+        tasks->task[tasks->count++] = t;
+        s = next;
+    }
+    for (int32_t k = 0; k < tasks->count; k++) tasks->task[k].waits = 0;
+    for (int32_t k = 0; k < tasks->count; k++) {
+        int32_t p = tree->parent[tasks->task[k].last];
+        tasks->task[k].parent = p >= 0 ? of[p] : -1;
+        if (p >= 0) tasks->task[of[p]].waits++;
+    }
+done:
+    mpki_release(ctx, cost);
+    mpki_release(ctx, path);
+    mpki_release(ctx, of);
+    mpki_release(ctx, first);
+    if (mpk_failed(mpki_failed(ctx))) mpki_tasks_free(ctx, tasks);
+    return mpki_failed(ctx);
+}
+
+void mpki_tasks_free(mpk_context *ctx, mpki_tasks *tasks) {
+    mpki_release(ctx, tasks->task);
+    *tasks = (mpki_tasks){0};
+}

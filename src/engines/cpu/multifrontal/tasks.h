@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CPU_MULTIFRONTAL_TASKS_H
+#define MPKI_CPU_MULTIFRONTAL_TASKS_H
+/** Which nodes of the tree form a task: at the leaves whole subtrees (a range of nodes, in
+ * postorder), above them single nodes. */
+#include "engines/interface/engine.h"
+
+typedef struct mpki_task {
+    int32_t first, last; /* nodes first .. last, in this order */
+    int32_t parent;      /* task that waits for this one; -1: none */
+    int32_t waits;       /* tasks that this one waits for */
+    bool top;            /* a single node, whose front all workers may share */
+    double priority;     /* cost from here to the root */
+} mpki_task;
+
+typedef struct mpki_tasks {
+    int32_t count;
+    mpki_task *task;
+    double cost; /* of all */
+} mpki_tasks;
+
+mpk_status mpki_tasks_build(mpk_context *ctx, const mpki_tree_view *tree, int threads,
+                            mpki_tasks *tasks);
+void mpki_tasks_free(mpk_context *ctx, mpki_tasks *tasks);
+
+#endif

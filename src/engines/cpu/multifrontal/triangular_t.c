@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The sweeps over the nodes of a direct factor: L, D and L^T, for one right-hand side or a
+ * block. */
+#include "engines/cpu/isa/cpu.h"
+#include "multifrontal.h"
+
+#include <string.h>
+
+void FN(permute_in)(const mpki_direct *f, int nrhs, const void *vx, int64_t ldx, void *vy) {
+    const T *x = vx;
+    T *y = vy;
+    const int32_t *perm = f->tree.perm;
+    for (int32_t k = 0; k < f->tree.n; k++) {
+        R s = (R)f->scale[perm[k]];
+        for (int r = 0; r < nrhs; r++) y[(int64_t)k * nrhs + r] = x[perm[k] + r * ldx] * s;
+    }
+}
+
+void FN(permute_out)(const mpki_direct *f, int nrhs, const void *vy, void *vx, int64_t ldx) {
+    T *x = vx;
+    const T *y = vy;
+    const int32_t *perm = f->tree.perm;
+    for (int32_t k = 0; k < f->tree.n; k++) {
+        R s = (R)f->scale[perm[k]];
+        for (int r = 0; r < nrhs; r++) x[perm[k] + r * ldx] = y[(int64_t)k * nrhs + r] * s;
+    }
+}
+
+/* ---- one right-hand side --------------------------------------------------------------------- */
+
+enum { ROWS_PER_ITEM = 512, COLS_PER_ITEM = 32, SHARED = 60000, AHEAD = 2 };
+
+/* y -= A x, or y -= A^T x, for a large panel, by all workers */
+typedef struct panel {
+    const FN(kernels) * k;
+    int64_t rows, lda;
+    int32_t cols;
+    const T *a, *x;
+    T *y;
+    int hermitian;
+} panel;
+
+static void panel_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    (void)pool;
+    (void)worker;
+    const panel *p = arg;
+    int64_t r0 = item * ROWS_PER_ITEM, left = p->rows - r0;
+    p->k->gemv(left < ROWS_PER_ITEM ? left : ROWS_PER_ITEM, p->cols, p->a + r0, p->lda, p->x,
+               p->y + r0);
+}
+
+static void panel_item_t(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    (void)pool;
+    (void)worker;
+    const panel *p = arg;
+    int32_t c0 = (int32_t)item * COLS_PER_ITEM, left = p->cols - c0;
+    p->k->gemvt(p->rows, left < COLS_PER_ITEM ? left : COLS_PER_ITEM, p->a + c0 * p->lda, p->lda,
+                p->x, p->y + c0, p->hermitian);
+}
+
+/* Begin to read a node that comes soon: nodes are small, and the processor cannot guess where the
+ * next one begins. */
+static void look_ahead(const mpki_node *node) {
+    enum { LINE = 64, MOST = 16 * LINE };
+    const int64_t bytes = (int64_t)node->nelim * node->ld0 * (int64_t)sizeof(T);
+    const char *a = node->a;
+    for (int64_t k = 0; k < (bytes < MOST ? bytes : MOST); k += LINE) __builtin_prefetch(a + k);
+    __builtin_prefetch(node->id);
+}
+
+/* What the children subtract from this node's rows goes into y for its columns, into v for the rows
+ * below. */
+static void take_from_children(const mpki_direct_solver *z, int32_t s, T *y, T *v) {
+    const mpki_tree_view *tree = &z->f->tree;
+    const int32_t own = tree->sptr[s + 1] - tree->sptr[s];
+    for (int32_t k = tree->child_ptr[s]; k < tree->child_ptr[s + 1]; k++) {
+        const int32_t c = tree->child[k];
+        const mpki_node *node = &z->f->node[c];
+        const T *u = (const T *)z->u + z->at[c];
+        for (int32_t i = node->nelim; i < node->w; i++) y[node->id[i]] += *u++;
+        const int32_t *rel = tree->rel + tree->rptr[c], *ridx = tree->ridx + tree->rptr[c];
+        const int32_t m = (int32_t)(node->nrows - node->w);
+        int32_t r = 0;
+        for (; r < m && rel[r] < own; r++) y[ridx[r]] += u[r];
+        for (; r < m; r++) v[rel[r] - own] += u[r];
+    }
+}
+
+static void forward_node(const mpki_direct_solver *z, mpki_pool *pool, int worker, int32_t s,
+                         T *y) {
+    const mpki_node *node = &z->f->node[s];
+    const FN(kernels) *k = z->kernels;
+    const int32_t e = node->nelim, w = node->w;
+    const int64_t n = node->nrows;
+    T *v = z->v[worker];
+    if (s + AHEAD < z->f->tree.nsuper) look_ahead(node + AHEAD);
+    for (int64_t i = e; i < n; i++) v[i] = t_make(0, 0);
+    take_from_children(z, s, y, v + w);
+    for (int32_t i = 0; i < e; i++) v[i] = y[node->id[i]];
+    for (int32_t j0 = 0; j0 < e; j0 += MPKI_PANEL) {
+        const int32_t j1 = e - j0 < MPKI_PANEL ? e : j0 + MPKI_PANEL;
+        const int64_t ld = node->ld0 - j0;
+        const T *a = (const T *)node->a + mpki_panel_offset(node->ld0, j0 / MPKI_PANEL) - j0;
+        for (int32_t j = j0; j + 1 < j1; j++) {
+            const T *l = a + (j - j0) * ld, x = v[j];
+            for (int32_t i = j + 1; i < j1; i++) v[i] -= t_mul(l[i], x);
+        }
+        if (n <= j1) continue;
+        panel p = {k, n - j1, ld, j1 - j0, a + j1, v + j0, v + j1, 0};
+        if (!pool || p.rows * p.cols < SHARED)
+            k->gemv(p.rows, p.cols, p.a, ld, p.x, p.y);
+        else
+            mpki_pool_for(pool, worker, (p.rows + ROWS_PER_ITEM - 1) / ROWS_PER_ITEM, panel_item,
+                          &p);
+    }
+    for (int32_t i = 0; i < e; i++) y[node->id[i]] = v[i];
+    if (n > e) memcpy((T *)z->u + z->at[s], v + e, (size_t)(n - e) * sizeof(T));
+}
+
+static void backward_node(const mpki_direct_solver *z, mpki_pool *pool, int worker, int32_t s,
+                          T *y) {
+    const mpki_node *node = &z->f->node[s];
+    const mpki_tree_view *tree = &z->f->tree;
+    const FN(kernels) *k = z->kernels;
+    const int hermitian = tree->symmetry == MPK_HERMITIAN;
+    const int32_t e = node->nelim, w = node->w, *ridx = tree->ridx + tree->rptr[s];
+    const int64_t n = node->nrows;
+    T *v = z->v[worker];
+    if (s >= AHEAD) look_ahead(node - AHEAD);
+    for (int32_t i = 0; i < w; i++) v[i] = y[node->id[i]];
+    for (int64_t i = w; i < n; i++) v[i] = y[ridx[i - w]];
+    for (int32_t j0 = (e - 1) / MPKI_PANEL * MPKI_PANEL; e > 0 && j0 >= 0; j0 -= MPKI_PANEL) {
+        const int32_t j1 = e - j0 < MPKI_PANEL ? e : j0 + MPKI_PANEL;
+        const int64_t ld = node->ld0 - j0;
+        const T *a = (const T *)node->a + mpki_panel_offset(node->ld0, j0 / MPKI_PANEL) - j0;
+        panel p = {k, n - j1, ld, j1 - j0, a + j1, v + j1, v + j0, hermitian};
+        if (!pool || p.rows * p.cols < SHARED)
+            k->gemvt(p.rows, p.cols, p.a, ld, p.x, p.y, hermitian);
+        else
+            mpki_pool_for(pool, worker, (p.cols + COLS_PER_ITEM - 1) / COLS_PER_ITEM, panel_item_t,
+                          &p);
+        for (int32_t j = j1 - 2; j >= j0; j--) {
+            const T *l = a + (j - j0) * ld;
+            T sum = v[j];
+            for (int32_t i = j + 1; i < j1; i++) sum -= t_mul(conj_if(hermitian, l[i]), v[i]);
+            v[j] = sum;
+        }
+    }
+    for (int32_t i = 0; i < e; i++) y[node->id[i]] = v[i];
+}
+
+typedef struct sweep {
+    mpki_direct_solver *z;
+    T *y;
+} sweep;
+
+/* Entries of L that a visit to a node reads. */
+static int64_t entries(const mpki_node *node) {
+    return node->nelim * node->nrows;
+}
+
+static void forward_task(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    const sweep *w = arg;
+    const mpki_task *all = w->z->f->memory.tasks.task, *t = &all[item];
+    mpki_asking asking = {w->z->ctx, "solve", 0};
+    for (int32_t s = t->first; s <= t->last && !mpki_asks(&asking, entries(&w->z->f->node[s])); s++)
+        forward_node(w->z, t->top ? pool : NULL, worker, s, w->y);
+    if (t->parent >= 0 && atomic_fetch_sub(&w->z->waits[t->parent], 1) == 1)
+        mpki_pool_push(pool, all[t->parent].priority, forward_task, arg, t->parent);
+}
+
+static void backward_task(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    const sweep *w = arg;
+    const mpki_task *all = w->z->f->memory.tasks.task, *t = &all[item];
+    mpki_asking asking = {w->z->ctx, "solve", 0};
+    for (int32_t s = t->last; s >= t->first && !mpki_asks(&asking, entries(&w->z->f->node[s])); s--)
+        backward_node(w->z, t->top ? pool : NULL, worker, s, w->y);
+    for (int32_t k = w->z->child_ptr[item]; k < w->z->child_ptr[item + 1]; k++)
+        mpki_pool_push(pool, all[w->z->child[k]].priority, backward_task, arg, w->z->child[k]);
+}
+
+void FN(forward)(mpki_direct_solver *z, void *y) {
+    const mpki_tasks *tasks = &z->f->memory.tasks;
+    mpki_asking asking = {z->ctx, "solve", 0};
+    z->kernels = FN(cpu_kernels)();
+    if (!z->pool) {
+        for (int32_t s = 0; s < z->f->tree.nsuper; s++) {
+            if (mpki_asks(&asking, entries(&z->f->node[s]))) return;
+            forward_node(z, NULL, 0, s, y);
+        }
+        return;
+    }
+    sweep w = {z, y};
+    for (int32_t k = 0; k < tasks->count; k++) atomic_init(&z->waits[k], tasks->task[k].waits);
+    for (int32_t k = 0; k < tasks->count; k++)
+        if (tasks->task[k].waits == 0)
+            mpki_pool_push(z->pool, tasks->task[k].priority, forward_task, &w, k);
+    mpki_pool_run(z->pool);
+}
+
+void FN(backward)(mpki_direct_solver *z, void *y) {
+    const mpki_tasks *tasks = &z->f->memory.tasks;
+    mpki_asking asking = {z->ctx, "solve", 0};
+    z->kernels = FN(cpu_kernels)();
+    if (!z->pool) {
+        for (int32_t s = z->f->tree.nsuper - 1; s >= 0; s--) {
+            if (mpki_asks(&asking, entries(&z->f->node[s]))) return;
+            backward_node(z, NULL, 0, s, y);
+        }
+        return;
+    }
+    sweep w = {z, y};
+    for (int32_t k = 0; k < tasks->count; k++)
+        if (tasks->task[k].parent < 0)
+            mpki_pool_push(z->pool, tasks->task[k].priority, backward_task, &w, k);
+    mpki_pool_run(z->pool);
+}
+
+/* ---- a block of right-hand sides, rows of nr ------------------------------------------------- */
+
+static void forward_block(const FN(kernels) * k, const mpki_node *node, const int32_t *ridx, int nr,
+                          T *y, T *v) {
+    const int32_t e = node->nelim, w = node->w;
+    const int64_t n = node->nrows;
+    T *packed = v + (n + 8) * nr;
+    /* v is stored by columns here, as C of the kernel; the solved rows are packed as its right
+     * factor */
+    for (int r = 0; r < nr; r++) {
+        for (int32_t i = 0; i < e; i++) v[i + r * n] = y[(int64_t)node->id[i] * nr + r];
+        for (int64_t i = e; i < n; i++) v[i + r * n] = t_make(0, 0);
+    }
+    for (int32_t j0 = 0; j0 < e; j0 += MPKI_PANEL) {
+        const int32_t j1 = e - j0 < MPKI_PANEL ? e : j0 + MPKI_PANEL;
+        const int64_t ld = node->ld0 - j0;
+        const T *a = (const T *)node->a + mpki_panel_offset(node->ld0, j0 / MPKI_PANEL) - j0;
+        for (int r = 0; r < nr; r++)
+            for (int32_t j = j0; j + 1 < j1; j++) {
+                const T *l = a + (j - j0) * ld, x = v[j + r * n];
+                for (int32_t i = j + 1; i < j1; i++) v[i + r * n] -= t_mul(l[i], x);
+            }
+        if (n <= j1) continue;
+        for (int32_t j = j0; j < j1; j++) /* rows of nr, in slivers of nc */
+            for (int r = 0; r < nr; r += k->nc)
+                for (int c = 0; c < k->nc; c++)
+                    packed[(int64_t)r * (j1 - j0) + (int64_t)(j - j0) * k->nc + c] =
+                        r + c < nr ? v[j + (r + c) * n] : t_make(0, 0);
+        k->multiply(n - j1, nr, j1 - j0, a + j1, ld, packed, v + j1, n, 0, INT64_MAX / 2);
+    }
+    for (int r = 0; r < nr; r++) {
+        for (int32_t i = 0; i < e; i++) y[(int64_t)node->id[i] * nr + r] = v[i + r * n];
+        for (int32_t i = e; i < w; i++) y[(int64_t)node->id[i] * nr + r] += v[i + r * n];
+        for (int64_t i = w; i < n; i++) y[(int64_t)ridx[i - w] * nr + r] += v[i + r * n];
+    }
+}
+
+static void backward_block(const mpki_node *node, const int32_t *ridx, int hermitian, int nr, T *y,
+                           T *v) {
+    const int32_t e = node->nelim, w = node->w;
+    const int64_t n = node->nrows;
+    for (int32_t i = 0; i < w; i++)
+        memcpy(v + (int64_t)i * nr, y + (int64_t)node->id[i] * nr, nr * sizeof(T));
+    for (int64_t i = w; i < n; i++)
+        memcpy(v + i * nr, y + (int64_t)ridx[i - w] * nr, nr * sizeof(T));
+    for (int32_t j = e - 1; j >= 0; j--) {
+        const int32_t j0 = j / MPKI_PANEL * MPKI_PANEL;
+        const T *l = (const T *)node->a + mpki_panel_offset(node->ld0, j0 / MPKI_PANEL) +
+                     (j - j0) * (node->ld0 - j0) - j0;
+        T *x = v + (int64_t)j * nr;
+        for (int64_t i = j + 1; i < n; i++) {
+            T m = conj_if(hermitian, l[i]);
+            const T *z = v + i * nr;
+            for (int r = 0; r < nr; r++) x[r] -= t_mul(m, z[r]);
+        }
+    }
+    for (int32_t i = 0; i < e; i++)
+        memcpy(y + (int64_t)node->id[i] * nr, v + (int64_t)i * nr, nr * sizeof(T));
+}
+
+void FN(sweep_block)(const mpki_direct_solver *z, int worker, int nrhs, void *y) {
+    const mpki_tree_view *tree = &z->f->tree;
+    const FN(kernels) *k = FN(cpu_kernels)();
+    const int hermitian = tree->symmetry == MPK_HERMITIAN;
+    mpki_asking asking = {z->ctx, "solve", 0};
+    for (int32_t s = 0; s < tree->nsuper; s++) {
+        if (mpki_asks(&asking, entries(&z->f->node[s]) * nrhs)) return;
+        forward_block(k, &z->f->node[s], tree->ridx + tree->rptr[s], nrhs, y, z->v[worker]);
+    }
+    FN(diagonal)(z->f, nrhs, y);
+    for (int32_t s = tree->nsuper - 1; s >= 0; s--) {
+        if (mpki_asks(&asking, entries(&z->f->node[s]) * nrhs)) return;
+        backward_block(&z->f->node[s], tree->ridx + tree->rptr[s], hermitian, nrhs, y,
+                       z->v[worker]);
+    }
+}
+
+void FN(diagonal)(const mpki_direct *f, int nrhs, void *vy) {
+    T *y = vy;
+    const int hermitian = f->tree.symmetry == MPK_HERMITIAN;
+    for (int32_t s = 0; s < f->tree.nsuper; s++) {
+        const mpki_node *node = &f->node[s];
+        const T *d = node->dinv;
+        for (int32_t k = 0; k < node->nelim; k++) {
+            T *x1 = y + (int64_t)node->id[k] * nrhs;
+            if (t_abs1(d[2 * k + 1]) > 0) {
+                T *x2 = y + (int64_t)node->id[k + 1] * nrhs, off = d[2 * k + 1];
+                for (int r = 0; r < nrhs; r++) {
+                    T a = x1[r], b = x2[r];
+                    x1[r] = t_mul(d[2 * k], a) + t_mul(conj_if(hermitian, off), b);
+                    x2[r] = t_mul(off, a) + t_mul(d[2 * k + 2], b);
+                }
+                k++;
+            } else {
+                for (int r = 0; r < nrhs; r++) x1[r] = t_mul(d[2 * k], x1[r]);
+            }
+        }
+    }
+}
+
+/* |B| for B = [a conj(b); b c], a and c real: +-B when B is definite, else the square root of B^2
+ * by Cayley and Hamilton, (B^2 + |det| I) / sqrt(tr(B^2) + 2 |det|). */
+static void absolute(R *a, T *b, R *c) {
+    const double most = fmax(fmax(fabs((double)*a), fabs((double)*c)), (double)t_abs(*b));
+    if (!(most > 0)) return;
+    const double p = *a / most, q = *c / most, m = (double)t_abs(*b) / most;
+    const double det = p * q - m * m;
+    if (det >= 0) {
+        const int sign = p + q < 0 ? -1 : 1;
+        *a *= sign;
+        *c *= sign;
+        *b *= (R)sign;
+        return;
+    }
+    const double trace = sqrt((p - q) * (p - q) + 4 * m * m); /* of |B| */
+    *a = (R)(most * ((p * p + m * m - det) / trace));
+    *c = (R)(most * ((q * q + m * m - det) / trace));
+    *b *= (R)((p + q) / trace);
+}
+
+void FN(diagonal_abs)(const mpki_direct *f, void *vy) {
+    T *y = vy;
+    for (int32_t s = 0; s < f->tree.nsuper; s++) {
+        const mpki_node *node = &f->node[s];
+        const T *d = node->dinv;
+        for (int32_t k = 0; k < node->nelim; k++) {
+            T *x1 = y + node->id[k], b = d[2 * k + 1];
+            R a = t_re(d[2 * k]);
+            if (!(t_abs1(b) > 0)) {
+                *x1 *= r_abs(a);
+                continue;
+            }
+            T *x2 = y + node->id[k + 1];
+            R c = t_re(d[2 * k + 2]);
+            absolute(&a, &b, &c);
+            const T u = *x1, v = *x2;
+            *x1 = a * u + t_mul(t_conj(b), v);
+            *x2 = t_mul(b, u) + c * v;
+            k++;
+        }
+    }
+}

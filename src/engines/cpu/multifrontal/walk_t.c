@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The multifrontal walk over the tree. At each node: gather entries of A and the children's
+ * contributions into a front, factor it, leave L where it is, pass the contribution to the parent.
+ * Columns that a front rejects go to the parent too. The arithmetic of a node depends only on its
+ * own data, and children are added in order: so the bits of the factor are the same for any number
+ * of threads. */
+#include "engines/cpu/isa/cpu.h"
+#include "core/scaled.h"
+#include "multifrontal.h"
+#include "recycle.h"
+
+#include <string.h>
+
+typedef struct worker_state {
+    mpki_pivots pivots;
+    int64_t delayed;
+    double flops;
+    int64_t nnz;
+    int32_t max_front;
+    mpki_run *runs;
+    mpki_small_blocks small;
+} worker_state;
+
+typedef struct walk {
+    mpki_direct *f;
+    const mpki_tree_view *tree;
+    const T *sax;
+    FN(front_rules) rules;
+    FN(front_work) * works;
+    worker_state *state;
+    mpki_recycler recycler;
+    T **contribution; /* nsuper: of each node; NULL: not there yet, or used up */
+    _Atomic int status;
+    _Atomic double done_flops;
+    double stop_flops;
+    _Atomic bool runaway;
+    _Atomic int64_t rejected; /* columns, as often as they were tried */
+    int64_t stop_rejected;
+} walk;
+
+static void fail(walk *z, mpk_status status) {
+    int ok = MPK_OK;
+    atomic_compare_exchange_strong(&z->status, &ok, status);
+}
+
+static FN(front) front_of(const mpki_node *node) {
+    return (FN(front)){node->nrows, node->w, node->nelim, node->ld0, node->a,
+                       node->id,    node->d, node->dinv,  0,         NULL};
+}
+
+/* ---- assembly -------------------------------------------------------------------------------- */
+
+/* The rows of a child's contribution in its parent's front, as runs. */
+static int32_t make_runs(const mpki_tree_view *tree, int32_t child, int32_t own, int32_t delayed,
+                         mpki_run *runs) {
+    const int32_t *rel = tree->rel + tree->rptr[child];
+    int32_t m = (int32_t)(tree->rptr[child + 1] - tree->rptr[child]), count = 0;
+    for (int32_t r = 0; r < m; r++) {
+        int32_t to = rel[r] < own ? rel[r] : rel[r] + delayed;
+        if (count && runs[count - 1].to + runs[count - 1].count == to)
+            runs[count - 1].count++;
+        else
+            runs[count++] = (mpki_run){r, 1, to};
+    }
+    return count;
+}
+
+enum { ASK = 1 << 20 }; /* entries between two questions to `cancelled` */
+
+/* A child's contribution on its way into its parent: columns c0 .. c1-1 go to the parent's front
+ * (f) or into the parent's own contribution (c). */
+typedef struct gather {
+    const walk *z;
+    const T *from; /* the child's trapezoid */
+    int64_t ldm;
+    const mpki_run *runs;
+    int32_t run_count, c0, c1, step;
+    const int32_t *rel;
+    int32_t rel_count, own, delayed;
+    const FN(front) * f; /* NULL: into c, */
+    T *c;                /* the contribution of a parent with w fully summed columns */
+    int64_t w, ldc;
+} gather;
+
+static T *column_of(T *trapezoid, int64_t ld0,
+                    int64_t j) { /* address of (0, j), which may not exist itself */
+    int64_t k = j / MPKI_PANEL, first = k * MPKI_PANEL;
+    return trapezoid + mpki_panel_offset(ld0, k) + (j - first) * (ld0 - first) - first;
+}
+
+static void gather_columns(const gather *g, int32_t c0, int32_t c1) {
+    int32_t first = 0;
+    int64_t seen = 0;
+    for (int32_t j = c0; j < c1; j++) {
+        if ((seen += g->rel_count - j) > ASK) {
+            if (FN(front_stopped)(&g->z->rules, (double)seen)) return;
+            seen = 0;
+        }
+        while (g->runs[first].from + g->runs[first].count <= j) first++;
+        int64_t at = g->rel[j] < g->own ? g->rel[j] : g->rel[j] + g->delayed;
+        T *to = g->f ? FN(front_at)(g->f, at, at) - at : column_of(g->c, g->ldc, at - g->w) - g->w;
+        const T *from = column_of((T *)g->from, g->ldm, j);
+        for (int32_t r = first; r < g->run_count; r++) {
+            const mpki_run *u = &g->runs[r];
+            T *restrict y = to + u->to;
+            const T *restrict x = from + u->from;
+            for (int32_t i = u->from < j ? j - u->from : 0; i < u->count; i++) y[i] += x[i];
+        }
+    }
+}
+
+static void gather_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    (void)pool;
+    (void)worker;
+    const gather *g = arg;
+    int32_t c0 = g->c0 + (int32_t)item * g->step, c1 = c0 + g->step;
+    gather_columns(g, c0, c1 < g->c1 ? c1 : g->c1);
+}
+
+static void gather_child(const walk *z, int32_t child, int32_t own, int32_t delayed,
+                         const FN(front) * f, T *c, int64_t m, mpki_pool *pool, int worker) {
+    const mpki_tree_view *tree = z->tree;
+    const int32_t *rel = tree->rel + tree->rptr[child];
+    int32_t mc = (int32_t)(tree->rptr[child + 1] - tree->rptr[child]), split = 0;
+    while (split < mc && rel[split] < own) split++;
+    mpki_run *runs = z->state[worker].runs;
+    gather g = {.z = z,
+                .from = z->contribution[child],
+                .ldm = mpki_leading(mc),
+                .runs = runs,
+                .step = 64,
+                .rel = rel,
+                .rel_count = mc,
+                .own = own,
+                .delayed = delayed,
+                .f = f,
+                .c = c,
+                .w = own + delayed,
+                .ldc = mpki_leading(m)};
+    g.c0 = f ? 0 : split;
+    g.c1 = f ? split : mc;
+    if (g.c0 == g.c1) return;
+    g.run_count = make_runs(tree, child, own, delayed, runs);
+    int64_t cols = g.c1 - g.c0;
+    if (!pool || cols * mc < 200000)
+        gather_columns(&g, g.c0, g.c1);
+    else
+        mpki_pool_for(pool, worker, (cols + g.step - 1) / g.step, gather_item, &g);
+}
+
+/* Columns that a child delayed become columns own + offset .. of the parent. */
+static void gather_delayed(const walk *z, int32_t child, const FN(front) * f, int32_t own,
+                           int32_t delayed, int32_t offset) {
+    const mpki_tree_view *tree = z->tree;
+    const mpki_node *node = &z->f->node[child];
+    FN(front) g = front_of(node);
+    const int32_t *rel = tree->rel + tree->rptr[child];
+    int32_t m = (int32_t)(node->nrows - node->w);
+    for (int32_t t = node->nelim; t < node->w; t++) {
+        int32_t at = own + offset + t - node->nelim;
+        f->id[at] = node->id[t];
+        for (int32_t i = t; i < node->w; i++)
+            *FN(front_at)(f, own + offset + i - node->nelim, at) += *FN(front_at)(&g, i, t);
+        for (int32_t r = 0; r < m; r++) {
+            T x = *FN(front_at)(&g, node->w + r, t);
+            if (rel[r] < own)
+                *FN(front_at)(f, at, rel[r]) += conj_if(z->rules.hermitian, x);
+            else
+                *FN(front_at)(f, rel[r] + delayed, at) += x;
+        }
+    }
+}
+
+static void scatter_entries(const walk *z, int32_t s, const FN(front) * f, int32_t own,
+                            int32_t delayed) {
+    const mpki_tree_view *tree = z->tree;
+    for (int64_t k = tree->scatter_ptr[s]; k < tree->scatter_ptr[s + 1]; k++) {
+        mpki_scatter e = tree->scatter[k];
+        T x = z->sax[e.src];
+        int32_t row = e.row;
+        if (row < 0) row = ~row, x = t_conj(x);
+        *FN(front_at)(f, row < own ? row : row + delayed, e.col) += x;
+    }
+}
+
+/* ---- one node -------------------------------------------------------------------------------- */
+
+static mpk_status node_storage(walk *z, mpki_node *node) {
+    const int64_t w = node->w, size = sizeof(T);
+    const int64_t panel = mpki_trapezoid(node->nrows, w) * size;
+    char *at = mpki_arena_alloc(&z->f->arena, panel + 4 * w * size + w * (int64_t)sizeof(int32_t));
+    if (!at) return MPK_ERR_MEMORY;
+    node->a = at;
+    node->d = at + panel;
+    node->dinv = at + panel + 2 * w * size;
+    node->id = (int32_t *)(at + panel + 4 * w * size);
+    mpki_asking asking = {z->f->ctx, "factorize", 0};
+    return mpki_clear_slowly(&asking, node->a, (size_t)panel) ? MPK_ERR_CANCELLED : MPK_OK;
+}
+
+static int64_t contribution_bytes(const mpki_tree_view *tree, int32_t s) {
+    int64_t m = tree->rptr[s + 1] - tree->rptr[s];
+    return (mpki_trapezoid(m, m) + 8) * (int64_t)sizeof(T);
+}
+
+static T *new_contribution(walk *z, int worker, int32_t s) {
+    const int64_t bytes = contribution_bytes(z->tree, s);
+    return bytes <= MPKI_SMALL ? mpki_small_get(&z->state[worker].small, bytes)
+                               : mpki_recycler_get(&z->recycler, bytes);
+}
+
+static void release_contribution(walk *z, int worker, int32_t s) {
+    if (!z->contribution[s]) return;
+    const int64_t bytes = contribution_bytes(z->tree, s);
+    if (bytes <= MPKI_SMALL)
+        mpki_small_put(&z->state[worker].small, z->contribution[s], bytes);
+    else
+        mpki_recycler_put(&z->recycler, z->contribution[s], bytes);
+    z->contribution[s] = NULL;
+}
+
+static void release_children(walk *z, int worker, int32_t s) {
+    for (int32_t k = z->tree->child_ptr[s]; k < z->tree->child_ptr[s + 1]; k++)
+        release_contribution(z, worker, z->tree->child[k]);
+}
+
+/* flops of eliminating e of w columns over nrows rows, counted as in the analysis */
+static double front_flops(double nrows, double e) {
+    /* sum over k < e of (r + r (r + 1)), r = nrows - 1 - k */
+    double a = nrows - e, sum1 = (a + nrows - 1) * e / 2;
+    double sum2 = (nrows - 1) * nrows * (2 * nrows - 1) / 6 - (a - 1) * a * (2 * a - 1) / 6;
+    return sum2 + 2 * sum1;
+}
+
+/* Share of the work that is done, for progress; below 1, which is reported once, at the end. */
+static double done_share(walk *z) {
+    return fmin(atomic_load(&z->done_flops) / (z->tree->factor_flops + 1), 0.999);
+}
+
+static bool cancelled(void *self) {
+    walk *z = self;
+    return mpki_progress(z->f->ctx, "factorize", done_share(z));
+}
+
+static mpk_status do_node(walk *z, int32_t s, mpki_pool *pool, int worker) {
+    const mpki_tree_view *tree = z->tree;
+    mpki_node *const nodes = z->f->node;
+    worker_state *state = &z->state[worker];
+    const int32_t own = tree->sptr[s + 1] - tree->sptr[s];
+    const int64_t m = tree->rptr[s + 1] - tree->rptr[s];
+    int32_t delayed = 0;
+    for (int32_t k = tree->child_ptr[s]; k < tree->child_ptr[s + 1]; k++) {
+        const mpki_node *c = &nodes[tree->child[k]];
+        delayed += c->w - c->nelim;
+    }
+    mpki_node *node = &nodes[s];
+    *node = (mpki_node){.w = own + delayed, .delayed = delayed, .nrows = own + delayed + m};
+    node->ld0 = mpki_leading(node->nrows);
+    mpk_status status = node_storage(z, node);
+    if (mpk_failed(status)) return status;
+    FN(front) f = front_of(node);
+    for (int32_t j = 0; j < own; j++) f.id[j] = tree->sptr[s] + j;
+
+    scatter_entries(z, s, &f, own, delayed);
+    int32_t offset = 0;
+    for (int32_t k = tree->child_ptr[s]; k < tree->child_ptr[s + 1]; k++) {
+        int32_t c = tree->child[k];
+        int32_t late = nodes[c].w - nodes[c].nelim;
+        if (late) gather_delayed(z, c, &f, own, delayed, offset);
+        offset += late;
+        if (z->contribution[c]) gather_child(z, c, own, delayed, &f, NULL, m, pool, worker);
+    }
+
+    const int64_t rejected_before = state->pivots.rejected;
+    status = FN(front_factor)(&f, &z->rules, &z->works[worker], pool, worker, &state->pivots);
+    node->nelim = f.nelim;
+    state->delayed += f.w - f.nelim;
+    const int64_t rejected = state->pivots.rejected - rejected_before;
+    if (rejected && atomic_fetch_add(&z->rejected, rejected) + rejected > z->stop_rejected)
+        atomic_store(&z->runaway, true);
+    if (mpk_failed(status)) return status;
+    double flops = front_flops((double)f.nrows, f.nelim);
+    state->flops += flops;
+    state->nnz += (int64_t)f.nelim * f.nrows - (int64_t)f.nelim * (f.nelim - 1) / 2;
+    if (f.nrows > state->max_front) state->max_front = (int32_t)f.nrows;
+
+    if (m > 0) {
+        T *c = new_contribution(z, worker, s);
+        if (!c) return MPK_ERR_MEMORY;
+        z->contribution[s] = c;
+        FN(front_update)(&f, &z->rules, z->works, c, pool, worker);
+        for (int32_t k = tree->child_ptr[s]; k < tree->child_ptr[s + 1]; k++) {
+            int32_t child = tree->child[k];
+            if (!z->contribution[child]) continue;
+            gather_child(z, child, own, delayed, NULL, c, m, pool, worker);
+            release_contribution(z, worker, child);
+        }
+    }
+    release_children(z, worker, s);
+    if (flops > 1e5) {
+        double done = atomic_load(&z->done_flops);
+        while (!atomic_compare_exchange_weak(&z->done_flops, &done, done + flops)) {}
+        if (done + flops > z->stop_flops) atomic_store(&z->runaway, true);
+        if (cancelled(z)) return MPK_ERR_CANCELLED;
+    }
+    return MPK_OK;
+}
+
+static void run_task(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    walk *z = arg;
+    const mpki_task *t = &z->f->memory.tasks.task[item];
+    for (int32_t s = t->first; s <= t->last; s++) {
+        if (atomic_load(&z->status) != MPK_OK || atomic_load(&z->runaway)) return;
+        mpk_status status = do_node(z, s, t->top ? pool : NULL, worker);
+        if (mpk_failed(status)) {
+            fail(z, status);
+            return;
+        }
+    }
+    const mpki_walk_memory *memory = &z->f->memory;
+    if (t->parent >= 0 && atomic_fetch_sub(&memory->waits[t->parent], 1) == 1)
+        mpki_pool_push(pool, memory->tasks.task[t->parent].priority, run_task, z, t->parent);
+}
+
+/* ---- the walk
+ * ------------------------------------------------------------------------------------ */
+
+int64_t FN(walk_space)(int64_t n) {
+    return FN(front_work_size)(n);
+}
+
+static void add_up(const walk *z, int threads, mpki_numeric_result *result) {
+    *result = (mpki_numeric_result){.min_d = INFINITY, .runaway = atomic_load(&z->runaway)};
+    for (int t = 0; t < threads; t++) {
+        const worker_state *s = &z->state[t];
+        result->positive += s->pivots.positive;
+        result->negative += s->pivots.negative;
+        result->zero += s->pivots.zero;
+        result->two_by_two += s->pivots.two_by_two;
+        result->delayed += s->delayed;
+        result->perturbed += s->pivots.perturbed;
+        if (s->pivots.max_d > result->max_d) result->max_d = s->pivots.max_d;
+        if (s->pivots.min_d < result->min_d) result->min_d = s->pivots.min_d;
+        if (s->max_front > result->max_front) result->max_front = s->max_front;
+        result->flops += s->flops;
+        result->nnz += s->nnz;
+    }
+}
+
+mpk_status FN(walk)(mpki_direct *f, const void *sax, const mpki_pivot_rules *rules,
+                    const mpki_stop *stop, mpki_numeric_result *result) {
+    mpk_context *ctx = f->ctx;
+    const mpki_tree_view *tree = &f->tree;
+    int threads = rules->threads;
+    mpki_pool *pool = NULL;
+    walk z = {.f = f, .tree = tree, .sax = sax, .stop_flops = INFINITY, .stop_rejected = INT64_MAX};
+    z.rules = (FN(front_rules)){.k = FN(cpu_kernels)(),
+                                .hermitian = tree->symmetry == MPK_HERMITIAN,
+                                .u = (R)rules->threshold,
+                                .small = (R)rules->small,
+                                .shift = (R)rules->shift,
+                                .noise = (R)((double)R_EPS * rules->size),
+                                .cancelled = cancelled,
+                                .self = &z};
+    if (z.rules.u < R_EPS) z.rules.u = R_EPS;
+    if (stop) {
+        z.stop_flops = stop->flops;
+        z.stop_rejected = stop->rejected;
+    }
+    if (mpk_failed(mpki_walk_memory_make(f, threads)) ||
+        mpk_failed(mpki_recycler_init(ctx, &z.recycler)))
+        return mpki_failed(ctx);
+    const mpki_walk_memory *memory = &f->memory;
+    const mpki_tasks *tasks = &memory->tasks;
+    threads = memory->workers;
+    z.contribution = (T **)memory->contribution;
+    z.state = MPKI_ZNEW(ctx, "factorize", threads, worker_state);
+    z.works = MPKI_ZNEW(ctx, "factorize", threads, FN(front_work));
+    if (!z.state || !z.works) goto done;
+    for (int t = 0; t < threads; t++) {
+        z.state[t].pivots.min_d = INFINITY;
+        z.state[t].runs = memory->runs[t];
+        z.state[t].small.ctx = ctx;
+        FN(front_work_set)(&z.works[t], tree->n, memory->space[t]);
+    }
+    if (threads == 1) {
+        for (int32_t s = 0; s < tree->nsuper; s++) {
+            mpk_status status = do_node(&z, s, NULL, 0);
+            if (mpk_failed(status)) fail(&z, status);
+            if (atomic_load(&z.status) != MPK_OK || atomic_load(&z.runaway)) break;
+        }
+    } else {
+        pool = mpki_context_pool(ctx, threads, tasks->count + 1);
+        if (!pool) goto done;
+        for (int32_t k = 0; k < tasks->count; k++)
+            atomic_init(&memory->waits[k], tasks->task[k].waits);
+        for (int32_t k = 0; k < tasks->count; k++)
+            if (tasks->task[k].waits == 0)
+                mpki_pool_push(pool, tasks->task[k].priority, run_task, &z, k);
+        mpki_pool_run(pool);
+    }
+    add_up(&z, threads, result);
+    if (atomic_load(&z.status) == MPK_ERR_NUMERIC)
+        mpki_error(ctx, MPK_ERR_NUMERIC, "factorize", -1,
+                   "a pivot column holds NaN or Inf: overflow");
+    else if (atomic_load(&z.status) == MPK_ERR_CANCELLED)
+        mpki_error(ctx, MPK_ERR_CANCELLED, "factorize", -1, "stopped on request");
+done:
+    for (int32_t s = 0; z.state && z.works && s < tree->nsuper; s++) release_contribution(&z, 0, s);
+    for (int t = 0; z.state && t < threads; t++) mpki_small_free(&z.state[t].small);
+    mpki_recycler_free(&z.recycler);
+    mpki_release(ctx, z.works);
+    mpki_release(ctx, z.state);
+    return mpki_failed(ctx);
+}
+
+/* x by a power of two that may not fit a float, though the product does. near: see
+ * mpki_scales_near */
+static inline T scaled(T x, double s, double t, bool near) {
+    const double re = (double)t_re(x), im = (double)t_im(x);
+    return near ? t_make((R)(re * (s * t)), (R)(im * (s * t)))
+                : t_make((R)mpki_scaled(re, s, t), (R)mpki_scaled(im, s, t));
+}
+
+void FN(scale_values)(const mpki_tree_view *tree, const void *ax, const double *scale, void *sax) {
+    const T *x = ax;
+    T *y = sax;
+    const bool near = mpki_scales_near(tree->n, scale);
+    for (int32_t j = 0; j < tree->n; j++)
+        for (int64_t k = tree->ap[j]; k < tree->ap[j + 1]; k++)
+            y[k] = scaled(x[k], scale[j], scale[tree->ai[k]], near);
+}
+
+/* ---- what a caller may ask of D
+ * ------------------------------------------------------------------ */
+
+void FN(get_d)(const mpki_direct *f, void *out) {
+    T *d = out;
+    for (int32_t s = 0; s < f->tree.nsuper; s++) {
+        const mpki_node *node = &f->node[s];
+        memcpy(d, node->d, 2 * (size_t)node->nelim * sizeof(T));
+        d += 2 * node->nelim;
+    }
+}
+
+void FN(get_logdet)(const mpki_direct *f, double *out) {
+    double log_abs = 0, re = 1, im = 0;
+    const int hermitian = f->tree.symmetry == MPK_HERMITIAN;
+    for (int32_t s = 0; s < f->tree.nsuper; s++) {
+        const mpki_node *node = &f->node[s];
+        const T *d = node->d;
+        for (int32_t k = 0; k < node->nelim; k++) {
+            double complex det = (double)t_re(d[2 * k]) + (double)t_im(d[2 * k]) * I;
+            if (t_abs1(d[2 * k + 1]) > 0) {
+                double complex off = (double)t_re(d[2 * k + 1]) + (double)t_im(d[2 * k + 1]) * I;
+                double complex c = (double)t_re(d[2 * k + 2]) + (double)t_im(d[2 * k + 2]) * I;
+                det = det * c - off * (hermitian ? conj(off) : off);
+                k++;
+            }
+            double a = cabs(det);
+            if (a == 0) continue;
+            log_abs += log(a);
+            double complex phase = (re + im * I) * (det / a);
+            re = creal(phase), im = cimag(phase);
+        }
+    }
+    for (int32_t j = 0; j < f->tree.n; j++) log_abs -= 2 * log(f->scale[j]);
+    out[0] = log_abs, out[1] = re, out[2] = im;
+}

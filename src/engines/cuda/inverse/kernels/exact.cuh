@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CUDA_INVERSE_EXACT_CUH
+#define MPKI_CUDA_INVERSE_EXACT_CUH
+/** Arithmetic with a rounding after each operation: what the processor does, so that columns have
+ *  the same bits. These kernels wait for memory, not for the second instruction. */
+#include "engines/cuda/module/scalar.cuh"
+
+namespace mpki {
+
+__device__ inline float add_rn(float a, float b) {
+    return __fadd_rn(a, b);
+}
+__device__ inline double add_rn(double a, double b) {
+    return __dadd_rn(a, b);
+}
+__device__ inline float sub_rn(float a, float b) {
+    return __fsub_rn(a, b);
+}
+__device__ inline double sub_rn(double a, double b) {
+    return __dsub_rn(a, b);
+}
+__device__ inline float mul_rn(float a, float b) {
+    return __fmul_rn(a, b);
+}
+__device__ inline double mul_rn(double a, double b) {
+    return __dmul_rn(a, b);
+}
+__device__ inline float root_rn(float a) {
+    return __fsqrt_rn(a);
+}
+__device__ inline double root_rn(double a) {
+    return __dsqrt_rn(a);
+}
+__device__ inline float div_rn(float a, float b) {
+    return __fdiv_rn(a, b);
+}
+__device__ inline double div_rn(double a, double b) {
+    return __ddiv_rn(a, b);
+}
+template <class F> __device__ inline cx<F> add_rn(cx<F> a, cx<F> b) {
+    return {add_rn(a.x, b.x), add_rn(a.y, b.y)};
+}
+template <class F> __device__ inline cx<F> sub_rn(cx<F> a, cx<F> b) {
+    return {sub_rn(a.x, b.x), sub_rn(a.y, b.y)};
+}
+template <class F> __device__ inline cx<F> mul_rn(cx<F> a, cx<F> b) {
+    return {sub_rn(mul_rn(a.x, b.x), mul_rn(a.y, b.y)), add_rn(mul_rn(a.x, b.y), mul_rn(a.y, b.x))};
+}
+/** x - a b */
+template <class T> __device__ inline T subtract(T x, T a, T b) {
+    return sub_rn(x, mul_rn(a, b));
+}
+
+/** |a|^2 */
+__device__ inline float square(float a) {
+    return mul_rn(a, a);
+}
+__device__ inline double square(double a) {
+    return mul_rn(a, a);
+}
+template <class F> __device__ inline F square(cx<F> a) {
+    return add_rn(mul_rn(a.x, a.x), mul_rn(a.y, a.y));
+}
+/** a / d for d real */
+__device__ inline float quotient(float a, float d) {
+    return div_rn(a, d);
+}
+__device__ inline double quotient(double a, double d) {
+    return div_rn(a, d);
+}
+template <class F> __device__ inline cx<F> quotient(cx<F> a, F d) {
+    return {div_rn(a.x, d), div_rn(a.y, d)};
+}
+
+/** 1 / a, as t_inv() of the processor. */
+__device__ inline float invert(float a) {
+    return div_rn(1.0f, a);
+}
+__device__ inline double invert(double a) {
+    return div_rn(1.0, a);
+}
+template <class F> __device__ inline cx<F> invert(cx<F> a) {
+    if (fabs(a.x) >= fabs(a.y)) {
+        const F r = div_rn(a.y, a.x), d = add_rn(a.x, mul_rn(a.y, r));
+        return {div_rn((F)1, d), div_rn(-r, d)};
+    }
+    const F r = div_rn(a.x, a.y), d = add_rn(mul_rn(a.x, r), a.y);
+    return {div_rn(r, d), div_rn((F)-1, d)};
+}
+
+__device__ inline bool is_finite(float a) {
+    return fabsf(a) <= 3.402823466e38f;
+}
+__device__ inline bool is_finite(double a) {
+    return fabs(a) <= 1.7976931348623157e308;
+}
+template <class F> __device__ inline bool is_finite(cx<F> a) {
+    return is_finite(a.x) && is_finite(a.y);
+}
+
+/** The value of a lane of the caller's group of W lanes. */
+template <int W, class X> __device__ inline X of_lane(X a, int lane) {
+    return __shfl_sync(0xffffffffu, a, lane, W);
+}
+template <int W, class F> __device__ inline cx<F> of_lane(cx<F> a, int lane) {
+    return {of_lane<W>(a.x, lane), of_lane<W>(a.y, lane)};
+}
+
+} // namespace mpki
+
+#endif

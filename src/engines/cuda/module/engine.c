@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The engine of a CUDA device for sparse matrices: what of engines/interface/engine.h there is. */
+#include "engine.h"
+#include "load.h"
+
+static const char *name(const mpk_context *ctx) {
+    return mpki_cuda_kept(ctx)->name;
+}
+
+static bool is_here(mpk_context *ctx, const void *p) {
+    const mpki_device *d = mpki_cuda_kept(ctx);
+    return d->table->is_device(d->cuda, p);
+}
+
+static mpk_status copy(mpk_context *ctx, void *to, int64_t to_pitch, const void *from,
+                       int64_t from_pitch, int64_t width, int64_t columns, bool to_device) {
+    const mpki_device *d = mpki_cuda_kept(ctx);
+    int status = d->table->settle(d->cuda);
+    if (!mpk_failed(status))
+        status = d->table->copy(d->cuda, to, to_pitch, from, from_pitch, width, columns, to_device,
+                                NULL);
+    if (!mpk_failed(status)) status = d->table->synchronize(d->cuda, NULL);
+    return mpki_cuda_told(ctx, "device", status);
+}
+
+static mpk_status settle(mpk_context *ctx) {
+    const mpki_device *d = mpki_cuda_kept(ctx);
+    return mpki_cuda_told(ctx, "device", d->table->settle(d->cuda));
+}
+
+static mpk_status join(mpk_context *ctx, const mpk_context *of) {
+    return mpki_cuda_keep(ctx, mpki_cuda_kept(of)->device) ? MPK_OK : mpki_failed(ctx);
+}
+
+static const mpki_engine cuda = {.name = name,
+                                 .memory = MPK_DEVICE,
+                                 .is_here = is_here,
+                                 .copy = copy,
+                                 .settle = settle,
+                                 .join = join,
+                                 .blocks = &mpki_cuda_blocks,
+                                 .direct = &mpki_cuda_direct,
+                                 .vectors = &mpki_cuda_vectors};
+
+const mpki_engine *mpki_cuda_engine(mpk_context *ctx, int device) {
+    return mpki_cuda_keep(ctx, device) ? &cuda : NULL;
+}

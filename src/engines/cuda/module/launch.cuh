@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CUDA_MODULE_LAUNCH_CUH
+#define MPKI_CUDA_MODULE_LAUNCH_CUH
+/** How kernels for sparse matrices and for batches are launched. Tests that run them on a host
+ *  define MPKI_LAUNCH themselves (tests/engines/cuda/host/cuda_runtime.h). */
+#include "runtime.cuh"
+
+#include <stdint.h>
+
+#ifndef MPKI_LAUNCH
+#define MPKI_LAUNCH(kernel, blocks, threads, bytes, stream, ...)                                   \
+    kernel<<<(unsigned)(blocks), threads, bytes, (cudaStream_t)(stream)>>>(__VA_ARGS__)
+#endif
+
+/* The same for kernels whose launch is most of a call: by the driver's interface, which the
+ * runtime's would look up anew each time. Returns a cudaError_t. */
+#ifndef MPKI_LAUNCH_SHORT
+namespace mpki {
+template <class P>
+inline cudaError_t launch_short(mpki_cuda *cuda, void (*kernel)(P), long long blocks, int threads,
+                                cudaStream_t stream, const P &argument) {
+    auto &slot = cuda->known[(uintptr_t)kernel / 16 % MPKI_KNOWN];
+    if (cuda->driver_launch && slot.ours != (const void *)kernel) {
+        cudaFunction_t found = NULL; /* of this device */
+        if (!cudaGetFuncBySymbol(&found, (const void *)kernel))
+            slot.ours = (const void *)kernel, slot.theirs = (void *)found;
+    }
+    void *all[] = {(void *)&argument};
+    if (cuda->driver_launch && slot.ours == (const void *)kernel &&
+        !cuda->driver_launch(slot.theirs, (unsigned)blocks, 1, 1, (unsigned)threads, 1, 1, 0,
+                             (void *)stream, all, NULL))
+        return cudaSuccess;
+    /* the runtime prepares what was missing, or says what is wrong */
+    return cudaLaunchKernel((const void *)kernel, dim3((unsigned)blocks), dim3((unsigned)threads),
+                            all, 0, stream);
+}
+} // namespace mpki
+#define MPKI_LAUNCH_SHORT(cuda, kernel, blocks, threads, stream, argument)                         \
+    mpki::launch_short(cuda, kernel, blocks, threads, (cudaStream_t)(stream), argument)
+#endif
+
+/* The same for kernels whose blocks wait for one another: all of them are at work at once, or the
+ * launch fails (CUDA C++ Programming Guide, "Cooperative Groups"). Returns a cudaError_t. */
+#ifndef MPKI_LAUNCH_TOGETHER
+namespace mpki {
+template <class... P, class... A>
+inline cudaError_t launch_together(void (*kernel)(P...), int blocks, int threads, size_t bytes,
+                                   cudaStream_t stream, A... arguments) {
+    cudaLaunchAttribute together;
+    cudaLaunchConfig_t how = {};
+    together.id = cudaLaunchAttributeCooperative;
+    together.val.cooperative = 1;
+    how.gridDim = dim3((unsigned)blocks), how.blockDim = dim3((unsigned)threads);
+    how.dynamicSmemBytes = bytes, how.stream = stream;
+    how.attrs = &together, how.numAttrs = 1;
+    return cudaLaunchKernelEx(&how, kernel, (P)arguments...);
+}
+} // namespace mpki
+#define MPKI_LAUNCH_TOGETHER(cuda, kernel, blocks, threads, bytes, ...)                            \
+    mpki::launch_together(kernel, blocks, threads, bytes, (cuda)->sparse, __VA_ARGS__)
+#endif
+
+/* The same for kernels that follow each other closely, each of which begins with
+ * mpki::after_previous(): from 9.0 on their blocks may come while the last ones of the kernel
+ * before are at work (programmatic dependent launch, CUDA C++ Programming Guide). Returns a
+ * cudaError_t. */
+#ifndef MPKI_LAUNCH_NEXT
+namespace mpki {
+template <class... P, class... A>
+inline cudaError_t launch_next(mpki_cuda *cuda, void (*kernel)(P...), int blocks, int threads,
+                               size_t bytes, cudaStream_t stream, A... arguments) {
+    cudaLaunchAttribute early;
+    cudaLaunchConfig_t how = {};
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+    how.gridDim = dim3((unsigned)blocks), how.blockDim = dim3((unsigned)threads);
+    how.dynamicSmemBytes = bytes, how.stream = stream;
+    how.attrs = &early, how.numAttrs = cuda->capability >= 90 && cuda->code >= 90;
+    return cudaLaunchKernelEx(&how, kernel, (P)arguments...);
+}
+/** A thread: until the kernel before is over, and what it has written is there. */
+__device__ inline void wait_for_previous() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+/** A thread: once all blocks of this kernel have said so, blocks of the next one may come. */
+__device__ inline void next_may_come() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+/** All threads, first of all. */
+__device__ inline void after_previous() {
+    wait_for_previous();
+    next_may_come();
+}
+} // namespace mpki
+#define MPKI_LAUNCH_NEXT(cuda, kernel, blocks, threads, bytes, ...)                                \
+    mpki::launch_next(cuda, kernel, blocks, threads, bytes, (cuda)->sparse, __VA_ARGS__)
+#endif
+
+#endif

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Loads the CUDA module when a device is first asked for, or says why there is none. */
+#define _GNU_SOURCE
+#include "load.h"
+
+#include "core/lock.h"
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char module_name[] = "libmetapack_cuda.so";
+
+/* The module in the folder of `file`. */
+static void *load_beside(const char *file, int flags) {
+    char path[4096];
+    const char *slash = strrchr(file, '/');
+    if (!slash) return NULL;
+    const int length =
+        snprintf(path, sizeof path, "%.*s/%s", (int)(slash - file), file, module_name);
+    return length < (int)sizeof path ? dlopen(path, flags) : NULL;
+}
+
+/* Beside the library as it was found; else beside the file that a link of that name leads to. */
+static void *load_near(int flags) {
+    Dl_info info;
+    if (!dladdr((void *)(uintptr_t)&mpki_cuda_open, &info) || !info.dli_fname) return NULL;
+    void *module = load_beside(info.dli_fname, flags);
+    char *real = module ? NULL : realpath(info.dli_fname, NULL);
+    if (real) module = load_beside(real, flags);
+    free(real);
+    return module;
+}
+
+static const mpki_cuda_table *find(mpk_context *ctx) {
+    const char *wish = getenv("METAPACK_CUDA_MODULE");
+    void *module = NULL;
+    /* never unloaded: CUDA's own threads may outlive a context */
+    const int flags = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE;
+    if (wish && *wish) {
+        module = dlopen(wish, flags);
+    } else {
+        module = load_near(flags);
+        if (!module) module = dlopen(module_name, flags);
+    }
+    if (!module) {
+        const char *reason = dlerror();
+        if (wish && *wish && access(wish, R_OK)) {
+            mpki_error(ctx, MPK_ERR_DEVICE, "device", -1,
+                       "no CUDA backend: METAPACK_CUDA_MODULE in the environment names %.300s, "
+                       "which cannot be read",
+                       wish);
+            return NULL;
+        }
+        const bool absent =
+            !reason || (strstr(reason, module_name) == reason && strstr(reason, "No such file"));
+        mpki_error(ctx, MPK_ERR_DEVICE, "device", -1, "no CUDA backend: %s%s",
+                   absent
+                       ? "this METAPACK has no module for NVIDIA GPUs: there was no CUDA when it "
+                         "was built, or libmetapack_cuda.so does not lie beside the library"
+                   : strstr(reason, "libcuda") || strstr(reason, "libnvidia")
+                       ? "there is no NVIDIA driver here: "
+                       : "its module cannot be loaded: ",
+                   absent ? "" : reason);
+        return NULL;
+    }
+    mpki_cuda_module_fn entry = NULL;
+    void *symbol = dlsym(module, "mpki_cuda_module");
+    memcpy(&entry, &symbol, sizeof entry);
+    const mpki_cuda_table *table = entry ? entry() : NULL;
+    if (table && table->version == MPKI_CUDA_VERSION) return table;
+    mpki_error(ctx, MPK_ERR_DEVICE, "device", -1,
+               "the CUDA module is not this library's: interface %d, wanted %d",
+               table ? table->version : 0, MPKI_CUDA_VERSION);
+    return NULL;
+}
+
+typedef struct slot {
+    mpki_device open;
+    mpk_context *ctx;
+    unsigned forks; /* mpki_forks() where it was opened */
+} slot;
+
+/* 1 + mpki_forks() where this process, or one that it descends from, first opened a device. */
+static _Atomic unsigned begun;
+
+/* CUDA does not follow a fork: a child whose parent has begun with it is refused each call, and
+ * may wait for ever. */
+static bool follows(mpk_context *ctx, int device) {
+    unsigned first = 0;
+    const unsigned now = 1 + mpki_forks();
+    if (atomic_compare_exchange_strong(&begun, &first, now) || first == now) return true;
+    mpki_error(ctx, MPK_ERR_DEVICE, "device", device,
+               "this process was forked from one that had opened a CUDA device, and CUDA does not "
+               "follow a fork: open devices after it, or start a new program");
+    return false;
+}
+
+static void close_slot(void *value) {
+    slot *s = value;
+    if (s->forks == mpki_forks()) s->open.table->close(s->open.cuda);
+    mpki_release(s->ctx, s);
+}
+
+/* Is this GPU one of those that the module was built for? */
+static bool runs(mpk_context *ctx, const mpki_device *d) {
+    const int has = d->table->capability(d->cuda), least = d->table->least;
+    if (has >= least) return true;
+    mpki_error(ctx, MPK_ERR_DEVICE, "device", d->device,
+               "CUDA device %d has compute capability %d.%d; this CUDA module was built for %d.%d "
+               "and later (METAPACK_CUDA_ARCHITECTURES)",
+               d->device, has / 10, has % 10, least / 10, least % 10);
+    return false;
+}
+
+const mpki_device *mpki_cuda_open(mpk_context *ctx, int device) {
+    char text[512] = "";
+    slot *s = mpki_context_device(ctx);
+    if (s && s->forks != mpki_forks() && !follows(ctx, device)) return NULL;
+    if (s && s->open.device == device) return &s->open;
+    if (s && s->open.kept) {
+        mpki_error(ctx, MPK_ERR_DEVICE, "device", device,
+                   "this context works with CUDA device %d; device %d needs a context of its own",
+                   s->open.device, device);
+        return NULL;
+    }
+    const mpki_cuda_table *table = s ? s->open.table : find(ctx);
+    if (!table || !follows(ctx, device)) return NULL;
+    mpki_cuda *cuda = NULL;
+    int status = table->open(device, &cuda, text, sizeof text);
+    if (mpk_failed(status)) {
+        mpki_error(ctx, (mpk_status)status, "device", device, "%s", text);
+        return NULL;
+    }
+    const mpki_device open = {.table = table, .cuda = cuda, .device = device};
+    s = runs(ctx, &open) ? MPKI_NEW(ctx, "device", 1, slot) : NULL;
+    if (!s) {
+        table->close(cuda);
+        return NULL;
+    }
+    s->open = open;
+    s->ctx = ctx;
+    s->forks = mpki_forks();
+    mpki_context_set_device(ctx, s, close_slot); /* closes the one before */
+    return &s->open;
+}
+
+const mpki_device *mpki_cuda_keep(mpk_context *ctx, int device) {
+    if (!mpki_cuda_open(ctx, device)) return NULL;
+    slot *s = mpki_context_device(ctx);
+    if (!s->open.kept && s->open.table->describe) {
+        char text[256] = "";
+        s->open.table->describe(s->open.cuda, text, sizeof text, NULL, NULL);
+        text[strcspn(text, ",")] = '\0';
+        snprintf(s->open.name, sizeof s->open.name, "cuda: %.50s", text);
+    }
+    s->open.kept = true;
+    return &s->open;
+}
+
+const mpki_device *mpki_cuda_kept(const mpk_context *ctx) {
+    const slot *s = mpki_context_device(ctx);
+    return &s->open;
+}
+
+mpk_status mpki_cuda_told(mpk_context *ctx, const char *stage, int status) {
+    if (!mpk_failed(status)) return (mpk_status)status;
+    const mpki_device *d = mpki_cuda_kept(ctx);
+    return mpki_error(ctx, (mpk_status)status, stage, -1, "%s", d->table->last_error(d->cuda));
+}

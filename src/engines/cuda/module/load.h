@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CUDA_MODULE_LOAD_H
+#define MPKI_CUDA_MODULE_LOAD_H
+/** The CUDA module found, loaded and opened, once for each context. */
+#include "core/core.h"
+#include "api.h"
+
+typedef struct mpki_device {
+    const mpki_cuda_table *table;
+    mpki_cuda *cuda;
+    int device;
+    bool kept; /* what is made with it lives on, so another one must not take its place */
+    char name[64];
+} mpki_device;
+
+/** The device `device` of this context, opened on the first call; NULL with MPK_ERR_DEVICE and the
+ *  reason recorded: no module, no driver, no such device. The module is libmetapack_cuda.so beside
+ *  the library, or on the loader's path, or what METAPACK_CUDA_MODULE in the environment names. */
+const mpki_device *mpki_cuda_open(mpk_context *ctx, int device);
+/** The same, to be kept as long as the context: MPK_ERR_DEVICE where the context keeps another one
+ *  already. */
+const mpki_device *mpki_cuda_keep(mpk_context *ctx, int device);
+/** The device that the context keeps. */
+const mpki_device *mpki_cuda_kept(const mpk_context *ctx);
+/** The status of a call of the module; a failure is recorded with the module's text. */
+mpk_status mpki_cuda_told(mpk_context *ctx, const char *stage, int status);
+
+#endif

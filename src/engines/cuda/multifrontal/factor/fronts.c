@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the host knows of the fronts (multifrontal/factor/walk.h). Most are what the plan makes of
+ * them; the device lists the others, so that the host neither reads nor goes over all of them. */
+#include "walk.h"
+
+static const char STAGE[] = "factorize";
+
+/* A front of which nothing was delayed, and nothing came late. */
+static mpki_cuda_now as_planned(const mpki_direct *f, int32_t front) {
+    const mpki_cuda_node *node = &f->plan.node[front];
+    return (mpki_cuda_now){f->on.arena + node->panel,
+                           node->own,
+                           node->own,
+                           mpki_cuda_leading(node->own + node->rows),
+                           1,
+                           node->parts,
+                           node->parts_up};
+}
+
+static bool is_as_planned(const mpki_direct *f, int32_t front) {
+    const int32_t own = f->plan.node[front].own;
+    const mpki_cuda_now *x = &f->now[front];
+    return x->done == 1 && x->w == own && x->nelim == own;
+}
+
+/* Fronts from `first` on are as planned. */
+static void forget(mpki_direct *f, int32_t first) {
+    int32_t kept = 0;
+    if (f->changed < 0) {
+        for (int32_t k = 0; k < f->plan.fronts; k++) f->now[k] = as_planned(f, k);
+        f->changed = 0;
+    }
+    for (int32_t k = 0; k < f->changed; k++) {
+        const int32_t front = f->change[k];
+        if (front < first)
+            f->change[kept++] = front;
+        else
+            f->now[front] = as_planned(f, front);
+    }
+    f->changed = kept;
+}
+
+void mpki_cuda_direct_note(mpki_direct *f, int32_t front, const mpki_cuda_now *now) {
+    f->now[front] = *now;
+    if (!is_as_planned(f, front)) f->change[f->changed++] = front;
+}
+
+/* All of them, since the list is too short. */
+static mpk_status read_all(mpki_direct *f, int32_t first, int32_t last) {
+    const mpki_cuda_direct_table *to = f->device->table->direct;
+    mpki_cuda *cuda = f->device->cuda;
+    if (!MPKI_CUDA_DID(f, to->copy(cuda, f->now + first, f->on.now + first,
+                                   (last - first) * (int64_t)sizeof *f->now, 0)) ||
+        !MPKI_CUDA_DID(f, to->wait(cuda))) {
+        f->changed = -1; /* some of it may be there */
+        return mpki_failed(f->ctx);
+    }
+    for (int32_t k = first; k < last; k++)
+        if (!is_as_planned(f, k)) f->change[f->changed++] = k;
+    return MPK_OK;
+}
+
+mpk_status mpki_cuda_direct_read(mpki_direct *f, int32_t first, int32_t last) {
+    const mpki_cuda_tell *told;
+    forget(f, first);
+    if (!MPKI_CUDA_DID(f, f->device->table->direct->tell(f->device->cuda, &f->on, first, last,
+                                                         last == f->plan.fronts, &told)))
+        return mpki_failed(f->ctx);
+    f->flags = told->flags;
+    if (f->flags.numeric)
+        return mpki_error(f->ctx, MPK_ERR_NUMERIC, STAGE, -1,
+                          "a pivot column holds NaN or Inf: overflow");
+    if (told->changes > f->on.listed) return read_all(f, first, last);
+    for (int32_t k = 0; k < told->changes; k++)
+        mpki_cuda_direct_note(f, told->change[k].front, &told->change[k].now);
+    return MPK_OK;
+}

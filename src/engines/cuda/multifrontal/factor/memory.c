@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The memory of the device's multifrontal factor (multifrontal/factor/walk.h): one piece for the
+ * plan and its numbers, and further pieces where fronts grow. */
+#include "walk.h"
+
+#include "engines/cuda/module/engine.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char STAGE[] = "factorize";
+
+#define DID(call) MPKI_CUDA_DID(f, call)
+
+static const mpki_cuda_direct_table *functions(const mpki_direct *f) {
+    return f->device->table->direct;
+}
+
+static void device_release(const mpki_direct *f, void *ptr) {
+    if (ptr) f->device->table->release(f->device->cuda, ptr);
+}
+
+int64_t mpki_cuda_direct_held(const mpki_direct *f) {
+    int64_t bytes = f->room_bytes + f->work_more.bytes;
+    for (int k = 0; k < f->chunks; k++) bytes += f->chunk[k].bytes;
+    return bytes;
+}
+
+/* Take device memory, inside the limit. */
+static mpk_status take(mpki_direct *f, int64_t bytes, void **ptr) {
+    *ptr = NULL;
+    if (f->limit > 0 && (double)mpki_cuda_direct_held(f) + (double)bytes > f->limit)
+        return mpki_error(f->ctx, MPK_ERR_MEMORY, STAGE, mpki_cuda_direct_held(f) + bytes,
+                          "the factorization needs %.4g bytes of device memory; "
+                          "device_memory_limit allows %.4g",
+                          (double)mpki_cuda_direct_held(f) + (double)bytes, f->limit);
+    return mpki_cuda_told(f->ctx, STAGE, f->device->table->alloc(f->device->cuda, bytes, ptr));
+}
+
+/* Bytes of the arena's part in use that panels have taken. f->flags is what the device has. */
+static int64_t taken_of_part(const mpki_direct *f) {
+    const unsigned long long to = f->flags.used < f->flags.end ? f->flags.used : f->flags.end;
+    return to > f->part ? (int64_t)(to - f->part) : 0;
+}
+
+/* One further piece of the arena in place of what it has grown by: the next numbers find there as
+ * much as these took, and a little more. */
+void mpki_cuda_direct_join_chunks(mpki_direct *f) {
+    int64_t bytes = f->filled + taken_of_part(f);
+    void *ptr;
+    if (f->filled == 0) return;
+    bytes += bytes / 16 + 65536;
+    for (int k = 0; k < f->chunks; k++) device_release(f, f->chunk[k].ptr);
+    f->chunks = 0, f->filled = 0;
+    if (mpk_failed(take(f, bytes, &ptr))) /* it grows again, as it did */
+        mpki_clear_error(f->ctx);
+    else
+        f->chunk[f->chunks++] = (mpki_cuda_chunk){ptr, bytes};
+}
+
+void mpki_cuda_direct_drop_device(mpki_direct *f) {
+    mpki_cuda_direct_drop_spare(f);
+    mpki_cuda_direct_drop_refining(f);
+    mpki_cuda_direct_drop_taking(f);
+    mpki_cuda_direct_drop_rows(f);
+    for (int k = 0; k < f->chunks; k++) device_release(f, f->chunk[k].ptr);
+    f->chunks = 0;
+    device_release(f, f->work_more.ptr);
+    f->work_more = (mpki_cuda_chunk){0};
+    device_release(f, f->room);
+    f->room = NULL;
+    f->room_bytes = 0;
+    f->filled = 0;
+    f->changed = -1;
+    f->planned = f->valid = f->fetched = false;
+}
+
+void mpki_cuda_direct_drop_host(mpki_direct *f) {
+    mpk_context *ctx = f->ctx;
+    mpki_release(ctx, f->now);
+    mpki_release(ctx, f->change);
+    mpki_release(ctx, f->large);
+    mpki_release(ctx, f->d);
+    mpki_release(ctx, f->dinv);
+    mpki_release(ctx, f->id);
+    mpki_release(ctx, f->at);
+    f->now = NULL, f->change = NULL, f->large = NULL, f->summed = false;
+    f->d = f->dinv = NULL, f->id = f->at = NULL;
+    f->fetched = false;
+}
+
+/* A part of the one piece of device memory. */
+typedef struct part {
+    void *to; /* where its address goes: a pointer to a pointer */
+    int64_t bytes;
+    const void *from; /* host: what is copied there; NULL: nothing */
+} part;
+
+enum { PARTS = 15 };
+
+/* Bytes that panels are expected to grow into, each anew where columns come late. A column is
+ * delayed with the same probability anywhere, half of the trial elimination's, which mostly gives
+ * up more than a factorization does: 33488 for 11002 on stokes mac 183, 1194 for 452 on stocfor3,
+ * 402 for 401 on pilot87. At most as much again as all panels. */
+static int64_t expected_growth(const mpki_direct *f) {
+    const mpki_cuda_plan *plan = &f->plan;
+    const double rate = f->tree.n > 0 ? (double)f->tree.failing / f->tree.n / 2 : 0;
+    const double size = (double)mpk_scalar_size(f->tree.scalar);
+    double bytes = 0;
+    for (int32_t k = 0; rate > 0 && k < plan->fronts; k++) {
+        const mpki_cuda_node *node = &plan->node[k];
+        double below = 0;
+        for (int32_t c = 0; c < node->children; c++)
+            below += plan->node[plan->child[node->child + c]].own;
+        if (below == 0) continue;
+        const double some = -expm1(-rate * below), w = node->own + rate * below / some;
+        bytes += some * w * (w + node->rows + 4) * size; /* D, its inverse */
+    }
+    return bytes < (double)plan->panel_bytes ? (int64_t)bytes : plan->panel_bytes;
+}
+
+/* What lies there: fills `parts` (PARTS). reserve: with room for delayed columns, as many as are
+ * expected. Returns the bytes of all. */
+static int64_t list_parts(mpki_direct *f, bool reserve, part *parts) {
+    const mpki_tree_view *tree = &f->tree;
+    const mpki_cuda_plan *plan = &f->plan;
+    const int64_t size = (int64_t)mpk_scalar_size(tree->scalar), n = tree->n;
+    const int64_t entries = tree->scatter_ptr[tree->nsuper];
+    int32_t most = 0;
+    for (int32_t l = 0; l < plan->steps; l++) {
+        const int32_t count = plan->step[l].large_last - plan->step[l].large_first;
+        if (count > most) most = count;
+    }
+    /* some for fronts that grow; those that are eliminated together never take more than this */
+    int64_t work = plan->work_bytes + plan->work_bytes / 8;
+    if (work > MPKI_CUDA_TOGETHER && plan->work_bytes <= MPKI_CUDA_TOGETHER)
+        work = MPKI_CUDA_TOGETHER;
+    f->work_bytes = work + mpki_cuda_description_bytes(most + 1);
+    int64_t extra = plan->panel_bytes / 32;
+    if (extra > 16 << 20) extra = 16 << 20;
+    const int64_t growth = reserve ? expected_growth(f) : 0;
+    f->arena_bytes = plan->panel_bytes + (extra > growth ? extra : growth) + 65536;
+    mpki_cuda_tree *on = &f->on;
+    const part all[] = {
+        {&on->node, plan->fronts * (int64_t)sizeof(mpki_cuda_node), plan->node},
+        {&on->child, plan->children * (int64_t)sizeof(int32_t), plan->child},
+        {&on->rel, plan->rows * (int64_t)sizeof(int32_t), plan->rel},
+        {&on->ridx, plan->positions * (int64_t)sizeof(int32_t), plan->ridx},
+        {&on->scatter, entries * (int64_t)sizeof(mpki_cuda_entry), tree->scatter},
+        {&f->perm, n * (int64_t)sizeof(int32_t), tree->perm},
+        {&f->given_scale, n * (int64_t)sizeof(double), NULL},
+        {&on->scale, n * (int64_t)sizeof(double), NULL},
+        {&f->ax, tree->nnz * size, NULL},
+        {&on->now, plan->fronts * (int64_t)sizeof(mpki_cuda_now) + mpki_cuda_ticket_bytes(plan),
+         NULL},
+        {&f->task, plan->tasks * (int64_t)sizeof(mpki_cuda_task), plan->task},
+        {&on->flags, sizeof(mpki_cuda_flags), NULL},
+        {&f->work, f->work_bytes, NULL},
+        {&on->contribution, plan->contribution_entries * size, NULL},
+        {&on->arena, f->arena_bytes, NULL},
+    };
+    _Static_assert(sizeof all / sizeof *all == PARTS, "all of them");
+    _Static_assert(sizeof(mpki_cuda_entry) == sizeof(mpki_scatter), "one is copied as the other");
+    int64_t bytes = 0;
+    memcpy(parts, all, sizeof all);
+    for (int k = 0; k < PARTS; k++) bytes += (parts[k].bytes + 255) & ~(int64_t)255;
+    return bytes;
+}
+
+mpk_status mpki_cuda_direct_place(mpki_direct *f) {
+    const mpki_tree_view *tree = &f->tree;
+    const mpki_cuda_plan *plan = &f->plan;
+    mpki_cuda_tree *on = &f->on;
+    part parts[PARTS];
+    int64_t bytes = list_parts(f, true, parts), now = 0;
+    void *room = NULL;
+    if (f->limit <= 0 && !DID(f->device->table->describe(f->device->cuda, NULL, 0, &now, NULL)))
+        return mpki_failed(f->ctx);
+    if ((double)bytes > (f->limit > 0 ? f->limit - (double)mpki_cuda_direct_held(f) : (double)now))
+        bytes = list_parts(f, false, parts); /* it may do without */
+    if (f->limit <= 0) {
+        if (bytes > now)
+            return mpki_error(f->ctx, MPK_ERR_MEMORY, STAGE, bytes,
+                              "the factorization needs %.4g bytes of device memory; %.4g are free",
+                              (double)bytes, (double)now);
+    }
+    if (mpk_failed(take(f, bytes, &room))) return mpki_failed(f->ctx);
+    f->room = room, f->room_bytes = bytes;
+    char *at = f->room;
+    for (int k = 0; k < PARTS; k++) {
+        memcpy(parts[k].to, &at, sizeof at);
+        if (parts[k].from &&
+            !DID(functions(f)->copy(f->device->cuda, at, parts[k].from, parts[k].bytes, 1)))
+            return mpki_failed(f->ctx);
+        at += (parts[k].bytes + 255) & ~(int64_t)255;
+    }
+    f->ticket = (int32_t *)(void *)(on->now + plan->fronts);
+    on->ax = f->ax;
+    on->scalar = tree->scalar, on->hermitian = tree->symmetry == MPK_HERMITIAN;
+    on->n = tree->n, on->fronts = plan->fronts, on->listed = MPKI_CUDA_CHANGES;
+    if (!DID(functions(f)->wait(f->device->cuda))) return mpki_failed(f->ctx);
+    f->planned = true;
+    return MPK_OK;
+}
+
+mpk_status mpki_cuda_direct_host_arrays(mpki_direct *f) {
+    const mpki_cuda_plan *plan = &f->plan;
+    if (f->now) return MPK_OK;
+    f->now = MPKI_ZNEW(f->ctx, STAGE, (int64_t)plan->fronts + 1, mpki_cuda_now);
+    /* between two reads the large fronts of a step are noted, too */
+    f->change = MPKI_NEW(f->ctx, STAGE, (int64_t)plan->fronts + plan->larges + 1, int32_t);
+    f->changed = -1;
+    if (!f->now || !f->change) mpki_cuda_direct_drop_host(f);
+    return mpki_failed(f->ctx);
+}
+
+/* More room for panels that grow, at least `bytes`. f->flags is what the device has. */
+mpk_status mpki_cuda_direct_grow_arena(mpki_direct *f, int64_t bytes) {
+    int64_t size = 2 << 20, grown = 0;
+    for (int k = 0; k < f->chunks; k++) grown += f->chunk[k].bytes;
+    if (size < grown / 4) size = grown / 4;
+    if (size < f->plan.panel_bytes / 16) size = f->plan.panel_bytes / 16;
+    if (f->limit > 0 && (double)mpki_cuda_direct_held(f) + (double)size > f->limit) size = bytes;
+    if (size < bytes) size = bytes;
+    if (f->chunks == MPKI_CUDA_CHUNKS)
+        return mpki_error(f->ctx, MPK_ERR_MEMORY, STAGE, bytes, "delayed columns take all memory");
+    mpki_cuda_chunk *c = &f->chunk[f->chunks];
+    if (mpk_failed(take(f, size, &c->ptr))) return mpki_failed(f->ctx);
+    c->bytes = size;
+    f->chunks++;
+    f->filled += taken_of_part(f);
+    if (f->filled == 0) f->filled = 1; /* it has grown */
+    f->part = mpki_cuda_address(c->ptr);
+    f->flags.used = mpki_cuda_address(c->ptr),
+    f->flags.end = f->flags.used + (unsigned long long)size;
+    return MPK_OK;
+}
+
+mpk_status mpki_cuda_direct_send_flags(mpki_direct *f) {
+    (void)DID(functions(f)->copy(f->device->cuda, f->on.flags, &f->flags, sizeof f->flags, 1));
+    return mpki_failed(f->ctx);
+}
+
+/* Room of `bytes` for what large fronts work in. */
+mpk_status mpki_cuda_direct_work_room(mpki_direct *f, int64_t bytes, char **at) {
+    *at = f->work;
+    if (bytes <= f->work_bytes) return MPK_OK;
+    if (bytes > f->work_more.bytes) {
+        if (!DID(functions(f)->wait(f->device->cuda))) return mpki_failed(f->ctx);
+        device_release(f, f->work_more.ptr);
+        f->work_more = (mpki_cuda_chunk){0};
+        if (mpk_failed(take(f, bytes, &f->work_more.ptr))) return mpki_failed(f->ctx);
+        f->work_more.bytes = bytes;
+    }
+    *at = f->work_more.ptr;
+    return MPK_OK;
+}
+
+int64_t mpki_cuda_direct_room_bytes(mpki_direct *f, bool reserve) {
+    part parts[PARTS];
+    return list_parts(f, reserve, parts);
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Values that a caller has in the device's memory: brought there into the order of the lower
+ * triangle, and scaled, without a loop on the host. What it needs of the pattern is made with the
+ * first of them and kept. */
+#include "../state.h"
+
+#include <string.h>
+
+static const char STAGE[] = "factorize";
+
+struct mpki_cuda_taking {
+    void *room;                        /* device: all of it */
+    double *other;                     /* n: work space of the scaling */
+    double *matched;                   /* n: the analysis' scaling; NULL: it has none */
+    int32_t *flags;                    /* MPKI_CUDA_SCALE_FLAGS */
+    int32_t turn;                      /* how often values were taken */
+    mpki_cuda_long_row *rows;          /* of the pattern's long rows */
+    int32_t *lower, *upper, *diagonal; /* as mpki_cuda_given has them, or NULL */
+    const void *place;                 /* the caller's order that they are for */
+    const double *scale;               /* the scaling that `matched` is */
+};
+
+static void release(const mpki_direct *f, struct mpki_cuda_taking *z) {
+    if (!z) return;
+    if (z->room) f->device->table->release(f->device->cuda, z->room);
+    mpki_release(f->ctx, z);
+}
+
+void mpki_cuda_direct_drop_taking(mpki_direct *f) {
+    release(f, f->taking);
+    f->taking = NULL;
+    f->taken = false;
+}
+
+/* Where each entry is among the caller's values: lower, upper [out] nnz. Returns false where
+ * several meet in one place of a triangle. */
+static bool find_sources(const mpki_given_view *given, int64_t nnz, int32_t *lower,
+                         int32_t *upper) {
+    for (int64_t k = 0; k < nnz; k++) lower[k] = upper[k] = -1;
+    for (int64_t k = 0; k < given->count; k++) {
+        const int64_t place =
+            given->wide ? ((const int64_t *)given->place)[k] : ((const int32_t *)given->place)[k];
+        if (place == -1) continue;
+        int32_t *to = place >= 0 ? &lower[place] : &upper[-2 - place];
+        if (*to >= 0) return false;
+        *to = (int32_t)k;
+    }
+    for (int64_t k = 0; k < nnz; k++)
+        if (lower[k] < 0 && upper[k] < 0) return false;
+    return true;
+}
+
+static void find_diagonal(const mpki_tree_view *a, int32_t *diagonal) {
+    for (int32_t j = 0; j < a->n; j++) {
+        const int64_t k = a->ap[j];
+        diagonal[j] = k < a->ap[j + 1] && a->ai[k] == j ? (int32_t)k : -1;
+    }
+}
+
+/* Room on the device and what does not depend on values. NULL: there is none, or the order is not a
+ * plain one, which is no error. */
+static struct mpki_cuda_taking *make(const mpki_direct *f, const mpki_given_view *given,
+                                     int32_t longs) {
+    const mpki_device *d = f->device;
+    const int64_t n = f->tree.n, nnz = f->tree.nnz, word = sizeof(int32_t);
+    const bool mapped = given->place != NULL, hermitian = f->tree.symmetry == MPK_HERMITIAN;
+    int32_t *lists = mpki_alloc(f->ctx, STAGE, (mapped ? 2 * nnz : 0) + n + 1, sizeof *lists);
+    struct mpki_cuda_taking *z = mpki_calloc(f->ctx, STAGE, 1, sizeof *z);
+    int32_t *const diagonal = lists ? lists + (mapped ? 2 * nnz : 0) : NULL;
+    bool there = z && lists && (!mapped || find_sources(given, nnz, lists, lists + nnz));
+    if (there && hermitian) find_diagonal(&f->tree, diagonal);
+    const struct {
+        const void *from;
+        int64_t bytes;
+    } part[] = {{NULL, n * 8},
+                {given->scale, given->scale ? n * 8 : 0},
+                {NULL, MPKI_CUDA_SCALE_FLAGS * word},
+                {lists, mapped ? nnz * word : 0},
+                {lists && mapped ? lists + nnz : NULL, mapped ? nnz * word : 0},
+                {diagonal, hermitian ? n * word : 0},
+                {NULL, longs * (int64_t)sizeof(mpki_cuda_long_row)}};
+    enum { PARTS = sizeof part / sizeof *part };
+    char *at[PARTS], *next = NULL;
+    int64_t bytes = 0;
+    for (int k = 0; k < PARTS; k++) bytes += (part[k].bytes + 255) & ~(int64_t)255;
+    there = there && !(f->limit > 0 && (double)bytes + (double)f->room_bytes > f->limit);
+    if (there && mpk_failed(d->table->alloc(d->cuda, bytes, &z->room))) z->room = NULL;
+    there = there && z->room;
+    if (there) next = z->room;
+    for (int k = 0; there && k < PARTS; k++) {
+        at[k] = part[k].bytes > 0 ? next : NULL, next += (part[k].bytes + 255) & ~(int64_t)255;
+        if (part[k].from && part[k].bytes > 0)
+            there =
+                !mpk_failed(d->table->direct->copy(d->cuda, at[k], part[k].from, part[k].bytes, 1));
+    }
+    there = there &&
+            !mpk_failed(d->table->direct->clear(d->cuda, at[PARTS - 1], part[PARTS - 1].bytes)) &&
+            !mpk_failed(d->table->direct->clear(d->cuda, at[2], part[2].bytes)) &&
+            !mpk_failed(d->table->direct->wait(d->cuda));
+    mpki_release(f->ctx, lists);
+    if (!there) {
+        release(f, z);
+        return NULL;
+    }
+    z->other = (double *)(void *)at[0], z->matched = (double *)(void *)at[1];
+    z->flags = (int32_t *)(void *)at[2], z->lower = (int32_t *)(void *)at[3];
+    z->upper = (int32_t *)(void *)at[4], z->diagonal = (int32_t *)(void *)at[5];
+    z->rows = (mpki_cuda_long_row *)(void *)at[6];
+    z->place = given->place, z->scale = given->scale;
+    return z;
+}
+
+mpk_status mpki_cuda_direct_take(mpki_direct *f, const mpki_given_view *given, bool *taken) {
+    const mpki_tree_view *tree = &f->tree;
+    mpki_cuda *cuda = f->device->cuda;
+    *taken = f->taken = false;
+    /* the first numbers of a factor come from the host, and make the room for later ones */
+    if (!f->planned || tree->n == 0 || tree->nnz > INT32_MAX || given->count > INT32_MAX ||
+        given->sweeps > MPKI_CUDA_SCALE_ASKED)
+        return MPK_OK;
+    if (f->taking && (f->taking->place != given->place || f->taking->scale != given->scale))
+        mpki_cuda_direct_drop_taking(f);
+    const mpki_cuda_by_rows *rows = mpki_cuda_direct_rows(f);
+    if (rows && !f->taking) f->taking = make(f, given, rows->longs);
+    if (!rows || !f->taking) return MPK_OK;
+    struct mpki_cuda_taking *z = f->taking;
+    const mpki_cuda_given a = {.given = given->count,
+                               .nnz = tree->nnz,
+                               .n = tree->n,
+                               .hermitian = tree->symmetry == MPK_HERMITIAN,
+                               .values = given->values,
+                               .lower = z->lower,
+                               .upper = z->upper,
+                               .diagonal = z->diagonal};
+    z->turn = z->turn == INT32_MAX ? 1 : z->turn + 1;
+    const mpki_cuda_scaling how = {.a = rows,
+                                   .sweeps = given->sweeps,
+                                   .turn = z->turn,
+                                   .flags = z->flags,
+                                   .from = z->matched,
+                                   .rows = z->rows,
+                                   .other = z->other,
+                                   .perm = f->perm,
+                                   .scale = f->given_scale,
+                                   .by_position = (double *)(uintptr_t)f->on.scale};
+    int32_t odd = 1;
+    if (!MPKI_CUDA_DID(
+            f, f->device->table->direct->values[tree->scalar]->bring(cuda, &a, &how, f->ax, &odd)))
+        return mpki_failed(f->ctx);
+    if (odd) return MPK_OK;
+    *taken = f->taken = true;
+    return MPK_OK;
+}
+
+mpk_status mpki_cuda_direct_give(const mpki_direct *f, void *ax, double *scale) {
+    const mpki_cuda_direct_table *to = f->device->table->direct;
+    mpki_cuda *cuda = f->device->cuda;
+    const int64_t n = f->tree.n, size = (int64_t)mpk_scalar_size(f->tree.scalar);
+    if ((ax && !MPKI_CUDA_DID(f, to->copy(cuda, ax, f->ax, f->tree.nnz * size, 0))) ||
+        (scale && !MPKI_CUDA_DID(f, to->copy(cuda, scale, f->given_scale, n * 8, 0))) ||
+        !MPKI_CUDA_DID(f, to->wait(cuda)))
+        return mpki_failed(f->ctx);
+    return MPK_OK;
+}

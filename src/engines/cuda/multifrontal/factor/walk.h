@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CUDA_MULTIFRONTAL_FACTOR_WALK_H
+#define MPKI_CUDA_MULTIFRONTAL_FACTOR_WALK_H
+/** What a factorization on the device consists of beside its walk over the steps (walk.c): memory
+ *  (memory.c), large fronts (large.c). A status is MPK_OK | MPK_ERR_MEMORY, _DEVICE. */
+#include "../state.h"
+
+static inline unsigned long long mpki_cuda_address(const void *p) {
+    return (unsigned long long)(uintptr_t)p;
+}
+
+/** Bytes of the tickets behind `now`. */
+static inline int64_t mpki_cuda_ticket_bytes(const mpki_cuda_plan *plan) {
+    return plan->steps * MPKI_CUDA_CLASSES * (int64_t)sizeof(int32_t);
+}
+
+/** Bytes of the description of so many large fronts, in `work`: each, and five lists. */
+static inline int64_t mpki_cuda_description_bytes(int64_t count) {
+    const int64_t bytes =
+        count * (int64_t)sizeof(mpki_cuda_front) + 5 * (count + 1) * (int64_t)sizeof(int32_t);
+    return (bytes + 255) & ~(int64_t)255;
+}
+
+/** Bytes of device memory that are held. */
+int64_t mpki_cuda_direct_held(const mpki_direct *f);
+/** Bytes that the plan and its numbers take while nothing is delayed; reserve: with room for as
+ *  many delayed columns as are expected. */
+int64_t mpki_cuda_direct_room_bytes(mpki_direct *f, bool reserve);
+/** Take them, and bring the plan there. */
+mpk_status mpki_cuda_direct_place(mpki_direct *f);
+mpk_status mpki_cuda_direct_host_arrays(mpki_direct *f);
+void mpki_cuda_direct_drop_device(mpki_direct *f);
+void mpki_cuda_direct_drop_host(mpki_direct *f);
+/** One further piece of the arena in place of what it has grown by. f->flags is what the device had
+ *  last. */
+void mpki_cuda_direct_join_chunks(mpki_direct *f);
+/** More room for panels that grow, at least `bytes`. f->flags is what the device has. */
+mpk_status mpki_cuda_direct_grow_arena(mpki_direct *f, int64_t bytes);
+/** f->flags to the device. */
+mpk_status mpki_cuda_direct_send_flags(mpki_direct *f);
+/** Room of `bytes` for what large fronts work in. */
+mpk_status mpki_cuda_direct_work_room(mpki_direct *f, int64_t bytes, char **at);
+
+/** Wait; f->flags, and f->now of fronts first .. last - 1; where these are the last ones,
+ *  flags.sums of all. Those from `first` on are as planned before, or are told anew. Also
+ *  MPK_ERR_NUMERIC. */
+mpk_status mpki_cuda_direct_read(mpki_direct *f, int32_t first, int32_t last);
+/** What the host knows of a front. */
+void mpki_cuda_direct_note(mpki_direct *f, int32_t front, const mpki_cuda_now *now);
+
+/** Columns that the children of a front have left, which are known. */
+int32_t mpki_cuda_direct_late(const mpki_direct *f, int32_t front);
+/** Assemble and eliminate some large fronts of a step, all at once. list [in] `count` fronts, whose
+ *                                                                             children
+ *  are known; round [in] in which each is assembled, or NULL; depth: what kernels know the step by.
+ *  Also MPK_ERR_CANCELLED. */
+mpk_status mpki_cuda_direct_eliminate(mpki_direct *f, const int32_t *list, const int32_t *round,
+                                      int32_t count, int32_t depth);
+
+#endif

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CUDA_MULTIFRONTAL_ASSEMBLE_CHILDREN_CUH
+#define MPKI_CUDA_MULTIFRONTAL_ASSEMBLE_CHILDREN_CUH
+/** What goes into a front of a task: entries of A, then what its children give, for whom a block
+ *  waits. */
+#include "front.cuh"
+
+namespace mpki {
+
+/** All threads: entries of A, in an empty front. */
+template <class T, class F>
+__device__ void add_entries(const mpki_cuda_tree &t, const F &f, const mpki_cuda_node &node,
+                            int late) {
+    const int tid = (int)threadIdx.x, nt = (int)blockDim.x;
+    f.clear();
+    __syncthreads();
+    for (int64_t e = node.scatter + tid; e < node.scatter_end; e += nt) {
+        const entry_of_a<T> a(t, node, e);
+        f.at(a.row < node.own ? a.row : a.row + late, a.col) = a.value;
+    }
+}
+
+static const int CHILDREN = 24; /* described together */
+
+/** What is known of some children, in shared memory. */
+struct children_of_task {
+    int64_t rel[CHILDREN], contribution[CHILDREN];
+    int32_t rows[CHILDREN], columns[CHILDREN], gone[CHILDREN];
+};
+
+/** Those of the front in work. */
+__device__ inline children_of_task &described() {
+    __shared__ children_of_task some;
+    return some;
+}
+
+/** The word of another block. */
+__device__ inline int seen(const int32_t *flag) {
+#ifdef __CUDA_ARCH__
+    int x;
+    asm volatile("ld.acquire.gpu.global.b32 %0, [%1];" : "=r"(x) : "l"(flag) : "memory");
+    return x;
+#else
+    return *(const volatile int32_t *)flag;
+#endif
+}
+
+/** A word to other blocks, after all that this thread knows to have been written. */
+__device__ inline void publish_word(int32_t *flag, int32_t x) {
+#ifdef __CUDA_ARCH__
+    asm volatile("st.release.gpu.global.b32 [%0], %1;" ::"l"(flag), "r"(x) : "memory");
+#else
+    *(volatile int32_t *)flag = x;
+#endif
+}
+
+/** All threads: wait until children number from .. until - 1 of a front are done. Those from
+ *  `first` on are this block's. up: of their contributions only the front's own columns are asked
+ *  for. late [inout] the columns that they leave are added. False: one of them could not be
+ *                    done. */
+__device__ inline bool wait_for_fronts(const mpki_cuda_tree &t, const mpki_cuda_node &node,
+                                       int from, int until, int first, bool up, int *late) {
+    __shared__ int left, bad;
+    if (threadIdx.x == 0) left = bad = 0;
+    __syncthreads();
+    for (int k = from + (int)threadIdx.x; k < until; k += (int)blockDim.x) {
+        const int c = t.child[node.child + k];
+        const mpki_cuda_now *now = t.now + c;
+        int done = 1;
+        if (c < first) {
+            const int parts = up ? t.node[c].parts_up : t.node[c].parts;
+            const int32_t *const there = up ? &now->parts_up : &now->parts;
+            while ((done = seen(&now->done)) == 0) __nanosleep(20);
+            while (done > 0 && seen(there) < parts) __nanosleep(20);
+        }
+        if (done < 0)
+            atomicMax(&bad, 1);
+        else if (now->w != now->nelim)
+            atomicAdd(&left, now->w - now->nelim);
+    }
+    __syncthreads();
+    *late += left;
+    const bool good = bad == 0;
+    __syncthreads();
+    return good;
+}
+
+/** All threads: columns that a child left, as own + offset and on. row: where its other rows go. */
+template <bool H, class T, class F>
+__device__ void add_delayed(const mpki_cuda_tree &t, const F &f, int child, int own, int offset,
+                            int32_t *id, const int32_t *row) {
+    const mpki_cuda_now now = t.now[child];
+    const int lane = (int)threadIdx.x & 31, warp = (int)threadIdx.x / 32;
+    const int warps = (int)blockDim.x / 32, m = t.node[child].rows, gone = now.w - now.nelim;
+    const panel<T> g(now.a, now.w, now.ld);
+    for (int k = warp; k < gone; k += warps) {
+        const int at = own + offset + k, s = now.nelim + k;
+        T *const mine = f.late_column(at);
+        if (lane == 0) id[at] = g.id[s];
+        for (int i = s + lane; i < now.w; i += 32) {
+            T &x = mine[own + offset + i - now.nelim];
+            x = x + g.at(i, s);
+        }
+        for (int i = lane; i < m; i += 32) {
+            const T y = g.at(now.w + i, s);
+            if (row[i] < own) {
+                T &x = f.at(at, row[i]);
+                x = x + cj<H>(y);
+            } else {
+                T &x = mine[row[i]];
+                x = x + y;
+            }
+        }
+    }
+}
+
+/** All threads: the first `columns` columns of a contribution of m rows. A warp reads 2 columns of
+ *  128 rows, and where they go, before it writes the first. */
+template <class T, class F>
+__device__ void add_contribution(const F &f, const T *C, int m, int columns, const int32_t *row) {
+    const int COLUMNS = 2, ROWS = sizeof(T) > 8 ? 2 : 4;
+    const int lane = (int)threadIdx.x & 31, warp = (int)threadIdx.x / 32;
+    const int warps = (int)blockDim.x / 32;
+    for (int j0 = warp; j0 < columns; j0 += COLUMNS * warps) {
+        const int j1 = j0 + warps < columns ? j0 + warps : j0;
+        const T *from[COLUMNS] = {contribution_column(C, m, j0), contribution_column(C, m, j1)};
+        T *const to[COLUMNS] = {f.column(row[j0]), f.column(row[j1])};
+        for (int i0 = (j0 & ~31) + lane; i0 < m; i0 += 32 * ROWS) {
+            T v[COLUMNS][ROWS], x[COLUMNS][ROWS];
+            int at[ROWS];
+#pragma unroll
+            for (int r = 0; r < ROWS; ++r) {
+                const int i = i0 + 32 * r < m ? i0 + 32 * r : m - 1;
+                at[r] = row[i];
+#pragma unroll
+                for (int q = 0; q < COLUMNS; ++q)
+                    v[q][r] = (q ? j1 : j0) <= i ? from[q][i] : make<T>(0);
+            }
+#pragma unroll
+            for (int q = 0; q < COLUMNS; ++q)
+#pragma unroll
+                for (int r = 0; r < ROWS; ++r)
+                    x[q][r] =
+                        (q ? j1 : j0) <= i0 + 32 * r && i0 + 32 * r < m ? to[q][at[r]] : make<T>(0);
+#pragma unroll
+            for (int q = 0; q < COLUMNS; ++q)
+#pragma unroll
+                for (int r = 0; r < ROWS; ++r) {
+                    const int i = i0 + 32 * r;
+                    if ((q == 0 || j1 > j0) && (q ? j1 : j0) <= i && i < m)
+                        to[q][at[r]] = x[q][r] + v[q][r];
+                }
+        }
+    }
+}
+
+static const int TOGETHER = 8, TOGETHER_ROWS = 128; /* children; rows of such a front, below 255 */
+
+/** All threads: several children of a small front at once, none of which left columns: each entry
+ *  is one thread's, which adds what they give in their order. map: 8 bytes for each row of the
+ *  front. */
+template <class T, class F>
+__device__ void add_together(const mpki_cuda_tree &t, const F &f, const children_of_task &some,
+                             int first, int count, int own, int late, unsigned char *map) {
+    const int tid = (int)threadIdx.x, nt = (int)blockDim.x, n = f.n;
+    for (int k = tid; k < TOGETHER * n; k += nt) map[k] = 0;
+    __syncthreads();
+    for (int s = tid; s < count * n; s += nt) {
+        const int k = first + s / n, i = s % n;
+        if (i >= some.rows[k]) continue;
+        const int r = t.rel[some.rel[k] + i];
+        map[s / n * n + (r < own ? r : r + late)] = (unsigned char)(1 + i);
+    }
+    __syncthreads();
+    const int entries = f.columns * n - f.columns * (f.columns - 1) / 2;
+    for (int e = tid; e < entries; e += nt) {
+        int i, j;
+        place_in_packed(n, e, &i, &j);
+        T v[TOGETHER];
+#pragma unroll
+        for (int k = 0; k < TOGETHER; ++k) {
+            const int r = map[k * n + i], c = map[k * n + j], at = first + k;
+            v[k] = r && c && k < count
+                       ? contribution_column((const T *)t.contribution + some.contribution[at],
+                                             some.rows[at], c - 1)[r - 1]
+                       : make<T>(0);
+        }
+        T x = f.at(i, j);
+#pragma unroll
+        for (int k = 0; k < TOGETHER; ++k) x = x + v[k];
+        f.at(i, j) = x;
+    }
+    __syncthreads();
+}
+
+/** All threads: what described children number `first` and on give, but columns that they left, a
+ *  column of the front by one warp, which goes through them in their order: so none waits for
+ *  another's rows. As many as there is room for in a tile's place; returns how many, 0: not that
+ *  way. */
+template <class T, class F>
+MPKI_APART __device__ int add_by_columns(const mpki_cuda_tree &t, F front, int first, int count,
+                                         int own, int late) {
+    MPKI_ROOM;
+    const children_of_task &some = described();
+    const int AT_ONCE = 4, BYTES = (LDS_ * TILE + 6 * TILE) * (int)sizeof(T);
+    const task_room<T> m(room, front.n, front.w, front.columns, !F::PACKED);
+    const F f = front.here(m.F);
+    const int tid = (int)threadIdx.x, nt = (int)blockDim.x, lane = tid & 31, warp = tid / 32;
+    const int warps = nt / 32, columns = f.columns;
+    const int rows_of_mine = first + lane < count ? some.rows[first + lane] : 0;
+    int end = rows_of_mine; /* of rows up to this lane's child */
+#pragma unroll
+    for (int o = 1; o < 32; o *= 2) {
+        const int before = __shfl_sync(0xffffffffu, end, lane >= o ? lane - o : lane);
+        end += lane >= o ? before : 0;
+    }
+    const int begin = end - rows_of_mine;
+    const unsigned fit = __ballot_sync(
+        0xffffffffu, first + lane < count && (lane + 1) * columns + 4 + 2 * end <= BYTES);
+    const int number = __popc(fit);
+    if (columns > 254 || number < 2) return 0;
+    unsigned char *const map = (unsigned char *)m.S; /* 1 + a child's column */
+    unsigned short *const rel = (unsigned short *)(map + ((number * columns + 3) & ~3));
+    for (int i = tid; i < (number * columns + 3) / 4; i += nt) ((unsigned *)map)[i] = 0;
+    __syncthreads();
+    for (int c = warp; c < number; c += warps) {
+        const int32_t *from = t.rel + some.rel[first + c];
+        const int rows = some.rows[first + c], up = some.columns[first + c];
+        const int at = __shfl_sync(0xffffffffu, begin, c);
+        for (int i = lane; i < rows; i += 32) {
+            const int r = from[i], to = r < own ? r : r + late;
+            rel[at + i] = (unsigned short)to;
+            if (i < up) map[c * columns + to] = (unsigned char)(1 + i);
+        }
+    }
+    __syncthreads();
+    for (int c = warp; c < columns; c += warps) {
+        T *const to = f.column(c);
+        const int mine = lane < number ? map[lane * columns + c] : 0;
+        unsigned left = __ballot_sync(0xffffffffu, mine > 0);
+        while (left) {
+            int q[AT_ONCE], j[AT_ONCE], at[AT_ONCE];
+            const T *from[AT_ONCE];
+            T v[AT_ONCE];
+#pragma unroll
+            for (int g = 0; g < AT_ONCE; ++g) {
+                q[g] = left ? __ffs((int)left) - 1 : -1;
+                left &= left - 1;
+                const int k = q[g] < 0 ? 0 : q[g], rows = some.rows[first + k];
+                j[g] = __shfl_sync(0xffffffffu, mine, k) - 1;
+                const int i = j[g] + lane, list = __shfl_sync(0xffffffffu, begin, k);
+                from[g] = (const T *)t.contribution + some.contribution[first + k];
+                if (q[g] >= 0) from[g] = contribution_column(from[g], rows, j[g]);
+                const bool in = q[g] >= 0 && i < rows;
+                v[g] = in ? from[g][i] : make<T>(0);
+                at[g] = in ? rel[list + i] : -1;
+            }
+#pragma unroll
+            for (int g = 0; g < AT_ONCE; ++g) {
+                if (at[g] >= 0) to[at[g]] = to[at[g]] + v[g];
+                __syncwarp();
+            }
+#pragma unroll
+            for (int g = 0; g < AT_ONCE; ++g) { /* of long ones */
+                if (q[g] < 0) continue;
+                const int rows = some.rows[first + q[g]];
+                const int list = __shfl_sync(0xffffffffu, begin, q[g]);
+                for (int i0 = j[g] + 32 + lane; i0 - lane < rows; i0 += 32 * AT_ONCE) {
+                    T x[AT_ONCE];
+                    int where[AT_ONCE];
+#pragma unroll
+                    for (int h = 0; h < AT_ONCE; ++h) {
+                        const bool in = i0 + 32 * h < rows;
+                        x[h] = in ? from[g][i0 + 32 * h] : make<T>(0);
+                        where[h] = in ? rel[list + i0 + 32 * h] : -1;
+                    }
+#pragma unroll
+                    for (int h = 0; h < AT_ONCE; ++h)
+                        if (where[h] >= 0) to[where[h]] = to[where[h]] + x[h];
+                }
+                __syncwarp();
+            }
+        }
+    }
+    __syncthreads();
+    return number;
+}
+
+/** All threads: row := where a child's rows go. */
+__device__ inline void children_rows(const mpki_cuda_tree &t, int k, int own, int late,
+                                     int32_t *row) {
+    const children_of_task &some = described();
+    for (int i = (int)threadIdx.x; i < some.rows[k]; i += (int)blockDim.x) {
+        const int r = t.rel[some.rel[k] + i];
+        row[i] = r < own ? r : r + late;
+    }
+}
+
+/** All threads: child number k of a front, before it is done: where what it gives will be, and, in
+ *  row, where its rows go if no columns come late. */
+__device__ inline void expect_child(const mpki_cuda_tree &t, const mpki_cuda_node &node, int k,
+                                    bool up, int32_t *row) {
+    children_of_task &some = described();
+    const int c = t.child[node.child + k], rows = t.node[c].rows;
+    const int32_t *const rel = t.rel + t.node[c].rel;
+    __syncthreads(); /* what is told of others, and their rows, have been read */
+    if (threadIdx.x == 0) {
+        some.contribution[0] = t.node[c].contribution, some.rows[0] = rows;
+        some.columns[0] = up ? t.node[c].up : rows;
+    }
+    for (int i = (int)threadIdx.x; i < rows; i += (int)blockDim.x) row[i] = rel[i];
+    __syncthreads();
+}
+
+/** Each warp: wait until child number k is done, as wait_for_fronts() does. */
+__device__ inline bool wait_for_child(const mpki_cuda_tree &t, const mpki_cuda_node &node, int k,
+                                      int first, bool up, int *late) {
+    const int c = t.child[node.child + k];
+    const mpki_cuda_now *now = t.now + c;
+    int done = 1;
+    if (c < first && (threadIdx.x & 31) == 0) {
+        const int parts = up ? t.node[c].parts_up : t.node[c].parts;
+        const int32_t *const there = up ? &now->parts_up : &now->parts;
+        while ((done = seen(&now->done)) == 0) __nanosleep(20);
+        while (done > 0 && seen(there) < parts) __nanosleep(20);
+    }
+    done = __shfl_sync(0xffffffffu, done, 0);
+    __syncwarp(); /* what lane 0 has seen is there for all of them */
+    if (done < 0) return false;
+    *late += now->w - now->nelim;
+    return true;
+}
+
+/** All threads: what children number from .. until - 1 give to the columns of f, in their order;
+ *  only the last ones of a front may leave columns without all others. row: room for two of
+ *  them. */
+template <bool H, class T, class F>
+__device__ void add_children(const mpki_cuda_tree &t, const F &f, const mpki_cuda_node &node,
+                             int from, int until, int late, int32_t *id, int32_t *row) {
+    children_of_task &some = described();
+    const int tid = (int)threadIdx.x, nt = (int)blockDim.x, own = node.own;
+    int offset = 0, turn = 0;
+    for (int base = from; base < until; base += CHILDREN) {
+        const int count = until - base < CHILDREN ? until - base : CHILDREN;
+        if (base > from) __syncthreads(); /* what is told of those before has been read */
+        for (int k = tid; k < count; k += nt) {
+            const int c = t.child[node.child + base + k];
+            some.rel[k] = t.node[c].rel, some.contribution[k] = t.node[c].contribution;
+            some.rows[k] = t.node[c].rows, some.gone[k] = t.now[c].w - t.now[c].nelim;
+            some.columns[k] = f.columns < f.n ? t.node[c].up : t.node[c].rows;
+        }
+        __syncthreads();
+        if (until - from >= TOGETHER && f.n <= TOGETHER_ROWS) {
+            bool left = false;
+            for (int k = 0; k < count; ++k) left = left || some.gone[k] > 0;
+            for (int k = 0; k < count && !left; k += TOGETHER)
+                add_together<T>(t, f, some, k, count - k < TOGETHER ? count - k : TOGETHER, own,
+                                late, (unsigned char *)row);
+            if (!left) continue;
+        }
+        int first = 0;
+        while (nt > 32 && first + 1 < count) {
+            const int number = add_by_columns<T>(t, f, first, count, own, late);
+            if (number == 0) break;
+            for (int k = first; k < first + number && late > 0; ++k) {
+                if (some.gone[k] == 0) continue;
+                children_rows(t, k, own, late, row);
+                __syncthreads();
+                add_delayed<H, T>(t, f, t.child[node.child + base + k], own, offset, id, row);
+                offset += some.gone[k];
+                __syncthreads();
+            }
+            first += number;
+        }
+        /* a child's rows are read while the one before it is added */
+        for (int k = first - 1; k < count && first < count; ++k) {
+            int32_t *const mine = row + (turn & 1) * f.n, *const other = row + (~turn & 1) * f.n;
+            if (k + 1 < count) children_rows(t, k + 1, own, late, other);
+            if (k >= first) {
+                add_contribution(f, (const T *)t.contribution + some.contribution[k], some.rows[k],
+                                 some.columns[k], mine);
+                if (some.gone[k] > 0) {
+                    __syncthreads();
+                    add_delayed<H, T>(t, f, t.child[node.child + base + k], own, offset, id, mine);
+                    offset += some.gone[k];
+                }
+            }
+            ++turn;
+            __syncthreads();
+        }
+    }
+}
+
+} // namespace mpki
+#endif

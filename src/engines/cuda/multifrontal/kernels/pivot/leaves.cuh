@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CUDA_MULTIFRONTAL_PIVOT_LEAVES_CUH
+#define MPKI_CUDA_MULTIFRONTAL_PIVOT_LEAVES_CUH
+/** Fronts of one column without children, of which there may be very many: a thread each. One whose
+ *  pivot does not pass is done as tasks are, by its warp. */
+#include "engines/cuda/module/launch.cuh"
+#include "small_front.cuh"
+
+namespace mpki {
+
+/** A thread: front s, if its pivot passes; x: its column, every 32nd entry. False: nothing was
+ *  written. */
+template <bool H, class T> __device__ bool leaf_front(const mpki_cuda_tree &t, int s, T *x) {
+    typedef typename scalar_of<T>::real R;
+    const int MOST = MPKI_FRONT_LEAF_ROWS + 1;
+    const mpki_cuda_node node = t.node[s];
+    const pivot_rules<R> rules(t);
+    const int m = node.rows, ld = leading(m + 1), ldc = contribution_leading(m, 0);
+    for (int i = 0; i <= m; ++i) x[32 * i] = make<T>(0);
+    if (node.scatter_end - node.scatter > MOST) return false;
+    {
+        T value[MOST];
+        int row[MOST];
+#pragma unroll
+        for (int k = 0; k < MOST; ++k) { /* all of them under way at once */
+            row[k] = -1;
+            if (node.scatter + k < node.scatter_end) {
+                const entry_of_a<T> a(t, node, node.scatter + k);
+                row[k] = a.row, value[k] = a.value;
+            }
+        }
+#pragma unroll
+        for (int k = 0; k < MOST; ++k)
+            if (row[k] >= 0) x[32 * row[k]] = value[k];
+    }
+    const T own = x[0], d = diagonal<H>(own);
+    bool good = is_finite(abs1(own)) && abs1(own) > rules.least();
+    const T di = inverse(good ? d : make<T>(1));
+    for (int i = 1; i <= m; ++i) good = good && abs1(x[32 * i] * di) <= 1 / rules.u;
+    if (!good) return false;
+    const panel<T> out(t.arena + node.panel, 1, ld);
+    T *C = (T *)t.contribution + node.contribution;
+    out.a[0] = own, out.id[0] = node.first;
+    out.d[0] = d, out.dinv[0] = di, out.d[1] = out.dinv[1] = make<T>(0);
+    for (int i = 1; i <= m; ++i) {
+        const T l = x[32 * i] * di;
+        out.a[i] = l;
+        for (int j = 1; j <= i; ++j) {
+            T c = make<T>(0);
+            nfma(c, l, cj<H>(x[32 * j]));
+            C[i - 1 + (j - 1) * ldc] = c;
+        }
+    }
+    task_done(t, s, t.arena + node.panel, 1, 1, ld);
+    return true;
+}
+
+/** Fronts first .. first + count - 1, a warp 32 of them. */
+template <bool H, class T>
+__global__ void __launch_bounds__(32)
+    leaves_kernel(mpki_cuda_tree t, int first, int count, int level, int64_t room_bytes) {
+    MPKI_ROOM;
+    const int lane = (int)threadIdx.x;
+    next_may_come(); /* tasks of the step, which wait for leaves one by one */
+    if (t.flags->stuck > level + 1) return;
+    for (int k = (int)blockIdx.x * 32; k < count; k += (int)gridDim.x * 32) {
+        const bool mine = k + lane < count && t.now[first + k + lane].done != 1;
+        const bool good = !mine || leaf_front<H, T>(t, first + k + lane, (T *)room + lane);
+        unsigned failed = __ballot_sync(0xffffffffu, !good);
+        __syncwarp();
+        for (int z = 0; z < 32; ++z) {
+            const int s = first + k + z;
+            if (!(failed >> z & 1)) continue;
+            if (!task_front<H, false, T>(t, room, room_bytes, s, s, false, level) && lane == 0)
+                *(volatile int32_t *)&t.now[s].done = -1;
+            __syncthreads();
+        }
+    }
+}
+
+} // namespace mpki
+#endif

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CUDA_MULTIFRONTAL_PIVOT_TILE_LOOP_CUH
+#define MPKI_CUDA_MULTIFRONTAL_PIVOT_TILE_LOOP_CUH
+/** The tile of a task's front, by one warp, as in tile.cuh, but rows stay in shared memory and what
+ *  becomes of them is a loop. With all of the code in the caches that takes longer than rows in
+ *  registers do, of which it is a third; but a front has one tile or two, and code that comes once
+ *  a front comes from far away. */
+#include "tile.cuh"
+
+namespace mpki {
+
+enum { LOOP_COLUMNS = 8 /* of a row that are read before the first is written */ };
+
+/** 1 / a of a number that all lanes have; quick: what quick_inverse() makes of it, where that
+ *  goes. */
+template <class T> __device__ inline T own_inverse(T, T quick) {
+    return quick;
+}
+__device__ inline double own_inverse(double a, double quick) {
+    const unsigned k = key(a);
+    return k > 0x03000000u && k < 0x7c000000u ? quick : inverse(a);
+}
+
+/** A lane's row, columns first .. b - 1 of S, less l1 U (and l2 V); the key of its largest
+ *  entry. */
+template <bool PAIR, class T>
+__device__ inline unsigned loop_row(T *row, int first, int b, const T *U, const T *V, T l1, T l2) {
+    const int AT_ONCE = LOOP_COLUMNS;
+    unsigned most = 0;
+#pragma unroll 1
+    for (int j = first; j < b; j += AT_ONCE) {
+        T x[AT_ONCE], u[AT_ONCE], v[AT_ONCE];
+#pragma unroll
+        for (int q = 0; q < AT_ONCE; ++q) {
+            const int at = j + q < b ? j + q : j;
+            x[q] = row[at * LDS_], u[q] = U[at];
+            if (PAIR) v[q] = V[at];
+        }
+#pragma unroll
+        for (int q = 0; q < AT_ONCE; ++q) {
+            nfma(x[q], l1, u[q]);
+            if (PAIR) nfma(x[q], l2, v[q]);
+        }
+#pragma unroll
+        for (int q = 0; q < AT_ONCE; ++q) {
+            const unsigned k = key(x[q]);
+            most = k > most ? k : most;
+            if (j + q < b) row[(j + q) * LDS_] = x[q];
+        }
+    }
+    return most;
+}
+
+/** One warp: S holds both triangles of b columns, leading dimension LDS_. L below the diagonal of
+ *  the first columns, perm (b), d and dinv (2 b) out. No pivot of at most `small` is taken.
+ *  work: 2 TILE entries, aligned for two. begun: not negative: what
+ *  loop_quick() has left, with so many pivots. Returns the number of pivots. Sizes are
+ *  compared by their keys: to 15 bits and more. A row stays with its lane; a column that is done
+ *  makes room for its L at the place of the first one that is left. */
+template <bool H, class T>
+__device__ int loop_factor(T *S, int b, int *perm, T *d, T *dinv, typename scalar_of<T>::real small,
+                           T *work, int begun = -1) {
+    typedef typename scalar_of<T>::real R;
+    const R alpha = (R)MPKI_ALPHA;
+    const unsigned all = 0xffffffffu, none = key((R)INFINITY);
+    const int lane = threadIdx.x & 31;
+    const unsigned mine = 31u - (unsigned)lane;
+    T *U = work, *V = work + TILE, *const row = S + lane;
+    int p = begun > 0 ? begun : 0, place = lane < p ? lane : -1;
+    int col = lane; /* where this row's column is */
+    const int order = begun >= 0 && lane < b ? perm[lane] : lane;
+    bool live = lane >= p && lane < b;
+    unsigned most = 0; /* the key of the largest entry of this lane's row */
+#pragma unroll 4
+    for (int j = p; j < b; ++j) {
+        const unsigned k = key(row[j * LDS_]);
+        most = k > most ? k : most;
+    }
+    T own = live ? diagonal<H>(row[lane * LDS_]) : make<T>(0);
+    __syncwarp();
+#pragma unroll 1
+    while (p < b) {
+        const unsigned size = live ? key(own) & ~31u : 0;
+        const T mine_inverse = quick_inverse(own); /* if it is the one */
+        const unsigned best = __reduce_max_sync(all, live ? (most & ~31u) | mine : mine);
+        const unsigned on = __reduce_max_sync(all, size | mine);
+        const R top = unkey<R>(best & ~31u), diag = unkey<R>(on & ~31u);
+        if (best >= none || !(top > small)) break;
+        const bool pair = !(diag >= alpha * top);
+        const int r = 31 - (int)((pair ? best : on) & 31), at = __shfl_sync(all, col, r);
+        const T u = row[at * LDS_], dk = shfl(own, r);
+        /* that column's place is for the first one that is left */
+        if (at != p) row[at * LDS_] = row[p * LDS_];
+        if (col == p) col = at;
+        if (!pair) {
+            const T di = own_inverse(dk, shfl(mine_inverse, r)), l = u * di;
+            if (lane == r) place = p, live = false;
+            if (live) U[col] = cj<H>(u), row[p * LDS_] = l;
+            __syncwarp();
+            if (lane == 0) {
+                d[2 * p] = dk, dinv[2 * p] = di;
+                d[2 * p + 1] = dinv[2 * p + 1] = make<T>(0);
+            }
+            nfma(own, l, cj<H>(u));
+            p += 1;
+            most = loop_row<false>(row, p, b, U, V, l, l);
+        } else {
+            const bool may = live && lane != r;
+            const unsigned in_row = may ? (key(u) & ~31u) | mine : 0;
+            const int c = 31 - (int)(__reduce_max_sync(all, in_row) & 31);
+            const int other = __shfl_sync(all, col, c);
+            const T v = row[other * LDS_], d22 = shfl(own, c), d21 = cj<H>(shfl(v, r));
+            if (other != p + 1) row[other * LDS_] = row[(p + 1) * LDS_];
+            if (col == p + 1) col = other;
+            T i11, i21, i22;
+            pair_inverse<H>(dk, d21, d22, i11, i21, i22);
+            const T l1 = u * i11 + v * i21, l2 = u * cj<H>(i21) + v * i22;
+            if (lane == r) place = p, live = false;
+            if (lane == c) place = p + 1, live = false, row[p * LDS_] = make<T>(0);
+            if (live) {
+                U[col] = cj<H>(u), V[col] = cj<H>(v);
+                row[p * LDS_] = l1, row[(p + 1) * LDS_] = l2;
+            }
+            __syncwarp();
+            if (lane == 0) {
+                T *e = d + 2 * p, *f = dinv + 2 * p;
+                e[0] = dk, e[1] = d21, e[2] = d22, e[3] = make<T>(0);
+                f[0] = i11, f[1] = i21, f[2] = i22, f[3] = make<T>(0);
+            }
+            nfma(own, l1, cj<H>(u));
+            nfma(own, l2, cj<H>(v));
+            p += 2;
+            most = loop_row<true>(row, p, b, U, V, l1, l2);
+        }
+        own = diagonal<H>(own);
+        __syncwarp(); /* U and V have been read */
+    }
+    const unsigned left = __ballot_sync(all, lane < b && place < 0);
+    if (place < 0) place = p + __popc(left & ((1u << lane) - 1));
+    order_tile(S, b, p, place);
+    if (lane < b) perm[place] = order;
+    for (int k = p + lane; k < b; k += 32)
+        d[2 * k] = d[2 * k + 1] = dinv[2 * k] = dinv[2 * k + 1] = make<T>(0);
+    __syncwarp();
+    return p;
+}
+
+/** One warp: the same as loop_factor() where pivots of order 1 will do, in the order of the
+ *  diagonal's sizes as they are at the begin: no entry of L in the tile above `most`, no pivot of
+ *  at most `small`. Returns how many columns have pivots then; with what it leaves of the others in
+ *  S loop_factor() can go on. -1: it had better begin anew; S is of no use. Two columns at a time:
+ *  one exchange, and divisions side by side. work: 2 TILE entries. */
+template <bool H, class T>
+__device__ int loop_quick(T *S, int b, int *perm, T *d, T *dinv, typename scalar_of<T>::real small,
+                          typename scalar_of<T>::real most, T *work) {
+    typedef typename scalar_of<T>::real R;
+    const R far = sizeof(R) == 8 ? (R)1e140 : (R)1e17; /* products of two are within the range */
+    const unsigned all = 0xffffffffu;
+    const int AT_ONCE = LOOP_COLUMNS, lane = threadIdx.x & 31, even = (b + 1) & ~1;
+    T *U = work, *V = work + TILE, *const row = S + lane;
+    {
+        const unsigned size = lane < b ? key(row[lane * LDS_]) : 0;
+        int rank = 0;
+#pragma unroll 4
+        for (int j = 0; j < b; ++j) {
+            const unsigned other = __shfl_sync(all, size, j);
+            rank += other > size || (other == size && j < lane);
+        }
+        if (lane < b) perm[rank] = lane;
+        __syncwarp();
+        const int from = perm[lane < b ? lane : 0];
+        T x[TILE];
+#pragma unroll
+        for (int j = 0; j < TILE; ++j)
+            x[j] = j < b && lane < b ? S[from + perm[j < b ? j : 0] * LDS_] : make<T>(lane == j);
+        __syncwarp();
+#pragma unroll
+        for (int j = 0; j < TILE; ++j)
+            if (j < even) row[j * LDS_] = x[j]; /* one more than b is a column of the identity */
+    }
+    T u = row[0], v = row[LDS_], my_d = make<T>(0), my_inverse = my_d;
+    bool grows = false; /* this lane has met an entry of L above QUICK_EVEN */
+    int k = 0;
+    U[lane] = cj<H>(u), V[lane] = cj<H>(v);
+    __syncwarp();
+#pragma unroll 1
+    for (; k < even; k += 2) {
+        const T a = diagonal<H>(U[k]), beside = cj<H>(U[k + 1]), c = diagonal<H>(V[k + 1]);
+        T det = a * c;
+        nfma(det, beside, cj<H>(beside));
+        det = diagonal<H>(det);
+        const T ra = quick_inverse(a), r2 = a * quick_inverse(det), d2 = det * ra;
+        /* v less what the first column takes from it is w; the rows lose m1 U + l2 V */
+        const T l1 = u * ra;
+        T w = v;
+        nfma(w, l1, cj<H>(beside));
+        const T l2 = w * r2;
+        T m1 = l1;
+        nfma(m1, l2, cj<H>(ra) * beside);
+        const R size1 = abs1(a), size2 = abs1(d2);
+        const bool row1 = lane > k && lane<b, row2 = lane> k + 1 && lane < b;
+        const bool bad1 = !(size1 > small) || !(size1 > 1 / far) || !(size1 < far) ||
+                          (row1 && !(abs1(u) <= most * size1));
+        const bool bad2 = !(size2 > small) || !(size2 > 1 / far) || !(size2 < far) ||
+                          !(abs1(c) < far) || !(abs1(det) > 1 / (far * far)) ||
+                          (row2 && !(abs1(w) <= most * size2));
+        grows = grows || (row1 && !(abs1(u) <= QUICK_EVEN * size1));
+        if (__any_sync(all, bad1 || bad2)) {
+            if (__any_sync(all, bad1)) break;
+            my_d = lane == k ? a : my_d, my_inverse = lane == k ? ra : my_inverse;
+            if (lane > k) row[k * LDS_] = l1;
+            ++k;
+#pragma unroll 4
+            for (int j = k; j < b; ++j) nfma(row[j * LDS_], l1, U[j]);
+            break;
+        }
+        grows = grows || (row2 && !(abs1(w) <= QUICK_EVEN * size2));
+        my_d = lane == k ? a : lane == k + 1 ? d2 : my_d;
+        my_inverse = lane == k ? ra : lane == k + 1 ? r2 : my_inverse;
+        if (lane > k) row[k * LDS_] = l1;
+        if (lane > k + 1) row[(k + 1) * LDS_] = l2;
+#pragma unroll 1
+        for (int j = k + 2; j < even; j += AT_ONCE) {
+            T x[AT_ONCE], y[AT_ONCE], z[AT_ONCE];
+#pragma unroll
+            for (int q = 0; q < AT_ONCE; ++q) {
+                const int at = j + q < even ? j + q : j;
+                x[q] = row[at * LDS_], y[q] = U[at], z[q] = V[at];
+            }
+#pragma unroll
+            for (int q = 0; q < AT_ONCE; ++q) nfma(x[q], m1, y[q]);
+#pragma unroll
+            for (int q = 0; q < AT_ONCE; ++q) nfma(x[q], l2, z[q]);
+            if (j == k + 2) u = x[0], v = x[1];
+#pragma unroll
+            for (int q = 0; q < AT_ONCE; ++q)
+                if (j + q < even) row[(j + q) * LDS_] = x[q];
+        }
+        __syncwarp(); /* U and V have been read */
+        U[lane] = cj<H>(u), V[lane] = cj<H>(v);
+        __syncwarp();
+    }
+    const int done = k < b ? k : b;
+    if (lane < done) {
+        d[2 * lane] = my_d, dinv[2 * lane] = my_inverse;
+        d[2 * lane + 1] = dinv[2 * lane + 1] = make<T>(0);
+    }
+    const bool grown = __any_sync(all, grows);
+    __syncwarp();
+    return done == b || !grown ? done : -1;
+}
+
+} // namespace mpki
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CUDA_MULTIFRONTAL_REFINE_H
+#define MPKI_CUDA_MULTIFRONTAL_REFINE_H
+/** Residuals and backward errors on the device. Plain C. */
+#include "values.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Errors of one solution, in device memory while they are formed. Moduli are kept as the bits of
+ *  doubles that are not negative, whose order is that of integers: NaN is the largest of all. */
+typedef struct mpki_cuda_errors {
+    unsigned long long x_norm, b_norm, r_norm,
+        norm_inf;                      /**< largest entries; largest row sum of |A| */
+    unsigned long long omega1, omega2; /**< Arioli, Demmel & Duff 1989, eq. 2.13 */
+    unsigned long long odd;            /**< not 0: a row's numbers are near the ends of the range */
+    double r2, b2; /**< sums of squares of r and b, each entry divided by b_norm */
+    unsigned long long
+        more; /**< not 0: nothing is odd, and the errors ask for a step of refinement */
+    unsigned long long ended; /**< blocks that are through */
+} mpki_cuda_errors;
+
+enum { MPKI_CUDA_REFINE_ROWS = 8, MPKI_CUDA_REFINE_SUMS = 10 };
+
+/** What is measured. All in device memory. */
+typedef struct mpki_cuda_refine {
+    mpki_cuda_by_rows a;
+    const void *ax;
+    const double *scale; /**< n */
+    int32_t lanes;       /**< 4, 8 or 32: threads of a row that is not long */
+    double *partial;     /**< 2 for each MPKI_CUDA_REFINE_ROWS rows, and for as many long ones */
+    double *piece;       /**< MPKI_CUDA_REFINE_SUMS for each of a.pieces */
+    mpki_cuda_errors *errors;
+    mpki_cuda_errors *
+        told; /**< page-locked: what measure() has in `errors` at its end; NULL: nobody looks there */
+    /* errors->more, for those who are queued behind: not where omega1 + omega2 are no more than
+     * `accuracy`, or
+     * ||A|| ||x|| / ||b|| is more than `lost` */
+    double accuracy, lost;
+    const unsigned long long *wanted; /**< 0 there: nothing is done. NULL: it is in any case */
+} mpki_cuda_refine;
+
+/** For one kind of entries; all vectors n long, in device memory. */
+typedef struct mpki_cuda_refine_kind {
+    /** Queues r := b - A x with sums in twice the precision of double, deep: four times, and the
+     *  errors, to a->errors, which clear() has set to 0.
+     *  step [in] 1: x := x + r first, and `before` is what it was
+     *  tiny [in] 1000 n u: below that share of ||A_i|| ||x|| + |b_i| a row's denominator counts as
+     *            0
+     *  r may be neither x nor b */
+    int (*measure)(mpki_cuda *cuda, const mpki_cuda_refine *a, double tiny, int step, int deep,
+                   void *before, void *x, const void *b, void *r);
+    /** `count` of a->errors := 0. Queued. */
+    int (*clear)(mpki_cuda *cuda, const mpki_cuda_refine *a, int32_t count);
+    /** How nearly A takes v to zero, in the scaling (factor/rank.h): out->omega1, and out->x_norm,
+     *  the largest entry of v in it. Queued. */
+    int (*flatness)(mpki_cuda *cuda, const mpki_cuda_refine *a, double tiny, const void *v);
+    /** `count` of a->errors to host memory, when what was queued is done; those of a->told, where
+     *  there are any. */
+    int (*tell)(mpki_cuda *cuda, const mpki_cuda_refine *a, int32_t count, mpki_cuda_errors *out);
+    /** to := from */
+    int (*move)(mpki_cuda *cuda, int32_t n, const void *from, void *to);
+    /** Page-locked memory for `count` errors; *told NULL: release it. */
+    int (*hold)(mpki_cuda *cuda, int32_t count, mpki_cuda_errors **told);
+} mpki_cuda_refine_kind;
+
+extern const mpki_cuda_refine_kind mpki_s_cuda_refine, mpki_d_cuda_refine, mpki_c_cuda_refine,
+    mpki_z_cuda_refine;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

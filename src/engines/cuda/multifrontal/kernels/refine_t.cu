@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Residuals in twice the precision of double, or four times, and the backward errors of a solution,
+ * some lanes a row. The sums do not depend on who is first: a row is added up in a fixed order,
+ * blocks are in theirs. */
+#include "engines/cuda/module/launch.cuh"
+#include "engines/cuda/vectors/kernels/product.cuh"
+#include "refine.h"
+
+#include <string.h>
+
+using namespace mpki;
+
+static const double SMALL = sizeof(R) == sizeof(float) ? 1e-30 : 1e-270;
+static const double LARGE = sizeof(R) == sizeof(float) ? 1e37 : 1e300;
+enum { THREADS = 32 * MPKI_CUDA_REFINE_ROWS, SUM_THREADS = 1024 };
+
+template <class E> __device__ static double length(E v) {
+    const number a = wide(v);
+    return scalar_of<E>::complex ? hypot(a.x, a.y) : fabs(a.x);
+}
+__device__ static unsigned long long bits(double x) {
+    return (unsigned long long)__double_as_longlong(x);
+}
+__device__ static double number_of(unsigned long long x) {
+    return __longlong_as_double((long long)x);
+}
+__device__ static void raise_to(unsigned long long *most, unsigned long long x) {
+    if (x > *most) atomicMax(most, x);
+}
+/* Is there nothing to be done? */
+__device__ static bool unwanted(const unsigned long long *wanted) {
+    return wanted && *wanted == 0;
+}
+__device__ static bool inside(double x) {
+    return x == 0 || (x > SMALL && x < LARGE);
+}
+
+/* The largest of x and of b; step: of x + r, which x becomes, and what it was goes to `before`.
+ * scale: of x / scale instead, and no b. */
+template <class E>
+__global__ void extremes_kernel(int n, int step, const E *r, E *before, E *x, const E *b,
+                                const double *scale, const unsigned long long *wanted,
+                                mpki_cuda_errors *errors) {
+    __shared__ unsigned long long warps[2][8];
+    unsigned long long most[2] = {0, 0};
+    after_previous();
+    if (unwanted(wanted)) return;
+    for (int i = (int)(blockIdx.x * blockDim.x + threadIdx.x); i < n;
+         i += (int)(gridDim.x * blockDim.x)) {
+        E v = x[i];
+        if (step) before[i] = v, x[i] = v = v + r[i];
+        const unsigned long long p = bits(scale ? length(v) / scale[i] : length(v));
+        const unsigned long long q = b ? bits(length(b[i])) : 0;
+        if (p > most[0]) most[0] = p;
+        if (q > most[1]) most[1] = q;
+    }
+    for (int k = 0; k < 2; ++k) {
+        for (int o = 16; o; o /= 2) {
+            const unsigned long long other = __shfl_xor_sync(0xffffffffu, most[k], o);
+            if (other > most[k]) most[k] = other;
+        }
+        if (threadIdx.x % 32 == 0) warps[k][threadIdx.x / 32] = most[k];
+    }
+    __syncthreads();
+    if (threadIdx.x >= 2) return;
+    unsigned long long all = 0;
+    for (unsigned w = 0; w < blockDim.x / 32; ++w)
+        if (warps[threadIdx.x][w] > all) all = warps[threadIdx.x][w];
+    raise_to(threadIdx.x == 0 ? &errors->x_norm : &errors->b_norm, all);
+}
+
+/* What rows have come to: sums of squares of r and b, relative; and largest ones, whose place is
+ * that in mpki_cuda_errors. */
+enum { R_NORM, NORM_INF, OMEGA1, OMEGA2, ODD, LARGEST };
+struct row_errors {
+    double squares[2];
+    unsigned long long largest[LARGEST];
+    __device__ void clear() {
+        squares[0] = squares[1] = 0;
+        for (int k = 0; k < LARGEST; ++k) largest[k] = 0;
+    }
+    __device__ void raise(int which, double x) {
+        if (bits(x) > largest[which]) largest[which] = bits(x);
+    }
+};
+
+/* What a row's residual r, with w = |A_i| |x| + |b_i| and the sum of |A_i|, says of x: as
+ * problem/measure_t.c. */
+__device__ static void judge(row_errors *mine, double x_norm, double tiny, double r, double w,
+                             double own, double row_norm) {
+    const double all = row_norm * x_norm + own;
+    mine->raise(R_NORM, r);
+    mine->raise(NORM_INF, row_norm);
+    if (!inside(all) || !inside(row_norm) || (all == 0 && row_norm > 0 && x_norm > 0))
+        mine->raise(ODD, 1);
+    if (r == 0) return;
+    if (w > tiny * all)
+        mine->raise(OMEGA1, r / w);
+    else
+        mine->raise(OMEGA2, r / (w - own + row_norm * x_norm));
+}
+
+/* ---- sums of so many words: twice the precision of double, or four times where b is small beside
+ * A x (K-fold summation: Ogita, Rump & Oishi 2005) ---- */
+
+/* s += x, whose rounding errors go from word to word; from the word `from` on */
+template <int WORDS> __device__ inline void add_to(double (&s)[WORDS], double x, int from) {
+#pragma unroll
+    for (int k = 0; k + 1 < WORDS; ++k) {
+        if (k < from) continue;
+        const double sum = __dadd_rn(s[k], x), t = __dsub_rn(sum, s[k]);
+        x = __dadd_rn(__dsub_rn(s[k], __dsub_rn(sum, t)), __dsub_rn(x, t));
+        s[k] = sum;
+    }
+    s[WORDS - 1] = __dadd_rn(s[WORDS - 1], x);
+}
+template <int WORDS> __device__ inline void add_product(double (&s)[WORDS], double a, double b) {
+    const double p = __dmul_rn(a, b);
+    add_to(s, p, 0);
+    if (sizeof(R) == 8) add_to(s, __fma_rn(a, b, -p), WORDS == 2 ? 1 : 0);
+}
+template <int WORDS> __device__ inline double value_of(const double (&s)[WORDS]) {
+    double x = s[WORDS - 1];
+#pragma unroll
+    for (int k = WORDS - 2; k >= 0; --k) x = __dadd_rn(x, s[k]);
+    return x;
+}
+
+/* Sums over a row or a piece of one: minus A x, |A| |x|, |A|. */
+template <class E, int WORDS> struct sums_of {
+    double re[WORDS], im[WORDS], w, norm;
+    __device__ sums_of() : w(0), norm(0) {
+#pragma unroll
+        for (int k = 0; k < WORDS; ++k) re[k] = im[k] = 0;
+    }
+    __device__ void subtract(E a, E x) {
+        const number p = wide(a), q = wide(x);
+        const double size = length(a);
+        add_product(re, -p.x, q.x);
+        if (scalar_of<E>::complex) {
+            add_product(re, p.y, q.y);
+            add_product(im, -p.x, q.y);
+            add_product(im, -p.y, q.x);
+        }
+        norm += size;
+        w += size * length(x);
+    }
+    __device__ void add_entries(const mpki_cuda_refine &a, int64_t begin, int64_t end, int step,
+                                const E *x) {
+        const E *ax = (const E *)a.ax;
+#pragma unroll 2
+        for (int64_t e = begin; e < end; e += step) {
+            const int32_t at = a.a.src[e];
+            subtract(at >= 0 ? ax[at] : a.a.hermitian ? conj(ax[~at]) : ax[~at], x[a.a.col[e]]);
+        }
+    }
+    __device__ void join(const sums_of &z) {
+#pragma unroll
+        for (int k = 0; k < WORDS; ++k) {
+            add_to(re, z.re[k], WORDS == 2 ? k : 0);
+            if (scalar_of<E>::complex) add_to(im, z.im[k], WORDS == 2 ? k : 0);
+        }
+        w += z.w, norm += z.norm;
+    }
+    /* by so many lanes side by side, which all get the sums; a warp at once */
+    template <int LANES = 32> __device__ void join_lanes() {
+#pragma unroll
+        for (int o = LANES / 2; o; o /= 2) {
+            sums_of z;
+#pragma unroll
+            for (int k = 0; k < WORDS; ++k) {
+                z.re[k] = shfl_xor(re[k], o);
+                if (scalar_of<E>::complex) z.im[k] = shfl_xor(im[k], o);
+            }
+            z.w = shfl_xor(w, o), z.norm = shfl_xor(norm, o);
+            join(z);
+        }
+    }
+    __device__ E value() const {
+        return narrow<E>(value_of(re), value_of(im));
+    }
+};
+
+/* By a warp: entries begin .. end - 1; all lanes get the sums. */
+template <int WORDS, class E>
+__device__ sums_of<E, WORDS> add_up(const mpki_cuda_refine &a, int64_t begin, int64_t end,
+                                    const E *x) {
+    sums_of<E, WORDS> z;
+    z.add_entries(a, begin + ((int)threadIdx.x & 31), end, 32, x);
+    __syncwarp();
+    z.join_lanes();
+    return z;
+}
+
+/* What row i has come to; b NULL: how flat it is. */
+template <int WORDS, class E>
+__device__ void finish_row(const mpki_cuda_refine &a, double tiny, sums_of<E, WORDS> &z, int i,
+                           const E *b, E *r, row_errors *mine) {
+    const double most = number_of(a.errors->x_norm);
+    if (!b) {
+        const double scale = a.scale[i], w = z.w * scale;
+        const double size = length(z.value());
+        const double q = size * scale / (w > tiny * most ? w : w + most);
+        if (size > 0 || size != size) mine->raise(OMEGA1, q);
+        return;
+    }
+    const double unit = 1 / number_of(a.errors->b_norm);
+    const number own = wide(b[i]);
+    add_to(z.re, own.x, 0);
+    add_to(z.im, own.y, 0);
+    const E v = z.value();
+    const double size = length(v), bi = length(b[i]);
+    r[i] = v;
+    judge(mine, most, tiny, size, z.w + bi, bi, z.norm);
+    mine->squares[0] = size * unit * (size * unit), mine->squares[1] = bi * unit * (bi * unit);
+}
+
+/* All threads: a block's sums of squares, in the order of its rows, and its largest errors. */
+__device__ static void add_rows(const row_errors *row, int rows, double *partial,
+                                mpki_cuda_errors *errors) {
+    const int k = (int)threadIdx.x;
+    __syncthreads();
+    if (k < 2) {
+        double sum = 0;
+        for (int i = 0; i < rows; ++i) sum += row[i].squares[k];
+        partial[k] = sum;
+    } else if (k >= 32 && k < 32 + LARGEST) {
+        unsigned long long most = 0;
+        for (int i = 0; i < rows; ++i)
+            if (row[i].largest[k - 32] > most) most = row[i].largest[k - 32];
+        unsigned long long *const to[LARGEST] = {&errors->r_norm, &errors->norm_inf,
+                                                 &errors->omega1, &errors->omega2, &errors->odd};
+        if (most > 0) raise_to(to[k - 32], most);
+    }
+}
+
+/* As the host judges them (../direct_refine.c): another step is wanted. */
+__device__ static bool asks_for_more(const mpki_cuda_errors &e, double accuracy, double lost) {
+    const double x = number_of(e.x_norm), b = number_of(e.b_norm), r = number_of(e.r_norm);
+    const double omega = number_of(e.omega1) + number_of(e.omega2);
+    return !e.odd && x > SMALL && x < LARGE && b > SMALL && b < LARGE && r < (double)INFINITY &&
+           omega < (double)INFINITY && number_of(e.norm_inf) * (x / b) <= lost && omega > accuracy;
+}
+
+/* All threads of one block, when all others have written: sums of squares over so many blocks, in
+ * an order of their own, and the verdict. */
+template <int COUNT> __device__ void conclude(const mpki_cuda_refine &a, int blocks) {
+    __shared__ double warps[2][COUNT / 32];
+    const int tid = (int)threadIdx.x;
+    double sum[2] = {0, 0};
+#pragma unroll 8
+    for (int k = tid; k < blocks; k += COUNT)
+        sum[0] += __ldcg(a.partial + 2 * (int64_t)k),
+            sum[1] += __ldcg(a.partial + 2 * (int64_t)k + 1);
+    for (int o = 16; o; o /= 2)
+        sum[0] += __shfl_xor_sync(0xffffffffu, sum[0], o),
+            sum[1] += __shfl_xor_sync(0xffffffffu, sum[1], o);
+    if (tid % 32 == 0) warps[0][tid / 32] = sum[0], warps[1][tid / 32] = sum[1];
+    __syncthreads();
+    if (tid > 0) return;
+    for (int k = 0; k < 2; ++k) {
+        sum[k] = warps[k][0];
+        for (int w = 1; w < COUNT / 32; ++w) sum[k] += warps[k][w];
+    }
+    mpki_cuda_errors e;
+    e.x_norm = __ldcg(&a.errors->x_norm), e.b_norm = __ldcg(&a.errors->b_norm);
+    e.r_norm = __ldcg(&a.errors->r_norm), e.norm_inf = __ldcg(&a.errors->norm_inf);
+    e.omega1 = __ldcg(&a.errors->omega1), e.omega2 = __ldcg(&a.errors->omega2);
+    e.odd = __ldcg(&a.errors->odd), e.ended = 0;
+    e.r2 = sum[0], e.b2 = sum[1];
+    e.more = asks_for_more(e, a.accuracy, a.lost);
+    *a.errors = e;
+    if (a.told) *a.told = e;
+}
+
+/* One block: behind a kernel for rows of which some are long. */
+static __global__ void squares_kernel(const mpki_cuda_refine a, int blocks) {
+    after_previous();
+    if (!unwanted(a.wanted)) conclude<SUM_THREADS>(a, blocks);
+}
+
+/* Does the last block of a kernel for rows conclude? Of many blocks each would wait for what it has
+ * written. */
+__host__ __device__ static inline bool ends_alone(int longs, int blocks) {
+    return longs == 0 && blocks <= 1024;
+}
+
+/* All threads, at the end of a kernel: the last block that comes here concludes. */
+__device__ static void end_rows(const mpki_cuda_refine &a, int blocks) {
+    __shared__ int last;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        __threadfence();
+        last = atomicAdd(&a.errors->ended, 1ull) == gridDim.x - 1;
+        __threadfence();
+    }
+    __syncthreads();
+    if (last) conclude<THREADS>(a, blocks);
+}
+
+/* LANES lanes for each row that is not long, a warp where it has many more entries than they; then
+ * a warp for each piece of those that are long; `rows`: blocks of rows. */
+template <int WORDS, int LANES, class E>
+__global__ void __launch_bounds__(THREADS)
+    rows_kernel(const mpki_cuda_refine a, int rows, double tiny, const E *x, const E *b, E *r) {
+    const int ROWS = THREADS / LANES, MANY = 16 * LANES;
+    __shared__ row_errors errors[ROWS];
+    after_previous();
+    if (unwanted(a.wanted)) return;
+    const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
+    const int block = (int)blockIdx.x;
+    if (block >= rows) {
+        const int p = (block - rows) * MPKI_CUDA_REFINE_ROWS + warp;
+        if (p >= a.a.pieces) return;
+        const int k = a.a.piece_of[p], i = a.a.long_row[k];
+        const int64_t begin = a.a.ptr[i] + (int64_t)(p - a.a.first[k]) * MPKI_CUDA_ROW_LONG;
+        const int64_t end = begin + MPKI_CUDA_ROW_LONG;
+        const sums_of<E, WORDS> z =
+            add_up<WORDS>(a, begin, end < a.a.ptr[i + 1] ? end : a.a.ptr[i + 1], x);
+        double *to = a.piece + (int64_t)p * MPKI_CUDA_REFINE_SUMS;
+        if (lane > 0) return;
+        for (int w = 0; w < WORDS; ++w) to[w] = z.re[w], to[WORDS + w] = z.im[w];
+        to[2 * WORDS] = z.w, to[2 * WORDS + 1] = z.norm;
+        return;
+    }
+    const int i = block * ROWS + (int)threadIdx.x / LANES;
+    const int64_t begin = i < a.a.n ? a.a.ptr[i] : 0, end = i < a.a.n ? a.a.ptr[i + 1] : 0;
+    const bool here = i < a.a.n && end - begin <= MPKI_CUDA_ROW_LONG, first = lane % LANES == 0;
+    const bool many = here && LANES < 32 && end - begin > MANY;
+    row_errors mine;
+    mine.clear();
+    sums_of<E, WORDS> z;
+    if (here && !many) z.add_entries(a, begin + lane % LANES, end, LANES, x);
+    __syncwarp();
+    z.template join_lanes<LANES>();
+    if (here && !many && first) finish_row(a, tiny, z, i, b, r, &mine);
+    for (unsigned rest = __ballot_sync(0xffffffffu, many && first); rest; rest &= rest - 1) {
+        const int from = __ffs((int)rest) - 1, row = __shfl_sync(0xffffffffu, i, from);
+        sums_of<E, WORDS> all = add_up<WORDS>(a, a.a.ptr[row], a.a.ptr[row + 1], x);
+        if (lane == from) finish_row(a, tiny, all, row, b, r, &mine);
+    }
+    if (first) errors[threadIdx.x / LANES] = mine;
+    add_rows(errors, ROWS, a.partial + 2 * (int64_t)block, a.errors);
+    if (b && ends_alone(a.a.longs, (int)gridDim.x)) end_rows(a, rows);
+}
+
+/* A warp for each long row: its pieces. partial: of these blocks */
+template <int WORDS, class E>
+__global__ void __launch_bounds__(THREADS)
+    long_kernel(const mpki_cuda_refine a, double *partial, double tiny, const E *b, E *r) {
+    __shared__ row_errors errors[MPKI_CUDA_REFINE_ROWS];
+    const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
+    const int k = (int)blockIdx.x * MPKI_CUDA_REFINE_ROWS + warp;
+    row_errors mine;
+    mine.clear();
+    after_previous();
+    if (unwanted(a.wanted)) return;
+    if (k < a.a.longs) {
+        sums_of<E, WORDS> z;
+        for (int p = a.a.first[k] + lane; p < a.a.first[k + 1]; p += 32) {
+            const double *from = a.piece + (int64_t)p * MPKI_CUDA_REFINE_SUMS;
+            sums_of<E, WORDS> piece;
+            for (int w = 0; w < WORDS; ++w) piece.re[w] = from[w], piece.im[w] = from[WORDS + w];
+            piece.w = from[2 * WORDS], piece.norm = from[2 * WORDS + 1];
+            z.join(piece);
+        }
+        z.join_lanes();
+        if (lane == 0) finish_row(a, tiny, z, a.a.long_row[k], b, r, &mine);
+    }
+    if (lane == 0) errors[warp] = mine;
+    add_rows(errors, MPKI_CUDA_REFINE_ROWS, partial + 2 * (int64_t)blockIdx.x, a.errors);
+}
+
+static int blocks_of(int count) {
+    return (count + MPKI_CUDA_REFINE_ROWS - 1) / MPKI_CUDA_REFINE_ROWS;
+}
+
+template <int WORDS, int LANES>
+static mpk_status queue_rows(mpki_cuda *cuda, const mpki_cuda_refine *a, double tiny, const T *x,
+                             const T *b, T *r) {
+    const int each = THREADS / LANES, rows = (a->a.n + each - 1) / each;
+    const int pieces = blocks_of(a->a.pieces), longs = blocks_of(a->a.longs);
+    auto residual = rows_kernel<WORDS, LANES, T>;
+    auto rest = long_kernel<WORDS, T>;
+    MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, residual, rows + pieces, THREADS, 0, *a, rows, tiny, x, b, r));
+    if (longs > 0)
+        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, rest, longs, THREADS, 0, *a, a->partial + 2 * (int64_t)rows,
+                                  tiny, b, r));
+    if (b && !ends_alone(a->a.longs, rows + pieces))
+        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, squares_kernel, 1, SUM_THREADS, 0, *a, rows + longs));
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+/* The errors of x, as far as kernels form them; b NULL: its flatness. */
+template <int WORDS>
+static mpk_status queue(mpki_cuda *cuda, const mpki_cuda_refine *a, double tiny, int step,
+                        T *before, T *x, const T *b, T *r) {
+    const int n = a->a.n, blocks = (n + 255) / 256 < 1024 ? (n + 255) / 256 : 1024;
+    auto extremes = extremes_kernel<T>;
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, extremes, blocks, 256, 0, n, step, r, before, x, b,
+                              b ? (const double *)NULL : a->scale, a->wanted, a->errors));
+    return a->lanes == 4   ? queue_rows<WORDS, 4>(cuda, a, tiny, x, b, r)
+           : a->lanes == 8 ? queue_rows<WORDS, 8>(cuda, a, tiny, x, b, r)
+                           : queue_rows<WORDS, 32>(cuda, a, tiny, x, b, r);
+}
+
+static int clear(mpki_cuda *cuda, const mpki_cuda_refine *a, int32_t count) {
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    MPKI_TRY(cudaMemsetAsync(a->errors, 0, (size_t)count * sizeof *a->errors, cuda->sparse));
+    return MPK_OK;
+}
+
+static int tell(mpki_cuda *cuda, const mpki_cuda_refine *a, int32_t count, mpki_cuda_errors *out) {
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    if (a->told) {
+        MPKI_TRY(cudaStreamSynchronize(cuda->sparse));
+        memcpy(out, a->told, (size_t)count * sizeof *out);
+        return MPK_OK;
+    }
+    MPKI_TRY(cudaMemcpyAsync(out, a->errors, (size_t)count * sizeof *out, cudaMemcpyDeviceToHost,
+                             cuda->sparse));
+    MPKI_TRY(cudaStreamSynchronize(cuda->sparse));
+    return MPK_OK;
+}
+
+static int measure(mpki_cuda *cuda, const mpki_cuda_refine *a, double tiny, int step, int deep,
+                   void *before, void *x, const void *b, void *r) {
+    return deep ? queue<4>(cuda, a, tiny, step, (T *)before, (T *)x, (const T *)b, (T *)r)
+                : queue<2>(cuda, a, tiny, step, (T *)before, (T *)x, (const T *)b, (T *)r);
+}
+
+static int flatness(mpki_cuda *cuda, const mpki_cuda_refine *a, double tiny, const void *v) {
+    return queue<2>(cuda, a, tiny, 0, NULL, (T *)(uintptr_t)v, NULL, NULL);
+}
+
+static int move(mpki_cuda *cuda, int32_t n, const void *from, void *to) {
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    MPKI_TRY(
+        cudaMemcpyAsync(to, from, (size_t)n * sizeof(T), cudaMemcpyDeviceToDevice, cuda->sparse));
+    return MPK_OK;
+}
+
+static int hold(mpki_cuda *cuda, int32_t count, mpki_cuda_errors **told) {
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    if (*told) {
+        MPKI_TRY(cudaFreeHost(*told));
+        *told = NULL;
+    } else {
+        MPKI_TRY(cudaMallocHost((void **)told, (size_t)count * sizeof **told));
+    }
+    return MPK_OK;
+}
+
+extern const mpki_cuda_refine_kind FN(cuda_refine) = {measure, clear, flatness, tell, move, hold};

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Queues the kernels of solves with a direct factor, for one kind of entries. */
+#include "triangular/solve.cuh"
+#include "table.cuh"
+
+using namespace mpki;
+
+static mpk_status take(mpki_cuda *cuda, int32_t n, int32_t nrhs, const int32_t *perm,
+                       const double *scale, const void *b, int64_t ldb, void *y, void *unset,
+                       int64_t bytes, const unsigned long long *wanted, void *zero, int64_t zeros) {
+    auto kernel = take_kernel<T>;
+    MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, kernel, (n + 255) / 256, 256, 0, n, nrhs, perm, scale,
+                              (const T *)b, ldb, (T *)y, (unsigned long long *)unset, bytes / 8,
+                              wanted, (unsigned long long *)zero, zeros / 8));
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+static mpk_status give(mpki_cuda *cuda, int32_t n, int32_t nrhs, const int32_t *perm,
+                       const double *scale, const void *y, void *x, int64_t ldx) {
+    auto kernel = give_kernel<T>;
+    MPKI_LAUNCH(kernel, (n + 255) / 256, 256, 0, cuda->sparse, n, nrhs, perm, scale, (const T *)y,
+                (T *)x, ldx);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+template <int MODE, bool H, bool SMALL, int NR>
+static mpk_status sweep_nr(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_sweep *s,
+                           bool back) {
+    const int64_t entries = strip_room<NR, T>::entries(), bytes = entries * (int64_t)sizeof(T);
+    auto kernel = back ? backward_kernel < MODE, H, SMALL && NR == 1, NR,
+         T >           : forward_kernel<MODE, SMALL, NR, T>;
+    MPKI_PASS(allow(cuda, kernel, bytes));
+    MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, kernel, back ? s->ups : s->downs, SWEEP_THREADS, (size_t)bytes,
+                              *t, *s, (int)(entries / NR)));
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+/* of complex doubles four at most: sums are in registers */
+template <bool H>
+static mpk_status sweep_h(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_sweep *s,
+                          bool back) {
+    switch (s->nrhs) {
+    case 1:
+        if constexpr (sizeof(R) == sizeof(double)) {
+            if (s->rounds && s->narrowed) return sweep_nr<NARROW, H, false, 1>(cuda, t, s, back);
+            if (s->rounds) return sweep_nr<MAKES, H, false, 1>(cuda, t, s, back);
+        }
+        return s->small ? sweep_nr<PLAIN, H, true, 1>(cuda, t, s, back)
+                        : sweep_nr<PLAIN, H, false, 1>(cuda, t, s, back);
+    case 2:
+        return sweep_nr<PLAIN, H, true, 2>(cuda, t, s, back);
+    case 4:
+        return sweep_nr<PLAIN, H, true, 4>(cuda, t, s, back);
+    default:
+        return sweep_nr<PLAIN, H, true, (sizeof(T) > 8 ? 4 : 8)>(cuda, t, s, back);
+    }
+}
+
+static mpk_status sweep(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_sweep *s,
+                        bool back) {
+    return t->hermitian ? sweep_h<scalar_of<T>::complex>(cuda, t, s, back)
+                        : sweep_h<false>(cuda, t, s, back);
+}
+
+static mpk_status diagonal_part(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_sweep *s,
+                                int absolutely) {
+    const int blocks = t->fronts / 8 + 1 < 4096 ? t->fronts / 8 + 1 : 4096;
+    auto plain = diagonal_kernel<false, T>;
+    auto hermitian = diagonal_kernel<true, T>;
+    if (t->hermitian)
+        MPKI_LAUNCH(hermitian, blocks, 256, 0, cuda->sparse, *t, *s, absolutely);
+    else
+        MPKI_LAUNCH(plain, blocks, 256, 0, cuda->sparse, *t, *s, absolutely);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+#ifdef MPKI_SWEEP_STAMPS
+/* `count` of those of a direction to host memory (bench/cuda/stamps.h). */
+extern "C" __attribute__((visibility("default"))) int FN(cuda_sweep_stamps)(int64_t *out, int back,
+                                                                            int count);
+extern "C" int FN(cuda_sweep_stamps)(int64_t *out, int back, int count) {
+    const size_t each = SWEEP_STAMPS * sizeof(int64_t);
+    return count > STAMPED_PIECES ||
+           cudaMemcpyFromSymbol(out, sweep_stamps, (size_t)count * each,
+                                (size_t)back * STAMPED_PIECES * each) != cudaSuccess;
+}
+#endif
+
+extern const mpki_cuda_solve_kind FN(cuda_solve) = {take, give, sweep, diagonal_part};

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CUDA_MULTIFRONTAL_TRIANGULAR_HALF_COPY_CUH
+#define MPKI_CUDA_MULTIFRONTAL_TRIANGULAR_HALF_COPY_CUH
+/** L in half the precision: copies of chains of one front, which corrections read in place of their
+ *  panels. */
+#include "sweep.cuh"
+
+#include <float.h>
+
+namespace mpki {
+
+/** What a sweep reads of these: panels; panels, rounded as the copies are, which L^-1 makes where
+ *  there is a place for them; the copies. */
+enum { PLAIN, MAKES, NARROW };
+
+template <class T> struct half_of { typedef T type; };
+template <> struct half_of<double> { typedef float type; };
+template <> struct half_of<cx<double>> { typedef cx<float> type; };
+/** An entry of L as it is read. */
+template <int MODE, class T> struct read_of { typedef T type; };
+template <class T> struct read_of<NARROW, T> { typedef typename half_of<T>::type type; };
+
+template <class T, class E> __device__ inline T widen(E x) {
+    if constexpr (scalar_of<T>::complex)
+        return {x.x, x.y};
+    else
+        return x;
+}
+/** Rounded; what is beyond the range becomes its end. */
+__device__ inline float halve(double x) {
+    const double most = FLT_MAX;
+    return (float)(x > most ? most : x < -most ? -most : x);
+}
+__device__ inline cx<float> halve(cx<double> x) {
+    return {halve(x.x), halve(x.y)};
+}
+
+/** An entry as it was read, for a sum. */
+template <int MODE, class T> __device__ inline T as_read(typename read_of<MODE, T>::type x) {
+    if constexpr (MODE == MAKES)
+        return widen<T>(halve(x));
+    else
+        return widen<T>(x);
+}
+
+/** A strip's columns of a chain of one front, below its square: entry (i, k) of them at a[i + k
+ *  ld]. */
+template <int MODE, class T> struct lower_strip {
+    typedef typename half_of<T>::type half;
+    typedef typename read_of<MODE, T>::type entry;
+    const entry *a;
+    int64_t ld;
+    half *copy;
+    int64_t copy_ld;
+    bool makes;
+    __device__ lower_strip(const mpki_cuda_sweep &s, const mpki_cuda_chain &me, const panel<T> &p,
+                           int e, int strip)
+        : copy(NULL), copy_ld(0), makes(MODE == MAKES && s.narrow) {
+        if constexpr (MODE != PLAIN) {
+            copy = (half *)s.narrow + me.narrow + mpki_narrow_place(p.ld, e, strip);
+            copy_ld = mpki_narrow_leading(p.ld, e, strip);
+        }
+        if constexpr (MODE == NARROW)
+            a = copy, ld = copy_ld;
+        else
+            a = p.a + (int64_t)strip * STRIP * p.ld, ld = p.ld;
+    }
+    /** Columns first .. first + COUNT - 1, as many as are below `count`, of row i. */
+    template <int COUNT>
+    __device__ void load(int i, bool there, int first, int count, entry (&l)[COUNT]) const {
+        const entry *from = a + i + first * ld;
+#pragma unroll
+        for (int k = 0; k < COUNT; ++k)
+            l[k] = there && first + k < count ? from[(int64_t)k * ld] : make<entry>(0);
+        if constexpr (MODE == MAKES) {
+            half *to = copy + i + first * copy_ld;
+#pragma unroll
+            for (int k = 0; k < COUNT; ++k) {
+                const half h = halve(l[k]);
+                if (makes && there && first + k < count) to[(int64_t)k * copy_ld] = h;
+                l[k] = widen<T>(h);
+            }
+        }
+    }
+    /** All threads: line by line, so many rows from row i on are brought, of columns below
+     *  `count`. */
+    __device__ void bring_rows_of(int i, int rows, int count) const {
+        const int EACH = LINE / (int)sizeof(entry), k = (int)threadIdx.x / 4,
+                  at = (int)threadIdx.x % 4 * EACH;
+        if (k < count && at < rows) bring(a + i + at + k * ld);
+    }
+};
+
+} // namespace mpki
+#endif

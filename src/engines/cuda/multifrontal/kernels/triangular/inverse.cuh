@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CUDA_MULTIFRONTAL_TRIANGULAR_INVERSE_CUH
+#define MPKI_CUDA_MULTIFRONTAL_TRIANGULAR_INVERSE_CUH
+/** The inverse of a strip's own square of L, by one block in shared memory: made before what the
+ *  strip waits for is there, so that then a product is left in place of a substitution; and kept
+ *  for the sweeps that follow. */
+#include "sweep.cuh"
+
+namespace mpki {
+
+static const int SQUARE =
+    STRIP + 4; /* leading dimension of a strip's square: no two of a half warp meet */
+
+/** All threads: inverses of order H become those of order 2 H: -M22 L21 M11 below. */
+template <int H, class T> __device__ inline void double_inverse(T *M) {
+    const int EACH = H * STRIP / 2 / SWEEP_THREADS, tid = (int)threadIdx.x;
+#pragma unroll
+    for (int step = 0; step < 2; ++step) {
+        T sum[EACH];
+        int to[EACH];
+#pragma unroll
+        for (int u = 0; u < EACH; ++u) {
+            const int q = tid + SWEEP_THREADS * u, i = q % H, j = q / H % H,
+                      o = q / (H * H) * 2 * H;
+            const T *a = step == 0 ? M + o + H + i + o * SQUARE : M + o + H + i + (o + H) * SQUARE;
+            const T *b = step == 0 ? M + o + (o + j) * SQUARE : M + o + H + (o + j) * SQUARE;
+            to[u] = o + H + i + (o + j) * SQUARE;
+            sum[u] = make<T>(0);
+#pragma unroll 8
+            for (int k = 0; k < H; ++k) pfma(sum[u], a[k * SQUARE], b[k]);
+        }
+        __syncthreads();
+#pragma unroll
+        for (int u = 0; u < EACH; ++u) M[to[u]] = step == 0 ? sum[u] : -sum[u];
+        __syncthreads();
+    }
+}
+
+/** All threads: M (unit lower triangular, b of its rows not those of the identity) := M^-1. */
+template <class T> __device__ inline void invert_square(T *M, int b) {
+    enum { LEAST = 8 };
+    const int tid = (int)threadIdx.x;
+    __syncthreads();
+    if (tid < STRIP) { /* squares of order 8, a column each */
+        const int j = tid % LEAST;
+        T *square = M + (tid - j) * (SQUARE + 1), x[LEAST];
+#pragma unroll
+        for (int i = 0; i < LEAST; ++i) {
+            T sum = make<T>(i == j);
+#pragma unroll
+            for (int k = 0; k < i; ++k) nfma(sum, square[i + k * SQUARE], x[k]);
+            x[i] = sum;
+        }
+        __syncwarp();
+#pragma unroll
+        for (int i = 0; i < LEAST; ++i) square[i + j * SQUARE] = x[i];
+    }
+    __syncthreads();
+    if (b > 8) double_inverse<8>(M);
+    if (b > 16) double_inverse<16>(M);
+    if (b > 32) double_inverse<32>(M);
+}
+
+/* Inverses that are kept lie by columns of STRIP; 16 bytes of one at a time. */
+struct alignas(16) chunk {
+    char bytes[16];
+};
+
+/** All threads: M, which has been made, to where it is kept. */
+template <class T> __device__ inline void keep_square(const T *M, T *to) {
+    const int EACH = (int)(sizeof(chunk) / sizeof(T)), PER = STRIP / EACH;
+    for (int k = (int)threadIdx.x; k < STRIP * PER; k += SWEEP_THREADS)
+        *(chunk *)(void *)(to + k * EACH) =
+            *(const chunk *)(const void *)(M + k % PER * EACH + k / PER * SQUARE);
+}
+
+/** All threads: M as it was kept, which is there when square_is_there() is back and the block has
+ *  met. */
+template <class T> __device__ inline void bring_square(const T *from, T *M) {
+    const int EACH = (int)(sizeof(chunk) / sizeof(T)), PER = STRIP / EACH;
+    for (int k = (int)threadIdx.x; k < STRIP * PER; k += SWEEP_THREADS) {
+        const int row = k % PER * EACH, col = k / PER;
+        chunk *to = (chunk *)(void *)(M + row + col * SQUARE);
+        const chunk *of = (const chunk *)(const void *)(from + k * EACH);
+        if (row + EACH <= col) {
+            for (int i = 0; i < EACH; ++i) M[row + i + col * SQUARE] = make<T>(0);
+            continue;
+        }
+#ifdef __CUDA_ARCH__
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
+                         (unsigned)__cvta_generic_to_shared(to)),
+                     "l"(of)
+                     : "memory");
+#else
+        *to = *of;
+#endif
+    }
+}
+__device__ inline void square_is_there() {
+#ifdef __CUDA_ARCH__
+    asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
+
+} // namespace mpki
+#endif

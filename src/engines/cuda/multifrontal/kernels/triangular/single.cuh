@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CUDA_MULTIFRONTAL_TRIANGULAR_SINGLE_CUH
+#define MPKI_CUDA_MULTIFRONTAL_TRIANGULAR_SINGLE_CUH
+/** A sweep forward over a front whose pivots are one strip and whose rows below them are at most
+ *  one: by one block, since to hand the pivots on to another takes longer than what that has to
+ *  do. */
+#include "rows_below.cuh"
+
+namespace mpki {
+
+/** All threads: a row of a front, whose value comes with what children give to it and goes to y or
+ *  u; its group adds up every so many of the gifts. */
+template <int NR, class T> struct single_row {
+    int64_t to;
+    int gift, gifts;
+    bool there, left; /* left: in y */
+    __device__ single_row(const mpki_cuda_sweep &s, const mpki_cuda_chain &me,
+                          const swept_front<T> &f, int i, int end, int group)
+        : to(0), gift(0), gifts(0), there(i < end), left(i < f.w) {
+        if (!there) return;
+        const int at = left ? f.a.id[i] - f.node.first : f.own + i - f.w;
+        to = left ? (int64_t)f.a.id[i] : gift_places(s, me.top).of(i - f.w);
+        if (!left || (at >= 0 && at < f.own))
+            gift = s.gift[me.gift + at] + group, gifts = s.gift[me.gift + at + 1];
+    }
+    /** Minus what there is of it: y by group 0. */
+    __device__ void begin(const mpki_cuda_sweep &s, int group, T (&sum)[NR]) const {
+#pragma unroll
+        for (int r = 0; r < NR; ++r)
+            sum[r] =
+                group == 0 && there && left ? -fresh((const T *)s.y + to * NR + r) : make<T>(0);
+        subtract_gifts<NR>((const T *)s.u, gift, gifts, sum);
+    }
+    __device__ void put(const mpki_cuda_sweep &s, int r, T value) const {
+        if (left)
+            ((T *)s.y)[to * NR + r] = value;
+        else
+            hand_on((T *)s.u + to * NR + r, value);
+    }
+};
+
+/** All threads: the inverse of the only square, which is kept where there is room. */
+template <int NR, class T>
+__device__ inline void make_square(const mpki_cuda_sweep &s, const mpki_cuda_chain &me,
+                                   const swept_front<T> &f, const strip_room<NR, T> &m) {
+    for (int q = (int)threadIdx.x; q < STRIP * STRIP; q += SWEEP_THREADS) {
+        const int i = q % STRIP, k = q / STRIP;
+        m.M[i + k * SQUARE] = i < f.e && k < i ? f.a.at(i, k) : make<T>(i == k);
+    }
+    invert_square(m.M, f.e);
+    if (s.square) keep_square(m.M, kept_square<T>(s, me, 0));
+}
+
+/** All threads. */
+template <int MODE, int NR, class T>
+__device__ void forward_single(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
+                               const mpki_cuda_chain &me, char *room) {
+    const swept_front<T> f(t, me.top);
+    const strip_room<NR, T> m(room);
+    const int tid = (int)threadIdx.x, row = tid % STRIP, group = tid / STRIP;
+    const int PART = STRIP / GROUPS, e = f.e;
+    const bool kept = MODE != PLAIN || s.squared;
+    if (kept) bring_square(kept_square<T>(s, me, 0), m.M);
+    const lower_strip<MODE, T> lower(s, me, f.a, e, 0);
+    lower.bring_rows_of(e, f.n - e, e);
+    const single_row<NR, T> pivot(s, me, f, row, e, group), below(s, me, f, e + row, f.n, group);
+    if constexpr (MODE == PLAIN)
+        if (!kept) make_square<NR>(s, me, f, m);
+    wait_for_chain(t, s, me);
+    __syncthreads();
+    T sum[NR], sum_below[NR];
+    pivot.begin(s, group, sum);
+    below.begin(s, group, sum_below);
+    typename read_of<MODE, T>::type l[PART];
+    lower.load(e + row, below.there, group * PART, e, l);
+#pragma unroll
+    for (int r = 0; r < NR; ++r) {
+        m.part[(group * STRIP + row) * NR + r] = sum[r];
+        if (group == 0) m.y[row * NR + r] = make<T>(0);
+    }
+    finish_strip(m, GROUPS, true, false, false, [&](int i, int r, T value) {
+        m.x[i * NR + r] = value;
+        if (i < e) ((T *)s.y)[(int64_t)f.a.id[i] * NR + r] = value;
+    });
+    __syncthreads();
+#pragma unroll
+    for (int k = 0; k < PART; ++k)
+#pragma unroll
+        for (int r = 0; r < NR; ++r)
+            pfma(sum_below[r], widen<T>(l[k]), m.x[(group * PART + k) * NR + r]);
+#pragma unroll
+    for (int r = 0; r < NR; ++r) m.part[(group * STRIP + row) * NR + r] = sum_below[r];
+    __syncthreads();
+    if (group == 0 && below.there)
+#pragma unroll
+        for (int r = 0; r < NR; ++r) {
+            T z = make<T>(0);
+#pragma unroll
+            for (int g = 0; g < GROUPS; ++g) z = z - m.part[(g * STRIP + row) * NR + r];
+            below.put(s, r, z);
+        }
+    if (f.w > e) publish(s.finished + me.top);
+}
+
+} // namespace mpki
+#endif

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CUDA_MULTIFRONTAL_TRIANGULAR_SOLVE_CUH
+#define MPKI_CUDA_MULTIFRONTAL_TRIANGULAR_SOLVE_CUH
+/** Sweeps over the fronts, each one launch: a thread block takes the small fronts of a task one
+ *  after the other, or a strip of a large front (strips.cuh). Blocks wait for one another by
+ *  counters in device memory; who adds what, and in which order, does not depend on them. */
+#include "single.cuh"
+#include "../stamps.cuh"
+#include "warps.cuh"
+
+namespace mpki {
+
+/* ---- small fronts: a block takes those of a task one after the other ---- */
+
+/** All threads; space: shared memory for so many entries. Children before front `first` are other
+ *  blocks'. */
+template <int NR, class T>
+__device__ void forward_front(const mpki_cuda_tree &t, const mpki_cuda_sweep &s, int index,
+                              int first, T *space, int entries) {
+    const swept_front<T> f(t, index);
+    const panel<T> &a = f.a;
+    const int tid = (int)threadIdx.x, nt = (int)blockDim.x, w = f.w, e = f.e, n = f.n;
+    const int low = f.node.first, all = f.own + f.m;
+    const gift_places places(s, index);
+    T *y = (T *)s.y, *u = (T *)s.u;
+    const bool fits = 2 * n * NR <= entries;
+    T *sum = fits ? space : u + (places.at - 2 * n) * NR,
+      *v = sum + all * NR; /* of children; of rows */
+    bring_columns(a.a, a.ld, n, e);
+    for (int i = tid; i < all * NR; i += nt) sum[i] = make<T>(0);
+    wait_for_columns(t, s, f.node, first, false);
+    __syncthreads();
+    gather<NR>(t, s, f.node, target{0, all}, sum, v, fits ? entries - all * NR : 0);
+    for (int k = tid; k < n * NR; k += nt) {
+        const int i = k / NR, r = k % NR, p = i < w ? a.id[i] : -1;
+        if (i >= w)
+            v[k] = sum[(f.own + i - w) * NR + r];
+        else {
+            const T x = fresh(&y[(int64_t)p * NR + r]);
+            v[k] = p >= low && p < low + f.own ? x + sum[(p - low) * NR + r] : x;
+        }
+    }
+    __syncthreads();
+    for (int k0 = 0; k0 < e; k0 += 32) {
+        const int b = e - k0 < 32 ? e - k0 : 32;
+        if (tid < 32) solve_block<NR>(&a.at(k0, k0), a.ld, b, v + k0 * NR);
+        __syncthreads();
+        for (int i = k0 + b + tid; i < n; i += nt) {
+            T z[NR];
+#pragma unroll
+            for (int r = 0; r < NR; ++r) z[r] = make<T>(0);
+#pragma unroll 4
+            for (int k = 0; k < b; ++k) {
+                const T l = a.at(i, k0 + k);
+#pragma unroll
+                for (int r = 0; r < NR; ++r) pfma(z[r], l, v[(k0 + k) * NR + r]);
+            }
+#pragma unroll
+            for (int r = 0; r < NR; ++r) v[i * NR + r] = v[i * NR + r] - z[r];
+        }
+        __syncthreads();
+    }
+    for (int k = tid; k < n * NR; k += nt) {
+        const int i = k / NR;
+        if (i < w)
+            y[(int64_t)a.id[i] * NR + k % NR] = v[k];
+        else
+            hand_on(&u[places.of(i - w) * NR + k % NR], v[k]);
+    }
+}
+
+/** All threads; v: room for n x NR entries. */
+template <bool H, int NR, class T>
+__device__ void backward_front(const mpki_cuda_tree &t, const mpki_cuda_sweep &s, int index, T *v) {
+    const swept_front<T> f(t, index);
+    const panel<T> &a = f.a;
+    const int tid = (int)threadIdx.x, nt = (int)blockDim.x, lane = tid & 31, warp = tid / 32;
+    const int w = f.w, e = f.e, n = f.n, warps = nt / 32;
+    const int32_t *ridx = t.ridx + f.node.ridx;
+    const T *x = (const T *)s.x;
+    if (e == 0) return;
+    for (int k = tid; k < n * NR; k += nt) {
+        const int i = k / NR, r = k % NR;
+        if (i < e)
+            v[k] = begin_value<H, NR>(s, a, i, r);
+        else
+            v[k] = handed_far(&x[(int64_t)(i < w ? a.id[i] : ridx[i - w]) * NR + r]);
+    }
+    __syncthreads();
+    for (int k0 = (e - 1) / 32 * 32; k0 >= 0; k0 -= 32) {
+        const int b = e - k0 < 32 ? e - k0 : 32;
+        for (int k = warp; k < b; k += warps) {
+            T sum[NR];
+#pragma unroll
+            for (int r = 0; r < NR; ++r) sum[r] = make<T>(0);
+            for (int i = k0 + b + lane; i < n; i += 32) {
+                const T l = cj<H>(a.at(i, k0 + k));
+#pragma unroll
+                for (int r = 0; r < NR; ++r) pfma(sum[r], l, v[i * NR + r]);
+            }
+#pragma unroll
+            for (int r = 0; r < NR; ++r) {
+                for (int o = 16; o; o >>= 1) sum[r] = sum[r] + shfl_xor(sum[r], o);
+                if (lane == 0) v[(k0 + k) * NR + r] = v[(k0 + k) * NR + r] - sum[r];
+            }
+        }
+        __syncthreads();
+        if (tid < 32) solve_block_back<H, NR>(&a.at(k0, k0), a.ld, b, v + k0 * NR);
+        __syncthreads();
+    }
+    for (int k = tid; k < e * NR; k += nt) deliver<NR>(s, a.id[k / NR], k % NR, v[k]);
+}
+
+enum { SWEEP_NOTHING = 1 << 30 /* in place of -1, what tickets begin with: there are no pieces */ };
+
+/** The next piece of work: blocks take them in order, so that whatever one waits for is at work.
+ *  Its kind is < 0 where there is none. */
+__device__ inline mpki_cuda_piece next_piece(const mpki_cuda_sweep &s, const mpki_cuda_piece *list,
+                                             bool back, int *number) {
+    __shared__ int ticket;
+    after_previous();
+    if (threadIdx.x == 0) ticket = atomicAdd(s.ticket + back, 1) + 1;
+    __syncthreads();
+    *number = ticket;
+    MPKI_STAMP_PIECE(back, ticket, 0);
+    return ticket < SWEEP_NOTHING ? list[ticket] : mpki_cuda_piece{-1, 0, 0};
+}
+
+/** Blocks that a multiprocessor holds, as far as registers are concerned: small fronts wait for
+ *  memory. With four, 64 registers a thread, 18 of 19 matrices take 3 to 15 % longer. */
+template <int NR, class T> constexpr int sweeps_beside() {
+    return NR == 1 && sizeof(T) <= 8 ? 3 : 1;
+}
+
+/** All threads: a piece forward. most: entries of shared memory for each right-hand side. MODE:
+ *  what is read of chains that have a copy. SMALL: the sweep's, which pays with registers. */
+template <int MODE, bool SMALL, int NR, class T>
+__device__ inline void forward_piece(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
+                                     const mpki_cuda_piece &me, char *room, int most) {
+    if (me.kind == MPKI_CUDA_WARPS) {
+        forward_by_warps<NR, T>(t, s, me, (T *)room, most * NR);
+        return;
+    }
+    if (me.kind == MPKI_CUDA_TASK) {
+        for (int k = me.first; k <= me.last; ++k) {
+            forward_front<NR, T>(t, s, k, me.first, (T *)room, most * NR);
+            __syncthreads();
+        }
+        if (leaves_columns(t, me.last)) publish(s.finished + me.last);
+        return;
+    }
+    const mpki_cuda_chain chain = s.chain[me.first];
+    if constexpr (SMALL)
+        if (chain.single) {
+            forward_single<MODE, NR, T>(t, s, chain, room);
+            return;
+        }
+    if (me.kind == MPKI_CUDA_GATHER)
+        gather_piece<NR, T>(t, s, chain, me.last, (T *)room, most * NR);
+    else if (chain.pieces == 1 && me.last >= chain.strips)
+        forward_below<MODE, NR, T>(t, s, chain, me.last - chain.strips, room);
+    else if (MODE == PLAIN || chain.pieces > 1)
+        forward_strip<PLAIN, NR, T>(t, s, chain, me.last, room, most * NR);
+    else
+        forward_strip<MODE, NR, T>(t, s, chain, me.last, room, most * NR);
+}
+
+template <int MODE, bool H, bool SMALL, int NR, class T>
+__device__ inline void backward_piece(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
+                                      const mpki_cuda_piece &me, char *room, int most) {
+    if (me.kind == MPKI_CUDA_WARPS) {
+        backward_by_warps<H, SMALL, NR, T>(t, s, me, (T *)room, most * NR);
+        return;
+    }
+    if (me.kind != MPKI_CUDA_TASK) {
+        const mpki_cuda_chain chain = s.chain[me.first];
+        const int slice = me.kind == MPKI_CUDA_STRIP ? 0 : me.kind - MPKI_CUDA_SLICE;
+        if (MODE == PLAIN || chain.pieces > 1)
+            backward_strip<PLAIN, H, SMALL, NR, T>(t, s, chain, me.last, slice, room);
+        else
+            backward_strip<MODE, H, SMALL, NR, T>(t, s, chain, me.last, slice, room);
+        return;
+    }
+    for (int k = me.last; k >= me.first; --k) {
+        for (int q = k; q >= me.first && q >= k - 1; --q) { /* the next one's, too */
+            const panel<T> a(t.now[q].a, t.now[q].w, t.now[q].ld);
+            if (q < k || k == me.last)
+                bring_columns(a.a, a.ld, a.w + t.node[q].rows, t.now[q].nelim);
+        }
+        const int all = t.now[k].w + t.node[k].rows;
+        const bool fits = 2 * all <= most;
+        backward_front<H, NR>(t, s, k, fits ? (T *)room : (T *)s.u + (s.at[k] - 2 * all) * NR);
+        __syncthreads();
+    }
+}
+
+/** A block for each piece. */
+template <int MODE, bool SMALL, int NR, class T>
+__global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T>())
+    forward_kernel(mpki_cuda_tree t, mpki_cuda_sweep s, int most) {
+    MPKI_ROOM;
+    int ticket;
+    const mpki_cuda_piece me = next_piece(s, s.down, false, &ticket);
+    if (me.kind >= 0) forward_piece<MODE, SMALL, NR, T>(t, s, me, room, most);
+    MPKI_STAMP_PIECE(0, ticket, 1);
+}
+template <int MODE, bool H, bool SMALL, int NR, class T>
+__global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T>())
+    backward_kernel(mpki_cuda_tree t, mpki_cuda_sweep s, int most) {
+    MPKI_ROOM;
+    int ticket;
+    const mpki_cuda_piece me = next_piece(s, s.up, true, &ticket);
+    if (me.kind >= 0) backward_piece<MODE, H, SMALL, NR, T>(t, s, me, room, most);
+    MPKI_STAMP_PIECE(1, ticket, 1);
+}
+
+/** |B| for B = [a conj(b); b c], a and c real: src/engines/cpu/multifrontal/triangular_t.c. */
+template <class T>
+__device__ inline void absolute(typename scalar_of<T>::real *a, T *b,
+                                typename scalar_of<T>::real *c) {
+    typedef typename scalar_of<T>::real R;
+    const double most = fmax(fmax(fabs((double)*a), fabs((double)*c)), (double)modulus(*b));
+    if (!(most > 0)) return;
+    const double p = *a / most, q = *c / most, m = (double)modulus(*b) / most;
+    const double det = p * q - m * m;
+    if (det >= 0) {
+        const R sign = p + q < 0 ? -1 : 1;
+        *a *= sign, *c *= sign, *b = *b * sign;
+        return;
+    }
+    const double trace = sqrt((p - q) * (p - q) + 4 * m * m);
+    *a = (R)(most * ((p * p + m * m - det) / trace));
+    *c = (R)(most * ((q * q + m * m - det) / trace));
+    *b = *b * (R)((p + q) / trace);
+}
+
+/** A warp for each front. */
+template <bool H, class T>
+__global__ void diagonal_kernel(mpki_cuda_tree t, mpki_cuda_sweep s, int absolutely) {
+    const int lane = (int)threadIdx.x & 31, nr = s.nrhs;
+    const int step = (int)(gridDim.x * blockDim.x / 32);
+    T *y = (T *)s.y;
+    for (int f = (int)(blockIdx.x * blockDim.x + threadIdx.x) / 32; f < t.fronts; f += step) {
+        const mpki_cuda_now now = t.now[f];
+        const panel<T> a(now.a, now.w, now.ld);
+        for (int k = lane; k < now.nelim; k += 32) {
+            T d1 = a.dinv[2 * k], off = a.dinv[2 * k + 1];
+            const bool second = k > 0 && abs1(a.dinv[2 * k - 1]) > 0;
+            if (second) continue;
+            T *x1 = y + (int64_t)a.id[k] * nr;
+            if (!(abs1(off) > 0)) {
+                if (absolutely) d1 = make<T>(fabs((double)re(d1)));
+                for (int r = 0; r < nr; ++r) x1[r] = d1 * x1[r];
+                continue;
+            }
+            T d2 = a.dinv[2 * k + 2], *x2 = y + (int64_t)a.id[k + 1] * nr, up = cj<H>(off);
+            if (absolutely) {
+                typename scalar_of<T>::real p = re(d1), q = re(d2);
+                absolute(&p, &off, &q);
+                d1 = make<T>((double)p), d2 = make<T>((double)q), up = conj(off);
+            }
+            for (int r = 0; r < nr; ++r) {
+                const T u = x1[r], v = x2[r];
+                x1[r] = d1 * u + up * v;
+                x2[r] = off * u + d2 * v;
+            }
+        }
+    }
+}
+
+template <class T>
+__global__ void take_kernel(int n, int nrhs, const int32_t *perm, const double *scale, const T *b,
+                            int64_t ldb, T *y, unsigned long long *unset, int64_t words,
+                            const unsigned long long *wanted, unsigned long long *zero,
+                            int64_t zeros) {
+    typedef typename scalar_of<T>::real R;
+    const int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    after_previous();
+    for (int64_t w = k; w < zeros; w += (int64_t)gridDim.x * blockDim.x) zero[w] = 0;
+    if (wanted && *wanted == 0) {
+        if (k < 2 && words > 0) ((int32_t *)unset)[k] = SWEEP_NOTHING;
+        return;
+    }
+    for (int64_t w = k; w < words; w += (int64_t)gridDim.x * blockDim.x) unset[w] = ~0ull;
+    if (k >= n) return;
+    const int64_t from = perm ? perm[k] : k;
+    for (int r = 0; r < nrhs; ++r)
+        y[k * nrhs + r] = scale ? b[from + r * ldb] * (R)scale[k] : b[from + r * ldb];
+}
+
+template <class T>
+__global__ void give_kernel(int n, int nrhs, const int32_t *perm, const double *scale, const T *y,
+                            T *x, int64_t ldx) {
+    typedef typename scalar_of<T>::real R;
+    const int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (k >= n) return;
+    const int64_t to = perm ? perm[k] : k;
+    for (int r = 0; r < nrhs; ++r)
+        x[to + r * ldx] = scale ? y[k * nrhs + r] * (R)scale[k] : y[k * nrhs + r];
+}
+
+} // namespace mpki
+#endif

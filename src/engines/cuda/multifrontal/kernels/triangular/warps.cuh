@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CUDA_MULTIFRONTAL_TRIANGULAR_WARPS_CUH
+#define MPKI_CUDA_MULTIFRONTAL_TRIANGULAR_WARPS_CUH
+/** Sweeps over the small fronts of some tasks, a warp for each: warps take them in turn, and wait
+ *  for one another by words in shared memory. */
+#include "sweep.cuh"
+
+namespace mpki {
+
+enum {
+    WARP_ROOM = MPKI_CUDA_WARP_ROWS, /* rows that a warp has in shared memory, besides pivots */
+    WARP_EACH = WARP_ROOM + MPKI_CUDA_WARP_BACK
+};
+
+/** The warps of a block: which front is next, and which are done. */
+struct warps_state {
+    int next;
+    unsigned done[MPKI_CUDA_WARP_FRONTS / 32]; /* a bit each */
+};
+
+__device__ inline void begin_warps(warps_state &state, int count) {
+    if (threadIdx.x == 0) state.next = 0;
+    for (int k = (int)threadIdx.x; 32 * k < count; k += (int)blockDim.x) state.done[k] = 0;
+    __syncthreads();
+}
+/** A warp's next front, counted from the one that is first. */
+__device__ inline int next_front(warps_state &state) {
+    int next = 0;
+    if ((threadIdx.x & 31) == 0) next = atomicAdd(&state.next, 1);
+    return __shfl_sync(0xffffffffu, next, 0);
+}
+/** A warp: what it has written is there for the block. */
+__device__ inline void tell_warps(warps_state &state, int front) {
+    __threadfence_block();
+    __syncwarp();
+    if ((threadIdx.x & 31) == 0) atomicOr(&state.done[front / 32], 1u << front % 32);
+}
+/** A warp: until all lanes' fronts are done; < 0: none is waited for. */
+__device__ inline void wait_for_warps(warps_state &state, int front) {
+    const unsigned bit = front < 0 ? 0 : 1u << front % 32;
+    unsigned *word = &state.done[front < 0 ? 0 : front / 32];
+    while (__any_sync(0xffffffffu, bit && !(atomicOr(word, 0u) & bit))) __syncwarp();
+    __threadfence_block();
+}
+
+/** A warp: what child number k of a front gives, whose first row of the lane is known, and its
+ *  value where it is there. */
+template <int NR, class T> struct gift {
+    const int32_t *rel;
+    const T *from;
+    int rows, row;
+    T value[NR];
+    __device__ void look(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
+                         const mpki_cuda_node &node, int k) {
+        const int lane = (int)threadIdx.x & 31;
+        rows = 0;
+        if (k >= node.children) return;
+        const int c = t.child[node.child + k];
+        const mpki_cuda_node &child = t.node[c];
+        rel = t.rel + child.rel, from = (const T *)s.u + s.at[c] * NR, rows = child.rows;
+        if (lane >= rows) return;
+        row = rel[lane];
+#pragma unroll
+        for (int r = 0; r < NR; ++r) value[r] = peek(from + lane * NR + r);
+    }
+    __device__ void add_to(T *sum) const {
+        const int lane = (int)threadIdx.x & 31;
+        if (lane < rows)
+#pragma unroll
+            for (int r = 0; r < NR; ++r)
+                sum[row * NR + r] = sum[row * NR + r] + handed(from + lane * NR + r, value[r]);
+        for (int i = lane + 32; i < rows; i += 32)
+#pragma unroll
+            for (int r = 0; r < NR; ++r) {
+                T &to = sum[rel[i] * NR + r];
+                to = to + handed(from + i * NR + r);
+            }
+        __syncwarp();
+    }
+};
+
+/** A warp: L^-1 of one front of first .. last. sum: WARP_ROOM x NR, v: MPKI_CUDA_WARP_PIVOTS x NR.
+ *  What does not depend on children is asked for before they are waited for. */
+template <int NR, class T>
+__device__ void forward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep &s, int index,
+                                int first, int last, warps_state &state, T *sum, T *v) {
+    const swept_front<T> f(t, index);
+    const panel<T> &a = f.a;
+    const int lane = (int)threadIdx.x & 31, e = f.e, own = f.own, low = f.node.first;
+    const gift_places places(s, index);
+    T *y = (T *)s.y, *u = (T *)s.u;
+    block_ahead<T> ahead;
+    ahead.fetch(a.a, a.ld, e);
+    bring_rows(&a.at(e, 0), a.ld, f.n - e, e);
+    gift<NR, T> now, next;
+    now.look(t, s, f.node, 0);
+    for (int i = lane; i < (own + f.m) * NR; i += 32) sum[i] = make<T>(0);
+    const bool late = f.w > own; /* columns that a child has left, which are in y when it is done */
+    for (int k = 0; k < f.node.children; k += 32) {
+        const int c = k + lane < f.node.children ? t.child[f.node.child + k + lane] : -1;
+        if (late && c >= 0 && c < first && leaves_columns(t, c))
+            wait_for(s.finished + c, s.goal[c]);
+        wait_for_warps(state, c >= first ? c - first : -1);
+    }
+    /* a column: what was there, and what children that have it as a row give */
+    const auto given = [&](int i, int r) { return fresh(&y[(int64_t)a.id[i] * NR + r]); };
+    const auto gifts = [&](int i, int r) {
+        const int p = a.id[i];
+        return p >= low && p < low + own ? sum[(p - low) * NR + r] : make<T>(0);
+    };
+    T x[NR];
+#pragma unroll
+    for (int r = 0; r < NR; ++r) x[r] = lane < e ? given(lane, r) : make<T>(0);
+    __syncwarp();
+    for (int k = 0; k < f.node.children; ++k) {
+        next.look(t, s, f.node, k + 1);
+        now.add_to(sum);
+        now = next;
+    }
+    if (lane < e)
+#pragma unroll
+        for (int r = 0; r < NR; ++r) x[r] = x[r] + gifts(lane, r);
+    ahead.template solve<NR>(a.a, a.ld, e, x);
+    if (lane < e)
+#pragma unroll
+        for (int r = 0; r < NR; ++r)
+            v[lane * NR + r] = x[r], y[(int64_t)a.id[lane] * NR + r] = x[r];
+    __syncwarp();
+    for (int i = e + lane; i < f.n; i += 32) {
+        T z[NR];
+        const int64_t to = i < f.w ? 0 : places.of(i - f.w);
+#pragma unroll
+        for (int r = 0; r < NR; ++r)
+            z[r] = i < f.w ? given(i, r) + gifts(i, r) : sum[(own + i - f.w) * NR + r];
+#pragma unroll 8
+        for (int k = 0; k < e; ++k) {
+            const T l = a.at(i, k);
+#pragma unroll
+            for (int r = 0; r < NR; ++r) nfma(z[r], l, v[k * NR + r]);
+        }
+#pragma unroll
+        for (int r = 0; r < NR; ++r)
+            if (i < f.w)
+                y[(int64_t)a.id[i] * NR + r] = z[r];
+            else
+                hand_on(&u[to * NR + r], z[r]);
+    }
+    tell_warps(state, index - first);
+    if (lane == 0 && f.w > e && s.parent[index] > last) { /* another block has it */
+        __threadfence();
+        atomicAdd(s.finished + index, 1);
+    }
+}
+
+/** A warp: L^-T of one front. x: room for all of its rows, pivots first. */
+template <bool H, bool SMALL, int NR, class T>
+__device__ void backward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep &s, int index,
+                                 int first, int last, warps_state &state, T *x) {
+    const int BLOCKS = MPKI_CUDA_WARP_BACK / 32;
+    const swept_front<T> f(t, index);
+    const panel<T> &a = f.a;
+    const int lane = (int)threadIdx.x & 31, e = f.e, parent = s.parent[index];
+    const bool inside = parent >= 0 && parent <= last;
+    const int32_t *ridx = t.ridx + f.node.ridx;
+    const T *from = (const T *)s.x;
+    const int AHEAD = 8; /* rows below at most 32 pivots, asked for before x is there */
+    T own[BLOCKS][NR], l_ahead[AHEAD];
+    bring_rows(a.a, a.ld, f.n, e);
+#pragma unroll
+    for (int k = 0; k < BLOCKS; ++k)
+#pragma unroll
+        for (int r = 0; r < NR; ++r)
+            own[k][r] = 32 * k + lane < e ? begin_value<H, NR>(s, a, 32 * k + lane, r) : make<T>(0);
+    if constexpr (SMALL) {
+        int wide = 1; /* lanes side by side, one for each column */
+        while (wide < e && wide < 32) wide *= 2;
+#pragma unroll
+        for (int j = 0; j < AHEAD; ++j) {
+            const int i = e + lane / wide + j * (32 / wide), col = lane & (wide - 1);
+            l_ahead[j] = e <= 32 && i < f.n && col < e ? cj<H>(a.at(i, col)) : make<T>(0);
+        }
+    }
+    if (inside) wait_for_warps(state, lane == 0 ? parent - first : -1);
+    if (e == 0) { /* a helper, say, which has no list of positions */
+        tell_warps(state, index - first);
+        return;
+    }
+    for (int i = e + lane; i < f.n; i += 32) {
+        const int p = i < f.w ? a.id[i] : ridx[i - f.w];
+#pragma unroll
+        for (int r = 0; r < NR; ++r) x[i * NR + r] = handed_far(&from[(int64_t)p * NR + r]);
+    }
+    __syncwarp();
+#pragma unroll
+    for (int k = BLOCKS - 1; k >= 0; --k) {
+        const int k0 = 32 * k, b = e - k0 < 32 ? e - k0 : 32;
+        if (b <= 0) continue;
+        int across = 1; /* lanes side by side, one for each column */
+        while (across < b) across *= 2;
+        const int col = lane & (across - 1), group = lane / across, groups = 32 / across;
+        T z[NR];
+#pragma unroll
+        for (int r = 0; r < NR; ++r) z[r] = make<T>(0);
+        int i = k0 + b + group;
+        if constexpr (SMALL) {
+            if (k == 0 && e <= 32) {
+#pragma unroll
+                for (int j = 0; j < AHEAD; ++j, i += groups)
+                    if (i < f.n)
+#pragma unroll
+                        for (int r = 0; r < NR; ++r) pfma(z[r], l_ahead[j], x[i * NR + r]);
+            }
+        }
+        if (col < b)
+#pragma unroll 4
+            for (; i < f.n; i += groups) {
+                const T l = cj<H>(a.at(i, k0 + col));
+#pragma unroll
+                for (int r = 0; r < NR; ++r) pfma(z[r], l, x[i * NR + r]);
+            }
+        for (int o = across; o < 32; o *= 2)
+#pragma unroll
+            for (int r = 0; r < NR; ++r) z[r] = z[r] + shfl_xor(z[r], o);
+        if (lane < b)
+#pragma unroll
+            for (int r = 0; r < NR; ++r) x[(k0 + lane) * NR + r] = own[k][r] - z[r];
+        __syncwarp();
+        if (b > 1) solve_block_back<H, NR>(&a.at(k0, k0), a.ld, b, x + k0 * NR);
+        __syncwarp();
+    }
+    for (int i = lane; i < e; i += 32)
+#pragma unroll
+        for (int r = 0; r < NR; ++r) deliver<NR>(s, a.id[i], r, x[i * NR + r]);
+    tell_warps(state, index - first);
+}
+
+/** All threads: the fronts of a task, a warp each: one(k, state, the warp's part of room), k = 0,
+ *  1, ...; room: shared memory for so many entries, by which there may be fewer warps at work. */
+template <int NR, class T, class F>
+__device__ void by_warps(const mpki_cuda_piece &me, T *room, int entries, const F &one) {
+    __shared__ warps_state state;
+    const int count = me.last - me.first + 1, warp = (int)threadIdx.x / 32;
+    T *mine = room + warp * WARP_EACH * NR;
+    begin_warps(state, count);
+    if ((warp + 1) * WARP_EACH * NR > entries) return;
+    for (int k = next_front(state); k < count; k = next_front(state)) {
+        one(k, state, mine);
+        __syncwarp();
+    }
+}
+template <int NR, class T>
+__device__ void forward_by_warps(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
+                                 const mpki_cuda_piece &me, T *room, int entries) {
+    by_warps<NR, T>(me, room, entries, [&](int k, warps_state &state, T *mine) {
+        forward_by_warp<NR, T>(t, s, me.first + k, me.first, me.last, state, mine,
+                               mine + WARP_ROOM * NR);
+    });
+}
+template <bool H, bool SMALL, int NR, class T>
+__device__ void backward_by_warps(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
+                                  const mpki_cuda_piece &me, T *room, int entries) {
+    by_warps<NR, T>(me, room, entries, [&](int k, warps_state &state, T *mine) {
+        backward_by_warp<H, SMALL, NR, T>(t, s, me.last - k, me.first, me.last, state, mine);
+    });
+}
+
+} // namespace mpki
+#endif

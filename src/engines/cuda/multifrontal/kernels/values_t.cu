@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Values from a caller's array on the device to those of the lower triangle, and their scaling:
+ * Ruiz 2001 as analysis/match/equilibrate.c has it, with its bits: maxima do not depend on who is
+ * first. */
+#include "engines/cuda/module/launch.cuh"
+#include "common.cuh"
+#include "table.cuh"
+
+#include <float.h>
+
+using namespace mpki;
+
+enum { THREADS = 256, WARPS = THREADS / 32 };
+
+__device__ static inline bool finite_entry(float x) {
+    return is_finite(x);
+}
+__device__ static inline bool finite_entry(double x) {
+    return is_finite(x);
+}
+template <class F> __device__ inline bool finite_entry(cx<F> x) {
+    return is_finite(x.x) && is_finite(x.y);
+}
+__device__ static inline bool equal(float x, float y) {
+    return x == y;
+}
+__device__ static inline bool equal(double x, double y) {
+    return x == y;
+}
+template <class F> __device__ inline bool equal(cx<F> x, cx<F> y) {
+    return x.x == y.x && x.y == y.y;
+}
+__device__ static inline bool is_real(float) {
+    return true;
+}
+__device__ static inline bool is_real(double) {
+    return true;
+}
+template <class F> __device__ inline bool is_real(cx<F> x) {
+    return x.y == 0;
+}
+template <class E> __device__ inline E mirrored(E x, int hermitian) {
+    return hermitian ? conj(x) : x;
+}
+
+template <class E>
+__global__ void check_kernel(const mpki_cuda_given a, const mpki_cuda_scaling how) {
+    const E *x = (const E *)a.values;
+    const int64_t first = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    const int64_t step = (int64_t)gridDim.x * blockDim.x;
+    bool odd = false;
+    for (int64_t k = first; k < a.given; k += step) odd |= !finite_entry(x[k]);
+    for (int64_t k = first; a.upper && k < a.nnz; k += step) {
+        const int32_t i = a.lower[k], j = a.upper[k];
+        if (i >= 0 && j >= 0) odd |= !equal(x[i], mirrored(x[j], a.hermitian));
+    }
+    for (int64_t k = first; a.diagonal && k < a.n; k += step) {
+        const int32_t e = a.diagonal[k];
+        if (e >= 0) odd |= !is_real(x[!a.lower ? e : a.lower[e] >= 0 ? a.lower[e] : a.upper[e]]);
+    }
+    if (odd) how.flags[MPKI_CUDA_SCALE_ODD] = how.turn;
+}
+
+static int blocks_for(int64_t count) {
+    const int64_t blocks = (count + THREADS - 1) / THREADS;
+    return (int)(blocks < 1 ? 1 : blocks < 2048 ? blocks : 2048);
+}
+
+/** A thread: the host looks at these values; nothing is to be written. */
+__device__ static inline bool is_odd(const mpki_cuda_scaling &how) {
+    return how.flags[MPKI_CUDA_SCALE_ODD] == how.turn;
+}
+
+template <class E>
+__global__ void gather_kernel(const mpki_cuda_given a, const mpki_cuda_scaling how, E *ax) {
+    const E *x = (const E *)a.values;
+    if (is_odd(how)) return;
+    for (int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; k < a.nnz;
+         k += (int64_t)gridDim.x * blockDim.x) {
+        const int64_t i = a.lower ? a.lower[k] : k;
+        ax[k] = i >= 0 ? x[i] : mirrored(x[a.upper[k]], a.hermitian);
+    }
+}
+
+/* ---- scaling ---- */
+
+__device__ static inline double clamp(double x, double low, double high) {
+    return x < low ? low : x > high ? high : x;
+}
+__device__ static inline double size_of(float x) {
+    return (double)fabsf(x);
+}
+__device__ static inline double size_of(double x) {
+    return fabs(x);
+}
+template <class F> __device__ inline double size_of(cx<F> x) {
+    const double a = (double)modulus(x), wide = hypot((double)x.x, (double)x.y);
+    return is_finite(a) ? a : wide < DBL_MAX ? wide : DBL_MAX;
+}
+__device__ static inline bool even(double m) {
+    return m <= 0x1p16 && (m >= 0x1p-16 || m == 0);
+}
+
+/* max |s_i a_ij s_j| over entries begin, begin + step, .. before `end` of row i; s NULL: all 1 */
+template <class E>
+__device__ double largest_in(const mpki_cuda_by_rows &a, const E *ax, const double *s, int i,
+                             int64_t begin, int64_t end, int step) {
+    const double own = s ? s[i] : 1;
+    double most = 0;
+    for (int64_t e = begin; e < end; e += step) {
+        const int32_t at = a.src[e];
+        const double x = size_of(ax[at >= 0 ? at : ~at]);
+        if (x > 0) most = fmax(most, clamp(scaled(x, own, s ? s[a.col[e]] : 1), DBL_MIN, DBL_MAX));
+    }
+    return most;
+}
+
+/* What sweep k makes of row i, whose largest entry is known. */
+__device__ static void finish_row(const mpki_cuda_scaling &how, int k, int i, double most,
+                                  const double *s, double *next) {
+    const double own = s ? s[i] : 1;
+    if (!even(most)) how.flags[k] = how.turn;
+    next[i] = most > 0 ? clamp(own / sqrt(most), 0x1p-1000, 0x1p+1000) : own;
+}
+
+/* Sweep k: next := scale / sqrt(maxima), unless the one before found all rows even. Warps of the
+ * first `pieces` blocks take pieces of long rows, of which the last one knows the row's largest
+ * entry; LANES of other warps take other rows in turn. */
+template <int LANES, class E>
+__global__ void __launch_bounds__(THREADS)
+    sweep_kernel(const mpki_cuda_by_rows a, const mpki_cuda_scaling how, const E *ax, int k,
+                 int pieces, const double *s, double *next) {
+    const int ROWS = 32 / LANES; /* of a warp */
+    const int lane = (int)threadIdx.x & 31, warp = (int)threadIdx.x / 32, block = (int)blockIdx.x;
+    mpki_cuda_long_row *const rows = how.rows;
+    if (is_odd(how) || (k >= how.sweeps && how.flags[k - 1] != how.turn)) return;
+    if (block < pieces) {
+        const int p = block * WARPS + warp;
+        if (p >= a.pieces) return;
+        const int j = a.piece_of[p], i = a.long_row[j];
+        const int64_t begin = a.ptr[i] + (int64_t)(p - a.first[j]) * MPKI_CUDA_ROW_LONG;
+        const int64_t end =
+            begin + MPKI_CUDA_ROW_LONG < a.ptr[i + 1] ? begin + MPKI_CUDA_ROW_LONG : a.ptr[i + 1];
+        double most = largest_in(a, ax, s, i, begin + lane, end, 32);
+        for (int o = 16; o; o /= 2) most = fmax(most, shfl_xor(most, o));
+        if (lane > 0) return;
+        atomicMax(&rows[j].most, (unsigned long long)__double_as_longlong(most));
+        __threadfence();
+        if (atomicAdd(&rows[j].done, 1) + 1 < a.first[j + 1] - a.first[j]) return;
+        __threadfence();
+        most = __longlong_as_double((long long)atomicMax(&rows[j].most, 0ull));
+        rows[j].most = 0, rows[j].done = 0; /* for the next sweep */
+        finish_row(how, k, i, most, s, next);
+        return;
+    }
+    const int at_once = ((int)gridDim.x - pieces) * WARPS * ROWS;
+    for (int i0 = ((block - pieces) * WARPS + warp) * ROWS; i0 < a.n; i0 += at_once) {
+        const int i = i0 + lane / LANES, safe = i < a.n ? i : a.n - 1;
+        const int64_t begin = a.ptr[safe], end = a.ptr[safe + 1];
+        const bool mine = i < a.n && end - begin <= MPKI_CUDA_ROW_LONG;
+        double most = mine ? largest_in(a, ax, s, i, begin + lane % LANES, end, LANES) : 0;
+        for (int o = LANES / 2; o; o /= 2) most = fmax(most, shfl_xor(most, o));
+        if (mine && lane % LANES == 0) finish_row(how, k, i, most, s, next);
+    }
+}
+
+/* The nearest powers of two, from the copy that the last sweep left: sweep k reads copy k & 1,
+ * writes the other. The last one that was asked for counts even if it found all rows even, later
+ * ones do not. early: those alone that were asked for have been queued; where more are needed it is
+ * not time yet. */
+static __global__ void round_kernel(const mpki_cuda_scaling how, int n, bool early, double limit) {
+    const int p = (int)(blockIdx.x * blockDim.x + threadIdx.x), sweeps = how.sweeps;
+    if (p >= n || is_odd(how)) return;
+    int k = sweeps - 1;
+    while (k < sweeps + MPKI_CUDA_SCALE_MORE && how.flags[k] == how.turn) {
+        if (early) return;
+        ++k;
+    }
+    const int copy = (k < sweeps ? k + 1 : k) & 1;
+    const int i = how.perm[p];
+    const double last = copy ? how.other[i] : how.scale[i];
+    double x = last > 0 ? last * 1.4142135623730951 : 1;
+    x = clamp(x, 1 / limit, limit);
+    x = __longlong_as_double(__double_as_longlong(x) & (0x7ffLL << 52));
+    how.scale[i] = how.by_position[p] = x;
+}
+
+/* Sweeps from..to - 1, and what is made of the last one. */
+static mpk_status sweep(mpki_cuda *cuda, const mpki_cuda_scaling *how, const T *ax, int64_t nnz,
+                        int from, int to) {
+    const int n = how->a->n, lanes = nnz <= 8 * (int64_t)n ? 8 : 32, rows = WARPS * 32 / lanes;
+    auto kernel = lanes == 8 ? sweep_kernel<8, T> : sweep_kernel<32, T>;
+    const int all = (n + rows - 1) / rows, blocks = all < 1024 ? all : 1024;
+    const int pieces = (how->a->pieces + WARPS - 1) / WARPS;
+    for (int k = from; k < to; ++k)
+        MPKI_LAUNCH(kernel, pieces + blocks, THREADS, 0, cuda->sparse, *how->a, *how, ax, k, pieces,
+                    k == 0  ? how->from
+                    : k & 1 ? how->other
+                            : how->scale,
+                    k & 1 ? how->scale : how->other);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+static mpk_status rounded(mpki_cuda *cuda, const mpki_cuda_scaling *how, bool early) {
+    const double limit = sizeof(R) == sizeof(float) ? 0x1p120 : 0x1p1000;
+    MPKI_LAUNCH(round_kernel, (how->a->n + THREADS - 1) / THREADS, THREADS, 0, cuda->sparse, *how,
+                how->a->n, early, limit);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+/* All of it is queued before the first flags come back; mostly that is enough. */
+static int bring(mpki_cuda *cuda, const mpki_cuda_given *a, const mpki_cuda_scaling *how, void *ax,
+                 int32_t *odd) {
+    auto check = check_kernel<T>;
+    auto gather = gather_kernel<T>;
+    const int all = how->sweeps + MPKI_CUDA_SCALE_MORE;
+    const int64_t most = a->given > a->nnz ? a->given : a->nnz;
+    mpki_cuda_tell *told;
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    MPKI_PASS(mpki_told_room(cuda, &told));
+    if (!cuda->direct_scaled)
+        MPKI_TRY(cudaEventCreateWithFlags(&cuda->direct_scaled, cudaEventDisableTiming));
+    MPKI_LAUNCH(check, blocks_for(most > a->n ? most : a->n), THREADS, 0, cuda->sparse, *a, *how);
+    MPKI_TRY(cudaGetLastError());
+    MPKI_LAUNCH(gather, blocks_for(a->nnz), THREADS, 0, cuda->sparse, *a, *how, (T *)ax);
+    MPKI_TRY(cudaGetLastError());
+    MPKI_PASS(sweep(cuda, how, (const T *)ax, a->nnz, 0, how->sweeps));
+    MPKI_TRY(cudaMemcpyAsync(told->scaling, how->flags, sizeof told->scaling,
+                             cudaMemcpyDeviceToHost, cuda->sparse));
+    MPKI_TRY(cudaEventRecord(cuda->direct_scaled, cuda->sparse));
+    MPKI_PASS(rounded(cuda, how, true));
+    MPKI_TRY(cudaEventSynchronize(cuda->direct_scaled));
+    *odd = told->scaling[MPKI_CUDA_SCALE_ODD] == how->turn;
+    if (*odd || told->scaling[how->sweeps - 1] != how->turn) return MPK_OK;
+    MPKI_PASS(sweep(cuda, how, (const T *)ax, a->nnz, how->sweeps, all));
+    return rounded(cuda, how, false);
+}
+
+extern const mpki_cuda_values_kind FN(cuda_values) = {bring};

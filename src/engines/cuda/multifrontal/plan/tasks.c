@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which fronts of a tree are tasks, alone or together, and which are large; the parts of
+ * contributions; how long each takes (multifrontal/plan/cut.h). */
+#include "cut.h"
+
+enum {
+    TASK_NS = 20000, /* a subtree of this length is one task */
+    BESIDE_NS = 3000 /* so is one whose branches but one take this long: a block waits as long */
+};
+
+/* Measured on an H100 and an H200, roughly. */
+double mpki_cuda_front_ns(const mpki_cuda_cut *c, int32_t s) {
+    const double own = c->m.own[s], nrows = own + c->m.rows[s];
+    const double children = c->m.child_ptr[s + 1] - c->m.child_ptr[s];
+    if (c->panel[s]) return 12000 + 700 * own + 20 * nrows + 500 * children;
+    return 2500 + 300 * own + 0.01 * own * nrows * nrows + 0.1 * nrows * nrows;
+}
+
+int32_t mpki_cuda_rows_up(const mpki_cuda_cut *c, int32_t s, int32_t *parts) {
+    const mpki_cuda_made *m = &c->m;
+    const int32_t all = (m->rows[s] + MPKI_FRONT_CONTRIBUTION - 1) / MPKI_FRONT_CONTRIBUTION;
+    int32_t up = 0, high = m->rows[s];
+    while (m->parent[s] >= 0 && up < high) {
+        const int32_t middle = up + (high - up) / 2;
+        if (m->list[m->rel[s] + middle] < m->own[m->parent[s]])
+            up = middle + 1;
+        else
+            high = middle;
+    }
+    const int32_t panels = (up + MPKI_FRONT_CONTRIBUTION - 1) / MPKI_FRONT_CONTRIBUTION;
+    *parts = c->panel[s] ? panels * all - panels * (panels - 1) / 2 : 0;
+    return up;
+}
+
+int32_t mpki_cuda_parts_of(const mpki_cuda_cut *c, int32_t s) {
+    const int32_t n = (c->m.rows[s] + MPKI_FRONT_CONTRIBUTION - 1) / MPKI_FRONT_CONTRIBUTION;
+    return c->panel[s] ? n * (n + 1) / 2 : 0;
+}
+
+void mpki_cuda_find_tasks(mpki_cuda_cut *c) {
+    const mpki_cuda_made *m = &c->m;
+    for (int32_t at = 0; at < m->count; at++) {
+        const int32_t s = m->post[at];
+        double sum = 0, most = 0;
+        int size = mpki_cuda_class_of(m, m->own[s], m->rows[s]);
+        bool joins = size < MPKI_CUDA_CLASSES;
+        c->panel[s] = !joins && m->own[s] <= MPKI_CUDA_PANEL_MOST &&
+                      mpki_cuda_panel_fits(m, m->own[s], m->rows[s]);
+        if (c->panel[s]) size = MPKI_CUDA_CLASSES - 1;
+        c->begin[s] = at;
+        for (int32_t k = m->child_ptr[s]; k < m->child_ptr[s + 1]; k++) {
+            const int32_t child = m->child[k];
+            joins = joins && c->size[child] < MPKI_CUDA_CLASSES && !c->panel[child];
+            sum += c->time[child];
+            most = c->time[child] > most ? c->time[child] : most;
+            if (c->begin[child] < c->begin[s]) c->begin[s] = c->begin[child];
+        }
+        const double mine = mpki_cuda_front_ns(c, s);
+        joins = joins && (sum + mine <= TASK_NS || sum - most <= BESIDE_NS);
+        c->time[s] = mine + (joins ? sum : 0);
+        c->root[s] = s;
+        for (int32_t k = m->child_ptr[s]; joins && k < m->child_ptr[s + 1]; k++) {
+            const int32_t child = m->child[k];
+            c->root[child] = s; /* of a task's root; followed up below */
+            if (c->size[child] > size) size = c->size[child];
+        }
+        c->size[s] = (int8_t)size;
+    }
+    for (int32_t at = m->count - 1; at >= 0; at--) { /* parents first */
+        const int32_t s = m->post[at];
+        if (c->root[s] != s) {
+            c->root[s] = c->root[c->root[s]];
+            c->size[s] = c->size[c->root[s]];
+            continue;
+        }
+        c->path[s] = c->time[s] + (m->parent[s] < 0 ? 0 : c->path[c->root[m->parent[s]]]);
+        if (c->size[s] < MPKI_CUDA_CLASSES)
+            c->plan->tasks += 1 + mpki_cuda_parts_of(c, s);
+        else
+            c->plan->larges++;
+    }
+}

@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Refinement of some vectors on the device: the loop of factor/refine_t.c, of which only numbers
+ * come to the host, once a step for all of them. A's values are those that were factorized. */
+#include "../state.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char STAGE[] = "solve";
+
+typedef struct mpki_cuda_refining {
+    mpki_cuda_refine a;
+    void *room;      /* device: all */
+    int32_t columns; /* most right-hand sides */
+    /* n x columns each: right-hand sides where the caller's cannot stay where they are, residuals,
+     * best x so far, x where the caller's is on the host */
+    char *b, *r, *x, *y;
+} refining;
+
+static void release(const mpki_direct *f, refining *z) {
+    if (!z) return;
+    if (z->a.told)
+        (void)f->device->table->direct->refine[f->tree.scalar]->hold(f->device->cuda, 0,
+                                                                     &z->a.told);
+    if (z->room) f->device->table->release(f->device->cuda, z->room);
+    mpki_release(f->ctx, z);
+}
+
+static void keep(const mpki_direct *f, refining *z) {
+    /* what a factor keeps for its next solve is no part of it */
+    release(f, atomic_exchange(&((mpki_direct *)(uintptr_t)f)->refining, z));
+}
+
+void mpki_cuda_direct_drop_refining(mpki_direct *f) {
+    keep(f, NULL);
+}
+
+static bool did(mpk_context *ctx, const mpki_direct *f, int status) {
+    const mpki_device *d = f->device;
+    if (mpk_failed(status))
+        mpki_error(ctx, (mpk_status)status, STAGE, -1, "%s", d->table->last_error(d->cuda));
+    return !mpk_failed(status);
+}
+
+/* The vectors of an earlier solve, or new ones, for so many columns. NULL: there is no memory for
+ * them or for the rows, here or there, which is no error. */
+static refining *make(const mpki_direct *f, int32_t columns) {
+    refining *z = atomic_exchange(&((mpki_direct *)(uintptr_t)f)->refining, NULL);
+    if (z && z->columns >= columns) return z;
+    release(f, z);
+    const int64_t n = f->tree.n, size = columns * (int64_t)mpk_scalar_size(f->tree.scalar);
+    const mpki_cuda_by_rows *rows = mpki_cuda_direct_rows(f);
+    if (!rows) return NULL;
+    const int64_t blocks = (n + rows->longs) / MPKI_CUDA_REFINE_ROWS + 2;
+    const int64_t part[] = {2 * blocks * 8,
+                            rows->pieces * (int64_t)MPKI_CUDA_REFINE_SUMS * 8,
+                            (columns + 1) * (int64_t)sizeof(mpki_cuda_errors),
+                            n * size,
+                            n * size,
+                            n * size,
+                            n * size};
+    enum { PARTS = sizeof part / sizeof *part };
+    char *at[PARTS];
+    int64_t bytes = 0;
+    for (int k = 0; k < PARTS; k++) bytes += (part[k] + 255) & ~(int64_t)255;
+    if (f->limit > 0 && (double)bytes + (double)f->room_bytes > f->limit) return NULL;
+    z = mpki_alloc(f->ctx, STAGE, 1, sizeof *z);
+    if (z) memset(z, 0, sizeof *z);
+    if (!z || mpk_failed(f->device->table->alloc(f->device->cuda, bytes, &z->room))) {
+        if (z) z->room = NULL;
+        release(f, z);
+        return NULL;
+    }
+    char *next = z->room;
+    for (int k = 0; k < PARTS; k++) at[k] = next, next += (part[k] + 255) & ~(int64_t)255;
+    z->a = (mpki_cuda_refine){.a = *rows,
+                              .ax = f->ax,
+                              .scale = f->given_scale,
+                              .lanes = f->tree.nnz <= 6 * n    ? 4
+                                       : f->tree.nnz <= 24 * n ? 8
+                                                               : 32,
+                              .partial = (double *)(void *)at[0],
+                              .piece = (double *)(void *)at[1],
+                              .errors = (mpki_cuda_errors *)(void *)at[2]};
+    /* without it errors are copied */
+    if (mpk_failed(f->device->table->direct->refine[f->tree.scalar]->hold(f->device->cuda,
+                                                                          columns + 1, &z->a.told)))
+        z->a.told = NULL;
+    z->columns = columns;
+    z->b = at[3], z->r = at[4], z->x = at[5], z->y = at[6];
+    return z;
+}
+
+static double number(unsigned long long bits) {
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static bool is_single(const mpki_direct *f) {
+    return f->tree.scalar == MPK_S || f->tree.scalar == MPK_C;
+}
+
+/* *growth [out] ||A|| ||x|| / ||b||. Returns false: the host has to look, with its wider range
+ * (problem/measure_t.c). */
+static bool quality(const mpki_direct *f, const mpki_cuda_errors *e, mpki_refined *q,
+                    double *growth) {
+    const bool single = is_single(f);
+    const double small = single ? 1e-30 : 1e-270, large = single ? 1e37 : 1e300;
+    const double x = number(e->x_norm), b = number(e->b_norm), r = number(e->r_norm);
+    const double a = number(e->norm_inf);
+    q->componentwise = number(e->omega1) + number(e->omega2);
+    if (e->odd || !(x > small && x < large) || !(b > small && b < large) || !isfinite(r) ||
+        !isfinite(q->componentwise))
+        return false;
+    q->normwise = r > 0 ? r / (a * x + b) : 0;
+    q->relative_residual = r > 0 ? sqrt(e->r2 / e->b2) : 0;
+    *growth = a * (x / b);
+    return isfinite(*growth);
+}
+
+/* From which growth on the rounding of sums shows beside b, as problem/measure_t.c has it; deep: of
+ * those in four times the precision. */
+static double lost(const mpki_direct *f, bool deep) {
+    return is_single(f) ? (deep ? 1e30 : 1e13) : deep ? 1e50 : 1e28;
+}
+
+/* One right-hand side. */
+typedef struct column {
+    mpki_refined reached;
+    double growth;
+    bool deep; /* residuals are formed in four times the precision */
+} column;
+
+typedef struct loop {
+    mpk_context *ctx;
+    const mpki_direct *f;
+    mpki_direct_solver *s;
+    refining *z;
+    const mpki_cuda_refine_kind *kernels;
+    int64_t vector; /* bytes */
+    const char *b;
+    char *x;
+    int64_t b_step, x_step; /* bytes from one to the next */
+    double tiny;
+    column column[MPKI_REFINE_TOGETHER];
+    /* those at work, and in r the residual of each in its place */
+    int32_t active, number[MPKI_REFINE_TOGETHER];
+} loop;
+
+static char *x_of(const loop *l, int32_t c) {
+    return l->x + c * l->x_step;
+}
+
+/* The residual in place k, of those at work, and its errors, which are 0, as `a` has them. step: x
+ * := x + r first */
+static bool queue(const loop *l, const mpki_cuda_refine *a, int32_t k, int step) {
+    const refining *z = l->z;
+    const int32_t c = l->number[k];
+    return did(l->ctx, l->f,
+               l->kernels->measure(l->f->device->cuda, a, l->tiny, step, l->column[c].deep,
+                                   z->x + c * l->vector, x_of(l, c), l->b + c * l->b_step,
+                                   z->r + k * l->vector));
+}
+
+/* What is measured in place k. */
+static mpki_cuda_refine place(const loop *l, int32_t k) {
+    mpki_cuda_refine a = l->z->a;
+    a.errors += k;
+    if (a.told) a.told += k;
+    return a;
+}
+
+/* `count` errors from place k on are 0. */
+static bool clear(const loop *l, mpki_cuda_refine *a, int32_t k, int32_t count) {
+    *a = place(l, k);
+    return did(l->ctx, l->f, l->kernels->clear(l->f->device->cuda, a, count));
+}
+
+/* Errors of place k. Returns 1: they are in its column; 0: unusual; -1: the device failed */
+static int judge(loop *l, int32_t k, mpki_cuda_errors e) {
+    column *c = &l->column[l->number[k]];
+    for (;;) {
+        if (!quality(l->f, &e, &c->reached, &c->growth)) return 0;
+        if (c->growth <= lost(l->f, c->deep)) return 1;
+        if (c->deep) return 0;
+        c->deep = true;
+        mpki_cuda_refine a;
+        if (!clear(l, &a, k, 1) || !queue(l, &a, k, 0) ||
+            !did(l->ctx, l->f, l->kernels->tell(l->f->device->cuda, &a, 1, &e)))
+            return -1;
+    }
+}
+
+/* All at work. Returns as judge(), the worst of all. */
+static int measure(loop *l, int step) {
+    mpki_cuda_errors e[MPKI_REFINE_TOGETHER];
+    mpki_cuda_refine a;
+    if (!clear(l, &a, 0, l->active)) return -1;
+    for (int32_t k = 0; k < l->active; k++) {
+        a = place(l, k);
+        if (!queue(l, &a, k, step)) return -1;
+    }
+    if (!did(l->ctx, l->f, l->kernels->tell(l->f->device->cuda, &l->z->a, l->active, e))) return -1;
+    int worst = 1;
+    for (int32_t k = 0; k < l->active && worst == 1; k++) worst = judge(l, k, e[k]);
+    return worst;
+}
+
+/* After a step with columns in half the precision that has not reached what is asked: x of before
+ * it where it was no worse, with its residual; steps that follow read the panels. Returns as
+ * judge(). */
+static int after_narrow(loop *l, const column *before) {
+    const double omega = before->reached.componentwise;
+    const int32_t steps = l->column[0].reached.iterations;
+    if (l->column[0].reached.componentwise < omega) return 1;
+    l->column[0] = *before;
+    if (!did(l->ctx, l->f, l->kernels->move(l->f->device->cuda, l->f->tree.n, l->z->x, x_of(l, 0))))
+        return -1;
+    const int good = measure(l, 0);
+    l->column[0].reached.iterations = steps;
+    return good;
+}
+
+/* One right-hand side, whose errors in both places have been cleared: its errors, and with them,
+ * before the host has seen any, the step that they ask for: the device
+ * takes it or not. before [out] errors before the step; *went [out] it was taken, and is to be
+ *                               judged by them. Returns as
+ * judge(). */
+static int measure_ahead(loop *l, const mpki_refine_wish *wish, column *before, bool *went) {
+    mpki_cuda_errors e[2];
+    mpki_cuda_refine first = place(l, 0), second = place(l, 1);
+    bool narrow = false;
+    *went = false;
+    first.accuracy = wish->accuracy, first.lost = lost(l->f, false);
+    second.accuracy = first.accuracy, second.lost = first.lost, second.wanted = &first.errors->more;
+    if (!queue(l, &first, 0, 0) ||
+        mpk_failed(mpki_cuda_direct_apply_if(l->s, second.wanted, l->z->r, &narrow)) ||
+        !queue(l, &second, 0, 1) ||
+        !did(l->ctx, l->f, l->kernels->tell(l->f->device->cuda, &first, 2, e)))
+        return -1;
+    int good = judge(l, 0, e[0]);
+    l->column[0].reached.unrefined = l->column[0].reached.componentwise;
+    if (good != 1 || !e[0].more) return good;
+    if (narrow) mpki_cuda_direct_corrected(l->s);
+    *before = l->column[0], *went = true;
+    l->column[0].reached.iterations = 1;
+    good = judge(l, 0, e[1]);
+    if (good != 1 || !narrow || l->column[0].reached.componentwise <= wish->accuracy) return good;
+    *went = false;
+    return after_narrow(l, before);
+}
+
+/* May x be a vector that A takes to nothing (solve/solve.c)? Then the host looks at it in all
+ * scalings. Returns as judge(). */
+static int look(const loop *l, const mpki_refine_wish *wish, int32_t c) {
+    mpki_cuda_errors e;
+    mpki_cuda *cuda = l->f->device->cuda;
+    if (!(l->column[c].growth >= wish->doubt)) return 1;
+    if (isinf(wish->flat)) return 0; /* whatever A makes of it */
+    mpki_cuda_refine a;
+    if (!clear(l, &a, 0, 1)) return -1;
+    a.told = NULL; /* it forms no verdict */
+    if (!did(l->ctx, l->f, l->kernels->flatness(cuda, &a, l->tiny, x_of(l, c))) ||
+        !did(l->ctx, l->f, l->kernels->tell(cuda, &a, 1, &e)))
+        return -1;
+    const double most = number(e.x_norm), flat = number(e.omega1);
+    return most > 0 && isfinite(most) && isfinite(flat) && flat <= wish->flat ? 0 : 1;
+}
+
+/* Those that need another step stay at work. before: their errors before the last one, by number;
+ * NULL: there was none.
+ * Returns false: the device failed. */
+static bool sift(loop *l, const mpki_refine_wish *wish, const column *before) {
+    const refining *z = l->z;
+    mpki_cuda *cuda = l->f->device->cuda;
+    const int32_t n = l->f->tree.n, all = l->active;
+    l->active = 0;
+    for (int32_t k = 0; k < all; k++) {
+        const int32_t c = l->number[k];
+        mpki_refined *q = &l->column[c].reached;
+        if (before) {
+            const double omega = before[c].reached.componentwise;
+            if (!(q->componentwise < omega)) { /* keep the one before */
+                const int32_t steps = q->iterations;
+                l->column[c] = before[c], q->iterations = steps;
+                if (!did(l->ctx, l->f, l->kernels->move(cuda, n, z->x + c * l->vector, x_of(l, c))))
+                    return false;
+                continue;
+            }
+            if (!(q->componentwise <= 0.5 * omega)) continue; /* stagnation */
+        }
+        if (q->componentwise <= wish->accuracy || q->iterations >= wish->steps) continue;
+        if (k != l->active &&
+            !did(l->ctx, l->f,
+                 l->kernels->move(cuda, n, z->r + k * l->vector, z->r + l->active * l->vector)))
+            return false;
+        l->number[l->active++] = c;
+    }
+    return true;
+}
+
+static bool goes_ahead(int32_t nrhs, const mpki_refine_wish *wish) {
+    return nrhs == 1 && wish->steps > 0;
+}
+
+/* The loop of factor/refine_t.c. Returns as judge(). */
+static int refine(loop *l, const mpki_refine_wish *wish) {
+    const int32_t n = l->f->tree.n, nrhs = l->active;
+    const bool ahead = goes_ahead(nrhs, wish);
+    column before[MPKI_REFINE_TOGETHER];
+    bool went = false;
+    int good = ahead ? measure_ahead(l, wish, before, &went) : measure(l, 0);
+    for (int32_t c = 0; c < nrhs && !ahead; c++)
+        l->column[c].reached.unrefined = l->column[c].reached.componentwise;
+    if (good == 1 && !sift(l, wish, went ? before : NULL)) good = -1;
+    while (good == 1 && l->active > 0) {
+        memcpy(before, l->column, sizeof before);
+        if (mpk_failed(
+                mpki_cuda_direct_apply(l->s, MPK_PART_ALL, l->active, l->z->r, n, l->z->r, n)))
+            return -1;
+        for (int32_t k = 0; k < l->active; k++) l->column[l->number[k]].reached.iterations++;
+        good = measure(l, 1);
+        if (good == 1 && !sift(l, wish, before)) good = -1;
+    }
+    for (int32_t c = 0; c < nrhs && good == 1; c++) good = look(l, wish, c);
+    return good;
+}
+
+/* Do columns of b, and of x, so many bytes each, lie in different places? */
+static bool apart(const loop *l, int32_t nrhs, const char *b, int64_t step) {
+    const uintptr_t first = (uintptr_t)b, x = (uintptr_t)l->x;
+    const int64_t all = (nrhs - 1) * step + l->vector, all_x = (nrhs - 1) * l->x_step + l->vector;
+    return first + (uintptr_t)all <= x || x + (uintptr_t)all_x <= first;
+}
+
+/* The caller's columns stay where they are, or go to z->b; and x from the device to the caller.
+ * Returns false: the device failed. */
+static bool bring_b(loop *l, int32_t nrhs, const char *b, int64_t step) {
+    mpki_cuda *cuda = l->f->device->cuda;
+    const bool away = l->f->device->table->is_device(cuda, b);
+    l->b = b, l->b_step = step;
+    if (away && apart(l, nrhs, b, step)) return true;
+    l->b = l->z->b, l->b_step = l->vector;
+    for (int32_t c = 0; c < nrhs; c++) {
+        char *to = l->z->b + c * l->vector;
+        if (!did(l->ctx, l->f,
+                 away ? l->kernels->move(cuda, l->f->tree.n, b + c * step, to)
+                      : l->f->device->table->direct->copy(cuda, to, b + c * step, l->vector, 1)))
+            return false;
+    }
+    return true;
+}
+static bool take_x(const loop *l, int32_t nrhs, char *x, int64_t step) {
+    const mpki_device *d = l->f->device;
+    for (int32_t c = 0; c < nrhs; c++)
+        if (!did(l->ctx, l->f,
+                 d->table->direct->copy(d->cuda, x + c * step, x_of(l, c), l->vector, 0)))
+            return false;
+    return true;
+}
+/* b where it was: x lies in its place. */
+static bool put_back(const loop *l, int32_t nrhs) {
+    for (int32_t c = 0; c < nrhs; c++)
+        if (!did(l->ctx, l->f,
+                 l->kernels->move(l->f->device->cuda, l->f->tree.n, l->z->b + c * l->vector,
+                                  x_of(l, c))))
+            return false;
+    return true;
+}
+
+static void tell(const loop *l, int32_t nrhs, mpki_refined *told) {
+    for (int32_t c = 0; c < nrhs; c++) {
+        const mpki_refined *q = &l->column[c].reached;
+        told->componentwise = fmax(told->componentwise, q->componentwise);
+        told->normwise = fmax(told->normwise, q->normwise);
+        told->unrefined = fmax(told->unrefined, q->unrefined);
+        told->relative_residual = fmax(told->relative_residual, q->relative_residual);
+        if (q->iterations > told->iterations) told->iterations = q->iterations;
+    }
+    told->done = nrhs;
+}
+
+mpk_status mpki_cuda_direct_refine(mpk_context *ctx, const mpki_direct *f, mpki_direct_solver *s,
+                                   const mpki_refine_wish *wish, int32_t nrhs, const void *b,
+                                   int64_t ldb, void *x, int64_t ldx, mpki_refined *told) {
+    const int32_t n = f->tree.n;
+    const int64_t size = (int64_t)mpk_scalar_size(f->tree.scalar);
+    const mpki_cuda_direct_table *to = f->device->table->direct;
+    mpki_cuda *cuda = f->device->cuda;
+    const bool x_away = f->device->table->is_device(cuda, x);
+    loop l = {.ctx = ctx, .f = f, .s = s, .vector = n * size};
+    *told = (mpki_refined){0};
+    if (nrhs > MPKI_REFINE_TOGETHER) nrhs = MPKI_REFINE_TOGETHER;
+    l.kernels = to->refine[f->tree.scalar];
+    l.z = make(f, nrhs);
+    if (!l.z) return MPK_OK;
+    l.x = x_away ? x : l.z->y;
+    l.x_step = x_away ? ldx * size : l.vector;
+    l.tiny = 1000.0 * n * (is_single(f) ? 0x1p-24 : 0x1p-53);
+    l.active = nrhs;
+    for (int32_t c = 0; c < nrhs; c++) l.number[c] = c;
+    int good = -1;
+    if (goes_ahead(nrhs, wish))
+        mpki_cuda_direct_clear_with(s, l.z->a.errors, 2 * (int64_t)sizeof *l.z->a.errors);
+    if (bring_b(&l, nrhs, b, ldb * size) &&
+        !mpk_failed(mpki_cuda_direct_apply(s, MPK_PART_ALL, nrhs, l.b, l.b_step / size, l.x,
+                                           x_away ? ldx : n)))
+        good = refine(&l, wish);
+    mpki_cuda_direct_clear_with(s, NULL, 0);
+    if (good == 0 && x == b && x_away && !put_back(&l, nrhs)) good = -1;
+    if (good == 1 && !x_away && !take_x(&l, nrhs, x, ldx * size)) good = -1;
+    if (good >= 0 && !did(ctx, f, to->wait(cuda))) good = -1;
+    if (good == 1) tell(&l, nrhs, told);
+    keep(f, l.z);
+    return good < 0 ? mpki_failed(ctx) : MPK_OK;
+}

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Applying a device's direct factor or a part of it: work space there, and the order of the
+ * sweeps. */
+#include "lists.h"
+
+#include <string.h>
+
+static const char STAGE[] = "solve";
+
+struct mpki_direct_solver {
+    mpk_context *ctx;
+    const mpki_direct *f;
+    int32_t block;  /* most right-hand sides swept together: a power of two */
+    uint64_t shape; /* of the factor that the lists are for */
+    char *room;     /* device */
+    void *stage;    /* device, n x block: vectors of the host */
+    int64_t rows, handed, squares, narrow; /* as the lists have them */
+    mpki_cuda_sweep sweep;
+    int32_t *pivot; /* device, n: number of the pivot at each position; NULL: never asked for */
+    bool by_pivots; /* between parts vectors are in their order */
+    const unsigned long long *wanted; /* as mpki_cuda_direct_apply_if() is given it */
+    void *zero; /* device: so many bytes there are cleared with what comes next */
+    int64_t zeros;
+};
+
+/* Did a call of the module succeed? A solve may have a context of its own, without a device. */
+static bool did(const mpki_direct_solver *s, int status) {
+    const mpki_device *d = s->f->device;
+    if (mpk_failed(status))
+        mpki_error(s->ctx, (mpk_status)status, STAGE, -1, "%s", d->table->last_error(d->cuda));
+    return !mpk_failed(status);
+}
+
+#define DID(call) did(s, (call))
+
+static void release(mpki_direct_solver *s) {
+    if (!s) return;
+    if (s->room) s->f->device->table->release(s->f->device->cuda, s->room);
+    if (s->pivot) s->f->device->table->release(s->f->device->cuda, s->pivot);
+    mpki_release(s->f->ctx, s);
+}
+
+static void keep(const mpki_direct *f, mpki_direct_solver *s) {
+    /* what a factor keeps for its next solve is no part of it */
+    release(atomic_exchange(&((mpki_direct *)(uintptr_t)f)->spare, s));
+}
+
+void mpki_cuda_direct_drop_spare(mpki_direct *f) {
+    keep(f, NULL);
+}
+
+/* A solve leaves its work space to the next one: to make it takes longer than to solve. */
+void mpki_cuda_direct_solver_free(mpki_direct_solver **handle) {
+    mpki_direct_solver *s = *handle;
+    if (s) keep(s->f, s);
+    *handle = NULL;
+}
+
+enum { PARTS = 14, STAGED = 11, BY_POSITION, UNSET };
+
+/* What lies on the device, and what of it comes from the host. */
+typedef struct part {
+    int64_t bytes;
+    const void *from;
+    int64_t at; /* bytes from the begin */
+} part;
+
+static int64_t padded(int64_t bytes) {
+    return (bytes + 255) & ~(int64_t)255;
+}
+
+/* Where, from the first counter on, lies what is unset before a sweep of `nrhs` right-hand sides:
+ * at [out] 5: values handed on forward and back, u, x, the end. */
+static void place_unset(const mpki_direct *f, int64_t handed, int64_t rows, int64_t nrhs,
+                        int64_t *at) {
+    const int64_t size = (int64_t)mpk_scalar_size(f->tree.scalar) * nrhs;
+    at[0] = padded((2 + (int64_t)f->plan.fronts) * (int64_t)sizeof(int32_t));
+    at[1] = at[0] + padded(handed * size);
+    at[2] = at[1] + padded(handed * size);
+    at[3] = at[2] + padded(rows * size);
+    at[4] = at[3] + padded(f->tree.n * size);
+}
+
+/* Fills `parts` (PARTS) for so many right-hand sides at once. Returns the bytes of all. */
+static int64_t list_parts(const mpki_direct *f, const mpki_cuda_sweep_lists *l, int32_t block,
+                          part *parts) {
+    const int64_t size = (int64_t)mpk_scalar_size(f->tree.scalar), n = f->tree.n;
+    const int64_t fronts = f->plan.fronts, word = sizeof(int32_t);
+    int64_t unset[5];
+    place_unset(f, l->handed, l->rows, block, unset);
+    const part all[PARTS] = {{fronts * (int64_t)sizeof *l->at, l->at, 0},
+                             {fronts * word, l->parent, 0},
+                             {fronts * word, l->goal, 0},
+                             {l->downs * (int64_t)sizeof *l->down, l->down, 0},
+                             {l->ups * (int64_t)sizeof *l->up, l->up, 0},
+                             {l->chains * (int64_t)sizeof *l->chain, l->chain, 0},
+                             {l->segments * (int64_t)sizeof *l->segment, l->segment, 0},
+                             {l->strips * word, l->strip, 0},
+                             {fronts * (int64_t)sizeof *l->slot, l->slot, 0},
+                             {l->slots * word, l->place, 0},
+                             {l->gifts * word, l->gift, 0},
+                             [STAGED] = {n * block * size, NULL, 0},
+                             [BY_POSITION] = {n * block * size, NULL, 0},
+                             [UNSET] = {unset[4], NULL, 0}};
+    int64_t bytes = 0;
+    for (int k = 0; k < PARTS; k++) {
+        parts[k] = all[k];
+        parts[k].at = bytes;
+        bytes += padded(all[k].bytes);
+    }
+    return bytes;
+}
+
+mpk_status mpki_cuda_direct_solver_bytes(mpk_context *ctx, const mpki_direct *f, int64_t *bytes) {
+    mpki_cuda_sweep_lists l;
+    part parts[PARTS];
+    const mpk_status status = mpki_cuda_sweep_lists_make(ctx, f, &l);
+    *bytes = mpk_failed(status) ? 0 : list_parts(f, &l, 1, parts);
+    mpki_cuda_sweep_lists_free(ctx, &l);
+    return status;
+}
+
+mpk_status mpki_cuda_direct_by_pivots(mpki_direct_solver *s) {
+    const mpki_direct *f = s->f;
+    const mpki_cuda_direct_table *to = f->device->table->direct;
+    const int64_t n = f->tree.n, bytes = n * (int64_t)sizeof(int32_t);
+    if (n == 0) return MPK_OK;
+    int32_t *inverse = MPKI_NEW(s->ctx, STAGE, n, int32_t);
+    if (!inverse) return mpki_failed(s->ctx);
+    for (int64_t k = 0; k < n; k++) inverse[f->tree.perm[k]] = (int32_t)k;
+    int32_t *perm = MPKI_NEW(s->ctx, STAGE, n, int32_t), *pivot = NULL;
+    mpk_status status = perm ? mpki_cuda_direct_get(f, MPK_GET_PERM, perm) : mpki_failed(s->ctx);
+    if (!mpk_failed(status) && !(pivot = MPKI_NEW(s->ctx, STAGE, n, int32_t)))
+        status = mpki_failed(s->ctx);
+    for (int64_t k = 0; !mpk_failed(status) && k < n; k++) pivot[inverse[perm[k]]] = (int32_t)k;
+    void *room = s->pivot;
+    if (!mpk_failed(status) && !room &&
+        !DID(f->device->table->alloc(f->device->cuda, bytes, &room)))
+        status = mpki_failed(s->ctx);
+    s->pivot = room;
+    if (!mpk_failed(status) &&
+        (!DID(to->copy(f->device->cuda, room, pivot, bytes, 1)) || !DID(to->wait(f->device->cuda))))
+        status = mpki_failed(s->ctx);
+    s->by_pivots = !mpk_failed(status);
+    mpki_release(s->ctx, inverse);
+    mpki_release(s->ctx, perm);
+    mpki_release(s->ctx, pivot);
+    return status;
+}
+
+static mpk_status fill(mpki_direct_solver *s) {
+    const mpki_direct *f = s->f;
+    const mpki_cuda_direct_table *to = f->device->table->direct;
+    mpki_cuda *cuda = f->device->cuda;
+    mpki_cuda_sweep_lists l;
+    part parts[PARTS];
+    void *room = NULL;
+    if (mpk_failed(mpki_cuda_sweep_lists_make(s->ctx, f, &l))) goto done;
+    const int64_t bytes = list_parts(f, &l, s->block, parts);
+    if (f->limit > 0 && (double)bytes + (double)f->room_bytes > f->limit) {
+        mpki_error(s->ctx, MPK_ERR_MEMORY, STAGE, bytes,
+                   "factor and solve need %.4g bytes of device memory; device_memory_limit allows "
+                   "%.4g",
+                   (double)bytes + (double)f->room_bytes, f->limit);
+        goto done;
+    }
+    if (!DID(f->device->table->alloc(cuda, bytes, &room))) goto done;
+    s->room = room;
+    for (int k = 0; k < PARTS; k++)
+        if (parts[k].from && parts[k].bytes > 0 &&
+            !DID(to->copy(cuda, s->room + parts[k].at, parts[k].from, parts[k].bytes, 1)))
+            goto done;
+    s->stage = s->room + parts[STAGED].at;
+    s->rows = l.rows, s->handed = l.handed, s->squares = l.squares;
+    s->narrow = l.narrow;
+    s->sweep = (mpki_cuda_sweep){
+        .y = s->room + parts[BY_POSITION].at,
+        .at = (const int64_t *)(const void *)(s->room + parts[0].at),
+        .small = l.small,
+        .downs = l.downs,
+        .ups = l.ups,
+        .parent = (const int32_t *)(const void *)(s->room + parts[1].at),
+        .goal = (const int32_t *)(const void *)(s->room + parts[2].at),
+        .down = (const mpki_cuda_piece *)(const void *)(s->room + parts[3].at),
+        .up = (const mpki_cuda_piece *)(const void *)(s->room + parts[4].at),
+        .chain = (const mpki_cuda_chain *)(const void *)(s->room + parts[5].at),
+        .segment = (const mpki_cuda_segment *)(const void *)(s->room + parts[6].at),
+        .strip = (const int32_t *)(const void *)(s->room + parts[7].at),
+        .slot = (const int64_t *)(const void *)(s->room + parts[8].at),
+        .slots = (const int32_t *)(const void *)(s->room + parts[9].at),
+        .gift = (const int32_t *)(const void *)(s->room + parts[10].at),
+        .ticket = (int32_t *)(void *)(s->room + parts[UNSET].at),
+    };
+    (void)DID(to->wait(cuda));
+done:
+    mpki_cuda_sweep_lists_free(s->ctx, &l);
+    return mpki_failed(s->ctx);
+}
+
+/* Most right-hand sides that a sweep takes at once. Four of complex doubles want 104 KB of a
+ * block's shared memory, which GPUs of 8.6, 8.9 and 12.0 have not. */
+static int32_t most_together(const mpki_direct *f) {
+    enum { FOUR = 104 << 10 };
+    if (mpk_scalar_size(f->tree.scalar) <= 8) return MPKI_CUDA_RHS;
+    const int64_t shared =
+        f->device->table->direct->class_bytes(f->device->cuda, MPKI_CUDA_CLASSES - 1);
+    return shared < FOUR ? MPKI_CUDA_RHS / 4 : MPKI_CUDA_RHS / 2;
+}
+
+mpk_status mpki_cuda_direct_solver_make(mpk_context *ctx, const mpki_direct *f, int threads,
+                                        int32_t columns, mpki_direct_solver **out) {
+    (void)threads;
+    *out = NULL;
+    const int32_t most = most_together(f);
+    int32_t block = 1;
+    while (2 * block <= columns && block < most) block *= 2;
+    mpki_direct_solver *s = atomic_exchange(&((mpki_direct *)(uintptr_t)f)->spare, NULL);
+    if (s && s->block >= block && s->shape == f->shape) {
+        s->ctx = ctx;
+        s->by_pivots = false;
+        *out = s;
+        return MPK_OK;
+    }
+    release(s);
+    s = MPKI_ZNEW(f->ctx, STAGE, 1, mpki_direct_solver);
+    if (!s) return mpki_error(ctx, MPK_ERR_MEMORY, STAGE, (int64_t)sizeof *s, "out of host memory");
+    s->ctx = ctx;
+    s->f = f;
+    s->block = block;
+    s->shape = f->shape;
+    const mpk_status status = f->tree.n > 0 ? fill(s) : MPK_OK;
+    if (mpk_failed(status))
+        release(s);
+    else
+        *out = s;
+    return status;
+}
+
+/* Places of what is unset before sweeps of s->sweep.nrhs right-hand sides; x of L^-T goes to
+ * `out`. */
+static void place_sweeps(mpki_direct_solver *s, void *out, int64_t ldout) {
+    const mpki_direct *f = s->f;
+    mpki_cuda_sweep *w = &s->sweep;
+    char *const from = (char *)w->ticket;
+    int64_t at[5];
+    place_unset(f, s->handed, s->rows, w->nrhs, at);
+    w->finished = w->ticket + 2;
+    w->handed = from + at[0], w->handed_back = from + at[1];
+    w->u = from + at[2], w->x = from + at[3];
+    w->unset = at[4];
+    w->out = out, w->ldout = ldout, w->perm = f->perm, w->scale = f->on.scale;
+}
+
+/* Where inverses of strips and copies of chains are kept: large fronts and contributions have done
+ * with their room. */
+static int64_t room_after(const mpki_direct *f) {
+    const char *end = (const char *)f->on.contribution +
+                      f->plan.contribution_entries * (int64_t)mpk_scalar_size(f->tree.scalar);
+    return end - f->work;
+}
+static int64_t bytes_of_squares(const mpki_direct_solver *s) {
+    return s->squares * MPKI_FRONT_STRIP * MPKI_FRONT_STRIP *
+           (int64_t)mpk_scalar_size(s->f->tree.scalar);
+}
+/* NULL: it is too little. */
+static void *room_for_squares(const mpki_direct_solver *s) {
+    return bytes_of_squares(s) <= room_after(s->f) ? s->f->work : NULL;
+}
+/* NULL: there is no room, or it is not worth it. */
+static void *room_for_narrow(const mpki_direct_solver *s) {
+    const mpki_direct *f = s->f;
+    const bool single = f->tree.scalar == MPK_S || f->tree.scalar == MPK_C;
+    const int64_t bytes = s->narrow * (int64_t)mpk_scalar_size(f->tree.scalar) / 2;
+    return single || s->sweep.nrhs > 1 || s->sweep.small ||
+                   bytes_of_squares(s) + bytes > room_after(f)
+               ? NULL
+               : f->work + bytes_of_squares(s);
+}
+
+void mpki_cuda_direct_corrected(const mpki_direct_solver *s) {
+    mpki_direct *f = (mpki_direct *)(uintptr_t)s->f; /* what a factor keeps is no part of it */
+    if (s->sweep.narrow) atomic_store(&f->narrowed, true);
+    atomic_fetch_add(&f->corrections, 1);
+}
+
+/* What a correction reads of chains: what copies have, since the answer is not to depend on whether
+ * they are there. The third one over these numbers makes them, for it takes as long as some
+ * corrections save. */
+static void choose_narrow(mpki_direct_solver *s) {
+    enum { BEFORE = 2 };
+    mpki_cuda_sweep *w = &s->sweep;
+    void *const room = s->wanted && atomic_load(&s->f->squared) ? room_for_narrow(s) : NULL;
+    w->rounds = room != NULL;
+    w->narrowed = room && atomic_load(&s->f->narrowed);
+    w->narrow = w->narrowed || atomic_load(&s->f->corrections) >= BEFORE ? room : NULL;
+}
+
+/* L^-1, or L^-T D^-1, or L^-T. The first one of these numbers that is queued in any case makes the
+ * inverses of strips. */
+static bool sweep(mpki_direct_solver *s, bool back, bool diagonal) {
+    const mpki_direct *f = s->f;
+    const mpki_cuda_direct_table *to = f->device->table->direct;
+    mpki_cuda_sweep *w = &s->sweep;
+    /* what a factor keeps for its solves is no part of it */
+    atomic_bool *squared = &((mpki_direct *)(uintptr_t)f)->squared;
+    w->diagonal = diagonal;
+    w->squared = atomic_load(squared);
+    w->square = w->squared || !s->wanted ? room_for_squares(s) : NULL;
+    if (!DID((back ? to->backward : to->forward)(f->device->cuda, &f->on, w))) return false;
+    if (w->square) atomic_store(squared, true);
+    return true;
+}
+
+/* A few columns at once: s->sweep.nrhs. */
+static bool apply_columns(mpki_direct_solver *s, mpk_part part, const char *b, int64_t ldb, char *x,
+                          int64_t ldx) {
+    const mpki_direct *f = s->f;
+    const mpki_device *device = f->device;
+    const mpki_cuda_direct_table *to = device->table->direct;
+    const mpk_scalar scalar = f->tree.scalar;
+    const int64_t n = f->tree.n, size = (int64_t)mpk_scalar_size(scalar);
+    const int32_t nrhs = s->sweep.nrhs;
+    const bool all = part == MPK_PART_ALL || part == MPK_PART_ABS;
+    const bool in = all || part == MPK_PART_L, out = all || part == MPK_PART_LT;
+    const bool fused = part == MPK_PART_ALL, alone = part == MPK_PART_D || part == MPK_PART_ABS;
+    const bool b_away = device->table->is_device(device->cuda, b);
+    const bool x_away = device->table->is_device(device->cuda, x);
+    for (int32_t r = 0; r < nrhs && !b_away; r++)
+        if (!DID(to->copy(device->cuda, (char *)s->stage + r * n * size, b + r * ldb * size,
+                          n * size, 1)))
+            return false;
+    void *const to_x = x_away ? (void *)x : s->stage;
+    const int64_t ld_x = x_away ? ldx : n;
+    place_sweeps(s, to_x, ld_x);
+    choose_narrow(s);
+    const int32_t *between = s->by_pivots ? s->pivot : NULL;
+    if (!DID(to->take(device->cuda, scalar, (int32_t)n, nrhs, in ? f->perm : between,
+                      in ? f->on.scale : NULL, b_away ? (const void *)b : s->stage,
+                      b_away ? ldb : n, s->sweep.y, s->sweep.ticket, in || out ? s->sweep.unset : 0,
+                      s->wanted, s->zero, s->zeros)) ||
+        (in && !sweep(s, false, false)) ||
+        (alone && !DID(to->diagonal(device->cuda, &f->on, &s->sweep, part == MPK_PART_ABS))) ||
+        (out && !sweep(s, true, fused)) ||
+        (!out && !DID(to->give(device->cuda, scalar, (int32_t)n, nrhs, between, NULL, s->sweep.y,
+                               to_x, ld_x))))
+        return false;
+    s->zero = NULL, s->zeros = 0;
+    for (int32_t r = 0; r < nrhs && !x_away; r++)
+        if (!DID(to->copy(device->cuda, x + r * ldx * size, (char *)s->stage + r * n * size,
+                          n * size, 0)))
+            return false;
+    return x_away || DID(to->wait(device->cuda));
+}
+
+mpk_status mpki_cuda_direct_apply(mpki_direct_solver *s, mpk_part part, int32_t nrhs, const void *b,
+                                  int64_t ldb, void *x, int64_t ldx) {
+    const int64_t size = (int64_t)mpk_scalar_size(s->f->tree.scalar);
+    if (s->f->tree.n == 0) return MPK_OK;
+    for (int32_t r = 0; r < nrhs; r += s->sweep.nrhs) {
+        s->sweep.nrhs = s->block;
+        while (s->sweep.nrhs > nrhs - r) s->sweep.nrhs /= 2;
+        if (!apply_columns(s, part, (const char *)b + r * ldb * size, ldb,
+                           (char *)x + r * ldx * size, ldx))
+            return mpki_failed(s->ctx);
+    }
+    return MPK_OK;
+}
+
+void mpki_cuda_direct_clear_with(mpki_direct_solver *s, void *zero, int64_t bytes) {
+    s->zero = zero, s->zeros = bytes;
+}
+
+mpk_status mpki_cuda_direct_apply_if(mpki_direct_solver *s, const unsigned long long *wanted,
+                                     void *x, bool *narrow) {
+    const int64_t n = s->f->tree.n;
+    s->wanted = wanted;
+    const mpk_status status = mpki_cuda_direct_apply(s, MPK_PART_ALL, 1, x, n, x, n);
+    s->wanted = NULL;
+    *narrow = s->sweep.rounds;
+    return status;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CUDA_MULTIFRONTAL_STATE_H
+#define MPKI_CUDA_MULTIFRONTAL_STATE_H
+/** The device's multifrontal factor: its plan, its memory there, and what the host knows of it. */
+#include "engines/cuda/module/load.h"
+#include "plan/plan.h"
+
+typedef struct mpki_cuda_row_lists mpki_cuda_row_lists;
+
+typedef struct mpki_cuda_chunk {
+    void *ptr;
+    int64_t bytes;
+} mpki_cuda_chunk;
+
+enum { MPKI_CUDA_CHUNKS = 64 }; /* each at least a quarter of all before: never that many */
+
+struct mpki_direct {
+    mpk_context *ctx;
+    const mpki_device *device;
+    mpki_tree_view tree;
+    mpki_cuda_plan plan;
+    const double *scale; /* n, problem order: S of these numbers; NULL: on the device alone */
+    double size;         /* largest entry of S A S */
+    double limit;        /* bytes of device memory; 0: what is free */
+    /* on the device: one piece, and where its parts are */
+    char *room;
+    int64_t room_bytes, bytes; /* bytes: of all that is held there */
+    mpki_cuda_tree on;         /* what kernels are given */
+    mpki_cuda_task *task;
+    int32_t *ticket; /* steps x MPKI_CUDA_CLASSES, behind `now` */
+    int32_t *perm;
+    double *given_scale;
+    void *ax;
+    char *work;
+    int64_t work_bytes;
+    int64_t arena_bytes; /* of the first piece: panels, and some for those that grow */
+    mpki_cuda_chunk chunk[MPKI_CUDA_CHUNKS]; /* further pieces for panels that grow */
+    int chunks;
+    unsigned long long part; /* address: where the part of the arena begins that panels grow into */
+    int64_t filled; /* bytes that these numbers have taken of parts before it; 0: there are none */
+    mpki_cuda_chunk work_more; /* in place of `work`, where that was too little */
+    bool planned;              /* the plan is there, in device memory */
+    bool whole;     /* no front is cut: too many columns were delayed inside those that were */
+    bool cut_badly; /* so it was with these numbers: the next ones get another plan */
+    bool valid;     /* there are numbers */
+    /* on the host */
+    mpki_cuda_now *now; /* fronts */
+    int32_t *change;    /* those of which it is not what it is while nothing is delayed */
+    int32_t changed;    /* how many; -1: `now` is not filled */
+    mpki_cuda_front *large;
+    mpki_cuda_flags flags;
+    bool summed;                      /* these are there: */
+    mpki_numeric_result planned_sums; /* of the fronts, while nothing is delayed, */
+    uint64_t planned_shape;           /* and the hash of their sizes */
+    uint64_t
+        shape; /* a hash of all fronts' sizes: two factors of one plan with the same are alike */
+    /* the inverses of strips lie where large fronts had their work space, and behind them, where
+     * contributions were, copies of chains in half the precision, from `narrow_least` entries on:
+     * multifrontal/solve/solve.c */
+    atomic_bool squared, narrowed;
+    atomic_int corrections; /* that were taken and could read copies */
+    int64_t narrow_least;
+    int32_t queued_least,
+        queued_most; /* columns of the widest front of a step whose pieces queue */
+    /* work space of a solver that is gone, for the next one: struct mpki_direct_solver; any thread
+     * that solves may take it */
+    _Atomic(struct mpki_direct_solver *) spare;
+    /* likewise the vectors of refinement: multifrontal/solve/refine.c */
+    _Atomic(struct mpki_cuda_refining *) refining;
+    _Atomic(struct mpki_cuda_row_lists *)
+        rows; /* A by rows, for whoever asks: multifrontal/solve/rows.c */
+    struct mpki_cuda_taking
+        *taking; /* for values from the device: multifrontal/factor/values.c; or NULL */
+    bool taken;  /* the values in force, or those of the next numbers, came that way */
+    /* D, D^-1 and positions, in the order of plan.unit: fetched when they are asked for */
+    void *d, *dinv;
+    int32_t *id, *at; /* at: units + 1 */
+    bool fetched;
+    /* for bench/cuda: seconds of each step's tasks by class, and of its large fronts, added up:
+     * steps x (MPKI_CUDA_CLASSES + 1). NULL: not asked for; else the walk waits after each */
+    double *profile;
+};
+
+/** Bring f->d, dinv, id and at up to date. Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE. */
+mpk_status mpki_cuda_direct_fetch(mpki_direct *f);
+
+/* the slots of mpki_direct_engine that are in multifrontal/solve/solve.c and
+ * multifrontal/factor/doubtful.c */
+mpk_status mpki_cuda_direct_solver_make(mpk_context *ctx, const mpki_direct *f, int threads,
+                                        int32_t columns, mpki_direct_solver **s);
+void mpki_cuda_direct_solver_free(mpki_direct_solver **s);
+/** Device memory that solves of one right-hand side take. Returns MPK_OK | MPK_ERR_MEMORY. */
+mpk_status mpki_cuda_direct_solver_bytes(mpk_context *ctx, const mpki_direct *f, int64_t *bytes);
+/** Release f->spare. */
+void mpki_cuda_direct_drop_spare(mpki_direct *f);
+mpk_status mpki_cuda_direct_by_pivots(mpki_direct_solver *s);
+mpk_status mpki_cuda_direct_apply(mpki_direct_solver *s, mpk_part part, int32_t nrhs, const void *b,
+                                  int64_t ldb, void *x, int64_t ldx);
+/** x := A^-1 x for one vector in device memory, as good as a correction has to be. Queued.
+ *  wanted [in] device: where 0 lies there when its turn comes, x is as it was
+ *  narrow [out] chains are read in half the precision: where it was wanted,
+ *               mpki_cuda_direct_corrected() is to be told when it is done */
+mpk_status mpki_cuda_direct_apply_if(mpki_direct_solver *s, const unsigned long long *wanted,
+                                     void *x, bool *narrow);
+void mpki_cuda_direct_corrected(const mpki_direct_solver *s);
+/** So many bytes of device memory, a multiple of 8, are cleared by what is applied next. */
+void mpki_cuda_direct_clear_with(mpki_direct_solver *s, void *zero, int64_t bytes);
+/** Release f->refining; f->rows; f->taking. */
+void mpki_cuda_direct_drop_refining(mpki_direct *f);
+void mpki_cuda_direct_drop_rows(mpki_direct *f);
+void mpki_cuda_direct_drop_taking(mpki_direct *f);
+/** A by rows, in device memory, for as long as the numbers. NULL: there is no memory for it. */
+const mpki_cuda_by_rows *mpki_cuda_direct_rows(const mpki_direct *f);
+/** The slots `take` and `give` of mpki_direct_engine. */
+mpk_status mpki_cuda_direct_take(mpki_direct *f, const mpki_given_view *given, bool *taken);
+mpk_status mpki_cuda_direct_give(const mpki_direct *f, void *ax, double *scale);
+/** The slot `refine` of mpki_direct_engine. */
+mpk_status mpki_cuda_direct_refine(mpk_context *ctx, const mpki_direct *f, mpki_direct_solver *s,
+                                   const mpki_refine_wish *wish, int32_t nrhs, const void *b,
+                                   int64_t ldb, void *x, int64_t ldx, mpki_refined *told);
+mpk_status mpki_cuda_direct_get(const mpki_direct *f, mpk_quantity what, void *out);
+void mpki_cuda_direct_at_zeros(const mpki_direct *f, void *y);
+int mpki_cuda_direct_zeros(const mpki_direct *f, int64_t all, int most, mpki_weak_pivot *list);
+int mpki_cuda_direct_weak(const mpki_direct *f, double bound, int most, mpki_weak_pivot *list);
+void mpki_cuda_direct_to_zero(mpki_direct *f, const mpki_weak_pivot *list, int count);
+
+/** A call of the module; false: it failed, and that is recorded. */
+#define MPKI_CUDA_DID(f, call) (!mpk_failed(mpki_cuda_told((f)->ctx, "factorize", (call))))
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CUDA_TRIANGULAR_BORDER_CUH
+#define MPKI_CUDA_TRIANGULAR_BORDER_CUH
+/** Products with the inverse of the dense pivot's L: a warp a row, sums in an order that depends on
+ *  the row alone, in double precision. S: entries of L, V of the vectors. */
+#include "move.cuh"
+
+namespace mpki {
+
+static const int BORDER_WARPS = 4;
+
+/** work := what y becomes. */
+template <class S, class V>
+__global__ void __launch_bounds__(32 * BORDER_WARPS) border_kernel(const mpki_sweeps_border b) {
+    const int lane = (int)(threadIdx.x % 32);
+    const int k = (int)(blockIdx.x * BORDER_WARPS + threadIdx.x / 32);
+    if (k >= b.rows) return;
+    typedef typename wide_of<S>::type W;
+    const S *const row = (const S *)b.l + (int64_t)k * b.rows;
+    const V *const y = (const V *)b.y;
+    W sum[MPKI_SWEEPS_RHS];
+#pragma unroll
+    for (int r = 0; r < MPKI_SWEEPS_RHS; ++r) sum[r] = make<W>(0);
+    const int end = b.backward ? b.rows : k;
+#pragma unroll 4
+    for (int j = (b.backward ? k + 1 : 0) + lane; j < end; j += 32) {
+        const W x = widen(b.backward && b.hermitian ? conj(row[j]) : row[j]);
+        const V *const from = y + (int64_t)(b.backward ? j : b.row[j]) * b.wide;
+#pragma unroll
+        for (int r = 0; r < MPKI_SWEEPS_RHS; ++r)
+            if (r < b.wide) sum[r] = sum[r] + x * widen(from[r]);
+    }
+#pragma unroll
+    for (int r = 0; r < MPKI_SWEEPS_RHS; ++r) {
+        if (r >= b.wide) break;
+        for (int d = 16; d; d /= 2) sum[r] = sum[r] + shfl_xor(sum[r], d);
+        if (lane != 0) continue;
+        sum[r] = sum[r] + widen(y[(int64_t)(b.backward ? k : b.row[k]) * b.wide + r]);
+        ((V *)b.work)[(int64_t)k * b.wide + r] = build<V>::of(re(sum[r]), im(sum[r]));
+    }
+}
+
+/** y := work. */
+template <class V> __global__ void border_put_kernel(const mpki_sweeps_border b) {
+    const int64_t at = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (at >= (int64_t)b.rows * b.wide) return;
+    const int64_t k = at / b.wide, r = at % b.wide;
+    ((V *)b.y)[(b.backward ? b.row[k] : k) * b.wide + r] = unmarked(((const V *)b.work)[at]);
+}
+
+/** D's coefficients, as pivots_kernel has them (move.cuh): a thread a row. */
+template <class S>
+__global__ void border_pivots_kernel(int n, bool hermitian, const S *dinv, S *inverse, S *absolute,
+                                     int8_t *partner) {
+    const int k = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+    if (k >= n || (k > 0 && abs1(dinv[2 * k - 1]) > 0)) return; /* the second of a pair */
+    put_pivot(dinv + 2 * (int64_t)k, k + 1 < n && abs1(dinv[2 * k + 1]) > 0, hermitian,
+              inverse + 2 * (int64_t)k, absolute + 2 * (int64_t)k, partner + k);
+}
+
+} // namespace mpki
+
+#endif

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CUDA_VECTORS_PASSES_CUH
+#define MPKI_CUDA_VECTORS_PASSES_CUH
+/** The operations of mpki_vector_ops (engines/interface/engine.h) as passes over vectors. */
+#include "core/random.h"
+#include "reduce.cuh"
+
+namespace mpki {
+
+template <class E> struct pair { E x, y; };
+
+template <class E> struct product_pass : pass<4, 4> {
+    typedef pair<E> item;
+    int hermitian;
+    const E *x, *y;
+    teller tell;
+    __device__ item load(int64_t i) const { return {x[i], y[i]}; }
+    template <class N>
+    __device__ void use(int64_t, const item &v, const N &, double (&sums)[4]) const {
+        const number a = wide(v.x), b = wide(v.y);
+        add_product<E>(hermitian, a, b, sums[0], sums[1]);
+        sums[2] += square(a);
+        sums[3] += square(b);
+    }
+    __device__ void end(const double (&sums)[4]) const { tell(sums); }
+};
+
+/* y := a x, a x + y, a x + b y, with the sum of squares or without */
+template <class E, int KEEP, int NORM> struct axpby_pass : pass<NORM, 4> {
+    typedef pair<E> item;
+    E a, b;
+    const E *x;
+    E *y;
+    teller tell;
+    __device__ item load(int64_t i) const { return {x[i], KEEP ? y[i] : x[i]}; }
+    template <class N>
+    __device__ void use(int64_t i, const item &v, const N &, double (&sums)[1]) const {
+        const E now = KEEP == 0 ? a * v.x : KEEP == 1 ? v.y + a * v.x : a * v.x + b * v.y;
+        y[i] = now;
+        if (NORM) sums[0] += square(wide(now));
+    }
+    __device__ void end(const double (&sums)[1]) const { tell(sums); }
+};
+
+enum { FILL_ZERO, FILL_SIGNS, FILL_RANDOM };
+template <class E> struct fill_pass : pass<0, 1> {
+    struct item {};
+    int kind;
+    uint64_t state;
+    E *x;
+    __device__ item load(int64_t) const { return {}; }
+    template <class N> __device__ void use(int64_t i, const item &, const N &, double *) const {
+        double re = 0, im = 0;
+        if (kind == FILL_SIGNS) re = mpki_random_sign32((uint32_t)i);
+        if (kind == FILL_RANDOM) {
+            const uint64_t step = scalar_of<E>::complex ? 2 : 1;
+            uint64_t at = state + step * (uint64_t)i * MPKI_GOLDEN;
+            re = mpki_random_signed(&at);
+            if (scalar_of<E>::complex) im = mpki_random_signed(&at);
+        }
+        x[i] = narrow<E>(re, im);
+    }
+};
+
+template <class E> struct finite_pass : pass<1, 4> {
+    typedef E item;
+    const E *x;
+    teller tell;
+    __device__ item load(int64_t i) const { return x[i]; }
+    template <class N>
+    __device__ void use(int64_t, const item &v, const N &, double (&sums)[1]) const {
+        sums[0] += nonfinite(wide(v));
+    }
+    __device__ void end(const double (&sums)[1]) const { tell(sums); }
+};
+
+template <class E> struct largest_pass : pass<1, 4, greater> {
+    typedef E item;
+    const E *x;
+    teller tell;
+    __device__ item load(int64_t i) const { return x[i]; }
+    template <class N>
+    __device__ void use(int64_t, const item &v, const N &, double (&sums)[1]) const {
+        const double size = (double)abs1(v);
+        if (!(size <= sums[0])) sums[0] = size > 0 ? size : (double)INFINITY;
+    }
+    __device__ void end(const double (&sums)[1]) const { tell(sums); }
+};
+
+template <class E> struct differ_pass : pass<1, 4> {
+    typedef pair<E> item;
+    const E *x, *y;
+    teller tell;
+    __device__ item load(int64_t i) const { return {x[i], y[i]}; }
+    template <class N>
+    __device__ void use(int64_t, const item &v, const N &, double (&sums)[1]) const {
+        const number a = wide(v.x), b = wide(v.y);
+        sums[0] += __double_as_longlong(a.x) != __double_as_longlong(b.x) ||
+                   __double_as_longlong(a.y) != __double_as_longlong(b.y);
+    }
+    __device__ void end(const double (&sums)[1]) const { tell(sums); }
+};
+
+template <class E> struct shift_pass : pass<0, 2> {
+    typedef E item;
+    int exponent;
+    const E *x;
+    E *y;
+    __device__ item load(int64_t i) const { return x[i]; }
+    template <class N> __device__ void use(int64_t i, const item &v, const N &, double *) const {
+        const number a = wide(v);
+        y[i] = narrow<E>(ldexp(a.x, exponent), ldexp(a.y, exponent));
+    }
+};
+
+/* Squares of numbers up to the largest: once as they are, once of the numbers over 2^600. */
+__device__ inline void add_square(number a, double &plain, double &small) {
+    const double unit = 0x1p-600;
+    plain += square(a);
+    small += square({a.x * unit, a.y * unit});
+}
+inline double norm_of(double plain, double small) {
+    return isfinite(plain) ? sqrt(plain) : ldexp(sqrt(small), 600);
+}
+
+template <class E> struct norms_pass : pass<4, 4> {
+    typedef pair<E> item;
+    const E *x, *y;
+    teller tell;
+    __device__ item load(int64_t i) const { return {x[i], y[i]}; }
+    template <class N>
+    __device__ void use(int64_t, const item &v, const N &, double (&sums)[4]) const {
+        add_square(wide(v.x), sums[0], sums[1]);
+        add_square(wide(v.y), sums[2], sums[3]);
+    }
+    __device__ void end(const double (&sums)[4]) const { tell(sums); }
+};
+
+/* Rows of a residual, real: the largest |r|, omega_1 and omega_2 of Arioli, Demmel & Duff (1989),
+ * and whether a row is near the ends of the range. */
+template <class E> struct judge_pass : pass<4, 2, greater> {
+    struct item {
+        double b, r, w, a;
+    };
+    mpki_cuda_judging rows;
+    teller tell;
+    __device__ bool inside(double x) const { return x == 0 || (x > rows.small && x < rows.large); }
+    __device__ item load(int64_t i) const {
+        return {fabs((double)((const E *)rows.b)[i]), fabs((double)((const E *)rows.r)[i]),
+                rows.w[i], rows.row_norm[i]};
+    }
+    template <class N>
+    __device__ void use(int64_t, const item &v, const N &, double (&sums)[4]) const {
+        const double all = v.a * rows.x_norm + v.b;
+        const bool by_row = v.w > rows.tiny * all;
+        const double q = v.r / (by_row ? v.w : v.w - v.b + v.a * rows.x_norm);
+        if (!(v.r <= sums[0])) sums[0] = v.r > 0 ? v.r : (double)INFINITY;
+        if (!inside(all) || !inside(v.a) || (all == 0 && v.a > 0 && rows.x_norm > 0)) sums[3] = 1;
+        if (v.r == 0) return;
+        if (q > sums[by_row ? 1 : 2])
+            sums[by_row ? 1 : 2] = q;
+        else if (!(q >= 0))
+            sums[3] = 1;
+    }
+    __device__ void end(const double (&sums)[4]) const { tell(sums); }
+};
+
+template <class E> struct scales_pass : pass<0, 2> {
+    struct item {
+        E b;
+        double s;
+    };
+    const double *rows, *columns;
+    const int32_t *from;
+    const E *b;
+    E *x;
+    __device__ item load(int64_t j) const {
+        const int64_t i = from ? from[j] : j;
+        return {b[i], (rows ? rows[i] : 1) * (columns ? columns[j] : 1)};
+    }
+    template <class N> __device__ void use(int64_t j, const item &v, const N &, double *) const {
+        const number a = wide(v.b);
+        x[j] = narrow<E>(v.s * a.x, v.s * a.y);
+    }
+};
+
+} // namespace mpki
+
+#endif

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CUDA_VECTORS_REDUCE_CUH
+#define MPKI_CUDA_VECTORS_REDUCE_CUH
+/** Sums over a grid, in an order that depends on its size alone: threads of a block, then blocks,
+ *  which the last block to end adds up. */
+#include "engines/cuda/module/launch.cuh"
+#include "engines/cuda/module/scalar.cuh"
+#include "vectors.h"
+
+namespace mpki {
+
+enum { VECTOR_THREADS = 256, VECTOR_BLOCKS = 528, MOST_SUMS = 8 };
+enum {
+    SUMMING_BLOCKS = 5 * 132
+};                           /* most that add up to one sum: VECTOR_BLOCKS, or those of a product */
+enum { CYCLE_BLOCKS = 264 }; /* of each group of vectors that arnoldi.cuh multiplies by one */
+
+struct plus {
+    __device__ static double of(double a, double b) { return a + b; }
+};
+struct greater { /* of numbers >= 0 that are not NaN */
+    __device__ static double of(double a, double b) { return a > b ? a : b; }
+};
+
+/** Thread 0 of the block gets the sums of all its threads. Ends with a barrier where there are
+ *  several warps. */
+template <int K, class F> __device__ inline void block_sum(double (&v)[K]) {
+    __shared__ double shared[K][32];
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
+#pragma unroll
+    for (int k = 0; k < K; ++k)
+#pragma unroll
+        for (int o = 16; o; o /= 2) v[k] = F::of(v[k], shfl_xor(v[k], o));
+    if (warps == 1) return;
+    if (lane == 0)
+#pragma unroll
+        for (int k = 0; k < K; ++k) shared[k][warp] = v[k];
+    __syncthreads();
+    if (warp == 0)
+#pragma unroll
+        for (int k = 0; k < K; ++k) {
+            v[k] = lane < warps ? shared[k][lane] : 0;
+#pragma unroll
+            for (int o = 16; o; o /= 2) v[k] = F::of(v[k], shfl_xor(v[k], o));
+        }
+    __syncthreads();
+}
+
+struct no_more {
+    template <int K> __device__ void operator()(double (&)[K]) const {}
+};
+
+/** Sums over the grid. True for one thread of it, which then has them. more: what all threads of
+ *  the last block add of what other blocks left; what the last of them wrote before its barrier is
+ *  there. */
+template <int K, class F = plus, class MORE = no_more>
+__device__ inline bool grid_sum(double (&v)[K], double *partial, unsigned *ticket,
+                                const MORE &more = MORE()) {
+    __shared__ bool last;
+    if (gridDim.x == 1) more(v);
+    block_sum<K, F>(v);
+    if (gridDim.x == 1) return threadIdx.x == 0;
+    if (threadIdx.x == 0) {
+#pragma unroll
+        for (int k = 0; k < K; ++k) __stcg(partial + blockIdx.x * K + k, v[k]);
+        __threadfence();
+        last = atomicAdd(ticket, 1u) == gridDim.x - 1;
+    }
+    __syncthreads();
+    if (!last) return false;
+    __threadfence();
+#pragma unroll
+    for (int k = 0; k < K; ++k) v[k] = 0;
+    for (unsigned b = threadIdx.x; b < gridDim.x; b += blockDim.x)
+#pragma unroll
+        for (int k = 0; k < K; ++k) v[k] = F::of(v[k], __ldcg(partial + b * K + k));
+    more(v);
+    block_sum<K, F>(v);
+    if (threadIdx.x == 0) *ticket = 0;
+    return threadIdx.x == 0;
+}
+
+/** Where a reduction leaves its sums for the host. */
+struct teller {
+    mpki_cuda_report *report;
+    double sequence;
+    template <int K> __device__ void operator()(const double (&v)[K]) const {
+        volatile mpki_cuda_report *to = report;
+        for (int k = 0; k < K; ++k) to->sums[k] = v[k];
+        __threadfence_system();
+        to->sequence = sequence;
+    }
+};
+
+/* ---- entries and numbers in double ---- */
+
+struct number {
+    double x, y;
+};
+__device__ inline number wide(float a) {
+    return {a, 0};
+}
+__device__ inline number wide(double a) {
+    return {a, 0};
+}
+template <class F> __device__ inline number wide(cx<F> a) {
+    return {a.x, a.y};
+}
+template <class E> struct narrow_ {
+    __host__ __device__ static E of(double x, double) { return (E)x; }
+};
+template <class F> struct narrow_<cx<F>> {
+    __host__ __device__ static cx<F> of(double x, double y) { return {(F)x, (F)y}; }
+};
+template <class E> __host__ __device__ inline E narrow(double x, double y) {
+    return narrow_<E>::of(x, y);
+}
+__device__ inline double square(number a) {
+    return a.x * a.x + a.y * a.y;
+}
+/** re += x y, the first factor conjugated when hermitian; nothing to do for im where real. */
+template <class E>
+__device__ inline void add_product(int hermitian, number x, number y, double &re, double &im) {
+    if (!scalar_of<E>::complex) {
+        re += x.x * y.x;
+        return;
+    }
+    const double xi = hermitian ? -x.y : x.y;
+    re += x.x * y.x - xi * y.y;
+    im += x.x * y.y + xi * y.x;
+}
+/** 0, or NaN where a is not finite */
+__device__ inline double nonfinite(number a) {
+    return a.x * 0 + a.y * 0;
+}
+
+/* ---- a pass over vectors ---- */
+
+/** OP: item load(i), void use(i, item, scalars, sums), scalars begin(), bool skip(), void
+ *  end(sums); SUMS of them, combined by OP::combine; passes of UNROLL entries are loaded before any
+ *  is stored. */
+template <class OP>
+__global__ void __launch_bounds__(VECTOR_THREADS, OP::RESIDENT)
+    sweep_kernel(const OP op, int64_t n, double *partial, unsigned *ticket) {
+    enum { UNROLL = OP::UNROLL, SUMS = OP::SUMS ? OP::SUMS : 1 };
+    if (op.skip()) return;
+    const auto scalars = op.begin();
+    double sums[SUMS] = {0};
+    const int64_t step = (int64_t)gridDim.x * blockDim.x;
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += UNROLL * step) {
+        typename OP::item item[UNROLL];
+#pragma unroll
+        for (int u = 0; u < UNROLL; ++u)
+            if (i + u * step < n) item[u] = op.load(i + u * step);
+#pragma unroll
+        for (int u = 0; u < UNROLL; ++u)
+            if (i + u * step < n) op.use(i + u * step, item[u], scalars, sums);
+    }
+    if (OP::SUMS) {
+        if (grid_sum<SUMS, typename OP::combine>(sums, partial, ticket)) op.end(sums);
+    }
+}
+
+/* Of a short vector each thread takes four entries. */
+inline bool short_vector(int64_t n) {
+    return n < 4 * VECTOR_THREADS;
+}
+inline int vector_threads(int64_t n) {
+    return !short_vector(n) ? VECTOR_THREADS : n > 0 ? (int)((n + 127) / 128 * 32) : 32;
+}
+inline int vector_blocks(int64_t n) {
+    const int64_t blocks = short_vector(n) ? 1 : (n + VECTOR_THREADS - 1) / VECTOR_THREADS;
+    return blocks < VECTOR_BLOCKS ? (int)blocks : (int)VECTOR_BLOCKS;
+}
+
+template <class OP> mpk_status sweep(mpki_cuda *cuda, const mpki_cuda_space *s, const OP &op) {
+    void (*const kernel)(const OP, int64_t, double *, unsigned *) = sweep_kernel<OP>;
+    const int64_t n = s->n;
+    MPKI_TRY(cudaSetDevice(cuda->device)); /* a caller's operator may have chosen another */
+    MPKI_LAUNCH(kernel, vector_blocks(n), vector_threads(n), 0, s->stream, op, n, s->partial,
+                s->ticket);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+/** The host waits for the teller's numbers (vectors.cu). */
+mpk_status told(mpki_cuda *cuda, mpki_cuda_space *s, double sequence);
+/** The number of the next reduction. */
+teller next_teller(mpki_cuda *cuda, mpki_cuda_space *s);
+
+/** What most passes have. */
+template <int K, int U, class F = plus> struct pass {
+    /* RESIDENT: blocks of a multiprocessor; with 4 all of a grid run at once, with 2 half of
+     * them */
+    enum { SUMS = K, UNROLL = U, RESIDENT = 4 };
+    typedef F combine;
+    struct none {};
+    __device__ bool skip() const { return false; }
+    __device__ none begin() const { return {}; }
+    template <class S> __device__ void end(const S &) const {}
+};
+
+} // namespace mpki
+
+#endif

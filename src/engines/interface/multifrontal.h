@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_INTERFACE_MULTIFRONTAL_H
+#define MPKI_INTERFACE_MULTIFRONTAL_H
+/** A multifrontal factorization (Duff & Reid 1983, ACM TOMS 9(3)) as an engine offers it; what
+ *  holds for every slot stands in engine.h. */
+#include "core/pool.h"
+#include "engines/interface/views.h"
+#include <metapack/factor.h>
+#include <metapack/solve.h>
+
+/** What a pivot must be. Sizes are in the units of S A S. */
+typedef struct mpki_pivot_rules {
+    double threshold; /* |L| <= 1 / threshold */
+    double small;     /* a column whose entries are all at most this is a zero pivot */
+    double shift;     /* > 0: replaces a pivot that fails; 0: none is replaced */
+    double size;      /* largest entry of S A S */
+    int threads;
+    double memory_limit;        /* as options.memory_limit */
+    double device_memory_limit; /* as options.device_memory_limit */
+} mpki_pivot_rules;
+
+/** When to give up the order in force: when more flops than this were done, or more columns were
+ *  rejected. Both are sums that do not depend on who adds first, so the decision is the same for
+ *  any number of threads. */
+typedef struct mpki_stop {
+    double flops;
+    int64_t rejected;
+} mpki_stop;
+
+/** What a factorization did. */
+typedef struct mpki_numeric_result {
+    int64_t positive, negative, zero; /* eigenvalues of D by sign */
+    int64_t two_by_two, perturbed;    /* pivots */
+    int64_t delayed;                  /* columns, counted again in each front that delays them */
+    double max_d, min_d; /* largest |entry|, smallest nonzero |eigenvalue| of the blocks of D */
+    double flops;
+    int64_t nnz; /* of L */
+    int32_t max_front;
+    bool runaway; /* it cost more than `stop` allows and was given up: there are no numbers */
+} mpki_numeric_result;
+
+/** A pivot whose smaller eigenvalue is in doubt: it may be nothing but rounding. */
+typedef struct mpki_weak_pivot {
+    int32_t at[2];     /* its positions; at[1] for a pair only */
+    int64_t handle[2]; /* where the engine finds it again */
+    bool pair;         /* 2x2 */
+    int sign;          /* +1 or -1: how the eigenvalue was counted */
+    double size;       /* |eigenvalue|, relative to rules.size */
+    double other;      /* of a pair: the larger eigenvalue */
+    double vector[4];  /* the eigenvector: two complex numbers */
+} mpki_weak_pivot;
+
+typedef struct mpki_direct mpki_direct;               /* an engine's factor */
+typedef struct mpki_direct_solver mpki_direct_solver; /* work space that its solves share */
+
+/** What is asked of a refinement. */
+typedef struct mpki_refine_wish {
+    int32_t steps;
+    double accuracy;
+    double doubt; /* ||A|| ||x|| / ||b|| from which on x is looked at: may it be in A's kernel? */
+    double flat;  /* it may where A takes it to no more than this, relatively */
+} mpki_refine_wish;
+
+/** Values as a caller has them, in the memory of an engine's device; the lists are in host
+ *  memory. */
+typedef struct mpki_given_view {
+    const void *values;
+    int64_t count;
+    const void
+        *place; /* count: mpki_place() of each (problem/given.h); NULL: value k is entry k of ax */
+    bool wide;  /* places of 64 bits */
+    /* how they are scaled: by mpki_equilibrate(), then to powers of two */
+    const double *scale; /* n: the scaling to begin with; NULL: 1 */
+    int32_t sweeps;
+} mpki_given_view;
+
+/** Right-hand sides that are refined together, at most. */
+enum { MPKI_REFINE_TOGETHER = 8 };
+
+/** What it reached, the worst of all right-hand sides; fields as in mpk_solve_info. */
+typedef struct mpki_refined {
+    int32_t
+        done; /* right-hand sides, the first ones; 0: something is unusual (numbers near the ends of
+                      the range, not finite, growth that hides b, x may be in A's kernel, no memory), and
+                      the host has to do it */
+    int32_t iterations;
+    double componentwise, normwise, unrefined, relative_residual;
+} mpki_refined;
+
+typedef struct mpki_direct_engine {
+    /** Room for factors of this tree, which must outlive *f. Returns MPK_OK | MPK_ERR_MEMORY. */
+    mpk_status (*make)(mpk_context *ctx, const mpki_tree_view *tree, mpki_direct **f);
+    /** Release everything; *f is NULL afterwards. A NULL *f is fine. */
+    void (*free)(mpki_direct **f);
+    /** Release the numbers and their work space; *f can be factorized again. */
+    void (*clear)(mpki_direct *f);
+    /** P S A S P^T = L D L^T; numbers of an earlier call are overwritten.
+     *  ax     [in]  nnz values, in the order of the tree's ap and ai; NULL: those taken last
+     *  scale  [in]  n powers of two, problem order: S. Must outlive the numbers; NULL with ax
+     *  stop   [in]  NULL: never give up
+     *  result [out] what was done
+     *  Returns MPK_OK (also where it was given up: result->runaway) | MPK_ERR_MEMORY, _NUMERIC,
+     *  _CANCELLED: there are no numbers then */
+    mpk_status (*factorize)(mpki_direct *f, const void *ax, const double *scale,
+                            const mpki_pivot_rules *rules, const mpki_stop *stop,
+                            mpki_numeric_result *result);
+    /** Bytes that the numbers take. */
+    int64_t (*bytes)(const mpki_direct *f);
+    /** MPK_GET_PERM, _D or _LOGDET as mpk_get() gives them, to host memory. */
+    mpk_status (*get)(const mpki_direct *f, mpk_quantity what, void *out);
+
+    /** y (n) := 1 or -1 at the zero pivots, 0 elsewhere; the signs look random and are the same in
+     *  every run (core/random.h). */
+    void (*at_zeros)(const mpki_direct *f, void *y);
+    /** At most `most` of the `all` zero pivots, spread evenly over D; returns how many.
+     *  list [out] `most` entries */
+    int (*zeros)(const mpki_direct *f, int64_t all, int most, mpki_weak_pivot *list);
+    /** The weakest pivots, smallest first, at most `most` of them: size > 0 and at most `bound`.
+     *  Returns how many. Not for complex symmetric matrices, whose pivots have no real eigenvalues.
+     *  list [out] `most` entries */
+    int (*weak)(const mpki_direct *f, double bound, int most, mpki_weak_pivot *list);
+    /** Make the doubtful eigenvalue of each of these pivots zero, in D and D^-1. */
+    void (*to_zero)(mpki_direct *f, const mpki_weak_pivot *list, int count);
+
+    /** Work space for applications of f on `threads`, to at most `columns` vectors at once; f must
+     *  outlive it. Returns MPK_OK | MPK_ERR_MEMORY. */
+    mpk_status (*solver_make)(mpk_context *ctx, const mpki_direct *f, int threads, int32_t columns,
+                              mpki_direct_solver **s);
+    void (*solver_free)(mpki_direct_solver **s);
+    /** From now on the vectors between L, D and L^T are in the order of pivots, as get() gives D
+     *  and the permutation; before, by the tree's positions. Returns MPK_OK | MPK_ERR_MEMORY,
+     *  _DEVICE */
+    mpk_status (*by_pivots)(mpki_direct_solver *s);
+    /** x := the part applied to b, as mpk_solve_part() has the parts: L from the problem's order to
+     *  positions, D between positions, L^T back. Zero pivots give 0.
+     *  b [in], x [out] n x nrhs, leading dimensions ldb and ldx; b == x is allowed. No
+     *                  refinement */
+    mpk_status (*apply)(mpki_direct_solver *s, mpk_part part, int32_t nrhs, const void *b,
+                        int64_t ldb, void *x, int64_t ldx);
+    /** What factors of this tree will take in the device's memory, with the solves of one
+     *  right-hand side, and as many delayed columns as the analysis expects; before anything is
+     *  allocated there. NULL: not known before `make`; so it is for the processor, whose
+     *  predictions the analysis has.
+     *  bytes, delayed_bytes, time_s [out] delayed_bytes: of `bytes`, may be done without; time_s 0:
+     *                                     not known
+     *  Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE */
+    mpk_status (*estimate)(mpk_context *ctx, const mpki_tree_view *tree, int64_t *bytes,
+                           int64_t *delayed_bytes, double *time_s);
+    /** x := A^-1 b with refinement as factor/refine_t.c has it, of the first of nrhs right-hand
+     *  sides, at most MPKI_REFINE_TOGETHER, in the device's memory; only numbers come to the host,
+     *  and x where it lies there. x == b is allowed. NULL: the engine has none.
+     *  told [out] told->done == 0: x is undefined, but as it was where x == b
+     *  Returns MPK_OK (also where it was not done) | MPK_ERR_DEVICE */
+    mpk_status (*refine)(mpk_context *ctx, const mpki_direct *f, mpki_direct_solver *s,
+                         const mpki_refine_wish *wish, int32_t nrhs, const void *b, int64_t ldb,
+                         void *x, int64_t ldx, mpki_refined *told);
+    /** Take values that lie in the device's memory for the next factorization, and scale them.
+     *  NULL: the engine has none.
+     *  taken [out] false: it has to be done on the host (there are no numbers yet, several values
+     *              for an entry, some that are not finite, triangles that differ, no memory); the
+     *              numbers and values that were there are as they were
+     *  Returns MPK_OK (also where they were not taken) | MPK_ERR_DEVICE */
+    mpk_status (*take)(mpki_direct *f, const mpki_given_view *given, bool *taken);
+    /** The values that were taken last, nnz in the order of the tree's, and their scaling, n in
+     *  problem order, to host memory; either may be NULL. By any thread. Returns MPK_OK |
+     *  MPK_ERR_DEVICE */
+    mpk_status (*give)(const mpki_direct *f, void *ax, double *scale);
+} mpki_direct_engine;
+
+#endif

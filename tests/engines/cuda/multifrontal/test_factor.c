@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The multifrontal engine of a device beside the processor's: on a GPU, or on the module that
+ * computes on the host. */
+#include "crafted.h"
+
+#include "device_cases.h"
+
+/* As a user asks for it. */
+static void test_option(void **unused) {
+    (void)unused;
+    enum { MOST = 400 };
+    mpk_context *ctx = NULL;
+    mpk_problem *problem = NULL;
+    mpk_problem_view a;
+    mpk_analysis *an = NULL;
+    mpk_factor *fac = NULL;
+    mpk_factor_info info;
+    mpk_solve_info solve;
+    mpk_options o;
+    double x[MOST];
+    mpk_options_init(&o);
+    o.method = MPK_METHOD_LDLT, o.device = MPK_ON_CUDA;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    assert_int_equal(mpk_problem_generate(ctx, "nlpkkt 3", 3, &problem), MPK_OK);
+    mpk_problem_view_get(problem, &a);
+    assert_true(a.n <= MOST);
+    for (int32_t i = 0; i < a.n; i++) x[i] = 1 + i % 3;
+    assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_OK);
+    assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &fac), MPK_OK);
+    mpk_certificate found;
+    assert_int_equal(mpk_certify(ctx, fac, &found), MPK_OK);
+    assert_true(found.vectors == 1 && found.contraction < 1e-10);
+    mpk_factor_info_get(fac, &info);
+    assert_true(info.inertia.certified && info.inertia.examined);
+    assert_int_equal(info.inertia.positive + info.inertia.negative, a.n);
+    mpk_estimate e; /* the factor takes what was told, the solves their part of it */
+    assert_int_equal(mpk_factor_estimate(ctx, an, &o, &e), MPK_OK);
+    assert_true(e.device_bytes > info.bytes && e.device_bytes < 2 * info.bytes);
+    for (int k = 0; k < 2; k++) { /* the second solve finds the first one's work space */
+        assert_int_equal(mpk_solve(ctx, fac, 1, x, a.n, x, a.n, &o, &solve), MPK_OK);
+        assert_true(solve.componentwise <= 1e-14);
+    }
+    mpk_factor_destroy(&fac);
+    mpk_analysis_destroy(&an);
+    mpk_problem_destroy(&problem);
+    mpk_context_destroy(&ctx);
+}
+
+static void test_generated(void **unused) {
+    (void)unused;
+    check_generated();
+}
+
+/* More children than are described together, of which some leave columns: where one thread read
+ * what another had written for the next ones, a kernel did not end. */
+static void test_many_children(void **unused) {
+    (void)unused;
+    mpk_context *ctx = NULL;
+    mpk_problem *problem = NULL;
+    mpk_analysis *an = NULL;
+    mpk_factor *fac = NULL;
+    mpk_factor_info info;
+    mpk_options o;
+    mpk_options_init(&o);
+    o.method = MPK_METHOD_LDLT, o.device = MPK_ON_CUDA;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    assert_int_equal(mpk_problem_generate(ctx, "nlpkkt 8", 1, &problem), MPK_OK);
+    assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_OK);
+    assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &fac), MPK_OK);
+    mpk_factor_info_get(fac, &info);
+    assert_int_equal(info.inertia.positive, 896);
+    assert_int_equal(info.inertia.negative, 512);
+    mpk_factor_destroy(&fac);
+    mpk_analysis_destroy(&an);
+    mpk_problem_destroy(&problem);
+    mpk_context_destroy(&ctx);
+}
+
+static void test_families(void **unused) {
+    (void)unused;
+    mpk_options o;
+    mpk_options_init(&o);
+    o.method = MPK_METHOD_LDLT;
+    static const int n[] = {1, 2, 7, 40, 130};
+    for (int k = 0; k < FAMILY_COUNT; k++)
+        for (int s = 0; s < 6; s++)
+            for (size_t i = 0; i < sizeof n / sizeof *n; i++) {
+                const family f = {(enum support_family)k, n[i], (mpk_scalar)(s % 4),
+                                  s >= 4 || s < 2 ? (s >= 4 ? MPK_HERMITIAN : MPK_SYMMETRIC)
+                                                  : MPK_SYMMETRIC};
+                family g = f;
+                char text[80];
+                if (s >= 4) g.scalar = s == 4 ? MPK_C : MPK_Z;
+                o.accuracy = single_precision(g.scalar) ? 1e-6 : 1e-14;
+                snprintf(text, sizeof text, "family %d, n = %d, scalar %d, symmetry %d", k, g.n,
+                         (int)g.scalar, (int)g.symmetry);
+                compare(text, of_family, &g, &o, i % 2 ? 5 : 1);
+            }
+}
+
+static void test_files(void **unused) {
+    (void)unused;
+    check_files();
+}
+
+static void test_shapes(void **unused) {
+    (void)unused;
+    check_shapes();
+}
+
+/* One tile, or two: `quick` columns that are pivots by themselves, in the order of the diagonal,
+ * the others only as pairs, of small diagonal. The quick way, which takes two columns at once,
+ * gives up at the first or the second of two. */
+typedef struct tile_kind {
+    int n, quick;
+    mpk_scalar scalar;
+    mpk_symmetry symmetry;
+} tile_kind;
+
+static mpk_problem *of_tile(mpk_context *ctx, const void *arg) {
+    const tile_kind *t = arg;
+    dense m = dense_new(t->n, t->scalar, t->symmetry);
+    support_state = 19;
+    for (int i = 0; i < t->n; i++)
+        for (int j = 0; j <= i; j++) {
+            const double x = uniform(), y = i == j && t->symmetry == MPK_HERMITIAN ? 0 : uniform();
+            const double complex z = t->scalar == MPK_C || t->scalar == MPK_Z ? x + y * I : x;
+            if (i < t->quick)
+                dense_set(&m, i, j, i == j ? (i % 2 ? -1 : 1) * (40 + x) : z);
+            else
+                dense_set(&m, i, j, i == j ? 1e-3 * x : j < t->quick ? 1e-2 * z : 2 * z);
+        }
+    mpk_problem *problem = dense_problem(ctx, &m, 1);
+    free(m.a);
+    return problem;
+}
+
+static void test_tiles(void **unused) {
+    (void)unused;
+    static const int n[] = {1, 2, 3, 7, 8, 9, 16, 17, 18, 24, 31, 32, 33, 40};
+    for (int s = 0; s < 6; s++)
+        for (size_t i = 0; i < sizeof n / sizeof *n; i++)
+            for (int less = 0; less < 12; less += less < 3 ? 1 : 4) {
+                const tile_kind t = {n[i], n[i] - less,
+                                     s < 4    ? (mpk_scalar)s
+                                     : s == 4 ? MPK_C
+                                              : MPK_Z,
+                                     s < 4 ? MPK_SYMMETRIC : MPK_HERMITIAN};
+                char text[80];
+                mpk_options o;
+                if (less > 0 && less + 1 > n[i]) continue;
+                mpk_options_init(&o);
+                o.method = MPK_METHOD_LDLT, o.matching = MPK_OFF, o.scaling = MPK_OFF;
+                o.accuracy = single_precision(t.scalar) ? 1e-6 : 1e-14;
+                snprintf(text, sizeof text, "tile of %d, %d quick, scalar %d, symmetry %d", t.n,
+                         t.quick, (int)t.scalar, (int)t.symmetry);
+                compare(text, of_tile, &t, &o, 1);
+            }
+}
+
+/* Fronts with many children of few rows, which are read together; among them some of many rows, and
+ * some that leave columns. */
+static mpk_problem *of_fans(mpk_context *ctx, const void *arg) {
+    enum { FANS = 26, TOP = 60 };
+    const int each = 12, n = FANS * each + TOP, kind = *(const int *)arg;
+    dense m = dense_new(n, MPK_D, MPK_SYMMETRIC);
+    support_state = 23;
+    for (int i = 0; i < FANS * each; i++) {
+        const int fan = i / each, rows = kind == 1 && fan % 5 == 2 ? 40 : 3 + fan % 10;
+        const bool weak = kind == 2 && fan % 4 == 1;
+        for (int j = fan * each; j <= i; j++)
+            dense_set(&m, i, j,
+                      i == j ? (weak ? 1e-7 : 30) + uniform() * 1e-8
+                             : (weak ? 1e-7 : 1) * uniform());
+        for (int k = 0; k < rows; k++)
+            dense_set(&m, FANS * each + (2 * fan + k) % TOP, i, uniform());
+    }
+    for (int i = FANS * each; i < n; i++)
+        for (int j = FANS * each; j <= i; j++) dense_set(&m, i, j, i == j ? 200 : uniform());
+    mpk_problem *problem = dense_problem(ctx, &m, 0);
+    free(m.a);
+    return problem;
+}
+
+static void test_fans(void **unused) {
+    (void)unused;
+    for (int kind = 0; kind < 3; kind++) {
+        mpk_options o;
+        mpk_options_init(&o);
+        o.method = MPK_METHOD_LDLT, o.scaling = MPK_OFF, o.matching = MPK_OFF;
+        compare("fans", of_fans, &kind, &o, 1);
+    }
+}
+
+static mpk_problem *make_crafted(mpk_context *ctx, const void *arg) {
+    return dense_problem(ctx, &((const crafted *)arg)->m, 0);
+}
+
+/* Wrong signs without a small pivot, and singular matrices without a zero one: never certified, and
+ * no solution of the latter is called good. */
+static void test_certificates(void **unused) {
+    (void)unused;
+    uint64_t seed = 4;
+    int examined = 0;
+    mpk_options o;
+    mpk_options_init(&o);
+    o.method = MPK_METHOD_LDLT;
+    for (int k = 0; k < 60; k++) {
+        const mpk_scalar scalar = (mpk_scalar)(k % 4);
+        crafted a;
+        if (k < 12)
+            a = crafted_wrong(k / 4, scalar);
+        else if (k < 24 && (scalar == MPK_D || scalar == MPK_Z))
+            a = crafted_singular((k - 12) / 4, scalar);
+        else if (!crafted_random(&seed, scalar, 1, &a))
+            continue;
+        outcome r = run(make_crafted, &a, true, &o, 1);
+        const mpk_inertia *in = &r.info.inertia;
+        assert_false(mpk_failed(r.status));
+        assert_true(in->examined);
+        if (in->certified &&
+            (a.zero > 0 || in->positive != a.positive || in->negative != a.negative))
+            fail_msg("system %d: certified and wrong", k);
+        if (a.zero > 0 && r.solved == MPK_OK && r.solve.relative_residual > 1e-3)
+            fail_msg("system %d: singular, and solved with ok", k);
+        examined += in->zero == 0;
+        outcome_free(&r);
+        free(a.m.a);
+    }
+    assert_true(examined > 12);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_option),        cmocka_unit_test(test_generated),
+        cmocka_unit_test(test_many_children), cmocka_unit_test(test_families),
+        cmocka_unit_test(test_files),         cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_tiles),         cmocka_unit_test(test_fans),
+        cmocka_unit_test(test_certificates)};
+    if (device_lacks(DEVICE_DIRECT)) return 0;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
