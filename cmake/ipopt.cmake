@@ -23,7 +23,7 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/ipopt/libmetapack_ipopt.so DESTINATION
 
 if(TARGET metapack_command) # it tells where the library is, wherever the two are moved to
     file(RELATIVE_PATH MPKI_TO_IPOPT /${CMAKE_INSTALL_BINDIR} /${MPKI_IPOPT_DIR})
-    target_compile_definitions(metapack_command PRIVATE METAPACK_IPOPT_FROM_BIN="${MPKI_TO_IPOPT}")
+    target_compile_definitions(metapack_command PRIVATE METAPACK_IPOPT_MADE METAPACK_IPOPT_FROM_BIN="${MPKI_TO_IPOPT}")
     add_dependencies(metapack_command metapack_ipopt)
 endif()
 
