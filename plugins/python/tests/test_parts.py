@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a factor gives besides solutions: parts, samples, transposes, new patterns."""
 
+import sys
+import types
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -140,3 +143,44 @@ def test_no_root_without_a_definite_matrix(rng):
             pymetapack.ldl(a).sample(rng=rng)
     with pytest.raises(pymetapack.ArgumentError, match="complex symmetric"):
         pymetapack.ldl(np.eye(3) * (1 + 1j)).part("sqrt")
+
+
+class Foreign:
+    """As JAX's arrays are to a solver: converted by __array__, made by sys.modules["jax"]."""
+
+    def __init__(self, values):
+        self.values = np.asarray(values)
+
+    def __array__(self, dtype=None, copy=None):
+        return self.values
+
+
+def test_jax_arrays_come_back_as_such(monkeypatch):
+    monkeypatch.setattr(Foreign, "__module__", "jaxlib._jax")
+    jax = types.ModuleType("jax")
+    jax.numpy = types.SimpleNamespace(asarray=Foreign)
+    monkeypatch.setitem(sys.modules, "jax", jax)
+    a, b = np.array([[0.0, 1], [1, 2]]), Foreign([1.0, 2])
+    factor, out = pymetapack.ldl(a), np.empty(2)
+    assert factor.solve(b, out) is out
+    for x in (factor.solve(b), factor.solve(b, refine=0), factor.solve_part("LT", b), pymetapack.spsolve(a, b),
+              pymetapack.solve_dense(a, b), pymetapack.ldl_dense(a).solve(b),
+              pymetapack.sqmr(a, b)[0]):  # fmt: skip
+        assert isinstance(x, Foreign)
+    assert np.allclose(a @ factor.solve(b).values, b.values)
+    assert np.array_equal(factor.solve(Foreign([1 + 1j, 2])).values, factor.solve([1 + 1j, 2]))
+    assert pymetapack.ldl(Foreign(a)).inertia == (1, 1, 0)
+
+
+@pytest.mark.parametrize("method", ["minres", "symmlq", "cg", "sqmr", "gmres", "fgmres", "bicgstab", "idr"])
+def test_functions_as_matrices(rng, method):
+    a, b = np.diag(np.arange(1.0, 31)), rng.standard_normal(30)
+    solve = getattr(pymetapack, method)
+    for given in (b, b[:, None], b.astype(np.float32)):
+        x, info = solve(lambda v: a @ v, given, rtol=1e-5)
+        assert info == 0 and x.shape == given.shape and x.dtype == given.dtype
+        assert np.linalg.norm(a @ x - given) <= 1e-4 * np.linalg.norm(b)
+    x, info = solve(lambda v: a @ v, b, M=lambda v: v / np.arange(1.0, 31), rtol=1e-8)
+    assert info == 0 and np.allclose(a @ x, b, atol=1e-6)
+    with pytest.raises(TypeError, match="complex128"):
+        solve(lambda v: 1j * v, b)

@@ -15,7 +15,7 @@ from ._lib import ffi, lib, text
 from ._matrix import SCALARS, host_array, pointer, working_dtype
 from ._options import as_dict
 from ._types import Array, DType, MatrixLike, VectorLike
-from ._vectors import solve_columns
+from ._vectors import as_given, solve_columns
 from ._verdict import judge, measure, solves, tell_apart
 
 __all__ = ["DenseFactor", "ldl_dense", "solve_dense"]
@@ -345,7 +345,7 @@ def solve_dense(A: MatrixLike, b: VectorLike, *, lower: Optional[bool] = None, h
     >>> pymetapack.solve_dense(np.array([[0.0, 1], [1, 0]]), np.array([3.0, 4]))
     array([4., 3.])
     """
-    b = host_array(b, "the right-hand side")
+    given, b = b, host_array(b, "the right-hand side")
     a = host_array(A, "the matrix")
     side = working_dtype(b.dtype, "the right-hand side")
     wide = np.float64 if side.name in ("float64", "complex128") else np.float32
@@ -381,4 +381,4 @@ def solve_dense(A: MatrixLike, b: VectorLike, *, lower: Optional[bool] = None, h
     if status == lib.MPK_SINGULAR:
         warnings.warn("the matrix is singular; the system was consistent", ZeroPivotWarning,
                       stacklevel=2)  # fmt: skip
-    return x
+    return as_given(given, x)
