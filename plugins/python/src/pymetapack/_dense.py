@@ -16,7 +16,7 @@ from ._lib import ffi, lib, text
 from ._matrix import SCALARS, host_array, pointer, working_dtype
 from ._options import as_dict
 from ._types import Array, DType, MatrixLike, VectorLike
-from ._vectors import solve_columns
+from ._vectors import as_given, solve_columns
 from ._verdict import judge, measure, solves, tell_apart
 
 __all__ = ["DenseFactor", "ldl_dense", "solve_dense"]
@@ -406,7 +406,7 @@ def solve_dense(A: MatrixLike, b: VectorLike, *, lower: Optional[bool] = None, h
     """
     number, home = gpu_of(device, A), b if lies_there(b) else None
     link = Link(Context(), number)
-    b = _here(b, link, "the right-hand side")
+    given, b = b, _here(b, link, "the right-hand side")
     a = _here(A, link, "the matrix")
     side = working_dtype(b.dtype, "the right-hand side")
     wide = np.float64 if side.name in ("float64", "complex128") else np.float32
@@ -437,4 +437,4 @@ def solve_dense(A: MatrixLike, b: VectorLike, *, lower: Optional[bool] = None, h
     if status == lib.MPK_SINGULAR:
         warnings.warn("the matrix is singular; the system was consistent", ZeroPivotWarning,
                       stacklevel=2)  # fmt: skip
-    return x if home is None else deliver(home, None, link, x)
+    return as_given(given, x) if home is None else deliver(home, None, link, x)
