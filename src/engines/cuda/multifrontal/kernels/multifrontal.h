@@ -224,7 +224,7 @@ enum {
     MPKI_FRONT_INNER = 64,
     MPKI_FRONT_OUTER = 64,
     MPKI_FRONT_COLUMNS = 16,
-    MPKI_FRONT_GIVERS = 4
+    MPKI_FRONT_FIRST_CHILDREN = 4
 };
 
 /** Tiles of the first `columns` columns of tiles of a lower triangle of `rows` rows of them. */
@@ -263,7 +263,8 @@ typedef struct mpki_cuda_chain {
     int32_t strip;             /**< where its list begins in sweep.strip */
     int32_t segment, segments; /**< where its segments begin in sweep.segment */
     int32_t square;            /**< where the inverses of its strips begin in sweep.square */
-    int64_t gift;   /**< where its rows begin in sweep.gift; < 0: it is a helper, without columns */
+    int64_t
+        contribution; /**< where its rows begin in sweep.contribution; < 0: it is a helper, without columns */
     int64_t narrow; /**< where its copy begins in sweep.narrow, in entries; < 0: it has none */
     int64_t
         handed; /**< where its values begin in sweep.handed: MPKI_FRONT_STRIP for each strip, once for
@@ -321,8 +322,8 @@ typedef struct mpki_cuda_sweep {
     const int64_t
         *slot; /**< fronts: where its rows begin in `slots`; < 0: they go to its own part */
     const int32_t *slots; /**< where they go in u */
-    const int32_t
-        *gift; /**< rows of chains, columns first: where gifts to the row begin in u; one more for
+    const int32_t *
+        contribution; /**< rows of chains, columns first: where contributions to the row begin in u; one more for
                                each chain */
     int32_t nrhs;     /**< 1, 2, 4 or 8; of complex doubles at most 4 */
     int32_t diagonal; /**< L^-T: 1: of D^-1 y, 0: of y */

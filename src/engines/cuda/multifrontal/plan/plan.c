@@ -252,8 +252,8 @@ static void largest_first(mpki_cuda_cut *c) {
     for (int32_t s = 0; s < m->count; s++) {
         int32_t *const child = m->child + m->child_ptr[s];
         const int32_t count = m->child_ptr[s + 1] - m->child_ptr[s];
-        if (!is_large(c, s) || count <= MPKI_FRONT_GIVERS) continue;
-        for (int32_t g = 0; g < MPKI_FRONT_GIVERS; g++) {
+        if (!is_large(c, s) || count <= MPKI_FRONT_FIRST_CHILDREN) continue;
+        for (int32_t g = 0; g < MPKI_FRONT_FIRST_CHILDREN; g++) {
             int32_t most = g;
             for (int32_t k = g + 1; k < count; k++)
                 if (m->rows[child[k]] > m->rows[child[most]]) most = k;

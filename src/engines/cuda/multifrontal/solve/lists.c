@@ -167,20 +167,20 @@ static void find_chains(const mpki_direct *f, mpki_cuda_sweep_lists *l) {
 
 /* A child that is not itself a part of the chain. shift: columns of the chain before those of its
  * parent. */
-typedef void child_visit(const mpki_direct *f, mpki_cuda_sweep_lists *l, int32_t *gift,
+typedef void child_visit(const mpki_direct *f, mpki_cuda_sweep_lists *l, int32_t *contribution,
                          int32_t child, int32_t shift);
 
-static void count_child(const mpki_direct *f, mpki_cuda_sweep_lists *l, int32_t *gift,
+static void count_child(const mpki_direct *f, mpki_cuda_sweep_lists *l, int32_t *contribution,
                         int32_t child, int32_t shift) {
     const mpki_cuda_node *node = &f->plan.node[child];
     l->slot[child] = l->slots, l->slots += node->rows;
-    for (int32_t i = 0; i < node->rows; i++) gift[shift + f->plan.rel[node->rel + i] + 1]++;
+    for (int32_t i = 0; i < node->rows; i++) contribution[shift + f->plan.rel[node->rel + i] + 1]++;
 }
-static void place_child(const mpki_direct *f, mpki_cuda_sweep_lists *l, int32_t *gift,
+static void place_child(const mpki_direct *f, mpki_cuda_sweep_lists *l, int32_t *contribution,
                         int32_t child, int32_t shift) {
     const mpki_cuda_node *node = &f->plan.node[child];
     for (int32_t i = 0; i < node->rows; i++)
-        l->place[l->slot[child] + i] = gift[shift + f->plan.rel[node->rel + i] + 1]++;
+        l->place[l->slot[child] + i] = contribution[shift + f->plan.rel[node->rel + i] + 1]++;
 }
 
 static void each_child(const mpki_direct *f, mpki_cuda_sweep_lists *l, const mpki_cuda_chain *c,
@@ -192,30 +192,31 @@ static void each_child(const mpki_direct *f, mpki_cuda_sweep_lists *l, const mpk
         for (int32_t i = 0; i < node->children; i++) {
             const int32_t child = plan->child[node->child + i];
             if (k + 1 < c->pieces && plan->kind[child] == MPKI_CUDA_LOWER) continue;
-            visit(f, l, l->gift + c->gift, child, node->first - first);
+            visit(f, l, l->contribution + c->contribution, child, node->first - first);
         }
     }
 }
 
-/* Each row of a chain has what its children give to it side by side: l->gift[row] is counted,
+/* Each row of a chain has what its children give to it side by side: l->contribution[row] is counted,
  * begins, ends there. */
-static void place_gifts(const mpki_direct *f, mpki_cuda_sweep_lists *l, mpki_cuda_chain *c) {
+static void place_contributions(const mpki_direct *f, mpki_cuda_sweep_lists *l,
+                                mpki_cuda_chain *c) {
     const int32_t rows = columns_of(f, c) + f->plan.node[c->top].rows;
-    int32_t *gift = l->gift + l->gifts;
-    c->gift = -1;
+    int32_t *contribution = l->contribution + l->contributions;
+    c->contribution = -1;
     if (columns_of(f, c) == 0) return;
-    c->gift = l->gifts, l->gifts += rows + 1;
-    for (int32_t i = 0; i <= rows; i++) gift[i] = 0;
+    c->contribution = l->contributions, l->contributions += rows + 1;
+    for (int32_t i = 0; i <= rows; i++) contribution[i] = 0;
     each_child(f, l, c, count_child);
-    gift[0] = (int32_t)l->rows;
+    contribution[0] = (int32_t)l->rows;
     for (int32_t i = 1; i <= rows; i++) {
-        const int32_t count = gift[i];
-        gift[i] = (int32_t)l->rows, l->rows += count;
+        const int32_t count = contribution[i];
+        contribution[i] = (int32_t)l->rows, l->rows += count;
     }
     each_child(f, l, c, place_child);
 }
 
-/* Places in u: of gifts to chains; of what other fronts give, behind the work space of those that
+/* Places in u: of contributions to chains; of what other fronts give, behind the work space of those that
  * have it there. */
 static mpk_status place_all(mpk_context *ctx, const mpki_direct *f, mpki_cuda_sweep_lists *l) {
     const mpki_cuda_plan *plan = &f->plan;
@@ -225,7 +226,7 @@ static mpk_status place_all(mpk_context *ctx, const mpki_direct *f, mpki_cuda_sw
     if (most > INT32_MAX)
         return mpki_error(ctx, MPK_ERR_SIZE, STAGE, most, "too many rows for a sweep");
     for (int32_t k = 0; k < plan->fronts; k++) l->slot[k] = -1;
-    for (int32_t k = 0; k < l->chains; k++) place_gifts(f, l, &l->chain[k]);
+    for (int32_t k = 0; k < l->chains; k++) place_contributions(f, l, &l->chain[k]);
     for (int32_t k = 0; k < plan->fronts; k++) {
         const int32_t rows = plan->node[k].rows, all = f->now[k].w + rows, chain = l->chain_of[k];
         const bool inner = chain >= 0 && l->chain[chain].top != k;
@@ -375,8 +376,9 @@ static void order_pieces(const mpki_direct *f, mpki_cuda_sweep_lists *l) {
 /* ---- the whole ---- */
 
 void mpki_cuda_sweep_lists_free(mpk_context *ctx, mpki_cuda_sweep_lists *l) {
-    void *const parts[] = {l->at, l->slot,    l->place, l->gift,     l->parent, l->goal,  l->down,
-                           l->up, l->segment, l->strip, l->chain_of, l->chain,  l->front, l->way};
+    void *const parts[] = {l->at,       l->slot,  l->place, l->contribution, l->parent,
+                           l->goal,     l->down,  l->up,    l->segment,      l->strip,
+                           l->chain_of, l->chain, l->front, l->way};
     for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) mpki_release(ctx, parts[k]);
     *l = (mpki_cuda_sweep_lists){0};
 }
@@ -406,7 +408,7 @@ static mpk_status make_room(mpk_context *ctx, const mpki_direct *f, mpki_cuda_sw
     l->at = MPKI_NEW(ctx, STAGE, fronts + 1, int64_t);
     l->slot = MPKI_NEW(ctx, STAGE, fronts + 1, int64_t);
     l->place = MPKI_NEW(ctx, STAGE, rows + 1, int32_t);
-    l->gift = MPKI_NEW(ctx, STAGE, rows + columns + fronts + 1, int32_t);
+    l->contribution = MPKI_NEW(ctx, STAGE, rows + columns + fronts + 1, int32_t);
     l->parent = MPKI_NEW(ctx, STAGE, fronts + 1, int32_t);
     l->goal = MPKI_NEW(ctx, STAGE, fronts + 1, int32_t);
     l->chain_of = MPKI_NEW(ctx, STAGE, fronts + 1, int32_t);
@@ -417,7 +419,7 @@ static mpk_status make_room(mpk_context *ctx, const mpki_direct *f, mpki_cuda_sw
     l->strip = MPKI_NEW(ctx, STAGE, segments + fronts + 1, int32_t);
     l->down = MPKI_NEW(ctx, STAGE, pieces + 1, mpki_cuda_piece);
     l->up = MPKI_NEW(ctx, STAGE, pieces + 1, mpki_cuda_piece);
-    return l->at && l->slot && l->place && l->gift && l->parent && l->goal && l->chain_of &&
+    return l->at && l->slot && l->place && l->contribution && l->parent && l->goal && l->chain_of &&
                    l->front && l->way && l->chain && l->segment && l->strip && l->down && l->up
                ? MPK_OK
                : mpki_failed(ctx);

@@ -10,8 +10,8 @@ typedef struct mpki_cuda_sweep_lists {
     int64_t *at, rows;    /* fronts: where its own part of u begins; rows of all */
     int64_t *slot, slots; /* fronts: where its rows begin in place; < 0: they go to its own part */
     int32_t *place,
-        *gift; /* slots: where they go in u; gifts: where those to a chain's row begin */
-    int64_t gifts;
+        *contribution; /* slots: where they go in u; contributions: where those to a chain's row begin */
+    int64_t contributions;
     int64_t handed;             /* values that blocks of chains hand on, in one direction */
     int32_t *parent, *goal;     /* fronts */
     mpki_cuda_piece *down, *up; /* downs, ups */

@@ -98,7 +98,7 @@ static int64_t list_parts(const mpki_direct *f, const mpki_cuda_sweep_lists *l, 
                              {l->strips * word, l->strip, 0},
                              {fronts * (int64_t)sizeof *l->slot, l->slot, 0},
                              {l->slots * word, l->place, 0},
-                             {l->gifts * word, l->gift, 0},
+                             {l->contributions * word, l->contribution, 0},
                              [STAGED] = {n * block * size, NULL, 0},
                              [BY_POSITION] = {n * block * size, NULL, 0},
                              [UNSET] = {unset[4], NULL, 0}};
@@ -188,7 +188,7 @@ static mpk_status fill(mpki_direct_solver *s) {
         .strip = (const int32_t *)(const void *)(s->room + parts[7].at),
         .slot = (const int64_t *)(const void *)(s->room + parts[8].at),
         .slots = (const int32_t *)(const void *)(s->room + parts[9].at),
-        .gift = (const int32_t *)(const void *)(s->room + parts[10].at),
+        .contribution = (const int32_t *)(const void *)(s->room + parts[10].at),
         .ticket = (int32_t *)(void *)(s->room + parts[UNSET].at),
     };
     (void)DID(to->wait(cuda));

@@ -17,22 +17,23 @@ template <class T> struct split_front {
     }
 };
 
-static const int GIVERS = MPKI_FRONT_GIVERS; /* children that are added up together, at most */
+static const int FIRST_CHILDREN =
+    MPKI_FRONT_FIRST_CHILDREN; /* children that are added up together, at most */
 
 /** What a thread block knows of some children, of whose contributions it takes a few columns. */
-template <class T> struct givers {
+template <class T> struct first_children {
     /* where a child's rows lie among these of the front, row of the child or -1 */
-    int32_t row[GIVERS][256];
+    int32_t row[FIRST_CHILDREN][256];
     /* by column of the front: so that [r] is the child's entry in its row r; NULL: it has none */
-    const T *column[GIVERS][MPKI_FRONT_COLUMNS];
-    int32_t low[GIVERS]; /* the child's first row that is not above the next ones in work */
+    const T *column[FIRST_CHILDREN][MPKI_FRONT_COLUMNS];
+    int32_t low[FIRST_CHILDREN]; /* the child's first row that is not above the next ones in work */
 };
 
 /** All threads, 256 of them: columns [c0, c1) of a front are what its COUNT children contribute,
  *  added up in their order. An entry is one thread's, which writes it once. */
 template <int COUNT, class T>
-__device__ void add_givers(const mpki_cuda_tree &t, const mpki_cuda_front &f, int c0, int c1,
-                           T *const *to, givers<T> &m) {
+__device__ void add_first_children(const mpki_cuda_tree &t, const mpki_cuda_front &f, int c0,
+                                   int c1, T *const *to, first_children<T> &m) {
     const int own = f.own, late = f.w - own, n = f.nrows, tid = (int)threadIdx.x;
     const mpki_cuda_node &node = t.node[f.index];
     const int32_t *rel[COUNT + 1]; /* one more: COUNT may be 0 */
@@ -106,15 +107,16 @@ __device__ void add_givers(const mpki_cuda_tree &t, const mpki_cuda_front &f, in
     }
 }
 
-static const int SOURCES = 64; /* children beyond GIVERS that are looked up together */
+static const int FURTHER_CHILDREN =
+    64; /* children beyond FIRST_CHILDREN that are looked up together */
 
 /** What a thread block knows of these. */
-template <class T> struct sources {
+template <class T> struct further_children {
     /* by column of the front: 1 + the child's column; 0: it has none */
-    int32_t column[MPKI_FRONT_COLUMNS][SOURCES];
-    int32_t rows[SOURCES];
-    const int32_t *rel[SOURCES];
-    const T *contribution[SOURCES];
+    int32_t column[MPKI_FRONT_COLUMNS][FURTHER_CHILDREN];
+    int32_t rows[FURTHER_CHILDREN];
+    const int32_t *rel[FURTHER_CHILDREN];
+    const T *contribution[FURTHER_CHILDREN];
 };
 
 /** All threads: children number first .. first + count - 1 of a front, of which each gives to few
@@ -122,14 +124,15 @@ template <class T> struct sources {
  *  time, 32 rows of each and then what is left, so that the order of a sum is always the same,
  *  though not theirs. to: the columns. */
 template <class T>
-__device__ void add_sources(const mpki_cuda_tree &t, const mpki_cuda_front &f, int first, int count,
-                            int c0, int c1, T *const *to, sources<T> &m) {
+__device__ void add_further_children(const mpki_cuda_tree &t, const mpki_cuda_front &f, int first,
+                                     int count, int c0, int c1, T *const *to,
+                                     further_children<T> &m) {
     const int AT_ONCE = 4;
     const int own = f.own, late = f.w - own, tid = (int)threadIdx.x, nt = (int)blockDim.x;
     const int lane = tid & 31, warp = tid / 32, warps = nt / 32;
     const mpki_cuda_node &node = t.node[f.index];
-    for (int k = tid; k < MPKI_FRONT_COLUMNS * SOURCES; k += nt)
-        m.column[k / SOURCES][k % SOURCES] = 0;
+    for (int k = tid; k < MPKI_FRONT_COLUMNS * FURTHER_CHILDREN; k += nt)
+        m.column[k / FURTHER_CHILDREN][k % FURTHER_CHILDREN] = 0;
     __syncthreads();
     for (int k = tid; k < count; k += nt) {
         const mpki_cuda_node &c = t.node[t.child[node.child + first + k]];
@@ -203,12 +206,12 @@ template <bool H, class T>
 __global__ void __launch_bounds__(256)
     assemble_kernel(mpki_cuda_tree t, mpki_cuda_large large, int level) {
     union known {
-        givers<T> first;
-        sources<T> others;
+        first_children<T> first;
+        further_children<T> others;
     };
     __shared__ __align__(16) char space[sizeof(known)];
     __shared__ T *columns[MPKI_FRONT_COLUMNS];
-    givers<T> &m = ((known *)space)->first;
+    first_children<T> &m = ((known *)space)->first;
     after_previous();
     int part;
     const mpki_cuda_front &f = large.front[front_of_block(large.assembly, large.count, &part)];
@@ -230,24 +233,25 @@ __global__ void __launch_bounds__(256)
     }
     switch (node.children) {
     case 0:
-        add_givers<0>(t, f, c0, c1, columns, m);
+        add_first_children<0>(t, f, c0, c1, columns, m);
         break;
     case 1:
-        add_givers<1>(t, f, c0, c1, columns, m);
+        add_first_children<1>(t, f, c0, c1, columns, m);
         break;
     case 2:
-        add_givers<2>(t, f, c0, c1, columns, m);
+        add_first_children<2>(t, f, c0, c1, columns, m);
         break;
     case 3:
-        add_givers<3>(t, f, c0, c1, columns, m);
+        add_first_children<3>(t, f, c0, c1, columns, m);
         break;
     default:
-        add_givers<GIVERS>(t, f, c0, c1, columns, m);
+        add_first_children<FIRST_CHILDREN>(t, f, c0, c1, columns, m);
     }
     __syncthreads();
-    for (int k = GIVERS; k < node.children; k += SOURCES)
-        add_sources(t, f, k, node.children - k < SOURCES ? node.children - k : SOURCES, c0, c1,
-                    columns, ((known *)space)->others);
+    for (int k = FIRST_CHILDREN; k < node.children; k += FURTHER_CHILDREN)
+        add_further_children(
+            t, f, k, node.children - k < FURTHER_CHILDREN ? node.children - k : FURTHER_CHILDREN,
+            c0, c1, columns, ((known *)space)->others);
     if (c0 < own) { /* entries lie by column */
         int64_t low = node.scatter, high = node.scatter_end;
         while (low < high) {

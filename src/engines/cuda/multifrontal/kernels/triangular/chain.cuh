@@ -38,7 +38,7 @@ template <int NR, class T>
 __device__ void gather_piece(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
                              const mpki_cuda_chain &me, int part, T *space, int entries) {
     const mpki_cuda_node &node = t.node[me.top];
-    const gift_places places(s, me.top);
+    const contribution_places places(s, me.top);
     const int low = part * MPKI_FRONT_GATHER;
     const int high = low + MPKI_FRONT_GATHER < node.rows ? low + MPKI_FRONT_GATHER : node.rows;
     const int most = entries / ((SWEEP_THREADS / 32 + 1) * NR);

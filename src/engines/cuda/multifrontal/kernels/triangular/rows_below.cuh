@@ -23,11 +23,12 @@ __device__ void forward_below(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
     const bool left = i < top.w; /* a column that is left to the parent */
     const int position = row < b && left ? top.a.id[i] : 0;
     const int at = row >= b ? -1 : left ? position - top.node.first : top.own + i - top.w;
-    int gift = 0, gifts = 0;
+    int contribution = 0, contributions_end = 0;
     if (at >= 0 && (!left || at < top.own))
-        gift = s.gift[me.gift + at] + group, gifts = s.gift[me.gift + at + 1];
+        contribution = s.contribution[me.contribution + at] + group,
+        contributions_end = s.contribution[me.contribution + at + 1];
     int64_t to = position; /* of a thread that will have the row's sum */
-    if (group == 0 && row < b && !left) to = gift_places(s, me.top).of(i - top.w);
+    if (group == 0 && row < b && !left) to = contribution_places(s, me.top).of(i - top.w);
     wait_for_chain(t, s, me);
     __syncthreads();
     T sum[NR];
@@ -36,9 +37,11 @@ __device__ void forward_below(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
         sum[r] = make<T>(0);
         if (group == 0 && row < b && left) sum[r] = -fresh(&y[(int64_t)position * NR + r]);
     }
-    for (; gift < gifts; gift += 2 * GROUPS) { /* two are looked at side by side */
-        const bool two = gift + GROUPS < gifts;
-        const T *from = (const T *)s.u + (int64_t)gift * NR, *next = from + (two ? GROUPS * NR : 0);
+    for (; contribution < contributions_end;
+         contribution += 2 * GROUPS) { /* two are looked at side by side */
+        const bool two = contribution + GROUPS < contributions_end;
+        const T *from = (const T *)s.u + (int64_t)contribution * NR,
+                *next = from + (two ? GROUPS * NR : 0);
 #pragma unroll
         for (int r = 0; r < NR; ++r) {
             const T p = peek(from + r), q = peek(next + r);

@@ -9,19 +9,20 @@
 namespace mpki {
 
 /** All threads: a row of a front, whose value comes with what children give to it and goes to y or
- *  u; its group adds up every so many of the gifts. */
+ *  u; its group adds up every so many of the contributions. */
 template <int NR, class T> struct single_row {
     int64_t to;
-    int gift, gifts;
+    int contribution, contributions_end;
     bool there, left; /* left: in y */
     __device__ single_row(const mpki_cuda_sweep &s, const mpki_cuda_chain &me,
                           const swept_front<T> &f, int i, int end, int group)
-        : to(0), gift(0), gifts(0), there(i < end), left(i < f.w) {
+        : to(0), contribution(0), contributions_end(0), there(i < end), left(i < f.w) {
         if (!there) return;
         const int at = left ? f.a.id[i] - f.node.first : f.own + i - f.w;
-        to = left ? (int64_t)f.a.id[i] : gift_places(s, me.top).of(i - f.w);
+        to = left ? (int64_t)f.a.id[i] : contribution_places(s, me.top).of(i - f.w);
         if (!left || (at >= 0 && at < f.own))
-            gift = s.gift[me.gift + at] + group, gifts = s.gift[me.gift + at + 1];
+            contribution = s.contribution[me.contribution + at] + group,
+            contributions_end = s.contribution[me.contribution + at + 1];
     }
     /** Minus what there is of it: y by group 0. */
     __device__ void begin(const mpki_cuda_sweep &s, int group, T (&sum)[NR]) const {
@@ -29,7 +30,7 @@ template <int NR, class T> struct single_row {
         for (int r = 0; r < NR; ++r)
             sum[r] =
                 group == 0 && there && left ? -fresh((const T *)s.y + to * NR + r) : make<T>(0);
-        subtract_gifts<NR>((const T *)s.u, gift, gifts, sum);
+        subtract_contributions<NR>((const T *)s.u, contribution, contributions_end, sum);
     }
     __device__ void put(const mpki_cuda_sweep &s, int r, T value) const {
         if (left)

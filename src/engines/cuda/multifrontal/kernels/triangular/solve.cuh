@@ -21,7 +21,7 @@ __device__ void forward_front(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
     const panel<T> &a = f.a;
     const int tid = (int)threadIdx.x, nt = (int)blockDim.x, w = f.w, e = f.e, n = f.n;
     const int low = f.node.first, all = f.own + f.m;
-    const gift_places places(s, index);
+    const contribution_places places(s, index);
     T *y = (T *)s.y, *u = (T *)s.u;
     const bool fits = 2 * n * NR <= entries;
     T *sum = fits ? space : u + (places.at - 2 * n) * NR,

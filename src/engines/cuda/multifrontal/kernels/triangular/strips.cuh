@@ -234,13 +234,14 @@ __device__ inline void hand_over(T *handed_on, const mpki_cuda_chain &me, int st
     hand_on(handed_on + (int64_t)strip * STRIP * NR + k, value);
 }
 
-/** Minus every GROUPS-th of the gifts in u from number `gift` on, in their order; two are looked at
+/** Minus every GROUPS-th of the contributions in u from number `contribution` on, in their order; two are looked at
  *  side by side. */
 template <int NR, class T>
-__device__ inline void subtract_gifts(const T *u, int gift, int gifts, T (&sum)[NR]) {
-    for (; gift < gifts; gift += 2 * GROUPS) {
-        const bool two = gift + GROUPS < gifts;
-        const T *from = u + (int64_t)gift * NR, *next = from + (two ? GROUPS * NR : 0);
+__device__ inline void subtract_contributions(const T *u, int contribution, int contributions_end,
+                                              T (&sum)[NR]) {
+    for (; contribution < contributions_end; contribution += 2 * GROUPS) {
+        const bool two = contribution + GROUPS < contributions_end;
+        const T *from = u + (int64_t)contribution * NR, *next = from + (two ? GROUPS * NR : 0);
 #pragma unroll
         for (int r = 0; r < NR; ++r) {
             const T p = peek(from + r), q = peek(next + r);
@@ -283,16 +284,17 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
     }
     __syncthreads();
     const int b = size;
-    /* where what children give to this row begins, and where its own gift goes */
+    /* where what children give to this row begins, and where its own contribution goes */
     const int columns = chain_columns(t, me), first = t.node[me.low].first;
-    int gift = 0, gifts = 0;
+    int contribution = 0, contributions_end = 0;
     if (row < b) {
         const int position = rows.position[row];
         const int at_row = position < 0 ? columns + top.m + position : position - first;
         if (position < 0 || (at_row >= 0 && at_row < columns))
-            gift = s.gift[me.gift + at_row] + group, gifts = s.gift[me.gift + at_row + 1];
+            contribution = s.contribution[me.contribution + at_row] + group,
+            contributions_end = s.contribution[me.contribution + at_row + 1];
     }
-    const gift_places places(s, me.top);
+    const contribution_places places(s, me.top);
     const int own = tid >> 2 < b ? rows.position[tid >> 2] : 0;
     const int64_t to = own < 0 ? places.of(top.m + own) : 0;
     if (solves && !kept) find_rows(me, chain, strip, end, rows, b, at[1]);
@@ -312,9 +314,10 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
     T sum[NR];
 #pragma unroll
     for (int r = 0; r < NR; ++r) sum[r] = make<T>(0);
-    for (; gift < gifts; gift += 2 * GROUPS) { /* two are looked at side by side */
-        const bool two = gift + GROUPS < gifts;
-        const T *from = u + (int64_t)gift * NR, *next = from + (two ? GROUPS * NR : 0);
+    for (; contribution < contributions_end;
+         contribution += 2 * GROUPS) { /* two are looked at side by side */
+        const bool two = contribution + GROUPS < contributions_end;
+        const T *from = u + (int64_t)contribution * NR, *next = from + (two ? GROUPS * NR : 0);
 #pragma unroll
         for (int r = 0; r < NR; ++r) {
             const T p = peek(from + r), q = peek(next + r);

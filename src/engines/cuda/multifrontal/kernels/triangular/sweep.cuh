@@ -214,10 +214,11 @@ __device__ inline void solve_block_back(const T *L, int ld, int b, T *v) {
 enum { LISTED = 128 /* children that are looked up together */ };
 
 /** Where a front's rows go in u. */
-struct gift_places {
+struct contribution_places {
     const int32_t *slot; /* NULL: to its own part, one after the other */
     int64_t at;
-    __device__ gift_places(const mpki_cuda_sweep &s, int front) : slot(NULL), at(s.at[front]) {
+    __device__ contribution_places(const mpki_cuda_sweep &s, int front)
+        : slot(NULL), at(s.at[front]) {
         const int64_t begin = s.slot[front];
         if (begin >= 0) slot = s.slots + begin;
     }
@@ -289,7 +290,7 @@ __device__ inline void list_children(const mpki_cuda_tree &t, const mpki_cuda_sw
     }
 }
 
-/** All threads: sum (rows of the target, NR each) += the listed children's gifts, in the order of
+/** All threads: sum (rows of the target, NR each) += the listed children's contributions, in the order of
  *  children. */
 template <int NR, class T>
 __device__ inline void add_listed(const target &to, const child_list<T> &list, int count, T *sum) {

@@ -45,7 +45,7 @@ __device__ inline void wait_for_warps(warps_state &state, int front) {
 
 /** A warp: what child number k of a front gives, whose first row of the lane is known, and its
  *  value where it is there. */
-template <int NR, class T> struct gift {
+template <int NR, class T> struct child_contribution {
     const int32_t *rel;
     const T *from;
     int rows, row;
@@ -87,12 +87,12 @@ __device__ void forward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep &
     const swept_front<T> f(t, index);
     const panel<T> &a = f.a;
     const int lane = (int)threadIdx.x & 31, e = f.e, own = f.own, low = f.node.first;
-    const gift_places places(s, index);
+    const contribution_places places(s, index);
     T *y = (T *)s.y, *u = (T *)s.u;
     block_ahead<T> ahead;
     ahead.fetch(a.a, a.ld, e);
     bring_rows(&a.at(e, 0), a.ld, f.n - e, e);
-    gift<NR, T> now, next;
+    child_contribution<NR, T> now, next;
     now.look(t, s, f.node, 0);
     for (int i = lane; i < (own + f.m) * NR; i += 32) sum[i] = make<T>(0);
     const bool late = f.w > own; /* columns that a child has left, which are in y when it is done */
@@ -104,7 +104,7 @@ __device__ void forward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep &
     }
     /* a column: what was there, and what children that have it as a row give */
     const auto given = [&](int i, int r) { return fresh(&y[(int64_t)a.id[i] * NR + r]); };
-    const auto gifts = [&](int i, int r) {
+    const auto from_children = [&](int i, int r) {
         const int p = a.id[i];
         return p >= low && p < low + own ? sum[(p - low) * NR + r] : make<T>(0);
     };
@@ -119,7 +119,7 @@ __device__ void forward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep &
     }
     if (lane < e)
 #pragma unroll
-        for (int r = 0; r < NR; ++r) x[r] = x[r] + gifts(lane, r);
+        for (int r = 0; r < NR; ++r) x[r] = x[r] + from_children(lane, r);
     ahead.template solve<NR>(a.a, a.ld, e, x);
     if (lane < e)
 #pragma unroll
@@ -131,7 +131,7 @@ __device__ void forward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep &
         const int64_t to = i < f.w ? 0 : places.of(i - f.w);
 #pragma unroll
         for (int r = 0; r < NR; ++r)
-            z[r] = i < f.w ? given(i, r) + gifts(i, r) : sum[(own + i - f.w) * NR + r];
+            z[r] = i < f.w ? given(i, r) + from_children(i, r) : sum[(own + i - f.w) * NR + r];
 #pragma unroll 8
         for (int k = 0; k < e; ++k) {
             const T l = a.at(i, k);
