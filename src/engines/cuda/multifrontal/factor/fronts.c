@@ -61,17 +61,18 @@ static mpk_status read_all(mpki_direct *f, int32_t first, int32_t last) {
 }
 
 mpk_status mpki_cuda_direct_read(mpki_direct *f, int32_t first, int32_t last) {
-    const mpki_cuda_tell *told;
+    const mpki_cuda_report *report;
     forget(f, first);
-    if (!MPKI_CUDA_DID(f, f->device->table->direct->tell(f->device->cuda, &f->on, first, last,
-                                                         last == f->plan.fronts, &told)))
+    if (!MPKI_CUDA_DID(f, f->device->table->direct->report_to_host(f->device->cuda, &f->on, first,
+                                                                   last, last == f->plan.fronts,
+                                                                   &report)))
         return mpki_failed(f->ctx);
-    f->flags = told->flags;
+    f->flags = report->flags;
     if (f->flags.numeric)
         return mpki_error(f->ctx, MPK_ERR_NUMERIC, STAGE, -1,
                           "a pivot column holds NaN or Inf: overflow");
-    if (told->changes > f->on.listed) return read_all(f, first, last);
-    for (int32_t k = 0; k < told->changes; k++)
-        mpki_cuda_direct_note(f, told->change[k].front, &told->change[k].now);
+    if (report->changes > f->on.listed) return read_all(f, first, last);
+    for (int32_t k = 0; k < report->changes; k++)
+        mpki_cuda_direct_note(f, report->change[k].front, &report->change[k].now);
     return MPK_OK;
 }

@@ -257,13 +257,13 @@ static mpk_status columns(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_c
 }
 
 /* Of many blocks each ends with atomics of its own: no more of them than are at work at once. */
-static mpk_status tell(mpki_cuda *cuda, const mpki_cuda_tree *t, int32_t first, int32_t last,
-                       bool sums, mpki_cuda_tell *told) {
-    auto kernel = tell_kernel<T>;
+static mpk_status report_to_host(mpki_cuda *cuda, const mpki_cuda_tree *t, int32_t first,
+                                 int32_t last, bool sums, mpki_cuda_report *report) {
+    auto kernel = report_kernel<T>;
     const int most = 8 * (cuda->sms > 0 ? cuda->sms : 2);
-    const int blocks = (sums ? last : last - first) / (TELL_THREADS / 32) + 1;
-    MPKI_LAUNCH(kernel, blocks < most ? blocks : most, TELL_THREADS, 0, cuda->sparse, *t, first,
-                last, sums, told);
+    const int blocks = (sums ? last : last - first) / (REPORT_THREADS / 32) + 1;
+    MPKI_LAUNCH(kernel, blocks < most ? blocks : most, REPORT_THREADS, 0, cuda->sparse, *t, first,
+                last, sums, report);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }
@@ -299,5 +299,5 @@ extern "C" int mpki_cuda_stamps(int64_t *to, int fronts) {
 }
 #endif
 
-extern const mpki_cuda_direct_kind FN(cuda_direct) = {task_bytes, leaves,  tasks, assemble,
-                                                      block,      columns, tell,  get};
+extern const mpki_cuda_direct_kind FN(cuda_direct) = {task_bytes, leaves,  tasks,          assemble,
+                                                      block,      columns, report_to_host, get};

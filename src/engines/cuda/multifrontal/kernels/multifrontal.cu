@@ -134,14 +134,14 @@ static int finish(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_larg
     return MPK_OK;
 }
 
-static int tell(mpki_cuda *cuda, const mpki_cuda_tree *t, int32_t first, int32_t last, int sums,
-                const mpki_cuda_tell **told) {
+static int report_to_host(mpki_cuda *cuda, const mpki_cuda_tree *t, int32_t first, int32_t last,
+                          int sums, const mpki_cuda_report **report) {
     MPKI_TRY(cudaSetDevice(cuda->device));
-    mpki_cuda_tell *to;
-    MPKI_PASS(mpki_told_room(cuda, &to));
-    MPKI_PASS(kinds[t->scalar]->tell(cuda, t, first, last, sums != 0, to));
+    mpki_cuda_report *to;
+    MPKI_PASS(mpki_report_memory(cuda, &to));
+    MPKI_PASS(kinds[t->scalar]->report_to_host(cuda, t, first, last, sums != 0, to));
     MPKI_TRY(cudaStreamSynchronize(cuda->sparse));
-    *told = to;
+    *report = to;
     return MPK_OK;
 }
 
@@ -202,7 +202,7 @@ const mpki_cuda_direct_table mpki_cuda_direct_functions = {
     block,
     columns,
     finish,
-    tell,
+    report_to_host,
     get,
     take,
     give,

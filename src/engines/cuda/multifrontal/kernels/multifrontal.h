@@ -102,7 +102,7 @@ typedef struct mpki_cuda_flags {
     unsigned long long rejected, perturbed; /**< columns */
     mpki_cuda_pivot_sums sums;
     int32_t changes,
-        ended; /**< for tell(), which leaves 0: entries in its list, blocks that are through */
+        ended; /**< for report_to_host(), which leaves 0: entries in its list, blocks that are through */
 } mpki_cuda_flags;
 
 /** A front that is not what the plan makes of it: it has grown, left columns, or is not done. */
@@ -114,12 +114,12 @@ typedef struct mpki_cuda_change {
 enum { MPKI_CUDA_CHANGES = 4096 };
 
 /** What the host reads, in page-locked memory of its own. */
-typedef struct mpki_cuda_tell {
+typedef struct mpki_cuda_report {
     int32_t scaling[MPKI_CUDA_SCALE_FLAGS];
     mpki_cuda_flags flags;
     int32_t changes; /**< in any order; more than tree.listed: the others are not listed */
     mpki_cuda_change change[MPKI_CUDA_CHANGES];
-} mpki_cuda_tell;
+} mpki_cuda_report;
 
 /** The entries of A's lower triangle, as mpki_scatter has them. */
 typedef struct mpki_cuda_entry {
@@ -144,7 +144,7 @@ typedef struct mpki_cuda_tree {
     char *arena;            /**< panels */
     void *contribution;     /**< of two levels */
     mpki_cuda_flags *flags; /**< one */
-    int32_t listed;         /**< changes that tell() lists, at most MPKI_CUDA_CHANGES */
+    int32_t listed;         /**< changes that report_to_host() lists, at most MPKI_CUDA_CHANGES */
 } mpki_cuda_tree;
 
 /** A block of columns that is done: its pivots q .. q + pivots - 1 reach columns from qe on. Those
@@ -405,9 +405,9 @@ typedef struct mpki_cuda_direct_table {
     /** Waits, and tells what kernels have left in *tree->flags and which of the fronts first ..
      *  last - 1 have changed. sums: not 0: pivots of all fronts before `last` go to flags->sums,
      *  which are 0, 0, 0, 0, 0, infinity before.
-     *  told [out] in force until the next call */
-    int (*tell)(mpki_cuda *cuda, const mpki_cuda_tree *tree, int32_t first, int32_t last, int sums,
-                const mpki_cuda_tell **told);
+     *  report [out] in force until the next call */
+    int (*report_to_host)(mpki_cuda *cuda, const mpki_cuda_tree *tree, int32_t first, int32_t last,
+                          int sums, const mpki_cuda_report **report);
     /** D (2 n), D^-1 (2 n), positions (n) in the order of `at` (fronts: place of a front's first
      *  pivot). */
     int (*get)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const int32_t *at, void *d, void *dinv,

@@ -270,7 +270,7 @@ template <int COUNT> __device__ void conclude(const mpki_cuda_refine &a, int blo
     e.r2 = sum[0], e.b2 = sum[1];
     e.more = asks_for_more(e, a.accuracy, a.lost);
     *a.errors = e;
-    if (a.told) *a.told = e;
+    if (a.report) *a.report = e;
 }
 
 /* One block: behind a kernel for rows of which some are long. */
@@ -412,11 +412,12 @@ static int clear(mpki_cuda *cuda, const mpki_cuda_refine *a, int32_t count) {
     return MPK_OK;
 }
 
-static int tell(mpki_cuda *cuda, const mpki_cuda_refine *a, int32_t count, mpki_cuda_errors *out) {
+static int report_to_host(mpki_cuda *cuda, const mpki_cuda_refine *a, int32_t count,
+                          mpki_cuda_errors *out) {
     MPKI_TRY(cudaSetDevice(cuda->device));
-    if (a->told) {
+    if (a->report) {
         MPKI_TRY(cudaStreamSynchronize(cuda->sparse));
-        memcpy(out, a->told, (size_t)count * sizeof *out);
+        memcpy(out, a->report, (size_t)count * sizeof *out);
         return MPK_OK;
     }
     MPKI_TRY(cudaMemcpyAsync(out, a->errors, (size_t)count * sizeof *out, cudaMemcpyDeviceToHost,
@@ -442,15 +443,16 @@ static int move(mpki_cuda *cuda, int32_t n, const void *from, void *to) {
     return MPK_OK;
 }
 
-static int hold(mpki_cuda *cuda, int32_t count, mpki_cuda_errors **told) {
+static int hold(mpki_cuda *cuda, int32_t count, mpki_cuda_errors **report) {
     MPKI_TRY(cudaSetDevice(cuda->device));
-    if (*told) {
-        MPKI_TRY(cudaFreeHost(*told));
-        *told = NULL;
+    if (*report) {
+        MPKI_TRY(cudaFreeHost(*report));
+        *report = NULL;
     } else {
-        MPKI_TRY(cudaMallocHost((void **)told, (size_t)count * sizeof **told));
+        MPKI_TRY(cudaMallocHost((void **)report, (size_t)count * sizeof **report));
     }
     return MPK_OK;
 }
 
-extern const mpki_cuda_refine_kind FN(cuda_refine) = {measure, clear, flatness, tell, move, hold};
+extern const mpki_cuda_refine_kind FN(cuda_refine) = {measure,        clear, flatness,
+                                                      report_to_host, move,  hold};

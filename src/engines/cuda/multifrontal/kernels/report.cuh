@@ -7,7 +7,7 @@
 
 namespace mpki {
 
-enum { TELL_THREADS = 256 };
+enum { REPORT_THREADS = 256 };
 
 /** Of some pivots. Integers, and largest and smallest: sums that have one value in any order. */
 struct pivot_counts {
@@ -87,20 +87,21 @@ __device__ inline void count_pivot(const T *d, int k, bool counted, pivot_counts
 }
 
 /** A thread: front f of those that the host asks about. */
-__device__ inline void tell_change(const mpki_cuda_tree &t, int f, const mpki_cuda_now &now,
-                                   mpki_cuda_tell *told) {
+__device__ inline void report_change(const mpki_cuda_tree &t, int f, const mpki_cuda_now &now,
+                                     mpki_cuda_report *report) {
     const int own = t.node[f].own;
     if (now.done == 1 && now.w == own && now.nelim == own) return;
     const int at = atomicAdd(&t.flags->changes, 1);
     if (at >= t.listed) return;
-    told->change[at].now = now, told->change[at].front = f;
+    report->change[at].now = now, report->change[at].front = f;
 }
 
-/** A warp for each front; mpki_cuda_direct_table.tell. told: the host's memory. */
+/** A warp for each front; mpki_cuda_direct_table.report_to_host. report: the host's memory. */
 template <class T>
-__global__ void __launch_bounds__(TELL_THREADS)
-    tell_kernel(const mpki_cuda_tree t, int first, int last, bool sums, mpki_cuda_tell *told) {
-    const int WARPS = TELL_THREADS / 32;
+__global__ void __launch_bounds__(REPORT_THREADS)
+    report_kernel(const mpki_cuda_tree t, int first, int last, bool sums,
+                  mpki_cuda_report *report) {
+    const int WARPS = REPORT_THREADS / 32;
     __shared__ pivot_counts of_warp[WARPS];
     __shared__ bool ends;
     const int lane = (int)threadIdx.x & 31, warp = (int)threadIdx.x / 32;
@@ -113,7 +114,7 @@ __global__ void __launch_bounds__(TELL_THREADS)
     for (; f < last; f += step) {
         const mpki_cuda_now now = next;
         if (f + step < last) next = t.now[f + step]; /* under way beside this one's D */
-        if (lane == 0 && f >= first) tell_change(t, f, now, told);
+        if (lane == 0 && f >= first) report_change(t, f, now, report);
         const panel<T> x(now.a, now.w, now.ld);
         for (int k = lane; k < now.nelim && sums; k += 32)
             count_pivot(x.d + 2 * k, k, counted, mine);
@@ -133,12 +134,12 @@ __global__ void __launch_bounds__(TELL_THREADS)
     }
     __syncthreads();
     if (!ends || threadIdx.x > 0) return;
-    told->changes = atomicExch(&t.flags->changes, 0);
+    report->changes = atomicExch(&t.flags->changes, 0);
     t.flags->ended = 0;
     mpki_cuda_flags *const flags = t.flags;
     const volatile unsigned *from = (const volatile unsigned *)flags;
     for (int k = 0; k < (int)(sizeof *flags / sizeof *from); ++k)
-        ((unsigned *)&told->flags)[k] = from[k];
+        ((unsigned *)&report->flags)[k] = from[k];
 }
 
 } // namespace mpki

@@ -20,8 +20,8 @@ struct mpki_cuda_direct_kind {
     mpk_status (*assemble)(mpki_cuda *, const mpki_cuda_tree *, const mpki_cuda_large *, int32_t);
     mpk_status (*block)(mpki_cuda *, const mpki_cuda_tree *, const mpki_cuda_large *, int32_t);
     mpk_status (*columns)(mpki_cuda *, const mpki_cuda_tree *, const mpki_cuda_large *);
-    mpk_status (*tell)(mpki_cuda *, const mpki_cuda_tree *, int32_t, int32_t, bool,
-                       mpki_cuda_tell *);
+    mpk_status (*report_to_host)(mpki_cuda *, const mpki_cuda_tree *, int32_t, int32_t, bool,
+                                 mpki_cuda_report *);
     mpk_status (*get)(mpki_cuda *, const mpki_cuda_tree *, const int32_t *, void *, void *,
                       int32_t *);
 };
@@ -42,9 +42,9 @@ extern const mpki_cuda_solve_kind mpki_s_cuda_solve, mpki_d_cuda_solve, mpki_c_c
     mpki_z_cuda_solve;
 
 /* What the host reads: made when it is first needed. */
-static inline mpk_status mpki_told_room(mpki_cuda *cuda, mpki_cuda_tell **told) {
-    if (!cuda->direct_told) MPKI_TRY(cudaMallocHost(&cuda->direct_told, sizeof(mpki_cuda_tell)));
-    *told = (mpki_cuda_tell *)cuda->direct_told;
+static inline mpk_status mpki_report_memory(mpki_cuda *cuda, mpki_cuda_report **report) {
+    if (!cuda->direct_told) MPKI_TRY(cudaMallocHost(&cuda->direct_told, sizeof(mpki_cuda_report)));
+    *report = (mpki_cuda_report *)cuda->direct_told;
     return MPK_OK;
 }
 

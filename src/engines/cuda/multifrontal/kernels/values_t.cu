@@ -217,9 +217,9 @@ static int bring(mpki_cuda *cuda, const mpki_cuda_given *a, const mpki_cuda_scal
     auto gather = gather_kernel<T>;
     const int all = how->sweeps + MPKI_CUDA_SCALE_MORE;
     const int64_t most = a->given > a->nnz ? a->given : a->nnz;
-    mpki_cuda_tell *told;
+    mpki_cuda_report *report;
     MPKI_TRY(cudaSetDevice(cuda->device));
-    MPKI_PASS(mpki_told_room(cuda, &told));
+    MPKI_PASS(mpki_report_memory(cuda, &report));
     if (!cuda->direct_scaled)
         MPKI_TRY(cudaEventCreateWithFlags(&cuda->direct_scaled, cudaEventDisableTiming));
     MPKI_LAUNCH(check, blocks_for(most > a->n ? most : a->n), THREADS, 0, cuda->sparse, *a, *how);
@@ -227,13 +227,13 @@ static int bring(mpki_cuda *cuda, const mpki_cuda_given *a, const mpki_cuda_scal
     MPKI_LAUNCH(gather, blocks_for(a->nnz), THREADS, 0, cuda->sparse, *a, *how, (T *)ax);
     MPKI_TRY(cudaGetLastError());
     MPKI_PASS(sweep(cuda, how, (const T *)ax, a->nnz, 0, how->sweeps));
-    MPKI_TRY(cudaMemcpyAsync(told->scaling, how->flags, sizeof told->scaling,
+    MPKI_TRY(cudaMemcpyAsync(report->scaling, how->flags, sizeof report->scaling,
                              cudaMemcpyDeviceToHost, cuda->sparse));
     MPKI_TRY(cudaEventRecord(cuda->direct_scaled, cuda->sparse));
     MPKI_PASS(rounded(cuda, how, true));
     MPKI_TRY(cudaEventSynchronize(cuda->direct_scaled));
-    *odd = told->scaling[MPKI_CUDA_SCALE_ODD] == how->turn;
-    if (*odd || told->scaling[how->sweeps - 1] != how->turn) return MPK_OK;
+    *odd = report->scaling[MPKI_CUDA_SCALE_ODD] == how->turn;
+    if (*odd || report->scaling[how->sweeps - 1] != how->turn) return MPK_OK;
     MPKI_PASS(sweep(cuda, how, (const T *)ax, a->nnz, how->sweeps, all));
     return rounded(cuda, how, false);
 }

@@ -19,9 +19,9 @@ typedef struct mpki_cuda_refining {
 
 static void release(const mpki_direct *f, refining *z) {
     if (!z) return;
-    if (z->a.told)
+    if (z->a.report)
         (void)f->device->table->direct->refine[f->tree.scalar]->hold(f->device->cuda, 0,
-                                                                     &z->a.told);
+                                                                     &z->a.report);
     if (z->room) f->device->table->release(f->device->cuda, z->room);
     mpki_release(f->ctx, z);
 }
@@ -84,8 +84,8 @@ static refining *make(const mpki_direct *f, int32_t columns) {
                               .errors = (mpki_cuda_errors *)(void *)at[2]};
     /* without it errors are copied */
     if (mpk_failed(f->device->table->direct->refine[f->tree.scalar]->hold(f->device->cuda,
-                                                                          columns + 1, &z->a.told)))
-        z->a.told = NULL;
+                                                                          columns + 1, &z->a.report)))
+        z->a.report = NULL;
     z->columns = columns;
     z->b = at[3], z->r = at[4], z->x = at[5], z->y = at[6];
     return z;
@@ -167,7 +167,7 @@ static bool queue(const loop *l, const mpki_cuda_refine *a, int32_t k, int step)
 static mpki_cuda_refine place(const loop *l, int32_t k) {
     mpki_cuda_refine a = l->z->a;
     a.errors += k;
-    if (a.told) a.told += k;
+    if (a.report) a.report += k;
     return a;
 }
 
@@ -187,7 +187,7 @@ static int judge(loop *l, int32_t k, mpki_cuda_errors e) {
         c->deep = true;
         mpki_cuda_refine a;
         if (!clear(l, &a, k, 1) || !queue(l, &a, k, 0) ||
-            !did(l->ctx, l->f, l->kernels->tell(l->f->device->cuda, &a, 1, &e)))
+            !did(l->ctx, l->f, l->kernels->report_to_host(l->f->device->cuda, &a, 1, &e)))
             return -1;
     }
 }
@@ -201,7 +201,7 @@ static int measure(loop *l, int step) {
         a = place(l, k);
         if (!queue(l, &a, k, step)) return -1;
     }
-    if (!did(l->ctx, l->f, l->kernels->tell(l->f->device->cuda, &l->z->a, l->active, e))) return -1;
+    if (!did(l->ctx, l->f, l->kernels->report_to_host(l->f->device->cuda, &l->z->a, l->active, e))) return -1;
     int worst = 1;
     for (int32_t k = 0; k < l->active && worst == 1; k++) worst = judge(l, k, e[k]);
     return worst;
@@ -237,7 +237,7 @@ static int measure_ahead(loop *l, const mpki_refine_wish *wish, column *before, 
     if (!queue(l, &first, 0, 0) ||
         mpk_failed(mpki_cuda_direct_apply_if(l->s, second.wanted, l->z->r, &narrow)) ||
         !queue(l, &second, 0, 1) ||
-        !did(l->ctx, l->f, l->kernels->tell(l->f->device->cuda, &first, 2, e)))
+        !did(l->ctx, l->f, l->kernels->report_to_host(l->f->device->cuda, &first, 2, e)))
         return -1;
     int good = judge(l, 0, e[0]);
     l->column[0].reached.unrefined = l->column[0].reached.componentwise;
@@ -260,9 +260,9 @@ static int look(const loop *l, const mpki_refine_wish *wish, int32_t c) {
     if (isinf(wish->flat)) return 0; /* whatever A makes of it */
     mpki_cuda_refine a;
     if (!clear(l, &a, 0, 1)) return -1;
-    a.told = NULL; /* it forms no verdict */
+    a.report = NULL; /* it forms no verdict */
     if (!did(l->ctx, l->f, l->kernels->flatness(cuda, &a, l->tiny, x_of(l, c))) ||
-        !did(l->ctx, l->f, l->kernels->tell(cuda, &a, 1, &e)))
+        !did(l->ctx, l->f, l->kernels->report_to_host(cuda, &a, 1, &e)))
         return -1;
     const double most = number(e.x_norm), flat = number(e.omega1);
     return most > 0 && isfinite(most) && isfinite(flat) && flat <= wish->flat ? 0 : 1;
@@ -369,7 +369,7 @@ static bool put_back(const loop *l, int32_t nrhs) {
     return true;
 }
 
-static void tell(const loop *l, int32_t nrhs, mpki_refined *told) {
+static void report(const loop *l, int32_t nrhs, mpki_refined *told) {
     for (int32_t c = 0; c < nrhs; c++) {
         const mpki_refined *q = &l->column[c].reached;
         told->componentwise = fmax(told->componentwise, q->componentwise);
@@ -411,7 +411,7 @@ mpk_status mpki_cuda_direct_refine(mpk_context *ctx, const mpki_direct *f, mpki_
     if (good == 0 && x == b && x_away && !put_back(&l, nrhs)) good = -1;
     if (good == 1 && !x_away && !take_x(&l, nrhs, x, ldx * size)) good = -1;
     if (good >= 0 && !did(ctx, f, to->wait(cuda))) good = -1;
-    if (good == 1) tell(&l, nrhs, told);
+    if (good == 1) report(&l, nrhs, told);
     keep(f, l.z);
     return good < 0 ? mpki_failed(ctx) : MPK_OK;
 }

@@ -30,7 +30,7 @@ __device__ inline int next_front(warps_state &state) {
     return __shfl_sync(0xffffffffu, next, 0);
 }
 /** A warp: what it has written is there for the block. */
-__device__ inline void tell_warps(warps_state &state, int front) {
+__device__ inline void publish_to_warps(warps_state &state, int front) {
     __threadfence_block();
     __syncwarp();
     if ((threadIdx.x & 31) == 0) atomicOr(&state.done[front / 32], 1u << front % 32);
@@ -145,7 +145,7 @@ __device__ void forward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep &
             else
                 hand_on(&u[to * NR + r], z[r]);
     }
-    tell_warps(state, index - first);
+    publish_to_warps(state, index - first);
     if (lane == 0 && f.w > e && s.parent[index] > last) { /* another block has it */
         __threadfence();
         atomicAdd(s.finished + index, 1);
@@ -182,7 +182,7 @@ __device__ void backward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep 
     }
     if (inside) wait_for_warps(state, lane == 0 ? parent - first : -1);
     if (e == 0) { /* a helper, say, which has no list of positions */
-        tell_warps(state, index - first);
+        publish_to_warps(state, index - first);
         return;
     }
     for (int i = e + lane; i < f.n; i += 32) {
@@ -231,7 +231,7 @@ __device__ void backward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep 
     for (int i = lane; i < e; i += 32)
 #pragma unroll
         for (int r = 0; r < NR; ++r) deliver<NR>(s, a.id[i], r, x[i * NR + r]);
-    tell_warps(state, index - first);
+    publish_to_warps(state, index - first);
 }
 
 /** All threads: the fronts of a task, a warp each: one(k, state, the warp's part of room), k = 0,
