@@ -211,10 +211,10 @@ static void test_panels(void **unused) {
     unsetenv("METAPACK_CUDA_HOST_SHARED");
 }
 
-/* Columns of a cut front that came late, beyond shared memory, in pieces that leave them to the
+/* Columns of a cut front that were delayed, beyond shared memory, in pieces that leave them to the
  * next one: they lie apart, and the numbers are those of the processor. PLANTED and WAITING leave
  * many. */
-static void test_late_apart(void **unused) {
+static void test_delayed_apart(void **unused) {
     (void)unused;
     if (device_is_real()) return;
     int apart = 0;
@@ -256,7 +256,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_small_blocks),
                                        cmocka_unit_test(test_wide_tiles),
                                        cmocka_unit_test(test_panels), cmocka_unit_test(test_places),
-                                       cmocka_unit_test(test_late_apart)};
+                                       cmocka_unit_test(test_delayed_apart)};
     if (device_lacks(DEVICE_DIRECT)) return 0;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,7 @@
 
 static const char STAGE[] = "factorize";
 
-/* A front of which nothing was delayed, and nothing came late. */
+/* A front of which no column was delayed, by it or to it. */
 static mpki_cuda_now as_planned(const mpki_direct *f, int32_t front) {
     const mpki_cuda_node *node = &f->plan.node[front];
     return (mpki_cuda_now){f->on.arena + node->panel,

@@ -13,14 +13,14 @@ static const mpki_cuda_direct_table *functions(const mpki_direct *f) {
     return f->device->table->direct;
 }
 
-int32_t mpki_cuda_direct_late(const mpki_direct *f, int32_t front) {
+int32_t mpki_cuda_direct_delayed(const mpki_direct *f, int32_t front) {
     const mpki_cuda_node *node = &f->plan.node[front];
-    int32_t late = 0;
+    int32_t delayed = 0;
     for (int32_t k = 0; k < node->children; k++) {
         const mpki_cuda_now *c = &f->now[f->plan.child[node->child + k]];
-        late += c->w - c->nelim;
+        delayed += c->w - c->nelim;
     }
-    return late;
+    return delayed;
 }
 
 /* Does one kernel for a block of columns pay? Where fronts are few, of several tiles, and small, so
@@ -30,7 +30,7 @@ static bool queue_pays(const mpki_direct *f, const int32_t *list, int32_t count)
     int64_t rows = 0;
     for (int32_t k = 0; k < count; k++) {
         const mpki_cuda_node *node = &f->plan.node[list[k]];
-        const int32_t w = node->own + mpki_cuda_direct_late(f, list[k]);
+        const int32_t w = node->own + mpki_cuda_direct_delayed(f, list[k]);
         most = w > most ? w : most, rows += w + node->rows;
     }
     return most >= f->queued_least && most <= f->queued_most && rows <= MPKI_FRONT_QUEUES;
@@ -83,7 +83,7 @@ static mpk_status describe(mpki_direct *f, const int32_t *list, const int32_t *r
         const mpki_cuda_node *node = &plan->node[list[k]];
         mpki_cuda_front *x = &f->large[k];
         x->index = list[k];
-        x->own = node->own, x->w = node->own + mpki_cuda_direct_late(f, list[k]);
+        x->own = node->own, x->w = node->own + mpki_cuda_direct_delayed(f, list[k]);
         x->nrows = x->w + node->rows, x->ld = x->ldw = mpki_cuda_leading(x->nrows);
         x->block = mpki_cuda_front_block(x->w);
         /* a root that is eliminated by one kernel is one block; beside others, which may have two L

@@ -98,7 +98,7 @@ typedef struct part {
 
 enum { PARTS = 15 };
 
-/* Bytes that panels are expected to grow into, each anew where columns come late. A column is
+/* Bytes that panels are expected to grow into, each anew where columns are delayed. A column is
  * delayed with the same probability anywhere, half of the trial elimination's, which mostly gives
  * up more than a factorization does: 33488 for 11002 on stokes mac 183, 1194 for 452 on stocfor3,
  * 402 for 401 on pilot87. At most as much again as all panels. */

@@ -103,13 +103,13 @@ static bool children_are_done(const mpki_direct *f, int32_t front) {
  * looked for among all its columns: of a matrix like A^T A + small I, say. */
 static bool cuts_cost_too_much(const mpki_direct *f) {
     const int64_t size = (int64_t)mpk_scalar_size(f->tree.scalar);
-    int64_t late = 0;
+    int64_t delayed = 0;
     for (int32_t k = 0; !f->whole && k < f->changed; k++) {
         const mpki_cuda_now *x = &f->now[f->change[k]];
         if (f->plan.kind[f->change[k]] == MPKI_CUDA_LOWER && x->done == 1)
-            late += (x->w - x->nelim) * (int64_t)x->ld * size;
+            delayed += (x->w - x->nelim) * (int64_t)x->ld * size;
     }
-    return late > f->plan.panel_bytes / 4;
+    return delayed > f->plan.panel_bytes / 4;
 }
 
 /* The fronts at which tasks of a step have stopped: those that are too large for the widest blocks
@@ -124,7 +124,7 @@ static int32_t stopped_at(const mpki_direct *f, const mpki_cuda_step *at, int32_
         while (front <= plan->task[t].last && f->now[front].done == 1) front++;
         if (front > plan->task[t].last || !children_are_done(f, front)) continue;
         const mpki_cuda_node *node = &plan->node[front];
-        const int32_t w = node->own + mpki_cuda_direct_late(f, front), nrows = w + node->rows;
+        const int32_t w = node->own + mpki_cuda_direct_delayed(f, front), nrows = w + node->rows;
         if (functions(f)->task_bytes(f->tree.scalar, nrows, w, 0) >
             functions(f)->class_bytes(f->device->cuda, MPKI_CUDA_CLASSES - 1))
             list[count++] = front;
@@ -255,7 +255,7 @@ static int32_t together(const mpki_direct *f, int32_t k, int32_t last) {
     int64_t work = 0;
     for (int32_t first = k; k < last; k++) {
         const mpki_cuda_node *node = &f->plan.node[f->plan.large[k]];
-        const int32_t w = node->own + mpki_cuda_direct_late(f, f->plan.large[k]);
+        const int32_t w = node->own + mpki_cuda_direct_delayed(f, f->plan.large[k]);
         work += mpki_cuda_front_work(f->tree.scalar, w + node->rows, w);
         if (work > MPKI_CUDA_TOGETHER && k > first) break;
     }

@@ -49,7 +49,7 @@ mpk_status mpki_cuda_direct_read(mpki_direct *f, int32_t first, int32_t last);
 void mpki_cuda_direct_note(mpki_direct *f, int32_t front, const mpki_cuda_now *now);
 
 /** Columns that the children of a front have left, which are known. */
-int32_t mpki_cuda_direct_late(const mpki_direct *f, int32_t front);
+int32_t mpki_cuda_direct_delayed(const mpki_direct *f, int32_t front);
 /** Assemble and eliminate some large fronts of a step, all at once. list [in] `count` fronts, whose
  *                                                                             children
  *  are known; round [in] in which each is assembled, or NULL; depth: what kernels know the step by.

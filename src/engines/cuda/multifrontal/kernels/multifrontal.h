@@ -96,7 +96,7 @@ typedef struct mpki_cuda_flags {
     int32_t stuck;           /**< 1 + level whose task stopped; 0: none */
     int32_t reason;          /**< why, the largest of all */
     int32_t numeric;         /**< NaN or Inf was met */
-    int32_t late;            /**< 1: some front has left columns to its parent */
+    int32_t delayed;         /**< 1: some front has left columns to its parent */
     unsigned long long used; /**< address of the arena's free part */
     unsigned long long end;
     unsigned long long rejected, perturbed; /**< columns */
@@ -259,7 +259,7 @@ typedef struct mpki_cuda_chain {
     /** 1: of one front, with one strip of pivots and at most one of rows below, which are one piece
      *  forward */
     int32_t single;
-    int32_t late;              /**< 1: children have left columns to it */
+    int32_t delayed;           /**< 1: children have left columns to it */
     int32_t strip;             /**< where its list begins in sweep.strip */
     int32_t segment, segments; /**< where its segments begin in sweep.segment */
     int32_t square;            /**< where the inverses of its strips begin in sweep.square */

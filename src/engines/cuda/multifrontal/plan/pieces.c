@@ -20,15 +20,15 @@ void mpki_cuda_made_free(mpki_cuda_made *m) {
     for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) mpki_release(m->ctx, parts[k]);
 }
 
-/* Columns that may come late beside so many of its own, for which there is room. */
-static int32_t with_late(int32_t own) {
+/* Columns of a front: its own, and as many delayed ones as it has memory for. */
+static int32_t with_delayed(int32_t own) {
     return own > 0 ? own + 2 + own / 8 : 0;
 }
 
 /* The class of a front that fits into a block's shared memory as a whole; MPKI_CUDA_CLASSES:
  * none. */
 int mpki_cuda_class_of(const mpki_cuda_made *m, int32_t own, int32_t rows) {
-    const int32_t w = with_late(own), n = w + rows;
+    const int32_t w = with_delayed(own), n = w + rows;
     const int64_t bytes = m->capacity->task_bytes(m->tree->scalar, n, w, n);
     for (int k = 0; k < MPKI_CUDA_CLASSES; k++)
         if (bytes <= m->capacity->bytes[k]) return k;
@@ -37,7 +37,7 @@ int mpki_cuda_class_of(const mpki_cuda_made *m, int32_t own, int32_t rows) {
 
 /* Do w columns of a front fit there, with all rows below them? */
 bool mpki_cuda_panel_fits(const mpki_cuda_made *m, int32_t w, int32_t below) {
-    const int32_t all = with_late(w), n = all + below;
+    const int32_t all = with_delayed(w), n = all + below;
     return m->cuts != MPKI_CUDA_UNCUT && w + below <= PANEL_ROWS &&
            m->capacity->task_bytes(m->tree->scalar, n, all, all) <=
                m->capacity->bytes[MPKI_CUDA_CLASSES - 1];

@@ -48,7 +48,7 @@ enum { AT_ONCE, HALVES, BY_LEVEL };
 
 /* How much of the way to a large front the second half takes: maros_r7 on an H200 takes 6.9 ms and
  * 87 MB at once, 7.05 and 77 with 0.7, 7.5 and 71 with 0.5, 7.7 and 66 with 0.3. */
-static const double LATE_OF_LARGE = 0.7;
+static const double SECOND_HALF = 0.7;
 
 /* Steps and stages: a task has a class that is no smaller than those of the tasks that it waits for
  * in its step. */
@@ -65,7 +65,7 @@ static void find_steps(mpki_cuda_cut *c, int way) {
         if (is_large(c, s) && c->path[s] > large) large = c->path[s];
     }
     /* 0: no halves */
-    const double half = large > 0 ? large + LATE_OF_LARGE * (longest - large) : longest / 2;
+    const double half = large > 0 ? large + SECOND_HALF * (longest - large) : longest / 2;
     for (int32_t at = m->count - 1; by_level && at >= 0; at--) { /* depths, parents first */
         const int32_t s = m->post[at];
         if (c->root[s] != s) continue;

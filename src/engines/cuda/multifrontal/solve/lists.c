@@ -119,7 +119,7 @@ static void add_alone(const mpki_direct *f, int32_t top, mpki_cuda_sweep_lists *
         (mpki_cuda_chain){.top = top,
                           .low = top,
                           .pieces = 1,
-                          .late = gets_columns(f, top, false),
+                          .delayed = gets_columns(f, top, false),
                           .strips = cut_by(f->now[top].nelim, MPKI_FRONT_STRIP)};
 }
 
@@ -131,7 +131,7 @@ static void add_chain(const mpki_direct *f, int32_t top, mpki_cuda_sweep_lists *
         c.pieces++, c.low = x;
     for (int32_t k = c.pieces - 1, x = top; k >= 0; k--, x = front_before(&f->plan, x))
         l->front[k] = x;
-    for (int32_t k = 0; k < c.pieces; k++) c.late |= gets_columns(f, l->front[k], k > 0);
+    for (int32_t k = 0; k < c.pieces; k++) c.delayed |= gets_columns(f, l->front[k], k > 0);
     if (c.pieces == 1) {
         const int32_t wide = f->plan.fronts > FEW ? WIDE : WIDE_OF_FEW;
         if (l->way[top] != ALONE || f->now[top].nelim > wide) add_alone(f, top, l);

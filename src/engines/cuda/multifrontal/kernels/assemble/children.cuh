@@ -10,13 +10,13 @@ namespace mpki {
 /** All threads: entries of A, in an empty front. */
 template <class T, class F>
 __device__ void add_entries(const mpki_cuda_tree &t, const F &f, const mpki_cuda_node &node,
-                            int late) {
+                            int delayed) {
     const int tid = (int)threadIdx.x, nt = (int)blockDim.x;
     f.clear();
     __syncthreads();
     for (int64_t e = node.scatter + tid; e < node.scatter_end; e += nt) {
         const entry_of_a<T> a(t, node, e);
-        f.at(a.row < node.own ? a.row : a.row + late, a.col) = a.value;
+        f.at(a.row < node.own ? a.row : a.row + delayed, a.col) = a.value;
     }
 }
 
@@ -56,10 +56,10 @@ __device__ inline void publish_word(int32_t *flag, int32_t x) {
 
 /** All threads: wait until children number from .. until - 1 of a front are done. Those from
  *  `first` on are this block's. up: of their contributions only the front's own columns are asked
- *  for. late [inout] the columns that they leave are added. False: one of them could not be
+ *  for. delayed [inout] the columns that they leave are added. False: one of them could not be
  *                    done. */
 __device__ inline bool wait_for_fronts(const mpki_cuda_tree &t, const mpki_cuda_node &node,
-                                       int from, int until, int first, bool up, int *late) {
+                                       int from, int until, int first, bool up, int *delayed) {
     __shared__ int left, bad;
     if (threadIdx.x == 0) left = bad = 0;
     __syncthreads();
@@ -79,7 +79,7 @@ __device__ inline bool wait_for_fronts(const mpki_cuda_tree &t, const mpki_cuda_
             atomicAdd(&left, now->w - now->nelim);
     }
     __syncthreads();
-    *late += left;
+    *delayed += left;
     const bool good = bad == 0;
     __syncthreads();
     return good;
@@ -95,7 +95,7 @@ __device__ void add_delayed(const mpki_cuda_tree &t, const F &f, int child, int 
     const panel<T> g(now.a, now.w, now.ld);
     for (int k = warp; k < gone; k += warps) {
         const int at = own + offset + k, s = now.nelim + k;
-        T *const mine = f.late_column(at);
+        T *const mine = f.delayed_column(at);
         if (lane == 0) id[at] = g.id[s];
         for (int i = s + lane; i < now.w; i += 32) {
             T &x = mine[own + offset + i - now.nelim];
@@ -161,7 +161,7 @@ static const int TOGETHER = 8, TOGETHER_ROWS = 128; /* children; rows of such a 
  *  front. */
 template <class T, class F>
 __device__ void add_together(const mpki_cuda_tree &t, const F &f, const children_of_task &some,
-                             int first, int count, int own, int late, unsigned char *map) {
+                             int first, int count, int own, int delayed, unsigned char *map) {
     const int tid = (int)threadIdx.x, nt = (int)blockDim.x, n = f.n;
     for (int k = tid; k < TOGETHER * n; k += nt) map[k] = 0;
     __syncthreads();
@@ -169,7 +169,7 @@ __device__ void add_together(const mpki_cuda_tree &t, const F &f, const children
         const int k = first + s / n, i = s % n;
         if (i >= some.rows[k]) continue;
         const int r = t.rel[some.rel[k] + i];
-        map[s / n * n + (r < own ? r : r + late)] = (unsigned char)(1 + i);
+        map[s / n * n + (r < own ? r : r + delayed)] = (unsigned char)(1 + i);
     }
     __syncthreads();
     const int entries = f.columns * n - f.columns * (f.columns - 1) / 2;
@@ -199,7 +199,7 @@ __device__ void add_together(const mpki_cuda_tree &t, const F &f, const children
  *  way. */
 template <class T, class F>
 MPKI_APART __device__ int add_by_columns(const mpki_cuda_tree &t, F front, int first, int count,
-                                         int own, int late) {
+                                         int own, int delayed) {
     MPKI_ROOM;
     const children_of_task &some = described();
     const int AT_ONCE = 4, BYTES = (LDS_ * TILE + 6 * TILE) * (int)sizeof(T);
@@ -228,7 +228,7 @@ MPKI_APART __device__ int add_by_columns(const mpki_cuda_tree &t, F front, int f
         const int rows = some.rows[first + c], up = some.columns[first + c];
         const int at = __shfl_sync(0xffffffffu, begin, c);
         for (int i = lane; i < rows; i += 32) {
-            const int r = from[i], to = r < own ? r : r + late;
+            const int r = from[i], to = r < own ? r : r + delayed;
             rel[at + i] = (unsigned short)to;
             if (i < up) map[c * columns + to] = (unsigned char)(1 + i);
         }
@@ -287,17 +287,17 @@ MPKI_APART __device__ int add_by_columns(const mpki_cuda_tree &t, F front, int f
 }
 
 /** All threads: row := where a child's rows go. */
-__device__ inline void children_rows(const mpki_cuda_tree &t, int k, int own, int late,
+__device__ inline void children_rows(const mpki_cuda_tree &t, int k, int own, int delayed,
                                      int32_t *row) {
     const children_of_task &some = described();
     for (int i = (int)threadIdx.x; i < some.rows[k]; i += (int)blockDim.x) {
         const int r = t.rel[some.rel[k] + i];
-        row[i] = r < own ? r : r + late;
+        row[i] = r < own ? r : r + delayed;
     }
 }
 
 /** All threads: child number k of a front, before it is done: where what it gives will be, and, in
- *  row, where its rows go if no columns come late. */
+ *  row, where its rows go if no columns are delayed. */
 __device__ inline void expect_child(const mpki_cuda_tree &t, const mpki_cuda_node &node, int k,
                                     bool up, int32_t *row) {
     children_of_task &some = described();
@@ -314,7 +314,7 @@ __device__ inline void expect_child(const mpki_cuda_tree &t, const mpki_cuda_nod
 
 /** Each warp: wait until child number k is done, as wait_for_fronts() does. */
 __device__ inline bool wait_for_child(const mpki_cuda_tree &t, const mpki_cuda_node &node, int k,
-                                      int first, bool up, int *late) {
+                                      int first, bool up, int *delayed) {
     const int c = t.child[node.child + k];
     const mpki_cuda_now *now = t.now + c;
     int done = 1;
@@ -327,7 +327,7 @@ __device__ inline bool wait_for_child(const mpki_cuda_tree &t, const mpki_cuda_n
     done = __shfl_sync(0xffffffffu, done, 0);
     __syncwarp(); /* what lane 0 has seen is there for all of them */
     if (done < 0) return false;
-    *late += now->w - now->nelim;
+    *delayed += now->w - now->nelim;
     return true;
 }
 
@@ -336,7 +336,7 @@ __device__ inline bool wait_for_child(const mpki_cuda_tree &t, const mpki_cuda_n
  *  them. */
 template <bool H, class T, class F>
 __device__ void add_children(const mpki_cuda_tree &t, const F &f, const mpki_cuda_node &node,
-                             int from, int until, int late, int32_t *id, int32_t *row) {
+                             int from, int until, int delayed, int32_t *id, int32_t *row) {
     children_of_task &some = described();
     const int tid = (int)threadIdx.x, nt = (int)blockDim.x, own = node.own;
     int offset = 0, turn = 0;
@@ -355,16 +355,16 @@ __device__ void add_children(const mpki_cuda_tree &t, const F &f, const mpki_cud
             for (int k = 0; k < count; ++k) left = left || some.gone[k] > 0;
             for (int k = 0; k < count && !left; k += TOGETHER)
                 add_together<T>(t, f, some, k, count - k < TOGETHER ? count - k : TOGETHER, own,
-                                late, (unsigned char *)row);
+                                delayed, (unsigned char *)row);
             if (!left) continue;
         }
         int first = 0;
         while (nt > 32 && first + 1 < count) {
-            const int number = add_by_columns<T>(t, f, first, count, own, late);
+            const int number = add_by_columns<T>(t, f, first, count, own, delayed);
             if (number == 0) break;
-            for (int k = first; k < first + number && late > 0; ++k) {
+            for (int k = first; k < first + number && delayed > 0; ++k) {
                 if (some.gone[k] == 0) continue;
-                children_rows(t, k, own, late, row);
+                children_rows(t, k, own, delayed, row);
                 __syncthreads();
                 add_delayed<H, T>(t, f, t.child[node.child + base + k], own, offset, id, row);
                 offset += some.gone[k];
@@ -375,7 +375,7 @@ __device__ void add_children(const mpki_cuda_tree &t, const F &f, const mpki_cud
         /* a child's rows are read while the one before it is added */
         for (int k = first - 1; k < count && first < count; ++k) {
             int32_t *const mine = row + (turn & 1) * f.n, *const other = row + (~turn & 1) * f.n;
-            if (k + 1 < count) children_rows(t, k + 1, own, late, other);
+            if (k + 1 < count) children_rows(t, k + 1, own, delayed, other);
             if (k >= first) {
                 add_contribution(f, (const T *)t.contribution + some.contribution[k], some.rows[k],
                                  some.columns[k], mine);

@@ -11,12 +11,12 @@ template <class T> struct packed_front {
     static const bool PACKED = true;
     T *f;
     int n, columns, w;
-    T *apart; /* columns from `columns` on, which came late, in the panel, */
+    T *apart; /* columns from `columns` on, which were delayed, in the panel, */
     int ld;   /* and its leading dimension */
     /** The same, told where shared memory is. */
     __device__ packed_front here(T *F) const { return {F, n, columns, w, apart, ld}; }
-    /** Column j, one that came late. */
-    __device__ T *late_column(int j) const {
+    /** Column j, one that a child delayed. */
+    __device__ T *delayed_column(int j) const {
         return j < columns ? column(j) : apart + (int64_t)j * ld;
     }
     __device__ T *column(int j) const { return f + j * (2 * n - j - 1) / 2; }
@@ -46,7 +46,7 @@ template <class T> struct outside_front {
     T *f, *c;
     int n, columns, ld, w;
     __device__ outside_front here(T *) const { return *this; }
-    __device__ T *late_column(int j) const { return column(j); }
+    __device__ T *delayed_column(int j) const { return column(j); }
     __device__ T *column(int j) const {
         return j < w ? f + (int64_t)j * ld : contribution_column(c, n - w, j - w) - w;
     }
@@ -99,12 +99,12 @@ template <class T> struct task_room {
 };
 
 /** All threads: a front of n rows whose `columns` columns, its own and, of whole fronts, those
- *  behind them, are at `from` makes room for columns that came late, behind its `own` ones: these
+ *  behind them, are at `from` makes room for columns that were delayed, behind its `own` ones: these
  *  are 0 then. Nothing moves down, so the last entries go first, as many at once as a thread
  *  holds. */
 template <class T>
 MPKI_APART __device__ void front_spread(packed_front<T> to, T *from, int n, int columns, int own,
-                                        int late) {
+                                        int delayed) {
     MPKI_ROOM;
     const int AT_ONCE = 4;
     const task_room<T> m(room, to.n, to.w, to.columns);
@@ -125,12 +125,12 @@ MPKI_APART __device__ void front_spread(packed_front<T> to, T *from, int n, int 
             if (e < 0) continue;
             int i, j;
             place_in_packed(n, e, &i, &j);
-            f.at(i < own ? i : i + late, j < own ? j : j + late) = x[q];
+            f.at(i < own ? i : i + delayed, j < own ? j : j + delayed) = x[q];
         }
         __syncthreads();
     }
-    for (int j = tid / 32; j < f.columns && j < own + late; j += warps)
-        for (int i = (j < own ? own : j) + lane; i < (j < own ? own + late : f.n); i += 32)
+    for (int j = tid / 32; j < f.columns && j < own + delayed; j += warps)
+        for (int i = (j < own ? own : j) + lane; i < (j < own ? own + delayed : f.n); i += 32)
             f.at(i, j) = make<T>(0);
     __syncthreads();
 }

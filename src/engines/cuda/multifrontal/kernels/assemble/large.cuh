@@ -34,7 +34,7 @@ template <class T> struct first_children {
 template <int COUNT, class T>
 __device__ void add_first_children(const mpki_cuda_tree &t, const mpki_cuda_front &f, int c0,
                                    int c1, T *const *to, first_children<T> &m) {
-    const int own = f.own, late = f.w - own, n = f.nrows, tid = (int)threadIdx.x;
+    const int own = f.own, delayed = f.w - own, n = f.nrows, tid = (int)threadIdx.x;
     const mpki_cuda_node &node = t.node[f.index];
     const int32_t *rel[COUNT + 1]; /* one more: COUNT may be 0 */
     int rows[COUNT + 1], low[COUNT + 1], mine[COUNT + 1];
@@ -49,13 +49,13 @@ __device__ void add_first_children(const mpki_cuda_tree &t, const mpki_cuda_fron
     if (mine_is < COUNT && at_column <= MPKI_FRONT_COLUMNS) {
         const mpki_cuda_node &c = t.node[t.child[node.child + mine_is]];
         const int column = at_column < MPKI_FRONT_COLUMNS ? c0 + at_column : c0;
-        const bool is_late = column >= own && column < f.w;
-        const int j = column < own ? column : is_late ? own : column - late;
+        const bool is_delayed = column >= own && column < f.w;
+        const int j = column < own ? column : is_delayed ? own : column - delayed;
         const int at = first_not_below(t.rel + c.rel, c.rows, j);
         if (at_column == MPKI_FRONT_COLUMNS) {
             m.low[mine_is] = at;
         } else {
-            const bool has = column < c1 && !is_late && at < c.rows && t.rel[c.rel + at] == j;
+            const bool has = column < c1 && !is_delayed && at < c.rows && t.rel[c.rel + at] == j;
             m.column[mine_is][at_column] =
                 has ? contribution_column((const T *)t.contribution + c.contribution, c.rows, at)
                     : (const T *)0;
@@ -72,7 +72,7 @@ __device__ void add_first_children(const mpki_cuda_tree &t, const mpki_cuda_fron
         for (int k = 0; k < COUNT; ++k) {
             const auto place = [&](int r) {
                 const int to = r < rows[k] ? rel[k][r] : n;
-                return (to < own ? to : to + late) - i0;
+                return (to < own ? to : to + delayed) - i0;
             };
             const int r = low[k] + tid, at = place(r);
             if (at < 256 && r < rows[k]) {
@@ -128,7 +128,7 @@ __device__ void add_further_children(const mpki_cuda_tree &t, const mpki_cuda_fr
                                      int count, int c0, int c1, T *const *to,
                                      further_children<T> &m) {
     const int AT_ONCE = 4;
-    const int own = f.own, late = f.w - own, tid = (int)threadIdx.x, nt = (int)blockDim.x;
+    const int own = f.own, delayed = f.w - own, tid = (int)threadIdx.x, nt = (int)blockDim.x;
     const int lane = tid & 31, warp = tid / 32, warps = nt / 32;
     const mpki_cuda_node &node = t.node[f.index];
     for (int k = tid; k < MPKI_FRONT_COLUMNS * FURTHER_CHILDREN; k += nt)
@@ -137,9 +137,9 @@ __device__ void add_further_children(const mpki_cuda_tree &t, const mpki_cuda_fr
     for (int k = tid; k < count; k += nt) {
         const mpki_cuda_node &c = t.node[t.child[node.child + first + k]];
         const int32_t *rel = t.rel + c.rel;
-        const int low = c0 < own ? c0 : c0 - late < own ? own : c0 - late;
+        const int low = c0 < own ? c0 : c0 - delayed < own ? own : c0 - delayed;
         for (int j = first_not_below(rel, c.rows, low); j < c.rows; ++j) {
-            const int at = rel[j] < own ? rel[j] : rel[j] + late;
+            const int at = rel[j] < own ? rel[j] : rel[j] + delayed;
             if (at >= c1) break;
             m.column[at - c0][k] = 1 + j;
         }
@@ -149,7 +149,7 @@ __device__ void add_further_children(const mpki_cuda_tree &t, const mpki_cuda_fr
     __syncthreads();
     const auto place = [&](const int32_t *rel, int i) {
         const int r = rel[i];
-        return r < own ? r : r + late;
+        return r < own ? r : r + delayed;
     };
     for (int c = warp; c < c1 - c0; c += warps) {
         T *const x = to[c];
@@ -217,7 +217,7 @@ __global__ void __launch_bounds__(256)
     const mpki_cuda_front &f = large.front[front_of_block(large.assembly, large.count, &part)];
     const mpki_cuda_node &node = t.node[f.index];
     const int tid = (int)threadIdx.x, lane = tid & 31, warp = tid / 32;
-    const int warps = (int)blockDim.x / 32, own = f.own, late = f.w - own;
+    const int warps = (int)blockDim.x / 32, own = f.own, delayed = f.w - own;
     const int c0 = part * MPKI_FRONT_COLUMNS;
     const int c1 = c0 + MPKI_FRONT_COLUMNS < f.nrows ? c0 + MPKI_FRONT_COLUMNS : f.nrows;
     if (t.flags->stuck > level + 1) return;
@@ -264,11 +264,11 @@ __global__ void __launch_bounds__(256)
         for (int64_t e = low + tid; e < node.scatter_end && t.scatter[e].col - node.shift < c1;
              e += (int)blockDim.x) {
             const entry_of_a<T> a(t, node, e);
-            T &x = columns[a.col - c0][a.row < own ? a.row : a.row + late];
+            T &x = columns[a.col - c0][a.row < own ? a.row : a.row + delayed];
             x = x + a.value;
         }
     }
-    if (late == 0) return;
+    if (delayed == 0) return;
     int offset = own;
     for (int k = 0; k < node.children; ++k) {
         const int index = t.child[node.child + k];
@@ -298,7 +298,7 @@ __global__ void __launch_bounds__(256)
             }
             for (int i = lane; i < rows; i += 32)
                 if (rel[i] >= own) {
-                    T &y = x[rel[i] + late];
+                    T &y = x[rel[i] + delayed];
                     y = y + g.at(now.w + i, source);
                 }
         }

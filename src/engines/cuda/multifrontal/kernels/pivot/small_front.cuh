@@ -267,7 +267,7 @@ MPKI_APART __device__ int task_search(F front, T *d, T *dinv, int32_t *id, int p
                                    &search, &over, m.space);
 }
 
-/** All threads: eliminate what can be. own: columns before those that came late; before others of
+/** All threads: eliminate what can be. own: columns before those that were delayed; before others of
  *  the same front these alone are tried, as in a front that is not cut. Returns nelim. */
 template <bool H, bool LOOPS, class F, class T>
 __device__ int task_eliminate(const mpki_cuda_tree &t, const F &f, const task_room<T> &m,
@@ -332,7 +332,7 @@ __device__ int task_columns(const mpki_cuda_tree &t, const F &f, const task_room
     for (int k = (int)threadIdx.x; k < out.w; k += (int)blockDim.x)
         here.id[k] = k < node.own ? node.first + k : out.id[k];
     __syncthreads();
-    /* columns before these have left what came late, and counted it */
+    /* columns before these have left the delayed ones, and counted them */
     const int nelim = node.own > 0 ? task_eliminate<H, LOOPS>(t, f, m, here, out.w, node.root,
                                                               node.own, node.shift > 0)
                                    : 0;
@@ -343,24 +343,24 @@ __device__ int task_columns(const mpki_cuda_tree &t, const F &f, const task_room
 /** The same of a front that has grown beyond shared memory: all of it, where it will stay. */
 template <bool H, class T>
 MPKI_APART __device__ int task_outside(const mpki_cuda_tree &t, int s, char *place, int n,
-                                       int columns, int late) {
+                                       int columns, int delayed) {
     MPKI_ROOM;
     const mpki_cuda_node node = t.node[s];
-    const int w = node.own + late, ld = leading(n);
+    const int w = node.own + delayed, ld = leading(n);
     const task_room<T> m(room, n, w, columns, true);
     const panel<T> out(place, w, ld);
     const outside_front<T> f = {out.a, (T *)t.contribution + node.contribution, n, columns, ld, w};
-    add_entries<T>(t, f, node, late);
+    add_entries<T>(t, f, node, delayed);
     __syncthreads();
-    add_children<H, T>(t, f, node, 0, node.children, late, out.id, m.row);
+    add_children<H, T>(t, f, node, 0, node.children, delayed, out.id, m.row);
     MPKI_STAMP(GATHER);
     return task_columns<H, false>(t, f, m, node, out);
 }
 
-/** All threads: columns that came late and lie in the panel lose what the ne pivots of the others,
+/** All threads: columns that were delayed and lie in the panel lose what the ne pivots of the others,
  *  all of one tile, give to them. L is in the front. */
 template <bool H, class T>
-MPKI_APART __device__ void update_late(packed_front<T> front, int w, int ne) {
+MPKI_APART __device__ void update_delayed(packed_front<T> front, int w, int ne) {
     MPKI_ROOM;
     const int AT_ONCE = 8;
     const task_room<T> m(room, front.n, front.w, front.columns);
@@ -397,7 +397,7 @@ MPKI_APART __device__ void update_late(packed_front<T> front, int w, int ne) {
 #pragma unroll
             for (int y = 0; y < AT_ONCE; ++y)
                 if (i < f.n && h + y < count && i >= c0 + h + y) {
-                    T &x = f.late_column(c0 + h + y)[i];
+                    T &x = f.delayed_column(c0 + h + y)[i];
                     x = x - sum[y];
                 }
         }
@@ -409,7 +409,7 @@ __device__ inline void task_done(const mpki_cuda_tree &t, int s, char *place, in
                                  int ld) {
     mpki_cuda_now *now = t.now + s;
     now->a = place, now->w = w, now->nelim = nelim, now->ld = ld;
-    if (nelim < w) t.flags->late = 1;
+    if (nelim < w) t.flags->delayed = 1;
     publish_word(&now->done, 1);
 }
 
@@ -422,7 +422,7 @@ __device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_byt
     const mpki_cuda_node node = t.node[s];
     const int tid = (int)threadIdx.x, lane = tid & 31, warp = tid / 32;
     const int warps = (int)blockDim.x / 32, own = node.own;
-    int late = 0, w = own, n = own + node.rows, columns = alone ? w : n;
+    int delayed = 0, w = own, n = own + node.rows, columns = alone ? w : n;
     task_room<T> m(room, n, w, columns);
     packed_front<T> f = {m.F, n, columns, w, NULL, 0};
     MPKI_STAMP_BEGIN(s);
@@ -444,12 +444,12 @@ __device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_byt
         const bool all = until == node.children;
         const bool one = !WIDE && until == from + 1 && waited == from;
         if (one) expect_child(t, node, from, alone, m.row);
-        if (one ? !wait_for_child(t, node, from, first, alone, &late)
-                : !wait_for_fronts(t, node, waited, until, first, alone, &late))
+        if (one ? !wait_for_child(t, node, from, first, alone, &delayed)
+                : !wait_for_fronts(t, node, waited, until, first, alone, &delayed))
             return false;
         MPKI_STAMP(WAIT);
         waited = until;
-        if (one && late == 0) {
+        if (one && delayed == 0) {
             const children_of_task &some = described();
             add_contribution(f, (const T *)t.contribution + some.contribution[0], some.rows[0],
                              some.columns[0], m.row);
@@ -460,9 +460,9 @@ __device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_byt
             continue;
         }
         if (one) __syncthreads();
-        if (late > 0 && !all) continue;
-        if (late > 0) {
-            w = own + late, n = w + node.rows, columns = alone ? w : n;
+        if (delayed > 0 && !all) continue;
+        if (delayed > 0) {
+            w = own + delayed, n = w + node.rows, columns = alone ? w : n;
             bool fits = task_room<T>::bytes(n, w, columns) <= room_bytes;
             if (WIDE && !fits && alone && node.root == MPKI_CUDA_NOT_LAST && own <= TILE &&
                 task_room<T>::bytes(n, own, own) <= room_bytes)
@@ -483,16 +483,17 @@ __device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_byt
             m = task_room<T>(room, n, f.w, columns, outside);
             f.f = m.F, f.n = n, f.columns = columns, f.apart = (T *)place, f.ld = leading(n);
             for (int j = own + warp; apart && j < w; j += warps)
-                for (int i = j + lane; i < n; i += 32) f.late_column(j)[i] = make<T>(0);
+                for (int i = j + lane; i < n; i += 32) f.delayed_column(j)[i] = make<T>(0);
             if (outside) break;
             if (from > 0) { /* what the others give is there */
-                front_spread<T>(f, old, old_n, old_columns, own, late);
+                front_spread<T>(f, old, old_n, old_columns, own, delayed);
             } else {
-                add_entries<T>(t, f, node, late);
+                add_entries<T>(t, f, node, delayed);
                 __syncthreads();
             }
         }
-        add_children<H, T>(t, f, node, from, until, late, panel<T>(place, w, leading(n)).id, m.row);
+        add_children<H, T>(t, f, node, from, until, delayed, panel<T>(place, w, leading(n)).id,
+                           m.row);
         from = until;
         if (all) break;
         MPKI_STAMP(ENTRIES);
@@ -503,12 +504,12 @@ __device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_byt
     int nelim;
     bool told = false;
     if (WIDE && outside) {
-        nelim = task_outside<H, T>(t, s, place, n, columns, late);
+        nelim = task_outside<H, T>(t, s, place, n, columns, delayed);
         MPKI_STAMP(SEARCH);
     } else {
         T *const C = (T *)t.contribution + node.contribution;
         nelim = task_columns<H, !WIDE>(t, f, m, node, out);
-        if (WIDE && apart) update_late<H>(f, w, nelim);
+        if (WIDE && apart) update_delayed<H>(f, w, nelim);
         MPKI_STAMP(SEARCH);
         for (int j = warp; j < node.rows && !alone; j += warps) {
             T *to = contribution_column(C, node.rows, j);

@@ -24,7 +24,7 @@ __device__ inline int front_before(const mpki_cuda_tree &t, const mpki_cuda_node
 /** All threads: columns that children left to a chain are there. The caller synchronizes. */
 __device__ inline void wait_for_chain(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
                                       const mpki_cuda_chain &me) {
-    if (!me.late) return;
+    if (!me.delayed) return;
     for (int k = 0, front = me.top; k < me.pieces; ++k) {
         const bool chained = k + 1 < me.pieces;
         wait_for_columns(t, s, t.node[front], front, chained);

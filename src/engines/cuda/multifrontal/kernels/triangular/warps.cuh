@@ -95,10 +95,11 @@ __device__ void forward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep &
     child_contribution<NR, T> now, next;
     now.look(t, s, f.node, 0);
     for (int i = lane; i < (own + f.m) * NR; i += 32) sum[i] = make<T>(0);
-    const bool late = f.w > own; /* columns that a child has left, which are in y when it is done */
+    const bool delayed =
+        f.w > own; /* columns that a child has left, which are in y when it is done */
     for (int k = 0; k < f.node.children; k += 32) {
         const int c = k + lane < f.node.children ? t.child[f.node.child + k + lane] : -1;
-        if (late && c >= 0 && c < first && leaves_columns(t, c))
+        if (delayed && c >= 0 && c < first && leaves_columns(t, c))
             wait_for(s.finished + c, s.goal[c]);
         wait_for_warps(state, c >= first ? c - first : -1);
     }
