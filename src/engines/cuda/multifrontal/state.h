@@ -55,11 +55,11 @@ struct mpki_direct {
     uint64_t
         shape; /* a hash of all fronts' sizes: two factors of one plan with the same are alike */
     /* the inverses of strips lie where large fronts had their work space, and behind them, where
-     * contributions were, copies of chains in half the precision, from `narrow_least` entries on:
+     * contributions were, copies of chains in half the precision, from `half_copy_least` entries on:
      * multifrontal/solve/solve.c */
-    atomic_bool squared, narrowed;
+    atomic_bool squared, half_copied;
     atomic_int corrections; /* that were taken and could read copies */
-    int64_t narrow_least;
+    int64_t half_copy_least;
     int32_t queued_least,
         queued_most; /* columns of the widest front of a step whose pieces queue */
     /* work space of a solver that is gone, for the next one: struct mpki_direct_solver; any thread
@@ -98,10 +98,10 @@ mpk_status mpki_cuda_direct_apply(mpki_direct_solver *s, mpk_part part, int32_t 
                                   int64_t ldb, void *x, int64_t ldx);
 /** x := A^-1 x for one vector in device memory, as good as a correction has to be. Queued.
  *  wanted [in] device: where 0 lies there when its turn comes, x is as it was
- *  narrow [out] chains are read in half the precision: where it was wanted,
+ *  half_copy [out] chains are read in half the precision: where it was wanted,
  *               mpki_cuda_direct_corrected() is to be told when it is done */
 mpk_status mpki_cuda_direct_apply_if(mpki_direct_solver *s, const unsigned long long *wanted,
-                                     void *x, bool *narrow);
+                                     void *x, bool *half_copy);
 void mpki_cuda_direct_corrected(const mpki_direct_solver *s);
 /** So many bytes of device memory, a multiple of 8, are cleared by what is applied next. */
 void mpki_cuda_direct_clear_with(mpki_direct_solver *s, void *zero, int64_t bytes);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The multifrontal engine of a device by the shared memory of a block: fronts that are large, in
- * wide tiles, cut into columns and parts; where their contributions lie. The module that computes
+ * tiles of 128, cut into columns and parts; where their contributions lie. The module that computes
  * on the host has as much as it is told. */
 #include "support.h"
 
@@ -23,9 +23,9 @@ static void test_small_blocks(void **unused) {
     unsetenv("METAPACK_CUDA_HOST_SHARED");
 }
 
-/* The root of a matrix, 332 columns, with or without wide tiles: how many columns of one it has
- * seen beyond a narrow one's. */
-static int wide_columns(const char *code) {
+/* The root of a matrix, 332 columns, with or without tiles of 128: how many columns of one it has
+ * seen beyond a tile of 32. */
+static int columns_of_128(const char *code) {
     mpk_options o;
     mpk_options_init(&o);
     o.method = MPK_METHOD_LDLT;
@@ -40,8 +40,8 @@ static int wide_columns(const char *code) {
     assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &fac), MPK_OK);
     ((mpki_direct *)fac->direct)->queued_most = 0;
     assert_int_equal(mpk_refactorize(ctx, NULL, &o, fac), MPK_OK);
-    assert_true(fac->direct->large[0].w > MPKI_FRONT_WIDE);
-    for (int k = MPKI_FRONT_TILE; k < MPKI_FRONT_WIDE; k++)
+    assert_true(fac->direct->large[0].w > MPKI_FRONT_TILE_128);
+    for (int k = MPKI_FRONT_TILE; k < MPKI_FRONT_TILE_128; k++)
         columns += fac->direct->large[0].order[k] > 0;
     mpk_factor_destroy(&fac);
     mpk_analysis_destroy(&an);
@@ -53,11 +53,11 @@ static int wide_columns(const char *code) {
 }
 
 /* Large fronts in tiles of 128 columns, which those of 32 take over where one fails. */
-static void test_wide_tiles(void **unused) {
+static void test_tiles_of_128(void **unused) {
     (void)unused;
     if (device_is_real()) return;
-    assert_int_equal(wide_columns("86"), 0);
-    assert_true(wide_columns("90") > 80);
+    assert_int_equal(columns_of_128("86"), 0);
+    assert_true(columns_of_128("90") > 80);
     setenv("METAPACK_CUDA_HOST_CODE", "90", 1);
     small_blocks("13000");
     without_queues = true;
@@ -254,7 +254,7 @@ static void test_delayed_apart(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_small_blocks),
-                                       cmocka_unit_test(test_wide_tiles),
+                                       cmocka_unit_test(test_tiles_of_128),
                                        cmocka_unit_test(test_panels), cmocka_unit_test(test_places),
                                        cmocka_unit_test(test_delayed_apart)};
     if (device_lacks(DEVICE_DIRECT)) return 0;

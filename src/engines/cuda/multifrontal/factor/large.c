@@ -205,7 +205,7 @@ static mpk_status blocks_ahead(mpki_direct *f, mpki_cuda_large *large, int32_t d
     for (int32_t turn = done;; turn++) {
         int32_t tiles = 0;
         large->share = large->share_rest = INT32_MAX;
-        if (large->wide) large->wide = MPKI_WIDE;
+        if (large->tiles) large->tiles = MPKI_TILES_128;
         for (int32_t k = 0; k < large->count; k++) {
             const mpki_cuda_front *x = &f->large[k];
             const int32_t left = x->end - x->p - turn * x->block;
@@ -213,7 +213,8 @@ static mpk_status blocks_ahead(mpki_direct *f, mpki_cuda_large *large, int32_t d
             if (x->phase != 0 || left <= 0) continue;
             if (mine > tiles) tiles = mine;
             count_tiles(x, turn, large);
-            if (large->wide && left <= x->block && x->w == x->nrows) large->wide = MPKI_WIDE_LAST;
+            if (large->tiles && left <= x->block && x->w == x->nrows)
+                large->tiles = MPKI_TILES_128_THEN_32;
         }
         if (tiles == 0) return MPK_OK;
         if (!DID(functions(f)->block(f->device->cuda, &f->on, large, tiles)))
@@ -222,16 +223,16 @@ static mpk_status blocks_ahead(mpki_direct *f, mpki_cuda_large *large, int32_t d
     }
 }
 
-/* Do wide tiles pay? A tile takes a multiprocessor, so that where fronts are many and narrow they
+/* Do tiles of 128 pay? A tile takes a multiprocessor, so that where fronts are many and narrow they
  * wait for each other. */
-static bool wide_pays(const mpki_direct *f, int32_t count) {
+static bool tiles_of_128_pay(const mpki_direct *f, int32_t count) {
     int32_t most = 0;
     for (int32_t k = 0; k < count; k++) most = f->large[k].w > most ? f->large[k].w : most;
-    return most > MPKI_FRONT_WIDE && count <= MPKI_FRONT_FEW;
+    return most > MPKI_FRONT_TILE_128 && count <= MPKI_FRONT_TILE_128_FRONTS;
 }
 
-/* Are wide tiles to be tried after a block in narrow ones? */
-static bool wide_again(const mpki_direct *f, int32_t count) {
+/* Are tiles of 128 to be tried after a block in tiles of 32? */
+static bool tiles_of_128_again(const mpki_direct *f, int32_t count) {
     for (int32_t k = 0; k < count; k++)
         if (f->large[k].phase == 0 &&
             (f->large[k].pass > 0 || f->large[k].misses >= MPKI_FRONT_MISSES))
@@ -247,18 +248,18 @@ mpk_status mpki_cuda_direct_eliminate(mpki_direct *f, const int32_t *list, const
     if (mpk_failed(describe(f, list, round, count, &large)) ||
         mpk_failed(assemble(f, round, count, &large, depth)))
         return mpki_failed(f->ctx);
-    const bool wide = !large.queued && wide_pays(f, count);
-    large.wide = wide ? MPKI_WIDE : MPKI_NARROW;
+    const bool tiles_of_128 = !large.queued && tiles_of_128_pay(f, count);
+    large.tiles = tiles_of_128 ? MPKI_TILES_128 : MPKI_TILES_32;
     if (mpk_failed(blocks_ahead(f, &large, 0)) || mpk_failed(read_fronts(f, &large, large.queued)))
         return mpki_failed(f->ctx);
-    while (any_in_phase(f, count, 0)) { /* a block in narrow tiles, then the others */
-        large.wide = MPKI_NARROW;
+    while (any_in_phase(f, count, 0)) { /* a block in tiles of 32, then the others */
+        large.tiles = MPKI_TILES_32;
         large.share = large.share_rest = 1;
         if (!DID(functions(f)->block(cuda, &f->on, &large, MPKI_FRONT_BLOCK / MPKI_FRONT_TILE)))
             return mpki_failed(f->ctx);
         large.turn++;
-        if (wide && wide_again(f, count)) large.wide = MPKI_WIDE;
-        if ((large.wide || large.queued) && mpk_failed(blocks_ahead(f, &large, 1)))
+        if (tiles_of_128 && tiles_of_128_again(f, count)) large.tiles = MPKI_TILES_128;
+        if ((large.tiles || large.queued) && mpk_failed(blocks_ahead(f, &large, 1)))
             return mpki_failed(f->ctx);
         if (mpk_failed(read_fronts(f, &large, large.queued))) return mpki_failed(f->ctx);
         if (mpki_progress(f->ctx, STAGE, 0))

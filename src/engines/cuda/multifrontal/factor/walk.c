@@ -21,7 +21,7 @@ static const mpki_cuda_direct_table *functions(const mpki_direct *f) {
 
 /* Entries of copies from which on a correction reads such: with fewer L is in the second cache, and
  * sweeps take as long. */
-enum { NARROW_LEAST = 1 << 23 };
+enum { HALF_COPY_LEAST = 1 << 23 };
 
 /* What the plan of a tree counts on. */
 static mpki_cuda_capacity capacity_of(const mpki_device *device) {
@@ -46,10 +46,10 @@ static mpk_status make(mpk_context *ctx, const mpki_tree_view *tree, mpki_direct
                           "the CUDA module was built without the direct solver");
     }
     f->tree = *tree;
-    f->narrow_least = NARROW_LEAST;
-    f->queued_least = MPKI_FRONT_WIDE + 1;
+    f->half_copy_least = HALF_COPY_LEAST;
+    f->queued_least = MPKI_FRONT_TILE_128 + 1;
     f->queued_most =
-        tree->failing > 0 ? MPKI_FRONT_QUEUED : 0; /* else wide tiles will mostly stand */
+        tree->failing > 0 ? MPKI_FRONT_QUEUED : 0; /* else tiles of 128 will mostly stand */
     const mpki_cuda_capacity capacity = capacity_of(f->device);
     const mpk_status status = mpki_cuda_plan_make(ctx, tree, &capacity, false, &f->plan);
     if (mpk_failed(status)) {
@@ -112,7 +112,7 @@ static bool cuts_cost_too_much(const mpki_direct *f) {
     return delayed > f->plan.panel_bytes / 4;
 }
 
-/* The fronts at which tasks of a step have stopped: those that are too large for the widest blocks
+/* The fronts at which tasks of a step have stopped: those that are too large for the largest class
  * are listed, for the others *want bytes of the arena. Returns how many were listed. */
 static int32_t stopped_at(const mpki_direct *f, const mpki_cuda_step *at, int32_t *list,
                           int64_t *want) {
@@ -136,7 +136,7 @@ static int32_t stopped_at(const mpki_direct *f, const mpki_cuda_step *at, int32_
 
 /* The step whose tasks have stopped goes on: the arena grows; fronts that are too large even for
  * the
- * widest blocks become large ones. *step [out]: where */
+ * of blocks become large ones. *step [out]: where */
 static mpk_status unstick(walk *z, int32_t *step) {
     mpki_direct *f = z->f;
     mpki_cuda *cuda = f->device->cuda;
@@ -288,7 +288,7 @@ static mpk_status large_ones(mpki_direct *f, int32_t l) {
     return MPK_OK;
 }
 
-/* Tasks of a step. again: as far as they are not done; all by the widest blocks then, since some
+/* Tasks of a step. again: as far as they are not done; all by blocks of the largest class then, since some
  * have grown. */
 static mpk_status small_ones(mpki_direct *f, int32_t l, bool again) {
     const mpki_cuda_step *step = &f->plan.step[l];
@@ -438,7 +438,7 @@ static mpk_status factorize(mpki_direct *f, const void *ax, const double *scale,
     *result = (mpki_numeric_result){.min_d = INFINITY};
     f->valid = f->fetched = false;
     atomic_store(&f->squared, false);
-    atomic_store(&f->narrowed, false);
+    atomic_store(&f->half_copied, false);
     atomic_store(&f->corrections, 0);
     f->scale = scale, f->size = rules->size, f->limit = rules->device_memory_limit;
     if (ax) f->taken = false;

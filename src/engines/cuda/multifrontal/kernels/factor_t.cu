@@ -22,7 +22,7 @@ static int64_t task_bytes(int32_t nrows, int32_t w, int32_t columns) {
     return columns < nrows && bytes < part ? part : bytes;
 }
 
-static const int WIDEST = sizeof(T) > 8 ? 256 : 512; /* registers */
+static const int MOST_THREADS = sizeof(T) > 8 ? 256 : 512; /* registers */
 
 template <bool H>
 static mpk_status leaves_h(mpki_cuda *cuda, const mpki_cuda_tree *t, int32_t first, int32_t count,
@@ -72,7 +72,8 @@ static mpk_status tasks_h(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_c
     case 2:
         return tasks_by<H, 256, false>(cuda, t, task, count, size, bytes, level, ticket, beside);
     default:
-        return tasks_by<H, WIDEST, true>(cuda, t, task, count, size, bytes, level, ticket, beside);
+        return tasks_by<H, MOST_THREADS, true>(cuda, t, task, count, size, bytes, level, ticket,
+                                               beside);
     }
 }
 
@@ -146,29 +147,30 @@ template <bool H> static mpk_status outer_ahead(mpki_cuda *cuda, const mpki_cuda
 }
 
 #if MPKI_PRECISION == 1
-/* A block of columns by wide tiles, so many narrow ones' worth. */
-static mpk_status wide_block(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_large *l,
-                             int32_t tiles) {
-    const int32_t each = MPKI_FRONT_WIDE / MPKI_FRONT_TILE, wide = (tiles + each - 1) / each;
-    const int64_t tile = (int64_t)tile_bytes<T>(cuda), rows = (int64_t)sizeof(wide_memory);
+/* A block of columns in tiles of 128, as many columns as `tiles` tiles of 32 have. */
+static mpk_status block_128(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_large *l,
+                            int32_t tiles) {
+    const int32_t each = MPKI_FRONT_TILE_128 / MPKI_FRONT_TILE,
+                  count_128 = (tiles + each - 1) / each;
+    const int64_t tile = (int64_t)tile_bytes<T>(cuda), rows = (int64_t)sizeof(smem_128);
     const int64_t inner = MMA_STAGES * MMA_STAGE * (int64_t)sizeof(double);
-    const bool more = l->wide == MPKI_WIDE_LAST; /* a narrow tile follows */
-    MPKI_PASS(allow(cuda, wide_tile_kernel, tile));
-    MPKI_PASS(allow(cuda, wide_rows_kernel, rows));
-    MPKI_PASS(allow(cuda, wide_inner_kernel, inner));
-    for (int32_t k = 0; k < wide; ++k) {
-        const bool last = k == wide - 1 && !more;
-        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, wide_tile_kernel, l->count, TILE_THREADS, (size_t)tile, *t,
+    const bool more = l->tiles == MPKI_TILES_128_THEN_32; /* a tile of 32 follows */
+    MPKI_PASS(allow(cuda, tile_128_kernel, tile));
+    MPKI_PASS(allow(cuda, rows_128_kernel, rows));
+    MPKI_PASS(allow(cuda, inner_128_kernel, inner));
+    for (int32_t k = 0; k < count_128; ++k) {
+        const bool last = k == count_128 - 1 && !more;
+        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, tile_128_kernel, l->count, TILE_THREADS, (size_t)tile, *t,
                                   *l, k == 0));
-        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, wide_rows_kernel,
-                                  l->rows_blocks * (MPKI_FRONT_ROWS / WIDE_ROWS), 256, (size_t)rows,
+        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, rows_128_kernel,
+                                  l->rows_blocks * (MPKI_FRONT_ROWS / ROWS_128), 256, (size_t)rows,
                                   *t, *l));
-        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, wide_done_kernel, l->rows_blocks * WIDE_SHARES, WIDE_FEW, 0,
-                                  *t, *l, l->ahead && last));
+        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, finish_128_kernel, l->rows_blocks * FINISH_SHARES,
+                                  FINISH_THREADS, 0, *t, *l, l->ahead && last));
         if (!last)
-            MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, wide_inner_kernel,
-                                      l->rows_blocks * WIDE_HALVES * WIDE_PIECES, MMA_THREADS,
-                                      (size_t)inner, *l));
+            MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, inner_128_kernel,
+                                      l->rows_blocks * INNER_HALVES_128 * INNER_PIECES_128,
+                                      MMA_THREADS, (size_t)inner, *l));
     }
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
@@ -217,19 +219,19 @@ static mpk_status block_h(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_c
         MPKI_TRY(cudaGetLastError());
         return MPK_OK;
     }
-    int32_t narrow = tiles, begin = 1;
+    int32_t count_32 = tiles, begin = 1;
 #if MPKI_PRECISION == 1
-    if (l->wide && roomy(cuda)) {
-        MPKI_PASS(wide_block(cuda, t, l, tiles));
-        narrow = l->wide == MPKI_WIDE_LAST, begin = 0;
+    if (l->tiles && roomy(cuda)) {
+        MPKI_PASS(block_128(cuda, t, l, tiles));
+        count_32 = l->tiles == MPKI_TILES_128_THEN_32, begin = 0;
     }
 #endif
-    if (l->queued && narrow > 0) {
+    if (l->queued && count_32 > 0) {
         MPKI_PASS(queue_h<H>(cuda, t, l, begin));
-        narrow = 0;
+        count_32 = 0;
     }
-    for (int32_t k = 0; k < narrow; ++k) {
-        const int closes = l->ahead && k == narrow - 1;
+    for (int32_t k = 0; k < count_32; ++k) {
+        const int closes = l->ahead && k == count_32 - 1;
         MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, tile, l->count, threads, 0, *t, *l, k == 0 && begin));
         MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, rows, l->rows_blocks, MPKI_FRONT_ROWS, 0, *t, *l));
         MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, inner, l->inner_blocks, LARGE_THREADS, (size_t)bytes, *t,

@@ -28,11 +28,11 @@ enum {
     MPKI_FRONT_TILE = 32, /* candidates that are pivoted together */
     MPKI_FRONT_MISSES =
         2, /* tiles of a large front that fail in the quick way before it is given up */
-    MPKI_FRONT_WIDE = 128,    /* candidates of a wide tile, at most */
-    MPKI_FRONT_FEW = 256,     /* large fronts of a step that have wide tiles, at most */
-    MPKI_FRONT_QUEUED = 1536, /* columns of fronts whose pieces queue, at most, */
-    MPKI_FRONT_QUEUES = 7000, /* and rows of all of them in a step */
-    MPKI_FRONT_BLOCK = 256,   /* columns whose pivots reach the rest of a front at once, at most */
+    MPKI_FRONT_TILE_128 = 128,        /* candidates of such a tile, at most */
+    MPKI_FRONT_TILE_128_FRONTS = 256, /* large fronts of a step that have tiles of 128, at most */
+    MPKI_FRONT_QUEUED = 1536,         /* columns of fronts whose pieces queue, at most, */
+    MPKI_FRONT_QUEUES = 7000,         /* and rows of all of them in a step */
+    MPKI_FRONT_BLOCK = 256, /* columns whose pivots reach the rest of a front at once, at most */
     MPKI_FRONT_CONTRIBUTION = 64, /* columns of a panel of a contribution */
     MPKI_FRONT_LEAF_ROWS = 12     /* rows below the column of a leaf, at most */
 };
@@ -183,15 +183,16 @@ typedef struct mpki_cuda_front {
     int32_t quick;       /**< it was done in the quick way, which holds where all its pivots pass */
     int32_t
         slow; /**< tiles, one after the other, that could not be; from MPKI_FRONT_MISSES on none is tried */
-    int32_t wide;   /**< it is a wide one (wide.cuh), of which all pivots stand or none */
-    int32_t narrow; /**< one of these has failed: the next tile is to be none */
-    int32_t misses; /**< how many have failed */
-    int32_t search; /**< column by column: where the search goes on */
+    int32_t
+        tile_128; /**< it has up to 128 columns (pivot/tile_128.cuh): all its pivots stand or none */
+    int32_t tile_128_failed; /**< such a tile has failed: the next tile has 32 columns */
+    int32_t misses;          /**< how many tiles of 128 have failed */
+    int32_t search;          /**< column by column: where the search goes on */
     /* queue.cuh: pieces that are done: tiles, rows, the others; blocks that have left. 0 between
      * its kernels */
     int32_t queue_tiles, queue_rows, queue_rest, queue_left;
     mpki_cuda_tile queue_tile[2]; /**< the last two tiles, by turns */
-    int32_t order[MPKI_FRONT_WIDE];
+    int32_t order[MPKI_FRONT_TILE_128];
     mpki_cuda_block closed[2]; /**< the last two blocks of columns, by turns */
 } mpki_cuda_front;
 
@@ -209,13 +210,13 @@ typedef struct mpki_cuda_large {
      * share: of the update that the next block waits for, or of all; share_rest: of the one beside
      * it */
     int32_t share, share_rest;
-    int32_t wide;   /**< MPKI_NARROW, ... */
-    int32_t queued; /**< 1: blocks of columns by one kernel each, where tiles are narrow */
+    int32_t tiles;  /**< MPKI_TILES_32, ... */
+    int32_t queued; /**< 1: blocks of columns by one kernel each, where tiles have 32 columns */
 } mpki_cuda_large;
 
-/** Tiles of a block of columns: of MPKI_FRONT_TILE; of MPKI_FRONT_WIDE where they can be had;
- *  these, but a narrow one at the end: of some root it is the last one. */
-enum { MPKI_NARROW, MPKI_WIDE, MPKI_WIDE_LAST };
+/** Tiles of a block of columns: of MPKI_FRONT_TILE; of MPKI_FRONT_TILE_128 where they can be had;
+ *  these, but one of MPKI_FRONT_TILE at the end: of some root it is the last one. */
+enum { MPKI_TILES_32, MPKI_TILES_128, MPKI_TILES_128_THEN_32 };
 
 /** Rows that a block of these kernels takes; columns of an assembly, and children that are added up
  *  together there. */
@@ -265,7 +266,8 @@ typedef struct mpki_cuda_chain {
     int32_t square;            /**< where the inverses of its strips begin in sweep.square */
     int64_t
         contribution; /**< where its rows begin in sweep.contribution; < 0: it is a helper, without columns */
-    int64_t narrow; /**< where its copy begins in sweep.narrow, in entries; < 0: it has none */
+    int64_t
+        half_copy; /**< where its copy begins in sweep.half_copy, in entries; < 0: it has none */
     int64_t
         handed; /**< where its values begin in sweep.handed: MPKI_FRONT_STRIP for each strip, once for
                      all and once for the strip after it, then as many for each slice but the first of
@@ -274,21 +276,22 @@ typedef struct mpki_cuda_chain {
 
 /** The copy of a chain of one front, ld the leading dimension of its panel, e its pivots: of each
  *  strip the rows below its own square, by columns. Entry (i, MPKI_FRONT_STRIP strip + k) lies at
- *  mpki_narrow_place + i + k mpki_narrow_leading. */
-MPKI_BOTH int64_t mpki_narrow_leading(int32_t ld, int32_t e, int32_t strip) {
+ *  mpki_half_copy_place + i + k mpki_half_copy_leading. */
+MPKI_BOTH int64_t mpki_half_copy_leading(int32_t ld, int32_t e, int32_t strip) {
     const int32_t end = (strip + 1) * MPKI_FRONT_STRIP;
     return ld - (end < e ? end : e);
 }
-MPKI_BOTH int64_t mpki_narrow_place(int32_t ld, int32_t e, int32_t strip) {
+MPKI_BOTH int64_t mpki_half_copy_place(int32_t ld, int32_t e, int32_t strip) {
     const int64_t first = (int64_t)strip * MPKI_FRONT_STRIP; /* of its columns */
     return first * ld - first * (first + MPKI_FRONT_STRIP) / 2 - ld +
-           mpki_narrow_leading(ld, e, strip);
+           mpki_half_copy_leading(ld, e, strip);
 }
-MPKI_BOTH int64_t mpki_narrow_entries(int32_t ld, int32_t e) {
+MPKI_BOTH int64_t mpki_half_copy_entries(int32_t ld, int32_t e) {
     const int32_t strips = (e + MPKI_FRONT_STRIP - 1) / MPKI_FRONT_STRIP, last = strips - 1;
-    return e == 0 ? 0
-                  : mpki_narrow_place(ld, e, last) + e +
-                        (e - (int64_t)last * MPKI_FRONT_STRIP) * mpki_narrow_leading(ld, e, last);
+    return e == 0
+               ? 0
+               : mpki_half_copy_place(ld, e, last) + e +
+                     (e - (int64_t)last * MPKI_FRONT_STRIP) * mpki_half_copy_leading(ld, e, last);
 }
 
 enum { MPKI_CUDA_TASK = 0, MPKI_CUDA_GATHER = 1, MPKI_CUDA_STRIP = 2, MPKI_CUDA_WARPS = 3 };
@@ -350,10 +353,10 @@ typedef struct mpki_cuda_sweep {
     void *square;
     int32_t squared; /**< 1: they are there; 0: this sweep makes them */
     void *
-        narrow; /**< copies of chains of one front in half the precision; NULL: there is no place for them */
+        half_copy; /**< copies of chains of one front in half the precision; NULL: there is no place for them */
     int32_t rounds; /**< 1: of these chains as much is read as copies have; 0: L */
     int32_t
-        narrowed; /**< 1: from copies; 0: from panels, of which L^-1 makes the copies in their place */
+        half_copied; /**< 1: from copies; 0: from panels, of which L^-1 makes the copies in their place */
     /* where it goes besides: scale x by position, column r from r ldout on; NULL: nowhere */
     void *out;
     int64_t ldout;
@@ -364,7 +367,7 @@ typedef struct mpki_cuda_sweep {
 typedef struct mpki_cuda_direct_table {
     /** Bytes of shared memory that a front of nrows rows, w of them to be eliminated, takes in a
      *  task, of which so many columns are held: nrows, or w; 0: it lies where it will stay, which
-     *  tasks of the widest class do with fronts that have grown. */
+     *  tasks of the largest class do with fronts that have grown. */
     int64_t (*task_bytes)(mpk_scalar scalar, int32_t nrows, int32_t w, int32_t columns);
     /** The most that a task of this class has. */
     int64_t (*class_bytes)(mpki_cuda *cuda, int32_t size);

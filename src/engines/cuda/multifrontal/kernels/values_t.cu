@@ -94,8 +94,8 @@ __device__ static inline double size_of(double x) {
     return fabs(x);
 }
 template <class F> __device__ inline double size_of(cx<F> x) {
-    const double a = (double)modulus(x), wide = hypot((double)x.x, (double)x.y);
-    return is_finite(a) ? a : wide < DBL_MAX ? wide : DBL_MAX;
+    const double a = (double)modulus(x), size = hypot((double)x.x, (double)x.y);
+    return is_finite(a) ? a : size < DBL_MAX ? size : DBL_MAX;
 }
 __device__ static inline bool even(double m) {
     return m <= 0x1p16 && (m >= 0x1p-16 || m == 0);

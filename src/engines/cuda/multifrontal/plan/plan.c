@@ -375,10 +375,10 @@ static mpk_status lay_out(mpki_cuda_cut *c, int way) {
     return mpki_cuda_place_contributions(c);
 }
 
-/* Classes of tasks are done one after the other, the widest blocks' last, for which all that the
+/* Classes of tasks are done one after the other, the largest last, for which all that the
  * others contribute waits in a step. Is that three quarters of what there is, and more than the
  * factor? */
-static bool waits_for_widest(const mpki_cuda_cut *c) {
+static bool waits_for_largest(const mpki_cuda_cut *c) {
     const mpki_cuda_made *m = &c->m;
     int64_t entries = 0;
     for (int32_t s = 0; s < m->count; s++)
@@ -436,7 +436,7 @@ static mpk_status plan_make(mpk_context *ctx, const mpki_tree_view *tree,
     plan->round = MPKI_ZNEW(ctx, STAGE, (int64_t)plan->larges + 1, int32_t);
     status = mpki_failed(ctx);
     if (!mpk_failed(status)) status = lay_out(&c, by_level ? BY_LEVEL : AT_ONCE);
-    if (!mpk_failed(status) && !by_level && waits_for_widest(&c)) status = lay_out(&c, HALVES);
+    if (!mpk_failed(status) && !by_level && waits_for_largest(&c)) status = lay_out(&c, HALVES);
     plan->rel = c.m.list, c.m.list = NULL;
     plan->rows = c.m.used;
     plan->ridx = c.m.position, c.m.position = NULL;

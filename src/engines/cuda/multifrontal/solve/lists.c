@@ -8,13 +8,13 @@ static const char STAGE[] = "solve";
 /* Columns of a front that is a task by itself from which on it is swept in strips, which takes more
  * blocks: sooner where there are few fronts; rows of a front for which a block has room in shared
  * memory. */
-enum { WIDE = 64, WIDE_OF_FEW = 32, FEW = 4096, WORK = 512 };
+enum { MOST_PIVOTS = 64, MOST_PIVOTS_OF_FEW = 32, FEW = 4096, WORK = 512 };
 
 /* Does a task have a front of so many columns that its fronts are swept by themselves, that one in
  * strips? */
 static bool is_apart(const mpki_direct *f, const mpki_cuda_task *task) {
     for (int32_t k = task->first; k <= task->last; k++)
-        if (f->now[k].nelim > WIDE) return true;
+        if (f->now[k].nelim > MOST_PIVOTS) return true;
     return false;
 }
 
@@ -133,8 +133,8 @@ static void add_chain(const mpki_direct *f, int32_t top, mpki_cuda_sweep_lists *
         l->front[k] = x;
     for (int32_t k = 0; k < c.pieces; k++) c.delayed |= gets_columns(f, l->front[k], k > 0);
     if (c.pieces == 1) {
-        const int32_t wide = f->plan.fronts > FEW ? WIDE : WIDE_OF_FEW;
-        if (l->way[top] != ALONE || f->now[top].nelim > wide) add_alone(f, top, l);
+        const int32_t most = f->plan.fronts > FEW ? MOST_PIVOTS : MOST_PIVOTS_OF_FEW;
+        if (l->way[top] != ALONE || f->now[top].nelim > most) add_alone(f, top, l);
     } else if (cut_chain(f, l->front, &c, NULL)) {
         c.strip = l->strips, c.segment = l->segments;
         (void)cut_chain(f, l->front, &c, l);
@@ -427,16 +427,16 @@ static mpk_status make_room(mpk_context *ctx, const mpki_direct *f, mpki_cuda_sw
 
 /* Where copies of chains of one front lie, one after the other, each from a line of the second
  * cache on. */
-static void place_narrow(const mpki_direct *f, mpki_cuda_sweep_lists *l) {
+static void place_half_copies(const mpki_direct *f, mpki_cuda_sweep_lists *l) {
     enum { LINE = 32 };
     for (int32_t k = 0; k < l->chains; k++) {
         mpki_cuda_chain *c = &l->chain[k];
         const mpki_cuda_now *x = &f->now[c->top];
-        c->narrow = -1;
+        c->half_copy = -1;
         if (c->pieces > 1) continue;
-        c->narrow = l->narrow;
-        l->narrow +=
-            (mpki_narrow_entries(mpki_cuda_leading(x->w + f->plan.node[c->top].rows), x->nelim) +
+        c->half_copy = l->half_copy;
+        l->half_copy +=
+            (mpki_half_copy_entries(mpki_cuda_leading(x->w + f->plan.node[c->top].rows), x->nelim) +
              LINE - 1) &
             ~(int64_t)(LINE - 1);
     }
@@ -455,8 +455,8 @@ mpk_status mpki_cuda_sweep_lists_make(mpk_context *ctx, const mpki_direct *f,
     find_chains(f, l);
     status = place_all(ctx, f, l);
     if (mpk_failed(status)) return status;
-    place_narrow(f, l);
-    l->small = l->narrow < f->narrow_least;
+    place_half_copies(f, l);
+    l->small = l->half_copy < f->half_copy_least;
     for (int32_t k = 0; k < l->chains; k++) {
         mpki_cuda_chain *c = &l->chain[k];
         c->single = l->small && is_single(f, c);

@@ -20,7 +20,7 @@ typedef struct mpki_cuda_sweep_lists {
     int32_t *strip;             /* strips: of chains of several fronts, one more for each chain */
     int32_t downs, ups, chains, segments, strips;
     int32_t squares;   /* strips of all chains */
-    int64_t narrow;    /* entries of the copies of chains of one front */
+    int64_t half_copy; /* entries of the copies of chains of one front */
     bool small;        /* these are few */
     int32_t group;     /* fronts of tasks that are swept together, at most */
     int32_t *chain_of; /* fronts: its chain; -1: it is swept by its task */

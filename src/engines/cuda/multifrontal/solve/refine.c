@@ -83,8 +83,8 @@ static refining *make(const mpki_direct *f, int32_t columns) {
                               .piece = (double *)(void *)at[1],
                               .errors = (mpki_cuda_errors *)(void *)at[2]};
     /* without it errors are copied */
-    if (mpk_failed(f->device->table->direct->refine[f->tree.scalar]->hold(f->device->cuda,
-                                                                          columns + 1, &z->a.report)))
+    if (mpk_failed(f->device->table->direct->refine[f->tree.scalar]->hold(
+            f->device->cuda, columns + 1, &z->a.report)))
         z->a.report = NULL;
     z->columns = columns;
     z->b = at[3], z->r = at[4], z->x = at[5], z->y = at[6];
@@ -201,7 +201,8 @@ static int measure(loop *l, int step) {
         a = place(l, k);
         if (!queue(l, &a, k, step)) return -1;
     }
-    if (!did(l->ctx, l->f, l->kernels->report_to_host(l->f->device->cuda, &l->z->a, l->active, e))) return -1;
+    if (!did(l->ctx, l->f, l->kernels->report_to_host(l->f->device->cuda, &l->z->a, l->active, e)))
+        return -1;
     int worst = 1;
     for (int32_t k = 0; k < l->active && worst == 1; k++) worst = judge(l, k, e[k]);
     return worst;
@@ -210,7 +211,7 @@ static int measure(loop *l, int step) {
 /* After a step with columns in half the precision that has not reached what is asked: x of before
  * it where it was no worse, with its residual; steps that follow read the panels. Returns as
  * judge(). */
-static int after_narrow(loop *l, const column *before) {
+static int after_half_copies(loop *l, const column *before) {
     const double omega = before->reached.componentwise;
     const int32_t steps = l->column[0].reached.iterations;
     if (l->column[0].reached.componentwise < omega) return 1;
@@ -230,25 +231,26 @@ static int after_narrow(loop *l, const column *before) {
 static int measure_ahead(loop *l, const mpki_refine_wish *wish, column *before, bool *went) {
     mpki_cuda_errors e[2];
     mpki_cuda_refine first = place(l, 0), second = place(l, 1);
-    bool narrow = false;
+    bool half_copy = false;
     *went = false;
     first.accuracy = wish->accuracy, first.lost = lost(l->f, false);
     second.accuracy = first.accuracy, second.lost = first.lost, second.wanted = &first.errors->more;
     if (!queue(l, &first, 0, 0) ||
-        mpk_failed(mpki_cuda_direct_apply_if(l->s, second.wanted, l->z->r, &narrow)) ||
+        mpk_failed(mpki_cuda_direct_apply_if(l->s, second.wanted, l->z->r, &half_copy)) ||
         !queue(l, &second, 0, 1) ||
         !did(l->ctx, l->f, l->kernels->report_to_host(l->f->device->cuda, &first, 2, e)))
         return -1;
     int good = judge(l, 0, e[0]);
     l->column[0].reached.unrefined = l->column[0].reached.componentwise;
     if (good != 1 || !e[0].more) return good;
-    if (narrow) mpki_cuda_direct_corrected(l->s);
+    if (half_copy) mpki_cuda_direct_corrected(l->s);
     *before = l->column[0], *went = true;
     l->column[0].reached.iterations = 1;
     good = judge(l, 0, e[1]);
-    if (good != 1 || !narrow || l->column[0].reached.componentwise <= wish->accuracy) return good;
+    if (good != 1 || !half_copy || l->column[0].reached.componentwise <= wish->accuracy)
+        return good;
     *went = false;
-    return after_narrow(l, before);
+    return after_half_copies(l, before);
 }
 
 /* May x be a vector that A takes to nothing (solve/solve.c)? Then the host looks at it in all

@@ -14,7 +14,7 @@ struct mpki_direct_solver {
     uint64_t shape; /* of the factor that the lists are for */
     char *room;     /* device */
     void *stage;    /* device, n x block: vectors of the host */
-    int64_t rows, handed, squares, narrow; /* as the lists have them */
+    int64_t rows, handed, squares, half_copy; /* as the lists have them */
     mpki_cuda_sweep sweep;
     int32_t *pivot; /* device, n: number of the pivot at each position; NULL: never asked for */
     bool by_pivots; /* between parts vectors are in their order */
@@ -172,7 +172,7 @@ static mpk_status fill(mpki_direct_solver *s) {
             goto done;
     s->stage = s->room + parts[STAGED].at;
     s->rows = l.rows, s->handed = l.handed, s->squares = l.squares;
-    s->narrow = l.narrow;
+    s->half_copy = l.half_copy;
     s->sweep = (mpki_cuda_sweep){
         .y = s->room + parts[BY_POSITION].at,
         .at = (const int64_t *)(const void *)(s->room + parts[0].at),
@@ -253,7 +253,7 @@ static void place_sweeps(mpki_direct_solver *s, void *out, int64_t ldout) {
 
 /* Where inverses of strips and copies of chains are kept: large fronts and contributions have done
  * with their room. */
-static int64_t room_after(const mpki_direct *f) {
+static int64_t memory_after(const mpki_direct *f) {
     const char *end = (const char *)f->on.contribution +
                       f->plan.contribution_entries * (int64_t)mpk_scalar_size(f->tree.scalar);
     return end - f->work;
@@ -263,36 +263,36 @@ static int64_t bytes_of_squares(const mpki_direct_solver *s) {
            (int64_t)mpk_scalar_size(s->f->tree.scalar);
 }
 /* NULL: it is too little. */
-static void *room_for_squares(const mpki_direct_solver *s) {
-    return bytes_of_squares(s) <= room_after(s->f) ? s->f->work : NULL;
+static void *memory_for_squares(const mpki_direct_solver *s) {
+    return bytes_of_squares(s) <= memory_after(s->f) ? s->f->work : NULL;
 }
 /* NULL: there is no room, or it is not worth it. */
-static void *room_for_narrow(const mpki_direct_solver *s) {
+static void *memory_for_half_copies(const mpki_direct_solver *s) {
     const mpki_direct *f = s->f;
     const bool single = f->tree.scalar == MPK_S || f->tree.scalar == MPK_C;
-    const int64_t bytes = s->narrow * (int64_t)mpk_scalar_size(f->tree.scalar) / 2;
+    const int64_t bytes = s->half_copy * (int64_t)mpk_scalar_size(f->tree.scalar) / 2;
     return single || s->sweep.nrhs > 1 || s->sweep.small ||
-                   bytes_of_squares(s) + bytes > room_after(f)
+                   bytes_of_squares(s) + bytes > memory_after(f)
                ? NULL
                : f->work + bytes_of_squares(s);
 }
 
 void mpki_cuda_direct_corrected(const mpki_direct_solver *s) {
     mpki_direct *f = (mpki_direct *)(uintptr_t)s->f; /* what a factor keeps is no part of it */
-    if (s->sweep.narrow) atomic_store(&f->narrowed, true);
+    if (s->sweep.half_copy) atomic_store(&f->half_copied, true);
     atomic_fetch_add(&f->corrections, 1);
 }
 
 /* What a correction reads of chains: what copies have, since the answer is not to depend on whether
  * they are there. The third one over these numbers makes them, for it takes as long as some
  * corrections save. */
-static void choose_narrow(mpki_direct_solver *s) {
+static void choose_half_copies(mpki_direct_solver *s) {
     enum { BEFORE = 2 };
     mpki_cuda_sweep *w = &s->sweep;
-    void *const room = s->wanted && atomic_load(&s->f->squared) ? room_for_narrow(s) : NULL;
+    void *const room = s->wanted && atomic_load(&s->f->squared) ? memory_for_half_copies(s) : NULL;
     w->rounds = room != NULL;
-    w->narrowed = room && atomic_load(&s->f->narrowed);
-    w->narrow = w->narrowed || atomic_load(&s->f->corrections) >= BEFORE ? room : NULL;
+    w->half_copied = room && atomic_load(&s->f->half_copied);
+    w->half_copy = w->half_copied || atomic_load(&s->f->corrections) >= BEFORE ? room : NULL;
 }
 
 /* L^-1, or L^-T D^-1, or L^-T. The first one of these numbers that is queued in any case makes the
@@ -305,7 +305,7 @@ static bool sweep(mpki_direct_solver *s, bool back, bool diagonal) {
     atomic_bool *squared = &((mpki_direct *)(uintptr_t)f)->squared;
     w->diagonal = diagonal;
     w->squared = atomic_load(squared);
-    w->square = w->squared || !s->wanted ? room_for_squares(s) : NULL;
+    w->square = w->squared || !s->wanted ? memory_for_squares(s) : NULL;
     if (!DID((back ? to->backward : to->forward)(f->device->cuda, &f->on, w))) return false;
     if (w->square) atomic_store(squared, true);
     return true;
@@ -332,7 +332,7 @@ static bool apply_columns(mpki_direct_solver *s, mpk_part part, const char *b, i
     void *const to_x = x_away ? (void *)x : s->stage;
     const int64_t ld_x = x_away ? ldx : n;
     place_sweeps(s, to_x, ld_x);
-    choose_narrow(s);
+    choose_half_copies(s);
     const int32_t *between = s->by_pivots ? s->pivot : NULL;
     if (!DID(to->take(device->cuda, scalar, (int32_t)n, nrhs, in ? f->perm : between,
                       in ? f->on.scale : NULL, b_away ? (const void *)b : s->stage,
@@ -371,11 +371,11 @@ void mpki_cuda_direct_clear_with(mpki_direct_solver *s, void *zero, int64_t byte
 }
 
 mpk_status mpki_cuda_direct_apply_if(mpki_direct_solver *s, const unsigned long long *wanted,
-                                     void *x, bool *narrow) {
+                                     void *x, bool *half_copy) {
     const int64_t n = s->f->tree.n;
     s->wanted = wanted;
     const mpk_status status = mpki_cuda_direct_apply(s, MPK_PART_ALL, 1, x, n, x, n);
     s->wanted = NULL;
-    *narrow = s->sweep.rounds;
+    *half_copy = s->sweep.rounds;
     return status;
 }

@@ -67,7 +67,7 @@ __device__ inline int standing(const panel<T> &a, int p, int np, int good, bool 
     if (good >= np) return np;
     return quick ? 0 : whole_pairs(a.d + 2 * p, good);
 }
-/** The same by all lanes of a warp, of a narrow tile. */
+/** The same by all lanes of a warp, of a tile of 32. */
 template <class T>
 __device__ inline int standing_by_warp(const panel<T> &a, int p, int np, int good, bool quick) {
     if (good >= np || quick || good <= 0) return good >= np ? np : quick ? 0 : good;
@@ -122,8 +122,8 @@ __device__ void advance(mpki_cuda_front &f, const panel<T> &a, mpki_cuda_flags *
         f.p = p, f.e = e, f.end = end, f.q = q, f.qe = qe, f.pass = pass, f.start = start;
         f.phase = phase, f.search = p;
         f.b = 0;
-        if (failed && f.wide) f.narrow = 1, ++f.misses;
-        if ((failed && !f.wide) || pass > 0) f.slow = MPKI_FRONT_MISSES;
+        if (failed && f.tile_128) f.tile_128_failed = 1, ++f.misses;
+        if ((failed && !f.tile_128) || pass > 0) f.slow = MPKI_FRONT_MISSES;
         if (rejected) atomicAdd(&flags->rejected, (unsigned long long)rejected);
     }
     __syncthreads();
@@ -208,7 +208,7 @@ __device__ inline bool next_tile(const mpki_cuda_tree &t, mpki_cuda_front &f, in
     if (tid < TILE) f.order[tid] = tid < b ? perm[tid] : tid;
     if (tid == 0) {
         f.b = b, f.np = f.good = np, f.moved = away, f.pairs = pairs, f.quick = quick;
-        f.wide = f.narrow = 0;
+        f.tile_128 = f.tile_128_failed = 0;
         if (f.slow < MPKI_FRONT_MISSES) f.slow = quick ? 0 : f.slow + 1;
     }
     return true;

@@ -415,8 +415,8 @@ __device__ inline void task_done(const mpki_cuda_tree &t, int s, char *place, in
 
 /** All threads: front s of a task that begins at front `first`. False: a front below it could not
  *  be done, or it has no place; then nothing was written. alone: its columns without the others.
- *  WIDE: where it has grown beyond shared memory it is done in its place. */
-template <bool H, bool WIDE, class T>
+ *  LARGEST: where it has grown beyond shared memory it is done in its place. */
+template <bool H, bool LARGEST, class T>
 __device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_bytes, int s,
                            int first, bool alone, int level) {
     const mpki_cuda_node node = t.node[s];
@@ -431,9 +431,9 @@ __device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_byt
     char *place = t.arena + node.panel;
     bool outside = false, apart = false;
     /* the last child is the one that is done last, as a rule: what the others give is added up
-     * meanwhile, but by narrow blocks, whose fronts wait less than the loop takes in registers */
+     * meanwhile, but by small blocks, whose fronts wait less than the loop takes in registers */
     int from = 0, waited = 0, until = node.children;
-    if (WIDE && until > 1 && t.child[node.child + until - 1] < first) --until;
+    if (LARGEST && until > 1 && t.child[node.child + until - 1] < first) --until;
 #pragma unroll 1
     for (;; until = node.children) {
         if (node.children == 0) {
@@ -442,7 +442,7 @@ __device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_byt
             break;
         }
         const bool all = until == node.children;
-        const bool one = !WIDE && until == from + 1 && waited == from;
+        const bool one = !LARGEST && until == from + 1 && waited == from;
         if (one) expect_child(t, node, from, alone, m.row);
         if (one ? !wait_for_child(t, node, from, first, alone, &delayed)
                 : !wait_for_fronts(t, node, waited, until, first, alone, &delayed))
@@ -464,10 +464,10 @@ __device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_byt
         if (delayed > 0) {
             w = own + delayed, n = w + node.rows, columns = alone ? w : n;
             bool fits = task_room<T>::bytes(n, w, columns) <= room_bytes;
-            if (WIDE && !fits && alone && node.root == MPKI_CUDA_NOT_LAST && own <= TILE &&
+            if (LARGEST && !fits && alone && node.root == MPKI_CUDA_NOT_LAST && own <= TILE &&
                 task_room<T>::bytes(n, own, own) <= room_bytes)
                 apart = fits = true, columns = own; /* those are not tried here */
-            outside = WIDE && !fits;
+            outside = LARGEST && !fits;
             if (!fits && !(outside && task_room<T>::bytes(n, w, columns, true) <= room_bytes)) {
                 if (tid == 0) {
                     atomicMax(&t.flags->stuck, level + 1);
@@ -503,13 +503,13 @@ __device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_byt
     const panel<T> out(place, w, ld);
     int nelim;
     bool told = false;
-    if (WIDE && outside) {
+    if (LARGEST && outside) {
         nelim = task_outside<H, T>(t, s, place, n, columns, delayed);
         MPKI_STAMP(SEARCH);
     } else {
         T *const C = (T *)t.contribution + node.contribution;
-        nelim = task_columns<H, !WIDE>(t, f, m, node, out);
-        if (WIDE && apart) update_delayed<H>(f, w, nelim);
+        nelim = task_columns<H, !LARGEST>(t, f, m, node, out);
+        if (LARGEST && apart) update_delayed<H>(f, w, nelim);
         MPKI_STAMP(SEARCH);
         for (int j = warp; j < node.rows && !alone; j += warps) {
             T *to = contribution_column(C, node.rows, j);

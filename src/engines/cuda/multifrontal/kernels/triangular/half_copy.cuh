@@ -11,36 +11,36 @@ namespace mpki {
 
 /** What a sweep reads of these: panels; panels, rounded as the copies are, which L^-1 makes where
  *  there is a place for them; the copies. */
-enum { PLAIN, MAKES, NARROW };
+enum { READ_PANEL, MAKE_HALF_COPY, READ_HALF_COPY };
 
 template <class T> struct half_of { typedef T type; };
 template <> struct half_of<double> { typedef float type; };
 template <> struct half_of<cx<double>> { typedef cx<float> type; };
 /** An entry of L as it is read. */
 template <int MODE, class T> struct read_of { typedef T type; };
-template <class T> struct read_of<NARROW, T> { typedef typename half_of<T>::type type; };
+template <class T> struct read_of<READ_HALF_COPY, T> { typedef typename half_of<T>::type type; };
 
-template <class T, class E> __device__ inline T widen(E x) {
+template <class T, class E> __device__ inline T to_full(E x) {
     if constexpr (scalar_of<T>::complex)
         return {x.x, x.y};
     else
         return x;
 }
 /** Rounded; what is beyond the range becomes its end. */
-__device__ inline float halve(double x) {
+__device__ inline float to_half(double x) {
     const double most = FLT_MAX;
     return (float)(x > most ? most : x < -most ? -most : x);
 }
-__device__ inline cx<float> halve(cx<double> x) {
-    return {halve(x.x), halve(x.y)};
+__device__ inline cx<float> to_half(cx<double> x) {
+    return {to_half(x.x), to_half(x.y)};
 }
 
 /** An entry as it was read, for a sum. */
 template <int MODE, class T> __device__ inline T as_read(typename read_of<MODE, T>::type x) {
-    if constexpr (MODE == MAKES)
-        return widen<T>(halve(x));
+    if constexpr (MODE == MAKE_HALF_COPY)
+        return to_full<T>(to_half(x));
     else
-        return widen<T>(x);
+        return to_full<T>(x);
 }
 
 /** A strip's columns of a chain of one front, below its square: entry (i, k) of them at a[i + k
@@ -55,12 +55,12 @@ template <int MODE, class T> struct lower_strip {
     bool makes;
     __device__ lower_strip(const mpki_cuda_sweep &s, const mpki_cuda_chain &me, const panel<T> &p,
                            int e, int strip)
-        : copy(NULL), copy_ld(0), makes(MODE == MAKES && s.narrow) {
-        if constexpr (MODE != PLAIN) {
-            copy = (half *)s.narrow + me.narrow + mpki_narrow_place(p.ld, e, strip);
-            copy_ld = mpki_narrow_leading(p.ld, e, strip);
+        : copy(NULL), copy_ld(0), makes(MODE == MAKE_HALF_COPY && s.half_copy) {
+        if constexpr (MODE != READ_PANEL) {
+            copy = (half *)s.half_copy + me.half_copy + mpki_half_copy_place(p.ld, e, strip);
+            copy_ld = mpki_half_copy_leading(p.ld, e, strip);
         }
-        if constexpr (MODE == NARROW)
+        if constexpr (MODE == READ_HALF_COPY)
             a = copy, ld = copy_ld;
         else
             a = p.a + (int64_t)strip * STRIP * p.ld, ld = p.ld;
@@ -72,13 +72,13 @@ template <int MODE, class T> struct lower_strip {
 #pragma unroll
         for (int k = 0; k < COUNT; ++k)
             l[k] = there && first + k < count ? from[(int64_t)k * ld] : make<entry>(0);
-        if constexpr (MODE == MAKES) {
+        if constexpr (MODE == MAKE_HALF_COPY) {
             half *to = copy + i + first * copy_ld;
 #pragma unroll
             for (int k = 0; k < COUNT; ++k) {
-                const half h = halve(l[k]);
+                const half h = to_half(l[k]);
                 if (makes && there && first + k < count) to[(int64_t)k * copy_ld] = h;
-                l[k] = widen<T>(h);
+                l[k] = to_full<T>(h);
             }
         }
     }

@@ -66,7 +66,7 @@ __device__ void forward_below(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
         for (int k = 0; k < PART; ++k)
 #pragma unroll
             for (int r = 0; r < NR; ++r)
-                pfma(sum[r], widen<T>(l[k]), values[(group * PART + k) * NR + r]);
+                pfma(sum[r], to_full<T>(l[k]), values[(group * PART + k) * NR + r]);
     }
 #pragma unroll
     for (int r = 0; r < NR; ++r) m.part[(group * STRIP + row) * NR + r] = sum[r];

@@ -60,12 +60,12 @@ __device__ void forward_single(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
     const strip_room<NR, T> m(room);
     const int tid = (int)threadIdx.x, row = tid % STRIP, group = tid / STRIP;
     const int PART = STRIP / GROUPS, e = f.e;
-    const bool kept = MODE != PLAIN || s.squared;
+    const bool kept = MODE != READ_PANEL || s.squared;
     if (kept) bring_square(kept_square<T>(s, me, 0), m.M);
     const lower_strip<MODE, T> lower(s, me, f.a, e, 0);
     lower.bring_rows_of(e, f.n - e, e);
     const single_row<NR, T> pivot(s, me, f, row, e, group), below(s, me, f, e + row, f.n, group);
-    if constexpr (MODE == PLAIN)
+    if constexpr (MODE == READ_PANEL)
         if (!kept) make_square<NR>(s, me, f, m);
     wait_for_chain(t, s, me);
     __syncthreads();
@@ -88,7 +88,7 @@ __device__ void forward_single(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
     for (int k = 0; k < PART; ++k)
 #pragma unroll
         for (int r = 0; r < NR; ++r)
-            pfma(sum_below[r], widen<T>(l[k]), m.x[(group * PART + k) * NR + r]);
+            pfma(sum_below[r], to_full<T>(l[k]), m.x[(group * PART + k) * NR + r]);
 #pragma unroll
     for (int r = 0; r < NR; ++r) m.part[(group * STRIP + row) * NR + r] = sum_below[r];
     __syncthreads();

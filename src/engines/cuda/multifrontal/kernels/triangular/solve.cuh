@@ -159,8 +159,8 @@ __device__ inline void forward_piece(const mpki_cuda_tree &t, const mpki_cuda_sw
         gather_piece<NR, T>(t, s, chain, me.last, (T *)room, most * NR);
     else if (chain.pieces == 1 && me.last >= chain.strips)
         forward_below<MODE, NR, T>(t, s, chain, me.last - chain.strips, room);
-    else if (MODE == PLAIN || chain.pieces > 1)
-        forward_strip<PLAIN, NR, T>(t, s, chain, me.last, room, most * NR);
+    else if (MODE == READ_PANEL || chain.pieces > 1)
+        forward_strip<READ_PANEL, NR, T>(t, s, chain, me.last, room, most * NR);
     else
         forward_strip<MODE, NR, T>(t, s, chain, me.last, room, most * NR);
 }
@@ -175,8 +175,8 @@ __device__ inline void backward_piece(const mpki_cuda_tree &t, const mpki_cuda_s
     if (me.kind != MPKI_CUDA_TASK) {
         const mpki_cuda_chain chain = s.chain[me.first];
         const int slice = me.kind == MPKI_CUDA_STRIP ? 0 : me.kind - MPKI_CUDA_SLICE;
-        if (MODE == PLAIN || chain.pieces > 1)
-            backward_strip<PLAIN, H, SMALL, NR, T>(t, s, chain, me.last, slice, room);
+        if (MODE == READ_PANEL || chain.pieces > 1)
+            backward_strip<READ_PANEL, H, SMALL, NR, T>(t, s, chain, me.last, slice, room);
         else
             backward_strip<MODE, H, SMALL, NR, T>(t, s, chain, me.last, slice, room);
         return;

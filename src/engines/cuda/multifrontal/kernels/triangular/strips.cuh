@@ -257,16 +257,16 @@ template <int MODE, int NR, class T>
 __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
                               const mpki_cuda_chain &me, int strip, char *room, int entries) {
     __shared__ strip_chain<T> chain;
-    __shared__ strip_columns<T> mine, other[MODE == PLAIN ? 2 : 1];
+    __shared__ strip_columns<T> mine, other[MODE == READ_PANEL ? 2 : 1];
     __shared__ strip_rows<STRIP> rows;
-    __shared__ int32_t at[2][MODE == PLAIN ? IN_STRIP * STRIP : 1];
+    __shared__ int32_t at[2][MODE == READ_PANEL ? IN_STRIP * STRIP : 1];
     __shared__ int size;
     const swept_front<T> top(t, me.top);
     const strip_room<NR, T> m(room);
     const int tid = (int)threadIdx.x, row = tid % STRIP, group = tid / STRIP;
     const int PART = STRIP / GROUPS, end = top.node.first + top.own;
-    const bool solves = strip < me.strips, one = MODE != PLAIN || me.pieces == 1;
-    const bool kept = MODE != PLAIN || s.squared;
+    const bool solves = strip < me.strips, one = MODE != READ_PANEL || me.pieces == 1;
+    const bool kept = MODE != READ_PANEL || s.squared;
     const int before = solves ? strip : me.strips; /* strips whose values it needs */
     strip_rows<STRIP> *const none = (strip_rows<STRIP> *)0;
     T *y = (T *)s.y, *u = (T *)s.u, *handed_on = (T *)s.handed + me.handed * NR;
@@ -336,7 +336,7 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
             if (c + 2 < before) /* what comes after the next ones */
                 lower_strip<MODE, T>(s, me, top.a, top.e, c + 2)
                     .bring_rows_of(i0, STRIP, top.e - (c + 2) * STRIP);
-        } else if constexpr (MODE == PLAIN) {
+        } else if constexpr (MODE == READ_PANEL) {
 #pragma unroll
             for (int k = 0; k < PART; ++k) {
                 const int col = group * PART + k;
@@ -357,7 +357,7 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
         for (int k = 0; k < PART; ++k)
 #pragma unroll
             for (int r = 0; r < NR; ++r)
-                pfma(sum[r], widen<T>(l[k]), values[(group * PART + k) * NR + r]);
+                pfma(sum[r], to_full<T>(l[k]), values[(group * PART + k) * NR + r]);
     }
 #pragma unroll
     for (int r = 0; r < NR; ++r) m.part[(group * STRIP + row) * NR + r] = sum[r];
@@ -420,7 +420,7 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
     const int32_t *ridx = t.ridx + top.node.ridx;
     const T *x = (const T *)s.x;
     T *handed_on = (T *)s.handed_back + me.handed * NR;
-    const bool one = MODE != PLAIN || me.pieces == 1, kept = MODE != PLAIN || s.squared;
+    const bool one = MODE != READ_PANEL || me.pieces == 1, kept = MODE != READ_PANEL || s.squared;
     /* rows beyond the pivots first: ancestors are done; then the strips after this one, from the
      * last */
     const int beyond = top.n - top.e, after = slice > 0 ? 0 : me.strips - 1 - strip;
@@ -432,7 +432,7 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
     load_chain(t, s, me, chain);
     if (tid < STRIP) {
         int b;
-        if constexpr (MODE == NARROW) {
+        if constexpr (MODE == READ_HALF_COPY) {
             const lower_strip<MODE, T> own(s, me, top.a, top.e, strip);
             b = describe_columns(me, chain, strip, (strip_columns<T> *)0, &others);
             mine.column[tid] = own.a + tid * own.ld, mine.segment[tid] = 0;
@@ -447,7 +447,7 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
     if (one && beyond > i0)
         bring_columns(mine.column[0] + top.e + i0, (int)(mine.column[1] - mine.column[0]),
                       beyond - i0 < SWEEP_THREADS ? beyond - i0 : SWEEP_THREADS, b);
-    if constexpr (MODE == PLAIN) {
+    if constexpr (MODE == READ_PANEL) {
         if (slice == 0 && !kept) {
             find_rows(me, chain, strip, end, others, b, at);
             __syncthreads();
@@ -492,7 +492,7 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
                 me, chain, range_of(me, chain.strip, strip).first + mine.segment[k / NR]);
             const panel<T> a(own.a, own.w, own.ld);
             int col = strip * STRIP + k / NR;
-            if constexpr (MODE == PLAIN) col = (int)((mine.column[k / NR] - own.a) / own.ld);
+            if constexpr (MODE == READ_PANEL) col = (int)((mine.column[k / NR] - own.a) / own.ld);
             m.y[k] = begin_value<H, NR>(s, a, col, k % NR);
         } else {
             m.y[k] = make<T>(0);
@@ -563,7 +563,7 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
             if (which >= strip + 3 && tid / 4 < b && tid % 4 * (LINE / (int)sizeof(E)) < STRIP)
                 bring(mine.column[tid / 4] + (which - 2) * STRIP +
                       tid % 4 * (LINE / (int)sizeof(E)));
-        } else if constexpr (MODE == PLAIN) {
+        } else if constexpr (MODE == READ_PANEL) {
             int32_t *const place = at + (c & 1) * IN_STRIP * STRIP;
             if (tid < STRIP) describe_columns(me, chain, which, (strip_columns<T> *)0, &others);
             __syncthreads();

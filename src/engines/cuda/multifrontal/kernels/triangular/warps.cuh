@@ -173,11 +173,11 @@ __device__ void backward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep 
         for (int r = 0; r < NR; ++r)
             own[k][r] = 32 * k + lane < e ? begin_value<H, NR>(s, a, 32 * k + lane, r) : make<T>(0);
     if constexpr (SMALL) {
-        int wide = 1; /* lanes side by side, one for each column */
-        while (wide < e && wide < 32) wide *= 2;
+        int across = 1; /* lanes side by side, one for each column */
+        while (across < e && across < 32) across *= 2;
 #pragma unroll
         for (int j = 0; j < AHEAD; ++j) {
-            const int i = e + lane / wide + j * (32 / wide), col = lane & (wide - 1);
+            const int i = e + lane / across + j * (32 / across), col = lane & (across - 1);
             l_ahead[j] = e <= 32 && i < f.n && col < e ? cj<H>(a.at(i, col)) : make<T>(0);
         }
     }

@@ -242,7 +242,7 @@ template <class T> constexpr int side_by_side(int threads) {
     return sizeof(T) > 8 ? 1 : threads == 32 ? 10 : threads == 128 ? 4 : threads == 256 ? 2 : 1;
 }
 
-/** Tasks in this order, each by one of the blocks. Parts are for the widest blocks alone. Kernels
+/** Tasks in this order, each by one of the blocks. Parts are for the blocks of the largest class alone. Kernels
  *  for the classes of a step are at work side by side: all blocks of one have begun before the next
  *  one's come, so that what these wait for goes on; and none is over before those ahead of it
  *  are. */
