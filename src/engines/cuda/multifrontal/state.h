@@ -23,9 +23,9 @@ struct mpki_direct {
     double size;         /* largest entry of S A S */
     double limit;        /* bytes of device memory; 0: what is free */
     /* on the device: one piece, and where its parts are */
-    char *room;
-    int64_t room_bytes, bytes; /* bytes: of all that is held there */
-    mpki_cuda_tree on;         /* what kernels are given */
+    char *memory;
+    int64_t memory_bytes, bytes; /* bytes: of all that is held there */
+    mpki_cuda_tree on;           /* what kernels are given */
     mpki_cuda_task *task;
     int32_t *ticket; /* steps x MPKI_CUDA_CLASSES, behind `now` */
     int32_t *perm;

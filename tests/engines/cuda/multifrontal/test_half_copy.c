@@ -90,7 +90,7 @@ static const struct {
              {"lin 12 12 12", "80000"},
              {"nlpkkt 7", "60000"},
              {"helmholtz 3d 10 0.3 absorbing", "120000"}};
-/* Where the copy lies, and its bytes; NULL: there is no room for it. */
+/* Where the copy lies, and its bytes; NULL: there is no memory for it. */
 static char *copy_of(const system_ *s, int64_t *bytes) {
     const mpki_direct *f = direct_of(s);
     const int64_t size = (int64_t)mpk_scalar_size(s->a.scalar);
@@ -207,8 +207,8 @@ static void test_new_values(void **unused) {
     close_system(&s);
 }
 
-/* Where contributions had less room than it takes there is none. */
-static void test_no_room(void **unused) {
+/* Where contributions had less memory than it takes there is none. */
+static void test_no_memory(void **unused) {
     (void)unused;
     system_ s;
     int64_t bytes;
@@ -226,9 +226,9 @@ static void test_no_room(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_answers),  cmocka_unit_test(test_steps),
-        cmocka_unit_test(test_bad_copy), cmocka_unit_test(test_new_values),
-        cmocka_unit_test(test_no_room),
+        cmocka_unit_test(test_answers),   cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_bad_copy),  cmocka_unit_test(test_new_values),
+        cmocka_unit_test(test_no_memory),
     };
     return device_has(DEVICE_DIRECT) ? cmocka_run_group_tests(tests, NULL, NULL) : 0;
 }

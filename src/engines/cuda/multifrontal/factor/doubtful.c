@@ -40,7 +40,7 @@ static void set_entry(const mpki_direct *f, void *x, int64_t k, double complex y
     }
 }
 
-static mpk_status host_room(mpki_direct *f) {
+static mpk_status host_memory(mpki_direct *f) {
     const int64_t n = f->tree.n, size = (int64_t)mpk_scalar_size(f->tree.scalar);
     if (f->d) return MPK_OK;
     f->dinv = mpki_alloc(f->ctx, STAGE, 2 * n + 1, (size_t)size);
@@ -61,7 +61,7 @@ mpk_status mpki_cuda_direct_fetch(mpki_direct *f) {
     const mpki_tree_view *tree = &f->tree;
     const int64_t n = tree->n, size = (int64_t)mpk_scalar_size(tree->scalar);
     if (f->fetched || n == 0) return MPK_OK;
-    if (mpk_failed(host_room(f))) return mpki_failed(f->ctx);
+    if (mpk_failed(host_memory(f))) return mpki_failed(f->ctx);
     int32_t *places = MPKI_ZNEW(f->ctx, STAGE, (int64_t)f->plan.fronts + 1, int32_t);
     if (!places) return mpki_failed(f->ctx);
     f->at[0] = 0;
@@ -71,18 +71,18 @@ mpk_status mpki_cuda_direct_fetch(mpki_direct *f) {
     }
     const int64_t at_bytes = (f->plan.fronts * (int64_t)sizeof *places + 255) & ~(int64_t)255;
     const int64_t d_bytes = (2 * n * size + 255) & ~(int64_t)255;
-    void *room = NULL;
-    if (MPKI_CUDA_DID(f, f->device->table->alloc(cuda, at_bytes + 2 * d_bytes + 4 * n, &room))) {
-        char *d = (char *)room + at_bytes, *dinv = d + d_bytes, *id = dinv + d_bytes;
+    void *memory = NULL;
+    if (MPKI_CUDA_DID(f, f->device->table->alloc(cuda, at_bytes + 2 * d_bytes + 4 * n, &memory))) {
+        char *d = (char *)memory + at_bytes, *dinv = d + d_bytes, *id = dinv + d_bytes;
         f->fetched =
             MPKI_CUDA_DID(
-                f, to->copy(cuda, room, places, f->plan.fronts * (int64_t)sizeof *places, 1)) &&
-            MPKI_CUDA_DID(f, to->get(cuda, &f->on, room, d, dinv, (int32_t *)(void *)id)) &&
+                f, to->copy(cuda, memory, places, f->plan.fronts * (int64_t)sizeof *places, 1)) &&
+            MPKI_CUDA_DID(f, to->get(cuda, &f->on, memory, d, dinv, (int32_t *)(void *)id)) &&
             MPKI_CUDA_DID(f, to->copy(cuda, f->d, d, 2 * n * size, 0)) &&
             MPKI_CUDA_DID(f, to->copy(cuda, f->dinv, dinv, 2 * n * size, 0)) &&
             MPKI_CUDA_DID(f, to->copy(cuda, f->id, id, 4 * n, 0)) &&
             MPKI_CUDA_DID(f, to->wait(cuda));
-        f->device->table->release(cuda, room);
+        f->device->table->release(cuda, memory);
     }
     mpki_release(f->ctx, places);
     return f->fetched ? MPK_OK : mpki_failed(f->ctx);

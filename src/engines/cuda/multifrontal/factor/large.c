@@ -87,7 +87,7 @@ static mpk_status describe(mpki_direct *f, const int32_t *list, const int32_t *r
         x->nrows = x->w + node->rows, x->ld = x->ldw = mpki_cuda_leading(x->nrows);
         x->block = mpki_cuda_front_block(x->w);
         /* a root that is eliminated by one kernel is one block; beside others, which may have two L
-         * D, it would want as much room for each of them as it has columns */
+         * D, it would want as much memory for each of them as it has columns */
         if (large->queued && count == 1 && x->w == x->nrows)
             x->block = cut_by(x->w, MPKI_FRONT_TILE) * MPKI_FRONT_TILE;
         bytes += mpki_cuda_front_work(scalar, x->nrows, x->w);
@@ -97,7 +97,7 @@ static mpk_status describe(mpki_direct *f, const int32_t *list, const int32_t *r
     const int32_t buffers = mpki_cuda_front_buffers(plan, bytes - head, blocks);
     large->ahead = buffers > 1, large->turn = 0;
     bytes = head + buffers * (bytes - head);
-    if (mpk_failed(mpki_cuda_direct_work_room(f, bytes, &at))) return mpki_failed(f->ctx);
+    if (mpk_failed(mpki_cuda_direct_work_memory(f, bytes, &at))) return mpki_failed(f->ctx);
     int32_t *lists[LISTS], rounds = 0;
     find_lists((int32_t *)(f->large + count), count, lists);
     const char *on = at;

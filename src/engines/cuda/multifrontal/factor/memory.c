@@ -21,7 +21,7 @@ static void device_release(const mpki_direct *f, void *ptr) {
 }
 
 int64_t mpki_cuda_direct_held(const mpki_direct *f) {
-    int64_t bytes = f->room_bytes + f->work_more.bytes;
+    int64_t bytes = f->memory_bytes + f->work_more.bytes;
     for (int k = 0; k < f->chunks; k++) bytes += f->chunk[k].bytes;
     return bytes;
 }
@@ -67,9 +67,9 @@ void mpki_cuda_direct_drop_device(mpki_direct *f) {
     f->chunks = 0;
     device_release(f, f->work_more.ptr);
     f->work_more = (mpki_cuda_chunk){0};
-    device_release(f, f->room);
-    f->room = NULL;
-    f->room_bytes = 0;
+    device_release(f, f->memory);
+    f->memory = NULL;
+    f->memory_bytes = 0;
     f->filled = 0;
     f->changed = -1;
     f->planned = f->valid = f->fetched = false;
@@ -119,7 +119,7 @@ static int64_t expected_growth(const mpki_direct *f) {
     return bytes < (double)plan->panel_bytes ? (int64_t)bytes : plan->panel_bytes;
 }
 
-/* What lies there: fills `parts` (PARTS). reserve: with room for delayed columns, as many as are
+/* What lies there: fills `parts` (PARTS). reserve: with memory for delayed columns, as many as are
  * expected. Returns the bytes of all. */
 static int64_t list_parts(mpki_direct *f, bool reserve, part *parts) {
     const mpki_tree_view *tree = &f->tree;
@@ -173,7 +173,7 @@ mpk_status mpki_cuda_direct_place(mpki_direct *f) {
     mpki_cuda_tree *on = &f->on;
     part parts[PARTS];
     int64_t bytes = list_parts(f, true, parts), now = 0;
-    void *room = NULL;
+    void *memory = NULL;
     if (f->limit <= 0 && !DID(f->device->table->describe(f->device->cuda, NULL, 0, &now, NULL)))
         return mpki_failed(f->ctx);
     if ((double)bytes > (f->limit > 0 ? f->limit - (double)mpki_cuda_direct_held(f) : (double)now))
@@ -184,9 +184,9 @@ mpk_status mpki_cuda_direct_place(mpki_direct *f) {
                               "the factorization needs %.4g bytes of device memory; %.4g are free",
                               (double)bytes, (double)now);
     }
-    if (mpk_failed(take(f, bytes, &room))) return mpki_failed(f->ctx);
-    f->room = room, f->room_bytes = bytes;
-    char *at = f->room;
+    if (mpk_failed(take(f, bytes, &memory))) return mpki_failed(f->ctx);
+    f->memory = memory, f->memory_bytes = bytes;
+    char *at = f->memory;
     for (int k = 0; k < PARTS; k++) {
         memcpy(parts[k].to, &at, sizeof at);
         if (parts[k].from &&
@@ -214,7 +214,7 @@ mpk_status mpki_cuda_direct_host_arrays(mpki_direct *f) {
     return mpki_failed(f->ctx);
 }
 
-/* More room for panels that grow, at least `bytes`. f->flags is what the device has. */
+/* More memory for panels that grow, at least `bytes`. f->flags is what the device has. */
 mpk_status mpki_cuda_direct_grow_arena(mpki_direct *f, int64_t bytes) {
     int64_t size = 2 << 20, grown = 0;
     for (int k = 0; k < f->chunks; k++) grown += f->chunk[k].bytes;
@@ -241,8 +241,8 @@ mpk_status mpki_cuda_direct_send_flags(mpki_direct *f) {
     return mpki_failed(f->ctx);
 }
 
-/* Room of `bytes` for what large fronts work in. */
-mpk_status mpki_cuda_direct_work_room(mpki_direct *f, int64_t bytes, char **at) {
+/* Memory of `bytes` for what large fronts work in. */
+mpk_status mpki_cuda_direct_work_memory(mpki_direct *f, int64_t bytes, char **at) {
     *at = f->work;
     if (bytes <= f->work_bytes) return MPK_OK;
     if (bytes > f->work_more.bytes) {
@@ -256,7 +256,7 @@ mpk_status mpki_cuda_direct_work_room(mpki_direct *f, int64_t bytes, char **at) 
     return MPK_OK;
 }
 
-int64_t mpki_cuda_direct_room_bytes(mpki_direct *f, bool reserve) {
+int64_t mpki_cuda_direct_memory_bytes(mpki_direct *f, bool reserve) {
     part parts[PARTS];
     return list_parts(f, reserve, parts);
 }

@@ -135,8 +135,7 @@ static int32_t stopped_at(const mpki_direct *f, const mpki_cuda_step *at, int32_
 }
 
 /* The step whose tasks have stopped goes on: the arena grows; fronts that are too large even for
- * the
- * of blocks become large ones. *step [out]: where */
+ * the largest class of blocks become large ones. *step [out]: where */
 static mpk_status unstick(walk *z, int32_t *step) {
     mpki_direct *f = z->f;
     mpki_cuda *cuda = f->device->cuda;
@@ -477,8 +476,8 @@ static mpk_status estimate(mpk_context *ctx, const mpki_tree_view *tree, int64_t
             f->now[k].w = f->now[k].nelim = f->plan.node[k].own;
         status = mpki_cuda_direct_solver_bytes(ctx, f, &solve);
         if (f->plan.fronts > 0) {
-            *bytes_out = mpki_cuda_direct_room_bytes(f, true) + solve;
-            *delayed_bytes = *bytes_out - solve - mpki_cuda_direct_room_bytes(f, false);
+            *bytes_out = mpki_cuda_direct_memory_bytes(f, true) + solve;
+            *delayed_bytes = *bytes_out - solve - mpki_cuda_direct_memory_bytes(f, false);
         }
     }
     end(&f);

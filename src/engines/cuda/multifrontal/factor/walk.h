@@ -23,9 +23,9 @@ static inline int64_t mpki_cuda_description_bytes(int64_t count) {
 
 /** Bytes of device memory that are held. */
 int64_t mpki_cuda_direct_held(const mpki_direct *f);
-/** Bytes that the plan and its numbers take while nothing is delayed; reserve: with room for as
+/** Bytes that the plan and its numbers take while nothing is delayed; reserve: with memory for as
  *  many delayed columns as are expected. */
-int64_t mpki_cuda_direct_room_bytes(mpki_direct *f, bool reserve);
+int64_t mpki_cuda_direct_memory_bytes(mpki_direct *f, bool reserve);
 /** Take them, and bring the plan there. */
 mpk_status mpki_cuda_direct_place(mpki_direct *f);
 mpk_status mpki_cuda_direct_host_arrays(mpki_direct *f);
@@ -34,12 +34,12 @@ void mpki_cuda_direct_drop_host(mpki_direct *f);
 /** One further piece of the arena in place of what it has grown by. f->flags is what the device had
  *  last. */
 void mpki_cuda_direct_join_chunks(mpki_direct *f);
-/** More room for panels that grow, at least `bytes`. f->flags is what the device has. */
+/** More memory for panels that grow, at least `bytes`. f->flags is what the device has. */
 mpk_status mpki_cuda_direct_grow_arena(mpki_direct *f, int64_t bytes);
 /** f->flags to the device. */
 mpk_status mpki_cuda_direct_send_flags(mpki_direct *f);
-/** Room of `bytes` for what large fronts work in. */
-mpk_status mpki_cuda_direct_work_room(mpki_direct *f, int64_t bytes, char **at);
+/** Memory of `bytes` for what large fronts work in. */
+mpk_status mpki_cuda_direct_work_memory(mpki_direct *f, int64_t bytes, char **at);
 
 /** Wait; f->flags, and f->now of fronts first .. last - 1; where these are the last ones,
  *  flags.sums of all. Those from `first` on are as planned before, or are told anew. Also

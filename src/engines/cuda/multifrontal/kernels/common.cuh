@@ -6,12 +6,12 @@
 #include "multifrontal.h"
 #include "stamps.cuh"
 
-#ifndef MPKI_ROOM
-#define MPKI_ROOM extern __shared__ __align__(16) char room[]
+#ifndef MPKI_SMEM
+#define MPKI_SMEM extern __shared__ __align__(16) char smem[]
 #endif
 
 /* A function that is compiled by itself, with registers of its own: what is alive around it does
- * not drive its loops out of registers. Shared memory it asks for itself (MPKI_ROOM): a pointer to
+ * not drive its loops out of registers. Shared memory it asks for itself (MPKI_SMEM): a pointer to
  * it that comes from outside is one to anywhere. */
 #ifdef __CUDACC__
 #define MPKI_APART __noinline__

@@ -17,8 +17,8 @@ using namespace mpki;
 static const bool HERMITIAN = scalar_of<T>::complex;
 
 static int64_t task_bytes(int32_t nrows, int32_t w, int32_t columns) {
-    if (columns == 0) return task_room<T>::bytes(nrows, w, nrows, true);
-    const int64_t bytes = task_room<T>::bytes(nrows, w, columns), part = part_room<T>::bytes();
+    if (columns == 0) return task_smem<T>::bytes(nrows, w, nrows, true);
+    const int64_t bytes = task_smem<T>::bytes(nrows, w, columns), part = part_smem<T>::bytes();
     return columns < nrows && bytes < part ? part : bytes;
 }
 
@@ -177,7 +177,7 @@ static mpk_status block_128(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki
 }
 #endif
 
-/* A block of columns as pieces of a queue. Where the device has no room for all blocks at once, and
+/* A block of columns as pieces of a queue. Where the device cannot hold all blocks at once, and
  * on a host, where blocks come one after the other, each front has one. */
 template <bool H>
 static mpk_status queue_h(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_large *l,

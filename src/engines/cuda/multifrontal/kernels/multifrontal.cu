@@ -11,7 +11,7 @@ static const mpki_cuda_solve_kind *const solves[] = {&mpki_s_cuda_solve, &mpki_d
                                                      &mpki_c_cuda_solve, &mpki_z_cuda_solve};
 
 /* Shared memory of a block, by class. */
-static const int64_t ROOM[MPKI_CUDA_CLASSES] = {20 << 10, 54 << 10, 110 << 10, 226 << 10};
+static const int64_t SMEM[MPKI_CUDA_CLASSES] = {20 << 10, 54 << 10, 110 << 10, 226 << 10};
 
 static int64_t task_bytes(mpk_scalar scalar, int32_t nrows, int32_t w, int32_t columns) {
     return kinds[scalar]->task_bytes(nrows, w, columns);
@@ -20,7 +20,7 @@ static int64_t task_bytes(mpk_scalar scalar, int32_t nrows, int32_t w, int32_t c
 static int64_t class_bytes(mpki_cuda *cuda, int32_t size) {
     const int64_t most = cuda->shared_max ? (int64_t)cuda->shared_max : 227 << 10;
     /* the kernels have up to 1.5 kB of their own, and 1 kB is reserved */
-    return ROOM[size] < most - 2048 ? ROOM[size] : most - 2048;
+    return SMEM[size] < most - 2048 ? SMEM[size] : most - 2048;
 }
 
 static int32_t class_blocks(mpki_cuda *cuda, int32_t size) {

@@ -83,7 +83,7 @@ enum { MPKI_CUDA_WHOLE = -2, MPKI_CUDA_PANEL = -1 };
 enum { MPKI_CUDA_CLASSES = 4 };
 
 /** Why a task stopped. */
-enum { MPKI_CUDA_RUNS = 0, MPKI_CUDA_TOO_LARGE = 1, MPKI_CUDA_NO_ROOM = 2 };
+enum { MPKI_CUDA_RUNS = 0, MPKI_CUDA_TOO_LARGE = 1, MPKI_CUDA_NO_MEMORY = 2 };
 
 /** Sums over the pivots of all fronts. */
 typedef struct mpki_cuda_pivot_sums {
@@ -346,10 +346,10 @@ typedef struct mpki_cuda_sweep {
     int32_t *ticket;            /**< 2: L^-1, L^-T */
     int32_t *finished;          /**< fronts: counters, from -1 on */
     void *handed, *handed_back; /**< pivots of chains: values that their blocks hand on */
-    void *u; /**< what fronts add to rows of their parents; room for what is not in shared memory */
+    void *u; /**< what fronts add to rows of their parents; memory for what is not in shared memory */
     void *x; /**< n x nrhs: what L^-T makes */
     /* inverses of the squares on the diagonal of chains' strips, MPKI_FRONT_STRIP^2 each. NULL:
-     * there is no room for them, and each sweep makes its own */
+     * there is no memory for them, and each sweep makes its own */
     void *square;
     int32_t squared; /**< 1: they are there; 0: this sweep makes them */
     void *

@@ -28,7 +28,7 @@ static mpk_status give(mpki_cuda *cuda, int32_t n, int32_t nrhs, const int32_t *
 template <int MODE, bool H, bool SMALL, int NR>
 static mpk_status sweep_nr(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_sweep *s,
                            bool back) {
-    const int64_t entries = strip_room<NR, T>::entries(), bytes = entries * (int64_t)sizeof(T);
+    const int64_t entries = strip_smem<NR, T>::entries(), bytes = entries * (int64_t)sizeof(T);
     auto kernel = back ? backward_kernel < MODE, H, SMALL && NR == 1, NR,
          T >           : forward_kernel<MODE, SMALL, NR, T>;
     MPKI_PASS(allow(cuda, kernel, bytes));

@@ -22,14 +22,14 @@ typedef struct mpki_cuda_made {
     const mpki_tree_view *tree;
     const mpki_cuda_capacity *capacity;
     int cuts; /* what becomes of fronts that are too large for a block: enum mpki_cuda_cuts */
-    int32_t count, room;
+    int32_t count, allocated;
     int32_t *children;                    /* by supernode: how many it has in the tree */
     int32_t *parent, *rows, *own, *shift; /* by front */
     int32_t *super;                       /* by front: -1 for helpers */
     int64_t *rel, *ridx;                  /* by front: where its lists begin */
     int8_t *kind;
     int32_t *list; /* of all rel */
-    int64_t used, list_room;
+    int64_t used, list_allocated;
     int32_t *position; /* of all ridx */
     int64_t positions;
     int32_t *child_ptr, *child; /* children in order */

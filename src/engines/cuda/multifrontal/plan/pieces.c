@@ -124,19 +124,19 @@ static mpk_status made_start(mpki_cuda_made *m) {
         if (tree->parent[s] >= 0) m->children[tree->parent[s]]++;
     count_pieces(m, &pieces, &positions);
     m->count = ns + pieces;
-    m->room =
+    m->allocated =
         m->count + m->count / 16 + 2; /* helpers: two for GROUP + 2 children, fewer for more */
-    m->parent = MPKI_NEW(m->ctx, STAGE, m->room, int32_t);
-    m->rows = MPKI_NEW(m->ctx, STAGE, m->room, int32_t);
-    m->own = MPKI_ZNEW(m->ctx, STAGE, m->room, int32_t);
-    m->shift = MPKI_ZNEW(m->ctx, STAGE, m->room, int32_t);
-    m->super = MPKI_NEW(m->ctx, STAGE, m->room, int32_t);
-    m->kind = MPKI_ZNEW(m->ctx, STAGE, m->room, int8_t);
-    m->rel = MPKI_NEW(m->ctx, STAGE, m->room, int64_t);
-    m->ridx = MPKI_ZNEW(m->ctx, STAGE, m->room, int64_t);
+    m->parent = MPKI_NEW(m->ctx, STAGE, m->allocated, int32_t);
+    m->rows = MPKI_NEW(m->ctx, STAGE, m->allocated, int32_t);
+    m->own = MPKI_ZNEW(m->ctx, STAGE, m->allocated, int32_t);
+    m->shift = MPKI_ZNEW(m->ctx, STAGE, m->allocated, int32_t);
+    m->super = MPKI_NEW(m->ctx, STAGE, m->allocated, int32_t);
+    m->kind = MPKI_ZNEW(m->ctx, STAGE, m->allocated, int8_t);
+    m->rel = MPKI_NEW(m->ctx, STAGE, m->allocated, int64_t);
+    m->ridx = MPKI_ZNEW(m->ctx, STAGE, m->allocated, int64_t);
     m->used = m->positions = tree->rptr[ns];
-    m->list_room = m->used + tree->max_front + 64;
-    m->list = MPKI_NEW(m->ctx, STAGE, m->list_room, int32_t);
+    m->list_allocated = m->used + tree->max_front + 64;
+    m->list = MPKI_NEW(m->ctx, STAGE, m->list_allocated, int32_t);
     m->position = MPKI_NEW(m->ctx, STAGE, m->positions + positions + 1, int32_t);
     int32_t *piece_ptr = MPKI_NEW(m->ctx, STAGE, (int64_t)ns + 1, int32_t);
     const mpk_status status = mpki_failed(m->ctx);
@@ -167,11 +167,11 @@ static mpk_status helper(mpki_cuda_made *m, int32_t parent, const int32_t *child
     for (int32_t k = 0; k < count; k++)
         for (int32_t i = 0; i < m->rows[child[k]]; i++) mark[m->list[m->rel[child[k]] + i]] = 1;
     for (int32_t i = 0; i < nrows; i++) rows += mark[i];
-    if (m->used + rows > m->list_room) {
-        const int64_t room = m->list_room + m->list_room / 2 + rows;
-        int32_t *grown = mpki_resize(m->ctx, STAGE, m->list, room, sizeof *grown);
+    if (m->used + rows > m->list_allocated) {
+        const int64_t allocated = m->list_allocated + m->list_allocated / 2 + rows;
+        int32_t *grown = mpki_resize(m->ctx, STAGE, m->list, allocated, sizeof *grown);
         if (!grown) return mpki_failed(m->ctx);
-        m->list = grown, m->list_room = room;
+        m->list = grown, m->list_allocated = allocated;
     }
     m->parent[h] = parent, m->rows[h] = rows, m->rel[h] = m->used;
     m->super[h] = -1, m->kind[h] = MPKI_CUDA_HELPER;

@@ -78,7 +78,7 @@ int32_t mpki_cuda_front_block(int32_t w);
 int64_t mpki_cuda_front_work(mpk_scalar scalar, int32_t nrows, int32_t w);
 
 /** How many times large fronts that are eliminated together have W, of `bytes` in all: twice where
- *  one has several blocks of columns and there is room, so that a block's update goes on beside the
+ *  one has several blocks of columns and there is memory, so that a block's update goes on beside the
  *  next block. */
 static inline int32_t mpki_cuda_front_buffers(const mpki_cuda_plan *plan, int64_t bytes,
                                               int32_t blocks) {

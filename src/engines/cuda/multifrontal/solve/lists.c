@@ -6,7 +6,7 @@
 static const char STAGE[] = "solve";
 
 /* Columns of a front that is a task by itself from which on it is swept in strips, which takes more
- * blocks: sooner where there are few fronts; rows of a front for which a block has room in shared
+ * blocks: sooner where there are few fronts; rows of a front for which a block has space in shared
  * memory. */
 enum { MOST_PIVOTS = 64, MOST_PIVOTS_OF_FEW = 32, FEW = 4096, WORK = 512 };
 
@@ -64,19 +64,19 @@ static int32_t front_before(const mpki_cuda_plan *plan, int32_t front) {
  * whether it is not more than a block looks at. */
 static bool cut_chain(const mpki_direct *f, const int32_t *front, mpki_cuda_chain *c,
                       mpki_cuda_sweep_lists *l) {
-    int32_t room = 0, in_strip = 0; /* of the strip that is being filled */
+    int32_t left = 0, in_strip = 0; /* of the strip that is being filled */
     c->strips = c->segments = 0;
     for (int32_t k = 0; k < c->pieces; k++) {
         const int32_t all = f->now[front[k]].nelim;
         for (int32_t done = 0, count; done < all; done += count) {
-            if (room == 0 || in_strip == MPKI_CUDA_IN_STRIP) {
+            if (left == 0 || in_strip == MPKI_CUDA_IN_STRIP) {
                 if (l) l->strip[c->strip + c->strips] = c->segments;
-                c->strips++, room = MPKI_FRONT_STRIP, in_strip = 0;
+                c->strips++, left = MPKI_FRONT_STRIP, in_strip = 0;
             }
-            count = all - done < room ? all - done : room;
+            count = all - done < left ? all - done : left;
             if (l)
                 l->segment[c->segment + c->segments] = (mpki_cuda_segment){front[k], done, count};
-            c->segments++, in_strip++, room -= count;
+            c->segments++, in_strip++, left -= count;
             if (c->segments > MPKI_CUDA_SEGMENTS) return false;
         }
     }
@@ -396,7 +396,7 @@ static int64_t most_pieces(const mpki_direct *f) {
     return pieces;
 }
 
-static mpk_status make_room(mpk_context *ctx, const mpki_direct *f, mpki_cuda_sweep_lists *l) {
+static mpk_status allocate_lists(mpk_context *ctx, const mpki_direct *f, mpki_cuda_sweep_lists *l) {
     const int64_t fronts = f->plan.fronts, pieces = most_pieces(f);
     int64_t segments = 0, rows = 0, columns = 0;
     if (pieces > INT32_MAX / 2)
@@ -446,7 +446,7 @@ mpk_status mpki_cuda_sweep_lists_make(mpk_context *ctx, const mpki_direct *f,
                                       mpki_cuda_sweep_lists *l) {
     const mpki_cuda_plan *plan = &f->plan;
     *l = (mpki_cuda_sweep_lists){0};
-    mpk_status status = make_room(ctx, f, l);
+    mpk_status status = allocate_lists(ctx, f, l);
     if (mpk_failed(status)) return status;
     for (int32_t k = 0; k < plan->fronts; k++) l->parent[k] = -1, l->goal[k] = 1;
     for (int32_t k = 0; k < plan->fronts; k++)

@@ -10,7 +10,7 @@ static const char STAGE[] = "solve";
 
 typedef struct mpki_cuda_refining {
     mpki_cuda_refine a;
-    void *room;      /* device: all */
+    void *memory;    /* device: all */
     int32_t columns; /* most right-hand sides */
     /* n x columns each: right-hand sides where the caller's cannot stay where they are, residuals,
      * best x so far, x where the caller's is on the host */
@@ -22,7 +22,7 @@ static void release(const mpki_direct *f, refining *z) {
     if (z->a.report)
         (void)f->device->table->direct->refine[f->tree.scalar]->hold(f->device->cuda, 0,
                                                                      &z->a.report);
-    if (z->room) f->device->table->release(f->device->cuda, z->room);
+    if (z->memory) f->device->table->release(f->device->cuda, z->memory);
     mpki_release(f->ctx, z);
 }
 
@@ -63,15 +63,15 @@ static refining *make(const mpki_direct *f, int32_t columns) {
     char *at[PARTS];
     int64_t bytes = 0;
     for (int k = 0; k < PARTS; k++) bytes += (part[k] + 255) & ~(int64_t)255;
-    if (f->limit > 0 && (double)bytes + (double)f->room_bytes > f->limit) return NULL;
+    if (f->limit > 0 && (double)bytes + (double)f->memory_bytes > f->limit) return NULL;
     z = mpki_alloc(f->ctx, STAGE, 1, sizeof *z);
     if (z) memset(z, 0, sizeof *z);
-    if (!z || mpk_failed(f->device->table->alloc(f->device->cuda, bytes, &z->room))) {
-        if (z) z->room = NULL;
+    if (!z || mpk_failed(f->device->table->alloc(f->device->cuda, bytes, &z->memory))) {
+        if (z) z->memory = NULL;
         release(f, z);
         return NULL;
     }
-    char *next = z->room;
+    char *next = z->memory;
     for (int k = 0; k < PARTS; k++) at[k] = next, next += (part[k] + 255) & ~(int64_t)255;
     z->a = (mpki_cuda_refine){.a = *rows,
                               .ax = f->ax,

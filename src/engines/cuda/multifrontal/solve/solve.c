@@ -12,7 +12,7 @@ struct mpki_direct_solver {
     const mpki_direct *f;
     int32_t block;  /* most right-hand sides swept together: a power of two */
     uint64_t shape; /* of the factor that the lists are for */
-    char *room;     /* device */
+    char *memory;   /* device */
     void *stage;    /* device, n x block: vectors of the host */
     int64_t rows, handed, squares, half_copy; /* as the lists have them */
     mpki_cuda_sweep sweep;
@@ -35,7 +35,7 @@ static bool did(const mpki_direct_solver *s, int status) {
 
 static void release(mpki_direct_solver *s) {
     if (!s) return;
-    if (s->room) s->f->device->table->release(s->f->device->cuda, s->room);
+    if (s->memory) s->f->device->table->release(s->f->device->cuda, s->memory);
     if (s->pivot) s->f->device->table->release(s->f->device->cuda, s->pivot);
     mpki_release(s->f->ctx, s);
 }
@@ -133,13 +133,13 @@ mpk_status mpki_cuda_direct_by_pivots(mpki_direct_solver *s) {
     if (!mpk_failed(status) && !(pivot = MPKI_NEW(s->ctx, STAGE, n, int32_t)))
         status = mpki_failed(s->ctx);
     for (int64_t k = 0; !mpk_failed(status) && k < n; k++) pivot[inverse[perm[k]]] = (int32_t)k;
-    void *room = s->pivot;
-    if (!mpk_failed(status) && !room &&
-        !DID(f->device->table->alloc(f->device->cuda, bytes, &room)))
+    void *memory = s->pivot;
+    if (!mpk_failed(status) && !memory &&
+        !DID(f->device->table->alloc(f->device->cuda, bytes, &memory)))
         status = mpki_failed(s->ctx);
-    s->pivot = room;
-    if (!mpk_failed(status) &&
-        (!DID(to->copy(f->device->cuda, room, pivot, bytes, 1)) || !DID(to->wait(f->device->cuda))))
+    s->pivot = memory;
+    if (!mpk_failed(status) && (!DID(to->copy(f->device->cuda, memory, pivot, bytes, 1)) ||
+                                !DID(to->wait(f->device->cuda))))
         status = mpki_failed(s->ctx);
     s->by_pivots = !mpk_failed(status);
     mpki_release(s->ctx, inverse);
@@ -154,42 +154,42 @@ static mpk_status fill(mpki_direct_solver *s) {
     mpki_cuda *cuda = f->device->cuda;
     mpki_cuda_sweep_lists l;
     part parts[PARTS];
-    void *room = NULL;
+    void *memory = NULL;
     if (mpk_failed(mpki_cuda_sweep_lists_make(s->ctx, f, &l))) goto done;
     const int64_t bytes = list_parts(f, &l, s->block, parts);
-    if (f->limit > 0 && (double)bytes + (double)f->room_bytes > f->limit) {
+    if (f->limit > 0 && (double)bytes + (double)f->memory_bytes > f->limit) {
         mpki_error(s->ctx, MPK_ERR_MEMORY, STAGE, bytes,
                    "factor and solve need %.4g bytes of device memory; device_memory_limit allows "
                    "%.4g",
-                   (double)bytes + (double)f->room_bytes, f->limit);
+                   (double)bytes + (double)f->memory_bytes, f->limit);
         goto done;
     }
-    if (!DID(f->device->table->alloc(cuda, bytes, &room))) goto done;
-    s->room = room;
+    if (!DID(f->device->table->alloc(cuda, bytes, &memory))) goto done;
+    s->memory = memory;
     for (int k = 0; k < PARTS; k++)
         if (parts[k].from && parts[k].bytes > 0 &&
-            !DID(to->copy(cuda, s->room + parts[k].at, parts[k].from, parts[k].bytes, 1)))
+            !DID(to->copy(cuda, s->memory + parts[k].at, parts[k].from, parts[k].bytes, 1)))
             goto done;
-    s->stage = s->room + parts[STAGED].at;
+    s->stage = s->memory + parts[STAGED].at;
     s->rows = l.rows, s->handed = l.handed, s->squares = l.squares;
     s->half_copy = l.half_copy;
     s->sweep = (mpki_cuda_sweep){
-        .y = s->room + parts[BY_POSITION].at,
-        .at = (const int64_t *)(const void *)(s->room + parts[0].at),
+        .y = s->memory + parts[BY_POSITION].at,
+        .at = (const int64_t *)(const void *)(s->memory + parts[0].at),
         .small = l.small,
         .downs = l.downs,
         .ups = l.ups,
-        .parent = (const int32_t *)(const void *)(s->room + parts[1].at),
-        .goal = (const int32_t *)(const void *)(s->room + parts[2].at),
-        .down = (const mpki_cuda_piece *)(const void *)(s->room + parts[3].at),
-        .up = (const mpki_cuda_piece *)(const void *)(s->room + parts[4].at),
-        .chain = (const mpki_cuda_chain *)(const void *)(s->room + parts[5].at),
-        .segment = (const mpki_cuda_segment *)(const void *)(s->room + parts[6].at),
-        .strip = (const int32_t *)(const void *)(s->room + parts[7].at),
-        .slot = (const int64_t *)(const void *)(s->room + parts[8].at),
-        .slots = (const int32_t *)(const void *)(s->room + parts[9].at),
-        .contribution = (const int32_t *)(const void *)(s->room + parts[10].at),
-        .ticket = (int32_t *)(void *)(s->room + parts[UNSET].at),
+        .parent = (const int32_t *)(const void *)(s->memory + parts[1].at),
+        .goal = (const int32_t *)(const void *)(s->memory + parts[2].at),
+        .down = (const mpki_cuda_piece *)(const void *)(s->memory + parts[3].at),
+        .up = (const mpki_cuda_piece *)(const void *)(s->memory + parts[4].at),
+        .chain = (const mpki_cuda_chain *)(const void *)(s->memory + parts[5].at),
+        .segment = (const mpki_cuda_segment *)(const void *)(s->memory + parts[6].at),
+        .strip = (const int32_t *)(const void *)(s->memory + parts[7].at),
+        .slot = (const int64_t *)(const void *)(s->memory + parts[8].at),
+        .slots = (const int32_t *)(const void *)(s->memory + parts[9].at),
+        .contribution = (const int32_t *)(const void *)(s->memory + parts[10].at),
+        .ticket = (int32_t *)(void *)(s->memory + parts[UNSET].at),
     };
     (void)DID(to->wait(cuda));
 done:
@@ -252,7 +252,7 @@ static void place_sweeps(mpki_direct_solver *s, void *out, int64_t ldout) {
 }
 
 /* Where inverses of strips and copies of chains are kept: large fronts and contributions have done
- * with their room. */
+ * with their memory. */
 static int64_t memory_after(const mpki_direct *f) {
     const char *end = (const char *)f->on.contribution +
                       f->plan.contribution_entries * (int64_t)mpk_scalar_size(f->tree.scalar);
@@ -266,7 +266,7 @@ static int64_t bytes_of_squares(const mpki_direct_solver *s) {
 static void *memory_for_squares(const mpki_direct_solver *s) {
     return bytes_of_squares(s) <= memory_after(s->f) ? s->f->work : NULL;
 }
-/* NULL: there is no room, or it is not worth it. */
+/* NULL: there is no memory, or it is not worth it. */
 static void *memory_for_half_copies(const mpki_direct_solver *s) {
     const mpki_direct *f = s->f;
     const bool single = f->tree.scalar == MPK_S || f->tree.scalar == MPK_C;
@@ -289,10 +289,11 @@ void mpki_cuda_direct_corrected(const mpki_direct_solver *s) {
 static void choose_half_copies(mpki_direct_solver *s) {
     enum { BEFORE = 2 };
     mpki_cuda_sweep *w = &s->sweep;
-    void *const room = s->wanted && atomic_load(&s->f->squared) ? memory_for_half_copies(s) : NULL;
-    w->rounds = room != NULL;
-    w->half_copied = room && atomic_load(&s->f->half_copied);
-    w->half_copy = w->half_copied || atomic_load(&s->f->corrections) >= BEFORE ? room : NULL;
+    void *const memory =
+        s->wanted && atomic_load(&s->f->squared) ? memory_for_half_copies(s) : NULL;
+    w->rounds = memory != NULL;
+    w->half_copied = memory && atomic_load(&s->f->half_copied);
+    w->half_copy = w->half_copied || atomic_load(&s->f->corrections) >= BEFORE ? memory : NULL;
 }
 
 /* L^-1, or L^-T D^-1, or L^-T. The first one of these numbers that is queued in any case makes the

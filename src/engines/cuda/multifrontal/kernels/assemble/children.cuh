@@ -195,15 +195,15 @@ __device__ void add_together(const mpki_cuda_tree &t, const F &f, const children
 
 /** All threads: what described children number `first` and on give, but columns that they left, a
  *  column of the front by one warp, which goes through them in their order: so none waits for
- *  another's rows. As many as there is room for in a tile's place; returns how many, 0: not that
+ *  another's rows. As many as have memory in a tile's place; returns how many, 0: not that
  *  way. */
 template <class T, class F>
 MPKI_APART __device__ int add_by_columns(const mpki_cuda_tree &t, F front, int first, int count,
                                          int own, int delayed) {
-    MPKI_ROOM;
+    MPKI_SMEM;
     const children_of_task &some = described();
     const int AT_ONCE = 4, BYTES = (LDS_ * TILE + 6 * TILE) * (int)sizeof(T);
-    const task_room<T> m(room, front.n, front.w, front.columns, !F::PACKED);
+    const task_smem<T> m(smem, front.n, front.w, front.columns, !F::PACKED);
     const F f = front.here(m.F);
     const int tid = (int)threadIdx.x, nt = (int)blockDim.x, lane = tid & 31, warp = tid / 32;
     const int warps = nt / 32, columns = f.columns;
@@ -332,7 +332,7 @@ __device__ inline bool wait_for_child(const mpki_cuda_tree &t, const mpki_cuda_n
 }
 
 /** All threads: what children number from .. until - 1 give to the columns of f, in their order;
- *  only the last ones of a front may leave columns without all others. row: room for two of
+ *  only the last ones of a front may leave columns without all others. row: memory for two of
  *  them. */
 template <bool H, class T, class F>
 __device__ void add_children(const mpki_cuda_tree &t, const F &f, const mpki_cuda_node &node,

@@ -63,7 +63,7 @@ template <class T> struct outside_front {
 };
 
 /** Shared memory of a task. */
-template <class T> struct task_room {
+template <class T> struct task_smem {
     T *S, *work, *d, *dinv, *X, *F;
     int32_t *perm, *row; /* row: where rows of two children go; each as many as the front has */
     int *word;
@@ -79,12 +79,12 @@ template <class T> struct task_room {
         return ((int64_t)LDS_ * TILE + 6 * TILE + b * leading_of(columns) +
                 (outside ? 0 : entries(n, columns))) *
                    (int64_t)sizeof(T) +
-               (TILE + 16 + 2 * (int64_t)n) * 4 + (int64_t)sizeof *((task_room *)0)->space + 64;
+               (TILE + 16 + 2 * (int64_t)n) * 4 + (int64_t)sizeof *((task_smem *)0)->space + 64;
     }
-    __device__ task_room(char *room, int n, int w, int columns, bool outside = false)
+    __device__ task_smem(char *smem, int n, int w, int columns, bool outside = false)
         : ldx(leading_of(columns)) {
         const int b = w < TILE ? w : TILE;
-        S = (T *)room;
+        S = (T *)smem;
         work = S + LDS_ * TILE;
         d = work + 2 * TILE;
         dinv = d + 2 * TILE;
@@ -99,15 +99,15 @@ template <class T> struct task_room {
 };
 
 /** All threads: a front of n rows whose `columns` columns, its own and, of whole fronts, those
- *  behind them, are at `from` makes room for columns that were delayed, behind its `own` ones: these
+ *  behind them, are at `from` is spread, so that columns that were delayed fit in, behind its `own` ones: these
  *  are 0 then. Nothing moves down, so the last entries go first, as many at once as a thread
  *  holds. */
 template <class T>
 MPKI_APART __device__ void front_spread(packed_front<T> to, T *from, int n, int columns, int own,
                                         int delayed) {
-    MPKI_ROOM;
+    MPKI_SMEM;
     const int AT_ONCE = 4;
-    const task_room<T> m(room, to.n, to.w, to.columns);
+    const task_smem<T> m(smem, to.n, to.w, to.columns);
     const packed_front<T> f = to.here(m.F);
     const int tid = (int)threadIdx.x, nt = (int)blockDim.x, lane = tid & 31, warps = nt / 32;
     const int entries = columns * (2 * n - columns + 1) / 2;

@@ -493,14 +493,14 @@ template <bool H, class T>
 __global__ void __launch_bounds__(LARGE_THREADS, sizeof(T) > 8 ? 1 : 3)
     inner_kernel(mpki_cuda_tree, mpki_cuda_large large, int closes) {
     after_previous();
-    MPKI_ROOM;
+    MPKI_SMEM;
     int part;
     const int k0 = front_of_block(large.inner, large.count, &part);
     mpki_cuda_front &f = large.front[k0];
     if (closes && part == 0 && threadIdx.x == 0) close_block<T>(f, large.turn);
     if (f.b > 0)
         rest_of_block<H>(f, tile_in_work<T>(f, large), part, false,
-                         *(inner_space<T> *)(void *)room);
+                         *(inner_space<T> *)(void *)smem);
 }
 
 /* ---- column by column ---- */

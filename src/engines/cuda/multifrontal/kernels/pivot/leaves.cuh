@@ -58,20 +58,20 @@ template <bool H, class T> __device__ bool leaf_front(const mpki_cuda_tree &t, i
 /** Fronts first .. first + count - 1, a warp 32 of them. */
 template <bool H, class T>
 __global__ void __launch_bounds__(32)
-    leaves_kernel(mpki_cuda_tree t, int first, int count, int level, int64_t room_bytes) {
-    MPKI_ROOM;
+    leaves_kernel(mpki_cuda_tree t, int first, int count, int level, int64_t smem_bytes) {
+    MPKI_SMEM;
     const int lane = (int)threadIdx.x;
     next_may_come(); /* tasks of the step, which wait for leaves one by one */
     if (t.flags->stuck > level + 1) return;
     for (int k = (int)blockIdx.x * 32; k < count; k += (int)gridDim.x * 32) {
         const bool mine = k + lane < count && t.now[first + k + lane].done != 1;
-        const bool good = !mine || leaf_front<H, T>(t, first + k + lane, (T *)room + lane);
+        const bool good = !mine || leaf_front<H, T>(t, first + k + lane, (T *)smem + lane);
         unsigned failed = __ballot_sync(0xffffffffu, !good);
         __syncwarp();
         for (int z = 0; z < 32; ++z) {
             const int s = first + k + z;
             if (!(failed >> z & 1)) continue;
-            if (!task_front<H, false, T>(t, room, room_bytes, s, s, false, level) && lane == 0)
+            if (!task_front<H, false, T>(t, smem, smem_bytes, s, s, false, level) && lane == 0)
                 *(volatile int32_t *)&t.now[s].done = -1;
             __syncthreads();
         }

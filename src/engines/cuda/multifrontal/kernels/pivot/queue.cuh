@@ -112,8 +112,8 @@ template <bool H, class T>
 __global__ void __launch_bounds__(LARGE_THREADS, 1)
     queue_kernel(mpki_cuda_tree t, mpki_cuda_large large, int begin, int tiles) {
     after_previous();
-    MPKI_ROOM;
-    queue_space<T> &space = *(queue_space<T> *)(void *)room;
+    MPKI_SMEM;
+    queue_space<T> &space = *(queue_space<T> *)(void *)smem;
     __shared__ int goes;
     const int number = (int)blockIdx.x % large.count, blocks = (int)gridDim.x / large.count;
     const int tid = (int)threadIdx.x;

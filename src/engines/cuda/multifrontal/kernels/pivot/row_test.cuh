@@ -22,8 +22,8 @@ enum { WORD_OUT = 2, WORD_PAIRS = 3, WORD_QUICK = 4 /* columns that were done in
 template <bool H, int B, class F, class T>
 MPKI_APART __device__ void task_rows(F front, int p, int b, int pivots,
                                      typename scalar_of<T>::real limit, int what, T *out, int ld) {
-    MPKI_ROOM;
-    const task_room<T> m(room, front.n, front.w, front.columns, !F::PACKED);
+    MPKI_SMEM;
+    const task_smem<T> m(smem, front.n, front.w, front.columns, !F::PACKED);
     const F f = front.here(m.F);
     const bool tested = what == ROWS_TRY || what == ROWS_TEST, single = m.word[WORD_PAIRS] == 0;
 #pragma unroll 1
@@ -94,8 +94,8 @@ template <class T> __device__ void invert_eights(T *S, int b, int pivots) {
 template <int BLOCKS, class F>
 MPKI_APART __device__ void rows_by_eights(F front, int p, int b, int pivots, double limit, int what,
                                           double *out, int ld) {
-    MPKI_ROOM;
-    const task_room<double> m(room, front.n, front.w, front.columns, !F::PACKED);
+    MPKI_SMEM;
+    const task_smem<double> m(smem, front.n, front.w, front.columns, !F::PACKED);
     const F f = front.here(m.F);
     const int lane = (int)threadIdx.x & 31, g = lane / 4, t = lane % 4, first = p + b;
     const int warps = (int)blockDim.x / 32;

@@ -19,8 +19,8 @@ template <bool H, bool LOOPS, class T>
 MPKI_APART __device__ void task_pivots(int n, int w, int columns, bool outside, int b, bool quick,
                                        typename scalar_of<T>::real small,
                                        typename scalar_of<T>::real most) {
-    MPKI_ROOM;
-    const task_room<T> m(room, n, w, columns, outside);
+    MPKI_SMEM;
+    const task_smem<T> m(smem, n, w, columns, outside);
     const int lane = (int)threadIdx.x & 31;
     int found = 0, pairs = 0;
     quick = quick && b >= QUICK_FROM;
@@ -44,7 +44,7 @@ MPKI_APART __device__ void task_pivots(int n, int w, int columns, bool outside, 
  *  whole front is in m.X then, L of columns alone in the front, or, where the tile has all of them
  *  and all pass, in the panel: m.word[WORD_OUT] says so. */
 template <bool H, bool LOOPS, class F, class T>
-__device__ int task_factor(const F &f, const task_room<T> &m, const panel<T> &a, int p, int b,
+__device__ int task_factor(const F &f, const task_smem<T> &m, const panel<T> &a, int p, int b,
                            const pivot_rules<typename scalar_of<T>::real> &rules, int *np,
                            bool *quick) {
     typedef typename scalar_of<T>::real R;
@@ -103,8 +103,8 @@ __device__ int task_factor(const F &f, const task_room<T> &m, const panel<T> &a,
  *  8 columns at once. */
 template <bool H, class F, class T>
 MPKI_APART __device__ void task_update(F front, const T *, int p, int first, int ne) {
-    MPKI_ROOM;
-    const task_room<T> m(room, front.n, front.w, front.columns, !F::PACKED);
+    MPKI_SMEM;
+    const task_smem<T> m(smem, front.n, front.w, front.columns, !F::PACKED);
     const F f = front.here(m.F);
     const int n = f.n, lane = (int)threadIdx.x & 31, warps = (int)blockDim.x / 32;
     const int left = n - first, columns = (f.columns - first + 7) / 8;
@@ -136,8 +136,8 @@ MPKI_APART __device__ void task_update(F front, const T *, int p, int first, int
 /** The same of real doubles by tensor cores: a warp takes 32 rows and 16 columns at once. */
 template <bool H, class F>
 MPKI_APART __device__ void task_update(F front, const double *, int p, int first, int ne) {
-    MPKI_ROOM;
-    const task_room<double> m(room, front.n, front.w, front.columns, !F::PACKED);
+    MPKI_SMEM;
+    const task_smem<double> m(smem, front.n, front.w, front.columns, !F::PACKED);
     const F f = front.here(m.F);
     const int n = f.n, lane = (int)threadIdx.x & 31, warps = (int)blockDim.x / 32;
     const int g = lane / 4, t = lane % 4, left = n - first, w = f.columns;
@@ -188,7 +188,7 @@ MPKI_APART __device__ void task_update(F front, const double *, int p, int first
 /** All threads: a tile of b columns at p. Returns how many of them passed; the others stand behind
  *  them. All entries after it are up to date then. quick: see task_factor(). */
 template <bool H, bool LOOPS, class F, class T>
-__device__ int task_tile(const F &f, const task_room<T> &m, const panel<T> &out, int p, int b,
+__device__ int task_tile(const F &f, const task_smem<T> &m, const panel<T> &out, int p, int b,
                          const pivot_rules<typename scalar_of<T>::real> &rules, bool *quick) {
     const int tid = (int)threadIdx.x, nt = (int)blockDim.x, lane = tid & 31, warp = tid / 32;
     const int n = f.n, warps = nt / 32;
@@ -258,8 +258,8 @@ template <bool H, class T, class F>
 MPKI_APART __device__ int task_search(F front, T *d, T *dinv, int32_t *id, int p, bool root,
                                       pivot_rules<typename scalar_of<T>::real> rules,
                                       mpki_cuda_flags *flags) {
-    MPKI_ROOM;
-    const task_room<T> m(room, front.n, front.w, front.columns, !F::PACKED);
+    MPKI_SMEM;
+    const task_smem<T> m(smem, front.n, front.w, front.columns, !F::PACKED);
     const F f = front.here(m.F);
     bool over;
     int search = p;
@@ -270,7 +270,7 @@ MPKI_APART __device__ int task_search(F front, T *d, T *dinv, int32_t *id, int p
 /** All threads: eliminate what can be. own: columns before those that were delayed; before others of
  *  the same front these alone are tried, as in a front that is not cut. Returns nelim. */
 template <bool H, bool LOOPS, class F, class T>
-__device__ int task_eliminate(const mpki_cuda_tree &t, const F &f, const task_room<T> &m,
+__device__ int task_eliminate(const mpki_cuda_tree &t, const F &f, const task_smem<T> &m,
                               const panel<T> &out, int w, int root, int own, bool counted) {
     const pivot_rules<typename scalar_of<T>::real> rules(t);
     const int n = f.n;
@@ -311,7 +311,7 @@ __device__ inline char *place_in_arena(const mpki_cuda_tree &t, int64_t panel, i
         grown = fits ? at : 0;
         if (!fits) {
             atomicMax(&t.flags->stuck, level + 1);
-            atomicMax(&t.flags->reason, (int)MPKI_CUDA_NO_ROOM);
+            atomicMax(&t.flags->reason, (int)MPKI_CUDA_NO_MEMORY);
         }
     }
     __syncthreads();
@@ -323,7 +323,7 @@ __device__ inline char *place_in_arena(const mpki_cuda_tree &t, int64_t panel, i
 /** What becomes of columns that lie in `out` or in shared memory, with all that children give: they
  *  are eliminated there. */
 template <bool H, bool LOOPS, class F, class T>
-__device__ int task_columns(const mpki_cuda_tree &t, const F &f, const task_room<T> &m,
+__device__ int task_columns(const mpki_cuda_tree &t, const F &f, const task_smem<T> &m,
                             const mpki_cuda_node &node, const panel<T> &out) {
     for (int k = (int)threadIdx.x; k < 2 * out.w; k += (int)blockDim.x)
         out.d[k] = out.dinv[k] = make<T>(0);
@@ -344,10 +344,10 @@ __device__ int task_columns(const mpki_cuda_tree &t, const F &f, const task_room
 template <bool H, class T>
 MPKI_APART __device__ int task_outside(const mpki_cuda_tree &t, int s, char *place, int n,
                                        int columns, int delayed) {
-    MPKI_ROOM;
+    MPKI_SMEM;
     const mpki_cuda_node node = t.node[s];
     const int w = node.own + delayed, ld = leading(n);
-    const task_room<T> m(room, n, w, columns, true);
+    const task_smem<T> m(smem, n, w, columns, true);
     const panel<T> out(place, w, ld);
     const outside_front<T> f = {out.a, (T *)t.contribution + node.contribution, n, columns, ld, w};
     add_entries<T>(t, f, node, delayed);
@@ -361,9 +361,9 @@ MPKI_APART __device__ int task_outside(const mpki_cuda_tree &t, int s, char *pla
  *  all of one tile, give to them. L is in the front. */
 template <bool H, class T>
 MPKI_APART __device__ void update_delayed(packed_front<T> front, int w, int ne) {
-    MPKI_ROOM;
+    MPKI_SMEM;
     const int AT_ONCE = 8;
-    const task_room<T> m(room, front.n, front.w, front.columns);
+    const task_smem<T> m(smem, front.n, front.w, front.columns);
     const packed_front<T> f = front.here(m.F);
     const int tid = (int)threadIdx.x, nt = (int)blockDim.x, lane = tid & 31, warp = tid / 32;
     const int warps = nt / 32;
@@ -417,13 +417,13 @@ __device__ inline void task_done(const mpki_cuda_tree &t, int s, char *place, in
  *  be done, or it has no place; then nothing was written. alone: its columns without the others.
  *  LARGEST: where it has grown beyond shared memory it is done in its place. */
 template <bool H, bool LARGEST, class T>
-__device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_bytes, int s,
+__device__ bool task_front(const mpki_cuda_tree &t, char *smem, int64_t smem_bytes, int s,
                            int first, bool alone, int level) {
     const mpki_cuda_node node = t.node[s];
     const int tid = (int)threadIdx.x, lane = tid & 31, warp = tid / 32;
     const int warps = (int)blockDim.x / 32, own = node.own;
     int delayed = 0, w = own, n = own + node.rows, columns = alone ? w : n;
-    task_room<T> m(room, n, w, columns);
+    task_smem<T> m(smem, n, w, columns);
     packed_front<T> f = {m.F, n, columns, w, NULL, 0};
     MPKI_STAMP_BEGIN(s);
     add_entries<T>(t, f, node, 0); /* before the children are there; mostly they leave nothing */
@@ -463,12 +463,12 @@ __device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_byt
         if (delayed > 0 && !all) continue;
         if (delayed > 0) {
             w = own + delayed, n = w + node.rows, columns = alone ? w : n;
-            bool fits = task_room<T>::bytes(n, w, columns) <= room_bytes;
+            bool fits = task_smem<T>::bytes(n, w, columns) <= smem_bytes;
             if (LARGEST && !fits && alone && node.root == MPKI_CUDA_NOT_LAST && own <= TILE &&
-                task_room<T>::bytes(n, own, own) <= room_bytes)
+                task_smem<T>::bytes(n, own, own) <= smem_bytes)
                 apart = fits = true, columns = own; /* those are not tried here */
             outside = LARGEST && !fits;
-            if (!fits && !(outside && task_room<T>::bytes(n, w, columns, true) <= room_bytes)) {
+            if (!fits && !(outside && task_smem<T>::bytes(n, w, columns, true) <= smem_bytes)) {
                 if (tid == 0) {
                     atomicMax(&t.flags->stuck, level + 1);
                     atomicMax(&t.flags->reason, (int)MPKI_CUDA_TOO_LARGE);
@@ -480,7 +480,7 @@ __device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_byt
             T *const old = m.F;
             const int old_n = f.n, old_columns = f.columns;
             f.w = apart ? own : w;
-            m = task_room<T>(room, n, f.w, columns, outside);
+            m = task_smem<T>(smem, n, f.w, columns, outside);
             f.f = m.F, f.n = n, f.columns = columns, f.apart = (T *)place, f.ld = leading(n);
             for (int j = own + warp; apart && j < w; j += warps)
                 for (int i = j + lane; i < n; i += 32) f.delayed_column(j)[i] = make<T>(0);

@@ -62,8 +62,8 @@ struct square_out {
  *  columns. */
 static __global__ void __launch_bounds__(TILE_THREADS, 1)
     tile_128_kernel(mpki_cuda_tree t, mpki_cuda_large large, int begin) {
-    MPKI_ROOM;
-    tile_memory<double> &m = *(tile_memory<double> *)room;
+    MPKI_SMEM;
+    tile_memory<double> &m = *(tile_memory<double> *)smem;
     wait_for_previous();
     mpki_cuda_front &f = large.front[blockIdx.x];
     const panel<double> a(f.a, f.w, f.ld);
@@ -135,8 +135,8 @@ __device__ inline void unit_diagonal_128(smem_128 &m, int s) {
  *  every fourth group of 8 columns. */
 static __global__ void __launch_bounds__(256, 1)
     rows_128_kernel(mpki_cuda_tree t, mpki_cuda_large large) {
-    MPKI_ROOM;
-    smem_128 &m = *(smem_128 *)room;
+    MPKI_SMEM;
+    smem_128 &m = *(smem_128 *)smem;
     wait_for_previous();
     int part;
     const int number = (int)blockIdx.x, halves = MPKI_FRONT_ROWS / ROWS_128;
@@ -340,7 +340,7 @@ static __global__ void __launch_bounds__(FINISH_THREADS, 16)
 /** What a tile does to the other columns of its block: 64 rows and 64 columns a thread block. */
 static __global__ void __launch_bounds__(MMA_THREADS, 3) inner_128_kernel(mpki_cuda_large large) {
     after_previous();
-    MPKI_ROOM;
+    MPKI_SMEM;
     int part;
     const int number = (int)blockIdx.x / INNER_PIECES_128, halves = INNER_HALVES_128;
     const mpki_cuda_front &f =
@@ -355,7 +355,7 @@ static __global__ void __launch_bounds__(MMA_THREADS, 3) inner_128_kernel(mpki_c
     u.ld = f.ld, u.c = (double *)f.a + (int64_t)u.j0 * f.ld;
     const outer_pivots<double> by((const double *)f.a + (int64_t)f.p * f.ld, products_128(f, large),
                                   first, f.b);
-    update_tile_mma(f, by, u, (double *)room);
+    update_tile_mma(f, by, u, (double *)smem);
 }
 
 } // namespace mpki

@@ -56,7 +56,7 @@ __device__ inline unsigned loop_row(T *row, int first, int b, const T *U, const 
  *  work: 2 TILE entries, aligned for two. begun: not negative: what
  *  loop_quick() has left, with so many pivots. Returns the number of pivots. Sizes are
  *  compared by their keys: to 15 bits and more. A row stays with its lane; a column that is done
- *  makes room for its L at the place of the first one that is left. */
+ *  gives its place to the first one that is left, so that its L goes to that one's place. */
 template <bool H, class T>
 __device__ int loop_factor(T *S, int b, int *perm, T *d, T *dinv, typename scalar_of<T>::real small,
                            T *work, int begun = -1) {

@@ -33,7 +33,7 @@ __device__ inline void wait_for_chain(const mpki_cuda_tree &t, const mpki_cuda_s
 }
 
 /** All threads: number `part` of the pieces that add up what the children of a helper give. space:
- *  room for so many entries. */
+ *  memory for so many entries. */
 template <int NR, class T>
 __device__ void gather_piece(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
                              const mpki_cuda_chain &me, int part, T *space, int entries) {

@@ -10,9 +10,9 @@ namespace mpki {
 /** All threads: forward, strip number `strip` of the rows below the pivots of one front. */
 template <int MODE, int NR, class T>
 __device__ void forward_below(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
-                              const mpki_cuda_chain &me, int strip, char *room) {
+                              const mpki_cuda_chain &me, int strip, char *smem) {
     const swept_front<T> top(t, me.top);
-    const strip_room<NR, T> m(room);
+    const strip_smem<NR, T> m(smem);
     const int tid = (int)threadIdx.x, row = tid % STRIP, group = tid / STRIP;
     const int PART = STRIP / GROUPS, e = top.e;
     const int i0 = e + strip * STRIP, b = top.n - i0 < STRIP ? top.n - i0 : STRIP;

@@ -40,10 +40,10 @@ template <int NR, class T> struct single_row {
     }
 };
 
-/** All threads: the inverse of the only square, which is kept where there is room. */
+/** All threads: the inverse of the only square, which is kept where there is memory. */
 template <int NR, class T>
 __device__ inline void make_square(const mpki_cuda_sweep &s, const mpki_cuda_chain &me,
-                                   const swept_front<T> &f, const strip_room<NR, T> &m) {
+                                   const swept_front<T> &f, const strip_smem<NR, T> &m) {
     for (int q = (int)threadIdx.x; q < STRIP * STRIP; q += SWEEP_THREADS) {
         const int i = q % STRIP, k = q / STRIP;
         m.M[i + k * SQUARE] = i < f.e && k < i ? f.a.at(i, k) : make<T>(i == k);
@@ -55,9 +55,9 @@ __device__ inline void make_square(const mpki_cuda_sweep &s, const mpki_cuda_cha
 /** All threads. */
 template <int MODE, int NR, class T>
 __device__ void forward_single(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
-                               const mpki_cuda_chain &me, char *room) {
+                               const mpki_cuda_chain &me, char *smem) {
     const swept_front<T> f(t, me.top);
-    const strip_room<NR, T> m(room);
+    const strip_smem<NR, T> m(smem);
     const int tid = (int)threadIdx.x, row = tid % STRIP, group = tid / STRIP;
     const int PART = STRIP / GROUPS, e = f.e;
     const bool kept = MODE != READ_PANEL || s.squared;

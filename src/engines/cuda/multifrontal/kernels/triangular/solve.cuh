@@ -69,7 +69,7 @@ __device__ void forward_front(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
     }
 }
 
-/** All threads; v: room for n x NR entries. */
+/** All threads; v: memory for n x NR entries. */
 template <bool H, int NR, class T>
 __device__ void backward_front(const mpki_cuda_tree &t, const mpki_cuda_sweep &s, int index, T *v) {
     const swept_front<T> f(t, index);
@@ -136,14 +136,14 @@ template <int NR, class T> constexpr int sweeps_beside() {
  *  what is read of chains that have a copy. SMALL: the sweep's, which pays with registers. */
 template <int MODE, bool SMALL, int NR, class T>
 __device__ inline void forward_piece(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
-                                     const mpki_cuda_piece &me, char *room, int most) {
+                                     const mpki_cuda_piece &me, char *smem, int most) {
     if (me.kind == MPKI_CUDA_WARPS) {
-        forward_by_warps<NR, T>(t, s, me, (T *)room, most * NR);
+        forward_by_warps<NR, T>(t, s, me, (T *)smem, most * NR);
         return;
     }
     if (me.kind == MPKI_CUDA_TASK) {
         for (int k = me.first; k <= me.last; ++k) {
-            forward_front<NR, T>(t, s, k, me.first, (T *)room, most * NR);
+            forward_front<NR, T>(t, s, k, me.first, (T *)smem, most * NR);
             __syncthreads();
         }
         if (leaves_columns(t, me.last)) publish(s.finished + me.last);
@@ -152,33 +152,33 @@ __device__ inline void forward_piece(const mpki_cuda_tree &t, const mpki_cuda_sw
     const mpki_cuda_chain chain = s.chain[me.first];
     if constexpr (SMALL)
         if (chain.single) {
-            forward_single<MODE, NR, T>(t, s, chain, room);
+            forward_single<MODE, NR, T>(t, s, chain, smem);
             return;
         }
     if (me.kind == MPKI_CUDA_GATHER)
-        gather_piece<NR, T>(t, s, chain, me.last, (T *)room, most * NR);
+        gather_piece<NR, T>(t, s, chain, me.last, (T *)smem, most * NR);
     else if (chain.pieces == 1 && me.last >= chain.strips)
-        forward_below<MODE, NR, T>(t, s, chain, me.last - chain.strips, room);
+        forward_below<MODE, NR, T>(t, s, chain, me.last - chain.strips, smem);
     else if (MODE == READ_PANEL || chain.pieces > 1)
-        forward_strip<READ_PANEL, NR, T>(t, s, chain, me.last, room, most * NR);
+        forward_strip<READ_PANEL, NR, T>(t, s, chain, me.last, smem, most * NR);
     else
-        forward_strip<MODE, NR, T>(t, s, chain, me.last, room, most * NR);
+        forward_strip<MODE, NR, T>(t, s, chain, me.last, smem, most * NR);
 }
 
 template <int MODE, bool H, bool SMALL, int NR, class T>
 __device__ inline void backward_piece(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
-                                      const mpki_cuda_piece &me, char *room, int most) {
+                                      const mpki_cuda_piece &me, char *smem, int most) {
     if (me.kind == MPKI_CUDA_WARPS) {
-        backward_by_warps<H, SMALL, NR, T>(t, s, me, (T *)room, most * NR);
+        backward_by_warps<H, SMALL, NR, T>(t, s, me, (T *)smem, most * NR);
         return;
     }
     if (me.kind != MPKI_CUDA_TASK) {
         const mpki_cuda_chain chain = s.chain[me.first];
         const int slice = me.kind == MPKI_CUDA_STRIP ? 0 : me.kind - MPKI_CUDA_SLICE;
         if (MODE == READ_PANEL || chain.pieces > 1)
-            backward_strip<READ_PANEL, H, SMALL, NR, T>(t, s, chain, me.last, slice, room);
+            backward_strip<READ_PANEL, H, SMALL, NR, T>(t, s, chain, me.last, slice, smem);
         else
-            backward_strip<MODE, H, SMALL, NR, T>(t, s, chain, me.last, slice, room);
+            backward_strip<MODE, H, SMALL, NR, T>(t, s, chain, me.last, slice, smem);
         return;
     }
     for (int k = me.last; k >= me.first; --k) {
@@ -189,7 +189,7 @@ __device__ inline void backward_piece(const mpki_cuda_tree &t, const mpki_cuda_s
         }
         const int all = t.now[k].w + t.node[k].rows;
         const bool fits = 2 * all <= most;
-        backward_front<H, NR>(t, s, k, fits ? (T *)room : (T *)s.u + (s.at[k] - 2 * all) * NR);
+        backward_front<H, NR>(t, s, k, fits ? (T *)smem : (T *)s.u + (s.at[k] - 2 * all) * NR);
         __syncthreads();
     }
 }
@@ -198,19 +198,19 @@ __device__ inline void backward_piece(const mpki_cuda_tree &t, const mpki_cuda_s
 template <int MODE, bool SMALL, int NR, class T>
 __global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T>())
     forward_kernel(mpki_cuda_tree t, mpki_cuda_sweep s, int most) {
-    MPKI_ROOM;
+    MPKI_SMEM;
     int ticket;
     const mpki_cuda_piece me = next_piece(s, s.down, false, &ticket);
-    if (me.kind >= 0) forward_piece<MODE, SMALL, NR, T>(t, s, me, room, most);
+    if (me.kind >= 0) forward_piece<MODE, SMALL, NR, T>(t, s, me, smem, most);
     MPKI_STAMP_PIECE(0, ticket, 1);
 }
 template <int MODE, bool H, bool SMALL, int NR, class T>
 __global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T>())
     backward_kernel(mpki_cuda_tree t, mpki_cuda_sweep s, int most) {
-    MPKI_ROOM;
+    MPKI_SMEM;
     int ticket;
     const mpki_cuda_piece me = next_piece(s, s.up, true, &ticket);
-    if (me.kind >= 0) backward_piece<MODE, H, SMALL, NR, T>(t, s, me, room, most);
+    if (me.kind >= 0) backward_piece<MODE, H, SMALL, NR, T>(t, s, me, smem, most);
     MPKI_STAMP_PIECE(1, ticket, 1);
 }
 

@@ -13,14 +13,14 @@ namespace mpki {
 static const int IN_STRIP = MPKI_CUDA_IN_STRIP;
 
 /** Shared memory of a strip that depends on the number of right-hand sides. */
-template <int NR, class T> struct strip_room {
+template <int NR, class T> struct strip_smem {
     T *M, *y, *x,
         *part; /* the inverse of the strip's square; its own values, those of other rows; sums */
     static __host__ __device__ int64_t entries() {
         return STRIP * SQUARE + SWEEP_THREADS * NR + STRIP * NR + SWEEP_THREADS * NR;
     }
-    __device__ strip_room(char *room)
-        : M((T *)room), y(M + STRIP * SQUARE), x(y + STRIP * NR), part(x + SWEEP_THREADS * NR) {}
+    __device__ strip_smem(char *smem)
+        : M((T *)smem), y(M + STRIP * SQUARE), x(y + STRIP * NR), part(x + SWEEP_THREADS * NR) {}
 };
 
 /** Columns of one front that a strip has, and what is needed to find a row in it. */
@@ -188,7 +188,7 @@ template <class T> __device__ inline T quad_sum(T x) {
 /** All threads: y := y - what the groups have summed up; then by four lanes for each row M y, or
  *  M^T y; the first of them gives it to `take`(row, r, value). */
 template <int NR, class T, class TAKE>
-__device__ inline void finish_strip(const strip_room<NR, T> &m, int parts, bool solves, bool back,
+__device__ inline void finish_strip(const strip_smem<NR, T> &m, int parts, bool solves, bool back,
                                     bool conjugated, TAKE take) {
     const int row = (int)threadIdx.x >> 2, lane = (int)threadIdx.x & 3;
     T z[NR];
@@ -255,14 +255,14 @@ __device__ inline void subtract_contributions(const T *u, int contribution, int 
  *  square. While a strip before it is waited for, the next one's columns are looked up. */
 template <int MODE, int NR, class T>
 __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
-                              const mpki_cuda_chain &me, int strip, char *room, int entries) {
+                              const mpki_cuda_chain &me, int strip, char *smem, int entries) {
     __shared__ strip_chain<T> chain;
     __shared__ strip_columns<T> mine, other[MODE == READ_PANEL ? 2 : 1];
     __shared__ strip_rows<STRIP> rows;
     __shared__ int32_t at[2][MODE == READ_PANEL ? IN_STRIP * STRIP : 1];
     __shared__ int size;
     const swept_front<T> top(t, me.top);
-    const strip_room<NR, T> m(room);
+    const strip_smem<NR, T> m(smem);
     const int tid = (int)threadIdx.x, row = tid % STRIP, group = tid / STRIP;
     const int PART = STRIP / GROUPS, end = top.node.first + top.own;
     const bool solves = strip < me.strips, one = MODE != READ_PANEL || me.pieces == 1;
@@ -405,7 +405,7 @@ template <class T> __device__ inline T handed_to_warp(const T *p, T x, bool want
  *  handed on. SMALL: what counts is the way from front to front, not bytes. */
 template <int MODE, bool H, bool SMALL, int NR, class T>
 __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
-                               const mpki_cuda_chain &me, int strip, int slice, char *room) {
+                               const mpki_cuda_chain &me, int strip, int slice, char *smem) {
     typedef typename read_of<MODE, T>::type E;
     __shared__ strip_chain<T> chain;
     __shared__ strip_columns<E> mine;
@@ -414,7 +414,7 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
     __shared__ int32_t at[IN_STRIP * SWEEP_THREADS], position[STRIP], where[SWEEP_THREADS];
     __shared__ int own_size;
     const swept_front<T> top(t, me.top);
-    const strip_room<NR, T> m(room);
+    const strip_smem<NR, T> m(smem);
     const int tid = (int)threadIdx.x, lane = tid & 31, warp = tid / 32;
     const int COLUMNS = STRIP / (SWEEP_THREADS / 32), end = top.node.first + top.own;
     const int32_t *ridx = t.ridx + top.node.ridx;

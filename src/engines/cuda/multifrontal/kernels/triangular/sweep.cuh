@@ -348,7 +348,7 @@ __device__ inline void add_many(const target &to, const child_list<T> &list, int
     __syncthreads();
 }
 
-/** All threads: sum += what the children of a front give. own: room for so many entries beside
+/** All threads: sum += what the children of a front give. own: memory for so many entries beside
  *  it. */
 template <int NR, class T>
 __device__ void gather(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,

@@ -8,8 +8,8 @@
 namespace mpki {
 
 enum {
-    WARP_ROOM = MPKI_CUDA_WARP_ROWS, /* rows that a warp has in shared memory, besides pivots */
-    WARP_EACH = WARP_ROOM + MPKI_CUDA_WARP_BACK
+    WARP_ROWS = MPKI_CUDA_WARP_ROWS, /* rows that a warp has in shared memory, besides pivots */
+    WARP_EACH = WARP_ROWS + MPKI_CUDA_WARP_BACK
 };
 
 /** The warps of a block: which front is next, and which are done. */
@@ -79,7 +79,7 @@ template <int NR, class T> struct child_contribution {
     }
 };
 
-/** A warp: L^-1 of one front of first .. last. sum: WARP_ROOM x NR, v: MPKI_CUDA_WARP_PIVOTS x NR.
+/** A warp: L^-1 of one front of first .. last. sum: WARP_ROWS x NR, v: MPKI_CUDA_WARP_PIVOTS x NR.
  *  What does not depend on children is asked for before they are waited for. */
 template <int NR, class T>
 __device__ void forward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep &s, int index,
@@ -153,7 +153,7 @@ __device__ void forward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep &
     }
 }
 
-/** A warp: L^-T of one front. x: room for all of its rows, pivots first. */
+/** A warp: L^-T of one front. x: memory for all of its rows, pivots first. */
 template <bool H, bool SMALL, int NR, class T>
 __device__ void backward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep &s, int index,
                                  int first, int last, warps_state &state, T *x) {
@@ -235,13 +235,13 @@ __device__ void backward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep 
     publish_to_warps(state, index - first);
 }
 
-/** All threads: the fronts of a task, a warp each: one(k, state, the warp's part of room), k = 0,
- *  1, ...; room: shared memory for so many entries, by which there may be fewer warps at work. */
+/** All threads: the fronts of a task, a warp each: one(k, state, the warp's part of smem), k = 0,
+ *  1, ...; smem: shared memory for so many entries, by which there may be fewer warps at work. */
 template <int NR, class T, class F>
-__device__ void by_warps(const mpki_cuda_piece &me, T *room, int entries, const F &one) {
+__device__ void by_warps(const mpki_cuda_piece &me, T *smem, int entries, const F &one) {
     __shared__ warps_state state;
     const int count = me.last - me.first + 1, warp = (int)threadIdx.x / 32;
-    T *mine = room + warp * WARP_EACH * NR;
+    T *mine = smem + warp * WARP_EACH * NR;
     begin_warps(state, count);
     if ((warp + 1) * WARP_EACH * NR > entries) return;
     for (int k = next_front(state); k < count; k = next_front(state)) {
@@ -251,16 +251,16 @@ __device__ void by_warps(const mpki_cuda_piece &me, T *room, int entries, const 
 }
 template <int NR, class T>
 __device__ void forward_by_warps(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
-                                 const mpki_cuda_piece &me, T *room, int entries) {
-    by_warps<NR, T>(me, room, entries, [&](int k, warps_state &state, T *mine) {
+                                 const mpki_cuda_piece &me, T *smem, int entries) {
+    by_warps<NR, T>(me, smem, entries, [&](int k, warps_state &state, T *mine) {
         forward_by_warp<NR, T>(t, s, me.first + k, me.first, me.last, state, mine,
-                               mine + WARP_ROOM * NR);
+                               mine + WARP_ROWS * NR);
     });
 }
 template <bool H, bool SMALL, int NR, class T>
 __device__ void backward_by_warps(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
-                                  const mpki_cuda_piece &me, T *room, int entries) {
-    by_warps<NR, T>(me, room, entries, [&](int k, warps_state &state, T *mine) {
+                                  const mpki_cuda_piece &me, T *smem, int entries) {
+    by_warps<NR, T>(me, smem, entries, [&](int k, warps_state &state, T *mine) {
         backward_by_warp<H, SMALL, NR, T>(t, s, me.last - k, me.first, me.last, state, mine);
     });
 }

@@ -293,7 +293,7 @@ __device__ inline void update_tile_mma(const mpki_cuda_front &f, const outer_piv
 static __global__ void __launch_bounds__(MMA_THREADS, 3)
     outer_mma_kernel(mpki_cuda_large large, int what, int share) {
     after_previous();
-    MPKI_ROOM;
+    MPKI_SMEM;
     int part, blocks;
     const mpki_cuda_front &f = large.front[front_of_update(large, share, &part, &blocks)];
     for (int k = part;;
@@ -301,7 +301,7 @@ static __global__ void __launch_bounds__(MMA_THREADS, 3)
         const outer_pivots<double> by(f, large, what);
         if (by.pivots <= 0 || k >= by.all) return;
         const outer_tile<double> u(f, by, k);
-        if (u.j1 > by.qe) update_tile_mma(f, by, u, (double *)room);
+        if (u.j1 > by.qe) update_tile_mma(f, by, u, (double *)smem);
         __syncthreads();
     }
 }

@@ -12,13 +12,13 @@ namespace mpki {
 static const int PART = MPKI_FRONT_CONTRIBUTION, PART_DEPTH = 32, PART_LD = PART + 4;
 
 /** Shared memory of a part: L of its rows; L D of its columns, later the product. */
-template <class T> struct part_room {
+template <class T> struct part_smem {
     T *L, *X;
     static __host__ __device__ int64_t bytes() {
         return ((int64_t)PART_LD * PART_DEPTH + PART_LD * PART) * (int64_t)sizeof(T);
     }
-    __device__ part_room(char *room) {
-        L = (T *)room;
+    __device__ part_smem(char *smem) {
+        L = (T *)smem;
         X = L + PART_LD * PART_DEPTH;
     }
 };
@@ -26,7 +26,7 @@ template <class T> struct part_room {
 /** All threads: X := L X^H of this square, ne pivots; for L its rows i0 and on, for X rows j0 and
  *  on of the front's n. sum [inout]: the square's entries of a thread, from which it is taken. */
 template <bool H, int E, class T>
-__device__ void part_product(const part_room<T> &m, int depth, T (&sum)[E]) {
+__device__ void part_product(const part_smem<T> &m, int depth, T (&sum)[E]) {
     const int row = (int)threadIdx.x % PART, step = (int)blockDim.x / PART;
     for (int k = 0; k < depth; ++k) {
         const T l = m.L[row + k * PART_LD];
@@ -39,7 +39,7 @@ __device__ void part_product(const part_room<T> &m, int depth, T (&sum)[E]) {
 /** The same of real doubles by tensor cores: 16 warps, 16 x 16 each; the product goes through
  *  shared memory. */
 template <bool H, int E>
-__device__ void part_product(const part_room<double> &m, int depth, double (&sum)[E]) {
+__device__ void part_product(const part_smem<double> &m, int depth, double (&sum)[E]) {
     const int lane = (int)threadIdx.x & 31, g = lane / 4, t = lane % 4;
     const int row = (int)threadIdx.x % PART, step = (int)blockDim.x / PART;
     const int warps = (int)blockDim.x / 32;
@@ -130,7 +130,7 @@ __device__ inline bool part_children(const mpki_cuda_tree &t, const mpki_cuda_no
 /** All threads: what the children give to this square, in their order: mostly it is the last that
  *  is done last. False: one of them could not be done. */
 template <int E, class T>
-__device__ bool part_gather(const mpki_cuda_tree &t, const part_room<T> &m,
+__device__ bool part_gather(const mpki_cuda_tree &t, const part_smem<T> &m,
                             const mpki_cuda_node &node, int s, int i0, int j0, T (&sum)[E]) {
     static_assert(sizeof(part_maps) <= sizeof(T) * PART_LD * PART_DEPTH, "it has L's place");
     const int tid = (int)threadIdx.x, row = tid % PART, col = tid / PART;
@@ -161,10 +161,10 @@ __device__ bool part_gather(const mpki_cuda_tree &t, const part_room<T> &m,
 /** All threads: L of rows i0 .. and L D of rows j0 .. below the columns, pivots k0 .. of e. All
  *  that a thread reads, but for pairs, is under way at once. */
 template <bool H, int THREADS, class T>
-__device__ void part_load(const part_room<T> &m, const panel<T> &a, int n, int i0, int j0, int k0,
+__device__ void part_load(const part_smem<T> &m, const panel<T> &a, int n, int i0, int j0, int k0,
                           int e) {
     const int STEP = THREADS / PART, AT_ONCE = 4;
-    static_assert(AT_ONCE * STEP <= PART_DEPTH, "what is read at once is within the room");
+    static_assert(AT_ONCE * STEP <= PART_DEPTH, "what is read at once fits");
     const int r = (int)threadIdx.x % PART, i = a.w + i0 + r, j = a.w + j0 + r;
     for (int s = (int)threadIdx.x / PART; s < PART_DEPTH; s += AT_ONCE * STEP) {
         T l[AT_ONCE], x[AT_ONCE], d[AT_ONCE], after[AT_ONCE], before[AT_ONCE];
@@ -191,10 +191,10 @@ __device__ void part_load(const part_room<T> &m, const panel<T> &a, int n, int i
 /** All threads: a part of the contribution of front s. */
 template <bool H, int THREADS, class T>
 MPKI_APART __device__ void task_part(const mpki_cuda_tree &t, int s, int part) {
-    MPKI_ROOM;
+    MPKI_SMEM;
     const int E = PART * PART / THREADS;
     const mpki_cuda_node node = t.node[s];
-    const part_room<T> m(room);
+    const part_smem<T> m(smem);
     const int tid = (int)threadIdx.x, rows = node.rows, all = (rows + PART - 1) / PART;
     int J = 0, before = 0;
     while (part >= before + all - J) before += all - J, ++J;
@@ -249,8 +249,8 @@ template <class T> constexpr int side_by_side(int threads) {
 template <bool H, int THREADS, bool PARTS, class T>
 __global__ void __launch_bounds__(THREADS, side_by_side<T>(THREADS))
     task_kernel(const __grid_constant__ mpki_cuda_tree t, const mpki_cuda_task *task, int count,
-                int level, int64_t room_bytes, int32_t *ticket) {
-    MPKI_ROOM;
+                int level, int64_t smem_bytes, int32_t *ticket) {
+    MPKI_SMEM;
     __shared__ int number;
     next_may_come();
     for (;;) {
@@ -267,7 +267,7 @@ __global__ void __launch_bounds__(THREADS, side_by_side<T>(THREADS))
         bool goes = true;
         for (int s = me.first; s <= me.last; ++s) {
             if (t.now[s].done == 1) continue; /* it goes on after a stop */
-            goes = goes && task_front<H, PARTS, T>(t, room, room_bytes, s, me.first,
+            goes = goes && task_front<H, PARTS, T>(t, smem, smem_bytes, s, me.first,
                                                    me.part == MPKI_CUDA_PANEL, level);
             if (!goes && threadIdx.x == 0) *(volatile int32_t *)&t.now[s].done = -1;
         }
