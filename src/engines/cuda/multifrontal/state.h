@@ -85,7 +85,7 @@ struct mpki_direct {
 mpk_status mpki_cuda_direct_fetch(mpki_direct *f);
 
 /* the slots of mpki_direct_engine that are in multifrontal/solve/solve.c and
- * multifrontal/factor/doubtful.c */
+ * multifrontal/factor/weak_pivots.c */
 mpk_status mpki_cuda_direct_solver_make(mpk_context *ctx, const mpki_direct *f, int threads,
                                         int32_t columns, mpki_direct_solver **s);
 void mpki_cuda_direct_solver_free(mpki_direct_solver **s);

@@ -72,15 +72,15 @@ static void test_tiles_of_128(void **unused) {
 /* ---- with a little more, fronts are cut into some columns and parts of what these leave ---- */
 
 /* What a plan is to be like. */
-typedef struct looks {
+typedef struct plan_shape {
     int32_t steps; /* at least */
     bool rounds, large;
-} looks;
+} plan_shape;
 
 /* The plan of a matrix where a block has so much shared memory: contributions lie on each other
  * where they may, and what is looked for is found where one is moved. */
 static void check_places(const char *shared, mpk_problem *(*make)(mpk_context *, const void *),
-                         const void *arg, const mpk_options *o, looks like) {
+                         const void *arg, const mpk_options *o, plan_shape like) {
     small_blocks(shared);
     mpk_context *ctx = new_context(true);
     mpk_problem *problem = make(ctx, arg);
@@ -145,17 +145,18 @@ static void test_places(void **unused) {
     mpk_options o;
     mpk_options_init(&o);
     o.method = MPK_METHOD_LDLT;
-    check_places("60000", generated, "nlpkkt 5", &o, (looks){1, false, false}); /* with parts */
-    check_places("101376", generated, "stokes mac 30", &o, (looks){1, false, false});
+    check_places("60000", generated, "nlpkkt 5", &o,
+                 (plan_shape){1, false, false}); /* with parts */
+    check_places("101376", generated, "stokes mac 30", &o, (plan_shape){1, false, false});
     /* nearly all fronts are large, and assembled in rounds */
-    check_places("13000", generated, "nlpkkt 12", &o, (looks){2, true, true});
+    check_places("13000", generated, "nlpkkt 12", &o, (plan_shape){2, true, true});
     check_rounds(&o);
     /* one step in two halves */
     o.ordering = MPK_ORDERING_NATURAL, o.matching = o.scaling = MPK_OFF;
-    check_places("60000", of_shape, &ladder, &o, (looks){2, false, false});
+    check_places("60000", of_shape, &ladder, &o, (plan_shape){2, false, false});
     small_blocks("60000");
     compare("in halves", of_shape, &ladder, &o, 1);
-    check_places("60000", of_shape, &gate, &o, (looks){3, false, true});
+    check_places("60000", of_shape, &gate, &o, (plan_shape){3, false, true});
     small_blocks("60000");
     compare("in halves below a large front", of_shape, &gate, &o, 1);
     unsetenv("METAPACK_CUDA_HOST_SHARED");

@@ -27,7 +27,7 @@ static const int LDS_ =
 
 enum { LINE = 128 /* bytes of a line of the second cache */ };
 /** What will be read soon is brought to the first cache; */
-__device__ inline void bring_here(const void *p) {
+__device__ inline void prefetch_l1(const void *p) {
 #ifdef __CUDA_ARCH__
     asm volatile("prefetch.global.L1 [%0];" ::"l"(p));
 #else
@@ -35,7 +35,7 @@ __device__ inline void bring_here(const void *p) {
 #endif
 }
 /** to the second cache. */
-__device__ inline void bring(const void *p) {
+__device__ inline void prefetch_l2(const void *p) {
 #ifdef __CUDA_ARCH__
     asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
 #else

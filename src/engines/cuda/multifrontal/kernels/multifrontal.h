@@ -269,7 +269,7 @@ typedef struct mpki_cuda_chain {
     int64_t
         half_copy; /**< where its copy begins in sweep.half_copy, in entries; < 0: it has none */
     int64_t
-        handed; /**< where its values begin in sweep.handed: MPKI_FRONT_STRIP for each strip, once for
+        sent; /**< where its values begin in sweep.sent: MPKI_FRONT_STRIP for each strip, once for
                      all and once for the strip after it, then as many for each slice but the first of
                      each strip */
 } mpki_cuda_chain;
@@ -343,10 +343,11 @@ typedef struct mpki_cuda_sweep {
     /* all bits set before the sweeps (`take`), `unset` bytes from ticket on; values are each its
      * own flag: */
     int64_t unset;
-    int32_t *ticket;            /**< 2: L^-1, L^-T */
-    int32_t *finished;          /**< fronts: counters, from -1 on */
-    void *handed, *handed_back; /**< pivots of chains: values that their blocks hand on */
-    void *u; /**< what fronts add to rows of their parents; memory for what is not in shared memory */
+    int32_t *ticket;        /**< 2: L^-1, L^-T */
+    int32_t *finished;      /**< fronts: counters, from -1 on */
+    void *sent, *sent_back; /**< pivots of chains: values that their blocks send to one another */
+    void *
+        u; /**< what fronts add to rows of their parents; memory for what is not in shared memory */
     void *x; /**< n x nrhs: what L^-T makes */
     /* inverses of the squares on the diagonal of chains' strips, MPKI_FRONT_STRIP^2 each. NULL:
      * there is no memory for them, and each sweep makes its own */

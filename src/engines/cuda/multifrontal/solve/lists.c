@@ -461,8 +461,8 @@ mpk_status mpki_cuda_sweep_lists_make(mpk_context *ctx, const mpki_direct *f,
         mpki_cuda_chain *c = &l->chain[k];
         c->single = l->small && is_single(f, c);
         c->square = l->squares, l->squares += c->strips;
-        c->handed = l->handed;
-        l->handed += (int64_t)c->strips * (2 + more_slices(f, c)) * MPKI_FRONT_STRIP;
+        c->sent = l->sent;
+        l->sent += (int64_t)c->strips * (2 + more_slices(f, c)) * MPKI_FRONT_STRIP;
         l->goal[c->top] = plan->node[c->top].own == 0 ? gathers(f, c)
                           : c->single                 ? 1
                                                       : c->strips + lower_strips(f, c);

@@ -12,7 +12,7 @@ typedef struct mpki_cuda_sweep_lists {
     int32_t *place,
         *contribution; /* slots: where they go in u; contributions: where those to a chain's row begin */
     int64_t contributions;
-    int64_t handed;             /* values that blocks of chains hand on, in one direction */
+    int64_t sent;               /* values that blocks of chains send, in one direction */
     int32_t *parent, *goal;     /* fronts */
     mpki_cuda_piece *down, *up; /* downs, ups */
     mpki_cuda_chain *chain;     /* chains */

@@ -255,7 +255,7 @@ static int measure_ahead(loop *l, const mpki_refine_wish *wish, column *before, 
 
 /* May x be a vector that A takes to nothing (solve/solve.c)? Then the host looks at it in all
  * scalings. Returns as judge(). */
-static int look(const loop *l, const mpki_refine_wish *wish, int32_t c) {
+static int kernel_vector(const loop *l, const mpki_refine_wish *wish, int32_t c) {
     mpki_cuda_errors e;
     mpki_cuda *cuda = l->f->device->cuda;
     if (!(l->column[c].growth >= wish->doubt)) return 1;
@@ -325,7 +325,7 @@ static int refine(loop *l, const mpki_refine_wish *wish) {
         good = measure(l, 1);
         if (good == 1 && !sift(l, wish, before)) good = -1;
     }
-    for (int32_t c = 0; c < nrhs && good == 1; c++) good = look(l, wish, c);
+    for (int32_t c = 0; c < nrhs && good == 1; c++) good = kernel_vector(l, wish, c);
     return good;
 }
 

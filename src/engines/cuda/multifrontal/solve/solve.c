@@ -14,7 +14,7 @@ struct mpki_direct_solver {
     uint64_t shape; /* of the factor that the lists are for */
     char *memory;   /* device */
     void *stage;    /* device, n x block: vectors of the host */
-    int64_t rows, handed, squares, half_copy; /* as the lists have them */
+    int64_t rows, sent, squares, half_copy; /* as the lists have them */
     mpki_cuda_sweep sweep;
     int32_t *pivot; /* device, n: number of the pivot at each position; NULL: never asked for */
     bool by_pivots; /* between parts vectors are in their order */
@@ -70,13 +70,13 @@ static int64_t padded(int64_t bytes) {
 }
 
 /* Where, from the first counter on, lies what is unset before a sweep of `nrhs` right-hand sides:
- * at [out] 5: values handed on forward and back, u, x, the end. */
-static void place_unset(const mpki_direct *f, int64_t handed, int64_t rows, int64_t nrhs,
+ * at [out] 5: values sent forward and back, u, x, the end. */
+static void place_unset(const mpki_direct *f, int64_t sent, int64_t rows, int64_t nrhs,
                         int64_t *at) {
     const int64_t size = (int64_t)mpk_scalar_size(f->tree.scalar) * nrhs;
     at[0] = padded((2 + (int64_t)f->plan.fronts) * (int64_t)sizeof(int32_t));
-    at[1] = at[0] + padded(handed * size);
-    at[2] = at[1] + padded(handed * size);
+    at[1] = at[0] + padded(sent * size);
+    at[2] = at[1] + padded(sent * size);
     at[3] = at[2] + padded(rows * size);
     at[4] = at[3] + padded(f->tree.n * size);
 }
@@ -87,7 +87,7 @@ static int64_t list_parts(const mpki_direct *f, const mpki_cuda_sweep_lists *l, 
     const int64_t size = (int64_t)mpk_scalar_size(f->tree.scalar), n = f->tree.n;
     const int64_t fronts = f->plan.fronts, word = sizeof(int32_t);
     int64_t unset[5];
-    place_unset(f, l->handed, l->rows, block, unset);
+    place_unset(f, l->sent, l->rows, block, unset);
     const part all[PARTS] = {{fronts * (int64_t)sizeof *l->at, l->at, 0},
                              {fronts * word, l->parent, 0},
                              {fronts * word, l->goal, 0},
@@ -171,7 +171,7 @@ static mpk_status fill(mpki_direct_solver *s) {
             !DID(to->copy(cuda, s->memory + parts[k].at, parts[k].from, parts[k].bytes, 1)))
             goto done;
     s->stage = s->memory + parts[STAGED].at;
-    s->rows = l.rows, s->handed = l.handed, s->squares = l.squares;
+    s->rows = l.rows, s->sent = l.sent, s->squares = l.squares;
     s->half_copy = l.half_copy;
     s->sweep = (mpki_cuda_sweep){
         .y = s->memory + parts[BY_POSITION].at,
@@ -243,9 +243,9 @@ static void place_sweeps(mpki_direct_solver *s, void *out, int64_t ldout) {
     mpki_cuda_sweep *w = &s->sweep;
     char *const from = (char *)w->ticket;
     int64_t at[5];
-    place_unset(f, s->handed, s->rows, w->nrhs, at);
+    place_unset(f, s->sent, s->rows, w->nrhs, at);
     w->finished = w->ticket + 2;
-    w->handed = from + at[0], w->handed_back = from + at[1];
+    w->sent = from + at[0], w->sent_back = from + at[1];
     w->u = from + at[2], w->x = from + at[3];
     w->unset = at[4];
     w->out = out, w->ldout = ldout, w->perm = f->perm, w->scale = f->on.scale;

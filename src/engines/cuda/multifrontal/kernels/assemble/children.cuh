@@ -35,7 +35,7 @@ __device__ inline children_of_task &described() {
 }
 
 /** The word of another block. */
-__device__ inline int seen(const int32_t *flag) {
+__device__ inline int load_acquire(const int32_t *flag) {
 #ifdef __CUDA_ARCH__
     int x;
     asm volatile("ld.acquire.gpu.global.b32 %0, [%1];" : "=r"(x) : "l"(flag) : "memory");
@@ -46,7 +46,7 @@ __device__ inline int seen(const int32_t *flag) {
 }
 
 /** A word to other blocks, after all that this thread knows to have been written. */
-__device__ inline void publish_word(int32_t *flag, int32_t x) {
+__device__ inline void store_release(int32_t *flag, int32_t x) {
 #ifdef __CUDA_ARCH__
     asm volatile("st.release.gpu.global.b32 [%0], %1;" ::"l"(flag), "r"(x) : "memory");
 #else
@@ -70,8 +70,8 @@ __device__ inline bool wait_for_fronts(const mpki_cuda_tree &t, const mpki_cuda_
         if (c < first) {
             const int parts = up ? t.node[c].parts_up : t.node[c].parts;
             const int32_t *const there = up ? &now->parts_up : &now->parts;
-            while ((done = seen(&now->done)) == 0) __nanosleep(20);
-            while (done > 0 && seen(there) < parts) __nanosleep(20);
+            while ((done = load_acquire(&now->done)) == 0) __nanosleep(20);
+            while (done > 0 && load_acquire(there) < parts) __nanosleep(20);
         }
         if (done < 0)
             atomicMax(&bad, 1);
@@ -321,8 +321,8 @@ __device__ inline bool wait_for_child(const mpki_cuda_tree &t, const mpki_cuda_n
     if (c < first && (threadIdx.x & 31) == 0) {
         const int parts = up ? t.node[c].parts_up : t.node[c].parts;
         const int32_t *const there = up ? &now->parts_up : &now->parts;
-        while ((done = seen(&now->done)) == 0) __nanosleep(20);
-        while (done > 0 && seen(there) < parts) __nanosleep(20);
+        while ((done = load_acquire(&now->done)) == 0) __nanosleep(20);
+        while (done > 0 && load_acquire(there) < parts) __nanosleep(20);
     }
     done = __shfl_sync(0xffffffffu, done, 0);
     __syncwarp(); /* what lane 0 has seen is there for all of them */

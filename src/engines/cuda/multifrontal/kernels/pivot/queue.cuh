@@ -42,7 +42,7 @@ struct queue_pieces {
 /** A thread: until that many are done. False: there is nothing left to do. */
 __device__ inline bool queue_reaches(const int32_t *counter, int goal) {
     int there;
-    while ((there = seen(counter)) < goal) {}
+    while ((there = load_acquire(counter)) < goal) {}
     return there < QUEUE_OVER;
 }
 
@@ -67,15 +67,15 @@ __device__ inline bool queue_wait(const mpki_cuda_front &f, const queue_pieces &
 
 /** All threads: rows of L and L D of a tile that stands, at the place of the next tile. */
 template <bool H, class T>
-__device__ inline void queue_look_back(const mpki_cuda_front &f, const tile_in_work<T> &z,
-                                       ahead_space<T> &s) {
+__device__ inline void load_previous_tile(const mpki_cuda_front &f, const tile_in_work<T> &z,
+                                          ahead_space<T> &s) {
     const panel<T> a(f.a, f.w, f.ld);
     const int tid = (int)threadIdx.x, first = z.p + z.b, EACH = TILE * TILE / LARGE_THREADS;
     const T *W = z.W, *dinv = a.dinv + 2 * z.p;
     T x[EACH], own[EACH], after[EACH], before[EACH]; /* D^-1 of a column; beside the diagonal */
     /* the square itself comes nearer meanwhile */
     if (tid < 4 * TILE && first + tid / 4 < f.e)
-        bring_here(a.a + first + (int64_t)(first + tid / 4) * a.ld + tid % 4 * (TILE / 4));
+        prefetch_l1(a.a + first + (int64_t)(first + tid / 4) * a.ld + tid % 4 * (TILE / 4));
 #pragma unroll
     for (int e = 0; e < EACH; ++e) {
         const int at = tid + e * LARGE_THREADS, i = at % TILE, k = at / TILE;
@@ -151,7 +151,7 @@ __global__ void __launch_bounds__(LARGE_THREADS, 1)
                 if (queue_goes_on(f, last)) {
                     before = last.b;
                     square = (T *)f.a + (last.p + before) * (int64_t)(f.ld + 1);
-                    queue_look_back<H>(f, in_work(last, turn ^ 1), s);
+                    load_previous_tile<H>(f, in_work(last, turn ^ 1), s);
                 }
                 if (tid == 0) f.good = last.good;
                 __syncthreads();

@@ -410,7 +410,7 @@ __device__ inline void task_done(const mpki_cuda_tree &t, int s, char *place, in
     mpki_cuda_now *now = t.now + s;
     now->a = place, now->w = w, now->nelim = nelim, now->ld = ld;
     if (nelim < w) t.flags->delayed = 1;
-    publish_word(&now->done, 1);
+    store_release(&now->done, 1);
 }
 
 /** All threads: front s of a task that begins at front `first`. False: a front below it could not

@@ -48,7 +48,7 @@ __device__ void gather_piece(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
         __syncthreads();
         gather<NR>(t, s, node, target{from, to}, space, space + count, entries - count);
         for (int k = (int)threadIdx.x; k < count; k += SWEEP_THREADS)
-            hand_on((T *)s.u + places.of(from + k / NR) * NR + k % NR, space[k]);
+            send((T *)s.u + places.of(from + k / NR) * NR + k % NR, space[k]);
         __syncthreads();
     }
     if (leaves_columns(t, me.top)) {

@@ -84,10 +84,10 @@ template <int MODE, class T> struct lower_strip {
     }
     /** All threads: line by line, so many rows from row i on are brought, of columns below
      *  `count`. */
-    __device__ void bring_rows_of(int i, int rows, int count) const {
+    __device__ void prefetch_rows_of(int i, int rows, int count) const {
         const int EACH = LINE / (int)sizeof(entry), k = (int)threadIdx.x / 4,
                   at = (int)threadIdx.x % 4 * EACH;
-        if (k < count && at < rows) bring(a + i + at + k * ld);
+        if (k < count && at < rows) prefetch_l2(a + i + at + k * ld);
     }
 };
 

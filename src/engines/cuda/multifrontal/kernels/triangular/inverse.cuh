@@ -67,16 +67,16 @@ struct alignas(16) chunk {
 };
 
 /** All threads: M, which has been made, to where it is kept. */
-template <class T> __device__ inline void keep_square(const T *M, T *to) {
+template <class T> __device__ inline void store_square(const T *M, T *to) {
     const int EACH = (int)(sizeof(chunk) / sizeof(T)), PER = STRIP / EACH;
     for (int k = (int)threadIdx.x; k < STRIP * PER; k += SWEEP_THREADS)
         *(chunk *)(void *)(to + k * EACH) =
             *(const chunk *)(const void *)(M + k % PER * EACH + k / PER * SQUARE);
 }
 
-/** All threads: M as it was kept, which is there when square_is_there() is back and the block has
+/** All threads: M as it was kept, which is there when wait_for_square() is back and the block has
  *  met. */
-template <class T> __device__ inline void bring_square(const T *from, T *M) {
+template <class T> __device__ inline void copy_square_async(const T *from, T *M) {
     const int EACH = (int)(sizeof(chunk) / sizeof(T)), PER = STRIP / EACH;
     for (int k = (int)threadIdx.x; k < STRIP * PER; k += SWEEP_THREADS) {
         const int row = k % PER * EACH, col = k / PER;
@@ -96,7 +96,7 @@ template <class T> __device__ inline void bring_square(const T *from, T *M) {
 #endif
     }
 }
-__device__ inline void square_is_there() {
+__device__ inline void wait_for_square() {
 #ifdef __CUDA_ARCH__
     asm volatile("cp.async.wait_all;" ::: "memory");
 #endif

@@ -17,7 +17,7 @@ __device__ void forward_below(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
     const int PART = STRIP / GROUPS, e = top.e;
     const int i0 = e + strip * STRIP, b = top.n - i0 < STRIP ? top.n - i0 : STRIP;
     for (int c = 0; c < me.strips && c < 2; ++c)
-        lower_strip<MODE, T>(s, me, top.a, e, c).bring_rows_of(i0, b, e - c * STRIP);
+        lower_strip<MODE, T>(s, me, top.a, e, c).prefetch_rows_of(i0, b, e - c * STRIP);
     T *y = (T *)s.y;
     const int i = i0 + row;
     const bool left = i < top.w; /* a column that is left to the parent */
@@ -35,7 +35,7 @@ __device__ void forward_below(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
 #pragma unroll
     for (int r = 0; r < NR; ++r) {
         sum[r] = make<T>(0);
-        if (group == 0 && row < b && left) sum[r] = -fresh(&y[(int64_t)position * NR + r]);
+        if (group == 0 && row < b && left) sum[r] = -load_from_l2(&y[(int64_t)position * NR + r]);
     }
     for (; contribution < contributions_end;
          contribution += 2 * GROUPS) { /* two are looked at side by side */
@@ -44,12 +44,12 @@ __device__ void forward_below(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
                 *next = from + (two ? GROUPS * NR : 0);
 #pragma unroll
         for (int r = 0; r < NR; ++r) {
-            const T p = peek(from + r), q = peek(next + r);
-            sum[r] = sum[r] - handed(from + r, p, 60);
-            if (two) sum[r] = sum[r] - handed(next + r, q, 60);
+            const T p = poll(from + r), q = poll(next + r);
+            sum[r] = sum[r] - receive(from + r, p, 60);
+            if (two) sum[r] = sum[r] - receive(next + r, q, 60);
         }
     }
-    const T *handed_on = (const T *)s.handed + me.handed * NR;
+    const T *sent = (const T *)s.sent + me.sent * NR;
     for (int c = 0; c < me.strips; ++c) {
         const int count = e - c * STRIP < STRIP ? e - c * STRIP : STRIP;
         typename read_of<MODE, T>::type l[PART];
@@ -57,10 +57,9 @@ __device__ void forward_below(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
         lower_strip<MODE, T>(s, me, top.a, e, c).load(i, row < b, group * PART, count, l);
         if (c + 2 < me.strips) /* what comes after the next ones */
             lower_strip<MODE, T>(s, me, top.a, e, c + 2)
-                .bring_rows_of(i0, STRIP, e - (c + 2) * STRIP);
+                .prefetch_rows_of(i0, STRIP, e - (c + 2) * STRIP);
         for (int k = tid; k < STRIP * NR; k += SWEEP_THREADS)
-            values[k] =
-                k < count * NR ? handed(handed_on + (int64_t)c * STRIP * NR + k) : make<T>(0);
+            values[k] = k < count * NR ? receive(sent + (int64_t)c * STRIP * NR + k) : make<T>(0);
         __syncthreads();
 #pragma unroll
         for (int k = 0; k < PART; ++k)
@@ -80,7 +79,7 @@ __device__ void forward_below(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
             if (left)
                 y[to * NR + r] = z;
             else
-                hand_on((T *)s.u + to * NR + r, z);
+                send((T *)s.u + to * NR + r, z);
         }
     if (top.w > e) publish(s.finished + me.top);
 }

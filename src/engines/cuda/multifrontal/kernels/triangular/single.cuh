@@ -28,15 +28,15 @@ template <int NR, class T> struct single_row {
     __device__ void begin(const mpki_cuda_sweep &s, int group, T (&sum)[NR]) const {
 #pragma unroll
         for (int r = 0; r < NR; ++r)
-            sum[r] =
-                group == 0 && there && left ? -fresh((const T *)s.y + to * NR + r) : make<T>(0);
+            sum[r] = group == 0 && there && left ? -load_from_l2((const T *)s.y + to * NR + r)
+                                                 : make<T>(0);
         subtract_contributions<NR>((const T *)s.u, contribution, contributions_end, sum);
     }
     __device__ void put(const mpki_cuda_sweep &s, int r, T value) const {
         if (left)
             ((T *)s.y)[to * NR + r] = value;
         else
-            hand_on((T *)s.u + to * NR + r, value);
+            send((T *)s.u + to * NR + r, value);
     }
 };
 
@@ -49,7 +49,7 @@ __device__ inline void make_square(const mpki_cuda_sweep &s, const mpki_cuda_cha
         m.M[i + k * SQUARE] = i < f.e && k < i ? f.a.at(i, k) : make<T>(i == k);
     }
     invert_square(m.M, f.e);
-    if (s.square) keep_square(m.M, kept_square<T>(s, me, 0));
+    if (s.square) store_square(m.M, kept_square<T>(s, me, 0));
 }
 
 /** All threads. */
@@ -61,9 +61,9 @@ __device__ void forward_single(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
     const int tid = (int)threadIdx.x, row = tid % STRIP, group = tid / STRIP;
     const int PART = STRIP / GROUPS, e = f.e;
     const bool kept = MODE != READ_PANEL || s.squared;
-    if (kept) bring_square(kept_square<T>(s, me, 0), m.M);
+    if (kept) copy_square_async(kept_square<T>(s, me, 0), m.M);
     const lower_strip<MODE, T> lower(s, me, f.a, e, 0);
-    lower.bring_rows_of(e, f.n - e, e);
+    lower.prefetch_rows_of(e, f.n - e, e);
     const single_row<NR, T> pivot(s, me, f, row, e, group), below(s, me, f, e + row, f.n, group);
     if constexpr (MODE == READ_PANEL)
         if (!kept) make_square<NR>(s, me, f, m);

@@ -26,7 +26,7 @@ __device__ void forward_front(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
     const bool fits = 2 * n * NR <= entries;
     T *sum = fits ? space : u + (places.at - 2 * n) * NR,
       *v = sum + all * NR; /* of children; of rows */
-    bring_columns(a.a, a.ld, n, e);
+    prefetch_columns(a.a, a.ld, n, e);
     for (int i = tid; i < all * NR; i += nt) sum[i] = make<T>(0);
     wait_for_columns(t, s, f.node, first, false);
     __syncthreads();
@@ -36,7 +36,7 @@ __device__ void forward_front(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
         if (i >= w)
             v[k] = sum[(f.own + i - w) * NR + r];
         else {
-            const T x = fresh(&y[(int64_t)p * NR + r]);
+            const T x = load_from_l2(&y[(int64_t)p * NR + r]);
             v[k] = p >= low && p < low + f.own ? x + sum[(p - low) * NR + r] : x;
         }
     }
@@ -65,7 +65,7 @@ __device__ void forward_front(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
         if (i < w)
             y[(int64_t)a.id[i] * NR + k % NR] = v[k];
         else
-            hand_on(&u[places.of(i - w) * NR + k % NR], v[k]);
+            send(&u[places.of(i - w) * NR + k % NR], v[k]);
     }
 }
 
@@ -84,7 +84,7 @@ __device__ void backward_front(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
         if (i < e)
             v[k] = begin_value<H, NR>(s, a, i, r);
         else
-            v[k] = handed_far(&x[(int64_t)(i < w ? a.id[i] : ridx[i - w]) * NR + r]);
+            v[k] = receive_far(&x[(int64_t)(i < w ? a.id[i] : ridx[i - w]) * NR + r]);
     }
     __syncthreads();
     for (int k0 = (e - 1) / 32 * 32; k0 >= 0; k0 -= 32) {
@@ -108,7 +108,7 @@ __device__ void backward_front(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
         if (tid < 32) solve_block_back<H, NR>(&a.at(k0, k0), a.ld, b, v + k0 * NR);
         __syncthreads();
     }
-    for (int k = tid; k < e * NR; k += nt) deliver<NR>(s, a.id[k / NR], k % NR, v[k]);
+    for (int k = tid; k < e * NR; k += nt) send_solution<NR>(s, a.id[k / NR], k % NR, v[k]);
 }
 
 enum { SWEEP_NOTHING = 1 << 30 /* in place of -1, what tickets begin with: there are no pieces */ };
@@ -185,7 +185,7 @@ __device__ inline void backward_piece(const mpki_cuda_tree &t, const mpki_cuda_s
         for (int q = k; q >= me.first && q >= k - 1; --q) { /* the next one's, too */
             const panel<T> a(t.now[q].a, t.now[q].w, t.now[q].ld);
             if (q < k || k == me.last)
-                bring_columns(a.a, a.ld, a.w + t.node[q].rows, t.now[q].nelim);
+                prefetch_columns(a.a, a.ld, a.w + t.node[q].rows, t.now[q].nelim);
         }
         const int all = t.now[k].w + t.node[k].rows;
         const bool fits = 2 * all <= most;

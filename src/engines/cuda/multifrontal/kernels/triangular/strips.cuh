@@ -192,7 +192,7 @@ __device__ inline void finish_strip(const strip_smem<NR, T> &m, int parts, bool 
                                     bool conjugated, TAKE take) {
     const int row = (int)threadIdx.x >> 2, lane = (int)threadIdx.x & 3;
     T z[NR];
-    square_is_there();
+    wait_for_square();
     __syncthreads();
 #pragma unroll
     for (int r = 0; r < NR; ++r) {
@@ -227,11 +227,11 @@ __device__ inline void finish_strip(const strip_smem<NR, T> &m, int parts, bool 
 /** Entry k of strip number `strip` of a chain; the strip `next`, which waits for nothing else, has
  *  a place of its own to look at. */
 template <int NR, class T>
-__device__ inline void hand_over(T *handed_on, const mpki_cuda_chain &me, int strip, int next,
-                                 int k, T value) {
+__device__ inline void send_entry(T *sent, const mpki_cuda_chain &me, int strip, int next, int k,
+                                  T value) {
     if (next >= 0 && next < me.strips)
-        hand_on(handed_on + (int64_t)(me.strips + strip) * STRIP * NR + k, value);
-    hand_on(handed_on + (int64_t)strip * STRIP * NR + k, value);
+        send(sent + (int64_t)(me.strips + strip) * STRIP * NR + k, value);
+    send(sent + (int64_t)strip * STRIP * NR + k, value);
 }
 
 /** Minus every GROUPS-th of the contributions in u from number `contribution` on, in their order; two are looked at
@@ -244,9 +244,9 @@ __device__ inline void subtract_contributions(const T *u, int contribution, int 
         const T *from = u + (int64_t)contribution * NR, *next = from + (two ? GROUPS * NR : 0);
 #pragma unroll
         for (int r = 0; r < NR; ++r) {
-            const T p = peek(from + r), q = peek(next + r);
-            sum[r] = sum[r] - handed(from + r, p, 60);
-            if (two) sum[r] = sum[r] - handed(next + r, q, 60);
+            const T p = poll(from + r), q = poll(next + r);
+            sum[r] = sum[r] - receive(from + r, p, 60);
+            if (two) sum[r] = sum[r] - receive(next + r, q, 60);
         }
     }
 }
@@ -269,13 +269,13 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
     const bool kept = MODE != READ_PANEL || s.squared;
     const int before = solves ? strip : me.strips; /* strips whose values it needs */
     strip_rows<STRIP> *const none = (strip_rows<STRIP> *)0;
-    T *y = (T *)s.y, *u = (T *)s.u, *handed_on = (T *)s.handed + me.handed * NR;
-    if (solves && kept) bring_square(kept_square<T>(s, me, strip), m.M);
+    T *y = (T *)s.y, *u = (T *)s.u, *sent = (T *)s.sent + me.sent * NR;
+    if (solves && kept) copy_square_async(kept_square<T>(s, me, strip), m.M);
     load_chain(t, s, me, chain);
     const int i0 = solves ? STRIP * strip : top.e + (strip - me.strips) * STRIP; /* one: its rows */
     for (int c = 0; one && c < before && c < 2; ++c)
         lower_strip<MODE, T>(s, me, top.a, top.e, c)
-            .bring_rows_of(i0, STRIP < top.n - i0 ? STRIP : top.n - i0, top.e - c * STRIP);
+            .prefetch_rows_of(i0, STRIP < top.n - i0 ? STRIP : top.n - i0, top.e - c * STRIP);
     if (tid < STRIP) {
         const int b = solves ? describe_columns(me, chain, strip, &mine, &rows)
                              : describe_rows(top, me.top, i0, &rows);
@@ -303,13 +303,13 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
     if (solves && !kept) {
         load_square(mine, at[1], b, m.M);
         invert_square(m.M, b);
-        if (s.square) keep_square(m.M, kept_square<T>(s, me, strip));
+        if (s.square) store_square(m.M, kept_square<T>(s, me, strip));
     }
     wait_for_chain(t, s, me);
     __syncthreads();
     for (int k = tid; k < STRIP * NR; k += SWEEP_THREADS) {
         const int position = k / NR < b ? rows.position[k / NR] : -1;
-        m.y[k] = position >= 0 ? fresh(&y[(int64_t)position * NR + k % NR]) : make<T>(0);
+        m.y[k] = position >= 0 ? load_from_l2(&y[(int64_t)position * NR + k % NR]) : make<T>(0);
     }
     T sum[NR];
 #pragma unroll
@@ -320,9 +320,9 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
         const T *from = u + (int64_t)contribution * NR, *next = from + (two ? GROUPS * NR : 0);
 #pragma unroll
         for (int r = 0; r < NR; ++r) {
-            const T p = peek(from + r), q = peek(next + r);
-            sum[r] = sum[r] - handed(from + r, p, 60);
-            if (two) sum[r] = sum[r] - handed(next + r, q, 60);
+            const T p = poll(from + r), q = poll(next + r);
+            sum[r] = sum[r] - receive(from + r, p, 60);
+            if (two) sum[r] = sum[r] - receive(next + r, q, 60);
         }
     }
     for (int c = 0; c < before; ++c) {
@@ -335,7 +335,7 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
                 .load(i0 + row, row < b, group * PART, count, l);
             if (c + 2 < before) /* what comes after the next ones */
                 lower_strip<MODE, T>(s, me, top.a, top.e, c + 2)
-                    .bring_rows_of(i0, STRIP, top.e - (c + 2) * STRIP);
+                    .prefetch_rows_of(i0, STRIP, top.e - (c + 2) * STRIP);
         } else if constexpr (MODE == READ_PANEL) {
 #pragma unroll
             for (int k = 0; k < PART; ++k) {
@@ -349,9 +349,9 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
             }
         }
         const T *const from =
-            handed_on + (int64_t)(solves && c + 1 == strip ? me.strips + c : c) * STRIP * NR;
+            sent + (int64_t)(solves && c + 1 == strip ? me.strips + c : c) * STRIP * NR;
         for (int k = tid; k < STRIP * NR; k += SWEEP_THREADS)
-            values[k] = k < count * NR ? handed(from + k) : make<T>(0);
+            values[k] = k < count * NR ? receive(from + k) : make<T>(0);
         __syncthreads();
 #pragma unroll
         for (int k = 0; k < PART; ++k)
@@ -364,11 +364,11 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
     finish_strip(m, GROUPS, solves, false, false, [&](int i, int r, T value) {
         if (i >= b) return;
         const int position = rows.position[i];
-        if (solves) hand_over<NR>(handed_on, me, strip, strip + 1, i * NR + r, value);
+        if (solves) send_entry<NR>(sent, me, strip, strip + 1, i * NR + r, value);
         if (position >= 0)
             y[(int64_t)position * NR + r] = value;
         else
-            hand_on(&u[to * NR + r], value);
+            send(&u[to * NR + r], value);
     });
     if (top.w > top.e) publish(s.finished + me.top);
 }
@@ -389,14 +389,14 @@ template <class T> __device__ inline T sum_columns(T (&x)[8]) {
 }
 
 /** A warp: each lane's value, of which `x` was seen, where it is wanted. */
-template <class T> __device__ inline T handed_to_warp(const T *p, T x, bool wanted) {
+template <class T> __device__ inline T receive_by_warp(const T *p, T x, bool wanted) {
     for (;;) {
-        const unsigned missing = __ballot_sync(0xffffffffu, wanted && !is_there(x));
+        const unsigned missing = __ballot_sync(0xffffffffu, wanted && !is_set(x));
         if (!missing) return x;
         /* one lane looks for all: eight warps wait for the same values */
-        if (((int)threadIdx.x & 31) == __ffs((int)missing) - 1) x = handed(p, x, 60);
+        if (((int)threadIdx.x & 31) == __ffs((int)missing) - 1) x = receive(p, x, 60);
         __syncwarp();
-        if (wanted && !is_there(x)) x = peek(p);
+        if (wanted && !is_set(x)) x = poll(p);
     }
 }
 
@@ -419,16 +419,15 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
     const int COLUMNS = STRIP / (SWEEP_THREADS / 32), end = top.node.first + top.own;
     const int32_t *ridx = t.ridx + top.node.ridx;
     const T *x = (const T *)s.x;
-    T *handed_on = (T *)s.handed_back + me.handed * NR;
+    T *sent = (T *)s.sent_back + me.sent * NR;
     const bool one = MODE != READ_PANEL || me.pieces == 1, kept = MODE != READ_PANEL || s.squared;
     /* rows beyond the pivots first: ancestors are done; then the strips after this one, from the
      * last */
     const int beyond = top.n - top.e, after = slice > 0 ? 0 : me.strips - 1 - strip;
     const int slices = (beyond + SWEEP_THREADS - 1) / SWEEP_THREADS, i0 = slice * SWEEP_THREADS;
     /* what slices of this strip hand on */
-    T *const sums =
-        handed_on + (2 * (int64_t)me.strips + (int64_t)strip * (slices - 1)) * STRIP * NR;
-    if (slice == 0 && kept) bring_square(kept_square<T>(s, me, strip), m.M);
+    T *const sums = sent + (2 * (int64_t)me.strips + (int64_t)strip * (slices - 1)) * STRIP * NR;
+    if (slice == 0 && kept) copy_square_async(kept_square<T>(s, me, strip), m.M);
     load_chain(t, s, me, chain);
     if (tid < STRIP) {
         int b;
@@ -445,15 +444,15 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
     __syncthreads();
     const int b = own_size;
     if (one && beyond > i0)
-        bring_columns(mine.column[0] + top.e + i0, (int)(mine.column[1] - mine.column[0]),
-                      beyond - i0 < SWEEP_THREADS ? beyond - i0 : SWEEP_THREADS, b);
+        prefetch_columns(mine.column[0] + top.e + i0, (int)(mine.column[1] - mine.column[0]),
+                         beyond - i0 < SWEEP_THREADS ? beyond - i0 : SWEEP_THREADS, b);
     if constexpr (MODE == READ_PANEL) {
         if (slice == 0 && !kept) {
             find_rows(me, chain, strip, end, others, b, at);
             __syncthreads();
             load_square(mine, at, b, m.M);
             invert_square(m.M, b);
-            if (s.square) keep_square(m.M, kept_square<T>(s, me, strip));
+            if (s.square) store_square(m.M, kept_square<T>(s, me, strip));
         }
     }
     T sum[NR][COLUMNS]; /* a warp takes 8 columns */
@@ -503,24 +502,24 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
          * to be done when the nearest one is through. Columns and values of the next 32 are on
          * their way */
         E l[COLUMNS];
-        T seen[NR];
-        const auto look = [&](int i, E(&l)[COLUMNS], T(&seen)[NR]) {
+        T polled[NR];
+        const auto request = [&](int i, E(&l)[COLUMNS], T(&polled)[NR]) {
             fetch(at, SWEEP_THREADS, i, l);
 #pragma unroll
             for (int r = 0; r < NR; ++r)
-                seen[r] =
-                    i + lane < count ? peek(&x[(int64_t)where[i + lane] * NR + r]) : make<T>(0);
+                polled[r] =
+                    i + lane < count ? poll(&x[(int64_t)where[i + lane] * NR + r]) : make<T>(0);
         };
-        if (count > 0) look((count - 1) & ~31, l, seen);
+        if (count > 0) request((count - 1) & ~31, l, polled);
         for (int i = (count - 1) & ~31; i >= 0; i -= 32) {
             E next[COLUMNS];
-            T next_seen[NR];
-            if (i > 0) look(i - 32, next, next_seen);
+            T next_polled[NR];
+            if (i > 0) request(i - 32, next, next_polled);
             const bool there = i + lane < count;
 #pragma unroll
             for (int r = 0; r < NR; ++r) {
                 const T *from = &x[there ? (int64_t)where[i + lane] * NR + r : 0];
-                const T value = handed_to_warp(from, seen[r], there);
+                const T value = receive_by_warp(from, polled[r], there);
 #pragma unroll
                 for (int q = 0; q < COLUMNS; ++q)
                     pfma(sum[r][q], cj<H>(as_read<MODE, T>(l[q])), value);
@@ -529,12 +528,12 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
 #pragma unroll
             for (int q = 0; q < COLUMNS; ++q) l[q] = next[q];
 #pragma unroll
-            for (int r = 0; r < NR; ++r) seen[r] = next_seen[r];
+            for (int r = 0; r < NR; ++r) polled[r] = next_polled[r];
         }
     } else {
         for (int k = tid; k < SWEEP_THREADS * NR; k += SWEEP_THREADS)
             m.x[k] =
-                k / NR < count ? handed_far(&x[(int64_t)where[k / NR] * NR + k % NR]) : make<T>(0);
+                k / NR < count ? receive_far(&x[(int64_t)where[k / NR] * NR + k % NR]) : make<T>(0);
         __syncthreads();
 #pragma unroll 2
         for (int i = 0; i < count; i += 32) {
@@ -545,7 +544,7 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
     }
     for (int k = tid; k < STRIP * NR && slice == 0; k += SWEEP_THREADS)
         for (int q = 0; q + 1 < slices; ++q)
-            m.y[k] = m.y[k] - handed(sums + (int64_t)q * STRIP * NR + k);
+            m.y[k] = m.y[k] - receive(sums + (int64_t)q * STRIP * NR + k);
     __syncthreads();
     for (int c = 0; c < after; ++c) { /* strips from the last on */
         const int which = me.strips - 1 - c, there = columns_of(me, chain, which);
@@ -561,8 +560,8 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
                         col < b && i < there ? mine.column[col][which * STRIP + i] : make<E>(0);
                 }
             if (which >= strip + 3 && tid / 4 < b && tid % 4 * (LINE / (int)sizeof(E)) < STRIP)
-                bring(mine.column[tid / 4] + (which - 2) * STRIP +
-                      tid % 4 * (LINE / (int)sizeof(E)));
+                prefetch_l2(mine.column[tid / 4] + (which - 2) * STRIP +
+                            tid % 4 * (LINE / (int)sizeof(E)));
         } else if constexpr (MODE == READ_PANEL) {
             int32_t *const place = at + (c & 1) * IN_STRIP * STRIP;
             if (tid < STRIP) describe_columns(me, chain, which, (strip_columns<T> *)0, &others);
@@ -573,9 +572,9 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
             for (int h = 0; h < STRIP / 32; ++h) fetch(place, STRIP, 32 * h, l[h]);
         }
         const T *const from =
-            handed_on + (int64_t)(which == strip + 1 ? me.strips + which : which) * STRIP * NR;
+            sent + (int64_t)(which == strip + 1 ? me.strips + which : which) * STRIP * NR;
         for (int k = tid; k < STRIP * NR; k += SWEEP_THREADS)
-            values[k] = k < there * NR ? handed(from + k) : make<T>(0);
+            values[k] = k < there * NR ? receive(from + k) : make<T>(0);
         __syncthreads();
 #pragma unroll
         for (int h = 0; h < STRIP / 32; ++h) add(l[h], values + 32 * h * NR);
@@ -588,13 +587,13 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
     if (slice > 0) {
         __syncthreads();
         for (int k = tid; k < STRIP * NR; k += SWEEP_THREADS)
-            hand_on(sums + (int64_t)(slice - 1) * STRIP * NR + k, m.part[k]);
+            send(sums + (int64_t)(slice - 1) * STRIP * NR + k, m.part[k]);
         return;
     }
     finish_strip(m, 1, true, true, H, [&](int i, int r, T value) {
         if (i >= b) return;
-        hand_over<NR>(handed_on, me, strip, strip - 1, i * NR + r, value);
-        deliver<NR>(s, position[i], r, value);
+        send_entry<NR>(sent, me, strip, strip - 1, i * NR + r, value);
+        send_solution<NR>(s, position[i], r, value);
     });
 }
 

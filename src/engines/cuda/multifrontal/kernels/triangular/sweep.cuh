@@ -12,17 +12,17 @@ static const int STRIP = MPKI_FRONT_STRIP, SWEEP_THREADS = MPKI_FRONT_SLICE,
                  GROUPS = SWEEP_THREADS / STRIP;
 
 /* What other blocks have written while this kernel runs: past the first cache. */
-__device__ inline float fresh(const float *p) {
+__device__ inline float load_from_l2(const float *p) {
     return __ldcg(p);
 }
-__device__ inline double fresh(const double *p) {
+__device__ inline double load_from_l2(const double *p) {
     return __ldcg(p);
 }
-__device__ inline cx<float> fresh(const cx<float> *p) {
+__device__ inline cx<float> load_from_l2(const cx<float> *p) {
     const float2 x = __ldcg((const float2 *)(const void *)p);
     return {x.x, x.y};
 }
-__device__ inline cx<double> fresh(const cx<double> *p) {
+__device__ inline cx<double> load_from_l2(const cx<double> *p) {
     const double2 x = __ldcg((const double2 *)(const void *)p);
     return {x.x, x.y};
 }
@@ -43,16 +43,16 @@ __device__ inline void publish(int *flag) {
 
 /* Values that blocks hand on to one another, each its own flag: before it is there all of its bits
  * are set, as in no result of the device's arithmetic. */
-__device__ inline bool is_there(float x) {
+__device__ inline bool is_set(float x) {
     return __float_as_uint(x) != 0xffffffffu;
 }
-__device__ inline bool is_there(double x) {
+__device__ inline bool is_set(double x) {
     return __double_as_longlong(x) != -1;
 }
-template <class F> __device__ inline bool is_there(cx<F> x) {
-    return is_there(x.x) && is_there(x.y);
+template <class F> __device__ inline bool is_set(cx<F> x) {
+    return is_set(x.x) && is_set(x.y);
 }
-__device__ inline float peek(const float *p) {
+__device__ inline float poll(const float *p) {
 #ifdef __CUDA_ARCH__
     float x;
     asm volatile("ld.relaxed.gpu.global.f32 %0, [%1];" : "=f"(x) : "l"(p) : "memory");
@@ -61,7 +61,7 @@ __device__ inline float peek(const float *p) {
     return *p;
 #endif
 }
-__device__ inline double peek(const double *p) {
+__device__ inline double poll(const double *p) {
 #ifdef __CUDA_ARCH__
     double x;
     asm volatile("ld.relaxed.gpu.global.f64 %0, [%1];" : "=d"(x) : "l"(p) : "memory");
@@ -70,62 +70,63 @@ __device__ inline double peek(const double *p) {
     return *p;
 #endif
 }
-template <class F> __device__ inline cx<F> peek(const cx<F> *p) {
-    return {peek(&p->x), peek(&p->y)};
+template <class F> __device__ inline cx<F> poll(const cx<F> *p) {
+    return {poll(&p->x), poll(&p->y)};
 }
-__device__ inline void hand_on(float *p, float x) {
-    if (!is_there(x)) x = (float)NAN;
+__device__ inline void send(float *p, float x) {
+    if (!is_set(x)) x = (float)NAN;
 #ifdef __CUDA_ARCH__
     asm volatile("st.relaxed.gpu.global.f32 [%0], %1;" ::"l"(p), "f"(x) : "memory");
 #else
     *p = x;
 #endif
 }
-__device__ inline void hand_on(double *p, double x) {
-    if (!is_there(x)) x = (double)NAN;
+__device__ inline void send(double *p, double x) {
+    if (!is_set(x)) x = (double)NAN;
 #ifdef __CUDA_ARCH__
     asm volatile("st.relaxed.gpu.global.f64 [%0], %1;" ::"l"(p), "d"(x) : "memory");
 #else
     *p = x;
 #endif
 }
-template <class F> __device__ inline void hand_on(cx<F> *p, cx<F> x) {
-    hand_on(&p->x, x.x);
-    hand_on(&p->y, x.y);
+template <class F> __device__ inline void send(cx<F> *p, cx<F> x) {
+    send(&p->x, x.x);
+    send(&p->y, x.y);
 }
 /** The value, as soon as it is there; x: what was seen of it. `pause` ns go by between two
  *  looks. */
-template <class T> __device__ inline T handed(const T *p, T x, unsigned pause = 20) {
-    while (!is_there(x)) {
+template <class T> __device__ inline T receive(const T *p, T x, unsigned pause = 20) {
+    while (!is_set(x)) {
         __nanosleep(pause);
-        x = peek(p);
+        x = poll(p);
     }
     return x;
 }
-template <class T> __device__ inline T handed(const T *p) {
-    return handed(p, peek(p));
+template <class T> __device__ inline T receive(const T *p) {
+    return receive(p, poll(p));
 }
 /** One of another front, for which many may wait. */
-template <class T> __device__ inline T handed_far(const T *p) {
-    return handed(p, peek(p), 60);
+template <class T> __device__ inline T receive_far(const T *p) {
+    return receive(p, poll(p), 60);
 }
 
 /** `threads` of them, this one number `own`: the first `rows` rows of some columns. */
 template <class T>
-__device__ inline void bring_lines(const T *a, int ld, int rows, int columns, int own,
-                                   int threads) {
+__device__ inline void prefetch_lines(const T *a, int ld, int rows, int columns, int own,
+                                      int threads) {
     const int lines = (rows * (int)sizeof(T) + LINE - 1) / LINE + 1;
     for (int k = own; rows > 0 && k < lines * columns; k += threads) {
         const int i = k % lines * (LINE / (int)sizeof(T));
-        bring(a + (int64_t)(k / lines) * ld + (i < rows ? i : rows - 1));
+        prefetch_l2(a + (int64_t)(k / lines) * ld + (i < rows ? i : rows - 1));
     }
 }
 /** All threads; by a warp. */
-template <class T> __device__ inline void bring_columns(const T *a, int ld, int rows, int columns) {
-    bring_lines(a, ld, rows, columns, (int)threadIdx.x, (int)blockDim.x);
+template <class T>
+__device__ inline void prefetch_columns(const T *a, int ld, int rows, int columns) {
+    prefetch_lines(a, ld, rows, columns, (int)threadIdx.x, (int)blockDim.x);
 }
-template <class T> __device__ inline void bring_rows(const T *a, int ld, int rows, int columns) {
-    bring_lines(a, ld, rows, columns, (int)threadIdx.x & 31, 32);
+template <class T> __device__ inline void prefetch_rows(const T *a, int ld, int rows, int columns) {
+    prefetch_lines(a, ld, rows, columns, (int)threadIdx.x & 31, 32);
 }
 
 /** A front as a sweep sees it. */
@@ -300,7 +301,7 @@ __device__ inline void add_listed(const target &to, const child_list<T> &list, i
         const int last = list.last[k] * NR;
         for (int i = list.first[k] * NR + (int)threadIdx.x; i < last; i += (int)blockDim.x) {
             T &at = sum[(rel[i / NR] - to.low) * NR + i % NR];
-            at = at + handed_far(from + i);
+            at = at + receive_far(from + i);
         }
         __syncthreads();
     }
@@ -317,24 +318,24 @@ __device__ inline void add_many(const target &to, const child_list<T> &list, int
     for (int i = lane; i < rows; i += 32) mine[i] = make<T>(0);
     __syncwarp();
     /* a lane's first value of the next child, as far as it is there, and where it goes */
-    const auto look = [&](int k, T &x) {
+    const auto request = [&](int k, T &x) {
         const int i = k < count ? list.first[k] * NR + lane : 0;
         if (k >= count || i >= list.last[k] * NR) return -1;
-        x = peek(list.from[k] + i);
+        x = poll(list.from[k] + i);
         return (list.rel[k][i / NR] - to.low) * NR + i % NR;
     };
     T value = make<T>(0);
-    int place = look(warp, value);
+    int place = request(warp, value);
     for (int k = warp; k < count; k += warps) {
         T next = make<T>(0);
-        const int next_place = look(k + warps, next);
+        const int next_place = request(k + warps, next);
         const int32_t *rel = list.rel[k];
         const T *from = list.from[k];
         const int i0 = list.first[k] * NR + lane, last = list.last[k] * NR;
-        if (place >= 0) mine[place] = mine[place] + handed(from + i0, value, 60);
+        if (place >= 0) mine[place] = mine[place] + receive(from + i0, value, 60);
         for (int i = i0 + 32; i < last; i += 32) {
             T &at = mine[(rel[i / NR] - to.low) * NR + i % NR];
-            at = at + handed_far(from + i);
+            at = at + receive_far(from + i);
         }
         __syncwarp();
         value = next, place = next_place;
@@ -380,9 +381,9 @@ __device__ inline T by_diagonal(const panel<T> &a, const T *y, int k, int r) {
 }
 /** An entry of L^-T's result, for those who wait for it and for whom it is made. */
 template <int NR, class T>
-__device__ inline void deliver(const mpki_cuda_sweep &s, int position, int r, T value) {
+__device__ inline void send_solution(const mpki_cuda_sweep &s, int position, int r, T value) {
     typedef typename scalar_of<T>::real R;
-    hand_on((T *)s.x + (int64_t)position * NR + r, value);
+    send((T *)s.x + (int64_t)position * NR + r, value);
     if (s.out) ((T *)s.out)[s.perm[position] + r * s.ldout] = value * (R)s.scale[position];
 }
 /** What L^-T begins with there. */

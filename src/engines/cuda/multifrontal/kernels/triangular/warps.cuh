@@ -50,7 +50,7 @@ template <int NR, class T> struct child_contribution {
     const T *from;
     int rows, row;
     T value[NR];
-    __device__ void look(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
+    __device__ void request(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
                          const mpki_cuda_node &node, int k) {
         const int lane = (int)threadIdx.x & 31;
         rows = 0;
@@ -61,19 +61,19 @@ template <int NR, class T> struct child_contribution {
         if (lane >= rows) return;
         row = rel[lane];
 #pragma unroll
-        for (int r = 0; r < NR; ++r) value[r] = peek(from + lane * NR + r);
+        for (int r = 0; r < NR; ++r) value[r] = poll(from + lane * NR + r);
     }
     __device__ void add_to(T *sum) const {
         const int lane = (int)threadIdx.x & 31;
         if (lane < rows)
 #pragma unroll
             for (int r = 0; r < NR; ++r)
-                sum[row * NR + r] = sum[row * NR + r] + handed(from + lane * NR + r, value[r]);
+                sum[row * NR + r] = sum[row * NR + r] + receive(from + lane * NR + r, value[r]);
         for (int i = lane + 32; i < rows; i += 32)
 #pragma unroll
             for (int r = 0; r < NR; ++r) {
                 T &to = sum[rel[i] * NR + r];
-                to = to + handed(from + i * NR + r);
+                to = to + receive(from + i * NR + r);
             }
         __syncwarp();
     }
@@ -91,9 +91,9 @@ __device__ void forward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep &
     T *y = (T *)s.y, *u = (T *)s.u;
     block_ahead<T> ahead;
     ahead.fetch(a.a, a.ld, e);
-    bring_rows(&a.at(e, 0), a.ld, f.n - e, e);
-    child_contribution<NR, T> now, next;
-    now.look(t, s, f.node, 0);
+    prefetch_rows(&a.at(e, 0), a.ld, f.n - e, e);
+    child_contribution<NR, T> mine, next;
+    mine.request(t, s, f.node, 0);
     for (int i = lane; i < (own + f.m) * NR; i += 32) sum[i] = make<T>(0);
     const bool delayed =
         f.w > own; /* columns that a child has left, which are in y when it is done */
@@ -104,7 +104,7 @@ __device__ void forward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep &
         wait_for_warps(state, c >= first ? c - first : -1);
     }
     /* a column: what was there, and what children that have it as a row give */
-    const auto given = [&](int i, int r) { return fresh(&y[(int64_t)a.id[i] * NR + r]); };
+    const auto given = [&](int i, int r) { return load_from_l2(&y[(int64_t)a.id[i] * NR + r]); };
     const auto from_children = [&](int i, int r) {
         const int p = a.id[i];
         return p >= low && p < low + own ? sum[(p - low) * NR + r] : make<T>(0);
@@ -114,9 +114,9 @@ __device__ void forward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep &
     for (int r = 0; r < NR; ++r) x[r] = lane < e ? given(lane, r) : make<T>(0);
     __syncwarp();
     for (int k = 0; k < f.node.children; ++k) {
-        next.look(t, s, f.node, k + 1);
-        now.add_to(sum);
-        now = next;
+        next.request(t, s, f.node, k + 1);
+        mine.add_to(sum);
+        mine = next;
     }
     if (lane < e)
 #pragma unroll
@@ -144,7 +144,7 @@ __device__ void forward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep &
             if (i < f.w)
                 y[(int64_t)a.id[i] * NR + r] = z[r];
             else
-                hand_on(&u[to * NR + r], z[r]);
+                send(&u[to * NR + r], z[r]);
     }
     publish_to_warps(state, index - first);
     if (lane == 0 && f.w > e && s.parent[index] > last) { /* another block has it */
@@ -166,7 +166,7 @@ __device__ void backward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep 
     const T *from = (const T *)s.x;
     const int AHEAD = 8; /* rows below at most 32 pivots, asked for before x is there */
     T own[BLOCKS][NR], l_ahead[AHEAD];
-    bring_rows(a.a, a.ld, f.n, e);
+    prefetch_rows(a.a, a.ld, f.n, e);
 #pragma unroll
     for (int k = 0; k < BLOCKS; ++k)
 #pragma unroll
@@ -189,7 +189,7 @@ __device__ void backward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep 
     for (int i = e + lane; i < f.n; i += 32) {
         const int p = i < f.w ? a.id[i] : ridx[i - f.w];
 #pragma unroll
-        for (int r = 0; r < NR; ++r) x[i * NR + r] = handed_far(&from[(int64_t)p * NR + r]);
+        for (int r = 0; r < NR; ++r) x[i * NR + r] = receive_far(&from[(int64_t)p * NR + r]);
     }
     __syncwarp();
 #pragma unroll
@@ -231,7 +231,7 @@ __device__ void backward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep 
     }
     for (int i = lane; i < e; i += 32)
 #pragma unroll
-        for (int r = 0; r < NR; ++r) deliver<NR>(s, a.id[i], r, x[i * NR + r]);
+        for (int r = 0; r < NR; ++r) send_solution<NR>(s, a.id[i], r, x[i * NR + r]);
     publish_to_warps(state, index - first);
 }
 

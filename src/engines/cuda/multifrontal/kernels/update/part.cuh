@@ -101,8 +101,8 @@ __device__ inline bool part_children(const mpki_cuda_tree &t, const mpki_cuda_no
         const int parts = t.node[c].parts;
         int done = 1;
         if (c < s) {
-            while ((done = seen(&now->done)) == 0) __nanosleep(20);
-            while (done > 0 && seen(&now->parts) < parts) __nanosleep(20);
+            while ((done = load_acquire(&now->done)) == 0) __nanosleep(20);
+            while (done > 0 && load_acquire(&now->parts) < parts) __nanosleep(20);
         }
         if (done < 0) atomicMax(&bad, 1);
         some.rel[tid] = t.node[c].rel, some.contribution[tid] = t.node[c].contribution;
@@ -203,14 +203,14 @@ MPKI_APART __device__ void task_part(const mpki_cuda_tree &t, int s, int part) {
 #pragma unroll
     for (int e = 0; e < E; ++e) sum[e] = make<T>(0);
     __shared__ int done;
-    if (tid == 0) done = seen(&t.now[s].parts) >= node.parts; /* before a stop */
+    if (tid == 0) done = load_acquire(&t.now[s].parts) >= node.parts; /* before a stop */
     __syncthreads();
     const bool there = done > 0;
     __syncthreads(); /* `done` is used again */
     if (there) return;
     if (!part_gather(t, m, node, s, i0, j0, sum)) return;
     if (tid == 0)
-        while ((done = seen(&t.now[s].done)) == 0) __nanosleep(20);
+        while ((done = load_acquire(&t.now[s].done)) == 0) __nanosleep(20);
     __syncthreads();
     if (done < 0) return;
     const panel<T> a(t.now[s].a, t.now[s].w, t.now[s].ld);

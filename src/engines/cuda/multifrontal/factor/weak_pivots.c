@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* D of a device's factor, fetched to the host, and what is asked of it: pivots that are zero or in
- * doubt, the determinant. */
+/* D of a device's factor, fetched to the host, and what is asked of it: pivots that are zero or
+ * nearly so, the determinant. */
 #include "../state.h"
 
 #include "core/random.h"
@@ -180,8 +180,8 @@ int mpki_cuda_direct_zeros(const mpki_direct *f, int64_t all, int most, mpki_wea
 }
 
 /* The eigenvalue of smaller modulus of [a conj(b); b c], a and c real, as
- * src/engines/cpu/multifrontal/doubt_t.c. */
-static void look_at_pair(const mpki_direct *f, int64_t k, mpki_weak_pivot *p) {
+ * src/engines/cpu/multifrontal/weak_pivots_t.c. */
+static void smaller_eigenvalue(const mpki_direct *f, int64_t k, mpki_weak_pivot *p) {
     const double a = creal(entry(f, f->d, 2 * k)), c = creal(entry(f, f->d, 2 * k + 2));
     const double complex off = entry(f, f->d, 2 * k + 1);
     const double b = cabs(off), mean = (a + c) / 2, large = fabs(mean) + hypot((a - c) / 2, b);
@@ -210,7 +210,7 @@ int mpki_cuda_direct_weak(const mpki_direct *f, double bound, int most, mpki_wea
             if (p.pair) p.at[1] = f->id[k + 1];
             p.size = cabs(d);
             p.sign = creal(d) > 0 ? 1 : -1;
-            if (p.pair) look_at_pair(f, k, &p);
+            if (p.pair) smaller_eigenvalue(f, k, &p);
             p.size /= f->size;
             k += p.pair;
             if (!(p.size <= bound) || p.size == 0) continue;
