@@ -27,7 +27,7 @@ struct mpki_direct {
     int64_t memory_bytes, bytes; /* bytes: of all that is held there */
     mpki_cuda_tree on;           /* what kernels are given */
     mpki_cuda_task *task;
-    int32_t *ticket; /* steps x MPKI_CUDA_CLASSES, behind `now` */
+    int32_t *ticket; /* steps x MPKI_CUDA_CLASSES, behind `state` */
     int32_t *perm;
     double *given_scale;
     void *ax;
@@ -44,9 +44,9 @@ struct mpki_direct {
     bool cut_badly; /* so it was with these numbers: the next ones get another plan */
     bool valid;     /* there are numbers */
     /* on the host */
-    mpki_cuda_now *now; /* fronts */
-    int32_t *change;    /* those of which it is not what it is while nothing is delayed */
-    int32_t changed;    /* how many; -1: `now` is not filled */
+    mpki_cuda_front_state *state; /* fronts */
+    int32_t *change;              /* those of which it is not what it is while nothing is delayed */
+    int32_t changed;              /* how many; -1: `state` is not filled */
     mpki_cuda_front *large;
     mpki_cuda_flags flags;
     bool summed;                      /* these are there: */

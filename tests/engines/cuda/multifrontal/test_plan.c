@@ -239,7 +239,7 @@ static void test_delayed_apart(void **unused) {
             const int64_t most = table->class_bytes(f->device->cuda, MPKI_CUDA_CLASSES - 1);
             for (int32_t s = 0; s < f->plan.fronts; s++) {
                 const mpki_cuda_node *node = &f->plan.node[s];
-                const int32_t w = f->now[s].w, nrows = w + node->rows;
+                const int32_t w = f->state[s].w, nrows = w + node->rows;
                 apart += f->plan.kind[s] == MPKI_CUDA_LOWER &&
                          table->task_bytes(MPK_D, nrows, w, w) > most &&
                          table->task_bytes(MPK_D, nrows, node->own, node->own) <= most;

@@ -149,7 +149,7 @@ static mpk_status within(double limit, bool most, int64_t *bytes, char *said, si
         const bool cut = cut_fronts(&fac->direct->plan) > 0; /* the first time, perhaps */
         int32_t grown = 0; /* fronts with more columns than the plan has memory for */
         for (int32_t k = 0; k < fac->direct->plan.fronts; k++)
-            grown += fac->direct->now[k].w > fac->direct->plan.node[k].own;
+            grown += fac->direct->state[k].w > fac->direct->plan.node[k].own;
         if (cut) assert_true(grown > 0);
         status = mpk_refactorize(ctx, NULL, &o, fac);
         assert_true(status == MPK_OK || (limit > 0 && status == MPK_ERR_MEMORY));

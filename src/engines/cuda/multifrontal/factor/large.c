@@ -17,7 +17,7 @@ int32_t mpki_cuda_direct_delayed(const mpki_direct *f, int32_t front) {
     const mpki_cuda_node *node = &f->plan.node[front];
     int32_t delayed = 0;
     for (int32_t k = 0; k < node->children; k++) {
-        const mpki_cuda_now *c = &f->now[f->plan.child[node->child + k]];
+        const mpki_cuda_front_state *c = &f->state[f->plan.child[node->child + k]];
         delayed += c->w - c->nelim;
     }
     return delayed;
@@ -276,8 +276,8 @@ mpk_status mpki_cuda_direct_eliminate(mpki_direct *f, const int32_t *list, const
         const mpki_cuda_front *x = &f->large[k];
         const mpki_cuda_node *node = &f->plan.node[x->index];
         mpki_cuda_direct_note(f, x->index,
-                              &(mpki_cuda_now){x->a, x->w, x->own > 0 ? x->p : 0, x->ld, 1,
-                                               node->parts, node->parts_up});
+                              &(mpki_cuda_front_state){x->a, x->w, x->own > 0 ? x->p : 0, x->ld, 1,
+                                                       node->parts, node->parts_up});
     }
     (void)DID(functions(f)->finish(cuda, &f->on, &large));
     return mpki_failed(f->ctx);

@@ -77,14 +77,14 @@ void mpki_cuda_direct_drop_device(mpki_direct *f) {
 
 void mpki_cuda_direct_drop_host(mpki_direct *f) {
     mpk_context *ctx = f->ctx;
-    mpki_release(ctx, f->now);
+    mpki_release(ctx, f->state);
     mpki_release(ctx, f->change);
     mpki_release(ctx, f->large);
     mpki_release(ctx, f->d);
     mpki_release(ctx, f->dinv);
     mpki_release(ctx, f->id);
     mpki_release(ctx, f->at);
-    f->now = NULL, f->change = NULL, f->large = NULL, f->summed = false;
+    f->state = NULL, f->change = NULL, f->large = NULL, f->summed = false;
     f->d = f->dinv = NULL, f->id = f->at = NULL;
     f->fetched = false;
 }
@@ -151,7 +151,8 @@ static int64_t list_parts(mpki_direct *f, bool reserve, part *parts) {
         {&f->given_scale, n * (int64_t)sizeof(double), NULL},
         {&on->scale, n * (int64_t)sizeof(double), NULL},
         {&f->ax, tree->nnz * size, NULL},
-        {&on->now, plan->fronts * (int64_t)sizeof(mpki_cuda_now) + mpki_cuda_ticket_bytes(plan),
+        {&on->state,
+         plan->fronts * (int64_t)sizeof(mpki_cuda_front_state) + mpki_cuda_ticket_bytes(plan),
          NULL},
         {&f->task, plan->tasks * (int64_t)sizeof(mpki_cuda_task), plan->task},
         {&on->flags, sizeof(mpki_cuda_flags), NULL},
@@ -172,17 +173,19 @@ mpk_status mpki_cuda_direct_place(mpki_direct *f) {
     const mpki_cuda_plan *plan = &f->plan;
     mpki_cuda_tree *on = &f->on;
     part parts[PARTS];
-    int64_t bytes = list_parts(f, true, parts), now = 0;
+    int64_t bytes = list_parts(f, true, parts), available = 0;
     void *memory = NULL;
-    if (f->limit <= 0 && !DID(f->device->table->describe(f->device->cuda, NULL, 0, &now, NULL)))
+    if (f->limit <= 0 &&
+        !DID(f->device->table->describe(f->device->cuda, NULL, 0, &available, NULL)))
         return mpki_failed(f->ctx);
-    if ((double)bytes > (f->limit > 0 ? f->limit - (double)mpki_cuda_direct_held(f) : (double)now))
+    if ((double)bytes >
+        (f->limit > 0 ? f->limit - (double)mpki_cuda_direct_held(f) : (double)available))
         bytes = list_parts(f, false, parts); /* it may do without */
     if (f->limit <= 0) {
-        if (bytes > now)
+        if (bytes > available)
             return mpki_error(f->ctx, MPK_ERR_MEMORY, STAGE, bytes,
                               "the factorization needs %.4g bytes of device memory; %.4g are free",
-                              (double)bytes, (double)now);
+                              (double)bytes, (double)available);
     }
     if (mpk_failed(take(f, bytes, &memory))) return mpki_failed(f->ctx);
     f->memory = memory, f->memory_bytes = bytes;
@@ -194,7 +197,7 @@ mpk_status mpki_cuda_direct_place(mpki_direct *f) {
             return mpki_failed(f->ctx);
         at += (parts[k].bytes + 255) & ~(int64_t)255;
     }
-    f->ticket = (int32_t *)(void *)(on->now + plan->fronts);
+    f->ticket = (int32_t *)(void *)(on->state + plan->fronts);
     on->ax = f->ax;
     on->scalar = tree->scalar, on->hermitian = tree->symmetry == MPK_HERMITIAN;
     on->n = tree->n, on->fronts = plan->fronts, on->listed = MPKI_CUDA_CHANGES;
@@ -205,12 +208,12 @@ mpk_status mpki_cuda_direct_place(mpki_direct *f) {
 
 mpk_status mpki_cuda_direct_host_arrays(mpki_direct *f) {
     const mpki_cuda_plan *plan = &f->plan;
-    if (f->now) return MPK_OK;
-    f->now = MPKI_ZNEW(f->ctx, STAGE, (int64_t)plan->fronts + 1, mpki_cuda_now);
+    if (f->state) return MPK_OK;
+    f->state = MPKI_ZNEW(f->ctx, STAGE, (int64_t)plan->fronts + 1, mpki_cuda_front_state);
     /* between two reads the large fronts of a step are noted, too */
     f->change = MPKI_NEW(f->ctx, STAGE, (int64_t)plan->fronts + plan->larges + 1, int32_t);
     f->changed = -1;
-    if (!f->now || !f->change) mpki_cuda_direct_drop_host(f);
+    if (!f->state || !f->change) mpki_cuda_direct_drop_host(f);
     return mpki_failed(f->ctx);
 }
 

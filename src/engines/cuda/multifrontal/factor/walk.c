@@ -78,7 +78,7 @@ typedef struct walk {
     mpki_direct *f;
     const mpki_stop *stop;
     mpki_numeric_result *result;
-    int32_t known; /* fronts before this one are in f->now */
+    int32_t known; /* fronts before this one are in f->state */
     int32_t counted;
     double flops; /* of the fronts before `counted` */
     bool recut;   /* given up: the plan is to be another one */
@@ -94,7 +94,7 @@ static int32_t depth_of(const mpki_direct *f, int32_t l) {
 static bool children_are_done(const mpki_direct *f, int32_t front) {
     const mpki_cuda_node *node = &f->plan.node[front];
     for (int32_t k = 0; k < node->children; k++)
-        if (f->now[f->plan.child[node->child + k]].done != 1) return false;
+        if (f->state[f->plan.child[node->child + k]].done != 1) return false;
     return true;
 }
 
@@ -105,7 +105,7 @@ static bool cuts_cost_too_much(const mpki_direct *f) {
     const int64_t size = (int64_t)mpk_scalar_size(f->tree.scalar);
     int64_t delayed = 0;
     for (int32_t k = 0; !f->whole && k < f->changed; k++) {
-        const mpki_cuda_now *x = &f->now[f->change[k]];
+        const mpki_cuda_front_state *x = &f->state[f->change[k]];
         if (f->plan.kind[f->change[k]] == MPKI_CUDA_LOWER && x->done == 1)
             delayed += (x->w - x->nelim) * (int64_t)x->ld * size;
     }
@@ -121,7 +121,7 @@ static int32_t stopped_at(const mpki_direct *f, const mpki_cuda_step *at, int32_
     for (int32_t t = at->task[0]; t < at->task[MPKI_CUDA_CLASSES]; t++) {
         int32_t front = plan->task[t].first;
         if (plan->task[t].part >= 0) continue;
-        while (front <= plan->task[t].last && f->now[front].done == 1) front++;
+        while (front <= plan->task[t].last && f->state[front].done == 1) front++;
         if (front > plan->task[t].last || !children_are_done(f, front)) continue;
         const mpki_cuda_node *node = &plan->node[front];
         const int32_t w = node->own + mpki_cuda_direct_delayed(f, front), nrows = w + node->rows;
@@ -209,14 +209,14 @@ static void add_up_fronts(mpki_direct *f, mpki_numeric_result *r) {
     *r = f->planned_sums;
     f->shape = f->planned_shape;
     for (int32_t k = 0; k < f->changed; k++) { /* flops are integers: exact in any order */
-        const mpki_cuda_now *x = &f->now[f->change[k]];
+        const mpki_cuda_front_state *x = &f->state[f->change[k]];
         const int32_t front = f->change[k], own = f->plan.node[front].own;
         add_front(f, front, own, own, -1, r, &f->shape);
         add_front(f, front, x->w, x->nelim, 1, r, &f->shape);
     }
 }
 
-/* Take note of fronts that are done now; is it time to give up? */
+/* Take note of fronts that are done; is it time to give up? */
 static mpk_status note(walk *z, int32_t until) {
     mpki_direct *f = z->f;
     /* as long as all is as in an earlier run that was not too dear, it need not be counted */
@@ -228,7 +228,7 @@ static mpk_status note(walk *z, int32_t until) {
         z->flops = all.flops, z->counted = until;
     }
     for (; z->stop && !fits && z->counted < until; z->counted++) {
-        const mpki_cuda_now *x = &f->now[z->counted];
+        const mpki_cuda_front_state *x = &f->state[z->counted];
         z->flops += front_flops(x->w + f->plan.node[z->counted].rows, x->nelim);
     }
     z->known = until;
@@ -473,7 +473,7 @@ static mpk_status estimate(mpk_context *ctx, const mpki_tree_view *tree, int64_t
     if (!mpk_failed(status)) status = mpki_cuda_direct_host_arrays(f);
     if (!mpk_failed(status)) {
         for (int32_t k = 0; k < f->plan.fronts; k++)
-            f->now[k].w = f->now[k].nelim = f->plan.node[k].own;
+            f->state[k].w = f->state[k].nelim = f->plan.node[k].own;
         status = mpki_cuda_direct_solver_bytes(ctx, f, &solve);
         if (f->plan.fronts > 0) {
             *bytes_out = mpki_cuda_direct_memory_bytes(f, true) + solve;

@@ -9,7 +9,7 @@ static inline unsigned long long mpki_cuda_address(const void *p) {
     return (unsigned long long)(uintptr_t)p;
 }
 
-/** Bytes of the tickets behind `now`. */
+/** Bytes of the tickets behind `state`. */
 static inline int64_t mpki_cuda_ticket_bytes(const mpki_cuda_plan *plan) {
     return plan->steps * MPKI_CUDA_CLASSES * (int64_t)sizeof(int32_t);
 }
@@ -41,12 +41,12 @@ mpk_status mpki_cuda_direct_send_flags(mpki_direct *f);
 /** Memory of `bytes` for what large fronts work in. */
 mpk_status mpki_cuda_direct_work_memory(mpki_direct *f, int64_t bytes, char **at);
 
-/** Wait; f->flags, and f->now of fronts first .. last - 1; where these are the last ones,
+/** Wait; f->flags, and f->state of fronts first .. last - 1; where these are the last ones,
  *  flags.sums of all. Those from `first` on are as planned before, or are told anew. Also
  *  MPK_ERR_NUMERIC. */
 mpk_status mpki_cuda_direct_read(mpki_direct *f, int32_t first, int32_t last);
 /** What the host knows of a front. */
-void mpki_cuda_direct_note(mpki_direct *f, int32_t front, const mpki_cuda_now *now);
+void mpki_cuda_direct_note(mpki_direct *f, int32_t front, const mpki_cuda_front_state *state);
 
 /** Columns that the children of a front have left, which are known. */
 int32_t mpki_cuda_direct_delayed(const mpki_direct *f, int32_t front);

@@ -67,7 +67,7 @@ mpk_status mpki_cuda_direct_fetch(mpki_direct *f) {
     f->at[0] = 0;
     for (int32_t s = 0; s < f->plan.units; s++) {
         places[f->plan.unit[s]] = f->at[s];
-        f->at[s + 1] = f->at[s] + f->now[f->plan.unit[s]].nelim;
+        f->at[s + 1] = f->at[s] + f->state[f->plan.unit[s]].nelim;
     }
     const int64_t at_bytes = (f->plan.fronts * (int64_t)sizeof *places + 255) & ~(int64_t)255;
     const int64_t d_bytes = (2 * n * size + 255) & ~(int64_t)255;
@@ -224,7 +224,7 @@ int mpki_cuda_direct_weak(const mpki_direct *f, double bound, int most, mpki_wea
 
 /* Entries of D and D^-1 of a pivot, from the copies to the device. */
 static void send(mpki_direct *f, int32_t s, int64_t k, int64_t count) {
-    const mpki_cuda_now *x = &f->now[f->plan.unit[s]];
+    const mpki_cuda_front_state *x = &f->state[f->plan.unit[s]];
     const int64_t size = (int64_t)mpk_scalar_size(f->tree.scalar), from = 2 * (f->at[s] + k) * size;
     char *d = (char *)x->a + ((int64_t)x->ld * x->w + 2 * k) * size;
     char *dinv = d + 2 * (int64_t)x->w * size;

@@ -274,12 +274,12 @@ static mpk_status report_to_host(mpki_cuda *cuda, const mpki_cuda_tree *t, int32
 static __global__ void get_kernel(mpki_cuda_tree t, const int32_t *at, T *d, T *dinv, int32_t *id) {
     const int lane = (int)threadIdx.x & 31, step = (int)(gridDim.x * blockDim.x / 32);
     for (int f = (int)(blockIdx.x * blockDim.x + threadIdx.x) / 32; f < t.fronts; f += step) {
-        const mpki_cuda_now now = t.now[f];
-        const panel<T> x(now.a, now.w, now.ld);
+        const mpki_cuda_front_state state = t.state[f];
+        const panel<T> x(state.a, state.w, state.ld);
         const int64_t to = at[f];
-        for (int k = lane; k < 2 * now.nelim; k += 32)
+        for (int k = lane; k < 2 * state.nelim; k += 32)
             d[2 * to + k] = x.d[k], dinv[2 * to + k] = x.dinv[k];
-        for (int k = lane; k < now.nelim; k += 32) id[to + k] = x.id[k];
+        for (int k = lane; k < state.nelim; k += 32) id[to + k] = x.id[k];
     }
 }
 

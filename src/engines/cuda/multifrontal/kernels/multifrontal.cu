@@ -66,7 +66,8 @@ static __global__ void begin_kernel(const mpki_cuda_tree t, int32_t *ticket, int
                                     const mpki_cuda_flags flags) {
     const int first = (int)(blockIdx.x * blockDim.x + threadIdx.x);
     const int step = (int)(gridDim.x * blockDim.x);
-    for (int k = first; k < t.fronts; k += step) t.now[k] = mpki_cuda_now{NULL, 0, 0, 0, 0, 0, 0};
+    for (int k = first; k < t.fronts; k += step)
+        t.state[k] = mpki_cuda_front_state{NULL, 0, 0, 0, 0, 0, 0};
     for (int k = first; k < tickets; k += step) ticket[k] = 0;
     if (first == 0) *t.flags = flags;
 }
@@ -96,15 +97,15 @@ static int tasks(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_task 
                                    ticket, beside != 0);
 }
 
-static __global__ void unmark_kernel(mpki_cuda_now *now, int first, int last) {
+static __global__ void unmark_kernel(mpki_cuda_front_state *state, int first, int last) {
     const int k = first + (int)(blockIdx.x * blockDim.x + threadIdx.x);
-    if (k < last && now[k].done < 0) now[k].done = 0;
+    if (k < last && state[k].done < 0) state[k].done = 0;
 }
 
 static int unmark(mpki_cuda *cuda, const mpki_cuda_tree *t, int32_t first, int32_t last) {
     if (last <= first) return MPK_OK;
     MPKI_TRY(cudaSetDevice(cuda->device));
-    MPKI_LAUNCH(unmark_kernel, (last - first + 255) / 256, 256, 0, cuda->sparse, t->now, first,
+    MPKI_LAUNCH(unmark_kernel, (last - first + 255) / 256, 256, 0, cuda->sparse, t->state, first,
                 last);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;

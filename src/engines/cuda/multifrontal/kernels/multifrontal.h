@@ -62,13 +62,13 @@ typedef struct mpki_cuda_node {
 enum { MPKI_CUDA_INNER = 0, MPKI_CUDA_ROOT = 1, MPKI_CUDA_NOT_LAST = 2 };
 
 /** What a factorization made of it. */
-typedef struct mpki_cuda_now {
+typedef struct mpki_cuda_front_state {
     void *a; /**< the panel */
     int32_t w, nelim, ld;
     int32_t done;     /**< 1: it is; -1: it could not, or one below it could not; 0: not yet */
     int32_t parts;    /**< of its contribution that are there, */
     int32_t parts_up; /**< and of the first node.parts_up among them */
-} mpki_cuda_now;
+} mpki_cuda_front_state;
 
 /** What one thread block does: fronts first .. last, one after the other, each as a whole in shared
  *  memory; of a front that is too large for that its columns; or a part of its contribution. */
@@ -107,7 +107,7 @@ typedef struct mpki_cuda_flags {
 
 /** A front that is not what the plan makes of it: it has grown, left columns, or is not done. */
 typedef struct mpki_cuda_change {
-    mpki_cuda_now now;
+    mpki_cuda_front_state state;
     int32_t front, unused;
 } mpki_cuda_change;
 
@@ -138,13 +138,13 @@ typedef struct mpki_cuda_tree {
     const int32_t *rel;         /**< local row in the parent's front */
     const int32_t *ridx;        /**< positions; only of fronts with columns of their own */
     const mpki_cuda_entry *scatter;
-    const void *ax;         /**< values as given */
-    const double *scale;    /**< n, by position */
-    mpki_cuda_now *now;     /**< fronts */
-    char *arena;            /**< panels */
-    void *contribution;     /**< of two levels */
-    mpki_cuda_flags *flags; /**< one */
-    int32_t listed;         /**< changes that report_to_host() lists, at most MPKI_CUDA_CHANGES */
+    const void *ax;               /**< values as given */
+    const double *scale;          /**< n, by position */
+    mpki_cuda_front_state *state; /**< fronts */
+    char *arena;                  /**< panels */
+    void *contribution;           /**< of two levels */
+    mpki_cuda_flags *flags;       /**< one */
+    int32_t listed; /**< changes that report_to_host() lists, at most MPKI_CUDA_CHANGES */
 } mpki_cuda_tree;
 
 /** A block of columns that is done: its pivots q .. q + pivots - 1 reach columns from qe on. Those
@@ -381,7 +381,7 @@ typedef struct mpki_cuda_direct_table {
     /** by_position[k] := scale[perm[k]] */
     int (*scale)(mpki_cuda *cuda, int32_t n, const int32_t *perm, const double *scale,
                  double *by_position);
-    /** Before a factorization: tree->now and so many tickets are 0, *tree->flags is what is given
+    /** Before a factorization: tree->state and so many tickets are 0, *tree->flags is what is given
      *  (host memory). */
     int (*begin)(mpki_cuda *cuda, const mpki_cuda_tree *tree, int32_t *ticket, int32_t tickets,
                  const mpki_cuda_flags *flags);
@@ -404,7 +404,7 @@ typedef struct mpki_cuda_direct_table {
                  int32_t tiles);
     /** Those in phase 1. */
     int (*columns)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const mpki_cuda_large *large);
-    /** now[] of fronts that are done. */
+    /** state[] of fronts that are done. */
     int (*finish)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const mpki_cuda_large *large);
     /** Waits, and tells what kernels have left in *tree->flags and which of the fronts first ..
      *  last - 1 have changed. sums: not 0: pivots of all fronts before `last` go to flags->sums,

@@ -87,13 +87,13 @@ __device__ inline void count_pivot(const T *d, int k, bool counted, pivot_counts
 }
 
 /** A thread: front f of those that the host asks about. */
-__device__ inline void report_change(const mpki_cuda_tree &t, int f, const mpki_cuda_now &now,
-                                     mpki_cuda_report *report) {
+__device__ inline void report_change(const mpki_cuda_tree &t, int f,
+                                     const mpki_cuda_front_state &state, mpki_cuda_report *report) {
     const int own = t.node[f].own;
-    if (now.done == 1 && now.w == own && now.nelim == own) return;
+    if (state.done == 1 && state.w == own && state.nelim == own) return;
     const int at = atomicAdd(&t.flags->changes, 1);
     if (at >= t.listed) return;
-    report->change[at].now = now, report->change[at].front = f;
+    report->change[at].state = state, report->change[at].front = f;
 }
 
 /** A warp for each front; mpki_cuda_direct_table.report_to_host. report: the host's memory. */
@@ -110,13 +110,13 @@ __global__ void __launch_bounds__(REPORT_THREADS)
     pivot_counts mine;
     mine.clear();
     int f = (sums ? 0 : first) + (int)blockIdx.x * WARPS + warp;
-    mpki_cuda_now next = t.now[f < last ? f : 0];
+    mpki_cuda_front_state next = t.state[f < last ? f : 0];
     for (; f < last; f += step) {
-        const mpki_cuda_now now = next;
-        if (f + step < last) next = t.now[f + step]; /* under way beside this one's D */
-        if (lane == 0 && f >= first) report_change(t, f, now, report);
-        const panel<T> x(now.a, now.w, now.ld);
-        for (int k = lane; k < now.nelim && sums; k += 32)
+        const mpki_cuda_front_state state = next;
+        if (f + step < last) next = t.state[f + step]; /* under way beside this one's D */
+        if (lane == 0 && f >= first) report_change(t, f, state, report);
+        const panel<T> x(state.a, state.w, state.ld);
+        for (int k = lane; k < state.nelim && sums; k += 32)
             count_pivot(x.d + 2 * k, k, counted, mine);
     }
     if (sums) {

@@ -275,7 +275,7 @@ mpk_status mpki_cuda_place_contributions(mpki_cuda_cut *c) {
                         .open = open};
         find_times(c, time, by_step);
         for (int32_t s = 0; s < m->count; s++) {
-            const int32_t f = c->now[s], up = m->parent[s] < 0 ? -1 : c->now[m->parent[s]];
+            const int32_t f = c->number[s], up = m->parent[s] < 0 ? -1 : c->number[m->parent[s]];
             parent[f] = up;
             until[f] = up < 0 ? 0 : time[up];
         }

@@ -51,17 +51,17 @@ bool mpki_cuda_panel_fits(const mpki_cuda_made *m, int32_t w, int32_t below);
 typedef struct mpki_cuda_cut {
     mpki_cuda_made m;
     mpki_cuda_plan *plan;
-    int8_t *size;   /* by front: class, MPKI_CUDA_CLASSES: large; of a task, the largest */
-    int8_t *stage;  /* by front that is the root of a task: class in which its step does it */
-    bool *panel;    /* by front: one block eliminates its columns, others make its contribution */
-    int32_t *root;  /* by front: last front of its task */
-    int32_t *begin; /* by front: where its subtree begins in `post` */
-    int32_t *step;  /* by front that is a task's root, or large */
-    double *time;   /* by front: of its task, as far as it is the root */
-    double *path;   /* the same with all above it */
-    double *end;    /* by front: when it is done, if nothing but its children is waited for */
-    int32_t *now;   /* by front: number in the plan */
-    bool *full;     /* by step: its large fronts are assembled in two rounds */
+    int8_t *size;    /* by front: class, MPKI_CUDA_CLASSES: large; of a task, the largest */
+    int8_t *stage;   /* by front that is the root of a task: class in which its step does it */
+    bool *panel;     /* by front: one block eliminates its columns, others make its contribution */
+    int32_t *root;   /* by front: last front of its task */
+    int32_t *begin;  /* by front: where its subtree begins in `post` */
+    int32_t *step;   /* by front that is a task's root, or large */
+    double *time;    /* by front: of its task, as far as it is the root */
+    double *path;    /* the same with all above it */
+    double *end;     /* by front: when it is done, if nothing but its children is waited for */
+    int32_t *number; /* by front: number in the plan */
+    bool *full;      /* by step: its large fronts are assembled in two rounds */
 } mpki_cuda_cut;
 
 /** size, panel, root, begin, time and path of all fronts; plan.tasks and plan.larges. */

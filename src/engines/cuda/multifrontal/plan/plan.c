@@ -127,8 +127,8 @@ static mpki_cuda_task number_task(mpki_cuda_cut *c, int32_t root, int size, int3
     const mpki_cuda_made *m = &c->m;
     const int32_t first = *next;
     for (int32_t at = c->begin[root]; m->post[at] != root; at++)
-        if (c->root[m->post[at]] == root) c->now[m->post[at]] = (*next)++;
-    c->now[root] = (*next)++;
+        if (c->root[m->post[at]] == root) c->number[m->post[at]] = (*next)++;
+    c->number[root] = (*next)++;
     return (mpki_cuda_task){first, *next - 1, size,
                             c->panel[root] ? MPKI_CUDA_PANEL : MPKI_CUDA_WHOLE};
 }
@@ -162,7 +162,7 @@ static mpk_status number_tasks(numbering *z, const keyed *roots, int32_t count, 
         const mpki_cuda_item x = z->item[k];
         c->plan->task[z->task++] =
             x.part < 0 ? number_task(c, x.front, size, &z->next)
-                       : (mpki_cuda_task){c->now[x.front], c->now[x.front], size, x.part};
+                       : (mpki_cuda_task){c->number[x.front], c->number[x.front], size, x.part};
     }
     return MPK_OK;
 }
@@ -187,7 +187,7 @@ static mpk_status number_steps(numbering *z, const int32_t *start, keyed *roots)
             }
             for (int32_t r = 0; k == 0 && r < count; r++) {
                 plan->large[z->large++] = z->next;
-                z->c->now[z->c->m.post[mine[r].at]] = z->next++;
+                z->c->number[z->c->m.post[mine[r].at]] = z->next++;
             }
             if (k == 0) step->large_last = z->large;
         }
@@ -270,7 +270,7 @@ static void fill_nodes(mpki_cuda_cut *c) {
     mpki_cuda_plan *plan = c->plan;
     int32_t next = 0;
     int64_t bytes = 0, entry = 0;
-    for (int32_t s = 0; s < m->count; s++) plan->node[c->now[s]].first = s;
+    for (int32_t s = 0; s < m->count; s++) plan->node[c->number[s]].first = s;
     for (int32_t f = 0; f < m->count; f++) { /* in the order of the plan's numbers */
         mpki_cuda_node *node = &plan->node[f];
         const int32_t s = node->first, super = m->super[s];
@@ -308,15 +308,15 @@ static void fill_nodes(mpki_cuda_cut *c) {
         }
         bytes += mpki_cuda_panel_bytes(tree->scalar, node->own + node->rows, node->own);
         for (int32_t k = m->child_ptr[s]; k < m->child_ptr[s + 1]; k++)
-            plan->child[next++] = c->now[m->child[k]];
+            plan->child[next++] = c->number[m->child[k]];
     }
     plan->children = next;
     plan->panel_bytes = bytes;
     plan->units = 0;
     for (int32_t s = 0, piece = tree->nsuper; s < tree->nsuper; s++) {
         while (piece < m->count && m->super[piece] == s)
-            plan->unit[plan->units++] = c->now[piece++];
-        plan->unit[plan->units++] = c->now[s];
+            plan->unit[plan->units++] = c->number[piece++];
+        plan->unit[plan->units++] = c->number[s];
     }
     mpki_cuda_find_work(plan, tree->scalar);
 }
@@ -420,7 +420,7 @@ static mpk_status plan_make(mpk_context *ctx, const mpki_tree_view *tree,
     c.time = MPKI_NEW(ctx, STAGE, count, double);
     c.path = MPKI_ZNEW(ctx, STAGE, count, double);
     c.end = MPKI_NEW(ctx, STAGE, count, double);
-    c.now = MPKI_NEW(ctx, STAGE, count, int32_t);
+    c.number = MPKI_NEW(ctx, STAGE, count, int32_t);
     plan->fronts = c.m.count;
     plan->node = MPKI_ZNEW(ctx, STAGE, count, mpki_cuda_node);
     plan->kind = MPKI_NEW(ctx, STAGE, count, int8_t);
@@ -451,7 +451,7 @@ done:
     mpki_release(ctx, c.path);
     mpki_release(ctx, c.end);
     mpki_release(ctx, c.time);
-    mpki_release(ctx, c.now);
+    mpki_release(ctx, c.number);
     mpki_release(ctx, c.full);
     mpki_cuda_made_free(&c.m);
     if (mpk_failed(status)) mpki_cuda_plan_free(ctx, plan);

@@ -14,7 +14,7 @@ enum { MOST_PIVOTS = 64, MOST_PIVOTS_OF_FEW = 32, FEW = 4096, WORK = 512 };
  * strips? */
 static bool is_apart(const mpki_direct *f, const mpki_cuda_task *task) {
     for (int32_t k = task->first; k <= task->last; k++)
-        if (f->now[k].nelim > MOST_PIVOTS) return true;
+        if (f->state[k].nelim > MOST_PIVOTS) return true;
     return false;
 }
 
@@ -26,7 +26,7 @@ static int32_t cut_by(int32_t n, int32_t by) {
 
 /* Counts of a chain. */
 static int32_t lower_strips(const mpki_direct *f, const mpki_cuda_chain *c) {
-    const mpki_cuda_now *x = &f->now[c->top];
+    const mpki_cuda_front_state *x = &f->state[c->top];
     return cut_by(x->w + f->plan.node[c->top].rows - x->nelim, MPKI_FRONT_STRIP);
 }
 /* Is it forward one piece? */
@@ -37,7 +37,7 @@ static bool is_single(const mpki_direct *f, const mpki_cuda_chain *c) {
 /* Slices of the rows beyond the pivots that are pieces of their own, for each strip on the way
  * back. */
 static int32_t more_slices(const mpki_direct *f, const mpki_cuda_chain *c) {
-    const mpki_cuda_now *x = &f->now[c->top];
+    const mpki_cuda_front_state *x = &f->state[c->top];
     const int32_t slices = cut_by(x->w + f->plan.node[c->top].rows - x->nelim, MPKI_FRONT_SLICE);
     return slices > 1 ? slices - 1 : 0;
 }
@@ -67,7 +67,7 @@ static bool cut_chain(const mpki_direct *f, const int32_t *front, mpki_cuda_chai
     int32_t left = 0, in_strip = 0; /* of the strip that is being filled */
     c->strips = c->segments = 0;
     for (int32_t k = 0; k < c->pieces; k++) {
-        const int32_t all = f->now[front[k]].nelim;
+        const int32_t all = f->state[front[k]].nelim;
         for (int32_t done = 0, count; done < all; done += count) {
             if (left == 0 || in_strip == MPKI_CUDA_IN_STRIP) {
                 if (l) l->strip[c->strip + c->strips] = c->segments;
@@ -89,7 +89,7 @@ static bool gets_columns(const mpki_direct *f, int32_t front, bool chained) {
     const mpki_cuda_node *node = &f->plan.node[front];
     for (int32_t k = 0; k < node->children; k++) {
         const int32_t child = f->plan.child[node->child + k];
-        if (f->now[child].w > f->now[child].nelim &&
+        if (f->state[child].w > f->state[child].nelim &&
             !(chained && f->plan.kind[child] == MPKI_CUDA_LOWER))
             return true;
     }
@@ -120,7 +120,7 @@ static void add_alone(const mpki_direct *f, int32_t top, mpki_cuda_sweep_lists *
                           .low = top,
                           .pieces = 1,
                           .delayed = gets_columns(f, top, false),
-                          .strips = cut_by(f->now[top].nelim, MPKI_FRONT_STRIP)};
+                          .strips = cut_by(f->state[top].nelim, MPKI_FRONT_STRIP)};
 }
 
 /* The fronts that end in `top` and are columns of one, as far as none of them has others beside it
@@ -134,7 +134,7 @@ static void add_chain(const mpki_direct *f, int32_t top, mpki_cuda_sweep_lists *
     for (int32_t k = 0; k < c.pieces; k++) c.delayed |= gets_columns(f, l->front[k], k > 0);
     if (c.pieces == 1) {
         const int32_t most = f->plan.fronts > FEW ? MOST_PIVOTS : MOST_PIVOTS_OF_FEW;
-        if (l->way[top] != ALONE || f->now[top].nelim > most) add_alone(f, top, l);
+        if (l->way[top] != ALONE || f->state[top].nelim > most) add_alone(f, top, l);
     } else if (cut_chain(f, l->front, &c, NULL)) {
         c.strip = l->strips, c.segment = l->segments;
         (void)cut_chain(f, l->front, &c, l);
@@ -222,13 +222,13 @@ static mpk_status place_all(mpk_context *ctx, const mpki_direct *f, mpki_cuda_sw
     const mpki_cuda_plan *plan = &f->plan;
     int64_t most = 0;
     for (int32_t k = 0; k < plan->fronts; k++)
-        most += 3 * (int64_t)plan->node[k].rows + 2 * (int64_t)f->now[k].w;
+        most += 3 * (int64_t)plan->node[k].rows + 2 * (int64_t)f->state[k].w;
     if (most > INT32_MAX)
         return mpki_error(ctx, MPK_ERR_SIZE, STAGE, most, "too many rows for a sweep");
     for (int32_t k = 0; k < plan->fronts; k++) l->slot[k] = -1;
     for (int32_t k = 0; k < l->chains; k++) place_contributions(f, l, &l->chain[k]);
     for (int32_t k = 0; k < plan->fronts; k++) {
-        const int32_t rows = plan->node[k].rows, all = f->now[k].w + rows, chain = l->chain_of[k];
+        const int32_t rows = plan->node[k].rows, all = f->state[k].w + rows, chain = l->chain_of[k];
         const bool inner = chain >= 0 && l->chain[chain].top != k;
         if (chain < 0 && all > WORK) l->rows += 2 * (int64_t)all;
         l->at[k] = l->rows;
@@ -292,7 +292,7 @@ static bool by_warps(const mpki_direct *f, const mpki_cuda_sweep_lists *l,
     const int32_t most = back ? MPKI_CUDA_WARP_BACK : MPKI_CUDA_WARP_PIVOTS;
     for (int32_t k = task->first; k <= task->last; k++) {
         const mpki_cuda_node *node = &f->plan.node[k];
-        const mpki_cuda_now *x = &f->now[k];
+        const mpki_cuda_front_state *x = &f->state[k];
         if (x->nelim > most || node->own + node->rows > MPKI_CUDA_WARP_ROWS ||
             x->w + node->rows - x->nelim > MPKI_CUDA_WARP_ROWS ||
             (!back && node->children > BLOCKS_CHILDREN && task->last - task->first < LITTLE))
@@ -389,9 +389,9 @@ static int64_t most_pieces(const mpki_direct *f) {
     int64_t pieces = plan->tasks;
     for (int32_t k = 0; k < plan->fronts; k++) {
         const mpki_cuda_node *node = &plan->node[k];
-        const int32_t all = f->now[k].w + node->rows;
+        const int32_t all = f->state[k].w + node->rows;
         pieces += 4 + all / MPKI_FRONT_GATHER + all / MPKI_FRONT_STRIP;
-        pieces += (2 + (int64_t)f->now[k].nelim / MPKI_FRONT_STRIP) * (all / MPKI_FRONT_SLICE);
+        pieces += (2 + (int64_t)f->state[k].nelim / MPKI_FRONT_STRIP) * (all / MPKI_FRONT_SLICE);
     }
     return pieces;
 }
@@ -402,7 +402,7 @@ static mpk_status allocate_lists(mpk_context *ctx, const mpki_direct *f, mpki_cu
     if (pieces > INT32_MAX / 2)
         return mpki_error(ctx, MPK_ERR_SIZE, STAGE, pieces, "too many pieces for a sweep");
     for (int64_t k = 0; k < fronts; k++) {
-        segments += 2 + f->now[k].nelim / MPKI_FRONT_STRIP;
+        segments += 2 + f->state[k].nelim / MPKI_FRONT_STRIP;
         rows += f->plan.node[k].rows, columns += f->plan.node[k].own;
     }
     l->at = MPKI_NEW(ctx, STAGE, fronts + 1, int64_t);
@@ -431,7 +431,7 @@ static void place_half_copies(const mpki_direct *f, mpki_cuda_sweep_lists *l) {
     enum { LINE = 32 };
     for (int32_t k = 0; k < l->chains; k++) {
         mpki_cuda_chain *c = &l->chain[k];
-        const mpki_cuda_now *x = &f->now[c->top];
+        const mpki_cuda_front_state *x = &f->state[c->top];
         c->half_copy = -1;
         if (c->pieces > 1) continue;
         c->half_copy = l->half_copy;

@@ -65,18 +65,18 @@ __device__ inline bool wait_for_fronts(const mpki_cuda_tree &t, const mpki_cuda_
     __syncthreads();
     for (int k = from + (int)threadIdx.x; k < until; k += (int)blockDim.x) {
         const int c = t.child[node.child + k];
-        const mpki_cuda_now *now = t.now + c;
+        const mpki_cuda_front_state *state = t.state + c;
         int done = 1;
         if (c < first) {
             const int parts = up ? t.node[c].parts_up : t.node[c].parts;
-            const int32_t *const there = up ? &now->parts_up : &now->parts;
-            while ((done = load_acquire(&now->done)) == 0) __nanosleep(20);
+            const int32_t *const there = up ? &state->parts_up : &state->parts;
+            while ((done = load_acquire(&state->done)) == 0) __nanosleep(20);
             while (done > 0 && load_acquire(there) < parts) __nanosleep(20);
         }
         if (done < 0)
             atomicMax(&bad, 1);
-        else if (now->w != now->nelim)
-            atomicAdd(&left, now->w - now->nelim);
+        else if (state->w != state->nelim)
+            atomicAdd(&left, state->w - state->nelim);
     }
     __syncthreads();
     *delayed += left;
@@ -89,20 +89,20 @@ __device__ inline bool wait_for_fronts(const mpki_cuda_tree &t, const mpki_cuda_
 template <bool H, class T, class F>
 __device__ void add_delayed(const mpki_cuda_tree &t, const F &f, int child, int own, int offset,
                             int32_t *id, const int32_t *row) {
-    const mpki_cuda_now now = t.now[child];
+    const mpki_cuda_front_state state = t.state[child];
     const int lane = (int)threadIdx.x & 31, warp = (int)threadIdx.x / 32;
-    const int warps = (int)blockDim.x / 32, m = t.node[child].rows, gone = now.w - now.nelim;
-    const panel<T> g(now.a, now.w, now.ld);
+    const int warps = (int)blockDim.x / 32, m = t.node[child].rows, gone = state.w - state.nelim;
+    const panel<T> g(state.a, state.w, state.ld);
     for (int k = warp; k < gone; k += warps) {
-        const int at = own + offset + k, s = now.nelim + k;
+        const int at = own + offset + k, s = state.nelim + k;
         T *const mine = f.delayed_column(at);
         if (lane == 0) id[at] = g.id[s];
-        for (int i = s + lane; i < now.w; i += 32) {
-            T &x = mine[own + offset + i - now.nelim];
+        for (int i = s + lane; i < state.w; i += 32) {
+            T &x = mine[own + offset + i - state.nelim];
             x = x + g.at(i, s);
         }
         for (int i = lane; i < m; i += 32) {
-            const T y = g.at(now.w + i, s);
+            const T y = g.at(state.w + i, s);
             if (row[i] < own) {
                 T &x = f.at(at, row[i]);
                 x = x + cj<H>(y);
@@ -316,18 +316,18 @@ __device__ inline void expect_child(const mpki_cuda_tree &t, const mpki_cuda_nod
 __device__ inline bool wait_for_child(const mpki_cuda_tree &t, const mpki_cuda_node &node, int k,
                                       int first, bool up, int *delayed) {
     const int c = t.child[node.child + k];
-    const mpki_cuda_now *now = t.now + c;
+    const mpki_cuda_front_state *state = t.state + c;
     int done = 1;
     if (c < first && (threadIdx.x & 31) == 0) {
         const int parts = up ? t.node[c].parts_up : t.node[c].parts;
-        const int32_t *const there = up ? &now->parts_up : &now->parts;
-        while ((done = load_acquire(&now->done)) == 0) __nanosleep(20);
+        const int32_t *const there = up ? &state->parts_up : &state->parts;
+        while ((done = load_acquire(&state->done)) == 0) __nanosleep(20);
         while (done > 0 && load_acquire(there) < parts) __nanosleep(20);
     }
     done = __shfl_sync(0xffffffffu, done, 0);
     __syncwarp(); /* what lane 0 has seen is there for all of them */
     if (done < 0) return false;
-    *delayed += now->w - now->nelim;
+    *delayed += state->w - state->nelim;
     return true;
 }
 
@@ -346,7 +346,7 @@ __device__ void add_children(const mpki_cuda_tree &t, const F &f, const mpki_cud
         for (int k = tid; k < count; k += nt) {
             const int c = t.child[node.child + base + k];
             some.rel[k] = t.node[c].rel, some.contribution[k] = t.node[c].contribution;
-            some.rows[k] = t.node[c].rows, some.gone[k] = t.now[c].w - t.now[c].nelim;
+            some.rows[k] = t.node[c].rows, some.gone[k] = t.state[c].w - t.state[c].nelim;
             some.columns[k] = f.columns < f.n ? t.node[c].up : t.node[c].rows;
         }
         __syncthreads();

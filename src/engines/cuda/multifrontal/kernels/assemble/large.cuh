@@ -273,33 +273,33 @@ __global__ void __launch_bounds__(256)
     for (int k = 0; k < node.children; ++k) {
         const int index = t.child[node.child + k];
         const mpki_cuda_node &c = t.node[index];
-        const mpki_cuda_now now = t.now[index];
-        const int rows = c.rows, gone = now.w - now.nelim;
+        const mpki_cuda_front_state state = t.state[index];
+        const int rows = c.rows, gone = state.w - state.nelim;
         const int32_t *rel = t.rel + c.rel;
         if (gone == 0) continue;
         __syncthreads();
-        const panel<T> g(now.a, now.w, now.ld);
+        const panel<T> g(state.a, state.w, state.ld);
         /* its delayed columns as rows of own columns */
         for (int j = warp; j < rows; j += warps) {
             const int r = rel[j];
             if (r >= own || r < c0 || r >= c1) continue;
             T *x = columns[r - c0];
             for (int s = lane; s < gone; s += 32)
-                x[offset + s] = x[offset + s] + cj<H>(g.at(now.w + j, now.nelim + s));
+                x[offset + s] = x[offset + s] + cj<H>(g.at(state.w + j, state.nelim + s));
         }
         for (int s = warp; s < gone; s += warps) {
-            const int at = offset + s, source = now.nelim + s;
+            const int at = offset + s, source = state.nelim + s;
             if (at < c0 || at >= c1) continue;
             T *x = columns[at - c0];
             if (lane == 0) to.a.id[at] = g.id[source];
-            for (int i = source + lane; i < now.w; i += 32) {
-                T &y = x[offset + i - now.nelim];
+            for (int i = source + lane; i < state.w; i += 32) {
+                T &y = x[offset + i - state.nelim];
                 y = y + g.at(i, source);
             }
             for (int i = lane; i < rows; i += 32)
                 if (rel[i] >= own) {
                     T &y = x[rel[i] + delayed];
-                    y = y + g.at(now.w + i, source);
+                    y = y + g.at(state.w + i, source);
                 }
         }
         offset += gone;

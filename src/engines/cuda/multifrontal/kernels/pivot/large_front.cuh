@@ -543,9 +543,10 @@ static __global__ void finish_kernel(mpki_cuda_tree t, mpki_cuda_large large) {
     if (k >= large.count) return;
     const mpki_cuda_front &f = large.front[k];
     const mpki_cuda_node &node = t.node[f.index];
-    const mpki_cuda_now now = {f.a, f.w, f.own > 0 ? f.p : 0, f.ld, 1, node.parts, node.parts_up};
-    t.now[f.index] = now;
-    if (now.nelim < now.w) t.flags->delayed = 1;
+    const mpki_cuda_front_state state = {f.a, f.w,        f.own > 0 ? f.p : 0, f.ld,
+                                         1,   node.parts, node.parts_up};
+    t.state[f.index] = state;
+    if (state.nelim < state.w) t.flags->delayed = 1;
 }
 
 } // namespace mpki

@@ -407,10 +407,10 @@ MPKI_APART __device__ void update_delayed(packed_front<T> front, int w, int ne) 
 /** A thread: front s is done. */
 __device__ inline void task_done(const mpki_cuda_tree &t, int s, char *place, int w, int nelim,
                                  int ld) {
-    mpki_cuda_now *now = t.now + s;
-    now->a = place, now->w = w, now->nelim = nelim, now->ld = ld;
+    mpki_cuda_front_state *state = t.state + s;
+    state->a = place, state->w = w, state->nelim = nelim, state->ld = ld;
     if (nelim < w) t.flags->delayed = 1;
-    store_release(&now->done, 1);
+    store_release(&state->done, 1);
 }
 
 /** All threads: front s of a task that begins at front `first`. False: a front below it could not

@@ -183,11 +183,11 @@ __device__ inline void backward_piece(const mpki_cuda_tree &t, const mpki_cuda_s
     }
     for (int k = me.last; k >= me.first; --k) {
         for (int q = k; q >= me.first && q >= k - 1; --q) { /* the next one's, too */
-            const panel<T> a(t.now[q].a, t.now[q].w, t.now[q].ld);
+            const panel<T> a(t.state[q].a, t.state[q].w, t.state[q].ld);
             if (q < k || k == me.last)
-                prefetch_columns(a.a, a.ld, a.w + t.node[q].rows, t.now[q].nelim);
+                prefetch_columns(a.a, a.ld, a.w + t.node[q].rows, t.state[q].nelim);
         }
-        const int all = t.now[k].w + t.node[k].rows;
+        const int all = t.state[k].w + t.node[k].rows;
         const bool fits = 2 * all <= most;
         backward_front<H, NR>(t, s, k, fits ? (T *)smem : (T *)s.u + (s.at[k] - 2 * all) * NR);
         __syncthreads();
@@ -241,9 +241,9 @@ __global__ void diagonal_kernel(mpki_cuda_tree t, mpki_cuda_sweep s, int absolut
     const int step = (int)(gridDim.x * blockDim.x / 32);
     T *y = (T *)s.y;
     for (int f = (int)(blockIdx.x * blockDim.x + threadIdx.x) / 32; f < t.fronts; f += step) {
-        const mpki_cuda_now now = t.now[f];
-        const panel<T> a(now.a, now.w, now.ld);
-        for (int k = lane; k < now.nelim; k += 32) {
+        const mpki_cuda_front_state state = t.state[f];
+        const panel<T> a(state.a, state.w, state.ld);
+        for (int k = lane; k < state.nelim; k += 32) {
             T d1 = a.dinv[2 * k], off = a.dinv[2 * k + 1];
             const bool second = k > 0 && abs1(a.dinv[2 * k - 1]) > 0;
             if (second) continue;

@@ -135,8 +135,8 @@ template <class T> struct swept_front {
     panel<T> a;
     int own, m, w, e, n;
     __device__ swept_front(const mpki_cuda_tree &t, int index)
-        : node(t.node[index]), a(t.now[index].a, t.now[index].w, t.now[index].ld), own(node.own),
-          m(node.rows), w(a.w), e(t.now[index].nelim), n(w + m) {}
+        : node(t.node[index]), a(t.state[index].a, t.state[index].w, t.state[index].ld),
+          own(node.own), m(node.rows), w(a.w), e(t.state[index].nelim), n(w + m) {}
 };
 
 /** One warp: x := L^-1 x for b <= 32 rows, a row a lane; L: a column every `ld` entries. Eight
@@ -228,7 +228,7 @@ struct contribution_places {
 
 /** Has a front left columns to its parent? These are in y, and `finished` tells when. */
 __device__ inline bool leaves_columns(const mpki_cuda_tree &t, int front) {
-    return t.now[front].w > t.now[front].nelim;
+    return t.state[front].w > t.state[front].nelim;
 }
 
 /** All threads: children before front `first` that have left columns are done. The caller

@@ -18,27 +18,27 @@ struct warps_state {
     unsigned done[MPKI_CUDA_WARP_FRONTS / 32]; /* a bit each */
 };
 
-__device__ inline void begin_warps(warps_state &state, int count) {
-    if (threadIdx.x == 0) state.next = 0;
-    for (int k = (int)threadIdx.x; 32 * k < count; k += (int)blockDim.x) state.done[k] = 0;
+__device__ inline void begin_warps(warps_state &progress, int count) {
+    if (threadIdx.x == 0) progress.next = 0;
+    for (int k = (int)threadIdx.x; 32 * k < count; k += (int)blockDim.x) progress.done[k] = 0;
     __syncthreads();
 }
 /** A warp's next front, counted from the one that is first. */
-__device__ inline int next_front(warps_state &state) {
+__device__ inline int next_front(warps_state &progress) {
     int next = 0;
-    if ((threadIdx.x & 31) == 0) next = atomicAdd(&state.next, 1);
+    if ((threadIdx.x & 31) == 0) next = atomicAdd(&progress.next, 1);
     return __shfl_sync(0xffffffffu, next, 0);
 }
 /** A warp: what it has written is there for the block. */
-__device__ inline void publish_to_warps(warps_state &state, int front) {
+__device__ inline void publish_to_warps(warps_state &progress, int front) {
     __threadfence_block();
     __syncwarp();
-    if ((threadIdx.x & 31) == 0) atomicOr(&state.done[front / 32], 1u << front % 32);
+    if ((threadIdx.x & 31) == 0) atomicOr(&progress.done[front / 32], 1u << front % 32);
 }
 /** A warp: until all lanes' fronts are done; < 0: none is waited for. */
-__device__ inline void wait_for_warps(warps_state &state, int front) {
+__device__ inline void wait_for_warps(warps_state &progress, int front) {
     const unsigned bit = front < 0 ? 0 : 1u << front % 32;
-    unsigned *word = &state.done[front < 0 ? 0 : front / 32];
+    unsigned *word = &progress.done[front < 0 ? 0 : front / 32];
     while (__any_sync(0xffffffffu, bit && !(atomicOr(word, 0u) & bit))) __syncwarp();
     __threadfence_block();
 }
@@ -51,7 +51,7 @@ template <int NR, class T> struct child_contribution {
     int rows, row;
     T value[NR];
     __device__ void request(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
-                         const mpki_cuda_node &node, int k) {
+                            const mpki_cuda_node &node, int k) {
         const int lane = (int)threadIdx.x & 31;
         rows = 0;
         if (k >= node.children) return;
@@ -83,7 +83,7 @@ template <int NR, class T> struct child_contribution {
  *  What does not depend on children is asked for before they are waited for. */
 template <int NR, class T>
 __device__ void forward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep &s, int index,
-                                int first, int last, warps_state &state, T *sum, T *v) {
+                                int first, int last, warps_state &progress, T *sum, T *v) {
     const swept_front<T> f(t, index);
     const panel<T> &a = f.a;
     const int lane = (int)threadIdx.x & 31, e = f.e, own = f.own, low = f.node.first;
@@ -101,7 +101,7 @@ __device__ void forward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep &
         const int c = k + lane < f.node.children ? t.child[f.node.child + k + lane] : -1;
         if (delayed && c >= 0 && c < first && leaves_columns(t, c))
             wait_for(s.finished + c, s.goal[c]);
-        wait_for_warps(state, c >= first ? c - first : -1);
+        wait_for_warps(progress, c >= first ? c - first : -1);
     }
     /* a column: what was there, and what children that have it as a row give */
     const auto given = [&](int i, int r) { return load_from_l2(&y[(int64_t)a.id[i] * NR + r]); };
@@ -146,7 +146,7 @@ __device__ void forward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep &
             else
                 send(&u[to * NR + r], z[r]);
     }
-    publish_to_warps(state, index - first);
+    publish_to_warps(progress, index - first);
     if (lane == 0 && f.w > e && s.parent[index] > last) { /* another block has it */
         __threadfence();
         atomicAdd(s.finished + index, 1);
@@ -156,7 +156,7 @@ __device__ void forward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep &
 /** A warp: L^-T of one front. x: memory for all of its rows, pivots first. */
 template <bool H, bool SMALL, int NR, class T>
 __device__ void backward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep &s, int index,
-                                 int first, int last, warps_state &state, T *x) {
+                                 int first, int last, warps_state &progress, T *x) {
     const int BLOCKS = MPKI_CUDA_WARP_BACK / 32;
     const swept_front<T> f(t, index);
     const panel<T> &a = f.a;
@@ -181,9 +181,9 @@ __device__ void backward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep 
             l_ahead[j] = e <= 32 && i < f.n && col < e ? cj<H>(a.at(i, col)) : make<T>(0);
         }
     }
-    if (inside) wait_for_warps(state, lane == 0 ? parent - first : -1);
+    if (inside) wait_for_warps(progress, lane == 0 ? parent - first : -1);
     if (e == 0) { /* a helper, say, which has no list of positions */
-        publish_to_warps(state, index - first);
+        publish_to_warps(progress, index - first);
         return;
     }
     for (int i = e + lane; i < f.n; i += 32) {
@@ -232,36 +232,36 @@ __device__ void backward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep 
     for (int i = lane; i < e; i += 32)
 #pragma unroll
         for (int r = 0; r < NR; ++r) send_solution<NR>(s, a.id[i], r, x[i * NR + r]);
-    publish_to_warps(state, index - first);
+    publish_to_warps(progress, index - first);
 }
 
 /** All threads: the fronts of a task, a warp each: one(k, state, the warp's part of smem), k = 0,
  *  1, ...; smem: shared memory for so many entries, by which there may be fewer warps at work. */
 template <int NR, class T, class F>
 __device__ void by_warps(const mpki_cuda_piece &me, T *smem, int entries, const F &one) {
-    __shared__ warps_state state;
+    __shared__ warps_state progress;
     const int count = me.last - me.first + 1, warp = (int)threadIdx.x / 32;
     T *mine = smem + warp * WARP_EACH * NR;
-    begin_warps(state, count);
+    begin_warps(progress, count);
     if ((warp + 1) * WARP_EACH * NR > entries) return;
-    for (int k = next_front(state); k < count; k = next_front(state)) {
-        one(k, state, mine);
+    for (int k = next_front(progress); k < count; k = next_front(progress)) {
+        one(k, progress, mine);
         __syncwarp();
     }
 }
 template <int NR, class T>
 __device__ void forward_by_warps(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
                                  const mpki_cuda_piece &me, T *smem, int entries) {
-    by_warps<NR, T>(me, smem, entries, [&](int k, warps_state &state, T *mine) {
-        forward_by_warp<NR, T>(t, s, me.first + k, me.first, me.last, state, mine,
+    by_warps<NR, T>(me, smem, entries, [&](int k, warps_state &progress, T *mine) {
+        forward_by_warp<NR, T>(t, s, me.first + k, me.first, me.last, progress, mine,
                                mine + WARP_ROWS * NR);
     });
 }
 template <bool H, bool SMALL, int NR, class T>
 __device__ void backward_by_warps(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
                                   const mpki_cuda_piece &me, T *smem, int entries) {
-    by_warps<NR, T>(me, smem, entries, [&](int k, warps_state &state, T *mine) {
-        backward_by_warp<H, SMALL, NR, T>(t, s, me.last - k, me.first, me.last, state, mine);
+    by_warps<NR, T>(me, smem, entries, [&](int k, warps_state &progress, T *mine) {
+        backward_by_warp<H, SMALL, NR, T>(t, s, me.last - k, me.first, me.last, progress, mine);
     });
 }
 

@@ -97,12 +97,12 @@ __device__ inline bool part_children(const mpki_cuda_tree &t, const mpki_cuda_no
     __syncthreads();
     if (tid < count) {
         const int c = t.child[node.child + first + tid];
-        const mpki_cuda_now *now = t.now + c;
+        const mpki_cuda_front_state *state = t.state + c;
         const int parts = t.node[c].parts;
         int done = 1;
         if (c < s) {
-            while ((done = load_acquire(&now->done)) == 0) __nanosleep(20);
-            while (done > 0 && load_acquire(&now->parts) < parts) __nanosleep(20);
+            while ((done = load_acquire(&state->done)) == 0) __nanosleep(20);
+            while (done > 0 && load_acquire(&state->parts) < parts) __nanosleep(20);
         }
         if (done < 0) atomicMax(&bad, 1);
         some.rel[tid] = t.node[c].rel, some.contribution[tid] = t.node[c].contribution;
@@ -203,18 +203,18 @@ MPKI_APART __device__ void task_part(const mpki_cuda_tree &t, int s, int part) {
 #pragma unroll
     for (int e = 0; e < E; ++e) sum[e] = make<T>(0);
     __shared__ int done;
-    if (tid == 0) done = load_acquire(&t.now[s].parts) >= node.parts; /* before a stop */
+    if (tid == 0) done = load_acquire(&t.state[s].parts) >= node.parts; /* before a stop */
     __syncthreads();
     const bool there = done > 0;
     __syncthreads(); /* `done` is used again */
     if (there) return;
     if (!part_gather(t, m, node, s, i0, j0, sum)) return;
     if (tid == 0)
-        while ((done = load_acquire(&t.now[s].done)) == 0) __nanosleep(20);
+        while ((done = load_acquire(&t.state[s].done)) == 0) __nanosleep(20);
     __syncthreads();
     if (done < 0) return;
-    const panel<T> a(t.now[s].a, t.now[s].w, t.now[s].ld);
-    const int e = t.now[s].nelim;
+    const panel<T> a(t.state[s].a, t.state[s].w, t.state[s].ld);
+    const int e = t.state[s].nelim;
     for (int k0 = 0; k0 < e; k0 += PART_DEPTH) {
         __syncthreads();
         part_load<H, THREADS>(m, a, a.w + rows, i0, j0, k0, e);
@@ -231,8 +231,8 @@ MPKI_APART __device__ void task_part(const mpki_cuda_tree &t, int s, int part) {
     __syncthreads();
     if (tid == 0) {
         __threadfence();
-        if (part < node.parts_up) atomicAdd(&t.now[s].parts_up, 1);
-        atomicAdd(&t.now[s].parts, 1);
+        if (part < node.parts_up) atomicAdd(&t.state[s].parts_up, 1);
+        atomicAdd(&t.state[s].parts, 1);
         MPKI_STAMP_PART(s);
     }
 }
@@ -266,10 +266,10 @@ __global__ void __launch_bounds__(THREADS, side_by_side<T>(THREADS))
         }
         bool goes = true;
         for (int s = me.first; s <= me.last; ++s) {
-            if (t.now[s].done == 1) continue; /* it goes on after a stop */
+            if (t.state[s].done == 1) continue; /* it goes on after a stop */
             goes = goes && task_front<H, PARTS, T>(t, smem, smem_bytes, s, me.first,
                                                    me.part == MPKI_CUDA_PANEL, level);
-            if (!goes && threadIdx.x == 0) *(volatile int32_t *)&t.now[s].done = -1;
+            if (!goes && threadIdx.x == 0) *(volatile int32_t *)&t.state[s].done = -1;
         }
         __syncthreads();
     }
