@@ -12,7 +12,7 @@ static mpki_cuda_front_state as_planned(const mpki_direct *f, int32_t front) {
                                    node->own,
                                    node->own,
                                    mpki_cuda_leading(node->own + node->rows),
-                                   1,
+                                   MPKI_CUDA_DONE,
                                    node->parts,
                                    node->parts_up};
 }
@@ -20,7 +20,7 @@ static mpki_cuda_front_state as_planned(const mpki_direct *f, int32_t front) {
 static bool is_as_planned(const mpki_direct *f, int32_t front) {
     const int32_t own = f->plan.node[front].own;
     const mpki_cuda_front_state *x = &f->state[front];
-    return x->done == 1 && x->w == own && x->nelim == own;
+    return x->done == MPKI_CUDA_DONE && x->w == own && x->nelim == own;
 }
 
 /* Fronts from `first` on are as planned. */

@@ -122,7 +122,7 @@ static mpk_status describe(mpki_direct *f, const int32_t *list, const int32_t *r
         x->tile = at + buffers * (int64_t)x->ldw * mpki_cuda_front_block(x->w) * (int64_t)size;
         at += buffers * mpki_cuda_front_work(scalar, x->nrows, x->w);
         x->end = x->w;
-        if (x->own == 0) x->phase = 2;                            /* it only adds up */
+        if (x->own == 0) x->phase = MPKI_CUDA_ELIMINATED;         /* it only adds up */
         if (k > 0 && round && round[k] != round[k - 1]) rounds++; /* the list is 0 there */
         count_blocks(x, k, rounds, lists);
     }
@@ -210,7 +210,7 @@ static mpk_status blocks_ahead(mpki_direct *f, mpki_cuda_large *large, int32_t d
             const mpki_cuda_front *x = &f->large[k];
             const int32_t left = x->end - x->p - turn * x->block;
             const int32_t mine = cut_by(left < x->block ? left : x->block, MPKI_FRONT_TILE);
-            if (x->phase != 0 || left <= 0) continue;
+            if (x->phase != MPKI_CUDA_IN_TILES || left <= 0) continue;
             if (mine > tiles) tiles = mine;
             count_tiles(x, turn, large);
             if (large->tiles && left <= x->block && x->w == x->nrows)
@@ -234,7 +234,7 @@ static bool tiles_of_128_pay(const mpki_direct *f, int32_t count) {
 /* Are tiles of 128 to be tried after a block in tiles of 32? */
 static bool tiles_of_128_again(const mpki_direct *f, int32_t count) {
     for (int32_t k = 0; k < count; k++)
-        if (f->large[k].phase == 0 &&
+        if (f->large[k].phase == MPKI_CUDA_IN_TILES &&
             (f->large[k].pass > 0 || f->large[k].misses >= MPKI_FRONT_MISSES))
             return false;
     return true;
@@ -252,7 +252,8 @@ mpk_status mpki_cuda_direct_eliminate(mpki_direct *f, const int32_t *list, const
     large.tiles = tiles_of_128 ? MPKI_TILES_128 : MPKI_TILES_32;
     if (mpk_failed(blocks_ahead(f, &large, 0)) || mpk_failed(read_fronts(f, &large, large.queued)))
         return mpki_failed(f->ctx);
-    while (any_in_phase(f, count, 0)) { /* a block in tiles of 32, then the others */
+    while (
+        any_in_phase(f, count, MPKI_CUDA_IN_TILES)) { /* a block in tiles of 32, then the others */
         large.tiles = MPKI_TILES_32;
         large.share = large.share_rest = 1;
         if (!DID(functions(f)->block(cuda, &f->on, &large, MPKI_FRONT_BLOCK / MPKI_FRONT_TILE)))
@@ -265,7 +266,7 @@ mpk_status mpki_cuda_direct_eliminate(mpki_direct *f, const int32_t *list, const
         if (mpki_progress(f->ctx, STAGE, 0))
             return mpki_error(f->ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
     }
-    while (any_in_phase(f, count, 1)) {
+    while (any_in_phase(f, count, MPKI_CUDA_BY_COLUMNS)) {
         if (!DID(functions(f)->columns(cuda, &f->on, &large)) ||
             mpk_failed(read_fronts(f, &large, false)))
             return mpki_failed(f->ctx);

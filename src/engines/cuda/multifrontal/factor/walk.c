@@ -94,7 +94,7 @@ static int32_t depth_of(const mpki_direct *f, int32_t l) {
 static bool children_are_done(const mpki_direct *f, int32_t front) {
     const mpki_cuda_node *node = &f->plan.node[front];
     for (int32_t k = 0; k < node->children; k++)
-        if (f->state[f->plan.child[node->child + k]].done != 1) return false;
+        if (f->state[f->plan.child[node->child + k]].done != MPKI_CUDA_DONE) return false;
     return true;
 }
 
@@ -106,7 +106,7 @@ static bool cuts_cost_too_much(const mpki_direct *f) {
     int64_t delayed = 0;
     for (int32_t k = 0; !f->whole && k < f->changed; k++) {
         const mpki_cuda_front_state *x = &f->state[f->change[k]];
-        if (f->plan.kind[f->change[k]] == MPKI_CUDA_LOWER && x->done == 1)
+        if (f->plan.kind[f->change[k]] == MPKI_CUDA_LOWER && x->done == MPKI_CUDA_DONE)
             delayed += (x->w - x->nelim) * (int64_t)x->ld * size;
     }
     return delayed > f->plan.panel_bytes / 4;
@@ -121,7 +121,7 @@ static int32_t stopped_at(const mpki_direct *f, const mpki_cuda_step *at, int32_
     for (int32_t t = at->task[0]; t < at->task[MPKI_CUDA_CLASSES]; t++) {
         int32_t front = plan->task[t].first;
         if (plan->task[t].part >= 0) continue;
-        while (front <= plan->task[t].last && f->state[front].done == 1) front++;
+        while (front <= plan->task[t].last && f->state[front].done == MPKI_CUDA_DONE) front++;
         if (front > plan->task[t].last || !children_are_done(f, front)) continue;
         const mpki_cuda_node *node = &plan->node[front];
         const int32_t w = node->own + mpki_cuda_direct_delayed(f, front), nrows = w + node->rows;

@@ -161,7 +161,7 @@ static mpk_status block_128(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki
     for (int32_t k = 0; k < count_128; ++k) {
         const bool last = k == count_128 - 1 && !more;
         MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, tile_128_kernel, l->count, TILE_THREADS, (size_t)tile, *t,
-                                  *l, k == 0));
+                                  *l, k == 0 ? BLOCK_BEGINS : BLOCK_GOES_ON));
         MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, rows_128_kernel,
                                   l->rows_blocks * (MPKI_FRONT_ROWS / ROWS_128), 256, (size_t)rows,
                                   *t, *l));
@@ -181,7 +181,7 @@ static mpk_status block_128(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki
  * on a host, where blocks come one after the other, each front has one. */
 template <bool H>
 static mpk_status queue_h(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_large *l,
-                          int begin) {
+                          bool begins) {
     auto kernel = queue_kernel<H, T>;
     const size_t bytes = sizeof(queue_space<T>);
     const int most = cuda->sms / l->count, pieces = (l->rows_blocks + l->inner_blocks) / l->count;
@@ -191,14 +191,14 @@ static mpk_status queue_h(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_c
     MPKI_PASS(allow(cuda, kernel, (int64_t)bytes));
     if (each > 1) {
         const cudaError_t e = MPKI_LAUNCH_TOGETHER(cuda, kernel, l->count * each, LARGE_THREADS,
-                                                   bytes, *t, *l, begin, tiles);
+                                                   bytes, *t, *l, begins, tiles);
         if (e != cudaErrorCooperativeLaunchTooLarge && e != cudaErrorNotSupported) {
             MPKI_TRY(e);
             return MPK_OK;
         }
         (void)cudaGetLastError();
     }
-    MPKI_LAUNCH(kernel, l->count, LARGE_THREADS, bytes, cuda->sparse, *t, *l, begin, tiles);
+    MPKI_LAUNCH(kernel, l->count, LARGE_THREADS, bytes, cuda->sparse, *t, *l, begins, tiles);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }
@@ -215,24 +215,26 @@ static mpk_status block_h(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_c
     const int threads = l->count > 264 ? 64 : 256;
     if (tiles == 0) {
         MPKI_PASS(wait_for_update(cuda, l));
-        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, tile, l->count, threads, 0, *t, *l, 2));
+        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, tile, l->count, threads, 0, *t, *l, BLOCK_DONE));
         MPKI_TRY(cudaGetLastError());
         return MPK_OK;
     }
-    int32_t count_32 = tiles, begin = 1;
+    int32_t count_32 = tiles;
+    block_place where = BLOCK_BEGINS;
 #if MPKI_PRECISION == 1
     if (l->tiles && roomy(cuda)) {
         MPKI_PASS(block_128(cuda, t, l, tiles));
-        count_32 = l->tiles == MPKI_TILES_128_THEN_32, begin = 0;
+        count_32 = l->tiles == MPKI_TILES_128_THEN_32, where = BLOCK_GOES_ON;
     }
 #endif
     if (l->queued && count_32 > 0) {
-        MPKI_PASS(queue_h<H>(cuda, t, l, begin));
+        MPKI_PASS(queue_h<H>(cuda, t, l, where == BLOCK_BEGINS));
         count_32 = 0;
     }
     for (int32_t k = 0; k < count_32; ++k) {
         const int closes = l->ahead && k == count_32 - 1;
-        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, tile, l->count, threads, 0, *t, *l, k == 0 && begin));
+        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, tile, l->count, threads, 0, *t, *l,
+                                  k == 0 ? where : BLOCK_GOES_ON));
         MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, rows, l->rows_blocks, MPKI_FRONT_ROWS, 0, *t, *l));
         MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, inner, l->inner_blocks, LARGE_THREADS, (size_t)bytes, *t,
                                   *l, closes));

@@ -99,7 +99,7 @@ static int tasks(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_task 
 
 static __global__ void unmark_kernel(mpki_cuda_front_state *state, int first, int last) {
     const int k = first + (int)(blockIdx.x * blockDim.x + threadIdx.x);
-    if (k < last && state[k].done < 0) state[k].done = 0;
+    if (k < last && state[k].done == MPKI_CUDA_STOPPED) state[k].done = MPKI_CUDA_WAITING;
 }
 
 static int unmark(mpki_cuda *cuda, const mpki_cuda_tree *t, int32_t first, int32_t last) {

@@ -61,11 +61,15 @@ typedef struct mpki_cuda_node {
  *  to the next columns of the same front, without a search for pivots among them. */
 enum { MPKI_CUDA_INNER = 0, MPKI_CUDA_ROOT = 1, MPKI_CUDA_NOT_LAST = 2 };
 
-/** What a factorization made of it. */
+/** How far a front is: nothing of it is there; its panel is (and the parts of its contribution that
+ *  `parts` counts); it could not be done, or one below it could not, so that its step has stopped. */
+enum { MPKI_CUDA_WAITING = 0, MPKI_CUDA_DONE = 1, MPKI_CUDA_STOPPED = -1 };
+
+/** What a factorization made of a front. */
 typedef struct mpki_cuda_front_state {
     void *a; /**< the panel */
     int32_t w, nelim, ld;
-    int32_t done;     /**< 1: it is; -1: it could not, or one below it could not; 0: not yet */
+    int32_t done;     /**< MPKI_CUDA_WAITING, ... */
     int32_t parts;    /**< of its contribution that are there, */
     int32_t parts_up; /**< and of the first node.parts_up among them */
 } mpki_cuda_front_state;
@@ -160,6 +164,10 @@ typedef struct mpki_cuda_tile {
     int32_t order[MPKI_FRONT_TILE];
 } mpki_cuda_tile;
 
+/** How a large front is eliminated: tile by tile; what tiles have left, column by column; it is
+ *  done. A front goes from one to the next, never back: advance() and columns_kernel(). */
+enum { MPKI_CUDA_IN_TILES = 0, MPKI_CUDA_BY_COLUMNS = 1, MPKI_CUDA_ELIMINATED = 2 };
+
 /** A front that many blocks share: the state of its elimination. By position:
  *      0 .. p-1 eliminated | p .. e-1 this block's, untried | e .. qe-1 this block's, rejected |
  *      qe .. end-1 untried | end .. w-1 rejected
@@ -176,7 +184,7 @@ typedef struct mpki_cuda_front {
     int32_t nrows, w, own, ld, ldw, block;
     int32_t p, q, qe, e, end;
     int32_t b, np, good; /**< the tile in work: columns, pivots in it, those that pass */
-    int32_t phase;       /**< 0: tiles; 1: what is left, column by column; 2: done */
+    int32_t phase;       /**< MPKI_CUDA_IN_TILES, ... */
     int32_t start, pass; /**< p at the begin of this pass, number of the pass */
     int32_t moved;       /**< the tile's order is not that of its columns */
     int32_t pairs;       /**< it has pivots of order 2 */
@@ -402,7 +410,7 @@ typedef struct mpki_cuda_direct_table {
     /** One block of columns of each: so many tiles, and what they do to the rest. */
     int (*block)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const mpki_cuda_large *large,
                  int32_t tiles);
-    /** Those in phase 1. */
+    /** What tiles have left of the fronts in MPKI_CUDA_BY_COLUMNS. */
     int (*columns)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const mpki_cuda_large *large);
     /** state[] of fronts that are done. */
     int (*finish)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const mpki_cuda_large *large);

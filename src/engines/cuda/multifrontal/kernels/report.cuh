@@ -90,7 +90,7 @@ __device__ inline void count_pivot(const T *d, int k, bool counted, pivot_counts
 __device__ inline void report_change(const mpki_cuda_tree &t, int f,
                                      const mpki_cuda_front_state &state, mpki_cuda_report *report) {
     const int own = t.node[f].own;
-    if (state.done == 1 && state.w == own && state.nelim == own) return;
+    if (state.done == MPKI_CUDA_DONE && state.w == own && state.nelim == own) return;
     const int at = atomicAdd(&t.flags->changes, 1);
     if (at >= t.listed) return;
     report->change[at].state = state, report->change[at].front = f;

@@ -66,14 +66,14 @@ __device__ inline bool wait_for_fronts(const mpki_cuda_tree &t, const mpki_cuda_
     for (int k = from + (int)threadIdx.x; k < until; k += (int)blockDim.x) {
         const int c = t.child[node.child + k];
         const mpki_cuda_front_state *state = t.state + c;
-        int done = 1;
+        int done = MPKI_CUDA_DONE;
         if (c < first) {
             const int parts = up ? t.node[c].parts_up : t.node[c].parts;
             const int32_t *const there = up ? &state->parts_up : &state->parts;
-            while ((done = load_acquire(&state->done)) == 0) __nanosleep(20);
-            while (done > 0 && load_acquire(there) < parts) __nanosleep(20);
+            while ((done = load_acquire(&state->done)) == MPKI_CUDA_WAITING) __nanosleep(20);
+            while (done == MPKI_CUDA_DONE && load_acquire(there) < parts) __nanosleep(20);
         }
-        if (done < 0)
+        if (done == MPKI_CUDA_STOPPED)
             atomicMax(&bad, 1);
         else if (state->w != state->nelim)
             atomicAdd(&left, state->w - state->nelim);
@@ -317,16 +317,16 @@ __device__ inline bool wait_for_child(const mpki_cuda_tree &t, const mpki_cuda_n
                                       int first, bool up, int *delayed) {
     const int c = t.child[node.child + k];
     const mpki_cuda_front_state *state = t.state + c;
-    int done = 1;
+    int done = MPKI_CUDA_DONE;
     if (c < first && (threadIdx.x & 31) == 0) {
         const int parts = up ? t.node[c].parts_up : t.node[c].parts;
         const int32_t *const there = up ? &state->parts_up : &state->parts;
-        while ((done = load_acquire(&state->done)) == 0) __nanosleep(20);
-        while (done > 0 && load_acquire(there) < parts) __nanosleep(20);
+        while ((done = load_acquire(&state->done)) == MPKI_CUDA_WAITING) __nanosleep(20);
+        while (done == MPKI_CUDA_DONE && load_acquire(there) < parts) __nanosleep(20);
     }
     done = __shfl_sync(0xffffffffu, done, 0);
     __syncwarp(); /* what lane 0 has seen is there for all of them */
-    if (done < 0) return false;
+    if (done == MPKI_CUDA_STOPPED) return false;
     *delayed += state->w - state->nelim;
     return true;
 }

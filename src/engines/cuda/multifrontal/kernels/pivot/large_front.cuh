@@ -44,6 +44,10 @@ __device__ inline T *products_of(const mpki_cuda_front &f, const mpki_cuda_large
 
 /* ---- a tile ---- */
 
+/** Where in its block of columns a kernel is: after a tile of it; at its first tile, so that what
+ *  the block before has left is put in its place; behind its last one, with nothing else to do. */
+enum block_place { BLOCK_GOES_ON = 0, BLOCK_BEGINS = 1, BLOCK_DONE = 2 };
+
 /** The tile in work, and L and L D of it. */
 template <class T> struct tile_in_work {
     int p, b, np, good;
@@ -86,7 +90,8 @@ template <class T> __device__ inline int standing(const mpki_cuda_front &f, cons
 /** All threads: what the tile before left is put in its place; then, at the begin of a block, what
  *  the block before left, and the pass. */
 template <bool H, class T>
-__device__ void advance(mpki_cuda_front &f, const panel<T> &a, mpki_cuda_flags *flags, bool begin) {
+__device__ void advance(mpki_cuda_front &f, const panel<T> &a, mpki_cuda_flags *flags,
+                        bool begins) {
     const panel_front<T> at = {a.a, a.ld};
     int p = f.p, e = f.e, end = f.end, rejected = 0;
     const bool failed = f.b > 0 && f.quick && f.good < f.np; /* once more, the other way */
@@ -98,7 +103,7 @@ __device__ void advance(mpki_cuda_front &f, const panel<T> &a, mpki_cuda_flags *
         p += ne, e -= left, rejected = f.pass == 0 ? left : 0;
     }
     int q = f.q, qe = f.qe, pass = f.pass, start = f.start, phase = f.phase;
-    if (begin) {
+    if (begins) {
         const int left = qe - e, untried = end - qe;
         const int count = left < untried ? left : untried;
         if (count > 0) front_exchange_all<H>(at, a.id, f.nrows, e, end - 1, count);
@@ -107,9 +112,9 @@ __device__ void advance(mpki_cuda_front &f, const panel<T> &a, mpki_cuda_flags *
             const int rest = f.w - p;
             const bool poor = pass > 0 && p - start < (rest + p - start) / 8 + 1;
             if (rest == 0)
-                phase = 2;
+                phase = MPKI_CUDA_ELIMINATED;
             else if (poor || rest <= 4)
-                phase = 1;
+                phase = MPKI_CUDA_BY_COLUMNS;
             else
                 end = f.w, start = p, ++pass;
         }
@@ -135,19 +140,19 @@ template <class T> struct tile_space {
     int perm[MPKI_FRONT_TILE], pivots;
 };
 
-/** All threads: the tile that comes next; L and L D of it go to L. begin: 1 at the begin of a block
- *  of columns, 2 at its end. update(i, j, x): an entry of it, as it lies in the panel, is brought
+/** All threads: the tile that comes next; L and L D of it go to L. where: the tile's place in the block
+ *  of columns. update(i, j, x): an entry of it, as it lies in the panel, is brought
  *  up to date, there, too. False: there is none. */
 template <bool H, class T, class F>
-__device__ inline bool next_tile(const mpki_cuda_tree &t, mpki_cuda_front &f, int begin, T *L,
-                                 tile_space<T> &s, F update) {
+__device__ inline bool next_tile(const mpki_cuda_tree &t, mpki_cuda_front &f, block_place where,
+                                 T *L, tile_space<T> &s, F update) {
     T *const S = s.S, *const d = s.d, *const dinv = s.dinv;
     int *const perm = s.perm;
     const panel<T> a(f.a, f.w, f.ld);
     const int tid = (int)threadIdx.x;
-    if (f.phase != 0) return false;
-    advance<H>(f, a, t.flags, begin != 0);
-    if (f.phase != 0 || begin == 2) return false;
+    if (f.phase != MPKI_CUDA_IN_TILES) return false;
+    advance<H>(f, a, t.flags, where != BLOCK_GOES_ON);
+    if (f.phase != MPKI_CUDA_IN_TILES || where == BLOCK_DONE) return false;
     const int p = f.p, b = f.e - p < TILE ? f.e - p : TILE;
     if (b <= 0) return false;
     bool quick = f.slow < MPKI_FRONT_MISSES;
@@ -217,11 +222,11 @@ __device__ inline bool next_tile(const mpki_cuda_tree &t, mpki_cuda_front &f, in
 /** A block for each front. */
 template <bool H, class T>
 __global__ void __launch_bounds__(256)
-    tile_kernel(mpki_cuda_tree t, mpki_cuda_large large, int begin) {
+    tile_kernel(mpki_cuda_tree t, mpki_cuda_large large, block_place where) {
     after_previous();
     __shared__ tile_space<T> space;
     mpki_cuda_front &f = large.front[blockIdx.x];
-    next_tile<H>(t, f, begin, (T *)f.tile, space, [](int, int, T &) {});
+    next_tile<H>(t, f, where, (T *)f.tile, space, [](int, int, T &) {});
 }
 
 /** A warp, one of several: rows p .. p + b - 1 of the columns before them follow the tile's order.
@@ -341,7 +346,7 @@ __device__ inline void finish_tile(const tile_in_work<T> &z, const panel<T> &a, 
 
 /** How many pivots a block of columns has when its last tile is done. */
 template <class T> __device__ inline int pivots_of_block(const mpki_cuda_front &f) {
-    if (f.phase != 0) return 0;
+    if (f.phase != MPKI_CUDA_IN_TILES) return 0;
     return f.p - f.q + (f.b > 0 ? standing(f, panel<T>(f.a, f.w, f.ld)) : 0);
 }
 
@@ -511,8 +516,8 @@ __global__ void __launch_bounds__(1024) columns_kernel(mpki_cuda_tree t, mpki_cu
     typedef typename scalar_of<T>::real R;
     __shared__ search_space<R> space;
     mpki_cuda_front &f = large.front[blockIdx.x];
-    if (f.phase != 1) {
-        if (f.phase == 2 && threadIdx.x == 0) f.b = 0;
+    if (f.phase != MPKI_CUDA_BY_COLUMNS) {
+        if (f.phase == MPKI_CUDA_ELIMINATED && threadIdx.x == 0) f.b = 0;
         return;
     }
     const panel<T> a(f.a, f.w, f.ld);
@@ -533,7 +538,7 @@ __global__ void __launch_bounds__(1024) columns_kernel(mpki_cuda_tree t, mpki_cu
     __syncthreads();
     if (threadIdx.x == 0) {
         f.q = q, f.qe = f.w, f.p = p, f.b = -1, f.search = search;
-        if (over) f.phase = 2;
+        if (over) f.phase = MPKI_CUDA_ELIMINATED;
     }
 }
 
@@ -543,8 +548,8 @@ static __global__ void finish_kernel(mpki_cuda_tree t, mpki_cuda_large large) {
     if (k >= large.count) return;
     const mpki_cuda_front &f = large.front[k];
     const mpki_cuda_node &node = t.node[f.index];
-    const mpki_cuda_front_state state = {f.a, f.w,        f.own > 0 ? f.p : 0, f.ld,
-                                         1,   node.parts, node.parts_up};
+    const mpki_cuda_front_state state = {
+        f.a, f.w, f.own > 0 ? f.p : 0, f.ld, MPKI_CUDA_DONE, node.parts, node.parts_up};
     t.state[f.index] = state;
     if (state.nelim < state.w) t.flags->delayed = 1;
 }

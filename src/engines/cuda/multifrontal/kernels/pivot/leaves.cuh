@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(32)
     next_may_come(); /* tasks of the step, which wait for leaves one by one */
     if (t.flags->stuck > level + 1) return;
     for (int k = (int)blockIdx.x * 32; k < count; k += (int)gridDim.x * 32) {
-        const bool mine = k + lane < count && t.state[first + k + lane].done != 1;
+        const bool mine = k + lane < count && t.state[first + k + lane].done != MPKI_CUDA_DONE;
         const bool good = !mine || leaf_front<H, T>(t, first + k + lane, (T *)smem + lane);
         unsigned failed = __ballot_sync(0xffffffffu, !good);
         __syncwarp();
@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(32)
             const int s = first + k + z;
             if (!(failed >> z & 1)) continue;
             if (!task_front<H, false, T>(t, smem, smem_bytes, s, s, false, level) && lane == 0)
-                *(volatile int32_t *)&t.state[s].done = -1;
+                *(volatile int32_t *)&t.state[s].done = MPKI_CUDA_STOPPED;
             __syncthreads();
         }
     }

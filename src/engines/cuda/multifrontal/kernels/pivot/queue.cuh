@@ -105,12 +105,12 @@ __device__ inline void load_previous_tile(const mpki_cuda_front &f, const tile_i
     __syncthreads();
 }
 
-/** Blocks of one front: number b and every large.count-th after it. begin: 1 at the begin of a
- *  block of columns. tiles: that many at most; there are fewer where all columns are done
+/** Blocks of one front: number b and every large.count-th after it. begins: the block of columns
+ *  begins with the first tile. tiles: that many at most; there are fewer where all columns are done
  *  before. */
 template <bool H, class T>
 __global__ void __launch_bounds__(LARGE_THREADS, 1)
-    queue_kernel(mpki_cuda_tree t, mpki_cuda_large large, int begin, int tiles) {
+    queue_kernel(mpki_cuda_tree t, mpki_cuda_large large, int begins, int tiles) {
     after_previous();
     MPKI_SMEM;
     queue_space<T> &space = *(queue_space<T> *)(void *)smem;
@@ -164,7 +164,8 @@ __global__ void __launch_bounds__(LARGE_THREADS, 1)
                 y = y - c;
                 *(square + i + (int64_t)j * f.ld) = y;
             };
-            const bool is = next_tile<H>(t, f, begin && tile == 0, L, s.tile, update);
+            const bool is = next_tile<H>(t, f, begins && tile == 0 ? BLOCK_BEGINS : BLOCK_GOES_ON,
+                                         L, s.tile, update);
             said = is ? 1 : QUEUE_OVER;
             if (is && tid < TILE) x.order[tid] = f.order[tid];
             if (is && tid == 0) {

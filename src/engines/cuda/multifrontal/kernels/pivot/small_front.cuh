@@ -410,7 +410,7 @@ __device__ inline void task_done(const mpki_cuda_tree &t, int s, char *place, in
     mpki_cuda_front_state *state = t.state + s;
     state->a = place, state->w = w, state->nelim = nelim, state->ld = ld;
     if (nelim < w) t.flags->delayed = 1;
-    store_release(&state->done, 1);
+    store_release(&state->done, MPKI_CUDA_DONE);
 }
 
 /** All threads: front s of a task that begins at front `first`. False: a front below it could not

@@ -58,19 +58,19 @@ struct square_out {
     }
 };
 
-/** A block for each front: the tile that comes next. begin: 1 at the begin of a block of
+/** A block for each front: the tile that comes next. where: its place in the block of
  *  columns. */
 static __global__ void __launch_bounds__(TILE_THREADS, 1)
-    tile_128_kernel(mpki_cuda_tree t, mpki_cuda_large large, int begin) {
+    tile_128_kernel(mpki_cuda_tree t, mpki_cuda_large large, block_place where) {
     MPKI_SMEM;
     tile_memory<double> &m = *(tile_memory<double> *)smem;
     wait_for_previous();
     mpki_cuda_front &f = large.front[blockIdx.x];
     const panel<double> a(f.a, f.w, f.ld);
     const int tid = (int)threadIdx.x;
-    if (f.phase != 0) return;
-    advance<false>(f, a, t.flags, begin != 0);
-    if (f.phase != 0 || f.tile_128_failed || f.pass > 0) return;
+    if (f.phase != MPKI_CUDA_IN_TILES) return;
+    advance<false>(f, a, t.flags, where != BLOCK_GOES_ON);
+    if (f.phase != MPKI_CUDA_IN_TILES || f.tile_128_failed || f.pass > 0) return;
     /* a root's last columns are for complete pivoting, where a matrix that is nearly singular shows
      * it */
     const int p = f.p, left = (f.e < f.nrows ? f.e : f.e - TILE) - p,

@@ -99,12 +99,12 @@ __device__ inline bool part_children(const mpki_cuda_tree &t, const mpki_cuda_no
         const int c = t.child[node.child + first + tid];
         const mpki_cuda_front_state *state = t.state + c;
         const int parts = t.node[c].parts;
-        int done = 1;
+        int done = MPKI_CUDA_DONE;
         if (c < s) {
-            while ((done = load_acquire(&state->done)) == 0) __nanosleep(20);
-            while (done > 0 && load_acquire(&state->parts) < parts) __nanosleep(20);
+            while ((done = load_acquire(&state->done)) == MPKI_CUDA_WAITING) __nanosleep(20);
+            while (done == MPKI_CUDA_DONE && load_acquire(&state->parts) < parts) __nanosleep(20);
         }
-        if (done < 0) atomicMax(&bad, 1);
+        if (done == MPKI_CUDA_STOPPED) atomicMax(&bad, 1);
         some.rel[tid] = t.node[c].rel, some.contribution[tid] = t.node[c].contribution;
         some.rows[tid] = t.node[c].rows, some.columns[tid] = some.gone[tid] = 0;
     }
@@ -210,9 +210,9 @@ MPKI_APART __device__ void task_part(const mpki_cuda_tree &t, int s, int part) {
     if (there) return;
     if (!part_gather(t, m, node, s, i0, j0, sum)) return;
     if (tid == 0)
-        while ((done = load_acquire(&t.state[s].done)) == 0) __nanosleep(20);
+        while ((done = load_acquire(&t.state[s].done)) == MPKI_CUDA_WAITING) __nanosleep(20);
     __syncthreads();
-    if (done < 0) return;
+    if (done == MPKI_CUDA_STOPPED) return;
     const panel<T> a(t.state[s].a, t.state[s].w, t.state[s].ld);
     const int e = t.state[s].nelim;
     for (int k0 = 0; k0 < e; k0 += PART_DEPTH) {
@@ -266,10 +266,11 @@ __global__ void __launch_bounds__(THREADS, side_by_side<T>(THREADS))
         }
         bool goes = true;
         for (int s = me.first; s <= me.last; ++s) {
-            if (t.state[s].done == 1) continue; /* it goes on after a stop */
+            if (t.state[s].done == MPKI_CUDA_DONE) continue; /* it goes on after a stop */
             goes = goes && task_front<H, PARTS, T>(t, smem, smem_bytes, s, me.first,
                                                    me.part == MPKI_CUDA_PANEL, level);
-            if (!goes && threadIdx.x == 0) *(volatile int32_t *)&t.state[s].done = -1;
+            if (!goes && threadIdx.x == 0)
+                *(volatile int32_t *)&t.state[s].done = MPKI_CUDA_STOPPED;
         }
         __syncthreads();
     }
