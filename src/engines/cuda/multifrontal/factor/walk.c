@@ -19,10 +19,6 @@ static const mpki_cuda_direct_table *functions(const mpki_direct *f) {
     return f->device->table->direct;
 }
 
-/* Entries of copies from which on a correction reads such: with fewer L is in the second cache, and
- * sweeps take as long. */
-enum { HALF_COPY_LEAST = 1 << 23 };
-
 /* What the plan of a tree counts on. */
 static mpki_cuda_capacity capacity_of(const mpki_device *device) {
     const mpki_cuda_direct_table *table = device->table->direct;
@@ -46,7 +42,7 @@ static mpk_status make(mpk_context *ctx, const mpki_tree_view *tree, mpki_direct
                           "the CUDA module was built without the direct solver");
     }
     f->tree = *tree;
-    f->half_copy_least = HALF_COPY_LEAST;
+    f->half_copy_least = MPKI_HALF_COPY_LEAST;
     f->queued_least = MPKI_FRONT_TILE_128 + 1;
     f->queued_most =
         tree->failing > 0 ? MPKI_FRONT_QUEUED : 0; /* else tiles of 128 will mostly stand */

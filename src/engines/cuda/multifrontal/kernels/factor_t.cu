@@ -212,7 +212,7 @@ static mpk_status block_h(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_c
     const int64_t bytes = (int64_t)sizeof(inner_space<T>);
     MPKI_PASS(allow(cuda, inner, bytes));
     /* one warp does most of it: where there are many, small blocks, all of them at once */
-    const int threads = l->count > 264 ? 64 : 256;
+    const int threads = l->count > MPKI_TILE_BLOCKS * mpki_multiprocessors(cuda) ? 64 : 256;
     if (tiles == 0) {
         MPKI_PASS(wait_for_update(cuda, l));
         MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, tile, l->count, threads, 0, *t, *l, BLOCK_DONE));
@@ -264,7 +264,7 @@ static mpk_status columns(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_c
 static mpk_status report_to_host(mpki_cuda *cuda, const mpki_cuda_tree *t, int32_t first,
                                  int32_t last, bool sums, mpki_cuda_report *report) {
     auto kernel = report_kernel<T>;
-    const int most = 8 * (cuda->sms > 0 ? cuda->sms : 2);
+    const int most = MPKI_REPORT_BLOCKS * mpki_multiprocessors(cuda);
     const int blocks = (sums ? last : last - first) / (REPORT_THREADS / 32) + 1;
     MPKI_LAUNCH(kernel, blocks < most ? blocks : most, REPORT_THREADS, 0, cuda->sparse, *t, first,
                 last, sums, report);

@@ -11,7 +11,7 @@ static const mpki_cuda_solve_kind *const solves[] = {&mpki_s_cuda_solve, &mpki_d
                                                      &mpki_c_cuda_solve, &mpki_z_cuda_solve};
 
 /* Shared memory of a block, by class. */
-static const int64_t SMEM[MPKI_CUDA_CLASSES] = {20 << 10, 54 << 10, 110 << 10, 226 << 10};
+static const int64_t SMEM[MPKI_CUDA_CLASSES] = MPKI_CLASS_SMEM;
 
 static int64_t task_bytes(mpk_scalar scalar, int32_t nrows, int32_t w, int32_t columns) {
     return kinds[scalar]->task_bytes(nrows, w, columns);

@@ -11,6 +11,7 @@
  *      T a[ld * w], d[2 w], dinv[2 w]; int32_t id[w]
  *  by columns, ld = nrows rounded up to even; the first nelim columns are L's. Its contribution
  *  (rows x rows, lower triangle) lies in panels of 64 columns: panel k holds rows 64 k and on. */
+#include "../tuning.h"
 #include "refine.h"
 #include "values.h"
 
@@ -24,18 +25,7 @@
 extern "C" {
 #endif
 
-enum {
-    MPKI_FRONT_TILE = 32, /* candidates that are pivoted together */
-    MPKI_FRONT_MISSES =
-        2, /* tiles of a large front that fail in the quick way before it is given up */
-    MPKI_FRONT_TILE_128 = 128,        /* candidates of such a tile, at most */
-    MPKI_FRONT_TILE_128_FRONTS = 256, /* large fronts of a step that have tiles of 128, at most */
-    MPKI_FRONT_QUEUED = 1536,         /* columns of fronts whose pieces queue, at most, */
-    MPKI_FRONT_QUEUES = 7000,         /* and rows of all of them in a step */
-    MPKI_FRONT_BLOCK = 256, /* columns whose pivots reach the rest of a front at once, at most */
-    MPKI_FRONT_CONTRIBUTION = 64, /* columns of a panel of a contribution */
-    MPKI_FRONT_LEAF_ROWS = 12     /* rows below the column of a leaf, at most */
-};
+enum { MPKI_FRONT_CONTRIBUTION = 64 /* columns of a panel of a contribution */ };
 
 /** A front as the analysis has it; or some of its columns, with the rows below them: then the next
  *  columns, and the rows below those, are a front that has this one as a child. */
@@ -226,26 +216,18 @@ typedef struct mpki_cuda_large {
  *  these, but one of MPKI_FRONT_TILE at the end: of some root it is the last one. */
 enum { MPKI_TILES_32, MPKI_TILES_128, MPKI_TILES_128_THEN_32 };
 
-/** Rows that a block of these kernels takes; columns of an assembly, and children that are added up
- *  together there. */
+/** Rows that a block of these kernels takes; columns of a block of an assembly. */
 enum {
     MPKI_FRONT_ROWS = 128,
     MPKI_FRONT_INNER = 64,
     MPKI_FRONT_OUTER = 64,
-    MPKI_FRONT_COLUMNS = 16,
-    MPKI_FRONT_FIRST_CHILDREN = 4
+    MPKI_FRONT_COLUMNS = 16
 };
 
 /** Tiles of the first `columns` columns of tiles of a lower triangle of `rows` rows of them. */
 MPKI_BOTH int32_t mpki_front_tiles(int32_t rows, int32_t columns) {
     return columns * rows - columns * (columns - 1) / 2;
 }
-
-enum {
-    MPKI_CUDA_RHS = 8,      /* right-hand sides of a sweep, at most */
-    MPKI_FRONT_STRIP = 64,  /* rows of a strip of a chain */
-    MPKI_FRONT_GATHER = 512 /* rows of a helper that take what its children give together */
-};
 
 enum {
     MPKI_CUDA_SEGMENTS = 128, /* of a chain of several fronts, at most */
@@ -304,17 +286,9 @@ MPKI_BOTH int64_t mpki_half_copy_entries(int32_t ld, int32_t e) {
 
 enum { MPKI_CUDA_TASK = 0, MPKI_CUDA_GATHER = 1, MPKI_CUDA_STRIP = 2, MPKI_CUDA_WARPS = 3 };
 
-/** On the way back rows beyond a chain's pivots are cut into slices of so many: of each strip the
- *  first is its own matter, number k > 0 is a piece of kind MPKI_CUDA_SLICE + k. */
-enum { MPKI_CUDA_SLICE = 4, MPKI_FRONT_SLICE = 256 };
-
-/** A task whose fronts are small enough, and not too many, has a warp for each of them. */
-enum {
-    MPKI_CUDA_WARP_PIVOTS = 32,  /* of a front, at most, */
-    MPKI_CUDA_WARP_BACK = 64,    /* and on the way back: twice 32 */
-    MPKI_CUDA_WARP_ROWS = 96,    /* its own columns with rows below; beyond its pivots */
-    MPKI_CUDA_WARP_FRONTS = 1024 /* of the task */
-};
+/** On the way back the rows beyond a chain's pivots are cut into slices of MPKI_FRONT_SLICE. The
+ *  piece of a strip takes slice 0; slice k > 0 is a piece of kind MPKI_CUDA_SLICE + k. */
+enum { MPKI_CUDA_SLICE = 4 };
 
 /** A piece of a sweep, for one thread block. */
 typedef struct mpki_cuda_piece {

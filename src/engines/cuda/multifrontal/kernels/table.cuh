@@ -6,10 +6,15 @@
 #include "multifrontal.h"
 
 /* Blocks of tasks that a multiprocessor holds, by class. */
-static const int MPKI_SIDE_BY_SIDE[MPKI_CUDA_CLASSES] = {10, 4, 2, 1};
+static const int MPKI_SIDE_BY_SIDE[MPKI_CUDA_CLASSES] = MPKI_CLASS_BLOCKS;
+
+/* Multiprocessors; a host that runs the kernels counts as two. */
+static inline int mpki_multiprocessors(const mpki_cuda *cuda) {
+    return cuda->sms > 0 ? cuda->sms : 2;
+}
 
 static inline int32_t mpki_blocks_of(const mpki_cuda *cuda, int32_t size) {
-    return (cuda->sms > 0 ? cuda->sms : 2) * MPKI_SIDE_BY_SIDE[size];
+    return mpki_multiprocessors(cuda) * MPKI_SIDE_BY_SIDE[size];
 }
 
 struct mpki_cuda_direct_kind {

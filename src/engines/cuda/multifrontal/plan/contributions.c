@@ -111,12 +111,10 @@ typedef struct step_tasks {
     int32_t opens;
 } step_tasks;
 
-enum { LOOKED_AT = 64 };
-
 static int64_t place_open(step_tasks *z, int64_t size) {
     int32_t pick = -1;
     if (size == 0) return 0;
-    for (int32_t k = z->opens - 1; k >= 0 && k >= z->opens - LOOKED_AT; k--)
+    for (int32_t k = z->opens - 1; k >= 0 && k >= z->opens - MPKI_FREE_PIECES; k--)
         if (z->open[k].size >= size && (pick < 0 || z->open[k].size < z->open[pick].size)) pick = k;
     if (pick < 0) return space_take(z->r, size, z->now);
     const int64_t at = z->open[pick].at;

@@ -6,11 +6,6 @@
  *  (multifrontal/plan/contributions.c). */
 #include "plan.h"
 
-enum {
-    MPKI_CUDA_PANEL_MOST = 32, /* columns of a front that are eliminated together, at most */
-    MPKI_CUDA_CUT_MOST = 600   /* columns of a front of very many children that is cut, at most */
-};
-
 /** Nothing; where one block can eliminate all columns, others make parts of the contribution; and
  *  where it cannot, the columns are cut. */
 enum mpki_cuda_cuts { MPKI_CUDA_UNCUT, MPKI_CUDA_IN_PARTS, MPKI_CUDA_CUT };

@@ -7,12 +7,6 @@
 
 static const char STAGE[] = "factorize";
 
-enum {
-    GROUP = 64,       /* children that a front adds up by itself */
-    LEAST_PANEL = 12, /* columns that are eliminated together at the least, but for the last ones */
-    PANEL_ROWS = 1024 /* of a front whose columns one block eliminates */
-};
-
 void mpki_cuda_made_free(mpki_cuda_made *m) {
     void *const parts[] = {m->children, m->parent,    m->rows,  m->own,  m->shift,
                            m->super,    m->rel,       m->ridx,  m->kind, m->list,
@@ -38,7 +32,7 @@ int mpki_cuda_class_of(const mpki_cuda_made *m, int32_t own, int32_t rows) {
 /* Do w columns of a front fit there, with all rows below them? */
 bool mpki_cuda_panel_fits(const mpki_cuda_made *m, int32_t w, int32_t below) {
     const int32_t all = with_delayed(w), n = all + below;
-    return m->cuts != MPKI_CUDA_UNCUT && w + below <= PANEL_ROWS &&
+    return m->cuts != MPKI_CUDA_UNCUT && w + below <= MPKI_PANEL_ROWS &&
            m->capacity->task_bytes(m->tree->scalar, n, all, all) <=
                m->capacity->bytes[MPKI_CUDA_CLASSES - 1];
 }
@@ -49,11 +43,11 @@ bool mpki_cuda_panel_fits(const mpki_cuda_made *m, int32_t w, int32_t below) {
 static int32_t cut_columns(const mpki_cuda_made *m, int32_t s, int32_t own, int32_t rows) {
     int32_t w = own < MPKI_CUDA_PANEL_MOST ? own : MPKI_CUDA_PANEL_MOST;
     if (m->cuts != MPKI_CUDA_CUT || own == 0 ||
-        (own > MPKI_CUDA_CUT_MOST && m->children[s] > GROUP) ||
+        (own > MPKI_CUDA_CUT_MOST && m->children[s] > MPKI_CHILDREN_GROUP) ||
         mpki_cuda_class_of(m, own, rows) < MPKI_CUDA_CLASSES)
         return own;
-    while (w >= LEAST_PANEL && !mpki_cuda_panel_fits(m, w, own - w + rows)) w--;
-    if (w < LEAST_PANEL || w == own) return own;
+    while (w >= MPKI_PANEL_LEAST && !mpki_cuda_panel_fits(m, w, own - w + rows)) w--;
+    if (w < MPKI_PANEL_LEAST || w == own) return own;
     const int32_t pieces = (own + w - 1) / w;
     return (own + pieces - 1) / pieces;
 }
@@ -124,8 +118,8 @@ static mpk_status made_start(mpki_cuda_made *m) {
         if (tree->parent[s] >= 0) m->children[tree->parent[s]]++;
     count_pieces(m, &pieces, &positions);
     m->count = ns + pieces;
-    m->allocated =
-        m->count + m->count / 16 + 2; /* helpers: two for GROUP + 2 children, fewer for more */
+    m->allocated = m->count + m->count / 16 +
+                   2; /* helpers: two for MPKI_CHILDREN_GROUP + 2 children, fewer for more */
     m->parent = MPKI_NEW(m->ctx, STAGE, m->allocated, int32_t);
     m->rows = MPKI_NEW(m->ctx, STAGE, m->allocated, int32_t);
     m->own = MPKI_ZNEW(m->ctx, STAGE, m->allocated, int32_t);
@@ -196,10 +190,10 @@ static mpk_status helper(mpki_cuda_made *m, int32_t parent, const int32_t *child
 static mpk_status help(mpki_cuda_made *m, int32_t s, int32_t *group, int32_t count, int32_t *mark) {
     const int32_t nrows = m->own[s] + m->rows[s];
     mpk_status status = MPK_OK;
-    while (count > GROUP && !mpk_failed(status)) {
+    while (count > MPKI_CHILDREN_GROUP && !mpk_failed(status)) {
         int32_t groups = 0;
-        for (int32_t k = 0; k < count && !mpk_failed(status); k += GROUP) {
-            const int32_t size = count - k < GROUP ? count - k : GROUP;
+        for (int32_t k = 0; k < count && !mpk_failed(status); k += MPKI_CHILDREN_GROUP) {
+            const int32_t size = count - k < MPKI_CHILDREN_GROUP ? count - k : MPKI_CHILDREN_GROUP;
             if (size == 1)
                 group[groups++] = group[k];
             else
@@ -226,7 +220,7 @@ static mpk_status add_helpers(mpki_cuda_made *m) {
         ptr[s] += ptr[s - 1];
     }
     if (ptr[fronts + 1] > most) most = ptr[fronts + 1];
-    if (most <= GROUP) goto done;
+    if (most <= MPKI_CHILDREN_GROUP) goto done;
     for (int32_t s = 0; s < fronts; s++)
         if (m->parent[s] >= 0 && m->kind[s] != MPKI_CUDA_LOWER) child[ptr[m->parent[s] + 1]++] = s;
     group = MPKI_NEW(m->ctx, STAGE, most, int32_t);
@@ -234,7 +228,7 @@ static mpk_status add_helpers(mpki_cuda_made *m) {
     status = group && mark ? MPK_OK : mpki_failed(m->ctx);
     for (int32_t s = 0; s < fronts && !mpk_failed(status); s++) {
         const int32_t count = ptr[s + 1] - ptr[s];
-        if (count <= GROUP) continue;
+        if (count <= MPKI_CHILDREN_GROUP) continue;
         memcpy(group, child + ptr[s], (size_t)count * sizeof *group);
         status = help(m, s, group, count, mark);
     }

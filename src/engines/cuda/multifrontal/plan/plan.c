@@ -46,10 +46,6 @@ static bool is_large(const mpki_cuda_cut *c, int32_t s) {
  * way to the root, or to the large fronts above it. */
 enum { AT_ONCE, HALVES, BY_LEVEL };
 
-/* How much of the way to a large front the second half takes: maros_r7 on an H200 takes 6.9 ms and
- * 87 MB at once, 7.05 and 77 with 0.7, 7.5 and 71 with 0.5, 7.7 and 66 with 0.3. */
-static const double SECOND_HALF = 0.7;
-
 /* Steps and stages: a task has a class that is no smaller than those of the tasks that it waits for
  * in its step. */
 static void find_steps(mpki_cuda_cut *c, int way) {
@@ -65,7 +61,7 @@ static void find_steps(mpki_cuda_cut *c, int way) {
         if (is_large(c, s) && c->path[s] > large) large = c->path[s];
     }
     /* 0: no halves */
-    const double half = large > 0 ? large + SECOND_HALF * (longest - large) : longest / 2;
+    const double half = large > 0 ? large + MPKI_SECOND_HALF * (longest - large) : longest / 2;
     for (int32_t at = m->count - 1; by_level && at >= 0; at--) { /* depths, parents first */
         const int32_t s = m->post[at];
         if (c->root[s] != s) continue;
@@ -341,9 +337,8 @@ void mpki_cuda_plan_free(mpk_context *ctx, mpki_cuda_plan *plan) {
  * there is, and so much that a launch more does not show: the last blocks of each are at work alone
  * for some 60 us. */
 static mpk_status find_full(mpki_cuda_cut *c) {
-    enum { BLOCK_TAKES = 100000 }; /* entries for each multiprocessor */
     const mpki_cuda_made *m = &c->m;
-    const int64_t least = (int64_t)BLOCK_TAKES * m->capacity->blocks[MPKI_CUDA_CLASSES - 1];
+    const int64_t least = (int64_t)MPKI_FULL_ENTRIES * m->capacity->blocks[MPKI_CUDA_CLASSES - 1];
     const int32_t steps = c->plan->steps;
     int64_t *taken = MPKI_ZNEW(m->ctx, STAGE, 2 * ((int64_t)steps + 1), int64_t), most = 0;
     mpki_release(m->ctx, c->full);
@@ -389,11 +384,6 @@ static bool waits_for_largest(const mpki_cuda_cut *c) {
     return 4 * entries > 3 * all &&
            all * (int64_t)mpk_scalar_size(m->tree->scalar) > c->plan->panel_bytes;
 }
-
-/* Beyond so many operations the work counts, not who waits for whom, and large fronts do it at a
- * higher rate: an H100 takes 11.0 ms for nlpkkt 20 (4.2e9) where fronts are cut, 7.3 by level; for
- * Stokes on 300 x 300 (2.5e9) 11.8, and an H200 12.8 by level. */
-static const double BY_LEVEL_FLOPS = 3e9;
 
 /* Contributions that wait for steps far ahead of theirs, and those of pieces, would take much
  * memory beside a large factor. */
@@ -462,7 +452,7 @@ done:
 mpk_status mpki_cuda_plan_make(mpk_context *ctx, const mpki_tree_view *tree,
                                const mpki_cuda_capacity *capacity, bool whole,
                                mpki_cuda_plan *plan) {
-    if (tree->factor_flops > BY_LEVEL_FLOPS)
+    if (tree->factor_flops > MPKI_BY_LEVEL_FLOPS)
         return plan_make(ctx, tree, capacity, true, MPKI_CUDA_UNCUT, plan);
     const mpk_status status =
         plan_make(ctx, tree, capacity, false, whole ? MPKI_CUDA_IN_PARTS : MPKI_CUDA_CUT, plan);

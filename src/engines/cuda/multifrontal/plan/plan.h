@@ -85,9 +85,6 @@ static inline int32_t mpki_cuda_front_buffers(const mpki_cuda_plan *plan, int64_
     return blocks > 1 && 2 * bytes <= plan->twice_bytes ? 2 : 1;
 }
 
-/** Large fronts of a step are eliminated together, as many as this much work space holds. */
-#define MPKI_CUDA_TOGETHER ((int64_t)256 << 20)
-
 static inline int32_t mpki_cuda_leading(int32_t rows) {
     return (rows + 1) & ~1;
 }

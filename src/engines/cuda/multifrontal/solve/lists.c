@@ -5,16 +5,11 @@
 
 static const char STAGE[] = "solve";
 
-/* Columns of a front that is a task by itself from which on it is swept in strips, which takes more
- * blocks: sooner where there are few fronts; rows of a front for which a block has space in shared
- * memory. */
-enum { MOST_PIVOTS = 64, MOST_PIVOTS_OF_FEW = 32, FEW = 4096, WORK = 512 };
-
 /* Does a task have a front of so many columns that its fronts are swept by themselves, that one in
  * strips? */
 static bool is_apart(const mpki_direct *f, const mpki_cuda_task *task) {
     for (int32_t k = task->first; k <= task->last; k++)
-        if (f->state[k].nelim > MOST_PIVOTS) return true;
+        if (f->state[k].nelim > MPKI_STRIP_PIVOTS) return true;
     return false;
 }
 
@@ -133,7 +128,8 @@ static void add_chain(const mpki_direct *f, int32_t top, mpki_cuda_sweep_lists *
         l->front[k] = x;
     for (int32_t k = 0; k < c.pieces; k++) c.delayed |= gets_columns(f, l->front[k], k > 0);
     if (c.pieces == 1) {
-        const int32_t most = f->plan.fronts > FEW ? MOST_PIVOTS : MOST_PIVOTS_OF_FEW;
+        const int32_t most =
+            f->plan.fronts > MPKI_STRIP_FEW_FRONTS ? MPKI_STRIP_PIVOTS : MPKI_STRIP_PIVOTS_FEW;
         if (l->way[top] != ALONE || f->state[top].nelim > most) add_alone(f, top, l);
     } else if (cut_chain(f, l->front, &c, NULL)) {
         c.strip = l->strips, c.segment = l->segments;
@@ -230,7 +226,7 @@ static mpk_status place_all(mpk_context *ctx, const mpki_direct *f, mpki_cuda_sw
     for (int32_t k = 0; k < plan->fronts; k++) {
         const int32_t rows = plan->node[k].rows, all = f->state[k].w + rows, chain = l->chain_of[k];
         const bool inner = chain >= 0 && l->chain[chain].top != k;
-        if (chain < 0 && all > WORK) l->rows += 2 * (int64_t)all;
+        if (chain < 0 && all > MPKI_SWEEP_SMEM_ROWS) l->rows += 2 * (int64_t)all;
         l->at[k] = l->rows;
         if (l->slot[k] < 0 && !inner) l->rows += rows;
     }
@@ -285,7 +281,6 @@ static void large_pieces(const mpki_direct *f, const mpki_cuda_step *step, mpki_
  * children sooner, where it has little else to do. */
 static bool by_warps(const mpki_direct *f, const mpki_cuda_sweep_lists *l,
                      const mpki_cuda_task *task, bool back) {
-    enum { BLOCKS_CHILDREN = 16, LITTLE = 4 };
     if (task->part >= 0 || l->chain_of[task->last] >= 0 || is_apart(f, task) ||
         task->last - task->first >= MPKI_CUDA_WARP_FRONTS)
         return false;
@@ -295,7 +290,8 @@ static bool by_warps(const mpki_direct *f, const mpki_cuda_sweep_lists *l,
         const mpki_cuda_front_state *x = &f->state[k];
         if (x->nelim > most || node->own + node->rows > MPKI_CUDA_WARP_ROWS ||
             x->w + node->rows - x->nelim > MPKI_CUDA_WARP_ROWS ||
-            (!back && node->children > BLOCKS_CHILDREN && task->last - task->first < LITTLE))
+            (!back && node->children > MPKI_WARP_CHILDREN &&
+             task->last - task->first < MPKI_WARP_FEW_FRONTS))
             return false;
     }
     return true;
@@ -353,14 +349,11 @@ static int32_t task_pieces(const mpki_direct *f, const mpki_cuda_step *step,
 }
 
 static void order_pieces(const mpki_direct *f, mpki_cuda_sweep_lists *l) {
-    enum {
-        LEAST = 8,
-        MOST = 64,
-        BLOCKS = 1024
-    }; /* fronts of a group; pieces that a device is busy with */
     const mpki_cuda_plan *plan = &f->plan;
-    const int32_t share = plan->tasks / BLOCKS;
-    l->group = share < LEAST ? LEAST : share > MOST ? MOST : share;
+    const int32_t share = plan->tasks / MPKI_SWEEP_PIECES;
+    l->group = share < MPKI_SWEEP_GROUP_LEAST  ? MPKI_SWEEP_GROUP_LEAST
+               : share > MPKI_SWEEP_GROUP_MOST ? MPKI_SWEEP_GROUP_MOST
+                                               : share;
     for (int32_t d = 0; d < plan->steps; d++) {
         const mpki_cuda_step *step = &plan->step[d];
         large_pieces(f, step, l, false);

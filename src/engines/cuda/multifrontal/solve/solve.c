@@ -287,13 +287,13 @@ void mpki_cuda_direct_corrected(const mpki_direct_solver *s) {
  * they are there. The third one over these numbers makes them, for it takes as long as some
  * corrections save. */
 static void choose_half_copies(mpki_direct_solver *s) {
-    enum { BEFORE = 2 };
     mpki_cuda_sweep *w = &s->sweep;
     void *const memory =
         s->wanted && atomic_load(&s->f->squared) ? memory_for_half_copies(s) : NULL;
     w->rounds = memory != NULL;
     w->half_copied = memory && atomic_load(&s->f->half_copied);
-    w->half_copy = w->half_copied || atomic_load(&s->f->corrections) >= BEFORE ? memory : NULL;
+    w->half_copy =
+        w->half_copied || atomic_load(&s->f->corrections) >= MPKI_HALF_COPY_AFTER ? memory : NULL;
 }
 
 /* L^-1, or L^-T D^-1, or L^-T. The first one of these numbers that is queued in any case makes the

@@ -11,8 +11,6 @@
 
 namespace mpki {
 
-static const int QUICK_FROM = 17; /* columns: fewer take no longer with the search for pivots */
-
 /** One warp: the tile in m.S; quick: that way; LOOPS: by those of tile_loop.cuh. What it found goes
  *  to m.word. */
 template <bool H, bool LOOPS, class T>
@@ -23,7 +21,7 @@ MPKI_APART __device__ void task_pivots(int n, int w, int columns, bool outside, 
     const task_smem<T> m(smem, n, w, columns, outside);
     const int lane = (int)threadIdx.x & 31;
     int found = 0, pairs = 0;
-    quick = quick && b >= QUICK_FROM;
+    quick = quick && b >= MPKI_QUICK_LEAST;
     if (quick)
         found = LOOPS ? loop_quick<H>(m.S, b, m.perm, m.d, m.dinv, small, most, m.work)
                       : quick_pivots<H>(m.S, b, m.perm, m.d, m.dinv, small, most, m.work);

@@ -353,7 +353,6 @@ __device__ int threshold_columns(const F &f, T *d, T *dinv, int *id, int n, int 
                                  const pivot_rules<typename scalar_of<T>::real> &rules,
                                  mpki_cuda_flags *flags, int *search, bool *over,
                                  search_space<typename scalar_of<T>::real> *space) {
-    typedef typename scalar_of<T>::real R;
     int next = *search;
     *over = false;
     while (p < w && most > 0) {

@@ -127,9 +127,9 @@ __device__ inline mpki_cuda_piece next_piece(const mpki_cuda_sweep &s, const mpk
 }
 
 /** Blocks that a multiprocessor holds, as far as registers are concerned: small fronts wait for
- *  memory. With four, 64 registers a thread, 18 of 19 matrices take 3 to 15 % longer. */
+ *  memory, so there are several where a thread has few sums. */
 template <int NR, class T> constexpr int sweeps_beside() {
-    return NR == 1 && sizeof(T) <= 8 ? 3 : 1;
+    return NR == 1 && sizeof(T) <= 8 ? MPKI_SWEEP_BLOCKS : 1;
 }
 
 /** All threads: a piece forward. most: entries of shared memory for each right-hand side. MODE:

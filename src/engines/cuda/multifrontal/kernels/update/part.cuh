@@ -239,7 +239,12 @@ MPKI_APART __device__ void task_part(const mpki_cuda_tree &t, int s, int part) {
 
 /** Blocks of so many threads that a multiprocessor holds, as far as registers are concerned. */
 template <class T> constexpr int side_by_side(int threads) {
-    return sizeof(T) > 8 ? 1 : threads == 32 ? 10 : threads == 128 ? 4 : threads == 256 ? 2 : 1;
+    constexpr int blocks[MPKI_CUDA_CLASSES] = MPKI_CLASS_BLOCKS;
+    return sizeof(T) > 8 ? 1
+                         : blocks[threads == 32    ? 0
+                                  : threads == 128 ? 1
+                                  : threads == 256 ? 2
+                                                   : 3];
 }
 
 /** Tasks in this order, each by one of the blocks. Parts are for the blocks of the largest class alone. Kernels
