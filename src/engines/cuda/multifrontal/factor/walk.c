@@ -166,13 +166,6 @@ static mpk_status unstick(walk *z, int32_t *step) {
     return status;
 }
 
-/* flops of eliminating e of w columns over nrows rows, counted as in the analysis */
-static double front_flops(double nrows, double e) {
-    const double a = nrows - e, sum1 = (a + nrows - 1) * e / 2;
-    const double sum2 = (nrows - 1) * nrows * (2 * nrows - 1) / 6 - (a - 1) * a * (2 * a - 1) / 6;
-    return sum2 + 2 * sum1;
-}
-
 /* What of a front's size goes into the hash of all. */
 static uint64_t shape_of(int32_t front, int32_t w, int32_t nelim) {
     return mpki_random_mix(mpki_random_at((uint64_t)front) ^ (uint64_t)(uint32_t)w << 32 ^
@@ -187,7 +180,7 @@ static void add_front(const mpki_direct *f, int32_t front, int32_t w, int32_t ne
     *shape += (uint64_t)sign * shape_of(front, w, nelim);
     if (f->plan.kind[front] == MPKI_CUDA_HELPER) return;
     if (f->plan.kind[front] == MPKI_CUDA_SUPERNODE) r->delayed += sign * (w - nelim);
-    r->flops += sign * front_flops((double)nrows, (double)e);
+    r->flops += sign * mpki_front_flops((double)e, (double)(nrows - e));
     r->nnz += sign * (e * nrows - e * (e - 1) / 2);
     if (sign > 0 && nrows > r->max_front) r->max_front = (int32_t)nrows;
 }
@@ -225,7 +218,7 @@ static mpk_status note(walk *z, int32_t until) {
     }
     for (; z->stop && !fits && z->counted < until; z->counted++) {
         const mpki_cuda_front_state *x = &f->state[z->counted];
-        z->flops += front_flops(x->w + f->plan.node[z->counted].rows, x->nelim);
+        z->flops += mpki_front_flops(x->nelim, x->w + f->plan.node[z->counted].rows - x->nelim);
     }
     z->known = until;
     if (z->stop &&
