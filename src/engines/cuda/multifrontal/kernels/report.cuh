@@ -9,20 +9,23 @@ namespace mpki {
 
 enum { REPORT_THREADS = 256 };
 
-/** Of some pivots. Integers, and largest and smallest: sums that have one value in any order. */
+/** Counts over some pivots. Integers, a maximum and a minimum: the result is the same in any
+ *  order. */
 struct pivot_counts {
     unsigned positive, negative, zero, pairs;
     double max_d, min_d;
+    /** A thread: the counts of no pivot. */
     __device__ void clear() {
         positive = negative = zero = pairs = 0;
         max_d = 0, min_d = (double)INFINITY;
     }
+    /** A thread: *this := *this + x. */
     __device__ void add(const pivot_counts &x) {
         positive += x.positive, negative += x.negative, zero += x.zero, pairs += x.pairs;
         max_d = x.max_d > max_d ? x.max_d : max_d;
         min_d = x.min_d < min_d ? x.min_d : min_d;
     }
-    /** All lanes of a warp together. */
+    /** A warp: each lane's counts become those of all lanes. Barriers: it meets the warp. */
     __device__ void add_lanes() {
         positive = __reduce_add_sync(0xffffffffu, positive);
         negative = __reduce_add_sync(0xffffffffu, negative);
@@ -34,8 +37,8 @@ struct pivot_counts {
             min_d = least < min_d ? least : min_d;
         }
     }
-    /** A thread: what is not nothing to *sums. Doubles that are not negative compare as their
-     *  bits. */
+    /** A thread: *sums := *sums + *this, by atomics, one for each count that is not zero. Doubles
+     *  that are not negative compare as their bits do. Barriers: none. */
     __device__ void add_to(mpki_cuda_pivot_sums *sums) const {
         if (positive) atomicAdd(&sums->positive, (unsigned long long)positive);
         if (negative) atomicAdd(&sums->negative, (unsigned long long)negative);
@@ -50,7 +53,9 @@ struct pivot_counts {
     }
 };
 
-/** A thread: pivot k, whose entries of D begin at d. counted: it has a sign. */
+/** A thread: adds pivot k to `sums`; d: where its entries of D begin. counted: the sign of an
+ *  eigenvalue counts, which real and Hermitian matrices have. A pair is added once, by its first
+ *  column, with both eigenvalues; min_d takes the smaller one. Barriers: none. */
 template <class T>
 __device__ inline void count_pivot(const T *d, int k, bool counted, pivot_counts &sums) {
     if (k > 0 && abs1(d[-1]) > 0) return; /* the second of a pair */
@@ -86,7 +91,9 @@ __device__ inline void count_pivot(const T *d, int k, bool counted, pivot_counts
     sums.min_d = least < sums.min_d ? least : sums.min_d;
 }
 
-/** A thread: front f of those that the host asks about. */
+/** A thread: adds front f, in this state, to the list of changes, unless it is done and has delayed
+ *  nothing and taken no delayed column. Beyond t.listed entries it is counted alone. Barriers:
+ *  none. */
 __device__ inline void report_change(const mpki_cuda_tree &t, int f,
                                      const mpki_cuda_front_state &state, mpki_cuda_report *report) {
     const int own = t.node[f].own;
@@ -96,7 +103,10 @@ __device__ inline void report_change(const mpki_cuda_tree &t, int f,
     report->change[at].state = state, report->change[at].front = f;
 }
 
-/** A warp for each front; mpki_cuda_direct_table.report_to_host. report: the host's memory. */
+/** A warp for each front: front first .. last - 1 that has changed goes to the list, and, with
+ *  sums, the pivots of fronts 0 .. last - 1 to flags->sums. The last block of the grid to end
+ *  copies the flags to `report`, in host memory: it is found by a counter behind a fence. Called by
+ *  the slot report_to_host of mpki_cuda_direct_table. Barriers: it meets the block. */
 template <class T>
 __global__ void __launch_bounds__(REPORT_THREADS)
     report_kernel(const mpki_cuda_tree t, int first, int last, bool sums,

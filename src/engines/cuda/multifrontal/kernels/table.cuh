@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_MULTIFRONTAL_TABLE_CUH
 #define MPKI_CUDA_MULTIFRONTAL_TABLE_CUH
-/** What direct.cu finds of each kind of entries (direct_t.cu, solve_t.cu). */
+/** The functions of one kind of entries (factor_t.cu, solve_t.cu) that multifrontal.cu chooses
+ *  from. */
 #include "engines/cuda/module/launch.cuh"
 #include "multifrontal.h"
 
