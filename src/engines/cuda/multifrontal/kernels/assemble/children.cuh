@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_MULTIFRONTAL_ASSEMBLE_CHILDREN_CUH
 #define MPKI_CUDA_MULTIFRONTAL_ASSEMBLE_CHILDREN_CUH
-/** What goes into a front of a task: entries of A, then what its children give, for whom a block
- *  waits. */
+/** What goes into the front of a task: entries of A, then the children's contributions and delayed
+ *  columns. A child that another block works on is waited for by its state in global memory. */
 #include "front.cuh"
 
 namespace mpki {
 
-/** All threads: entries of A, in an empty front. */
+/** A block: f := the entries of A of a front, all others 0; delayed: rows that lie behind its own
+ *  ones. Barriers: one inside; the caller meets the block before it reads. */
 template <class T, class F>
 __device__ void add_entries(const mpki_cuda_tree &t, const F &f, const mpki_cuda_node &node,
                             int delayed) {
@@ -22,19 +23,21 @@ __device__ void add_entries(const mpki_cuda_tree &t, const F &f, const mpki_cuda
 
 static const int CHILDREN = 24; /* described together */
 
-/** What is known of some children, in shared memory. */
+/** What is known of some children: where their row lists and contributions begin, rows, columns of
+ *  the contribution that are taken, columns that they have delayed. */
 struct children_of_task {
     int64_t rel[CHILDREN], contribution[CHILDREN];
     int32_t rows[CHILDREN], columns[CHILDREN], gone[CHILDREN];
 };
 
-/** Those of the front in work. */
+/** A thread: the children that the block has described last, in shared memory. */
 __device__ inline children_of_task &described() {
     __shared__ children_of_task some;
     return some;
 }
 
-/** The word of another block. */
+/** A thread: a word that another block has stored with store_release(); what that block wrote
+ *  before is visible then. Barriers: none. */
 __device__ inline int load_acquire(const int32_t *flag) {
 #ifdef __CUDA_ARCH__
     int x;
@@ -45,7 +48,8 @@ __device__ inline int load_acquire(const int32_t *flag) {
 #endif
 }
 
-/** A word to other blocks, after all that this thread knows to have been written. */
+/** A thread: *flag := x, after all that it has written, and has seen written before a barrier.
+ *  Barriers: none. */
 __device__ inline void store_release(int32_t *flag, int32_t x) {
 #ifdef __CUDA_ARCH__
     asm volatile("st.release.gpu.global.b32 [%0], %1;" ::"l"(flag), "r"(x) : "memory");
@@ -54,10 +58,11 @@ __device__ inline void store_release(int32_t *flag, int32_t x) {
 #endif
 }
 
-/** All threads: wait until children number from .. until - 1 of a front are done. Those from
- *  `first` on are this block's. up: of their contributions only the front's own columns are asked
- *  for. delayed [inout] the columns that they leave are added. False: one of them could not be
- *                    done. */
+/** A block: waits until children number from .. until - 1 of a front are done. Those that are
+ *  fronts `first` and on are this block's own, and are. up: of a contribution that is made in parts
+ *  only those with the front's own columns are waited for. delayed [inout] the columns that they
+ *  have delayed are added. Returns false if one of them could not be done. Barriers: it meets the
+ *  block, also before it returns: what the children have written is visible to all threads. */
 __device__ inline bool wait_for_fronts(const mpki_cuda_tree &t, const mpki_cuda_node &node,
                                        int from, int until, int first, bool up, int *delayed) {
     __shared__ int left, bad;
@@ -85,7 +90,10 @@ __device__ inline bool wait_for_fronts(const mpki_cuda_tree &t, const mpki_cuda_
     return good;
 }
 
-/** All threads: columns that a child left, as own + offset and on. row: where its other rows go. */
+/** A block: adds the columns that front `child` has delayed to f, as columns own + offset and on,
+ *  with their positions (id). row: where the child's other rows are in f. Rows of own columns come
+ *  before them, so those entries go, conjugated, to rows of these columns. Barriers: none; the
+ *  caller meets the block before and after. */
 template <bool H, class T, class F>
 __device__ void add_delayed(const mpki_cuda_tree &t, const F &f, int child, int own, int offset,
                             int32_t *id, const int32_t *row) {
@@ -114,8 +122,9 @@ __device__ void add_delayed(const mpki_cuda_tree &t, const F &f, int child, int 
     }
 }
 
-/** All threads: the first `columns` columns of a contribution of m rows. A warp reads 2 columns of
- *  128 rows, and where they go, before it writes the first. */
+/** A block: f(row[i], row[j]) += C(i, j), i >= j, for the first `columns` columns of a contribution
+ *  of m rows. A warp reads 2 columns of up to 128 rows, and where they go, before it writes the
+ *  first. Barriers: none; no two warps write to one entry. */
 template <class T, class F>
 __device__ void add_contribution(const F &f, const T *C, int m, int columns, const int32_t *row) {
     const int COLUMNS = 2, ROWS = sizeof(T) > 8 ? 2 : 4;
@@ -156,9 +165,10 @@ __device__ void add_contribution(const F &f, const T *C, int m, int columns, con
 
 static const int TOGETHER = 8, TOGETHER_ROWS = 128; /* children; rows of such a front, below 255 */
 
-/** All threads: several children of a small front at once, none of which left columns: each entry
- *  is one thread's, which adds what they give in their order. map: 8 bytes for each row of the
- *  front. */
+/** A block: adds the contributions of children first .. first + count - 1 of those in `some`, at
+ *  most TOGETHER, none of which has delayed columns, to a front of at most TOGETHER_ROWS rows. An
+ *  entry is one thread's, which adds them in their order. map [work] TOGETHER bytes for each row of
+ *  the front. Barriers: it meets the block, also before it returns. */
 template <class T, class F>
 __device__ void add_together(const mpki_cuda_tree &t, const F &f, const children_of_task &some,
                              int first, int count, int own, int delayed, unsigned char *map) {
@@ -193,10 +203,11 @@ __device__ void add_together(const mpki_cuda_tree &t, const F &f, const children
     __syncthreads();
 }
 
-/** All threads: what described children number `first` and on give, but columns that they left, a
- *  column of the front by one warp, which goes through them in their order: so none waits for
- *  another's rows. As many as have memory in a tile's place; returns how many, 0: not that
- *  way. */
+/** A block: adds the contributions of described children number `first` and on, as many as a tile's
+ *  shared memory can describe. A column of the front is one warp's, which adds the children in
+ *  their order, so that no warp waits for another. Delayed columns are left out. Returns how many
+ *  children were added; 0: it does not pay, and nothing was added. Barriers: it meets the block,
+ *  also before it returns. */
 template <class T, class F>
 MPKI_APART __device__ int add_by_columns(const mpki_cuda_tree &t, F front, int first, int count,
                                          int own, int delayed) {
@@ -286,7 +297,8 @@ MPKI_APART __device__ int add_by_columns(const mpki_cuda_tree &t, F front, int f
     return number;
 }
 
-/** All threads: row := where a child's rows go. */
+/** A block: row[i] := where row i of described child k is in the front; delayed: rows that lie
+ *  behind its `own` ones. Barriers: none; the caller meets the block. */
 __device__ inline void children_rows(const mpki_cuda_tree &t, int k, int own, int delayed,
                                      int32_t *row) {
     const children_of_task &some = described();
@@ -296,14 +308,15 @@ __device__ inline void children_rows(const mpki_cuda_tree &t, int k, int own, in
     }
 }
 
-/** All threads: child number k of a front, before it is done: where what it gives will be, and, in
- *  row, where its rows go if no columns are delayed. */
+/** A block: describes child number k of a front before it is done, as described child 0, and writes
+ *  to `row` where its rows are if no column is delayed. up: the front's own columns alone are
+ *  taken. Barriers: it meets the block, before and after. */
 __device__ inline void expect_child(const mpki_cuda_tree &t, const mpki_cuda_node &node, int k,
                                     bool up, int32_t *row) {
     children_of_task &some = described();
     const int c = t.child[node.child + k], rows = t.node[c].rows;
     const int32_t *const rel = t.rel + t.node[c].rel;
-    __syncthreads(); /* what is told of others, and their rows, have been read */
+    __syncthreads(); /* the children that were described before, and their rows, have been read */
     if (threadIdx.x == 0) {
         some.contribution[0] = t.node[c].contribution, some.rows[0] = rows;
         some.columns[0] = up ? t.node[c].up : rows;
@@ -312,7 +325,9 @@ __device__ inline void expect_child(const mpki_cuda_tree &t, const mpki_cuda_nod
     __syncthreads();
 }
 
-/** Each warp: wait until child number k is done, as wait_for_fronts() does. */
+/** A warp, each of a block for itself: waits until child number k of a front is done; arguments and
+ *  result as those of wait_for_fronts(). Barriers: it meets the warp; what the child has written is
+ *  visible to all its lanes. */
 __device__ inline bool wait_for_child(const mpki_cuda_tree &t, const mpki_cuda_node &node, int k,
                                       int first, bool up, int *delayed) {
     const int c = t.child[node.child + k];
@@ -325,15 +340,17 @@ __device__ inline bool wait_for_child(const mpki_cuda_tree &t, const mpki_cuda_n
         while (done == MPKI_CUDA_DONE && load_acquire(there) < parts) __nanosleep(20);
     }
     done = __shfl_sync(0xffffffffu, done, 0);
-    __syncwarp(); /* what lane 0 has seen is there for all of them */
+    __syncwarp(); /* what lane 0 has seen is visible to all of them */
     if (done == MPKI_CUDA_STOPPED) return false;
     *delayed += state->w - state->nelim;
     return true;
 }
 
-/** All threads: what children number from .. until - 1 give to the columns of f, in their order;
- *  only the last ones of a front may leave columns without all others. row: memory for two of
- *  them. */
+/** A block: adds what children number from .. until - 1 of a front contribute and have delayed to
+ *  f, in their order; id: positions of its columns. Only where these are the last children of the
+ *  front may they have delayed columns, since delayed columns are numbered from `own` on. row
+ *  [work] rows of two children. It chooses between add_together(), add_by_columns() and
+ *  add_contribution(). Barriers: it meets the block, also before it returns. */
 template <bool H, class T, class F>
 __device__ void add_children(const mpki_cuda_tree &t, const F &f, const mpki_cuda_node &node,
                              int from, int until, int delayed, int32_t *id, int32_t *row) {
@@ -342,7 +359,8 @@ __device__ void add_children(const mpki_cuda_tree &t, const F &f, const mpki_cud
     int offset = 0, turn = 0;
     for (int base = from; base < until; base += CHILDREN) {
         const int count = until - base < CHILDREN ? until - base : CHILDREN;
-        if (base > from) __syncthreads(); /* what is told of those before has been read */
+        if (base > from)
+            __syncthreads(); /* the children that were described before have been read */
         for (int k = tid; k < count; k += nt) {
             const int c = t.child[node.child + base + k];
             some.rel[k] = t.node[c].rel, some.contribution[k] = t.node[c].contribution;

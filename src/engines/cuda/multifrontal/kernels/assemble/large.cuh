@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_MULTIFRONTAL_ASSEMBLE_LARGE_CUH
 #define MPKI_CUDA_MULTIFRONTAL_ASSEMBLE_LARGE_CUH
-/** Large fronts of a step: entries of A, what children contribute, and the columns that they have
- *  delayed. */
+/** The assembly of large fronts: entries of A, the children's contributions, and the columns that
+ *  they have delayed. A thread block makes 16 columns of one front. */
 #include "../pivot/large_front.cuh"
 
 namespace mpki {
 
-/** Where a value of a front goes that lies in a panel and a contribution. */
+/** A large front: its columns in a panel, the others in a contribution c of m rows. */
 template <class T> struct split_front {
     panel<T> a;
     T *c;
     int m;
+    /** A thread: column j, so that [i] is its entry in row i >= j. */
     __device__ T *column(int j) const {
         return j < a.w ? a.a + (int64_t)j * a.ld : contribution_column(c, m, j - a.w) - a.w;
     }
@@ -20,7 +21,8 @@ template <class T> struct split_front {
 static const int FIRST_CHILDREN =
     MPKI_FRONT_FIRST_CHILDREN; /* children that are added up together, at most */
 
-/** What a thread block knows of some children, of whose contributions it takes a few columns. */
+/** What a thread block knows of the first children, whose contributions it takes a few columns
+ *  of. */
 template <class T> struct first_children {
     /* where a child's rows lie among these of the front, row of the child or -1 */
     int32_t row[FIRST_CHILDREN][256];
@@ -29,8 +31,10 @@ template <class T> struct first_children {
     int32_t low[FIRST_CHILDREN]; /* the child's first row that is not above the next ones in work */
 };
 
-/** All threads, 256 of them: columns [c0, c1) of a front are what its COUNT children contribute,
- *  added up in their order. An entry is one thread's, which writes it once. */
+/** A block of 256 threads: columns c0 .. c1 - 1 of front f := the sum of the contributions of its
+ *  first COUNT children, in their order; to: where each column lies. An entry is one thread's,
+ *  which writes it once, so it need not be 0 before. Barriers: it meets the block; the caller meets
+ *  it before it reads. */
 template <int COUNT, class T>
 __device__ void add_first_children(const mpki_cuda_tree &t, const mpki_cuda_front &f, int c0,
                                    int c1, T *const *to, first_children<T> &m) {
@@ -110,7 +114,7 @@ __device__ void add_first_children(const mpki_cuda_tree &t, const mpki_cuda_fron
 static const int FURTHER_CHILDREN =
     64; /* children beyond FIRST_CHILDREN that are looked up together */
 
-/** What a thread block knows of these. */
+/** What a thread block knows of the children beyond the first ones. */
 template <class T> struct further_children {
     /* by column of the front: 1 + the child's column; 0: it has none */
     int32_t column[MPKI_FRONT_COLUMNS][FURTHER_CHILDREN];
@@ -119,10 +123,11 @@ template <class T> struct further_children {
     const T *contribution[FURTHER_CHILDREN];
 };
 
-/** All threads: children number first .. first + count - 1 of a front, of which each gives to few
- *  of its rows, are added to columns [c0, c1): a column by one warp. It takes four of them at a
- *  time, 32 rows of each and then what is left, so that the order of a sum is always the same,
- *  though not theirs. to: the columns. */
+/** A block: adds the contributions of children number first .. first + count - 1 of front f, at
+ *  most FURTHER_CHILDREN, each of which has few of its rows, to columns c0 .. c1 - 1. A column is
+ *  one warp's. It takes four children at a time, 32 rows of each and then what is left: the order
+ *  of a sum is the same in each run, though not the children's. to: where each column lies.
+ *  Barriers: it meets the block, also before it returns. */
 template <class T>
 __device__ void add_further_children(const mpki_cuda_tree &t, const mpki_cuda_front &f, int first,
                                      int count, int c0, int c1, T *const *to,
@@ -201,7 +206,9 @@ __device__ void add_further_children(const mpki_cuda_tree &t, const mpki_cuda_fr
     __syncthreads();
 }
 
-/** Columns [c0, c1) of a front: contributions, entries of A, delayed columns. */
+/** A block of 256 threads for each 16 columns of each large front: contributions, entries of A,
+ *  delayed columns, positions, and zeros for D and D^-1. level: of the step; if one below it has
+ *  stopped, nothing is done. Barriers: it meets the block. */
 template <bool H, class T>
 __global__ void __launch_bounds__(256)
     assemble_kernel(mpki_cuda_tree t, mpki_cuda_large large, int level) {
