@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_MULTIFRONTAL_PIVOT_SMALL_FRONT_CUH
 #define MPKI_CUDA_MULTIFRONTAL_PIVOT_SMALL_FRONT_CUH
-/** Small fronts: a thread block takes those of a task one after the other, each as a whole in
- *  shared memory: what A and the children give, the elimination, then panel and contribution go
- *  out. Of fronts that are too large for that only the columns to be eliminated: part.cuh does the
- *  rest. */
+/** Small fronts: a thread block takes those of a task one after the other. Each is assembled and
+ *  eliminated in shared memory; then its panel and its contribution go to global memory. Of a front
+ *  that is too large for that the block does the columns that may be eliminated, and
+ *  update/part.cuh makes the contribution. */
 #include "../assemble/children.cuh"
 #include "row_test.cuh"
 #include "tile_loop.cuh"
 
 namespace mpki {
 
-/** One warp: the tile in m.S; quick: that way; LOOPS: by those of tile_loop.cuh. What it found goes
- *  to m.word. */
+/** A warp: L D L^T of the tile in m.S, b columns; n, w, columns, outside: of the front, by which
+ *  shared memory is laid out. quick: the quick way first. LOOPS: by tile_loop.cuh, else by
+ *  tile.cuh. small, most: limits of a pivot and, in the quick way, of L. m.word [out] 0 and 1: the
+ *  number of pivots, or -1; WORD_QUICK, WORD_PAIRS. Called by task_factor(). Barriers: it meets the
+ *  warp; the caller meets the block. */
 template <bool H, bool LOOPS, class T>
 MPKI_APART __device__ void task_pivots(int n, int w, int columns, bool outside, int b, bool quick,
                                        typename scalar_of<T>::real small,
@@ -36,11 +39,13 @@ MPKI_APART __device__ void task_pivots(int n, int w, int columns, bool outside, 
     if (found >= 0) prepare_rows(m.S, b, found);
 }
 
-/** All threads: a tile of b columns at p is factored, and rows below it are tested; returns how
- *  many of its pivots, *np, pass. The quick way first, if *quick; where rows of columns that were
- *  done so fail, all of it is done anew, and the front is through with that way. X of rows of a
- *  whole front is in m.X then, L of columns alone in the front, or, where the tile has all of them
- *  and all pass, in the panel: m.word[WORD_OUT] says so. */
+/** A block: factors the tile of b columns at p and tests the rows below it. Returns how many pivots
+ *  pass; *np [out] how many the tile has. *quick [inout] the quick way is tried first; if rows of
+ *  columns that it did fail, the tile is done anew with a search, and the front no longer tries the
+ *  quick way. Afterwards X of the rows of a whole front is in m.X; of a front whose columns alone
+ *  are here L is in the front or, if the tile has all columns and all pass, in the panel `a`, which
+ *  m.word[WORD_OUT] says. Called by task_tile(). Barriers: it meets the block, also before it
+ *  returns. */
 template <bool H, bool LOOPS, class F, class T>
 __device__ int task_factor(const F &f, const task_smem<T> &m, const panel<T> &a, int p, int b,
                            const pivot_rules<typename scalar_of<T>::real> &rules, int *np,
@@ -53,8 +58,9 @@ __device__ int task_factor(const F &f, const task_smem<T> &m, const panel<T> &a,
     int ne = 0, what = whole ? ROWS_TRY : ROWS_TEST;
     bool all = false;
 #pragma unroll 1
-    for (int turn = *quick ? 0 : 1; turn < 3;
-         ++turn) { /* one place where loops over rows are compiled */
+    for (
+        int turn = *quick ? 0 : 1; turn < 3;
+        ++turn) { /* 0: quick; 1: with a search; 2: rows once more. A loop, so that rows are compiled once */
         if (turn < 2) {
             const T *const row = lane < b ? f.column(p + lane) : NULL;
             for (int j = warp; j < b; j += warps)
@@ -97,8 +103,9 @@ __device__ int task_factor(const F &f, const task_smem<T> &m, const panel<T> &a,
     return ne;
 }
 
-/** All threads: F(i, j) -= L X^H for i >= j >= first, the ne pivots at p. A warp takes 32 rows and
- *  8 columns at once. */
+/** A block: F(i, j) -= L X^H for i >= j >= first, with the ne pivots at p; X in m.X. A warp takes
+ *  32 rows and 8 columns at once. Called by task_tile(). Barriers: none; the caller meets the block
+ *  before and after. */
 template <bool H, class F, class T>
 MPKI_APART __device__ void task_update(F front, const T *, int p, int first, int ne) {
     MPKI_SMEM;
@@ -131,7 +138,8 @@ MPKI_APART __device__ void task_update(F front, const T *, int p, int first, int
         }
 }
 
-/** The same of real doubles by tensor cores: a warp takes 32 rows and 16 columns at once. */
+/** A block: task_update() of real doubles by tensor cores: a warp takes 32 rows and 16 columns at
+ *  once. Barriers: none; the caller meets the block before and after. */
 template <bool H, class F>
 MPKI_APART __device__ void task_update(F front, const double *, int p, int first, int ne) {
     MPKI_SMEM;
@@ -183,8 +191,11 @@ MPKI_APART __device__ void task_update(F front, const double *, int p, int first
         }
 }
 
-/** All threads: a tile of b columns at p. Returns how many of them passed; the others stand behind
- *  them. All entries after it are up to date then. quick: see task_factor(). */
+/** A block: eliminates what passes of the tile of b columns at p, writes L, D and D^-1, brings all
+ *  entries after the tile up to date, and lets the rows of columns before it follow the tile's
+ *  order. Columns that fail stand behind those that pass. quick: as task_factor(). Returns how many
+ *  columns passed. Called by task_eliminate(). Barriers: it meets the block, also before it
+ *  returns. */
 template <bool H, bool LOOPS, class F, class T>
 __device__ int task_tile(const F &f, const task_smem<T> &m, const panel<T> &out, int p, int b,
                          const pivot_rules<typename scalar_of<T>::real> &rules, bool *quick) {
@@ -251,7 +262,9 @@ __device__ int task_tile(const F &f, const task_smem<T> &m, const panel<T> &out,
     return ne;
 }
 
-/** All threads: columns p .. w - 1, one after the other (threshold.cuh). */
+/** A block: threshold_columns() on columns p .. w - 1 of a task's front. root: nothing can be
+ *  delayed. Returns the first column that is not eliminated. Barriers: it meets the block, also
+ *  before it returns. */
 template <bool H, class T, class F>
 MPKI_APART __device__ int task_search(F front, T *d, T *dinv, int32_t *id, int p, bool root,
                                       pivot_rules<typename scalar_of<T>::real> rules,
@@ -265,8 +278,12 @@ MPKI_APART __device__ int task_search(F front, T *d, T *dinv, int32_t *id, int p
                                    &search, &over, m.space);
 }
 
-/** All threads: eliminate what can be. own: columns before those that were delayed; before others of
- *  the same front these alone are tried, as in a front that is not cut. Returns nelim. */
+/** A block: eliminates what can be: tiles first, over and over while a pass still eliminates a good
+ *  part of the columns, then column by column. w: columns that may be eliminated; own: those that
+ *  are not delayed ones; root: what becomes of columns that fail (MPKI_CUDA_INNER, ...): where they
+ *  go on to the next columns of the same front, the own ones alone are tried. counted: the delayed
+ *  ones were counted as rejected before. Returns the number of pivots. Called by task_columns().
+ *  Barriers: it meets the block. */
 template <bool H, bool LOOPS, class F, class T>
 __device__ int task_eliminate(const mpki_cuda_tree &t, const F &f, const task_smem<T> &m,
                               const panel<T> &out, int w, int root, int own, bool counted) {
@@ -299,7 +316,8 @@ __device__ int task_eliminate(const mpki_cuda_tree &t, const F &f, const task_sm
     return task_search<H, T>(f, out.d, out.dinv, out.id, p, root == MPKI_CUDA_ROOT, rules, t.flags);
 }
 
-/** All threads: a place for a panel of so many bytes; NULL: there is none. */
+/** A block: a place for a panel of so many bytes in the arena; NULL, with the reason in the flags,
+ *  if there is none. level: of the step. Barriers: it meets the block, also before it returns. */
 __device__ inline char *place_in_arena(const mpki_cuda_tree &t, int64_t panel, int level) {
     __shared__ unsigned long long grown;
     if (threadIdx.x == 0) {
@@ -318,14 +336,16 @@ __device__ inline char *place_in_arena(const mpki_cuda_tree &t, int64_t panel, i
     return place;
 }
 
-/** What becomes of columns that lie in `out` or in shared memory, with all that children give: they
- *  are eliminated there. */
+/** A block: eliminates the columns of an assembled front f; `out`: its panel, whose D, D^-1 and
+ *  positions are written. LOOPS: tiles by tile_loop.cuh. Returns the number of pivots. Called by
+ *  task_front() and task_outside(). Barriers: it meets the block; the caller meets it before
+ *  positions are read. */
 template <bool H, bool LOOPS, class F, class T>
 __device__ int task_columns(const mpki_cuda_tree &t, const F &f, const task_smem<T> &m,
                             const mpki_cuda_node &node, const panel<T> &out) {
     for (int k = (int)threadIdx.x; k < 2 * out.w; k += (int)blockDim.x)
         out.d[k] = out.dinv[k] = make<T>(0);
-    panel<T> here = out; /* positions are in shared memory meanwhile */
+    panel<T> here = out; /* with its positions in shared memory */
     here.id = m.row;
     for (int k = (int)threadIdx.x; k < out.w; k += (int)blockDim.x)
         here.id[k] = k < node.own ? node.first + k : out.id[k];
@@ -338,7 +358,9 @@ __device__ int task_columns(const mpki_cuda_tree &t, const F &f, const task_smem
     return nelim;
 }
 
-/** The same of a front that has grown beyond shared memory: all of it, where it will stay. */
+/** A block: assembles and eliminates front s in global memory, at `place`, since it has grown
+ *  beyond shared memory: n rows, `columns` columns, `delayed` of them delayed ones. Returns the
+ *  number of pivots. Called by task_front(). Barriers: it meets the block. */
 template <bool H, class T>
 MPKI_APART __device__ int task_outside(const mpki_cuda_tree &t, int s, char *place, int n,
                                        int columns, int delayed) {
@@ -355,8 +377,9 @@ MPKI_APART __device__ int task_outside(const mpki_cuda_tree &t, int s, char *pla
     return task_columns<H, false>(t, f, m, node, out);
 }
 
-/** All threads: columns that were delayed and lie in the panel lose what the ne pivots of the others,
- *  all of one tile, give to them. L is in the front. */
+/** A block: F(i, j) -= L D L^H for the delayed columns j from front.columns to w - 1, which lie in
+ *  the panel; ne pivots, all of one tile, with L in the front. Called by task_front(). Barriers: it
+ *  meets the block; the caller meets it afterwards. */
 template <bool H, class T>
 MPKI_APART __device__ void update_delayed(packed_front<T> front, int w, int ne) {
     MPKI_SMEM;
@@ -402,7 +425,8 @@ MPKI_APART __device__ void update_delayed(packed_front<T> front, int w, int ne) 
     }
 }
 
-/** A thread: front s is done. */
+/** A thread: publishes front s: its panel at `place`, w columns, nelim of them eliminated, leading
+ *  dimension ld. The block has met after it wrote what others read. Barriers: none. */
 __device__ inline void task_done(const mpki_cuda_tree &t, int s, char *place, int w, int nelim,
                                  int ld) {
     mpki_cuda_front_state *state = t.state + s;
