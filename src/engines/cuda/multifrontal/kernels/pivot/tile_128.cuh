@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_MULTIFRONTAL_PIVOT_TILE_128_CUH
 #define MPKI_CUDA_MULTIFRONTAL_PIVOT_TILE_128_CUH
-/** Real doubles: the columns of large fronts in tiles of 128 candidates (the tile of the dense
- *  factorization: dense/tile_by_lanes.cuh), all of them pivots or none. Nothing of the front is
- *  overwritten before all rows have passed |l| <= 1/u; where one has not, or the tile has no pivot
- *  left that counts, the front goes on in tiles of 32 (large.cuh), which can turn columns down one
- *  by one. What a tile leaves, L below the diagonal and N = L^-T above it, lies meanwhile in those
- *  rows of W that no update reads. */
+/** Tiles of 128 candidates for the columns of large fronts, in real doubles: the tile of the dense
+ *  factorization (engines/cuda/dense/kernels/tile_by_lanes.cuh), of which all pivots stand or none.
+ *  Nothing of the front is overwritten before all rows below have passed |l| <= 1/u. Where one has
+ *  not, or the tile has no pivot that counts, the front goes on in tiles of 32 (large_front.cuh),
+ *  which can reject single columns. L of a tile, and N = L^-T above its diagonal, lie meanwhile in
+ *  those rows of W that no update reads. The kernels of a tile, in this order: tile_128, rows_128,
+ *  finish_128, inner_128. */
 #include "engines/cuda/dense/kernels/tile_by_lanes.cuh"
 #include "../update/large.cuh"
 
@@ -16,32 +17,34 @@ static const int TILE_128 = tile_size<double>::B, ROWS_128 = 32;
 static const int FINISH_THREADS = 64,
                  FINISH_SHARES = 8; /* finish_128_kernel(): threads, blocks of the same rows */
 static_assert(2 * FINISH_THREADS == MPKI_FRONT_ROWS, "two rows a thread");
-/* of |l| inside a block of 32 candidates whose pivots are the largest entries left on the
- * diagonal */
+/* the bound of |l| inside a block of 32 candidates, whose pivots are the largest entries that are left
+ * on the diagonal */
 static const double MOST_L_128 = 8;
 static const int INNER_PIECES_128 = (MPKI_FRONT_BLOCK - MPKI_FRONT_TILE_128) / OUTER,
                  INNER_HALVES_128 = MPKI_FRONT_ROWS / OUTER; /* inner_128_kernel() */
 static const int LD_128 = ROWS_128 + 4, LD_N_128 = 20;       /* fragments without bank conflicts */
 
-/** L D of the tile in work: entry (i, k) at [i + k ldw]. */
+/** A thread: L D of the tile in work: entry (i, k) at [i + k ldw]. */
 __device__ inline double *products_128(const mpki_cuda_front &f, const mpki_cuda_large &l) {
     return products_of<double>(f, l) + (int64_t)(f.p - f.q) * f.ldw;
 }
-/** Its L and N: rows of W up to the tile's last one. */
+/** A thread: L and N of the tile in work, in W's rows up to the tile's last one. */
 __device__ inline double *square_128(const mpki_cuda_front &f, const mpki_cuda_large &l) {
     return products_128(f, l) + (f.p & ~1);
 }
 
-/** Does the tile in work stand, all of it? */
+/** A thread: do all pivots of the tile in work stand? */
 __device__ inline bool stands_128(const mpki_cuda_front &f) {
     return f.b > 0 && f.tile_128 && f.good == f.np;
 }
 
-/** Where tile_lanes() hands rows of L and columns of N to. */
+/** Where tile_lanes() writes rows of L and columns of N; nb: columns of the tile. */
 struct square_out {
     int nb;
     double *to;
     int64_t ld;
+    /** A warp, number `me` of `warps`: rows r0 .. r1 - 1 of L, below the diagonal, go to `to`.
+     *  Barriers: none. */
     __device__ void rows(const tile_memory<double> &m, int r0, int r1, int me, int warps) const {
         const int LD = tile_memory<double>::LD, i = r0 + ((int)threadIdx.x & 31);
         if (i >= r1) return;
@@ -49,7 +52,8 @@ struct square_out {
         for (int j = me; j < r1; j += warps)
             if (j < i) to[i + j * ld] = m.S[i + j * LD];
     }
-    /* with N's diagonal, which comes in 16 bytes with what is wanted */
+    /** A warp, number `me` of `warps`: columns j0 .. j1 - 1 of N go to `to`, with ones on the
+     *  diagonal, which are read in 16 bytes with their neighbours. Barriers: none. */
     __device__ void inverse(const tile_memory<double> &m, int j0, int j1, int me, int warps) const {
         const int LD = tile_memory<double>::LD, end = j1 < nb ? j1 : nb;
         for (int j = j0 + me; j < end; j += warps)
@@ -58,8 +62,10 @@ struct square_out {
     }
 };
 
-/** A block for each front: the tile that comes next. where: its place in the block of
- *  columns. */
+/** A block of TILE_THREADS threads for each front: factors its next tile; where: the tile's place
+ *  in the block of columns. The front is left to tiles of 32 after a tile that failed, in a second
+ *  pass, and for a root's last columns, whose complete pivoting shows a matrix that is nearly
+ *  singular. Barriers: it meets the block. */
 static __global__ void __launch_bounds__(TILE_THREADS, 1)
     tile_128_kernel(mpki_cuda_tree t, mpki_cuda_large large, block_place where) {
     MPKI_SMEM;
@@ -102,16 +108,20 @@ static __global__ void __launch_bounds__(TILE_THREADS, 1)
     }
 }
 
+/** Shared memory of rows_128_kernel(). */
 struct smem_128 {
     /* N in steps of 16 rows, columns from the diagonal on, one column after the other */
     alignas(16) double B[TILE_128 / 16 * (TILE_128 + 16) / 2 * LD_N_128];
     alignas(16) double A[TILE_128 * LD_128]; /* rows, in the tile's order; then L D */
     double di[TILE_128], ei[TILE_128 + 1];   /* ei[k + 1]: beside di[k] */
     int order[TILE_128];
+    /** A thread: step s of N, its rows 16 s .. 16 s + 15. */
     __device__ double *part(int s) { return B + (TILE_128 * s - 8 * s * (s - 1)) * LD_N_128; }
 };
 
-/** All threads: step s of N, 16 rows of it, on its way to shared memory. */
+/** A block of 256 threads: queues the copies of rows 16 s .. 16 s + 15 of N, columns of the tile's
+ *  nb from the diagonal on, to shared memory. Barriers: none; a copy is there after copy_wait() and
+ *  a barrier. */
 __device__ inline void stage_128(smem_128 &m, const double *N, int64_t ld, int nb, int s) {
     const int columns = (nb + 15) / 16 * 16 - 16 * s;
     for (int e = (int)threadIdx.x; e < 8 * columns; e += 256) {
@@ -121,8 +131,8 @@ __device__ inline void stage_128(smem_128 &m, const double *N, int64_t ld, int n
                      bytes ? N + 16 * s + k + (int64_t)(16 * s + c) * ld : N, bytes);
     }
 }
-/** What the same thread has copied of the square on the diagonal: N has ones there, and zeros
- *  below. */
+/** A block: sets the square of step s on the diagonal of N to ones and, below them, zeros. A thread
+ *  writes what it has copied itself, so copy_wait() is enough before. Barriers: none. */
 __device__ inline void unit_diagonal_128(smem_128 &m, int s) {
     const int e = (int)threadIdx.x, c = e / 8, k = e % 8 * 2;
     double *at = m.part(s) + c * LD_N_128 + k;
@@ -131,8 +141,9 @@ __device__ inline void unit_diagonal_128(smem_128 &m, int s) {
     if (k + 1 >= c) at[1] = k + 1 == c;
 }
 
-/** Rows below the tile: L D = A N goes to W, and L is tested. A block: 32 rows. A warp: 16 rows,
- *  every fourth group of 8 columns. */
+/** A block of 256 threads for each 32 rows of each front: W := A N, which is L D, on the rows below
+ *  the tile in work, and |L| <= 1 / u is tested; a row that fails sets f.good to 0. A warp has 16
+ *  rows and every fourth group of 8 columns. Barriers: it meets the block. */
 static __global__ void __launch_bounds__(256, 1)
     rows_128_kernel(mpki_cuda_tree t, mpki_cuda_large large) {
     MPKI_SMEM;
@@ -240,8 +251,8 @@ static __global__ void __launch_bounds__(256, 1)
     if (bad) f.good = 0;
 }
 
-/** A warp, one of several: rows p .. p + nb - 1 of the columns before them follow the tile's
- *  order. */
+/** A warp, number `warp` of `warps`: rows p .. p + nb - 1 of the columns before p follow the tile's
+ *  order. Barriers: it meets the warp. */
 __device__ inline void order_rows_128(const panel<double> &a, int p, int nb, const int *order,
                                       int warp, int warps) {
     const int EACH = 2, PIECES = TILE_128 / 32, lane = (int)threadIdx.x & 31;
@@ -265,8 +276,9 @@ __device__ inline void order_rows_128(const panel<double> &a, int p, int nb, con
     }
 }
 
-/** Blocks number 0 .. FINISH_SHARES - 1 of a front: L of the tile itself; which columns its pivots
- *  are. */
+/** A block of FINISH_THREADS threads, number `share` of FINISH_SHARES of a front: columns share,
+ *  share + FINISH_SHARES, ... of L of the tile itself go from `square` to the panel; share 0 puts
+ *  the positions of its columns in order. Barriers: it meets the block. */
 __device__ inline void finish_tile_128(const mpki_cuda_front &f, const panel<double> &a,
                                        const double *square, const int *order, int share) {
     const int tid = (int)threadIdx.x, nb = f.b, p = f.p;
@@ -286,9 +298,11 @@ __device__ inline void finish_tile_128(const mpki_cuda_front &f, const panel<dou
             if (j < i) a.at(p + i, p + j) = square[i + (int64_t)j * f.ldw];
 }
 
-/** A tile that stands: L of the rows below, 128 of them and some columns a block; the rest of what
- *  it does to the columns before it. Its blocks are small ones, which find a place beside those of
- *  an update. closes: it is the last one of its block of columns. */
+/** A block of FINISH_THREADS threads for each 128 rows and each share of the columns, of each
+ *  front: if the tile in work stands, L = W D^-1 of the rows below it goes to the panel, and the
+ *  columns before the tile follow its order. Blocks are small, so that they find a place beside
+ *  those of an update. closes: the tile is the last one of its block of columns. Barriers: it meets
+ *  the block. */
 static __global__ void __launch_bounds__(FINISH_THREADS, 16)
     finish_128_kernel(mpki_cuda_tree t, mpki_cuda_large large, int closes) {
     after_previous();
@@ -337,7 +351,9 @@ static __global__ void __launch_bounds__(FINISH_THREADS, 16)
                    parts * FINISH_SHARES * warps);
 }
 
-/** What a tile does to the other columns of its block: 64 rows and 64 columns a thread block. */
+/** A block of MMA_THREADS threads for each 64 x 64 entries of each front: if the tile in work
+ *  stands, C -= L W^H on the other columns of its block of columns. Barriers: it meets the
+ *  block. */
 static __global__ void __launch_bounds__(MMA_THREADS, 3) inner_128_kernel(mpki_cuda_large large) {
     after_previous();
     MPKI_SMEM;

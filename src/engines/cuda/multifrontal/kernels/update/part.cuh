@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_MULTIFRONTAL_UPDATE_PART_CUH
 #define MPKI_CUDA_MULTIFRONTAL_UPDATE_PART_CUH
-/** Contributions of fronts whose columns one block eliminates (task.cuh): squares of 64 x 64, each
- *  by a block of its own, which adds up what the children give while the columns are at work, then
- *  takes L D L^H away; and the kernel that goes over all tasks. */
+/** Contributions of fronts whose columns one block eliminates (pivot/small_front.cuh): squares of
+ *  64 x 64, a part each, by blocks of their own. A part adds up the children's contributions while
+ *  the columns are at work, then takes L D L^H away. And the kernel that goes over all tasks. */
 #include "engines/cuda/module/launch.cuh"
 #include "../pivot/small_front.cuh"
 
@@ -14,6 +14,7 @@ static const int PART = MPKI_FRONT_CONTRIBUTION, PART_DEPTH = 32, PART_LD = PART
 /** Shared memory of a part: L of its rows; L D of its columns, later the product. */
 template <class T> struct part_smem {
     T *L, *X;
+    /** Bytes of the shared memory of a part. */
     static __host__ __device__ int64_t bytes() {
         return ((int64_t)PART_LD * PART_DEPTH + PART_LD * PART) * (int64_t)sizeof(T);
     }
@@ -23,8 +24,9 @@ template <class T> struct part_smem {
     }
 };
 
-/** All threads: X := L X^H of this square, ne pivots; for L its rows i0 and on, for X rows j0 and
- *  on of the front's n. sum [inout]: the square's entries of a thread, from which it is taken. */
+/** A block: sum[e] -= L X^H on the square, `depth` pivots. sum [inout] a thread's entries: row
+ *  threadIdx.x % PART, every so many columns. Called by task_part(). Barriers: none; the caller
+ *  meets the block before and after. */
 template <bool H, int E, class T>
 __device__ void part_product(const part_smem<T> &m, int depth, T (&sum)[E]) {
     const int row = (int)threadIdx.x % PART, step = (int)blockDim.x / PART;
@@ -36,8 +38,8 @@ __device__ void part_product(const part_smem<T> &m, int depth, T (&sum)[E]) {
     }
 }
 
-/** The same of real doubles by tensor cores: 16 warps, 16 x 16 each; the product goes through
- *  shared memory. */
+/** A block: part_product() of real doubles by tensor cores: 16 warps of 16 x 16 entries, whose
+ *  results go through shared memory to the threads of `sum`. Barriers: it meets the block. */
 template <bool H, int E>
 __device__ void part_product(const part_smem<double> &m, int depth, double (&sum)[E]) {
     const int lane = (int)threadIdx.x & 31, g = lane / 4, t = lane % 4;
@@ -79,15 +81,16 @@ __device__ void part_product(const part_smem<double> &m, int depth, double (&sum
 
 static const int PART_CHILDREN = 8; /* whose rows are looked for together */
 
-/** Where rows and columns of a square are in some children, whose rows are fewer than PART_NONE. In
+/** Where rows and columns of a square are in some children; PART_NONE: nowhere. It lies in the
  *  place of L. */
 struct part_maps {
     uint16_t row[PART_CHILDREN][PART], col[PART_CHILDREN][PART];
 };
 static const int PART_NONE = 0xffff;
 
-/** All threads: wait for children number first .. first + count - 1 of a front, and describe
- *  them, where their rows are in this square. False: one of them could not be done. */
+/** A block: waits for children number first .. first + count - 1 of front s, and finds where rows
+ *  i0 .. and columns j0 .. of the square are in them. Returns false if one of them could not be
+ *  done. Called by part_gather(). Barriers: it meets the block, also before it returns true. */
 __device__ inline bool part_children(const mpki_cuda_tree &t, const mpki_cuda_node &node, int s,
                                      int first, int count, int i0, int j0, part_maps &at) {
     __shared__ int bad;
@@ -127,8 +130,9 @@ __device__ inline bool part_children(const mpki_cuda_tree &t, const mpki_cuda_no
     return true;
 }
 
-/** All threads: what the children give to this square, in their order: mostly it is the last that
- *  is done last. False: one of them could not be done. */
+/** A block: sum[e] += the children's contributions to the square at (i0, j0), in their order.
+ *  Returns false if one of them could not be done. Called by task_part(). Barriers: it meets the
+ *  block. */
 template <int E, class T>
 __device__ bool part_gather(const mpki_cuda_tree &t, const part_smem<T> &m,
                             const mpki_cuda_node &node, int s, int i0, int j0, T (&sum)[E]) {
@@ -158,8 +162,10 @@ __device__ bool part_gather(const mpki_cuda_tree &t, const part_smem<T> &m,
     return true;
 }
 
-/** All threads: L of rows i0 .. and L D of rows j0 .. below the columns, pivots k0 .. of e. All
- *  that a thread reads, but for pairs, is under way at once. */
+/** A block of THREADS threads: m.L := L of rows i0 .., m.X := L D of rows j0 .. below the columns
+ *  of panel a, n rows, for pivots k0 .. k0 + PART_DEPTH - 1 of e. What a thread reads, but for
+ *  pairs, is under way at once. Called by task_part(). Barriers: none; the caller meets the block
+ *  before and after. */
 template <bool H, int THREADS, class T>
 __device__ void part_load(const part_smem<T> &m, const panel<T> &a, int n, int i0, int j0, int k0,
                           int e) {
@@ -188,7 +194,10 @@ __device__ void part_load(const part_smem<T> &m, const panel<T> &a, int n, int i
     }
 }
 
-/** All threads: a part of the contribution of front s. */
+/** A block of THREADS threads: part number `part` of the contribution of front s: the children's
+ *  contributions less L D L^H. It waits for the children, then for the columns of s. Nothing is
+ *  done if it was done before a stop, or if the front or a child could not be done. Called by
+ *  task_kernel(). Barriers: it meets the block. */
 template <bool H, int THREADS, class T>
 MPKI_APART __device__ void task_part(const mpki_cuda_tree &t, int s, int part) {
     MPKI_SMEM;
@@ -247,10 +256,12 @@ template <class T> constexpr int side_by_side(int threads) {
                                                    : 3];
 }
 
-/** Tasks in this order, each by one of the blocks. Parts are for the blocks of the largest class alone. Kernels
- *  for the classes of a step are at work side by side: all blocks of one have begun before the next
- *  one's come, so that what these wait for goes on; and none is over before those ahead of it
- *  are. */
+/** Blocks of THREADS threads take `count` tasks in their order, by a ticket: fronts of a task, or a
+ *  part of a contribution, which blocks of the largest class alone do (PARTS). level: of the step;
+ *  after a stop below it no task is taken. A front that could not be done is marked as stopped. The
+ *  kernels of a step's classes run side by side: each one's blocks have begun before those of the
+ *  next class come, which wait for them; and its first block ends after the kernel before it has.
+ *  Barriers: it meets the block. */
 template <bool H, int THREADS, bool PARTS, class T>
 __global__ void __launch_bounds__(THREADS, side_by_side<T>(THREADS))
     task_kernel(const __grid_constant__ mpki_cuda_tree t, const mpki_cuda_task *task, int count,
