@@ -272,7 +272,8 @@ static mpk_status report_to_host(mpki_cuda *cuda, const mpki_cuda_tree *t, int32
     return MPK_OK;
 }
 
-/* A warp for each front. */
+/** A warp for each front: D, D^-1 and positions of its pivots go to place at[f] and on. Barriers:
+ *  none. */
 static __global__ void get_kernel(mpki_cuda_tree t, const int32_t *at, T *d, T *dinv, int32_t *id) {
     const int lane = (int)threadIdx.x & 31, step = (int)(gridDim.x * blockDim.x / 32);
     for (int f = (int)(blockIdx.x * blockDim.x + threadIdx.x) / 32; f < t.fronts; f += step) {

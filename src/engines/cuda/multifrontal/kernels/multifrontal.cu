@@ -48,6 +48,7 @@ static int wait(mpki_cuda *cuda) {
     return MPK_OK;
 }
 
+/** A thread for each position: to[k] := scale[perm[k]]. Barriers: none. */
 static __global__ void scale_kernel(int n, const int32_t *perm, const double *scale, double *to) {
     const int k = (int)(blockIdx.x * blockDim.x + threadIdx.x);
     if (k < n) to[k] = scale[perm[k]];
@@ -62,6 +63,8 @@ static int scale(mpki_cuda *cuda, int32_t n, const int32_t *perm, const double *
     return MPK_OK;
 }
 
+/** A thread for some fronts and tickets: their states are MPKI_CUDA_WAITING, tickets 0, *t.flags
+ *  what is given. Barriers: none. */
 static __global__ void begin_kernel(const mpki_cuda_tree t, int32_t *ticket, int tickets,
                                     const mpki_cuda_flags flags) {
     const int first = (int)(blockIdx.x * blockDim.x + threadIdx.x);
@@ -97,9 +100,11 @@ static int tasks(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_task 
                                    ticket, beside != 0);
 }
 
+/** A thread for each of fronts first .. last - 1: a state MPKI_CUDA_STOPPED becomes
+ *  MPKI_CUDA_WAITING. Barriers: none. */
 static __global__ void unmark_kernel(mpki_cuda_front_state *state, int first, int last) {
     const int k = first + (int)(blockIdx.x * blockDim.x + threadIdx.x);
-    if (k < last && state[k].done == MPKI_CUDA_STOPPED) state[k].done = MPKI_CUDA_WAITING;
+    if (k < last && state[k].done < MPKI_CUDA_WAITING) state[k].done = MPKI_CUDA_WAITING;
 }
 
 static int unmark(mpki_cuda *cuda, const mpki_cuda_tree *t, int32_t first, int32_t last) {

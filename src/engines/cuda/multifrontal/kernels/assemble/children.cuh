@@ -76,9 +76,9 @@ __device__ inline bool wait_for_fronts(const mpki_cuda_tree &t, const mpki_cuda_
             const int parts = up ? t.node[c].parts_up : t.node[c].parts;
             const int32_t *const there = up ? &state->parts_up : &state->parts;
             while ((done = load_acquire(&state->done)) == MPKI_CUDA_WAITING) __nanosleep(20);
-            while (done == MPKI_CUDA_DONE && load_acquire(there) < parts) __nanosleep(20);
+            while (done > MPKI_CUDA_WAITING && load_acquire(there) < parts) __nanosleep(20);
         }
-        if (done == MPKI_CUDA_STOPPED)
+        if (done < MPKI_CUDA_WAITING)
             atomicMax(&bad, 1);
         else if (state->w != state->nelim)
             atomicAdd(&left, state->w - state->nelim);
@@ -337,11 +337,11 @@ __device__ inline bool wait_for_child(const mpki_cuda_tree &t, const mpki_cuda_n
         const int parts = up ? t.node[c].parts_up : t.node[c].parts;
         const int32_t *const there = up ? &state->parts_up : &state->parts;
         while ((done = load_acquire(&state->done)) == MPKI_CUDA_WAITING) __nanosleep(20);
-        while (done == MPKI_CUDA_DONE && load_acquire(there) < parts) __nanosleep(20);
+        while (done > MPKI_CUDA_WAITING && load_acquire(there) < parts) __nanosleep(20);
     }
     done = __shfl_sync(0xffffffffu, done, 0);
     __syncwarp(); /* what lane 0 has seen is visible to all of them */
-    if (done == MPKI_CUDA_STOPPED) return false;
+    if (done < MPKI_CUDA_WAITING) return false;
     *delayed += state->w - state->nelim;
     return true;
 }

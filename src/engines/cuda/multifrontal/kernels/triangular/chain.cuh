@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_MULTIFRONTAL_TRIANGULAR_CHAIN_CUH
 #define MPKI_CUDA_MULTIFRONTAL_TRIANGULAR_CHAIN_CUH
-/** What is around a chain (mpki_cuda_chain): its columns, what its children have left to it; and
- *  helpers, whose children are added up by pieces of their own. */
+/** What is around a chain (mpki_cuda_chain): its columns, the columns that its children have
+ *  delayed to it, and helpers, whose children are added up by pieces of their own. */
 #include "sweep.cuh"
 
 namespace mpki {
 
-/** Columns of its own that a chain has. */
+/** A thread: how many columns of its own a chain has. */
 __device__ inline int chain_columns(const mpki_cuda_tree &t, const mpki_cuda_chain &me) {
     const mpki_cuda_node &top = t.node[me.top];
     return top.first + top.own - t.node[me.low].first;
 }
-/** The front whose columns come before this one's. */
+/** A thread: the front of a chain whose columns come before this one's; -1 if there is none. */
 __device__ inline int front_before(const mpki_cuda_tree &t, const mpki_cuda_node &node) {
     for (int k = 0; k < node.children; ++k) {
         const int c = t.child[node.child + k];
@@ -21,7 +21,8 @@ __device__ inline int front_before(const mpki_cuda_tree &t, const mpki_cuda_node
     return -1;
 }
 
-/** All threads: columns that children left to a chain are there. The caller synchronizes. */
+/** A block: waits until the columns that children have delayed to a chain are there. Barriers:
+ *  none; the caller meets the block. */
 __device__ inline void wait_for_chain(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
                                       const mpki_cuda_chain &me) {
     if (!me.delayed) return;
@@ -32,8 +33,9 @@ __device__ inline void wait_for_chain(const mpki_cuda_tree &t, const mpki_cuda_s
     }
 }
 
-/** All threads: number `part` of the pieces that add up what the children of a helper give. space:
- *  memory for so many entries. */
+/** A block: rows number `part`, MPKI_FRONT_GATHER of them, of a helper: the sums of its children's
+ *  contributions go to u. space [work] `entries` entries in shared memory. Called by
+ *  forward_piece(). Barriers: it meets the block. */
 template <int NR, class T>
 __device__ void gather_piece(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
                              const mpki_cuda_chain &me, int part, T *space, int entries) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_MULTIFRONTAL_TRIANGULAR_HALF_COPY_CUH
 #define MPKI_CUDA_MULTIFRONTAL_TRIANGULAR_HALF_COPY_CUH
-/** L in half the precision: copies of chains of one front, which corrections read in place of their
+/** L in half the precision: copies of chains of one front, which corrections read in place of the
  *  panels. */
 #include "sweep.cuh"
 
@@ -9,24 +9,26 @@
 
 namespace mpki {
 
-/** What a sweep reads of these: panels; panels, rounded as the copies are, which L^-1 makes where
- *  there is a place for them; the copies. */
+/** What a sweep reads of such chains: the panels; the panels, rounded as the copies are, and L^-1
+ *  makes the copies if there is memory for them; the copies. */
 enum { READ_PANEL, MAKE_HALF_COPY, READ_HALF_COPY };
 
+/** The type of half the precision. */
 template <class T> struct half_of { typedef T type; };
 template <> struct half_of<double> { typedef float type; };
 template <> struct half_of<cx<double>> { typedef cx<float> type; };
-/** An entry of L as it is read. */
+/** The type of an entry of L as a sweep reads it. */
 template <int MODE, class T> struct read_of { typedef T type; };
 template <class T> struct read_of<READ_HALF_COPY, T> { typedef typename half_of<T>::type type; };
 
+/** A thread: x in the full precision. */
 template <class T, class E> __device__ inline T to_full(E x) {
     if constexpr (scalar_of<T>::complex)
         return {x.x, x.y};
     else
         return x;
 }
-/** Rounded; what is beyond the range becomes its end. */
+/** A thread: x rounded to half the precision; what is beyond its range becomes the end of it. */
 __device__ inline float to_half(double x) {
     const double most = FLT_MAX;
     return (float)(x > most ? most : x < -most ? -most : x);
@@ -35,7 +37,8 @@ __device__ inline cx<float> to_half(cx<double> x) {
     return {to_half(x.x), to_half(x.y)};
 }
 
-/** An entry as it was read, for a sum. */
+/** A thread: entry x as it was read, rounded as the copies are where they are made, in the full
+ *  precision. */
 template <int MODE, class T> __device__ inline T as_read(typename read_of<MODE, T>::type x) {
     if constexpr (MODE == MAKE_HALF_COPY)
         return to_full<T>(to_half(x));
@@ -43,7 +46,7 @@ template <int MODE, class T> __device__ inline T as_read(typename read_of<MODE, 
         return to_full<T>(x);
 }
 
-/** A strip's columns of a chain of one front, below its square: entry (i, k) of them at a[i + k
+/** The columns of a strip of a chain of one front, below its square: entry (i, k) lies at a[i + k
  *  ld]. */
 template <int MODE, class T> struct lower_strip {
     typedef typename half_of<T>::type half;
@@ -65,7 +68,8 @@ template <int MODE, class T> struct lower_strip {
         else
             a = p.a + (int64_t)strip * STRIP * p.ld, ld = p.ld;
     }
-    /** Columns first .. first + COUNT - 1, as many as are below `count`, of row i. */
+    /** A thread: l[k] := entry i of columns first .. first + COUNT - 1, as many as are below
+     *  `count`; 0 if row i is not there. Where copies are made it writes them. Barriers: none. */
     template <int COUNT>
     __device__ void load(int i, bool there, int first, int count, entry (&l)[COUNT]) const {
         const entry *from = a + i + first * ld;
@@ -82,8 +86,8 @@ template <int MODE, class T> struct lower_strip {
             }
         }
     }
-    /** All threads: line by line, so many rows from row i on are brought, of columns below
-     *  `count`. */
+    /** A block: rows i .. i + rows - 1 of columns below `count` are brought to the L2 cache, line
+     *  by line. Barriers: none. */
     __device__ void prefetch_rows_of(int i, int rows, int count) const {
         const int EACH = LINE / (int)sizeof(entry), k = (int)threadIdx.x / 4,
                   at = (int)threadIdx.x % 4 * EACH;

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_MULTIFRONTAL_TRIANGULAR_ROWS_BELOW_CUH
 #define MPKI_CUDA_MULTIFRONTAL_TRIANGULAR_ROWS_BELOW_CUH
-/** A sweep forward over the rows below the pivots of one front that is swept in strips: as
- *  forward_strip(), but where its columns and rows lie is arithmetic. */
+/** The sweep forward over the rows below the pivots of one front that is swept in strips. It does
+ *  what forward_strip() does; of one front alone, where columns and rows lie is arithmetic. */
 #include "strips.cuh"
 
 namespace mpki {
 
-/** All threads: forward, strip number `strip` of the rows below the pivots of one front. */
+/** A block: strip number `strip` of the rows below the pivots of a chain of one front: the
+ *  contributions of its children, less L times the pivots' values, go to u, or to y for delayed
+ *  columns. MODE: what is read of L. smem: shared memory. Called by forward_piece(). Barriers: it
+ *  meets the block. */
 template <int MODE, int NR, class T>
 __device__ void forward_below(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
                               const mpki_cuda_chain &me, int strip, char *smem) {
@@ -38,7 +41,7 @@ __device__ void forward_below(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
         if (group == 0 && row < b && left) sum[r] = -load_from_l2(&y[(int64_t)position * NR + r]);
     }
     for (; contribution < contributions_end;
-         contribution += 2 * GROUPS) { /* two are looked at side by side */
+         contribution += 2 * GROUPS) { /* two are polled side by side */
         const bool two = contribution + GROUPS < contributions_end;
         const T *from = (const T *)s.u + (int64_t)contribution * NR,
                 *next = from + (two ? GROUPS * NR : 0);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_MULTIFRONTAL_TRIANGULAR_SINGLE_CUH
 #define MPKI_CUDA_MULTIFRONTAL_TRIANGULAR_SINGLE_CUH
-/** A sweep forward over a front whose pivots are one strip and whose rows below them are at most
- *  one: by one block, since to hand the pivots on to another takes longer than what that has to
- *  do. */
+/** The sweep forward over a front whose pivots are one strip and whose rows below are at most one
+ *  strip: one block does both, since to send the pivots to another block takes longer than that
+ *  block's work. */
 #include "rows_below.cuh"
 
 namespace mpki {
 
-/** All threads: a row of a front, whose value comes with what children give to it and goes to y or
- *  u; its group adds up every so many of the contributions. */
+/** A row of such a front, for the threads of its row: where its value goes (y or u), and the
+ *  contributions that group `group` adds up, every GROUPS-th of them. */
 template <int NR, class T> struct single_row {
     int64_t to;
     int contribution, contributions_end;
@@ -24,7 +24,8 @@ template <int NR, class T> struct single_row {
             contribution = s.contribution[me.contribution + at] + group,
             contributions_end = s.contribution[me.contribution + at + 1];
     }
-    /** Minus what there is of it: y by group 0. */
+    /** A thread: sum := minus the value in y (group 0), minus its contributions, as they arrive.
+     *  Barriers: none. */
     __device__ void begin(const mpki_cuda_sweep &s, int group, T (&sum)[NR]) const {
 #pragma unroll
         for (int r = 0; r < NR; ++r)
@@ -32,6 +33,7 @@ template <int NR, class T> struct single_row {
                                                  : make<T>(0);
         subtract_contributions<NR>((const T *)s.u, contribution, contributions_end, sum);
     }
+    /** A thread: the value of the row goes to y or, sent, to u. Barriers: none. */
     __device__ void put(const mpki_cuda_sweep &s, int r, T value) const {
         if (left)
             ((T *)s.y)[to * NR + r] = value;
@@ -40,7 +42,8 @@ template <int NR, class T> struct single_row {
     }
 };
 
-/** All threads: the inverse of the only square, which is kept where there is memory. */
+/** A block: m.M := the inverse of the only square of the front, which is stored if there is memory
+ *  for it. Barriers: it meets the block. */
 template <int NR, class T>
 __device__ inline void make_square(const mpki_cuda_sweep &s, const mpki_cuda_chain &me,
                                    const swept_front<T> &f, const strip_smem<NR, T> &m) {
@@ -52,7 +55,8 @@ __device__ inline void make_square(const mpki_cuda_sweep &s, const mpki_cuda_cha
     if (s.square) store_square(m.M, kept_square<T>(s, me, 0));
 }
 
-/** All threads. */
+/** A block: y and u of the whole front. MODE: what is read of L. smem: shared memory. Called by
+ *  forward_piece(). Barriers: it meets the block. */
 template <int MODE, int NR, class T>
 __device__ void forward_single(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
                                const mpki_cuda_chain &me, char *smem) {

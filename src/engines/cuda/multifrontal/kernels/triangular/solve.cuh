@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_MULTIFRONTAL_TRIANGULAR_SOLVE_CUH
 #define MPKI_CUDA_MULTIFRONTAL_TRIANGULAR_SOLVE_CUH
-/** Sweeps over the fronts, each one launch: a thread block takes the small fronts of a task one
- *  after the other, or a strip of a large front (strips.cuh). Blocks wait for one another by
- *  counters in device memory; who adds what, and in which order, does not depend on them. */
+/** The kernels of a sweep over the fronts, one launch for each direction. A thread block takes
+ *  the next piece of a list: small fronts, one after the other or by warps (warps.cuh), or a
+ *  strip of a large front (strips.cuh). Blocks wait for one another by counters and values in
+ *  global memory. Who adds what, and in which order, is fixed, so the bits do not depend on the
+ *  order of blocks. */
 #include "single.cuh"
 #include "../stamps.cuh"
 #include "warps.cuh"
@@ -12,8 +14,10 @@ namespace mpki {
 
 /* ---- small fronts: a block takes those of a task one after the other ---- */
 
-/** All threads; space: shared memory for so many entries. Children before front `first` are other
- *  blocks'. */
+/** A block: y := L^-1 y on one front of a task; its contribution goes to u. Children before front
+ *  `first` are other blocks'. space [work] `entries` entries of shared memory; if that is too
+ *  little, it works in u. Called by forward_piece(). Barriers: it meets the block; the caller meets
+ *  it before the next front. */
 template <int NR, class T>
 __device__ void forward_front(const mpki_cuda_tree &t, const mpki_cuda_sweep &s, int index,
                               int first, T *space, int entries) {
@@ -69,7 +73,8 @@ __device__ void forward_front(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
     }
 }
 
-/** All threads; v: memory for n x NR entries. */
+/** A block: x := L^-T x on one front of a task. v [work] n x NR entries. Called by
+ *  backward_piece(). Barriers: it meets the block; the caller meets it before the next front. */
 template <bool H, int NR, class T>
 __device__ void backward_front(const mpki_cuda_tree &t, const mpki_cuda_sweep &s, int index, T *v) {
     const swept_front<T> f(t, index);
@@ -113,8 +118,9 @@ __device__ void backward_front(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
 
 enum { SWEEP_NOTHING = 1 << 30 /* in place of -1, what tickets begin with: there are no pieces */ };
 
-/** The next piece of work: blocks take them in order, so that whatever one waits for is at work.
- *  Its kind is < 0 where there is none. */
+/** A block: the next piece of the list, and *number, its number. Blocks take pieces in order, so
+ *  that whatever one waits for is at work. The kind is negative if the sweep is not wanted.
+ *  Barriers: it meets the block. */
 __device__ inline mpki_cuda_piece next_piece(const mpki_cuda_sweep &s, const mpki_cuda_piece *list,
                                              bool back, int *number) {
     __shared__ int ticket;
@@ -132,8 +138,10 @@ template <int NR, class T> constexpr int sweeps_beside() {
     return NR == 1 && sizeof(T) <= 8 ? MPKI_SWEEP_BLOCKS : 1;
 }
 
-/** All threads: a piece forward. most: entries of shared memory for each right-hand side. MODE:
- *  what is read of chains that have a copy. SMALL: the sweep's, which pays with registers. */
+/** A block: a piece of the sweep forward. smem: shared memory, `most` entries for each right-hand
+ *  side. MODE: what is read of chains that have a copy in half the precision. SMALL: the sweep is
+ *  short, so that latency counts, which pays with registers. Called by forward_kernel(). Barriers:
+ *  it meets the block. */
 template <int MODE, bool SMALL, int NR, class T>
 __device__ inline void forward_piece(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
                                      const mpki_cuda_piece &me, char *smem, int most) {
@@ -165,6 +173,8 @@ __device__ inline void forward_piece(const mpki_cuda_tree &t, const mpki_cuda_sw
         forward_strip<MODE, NR, T>(t, s, chain, me.last, smem, most * NR);
 }
 
+/** A block: a piece of the sweep back; parameters as those of forward_piece(). Called by
+ *  backward_kernel(). Barriers: it meets the block. */
 template <int MODE, bool H, bool SMALL, int NR, class T>
 __device__ inline void backward_piece(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
                                       const mpki_cuda_piece &me, char *smem, int most) {
@@ -194,7 +204,7 @@ __device__ inline void backward_piece(const mpki_cuda_tree &t, const mpki_cuda_s
     }
 }
 
-/** A block for each piece. */
+/** A block for each piece of y := L^-1 y. most: entries of shared memory for each right-hand side. */
 template <int MODE, bool SMALL, int NR, class T>
 __global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T>())
     forward_kernel(mpki_cuda_tree t, mpki_cuda_sweep s, int most) {
@@ -204,6 +214,8 @@ __global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T>())
     if (me.kind >= 0) forward_piece<MODE, SMALL, NR, T>(t, s, me, smem, most);
     MPKI_STAMP_PIECE(0, ticket, 1);
 }
+/** A block for each piece of x := L^-T y, or L^-T D^-1 y. most: entries of shared memory for each
+ *  right-hand side. */
 template <int MODE, bool H, bool SMALL, int NR, class T>
 __global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T>())
     backward_kernel(mpki_cuda_tree t, mpki_cuda_sweep s, int most) {
@@ -214,7 +226,8 @@ __global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T>())
     MPKI_STAMP_PIECE(1, ticket, 1);
 }
 
-/** |B| for B = [a conj(b); b c], a and c real: src/engines/cpu/multifrontal/triangular_t.c. */
+/** A thread: [*a conj(*b); *b *c] := the absolute value of that matrix, *a and *c real, as
+ *  src/engines/cpu/multifrontal/triangular_t.c. Barriers: none. */
 template <class T>
 __device__ inline void absolute(typename scalar_of<T>::real *a, T *b,
                                 typename scalar_of<T>::real *c) {
@@ -234,7 +247,7 @@ __device__ inline void absolute(typename scalar_of<T>::real *a, T *b,
     *b = *b * (R)((p + q) / trace);
 }
 
-/** A warp for each front. */
+/** A warp for each front: y := D^-1 y, or |D|^-1 y with absolutely. Barriers: none. */
 template <bool H, class T>
 __global__ void diagonal_kernel(mpki_cuda_tree t, mpki_cuda_sweep s, int absolutely) {
     const int lane = (int)threadIdx.x & 31, nr = s.nrhs;
@@ -268,6 +281,10 @@ __global__ void diagonal_kernel(mpki_cuda_tree t, mpki_cuda_sweep s, int absolut
     }
 }
 
+/** A thread for each position: y := scale b by position; perm NULL: b is in that order already;
+ *  scale NULL: 1. All bits of `words` words from `unset` on are set, `zeros` words from `zero` on
+ *  become 0. If 0 lies at `wanted`, y stays, and the tickets say that there are no pieces. Called
+ *  by the slot `take` of mpki_cuda_direct_table. Barriers: none. */
 template <class T>
 __global__ void take_kernel(int n, int nrhs, const int32_t *perm, const double *scale, const T *b,
                             int64_t ldb, T *y, unsigned long long *unset, int64_t words,
@@ -288,6 +305,8 @@ __global__ void take_kernel(int n, int nrhs, const int32_t *perm, const double *
         y[k * nrhs + r] = scale ? b[from + r * ldb] * (R)scale[k] : b[from + r * ldb];
 }
 
+/** A thread for each position: x := scale y, back in the caller's order. Called by the slot `give`
+ *  of mpki_cuda_direct_table. Barriers: none. */
 template <class T>
 __global__ void give_kernel(int n, int nrhs, const int32_t *perm, const double *scale, const T *y,
                             T *x, int64_t ldx) {

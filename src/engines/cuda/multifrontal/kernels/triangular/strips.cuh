@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_MULTIFRONTAL_TRIANGULAR_STRIPS_CUH
 #define MPKI_CUDA_MULTIFRONTAL_TRIANGULAR_STRIPS_CUH
-/** Sweeps over a chain (mpki_cuda_chain): strips of 64 rows, or of 64 columns on the way back, a
- *  block each. Columns that were cut into several fronts are swept together, without what these
- *  fronts give one another: a row of the chain is found in each of them by its position. */
+/** Sweeps over a chain (mpki_cuda_chain) in strips, a block each: 64 rows forward, 64 columns on
+ *  the way back. Columns that were cut into several fronts are swept together, without the
+ *  contributions of these fronts to one another: a row of the chain is found in each of them by its
+ *  position. */
 #include "chain.cuh"
 #include "half_copy.cuh"
 #include "inverse.cuh"
@@ -12,7 +13,8 @@ namespace mpki {
 
 static const int IN_STRIP = MPKI_CUDA_IN_STRIP;
 
-/** Shared memory of a strip that depends on the number of right-hand sides. */
+/** Shared memory of a strip that depends on the number of right-hand sides: M, the inverse of its
+ *  square; y, its own values; x, values of other rows; part, sums of groups. */
 template <int NR, class T> struct strip_smem {
     T *M, *y, *x,
         *part; /* the inverse of the strip's square; its own values, those of other rows; sums */
@@ -23,7 +25,7 @@ template <int NR, class T> struct strip_smem {
         : M((T *)smem), y(M + STRIP * SQUARE), x(y + STRIP * NR), part(x + SWEEP_THREADS * NR) {}
 };
 
-/** Columns of one front that a strip has, and what is needed to find a row in it. */
+/** Columns of one front that belong to a strip, and what is needed to find a row in it. */
 template <class T> struct strip_segment {
     T *a;
     const int32_t *id;
@@ -31,20 +33,20 @@ template <class T> struct strip_segment {
     int32_t w, e, n, next;           /* next: position of the column after its own */
 };
 
-/** A chain, as far as a block needs it; in shared memory. */
+/** What a block needs to know of a chain; in shared memory. */
 template <class T> struct strip_chain {
     strip_segment<T> segment[MPKI_CUDA_SEGMENTS];
     int32_t strip[MPKI_CUDA_SEGMENTS + 1];
 };
 
-/** Rows: where they are found. In the front in which a row is a column, or has to be one
- *  later, it has a number; in others it is found by its position. */
+/** Some rows, and where they are found: in the front in which a row is a column, or becomes one
+ *  later, by number; in the others by position. */
 template <int ROWS> struct strip_rows {
     int32_t front[ROWS], number[ROWS];
     int32_t position[ROWS]; /* of its value in y; < 0: minus the rows from it to the last one */
 };
 
-/** Columns of a strip. */
+/** The columns of a strip. */
 template <class E> struct strip_columns {
     const E *column[STRIP];
     int32_t segment[STRIP];
@@ -54,12 +56,13 @@ template <class E> struct strip_columns {
 struct strip_range {
     int32_t first, count;
 };
+/** A thread: the segments of strip c of a chain. */
 __device__ inline strip_range range_of(const mpki_cuda_chain &me, const int32_t *strip, int c) {
     if (me.pieces == 1) return {c, 1};
     return {strip[c], strip[c + 1] - strip[c]};
 }
 
-/** Segment k of a chain. */
+/** A thread: segment k of a chain; of a chain of one front, strip k of it. */
 template <class T>
 __device__ inline strip_segment<T> segment_of(const mpki_cuda_chain &me, const strip_chain<T> &m,
                                               int k) {
@@ -71,7 +74,7 @@ __device__ inline strip_segment<T> segment_of(const mpki_cuda_chain &me, const s
     return x;
 }
 
-/** All threads: what is known of the chain goes to shared memory. */
+/** A block: m := what is known of the chain. Barriers: it meets the block before it returns. */
 template <class T>
 __device__ void load_chain(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
                            const mpki_cuda_chain &me, strip_chain<T> &m) {
@@ -90,7 +93,8 @@ __device__ void load_chain(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
     __syncthreads();
 }
 
-/** Threads 0 .. 63: the columns of strip c. Returns how many there are. */
+/** Threads 0 .. 63: *columns and *rows, where not NULL, := the columns of strip c. Returns how many
+ *  there are. Barriers: none; the caller meets the block. */
 template <class T, class ROWS>
 __device__ int describe_columns(const mpki_cuda_chain &me, const strip_chain<T> &m, int c,
                                 strip_columns<T> *columns, ROWS *rows) {
@@ -115,7 +119,8 @@ __device__ int describe_columns(const mpki_cuda_chain &me, const strip_chain<T> 
     return before;
 }
 
-/** Threads 0 .. ROWS - 1: rows i0 and on of the last front, beyond its pivots. Returns how many. */
+/** Threads 0 .. ROWS - 1: *rows := rows i0 and on of the chain's last front, beyond its pivots.
+ *  Returns how many there are. Barriers: none; the caller meets the block. */
 template <int ROWS, class T>
 __device__ int describe_rows(const swept_front<T> &top, int index, int i0, strip_rows<ROWS> *rows) {
     const int i = i0 + (int)threadIdx.x, b = top.n - i0 < ROWS ? top.n - i0 : ROWS;
@@ -126,7 +131,8 @@ __device__ int describe_rows(const swept_front<T> &top, int index, int i0, strip
     return b;
 }
 
-/** Where a row is in a front; -1: it has none there. */
+/** A thread: the number of a row in the front of segment x; -1 if it is not there. end: position of
+ *  the column after the chain's own. */
 template <class T, class ROWS>
 __device__ inline int row_in(const strip_segment<T> &x, int end, const ROWS &rows, int row) {
     const int at = rows.position[row];
@@ -138,8 +144,8 @@ __device__ inline int row_in(const strip_segment<T> &x, int end, const ROWS &row
     return -1;
 }
 
-/** All threads: where b rows are in each segment of a strip; at: IN_STRIP x ROWS. end: position of
- *  the column after the chain's own. */
+/** A block: at[k ROWS + i] := where row i of b is in segment k of strip c; end: as row_in().
+ *  Barriers: none; the caller meets the block. */
 template <int ROWS, class T>
 __device__ void find_rows(const mpki_cuda_chain &me, const strip_chain<T> &m, int c, int end,
                           const strip_rows<ROWS> &rows, int b, int32_t *at) {
@@ -149,8 +155,8 @@ __device__ void find_rows(const mpki_cuda_chain &me, const strip_chain<T> &m, in
             k % ROWS < b ? row_in(segment_of(me, m, r.first + k / ROWS), end, rows, k % ROWS) : -1;
 }
 
-/** Columns of a strip that come before others of the chain: all but the last have STRIP, unless
- *  there are cuts. */
+/** A thread: how many columns strip c has: STRIP, but for the last one and where the chain was
+ *  cut. */
 template <class T>
 __device__ inline int columns_of(const mpki_cuda_chain &me, const strip_chain<T> &m, int c) {
     const strip_range range = range_of(me, m.strip, c);
@@ -159,10 +165,10 @@ __device__ inline int columns_of(const mpki_cuda_chain &me, const strip_chain<T>
     return count;
 }
 
-/* ---- a strip's own square, inverted before what it waits for is there ---- */
+/* ---- the square of a strip, inverted before the values are there that the strip waits for ---- */
 
-/** All threads: the strip's square of L, with its diagonal, to M; rows and columns from b on are
- *  those of the identity. */
+/** A block: M := the square of L on the strip's diagonal, with ones there; rows and columns from b
+ *  on are those of the identity. Barriers: none; the caller meets the block. */
 template <class T>
 __device__ inline void load_square(const strip_columns<T> &columns, const int32_t *at, int b,
                                    T *M) {
@@ -173,20 +179,22 @@ __device__ inline void load_square(const strip_columns<T> &columns, const int32_
     }
 }
 
-/** Where the inverse of a strip's square is kept. */
+/** A thread: where the inverse of the square of this strip is stored. */
 template <class T>
 __device__ inline T *kept_square(const mpki_cuda_sweep &s, const mpki_cuda_chain &me, int strip) {
     return (T *)s.square + (int64_t)(me.square + strip) * STRIP * STRIP;
 }
 
-/** The sum over four lanes side by side, for all of them. */
+/** Four lanes side by side: the sum of their x, for all of them. Barriers: it meets the warp. */
 template <class T> __device__ inline T quad_sum(T x) {
     x = x + shfl_xor(x, 1);
     return x + shfl_xor(x, 2);
 }
 
-/** All threads: y := y - what the groups have summed up; then by four lanes for each row M y, or
- *  M^T y; the first of them gives it to `take`(row, r, value). */
+/** A block: z := m.y less the sums of `parts` groups in m.part; with `solves` then M z, or M^T z
+ *  with `back`, M^H z with `conjugated` too, by four lanes a row. take(row, r, value) is called by
+ *  the first of these. Barriers: it meets the block; the results of `take` are not visible to
+ *  others yet. */
 template <int NR, class T, class TAKE>
 __device__ inline void finish_strip(const strip_smem<NR, T> &m, int parts, bool solves, bool back,
                                     bool conjugated, TAKE take) {
@@ -224,8 +232,8 @@ __device__ inline void finish_strip(const strip_smem<NR, T> &m, int parts, bool 
         if (lane == 0) take(row, r, z[r]);
 }
 
-/** Entry k of strip number `strip` of a chain; the strip `next`, which waits for nothing else, has
- *  a place of its own to look at. */
+/** A thread: sends entry k of strip number `strip` of a chain to the other strips; the strip
+ *  `next`, which waits for nothing else, polls a place of its own. Barriers: none. */
 template <int NR, class T>
 __device__ inline void send_entry(T *sent, const mpki_cuda_chain &me, int strip, int next, int k,
                                   T value) {
@@ -234,8 +242,8 @@ __device__ inline void send_entry(T *sent, const mpki_cuda_chain &me, int strip,
     send(sent + (int64_t)strip * STRIP * NR + k, value);
 }
 
-/** Minus every GROUPS-th of the contributions in u from number `contribution` on, in their order; two are looked at
- *  side by side. */
+/** A thread: sum -= every GROUPS-th contribution in u from number `contribution` on, below
+ *  contributions_end, in their order; two are polled side by side. Barriers: none. */
 template <int NR, class T>
 __device__ inline void subtract_contributions(const T *u, int contribution, int contributions_end,
                                               T (&sum)[NR]) {
@@ -251,8 +259,10 @@ __device__ inline void subtract_contributions(const T *u, int contribution, int 
     }
 }
 
-/** A strip forward, pivots or rows below them: minus L times what is solved, then the strip's own
- *  square. While a strip before it is waited for, the next one's columns are looked up. */
+/** A block: strip number `strip` of a chain forward, pivots or rows below: contributions and
+ *  delayed columns, less L times what is solved, then the inverse of the strip's square. While it
+ *  waits for one strip, the rows of the next are found. smem: shared memory. Called by
+ *  forward_piece(). Barriers: it meets the block. */
 template <int MODE, int NR, class T>
 __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
                               const mpki_cuda_chain &me, int strip, char *smem, int entries) {
@@ -315,7 +325,7 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
 #pragma unroll
     for (int r = 0; r < NR; ++r) sum[r] = make<T>(0);
     for (; contribution < contributions_end;
-         contribution += 2 * GROUPS) { /* two are looked at side by side */
+         contribution += 2 * GROUPS) { /* two are polled side by side */
         const bool two = contribution + GROUPS < contributions_end;
         const T *from = u + (int64_t)contribution * NR, *next = from + (two ? GROUPS * NR : 0);
 #pragma unroll
@@ -373,7 +383,8 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
     if (top.w > top.e) publish(s.finished + me.top);
 }
 
-/** The sums of eight columns over a warp: lane 4 q has that of column q. */
+/** A warp: the sums of eight columns over its lanes; lane 4 q gets that of column q. Barriers: it
+ *  meets the warp. */
 template <class T> __device__ inline T sum_columns(T (&x)[8]) {
     const int lane = (int)threadIdx.x & 31;
 #pragma unroll
@@ -388,21 +399,24 @@ template <class T> __device__ inline T sum_columns(T (&x)[8]) {
     return quad_sum(x[0]);
 }
 
-/** A warp: each lane's value, of which `x` was seen, where it is wanted. */
+/** A warp: each lane receives its value, of which x was polled, if it wants one. One lane waits for
+ *  all, since eight warps wait for the same values. Barriers: it meets the warp. */
 template <class T> __device__ inline T receive_by_warp(const T *p, T x, bool wanted) {
     for (;;) {
         const unsigned missing = __ballot_sync(0xffffffffu, wanted && !is_set(x));
         if (!missing) return x;
-        /* one lane looks for all: eight warps wait for the same values */
+        /* one lane polls for all */
         if (((int)threadIdx.x & 31) == __ffs((int)missing) - 1) x = receive(p, x, 60);
         __syncwarp();
         if (wanted && !is_set(x)) x = poll(p);
     }
 }
 
-/** A strip of pivots backward: minus L^T times the rows below, then the strip's own square. Of rows
- *  beyond the chain's pivots it takes the first slice; slice > 0: that one alone, and its sums are
- *  handed on. SMALL: what counts is the way from front to front, not bytes. */
+/** A block: strip number `strip` of pivots of a chain on the way back: minus L^T times the rows
+ *  below, then the inverse of the strip's square. Of the rows beyond the chain's pivots it takes
+ *  slice 0, and receives the sums of the others; slice > 0: it makes that slice's sums and sends
+ *  them. SMALL: latency counts, not bytes. smem: shared memory. Called by backward_piece().
+ *  Barriers: it meets the block. */
 template <int MODE, bool H, bool SMALL, int NR, class T>
 __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
                                const mpki_cuda_chain &me, int strip, int slice, char *smem) {

@@ -1,41 +1,45 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_MULTIFRONTAL_TRIANGULAR_WARPS_CUH
 #define MPKI_CUDA_MULTIFRONTAL_TRIANGULAR_WARPS_CUH
-/** Sweeps over the small fronts of some tasks, a warp for each: warps take them in turn, and wait
- *  for one another by words in shared memory. */
+/** Sweeps over the small fronts of some tasks, a warp for each front. The warps of a block take
+ *  fronts in turn, and wait for one another by words in shared memory. */
 #include "sweep.cuh"
 
 namespace mpki {
 
 enum {
-    WARP_ROWS = MPKI_CUDA_WARP_ROWS, /* rows that a warp has in shared memory, besides pivots */
+    WARP_ROWS = MPKI_CUDA_WARP_ROWS, /* rows of a warp in shared memory, besides pivots */
     WARP_EACH = WARP_ROWS + MPKI_CUDA_WARP_BACK
 };
 
-/** The warps of a block: which front is next, and which are done. */
+/** The progress of a block's warps: which front is next, and which are done. */
 struct warps_state {
     int next;
     unsigned done[MPKI_CUDA_WARP_FRONTS / 32]; /* a bit each */
 };
 
+/** A block: no front is taken, none of `count` is done. Barriers: it meets the block. */
 __device__ inline void begin_warps(warps_state &progress, int count) {
     if (threadIdx.x == 0) progress.next = 0;
     for (int k = (int)threadIdx.x; 32 * k < count; k += (int)blockDim.x) progress.done[k] = 0;
     __syncthreads();
 }
-/** A warp's next front, counted from the one that is first. */
+/** A warp: the number of its next front, counted from the task's first one. Barriers: it meets the
+ *  warp. */
 __device__ inline int next_front(warps_state &progress) {
     int next = 0;
     if ((threadIdx.x & 31) == 0) next = atomicAdd(&progress.next, 1);
     return __shfl_sync(0xffffffffu, next, 0);
 }
-/** A warp: what it has written is there for the block. */
+/** A warp: marks this front as done for the block's warps, after all that it has written. Barriers:
+ *  it meets the warp. */
 __device__ inline void publish_to_warps(warps_state &progress, int front) {
     __threadfence_block();
     __syncwarp();
     if ((threadIdx.x & 31) == 0) atomicOr(&progress.done[front / 32], 1u << front % 32);
 }
-/** A warp: until all lanes' fronts are done; < 0: none is waited for. */
+/** A warp: waits until the fronts of all its lanes are done; < 0: the lane waits for none.
+ *  Barriers: it meets the warp; what other warps wrote is visible then. */
 __device__ inline void wait_for_warps(warps_state &progress, int front) {
     const unsigned bit = front < 0 ? 0 : 1u << front % 32;
     unsigned *word = &progress.done[front < 0 ? 0 : front / 32];
@@ -43,13 +47,15 @@ __device__ inline void wait_for_warps(warps_state &progress, int front) {
     __threadfence_block();
 }
 
-/** A warp: what child number k of a front gives, whose first row of the lane is known, and its
- *  value where it is there. */
+/** A warp's view of one child's contribution: a lane has its first row and, if it was sent already,
+ *  the value of that. */
 template <int NR, class T> struct child_contribution {
     const int32_t *rel;
     const T *from;
     int rows, row;
     T value[NR];
+    /** A warp: *this := child number k of a front, with one poll for each lane; no rows if there is
+     *  no such child. Barriers: none. */
     __device__ void request(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
                             const mpki_cuda_node &node, int k) {
         const int lane = (int)threadIdx.x & 31;
@@ -63,6 +69,7 @@ template <int NR, class T> struct child_contribution {
 #pragma unroll
         for (int r = 0; r < NR; ++r) value[r] = poll(from + lane * NR + r);
     }
+    /** A warp: sum += the contribution, as its values arrive. Barriers: it meets the warp. */
     __device__ void add_to(T *sum) const {
         const int lane = (int)threadIdx.x & 31;
         if (lane < rows)
@@ -79,8 +86,10 @@ template <int NR, class T> struct child_contribution {
     }
 };
 
-/** A warp: L^-1 of one front of first .. last. sum: WARP_ROWS x NR, v: MPKI_CUDA_WARP_PIVOTS x NR.
- *  What does not depend on children is asked for before they are waited for. */
+/** A warp: y := L^-1 y on front `index` of a task of fronts first .. last; its contribution goes to
+ *  u. What does not depend on the children is read before they are waited for. sum [work] WARP_ROWS
+ *  x NR, v [work] MPKI_CUDA_WARP_PIVOTS x NR entries. Called by forward_by_warps(). Barriers: it
+ *  meets the warp. */
 template <int NR, class T>
 __device__ void forward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep &s, int index,
                                 int first, int last, warps_state &progress, T *sum, T *v) {
@@ -153,7 +162,9 @@ __device__ void forward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep &
     }
 }
 
-/** A warp: L^-T of one front. x: memory for all of its rows, pivots first. */
+/** A warp: x := L^-T x on front `index` of a task of fronts first .. last. x [work] NR entries for
+ *  each of its rows, pivots first. SMALL: the first rows below the pivots are read before the
+ *  ancestors are waited for. Called by backward_by_warps(). Barriers: it meets the warp. */
 template <bool H, bool SMALL, int NR, class T>
 __device__ void backward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep &s, int index,
                                  int first, int last, warps_state &progress, T *x) {
@@ -235,8 +246,9 @@ __device__ void backward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep 
     publish_to_warps(progress, index - first);
 }
 
-/** All threads: the fronts of a task, a warp each: one(k, state, the warp's part of smem), k = 0,
- *  1, ...; smem: shared memory for so many entries, by which there may be fewer warps at work. */
+/** A block: the fronts of a task, one(k, progress, memory) by a warp each, k = 0, 1, ... smem:
+ *  shared memory of `entries` entries; warps for which that has no part do nothing. Barriers: it
+ *  meets the block at the start. */
 template <int NR, class T, class F>
 __device__ void by_warps(const mpki_cuda_piece &me, T *smem, int entries, const F &one) {
     __shared__ warps_state progress;
@@ -249,6 +261,7 @@ __device__ void by_warps(const mpki_cuda_piece &me, T *smem, int entries, const 
         __syncwarp();
     }
 }
+/** A block: the sweep forward over the fronts of a task. Called by forward_piece(). */
 template <int NR, class T>
 __device__ void forward_by_warps(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
                                  const mpki_cuda_piece &me, T *smem, int entries) {
@@ -257,6 +270,7 @@ __device__ void forward_by_warps(const mpki_cuda_tree &t, const mpki_cuda_sweep 
                                mine + WARP_ROWS * NR);
     });
 }
+/** A block: the sweep back over the fronts of a task. Called by backward_piece(). */
 template <bool H, bool SMALL, int NR, class T>
 __device__ void backward_by_warps(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
                                   const mpki_cuda_piece &me, T *smem, int entries) {

@@ -105,9 +105,9 @@ __device__ inline bool part_children(const mpki_cuda_tree &t, const mpki_cuda_no
         int done = MPKI_CUDA_DONE;
         if (c < s) {
             while ((done = load_acquire(&state->done)) == MPKI_CUDA_WAITING) __nanosleep(20);
-            while (done == MPKI_CUDA_DONE && load_acquire(&state->parts) < parts) __nanosleep(20);
+            while (done > MPKI_CUDA_WAITING && load_acquire(&state->parts) < parts) __nanosleep(20);
         }
-        if (done == MPKI_CUDA_STOPPED) atomicMax(&bad, 1);
+        if (done < MPKI_CUDA_WAITING) atomicMax(&bad, 1);
         some.rel[tid] = t.node[c].rel, some.contribution[tid] = t.node[c].contribution;
         some.rows[tid] = t.node[c].rows, some.columns[tid] = some.gone[tid] = 0;
     }
@@ -221,7 +221,7 @@ MPKI_APART __device__ void task_part(const mpki_cuda_tree &t, int s, int part) {
     if (tid == 0)
         while ((done = load_acquire(&t.state[s].done)) == MPKI_CUDA_WAITING) __nanosleep(20);
     __syncthreads();
-    if (done == MPKI_CUDA_STOPPED) return;
+    if (done < MPKI_CUDA_WAITING) return;
     const panel<T> a(t.state[s].a, t.state[s].w, t.state[s].ld);
     const int e = t.state[s].nelim;
     for (int k0 = 0; k0 < e; k0 += PART_DEPTH) {
