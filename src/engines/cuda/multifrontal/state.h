@@ -55,8 +55,8 @@ struct mpki_direct {
     uint64_t
         shape; /* a hash of all fronts' sizes: two factors of one plan with the same are alike */
     /* the inverses of strips lie where large fronts had their work space, and behind them, where
-     * contributions were, copies of chains in half the precision, from `half_copy_least` entries on:
-     * multifrontal/solve/solve.c */
+     * contributions were, copies of chains in half the precision, from `half_copy_least` entries
+     * on: multifrontal/solve/solve.c */
     atomic_bool squared, half_copied;
     atomic_int corrections; /* that were taken and could read copies */
     int64_t half_copy_least;

@@ -94,7 +94,8 @@ enum {
     /** children whose contributions an assembly adds up together, at most | tried */
     MPKI_FRONT_FIRST_CHILDREN = 4
 };
-/** Bytes of work space: as many large fronts of a step are eliminated together as it holds | tried */
+/** Bytes of work space: as many large fronts of a step are eliminated together as it holds |
+ *  tried */
 #define MPKI_CUDA_TOGETHER ((int64_t)256 << 20)
 
 /* ---- solves (solve/) ---- */
@@ -110,8 +111,9 @@ enum {
     /** blocks of a sweep that a multiprocessor holds, one right-hand side of up to 8 bytes | with
      *  four, 64 registers a thread, 18 of 19 matrices take 3 to 15 % longer */
     MPKI_SWEEP_BLOCKS = 3,
-    /** pivots of a front beyond which it is swept in strips: in general; if it is a task by itself
-     *  in a tree of at most so many fronts | notes, "Corrections in half the precision", last table */
+    /** pivots of a front beyond which it is swept in strips: in general; if it is a task by
+     *  itself in a tree of at most so many fronts | notes, "Corrections in half the precision",
+     *  last table */
     MPKI_STRIP_PIVOTS = 64,
     MPKI_STRIP_PIVOTS_FEW = 32,
     MPKI_STRIP_FEW_FRONTS = 4096,

@@ -102,7 +102,7 @@ static mpk_status describe(mpki_direct *f, const int32_t *list, const int32_t *r
     find_lists((int32_t *)(f->large + count), count, lists);
     const char *on = at;
     bool grown =
-        false; /* the arena is used up to where f->flags says: no tasks were queued since it was read */
+        false; /* no task was queued since f->flags was read: the arena is used up to what it says */
     at += head;
     for (int32_t k = 0; k < count && !grown; k++) grown = f->large[k].w > f->large[k].own;
     for (int32_t k = 0; k < count; k++) {

@@ -57,8 +57,8 @@ static void find_diagonal(const mpki_tree_view *a, int32_t *diagonal) {
     }
 }
 
-/* Memory on the device and what does not depend on values. NULL: there is none, or the order is not a
- * plain one, which is no error. */
+/* Memory on the device and what does not depend on values. NULL: there is none, or the order is not
+ * a plain one, which is no error. */
 static struct mpki_cuda_taking *make(const mpki_direct *f, const mpki_given_view *given,
                                      int32_t longs) {
     const mpki_device *d = f->device;

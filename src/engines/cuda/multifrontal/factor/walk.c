@@ -276,8 +276,8 @@ static mpk_status large_ones(mpki_direct *f, int32_t l) {
     return MPK_OK;
 }
 
-/* Tasks of a step. again: as far as they are not done; all by blocks of the largest class then, since some
- * have grown. */
+/* Tasks of a step. again: as far as they are not done; all by blocks of the largest class then,
+ * since some have grown. */
 static mpk_status small_ones(mpki_direct *f, int32_t l, bool again) {
     const mpki_cuda_step *step = &f->plan.step[l];
     if (again) {

@@ -47,12 +47,14 @@ typedef struct mpki_cuda_node {
     int64_t contribution; /**< entries from the begin of contributions */
 } mpki_cuda_node;
 
-/** What becomes of columns that fail: they go to the parent; they must be eliminated; they go on,
- *  to the next columns of the same front, without a search for pivots among them. */
+/** What becomes of columns that fail: the front delays them to its parent (INNER); nothing can be
+ *  delayed (ROOT); the next columns of the same front take them, without a search for pivots among
+ *  them here (NOT_LAST). */
 enum { MPKI_CUDA_INNER = 0, MPKI_CUDA_ROOT = 1, MPKI_CUDA_NOT_LAST = 2 };
 
-/** How far a front is: nothing of it is there; its panel is (and the parts of its contribution that
- *  `parts` counts); it could not be done, or one below it could not, so that its step has stopped. */
+/** How far a front is: nothing of it is there; its panel is (and the parts of its contribution
+ *  that `parts` counts); it could not be done, or one below it could not, so that its step has
+ *  stopped. */
 enum { MPKI_CUDA_WAITING = 0, MPKI_CUDA_DONE = 1, MPKI_CUDA_STOPPED = -1 };
 
 /** What a factorization made of a front. */
@@ -85,21 +87,21 @@ typedef struct mpki_cuda_pivot_sums {
     double max_d, min_d;
 } mpki_cuda_pivot_sums;
 
-/** What kernels tell the host, and the arena of panels that have grown. */
+/** What kernels report to the host, and the arena of panels that have grown. */
 typedef struct mpki_cuda_flags {
     int32_t stuck;           /**< 1 + level whose task stopped; 0: none */
     int32_t reason;          /**< why, the largest of all */
     int32_t numeric;         /**< NaN or Inf was met */
-    int32_t delayed;         /**< 1: some front has left columns to its parent */
+    int32_t delayed;         /**< 1: some front has delayed columns to its parent */
     unsigned long long used; /**< address of the arena's free part */
     unsigned long long end;
     unsigned long long rejected, perturbed; /**< columns */
     mpki_cuda_pivot_sums sums;
-    int32_t changes,
-        ended; /**< for report_to_host(), which leaves 0: entries in its list, blocks that are through */
+    /** for report_to_host(), which leaves 0: entries in its list, blocks that have ended */
+    int32_t changes, ended;
 } mpki_cuda_flags;
 
-/** A front that is not what the plan makes of it: it has grown, left columns, or is not done. */
+/** A front that is not as planned: it has grown, has delayed columns, or is not done. */
 typedef struct mpki_cuda_change {
     mpki_cuda_front_state state;
     int32_t front, unused;
@@ -158,36 +160,36 @@ typedef struct mpki_cuda_tile {
  *  done. A front goes from one to the next, never back: advance() and columns_kernel(). */
 enum { MPKI_CUDA_IN_TILES = 0, MPKI_CUDA_BY_COLUMNS = 1, MPKI_CUDA_ELIMINATED = 2 };
 
-/** A front that many blocks share: the state of its elimination. By position:
+/** A large front and how far it is. Its columns by position:
  *      0 .. p-1 eliminated | p .. e-1 this block's, untried | e .. qe-1 this block's, rejected |
  *      qe .. end-1 untried | end .. w-1 rejected
- *  The block began at q; its pivots have not reached columns from qe on. */
+ *  The block of columns in work began at q; its pivots have not reached columns from qe on. */
 typedef struct mpki_cuda_front {
     void *a; /**< the panel */
     void *c; /**< the contribution */
-    void *
-        W; /**< ldw x block: L D of this block's pivots; two of them where large.ahead. Of a root that is one
-                      block by a queue: of its last two tiles, by turns */
-    void *
-        tile; /**< MPKI_FRONT_TILE^2 x 2 entries: L and L D of the tile; of two tiles, by turns, in a queue */
+    /** ldw x block: L D of this block's pivots; two of them with large.ahead. Of a root that is one
+     *  block by a queue: L D of its last two tiles, by turns */
+    void *W;
+    /** MPKI_FRONT_TILE^2 x 2 entries: L and L D of the tile; in a queue, of two tiles by turns */
+    void *tile;
     int32_t index; /**< its number */
     int32_t nrows, w, own, ld, ldw, block;
     int32_t p, q, qe, e, end;
     int32_t b, np, good; /**< the tile in work: columns, pivots in it, those that pass */
     int32_t phase;       /**< MPKI_CUDA_IN_TILES, ... */
-    int32_t start, pass; /**< p at the begin of this pass, number of the pass */
+    int32_t start, pass; /**< p at the start of this pass, number of the pass */
     int32_t moved;       /**< the tile's order is not that of its columns */
-    int32_t pairs;       /**< it has pivots of order 2 */
-    int32_t quick;       /**< it was done in the quick way, which holds where all its pivots pass */
-    int32_t
-        slow; /**< tiles, one after the other, that could not be; from MPKI_FRONT_MISSES on none is tried */
-    int32_t
-        tile_128; /**< it has up to 128 columns (pivot/tile_128.cuh): all its pivots stand or none */
-    int32_t tile_128_failed; /**< such a tile has failed: the next tile has 32 columns */
+    int32_t pairs;       /**< the tile has pivots of order 2 */
+    int32_t quick;       /**< the tile was done without a search: all its pivots stand, or none */
+    /** tiles in a row that could not be done without a search; from MPKI_FRONT_MISSES on it is not
+     *  tried */
+    int32_t slow;
+    int32_t tile_128;        /**< the tile has up to 128 columns: all its pivots stand, or none */
+    int32_t tile_128_failed; /**< a tile of 128 has failed: the next one has 32 columns */
     int32_t misses;          /**< how many tiles of 128 have failed */
     int32_t search;          /**< column by column: where the search goes on */
-    /* queue.cuh: pieces that are done: tiles, rows, the others; blocks that have left. 0 between
-     * its kernels */
+    /** pivot/queue.cuh: how many tiles, pieces of rows, and other pieces are done; thread blocks
+     *  that have left. 0 between kernels */
     int32_t queue_tiles, queue_rows, queue_rest, queue_left;
     mpki_cuda_tile queue_tile[2]; /**< the last two tiles, by turns */
     int32_t order[MPKI_FRONT_TILE_128];
@@ -201,19 +203,19 @@ typedef struct mpki_cuda_large {
     mpki_cuda_front *front;
     const int32_t *assembly, *rows, *inner, *outer;
     int32_t assembly_blocks, rows_blocks, inner_blocks, outer_blocks;
-    int32_t ahead; /**< 1: there are two W; a block of columns begins while the one before it is at
-                      work on what lies beyond */
-    int32_t turn;  /**< number of the block of columns */
-    /** Tiles of a whole front for each thread block of an update after this block of columns.
-     * share: of the update that the next block waits for, or of all; share_rest: of the one beside
-     * it */
+    /** 1: there are two W, and a block of columns begins while the update of the one before it goes
+     *  on beyond its columns */
+    int32_t ahead;
+    int32_t turn; /**< number of the block of columns */
+    /** tiles of 64 x 64 for each thread block of an update: of the one that the next block of
+     *  columns waits for, or of all; of the one that goes on beside it */
     int32_t share, share_rest;
     int32_t tiles;  /**< MPKI_TILES_32, ... */
-    int32_t queued; /**< 1: blocks of columns by one kernel each, where tiles have 32 columns */
+    int32_t queued; /**< 1: a block of columns in tiles of 32 is one kernel (pivot/queue.cuh) */
 } mpki_cuda_large;
 
-/** Tiles of a block of columns: of MPKI_FRONT_TILE; of MPKI_FRONT_TILE_128 where they can be had;
- *  these, but one of MPKI_FRONT_TILE at the end: of some root it is the last one. */
+/** Tiles of a block of columns: of 32 columns; of 128, where the device and the type of the entries
+ *  allow them; of 128 and then one of 32, for the last block of columns of a root. */
 enum { MPKI_TILES_32, MPKI_TILES_128, MPKI_TILES_128_THEN_32 };
 
 /** Rows that a block of these kernels takes; columns of a block of an assembly. */
@@ -250,18 +252,17 @@ typedef struct mpki_cuda_chain {
     /** 1: of one front, with one strip of pivots and at most one of rows below, which are one piece
      *  forward */
     int32_t single;
-    int32_t delayed;           /**< 1: children have left columns to it */
+    int32_t delayed;           /**< 1: children have delayed columns to it */
     int32_t strip;             /**< where its list begins in sweep.strip */
     int32_t segment, segments; /**< where its segments begin in sweep.segment */
     int32_t square;            /**< where the inverses of its strips begin in sweep.square */
-    int64_t
-        contribution; /**< where its rows begin in sweep.contribution; < 0: it is a helper, without columns */
-    int64_t
-        half_copy; /**< where its copy begins in sweep.half_copy, in entries; < 0: it has none */
-    int64_t
-        sent; /**< where its values begin in sweep.sent: MPKI_FRONT_STRIP for each strip, once for
-                     all and once for the strip after it, then as many for each slice but the first of
-                     each strip */
+    /** where its rows begin in sweep.contribution; < 0: it is a helper, without columns */
+    int64_t contribution;
+    /** where its copy begins in sweep.half_copy, in entries; < 0: it has none */
+    int64_t half_copy;
+    /** where its values begin in sweep.sent: MPKI_FRONT_STRIP for each strip, which all strips read;
+     *  as many for each strip, which the one after it reads; as many for each slice but the first */
+    int64_t sent;
 } mpki_cuda_chain;
 
 /** The copy of a chain of one front, ld the leading dimension of its panel, e its pivots: of each
@@ -300,16 +301,16 @@ typedef struct mpki_cuda_piece {
 /** A sweep: vectors by position, nrhs of them, entry (position, r) at [position * nrhs + r]. */
 typedef struct mpki_cuda_sweep {
     void *y; /**< n x nrhs: what L^-1 and D^-1 are applied to, in place */
-    /* what fronts give to their parents lies in u, by rows. To a chain with columns each child
-     * gives where the chain's row has what all of them give side by side: */
+    /* contributions lie in u, by rows; those of a chain's children lie side by side for each row of
+     * the chain: */
     const int64_t
         *at; /**< fronts: where a front's own part of u begins; its work space ends there */
     const int64_t
         *slot; /**< fronts: where its rows begin in `slots`; < 0: they go to its own part */
     const int32_t *slots; /**< where they go in u */
-    const int32_t *
-        contribution; /**< rows of chains, columns first: where contributions to the row begin in u; one more for
-                               each chain */
+    /** rows of chains, columns first, one more for each chain: where the contributions to the row
+     *  begin in u */
+    const int32_t *contribution;
     int32_t nrhs;     /**< 1, 2, 4 or 8; of complex doubles at most 4 */
     int32_t diagonal; /**< L^-T: 1: of D^-1 y, 0: of y */
     /** 1: of few entries, so that it takes as long as the way from front to front */
@@ -328,18 +329,18 @@ typedef struct mpki_cuda_sweep {
     int32_t *ticket;        /**< 2: L^-1, L^-T */
     int32_t *finished;      /**< fronts: counters, from -1 on */
     void *sent, *sent_back; /**< pivots of chains: values that their blocks send to one another */
-    void *
-        u; /**< what fronts add to rows of their parents; memory for what is not in shared memory */
+    /** contributions to rows of parents; memory for what does not fit into shared memory */
+    void *u;
     void *x; /**< n x nrhs: what L^-T makes */
     /* inverses of the squares on the diagonal of chains' strips, MPKI_FRONT_STRIP^2 each. NULL:
      * there is no memory for them, and each sweep makes its own */
     void *square;
     int32_t squared; /**< 1: they are there; 0: this sweep makes them */
-    void *
-        half_copy; /**< copies of chains of one front in half the precision; NULL: there is no place for them */
-    int32_t rounds; /**< 1: of these chains as much is read as copies have; 0: L */
-    int32_t
-        half_copied; /**< 1: from copies; 0: from panels, of which L^-1 makes the copies in their place */
+    /** copies of chains of one front in half the precision; NULL: there is no memory for them */
+    void *half_copy;
+    int32_t rounds; /**< 1: L of such chains is rounded as the copies are; 0: it is read as is */
+    /** 1: such chains are read from copies; 0: from panels, and L^-1 makes the copies */
+    int32_t half_copied;
     /* where it goes besides: scale x by position, column r from r ldout on; NULL: nowhere */
     void *out;
     int64_t ldout;
@@ -388,7 +389,7 @@ typedef struct mpki_cuda_direct_table {
     int (*columns)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const mpki_cuda_large *large);
     /** state[] of fronts that are done. */
     int (*finish)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const mpki_cuda_large *large);
-    /** Waits, and tells what kernels have left in *tree->flags and which of the fronts first ..
+    /** Waits, and reports what kernels have left in *tree->flags and which of the fronts first ..
      *  last - 1 have changed. sums: not 0: pivots of all fronts before `last` go to flags->sums,
      *  which are 0, 0, 0, 0, 0, infinity before.
      *  report [out] in force until the next call */

@@ -32,8 +32,8 @@ typedef struct mpki_cuda_refine {
     double *partial;     /**< 2 for each MPKI_CUDA_REFINE_ROWS rows, and for as many long ones */
     double *piece;       /**< MPKI_CUDA_REFINE_SUMS for each of a.pieces */
     mpki_cuda_errors *errors;
-    mpki_cuda_errors *
-        report; /**< page-locked: what measure() has in `errors` at its end; NULL: nobody looks there */
+    /** page-locked: what measure() has in `errors` at its end; NULL: nobody reads it there */
+    mpki_cuda_errors *report;
     /* errors->more, for those who are queued behind: not where omega1 + omega2 are no more than
      * `accuracy`, or
      * ||A|| ||x|| / ||b|| is more than `lost` */

@@ -193,8 +193,8 @@ static void each_child(const mpki_direct *f, mpki_cuda_sweep_lists *l, const mpk
     }
 }
 
-/* Each row of a chain has what its children give to it side by side: l->contribution[row] is counted,
- * begins, ends there. */
+/* Each row of a chain has what its children give to it side by side: l->contribution[row] is
+ * counted, begins, ends there. */
 static void place_contributions(const mpki_direct *f, mpki_cuda_sweep_lists *l,
                                 mpki_cuda_chain *c) {
     const int32_t rows = columns_of(f, c) + f->plan.node[c->top].rows;
@@ -212,8 +212,8 @@ static void place_contributions(const mpki_direct *f, mpki_cuda_sweep_lists *l,
     each_child(f, l, c, place_child);
 }
 
-/* Places in u: of contributions to chains; of what other fronts give, behind the work space of those that
- * have it there. */
+/* Places in u: of contributions to chains; of what other fronts give, behind the work space of
+ * those that have it there. */
 static mpk_status place_all(mpk_context *ctx, const mpki_direct *f, mpki_cuda_sweep_lists *l) {
     const mpki_cuda_plan *plan = &f->plan;
     int64_t most = 0;

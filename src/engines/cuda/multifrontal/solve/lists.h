@@ -7,10 +7,10 @@
 #include "../state.h"
 
 typedef struct mpki_cuda_sweep_lists {
-    int64_t *at, rows;    /* fronts: where its own part of u begins; rows of all */
-    int64_t *slot, slots; /* fronts: where its rows begin in place; < 0: they go to its own part */
-    int32_t *place,
-        *contribution; /* slots: where they go in u; contributions: where those to a chain's row begin */
+    int64_t *at, rows;     /* fronts: where its own part of u begins; rows of all */
+    int64_t *slot, slots;  /* fronts: where its rows begin in place; < 0: they go to its own part */
+    int32_t *place;        /* slots: where they go in u */
+    int32_t *contribution; /* contributions: where those to a chain's row begin in u */
     int64_t contributions;
     int64_t sent;               /* values that blocks of chains send, in one direction */
     int32_t *parent, *goal;     /* fronts */

@@ -67,8 +67,8 @@ template <class T> struct outside_front {
     }
 };
 
-/** Shared memory of a task's front: the tile S, its work space, D and D^-1 of the tile, X of the rows
- *  below it, and the packed front F. Made by a thread, with the arguments of bytes(). */
+/** Shared memory of a task's front: the tile S, its work space, D and D^-1 of the tile, X of the
+ *  rows below it, and the packed front F. Made by a thread, with the arguments of bytes(). */
 template <class T> struct task_smem {
     T *S, *work, *d, *dinv, *X, *F;
     int32_t *perm, *row; /* row: where rows of two children go; each as many as the front has */

@@ -458,8 +458,8 @@ template <class T> struct front_in_work {
 /** All threads of a block: the front x grows by its delayed columns. It gets a place in the arena,
  *  and its shared memory is laid out anew: entries of A, and what the first `from` children
  *  contribute, go to their new places; delayed columns become 0. Where all of it does not fit into
- *  smem (smem_bytes), x.apart or x.outside says what lies elsewhere; an outside front is left empty.
- *  Returns false, with the reason in the flags, where there is no memory for it: nothing is
+ *  smem (smem_bytes), x.apart or x.outside says what lies elsewhere; an outside front is left
+ *  empty. Returns false, with the reason in the flags, where there is no memory for it: nothing is
  *  written then. Barriers: it meets the block. */
 template <bool LARGEST, class T>
 __device__ __forceinline__ bool grow_front(const mpki_cuda_tree &t, const mpki_cuda_node &node,
@@ -500,13 +500,13 @@ __device__ __forceinline__ bool grow_front(const mpki_cuda_tree &t, const mpki_c
     return true;
 }
 
-/** All threads of a block: the children's contributions, and the columns that they have delayed, are
- *  added to front x, which has its entries of A; of an outside front only x.delayed is found. The
- *  block waits for each child that is not its own, one of the fronts from `first` on. The last
+/** All threads of a block: the children's contributions, and the columns that they have delayed,
+ *  are added to front x, which has its entries of A; of an outside front only x.delayed is found.
+ *  The block waits for each child that is not its own, one of the fronts from `first` on. The last
  *  child is the one that is done last, as a rule, so the others' contributions are added up
- *  meanwhile; but not by blocks below the largest class, whose fronts wait less than that loop takes
- *  in registers. Returns false where a child could not be done or x cannot grow. Barriers: it meets
- *  the block, also before it returns true. */
+ *  meanwhile; but not by blocks below the largest class, whose fronts wait less than that loop
+ *  takes in registers. Returns false where a child could not be done or x cannot grow. Barriers: it
+ *  meets the block, also before it returns true. */
 template <bool H, bool LARGEST, class T>
 __device__ __forceinline__ bool assemble_front(const mpki_cuda_tree &t, const mpki_cuda_node &node,
                                                front_in_work<T> &x, char *smem, int64_t smem_bytes,
@@ -586,8 +586,8 @@ __device__ __forceinline__ bool store_front(const mpki_cuda_tree &t, int s,
  *  eliminated and published. alone: its columns without the others, since other blocks make its
  *  contribution. LARGEST: the block is of the largest class, where a front that has grown beyond
  *  shared memory is eliminated in global memory. Called by task_kernel() and, for leaves that fail,
- *  leaves_kernel(). Returns false where a front below it could not be done or there is no memory for
- *  it; then the state of s is as it was. Barriers: it meets the block, also before it returns
+ *  leaves_kernel(). Returns false where a front below it could not be done or there is no memory
+ *  for it; then the state of s is as it was. Barriers: it meets the block, also before it returns
  *  true. */
 template <bool H, bool LARGEST, class T>
 __device__ bool task_front(const mpki_cuda_tree &t, char *smem, int64_t smem_bytes, int s,

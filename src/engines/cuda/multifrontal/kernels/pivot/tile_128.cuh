@@ -17,8 +17,8 @@ static const int TILE_128 = tile_size<double>::B, ROWS_128 = 32;
 static const int FINISH_THREADS = 64,
                  FINISH_SHARES = 8; /* finish_128_kernel(): threads, blocks of the same rows */
 static_assert(2 * FINISH_THREADS == MPKI_FRONT_ROWS, "two rows a thread");
-/* the bound of |l| inside a block of 32 candidates, whose pivots are the largest entries that are left
- * on the diagonal */
+/* the bound of |l| inside a block of 32 candidates, whose pivots are the largest entries that are
+ * left on the diagonal */
 static const double MOST_L_128 = 8;
 static const int INNER_PIECES_128 = (MPKI_FRONT_BLOCK - MPKI_FRONT_TILE_128) / OUTER,
                  INNER_HALVES_128 = MPKI_FRONT_ROWS / OUTER; /* inner_128_kernel() */

@@ -204,7 +204,8 @@ __device__ inline void backward_piece(const mpki_cuda_tree &t, const mpki_cuda_s
     }
 }
 
-/** A block for each piece of y := L^-1 y. most: entries of shared memory for each right-hand side. */
+/** A block for each piece of y := L^-1 y. most: entries of shared memory for each right-hand
+ *  side. */
 template <int MODE, bool SMALL, int NR, class T>
 __global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T>())
     forward_kernel(mpki_cuda_tree t, mpki_cuda_sweep s, int most) {
