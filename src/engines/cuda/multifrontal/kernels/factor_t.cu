@@ -100,8 +100,8 @@ static mpk_status assemble(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_
                         : assemble_h<false>(cuda, t, l, level);
 }
 
-/* what: of an update (outer.cuh). beside: in the stream of updates, not in that of the other
- * kernels */
+/* Queue an update (update/large.cuh). what: which columns it takes; beside: it goes to the stream
+ * of updates, not to that of the other kernels. */
 template <bool H>
 static mpk_status outer_h(mpki_cuda *cuda, const mpki_cuda_large *l, int what, bool beside) {
 #if MPKI_PRECISION == 1

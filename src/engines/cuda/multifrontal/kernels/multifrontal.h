@@ -260,8 +260,9 @@ typedef struct mpki_cuda_chain {
     int64_t contribution;
     /** where its copy begins in sweep.half_copy, in entries; < 0: it has none */
     int64_t half_copy;
-    /** where its values begin in sweep.sent: MPKI_FRONT_STRIP for each strip, which all strips read;
-     *  as many for each strip, which the one after it reads; as many for each slice but the first */
+    /** where its values begin in sweep.sent: MPKI_FRONT_STRIP for each strip, which all strips
+     *  read; as many for each strip, which the one after it reads; as many for each slice but the
+     *  first */
     int64_t sent;
 } mpki_cuda_chain;
 

@@ -11,10 +11,10 @@ namespace mpki {
 enum {
     STAMP_ENTRIES, /* entries of A */
     STAMP_WAIT,    /* until the children are done */
-    STAMP_GATHER,  /* what they give */
+    STAMP_GATHER,  /* their contributions */
     STAMP_LOAD,    /* tiles to their places */
-    STAMP_TILE,    /* pivots of tiles, the quick way */
-    STAMP_FULL,    /* the same by complete pivoting */
+    STAMP_TILE,    /* pivots of tiles without a search */
+    STAMP_FULL,    /* pivots of tiles by complete pivoting */
     STAMP_ROWS,    /* rows below */
     STAMP_BACK,    /* what tiles and rows have become, to its place */
     STAMP_UPDATE,  /* products */

@@ -29,7 +29,7 @@ int mpki_cuda_class_of(const mpki_cuda_made *m, int32_t own, int32_t rows) {
     return MPKI_CUDA_CLASSES;
 }
 
-/* Do w columns of a front fit there, with all rows below them? */
+/* Do w columns of a front, with the rows below them, fit into a block's shared memory? */
 bool mpki_cuda_panel_fits(const mpki_cuda_made *m, int32_t w, int32_t below) {
     const int32_t all = with_delayed(w), n = all + below;
     return m->cuts != MPKI_CUDA_UNCUT && w + below <= MPKI_PANEL_ROWS &&
@@ -37,9 +37,10 @@ bool mpki_cuda_panel_fits(const mpki_cuda_made *m, int32_t w, int32_t below) {
                m->capacity->bytes[MPKI_CUDA_CLASSES - 1];
 }
 
-/* The next columns of supernode s's front: all, or as many as one block eliminates. Of very many
- * that have very many children all: each piece would add up its share of these by itself, and what
- * fails goes through all pieces that follow. */
+/* How many columns of supernode s's front the next piece has: as many as one block eliminates, in
+ * pieces of about the same size. A front of very many columns and very many children is one piece:
+ * otherwise each piece would add up the children once more, and each column that fails would pass
+ * through all pieces that follow. own, rows: columns that are left, rows below them. */
 static int32_t cut_columns(const mpki_cuda_made *m, int32_t s, int32_t own, int32_t rows) {
     int32_t w = own < MPKI_CUDA_PANEL_MOST ? own : MPKI_CUDA_PANEL_MOST;
     if (m->cuts != MPKI_CUDA_CUT || own == 0 ||

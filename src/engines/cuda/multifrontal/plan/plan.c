@@ -222,7 +222,7 @@ static mpk_status number(mpki_cuda_cut *c) {
     return status;
 }
 
-/* The child that is done last, as a rule, comes last: what the others give is added up before. */
+/* The child that is done last, as a rule, comes last: the others are added up before it is done. */
 static void latest_last(mpki_cuda_cut *c) {
     mpki_cuda_made *m = &c->m;
     double *const end = c->end;
@@ -241,7 +241,7 @@ static void latest_last(mpki_cuda_cut *c) {
     }
 }
 
-/* Of a large front those children come first that give to most of its rows: they are added up
+/* Of a large front those children come first that contribute to most of its rows: they are added up
  * together. */
 static void largest_first(mpki_cuda_cut *c) {
     mpki_cuda_made *m = &c->m;
@@ -333,9 +333,10 @@ void mpki_cuda_plan_free(mpk_context *ctx, mpki_cuda_plan *plan) {
     *plan = (mpki_cuda_plan){0};
 }
 
-/* Steps in which what large fronts take and what all leave, in use at once, is nearly the most
- * there is, and so much that a launch more does not show: the last blocks of each are at work alone
- * for some 60 us. */
+/* Find the steps whose large fronts are assembled in two rounds, so that fewer contributions are
+ * held at once. These are the steps whose contributions, those that large fronts add up and those
+ * that all fronts leave, are nearly the most of all steps; and so many that a further launch, whose
+ * last blocks are at work alone for some 60 us, does not count. */
 static mpk_status find_full(mpki_cuda_cut *c) {
     const mpki_cuda_made *m = &c->m;
     const int64_t least = (int64_t)MPKI_FULL_ENTRIES * m->capacity->blocks[MPKI_CUDA_CLASSES - 1];

@@ -53,8 +53,8 @@ typedef struct mpki_cuda_plan {
     int64_t rows, positions;
     mpki_cuda_task *task; /* tasks */
     int32_t *large;       /* larges: fronts */
-    /** larges: the round of its step in which it is assembled. Contributions of a round may lie where
-     *  those were that the rounds before have added */
+    /** larges: the round of its step in which it is assembled. Contributions of a round may lie
+     *  where those were that the rounds before have added */
     int32_t *round;
     mpki_cuda_step *step;
     int64_t panel_bytes;          /* of all panels, while nothing is delayed */

@@ -60,7 +60,7 @@ static int32_t begin(plan_of_step *z, double now, int32_t blocks, const int32_t 
         if (x.what == ENDS) { /* the task itself */
             (void)mpki_heap_pop(&z->ready);
             out[(*next)++] = (mpki_cuda_item){s, -1};
-            if (parts[k] > 0) { /* what children give is added up before the columns are there */
+            if (parts[k] > 0) { /* children are added up before the columns are there */
                 const double open = takes > part_ns ? takes - part_ns : 0;
                 mpki_heap_push(&z->event, (mpki_heap_entry){now + open, k, OPENS});
             }

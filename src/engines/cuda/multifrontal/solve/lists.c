@@ -55,8 +55,8 @@ static int32_t front_before(const mpki_cuda_plan *plan, int32_t front) {
     return -1;
 }
 
-/* The segments of a chain and the strips that they make. Fills lists where there are any. Returns
- * whether it is not more than a block looks at. */
+/* Cut chain c, of the fronts in `front`, into segments, and these into strips; fills the lists of l
+ * unless it is NULL. Returns whether a block can hold so many segments. */
 static bool cut_chain(const mpki_direct *f, const int32_t *front, mpki_cuda_chain *c,
                       mpki_cuda_sweep_lists *l) {
     int32_t left = 0, in_strip = 0; /* of the strip that is being filled */
@@ -79,7 +79,7 @@ static bool cut_chain(const mpki_direct *f, const int32_t *front, mpki_cuda_chai
     return true;
 }
 
-/* Have children of a front, but for the one before it in a chain, left columns to it? */
+/* Have children of a front, but for the one before it in a chain, delayed columns to it? */
 static bool gets_columns(const mpki_direct *f, int32_t front, bool chained) {
     const mpki_cuda_node *node = &f->plan.node[front];
     for (int32_t k = 0; k < node->children; k++) {
@@ -159,7 +159,7 @@ static void find_chains(const mpki_direct *f, mpki_cuda_sweep_lists *l) {
     }
 }
 
-/* ---- where what fronts give goes ---- */
+/* ---- places of contributions in u ---- */
 
 /* A child that is not itself a part of the chain. shift: columns of the chain before those of its
  * parent. */
@@ -193,8 +193,8 @@ static void each_child(const mpki_direct *f, mpki_cuda_sweep_lists *l, const mpk
     }
 }
 
-/* Each row of a chain has what its children give to it side by side: l->contribution[row] is
- * counted, begins, ends there. */
+/* Find places in u for the contributions to chain c: those to one row lie side by side, from
+ * l->contribution[row] to the next row's. They are counted first, then placed. */
 static void place_contributions(const mpki_direct *f, mpki_cuda_sweep_lists *l,
                                 mpki_cuda_chain *c) {
     const int32_t rows = columns_of(f, c) + f->plan.node[c->top].rows;
@@ -212,8 +212,8 @@ static void place_contributions(const mpki_direct *f, mpki_cuda_sweep_lists *l,
     each_child(f, l, c, place_child);
 }
 
-/* Places in u: of contributions to chains; of what other fronts give, behind the work space of
- * those that have it there. */
+/* Find places in u for all contributions: those to chains, then those of other fronts, each behind
+ * its work space if that is in u, too. */
 static mpk_status place_all(mpk_context *ctx, const mpki_direct *f, mpki_cuda_sweep_lists *l) {
     const mpki_cuda_plan *plan = &f->plan;
     int64_t most = 0;

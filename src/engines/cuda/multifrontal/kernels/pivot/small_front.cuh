@@ -557,8 +557,8 @@ __device__ __forceinline__ bool assemble_front(const mpki_cuda_tree &t, const mp
 
 /** All threads of a block: the contribution of front x, unless others make it (alone), and its
  *  panel, of which nelim columns are eliminated, go from shared memory to where they stay. The
- *  parent of a front that delays nothing reads its contribution alone: it is told before the panel
- *  is stored. Returns whether it was. Barriers: it meets the block in that case. */
+ *  parent of a front that delays nothing reads its contribution alone: so it is published before
+ *  the panel is stored. Returns whether it was. Barriers: it meets the block in that case. */
 template <class T>
 __device__ __forceinline__ bool store_front(const mpki_cuda_tree &t, int s,
                                             const mpki_cuda_node &node, const front_in_work<T> &x,

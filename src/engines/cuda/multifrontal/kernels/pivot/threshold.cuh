@@ -11,7 +11,7 @@
 
 namespace mpki {
 
-enum { SEARCHED = 32 /* columns that are looked at together */ };
+enum { SEARCHED = 32 /* columns that are measured together */ };
 
 /** The sizes of the entries of a column from row p on, without its diagonal: the two largest in
  *  rows that may be eliminated, and the largest in the rows below these; infinite where there is

@@ -294,7 +294,7 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
     }
     __syncthreads();
     const int b = size;
-    /* where what children give to this row begins, and where its own contribution goes */
+    /* where the children's contributions to this row begin, and where its own one goes */
     const int columns = chain_columns(t, me), first = t.node[me.low].first;
     int contribution = 0, contributions_end = 0;
     if (row < b) {
