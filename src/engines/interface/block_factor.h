@@ -103,12 +103,12 @@ typedef struct mpki_block_engine {
     int32_t widest;
     /** Release what was kept; *plan is NULL afterwards. NULL *plan is fine. */
     void (*plan_free)(mpk_context *ctx, mpki_block_plan **plan);
-    /** Room for the blocks of the index; the stages must outlive *f.
+    /** Memory for the blocks of the index; the stages must outlive *f.
      *  Returns MPK_OK | MPK_ERR_MEMORY. */
     mpk_status (*make)(mpki_stages *stages, mpki_blocks **f);
     /** Release everything; *f is NULL afterwards. A NULL *f is fine. */
     void (*free)(mpk_context *ctx, mpki_blocks **f);
-    /** After a push-back, which gave frames new places and the index more blocks: make room.
+    /** After a push-back, which gave frames new places and the index more blocks: allocate their memory.
      *  Returns MPK_OK | MPK_ERR_MEMORY. */
     mpk_status (*grow)(mpki_blocks *f);
     /** Compute all wanted blocks, by level sets. Sets final, want and stored_blocks, and reject for

@@ -88,7 +88,7 @@ typedef struct mpki_refined {
 } mpki_refined;
 
 typedef struct mpki_direct_engine {
-    /** Room for factors of this tree, which must outlive *f. Returns MPK_OK | MPK_ERR_MEMORY. */
+    /** Memory for factors of this tree, which must outlive *f. Returns MPK_OK | MPK_ERR_MEMORY. */
     mpk_status (*make)(mpk_context *ctx, const mpki_tree_view *tree, mpki_direct **f);
     /** Release everything; *f is NULL afterwards. A NULL *f is fine. */
     void (*free)(mpki_direct **f);

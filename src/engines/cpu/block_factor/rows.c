@@ -97,20 +97,20 @@ static estimate estimate_all(const mpki_blocks *bf) {
     return sum;
 }
 
-/* Is it faster, and is there room for it beside the blocks?
+/* Is it faster, and does it fit into memory beside the blocks?
  * pure [out] even with all blocks as rows */
 static bool pays(const mpk_context *ctx, const mpki_blocks *bf, int64_t *kept_bytes, bool *pure) {
     const estimate sum = estimate_all(bf);
     *pure = sum.all <= PURE * sum.after && mpki_jacobi_sweeps(bf->stages->options) == 0 &&
             bf->stages->blocking->largest > 1;
-    const double room = (double)mpki_memory_left(ctx);
+    const double left = (double)mpki_memory_left(ctx);
     const int64_t halves = bf->upper != bf->lower ? 1 : 2, n = bf->stages->blocking->n;
     const double entry = (double)mpk_scalar_size(bf->scalar) + sizeof(int32_t);
     const double rows = *pure ? sum.all * entry : (double)sum.rows;
     const double bytes = 1.1 * (rows * (double)halves + (double)(*pure ? 0 : sum.kept)) +
                          16.0 * (double)bf->stages->index.nblocks + 120.0 * (double)n + 1e5;
     *kept_bytes = sum.kept;
-    if (!(sum.after <= WORTH * sum.before) || bytes > room) return false;
+    if (!(sum.after <= WORTH * sum.before) || bytes > left) return false;
     return bytes < FREE_ASKED || bytes < (double)mpki_memory_available();
 }
 

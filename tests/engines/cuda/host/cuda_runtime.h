@@ -22,6 +22,7 @@
 #define __align__(n) __attribute__((aligned(n)))
 #define __shared__ static /* blocks come one after the other */
 #define MPKI_ROOM char *const room = host_room
+#define MPKI_SHARED_MEMORY char *const shared_memory = host_room
 
 typedef struct host_place {
     unsigned x;

@@ -52,8 +52,8 @@ template <class T, class TILE> struct elimination {
 };
 
 /** This thread's matrix in dynamic shared memory; each matrix takes `each` bytes. */
-template <class TILE> __device__ inline char *room_of(char *room, size_t each) {
-    return room + (TILE::W == 1 ? threadIdx.x / TILE::L : 0) * each;
+template <class TILE> __device__ inline char *memory_of_matrix(char *memory, size_t each) {
+    return memory + (TILE::W == 1 ? threadIdx.x / TILE::L : 0) * each;
 }
 
 /** Load, eliminate, and store if there are factors. broken: the pivots given were not valid. */

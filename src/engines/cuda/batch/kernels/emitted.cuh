@@ -41,18 +41,19 @@ template <int THREADS, int LANES, int PACK> struct emitted_block {
     }
     /** Write the outcomes of the block's groups; matrices without factors get a valid permutation.
      *  */
-    template <int LISTS> __device__ void tell(const part &job, const int *told) const {
+    template <int LISTS>
+    __device__ void report_outcomes(const part &job, const int *outcomes) const {
         __syncthreads();
         const int g = (int)threadIdx.x;
         const bool mine = g < groups;
         if (mine)
-            job.report(job.matrix(first + g), told[4 * g], told[4 * g + 1], told[4 * g + 2],
-                       told[4 * g + 3]);
+            job.report(job.matrix(first + g), outcomes[4 * g], outcomes[4 * g + 1],
+                       outcomes[4 * g + 2], outcomes[4 * g + 3]);
         /* the divisions below are a tenth of a small matrix's instructions */
-        if (LISTS == 0 || !__syncthreads_or(mine && told[4 * g] > 1)) return;
+        if (LISTS == 0 || !__syncthreads_or(mine && outcomes[4 * g] > 1)) return;
         const int each = (LISTS > 0 ? LISTS : 1) * job.n;
         for (int k = (int)threadIdx.x; k < groups * each; k += threads) {
-            if (told[4 * (k / each)] <= 1) continue;
+            if (outcomes[4 * (k / each)] <= 1) continue;
             int *piv = job.pivots + job.matrix(first + k / each) * job.most * LISTS;
             piv[k % each] = k % each % job.n;
         }
@@ -65,7 +66,7 @@ template <int THREADS, int LANES, int PACK> struct emitted_block {
 template <class BODY, int THREADS, int LANES, int PACK, int LISTS, int BLOCKS, bool STAGED = false>
 __global__ void __launch_bounds__(THREADS, BLOCKS) emitted_kernel(const part job) {
     typedef emitted_block<THREADS, LANES, PACK> block;
-    __shared__ __align__(16) int told[4 * block::GROUPS];
+    __shared__ __align__(16) int outcomes[4 * block::GROUPS];
     const block at(job.count);
     /* borgc's code ends these threads as well; but here they must not wait at our barrier for the
      * rest of a warp whose exchanges wait for them */
@@ -73,9 +74,9 @@ __global__ void __launch_bounds__(THREADS, BLOCKS) emitted_kernel(const part job
     const T tolerance = job.tolerance < 0 ? 4 * job.n * epsilon<T>() : (T)job.tolerance;
     const long long b = job.matrix(at.first + at.local);
     int *piv = LISTS > 0 ? job.pivots + (b * job.most - at.local * job.n) * LISTS : NULL;
-    BODY::run(at.template base<T>(job.a, b), job.a.ld, job.a.stride, piv, told, tolerance, job.n,
-              -at.first, job.count - at.first);
-    at.template tell<LISTS>(job, told);
+    BODY::run(at.template base<T>(job.a, b), job.a.ld, job.a.stride, piv, outcomes, tolerance,
+              job.n, -at.first, job.count - at.first);
+    at.template report_outcomes<LISTS>(job, outcomes);
 }
 
 template <class BODY, int THREADS, int LANES, int PACK, int LISTS, int BLOCKS, bool STAGED = false>

@@ -33,9 +33,9 @@ template <class R, int ROWS, int PIVOTING, int W> struct panel {
     bool broken;
     int zero, positive, negative;
 
-    __device__ panel(const part &job_, char *room)
+    __device__ panel(const part &job_, char *memory)
         : job(job_), lane((int)(threadIdx.x % 32)), warp(W == 1 ? 0 : (int)(threadIdx.x / 32)),
-          n(job_.n), rows(panel_rows(job_.n)), ld(panel_ld(job_.n)), w((R *)room), width(0),
+          n(job_.n), rows(panel_rows(job_.n)), ld(panel_ld(job_.n)), w((R *)memory), width(0),
           left(all_below(job_.n)), pairs(0), small(0), check(0), broken(false), zero(0),
           positive(0), negative(0) {
         l = w + rows * (rows + 1) / 2;

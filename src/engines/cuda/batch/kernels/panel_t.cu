@@ -12,9 +12,9 @@ template <class R, int ROWS, int PIVOTING, int W>
 __global__ void __launch_bounds__(32 * W, ROWS == 1 ? 24
                                           : W == 1  ? 16
                                                     : PANEL_BLOCKS) panel_kernel(const part job) {
-    MPKI_ROOM;
+    MPKI_SHARED_MEMORY;
     typedef panel<R, ROWS, PIVOTING, W> matrix;
-    matrix e(job, room);
+    matrix e(job, shared_memory);
     const int n = job.n;
     const long long b = job.matrix(blockIdx.x);
     const view<R> a = view_of<R>(job.a, b);
@@ -51,7 +51,7 @@ static mpk_status launch(mpki_cuda *cuda, const part &job, void *stream) {
 }
 
 template <int ROWS> static mpk_status pivoted(mpki_cuda *cuda, const part &job, void *stream) {
-    /* shared memory has room for so few of these matrices that one warp of each waits too often */
+    /* shared memory holds so few of these matrices that one warp of each waits too often */
     const int W = sizeof(T) == 8 && ROWS > 1 ? PANEL_WARPS : 1;
     if (job.pivoting == 2) return launch<ROWS, 2, 1>(cuda, job, stream);
     if (job.pivoting == 3) return launch<ROWS, 3, 1>(cuda, job, stream);

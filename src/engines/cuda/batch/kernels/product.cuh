@@ -12,7 +12,7 @@ struct product_part {
     long long count;
     const int *sizes;
     int m, n, k, transpose_b, hermitian;
-    int wide; /* columns of op(B) that are in shared memory at a time: all, or a multiple of 4 */
+    int columns; /* columns of op(B) that are in shared memory at a time: all, or a multiple of 4 */
     double alpha, beta;
 };
 
@@ -99,7 +99,7 @@ __device__ inline void product_columns(const TILE &t, const product_part &job, c
 
 template <class T, class TILE>
 __global__ void __launch_bounds__(TILE_BLOCK) product_kernel(const product_part job) {
-    MPKI_ROOM;
+    MPKI_SHARED_MEMORY;
     __shared__ double between[TILE::W];
     const TILE t(between);
     const long long b = TILE::place();
@@ -108,9 +108,9 @@ __global__ void __launch_bounds__(TILE_BLOCK) product_kernel(const product_part 
     const int m = sizes ? sizes[0] : job.m, n = sizes ? sizes[1] : job.n;
     const int k = job.alpha == 0 ? 0 : sizes ? sizes[2] : job.k;
     if (m == 0 || n == 0) return;
-    T *x = (T *)(room + (TILE::W == 1 ? threadIdx.x / TILE::L : 0) *
-                            product_bytes<T>(job.m, job.wide, job.k));
-    T *y = x + k * product_ld(n < job.wide ? n : job.wide);
+    T *x = (T *)(shared_memory + (TILE::W == 1 ? threadIdx.x / TILE::L : 0) *
+                                     product_bytes<T>(job.m, job.columns, job.k));
+    T *y = x + k * product_ld(n < job.columns ? n : job.columns);
     if (k > 0) {
         const view<T> a = view_of<T>(job.a, b);
         for (int j = t.warp; j < k; j += TILE::W)
@@ -122,8 +122,8 @@ __global__ void __launch_bounds__(TILE_BLOCK) product_kernel(const product_part 
     }
     const view<T> c = view_of<T>(job.c, b);
     const T beta = make<T>(job.beta);
-    for (int c0 = 0; c0 < n; c0 += job.wide) {
-        const int columns = n - c0 < job.wide ? n - c0 : job.wide;
+    for (int c0 = 0; c0 < n; c0 += job.columns) {
+        const int columns = n - c0 < job.columns ? n - c0 : job.columns;
         if (c0) t.sync();
         if (k > 0) right_factor(t, job, b, c0, columns, k, x);
         t.sync();

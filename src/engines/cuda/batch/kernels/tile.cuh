@@ -6,11 +6,8 @@
  *  itself. Every warp of a matrix takes the same decisions, from what lies in shared memory;
  *  columns are dealt out among the warps. The order is at most L ROWS. */
 #include "engines/cuda/module/scalar.cuh"
+#include "engines/cuda/module/shared_memory.cuh"
 #include "batch.h"
-
-#ifndef MPKI_ROOM /* dynamic shared memory; tests on a host have their own */
-#define MPKI_ROOM extern __shared__ __align__(16) char room[]
-#endif
 
 namespace mpki {
 

@@ -13,14 +13,15 @@ namespace mpki {
 template <class T>
 __global__ void __launch_bounds__(32 * WARPS)
     border_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
-    MPKI_ROOM;
-    if (b.told->stop) return;
+    MPKI_SHARED_MEMORY;
+    if (b.notes->stop) return;
     const int lane = (int)(threadIdx.x % 32), warp = (int)(threadIdx.x / 32);
     const int64_t t = (int64_t)blockIdx.x, e = b.entry[po.first_item + t];
     const int frame = b.who[b.item_who[po.first_item + t]], row = b.other[e];
     const int w = b.bptr[frame + 1] - b.bptr[frame], rows = b.bptr[row + 1] - b.bptr[row];
-    const gather_room<T> s(room + (size_t)warp * gather_room<T>::bytes(b.largest), b.largest);
-    const gather_room<T> first(room, b.largest);
+    const gather_memory<T> s(shared_memory + (size_t)warp * gather_memory<T>::bytes(b.largest),
+                             b.largest);
+    const gather_memory<T> first(shared_memory, b.largest);
     T *const work = (T *)b.work + b.slot[e];
     unsigned long long flops = 0;
     if (warp == 0)
@@ -30,21 +31,21 @@ __global__ void __launch_bounds__(32 * WARPS)
             work[r * w + lane] = make<T>(0);
         });
     __syncthreads();
-    if (!b.relaxed) flops = pull_together<WARPS>(b, 0, row, frame, s, room);
+    if (!b.relaxed) flops = pull_together<WARPS>(b, 0, row, frame, s, shared_memory);
     T *const to = (T *)b.border_s + b.border_start[row];
     for (int k = warp; k < w; k += WARPS)
         if (lane < rows && (row != frame || lane >= k))
             to[lane + (int64_t)(b.border_start[frame] + k) * b.border] = first.c[lane * s.ld + k];
     if (lane != 0) return;
     if (warp == 0) b.need[t] = 0;
-    if (flops) atomicAdd(&b.told->flops, flops);
+    if (flops) atomicAdd(&b.notes->flops, flops);
 }
 
 /** M = D = I for the portion's frames; the host counts their pivots. A warp a frame. */
 template <class T>
 __global__ void __launch_bounds__(32)
     border_frame_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
-    if (b.told->stop) return;
+    if (b.notes->stop) return;
     const int lane = (int)threadIdx.x, frame = b.who[po.first + (int)blockIdx.x];
     const int w = b.bptr[frame + 1] - b.bptr[frame];
     const at_pivot<T> to(b, (int)blockIdx.x);
@@ -66,8 +67,8 @@ enum { TILE = 32, INVERT_WARPS = 8, INVERT_ROWS = TILE / INVERT_WARPS, TILE_LD =
 /** 32 columns of V = L^-1, a tile of rows after the other: V_i = L_ii^-1 (E_i - sum_k L_ik V_k). */
 template <class T>
 __global__ void __launch_bounds__(32 * INVERT_WARPS) invert_kernel(int n, const T *l, T *v) {
-    MPKI_ROOM;
-    T *const a = (T *)room, *const x = a + TILE * TILE_LD;
+    MPKI_SHARED_MEMORY;
+    T *const a = (T *)shared_memory, *const x = a + TILE * TILE_LD;
     const int lane = (int)(threadIdx.x % 32), warp = (int)(threadIdx.x / 32);
     const int j0 = TILE * (int)blockIdx.x, column = j0 + lane;
     for (int i0 = j0; i0 < n; i0 += TILE) {
@@ -113,8 +114,8 @@ __global__ void __launch_bounds__(32 * INVERT_WARPS) invert_kernel(int n, const 
 
 /** The upper triangle := the transposed lower one, a tile a block; 0 on the diagonal. */
 template <class T> __global__ void __launch_bounds__(32 * INVERT_WARPS) mirror_kernel(int n, T *v) {
-    MPKI_ROOM;
-    T *const a = (T *)room;
+    MPKI_SHARED_MEMORY;
+    T *const a = (T *)shared_memory;
     const int lane = (int)(threadIdx.x % 32), warp = (int)(threadIdx.x / 32);
     const int tiles = (n + TILE - 1) / TILE;
     const int i0 = TILE * (int)(blockIdx.x / tiles), j0 = TILE * (int)(blockIdx.x % tiles);

@@ -19,7 +19,7 @@ __host__ __device__ inline int left_ld(int largest) {
 }
 
 /** What a warp has in shared memory for updates. */
-template <class T> struct gather_room {
+template <class T> struct gather_memory {
     T *a, *c, *w; /* left operand by columns; the work block, and right operand, by rows, ld */
     unsigned *mask;
     int *start; /* of the nonempty rows of an operand: columns, first value; 32 of each */
@@ -30,9 +30,10 @@ template <class T> struct gather_room {
         return ((size_t)largest * (size_t)left_ld(largest) + 2 * square) * sizeof(T) / 16 * 16 +
                16 + 256;
     }
-    __device__ gather_room(char *room, int largest) : ld(work_ld(largest)), lda(left_ld(largest)) {
-        mask = (unsigned *)room, start = (int *)room + 32;
-        a = (T *)(room + 256);
+    __device__ gather_memory(char *memory, int largest)
+        : ld(work_ld(largest)), lda(left_ld(largest)) {
+        mask = (unsigned *)memory, start = (int *)memory + 32;
+        a = (T *)(memory + 256);
         c = a + largest * lda, w = c + largest * ld;
     }
 };
@@ -51,7 +52,7 @@ struct head {
 
 /** The masks of a packed block's rows; how many are not empty. */
 template <class T>
-__device__ inline int read_head(const gather_room<T> &s, const head &of, int *entries) {
+__device__ inline int read_head(const gather_memory<T> &s, const head &of, int *entries) {
     const int lane = (int)(threadIdx.x % 32), held = __popc(of.rows);
     const unsigned m = lane < held ? of.mask : 0;
     int sum = __popc(m);
@@ -68,7 +69,7 @@ __device__ inline int read_head(const gather_room<T> &s, const head &of, int *en
 
 /** s.w (depth x cols) := D B^T (D B^H) of the packed block, whose rows are columns of w. */
 template <class T>
-__device__ inline void right_operand(const gather_room<T> &s, const head &of, int cols, int depth,
+__device__ inline void right_operand(const gather_memory<T> &s, const head &of, int cols, int depth,
                                      const T *d, int hermitian) {
     const int lane = (int)(threadIdx.x % 32), AHEAD = rows_ahead<T>::value;
     T one = make<T>(0), next = make<T>(0), before = make<T>(0), two = make<T>(0);
@@ -114,7 +115,7 @@ __device__ inline void right_operand(const gather_room<T> &s, const head &of, in
 /** s.c -= A s.w for a packed A with few entries, at most `FEW` a row: entry by entry. */
 enum { FEW = 3 };
 template <class T>
-__device__ inline void minus_sparse(const gather_room<T> &s, unsigned rows,
+__device__ inline void minus_sparse(const gather_memory<T> &s, unsigned rows,
                                     const values_of<T> &value, int entries, int cols) {
     const int lane = (int)(threadIdx.x % 32);
     T x[FEW];
@@ -140,7 +141,7 @@ template <class T> struct alignas(16) quad { T v[4]; };
 
 /** G rows of s.c, those of the lowest bits of `rows`, -= their rows of A. */
 template <int G, class T>
-__device__ inline void minus_rows(const gather_room<T> &s, unsigned *rows, int row, int depth,
+__device__ inline void minus_rows(const gather_memory<T> &s, unsigned *rows, int row, int depth,
                                   int cols) {
     const int lane = (int)(threadIdx.x % 32), column = lane < cols ? lane : 0;
     T sum[G];
@@ -167,7 +168,7 @@ __device__ inline void minus_rows(const gather_room<T> &s, unsigned *rows, int r
 
 /** s.c (its rows `rows`, in order) -= A s.w, A expanded in s.a by columns. */
 template <class T>
-__device__ inline void minus_expanded(const gather_room<T> &s, unsigned rows, int held, int depth,
+__device__ inline void minus_expanded(const gather_memory<T> &s, unsigned rows, int held, int depth,
                                       int cols) {
     for (int row = 0; row < held;) {
         if (held - row > 4) {
@@ -197,7 +198,7 @@ __device__ inline void multiply_tile(double (&c)[2], double a, double b) {
 }
 
 /** The same in double precision, on tensor cores: 8 rows at a time. */
-__device__ inline void minus_expanded(const gather_room<double> &s, unsigned rows, int held,
+__device__ inline void minus_expanded(const gather_memory<double> &s, unsigned rows, int held,
                                       int depth, int cols) {
     const int lane = (int)(threadIdx.x % 32), high = lane / 4, low = lane % 4;
     if (rows >> lane & 1)
@@ -230,7 +231,7 @@ __device__ inline void minus_expanded(const gather_room<double> &s, unsigned row
 
 /** s.c -= A s.w for a packed A whose nonempty rows are nearly full: expanded, by groups of rows. */
 template <class T>
-__device__ inline void minus_dense(const gather_room<T> &s, unsigned rows, int held,
+__device__ inline void minus_dense(const gather_memory<T> &s, unsigned rows, int held,
                                    const values_of<T> &value, int depth, int cols) {
     const int lane = (int)(threadIdx.x % 32), AHEAD = rows_ahead<T>::value;
     for (int r0 = 0; r0 < held; r0 += AHEAD) {
@@ -251,7 +252,8 @@ __device__ inline void minus_dense(const gather_room<T> &s, unsigned rows, int h
 
 /** s.c -= A s.w of a packed A. */
 template <class T>
-__device__ inline void minus_product(const gather_room<T> &s, const head &of, int depth, int cols) {
+__device__ inline void minus_product(const gather_memory<T> &s, const head &of, int depth,
+                                     int cols) {
     int entries;
     const int held = read_head(s, of, &entries);
     const values_of<T> value(of.words + MPKI_STORE_HEAD(held));
@@ -277,7 +279,7 @@ struct window {
  *  of these. */
 template <class T>
 __device__ inline unsigned long long pull_updates(const mpki_cuda_stage &b, int half, int i, int j,
-                                                  int split, int mine, const gather_room<T> &s) {
+                                                  int split, int mine, const gather_memory<T> &s) {
     const int lane = (int)(threadIdx.x % 32);
     const int64_t *const left = half ? b.from.upper : b.from.lower;
     const int64_t *const right = half ? b.from.lower : b.from.upper;
@@ -346,7 +348,7 @@ __device__ inline unsigned long long pull_updates(const mpki_cuda_stage &b, int 
  *  all warps; s: the caller's. */
 template <int SPLIT, class T>
 __device__ inline unsigned long long pull_together(const mpki_cuda_stage &b, int half, int i, int j,
-                                                   const gather_room<T> &s, char *room) {
+                                                   const gather_memory<T> &s, char *memory) {
     if (SPLIT == 1) return pull_updates(b, half, i, j, 1, 0, s);
     const int lane = (int)(threadIdx.x % 32), warp = (int)(threadIdx.x / 32);
     const int cols = b.bptr[j + 1] - b.bptr[j], rows = b.bptr[i + 1] - b.bptr[i];
@@ -354,14 +356,14 @@ __device__ inline unsigned long long pull_together(const mpki_cuda_stage &b, int
         for (int r = 0; r < rows; ++r) s.c[r * s.ld + lane] = make<T>(0);
     const unsigned long long flops = pull_updates(b, half, i, j, SPLIT, warp, s);
     __syncthreads();
-    const size_t each = gather_room<T>::bytes(b.largest);
-    const gather_room<T> first(room, b.largest);
+    const size_t each = gather_memory<T>::bytes(b.largest);
+    const gather_memory<T> first(memory, b.largest);
     for (int r = warp; r < rows; r += SPLIT) {
         if (lane >= cols) continue;
         T x = first.c[r * s.ld + lane];
 #pragma unroll
         for (int v = 1; v < SPLIT; ++v) {
-            const gather_room<T> other(room + (size_t)v * each, b.largest);
+            const gather_memory<T> other(memory + (size_t)v * each, b.largest);
             x = x + other.c[r * s.ld + lane];
         }
         first.c[r * s.ld + lane] = x;

@@ -5,6 +5,7 @@
  *  blocks below them (engines/cpu/block_factor/phases_t.c). A warp takes a frame, or a block. */
 #include "core/random.h"
 #include "engines/cuda/module/launch.cuh"
+#include "engines/cuda/module/shared_memory.cuh"
 #include "factor_ldu.cuh"
 #include "gather.cuh"
 
@@ -87,7 +88,7 @@ template <class T>
 __global__ void __launch_bounds__(32 * LOAD_WARPS)
     load_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
     after_previous();
-    if (b.told->stop) return;
+    if (b.notes->stop) return;
     const int frame = b.who[po.first + (int)blockIdx.x];
     T *const lower = (T *)b.work, *const upper = b.ldu ? (T *)b.work_u : (T *)NULL;
     if (!b.at.ptr) {
@@ -110,10 +111,10 @@ template <int SPLIT> struct together { static const int warps = SPLIT == 1 ? WAR
 template <int SPLIT, class T>
 __global__ void __launch_bounds__(32 * together<SPLIT>::warps)
     pull_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
-    MPKI_ROOM;
+    MPKI_SHARED_MEMORY;
     __shared__ unsigned long long sums[together<SPLIT>::warps];
     after_previous();
-    if (b.told->stop) return;
+    if (b.notes->stop) return;
     const int lane = (int)(threadIdx.x % 32), warp = (int)(threadIdx.x / 32);
     const int64_t t = SPLIT == 1 ? (int64_t)blockIdx.x * WARPS + warp : (int64_t)blockIdx.x;
     if (t >= po.end_item - po.first_item) return;
@@ -121,9 +122,9 @@ __global__ void __launch_bounds__(32 * together<SPLIT>::warps)
     const int frame = b.who[b.item_who[po.first_item + t]], row = b.other[e];
     if (b.reject[frame]) return;
     const int w = b.bptr[frame + 1] - b.bptr[frame], rows = b.bptr[row + 1] - b.bptr[row];
-    const size_t each = gather_room<T>::bytes(b.largest);
-    const gather_room<T> s(room + (size_t)warp * each, b.largest);
-    const gather_room<T> first(room + (SPLIT == 1 ? (size_t)warp : 0) * each, b.largest);
+    const size_t each = gather_memory<T>::bytes(b.largest);
+    const gather_memory<T> s(shared_memory + (size_t)warp * each, b.largest);
+    const gather_memory<T> first(shared_memory + (SPLIT == 1 ? (size_t)warp : 0) * each, b.largest);
     unsigned long long flops = 0;
     for (int half = 0; half <= (row != frame && b.ldu); ++half) {
         T *const work = (T *)(half ? b.work_u : b.work) + b.slot[e];
@@ -132,7 +133,7 @@ __global__ void __launch_bounds__(32 * together<SPLIT>::warps)
                 if (lane < w) s.c[r * s.ld + lane] = x;
             });
         __syncwarp();
-        flops += pull_together<SPLIT>(b, half, row, frame, s, room);
+        flops += pull_together<SPLIT>(b, half, row, frame, s, shared_memory);
         for (int r = SPLIT == 1 ? 0 : warp; r < rows && lane < w; r += SPLIT)
             work[r * w + lane] = first.c[r * s.ld + lane];
         if (SPLIT == 1)
@@ -152,7 +153,7 @@ __global__ void __launch_bounds__(32 * together<SPLIT>::warps)
     if (row != frame)
         b.need[t] = (int64_t)flops;
     else if (flops) /* the host updates the diagonal block in both halves */
-        atomicAdd(&b.told->flops, flops * (1 + b.ldu));
+        atomicAdd(&b.notes->flops, flops * (1 + b.ldu));
 }
 
 /* ---- phase I --------------------------------------------------------------------------------- */
@@ -216,7 +217,7 @@ __device__ inline void judge_pivots(const mpki_cuda_stage &b, int frame,
                                     const pivot_report<R> &report) {
     if (threadIdx.x % 32 != 0) return;
     if (report.failed >= 0 && (b.last || b.type == MPK_TYPE_LLT)) {
-        atomicMin(report.indefinite ? &b.told->broken : &b.told->failed, frame);
+        atomicMin(report.indefinite ? &b.notes->broken : &b.notes->failed, frame);
         b.reject[frame] = 1;
     } else if (!b.last && (report.failed >= 0 || report.perturbed || report.zero ||
                            !(report.norm_m <= 1 / root(epsilon<R>())))) {
@@ -231,13 +232,13 @@ __device__ inline void judge_pivots(const mpki_cuda_stage &b, int frame,
 
 /** What a warp that factors has in shared memory: M in the place of left operands; besides D, D^-1,
  *  a butterfly. */
-template <class T> struct pivot_room {
+template <class T> struct pivot_memory {
     typedef typename scalar_of<T>::real R;
     T *c, *lt, *m, *d, *dinv;
     R *butterfly;
     pivot_lists *lists;
     int ld;
-    __device__ pivot_room(const gather_room<T> &s, char *more, int largest)
+    __device__ pivot_memory(const gather_memory<T> &s, char *more, int largest)
         : c(s.c), lt(s.w), m(s.a), d((T *)more), ld(s.ld) {
         dinv = d + 2 * largest;
         butterfly = (R *)(dinv + 2 * largest);
@@ -247,7 +248,7 @@ template <class T> struct pivot_room {
 
 /** Pivots of an earlier stage, made dense again. */
 template <class T>
-__device__ inline void recall(const mpki_cuda_stage &b, const pivot_room<T> &s, int frame, int w,
+__device__ inline void recall(const mpki_cuda_stage &b, const pivot_memory<T> &s, int frame, int w,
                               const at_pivot<T> &to) {
     typedef typename scalar_of<T>::real R;
     const T *dinv = (const T *)b.from.dinv + 2 * (int64_t)b.bptr[frame];
@@ -262,18 +263,18 @@ __device__ inline void recall(const mpki_cuda_stage &b, const pivot_room<T> &s, 
 
 /** Squares of the columns of L_ii = C M^T D^-1, and of U_ii^T. c: C, shared; room: shared. */
 template <class T, class R>
-__device__ inline void own_norms(const mpki_cuda_stage &b, int w, int ld, const T *c, T *room,
+__device__ inline void own_norms(const mpki_cuda_stage &b, int w, int ld, const T *c, T *memory,
                                  const at_pivot<T> &pivot, R *to) {
     const int lane = (int)(threadIdx.x % 32);
     for (int half = 0; half <= b.ldu; ++half) {
         __syncwarp();
-        for (int k = 0; k < w && lane < w; ++k) room[k * ld + lane] = pivot.p[half][lane * w + k];
+        for (int k = 0; k < w && lane < w; ++k) memory[k * ld + lane] = pivot.p[half][lane * w + k];
         __syncwarp();
         R sum = 0;
         for (int r = 0; r < w && lane < w; ++r) {
             T x = make<T>(0);
             for (int k = 0; k < w; ++k)
-                pfma(x, half ? c[k * ld + r] : c[r * ld + k], room[k * ld + lane]);
+                pfma(x, half ? c[k * ld + r] : c[r * ld + k], memory[k * ld + lane]);
             sum += re(x * conj(x));
         }
         if (lane < w) to[half * b.largest + lane] = sum;
@@ -285,19 +286,19 @@ template <int SPLIT, class T>
 __global__ void __launch_bounds__(32 * together<SPLIT>::warps)
     pivot_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
     typedef typename scalar_of<T>::real R;
-    MPKI_ROOM;
+    MPKI_SHARED_MEMORY;
     after_previous();
-    if (b.told->stop) return;
+    if (b.notes->stop) return;
     const int lane = (int)(threadIdx.x % 32), warp = (int)(threadIdx.x / 32);
     const int q = SPLIT == 1 ? (int)(blockIdx.x * WARPS) + warp : (int)blockIdx.x;
     if (q >= po.end - po.first) return;
     const int frame = b.who[po.first + q], p0 = b.bptr[frame], w = b.bptr[frame + 1] - p0;
-    const size_t each = gather_room<T>::bytes(b.largest);
-    const gather_room<T> g(room + (size_t)warp * each, b.largest);
-    const pivot_room<T> s(g,
-                          room + together<SPLIT>::warps * each +
-                              (SPLIT == 1 ? warp * pivot_bytes<T>(b.largest) : 0),
-                          b.largest);
+    const size_t each = gather_memory<T>::bytes(b.largest);
+    const gather_memory<T> g(shared_memory + (size_t)warp * each, b.largest);
+    const pivot_memory<T> s(g,
+                            shared_memory + together<SPLIT>::warps * each +
+                                (SPLIT == 1 ? warp * pivot_bytes<T>(b.largest) : 0),
+                            b.largest);
     const at_pivot<T> to(b, q);
     R *const own = (R *)b.threshold + (int64_t)q * (1 + b.ldu) * b.largest;
     if (b.final[frame] && !b.sweep) {
@@ -313,9 +314,9 @@ __global__ void __launch_bounds__(32 * together<SPLIT>::warps)
         __syncwarp();
     }
     unsigned long long flops = 0;
-    if (!b.relaxed && !b.pulled) flops = pull_together<SPLIT>(b, 0, frame, frame, g, room);
+    if (!b.relaxed && !b.pulled) flops = pull_together<SPLIT>(b, 0, frame, frame, g, shared_memory);
     if (b.ldu) flops *= 2; /* the host updates the diagonal block in both halves */
-    if (lane == 0 && flops) atomicAdd(&b.told->flops, flops);
+    if (lane == 0 && flops) atomicAdd(&b.notes->flops, flops);
     if (SPLIT > 1 && warp > 0) return;
     pivot_report<R> report;
     begin_report(report);
@@ -410,10 +411,10 @@ template <int SPLIT, class T>
 __global__ void __launch_bounds__(32 * together<SPLIT>::warps)
     block_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
     typedef typename scalar_of<T>::real R;
-    MPKI_ROOM;
+    MPKI_SHARED_MEMORY;
     __shared__ double sums[together<SPLIT>::warps * 33];
     after_previous();
-    if (b.told->stop) return;
+    if (b.notes->stop) return;
     const int lane = (int)(threadIdx.x % 32), warp = (int)(threadIdx.x / 32);
     const int64_t t = SPLIT == 1 ? (int64_t)blockIdx.x * WARPS + warp : (int64_t)blockIdx.x;
     if (t >= po.end_item - po.first_item) return;
@@ -426,9 +427,11 @@ __global__ void __launch_bounds__(32 * together<SPLIT>::warps)
         return;
     }
     const int w = b.bptr[frame + 1] - b.bptr[frame], rows = b.bptr[row + 1] - b.bptr[row];
-    const gather_room<T> s(room + (size_t)warp * gather_room<T>::bytes(b.largest), b.largest);
-    const gather_room<T> first(
-        room + (SPLIT == 1 ? (size_t)warp : 0) * gather_room<T>::bytes(b.largest), b.largest);
+    const gather_memory<T> s(shared_memory + (size_t)warp * gather_memory<T>::bytes(b.largest),
+                             b.largest);
+    const gather_memory<T> first(shared_memory + (SPLIT == 1 ? (size_t)warp : 0) *
+                                                     gather_memory<T>::bytes(b.largest),
+                                 b.largest);
     const at_pivot<T> pivot(b, q);
     unsigned long long flops = 0;
     for (int half = 0; half <= b.ldu; ++half) {
@@ -439,7 +442,7 @@ __global__ void __launch_bounds__(32 * together<SPLIT>::warps)
             });
         __syncwarp();
         if (!b.relaxed && !b.pulled)
-            flops += pull_together<SPLIT>(b, half, row, frame, s, room);
+            flops += pull_together<SPLIT>(b, half, row, frame, s, shared_memory);
         else if (SPLIT > 1)
             __syncthreads();
         const int from = (w * mine + SPLIT - 1) / SPLIT; /* rows of the warp's */
@@ -478,7 +481,7 @@ __global__ void __launch_bounds__(32 * together<SPLIT>::warps)
     }
     if (lane != 0) return;
     if (mine == 0) ((R *)b.most)[t] = most;
-    if (flops) atomicAdd(&b.told->flops, flops);
+    if (flops) atomicAdd(&b.notes->flops, flops);
 }
 
 } // namespace mpki

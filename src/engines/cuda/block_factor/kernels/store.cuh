@@ -20,7 +20,7 @@ __global__ void __launch_bounds__(32 * STORE_WARPS)
     judge_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
     typedef typename scalar_of<T>::real R;
     after_previous();
-    if (b.told->stop) return;
+    if (b.notes->stop) return;
     const int lane = (int)(threadIdx.x % 32);
     const int q = (int)(blockIdx.x * STORE_WARPS + threadIdx.x / 32);
     if (q >= po.end - po.first) return;
@@ -39,7 +39,7 @@ __global__ void __launch_bounds__(32 * STORE_WARPS)
     const bool last = b.last || b.sweep;
     if (!(finite && (last || (double)most <= b.bound)) && !(final && finite)) {
         if (lane != 0) return;
-        if (last || final) atomicMin(&b.told->failed, frame);
+        if (last || final) atomicMin(&b.notes->failed, frame);
         if (!b.sweep) b.reject[frame] = 1;
         return;
     }
@@ -128,7 +128,7 @@ template <class T> __device__ inline int64_t drop_small(const mpki_cuda_stage &b
             dropped += had - left;
             if (left > need) need = left;
         }
-    if (lane == 0 && dropped) atomicAdd(&b.told->dropped, (unsigned long long)dropped);
+    if (lane == 0 && dropped) atomicAdd(&b.notes->dropped, (unsigned long long)dropped);
     return need;
 }
 
@@ -137,7 +137,7 @@ template <class T>
 __global__ void __launch_bounds__(32 * STORE_WARPS)
     count_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
     after_previous();
-    if (b.told->stop) return;
+    if (b.notes->stop) return;
     const item it(b, po);
     if (!it.there) return;
     const int64_t need = drop_small<T>(b, it);
@@ -174,7 +174,7 @@ __global__ void __launch_bounds__(ONE_BLOCK)
     grant_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
     __shared__ dealing all[ONE_BLOCK];
     after_previous();
-    if (b.told->stop) return;
+    if (b.notes->stop) return;
     const long long NONE = -0x4000000000000000ll;
     const int64_t items = po.end_item - po.first_item;
     const int64_t each = (items + blockDim.x - 1) / blockDim.x;
@@ -182,14 +182,14 @@ __global__ void __launch_bounds__(ONE_BLOCK)
     const int64_t t1 = t0 + each < items ? t0 + each : items;
     dealing mine = {NONE, 0};
     for (int64_t t = t0; t < t1; ++t) {
-        const int64_t room = b.capacity[b.block[b.entry[po.first_item + t]]];
-        if (room < 0 || room == INT64_MAX) continue;
-        const dealing one = {0, room - b.need[t]};
+        const int64_t capacity = b.capacity[b.block[b.entry[po.first_item + t]]];
+        if (capacity < 0 || capacity == INT64_MAX) continue;
+        const dealing one = {0, capacity - b.need[t]};
         mine = then(mine, one);
     }
     all[threadIdx.x] = mine;
     block_scan(all, then);
-    const long long begin = b.told->leftover;
+    const long long begin = b.notes->leftover;
     long long left = begin;
     if (threadIdx.x > 0) {
         const dealing before = all[threadIdx.x - 1];
@@ -197,16 +197,16 @@ __global__ void __launch_bounds__(ONE_BLOCK)
     }
     __syncthreads();
     for (int64_t t = t0; t < t1; ++t) {
-        const int64_t room = b.capacity[b.block[b.entry[po.first_item + t]]];
-        if (room < 0 || room == INT64_MAX) continue;
-        const long long more = b.need[t] - room;
+        const int64_t capacity = b.capacity[b.block[b.entry[po.first_item + t]]];
+        if (capacity < 0 || capacity == INT64_MAX) continue;
+        const long long more = b.need[t] - capacity;
         const long long granted = more <= 0 ? 0 : more < left ? more : left;
         left -= more <= 0 ? more : granted;
-        if (more > 0) b.need[t] = room + granted;
+        if (more > 0) b.need[t] = capacity + granted;
     }
     if (threadIdx.x == blockDim.x - 1) {
         const dealing whole = all[blockDim.x - 1];
-        b.told->leftover = begin + whole.more > whole.least ? begin + whole.more : whole.least;
+        b.notes->leftover = begin + whole.more > whole.least ? begin + whole.more : whole.least;
     }
 }
 
@@ -323,7 +323,7 @@ template <class T>
 __global__ void __launch_bounds__(32 * STORE_WARPS)
     drop_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
     after_previous();
-    if (b.told->stop) return;
+    if (b.notes->stop) return;
     const int lane = (int)(threadIdx.x % 32);
     const item it(b, po);
     if (!it.there) {
@@ -355,7 +355,7 @@ __global__ void __launch_bounds__(32 * STORE_WARPS)
         if (it.below) (half ? b.held_u : b.held)[it.block] = held_of<T>(x, it.rows, it.w);
     }
     if (lane != 0) return;
-    if (gone) atomicAdd(&b.told->dropped, (unsigned long long)gone);
+    if (gone) atomicAdd(&b.notes->dropped, (unsigned long long)gone);
     if (it.below && b.sweep != 1) {
         b.want[it.block] = 0;
         b.stored[it.block] = any != 0;
@@ -368,7 +368,7 @@ __global__ void __launch_bounds__(ONE_BLOCK)
     place_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
     __shared__ long long sum[ONE_BLOCK];
     after_previous();
-    if (b.told->stop) return;
+    if (b.notes->stop) return;
     const int64_t count = (po.end_item - po.first_item + po.end - po.first) * (1 + b.ldu);
     const int64_t each = (count + blockDim.x - 1) / blockDim.x;
     const int64_t t0 = each * threadIdx.x < count ? each * threadIdx.x : count;
@@ -377,7 +377,7 @@ __global__ void __launch_bounds__(ONE_BLOCK)
     for (int64_t t = t0; t < t1; ++t) mine += b.where[t];
     sum[threadIdx.x] = mine;
     block_scan(sum, [](long long x, long long y) { return x + y; });
-    const long long begin = b.told->used;
+    const long long begin = b.notes->used;
     const bool fits = begin + sum[blockDim.x - 1] <= b.words;
     long long at = begin + sum[threadIdx.x] - mine;
     for (int64_t t = t0; t < t1; ++t) {
@@ -388,10 +388,10 @@ __global__ void __launch_bounds__(ONE_BLOCK)
     __syncthreads();
     if (threadIdx.x != 0) return;
     if (fits)
-        b.told->used = begin + sum[blockDim.x - 1];
+        b.notes->used = begin + sum[blockDim.x - 1];
     else
-        b.told->overflow = 1;
-    if (!fits || b.told->broken != INT32_MAX || b.told->failed != INT32_MAX) b.told->stop = 1;
+        b.notes->overflow = 1;
+    if (!fits || b.notes->broken != INT32_MAX || b.notes->failed != INT32_MAX) b.notes->stop = 1;
 }
 
 /* ---- packing --------------------------------------------------------------------------------- */
@@ -426,7 +426,7 @@ template <class T>
 __global__ void __launch_bounds__(32 * STORE_WARPS)
     pack_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po, int with_pivots) {
     after_previous();
-    if (b.told->stop) return;
+    if (b.notes->stop) return;
     const item it(b, po);
     if (!it.there) {
         const int64_t q = frame_of_warp(po);

@@ -244,23 +244,23 @@ __global__ void straddle_kernel(int nrhs, const T *A, int64_t lda, const int *ki
 
 static const int TICKET = 16; /* entries before z: the thread blocks' ticket */
 /** Entries: one tile of right-hand sides, or a ticket and the solution that is being found. */
-static int64_t sweep_room(const mpki_cuda *cuda, int64_t n, int64_t nrhs) {
+static int64_t sweep_entries(const mpki_cuda *cuda, int64_t n, int64_t nrhs) {
     return tile_of<T>(cuda) * nrhs + TICKET + n;
 }
 
 /** Bytes of a solve's workspace: inverted tiles, one copy of the right-hand sides. */
 static int64_t solve_bytes(const mpki_cuda *cuda, int n, int64_t nrhs) {
     const int64_t B = tile_of<T>(cuda), tiles = (n + B - 1) / B;
-    return (int64_t)sizeof(T) * (tiles * B * B + n * nrhs + sweep_room(cuda, n, nrhs)) + 1024;
+    return (int64_t)sizeof(T) * (tiles * B * B + n * nrhs + sweep_entries(cuda, n, nrhs)) + 1024;
 }
 
-/** What both sweeps work with: inverted tiles of L, sweep_room() entries, and Y, n x nrhs. */
+/** What both sweeps work with: inverted tiles of L, sweep_entries() entries, and Y, n x nrhs. */
 struct sweep_job {
     int n, nrhs;
     const T *A;
     int64_t lda;
     const int *kind;
-    T *M, *room, *Y;
+    T *M, *scratch, *Y;
     int64_t ldy;
     cudaStream_t stream;
 };
@@ -290,14 +290,14 @@ static mpk_status sweep_end(mpki_cuda *cuda, const sweep_job &g) {
 /** sweep_kernel() for one column of Y after the other. */
 template <bool BACK, bool H> static mpk_status sweep_by_hand(mpki_cuda *cuda, const sweep_job &g) {
     const int B = tile_of<T>(cuda), tiles = (g.n + B - 1) / B, shared = B * B * (int)sizeof(T);
-    T *z = g.room + TICKET;
+    T *z = g.scratch + TICKET;
     MPKI_TRY(cudaFuncSetAttribute(sweep_kernel<BACK, H, T>,
                                   cudaFuncAttributeMaxDynamicSharedMemorySize, shared));
     for (int c = 0; c < g.nrhs; ++c) {
         T *y = g.Y + c * g.ldy;
-        MPKI_TRY(cudaMemsetAsync(g.room, 0xff, sizeof(T) * (TICKET + g.n), g.stream));
+        MPKI_TRY(cudaMemsetAsync(g.scratch, 0xff, sizeof(T) * (TICKET + g.n), g.stream));
         sweep_kernel<BACK, H, T><<<tiles, SOLVE_THREADS, shared, g.stream>>>(
-            g.n, g.A, g.lda, g.kind, g.M, y, z, (int *)g.room);
+            g.n, g.A, g.lda, g.kind, g.M, y, z, (int *)g.scratch);
         MPKI_TRY(cudaGetLastError());
         MPKI_TRY(cudaMemcpyAsync(y, z, sizeof(T) * g.n, cudaMemcpyDeviceToDevice, g.stream));
     }
@@ -315,14 +315,14 @@ static mpk_status sweep_forward(mpki_cuda *cuda, const sweep_job &g) {
         const int r0 = t * B, nb = n - r0 < B ? n - r0 : B, m = n - r0 - nb;
         T *y = g.Y + r0;
         MPKI_TRY(product(p, CUBLAS_OP_N, nb, nrhs, nb, &one, g.M + (int64_t)t * B * B, B, y, ldy,
-                         &nil, g.room, B));
-        MPKI_TRY(cudaMemcpy2DAsync(y, sizeof(T) * ldy, g.room, sizeof(T) * B, sizeof(T) * nb, nrhs,
-                                   cudaMemcpyDeviceToDevice, g.stream));
+                         &nil, g.scratch, B));
+        MPKI_TRY(cudaMemcpy2DAsync(y, sizeof(T) * ldy, g.scratch, sizeof(T) * B, sizeof(T) * nb,
+                                   nrhs, cudaMemcpyDeviceToDevice, g.stream));
         if (m) {
             MPKI_TRY(product(p, CUBLAS_OP_N, m, nrhs, nb, &minus, A + r0 + nb + (int64_t)r0 * lda,
-                             lda, g.room, B, &one, y + nb, ldy));
+                             lda, g.scratch, B, &one, y + nb, ldy));
             straddle_kernel<<<(nrhs + 127) / 128, 128, 0, g.stream>>>(
-                nrhs, A, lda, g.kind, r0 + nb, y + nb, ldy, g.room + nb - 1, B, 0);
+                nrhs, A, lda, g.kind, r0 + nb, y + nb, ldy, g.scratch + nb - 1, B, 0);
         }
     }
     MPKI_TRY(cudaGetLastError());
@@ -347,9 +347,9 @@ template <bool H> static mpk_status sweep_backward(mpki_cuda *cuda, const sweep_
                 nrhs, A, lda, g.kind, r0 + nb, y + nb - 1, ldy, y + nb, ldy, H);
         }
         MPKI_TRY(product_left(p, op, nb, nrhs, nb, &one, g.M + (int64_t)t * B * B, B, y, ldy, &nil,
-                              g.room, B));
-        MPKI_TRY(cudaMemcpy2DAsync(y, sizeof(T) * ldy, g.room, sizeof(T) * B, sizeof(T) * nb, nrhs,
-                                   cudaMemcpyDeviceToDevice, g.stream));
+                              g.scratch, B));
+        MPKI_TRY(cudaMemcpy2DAsync(y, sizeof(T) * ldy, g.scratch, sizeof(T) * B, sizeof(T) * nb,
+                                   nrhs, cudaMemcpyDeviceToDevice, g.stream));
     }
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
@@ -361,8 +361,8 @@ static mpk_status solve(mpki_cuda *cuda, int n, const T *A, int64_t lda, const i
                         const int *kind, int nrhs, T *X, int64_t ldx, char *work,
                         cudaStream_t stream) {
     const int B = tile_of<T>(cuda), tiles = (n + B - 1) / B;
-    T *M = (T *)work, *Y = M + (int64_t)tiles * B * B, *room = Y + (int64_t)n * nrhs;
-    const sweep_job g = {n, nrhs, A, lda, kind, M, room, Y, n, stream};
+    T *M = (T *)work, *Y = M + (int64_t)tiles * B * B, *scratch = Y + (int64_t)n * nrhs;
+    const sweep_job g = {n, nrhs, A, lda, kind, M, scratch, Y, n, stream};
     const dim3 grid((n + 255) / 256, nrhs);
     gather_kernel<<<grid, 256, 0, stream>>>(n, perm, X, ldx, Y, n, 0);
     MPKI_PASS(sweep_begin(cuda, g));

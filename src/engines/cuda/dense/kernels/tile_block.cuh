@@ -40,7 +40,7 @@ __device__ void block_rook(tile_memory<T> &m, int c0, int nb, int take,
         unsigned kr = live && lane != r ? key(wr) : 0;
         unsigned m0 = __reduce_max_sync(all, kr);
         const bool none = max(c.m1, m0) <= tiny_key;
-        const bool two = k + 1 < take || take == nb; /* is there room for a pivot of order 2? */
+        const bool two = k + 1 < take || take == nb; /* does a pivot of order 2 fit? */
         if (!none && two && c.m1 + quarter < m0) {
             for (int turn = 0;; ++turn) {
                 s = __ffs(__ballot_sync(all, live && lane != r && kr == m0)) - 1;

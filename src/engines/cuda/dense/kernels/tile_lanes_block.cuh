@@ -159,7 +159,7 @@ __device__ bool block_lanes(tile_memory<T> &m, T *Mx, int c0, T tiny, unsigned m
 #pragma unroll 1
     for (int k0 = 0; k0 < STEP; k0 += CHUNK) {
         T l[CHUNK];
-        bool now = false; /* this lane is a pivot of this group */
+        bool chosen = false; /* this lane is a pivot of this group */
 #pragma unroll
         for (int q = 0; q < CHUNK; ++q) {
             const int k = k0 + q;
@@ -178,7 +178,7 @@ __device__ bool block_lanes(tile_memory<T> &m, T *Mx, int c0, T tiny, unsigned m
             x = nearly_inverse(d);
             e = fma(-d, x, (T)1);
             e = fma(e, e, e);
-            if (now) s0 = 0;
+            if (chosen) s0 = 0;
 #pragma unroll
             for (int p = 0; p < q; p += 2) {
                 const double2 v = *(const double2 *)(wr + p);
@@ -195,14 +195,14 @@ __device__ bool block_lanes(tile_memory<T> &m, T *Mx, int c0, T tiny, unsigned m
             top = max(top, on ? key(lk) : 0);
             if (!live) Mx[k * MX + pos] = s0;
             if (self) {
-                live = false, now = true, pos = k, my_di = di;
+                live = false, chosen = true, pos = k, my_di = di;
 #pragma unroll
                 for (int p = 0; p < q; ++p) l[p] = 0;
             }
             __syncwarp();
         }
         if (__any_sync(all, odd || !(top <= most))) return false;
-        const unsigned fresh = __ballot_sync(all, now);
+        const unsigned fresh = __ballot_sync(all, chosen);
 #pragma unroll
         for (int q = 0; q < CHUNK; ++q) m.Lc[q * LC + lane] = l[q];
         __syncwarp();

@@ -15,24 +15,24 @@ namespace mpki {
  *  memory; of 8.x and 12.x some give 99, and code for one of these may have to run on the others.
  *  What code was compiled for decides, since a kernel knows that (__CUDA_ARCH__) and the host, too
  *  (mpki_cuda.code): all kernels of the module are compiled for the same list. */
-constexpr bool roomy_code(int code) {
+constexpr bool large_shared_code(int code) {
     return code >= 90 && code < 120;
 }
-template <class T> constexpr int tile_order(bool roomy) {
-    return sizeof(T) == 16 ? (roomy ? 64 : 32) : sizeof(T) == 8 && !roomy ? 64 : 128;
+template <class T> constexpr int tile_order(bool large_shared) {
+    return sizeof(T) == 16 ? (large_shared ? 64 : 32) : sizeof(T) == 8 && !large_shared ? 64 : 128;
 }
 #if defined(__CUDA_ARCH__)
-static const bool ROOMY = roomy_code(__CUDA_ARCH__ / 10);
-#else /* the host asks roomy(), tile_of() and tile_bytes() */
-static const bool ROOMY = true;
+static const bool LARGE_SHARED = large_shared_code(__CUDA_ARCH__ / 10);
+#else /* the host asks large_shared(), tile_of() and tile_bytes() */
+static const bool LARGE_SHARED = true;
 #endif
-template <class T> struct tile_size { static const int B = tile_order<T>(ROOMY); };
+template <class T> struct tile_size { static const int B = tile_order<T>(LARGE_SHARED); };
 
-static inline bool roomy(const mpki_cuda *cuda) {
-    return roomy_code(cuda->code);
+static inline bool large_shared(const mpki_cuda *cuda) {
+    return large_shared_code(cuda->code);
 }
 template <class T> static int tile_of(const mpki_cuda *cuda) {
-    return tile_order<T>(roomy(cuda));
+    return tile_order<T>(large_shared(cuda));
 }
 static const int TILE_THREADS = 256;
 static const int KEEP = 8;
@@ -68,8 +68,8 @@ static_assert(sizeof(tile_memory<double, tile_order<double>(false)>) <= SHARED_L
 
 /** Bytes of shared memory that the kernels of a tile take. */
 template <class T> static size_t tile_bytes(const mpki_cuda *cuda) {
-    return roomy(cuda) ? sizeof(tile_memory<T, tile_order<T>(true)>)
-                       : sizeof(tile_memory<T, tile_order<T>(false)>);
+    return large_shared(cuda) ? sizeof(tile_memory<T, tile_order<T>(true)>)
+                              : sizeof(tile_memory<T, tile_order<T>(false)>);
 }
 
 /** 1 / a by the hardware's approximation and two Newton steps; odd is set where that is not safe

@@ -29,7 +29,7 @@ template <class T, bool UPPER> struct reader {
     int32_t key; /* of the entry at hand; INT_MAX: there is none */
 
     __device__ int32_t read(int32_t k) const { return key_of<UPPER>(index[UPPER ? -k : k]); }
-    __device__ void look() { key = at < count ? read(at) : INT_MAX; }
+    __device__ void load_key() { key = at < count ? read(at) : INT_MAX; }
 
     /** The first entry in `low` .. `high` that is not before `want`; high: none is. */
     __device__ int32_t find(int32_t low, int32_t high, int32_t want) const {
@@ -61,7 +61,7 @@ template <class T, bool UPPER> struct reader {
             }
             at = to;
         }
-        look();
+        load_key();
     }
 
     /** Is there an entry `want`? Entries before it are passed over, `want` never falls. */
@@ -70,7 +70,7 @@ template <class T, bool UPPER> struct reader {
         if (key >= want) return key == want;
         for (int k = 0; k < NEAR; ++k) {
             ++at;
-            look();
+            load_key();
             if (key >= want) return key == want;
         }
         int32_t step = 1; /* the entry at hand is before `want` */
@@ -79,7 +79,7 @@ template <class T, bool UPPER> struct reader {
             if (step < 1 << 29) step *= 2;
         }
         at = find(at + 1, count - at > step ? at + step : count, want);
-        look();
+        load_key();
         return key == want;
     }
 
@@ -87,7 +87,7 @@ template <class T, bool UPPER> struct reader {
     __device__ T take() {
         const T x = val[UPPER ? -at : at];
         ++at;
-        look();
+        load_key();
         return x;
     }
 };

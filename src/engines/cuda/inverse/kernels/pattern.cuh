@@ -51,8 +51,8 @@ __device__ inline bool keeps(const mpki_isai_powers &p, int32_t i, int32_t j) {
 /** The first pass has found `kept` rows of column j. */
 __device__ inline void count_column(const mpki_isai_powers &p, int32_t j, int64_t kept, bool cut) {
     p.to_ptr[j + 1] = kept;
-    if (p.limit > 0 && kept >= p.limit) atomicMin(&p.told->first_over, j);
-    if (cut) atomicAdd(&p.told->cut, 1);
+    if (p.limit > 0 && kept >= p.limit) atomicMin(&p.notes->first_over, j);
+    if (cut) atomicAdd(&p.notes->cut, 1);
 }
 
 enum { POWER_THREADS = 128 };
@@ -136,29 +136,29 @@ __device__ inline void visit(const mpki_isai_powers &p, int32_t j, int begin, in
     }
 }
 
-/** The kept rows of the list, in order, to `to`, by their ranks. room: for all of them */
+/** The kept rows of the list, in order, to `to`, by their ranks. memory: for all of them */
 __device__ inline void write_kept(const mpki_isai_powers &p, int32_t j, int count,
-                                  const int32_t *list, int32_t *room, int32_t *to) {
+                                  const int32_t *list, int32_t *memory, int32_t *to) {
     const int lane = (int)(threadIdx.x % 32);
     int kept = 0;
     for (int k0 = 0; k0 < count; k0 += 32) {
         const int32_t i = k0 + lane < count ? list[k0 + lane] : j;
         const bool keep = keeps(p, i, j);
         const unsigned bits = __ballot_sync(0xffffffffu, keep);
-        if (keep) room[kept + __popc(bits & ((1u << lane) - 1))] = i;
+        if (keep) memory[kept + __popc(bits & ((1u << lane) - 1))] = i;
         kept += __popc(bits);
     }
     __syncwarp();
     for (int k = lane; k < kept; k += 32) {
-        const int32_t own = room[k];
+        const int32_t own = memory[k];
         int rank = 0;
-        for (int q = 0; q < kept; ++q) rank += room[q] < own;
+        for (int q = 0; q < kept; ++q) rank += memory[q] < own;
         to[rank] = own;
     }
 }
 
 /** A warp a column: the rows within `power` steps of it, in a list and, to know them again, in a
- *  hash table; then those of the pattern. The first pass puts them to p.found, where there is room,
+ *  hash table; then those of the pattern. The first pass puts them to p.found, where that is long enough,
  *  for the second one to copy. What meets more than MOST rows is listed for the next kernel (the
  *  first pass), or left (the second).
  *  which: columns, *many of them; NULL: all */
@@ -177,8 +177,8 @@ static __global__ void __launch_bounds__(POWER_THREADS)
     const int64_t all = which ? *many : p.n, step = (int64_t)gridDim.x * WARPS;
     for (int64_t at = (int64_t)blockIdx.x * WARPS + warp; at < all; at += step) {
         const int32_t j = which ? which[at] : (int32_t)at;
-        const int64_t told = p.to_index ? p.to_ptr[j + 1] - p.to_ptr[j] : 0;
-        if (p.to_index && told <= p.found_each) continue; /* copied */
+        const int64_t known = p.to_index ? p.to_ptr[j + 1] - p.to_ptr[j] : 0;
+        if (p.to_index && known <= p.found_each) continue; /* copied */
         for (int k = lane; k < TABLE; k += 32) table[k] = 0;
         __syncwarp();
         if (lane == 0) list[0] = j, insert<TABLE>(table, j);
@@ -227,7 +227,7 @@ static __global__ void __launch_bounds__(TURN_THREADS) far_kernel(const mpki_isa
     const int tid = (int)threadIdx.x, lane = tid % 32, warp = tid / 32;
     int32_t *const seen = p.seen + (int64_t)blockIdx.x * p.n;
     int32_t *const list = p.reach + (int64_t)blockIdx.x * p.n;
-    for (int32_t q = (int32_t)blockIdx.x; q < p.told->far; q += p.slots) {
+    for (int32_t q = (int32_t)blockIdx.x; q < p.notes->far; q += p.slots) {
         const int32_t j = p.far[q];
         __syncthreads();
         if (tid == 0) count = 1, kept = 0, list[0] = j, seen[j] = j;

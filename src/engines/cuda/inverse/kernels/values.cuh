@@ -30,7 +30,7 @@ template <class T> __global__ void diagonals_kernel(const mpki_isai_splitting s)
 }
 
 template <class R>
-__global__ void narrow_kernel(int64_t count, const R *from, float *to, int32_t *bad) {
+__global__ void to_single_kernel(int64_t count, const R *from, float *to, int32_t *bad) {
     const int64_t e = value_of_thread();
     if (e >= count) return;
     to[e] = (float)from[e];

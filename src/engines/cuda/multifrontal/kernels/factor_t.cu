@@ -219,7 +219,7 @@ static mpk_status block_h(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_c
     }
     int32_t narrow = tiles, begin = 1;
 #if MPKI_PRECISION == 1
-    if (l->wide && roomy(cuda)) {
+    if (l->wide && large_shared(cuda)) {
         MPKI_PASS(wide_block(cuda, t, l, tiles));
         narrow = l->wide == MPKI_WIDE_LAST, begin = 0;
     }

@@ -15,7 +15,7 @@ static const double LARGE = sizeof(R) == sizeof(float) ? 1e37 : 1e300;
 enum { THREADS = 32 * MPKI_CUDA_REFINE_ROWS, SUM_THREADS = 1024 };
 
 template <class E> __device__ static double length(E v) {
-    const number a = wide(v);
+    const number a = to_number(v);
     return scalar_of<E>::complex ? hypot(a.x, a.y) : fabs(a.x);
 }
 __device__ static unsigned long long bits(double x) {
@@ -134,7 +134,7 @@ template <class E, int WORDS> struct sums_of {
         for (int k = 0; k < WORDS; ++k) re[k] = im[k] = 0;
     }
     __device__ void subtract(E a, E x) {
-        const number p = wide(a), q = wide(x);
+        const number p = to_number(a), q = to_number(x);
         const double size = length(a);
         add_product(re, -p.x, q.x);
         if (scalar_of<E>::complex) {
@@ -177,7 +177,7 @@ template <class E, int WORDS> struct sums_of {
         }
     }
     __device__ E value() const {
-        return narrow<E>(value_of(re), value_of(im));
+        return to_entry<E>(value_of(re), value_of(im));
     }
 };
 
@@ -205,7 +205,7 @@ __device__ void finish_row(const mpki_cuda_refine &a, double tiny, sums_of<E, WO
         return;
     }
     const double unit = 1 / number_of(a.errors->b_norm);
-    const number own = wide(b[i]);
+    const number own = to_number(b[i]);
     add_to(z.re, own.x, 0);
     add_to(z.im, own.y, 0);
     const E v = z.value();

@@ -35,7 +35,7 @@ __device__ inline void gather_last(const char *place, int columns, const V *from
 template <class S, class V, int NR> struct joined_block {
     __device__ static void finish(const char *place, const packet *p, const mpki_sweeps_run &a,
                                   const pivot_tiles<S, V> &m, const V *from, const V (&acc)[NR],
-                                  V *gathered, V *room, int) {
+                                  V *gathered, V *memory, int) {
         const int lane = threadIdx.x & 31, row = 8 * (lane & 3) + lane / 4;
         V *const minus = gathered + 32 * NR;
         gather_last<V, NR>(place, p->columns, from, gathered);
@@ -51,18 +51,18 @@ template <class S, class V, int NR> struct joined_block {
 #pragma unroll
         for (int r = 0; r < NR; ++r) minus[row * NR + r] = sum[r];
         __syncwarp();
-        m.template finish<NR>(p, a, acc, room, minus);
+        m.template finish<NR>(p, a, acc, memory, minus);
     }
 };
 template <class S> struct joined_block<S, double, 1> {
     __device__ static void finish(const char *place, const packet *p, const mpki_sweeps_run &a,
                                   const pivot_tiles<S, double> &m, const double *from,
-                                  const double (&acc)[1], double *gathered, double *room,
+                                  const double (&acc)[1], double *gathered, double *memory,
                                   int ticket) {
         struct alignas(16) pair {
             double x[2];
         };
-        const double own = m.times(acc[0], room);
+        const double own = m.times(acc[0], memory);
         double value[32], sum[4];
 #pragma unroll
         for (int k = 0; k < 32; k += 4) {

@@ -20,15 +20,15 @@ template <class F> __host__ __device__ inline double im(cx<F> a) {
 template <class S> struct build;
 template <> struct build<float> {
     __device__ static float of(double r, double) { return (float)r; }
-    typedef double wide;
+    typedef double widened;
 };
 template <> struct build<double> {
     __device__ static double of(double r, double) { return r; }
-    typedef double wide;
+    typedef double widened;
 };
 template <class F> struct build<cx<F>> {
     __device__ static cx<F> of(double r, double i) { return {(F)r, (F)i}; }
-    typedef cx<double> wide;
+    typedef cx<double> widened;
 };
 
 /** A power of two that brings the largest entry near 1, where it is far from that: vectors in
@@ -64,16 +64,16 @@ template <class S, class W> __global__ void in_kernel(const mpki_sweeps_move m) 
     const double scale = m.scale ? m.scale[k] : 1, unit = unit_of(m.most);
     const int32_t i = m.index[k];
     for (int64_t t = k; t < m.tickets; t += m.n) m.ticket[t] = 0;
-    for (int r = 0; r < m.wide; ++r) {
+    for (int r = 0; r < m.slot_width; ++r) {
         S y = make<S>(0);
         if (r < m.nrhs) {
             const W x = ((const W *)m.x)[i + r * m.ldx];
             y = unit == 1 ? build<S>::of((double)re(x), im(x)) * (R)scale
                           : build<S>::of((double)re(x) * scale * unit, im(x) * scale * unit);
         }
-        ((S *)m.y)[k * m.wide + r] = y;
+        ((S *)m.y)[k * m.slot_width + r] = y;
         for (int j = 0; j < 2; ++j)
-            if (m.wait[j]) mark(((typename wide_of<S>::type *)m.wait[j])[k * m.wide + r]);
+            if (m.wait[j]) mark(((typename widened_of<S>::type *)m.wait[j])[k * m.slot_width + r]);
     }
 }
 
@@ -86,7 +86,7 @@ template <class S, class W> __global__ void out_kernel(const mpki_sweeps_move m)
     const double scale = m.scale ? m.scale[i] : 1, unit = unit_of(m.most);
     const int64_t k = m.index[i];
     for (int r = 0; r < m.nrhs; ++r) {
-        const S y = ((const S *)m.y)[k * m.wide + r], x = y * (R)scale;
+        const S y = ((const S *)m.y)[k * m.slot_width + r], x = y * (R)scale;
         ((W *)m.x)[i + r * m.ldx] =
             unit == 1 ? build<W>::of((double)re(x), im(x))
                       : build<W>::of((double)re(y) * scale / unit, im(y) * scale / unit);
@@ -176,12 +176,12 @@ __global__ void scale_kernel(const mpki_sweeps_move m, const S *diagonal, const 
     V d[4] = {};
     for (int j = 0; j < (partner[k] ? 4 : 1); ++j)
         d[j] = build<V>::of((double)re(diagonal[2 * k + j]), im(diagonal[2 * k + j]));
-    for (int r = 0; r < m.wide; ++r) {
-        V *y = (V *)m.y + k * m.wide + r;
+    for (int r = 0; r < m.slot_width; ++r) {
+        V *y = (V *)m.y + k * m.slot_width + r;
         const V x = y[0];
         y[0] = d[0] * x;
         if (!partner[k]) continue;
-        V *z = y + m.wide;
+        V *z = y + m.slot_width;
         y[0] = y[0] + d[1] * z[0];
         z[0] = d[2] * z[0] + d[3] * x;
     }

@@ -5,11 +5,8 @@
  *  blocks in strips of eight columns and begins a new segment where the next strip does not fit.
  *  Passes take the same walk: one counts segments and measures the first ones of each part, the
  *  next one those that were too many, the last one fills them. */
+#include "engines/cuda/module/shared_memory.cuh"
 #include "walk.cuh"
-
-#ifndef MPKI_ROOM /* dynamic shared memory; tests on a host have their own */
-#define MPKI_ROOM extern __shared__ __align__(16) char room[]
-#endif
 
 namespace mpki {
 
@@ -41,15 +38,15 @@ __device__ inline int ranked(int x, int rank, int of, int *lane_of) {
 /** The longest rows go first, to the lanes with the most room. False: there is not enough. */
 __device__ inline bool fold(int length, int most, folding *out) {
     const int lane = threadIdx.x & 31;
-    const int excess = length > most ? length - most : 0, room = length < most ? most - length : 0;
-    const int longest = rank(excess), widest = rank(room);
+    const int excess = length > most ? length - most : 0, spare = length < most ? most - length : 0;
+    const int longest = rank(excess), widest = rank(spare);
     *out = {0, 0, widest};
     for (int i = 0, h = 0; i < 32; ++i) {
         int row, helper, more = ranked(excess, longest, i, &row);
         const int first = h;
         if (more == 0) break;
         for (; more > 0; ++h) {
-            const int space = h < 32 ? ranked(room, widest, h, &helper) : 0;
+            const int space = h < 32 ? ranked(spare, widest, h, &helper) : 0;
             if (space == 0) return false;
             more -= space;
         }
@@ -84,7 +81,7 @@ static const int FEW = 256;
 static const int MOST_DENSE = 2, SPARSE = 4;
 
 /** Lists, then (only to fill) the packet. */
-template <class S> struct pack_room {
+template <class S> struct pack_memory {
     static const int LISTS = 3 * 128, BYTES = LISTS + packing<S>::MOST;
 };
 
@@ -94,7 +91,7 @@ template <class S> struct segmenter {
     bool ends;         /* the part is the last of its unit */
     bool plain;        /* M = I */
     char *staging;     /* shared */
-    uint32_t *helpers; /* [32] shared, by number: entries that there is room for; 8: the lane */
+    uint32_t *helpers; /* [32] shared, by number: entries that fit; from bit 8 on the lane */
     cursor from;
     int columns, length; /* length: of the lane's row */
     int32_t last;
@@ -103,7 +100,7 @@ template <class S> struct segmenter {
     __device__ segmenter(const mpki_cuda_packing &p, const mpki_cuda_store &s, int half, int part_,
                          int pass_, char *shared)
         : w(p, s, half, p.part_unit[half][part_], (uint32_t *)shared), pass(pass_), part(part_),
-          count(0), staging(shared + pack_room<S>::LISTS), helpers((uint32_t *)shared + 64),
+          count(0), staging(shared + pack_memory<S>::LISTS), helpers((uint32_t *)shared + 64),
           dense_next(false) {
         ends = part + 1 == p.parts[half] || p.part_unit[half][part + 1] != w.unit;
     }
@@ -184,7 +181,7 @@ template <class S> struct segmenter {
                (pass == MPKI_SWEEPS_COUNT && count < MPKI_SWEEPS_FIRST);
     }
 
-    __device__ void tell(int bytes, int32_t due, int full) const {
+    __device__ void record(int bytes, int32_t due, int full) const {
         const mpki_sweeps_measure m = {(uint32_t)bytes / 16, due, full};
         if (w.lane != 0) return;
         if (pass == MPKI_SWEEPS_MEASURE)
@@ -205,8 +202,8 @@ template <class S> struct segmenter {
             if (pass == MPKI_SWEEPS_FILL)
                 fill(to, steps, f, folded);
             else
-                tell(packing<S>::bytes(folded ? FOLDED : 0, steps, from.phase ? 0 : columns), last,
-                     0);
+                record(packing<S>::bytes(folded ? FOLDED : 0, steps, from.phase ? 0 : columns),
+                       last, 0);
         }
         ++count;
     }
@@ -227,7 +224,7 @@ template <class S> struct segmenter {
                           at = where[w.s.block[e]];
             const int32_t slot = w.p.slot[w.half][w.s.other[e]];
             block_view<S> v;
-            if (at < 0 || !is_late(slot)) break;
+            if (at < 0 || !is_deferred(slot)) break;
             w.view(at, f, slot, &v);
             if (total(__popc(v.mine)) < SPARSE * __popc(v.any)) break;
         }
@@ -246,9 +243,9 @@ template <class S> struct segmenter {
                     fill_joined(v, out);
             } else if (measured()) {
                 const int columns = __popc(v.any);
-                tell(out < 0 ? packing<S>::dense_bytes(columns)
-                             : packing<double>::dense_bytes(columns),
-                     v.from + (w.half ? __ffs((int)v.any) - 1 : 31 - __clz((int)v.any)), 1);
+                record(out < 0 ? packing<S>::dense_bytes(columns)
+                               : packing<double>::dense_bytes(columns),
+                       v.from + (w.half ? __ffs((int)v.any) - 1 : 31 - __clz((int)v.any)), 1);
             }
             return false;
         });
@@ -340,7 +337,7 @@ template <class S> struct segmenter {
      *  unit. */
     __device__ bool order_tiles(int *in, int *out) {
         const int lane = w.lane, rows = w.rows(), half = w.half;
-        const bool narrow = w.p.late[half][w.unit] != (half ? -1 : INT32_MAX);
+        const bool few_units = w.p.deferred[half][w.unit] != (half ? -1 : INT32_MAX);
         uint32_t mask = 0; /* columns of the unit */
         if (!packing<S>::IN_TILES_TOO) return false;
         w.walk({1, 0, 0, 0}, {1, w.frames, 0, 0},
@@ -348,7 +345,7 @@ template <class S> struct segmenter {
                    if (v.mine & set) mask |= (v.mine & set) << v.from;
                    return true;
                });
-        if (!narrow && total(__popc(mask)) < FEW) return false;
+        if (!few_units && total(__popc(mask)) < FEW) return false;
         if (half) { /* upper triangular once its rows are sorted: from the end */
             *in = lane < rows ? rows - 1 - lane : lane;
             *out = rank(__ffs((int)mask) - 1);
@@ -409,14 +406,14 @@ template <class S> struct segmenter {
         if (pass == MPKI_SWEEPS_FILL) {
             fill_tiles(in, out);
         } else if (measured()) {
-            tell(packing<S>::tiles_bytes(w.rows()), -3, 0);
+            record(packing<S>::tiles_bytes(w.rows()), -3, 0);
         }
         ++count;
     }
 
-    __device__ bool is_late(int32_t slot) const {
-        const int32_t late = w.p.late[w.half][w.unit];
-        return w.half ? slot < late : slot >= late;
+    __device__ bool is_deferred(int32_t slot) const {
+        const int32_t deferred = w.p.deferred[w.half][w.unit];
+        return w.half ? slot < deferred : slot >= deferred;
     }
 
     __device__ void phase(int which) {
@@ -427,18 +424,18 @@ template <class S> struct segmenter {
         if (full) end = {0, w.frames - 1, first_full, 0};
         cursor again = {which, 0, 0, 0};
         if (!which) again = w.find(block);
-        bool late = false;
+        bool deferred = false;
         open(again);
         w.walk(again, end, [&](cursor at, const block_view<S> &v, uint32_t set) {
-            const int more = __popc(v.mine & set), wide = __popc(set);
-            const bool later = !at.phase && is_late(v.from);
-            if (columns + wide > MPKI_SWEEPS_COLUMNS || (later && !late && columns > 0) ||
+            const int more = __popc(v.mine & set), width = __popc(set);
+            const bool later = !at.phase && is_deferred(v.from);
+            if (columns + width > MPKI_SWEEPS_COLUMNS || (later && !deferred && columns > 0) ||
                 !fits(length + more)) {
                 close(at);
                 open(at);
             }
-            late = late || later;
-            columns += wide, length += more;
+            deferred = deferred || later;
+            columns += width, length += more;
             if (!at.phase) {
                 const int32_t due = v.from + (w.half ? __ffs((int)set) - 1 : 31 - __clz((int)set));
                 if (last < 0 || (w.half ? due < last : due > last)) last = due;
@@ -468,10 +465,10 @@ __device__ inline bool take_measures(const mpki_cuda_packing &p, int half, int p
 template <class S>
 __global__ void __launch_bounds__(32, 12)
     pack_kernel(const mpki_cuda_packing p, const mpki_cuda_store s, int pass) {
-    MPKI_ROOM;
+    MPKI_SHARED_MEMORY;
     const int half = (int)blockIdx.x >= p.parts[0], part = (int)blockIdx.x - half * p.parts[0];
     if (pass == MPKI_SWEEPS_MEASURE && take_measures(p, half, part)) return;
-    segmenter<S> x(p, s, half, part, pass, room);
+    segmenter<S> x(p, s, half, part, pass, shared_memory);
     x.plain = x.w.identity();
     x.phase(0);
     if (!x.plain && x.ends) x.pivot();

@@ -119,8 +119,8 @@ template <class S> struct packing {
 
 /* ---- numbers of vectors ---- */
 
-template <class S> struct wide_of { typedef double type; };
-template <class F> struct wide_of<cx<F>> { typedef cx<double> type; };
+template <class S> struct widened_of { typedef double type; };
+template <class F> struct widened_of<cx<F>> { typedef cx<double> type; };
 __device__ inline double widen(float a) {
     return (double)a;
 }

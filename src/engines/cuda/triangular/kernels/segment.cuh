@@ -65,13 +65,14 @@ __device__ inline void gather(const uint32_t *list, int columns, const V *from, 
     for (int first = 0; first < CHUNKS; first += AT_FIRST)
         if (32 * first < columns) missing = ask<AT_FIRST, V, NR>(first, slot, missing, from, to);
     unsigned wanted = __reduce_or_sync(ALL, missing); /* by some lane: groups of them */
-    unsigned now = ~0u;
+    unsigned current = ~0u;
     while (wanted) {
         const unsigned last = GROUP << (31 - __clz((int)wanted)) / LATER * LATER;
-        now = now & last ? wanted & last : wanted;
+        current = current & last ? wanted & last : wanted;
 #pragma unroll
         for (int first = 0; first < CHUNKS; first += LATER)
-            if (now & GROUP << first) missing = ask<LATER, V, NR>(first, slot, missing, from, to);
+            if (current & GROUP << first)
+                missing = ask<LATER, V, NR>(first, slot, missing, from, to);
         wanted = __reduce_or_sync(ALL, missing);
     }
 }

@@ -7,12 +7,9 @@
  *  levels there is no more than a store of the results and a load that finds them. */
 #include "stamps.cuh"
 
+#include "engines/cuda/module/shared_memory.cuh"
 #include "joined.cuh"
 #include "segment.cuh"
-
-#ifndef MPKI_ROOM /* dynamic shared memory; tests on a host have their own */
-#define MPKI_ROOM extern __shared__ __align__(16) char room[]
-#endif
 
 namespace mpki {
 
@@ -76,8 +73,8 @@ struct arrival {
 
 /** Shared memory of a warp: two packets, the results that one of them needs, sums for other lanes,
  *  its sums on their way to M, barriers. */
-template <class S, int NR> struct sweep_room {
-    static const int NUMBER = NR * (int)sizeof(typename wide_of<S>::type);
+template <class S, int NR> struct sweep_memory {
+    static const int NUMBER = NR * (int)sizeof(typename widened_of<S>::type);
     static const int GATHERED = (MPKI_SWEEPS_COLUMNS + 1) * NUMBER, FOREIGN = 32 * NUMBER;
     static const int BYTES = 2 * packing<S>::MOST + GATHERED + 2 * FOREIGN + 16;
     /* warps of a multiprocessor of 9.0, for whose registers there is room: 128 for each of 16 */
@@ -105,22 +102,22 @@ __device__ inline bool task_of(const mpki_sweeps_run &a, int drawn, claimed *tas
 
 /** A block is one warp. */
 template <class S, int NR>
-__global__ void __launch_bounds__(32, (sweep_room<S, NR>::AT_ONCE))
+__global__ void __launch_bounds__(32, (sweep_memory<S, NR>::AT_ONCE))
     sweep_kernel(const mpki_sweeps_run a) {
-    MPKI_ROOM;
-    typedef sweep_room<S, NR> shared;
-    typedef typename wide_of<S>::type V;
+    MPKI_SHARED_MEMORY;
+    typedef sweep_memory<S, NR> shared;
+    typedef typename widened_of<S>::type V;
     const int lane = threadIdx.x & 31, MOST = packing<S>::MOST;
-    V *gathered = (V *)(room + 2 * MOST);
-    V *foreign = (V *)(room + 2 * MOST + shared::GATHERED);
+    V *gathered = (V *)(shared_memory + 2 * MOST);
+    V *foreign = (V *)(shared_memory + 2 * MOST + shared::GATHERED);
     arrival there;
     V *sums = foreign + 32 * NR;
-    there.begin(room + 2 * MOST + shared::GATHERED + 2 * shared::FOREIGN);
+    there.begin(shared_memory + 2 * MOST + shared::GATHERED + 2 * shared::FOREIGN);
     for (int k = lane; k < NR; k += 32) gathered[NOTHING * NR + k] = make<V>(0);
     claimed task, next, then = {};
     if (!task_of(a, draw(a), &task)) return;
     int stage = 0;
-    there.fetch(stage, room, a.packets + (int64_t)task.at * 16, task.size * 16);
+    there.fetch(stage, shared_memory, a.packets + (int64_t)task.at * 16, task.size * 16);
     there.wait(stage); /* so that all warps have a task before one has two */
     bool more = task_of(a, draw(a), &next);
     for (bool again = true; again;) {
@@ -135,9 +132,9 @@ __global__ void __launch_bounds__(32, (sweep_room<S, NR>::AT_ONCE))
         for (bool first = true;; first = false) {
             there.wait(stage);
             there.taken(stage);
-            const char *const place = room + stage * MOST;
+            const char *const place = shared_memory + stage * MOST;
             const packet p = *(const packet *)place;
-            char *other = room + (stage ^ 1) * MOST;
+            char *other = shared_memory + (stage ^ 1) * MOST;
             const uint32_t size = p.next;
             if (size) {
                 task.at += p.size;

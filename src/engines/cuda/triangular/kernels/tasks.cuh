@@ -60,7 +60,7 @@ static __global__ void __launch_bounds__(SCAN) segments_kernel(const mpki_cuda_p
                 p.first[half][k] = at;
                 if (p.part_block[half][k] == 0) p.begin[half][p.part_unit[half][k]] = at;
             });
-        if (threadIdx.x == 0) p.begin[half][p.units[half]] = p.told->segments[half] = all;
+        if (threadIdx.x == 0) p.begin[half][p.units[half]] = p.summary->segments[half] = all;
     }
 }
 
@@ -156,10 +156,10 @@ static __global__ void __launch_bounds__(SCAN) tasks_of_units_kernel(const mpki_
         tasks = scan(
             p.units[half], tasks, sum, [&](int64_t k) { return (int64_t)count[k]; },
             [&](int64_t k, int64_t at) { p.task_of[half][k] = (int32_t)at; });
-        if (threadIdx.x == 0) p.told->tasks[half] = tasks;
+        if (threadIdx.x == 0) p.summary->tasks[half] = tasks;
         __syncthreads();
     }
-    if (threadIdx.x == 0) p.told->parts = parts;
+    if (threadIdx.x == 0) p.summary->parts = parts;
 }
 
 /** Tasks by units, and what their segments leave and add. */
@@ -200,7 +200,7 @@ __device__ inline int32_t task_at(const int32_t *from, int64_t k) {
 static __global__ void __launch_bounds__(32)
     digits_kernel(const mpki_cuda_packing p, const int32_t *from, int shift) {
     __shared__ int32_t had[DIGITS];
-    const int64_t all = p.told->tasks[1], begin = (int64_t)blockIdx.x * CHUNK;
+    const int64_t all = p.summary->tasks[1], begin = (int64_t)blockIdx.x * CHUNK;
     for (int d = (int)threadIdx.x; d < DIGITS; d += 32) had[d] = 0;
     __syncwarp();
     for (int64_t k = begin + threadIdx.x; k < all && k < begin + CHUNK; k += 32)
@@ -224,7 +224,7 @@ static __global__ void __launch_bounds__(32)
     sort_kernel(const mpki_cuda_packing p, const int32_t *from, int32_t *to, int shift) {
     __shared__ int32_t at[DIGITS];
     const int lane = (int)threadIdx.x;
-    const int64_t all = p.told->tasks[1], begin = (int64_t)blockIdx.x * CHUNK;
+    const int64_t all = p.summary->tasks[1], begin = (int64_t)blockIdx.x * CHUNK;
     for (int d = lane; d < DIGITS; d += 32) at[d] = p.digits[(int64_t)d * gridDim.x + blockIdx.x];
     __syncwarp();
     for (int64_t k0 = begin; k0 < all && k0 < begin + CHUNK; k0 += 32) {
@@ -252,16 +252,16 @@ static __global__ void __launch_bounds__(SCAN)
     __shared__ int64_t sum[SCAN];
     const mpki_sweeps_listed *const listed = p.listed;
     const int64_t all = scan(
-        p.told->tasks[1], 0, sum, [&](int64_t k) { return (int64_t)listed[sorted[k]].size; },
+        p.summary->tasks[1], 0, sum, [&](int64_t k) { return (int64_t)listed[sorted[k]].size; },
         [&](int64_t k, int64_t at) { p.task_at[k] = (uint32_t)at; });
-    if (threadIdx.x == 0) p.told->packets = all;
+    if (threadIdx.x == 0) p.summary->packets = all;
 }
 
 /** Packets of a task follow each other; M in tiles, its last segment, comes first. */
 static __global__ void places_kernel(const mpki_cuda_packing p, const int32_t *sorted,
                                      mpki_sweeps_task *tickets) {
     const int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (k >= p.told->tasks[1]) return;
+    if (k >= p.summary->tasks[1]) return;
     const mpki_sweeps_listed t = p.listed[sorted[k]];
     const mpki_sweeps_measure *const measure = p.measure[t.half] + t.from;
     mpki_sweeps_place *const place = p.place[t.half] + t.from;
@@ -278,8 +278,8 @@ static __global__ void places_kernel(const mpki_cuda_packing p, const int32_t *s
         at += measure[here].size;
         full += measure[here].full;
     }
-    if (full) atomicAdd(&p.told->full, full);
-    if (ahead) atomicAdd(&p.told->tiles, 1);
+    if (full) atomicAdd(&p.summary->full, full);
+    if (ahead) atomicAdd(&p.summary->tiles, 1);
 }
 
 } // namespace mpki

@@ -65,14 +65,14 @@ template <class S> struct pivot_tiles<S, double> {
 
     /** d := M sums. room: 32 NR numbers of the warp. */
     template <int NR>
-    __device__ void multiply(const double (&sum)[NR], double *room, double (&d)[4][2]) const {
+    __device__ void multiply(const double (&sum)[NR], double *memory, double (&d)[4][2]) const {
         const int lane = threadIdx.x & 31;
         double x[8];
 #pragma unroll
-        for (int r = 0; r < NR; ++r) room[in * NR + r] = sum[r];
+        for (int r = 0; r < NR; ++r) memory[in * NR + r] = sum[r];
         __syncwarp();
 #pragma unroll
-        for (int k = 0; k < 8; ++k) x[k] = room[(4 * k + (lane & 3)) * NR + (lane >> 2) % NR];
+        for (int k = 0; k < 8; ++k) x[k] = memory[(4 * k + (lane & 3)) * NR + (lane >> 2) % NR];
 #pragma unroll
         for (int k = 0; k < 4; ++k) d[k][0] = d[k][1] = 0;
 #pragma unroll
@@ -83,10 +83,10 @@ template <class S> struct pivot_tiles<S, double> {
 
     /** With one number by slot all columns of d are the same, and each lane has one row of it: lane
      *  l row 8 (l % 4) + l / 4 of M's order. */
-    __device__ double times(double sum, double *room) const {
+    __device__ double times(double sum, double *memory) const {
         const double sums[1] = {sum};
         double d[4][2];
-        multiply<1>(sums, room, d);
+        multiply<1>(sums, memory, d);
         const int k = (int)threadIdx.x & 3;
         const double low = k & 1 ? d[1][0] : d[0][0], high = k & 1 ? d[3][0] : d[2][0];
         return k & 2 ? high : low;
@@ -100,11 +100,11 @@ template <class S> struct pivot_tiles<S, double> {
     /** Results := M sums - minus, which is by M's order; NULL: 0. */
     template <int NR>
     __device__ void finish(const packet *p, const mpki_sweeps_run &a, const double (&sum)[NR],
-                           double *room, const double *minus) const {
-        if (NR == 1) return store(p, a, times(sum[0], room));
+                           double *memory, const double *minus) const {
+        if (NR == 1) return store(p, a, times(sum[0], memory));
         const int lane = threadIdx.x & 31;
         double d[4][2];
-        multiply<NR>(sum, room, d);
+        multiply<NR>(sum, memory, d);
         double *const to =
             (double *)(p->flags & BACKWARD ? a.half[1].to : a.half[0].to) + (int64_t)p->slot * NR;
 #pragma unroll

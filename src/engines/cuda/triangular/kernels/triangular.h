@@ -28,7 +28,7 @@ enum {
     MPKI_SWEEPS_RHS = 8        /**< most vectors at once */
 };
 
-/** A segment as it is told to the host. */
+/** A segment as the host learns of it. */
 typedef struct mpki_sweeps_measure {
     uint32_t size; /**< in 16 bytes */
     int32_t
@@ -60,25 +60,25 @@ typedef struct mpki_sweeps_listed {
 } mpki_sweeps_listed;
 
 /** What packing tells the host. */
-typedef struct mpki_sweeps_told {
+typedef struct mpki_sweeps_summary {
     int64_t segments[2];
     int64_t tasks[2];       /**< of the forward sweep; of both */
     int64_t parts, packets; /**< packets: in 16 bytes */
     int32_t tiles,
         full; /**< tasks that begin with M in tiles, packets that are a block in full; from 0 on */
-} mpki_sweeps_told;
+} mpki_sweeps_summary;
 
 /** Packing. All pointers are device memory; [2]: forward, backward. */
 typedef struct mpki_cuda_packing {
     const mpki_cuda_store *store; /**< host; its arrays are on the device */
     int32_t units[2];
-    int64_t entries;         /**< store->ptr[m] */
-    const int32_t *frame[2]; /**< m: frames by slots */
-    const int32_t *unit[2];  /**< units + 1: first place in `frame` */
-    const int32_t *slot[2];  /**< m: first slot of each frame */
-    const int32_t *late[2];  /**< units: columns of slots from here on (backward: before it) have
+    int64_t entries;            /**< store->ptr[m] */
+    const int32_t *frame[2];    /**< m: frames by slots */
+    const int32_t *unit[2];     /**< units + 1: first place in `frame` */
+    const int32_t *slot[2];     /**< m: first slot of each frame */
+    const int32_t *deferred[2]; /**< units: columns of slots from here on (backward: before it) have
                                  segments of their own */
-    int32_t *order;          /**< store->ptr[m]: the entries of lists as they fall due */
+    int32_t *order;             /**< store->ptr[m]: the entries of lists as they fall due */
     /* the blocks of a unit, in parts of up to MPKI_SWEEPS_PART that are packed side by side; parts
      * of a unit follow each other, each unit has one at least */
     int32_t parts[2];
@@ -101,7 +101,7 @@ typedef struct mpki_cuda_packing {
     int32_t *sorted[2];
     uint32_t *task_at;
     int32_t *digits; /**< work space: digits() */
-    mpki_sweeps_told *told;
+    mpki_sweeps_summary *summary;
     char *packets;
     void *
         diagonal[2]; /**< 2 n, by forward slot: D^-1, |D|^-1: coefficients of the slot itself and of
@@ -157,10 +157,10 @@ typedef struct mpki_sweeps_run {
 
 /** Vectors between the caller's order and slots. */
 typedef struct mpki_sweeps_move {
-    mpk_scalar scalar, stored; /**< of the caller's vectors; by slot */
-    mpk_scalar pivots;         /**< of D, where it is applied */
-    int32_t n, nrhs, wide;     /**< columns; numbers by slot, >= nrhs: the others are 0 */
-    void *x;                   /**< the caller's */
+    mpk_scalar scalar, stored;   /**< of the caller's vectors; by slot */
+    mpk_scalar pivots;           /**< of D, where it is applied */
+    int32_t n, nrhs, slot_width; /**< columns; numbers by slot, >= nrhs: the others are 0 */
+    void *x;                     /**< the caller's */
     int64_t ldx;
     const int32_t
         *index; /**< n: in: where in x a slot's entry is; out: in which slot an entry of x is */
@@ -176,11 +176,11 @@ typedef struct mpki_sweeps_move {
  *  := P^T L^-T y (L^-H), on its slots. */
 typedef struct mpki_sweeps_border {
     mpk_scalar scalar;
-    int32_t rows, wide, backward, hermitian;
-    int32_t narrow; /**< vectors are of `scalar`; else in double precision */
+    int32_t rows, slot_width, backward, hermitian;
+    int32_t in_scalar; /**< vectors are of `scalar`; else in double precision */
     const void *l;
     const int32_t *row;
-    void *y, *work; /**< rows wide, by slot */
+    void *y, *work; /**< rows slot_width, by slot */
 } mpki_sweeps_border;
 
 typedef struct mpki_sweeps_clock mpki_sweeps_clock;
@@ -190,9 +190,9 @@ typedef struct mpki_cuda_sweeps_table {
     int (*order)(mpki_cuda *cuda, const mpki_cuda_packing *p);
     /** One of the three passes over all units; then D. */
     int (*pack)(mpki_cuda *cuda, const mpki_cuda_packing *p, int pass);
-    /** Between the passes, queued: `first`, `begin` and told.segments once segments are counted;
-     *  tasks and their order, `place`, and what else is told, once they are measured. `segments`:
-     *  of both directions. Then the tickets, told.tasks[1]. */
+    /** Between the passes, queued: `first`, `begin` and summary.segments once segments are counted;
+     *  tasks and their order, `place`, and the rest of the summary, once they are measured. `segments`:
+     *  of both directions. Then the tickets, summary.tasks[1]. */
     int (*segments)(mpki_cuda *cuda, const mpki_cuda_packing *p);
     int (*tasks)(mpki_cuda *cuda, const mpki_cuda_packing *p, int64_t segments);
     int (*tickets)(mpki_cuda *cuda, const mpki_cuda_packing *p, int64_t tasks,

@@ -23,7 +23,7 @@ enum { CYCLE_NOTHING = 0, CYCLE_AGAIN, CYCLE_FIRST, CYCLE_SECOND };
 
 /* nonfinite entries of z, its squares, those of t, nonfinite entries of t */
 template <class E> __device__ inline void cycle_add(bool m, E z, E t, double (&sums)[4]) {
-    const number a = wide(z), b = wide(t);
+    const number a = to_number(z), b = to_number(t);
     if (m) sums[0] += nonfinite(a);
     sums[1] += square(a);
     sums[2] += square(b);
@@ -32,7 +32,7 @@ template <class E> __device__ inline void cycle_add(bool m, E z, E t, double (&s
 __device__ inline void cycle_end(mpki_cuda_state *s, const double (&v)[4]) {
     if (!(v[0] == 0)) return fail(s, MPKI_CUDA_M_BAD);
     if (!(v[3] == 0)) return fail(s, MPKI_CUDA_A_BAD);
-    look_at_norm(s, v[1], v[2]);
+    update_norm(s, v[1], v[2]);
     s->column++;
 }
 
@@ -82,7 +82,7 @@ template <class E> struct basis_of {
 };
 
 /* A column of H as the last block works on it. */
-struct column_room {
+struct column_memory {
     double sum[2 * MPKI_CUDA_BASIS + MOST_SUMS + 1]; /* products, then ||w||^2 */
     double h[2 * MPKI_CUDA_BASIS + 2], sine[2 * MPKI_CUDA_BASIS], cosine[MPKI_CUDA_BASIS];
 };
@@ -91,7 +91,7 @@ struct column_room {
  * Returns the residual's norm. */
 template <class E>
 __device__ inline double rotate_column(const mpki_cuda_cycle &c, mpki_cuda_state *s,
-                                       column_room &at, int j, double next) {
+                                       column_memory &at, int j, double next) {
     number a = {at.h[0], at.h[1]};
     for (int i = 0; i < j; ++i) {
         const number b = {at.h[2 * i + 2], at.h[2 * i + 3]};
@@ -124,7 +124,7 @@ __device__ inline double rotate_column(const mpki_cuda_cycle &c, mpki_cuda_state
 
 /* What follows from the products of a pass: another one, or the step's end. */
 template <class E, int PASS>
-__device__ inline void judge_column(const mpki_cuda_cycle &c, mpki_cuda_state *s, column_room &at,
+__device__ inline void judge_column(const mpki_cuda_cycle &c, mpki_cuda_state *s, column_memory &at,
                                     int j, int sums) {
     const double cancelled = 0.5; /* of squares: Daniel, Gragg, Kaufman & Stewart's factor */
     const double square = at.sum[sums];
@@ -147,7 +147,7 @@ __device__ inline void judge_column(const mpki_cuda_cycle &c, mpki_cuda_state *s
 
 /* The last block of a pass: sums over all blocks, in their order. */
 template <class E, int PASS>
-__device__ inline void end_column(const basis_of<E> &a, column_room &at, int j, int sums) {
+__device__ inline void end_column(const basis_of<E> &a, column_memory &at, int j, int sums) {
     const int lane = threadIdx.x & 31, warps = blockDim.x >> 5;
     const int all = (a.cycle.m + group_of<E>::value - 1) / group_of<E>::value * MOST_SUMS;
     double *const h = a.cycle.h + 2 * (int64_t)j * (a.cycle.m + 1);
@@ -182,7 +182,7 @@ __device__ inline void end_column(const basis_of<E> &a, column_room &at, int j, 
 template <class E, int PASS>
 __global__ void __launch_bounds__(VECTOR_THREADS, 2) cycle_products_kernel(const basis_of<E> a) {
     enum { GROUP = group_of<E>::value, EACH = MOST_SUMS / GROUP };
-    __shared__ column_room at;
+    __shared__ column_memory at;
     __shared__ bool last;
     mpki_cuda_state *const s = a.state;
     const int group = (int)blockIdx.x / a.blocks, block = (int)blockIdx.x % a.blocks;
@@ -196,14 +196,14 @@ __global__ void __launch_bounds__(VECTOR_THREADS, 2) cycle_products_kernel(const
     double sums[MOST_SUMS + 1] = {0};
     for (int64_t i = (int64_t)block * blockDim.x + threadIdx.x; i < a.n;
          i += (int64_t)a.blocks * blockDim.x) {
-        const number w = wide(a.w[i]);
+        const number w = to_number(a.w[i]);
         E x[GROUP];
 #pragma unroll
         for (int k = 0; k < GROUP; ++k) x[k] = k < count ? v[k * a.stride + i] : make<E>(0);
         double none = 0;
 #pragma unroll
         for (int k = 0; k < GROUP; ++k)
-            add_product<E>(1, wide(x[k]), w, sums[EACH * k],
+            add_product<E>(1, to_number(x[k]), w, sums[EACH * k],
                            EACH == 2 ? sums[EACH * k + EACH - 1] : none);
         sums[MOST_SUMS] += square(w);
     }
@@ -247,9 +247,9 @@ __global__ void __launch_bounds__(VECTOR_THREADS, sizeof(E) == 16 ? 2 : 4)
     const mpki_cuda_state *const s = a.state;
     const int count = s->column + 1, phase = s->phase;
     if (PASS == 1 ? phase != CYCLE_AGAIN && phase != CYCLE_FIRST : phase != CYCLE_SECOND) return;
-    const E factor = narrow<E>(phase == CYCLE_AGAIN ? 1 : s->factor, 0);
+    const E factor = to_entry<E>(phase == CYCLE_AGAIN ? 1 : s->factor, 0);
     for (int k = threadIdx.x; k < count; k += blockDim.x)
-        c[k] = narrow<E>(a.cycle.c[2 * k], a.cycle.c[2 * k + 1]);
+        c[k] = to_entry<E>(a.cycle.c[2 * k], a.cycle.c[2 * k + 1]);
     __syncthreads();
     for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < a.n;
          i += (int64_t)gridDim.x * blockDim.x) {
@@ -257,9 +257,9 @@ __global__ void __launch_bounds__(VECTOR_THREADS, sizeof(E) == 16 ? 2 : 4)
         if (phase == CYCLE_AGAIN) {
             a.w[i] = w;
         } else {
-            const E now = factor * w;
-            a.v[count * a.stride + i] = now;
-            a.p[i] = now;
+            const E updated = factor * w;
+            a.v[count * a.stride + i] = updated;
+            a.p[i] = updated;
         }
     }
 }
@@ -271,7 +271,7 @@ __global__ void __launch_bounds__(VECTOR_THREADS, sizeof(E) == 16 ? 2 : 4)
                    E *y) {
     __shared__ E c[MPKI_CUDA_BASIS];
     for (int k = threadIdx.x; k < count; k += blockDim.x)
-        c[k] = narrow<E>(by[2 * k], by[2 * k + 1]);
+        c[k] = to_entry<E>(by[2 * k], by[2 * k + 1]);
     __syncthreads();
     for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < n;
          i += (int64_t)gridDim.x * blockDim.x)
@@ -279,7 +279,7 @@ __global__ void __launch_bounds__(VECTOR_THREADS, sizeof(E) == 16 ? 2 : 4)
 }
 
 /** What the host reads of a batch. */
-template <class E> __global__ void tell_kernel(const mpki_cuda_state *s, mpki_cuda_report *to) {
+template <class E> __global__ void report_kernel(const mpki_cuda_state *s, mpki_cuda_report *to) {
     if (threadIdx.x == 0) report(s, to);
 }
 

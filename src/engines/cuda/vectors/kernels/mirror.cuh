@@ -122,7 +122,8 @@ template <class E>
 __global__ void __launch_bounds__(VECTOR_THREADS)
     maxima_kernel(int64_t n, const int64_t *__restrict__ ptr, const int32_t *__restrict__ col,
                   const E *__restrict__ val, const double *__restrict__ scale,
-                  double *__restrict__ largest, double *partial, unsigned *ticket, teller tell) {
+                  double *__restrict__ largest, double *partial, unsigned *ticket,
+                  host_report publish) {
     __shared__ long_rows rows;
     double uneven[1] = {0};
     for (int64_t base = (int64_t)blockIdx.x * blockDim.x; base < n;
@@ -149,7 +150,7 @@ __global__ void __launch_bounds__(VECTOR_THREADS)
         }
         __syncthreads();
     }
-    if (grid_sum<1, plus>(uneven, partial, ticket)) tell(uneven);
+    if (grid_sum<1, plus>(uneven, partial, ticket)) publish(uneven);
 }
 
 struct rescale_pass : pass<0, 1> {

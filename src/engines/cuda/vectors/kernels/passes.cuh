@@ -13,16 +13,16 @@ template <class E> struct product_pass : pass<4, 4> {
     typedef pair<E> item;
     int hermitian;
     const E *x, *y;
-    teller tell;
+    host_report publish;
     __device__ item load(int64_t i) const { return {x[i], y[i]}; }
     template <class N>
     __device__ void use(int64_t, const item &v, const N &, double (&sums)[4]) const {
-        const number a = wide(v.x), b = wide(v.y);
+        const number a = to_number(v.x), b = to_number(v.y);
         add_product<E>(hermitian, a, b, sums[0], sums[1]);
         sums[2] += square(a);
         sums[3] += square(b);
     }
-    __device__ void end(const double (&sums)[4]) const { tell(sums); }
+    __device__ void end(const double (&sums)[4]) const { publish(sums); }
 };
 
 /* y := a x, a x + y, a x + b y, with the sum of squares or without */
@@ -31,15 +31,15 @@ template <class E, int KEEP, int NORM> struct axpby_pass : pass<NORM, 4> {
     E a, b;
     const E *x;
     E *y;
-    teller tell;
+    host_report publish;
     __device__ item load(int64_t i) const { return {x[i], KEEP ? y[i] : x[i]}; }
     template <class N>
     __device__ void use(int64_t i, const item &v, const N &, double (&sums)[1]) const {
-        const E now = KEEP == 0 ? a * v.x : KEEP == 1 ? v.y + a * v.x : a * v.x + b * v.y;
-        y[i] = now;
-        if (NORM) sums[0] += square(wide(now));
+        const E updated = KEEP == 0 ? a * v.x : KEEP == 1 ? v.y + a * v.x : a * v.x + b * v.y;
+        y[i] = updated;
+        if (NORM) sums[0] += square(to_number(updated));
     }
-    __device__ void end(const double (&sums)[1]) const { tell(sums); }
+    __device__ void end(const double (&sums)[1]) const { publish(sums); }
 };
 
 enum { FILL_ZERO, FILL_SIGNS, FILL_RANDOM };
@@ -58,47 +58,47 @@ template <class E> struct fill_pass : pass<0, 1> {
             re = mpki_random_signed(&at);
             if (scalar_of<E>::complex) im = mpki_random_signed(&at);
         }
-        x[i] = narrow<E>(re, im);
+        x[i] = to_entry<E>(re, im);
     }
 };
 
 template <class E> struct finite_pass : pass<1, 4> {
     typedef E item;
     const E *x;
-    teller tell;
+    host_report publish;
     __device__ item load(int64_t i) const { return x[i]; }
     template <class N>
     __device__ void use(int64_t, const item &v, const N &, double (&sums)[1]) const {
-        sums[0] += nonfinite(wide(v));
+        sums[0] += nonfinite(to_number(v));
     }
-    __device__ void end(const double (&sums)[1]) const { tell(sums); }
+    __device__ void end(const double (&sums)[1]) const { publish(sums); }
 };
 
 template <class E> struct largest_pass : pass<1, 4, greater> {
     typedef E item;
     const E *x;
-    teller tell;
+    host_report publish;
     __device__ item load(int64_t i) const { return x[i]; }
     template <class N>
     __device__ void use(int64_t, const item &v, const N &, double (&sums)[1]) const {
         const double size = (double)abs1(v);
         if (!(size <= sums[0])) sums[0] = size > 0 ? size : (double)INFINITY;
     }
-    __device__ void end(const double (&sums)[1]) const { tell(sums); }
+    __device__ void end(const double (&sums)[1]) const { publish(sums); }
 };
 
 template <class E> struct differ_pass : pass<1, 4> {
     typedef pair<E> item;
     const E *x, *y;
-    teller tell;
+    host_report publish;
     __device__ item load(int64_t i) const { return {x[i], y[i]}; }
     template <class N>
     __device__ void use(int64_t, const item &v, const N &, double (&sums)[1]) const {
-        const number a = wide(v.x), b = wide(v.y);
+        const number a = to_number(v.x), b = to_number(v.y);
         sums[0] += __double_as_longlong(a.x) != __double_as_longlong(b.x) ||
                    __double_as_longlong(a.y) != __double_as_longlong(b.y);
     }
-    __device__ void end(const double (&sums)[1]) const { tell(sums); }
+    __device__ void end(const double (&sums)[1]) const { publish(sums); }
 };
 
 template <class E> struct shift_pass : pass<0, 2> {
@@ -108,8 +108,8 @@ template <class E> struct shift_pass : pass<0, 2> {
     E *y;
     __device__ item load(int64_t i) const { return x[i]; }
     template <class N> __device__ void use(int64_t i, const item &v, const N &, double *) const {
-        const number a = wide(v);
-        y[i] = narrow<E>(ldexp(a.x, exponent), ldexp(a.y, exponent));
+        const number a = to_number(v);
+        y[i] = to_entry<E>(ldexp(a.x, exponent), ldexp(a.y, exponent));
     }
 };
 
@@ -126,14 +126,14 @@ inline double norm_of(double plain, double small) {
 template <class E> struct norms_pass : pass<4, 4> {
     typedef pair<E> item;
     const E *x, *y;
-    teller tell;
+    host_report publish;
     __device__ item load(int64_t i) const { return {x[i], y[i]}; }
     template <class N>
     __device__ void use(int64_t, const item &v, const N &, double (&sums)[4]) const {
-        add_square(wide(v.x), sums[0], sums[1]);
-        add_square(wide(v.y), sums[2], sums[3]);
+        add_square(to_number(v.x), sums[0], sums[1]);
+        add_square(to_number(v.y), sums[2], sums[3]);
     }
-    __device__ void end(const double (&sums)[4]) const { tell(sums); }
+    __device__ void end(const double (&sums)[4]) const { publish(sums); }
 };
 
 /* Rows of a residual, real: the largest |r|, omega_1 and omega_2 of Arioli, Demmel & Duff (1989),
@@ -143,7 +143,7 @@ template <class E> struct judge_pass : pass<4, 2, greater> {
         double b, r, w, a;
     };
     mpki_cuda_judging rows;
-    teller tell;
+    host_report publish;
     __device__ bool inside(double x) const { return x == 0 || (x > rows.small && x < rows.large); }
     __device__ item load(int64_t i) const {
         return {fabs((double)((const E *)rows.b)[i]), fabs((double)((const E *)rows.r)[i]),
@@ -162,7 +162,7 @@ template <class E> struct judge_pass : pass<4, 2, greater> {
         else if (!(q >= 0))
             sums[3] = 1;
     }
-    __device__ void end(const double (&sums)[4]) const { tell(sums); }
+    __device__ void end(const double (&sums)[4]) const { publish(sums); }
 };
 
 template <class E> struct scales_pass : pass<0, 2> {
@@ -179,8 +179,8 @@ template <class E> struct scales_pass : pass<0, 2> {
         return {b[i], (rows ? rows[i] : 1) * (columns ? columns[j] : 1)};
     }
     template <class N> __device__ void use(int64_t j, const item &v, const N &, double *) const {
-        const number a = wide(v.b);
-        x[j] = narrow<E>(v.s * a.x, v.s * a.y);
+        const number a = to_number(v.b);
+        x[j] = to_entry<E>(v.s * a.x, v.s * a.y);
     }
 };
 

@@ -6,11 +6,8 @@
  *  the chunk has to spare. So reading does not depend on the lengths of rows (the streams of
  *  Greathouse & Daga 2014). Long rows are cut into pieces; the block that is last with one adds the
  *  pieces' sums in their order. */
+#include "engines/cuda/module/shared_memory.cuh"
 #include "passes.cuh"
-
-#ifndef MPKI_ROOM /* tests that run on a host have their own */
-#define MPKI_ROOM extern __shared__ __align__(16) char room[]
-#endif
 
 namespace mpki {
 
@@ -51,7 +48,7 @@ template <class A> struct of_long_rows {
     __device__ double *at(unsigned slot) const { return a.piece + 5 * (int64_t)slot; }
     template <int K> __device__ void operator()(double (&v)[K]) const {
         static_assert(K <= 10,
-                      "a long row has two pieces at least, with room for five numbers each");
+                      "a long row has two pieces at least, with memory for five numbers each");
         for (int r = (int)threadIdx.x; r < a.split; r += VECTOR_THREADS)
             for (int k = 0; k < K; ++k) v[k] += __ldcg(at(a.done[a.split + r]) + k);
     }
@@ -141,7 +138,7 @@ __device__ inline void sum_piece(const rows_of<E> &a, const mpki_cuda_chunk &k, 
     const int tid = (int)threadIdx.x;
     double s[2] = {0, 0}, sums[SUMS] = {0};
     for (int e = tid; e < k.count; e += VECTOR_THREADS) {
-        const number p = wide(product[e]);
+        const number p = to_number(product[e]);
         s[0] += p.x, s[1] += p.y;
     }
     block_sum<2, plus>(s);
@@ -155,7 +152,7 @@ __device__ inline void sum_piece(const rows_of<E> &a, const mpki_cuda_chunk &k, 
     }
     block_sum<2, plus>(s);
     if (tid != 0) return;
-    put((int64_t)k.row, narrow<E>(s[0], s[1]), sums);
+    put((int64_t)k.row, to_entry<E>(s[0], s[1]), sums);
     if (PUT::SUMS) of_long_rows<rows_of<E>>{a}.leave(k, sums);
 }
 
@@ -164,8 +161,8 @@ __global__ void __launch_bounds__(VECTOR_THREADS, RESIDENT)
     multiply_kernel(const rows_of<E> a, const E *__restrict__ x, const PUT put, double *partial,
                     unsigned *ticket) {
     enum { EACH = chunk_size<E>::each, SUMS = PUT::SUMS ? PUT::SUMS : 1 };
-    MPKI_ROOM;
-    E *const product = (E *)room;
+    MPKI_SHARED_MEMORY;
+    E *const product = (E *)shared_memory;
     int32_t *const offset = (int32_t *)(product + chunk_size<E>::value);
     const int tid = (int)threadIdx.x;
     double sums[SUMS] = {0};
@@ -228,7 +225,7 @@ template <class E> struct row_sum {
     double w; /* |A| |x|, within a factor sqrt(2) where complex */
     __device__ void subtract(E a, E x) {
         const bool single = sizeof(typename scalar_of<E>::real) == 4;
-        const number p = wide(a), q = wide(x);
+        const number p = to_number(a), q = to_number(x);
         add(re, -p.x, q.x, single);
         if (scalar_of<E>::complex) {
             add(re, p.y, q.y, single);
@@ -252,17 +249,17 @@ template <class E> struct row_sum {
 };
 
 /** All threads of the block: thread 0 gets the sum. */
-template <class E> __device__ inline void block_join(row_sum<E> &s, double (*room)[5]) {
+template <class E> __device__ inline void block_join(row_sum<E> &s, double (*memory)[5]) {
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     for (int o = 16; o; o /= 2) s.join(s.across(o));
     if (lane == 0) {
-        double *to = room[warp];
+        double *to = memory[warp];
         to[0] = s.re.high, to[1] = s.re.low, to[2] = s.im.high, to[3] = s.im.low, to[4] = s.w;
     }
     __syncthreads();
     if (threadIdx.x == 0)
         for (int k = 1; k < VECTOR_THREADS / 32; ++k) {
-            const double *f = room[k];
+            const double *f = memory[k];
             s.join({{f[0], f[1]}, {f[2], f[3]}, f[4]});
         }
     __syncthreads();
@@ -273,13 +270,13 @@ template <class E> struct residual_end {
     E *r;
     double *w; /* NULL, or |A| |x| + |b| of each row */
     __device__ void operator()(int64_t i, row_sum<E> s, double (&sums)[4]) const {
-        const number own = wide(b[i]);
+        const number own = to_number(b[i]);
         if (w) w[i] = s.w + fabs(own.x) + fabs(own.y);
         add(s.re, own.x);
         add(s.im, own.y);
-        const E v = narrow<E>(s.re.high + s.re.low, s.im.high + s.im.low);
+        const E v = to_entry<E>(s.re.high + s.re.low, s.im.high + s.im.low);
         r[i] = v;
-        add_square(wide(v), sums[0], sums[1]);
+        add_square(to_number(v), sums[0], sums[1]);
         add_square({s.w + fabs(own.x) + fabs(own.y), 0}, sums[2], sums[3]);
     }
 };
@@ -287,7 +284,7 @@ template <class E> struct residual_end {
 template <class E>
 __global__ void __launch_bounds__(VECTOR_THREADS)
     residual_kernel(const rows_of<E> a, const E *__restrict__ x, const residual_end<E> put,
-                    double *partial, unsigned *ticket, teller tell) {
+                    double *partial, unsigned *ticket, host_report publish) {
     __shared__ double between[VECTOR_THREADS / 32][5];
     enum { LANES = 8, GROUPS = VECTOR_THREADS / LANES };
     const int tid = (int)threadIdx.x, lane = tid % LANES;
@@ -326,7 +323,7 @@ __global__ void __launch_bounds__(VECTOR_THREADS)
         of_long_rows<rows_of<E>>{a}.leave(k, own);
     }
     __syncthreads();
-    if (grid_sum<4, plus>(sums, partial, ticket, of_long_rows<rows_of<E>>{a})) tell(sums);
+    if (grid_sum<4, plus>(sums, partial, ticket, of_long_rows<rows_of<E>>{a})) publish(sums);
 }
 
 } // namespace mpki

@@ -81,7 +81,7 @@ __device__ inline bool grid_sum(double (&v)[K], double *partial, unsigned *ticke
 }
 
 /** Where a reduction leaves its sums for the host. */
-struct teller {
+struct host_report {
     mpki_cuda_report *report;
     double sequence;
     template <int K> __device__ void operator()(const double (&v)[K]) const {
@@ -97,23 +97,23 @@ struct teller {
 struct number {
     double x, y;
 };
-__device__ inline number wide(float a) {
+__device__ inline number to_number(float a) {
     return {a, 0};
 }
-__device__ inline number wide(double a) {
+__device__ inline number to_number(double a) {
     return {a, 0};
 }
-template <class F> __device__ inline number wide(cx<F> a) {
+template <class F> __device__ inline number to_number(cx<F> a) {
     return {a.x, a.y};
 }
-template <class E> struct narrow_ {
+template <class E> struct to_entry_ {
     __host__ __device__ static E of(double x, double) { return (E)x; }
 };
-template <class F> struct narrow_<cx<F>> {
+template <class F> struct to_entry_<cx<F>> {
     __host__ __device__ static cx<F> of(double x, double y) { return {(F)x, (F)y}; }
 };
-template <class E> __host__ __device__ inline E narrow(double x, double y) {
-    return narrow_<E>::of(x, y);
+template <class E> __host__ __device__ inline E to_entry(double x, double y) {
+    return to_entry_<E>::of(x, y);
 }
 __device__ inline double square(number a) {
     return a.x * a.x + a.y * a.y;
@@ -183,10 +183,10 @@ template <class OP> mpk_status sweep(mpki_cuda *cuda, const mpki_cuda_space *s, 
     return MPK_OK;
 }
 
-/** The host waits for the teller's numbers (vectors.cu). */
-mpk_status told(mpki_cuda *cuda, mpki_cuda_space *s, double sequence);
+/** The host waits for the report of that sequence number (vectors.cu). */
+mpk_status await_report(mpki_cuda *cuda, mpki_cuda_space *s, double sequence);
 /** The number of the next reduction. */
-teller next_teller(mpki_cuda *cuda, mpki_cuda_space *s);
+host_report next_host_report(mpki_cuda *cuda, mpki_cuda_space *s);
 
 /** What most passes have. */
 template <int K, int U, class F = plus> struct pass {

@@ -47,7 +47,7 @@ __device__ inline void count_step(mpki_cuda_state *s, double recurred, double qu
 __device__ inline void fail(mpki_cuda_state *s, int end) {
     if (s->end == MPKI_CUDA_GO || s->end == MPKI_CUDA_REACHED) s->end = end;
 }
-__device__ inline void look_at_norm(mpki_cuda_state *s, double qq, double tt) {
+__device__ inline void update_norm(mpki_cuda_state *s, double qq, double tt) {
     const double ratio = sqrt(tt) / sqrt(qq);
     if (qq > 0 && ratio > s->a_norm && isfinite(ratio)) s->a_norm = ratio;
 }
@@ -64,7 +64,7 @@ __device__ inline void report(const mpki_cuda_state *s, mpki_cuda_report *to) {
 template <class E>
 __device__ inline void alpha_of(mpki_cuda_state *s, bool cg, const double (&v)[5]) {
     if (!(v[4] == 0)) return fail(s, MPKI_CUDA_A_BAD);
-    look_at_norm(s, v[2], v[3]);
+    update_norm(s, v[2], v[3]);
     if (vanishes<E>({v[0], v[1]}, v[2], v[3])) return fail(s, MPKI_CUDA_A_VANISHES);
     if (cg) {
         if (s->sign == 0) s->sign = v[0];
@@ -99,7 +99,7 @@ template <class E> struct direction_pass : step_pass<0, 4> {
     const E *u;
     E *q;
     __device__ scalars begin() const {
-        return narrow<E>(this->state->beta[0], this->state->beta[1]);
+        return to_entry<E>(this->state->beta[0], this->state->beta[1]);
     }
     __device__ item load(int64_t i) const { return {u[i], q[i]}; }
     __device__ void use(int64_t i, const item &v, const E &beta, double *) const {
@@ -114,7 +114,7 @@ template <class E, bool CG> struct alpha_pass : step_pass<5, 4> {
     __device__ item load(int64_t i) const { return {q[i], t[i]}; }
     template <class N>
     __device__ void use(int64_t, const item &v, const N &, double (&sums)[5]) const {
-        const number a = wide(v.x), b = wide(v.y);
+        const number a = to_number(v.x), b = to_number(v.y);
         add_product<E>(hermitian, a, b, sums[0], sums[1]);
         sums[2] += square(a);
         sums[3] += square(b);
@@ -132,7 +132,7 @@ template <class E, bool CG> struct put_alpha {
     E *t;
     __device__ bool skip() const { return *(volatile int32_t *)&state->end != MPKI_CUDA_GO; }
     __device__ void operator()(int64_t i, E v, double (&sums)[5]) const {
-        const number a = wide(q[i]), b = wide(v);
+        const number a = to_number(q[i]), b = to_number(v);
         t[i] = v;
         add_product<E>(hermitian, a, b, sums[0], sums[1]);
         sums[2] += square(a);
@@ -149,13 +149,13 @@ template <class E> struct residual_pass : step_pass<1, 4> {
     const E *t;
     E *r;
     __device__ scalars begin() const {
-        return narrow<E>(-this->state->alpha[0], -this->state->alpha[1]);
+        return to_entry<E>(-this->state->alpha[0], -this->state->alpha[1]);
     }
     __device__ item load(int64_t i) const { return {t[i], r[i]}; }
     __device__ void use(int64_t i, const item &v, const E &alpha, double (&sums)[1]) const {
-        const E now = v.y + alpha * v.x;
-        r[i] = now;
-        sums[0] += square(wide(now));
+        const E updated = v.y + alpha * v.x;
+        r[i] = updated;
+        sums[0] += square(to_number(updated));
     }
     __device__ void end(const double (&sums)[1]) const {
         mpki_cuda_state *s = this->state;
@@ -183,8 +183,9 @@ template <class E> struct iterate_pass : step_pass<6, 2> {
     __device__ scalars begin() const {
         const mpki_cuda_state *st = this->state;
         const double c2 = st->c2;
-        return {narrow<E>(c2 * st->alpha[0], c2 * st->alpha[1]),
-                narrow<E>(c2 * st->before * st->before, 0), narrow<E>(c2, 0), narrow<E>(1 - c2, 0)};
+        return {to_entry<E>(c2 * st->alpha[0], c2 * st->alpha[1]),
+                to_entry<E>(c2 * st->before * st->before, 0), to_entry<E>(c2, 0),
+                to_entry<E>(1 - c2, 0)};
     }
     __device__ item load(int64_t i) const { return {q[i], d[i], x[i], r[i], s[i], u[i]}; }
     __device__ void use(int64_t i, const item &v, const scalars &k, double (&sums)[6]) const {
@@ -192,12 +193,12 @@ template <class E> struct iterate_pass : step_pass<6, 2> {
         d[i] = dn;
         x[i] = v.x + dn;
         s[i] = sn;
-        const number a = wide(v.r), b = wide(v.u);
+        const number a = to_number(v.r), b = to_number(v.u);
         add_product<E>(hermitian, a, b, sums[0], sums[1]);
         sums[2] += square(a);
         sums[3] += square(b);
         sums[4] += nonfinite(b);
-        sums[5] += square(wide(sn));
+        sums[5] += square(to_number(sn));
     }
     __device__ void end(const double (&v)[6]) const {
         mpki_cuda_state *st = this->state;
@@ -222,7 +223,7 @@ template <class E> struct preconditioned_product_pass : step_pass<5, 4> {
     __device__ item load(int64_t i) const { return {r[i], z[i]}; }
     template <class N>
     __device__ void use(int64_t, const item &v, const N &, double (&sums)[5]) const {
-        const number a = wide(v.x), b = wide(v.y);
+        const number a = to_number(v.x), b = to_number(v.y);
         add_product<E>(1, a, b, sums[0], sums[1]);
         sums[2] += square(a);
         sums[3] += square(b);
@@ -250,13 +251,13 @@ template <class E> struct cg_pass : step_pass<1, 2> {
     typedef E scalars;
     const E *q, *t;
     E *x, *r;
-    __device__ scalars begin() const { return narrow<E>(this->state->alpha[0], 0); }
+    __device__ scalars begin() const { return to_entry<E>(this->state->alpha[0], 0); }
     __device__ item load(int64_t i) const { return {q[i], t[i], x[i], r[i]}; }
     __device__ void use(int64_t i, const item &v, const E &alpha, double (&sums)[1]) const {
-        const E now = v.r - alpha * v.t;
+        const E updated = v.r - alpha * v.t;
         x[i] = v.x + alpha * v.q;
-        r[i] = now;
-        sums[0] += square(wide(now));
+        r[i] = updated;
+        sums[0] += square(to_number(updated));
     }
     __device__ void end(const double (&sums)[1]) const {
         count_step(this->state, sqrt(sums[0]), 0);

@@ -157,7 +157,7 @@ typedef struct mpki_cuda_batch_vectors {
     int hermitian;
 } mpki_cuda_batch_vectors;
 
-/** Rows of a residual r = b - A x, of which `judge` says what they tell of x: as
+/** Rows of a residual r = b - A x, of which `judge` says how good x is: as
  *  problem/measure_t.c. Device memory, n each. */
 typedef struct mpki_cuda_judging {
     const void *b, *r;
@@ -256,7 +256,7 @@ typedef struct mpki_cuda_vectors_table {
     int (*capture)(mpki_cuda *cuda, mpki_cuda_space *s);
     int (*captured)(mpki_cuda *cuda, mpki_cuda_space *s, int keep);
     int (*replay)(mpki_cuda *cuda, mpki_cuda_space *s);
-    /** Room for cycles of m steps, 0 < m < MPKI_CUDA_BASIS, unless it is there; its bytes of device
+    /** Memory for cycles of m steps, 0 < m < MPKI_CUDA_BASIS, unless it is there; its bytes of device
      *  memory. */
     int64_t (*cycle_bytes)(const mpki_cuda_space *s, int32_t m);
     int (*cycle)(mpki_cuda *cuda, mpki_cuda_space *s, int32_t m);
