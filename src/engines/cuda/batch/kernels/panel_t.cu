@@ -12,9 +12,9 @@ template <class R, int ROWS, int PIVOTING, int W>
 __global__ void __launch_bounds__(32 * W, ROWS == 1 ? 24
                                           : W == 1  ? 16
                                                     : PANEL_BLOCKS) panel_kernel(const part job) {
-    MPKI_SHARED_MEMORY;
+    MPKI_SMEM;
     typedef panel<R, ROWS, PIVOTING, W> matrix;
-    matrix e(job, shared_memory);
+    matrix e(job, smem);
     const int n = job.n;
     const long long b = job.matrix(blockIdx.x);
     const view<R> a = view_of<R>(job.a, b);

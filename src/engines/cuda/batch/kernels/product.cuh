@@ -99,7 +99,7 @@ __device__ inline void product_columns(const TILE &t, const product_part &job, c
 
 template <class T, class TILE>
 __global__ void __launch_bounds__(TILE_BLOCK) product_kernel(const product_part job) {
-    MPKI_SHARED_MEMORY;
+    MPKI_SMEM;
     __shared__ double between[TILE::W];
     const TILE t(between);
     const long long b = TILE::place();
@@ -108,8 +108,8 @@ __global__ void __launch_bounds__(TILE_BLOCK) product_kernel(const product_part 
     const int m = sizes ? sizes[0] : job.m, n = sizes ? sizes[1] : job.n;
     const int k = job.alpha == 0 ? 0 : sizes ? sizes[2] : job.k;
     if (m == 0 || n == 0) return;
-    T *x = (T *)(shared_memory + (TILE::W == 1 ? threadIdx.x / TILE::L : 0) *
-                                     product_bytes<T>(job.m, job.columns, job.k));
+    T *x = (T *)(smem + (TILE::W == 1 ? threadIdx.x / TILE::L : 0) *
+                            product_bytes<T>(job.m, job.columns, job.k));
     T *y = x + k * product_ld(n < job.columns ? n : job.columns);
     if (k > 0) {
         const view<T> a = view_of<T>(job.a, b);

@@ -155,15 +155,14 @@ template <class T> __host__ __device__ inline size_t solve_bytes(int n, int warp
 
 template <class T, class TILE>
 __global__ void __launch_bounds__(TILE_BLOCK) solve_kernel(const part job) {
-    MPKI_SHARED_MEMORY;
+    MPKI_SMEM;
     __shared__ double between[TILE::W];
     const TILE t(between);
     const long long place = TILE::place();
     if (place >= job.count) return;
     const int n = job.n, ld = shared_ld(n);
     const long long at = job.matrix(place);
-    T *w = (T *)(shared_memory +
-                 (TILE::W == 1 ? threadIdx.x / TILE::L : 0) * solve_bytes<T>(n, TILE::W));
+    T *w = (T *)(smem + (TILE::W == 1 ? threadIdx.x / TILE::L : 0) * solve_bytes<T>(n, TILE::W));
     const view<T> a = view_of<T>(job.a, at), b = view_of<T>(job.b, at);
     const int lists = job.method == 2 ? 2 : 1;
     const int *rows = job.pivots ? job.pivots + at * job.most * lists : NULL;

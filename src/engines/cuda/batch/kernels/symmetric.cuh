@@ -382,13 +382,13 @@ template <class T> __host__ __device__ inline size_t symmetric_bytes(int n) {
 
 template <class T, class TILE>
 __global__ void __launch_bounds__(TILE_BLOCK) symmetric_kernel(const part job) {
-    MPKI_SHARED_MEMORY;
+    MPKI_SMEM;
     __shared__ double between[TILE::W];
     const TILE t(between);
     const long long place = TILE::place();
     if (place >= job.count) return;
     const size_t each = symmetric_bytes<T>(job.n);
-    char *mine = memory_of_matrix<TILE>(shared_memory, each);
+    char *mine = memory_of_matrix<TILE>(smem, each);
     symmetric<T, TILE> e(t, job, (T *)mine, (unsigned char *)mine + each - 64);
     const int n = job.n;
     const long long b = job.matrix(place);

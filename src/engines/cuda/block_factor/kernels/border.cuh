@@ -13,15 +13,14 @@ namespace mpki {
 template <class T>
 __global__ void __launch_bounds__(32 * WARPS)
     border_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
-    MPKI_SHARED_MEMORY;
+    MPKI_SMEM;
     if (b.notes->stop) return;
     const int lane = (int)(threadIdx.x % 32), warp = (int)(threadIdx.x / 32);
     const int64_t t = (int64_t)blockIdx.x, e = b.entry[po.first_item + t];
     const int frame = b.who[b.item_who[po.first_item + t]], row = b.other[e];
     const int w = b.bptr[frame + 1] - b.bptr[frame], rows = b.bptr[row + 1] - b.bptr[row];
-    const gather_memory<T> s(shared_memory + (size_t)warp * gather_memory<T>::bytes(b.largest),
-                             b.largest);
-    const gather_memory<T> first(shared_memory, b.largest);
+    const gather_memory<T> s(smem + (size_t)warp * gather_memory<T>::bytes(b.largest), b.largest);
+    const gather_memory<T> first(smem, b.largest);
     T *const work = (T *)b.work + b.slot[e];
     unsigned long long flops = 0;
     if (warp == 0)
@@ -31,7 +30,7 @@ __global__ void __launch_bounds__(32 * WARPS)
             work[r * w + lane] = make<T>(0);
         });
     __syncthreads();
-    if (!b.relaxed) flops = pull_together<WARPS>(b, 0, row, frame, s, shared_memory);
+    if (!b.relaxed) flops = pull_together<WARPS>(b, 0, row, frame, s, smem);
     T *const to = (T *)b.border_s + b.border_start[row];
     for (int k = warp; k < w; k += WARPS)
         if (lane < rows && (row != frame || lane >= k))
@@ -67,8 +66,8 @@ enum { TILE = 32, INVERT_WARPS = 8, INVERT_ROWS = TILE / INVERT_WARPS, TILE_LD =
 /** 32 columns of V = L^-1, a tile of rows after the other: V_i = L_ii^-1 (E_i - sum_k L_ik V_k). */
 template <class T>
 __global__ void __launch_bounds__(32 * INVERT_WARPS) invert_kernel(int n, const T *l, T *v) {
-    MPKI_SHARED_MEMORY;
-    T *const a = (T *)shared_memory, *const x = a + TILE * TILE_LD;
+    MPKI_SMEM;
+    T *const a = (T *)smem, *const x = a + TILE * TILE_LD;
     const int lane = (int)(threadIdx.x % 32), warp = (int)(threadIdx.x / 32);
     const int j0 = TILE * (int)blockIdx.x, column = j0 + lane;
     for (int i0 = j0; i0 < n; i0 += TILE) {
@@ -114,8 +113,8 @@ __global__ void __launch_bounds__(32 * INVERT_WARPS) invert_kernel(int n, const 
 
 /** The upper triangle := the transposed lower one, a tile a block; 0 on the diagonal. */
 template <class T> __global__ void __launch_bounds__(32 * INVERT_WARPS) mirror_kernel(int n, T *v) {
-    MPKI_SHARED_MEMORY;
-    T *const a = (T *)shared_memory;
+    MPKI_SMEM;
+    T *const a = (T *)smem;
     const int lane = (int)(threadIdx.x % 32), warp = (int)(threadIdx.x / 32);
     const int tiles = (n + TILE - 1) / TILE;
     const int i0 = TILE * (int)(blockIdx.x / tiles), j0 = TILE * (int)(blockIdx.x % tiles);

@@ -111,7 +111,7 @@ template <int SPLIT> struct together { static const int warps = SPLIT == 1 ? WAR
 template <int SPLIT, class T>
 __global__ void __launch_bounds__(32 * together<SPLIT>::warps)
     pull_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
-    MPKI_SHARED_MEMORY;
+    MPKI_SMEM;
     __shared__ unsigned long long sums[together<SPLIT>::warps];
     after_previous();
     if (b.notes->stop) return;
@@ -123,8 +123,8 @@ __global__ void __launch_bounds__(32 * together<SPLIT>::warps)
     if (b.reject[frame]) return;
     const int w = b.bptr[frame + 1] - b.bptr[frame], rows = b.bptr[row + 1] - b.bptr[row];
     const size_t each = gather_memory<T>::bytes(b.largest);
-    const gather_memory<T> s(shared_memory + (size_t)warp * each, b.largest);
-    const gather_memory<T> first(shared_memory + (SPLIT == 1 ? (size_t)warp : 0) * each, b.largest);
+    const gather_memory<T> s(smem + (size_t)warp * each, b.largest);
+    const gather_memory<T> first(smem + (SPLIT == 1 ? (size_t)warp : 0) * each, b.largest);
     unsigned long long flops = 0;
     for (int half = 0; half <= (row != frame && b.ldu); ++half) {
         T *const work = (T *)(half ? b.work_u : b.work) + b.slot[e];
@@ -133,7 +133,7 @@ __global__ void __launch_bounds__(32 * together<SPLIT>::warps)
                 if (lane < w) s.c[r * s.ld + lane] = x;
             });
         __syncwarp();
-        flops += pull_together<SPLIT>(b, half, row, frame, s, shared_memory);
+        flops += pull_together<SPLIT>(b, half, row, frame, s, smem);
         for (int r = SPLIT == 1 ? 0 : warp; r < rows && lane < w; r += SPLIT)
             work[r * w + lane] = first.c[r * s.ld + lane];
         if (SPLIT == 1)
@@ -286,7 +286,7 @@ template <int SPLIT, class T>
 __global__ void __launch_bounds__(32 * together<SPLIT>::warps)
     pivot_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
     typedef typename scalar_of<T>::real R;
-    MPKI_SHARED_MEMORY;
+    MPKI_SMEM;
     after_previous();
     if (b.notes->stop) return;
     const int lane = (int)(threadIdx.x % 32), warp = (int)(threadIdx.x / 32);
@@ -294,9 +294,9 @@ __global__ void __launch_bounds__(32 * together<SPLIT>::warps)
     if (q >= po.end - po.first) return;
     const int frame = b.who[po.first + q], p0 = b.bptr[frame], w = b.bptr[frame + 1] - p0;
     const size_t each = gather_memory<T>::bytes(b.largest);
-    const gather_memory<T> g(shared_memory + (size_t)warp * each, b.largest);
+    const gather_memory<T> g(smem + (size_t)warp * each, b.largest);
     const pivot_memory<T> s(g,
-                            shared_memory + together<SPLIT>::warps * each +
+                            smem + together<SPLIT>::warps * each +
                                 (SPLIT == 1 ? warp * pivot_bytes<T>(b.largest) : 0),
                             b.largest);
     const at_pivot<T> to(b, q);
@@ -314,7 +314,7 @@ __global__ void __launch_bounds__(32 * together<SPLIT>::warps)
         __syncwarp();
     }
     unsigned long long flops = 0;
-    if (!b.relaxed && !b.pulled) flops = pull_together<SPLIT>(b, 0, frame, frame, g, shared_memory);
+    if (!b.relaxed && !b.pulled) flops = pull_together<SPLIT>(b, 0, frame, frame, g, smem);
     if (b.ldu) flops *= 2; /* the host updates the diagonal block in both halves */
     if (lane == 0 && flops) atomicAdd(&b.notes->flops, flops);
     if (SPLIT > 1 && warp > 0) return;
@@ -411,7 +411,7 @@ template <int SPLIT, class T>
 __global__ void __launch_bounds__(32 * together<SPLIT>::warps)
     block_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
     typedef typename scalar_of<T>::real R;
-    MPKI_SHARED_MEMORY;
+    MPKI_SMEM;
     __shared__ double sums[together<SPLIT>::warps * 33];
     after_previous();
     if (b.notes->stop) return;
@@ -427,11 +427,9 @@ __global__ void __launch_bounds__(32 * together<SPLIT>::warps)
         return;
     }
     const int w = b.bptr[frame + 1] - b.bptr[frame], rows = b.bptr[row + 1] - b.bptr[row];
-    const gather_memory<T> s(shared_memory + (size_t)warp * gather_memory<T>::bytes(b.largest),
-                             b.largest);
-    const gather_memory<T> first(shared_memory + (SPLIT == 1 ? (size_t)warp : 0) *
-                                                     gather_memory<T>::bytes(b.largest),
-                                 b.largest);
+    const gather_memory<T> s(smem + (size_t)warp * gather_memory<T>::bytes(b.largest), b.largest);
+    const gather_memory<T> first(
+        smem + (SPLIT == 1 ? (size_t)warp : 0) * gather_memory<T>::bytes(b.largest), b.largest);
     const at_pivot<T> pivot(b, q);
     unsigned long long flops = 0;
     for (int half = 0; half <= b.ldu; ++half) {
@@ -442,7 +440,7 @@ __global__ void __launch_bounds__(32 * together<SPLIT>::warps)
             });
         __syncwarp();
         if (!b.relaxed && !b.pulled)
-            flops += pull_together<SPLIT>(b, half, row, frame, s, shared_memory);
+            flops += pull_together<SPLIT>(b, half, row, frame, s, smem);
         else if (SPLIT > 1)
             __syncthreads();
         const int from = (w * mine + SPLIT - 1) / SPLIT; /* rows of the warp's */

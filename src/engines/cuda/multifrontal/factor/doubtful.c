@@ -180,7 +180,7 @@ int mpki_cuda_direct_zeros(const mpki_direct *f, int64_t all, int most, mpki_wea
 }
 
 /* The eigenvalue of smaller modulus of [a conj(b); b c], a and c real, as
- * src/engines/cpu/multifrontal/weak_t.c. */
+ * src/engines/cpu/multifrontal/doubt_t.c. */
 static void look_at_pair(const mpki_direct *f, int64_t k, mpki_weak_pivot *p) {
     const double a = creal(entry(f, f->d, 2 * k)), c = creal(entry(f, f->d, 2 * k + 2));
     const double complex off = entry(f, f->d, 2 * k + 1);

@@ -465,10 +465,10 @@ __device__ inline bool take_measures(const mpki_cuda_packing &p, int half, int p
 template <class S>
 __global__ void __launch_bounds__(32, 12)
     pack_kernel(const mpki_cuda_packing p, const mpki_cuda_store s, int pass) {
-    MPKI_SHARED_MEMORY;
+    MPKI_SMEM;
     const int half = (int)blockIdx.x >= p.parts[0], part = (int)blockIdx.x - half * p.parts[0];
     if (pass == MPKI_SWEEPS_MEASURE && take_measures(p, half, part)) return;
-    segmenter<S> x(p, s, half, part, pass, shared_memory);
+    segmenter<S> x(p, s, half, part, pass, smem);
     x.plain = x.w.identity();
     x.phase(0);
     if (!x.plain && x.ends) x.pivot();

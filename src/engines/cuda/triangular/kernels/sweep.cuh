@@ -104,20 +104,20 @@ __device__ inline bool task_of(const mpki_sweeps_run &a, int drawn, claimed *tas
 template <class S, int NR>
 __global__ void __launch_bounds__(32, (sweep_memory<S, NR>::AT_ONCE))
     sweep_kernel(const mpki_sweeps_run a) {
-    MPKI_SHARED_MEMORY;
+    MPKI_SMEM;
     typedef sweep_memory<S, NR> shared;
     typedef typename widened_of<S>::type V;
     const int lane = threadIdx.x & 31, MOST = packing<S>::MOST;
-    V *gathered = (V *)(shared_memory + 2 * MOST);
-    V *foreign = (V *)(shared_memory + 2 * MOST + shared::GATHERED);
+    V *gathered = (V *)(smem + 2 * MOST);
+    V *foreign = (V *)(smem + 2 * MOST + shared::GATHERED);
     arrival there;
     V *sums = foreign + 32 * NR;
-    there.begin(shared_memory + 2 * MOST + shared::GATHERED + 2 * shared::FOREIGN);
+    there.begin(smem + 2 * MOST + shared::GATHERED + 2 * shared::FOREIGN);
     for (int k = lane; k < NR; k += 32) gathered[NOTHING * NR + k] = make<V>(0);
     claimed task, next, then = {};
     if (!task_of(a, draw(a), &task)) return;
     int stage = 0;
-    there.fetch(stage, shared_memory, a.packets + (int64_t)task.at * 16, task.size * 16);
+    there.fetch(stage, smem, a.packets + (int64_t)task.at * 16, task.size * 16);
     there.wait(stage); /* so that all warps have a task before one has two */
     bool more = task_of(a, draw(a), &next);
     for (bool again = true; again;) {
@@ -132,9 +132,9 @@ __global__ void __launch_bounds__(32, (sweep_memory<S, NR>::AT_ONCE))
         for (bool first = true;; first = false) {
             there.wait(stage);
             there.taken(stage);
-            const char *const place = shared_memory + stage * MOST;
+            const char *const place = smem + stage * MOST;
             const packet p = *(const packet *)place;
-            char *other = shared_memory + (stage ^ 1) * MOST;
+            char *other = smem + (stage ^ 1) * MOST;
             const uint32_t size = p.next;
             if (size) {
                 task.at += p.size;

@@ -161,8 +161,8 @@ __global__ void __launch_bounds__(VECTOR_THREADS, RESIDENT)
     multiply_kernel(const rows_of<E> a, const E *__restrict__ x, const PUT put, double *partial,
                     unsigned *ticket) {
     enum { EACH = chunk_size<E>::each, SUMS = PUT::SUMS ? PUT::SUMS : 1 };
-    MPKI_SHARED_MEMORY;
-    E *const product = (E *)shared_memory;
+    MPKI_SMEM;
+    E *const product = (E *)smem;
     int32_t *const offset = (int32_t *)(product + chunk_size<E>::value);
     const int tid = (int)threadIdx.x;
     double sums[SUMS] = {0};
