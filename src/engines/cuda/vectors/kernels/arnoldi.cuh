@@ -21,7 +21,8 @@ enum { CYCLE_NOTHING = 0, CYCLE_AGAIN, CYCLE_FIRST, CYCLE_SECOND };
 
 /* ---- after a product t = A z ---- */
 
-/* nonfinite entries of z, its squares, those of t, nonfinite entries of t */
+/** Adds nonfinite(z) (if m: z is M^-1 of something), |z|^2, |t|^2, nonfinite(t) to sums, t = A
+ *  z. By each thread for itself; no barrier. */
 template <class E> __device__ inline void cycle_add(bool m, E z, E t, double (&sums)[4]) {
     const number a = to_number(z), b = to_number(t);
     if (m) sums[0] += nonfinite(a);
@@ -29,6 +30,9 @@ template <class E> __device__ inline void cycle_add(bool m, E z, E t, double (&s
     sums[2] += square(b);
     sums[3] += nonfinite(b);
 }
+
+/** Tests the sums v of cycle_add(), updates the estimate of ||A|| and counts the step. By one
+ *  thread; no barrier. */
 __device__ inline void cycle_end(mpki_cuda_state *s, const double (&v)[4]) {
     if (!(v[0] == 0)) return fail(s, MPKI_CUDA_M_BAD);
     if (!(v[3] == 0)) return fail(s, MPKI_CUDA_A_BAD);
@@ -36,6 +40,7 @@ __device__ inline void cycle_end(mpki_cuda_state *s, const double (&v)[4]) {
     s->column++;
 }
 
+/** The sums of cycle_add() for t = A z; fgmres keeps z. */
 template <class E> struct cycle_product_pass : step_pass<4, 4> {
     typedef pair<E> item;
     bool m; /* z is M^-1 of something */
@@ -51,7 +56,7 @@ template <class E> struct cycle_product_pass : step_pass<4, 4> {
     __device__ void end(const double (&sums)[4]) const { cycle_end(this->state, sums); }
 };
 
-/* the same, with t as it is made */
+/** As cycle_product_pass, of t = A z entry by entry as the product makes it. */
 template <class E> struct put_cycle {
     enum { SUMS = 4 };
     mpki_cuda_state *state;
@@ -87,8 +92,9 @@ struct column_memory {
     double h[2 * MPKI_CUDA_BASIS + 2], sine[2 * MPKI_CUDA_BASIS], cosine[MPKI_CUDA_BASIS];
 };
 
-/* Rotate the column of step j, whose last entry is `next` >= 0; the rotation that removes it; g.
- * Returns the residual's norm. */
+/** Applies the rotations of steps 0 .. j - 1 to column j of H, whose last entry is `next` >= 0,
+ *  then makes the rotation that removes `next` and applies it to g. Returns the residual's norm.
+ *  By one thread; no barrier. */
 template <class E>
 __device__ inline double rotate_column(const mpki_cuda_cycle &c, mpki_cuda_state *s,
                                        column_memory &at, int j, double next) {
@@ -122,7 +128,9 @@ __device__ inline double rotate_column(const mpki_cuda_cycle &c, mpki_cuda_state
     return size_of<E>(rest);
 }
 
-/* What follows from the products of a pass: another one, or the step's end. */
+/** From ||w||^2 and c_k = v_k^H w of a pass over `sums` numbers: another pass where more than
+ *  half of ||w||^2 cancelled (Daniel, Gragg, Kaufman & Stewart 1976), else the end of step j. By
+ *  one thread; no barrier. */
 template <class E, int PASS>
 __device__ inline void judge_column(const mpki_cuda_cycle &c, mpki_cuda_state *s, column_memory &at,
                                     int j, int sums) {
@@ -145,7 +153,8 @@ __device__ inline void judge_column(const mpki_cuda_cycle &c, mpki_cuda_state *s
     if (whole) fail(s, MPKI_CUDA_INVARIANT);
 }
 
-/* The last block of a pass: sums over all blocks, in their order. */
+/** Adds the blocks' partial sums in their order and adds c to column j of H; then
+ *  judge_column(). By all threads of the last block of a pass; block barriers. */
 template <class E, int PASS>
 __device__ inline void end_column(const basis_of<E> &a, column_memory &at, int j, int sums) {
     const int lane = threadIdx.x & 31, warps = blockDim.x >> 5;
@@ -177,8 +186,9 @@ __device__ inline void end_column(const basis_of<E> &a, column_memory &at, int j
     if (threadIdx.x == 0) *a.ticket = 0;
 }
 
-/** c_k := v_k^H w for all vectors of the basis, a group by some blocks, and ||w||^2. The last block
- *  ends the pass. */
+/** c_k := v_k^H w for all vectors of the basis, and ||w||^2: `blocks` blocks for each group of
+ *  vectors; the last block calls end_column(). PASS 2 runs only after cancellation. Block
+ *  barriers. */
 template <class E, int PASS>
 __global__ void __launch_bounds__(VECTOR_THREADS, 2) cycle_products_kernel(const basis_of<E> a) {
     enum { GROUP = group_of<E>::value, EACH = MOST_SUMS / GROUP };
@@ -223,7 +233,8 @@ __global__ void __launch_bounds__(VECTOR_THREADS, 2) cycle_products_kernel(const
     end_column<E, PASS>(a, at, j, active * MOST_SUMS);
 }
 
-/* w - sum c_k v_k in row i */
+/** w - sum_k c_k v_k of one row, CYCLE_LOADS vectors read together. v: its row of the first
+ *  vector. By each thread for itself; no barrier. */
 template <class E>
 __device__ inline E less_basis(E w, const E *v, int64_t stride, int count, const E *c) {
     for (int k0 = 0; k0 < count; k0 += CYCLE_LOADS) {
@@ -238,8 +249,8 @@ __device__ inline E less_basis(E w, const E *v, int64_t stride, int count, const
     return w;
 }
 
-/** w -= sum c_k v_k; where that is the step's last word, w over its norm is the next vector of the
- *  basis. */
+/** w := w - sum_k c_k v_k; where that ends the step, w / ||w|| is the next vector of the basis.
+ *  A thread per row, in turns; one block barrier after c is in shared memory. */
 template <class E, int PASS>
 __global__ void __launch_bounds__(VECTOR_THREADS, sizeof(E) == 16 ? 2 : 4)
     cycle_subtract_kernel(const basis_of<E> a) {
@@ -264,7 +275,8 @@ __global__ void __launch_bounds__(VECTOR_THREADS, sizeof(E) == 16 ? 2 : 4)
     }
 }
 
-/** y := x - sum c_k v_k, x NULL: 0. */
+/** y := x - sum_k c_k v_k; x NULL: 0. A thread per row, in turns; one block barrier after c is
+ *  in shared memory. */
 template <class E>
 __global__ void __launch_bounds__(VECTOR_THREADS, sizeof(E) == 16 ? 2 : 4)
     combine_kernel(int64_t n, int count, const E *v, int64_t stride, const double *by, const E *x,
@@ -278,7 +290,7 @@ __global__ void __launch_bounds__(VECTOR_THREADS, sizeof(E) == 16 ? 2 : 4)
         y[i] = less_basis(x ? x[i] : make<E>(0), v + i, stride, count, c);
 }
 
-/** What the host reads of a batch. */
+/** Reports a batch to the host. By one thread; no barrier. */
 template <class E> __global__ void report_kernel(const mpki_cuda_state *s, mpki_cuda_report *to) {
     if (threadIdx.x == 0) report(s, to);
 }

@@ -6,12 +6,13 @@
 
 namespace mpki {
 
+/** x y, of real entries of their real parts. By each thread for itself; no barrier. */
 template <class E> __device__ inline number times(number x, number y) {
     if (!scalar_of<E>::complex) return {x.x * y.x, 0};
     return {x.x * y.x - x.y * y.y, x.x * y.y + x.y * y.x};
 }
 
-/* p := r + beta (p - omega v) */
+/** p := r + beta (p - omega v). */
 template <class E> struct bicg_direction_pass : step_pass<0, 2> {
     struct item {
         E r, p, v;
@@ -35,6 +36,9 @@ template <class E> struct bicg_direction_pass : step_pass<0, 2> {
  * and im of the product that is divided by, squares of both, of u, and what is not finite in u and
  * in t. */
 enum { BICG_SUMS = 7 };
+
+/** Adds the product and squares of t = A u and of x to sums: OMEGA t^H x, else x^H t; ||t||^2,
+ *  ||x||^2, ||u||^2, nonfinite(u), nonfinite(t). By each thread for itself; no barrier. */
 template <class E, bool OMEGA>
 __device__ inline void bicg_add(E u, E t, E x, double (&sums)[BICG_SUMS]) {
     const number a = to_number(u), b = to_number(t), c = to_number(x);
@@ -45,6 +49,9 @@ __device__ inline void bicg_add(E u, E t, E x, double (&sums)[BICG_SUMS]) {
     sums[5] += nonfinite(a);
     sums[6] += nonfinite(b);
 }
+
+/** alpha := rho / (x^H t), or OMEGA omega := t^H x / ||t||^2, kept from 0 as bicgstab_t.c does;
+ *  v: the sums of bicg_add(). By one thread; no barrier. */
 template <class E, bool OMEGA>
 __device__ inline void bicg_end(mpki_cuda_state *s, const double (&v)[BICG_SUMS]) {
     if (!(v[5] == 0)) return fail(s, OMEGA ? MPKI_CUDA_SECOND_M_BAD : MPKI_CUDA_M_BAD);
@@ -65,6 +72,7 @@ __device__ inline void bicg_end(mpki_cuda_state *s, const double (&v)[BICG_SUMS]
     s->omega[0] = omega.x * by, s->omega[1] = omega.y * by;
 }
 
+/** The sums of bicg_add() for vectors that are there; then bicg_end(). */
 template <class E, bool OMEGA> struct bicg_product_pass : step_pass<BICG_SUMS, 2> {
     struct item {
         E u, t, x;
@@ -80,6 +88,7 @@ template <class E, bool OMEGA> struct bicg_product_pass : step_pass<BICG_SUMS, 2
     }
 };
 
+/** As bicg_product_pass, of t = A u entry by entry as the product makes it. */
 template <class E, bool OMEGA> struct put_bicg {
     enum { SUMS = BICG_SUMS };
     mpki_cuda_state *state;
@@ -93,7 +102,7 @@ template <class E, bool OMEGA> struct put_bicg {
     __device__ void end(const double (&sums)[BICG_SUMS]) const { bicg_end<E, OMEGA>(state, sums); }
 };
 
-/* x += alpha z, r -= alpha v; it ends where that is enough */
+/** x := x + alpha z, r := r - alpha v, ||r||^2; ends the batch where that is small enough. */
 template <class E> struct bicg_half_pass : step_pass<1, 2> {
     struct item {
         E z, v, x, r;
@@ -121,7 +130,7 @@ template <class E> struct bicg_half_pass : step_pass<1, 2> {
     }
 };
 
-/* x += omega zs, r -= omega t, and the shadow's product with r */
+/** x := x + omega zs, r := r - omega t, shadow^H r; then beta and rho. */
 template <class E> struct bicg_iterate_pass : step_pass<4, 2> {
     enum { RESIDENT = 2 };
     struct item {

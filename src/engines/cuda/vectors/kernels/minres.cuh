@@ -7,7 +7,7 @@
 
 namespace mpki {
 
-/* v := u / beta */
+/** v := u / beta. */
 template <class E> struct minres_direction_pass : step_pass<0, 4> {
     typedef E item;
     typedef E scalars;
@@ -18,11 +18,14 @@ template <class E> struct minres_direction_pass : step_pass<0, 4> {
     __device__ void use(int64_t i, const item &x, const E &by, double *) const { v[i] = by * x; }
 };
 
+/** -beta / beta_before, the coefficient of r1 in the Lanczos step; 0 in the first one. By each
+ *  thread for itself; no barrier. */
 template <class E> __device__ inline E minres_back(const mpki_cuda_state *s) {
     return to_entry<E>(s->oldb > 0 ? -s->beta[0] / s->oldb : 0, 0);
 }
 
-/* t = (A v)_i becomes y_i; sums as alpha_pass has them, norms of A v */
+/** Returns y_i = t + by r1_i for t = (A v)_i; adds v^H y, ||v||^2, ||t||^2, nonfinite(t) to
+ *  sums. By each thread for itself; no barrier. */
 template <class E>
 __device__ inline E minres_alpha(E t, E v, const E *r1, int64_t i, const E &by, double (&sums)[5]) {
     const number a = to_number(v), b = to_number(t);
@@ -34,12 +37,15 @@ __device__ inline E minres_alpha(E t, E v, const E *r1, int64_t i, const E &by, 
     sums[4] += nonfinite(b);
     return y;
 }
+
+/** alpha := v^H y, after the tests; v: the sums of minres_alpha(). By one thread; no barrier. */
 __device__ inline void minres_alpha_end(mpki_cuda_state *s, const double (&v)[5]) {
     if (!(v[4] == 0)) return fail(s, MPKI_CUDA_A_BAD);
     update_norm(s, v[2], v[3]);
     s->alpha[0] = v[0];
 }
 
+/** y := A v + by r1, where y holds A v; alpha. */
 template <class E> struct minres_alpha_pass : step_pass<5, 2> {
     typedef pair<E> item;
     typedef E scalars;
@@ -53,6 +59,7 @@ template <class E> struct minres_alpha_pass : step_pass<5, 2> {
     __device__ void end(const double (&sums)[5]) const { minres_alpha_end(this->state, sums); }
 };
 
+/** As minres_alpha_pass, of A v entry by entry as the product makes it. */
 template <class E> struct put_minres {
     enum { SUMS = 5 };
     mpki_cuda_state *state;
@@ -65,7 +72,7 @@ template <class E> struct put_minres {
     __device__ void end(const double (&sums)[5]) const { minres_alpha_end(state, sums); }
 };
 
-/* r1 := r2, r2 := y - alfa / beta r2 */
+/** r1 := r2, r2 := y - alpha / beta r2. */
 template <class E> struct minres_lanczos_pass : step_pass<0, 4> {
     typedef pair<E> item;
     typedef E scalars;
@@ -81,7 +88,7 @@ template <class E> struct minres_lanczos_pass : step_pass<0, 4> {
     }
 };
 
-/* r is r2 */
+/** r2^H z, z = M^-1 r2; then beta and the next plane rotation. */
 template <class E> struct minres_beta_pass : preconditioned_product_pass<E> {
     __device__ void end(const double (&v)[5]) const {
         mpki_cuda_state *s = this->state;
@@ -104,7 +111,8 @@ template <class E> struct minres_beta_pass : preconditioned_product_pass<E> {
     }
 };
 
-/* w2 is the direction of the iteration before, w1 the one before that */
+/** w := (v - oldeps w1 - delta w2) / gamma, x := x + phi w, the residual r, ||r||^2. w2 is the
+ *  direction of the iteration before, w1 that of the one before it. */
 template <class E> struct minres_iterate_pass : step_pass<1, 2> {
     enum { RESIDENT = 2 };
     struct item {

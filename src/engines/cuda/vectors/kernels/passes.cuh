@@ -9,6 +9,7 @@ namespace mpki {
 
 template <class E> struct pair { E x, y; };
 
+/** x^T y (x^H y where `hermitian`), ||x||^2 and ||y||^2, for the host. */
 template <class E> struct product_pass : pass<4, 4> {
     typedef pair<E> item;
     int hermitian;
@@ -25,7 +26,7 @@ template <class E> struct product_pass : pass<4, 4> {
     __device__ void end(const double (&sums)[4]) const { publish(sums); }
 };
 
-/* y := a x, a x + y, a x + b y, with the sum of squares or without */
+/** y := a x (KEEP 0), a x + y (1), a x + b y (2); NORM: ||y||^2, for the host. */
 template <class E, int KEEP, int NORM> struct axpby_pass : pass<NORM, 4> {
     typedef pair<E> item;
     E a, b;
@@ -43,6 +44,8 @@ template <class E, int KEEP, int NORM> struct axpby_pass : pass<NORM, 4> {
 };
 
 enum { FILL_ZERO, FILL_SIGNS, FILL_RANDOM };
+
+/** x_i := 0, a sign or a random number of row i, by `kind` (FILL_*). */
 template <class E> struct fill_pass : pass<0, 1> {
     struct item {};
     int kind;
@@ -62,6 +65,7 @@ template <class E> struct fill_pass : pass<0, 1> {
     }
 };
 
+/** 0 if all entries of x are finite, else NaN, for the host. */
 template <class E> struct finite_pass : pass<1, 4> {
     typedef E item;
     const E *x;
@@ -74,6 +78,7 @@ template <class E> struct finite_pass : pass<1, 4> {
     __device__ void end(const double (&sums)[1]) const { publish(sums); }
 };
 
+/** max |re x_i| + |im x_i|, infinity where NaN is among them, for the host. */
 template <class E> struct largest_pass : pass<1, 4, greater> {
     typedef E item;
     const E *x;
@@ -87,6 +92,7 @@ template <class E> struct largest_pass : pass<1, 4, greater> {
     __device__ void end(const double (&sums)[1]) const { publish(sums); }
 };
 
+/** The number of entries in which x and y differ in a bit, for the host. */
 template <class E> struct differ_pass : pass<1, 4> {
     typedef pair<E> item;
     const E *x, *y;
@@ -101,6 +107,7 @@ template <class E> struct differ_pass : pass<1, 4> {
     __device__ void end(const double (&sums)[1]) const { publish(sums); }
 };
 
+/** y := 2^exponent x. */
 template <class E> struct shift_pass : pass<0, 2> {
     typedef E item;
     int exponent;
@@ -113,7 +120,8 @@ template <class E> struct shift_pass : pass<0, 2> {
     }
 };
 
-/* Squares of numbers up to the largest: once as they are, once of the numbers over 2^600. */
+/** plain += |a|^2, and small += |2^-600 a|^2, which stays finite up to the largest numbers. By
+ *  each thread for itself; no barrier. */
 __device__ inline void add_square(number a, double &plain, double &small) {
     const double unit = 0x1p-600;
     plain += square(a);
@@ -123,6 +131,7 @@ inline double norm_of(double plain, double small) {
     return isfinite(plain) ? sqrt(plain) : ldexp(sqrt(small), 600);
 }
 
+/** ||x||^2 and ||y||^2, each plain and scaled as add_square() has them, for the host. */
 template <class E> struct norms_pass : pass<4, 4> {
     typedef pair<E> item;
     const E *x, *y;
@@ -136,14 +145,15 @@ template <class E> struct norms_pass : pass<4, 4> {
     __device__ void end(const double (&sums)[4]) const { publish(sums); }
 };
 
-/* Rows of a residual, real: the largest |r|, omega_1 and omega_2 of Arioli, Demmel & Duff (1989),
- * and whether a row is near the ends of the range. */
+/** Of rows of a real residual r = b - A x: max |r|, omega_1 and omega_2 of Arioli, Demmel & Duff
+ *  (1989), and whether a row is near the ends of the range; for the host. */
 template <class E> struct judge_pass : pass<4, 2, greater> {
     struct item {
         double b, r, w, a;
     };
     mpki_cuda_judging rows;
     host_report publish;
+    /** x is 0, or far from both ends of the range. By each thread for itself; no barrier. */
     __device__ bool inside(double x) const { return x == 0 || (x > rows.small && x < rows.large); }
     __device__ item load(int64_t i) const {
         return {fabs((double)((const E *)rows.b)[i]), fabs((double)((const E *)rows.r)[i]),
@@ -165,6 +175,7 @@ template <class E> struct judge_pass : pass<4, 2, greater> {
     __device__ void end(const double (&sums)[4]) const { publish(sums); }
 };
 
+/** x_j := rows_i columns_j b_i, where i = from_j; arrays that are NULL count as ones or as j. */
 template <class E> struct scales_pass : pass<0, 2> {
     struct item {
         E b;

@@ -45,7 +45,7 @@ template <class E> struct products_pass : pass<MOST_SUMS, 1> {
     }
 };
 
-/** w -= sum h_k v_k, and the sum of its squares. */
+/** w := w - sum_k h_k v_k over a group; ||w||^2, which the last group of a call reports. */
 template <class E> struct subtract_pass : pass<1, 1> {
     enum { GROUP = group_of<E>::value, RESIDENT = 2 };
     struct item {
@@ -87,7 +87,7 @@ template <class E> struct subtract_pass : pass<1, 1> {
     }
 };
 
-/** The sum of squares of w, which the host reads with the next report. */
+/** ||w||^2, which the host reads with the next report. */
 template <class E> struct square_pass : pass<1, 4> {
     typedef E item;
     const E *w;

@@ -12,29 +12,39 @@
 
 namespace mpki {
 
+/** The machine epsilon of entries E. By each thread for itself; no barrier. */
 template <class E> __device__ inline double unit_of() {
     return sizeof(typename scalar_of<E>::real) == 4 ? (double)FLT_EPSILON : DBL_EPSILON;
 }
+
+/** The complex number that the state keeps as two doubles. By each thread for itself; no
+ *  barrier. */
 __device__ inline number of(const double (&a)[2]) {
     return {a[0], a[1]};
 }
-/* x / y, scaled so that |y|^2 stays in the range */
+/** x / y, scaled so that |y|^2 stays in the range. By each thread for itself; no barrier. */
 template <class E> __device__ inline number divide(number x, number y) {
     if (!scalar_of<E>::complex) return {x.x / y.x, 0};
     const double s = 1 / fmax(fabs(y.x), fabs(y.y));
     const double re = y.x * s, im = y.y * s, m = s / (re * re + im * im);
     return {(x.x * re + x.y * im) * m, (x.y * re - x.x * im) * m};
 }
+
+/** |x|. By each thread for itself; no barrier. */
 template <class E> __device__ inline double size_of(number x) {
     return scalar_of<E>::complex ? hypot(x.x, x.y) : fabs(x.x);
 }
+
+/** |dot| <= 4 eps ||x|| ||y||, or NaN: the product of two vectors is rounding. xx, yy: their
+ *  squares. By each thread for itself; no barrier. */
 template <class E> __device__ inline bool vanishes(number dot, double xx, double yy) {
     return !(size_of<E>(dot) > 4 * unit_of<E>() * sqrt(xx) * sqrt(yy));
 }
 
 /* ---- between passes: one thread ---- */
 
-/* an iteration is done: its residual, and whether the host should look */
+/** Counts an iteration with the norms of its residual, recurred and quasi-minimal; ends the
+ *  batch where the first one is at the target or not finite. By one thread; no barrier. */
 __device__ inline void count_step(mpki_cuda_state *s, double recurred, double quasi) {
     s->recurred[s->steps] = recurred;
     s->quasi[s->steps] = quasi;
@@ -44,13 +54,22 @@ __device__ inline void count_step(mpki_cuda_state *s, double recurred, double qu
     else if (recurred / s->b_norm <= s->target)
         s->end = MPKI_CUDA_REACHED;
 }
+
+/** Ends the batch with the event `end`, unless another one has ended it before. By one thread;
+ *  no barrier. */
 __device__ inline void fail(mpki_cuda_state *s, int end) {
     if (s->end == MPKI_CUDA_GO || s->end == MPKI_CUDA_REACHED) s->end = end;
 }
+
+/** Raises the estimate of ||A|| to ||t|| / ||q||, t = A q, from their squares tt and qq. By one
+ *  thread; no barrier. */
 __device__ inline void update_norm(mpki_cuda_state *s, double qq, double tt) {
     const double ratio = sqrt(tt) / sqrt(qq);
     if (qq > 0 && ratio > s->a_norm && isfinite(ratio)) s->a_norm = ratio;
 }
+
+/** Writes what a batch has done, then its sequence number, to page-locked memory for the host.
+ *  By one thread; no barrier. */
 __device__ inline void report(const mpki_cuda_state *s, mpki_cuda_report *to) {
     mpki_cuda_state *out = &to->state;
     out->end = s->end, out->steps = s->steps, out->a_norm = s->a_norm;
@@ -60,7 +79,8 @@ __device__ inline void report(const mpki_cuda_state *s, mpki_cuda_report *to) {
     *(volatile double *)&to->sequence = *(volatile double *)&to->next;
 }
 
-/* sums: re, im of q^T t, qq, tt, and NaN where t is not finite */
+/** alpha := rho / (q^T t), after the tests of sqmr_t.c, or of cg_t.c with `cg`. v: re and im of
+ *  q^T t, ||q||^2, ||t||^2, and NaN where t is not finite. By one thread; no barrier. */
 template <class E>
 __device__ inline void alpha_of(mpki_cuda_state *s, bool cg, const double (&v)[5]) {
     if (!(v[4] == 0)) return fail(s, MPKI_CUDA_A_BAD);
@@ -80,11 +100,13 @@ __device__ inline void alpha_of(mpki_cuda_state *s, bool cg, const double (&v)[5
 
 /* ---- passes ---- */
 
-/** Of a batch: nothing is done once something has ended it. */
+/** A pass of a batch of iterations: it does nothing once an event has ended the batch. */
 template <int K, int U> struct step_pass : pass<K, U> {
     mpki_cuda_state *state;
     mpki_cuda_report *reporter;
     int last; /* of the batch: it reports */
+    /** Has an event ended the batch? The last pass reports then all the same. By each thread; no
+     *  barrier. */
     __device__ bool skip() const {
         const bool ended = *(volatile int32_t *)&state->end != MPKI_CUDA_GO;
         if (ended && last && blockIdx.x == 0 && threadIdx.x == 0) report(state, reporter);
@@ -92,7 +114,7 @@ template <int K, int U> struct step_pass : pass<K, U> {
     }
 };
 
-/* q := u + beta q */
+/** q := u + beta q. */
 template <class E> struct direction_pass : step_pass<0, 4> {
     typedef pair<E> item;
     typedef E scalars;
@@ -107,6 +129,7 @@ template <class E> struct direction_pass : step_pass<0, 4> {
     }
 };
 
+/** q^T t (q^H t where `hermitian`), ||q||^2, ||t||^2; then alpha_of(). */
 template <class E, bool CG> struct alpha_pass : step_pass<5, 4> {
     typedef pair<E> item;
     int hermitian;
@@ -123,7 +146,7 @@ template <class E, bool CG> struct alpha_pass : step_pass<5, 4> {
     __device__ void end(const double (&sums)[5]) const { alpha_of<E>(this->state, CG, sums); }
 };
 
-/* the same, with t = A q as it is made */
+/** As alpha_pass, of t = A q entry by entry as the product makes it; t is stored. */
 template <class E, bool CG> struct put_alpha {
     enum { SUMS = 5 };
     mpki_cuda_state *state;
@@ -142,7 +165,7 @@ template <class E, bool CG> struct put_alpha {
     __device__ void end(const double (&sums)[5]) const { alpha_of<E>(state, CG, sums); }
 };
 
-/* r -= alpha t */
+/** r := r - alpha t, ||r||^2; then theta, c^2 and tau of SQMR. */
 template <class E> struct residual_pass : step_pass<1, 4> {
     typedef pair<E> item;
     typedef E scalars;
@@ -168,7 +191,8 @@ template <class E> struct residual_pass : step_pass<1, 4> {
     }
 };
 
-/* d := c2 alpha q + c2 before^2 d, x += d, s := c2 r + (1 - c2) s; and r^T u */
+/** d := c^2 alpha q + c^2 theta_before^2 d, x := x + d, s := c^2 r + (1 - c^2) s; sums of r^T u,
+ *  ||r||^2, ||u||^2, ||s||^2; then beta and rho. */
 template <class E> struct iterate_pass : step_pass<6, 2> {
     enum { RESIDENT = sizeof(E) == 16 ? 2 : 4 }; /* or registers would not suffice */
     struct item {
@@ -216,7 +240,7 @@ template <class E> struct iterate_pass : step_pass<6, 2> {
     }
 };
 
-/* r^H z, z = M^-1 r: re and im, the squares of both, what is not finite in z */
+/** r^H z, z = M^-1 r: re, im, ||r||^2, ||z||^2, and NaN where z is not finite. */
 template <class E> struct preconditioned_product_pass : step_pass<5, 4> {
     typedef pair<E> item;
     const E *r, *z;
@@ -231,6 +255,7 @@ template <class E> struct preconditioned_product_pass : step_pass<5, 4> {
     }
 };
 
+/** r^H z; then beta := rho / rho_before of CG. */
 template <class E> struct beta_pass : preconditioned_product_pass<E> {
     __device__ void end(const double (&v)[5]) const {
         mpki_cuda_state *s = this->state;
@@ -243,7 +268,7 @@ template <class E> struct beta_pass : preconditioned_product_pass<E> {
     }
 };
 
-/* x += alpha q, r -= alpha t */
+/** x := x + alpha q, r := r - alpha t, ||r||^2. */
 template <class E> struct cg_pass : step_pass<1, 2> {
     struct item {
         E q, t, x, r;

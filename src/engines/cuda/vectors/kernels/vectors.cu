@@ -125,7 +125,8 @@ static int set_state(mpki_cuda *cuda, mpki_cuda_space *s, const mpki_cuda_state 
     return MPK_OK;
 }
 
-/* What ended the batch before is over. */
+/** Clears the event and the count of the batch before, and reads the target. By one thread; no
+ *  barrier. */
 static __global__ void begin_kernel(mpki_cuda_state *s, const mpki_cuda_report *from) {
     if (threadIdx.x) return;
     s->end = MPKI_CUDA_GO;
