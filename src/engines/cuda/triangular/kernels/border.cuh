@@ -9,7 +9,8 @@ namespace mpki {
 
 static const int BORDER_WARPS = 4;
 
-/** work := what y becomes. */
+/** work_k := y_k + sum_j l_kj y_j over the strict rows of L^-1, or backward its columns. S:
+ *  entries of L, V of y. A warp takes a row; shuffles, no barrier. */
 template <class S, class V>
 __global__ void __launch_bounds__(32 * BORDER_WARPS) border_kernel(const mpki_sweeps_border b) {
     const int lane = (int)(threadIdx.x % 32);
@@ -40,7 +41,7 @@ __global__ void __launch_bounds__(32 * BORDER_WARPS) border_kernel(const mpki_sw
     }
 }
 
-/** y := work. */
+/** y := work, by row numbers where backward. A thread takes an entry; no barrier. */
 template <class V> __global__ void border_put_kernel(const mpki_sweeps_border b) {
     const int64_t at = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= (int64_t)b.rows * b.slot_width) return;
@@ -48,7 +49,8 @@ template <class V> __global__ void border_put_kernel(const mpki_sweeps_border b)
     ((V *)b.y)[(b.backward ? b.row[k] : k) * b.slot_width + r] = unmarked(((const V *)b.work)[at]);
 }
 
-/** D's coefficients, as pivots_kernel has them (move.cuh): a thread a row. */
+/** The coefficients of D^-1 and |D|^-1 of the dense pivot, as pivots_kernel() (move.cuh) makes
+ *  them. A thread takes a row; no barrier. */
 template <class S>
 __global__ void border_pivots_kernel(int n, bool hermitian, const S *dinv, S *inverse, S *absolute,
                                      int8_t *partner) {

@@ -18,7 +18,8 @@ struct folding {
     int first, end, number;
 };
 
-/** How many lanes have more, or as much and come before. */
+/** How many lanes have more than x, or as much and come before. By all lanes of a warp, in
+ *  shuffles; no block barrier. */
 __device__ inline int rank(int x) {
     const int lane = threadIdx.x & 31;
     int before = 0;
@@ -29,13 +30,16 @@ __device__ inline int rank(int x) {
     return before;
 }
 
-/** The value of the lane with rank `of`. */
+/** The x of the lane with rank `of`, which is *lane_of. By all lanes of a warp, in shuffles; no
+ *  block barrier. */
 __device__ inline int ranked(int x, int rank, int of, int *lane_of) {
     *lane_of = __ffs((int)__ballot_sync(0xffffffffu, rank == of)) - 1;
     return __shfl_sync(0xffffffffu, x, *lane_of);
 }
 
-/** The longest rows go first, to the lanes with the most room. False: there is not enough. */
+/** Deals the entries of rows longer than `most` out to lanes with less: the longest row first,
+ *  to the lanes that can take most. *out: where this lane's row went. False: they do not fit. By
+ *  all lanes of a warp, in shuffles; no block barrier. */
 __device__ inline bool fold(int length, int most, folding *out) {
     const int lane = threadIdx.x & 31;
     const int excess = length > most ? length - most : 0, spare = length < most ? most - length : 0;
@@ -55,6 +59,7 @@ __device__ inline bool fold(int length, int most, folding *out) {
     return true;
 }
 
+/** The largest x of the warp. By all lanes of a warp, in shuffles; no block barrier. */
 __device__ inline int largest(int x) {
     for (int d = 16; d; d /= 2) {
         const int y = __shfl_xor_sync(0xffffffffu, x, d);
@@ -62,11 +67,15 @@ __device__ inline int largest(int x) {
     }
     return x;
 }
+
+/** The sum of x over the warp. By all lanes of a warp, in shuffles; no block barrier. */
 __device__ inline int total(int x) {
     for (int d = 16; d; d /= 2) x += __shfl_xor_sync(0xffffffffu, x, d);
     return x;
 }
 
+/** Does a segment fit whose row in this lane is so long? By all lanes of a warp, in shuffles; no
+ *  block barrier. */
 __device__ inline bool fits(int length) {
     folding f;
     const int most = MPKI_SWEEPS_STEPS;
@@ -97,6 +106,8 @@ template <class S> struct segmenter {
     int32_t last;
     bool dense_next; /* a block in full follows */
 
+    /** The walk of a part of a unit. shared: the pack kernel's memory. By each thread for
+     *  itself; no barrier. */
     __device__ segmenter(const mpki_cuda_packing &p, const mpki_cuda_store &s, int half, int part_,
                          int pass_, char *shared)
         : w(p, s, half, p.part_unit[half][part_], (uint32_t *)shared), pass(pass_), part(part_),
@@ -105,13 +116,15 @@ template <class S> struct segmenter {
         ends = part + 1 == p.parts[half] || p.part_unit[half][part + 1] != w.unit;
     }
 
+    /** A new segment begins at `at`. By each thread for itself; no barrier. */
     __device__ void open(cursor at) {
         from = at;
         columns = length = 0;
         last = at.phase ? -2 : -1;
     }
 
-    /** Entries from `from` to `to` into the staged packet. */
+    /** Puts the entries from `from` to `to` into the staged packet. f: from fold(). By all lanes
+     *  of a warp; contains __syncwarp(). */
     __device__ void entries(cursor to, int steps, const folding &f, bool folded) {
         typedef packing<S> layout;
         const int lane = w.lane, flags = folded ? FOLDED : 0;
@@ -142,6 +155,8 @@ template <class S> struct segmenter {
         });
     }
 
+    /** Stages the packet of the segment from `from` to `to` and writes it. By all lanes of a
+     *  warp; contains __syncwarp(). */
     __device__ void fill(cursor to, int steps, const folding &f, bool folded) {
         typedef packing<S> layout;
         const mpki_cuda_packing &p = w.p;
@@ -175,12 +190,14 @@ template <class S> struct segmenter {
         for (int k = lane; k < bytes / 4; k += 32) out[k] = ((const uint32_t *)staging)[k];
     }
 
-    /** Are segments measured now, and this one? */
+    /** Does this pass measure the current segment? By each thread for itself; no barrier. */
     __device__ bool measured() const {
         return pass == MPKI_SWEEPS_MEASURE ||
                (pass == MPKI_SWEEPS_COUNT && count < MPKI_SWEEPS_FIRST);
     }
 
+    /** Notes a segment's size in 16 bytes, the column that falls due last, and whether it is a
+     *  block in full. By all lanes of a warp; no barrier. */
     __device__ void record(int bytes, int32_t due, int full) const {
         const mpki_sweeps_measure m = {(uint32_t)bytes / 16, due, full};
         if (w.lane != 0) return;
@@ -190,6 +207,8 @@ template <class S> struct segmenter {
             w.p.trial[w.half][(int64_t)part * MPKI_SWEEPS_FIRST + count] = m;
     }
 
+    /** The segment ends before `to`: it is measured, filled or counted, by the pass. By all
+     *  lanes of a warp; contains __syncwarp(). */
     __device__ void close(cursor to) {
         /* M is enough, or another part */
         if (!from.phase && columns == 0 && (!plain || !ends || dense_next)) return;
@@ -208,8 +227,8 @@ template <class S> struct segmenter {
         ++count;
     }
 
-    /** Of the blocks that fall due last, which the unit waits for, how many are packets of their
-     *  own, in full: at most MOST_DENSE, of its last frame. */
+    /** How many of the blocks that fall due last become packets in full: at most MOST_DENSE, of
+     *  the unit's last frame. By all lanes of a warp; contains __syncwarp(). */
     __device__ int dense_blocks() const {
         const int j = w.frames - 1, blocks = w.blocks(j);
         const int32_t f = w.frame_at(j);
@@ -231,8 +250,8 @@ template <class S> struct segmenter {
         return dense;
     }
 
-    /** Block k of the last frame, in full; joined with M, whose rows stand at `out`, or as it is
-     *  (out < 0). */
+    /** Block k of the last frame in full: joined with M, whose rows stand at `out`, or (out < 0)
+     *  as it is. By all lanes of a warp; contains __syncwarp(). */
     __device__ void dense(int k, int out) {
         const int j = w.frames - 1;
         w.walk({0, j, k, 0}, {0, j, k + 1, 0}, [&](cursor, const block_view<S> &v, uint32_t) {
@@ -252,7 +271,8 @@ template <class S> struct segmenter {
         ++count;
     }
 
-    /** Head and list of one. */
+    /** Stages the head and the columns of the packet of a block in full. By all lanes of a warp;
+     *  contains __syncwarp(). */
     __device__ void begin_dense(const block_view<S> &v, int flags, int bytes) {
         const mpki_cuda_packing &p = w.p;
         const int lane = w.lane, half = w.half, columns = __popc(v.any);
@@ -276,6 +296,8 @@ template <class S> struct segmenter {
         if (v.any >> lane & 1) list[__popc(v.any & ((1u << lane) - 1))] = (uint32_t)(v.from + lane);
     }
 
+    /** The staged packet goes to its place in memory. By all lanes of a warp; contains
+     *  __syncwarp(). */
     __device__ void write_staged(int bytes) {
         const mpki_sweeps_place place = w.p.place[w.half][w.p.first[w.half][part] + count];
         __syncwarp();
@@ -283,6 +305,8 @@ template <class S> struct segmenter {
         for (int k = w.lane; k < bytes / 4; k += 32) to[k] = ((const uint32_t *)staging)[k];
     }
 
+    /** Stages the values of a block in full. By all lanes of a warp; the caller needs
+     *  __syncwarp(). */
     __device__ void put_block(const block_view<S> &v) {
         for (uint32_t bits = v.mine; bits; bits &= bits - 1) {
             const int c = __ffs((int)bits) - 1, column = __popc(v.any & ((1u << c) - 1));
@@ -291,6 +315,7 @@ template <class S> struct segmenter {
         }
     }
 
+    /** Stages and writes a block in full. By all lanes of a warp; contains __syncwarp(). */
     __device__ void fill_dense(const block_view<S> &v) {
         const int bytes = packing<S>::dense_bytes(__popc(v.any));
         begin_dense(v, DENSE, bytes);
@@ -298,7 +323,8 @@ template <class S> struct segmenter {
         write_staged(bytes);
     }
 
-    /** M times the block, in double precision: row i of M's order is lane 4 (i % 8) + i / 8's. */
+    /** Stages and writes M times the block, in double precision: row i of M's order is lane 4 (i
+     *  % 8) + i / 8's. By all lanes of a warp; contains __syncwarp(). */
     __device__ void fill_joined(const block_view<S> &v, int out) {
         typedef packing<S> layout;
         const int lane = w.lane, columns = __popc(v.any),
@@ -332,9 +358,9 @@ template <class S> struct segmenter {
         write_staged(bytes);
     }
 
-    /** M of the unit as tiles of a triangle: where the lane's column and its row stand. False: it
-     *  is none, or has so few entries that tiles are longer than they, and nobody waits for the
-     *  unit. */
+    /** The order in which the unit's M is lower triangular: *in, *out: where the lane's column
+     *  and row stand. False: there is none, or M has so few entries that tiles do not pay and
+     *  nobody waits for the unit. By all lanes of a warp; contains __syncwarp(). */
     __device__ bool order_tiles(int *in, int *out) {
         const int lane = w.lane, rows = w.rows(), half = w.half;
         const bool few_units = w.p.deferred[half][w.unit] != (half ? -1 : INT32_MAX);
@@ -365,7 +391,7 @@ template <class S> struct segmenter {
         return __all_sync(0xffffffffu, most == 32 || !(ordered >> (most & 31)));
     }
 
-    /** Its packet. */
+    /** Stages and writes M in tiles. By all lanes of a warp; contains __syncwarp(). */
     __device__ void fill_tiles(int in, int out) {
         typedef packing<S> layout;
         const mpki_cuda_packing &p = w.p;
@@ -399,7 +425,8 @@ template <class S> struct segmenter {
         for (int k = lane; k < bytes / 4; k += 32) to[k] = ((const uint32_t *)staging)[k];
     }
 
-    /** M, in tiles where that can be. */
+    /** The segments of M, in tiles where that is possible. By all lanes of a warp; contains
+     *  __syncwarp(). */
     __device__ void pivot() {
         int in, out;
         if (!order_tiles(&in, &out)) return phase(1);
@@ -411,11 +438,15 @@ template <class S> struct segmenter {
         ++count;
     }
 
+    /** Do the columns of this slot come last in their unit? By each thread for itself; no
+     *  barrier. */
     __device__ bool is_deferred(int32_t slot) const {
         const int32_t deferred = w.p.deferred[w.half][w.unit];
         return w.half ? slot < deferred : slot >= deferred;
     }
 
+    /** The segments of the unit's blocks (0), or of its M (1). By all lanes of a warp; contains
+     *  __syncwarp(). */
     __device__ void phase(int which) {
         const cursor all = {which, w.frames, 0, 0};
         const int block = w.p.part_block[w.half][part];
@@ -451,7 +482,8 @@ template <class S> struct segmenter {
     }
 };
 
-/** The measures that the first pass took of a part. False: there are more. */
+/** Copies the measures that the first pass took of a part. False: it took too few. By all lanes
+ *  of a warp; no barrier. */
 __device__ inline bool take_measures(const mpki_cuda_packing &p, int half, int part) {
     const int count = p.count[half][part];
     if (count > MPKI_SWEEPS_FIRST) return false;
@@ -461,7 +493,8 @@ __device__ inline bool take_measures(const mpki_cuda_packing &p, int half, int p
     return true;
 }
 
-/** A block is one warp: parts of both directions. */
+/** Counts, measures or fills the packets of a part of a unit (`pass`: MPKI_SWEEPS_*). A block is
+ *  one warp; __syncwarp() only. */
 template <class S>
 __global__ void __launch_bounds__(32, 12)
     pack_kernel(const mpki_cuda_packing p, const mpki_cuda_store s, int pass) {
