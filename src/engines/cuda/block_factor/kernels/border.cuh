@@ -9,7 +9,8 @@
 
 namespace mpki {
 
-/** Work blocks of the portion, updated, to S; they are 0 afterwards. A thread block an item. */
+/** S := S - sum of updates, of the portion's work blocks on the dense pivot's rows; they are 0
+ *  afterwards. A block takes a work block; block barriers. */
 template <class T>
 __global__ void __launch_bounds__(32 * WARPS)
     border_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
@@ -40,7 +41,8 @@ __global__ void __launch_bounds__(32 * WARPS)
     if (flops) atomicAdd(&b.notes->flops, flops);
 }
 
-/** M = D = I for the portion's frames; the host counts their pivots. A warp a frame. */
+/** M = D = I for the portion's frames; the host counts their pivots. A warp takes a frame; no
+ *  barrier. */
 template <class T>
 __global__ void __launch_bounds__(32)
     border_frame_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
@@ -63,7 +65,8 @@ __global__ void __launch_bounds__(32)
 
 enum { TILE = 32, INVERT_WARPS = 8, INVERT_ROWS = TILE / INVERT_WARPS, TILE_LD = TILE + 1 };
 
-/** 32 columns of V = L^-1, a tile of rows after the other: V_i = L_ii^-1 (E_i - sum_k L_ik V_k). */
+/** 32 columns of V = L^-1 by tiles of rows: V_i = L_ii^-1 (E_i - sum_k L_ik V_k). A block takes
+ *  32 columns; block barriers. */
 template <class T>
 __global__ void __launch_bounds__(32 * INVERT_WARPS) invert_kernel(int n, const T *l, T *v) {
     MPKI_SMEM;
@@ -111,7 +114,8 @@ __global__ void __launch_bounds__(32 * INVERT_WARPS) invert_kernel(int n, const 
     }
 }
 
-/** The upper triangle := the transposed lower one, a tile a block; 0 on the diagonal. */
+/** The upper triangle of V := the transposed lower one, with 0 on the diagonal. A block takes a
+ *  tile; one block barrier. */
 template <class T> __global__ void __launch_bounds__(32 * INVERT_WARPS) mirror_kernel(int n, T *v) {
     MPKI_SMEM;
     T *const a = (T *)smem;

@@ -9,11 +9,12 @@
 namespace mpki {
 
 /** Leading dimension of work blocks in shared memory: odd, so that columns are read without
- *  conflicts. */
+ *  conflicts. By each thread for itself; no barrier. */
 __host__ __device__ inline int work_ld(int largest) {
     return largest | 1;
 }
-/** And of left operands by columns: rows of 16 bytes' multiples, as many as fill groups of 8. */
+/** Leading dimension of left operands by columns: rows of 16 bytes' multiples that fill groups
+ *  of 8. By each thread for itself; no barrier. */
 __host__ __device__ inline int left_ld(int largest) {
     return (largest + 7) / 8 * 8 + 4;
 }
@@ -25,11 +26,13 @@ template <class T> struct gather_memory {
     int *start; /* of the nonempty rows of an operand: columns, first value; 32 of each */
     int ld, lda;
 
+    /** Its size, for blocks of up to `largest` rows. By each thread for itself; no barrier. */
     static __host__ __device__ size_t bytes(int largest) {
         const size_t square = (size_t)largest * (size_t)work_ld(largest);
         return ((size_t)largest * (size_t)left_ld(largest) + 2 * square) * sizeof(T) / 16 * 16 +
                16 + 256;
     }
+    /** The parts of `memory`. By each thread for itself; no barrier. */
     __device__ gather_memory(char *memory, int largest)
         : ld(work_ld(largest)), lda(left_ld(largest)) {
         mask = (unsigned *)memory, start = (int *)memory + 32;
@@ -44,13 +47,16 @@ template <class T> struct gather_memory {
 struct head {
     const uint32_t *words;
     unsigned rows, mask;
+    /** Reads the first words of the packed block at `at`. By all lanes of a warp; no barrier. */
     __device__ void load(const uint32_t *at) {
         words = at;
         rows = at[0], mask = at[1 + (int)(threadIdx.x % 32)];
     }
 };
 
-/** The masks of a packed block's rows; how many are not empty. */
+/** The masks and starts of a packed block's nonempty rows, to shared memory; *entries: how many
+ *  entries it has. Returns how many rows are not empty. By all lanes of a warp; ends with
+ *  __syncwarp(). */
 template <class T>
 __device__ inline int read_head(const gather_memory<T> &s, const head &of, int *entries) {
     const int lane = (int)(threadIdx.x % 32), held = __popc(of.rows);
@@ -67,7 +73,8 @@ __device__ inline int read_head(const gather_memory<T> &s, const head &of, int *
     return held;
 }
 
-/** s.w (depth x cols) := D B^T (D B^H) of the packed block, whose rows are columns of w. */
+/** s.w (depth x cols) := D B^T (D B^H) of the packed block B, whose rows are columns of w. d: D,
+ *  tridiagonal. By all lanes of a warp; ends with __syncwarp(). */
 template <class T>
 __device__ inline void right_operand(const gather_memory<T> &s, const head &of, int cols, int depth,
                                      const T *d, int hermitian) {
@@ -114,6 +121,9 @@ __device__ inline void right_operand(const gather_memory<T> &s, const head &of, 
 
 /** s.c -= A s.w for a packed A with few entries, at most `FEW` a row: entry by entry. */
 enum { FEW = 3 };
+
+/** s.c -= A s.w, entry by entry, for a packed A of few entries. By all lanes of a warp; contains
+ *  __syncwarp(). */
 template <class T>
 __device__ inline void minus_sparse(const gather_memory<T> &s, unsigned rows,
                                     const values_of<T> &value, int entries, int cols) {
@@ -139,7 +149,8 @@ __device__ inline void minus_sparse(const gather_memory<T> &s, unsigned rows,
 
 template <class T> struct alignas(16) quad { T v[4]; };
 
-/** G rows of s.c, those of the lowest bits of `rows`, -= their rows of A. */
+/** G rows of s.c, those of the lowest bits of `rows`, -= their rows of A s.w. By all lanes of a
+ *  warp; no barrier. */
 template <int G, class T>
 __device__ inline void minus_rows(const gather_memory<T> &s, unsigned *rows, int row, int depth,
                                   int cols) {
@@ -166,7 +177,8 @@ __device__ inline void minus_rows(const gather_memory<T> &s, unsigned *rows, int
     }
 }
 
-/** s.c (its rows `rows`, in order) -= A s.w, A expanded in s.a by columns. */
+/** s.c (its rows `rows`, in order) -= A s.w, where A is expanded in s.a by columns. By all lanes
+ *  of a warp; no barrier. */
 template <class T>
 __device__ inline void minus_expanded(const gather_memory<T> &s, unsigned rows, int held, int depth,
                                       int cols) {
@@ -181,8 +193,8 @@ __device__ inline void minus_expanded(const gather_memory<T> &s, unsigned rows, 
     }
 }
 
-/** c += a b of 8 x 4 and 4 x 8 numbers, spread over a warp as tensor cores want it: lane l has
- *  a(l / 4, l % 4), b(l % 4, l / 4), and of c row l / 4, columns 2 (l % 4) and the next. */
+/** c += a b of 8 x 4 and 4 x 8 numbers: lane l has a(l / 4, l % 4), b(l % 4, l / 4), and of c
+ *  row l / 4, columns 2 (l % 4) and the next. By all lanes of a warp; no barrier. */
 __device__ inline void multiply_tile(double (&c)[2], double a, double b) {
 #ifdef __CUDACC__
     asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
@@ -197,7 +209,8 @@ __device__ inline void multiply_tile(double (&c)[2], double a, double b) {
 #endif
 }
 
-/** The same in double precision, on tensor cores: 8 rows at a time. */
+/** The same in double precision, on tensor cores, 8 rows at a time. By all lanes of a warp;
+ *  contains __syncwarp(). */
 __device__ inline void minus_expanded(const gather_memory<double> &s, unsigned rows, int held,
                                       int depth, int cols) {
     const int lane = (int)(threadIdx.x % 32), high = lane / 4, low = lane % 4;
@@ -229,7 +242,8 @@ __device__ inline void minus_expanded(const gather_memory<double> &s, unsigned r
     }
 }
 
-/** s.c -= A s.w for a packed A whose nonempty rows are nearly full: expanded, by groups of rows. */
+/** s.c -= A s.w for a packed A whose nonempty rows are nearly full: expanded, by groups of rows.
+ *  By all lanes of a warp; contains __syncwarp(). */
 template <class T>
 __device__ inline void minus_dense(const gather_memory<T> &s, unsigned rows, int held,
                                    const values_of<T> &value, int depth, int cols) {
@@ -250,7 +264,8 @@ __device__ inline void minus_dense(const gather_memory<T> &s, unsigned rows, int
     minus_expanded(s, rows, held, depth, cols);
 }
 
-/** s.c -= A s.w of a packed A. */
+/** s.c -= A s.w for a packed A, by whichever of the two ways suits it. By all lanes of a warp;
+ *  ends with __syncwarp(). */
 template <class T>
 __device__ inline void minus_product(const gather_memory<T> &s, const head &of, int depth,
                                      int cols) {
@@ -268,15 +283,17 @@ __device__ inline void minus_product(const gather_memory<T> &s, const head &of, 
 struct window {
     int64_t at, end; /* of the list */
     int place;       /* of the lane's entry; INT32_MAX: none */
+    /** The places of the next 32 entries of the list, one a lane. By each thread for itself; no
+     *  barrier. */
     __device__ void load(const int32_t *there) {
         const int64_t e = at + (int)(threadIdx.x % 32);
         place = e < end ? there[e] : 0x7fffffff;
     }
 };
 
-/** Updates of block (i, j) from b.from into s.c, half 0: C = A_ij - sum L_ik D_k U_kj; half 1 of
- *  LDU: the transposed other half. Every `split`th of them from the mine-th on. Returns the flops
- *  of these. */
+/** s.c -= sum_k L_ik D_k U_kj over the frames k in the lists of both i and j; half 1 of LDU: the
+ *  transposed other half. Every `split`th of them, from the mine-th on. Returns the flops. By
+ *  all lanes of a warp; contains __syncwarp(). */
 template <class T>
 __device__ inline unsigned long long pull_updates(const mpki_cuda_stage &b, int half, int i, int j,
                                                   int split, int mine, const gather_memory<T> &s) {
@@ -343,9 +360,9 @@ __device__ inline unsigned long long pull_updates(const mpki_cuda_stage &b, int 
     return flops;
 }
 
-/** The same by SPLIT warps, each with its own room, into the first one's; the others' blocks are
- *  their own sums, added in their order. All of the block's threads call where SPLIT > 1. room: of
- *  all warps; s: the caller's. */
+/** pull_updates() by SPLIT warps into the first one's block: the others have sums of their own,
+ *  added in their order. memory: of all warps; s: the caller's. By all threads of the block
+ *  where SPLIT > 1; block barriers. */
 template <int SPLIT, class T>
 __device__ inline unsigned long long pull_together(const mpki_cuda_stage &b, int half, int i, int j,
                                                    const gather_memory<T> &s, char *memory) {

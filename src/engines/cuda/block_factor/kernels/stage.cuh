@@ -13,14 +13,16 @@ namespace mpki {
 
 static const int WARPS = 4, LOAD_WARPS = 8;
 
-/** Shared memory of the pivots' kernel for a block, beside that of updates. */
+/** Shared memory of the pivots' kernel for a frame, beside that of updates. By each thread for
+ *  itself; no barrier. */
 template <class T> __host__ __device__ inline size_t pivot_bytes(int largest) {
     return (6 * (size_t)largest * sizeof(T) + sizeof(pivot_lists) + 15) / 16 * 16;
 }
 
-/** A frame's pivots at work. */
+/** Where the pivots of a frame of the portion are. */
 template <class T> struct at_pivot {
     T *m[2], *p[2], *d, *dinv; /* p: (M^T D^-1)^T of the lower half, of the upper one; by rows */
+    /** Those of frame q. By each thread for itself; no barrier. */
     __device__ at_pivot(const mpki_cuda_stage &b, int q) {
         const int square = b.largest * b.largest;
         T *base = (T *)b.pivot_work + (int64_t)q * b.pivot_stride;
@@ -39,6 +41,8 @@ inline int64_t pivot_stride(const mpki_cuda_stage &b) {
 
 /* ---- A --------------------------------------------------------------------------------------- */
 
+/** A diagonal entry, moved away from 0 by b.shift and grown by b.diagonal_shift. By each thread
+ *  for itself; no barrier. */
 template <class T> __device__ inline T shifted(const mpki_cuda_stage &b, T diagonal) {
     typedef typename scalar_of<T>::real R;
     const R shift = (R)b.shift;
@@ -46,11 +50,13 @@ template <class T> __device__ inline T shifted(const mpki_cuda_stage &b, T diago
     return times(diagonal, (R)(1 + b.diagonal_shift));
 }
 
+/** The scale of a row of a matrix that is not symmetric. By each thread for itself; no barrier. */
 __device__ inline double scale_of_row(const mpki_cuda_stage &b, int row) {
     return b.row_scale[b.row_of ? b.row_of[row] : row];
 }
 
-/** Entry e in row g of a symmetric or Hermitian matrix, or of Q A, or (turned) of its transpose. */
+/** Entry e in row g of the scaled matrix: symmetric, or Q A, or (turned) its transpose. By each
+ *  thread for itself; no barrier. */
 template <class T>
 __device__ inline T entry_of(const mpki_cuda_stage &b, const mpki_cuda_rows &from, bool turned,
                              int g, int64_t e) {
@@ -61,7 +67,8 @@ __device__ inline T entry_of(const mpki_cuda_stage &b, const mpki_cuda_rows &fro
     return scaled_entry<T>(single, from.val, e, s, t);
 }
 
-/** Work blocks of a frame's column += A: a block of threads a frame. */
+/** The work blocks of a frame's column += A's entries; `lower` or `upper` NULL: not that half.
+ *  By all threads of a block; no barrier. */
 template <class T>
 __device__ inline void load_half(const mpki_cuda_stage &b, const mpki_cuda_rows &from, bool turned,
                                  int frame, T *lower, T *upper) {
@@ -84,6 +91,7 @@ __device__ inline void load_half(const mpki_cuda_stage &b, const mpki_cuda_rows 
     }
 }
 
+/** The work blocks of the portion += A. A block takes a frame; no barrier. */
 template <class T>
 __global__ void __launch_bounds__(32 * LOAD_WARPS)
     load_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
@@ -104,10 +112,9 @@ __global__ void __launch_bounds__(32 * LOAD_WARPS)
 /** Warps of a thread block. */
 template <int SPLIT> struct together { static const int warps = SPLIT == 1 ? WARPS : SPLIT; };
 
-/** All updates of a portion's blocks, on the diagonal and below it, into the work blocks: no pivot
- *  of the portion is needed for them. In level sets of few frames the diagonal blocks' lists then
- *  need not be over before the others begin. SPLIT = 1: a warp a block; else all warps of a thread
- *  block. */
+/** The work blocks of the portion -= their updates by earlier portions; no pivot of the portion
+ *  is needed for them. SPLIT = 1: a warp takes a block, else a thread block; block barriers
+ *  then. */
 template <int SPLIT, class T>
 __global__ void __launch_bounds__(32 * together<SPLIT>::warps)
     pull_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
@@ -158,7 +165,8 @@ __global__ void __launch_bounds__(32 * together<SPLIT>::warps)
 
 /* ---- phase I --------------------------------------------------------------------------------- */
 
-/** Random diagonals of a butterfly, 2 w (engines/cpu/block_factor/phases_t.c). */
+/** butterfly (2 w) := the random diagonals of phases_t.c. By all lanes of a warp; ends with
+ *  __syncwarp(). */
 template <class R>
 __device__ inline void random_butterfly(const mpki_cuda_stage &b, int frame, int w, R *butterfly) {
     if (threadIdx.x % 32 == 0) {
@@ -172,14 +180,15 @@ __device__ inline void random_butterfly(const mpki_cuda_stage &b, int frame, int
     __syncwarp();
 }
 
-/** to (by rows, w) := from (ld). */
+/** to (by rows, w) := from (ld). By all lanes of a warp; no barrier. */
 template <class T> __device__ inline void put_square(int w, int ld, const T *from, T *to) {
     const int lane = (int)(threadIdx.x % 32);
     if (lane < w)
         for (int r = 0; r < w; ++r) to[r * w + lane] = from[r * ld + lane];
 }
 
-/** p (by rows, w): row k is column k of M^T D^-1, times `by`; m in shared memory. */
+/** p (by rows, w): row k := column k of M^T D^-1 times `by`; m: in shared memory. By all lanes
+ *  of a warp; no barrier. */
 template <class T, class R>
 __device__ inline void solved_rows(int w, int ld, const T *m, const T *dinv, int hermitian, R by,
                                    T *p) {
@@ -195,7 +204,8 @@ __device__ inline void solved_rows(int w, int ld, const T *m, const T *dinv, int
     }
 }
 
-/** Pivots that were replaced by the floor become as large as the matrix. */
+/** Pivots that were replaced by the floor become as large as the matrix. By all lanes of a warp;
+ *  ends with __syncwarp(). */
 template <class T> __device__ inline void lift(const mpki_cuda_stage &b, int w, T *d, T *dinv) {
     typedef typename scalar_of<T>::real R;
     const R floor = (R)b.floor * (1 + 8 * epsilon<R>()), by = (R)(b.size / b.floor);
@@ -211,7 +221,8 @@ template <class T> __device__ inline void lift(const mpki_cuda_stage &b, int w, 
     __syncwarp();
 }
 
-/** Accept or reject a frame by its pivots; the text and the status are the host's. */
+/** Accepts or rejects a frame by its pivots and notes them; text and status are the host's. By
+ *  all lanes of a warp, of which the first one writes; an atomic minimum. */
 template <class R>
 __device__ inline void judge_pivots(const mpki_cuda_stage &b, int frame,
                                     const pivot_report<R> &report) {
@@ -230,14 +241,15 @@ __device__ inline void judge_pivots(const mpki_cuda_stage &b, int frame,
     to.accepted = 0;
 }
 
-/** What a warp that factors has in shared memory: M in the place of left operands; besides D, D^-1,
- *  a butterfly. */
+/** What a warp that factors has in shared memory: M in the place of left operands; D, D^-1 and a
+ *  butterfly beside it. */
 template <class T> struct pivot_memory {
     typedef typename scalar_of<T>::real R;
     T *c, *lt, *m, *d, *dinv;
     R *butterfly;
     pivot_lists *lists;
     int ld;
+    /** The parts of s and of `more`. By each thread for itself; no barrier. */
     __device__ pivot_memory(const gather_memory<T> &s, char *more, int largest)
         : c(s.c), lt(s.w), m(s.a), d((T *)more), ld(s.ld) {
         dinv = d + 2 * largest;
@@ -246,7 +258,8 @@ template <class T> struct pivot_memory {
     }
 };
 
-/** Pivots of an earlier stage, made dense again. */
+/** p of a frame that an earlier stage accepted, made dense again. By all lanes of a warp; ends
+ *  with __syncwarp(). */
 template <class T>
 __device__ inline void recall(const mpki_cuda_stage &b, const pivot_memory<T> &s, int frame, int w,
                               const at_pivot<T> &to) {
@@ -261,7 +274,8 @@ __device__ inline void recall(const mpki_cuda_stage &b, const pivot_memory<T> &s
     }
 }
 
-/** Squares of the columns of L_ii = C M^T D^-1, and of U_ii^T. c: C, shared; room: shared. */
+/** to += squares of the columns of L_ii = C M^T D^-1, and of U_ii^T. c: C, memory: w x ld, both
+ *  shared. By all lanes of a warp; contains __syncwarp(). */
 template <class T, class R>
 __device__ inline void own_norms(const mpki_cuda_stage &b, int w, int ld, const T *c, T *memory,
                                  const at_pivot<T> &pivot, R *to) {
@@ -281,7 +295,9 @@ __device__ inline void own_norms(const mpki_cuda_stage &b, int w, int ld, const 
     }
 }
 
-/** SPLIT = 1: a warp a frame; else all warps of a block, for levels of few frames. */
+/** Factors the diagonal blocks of the portion's frames and judges them. SPLIT = 1: a warp takes
+ *  a frame, else all warps of a block pull its updates and the first one factors; block barriers
+ *  then. */
 template <int SPLIT, class T>
 __global__ void __launch_bounds__(32 * together<SPLIT>::warps)
     pivot_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
@@ -373,9 +389,9 @@ __global__ void __launch_bounds__(32 * together<SPLIT>::warps)
 
 /* ---- phase II -------------------------------------------------------------------------------- */
 
-/** to (rows x w, by rows) := c P for every `split`th group of 4 rows from the mine-th on: P = M^T
- *  D^-1 in shared memory, p[j ld + k]. norm: squares of the columns of these rows; *most: the
- *  largest modulus. */
+/** to (rows x w, by rows) := c P for every `split`th group of 4 rows from the mine-th on, P =
+ *  M^T D^-1: p[j ld + k], shared. norm: squares of the columns of these rows; *most: the largest
+ *  modulus. By all lanes of a warp; no barrier. */
 template <class T, class R>
 __device__ inline void solve_rows(int rows, int w, int ld, const T *c, const T *p, T *to, int split,
                                   int mine, R *norm, R *most) {
@@ -406,7 +422,8 @@ __device__ inline void solve_rows(int rows, int w, int ld, const T *c, const T *
     if (!(top <= *most) && *most == *most) *most = top;
 }
 
-/** SPLIT = 1: a warp a block; else all warps of a thread block. */
+/** L_ij := C_ij M_j^T D_j^-1 for the portion's blocks below the diagonal, and norms of their
+ *  columns. SPLIT = 1: a warp takes a block, else a thread block; block barriers then. */
 template <int SPLIT, class T>
 __global__ void __launch_bounds__(32 * together<SPLIT>::warps)
     block_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {

@@ -13,8 +13,8 @@ enum { NORM_GROUP = 8 }; /* the host sums the norms of so many blocks at a time 
 
 /* ---- thresholds ------------------------------------------------------------------------------ */
 
-/** Reject frames whose columns grow too much; sum the norms of the others' columns, and turn them
- *  into thresholds. A warp a frame. */
+/** Rejects frames whose columns grow too much; turns the norms of the others' columns into
+ *  thresholds. A warp takes a frame, a lane a column; shuffles, no barrier. */
 template <class T>
 __global__ void __launch_bounds__(32 * STORE_WARPS)
     judge_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(32 * STORE_WARPS)
 
 /* ---- counting and dealing out ---------------------------------------------------------------- */
 
-/** Is x at most the bound? As kernels/block_drop_k.c asks. */
+/** |x| <= bound, as kernels/block_drop_k.c tests it. By each thread for itself; no barrier. */
 template <class F> __device__ inline bool is_small(cx<F> x, F bound) {
     const F a = abs1(x.x), b = abs1(x.y);
     if (a + b <= bound) return true;
@@ -79,11 +79,12 @@ __device__ inline bool is_small(double x, double bound) {
     return fabs(x) <= bound;
 }
 
-/** An item of a portion as a warp of phase III sees it. */
+/** A block of a portion as a warp of phase III sees it. */
 struct item {
     int64_t t, e, block;
     int q, frame, row, rows, w;
     bool there, below; /* below: the block is below the diagonal, and its frame is not rejected */
+    /** The warp's one. By each thread for itself; no barrier. */
     __device__ item(const mpki_cuda_stage &b, const mpki_cuda_portion &po)
         : t((int64_t)blockIdx.x * STORE_WARPS + threadIdx.x / 32) {
         there = t < po.end_item - po.first_item;
@@ -97,8 +98,8 @@ struct item {
     }
 };
 
-/** Entries not above their column's threshold become 0; returns how many are left of the fuller
- *  half, 0 of a block that keeps all. */
+/** Entries up to their column's threshold := 0; returns how many are left of the fuller half, 0
+ *  of a block that keeps all. By all lanes of a warp, in shuffles; no block barrier. */
 template <class T> __device__ inline int64_t drop_small(const mpki_cuda_stage &b, const item &it) {
     typedef typename scalar_of<T>::real R;
     const int lane = (int)(threadIdx.x % 32);
@@ -132,7 +133,7 @@ template <class T> __device__ inline int64_t drop_small(const mpki_cuda_stage &b
     return need;
 }
 
-/** need: how many entries are left. */
+/** need := how many entries each item has left. A warp takes an item; no barrier. */
 template <class T>
 __global__ void __launch_bounds__(32 * STORE_WARPS)
     count_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
@@ -150,12 +151,16 @@ __global__ void __launch_bounds__(32 * STORE_WARPS)
 struct dealing {
     long long least, more;
 };
+
+/** What two runs of items that follow each other need together. By each thread for itself; no
+ *  barrier. */
 __device__ inline dealing then(dealing a, dealing b) {
     const long long x = a.least + b.more;
     return {x > b.least ? x : b.least, a.more + b.more};
 }
 
-/** In place in shared memory: a[k] := a[0] then ... then a[k]. All threads of the block. */
+/** a[k] := a[0] op .. op a[k], in place in shared memory. By all threads of a block; ends with a
+ *  block barrier. */
 template <class X, class F> __device__ inline void block_scan(X *a, F op) {
     const int k = (int)threadIdx.x;
     for (int h = 1; h < (int)blockDim.x; h *= 2) {
@@ -168,7 +173,8 @@ template <class X, class F> __device__ inline void block_scan(X *a, F op) {
     __syncthreads();
 }
 
-/** need[item] becomes what the item may keep. One block. */
+/** need[item] := what the item may keep, from capacities in the order of items
+ *  (cpu/block_factor/grant.c). One block; block barriers. */
 template <class T>
 __global__ void __launch_bounds__(ONE_BLOCK)
     grant_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
@@ -212,21 +218,24 @@ __global__ void __launch_bounds__(ONE_BLOCK)
 
 /* ---- dropping -------------------------------------------------------------------------------- */
 
+/** The bits of x >= 0, in its order. By each thread for itself; no barrier. */
 __device__ inline unsigned long long rank_bits(float x) {
     return (unsigned long long)__float_as_uint(x) << 32;
 }
 __device__ inline unsigned long long rank_bits(double x) {
     return (unsigned long long)__double_as_longlong(x);
 }
-/** The bits of a modulus, in its order, rounded (MPKI_RANK_BITS), above 0. */
+/** The bits of a modulus, in its order, rounded (MPKI_RANK_BITS), above 0. By each thread for
+ *  itself; no barrier. */
 template <class R> __device__ inline unsigned long long rank_key(R x) {
     const unsigned long long unit = 1ull << (MPKI_RANK_BITS(sizeof(R)) + (sizeof(R) == 4 ? 32 : 0));
     const unsigned long long key = (rank_bits(x) + unit / 2) & ~(unit - 1);
     return key ? key : unit;
 }
 
-/** Keep the `capacity` entries of largest modulus of c (rows x w, by rows); ties go by place. NaN
- *  counts as infinity, so that it is seen. Returns how many were dropped. */
+/** Keeps the `capacity` entries of largest modulus of c (rows x w, by rows), the first of equal
+ *  ones; NaN counts as infinity, so that it is seen. Returns how many were dropped. By all lanes
+ *  of a warp, in shuffles; no block barrier. */
 template <class T> __device__ inline int keep_largest(int rows, int w, int capacity, T *c) {
     typedef typename scalar_of<T>::real R;
     const int lane = (int)(threadIdx.x % 32);
@@ -278,9 +287,9 @@ template <class T> __device__ inline int keep_largest(int rows, int w, int capac
     return (int)__reduce_add_sync(WARP, (unsigned)gone);
 }
 
-/** What the processor would hold of a block, by its formats (kernels/block_store_k.c, write_block()
- *  in engines/cpu/block_factor/store_t.c), so that the report counts the same: values, and the
- *  format times 65536. */
+/** What the processor would hold of a block, by its formats (kernels/block_store_k.c), so that
+ *  reports agree: the number of values, plus the format times 65536. By each thread for itself;
+ *  no barrier. */
 template <class T> __device__ inline unsigned held_of(const extent &x, int rows, int w) {
     if (x.entries == 0) return 0;
     const int held = __popc(x.rows), size = (int)sizeof(T);
@@ -294,17 +303,19 @@ template <class T> __device__ inline unsigned held_of(const extent &x, int rows,
     return format << 16 | (unsigned)(format == 1 ? rows * w : format == 3 ? held * w : x.entries);
 }
 
-/** Is the pivot of a frame to be stored? */
+/** Is the pivot of a frame to be stored? By each thread for itself; no barrier. */
 __device__ inline bool new_pivot(const mpki_cuda_stage &b, int frame) {
     return !b.reject[frame] && !b.final[frame];
 }
 
-/** The frame of a warp that has no item: number of it in the portion, those of items come first. */
+/** The frame, by its number in the portion, of a warp that has no item: those of items come
+ *  first. By each thread for itself; no barrier. */
 __device__ inline int64_t frame_of_warp(const mpki_cuda_portion &po) {
     return (int64_t)blockIdx.x * STORE_WARPS + threadIdx.x / 32 - (po.end_item - po.first_item);
 }
 
-/** The size of the packed pivot of frame q of the portion, after those of the items. */
+/** The sizes of the packed pivots of frame q of the portion. By all lanes of a warp, in
+ *  shuffles; no block barrier. */
 template <class T>
 __device__ inline void pivot_size(const mpki_cuda_stage &b, const mpki_cuda_portion &po, int q) {
     const int frame = b.who[po.first + q], w = b.bptr[frame + 1] - b.bptr[frame];
@@ -317,8 +328,8 @@ __device__ inline void pivot_size(const mpki_cuda_stage &b, const mpki_cuda_port
     }
 }
 
-/** Drop to what was granted, or where nothing is, what is small; sizes of packed blocks and of
- *  pivots. A warp an item, then a frame. */
+/** Drops entries to what was granted, or small ones where nothing was; sizes of packed blocks
+ *  and of pivots. A warp takes an item, then a frame; __syncwarp(). */
 template <class T>
 __global__ void __launch_bounds__(32 * STORE_WARPS)
     drop_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
@@ -362,7 +373,8 @@ __global__ void __launch_bounds__(32 * STORE_WARPS)
     }
 }
 
-/** Sizes become addresses; room in the arena is taken. One block. */
+/** Sizes become addresses, and the arena's used part grows by all of them; stops where it is too
+ *  short. One block; block barriers. */
 template <class T>
 __global__ void __launch_bounds__(ONE_BLOCK)
     place_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
@@ -396,7 +408,8 @@ __global__ void __launch_bounds__(ONE_BLOCK)
 
 /* ---- packing --------------------------------------------------------------------------------- */
 
-/** The pivot of an accepted frame, -M, into the arena; the frame is final now. */
+/** -M of an accepted frame goes into the arena with D; the frame is final. By all lanes of a
+ *  warp; contains __syncwarp(). */
 template <class T>
 __device__ inline void accept(const mpki_cuda_stage &b, const mpki_cuda_portion &po, int q) {
     const int lane = (int)(threadIdx.x % 32);
@@ -421,7 +434,8 @@ __device__ inline void accept(const mpki_cuda_stage &b, const mpki_cuda_portion 
     b.pivots[frame].accepted = 1;
 }
 
-/** A warp an item, then a frame. */
+/** Packs the portion's blocks into the arena, then (with_pivots) its pivots. A warp takes an
+ *  item, then a frame; no block barrier. */
 template <class T>
 __global__ void __launch_bounds__(32 * STORE_WARPS)
     pack_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po, int with_pivots) {
