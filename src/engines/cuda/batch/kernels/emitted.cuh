@@ -18,7 +18,7 @@
 
 namespace mpki {
 
-/** LANES: threads of a group; PACK: groups of a pack. */
+/** A block of groups of LANES threads, a matrix each; PACK groups form a pack. */
 template <int THREADS, int LANES, int PACK> struct emitted_block {
     static const int GROUPS = THREADS / LANES;
     long long first; /* place of the block's first group */
@@ -26,6 +26,7 @@ template <int THREADS, int LANES, int PACK> struct emitted_block {
     int groups;      /* groups that there are in this block */
     int threads;     /* threads of the packs that there are */
 
+    /** The block's groups among `count`. By each thread for itself; no barrier. */
     __device__ emitted_block(long long count) {
         first = (long long)blockIdx.x * GROUPS;
         groups = count - first < GROUPS ? (int)(count - first) : GROUPS;
@@ -33,14 +34,14 @@ template <int THREADS, int LANES, int PACK> struct emitted_block {
         local = (int)threadIdx.x / LANES;
         if (local >= groups) local = groups - 1;
     }
-    /** The address of the block's first matrix, if this thread's matrix were to follow it by the
-     *  stride. */
+    /** The address of the block's first matrix, if this thread's `matrix` were to follow it by
+     *  the stride. By each thread for itself; no barrier. */
     template <class T> __device__ T *base(const mpki_cuda_operand &x, long long matrix) const {
         T *p = x.layout == 1 ? ((T *const *)x.data)[matrix] : (T *)x.data + matrix * x.stride;
         return in_global(p - local * x.stride);
     }
-    /** Write the outcomes of the block's groups; matrices without factors get a valid permutation.
-     *  */
+    /** Writes the outcomes of the block's groups; a matrix without factors gets a valid
+     *  permutation. By all threads of a block; contains block barriers. */
     template <int LISTS>
     __device__ void report_outcomes(const part &job, const int *outcomes) const {
         __syncthreads();
@@ -60,9 +61,9 @@ template <int THREADS, int LANES, int PACK> struct emitted_block {
     }
 };
 
-/** BODY::run() is borgc's function. BLOCKS: least number of blocks on a multiprocessor. STAGED: the
- *  matrices of a warp lie one after the other and go through shared memory, by all threads of the
- *  warp. */
+/** Runs borgc's function BODY::run() on a matrix per group, then report_outcomes(). BLOCKS:
+ *  least number of blocks on a multiprocessor; STAGED: the matrices of a warp lie one after the
+ *  other and go through shared memory, by all threads of the warp. Block barriers at the end. */
 template <class BODY, int THREADS, int LANES, int PACK, int LISTS, int BLOCKS, bool STAGED = false>
 __global__ void __launch_bounds__(THREADS, BLOCKS) emitted_kernel(const part job) {
     typedef emitted_block<THREADS, LANES, PACK> block;
@@ -88,7 +89,7 @@ mpk_status launch_emitted(mpki_cuda *cuda, const part &job, void *stream) {
     return MPK_OK;
 }
 
-/** C -= A B. */
+/** C := C - A B by borgc's function, a matrix per group. No barrier. */
 template <class BODY, int THREADS, int LANES, int PACK, int BLOCKS>
 __global__ void __launch_bounds__(THREADS, BLOCKS) emitted_product_kernel(const product_part job) {
     const emitted_block<THREADS, LANES, PACK> at(job.count);

@@ -7,7 +7,8 @@
 
 namespace mpki {
 
-/** Least blocks on a multiprocessor: bounds the registers. */
+/** LDLT of a matrix per block of W warps. The least number of blocks on a multiprocessor bounds
+ *  the registers. Contains the matrix's barrier. */
 template <class R, int ROWS, int PIVOTING, int W>
 __global__ void __launch_bounds__(32 * W, ROWS == 1 ? 24
                                           : W == 1  ? 16

@@ -18,14 +18,18 @@ struct product_part {
 
 static const int PRODUCT_COLUMNS = 4;
 
+/** Leading dimension of a right factor of n columns. By each thread for itself; no barrier. */
 __host__ __device__ inline int product_ld(int n) {
     return (n + PRODUCT_COLUMNS - 1) / PRODUCT_COLUMNS * PRODUCT_COLUMNS;
 }
+
+/** Shared memory for a product of m x k by k x n. By each thread for itself; no barrier. */
 template <class T> __host__ __device__ inline size_t product_bytes(int m, int n, int k) {
     return (((size_t)m * k + (size_t)k * product_ld(n)) * sizeof(T) + 31) / 16 * 16;
 }
 
-/** x := columns c0 .. c0 + n - 1 of op(B), k rows, times alpha and D. */
+/** x := columns c0 .. c0 + n - 1 of alpha D op(B), k rows. By all threads of the matrix; the
+ *  caller needs their barrier. */
 template <class T, class TILE>
 __device__ inline void right_factor(const TILE &t, const product_part &job, long long b, int c0,
                                     int n, int k, T *x) {
@@ -57,7 +61,8 @@ __device__ inline void right_factor(const TILE &t, const product_part &job, long
         for (int j = n + t.lane; j < ldx; j += TILE::L) x[o * ldx + j] = make<T>(0);
 }
 
-/** Columns c0 .. c0 + n - 1 of C from those of op(B) in x and A in y, both by rows of k. */
+/** Columns c0 .. c0 + n - 1 of C := beta C + A X, from A in y and X in x, both by rows of k. By
+ *  all threads of the matrix; no barrier. */
 template <class T, class TILE>
 __device__ inline void product_columns(const TILE &t, const product_part &job, const view<T> &c,
                                        T beta, int c0, int n, int m, int k, const T *x,
@@ -97,6 +102,8 @@ __device__ inline void product_columns(const TILE &t, const product_part &job, c
     }
 }
 
+/** C := beta C + alpha A D op(B), a matrix per tile. By all threads of the matrix; contains
+ *  their barrier. */
 template <class T, class TILE>
 __global__ void __launch_bounds__(TILE_BLOCK) product_kernel(const product_part job) {
     MPKI_SMEM;
