@@ -347,7 +347,7 @@ static unsigned key_of(double x) {
     return (unsigned)(bits >> 32);
 }
 
-/** perm and kind as they are before the first pivot. */
+/** perm and kind before the first pivot. A thread takes rows in turns; no barrier. */
 static __global__ void identity(int n, int *perm, int *kind) {
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
         perm[i] = i, kind[i] = 0;

@@ -19,9 +19,9 @@ template <int TILE> struct panel_memory {
     int zero[TILE];
 };
 
-/** check_kernel with the product before it: the rows of g.P times N are W. A thread block has 32
- *  rows and all columns; a warp 16 rows and every fourth group of 8 columns. N is upper triangular.
- *  */
+/** W := P N and L := W D^-1 with the threshold test of check_kernel(), for the rows of g.P; N is
+ *  upper triangular. A block takes 32 rows and all columns, a warp 16 rows and every fourth
+ *  group of 8 columns; block barriers. */
 template <bool ALIGNED>
 __global__ static void __launch_bounds__(256)
     panel_kernel(check_job<double> g, double *W, const double *N, double limit) {
@@ -169,7 +169,8 @@ template <int STAGES> struct update_memory {
     alignas(16) double A[STAGES][16][UPDATE_M + 4], B[STAGES][16][UPDATE_N + 4];
 };
 
-/** A thread block: 64 x 32, a warp 16 x 16. The last row of the grid begins the next block. */
+/** C := C - L W^T. A block takes 64 x 32, a warp 16 x 16; the last row of the grid begins the
+ *  next panel. Block barriers. */
 template <bool ALIGNED> __global__ static void __launch_bounds__(256) update_kernel(update_job g) {
     extern __shared__ __align__(16) unsigned char shared_bytes[];
     typedef update_memory<UPDATE_STAGES> memory;

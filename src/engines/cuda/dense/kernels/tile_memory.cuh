@@ -73,7 +73,7 @@ template <class T> static size_t tile_bytes(const mpki_cuda *cuda) {
 }
 
 /** 1 / a by the hardware's approximation and two Newton steps; odd is set where that is not safe
- *  and the true division must be used. */
+ *  and the true division must be used. By each thread for itself; no barrier. */
 __device__ inline float quick_inverse(float a, bool &odd) {
     (void)odd;
     return 1.0f / a;
@@ -90,8 +90,8 @@ template <class F> __device__ inline cx<F> quick_inverse(cx<F> a, bool &odd) {
     return inverse(a);
 }
 
-/** D^-1 for D = [d1 conj(b); b d2], scaled by |b| so that it overflows only where the result does.
- *  */
+/** D^-1 for D = [d1 conj(b); b d2], scaled by |b| so that it overflows only where the result
+ *  does. By each thread for itself; no barrier. */
 template <bool H, class T>
 __device__ inline void inverse2(T d1, T b, T d2, T &i11, T &i21, T &i22) {
     T s = make<T>(1.0 / (double)abs1(b));
@@ -102,6 +102,8 @@ __device__ inline void inverse2(T d1, T b, T d2, T &i11, T &i21, T &i22) {
     i21 = -(f * g);
 }
 
+/** row := the 32 entries a of lane `from`, in shared memory. By all lanes of a warp; ends with
+ *  __syncwarp(). */
 template <class T> __device__ inline void publish(T *row, const T (&a)[32], int lane, int from) {
     if (lane == from) {
 #pragma unroll
@@ -115,6 +117,9 @@ struct diagonal_candidate {
     unsigned kd, m1; /* keys: this lane's, the largest */
     int r;           /* the lane that has it */
 };
+
+/** The live lane with the largest key k of a diagonal entry. By all lanes of a warp, in
+ *  shuffles; no block barrier. */
 __device__ inline diagonal_candidate largest_diagonal(bool live, unsigned k) {
     diagonal_candidate c;
     c.kd = live ? k : 0;
