@@ -38,9 +38,8 @@ typedef struct mpki_isai_rule {
     int power, block;
     int32_t limit; /* of a column with its diagonal; 0: none */
     mpk_isai_over over;
-    const int32_t
-        *group; /* n, or NULL: rows of the column's group are left out (the diagonal always
-                             is) */
+    /* n, or NULL: rows of the column's group are left out (the diagonal always is) */
+    const int32_t *group;
 } mpki_isai_rule;
 
 /** The pattern of M without its diagonal, by columns. A column over the limit is left whole where
@@ -171,10 +170,10 @@ mpk_status mpki_isai_to_single(mpk_context *ctx, mpk_scalar scalar, int64_t coun
      *  again after it. Returns the first column that is not finite, or n. */                      \
     int32_t mpki_##p##_isai_columns(const mpki_isai_columns *c, int32_t j0, int32_t j1,            \
                                     int32_t *place);                                               \
-    /** The `most` largest of a column's entries to its beginning, in their order. size: memory for  \
+    /** The `most` largest of a column's entries to its beginning, in their order. size: for      \
      *  count reals */                                                                             \
     void mpki_##p##_isai_prune(int64_t count, int64_t most, int32_t *rows, void *val, void *size); \
-    /** Column j; matrix: memory for (count + 1)^2 entries, rhs: for count + 1, place as above. */   \
+    /** Column j; matrix: memory for (count + 1)^2 entries, rhs: for count + 1, place as above. */ \
     void mpki_##p##_isai_small(const mpki_isai_small *c, int32_t j, void *matrix, void *rhs,       \
                                int32_t *place);                                                    \
     void mpki_##p##_isai_rows(const mpki_isai_product *p, int32_t r0, int32_t r1);                 \

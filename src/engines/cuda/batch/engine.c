@@ -86,8 +86,8 @@ static mpk_status move(call *c, const list *x, bool in) {
                                          1, 0, c->todo.stream));
 }
 
-/* Device memory, in the batches' memory, for lists that lie in host memory; those that are read are sent
- * there. */
+/* Device memory, of the batches' memory, for lists that lie in host memory; those that are read
+ * are sent there. */
 static mpk_status place(call *c, list *lists, int count) {
     const mpki_cuda_batch_table *batches = c->device->table->batch;
     int64_t at[8], bytes = 0;

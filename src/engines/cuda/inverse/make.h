@@ -131,7 +131,7 @@ void mpki_cuda_isai_count(mpki_isai_job *job, const mpki_isai_sparse *m);
 /** Columns of m by class. list [out] device, n; count, longest [out] host */
 mpk_status mpki_cuda_isai_classify(mpki_isai_job *job, const mpki_isai_sparse *m, int32_t *list,
                                    int64_t count[MPK_ISAI_CLASSES], int64_t *longest);
-/** single (memory for as many) := val in single precision. Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE,
+/** single (as many entries) := val in single precision. Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE,
  *  _NUMERIC: one is too large for that */
 mpk_status mpki_cuda_isai_to_single(mpki_isai_job *job, int64_t entries, const void *val,
                                     void *single);

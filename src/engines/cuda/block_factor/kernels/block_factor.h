@@ -27,8 +27,8 @@ typedef struct mpki_cuda_portion {
     int32_t level, first, end;    /**< of `who` */
     int64_t first_item, end_item; /**< of the items */
     int64_t work, entries;        /**< of its work blocks: the first of them, how many */
-    int32_t
-        loads; /**< portions from this one on whose blocks are loaded at once; 0: they are there */
+    /** portions from this one on whose blocks are loaded at once; 0: they are there */
+    int32_t loads;
     int64_t words;  /**< that it may take in the arena, at most */
     int32_t border; /**< 1: frames of the dense pivot, whose blocks go to border_s */
 } mpki_cuda_portion;

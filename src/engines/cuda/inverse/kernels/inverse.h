@@ -155,8 +155,8 @@ typedef struct mpki_isai_powers {
     mpki_isai_notes *notes;
     int32_t *mid, *far; /**< n: columns with many rows; the first pass lists them */
     int32_t *found;     /**< n x found_each: room where the first pass leaves the rows of columns */
-    int32_t
-        found_each; /**< that have no more than found_each, for the second one to copy; 0: none */
+    /** that have no more than found_each, for the second one to copy; 0: none */
+    int32_t found_each;
     /* of `far`: */
     int32_t slots;
     int32_t *seen;  /**< slots x n: set to -1 */

@@ -10,7 +10,7 @@
  *                                  entries
  *      steps / 4 times
  *          uint8_t column[32][4]   of four entries of each lane
- *          T value[32][4]          in units of 16 bytes: the lanes' first one, their second one, ...
+ *          T value[32][4]          in units of 16 bytes: the lanes' first one, their second one, ..
  *      and, where two steps are left, the same with 2 in place of 4
  *      uint32_t slot[columns]      as they fall due
  *
@@ -19,14 +19,15 @@
  *
  *      packet                      32 bytes
  *      uint8_t in[32], out[32]     where column k stands in that order; the row that stands at k
- *      T value[tiles][32]          in units of 16 bytes as above: M in tiles of 8 rows and 4 columns, those
- *                                  of the first 8 rows first, a lane for each entry as tensor cores
- *                                  take them; as many of them as the unit's rows need
+ *      T value[tiles][32]          in units of 16 bytes as above: M in tiles of 8 rows and 4
+ *                                  columns, those of the first 8 rows first, a lane for each entry
+ *                                  as tensor cores take them; as many of them as the unit's rows
+ *                                  need
  *
  *  Lanes hold it in registers from the beginning, so that between a row's last column and its
  *  result there are 20 products of tiles and no packet.
  *
- *  In narrow level sets a real block of the set before, which falls due last and has entries
+ *  In level sets of few units a real block of the set before, which falls due last and has entries
  *  enough, is a packet in full:
  *
  *      packet                      32 bytes; steps: its columns, in fours

@@ -4,9 +4,9 @@
 /** Triangular solves with a factor on blocks: what libmetapack asks of its CUDA module. Plain C.
  *
  *  A factor is packed anew, in the order in which a sweep reads it, once for each direction.
- *  Slot    the index of a row in the order of a direction's level sets, in each of which a frame comes as early
- *          as what it needs allows; forward sweeps go up, backward ones, whose slots are others,
- *          down.
+ *  Slot    the index of a row in the order of a direction's level sets, in each of which a frame
+ *          comes as early as what it needs allows; forward sweeps go up, backward ones, whose slots
+ *          are others, down.
  *  Unit    up to 32 slots: whole frames of one level set. A warp has a lane for each slot.
  *          Numbers by slot are in double precision, complex or not as the factor is.
  *  Segment some of the columns of a unit's rows (of L, of L^T, or of M at the end), few enough for
@@ -31,9 +31,9 @@ enum {
 /** A segment as the host learns of it. */
 typedef struct mpki_sweeps_measure {
     uint32_t size; /**< in 16 bytes */
-    int32_t
-        last; /**< the slot that is due last; -1: it needs none; -2: it is one of M; -3: it is M in
-                        tiles, which is the first one of its task */
+    /** the slot that is due last; -1: it needs none; -2: it is one of M; -3: it is M in tiles,
+     *  which is the first one of its task */
+    int32_t last;
     int32_t full; /**< a block in full */
 } mpki_sweeps_measure;
 
@@ -85,8 +85,8 @@ typedef struct mpki_cuda_packing {
     const int32_t *part_unit[2],
         *part_block[2]; /**< parts: its unit, the first of its blocks there */
     int32_t *count[2];  /**< parts: segments */
-    mpki_sweeps_measure *
-        trial[2]; /**< parts * MPKI_SWEEPS_FIRST: the first segments of each, as they are counted */
+    /** parts * MPKI_SWEEPS_FIRST: the first segments of each, as they are counted */
+    mpki_sweeps_measure *trial[2];
     int64_t *first[2]; /**< parts: of the part's segments in: */
     mpki_sweeps_measure *measure[2];
     mpki_sweeps_place *place[2];
@@ -103,10 +103,9 @@ typedef struct mpki_cuda_packing {
     int32_t *digits; /**< work space: digits() */
     mpki_sweeps_summary *summary;
     char *packets;
-    void *
-        diagonal[2]; /**< 2 n, by forward slot: D^-1, |D|^-1: coefficients of the slot itself and of
-                                  its partner */
-    int8_t *partner; /**< n: -1, 0, 1 */
+    /** 2 n, by forward slot: D^-1, |D|^-1: coefficients of the slot itself and of its partner */
+    void *diagonal[2];
+    int8_t *partner;          /**< n: -1, 0, 1 */
     void *border_diagonal[2]; /**< 2 store->border: the same of the dense pivot */
     int8_t *border_partner;
 } mpki_cuda_packing;
@@ -123,9 +122,8 @@ typedef struct mpki_sweeps_maps {
     int32_t *position[2],
         *row;       /**< [out] n, by slot of either kind; the caller's row by forward slot */
     int32_t *ahead; /**< [out] n: the forward slot of a backward one */
-    int32_t
-        *slot_at[2];  /**< [out] n: the forward slot at a position; the backward one of the caller's
-                                     column */
+    /** [out] n: the forward slot at a position; the backward one of the caller's column */
+    int32_t *slot_at[2];
     double *scale[2]; /**< [out] n: of rows, by forward slot; of columns, in the caller's order */
 } mpki_sweeps_maps;
 
@@ -134,8 +132,8 @@ enum { MPKI_SWEEPS_COUNT, MPKI_SWEEPS_MEASURE, MPKI_SWEEPS_FILL };
 /** One direction of a launch. Vectors by slot. */
 typedef struct mpki_sweeps_half {
     const void *start; /**< right-hand side */
-    const void
-        *from; /**< where results of other rows are read: `to`, or those of the sweep before */
+    /** where results of other rows are read: `to`, or those of the sweep before */
+    const void *from;
     void *to;
 } mpki_sweeps_half;
 
@@ -162,8 +160,8 @@ typedef struct mpki_sweeps_move {
     int32_t n, nrhs, slot_width; /**< columns; numbers by slot, >= nrhs: the others are 0 */
     void *x;                     /**< the caller's */
     int64_t ldx;
-    const int32_t
-        *index; /**< n: in: where in x a slot's entry is; out: in which slot an entry of x is */
+    /** n: in: where in x a slot's entry is; out: in which slot an entry of x is */
+    const int32_t *index;
     const double *scale; /**< n, in: by slot, out: as x is; NULL: 1 */
     double *most;        /**< NULL: no unit is wanted; else the largest modulus, scaled */
     void *y;             /**< by slot */
@@ -191,8 +189,8 @@ typedef struct mpki_cuda_sweeps_table {
     /** One of the three passes over all units; then D. */
     int (*pack)(mpki_cuda *cuda, const mpki_cuda_packing *p, int pass);
     /** Between the passes, queued: `first`, `begin` and summary.segments once segments are counted;
-     *  tasks and their order, `place`, and the rest of the summary, once they are measured. `segments`:
-     *  of both directions. Then the tickets, summary.tasks[1]. */
+     *  tasks and their order, `place`, and the rest of the summary, once they are measured.
+     *  `segments`: of both directions. Then the tickets, summary.tasks[1]. */
     int (*segments)(mpki_cuda *cuda, const mpki_cuda_packing *p);
     int (*tasks)(mpki_cuda *cuda, const mpki_cuda_packing *p, int64_t segments);
     int (*tickets)(mpki_cuda *cuda, const mpki_cuda_packing *p, int64_t tasks,

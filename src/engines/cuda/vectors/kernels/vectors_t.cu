@@ -441,7 +441,7 @@ static int step(mpki_cuda *cuda, mpki_cuda_space *s, mpki_cuda_part part,
         return cycle_product(cuda, s, v);
     case MPKI_CUDA_CYCLE_PROJECT:
         return cycle_project(cuda, s, v);
-    case MPKI_CUDA_CYCLE_TELL:
+    case MPKI_CUDA_CYCLE_REPORT:
         return cycle_report(cuda, s);
     }
     return refuse(cuda, MPK_ERR_UNSUPPORTED, "no such part of an iteration: %d", (int)part);
