@@ -13,7 +13,7 @@ BENCH   ?=
 
 DEMO = data/acopf/ACTIVSg200_AC_02
 
-.PHONY: all build demo check check-all check-clients bench-clients bench bench-borg bench-dense bench-ildlt bench-jacobi bench-auto bench-sweeps bench-incomplete bench-gpu wheel site site-check install uninstall format clean help
+.PHONY: all build demo check check-all check-clients bench-clients bench bench-borg bench-dense bench-ildlt bench-jacobi bench-auto bench-sweeps bench-incomplete bench-gpu wheel site site-check release install uninstall format clean help
 all: build
 
 build:             ## install what is missing, build the library and the command
@@ -105,6 +105,9 @@ site:              ## the documentation as a site, in build/site (docs/design/si
 site-check: site   ## open each of its pages in a headless browser (tools/site/check)
 	@tools/site/check --broken
 	@tools/site/check --jobs $(JOBS) $(BUILD)/site
+
+release:           ## source archive and checksums of the last commit, in build/dist; TAG=1: its tag as well (CONTRIBUTING.md)
+	@tools/release
 
 install: build     ## install into PREFIX (default /usr/local; DESTDIR is honoured)
 	@tools/install "$(BUILD)" "$(PREFIX)"

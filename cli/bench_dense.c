@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* metapack bench dense: random symmetric matrices by the methods of metapack/dense.h. */
 #include "bench.h"
-#include "dense.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { REPEATS = 3 };
 
@@ -31,9 +31,12 @@ static double median(double *t) {
 
 static bool choose(void *work, const char *name) {
     mpk_dense *d = work;
-    const int method = cli_dense_method(name);
-    if (method >= 0) d->method = (mpk_dense_method)method;
-    return method >= 0;
+    for (int k = 0; k < MPK_DENSE_COUNT; k++) {
+        if (strcmp(mpk_dense_method_name((mpk_dense_method)k), name)) continue;
+        d->method = (mpk_dense_method)k;
+        return true;
+    }
+    return false;
 }
 
 /* The first solution is the check, the median of the others counts. */

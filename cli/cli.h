@@ -90,10 +90,9 @@ const mpk_option *cli_flag_option(const cli_flag *flag);
 /** Read the options of `command` from argv[0 .. argc-1] (the words after the sub-command).
  *  Returns 0, or the exit code after telling what is wrong. */
 int cli_parse(cli_args *args, int argc, char **argv);
-/** Were options given that nothing reads? Method auto is ldlt where nothing is solved. dense [in]
- *  the words that chose a dense method, or NULL. Returns 0, or the exit code after an error
- *  message. */
-int cli_check_read(const cli_args *args, const char *dense);
+/** Were options given that nothing reads? Method auto is ldlt where nothing is solved. Returns 0, or
+ *  the exit code after an error message. */
+int cli_check_read(const cli_args *args);
 /** Print the options of args->command, in at most 100 columns; of solve those under the first
  *  heading alone unless args->all_options, and the names of the others. */
 void cli_print_options(const cli_args *args);

@@ -146,9 +146,15 @@ if(METAPACK_TESTS)
     if(NOT METAPACK_SANITIZE)
         add_test(NAME symbols COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/install/symbols
                  $<TARGET_FILE:metapack>)
+        add_test(NAME install_abi COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/install/abi $<TARGET_FILE:metapack> ${CMAKE_C_COMPILER})
+        set_tests_properties(install_abi PROPERTIES LABELS install TIMEOUT 300 SKIP_RETURN_CODE 77) # 77: no cffi
         add_test(NAME install COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/install/run
                  ${CMAKE_CURRENT_BINARY_DIR} ${CMAKE_C_COMPILER})
         add_test(NAME install_tools COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/install/tools)
+        foreach(name release commits) # 77: there is no git
+            add_test(NAME install_${name} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/install/${name})
+            set_tests_properties(install_${name} PROPERTIES LABELS install TIMEOUT 300 SKIP_RETURN_CODE 77)
+        endforeach()
         set_tests_properties(symbols install install_tools PROPERTIES LABELS install TIMEOUT 300)
     endif()
     find_program(PYTHON3 python3)

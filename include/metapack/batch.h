@@ -169,6 +169,12 @@ MPK_API mpk_status mpk_batch_gemm(mpk_context *ctx, const mpk_batch *batch,
                                   const mpk_batch_array *d, const mpk_batch_array *b,
                                   const mpk_batch_array *c);
 
+/** The functions of these names, told how large the caller's struct is: metapack.h, Structs. */
+MPK_API void mpk_batch_init_sized(size_t size, mpk_batch *batch);
+#ifndef MPKI_LIBRARY
+#define mpk_batch_init(...) mpk_batch_init_sized(sizeof(mpk_batch), __VA_ARGS__)
+#endif
+
 #ifdef __cplusplus
 }
 #endif

@@ -110,6 +110,15 @@ MPK_API mpk_status mpk_isai_get(mpk_context *ctx, const mpk_isai *isai, int64_t 
 MPK_API void mpk_isai_info_get(const mpk_isai *isai, mpk_isai_info *info);
 MPK_API void mpk_isai_destroy(mpk_isai **isai);
 
+/** The functions of these names, told how large the caller's struct is: metapack.h, Structs. */
+MPK_API void mpk_isai_options_init_sized(size_t size, mpk_isai_options *options);
+MPK_API void mpk_isai_info_get_sized(size_t size, const mpk_isai *isai, mpk_isai_info *info);
+#ifndef MPKI_LIBRARY
+#define mpk_isai_options_init(...)                                                                 \
+    mpk_isai_options_init_sized(sizeof(mpk_isai_options), __VA_ARGS__)
+#define mpk_isai_info_get(...) mpk_isai_info_get_sized(sizeof(mpk_isai_info), __VA_ARGS__)
+#endif
+
 #ifdef __cplusplus
 }
 #endif

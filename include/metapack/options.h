@@ -149,6 +149,7 @@ typedef struct mpk_isai_info {
     int32_t first_fallback; /**< the first of these, from 0; -1: none */
     int64_t bytes;          /**< held, with what relaxation needs */
     double time_pattern_s, time_values_s;
+    int64_t reserved[8]; /**< 0: for numbers to come; metapack.h, Structs */
 } mpk_isai_info;
 
 /** All choices. The name of a field is the key of mpk_options_set() and, with dashes, the flag of
@@ -380,6 +381,7 @@ typedef struct mpk_options {
      *  block, too. More entries stay. Default bitmap. */
     mpk_capacity_rule capacity_rule;
     /* options: end */
+    int64_t reserved[16]; /**< 0: for options to come; metapack.h, Structs */
 } mpk_options;
 
 /** Fill *options with the defaults. */
@@ -447,6 +449,12 @@ MPK_API const char *mpk_option_word(const char *key, int value);
 /** The same for ordering and method. */
 MPK_API const char *mpk_ordering_name(mpk_ordering ordering);
 MPK_API const char *mpk_method_name(mpk_method method);
+
+/** The functions of these names, told how large the caller's struct is: metapack.h, Structs. */
+MPK_API void mpk_options_init_sized(size_t size, mpk_options *options);
+#ifndef MPKI_LIBRARY
+#define mpk_options_init(...) mpk_options_init_sized(sizeof(mpk_options), __VA_ARGS__)
+#endif
 
 #ifdef __cplusplus
 }

@@ -33,6 +33,7 @@ typedef struct mpk_solve_info {
     int consistent; /**< of a singular A, has A x = b a solution? 1: yes; -1: no, some v with A v = 0
                          has |v^T b| > 1e-12 |v|^T (|A| |x| + |b|) (single: 5e-4), of some b;
                          0: not known, or A was not found to be singular */
+    int64_t reserved[8]; /**< 0: for numbers to come; metapack.h, Structs */
 } mpk_solve_info;
 
 /** What `solved` says, of errors that were found elsewhere.
@@ -95,6 +96,14 @@ typedef enum mpk_part {
  *  Threads: MPK_PART_ALL those of the factorization. Example: examples/parts.c */
 MPK_API mpk_status mpk_solve_part(mpk_context *ctx, const mpk_factor *fac, mpk_part part,
                                   int32_t nrhs, void *x, int64_t ldx);
+
+/** The functions of these names, told how large the caller's struct is: metapack.h, Structs. */
+MPK_API mpk_status mpk_solve_sized(size_t size, mpk_context *ctx, const mpk_factor *fac,
+                                   int32_t nrhs, const void *b, int64_t ldb, void *x, int64_t ldx,
+                                   const mpk_options *options, mpk_solve_info *info);
+#ifndef MPKI_LIBRARY
+#define mpk_solve(...) mpk_solve_sized(sizeof(mpk_solve_info), __VA_ARGS__)
+#endif
 
 #ifdef __cplusplus
 }

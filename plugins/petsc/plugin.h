@@ -109,7 +109,11 @@ PetscErrorCode mpkp_choose(Mat F, Mat A, const MatFactorInfo *info, mpk_context 
                            mpkp_choice *choice);
 
 /** The text of the context's last error. */
-const char *mpkp_text(const mpk_context *ctx);
+static inline const char *mpkp_text(const mpk_context *ctx) {
+    const char *text = NULL;
+    mpk_last_error(ctx, NULL, NULL, &text);
+    return text && *text ? text : "no reason was recorded";
+}
 /** A misuse: PETSc's error with the library's reason. */
 #define mpkp_misuse(ctx, status)                                                                   \
     SETERRQ(PETSC_COMM_SELF, PETSC_ERR_LIB, "METAPACK: %s (%s)", mpkp_text(ctx),                   \

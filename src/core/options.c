@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "floats.h"
 #include "core.h"
+#include "sizes.h"
 
 #include <errno.h>
 #include <locale.h>
@@ -203,15 +204,15 @@ static const mpk_option table[] = {
      "mpk_context_set_symmetry_tolerance says it before a problem is made."},
     {NUMBER(omega, 0.001, 1.999, 1), "", SSOR, 0, 0, "relaxation of method ssor",
      "Between 0 and 2; 1: symmetric Gauss-Seidel."},
-    {WORDS(device, device_names, MPK_ON_CPU), "", SPARSE, 0, 0,
+    {WORDS(device, device_names, MPK_ON_CPU), "", SPARSE | DENSE, 0, 0,
      "where the factorization and the solves with it run",
      "cuda: on an NVIDIA GPU, number device_number; cuda:1 says both. auto: on a GPU where there "
      "is "
      "one, the factorization fits and is large enough to gain by it, else on the processor; the "
      "report says which. Where cuda cannot be had the status is MPK_ERR_DEVICE, exit code 7: "
      "nothing is moved to the processor in silence. The analysis is made on the processor."},
-    {WHOLE(device_number, 0, 1023, 0), "", SPARSE, 0, 0, "which GPU, from 0", ""},
-    {NUMBER(device_memory_limit, 0, 1e18, 0), "bytes", SPARSE, 0, 0,
+    {WHOLE(device_number, 0, 1023, 0), "", SPARSE | DENSE, 0, 0, "which GPU, from 0", ""},
+    {NUMBER(device_memory_limit, 0, 1e18, 0), "bytes", SPARSE | DENSE, 0, 0,
      "most device memory of a factorization and of the solves with it; 0 (default): what the "
      "device "
      "has free",
@@ -282,7 +283,13 @@ static void put(const mpk_option *o, double value, mpk_options *options) {
         *(int *)field = (int)value;
 }
 
+/* Options that an older program has no field for are at their defaults. */
+static bool beyond(const mpk_option *o, const mpk_options *options) {
+    return options->struct_size > 0 && o->offset >= options->struct_size;
+}
+
 int64_t mpk_option_integer(const mpk_option *o, const mpk_options *options) {
+    if (beyond(o, options)) return o->kind == MPK_OPTION_REAL ? 0 : (int64_t)o->preset;
     const char *field = (const char *)options + o->offset;
     return o->kind == MPK_OPTION_REAL    ? 0
            : o->kind == MPK_OPTION_INT64 ? *(const int64_t *)field
@@ -290,6 +297,7 @@ int64_t mpk_option_integer(const mpk_option *o, const mpk_options *options) {
 }
 
 double mpk_option_value(const mpk_option *o, const mpk_options *options) {
+    if (beyond(o, options)) return o->preset;
     const char *field = (const char *)options + o->offset;
     return o->kind == MPK_OPTION_REAL ? *(const double *)field
                                       : (double)mpk_option_integer(o, options);
@@ -320,6 +328,14 @@ static bool key_equal(const char *a, const char *b) {
     return *a == *b;
 }
 
+/* Bytes of mpk_options in every version. */
+#define LEAST offsetof(mpk_options, seed)
+
+static mpk_status not_set_up(mpk_context *ctx) {
+    return mpki_error(ctx, MPK_ERR_ARGUMENT, "options", -1,
+                      "options were not set up by mpk_options_init()");
+}
+
 static mpk_status bad(mpk_context *ctx, const char *key, const char *value, const char *want) {
     return mpki_error(ctx, MPK_ERR_ARGUMENT, "options", -1, "%s = '%s': expected %s", key, value,
                       want);
@@ -333,24 +349,11 @@ static double read_real(const char *text, char **end) {
     return x;
 }
 
-/* "cuda:1" says two options at once. */
-static mpk_status set_device(mpk_context *ctx, mpk_options *options, const char *value) {
-    mpk_options both = *options;
-    mpk_status status = mpk_options_set(ctx, &both, "device_number", strchr(value, ':') + 1);
-    both.device = MPK_ON_CUDA;
-    if (!mpk_failed(status)) *options = both;
-    return status;
-}
-
-mpk_status mpk_options_set(mpk_context *ctx, mpk_options *options, const char *key,
-                           const char *value) {
-    MPKI_CALM;
-    mpki_clear_error(ctx);
-    if (!options || !key || !value || options->struct_size != sizeof *options)
-        return mpki_error(ctx, MPK_ERR_ARGUMENT, "options", -1,
-                          "options were not set up by mpk_options_init()");
-    if (key_equal("device", key) && !strncmp(value, "cuda:", 5))
-        return set_device(ctx, options, value);
+static mpk_status set(mpk_context *ctx, mpk_options *options, const char *key, const char *value) {
+    if (key_equal("device", key) && !strncmp(value, "cuda:", 5)) { /* two options at once */
+        options->device = MPK_ON_CUDA;
+        return set(ctx, options, "device_number", value + 5);
+    }
     for (int k = 0; k < TABLE_SIZE; k++) {
         const mpk_option *o = &table[k];
         char want[160] = "", *end = NULL;
@@ -382,16 +385,28 @@ mpk_status mpk_options_set(mpk_context *ctx, mpk_options *options, const char *k
     return mpki_error(ctx, MPK_ERR_ARGUMENT, "options", -1, "there is no option '%s'", key);
 }
 
+mpk_status mpk_options_set(mpk_context *ctx, mpk_options *options, const char *key,
+                           const char *value) {
+    MPKI_CALM;
+    mpki_clear_error(ctx);
+    mpk_options full;
+    if (!options || !key || !value || !mpki_read_struct(&full, sizeof full, options, LEAST))
+        return not_set_up(ctx);
+    const size_t size = options->struct_size;
+    for (int k = 0; k < TABLE_SIZE; k++) /* an older program has no room for what is newer */
+        if (key_equal(table[k].key, key) && table[k].offset >= size)
+            return mpki_error(ctx, MPK_ERR_ARGUMENT, "options", -1,
+                              "option '%s' is newer than the header that the caller has", key);
+    const mpk_status status = set(ctx, &full, key, value);
+    if (mpk_failed(status)) return status;
+    memcpy(options, &full, size < sizeof full ? size : sizeof full);
+    options->struct_size = size;
+    return status;
+}
+
 mpk_status mpki_options_resolve(mpk_context *ctx, const mpk_options *given, mpk_options *full) {
     mpk_options_init(full);
-    if (given) {
-        if (given->struct_size < offsetof(mpk_options, seed) || given->struct_size > 4096)
-            return mpki_error(ctx, MPK_ERR_ARGUMENT, "options", -1,
-                              "options were not set up by mpk_options_init()");
-        size_t known = given->struct_size < sizeof *full ? given->struct_size : sizeof *full;
-        memcpy(full, given, known);
-        full->struct_size = sizeof *full;
-    }
+    if (given && !mpki_read_struct(full, sizeof *full, given, LEAST)) return not_set_up(ctx);
     for (int k = 0; k < TABLE_SIZE; k++) {
         if (!in_range(&table[k], full))
             return mpki_error(ctx, MPK_ERR_ARGUMENT, "options", -1,

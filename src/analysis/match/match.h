@@ -112,13 +112,13 @@ void mpki_match_start(mpki_matching *m);
  *  fraction [in] of the analysis that is done, for progress; grows by 0.04
  *  Returns MPK_OK | MPK_ERR_MEMORY (structurally singular only), _CANCELLED */
 mpk_status mpki_match_augment(mpki_matching *m, double fraction);
-void mpki_match_push(mpki_matching *m, int32_t z, double key);
-int32_t mpki_match_pop(mpki_matching *m);
 
 /* singular.c: when no augmenting structure exists */
 /** The search from root has failed, its tree is in queue and node[].key: leave the cheapest vertex
  *  exposed and freeze the tree. */
 mpk_status mpki_match_freeze(mpki_matching *m, int32_t root);
+
+/* settle.c */
 /** With the exposed vertices known: match the others afresh, then scale the exposed ones to them,
  * so that the largest entry of such a row becomes 1, or by 1 if there is none (Duff & Pralet 2005,
  * section 4). */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_DIRECT_FORM_H
-#define MPKI_DIRECT_FORM_H
-/** A factor by the multifrontal method: what outer pivoting (direct_form.c) and the verdict on the
- *  rank (rank.c) share. */
+#ifndef MPKI_DIRECT_NUMBERS_H
+#define MPKI_DIRECT_NUMBERS_H
+/** One factorization by the multifrontal method, as outer pivoting (direct_form.c) and the verdict
+ *  on the rank (rank.c) ask for it. */
 #include "factor.h"
 
 /** One factorization, with the analysis and the scaling in force. stop NULL: never give up. */
