@@ -14,7 +14,7 @@ static const struct command {
     unsigned bit;
     int (*run)(cli_args *args);
     const char *use, *what;
-} commands[] = {
+} command_table[] = {
     {"solve", CLI_SOLVE, cmd_solve, "A [-b B] [-o X]", "solve A X = B, with a checked answer"},
     {"analyse", CLI_ANALYSE, cmd_analyse, "A", "order A, predict flops and memory"},
     {"inertia", CLI_INERTIA, cmd_inertia, "A", "count positive, negative, zero eigenvalues"},
@@ -34,12 +34,13 @@ static const struct command {
     {"ipopt-env", CLI_IPOPT, cmd_ipopt_env, "", "say how Ipopt finds METAPACK"},
     {"petsc-env", CLI_PETSC, cmd_petsc_env, "[BUILD]", "say how PETSc finds METAPACK"},
 };
-enum { COMMANDS = sizeof commands / sizeof *commands };
+enum { COMMANDS = sizeof command_table / sizeof *command_table };
 
 static void print_help(void) {
     printf("metapack: symmetric indefinite linear systems, with checked answers\n\n"
            "  metapack COMMAND ... [OPTIONS]\n\n");
-    for (int k = 0; k < COMMANDS; k++) printf("  %-12s %s\n", commands[k].name, commands[k].what);
+    for (int k = 0; k < COMMANDS; k++)
+        printf("  %-12s %s\n", command_table[k].name, command_table[k].what);
     printf("\nA is a file (Matrix Market or Rutherford-Boeing, also .gz and .xz), - for standard\n"
            "input, or --generate SPEC. Results go to standard output, the report of solve to\n"
            "standard error; --json is for programs.\n\n"
@@ -88,12 +89,12 @@ static void print_command_help(const cli_args *args, const struct command *c) {
 static const struct command *find(const char *name) {
     if (!strcmp(name, "analyze")) name = "analyse";
     for (int k = 0; k < COMMANDS; k++)
-        if (!strcmp(name, commands[k].name)) return &commands[k];
+        if (!strcmp(name, command_table[k].name)) return &command_table[k];
     return NULL;
 }
 
 static void list_commands(const char *names[COMMANDS + 1]) {
-    for (int k = 0; k < COMMANDS; k++) names[k] = commands[k].name;
+    for (int k = 0; k < COMMANDS; k++) names[k] = command_table[k].name;
     names[COMMANDS] = NULL;
 }
 

@@ -41,7 +41,8 @@ _metapack_options() # COMMAND -> its options
             echo '--generate --output --force --json --quiet --progress --help
                 --symmetry-tolerance --seed' ;;
         bench)
-            echo '--threads --json --help --seed --methods --sizes --type' ;;
+            echo '--device --threads --json --help --device-number --seed --methods --sizes
+                --type' ;;
         devices)
             echo '--json --help' ;;
         accelerators)

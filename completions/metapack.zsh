@@ -211,10 +211,12 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
             ) ;;
         bench)
             specs=(
+                '--device=[where the factorization and the solves with it run]:WHERE:(cpu cuda auto)'
                 '--threads=[threads at work]:N:'
                 '--json[one JSON object on standard output]'
                 '--help[this text]'
                 '-h[this text]'
+                '--device-number=[which GPU, from 0]:N:'
                 '--seed=[seed of all random choices]:N:'
                 '--methods=[of methods, see metapack-bench(1)]:LIST:'
                 '--sizes=[of orders]:LIST:'

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Patterns and factors for the calls of MA86 and MA97, made with METAPACK. */
+/* Patterns and factors for the calls of all interfaces, made with METAPACK. */
 #define _GNU_SOURCE
 #include "system.h"
 

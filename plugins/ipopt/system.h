@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_IPOPT_SYSTEM_H
 #define MPKI_IPOPT_SYSTEM_H
-/** What stands behind both interfaces: a pattern with its analysis, and factorizations of matrices
+/** What stands behind all interfaces: a pattern with its analysis, and factorizations of matrices
  *  with that pattern. */
 #include <metapack/metapack.h>
 #include <stdbool.h>

@@ -59,10 +59,11 @@ static PetscErrorCode read_own(mpkp_items PetscOptionsObject, mpkp_choice *c) {
     PetscCall(PetscOptionsBool("-mat_metapack_check_each",
                                "refine and check each direct solve; no: only until one was right",
                                "docs/guide/petsc.md", c->check_each, &c->check_each, NULL));
-    PetscCall(PetscOptionsBool("-mat_metapack_accept_singular",
-                               "a singular matrix is no failure: consistent systems are solved",
-                               "docs/guide/petsc.md", c->accept_singular, &c->accept_singular,
-                               NULL));
+    PetscCall(PetscOptionsBool(
+        "-mat_metapack_accept_singular",
+        "a singular matrix: yes, go on, also where a system has no solution; no: a "
+        "failure; default: solve the systems that have a solution",
+        "docs/guide/petsc.md", c->accept_singular, &c->accept_singular, &c->singular_set));
     PetscCall(PetscOptionsBool(
         "-mat_metapack_check_symmetry", "compare both triangles; default: unless A's flags say it",
         "docs/guide/petsc.md", c->check_symmetry, &c->check_symmetry, &c->check_set));

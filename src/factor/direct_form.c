@@ -2,6 +2,7 @@
 /* A factor by the multifrontal method: factorizes, and again with another analysis if delayed
  * columns run away (outer pivoting); handles structurally singular matrices; gives the verdict. */
 #include "rank_kernel.h"
+#include "tuning.h"
 
 #include <math.h>
 #include <string.h>
@@ -108,8 +109,9 @@ static mpk_status factorize_by_stages(mpk_factor *fac, bool is_new, mpki_numeric
         const mpk_analysis_info *info = &fac->an->info;
         mpki_stop stop = mpki_fresh_stop(fac->an);
         if (!fresh) {
-            stop.flops = fac->patience * (2 * info->factor_flops + 200.0 * (double)info->nnz);
-            stop.rejected = (int64_t)(fac->patience * (0.5 * info->n + 100));
+            stop.flops = fac->patience * (MPKI_STOP_OLD_TIMES * info->factor_flops +
+                                          MPKI_STOP_OLD_ENTRY * (double)info->nnz);
+            stop.rejected = (int64_t)(fac->patience * (0.5 * info->n + MPKI_STOP_OLD_REJECTED));
         }
         const bool may_stop = free_to && !last && (!fresh || !info->matching);
         mpk_status status = mpki_factorize_once(fac, may_stop ? &stop : NULL, result);
@@ -137,7 +139,9 @@ static mpk_status extend_core(mpk_factor *fac, const char *keep, mpki_numeric_re
     mpk_status status = reanalyse(fac, fac->an->options.matching, keep);
     if (!mpk_failed(status)) {
         const mpk_analysis_info *info = &fac->an->info;
-        const mpki_stop stop = {50 * info->factor_flops + 2e5 * info->n, 50 * (int64_t)info->n};
+        const mpki_stop stop = {MPKI_STOP_CORE_TIMES * info->factor_flops +
+                                    (double)MPKI_STOP_CORE_COLUMN * info->n,
+                                MPKI_STOP_CORE_TIMES * (int64_t)info->n};
         status = mpki_factorize_once(fac, &stop, result);
     }
     *dear = status == MPK_ERR_MEMORY || status == MPK_ERR_NUMERIC ||

@@ -144,6 +144,14 @@ static void without_device(void **state) {
     RUN(&o, NULL, "solve", "a.mtx", "--dense", "tile", "--device", "auto");
     assert_code(&o, 0);
     assert_has(o.err, "cpu-");
+    RUN(&o, NULL, "bench", "dense", "--sizes", "40", "--methods", "tile", "--device", "cuda");
+    assert_code(&o, 7);
+    RUN(&o, NULL, "bench", "dense", "--sizes", "40", "--methods", "tile", "--device", "auto",
+        "--json");
+    assert_code(&o, 0);
+    assert_has(o.out, "\"engine\": \"cpu-");
+    RUN(&o, NULL, "bench", "batch", "--device", "cuda");
+    assert_code(&o, 1);
     unsetenv("CUDA_VISIBLE_DEVICES");
 }
 

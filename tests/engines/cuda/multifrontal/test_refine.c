@@ -501,7 +501,8 @@ static void test_memory(void **unused) {
     assert_int_equal(open_system(&s, NULL, MPK_D, MPK_SYMMETRIC), MPK_OK);
     fill(&s, b, 1);
     put(&s, s.b, b);
-    assert_int_equal(mpk_solve_part(s.ctx, s.fac, MPK_PART_ALL, 1, s.b, N), MPK_OK); /* its room */
+    assert_int_equal(mpk_solve_part(s.ctx, s.fac, MPK_PART_ALL, 1, s.b, N),
+                     MPK_OK); /* its memory */
     put(&s, s.b, b);
     setenv("METAPACK_CUDA_HOST_LIMIT", "100", 1);
     assert_int_equal(mpk_solve(s.ctx, s.fac, 1, s.b, N, s.x, N, &s.o, &info), MPK_OK);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* D of a device's factor, fetched to the host, and what is asked of it: pivots that are zero or in
- * doubt, the determinant. */
+/* D of a device's factor, fetched to the host, and what is asked of it: pivots that are zero or
+ * nearly so, the determinant. */
 #include "../state.h"
 
 #include "core/random.h"
@@ -40,7 +40,7 @@ static void set_entry(const mpki_direct *f, void *x, int64_t k, double complex y
     }
 }
 
-static mpk_status host_room(mpki_direct *f) {
+static mpk_status host_memory(mpki_direct *f) {
     const int64_t n = f->tree.n, size = (int64_t)mpk_scalar_size(f->tree.scalar);
     if (f->d) return MPK_OK;
     f->dinv = mpki_alloc(f->ctx, STAGE, 2 * n + 1, (size_t)size);
@@ -61,28 +61,28 @@ mpk_status mpki_cuda_direct_fetch(mpki_direct *f) {
     const mpki_tree_view *tree = &f->tree;
     const int64_t n = tree->n, size = (int64_t)mpk_scalar_size(tree->scalar);
     if (f->fetched || n == 0) return MPK_OK;
-    if (mpk_failed(host_room(f))) return mpki_failed(f->ctx);
+    if (mpk_failed(host_memory(f))) return mpki_failed(f->ctx);
     int32_t *places = MPKI_ZNEW(f->ctx, STAGE, (int64_t)f->plan.fronts + 1, int32_t);
     if (!places) return mpki_failed(f->ctx);
     f->at[0] = 0;
     for (int32_t s = 0; s < f->plan.units; s++) {
         places[f->plan.unit[s]] = f->at[s];
-        f->at[s + 1] = f->at[s] + f->now[f->plan.unit[s]].nelim;
+        f->at[s + 1] = f->at[s] + f->state[f->plan.unit[s]].nelim;
     }
     const int64_t at_bytes = (f->plan.fronts * (int64_t)sizeof *places + 255) & ~(int64_t)255;
     const int64_t d_bytes = (2 * n * size + 255) & ~(int64_t)255;
-    void *room = NULL;
-    if (MPKI_CUDA_DID(f, f->device->table->alloc(cuda, at_bytes + 2 * d_bytes + 4 * n, &room))) {
-        char *d = (char *)room + at_bytes, *dinv = d + d_bytes, *id = dinv + d_bytes;
+    void *memory = NULL;
+    if (MPKI_CUDA_DID(f, f->device->table->alloc(cuda, at_bytes + 2 * d_bytes + 4 * n, &memory))) {
+        char *d = (char *)memory + at_bytes, *dinv = d + d_bytes, *id = dinv + d_bytes;
         f->fetched =
             MPKI_CUDA_DID(
-                f, to->copy(cuda, room, places, f->plan.fronts * (int64_t)sizeof *places, 1)) &&
-            MPKI_CUDA_DID(f, to->get(cuda, &f->on, room, d, dinv, (int32_t *)(void *)id)) &&
+                f, to->copy(cuda, memory, places, f->plan.fronts * (int64_t)sizeof *places, 1)) &&
+            MPKI_CUDA_DID(f, to->get(cuda, &f->on, memory, d, dinv, (int32_t *)(void *)id)) &&
             MPKI_CUDA_DID(f, to->copy(cuda, f->d, d, 2 * n * size, 0)) &&
             MPKI_CUDA_DID(f, to->copy(cuda, f->dinv, dinv, 2 * n * size, 0)) &&
             MPKI_CUDA_DID(f, to->copy(cuda, f->id, id, 4 * n, 0)) &&
             MPKI_CUDA_DID(f, to->wait(cuda));
-        f->device->table->release(cuda, room);
+        f->device->table->release(cuda, memory);
     }
     mpki_release(f->ctx, places);
     return f->fetched ? MPK_OK : mpki_failed(f->ctx);
@@ -180,8 +180,8 @@ int mpki_cuda_direct_zeros(const mpki_direct *f, int64_t all, int most, mpki_wea
 }
 
 /* The eigenvalue of smaller modulus of [a conj(b); b c], a and c real, as
- * src/engines/cpu/multifrontal/doubt_t.c. */
-static void look_at_pair(const mpki_direct *f, int64_t k, mpki_weak_pivot *p) {
+ * src/engines/cpu/multifrontal/weak_pivots_t.c. */
+static void smaller_eigenvalue(const mpki_direct *f, int64_t k, mpki_weak_pivot *p) {
     const double a = creal(entry(f, f->d, 2 * k)), c = creal(entry(f, f->d, 2 * k + 2));
     const double complex off = entry(f, f->d, 2 * k + 1);
     const double b = cabs(off), mean = (a + c) / 2, large = fabs(mean) + hypot((a - c) / 2, b);
@@ -210,7 +210,7 @@ int mpki_cuda_direct_weak(const mpki_direct *f, double bound, int most, mpki_wea
             if (p.pair) p.at[1] = f->id[k + 1];
             p.size = cabs(d);
             p.sign = creal(d) > 0 ? 1 : -1;
-            if (p.pair) look_at_pair(f, k, &p);
+            if (p.pair) smaller_eigenvalue(f, k, &p);
             p.size /= f->size;
             k += p.pair;
             if (!(p.size <= bound) || p.size == 0) continue;
@@ -224,7 +224,7 @@ int mpki_cuda_direct_weak(const mpki_direct *f, double bound, int most, mpki_wea
 
 /* Entries of D and D^-1 of a pivot, from the copies to the device. */
 static void send(mpki_direct *f, int32_t s, int64_t k, int64_t count) {
-    const mpki_cuda_now *x = &f->now[f->plan.unit[s]];
+    const mpki_cuda_front_state *x = &f->state[f->plan.unit[s]];
     const int64_t size = (int64_t)mpk_scalar_size(f->tree.scalar), from = 2 * (f->at[s] + k) * size;
     char *d = (char *)x->a + ((int64_t)x->ld * x->w + 2 * k) * size;
     char *dinv = d + 2 * (int64_t)x->w * size;
