@@ -25,7 +25,7 @@ const cli_flag cli_flags[] = {
      "write to FILE: .mtx, .rb, .npy, each also .gz or .xz"},
     {"method", 0, CLI_OPTION, ORDER, 0, "NAME", NULL},
     {"no-direct", 0, CLI_OPTION_OFF, CLI_SOLVE, 0, NULL,
-     "not directly, but up a ladder of incomplete factorizations (--direct off)"},
+     "not directly, but by incomplete factorizations until one converges (--direct off)"},
     {"krylov", 0, CLI_OPTION, CLI_SOLVE, 0, "NAME", NULL},
     {"tolerance", 0, CLI_OPTION, CLI_SOLVE, 0, "E", NULL},
     {"max-iterations", 0, CLI_OPTION, CLI_SOLVE, 0, "N", NULL},

@@ -4,7 +4,7 @@
 set -l commands solve analyse inertia info generate stats convert bench devices accelerators synthesize vsim ipopt-env petsc-env help
 complete -c metapack -n "not __fish_seen_subcommand_from $commands" -f -a "$commands"
 complete -c metapack -n "not __fish_seen_subcommand_from $commands" -l version
-complete -c metapack -n "__fish_seen_subcommand_from help" -f -a "$commands report"
+complete -c metapack -n "__fish_seen_subcommand_from help" -f -a "(metapack help topics 2>/dev/null; or string split ' ' '$commands report')"
 complete -c metapack -n "__fish_seen_subcommand_from bench" -f -a "dense batch"
 complete -c metapack -n "__fish_seen_subcommand_from accelerators" -a "ldlt trsv gemm"
 complete -c metapack -n "__fish_seen_subcommand_from generate" -f -a \
@@ -16,7 +16,7 @@ complete -c metapack -n '__fish_seen_subcommand_from solve' -l rhs -s b -r -F -d
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l output -s o -r -F -d 'write the solution'
 complete -c metapack -n '__fish_seen_subcommand_from generate convert' -l output -s o -r -F -d 'write to FILE'
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia' -l method -x -a 'auto ldlt ildlt jacobi ilu0 none diagonal block_jacobi ssor' -d 'how A is factorized'
-complete -c metapack -n '__fish_seen_subcommand_from solve' -l no-direct -d 'not directly, but up a ladder of incomplete factorizations (--direct off)'
+complete -c metapack -n '__fish_seen_subcommand_from solve' -l no-direct -d 'not directly, but by incomplete factorizations until one converges (--direct off)'
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l krylov -x -a 'auto none sqmr minres symmlq cg gmres fgmres bicgstab idr' -d 'the iterative method, with the factor as preconditioner'
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l tolerance -x -d 'true relative residual |b - A x| / |b| to reach'
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l max-iterations -x -d 'most iterations of the iterative method'

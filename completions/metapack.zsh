@@ -14,7 +14,7 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '--output=[write the solution]:X:_files'
                 '-o+[write the solution]:X:_files'
                 '--method=[how A is factorized]:NAME:(auto ldlt ildlt jacobi ilu0 none diagonal block_jacobi ssor)'
-                '--no-direct[not directly, but up a ladder of incomplete factorizations (--direct off)]'
+                '--no-direct[not directly, but by incomplete factorizations until one converges (--direct off)]'
                 '--krylov=[the iterative method, with the factor as preconditioner]:NAME:(auto none sqmr minres symmlq cg gmres fgmres bicgstab idr)'
                 '--tolerance=[true relative residual |b - A x| / |b| to reach]:E:'
                 '--max-iterations=[most iterations of the iterative method]:N:'
@@ -314,7 +314,8 @@ _metapack()
         return
     fi
     if [[ $words[2] == help ]]; then
-        compadd -- ${commands[1,-2]} report
+        # the command knows which pages are there
+        compadd -- ${(f)"$($words[1] help topics 2>/dev/null || print -l ${commands[1,-2]} report)"}
         return
     fi
     _metapack_specs $words[2]

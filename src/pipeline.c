@@ -3,6 +3,7 @@
 #define _GNU_SOURCE /* PATH_MAX */
 #include "core/floats.h"
 #include "core/output.h"
+#include "core/sizes.h"
 #include "core/trace.h"
 #include "dense/problem.h"
 #include "problem/generate/generate.h"
@@ -435,8 +436,10 @@ mpk_status mpk_job_run(mpk_context *ctx, const mpk_job *job, const mpk_options *
                        mpk_report **report) {
     MPKI_CALM;
     mpki_clear_error(ctx);
-    if (!ctx || !job || !report || *report || job->struct_size < sizeof *job ||
-        (!job->matrix && !job->generate))
+    mpk_job whole = {0};
+    const bool filled = mpki_read_struct(&whole, sizeof whole, job, offsetof(mpk_job, asked));
+    job = &whole;
+    if (!ctx || !filled || !report || *report || (!job->matrix && !job->generate))
         return mpki_error(ctx, MPK_ERR_ARGUMENT, "job", -1, "the job names no matrix or no report");
     work w = {.ctx = ctx, .job = job};
     w.run.source = job->matrix ? job->matrix : job->generate;

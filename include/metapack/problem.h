@@ -5,7 +5,7 @@
  *  sorted, duplicates summed, explicit zeros kept: the lower triangle of a symmetric or Hermitian
  *  one, all entries of a general one. Its pattern never changes, its values may. It remembers the
  *  order in which the caller gave its entries, so that new values can come in the same order. All
- *  functions work in the caller's thread. File formats: docs/formats.md. */
+ *  functions work in the caller's thread. File formats: docs/reference/formats.md. */
 #include <metapack/context.h>
 
 #ifdef __cplusplus
@@ -80,7 +80,7 @@ MPK_API mpk_status mpk_problem_write(mpk_context *ctx, const mpk_problem *proble
 
 /** Generate a test problem. Equal spec and seed give equal bits on every machine.
  *  spec    [in]  a family with its parameters: "nlpkkt 40", "helmholtz 2d 300 shift=0.3", "lp-kkt
- *                1000 2000 decades=6"; all of them, with sources: docs/generators.md
+ *                1000 2000 decades=6"; all of them, with sources: docs/reference/generators.md
  *  problem [out] created; *problem must be NULL before
  *  Returns MPK_OK | MPK_ERR_ARGUMENT (the text says what is wrong in spec), _SIZE, _MEMORY. */
 MPK_API mpk_status mpk_problem_generate(mpk_context *ctx, const char *spec, int64_t seed,

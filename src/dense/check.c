@@ -11,11 +11,18 @@ double mpki_dense_eps(mpk_scalar scalar) {
     return scalar == MPK_S || scalar == MPK_C ? FLT_EPSILON : DBL_EPSILON;
 }
 
-mpk_status mpki_dense_resolve(mpk_context *ctx, const mpk_dense *given, mpk_dense *d) {
+bool mpki_dense_read(const mpk_dense *given, mpk_dense *d) {
     mpk_dense_init(d);
+    return mpki_read_struct(d, sizeof *d, given, offsetof(mpk_dense, condition));
+}
+
+bool mpki_dense_factor_filled(const mpk_dense_factor *f) {
+    return f && f->struct_size >= offsetof(mpk_dense_factor, inertia) + sizeof f->inertia;
+}
+
+mpk_status mpki_dense_resolve(mpk_context *ctx, const mpk_dense *given, mpk_dense *d) {
     if (!given) MPKI_REFUSE(-1, "dense is NULL");
-    if (given->struct_size < sizeof *d) MPKI_REFUSE(-1, "dense was not filled by mpk_dense_init()");
-    *d = *given;
+    if (!mpki_dense_read(given, d)) MPKI_REFUSE(-1, "dense was not filled by mpk_dense_init()");
     if ((unsigned)d->scalar > MPK_Z || (unsigned)d->symmetry > MPK_HERMITIAN)
         MPKI_REFUSE(-1, "no such scalar or symmetry: dense matrices are symmetric or Hermitian");
     if (d->symmetry == MPK_HERMITIAN && d->scalar < MPK_C)
@@ -78,7 +85,7 @@ mpk_status mpki_dense_check_matrix(mpk_context *ctx, const mpk_dense *d, const c
 mpk_status mpki_dense_check_factor(mpk_context *ctx, const mpk_dense *d, const mpk_dense_factor *f,
                                    int64_t extra) {
     if (!f) MPKI_REFUSE(-1, "f is NULL");
-    if (f->struct_size < sizeof *f)
+    if (!mpki_dense_factor_filled(f))
         MPKI_REFUSE(-1, "f->struct_size is not sizeof(mpk_dense_factor)");
     mpk_status status = mpki_dense_check_matrix(ctx, d, "f", f->f, f->ldf,
                                                 mpk_scalar_size(mpki_dense_factor_scalar(d)));

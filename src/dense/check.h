@@ -22,6 +22,11 @@ typedef struct mpki_dense_sides {
     int64_t ldx;
 } mpki_dense_sides;
 
+/** What the caller has of mpk_dense, the rest as mpk_dense_init() fills it; false: it was not
+ *  filled. */
+bool mpki_dense_read(const mpk_dense *given, mpk_dense *d);
+/** Has f all that this version reads and writes? */
+bool mpki_dense_factor_filled(const mpk_dense_factor *f);
 /** The caller's struct, checked, with defaults that depend only on n filled in.
  *  d [out] */
 mpk_status mpki_dense_resolve(mpk_context *ctx, const mpk_dense *given, mpk_dense *d);

@@ -6,32 +6,6 @@
 
 #include <string.h>
 
-static const char *const method_names[] = {"auto",  "tile",      "bunch-kaufman", "rook",
-                                           "aasen", "butterfly", "none"};
-static const char *const precision_names[] = {"working", "single", "tf32", "half"};
-
-const char *mpk_dense_method_name(mpk_dense_method method) {
-    return (unsigned)method < MPK_DENSE_COUNT ? method_names[method] : "unknown";
-}
-
-const char *mpk_dense_precision_name(mpk_dense_precision precision) {
-    return (unsigned)precision <= MPK_DENSE_HALF ? precision_names[precision] : "unknown";
-}
-
-void mpk_dense_init(mpk_dense *dense) {
-    if (!dense) return;
-    memset(dense, 0, sizeof *dense);
-    dense->struct_size = sizeof *dense;
-    dense->scalar = MPK_D;
-    dense->pivot_threshold = 0.01;
-    dense->zero_tolerance = -1;
-    dense->depth = 2;
-    dense->seed = 1;
-    dense->refine = 10;
-    dense->accuracy = -1;
-    dense->condition = MPK_OFF;
-}
-
 mpk_status mpk_dense_query(mpk_context *ctx, const mpk_dense *dense, int32_t nrhs,
                            mpk_dense_sizes *sizes) {
     MPKI_CALM;
@@ -104,7 +78,7 @@ mpk_status mpk_dense_sysv(mpk_context *ctx, const mpk_dense *dense, const void *
     double norm = 0;
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
-    const bool in_place = f && a && f->struct_size >= sizeof *f && f->f == a;
+    const bool in_place = a && mpki_dense_factor_filled(f) && f->f == a;
     const bool automatic = dense && dense->method == MPK_DENSE_AUTO && !in_place;
     mpk_status status = mpki_dense_begin_factor(ctx, dense, a, lda, f, nrhs, automatic, &given, &s);
     if (!mpk_failed(status)) status = mpki_dense_check_sides(&s.call, &s.sizes, &sides, &given);

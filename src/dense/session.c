@@ -137,11 +137,11 @@ mpk_status mpki_dense_begin_solve(mpk_context *ctx, const mpk_dense *given, cons
                                   int64_t lda, const mpk_dense_factor *f, int32_t nrhs,
                                   const mpki_dense_work *work, mpki_dense_session *s) {
     memset(s, 0, sizeof *s);
-    if (!given || given->struct_size < sizeof *given || !f || f->struct_size < sizeof *f)
+    mpk_dense same;
+    if (!mpki_dense_read(given, &same) || !mpki_dense_factor_filled(f))
         MPKI_REFUSE(-1, "dense or f is NULL, or was not filled");
-    if (f->method == MPK_DENSE_AUTO || f->n != given->n)
+    if (f->method == MPK_DENSE_AUTO || f->n != same.n)
         MPKI_REFUSE(f->n, "f holds no factorization of this order");
-    mpk_dense same = *given;
     same.method = f->method, same.precision = f->precision;
     mpk_status status = begin_with(ctx, &same, a, lda, f, nrhs, false, false, work, s);
     if (mpk_failed(status)) return status;

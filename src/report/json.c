@@ -1,30 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A report as one JSON object (docs/json.md). */
+/* A report as one JSON object (docs/reference/json.md). */
 #include "report.h"
 #include "../problem/measure.h"
 
 #include <inttypes.h>
 #include <math.h>
-
-void mpki_buffer_json(mpki_buffer *out, const char *text) {
-    mpki_buffer_bytes(out, "\"", 1);
-    for (const unsigned char *s = (const unsigned char *)text; *s;) {
-        int length = mpki_utf8_length(s);
-        if (length == 0) {
-            mpki_buffer_printf(out, "\\ufffd");
-            s++;
-            continue;
-        }
-        if (*s == '"' || *s == '\\')
-            mpki_buffer_printf(out, "\\%c", *s);
-        else if (*s < 0x20 || *s == 0x7f)
-            mpki_buffer_printf(out, "\\u%04x", *s);
-        else
-            mpki_buffer_bytes(out, s, length);
-        s += length;
-    }
-    mpki_buffer_bytes(out, "\"", 1);
-}
 
 /* JSON has no NaN and no infinity. */
 static void put_real(mpki_buffer *out, const char *format, double x) {

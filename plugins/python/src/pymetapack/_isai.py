@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Incomplete sparse approximate inverses of matrices (docs/isai.md)."""
+"""Incomplete sparse approximate inverses of matrices (docs/guide/isai.md)."""
 
 from __future__ import annotations
 

@@ -351,7 +351,6 @@ mpk_status FN(walk)(mpki_direct *f, const void *sax, const mpki_pivot_rules *rul
                     const mpki_stop *stop, mpki_numeric_result *result) {
     mpk_context *ctx = f->ctx;
     const mpki_tree_view *tree = &f->tree;
-    int threads = rules->threads;
     mpki_pool *pool = NULL;
     walk z = {.f = f, .tree = tree, .sax = sax, .stop_flops = INFINITY, .stop_rejected = INT64_MAX};
     z.rules = (FN(front_rules)){.k = FN(cpu_kernels)(),
@@ -367,12 +366,10 @@ mpk_status FN(walk)(mpki_direct *f, const void *sax, const mpki_pivot_rules *rul
         z.stop_flops = stop->flops;
         z.stop_rejected = stop->rejected;
     }
-    if (mpk_failed(mpki_walk_memory_make(f, threads)) ||
-        mpk_failed(mpki_recycler_init(ctx, &z.recycler)))
-        return mpki_failed(ctx);
+    if (mpk_failed(mpki_recycler_init(ctx, &z.recycler))) return mpki_failed(ctx);
     const mpki_walk_memory *memory = &f->memory;
     const mpki_tasks *tasks = &memory->tasks;
-    threads = memory->workers;
+    const int threads = memory->workers;
     z.contribution = (T **)memory->contribution;
     z.state = MPKI_ZNEW(ctx, "factorize", threads, worker_state);
     z.works = MPKI_ZNEW(ctx, "factorize", threads, FN(front_work));

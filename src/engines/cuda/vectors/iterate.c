@@ -6,7 +6,7 @@
 enum {
     PLAIN_FIRST = 2, /* batches before a graph is made: operators may try out what suits them */
     PLAIN_SHORT =
-        2, /* and more of them but for gmres, whose first ones are not short (solve/krylov/run_t.c) */
+        2, /* and more of them but for gmres, whose first ones are not short (krylov/steps_t.c) */
     ATTEMPTS_MOST = 2 /* captures, of operators that the host has to wait for */
 };
 
