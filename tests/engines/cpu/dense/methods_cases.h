@@ -119,7 +119,7 @@ static void test_families(void **unused) {
     const char *wish = getenv("METAPACK_KERNEL_SIZES");
     /* the largest takes three quarters of the time; single precision, the same lines, leaves it to
      * test_larger() and to METAPACK_KERNEL_SIZES=all (tools/check-all) */
-    const bool whole = sizeof(R) == 8 || (wish && !strcmp(wish, "all"));
+    const int whole = sizeof(R) == 8 || (wish && !strcmp(wish, "all"));
     const size_t count = SLOW ? sizeof some / sizeof *some : sizeof all / sizeof *all - !whole;
     (void)unused;
     for (int family = 0; family < FAMILIES; family++)
