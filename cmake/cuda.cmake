@@ -222,6 +222,18 @@ function(metapack_cuda_host_module)
     endif()
     set(compile ${METAPACK_HOST_CXX} -std=c++17 -O1 -fPIC -fvisibility=hidden -U_FORTIFY_SOURCE -I${host}
         -I${CMAKE_CURRENT_SOURCE_DIR}/src -I${CMAKE_CURRENT_SOURCE_DIR}/include -x c++)
+    # what stands for CUDA's headers takes most of the time of a small kernel: read once. A compiler cache is better at it
+    execute_process(COMMAND ${METAPACK_HOST_CXX} --version OUTPUT_VARIABLE maker ERROR_QUIET)
+    if(NOT CMAKE_C_COMPILER_LAUNCHER AND maker MATCHES "Free Software Foundation")
+        set(begin ${CMAKE_CURRENT_BINARY_DIR}/cuda/host_begin.h)
+        file(WRITE ${begin}.new "#include <cuda_runtime.h>\n#include <cublas_v2.h>\n")
+        configure_file(${begin}.new ${begin} COPYONLY)
+        file(GLOB stands CONFIGURE_DEPENDS ${host}/*.h)
+        add_custom_command(OUTPUT ${begin}.gch DEPENDS ${begin} ${stands}
+            COMMAND ${compile}-header ${begin} -o ${begin}.gch COMMENT "host_begin.h" VERBATIM)
+        list(APPEND headers ${begin}.gch)
+        list(APPEND compile -include ${begin})
+    endif()
     set(objects)
     metapack_cuda_object(host_module ${host}/module.cpp "${headers}" "${compile}")
     metapack_cuda_object(host_batch ${source}/batch/kernels/batch.cu "${headers}" "${compile}")

@@ -12,7 +12,8 @@ foreach(entry oracle_random:900 oracle_cases:800 matrices:1000 python:70 borg_em
 endforeach()
 # What borgc emits is compiled and run once, in the build without sanitizers: neither the text nor its object is
 # instrumented. Here borgc makes all of it.
-foreach(name borg_emit borg_emit_parts sim_spatial_pipeline sim_synthesize_synthesize)
+foreach(name borg_emit borg_emit_parts borg_fast_rcp borg_flat borg_loops borg_math borg_nontemporal borg_random sim_spatial_pipeline
+        sim_synthesize_synthesize)
     if(METAPACK_SANITIZE AND TEST ${name})
         set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT BORG_CC=none)
     endif()
@@ -22,7 +23,7 @@ if(METAPACK_SANITIZE AND TEST borg_random)
     set_property(TEST borg_random APPEND PROPERTY ENVIRONMENT BORG_RANDOM=50)
 endif()
 # left to tools/check-all: what the others of their kind cover, but for numbers
-foreach(name plugins_petsc_real_valgrind_saddle plugins_petsc_complex_valgrind_factor)
+foreach(name plugins_petsc_real_valgrind_saddle plugins_petsc_real_valgrind_factor plugins_petsc_complex_valgrind_factor)
     if(TEST ${name})
         set_property(TEST ${name} APPEND PROPERTY LABELS long)
     endif()
