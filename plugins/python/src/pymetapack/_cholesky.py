@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Union
 
 import numpy as np
 import scipy.sparse as sp
 
 from ._errors import ArgumentError
 from ._factor import Factor, Slogdet
-from ._types import Array, MatrixLike, OptionValue, VectorLike
+from ._types import Array, MatrixLike, OptionValue, SupportsCuda, VectorLike
 
 __all__ = ["Cholesky", "cholesky"]
 
@@ -49,7 +49,7 @@ class Cholesky:
 
     # ---- solves ----------------------------------------------------------------------------------
 
-    def solve_A(self, b: VectorLike) -> Any:
+    def solve_A(self, b: VectorLike) -> Union[Array, SupportsCuda]:
         """A⁻¹ b, refined and checked."""
         return self.factor.solve(b)
 
@@ -129,9 +129,10 @@ class Cholesky:
         """log |det A|."""
         return self.factor.logdet
 
-    def det(self) -> Any:
+    def det(self) -> np.number[Any]:
         sign, log = self.factor.slogdet
-        return sign * np.exp(log)
+        det: np.number[Any] = sign * np.exp(log)
+        return det
 
     def inv(self) -> sp.csc_matrix:
         """A⁻¹, which is dense: for small matrices."""

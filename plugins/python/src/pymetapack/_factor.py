@@ -282,8 +282,9 @@ class Factor:
                         return self._refactorize(lib.mpk_factorize, pointer(ax))
                     if not reanalyse:
                         raise PatternError(
-                            "the matrix has nonzeros where the one factorized before has none: call "
-                            "ldl again, or refactor(A, reanalyse=True)", "argument", "refactor"
+                            "the matrix has another pattern, nonzeros where the one factorized before "
+                            "has none: call ldl again, or refactor(A, reanalyse=True)", "argument",
+                            "refactor"
                         )  # fmt: skip
                     self._begin_anew(m, A, problem)
                 finally:
@@ -689,7 +690,8 @@ class Factor:
         """
         return Part(self, part)
 
-    def sample(self, k: Optional[int] = None, rng: Any = None) -> Array:
+    def sample(self, k: Optional[int] = None,
+               rng: Union[None, int, np.random.Generator] = None) -> Array:  # fmt: skip
         """Samples of the normal distribution with mean 0 and covariance A⁻¹, of a definite A.
 
         Parameters
