@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from ._errors import ArgumentError
 from ._factor import Factor, Slogdet
+from ._matrix import host_array
 from ._types import Array, MatrixLike, OptionValue, SupportsCuda, VectorLike
 
 __all__ = ["Cholesky", "cholesky"]
@@ -61,11 +62,11 @@ class Cholesky:
         return s if b.ndim == 1 else s[:, None]
 
     def _dense(self, b: VectorLike) -> Array:
-        return np.asarray(b.toarray() if sp.issparse(b) else b)
+        return host_array(b, "the right-hand side")
 
     def apply_P(self, b: VectorLike) -> Array:
         """P b: entry k is that of row P()[k]."""
-        return self._dense(b)[self.P()]
+        return np.asarray(self._dense(b)[self.P()])
 
     def apply_Pt(self, b: VectorLike) -> Array:
         """Pᵀ b."""
@@ -91,7 +92,7 @@ class Cholesky:
         """D⁻¹ b."""
         b = self._dense(b)
         s = self._scales(b)
-        return s * np.asarray(self.factor.solve_part("D", s * b))
+        return np.asarray(s * np.asarray(self.factor.solve_part("D", s * b)))
 
     def solve_LD(self, b: VectorLike) -> Array:
         """(L D)⁻¹ b."""
@@ -108,7 +109,7 @@ class Cholesky:
             raise ArgumentError("L D^½ is that of a positive definite matrix with pivots of order 1",
                                 "argument", "solve")  # fmt: skip
         root = np.sqrt(d).astype(x.dtype)
-        return x / (root if x.ndim == 1 else root[:, None])
+        return np.asarray(x / (root if x.ndim == 1 else root[:, None]))
 
     # ---- what there is to know -------------------------------------------------------------------
 

@@ -460,11 +460,14 @@ class Factor:
             incomplete factor's iterative method missed its ``tolerance``.
         """
         if trans != "N" and self._turned(trans):
-            b = b.conj() if sp.issparse(b) else conjugate(b)
+            given: Any = b
+            turned: Any = given.conj() if sp.issparse(given) else conjugate(given)
             if out is not None and not isinstance(out, np.ndarray):
                 raise TypeError("out is an array of NumPy's where A's conjugate is solved with")
-            x = self.solve(b, out, refine, **options)
-            return conjugate(x) if out is None else np.conjugate(x, out=out)
+            x: Any = self.solve(turned, out, refine, trans="N", **options)
+            x = conjugate(x) if out is None else np.conjugate(x, out=out)
+            conjugated: Union[Array, SupportsCuda] = x
+            return conjugated
         if refine is not None:
             options["refine"] = refine
         with self._ctx.lock:
