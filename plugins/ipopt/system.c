@@ -267,8 +267,8 @@ static double threshold(double u) {
 
 /* Ipopt's 1e-20 means: zeros alone. But a zero that rounding has blurred is about 1e-17 of the
  * scaled matrix, and taken for a pivot it can send the multipliers to infinity, by which Ipopt then
- * divides its errors: a wrong point would pass for a solution. docs/ipopt.md has what larger ones
- * cost. */
+ * divides its errors: a wrong point would pass for a solution. docs/guide/ipopt.md has what larger
+ * ones cost. */
 static double zero_tolerance(double small) {
     const double noise = 3e-17;
     return small > noise ? small : noise;

@@ -35,8 +35,8 @@ bool ip_pattern_equal(const ip_pattern *pattern, const int *ptr, const int *row,
 mpk_status ip_pattern_analyse(ip_pattern *pattern, const double *val);
 
 /** What a factorization is asked for, in the caller's terms.
- *  u, from 1e-8 (Ipopt's start) upwards: the caller's wish for stability; docs/ipopt.md has how it
- *  becomes METAPACK's pivot threshold. small: pivot columns not above
+ *  u, from 1e-8 (Ipopt's start) upwards: the caller's wish for stability; docs/guide/ipopt.md has
+ *  how it becomes METAPACK's pivot threshold. small: pivot columns not above
  *  it, or not above the rounding errors, are zero. */
 typedef struct ip_request {
     double u, small, static_shift;

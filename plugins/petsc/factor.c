@@ -4,12 +4,6 @@
  *  an error only where PETSc is told so (-ksp_error_if_not_converged). A misuse is an error. */
 #include "plugin.h"
 
-const char *mpkp_text(const mpk_context *ctx) {
-    const char *text = NULL;
-    mpk_last_error(ctx, NULL, NULL, &text);
-    return text && *text ? text : "no reason was recorded";
-}
-
 static void release(mpkp_solver *s) {
     s->usable = PETSC_FALSE;
     mpk_factor_destroy(&s->factor);

@@ -3,8 +3,8 @@
 #define MPK_PETSC_PLUGIN_H
 /** METAPACK in PETSc: the matrix solver type `metapack` and the Krylov method `sqmr`.
  *  Compiled against the user's PETSc (3.18 or later), real or complex, 32- or 64-bit indices, and
- *  loaded by -dll_append; docs/petsc.md. A factor's private headers are PETSc's own, which every
- *  PETSc installs. What the files share: */
+ *  loaded by -dll_append; docs/guide/petsc.md. A factor's private headers are PETSc's own, which
+ *  every PETSc installs. What the files share: */
 #include <petsc/private/kspimpl.h>
 #include <petsc/private/matimpl.h>
 #include <metapack/metapack.h>
@@ -111,7 +111,11 @@ PetscErrorCode mpkp_choose(Mat F, Mat A, const MatFactorInfo *info, mpk_context 
                            mpkp_choice *choice);
 
 /** The text of the context's last error. */
-const char *mpkp_text(const mpk_context *ctx);
+static inline const char *mpkp_text(const mpk_context *ctx) {
+    const char *text = NULL;
+    mpk_last_error(ctx, NULL, NULL, &text);
+    return text && *text ? text : "no reason was recorded";
+}
 /** A misuse: PETSc's error with the library's reason. */
 #define mpkp_misuse(ctx, status)                                                                   \
     SETERRQ(PETSC_COMM_SELF, PETSC_ERR_LIB, "METAPACK: %s (%s)", mpkp_text(ctx),                   \

@@ -104,7 +104,7 @@ def ildl(A: MatrixLike, *, lower: Optional[bool] = None, hermitian: bool = False
     thresholds; the default), "jacobi" (the same by fixed-point sweeps), "ilu0" (no fill, for
     comparison), "diagonal", "block_jacobi", "ssor" (parts of A; ``omega=1``) or "none";
     ``drop_tolerance=1e-4``, ``fill_factor=4``, ``level=1``, ``block=32`` and
-    others guide it (docs/meta-algorithm.md).
+    others guide it (docs/design/meta-algorithm.md).
 
     ``solve`` of the result runs a preconditioned Krylov method, ``krylov="sqmr"`` unless you say
     otherwise, until it is accurate to rounding, or to the relative residual ``tolerance`` if you give
