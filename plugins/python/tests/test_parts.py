@@ -3,6 +3,7 @@
 
 import sys
 import types
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -184,3 +185,54 @@ def test_functions_as_matrices(rng, method):
     assert info == 0 and np.allclose(a @ x, b, atol=1e-6)
     with pytest.raises(TypeError, match="complex128"):
         solve(lambda v: 1j * v, b)
+
+
+def test_spsolve_keeps_the_last_analysis(rng, monkeypatch):
+    from pymetapack import _again
+
+    a = sp.csc_matrix(symmetric(rng, 30, float) + 4 * np.eye(30))
+    b, seen = rng.standard_normal(30), []
+    real = _again.solve_again
+    monkeypatch.setattr("pymetapack._make.solve_again", lambda *a: seen.append(real(*a)) or seen[-1])
+    for k in range(1, 6):
+        for form in (sp.csc_matrix, sp.csr_array):
+            other = form(k * a)
+            for _ in range(3):
+                x = pymetapack.spsolve(other, b)
+                check_solution(other.toarray(), x, b)
+        assert np.array_equal(x, pymetapack.spsolve(other, b))
+        check_solution(k * a.toarray(), pymetapack.spsolve(k * a, np.c_[b, -b]), np.c_[b, -b])
+    assert sum(x is not None for x in seen) > len(seen) // 2
+    # whatever goes wrong is said as if nothing had been kept
+    for _ in range(3):
+        pymetapack.spsolve(a, b)
+    bad = a.copy()
+    bad.data[3] = np.nan
+    with pytest.raises(pymetapack.InputError, match="NaN"):
+        pymetapack.spsolve(bad, b)
+    crooked = a.copy()
+    crooked.data[np.flatnonzero(crooked.indices != np.repeat(np.arange(30), np.diff(crooked.indptr)))[0]] += 1
+    check_solution(crooked.toarray(), pymetapack.spsolve(crooked, b), b)  # by L D U
+    check_solution(a.toarray(), pymetapack.spsolve(a, b), b)
+    with pytest.raises(ValueError, match="right-hand side has shape"):
+        pymetapack.spsolve(a, b[1:])
+    path = sp.diags([-np.ones(9), np.r_[1, 2 * np.ones(8), 1], -np.ones(9)], [-1, 0, 1], format="csc")
+    for _ in range(4):
+        with pytest.warns(pymetapack.ZeroPivotWarning, match="1 zero pivots of 10"):
+            x = pymetapack.spsolve(path, path @ b[:10])
+        assert np.allclose(path @ x, path @ b[:10])
+        with pytest.raises(pymetapack.SingularMatrixError):
+            pymetapack.spsolve(path, np.ones(10))
+
+
+def test_spsolve_keeps_one_for_each_thread(rng):
+    a = symmetric(rng, 30, float) + 4 * np.eye(30)
+    b = rng.standard_normal(30)
+
+    def work(k):
+        for _ in range(50):
+            check_solution(k * a, pymetapack.spsolve(sp.csc_matrix(k * a), b), b)
+        return True
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(work, range(1, 5)))

@@ -10,6 +10,7 @@
 """
 
 from ._batch import BatchFactor, batch_gemm, ldl_batch
+from ._cholesky import Cholesky, cholesky
 from ._device import Device, Devices, devices
 from ._dense import DenseFactor, ldl_dense, solve_dense
 from ._errors import *  # noqa: F403
@@ -24,8 +25,8 @@ from ._options import keys as options
 from ._version import __version__
 
 __all__ = [
-    "ApproximateInverse", "BatchFactor", "Certificate", "DenseFactor", "Device", "Devices", "Factor", "Inertia",
-    "KrylovInfo", "Slogdet", "__version__", "batch_gemm", "bicgstab", "build_config", "cg",
+    "ApproximateInverse", "BatchFactor", "Certificate", "Cholesky", "DenseFactor", "Device", "Devices", "Factor", "Inertia",
+    "KrylovInfo", "Slogdet", "__version__", "batch_gemm", "bicgstab", "build_config", "cg", "cholesky",
     "devices", "factorized", "fgmres", "generate", "generators", "gmres", "idr", "ildl", "isai",
     "ldl", "ldl_batch", "ldl_dense", "ldu", "library_path", "minres", "options", "read",
     "solve_dense", "spsolve", "sqmr", "symmlq", "version", *_errors,

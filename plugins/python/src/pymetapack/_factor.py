@@ -282,8 +282,9 @@ class Factor:
                         return self._refactorize(lib.mpk_factorize, pointer(ax))
                     if not reanalyse:
                         raise PatternError(
-                            "the matrix has nonzeros where the one factorized before has none: call "
-                            "ldl again, or refactor(A, reanalyse=True)", "argument", "refactor"
+                            "the matrix has another pattern, nonzeros where the one factorized before "
+                            "has none: call ldl again, or refactor(A, reanalyse=True)", "argument",
+                            "refactor"
                         )  # fmt: skip
                     self._begin_anew(m, A, problem)
                 finally:
@@ -459,11 +460,14 @@ class Factor:
             incomplete factor's iterative method missed its ``tolerance``.
         """
         if trans != "N" and self._turned(trans):
-            b = b.conj() if sp.issparse(b) else conjugate(b)
+            given: Any = b
+            turned: Any = given.conj() if sp.issparse(given) else conjugate(given)
             if out is not None and not isinstance(out, np.ndarray):
                 raise TypeError("out is an array of NumPy's where A's conjugate is solved with")
-            x = self.solve(b, out, refine, **options)
-            return conjugate(x) if out is None else np.conjugate(x, out=out)
+            x: Any = self.solve(turned, out, refine, trans="N", **options)
+            x = conjugate(x) if out is None else np.conjugate(x, out=out)
+            conjugated: Union[Array, SupportsCuda] = x
+            return conjugated
         if refine is not None:
             options["refine"] = refine
         with self._ctx.lock:
@@ -689,7 +693,8 @@ class Factor:
         """
         return Part(self, part)
 
-    def sample(self, k: Optional[int] = None, rng: Any = None) -> Array:
+    def sample(self, k: Optional[int] = None,
+               rng: Union[None, int, np.random.Generator] = None) -> Array:  # fmt: skip
         """Samples of the normal distribution with mean 0 and covariance A⁻¹, of a definite A.
 
         Parameters

@@ -9,6 +9,7 @@ from typing import Any, Callable, Dict, Optional
 import numpy as np
 import scipy.sparse as sp
 
+from ._again import solve_again
 from ._context import Context, Progress
 from ._device import Link, deliver, is_sparse_tensor, lies_there, maker_of, number_of
 from ._errors import InputError, ZeroPivotWarning
@@ -181,6 +182,9 @@ def spsolve(A: MatrixLike, b: VectorLike, *, lower: Optional[bool] = None, hermi
     strength under SQMR (``direct=False`` never takes the direct one).  ``method="ldlt"``,
     ``"ildlt"``, ... fixes the method.
 
+    A small symmetric matrix (CSC or CSR, at most 20 000 entries, no options) with the pattern of the
+    thread's last call is not analysed again.
+
     Parameters
     ----------
     A, lower, hermitian, device, progress, **options
@@ -239,7 +243,9 @@ def spsolve(A: MatrixLike, b: VectorLike, *, lower: Optional[bool] = None, hermi
                 factor = Factor(a, lower, h, "warn", progress, chosen, dtype, general=g)
                 x = factor.solve(b)
             else:
-                x = _adaptive(take(a, lower, h, dtype, g), b, progress, options)
+                plain = not g and not options and progress is None and b.shape[:1] == a.shape[:1]
+                known = solve_again(a, b, lower, h, dtype) if plain else None
+                x = known if known is not None else _adaptive(take(a, lower, h, dtype, g), b, progress, options)
             break
         except InputError as error:
             law = "the matrix is not" in str(error) or "a Hermitian matrix has" in str(error)
