@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* An accelerator as the engine of a context: its table of slots, what it refuses, its memory. */
 #include "offload.h"
+#include "core/sizes.h"
 
 #include <string.h>
 
@@ -21,13 +22,13 @@ static void offload_free(mpki_blocks *f) {
     if (!o) return;
     const mpk_accelerator *a = o->on->table;
     const int32_t frames = f->stages->blocking->nframes;
-    let_go(a, o->block, o->room);
+    let_go(a, o->block, o->capacity);
     let_go(a, o->perm, frames);
     let_go(a, o->turn, frames);
     let_go(a, &o->minus, 1);
     let_go(a, o->scratch, o->scratches);
     for (int k = 0; k < a->nbuffers; k++) {
-        let_go(a, o->buffer[k], a->buffers[k].of_pivot ? frames : o->room);
+        let_go(a, o->buffer[k], a->buffers[k].of_pivot ? frames : o->capacity);
         mpki_release(ctx, o->buffer[k]);
     }
     mpki_release(ctx, o->block);
@@ -63,8 +64,8 @@ static mpk_status make_buffers(mpki_blocks *f, int k, int64_t from, int64_t coun
             mpki_error(f->stages->ctx, status, STAGE, -1, "%s: no memory for buffer '%s'", a->name,
                        a->buffers[k].name);
         else
-            status =
-                mpki_offload_told(f, a->upload(a->self, more[i], zeros, bytes), "upload of zeros");
+            status = mpki_offload_status(f, a->upload(a->self, more[i], zeros, bytes),
+                                         "upload of zeros");
     }
     mpki_release(f->stages->ctx, zeros);
     return status;
@@ -73,7 +74,7 @@ static mpk_status make_buffers(mpki_blocks *f, int k, int64_t from, int64_t coun
 static mpk_status grow_offload(mpki_blocks *f) {
     struct mpki_offload *o = f->offload;
     const mpk_accelerator *a = o->on->table;
-    const int64_t count = f->stages->index.nblocks, had = o->room;
+    const int64_t count = f->stages->index.nblocks, had = o->capacity;
     if (count <= had) return MPK_OK;
     void **more = mpki_resize(f->stages->ctx, STAGE, o->block, count, sizeof *more);
     if (!more) return mpki_failed(f->stages->ctx);
@@ -82,7 +83,7 @@ static mpk_status grow_offload(mpki_blocks *f) {
     mpk_status status = MPK_OK;
     for (int k = 0; k < a->nbuffers && !mpk_failed(status); k++)
         if (!a->buffers[k].of_pivot) status = make_buffers(f, k, had, count);
-    o->room = count;
+    o->capacity = count;
     return status;
 }
 
@@ -100,7 +101,7 @@ static mpk_status fill_offload(mpki_blocks *f) {
     o->turn = MPKI_ZNEW(ctx, STAGE, frames, void *);
     o->staging = MPKI_ZNEW(ctx, STAGE, 3 * (int64_t)o->n * o->n, double);
     if (!o->turn || !o->staging) return mpki_failed(ctx);
-    o->staging_room = 3;
+    o->staging_capacity = 3;
     mpk_status status = grow_offload(f);
     for (int k = 0; k < a->nbuffers && !mpk_failed(status); k++)
         if (a->buffers[k].of_pivot) status = make_buffers(f, k, 0, frames);
@@ -223,8 +224,12 @@ mpk_status mpk_context_use_accelerator(mpk_context *ctx, const mpk_accelerator *
 
 mpk_status mpk_accelerator_report_get(const mpk_context *ctx, mpk_accelerator_report *report) {
     const mpki_accelerated *on = ctx && report ? of(ctx) : NULL;
-    if (!on || report->struct_size != sizeof *report) return MPK_ERR_ARGUMENT;
-    *report = on->report;
-    report->struct_size = sizeof *report;
+    mpk_accelerator_report full = {0};
+    if (!on ||
+        !mpki_read_struct(&full, sizeof full, report, offsetof(mpk_accelerator_report, calls)))
+        return MPK_ERR_ARGUMENT;
+    const size_t size = report->struct_size;
+    memcpy(report, &on->report, size < sizeof full ? size : sizeof full);
+    report->struct_size = size;
     return MPK_OK;
 }

@@ -256,9 +256,9 @@ static mpk_status do_node(walk *z, int32_t s, mpki_pool *pool, int worker) {
     int32_t offset = 0;
     for (int32_t k = tree->child_ptr[s]; k < tree->child_ptr[s + 1]; k++) {
         int32_t c = tree->child[k];
-        int32_t late = nodes[c].w - nodes[c].nelim;
-        if (late) gather_delayed(z, c, &f, own, delayed, offset);
-        offset += late;
+        int32_t count = nodes[c].w - nodes[c].nelim;
+        if (count) gather_delayed(z, c, &f, own, delayed, offset);
+        offset += count;
         if (z->contribution[c]) gather_child(z, c, own, delayed, &f, NULL, m, pool, worker);
     }
 
@@ -342,7 +342,6 @@ mpk_status FN(walk)(mpki_direct *f, const void *sax, const mpki_pivot_rules *rul
                     const mpki_stop *stop, mpki_numeric_result *result) {
     mpk_context *ctx = f->ctx;
     const mpki_tree_view *tree = &f->tree;
-    int threads = rules->threads;
     mpki_pool *pool = NULL;
     walk z = {.f = f, .tree = tree, .sax = sax, .stop_flops = INFINITY, .stop_rejected = INT64_MAX};
     z.rules = (FN(front_rules)){.k = FN(cpu_kernels)(),
@@ -358,12 +357,10 @@ mpk_status FN(walk)(mpki_direct *f, const void *sax, const mpki_pivot_rules *rul
         z.stop_flops = stop->flops;
         z.stop_rejected = stop->rejected;
     }
-    if (mpk_failed(mpki_walk_memory_make(f, threads)) ||
-        mpk_failed(mpki_recycler_init(ctx, &z.recycler)))
-        return mpki_failed(ctx);
+    if (mpk_failed(mpki_recycler_init(ctx, &z.recycler))) return mpki_failed(ctx);
     const mpki_walk_memory *memory = &f->memory;
     const mpki_tasks *tasks = &memory->tasks;
-    threads = memory->workers;
+    const int threads = memory->workers;
     z.contribution = (T **)memory->contribution;
     z.state = MPKI_ZNEW(ctx, "factorize", threads, worker_state);
     z.works = MPKI_ZNEW(ctx, "factorize", threads, FN(front_work));

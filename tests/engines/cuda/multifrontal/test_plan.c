@@ -6,7 +6,7 @@
 
 #include "device_cases.h"
 #include "device_places.h"
-#include "factor/direct_form.h"
+#include "factor/direct_numbers.h"
 
 /* ---- with little shared memory nearly all fronts are large, and tasks stop at those that grow --- */
 

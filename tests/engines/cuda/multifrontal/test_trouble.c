@@ -4,7 +4,7 @@
 #include "support.h"
 
 #include "device_multifrontal.h"
-#include "factor/direct_form.h"
+#include "factor/direct_numbers.h"
 
 #include <dlfcn.h>
 
