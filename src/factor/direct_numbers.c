@@ -2,6 +2,7 @@
 /* One factorization by the multifrontal method: scales the values, calls the engine, describes what
  * came of it. */
 #include "direct_numbers.h"
+#include "tuning.h"
 
 #include <math.h>
 
@@ -72,7 +73,8 @@ void mpki_factor_describe(mpk_factor *fac, const mpki_numeric_result *r) {
 }
 
 mpki_stop mpki_fresh_stop(const mpk_analysis *an) {
-    return (mpki_stop){3 * an->info.factor_flops + 2e8, (int64_t)an->n + 1000};
+    return (mpki_stop){MPKI_STOP_TIMES * an->info.factor_flops + MPKI_STOP_LEAST_FLOPS,
+                       (int64_t)an->n + MPKI_STOP_LEAST_REJECTED};
 }
 
 mpki_tree_view mpki_tree_view_of(const mpk_analysis *an) {

@@ -9,6 +9,8 @@
 /** flops that any factorization may take */
 #define MPKI_STOP_LEAST_FLOPS 2e8
 enum {
+    /** by an analysis of these values: times the predicted flops */
+    MPKI_STOP_TIMES = 3,
     /** rejected columns that any factorization may have, besides n */
     MPKI_STOP_LEAST_REJECTED = 1000,
     /** by an analysis of older values: times the predicted flops, and flops for each entry of L */

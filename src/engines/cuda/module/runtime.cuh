@@ -35,8 +35,8 @@ struct mpki_cuda {
     /* for vectors of Krylov methods: page-locked, what reductions tell; how many there were */
     void *vectors_report;
     double vectors_sequence;
-    void *vectors_marks[4]; /* cudaEvent_t */
-    void *direct_told; /* page-locked, mpki_cuda_tell: what a multifrontal factorization tells */
+    void *vectors_marks[4];    /* cudaEvent_t */
+    void *multifrontal_report; /* page-locked: an mpki_cuda_report */
     cudaEvent_t direct_scaled; /* flags of its scaling are there */
     /* for factors on blocks: two halves of page-locked memory through which values are sent */
     void *blocks_half[2];

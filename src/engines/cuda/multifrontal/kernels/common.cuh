@@ -3,12 +3,9 @@
 #define MPKI_CUDA_MULTIFRONTAL_COMMON_CUH
 /** What all kernels of the multifrontal engine share: where things lie, choices over a block. */
 #include "engines/cuda/module/scalar.cuh"
+#include "engines/cuda/module/shared_memory.cuh"
 #include "multifrontal.h"
 #include "stamps.cuh"
-
-#ifndef MPKI_SMEM
-#define MPKI_SMEM extern __shared__ __align__(16) char smem[]
-#endif
 
 /* MPKI_APART: the function is compiled by itself, with registers of its own, so that what its
  * caller keeps does not drive its loops out of registers. It asks for shared memory itself

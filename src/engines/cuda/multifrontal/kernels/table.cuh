@@ -49,8 +49,9 @@ extern const mpki_cuda_solve_kind mpki_s_cuda_solve, mpki_d_cuda_solve, mpki_c_c
 
 /* What the host reads: made when it is first needed. */
 static inline mpk_status mpki_report_memory(mpki_cuda *cuda, mpki_cuda_report **report) {
-    if (!cuda->direct_told) MPKI_TRY(cudaMallocHost(&cuda->direct_told, sizeof(mpki_cuda_report)));
-    *report = (mpki_cuda_report *)cuda->direct_told;
+    if (!cuda->multifrontal_report)
+        MPKI_TRY(cudaMallocHost(&cuda->multifrontal_report, sizeof(mpki_cuda_report)));
+    *report = (mpki_cuda_report *)cuda->multifrontal_report;
     return MPK_OK;
 }
 

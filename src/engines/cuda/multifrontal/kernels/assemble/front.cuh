@@ -111,7 +111,7 @@ template <class T> struct task_smem {
 /** A block: spreads the packed front of n rows and `columns` columns at `from` to the larger one
  *  `to`, in the same shared memory, so that `delayed` rows and columns of zeros follow its `own`
  *  ones. Entries move up alone, so the last ones go first, as many at once as the threads hold.
- *  Called by grow_front(). Barriers: it meets the block, also before it returns. */
+ *  Called by task_front(). Barriers: it meets the block, also before it returns. */
 template <class T>
 MPKI_APART __device__ void front_spread(packed_front<T> to, T *from, int n, int columns, int own,
                                         int delayed) {

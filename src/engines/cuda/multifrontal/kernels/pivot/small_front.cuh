@@ -435,83 +435,34 @@ __device__ inline void task_done(const mpki_cuda_tree &t, int s, char *place, in
     store_release(&state->done, MPKI_CUDA_DONE);
 }
 
-/** A front of a task while a thread block works on it. */
-template <class T> struct front_in_work {
-    task_smem<T> m;
-    packed_front<T> f;
-    char *place;  /* where its panel goes */
-    int own;      /* columns of its own */
-    int delayed;  /* columns that its children have delayed to it */
-    int w, n;     /* all columns that may be eliminated; all rows */
-    int columns;  /* that are taken along: w, or n where the contribution is made here, too */
-    bool outside; /* it has grown beyond shared memory, and lies where it will stay */
-    bool apart;   /* its delayed columns do: they are not tried here */
-    __device__ front_in_work(const mpki_cuda_tree &t, const mpki_cuda_node &node, char *smem,
-                             bool alone)
-        : m(smem, node.own + node.rows, node.own, alone ? node.own : node.own + node.rows),
-          place(t.arena + node.panel), own(node.own), delayed(0), w(node.own),
-          n(node.own + node.rows), columns(alone ? w : n), outside(false), apart(false) {
-        f = {m.F, n, columns, w, NULL, 0};
-    }
-};
-
-/** All threads of a block: the front x grows by its delayed columns. It gets a place in the arena,
- *  and its shared memory is laid out anew: entries of A, and what the first `from` children
- *  contribute, go to their new places; delayed columns become 0. Where all of it does not fit into
- *  smem (smem_bytes), x.apart or x.outside says what lies elsewhere; an outside front is left
- *  empty. Returns false, with the reason in the flags, where there is no memory for it: nothing is
- *  written then. Barriers: it meets the block. */
-template <bool LARGEST, class T>
-__device__ __forceinline__ bool grow_front(const mpki_cuda_tree &t, const mpki_cuda_node &node,
-                                           front_in_work<T> &x, char *smem, int64_t smem_bytes,
-                                           int from, bool alone, int level) {
-    const int tid = (int)threadIdx.x, lane = tid & 31, warp = tid / 32;
-    const int warps = (int)blockDim.x / 32, own = x.own;
-    x.w = own + x.delayed, x.n = x.w + node.rows, x.columns = alone ? x.w : x.n;
-    bool fits = task_smem<T>::bytes(x.n, x.w, x.columns) <= smem_bytes;
-    if (LARGEST && !fits && alone && node.root == MPKI_CUDA_NOT_LAST && own <= TILE &&
-        task_smem<T>::bytes(x.n, own, own) <= smem_bytes)
-        x.apart = fits = true, x.columns = own;
-    x.outside = LARGEST && !fits;
-    if (!fits && !(x.outside && task_smem<T>::bytes(x.n, x.w, x.columns, true) <= smem_bytes)) {
-        if (tid == 0) {
-            atomicMax(&t.flags->stuck, level + 1);
-            atomicMax(&t.flags->reason, (int)MPKI_CUDA_TOO_LARGE);
-        }
-        return false;
-    }
-    x.place = place_in_arena(t, panel_bytes<T>(x.n, x.w), level);
-    if (!x.place) return false;
-    T *const old = x.m.F;
-    const int old_n = x.f.n, old_columns = x.f.columns;
-    x.f.w = x.apart ? own : x.w;
-    x.m = task_smem<T>(smem, x.n, x.f.w, x.columns, x.outside);
-    x.f.f = x.m.F, x.f.n = x.n, x.f.columns = x.columns;
-    x.f.apart = (T *)x.place, x.f.ld = leading(x.n);
-    for (int j = own + warp; x.apart && j < x.w; j += warps)
-        for (int i = j + lane; i < x.n; i += 32) x.f.delayed_column(j)[i] = make<T>(0);
-    if (x.outside) return true;
-    if (from > 0) {
-        front_spread<T>(x.f, old, old_n, old_columns, own, x.delayed);
-    } else {
-        add_entries<T>(t, x.f, node, x.delayed);
-        __syncthreads();
-    }
-    return true;
-}
-
-/** All threads of a block: the children's contributions, and the columns that they have delayed,
- *  are added to front x, which has its entries of A; of an outside front only x.delayed is found.
- *  The block waits for each child that is not its own, one of the fronts from `first` on. The last
- *  child is the one that is done last, as a rule, so the others' contributions are added up
- *  meanwhile; but not by blocks below the largest class, whose fronts wait less than that loop
- *  takes in registers. Returns false where a child could not be done or x cannot grow. Barriers: it
- *  meets the block, also before it returns true. */
+/** A block: front s, one of a task whose first front is `first`: it waits for the children,
+ *  assembles the front, eliminates it and publishes it. alone: its columns without the others,
+ *  since other blocks make its contribution. LARGEST: the block is of the largest class, where a
+ *  front that has grown beyond shared memory is eliminated in global memory. level: of the step.
+ *  Returns false, with the reason in the flags, where a front below it could not be done or there
+ *  is no memory for it; then the state of s is as it was. Called by task_kernel() and, for leaves
+ *  that fail, leaves_kernel(). Barriers: it meets the block, also before it returns true. It is one
+ *  function: cut into wait, grow, assemble and store, the kernel of the largest class keeps its 128
+ *  registers but reads 156 bytes more of what it has spilled (sm_90, doubles). */
 template <bool H, bool LARGEST, class T>
-__device__ __forceinline__ bool assemble_front(const mpki_cuda_tree &t, const mpki_cuda_node &node,
-                                               front_in_work<T> &x, char *smem, int64_t smem_bytes,
-                                               int first, bool alone, int level) {
-    int from = 0, waited = 0, until = node.children; /* children that are added; waited for */
+__device__ bool task_front(const mpki_cuda_tree &t, char *smem, int64_t smem_bytes, int s,
+                           int first, bool alone, int level) {
+    const mpki_cuda_node node = t.node[s];
+    const int tid = (int)threadIdx.x, lane = tid & 31, warp = tid / 32;
+    const int warps = (int)blockDim.x / 32, own = node.own;
+    int delayed = 0, w = own, n = own + node.rows, columns = alone ? w : n;
+    task_smem<T> m(smem, n, w, columns);
+    packed_front<T> f = {m.F, n, columns, w, NULL, 0};
+    MPKI_STAMP_BEGIN(s);
+    add_entries<T>(t, f, node, 0); /* before the children are there; mostly they delay nothing */
+    MPKI_STAMP(ENTRIES);
+    char *place = t.arena + node.panel;
+    bool outside = false, apart = false;
+    /* ---- wait and assemble: the last child is the one that is done last, as a rule, so the
+     * others' contributions are added up meanwhile; but not by blocks below the largest class,
+     * whose fronts wait less than that loop takes in registers. Children before `from` are added,
+     * before `waited` waited for */
+    int from = 0, waited = 0, until = node.children;
     if (LARGEST && until > 1 && t.child[node.child + until - 1] < first) --until;
 #pragma unroll 1
     for (;; until = node.children) {
@@ -522,16 +473,16 @@ __device__ __forceinline__ bool assemble_front(const mpki_cuda_tree &t, const mp
         }
         const bool all = until == node.children;
         const bool one = !LARGEST && until == from + 1 && waited == from;
-        if (one) expect_child(t, node, from, alone, x.m.row);
-        if (one ? !wait_for_child(t, node, from, first, alone, &x.delayed)
-                : !wait_for_fronts(t, node, waited, until, first, alone, &x.delayed))
+        if (one) expect_child(t, node, from, alone, m.row);
+        if (one ? !wait_for_child(t, node, from, first, alone, &delayed)
+                : !wait_for_fronts(t, node, waited, until, first, alone, &delayed))
             return false;
         MPKI_STAMP(WAIT);
         waited = until;
-        if (one && x.delayed == 0) {
+        if (one && delayed == 0) {
             const children_of_task &some = described();
-            add_contribution(x.f, (const T *)t.contribution + some.contribution[0], some.rows[0],
-                             some.columns[0], x.m.row);
+            add_contribution(f, (const T *)t.contribution + some.contribution[0], some.rows[0],
+                             some.columns[0], m.row);
             __syncthreads();
             from = until;
             if (all) break;
@@ -539,80 +490,72 @@ __device__ __forceinline__ bool assemble_front(const mpki_cuda_tree &t, const mp
             continue;
         }
         if (one) __syncthreads();
-        if (x.delayed > 0 && !all) continue;
-        if (x.delayed > 0) {
-            if (!grow_front<LARGEST>(t, node, x, smem, smem_bytes, from, alone, level))
+        if (delayed > 0 && !all) continue;
+        if (delayed > 0) { /* ---- grow */
+            w = own + delayed, n = w + node.rows, columns = alone ? w : n;
+            bool fits = task_smem<T>::bytes(n, w, columns) <= smem_bytes;
+            if (LARGEST && !fits && alone && node.root == MPKI_CUDA_NOT_LAST && own <= TILE &&
+                task_smem<T>::bytes(n, own, own) <= smem_bytes)
+                apart = fits = true, columns = own; /* delayed ones are not tried here */
+            outside = LARGEST && !fits;
+            if (!fits && !(outside && task_smem<T>::bytes(n, w, columns, true) <= smem_bytes)) {
+                if (tid == 0) {
+                    atomicMax(&t.flags->stuck, level + 1);
+                    atomicMax(&t.flags->reason, (int)MPKI_CUDA_TOO_LARGE);
+                }
                 return false;
-            if (x.outside) break;
+            }
+            place = place_in_arena(t, panel_bytes<T>(n, w), level);
+            if (!place) return false;
+            T *const old = m.F;
+            const int old_n = f.n, old_columns = f.columns;
+            f.w = apart ? own : w;
+            m = task_smem<T>(smem, n, f.w, columns, outside);
+            f.f = m.F, f.n = n, f.columns = columns, f.apart = (T *)place, f.ld = leading(n);
+            for (int j = own + warp; apart && j < w; j += warps)
+                for (int i = j + lane; i < n; i += 32) f.delayed_column(j)[i] = make<T>(0);
+            if (outside) break;
+            if (from > 0) { /* the others' contributions are there */
+                front_spread<T>(f, old, old_n, old_columns, own, delayed);
+            } else {
+                add_entries<T>(t, f, node, delayed);
+                __syncthreads();
+            }
         }
-        add_children<H, T>(t, x.f, node, from, until, x.delayed,
-                           panel<T>(x.place, x.w, leading(x.n)).id, x.m.row);
+        add_children<H, T>(t, f, node, from, until, delayed, panel<T>(place, w, leading(n)).id,
+                           m.row);
         from = until;
         if (all) break;
         MPKI_STAMP(ENTRIES);
     }
     MPKI_STAMP(GATHER);
-    return true;
-}
-
-/** All threads of a block: the contribution of front x, unless others make it (alone), and its
- *  panel, of which nelim columns are eliminated, go from shared memory to where they stay. The
- *  parent of a front that delays nothing reads its contribution alone: so it is published before
- *  the panel is stored. Returns whether it was. Barriers: it meets the block in that case. */
-template <class T>
-__device__ __forceinline__ bool store_front(const mpki_cuda_tree &t, int s,
-                                            const mpki_cuda_node &node, const front_in_work<T> &x,
-                                            const panel<T> &out, int nelim, bool alone) {
-    const int tid = (int)threadIdx.x, lane = tid & 31, warp = tid / 32;
-    const int warps = (int)blockDim.x / 32, w = x.w, n = x.n, ld = out.ld;
-    T *const C = (T *)t.contribution + node.contribution;
-    bool published = false;
-    for (int j = warp; j < node.rows && !alone; j += warps) {
-        T *to = contribution_column(C, node.rows, j);
-        for (int i = j + lane; i < node.rows; i += 32) to[i] = x.f.at(w + i, w + j);
-    }
-    if (nelim == w && !alone) {
-        __syncthreads();
-        if (tid == 0) task_done(t, s, x.place, w, nelim, ld);
-        published = true;
-    }
-    const int last = nelim == w && x.m.word[WORD_OUT] ? w : n;
-    for (int j = warp; j < (x.apart ? x.own : w); j += warps)
-        for (int i = j + lane; i < last; i += 32) out.a[i + (int64_t)j * ld] = x.f.at(i, j);
-    return published;
-}
-
-/** All threads of a block: front s, one of a task whose first front is `first`: it is assembled,
- *  eliminated and published. alone: its columns without the others, since other blocks make its
- *  contribution. LARGEST: the block is of the largest class, where a front that has grown beyond
- *  shared memory is eliminated in global memory. Called by task_kernel() and, for leaves that fail,
- *  leaves_kernel(). Returns false where a front below it could not be done or there is no memory
- *  for it; then the state of s is as it was. Barriers: it meets the block, also before it returns
- *  true. */
-template <bool H, bool LARGEST, class T>
-__device__ bool task_front(const mpki_cuda_tree &t, char *smem, int64_t smem_bytes, int s,
-                           int first, bool alone, int level) {
-    const mpki_cuda_node node = t.node[s];
-    front_in_work<T> x(t, node, smem, alone);
-    MPKI_STAMP_BEGIN(s);
-    add_entries<T>(t, x.f, node, 0); /* before the children are there; mostly they delay nothing */
-    MPKI_STAMP(ENTRIES);
-    if (!assemble_front<H, LARGEST>(t, node, x, smem, smem_bytes, first, alone, level))
-        return false;
-    const panel<T> out(x.place, x.w, leading(x.n));
+    const int ld = leading(n);
+    const panel<T> out(place, w, ld);
     int nelim;
     bool published = false;
-    if (LARGEST && x.outside) {
-        nelim = task_outside<H, T>(t, s, x.place, x.n, x.columns, x.delayed);
+    if (LARGEST && outside) { /* ---- eliminate, and publish */
+        nelim = task_outside<H, T>(t, s, place, n, columns, delayed);
         MPKI_STAMP(SEARCH);
     } else {
-        nelim = task_columns<H, !LARGEST>(t, x.f, x.m, node, out);
-        if (LARGEST && x.apart) update_delayed<H>(x.f, x.w, nelim);
+        T *const C = (T *)t.contribution + node.contribution;
+        nelim = task_columns<H, !LARGEST>(t, f, m, node, out);
+        if (LARGEST && apart) update_delayed<H>(f, w, nelim);
         MPKI_STAMP(SEARCH);
-        published = store_front(t, s, node, x, out, nelim, alone);
+        for (int j = warp; j < node.rows && !alone; j += warps) {
+            T *to = contribution_column(C, node.rows, j);
+            for (int i = j + lane; i < node.rows; i += 32) to[i] = f.at(w + i, w + j);
+        }
+        if (nelim == w && !alone) { /* others read nothing else of such a front: publish it */
+            __syncthreads();
+            if (tid == 0) task_done(t, s, place, w, nelim, ld);
+            published = true;
+        }
+        const int last = nelim == w && m.word[WORD_OUT] ? w : n;
+        for (int j = warp; j < (apart ? own : w); j += warps)
+            for (int i = j + lane; i < last; i += 32) out.a[i + (int64_t)j * ld] = f.at(i, j);
     }
     __syncthreads();
-    if (threadIdx.x == 0 && !published) task_done(t, s, x.place, x.w, nelim, out.ld);
+    if (tid == 0 && !published) task_done(t, s, place, w, nelim, ld);
     MPKI_STAMP(OUT);
     __syncthreads();
     return true;
