@@ -11,8 +11,6 @@
 
 namespace mpki {
 
-static const int WARPS = 4, LOAD_WARPS = 8;
-
 /** Shared memory of the pivots' kernel for a frame, beside that of updates. By each thread for
  *  itself; no barrier. */
 template <class T> __host__ __device__ inline size_t pivot_bytes(int largest) {

@@ -4,6 +4,8 @@
 /** What the kernels of one factorization tell each other and the host, in device memory. The host
  *  queues ahead without waiting; once `failed` is set, every kernel queued behind does nothing.
  *  Products by cuBLAS take alpha and beta from device memory, and so do nothing either. */
+#include "engines/cuda/dense/tuning.h"
+
 namespace mpki {
 
 static const int TILE_MAX = 128;

@@ -6,6 +6,7 @@
  *  As on the processor (src/engines/cpu/inverse/inverse.h) a triangle is diag(1 / dinv) + a strict
  *  triangle, and its approximate inverse has the diagonal dinv; dinv NULL: the unit diagonal. */
 #include "engines/cuda/block_factor/kernels/store.h"
+#include "engines/cuda/inverse/tuning.h"
 #include <metapack/options.h>
 
 #ifdef __cplusplus

@@ -9,7 +9,7 @@
 
 namespace mpki {
 
-enum { SCAN = 1024, DIGITS = 256, CHUNK = 1024 };
+enum { DIGITS = 256 };
 
 /** The sum of x over the threads before this one; *all: over all of the block. sum: shared, SCAN
  *  numbers. By all threads of a block; ends with a block barrier. */
@@ -66,8 +66,6 @@ static __global__ void __launch_bounds__(SCAN) segments_kernel(const mpki_cuda_p
 }
 
 /* ---- a unit's tasks: several warps share a long one, as a rule no more than PARTS ------------- */
-
-enum { TASK_SEGMENTS = 6, PARTS = 32 };
 
 /** The tasks of a unit: how its segments are divided. */
 struct unit_tasks {

@@ -15,6 +15,7 @@
  *          they are many, some; then it leaves a part of the sum, which the unit's last task adds.
  *          Warps take tasks by tickets, and a task waits for tasks with lower tickets alone. */
 #include "engines/cuda/block_factor/kernels/store.h"
+#include "engines/cuda/triangular/tuning.h"
 
 #ifdef __cplusplus
 extern "C" {
