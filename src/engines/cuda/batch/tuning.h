@@ -10,8 +10,8 @@
 enum {
     /** threads of a block, which small matrices share | tried */
     TILE_BLOCK = 128,
-    /** columns of a panel: the depth of two products of tiles on tensor cores; warps of a matrix, at
-     *  most, and blocks of so many on a multiprocessor then | tried */
+    /** columns of a panel: the depth of two products of tiles on tensor cores; warps of a matrix,
+     *  at most, and blocks of so many on a multiprocessor then | tried */
     PANEL = 8,
     PANEL_WARPS = 2,
     PANEL_BLOCKS = 10,

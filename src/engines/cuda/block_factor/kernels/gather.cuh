@@ -207,8 +207,8 @@ __device__ inline void multiply_tile(double (&c)[2], double a, double b) {
 #endif
 }
 
-/** The same in double precision, on tensor cores, 8 rows at a time. By all lanes of a warp;
- *  contains __syncwarp(). */
+/** s.c (its rows `rows`, in order) -= A s.w in double precision, on tensor cores, 8 rows at a
+ *  time, where A is expanded in s.a by columns. By all lanes of a warp; contains __syncwarp(). */
 __device__ inline void minus_expanded(const gather_memory<double> &s, unsigned rows, int held,
                                       int depth, int cols) {
     const int lane = (int)(threadIdx.x % 32), high = lane / 4, low = lane % 4;

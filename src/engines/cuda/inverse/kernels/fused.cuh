@@ -160,8 +160,8 @@ __global__ void __launch_bounds__(ISAI_THREADS)
     if (there && !good) atomicMin(v.bad, j);
 }
 
-/** The same as the paper has it: each lane gathers its row of L(J, J) in registers first. A
- *  group of W lanes takes a column; shuffles, no barrier. */
+/** m_j := L(J, J)^-1 e_j for the columns `list` as Anzt et al. have it: each lane gathers its
+ *  row of L(J, J) in registers first. A group of W lanes takes a column; shuffles, no barrier. */
 template <class T, int W, bool UPPER>
 __global__ void __launch_bounds__(ISAI_THREADS)
     held_kernel(const mpki_isai_inversion v, const int32_t *list, int64_t count) {

@@ -10,7 +10,7 @@
 
 namespace mpki {
 
-/** Those who work on a column: a warp, or a block. */
+/** The threads that work on a column: a warp, or a block. */
 template <bool WARP_ALONE> struct team {
     enum { SIZE = WARP_ALONE ? 32 : SMALL_BLOCK };
     int at;

@@ -69,8 +69,8 @@ struct arrival {
     }
 #else /* before Hopper, and on a host: by the lanes themselves */
     __device__ void begin(void *) {}
-    /** The same before Hopper, and on a host: the lanes copy. By all lanes of a warp; wait() is
-     *  the barrier. */
+    /** The lanes copy `bytes` bytes into a stage themselves: before Hopper, and on a host. By
+     *  all lanes of a warp; wait() is the barrier. */
     __device__ void fetch(int, void *to, const char *from, unsigned bytes) {
         for (unsigned k = threadIdx.x & 31; k < bytes / 16; k += 32)
             ((int4 *)to)[k] = ((const int4 *)from)[k];

@@ -65,7 +65,7 @@ static __global__ void __launch_bounds__(SCAN) segments_kernel(const mpki_cuda_p
     }
 }
 
-/* ---- a unit's tasks: several warps share a long one, as a rule no more than PARTS ------------- */
+/* ---- a unit's tasks: several warps share a long one, as a rule no more than PARTS ------------ */
 
 /** The tasks of a unit: how its segments are divided. */
 struct unit_tasks {
@@ -191,7 +191,7 @@ static __global__ void list_tasks_kernel(const mpki_cuda_packing p) {
     }
 }
 
-/* ---- order: a stable sort by digits, chunks of tasks side by side; backward tasks come last --- */
+/* ---- order: a stable sort by digits, chunks of tasks side by side; backward tasks come last -- */
 
 /** The digit of a task's turn from bit `shift` on; backward turns come after forward ones. By
  *  each thread for itself; no barrier. */

@@ -60,7 +60,7 @@ typedef struct mpki_sweeps_listed {
     int32_t half;
 } mpki_sweeps_listed;
 
-/** What packing tells the host. */
+/** What packing reports to the host. */
 typedef struct mpki_sweeps_summary {
     int64_t segments[2];
     int64_t tasks[2];       /**< of the forward sweep; of both */

@@ -113,8 +113,8 @@ template <class E> __device__ inline E sum_of(const E *product, int first, int e
 }
 
 /** put(i, sum of the products of row i) for the rows of chunk k: `offset`: where each row's
- *  products begin. A row has some lanes of a warp; one that has WARP_ROW times as many entries has the whole
- *  warp. By all threads of a block; shuffles, no block barrier. */
+ *  products begin. A row has some lanes of a warp; one that has WARP_ROW times as
+ *  many entries has the whole warp. By all threads of a block; shuffles, no block barrier. */
 template <class E, class PUT, int SUMS>
 __device__ inline void sum_rows(const mpki_cuda_chunk &k, const E *product, const int32_t *offset,
                                 const PUT &put, double (&sums)[SUMS]) {
