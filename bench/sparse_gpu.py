@@ -1,56 +1,97 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The direct LDLᵀ on a GPU beside cuDSS, row by row in one run: make bench-gpu.
+"""The direct LDLᵀ on a GPU beside cuDSS in one run, by class of matrix: make bench-gpu.
 
     bench/sparse_gpu.py [--build build] [--only PATTERN] [--repeat 5] [--report bench/results/sparse-gpu.md] [--plot FILE.svg]
 
-Each matrix goes through cuda-direct (ours) and then through cuda-peer_cudss, both from BUILD/bench, on the same device in the same
-minute. cuDSS is looked for in CUDSS_LIBRARY, in BUILD/peers (tools/fetch-peers puts it there) and where the loader finds it; it is not
-needed, and a run without it says so. It is measured with its defaults, and where its answer has a componentwise backward error above
-the bound, also with each of its matchings; the quickest right setting counts, and where none is right the row says so. Matrices are
-generated, or files of METAPACK_MATRICES, ../shared/matrices or data/; a file that is not there is said and left out. The exit code is 1
-where our own answer is wrong: an error above the bound after refinement, or an inertia other than cuDSS's where both are right."""
+Some matrices at a time go through cuda-direct (ours), then through cuda-peer_cudss, both from BUILD/bench, on the same device. The
+matrices are all files of METAPACK_MATRICES, or ../shared/matrices, or else data/, and generated ones (GENERATED). cuDSS is looked for
+in CUDSS_LIBRARY, in BUILD/peers (tools/fetch-peers puts it there) and where the loader finds it; it is not needed, and a run without it
+says so. It works with its threading layer, is warm, and tries every setting that cuda-peer_cudss names: pivots, matchings, emulated
+doubles. The quickest right one counts; right is a componentwise backward error of its unrefined solution up to 1e-8. The exit code is 1
+where our own answer is wrong: an error above 1e-14 after refinement of a matrix that is not singular, or an inertia other than cuDSS's
+where both are right and no pivot is zero. `--join FILE...` measures nothing: it reports the rows that earlier runs of parts have printed."""
 import argparse, fnmatch, glob, math, os, re, subprocess, sys
 
 import chart, page
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
-BOUND = 1e-8   # above it an answer is wrong; ours is refined, theirs is not
+BOUND = 1e-8   # above it an unrefined answer is wrong
 OURS_BOUND = 1e-14
-ROWS = ["nlpkkt 20", "nlpkkt 40", "nlpkkt 60", "helmholtz 3d 50", "helmholtz 3d 80", "control-distributed 30", "control-distributed 50",
-        "lin 40", "stokes mac 300", "helmholtz 2d 700", "optimal-control 5000", "cont-201", "case10000_goc_it01", "pilot87_it25",
-        "boyd1", "bab5_it23", "maros_r7_it10", "uccase9_it37", "stocfor3_it23"]
-HEADING = "The direct LDLᵀ beside cuDSS, one run"
+# sizes
+GENERATED = ["nlpkkt 10", "nlpkkt 20", "nlpkkt 30", "nlpkkt 40", "nlpkkt 60", "helmholtz 3d 30", "helmholtz 3d 50", "helmholtz 3d 80",
+             "control-distributed 15", "control-distributed 30", "control-distributed 50", "lin 20", "lin 40", "stokes mac 60",
+             "stokes mac 300", "helmholtz 2d 200", "helmholtz 2d 700", "optimal-control 50", "optimal-control 500",
+             "optimal-control 5000"]
+# the matrices of the table before, which work was steered by
+STEERED = ["nlpkkt 20", "nlpkkt 40", "nlpkkt 60", "helmholtz 3d 50", "helmholtz 3d 80", "control-distributed 30", "control-distributed 50",
+           "lin 40", "stokes mac 300", "helmholtz 2d 700", "optimal-control 5000", "cont-201", "case10000_goc_it01", "pilot87_it25",
+           "boyd1", "bab5_it23", "maros_r7_it10", "uccase9_it37", "stocfor3_it23"]
+WARM = "nlpkkt 4"  # goes first in every process, so that kernels are loaded; not counted
+AT_ONCE = 12
+HEADING = "The direct LDLᵀ beside cuDSS, by class"
 NUMBER = r"([-+0-9.einfa]+)"
-OURS = re.compile(rf"analysis {NUMBER} s; omega {NUMBER} {NUMBER}, inertia (\d+) (\d+) (\d+).*, delayed (\d+).*engine {NUMBER} solve {NUMBER} "
-                  rf"apply {NUMBER} there: again {NUMBER} solve {NUMBER} ms, {NUMBER} TFLOP/s, {NUMBER} GB, predicted {NUMBER} GB; omega there {NUMBER} {NUMBER}, (\d+) steps")
-OUR_NAMES = "analysis omega refined positive negative zero delayed engine solve apply again solve_there tflops gb predicted omega_there refined_there steps".split()
-THEIRS = re.compile(rf"cuDSS analysis {NUMBER} factor {NUMBER} refactor {NUMBER} solve {NUMBER} ms, omega {NUMBER}, inertia (-?\d+) (-?\d+)(.*), {NUMBER} GB")
-THEIR_NAMES = "analysis factor refactor solve omega positive negative told gb".split()
+OURS = re.compile(rf"n (\d+) nnz.*analysis {NUMBER} s; omega {NUMBER} {NUMBER}, inertia (\d+) (\d+) (\d+).*, delayed (\d+).*"
+                  rf"first {NUMBER} again.*engine {NUMBER} solve {NUMBER} apply {NUMBER} apply \d+ {NUMBER} refined {NUMBER} there: again {NUMBER} "
+                  rf"solve {NUMBER} ms, {NUMBER} TFLOP/s, {NUMBER} GB, predicted {NUMBER} GB; omega there {NUMBER} {NUMBER}, (\d+) steps"
+                  rf".*, {NUMBER} GB less free")
+OUR_NAMES = "n analysis omega refined positive negative zero delayed first engine solve apply many many_refined again solve_there tflops gb predicted omega_there refined_there steps held".split()
+THEIRS = re.compile(rf"cuDSS \[(.*)\] analysis {NUMBER} factor {NUMBER} refactor {NUMBER} solve {NUMBER} refined {NUMBER} many {NUMBER} "
+                    rf"refined {NUMBER} ms, omega {NUMBER} {NUMBER}, inertia (-?\d+) (-?\d+)(.*), {NUMBER} GB")
+THEIR_NAMES = "setting analysis factor refactor solve refined many many_refined omega omega_refined positive negative told gb".split()
+# what is compared: cuDSS's time or bytes over ours
+MEASURES = {"refactorize": ("refactor", "again"), "apply": ("solve", "apply"), "refined solve": ("refined", "solve_there"),
+            "64 right-hand sides": ("many", "many"), "these refined": ("many_refined", "many_refined"),
+            "analysis": ("analysis", "analysis_ms"), "memory": ("gb", "held")}
+CLASSES = [("below 0.3 ms", lambda t: t < 0.3), ("0.3 to 1 ms", lambda t: 0.3 <= t < 1), ("1 to 4 ms", lambda t: 1 <= t < 4),
+           ("above 4 ms", lambda t: t >= 4)]
 
 
-def source(name):
-    """What the drivers are given: a generator's words, or a file. None: it is not there."""
-    if " " in name:
-        return name
-    folders = [os.environ.get("METAPACK_MATRICES"), os.path.join(ROOT, "../shared/matrices"), os.path.join(ROOT, "data")]
-    found = [f for folder in folders if folder for f in sorted(glob.glob(f"{folder}/**/{name}.mtx*", recursive=True))]
-    return found[0] if found else None
+def folder():
+    """Where the files are: METAPACK_MATRICES, ../shared/matrices or data/."""
+    given = [os.environ.get("METAPACK_MATRICES"), os.path.join(ROOT, "../shared/matrices")]
+    return next((f for f in given if f and os.path.isdir(f)), os.path.join(ROOT, "data"))
+
+
+def symmetric(path):
+    """Is the file a real symmetric matrix?"""
+    import bz2, gzip, lzma
+    opener = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}.get(os.path.splitext(path)[1], open)
+    with opener(path, "rt", encoding="latin-1") as file:
+        words = file.readline().lower().split()
+    return words[:3] == ["%%matrixmarket", "matrix", "coordinate"] and words[3] in ("real", "integer") and words[4] == "symmetric"
+
+
+def sources():
+    """name -> what the drivers are given: a generator's words, or a file."""
+    found = {g: g for g in GENERATED}
+    for path in sorted(glob.glob(f"{folder()}/**/*.mtx*", recursive=True)):
+        name = os.path.basename(path).split(".mtx")[0]
+        if not name.endswith("_b") and symmetric(path):
+            found.setdefault(name, path)
+    return found
 
 
 def parse(pattern, names, text):
     found = pattern.search(text)
     if not found:
         return None
-    return {n: g if n == "told" else float(g) for n, g in zip(names, found.groups())}
+    return {n: g if n in ("told", "setting") else float(g) for n, g in zip(names, found.groups())}
 
 
 def run(command, environment, seconds):
+    """All that the command says, by the name of the matrix with which a line begins."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=seconds)
-    except subprocess.TimeoutExpired:
-        return f"more than {seconds} s"
-    return (done.stdout + done.stderr).strip()
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment, timeout=seconds)
+        text = done.stdout
+    except subprocess.TimeoutExpired as late:
+        text = (late.stdout or b"").decode(errors="replace") if isinstance(late.stdout, bytes) else late.stdout or ""
+    lines = {}
+    for one in text.splitlines():
+        what, colon, rest = one.partition(": ")
+        if colon:
+            lines.setdefault(what, []).append(rest)
+    return lines
 
 
 def cudss(options):
@@ -63,25 +104,29 @@ def cudss(options):
     return None
 
 
-def best(options, library, what, environment):
-    """cuDSS's quickest right setting, else the setting with the least error; None: no answer. Its words on what failed."""
-    kept, words = None, ""
-    for matching in [None, *range(1, 6)]:
-        command = [os.path.join(options.build, "bench/cuda-peer_cudss"), f"repeat={options.repeat}"]
-        command += [f"matching={matching}"] if matching is not None else []
-        text = run(command + [what], dict(environment, CUDSS_LIBRARY=library), options.seconds)
-        row = parse(THEIRS, THEIR_NAMES, text)
-        if row is None:
-            words = words or text[-100:]
-            continue
-        row["setting"] = "default" if matching is None else f"matching {matching}"
+def best(lines):
+    """cuDSS's quickest right setting, else the one with the least error, and what failed in words; None: no answer."""
+    rows = [row for row in (parse(THEIRS, THEIR_NAMES, text) for text in lines) if row]
+    for row in rows:
         row["right"] = row["omega"] <= BOUND
-        key = lambda r: (not r["right"], r["factor"] if r["right"] else r["omega"])
-        if kept is None or key(row) < key(kept):
-            kept = row
-        if matching is None and row["right"]:
-            break
-    return kept, words
+    words = next((text for text in lines if not THEIRS.search(text)), "" if lines else "no answer in time")
+    right = [row for row in rows if row["right"]]
+    if right:
+        return min(right, key=lambda row: row["refactor"]), words
+    return (min(rows, key=lambda row: row["omega"]) if rows else None), words
+
+
+def wrong_of(ours, theirs, lines):
+    """What is wrong with our own answer, in words."""
+    if ours is None:
+        return [(lines or ["no answer in time"])[-1][-200:]]
+    wrong = []
+    if ours["zero"] == 0 and not max(ours["refined"], ours["refined_there"]) <= OURS_BOUND:
+        wrong.append(f"omega {ours['refined']:.1e}, of vectors on the device {ours['refined_there']:.1e}")
+    if theirs and theirs["right"] and not theirs["told"] and ours["zero"] == 0 and \
+            (theirs["positive"], theirs["negative"]) != (ours["positive"], ours["negative"]):
+        wrong.append(f"inertia {ours['positive']:.0f} {ours['negative']:.0f}, cuDSS {theirs['positive']:.0f} {theirs['negative']:.0f}")
+    return wrong
 
 
 def measure(options):
@@ -90,98 +135,137 @@ def measure(options):
     if os.path.exists(module):
         environment.setdefault("METAPACK_CUDA_MODULE", os.path.abspath(module))
     library = cudss(options)
+    chosen = [(name, what) for name, what in sources().items() if any(fnmatch.fnmatch(name, p) for p in options.only.split(","))]
     rows = []
-    for name in ROWS:
-        if not any(fnmatch.fnmatch(name, p) for p in options.only.split(",")):
-            continue
-        what = source(name)
-        if not what:
-            print(f"{name}: left out, no such file", flush=True)
-            continue
-        text = run([os.path.join(options.build, "bench/cuda-direct"), f"repeat={options.repeat}", "nrhs=1", what], environment, options.seconds)
-        ours = parse(OURS, OUR_NAMES, text)
-        theirs, words = best(options, library, what, environment) if library else (None, "")
-        wrong = []
-        if ours is None:
-            wrong.append(text[-200:])
-        elif not max(ours["refined"], ours["refined_there"]) <= OURS_BOUND:
-            wrong.append(f"omega {ours['refined']:.1e}, of vectors on the device {ours['refined_there']:.1e}")
-        if ours and theirs and theirs["right"] and not theirs["told"] and \
-                (theirs["positive"], theirs["negative"]) != (ours["positive"], ours["negative"]):
-            wrong.append(f"inertia {ours['positive']:.0f} {ours['negative']:.0f}, cuDSS {theirs['positive']:.0f} {theirs['negative']:.0f}")
-        rows.append(dict(name=name, ours=ours, theirs=theirs, wrong=wrong, words=words))
-        print(line(rows[-1]), flush=True)
-        for w in wrong:
-            print(f"  WRONG: {w}", flush=True)
-        if words:
-            print(f"  cuDSS: {words}", flush=True)
+    words = [f"repeat={options.repeat}", "nrhs=64", WARM]
+    for first in range(0, len(chosen), AT_ONCE):
+        some = chosen[first:first + AT_ONCE]
+        files = [what for _, what in some]
+        ours_of = run([os.path.join(options.build, "bench/cuda-direct"), *words, *files], environment, options.seconds)
+        theirs_of = run([os.path.join(options.build, "bench/cuda-peer_cudss"), *words, *files],
+                        dict(environment, CUDSS_LIBRARY=library), options.seconds) if library else {}
+        for name, what in some:
+            text = " ".join(ours_of.get(what, []))
+            ours = parse(OURS, OUR_NAMES, text)
+            if ours:
+                ours["analysis_ms"] = ours["analysis"] * 1e3
+            theirs, failed = best(theirs_of.get(what, [])) if library else (None, "")
+            row = dict(name=name, ours=ours, theirs=theirs, wrong=wrong_of(ours, theirs, ours_of.get(what)), words=failed)
+            rows.append(row)
+            print(line(row), flush=True)
+            for w in row["wrong"]:
+                print(f"  WRONG: {w}", flush=True)
+            if failed:
+                print(f"  cuDSS: {failed}", flush=True)
     return rows, library
 
 
-def show(row, name, digits=3):
-    return "" if not row else f"{row[name]:.{digits}g}"
+def ratio(row, measure):
+    """cuDSS's over ours; None where one of them has no figure."""
+    if "ratios" in row:
+        return row["ratios"][measure]
+    theirs, ours = MEASURES[measure]
+    o, t = row["ours"], row["theirs"]
+    return t[theirs] / o[ours] if o and t and t[theirs] > 0 and o[ours] > 0 else None
 
 
-COLUMNS = ["matrix", "cuDSS analysis", "ours", "cuDSS factor", "engine", "ratio", "cuDSS refactor", "ours", "cuDSS solve", "apply",
-           "with refinement", "cuDSS ω", "our ω", "refined", "inertia", "cuDSS GB", "ours", "predicted"]
+COLUMNS = ["matrix", "n", "cuDSS's setting", "refactor, cuDSS", "ours", "ratio", "first, ours", "apply", "refined", "64", "64 refined", "analysis",
+           "GB, ours", "GB ratio", "cuDSS ω", "refined", "our ω", "refined", "zero pivots"]
 
 
 def cells(row):
     o, t = row["ours"], row["theirs"]
+    show = lambda x, name, digits=3: f"{x[name]:.{digits}g}" if x else ""
+    over = lambda measure: f"{ratio(row, measure):.2f}" if ratio(row, measure) else ""
     omega = "" if not t else f"{t['omega']:.0e}" if t["right"] else f"**{t['omega']:.0e}**"
-    if t and t["setting"] != "default":
-        omega += f" ({t['setting']})"
-    return [row["name"], show(t, "analysis"), f"{o['analysis'] * 1e3:.3g}" if o else "", show(t, "factor"), show(o, "engine"),
-            f"{t['factor'] / o['engine']:.2f}" if o and t else "", show(t, "refactor"), show(o, "again"), show(t, "solve"), show(o, "apply"),
-            show(o, "solve_there"), omega, f"{o['omega']:.0e}" if o else "", f"{o['refined_there']:.0e}" if o else "failed",
-            "**differs**" if o and any(w.startswith("inertia") for w in row["wrong"]) else "equal" if o and t and t["right"] and not t["told"] else "",
-            show(t, "gb"), show(o, "gb"), show(o, "predicted")]
+    return [row["name"], f"{o['n']:.0f}" if o else "", t["setting"] if t else "", show(t, "refactor"), show(o, "again"), over("refactorize"),
+            show(o, "first"), over("apply"), over("refined solve"), over("64 right-hand sides"), over("these refined"), over("analysis"),
+            show(o, "held"), over("memory"), omega, f"{t['omega_refined']:.0e}" if t else "", f"{o['omega']:.0e}" if o else "",
+            (f"**{o['refined_there']:.0e}**" if row["wrong"] else f"{o['refined_there']:.0e}") if o else "**failed**",
+            f"{o['zero']:.0f}" if o else ""]
 
 
 def line(row):
-    return "| " + " | ".join(cells(row)) + " |"
+    return row["printed"] if "printed" in row else "| " + " | ".join(cells(row)) + " |"
+
+
+def joined(files):
+    """The rows that runs have printed; a later one of a matrix counts where it has more."""
+    rows = {}
+    for path in files:
+        for text in open(path, encoding="utf-8"):
+            c = [x.strip(" *") for x in text.split("|")[1:-1]]
+            if not text.startswith("| ") or len(c) != len(COLUMNS) or c[0] == COLUMNS[0]:
+                continue
+            number = lambda name: float(c[COLUMNS.index(name)] or "nan")
+            over = {m: float(c[at]) if c[at] else None for m, at in zip(MEASURES, [5, 7, 8, 9, 10, 11, 13])}
+            ours = dict(zero=number("zero pivots"), refined_there=float(c[17] or "nan")) if c[4] else None
+            theirs = dict(refactor=number("refactor, cuDSS"), omega=number("cuDSS ω"), omega_refined=float(c[15]),
+                          right="**" not in text.split("|")[15]) if c[2] else None
+            if c[0] not in rows or theirs:
+                rows[c[0]] = dict(name=c[0], ours=ours, theirs=theirs, ratios=over, printed=text.strip())
+    return list(rows.values())
 
 
 def mean(values):
     return math.exp(sum(math.log(v) for v in values) / len(values)) if values else math.nan
 
 
-def report(rows, library, machine):
-    both = [r for r in rows if r["ours"] and r["theirs"]]
-    text = f"{machine}. `make bench-gpu`; times in ms, medians. *Refactor*: values in device memory, ours with scaling and verdict; " \
-           "*apply*: one right-hand side without refinement; *with refinement*: `mpk_solve`, vectors in device memory; *predicted*: before " \
-           "anything was allocated. Bold: a wrong answer.\n\n"
-    text += "| " + " | ".join(COLUMNS) + " |\n|---|" + "---:|" * (len(COLUMNS) - 1) + "\n" + "\n".join(line(r) for r in rows) + "\n\n"
-    if both:
-        text += f"Geometric means of cuDSS's time over ours on {len(both)} matrices: factorization " \
-                f"{mean([r['theirs']['factor'] / r['ours']['engine'] for r in both]):.2f}, refactorization " \
-                f"{mean([r['theirs']['refactor'] / r['ours']['again'] for r in both]):.2f}, solve " \
-                f"{mean([r['theirs']['solve'] / r['ours']['apply'] for r in both]):.2f}, with refinement " \
-                f"{mean([r['theirs']['solve'] / r['ours']['solve_there'] for r in both]):.2f}; of memory " \
-                f"{mean([r['theirs']['gb'] / r['ours']['gb'] for r in both if r['theirs']['gb'] > 0]):.2f}.\n"
-    elif not library:
-        text += "Without cuDSS, which was not there.\n"
+def classes(rows):
+    """(name, rows) of each class, of rows where cuDSS is right."""
+    right = [r for r in rows if r["ours"] and r["theirs"] and r["theirs"]["right"]]
+    regular = [r for r in right if r["ours"]["zero"] == 0]
+    yield "all where cuDSS is right", right
+    yield "regular", regular
+    for name, fits in CLASSES:
+        yield f"regular, {name}", [r for r in regular if fits(r["theirs"]["refactor"])]
+    yield "with zero pivots", [r for r in right if r["ours"]["zero"] > 0]
+    yield "the 19 of before", [r for r in right if r["name"] in STEERED]
+    yield "all others", [r for r in right if r["name"] not in STEERED]
+
+
+def class_table(rows):
+    text = "| cuDSS's over ours, geometric mean (behind) | matrices | " + " | ".join(MEASURES) + " | worst to refactorize |\n"
+    text += "|---|---:|" + "---:|" * len(MEASURES) + "---|\n"
+    for name, some in classes(rows):
+        if not some:
+            continue
+        cells_of = []
+        for measure in MEASURES:
+            values = [v for v in (ratio(r, measure) for r in some) if v]
+            cells_of.append(f"{mean(values):.2f} ({sum(v < 1 for v in values)})" if values else "")
+        worst = min(some, key=lambda r: ratio(r, "refactorize") or math.inf)
+        text += f"| {name} | {len(some)} | " + " | ".join(cells_of) + f" | {worst['name']} {ratio(worst, 'refactorize'):.2f} |\n"
     return text
 
 
-def plot(path, both):
-    def times(ours, theirs):
-        return [r["theirs"][theirs] / r["ours"][ours] for r in both]
-    chart.ratios(path, "cuDSS's time over ours: right of 1 ours is faster", [r["name"] for r in both],
-                 [("factorization", times("engine", "factor")), ("refactorization", times("again", "refactor")),
-                  ("solve", times("apply", "solve")), ("refined solve over theirs unrefined", times("solve_there", "solve"))],
-                 [0.5, 1, 2, 5, 10])
+def report(rows, library, machine):
+    text = f"{machine}. `make bench-gpu`; times in ms, medians. cuDSS has its threading layer, a warm analysis and its quickest right setting of " \
+           "pivots, matchings and emulated doubles. Ratios are cuDSS's time, or bytes, over ours. *Refactorize*: values in device memory, ours " \
+           "with scaling and verdict; *apply*: one right-hand side, unrefined; *refined*: ours until the backward error is at rounding, cuDSS's " \
+           "two steps; *64*: so many right-hand sides; *memory*: by how much less is free after all of it.\n\n"
+    ours = [r for r in rows if r["ours"]]
+    if library:
+        right = lambda bound, key: sum(1 for r in rows if r["theirs"] and r["theirs"][key] <= bound)
+        text += f"Of {len(rows)} matrices cuDSS's best setting has a backward error of at most 1e-8 on {right(1e-8, 'omega')} " \
+                f"(refined {right(1e-8, 'omega_refined')}), of at most 1e-14 on {right(1e-14, 'omega')} (refined {right(1e-14, 'omega_refined')}); " \
+                f"ours, refined, at most 1e-14 on {sum(r['ours']['refined_there'] <= 1e-14 for r in ours)}.\n\n"
+        text += class_table(rows) + "\n"
+    else:
+        text += "Without cuDSS, which was not there.\n\n"
+    text += "| " + " | ".join(COLUMNS) + " |\n|---|" + "---:|" * (len(COLUMNS) - 1) + "\n" + "\n".join(line(r) for r in rows) + "\n"
+    return text
 
 
-def main():
-    at = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    at.add_argument("--build", default="build")
-    at.add_argument("--only", default="*", help="names, with * and ?, separated by commas")
-    at.add_argument("--repeat", type=int, default=5)
-    at.add_argument("--seconds", type=float, default=300, help="for one matrix and one setting")
-    at.add_argument("--report")
-    at.add_argument("--plot")
-    o = at.parse_args()
+def plot(path, rows):
+    groups = [(name, some) for name, some in classes(rows) if some]
+    over = lambda measure: [mean([v for v in (ratio(r, measure) for r in some) if v]) for _, some in groups]
+    chart.ratios(path, "cuDSS's time over ours, geometric means: right of 1 ours is faster", [f"{name} ({len(some)})" for name, some in groups],
+                 [(m, over(m)) for m in ("refactorize", "apply", "refined solve", "analysis")], [0.1, 0.2, 0.5, 1, 2, 5, 10])
+
+
+def measured(o):
+    """Rows, cuDSS's path and the machine in words."""
     for driver in ["cuda-direct", "cuda-peer_cudss"]:
         if not os.path.exists(os.path.join(o.build, "bench", driver)):
             sys.exit(f"no {driver} in {o.build}/bench: it is built where CUDA is (make bench-gpu)")
@@ -192,14 +276,28 @@ def main():
     if not machine.strip():
         sys.exit("no GPU: nvidia-smi finds none; nothing was measured")
     rows, library = measure(o)
-    text = report(rows, library, machine.splitlines()[0] + (", " + os.path.basename(os.path.realpath(library)) if library else ""))
+    return rows, library, machine.splitlines()[0] + (", " + os.path.basename(os.path.realpath(library)) if library else "")
+
+
+def main():
+    at = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    at.add_argument("--build", default="build")
+    at.add_argument("--only", default="*", help="names, with * and ?, separated by commas")
+    at.add_argument("--repeat", type=int, default=5)
+    at.add_argument("--seconds", type=float, default=300, help="for a dozen matrices")
+    at.add_argument("--report")
+    at.add_argument("--plot")
+    at.add_argument("--join", nargs="+", metavar="FILE", help="what earlier runs have printed")
+    at.add_argument("--machine", default="", help="with --join: where they ran")
+    o = at.parse_args()
+    rows, library, machine = measured(o) if not o.join else (joined(o.join), True, o.machine)
+    text = report(rows, library, machine)
     print("\n" + text)
     if o.report and rows:
         page.put_section(o.report, HEADING, text)
-    if o.plot and any(r["theirs"] and r["ours"] for r in rows):
-        both = [r for r in rows if r["ours"] and r["theirs"]]
-        plot(o.plot, both)
-    return 1 if any(r["wrong"] for r in rows) else 0
+    if o.plot and any(r["theirs"] and r["theirs"]["right"] and r["ours"] for r in rows):
+        plot(o.plot, rows)
+    return 1 if any(r.get("wrong") for r in rows) else 0
 
 
 if __name__ == "__main__":

@@ -454,7 +454,7 @@ int main(int argc, char **argv) {
     command c = {.emit = "infreg"};
     for (int i = 1; i < argc; ++i) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return print_help(), 0;
-        if (strcmp(argv[i], "--version") == 0) return puts("borgc 0.1.0"), 0;
+        if (strcmp(argv[i], "--version") == 0) return puts("borgc " BORG_VERSION), 0;
     }
     c.options.order = BORG_ORDER_AUTO;
     c.options.reader = &borg_file_reader;

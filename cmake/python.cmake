@@ -40,9 +40,9 @@ add_custom_command(OUTPUT ${MPKI_PYTHON_FOLDER}/stamp
     COMMAND ${CMAKE_COMMAND} -E create_symlink $<TARGET_SONAME_FILE:metapack>
             ${MPKI_PYTHON_FOLDER}/pymetapack/lib/$<TARGET_SONAME_FILE_NAME:metapack>
     COMMAND ${MPKI_PYTHON_MAKES} ${MPKI_PYTHON_SOURCE}/headers.py ${CMAKE_CURRENT_SOURCE_DIR}/include/metapack
-            ${CMAKE_CURRENT_SOURCE_DIR}/CMakeLists.txt ${MPKI_PYTHON_FOLDER}/pymetapack
+            ${CMAKE_CURRENT_SOURCE_DIR}/VERSION ${MPKI_PYTHON_FOLDER}/pymetapack
     COMMAND ${CMAKE_COMMAND} -E touch ${MPKI_PYTHON_FOLDER}/stamp
-    DEPENDS ${MPKI_PYTHON_FILES} ${MPKI_PUBLIC_HEADERS} ${MPKI_PYTHON_SOURCE}/headers.py CMakeLists.txt
+    DEPENDS ${MPKI_PYTHON_FILES} ${MPKI_PUBLIC_HEADERS} ${MPKI_PYTHON_SOURCE}/headers.py VERSION
     COMMENT "pymetapack" VERBATIM)
 add_custom_target(pymetapack ALL DEPENDS ${MPKI_PYTHON_FOLDER}/stamp)
 add_dependencies(pymetapack metapack)
@@ -65,7 +65,7 @@ elseif(NOT MPKI_PYTHON)
 endif()
 add_test(NAME python COMMAND ${MPKI_PYTHON} -m pytest -q -p no:cacheprovider ${MPKI_PYTHON_SOURCE}/tests)
 add_test(NAME python_examples COMMAND ${MPKI_PYTHON} -m pytest -q -p no:cacheprovider --doctest-modules
-         ${MPKI_PYTHON_FOLDER}/pymetapack --doctest-glob=*.md ${CMAKE_CURRENT_SOURCE_DIR}/docs/python.md)
+         ${MPKI_PYTHON_FOLDER}/pymetapack --doctest-glob=*.md ${CMAKE_CURRENT_SOURCE_DIR}/docs/guide)
 set(MPKI_PYTHON_HOST_MODULE)
 if(TARGET metapack_cuda_host) # arrays in a device's memory, without a device
     add_dependencies(pymetapack metapack_cuda_host)

@@ -9,6 +9,7 @@ function(metapack_wheel)
     add_library(metapack_wheel_build OBJECT EXCLUDE_FROM_ALL ${MPKI_BUILD_SOURCES})
     target_include_directories(metapack_wheel_build PRIVATE include ${CMAKE_CURRENT_BINARY_DIR}/wheel/config
                                ${MPKI_PRIVATE_INCLUDES})
+    target_compile_definitions(metapack_wheel_build PRIVATE MPKI_LIBRARY)
     add_library(metapack_wheel SHARED EXCLUDE_FROM_ALL ${MPKI_OBJECT_FILES} $<TARGET_OBJECTS:metapack_wheel_build>)
     set(libraries ${MPKI_PRIVATE_LIBS})
     list(REMOVE_ITEM libraries metapack::scotch)

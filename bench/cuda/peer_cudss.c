@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cuDSS on the matrices of direct.c, for a comparison on one machine. The library is loaded at run
- * time: CUDSS_LIBRARY names it (libcudss.so.1 of the package nvidia-cudss-cu13). What is declared
- * of its interface here is what its documentation says of version 1.0.
+ * time: CUDSS_LIBRARY names it (libcudss.so.1 of the package nvidia-cudss-cu13); its threading layer
+ * is used where it lies beside it. What is declared of its interface here is what its header says of
+ * version 1.0.
  *
- *   peer_cudss [repeat=N] [matching=0..6] MATRIX...
+ *   peer_cudss [repeat=N] [nrhs=K] MATRIX...
  *
- * Real symmetric matrices, double precision, one right-hand side, no refinement. One line each:
- * analysis, factor, refactor, solve in ms (medians of N, the analysis once), the componentwise
- * backward error, inertia, bytes of the device's memory that it holds. */
+ * Real symmetric matrices, double precision. Each is solved with the default, with Bunch-Kaufman
+ * pivots, with matching 5 and with both; where none of these is right (componentwise backward error
+ * up to 1e-8), with the other matchings; and the quickest right one without Bunch-Kaufman again with
+ * products of doubles emulated by integers (52 bits). One line each: analysis (a second one, so that nothing is loaded
+ * in it), factor, refactor, solve, solve with two steps of refinement, these two with K right-hand
+ * sides, in ms (medians of N, the analysis once); the error of both solutions, inertia, and by how
+ * much less memory is free after all of it. */
 #include "../../src/engines/cuda/module/load.h"
 
 #include <dlfcn.h>
@@ -20,11 +25,27 @@
 enum { R_64F = 1, R_32I = 10 }; /* cudaDataType_t */
 enum { SYMMETRIC = 1, UPPER = 2, ZERO = 0, COLUMN_MAJOR = 0 };
 enum { ANALYSIS = 1 | 2, FACTORIZATION = 4, REFACTORIZATION = 8, SOLVE = 0x3f0 };
-enum { CONFIG_MATCHING = 3, DATA_INERTIA = 3 };
+enum {
+    CONFIG_MATCHING = 3,
+    CONFIG_REFINEMENT = 5,
+    CONFIG_PIVOTS = 7,
+    CONFIG_EMULATION = 26,
+    DATA_INERTIA = 3
+};
+enum { BUNCH_KAUFMAN = 6, MANTISSA = 52, STEPS = 2 };
+
+/* -1: as it comes */
+typedef struct setting {
+    int pivots, matching, mantissa;
+} setting;
+
+static const double RIGHT = 1e-8; /* largest componentwise backward error */
 
 typedef struct cudss {
     int (*create)(void **handle);
+    int (*threads)(void *handle, const char *layer);
     int (*config_create)(void **config);
+    int (*config_destroy)(void *config);
     int (*config_set)(void *config, int what, const void *value, size_t bytes);
     int (*data_create)(void *handle, void **data);
     int (*data_destroy)(void *handle, void *data);
@@ -46,20 +67,37 @@ static bool find(void *library, const char *name, void *slot) {
     return symbol != NULL;
 }
 
+/* The threading layer that lies beside the library; none is no failure. */
+static void use_threads(const cudss *c, const char *library) {
+    char layer[4096];
+    const char *end = library ? strrchr(library, '/') : NULL;
+    const int folder = end ? (int)(end - library) + 1 : 0;
+    snprintf(layer, sizeof layer, "%.*slibcudss_mtlayer_gomp.so.1", folder, library ? library : "");
+    FILE *there = folder ? fopen(layer, "r") : NULL;
+    if (there) fclose(there);
+    if ((folder && !there) || c->threads(c->handle, layer))
+        fprintf(stderr, "cuDSS works without its threading layer\n");
+}
+
 static bool load(cudss *c) {
     const char *path = getenv("CUDSS_LIBRARY");
     void *library = dlopen(path ? path : "libcudss.so.1", RTLD_NOW | RTLD_GLOBAL);
     if (!library) return fprintf(stderr, "%s\n", dlerror()), false;
-    return find(library, "cudssCreate", &c->create) &&
-           find(library, "cudssConfigCreate", &c->config_create) &&
-           find(library, "cudssConfigSet", &c->config_set) &&
-           find(library, "cudssDataCreate", &c->data_create) &&
-           find(library, "cudssDataDestroy", &c->data_destroy) &&
-           find(library, "cudssDataGet", &c->data_get) &&
-           find(library, "cudssMatrixCreateCsr", &c->csr) &&
-           find(library, "cudssMatrixCreateDn", &c->dense) &&
-           find(library, "cudssMatrixDestroy", &c->matrix_destroy) &&
-           find(library, "cudssExecute", &c->execute) && c->create(&c->handle) == 0;
+    if (!find(library, "cudssCreate", &c->create) ||
+        !find(library, "cudssSetThreadingLayer", &c->threads) ||
+        !find(library, "cudssConfigCreate", &c->config_create) ||
+        !find(library, "cudssConfigDestroy", &c->config_destroy) ||
+        !find(library, "cudssConfigSet", &c->config_set) ||
+        !find(library, "cudssDataCreate", &c->data_create) ||
+        !find(library, "cudssDataDestroy", &c->data_destroy) ||
+        !find(library, "cudssDataGet", &c->data_get) ||
+        !find(library, "cudssMatrixCreateCsr", &c->csr) ||
+        !find(library, "cudssMatrixCreateDn", &c->dense) ||
+        !find(library, "cudssMatrixDestroy", &c->matrix_destroy) ||
+        !find(library, "cudssExecute", &c->execute) || c->create(&c->handle))
+        return false;
+    use_threads(c, path);
+    return true;
 }
 
 static const mpki_device *device;
@@ -118,7 +156,141 @@ static double backward_error(const mpk_problem_view *a, const double *x, const d
     return most;
 }
 
-static int row(const cudss *c, mpk_context *ctx, const char *what, int repeat, int matching) {
+/* A matrix with K right-hand sides, on the device. */
+typedef struct system_there {
+    int64_t n, nnz;
+    int nrhs;
+    int32_t *begin, *index;
+    double *values, *b, *x; /* b, x: n x nrhs */
+} system_there;
+
+/* What a setting did. */
+typedef struct outcome {
+    double analysis, factor, refactor, solve, refined, many, many_refined; /* ms */
+    double omega, omega_refined, bytes;
+    int inertia[2];
+    bool told; /* the inertia */
+} outcome;
+
+static double error_of(const mpk_problem_view *a, const system_there *s, const double *b,
+                       double *x) {
+    device->table->copy(device->cuda, x, s->n * 8, s->x, s->n * 8, s->n * 8, 1, 0, NULL);
+    device->table->settle(device->cuda);
+    return backward_error(a, x, b);
+}
+
+static int configure(const cudss *c, void *config, const setting *w) {
+    int status = 0;
+    if (w->matching >= 0)
+        status = c->config_set(config, CONFIG_MATCHING, &w->matching, sizeof w->matching);
+    if (!status && w->pivots >= 0)
+        status = c->config_set(config, CONFIG_PIVOTS, &w->pivots, sizeof w->pivots);
+    if (!status && w->mantissa >= 0)
+        status = c->config_set(config, CONFIG_EMULATION, &w->mantissa, sizeof w->mantissa);
+    return status;
+}
+
+/* One right-hand side and K, without refinement and with it. */
+static int solves(const cudss *c, const mpk_problem_view *a, const system_there *s, const double *b,
+                  double *x, void *config, void *data, void *const one[3], void *const all[3],
+                  int repeat, outcome *o) {
+    const int steps = STEPS;
+    int status = timed(c, SOLVE, config, data, one, repeat, &o->solve);
+    if (!status) o->omega = error_of(a, s, b, x);
+    if (!status) status = timed(c, SOLVE, config, data, all, repeat, &o->many);
+    if (!status) status = c->config_set(config, CONFIG_REFINEMENT, &steps, sizeof steps);
+    if (!status) status = timed(c, SOLVE, config, data, one, repeat, &o->refined);
+    if (!status) o->omega_refined = error_of(a, s, b, x);
+    if (!status) status = timed(c, SOLVE, config, data, all, repeat, &o->many_refined);
+    return status;
+}
+
+static int attempt(const cudss *c, const mpk_problem_view *a, const system_there *s,
+                   const double *b, double *x, int repeat, const setting *w, outcome *o) {
+    void *config = NULL, *data = NULL, *m[5] = {NULL}; /* A, x, b, and x, b of all columns */
+    const int64_t before = free_bytes();
+    size_t written = 0;
+    int status = c->config_create(&config);
+    if (!status) status = configure(c, config, w);
+    if (!status)
+        status = c->csr(&m[0], s->n, s->n, s->nnz, s->begin, NULL, s->index, s->values, R_32I,
+                        R_32I, R_64F, SYMMETRIC, UPPER, ZERO);
+    for (int k = 1; k < 5 && !status; k++)
+        status = c->dense(&m[k], s->n, k < 3 ? 1 : s->nrhs, s->n, k % 2 ? s->x : s->b, R_64F,
+                          COLUMN_MAJOR);
+    for (int k = 0; k < 2 && !status; k++) {
+        if (data) c->data_destroy(c->handle, data);
+        data = NULL;
+        status = c->data_create(c->handle, &data);
+        if (!status) status = timed(c, ANALYSIS, config, data, m, 1, &o->analysis);
+    }
+    if (!status) status = timed(c, FACTORIZATION, config, data, m, 1, &o->factor);
+    if (!status) status = timed(c, FACTORIZATION, config, data, m, repeat, &o->factor);
+    if (!status) status = timed(c, REFACTORIZATION, config, data, m, repeat, &o->refactor);
+    if (!status)
+        status =
+            solves(c, a, s, b, x, config, data, m, (void *const[3]){m[0], m[3], m[4]}, repeat, o);
+    if (!status) {
+        o->bytes = (double)(before - free_bytes());
+        o->told =
+            !c->data_get(c->handle, data, DATA_INERTIA, o->inertia, sizeof o->inertia, &written);
+    }
+    for (int k = 0; k < 5; k++)
+        if (m[k]) c->matrix_destroy(m[k]);
+    if (data) c->data_destroy(c->handle, data);
+    if (config) c->config_destroy(config);
+    return status;
+}
+
+/* Tries a setting and prints its line; true: its answer is right. */
+static bool try_setting(const cudss *c, const char *what, const mpk_problem_view *a,
+                        const system_there *s, const double *b, double *x, int repeat,
+                        const setting *w, outcome *o) {
+    const char *pivots = w->pivots == BUNCH_KAUFMAN ? "Bunch-Kaufman" : "default";
+    char words[80];
+    int used = snprintf(words, sizeof words, "%s", pivots);
+    if (w->matching >= 0)
+        used += snprintf(words + used, sizeof words - (size_t)used, " matching %d", w->matching);
+    if (w->mantissa >= 0) snprintf(words + used, sizeof words - (size_t)used, " emulated");
+    *o = (outcome){0};
+    const int status = attempt(c, a, s, b, x, repeat, w, o);
+    if (status) {
+        printf("%s: cuDSS [%s] says %d\n", what, words, status);
+    } else {
+        printf("%s: cuDSS [%s] analysis %.1f factor %.3f refactor %.3f solve %.3f refined %.3f "
+               "many %.3f refined %.3f ms, omega %.1e %.1e, inertia %d %d%s, %.4f GB\n",
+               what, words, o->analysis, o->factor, o->refactor, o->solve, o->refined, o->many,
+               o->many_refined, o->omega, o->omega_refined, o->inertia[0], o->inertia[1],
+               o->told ? "" : " (not told)", o->bytes / 1e9);
+    }
+    fflush(stdout);
+    return !status && o->omega <= RIGHT;
+}
+
+static int try_settings(const cudss *c, const char *what, const mpk_problem_view *a,
+                        const system_there *s, const double *b, double *x, int repeat) {
+    static const setting settings[] = {{-1, -1, -1}, {BUNCH_KAUFMAN, -1, -1},
+                                       {-1, 5, -1},  {BUNCH_KAUFMAN, 5, -1},
+                                       {-1, 1, -1},  {-1, 2, -1},
+                                       {-1, 3, -1},  {-1, 4, -1}};
+    const int count = (int)(sizeof settings / sizeof *settings), usual = 4;
+    outcome o;
+    double least = INFINITY;
+    int right = 0,
+        plain = -1; /* the quickest right one without Bunch-Kaufman, which is not emulated */
+    for (int k = 0; k < count && (k < usual || !right); k++) {
+        if (!try_setting(c, what, a, s, b, x, repeat, &settings[k], &o)) continue;
+        right++;
+        if (settings[k].pivots < 0 && o.refactor < least) least = o.refactor, plain = k;
+    }
+    if (!right) return 0;
+    setting emulated = plain < 0 ? settings[0] : settings[plain];
+    emulated.mantissa = MANTISSA;
+    (void)try_setting(c, what, a, s, b, x, repeat, &emulated, &o);
+    return 0;
+}
+
+static int row(const cudss *c, mpk_context *ctx, const char *what, int repeat, int nrhs) {
     mpk_problem *problem = NULL;
     mpk_problem_view a;
     FILE *file = fopen(what, "r");
@@ -127,72 +299,47 @@ static int row(const cudss *c, mpk_context *ctx, const char *what, int repeat, i
     if (file) fclose(file);
     if (mpk_failed(read)) return printf("%s: cannot be read\n", what), 1;
     mpk_problem_view_get(problem, &a);
-    if (a.scalar != MPK_D || a.symmetry != MPK_SYMMETRIC || a.nnz > INT32_MAX)
-        return printf("%s: not a real symmetric matrix\n", what), 1;
-    const int64_t n = a.n;
-    int32_t *begin = malloc((size_t)(n + 1) * sizeof *begin);
-    double *b = malloc((size_t)n * sizeof *b), *x = malloc((size_t)n * sizeof *x);
-    for (int64_t j = 0; j <= n; j++) begin[j] = (int32_t)a.ap[j];
-    for (int64_t i = 0; i < n; i++) b[i] = 1 + (double)(i % 5);
-    /* the lower triangle by columns is the upper one by rows */
-    int32_t *db = up(begin, (n + 1) * 4), *di = up(a.ai, a.nnz * 4);
-    double *da = up(a.ax, a.nnz * 8), *dx = up(b, n * 8), *dy = up(b, n * 8);
-    const int64_t before = free_bytes();
-    void *config = NULL, *data = NULL, *m[3] = {NULL, NULL, NULL};
-    double analysis = 0, factor = 0, refactor = 0, solve = 0;
-    int inertia[2] = {0, 0};
-    size_t written = 0;
-    int status = c->config_create(&config);
-    if (!status && matching >= 0)
-        status = c->config_set(config, CONFIG_MATCHING, &matching, sizeof matching);
-    if (!status) status = c->data_create(c->handle, &data);
-    if (!status)
-        status = c->csr(&m[0], n, n, a.nnz, db, NULL, di, da, R_32I, R_32I, R_64F, SYMMETRIC, UPPER,
-                        ZERO);
-    if (!status) status = c->dense(&m[1], n, 1, n, dx, R_64F, COLUMN_MAJOR);
-    if (!status) status = c->dense(&m[2], n, 1, n, dy, R_64F, COLUMN_MAJOR);
-    if (!status) status = timed(c, ANALYSIS, config, data, m, 1, &analysis);
-    if (!status) status = timed(c, FACTORIZATION, config, data, m, 1, &factor);
-    if (!status) status = timed(c, FACTORIZATION, config, data, m, repeat, &factor);
-    if (!status) status = timed(c, REFACTORIZATION, config, data, m, repeat, &refactor);
-    if (!status) status = timed(c, SOLVE, config, data, m, repeat, &solve);
-    if (status) {
-        printf("%s: cuDSS says %d\n", what, status);
+    int failed = 1;
+    if (a.scalar != MPK_D || a.symmetry != MPK_SYMMETRIC || a.nnz > INT32_MAX) {
+        printf("%s: not a real symmetric matrix\n", what);
     } else {
-        const int64_t held = before - free_bytes();
-        device->table->copy(device->cuda, x, n * 8, dx, n * 8, n * 8, 1, 0, NULL);
-        device->table->settle(device->cuda);
-        const int told =
-            c->data_get(c->handle, data, DATA_INERTIA, inertia, sizeof inertia, &written);
-        printf(
-            "%s: cuDSS analysis %.1f factor %.3f refactor %.3f solve %.3f ms, omega %.1e, inertia "
-            "%d %d%s, %.3f GB\n",
-            what, analysis, factor, refactor, solve, backward_error(&a, x, b), inertia[0],
-            inertia[1], told ? " (not told)" : "", (double)held / 1e9);
+        const int64_t n = a.n, all = n * nrhs;
+        int32_t *begin = malloc((size_t)(n + 1) * sizeof *begin);
+        double *b = malloc((size_t)all * sizeof *b), *x = malloc((size_t)n * sizeof *x);
+        for (int64_t j = 0; j <= n; j++) begin[j] = (int32_t)a.ap[j];
+        for (int64_t i = 0; i < all; i++) b[i] = 1 + (double)(i % n % 5);
+        /* the lower triangle by columns is the upper one by rows */
+        system_there s = {n,
+                          a.nnz,
+                          nrhs,
+                          up(begin, (n + 1) * 4),
+                          up(a.ai, a.nnz * 4),
+                          up(a.ax, a.nnz * 8),
+                          up(b, all * 8),
+                          up(b, all * 8)};
+        failed = s.begin && s.index && s.values && s.b && s.x
+                     ? try_settings(c, what, &a, &s, b, x, repeat)
+                     : (printf("%s: it does not fit the device\n", what), 1);
+        void *const there[] = {s.begin, s.index, s.values, s.b, s.x};
+        for (size_t k = 0; k < sizeof there / sizeof *there; k++)
+            if (there[k]) device->table->release(device->cuda, there[k]);
+        free(begin), free(b), free(x);
     }
     fflush(stdout);
-    for (int k = 0; k < 3; k++)
-        if (m[k]) c->matrix_destroy(m[k]);
-    if (data) c->data_destroy(c->handle, data);
-    void *const all[] = {db, di, da, dx, dy};
-    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
-        device->table->release(device->cuda, all[k]);
-    free(begin), free(b), free(x);
     mpk_problem_destroy(&problem);
-    return status != 0;
+    return failed;
 }
 
 int main(int argc, char **argv) {
-    int repeat = 5, matching = -1, failed = 0;
+    int repeat = 5, nrhs = 64, failed = 0;
     mpk_context *ctx = NULL;
     cudss c;
     if (mpk_failed(mpk_context_create(NULL, &ctx))) return 1;
     device = mpki_cuda_keep(ctx, 0);
     if (!device || !load(&c)) return fprintf(stderr, "no device, or no cuDSS\n"), 1;
     for (int k = 1; k < argc; k++)
-        if (sscanf(argv[k], "repeat=%d", &repeat) != 1 &&
-            sscanf(argv[k], "matching=%d", &matching) != 1)
-            failed += row(&c, ctx, argv[k], repeat, matching);
+        if (sscanf(argv[k], "repeat=%d", &repeat) != 1 && sscanf(argv[k], "nrhs=%d", &nrhs) != 1)
+            failed += row(&c, ctx, argv[k], repeat, nrhs);
     mpk_context_destroy(&ctx);
     return failed > 0;
 }

@@ -3,7 +3,7 @@
 #define METAPACK_ADAPTIVE_H
 /** Method auto: the direct solver where it fits in memory, else incomplete factorizations of rising
  *  strength until the iterative method reaches its tolerance with one of them. The ladder, and the
- *  measurements behind it: docs/adaptive.md. */
+ *  measurements behind it: docs/design/adaptive.md. */
 #include <metapack/solve.h>
 
 #ifdef __cplusplus
@@ -61,6 +61,18 @@ MPK_API mpk_status mpk_solve_adaptive(mpk_context *ctx, const mpk_problem *probl
                                       mpk_adaptive *result);
 /** Destroy analysis and factor, and set all to 0. */
 MPK_API void mpk_adaptive_clear(mpk_adaptive *result);
+
+/** The functions of these names, told how large the caller's struct is: metapack.h, Structs. */
+MPK_API mpk_status mpk_solve_adaptive_sized(size_t size, mpk_context *ctx,
+                                            const mpk_problem *problem, const mpk_options *options,
+                                            int32_t nrhs, const void *b, int64_t ldb, void *x,
+                                            int64_t ldx, double *history, int32_t history_size,
+                                            int32_t *history_count, mpk_adaptive *result);
+MPK_API void mpk_adaptive_clear_sized(size_t size, mpk_adaptive *result);
+#ifndef MPKI_LIBRARY
+#define mpk_solve_adaptive(...) mpk_solve_adaptive_sized(sizeof(mpk_adaptive), __VA_ARGS__)
+#define mpk_adaptive_clear(...) mpk_adaptive_clear_sized(sizeof(mpk_adaptive), __VA_ARGS__)
+#endif
 
 #ifdef __cplusplus
 }

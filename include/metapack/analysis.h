@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef METAPACK_ANALYSIS_H
 #define METAPACK_ANALYSIS_H
-/** The analysis: all that depends on the pattern of A. Method and sources: docs/analysis.md,
- *  docs/matching.md. */
+/** The analysis: all that depends on the pattern of A. Method and sources: docs/design/analysis.md,
+ *  docs/design/matching.md. */
 #include <metapack/options.h>
 #include <metapack/problem.h>
 
@@ -32,6 +32,7 @@ typedef struct mpk_analysis_info {
                                where others than the analysed ones are given */
     double time_s;        /**< of mpk_analyse, and of its parts: */
     double time_match_s, time_order_s, time_symbolic_s;
+    int64_t reserved[8]; /**< 0: for numbers to come; metapack.h, Structs */
 } mpk_analysis_info;
 
 /** Analyse: scaling, matching, ordering, elimination tree or blocking, schedule, predictions. The
@@ -51,6 +52,14 @@ MPK_API void mpk_analysis_info_get(const mpk_analysis *an, mpk_analysis_info *in
 /** perm [out] size n: the old index at each new position, before the factorization pivots. */
 MPK_API void mpk_analysis_perm(const mpk_analysis *an, int32_t *perm);
 MPK_API void mpk_analysis_destroy(mpk_analysis **an);
+
+/** The functions of these names, told how large the caller's struct is: metapack.h, Structs. */
+MPK_API void mpk_analysis_info_get_sized(size_t size, const mpk_analysis *an,
+                                         mpk_analysis_info *info);
+#ifndef MPKI_LIBRARY
+#define mpk_analysis_info_get(...)                                                                 \
+    mpk_analysis_info_get_sized(sizeof(mpk_analysis_info), __VA_ARGS__)
+#endif
 
 #ifdef __cplusplus
 }

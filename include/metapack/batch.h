@@ -3,8 +3,8 @@
 #define METAPACK_BATCH_H
 /** Many small dense matrices at once: factorizations, solves and products of order up to
  *  MPK_BATCH_MAX_N. Each matrix has an outcome of its own; one that is singular or has a NaN does
- *  not affect its neighbours. How to lay out the data and what each method does: docs/batch.md.
- *  Examples: examples/batch.c, examples/batch_device.c.
+ *  not affect its neighbours. How to lay out the data and what each method does:
+ *  docs/guide/batch.md. Examples: examples/batch.c, examples/batch_device.c.
  *
  *  Arrays lie in the caller's memory, all of a call on the host or all on one device; structs lie
  *  on the host. On the host a call works with batch->threads threads of the context and gives the
@@ -168,6 +168,12 @@ MPK_API mpk_status mpk_batch_gemm(mpk_context *ctx, const mpk_batch *batch,
                                   const mpk_batch_product *product, const mpk_batch_array *a,
                                   const mpk_batch_array *d, const mpk_batch_array *b,
                                   const mpk_batch_array *c);
+
+/** The functions of these names, told how large the caller's struct is: metapack.h, Structs. */
+MPK_API void mpk_batch_init_sized(size_t size, mpk_batch *batch);
+#ifndef MPKI_LIBRARY
+#define mpk_batch_init(...) mpk_batch_init_sized(sizeof(mpk_batch), __VA_ARGS__)
+#endif
 
 #ifdef __cplusplus
 }

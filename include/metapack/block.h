@@ -3,8 +3,8 @@
 #define METAPACK_BLOCK_H
 /** Blocks: what a blocking of a matrix costs, by level of fill, before anything is factorized; and
  *  what a factorization on blocks (all methods but ldlt and none) did. A block is the entries of
- *  one frame's rows in another frame's columns (docs/glossary.md). Methods: docs/blocking.md,
- *  docs/meta-algorithm.md. */
+ *  one frame's rows in another frame's columns (docs/reference/glossary.md). Methods:
+ *  docs/design/blocking.md, docs/design/meta-algorithm.md. */
 #include <metapack/options.h>
 #include <metapack/problem.h>
 
@@ -96,7 +96,19 @@ typedef struct mpk_block_info {
                                      products; 0: it was not measured */
     double inverses_error; /**< triangular auto: ||x - y||_2 / ||x||_2 of these applications to a
                                      random vector, x exact; infinite: inverses could not be made */
+    int64_t reserved[8];   /**< 0: for numbers to come; metapack.h, Structs */
 } mpk_block_info;
+
+/** The functions of these names, told how large the caller's struct is: metapack.h, Structs. */
+MPK_API mpk_status mpk_block_statistics_sized(size_t size, mpk_context *ctx,
+                                              const mpk_problem *problem,
+                                              const mpk_options *options, const int32_t *levels,
+                                              int32_t count, int scalar, mpk_block_stats *stats);
+MPK_API void mpk_block_stats_clear_sized(size_t size, mpk_context *ctx, mpk_block_stats *stats);
+#ifndef MPKI_LIBRARY
+#define mpk_block_statistics(...) mpk_block_statistics_sized(sizeof(mpk_block_stats), __VA_ARGS__)
+#define mpk_block_stats_clear(...) mpk_block_stats_clear_sized(sizeof(mpk_block_stats), __VA_ARGS__)
+#endif
 
 #ifdef __cplusplus
 }

@@ -2,7 +2,7 @@
 #ifndef METAPACK_DEVICE_H
 #define METAPACK_DEVICE_H
 /** The NVIDIA GPUs that a process sees. Which of them a sparse factorization uses is options.device
- *  and options.device_number; docs/cuda.md. Example: examples/device.c. */
+ *  and options.device_number; docs/guide/cuda.md. Example: examples/device.c. */
 #include <metapack/status.h>
 
 #ifdef __cplusplus
@@ -51,6 +51,13 @@ MPK_API mpk_status mpk_device_free(mpk_context *ctx, int number, void **ptr);
 MPK_API mpk_status mpk_device_copy(mpk_context *ctx, int number, void *to, int64_t to_pitch,
                                    const void *from, int64_t from_pitch, int64_t width,
                                    int64_t columns);
+
+/** The functions of these names, told how large the caller's struct is: metapack.h, Structs. */
+MPK_API mpk_status mpk_device_info_get_sized(size_t size, mpk_context *ctx, int number,
+                                             mpk_device_info *info);
+#ifndef MPKI_LIBRARY
+#define mpk_device_info_get(...) mpk_device_info_get_sized(sizeof(mpk_device_info), __VA_ARGS__)
+#endif
 
 #ifdef __cplusplus
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef METAPACK_FACTOR_H
 #define METAPACK_FACTOR_H
-/** The factor: L, D and scaling, from the values of A. Methods and sources: docs/factorization.md,
- *  docs/numerics.md (tolerances, verdicts), docs/meta-algorithm.md (methods on blocks). */
+/** The factor: L, D and scaling, from the values of A. Methods and sources:
+ *  docs/design/factorization.md, docs/guide/numerics.md (tolerances, verdicts),
+ *  docs/design/meta-algorithm.md (methods on blocks). */
 #include <metapack/analysis.h>
 #include <metapack/block.h>
 
@@ -12,7 +13,7 @@ extern "C" {
 
 /** What is known of the rank. A zero pivot is a column of which nothing is above zero_tolerance
  *  when its turn comes. That alone does not show that A is singular; a vector v with A v = 0 up to
- *  rounding does. docs/numerics.md */
+ *  rounding does. docs/guide/numerics.md */
 typedef enum mpk_rank {
     MPK_RANK_FULL = 0,       /**< no zero pivot. A may be singular for all that: only a certificate
                                   (mpk_certify) says more */
@@ -50,6 +51,7 @@ typedef struct mpk_factor_info {
                     that was better; the next values begin with it */
     mpk_asymmetry
         asymmetry; /**< of the values: S, the mean of both triangles, is what was factorized */
+    int64_t reserved[8]; /**< 0: for numbers to come; metapack.h, Structs */
 } mpk_factor_info;
 
 /** Factorize: P S A S P^T + E = L D L^T (L D L^H when Hermitian), L unit lower triangular, D block
@@ -109,6 +111,7 @@ typedef struct mpk_estimate {
     int64_t device_free_bytes;    /**< of the device, now; at most options.device_memory_limit */
     double flops;                 /**< 0: depends on what is dropped */
     double time_s;                /**< on the device; 0: not known */
+    int64_t reserved[8];          /**< 0: for numbers to come; metapack.h, Structs */
 } mpk_estimate;
 
 /** Look ahead: which engine options.device leads to, and what it will take.
@@ -160,6 +163,19 @@ MPK_API size_t mpk_get_size(const mpk_factor *fac, mpk_quantity what);
  *          part of L's diagonal block, so there is no permutation that makes L triangular. */
 MPK_API mpk_status mpk_get(mpk_context *ctx, const mpk_factor *fac, mpk_quantity what, void *out,
                            size_t bytes);
+
+/** The functions of these names, told how large the caller's struct is: metapack.h, Structs. */
+MPK_API mpk_status mpk_factor_estimate_sized(size_t size, mpk_context *ctx, const mpk_analysis *an,
+                                             const mpk_options *options, mpk_estimate *out);
+MPK_API void mpk_factor_info_get_sized(size_t size, const mpk_factor *fac, mpk_factor_info *info);
+MPK_API void mpk_factor_block_info_get_sized(size_t size, const mpk_factor *fac,
+                                             mpk_block_info *info);
+#ifndef MPKI_LIBRARY
+#define mpk_factor_estimate(...) mpk_factor_estimate_sized(sizeof(mpk_estimate), __VA_ARGS__)
+#define mpk_factor_info_get(...) mpk_factor_info_get_sized(sizeof(mpk_factor_info), __VA_ARGS__)
+#define mpk_factor_block_info_get(...)                                                             \
+    mpk_factor_block_info_get_sized(sizeof(mpk_block_info), __VA_ARGS__)
+#endif
 
 #ifdef __cplusplus
 }

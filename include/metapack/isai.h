@@ -4,7 +4,7 @@
 /** Incomplete sparse approximate inverses: M on a given pattern S with (A M - I)_ij = 0 for (i, j)
  *  in S. Each column is the solution of a small system of its own, A(J, J) m = e_j with J the rows
  *  of S(:, j); of a triangular matrix that system is triangular. A triangular solve then becomes a
- *  sparse product. docs/isai.md
+ *  sparse product. docs/guide/isai.md
  *  Source: Anzt, Chow, Huckle & Dongarra 2016, "Batched generation of incomplete sparse approximate
  *  inverses on GPUs", Algorithm 1; Anzt, Huckle, Braeckle & Dongarra 2018,
  *  doi:10.1016/j.parco.2017.10.003. Departs from it: columns of any length, each exact on its
@@ -109,6 +109,15 @@ MPK_API mpk_status mpk_isai_get(mpk_context *ctx, const mpk_isai *isai, int64_t 
 /** Copy the numbers; all zero for isai NULL. */
 MPK_API void mpk_isai_info_get(const mpk_isai *isai, mpk_isai_info *info);
 MPK_API void mpk_isai_destroy(mpk_isai **isai);
+
+/** The functions of these names, told how large the caller's struct is: metapack.h, Structs. */
+MPK_API void mpk_isai_options_init_sized(size_t size, mpk_isai_options *options);
+MPK_API void mpk_isai_info_get_sized(size_t size, const mpk_isai *isai, mpk_isai_info *info);
+#ifndef MPKI_LIBRARY
+#define mpk_isai_options_init(...)                                                                 \
+    mpk_isai_options_init_sized(sizeof(mpk_isai_options), __VA_ARGS__)
+#define mpk_isai_info_get(...) mpk_isai_info_get_sized(sizeof(mpk_isai_info), __VA_ARGS__)
+#endif
 
 #ifdef __cplusplus
 }

@@ -2,7 +2,7 @@
 #ifndef METAPACK_KRYLOV_H
 #define METAPACK_KRYLOV_H
 /** Iterative solution of A x = b with any operator and any preconditioner, both given as functions.
- *  Methods and sources: docs/krylov.md. */
+ *  Methods and sources: docs/guide/krylov.md. */
 #include <metapack/options.h>
 
 #ifdef __cplusplus
@@ -74,6 +74,7 @@ typedef struct mpk_krylov_info {
     int32_t history_count; /**< entries written to task.history */
     /** Of all; of the products with A; of the applications of M^-1. */
     double time_s, time_product_s, time_precondition_s;
+    int64_t reserved[8]; /**< 0: for numbers to come; metapack.h, Structs */
 } mpk_krylov_info;
 
 /** Fill with the defaults above; n = 0, no operators. */
@@ -92,6 +93,16 @@ MPK_API void mpk_krylov_task_init(mpk_krylov_task *task);
  *  below. Threads: the caller's; operators may use more. Example: examples/matrix_free.c */
 MPK_API mpk_status mpk_krylov_solve(mpk_context *ctx, const mpk_krylov_task *task, const void *b,
                                     void *x, mpk_krylov_info *info);
+
+/** The functions of these names, told how large the caller's struct is: metapack.h, Structs. */
+MPK_API void mpk_krylov_task_init_sized(size_t size, mpk_krylov_task *task);
+MPK_API mpk_status mpk_krylov_solve_sized(size_t size, mpk_context *ctx,
+                                          const mpk_krylov_task *task, const void *b, void *x,
+                                          mpk_krylov_info *info);
+#ifndef MPKI_LIBRARY
+#define mpk_krylov_task_init(...) mpk_krylov_task_init_sized(sizeof(mpk_krylov_task), __VA_ARGS__)
+#define mpk_krylov_solve(...) mpk_krylov_solve_sized(sizeof(mpk_krylov_info), __VA_ARGS__)
+#endif
 
 #ifdef __cplusplus
 }

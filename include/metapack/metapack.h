@@ -21,6 +21,13 @@
  *             is at rest, and returns when the result is there. Indices count from 0.
  *             Right-hand sides and solutions are n x nrhs and column-major: entry (i, j) is at
  *             b[i + j * ldb], ldb >= n, and has the problem's scalar type.
+ *  Structs    Later versions put new fields at the end of a struct, or into its `reserved`; a
+ *             program need not be compiled again for them. The library sees how large the program's
+ *             struct is, and neither reads nor writes beyond: by its struct_size, if it has one,
+ *             else by the macro of the function's name, which passes sizeof(struct) to the function
+ *             of that name with _sized. Other languages call that one, with the size of their own
+ *             struct. Of a struct that is larger than the library's the rest is set to 0. Structs
+ *             that are parts of others, or entries of arrays, keep their size.
  *  Units      Names end in _s for seconds and in bytes for bytes; nnz counts entries, flops counts
  *             additions and multiplications.
  *  Threads    A context serves one thread at a time; threads with a context each may work at the
@@ -41,11 +48,11 @@
 #include <metapack/factor.h>   /* P S A S P^T = L D L^T, complete or incomplete; inertia */
 #include <metapack/krylov.h>   /* A x = b with any operator and any preconditioner */
 #include <metapack/solve.h>    /* A X = B with a factor, and the backward error reached */
-#include <metapack/adaptive.h> /* A X = B, the method chosen: direct, or up a ladder */
+#include <metapack/adaptive.h> /* A X = B, the method chosen by itself */
+#include <metapack/dense.h>    /* one dense matrix, on the processor or a device */
 #include <metapack/report.h>   /* a run's numbers as text, JSON and SVG */
 #include <metapack/pipeline.h> /* the whole path, from files to files */
 
-#include <metapack/dense.h> /* one dense matrix, on the processor or a device */
 #include <metapack/batch.h> /* many small dense matrices at once */
 #include <metapack/isai.h>  /* incomplete sparse approximate inverses */
 

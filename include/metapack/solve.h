@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef METAPACK_SOLVE_H
 #define METAPACK_SOLVE_H
-/** Solutions with a factor. Refinement and its verdicts: docs/numerics.md. Iterative methods:
- *  docs/krylov.md. */
+/** Solutions with a factor. Refinement and its verdicts: docs/guide/numerics.md. Iterative methods:
+ *  docs/guide/krylov.md. */
 #include <metapack/krylov.h>
 
 #ifdef __cplusplus
@@ -13,7 +13,7 @@ extern "C" {
  *  normwise      = ||b - A x||_inf / (||A||_inf ||x||_inf + ||b||_inf)
  *  componentwise = max_i |b - A x|_i / (|A| |x| + |b|)_i, with 0/0 = 0 and, in a row whose
  *  denominator is negligible, the second denominator of Arioli, Demmel & Duff 1989 (eq. 2.13,
- *  omega_1 + omega_2); docs/numerics.md. */
+ *  omega_1 + omega_2); docs/guide/numerics.md. */
 typedef struct mpk_solve_info {
     int32_t iterations;       /**< steps of refinement taken */
     double normwise;          /**< backward error, as above */
@@ -29,10 +29,11 @@ typedef struct mpk_solve_info {
     int solved; /**< 1: each x solves its system in every row, |b - A x|_i being at most 1e-8 (single
                      precision 1e-4) of (|A| |x| + |b|)_i, and small beside b where it is no
                      rounding; 0: with MPK_SINGULAR the system is inconsistent, with others x is no
-                     solution. docs/numerics.md */
+                     solution. docs/guide/numerics.md */
     int consistent; /**< of a singular A, has A x = b a solution? 1: yes; -1: no, some v with A v = 0
                          has |v^T b| > 1e-12 |v|^T (|A| |x| + |b|) (single: 5e-4), of some b;
                          0: not known, or A was not found to be singular */
+    int64_t reserved[8]; /**< 0: for numbers to come; metapack.h, Structs */
 } mpk_solve_info;
 
 /** What `solved` says, of errors that were found elsewhere.
@@ -95,6 +96,14 @@ typedef enum mpk_part {
  *  Threads: MPK_PART_ALL those of the factorization. Example: examples/parts.c */
 MPK_API mpk_status mpk_solve_part(mpk_context *ctx, const mpk_factor *fac, mpk_part part,
                                   int32_t nrhs, void *x, int64_t ldx);
+
+/** The functions of these names, told how large the caller's struct is: metapack.h, Structs. */
+MPK_API mpk_status mpk_solve_sized(size_t size, mpk_context *ctx, const mpk_factor *fac,
+                                   int32_t nrhs, const void *b, int64_t ldb, void *x, int64_t ldx,
+                                   const mpk_options *options, mpk_solve_info *info);
+#ifndef MPKI_LIBRARY
+#define mpk_solve(...) mpk_solve_sized(sizeof(mpk_solve_info), __VA_ARGS__)
+#endif
 
 #ifdef __cplusplus
 }

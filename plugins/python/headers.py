@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Make the two generated modules of pymetapack from the C headers: _cffi.py and _version.py.
 
-    python3 headers.py HEADERS CMAKELISTS FOLDER
+    python3 headers.py HEADERS VERSION FOLDER
 
-HEADERS is the folder of metapack.h, CMAKELISTS the file that names the version, FOLDER the package
+HEADERS is the folder of metapack.h, VERSION the file that names the version, FOLDER the package
 to write into.  What Python believes of the C library is thereby what its headers say, field by
 field; nothing is written twice.
 """
@@ -19,7 +19,7 @@ def declarations(folder: Path) -> str:
     """The declarations of all headers in the order of metapack.h, as cffi reads them."""
     order = re.findall(r"#include <metapack/(\w+\.h)>", (folder / "metapack.h").read_text())
     text = "\n".join((folder / name).read_text() for name in order)
-    text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.S).replace("\\\n", "")
     text = re.sub(r"#ifdef __cplusplus.*?#endif", "", text, flags=re.S)
     constants = re.findall(r"^#define (MPK_\w+) (\d+)$", text, flags=re.M)
     text = re.sub(r"^#.*$", "", text, flags=re.M)
@@ -29,21 +29,21 @@ def declarations(folder: Path) -> str:
     return defines + re.sub(r"\n\s*\n+", "\n", text)
 
 
-def version(cmakelists: Path) -> str:
-    found = re.search(r"project\(metapack VERSION ([\d.]+)", cmakelists.read_text())
-    if not found:
-        raise SystemExit(f"{cmakelists} names no version")
-    return found[1]
+def version(path: Path) -> str:
+    text = path.read_text().strip()
+    if not re.fullmatch(r"\d+\.\d+\.\d+", text):
+        raise SystemExit(f"{path} names no version")
+    return text
 
 
-def generate(headers: Path, cmakelists: Path, folder: Path) -> None:
+def generate(headers: Path, version_file: Path, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     ffi = cffi.FFI()
     ffi.cdef(declarations(headers))
     ffi.set_source("pymetapack._cffi", None)
     ffi.emit_python_code(str(folder / "_cffi.py"))
     (folder / "_version.py").write_text(
-        f'# Generated from CMakeLists.txt.\n__version__ = "{version(cmakelists)}"\n'
+        f'# Generated from VERSION.\n__version__ = "{version(version_file)}"\n'
     )
 
 

@@ -83,7 +83,7 @@ class Build(build_py):
         shutil.rmtree(self.build_lib, ignore_errors=True)
         super().run()
         package = Path(self.build_lib) / "pymetapack"
-        headers.generate(ROOT / "include" / "metapack", ROOT / "CMakeLists.txt", package)
+        headers.generate(ROOT / "include" / "metapack", ROOT / "VERSION", package)
         library = built.build()
         lib, licences = package / "lib", package / "licenses"
         for folder in (lib, licences):
@@ -114,7 +114,7 @@ class Binary(Distribution):
 
 
 setup(
-    version=headers.version(ROOT / "CMakeLists.txt"),
+    version=headers.version(ROOT / "VERSION"),
     cmdclass={"build_py": Build, "bdist_wheel": Wheel},
     distclass=Binary,
 )

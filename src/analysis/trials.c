@@ -7,7 +7,7 @@
 
 static const char STAGE[] = "analyse";
 
-/* ---- the rules' constants: docs/analysis.md -------------------------------------------------- */
+/* ---- the rules' constants: docs/design/analysis.md ------------------------------------------- */
 
 /* With a larger share of weak columns without any strong neighbour, an order without pairs is not
  * tried: delayed pivots would cascade. */

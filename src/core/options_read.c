@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Who reads an option: by the table, and by what other options make idle. */
 #include "core.h"
+#include "sizes.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -161,5 +162,8 @@ bool mpki_option_is_read(const mpk_option *o, const mpk_options *options, int ge
 }
 
 int mpk_option_is_read(const mpk_option *o, const mpk_options *options, char *why, size_t size) {
-    return mpki_option_is_read(o, options, -1, why, size);
+    mpk_options full;
+    mpk_options_init(&full);
+    const bool filled = mpki_read_struct(&full, sizeof full, options, sizeof(size_t));
+    return mpki_option_is_read(o, filled ? &full : options, -1, why, size);
 }

@@ -1,8 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_SIZES_H
 #define MPKI_SIZES_H
-/** Arrays of a caller's: does their end lie in memory at all, do two of them overlap? */
+/** A caller's structs: how much of one is there? A caller's arrays: does their end lie in memory at
+ *  all, do two of them overlap? */
 #include "core.h"
+
+#include <string.h>
+
+/** Read a caller's struct that begins with its size, struct_size: `full`, `known` bytes of
+ *  defaults, gets what the caller has of it; its own size stays. A program that was compiled with
+ *  an older header has a shorter one.
+ *  False, and `full` stays as it is: NULL, or fewer than `least` bytes, which every version has, or
+ *  more than any version will have: nobody filled it. */
+static inline bool mpki_read_struct(void *full, size_t known, const void *given, size_t least) {
+    size_t size = 0;
+    if (given) memcpy(&size, given, sizeof size);
+    if (size < least || size > 4096) return false;
+    memcpy(full, given, size < known ? size : known);
+    memcpy(full, &known, sizeof known);
+    return true;
+}
 
 /** May `columns` columns of `size`-byte entries lie `ld` entries apart? False: the last one
  *  would lie beyond what an address can say, 57 bits. All are at least 0. */

@@ -51,6 +51,8 @@ mpk_status mpki_dense_backward(mpki_dense_solve *s, const void *z, void *y, bool
 /** Draw vectors until it is settled whether ||I - M^-1 A|| < 1, so that A is regular and has the
  *  inertia of the factors. s->call.a is given. Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE. */
 mpk_status mpki_dense_examine(mpki_dense_solve *s, mpk_certificate *found);
+/** Likewise, told in s->call.info->inertia, too. found [out] not certified where the call fails */
+mpk_status mpki_dense_examine_counts(mpki_dense_solve *s, mpk_certificate *found);
 /** May the signs of the factors be A's inertia? Not of complex symmetric ones; nor of Aasen's,
  *  whose T is eliminated in another way for its signs than for solves. */
 bool mpki_dense_counts(const mpk_dense *d);

@@ -8,7 +8,8 @@
  *  Gaussian and c = sqrt(n) ||B z|| / ||z||, ||B|| >= 1 implies P(c <= t) <= 0.8 t (Dixon 1983,
  *  SIAM J. Numer. Anal. 20), and k independent z are all that small with at most (0.8 t)^k. Signs
  *  alone or unit vectors for z will not do: for these the solve repeats the roundings of the
- *  factorization, and c comes out as 0 however wrong M is. docs/numerics.md has the experiment. */
+ *  factorization, and c comes out as 0 however wrong M is. docs/design/verdicts.md has the
+ *  experiment. */
 #include "problem.h"
 
 enum { MPKI_CERTIFICATE_MOST = 16 /* vectors */ };

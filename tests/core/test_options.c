@@ -33,6 +33,7 @@ static void covers_the_struct(void **state) {
     memset(seen + offsetof(mpk_options, given_perm), 1, sizeof(void *));
     memset(seen + offsetof(mpk_options, given_blocks), 1, sizeof(void *));
     memset(seen + offsetof(mpk_options, given_pivots), 1, sizeof(void *));
+    memset(seen + offsetof(mpk_options, reserved), 1, sizeof((mpk_options){0}.reserved));
     for (int k = 0; (o = mpk_option_at(k)); k++)
         for (size_t b = 0; b < size_of(o); b++) {
             assert_int_equal(seen[o->offset + b], 0); /* two rows are never of one field */
@@ -44,6 +45,38 @@ static void covers_the_struct(void **state) {
         assert_true(gap < 4 || b % 8 == 7);
     }
     assert_null(mpk_option_at(-1));
+}
+
+/* A program of an older release has a shorter struct: what it lacks is at its default and cannot be
+ * set, and nothing behind it is read or written. */
+static void shorter(void **state) {
+    (void)state;
+    union {
+        mpk_options is;
+        unsigned char byte[sizeof(mpk_options)];
+    } o;
+    const size_t size = offsetof(mpk_options, seed) + sizeof o.is.seed;
+    char why[200];
+    memset(&o, 0xa5, sizeof o);
+    mpk_options_init_sized(size, &o.is);
+    assert_int_equal(o.is.struct_size, size);
+    assert_int_equal(mpk_options_set(NULL, &o.is, "pivot_threshold", "0.25"), MPK_OK);
+    assert_true(o.is.pivot_threshold == 0.25);
+    const mpk_option *row;
+    int newer = 0;
+    for (int k = 0; (row = mpk_option_at(k)); k++) {
+        if (row->offset < size) continue;
+        newer++;
+        assert_true(mpk_option_value(row, &o.is) == row->preset);
+        (void)mpk_option_is_read(row, &o.is, why, sizeof why);
+        assert_int_equal(mpk_options_set(NULL, &o.is, row->key,
+                                         row->kind == MPK_OPTION_CHOICE ? row->words[0] : "0"),
+                         MPK_ERR_ARGUMENT);
+    }
+    assert_true(newer > 0);
+    for (size_t b = size; b < sizeof o; b++) assert_int_equal(o.byte[b], 0xa5);
+    o.is.struct_size = 3; /* nobody filled it */
+    assert_int_equal(mpk_options_set(NULL, &o.is, "refine", "1"), MPK_ERR_ARGUMENT);
 }
 
 /* Defaults, ranges and words are those that options are set by; each row says what it is. */
@@ -220,7 +253,8 @@ static int teardown(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_idle), cmocka_unit_test(covers_the_struct),
-        cmocka_unit_test(rows_hold), cmocka_unit_test(who_reads),
-        cmocka_unit_test(nonsense),  cmocka_unit_test(seeds)};
+        cmocka_unit_test(shorter),   cmocka_unit_test(rows_hold),
+        cmocka_unit_test(who_reads), cmocka_unit_test(nonsense),
+        cmocka_unit_test(seeds)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* An accelerator as the engine of a context: its table of slots, what it refuses, its memory. */
 #include "offload.h"
+#include "core/sizes.h"
 
 #include <string.h>
 
@@ -223,8 +224,12 @@ mpk_status mpk_context_use_accelerator(mpk_context *ctx, const mpk_accelerator *
 
 mpk_status mpk_accelerator_report_get(const mpk_context *ctx, mpk_accelerator_report *report) {
     const mpki_accelerated *on = ctx && report ? of(ctx) : NULL;
-    if (!on || report->struct_size != sizeof *report) return MPK_ERR_ARGUMENT;
-    *report = on->report;
-    report->struct_size = sizeof *report;
+    mpk_accelerator_report full = {0};
+    if (!on ||
+        !mpki_read_struct(&full, sizeof full, report, offsetof(mpk_accelerator_report, calls)))
+        return MPK_ERR_ARGUMENT;
+    const size_t size = report->struct_size;
+    memcpy(report, &on->report, size < sizeof full ? size : sizeof full);
+    report->struct_size = size;
     return MPK_OK;
 }

@@ -9,6 +9,7 @@ is refused here, so that no call goes astray later.
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -80,8 +81,28 @@ def _check(library: Any, path: str) -> None:
             )
 
 
-lib, library_path = _open()
-_check(lib, library_path)
+class _Library:
+    """The library's functions and constants. Of those that fill a struct the ones that are told its size,
+    so that a library with larger structs than those of the headers writes no more than there is."""
+
+    def __init__(self, library: Any) -> None:
+        self._library = library
+        for name in dir(library):
+            if name.endswith("_sized"):
+                function = getattr(library, name)
+                seen = [kind.item for kind in ffi.typeof(function).args if kind.kind == "pointer"]
+                struct = [kind for kind in seen if kind.kind == "struct" and kind.fields][-1]
+                setattr(self, name[: -len("_sized")], partial(function, ffi.sizeof(struct)))
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._library, name)
+        setattr(self, name, found)
+        return found
+
+
+_library, library_path = _open()
+_check(_library, library_path)
+lib: Any = _Library(_library)
 
 #: Status number -> name of the enumerator, "MPK_ERR_INPUT".
 status_names: dict[int, str] = ffi.typeof("mpk_status").elements

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Keyword arguments -> mpk_options.  The keys are the library's own (docs/python.md)."""
+"""Keyword arguments -> mpk_options.  The keys are the library's own (docs/guide/python.md)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _GIVEN = ("given_perm", "given_blocks", "given_pivots")
 _FIELDS: list[str] = [
     name
     for name, _ in ffi.typeof("mpk_options").fields
-    if name not in ("struct_size", *_GIVEN)
+    if name not in ("struct_size", "reserved", *_GIVEN)
 ]
 
 
@@ -118,6 +118,8 @@ def as_dict(struct: Any) -> dict[str, Any]:
     """A C struct as a dict: numbers, words for choices, dicts for structs in it."""
     result: dict[str, Any] = {}
     for name, field in ffi.typeof(struct).fields:
+        if name == "reserved":
+            continue
         value = getattr(struct, name)
         kind = field.type
         if kind.kind == "struct":

@@ -61,7 +61,13 @@ mpk_status mpki_rows_make(mpk_context *ctx, const mpki_blocks *bf, mpki_blocks *
                           mpki_pool *pool, mpki_rows **rows);
 void mpki_rows_free(mpk_context *ctx, mpki_rows **rows);
 
-/** The rule, measured (docs/meta-algorithm.md): is this block faster as rows? */
+/* ---- worth.c --------------------------------------------------------------------------------- */
+
+/** Is the factor faster as rows, and is there room for them beside the blocks?
+ *  kept_bytes [out] of the blocks that stay
+ *  pure       [out] even with all blocks as rows */
+bool mpki_rows_pay(const mpk_context *ctx, const mpki_blocks *bf, int64_t *kept_bytes, bool *pure);
+/** The rule, measured (docs/design/meta-algorithm.md): is this block faster as rows? */
 bool mpki_as_rows(const mpki_block *b);
 /** Bytes of its data, for values of `size` bytes. */
 int64_t mpki_stored_bytes(const mpki_block *b, size_t size);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CPU_INVERSE_INVERSE_H
 #define MPKI_CPU_INVERSE_INVERSE_H
-/** Incomplete sparse approximate inverses from inside: patterns, columns, products. docs/isai.md.
- *  A triangle is diag(1 / dinv) + a strict triangle; its approximate inverse has the diagonal dinv,
- *  too, so both are held without diagonals. dinv NULL: the unit diagonal. */
+/** Incomplete sparse approximate inverses from inside: patterns, columns, products.
+ *  docs/design/isai.md. A triangle is diag(1 / dinv) + a strict triangle; its approximate inverse
+ *  has the diagonal dinv, too, so both are held without diagonals. dinv NULL: the unit diagonal. */
 #include "core/pool.h"
 #include <metapack/isai.h>
 

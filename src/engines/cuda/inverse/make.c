@@ -20,10 +20,6 @@ mpk_status mpki_cuda_isai_job_begin(mpk_context *ctx, const char *stage, mpk_sca
     return MPK_OK;
 }
 
-mpk_status mpki_cuda_isai_status(const mpki_isai_job *job, int status) {
-    return mpki_cuda_status(job->ctx, job->stage, status);
-}
-
 /* A call moves no more than this, for a row of a copy has less than 2^31 bytes. */
 enum { COPY_MOST = 1 << 30 };
 

@@ -70,7 +70,9 @@ void mpki_cuda_isai_give(mpki_isai_job *job, mpki_isai_piece *p);
 void mpki_cuda_isai_give_sparse(mpki_isai_job *job, mpki_isai_sparse *a);
 /** The next `bytes` of the piece; *used is moved on. */
 void *mpki_cuda_isai_place(const mpki_isai_piece *p, int64_t *used, int64_t bytes);
-mpk_status mpki_cuda_isai_status(const mpki_isai_job *job, int status);
+static inline mpk_status mpki_cuda_isai_status(const mpki_isai_job *job, int status) {
+    return mpki_cuda_status(job->ctx, job->stage, status);
+}
 /** Copies between host and device; `to_host` waits. */
 mpk_status mpki_cuda_isai_to_device(const mpki_isai_job *job, void *to, const void *from,
                                     int64_t bytes);

@@ -35,7 +35,7 @@ enum {
     SEND_SHARED = 1 << 20,
     /** batches before a graph is made: operators may try out what suits them */
     PLAIN_FIRST = 2,
-    /** and more of them but for gmres, whose first ones are not short (solve/krylov/run_t.c) */
+    /** and more of them but for gmres, whose first ones are not short (solve/krylov/steps_t.c) */
     PLAIN_SHORT = 2,
     /** captures of operators that the host has to wait for, at most */
     ATTEMPTS_MOST = 2

@@ -4,8 +4,8 @@
 /** Iterations of SQMR and CG whose scalars never leave the device. Each kernel is a pass over
  *  vectors whose last block computes the scalars of the next one. What solve/krylov/sqmr_t.c and
  *  cg_t.c do between the passes is done here in the same order with the same tests; anything that
- *  ends an iteration there sets state.end, and the kernels after it do nothing. The host (run_t.c)
- *  then finds the same event at the same iteration. */
+ *  ends an iteration there sets state.end, and the kernels after it do nothing. The host
+ *  (steps_t.c) then finds the same event at the same iteration. */
 #include "product.cuh"
 
 #include <float.h>
