@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_LEND_H
 #define MPKI_LEND_H
-/** Arrays of a caller's that lie in a device's memory, as the host sees them: copies, in and
- *  out. */
+/** A caller may pass arrays in device memory. Host code asks here whether an array is one, and
+ *  copies it to host memory and back. */
 #include "../engines/interface/engine.h"
 
-/** Does p lie in the memory of the engine's device? */
+/** Is p an address of the memory of the engine's device? */
 bool mpki_is_there(mpk_context *ctx, const mpki_engine *engine, const void *p);
 
-/** A copy in host memory of what the device has at `from`, columns one after the other; to be
- *  released with mpki_release().
+/** Copies columns from device memory to new host memory, one after the other. The caller releases
+ *  it with mpki_release().
  *  width [in] bytes of a column   pitch [in] bytes from one column to the next
  *  Returns NULL, with the error recorded: MPK_ERR_MEMORY | MPK_ERR_DEVICE */
 void *mpki_fetch(mpk_context *ctx, const mpki_engine *engine, const char *stage, const void *from,

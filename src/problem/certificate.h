@@ -24,17 +24,19 @@ uint64_t mpki_certificate_hash(uint64_t state, const void *values, int64_t bytes
  *  0. */
 bool mpki_certificate_next(mpk_certificate *t, double c);
 
-#define MPKI_CERTIFICATE(p)                                                                          \
+/* clang-format off */
+#define MPKI_CERTIFICATE(p)                                                                        \
     /** z := S times the next n Gaussian numbers of a stream, real and imaginary parts each        \
-     *  scale [in] n powers of two; NULL: S = I */ \
-    void mpki_##p##_gaussian(int64_t n, const double *scale, uint64_t *state, void *z);              \
+     *  scale [in] n powers of two; NULL: S = I */                                                 \
+    void mpki_##p##_gaussian(int64_t n, const double *scale, uint64_t *state, void *z);            \
     /** S for a dense matrix: powers of two by which no row's largest entry is far from 1.         \
      *  a     [in]  the lower triangle, or the upper one, by columns; lda 0: the lower, packed     \
-     *  scale [out] n; work [out] n */ \
-    void mpki_##p##_certificate_scale(int64_t n, const void *a, int64_t lda, bool upper,             \
-                                      double *scale, double *work);                                  \
-    /** sqrt(n) ||S^-1 (z + y)||_2 / ||S^-1 z||_2, for y = M^-1 (-A z) */                            \
+     *  scale [out] n; work [out] n */                                                             \
+    void mpki_##p##_certificate_scale(int64_t n, const void *a, int64_t lda, bool upper,           \
+                                      double *scale, double *work);                                \
+    /** sqrt(n) ||S^-1 (z + y)||_2 / ||S^-1 z||_2, for y = M^-1 (-A z) */                          \
     double mpki_##p##_contraction(int64_t n, const double *scale, const void *z, const void *y);
+/* clang-format on */
 MPKI_CERTIFICATE(s)
 MPKI_CERTIFICATE(d)
 MPKI_CERTIFICATE(c)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A stage on an accelerator: A's blocks go there, portions of the inspector become batches, frames
- * are judged by what the kernels tell. As in Thuerck 2021, sec. 8.3: operations with a rejected
+ * are judged by what the kernels report. As in Thuerck 2021, sec. 8.3: operations with a rejected
  * frame are listed and skipped, and later stages compute what earlier ones owe them. */
 #include "engines/cpu/block_factor/entry.h"
 #include "core/random.h"

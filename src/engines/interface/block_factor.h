@@ -120,9 +120,10 @@ typedef struct mpki_block_engine {
     /** `stage` finds the level sets of the frames from place stages->due on itself, beside its work
      *  on those before, and appends them to stages->levels; false: they are there already. */
     bool finds_levels;
-    /** The same by sweeps over all blocks at once (Thuerck 2019, algorithm 2). may_reorder: frames
-     *  whose pivots the first sweep would have to replace are rejected. *reorder [out] some frames
-     *  were, but not all: nothing is stored, and a push-back must follow. Returns as `stage`. */
+    /** Computes a stage by sweeps over all blocks at once (Thuerck 2019, algorithm 2).
+     *  may_reorder: frames whose pivots the first sweep would have to replace are rejected.
+     *  *reorder [out] some frames were, but not all: nothing is stored, and a push-back must
+     *  follow. Returns as `stage`. */
     mpk_status (*sweeps)(mpki_blocks *f, bool may_reorder, bool *reorder);
     /** After the last stage: release what only the factorization needs, bring the factor into the
      *  form that is applied fastest, and report.

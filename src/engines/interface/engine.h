@@ -12,7 +12,7 @@
  *  Memory     Vectors have entries of the scalar type of A. The engine of a device takes each of
  *             them where it lies, in host memory or in the device's, and finds that out by itself;
  *             the processor's takes host memory alone. Values of A, scales and views lie in host
- *             memory; so does what a slot tells (results, lists, bytes).
+ *             memory; so does what a slot reports (results, lists, bytes).
  *  Order      Vectors named b and x are in the order of the problem, vectors named y by position:
  *             perm[position] = index in the problem (docs/reference/glossary.md).
  *  Errors     A slot that fails records why with mpki_error() and returns that status; what it

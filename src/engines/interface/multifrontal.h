@@ -149,11 +149,11 @@ typedef struct mpki_direct_engine {
     /** x := A^-1 b with refinement as factor/refine_t.c has it, of the first of nrhs right-hand
      *  sides, at most MPKI_REFINE_TOGETHER, in the device's memory; only numbers come to the host,
      *  and x where it lies there. x == b is allowed. NULL: the engine has none.
-     *  told [out] told->done == 0: x is undefined, but as it was where x == b
+     *  reached [out] reached->done == 0: x is undefined, but as it was where x == b
      *  Returns MPK_OK (also where it was not done) | MPK_ERR_DEVICE */
     mpk_status (*refine)(mpk_context *ctx, const mpki_direct *f, mpki_direct_solver *s,
                          const mpki_refine_wish *wish, int32_t nrhs, const void *b, int64_t ldb,
-                         void *x, int64_t ldx, mpki_refined *told);
+                         void *x, int64_t ldx, mpki_refined *reached);
     /** Take values that lie in the device's memory for the next factorization, and scale them.
      *  NULL: the engine has none.
      *  taken [out] false: it has to be done on the host (there are no numbers yet, several values

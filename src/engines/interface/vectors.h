@@ -95,8 +95,8 @@ typedef struct mpki_batch {
 /** What the methods (solve/krylov/) ask of an engine: operations on vectors of n entries of one
  *  scalar type, in the engine's memory. x, y: vectors of the space, or others there. Sums are
  *  formed in double, in an order that depends on n alone. A slot that cannot fail on the processor
- *  may on a device: what it returns then is NaN (or false, or 0), and `status` tells it. A device
- *  may still be at work when a slot returns that gives nothing back. */
+ *  may on a device: what it returns then is NaN (or false, or 0), and `status` has the reason. A
+ *  device may still be at work when a slot returns that gives nothing back. */
 typedef struct mpki_vector_ops {
     /** `count` vectors of n entries, whatever they hold.
      *  stream [in] where a device shall work (CUDA's: cudaStream_t); NULL: the engine's own

@@ -61,7 +61,7 @@ INTERLEAVE(gather)(INTERLEAVE(vec) * w, const INTERLEAVE_T *a, int64_t stride, i
     for (int q = 0; q < rows; q++) w[q] = x[q];
 }
 
-/* The same back. */
+/* Puts `rows` entries back into each matrix, from a on. */
 static inline __attribute__((always_inline)) void
 INTERLEAVE(scatter)(const INTERLEAVE(vec) * w, INTERLEAVE_T *a, int64_t stride, int rows) {
     const int lanes = INTERLEAVE(lanes);
@@ -93,7 +93,7 @@ static inline void INTERLEAVE(in)(INTERLEAVE(vec) * w, int n, const INTERLEAVE_T
     }
 }
 
-/* And back. */
+/* Puts the lanes' matrices back where they lie one after the other. */
 static inline void INTERLEAVE(out)(const INTERLEAVE(vec) * w, int n, INTERLEAVE_T *a, int64_t ld,
                                    int64_t stride) {
     for (int j = 0; j < n; j++) {

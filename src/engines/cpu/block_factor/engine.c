@@ -5,14 +5,12 @@
 #include "border.h"
 #include "inverse.h"
 #include "rows.h"
+#include "tuning.h"
 
 #include <math.h>
 #include <string.h>
 
 static const char STAGE[] = "factorize";
-
-/* Bytes by which the arena grows where huge pages are worth it. */
-enum { HUGE_STEP = 8 << 20 };
 
 static void work_free(mpki_blocks *f) {
     if (!f->meta) return;

@@ -3,6 +3,7 @@
 #include "inverse.h"
 #include "core/trace.h"
 #include "rows.h"
+#include "tuning.h"
 
 #include <string.h>
 
@@ -65,14 +66,12 @@ static mpk_status number_rows(making *k) {
     return MPK_OK;
 }
 
-enum { ROWS = 4096 }; /* that a worker takes at a time */
-
 static int64_t row_items(int32_t n) {
-    return ((int64_t)n + ROWS - 1) / ROWS;
+    return ((int64_t)n + INVERSE_ROWS_EACH - 1) / INVERSE_ROWS_EACH;
 }
 
 static int32_t row_end(int32_t n, int64_t item) {
-    return (int32_t)((item + 1) * ROWS < n ? (item + 1) * ROWS : n);
+    return (int32_t)((item + 1) * INVERSE_ROWS_EACH < n ? (item + 1) * INVERSE_ROWS_EACH : n);
 }
 
 typedef struct ordering {
@@ -88,7 +87,7 @@ static void order_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     const mpki_full *a = w->a;
     making *k = w->k;
     const int32_t n = k->isai->n;
-    for (int32_t j = (int32_t)(item * ROWS); j < row_end(n, item); j++) {
+    for (int32_t j = (int32_t)(item * INVERSE_ROWS_EACH); j < row_end(n, item); j++) {
         const int32_t old = k->bf->stages->blocking->perm[k->position[j]];
         if (!w->fill) {
             w->row[old] = j;
@@ -122,8 +121,6 @@ static mpk_status order_matrix(making *k) {
 
 /* ---- triangles ------------------------------------------------------------------------------- */
 
-enum { PORTION = 64 }; /* frames that one worker gathers at a time */
-
 typedef struct gathering {
     mpki_isai_gather g;
     bool fill;
@@ -133,8 +130,8 @@ static void gather_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     (void)pool, (void)worker;
     const gathering *w = arg;
     const int64_t m = w->g.bf->stages->index.m;
-    const int64_t end = (item + 1) * PORTION < m ? (item + 1) * PORTION : m;
-    for (int64_t f = item * PORTION; f < end; f++)
+    const int64_t end = (item + 1) * INVERSE_FRAMES_EACH < m ? (item + 1) * INVERSE_FRAMES_EACH : m;
+    for (int64_t f = item * INVERSE_FRAMES_EACH; f < end; f++)
         MPKI_DISPATCH(w->g.bf->scalar, isai_gather)(&w->g, (int32_t)f, w->fill);
 }
 
@@ -143,7 +140,8 @@ static mpk_status gather(making *k, int half) {
     const mpki_blocks *bf = k->bf;
     mpk_context *ctx = bf->stages->ctx;
     const int32_t n = k->isai->n;
-    const int64_t portions = ((int64_t)bf->stages->index.m + PORTION - 1) / PORTION;
+    const int64_t portions =
+        ((int64_t)bf->stages->index.m + INVERSE_FRAMES_EACH - 1) / INVERSE_FRAMES_EACH;
     gathering w = {.g = {.bf = bf, .start = k->start, .half = half, .l = &k->l}};
     mpki_sparse_free(ctx, &k->l);
     k->l.ptr = MPKI_ZNEW(ctx, STAGE, (int64_t)n + 1, int64_t);
@@ -211,7 +209,7 @@ static void move_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     const moving *w = arg;
     const int32_t *position = w->k->position;
     const size_t size = size_of(w->k);
-    for (int32_t i = (int32_t)(item * ROWS); i < row_end(w->k->isai->n, item); i++) {
+    for (int32_t i = (int32_t)(item * INVERSE_ROWS_EACH); i < row_end(w->k->isai->n, item); i++) {
         const int64_t begin = w->from->ptr[i], count = w->from->ptr[i + 1] - begin;
         if (!w->fill) {
             w->to->ptr[position[i] + 1] = count;

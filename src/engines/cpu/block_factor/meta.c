@@ -3,17 +3,12 @@
  * each of them chunks of frames whose blocks are computed in batches. */
 #include "core/trace.h"
 #include "meta.h"
+#include "tuning.h"
 
 #include <math.h>
 #include <string.h>
 
 static const char STAGE[] = "factorize";
-
-/* Entries of the work blocks of a chunk: they should stay in the second-level cache, and be few
- * beside those of the matrix. */
-enum { CHUNK_LEAST = 1 << 13, CHUNK_MOST = 1 << 17 };
-/* Lists of updates are kept up to this many for each entry of A. */
-enum { KEPT_SHARE = 8 };
 
 void mpki_workers_free(mpki_meta *meta) {
     for (int t = 0; meta->worker && t < meta->threads; t++) {

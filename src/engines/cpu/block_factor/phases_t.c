@@ -22,7 +22,7 @@ void FN(meta_begin)(mpki_meta *meta) {
 
 /* ---- A --------------------------------------------------------------------------------------- */
 
-/* The same of row g of a general matrix's transpose at: A(col[e], g); or of row g of Q A itself. */
+/* Entry e of row g of a general matrix, scaled: of Q A, or A(col[e], g) of its transpose. */
 static T general_entry(const mpki_meta *meta, const mpki_full *from, int32_t g, int64_t e) {
     const mpki_stages *stages = meta->stages;
     const int32_t row = from == stages->at ? from->col[e] : g;

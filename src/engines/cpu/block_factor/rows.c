@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A finished factor becomes scalar rows. */
 #include "rows.h"
+#include "tuning.h"
 
 #include <string.h>
 
 static const char STAGE[] = "factorize";
-
-enum {
-    PORTION = 256,     /* frames that one worker converts at a time */
-    CHUNK_WORK = 4096, /* of a chunk: entries, and ROW_WORK for each row */
-    WINDOW = 512,      /* frames sorted at a time */
-    LENGTHS = 64       /* and by how many lengths */
-};
-enum { ROW_WORK = 4 };
 
 void mpki_rows_free(mpk_context *ctx, mpki_rows **handle) {
     mpki_rows *rows = *handle;
@@ -48,16 +41,18 @@ static void count_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     (void)pool, (void)worker;
     const mpki_rows_making *w = arg;
     if (mpki_stop_wanted(w->bf->stages->ctx, "solve")) return;
-    const int64_t end = (item + 1) * PORTION < w->rows->m ? (item + 1) * PORTION : w->rows->m;
-    MPKI_DISPATCH(w->bf->scalar, rows_count)(w, (int32_t)(item * PORTION), (int32_t)end);
+    const int64_t end =
+        (item + 1) * ROWS_FRAMES_EACH < w->rows->m ? (item + 1) * ROWS_FRAMES_EACH : w->rows->m;
+    MPKI_DISPATCH(w->bf->scalar, rows_count)(w, (int32_t)(item * ROWS_FRAMES_EACH), (int32_t)end);
 }
 
 static void fill_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     (void)pool, (void)worker;
     const mpki_rows_making *w = arg;
     if (mpki_stop_wanted(w->bf->stages->ctx, "solve")) return;
-    const int64_t end = (item + 1) * PORTION < w->rows->m ? (item + 1) * PORTION : w->rows->m;
-    MPKI_DISPATCH(w->bf->scalar, rows_fill)(w, (int32_t)(item * PORTION), (int32_t)end);
+    const int64_t end =
+        (item + 1) * ROWS_FRAMES_EACH < w->rows->m ? (item + 1) * ROWS_FRAMES_EACH : w->rows->m;
+    MPKI_DISPATCH(w->bf->scalar, rows_fill)(w, (int32_t)(item * ROWS_FRAMES_EACH), (int32_t)end);
 }
 
 /* Blocks in the row of frame f. */
@@ -70,16 +65,16 @@ static int64_t length(const mpki_rows_making *w, int32_t f) {
     return count;
 }
 
-/* Sort up to WINDOW frames by length, longest lengths alike. */
+/* Sort up to ROWS_WINDOW frames by length, longest lengths alike. */
 static void sort(const mpki_rows_making *w, int32_t count, int32_t *frame) {
-    int32_t sorted[WINDOW], next[LENGTHS + 1] = {0};
-    uint8_t key[WINDOW];
+    int32_t sorted[ROWS_WINDOW], next[ROWS_LENGTHS + 1] = {0};
+    uint8_t key[ROWS_WINDOW];
     for (int32_t k = 0; k < count; k++) {
         const int64_t all = length(w, frame[k]);
-        key[k] = (uint8_t)(all < LENGTHS ? all : LENGTHS - 1);
+        key[k] = (uint8_t)(all < ROWS_LENGTHS ? all : ROWS_LENGTHS - 1);
         next[key[k] + 1]++;
     }
-    for (int k = 0; k < LENGTHS; k++) next[k + 1] += next[k];
+    for (int k = 0; k < ROWS_LENGTHS; k++) next[k + 1] += next[k];
     for (int32_t k = 0; k < count; k++) sorted[next[key[k]]++] = frame[k];
     memcpy(frame, sorted, (size_t)count * sizeof *frame);
 }
@@ -92,8 +87,8 @@ static void arrange(making *m) {
     for (int32_t l = 0; l < v->count && frames == m->w.rows->n; l++) {
         const int32_t begin = m->w.half ? frames - v->ptr[l + 1] : v->ptr[l];
         const int32_t end = m->w.half ? frames - v->ptr[l] : v->ptr[l + 1];
-        for (int32_t j = begin; j < end; j += WINDOW)
-            sort(&m->w, end - j < WINDOW ? end - j : WINDOW, m->order + j);
+        for (int32_t j = begin; j < end; j += ROWS_WINDOW)
+            sort(&m->w, end - j < ROWS_WINDOW ? end - j : ROWS_WINDOW, m->order + j);
     }
 }
 
@@ -134,7 +129,7 @@ static void sum_up(int64_t count, int64_t *ptr) {
 /* Work of frame j: what its rows hold. */
 static int64_t work_of(const mpki_triangle *t, int32_t j) {
     const int32_t r0 = t->start[j], r1 = t->start[j + 1];
-    int64_t work = t->ptr[r1] - t->ptr[r0] + ROW_WORK * (r1 - r0);
+    int64_t work = t->ptr[r1] - t->ptr[r0] + ROWS_ROW_WORK * (r1 - r0);
     if (t->m_ptr) work += t->m_ptr[r1] - t->m_ptr[r0];
     for (int64_t k = t->kept_ptr ? t->kept_ptr[j] : 0; t->kept_ptr && k < t->kept_ptr[j + 1]; k++)
         work += t->kept[k].block.nnz;
@@ -153,7 +148,7 @@ static int32_t cut(const mpki_triangle *t, const mpki_levels *v, int32_t m, int 
             while ((edge = level > 0 ? m - v->ptr[level] : m) < j) level--;
         else
             while ((edge = level < v->count ? v->ptr[level] : m) < j) level++;
-        if (j == 0 || work >= CHUNK_WORK || (edge == j && work >= CHUNK_WORK / 2)) {
+        if (j == 0 || work >= ROWS_CHUNK_WORK || (edge == j && work >= ROWS_CHUNK_WORK / 2)) {
             if (chunk) chunk[count] = j;
             count++, work = 0;
         }
@@ -206,7 +201,8 @@ static mpk_status make_half(making *m, int half) {
     mpki_rows *rows = m->w.rows;
     mpki_triangle *t = &rows->half[half];
     mpk_context *ctx = m->ctx;
-    const int64_t n = rows->n, portions = ((int64_t)rows->m + PORTION - 1) / PORTION;
+    const int64_t n = rows->n,
+                  portions = ((int64_t)rows->m + ROWS_FRAMES_EACH - 1) / ROWS_FRAMES_EACH;
     const size_t size = mpk_scalar_size(m->w.bf->scalar);
     m->w.half = half;
     t->ptr = MPKI_ZNEW(ctx, STAGE, n + 1, int64_t);
@@ -338,8 +334,9 @@ static void find_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     (void)pool, (void)worker;
     making *m = arg;
     const mpki_rows_making *w = &m->w;
-    const int64_t end = (item + 1) * PORTION < w->rows->m ? (item + 1) * PORTION : w->rows->m;
-    for (int64_t f = item * PORTION; f < end && !atomic_load(&m->impure); f++)
+    const int64_t end =
+        (item + 1) * ROWS_FRAMES_EACH < w->rows->m ? (item + 1) * ROWS_FRAMES_EACH : w->rows->m;
+    for (int64_t f = item * ROWS_FRAMES_EACH; f < end && !atomic_load(&m->impure); f++)
         if (!MPKI_DISPATCH(w->bf->scalar, rows_invertible)(w, (int32_t)f))
             atomic_store(&m->impure, true);
 }
@@ -355,7 +352,8 @@ static mpk_status find_pivots(making *m) {
         w->step[w->half] = MPKI_NEW(ctx, STAGE, w->rows->n, uint8_t);
         w->inner[w->half] = MPKI_NEW(ctx, STAGE, w->rows->n, uint8_t);
         if (!w->pivot[w->half] || !w->step[w->half] || !w->inner[w->half]) return mpki_failed(ctx);
-        mpki_pool_for(m->pool, 0, ((int64_t)w->rows->m + PORTION - 1) / PORTION, find_item, m);
+        mpki_pool_for(m->pool, 0, ((int64_t)w->rows->m + ROWS_FRAMES_EACH - 1) / ROWS_FRAMES_EACH,
+                      find_item, m);
     }
     w->pure = !atomic_load(&m->impure);
     return MPK_OK;

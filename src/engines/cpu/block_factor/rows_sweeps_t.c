@@ -305,7 +305,7 @@ static void through_rows(const walk *w, int32_t r0, int32_t r1) {
     }
 }
 
-/* The same where there is nothing but D. */
+/* A solve with a factor that is nothing but D. */
 static void by_diagonal(const mpki_rows *rows, bool absolute, T *x) {
     const int32_t *problem = rows->half[1].problem;
     const T *dinv = rows->dinv;

@@ -152,7 +152,7 @@ static void places(const mpki_rows_making *w, int32_t f, uint8_t *to) {
         to[k] = (uint8_t)(!w->pure ? k : w->half ? rows - 1 - k : w->step[0][at + k]);
 }
 
-/* The same for the rows of the frame across, which are columns of this half. */
+/* Places of the rows of frame f across, which are columns of this half. */
 static void places_across(const mpki_rows_making *w, int32_t f, uint8_t *to) {
     const int32_t at = w->bf->stages->blocking->bptr[f];
     const int rows = w->bf->stages->blocking->bptr[f + 1] - at;

@@ -3,13 +3,9 @@
 #include "border.h"
 #include "inverse.h"
 #include "rows.h"
+#include "tuning.h"
 
 #include <string.h>
-
-/* With fewer bytes of blocks it does not pay to wake other threads. */
-static const double SHARE_BYTES = 1 << 18;
-/* With fewer frames in a level set, on average, there is nothing to share. */
-enum { SHARE_WIDTH = 3 };
 
 void mpki_block_solver_free(mpk_context *ctx, mpki_block_solver **handle) {
     mpki_block_solver *s = *handle;

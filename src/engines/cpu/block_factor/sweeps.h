@@ -53,22 +53,24 @@ void mpki_sweep_note(mpki_block_solver *s, bool shared, double time_s);
  *  takes microseconds, and a thread that yields too soon may be away for milliseconds. */
 void mpki_sweep_wait(int *spins);
 
-#define MPKI_BLOCK_SOLVE(p)                                                                          \
-    void mpki_##p##_block_begin(mpki_block_solver *s);                                               \
-    void mpki_##p##_block_solve(mpki_block_solver *s, mpk_part part, int nrhs, void *x,              \
-                                int64_t ldx);                                                        \
-    /** With bf->isai: z := the triangular solve of y; x := D^-1 x of a factor of scalars. */        \
-    void mpki_##p##_isai_triangle(mpki_block_solver *s, int nrhs, bool backward);                    \
-    void mpki_##p##_isai_diagonal(const mpki_block_solver *s, int nrhs, bool absolute, void *x);     \
-    /** On bf->rows: y := the triangular solve of y by one half; y by the slots of it. */            \
-    void mpki_##p##_rows_triangle(mpki_block_solver *s, int half, int nrhs);                         \
-    /** y by the slots of half 0 := D^-1 y by those of half 1. part: it is all that is wanted. */    \
-    void mpki_##p##_rows_diagonal(mpki_block_solver *s, int nrhs, bool absolute, bool part);         \
-    /** y by the slots of a half := rows->root y, where there are roots. */                          \
-    void mpki_##p##_rows_root(mpki_block_solver *s, int half, int nrhs);                             \
+/* clang-format off */
+#define MPKI_BLOCK_SOLVE(p)                                                                        \
+    void mpki_##p##_block_begin(mpki_block_solver *s);                                             \
+    void mpki_##p##_block_solve(mpki_block_solver *s, mpk_part part, int nrhs, void *x,            \
+                                int64_t ldx);                                                      \
+    /** With bf->isai: z := the triangular solve of y; x := D^-1 x of a factor of scalars. */      \
+    void mpki_##p##_isai_triangle(mpki_block_solver *s, int nrhs, bool backward);                  \
+    void mpki_##p##_isai_diagonal(const mpki_block_solver *s, int nrhs, bool absolute, void *x);   \
+    /** On bf->rows: y := the triangular solve of y by one half; y by the slots of it. */          \
+    void mpki_##p##_rows_triangle(mpki_block_solver *s, int half, int nrhs);                       \
+    /** y by the slots of half 0 := D^-1 y by those of half 1. part: it is all that is wanted. */  \
+    void mpki_##p##_rows_diagonal(mpki_block_solver *s, int nrhs, bool absolute, bool part);       \
+    /** y by the slots of a half := rows->root y, where there are roots. */                        \
+    void mpki_##p##_rows_root(mpki_block_solver *s, int half, int nrhs);                           \
     /** All of it on one vector of the caller's, in one pass over it each way. False: nothing was  \
-     *  done, this factor needs the steps above. */ \
+     *  done, this factor needs the steps above. */                                                \
     bool mpki_##p##_rows_through(mpki_block_solver *s, bool absolute, void *x);
+/* clang-format on */
 MPKI_BLOCK_SOLVE(s)
 MPKI_BLOCK_SOLVE(d)
 MPKI_BLOCK_SOLVE(c)

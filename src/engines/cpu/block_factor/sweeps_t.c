@@ -294,7 +294,7 @@ void FN(block_begin)(mpki_block_solver *s) {
     s->kernels = FN(cpu_block_kernels)();
 }
 
-/* The same with a factor that is held by rows. */
+/* A part of a solve with a factor that is held by rows. */
 static void solve_by_rows(mpki_block_solver *s, mpk_part part, int nrhs, void *x, int64_t ldx) {
     const bool all = part == MPK_PART_ALL || part == MPK_PART_ABS;
     if (all && nrhs == 1 && FN(rows_through)(s, part == MPK_PART_ABS, x)) return;

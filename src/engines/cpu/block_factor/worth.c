@@ -1,21 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Whether scalar rows pay: what a block costs, as it is and as rows. */
 #include "rows.h"
-
-enum { FREE_ASKED = 1 << 26 }; /* bytes: from here on the system is asked what is free */
-
-/* Time of a block with one vector, in units of an entry of a row (0.6 to 0.8 ns): CALL for finding
- * it, and what its format costs for each entry; rather less than bench/sweeps.py finds. */
-
-static const double CALL = 40, DENSE_ENTRY = 0.7, BITMAP_ENTRY = 2.5;
-/* The part of the blocks' time that rows must save. */
-static const double WORTH = 0.8;
-/* With frames of several rows a row of all entries takes one loop where a mixed frame takes two and
- * its blocks: so much more time of entries does it save. */
-static const double PURE = 1.4;
+#include "tuning.h"
 
 static double block_time(const mpki_block *b) {
-    return CALL + b->nnz * (b->format == MPKI_BITMAP ? BITMAP_ENTRY : DENSE_ENTRY);
+    return ROWS_CALL + b->nnz * (b->format == MPKI_BITMAP ? ROWS_BITMAP_ENTRY : ROWS_DENSE_ENTRY);
 }
 
 bool mpki_as_rows(const mpki_block *b) {
@@ -69,7 +58,7 @@ static estimate estimate_all(const mpki_blocks *bf) {
 
 bool mpki_rows_pay(const mpk_context *ctx, const mpki_blocks *bf, int64_t *kept_bytes, bool *pure) {
     const estimate sum = estimate_all(bf);
-    *pure = sum.all <= PURE * sum.after && mpki_jacobi_sweeps(bf->stages->options) == 0 &&
+    *pure = sum.all <= ROWS_PURE * sum.after && mpki_jacobi_sweeps(bf->stages->options) == 0 &&
             bf->stages->blocking->largest > 1;
     const double left = (double)mpki_memory_left(ctx);
     const int64_t halves = bf->upper != bf->lower ? 1 : 2, n = bf->stages->blocking->n;
@@ -78,6 +67,6 @@ bool mpki_rows_pay(const mpk_context *ctx, const mpki_blocks *bf, int64_t *kept_
     const double bytes = 1.1 * (rows * (double)halves + (double)(*pure ? 0 : sum.kept)) +
                          16.0 * (double)bf->stages->index.nblocks + 120.0 * (double)n + 1e5;
     *kept_bytes = sum.kept;
-    if (!(sum.after <= WORTH * sum.before) || bytes > left) return false;
-    return bytes < FREE_ASKED || bytes < (double)mpki_memory_available();
+    if (!(sum.after <= ROWS_WORTH * sum.before) || bytes > left) return false;
+    return bytes < ROWS_FREE_ASKED || bytes < (double)mpki_memory_available();
 }

@@ -85,7 +85,7 @@ void FN(band_follow)(const mpki_dense_call *call, FN(band) * band, int32_t nb, i
     if (j >= 3) eliminate_columns(call, band, nb, (j - 2) * nb); /* reaches block J-1 at most */
 }
 
-/* ---- what the factors tell ------------------------------------------------------------------- */
+/* ---- inertia and norms of the factors -------------------------------------------------------- */
 
 enum { SCANNED = 64 }; /* columns of L in an item */
 

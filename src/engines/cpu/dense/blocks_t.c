@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the methods share: turning a triangle by half a turn, blocks of a factor, the update of a
- * triangle, and what D and L tell. */
+ * triangle, and inertia and norms of D and L. */
 #include "host.h"
 
 #include <string.h>
@@ -134,7 +134,7 @@ void FN(scan)(int64_t count, const T *x, R *most, R *check) {
     }
 }
 
-/* ---- what the factors tell ------------------------------------------------------------------- */
+/* ---- inertia and norms of the factors -------------------------------------------------------- */
 
 /* Does a 2x2 pivot begin at k, the first column of some pivot? */
 static inline bool pair_at(const FN(lower) * s, int64_t k) {

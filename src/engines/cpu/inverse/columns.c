@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The approximate inverse of a triangle: its columns, on all threads; memory for places. */
 #include "inverse.h"
+#include "tuning.h"
 
 #include <string.h>
 
 static const char STAGE[] = "isai";
-
-enum { PORTION = 256 }; /* columns that a worker takes at a time */
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
@@ -20,8 +19,8 @@ typedef struct measuring {
 static void measure_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     (void)pool;
     const measuring *m = arg;
-    const int64_t end = (item + 1) * PORTION < m->n ? (item + 1) * PORTION : m->n;
-    for (int32_t j = (int32_t)(item * PORTION); j < end; j++) {
+    const int64_t end = (item + 1) * COLUMNS_EACH < m->n ? (item + 1) * COLUMNS_EACH : m->n;
+    for (int32_t j = (int32_t)(item * COLUMNS_EACH); j < end; j++) {
         const int64_t count = m->s->ptr[j + 1] - m->s->ptr[j];
         if (count == 0) continue;
         int32_t first = m->s->index[m->s->ptr[j]], last = m->s->index[m->s->ptr[j + 1] - 1];
@@ -41,7 +40,8 @@ mpk_status mpki_isai_places_make(mpk_context *ctx, mpki_pool *pool, int32_t n, c
     m.most = mpki_calloc(ctx, STAGE, workers, sizeof *m.most);
     p->ready = MPKI_ZNEW(ctx, STAGE, workers, bool);
     if (m.most && p->ready) {
-        mpki_pool_for_near(pool, 0, ((int64_t)n + PORTION - 1) / PORTION, measure_item, &m);
+        mpki_pool_for_near(pool, 0, ((int64_t)n + COLUMNS_EACH - 1) / COLUMNS_EACH, measure_item,
+                           &m);
         for (int k = 0; k < workers; k++) {
             if (m.most[k][0] > p->span) p->span = m.most[k][0];
             if (m.most[k][1] > p->longest) p->longest = m.most[k][1];
@@ -79,8 +79,8 @@ static void columns_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     (void)pool;
     run *r = arg;
     const mpki_isai_columns *c = r->c;
-    const int32_t begin = (int32_t)(item * PORTION);
-    const int64_t end = (item + 1) * PORTION < c->n ? (item + 1) * PORTION : c->n;
+    const int32_t begin = (int32_t)(item * COLUMNS_EACH);
+    const int64_t end = (item + 1) * COLUMNS_EACH < c->n ? (item + 1) * COLUMNS_EACH : c->n;
     if (r->cancelled) return;
     const int64_t done = atomic_fetch_add(&r->done, end - begin);
     if (worker == 0 && mpki_progress(c->ctx, STAGE, (double)done / c->n)) r->cancelled = true;
@@ -109,7 +109,8 @@ mpk_status mpki_isai_invert(mpki_pool *pool, const mpki_isai_columns *c) {
     mpki_isai_places_make(ctx, pool, c->n, c->m, false, &r.places);
     mpk_status status = mpki_failed(ctx);
     if (!mpk_failed(status)) {
-        mpki_pool_for_near(pool, 0, ((int64_t)c->n + PORTION - 1) / PORTION, columns_item, &r);
+        mpki_pool_for_near(pool, 0, ((int64_t)c->n + COLUMNS_EACH - 1) / COLUMNS_EACH, columns_item,
+                           &r);
         status = outcome(&r, workers);
     }
     mpki_isai_places_free(ctx, &r.places);

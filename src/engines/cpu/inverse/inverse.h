@@ -170,7 +170,7 @@ mpk_status mpki_isai_to_single(mpk_context *ctx, mpk_scalar scalar, int64_t coun
      *  again after it. Returns the first column that is not finite, or n. */                      \
     int32_t mpki_##p##_isai_columns(const mpki_isai_columns *c, int32_t j0, int32_t j1,            \
                                     int32_t *place);                                               \
-    /** The `most` largest of a column's entries to its beginning, in their order. size: for      \
+    /** The `most` largest of a column's entries to its beginning, in their order. size: for       \
      *  count reals */                                                                             \
     void mpki_##p##_isai_prune(int64_t count, int64_t most, int32_t *rows, void *val, void *size); \
     /** Column j; matrix: memory for (count + 1)^2 entries, rhs: for count + 1, place as above. */ \

@@ -3,12 +3,11 @@
  * diagonal blocks; the caller's. What a search finds its worker keeps until all columns have their
  * places; what needs none is counted, then written to its place. */
 #include "inverse.h"
+#include "tuning.h"
 
 #include <string.h>
 
 static const char STAGE[] = "isai";
-
-enum { PORTION = 128 }; /* columns that a worker takes at a time */
 
 int mpki_isai_class(int64_t count) {
     static const int64_t most[MPK_ISAI_CLASSES - 1] = {1, 2, 4, 8, 16, 32, 64, 128, 1024};
@@ -239,7 +238,7 @@ static bool is_over(const making *m, int64_t kept) {
 /* ---- all columns ----------------------------------------------------------------------------- */
 
 static int64_t portion_end(const making *m, int64_t item) {
-    return (item + 1) * PORTION < m->n ? (item + 1) * PORTION : m->n;
+    return (item + 1) * PATTERN_COLUMNS_EACH < m->n ? (item + 1) * PATTERN_COLUMNS_EACH : m->n;
 }
 
 static void refuse(worker *me, int32_t j, int64_t kept) {
@@ -252,7 +251,7 @@ static void count_item(mpki_pool *pool, int number, void *arg, int64_t item) {
     const mpki_isai_rule *r = m->rule;
     worker *me = &m->worker[number];
     if (mpki_stop_wanted(m->ctx, "factorize")) return;
-    for (int32_t j = (int32_t)(item * PORTION); j < portion_end(m, item); j++) {
+    for (int32_t j = (int32_t)(item * PATTERN_COLUMNS_EACH); j < portion_end(m, item); j++) {
         int64_t kept = at_once(m, j, NULL);
         if (kept < 0) {
             me->disordered = true;
@@ -272,7 +271,8 @@ static void find_item(mpki_pool *pool, int number, void *arg, int64_t item) {
     int64_t used = 0;
     if (!me->ready) memset(me->met.bits[0], 0, (size_t)m->words * sizeof(uint64_t));
     me->ready = true;
-    for (int32_t j = (int32_t)(item * PORTION); j < portion_end(m, item) && !me->failed; j++) {
+    for (int32_t j = (int32_t)(item * PATTERN_COLUMNS_EACH);
+         j < portion_end(m, item) && !me->failed; j++) {
         /* after a refusal nothing but the first such column is looked for */
         const bool keep = me->first_over == m->n;
         const int64_t kept = by_search(m, me, j, used, keep);
@@ -290,13 +290,13 @@ static void find_item(mpki_pool *pool, int number, void *arg, int64_t item) {
 static void place_item(mpki_pool *pool, int number, void *arg, int64_t item) {
     (void)pool, (void)number;
     const making *m = arg;
-    const int64_t begin = m->s->ptr[item * PORTION];
+    const int64_t begin = m->s->ptr[item * PATTERN_COLUMNS_EACH];
     const int64_t count = m->s->ptr[portion_end(m, item)] - begin;
     if (m->found) {
         if (count) memcpy(m->s->index + begin, m->found[item], (size_t)count * sizeof(int32_t));
         return;
     }
-    for (int32_t j = (int32_t)(item * PORTION); j < portion_end(m, item); j++)
+    for (int32_t j = (int32_t)(item * PATTERN_COLUMNS_EACH); j < portion_end(m, item); j++)
         if (m->s->ptr[j] < m->s->ptr[j + 1]) at_once(m, j, m->s->index + m->s->ptr[j]);
 }
 
@@ -379,7 +379,7 @@ mpk_status mpki_isai_make_pattern(mpk_context *ctx, mpki_pool *pool, int32_t n,
                                   const mpki_sparse *graph, const mpki_isai_rule *rule,
                                   mpki_sparse *s, mpk_isai_info *info) {
     const int workers = mpki_pool_threads(pool);
-    const int64_t portions = ((int64_t)n + PORTION - 1) / PORTION;
+    const int64_t portions = ((int64_t)n + PATTERN_COLUMNS_EACH - 1) / PATTERN_COLUMNS_EACH;
     making m = {.ctx = ctx, .rule = rule, .graph = graph, .s = s, .n = n};
     *s = (mpki_sparse){0};
     mpk_status status = begin_making(&m, workers);

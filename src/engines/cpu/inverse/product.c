@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Products shared by threads, and steps of relaxation. */
 #include "inverse.h"
+#include "tuning.h"
 
 static const char STAGE[] = "isai";
-
-/* Rows are cut into items of about WORK entries, a row counting ROW more. */
-enum { WORK = 16384, ROW = 4, SHARED = 4 * WORK };
 
 typedef struct sharing {
     const mpki_isai_product *p;
@@ -14,7 +12,7 @@ typedef struct sharing {
 } sharing;
 
 static int64_t work_before(const mpki_isai_product *p, int64_t row) {
-    return p->a->ptr[row] + ROW * row;
+    return p->a->ptr[row] + PRODUCT_ROW * row;
 }
 
 /* The first row of an item. */
@@ -42,11 +40,11 @@ static void rows_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
 void mpki_isai_multiply(mpki_pool *pool, mpk_scalar scalar, const mpki_isai_product *p) {
     sharing s = {.p = p, .scalar = scalar};
     const int64_t all = work_before(p, p->n);
-    if (!pool || all * p->nrhs < SHARED) {
+    if (!pool || all * p->nrhs < PRODUCT_SHARED) {
         MPKI_DISPATCH(scalar, isai_rows)(p, 0, p->n);
         return;
     }
-    s.items = (all + WORK - 1) / WORK;
+    s.items = (all + PRODUCT_WORK - 1) / PRODUCT_WORK;
     mpki_pool_for(pool, 0, s.items, rows_item, &s);
 }
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Approximate inverses by small dense systems, one for each column, on all threads. */
 #include "inverse.h"
+#include "tuning.h"
 
 static const char STAGE[] = "isai";
-
-enum { PORTION = 32 }; /* columns that a worker takes at a time */
 
 typedef struct workspace {
     void *matrix, *rhs;
@@ -23,8 +22,9 @@ static void item_of(mpki_pool *pool, int worker, void *arg, int64_t item) {
     run *r = arg;
     const mpki_isai_small *c = r->c;
     const workspace *mine = &r->workspace[worker];
-    const int32_t begin = (int32_t)(item * PORTION);
-    const int64_t end = (item + 1) * PORTION < c->n ? (item + 1) * PORTION : c->n;
+    const int32_t begin = (int32_t)(item * SMALL_COLUMNS_EACH);
+    const int64_t end =
+        (item + 1) * SMALL_COLUMNS_EACH < c->n ? (item + 1) * SMALL_COLUMNS_EACH : c->n;
     if (r->cancelled) return;
     const int64_t done = atomic_fetch_add(&r->done, end - begin);
     if (worker == 0 && mpki_progress(c->ctx, STAGE, (double)done / c->n)) r->cancelled = true;
@@ -47,7 +47,8 @@ mpk_status mpki_isai_solve_small(mpki_pool *pool, const mpki_isai_small *c) {
     }
     status = mpki_failed(ctx);
     if (!mpk_failed(status)) {
-        mpki_pool_for_near(pool, 0, ((int64_t)c->n + PORTION - 1) / PORTION, item_of, &r);
+        mpki_pool_for_near(pool, 0, ((int64_t)c->n + SMALL_COLUMNS_EACH - 1) / SMALL_COLUMNS_EACH,
+                           item_of, &r);
         if (r.cancelled) status = mpki_error(ctx, MPK_ERR_CANCELLED, STAGE, -1, "cancelled");
     }
     for (int k = 0; r.workspace && k < workers; k++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sums and transposes of sparse matrices, on all threads. */
 #include "inverse.h"
+#include "tuning.h"
 
 #include <string.h>
 
@@ -14,8 +15,6 @@ void mpki_sparse_free(mpk_context *ctx, mpki_sparse *a) {
 }
 
 /* ---- sums ------------------------------------------------------------------------------------ */
-
-enum { SUM_PARTS = 64, SUM_WORTH = 1 << 15 };
 
 typedef struct summing {
     int64_t n;
@@ -64,8 +63,6 @@ void mpki_sparse_sum(mpki_pool *pool, int64_t n, int64_t *ptr) {
  * its entries by row, from its first to its last one; for each row these counts become where the
  * entries of each chunk begin in it; then every chunk puts its own. So each entry is looked at
  * twice, whatever the number of threads, and a row has one order. */
-enum { CHUNKS = 256, CHUNKS_A_THREAD = 4, ROWS = 1024 };
-
 typedef struct chunk {
     int32_t j0, j1;      /* its columns */
     int32_t first, rows; /* the rows that it has entries in, from the first to the last one */
@@ -79,7 +76,7 @@ typedef struct turning {
     int32_t n;
     bool known; /* t has its pointers */
     int chunks;
-    chunk chunk[CHUNKS];
+    chunk chunk[TURN_CHUNKS];
 } turning;
 
 /* The first column that begins at or after entry e. */
@@ -129,9 +126,9 @@ static chunk joined(const chunk *a, const chunk *b) {
 static int32_t *cut(mpk_context *ctx, mpki_pool *pool, turning *w) {
     const int threads = mpki_pool_threads(pool);
     const int64_t nnz = w->a->ptr[w->n], most = 2 * (int64_t)w->n + nnz;
-    w->chunks = threads == 1                         ? 1
-                : CHUNKS_A_THREAD * threads < CHUNKS ? CHUNKS_A_THREAD * threads
-                                                     : CHUNKS;
+    w->chunks = threads == 1                                   ? 1
+                : TURN_CHUNKS_A_THREAD * threads < TURN_CHUNKS ? TURN_CHUNKS_A_THREAD * threads
+                                                               : TURN_CHUNKS;
     for (int k = 0; k < w->chunks; k++) {
         const int32_t end =
             k + 1 == w->chunks ? w->n : column_at(w->a->ptr, w->n, nnz * (k + 1) / w->chunks);
@@ -164,8 +161,9 @@ static void count_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
 static void rows_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     (void)pool, (void)worker;
     const turning *w = arg;
-    const int64_t i0 = item * ROWS, i1 = i0 + ROWS < w->n ? i0 + ROWS : w->n;
-    int32_t before[ROWS] = {0};
+    const int64_t i0 = item * TURN_ROWS_EACH,
+                  i1 = i0 + TURN_ROWS_EACH < w->n ? i0 + TURN_ROWS_EACH : w->n;
+    int32_t before[TURN_ROWS_EACH] = {0};
     for (int k = 0; k < w->chunks; k++) {
         const chunk *c = &w->chunk[k];
         const int64_t from = c->first > i0 ? c->first : i0;
@@ -216,7 +214,8 @@ mpk_status mpki_sparse_turn(mpk_context *ctx, mpki_pool *pool, int32_t n, size_t
     }
     mpki_pool_for_near(pool, 0, w.chunks, count_item, &w);
     if (!w.known || w.chunks > 1)
-        mpki_pool_for_near(pool, 0, ((int64_t)n + ROWS - 1) / ROWS, rows_item, &w);
+        mpki_pool_for_near(pool, 0, ((int64_t)n + TURN_ROWS_EACH - 1) / TURN_ROWS_EACH, rows_item,
+                           &w);
     if (!w.known) {
         t->ptr[0] = 0;
         mpki_sparse_sum(pool, n, t->ptr);

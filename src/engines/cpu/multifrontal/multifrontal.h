@@ -70,40 +70,42 @@ struct mpki_direct_solver {
     _Atomic int32_t *waits;
 };
 
-#define MPKI_DIRECT(p)                                                                               \
-    /** Fill f->node from the scaled values sax (nnz), in f->memory. */                              \
-    mpk_status mpki_##p##_walk(mpki_direct *f, const void *sax, const mpki_pivot_rules *rules,       \
-                               const mpki_stop *stop, mpki_numeric_result *result);                  \
-    /** Entries of a worker's space for fronts of at most n rows. */                                 \
-    int64_t mpki_##p##_walk_space(int64_t n);                                                        \
-    /** sax := S A S, entry by entry */                                                              \
-    void mpki_##p##_scale_values(const mpki_tree_view *tree, const void *ax, const double *scale,    \
-                                 void *sax);                                                         \
-    void mpki_##p##_get_d(const mpki_direct *f, void *d);                                            \
-    void mpki_##p##_get_logdet(const mpki_direct *f, double *out);                                   \
-    void mpki_##p##_at_zeros(const mpki_direct *f, void *y);                                         \
-    int mpki_##p##_zero_pivots(const mpki_direct *f, int64_t all, int most,                          \
-                               mpki_weak_pivot *list);                                               \
-    int mpki_##p##_weak_pivots(const mpki_direct *f, double bound, int most,                         \
-                               mpki_weak_pivot *list);                                               \
-    void mpki_##p##_weak_to_zero(mpki_direct *f, const mpki_weak_pivot *list, int count);            \
+/* clang-format off */
+#define MPKI_DIRECT(p)                                                                             \
+    /** Fill f->node from the scaled values sax (nnz), in f->memory. */                            \
+    mpk_status mpki_##p##_walk(mpki_direct *f, const void *sax, const mpki_pivot_rules *rules,     \
+                               const mpki_stop *stop, mpki_numeric_result *result);                \
+    /** Entries of a worker's space for fronts of at most n rows. */                               \
+    int64_t mpki_##p##_walk_space(int64_t n);                                                      \
+    /** sax := S A S, entry by entry */                                                            \
+    void mpki_##p##_scale_values(const mpki_tree_view *tree, const void *ax, const double *scale,  \
+                                 void *sax);                                                       \
+    void mpki_##p##_get_d(const mpki_direct *f, void *d);                                          \
+    void mpki_##p##_get_logdet(const mpki_direct *f, double *out);                                 \
+    void mpki_##p##_at_zeros(const mpki_direct *f, void *y);                                       \
+    int mpki_##p##_zero_pivots(const mpki_direct *f, int64_t all, int most,                        \
+                               mpki_weak_pivot *list);                                             \
+    int mpki_##p##_weak_pivots(const mpki_direct *f, double bound, int most,                       \
+                               mpki_weak_pivot *list);                                             \
+    void mpki_##p##_weak_to_zero(mpki_direct *f, const mpki_weak_pivot *list, int count);          \
     /** Vectors in positions, nrhs of them row by row: entry (position, r) at                      \
-     *  [position * nrhs + r].  y := L^-1 y, one right-hand side, all workers */ \
-    void mpki_##p##_forward(mpki_direct_solver *s, void *y);                                         \
-    /** y := L^-T y (L^-H when Hermitian), one right-hand side, all workers */                       \
-    void mpki_##p##_backward(mpki_direct_solver *s, void *y);                                        \
-    /** y := (L D L^T)^-1 y for nrhs right-hand sides, by this worker alone */                       \
-    void mpki_##p##_sweep_block(const mpki_direct_solver *s, int worker, int nrhs, void *y);         \
-    /** y := D^-1 y, zero pivots give 0 */                                                           \
-    void mpki_##p##_diagonal(const mpki_direct *f, int nrhs, void *y);                               \
+     *  [position * nrhs + r].  y := L^-1 y, one right-hand side, all workers */                   \
+    void mpki_##p##_forward(mpki_direct_solver *s, void *y);                                       \
+    /** y := L^-T y (L^-H when Hermitian), one right-hand side, all workers */                     \
+    void mpki_##p##_backward(mpki_direct_solver *s, void *y);                                      \
+    /** y := (L D L^T)^-1 y for nrhs right-hand sides, by this worker alone */                     \
+    void mpki_##p##_sweep_block(const mpki_direct_solver *s, int worker, int nrhs, void *y);       \
+    /** y := D^-1 y, zero pivots give 0 */                                                         \
+    void mpki_##p##_diagonal(const mpki_direct *f, int nrhs, void *y);                             \
     /** y := |D|^-1 y for one right-hand side, 2x2 blocks by their eigenvalues (real, Hermitian)   \
-     */ \
-    void mpki_##p##_diagonal_abs(const mpki_direct *f, void *y);                                     \
-    /** y := P S x and x := S P^T y, for columns x with leading dimension ldx */                     \
-    void mpki_##p##_permute_in(const mpki_direct *f, int nrhs, const void *x, int64_t ldx,           \
-                               void *y);                                                             \
-    void mpki_##p##_permute_out(const mpki_direct *f, int nrhs, const void *y, void *x,              \
+     */                                                                                            \
+    void mpki_##p##_diagonal_abs(const mpki_direct *f, void *y);                                   \
+    /** y := P S x and x := S P^T y, for columns x with leading dimension ldx */                   \
+    void mpki_##p##_permute_in(const mpki_direct *f, int nrhs, const void *x, int64_t ldx,         \
+                               void *y);                                                           \
+    void mpki_##p##_permute_out(const mpki_direct *f, int nrhs, const void *y, void *x,            \
                                 int64_t ldx);
+/* clang-format on */
 MPKI_DIRECT(s)
 MPKI_DIRECT(d)
 MPKI_DIRECT(c)

@@ -24,9 +24,9 @@ void mpki_recycler_put(mpki_recycler *r, void *ptr, int64_t bytes);
 /** Free all spare blocks. */
 void mpki_recycler_free(mpki_recycler *r);
 
-/** The same for blocks of at most MPKI_SMALL bytes, one object for each worker and no lock: lists
- * by size, cut from slabs. A block may be given back to another worker's object than it came from;
- * the slabs live until all objects are freed. */
+/** Memory that is used again of at most MPKI_SMALL bytes a block, one object for each worker and no
+ * lock: lists by size, cut from slabs. A block may be given back to
+ * another worker's object than it came from; the slabs live until all objects are freed. */
 enum { MPKI_SMALL = 4096, MPKI_SMALL_STEP = 64 };
 
 typedef struct mpki_small_blocks {

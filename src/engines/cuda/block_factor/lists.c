@@ -8,13 +8,6 @@
 
 static const char STAGE[] = "factorize";
 
-/* Bytes of the work blocks of a portion: few beside the device's memory, many beside its caches. */
-enum { PORTION_BYTES = 256 << 20 };
-
-/* Bytes of work blocks of small portions that A is loaded into at once: few beside the caches, from
- * which they are taken soon after. */
-enum { LOAD_BYTES = 16 << 20 };
-
 /* ---- what is sent ---------------------------------------------------------------------------- */
 
 /* The pattern of A, and memory for its values. */

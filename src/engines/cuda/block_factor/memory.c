@@ -100,10 +100,9 @@ mpk_status mpki_blocks_lay_out(mpki_blocks *f, mpki_piece *p, const mpki_array *
 }
 
 mpk_status mpki_blocks_send(mpki_blocks *f, const void *to, const void *from, int64_t bytes) {
-    enum { WORTH_THREADS = 4 << 20 };
     const int threads = f->stages->options->threads;
     mpki_pool *pool = NULL;
-    if (threads > 1 && bytes > WORTH_THREADS) {
+    if (threads > 1 && bytes > SEND_SHARED) {
         pool = mpki_context_pool(f->ctx, threads, 16);
         if (!pool) return mpki_failed(f->ctx);
     }

@@ -90,9 +90,8 @@ static mpk_status stopped(mpki_blocks *f) {
 
 /* All portions, where the arena is large enough for whatever they give. */
 static mpk_status run_all(mpki_blocks *f, int32_t levels) {
-    enum { EACH = 16 };
     const bool traced = mpki_trace_of(f->ctx) != NULL; /* then each is waited for */
-    const int32_t each = traced ? 1 : EACH;
+    const int32_t each = traced ? 1 : PORTIONS_QUEUED;
     mpk_status status = traced ? mpki_blocks_wait(f) : MPK_OK;
     for (int32_t k = 0; k < f->job.portions && !mpk_failed(status); k += each) {
         const int32_t end = f->job.portions - k < each ? f->job.portions : k + each;

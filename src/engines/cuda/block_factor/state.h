@@ -3,6 +3,7 @@
 #define MPKI_CUDA_BLOCK_FACTOR_STATE_H
 /** The device's factor on blocks: its memory there, what is sent, its stages. */
 #include "kernels/block_factor.h"
+#include "tuning.h"
 #include "engines/cuda/module/engine.h"
 #include "engines/cuda/module/load.h"
 

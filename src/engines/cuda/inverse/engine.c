@@ -311,7 +311,7 @@ static mpk_status take_values(mpki_inverse *s, const void *theirs) {
 /* ---- M --------------------------------------------------------------------------------------- */
 
 static mpk_status solve_small(mpki_inverse *s) {
-    enum { SLOTS = 264, BYTES = 1 << 30, WARP = 5 }; /* WARP: the last class of one warp */
+    enum { WARP = 5 }; /* the last class of one warp */
     mpki_isai_job *job = &s->job;
     const int64_t size = (int64_t)mpk_scalar_size(job->scalar);
     mpki_isai_dense d = {.scalar = job->scalar, .n = job->n, .a = s->a.a, .m = s->m.a};
@@ -328,8 +328,9 @@ static mpk_status solve_small(mpki_inverse *s) {
     if (!mpk_failed(status) && large > 0) {
         /* longest <= n < 2^31: the square fits, but not with its bytes */
         const double each = (double)d.longest * (double)(d.longest + 1) * (double)size;
-        int64_t slots = large < SLOTS ? large : SLOTS;
-        if ((double)slots * each > BYTES) slots = each > BYTES ? 1 : (int64_t)(BYTES / each);
+        int64_t slots = large < SMALL_SLOTS ? large : SMALL_SLOTS;
+        if ((double)slots * each > SMALL_BYTES)
+            slots = each > SMALL_BYTES ? 1 : (int64_t)(SMALL_BYTES / each);
         if (each > 0x1p62)
             status = mpki_error(job->ctx, MPK_ERR_MEMORY, STAGE, -1,
                                 "a dense system of %lld rows does not fit into memory",

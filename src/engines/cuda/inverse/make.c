@@ -152,11 +152,10 @@ static mpk_status over_limit(mpki_isai_job *job, const mpki_isai_powers *p, int3
 /* Columns that the first kernel has left. */
 static mpk_status far_columns(mpki_isai_job *job, const mpki_isai_notes *notes, mpki_isai_powers *p,
                               mpki_isai_piece *marks) {
-    enum { SLOTS = 264, BYTES = 1 << 28 };
     const int64_t each = (int64_t)job->n * (int64_t)sizeof(int32_t);
     if (notes->far == 0) return MPK_OK;
-    int64_t used = 0, slots = notes->far < SLOTS ? notes->far : SLOTS;
-    if (slots * each > BYTES) slots = each > BYTES ? 1 : BYTES / each;
+    int64_t used = 0, slots = notes->far < FAR_SLOTS ? notes->far : FAR_SLOTS;
+    if (slots * each > FAR_BYTES) slots = each > FAR_BYTES ? 1 : FAR_BYTES / each;
     mpk_status status = MPK_OK;
     if (!marks->at)
         status = mpki_cuda_isai_borrow(job, 2 * mpki_cuda_isai_rounded(slots * each), marks);
@@ -171,14 +170,13 @@ static mpk_status far_columns(mpki_isai_job *job, const mpki_isai_notes *notes, 
  * again. */
 static mpk_status allocate_found(mpki_isai_job *job, bool triangle, mpki_isai_powers *p,
                                  mpki_isai_piece *found) {
-    enum { ASK = 1 << 28 }; /* so much is tried without a question, which takes long */
     char text[256];
     int64_t there = 0, all = 0;
     const int32_t each = mpki_isai_found_each(job->n, p->entries, p->power, triangle);
     const int64_t bytes = (int64_t)job->n * each * (int64_t)sizeof *p->found;
     mpk_status status = MPK_OK;
     if (p->block > 0 || bytes == 0) return MPK_OK;
-    if (bytes > ASK)
+    if (bytes > FOUND_ASK)
         status = mpki_cuda_isai_status(
             job, job->d->table->describe(job->d->cuda, text, sizeof text, &there, &all));
     if (mpk_failed(status) || (there > 0 && bytes > there / 4)) return status;

@@ -63,7 +63,7 @@ typedef struct mpki_cuda_matrix {
     double top;         /**< Aasen: max |T|, likewise */
 } mpki_cuda_matrix;
 
-/** What D tells. */
+/** Inertia and sizes of D. */
 typedef struct mpki_cuda_pivots {
     int64_t positive, negative, zero, pairs;
     double least, most; /**< smallest |eigenvalue| of a pivot; largest entry of D */

@@ -12,8 +12,8 @@
     kernel<<<(unsigned)(blocks), threads, bytes, (cudaStream_t)(stream)>>>(__VA_ARGS__)
 #endif
 
-/* The same for kernels whose launch is most of a call: by the driver's interface, which the
- * runtime's would look up anew each time. Returns a cudaError_t. */
+/* MPKI_LAUNCH_SHORT: for kernels whose launch is most of a call: by the driver's interface,
+ * since the runtime's would look the kernel up anew each time. Returns a cudaError_t. */
 #ifndef MPKI_LAUNCH_SHORT
 namespace mpki {
 template <class P>
@@ -39,8 +39,9 @@ inline cudaError_t launch_short(mpki_cuda *cuda, void (*kernel)(P), long long bl
     mpki::launch_short(cuda, kernel, blocks, threads, (cudaStream_t)(stream), argument)
 #endif
 
-/* The same for kernels whose blocks wait for one another: all of them are at work at once, or the
- * launch fails (CUDA C++ Programming Guide, "Cooperative Groups"). Returns a cudaError_t. */
+/* MPKI_LAUNCH_TOGETHER: for kernels whose blocks wait for one another: all of them are at work at
+ * once, or the launch fails (CUDA C++ Programming Guide, "Cooperative Groups"). Returns a
+ * cudaError_t. */
 #ifndef MPKI_LAUNCH_TOGETHER
 namespace mpki {
 template <class... P, class... A>
@@ -60,7 +61,7 @@ inline cudaError_t launch_together(void (*kernel)(P...), int blocks, int threads
     mpki::launch_together(kernel, blocks, threads, bytes, (cuda)->sparse, __VA_ARGS__)
 #endif
 
-/* The same for kernels that follow each other closely, each of which begins with
+/* MPKI_LAUNCH_NEXT: for kernels that follow each other closely, each of which begins with
  * mpki::after_previous(): from 9.0 on their blocks may come while the last ones of the kernel
  * before are at work (programmatic dependent launch, CUDA C++ Programming Guide). Returns a
  * cudaError_t. */

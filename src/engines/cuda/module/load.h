@@ -17,8 +17,8 @@ typedef struct mpki_device {
  *  reason recorded: no module, no driver, no such device. The module is libmetapack_cuda.so beside
  *  the library, or on the loader's path, or what METAPACK_CUDA_MODULE in the environment names. */
 const mpki_device *mpki_cuda_open(mpk_context *ctx, int device);
-/** The same, to be kept as long as the context: MPK_ERR_DEVICE where the context keeps another one
- *  already. */
+/** The device `device`, opened and kept as long as the context: NULL with MPK_ERR_DEVICE where the
+ *  context keeps another one already. */
 const mpki_device *mpki_cuda_keep(mpk_context *ctx, int device);
 /** The device that the context keeps. */
 const mpki_device *mpki_cuda_kept(const mpk_context *ctx);

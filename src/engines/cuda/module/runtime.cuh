@@ -32,7 +32,7 @@ struct mpki_cuda {
     cudaStream_t batch_stream;
     int *batch_flags; /* page-locked */
     cublasHandle_t batch_blas;
-    /* for vectors of Krylov methods: page-locked, what reductions tell; how many there were */
+    /* for vectors of Krylov methods: page-locked, what reductions report; how many there were */
     void *vectors_report;
     double vectors_sequence;
     void *vectors_marks[4];    /* cudaEvent_t */

@@ -8,12 +8,6 @@
 
 static const char STAGE[] = "solve";
 
-enum {
-    FEW = 256,         /* rows times blocks of frames that share a unit in narrow level sets */
-    MANY_UNITS = 2048, /* units of 32 rows that keep the device busy */
-    FEW_UNITS = 512,   /* in level sets of fewer units deferred columns are put last */
-};
-
 /* ---- making: units --------------------------------------------------------------------------- */
 
 static void making_free(mpki_solver_making *m) {
@@ -35,7 +29,8 @@ static bool joins(const mpki_stages *stages, int32_t f, int rows, bool many_unit
     const int w = mpki_frame_rows(stages->blocking, f);
     work[0] += w * (x->diagonal[f] - x->ptr[f]);
     work[1] += w * (x->ptr[f + 1] - x->diagonal[f] - 1);
-    return rows + w <= MPKI_STORE_ROWS && (many_units || (work[0] <= FEW && work[1] <= FEW));
+    return rows + w <= MPKI_STORE_ROWS &&
+           (many_units || (work[0] <= UNIT_WORK && work[1] <= UNIT_WORK));
 }
 
 /* Units of level l; returns how many rows it has. */

@@ -178,7 +178,7 @@ static mpk_status timed(application *a) {
     return status;
 }
 
-/* ---- the dense pivot that ends the stages, between the sweeps: its rows have the last slots --- */
+/* ---- the dense pivot that ends the stages, between the sweeps: its rows have the last slots -- */
 
 /* D^-1 or |D|^-1 of it. */
 static mpk_status border_scale(application *a, void *vector) {

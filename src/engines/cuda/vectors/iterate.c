@@ -2,13 +2,7 @@
 /* Iterations of Krylov methods on the device without the host: a batch of them is queued kernel by
  * kernel, or replayed as a graph. */
 #include "space.h"
-
-enum {
-    PLAIN_FIRST = 2, /* batches before a graph is made: operators may try out what suits them */
-    /* and more of them but for gmres, whose first ones are not short (solve/krylov/steps_t.c) */
-    PLAIN_SHORT = 2,
-    ATTEMPTS_MOST = 2 /* captures, of operators that the host has to wait for */
-};
+#include "tuning.h"
 
 static bool of_sqmr(const mpki_batch *b) {
     return b->method == MPK_KRYLOV_SQMR;

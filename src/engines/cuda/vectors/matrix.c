@@ -3,6 +3,7 @@
 #include "core/scaled.h"
 #include "engines/cuda/module/transfer.h"
 #include "space.h"
+#include "tuning.h"
 
 #include <math.h>
 
@@ -71,9 +72,8 @@ typedef struct array {
 } array;
 
 static mpk_status send(mpki_matrix *m, mpki_pool *pool, void *to, const void *from, int64_t bytes) {
-    enum { MUCH = 1 << 20 };
     const mpki_device *d = m->d;
-    if (d->table->blocks && bytes > MUCH)
+    if (d->table->blocks && bytes > SEND_SHARED)
         return mpki_cuda_send(m->ctx, STAGE, pool, to, from, bytes);
     return mpki_cuda_status(
         m->ctx, STAGE,

@@ -41,7 +41,7 @@ typedef struct mpki_cuda_batch {
     int32_t *outcome, *inertia; /**< may be NULL */
     const mpki_cuda_bin *bin;   /**< host; factorize, solve */
     int32_t bins;
-    int32_t wait; /**< return when all is done: singular and failed tell then */
+    int32_t wait; /**< return when all is done; singular and failed are set then */
     void *stream;
     int32_t singular, failed; /**< [out] some matrices were singular, have no result */
 } mpki_cuda_batch;

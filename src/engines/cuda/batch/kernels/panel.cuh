@@ -230,8 +230,8 @@ template <class R, int ROWS, int PIVOTING, int W> struct panel {
         }
     }
 
-    /** The same, four columns at once, a lane its rows, without branches, so that loads go
-     *  together. By all lanes of a warp; no barrier. */
+    /** The rest -= L D L^T of the panel in single precision, four columns at once, a lane its
+     *  rows, without branches, so that loads go together. By all lanes of a warp; no barrier. */
     __device__ void update(float *) {
         R x[PANEL][ROWS];
 #pragma unroll
@@ -354,7 +354,8 @@ template <class R, int ROWS, int PIVOTING, int W> struct panel {
         return 1;
     }
 
-    /** The same by rook pivoting. By all lanes of a warp, in shuffles; no block barrier. */
+    /** The next pivot by rook pivoting; returns its order, 0: zero. c1, c2: its columns. By all
+     *  lanes of a warp, in shuffles; no block barrier. */
     __device__ int choose_rook(int *p, int *q, R *c1, R *c2) {
         R lambda, sigma;
         fetch(*p, c1);
@@ -378,7 +379,8 @@ template <class R, int ROWS, int PIVOTING, int W> struct panel {
         return 2;
     }
 
-    /** The same by complete pivoting. By all threads of the matrix; contains their barrier. */
+    /** The next pivot by complete pivoting; returns its order, 0: zero. c1, c2: its columns. By
+     *  all threads of the matrix; contains their barrier. */
     __device__ int choose_complete(int *p, int *q, R *c1, R *c2) {
         unsigned diagonal[ROWS], off_key = 0;
         int off_place = 0;

@@ -7,9 +7,6 @@
 
 namespace mpki {
 
-/** Columns; the most warps of a matrix, and then the blocks on a multiprocessor. */
-enum { PANEL = 8, PANEL_WARPS = 2, PANEL_BLOCKS = 10 };
-
 /** Rows of the packed triangle of a matrix of order n. By each thread for itself; no barrier. */
 __host__ __device__ inline int panel_rows(int n) {
     return (n + 7) / 8 * 8;

@@ -16,8 +16,6 @@ struct product_part {
     double alpha, beta;
 };
 
-static const int PRODUCT_COLUMNS = 4;
-
 /** Leading dimension of a right factor of n columns. By each thread for itself; no barrier. */
 __host__ __device__ inline int product_ld(int n) {
     return (n + PRODUCT_COLUMNS - 1) / PRODUCT_COLUMNS * PRODUCT_COLUMNS;

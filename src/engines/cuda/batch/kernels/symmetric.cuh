@@ -121,7 +121,8 @@ template <class T, class TILE> struct symmetric : elimination<T, TILE> {
         return 2;
     }
 
-    /** The same by rook pivoting. By all lanes of each warp; shuffles. */
+    /** The next pivot p (and q) by rook pivoting; returns its order, 0: only zeros are left. By
+     *  all lanes of each warp; shuffles. */
     __device__ int choose_rook(int *p, int *q) {
         R lambda, sigma;
         int r = lowest(left), s = largest(r, r, &lambda);
@@ -138,8 +139,8 @@ template <class T, class TILE> struct symmetric : elimination<T, TILE> {
         return 2;
     }
 
-    /** The same by complete pivoting; each lane searches its own columns. By all lanes of each
-     *  warp; shuffles. */
+    /** The next pivot p (and q) by complete pivoting; each lane searches its own columns.
+     *  Returns its order, 0: only zeros are left. By all lanes of each warp; shuffles. */
     __device__ int choose_complete(int *p, int *q) {
         R diag = -1, off = 0;
         int dp = 64, column = 64, row = 64;

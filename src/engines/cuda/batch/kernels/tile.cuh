@@ -5,6 +5,7 @@
  *  ...), in W warps. With W = 1 a warp holds 32 / L matrices, else the matrix has the block to
  *  itself. Every warp of a matrix takes the same decisions, from what lies in shared memory;
  *  columns are dealt out among the warps. The order is at most L ROWS. */
+#include "engines/cuda/batch/tuning.h"
 #include "engines/cuda/module/scalar.cuh"
 #include "engines/cuda/module/shared_memory.cuh"
 #include "batch.h"
@@ -21,8 +22,6 @@ template <class T> __device__ inline T *in_global(T *p) {
 }
 
 typedef unsigned long long bits; /* sets of rows or columns */
-
-static const unsigned TILE_BLOCK = 128; /* threads of a block */
 
 template <int L_, int ROWS_, int W_> struct tile {
     static const int L = L_, ROWS = ROWS_, W = W_, MATRICES = (int)TILE_BLOCK / (L_ * W_);

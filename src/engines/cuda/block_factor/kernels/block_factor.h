@@ -40,7 +40,7 @@ typedef struct mpki_cuda_pivots_of {
     double smallest, largest;
 } mpki_cuda_pivots_of;
 
-/** What kernels tell each other and, at the end, the host. */
+/** What kernels report to each other and, at the end, to the host. */
 typedef struct mpki_cuda_notes {
     int64_t used;                 /**< words of the arena in use */
     int64_t leftover;             /**< entries that earlier blocks did not use */

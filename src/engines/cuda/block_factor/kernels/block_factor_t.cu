@@ -72,8 +72,6 @@ static void store(mpki_cuda *cuda, const mpki_cuda_stage &b, const mpki_cuda_por
 /* A launch of few frames or blocks takes all warps of a thread block for each: then there are
  * others for all multiprocessors, and the longest list of updates is not one warp's. Where each has
  * a multiprocessor to itself it takes all of the shared memory there, twice as many warps. */
-enum { FEW_FRAMES = 8, FEW_BLOCKS = 16, MANY_WARPS = 2 * WARPS }; /* few: for each multiprocessor */
-
 template <int SPLIT> static size_t pivot_bytes_of(const mpki_cuda_stage &b) {
     const int warps = together<SPLIT>::warps;
     return warps * gather_memory<T>::bytes(b.largest) +

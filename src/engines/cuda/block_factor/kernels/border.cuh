@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(32)
 
 /* ---- L^-1 ------------------------------------------------------------------------------------ */
 
-enum { TILE = 32, INVERT_WARPS = 8, INVERT_ROWS = TILE / INVERT_WARPS, TILE_LD = TILE + 1 };
+enum { TILE = 32, INVERT_ROWS = TILE / INVERT_WARPS, TILE_LD = TILE + 1 };
 
 /** 32 columns of V = L^-1 by tiles of rows: V_i = L_ii^-1 (E_i - sum_k L_ik V_k). A block takes
  *  32 columns; block barriers. */

@@ -127,7 +127,8 @@ __device__ inline void inverse_in_registers(int w, int ld, const T *lt, const un
     __syncwarp();
 }
 
-/** m := L^-1 P, as above, in registers. By all lanes of a warp; ends with __syncwarp(). */
+/** m := L^-1 P in real numbers, by inverse_in_registers(). By all lanes of a warp; ends with
+ *  __syncwarp(). */
 __device__ inline void warp_inverse(int w, int ld, const double *lt, const unsigned char *index,
                                     const unsigned char *perm, double *m) {
     inverse_in_registers(w, ld, lt, index, perm, m);
@@ -427,8 +428,8 @@ template <class T> struct warp_ldlt {
         __syncwarp();
     }
 
-    /** The same for a pivot of order 2, raised to the floor where needed. By all lanes of a
-     *  warp; ends with __syncwarp(). */
+    /** Rows and columns p and p + 1 of L and of u for a pivot of order 2, raised to the floor
+     *  where needed. By all lanes of a warp; ends with __syncwarp(). */
     __device__ void eliminate_double(int p) {
         const int i = pi, j = pj;
         T a = at(i, i), e = at(j, j), o = cj(herm, at(i, j));

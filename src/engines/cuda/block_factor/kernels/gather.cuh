@@ -4,6 +4,7 @@
 /** Updates pulled into a work block in shared memory by a warp: C -= L_ik (D_k L_jk^T) for each
  *  frame k in the lists of both i and j before j, in the order of places. No list of updates: the
  *  lists of rows i and j, which are sorted by place, are intersected 32 entries at a time. */
+#include "engines/cuda/block_factor/tuning.h"
 #include "packed.cuh"
 
 namespace mpki {
@@ -119,21 +120,18 @@ __device__ inline void right_operand(const gather_memory<T> &s, const head &of, 
     __syncwarp();
 }
 
-/** s.c -= A s.w for a packed A with few entries, at most `FEW` a row: entry by entry. */
-enum { FEW = 3 };
-
 /** s.c -= A s.w, entry by entry, for a packed A of few entries. By all lanes of a warp; contains
  *  __syncwarp(). */
 template <class T>
 __device__ inline void minus_sparse(const gather_memory<T> &s, unsigned rows,
                                     const values_of<T> &value, int entries, int cols) {
     const int lane = (int)(threadIdx.x % 32);
-    T x[FEW];
+    T x[SPARSE_ROW];
 #pragma unroll
-    for (int u = 0; u < FEW; ++u)
+    for (int u = 0; u < SPARSE_ROW; ++u)
         x[u] = 32 * u + lane < entries ? value[32 * u + lane] : make<T>(0);
 #pragma unroll
-    for (int u = 0; u < FEW; ++u)
+    for (int u = 0; u < SPARSE_ROW; ++u)
         if (32 * u + lane < entries) s.a[32 * u + lane] = x[u];
     __syncwarp();
     if (lane >= cols) return;
@@ -209,8 +207,8 @@ __device__ inline void multiply_tile(double (&c)[2], double a, double b) {
 #endif
 }
 
-/** The same in double precision, on tensor cores, 8 rows at a time. By all lanes of a warp;
- *  contains __syncwarp(). */
+/** s.c (its rows `rows`, in order) -= A s.w in double precision, on tensor cores, 8 rows at a
+ *  time, where A is expanded in s.a by columns. By all lanes of a warp; contains __syncwarp(). */
 __device__ inline void minus_expanded(const gather_memory<double> &s, unsigned rows, int held,
                                       int depth, int cols) {
     const int lane = (int)(threadIdx.x % 32), high = lane / 4, low = lane % 4;
@@ -272,7 +270,7 @@ __device__ inline void minus_product(const gather_memory<T> &s, const head &of, 
     int entries;
     const int held = read_head(s, of, &entries);
     const values_of<T> value(of.words + MPKI_STORE_HEAD(held));
-    if (entries > FEW * held)
+    if (entries > SPARSE_ROW * held)
         minus_dense(s, of.rows, held, value, depth, cols);
     else
         minus_sparse(s, of.rows, value, entries, cols);

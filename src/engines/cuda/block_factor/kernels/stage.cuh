@@ -11,8 +11,6 @@
 
 namespace mpki {
 
-static const int WARPS = 4, LOAD_WARPS = 8;
-
 /** Shared memory of the pivots' kernel for a frame, beside that of updates. By each thread for
  *  itself; no barrier. */
 template <class T> __host__ __device__ inline size_t pivot_bytes(int largest) {
@@ -22,7 +20,7 @@ template <class T> __host__ __device__ inline size_t pivot_bytes(int largest) {
 /** Where the pivots of a frame of the portion are. */
 template <class T> struct at_pivot {
     T *m[2], *p[2], *d, *dinv; /* p: (M^T D^-1)^T of the lower half, of the upper one; by rows */
-    /** Those of frame q. By each thread for itself; no barrier. */
+    /** Where the pivots of frame q of the portion are. By each thread for itself; no barrier. */
     __device__ at_pivot(const mpki_cuda_stage &b, int q) {
         const int square = b.largest * b.largest;
         T *base = (T *)b.pivot_work + (int64_t)q * b.pivot_stride;

@@ -8,7 +8,6 @@
 
 namespace mpki {
 
-static const int STORE_WARPS = 4, ONE_BLOCK = 1024;
 enum { NORM_GROUP = 8 }; /* the host sums the norms of so many blocks at a time */
 
 /* ---- thresholds ------------------------------------------------------------------------------ */

@@ -6,8 +6,6 @@
 
 namespace mpki {
 
-static const int WHOLE_WARPS = 8, SUM_BLOCKS = 128, SUM_THREADS = 64;
-
 /** slot := the place of each entry of A in the list of its column's frame. A warp takes a row;
  *  no barrier. */
 template <class T>

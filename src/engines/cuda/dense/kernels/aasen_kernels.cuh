@@ -21,8 +21,6 @@ __global__ void column_kernel(int n, int r0, int w, const T *A, int64_t lda, T *
     }
 }
 
-static const int MOVED_COLUMNS = 32, MOVED_PARTS = 8; /* of a tile of columns, thread blocks */
-
 /** buf[q + j count] := entry q of the list `moved` (places relative to r0) of column j: for j <
  *  left a row of L, beyond a row of the symmetric rest in the columns' new order (back).
  *  blockDim.x = count; MOVED_PARTS blocks for MOVED_COLUMNS columns; along rows of A by threads,

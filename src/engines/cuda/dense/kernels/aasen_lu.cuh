@@ -11,7 +11,7 @@
 
 namespace mpki {
 
-static const int AASEN_THREADS = 512, LU_OFFERS = 5; /* thread blocks: 32 times as many at most */
+static const int LU_OFFERS = 5;    /* thread blocks: 32 times as many at most */
 static const size_t LU_OWN = 2048; /* at least what the kernel declares of shared memory */
 
 template <class T> struct lu_job {

@@ -15,8 +15,6 @@
 
 namespace mpki {
 
-static const int BK_THREADS = 512, BK_COLUMNS = 128;
-
 template <class T> struct bk_job {
     int n, j0, nb, rook;
     T *A, *W; /* W: n x (nb + 1), its row i is A's row i */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_DENSE_CONTROL_CUH
 #define MPKI_CUDA_DENSE_CONTROL_CUH
-/** What the kernels of one factorization tell each other and the host, in device memory. The host
- *  queues ahead without waiting; once `failed` is set, every kernel queued behind does nothing.
- *  Products by cuBLAS take alpha and beta from device memory, and so do nothing either. */
+/** What the kernels of one factorization report to each other and to the host, in device memory.
+ *  The host queues ahead without waiting; once `failed` is set, every kernel queued behind does
+ *  nothing. Products by cuBLAS take alpha and beta from device memory, and so do nothing either. */
+#include "engines/cuda/dense/tuning.h"
+
 namespace mpki {
 
 static const int TILE_MAX = 128;

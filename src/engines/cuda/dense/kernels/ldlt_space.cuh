@@ -8,14 +8,6 @@
 
 namespace mpki {
 
-static const int BLOCK_MAX = 768;
-/* real doubles: up to this many rows, updates go through update_kernel: within a block, beyond
- * it */
-static const int SMALL_PANEL = 6144, SMALL_TRAILING = 2560;
-/* and up to this many, the chain's kernels are launched early: they find free multiprocessors to
- * wait in */
-static const int SMALL_CHAIN = 3072;
-
 /** Parts of the workspace. */
 struct ldlt_space {
     int64_t ld;

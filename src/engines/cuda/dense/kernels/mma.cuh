@@ -60,8 +60,8 @@ __device__ inline void copy_async16(double *to, const double *from) {
     const unsigned at = (unsigned)__cvta_generic_to_shared(to);
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at), "l"(from) : "memory");
 }
-/** The same, of which the first `bytes` (0, 8 or 16) count and the rest become zeros. By each
- *  thread for itself; no barrier. */
+/** Begins to copy 16 bytes from global to shared memory, of which the first `bytes` (0, 8 or 16)
+ *  count and the rest become zeros. By each thread for itself; no barrier. */
 __device__ inline void copy_async16(double *to, const double *from, int bytes) {
     const unsigned at = (unsigned)__cvta_generic_to_shared(to);
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at), "l"(from), "r"(bytes)

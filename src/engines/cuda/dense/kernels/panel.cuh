@@ -159,7 +159,6 @@ struct update_job {
     int *orig;
 };
 
-static const int UPDATE_M = 64, UPDATE_N = 32;
 constexpr int update_stages(bool large_shared) {
     return large_shared ? 8 : 4;
 }

@@ -71,8 +71,6 @@ __global__ void pivots_kernel(int n, const T *A, int64_t lda, const int *kind, T
     }
 }
 
-static const int SOLVE_THREADS = 512;
-
 /** A value of a sweep's solution, as words that are read and written whole. Until it is written all
  *  its bits are ones, a NaN that no arithmetic yields: a reader waits until it is something else.
  *  */
@@ -278,7 +276,6 @@ struct sweep_job {
     int64_t ldy;
     cudaStream_t stream;
 };
-static const int BY_HAND = 4;
 
 static mpk_status sweep_begin(mpki_cuda *cuda, const sweep_job &g) {
     const int B = tile_of<T>(cuda), tiles = (g.n + B - 1) / B;

@@ -49,8 +49,6 @@ __global__ void copy_kernel(int m, int w, const T *from, int64_t ldf, T *to, int
         to[i + j * ldt] = from[i + j * ldf];
 }
 
-static const int CHECK_COLUMNS = 8;
-
 /** What the rows below a tile, and the verdict on them, need. */
 template <class T> struct check_job {
     int m, nb, take, tile; /* rows below; candidates; pivots; B */
@@ -165,8 +163,6 @@ __global__ void check_kernel(check_job<T> g, typename scalar_of<T>::real limit) 
     verdict<H>(g);
 }
 
-static const int DIAGONAL = 64;
-
 /** The lower triangles of the diagonal blocks of C := C - L W^T (W^H): three blocks for DIAGONAL
  *  columns, 32 x 32 entries each, by 256 threads with 2 x 2 entries each. Block barriers. */
 template <bool H, class T>
@@ -234,8 +230,6 @@ __global__ void commit_kernel(int n, int c, int w, int keep, const T *L, int64_t
         A[i + j * lda] = L[from + (int64_t)blockIdx.y * ldl];
     }
 }
-
-static const int PERMUTE_COLUMNS = 4;
 
 /** Rows c .. c + w + keep - 1 of the finished columns 0 .. c - 1 are ordered by orig, and so is
  *  perm; kind marks pivots of order 2. A block takes some columns, in (w + keep) PERMUTE_COLUMNS

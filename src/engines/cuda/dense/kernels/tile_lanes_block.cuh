@@ -55,11 +55,10 @@ __device__ inline void group_update(tile_memory<T> &m, T *G, int first, F anew) 
     }
 }
 
-/** All 32 columns at c0 are pivots, in the order given; only the residual tests them. As
- *  block_lanes() below, but the columns of a group are brought up to date as soon as one is
- *  known, by shuffles: from one pivot to the next it takes a reciprocal and two products. False:
- *  a pivot was out of the quick reciprocal's range; nothing was written. By one warp; contains
- *  __syncwarp(). */
+/** All 32 columns at c0 are pivots, in the order given; only the residual tests them. The
+ *  columns of a group are brought up to date as soon as one is known, by shuffles: from one
+ *  pivot to the next it takes a reciprocal and two products. False: a pivot was out of the quick
+ *  reciprocal's range; nothing was written. By one warp; contains __syncwarp(). */
 template <bool QUICK, class T>
 __device__ bool block_given(tile_memory<T> &m, T *Mx, int c0, int nb) {
     const unsigned all = 0xffffffffu;

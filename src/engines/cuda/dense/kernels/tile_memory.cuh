@@ -34,8 +34,6 @@ static inline bool large_shared(const mpki_cuda *cuda) {
 template <class T> static int tile_of(const mpki_cuda *cuda) {
     return tile_order<T>(large_shared(cuda));
 }
-static const int TILE_THREADS = 256;
-static const int KEEP = 8;
 
 /** Are tiles of this type factored as tile_lanes.cuh does? Real doubles are. */
 template <class T> struct by_lanes { static const bool value = false; };

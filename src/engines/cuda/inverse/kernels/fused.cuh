@@ -110,8 +110,6 @@ template <class T> __device__ inline T diagonal_of(const void *dinv, int32_t j) 
     return dinv ? ((const T *)dinv)[j] : make<T>(1);
 }
 
-enum { ISAI_THREADS = 128 };
-
 /** m_j := L(J, J)^-1 e_j for the columns `list`: a group of W lanes takes a column, a lane R of
  *  its rows, which it reads in step with the solution. *bad: the first column that is not
  *  finite. Shuffles, no barrier. */
@@ -162,8 +160,8 @@ __global__ void __launch_bounds__(ISAI_THREADS)
     if (there && !good) atomicMin(v.bad, j);
 }
 
-/** The same as the paper has it: each lane gathers its row of L(J, J) in registers first. A
- *  group of W lanes takes a column; shuffles, no barrier. */
+/** m_j := L(J, J)^-1 e_j for the columns `list` as Anzt et al. have it: each lane gathers its
+ *  row of L(J, J) in registers first. A group of W lanes takes a column; shuffles, no barrier. */
 template <class T, int W, bool UPPER>
 __global__ void __launch_bounds__(ISAI_THREADS)
     held_kernel(const mpki_isai_inversion v, const int32_t *list, int64_t count) {
@@ -207,8 +205,6 @@ __global__ void __launch_bounds__(ISAI_THREADS)
 }
 
 /* ---- more than 128 entries: a block a column ---- */
-
-enum { ISAI_BLOCK = 256 };
 
 /** m_j := L(J, J)^-1 e_j by a block per column, up to 4 rows a thread. One block barrier a step. */
 template <class T, bool UPPER>
@@ -276,10 +272,9 @@ __device__ inline int64_t lower_bound(const int32_t *index, int64_t begin, int64
 template <class T>
 __device__ inline void subtract_column(const mpki_isai_inversion &v, int32_t r, T xr, int64_t low,
                                        int64_t high, const int32_t *rows, T *x) {
-    enum { LONG = 16 };
     const int64_t from = v.columns.ptr[r], to = v.columns.ptr[r + 1];
     const T *const val = (const T *)v.columns.val;
-    if (to - from > LONG * (high - low + 1)) {
+    if (to - from > SEARCHED * (high - low + 1)) {
         for (int64_t k = low + threadIdx.x; k < high; k += ISAI_BLOCK) {
             const int64_t e = lower_bound(v.columns.index, from, to, rows[k]);
             if (e < to && v.columns.index[e] == rows[k]) x[k] = subtract(x[k], val[e], xr);

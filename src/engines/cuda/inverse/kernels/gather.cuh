@@ -9,8 +9,6 @@
 
 namespace mpki {
 
-enum { GATHER_WARPS = 2 };
-
 /** The strict columns of L^ = I + N, N_ik = L_ik M_k (half 1: U_ik^T N_k): counts into
  *  ptr[column + 1], or, where g has memory for them, the entries. A warp takes a frame, a lane a
  *  column; __syncwarp(). */

@@ -6,6 +6,7 @@
  *  As on the processor (src/engines/cpu/inverse/inverse.h) a triangle is diag(1 / dinv) + a strict
  *  triangle, and its approximate inverse has the diagonal dinv; dinv NULL: the unit diagonal. */
 #include "engines/cuda/block_factor/kernels/store.h"
+#include "engines/cuda/inverse/tuning.h"
 #include <metapack/options.h>
 
 #ifdef __cplusplus
@@ -131,7 +132,7 @@ typedef struct mpki_isai_times {
 /** What of a column a pattern keeps. */
 enum { MPKI_ISAI_BELOW, MPKI_ISAI_ABOVE, MPKI_ISAI_ALL };
 
-/** What patterns tell. */
+/** What the search for a pattern reports to the host. */
 typedef struct mpki_isai_notes {
     int32_t first_over; /**< the first column over the limit; n, which is set before: none */
     int32_t cut;        /**< columns that got a smaller power */

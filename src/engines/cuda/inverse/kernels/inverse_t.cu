@@ -63,8 +63,6 @@ static mpk_status prune(mpki_cuda *cuda, const mpki_isai_pruning *p) {
     return MPK_OK;
 }
 
-enum { LONGEST_IN_BLOCK = 8, LONGEST_IN_WARP = 257 }; /* class; entries with the diagonal */
-
 /* The class with groups of W lanes. */
 template <int W, int R, bool UPPER>
 static mpk_status fused(mpki_cuda *cuda, const mpki_isai_inversion *v, const int32_t *list,

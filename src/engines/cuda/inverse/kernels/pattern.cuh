@@ -59,8 +59,6 @@ __device__ inline void count_column(const mpki_isai_powers &p, int32_t j, int64_
     if (cut) atomicAdd(&p.notes->cut, 1);
 }
 
-enum { POWER_THREADS = 128 };
-
 /** The pattern of block Jacobi, I of the block of j for column j: counts, or rows. A thread
  *  takes a column; no barrier. */
 static __global__ void blocks_kernel(const mpki_isai_powers p) {

@@ -10,8 +10,6 @@
 
 namespace mpki {
 
-enum { TIMES_THREADS = 256, TIMES_LONG = 1024 };
-
 /** An entry in single precision where T is of double. */
 template <class T> struct single_of { typedef T type; };
 template <> struct single_of<double> { typedef float type; };

@@ -10,9 +10,7 @@
 
 namespace mpki {
 
-enum { SMALL_WARPS = 2, SMALL_BLOCK = 256 };
-
-/** Those who work on a column: a warp, or a block. */
+/** The threads that work on a column: a warp, or a block. */
 template <bool WARP_ALONE> struct team {
     enum { SIZE = WARP_ALONE ? 32 : SMALL_BLOCK };
     int at;

@@ -2,11 +2,10 @@
 #ifndef MPKI_CUDA_INVERSE_SUMS_CUH
 #define MPKI_CUDA_INVERSE_SUMS_CUH
 /** Sums over the threads of a block. */
+#include "engines/cuda/inverse/tuning.h"
 #include "engines/cuda/module/scalar.cuh"
 
 namespace mpki {
-
-enum { TURN_THREADS = 256 };
 
 typedef unsigned long long counter; /* of int64_t numbers that are not negative */
 

@@ -10,7 +10,7 @@
 
 namespace mpki {
 
-enum { SUM_EACH = 4, SUM_PART = TURN_THREADS * SUM_EACH };
+enum { SUM_PART = TURN_THREADS * SUM_EACH };
 
 /** sums[block] := the sum of the block's part of a. By all threads of a block; contains block
  *  barriers. */
@@ -60,8 +60,6 @@ static __global__ void count_kernel(int64_t entries, const int32_t *index, int64
          e += (int64_t)gridDim.x * TURN_THREADS)
         atomicAdd((counter *)ptr + index[e] + 1, (counter)1);
 }
-
-enum { DEAL_LANES = 4, SORT_LANES = 8, SORT_SHORT = 128, SORT_LONG = 2048 };
 
 /** Deals entries out to their rows, in any order within a row. next: where each row goes on.
  *  DEAL_LANES lanes take a column; atomic counters. */

@@ -8,8 +8,6 @@
 
 namespace mpki {
 
-enum { VALUE_THREADS = 256 };
-
 /** The number of the thread's entry. By each thread for itself; no barrier. */
 __device__ inline int64_t value_of_thread() {
     return (int64_t)blockIdx.x * VALUE_THREADS + threadIdx.x;

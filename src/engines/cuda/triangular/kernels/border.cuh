@@ -7,8 +7,6 @@
 
 namespace mpki {
 
-static const int BORDER_WARPS = 4;
-
 /** work_k := y_k + sum_j l_kj y_j over the strict rows of L^-1, or backward its columns. S:
  *  entries of L, V of y. A warp takes a row; shuffles, no barrier. */
 template <class S, class V>

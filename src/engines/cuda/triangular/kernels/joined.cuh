@@ -33,7 +33,8 @@ __device__ inline void gather_last(const char *place, int columns, const V *from
 }
 
 /** The results of a unit whose last packet is M times a block: M acc - (M block) x, in V =
- *  double. */
+ *  double, once the block's columns x are there. finish(): memory: 32 NR numbers of the warp; by
+ *  all lanes of a warp; contains __syncwarp(). */
 template <class S, class V, int NR> struct joined_block {
     /** Waits for the block's columns x and stores M acc - (M block) x. memory: 32 NR numbers of
      *  the warp. By all lanes of a warp; contains __syncwarp(). */
@@ -58,6 +59,9 @@ template <class S, class V, int NR> struct joined_block {
         m.template finish<NR>(p, a, acc, memory, minus);
     }
 };
+
+/** The results of a unit for one right-hand side: all but the last product of M acc - (M block)
+ *  x is done before x is there. finish(): by all lanes of a warp; contains __syncwarp(). */
 template <class S> struct joined_block<S, double, 1> {
     /** The same for one right-hand side: everything but the last product is done before x is
      *  there. By all lanes of a warp; contains __syncwarp(). */

@@ -84,11 +84,6 @@ __device__ inline bool fits(int length) {
 
 /* ---- a segment ---- */
 
-/** Entries of M from which on tiles are hardly longer. */
-static const int FEW = 256;
-/** Blocks in full that a unit waits for; entries of a column from which on it is one. */
-static const int MOST_DENSE = 2, SPARSE = 4;
-
 /** Lists, then (only to fill) the packet. */
 template <class S> struct pack_memory {
     static const int LISTS = 3 * 128, BYTES = LISTS + packing<S>::MOST;
@@ -245,7 +240,7 @@ template <class S> struct segmenter {
             block_view<S> v;
             if (at < 0 || !is_deferred(slot)) break;
             w.view(at, f, slot, &v);
-            if (total(__popc(v.mine)) < SPARSE * __popc(v.any)) break;
+            if (total(__popc(v.mine)) < DENSE_COLUMN * __popc(v.any)) break;
         }
         return dense;
     }
@@ -371,7 +366,7 @@ template <class S> struct segmenter {
                    if (v.mine & set) mask |= (v.mine & set) << v.from;
                    return true;
                });
-        if (!few_units && total(__popc(mask)) < FEW) return false;
+        if (!few_units && total(__popc(mask)) < TILE_ENTRIES) return false;
         if (half) { /* upper triangular once its rows are sorted: from the end */
             *in = lane < rows ? rows - 1 - lane : lane;
             *out = rank(__ffs((int)mask) - 1);

@@ -69,8 +69,8 @@ struct arrival {
     }
 #else /* before Hopper, and on a host: by the lanes themselves */
     __device__ void begin(void *) {}
-    /** The same before Hopper, and on a host: the lanes copy. By all lanes of a warp; wait() is
-     *  the barrier. */
+    /** The lanes copy `bytes` bytes into a stage themselves: before Hopper, and on a host. By
+     *  all lanes of a warp; wait() is the barrier. */
     __device__ void fetch(int, void *to, const char *from, unsigned bytes) {
         for (unsigned k = threadIdx.x & 31; k < bytes / 16; k += 32)
             ((int4 *)to)[k] = ((const int4 *)from)[k];
@@ -88,7 +88,7 @@ template <class S, int NR> struct sweep_memory {
     static const int NUMBER = NR * (int)sizeof(typename widened_of<S>::type);
     static const int GATHERED = (MPKI_SWEEPS_COLUMNS + 1) * NUMBER, FOREIGN = 32 * NUMBER;
     static const int BYTES = 2 * packing<S>::MOST + GATHERED + 2 * FOREIGN + 16;
-    /* warps of a multiprocessor of 9.0, for whose registers there is room: 128 for each of 16 */
+    /* warps of a multiprocessor of 9.0, whose registers suffice: 128 for each thread of 16 */
     static const int SHARED = 228 * 1024 / (BYTES + 1024), AT_ONCE = SHARED < 16 ? SHARED : 16;
 };
 

@@ -9,7 +9,7 @@
 
 namespace mpki {
 
-enum { SCAN = 1024, DIGITS = 256, CHUNK = 1024 };
+enum { DIGITS = 256 };
 
 /** The sum of x over the threads before this one; *all: over all of the block. sum: shared, SCAN
  *  numbers. By all threads of a block; ends with a block barrier. */
@@ -65,9 +65,7 @@ static __global__ void __launch_bounds__(SCAN) segments_kernel(const mpki_cuda_p
     }
 }
 
-/* ---- a unit's tasks: several warps share a long one, as a rule no more than PARTS ------------- */
-
-enum { TASK_SEGMENTS = 6, PARTS = 32 };
+/* ---- a unit's tasks: several warps share a long one, as a rule no more than PARTS ------------ */
 
 /** The tasks of a unit: how its segments are divided. */
 struct unit_tasks {
@@ -193,7 +191,7 @@ static __global__ void list_tasks_kernel(const mpki_cuda_packing p) {
     }
 }
 
-/* ---- order: a stable sort by digits, chunks of tasks side by side; backward tasks come last --- */
+/* ---- order: a stable sort by digits, chunks of tasks side by side; backward tasks come last -- */
 
 /** The digit of a task's turn from bit `shift` on; backward turns come after forward ones. By
  *  each thread for itself; no barrier. */

@@ -15,6 +15,7 @@
  *          they are many, some; then it leaves a part of the sum, which the unit's last task adds.
  *          Warps take tasks by tickets, and a task waits for tasks with lower tickets alone. */
 #include "engines/cuda/block_factor/kernels/store.h"
+#include "engines/cuda/triangular/tuning.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -59,7 +60,7 @@ typedef struct mpki_sweeps_listed {
     int32_t half;
 } mpki_sweeps_listed;
 
-/** What packing tells the host. */
+/** What packing reports to the host. */
 typedef struct mpki_sweeps_summary {
     int64_t segments[2];
     int64_t tasks[2];       /**< of the forward sweep; of both */

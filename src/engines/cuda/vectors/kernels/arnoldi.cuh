@@ -14,8 +14,6 @@
 
 namespace mpki {
 
-enum { CYCLE_LOADS = 8 };
-
 /** Phases of a step; the passes that are not due do nothing. */
 enum { CYCLE_NOTHING = 0, CYCLE_AGAIN, CYCLE_FIRST, CYCLE_SECOND };
 

@@ -11,8 +11,6 @@
 
 namespace mpki {
 
-enum { MIRROR_LANES = 8 }; /* of a row */
-
 /** The k in ap[j] .. ap[j + 1] - 1 with ai[k] = i, which exists: row i's entry of column j. By
  *  each thread for itself; no barrier. */
 __device__ inline int64_t find_row(const int64_t *__restrict__ ap, const int32_t *__restrict__ ai,
@@ -54,8 +52,6 @@ __global__ void __launch_bounds__(VECTOR_THREADS)
 
 /* ---- what is computed with its rows; real entries ----------------------------------------------
  * A thread for each row, the whole block for those that are longer than ALONE. */
-
-enum { ALONE = 256, SUMS_TILE = 1024 };
 
 struct long_rows {
     int32_t row[VECTOR_THREADS];

@@ -113,12 +113,11 @@ template <class E> __device__ inline E sum_of(const E *product, int first, int e
 }
 
 /** put(i, sum of the products of row i) for the rows of chunk k: `offset`: where each row's
- *  products begin. A row has some lanes of a warp; one that is LONG times longer has the whole
- *  warp. By all threads of a block; shuffles, no block barrier. */
+ *  products begin. A row has some lanes of a warp; one that has WARP_ROW times as
+ *  many entries has the whole warp. By all threads of a block; shuffles, no block barrier. */
 template <class E, class PUT, int SUMS>
 __device__ inline void sum_rows(const mpki_cuda_chunk &k, const E *product, const int32_t *offset,
                                 const PUT &put, double (&sums)[SUMS]) {
-    enum { LONG = 64 }; /* a warp takes as long for one as a lane for some fifty entries */
     const int tid = (int)threadIdx.x;
     int lanes = 1;
     while (lanes < 32 && 2 * lanes * k.rows <= VECTOR_THREADS) lanes *= 2;
@@ -126,7 +125,7 @@ __device__ inline void sum_rows(const mpki_cuda_chunk &k, const E *product, cons
     for (int i0 = 0; i0 < k.rows; i0 += groups) {
         const int i = i0 + tid / lanes;
         const int first = i < k.rows ? offset[i] : 0, end = i < k.rows ? offset[i + 1] : 0;
-        const bool is_long = end - first > LONG * lanes;
+        const bool is_long = end - first > WARP_ROW * lanes;
         unsigned rest = __ballot_sync(0xffffffffu, is_long && lane == 0);
         E s = sum_of(product, is_long ? end : first + lane, end, lanes);
         for (int o = lanes / 2; o; o /= 2) s = s + shfl_xor(s, o);

@@ -58,7 +58,7 @@ template <class E> struct subtract_pass : pass<1, 1> {
     E *w;
     int count;
     const double *h;
-    bool last; /* of the call: it tells */
+    bool last; /* of the call: it reports */
     host_report publish;
     __device__ scalars begin() const {
         scalars s;

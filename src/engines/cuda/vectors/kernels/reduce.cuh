@@ -5,15 +5,12 @@
  *  which the last block to end adds up. */
 #include "engines/cuda/module/launch.cuh"
 #include "engines/cuda/module/scalar.cuh"
+#include "engines/cuda/vectors/tuning.h"
 #include "vectors.h"
 
 namespace mpki {
 
-enum { VECTOR_THREADS = 256, VECTOR_BLOCKS = 528, MOST_SUMS = 8 };
-enum {
-    SUMMING_BLOCKS = 5 * 132
-};                           /* most that add up to one sum: VECTOR_BLOCKS, or those of a product */
-enum { CYCLE_BLOCKS = 264 }; /* of each group of vectors that arnoldi.cuh multiplies by one */
+enum { MOST_SUMS = 8 }; /* of a pass */
 
 /** The combination of two partial results into one: their sum. By each thread for itself; no
  *  barrier. */

@@ -98,10 +98,9 @@ host_report next_host_report(mpki_cuda *cuda, mpki_cuda_space *s) {
 }
 
 mpk_status await_report(mpki_cuda *cuda, mpki_cuda_space *s, double sequence) {
-    enum { SPINS = 1 << 14 };
     const volatile double *at = &s->report->sequence;
     for (bool over = false;;) {
-        for (int k = 0; k < SPINS; ++k)
+        for (int k = 0; k < REPORT_SPINS; ++k)
             if (*at == sequence) {
                 __atomic_thread_fence(__ATOMIC_ACQUIRE);
                 return MPK_OK;

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CUDA_DENSE_TUNING_H
+#define MPKI_CUDA_DENSE_TUNING_H
+/** The numbers of this engine that only speed decides: name, value, what it counts. Cards: one H100
+ *  80GB HBM3 and one H200; tables: bench/results/dense-gpu.md.
+ *  Behind the bar stands where a number was measured; "tried" means on such a card, without a table
+ *  that was kept: whoever needs the number measures it anew. A number that the shape of a kernel or
+ *  of a format fixes stands with it. */
+
+namespace mpki {
+
+/** Columns of a block, at most | tried */
+static const int BLOCK_MAX = 768;
+/** Rows of real doubles up to which updates go through update_kernel(): within a block, beyond it;
+ *  and up to which the chain's kernels are launched early, so that they find free multiprocessors
+ *  to wait in | tried */
+static const int SMALL_PANEL = 6144, SMALL_TRAILING = 2560, SMALL_CHAIN = 3072;
+/** Threads of a block that factors a tile; columns of a block of 32 that it leaves to the next |
+ *  tried */
+static const int TILE_THREADS = 256, KEEP = 8;
+/** Rows that a block of update_kernel() takes, and columns | tried */
+static const int UPDATE_M = 64, UPDATE_N = 32;
+/** Columns of a check, of a diagonal block, of a permutation, that a block takes | tried */
+static const int CHECK_COLUMNS = 8, DIAGONAL = 64, PERMUTE_COLUMNS = 4;
+/** Threads of a block of a solve; right-hand sides up to which sweeps are ours, not cuBLAS's |
+ *  tried */
+static const int SOLVE_THREADS = 512, BY_HAND = 4;
+/** Threads of a block of Bunch-Kaufman's panel, and columns of the panel | tried */
+static const int BK_THREADS = 512, BK_COLUMNS = 128;
+/** Threads of a block of Aasen's panel; columns that a move of rows takes together, and the blocks
+ *  that share them | tried */
+static const int AASEN_THREADS = 512, MOVED_COLUMNS = 32, MOVED_PARTS = 8;
+
+} // namespace mpki
+
+#endif
