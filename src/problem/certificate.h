@@ -29,7 +29,7 @@ bool mpki_certificate_next(mpk_certificate *t, double c);
      *  scale [in] n powers of two; NULL: S = I */ \
     void mpki_##p##_gaussian(int64_t n, const double *scale, uint64_t *state, void *z);              \
     /** S for a dense matrix: powers of two by which no row's largest entry is far from 1.         \
-     *  a     [in]  the lower triangle, or the upper one, by columns; lda 0: the lower, packed       \
+     *  a     [in]  the lower triangle, or the upper one, by columns; lda 0: the lower, packed     \
      *  scale [out] n; work [out] n */ \
     void mpki_##p##_certificate_scale(int64_t n, const void *a, int64_t lda, bool upper,             \
                                       double *scale, double *work);                                  \

@@ -10,8 +10,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 
 project = "METAPACK"
-version = release = re.search(r"project\(metapack VERSION ([\d.]+)",
-                              (ROOT / "CMakeLists.txt").read_text())[1]
+version = release = (ROOT / "VERSION").read_text().strip()
 author = copyright = "the authors of METAPACK"
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 root_doc = "index"

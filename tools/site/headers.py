@@ -204,6 +204,11 @@ def read(path: Path) -> Header:
             group = None
         at = gap.end()
         if at == len(text):
+            # a macro before a function of its name only adds sizeof: metapack.h, Structs
+            functions = {e.name for e in header.entries if e.kind == "function"}
+            kept = [[e for e in group if e.kind != "macro" or e.name not in functions]
+                    for group in header.groups]
+            header.groups = [group for group in kept if group]
             return header
         if text.startswith("/*", at):
             end = text.index("*/", at) + 2

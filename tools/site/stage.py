@@ -172,7 +172,8 @@ class Stage:
             body = re.sub(r'<a class="permalink" href="#[^"]*">(.*?)</a>', r"\1", body, flags=re.S)
             body = re.sub(r"\b(?:docs|examples|bench)/[\w/.-]+\.(?:md|c)\b",
                           lambda m: self.path_link(file, m[0]), body)
-            out += [f"## {title}", "", "```{raw} html", f'<div class="manual" id="{heading[1]}">{body}</div>', "```", ""]
+            out += [f"## {title}", "", "```{raw} html",
+                    f'<div class="manual" id="{heading[1]}">{body}</div>', "```", ""]
         self.write(self.pages[file] + ".md", "\n".join(out))
 
     def path_link(self, file: str, path: str) -> str:

@@ -55,8 +55,8 @@ mpk_status mpki_block_solver_make(mpk_context *ctx, const mpki_blocks *bf, int t
         s->border =
             mpki_alloc(ctx, "solve", mpki_border_work(bf->border, bf->scalar, threads, nrhs), 1);
     s->done = mpki_calloc(ctx, "solve", m, sizeof *s->done);
-    const bool wide = s->jacobi || bf->isai || m >= SHARE_WIDTH * (int64_t)stages->levels.count;
-    if (!mpk_failed(mpki_failed(ctx)) && threads > 1 && wide && s->bytes > SHARE_BYTES)
+    const bool parallel = s->jacobi || bf->isai || m >= SHARE_WIDTH * (int64_t)stages->levels.count;
+    if (!mpk_failed(mpki_failed(ctx)) && threads > 1 && parallel && s->bytes > SHARE_BYTES)
         s->pool = mpki_context_pool(ctx, threads, 16);
     if (mpk_failed(mpki_failed(ctx))) mpki_block_solver_free(ctx, out);
     return mpki_failed(ctx);

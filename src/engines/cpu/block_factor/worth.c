@@ -71,13 +71,13 @@ bool mpki_rows_pay(const mpk_context *ctx, const mpki_blocks *bf, int64_t *kept_
     const estimate sum = estimate_all(bf);
     *pure = sum.all <= PURE * sum.after && mpki_jacobi_sweeps(bf->stages->options) == 0 &&
             bf->stages->blocking->largest > 1;
-    const double room = (double)mpki_memory_left(ctx);
+    const double left = (double)mpki_memory_left(ctx);
     const int64_t halves = bf->upper != bf->lower ? 1 : 2, n = bf->stages->blocking->n;
     const double entry = (double)mpk_scalar_size(bf->scalar) + sizeof(int32_t);
     const double rows = *pure ? sum.all * entry : (double)sum.rows;
     const double bytes = 1.1 * (rows * (double)halves + (double)(*pure ? 0 : sum.kept)) +
                          16.0 * (double)bf->stages->index.nblocks + 120.0 * (double)n + 1e5;
     *kept_bytes = sum.kept;
-    if (!(sum.after <= WORTH * sum.before) || bytes > room) return false;
+    if (!(sum.after <= WORTH * sum.before) || bytes > left) return false;
     return bytes < FREE_ASKED || bytes < (double)mpki_memory_available();
 }

@@ -204,7 +204,7 @@ mpk_status FN(lapack_core)(const FN(lower) * s, int rook, int32_t nb, T *work) {
     mpki_asking asking = {s->ctx, "factorize", 0};
     for (int64_t j0 = 0, k; j0 < n; j0 = k) {
         panel q = {s, work, j0, ldw, s->small};
-        const int64_t end = n - j0 <= nb ? n : j0 + nb - 1; /* room for a whole pair */
+        const int64_t end = n - j0 <= nb ? n : j0 + nb - 1; /* a whole pair must fit */
         for (k = j0; k < end;) {
             if (mpki_asks(&asking, (n - k) * (k - j0 + 1)))
                 return mpki_stopped(s->ctx, "factorize");

@@ -252,8 +252,8 @@ static void pass(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * 
         const int64_t split = ready < p ? p : ready < p + b ? ready : p + b;
         pull(f, rules, work, pool, worker, p, split, end, seen, p);
         pull(f, rules, work, pool, worker, split, p + b, end, base, p);
-        const bool look = tile > MPKI_TILE && tile == widest;
-        const int32_t b2 = look && p + b < end && p > base ? width(p + b, end, tile) : 0;
+        const bool look_ahead = tile > MPKI_TILE && tile == widest;
+        const int32_t b2 = look_ahead && p + b < end && p > base ? width(p + b, end, tile) : 0;
 
         for (int32_t j = 0; j < b; j++)
             memcpy(work->backup + j + (int64_t)j * b, at(f, p + j, p + j),

@@ -256,9 +256,9 @@ static mpk_status do_node(walk *z, int32_t s, mpki_pool *pool, int worker) {
     int32_t offset = 0;
     for (int32_t k = tree->child_ptr[s]; k < tree->child_ptr[s + 1]; k++) {
         int32_t c = tree->child[k];
-        int32_t late = nodes[c].w - nodes[c].nelim;
-        if (late) gather_delayed(z, c, &f, own, delayed, offset);
-        offset += late;
+        int32_t count = nodes[c].w - nodes[c].nelim;
+        if (count) gather_delayed(z, c, &f, own, delayed, offset);
+        offset += count;
         if (z->contribution[c]) gather_child(z, c, own, delayed, &f, NULL, m, pool, worker);
     }
 

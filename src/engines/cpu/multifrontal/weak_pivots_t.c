@@ -32,7 +32,7 @@ void FN(at_zeros)(const mpki_direct *f, void *vy) {
 
 /* The eigenvalue of smaller modulus of [a conj(b); b c], a and c real, from the determinant: its
  * size, sign and eigenvector; and the other eigenvalue. */
-static void look_at_pair(const T *d, mpki_weak_pivot *p) {
+static void examine_pair(const T *d, mpki_weak_pivot *p) {
     const double a = (double)t_re(d[0]), c = (double)t_re(d[2]), b = modulus(d[1]);
     const double mean = (a + c) / 2, large = fabs(mean) + hypot((a - c) / 2, b);
     const double least = (a / large) * c - (b / large) * b, small = mean > 0 ? least : -least;
@@ -61,7 +61,7 @@ int FN(weak_pivots)(const mpki_direct *f, double bound, int most, mpki_weak_pivo
             if (p.pair) p.at[1] = node->id[k + 1];
             p.size = modulus(d[2 * k]);
             p.sign = t_re(d[2 * k]) > 0 ? 1 : -1;
-            if (p.pair) look_at_pair(d + 2 * k, &p);
+            if (p.pair) examine_pair(d + 2 * k, &p);
             p.size /= f->size;
             k += p.pair;
             if (!(p.size <= bound) || p.size == 0) continue;

@@ -125,6 +125,6 @@ int mpki_cuda_direct_weak(const mpki_direct *f, double bound, int most, mpki_wea
 void mpki_cuda_direct_to_zero(mpki_direct *f, const mpki_weak_pivot *list, int count);
 
 /** A call of the module; false: it failed, and that is recorded. */
-#define MPKI_CUDA_DID(f, call) (!mpk_failed(mpki_cuda_told((f)->ctx, "factorize", (call))))
+#define MPKI_CUDA_DID(f, call) (!mpk_failed(mpki_cuda_status((f)->ctx, "factorize", (call))))
 
 #endif

@@ -34,7 +34,7 @@ static mpk_status take(mpki_direct *f, int64_t bytes, void **ptr) {
                           "the factorization needs %.4g bytes of device memory; "
                           "device_memory_limit allows %.4g",
                           (double)mpki_cuda_direct_held(f) + (double)bytes, f->limit);
-    return mpki_cuda_told(f->ctx, STAGE, f->device->table->alloc(f->device->cuda, bytes, ptr));
+    return mpki_cuda_status(f->ctx, STAGE, f->device->table->alloc(f->device->cuda, bytes, ptr));
 }
 
 /* Bytes of the arena's part in use that panels have taken. f->flags is what the device has. */

@@ -222,7 +222,7 @@ static mpk_status block_h(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_c
     int32_t count_32 = tiles;
     block_place where = BLOCK_BEGINS;
 #if MPKI_PRECISION == 1
-    if (l->tiles && roomy(cuda)) {
+    if (l->tiles && large_shared(cuda)) {
         MPKI_PASS(block_128(cuda, t, l, tiles));
         count_32 = l->tiles == MPKI_TILES_128_THEN_32, where = BLOCK_GOES_ON;
     }

@@ -16,7 +16,7 @@ enum { THREADS = 32 * MPKI_CUDA_REFINE_ROWS, SUM_THREADS = 1024 };
 
 /** A thread: |v| in double. */
 template <class E> __device__ static double length(E v) {
-    const number a = wide(v);
+    const number a = to_number(v);
     return scalar_of<E>::complex ? hypot(a.x, a.y) : fabs(a.x);
 }
 /** A thread: the bits of x >= 0, which compare as x does. */
@@ -145,7 +145,7 @@ template <class E, int WORDS> struct sums_of {
     }
     /** A thread: the entry a of the row, with the x that it meets. Barriers: none. */
     __device__ void subtract(E a, E x) {
-        const number p = wide(a), q = wide(x);
+        const number p = to_number(a), q = to_number(x);
         const double size = length(a);
         add_product(re, -p.x, q.x);
         if (scalar_of<E>::complex) {
@@ -192,7 +192,7 @@ template <class E, int WORDS> struct sums_of {
     }
     /** A thread: minus A x, rounded to the type of the entries. */
     __device__ E value() const {
-        return narrow<E>(value_of(re), value_of(im));
+        return to_entry<E>(value_of(re), value_of(im));
     }
 };
 
@@ -222,7 +222,7 @@ __device__ void finish_row(const mpki_cuda_refine &a, double tiny, sums_of<E, WO
         return;
     }
     const double unit = 1 / number_of(a.errors->b_norm);
-    const number own = wide(b[i]);
+    const number own = to_number(b[i]);
     add_to(z.re, own.x, 0);
     add_to(z.im, own.y, 0);
     const E v = z.value();
