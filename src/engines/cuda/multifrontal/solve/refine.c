@@ -177,48 +177,55 @@ static bool clear(const loop *l, mpki_cuda_refine *a, int32_t k, int32_t count) 
     return did(l->ctx, l->f, l->kernels->clear(l->f->device->cuda, a, count));
 }
 
-/* Errors of place k. Returns 1: they are in its column; 0: unusual; -1: the device failed */
-static int judge(loop *l, int32_t k, mpki_cuda_errors e) {
+/* What became of a measurement. */
+typedef enum measured {
+    DEVICE_FAILED = -1,
+    UNUSUAL, /* something that the host has to look at */
+    MEASURED /* the errors are in their column */
+} measured;
+
+/* Errors of place k. */
+static measured judge(loop *l, int32_t k, mpki_cuda_errors e) {
     column *c = &l->column[l->number[k]];
     for (;;) {
-        if (!quality(l->f, &e, &c->reached, &c->growth)) return 0;
-        if (c->growth <= lost(l->f, c->deep)) return 1;
-        if (c->deep) return 0;
+        if (!quality(l->f, &e, &c->reached, &c->growth)) return UNUSUAL;
+        if (c->growth <= lost(l->f, c->deep)) return MEASURED;
+        if (c->deep) return UNUSUAL;
         c->deep = true;
         mpki_cuda_refine a;
         if (!clear(l, &a, k, 1) || !queue(l, &a, k, 0) ||
             !did(l->ctx, l->f, l->kernels->report_to_host(l->f->device->cuda, &a, 1, &e)))
-            return -1;
+            return DEVICE_FAILED;
     }
 }
 
 /* All at work. Returns as judge(), the worst of all. */
-static int measure(loop *l, int step) {
+static measured measure(loop *l, int step) {
     mpki_cuda_errors e[MPKI_REFINE_TOGETHER];
     mpki_cuda_refine a;
-    if (!clear(l, &a, 0, l->active)) return -1;
+    if (!clear(l, &a, 0, l->active)) return DEVICE_FAILED;
     for (int32_t k = 0; k < l->active; k++) {
         a = place(l, k);
-        if (!queue(l, &a, k, step)) return -1;
+        if (!queue(l, &a, k, step)) return DEVICE_FAILED;
     }
     if (!did(l->ctx, l->f, l->kernels->report_to_host(l->f->device->cuda, &l->z->a, l->active, e)))
-        return -1;
-    int worst = 1;
-    for (int32_t k = 0; k < l->active && worst == 1; k++) worst = judge(l, k, e[k]);
+        return DEVICE_FAILED;
+    measured worst = MEASURED;
+    for (int32_t k = 0; k < l->active && worst == MEASURED; k++) worst = judge(l, k, e[k]);
     return worst;
 }
 
 /* After a step with columns in half the precision that has not reached what is asked: x of before
  * it where it was no worse, with its residual; steps that follow read the panels. Returns as
  * judge(). */
-static int after_half_copies(loop *l, const column *before) {
+static measured after_half_copies(loop *l, const column *before) {
     const double omega = before->reached.componentwise;
     const int32_t steps = l->column[0].reached.iterations;
-    if (l->column[0].reached.componentwise < omega) return 1;
+    if (l->column[0].reached.componentwise < omega) return MEASURED;
     l->column[0] = *before;
     if (!did(l->ctx, l->f, l->kernels->move(l->f->device->cuda, l->f->tree.n, l->z->x, x_of(l, 0))))
-        return -1;
-    const int good = measure(l, 0);
+        return DEVICE_FAILED;
+    const measured good = measure(l, 0);
     l->column[0].reached.iterations = steps;
     return good;
 }
@@ -228,7 +235,7 @@ static int after_half_copies(loop *l, const column *before) {
  * takes it or not. before [out] errors before the step; *went [out] it was taken, and is to be
  *                               judged by them. Returns as
  * judge(). */
-static int measure_ahead(loop *l, const mpki_refine_wish *wish, column *before, bool *went) {
+static measured measure_ahead(loop *l, const mpki_refine_wish *wish, column *before, bool *went) {
     mpki_cuda_errors e[2];
     mpki_cuda_refine first = place(l, 0), second = place(l, 1);
     bool half_copy = false;
@@ -239,15 +246,15 @@ static int measure_ahead(loop *l, const mpki_refine_wish *wish, column *before, 
         mpk_failed(mpki_cuda_direct_apply_if(l->s, second.wanted, l->z->r, &half_copy)) ||
         !queue(l, &second, 0, 1) ||
         !did(l->ctx, l->f, l->kernels->report_to_host(l->f->device->cuda, &first, 2, e)))
-        return -1;
-    int good = judge(l, 0, e[0]);
+        return DEVICE_FAILED;
+    measured good = judge(l, 0, e[0]);
     l->column[0].reached.unrefined = l->column[0].reached.componentwise;
-    if (good != 1 || !e[0].more) return good;
+    if (good != MEASURED || !e[0].more) return good;
     if (half_copy) mpki_cuda_direct_corrected(l->s);
     *before = l->column[0], *went = true;
     l->column[0].reached.iterations = 1;
     good = judge(l, 0, e[1]);
-    if (good != 1 || !half_copy || l->column[0].reached.componentwise <= wish->accuracy)
+    if (good != MEASURED || !half_copy || l->column[0].reached.componentwise <= wish->accuracy)
         return good;
     *went = false;
     return after_half_copies(l, before);
@@ -255,19 +262,19 @@ static int measure_ahead(loop *l, const mpki_refine_wish *wish, column *before, 
 
 /* May x be a vector that A takes to nothing (solve/solve.c)? Then the host looks at it in all
  * scalings. Returns as judge(). */
-static int kernel_vector(const loop *l, const mpki_refine_wish *wish, int32_t c) {
+static measured kernel_vector(const loop *l, const mpki_refine_wish *wish, int32_t c) {
     mpki_cuda_errors e;
     mpki_cuda *cuda = l->f->device->cuda;
-    if (!(l->column[c].growth >= wish->doubt)) return 1;
-    if (isinf(wish->flat)) return 0; /* whatever A makes of it */
+    if (!(l->column[c].growth >= wish->doubt)) return MEASURED;
+    if (isinf(wish->flat)) return UNUSUAL; /* whatever A makes of it */
     mpki_cuda_refine a;
-    if (!clear(l, &a, 0, 1)) return -1;
+    if (!clear(l, &a, 0, 1)) return DEVICE_FAILED;
     a.report = NULL; /* it forms no verdict */
     if (!did(l->ctx, l->f, l->kernels->flatness(cuda, &a, l->tiny, x_of(l, c))) ||
         !did(l->ctx, l->f, l->kernels->report_to_host(cuda, &a, 1, &e)))
-        return -1;
+        return DEVICE_FAILED;
     const double most = number(e.x_norm), flat = number(e.omega1);
-    return most > 0 && isfinite(most) && isfinite(flat) && flat <= wish->flat ? 0 : 1;
+    return most > 0 && isfinite(most) && isfinite(flat) && flat <= wish->flat ? UNUSUAL : MEASURED;
 }
 
 /* Those that need another step stay at work. before: their errors before the last one, by number;
@@ -307,25 +314,25 @@ static bool goes_ahead(int32_t nrhs, const mpki_refine_wish *wish) {
 }
 
 /* The loop of factor/refine_t.c. Returns as judge(). */
-static int refine(loop *l, const mpki_refine_wish *wish) {
+static measured refine(loop *l, const mpki_refine_wish *wish) {
     const int32_t n = l->f->tree.n, nrhs = l->active;
     const bool ahead = goes_ahead(nrhs, wish);
     column before[MPKI_REFINE_TOGETHER];
     bool went = false;
-    int good = ahead ? measure_ahead(l, wish, before, &went) : measure(l, 0);
+    measured good = ahead ? measure_ahead(l, wish, before, &went) : measure(l, 0);
     for (int32_t c = 0; c < nrhs && !ahead; c++)
         l->column[c].reached.unrefined = l->column[c].reached.componentwise;
-    if (good == 1 && !sift(l, wish, went ? before : NULL)) good = -1;
-    while (good == 1 && l->active > 0) {
+    if (good == MEASURED && !sift(l, wish, went ? before : NULL)) good = DEVICE_FAILED;
+    while (good == MEASURED && l->active > 0) {
         memcpy(before, l->column, sizeof before);
         if (mpk_failed(
                 mpki_cuda_direct_apply(l->s, MPK_PART_ALL, l->active, l->z->r, n, l->z->r, n)))
-            return -1;
+            return DEVICE_FAILED;
         for (int32_t k = 0; k < l->active; k++) l->column[l->number[k]].reached.iterations++;
         good = measure(l, 1);
-        if (good == 1 && !sift(l, wish, before)) good = -1;
+        if (good == MEASURED && !sift(l, wish, before)) good = DEVICE_FAILED;
     }
-    for (int32_t c = 0; c < nrhs && good == 1; c++) good = kernel_vector(l, wish, c);
+    for (int32_t c = 0; c < nrhs && good == MEASURED; c++) good = kernel_vector(l, wish, c);
     return good;
 }
 
@@ -402,7 +409,7 @@ mpk_status mpki_cuda_direct_refine(mpk_context *ctx, const mpki_direct *f, mpki_
     l.tiny = 1000.0 * n * (is_single(f) ? 0x1p-24 : 0x1p-53);
     l.active = nrhs;
     for (int32_t c = 0; c < nrhs; c++) l.number[c] = c;
-    int good = -1;
+    measured good = DEVICE_FAILED;
     if (goes_ahead(nrhs, wish))
         mpki_cuda_direct_clear_with(s, l.z->a.errors, 2 * (int64_t)sizeof *l.z->a.errors);
     if (bring_b(&l, nrhs, b, ldb * size) &&
@@ -410,10 +417,10 @@ mpk_status mpki_cuda_direct_refine(mpk_context *ctx, const mpki_direct *f, mpki_
                                            x_away ? ldx : n)))
         good = refine(&l, wish);
     mpki_cuda_direct_clear_with(s, NULL, 0);
-    if (good == 0 && x == b && x_away && !put_back(&l, nrhs)) good = -1;
-    if (good == 1 && !x_away && !take_x(&l, nrhs, x, ldx * size)) good = -1;
-    if (good >= 0 && !did(ctx, f, to->wait(cuda))) good = -1;
-    if (good == 1) report(&l, nrhs, told);
+    if (good == UNUSUAL && x == b && x_away && !put_back(&l, nrhs)) good = DEVICE_FAILED;
+    if (good == MEASURED && !x_away && !take_x(&l, nrhs, x, ldx * size)) good = DEVICE_FAILED;
+    if (good != DEVICE_FAILED && !did(ctx, f, to->wait(cuda))) good = DEVICE_FAILED;
+    if (good == MEASURED) report(&l, nrhs, told);
     keep(f, l.z);
-    return good < 0 ? mpki_failed(ctx) : MPK_OK;
+    return good == DEVICE_FAILED ? mpki_failed(ctx) : MPK_OK;
 }
