@@ -49,8 +49,9 @@ typedef struct mpk_job {
 } mpk_job;
 
 /** Run a job: read -> analyse -> factorize -> solve -> write, report. Method auto solves by
- *  mpk_solve_adaptive(), a dense job by mpk_dense_sysv(). B is read, and the names of files are checked, before anything
- *  expensive begins: each output can be written, is no file that is read, and no other output.
+ *  mpk_solve_adaptive(), a dense job by mpk_dense_sysv(). B is read, and the names of files are
+ *  checked, before anything expensive begins: each output can be written, is no file that is read,
+ *  and no other output.
  *  report [out] created also when the run fails, and then says why; it stays NULL only after bad
  *               arguments or without memory for it; *report must be NULL before
  *  Returns the worst status of the parts. >= 0: all files asked for were written; < 0: none was
