@@ -91,7 +91,7 @@ def things() -> dict[str, Thing]:
     return out
 
 
-HEADINGS = (("Factorize and solve", "_make _factor"), ("One dense matrix", "_dense"),
+HEADINGS = (("Factorize and solve", "_make _factor _cholesky"), ("One dense matrix", "_dense"),
             ("Many small matrices", "_batch"), ("Iterative methods", "_krylov"),
             ("Approximate inverses", "_isai"), ("Files and test matrices", "_files"),
             ("Devices, options, library", "_device _options _lib"),
