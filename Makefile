@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The short way in; CMake does the work (docs/building.md).  make help lists what there is.
+# The short way in; CMake does the work (docs/guide/building.md).  make help lists what there is.
 BUILD   ?= build
 PREFIX  ?= /usr/local
 JOBS    ?= $(shell nproc 2>/dev/null || echo 2)
@@ -13,7 +13,7 @@ BENCH   ?=
 
 DEMO = data/acopf/ACTIVSg200_AC_02
 
-.PHONY: all build demo check check-all check-clients bench-clients bench bench-borg bench-dense bench-ildlt bench-jacobi bench-auto bench-sweeps bench-incomplete bench-gpu wheel release install uninstall format clean help
+.PHONY: all build demo check check-all check-clients bench-clients bench bench-borg bench-dense bench-ildlt bench-jacobi bench-auto bench-sweeps bench-incomplete bench-gpu wheel site site-check release install uninstall format clean help
 all: build
 
 build:             ## install what is missing, build the library and the command
@@ -32,7 +32,7 @@ check:             ## everything that must hold before a change goes in (tools/c
 	@$(SETUP) build test sanitize
 	@JOBS=$(JOBS) tools/check
 
-check-all: check   ## and what takes an hour: random systems, judged exactly (docs/oracle.md; HOURS=1)
+check-all: check   ## and what takes an hour: random systems, judged exactly (docs/design/oracle.md; HOURS=1)
 	@JOBS=$(JOBS) tools/check-all $(HOURS)
 
 check-clients:     ## clients from PyPI on METAPACK: the wheel, scikit-fem, NGSolve, pandapower, Ipopt (tools/check-clients --list)
@@ -79,7 +79,7 @@ bench-gpu: build    ## the direct solver on a GPU beside cuDSS, where that can b
 	@tools/fetch-peers $(BUILD)/peers cudss
 	@cmake -B $(BUILD) -DMETAPACK_BENCH=ON >/dev/null
 	@cmake --build $(BUILD) -j $(JOBS) --target metapack_cuda bench_cuda_direct bench_cuda_peer_cudss >/dev/null || \
-	    { echo "bench-gpu: there is no CUDA module to build (docs/cuda.md, Building)" >&2; exit 1; }
+	    { echo "bench-gpu: there is no CUDA module to build (docs/guide/cuda.md, Building)" >&2; exit 1; }
 	@bench/sparse_gpu.py --build $(BUILD) --report bench/results/sparse-gpu.md --plot bench/results/sparse-gpu.svg $(BENCH)
 
 bench-clients: build ## Ipopt's problems beside MUMPS: bench/results/clients.md
@@ -94,9 +94,17 @@ bench-drivers: build
 	@cmake -B $(BUILD) -DMETAPACK_BENCH=ON >/dev/null
 	@cmake --build $(BUILD) -j $(JOBS) --target bench_reconstruct bench_sweeps >/dev/null
 
-wheel:             ## the wheel of Python's pymetapack for other machines, in build/wheels (docs/python.md)
+wheel:             ## the wheel of Python's pymetapack for other machines, in build/wheels (docs/guide/python.md)
 	@$(SETUP) wheel
 	@$(if $(filter-out build,$(BUILD)),METAPACK_BUILD="$(BUILD)") tools/wheel
+
+site:              ## the documentation as a site, in build/site (docs/design/site.md)
+	@$(SETUP) site
+	@tools/site/build $(BUILD)/site
+
+site-check: site   ## open each of its pages in a headless browser (tools/site/check)
+	@tools/site/check --broken
+	@tools/site/check --jobs $(JOBS) $(BUILD)/site
 
 release:           ## source archive and checksums of the last commit, in build/dist; TAG=1: its tag as well (CONTRIBUTING.md)
 	@tools/release

@@ -148,7 +148,7 @@ def main():
     lines = [
         "# Pipelines, systolic arrays, the accelerator interface", "",
         f"Made by `{command()}` on {datetime.date.today()}, METAPACK {version(options)}: {machine()}. Cycles, registers and areas are",
-        "counted by the simulators ([accelerators.md](../../docs/accelerators.md)); seconds are the host's.", "",
+        "counted by the simulators ([accelerators.md](../../docs/guide/accelerators.md)); seconds are the host's.", "",
         "## Fig. 8.6: the snippet as a pipeline", "", "| | thesis | ours |", "|---|--:|--:|", *figure_8_6(options), "",
         "![pipeline](pipeline-fig8-6.svg)", "", "## Fig. 8.7: cycles of links, n = 4", "", "| | thesis | ours |", "|---|--:|--:|",
         *figure_8_7(options), "", "All labels agree (`tests/sim/systolic/test_array.c` has them one by one).", "",

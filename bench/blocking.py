@@ -374,7 +374,7 @@ matrices grow, and the thesis's are larger still:
 
 {large}
 
-Ours, variable blocks of up to 16 rows ([blocking.md](../../docs/blocking.md); what `grid = off`, the default, gives):
+Ours, variable blocks of up to 16 rows ([blocking.md](../../docs/design/blocking.md); what `grid = off`, the default, gives):
 
 {free}
 

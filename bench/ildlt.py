@@ -283,7 +283,7 @@ def told(row):
 SAID = [
     "**nlpkkt80** (196 published): it is how the matrix is prepared, and its values. Neither blocks nor norm nor capacities as printed bring iterations down: with",
     "`--joining off` the blocks of BR come out the same, `--drop-norm whole` drops more, `--capacity-rule index` keeps more, which changes nothing. The problem that the",
-    "collection describes is `boundary=dirichlet` ([generators.md](../../docs/generators.md)): 21 iterations in place of 35 at N = 20, 96 in place of 170 at N = 80, prepared",
+    "collection describes is `boundary=dirichlet` ([generators.md](../../docs/reference/generators.md)): 21 iterations in place of 35 at N = 20, 96 in place of 170 at N = 80, prepared",
     "as in the paper ([incomplete-gpu.md](incomplete-gpu.md)). SYM-ILDL finds it easier, too: at N = 24 457 iterations where it has no answer with trilinear elements.", "",
     "**Lin**: the sibling with a shift of 1 has 1163 negative eigenvalues of 32 000, and SYM-ILDL, which solves the published matrix in 8.5 s, does not converge on it either. The",
     "collection calls Lin an eigenvalue problem with a positive diagonal, and 2019 counts it among those near diagonal dominance: a few states below the shift, not a shift inside the",

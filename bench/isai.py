@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Approximate inverses in place of triangular solves: iterations, time, bytes (docs/isai.md).
+"""Approximate inverses in place of triangular solves: iterations, time, bytes (docs/guide/isai.md).
 
     bench/isai.py [--part sqmr idr apart] [--build build] [--report bench/results/isai.md]
 

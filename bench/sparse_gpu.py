@@ -10,7 +10,7 @@ in CUDSS_LIBRARY, in BUILD/peers (tools/fetch-peers puts it there) and where the
 says so. It works with its threading layer, is warm, and tries every setting that cuda-peer_cudss names: pivots, matchings, emulated
 doubles. The quickest right one counts; right is a componentwise backward error of its unrefined solution up to 1e-8. The exit code is 1
 where our own answer is wrong: an error above 1e-14 after refinement of a matrix that is not singular, or an inertia other than cuDSS's
-where both are right and no pivot is zero."""
+where both are right and no pivot is zero. `--join FILE...` measures nothing: it reports the rows that earlier runs of parts have printed."""
 import argparse, fnmatch, glob, math, os, re, subprocess, sys
 
 import chart, page
@@ -162,6 +162,8 @@ def measure(options):
 
 def ratio(row, measure):
     """cuDSS's over ours; None where one of them has no figure."""
+    if "ratios" in row:
+        return row["ratios"][measure]
     theirs, ours = MEASURES[measure]
     o, t = row["ours"], row["theirs"]
     return t[theirs] / o[ours] if o and t and t[theirs] > 0 and o[ours] > 0 else None
@@ -184,7 +186,25 @@ def cells(row):
 
 
 def line(row):
-    return "| " + " | ".join(cells(row)) + " |"
+    return row["printed"] if "printed" in row else "| " + " | ".join(cells(row)) + " |"
+
+
+def joined(files):
+    """The rows that runs have printed; a later one of a matrix counts where it has more."""
+    rows = {}
+    for path in files:
+        for text in open(path, encoding="utf-8"):
+            c = [x.strip(" *") for x in text.split("|")[1:-1]]
+            if not text.startswith("| ") or len(c) != len(COLUMNS) or c[0] == COLUMNS[0]:
+                continue
+            number = lambda name: float(c[COLUMNS.index(name)] or "nan")
+            over = {m: float(c[at]) if c[at] else None for m, at in zip(MEASURES, [5, 7, 8, 9, 10, 11, 13])}
+            ours = dict(zero=number("zero pivots"), refined_there=float(c[17] or "nan")) if c[4] else None
+            theirs = dict(refactor=number("refactor, cuDSS"), omega=number("cuDSS ω"), omega_refined=float(c[15]),
+                          right="**" not in text.split("|")[15]) if c[2] else None
+            if c[0] not in rows or theirs:
+                rows[c[0]] = dict(name=c[0], ours=ours, theirs=theirs, ratios=over, printed=text.strip())
+    return list(rows.values())
 
 
 def mean(values):
@@ -244,15 +264,8 @@ def plot(path, rows):
                  [(m, over(m)) for m in ("refactorize", "apply", "refined solve", "analysis")], [0.1, 0.2, 0.5, 1, 2, 5, 10])
 
 
-def main():
-    at = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    at.add_argument("--build", default="build")
-    at.add_argument("--only", default="*", help="names, with * and ?, separated by commas")
-    at.add_argument("--repeat", type=int, default=5)
-    at.add_argument("--seconds", type=float, default=300, help="for a dozen matrices")
-    at.add_argument("--report")
-    at.add_argument("--plot")
-    o = at.parse_args()
+def measured(o):
+    """Rows, cuDSS's path and the machine in words."""
     for driver in ["cuda-direct", "cuda-peer_cudss"]:
         if not os.path.exists(os.path.join(o.build, "bench", driver)):
             sys.exit(f"no {driver} in {o.build}/bench: it is built where CUDA is (make bench-gpu)")
@@ -263,13 +276,28 @@ def main():
     if not machine.strip():
         sys.exit("no GPU: nvidia-smi finds none; nothing was measured")
     rows, library = measure(o)
-    text = report(rows, library, machine.splitlines()[0] + (", " + os.path.basename(os.path.realpath(library)) if library else ""))
+    return rows, library, machine.splitlines()[0] + (", " + os.path.basename(os.path.realpath(library)) if library else "")
+
+
+def main():
+    at = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    at.add_argument("--build", default="build")
+    at.add_argument("--only", default="*", help="names, with * and ?, separated by commas")
+    at.add_argument("--repeat", type=int, default=5)
+    at.add_argument("--seconds", type=float, default=300, help="for a dozen matrices")
+    at.add_argument("--report")
+    at.add_argument("--plot")
+    at.add_argument("--join", nargs="+", metavar="FILE", help="what earlier runs have printed")
+    at.add_argument("--machine", default="", help="with --join: where they ran")
+    o = at.parse_args()
+    rows, library, machine = measured(o) if not o.join else (joined(o.join), True, o.machine)
+    text = report(rows, library, machine)
     print("\n" + text)
     if o.report and rows:
         page.put_section(o.report, HEADING, text)
     if o.plot and any(r["theirs"] and r["theirs"]["right"] and r["ours"] for r in rows):
         plot(o.plot, rows)
-    return 1 if any(r["wrong"] for r in rows) else 0
+    return 1 if any(r.get("wrong") for r in rows) else 0
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Chapter 9 of the thesis of 2021 on the simulated vector core: Fig. 9.4 with error bars, its four statements tested, their
-sensitivity to what the thesis leaves open, baselines, other kernels, other machines. docs/vector-core.md has the model.
+sensitivity to what the thesis leaves open, baselines, other kernels, other machines. docs/design/vector-core.md has the model.
 
     bench/vector_core.py --build build --matrices ../shared/matrices --report bench/results/vector-core.md
 
@@ -455,7 +455,7 @@ def main():
     args = p.parse_args()
     run, only, out = Runner(args.build, args.matrices), args.only.split(","), os.path.dirname(args.report)
     put_section(args.report, "Irregular warps on a vector core",
-                "Made by `bench/vector_core.py` with the model of [docs/vector-core.md](../../docs/vector-core.md). Cycles are the "
+                "Made by `bench/vector_core.py` with the model of [docs/design/vector-core.md](../../docs/design/vector-core.md). Cycles are the "
                 f"simulator's and do not depend on the computer, here {platform.processor() or platform.machine()}, "
                 f"{os.cpu_count()} cores, {subprocess.run([run.command, '--version'], capture_output=True, text=True).stdout.strip()}.")
     if "figure" in only:

@@ -62,7 +62,8 @@ const char *cli_nearest(const char *word, const char *const *words) {
     for (; *words; words++) {
         bool begins = strlen(word) >= 3 && !strncmp(*words, word, strlen(word));
         int far = begins ? 1 : distance(word, *words);
-        if (far < least) {
+        bool shorter = nearest && begins && far == least && strlen(*words) < strlen(nearest);
+        if (far < least || shorter) {
             least = far;
             nearest = *words;
         }
@@ -206,7 +207,7 @@ static int parse_one(cli_args *args, int argc, char **argv, int *k) {
     return apply(args, f, value);
 }
 
-int cli_check_read(const cli_args *args, const char *dense) {
+int cli_check_read(const cli_args *args) {
     const mpk_option *o;
     mpk_options options = args->options;
     if (args->command != CLI_SOLVE && options.method == MPK_METHOD_AUTO)
@@ -217,9 +218,7 @@ int cli_check_read(const cli_args *args, const char *dense) {
         snprintf(name, sizeof name, "%s", o->key);
         for (char *c = name; *c; c++)
             if (*c == '_') *c = '-';
-        if (dense && !(o->methods & MPK_READ_DENSE))
-            return cli_usage_error(args, "option --%s is not read by %s", name, dense);
-        if (!dense && !mpk_option_is_read(o, &options, why, sizeof why))
+        if (!mpk_option_is_read(o, &options, why, sizeof why))
             return cli_usage_error(args, "option --%s is %s", name, why);
     }
     return 0;
@@ -228,6 +227,14 @@ int cli_check_read(const cli_args *args, const char *dense) {
 /* "-" is standard input and "-0.5" a number: neither is an option. */
 static bool is_option(const char *word) {
     return word[0] == '-' && word[1] && !isdigit((unsigned char)word[1]) && word[1] != '.';
+}
+
+uint64_t cli_asked(const cli_args *args) {
+    const mpk_option *o;
+    uint64_t asked = args->typed;
+    for (int k = 0; args->generate && (o = mpk_option_at(k)); k++)
+        if (!strcmp(o->key, "seed")) asked &= ~(UINT64_C(1) << k); /* the generator reads it */
+    return asked;
 }
 
 int cli_parse(cli_args *args, int argc, char **argv) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* metapack bench dense: random symmetric matrices by the methods of metapack/dense.h. */
 #include "bench.h"
-#include "dense.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { REPEATS = 3 };
 
@@ -31,41 +31,75 @@ static double median(double *t) {
 
 static bool choose(void *work, const char *name) {
     mpk_dense *d = work;
-    const int method = cli_dense_method(name);
-    if (method >= 0) d->method = (mpk_dense_method)method;
-    return method >= 0;
+    for (int k = 0; k < MPK_DENSE_COUNT; k++) {
+        if (strcmp(mpk_dense_method_name((mpk_dense_method)k), name)) continue;
+        d->method = (mpk_dense_method)k;
+        return true;
+    }
+    return false;
+}
+
+/* Memory where dense.memory says; NULL: there is none. */
+static void *take(cli_args *args, const mpk_dense *d, int64_t bytes) {
+    void *memory = NULL;
+    if (d->memory == MPK_HOST) return aligned_alloc(64, ((size_t)bytes + 127) / 64 * 64);
+    (void)mpk_device_alloc(args->ctx, d->device, bytes + 64, &memory);
+    return memory;
+}
+
+static void give_back(cli_args *args, const mpk_dense *d, void *memory) {
+    if (d->memory == MPK_HOST)
+        free(memory);
+    else
+        (void)mpk_device_free(args->ctx, d->device, &memory);
+}
+
+/* Random numbers there, made here. */
+static void *draw(cli_args *args, const mpk_dense *d, int64_t reals, uint64_t seed) {
+    const size_t real = d->scalar % 2 ? 8 : 4;
+    const int64_t bytes = reals * (int64_t)real;
+    void *here = malloc((size_t)bytes + 64), *there = here ? take(args, d, bytes) : NULL;
+    if (there) fill(here, reals, real, seed);
+    if (there && d->memory == MPK_HOST)
+        memcpy(there, here, (size_t)bytes);
+    else if (there &&
+             mpk_failed(mpk_device_copy(args->ctx, d->device, there, bytes, here, bytes, bytes, 1)))
+        give_back(args, d, there), there = NULL;
+    free(here);
+    return there;
 }
 
 /* The first solution is the check, the median of the others counts. */
 static mpk_status measure(cli_args *args, void *work, int64_t n, cli_bench_row *row) {
     mpk_dense *d = work;
     d->n = n;
-    const size_t size = mpk_scalar_size(d->scalar), real = d->scalar % 2 ? 8 : 4;
+    const int64_t size = (int64_t)mpk_scalar_size(d->scalar);
     const int parts = d->scalar >= MPK_C ? 2 : 1;
     mpk_dense_sizes sizes;
     mpk_dense_info info = {.engine = ""};
     mpk_status status = mpk_dense_query(args->ctx, d, 1, &sizes);
     if (mpk_failed(status)) return status;
-    void *a = malloc((size_t)(n * n) * size + 64), *b = malloc((size_t)n * size + 64),
-         *x = malloc((size_t)n * size + 64), *f = malloc((size_t)sizes.factor_bytes + 64),
-         *extra = aligned_alloc(64, ((size_t)sizes.extra_bytes + 127) / 64 * 64),
-         *room = aligned_alloc(64, ((size_t)sizes.sysv_bytes + 127) / 64 * 64);
-    int32_t *pivots = malloc((size_t)sizes.pivots * 4 + 64);
+    enum { A, B, X, F, EXTRA, WORK, PIVOTS, ALL };
+    void *all[ALL] = {draw(args, d, n * n * parts, (uint64_t)args->options.seed),
+                      draw(args, d, n * parts, 7),
+                      take(args, d, n * size),
+                      take(args, d, sizes.factor_bytes),
+                      take(args, d, sizes.extra_bytes),
+                      take(args, d, sizes.sysv_bytes),
+                      take(args, d, sizes.pivots * 4)};
     double time[REPEATS], total[REPEATS];
-    if (!(a && b && x && f && extra && room && pivots)) status = MPK_ERR_MEMORY;
-    if (!mpk_failed(status)) {
-        fill(a, n * n * parts, real, (uint64_t)args->options.seed);
-        fill(b, n * parts, real, 7);
-    }
+    for (int k = 0; k < ALL; k++)
+        if (!all[k]) status = MPK_ERR_MEMORY;
     for (int k = -1; k < REPEATS && !mpk_failed(status); k++) {
-        mpk_dense_factor fac = {.struct_size = sizeof fac, .f = f, .ldf = n};
-        fac.pivots = pivots, fac.extra = extra;
+        mpk_dense_factor fac = {.struct_size = sizeof fac, .f = all[F], .ldf = n};
+        fac.pivots = all[PIVOTS], fac.extra = all[EXTRA];
         const double start = cli_now_s();
-        status =
-            mpk_dense_sysv(args->ctx, d, a, n, &fac, 1, b, n, x, n, room, sizes.sysv_bytes, &info);
+        status = mpk_dense_sysv(args->ctx, d, all[A], n, &fac, 1, all[B], n, all[X], n, all[WORK],
+                                sizes.sysv_bytes, &info);
         if (k >= 0) time[k] = info.factorize_s, total[k] = cli_now_s() - start;
     }
-    free(a), free(b), free(x), free(f), free(extra), free(room), free(pivots);
+    if (!mpk_failed(status) || d->memory == MPK_HOST) /* else the text of the failure stays */
+        for (int k = 0; k < ALL; k++) give_back(args, d, all[k]);
     if (mpk_failed(status)) return status;
     row->seconds = median(time);
     const double whole = median(total);
@@ -92,7 +126,19 @@ int cli_bench_dense(cli_args *args, mpk_scalar scalar) {
                                     "componentwise",
                                     "omega"};
     mpk_dense d;
+    mpk_device_info device;
     mpk_dense_init(&d);
     d.scalar = scalar, d.threads = args->options.threads;
+    d.device = args->options.device_number;
+    if (args->options.device != MPK_ON_CPU &&
+        !mpk_failed(mpk_device_info_get(args->ctx, d.device, &device)))
+        d.memory = MPK_DEVICE;
+    if (args->options.device == MPK_ON_CUDA && d.memory == MPK_HOST) {
+        const char *text;
+        const mpk_status status = mpk_last_error(args->ctx, NULL, NULL, &text);
+        fprintf(stderr, "metapack bench: %s\n", text);
+        cli_print_failure(args, status, text);
+        return mpk_exit_code(status);
+    }
     return cli_bench_run(args, &bench, &d);
 }

@@ -90,15 +90,22 @@ const mpk_option *cli_flag_option(const cli_flag *flag);
 /** Read the options of `command` from argv[0 .. argc-1] (the words after the sub-command).
  *  Returns 0, or the exit code after telling what is wrong. */
 int cli_parse(cli_args *args, int argc, char **argv);
-/** Were options given that nothing reads? Method auto is ldlt where nothing is solved. dense [in]
- *  the words that chose a dense method, or NULL. Returns 0, or the exit code after an error
- *  message. */
-int cli_check_read(const cli_args *args, const char *dense);
+/** Were options given that nothing reads? Method auto is ldlt where nothing is solved. Returns 0, or
+ *  the exit code after an error message. */
+int cli_check_read(const cli_args *args);
 /** Print the options of args->command, in at most 100 columns; of solve those under the first
  *  heading alone unless args->all_options, and the names of the others. */
 void cli_print_options(const cli_args *args);
 /** Print what the words of a report mean. */
 void cli_print_report_words(void);
+/** Show the manual page of a command, if standard output is a terminal. Returns whether it did. */
+bool cli_show_command(const char *command);
+/** Show a topic that is no command: a page of docs/ as text, in a pager on a terminal; or a manual
+ *  page, by its name or by that of something in the C library. commands [in] names to suggest where
+ *  there is no such topic, NULL at the end. Returns 0, or the exit code after an error message. */
+int cli_show_topic(const cli_args *args, const char *topic, const char *const *commands);
+/** Print which topics there are beside the commands; bare: all, each on a line, and nothing else. */
+void cli_print_topics(const char *const *commands, bool bare);
 
 /** Look at all files that the command line names, before any work: outputs have an ending that says
  *  what they become, can be written, and are no input and no other output; one input and one output
@@ -142,7 +149,8 @@ typedef struct cli_backend {
 int cli_backend_begin(cli_args *args, cli_backend *b);
 /** What it did, on standard error: batches, cycles, utilisation, boundaries. */
 void cli_backend_tell(const cli_args *args, const cli_backend *b);
-/** The object of a run (docs/json.md) with what the machine did as its last member, `machine`. */
+/** The object of a run (docs/reference/json.md) with what the machine did as its last member,
+ *  `machine`. */
 void cli_backend_json(const cli_args *args, const cli_backend *b, const char *run, FILE *out);
 void cli_backend_end(cli_args *args, cli_backend *b);
 

@@ -6,6 +6,6 @@
 int cmd_analyse(cli_args *args) {
     mpk_job job = {.goal = MPK_GOAL_ANALYSE};
     int code = cli_matrix(args, &job);
-    if (!code) code = cli_check_read(args, NULL);
+    if (!code) code = cli_check_read(args);
     return code ? code : cli_run(args, &job, NULL);
 }

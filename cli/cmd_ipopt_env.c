@@ -13,7 +13,13 @@ int cmd_ipopt_env(cli_args *args) {
     char folder[PATH_MAX], library[PATH_MAX + 32];
     if (args->nwords) return cli_usage_error(args, "ipopt-env takes no argument");
     if (!cli_installed(places, 2, "libhsl.so", folder)) {
-        const char *message = "libhsl.so is neither beside the installed command nor in its build";
+#ifdef METAPACK_IPOPT_MADE
+        const char *message =
+            "libhsl.so is not built yet, nor installed beside the command: the build makes it";
+#else
+        const char *message =
+            "METAPACK was built without its plug-in for Ipopt: METAPACK_IPOPT=OFF";
+#endif
         if (!args->quiet) fprintf(stderr, "metapack ipopt-env: %s\n", message);
         if (args->json) cli_print_failure(args, MPK_ERR_FILE, message);
         return mpk_exit_code(MPK_ERR_FILE);
@@ -29,10 +35,10 @@ int cmd_ipopt_env(cli_args *args) {
     }
     if (!args->quiet)
         fprintf(stderr,
-                "Ipopt 3.14:  options linear_solver = ma97 and\n"
+                "Ipopt 3.14:  options linear_solver = ma57 (or ma27, ma86, ma97) and\n"
                 "             hsllib = %s\n"
-                "Ipopt 3.11:  eval \"$(metapack ipopt-env -q)\", then linear_solver = ma97\n"
-                "             (ma86 where hessian_approximation = limited-memory)\n",
+                "Ipopt 3.11:  eval \"$(metapack ipopt-env -q)\", then linear_solver = ma57\n"
+                "             (not ma97 where hessian_approximation = limited-memory)\n",
                 library);
     printf("export LD_LIBRARY_PATH=");
     cli_print_quoted(folder);

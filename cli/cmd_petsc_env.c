@@ -10,6 +10,11 @@
 #define METAPACK_PETSC_FROM_BIN "../lib/metapack/petsc"
 #endif
 
+#ifndef METAPACK_PETSC_BUILDS /* those that plug-ins are made for, or why none is */
+#define METAPACK_PETSC_BUILDS ""
+#define METAPACK_PETSC_WHY ""
+#endif
+
 /* Builds of PETSc as cmake/petsc.cmake names them. */
 static const char *const builds[] = {
     "real",        "complex",        "real-int64",        "complex-int64",
@@ -22,6 +27,15 @@ static bool find(const char *build, char folder[PATH_MAX]) {
     snprintf(installed, sizeof installed, "%s/%s", METAPACK_PETSC_FROM_BIN, build);
     snprintf(made, sizeof made, "petsc/%s", build);
     return cli_installed(places, 2, "libmetapack_petsc.so", folder);
+}
+
+/* Is a plug-in for this build of PETSc made with METAPACK? */
+static bool is_made(const char *build) {
+    const char *made = METAPACK_PETSC_BUILDS;
+    const size_t length = strlen(build);
+    for (; *made; made += strcspn(made, " "), made += strspn(made, " "))
+        if (!strncmp(made, build, length) && (made[length] == ',' || !made[length])) return true;
+    return false;
 }
 
 static int fail(const cli_args *args, const char *message) {
@@ -48,9 +62,19 @@ int cmd_petsc_env(cli_args *args) {
     const char *build = args->nwords ? args->words[0] : "real";
     if (args->nwords > 1) return cli_usage_error(args, "petsc-env takes one build of PETSc");
     const int count = list(there, sizeof there);
+    if (count == 0 && *METAPACK_PETSC_BUILDS)
+        return fail(args,
+                    "libmetapack_petsc.so is not built yet, nor installed beside the command: "
+                    "the build makes it for PETSc " METAPACK_PETSC_BUILDS);
     if (count == 0)
-        return fail(args, "libmetapack_petsc.so is neither beside the installed command nor in "
-                          "its build: no PETSc was found when METAPACK was built");
+        return fail(args, "METAPACK was built without plug-ins for PETSc: " METAPACK_PETSC_WHY);
+    if (!strchr(build, '/') && !find(build, folder) && is_made(build)) {
+        snprintf(
+            message, sizeof message,
+            "the plug-in for PETSc build '%.64s' is not built yet, nor installed; there are: %s",
+            build, there);
+        return fail(args, message);
+    }
     if (strchr(build, '/') || !find(build, folder)) {
         snprintf(message, sizeof message, "no plug-in for a PETSc build '%.64s'; there are: %s",
                  build, there);

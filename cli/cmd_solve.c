@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* metapack solve: A x = b, sparse or dense, from files to files. */
 #include "cli.h"
-#include "dense.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* On the machine that --backend names. */
 static int solve_there(cli_args *args, const mpk_job *job) {
     cli_backend backend = {NULL};
     int code = cli_backend_begin(args, &backend);
-    if (!code) code = cli_check_read(args, NULL);
+    if (!code) code = cli_check_read(args);
     if (!code) {
         code = cli_run(args, job, &backend);
         cli_backend_tell(args, &backend);
@@ -19,51 +19,35 @@ static int solve_there(cli_args *args, const mpk_job *job) {
     return code;
 }
 
-/* Options that this dense method does not read. by [in] the words that chose it */
-static int check_dense(const cli_args *args, int method, const char *by) {
-    const mpk_option *o;
-    const int code = cli_check_read(args, by);
-    for (int k = 0; !code && (o = mpk_option_at(k)); k++)
-        if (cli_asked(args) >> k & 1 && !cli_dense_reads(args, method, o->key)) {
-            char name[64];
-            snprintf(name, sizeof name, "%s", o->key);
-            for (char *c = name; *c; c++)
-                if (*c == '_') *c = '-';
-            return cli_usage_error(args, "option --%s is not read by %s", name, by);
-        }
-    return code;
+/* Is it a file with a matrix as an array, Matrix Market's or NumPy's, uncompressed? */
+static bool is_array(const char *path) {
+    char line[128] = "";
+    struct stat there;
+    if (!path || !strcmp(path, "-")) return false;
+    if (stat(path, &there) || !S_ISREG(there.st_mode)) return false; /* a pipe is read once */
+    FILE *file = fopen(path, "r");
+    if (!file) return false;
+    const bool array = fgets(line, sizeof line, file) &&
+                       (!strncmp(line, "\x93NUMPY", 6) ||
+                        (!strncmp(line, "%%MatrixMarket", 14) && strstr(line, " array ") != NULL));
+    fclose(file);
+    return array;
 }
 
 /** metapack solve A [-b B] [-o X]: solve A X = B. */
 int cmd_solve(cli_args *args) {
     mpk_job job = {.goal = MPK_GOAL_SOLVE, .rhs = args->rhs, .output = args->output};
-    char by[64];
     int code = cli_matrix(args, &job);
     if (code) return code;
     if (args->backend) return solve_there(args, &job);
     const bool off = args->dense && !strcmp(args->dense, "off");
     if (args->dense && !off) {
-        const int method = cli_dense_method(args->dense);
-        if (method < 0)
-            return cli_usage_error(args, "--dense: there is no method '%s'", args->dense);
-        snprintf(by, sizeof by, "--dense %s", args->dense);
-        const char *const other = job.plot           ? "plot"
-                                  : job.perm         ? "given-perm"
-                                  : job.trace        ? "trace"
-                                  : job.given_blocks ? "given-blocks"
-                                  : job.given_pivots ? "given-pivots"
-                                                     : NULL;
-        if (other) return cli_usage_error(args, "option --%s is not read by %s", other, by);
-        code = check_dense(args, method, by);
-        return code ? code : cli_solve_dense(args, &job, method);
+        job.dense = !strcmp(args->dense, "on") ? "auto" : args->dense;
+    } else if (!off && !job.perm && !job.plot && !job.trace && !job.given_blocks &&
+               !job.given_pivots && args->options.method == MPK_METHOD_AUTO &&
+               is_array(job.matrix)) {
+        job.dense = "auto", job.dense_if_one = 1;
     }
-    if (!off && !job.perm && !job.plot && !job.trace && args->options.method == MPK_METHOD_AUTO &&
-        cli_is_array(job.matrix)) {
-        code = check_dense(args, MPK_DENSE_AUTO,
-                           "the dense solver, which takes array files; --dense off asks for "
-                           "another");
-        return code ? code : cli_solve_dense(args, &job, MPK_DENSE_AUTO);
-    }
-    code = cli_check_read(args, NULL);
+    code = job.dense ? 0 : cli_check_read(args);
     return code ? code : cli_run(args, &job, NULL);
 }

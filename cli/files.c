@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The files that a command line names, whatever the command: what they may be called, and that no
- * output takes the place of an input. */
+/* The files that a command line names, whatever the command: what they may be called, that no output
+ * takes the place of an input; and all of one as text. */
 #define _GNU_SOURCE
 #include "cli.h"
 #include "core/output.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
@@ -65,16 +68,19 @@ static const char *call(const named *n, char out[320]) {
 /* What a file of each kind may end in, the first where a name has no ending. */
 static const struct {
     cli_kind kind;
-    const char *noun, *endings[8];
-} kinds[] = {{CLI_VECTORS, "a solution", {".mtx", ".mtx.gz", ".mtx.xz"}},
-             {CLI_MATRIX, "a matrix", {".mtx", ".mtx.gz", ".mtx.xz", ".rb", ".rb.gz", ".rb.xz"}},
-             {CLI_PICTURE, "a picture", {".svg", ".svg.gz", ".svg.xz", ".png", ".pdf"}},
-             {CLI_TRACE,
-              "a trace",
-              {".json", ".json.gz", ".json.xz", ".svg", ".svg.gz", ".svg.xz", ".png", ".pdf"}},
-             {CLI_EVENTS, "a trace of cycles", {".json", ".json.gz", ".json.xz"}},
-             {CLI_TABLE, "a table", {".csv", ".csv.gz", ".csv.xz"}}};
-enum { KINDS = sizeof kinds / sizeof *kinds, ENDINGS = 8 };
+    const char *noun, *endings[10];
+} kinds[] = {
+    {CLI_VECTORS, "a solution", {".mtx", ".mtx.gz", ".mtx.xz", ".npy", ".npy.gz", ".npy.xz"}},
+    {CLI_MATRIX,
+     "a matrix",
+     {".mtx", ".mtx.gz", ".mtx.xz", ".rb", ".rb.gz", ".rb.xz", ".npy", ".npy.gz", ".npy.xz"}},
+    {CLI_PICTURE, "a picture", {".svg", ".svg.gz", ".svg.xz", ".png", ".pdf"}},
+    {CLI_TRACE,
+     "a trace",
+     {".json", ".json.gz", ".json.xz", ".svg", ".svg.gz", ".svg.xz", ".png", ".pdf"}},
+    {CLI_EVENTS, "a trace of cycles", {".json", ".json.gz", ".json.xz"}},
+    {CLI_TABLE, "a table", {".csv", ".csv.gz", ".csv.xz"}}};
+enum { KINDS = sizeof kinds / sizeof *kinds, ENDINGS = 10 };
 
 static const char *const *endings_of(cli_kind kind, const char **noun) {
     int k = 0;
@@ -102,7 +108,7 @@ static bool known_ending(const named *n) {
 }
 
 static int refuse_ending(const cli_args *args, const named *n) {
-    char who[320], list[96] = "";
+    char who[320], list[160] = "";
     const char *noun;
     const char *const *endings = endings_of(n->kind, &noun);
     for (int e = 0; e < ENDINGS && endings[e]; e++)
@@ -198,4 +204,33 @@ int cli_flush(const cli_args *args, int code) {
     fprintf(stderr, "metapack%s%s: standard output cannot be written\n", args->name ? " " : "",
             args->name ? args->name : "");
     return code ? code : CLI_EXIT_FILE;
+}
+
+char *cli_read_text(const char *path) {
+    enum { MOST = 16 << 20, CHUNK = 1 << 16 };
+    FILE *f = fopen(path, "rb");
+    size_t count = 0, room = CHUNK, got = 1;
+    char *text = f ? malloc(room + 1) : NULL;
+    while (text && got) {
+        got = fread(text + count, 1, room - count, f);
+        count += got;
+        if (count < room) continue;
+        char *more = room < MOST ? realloc(text, 2 * room + 1) : NULL;
+        if (!more) {
+            errno = room < MOST ? ENOMEM : EFBIG;
+            free(text);
+        }
+        text = more;
+        room *= 2;
+    }
+    const bool bad = text && ferror(f);
+    const int error = errno;
+    if (f) fclose(f);
+    errno = error;
+    if (bad) {
+        free(text);
+        return NULL;
+    }
+    if (text) text[count] = 0;
+    return text;
 }

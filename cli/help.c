@@ -121,6 +121,6 @@ void cli_print_report_words(void) {
     printf("What the words of a report mean\n\n");
     for (size_t k = 0; k < sizeof words / sizeof *words; k++)
         wrap(printf("  %-15s", words[k].word), 18, words[k].text);
-    printf(
-        "\nIts lines are explained in man metapack-solve, the keys of --json in docs/json.md.\n");
+    printf("\nIts lines are explained in man metapack-solve, the keys of --json in "
+           "docs/reference/json.md.\n");
 }

@@ -14,7 +14,7 @@ static const struct command {
     unsigned bit;
     int (*run)(cli_args *args);
     const char *use, *what;
-} commands[] = {
+} command_table[] = {
     {"solve", CLI_SOLVE, cmd_solve, "A [-b B] [-o X]", "solve A X = B, with a checked answer"},
     {"analyse", CLI_ANALYSE, cmd_analyse, "A", "order A, predict flops and memory"},
     {"inertia", CLI_INERTIA, cmd_inertia, "A", "count positive, negative, zero eigenvalues"},
@@ -34,12 +34,13 @@ static const struct command {
     {"ipopt-env", CLI_IPOPT, cmd_ipopt_env, "", "say how Ipopt finds METAPACK"},
     {"petsc-env", CLI_PETSC, cmd_petsc_env, "[BUILD]", "say how PETSc finds METAPACK"},
 };
-enum { COMMANDS = sizeof commands / sizeof *commands };
+enum { COMMANDS = sizeof command_table / sizeof *command_table };
 
 static void print_help(void) {
     printf("metapack: symmetric indefinite linear systems, with checked answers\n\n"
            "  metapack COMMAND ... [OPTIONS]\n\n");
-    for (int k = 0; k < COMMANDS; k++) printf("  %-12s %s\n", commands[k].name, commands[k].what);
+    for (int k = 0; k < COMMANDS; k++)
+        printf("  %-12s %s\n", command_table[k].name, command_table[k].what);
     printf("\nA is a file (Matrix Market or Rutherford-Boeing, also .gz and .xz), - for standard\n"
            "input, or --generate SPEC. Results go to standard output, the report of solve to\n"
            "standard error; --json is for programs.\n\n"
@@ -47,8 +48,9 @@ static void print_help(void) {
            "  metapack solve --generate \"nlpkkt 20\" --json\n\n"
            "Exit codes: 0 good, 1 usage, 2 input, 3 singular, 4 not converged, 5 accuracy not\n"
            "reached, 6 memory, 7 device, 128 + N stopped by signal N.\n\n"
-           "metapack COMMAND --help lists the options, metapack help report explains the words of "
-           "a\nreport, metapack --version tells the version.\n");
+           "metapack COMMAND --help lists the options, metapack help the topics of the manual, "
+           "metapack\n"
+           "help report explains the words of a report, metapack --version tells the version.\n");
 }
 
 /* "family parameters: what it is" on two lines, the second broken at 80 columns. */
@@ -87,14 +89,18 @@ static void print_command_help(const cli_args *args, const struct command *c) {
 static const struct command *find(const char *name) {
     if (!strcmp(name, "analyze")) name = "analyse";
     for (int k = 0; k < COMMANDS; k++)
-        if (!strcmp(name, commands[k].name)) return &commands[k];
+        if (!strcmp(name, command_table[k].name)) return &command_table[k];
     return NULL;
+}
+
+static void list_commands(const char *names[COMMANDS + 1]) {
+    for (int k = 0; k < COMMANDS; k++) names[k] = command_table[k].name;
+    names[COMMANDS] = NULL;
 }
 
 static int unknown(const cli_args *args, const char *name) {
     const char *names[COMMANDS + 1];
-    for (int k = 0; k < COMMANDS; k++) names[k] = commands[k].name;
-    names[COMMANDS] = NULL;
+    list_commands(names);
     const char *near = cli_nearest(name, names);
     if (near) return cli_usage_error(args, "unknown command '%s'; did you mean '%s'?", name, near);
     if (access(name, F_OK) == 0)
@@ -116,8 +122,15 @@ static bool is_one_of(const char *word, const char *a, const char *b, const char
 
 /* "metapack help ...", --help, -h: argv[1] is what about. */
 static int dispatch_help(cli_args *args, int argc, char **argv) {
-    if (argc == 1 || !strcmp(argv[1], "help")) {
+    const char *names[COMMANDS + 1];
+    list_commands(names);
+    if (argc == 1 || is_one_of(argv[1], "help", "--help", "-h")) {
         print_help();
+        if (argv[0][0] != '-') cli_print_topics(names, false);
+        return 0;
+    }
+    if (!strcmp(argv[1], "topics")) {
+        cli_print_topics(names, true);
         return 0;
     }
     if (is_one_of(argv[1], "report", "reports", "words")) {
@@ -125,7 +138,11 @@ static int dispatch_help(cli_args *args, int argc, char **argv) {
         return 0;
     }
     const struct command *command = find(argv[1]);
-    if (!command) return unknown(args, argv[1]);
+    if (!command) {
+        args->name = "help";
+        return cli_show_topic(args, argv[1], names);
+    }
+    if (argc == 2 && cli_show_command(command->name)) return 0;
     args->command = command->bit;
     args->name = command->name;
     const int code = cli_parse(args, argc - 2, argv + 2);

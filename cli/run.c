@@ -7,14 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-uint64_t cli_asked(const cli_args *args) {
-    const mpk_option *o;
-    uint64_t asked = args->typed;
-    for (int k = 0; args->generate && (o = mpk_option_at(k)); k++)
-        if (!strcmp(o->key, "seed")) asked &= ~(UINT64_C(1) << k); /* the generator reads it */
-    return asked;
-}
-
 /* What no table of options tells: options of where the matrix comes from. */
 static int check_source(const cli_args *args) {
     const mpk_option *o;
@@ -135,33 +127,4 @@ int cli_run(const cli_args *args, const mpk_job *job, const cli_backend *there) 
     }
     mpk_report_destroy(&report);
     return code;
-}
-
-char *cli_read_text(const char *path) {
-    enum { MOST = 16 << 20, CHUNK = 1 << 16 };
-    FILE *f = fopen(path, "rb");
-    size_t count = 0, room = CHUNK, got = 1;
-    char *text = f ? malloc(room + 1) : NULL;
-    while (text && got) {
-        got = fread(text + count, 1, room - count, f);
-        count += got;
-        if (count < room) continue;
-        char *more = room < MOST ? realloc(text, 2 * room + 1) : NULL;
-        if (!more) {
-            errno = room < MOST ? ENOMEM : EFBIG;
-            free(text);
-        }
-        text = more;
-        room *= 2;
-    }
-    const bool bad = text && ferror(f);
-    const int error = errno;
-    if (f) fclose(f);
-    errno = error;
-    if (bad) {
-        free(text);
-        return NULL;
-    }
-    if (text) text[count] = 0;
-    return text;
 }

@@ -32,7 +32,7 @@ typedef struct stats_table {
 
 /** Tables for people, at most 100 columns wide. */
 void stats_write_text(const stats_table *table, FILE *out);
-/** One object, metapack-stats/1 (docs/json.md). */
+/** One object, metapack-stats/1 (docs/reference/json.md). */
 void stats_write_json(const stats_table *table, FILE *out);
 /** Blocks (solid) and level sets (dashed) over the levels of fill, or over the block sizes where
  *  there is one level: a panel for each strategy, a colour for each ordering. To args->plot;

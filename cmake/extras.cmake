@@ -27,6 +27,15 @@ if(TARGET metapack_command)
     file(RELATIVE_PATH MPKI_TO_LIB /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
     set_target_properties(metapack_command PROPERTIES INSTALL_RPATH "$ORIGIN/${MPKI_TO_LIB}")
     install(TARGETS metapack_command)
+    # So it finds the pages that `metapack help` shows; before it is installed, in the tree.
+    file(RELATIVE_PATH MPKI_TO_MAN /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_MANDIR})
+    file(RELATIVE_PATH MPKI_TO_DOC /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_DOCDIR})
+    set_source_files_properties(cli/topics.c PROPERTIES COMPILE_DEFINITIONS
+        "METAPACK_MAN_FROM_BIN=\"${MPKI_TO_MAN}\";METAPACK_DOC_FROM_BIN=\"${MPKI_TO_DOC}\"")
+    file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/pages)
+    foreach(folder man docs)
+        file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR}/${folder} ${CMAKE_CURRENT_BINARY_DIR}/pages/${folder} SYMBOLIC)
+    endforeach()
 endif()
 
 configure_package_config_file(cmake/metapack-config.cmake.in metapack-config.cmake
@@ -64,6 +73,7 @@ install(FILES completions/metapack.zsh
 install(FILES completions/metapack.fish
         DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md")
 
 # ---- examples are tests --------------------------------------------------------------------------
 file(GLOB MPKI_EXAMPLES CONFIGURE_DEPENDS examples/*.c)
@@ -153,6 +163,10 @@ if(METAPACK_TESTS)
     endif()
     find_program(PYTHON3 python3)
     if(PYTHON3 AND TARGET metapack_command AND NOT METAPACK_SANITIZE AND NOT METAPACK_FUZZ)
+        add_test(NAME guide COMMAND ${PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/tests/guide/run.py
+                 --command $<TARGET_FILE:metapack_command>)
+        add_test(NAME guide_plot COMMAND ${PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/bench/beside.py --check)
+        set_tests_properties(guide guide_plot PROPERTIES LABELS pipeline TIMEOUT 300)
         add_test(NAME one_build COMMAND ${PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/tests/install/one_build.py
                  ${CMAKE_CURRENT_BINARY_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
         set_tests_properties(one_build PROPERTIES LABELS install TIMEOUT 60)

@@ -23,7 +23,7 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/ipopt/libmetapack_ipopt.so DESTINATION
 
 if(TARGET metapack_command) # it tells where the library is, wherever the two are moved to
     file(RELATIVE_PATH MPKI_TO_IPOPT /${CMAKE_INSTALL_BINDIR} /${MPKI_IPOPT_DIR})
-    target_compile_definitions(metapack_command PRIVATE METAPACK_IPOPT_FROM_BIN="${MPKI_TO_IPOPT}")
+    target_compile_definitions(metapack_command PRIVATE METAPACK_IPOPT_MADE METAPACK_IPOPT_FROM_BIN="${MPKI_TO_IPOPT}")
     add_dependencies(metapack_command metapack_ipopt)
 endif()
 
@@ -36,9 +36,11 @@ foreach(name abi calls system)
         add_dependencies(test_plugins_ipopt_${name} metapack_ipopt)
     endif()
 endforeach()
-if(TARGET test_plugins_ipopt_system)
-    target_sources(test_plugins_ipopt_system PRIVATE $<TARGET_OBJECTS:metapack_ipopt_objects>)
-endif()
+foreach(name fortran system)
+    if(TARGET test_plugins_ipopt_${name})
+        target_sources(test_plugins_ipopt_${name} PRIVATE $<TARGET_OBJECTS:metapack_ipopt_objects>)
+    endif()
+endforeach()
 
 # The Ipopt of the distribution (Debian: coinor-libipopt-dev), unmodified.
 if(METAPACK_TESTS)

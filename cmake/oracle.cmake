@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Random systems and cases with names, judged in exact or quadruple arithmetic (docs/oracle.md). The command is
+# Random systems and cases with names, judged in exact or quadruple arithmetic (docs/design/oracle.md). The command is
 # build/oracle; CTest runs the cases and a fixed number of systems, few of them under a sanitizer.
 set(MPKI_ORACLE_FOLDER ${CMAKE_CURRENT_SOURCE_DIR}/tests/oracle)
 set(MPKI_ORACLE_JUDGE)
@@ -20,7 +20,7 @@ if(METAPACK_SANITIZE MATCHES thread) # threads do the same in each precision and
 elseif(METAPACK_SANITIZE)
     set(cases 3000)
 endif()
-# what is said of consistency is told and counted: docs/oracle.md has how often it is wrong
+# what is said of consistency is told and counted: docs/design/oracle.md has how often it is wrong
 add_test(NAME oracle_cases COMMAND oracle --named --jobs 2)
 add_test(NAME oracle_random COMMAND oracle --cases ${cases} --jobs 2 --patience 120 --except consistency)
 set_tests_properties(oracle_cases oracle_random PROPERTIES LABELS oracle TIMEOUT 600 PROCESSORS 2)

@@ -130,7 +130,9 @@ endif()
 # The command tells where the plug-ins are, wherever the two are moved to.
 if(TARGET metapack_command)
     file(RELATIVE_PATH MPKI_TO_PETSC /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR}/metapack/petsc)
-    target_compile_definitions(metapack_command PRIVATE METAPACK_PETSC_FROM_BIN="${MPKI_TO_PETSC}")
+    string(REPLACE ";" ", " builds "${MPKI_PETSC_FLAVOURS}")
+    target_compile_definitions(metapack_command PRIVATE METAPACK_PETSC_FROM_BIN="${MPKI_TO_PETSC}"
+        METAPACK_PETSC_BUILDS="${builds}" METAPACK_PETSC_WHY="${MPKI_PETSC_WHY}")
 endif()
 if(TARGET test_cli_petsc_env)
     target_compile_definitions(test_cli_petsc_env PRIVATE METAPACK_BUILD="${CMAKE_CURRENT_BINARY_DIR}")

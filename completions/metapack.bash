@@ -41,7 +41,8 @@ _metapack_options() # COMMAND -> its options
             echo '--generate --output --force --json --quiet --progress --help
                 --symmetry-tolerance --seed' ;;
         bench)
-            echo '--threads --json --help --seed --methods --sizes --type' ;;
+            echo '--device --threads --json --help --device-number --seed --methods --sizes
+                --type' ;;
         devices)
             echo '--json --help' ;;
         accelerators)
@@ -134,6 +135,11 @@ _metapack_families()
     echo 'nlpkkt control-distributed lin helmholtz stokes lp-kkt optimal-control quasi-definite random convection mycielskian'
 }
 
+_metapack_topics() # COMMANDS -> what help explains: the command knows which pages are there
+{
+    "${COMP_WORDS[0]}" help topics 2>/dev/null || echo "${1% help} report"
+}
+
 _metapack()
 {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
@@ -144,7 +150,7 @@ _metapack()
         return
     fi
     if [[ $command == help ]]; then
-        ((COMP_CWORD == 2)) && mapfile -t COMPREPLY < <(compgen -W "${commands% help} report" -- "$cur")
+        ((COMP_CWORD == 2)) && mapfile -t COMPREPLY < <(compgen -W "$(_metapack_topics "$commands")" -- "$cur")
         return
     fi
     # "--option=val" reaches us as three words: "=" breaks words

@@ -4,7 +4,7 @@
 set -l commands solve analyse inertia info generate stats convert bench devices accelerators synthesize vsim ipopt-env petsc-env help
 complete -c metapack -n "not __fish_seen_subcommand_from $commands" -f -a "$commands"
 complete -c metapack -n "not __fish_seen_subcommand_from $commands" -l version
-complete -c metapack -n "__fish_seen_subcommand_from help" -f -a "$commands report"
+complete -c metapack -n "__fish_seen_subcommand_from help" -f -a "(metapack help topics 2>/dev/null; or string split ' ' '$commands report')"
 complete -c metapack -n "__fish_seen_subcommand_from bench" -f -a "dense batch"
 complete -c metapack -n "__fish_seen_subcommand_from accelerators" -a "ldlt trsv gemm"
 complete -c metapack -n "__fish_seen_subcommand_from generate" -f -a \
@@ -16,13 +16,13 @@ complete -c metapack -n '__fish_seen_subcommand_from solve' -l rhs -s b -r -F -d
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l output -s o -r -F -d 'write the solution'
 complete -c metapack -n '__fish_seen_subcommand_from generate convert' -l output -s o -r -F -d 'write to FILE'
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia' -l method -x -a 'auto ldlt ildlt jacobi ilu0 none diagonal block_jacobi ssor' -d 'how A is factorized'
-complete -c metapack -n '__fish_seen_subcommand_from solve' -l no-direct -d 'not directly, but up a ladder of incomplete factorizations (--direct off)'
+complete -c metapack -n '__fish_seen_subcommand_from solve' -l no-direct -d 'not directly, but by incomplete factorizations until one converges (--direct off)'
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l krylov -x -a 'auto none sqmr minres symmlq cg gmres fgmres bicgstab idr' -d 'the iterative method, with the factor as preconditioner'
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l tolerance -x -d 'true relative residual |b - A x| / |b| to reach'
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l max-iterations -x -d 'most iterations of the iterative method'
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l refine -x -d 'most steps of iterative refinement'
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l condition -a 'off on auto' -d 'estimate the condition number of A'
-complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia' -l device -x -a 'cpu cuda auto' -d 'where the factorization and the solves with it run'
+complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia bench' -l device -x -a 'cpu cuda auto' -d 'where the factorization and the solves with it run'
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia stats bench' -l threads -x -d 'threads at work'
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia stats' -l memory-limit -x -d 'most memory of a factorization, on blocks also of the solves with it'
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia info' -l plot -r -F -d 'draw patterns and times'
@@ -83,7 +83,7 @@ complete -c metapack -n '__fish_seen_subcommand_from solve' -l isai-limit -x -d 
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l isai-over -x -a 'refuse less largest' -d 'what becomes of a column longer than isai_limit'
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l isai-relax -x -d 'sweeps x '
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l isai-precision -x -a 'double single' -d 'precision in which the approximate inverses are stored'
-complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia' -l device-number -x -d 'which GPU, from 0'
+complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia bench' -l device-number -x -d 'which GPU, from 0'
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia' -l device-memory-limit -x -d 'most device memory of a factorization and of the solves with it'
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l backend -x -d 'another machine for the factorization'
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l dense -x -d 'dense'

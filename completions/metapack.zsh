@@ -14,7 +14,7 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '--output=[write the solution]:X:_files'
                 '-o+[write the solution]:X:_files'
                 '--method=[how A is factorized]:NAME:(auto ldlt ildlt jacobi ilu0 none diagonal block_jacobi ssor)'
-                '--no-direct[not directly, but up a ladder of incomplete factorizations (--direct off)]'
+                '--no-direct[not directly, but by incomplete factorizations until one converges (--direct off)]'
                 '--krylov=[the iterative method, with the factor as preconditioner]:NAME:(auto none sqmr minres symmlq cg gmres fgmres bicgstab idr)'
                 '--tolerance=[true relative residual |b - A x| / |b| to reach]:E:'
                 '--max-iterations=[most iterations of the iterative method]:N:'
@@ -211,10 +211,12 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
             ) ;;
         bench)
             specs=(
+                '--device=[where the factorization and the solves with it run]:WHERE:(cpu cuda auto)'
                 '--threads=[threads at work]:N:'
                 '--json[one JSON object on standard output]'
                 '--help[this text]'
                 '-h[this text]'
+                '--device-number=[which GPU, from 0]:N:'
                 '--seed=[seed of all random choices]:N:'
                 '--methods=[of methods, see metapack-bench(1)]:LIST:'
                 '--sizes=[of orders]:LIST:'
@@ -312,7 +314,8 @@ _metapack()
         return
     fi
     if [[ $words[2] == help ]]; then
-        compadd -- ${commands[1,-2]} report
+        # the command knows which pages are there
+        compadd -- ${(f)"$($words[1] help topics 2>/dev/null || print -l ${commands[1,-2]} report)"}
         return
     fi
     _metapack_specs $words[2]

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Method auto: direct, or up a ladder of incomplete factorizations. The ladder and its evidence are
- * in docs/adaptive.md. */
+/* Method auto: direct, or a ladder of incomplete factorizations, each stronger than the last; the
+ * evidence is in docs/design/adaptive.md. */
 #include "core/floats.h"
 #include "analysis/block/block.h"
 #include "core/sizes.h"
@@ -16,7 +16,7 @@ static const char STAGE[] = "solve";
  * complete factor are small, and what a threshold leaves of them beats any level of fill. */
 static const double COMPLETE_FLOPS = 5e10;
 /* Up to so many it is tried where one level of fill has not done: what that leaves undone, more
- * levels seldom do (docs/adaptive.md). */
+ * levels seldom do (docs/design/adaptive.md). */
 static const double LATE_FLOPS = 4e12;
 /* Pivots this many times larger than the matrix are those of an unstable elimination. */
 static const double UNSTABLE = 1e6;
@@ -37,6 +37,38 @@ static const rung before_threshold[] = {{1, 1, 0, 1e-3, 60}};
 /* Where it takes too long, or more memory than there is: more and more levels of it. */
 static const rung by_level[] = {
     {1, 1, 0, 1e-3, 400}, {2, 1, 0, 1e-4, 400}, {3, 1, 0, 1e-5, 400}, {4, 3, 0, 1e-6, 0}};
+enum {
+    THRESHOLDS = sizeof by_threshold / sizeof *by_threshold,
+    LEVELS = sizeof by_level / sizeof *by_level
+};
+
+/* Where the search stands, and how a ladder ended. */
+typedef enum ladder {
+    THE_END,
+    SOON,         /* complete fill is cheap */
+    LATE,         /* it is not; first the rung before it */
+    LATE_SECOND,  /* and then with complete fill */
+    LEVELLED,     /* it is too dear */
+    LATE_LEVELLED /* it needs too much memory; the first level has been tried */
+} ladder;
+typedef enum ending {
+    ENDED_OVER,         /* its status is the verdict */
+    ENDED_NOT_GOOD,     /* no rung did */
+    ENDED_FULL,         /* a rung needed too much memory, and the next one would need more */
+    ENDED_FULL_AT_ONCE, /* so did the first */
+    ENDINGS
+} ending;
+static const struct {
+    const rung *rungs;
+    int count;
+    bool levels;          /* of fill: the analysis is made for these */
+    ladder next[ENDINGS]; /* where not named: THE_END */
+} ladders[] = {
+    [SOON] = {by_threshold, THRESHOLDS, false, {[ENDED_FULL_AT_ONCE] = LEVELLED}},
+    [LATE] = {before_threshold, 1, false, {[ENDED_NOT_GOOD] = LATE_SECOND}},
+    [LATE_SECOND] = {by_threshold, THRESHOLDS, false, {[ENDED_FULL_AT_ONCE] = LATE_LEVELLED}},
+    [LEVELLED] = {by_level, LEVELS, true, {THE_END}},
+    [LATE_LEVELLED] = {by_level + 1, LEVELS - 1, true, {THE_END}}};
 
 typedef struct search {
     mpk_context *ctx;
@@ -186,13 +218,14 @@ static mpk_status say(const search *s, mpk_status analysed, mpk_status status) {
 }
 
 /* The analysis for the ladder. *flops [out]: of complete fill. The order is that for complete fill,
- * so nested dissection where that pays: it is no worse with a level of fill (docs/adaptive.md). */
+ * so nested dissection where that pays: it is no worse with a level of fill
+ * (docs/design/adaptive.md). */
 static mpk_status analyse(search *s, mpk_options *o, double *flops) {
     mpk_analysis **an = &s->result->analysis;
     if (s->problem->symmetry == MPK_GENERAL && o->factor_type == MPK_TYPE_LDLT)
         o->factor_type = MPK_TYPE_LDU;
     /* rows in an order against scalar fill, cut into blocks: no worse than the others with either
-     * ladder, and no time for a comparison (docs/adaptive.md) */
+     * ladder, and no time for a comparison (docs/design/adaptive.md) */
     if (o->strategy == MPK_STRATEGY_AUTO) o->strategy = MPK_STRATEGY_RB;
     o->level = -1;
     mpk_status status = mpk_analyse(s->ctx, s->problem, o, an);
@@ -211,42 +244,45 @@ static mpk_status analyse_again(search *s, mpk_options *o, mpk_status analysed) 
     return mpk_analyse(s->ctx, s->problem, o, &s->result->analysis);
 }
 
-/* Up one ladder. *over [out]: its status is the verdict. */
-static mpk_status climb_ladder(search *s, mpk_options *o, const rung *ladder, int rungs,
-                               bool *over) {
-    mpk_status status = MPK_OK;
+static ladder first_ladder(const search *s, double flops) {
+    if (flops <= COMPLETE_FLOPS) return SOON;
+    return flops <= LATE_FLOPS && s->problem->symmetry != MPK_GENERAL ? LATE : LEVELLED;
+}
+
+/* Is there nothing that another rung could mend? */
+static bool is_verdict(mpk_status status) {
+    return status == MPK_OK || status == MPK_SINGULAR || status == MPK_ERR_CANCELLED ||
+           status == MPK_ERR_ARGUMENT || status == MPK_ERR_INPUT;
+}
+
+/* Up one ladder. *status [out] of its last rung */
+static ending climb_ladder(search *s, mpk_options *o, ladder at, mpk_status *status) {
     bool unstable = false;
     const mpki_blocking *blocking = &s->result->analysis->block->blocking;
     o->strategy = blocking->strategy; /* so that the options given back, taken by hand, come to */
     o->ordering = blocking->ordering; /* the same blocks */
-    for (int k = 0; k < rungs; k++) {
-        if (unstable && ladder[k].stages == 1) continue;
-        o->level = ladder[k].level;
-        o->stages = ladder[k].stages;
-        o->fill_factor = ladder[k].fill_factor;
-        o->drop_tolerance = ladder[k].drop_tolerance;
+    for (int k = 0; k < ladders[at].count; k++) {
+        const rung *r = &ladders[at].rungs[k];
+        if (unstable && r->stages == 1) continue;
+        o->level = r->level;
+        o->stages = r->stages;
+        o->fill_factor = r->fill_factor;
+        o->drop_tolerance = r->drop_tolerance;
         o->max_iterations = s->options.max_iterations;
-        if (ladder[k].patience > 0 && o->max_iterations > ladder[k].patience)
-            o->max_iterations = ladder[k].patience;
+        if (r->patience > 0 && o->max_iterations > r->patience) o->max_iterations = r->patience;
         unstable = false;
-        status = attempt(s, o, &unstable);
-        *over = status == MPK_OK || status == MPK_SINGULAR || status == MPK_ERR_CANCELLED ||
-                status == MPK_ERR_ARGUMENT || status == MPK_ERR_INPUT;
-        if (*over || status == MPK_ERR_MEMORY) break; /* the next one would need more */
+        *status = attempt(s, o, &unstable);
+        if (is_verdict(*status)) return ENDED_OVER;
+        if (*status == MPK_ERR_MEMORY) return k == 0 ? ENDED_FULL_AT_ONCE : ENDED_FULL;
     }
-    return status;
+    return ENDED_NOT_GOOD;
 }
 
 static mpk_status climb(search *s) {
-    enum {
-        THRESHOLDS = sizeof by_threshold / sizeof *by_threshold,
-        LEVELS = sizeof by_level / sizeof *by_level
-    };
     mpk_context *ctx = s->ctx;
     mpk_options o = s->options;
     mpk_adaptive *r = s->result;
     double flops = INFINITY;
-    bool over = false;
     o.method = MPK_METHOD_ILDLT;
     mpk_factor_destroy(&r->factor);
     mpk_analysis_destroy(&r->analysis);
@@ -254,23 +290,17 @@ static mpk_status climb(search *s) {
     if (!mpk_failed(status)) status = analyse(s, &o, &flops);
     if (mpk_failed(status)) return status;
     mpk_status analysed = status;
-    const bool soon = flops <= COMPLETE_FLOPS;
-    const bool late = !soon && flops <= LATE_FLOPS && s->problem->symmetry != MPK_GENERAL;
-    bool by_levels = !soon && !late;
-    if (late) status = climb_ladder(s, &o, before_threshold, 1, &over);
-    if (soon || (late && !over && status != MPK_ERR_MEMORY)) {
-        const int before = r->attempts;
-        status = climb_ladder(s, &o, by_threshold, THRESHOLDS, &over);
-        by_levels = status == MPK_ERR_MEMORY && r->attempts == before + 1;
-        if (by_levels) mpki_clear_error(ctx);
+    ending end = ENDED_NOT_GOOD;
+    for (ladder at = first_ladder(s, flops); at != THE_END; at = ladders[at].next[end]) {
+        if (end == ENDED_FULL_AT_ONCE) mpki_clear_error(ctx);
+        if (ladders[at].levels) {
+            mpk_factor_destroy(&r->factor);
+            analysed = analyse_again(s, &o, analysed);
+            if (mpk_failed(analysed)) return analysed;
+        }
+        end = climb_ladder(s, &o, at, &status);
     }
-    if (by_levels) {
-        mpk_factor_destroy(&r->factor);
-        analysed = analyse_again(s, &o, analysed);
-        if (mpk_failed(analysed)) return analysed;
-        status = climb_ladder(s, &o, by_level + late, LEVELS - late, &over);
-    }
-    if (over) return say(s, analysed, status);
+    if (end == ENDED_OVER) return say(s, analysed, status);
     if (!s->have_x) return status;
     mpki_clear_error(ctx);
     return mpki_error(ctx, mpki_worse(analysed, s->best), STAGE, -1,

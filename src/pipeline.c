@@ -5,7 +5,9 @@
 #include "core/output.h"
 #include "core/sizes.h"
 #include "core/trace.h"
+#include "dense/problem.h"
 #include "problem/generate/generate.h"
+#include "problem/npy.h"
 #include "problem/perm.h"
 #include "problem/sink.h"
 #include "report/report.h"
@@ -33,6 +35,7 @@ typedef struct work {
     void *x; /* n x nrhs: the right-hand sides, then the solutions */
     mpki_record history;
     char message[512]; /* of a solve that has one: writing its result clears the context's */
+    mpk_dense_method dense;
     mpk_run run;
 } work;
 
@@ -60,13 +63,57 @@ static mpk_status look_at_files(mpk_context *ctx, const mpk_job *job) {
     return MPK_OK;
 }
 
+static mpk_status refuse(const work *w, int k, const char *why, const char *more) {
+    char name[64];
+    snprintf(name, sizeof name, "%s", mpk_option_at(k)->key);
+    for (char *c = name; *c; c++)
+        if (*c == '_') *c = '-';
+    return mpki_error(w->ctx, MPK_ERR_ARGUMENT, "options", k, "option --%s is %s%s", name, why,
+                      more);
+}
+
+/* What a dense job names, known before anything is read: its method, options and files. */
+static mpk_status look_at_dense(work *w) {
+    const mpk_job *job = w->job;
+    const mpk_option *o;
+    char by[128] =
+        "not read by the dense solver, which takes array files (--dense off asks for another)";
+    if (!job->dense) return MPK_OK;
+    if (!job->dense_if_one) snprintf(by, sizeof by, "not read by --dense %.64s", job->dense);
+    w->dense = mpki_dense_method_of(job->dense);
+    if (w->dense == MPK_DENSE_COUNT)
+        return mpki_error(w->ctx, MPK_ERR_ARGUMENT, "job", -1,
+                          "--dense: there is no method '%.64s'", job->dense);
+    if (job->goal != MPK_GOAL_SOLVE)
+        return mpki_error(w->ctx, MPK_ERR_ARGUMENT, "job", -1, "a dense job is one that solves");
+    const char *const other = job->plot           ? "plot"
+                              : job->perm         ? "given-perm"
+                              : job->trace        ? "trace"
+                              : job->given_blocks ? "given-blocks"
+                              : job->given_pivots ? "given-pivots"
+                                                  : NULL;
+    if (other)
+        return mpki_error(w->ctx, MPK_ERR_ARGUMENT, "job", -1, "option --%s is %s", other, by);
+    for (int k = 0; (o = mpk_option_at(k)); k++) {
+        const char *why = job->asked >> k & 1 ? mpki_dense_idle(o, &w->options, w->dense) : NULL;
+        if (why) return refuse(w, k, by, why);
+    }
+    return MPK_OK;
+}
+
+/* Is the matrix solved as a dense one? Dense methods know one triangle, sparse ones both. */
+static bool is_dense(const work *w) {
+    const bool one = w->run.problem.symmetry != MPK_GENERAL && w->run.asymmetry.pairs == 0;
+    return w->job->dense && (one || !w->job->dense_if_one);
+}
+
 /* An option that the caller asked for, and that this run does not read. */
 static mpk_status look_at_asked(const work *w) {
     const int general = w->run.problem.symmetry == MPK_GENERAL;
     const mpk_option *o;
     mpk_options options = w->options;
-    char why[512], name[64];
-    if (w->job->goal < MPK_GOAL_ANALYSE) return MPK_OK;
+    char why[512];
+    if (w->job->goal < MPK_GOAL_ANALYSE || is_dense(w)) return MPK_OK;
     const bool either = options.method == MPK_METHOD_AUTO;
     if (either && w->job->goal < MPK_GOAL_SOLVE) options.method = MPK_METHOD_LDLT;
     const bool direct =
@@ -79,10 +126,7 @@ static mpk_status look_at_asked(const work *w) {
     for (int k = 0; (o = mpk_option_at(k)); k++) {
         if (!(w->job->asked >> k & 1) || mpki_option_is_read(o, &options, general, why, sizeof why))
             continue;
-        snprintf(name, sizeof name, "%s", o->key);
-        for (char *c = name; *c; c++)
-            if (*c == '_') *c = '-';
-        return mpki_error(w->ctx, MPK_ERR_ARGUMENT, "options", k, "option --%s is %s", name, why);
+        return refuse(w, k, why, "");
     }
     return MPK_OK;
 }
@@ -142,6 +186,7 @@ static mpk_status check_output(const work *w) {
     const mpk_problem_view *a = &w->run.problem;
     if (!w->job->output || w->job->most_bytes <= 0) return MPK_OK;
     double bytes = (double)a->n * w->run.nrhs * (a->scalar >= MPK_C ? 2 : 1) * DIGITS;
+    if (mpki_npy_named(w->job->output)) bytes = mpki_npy_bytes(a->n, w->run.nrhs, a->scalar);
     if (w->job->goal == MPK_GOAL_READ) bytes = mpki_problem_text_bytes(w->problem, w->job->output);
     return check_bytes(w, bytes, bytes);
 }
@@ -153,6 +198,8 @@ static mpk_status check_generated_text(const work *w) {
     if (!w->job->output || w->job->most_bytes <= 0) return MPK_OK;
     const mpk_status status = mpki_generate_sizes(w->ctx, w->job->generate, &n, &nnz);
     if (mpk_failed(status)) return status;
+    if (mpki_npy_named(w->job->output))
+        return check_bytes(w, mpki_npy_bytes(n, n, MPK_S), mpki_npy_bytes(n, n, MPK_Z));
     const double indices = 2 * (floor(log10(fmax(n, 1))) + 2);
     return check_bytes(w, nnz * (indices + 2), nnz * (indices + VALUE));
 }
@@ -236,6 +283,8 @@ static void tell(work *w) {
     }
 }
 
+/* ---- three ways to a solution ---------------------------------------------------------------- */
+
 static mpk_status analyse(work *w) {
     mpk_status status = mpk_analyse(w->ctx, w->problem, &w->options, &w->an);
     tell(w);
@@ -263,8 +312,39 @@ static mpk_status factorize(work *w) {
     return status;
 }
 
-/* Method auto on its way to a solution: the three steps in one, as often as it takes. */
-static mpk_status search(work *w) {
+/* What a solve has to say of its outcome. */
+static mpk_status solved(work *w, mpk_status status) {
+    w->message[0] = '\0';
+    if (status > 0) {
+        const char *text;
+        mpk_last_error(w->ctx, NULL, NULL, &text);
+        snprintf(w->message, sizeof w->message, "%s", text);
+    }
+    return status;
+}
+
+static mpk_status solve(work *w) {
+    const int32_t n = w->run.problem.n;
+    const double began = mpki_trace_begin(w->ctx);
+    const mpk_status status = mpki_solve(w->ctx, w->fac, w->run.nrhs, w->x, n, w->x, n, &w->options,
+                                         &w->run.solve, &w->history);
+    mpki_trace_end(w->ctx, MPKI_LANE_CALLER, "solve", -1, began);
+    tell(w); /* in doubt a solve has examined the inertia */
+    w->run.have_solve = !mpk_failed(status);
+    return solved(w, status);
+}
+
+/* A method that was given, as far as the job's goal. */
+static mpk_status run_method(work *w) {
+    static mpk_status (*const steps[])(work *) = {analyse, factorize, solve};
+    mpk_status status = MPK_OK;
+    for (int k = 0; k < (int)w->job->goal && !mpk_failed(status); k++)
+        status = mpki_worse(status, steps[k](w));
+    return status;
+}
+
+/* Method auto: the three steps in one, as often as it takes. */
+static mpk_status run_auto(work *w) {
     const int32_t n = w->run.problem.n;
     const size_t size = mpk_scalar_size(w->run.problem.scalar);
     mpk_adaptive r;
@@ -281,34 +361,42 @@ static mpk_status search(work *w) {
     w->run.attempts = r.attempts;
     memcpy(w->run.attempt, r.attempt, sizeof r.attempt);
     memcpy(w->run.no_direct, r.no_direct, sizeof r.no_direct);
+    w->run.have_solve = !mpk_failed(status);
     if (!mpk_failed(status)) {
         w->run.solve = r.solve;
         w->options = r.options;
     }
+    return solved(w, status);
+}
+
+static mpk_status run_dense(work *w) {
+    if (w->run.problem.symmetry == MPK_GENERAL)
+        return mpki_error(w->ctx, MPK_ERR_UNSUPPORTED, "dense", -1,
+                          "the matrix is not symmetric, and dense methods are for matrices that "
+                          "are: --dense off solves it as a sparse one");
+    const mpk_status status = mpki_dense_solve_problem(w->ctx, &w->run.problem, &w->options,
+                                                       w->dense, w->run.nrhs, w->x, &w->run.dense);
+    w->run.have_dense = !mpk_failed(status);
+    if (w->run.have_dense) w->run.backend = w->run.dense.engine;
+    return solved(w, status);
+}
+
+static mpk_status run(work *w) {
+    if (w->job->goal == MPK_GOAL_READ) return MPK_OK;
+    if (w->job->goal == MPK_GOAL_SOLVE) {
+        w->history.size =
+            w->options.max_iterations < HISTORY_MOST ? w->options.max_iterations : HISTORY_MOST;
+        w->history.residual = MPKI_NEW(w->ctx, "solve", w->history.size, double);
+        if (!w->history.residual) return mpki_failed(w->ctx);
+    }
+    const bool choose = w->job->goal == MPK_GOAL_SOLVE && w->options.method == MPK_METHOD_AUTO;
+    const mpk_status status = is_dense(w) ? run_dense(w) : choose ? run_auto(w) : run_method(w);
+    w->run.history = w->history.residual;
+    w->run.history_count = w->history.count;
     return status;
 }
 
-static mpk_status solve(work *w, bool adaptive) {
-    const int32_t n = w->run.problem.n;
-    w->history.size =
-        w->options.max_iterations < HISTORY_MOST ? w->options.max_iterations : HISTORY_MOST;
-    w->history.residual = MPKI_NEW(w->ctx, "solve", w->history.size, double);
-    if (!w->history.residual) return mpki_failed(w->ctx);
-    mpk_status status = adaptive ? search(w)
-                                 : mpki_solve(w->ctx, w->fac, w->run.nrhs, w->x, n, w->x, n,
-                                              &w->options, &w->run.solve, &w->history);
-    tell(w); /* in doubt a solve has examined the inertia */
-    w->run.have_solve = !mpk_failed(status);
-    w->run.history = w->history.residual;
-    w->run.history_count = w->history.count;
-    w->message[0] = '\0';
-    if (status > 0) {
-        const char *text;
-        mpk_last_error(w->ctx, NULL, NULL, &text);
-        snprintf(w->message, sizeof w->message, "%s", text);
-    }
-    return status;
-}
+/* ---- what comes of it ------------------------------------------------------------------------ */
 
 static mpk_status write_output(work *w) {
     const mpk_problem_view *a = &w->run.problem;
@@ -366,16 +454,9 @@ mpk_status mpk_job_run(mpk_context *ctx, const mpk_job *job, const mpk_options *
         status = mpki_error(ctx, MPK_ERR_ARGUMENT, "job", -1,
                             "goal = %d: expected one from %d (read) to %d (solve)", (int)job->goal,
                             MPK_GOAL_READ, MPK_GOAL_SOLVE);
+    if (!mpk_failed(status)) status = look_at_dense(&w);
     if (!mpk_failed(status)) status = load(&w);
-    const bool adaptive = w.options.method == MPK_METHOD_AUTO && job->goal >= MPK_GOAL_SOLVE;
-    if (!mpk_failed(status) && !adaptive && job->goal >= MPK_GOAL_ANALYSE)
-        status = mpki_worse(status, analyse(&w));
-    if (!mpk_failed(status) && !adaptive && job->goal >= MPK_GOAL_FACTORIZE)
-        status = mpki_worse(status, factorize(&w));
-    const double began = mpki_trace_begin(ctx);
-    if (!mpk_failed(status) && job->goal >= MPK_GOAL_SOLVE)
-        status = mpki_worse(status, solve(&w, adaptive));
-    if (!adaptive) mpki_trace_end(ctx, MPKI_LANE_CALLER, "solve", -1, began);
+    if (!mpk_failed(status)) status = run(&w);
     if (!mpk_failed(status)) status = mpki_worse(status, write_output(&w));
     status = make_report(&w, status, report);
     mpki_release(ctx, w.x);

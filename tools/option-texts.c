@@ -2,7 +2,8 @@
 /* What is told of the options in files, made from the table of options (src/core/options.c):
  *     option_texts ROOT [--write]
  * compares the parts between the lines "options: begin" and "options: end" of the header, the
- * manual pages, the completion and docs/options.md, or writes them. Exit status 1: they differ. */
+ * manual pages, the completion and docs/reference/options.md, or writes them. Exit status 1: they
+ * differ. */
 #include "cli/cli.h"
 
 #include <ctype.h>
@@ -363,7 +364,7 @@ static void fish(FILE *out, const char *name) {
     }
 }
 
-/* ---- docs/options.md ------------------------------------------------------------------------- */
+/* ---- docs/reference/options.md --------------------------------------------------------------- */
 
 static void cell(FILE *out, const char *words) {
     for (; *words; words++) {
@@ -469,7 +470,7 @@ int main(int argc, char **argv) {
     good &= part(argv[1], "completions/metapack.bash", NULL, completion, write);
     good &= part(argv[1], "completions/metapack.zsh", NULL, zsh, write);
     good &= part(argv[1], "completions/metapack.fish", NULL, fish, write);
-    good &= part(argv[1], "docs/options.md", NULL, markdown, write);
+    good &= part(argv[1], "docs/reference/options.md", NULL, markdown, write);
     if (!good) fprintf(stderr, "option_texts %s --write puts that right\n", argv[1]);
     return !good;
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Solve one problem by one Ipopt with one linear solver; print one JSON object.
 
-  ipopt_run.py PROBLEM --solver mumps|ma97|ma86 [--library libhsl.so] [--ipopt libipopt.so.1] [--option key=value ...]
+  ipopt_run.py PROBLEM --solver mumps|ma27|ma57|ma86|ma97 [--library libhsl.so] [--ipopt libipopt.so.1] [--option key=value ...]
 
 Without --ipopt: the Ipopt inside CasADi (3.14, option hsllib). With it: that shared library through its C interface
 (Debian's 3.11), CasADi only evaluates; libhsl.so must then be on LD_LIBRARY_PATH."""

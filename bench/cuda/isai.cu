@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// bench_cuda_isai [PART ...]: approximate inverses of the factors of an ILU(0) on a device (docs/isai.md),
-// the experiments of Anzt, Chow, Huckle & Dongarra 2016 on generated siblings of their matrices. Parts:
+// bench_cuda_isai [PART ...]: approximate inverses of the factors of an ILU(0) on a device
+// (docs/guide/isai.md), the experiments of Anzt, Chow, Huckle & Dongarra 2016 on generated
+// siblings of their matrices. Parts:
 //   blocks   Fig. 4: fused over baseline, block Jacobi patterns of L
 //   powers   Fig. 5 and 7: the same for S(|A|^k), both factors; generation over ILU(0) (cuSPARSE's csrilu02)
 //   apply    Table II: products beside cuSPARSE's SpSV, whose analysis does not count, and a copy's rate

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// bench_cuda_isai_solve PART [NAME ...]: solutions with approximate inverses in place of triangular solves (docs/isai.md).
+// bench_cuda_isai_solve PART [NAME ...]: solutions with approximate inverses in place of
+// triangular solves (docs/guide/isai.md).
 //   idr   Tables I to III of Anzt, Chow, Huckle & Dongarra 2016 on generated siblings (siblings.h): ILU(0), IDR(4),
 //         1e-10, b = ones, on the device: exact solves, and ISAI(1..3), by columns, patterns S(|A|^k)
 //   sqmr  indefinite factors under SQMR on the device, 1e-8, 1000 iterations: exact, Jacobi sweeps, ISAI(1..3) with

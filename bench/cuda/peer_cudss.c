@@ -8,8 +8,8 @@
  *
  * Real symmetric matrices, double precision. Each is solved with the default, with Bunch-Kaufman
  * pivots, with matching 5 and with both; where none of these is right (componentwise backward error
- * up to 1e-8), with the other matchings; and the quickest right one again with products of doubles
- * emulated by integers (52 bits). One line each: analysis (a second one, so that nothing is loaded
+ * up to 1e-8), with the other matchings; and the quickest right one without Bunch-Kaufman again with
+ * products of doubles emulated by integers (52 bits). One line each: analysis (a second one, so that nothing is loaded
  * in it), factor, refactor, solve, solve with two steps of refinement, these two with K right-hand
  * sides, in ms (medians of N, the analysis once); the error of both solutions, inertia, and by how
  * much less memory is free after all of it. */
@@ -276,12 +276,15 @@ static int try_settings(const cudss *c, const char *what, const mpk_problem_view
     const int count = (int)(sizeof settings / sizeof *settings), usual = 4;
     outcome o;
     double least = INFINITY;
-    int best = -1;
-    for (int k = 0; k < count && (k < usual || best < 0); k++)
-        if (try_setting(c, what, a, s, b, x, repeat, &settings[k], &o) && o.refactor < least)
-            least = o.refactor, best = k;
-    if (best < 0) return 0;
-    setting emulated = settings[best];
+    int right = 0,
+        plain = -1; /* the quickest right one without Bunch-Kaufman, which is not emulated */
+    for (int k = 0; k < count && (k < usual || !right); k++) {
+        if (!try_setting(c, what, a, s, b, x, repeat, &settings[k], &o)) continue;
+        right++;
+        if (settings[k].pivots < 0 && o.refactor < least) least = o.refactor, plain = k;
+    }
+    if (!right) return 0;
+    setting emulated = plain < 0 ? settings[0] : settings[plain];
     emulated.mantissa = MANTISSA;
     (void)try_setting(c, what, a, s, b, x, repeat, &emulated, &o);
     return 0;

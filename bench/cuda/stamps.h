@@ -158,8 +158,8 @@ static int show_sweep_stamps(mpk_context *ctx, const mpki_direct *f) {
             const int32_t front = task ? p->last : l.chain[p->first].top;
             const int64_t *x = s + (int64_t)k * SWEEP_STAMPS;
             printf("  piece %d %d %d %d %d %d %lld %lld %lld\n", p->kind, front, l.parent[front],
-                   task ? p->last - p->first + 1 : p->last, f->now[front].nelim,
-                   f->now[front].w + f->plan.node[front].rows - f->now[front].nelim,
+                   task ? p->last - p->first + 1 : p->last, f->state[front].nelim,
+                   f->state[front].w + f->plan.node[front].rows - f->state[front].nelim,
                    (long long)(x[0] - s[0]), (long long)(x[1] - s[0]), (long long)x[2]);
         }
     }

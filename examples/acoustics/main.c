@@ -6,6 +6,7 @@
  *
  *      acoustics [sphere|head] [TRIANGLES] [K] [METHOD] [PICTURE.png]
  *      acoustics head 4000 6 none head.png
+ *      acoustics head 10424 10 tile:cuda
  *
  *  On the sphere the answer is compared with the series: it must be within 6 %, or the exit code is
  *  1. Wavelength: 2 pi / K radii; some ten triangles each are wise. */
@@ -52,10 +53,46 @@ static double residual(int n, const float complex *a, const float complex *x,
     return worst / (n * norm * size);
 }
 
-static mpk_dense_method method_of(const char *name) {
-    for (int m = 0; m < MPK_DENSE_COUNT; m++)
-        if (!strcmp(name, mpk_dense_method_name((mpk_dense_method)m))) return (mpk_dense_method)m;
+/* "tile", or "tile:cuda" for a GPU */
+static mpk_dense_method method_of(const char *name, mpk_memory *memory) {
+    const size_t length = strcspn(name, ":");
+    *memory = !strcmp(name + length, ":cuda") ? MPK_DEVICE : MPK_HOST;
+    if (name[length] && *memory == MPK_HOST) return MPK_DENSE_COUNT;
+    for (int m = 0; m < MPK_DENSE_COUNT; m++) {
+        const char *word = mpk_dense_method_name((mpk_dense_method)m);
+        if (strlen(word) == length && !strncmp(name, word, length)) return (mpk_dense_method)m;
+    }
     return MPK_DENSE_COUNT;
+}
+
+/* Solve a x = b on GPU 0: a copy of all of it goes there, and x comes back. */
+static mpk_status solve_there(mpk_context *ctx, const mpk_dense *dense,
+                              const mpk_dense_sizes *sizes, const float complex *a,
+                              const float complex *b, float complex *x, mpk_dense_info *info) {
+    enum { A, B, X, F, EXTRA, PIVOTS, ALL };
+    const int64_t n = dense->n, column = n * (int64_t)sizeof *b, whole = n * column;
+    const int64_t bytes[ALL] = {whole,
+                                column,
+                                column,
+                                sizes->factor_bytes,
+                                sizes->extra_bytes + 64,
+                                sizes->pivots * (int64_t)sizeof(int32_t)};
+    void *there[ALL] = {NULL};
+    mpk_status status = MPK_OK;
+    for (int k = 0; k < ALL && !mpk_failed(status); k++)
+        status = mpk_device_alloc(ctx, 0, bytes[k], &there[k]);
+    if (!mpk_failed(status)) status = mpk_device_copy(ctx, 0, there[A], whole, a, whole, whole, 1);
+    if (!mpk_failed(status))
+        status = mpk_device_copy(ctx, 0, there[B], column, b, column, column, 1);
+    mpk_dense_factor f = {.struct_size = sizeof f, .f = there[F], .ldf = n};
+    f.pivots = there[PIVOTS], f.extra = there[EXTRA];
+    if (!mpk_failed(status))
+        status =
+            mpk_dense_sysv(ctx, dense, there[A], n, &f, 1, there[B], n, there[X], n, NULL, 0, info);
+    if (mpk_failed(status)) return status; /* the program ends with its text */
+    const mpk_status moved = mpk_device_copy(ctx, 0, x, column, there[X], column, column, 1);
+    for (int k = 0; k < ALL; k++) mpk_device_free(ctx, 0, &there[k]);
+    return mpk_failed(moved) ? moved : status;
 }
 
 static void by_lu(int n, const float complex *a, float complex *f, int *pivots,
@@ -96,10 +133,12 @@ int main(int argc, char **argv) {
     mpk_dense_init(&dense);
     dense.scalar = MPK_C;
     dense.n = n;
-    dense.method = method_of(name);
+    dense.method = method_of(name, &dense.memory);
     if (surface_make(shape, n, &s) || !(k > 0) || dense.method == MPK_DENSE_COUNT) {
-        fprintf(stderr, "acoustics [sphere|head] [TRIANGLES] [K] [METHOD] [PICTURE.png]\n"
-                        "TRIANGLES: even, from 32; K > 0; METHOD: auto, tile, none, ...\n");
+        fprintf(stderr,
+                "acoustics [sphere|head] [TRIANGLES] [K] [METHOD] [PICTURE.png]\n"
+                "TRIANGLES: even, from 32; K > 0; METHOD: auto, tile, none, ...; tile:cuda on a "
+                "GPU\n");
         return 1;
     }
     float complex *a = malloc((size_t)n * (size_t)n * sizeof *a);
@@ -120,15 +159,17 @@ int main(int argc, char **argv) {
     factor.extra = aligned_alloc(64, ((size_t)sizes.extra_bytes + 64) / 64 * 64);
     if (!factor.f || !factor.pivots || !factor.extra) goto done;
     start = now();
-    status = mpk_dense_sysv(ctx, &dense, a, n, &factor, 1, b, n, x, n, NULL, 0, &info);
+    status = dense.memory == MPK_DEVICE
+                 ? solve_there(ctx, &dense, &sizes, a, b, x, &info)
+                 : mpk_dense_sysv(ctx, &dense, a, n, &factor, 1, b, n, x, n, NULL, 0, &info);
     const double time_s = now() - start;
     if (mpk_failed(status)) goto done;
-    printf(
-        "LDL^T    %.3f s by %s: factorize %.3f s (%.1f GFLOP/s), refine %d steps, residual %.2g, "
-        "omega %.2g: %s\n",
-        time_s, mpk_dense_method_name(info.method), info.factorize_s,
-        4e-9 / 3 * n * n * (double)n / info.factorize_s, info.iterations, residual(n, a, x, b),
-        info.componentwise, mpk_status_name(status));
+    printf("LDL^T    %.3f s by %s, %s: factorize %.3f s (%.1f GFLOP/s), refine %d steps, residual "
+           "%.2g, "
+           "omega %.2g: %s\n",
+           time_s, mpk_dense_method_name(info.method), info.engine, info.factorize_s,
+           4e-9 / 3 * n * n * (double)n / info.factorize_s, info.iterations, residual(n, a, x, b),
+           info.componentwise, mpk_status_name(status));
     by_lu(n, a, factor.f, factor.pivots, b, time_s);
     code = 0;
     if (!strcmp(shape, "sphere")) {

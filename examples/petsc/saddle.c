@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** Two saddle-point systems, assembled in parallel by PETSc and solved as the options say. Nothing
- *  here knows METAPACK: -dll_append and a solver type bring it in (docs/petsc.md).
+ *  here knows METAPACK: -dll_append and a solver type bring it in (docs/guide/petsc.md).
  *
  *    export PETSC_OPTIONS="-dll_append /usr/local/lib/metapack/petsc/real/libmetapack_petsc.so"
  *    saddle -n 64 -ksp_type preonly -pc_type cholesky -pc_factor_mat_solver_type metapack

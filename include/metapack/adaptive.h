@@ -3,7 +3,7 @@
 #define METAPACK_ADAPTIVE_H
 /** Method auto: the direct solver where it fits in memory, else incomplete factorizations of rising
  *  strength until the iterative method reaches its tolerance with one of them. The ladder, and the
- *  measurements behind it: docs/adaptive.md. */
+ *  measurements behind it: docs/design/adaptive.md. */
 #include <metapack/solve.h>
 
 #ifdef __cplusplus

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef METAPACK_ANALYSIS_H
 #define METAPACK_ANALYSIS_H
-/** The analysis: all that depends on the pattern of A. Method and sources: docs/analysis.md,
- *  docs/matching.md. */
+/** The analysis: all that depends on the pattern of A. Method and sources: docs/design/analysis.md,
+ *  docs/design/matching.md. */
 #include <metapack/options.h>
 #include <metapack/problem.h>
 

@@ -3,8 +3,8 @@
 #define METAPACK_BATCH_H
 /** Many small dense matrices at once: factorizations, solves and products of order up to
  *  MPK_BATCH_MAX_N. Each matrix has an outcome of its own; one that is singular or has a NaN does
- *  not affect its neighbours. How to lay out the data and what each method does: docs/batch.md.
- *  Examples: examples/batch.c, examples/batch_device.c.
+ *  not affect its neighbours. How to lay out the data and what each method does:
+ *  docs/guide/batch.md. Examples: examples/batch.c, examples/batch_device.c.
  *
  *  Arrays lie in the caller's memory, all of a call on the host or all on one device; structs lie
  *  on the host. On the host a call works with batch->threads threads of the context and gives the

@@ -3,8 +3,8 @@
 #define METAPACK_BLOCK_H
 /** Blocks: what a blocking of a matrix costs, by level of fill, before anything is factorized; and
  *  what a factorization on blocks (all methods but ldlt and none) did. A block is the entries of
- *  one frame's rows in another frame's columns (docs/glossary.md). Methods: docs/blocking.md,
- *  docs/meta-algorithm.md. */
+ *  one frame's rows in another frame's columns (docs/reference/glossary.md). Methods:
+ *  docs/design/blocking.md, docs/design/meta-algorithm.md. */
 #include <metapack/options.h>
 #include <metapack/problem.h>
 

@@ -26,8 +26,8 @@ typedef struct mpk_allocator {
  *  fraction of the stage that is done, 0 to 1
  *  Returns 0 to go on; anything else, be it once, cancels the call, which then returns
  *  MPK_ERR_CANCELLED. It is asked about ten times for each second of a processor's time, but not by
- *  METIS, SCOTCH and AMD, which order what they are given in one go (docs/analysis.md), nor by a
- *  device. */
+ *  METIS, SCOTCH and AMD, which order what they are given in one go (docs/design/analysis.md), nor
+ *  by a device. */
 typedef int (*mpk_progress_fn)(const char *stage, double fraction, void *user);
 
 /** Create a context.

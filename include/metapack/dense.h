@@ -2,8 +2,8 @@
 #ifndef METAPACK_DENSE_H
 #define METAPACK_DENSE_H
 /** One dense symmetric indefinite matrix: P A P^T = L D L^T (or L T L^T) by a choice of methods, on
- *  the processor or on a device. Which method when, and what each one promises: docs/dense.md.
- *  Example: examples/dense.c.
+ *  the processor or on a device. Which method when, and what each one promises:
+ *  docs/guide/dense.md. Example: examples/dense.c.
  *
  *  Matrices are column-major, entry (i, j) at a[i + j * lda]; one triangle is read, the other never
  *  touched. Matrices, factors and work space lie in the caller's memory, all on the host or all on
@@ -18,7 +18,7 @@ extern "C" {
 
 /** How the matrix is factored. */
 typedef enum mpk_dense_method {
-    MPK_DENSE_AUTO = 0, /**< sysv: the cheapest one whose backward error passes, up a ladder.
+    MPK_DENSE_AUTO = 0, /**< sysv: the cheapest one whose backward error passes.
                              factorize: the tile method */
     MPK_DENSE_TILE = 1, /**< pivots inside tiles, |L| <= 1/u tested afterwards, what fails is
                              delayed to a second stage */
@@ -59,7 +59,7 @@ typedef struct mpk_dense {
     void *stream;          /**< MPK_DEVICE: the caller's stream (a cudaStream_t), NULL: the default.
                                 A call returns when its results are complete */
     mpk_dense_method method;
-    mpk_dense_precision precision;
+    mpk_dense_precision precision; /**< method auto of sysv: single is tried first, whatever n is */
     double pivot_threshold; /**< u in (0, 0.5]: |L| <= 1/u of the tile method. Default 0.01 */
     double zero_tolerance;  /**< a pivot column with no entry above this times max |A| is a zero
                                  pivot; < 0 (default): n eps */
@@ -119,7 +119,7 @@ typedef struct mpk_dense_factor {
  *  rows of a 2x2 pivot; L is in its final order, D(k+1,k) at (k+1,k). With MPK_UPPER the matrix is
  *  reversed, its lower triangle factored, and the factors reversed again: U unit upper, D(k-1,k) of
  *  a 2x2 pivot at (k-1,k).
- *  Aasen: pivots[k] = the old index; how L and T are stored: docs/dense.md. */
+ *  Aasen: pivots[k] = the old index; how L and T are stored: docs/design/dense.md. */
 
 enum { MPK_DENSE_ATTEMPTS = 8 }; /**< most steps of the ladder */
 
@@ -140,7 +140,8 @@ typedef struct mpk_dense_info {
     int32_t fallbacks;  /**< methods that were tried before that one and failed */
     int32_t attempts;   /**< entries of attempt */
     mpk_dense_attempt attempt[MPK_DENSE_ATTEMPTS];
-    mpk_inertia inertia; /**< after Aasen only `zero`: see mpk_dense_inertia() */
+    mpk_inertia inertia; /**< of f; after Aasen only `zero`: see mpk_dense_inertia(). Examined
+                              where a solution was in doubt, or rungs of the ladder disagreed */
     int64_t two_by_two;  /**< 2x2 pivots */
     int64_t delayed;     /**< columns delayed to the second stage (tile) */
     int64_t zero_pivots;
@@ -182,7 +183,7 @@ MPK_API mpk_status mpk_dense_factorize(mpk_context *ctx, const mpk_dense *dense,
  *  work [inout] work_bytes >= sizes.solve_bytes for nrhs; NULL as above
  *  Returns MPK_OK | MPK_SINGULAR
  *          | MPK_INACCURATE: a was given, and dense->accuracy was not reached, or b is so small
- *            beside A x that a small backward error says nothing (docs/dense.md)
+ *            beside A x that a small backward error says nothing (docs/guide/dense.md)
  *          | MPK_ERR_ARGUMENT, _SIZE, _MEMORY, _DEVICE, _UNSUPPORTED | _INPUT: NaN or Inf in a or
  *            b | _NUMERIC, _CANCELLED: x is undefined. */
 MPK_API mpk_status mpk_dense_solve(mpk_context *ctx, const mpk_dense *dense, const void *a,

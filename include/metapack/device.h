@@ -2,7 +2,7 @@
 #ifndef METAPACK_DEVICE_H
 #define METAPACK_DEVICE_H
 /** The NVIDIA GPUs that a process sees. Which of them a sparse factorization uses is options.device
- *  and options.device_number; docs/cuda.md. Example: examples/device.c. */
+ *  and options.device_number; docs/guide/cuda.md. Example: examples/device.c. */
 #include <metapack/status.h>
 
 #ifdef __cplusplus

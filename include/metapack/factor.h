@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef METAPACK_FACTOR_H
 #define METAPACK_FACTOR_H
-/** The factor: L, D and scaling, from the values of A. Methods and sources: docs/factorization.md,
- *  docs/numerics.md (tolerances, verdicts), docs/meta-algorithm.md (methods on blocks). */
+/** The factor: L, D and scaling, from the values of A. Methods and sources:
+ *  docs/design/factorization.md, docs/guide/numerics.md (tolerances, verdicts),
+ *  docs/design/meta-algorithm.md (methods on blocks). */
 #include <metapack/analysis.h>
 #include <metapack/block.h>
 
@@ -12,7 +13,7 @@ extern "C" {
 
 /** What is known of the rank. A zero pivot is a column of which nothing is above zero_tolerance
  *  when its turn comes. That alone does not show that A is singular; a vector v with A v = 0 up to
- *  rounding does. docs/numerics.md */
+ *  rounding does. docs/guide/numerics.md */
 typedef enum mpk_rank {
     MPK_RANK_FULL = 0,       /**< no zero pivot. A may be singular for all that: only a certificate
                                   (mpk_certify) says more */

@@ -4,7 +4,7 @@
 /** Incomplete sparse approximate inverses: M on a given pattern S with (A M - I)_ij = 0 for (i, j)
  *  in S. Each column is the solution of a small system of its own, A(J, J) m = e_j with J the rows
  *  of S(:, j); of a triangular matrix that system is triangular. A triangular solve then becomes a
- *  sparse product. docs/isai.md
+ *  sparse product. docs/guide/isai.md
  *  Source: Anzt, Chow, Huckle & Dongarra 2016, "Batched generation of incomplete sparse approximate
  *  inverses on GPUs", Algorithm 1; Anzt, Huckle, Braeckle & Dongarra 2018,
  *  doi:10.1016/j.parco.2017.10.003. Departs from it: columns of any length, each exact on its

@@ -2,7 +2,7 @@
 #ifndef METAPACK_KRYLOV_H
 #define METAPACK_KRYLOV_H
 /** Iterative solution of A x = b with any operator and any preconditioner, both given as functions.
- *  Methods and sources: docs/krylov.md. */
+ *  Methods and sources: docs/guide/krylov.md. */
 #include <metapack/options.h>
 
 #ifdef __cplusplus

@@ -48,11 +48,11 @@
 #include <metapack/factor.h>   /* P S A S P^T = L D L^T, complete or incomplete; inertia */
 #include <metapack/krylov.h>   /* A x = b with any operator and any preconditioner */
 #include <metapack/solve.h>    /* A X = B with a factor, and the backward error reached */
-#include <metapack/adaptive.h> /* A X = B, the method chosen: direct, or up a ladder */
+#include <metapack/adaptive.h> /* A X = B, the method chosen by itself */
+#include <metapack/dense.h>    /* one dense matrix, on the processor or a device */
 #include <metapack/report.h>   /* a run's numbers as text, JSON and SVG */
 #include <metapack/pipeline.h> /* the whole path, from files to files */
 
-#include <metapack/dense.h> /* one dense matrix, on the processor or a device */
 #include <metapack/batch.h> /* many small dense matrices at once */
 #include <metapack/isai.h>  /* incomplete sparse approximate inverses */
 

@@ -11,8 +11,8 @@ extern "C" {
 
 /** What is factorized; mpk_solve then refines or iterates with the factor. */
 typedef enum mpk_method {
-    MPK_METHOD_AUTO = 0,   /**< direct where it fits, else ildlt up a ladder of parameters. Only
-                                mpk_solve_adaptive and mpk_job_run climb it; mpk_analyse and
+    MPK_METHOD_AUTO = 0,   /**< direct where it fits, else ildlt, stronger until it converges. Only
+                                mpk_solve_adaptive and mpk_job_run do that; mpk_analyse and
                                 mpk_factorize take it for MPK_METHOD_LDLT */
     MPK_METHOD_LDLT = 1,   /**< the direct solver */
     MPK_METHOD_ILDLT = 2,  /**< the meta-algorithm on blocks: complete or incomplete */
@@ -38,7 +38,7 @@ typedef enum mpk_krylov {
     MPK_KRYLOV_IDR = 9
 } mpk_krylov;
 
-/** How rows are gathered into blocks (docs/blocking.md). */
+/** How rows are gathered into blocks (docs/design/blocking.md). */
 typedef enum mpk_strategy {
     MPK_STRATEGY_AUTO = 0,
     MPK_STRATEGY_BR = 1, /**< block, then reorder the blocks */
@@ -113,7 +113,7 @@ typedef enum mpk_device {
 typedef enum mpk_triangular {
     MPK_TRIANGULAR_EXACT = 0,  /**< by substitution; or, where solve_sweeps > 0, by these */
     MPK_TRIANGULAR_JACOBI = 1, /**< by Jacobi sweeps: solve_sweeps, 3 where that is 0 */
-    MPK_TRIANGULAR_ISAI = 2,   /**< by incomplete sparse approximate inverses: docs/isai.md */
+    MPK_TRIANGULAR_ISAI = 2,   /**< by incomplete sparse approximate inverses: docs/guide/isai.md */
     MPK_TRIANGULAR_AUTO = 3    /**< exact or isai, by the time of an application: runs may differ */
 } mpk_triangular;
 
@@ -154,15 +154,15 @@ typedef struct mpk_isai_info {
 
 /** All choices. The name of a field is the key of mpk_options_set() and, with dashes, the flag of
  *  the command: pivot_threshold, --pivot-threshold. Call mpk_options_init() first; later versions
- *  add fields at the end. docs/options.md says which methods read which. */
+ *  add fields at the end. docs/reference/options.md says which methods read which. */
 typedef struct mpk_options {
     size_t struct_size; /**< set by mpk_options_init(): how much of this struct the caller knows */
     /* options: begin, made by tools/option-texts from the table in src/core/options.c */
-    /** How A is factorized. auto: direct where it fits, else ildlt up a ladder of parameters;
-     *  ldlt: the direct solver; ildlt: an LDLT factorization on blocks, complete or incomplete;
-     *  jacobi: the same by fixed-point sweeps; ilu0: the same on scalars, without fill,
-     *  pivoting or dropping; none: no preconditioner but the scaling; diagonal: that of A;
-     *  block_jacobi: the blocks on the diagonal; ssor: symmetric successive over-relaxation
+    /** How A is factorized. auto: direct where it fits, else ildlt, stronger until it
+     *  converges; ldlt: the direct solver; ildlt: an LDLT factorization on blocks, complete or
+     *  incomplete; jacobi: the same by fixed-point sweeps; ilu0: the same on scalars, without
+     *  fill, pivoting or dropping; none: no preconditioner but the scaling; diagonal: that of
+     *  A; block_jacobi: the blocks on the diagonal; ssor: symmetric successive over-relaxation
      *  with omega. A matrix that is not symmetric needs factor_type ldu, which auto and ilu0
      *  then imply; ldlt refuses it. Default auto. */
     mpk_method method;
@@ -184,7 +184,8 @@ typedef struct mpk_options {
      *  From 0 to 0.5. Default 0.01. */
     double pivot_threshold;
     /** A pivot column with no entry above this times the largest of the scaled matrix is zero;
-     *  below 0 (default): chosen from the precision. See docs/numerics.md. From -1 to 1. */
+     *  below 0 (default): chosen from the precision. See docs/guide/numerics.md. From -1 to
+     *  1. */
     double zero_tolerance;
     /** Replace failed pivots by this times the largest entry of the scaled matrix; 0 (default):
      *  never. They are then not delayed, and the inertia is not certified. With 0 the direct
@@ -241,7 +242,8 @@ typedef struct mpk_options {
     /** May method auto use the direct solver? auto: where it fits in memory. Default auto. */
     mpk_switch direct;
     /** How rows become blocks. br: make blocks, then reorder them; rb: reorder the rows, then
-     *  cut; rbr: reorder, cut, reorder the blocks. See docs/blocking.md. Default auto. */
+     *  cut; rbr: reorder, cut, reorder the blocks. See docs/design/blocking.md. Default
+     *  auto. */
     mpk_strategy strategy;
     /** Most rows of a block. From 1 to 128 rows. Default 32. */
     int block;
@@ -346,7 +348,7 @@ typedef struct mpk_options {
      *  solve_sweeps Jacobi sweeps where that is above 0; jacobi: by solve_sweeps of them, 3
      *  where that is 0; isai: by products with incomplete sparse approximate inverses of the
      *  triangles, D stays exact; auto: exact or isai, by what one application of each takes and
-     *  how far they are apart. See docs/isai.md. Default exact. */
+     *  how far they are apart. See docs/guide/isai.md. Default exact. */
     mpk_triangular triangular;
     /** The pattern of the approximate inverses (triangular isai). factor: that of |L|^k, k
      *  being isai_power; matrix: that of |A|^k, cut to the triangle; blocks: isai_block rows

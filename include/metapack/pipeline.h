@@ -41,10 +41,15 @@ typedef struct mpk_job {
     double
         most_bytes; /**< most bytes of the text of `output`, which shall then fit its disk, too; 0:
                             nobody asks */
+    /** SOLVE as one dense matrix by this method, a name of mpk_dense_method_name(); NULL: as a sparse
+     *  one. plot, trace and files of an order are then MPK_ERR_ARGUMENT. */
+    const char *dense;
+    int dense_if_one; /**< 1: only if the matrix is one that dense methods take as it is given,
+                           symmetric, with triangles that do not differ; else as a sparse one */
 } mpk_job;
 
 /** Run a job: read -> analyse -> factorize -> solve -> write, report. Method auto solves by
- *  mpk_solve_adaptive(). B is read, and the names of files are checked, before anything
+ *  mpk_solve_adaptive(), a dense job by mpk_dense_sysv(). B is read, and the names of files are checked, before anything
  *  expensive begins: each output can be written, is no file that is read, and no other output.
  *  report [out] created also when the run fails, and then says why; it stays NULL only after bad
  *               arguments or without memory for it; *report must be NULL before

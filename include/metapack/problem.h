@@ -5,7 +5,7 @@
  *  sorted, duplicates summed, explicit zeros kept: the lower triangle of a symmetric or Hermitian
  *  one, all entries of a general one. Its pattern never changes, its values may. It remembers the
  *  order in which the caller gave its entries, so that new values can come in the same order. All
- *  functions work in the caller's thread. File formats: docs/formats.md. */
+ *  functions work in the caller's thread. File formats: docs/reference/formats.md. */
 #include <metapack/context.h>
 
 #ifdef __cplusplus
@@ -59,8 +59,8 @@ MPK_API mpk_status mpk_problem_from_triplets(mpk_context *ctx, int32_t n, mpk_sc
                                              int64_t nnz, const int32_t *rows, const int32_t *cols,
                                              const void *values, mpk_problem **problem);
 
-/** Read a Matrix Market or Rutherford-Boeing file, plain or compressed by gzip or xz; the content
- *  decides, not the name. Real files give MPK_D, complex ones MPK_Z. A file with both triangles
+/** Read a Matrix Market, Rutherford-Boeing or .npy file, plain or compressed by gzip or xz; the
+ *  content decides, not the name. Real text gives MPK_D, complex text MPK_Z, .npy what it holds. A file with both triangles
  *  (general, type 'u') gives a symmetric or Hermitian problem where its values are so to the
  *  tolerance of symmetry, else one of MPK_GENERAL; with a tolerance that was set by
  *  mpk_context_set_symmetry_tolerance() it is refused instead.
@@ -70,7 +70,8 @@ MPK_API mpk_status mpk_problem_from_triplets(mpk_context *ctx, int32_t n, mpk_sc
  *          has line, row and column */
 MPK_API mpk_status mpk_problem_read(mpk_context *ctx, const char *path, mpk_problem **problem);
 
-/** Write to a file: Matrix Market to *.mtx, Rutherford-Boeing to *.rb, each also to *.gz and *.xz;
+/** Write to a file: Matrix Market to *.mtx, Rutherford-Boeing to *.rb, all n x n entries to *.npy,
+ *  each also to *.gz and *.xz;
  *  "-", a pipe or a device: Matrix Market. Reading it gives the same values. A regular file appears
  *  whole or not at all, and a read-only one is not touched.
  *  Returns MPK_OK | MPK_ERR_ARGUMENT (also: no such ending), _MEMORY, _FILE, _CANCELLED. */
@@ -79,7 +80,7 @@ MPK_API mpk_status mpk_problem_write(mpk_context *ctx, const mpk_problem *proble
 
 /** Generate a test problem. Equal spec and seed give equal bits on every machine.
  *  spec    [in]  a family with its parameters: "nlpkkt 40", "helmholtz 2d 300 shift=0.3", "lp-kkt
- *                1000 2000 decades=6"; all of them, with sources: docs/generators.md
+ *                1000 2000 decades=6"; all of them, with sources: docs/reference/generators.md
  *  problem [out] created; *problem must be NULL before
  *  Returns MPK_OK | MPK_ERR_ARGUMENT (the text says what is wrong in spec), _SIZE, _MEMORY. */
 MPK_API mpk_status mpk_problem_generate(mpk_context *ctx, const char *spec, int64_t seed,
@@ -119,7 +120,8 @@ MPK_API mpk_status mpk_problem_set_lower(mpk_context *ctx, mpk_problem *problem,
 
 MPK_API void mpk_problem_destroy(mpk_problem **problem);
 
-/** Read right-hand sides from a Matrix Market file (array or coordinate; plain, gzip, xz, "-").
+/** Read right-hand sides from a Matrix Market file (array or coordinate) or a .npy file (plain,
+ *  gzip, xz, "-").
  *  n      [in]  rows that the file must have
  *  scalar [in]  type wanted: a real file may be read as complex, not the other way round
  *  nrhs   [out] columns of the file
@@ -129,7 +131,8 @@ MPK_API void mpk_problem_destroy(mpk_problem **problem);
  *          | MPK_ERR_INPUT: another number of rows, NaN or Inf, complex where real is wanted. */
 MPK_API mpk_status mpk_rhs_read(mpk_context *ctx, const char *path, int32_t n, mpk_scalar scalar,
                                 int32_t *nrhs, void **b);
-/** Write x, n x nrhs, to a Matrix Market file (array), plain, *.gz or *.xz; path and errors as
+/** Write x, n x nrhs, to a Matrix Market file (array), or to *.npy; plain, *.gz or *.xz; path and
+ *  errors as
  *  mpk_problem_write(), but any name will do. */
 MPK_API mpk_status mpk_rhs_write(mpk_context *ctx, const char *path, int32_t n, mpk_scalar scalar,
                                  int32_t nrhs, const void *x, int64_t ldx);

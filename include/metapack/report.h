@@ -6,6 +6,7 @@
 #include <metapack/adaptive.h>
 #include <metapack/analysis.h>
 #include <metapack/block.h>
+#include <metapack/dense.h>
 #include <metapack/factor.h>
 #include <metapack/problem.h>
 
@@ -38,6 +39,9 @@ typedef struct mpk_run {
     mpk_estimate estimate; /**< of an analysis for a device, without a factor; else engine NULL */
     mpk_certificate certificate; /**< of the inertia, where factor.inertia.examined */
     mpk_asymmetry asymmetry; /**< of the matrix, if it was given whole and is taken for symmetric */
+    int have_dense;          /**< 1: solved as one dense matrix: `dense` says how, and no analysis,
+                                  factor or solve does */
+    mpk_dense_info dense;
 } mpk_run;
 
 /** Create a report of a run. Everything is copied, strings included.
@@ -46,8 +50,8 @@ typedef struct mpk_run {
 MPK_API mpk_status mpk_report_create(mpk_context *ctx, const mpk_run *run, mpk_report **report);
 MPK_API void mpk_report_destroy(mpk_report **report);
 
-/** The report as text (UTF-8, at most 100 columns) and as one JSON object (docs/json.md). The
- *  strings live as long as the report; "" for NULL. */
+/** The report as text (UTF-8, at most 100 columns) and as one JSON object
+ *  (docs/reference/json.md). The strings live as long as the report; "" for NULL. */
 MPK_API const char *mpk_report_text(const mpk_report *report);
 MPK_API const char *mpk_report_json(const mpk_report *report);
 

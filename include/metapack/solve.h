@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef METAPACK_SOLVE_H
 #define METAPACK_SOLVE_H
-/** Solutions with a factor. Refinement and its verdicts: docs/numerics.md. Iterative methods:
- *  docs/krylov.md. */
+/** Solutions with a factor. Refinement and its verdicts: docs/guide/numerics.md. Iterative methods:
+ *  docs/guide/krylov.md. */
 #include <metapack/krylov.h>
 
 #ifdef __cplusplus
@@ -13,7 +13,7 @@ extern "C" {
  *  normwise      = ||b - A x||_inf / (||A||_inf ||x||_inf + ||b||_inf)
  *  componentwise = max_i |b - A x|_i / (|A| |x| + |b|)_i, with 0/0 = 0 and, in a row whose
  *  denominator is negligible, the second denominator of Arioli, Demmel & Duff 1989 (eq. 2.13,
- *  omega_1 + omega_2); docs/numerics.md. */
+ *  omega_1 + omega_2); docs/guide/numerics.md. */
 typedef struct mpk_solve_info {
     int32_t iterations;       /**< steps of refinement taken */
     double normwise;          /**< backward error, as above */
@@ -29,7 +29,7 @@ typedef struct mpk_solve_info {
     int solved; /**< 1: each x solves its system in every row, |b - A x|_i being at most 1e-8 (single
                      precision 1e-4) of (|A| |x| + |b|)_i, and small beside b where it is no
                      rounding; 0: with MPK_SINGULAR the system is inconsistent, with others x is no
-                     solution. docs/numerics.md */
+                     solution. docs/guide/numerics.md */
     int consistent; /**< of a singular A, has A x = b a solution? 1: yes; -1: no, some v with A v = 0
                          has |v^T b| > 1e-12 |v|^T (|A| |x| + |b|) (single: 5e-4), of some b;
                          0: not known, or A was not found to be singular */

@@ -75,8 +75,8 @@ typedef struct mpk_inertia {
     int examined;  /**< 1: a certificate was asked for; without it certified 0 says nothing */
 } mpk_inertia;
 
-/** What an examination of an inertia found: docs/numerics.md, "Certified inertia". With random
- *  Gaussian vectors z, A z in twice the precision and solves with the factors M = L D L^T it
+/** What an examination of an inertia found: docs/guide/numerics.md, "Certified inertia". With
+ *  random Gaussian vectors z, A z in twice the precision and solves with the factors M = L D L^T it
  *  measures how far M^-1 A is from I. If A is singular or its inertia is not D's, then
  *  ||I - M^-1 A|| >= 1 after scaling, and a measure this small comes by chance alone. */
 typedef struct mpk_certificate {

@@ -2,7 +2,7 @@
 #ifndef MPKI_IPOPT_ABI_H
 #define MPKI_IPOPT_ABI_H
 /** The calling interface that Ipopt has for solvers it loads at run time: fifteen functions by
- *  three names, ma97 (7), ma86 (6) and mc68 (2). The declarations are our own, from the binary
+ *  three names, ma97 (7), ma86 (6) and mc68 (2); fortran.h has the older ones. The declarations are our own, from the binary
  *  layout that Ipopt 3.11 and 3.14 use on LP64 machines; what is behind them is METAPACK alone. It
  *  is neither HSL nor endorsed by anybody who makes HSL.
  *

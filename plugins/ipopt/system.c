@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Patterns and factors for the calls of MA86 and MA97, made with METAPACK. */
+/* Patterns and factors for the calls of all interfaces, made with METAPACK. */
 #define _GNU_SOURCE
 #include "system.h"
 
@@ -267,8 +267,8 @@ static double threshold(double u) {
 
 /* Ipopt's 1e-20 means: zeros alone. But a zero that rounding has blurred is about 1e-17 of the
  * scaled matrix, and taken for a pivot it can send the multipliers to infinity, by which Ipopt then
- * divides its errors: a wrong point would pass for a solution. docs/ipopt.md has what larger ones
- * cost. */
+ * divides its errors: a wrong point would pass for a solution. docs/guide/ipopt.md has what larger
+ * ones cost. */
 static double zero_tolerance(double small) {
     const double noise = 3e-17;
     return small > noise ? small : noise;

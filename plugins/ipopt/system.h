@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_IPOPT_SYSTEM_H
 #define MPKI_IPOPT_SYSTEM_H
-/** What stands behind both interfaces: a pattern with its analysis, and factorizations of matrices
+/** What stands behind all interfaces: a pattern with its analysis, and factorizations of matrices
  *  with that pattern. */
 #include <metapack/metapack.h>
 #include <stdbool.h>
@@ -35,8 +35,8 @@ bool ip_pattern_equal(const ip_pattern *pattern, const int *ptr, const int *row,
 mpk_status ip_pattern_analyse(ip_pattern *pattern, const double *val);
 
 /** What a factorization is asked for, in the caller's terms.
- *  u, from 1e-8 (Ipopt's start) upwards: the caller's wish for stability; docs/ipopt.md has how it
- *  becomes METAPACK's pivot threshold. small: pivot columns not above
+ *  u, from 1e-8 (Ipopt's start) upwards: the caller's wish for stability; docs/guide/ipopt.md has
+ *  how it becomes METAPACK's pivot threshold. small: pivot columns not above
  *  it, or not above the rounding errors, are zero. */
 typedef struct ip_request {
     double u, small, static_shift;

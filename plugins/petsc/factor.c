@@ -4,12 +4,6 @@
  *  an error only where PETSc is told so (-ksp_error_if_not_converged). A misuse is an error. */
 #include "plugin.h"
 
-const char *mpkp_text(const mpk_context *ctx) {
-    const char *text = NULL;
-    mpk_last_error(ctx, NULL, NULL, &text);
-    return text && *text ? text : "no reason was recorded";
-}
-
 static void release(mpkp_solver *s) {
     s->usable = PETSC_FALSE;
     mpk_factor_destroy(&s->factor);
@@ -96,7 +90,7 @@ static PetscErrorCode analyse(Mat F, Mat A, const mpkp_entries *e) {
     PetscCall(PetscFree2(ai, ax));
     PetscCall(PetscFree(ap));
     if (!finite) PetscCall(PetscInfo(F, "METAPACK: analysis of a matrix with NaN or Inf\n"));
-    if (status == MPK_ERR_INPUT) PetscCall(mpkp_refuse(s->ctx, e)); /* NaN apart: not symmetric */
+    if (status == MPK_ERR_INPUT) PetscCall(mpkp_refuse(F, e)); /* NaN apart: not symmetric */
     if (!mpk_failed(status)) status = mpk_analyse(s->ctx, s->problem, &s->choice.mpk, &s->analysis);
     s->analyses++;
     if (mpk_failed(status)) PetscCall(fail_status(F, A, status));
@@ -107,7 +101,7 @@ static PetscErrorCode symbolic(Mat F, Mat A, IS perm, const MatFactorInfo *info)
     mpkp_solver *s = mpkp_solver_of(F);
     mpkp_entries e;
     PetscFunctionBegin;
-    (void)perm;
+    (void)perm; /* METAPACK orders by itself */
     F->factorerrortype = MAT_FACTOR_NOERROR;
     PetscCall(mpkp_choose(F, A, info, s->ctx, &s->choice));
     PetscCall(mpkp_entries_get(A, &e));
@@ -141,7 +135,7 @@ static PetscErrorCode factorize(Mat F, Mat A, const mpkp_entries *e) {
         PetscCall(fail(F, A, MAT_FACTOR_NUMERIC_ZEROPIVOT, text));
         PetscFunctionReturn(PETSC_SUCCESS);
     }
-    if (status == MPK_ERR_INPUT) PetscCall(mpkp_refuse(s->ctx, e));
+    if (status == MPK_ERR_INPUT) PetscCall(mpkp_refuse(F, e));
     s->factorizations++;
     s->usable = (PetscBool)(!mpk_failed(status));
     if (mpk_failed(status)) {
@@ -157,12 +151,20 @@ static PetscErrorCode factorize(Mat F, Mat A, const mpkp_entries *e) {
                       "their mean is factorized, errors are measured in the matrix as given\n",
                       (long long)found.asymmetry.pairs, found.asymmetry.apart));
     PetscCall(PetscLogFlops((PetscLogDouble)found.flops));
-    if (status == MPK_SINGULAR && !s->choice.accept_singular) {
+    s->raise = A->erroriffailure;
+    s->careful = (PetscBool)(status == MPK_SINGULAR && !s->choice.accept_singular);
+    if (s->careful &&
+        (s->choice.singular_set || s->choice.absd || s->choice.mpk.method != MPK_METHOD_LDLT)) {
         PetscCall(PetscSNPrintf(text, sizeof text,
                                 "the matrix is singular: %lld zero pivots "
-                                "(-mat_metapack_accept_singular solves consistent systems)",
+                                "(-mat_metapack_accept_singular goes on)",
                                 (long long)found.inertia.zero));
         PetscCall(fail(F, A, MAT_FACTOR_NUMERIC_ZEROPIVOT, text));
+    } else if (s->careful) {
+        PetscCall(PetscInfo(F,
+                            "METAPACK: the matrix is singular: %lld zero pivots; systems that have "
+                            "a solution are solved\n",
+                            (long long)found.inertia.zero));
     }
     PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -188,6 +190,13 @@ static PetscErrorCode numeric(Mat F, Mat A, const MatFactorInfo *info) {
     if (!F->factorerrortype) PetscCall(factorize(F, A, &e));
     PetscCall(mpkp_entries_restore(A, &e));
     F->assembled = PETSC_TRUE;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode symbolic_lu(Mat F, Mat A, IS rows, IS cols, const MatFactorInfo *info) {
+    PetscFunctionBegin;
+    (void)cols;
+    PetscCall(symbolic(F, A, rows, info));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -225,6 +234,9 @@ PetscErrorCode mpkp_get_factor(Mat A, MatFactorType ftype, Mat *result) {
     if (ftype == MAT_FACTOR_CHOLESKY) {
         F->ops->choleskyfactorsymbolic = symbolic;
         F->ops->choleskyfactornumeric = numeric;
+    } else if (ftype == MAT_FACTOR_LU) {
+        F->ops->lufactorsymbolic = symbolic_lu;
+        F->ops->lufactornumeric = numeric;
     } else {
         F->ops->iccfactorsymbolic = symbolic;
         F->ops->choleskyfactornumeric = numeric; /* ICC's, too */

@@ -30,20 +30,20 @@ static PetscErrorCode read_row(mpkp_items PetscOptionsObject, const mpk_option *
         if (!strcmp(row->key, not_here[k])) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(PetscSNPrintf(name, sizeof name, "-mat_metapack_%s", row->key));
     if (row->kind == MPK_OPTION_CHOICE) {
-        PetscCall(PetscOptionsEList(name, row->text, "docs/options.md", row->words,
+        PetscCall(PetscOptionsEList(name, row->text, "docs/reference/options.md", row->words,
                                     (PetscInt)row->count, row->words[whole], &number, &given));
         snprintf(text, sizeof text, "%s", row->words[number]);
     } else if (row->kind == MPK_OPTION_REAL) {
-        PetscCall(
-            PetscOptionsReal(name, row->text, "docs/options.md", (PetscReal)value, &real, &given));
+        PetscCall(PetscOptionsReal(name, row->text, "docs/reference/options.md", (PetscReal)value,
+                                   &real, &given));
         snprintf(text, sizeof text, "%.17g", (double)real);
     } else if (row->kind == MPK_OPTION_INT64) { /* which a PetscInt may not hold */
         snprintf(text, sizeof text, "%lld", whole);
-        PetscCall(PetscOptionsString(name, row->text, "docs/options.md", text, text, sizeof text,
-                                     &given));
+        PetscCall(PetscOptionsString(name, row->text, "docs/reference/options.md", text, text,
+                                     sizeof text, &given));
     } else {
-        PetscCall(
-            PetscOptionsInt(name, row->text, "docs/options.md", (PetscInt)whole, &number, &given));
+        PetscCall(PetscOptionsInt(name, row->text, "docs/reference/options.md", (PetscInt)whole,
+                                  &number, &given));
         snprintf(text, sizeof text, "%lld", (long long)number);
     }
     if (given) PetscCall(set(ctx, options, row->key, text));
@@ -55,20 +55,23 @@ static PetscErrorCode read_own(mpkp_items PetscOptionsObject, mpkp_choice *c) {
     PetscFunctionBegin;
     PetscCall(PetscOptionsBool("-mat_metapack_absd",
                                "solve with |D|: definite, as minres, symmlq and cg ask for",
-                               "docs/petsc.md", c->absd, &c->absd, NULL));
+                               "docs/guide/petsc.md", c->absd, &c->absd, NULL));
     PetscCall(PetscOptionsBool("-mat_metapack_check_each",
                                "refine and check each direct solve; no: only until one was right",
-                               "docs/petsc.md", c->check_each, &c->check_each, NULL));
-    PetscCall(PetscOptionsBool("-mat_metapack_accept_singular",
-                               "a singular matrix is no failure: consistent systems are solved",
-                               "docs/petsc.md", c->accept_singular, &c->accept_singular, NULL));
+                               "docs/guide/petsc.md", c->check_each, &c->check_each, NULL));
+    PetscCall(PetscOptionsBool(
+        "-mat_metapack_accept_singular",
+        "a singular matrix: yes, go on, also where a system has no solution; no: a "
+        "failure; default: solve the systems that have a solution",
+        "docs/guide/petsc.md", c->accept_singular, &c->accept_singular, &c->singular_set));
     PetscCall(PetscOptionsBool(
         "-mat_metapack_check_symmetry", "compare both triangles; default: unless A's flags say it",
-        "docs/petsc.md", c->check_symmetry, &c->check_symmetry, &c->check_set));
+        "docs/guide/petsc.md", c->check_symmetry, &c->check_symmetry, &c->check_set));
 #if defined(PETSC_USE_COMPLEX)
     PetscCall(PetscOptionsBool("-mat_metapack_hermitian",
                                "A = A^H (yes) or A = A^T (no); default: by flags, then by values",
-                               "docs/petsc.md", c->hermitian, &c->hermitian, &c->hermitian_set));
+                               "docs/guide/petsc.md", c->hermitian, &c->hermitian,
+                               &c->hermitian_set));
 #endif
     PetscFunctionReturn(PETSC_SUCCESS);
 }

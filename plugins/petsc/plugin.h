@@ -3,8 +3,8 @@
 #define MPK_PETSC_PLUGIN_H
 /** METAPACK in PETSc: the matrix solver type `metapack` and the Krylov method `sqmr`.
  *  Compiled against the user's PETSc (3.18 or later), real or complex, 32- or 64-bit indices, and
- *  loaded by -dll_append; docs/petsc.md. A factor's private headers are PETSc's own, which every
- *  PETSc installs. What the files share: */
+ *  loaded by -dll_append; docs/guide/petsc.md. A factor's private headers are PETSc's own, which
+ *  every PETSc installs. What the files share: */
 #include <petsc/private/kspimpl.h>
 #include <petsc/private/matimpl.h>
 #include <metapack/metapack.h>
@@ -37,9 +37,9 @@ typedef PetscOptionItems mpkp_items;
 /** What a user may choose besides mpk_options. */
 typedef struct mpkp_choice {
     mpk_options mpk;
-    PetscBool absd;            /**< solves with |D| */
-    PetscBool accept_singular; /**< zero pivots are no failure */
-    PetscBool check_each;      /**< refine and check each direct solve; else the first alone */
+    PetscBool absd;                          /**< solves with |D| */
+    PetscBool singular_set, accept_singular; /**< zero pivots: none is a failure, or each is */
+    PetscBool check_each; /**< refine and check each direct solve; else the first alone */
     PetscBool check_set, check_symmetry;
     PetscBool hermitian_set, hermitian;
 } mpkp_choice;
@@ -52,8 +52,10 @@ typedef struct mpkp_solver {
     mpk_factor *factor;
     mpkp_choice choice;
     mpk_symmetry symmetry;
-    PetscBool both;   /**< the pattern is that of both triangles */
-    PetscBool usable; /**< the factor has values, if of a singular matrix */
+    PetscBool both;    /**< the pattern is that of both triangles */
+    PetscBool usable;  /**< the factor has values, if of a singular matrix */
+    PetscBool careful; /**< of a singular one: a system that has no solution is a failure, */
+    PetscBool raise;   /**< and that an error */
     PetscInt analyses, factorizations, solves, checked, inaccurate, inconsistent;
     mpk_asymmetry asymmetry; /**< of the values */
     PetscBool trusted;       /**< a solve with these values was right before it was refined */
@@ -92,7 +94,7 @@ PetscErrorCode mpkp_walk(const mpkp_entries *entries, PetscBool both, mpkp_visit
 PetscErrorCode mpkp_symmetry(Mat A, const mpkp_choice *choice, mpkp_entries *entries,
                              mpk_symmetry *symmetry);
 /** PETSc's error for an A that is not symmetric or Hermitian, with the context's text. */
-PetscErrorCode mpkp_refuse(const mpk_context *ctx, const mpkp_entries *entries);
+PetscErrorCode mpkp_refuse(Mat F, const mpkp_entries *entries);
 /** The lower triangle by columns; arrays by PetscMalloc. With entries->both ax has as many values
  *  more:
  *  the mirror images in the same order, 0 for those of the diagonal. finite [out] false: NaN or Inf
@@ -109,7 +111,11 @@ PetscErrorCode mpkp_choose(Mat F, Mat A, const MatFactorInfo *info, mpk_context 
                            mpkp_choice *choice);
 
 /** The text of the context's last error. */
-const char *mpkp_text(const mpk_context *ctx);
+static inline const char *mpkp_text(const mpk_context *ctx) {
+    const char *text = NULL;
+    mpk_last_error(ctx, NULL, NULL, &text);
+    return text && *text ? text : "no reason was recorded";
+}
 /** A misuse: PETSc's error with the library's reason. */
 #define mpkp_misuse(ctx, status)                                                                   \
     SETERRQ(PETSC_COMM_SELF, PETSC_ERR_LIB, "METAPACK: %s (%s)", mpkp_text(ctx),                   \
@@ -119,7 +125,7 @@ PetscErrorCode mpkp_set_solves(Mat F);
 PetscErrorCode mpkp_set_views(Mat F);
 PetscErrorCode mpkp_sqmr_create(KSP ksp);
 
-/** MatGetFactor's constructor for CHOLESKY and ICC. */
+/** MatGetFactor's constructor for CHOLESKY, LU (LDL^T as well) and ICC. */
 PetscErrorCode mpkp_get_factor(Mat A, MatFactorType ftype, Mat *F);
 
 #endif

@@ -28,14 +28,15 @@ static PetscErrorCode check_build(void) {
 
 PetscErrorCode PetscDLLibraryRegister_metapack_petsc(void) {
     static const MatType types[] = {MATSEQAIJ, MATSEQSBAIJ, MATSEQBAIJ};
+    static const MatFactorType factors[] = {MAT_FACTOR_CHOLESKY, MAT_FACTOR_LU, MAT_FACTOR_ICC};
     PetscFunctionBegin;
     PetscCall(check_build());
     /* PETSc's own come first: asked for no solver type in particular, it takes the first that knows
      * the matrix type, for whichever factorization */
     PetscCall(MatInitializePackage());
     for (size_t k = 0; k < sizeof types / sizeof *types; k++) {
-        PetscCall(MatSolverTypeRegister(MPKP_NAME, types[k], MAT_FACTOR_CHOLESKY, mpkp_get_factor));
-        PetscCall(MatSolverTypeRegister(MPKP_NAME, types[k], MAT_FACTOR_ICC, mpkp_get_factor));
+        for (size_t f = 0; f < sizeof factors / sizeof *factors; f++)
+            PetscCall(MatSolverTypeRegister(MPKP_NAME, types[k], factors[f], mpkp_get_factor));
     }
     PetscCall(KSPRegister("sqmr", mpkp_sqmr_create));
     PetscFunctionReturn(PETSC_SUCCESS);

@@ -4,6 +4,24 @@
  *  a solution was accurate before refinement. An incomplete factor, or |D|, is applied as it is. */
 #include "plugin.h"
 
+#include <math.h>
+
+/* Inf, as PETSc's MatSolve has it after a failure: every KSP but preonly, which looks at no vector,
+ * diverges by it. PETSC_INFINITY is a number. */
+static void no_numbers(PetscInt n, PetscScalar *x) {
+    for (PetscInt i = 0; i < n; i++) x[i] = INFINITY;
+}
+
+/* A singular system without a solution; the reason is kept until the next solve. */
+static PetscErrorCode no_solution(Mat F, const char *reason, PetscInt n, PetscScalar *x) {
+    mpkp_solver *s = mpkp_solver_of(F);
+    PetscFunctionBegin;
+    PetscCall(PetscStrallocpy(reason, &s->reason));
+    no_numbers(n, x);
+    PetscCheck(!s->raise, PETSC_COMM_SELF, PETSC_ERR_MAT_CH_ZRPVT, "METAPACK: %s", reason);
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Columns b of leading dimension ldb into x. */
 static PetscErrorCode solve_columns(Mat F, int32_t nrhs, const PetscScalar *b, PetscInt ldb,
                                     PetscScalar *x, PetscInt ldx) {
@@ -14,10 +32,17 @@ static PetscErrorCode solve_columns(Mat F, int32_t nrhs, const PetscScalar *b, P
     mpk_status status;
     PetscFunctionBegin;
     if (n == 0 || nrhs == 0) PetscFunctionReturn(PETSC_SUCCESS);
+    if (s->careful && nrhs > 1) { /* each system has its own verdict */
+        for (int32_t k = 0; k < nrhs; k++)
+            PetscCall(solve_columns(F, 1, b + k * ldb, ldb, x + k * ldx, ldx));
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
     PetscCheck(s->usable, PETSC_COMM_SELF, PETSC_ERR_ORDER,
                "METAPACK: MatSolve before a numeric factorization that succeeded");
     s->solves += nrhs;
-    if (c->mpk.method == MPK_METHOD_LDLT && !c->absd && (c->check_each || !s->trusted)) {
+    PetscCall(PetscFree(s->reason));
+    if (c->mpk.method == MPK_METHOD_LDLT && !c->absd &&
+        (c->check_each || s->careful || !s->trusted)) {
         status = mpk_solve(s->ctx, s->factor, nrhs, b, ldb, x, ldx, &c->mpk, &info);
         s->checked += nrhs;
         s->trusted = (PetscBool)(info.unrefined <= PETSC_SQRT_MACHINE_EPSILON / 100);
@@ -25,6 +50,10 @@ static PetscErrorCode solve_columns(Mat F, int32_t nrhs, const PetscScalar *b, P
         if (status == MPK_SINGULAR && !info.solved) {
             s->inconsistent++;
             PetscCall(PetscInfo(F, "METAPACK: %s\n", mpkp_text(s->ctx)));
+            if (s->careful) {
+                PetscCall(no_solution(F, mpkp_text(s->ctx), n, x));
+                PetscFunctionReturn(PETSC_SUCCESS);
+            }
         }
         if (status == MPK_INACCURATE) {
             s->inaccurate++;
@@ -38,8 +67,7 @@ static PetscErrorCode solve_columns(Mat F, int32_t nrhs, const PetscScalar *b, P
     }
     if (status == MPK_ERR_INPUT || status == MPK_ERR_NUMERIC) { /* so that any KSP understands it */
         PetscCall(PetscInfo(F, "METAPACK: %s\n", mpkp_text(s->ctx)));
-        for (int32_t k = 0; k < nrhs; k++)
-            for (PetscInt i = 0; i < n; i++) x[k * ldx + i] = PETSC_INFINITY;
+        for (int32_t k = 0; k < nrhs; k++) no_numbers(n, x + k * ldx);
         PetscFunctionReturn(PETSC_SUCCESS);
     }
     if (mpk_failed(status)) mpkp_misuse(s->ctx, status);

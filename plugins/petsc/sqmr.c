@@ -292,11 +292,11 @@ static PetscErrorCode set_from_options(KSP ksp, mpkp_items PetscOptionsObject) {
 #if defined(PETSC_USE_COMPLEX)
     PetscCall(PetscOptionsBool(
         "-ksp_sqmr_hermitian", "A = A^H (yes) or A = A^T (no); default: by the matrix's flag",
-        "docs/petsc.md", own->hermitian, &own->hermitian, &own->hermitian_set));
+        "docs/guide/petsc.md", own->hermitian, &own->hermitian, &own->hermitian_set));
 #endif
     PetscCall(PetscOptionsBool("-ksp_sqmr_confirm",
                                "confirm convergence by the true residual, else restart from it",
-                               "docs/petsc.md", own->confirm, &own->confirm, NULL));
+                               "docs/guide/petsc.md", own->confirm, &own->confirm, NULL));
     PetscOptionsHeadEnd();
     PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -28,14 +28,20 @@ static PetscBool is_real(const mpkp_entries *e) {
     return PETSC_TRUE;
 }
 
-PetscErrorCode mpkp_refuse(const mpk_context *ctx, const mpkp_entries *e) {
+PetscErrorCode mpkp_refuse(Mat F, const mpkp_entries *e) {
+    const char *text = mpkp_text(mpkp_solver_of(F)->ctx);
     PetscFunctionBegin;
+    PetscCheck(F->factortype != MAT_FACTOR_LU, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
+               "METAPACK: %s%s (here -pc_type lu factorizes symmetric matrices alone, as -pc_type "
+               "cholesky does: use -pc_type cholesky with -mat_metapack_check_symmetry no where "
+               "the upper triangle is the matrix, another solver type where it is not)",
+               e->found ? "the matrix is not symmetric, nor Hermitian: " : "", text);
     SETERRQ(
         PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
         "METAPACK: %s%s (boundary conditions by MatZeroRows keep no symmetry, those by "
         "MatZeroRowsColumns do; -mat_metapack_check_symmetry no takes the upper triangle for the "
         "matrix)",
-        e->found ? "the matrix is not symmetric, nor Hermitian: " : "", mpkp_text(ctx));
+        e->found ? "the matrix is not symmetric, nor Hermitian: " : "", text);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 

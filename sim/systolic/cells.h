@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef SIM_SYSTOLIC_CELLS_H
 #define SIM_SYSTOLIC_CELLS_H
-/** Programs of the cells of a systolic array, from text: docs/accelerators.md has the language. */
+/** Programs of the cells of a systolic array, from text: docs/guide/accelerators.md has the
+ *  language. */
 #include "borg/arena.h"
 #include "borg/diag.h"
 

@@ -2,8 +2,8 @@
 #ifndef SIM_VECTOR_MACHINE_H
 #define SIM_VECTOR_MACHINE_H
 /** A vector core by numbers, read from a file of `name = value` lines. A cycle is the time of a
- *  simple vector instruction (thesis of 2021, section 9.4). docs/vector-core.md says what each
- *  number means, which of them the thesis gives, and which are ours. */
+ *  simple vector instruction (thesis of 2021, section 9.4). docs/design/vector-core.md says what
+ *  each number means, which of them the thesis gives, and which are ours. */
 #include "borg/diag.h"
 
 /** X(name, default, least, most, text): integers. */

@@ -57,7 +57,7 @@ typedef struct vs_source {
 /** Rows of a matrix: parameters csr_row, csr_col, csr_val, x, b, nrows, ncols,
  *  width (threads of the warps) by name. */
 vs_source vs_source_matrix(const vs_matrix *matrix, vs_rows rows);
-/** A file of warps and arrays (docs/vector-core.md). False after messages. */
+/** A file of warps and arrays (docs/design/vector-core.md). False after messages. */
 bool vs_source_read(vs_source *source, const char *file, const char *text, size_t length,
                     borg_diags *diags);
 

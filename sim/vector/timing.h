@@ -3,8 +3,8 @@
 #define SIM_VECTOR_TIMING_H
 /** When a machine does what a trace says: slots that hold a partition each, in order within one,
  *  all through one buffer to the units (thesis of 2021, sections 9.3.2 and 9.3.3). Cycle by cycle,
- *  cycles in which nothing can happen skipped; no randomness. docs/vector-core.md has the rules by
- *  which cycles can be counted by hand. */
+ *  cycles in which nothing can happen skipped; no randomness. docs/design/vector-core.md has the
+ *  rules by which cycles can be counted by hand. */
 #include "sim/vector/machine.h"
 #include "sim/vector/run.h"
 

@@ -2,8 +2,8 @@
 #ifndef SIM_VECTOR_VRPTX_H
 #define SIM_VECTOR_VRPTX_H
 /** vrPTX, vector-ready PTX: programs for warps of different sizes (thesis of 2021, section 9.3.1).
- *  Grammar and meaning, to the bit: docs/vrptx.md. Here: a program, its assembler with the checks,
- *  its text again, and how many registers of a machine it needs.
+ *  Grammar and meaning, to the bit: docs/reference/vrptx.md. Here: a program, its assembler with
+ *  the checks, its text again, and how many registers of a machine it needs.
  *
  *  Differs from the thesis, whose listing is a sketch: addresses are an array's name and an index
  *  counted in elements; `bra` is there beside `allbra`; the loop has its back edge. */
@@ -201,7 +201,7 @@ vr_class vr_classify(const vr_inst *inst);
  *  diags   [inout] its arena, where the program is put; messages with line, caret and reason
  *  Returns the program, or NULL if something is wrong. Memory: the arena's oom. */
 vr_program *vr_assemble(const char *file, const char *text, size_t length, borg_diags *diags);
-/** Every rule of docs/vrptx.md that can be seen: called by vr_assemble. */
+/** Every rule of docs/reference/vrptx.md that can be seen: called by vr_assemble. */
 bool vr_verify(vr_program *program, borg_diags *diags);
 /** The program as text; assembling it gives the same program, and this text again. */
 void vr_print(const vr_program *program, borg_sink *sink);

@@ -50,7 +50,7 @@ struct mpk_analysis {
                         is factorized is Q A; NULL: Q = I */
     /* scale differs from equilibration by a factor above 1000 somewhere: late interior-point
      * matrices. If pivots then fall to the level of rounding, refactorize equilibrated
-     * (docs/analysis.md) */
+     * (docs/design/analysis.md) */
     bool scale_far;
     /* permutation, positions <-> problem indices */
     int32_t *perm, *iperm;

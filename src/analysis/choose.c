@@ -8,7 +8,7 @@
 
 static const char STAGE[] = "analyse";
 
-/* ---- the rules' constants: docs/analysis.md -------------------------------------------------- */
+/* ---- the rules' constants: docs/design/analysis.md ------------------------------------------- */
 
 /* A diagonal entry is strong if it is at least this share of its row's largest after scaling. */
 static const double STRONG = 0.1;

@@ -2,7 +2,8 @@
 #ifndef MPKI_CHOOSE_H
 #define MPKI_CHOOSE_H
 /** The choices of mpk_analyse: whether to match, which graph, which ordering. The rules and the
- *  measurements behind them are in docs/analysis.md, the constants at the top of choose.c. */
+ *  measurements behind them are in docs/design/analysis.md, the constants at the top of
+ *  choose.c. */
 #include "weakness.h"
 
 /** What was chosen. */

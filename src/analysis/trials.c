@@ -7,7 +7,7 @@
 
 static const char STAGE[] = "analyse";
 
-/* ---- the rules' constants: docs/analysis.md -------------------------------------------------- */
+/* ---- the rules' constants: docs/design/analysis.md ------------------------------------------- */
 
 /* With a larger share of weak columns without any strong neighbour, an order without pairs is not
  * tried: delayed pivots would cascade. */
@@ -22,8 +22,8 @@ static const double HARMLESS = 0.05;
 static const double MANY = 0.1, DEARER = 1.05;
 enum {
     WIDE = 4, /* with so many threads trials are made side by side */
-    SMALL =
-        65536, /* columns up to which each graph is dissected beside AMD, of larger ones the first alone */
+    /* columns up to which each graph is dissected beside AMD, of larger ones the first alone */
+    SMALL = 65536,
     WORTH = 2000 /* columns from which threads are asked at all */
 };
 

@@ -15,14 +15,6 @@
      : (scalar) == MPK_C ? mpki_c_batch_##name                                                     \
                          : mpki_z_batch_##name)
 
-void mpk_batch_init(mpk_batch *batch) {
-    if (!batch) return;
-    memset(batch, 0, sizeof *batch);
-    batch->struct_size = sizeof *batch;
-    batch->scalar = MPK_D;
-    batch->zero_tolerance = -1;
-}
-
 static void chunk_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     mpki_batch_job *job = arg;
     int64_t first = item * job->chunk, last = first + job->chunk;

@@ -1,10 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Checks the arguments of metapack/batch.h: all that can be judged before a matrix is touched. */
+/* A batch as its caller describes it: what it is unless told otherwise, and all that can be judged
+ * before a matrix is touched. */
 #include "../core/sizes.h"
 #include "../engines/cpu/batch/batch.h"
 
 #include <math.h>
 #include <string.h>
+
+void mpk_batch_init(mpk_batch *batch) {
+    if (!batch) return;
+    memset(batch, 0, sizeof *batch);
+    batch->struct_size = sizeof *batch;
+    batch->scalar = MPK_D;
+    batch->zero_tolerance = -1;
+}
 
 static mpk_status bad(mpk_context *ctx, int64_t index, const char *text) {
     return mpki_error(ctx, MPK_ERR_ARGUMENT, "batch", index, "%s", text);

@@ -1,161 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The context: memory from the caller's allocator or the C library, the last error, progress, the
- * device, the pool of threads. */
-#define _GNU_SOURCE
-#include "core.h"
+/* The context: made, told what its calls shall do, and ended. */
+#include "context.h"
 #include "cpu.h"
-#include "lock.h"
-#include "pool.h"
-#include "trace.h"
 
 #include <metapack/problem.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <time.h>
-
-enum { TEXT_MAX = 512 };
-
-/* Freed blocks of at least KEPT_LEAST bytes wait for the next call, up to KEPT_LIMIT in all: pages
- * fresh from the system cost a small problem as much as its factorization. Not under
- * AddressSanitizer, from which it would hide errors. */
-enum { KEPT_MOST = 48, KEPT_LEAST = 1 << 15 };
-#if defined(__SANITIZE_ADDRESS__)
-static const size_t KEPT_LIMIT = 0;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-static const size_t KEPT_LIMIT = 0;
-#else
-static const size_t KEPT_LIMIT = (size_t)32 << 20;
-#endif
-#else
-static const size_t KEPT_LIMIT = (size_t)32 << 20;
-#endif
-
-struct mpk_context {
-    mpk_allocator allocator;
-    _Atomic int64_t now_bytes, peak_bytes;
-    _Atomic int64_t bound_bytes; /* of now_bytes; 0: none */
-    unsigned forks;              /* mpki_forks() at the last call */
-    mpki_lock lock;              /* guards the error and the progress below */
-    mpk_status status;
-    char stage[32];
-    int64_t index;
-    char text[TEXT_MAX];
-    mpk_progress_fn progress;
-    void *progress_user;
-    _Atomic double progress_next_s;
-    double progress_each_s;
-    _Atomic(const char *) progress_stage; /* the last one told; stages are literals */
-    _Atomic double progress_fraction;     /* likewise */
-    _Atomic bool cancelled;
-    mpki_pool *pool; /* NULL until threads are first wanted */
-    void *device;    /* NULL until a device is first wanted */
-    void (*device_close)(void *device);
-    const void *engine; /* NULL: by options */
-    void *own_engine;   /* the same where it belongs to the context, else NULL */
-    void (*engine_close)(void *engine, mpk_context *ctx);
-    struct mpki_trace *trace;  /* NULL: nothing is recorded */
-    double symmetry_tolerance; /* below 0: the default */
-    bool rank_asked;
-    struct {
-        mpki_lock lock;
-        int count; /* oldest first */
-        size_t bytes;
-        struct header *block[KEPT_MOST];
-    } kept;
-};
-
-/* ---- the C library's memory, huge pages for large blocks ------------------------------------- */
-
-enum { ALIGN = 64, HUGE_PAGE = 2 << 20, LARGE = 4 * HUGE_PAGE };
-
-/* What follows the header of a large block begins with a huge page: the header, which the caller of
- * mpki_alloc() writes, lies in a small one before it, so that whoever writes the first numbers, and
- * not the caller, waits until the system has cleared that page. */
-static void *default_alloc(void *user, size_t size) {
-    (void)user;
-    void *ptr = NULL;
-    if (size < LARGE) return posix_memalign(&ptr, ALIGN, size) ? NULL : ptr;
-    if (posix_memalign(&ptr, HUGE_PAGE, size + HUGE_PAGE)) return NULL;
-    madvise(ptr, HUGE_PAGE, MADV_NOHUGEPAGE);
-    madvise((char *)ptr + HUGE_PAGE, size, MADV_HUGEPAGE);
-    return (char *)ptr + HUGE_PAGE - ALIGN;
-}
-
-static void default_release(void *user, void *ptr, size_t size) {
-    (void)user;
-    free(size < LARGE ? ptr : (char *)ptr + ALIGN - HUGE_PAGE);
-}
-
-/* ---- blocks kept for the next call: a 64-byte header keeps the size of each ------------------ */
-
-typedef struct header {
-    size_t size; /* of the whole block, header included */
-} header;
-
-/* Round sizes to steps of an eighth or less, so that a kept block fits the next request. */
-static size_t kept_size(size_t whole) {
-    size_t step = 4096;
-    if (whole < KEPT_LEAST || KEPT_LIMIT == 0) return whole;
-    while (step * 16 <= whole) step *= 2;
-    return (whole + step - 1) / step * step;
-}
-
-double mpki_alloc_bytes(double bytes) {
-    return bytes < 1e18 ? (double)kept_size((size_t)bytes + ALIGN) : bytes;
-}
-
-/* Blocks that another thread was about to move when this process forked are given up. */
-static void lock_kept(mpk_context *ctx) {
-    if (!mpki_lock_take(&ctx->kept.lock)) return;
-    ctx->kept.count = 0;
-    ctx->kept.bytes = 0;
-}
-
-static void remove_kept(mpk_context *ctx, int k) { /* under the lock */
-    ctx->kept.bytes -= ctx->kept.block[k]->size;
-    ctx->kept.count--;
-    for (; k < ctx->kept.count; k++) ctx->kept.block[k] = ctx->kept.block[k + 1];
-}
-
-static void drop_oldest(mpk_context *ctx) {
-    header *block = ctx->kept.block[0];
-    remove_kept(ctx, 0);
-    ctx->allocator.release(ctx->allocator.user, block, block->size);
-}
-
-static header *take_kept(mpk_context *ctx, size_t whole) {
-    header *found = NULL;
-    int best = -1;
-    if (whole < KEPT_LEAST || KEPT_LIMIT == 0) return NULL;
-    lock_kept(ctx);
-    for (int k = 0; k < ctx->kept.count; k++) {
-        size_t size = ctx->kept.block[k]->size;
-        if (size >= whole && size <= whole + whole / 4 &&
-            (best < 0 || size < ctx->kept.block[best]->size))
-            best = k;
-    }
-    if (best >= 0) {
-        found = ctx->kept.block[best];
-        remove_kept(ctx, best);
-    }
-    mpki_lock_give(&ctx->kept.lock);
-    return found;
-}
-
-static bool keep(mpk_context *ctx, header *block) {
-    if (block->size < KEPT_LEAST || block->size > KEPT_LIMIT / 2) return false;
-    lock_kept(ctx);
-    while (ctx->kept.count == KEPT_MOST || ctx->kept.bytes + block->size > KEPT_LIMIT)
-        drop_oldest(ctx);
-    ctx->kept.block[ctx->kept.count++] = block;
-    ctx->kept.bytes += block->size;
-    mpki_lock_give(&ctx->kept.lock);
-    return true;
-}
 
 mpk_status mpk_context_create(const mpk_allocator *allocator, mpk_context **out) {
     if (!out || *out) return MPK_ERR_ARGUMENT;
@@ -163,8 +12,7 @@ mpk_status mpk_context_create(const mpk_allocator *allocator, mpk_context **out)
     mpk_status wish = mpki_cpu_wish(NULL, NULL);
     if (mpk_failed(wish)) return wish;
     if (!mpki_count_forks()) return MPK_ERR_MEMORY;
-    mpk_allocator chosen =
-        allocator ? *allocator : (mpk_allocator){default_alloc, default_release, NULL};
+    mpk_allocator chosen = mpki_allocator_of(allocator);
     mpk_context *ctx = chosen.alloc(chosen.user, sizeof *ctx);
     if (!ctx) return MPK_ERR_MEMORY;
     memset(ctx, 0, sizeof *ctx);
@@ -201,14 +49,6 @@ void mpki_context_own_engine(mpk_context *ctx, void *engine,
     ctx->engine_close = close;
 }
 
-struct mpki_trace *mpki_trace_of(const mpk_context *ctx) {
-    return ctx->trace;
-}
-
-void mpki_context_set_trace(mpk_context *ctx, struct mpki_trace *trace) {
-    ctx->trace = trace;
-}
-
 void *mpki_context_device(const mpk_context *ctx) {
     return ctx->device;
 }
@@ -226,9 +66,7 @@ void mpk_context_destroy(mpk_context **ctx) {
     mpki_pool_destroy(&(*ctx)->pool);
     mpki_trace_stop(*ctx);
     mpk_allocator allocator = (*ctx)->allocator;
-    lock_kept(*ctx);
-    while ((*ctx)->kept.count > 0) drop_oldest(*ctx);
-    mpki_lock_give(&(*ctx)->kept.lock);
+    mpki_kept_release(*ctx);
     mpki_lock_end(&(*ctx)->kept.lock);
     mpki_lock_end(&(*ctx)->lock);
     allocator.release(allocator.user, *ctx, sizeof **ctx);
@@ -242,184 +80,7 @@ mpki_pool *mpki_context_pool(mpk_context *ctx, int threads, int64_t capacity) {
     return ctx->pool && mpki_pool_reserve(ctx->pool, capacity) ? ctx->pool : NULL;
 }
 
-/* ---- memory ---------------------------------------------------------------------------------- */
-
-static void account(mpk_context *ctx, int64_t bytes) {
-    int64_t now = atomic_fetch_add(&ctx->now_bytes, bytes) + bytes;
-    int64_t peak = atomic_load(&ctx->peak_bytes);
-    while (now > peak && !atomic_compare_exchange_weak(&ctx->peak_bytes, &peak, now)) {}
-}
-
-void *mpki_alloc(mpk_context *ctx, const char *stage, int64_t count, size_t size) {
-    size_t bytes;
-    if (count < 0 || __builtin_mul_overflow((size_t)count, size, &bytes) ||
-        bytes > (size_t)PTRDIFF_MAX - 2 * ALIGN) {
-        mpki_error(ctx, MPK_ERR_SIZE, stage, count, "%lld entries of %zu bytes do not fit",
-                   (long long)count, size);
-        return NULL;
-    }
-    size_t whole = kept_size(bytes + ALIGN);
-    const int64_t bound = atomic_load(&ctx->bound_bytes);
-    if (bound > 0 && atomic_load(&ctx->now_bytes) + (int64_t)whole > bound) {
-        mpki_error(ctx, MPK_ERR_MEMORY, stage, (int64_t)bytes,
-                   "%zu bytes more are needed, and that is more than memory_limit allows", bytes);
-        return NULL;
-    }
-    header *block = take_kept(ctx, whole);
-    if (block) {
-        account(ctx, (int64_t)block->size);
-        return (char *)block + ALIGN;
-    }
-    block = ctx->allocator.alloc(ctx->allocator.user, whole);
-    if (!block) {
-        mpki_error(ctx, MPK_ERR_MEMORY, stage, (int64_t)bytes, "cannot allocate %zu bytes", bytes);
-        return NULL;
-    }
-    block->size = whole;
-    account(ctx, (int64_t)whole);
-    return (char *)block + ALIGN;
-}
-
-void *mpki_calloc(mpk_context *ctx, const char *stage, int64_t count, size_t size) {
-    void *ptr = mpki_alloc(ctx, stage, count, size);
-    if (ptr) memset(ptr, 0, (size_t)count * size);
-    return ptr;
-}
-
-void *mpki_resize(mpk_context *ctx, const char *stage, void *old, int64_t count, size_t size) {
-    void *ptr = mpki_alloc(ctx, stage, count, size);
-    if (!ptr || !old) return ptr;
-    size_t kept = ((header *)((char *)old - ALIGN))->size - ALIGN;
-    memcpy(ptr, old, kept < (size_t)count * size ? kept : (size_t)count * size);
-    mpki_release(ctx, old);
-    return ptr;
-}
-
-void mpki_release(mpk_context *ctx, void *ptr) {
-    if (!ptr) return;
-    header *block = (header *)((char *)ptr - ALIGN);
-    size_t whole = block->size;
-    atomic_fetch_sub(&ctx->now_bytes, (int64_t)whole);
-    if (!keep(ctx, block)) ctx->allocator.release(ctx->allocator.user, block, whole);
-}
-
-void mpki_memory_bound(mpk_context *ctx, int64_t held, double limit) {
-    const double bound =
-        limit > 0 ? (double)atomic_load(&ctx->now_bytes) - (double)held + limit : 0;
-    atomic_store(&ctx->bound_bytes, bound < 9e18 ? (int64_t)bound : 0);
-}
-
-int64_t mpki_memory_left(const mpk_context *ctx) {
-    const int64_t bound = atomic_load(&ctx->bound_bytes);
-    return bound > 0 ? bound - atomic_load(&ctx->now_bytes) : INT64_MAX;
-}
-
-void mpk_free(mpk_context *ctx, void **ptr) {
-    if (!ctx || !ptr) return;
-    mpki_release(ctx, *ptr);
-    *ptr = NULL;
-}
-
-void mpk_memory_usage(const mpk_context *ctx, int64_t *now_bytes, int64_t *peak_bytes) {
-    if (now_bytes) *now_bytes = ctx ? atomic_load(&ctx->now_bytes) : 0;
-    if (peak_bytes) *peak_bytes = ctx ? atomic_load(&ctx->peak_bytes) : 0;
-}
-
-void mpk_memory_reset_peak(mpk_context *ctx) {
-    if (ctx) atomic_store(&ctx->peak_bytes, atomic_load(&ctx->now_bytes));
-}
-
-int64_t mpki_memory_available(void) {
-    int64_t best = INT64_MAX, cached = 0;
-    char line[256];
-    FILE *file = fopen("/proc/meminfo", "r");
-    while (file && fgets(line, sizeof line, file)) {
-        long long kb;
-        if (sscanf(line, "MemAvailable: %lld", &kb) == 1) best = (int64_t)kb * 1024;
-    }
-    if (file) fclose(file);
-    long long limit, used;
-    FILE *stat = fopen("/sys/fs/cgroup/memory.stat", "r");
-    while (stat && fgets(line, sizeof line, stat)) { /* files that the system drops when asked */
-        long long bytes;
-        if (sscanf(line, "inactive_file %lld", &bytes) == 1) cached = bytes;
-    }
-    if (stat) fclose(stat);
-    FILE *max = fopen("/sys/fs/cgroup/memory.max", "r");
-    FILE *now = fopen("/sys/fs/cgroup/memory.current", "r");
-    if (max && now && fscanf(max, "%lld", &limit) == 1 && fscanf(now, "%lld", &used) == 1 &&
-        limit - used + cached < best)
-        best = limit - used + cached > 0 ? limit - used + cached : 0;
-    if (max) fclose(max);
-    if (now) fclose(now);
-    return best;
-}
-
-int64_t mpk_memory_available(void) {
-    return mpki_memory_available();
-}
-
-mpk_status mpki_memory_check(mpk_context *ctx, const char *stage, const char *what, double bytes,
-                             double limit) {
-    static const double TRIFLE = 4e6;
-    const bool given = limit > 0;
-    if (!given && bytes <= TRIFLE) return MPK_OK;
-    if (!given) limit = (double)mpki_memory_available();
-    if (bytes <= limit) return MPK_OK;
-    return mpki_error(ctx, MPK_ERR_MEMORY, stage, bytes < 9e18 ? (int64_t)bytes : INT64_MAX,
-                      "%s would take %.0f bytes (%.3g GB): more than the %.3g GB that %s", what,
-                      bytes, bytes * 1e-9, limit * 1e-9,
-                      given ? "memory_limit allows" : "this machine has free");
-}
-
-/* ---- errors ---------------------------------------------------------------------------------- */
-
-mpk_status mpki_error(mpk_context *ctx, mpk_status status, const char *stage, int64_t index,
-                      const char *format, ...) {
-    if (!ctx) return status;
-    mpki_lock_take(&ctx->lock);
-    /* the first failure is kept, later ones follow from it; a failure replaces a positive status */
-    if (ctx->status == MPK_OK || (ctx->status > 0 && mpk_failed(status))) {
-        ctx->status = status;
-        ctx->index = index;
-        snprintf(ctx->stage, sizeof ctx->stage, "%s", stage);
-        va_list args;
-        va_start(args, format);
-        vsnprintf(ctx->text, sizeof ctx->text, format, args);
-        va_end(args);
-    }
-    mpki_lock_give(&ctx->lock);
-    return status;
-}
-
-void mpki_clear_error(mpk_context *ctx) {
-    if (!ctx) return;
-    ctx->status = MPK_OK;
-    ctx->index = -1;
-    ctx->stage[0] = ctx->text[0] = '\0';
-    atomic_store(&ctx->cancelled, false);
-    if (ctx->forks == mpki_forks()) return;
-    ctx->forks = mpki_forks(); /* a call that another thread was in does not go on here */
-    atomic_store(&ctx->bound_bytes, 0);
-}
-
-mpk_status mpki_failed(const mpk_context *ctx) {
-    return ctx ? ctx->status : MPK_ERR_ARGUMENT;
-}
-
-mpk_status mpk_last_error(const mpk_context *ctx, const char **stage, int64_t *index,
-                          const char **text) {
-    if (stage) *stage = ctx ? ctx->stage : "";
-    if (index) *index = ctx ? ctx->index : -1;
-    if (text) *text = ctx ? ctx->text : "no context";
-    if (ctx) return ctx->status;
-    const char *why;
-    mpk_status wish = mpki_cpu_wish(NULL, &why);
-    if (mpk_failed(wish) && text) *text = why;
-    return mpk_failed(wish) ? wish : MPK_ERR_ARGUMENT;
-}
-
-/* ---- progress and time ----------------------------------------------------------------------- */
+/* ---- what its calls shall do ----------------------------------------------------------------- */
 
 void mpk_context_set_progress(mpk_context *ctx, mpk_progress_fn progress, void *user) {
     if (!ctx) return;
@@ -452,56 +113,4 @@ void mpki_ask_for_rank(mpk_context *ctx, bool ask) {
 
 double mpki_symmetry_tolerance(const mpk_context *ctx) {
     return ctx->symmetry_tolerance;
-}
-
-bool mpki_progress(mpk_context *ctx, const char *stage, double fraction) {
-    if (!ctx->progress) return false;
-    if (atomic_load(&ctx->cancelled)) return true;
-    double now = mpki_now_s();
-    bool new_stage = stage != atomic_load(&ctx->progress_stage); /* told at once */
-    if (now < atomic_load(&ctx->progress_next_s) && fraction > 0 && fraction < 1 && !new_stage)
-        return false;
-    if (!mpki_lock_try(&ctx->lock)) return false; /* another thread is telling */
-    atomic_store(&ctx->progress_next_s, now + ctx->progress_each_s);
-    atomic_store(&ctx->progress_stage, stage);
-    atomic_store(&ctx->progress_fraction, fraction);
-    if (ctx->progress(stage, fraction, ctx->progress_user)) atomic_store(&ctx->cancelled, true);
-    mpki_lock_give(&ctx->lock);
-    return atomic_load(&ctx->cancelled);
-}
-
-bool mpki_stop_wanted(mpk_context *ctx, const char *stage) {
-    if (!ctx->progress) return false;
-    if (atomic_load(&ctx->cancelled)) return true;
-    if (mpki_now_s() < atomic_load(&ctx->progress_next_s)) return false;
-    const char *last = atomic_load(&ctx->progress_stage);
-    if (!last || strcmp(last, stage) != 0) return mpki_progress(ctx, stage, 0);
-    return mpki_progress(ctx, last, atomic_load(&ctx->progress_fraction));
-}
-
-void mpki_progress_each(mpk_context *ctx, double seconds) {
-    ctx->progress_each_s = seconds;
-}
-
-bool mpki_cancelled(const mpk_context *ctx) {
-    return atomic_load(&ctx->cancelled);
-}
-
-mpk_status mpki_stopped(mpk_context *ctx, const char *stage) {
-    return mpki_error(ctx, MPK_ERR_CANCELLED, stage, -1, "stopped on request");
-}
-
-bool mpki_clear_slowly(mpki_asking *a, void *ptr, size_t bytes) {
-    static const size_t PART = (size_t)1 << 22;
-    for (size_t at = 0; at < bytes; at += PART) {
-        memset((char *)ptr + at, 0, bytes - at < PART ? bytes - at : PART);
-        if (bytes > PART && mpki_asks(a, MPKI_ASK)) return true;
-    }
-    return false;
-}
-
-double mpki_now_s(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }

@@ -60,11 +60,11 @@ static const char *const capacity_names[] = {"bitmap", "index"};
 
 /* The table of options. All else that is said about options is made from it: the defaults, the help
  * of the command, the options of PETSc and Python, reports; and by tools/option-texts the comments
- * of mpk_options, the manual pages, the completion and docs/options.md. */
+ * of mpk_options, the manual pages, the completion and docs/reference/options.md. */
 static const mpk_option table[] = {
     {WORDS(method, method_names, MPK_METHOD_AUTO), "", SPARSE, 0, 0, "how A is factorized",
-     "auto: direct where it fits, else ildlt up a ladder of parameters; ldlt: the direct solver; "
-     "ildlt: an LDLT factorization on blocks, complete or incomplete; jacobi: the same by "
+     "auto: direct where it fits, else ildlt, stronger until it converges; ldlt: the direct "
+     "solver; ildlt: an LDLT factorization on blocks, complete or incomplete; jacobi: the same by "
      "fixed-point sweeps; ilu0: the same on scalars, without fill, pivoting or dropping; none: no "
      "preconditioner but the scaling; diagonal: that of A; block_jacobi: the blocks on the "
      "diagonal; ssor: symmetric successive over-relaxation with omega. A matrix that is not "
@@ -89,7 +89,7 @@ static const mpk_option table[] = {
     {NUMBER(zero_tolerance, -1, 1, -1), "", AUTO | LDLT | DENSE, 0, 0,
      "a pivot column with no entry above this times the largest of the scaled matrix is zero; "
      "below 0 (default): chosen from the precision",
-     "See docs/numerics.md."},
+     "See docs/guide/numerics.md."},
     {NUMBER(static_shift, 0, 1, 0), "", AUTO | LDLT | ILDLT | ILU0 | SIMPLE, 0, -1,
      "replace failed pivots by this times the largest entry of the scaled matrix; 0 (default): "
      "never",
@@ -145,7 +145,7 @@ static const mpk_option table[] = {
     {WORDS(strategy, strategy_names, MPK_STRATEGY_AUTO), "", AUTO | BLOCKS | BLOCK_JACOBI, 0, 0,
      "how rows become blocks",
      "br: make blocks, then reorder them; rb: reorder the rows, then cut; rbr: reorder, cut, "
-     "reorder the blocks. See docs/blocking.md."},
+     "reorder the blocks. See docs/design/blocking.md."},
     {WHOLE(block, 1, 128, 32), "rows", AUTO | CHOSEN | BLOCK_JACOBI, 0, 0, "most rows of a block",
      ""},
     {WORDS(grid, switch_names, MPK_OFF), "", AUTO | CHOSEN | BLOCK_JACOBI, 0, 0,
@@ -204,15 +204,15 @@ static const mpk_option table[] = {
      "mpk_context_set_symmetry_tolerance says it before a problem is made."},
     {NUMBER(omega, 0.001, 1.999, 1), "", SSOR, 0, 0, "relaxation of method ssor",
      "Between 0 and 2; 1: symmetric Gauss-Seidel."},
-    {WORDS(device, device_names, MPK_ON_CPU), "", SPARSE, 0, 0,
+    {WORDS(device, device_names, MPK_ON_CPU), "", SPARSE | DENSE, 0, 0,
      "where the factorization and the solves with it run",
      "cuda: on an NVIDIA GPU, number device_number; cuda:1 says both. auto: on a GPU where there "
      "is "
      "one, the factorization fits and is large enough to gain by it, else on the processor; the "
      "report says which. Where cuda cannot be had the status is MPK_ERR_DEVICE, exit code 7: "
      "nothing is moved to the processor in silence. The analysis is made on the processor."},
-    {WHOLE(device_number, 0, 1023, 0), "", SPARSE, 0, 0, "which GPU, from 0", ""},
-    {NUMBER(device_memory_limit, 0, 1e18, 0), "bytes", SPARSE, 0, 0,
+    {WHOLE(device_number, 0, 1023, 0), "", SPARSE | DENSE, 0, 0, "which GPU, from 0", ""},
+    {NUMBER(device_memory_limit, 0, 1e18, 0), "bytes", SPARSE | DENSE, 0, 0,
      "most device memory of a factorization and of the solves with it; 0 (default): what the "
      "device "
      "has free",
@@ -235,7 +235,7 @@ static const mpk_option table[] = {
      "exact: by substitution, or by solve_sweeps Jacobi sweeps where that is above 0; jacobi: by "
      "solve_sweeps of them, 3 where that is 0; isai: by products with incomplete sparse "
      "approximate inverses of the triangles, D stays exact; auto: exact or isai, by what one "
-     "application of each takes and how far they are apart. See docs/isai.md."},
+     "application of each takes and how far they are apart. See docs/guide/isai.md."},
     {WORDS(isai_pattern, isai_pattern_names, MPK_ISAI_OF_FACTOR), "", AUTO | BLOCKS | SSOR, 0, 0,
      "the pattern of the approximate inverses (triangular isai)",
      "factor: that of |L|^k, k being isai_power; matrix: that of |A|^k, cut to the triangle; "

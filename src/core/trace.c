@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Records what a context did when. */
-#include "trace.h"
+#include "context.h"
+
+mpki_trace *mpki_trace_of(const mpk_context *ctx) {
+    return ctx->trace;
+}
+
+void mpki_context_set_trace(mpk_context *ctx, mpki_trace *trace) {
+    ctx->trace = trace;
+}
 
 mpk_status mpki_trace_start(mpk_context *ctx, int64_t room) {
     mpki_trace_stop(ctx);

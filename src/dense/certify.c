@@ -64,3 +64,15 @@ bool mpki_dense_counts(const mpk_dense *d) {
     const bool counted = d->scalar <= MPK_D || d->symmetry == MPK_HERMITIAN;
     return counted && d->method != MPK_DENSE_AASEN;
 }
+
+mpk_status mpki_dense_examine_counts(mpki_dense_solve *s, mpk_certificate *found) {
+    mpk_inertia *inertia = &s->call.info->inertia;
+    const mpk_status status = mpki_dense_examine(s, found);
+    if (mpk_failed(status)) {
+        found->certified = 0;
+        return status;
+    }
+    inertia->examined = 1;
+    inertia->certified = found->certified && mpki_dense_counts(&s->call.dense);
+    return status;
+}

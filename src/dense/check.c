@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Checks the arguments of the verbs of metapack/dense.h: are they there, do they fit, do they
  * overlap? */
+#include "check.h"
 #include "../core/sizes.h"
-#include "session.h"
 
 #include <float.h>
 #include <math.h>
@@ -97,12 +97,12 @@ mpk_status mpki_dense_check_factor(mpk_context *ctx, const mpk_dense *d, const m
     return MPK_OK;
 }
 
-mpk_status mpki_dense_check_work(mpk_context *ctx, const void *work, int64_t bytes,
-                                 int64_t wanted) {
-    if (!work) return MPK_OK;
-    if ((uintptr_t)work % 64) MPKI_REFUSE(-1, "work is not aligned to 64 bytes");
-    if (bytes < wanted)
-        MPKI_REFUSE(bytes, "work has %lld bytes of %lld", (long long)bytes, (long long)wanted);
+mpk_status mpki_dense_check_work(mpk_context *ctx, const mpki_dense_work *work, int64_t wanted) {
+    if (!work->memory) return MPK_OK;
+    if ((uintptr_t)work->memory % 64) MPKI_REFUSE(-1, "work is not aligned to 64 bytes");
+    if (work->bytes < wanted)
+        MPKI_REFUSE(work->bytes, "work has %lld bytes of %lld", (long long)work->bytes,
+                    (long long)wanted);
     return MPK_OK;
 }
 
@@ -119,9 +119,9 @@ static range span(const void *x, int64_t rows, int64_t cols, int64_t ld, size_t 
 }
 
 /* What a call uses of it, however much there is said to be. */
-static range work_span(const void *work, int64_t bytes, const mpk_dense_sizes *sizes) {
-    if (bytes > sizes->sysv_bytes) bytes = sizes->sysv_bytes;
-    return span(work, bytes > 0 ? bytes : 0, 1, 1, 1);
+static range work_span(const mpki_dense_work *work, const mpk_dense_sizes *sizes) {
+    const int64_t bytes = work->bytes < sizes->sysv_bytes ? work->bytes : sizes->sysv_bytes;
+    return span(work->memory, bytes > 0 ? bytes : 0, 1, 1, 1);
 }
 
 static bool overlap(range a, range b) {
@@ -131,11 +131,11 @@ static bool overlap(range a, range b) {
 /* a, f, work and x as the caller gave them: only a and f may be the same memory */
 mpk_status mpki_dense_check_overlap(mpk_context *ctx, const mpk_dense *d, const void *a,
                                     int64_t lda, const mpk_dense_factor *f,
-                                    const mpk_dense_sizes *sizes, const void *work,
-                                    int64_t work_bytes, bool writes) {
+                                    const mpk_dense_sizes *sizes, const mpki_dense_work *work,
+                                    bool writes) {
     const range ra = span(a, d->n, d->n, lda, mpk_scalar_size(d->scalar));
     const range rf = span(f->f, d->n, d->n, f->ldf, mpk_scalar_size(mpki_dense_factor_scalar(d)));
-    const range rw = work_span(work, work_bytes, sizes);
+    const range rw = work_span(work, sizes);
     const range re = span(f->extra, sizes->extra_bytes, 1, sizes->extra_bytes, 1);
     const range rp = span(f->pivots, sizes->pivots, 1, sizes->pivots, sizeof(int32_t));
     const bool in_place =
@@ -150,28 +150,28 @@ mpk_status mpki_dense_check_overlap(mpk_context *ctx, const mpk_dense *d, const 
     return MPK_OK;
 }
 
-mpk_status mpki_dense_check_sides(mpki_dense_session *s, const void *a, int64_t lda, int32_t nrhs,
-                                  const void *b, int64_t ldb, const void *x, int64_t ldx,
-                                  const void *work, int64_t work_bytes) {
-    mpk_context *ctx = s->call.ctx;
-    const mpk_dense *d = &s->call.dense;
-    const mpk_dense_factor *f = s->call.f;
+mpk_status mpki_dense_check_sides(const mpki_dense_call *call, const mpk_dense_sizes *sizes,
+                                  const mpki_dense_sides *given, const mpki_dense_work *work) {
+    mpk_context *ctx = call->ctx;
+    const mpk_dense *d = &call->dense;
+    const mpk_dense_factor *f = call->f;
     const size_t size = mpk_scalar_size(d->scalar);
-    if (nrhs == 0 || d->n == 0) return MPK_OK;
+    if (given->nrhs == 0 || d->n == 0) return MPK_OK;
     const mpki_sides sides = {.n = d->n,
-                              .nrhs = nrhs,
+                              .nrhs = given->nrhs,
                               .size = size,
-                              .b = b,
-                              .ldb = ldb,
-                              .x = x,
-                              .ldx = ldx,
+                              .b = given->b,
+                              .ldb = given->ldb,
+                              .x = given->x,
+                              .ldx = given->ldx,
                               .may_be_same = true,
                               .equal_steps = true};
     if (mpk_failed(mpki_check_sides(ctx, "dense", &sides))) return mpki_failed(ctx);
-    const range rb = span(b, d->n, nrhs, ldb, size), rx = span(x, d->n, nrhs, ldx, size);
-    const range ra = span(a, d->n, d->n, lda, size);
+    const range rb = span(given->b, d->n, given->nrhs, given->ldb, size);
+    const range rx = span(given->x, d->n, given->nrhs, given->ldx, size);
+    const range ra = span(call->a, d->n, d->n, call->lda, size);
     const range rf = span(f->f, d->n, d->n, f->ldf, mpk_scalar_size(mpki_dense_factor_scalar(d)));
-    const range rw = work_span(work, work_bytes, &s->sizes);
+    const range rw = work_span(work, sizes);
     if (overlap(rx, ra) || overlap(rx, rf) || overlap(rx, rw) || overlap(rb, rw) || overlap(rb, rf))
         MPKI_REFUSE(-1, "b, x, a, f and work overlap");
     return MPK_OK;

@@ -1,27 +1,34 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Method auto of mpk_dense_sysv: up the engine's ladder of methods, until a solution is
  * accurate. */
-#include "session.h"
+#include "ladder.h"
+#include "run.h"
 
 #include <math.h>
 
-/* One rung: factors and solution in place, the outcome in *attempt. */
-static mpk_status climb(mpki_dense_session *s, const mpki_dense_rung *rung, double norm,
-                        int32_t nrhs, const void *b, int64_t ldb, void *x, int64_t ldx,
-                        mpk_dense_attempt *attempt) {
+/* The call of a rung. */
+static mpki_dense_call call_of(mpki_dense_session *s, const mpki_dense_rung *rung) {
     mpki_dense_call call = s->call;
-    const double begun = mpki_now_s();
     call.dense.method = rung->method, call.dense.precision = rung->precision;
     call.factor_scalar = mpki_dense_factor_scalar(&call.dense);
-    if (rung->precision != MPK_DENSE_WORKING && s->by_default)
+    if (s->by_default)
         call.dense.zero_tolerance = (double)call.dense.n * mpki_dense_eps(call.factor_scalar);
     if (rung->method == MPK_DENSE_ROOK && s->by_default)
         call.dense.zero_tolerance = 0; /* the last resort: a small row is not zero */
+    return call;
+}
+
+/* One rung: factors and solution in place, the outcome as one more attempt. */
+static mpk_status climb(mpki_dense_session *s, const mpki_dense_rung *rung, double norm,
+                        const mpki_dense_sides *sides) {
+    mpki_dense_call call = call_of(s, rung);
+    mpk_dense_attempt *attempt = &s->info.attempt[s->info.attempts];
+    const double begun = mpki_now_s();
+    if (s->info.attempts++ > 0) mpki_clear_error(call.ctx);
     *attempt = (mpk_dense_attempt){rung->method, rung->precision, MPK_OK, INFINITY, 0};
     mpk_status status = mpki_dense_run_factorize(s->engine, &call), factored = status;
     if (!mpk_failed(status)) {
-        call.work_bytes = s->call.work_bytes;
-        status = mpki_dense_run_solve(s, &call, norm, nrhs, b, ldb, x, ldx);
+        status = mpki_dense_run_solve(s, &call, norm, sides);
         attempt->componentwise = call.info->componentwise;
         status = mpki_worse(status, factored);
     }
@@ -66,6 +73,8 @@ static bool badly_scaled(const mpki_dense_call *call) {
 typedef struct ladder {
     const mpki_dense_rung *back; /* the best so far; NULL: none */
     mpk_status said;             /* of it: MPK_SINGULAR where that stands, else MPK_INACCURATE */
+    const mpki_dense_rung *zero; /* the first that met zero pivots in working precision */
+    bool solved;                 /* that one solved the system all the same */
     int apart;                   /* badly_scaled(): 1, 0, or -1: not known yet */
 } ladder;
 
@@ -74,13 +83,19 @@ static bool bad(ladder *l, const mpki_dense_call *call) {
     return l->apart > 0;
 }
 
+/* A small backward error alone may be that of a vector in the kernel of A. */
+static bool solves(const mpki_dense_session *s) {
+    return s->info.solved && s->info.componentwise <= s->call.dense.accuracy;
+}
+
 /* Take note of a rung; true: a better one would say the same. A matrix found singular in working
  * precision stays singular, unless a row is merely small; that b is inconsistent is known when no
  * rung has solved the system. */
 static bool settled(mpki_dense_session *s, ladder *l, const mpki_dense_rung *rung,
                     mpk_status status) {
     const bool singular = status == MPK_SINGULAR && rung->precision == MPK_DENSE_WORKING;
-    const bool accurate = s->info.componentwise <= s->call.dense.accuracy;
+    const bool accurate = solves(s);
+    if (singular && s->info.zero_pivots > 0 && !l->zero) l->zero = rung, l->solved = accurate;
     if (singular && accurate && (rung->method == MPK_DENSE_ROOK || !bad(l, &s->call))) return true;
     if (l->said == MPK_SINGULAR) return false;
     const bool stands = singular && (accurate || !bad(l, &s->call));
@@ -88,32 +103,49 @@ static bool settled(mpki_dense_session *s, ladder *l, const mpki_dense_rung *run
     return false;
 }
 
-mpk_status mpki_dense_ladder(mpki_dense_session *s, double norm, int32_t nrhs, const void *b,
-                             int64_t ldb, void *x, int64_t ldx) {
+/* The last rung takes no pivot for zero, and one before it met some: only a certificate tells
+ * whose counts are A's. */
+static void examine(mpki_dense_session *s, const mpki_dense_rung *last) {
+    mpki_dense_solve solve;
+    mpk_certificate found;
+    const mpki_dense_call call = call_of(s, last);
+    if (s->info.inertia.examined) return;
+    if (mpk_failed(mpki_dense_solver(s, &call, 1, 0, &solve)) ||
+        mpk_failed(mpki_dense_examine_counts(&solve, &found)))
+        mpki_clear_error(call.ctx); /* the counts stay what they are: not examined */
+}
+
+/* The rung whose result is returned after `last`, which ended with `status`; NULL: that one's. */
+static const mpki_dense_rung *choose(mpki_dense_session *s, ladder *l, const mpki_dense_rung *last,
+                                     mpk_status status) {
+    if (status == MPK_ERR_NUMERIC) return l->back;
+    if (mpk_failed(status) || !last) return NULL;
+    if (status == MPK_INACCURATE && l->said == MPK_SINGULAR) return l->back;
+    if (!l->zero) return NULL;
+    if (s->info.zero_pivots > 0) /* both met some, and the last one too few of them */
+        return l->solved || !solves(s) ? l->zero : NULL;
+    examine(s, last);
+    if (s->info.inertia.certified) return NULL;
+    return status == MPK_SINGULAR || l->solved ? l->zero : NULL;
+}
+
+mpk_status mpki_dense_ladder(mpki_dense_session *s, double norm, const mpki_dense_sides *sides) {
     mpk_status status = MPK_ERR_UNSUPPORTED;
     mpk_dense_info *info = &s->info;
     const mpki_dense_rung *last = NULL;
-    ladder l = {NULL, MPK_OK, -1};
-    for (int k = 0; k < MPK_DENSE_ATTEMPTS; k++) {
+    ladder l = {.said = MPK_OK, .apart = -1};
+    for (int k = 0; k < MPK_DENSE_ATTEMPTS - 1; k++) { /* one is left for a way back */
         const mpki_dense_rung *rung = &s->engine->ladder[k];
         if (rung->method == MPK_DENSE_AUTO) break;
         if (!mpki_dense_rung_applies(rung, &s->call.dense)) continue;
-        if (info->attempts > 0) mpki_clear_error(s->call.ctx);
-        status = climb(s, rung, norm, nrhs, b, ldb, x, ldx, &info->attempt[info->attempts++]);
+        status = climb(s, rung, norm, sides);
         last = rung;
         if (!may_fall_back(status)) break;
-        if (mpk_failed(status)) continue;
-        if (settled(s, &l, rung, status)) break;
+        if (!mpk_failed(status) && settled(s, &l, rung, status)) break;
     }
-    /* the last rung takes no pivot for zero: its counts are not those of a matrix that another one
-     * found singular */
-    const bool without = status == MPK_INACCURATE ||
-                         (status == MPK_SINGULAR && l.back != last && !bad(&l, &s->call));
-    if (l.back && info->attempts < MPK_DENSE_ATTEMPTS &&
-        (status == MPK_ERR_NUMERIC || (l.said == MPK_SINGULAR && without))) {
-        mpki_clear_error(s->call.ctx);
-        status = climb(s, l.back, norm, nrhs, b, ldb, x, ldx, &info->attempt[info->attempts++]);
-    }
+    const mpki_dense_rung *back = choose(s, &l, last, status);
+    if (back && back != last) status = climb(s, back, norm, sides);
+    if (!mpk_failed(status)) s->call.f->inertia = info->inertia;
     info->fallbacks = info->attempts > 0 ? info->attempts - 1 : 0;
     return status;
 }

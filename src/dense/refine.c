@@ -2,120 +2,17 @@
 /* Iterative refinement in working precision (Skeel 1980), around factors of working or less
  * precision (Buttari et al. 2007); where that contracts too slowly each correction is found by
  * GMRES with the factors as right preconditioner (Carson & Higham 2017, SIAM J. Sci. Comput. 39,
- * precondition from the left); and the condition estimate (Hager 1984, Higham 1988). Written once
- * for all engines. Before a solve in less than working precision right-hand sides are scaled to a
- * largest entry of 1, so that nothing overflows on the way. */
-#include "refine.h"
-#include "../core/random.h"
+ * precondition from the left). Written once for all engines. */
+#include "apply.h"
 #include "../problem/measure.h"
 
 #include <math.h>
 #include <string.h>
 
-/* As in solve/solve.c. */
+/* As in solve/judge.c. */
 static const double CORRECTION = 0.1;
 
-enum {
-    KRYLOV = 20,   /* vectors of a cycle */
-    TOGETHER = 128 /* right-hand sides solved at once */
-};
-
-typedef struct parts {
-    char *r, *best;   /* a column each */
-    char *keep, *low; /* one for each right-hand side: copies of them, and rounded copies */
-    char *basis, *residual;
-    int64_t ld, column; /* entries and bytes of a column of working precision */
-} parts;
-
-static int64_t padded(int64_t n) {
-    return (n + 15) / 16 * 16;
-}
-
-static bool low(const mpki_dense_call *call) {
-    return call->factor_scalar != call->dense.scalar;
-}
-
-int64_t mpki_dense_solve_bytes(const mpki_dense_engine *engine, const mpki_dense_call *call,
-                               int32_t nrhs) {
-    const int64_t most = nrhs > 1 ? nrhs : 1;
-    const int64_t column = padded(call->dense.n) * (int64_t)mpk_scalar_size(call->dense.scalar);
-    return column * (2 * most + 2 + KRYLOV + 3) +
-           (engine->residual_bytes(call, nrhs) + 63) / 64 * 64 + 256;
-}
-
-static parts cut(const mpki_dense_solve *s, int32_t nrhs) {
-    const int64_t most = nrhs > 1 ? nrhs : 1;
-    parts p = {.ld = padded(s->call.dense.n)};
-    p.column = p.ld * (int64_t)mpk_scalar_size(s->call.dense.scalar);
-    p.r = s->work;
-    p.best = p.r + p.column;
-    p.keep = p.best + p.column;
-    p.low = p.keep + most * p.column;
-    p.basis = p.low + most * p.column;
-    p.residual = p.basis + (KRYLOV + 3) * p.column;
-    return p;
-}
-
-/* y := 2^exponent y, in two steps, since the power alone may be beyond the type's range */
-static mpk_status shift(mpki_dense_solve *s, const parts *p, int exponent, char *y, int64_t ldy) {
-    mpki_dense_call *call = &s->call;
-    const mpki_dense_engine *engine = s->engine;
-    const mpk_scalar scalar = call->dense.scalar;
-    char *wide = p->basis + (KRYLOV + 2) * p->column;
-    mpk_status status = MPK_OK;
-    const int part[2] = {exponent / 2, exponent - exponent / 2};
-    for (int k = 0; k < 2 && !mpk_failed(status); k++) {
-        const double m[2] = {ldexp(1, part[k]), 0};
-        status = engine->copy(call, call->dense.n, 1, scalar, y, ldy, scalar, wide, p->ld);
-        if (!mpk_failed(status))
-            status = engine->copy(call, call->dense.n, 1, scalar, NULL, ldy, scalar, y, ldy);
-        if (!mpk_failed(status)) status = engine->axpy(call, 1, m, wide, p->ld, y, ldy);
-    }
-    return status;
-}
-
-/* Y := M^-1 Y with the factors M, nrhs columns of working precision; sizes[c]: about the largest
- * entry of column c */
-static mpk_status precondition(mpki_dense_solve *s, const parts *p, int32_t nrhs, char *y,
-                               int64_t ldy, const double *sizes) {
-    mpki_dense_call *call = &s->call;
-    const mpki_dense_engine *engine = s->engine;
-    const mpk_scalar scalar = call->dense.scalar, factor = call->factor_scalar;
-    const int64_t n = call->dense.n, size = (int64_t)mpk_scalar_size(scalar);
-    const mpki_dense_method *method = &engine->method[call->f->method];
-    mpk_status status = MPK_OK;
-    if (!low(call)) {
-        int exponent;
-        frexp(call->f->scale, &exponent);
-        status = method->solve(call, nrhs, y, ldy);
-        for (int32_t c = 0; c < nrhs && !mpk_failed(status) && exponent != 1; c++)
-            status = shift(s, p, exponent - 1, y + c * ldy * size, ldy);
-        return status;
-    }
-    /* t = y / size, rounded; t := (scale A)^-1 t; y = scale size t */
-    char *wide = p->basis + (KRYLOV + 2) * p->column;
-    for (int32_t c = 0; c < nrhs && !mpk_failed(status); c++) {
-        const double m[2] = {sizes[c] > 0 ? 1 / sizes[c] : 0, 0};
-        status = engine->copy(call, n, 1, scalar, NULL, p->ld, scalar, wide, p->ld);
-        if (!mpk_failed(status))
-            status = engine->axpy(call, 1, m, y + c * ldy * size, ldy, wide, p->ld);
-        if (!mpk_failed(status))
-            status = engine->copy(call, n, 1, scalar, wide, p->ld, factor,
-                                  p->low + c * p->ld * (int64_t)mpk_scalar_size(factor), p->ld);
-    }
-    if (!mpk_failed(status)) status = method->solve(call, nrhs, p->low, p->ld);
-    for (int32_t c = 0; c < nrhs && !mpk_failed(status); c++) {
-        const double m[2] = {sizes[c] * call->f->scale, 0};
-        char *yc = y + c * ldy * size;
-        status =
-            engine->copy(call, n, 1, factor, p->low + c * p->ld * (int64_t)mpk_scalar_size(factor),
-                         p->ld, scalar, wide, p->ld);
-        if (!mpk_failed(status))
-            status = engine->copy(call, n, 1, scalar, NULL, ldy, scalar, yc, ldy);
-        if (!mpk_failed(status)) status = engine->axpy(call, 1, m, wide, p->ld, yc, ldy);
-    }
-    return status;
-}
+enum { TOGETHER = 128 }; /* right-hand sides solved at once */
 
 /* ---- GMRES ----------------------------------------------------------------------------------- */
 
@@ -126,8 +23,8 @@ static mpk_status norm2(mpki_dense_solve *s, const char *x, double *norm) {
     return status;
 }
 
-static mpk_status scale_into(mpki_dense_solve *s, const parts *p, const char *x, double m,
-                             char *y) {
+static mpk_status scale_into(mpki_dense_solve *s, const mpki_dense_parts *p, const char *x,
+                             double m, char *y) {
     const mpk_scalar scalar = s->call.dense.scalar;
     const double alpha[2] = {m, 0};
     mpk_status status =
@@ -136,21 +33,23 @@ static mpk_status scale_into(mpki_dense_solve *s, const parts *p, const char *x,
 }
 
 /* r := d, an approximate solution of A d = r with a residual of 1e-4 ||r||. */
-static mpk_status gmres(mpki_dense_solve *s, const parts *p, char *r, int *steps) {
+static mpk_status gmres(mpki_dense_solve *s, const mpki_dense_parts *p, char *r, int *steps) {
     mpki_dense_call *call = &s->call;
     const mpki_dense_engine *engine = s->engine;
-    double complex h[KRYLOV + 1][KRYLOV], g[KRYLOV + 1] = {0}, y[KRYLOV], cs[KRYLOV], sn[KRYLOV];
-    char *v = p->basis, *z = p->basis + (KRYLOV + 1) * p->column;
+    double complex h[MPKI_DENSE_KRYLOV + 1][MPKI_DENSE_KRYLOV],
+        g[MPKI_DENSE_KRYLOV + 1] = {0}, y[MPKI_DENSE_KRYLOV], cs[MPKI_DENSE_KRYLOV],
+                              sn[MPKI_DENSE_KRYLOV];
+    char *v = p->basis, *z = p->basis + (MPKI_DENSE_KRYLOV + 1) * p->column;
     double beta, unit = 1;
     int m = 0;
     mpk_status status = norm2(s, r, &beta);
     if (mpk_failed(status) || !(beta > 0) || !isfinite(beta)) return status;
     status = scale_into(s, p, r, 1 / beta, v);
     g[0] = beta;
-    while (!mpk_failed(status) && m < KRYLOV) {
+    while (!mpk_failed(status) && m < MPKI_DENSE_KRYLOV) {
         char *next = v + (m + 1) * p->column;
         status = scale_into(s, p, v + m * p->column, 1, z);
-        if (!mpk_failed(status)) status = precondition(s, p, 1, z, p->ld, &unit);
+        if (!mpk_failed(status)) status = mpki_dense_precondition(s, p, 1, z, p->ld, &unit);
         if (!mpk_failed(status)) /* next = -A z */
             status =
                 engine->residual(call, 1, z, p->ld, NULL, p->ld, next, p->ld, NULL, p->residual);
@@ -200,7 +99,7 @@ static mpk_status gmres(mpki_dense_solve *s, const parts *p, char *r, int *steps
         const double alpha[2] = {creal(y[k]), cimag(y[k])};
         status = engine->axpy(call, 1, alpha, v + k * p->column, p->ld, r, p->ld);
     }
-    return mpk_failed(status) ? status : precondition(s, p, 1, r, p->ld, &beta);
+    return mpk_failed(status) ? status : mpki_dense_precondition(s, p, 1, r, p->ld, &beta);
 }
 
 /* ---- refinement, a right-hand side after the other in what is measured ----------------------- */
@@ -224,8 +123,9 @@ static bool loose(mpk_dense_method method) {
 }
 
 /* One column: refine x, which solves A x = b to some accuracy, until it reaches dense.accuracy. */
-static mpk_status refine_column(mpki_dense_solve *s, const parts *p, const char *b, int64_t ldb,
-                                char *x, int64_t ldx, mpki_dense_worth *worth, double *correction) {
+static mpk_status refine_column(mpki_dense_solve *s, const mpki_dense_parts *p, const char *b,
+                                int64_t ldb, char *x, int64_t ldx, mpki_dense_worth *worth,
+                                double *correction) {
     mpki_dense_call *call = &s->call;
     const mpki_dense_engine *engine = s->engine;
     const mpk_dense *d = &call->dense;
@@ -241,9 +141,9 @@ static mpk_status refine_column(mpki_dense_solve *s, const parts *p, const char 
         frexp(now.b_inf, &exponent);
         const double unit = 1;
         status = engine->copy(call, d->n, 1, d->scalar, b, ldb, d->scalar, x, ldx);
-        if (!mpk_failed(status)) status = shift(s, p, -exponent, x, ldx);
-        if (!mpk_failed(status)) status = precondition(s, p, 1, x, ldx, &unit);
-        if (!mpk_failed(status)) status = shift(s, p, exponent, x, ldx);
+        if (!mpk_failed(status)) status = mpki_dense_shift(s, p, -exponent, x, ldx);
+        if (!mpk_failed(status)) status = mpki_dense_precondition(s, p, 1, x, ldx, &unit);
+        if (!mpk_failed(status)) status = mpki_dense_shift(s, p, exponent, x, ldx);
         if (!mpk_failed(status))
             status = engine->residual(call, 1, x, ldx, b, ldb, p->r, p->ld, &now, p->residual);
         if (mpk_failed(status)) return status;
@@ -255,8 +155,9 @@ static mpk_status refine_column(mpki_dense_solve *s, const parts *p, const char 
         status = engine->copy(call, d->n, 1, d->scalar, x, ldx, d->scalar, p->best, p->ld);
         if (!mpk_failed(status))
             status = krylov ? gmres(s, p, p->r, &solves)
-                            : precondition(s, p, 1, p->r, p->ld, &now.r_inf);
-        if (!mpk_failed(status) && step == 0 && !low(call)) status = compare(s, p->r, x, &first);
+                            : mpki_dense_precondition(s, p, 1, p->r, p->ld, &now.r_inf);
+        if (!mpk_failed(status) && step == 0 && !mpki_dense_low(call))
+            status = compare(s, p->r, x, &first);
         if (!mpk_failed(status)) status = engine->axpy(call, 1, one, p->r, p->ld, x, ldx);
         if (!mpk_failed(status))
             status = engine->residual(call, 1, x, ldx, b, ldb, p->r, p->ld, &now, p->residual);
@@ -282,7 +183,7 @@ static mpk_status refine_column(mpki_dense_solve *s, const parts *p, const char 
         return mpki_error(call->ctx, MPK_ERR_NUMERIC, "dense", -1, "the solution overflows");
     if (first > CORRECTION && loose(call->f->method)) { /* is it the factors, or A? */
         double last = 0;
-        status = precondition(s, p, 1, p->r, p->ld, &now.r_inf);
+        status = mpki_dense_precondition(s, p, 1, p->r, p->ld, &now.r_inf);
         if (!mpk_failed(status)) status = compare(s, p->r, x, &last);
         if (mpk_failed(status)) return status;
         first = fmin(first, last);
@@ -299,7 +200,7 @@ mpk_status mpki_dense_refined(mpki_dense_solve *s, int32_t nrhs, const void *b, 
     mpki_dense_call *call = &s->call;
     const mpki_dense_engine *engine = s->engine;
     const mpk_dense *d = &call->dense;
-    const parts p = cut(s, nrhs);
+    const mpki_dense_parts p = mpki_dense_cut(s, nrhs);
     const int64_t size = (int64_t)mpk_scalar_size(d->scalar);
     mpk_dense_info *info = call->info;
     mpk_status status = MPK_OK;
@@ -320,12 +221,12 @@ mpk_status mpki_dense_refined(mpki_dense_solve *s, int32_t nrhs, const void *b, 
     for (int32_t c0 = 0; c0 < nrhs && !mpk_failed(status); c0 += TOGETHER) {
         const int32_t cols = nrhs - c0 < TOGETHER ? nrhs - c0 : TOGETHER;
         double sizes[TOGETHER];
-        for (int32_t c = 0; low(call) && c < cols && !mpk_failed(status); c++) {
+        for (int32_t c = 0; mpki_dense_low(call) && c < cols && !mpk_failed(status); c++) {
             status = norm2(s, rhs + (c0 + c) * ldr * size, &sizes[c]);
             if (!isfinite(sizes[c])) sizes[c] = 1;
         }
         if (!mpk_failed(status))
-            status = precondition(s, &p, cols, (char *)x + c0 * ldx * size, ldx, sizes);
+            status = mpki_dense_precondition(s, &p, cols, (char *)x + c0 * ldx * size, ldx, sizes);
     }
     info->solve_s = mpki_now_s() - start;
     start = mpki_now_s();
@@ -346,10 +247,8 @@ mpk_status mpki_dense_refined(mpki_dense_solve *s, int32_t nrhs, const void *b, 
     if (mpk_failed(status) || !call->a) return status;
     const bool moved = correction > CORRECTION && call->f->inertia.zero == 0;
     mpk_certificate found = {0};
-    if ((kernel || moved || !all_sound) && mpk_failed(mpki_dense_examine(s, &found))) {
+    if ((kernel || moved || !all_sound) && mpk_failed(mpki_dense_examine_counts(s, &found)))
         mpki_clear_error(call->ctx); /* x is there: it stays in doubt */
-        found.certified = 0;
-    }
     if (flat && !found.certified) info->solved = 0;
     if (kernel && !found.certified)
         return mpki_error(
@@ -376,115 +275,4 @@ mpk_status mpki_dense_refined(mpki_dense_solve *s, int32_t nrhs, const void *b, 
                       "componentwise backward error %.1e, but the solution is so large that b "
                       "hardly counts beside it: A is singular or too ill-conditioned to tell",
                       info->componentwise);
-}
-
-/* ---- condition ------------------------------------------------------------------------------- */
-
-static void set(mpk_scalar scalar, void *x, int64_t i, double complex v) {
-    switch (scalar) {
-    case MPK_S:
-        ((float *)x)[i] = (float)creal(v);
-        break;
-    case MPK_D:
-        ((double *)x)[i] = creal(v);
-        break;
-    case MPK_C:
-        ((float complex *)x)[i] = (float complex)v;
-        break;
-    default:
-        ((double complex *)x)[i] = v;
-    }
-}
-
-mpk_status mpki_dense_backward(mpki_dense_solve *s, const void *z, void *y, bool product_alone) {
-    const parts p = cut(s, 1);
-    mpki_dense_error error;
-    mpk_status status = s->engine->put(&s->call, z, p.best);
-    if (!mpk_failed(status))
-        status = s->engine->residual(&s->call, 1, p.best, p.ld, NULL, p.ld, p.r, p.ld, &error,
-                                     p.residual);
-    if (!mpk_failed(status) && !product_alone)
-        status = precondition(s, &p, 1, p.r, p.ld, &error.r_inf);
-    return mpk_failed(status) ? status : s->engine->get(&s->call, p.r, y);
-}
-
-/* v := A^-1 v, or A^-H v where conjugate; v in host memory */
-static mpk_status inverse(mpki_dense_solve *s, const parts *p, void *v, bool conjugate) {
-    const mpk_dense *d = &s->call.dense;
-    double most = 0;
-    for (int64_t i = 0; i < d->n; i++) {
-        if (conjugate) set(d->scalar, v, i, conj(mpki_dense_entry(d->scalar, v, i)));
-        most = fmax(most, cabs(mpki_dense_entry(d->scalar, v, i)));
-    }
-    mpk_status status = s->engine->put(&s->call, v, p->r);
-    if (!mpk_failed(status)) status = precondition(s, p, 1, p->r, p->ld, &most);
-    if (!mpk_failed(status)) status = s->engine->get(&s->call, p->r, v);
-    for (int64_t i = 0; conjugate && i < d->n && !mpk_failed(status); i++)
-        set(d->scalar, v, i, conj(mpki_dense_entry(d->scalar, v, i)));
-    return status;
-}
-
-/* Hager's ascent from x, a vector of norm 1, by at most so many columns of A^-1: *estimate becomes
- * larger, *last is the column. */
-static mpk_status ascend(mpki_dense_solve *s, const parts *p, void *x, int rounds, double *estimate,
-                         int64_t *last) {
-    const mpk_dense *d = &s->call.dense;
-    const int64_t n = d->n;
-    /* A^-H is A^-1 for real and Hermitian matrices, conj(A^-1 conj(.)) for complex symmetric
-     * ones */
-    const bool turn = d->scalar >= MPK_C && d->symmetry != MPK_HERMITIAN;
-    for (int round = 0; round <= rounds; round++) {
-        mpk_status status = inverse(s, p, x, false);
-        if (mpk_failed(status)) return status;
-        double sum = 0;
-        for (int64_t i = 0; i < n; i++) sum += cabs(mpki_dense_entry(d->scalar, x, i));
-        if (round > 0 && !(sum > *estimate)) break;
-        if (sum > *estimate) *estimate = sum;
-        if (round == rounds) break;
-        for (int64_t i = 0; i < n; i++) {
-            double complex v = mpki_dense_entry(d->scalar, x, i);
-            set(d->scalar, x, i, cabs(v) > 0 ? v / cabs(v) : 1);
-        }
-        status = inverse(s, p, x, turn);
-        if (mpk_failed(status)) return status;
-        int64_t place = 0;
-        for (int64_t i = 1; i < n; i++)
-            if (cabs(mpki_dense_entry(d->scalar, x, i)) >
-                cabs(mpki_dense_entry(d->scalar, x, place)))
-                place = i;
-        if (place == *last) break;
-        *last = place;
-        for (int64_t i = 0; i < n; i++) set(d->scalar, x, i, i == place);
-    }
-    return MPK_OK;
-}
-
-mpk_status mpki_dense_condition(mpki_dense_solve *s, double *condition) {
-    const mpk_dense *d = &s->call.dense;
-    const int64_t n = d->n;
-    const parts p = cut(s, 1);
-    const bool host = d->memory == MPK_HOST; /* p.best is free by now */
-    void *x = host ? p.best : mpki_alloc(s->call.ctx, "dense", n, mpk_scalar_size(d->scalar));
-    double estimate = 0;
-    int64_t last = -1;
-    uint64_t state = 1;
-    mpk_status status = MPK_OK;
-    *condition = 0;
-    if (!x) return mpki_failed(s->call.ctx);
-    for (int64_t i = 0; i < n; i++) set(d->scalar, x, i, 1.0 / (double)n);
-    status = ascend(s, &p, x, 4, &estimate, &last);
-    if (mpk_failed(status)) goto done;
-    /* Higham's second vector, with random sizes: src/factor/refine_t.c */
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++) {
-        const double size = mpki_random_unit(mpki_random_next(&state)) + 1e-3;
-        set(d->scalar, x, i, i % 2 ? -size : size);
-        sum += size;
-    }
-    for (int64_t i = 0; i < n; i++) set(d->scalar, x, i, mpki_dense_entry(d->scalar, x, i) / sum);
-    status = ascend(s, &p, x, 1, &estimate, &last);
-    if (!mpk_failed(status)) *condition = s->norm_inf * estimate;
-done:
-    if (!host) mpki_release(s->call.ctx, x);
-    return status;
 }

@@ -30,9 +30,9 @@ double complex mpki_dense_entry(mpk_scalar scalar, const void *x, int64_t i);
 /** What a solution is worth. */
 typedef struct mpki_dense_worth {
     double omega, normwise; /* backward errors */
-    bool
-        sound; /* they may be trusted. False: they are small only because x is so large that b hardly
-                    counts beside A x: mpki_dense_examine() is asked then */
+    /* they may be trusted. False: they are small only because x is so large that b hardly counts
+     * beside A x: mpki_dense_examine() is asked then */
+    bool sound;
     bool flat;   /* then: A takes the large entries of x to nearly nothing */
     bool kernel; /* then: A takes the large entries of x to nothing, up to rounding */
     bool solved; /* it solves its system (mpki_solves) */
@@ -51,6 +51,8 @@ mpk_status mpki_dense_backward(mpki_dense_solve *s, const void *z, void *y, bool
 /** Draw vectors until it is settled whether ||I - M^-1 A|| < 1, so that A is regular and has the
  *  inertia of the factors. s->call.a is given. Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE. */
 mpk_status mpki_dense_examine(mpki_dense_solve *s, mpk_certificate *found);
+/** Likewise, told in s->call.info->inertia, too. found [out] not certified where the call fails */
+mpk_status mpki_dense_examine_counts(mpki_dense_solve *s, mpk_certificate *found);
 /** May the signs of the factors be A's inertia? Not of complex symmetric ones; nor of Aasen's,
  *  whose T is eliminated in another way for its signs than for solves. */
 bool mpki_dense_counts(const mpk_dense *d);

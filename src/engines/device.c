@@ -69,7 +69,7 @@ mpk_status mpk_device_copy(mpk_context *ctx, int number, void *to, int64_t to_pi
         status = d->table->copy(d->cuda, to, to_pitch, from, from_pitch, width, columns, to_device,
                                 NULL);
     if (!mpk_failed(status)) status = d->table->synchronize(d->cuda, NULL);
-    return mpki_cuda_told(ctx, STAGE, status);
+    return mpki_cuda_status(ctx, STAGE, status);
 }
 mpk_status mpk_device_alloc(mpk_context *ctx, int number, int64_t bytes, void **ptr) {
     if (!ctx) return MPK_ERR_ARGUMENT;
@@ -85,7 +85,7 @@ mpk_status mpk_device_alloc(mpk_context *ctx, int number, int64_t bytes, void **
     if (!d) return mpki_failed(ctx);
     const int status = d->table->alloc(d->cuda, bytes, ptr);
     if (mpk_failed(status)) *ptr = NULL;
-    return mpki_cuda_told(ctx, STAGE, status);
+    return mpki_cuda_status(ctx, STAGE, status);
 }
 
 mpk_status mpk_device_free(mpk_context *ctx, int number, void **ptr) {
@@ -101,7 +101,7 @@ mpk_status mpk_device_free(mpk_context *ctx, int number, void **ptr) {
         return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, number,
                           "this is not memory of CUDA device %d", number);
     const int status = d->table->settle(d->cuda);
-    if (mpk_failed(status)) return mpki_cuda_told(ctx, STAGE, status);
+    if (mpk_failed(status)) return mpki_cuda_status(ctx, STAGE, status);
     d->table->release(d->cuda, *ptr);
     *ptr = NULL;
     return MPK_OK;

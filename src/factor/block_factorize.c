@@ -287,7 +287,7 @@ static mpk_status run(mpk_factor *fac, const mpki_full *full, const mpki_full *a
 
 /* Dropping can give a definite matrix a pivot <= 0. Manteuffel 1980 then adds alpha diag(A), with
  * alpha growing until there is none; Lin & More 1999 begin at 1e-3 and double. Here alpha grows
- * fourfold: a third fewer restarts, and no more iterations (docs/meta-algorithm.md). */
+ * fourfold: a third fewer restarts, and no more iterations (docs/design/meta-algorithm.md). */
 enum { REPAIRS = 6 };
 /* So often frames are joined: then they are as wide as blocks may be, or no nearer to an end. */
 enum { JOINS = 3 };

@@ -114,7 +114,8 @@ static mpk_status apply(mpk_context *ctx, const mpk_factor *fac, void *work, mpk
     return status;
 }
 
-const mpki_form mpki_block_form = {.factorize = factorize,
+const mpki_form mpki_block_form = {.copies_a = true,
+                                   .factorize = factorize,
                                    .bytes = bytes,
                                    .free = mpki_block_body_free,
                                    .block_info = block_info,

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A factor by the multifrontal method: scales the values and calls the engine; does it again with
- * another analysis if delayed columns run away (outer pivoting); handles structurally singular
- * matrices; gives the verdict. */
-#include "direct_form.h"
+/* A factor by the multifrontal method: factorizes, and again with another analysis if delayed
+ * columns run away (outer pivoting); handles structurally singular matrices; gives the verdict. */
 #include "rank_kernel.h"
+#include "tuning.h"
 
 #include <math.h>
 #include <string.h>
@@ -12,41 +11,6 @@ static const char STAGE[] = "factorize";
 
 static bool single_of(mpk_scalar scalar) {
     return scalar == MPK_S || scalar == MPK_C;
-}
-
-/* What rounding leaves of entries that should cancel, in a matrix scaled to 1: about 45 eps. With
- * this bound the counts of zero pivots agree with the eigenvalues of the singular matrices in the
- * test set (table in docs/numerics.md). */
-double mpki_default_zero_tolerance(mpk_scalar scalar) {
-    return (single_of(scalar) ? 0x1p29 : 1) * 1e-14;
-}
-
-mpk_status mpki_factorize_once(mpk_factor *fac, const mpki_stop *stop,
-                               mpki_numeric_result *result) {
-    mpk_context *ctx = fac->ctx;
-    const mpk_analysis *an = fac->an;
-    const bool away = fac->away; /* then they are scaled, too */
-    mpk_status status = MPK_OK;
-    if (away)
-        fac->size = 1;
-    else
-        status = mpki_find_scaling(ctx, an, &fac->options, fac->ax, fac->rescaled, fac->scale,
-                                   &fac->size);
-    if (mpk_failed(status)) return status;
-    const bool single = single_of(an->scalar);
-    const double small = fac->options.zero_tolerance >= 0 ? fac->options.zero_tolerance
-                         : fac->raised > 0                ? fac->raised
-                         : fac->lowered                   ? (single ? 0x1p-23 : 0x1p-52)
-                                                          : mpki_default_zero_tolerance(an->scalar);
-    const mpki_pivot_rules rules = {.threshold = fac->options.pivot_threshold,
-                                    .small = small * fac->size,
-                                    .shift = fac->options.static_shift * fac->size,
-                                    .size = fac->size,
-                                    .threads = fac->options.threads,
-                                    .memory_limit = fac->options.memory_limit,
-                                    .device_memory_limit = fac->options.device_memory_limit};
-    return fac->engine->direct->factorize(fac->direct, away ? NULL : fac->ax,
-                                          away ? NULL : fac->scale, &rules, stop, result);
 }
 
 /* Which values mpki_find_scaling() would scale as the engine can: by sweeps of equilibration
@@ -72,31 +36,6 @@ static mpk_status take(mpk_factor *fac, const mpk_options *options, const void *
 
 static mpk_status give(const mpk_factor *fac, void *ax, double *scale) {
     return fac->engine->direct->give(fac->direct, ax, scale);
-}
-
-mpki_tree_view mpki_tree_view_of(const mpk_analysis *an) {
-    return (mpki_tree_view){.n = an->n,
-                            .nsuper = an->nsuper,
-                            .nnz = an->nnz,
-                            .scalar = an->scalar,
-                            .symmetry = an->symmetry,
-                            .ap = an->ap,
-                            .ai = an->ai,
-                            .perm = an->perm,
-                            .sptr = an->sptr,
-                            .parent = an->parent,
-                            .child_ptr = an->child_ptr,
-                            .child = an->child,
-                            .rptr = an->rptr,
-                            .ridx = an->ridx,
-                            .rel = an->rel,
-                            .flops = an->flops,
-                            .scatter_ptr = an->scatter_ptr,
-                            .scatter = an->scatter,
-                            .factor_flops = an->info.factor_flops,
-                            .factor_bytes = an->info.factor_bytes,
-                            .max_front = an->info.max_front,
-                            .failing = an->failing};
 }
 
 /* ---- another analysis ------------------------------------------------------------------------ */
@@ -155,37 +94,6 @@ static mpk_status return_to_base(mpk_factor *fac) {
     return MPK_OK;
 }
 
-double mpki_pivot_noise(const mpk_factor *fac) {
-    const mpk_analysis *an = fac->an;
-    const double eps = single_of(an->scalar) ? 0x1p-24 : 0x1p-53;
-    return 10 * eps * sqrt((double)an->n + 1) * fmax(fac->info.growth, 1);
-}
-
-void mpki_factor_describe(mpk_factor *fac, const mpki_numeric_result *r) {
-    const mpk_analysis *an = fac->an;
-    mpk_factor_info *info = &fac->info;
-    const bool counted =
-        an->symmetry == MPK_HERMITIAN || an->scalar == MPK_S || an->scalar == MPK_D;
-    *info = (mpk_factor_info){.nnz = r->nnz,
-                              .flops = r->flops,
-                              .bytes = fac->engine->direct->bytes(fac->direct),
-                              .rejected = r->delayed,
-                              .two_by_two = r->two_by_two,
-                              .perturbed = r->perturbed,
-                              .growth = r->max_d / fac->size,
-                              .min_pivot = isfinite(r->min_d) ? r->min_d / fac->size : 0,
-                              .max_front = r->max_front,
-                              .threads = fac->options.threads};
-    info->inertia.zero = r->zero;
-    if (!counted) return;
-    info->inertia.positive = r->positive;
-    info->inertia.negative = r->negative;
-}
-
-mpki_stop mpki_fresh_stop(const mpk_analysis *an) {
-    return (mpki_stop){3 * an->info.factor_flops + 2e8, (int64_t)an->n + 1000};
-}
-
 /* Outer pivoting. For a new factor the analysis is of these values; later it is of older ones and
  * is given up sooner, since it may no longer fit (Sigma of an interior point method grows by ten
  * orders of magnitude). It is then made anew from the present values, with the caller's options;
@@ -201,8 +109,9 @@ static mpk_status factorize_by_stages(mpk_factor *fac, bool is_new, mpki_numeric
         const mpk_analysis_info *info = &fac->an->info;
         mpki_stop stop = mpki_fresh_stop(fac->an);
         if (!fresh) {
-            stop.flops = fac->patience * (2 * info->factor_flops + 200.0 * (double)info->nnz);
-            stop.rejected = (int64_t)(fac->patience * (0.5 * info->n + 100));
+            stop.flops = fac->patience * (MPKI_STOP_OLD_TIMES * info->factor_flops +
+                                          MPKI_STOP_OLD_ENTRY * (double)info->nnz);
+            stop.rejected = (int64_t)(fac->patience * (0.5 * info->n + MPKI_STOP_OLD_REJECTED));
         }
         const bool may_stop = free_to && !last && (!fresh || !info->matching);
         mpk_status status = mpki_factorize_once(fac, may_stop ? &stop : NULL, result);
@@ -230,7 +139,9 @@ static mpk_status extend_core(mpk_factor *fac, const char *keep, mpki_numeric_re
     mpk_status status = reanalyse(fac, fac->an->options.matching, keep);
     if (!mpk_failed(status)) {
         const mpk_analysis_info *info = &fac->an->info;
-        const mpki_stop stop = {50 * info->factor_flops + 2e5 * info->n, 50 * (int64_t)info->n};
+        const mpki_stop stop = {MPKI_STOP_CORE_TIMES * info->factor_flops +
+                                    (double)MPKI_STOP_CORE_COLUMN * info->n,
+                                MPKI_STOP_CORE_TIMES * (int64_t)info->n};
         status = mpki_factorize_once(fac, &stop, result);
     }
     *dear = status == MPK_ERR_MEMORY || status == MPK_ERR_NUMERIC ||

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a factorization will take, and where it will run. */
 #include "../core/floats.h"
-#include "direct_form.h"
+#include "direct_numbers.h"
 
 #include <metapack/device.h>
 

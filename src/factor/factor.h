@@ -15,7 +15,8 @@ typedef void mpki_tile_fn(void *self, int64_t entries, int32_t r0, int32_t r1, i
 /** A form of factor: the verbs that depend on what it is made of. There is one form for each family
  *  of methods (mpki_form_of() says which); all of them compute through fac->engine. */
 typedef struct mpki_form {
-    bool exact; /* the factor is that of A itself: a solve may be refinement alone */
+    bool exact;    /* the factor is that of A itself: a solve may be refinement alone */
+    bool copies_a; /* an engine may have its own copy of a symmetric A: fac->matrix */
     /** Numbers and info from fac->ax and fac->options.
      *  is_new [in] they are the first numbers of this factor
      *  Returns a status as mpk_factorize, with errors and outcomes recorded. */
@@ -114,6 +115,9 @@ struct mpk_factor {
  *  Who reads them asks first. Errors are recorded in ctx. MPK_OK | MPK_ERR_MEMORY, _DEVICE. */
 mpk_status mpki_factor_bring(mpk_context *ctx, const mpk_factor *fac);
 
+/** row_norm and norm_inf of the values in host memory. */
+void mpki_factor_norms(mpk_factor *fac);
+
 /** mpk_certify() for a call that has begun: errors are recorded, none is cleared. */
 mpk_status mpki_certify(mpk_context *ctx, const mpk_factor *fac, mpk_certificate *out);
 /** Is there a nonsingular M = L D L^T, whose distance from A a certificate can measure? */
@@ -184,8 +188,8 @@ mpk_status mpki_find_scaling_there(mpk_factor *fac);
 
 /** Does the engine mirror a factor's A itself? Then fac->matrix is made before anything else. */
 static inline bool mpki_mirrors(const mpk_factor *fac) {
-    return fac->form == &mpki_block_form && fac->an->symmetry != MPK_GENERAL &&
-           fac->engine->vectors && fac->engine->vectors->matrix_of;
+    return fac->form->copies_a && fac->an->symmetry != MPK_GENERAL && fac->engine->vectors &&
+           fac->engine->vectors->matrix_of;
 }
 /** And are row sums and scales found there? */
 static inline bool mpki_computes_there(const mpk_factor *fac) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The rank of A, as far as a factorization and a few vectors show it. */
 #include "rank_kernel.h"
+#include "tuning.h"
 #include "../core/random.h"
 
 #include <math.h>
@@ -113,8 +114,9 @@ static mpk_status factorize_twin(verdict *v, mpk_factor *other, unsigned what, b
     mpk_context *ctx = fac->ctx;
     const int times = v->asked ? REQUEST_TIMES : v->rescue && v->first ? RESCUE_TIMES : OTHER_TIMES;
     const double predicted = fmax(fac->an->info.factor_flops, fac->info.flops / 2);
-    const int64_t rejected = fac->an->n + 1000 + 2 * fac->info.rejected;
-    const mpki_stop stop = {times * predicted + 2e8, v->asked ? INT64_MAX : rejected};
+    const int64_t rejected = fac->an->n + MPKI_STOP_LEAST_REJECTED + 2 * fac->info.rejected;
+    const mpki_stop stop = {times * predicted + MPKI_STOP_LEAST_FLOPS,
+                            v->asked ? INT64_MAX : rejected};
     mpki_numeric_result result;
     v->used = true;
     fac->known.tried |= what;

@@ -2,8 +2,8 @@
 #ifndef MPKI_RANK_H
 #define MPKI_RANK_H
 /** What zero pivots, and pivots at the level of rounding, say about the rank of A: nothing, unless
- *  a vector confirms it (docs/numerics.md, "Rank"). */
-#include "direct_form.h"
+ *  a vector confirms it (docs/design/verdicts.md, "Rank"). */
+#include "direct_numbers.h"
 #include "refine.h"
 
 /** Sets fac->info.rank and rank_bound for a factorization just made and described. Vectors that

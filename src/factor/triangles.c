@@ -4,8 +4,8 @@
 #include "stages.h"
 
 /* How many times more iterations products may need, by how far they are apart; measured
- * (docs/isai.md). Factors of indefinite matrices lose their way soon: only what is as good as exact
- * is taken. */
+ * (docs/guide/isai.md). Factors of indefinite matrices lose their way soon: only what is as good
+ * as exact is taken. */
 typedef struct price {
     double error, growth;
 } price;

@@ -48,10 +48,6 @@ void mpk_isai_destroy(mpk_isai **handle) {
     mpki_release(ctx, s);
 }
 
-bool mpki_isai_is_triangle(const mpk_isai *s) {
-    return s->options.kind == MPK_ISAI_LOWER || s->options.kind == MPK_ISAI_UPPER;
-}
-
 /* NULL: threads are not woken for so few entries. */
 static mpki_pool *pool_for(mpk_context *ctx, int threads, int64_t entries) {
     enum { WORTH = 1 << 14 };

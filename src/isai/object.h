@@ -32,7 +32,9 @@ struct mpk_isai {
  *  (on a device, or half written by another thread)? MPK_OK | MPK_ERR_ARGUMENT, _DEVICE,
  *  recorded. */
 mpk_status mpki_isai_usable(mpk_context *ctx, const mpk_isai *s, bool own);
-bool mpki_isai_is_triangle(const mpk_isai *s);
+static inline bool mpki_isai_is_triangle(const mpk_isai *s) {
+    return s->options.kind == MPK_ISAI_LOWER || s->options.kind == MPK_ISAI_UPPER;
+}
 /** The pool that products and columns run on; NULL: not worth it. */
 mpki_pool *mpki_isai_pool(mpk_context *ctx, const mpk_isai *s);
 

@@ -8,7 +8,8 @@
  *  Gaussian and c = sqrt(n) ||B z|| / ||z||, ||B|| >= 1 implies P(c <= t) <= 0.8 t (Dixon 1983,
  *  SIAM J. Numer. Anal. 20), and k independent z are all that small with at most (0.8 t)^k. Signs
  *  alone or unit vectors for z will not do: for these the solve repeats the roundings of the
- *  factorization, and c comes out as 0 however wrong M is. docs/numerics.md has the experiment. */
+ *  factorization, and c comes out as 0 however wrong M is. docs/design/verdicts.md has the
+ *  experiment. */
 #include "problem.h"
 
 enum { MPKI_CERTIFICATE_MOST = 16 /* vectors */ };
@@ -28,7 +29,7 @@ bool mpki_certificate_next(mpk_certificate *t, double c);
      *  scale [in] n powers of two; NULL: S = I */ \
     void mpki_##p##_gaussian(int64_t n, const double *scale, uint64_t *state, void *z);              \
     /** S for a dense matrix: powers of two by which no row's largest entry is far from 1.         \
-     *  a     [in]  the lower triangle, or the upper one, by columns; lda 0: the lower, packed       \
+     *  a     [in]  the lower triangle, or the upper one, by columns; lda 0: the lower, packed     \
      *  scale [out] n; work [out] n */ \
     void mpki_##p##_certificate_scale(int64_t n, const void *a, int64_t lda, bool upper,             \
                                       double *scale, double *work);                                  \

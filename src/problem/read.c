@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reads a matrix: which format it is in, by its content, and the reader of that. */
 #include "../core/floats.h"
+#include "npy.h"
 #include "text.h"
 
 #include <string.h>
@@ -31,7 +32,10 @@ mpk_status mpki_text_first(mpki_text *text, char *line, size_t size) {
 mpk_status mpki_problem_read_stream(mpk_context *ctx, mpki_stream *stream, mpk_problem **problem) {
     mpki_text text = {.ctx = ctx, .stream = stream};
     char first[256];
-    mpk_status status = mpki_text_first(&text, first, sizeof first);
+    bool npy = false;
+    mpk_status status = mpki_npy_is(stream, &npy);
+    if (npy) return mpki_npy_read(ctx, stream, problem);
+    if (!mpk_failed(status)) status = mpki_text_first(&text, first, sizeof first);
     if (mpk_failed(status)) return status;
     if (mpki_is_matrix_market(first)) return mpki_read_matrix_market(&text, first, problem);
     return mpki_read_rutherford_boeing(&text, problem);

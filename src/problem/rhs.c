@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** Dense blocks of right-hand sides and solutions, from and to Matrix Market files. */
+/** Dense blocks of right-hand sides and solutions, from and to Matrix Market and .npy files. */
 #include "../core/floats.h"
 #include "../core/sizes.h"
 #include "matrix_market.h"
+#include "npy.h"
 #include "sink.h"
 
 static const char STAGE[] = "read";
@@ -56,10 +57,15 @@ mpk_status mpki_rhs_read_stream(mpk_context *ctx, mpki_stream *stream, int32_t n
     mpki_mm_header h = {0};
     mpki_entries e = {0};
     void *block = NULL;
-    mpk_status status = mpki_text_first(&text, first, sizeof first);
+    bool npy = false;
+    mpk_status status = mpki_npy_is(stream, &npy);
+    if (npy) return mpki_npy_read_rhs(ctx, stream, n, scalar, nrhs, b);
+    if (!mpk_failed(status)) status = mpki_text_first(&text, first, sizeof first);
     if (!mpk_failed(status) && !mpki_is_matrix_market(first))
-        status = mpki_text_error(&text, MPK_ERR_FORMAT,
-                                 "not a Matrix Market file: no %%%%MatrixMarket in its first line");
+        status = mpki_text_error(
+            &text, MPK_ERR_FORMAT,
+            "neither a Matrix Market file, no %%%%MatrixMarket in its first line, nor "
+            ".npy");
     if (!mpk_failed(status)) status = mpki_mm_sizes(&text, first, &h);
     if (!mpk_failed(status)) status = check_block(&text, &h, n, scalar);
     if (!mpk_failed(status)) status = mpki_mm_entries(&text, &h, &e);
@@ -121,6 +127,10 @@ mpk_status mpk_rhs_write(mpk_context *ctx, const char *path, int32_t n, mpk_scal
     const bool complex = scalar == MPK_C || scalar == MPK_Z;
     mpki_sink *sink = NULL;
     mpk_status status = mpki_sink_open(ctx, path, &sink);
+    if (!mpk_failed(status) && mpki_npy_named(path)) {
+        status = mpki_npy_write_rhs(sink, n, scalar, nrhs, x, ldx);
+        return mpki_sink_close(&sink, status);
+    }
     if (!mpk_failed(status))
         status = mpki_sink_print(sink, "%%%%MatrixMarket matrix array %s general\n%d %d\n",
                                  complex ? "complex" : "real", n, nrhs);

@@ -360,6 +360,33 @@ mpk_status mpki_stream_lines(mpki_stream *s, const char **cursor, const char **e
     return MPK_OK;
 }
 
+/* ---- bytes ----------------------------------------------------------------------------------- */
+
+mpk_status mpki_stream_begins(mpki_stream *s, const char *magic, size_t size, bool *so) {
+    while (!s->end && s->text_size < size) {
+        size_t got;
+        mpk_status status = text_read(s, s->text + s->text_size, s->text_room - s->text_size, &got);
+        if (mpk_failed(status)) return status;
+        s->text_size += got;
+    }
+    *so = s->text_size >= size && !memcmp(s->text, magic, size);
+    return MPK_OK;
+}
+
+mpk_status mpki_stream_bytes(mpki_stream *s, void *to, size_t size, size_t *got) {
+    const size_t there = s->text_size - s->text_given;
+    *got = there < size ? there : size;
+    memcpy(to, s->text + s->text_given, *got);
+    s->text_given += *got;
+    mpk_status status = tell(s);
+    while (!mpk_failed(status) && !s->end && *got < size) {
+        size_t more;
+        status = text_read(s, (char *)to + *got, size - *got, &more);
+        *got += more;
+    }
+    return status;
+}
+
 int64_t mpki_stream_left(const mpki_stream *s) {
     if (s->format != PLAIN || s->size < 0) return -1;
     return s->size - s->taken + (int64_t)(s->raw_size - s->raw_at) +

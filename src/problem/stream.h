@@ -19,6 +19,12 @@ void mpki_stream_close(mpki_stream **stream);
  * at its end. Lines already handed out are gone after the next call. */
 mpk_status mpki_stream_lines(mpki_stream *stream, const char **cursor, const char **end);
 
+/** Does it begin with these bytes? Nothing is used up. Before all else. */
+mpk_status mpki_stream_begins(mpki_stream *stream, const char *magic, size_t size, bool *so);
+/** The next bytes, whatever they are; fewer than size: the stream is at its end. Not between calls
+ *  of mpki_stream_lines(). */
+mpk_status mpki_stream_bytes(mpki_stream *stream, void *to, size_t size, size_t *got);
+
 /** Most characters that are still to come, where that is known (plain file, memory); else -1. */
 int64_t mpki_stream_left(const mpki_stream *stream);
 /** For messages. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** A problem to a file, Matrix Market or Rutherford-Boeing by the ending of its name. */
+/** A problem to a file, Matrix Market, Rutherford-Boeing or .npy by the ending of its name. */
 #include "../core/floats.h"
+#include "npy.h"
 #include "problem.h"
 #include "sink.h"
 
@@ -133,13 +134,16 @@ mpk_status mpk_problem_write(mpk_context *ctx, const mpk_problem *problem, const
     mpki_clear_error(ctx);
     if (!problem || !path)
         return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1, "the problem or the path is NULL");
-    writer *write = writer_for(path);
-    if (!write)
+    const bool npy = mpki_npy_named(path);
+    writer *write = npy ? NULL : writer_for(path);
+    if (!write && !npy)
         return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1,
-                          "%s: the name says no format: .mtx or .rb, each also .gz or .xz", path);
+                          "%s: the name says no format: .mtx, .rb or .npy, each also .gz or .xz",
+                          path);
     mpki_sink *sink = NULL;
     mpk_status status = mpki_sink_open(ctx, path, &sink);
-    if (!mpk_failed(status)) status = write(sink, problem);
+    if (!mpk_failed(status))
+        status = npy ? mpki_npy_write(sink, ctx, problem) : write(sink, problem);
     return mpki_sink_close(&sink, status);
 }
 
@@ -153,6 +157,7 @@ static int value_length(const mpk_problem *p, int64_t k) {
 }
 
 double mpki_problem_text_bytes(const mpk_problem *p, const char *path) {
+    if (mpki_npy_named(path)) return mpki_npy_bytes(p->n, p->n, p->scalar);
     enum { SAMPLE = 4096 };
     const int parts = is_complex(p) ? 2 : 1;
     const int64_t count = p->nnz * parts, step = count / SAMPLE + 1;

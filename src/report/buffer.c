@@ -83,3 +83,23 @@ int mpki_utf8_length(const unsigned char *s) {
     if ((s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] >= 0x90)) return 0;
     return length;
 }
+
+void mpki_buffer_json(mpki_buffer *out, const char *text) {
+    mpki_buffer_bytes(out, "\"", 1);
+    for (const unsigned char *s = (const unsigned char *)text; *s;) {
+        int length = mpki_utf8_length(s);
+        if (length == 0) {
+            mpki_buffer_printf(out, "\\ufffd");
+            s++;
+            continue;
+        }
+        if (*s == '"' || *s == '\\')
+            mpki_buffer_printf(out, "\\%c", *s);
+        else if (*s < 0x20 || *s == 0x7f)
+            mpki_buffer_printf(out, "\\u%04x", *s);
+        else
+            mpki_buffer_bytes(out, s, length);
+        s += length;
+    }
+    mpki_buffer_bytes(out, "\"", 1);
+}

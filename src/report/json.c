@@ -1,30 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A report as one JSON object (docs/json.md). */
+/* A report as one JSON object (docs/reference/json.md). */
 #include "report.h"
 #include "../problem/measure.h"
 
 #include <inttypes.h>
 #include <math.h>
-
-static void put_string(mpki_buffer *out, const char *text) {
-    mpki_buffer_bytes(out, "\"", 1);
-    for (const unsigned char *s = (const unsigned char *)text; *s;) {
-        int length = mpki_utf8_length(s);
-        if (length == 0) {
-            mpki_buffer_printf(out, "\\ufffd");
-            s++;
-            continue;
-        }
-        if (*s == '"' || *s == '\\')
-            mpki_buffer_printf(out, "\\%c", *s);
-        else if (*s < 0x20 || *s == 0x7f)
-            mpki_buffer_printf(out, "\\u%04x", *s);
-        else
-            mpki_buffer_bytes(out, s, length);
-        s += length;
-    }
-    mpki_buffer_bytes(out, "\"", 1);
-}
 
 /* JSON has no NaN and no infinity. */
 static void put_real(mpki_buffer *out, const char *format, double x) {
@@ -47,7 +27,7 @@ static void key(object *o, const char *name) {
 
 static void text(object *o, const char *name, const char *value) {
     key(o, name);
-    put_string(o->out, value);
+    mpki_buffer_json(o->out, value);
 }
 
 static void integer(object *o, const char *name, int64_t value) {
@@ -335,6 +315,10 @@ static void write_factor(object *top, const mpk_run *run) {
 void mpki_report_write_json(const mpk_report *report, mpki_buffer *out) {
     const mpk_run *run = &report->run;
     object top = {.out = out, .indent = 2};
+    if (run->have_dense) {
+        mpki_report_dense_json(run, out);
+        return;
+    }
     mpki_buffer_printf(out, "{");
     text(&top, "schema", "metapack-run/1");
     text(&top, "version", mpk_version());

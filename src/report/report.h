@@ -29,6 +29,12 @@ void mpki_buffer_printf(mpki_buffer *buf, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void mpki_buffer_bytes(mpki_buffer *buf, const void *bytes, int64_t count);
 void mpki_buffer_free(mpki_buffer *buf);
+/** As a string of JSON; bytes that are no UTF-8 become U+FFFD. */
+void mpki_buffer_json(mpki_buffer *buf, const char *text);
+enum { MPKI_WIDTH = 100, MPKI_LABEL = 14 }; /* columns of a line and of its label */
+/** One paragraph: the label, then the text, broken between words. */
+void mpki_line(mpki_buffer *out, const char *label, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /** Bytes of the well-formed UTF-8 sequence at s (zero-terminated text), 0 if there is none. */
 int mpki_utf8_length(const unsigned char *s);
 
@@ -90,6 +96,9 @@ struct mpk_report {
 
 void mpki_report_write_text(const mpk_report *report, mpki_buffer *out);
 void mpki_report_write_json(const mpk_report *report, mpki_buffer *out);
+/** Of a run that solved one dense matrix. */
+void mpki_report_dense_text(const mpk_run *run, mpki_buffer *out);
+void mpki_report_dense_json(const mpk_run *run, mpki_buffer *out);
 
 /* ---- pictures ------------------------------------------------------------------------------ */
 

@@ -8,50 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WIDTH = 100, LABEL = 14 };
-
-/* File names and other texts may contain anything: control characters and invalid UTF-8 become
- * question marks. */
-static void tame(char *text) {
-    for (unsigned char *s = (unsigned char *)text; *s;) {
-        int length = mpki_utf8_length(s);
-        const bool control = *s < 0x20 || *s == 0x7f || (*s == 0xc2 && s[1] < 0xa0);
-        if (length == 0 || control) memset(s, '?', (size_t)(length = length ? length : 1));
-        s += length;
-    }
-}
-
-/* How many bytes of `text` fit into `room` columns, ending between words. */
-static int fit(const char *text, int room) {
-    int at = 0, blank = 0;
-    for (int column = 0; text[at] && column < room; column++) {
-        if (text[at] == ' ') blank = at;
-        at += mpki_utf8_length((const unsigned char *)text + at);
-    }
-    return !text[at] || text[at] == ' ' || blank == 0 ? at : blank; /* or inside a long word */
-}
-
-/* One paragraph: the label, then the text, broken between words. */
-static void __attribute__((format(printf, 3, 4)))
-line(mpki_buffer *out, const char *label, const char *format, ...) {
-    char text[1024];
-    va_list args;
-    va_start(args, format);
-    const int size = mpki_print_list(text, sizeof text, format, args);
-    va_end(args);
-    if (size >= (int)sizeof text) memcpy(text + sizeof text - 4, "...", 4);
-    tame(text);
-    for (size_t end = strlen(text); end > 0 && text[end - 1] == ' ';) text[--end] = '\0';
-    const char *rest = text;
-    do {
-        while (*rest == ' ') rest++;
-        const int length = fit(rest, WIDTH - LABEL);
-        mpki_buffer_printf(out, "%-*s%.*s\n", LABEL, label, length, rest);
-        rest += length;
-        label = "";
-    } while (*rest);
-}
-
 /* a - b, without overflow if the counts are not valid. */
 static int64_t difference(int64_t a, int64_t b) {
     int64_t c;
@@ -71,22 +27,23 @@ static const char *scalar_words(mpk_scalar scalar) {
 static void write_matrix(const mpk_report *report, mpki_buffer *out) {
     const mpk_problem_view *a = &report->run.problem;
     char n[MPKI_UNIT_MAX], nnz[MPKI_UNIT_MAX];
-    if (report->run.source) line(out, "Matrix", "%s", report->run.source);
+    if (report->run.source) mpki_line(out, "Matrix", "%s", report->run.source);
     if (!report->have_problem) return;
     static const char *const laws[] = {"symmetric", "Hermitian", "not symmetric"};
-    line(out, report->run.source ? "" : "Matrix", "n = %s, %s entr%s%s, %s %s",
-         mpki_show_count(n, a->n), mpki_show_count(nnz, a->nnz), a->nnz == 1 ? "y" : "ies",
-         a->symmetry == MPK_GENERAL ? "" : " in the lower triangle", scalar_words(a->scalar),
-         (unsigned)a->symmetry < 3 ? laws[a->symmetry] : "unknown");
+    mpki_line(out, report->run.source ? "" : "Matrix", "n = %s, %s entr%s%s, %s %s",
+              mpki_show_count(n, a->n), mpki_show_count(nnz, a->nnz), a->nnz == 1 ? "y" : "ies",
+              a->symmetry == MPK_GENERAL ? "" : " in the lower triangle", scalar_words(a->scalar),
+              (unsigned)a->symmetry < 3 ? laws[a->symmetry] : "unknown");
     const mpk_asymmetry *d = &report->run.asymmetry;
     if (d->pairs > 0)
-        line(out, "",
-             "%s entr%s and %s mirror image%s differ%s, by up to %.1e of the larger%s: the mean of "
-             "the "
-             "two triangles is factorized, errors are measured in the matrix as given",
-             mpki_show_count(n, d->pairs), d->pairs == 1 ? "y" : "ies",
-             d->pairs == 1 ? "its" : "their", plural(d->pairs), d->pairs == 1 ? "s" : "", d->apart,
-             d->rough > 0 ? "; that is more than rounding leaves" : "");
+        mpki_line(
+            out, "",
+            "%s entr%s and %s mirror image%s differ%s, by up to %.1e of the larger%s: the mean of "
+            "the "
+            "two triangles is factorized, errors are measured in the matrix as given",
+            mpki_show_count(n, d->pairs), d->pairs == 1 ? "y" : "ies",
+            d->pairs == 1 ? "its" : "their", plural(d->pairs), d->pairs == 1 ? "s" : "", d->apart,
+            d->rough > 0 ? "; that is more than rounding leaves" : "");
 }
 
 static void write_stats(const mpk_report *report, mpki_buffer *out) {
@@ -95,40 +52,41 @@ static void write_stats(const mpk_report *report, mpki_buffer *out) {
     char a[MPKI_UNIT_MAX], b[MPKI_UNIT_MAX], c[MPKI_UNIT_MAX];
     const mpk_problem_view *p = &report->run.problem;
     int64_t whole = p->symmetry == MPK_GENERAL ? p->nnz : 2 * p->nnz - s->diagonal;
-    line(out, "Rows", "%.1f entries on average, %s in the longest; half bandwidth %s",
-         (double)whole / n, mpki_show_count(a, s->longest_row), mpki_show_count(b, s->bandwidth));
+    mpki_line(out, "Rows", "%.1f entries on average, %s in the longest; half bandwidth %s",
+              (double)whole / n, mpki_show_count(a, s->longest_row),
+              mpki_show_count(b, s->bandwidth));
     if (s->empty_rows)
-        line(out, "", "%s row%s without any entry: the matrix is singular",
-             mpki_show_count(a, s->empty_rows), plural(s->empty_rows));
-    line(out, "Diagonal", "%s stored, %s of them zero; %s not stored",
-         mpki_show_count(a, s->diagonal), mpki_show_count(b, s->diagonal_zero),
-         mpki_show_count(c, n - s->diagonal));
+        mpki_line(out, "", "%s row%s without any entry: the matrix is singular",
+                  mpki_show_count(a, s->empty_rows), plural(s->empty_rows));
+    mpki_line(out, "Diagonal", "%s stored, %s of them zero; %s not stored",
+              mpki_show_count(a, s->diagonal), mpki_show_count(b, s->diagonal_zero),
+              mpki_show_count(c, n - s->diagonal));
     if (s->most > 0)
-        line(out, "Values", "from %.3g to %.3g in modulus; %s explicit zero%s", s->least, s->most,
-             mpki_show_count(a, s->explicit_zeros), plural(s->explicit_zeros));
+        mpki_line(out, "Values", "from %.3g to %.3g in modulus; %s explicit zero%s", s->least,
+                  s->most, mpki_show_count(a, s->explicit_zeros), plural(s->explicit_zeros));
     else
-        line(out, "Values", "all zero");
+        mpki_line(out, "Values", "all zero");
 }
 
 static void write_analysis(const mpk_report *report, mpki_buffer *out) {
     static const char *const scaling[] = {"no scaling", "equilibrated", "scaled by the matching"};
     const mpk_analysis_info *a = &report->run.analysis;
     char x[MPKI_UNIT_MAX], y[MPKI_UNIT_MAX], z[MPKI_UNIT_MAX];
-    line(out, "Analysis", "%s ordering%s, %s, %s", mpki_show_ordering(x, a->ordering),
-         a->ordered_for == MPK_ON_CUDA ? " for a GPU" : "",
-         a->matching ? "matching on (pairs ordered together)" : "matching off",
-         (unsigned)a->scaling < 3 ? scaling[a->scaling] : "scaled");
-    line(out, "", "%s supernode%s, tree height %s, largest front %s rows",
-         mpki_show_count(x, a->supernodes), plural(a->supernodes),
-         mpki_show_count(y, a->tree_height), mpki_show_count(z, a->max_front));
+    mpki_line(out, "Analysis", "%s ordering%s, %s, %s", mpki_show_ordering(x, a->ordering),
+              a->ordered_for == MPK_ON_CUDA ? " for a GPU" : "",
+              a->matching ? "matching on (pairs ordered together)" : "matching off",
+              (unsigned)a->scaling < 3 ? scaling[a->scaling] : "scaled");
+    mpki_line(out, "", "%s supernode%s, tree height %s, largest front %s rows",
+              mpki_show_count(x, a->supernodes), plural(a->supernodes),
+              mpki_show_count(y, a->tree_height), mpki_show_count(z, a->max_front));
     if (a->structural_rank >= 0 && a->structural_rank < a->n)
-        line(out, "", "structurally singular: rank at most %s of %s",
-             mpki_show_count(x, a->structural_rank), mpki_show_count(y, a->n));
+        mpki_line(out, "", "structurally singular: rank at most %s of %s",
+                  mpki_show_count(x, a->structural_rank), mpki_show_count(y, a->n));
     char bytes[MPKI_UNIT_MAX];
-    line(out, "Predicted", "L with %s entries, %s, factor %s, peak %s",
-         mpki_show_si(x, (double)a->factor_nnz, ""), mpki_show_si(y, a->factor_flops, "FLOP"),
-         mpki_show_bytes(z, (double)a->factor_bytes),
-         mpki_show_bytes(bytes, (double)a->peak_bytes));
+    mpki_line(out, "Predicted", "L with %s entries, %s, factor %s, peak %s",
+              mpki_show_si(x, (double)a->factor_nnz, ""), mpki_show_si(y, a->factor_flops, "FLOP"),
+              mpki_show_bytes(z, (double)a->factor_bytes),
+              mpki_show_bytes(bytes, (double)a->peak_bytes));
 }
 
 /* The analysis of a method on blocks, by itself. */
@@ -136,35 +94,37 @@ static void write_blocking(const mpk_run *run, mpki_buffer *out) {
     char x[MPKI_UNIT_MAX], y[MPKI_UNIT_MAX];
     const int64_t blocks = run->analysis.supernodes;
     if (blocks == 0) {
-        line(out, "Analysis", "nothing to be ordered: the preconditioner is the scaling alone");
+        mpki_line(out, "Analysis",
+                  "nothing to be ordered: the preconditioner is the scaling alone");
         return;
     }
-    line(out, "Analysis", "%s ordering, %s, %s block%s on the diagonal",
-         mpki_show_ordering(x, run->analysis.ordering),
-         run->analysis.matching ? "matching on" : "matching off", mpki_show_count(y, blocks),
-         plural(blocks));
-    line(out, "", "what the factor will take depends on what is dropped: see metapack stats");
+    mpki_line(out, "Analysis", "%s ordering, %s, %s block%s on the diagonal",
+              mpki_show_ordering(x, run->analysis.ordering),
+              run->analysis.matching ? "matching on" : "matching off", mpki_show_count(y, blocks),
+              plural(blocks));
+    mpki_line(out, "", "what the factor will take depends on what is dropped: see metapack stats");
 }
 
 /* Where the factorization would run, and what it would take there. */
 static void write_estimate(const mpk_estimate *e, mpki_buffer *out) {
     char x[MPKI_UNIT_MAX], y[MPKI_UNIT_MAX], z[MPKI_UNIT_MAX], time[MPKI_UNIT_MAX + 8] = "";
     if (e->device_free_bytes == 0) {
-        line(out, "Place", "%s", e->engine);
+        mpki_line(out, "Place", "%s", e->engine);
         return;
     }
     if (e->time_s > 0) mpki_print(time, sizeof time, ", about %s", mpki_show_time(z, e->time_s));
     if (e->device_bytes < 0)
-        line(out, "Place", "%s, %s free; what the factor takes is known when it is made", e->engine,
-             mpki_show_bytes(x, (double)e->device_free_bytes));
+        mpki_line(out, "Place", "%s, %s free; what the factor takes is known when it is made",
+                  e->engine, mpki_show_bytes(x, (double)e->device_free_bytes));
     else
-        line(out, "Place", "%s, %s of %s free%s%s", e->engine,
-             mpki_show_bytes(x, (double)e->device_bytes),
-             mpki_show_bytes(y, (double)e->device_free_bytes), time,
-             e->device_bytes - e->device_delayed_bytes > e->device_free_bytes ? ": too much" : "");
+        mpki_line(out, "Place", "%s, %s of %s free%s%s", e->engine,
+                  mpki_show_bytes(x, (double)e->device_bytes),
+                  mpki_show_bytes(y, (double)e->device_free_bytes), time,
+                  e->device_bytes - e->device_delayed_bytes > e->device_free_bytes ? ": too much"
+                                                                                   : "");
     if (e->device_delayed_bytes > 0)
-        line(out, "", "%s of it kept for columns that are delayed",
-             mpki_show_bytes(x, (double)e->device_delayed_bytes));
+        mpki_line(out, "", "%s of it kept for columns that are delayed",
+                  mpki_show_bytes(x, (double)e->device_delayed_bytes));
 }
 
 static void write_factor(const mpk_report *report, mpki_buffer *out) {
@@ -172,47 +132,48 @@ static void write_factor(const mpk_report *report, mpki_buffer *out) {
     const mpk_factor_info *f = &run->factor;
     char x[MPKI_UNIT_MAX], y[MPKI_UNIT_MAX], z[MPKI_UNIT_MAX];
     double rate = f->time_s > 0 ? f->flops / f->time_s : 0;
-    line(out, "Factor", "LDL%s, %s, %d thread%s; %s at %s",
-         run->problem.symmetry == MPK_HERMITIAN ? "^H" : "^T", run->backend ? run->backend : "cpu",
-         f->threads, plural(f->threads), mpki_show_si(x, f->flops, "FLOP"),
-         mpki_show_si(y, rate, "FLOP/s"));
-    line(out, "", "L with %s entries, %.1f times those of A; largest front %s rows",
-         mpki_show_si(x, (double)f->nnz, ""),
-         run->problem.nnz > 0 ? (double)f->nnz / (double)run->problem.nnz : 0.0,
-         mpki_show_count(y, f->max_front));
-    line(out, "Pivots", "%s of 2x2, %s column%s delayed, %d stage%s; growth %.3g, smallest %.3g",
-         mpki_show_count(x, f->two_by_two), mpki_show_count(y, f->rejected), plural(f->rejected),
-         f->stages, plural(f->stages), f->growth, f->min_pivot);
+    mpki_line(out, "Factor", "LDL%s, %s, %d thread%s; %s at %s",
+              run->problem.symmetry == MPK_HERMITIAN ? "^H" : "^T",
+              run->backend ? run->backend : "cpu", f->threads, plural(f->threads),
+              mpki_show_si(x, f->flops, "FLOP"), mpki_show_si(y, rate, "FLOP/s"));
+    mpki_line(out, "", "L with %s entries, %.1f times those of A; largest front %s rows",
+              mpki_show_si(x, (double)f->nnz, ""),
+              run->problem.nnz > 0 ? (double)f->nnz / (double)run->problem.nnz : 0.0,
+              mpki_show_count(y, f->max_front));
+    mpki_line(out, "Pivots",
+              "%s of 2x2, %s column%s delayed, %d stage%s; growth %.3g, smallest %.3g",
+              mpki_show_count(x, f->two_by_two), mpki_show_count(y, f->rejected),
+              plural(f->rejected), f->stages, plural(f->stages), f->growth, f->min_pivot);
     if (f->perturbed)
-        line(out, "", "%s pivot%s perturbed by the static shift", mpki_show_count(x, f->perturbed),
-             plural(f->perturbed));
+        mpki_line(out, "", "%s pivot%s perturbed by the static shift",
+                  mpki_show_count(x, f->perturbed), plural(f->perturbed));
     const mpk_inertia *in = &f->inertia;
     bool meaningless = run->problem.symmetry == MPK_SYMMETRIC &&
                        (run->problem.scalar == MPK_C || run->problem.scalar == MPK_Z);
     if (meaningless)
-        line(out, "Inertia", "without meaning for a complex symmetric matrix; %s zero pivot%s",
-             mpki_show_count(z, in->zero), plural(in->zero));
+        mpki_line(out, "Inertia", "without meaning for a complex symmetric matrix; %s zero pivot%s",
+                  mpki_show_count(z, in->zero), plural(in->zero));
     else
-        line(out, "Inertia", "%s positive, %s negative, %s zero; %s",
-             mpki_show_count(x, in->positive), mpki_show_count(y, in->negative),
-             mpki_show_count(z, in->zero),
-             in->certified  ? "certified"
-             : in->examined ? "NOT certified"
-                            : "not examined");
+        mpki_line(out, "Inertia", "%s positive, %s negative, %s zero; %s",
+                  mpki_show_count(x, in->positive), mpki_show_count(y, in->negative),
+                  mpki_show_count(z, in->zero),
+                  in->certified  ? "certified"
+                  : in->examined ? "NOT certified"
+                                 : "not examined");
     if (in->certified && run->certificate.vectors > 0)
-        line(out, "",
-             "by %d random vector%s: a wrong one passes with a probability of %.1g at most",
-             run->certificate.vectors, plural(run->certificate.vectors),
-             run->certificate.miss_bound);
+        mpki_line(out, "",
+                  "by %d random vector%s: a wrong one passes with a probability of %.1g at most",
+                  run->certificate.vectors, plural(run->certificate.vectors),
+                  run->certificate.miss_bound);
 }
 
 /* The options of a method on blocks as the command takes them, to repeat the run. */
 static void write_by_hand(const mpk_run *run, mpki_buffer *out) {
-    char text[WIDTH + 1];
+    char text[MPKI_WIDTH + 1];
     int row = 0;
-    for (bool first = true; mpki_options_by_hand(run, &row, WIDTH - LABEL, text, sizeof text);
-         first = false)
-        line(out, first ? "Options" : "", "%s", text);
+    for (bool first = true;
+         mpki_options_by_hand(run, &row, MPKI_WIDTH - MPKI_LABEL, text, sizeof text); first = false)
+        mpki_line(out, first ? "Options" : "", "%s", text);
 }
 
 /* Products with approximate inverses, where they take the place of triangular solves. */
@@ -221,22 +182,24 @@ static void write_isai(const mpk_run *run, mpki_buffer *out) {
                                                           "32", "64", "128", "1024", "more"};
     const mpk_isai_info *s = &run->block.isai;
     const mpk_options *o = &run->options;
-    char x[MPKI_UNIT_MAX], y[MPKI_UNIT_MAX], z[MPKI_UNIT_MAX], u[MPKI_UNIT_MAX], text[WIDTH + 1];
+    char x[MPKI_UNIT_MAX], y[MPKI_UNIT_MAX], z[MPKI_UNIT_MAX], u[MPKI_UNIT_MAX],
+        text[MPKI_WIDTH + 1];
     int used = 0;
-    line(out, "Inverses", "approximate, of the triangles: %s entries, %s; pattern %s, values %s",
-         mpki_show_si(x, (double)s->entries, ""), mpki_show_bytes(y, (double)s->bytes),
-         mpki_show_time(z, s->time_pattern_s), mpki_show_time(u, s->time_values_s));
+    mpki_line(out, "Inverses",
+              "approximate, of the triangles: %s entries, %s; pattern %s, values %s",
+              mpki_show_si(x, (double)s->entries, ""), mpki_show_bytes(y, (double)s->bytes),
+              mpki_show_time(z, s->time_pattern_s), mpki_show_time(u, s->time_values_s));
     if (s->over > 0)
-        line(out, "", "%s columns cut to %d entries: %s", mpki_show_count(x, s->over),
-             o->isai_limit, mpk_option_word("isai_over", (int)o->isai_over));
+        mpki_line(out, "", "%s columns cut to %d entries: %s", mpki_show_count(x, s->over),
+                  o->isai_limit, mpk_option_word("isai_over", (int)o->isai_over));
     text[0] = '\0';
     for (int k = 0; k < MPK_ISAI_CLASSES; k++)
-        if (s->columns[k] && used < WIDTH - LABEL)
+        if (s->columns[k] && used < MPKI_WIDTH - MPKI_LABEL)
             used += snprintf(text + used, sizeof text - (size_t)used, "%s%s: %s", used ? ", " : "",
                              classes[k], mpki_show_count(x, s->columns[k]));
-    line(out, "", "columns by length, up to %s", text);
-    line(out, "", "longest %d; %d sweep%s of relaxation", s->longest, o->isai_relax,
-         plural(o->isai_relax));
+    mpki_line(out, "", "columns by length, up to %s", text);
+    mpki_line(out, "", "longest %d; %d sweep%s of relaxation", s->longest, o->isai_relax,
+              plural(o->isai_relax));
 }
 
 /* Of triangular auto: what was measured. */
@@ -244,85 +207,91 @@ static void write_choice(const mpk_run *run, mpki_buffer *out) {
     const mpk_block_info *b = &run->block;
     char x[MPKI_UNIT_MAX], y[MPKI_UNIT_MAX];
     if (!(b->inverses_s > 0))
-        line(out, "Triangles", "solved exactly: no approximate inverses could be made");
+        mpki_line(out, "Triangles", "solved exactly: no approximate inverses could be made");
     else
-        line(out, "Triangles", "%s: exactly %s an application, by products %s, %.2g apart",
-             b->isai.entries > 0 ? "products" : "solved exactly", mpki_show_time(x, b->exact_s),
-             mpki_show_time(y, b->inverses_s), b->inverses_error);
+        mpki_line(out, "Triangles", "%s: exactly %s an application, by products %s, %.2g apart",
+                  b->isai.entries > 0 ? "products" : "solved exactly",
+                  mpki_show_time(x, b->exact_s), mpki_show_time(y, b->inverses_s),
+                  b->inverses_error);
 }
 
 static void write_blocks(const mpk_run *run, mpki_buffer *out) {
     const mpk_block_info *b = &run->block;
     const mpk_factor_info *f = &run->factor;
     char x[MPKI_UNIT_MAX], y[MPKI_UNIT_MAX], z[MPKI_UNIT_MAX], u[MPKI_UNIT_MAX];
-    line(out, "Blocks", "%s on the diagonal, %s below it (%.3g filled; %.3g of A's), %s level sets",
-         mpki_show_count(x, b->block_rows),
-         mpki_show_count(y, difference(b->blocks, b->block_rows)), b->mean_fill_out,
-         b->mean_fill_in, mpki_show_count(z, b->levels));
-    line(out, "", "%s dense, %s bitmap, %s with rows left out", mpki_show_count(x, b->dense),
-         mpki_show_count(y, b->bitmap), mpki_show_count(z, b->rows));
+    mpki_line(
+        out, "Blocks", "%s on the diagonal, %s below it (%.3g filled; %.3g of A's), %s level sets",
+        mpki_show_count(x, b->block_rows), mpki_show_count(y, difference(b->blocks, b->block_rows)),
+        b->mean_fill_out, b->mean_fill_in, mpki_show_count(z, b->levels));
+    mpki_line(out, "", "%s dense, %s bitmap, %s with rows left out", mpki_show_count(x, b->dense),
+              mpki_show_count(y, b->bitmap), mpki_show_count(z, b->rows));
     if (b->by_rows > 0)
-        line(out, "", "held by scalar rows, as which it is applied faster: %s entries",
-             mpki_show_si(x, (double)b->by_rows, ""));
+        mpki_line(out, "", "held by scalar rows, as which it is applied faster: %s entries",
+                  mpki_show_si(x, (double)b->by_rows, ""));
     if (b->isai.entries > 0) write_isai(run, out);
     if (b->exact_s > 0) write_choice(run, out);
     const bool general = run->problem.symmetry == MPK_GENERAL;
-    line(out, "Factor", "%s, %s, %d thread%s; %s; %s with %s entries, %s dropped; %s",
-         general ? "LDU on blocks" : "incomplete", run->backend ? run->backend : "cpu", f->threads,
-         plural(f->threads), mpki_show_si(x, f->flops, "FLOP"), general ? "L and U" : "L",
-         mpki_show_si(y, (double)f->nnz, ""), mpki_show_si(z, (double)b->dropped, ""),
-         mpki_show_bytes(u, (double)b->bytes));
-    line(out, "Pivots", "%s of 2x2, %s replaced, %s block%s rejected, %d stage%s; largest %.3g",
-         mpki_show_count(x, b->two_by_two), mpki_show_count(y, b->perturbed),
-         mpki_show_count(z, b->rejected), plural(b->rejected), b->stages, plural(b->stages),
-         f->growth);
+    mpki_line(out, "Factor", "%s, %s, %d thread%s; %s; %s with %s entries, %s dropped; %s",
+              general ? "LDU on blocks" : "incomplete", run->backend ? run->backend : "cpu",
+              f->threads, plural(f->threads), mpki_show_si(x, f->flops, "FLOP"),
+              general ? "L and U" : "L", mpki_show_si(y, (double)f->nnz, ""),
+              mpki_show_si(z, (double)b->dropped, ""), mpki_show_bytes(u, (double)b->bytes));
+    mpki_line(out, "Pivots",
+              "%s of 2x2, %s replaced, %s block%s rejected, %d stage%s; largest %.3g",
+              mpki_show_count(x, b->two_by_two), mpki_show_count(y, b->perturbed),
+              mpki_show_count(z, b->rejected), plural(b->rejected), b->stages, plural(b->stages),
+              f->growth);
     if (b->joins > 0)
-        line(out, "", "frames that no stage accepted were joined to larger ones %d time%s",
-             b->joins, plural(b->joins));
+        mpki_line(out, "", "frames that no stage accepted were joined to larger ones %d time%s",
+                  b->joins, plural(b->joins));
     if (b->cut > 0)
-        line(out, "", "%s block%s wider than a device takes cut into pieces of at most 32 rows",
-             mpki_show_count(x, b->cut), b->cut == 1 ? "" : "s");
+        mpki_line(out, "",
+                  "%s block%s wider than a device takes cut into pieces of at most 32 rows",
+                  mpki_show_count(x, b->cut), b->cut == 1 ? "" : "s");
     if (b->border_rows > 0)
-        line(out, "", "%s rows that no stage accepted became one dense pivot",
-             mpki_show_count(x, b->border_rows));
+        mpki_line(out, "", "%s rows that no stage accepted became one dense pivot",
+                  mpki_show_count(x, b->border_rows));
     if (b->breakdowns > 0)
-        line(out, "",
-             "broke down %d time%s; the factor is that of A with %.3g of its diagonal added",
-             b->breakdowns, plural(b->breakdowns), b->diagonal_shift);
+        mpki_line(out, "",
+                  "broke down %d time%s; the factor is that of A with %.3g of its diagonal added",
+                  b->breakdowns, plural(b->breakdowns), b->diagonal_shift);
 }
 
 /* The attempts of method auto. */
 static void write_attempts(const mpk_run *run, mpki_buffer *out) {
     char x[MPKI_UNIT_MAX], y[MPKI_UNIT_MAX], z[MPKI_UNIT_MAX];
-    if (run->no_direct[0]) line(out, "Not direct", "%s", run->no_direct);
+    if (run->no_direct[0]) mpki_line(out, "Not direct", "%s", run->no_direct);
     for (int32_t k = 0; k < run->attempts; k++) {
         const mpk_attempt *a = &run->attempt[k];
         if (a->method == MPK_METHOD_LDLT) continue;
-        line(out, k ? "" : "Attempts",
-             "level %d, fill %g, drop %g, %d stage%s: %s, %s in %d, %s, %s", a->level,
-             a->fill_factor, a->drop_tolerance, a->stages, plural(a->stages),
-             mpk_status_name(a->status), mpki_show_error(x, a->residual), a->iterations,
-             mpki_show_bytes(y, (double)a->bytes), mpki_show_time(z, a->time_s));
+        mpki_line(out, k ? "" : "Attempts",
+                  "level %d, fill %g, drop %g, %d stage%s: %s, %s in %d, %s, %s", a->level,
+                  a->fill_factor, a->drop_tolerance, a->stages, plural(a->stages),
+                  mpk_status_name(a->status), mpki_show_error(x, a->residual), a->iterations,
+                  mpki_show_bytes(y, (double)a->bytes), mpki_show_time(z, a->time_s));
     }
 }
 
 static void write_krylov(const mpk_report *report, mpki_buffer *out) {
     const mpk_krylov_info *k = &report->run.solve.krylov;
     char a[MPKI_UNIT_MAX], b[MPKI_UNIT_MAX], c[MPKI_UNIT_MAX], d[MPKI_UNIT_MAX];
-    line(out, "Solution", "%d right-hand side%s by %s: %s iteration%s%s", report->run.nrhs,
-         plural(report->run.nrhs), mpki_show_krylov(k->method), mpki_show_count(a, k->iterations),
-         plural(k->iterations), report->run.nrhs > 1 ? " at most" : "");
-    line(out, "", "%s product%s with A in %s, %s of the preconditioner in %s",
-         mpki_show_count(a, k->products), plural(k->products), mpki_show_time(b, k->time_product_s),
-         mpki_show_count(c, k->applications), mpki_show_time(d, k->time_precondition_s));
+    mpki_line(out, "Solution", "%d right-hand side%s by %s: %s iteration%s%s", report->run.nrhs,
+              plural(report->run.nrhs), mpki_show_krylov(k->method),
+              mpki_show_count(a, k->iterations), plural(k->iterations),
+              report->run.nrhs > 1 ? " at most" : "");
+    mpki_line(out, "", "%s product%s with A in %s, %s of the preconditioner in %s",
+              mpki_show_count(a, k->products), plural(k->products),
+              mpki_show_time(b, k->time_product_s), mpki_show_count(c, k->applications),
+              mpki_show_time(d, k->time_precondition_s));
     mpki_print(d, sizeof d, ", %.3g to the quasi-residual", k->quasi_gap);
-    line(out, "Residual", "%s relative and true (asked: %s), %s as recurred; largest gap %.3g%s",
-         mpki_show_error(a, k->residual),
-         k->tolerance >= 0 ? mpki_show_error(c, k->tolerance) : "an answer accurate to rounding",
-         mpki_show_error(b, k->recurred), k->gap, k->quasi_gap > 0 ? d : "");
+    mpki_line(
+        out, "Residual", "%s relative and true (asked: %s), %s as recurred; largest gap %.3g%s",
+        mpki_show_error(a, k->residual),
+        k->tolerance >= 0 ? mpki_show_error(c, k->tolerance) : "an answer accurate to rounding",
+        mpki_show_error(b, k->recurred), k->gap, k->quasi_gap > 0 ? d : "");
     if (k->restarts > 0 || k->breakdowns > 0)
-        line(out, "", "%d restart%s, %d breakdown%s", k->restarts, plural(k->restarts),
-             k->breakdowns, plural(k->breakdowns));
+        mpki_line(out, "", "%d restart%s, %d breakdown%s", k->restarts, plural(k->restarts),
+                  k->breakdowns, plural(k->breakdowns));
 }
 
 static void write_solve(const mpk_report *report, mpki_buffer *out) {
@@ -330,23 +299,23 @@ static void write_solve(const mpk_report *report, mpki_buffer *out) {
     char x[MPKI_UNIT_MAX], y[MPKI_UNIT_MAX];
     if (s->krylov.method > MPK_KRYLOV_NONE) {
         write_krylov(report, out);
-        line(out, "Accuracy", "componentwise backward error %s",
-             mpki_show_error(x, s->componentwise));
+        mpki_line(out, "Accuracy", "componentwise backward error %s",
+                  mpki_show_error(x, s->componentwise));
     } else {
-        line(out, "Solution", "%d right-hand side%s, %d step%s of refinement", report->run.nrhs,
-             plural(report->run.nrhs), s->iterations, plural(s->iterations));
-        line(out, "Accuracy", "componentwise backward error %s (%s before refinement)",
-             mpki_show_error(x, s->componentwise), mpki_show_error(y, s->unrefined));
+        mpki_line(out, "Solution", "%d right-hand side%s, %d step%s of refinement",
+                  report->run.nrhs, plural(report->run.nrhs), s->iterations, plural(s->iterations));
+        mpki_line(out, "Accuracy", "componentwise backward error %s (%s before refinement)",
+                  mpki_show_error(x, s->componentwise), mpki_show_error(y, s->unrefined));
     }
-    line(out, "", "normwise backward error %s, relative residual %s",
-         mpki_show_error(x, s->normwise), mpki_show_error(y, s->relative_residual));
+    mpki_line(out, "", "normwise backward error %s, relative residual %s",
+              mpki_show_error(x, s->normwise), mpki_show_error(y, s->relative_residual));
     if (s->condition != 0)
-        line(out, "", "condition number about %s, so about %d digits of x can be trusted",
-             mpki_show_error(x, s->condition),
-             s->condition > 0 && isfinite(s->condition)
-                 ? (int)fmax(
-                       0, -log10(fmin(1, fmax(1, s->condition) * fmax(s->componentwise, 1.1e-16))))
-                 : 0);
+        mpki_line(out, "", "condition number about %s, so about %d digits of x can be trusted",
+                  mpki_show_error(x, s->condition),
+                  s->condition > 0 && isfinite(s->condition)
+                      ? (int)fmax(0, -log10(fmin(1, fmax(1, s->condition) *
+                                                        fmax(s->componentwise, 1.1e-16))))
+                      : 0);
 }
 
 static void write_time(const mpk_report *report, mpki_buffer *out) {
@@ -362,16 +331,16 @@ static void write_time(const mpk_report *report, mpki_buffer *out) {
     if (run->have_solve)
         mpki_print(rest + used, sizeof rest - (size_t)used, ", solve %s",
                    mpki_show_time(x[3], run->solve.time_s));
-    line(out, "Time", "read %s%s", mpki_show_time(x[0], run->time_read_s), rest);
+    mpki_line(out, "Time", "read %s%s", mpki_show_time(x[0], run->time_read_s), rest);
     char predicted[MPKI_UNIT_MAX + 16] = "";
     if (run->analysis.peak_bytes > 0)
         mpki_print(predicted, sizeof predicted, " (predicted %s)",
                    mpki_show_bytes(x[2], (double)run->analysis.peak_bytes));
     if (run->have_factor)
-        line(out, "Memory", "factor %s, peak of factorizing %s%s, of the run %s",
-             mpki_show_bytes(x[0], (double)run->factor.bytes),
-             mpki_show_bytes(x[1], (double)run->factor.peak_bytes), predicted,
-             mpki_show_bytes(x[3], run->peak_bytes));
+        mpki_line(out, "Memory", "factor %s, peak of factorizing %s%s, of the run %s",
+                  mpki_show_bytes(x[0], (double)run->factor.bytes),
+                  mpki_show_bytes(x[1], (double)run->factor.peak_bytes), predicted,
+                  mpki_show_bytes(x[3], run->peak_bytes));
 }
 
 /* The accuracy reached, and whether it is the one asked for: "good" must not mix these up. */
@@ -379,12 +348,13 @@ static void write_good(const mpk_run *run, mpki_buffer *out) {
     const mpk_solve_info *s = &run->solve;
     char x[MPKI_UNIT_MAX], y[MPKI_UNIT_MAX];
     if (s->componentwise <= mpki_accuracy(&run->options, run->problem.scalar))
-        line(out, "Result", "good: accurate to rounding");
+        mpki_line(out, "Result", "good: accurate to rounding");
     else
-        line(out, "Result",
-             "converged to %s, the tolerance asked for; not to rounding: componentwise backward "
-             "error %s",
-             mpki_show_error(x, s->krylov.tolerance), mpki_show_error(y, s->componentwise));
+        mpki_line(
+            out, "Result",
+            "converged to %s, the tolerance asked for; not to rounding: componentwise backward "
+            "error %s",
+            mpki_show_error(x, s->krylov.tolerance), mpki_show_error(y, s->componentwise));
 }
 
 /* Of a singular system: is it consistent? */
@@ -437,76 +407,85 @@ static void write_outcome(const mpk_report *report, mpki_buffer *out) {
         if (run->have_solve)
             write_good(run, out);
         else if (run->have_analysis)
-            line(out, "Result", "good");
+            mpki_line(out, "Result", "good");
         break;
     case MPK_SINGULAR:
         if (run->have_factor && run->factor.rank == MPK_RANK_STRUCTURAL)
-            line(out, "Result",
-                 "SINGULAR by structure: whatever its values, the rank is at most %s of %s. %s",
-                 mpki_show_count(y, run->analysis.structural_rank),
-                 mpki_show_count(z, run->problem.n), consistency(run));
+            mpki_line(
+                out, "Result",
+                "SINGULAR by structure: whatever its values, the rank is at most %s of %s. %s",
+                mpki_show_count(y, run->analysis.structural_rank),
+                mpki_show_count(z, run->problem.n), consistency(run));
         else if (run->have_factor && in->zero > 0)
-            line(out, "Result",
-                 "SINGULAR to working precision: %s zero pivot%s, so the numerical rank is at most "
-                 "%s of "
-                 "%s; "
-                 "a relative change of %s in its entries makes it so exactly. %s",
-                 mpki_show_count(x, in->zero), plural(in->zero),
-                 mpki_show_count(y, difference(run->problem.n, in->zero)),
-                 mpki_show_count(z, run->problem.n), mpki_show_error(u, run->factor.rank_bound),
-                 consistency(run));
+            mpki_line(
+                out, "Result",
+                "SINGULAR to working precision: %s zero pivot%s, so the numerical rank is at most "
+                "%s of "
+                "%s; "
+                "a relative change of %s in its entries makes it so exactly. %s",
+                mpki_show_count(x, in->zero), plural(in->zero),
+                mpki_show_count(y, difference(run->problem.n, in->zero)),
+                mpki_show_count(z, run->problem.n), mpki_show_error(u, run->factor.rank_bound),
+                consistency(run));
         else if (run->have_solve)
-            line(out, "Result", "SINGULAR: %s", message);
+            mpki_line(out, "Result", "SINGULAR: %s", message);
         else
-            line(out, "Result",
-                 "SINGULAR by structure: whatever its values, the rank is less than n.");
+            mpki_line(out, "Result",
+                      "SINGULAR by structure: whatever its values, the rank is less than n.");
         break;
     case MPK_PERTURBED:
-        line(out, "Result",
-             "good, with %s perturbed pivot%s, as asked: the inertia is that of a nearby matrix",
-             mpki_show_count(x, run->factor.perturbed), plural(run->factor.perturbed));
+        mpki_line(
+            out, "Result",
+            "good, with %s perturbed pivot%s, as asked: the inertia is that of a nearby matrix",
+            mpki_show_count(x, run->factor.perturbed), plural(run->factor.perturbed));
         break;
     case MPK_INACCURATE:
         if (run->solve.krylov.method > MPK_KRYLOV_NONE) {
-            line(out, "Result", "NOT ACCURATE TO ROUNDING: %s", message);
+            mpki_line(out, "Result", "NOT ACCURATE TO ROUNDING: %s", message);
             break;
         }
         if (run->factor.rank == MPK_RANK_UNDECIDED)
-            line(out, "",
-                 "whether A is singular was not decided within the work that this may cost: "
-                 "metapack inertia looks further");
+            mpki_line(out, "",
+                      "whether A is singular was not decided within the work that this may cost: "
+                      "metapack inertia looks further");
         if (run->solve.componentwise <= mpki_accuracy(&run->options, run->problem.scalar)) {
-            line(out, "Result", "NOT TO BE TRUSTED: %s", message);
+            mpki_line(out, "Result", "NOT TO BE TRUSTED: %s", message);
             break;
         }
-        line(out, "Result", "ACCURACY NOT REACHED: the componentwise backward error stays at %s.%s",
-             mpki_show_error(x, run->solve.componentwise), advise(run, advice, sizeof advice));
+        mpki_line(out, "Result",
+                  "ACCURACY NOT REACHED: the componentwise backward error stays at %s.%s",
+                  mpki_show_error(x, run->solve.componentwise), advise(run, advice, sizeof advice));
         break;
     case MPK_NOT_CONVERGED:
-        line(out, "Result", "NOT CONVERGED: %s%s", message,
-             run->solve.krylov.iterations >= run->options.max_iterations
-                 ? "; --max-iterations allows more"
-                 : "");
+        mpki_line(out, "Result", "NOT CONVERGED: %s%s", message,
+                  run->solve.krylov.iterations >= run->options.max_iterations
+                      ? "; --max-iterations allows more"
+                      : "");
         break;
     case MPK_ERR_CANCELLED:
-        line(out, "Result", "cancelled");
+        mpki_line(out, "Result", "cancelled");
         break;
     default:
-        line(out, "Result", "FAILED: %s", message);
+        mpki_line(out, "Result", "FAILED: %s", message);
         break;
     }
     if (run->have_factor && run->status == MPK_OK && !in->certified && in->examined &&
         run->analysis.factor_nnz > 0 && run->problem.symmetry != MPK_GENERAL &&
         !(run->problem.symmetry == MPK_SYMMETRIC && run->problem.scalar >= MPK_C))
-        line(out, "",
-             "The inertia is not certified: a solve with the factors is off by %.2g, so rounding "
-             "could "
-             "have turned signs, or A is singular.",
-             run->certificate.contraction);
+        mpki_line(
+            out, "",
+            "The inertia is not certified: a solve with the factors is off by %.2g, so rounding "
+            "could "
+            "have turned signs, or A is singular.",
+            run->certificate.contraction);
 }
 
 void mpki_report_write_text(const mpk_report *report, mpki_buffer *out) {
     const mpk_run *run = &report->run;
+    if (run->have_dense) {
+        mpki_report_dense_text(run, out);
+        return;
+    }
     write_matrix(report, out);
     if (report->have_stats) write_stats(report, out);
     const bool blocks = run->have_factor && run->block.block_rows > 0;
@@ -516,7 +495,7 @@ void mpki_report_write_text(const mpk_report *report, mpki_buffer *out) {
     if (run->estimate.engine && !run->have_factor) write_estimate(&run->estimate, out);
     if (run->have_factor && direct) write_factor(report, out);
     if (run->have_factor && !direct && !blocks)
-        line(out, "Factor", "none: the preconditioner is the scaling alone");
+        mpki_line(out, "Factor", "none: the preconditioner is the scaling alone");
     write_attempts(run, out);
     if (blocks) {
         write_by_hand(run, out);

@@ -388,22 +388,22 @@ static void gather(iteration *it, const mpki_quality *q, const mpk_krylov_info *
     memcpy(it->record->residual, it->history, (size_t)it->record->count * sizeof(double));
 }
 
-mpk_status mpki_iterate(mpk_context *ctx, const mpk_factor *fac, const mpk_options *options,
-                        int32_t nrhs, const void *b, int64_t ldb, void *x, int64_t ldx,
-                        mpk_solve_info *out, mpki_record *record) {
-    const double start_s = mpki_now_s();
+mpk_status mpki_iterate(const mpki_columns *columns, mpki_found *found, mpki_record *record) {
+    mpk_context *ctx = columns->ctx;
+    const mpk_factor *fac = columns->fac;
+    const mpk_options *options = columns->options;
     const mpk_analysis *an = fac->an;
+    const int32_t nrhs = columns->nrhs;
     const size_t size = mpk_scalar_size(an->scalar), bytes = (size_t)an->n * size;
     iteration it = {.ctx = ctx, .fac = fac, .options = options, .record = record};
-    mpk_solve_info info = {0};
-    char worst[MPKI_KRYLOV_MESSAGE] = "";
-    mpki_verdict verdict = MPKI_VERDICT;
+    mpki_verdict *verdict = &found->verdict;
     mpk_krylov_task task;
-    mpk_status status = task_of(&it, options, &task), worst_status = MPK_OK;
+    mpk_status status = task_of(&it, options, &task);
     if (!fac->form->exact) mpki_memory_bound(ctx, fac->info.bytes, options->memory_limit);
     it.accuracy = mpki_accuracy(options, an->scalar);
     if (!mpk_failed(status)) status = make(&it);
-    info.krylov.method = task.method;
+    found->info.krylov.method = task.method;
+    verdict->iterated = true;
     if (!mpk_failed(status) && nrhs > 1) { /* if a later one fails, x must be as it was */
         it.all = mpki_alloc(ctx, STAGE, (int64_t)an->n * nrhs, size);
         if (!it.all) status = mpki_failed(ctx);
@@ -411,32 +411,23 @@ mpk_status mpki_iterate(mpk_context *ctx, const mpk_factor *fac, const mpk_optio
     for (int32_t c = 0; !mpk_failed(status) && an->n > 0 && c < nrhs; c++) {
         mpk_krylov_info account;
         mpki_quality q;
-        memcpy(it.b, (const char *)b + (size_t)(c * ldb) * size, bytes);
+        memcpy(it.b, columns->b + (size_t)(c * columns->ldb) * size, bytes);
         status = solve_column(&it, &task, (double)c / nrhs, 1.0 / nrhs, &q, &account);
         if (mpk_failed(status)) break;
         if (status > 0) status = outcome(&it, &q, &account);
-        if (mpki_worse(worst_status, status) != worst_status) {
-            worst_status = status;
-            memcpy(worst, it.message, sizeof worst);
+        if (mpki_worse(verdict->outcome, status) != verdict->outcome) {
+            verdict->outcome = status;
+            memcpy(verdict->message, it.message, sizeof verdict->message);
         }
-        gather(&it, &q, &account, c == 0, &info);
-        status = judge(&it, &q, &verdict);
+        gather(&it, &q, &account, c == 0, &found->info);
+        status = judge(&it, &q, verdict);
         if (mpk_failed(status)) break;
-        memcpy(nrhs > 1 ? (char *)it.all + (size_t)c * bytes : (char *)x, it.x, bytes);
+        memcpy(nrhs > 1 ? (char *)it.all + (size_t)c * bytes : columns->x, it.x, bytes);
     }
     for (int32_t c = 0; !mpk_failed(status) && an->n > 0 && nrhs > 1 && c < nrhs; c++)
-        memcpy((char *)x + (size_t)(c * ldx) * size, (char *)it.all + (size_t)c * bytes, bytes);
+        memcpy(columns->x + (size_t)(c * columns->ldx) * size, (char *)it.all + (size_t)c * bytes,
+               bytes);
     mpki_memory_bound(ctx, 0, 0);
     free_all(&it);
-    if (mpk_failed(status)) return status;
-    info.time_s = mpki_now_s() - start_s;
-    info.solved = verdict.solved;
-    if (out) *out = info;
-    if (isfinite(verdict.eta) && worst_status != MPK_NOT_CONVERGED)
-        return mpki_tell_verdict(ctx, fac, &info, it.accuracy, &verdict);
-    if (worst_status > 0) return mpki_error(ctx, worst_status, STAGE, -1, "%s", worst);
-    const bool singular =
-        fac->info.rank == MPK_RANK_STRUCTURAL || fac->info.rank == MPK_RANK_NUMERICAL;
-    if (!singular && !verdict.doubtful) return MPK_OK;
-    return mpki_tell_verdict(ctx, fac, &info, it.accuracy, &verdict);
+    return status;
 }

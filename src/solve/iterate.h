@@ -2,8 +2,7 @@
 #ifndef MPKI_ITERATE_H
 #define MPKI_ITERATE_H
 /** mpk_solve by a Krylov method, with the factor as preconditioner. */
-#include "../factor/factor.h"
-#include <metapack/solve.h>
+#include "plan.h"
 
 /** Do these options ask for a Krylov method with this factor? auto: with a direct factor no, it is
  *  refinement. */
@@ -16,10 +15,10 @@ typedef struct mpki_record {
     int32_t size, count;
 } mpki_record;
 
-/** mpk_solve for checked arguments, each right-hand side from x = 0. Returns as mpk_solve. */
-mpk_status mpki_iterate(mpk_context *ctx, const mpk_factor *fac, const mpk_options *options,
-                        int32_t nrhs, const void *b, int64_t ldb, void *x, int64_t ldx,
-                        mpk_solve_info *out, mpki_record *record);
+/** Each right-hand side from x = 0, judged; b and x apart in host memory. The outcome of the method
+ *  is in the verdict. record NULL: not wanted.
+ *  Returns MPK_OK | MPK_ERR_ARGUMENT, _MEMORY, _NUMERIC, _DEVICE, _CANCELLED */
+mpk_status mpki_iterate(const mpki_columns *columns, mpki_found *found, mpki_record *record);
 
 /** mpk_solve that also records the residuals; record NULL: not wanted. */
 mpk_status mpki_solve(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, const void *b,

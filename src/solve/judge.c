@@ -140,9 +140,22 @@ static const char *mean_of(const mpk_factor *fac, char out[128]) {
     return out;
 }
 
+/* Does the outcome of a Krylov method say all that there is to say? What was found about A comes
+ * first, unless the method has not converged and A is only suspected. */
+static bool outcome_says_all(const mpk_factor *fac, const mpki_verdict *verdict) {
+    const mpk_rank rank = fac->info.rank;
+    if (isfinite(verdict->eta) && verdict->outcome != MPK_NOT_CONVERGED) return false;
+    if (verdict->outcome > 0) return true;
+    return rank != MPK_RANK_STRUCTURAL && rank != MPK_RANK_NUMERICAL && !verdict->doubtful;
+}
+
 mpk_status mpki_tell_verdict(mpk_context *ctx, const mpk_factor *fac, const mpk_solve_info *info,
                              double accuracy, const mpki_verdict *verdict) {
     const mpk_factor_info *f = &fac->info;
+    if (verdict->iterated && outcome_says_all(fac, verdict))
+        return verdict->outcome == MPK_OK
+                   ? MPK_OK
+                   : mpki_error(ctx, verdict->outcome, STAGE, -1, "%s", verdict->message);
     /* where more of the rank was left out than A lacks, another x may */
     const bool whole = fac->form->exact && !(f->rank == MPK_RANK_STRUCTURAL && f->rank_bound > 0);
     const bool inconsistent = info->consistent < 0 || (info->consistent == 0 && !verdict->solved);

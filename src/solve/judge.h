@@ -14,8 +14,11 @@ typedef struct mpki_verdict {
     bool unsure;   /* an x is so large, or a step of refinement, that A may be singular, and no
                       certificate says that it is not */
     bool solved;   /* every x solves its system (mpki_solves) */
+    bool iterated; /* by a Krylov method, and how that ended: */
+    mpk_status outcome;                /* the worst: MPK_OK | MPK_INACCURATE, _NOT_CONVERGED */
+    char message[MPKI_KRYLOV_MESSAGE]; /* its text */
 } mpki_verdict;
-#define MPKI_VERDICT ((mpki_verdict){INFINITY, false, false, true})
+#define MPKI_VERDICT ((mpki_verdict){.eta = INFINITY, .solved = true})
 
 /** ||A|| ||x|| / ||b|| from which on b hardly counts beside A x. */
 double mpki_large_growth(mpk_scalar scalar);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The backend vrptx: each kernel of the library, and those of tests/borg, assembled and run warp by
  * warp and with all warps in one partition, bit for bit beside the interpreter (strict; all NaN are
- * equal). The table of what came of each is in docs/vector-core.md: BORG_VRPTX=table prints it;
- * BORG_SIZE=n: kernels of this size alone. Random kernels likewise. */
+ * equal). The table of what came of each is in docs/design/vector-core.md: BORG_VRPTX=table prints
+ * it; BORG_SIZE=n: kernels of this size alone. Random kernels likewise. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -81,6 +81,78 @@ static void singular_and_inconsistent(void **state) {
     }
     RUN(&o, NULL, "solve", "rank.mtx", "--dense", "none", "--json", "-q");
     assert_has(o.out, "\"certified\": false");
+    static const char *const blind[] = {"none", "butterfly"};
+    for (int k = 0; k < 2; k++) {
+        RUN(&o, NULL, "solve", "rank.mtx", "--dense", blind[k]);
+        if (!strstr(o.err, "without pivoting a singular matrix is not seen"))
+            assert_has(o.err, "NOT certified");
+    }
+    RUN(&o, NULL, "solve", "rank.mtx", "--dense", "aasen");
+    assert_has(o.err, "NOT certified");
+}
+
+/* An option that a method does not read is refused before anything is read. */
+static void idle_options(void **state) {
+    (void)state;
+    static const char *const methods[] = {"auto",  "tile",      "bunch-kaufman", "rook",
+                                          "aasen", "butterfly", "none"};
+    static const struct {
+        const char *option, *value;
+        unsigned read; /* bit k: by methods[k] */
+    } options[] = {{"--pivot-threshold", "0.1", 3},
+                   {"--seed", "3", 1 << 5},
+                   {"--precision", "single", 0x7f},
+                   {"--zero-tolerance", "1e-12", 0x1f},
+                   {"--device-number", "1", 0},
+                   {"--device-memory-limit", "1e9", 0},
+                   {"--method", "ldlt", 0},
+                   {"--krylov", "sqmr", 0},
+                   {"--plot", "p.svg", 0},
+                   {"--trace", "t.svg", 0},
+                   {"--refine", "2", 0x7f},
+                   {"--threads", "1", 0x7f},
+                   {"--symmetry-tolerance", "0", 0x7f}};
+    write_text("a.mtx", SYMMETRIC);
+    for (int m = 0; m < 7; m++)
+        for (size_t k = 0; k < sizeof options / sizeof *options; k++) {
+            RUN(&o, NULL, "solve", "a.mtx", "--dense", methods[m], options[k].option,
+                options[k].value);
+            if (options[k].read >> m & 1) {
+                assert_int_not_equal(o.code, 1);
+                continue;
+            }
+            assert_code(&o, 1);
+            assert_has(o.err, options[k].option);
+            assert_has(o.err, methods[m]);
+        }
+    RUN(&o, NULL, "solve", "a.mtx", "--dense", "auto", "--precision", "single");
+    assert_has(o.err, "tile in single precision: ok"); /* at any order */
+    RUN(&o, NULL, "solve", "a.mtx", "--seed", "3");
+    assert_code(&o, 1);
+    assert_has(o.err, "array files");
+}
+
+/* Where there is no GPU, cuda is an error that says so, and auto is the processor. */
+static void without_device(void **state) {
+    (void)state;
+    write_text("a.mtx", SYMMETRIC);
+    setenv("CUDA_VISIBLE_DEVICES", "-1", 1);
+    RUN(&o, NULL, "solve", "a.mtx", "--dense", "tile", "--device", "cuda", "--json");
+    assert_code(&o, 7);
+    assert_true(strlen(o.err) > 20);
+    assert_has(o.out, "\"status\": \"device\"");
+    RUN(&o, NULL, "solve", "a.mtx", "--dense", "tile", "--device", "auto");
+    assert_code(&o, 0);
+    assert_has(o.err, "cpu-");
+    RUN(&o, NULL, "bench", "dense", "--sizes", "40", "--methods", "tile", "--device", "cuda");
+    assert_code(&o, 7);
+    RUN(&o, NULL, "bench", "dense", "--sizes", "40", "--methods", "tile", "--device", "auto",
+        "--json");
+    assert_code(&o, 0);
+    assert_has(o.out, "\"engine\": \"cpu-");
+    RUN(&o, NULL, "bench", "batch", "--device", "cuda");
+    assert_code(&o, 1);
+    unsetenv("CUDA_VISIBLE_DEVICES");
 }
 
 /* A name of any bytes in an object of JSON. */
@@ -151,6 +223,8 @@ int main(void) {
         cmocka_unit_test_teardown(every_method, empty_folder),
         cmocka_unit_test_teardown(singular, empty_folder),
         cmocka_unit_test_teardown(singular_and_inconsistent, empty_folder),
+        cmocka_unit_test_teardown(idle_options, empty_folder),
+        cmocka_unit_test_teardown(without_device, empty_folder),
         cmocka_unit_test_teardown(wrong_use, empty_folder),
         cmocka_unit_test_teardown(strange_names, empty_folder),
         cmocka_unit_test_teardown(bench, empty_folder),

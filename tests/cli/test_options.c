@@ -130,7 +130,8 @@ static void walk(void **state) {
         const bool by_auto =
             row->methods >> MPK_METHOD_AUTO & 1 &&
             (!strcmp(row->key, "direct") || mpk_option_is_read(row, &direct, NULL, 0));
-        const bool by_dense = row->methods & MPK_READ_DENSE;
+        const bool of_others = !strcmp(row->key, "seed") || !strncmp(row->key, "device_", 7);
+        const bool by_dense = row->methods & MPK_READ_DENSE && !of_others;
         const bool on_blocks = row->methods >> MPK_METHOD_ILDLT & 1;
         flag_of(row, flag);
         snprintf(told, sizeof told, "option %.*s is ", (int)strcspn(flag, "="), flag);

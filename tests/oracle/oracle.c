@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The command: runs random systems and named cases, and judges them (docs/oracle.md). */
+/* The command: runs random systems and named cases, and judges them (docs/design/oracle.md). */
 #include "plan.h"
 
 #include <stdio.h>

@@ -16,7 +16,7 @@ static void assert_keys(const mpk_run *run, const char *expected) {
     mpk_context_destroy(&ctx);
 }
 
-/* The contract of docs/json.md: these keys, in this order, no others. */
+/* The contract of docs/reference/json.md: these keys, in this order, no others. */
 static void keys_of_each_goal(void **state) {
     (void)state;
     mpk_run run = small_run();

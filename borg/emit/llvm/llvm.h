@@ -17,6 +17,7 @@ typedef struct ll {
     int32_t temps, labels;
 } ll;
 
+/* ---- words.c ---- */
 int32_t ll_lanes(const ll *e, const borg_inst *v); /* of a row */
 const char *ll_get(const borg_inst *v, int32_t row);
 void ll_name(ll *e, borg_inst *v, int32_t row, const char *name);
@@ -44,6 +45,7 @@ int32_t ll_number(const ll *e, int32_t w, int32_t g, int32_t size);
 int32_t ll_items(const ll *e, borg_spread spread);
 int32_t ll_groups(const ll *e, borg_spread spread);
 
+/* ---- elem.c, memory.c ---- */
 void ll_elem(ll *e, borg_inst *v);
 void ll_layout(ll *e, borg_inst *v);
 void ll_reduce(ll *e, borg_inst *v);

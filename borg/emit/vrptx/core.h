@@ -31,10 +31,11 @@ typedef struct vx {
     const char *group;  /* $wid, .b64 */
 } vx;
 
-/* ---- vrptx.c ---- */
+/* ---- words.c ---- */
 void vx_line(vx *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /** The same, once, before the body. */
 void vx_once(vx *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
+char vx_letter(borg_type type); /* that registers of this type begin with */
 const char *vx_new(vx *e, borg_type type);
 const char *vx_type(borg_type type); /* "b32", of a register */
 const char *vx_get(const borg_inst *v, int32_t row);
@@ -42,14 +43,14 @@ void vx_name(vx *e, borg_inst *v, int32_t row, const char *name);
 const char *vx_literal(vx *e, borg_type type, uint64_t bits);
 /** In a register, for what takes no literal. */
 const char *vx_in_register(vx *e, borg_type type, const char *text);
+/** A predicate as 0 or 1, .b32; the other way round. */
+const char *vx_widen(vx *e, const char *predicate);
+const char *vx_narrow(vx *e, const char *word);
 /** bits[lane] as an operand: a literal where all are alike, a comparison, or from a table. */
 const char *vx_by_lane(vx *e, borg_type type, const uint64_t *bits);
 
 /* ---- elem.c, layout.c, memory.c ---- */
 void vx_elem(vx *e, borg_inst *v);
-/** A predicate as 0 or 1, .b32; the other way round. */
-const char *vx_widen(vx *e, const char *predicate);
-const char *vx_narrow(vx *e, const char *word);
 void vx_layout(vx *e, borg_inst *v);
 void vx_reduce(vx *e, borg_inst *v);
 void vx_memory(vx *e, borg_inst *v);

@@ -2,18 +2,6 @@
 /* Elementwise operations and conversions as vrPTX, a row at a time. */
 #include "borg/emit/vrptx/core.h"
 
-const char *vx_widen(vx *e, const char *predicate) {
-    const char *word = vx_new(e, BORG_I32);
-    vx_line(e, "selp.b32 %s, 1, 0, %s", word, predicate);
-    return word;
-}
-
-const char *vx_narrow(vx *e, const char *word) {
-    const char *p = vx_new(e, BORG_I1);
-    vx_line(e, "setp.ne.s32 %s, %s, 0", p, word);
-    return p;
-}
-
 /* An operation of two operands: its name, and the kind of its type: b(its), s(igned), u(nsigned),
  * f(loat). NULL: not one of these. */
 static const char *binary(borg_op op, char *kind) {

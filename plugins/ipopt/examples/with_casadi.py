@@ -15,7 +15,7 @@ motion = ca.vertcat(position[1:] - position[:-1] - dt * (speed[1:] + speed[:-1])
                     position[0], speed[0], speed[-1])
 nlp = {"x": ca.vertcat(position, speed, force), "f": -position[-1], "g": motion}
 solver = ca.nlpsol("solver", "ipopt", nlp, {
-    "ipopt.linear_solver": "ma97", "ipopt.hsllib": hsllib, "ipopt.print_level": 0, "print_time": False})
+    "ipopt.linear_solver": "ma57", "ipopt.hsllib": hsllib, "ipopt.print_level": 0, "print_time": False})
 bounds = [ca.inf] * (2 * n + 2) + [1] * n
 result = solver(x0=0, lbx=[-b for b in bounds], ubx=bounds, lbg=0, ubg=0)
 print(f"{solver.stats()['return_status']} after {solver.stats()['iter_count']} iterations: {-float(result['f']):.4f} m")

@@ -39,7 +39,7 @@ hsllib = json.loads(subprocess.check_output([command, "ipopt-env", "--json"]))["
 for hessian in ("exact", "limited-memory"):
     nlp = cyipopt.Problem(n=4, m=2, problem_obj=Problem71(), lb=np.ones(4), ub=5 * np.ones(4), cl=[25, 40],
                           cu=[2e19, 40])
-    for option in (("linear_solver", "ma97"), ("hsllib", hsllib), ("hessian_approximation", hessian), ("print_level", 0)):
+    for option in (("linear_solver", "ma57"), ("hsllib", hsllib), ("hessian_approximation", hessian), ("print_level", 0)):
         nlp.add_option(*option)
     x, info = nlp.solve(np.array([1.0, 5.0, 5.0, 1.0]))
     print(f"{hessian}: status {info['status']}, objective {info['obj_val']:.6f}, x = {np.round(x, 4)}")

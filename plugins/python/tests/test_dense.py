@@ -97,6 +97,8 @@ def test_bad_input():
         (lambda: mp.ldl_dense(np.eye(2), precision="tf32"), mp.MetapackError, ""),
         (lambda: mp.ldl_dense(np.eye(2), pivot_threshold=2.0), mp.ArgumentError, "threshold"),
         (lambda: mp.ldl_dense(np.eye(2), nonsense=2), TypeError, "nonsense"),
+        (lambda: mp.ldl_dense(np.eye(2), device="tpu"), ValueError, "cuda:1"),
+        (lambda: mp.solve_dense(np.eye(2), np.ones(2), device="cuda:x"), ValueError, "cuda:1"),
         (lambda: mp.ldl_dense(np.eye(2), singular="x"), ValueError, "singular"),
         (lambda: good.solve(np.ones(4)), ValueError, "shape"),
         (lambda: good.solve(np.array([1, np.nan, 2])), mp.InputError, "finite|NaN"),
@@ -107,6 +109,39 @@ def test_bad_input():
     assert np.array_equal(good.solve(np.ones(3)), np.ones(3))
     with pytest.raises(TypeError, match="pickled"):
         __import__("pickle").dumps(good)
+
+
+class Exchange:
+    """An array of the host that is known by DLPack alone."""
+
+    def __init__(self, x):
+        self.x = x
+
+    def __dlpack__(self, **how):
+        return self.x.__dlpack__(**how)
+
+    def __dlpack_device__(self):
+        return self.x.__dlpack_device__()
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16"])
+def test_dlpack_of_the_host(dtype):
+    a = np.arange(36.0).reshape(6, 6)
+    a = (a + a.T + np.diag(np.arange(6) - 90)).astype(dtype)
+    b = np.ones((6, 2), dtype)
+    x = mp.solve_dense(Exchange(a), Exchange(b), device="cpu")
+    assert x.dtype == a.dtype and np.allclose(a @ x, b, atol=1e-3)
+    assert np.allclose(mp.ldl_dense(Exchange(a)).solve(Exchange(b)), x, atol=1e-3)
+
+
+def test_without_a_gpu():
+    """Nothing is moved to the processor."""
+    if mp.devices():
+        pytest.skip("there is a GPU")
+    for call in (lambda: mp.ldl_dense(np.eye(3), device="cuda"),
+                 lambda: mp.solve_dense(np.eye(3), np.ones(3), device="cuda:1")):  # fmt: skip
+        with pytest.raises(mp.DeviceError):
+            call()
 
 
 def test_the_users_array_is_his():

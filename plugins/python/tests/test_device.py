@@ -368,6 +368,21 @@ def test_dense_matrix(rng, make):
     assert mp.ldl(make(a)).inertia == mp.ldl(a).inertia
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16"])
+def test_one_dense_matrix(rng, make, dtype):
+    a = regular(rng).astype(dtype)
+    b = rng.standard_normal((N, 3)).astype(dtype)
+    near = {"atol": 1e-2 if dtype in ("f4", "c8") else 1e-8}
+    factor = mp.ldl_dense(make(a))
+    assert factor.inertia == mp.ldl_dense(a).inertia
+    x = factor.solve(make(b))
+    assert type(x) is type(make(b)) and np.allclose(a @ x.get(), b, **near)
+    assert isinstance(factor.solve(b), np.ndarray)
+    assert np.allclose(a @ mp.solve_dense(make(a), make(b)).get(), b, **near)
+    assert np.allclose(a @ mp.solve_dense(a, b, device="cuda"), b, **near)
+    assert factor.factors.shape == (N, N) and factor.pivots.shape == (N,)
+
+
 def test_general(rng, cupy):
     a = sp.csr_matrix(regular(rng) + np.triu(rng.standard_normal((N, N)), 1))
     b = rng.standard_normal(N)

@@ -309,7 +309,7 @@ def test_refactor_refuses_another_pattern(rng):
     more = a.tolil()
     i, j = np.argwhere(a.toarray() == 0)[0]
     more[i, j] = more[j, i] = 1.0
-    for other in (more.tocsc(), more.tocsr(), sp.identity(20, format="csc"), sp.identity(19)):
+    for other in (more.tocsc(), more.tocsr(), sp.identity(19)):
         with pytest.raises(pymetapack.PatternError):
             factor.refactor(other)
         assert np.array_equal(factor.solve(b), want)

@@ -111,7 +111,7 @@ void mpki_imply_general(mpk_options *o) {
     }
     if (o->method == MPK_METHOD_ILU0) o->factor_type = MPK_TYPE_LDU;
     /* an order against fill makes an incomplete factor of such a matrix far worse than one along it
-     * (Benzi, Szyld & van Duin 1999; docs/meta-algorithm.md) */
+     * (Benzi, Szyld & van Duin 1999; docs/design/meta-algorithm.md) */
     const bool incomplete = o->method == MPK_METHOD_ILU0 || o->level >= 0;
     if (o->ordering == MPK_ORDERING_AUTO && incomplete && o->method != MPK_METHOD_NONE)
         o->ordering = MPK_ORDERING_RCM;

@@ -257,24 +257,20 @@ static mpk_status run(mpk_context *ctx, draft *d, mpki_blocking *b) {
     return mpk_failed(status) ? status : finish(ctx, d, b);
 }
 
-mpk_status mpki_blocking_make(mpk_context *ctx, const mpki_graph *graph, const int32_t *mate,
-                              const mpk_options *options, mpki_blocking *blocking) {
+mpk_status mpki_blocking_by(mpk_context *ctx, const mpki_graph *graph, const int32_t *mate,
+                            const mpk_options *options, mpk_strategy strategy,
+                            mpki_blocking *blocking) {
     draft d = {.graph = graph,
                .mate = options->block > 1 ? mate : NULL,
                .options = options,
                .ordering = options->ordering,
                .most = options->block,
                .grid = options->grid == MPK_ON};
-    *blocking = (mpki_blocking){.strategy = options->strategy};
     if (options->given_blocks) d.mate = NULL; /* the order is the caller's, pairs and all */
-    if (d.ordering == MPK_ORDERING_GIVEN || options->given_blocks)
-        blocking->strategy = MPK_STRATEGY_RB;
     /* a complete factor may be worth a nested dissection, an incomplete one never is */
     if (d.ordering == MPK_ORDERING_AUTO && options->level >= 0) d.ordering = MPK_ORDERING_AMD;
-    mpk_status status = MPK_OK;
-    if (blocking->strategy == MPK_STRATEGY_AUTO)
-        status = mpki_strategy_choose(ctx, graph, mate, options, blocking);
-    if (!mpk_failed(status) && !blocking->perm) status = run(ctx, &d, blocking);
+    *blocking = (mpki_blocking){.strategy = strategy};
+    const mpk_status status = run(ctx, &d, blocking);
     draft_free(ctx, &d);
     if (mpk_failed(status)) mpki_blocking_free(ctx, blocking);
     return status;

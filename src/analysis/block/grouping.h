@@ -59,13 +59,10 @@ mpk_status mpki_group_subtrees(mpk_context *ctx, int32_t n, const int32_t *weigh
  *  complete), plus 64 for each block. */
 mpk_status mpki_blocking_cost(mpk_context *ctx, const mpki_graph *graph, const mpki_blocking *b,
                               int level, int threads, double *cost);
-/** strategy = auto: BR or RBR, whichever costs less with the fill asked for, one level at most (or
- *  complete). Both are tried at once where options.threads > 1. Graphs of more than 50 000 vertices
- *  are judged by 16 patches, 2 % of the vertices but at least 25 000.
- *  mate     [in]  as in mpki_blocking_make
- *  blocking [out] its strategy; of a smaller graph all of it */
-mpk_status mpki_strategy_choose(mpk_context *ctx, const mpki_graph *graph, const int32_t *mate,
-                                const mpk_options *options, mpki_blocking *blocking);
+/** mpki_blocking_make() by this strategy, whatever the options say of it. */
+mpk_status mpki_blocking_by(mpk_context *ctx, const mpki_graph *graph, const int32_t *mate,
+                            const mpk_options *options, mpk_strategy strategy,
+                            mpki_blocking *blocking);
 
 static inline int32_t mpki_graph_weight(const mpki_graph *g, int32_t v) {
     return g->weight ? g->weight[v] : 1;

@@ -4,8 +4,8 @@
 
 /* A pair whose scaled diagonal entries both have this modulus or more is left as two 1x1
  * candidates: each is a pivot that bounds its column of L by the reciprocal, in whatever order the
- * two come; and a graph with fewer vertices glued together gives sparser factors. docs/matching.md
- * has the measurements. */
+ * two come; and a graph with fewer vertices glued together gives sparser factors.
+ * docs/design/matching.md has the measurements. */
 static const double SAFE_DIAGONAL = 0.1;
 
 mpk_status mpki_match_solve(mpk_context *ctx, int32_t n, const int64_t *ap, const int32_t *ai,

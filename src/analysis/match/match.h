@@ -8,7 +8,7 @@
  *  sum p_i   subject to   p_i + p_j <= w_ij   (i = j: 2 p_i <= w_ii), and an optimal primal that
  *  consists of pairs {i,j} and of cycles of odd length (a diagonal entry is one of length 1): the
  *  half-integral matching of Balinski (1965). Everything here works on it: n vertices instead of n
- *  rows and n columns. docs/matching.md tells the whole method. */
+ *  rows and n columns. docs/design/matching.md tells the whole method. */
 #include "../analysis.h"
 
 /** An entry of the graph; packed, for a search is bound by the memory that it touches. */
@@ -112,13 +112,13 @@ void mpki_match_start(mpki_matching *m);
  *  fraction [in] of the analysis that is done, for progress; grows by 0.04
  *  Returns MPK_OK | MPK_ERR_MEMORY (structurally singular only), _CANCELLED */
 mpk_status mpki_match_augment(mpki_matching *m, double fraction);
-void mpki_match_push(mpki_matching *m, int32_t z, double key);
-int32_t mpki_match_pop(mpki_matching *m);
 
 /* singular.c: when no augmenting structure exists */
 /** The search from root has failed, its tree is in queue and node[].key: leave the cheapest vertex
  *  exposed and freeze the tree. */
 mpk_status mpki_match_freeze(mpki_matching *m, int32_t root);
+
+/* settle.c */
 /** With the exposed vertices known: match the others afresh, then scale the exposed ones to them,
  * so that the largest entry of such a row becomes 1, or by 1 if there is none (Duff & Pralet 2005,
  * section 4). */

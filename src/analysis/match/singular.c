@@ -10,7 +10,7 @@
  * and frozen inner vertices are further than any end among the real entries from everything else;
  * so a frozen tree takes part in nothing but later failed searches, where distances H/2 + ...
  * compare by their finite parts. */
-#include "match.h"
+#include "heap.h"
 #include <math.h>
 
 static mpk_status first_failure(mpki_matching *m) {
@@ -91,30 +91,5 @@ mpk_status mpki_match_freeze(mpki_matching *m, int32_t root) {
         mpki_match_flip(m, exposed, former, root);
     }
     m->exposed++;
-    return MPK_OK;
-}
-
-/* ---- afterwards ----------------------------------------------------------------------------- */
-
-/* The tight entries of a frozen tree can drive its duals apart exponentially in its depth, though
- * the vertices that are covered have a far better scaling. So the exposed ones are taken out, and
- * the others, which have a perfect matching, are matched again from a fresh start. */
-mpk_status mpki_match_settle(mpki_matching *m) {
-    const mpki_match_graph *g = &m->graph;
-    mpki_match_node *node = m->node;
-    if (m->exposed == 0) return MPK_OK;
-    for (int32_t i = 0; i < g->n; i++) m->side[i] = node[i].mate == MPKI_EXPOSED ? 1 : 0;
-    mpki_match_start(m);
-    mpk_status status = mpki_match_augment(m, 0.05);
-    if (mpk_failed(status)) return status;
-    for (int32_t i = 0; i < g->n; i++) { /* no entry joins two exposed vertices */
-        if (!m->side[i]) continue;
-        double least = MPKI_MATCH_NONE;
-        for (const mpki_match_edge *e = mpki_match_first(g, i); e < mpki_match_last(g, i); e++)
-            least = fmin(least, e->w - node[e->to].p);
-        m->frozen[i] = least < MPKI_MATCH_NONE / 4 ? least : 0;
-    }
-    for (int32_t i = 0; i < g->n; i++)
-        if (m->side[i]) node[i].p = m->frozen[i];
     return MPK_OK;
 }

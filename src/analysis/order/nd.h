@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_ND_H
 #define MPKI_ND_H
-/** Our own nested dissection: the pieces. docs/analysis.md tells the method and its sources. */
+/** Our own nested dissection: the pieces. docs/design/analysis.md tells the method and its
+ *  sources. */
 #include "../../core/random.h"
 #include "order.h"
 

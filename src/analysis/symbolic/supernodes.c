@@ -8,7 +8,7 @@
 
 static const char STAGE[] = "symbolic";
 
-/* Chosen among 25 such sets by the factorization times of 20 matrices; docs/analysis.md. */
+/* Chosen among 25 such sets by the factorization times of 20 matrices; docs/design/analysis.md. */
 const mpki_relax mpki_relax_default = {.equal = true,
                                        .few = 30,
                                        .few_width = 32,

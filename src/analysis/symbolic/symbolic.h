@@ -115,16 +115,6 @@ void mpki_makespan_free(mpk_context *ctx, mpki_makespan *m);
 mpk_status mpki_symbolic_relaxed(mpk_context *ctx, mpk_analysis *an, const mpki_graph *graph,
                                  const int32_t *mate, const mpki_relax *relax);
 
-/** Multiplications and additions of eliminating w columns with m rows below: a column with l
- * entries under its diagonal takes l divisions, l (l + 1) / 2 multiplications and as many
- * additions. */
-static inline double mpki_front_flops(double w, double m) {
-    /* sum over l = m .. m+w-1 of l^2 + 2 l */
-    double b = m + w - 1;
-    double squares = (b * (b + 1) * (2 * b + 1) - (m - 1) * m * (2 * m - 1)) / 6;
-    return squares + w * (m + b);
-}
-
 /** Entries of the trapezoid of w columns with m rows below, diagonal included. */
 static inline int64_t mpki_front_nnz(int64_t w, int64_t m) {
     return w * (w + 1) / 2 + w * m;

@@ -61,7 +61,7 @@ static mpk_status keep_pivot(mpki_blocks *f, int32_t frame) {
     mpki_pivot_counts counts = {.smallest = INFINITY};
     mpk_status status = mpki_offload_take(f, l, o->block[x->entry[x->diagonal[frame]].block]);
     if (!mpk_failed(status) && o->perm)
-        status = mpki_offload_told(
+        status = mpki_offload_status(
             f, a->download(a->self, perm, o->perm[frame], n * (int64_t)sizeof *perm),
             "download of a permutation");
     if (!mpk_failed(status) && o->turn[frame]) status = mpki_offload_take(f, bt, o->turn[frame]);
@@ -153,11 +153,11 @@ mpk_status mpki_offload_finish(mpki_blocks *f, mpki_block_counts *counts) {
     const mpki_stages *s = f->stages;
     mpk_status status = MPK_OK;
     const int64_t each = (int64_t)f->offload->n * f->offload->n;
-    if (f->offload->staging_room < 3) {
+    if (f->offload->staging_capacity < 3) {
         double *more = mpki_resize(s->ctx, STAGE, f->offload->staging, 3 * each, sizeof *more);
         if (!more) return mpki_failed(s->ctx);
         f->offload->staging = more;
-        f->offload->staging_room = 3;
+        f->offload->staging_capacity = 3;
     }
     for (int32_t place = 0; place < s->index.m && !mpk_failed(status); place++) {
         const int32_t frame = s->index.frame[place];

@@ -22,13 +22,13 @@ static void offload_free(mpki_blocks *f) {
     if (!o) return;
     const mpk_accelerator *a = o->on->table;
     const int32_t frames = f->stages->blocking->nframes;
-    let_go(a, o->block, o->room);
+    let_go(a, o->block, o->capacity);
     let_go(a, o->perm, frames);
     let_go(a, o->turn, frames);
     let_go(a, &o->minus, 1);
     let_go(a, o->scratch, o->scratches);
     for (int k = 0; k < a->nbuffers; k++) {
-        let_go(a, o->buffer[k], a->buffers[k].of_pivot ? frames : o->room);
+        let_go(a, o->buffer[k], a->buffers[k].of_pivot ? frames : o->capacity);
         mpki_release(ctx, o->buffer[k]);
     }
     mpki_release(ctx, o->block);
@@ -64,8 +64,8 @@ static mpk_status make_buffers(mpki_blocks *f, int k, int64_t from, int64_t coun
             mpki_error(f->stages->ctx, status, STAGE, -1, "%s: no memory for buffer '%s'", a->name,
                        a->buffers[k].name);
         else
-            status =
-                mpki_offload_told(f, a->upload(a->self, more[i], zeros, bytes), "upload of zeros");
+            status = mpki_offload_status(f, a->upload(a->self, more[i], zeros, bytes),
+                                         "upload of zeros");
     }
     mpki_release(f->stages->ctx, zeros);
     return status;
@@ -74,7 +74,7 @@ static mpk_status make_buffers(mpki_blocks *f, int k, int64_t from, int64_t coun
 static mpk_status grow_offload(mpki_blocks *f) {
     struct mpki_offload *o = f->offload;
     const mpk_accelerator *a = o->on->table;
-    const int64_t count = f->stages->index.nblocks, had = o->room;
+    const int64_t count = f->stages->index.nblocks, had = o->capacity;
     if (count <= had) return MPK_OK;
     void **more = mpki_resize(f->stages->ctx, STAGE, o->block, count, sizeof *more);
     if (!more) return mpki_failed(f->stages->ctx);
@@ -83,7 +83,7 @@ static mpk_status grow_offload(mpki_blocks *f) {
     mpk_status status = MPK_OK;
     for (int k = 0; k < a->nbuffers && !mpk_failed(status); k++)
         if (!a->buffers[k].of_pivot) status = make_buffers(f, k, had, count);
-    o->room = count;
+    o->capacity = count;
     return status;
 }
 
@@ -101,7 +101,7 @@ static mpk_status fill_offload(mpki_blocks *f) {
     o->turn = MPKI_ZNEW(ctx, STAGE, frames, void *);
     o->staging = MPKI_ZNEW(ctx, STAGE, 3 * (int64_t)o->n * o->n, double);
     if (!o->turn || !o->staging) return mpki_failed(ctx);
-    o->staging_room = 3;
+    o->staging_capacity = 3;
     mpk_status status = grow_offload(f);
     for (int k = 0; k < a->nbuffers && !mpk_failed(status); k++)
         if (a->buffers[k].of_pivot) status = make_buffers(f, k, 0, frames);

@@ -24,7 +24,7 @@ typedef struct mpki_batch_lists {
     int64_t *id;      /* block numbers of block[0] */
     int32_t *trouble; /* results */
     double *largest;
-    int64_t count, room;
+    int64_t count, capacity;
 } mpki_batch_lists;
 
 /** Where the values are while a factorization runs; of struct mpki_blocks. */
@@ -36,9 +36,9 @@ struct mpki_offload {
     void **turn;  /* by frame: B^T of the butterfly that its pivot block went through; NULL: none */
     void **buffer[MPK_ACCELERATOR_BUFFERS]; /* the user's, by block or by frame */
     void *minus;                            /* -I: what a product takes for D */
-    int64_t room;                           /* blocks that `block` has room for */
+    int64_t capacity;                       /* length of `block` */
     double *staging;                        /* n x n values for each block of a column */
-    int64_t staging_room;
+    int64_t staging_capacity;
     void **scratch; /* dense blocks, where others rest in the accelerator's own form */
     int64_t scratches;
     mpki_batch_lists batch, other;
@@ -48,12 +48,12 @@ struct mpki_offload {
 /* run.c */
 
 /** The status of a call of the accelerator; a failure is recorded, with what it was doing. */
-mpk_status mpki_offload_told(mpki_blocks *f, mpk_status status, const char *what);
+mpk_status mpki_offload_status(mpki_blocks *f, mpk_status status, const char *what);
 /** A block of the accelerator's memory as they rest there. */
 mpk_status mpki_offload_block(mpki_blocks *f, void **p);
 mpk_status mpki_offload_put(mpki_blocks *f, void *to, const double *from);
 mpk_status mpki_offload_take(mpki_blocks *f, double *to, void *from);
-/** Room for one more item; block[0] and id are set. frame: of the pivot. */
+/** Memory for one more item; block[0] and id are set. frame: of the pivot. */
 mpk_status mpki_offload_add(mpki_blocks *f, mpki_batch_lists *list, int64_t block, int32_t frame);
 /** Run a kernel on a list, by way of dense copies where blocks rest in another form. */
 mpk_status mpki_offload_run(mpki_blocks *f, int kernel, mpki_batch_lists *list);

@@ -11,7 +11,7 @@ static int64_t dense_bytes(const struct mpki_offload *o) {
     return (int64_t)o->n * o->n * (int64_t)sizeof(double);
 }
 
-mpk_status mpki_offload_told(mpki_blocks *f, mpk_status status, const char *what) {
+mpk_status mpki_offload_status(mpki_blocks *f, mpk_status status, const char *what) {
     if (!mpk_failed(status) || mpk_failed(mpki_failed(f->stages->ctx))) return status;
     return mpki_error(f->stages->ctx, status, STAGE, -1, "%s: %s failed",
                       f->offload->on->table->name, what);
@@ -23,7 +23,7 @@ mpk_status mpki_offload_block(mpki_blocks *f, void **p) {
     const mpk_accelerator *a = f->offload->on->table;
     const int64_t bytes =
         a->stored_bytes ? a->stored_bytes(a->self, f->offload->n) : dense_bytes(f->offload);
-    return mpki_offload_told(f, a->allocate(a->self, bytes, p), "memory for a block");
+    return mpki_offload_status(f, a->allocate(a->self, bytes, p), "memory for a block");
 }
 
 /* A dense block of the accelerator's memory, number k. */
@@ -35,7 +35,7 @@ static mpk_status scratch(mpki_blocks *f, int64_t k, void **p) {
             mpki_resize(f->stages->ctx, STAGE, o->scratch, o->scratches + 1, sizeof *more);
         if (!more) return mpki_failed(f->stages->ctx);
         o->scratch = more;
-        const mpk_status status = mpki_offload_told(
+        const mpk_status status = mpki_offload_status(
             f, a->allocate(a->self, dense_bytes(o), &more[o->scratches]), "memory for a block");
         if (mpk_failed(status)) return status;
         o->scratches++;
@@ -49,8 +49,8 @@ static mpk_status convert(mpki_blocks *f, bool store, void *dense, void *rest) {
     const mpk_accelerator *a = f->offload->on->table;
     void *one[2] = {dense, rest};
     const mpk_accelerator_batch b = {.n = f->offload->n, .count = 1, .block = {&one[0], &one[1]}};
-    return mpki_offload_told(f, (store ? a->store : a->load)(a->self, &b),
-                             store ? "store" : "load");
+    return mpki_offload_status(f, (store ? a->store : a->load)(a->self, &b),
+                               store ? "store" : "load");
 }
 
 mpk_status mpki_offload_put(mpki_blocks *f, void *to, const double *from) {
@@ -59,7 +59,7 @@ mpk_status mpki_offload_put(mpki_blocks *f, void *to, const double *from) {
     void *dense = to;
     mpk_status status = a->store ? scratch(f, 0, &dense) : MPK_OK;
     if (!mpk_failed(status))
-        status = mpki_offload_told(f, a->upload(a->self, dense, from, dense_bytes(o)), "upload");
+        status = mpki_offload_status(f, a->upload(a->self, dense, from, dense_bytes(o)), "upload");
     if (!mpk_failed(status) && a->store) status = convert(f, true, dense, to);
     o->on->report.uploads++;
     o->on->report.bytes += dense_bytes(o);
@@ -73,7 +73,8 @@ mpk_status mpki_offload_take(mpki_blocks *f, double *to, void *from) {
     mpk_status status = a->load ? scratch(f, 0, &dense) : MPK_OK;
     if (!mpk_failed(status) && a->load) status = convert(f, false, dense, from);
     if (!mpk_failed(status))
-        status = mpki_offload_told(f, a->download(a->self, to, dense, dense_bytes(o)), "download");
+        status =
+            mpki_offload_status(f, a->download(a->self, to, dense, dense_bytes(o)), "download");
     o->on->report.downloads++;
     o->on->report.bytes += dense_bytes(o);
     return status;
@@ -92,9 +93,9 @@ void mpki_batch_lists_free(mpk_context *ctx, mpki_batch_lists *list) {
     *list = (mpki_batch_lists){0};
 }
 
-static mpk_status make_room(mpki_blocks *f, mpki_batch_lists *list) {
+static mpk_status reserve(mpki_blocks *f, mpki_batch_lists *list) {
     mpk_context *ctx = f->stages->ctx;
-    const int64_t room = list->room ? 2 * list->room : 64;
+    const int64_t capacity = list->capacity ? 2 * list->capacity : 64;
     void **pointers[] = {(void **)&list->block[0], (void **)&list->block[1],
                          (void **)&list->block[2], (void **)&list->pivot,
                          (void **)&list->perm,     (void **)&list->id,
@@ -102,23 +103,23 @@ static mpk_status make_room(mpki_blocks *f, mpki_batch_lists *list) {
     const size_t sizes[] = {sizeof(void *), sizeof(void *),  sizeof(void *),  sizeof(void *),
                             sizeof(void *), sizeof(int64_t), sizeof(int32_t), sizeof(double)};
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
-        void *more = mpki_resize(ctx, STAGE, *pointers[k], room, sizes[k]);
+        void *more = mpki_resize(ctx, STAGE, *pointers[k], capacity, sizes[k]);
         if (!more) return mpki_failed(ctx);
         *pointers[k] = more;
     }
     for (int k = 0; k < f->offload->on->table->nbuffers; k++) {
-        void **more = mpki_resize(ctx, STAGE, list->buffer[k], room, sizeof *more);
+        void **more = mpki_resize(ctx, STAGE, list->buffer[k], capacity, sizeof *more);
         if (!more) return mpki_failed(ctx);
         list->buffer[k] = more;
     }
-    list->room = room;
+    list->capacity = capacity;
     return MPK_OK;
 }
 
 mpk_status mpki_offload_add(mpki_blocks *f, mpki_batch_lists *list, int64_t block, int32_t frame) {
     const struct mpki_offload *o = f->offload;
     const mpki_ibcsr *x = &f->stages->index;
-    const mpk_status status = list->count < list->room ? MPK_OK : make_room(f, list);
+    const mpk_status status = list->count < list->capacity ? MPK_OK : reserve(f, list);
     if (mpk_failed(status)) return status;
     const int64_t k = list->count++, diagonal = x->entry[x->diagonal[frame]].block;
     list->id[k] = block;
@@ -161,7 +162,7 @@ static mpk_status call(mpki_blocks *f, int kernel, mpki_batch_lists *list) {
         r->boundary_s += start - o->ended_s;
         o->ended_s = 0;
     }
-    const mpk_status status = mpki_offload_told(f, run[kernel](a->self, &b), names[kernel]);
+    const mpk_status status = mpki_offload_status(f, run[kernel](a->self, &b), names[kernel]);
     mpki_trace_end(f->stages->ctx, MPKI_LANE_CALLER, names[kernel], f->meta->level, began);
     r->calls[kernel]++;
     r->items[kernel] += list->count;

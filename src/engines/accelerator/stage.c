@@ -18,7 +18,7 @@ static int64_t diagonal_of(const mpki_ibcsr *x, int32_t frame) {
 
 /* ---- A, onto the accelerator ----------------------------------------------------------------- */
 
-/* Room for the blocks of a column that are due; they are zero, the diagonal padded. */
+/* Memory for the blocks of a column that are due; they are zero, the diagonal padded. */
 static mpk_status stage_column(mpki_blocks *f, int32_t frame, int32_t *slot, int64_t *count) {
     struct mpki_offload *o = f->offload;
     const mpki_stages *s = f->stages;
@@ -27,11 +27,11 @@ static mpk_status stage_column(mpki_blocks *f, int32_t frame, int32_t *slot, int
     *count = 0;
     for (int64_t e = x->diagonal[frame]; e < x->ptr[frame + 1]; e++)
         if (s->want[x->entry[e].block]) slot[x->entry[e].other] = (int32_t)(*count)++;
-    if (*count > o->staging_room) {
+    if (*count > o->staging_capacity) {
         double *more = mpki_resize(s->ctx, STAGE, o->staging, *count * each, sizeof *more);
         if (!more) return mpki_failed(s->ctx);
         o->staging = more;
-        o->staging_room = *count;
+        o->staging_capacity = *count;
     }
     if (*count) memset(o->staging, 0, (size_t)(*count * each) * sizeof(double));
     /* inner pivoting takes the padding last */
@@ -205,16 +205,16 @@ static mpk_status factor_here(mpki_blocks *f, int32_t frame) {
         int32_t own[MPKI_BLOCK_MAX];
         for (int k = 0; k < n; k++) own[k] = k;
         const mpk_accelerator *t = o->on->table;
-        status =
-            mpki_offload_told(f, t->upload(t->self, o->perm[frame], own, n * (int64_t)sizeof *own),
-                              "upload of a permutation");
+        status = mpki_offload_status(
+            f, t->upload(t->self, o->perm[frame], own, n * (int64_t)sizeof *own),
+            "upload of a permutation");
     }
     return mpk_failed(status) ? status : mpki_offload_put(f, at, a);
 }
 
 /* Inner pivoting that took a row of the padding before one of the frame: its pivot is hardly above
  * the floor, and counts as too small. */
-static mpk_status look_for_padding(mpki_blocks *f, const mpki_batch_lists *list) {
+static mpk_status find_padding(mpki_blocks *f, const mpki_batch_lists *list) {
     const struct mpki_offload *o = f->offload;
     const mpk_accelerator *a = o->on->table;
     int32_t perm[MPKI_BLOCK_MAX];
@@ -223,7 +223,7 @@ static mpk_status look_for_padding(mpki_blocks *f, const mpki_batch_lists *list)
         const int32_t frame = mpki_col_frame(&f->stages->index, list->id[k]);
         const int w = mpki_frame_rows(f->stages->blocking, frame);
         if (list->trouble[k] || w == o->n) continue;
-        status = mpki_offload_told(
+        status = mpki_offload_status(
             f, a->download(a->self, perm, list->perm[k], o->n * (int64_t)sizeof *perm),
             "download of a permutation");
         for (int r = 0; r < w && !mpk_failed(status); r++)
@@ -249,7 +249,7 @@ static mpk_status pivots(mpki_blocks *f, const mpki_updates *batch) {
     if (!mpk_failed(status)) status = renew(f, list);
     for (int64_t k = 0; k < list->count; k++) list->block[0][k] = o->block[list->id[k]];
     if (!mpk_failed(status)) status = mpki_offload_run(f, MPKI_KERNEL_F, list);
-    if (!mpk_failed(status) && o->perm) status = look_for_padding(f, list);
+    if (!mpk_failed(status) && o->perm) status = find_padding(f, list);
     const double most = 1 / sqrt(0x1p-52);
     for (int64_t k = 0; k < list->count && !mpk_failed(status); k++) {
         const int32_t frame = mpki_col_frame(x, list->id[k]);

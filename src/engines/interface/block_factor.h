@@ -52,8 +52,8 @@ typedef struct mpki_stages {
     struct mpki_block_plan **plan;
     int32_t *counts; /* by block: entries of A in it, until the index changes; NULL: not counted */
     int64_t *capacity; /* by block: entries it may keep; < 0: all, and no threshold applies */
-    bool
-        same_capacity; /* in the first stage: it is that of older values, with whose index this one is */
+    /* in the first stage: the capacity is that of older values, with whose index this one is */
+    bool same_capacity;
     /* what the engine writes as well; `finds_levels`: levels and due, too */
     unsigned char *final;         /* by frame: accepted */
     unsigned char *reject;        /* by frame: rejected in this stage */
@@ -86,8 +86,8 @@ typedef struct mpki_block_counts {
     double flops;
     double smallest, largest; /* moduli of pivots */
     int64_t bytes;            /* of the factor */
-    int64_t
-        by_rows; /* entries of L that are held by scalar rows, not in blocks; 0: all in blocks */
+    /* entries of L that are held by scalar rows, not in blocks; 0: all in blocks */
+    int64_t by_rows;
     mpk_isai_info isai; /* options.triangular isai; else zero */
 } mpki_block_counts;
 
@@ -103,13 +103,13 @@ typedef struct mpki_block_engine {
     int32_t widest;
     /** Release what was kept; *plan is NULL afterwards. NULL *plan is fine. */
     void (*plan_free)(mpk_context *ctx, mpki_block_plan **plan);
-    /** Room for the blocks of the index; the stages must outlive *f.
+    /** Memory for the blocks of the index; the stages must outlive *f.
      *  Returns MPK_OK | MPK_ERR_MEMORY. */
     mpk_status (*make)(mpki_stages *stages, mpki_blocks **f);
     /** Release everything; *f is NULL afterwards. A NULL *f is fine. */
     void (*free)(mpk_context *ctx, mpki_blocks **f);
-    /** After a push-back, which gave frames new places and the index more blocks: make room.
-     *  Returns MPK_OK | MPK_ERR_MEMORY. */
+    /** After a push-back, which gave frames new places and the index more blocks: allocate
+     *  their memory. Returns MPK_OK | MPK_ERR_MEMORY. */
     mpk_status (*grow)(mpki_blocks *f);
     /** Compute all wanted blocks, by level sets. Sets final, want and stored_blocks, and reject for
      *  frames whose pivots or columns fail. Frames from place stages->border on, the last level

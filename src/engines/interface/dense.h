@@ -5,7 +5,7 @@
  *  for each method and verb, and operations on vectors. dense/dense.c checks all arguments, finds
  *  the memory, chooses the engine by it (mpki_dense_engine_of) and calls; dense/refine.c and
  *  dense/ladder.c build refinement, GMRES, the condition estimate and the ladder from these slots,
- *  the same for every engine. What each method is, with its sources: docs/dense.md.
+ *  the same for every engine. What each method is, with its sources: docs/design/dense.md.
  *
  *  What holds for every slot, unless it says otherwise:
  *  Arguments  have been checked: sizes, leading dimensions, alignment, overlap, n >= 1. A device

@@ -14,7 +14,7 @@
  *             the processor's takes host memory alone. Values of A, scales and views lie in host
  *             memory; so does what a slot tells (results, lists, bytes).
  *  Order      Vectors named b and x are in the order of the problem, vectors named y by position:
- *             perm[position] = index in the problem (docs/glossary.md).
+ *             perm[position] = index in the problem (docs/reference/glossary.md).
  *  Errors     A slot that fails records why with mpki_error() and returns that status; what it
  *             made on the way is released or belongs to the object.
  *  Threads    Slots of one object are called one after the other, from one thread. An engine may

@@ -66,9 +66,9 @@ typedef struct mpki_refine_wish {
 typedef struct mpki_given_view {
     const void *values;
     int64_t count;
-    const void
-        *place; /* count: mpki_place() of each (problem/given.h); NULL: value k is entry k of ax */
-    bool wide;  /* places of 64 bits */
+    /* count: mpki_place() of each (problem/given.h); NULL: value k is entry k of ax */
+    const void *place;
+    bool wide; /* places of 64 bits */
     /* how they are scaled: by mpki_equilibrate(), then to powers of two */
     const double *scale; /* n: the scaling to begin with; NULL: 1 */
     int32_t sweeps;
@@ -79,16 +79,16 @@ enum { MPKI_REFINE_TOGETHER = 8 };
 
 /** What it reached, the worst of all right-hand sides; fields as in mpk_solve_info. */
 typedef struct mpki_refined {
-    int32_t
-        done; /* right-hand sides, the first ones; 0: something is unusual (numbers near the ends of
-                      the range, not finite, growth that hides b, x may be in A's kernel, no memory), and
-                      the host has to do it */
+    /* right-hand sides, the first ones; 0: something is unusual (numbers near the ends of the
+     * range, not finite, growth that hides b, x may be in A's kernel, no memory), and the host has
+     * to do it */
+    int32_t done;
     int32_t iterations;
     double componentwise, normwise, unrefined, relative_residual;
 } mpki_refined;
 
 typedef struct mpki_direct_engine {
-    /** Room for factors of this tree, which must outlive *f. Returns MPK_OK | MPK_ERR_MEMORY. */
+    /** Memory for factors of this tree, which must outlive *f. Returns MPK_OK | MPK_ERR_MEMORY. */
     mpk_status (*make)(mpk_context *ctx, const mpki_tree_view *tree, mpki_direct **f);
     /** Release everything; *f is NULL afterwards. A NULL *f is fine. */
     void (*free)(mpki_direct **f);

@@ -105,4 +105,14 @@ typedef struct mpki_levels {
     int32_t *frame; /* ptr[count]: level set l is frame[ptr[l]] .. frame[ptr[l+1]-1] */
 } mpki_levels;
 
+/** Multiplications and additions of eliminating w columns with m rows below: a column with l
+ * entries under its diagonal takes l divisions, l (l + 1) / 2 multiplications and as many
+ * additions. */
+static inline double mpki_front_flops(double w, double m) {
+    /* sum over l = m .. m+w-1 of l^2 + 2 l */
+    double b = m + w - 1;
+    double squares = (b * (b + 1) * (2 * b + 1) - (m - 1) * m * (2 * m - 1)) / 6;
+    return squares + w * (m + b);
+}
+
 #endif

@@ -5,7 +5,8 @@
  *  bits.
  *
  *  Equal bits on every machine: only +, -, *, / and sqrt on doubles, compiled without contraction;
- *  random numbers of our own; no other function of the C library. Formulas: docs/generators.md. */
+ *  random numbers of our own; no other function of the C library. Formulas:
+ *  docs/reference/generators.md. */
 #include "../../core/random.h"
 #include "../assemble.h"
 

@@ -157,7 +157,7 @@ static int32_t common_divisor(int32_t a, int32_t b) {
  * vectors after those of the method: the newest one of the basis, its product; fgmres: what M^-1
  * makes of it. */
 static mpki_event cycle(mpki_krylov *k, double beta) {
-    enum { MOST = 32 }; /* run_t.c */
+    enum { MOST = 32 }; /* steps_t.c */
     static const batch_words words = {NULL, INVARIANT, NULL, NULL};
     const int32_t m = k->task.restart, check = k->task.check < MOST ? k->task.check : MOST;
     const bool flexible = k->task.method == MPK_KRYLOV_FGMRES;

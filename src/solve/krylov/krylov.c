@@ -9,10 +9,6 @@
 
 static const char STAGE[] = "solve";
 
-const char *mpki_krylov_name(mpk_krylov method) {
-    return mpk_option_word("krylov", (int)method);
-}
-
 void mpk_krylov_task_init(mpk_krylov_task *task) {
     if (!task) return;
     *task = (mpk_krylov_task){.struct_size = sizeof *task,
@@ -102,10 +98,6 @@ static void wants(const mpki_krylov *k, int64_t *vectors, int64_t *doubles) {
     }
 }
 
-bool mpki_krylov_cycles(const mpki_krylov *k) {
-    return k->ops->batch && k->task.restart <= k->ops->cycle_most;
-}
-
 static mpk_status allocate(mpki_krylov *k) {
     enum { OWN = 4, RESTART_MOST = 1 << 24 }; /* b, x, best, r */
     int64_t vectors, doubles;
@@ -130,14 +122,6 @@ static void release(mpki_krylov *k) {
     k->ops->free(k->ctx, &k->space);
     mpki_release(k->ctx, k->all);
     mpki_release(k->ctx, k->small);
-}
-
-bool mpki_krylov_lost(mpki_krylov *k) {
-    if (!mpk_failed(k->status)) {
-        const mpk_status status = k->ops->status(k->space);
-        if (mpk_failed(status)) k->status = status;
-    }
-    return mpk_failed(k->status);
 }
 
 mpk_status mpki_krylov_run(mpk_context *ctx, const mpki_vector_engine *engine,

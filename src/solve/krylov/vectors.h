@@ -118,7 +118,7 @@ static inline bool vec_finite(mpki_krylov *k, const T *x) {
     return k->ops->finite(k->space, x);
 }
 
-/* ---- what run_t.c gives the methods ---------------------------------------------------------- */
+/* ---- what steps_t.c gives the methods -------------------------------------------------------- */
 
 /** y := A x and y := M^-1 x, counted and timed. False: it failed, as k->status tells, or
  *  *event says that x had overflowed before. */
@@ -137,6 +137,13 @@ typedef struct batch_words {
 mpki_event FN(krylov_batches)(mpki_krylov *k, mpki_batch *batch, const batch_words *words);
 /** End a cycle by breakdown, with the reason in words; or by failure where that was the reason. */
 mpki_event FN(krylov_break)(mpki_krylov *k, const char *reason);
+/** And for restarts: the true residual of the iterate, into k->r and k->truth; the best iterate is
+ *  kept. False: an operator failed. */
+bool FN(krylov_truth)(mpki_krylov *k);
+/** ||A|| of a caller's operator is known from products alone, and the vectors of a method may all
+ *  avoid what is large in A. A product with a vector of random signs, which has no reason to,
+ *  helps. False: it failed. */
+bool FN(krylov_probe_norm)(mpki_krylov *k);
 static inline T *vec(const mpki_krylov *k, int which) {
     return k->v[which];
 }

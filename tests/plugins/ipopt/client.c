@@ -271,7 +271,8 @@ int main(int argc, char **argv) {
     static const struct {
         const char *solver;
         int limited_memory;
-    } ways[] = {{"ma97", 0}, {"ma86", 0}, {"ma86", 1}};
+    } ways[] = {{"ma97", 0}, {"ma86", 0}, {"ma86", 1}, {"ma57", 0},
+                {"ma57", 1}, {"ma27", 0}, {"ma27", 1}};
     int failures = 0;
     for (size_t k = 0; k < sizeof problems / sizeof *problems; k++) {
         for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {

@@ -153,7 +153,7 @@ static void check_bits(variant *v, const borg_pipeline *p) {
     release(&got);
 }
 
-/* A row of the table in docs/accelerators.md. */
+/* A row of the table in docs/guide/accelerators.md. */
 static void table_row(const variant *v, const borg_pipeline *p, char *row, size_t room) {
     if (!p) {
         snprintf(row, room, "| `%s` | refused: %s | |", v->kernel, reason_of(v->kernel));
@@ -172,7 +172,7 @@ static void table_row(const variant *v, const borg_pipeline *p, char *row, size_
 static char *read_docs(void) {
     char path[512];
     size_t length;
-    snprintf(path, sizeof path, "%s/../docs/accelerators.md", METAPACK_DATA);
+    snprintf(path, sizeof path, "%s/../docs/guide/accelerators.md", METAPACK_DATA);
     FILE *file = fopen(path, "rb");
     char *text = file ? borg_read_all(file, &length) : NULL;
     assert_non_null(text);
@@ -205,7 +205,7 @@ static void test_kernels(void **unused) {
         borg_program_free(program);
     }
     free(docs);
-    if (stale) fail_msg("these rows are not in docs/accelerators.md");
+    if (stale) fail_msg("these rows are not in docs/guide/accelerators.md");
 }
 
 /* Other sizes, packs of several groups, single precision. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cycles counted by hand, by the rules of docs/vector-core.md: a slot fetches an instruction a
- * cycle from cycle 1 on, it is issued in the next one at the earliest, and a simple one is done a
- * cycle later. Then: no schedule is faster than its bounds, and what runs twice is the same
- * twice. */
+/* Cycles counted by hand, by the rules of docs/design/vector-core.md: a slot fetches an
+ * instruction a cycle from cycle 1 on, it is issued in the next one at the earliest, and a simple
+ * one is done a cycle later. Then: no schedule is faster than its bounds, and what runs twice is
+ * the same twice. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Many small dense matrices at once: factorizations, solves, products (docs/batch.md)."""
+"""Many small dense matrices at once: factorizations, solves, products (docs/guide/batch.md)."""
 
 from __future__ import annotations
 

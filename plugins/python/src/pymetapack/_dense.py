@@ -9,13 +9,14 @@ from typing import Any, Callable, NoReturn, Optional
 import numpy as np
 
 from ._context import Context
+from ._device import Link, Memory, deliver, gpu_of, lies_there, maker_of
 from ._errors import SingularMatrixError, ZeroPivotWarning
 from ._factor import Certificate, Inertia, certificate_of
 from ._lib import ffi, lib, text
 from ._matrix import SCALARS, host_array, pointer, working_dtype
 from ._options import as_dict
 from ._types import Array, DType, MatrixLike, VectorLike
-from ._vectors import solve_columns
+from ._vectors import as_given, solve_columns
 from ._verdict import judge, measure, solves, tell_apart
 
 __all__ = ["DenseFactor", "ldl_dense", "solve_dense"]
@@ -43,13 +44,21 @@ def _room(bytes_: int) -> tuple[Any, Any]:
     return store, pointer(store[start : start + bytes_])
 
 
+def _here(x: Any, link: Link, what: str) -> Array:
+    """A NumPy array with the values of x, wherever it lies."""
+    return link.fetch(maker_of(x), x, what) if lies_there(x) else host_array(x, what)
+
+
 class _Dense:
     """A matrix by columns, the description of the call, and room for the factors."""
 
     def __init__(self, A: MatrixLike, lower: Optional[bool], hermitian: bool, method: str,
                  precision: str, refinement: str, condition: bool, options: dict[str, float],
-                 dtype: Optional[DType] = None) -> None:  # fmt: skip
-        a = host_array(A, "the matrix")
+                 dtype: Optional[DType] = None, device: Optional[str] = None) -> None:  # fmt: skip
+        self.number = gpu_of(device, A)
+        self.context = Context()
+        self.link = Link(self.context, self.number)
+        a = _here(A, self.link, "the matrix")
         if a.ndim != 2 or a.shape[0] != a.shape[1]:
             raise ValueError(f"the matrix has shape {a.shape}, and is not square")
         self.dtype = working_dtype(a.dtype if dtype is None else dtype, "the matrix")
@@ -58,7 +67,6 @@ class _Dense:
         tolerance = float(options.pop("symmetry_tolerance", -1))
         if not tolerance <= 1:
             raise ValueError(f"symmetry_tolerance = {tolerance}: from 0 to 1, below 0: the default")
-        self.context = Context()
         self.a = np.array(a, dtype=self.dtype, order="F", copy=True)
         self.n, self.nrhs = len(a), 1
         self.given: Optional[Array] = None  # the matrix as it was, where its triangles differ
@@ -77,7 +85,33 @@ class _Dense:
             if name not in _NUMBERS:
                 raise TypeError(f"there is no option {name!r}: {', '.join(_NUMBERS)}")
             setattr(d, name, value)
+        if self.number is not None:
+            d.memory, d.device = lib.MPK_DEVICE, self.number
         self.info = ffi.new("mpk_dense_info *")
+        self._there: Optional[Memory] = None
+
+    @property
+    def matrix(self) -> Any:
+        """The matrix by columns, where the factors are."""
+        if self.number is None:
+            return pointer(self.a.T)
+        if self._there is None:
+            self._there = Memory(self.context, self.number, self.a.nbytes).put(self.a)
+        return self._there.address
+
+    def run(self, function: Any, b: Array, x: Array) -> int:
+        """mpk_dense_solve or mpk_dense_sysv for columns b and x of the host."""
+        nrhs = 1 if b.ndim == 1 else b.shape[1]
+        rest = (ffi.NULL, 0, self.info)
+        if self.number is None:
+            return self.call(function, self.dense, self.matrix, self.ld, self.factor, nrhs,
+                             pointer(b.T), self.ld, pointer(x.T), self.ld, *rest)  # fmt: skip
+        side = Memory(self.context, self.number, b.nbytes).put(b)
+        result = Memory(self.context, self.number, x.nbytes)
+        status = self.call(function, self.dense, self.matrix, self.ld, self.factor, nrhs,
+                           side.address, self.ld, result.address, self.ld, *rest)  # fmt: skip
+        result.fetch(x)
+        return status
 
     def _to_mean(self, a: Array, tolerance: float) -> None:
         """Both triangles -> their mean, if the library takes them for those of one matrix."""
@@ -150,11 +184,32 @@ class _Dense:
         self.call(lib.mpk_dense_query, self.dense, nrhs, sizes)
         f = self.factor = ffi.new("mpk_dense_factor *")
         f.struct_size = ffi.sizeof("mpk_dense_factor")
-        self._store, f.f = _room(int(sizes.factor_bytes))
         f.ldf = max(1, self.n)
-        self.pivots = np.zeros(max(1, int(sizes.pivots)), np.int32)
-        f.pivots = ffi.cast("int32_t *", pointer(self.pivots))
+        if self.number is not None:
+            sizes_of = (sizes.factor_bytes, sizes.extra_bytes, 4 * max(1, sizes.pivots))
+            store, extra, pivots = self._room_there = [
+                Memory(self.context, self.number, int(k)) for k in sizes_of
+            ]
+            f.f, f.extra = store.address, extra.address
+            f.pivots = ffi.cast("int32_t *", pivots.address)
+            self._pivots = np.zeros(max(1, int(sizes.pivots)), np.int32)
+            return
+        self._store, f.f = _room(int(sizes.factor_bytes))
+        self._pivots = np.zeros(max(1, int(sizes.pivots)), np.int32)
+        f.pivots = ffi.cast("int32_t *", pointer(self._pivots))
         self._extra, f.extra = _room(int(sizes.extra_bytes))
+
+    @property
+    def pivots(self) -> Array:
+        """Those of the factors, on the host."""
+        return self._pivots if self.number is None else self._room_there[2].fetch(self._pivots)
+
+    def stored(self, dtype: DType) -> Array:
+        """The factors as they lie, n x n by columns; a copy."""
+        if self.number is not None:
+            return self._room_there[0].fetch(np.empty((self.n, self.n), dtype)).T
+        raw = np.frombuffer(ffi.buffer(self.factor.f, self.n * self.n * dtype.itemsize), dtype)
+        return raw.reshape(self.n, self.n).T.copy(order="F")
 
     def call(self, function: Any, *args: Any) -> int:
         """A call whose failure is an exception."""
@@ -183,7 +238,7 @@ class DenseFactor:
         self._parts = parts
         parts.reserve(1)
         status = parts.call(
-            lib.mpk_dense_factorize, parts.dense, pointer(parts.a.T), parts.ld, parts.factor,
+            lib.mpk_dense_factorize, parts.dense, parts.matrix, parts.ld, parts.factor,
             ffi.NULL, 0, parts.info,
         )  # fmt: skip
         self.status = text(lib.mpk_status_name(status))
@@ -206,7 +261,7 @@ class DenseFactor:
         """Is :attr:`inertia` that of the matrix?  It is examined when this is read: at most 16 products
         and as many solves.  Never of factors by "aasen"."""
         found, p = ffi.new("mpk_certificate *"), self._parts
-        p.call(lib.mpk_dense_certify, p.dense, pointer(p.a.T), p.ld, p.factor, ffi.NULL, 0, found)
+        p.call(lib.mpk_dense_certify, p.dense, p.matrix, p.ld, p.factor, ffi.NULL, 0, found)
         return certificate_of(found)
 
     @property
@@ -233,8 +288,7 @@ class DenseFactor:
             dtype = np.dtype(np.complex64 if p.dtype.kind == "c" else np.float32)
         if p.n == 0:
             return np.empty((0, 0), dtype)
-        raw = np.frombuffer(ffi.buffer(p.factor.f, p.n * p.n * dtype.itemsize), dtype)
-        return raw.reshape(p.n, p.n).T.copy(order="F")
+        return p.stored(dtype)
 
     @property
     def pivots(self) -> Array:
@@ -245,18 +299,18 @@ class DenseFactor:
     def solve(self, b: VectorLike, out: Optional[Array] = None) -> Array:
         """Solve A x = b, with refinement.
 
-        b : array of shape (n,) or (n, k)      out : as for Factor.solve
-        Returns x of b's shape; (n, k) in Fortran order.
+        b : array of shape (n,) or (n, k), on the host or on a GPU      out : as for Factor.solve
+        Returns x of b's shape, where b lies; (n, k) in Fortran order.
         Raises SingularMatrixError (inconsistent); warns InaccurateWarning.
         """
         p, status = self._parts, 0
 
+        home = b if lies_there(b) else None
+        given = out if home is None else None
+        b = _here(b, p.link, "the right-hand side")
+
         def once(b: Array, x: Array) -> int:
-            nrhs = 1 if b.ndim == 1 else b.shape[1]
-            return p.call(
-                lib.mpk_dense_solve, p.dense, pointer(p.a.T), p.ld, p.factor, nrhs, pointer(b.T),
-                p.ld, pointer(x.T), p.ld, ffi.NULL, 0, p.info,
-            )  # fmt: skip
+            return p.run(lib.mpk_dense_solve, b, x)
 
         def solve(b: Array, x: Array) -> None:
             nonlocal status
@@ -265,13 +319,13 @@ class DenseFactor:
             status = p.corrected(status, side, x, once)
 
         with p.context.lock:
-            x = solve_columns(b, p.n, p.dtype, out, solve)
+            x = solve_columns(b, p.n, p.dtype, given, solve)
             if self.status == "singular":
                 status = int(lib.MPK_SINGULAR)
             if status:
                 doubt = p.doubt() if status == lib.MPK_SINGULAR else ""
                 judge(status, p.info, x, p.dense.accuracy >= 0, "", 3, doubt)
-        return x
+            return x if home is None else deliver(home, out, p.link, x)
 
     __call__ = solve
 
@@ -289,14 +343,15 @@ class DenseFactor:
 
 def ldl_dense(A: MatrixLike, *, lower: Optional[bool] = None, hermitian: bool = False,
               singular: str = "warn", method: str = "auto", precision: str = "working",
-              refinement: str = "auto", condition: bool = False,
+              refinement: str = "auto", condition: bool = False, device: Optional[str] = None,
               **options: float) -> DenseFactor:  # fmt: skip
     """Factorize one dense symmetric indefinite matrix, P A Pᵀ = L D Lᵀ.
 
     Parameters
     ----------
     A : array of shape (n, n)
-        float32, float64, complex64, complex128; copied.
+        float32, float64, complex64, complex128; copied.  Also CuPy's, PyTorch's and DLPack's, on the
+        host or on a GPU.
     lower, hermitian, singular
         As for :func:`ldl`.
     method : {"auto", "tile", "bunch-kaufman", "rook", "aasen", "butterfly", "none"}
@@ -306,6 +361,8 @@ def ldl_dense(A: MatrixLike, *, lower: Optional[bool] = None, hermitian: bool = 
     refinement : {"auto", "classic", "gmres"}
     condition : bool
         Estimate the condition number in each solve (``stats()["solve"]["condition"]``).
+    device : "cpu" | "cuda" | "cuda:1"
+        Where the factors are made and solved with; None: where A lies.
     **options
         pivot_threshold, zero_tolerance, tile, depth, seed, refine, accuracy, threads.
 
@@ -323,7 +380,8 @@ def ldl_dense(A: MatrixLike, *, lower: Optional[bool] = None, hermitian: bool = 
     if singular not in ("warn", "raise", "ignore"):
         raise ValueError("singular must be 'warn', 'raise' or 'ignore'")
     factor = DenseFactor(
-        _Dense(A, lower, hermitian, method, precision, refinement, condition, options)
+        _Dense(A, lower, hermitian, method, precision, refinement, condition, options,
+               device=device)  # fmt: skip
     )
     tell_apart(factor._parts.asymmetry, 2)
     if factor.status == "singular" and singular != "ignore":
@@ -336,21 +394,25 @@ def ldl_dense(A: MatrixLike, *, lower: Optional[bool] = None, hermitian: bool = 
 
 def solve_dense(A: MatrixLike, b: VectorLike, *, lower: Optional[bool] = None, hermitian: bool = False,
                 method: str = "auto", precision: str = "working", refinement: str = "auto",
-                **options: float) -> Array:  # fmt: skip
+                device: Optional[str] = None, **options: float) -> Array:  # fmt: skip
     """Solve A x = b once for a dense A: the cheapest method whose backward error passes.
 
-    Parameters are those of :func:`ldl_dense`; b has shape (n,) or (n, k).  Returns x of b's shape.
+    Parameters are those of :func:`ldl_dense`; b has shape (n,) or (n, k).  Returns x of b's shape,
+    where b lies.  With method "auto", precision "single" is tried first at any order.
 
     >>> import numpy as np, pymetapack
     >>> pymetapack.solve_dense(np.array([[0.0, 1], [1, 0]]), np.array([3.0, 4]))
     array([4., 3.])
     """
-    b = host_array(b, "the right-hand side")
-    a = host_array(A, "the matrix")
+    number, home = gpu_of(device, A), b if lies_there(b) else None
+    link = Link(Context(), number)
+    given, b = b, _here(b, link, "the right-hand side")
+    a = _here(A, link, "the matrix")
     side = working_dtype(b.dtype, "the right-hand side")
     wide = np.float64 if side.name in ("float64", "complex128") else np.float32
     dtype = np.promote_types(working_dtype(a.dtype, "the matrix"), wide)
-    p = _Dense(a, lower, hermitian, method, precision, refinement, False, options, dtype)
+    p = _Dense(a, lower, hermitian, method, precision, refinement, False, options, dtype,
+               "cpu" if number is None else f"cuda:{number}")  # fmt: skip
     tell_apart(p.asymmetry, 2)
     status = 0
 
@@ -360,16 +422,10 @@ def solve_dense(A: MatrixLike, b: VectorLike, *, lower: Optional[bool] = None, h
         p.reserve(nrhs)
         if x is b:
             b = b.copy(order="F")
-        status = p.call(
-            lib.mpk_dense_sysv, p.dense, pointer(p.a.T), p.ld, p.factor, nrhs, pointer(b.T), p.ld,
-            pointer(x.T), p.ld, ffi.NULL, 0, p.info,
-        )  # fmt: skip
+        status = p.run(lib.mpk_dense_sysv, b, x)
 
         def once(r: Array, d: Array) -> int:
-            return p.call(
-                lib.mpk_dense_solve, p.dense, pointer(p.a.T), p.ld, p.factor, nrhs, pointer(r.T),
-                p.ld, pointer(d.T), p.ld, ffi.NULL, 0, p.info,
-            )  # fmt: skip
+            return p.run(lib.mpk_dense_solve, r, d)
 
         status = p.corrected(status, b, x, once)
 
@@ -381,4 +437,4 @@ def solve_dense(A: MatrixLike, b: VectorLike, *, lower: Optional[bool] = None, h
     if status == lib.MPK_SINGULAR:
         warnings.warn("the matrix is singular; the system was consistent", ZeroPivotWarning,
                       stacklevel=2)  # fmt: skip
-    return x
+    return as_given(given, x) if home is None else deliver(home, None, link, x)

@@ -470,7 +470,56 @@ def lies_there(x: Any) -> bool:
     return _dlpack_device(x)[0] in _DL_CUDA
 
 
+def gpu_of(device: Optional[str], A: Any) -> Optional[int]:
+    """Of the GPU that does it; None: the processor."""
+    lies = number_of(A) if lies_there(A) else None
+    if device is None:
+        return (lies or 0) if lies_there(A) else None
+    word, _, number = str(device).partition(":")
+    if word == "cpu" and not number:
+        return None
+    if word != "cuda" or (number and not number.isdigit()):
+        raise ValueError(f"device {device!r}: 'cpu', 'cuda' and 'cuda:1' are taken")
+    if lies is not None and number and int(number) != lies:
+        raise ValueError(f"the matrix lies on cuda:{lies}, not on cuda:{number}")
+    return int(number) if number else lies or 0
+
+
 # ---- there and back ------------------------------------------------------------------------------
+
+
+class Memory:
+    """Bytes of a GPU's memory, freed with this object."""
+
+    def __init__(self, context: Context, number: int, bytes_: int) -> None:
+        self._context, self._number, self._place = context, number, ffi.new("void **")
+        context.check(context.call(lib.mpk_device_alloc, number, bytes_, self._place))
+
+    @property
+    def address(self) -> Any:
+        """``void *``; NULL where there are no bytes."""
+        return self._place[0]
+
+    def _copy(self, to: Any, from_: Any, size: int) -> None:
+        if size:
+            call = self._context.call
+            self._context.check(
+                call(lib.mpk_device_copy, self._number, to, size, from_, size, size, 1)
+            )
+
+    def put(self, x: Array) -> "Memory":
+        """All entries of a NumPy array, in the order in which they lie."""
+        self._copy(self.address, ffi.cast("void *", x.__array_interface__["data"][0]), x.nbytes)
+        return self
+
+    def fetch(self, x: Array) -> Array:
+        """The same back."""
+        self._copy(ffi.cast("void *", x.__array_interface__["data"][0]), self.address, x.nbytes)
+        return x
+
+    def __del__(self) -> None:
+        if getattr(self, "_place", None) is not None and self._place[0] != ffi.NULL:
+            self._context.call(lib.mpk_device_free, self._number, self._place)
 
 
 class Link:

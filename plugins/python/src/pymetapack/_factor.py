@@ -15,7 +15,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from ._context import Context, Progress
 from ._device import (
-    Lent, Link, Parts, deliver, is_sparse_tensor, lies_there, maker_of, on_gpu,
+    Lent, Link, Parts, conjugate, deliver, is_sparse_tensor, lies_there, maker_of, on_gpu,
 )  # fmt: skip
 from ._errors import (
     ArgumentError, PatternError, SingularMatrixError, ZeroPivotWarning,
@@ -27,6 +27,8 @@ from ._matrix import (
     working_dtype,
 )  # fmt: skip
 from ._options import Options, as_dict
+from ._parts import Part, sample
+from ._pattern import filled
 from ._types import (
     Array, DType, MatrixLike, OnGpu, OptionValue, SupportsCuda, SupportsDLPack, VectorLike,
 )  # fmt: skip
@@ -143,25 +145,33 @@ class Factor:
         self._values = 0
         problem = m.problem(self._ctx)
         try:
-            self._analyse_and_factorize(problem)
+            self._analyse(problem)
+            self._factorize()
         finally:
             destroy_problem(problem)
         self._m = replace(m, values=None, indptr=_own(m.indptr, A), indices=_own(m.indices, A))
         self._told_singular(stacklevel)
 
-    def _analyse_and_factorize(self, problem: Any) -> None:
-        call, options = self._ctx.call, self._options.pointer
-        view = view_of(problem)
-        self._nnz = int(view.nnz)
-        status = call(lib.mpk_analyse, problem[0], options, self._an,
-                      long=self._nnz > LONG_NNZ or self._many_rows(), progress=self._progress)  # fmt: skip
+    def _analyse(self, problem: Any) -> None:
+        """A failure leaves an earlier analysis, and what was factorized by it, as they were."""
+        an = ffi.new("mpk_analysis **")
+        nnz = int(view_of(problem).nnz)
+        status = self._ctx.call(lib.mpk_analyse, problem[0], self._options.pointer, an,
+                                long=nnz > LONG_NNZ or self._many_rows(), progress=self._progress)  # fmt: skip
         self._ctx.check(status)
+        lib.mpk_factor_destroy(self._fac)
+        lib.mpk_analysis_destroy(self._an)
+        self._an[0] = an[0]
+        self._nnz = nnz
         info = self.analysis_info = ffi.new("mpk_analysis_info *")
         lib.mpk_analysis_info_get(self._an[0], info)
         self._long = bool(info.factor_flops > _LONG_FLOPS or self._nnz > 10 * LONG_NNZ
                           or self._many_rows())  # fmt: skip
-        status = call(lib.mpk_factorize, self._an[0], ffi.NULL, options, self._fac,
-                      long=self._long, progress=self._progress)  # fmt: skip
+
+    def _factorize(self) -> None:
+        """The values that were analysed."""
+        status = self._ctx.call(lib.mpk_factorize, self._an[0], ffi.NULL, self._options.pointer, self._fac,
+                                long=self._long, progress=self._progress)  # fmt: skip
         self._status = self._ctx.check(status)
         if self.engine.startswith("cuda"):
             self._gpu = int(self._options.pointer.device_number)
@@ -217,17 +227,21 @@ class Factor:
 
     # ---- new values ------------------------------------------------------------------------------
 
-    def refactor(self, A: MatrixLike) -> "Factor":
+    def refactor(self, A: MatrixLike, *, reanalyse: bool = False) -> "Factor":
         """Factorize new values with the same pattern: numeric work only.
 
         Parameters
         ----------
         A : sparse or dense matrix of shape (n, n), or array of shape (nnz,)
-            A matrix of the pattern of the first one, read in the same way (``lower``,
-            ``hermitian``); or its values alone, in the order of ``A.data`` of the first one, which
+            A matrix of the pattern of the first one, or of a part of it (entries that cancel, or
+            that a dense matrix has no more), read in the same way (``lower``, ``hermitian``); what
+            it lacks is zero.  Or its values alone, in the order of ``A.data`` of the first one, which
             must then have been CSC or CSR.  On the host or on a GPU: values in the memory of the
             GPU that the factor is on are taken from there, by their pointer.  A matrix's pattern is
             compared on the GPU from the second time on.
+        reanalyse : bool
+            A matrix with entries outside that pattern is analysed anew, and its pattern is then the
+            factor's; otherwise it is a PatternError.
 
         Returns
         -------
@@ -245,13 +259,13 @@ class Factor:
             successful refactor.
         """
         if lies_there(A):
-            self._refactor_there(A)
+            self._refactor_there(A, reanalyse)
         else:
-            self._refactor_host(A)
+            self._refactor_host(A, reanalyse)
         self._told_singular(2)
         return self
 
-    def _refactor_host(self, A: Any) -> None:
+    def _refactor_host(self, A: Any, reanalyse: bool = False) -> None:
         m = self._new_values(A)
         with self._ctx.lock:
             if self._m.same_pattern(m):
@@ -260,19 +274,34 @@ class Factor:
             else:
                 problem = m.problem(self._ctx)
                 try:
-                    if not self._has_pattern(view_of(problem)):
+                    if self._has_pattern(view_of(problem)):
+                        return self._refactorize(lib.mpk_factorize_problem, problem[0])
+                    values = filled(self._m, m)
+                    if values is not None:
+                        ax = np.ascontiguousarray(replace(self._m, values=values).data)
+                        return self._refactorize(lib.mpk_factorize, pointer(ax))
+                    if not reanalyse:
                         raise PatternError(
-                            "the matrix has another pattern of nonzeros than the one factorized "
-                            "before: call ldl again", "argument", "refactor"
+                            "the matrix has nonzeros where the one factorized before has none: call "
+                            "ldl again, or refactor(A, reanalyse=True)", "argument", "refactor"
                         )  # fmt: skip
-                    self._refactorize(lib.mpk_factorize_problem, problem[0])
+                    self._begin_anew(m, A, problem)
                 finally:
                     destroy_problem(problem)
+
+    def _begin_anew(self, m: Matrix, A: Any, problem: Any) -> None:
+        """Another pattern, with the options of the first."""
+        self._analyse(problem)
+        self._places = self._kept = None
+        self._m = replace(m, values=None, indptr=_own(m.indptr, A), indices=_own(m.indices, A))
+        self._number += 1
+        self._status = lib.MPK_ERR_CANCELLED  # no values, should this fail
+        self._factorize()
 
     def _link(self) -> Link:
         return Link(self._ctx, self._gpu)
 
-    def _refactor_there(self, A: Any) -> None:
+    def _refactor_there(self, A: Any, reanalyse: bool) -> None:
         """New values on a GPU."""
         with self._ctx.lock:
             link, maker, values = self._link(), maker_of(A), A
@@ -283,11 +312,11 @@ class Factor:
                 self._check_kind(link.lend(maker, values, "the matrix").dtype)
                 lent = link.lend(maker, values, "the matrix")
                 if not self._same_pattern(parts, link) or lent.shape != self._m.indices.shape:
-                    return self._refactor_host(to_host(A, link, self._general)[0])
+                    return self._refactor_host(to_host(A, link, self._general)[0], reanalyse)
             else:
                 lent = link.lend(maker, A, "the matrix")
                 if len(lent.shape) != 1:
-                    return self._refactor_host(to_host(A, link, self._general)[0])
+                    return self._refactor_host(to_host(A, link, self._general)[0], reanalyse)
                 self._check_kind(lent.dtype)
                 self._check_count(lent.shape)
             if self._gpu is not None:
@@ -379,18 +408,18 @@ class Factor:
 
     # fmt: off
     @overload
-    def solve(self, b: ArrayLike, out: Optional[Array] = None, refine: Optional[int] = None,
-              **options: OptionValue) -> Array: ...
+    def solve(self, b: ArrayLike, out: Optional[Array] = None, refine: Optional[int] = None, *,
+              trans: str = "N", **options: OptionValue) -> Array: ...
     @overload
-    def solve(self, b: OnGpu, out: Optional[OnGpu] = None, refine: Optional[int] = None,
-              **options: OptionValue) -> OnGpu: ...
+    def solve(self, b: OnGpu, out: Optional[OnGpu] = None, refine: Optional[int] = None, *,
+              trans: str = "N", **options: OptionValue) -> OnGpu: ...
     @overload
     def solve(self, b: SupportsDLPack, out: Optional[SupportsDLPack] = None,
-              refine: Optional[int] = None, **options: OptionValue) -> Any: ...
+              refine: Optional[int] = None, *, trans: str = "N", **options: OptionValue) -> Any: ...
     # fmt: on
-    def solve(self, b: VectorLike, out: Optional[VectorLike] = None, refine: Optional[int] = None,
-              **options: OptionValue) -> Union[Array, SupportsCuda]:  # fmt: skip
-        """Solve A x = b.
+    def solve(self, b: VectorLike, out: Optional[VectorLike] = None, refine: Optional[int] = None, *,
+              trans: str = "N", **options: OptionValue) -> Union[Array, SupportsCuda]:  # fmt: skip
+        """Solve A x = b, or with Aᵀ or Aᴴ.
 
         Parameters
         ----------
@@ -406,6 +435,9 @@ class Factor:
             (``stats()["solve"]`` has NaN).  It is computed all the same if ``accuracy``,
             ``condition``, ``krylov`` or another option of the solve is given, of incomplete
             factors, and where pivots are zero or were replaced.
+        trans : {"N", "T", "H"}
+            A, Aᵀ or Aᴴ, as SciPy's SuperLU has it: of a real symmetric A all the same.  Not of
+            matrices that are not symmetric (NotImplementedError).
         **options
             Options of this solve: ``accuracy``, ``condition``, ``krylov``, ``tolerance``, ...
 
@@ -426,6 +458,12 @@ class Factor:
             The backward error missed 1e-8 (single: 1e-4), or ``accuracy`` where that was given; an
             incomplete factor's iterative method missed its ``tolerance``.
         """
+        if trans != "N" and self._turned(trans):
+            b = b.conj() if sp.issparse(b) else conjugate(b)
+            if out is not None and not isinstance(out, np.ndarray):
+                raise TypeError("out is an array of NumPy's where A's conjugate is solved with")
+            x = self.solve(b, out, refine, **options)
+            return conjugate(x) if out is None else np.conjugate(x, out=out)
         if refine is not None:
             options["refine"] = refine
         with self._ctx.lock:
@@ -456,6 +494,15 @@ class Factor:
         return solution
 
     __call__ = solve
+
+    def _turned(self, trans: str) -> bool:
+        """Is op(A) the conjugate of A, rather than A itself?"""
+        if trans not in ("T", "H"):
+            raise ValueError(f"trans must be 'N', 'T' or 'H', not {trans!r}")
+        if self._general:
+            raise NotImplementedError("the factor of a matrix that is not symmetric solves with A, "
+                                      "not with its transpose")  # fmt: skip
+        return self.dtype.kind == "c" and self._hermitian == (trans == "T")
 
     def _on_columns(self, b: Any, out: Optional[Any], run: _Run) -> Any:
         """``run(b, x, nrhs)`` on addresses of columns, wherever they lie."""
@@ -626,6 +673,42 @@ class Factor:
                 return solve_columns(b, self.shape[0], self.dtype, None, solve)
 
         return Inverse(self, apply)
+
+    def part(self, part: str) -> LinearOperator:
+        """One part of A⁻¹ = (S Pᵀ L⁻ᵀ) D⁻¹ (L⁻¹ P S) as a LinearOperator: :meth:`solve_part`, or W.
+
+        part : {"L", "D", "LT", "sqrt"}
+            "sqrt": W = S Pᵀ L⁻ᵀ D^-½, with W Wᴴ = A⁻¹, of a positive definite A; ``rmatvec`` gives
+            Wᴴ b.  ArgumentError where A is not definite.
+
+        >>> import numpy as np, pymetapack
+        >>> A = np.array([[4.0, 2, 0], [2, 5, 1], [0, 1, 3]])
+        >>> W = pymetapack.ldl(A).part("sqrt") @ np.eye(3)
+        >>> np.allclose(W @ W.T @ A, np.eye(3))
+        True
+        """
+        return Part(self, part)
+
+    def sample(self, k: Optional[int] = None, rng: Any = None) -> Array:
+        """Samples of the normal distribution with mean 0 and covariance A⁻¹, of a definite A.
+
+        Parameters
+        ----------
+        k : int, optional
+            How many; None: one, as an array of shape (n,).
+        rng : numpy.random.Generator, or what numpy.random.default_rng takes
+
+        Returns
+        -------
+        ndarray of shape (n, k) or (n,); complex of a Hermitian A, with E[x xᴴ] = A⁻¹
+
+        >>> import numpy as np, pymetapack
+        >>> A = np.array([[4.0, 2, 0], [2, 5, 1], [0, 1, 3]])
+        >>> X = pymetapack.ldl(A).sample(100_000, 1)
+        >>> bool(np.abs(X @ X.T / 100_000 - np.linalg.inv(A)).max() < 0.01)
+        True
+        """
+        return sample(self, k, rng)
 
     def solve_part(self, part: str, b: VectorLike) -> Union[Array, SupportsCuda]:
         """One part of A⁻¹ = (S Pᵀ L⁻ᵀ) D⁻¹ (L⁻¹ P S) applied to b, without refinement.

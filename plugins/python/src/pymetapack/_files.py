@@ -36,7 +36,7 @@ def _full(place: Any) -> sp.csc_matrix:
 
 
 def read(path: Union[str, "os.PathLike[str]"], symmetry_tolerance: float = -1.0) -> sp.csc_matrix:
-    """Read a matrix: Matrix Market or Rutherford-Boeing, plain, .gz, .xz.
+    """Read a matrix: Matrix Market, Rutherford-Boeing or .npy, plain, .gz, .xz.
 
     symmetry_tolerance: how far a file with both triangles may be from symmetric, as in
     :func:`keys`.  By default one that is further away is read as it is; with a tolerance it is
@@ -44,7 +44,7 @@ def read(path: Union[str, "os.PathLike[str]"], symmetry_tolerance: float = -1.0)
 
     Returns
     -------
-    A : csc_matrix of shape (n, n), float64 or complex128, both triangles; explicit zeros are kept
+    A : csc_matrix of shape (n, n), float64 or complex128 (of a .npy file its own), both triangles; explicit zeros are kept
     """
     context = Context()
     context.check(context.call(lib.mpk_context_set_symmetry_tolerance, float(symmetry_tolerance)))

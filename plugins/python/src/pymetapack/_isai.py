@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Incomplete sparse approximate inverses of matrices (docs/isai.md)."""
+"""Incomplete sparse approximate inverses of matrices (docs/guide/isai.md)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from ._check import check_compressed, check_sparse
 from ._context import Context
-from ._device import Lent, Link, Parts, deliver, lies_there, maker_of, number_of, on_gpu
+from ._device import Lent, Link, Parts, deliver, gpu_of, lies_there, maker_of, on_gpu
 from ._errors import MetapackWarning
 from ._lib import ffi, lib
 from ._matrix import SCALARS, host_array, pointer, refuse_device, working_dtype
@@ -45,21 +45,6 @@ def _columns(given: Any, what: str) -> Any:
         a = a.copy()
         a.sum_duplicates()
     return a
-
-
-def _device_number(device: Optional[str], A: Any) -> Optional[int]:
-    """Of the GPU that does it; None: the processor."""
-    lies = number_of(A) if lies_there(A) else None
-    if device is None:
-        return (lies or 0) if lies_there(A) else None
-    word, _, number = str(device).partition(":")
-    if word == "cpu" and not number:
-        return None
-    if word != "cuda" or (number and not number.isdigit()):
-        raise ValueError(f"device {device!r}: 'cpu', 'cuda' and 'cuda:1' are taken")
-    if lies is not None and number and int(number) != lies:
-        raise ValueError(f"the matrix lies on cuda:{lies}, not on cuda:{number}")
-    return int(number) if number else lies or 0
 
 
 class _Columns:
@@ -278,7 +263,7 @@ def isai(A: MatrixLike, kind: str = "lower", *, power: int = 1, block: Optional[
     >>> (pymetapack.isai(L, power=2) @ [2.0, 2, 5]).tolist()
     [1.0, 1.0, 1.0]
     """
-    gpu = _device_number(device, A)
+    gpu = gpu_of(device, A)
     link = Link(Context(), gpu)
     if gpu is None:
         refuse_device(A, "the matrix")

@@ -17,6 +17,7 @@ from ._matrix import (
     SCALARS, destroy_problem, host_array, pointer, refuse_device, take, working_dtype,
 )  # fmt: skip
 from ._types import Array, DType, MatrixLike, VectorLike
+from ._vectors import as_given
 
 __all__ = ["KrylovInfo", "bicgstab", "cg", "fgmres", "gmres", "idr", "minres", "sqmr", "symmlq"]
 
@@ -144,7 +145,10 @@ def _solve(method: str, A: Any, b: VectorLike, x0: Optional[VectorLike], M: Opti
            lower: Optional[bool], hermitian: bool, restart: int = 50, shadow: int = 4,
            seed: int = 1) -> tuple[Array, KrylovInfo]:  # fmt: skip
     refuse_device(A, "the matrix")
-    b = host_array(b, "the right-hand side")
+    given, b = b, host_array(b, "the right-hand side")
+    if callable(A) and not hasattr(A, "shape"):  # a function
+        A = LinearOperator((b.shape[0] if b.ndim else 0,) * 2, matvec=A,
+                           dtype=working_dtype(b.dtype, "the right-hand side"))  # fmt: skip
     matrix = sp.issparse(A) or not hasattr(A, "matvec")
     if matrix and not sp.issparse(A):
         A = host_array(A, "the matrix")
@@ -215,7 +219,7 @@ def _solve(method: str, A: Any, b: VectorLike, x0: Optional[VectorLike], M: Opti
     result.recurred = float(info.recurred)
     result.history = history[: int(info.history_count)].copy()
     result.message = message
-    return x.reshape(b.shape), result
+    return as_given(given, x.reshape(b.shape)), result
 
 
 _PARAMETERS = """

@@ -17,7 +17,7 @@ from ._lib import ffi, lib
 from ._matrix import Matrix, destroy_problem, host_array, pointer, take, to_host, working_dtype
 from ._options import Options
 from ._types import Array, MatrixLike, OptionValue, VectorLike
-from ._vectors import solve_columns
+from ._vectors import as_given, solve_columns
 from ._verdict import judge, tell_apart
 
 __all__ = ["factorized", "ildl", "ldl", "ldu", "spsolve"]
@@ -103,7 +103,7 @@ def ildl(A: MatrixLike, *, lower: Optional[bool] = None, hermitian: bool = False
     thresholds; the default), "jacobi" (the same by fixed-point sweeps), "ilu0" (no fill, for
     comparison), "diagonal", "block_jacobi", "ssor" (parts of A; ``omega=1``) or "none";
     ``drop_tolerance=1e-4``, ``fill_factor=4``, ``level=1``, ``block=32`` and
-    others guide it (docs/meta-algorithm.md).
+    others guide it (docs/design/meta-algorithm.md).
 
     ``solve`` of the result runs a preconditioned Krylov method, ``krylov="sqmr"`` unless you say
     otherwise, until it is accurate to rounding, or to the relative residual ``tolerance`` if you give
@@ -213,6 +213,7 @@ def spsolve(A: MatrixLike, b: VectorLike, *, lower: Optional[bool] = None, hermi
     link, home = Link(Context()), None
     if lies_there(b):
         home, b = b, link.fetch(maker_of(b), b, "the right-hand side")
+    given_b = b
     b = host_array(b, "the right-hand side")
     a: Any = A
     if lies_there(A):
@@ -244,7 +245,7 @@ def spsolve(A: MatrixLike, b: VectorLike, *, lower: Optional[bool] = None, hermi
             law = "the matrix is not" in str(error) or "a Hermitian matrix has" in str(error)
             if (h, g) == kinds[-1] or not law:
                 raise
-    return x if home is None else deliver(home, None, link, x)
+    return as_given(given_b, x) if home is None else deliver(home, None, link, x)
 
 
 def _adaptive(m: Matrix, b: Array, progress: Optional[Progress],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Keyword arguments -> mpk_options.  The keys are the library's own (docs/python.md)."""
+"""Keyword arguments -> mpk_options.  The keys are the library's own (docs/guide/python.md)."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Callable, Optional
 
 import numpy as np
@@ -50,6 +51,13 @@ def _by_columns(b: Array, dtype: DType, fresh: bool = False) -> Array:
     return side
 
 
+def as_given(given: VectorLike, x: Array) -> Array:
+    """x as an array of JAX's where what was given is one: in JAX's precision."""
+    if type(given).__module__.partition(".")[0] not in ("jax", "jaxlib"):
+        return x
+    return sys.modules["jax"].numpy.asarray(x)  # type: ignore[no-any-return]
+
+
 def solve_columns(
     given: VectorLike,
     n: int,
@@ -60,6 +68,7 @@ def solve_columns(
     """Bring what is given into columns of dtype, call ``solve(b, x)``, give x as the caller wants it.
 
     A complex b with a real matrix: the real and the imaginary parts are two right-hand sides.
+    Without ``out`` a b of JAX's becomes an x of JAX's.
     """
     b = host_array(given, "the right-hand side")
     check_shape(b.shape, n)
@@ -76,7 +85,7 @@ def solve_columns(
         x = np.empty(b.shape, result, order="F") if out is None else out
         x.real = parts[:, :k].reshape(b.shape)
         x.imag = parts[:, k:].reshape(b.shape)
-        return x
+        return x if out is not None else as_given(given, x)
     side = _by_columns(b, dtype)
     direct = out if out is not None and columns(out) else None
     if direct is not None and np.may_share_memory(direct, side) and not _same(direct, side):
@@ -84,7 +93,7 @@ def solve_columns(
     x = np.empty(b.shape, dtype, order="F") if direct is None else direct
     solve(side, x)
     if out is None:
-        return x
+        return as_given(given, x)
     if direct is None:
         out[...] = x
     return out

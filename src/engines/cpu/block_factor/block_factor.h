@@ -28,7 +28,7 @@ struct mpki_blocks {
     mpki_frame *frame; /* by frame */
     mpki_block *lower; /* by block, rows of the frame with the later place; EMPTY: no entries */
     mpki_block *upper; /* LDU: U^T, as lower; else == lower */
-    int64_t room;      /* blocks that lower and upper have room for */
+    int64_t capacity;  /* lengths of lower and upper */
     mpki_arena arena;  /* of all values */
     bool have_arena;
     struct mpki_border *border;   /* the dense pivot that ends the stages; NULL: there is none */

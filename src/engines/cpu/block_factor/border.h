@@ -39,13 +39,13 @@ static inline bool mpki_in_border(const mpki_blocks *f, int32_t frame) {
 /** Work space for sweeps: nrhs columns of S's order, and what they need besides; bytes. */
 int64_t mpki_border_work(const mpki_border *border, mpk_scalar scalar, int threads, int nrhs);
 
-#define MPKI_BORDER_SCALAR(p)                                                                         \
-    /** Items t0 .. t1-1 of the chunk, gathered, belong to a column of the border: into S. */         \
-    void mpki_##p##_border_take(const mpki_meta *meta, int64_t t0, int64_t t1);                       \
-    /** dinv from D; counts pivots. */                                                                \
-    void mpki_##p##_border_pivots(const mpki_stages *stages, mpki_dense_pivot *pivot);                \
-    int64_t mpki_##p##_border_bytes(const mpki_dense_call *call, int nrhs);                           \
-    /** y := L^-1 P y, y := D^-1 y (|D|^-1), y := P^T L^-T y on the border's rows of y, which has   \
+#define MPKI_BORDER_SCALAR(p)                                                                        \
+    /** Items t0 .. t1-1 of the chunk, gathered, belong to a column of the border: into S. */        \
+    void mpki_##p##_border_take(const mpki_meta *meta, int64_t t0, int64_t t1);                      \
+    /** dinv from D; counts pivots. */                                                               \
+    void mpki_##p##_border_pivots(const mpki_stages *stages, mpki_dense_pivot *pivot);               \
+    int64_t mpki_##p##_border_bytes(const mpki_dense_call *call, int nrhs);                          \
+    /** y := L^-1 P y, y := D^-1 y (|D|^-1), y := P^T L^-T y on the border's rows of y, which has  \
      *  nrhs numbers by position. `part` names one of the three. */ \
     void mpki_##p##_border_apply(mpki_block_solver *s, mpk_part part, int nrhs, void *y);
 MPKI_BORDER_SCALAR(s)

@@ -22,23 +22,6 @@ static void work_free(mpki_blocks *f) {
     f->meta = NULL;
 }
 
-void mpki_blocks_keep_frames(mpki_blocks *f, bool frames) {
-    mpk_context *ctx = f->stages->ctx;
-    if (!frames) {
-        mpki_release(ctx, f->frame);
-        f->frame = NULL;
-    }
-    if (f->upper != f->lower) mpki_release(ctx, f->upper);
-    mpki_release(ctx, f->lower);
-    if (f->have_arena) mpki_arena_free(&f->arena);
-    f->lower = f->upper = NULL;
-    f->have_arena = false;
-}
-
-void mpki_blocks_drop(mpki_blocks *f) {
-    mpki_blocks_keep_frames(f, false);
-}
-
 static void end(mpk_context *ctx, mpki_blocks **handle) {
     mpki_blocks *f = *handle;
     if (!f) return;
@@ -51,10 +34,10 @@ static void end(mpk_context *ctx, mpki_blocks **handle) {
     *handle = NULL;
 }
 
-/* Make room for all blocks of the index; new ones are zero. */
+/* Allocate memory for all blocks of the index; new ones are zero. */
 static mpk_status grow(mpki_blocks *f) {
     mpk_context *ctx = f->stages->ctx;
-    const int64_t n = f->stages->index.nblocks, had = f->room;
+    const int64_t n = f->stages->index.nblocks, had = f->capacity;
     if (n <= had && f->lower) return MPK_OK; /* an index without blocks has empty arrays */
     for (int half = 0; half <= f->stages->ldu; half++) {
         mpki_block **at = half ? &f->upper : &f->lower;
@@ -64,7 +47,7 @@ static mpk_status grow(mpki_blocks *f) {
         *at = more;
         if (!f->stages->ldu) f->upper = f->lower; /* now, for after a failure both are freed */
     }
-    f->room = n;
+    f->capacity = n;
     return MPK_OK;
 }
 
@@ -176,7 +159,7 @@ mpk_status mpki_block_finish_as_blocks(mpki_blocks *f, mpki_block_counts *c) {
     }
     f->in_blocks = true;
     c->bytes = mpki_arena_bytes(&f->arena) + mpki_border_bytes(f->border, f->scalar) +
-               f->room * (int64_t)sizeof *f->lower * (s->ldu ? 2 : 1) +
+               f->capacity * (int64_t)sizeof *f->lower * (s->ldu ? 2 : 1) +
                s->index.m * (int64_t)sizeof *f->frame;
     work_free(f);
     return MPK_OK;

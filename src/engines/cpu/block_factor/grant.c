@@ -7,25 +7,25 @@ void mpki_grant(mpki_meta *meta) {
     if (meta->stages->options->deterministic == MPK_OFF) return;
     int64_t left = atomic_load(&meta->leftover);
     for (int64_t t = 0; t < c->first[c->count]; t++) {
-        const int64_t room = meta->stages->capacity[c->batch->target[t]];
-        if (room < 0 || room == INT64_MAX) continue;
-        const int64_t more = c->need[t] - room;
+        const int64_t capacity = meta->stages->capacity[c->batch->target[t]];
+        if (capacity < 0 || capacity == INT64_MAX) continue;
+        const int64_t more = c->need[t] - capacity;
         const int64_t granted = more <= 0 ? 0 : more < left ? more : left;
         left -= more <= 0 ? more : granted;
-        if (more > 0) c->need[t] = room + granted;
+        if (more > 0) c->need[t] = capacity + granted;
     }
     atomic_store(&meta->leftover, left);
 }
 
 int64_t mpki_grant_atomically(mpki_meta *meta, int64_t item) {
     const mpki_chunk_work *c = &meta->chunk;
-    const int64_t room = meta->stages->capacity[c->batch->target[item]], need = c->need[item];
-    if (room < 0 || room == INT64_MAX) return need;
-    const int64_t required = need - room;
+    const int64_t capacity = meta->stages->capacity[c->batch->target[item]], need = c->need[item];
+    if (capacity < 0 || capacity == INT64_MAX) return need;
+    const int64_t required = need - capacity;
     const int64_t free = atomic_fetch_sub(&meta->leftover, required); /* it may leave some, too */
     if (required <= 0) return need;
     int64_t granted = required < free ? required : free;
     if (granted < 0) granted = 0;
     atomic_fetch_add(&meta->leftover, required - granted);
-    return room + granted;
+    return capacity + granted;
 }

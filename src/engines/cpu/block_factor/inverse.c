@@ -289,7 +289,7 @@ static mpk_status make_general(making *k) {
 }
 
 /* Values of M in single precision. */
-static mpk_status narrow(making *k) {
+static mpk_status to_single(making *k) {
     mpki_block_isai *s = k->isai;
     mpk_context *ctx = k->bf->stages->ctx;
     const mpk_scalar scalar = k->bf->scalar;
@@ -412,7 +412,7 @@ mpk_status mpki_block_isai_make(mpki_blocks *bf, mpki_pool *pool) {
         status = order_matrix(&k);
     if (!mpk_failed(status))
         status = bf->upper == bf->lower ? make_symmetric(&k) : make_general(&k);
-    if (!mpk_failed(status)) status = narrow(&k);
+    if (!mpk_failed(status)) status = to_single(&k);
     if (!mpk_failed(status)) status = keep_counts(&k);
     if (!mpk_failed(status) && stages->blocking->largest == 1 && !bf->border)
         status = number_pivots(&k);

@@ -46,11 +46,11 @@ typedef struct mpki_isai_gather {
     _Atomic bool failed;
 } mpki_isai_gather;
 
-#define MPKI_BLOCK_ISAI(p)                                                                            \
-    /** Columns of frame f: entries of column c into l->ptr[c + 1]; or, with sums there and `fill`, \
+#define MPKI_BLOCK_ISAI(p)                                                                           \
+    /** Columns of frame f: entries of column c into l->ptr[c + 1]; or, with sums there and `fill`,\
      *  the entries. */ \
-    void mpki_##p##_isai_gather(const mpki_isai_gather *g, int32_t f, bool fill);                     \
-    /** Scalars: M, N and D^-1. False: both scales are one. */                                        \
+    void mpki_##p##_isai_gather(const mpki_isai_gather *g, int32_t f, bool fill);                    \
+    /** Scalars: M, N and D^-1. False: both scales are one. */                                       \
     bool mpki_##p##_isai_scales(const mpki_blocks *bf, void *m, void *n, void *dinv);
 MPKI_BLOCK_ISAI(s)
 MPKI_BLOCK_ISAI(d)

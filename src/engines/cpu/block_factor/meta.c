@@ -55,7 +55,7 @@ void mpki_chunk_free(mpki_meta *meta) {
 }
 
 /* Make *array hold at least count elements; the content is lost. */
-static bool room_for(mpki_meta *meta, void *array, int64_t count, size_t size) {
+static bool reserve(mpki_meta *meta, void *array, int64_t count, size_t size) {
     void **at = array;
     mpki_release(meta->ctx, *at);
     *at = mpki_alloc(meta->ctx, STAGE, count, size);
@@ -89,9 +89,9 @@ static bool pivots_lay_out(mpki_meta *meta) {
             p->own = whole ? at : NULL;
             at += whole * own * (int64_t)size;
         }
-        if (pass == 0 && (total > c->pivot_room || !c->pivot_memory)) {
-            c->pivot_room = total + total / 2;
-            if (!room_for(meta, &c->pivot_memory, c->pivot_room, size)) return false;
+        if (pass == 0 && (total > c->pivot_capacity || !c->pivot_memory)) {
+            c->pivot_capacity = total + total / 2;
+            if (!reserve(meta, &c->pivot_memory, c->pivot_capacity, size)) return false;
         }
     }
     return true;
@@ -103,17 +103,18 @@ mpk_status mpki_chunk_lay_out(mpki_meta *meta, bool flight) {
     const mpki_blocking *b = meta->stages->blocking;
     const size_t size = mpk_scalar_size(meta->bf->scalar);
     const int64_t items = c->batch->count;
-    if (c->count > c->frames_room || !c->first) { /* an empty matrix needs some memory as well */
-        c->frames_room = 2 * (int64_t)c->count;
-        if (!room_for(meta, &c->first, c->frames_room + 1, sizeof *c->first))
+    if (c->count > c->frames_capacity ||
+        !c->first) { /* an empty matrix needs some memory as well */
+        c->frames_capacity = 2 * (int64_t)c->count;
+        if (!reserve(meta, &c->first, c->frames_capacity + 1, sizeof *c->first))
             return mpki_failed(meta->ctx);
-        if (!room_for(meta, &c->pivot, c->frames_room, sizeof *c->pivot))
+        if (!reserve(meta, &c->pivot, c->frames_capacity, sizeof *c->pivot))
             return mpki_failed(meta->ctx);
     }
-    if (items > c->items_room || !c->at) {
-        c->items_room = 2 * items + 1;
-        if (!room_for(meta, &c->at, c->items_room + 1, sizeof *c->at) ||
-            !room_for(meta, &c->need, c->items_room, sizeof *c->need))
+    if (items > c->items_capacity || !c->at) {
+        c->items_capacity = 2 * items + 1;
+        if (!reserve(meta, &c->at, c->items_capacity + 1, sizeof *c->at) ||
+            !reserve(meta, &c->need, c->items_capacity, sizeof *c->need))
             return mpki_failed(meta->ctx);
     }
     int64_t t = 0, at = 0, groups = 0;
@@ -132,14 +133,14 @@ mpk_status mpki_chunk_lay_out(mpki_meta *meta, bool flight) {
     c->first[c->count] = t;
     c->at[items] = at;
     c->groups = groups;
-    if (groups > c->groups_room || !c->group) {
+    if (groups > c->groups_capacity || !c->group) {
         const size_t real = meta->bf->scalar == MPK_S || meta->bf->scalar == MPK_C ? 4 : 8;
-        c->groups_room = 2 * groups + 1;
-        if (!room_for(meta, &c->group, c->groups_room, sizeof *c->group) ||
-            !room_for(meta, &c->group_end, c->groups_room, sizeof *c->group_end) ||
-            !room_for(meta, &c->group_frame, c->groups_room, sizeof *c->group_frame) ||
-            !room_for(meta, &c->largest, c->groups_room, sizeof *c->largest) ||
-            !room_for(meta, &c->norm2, c->groups_room * 2 * meta->widest, real))
+        c->groups_capacity = 2 * groups + 1;
+        if (!reserve(meta, &c->group, c->groups_capacity, sizeof *c->group) ||
+            !reserve(meta, &c->group_end, c->groups_capacity, sizeof *c->group_end) ||
+            !reserve(meta, &c->group_frame, c->groups_capacity, sizeof *c->group_frame) ||
+            !reserve(meta, &c->largest, c->groups_capacity, sizeof *c->largest) ||
+            !reserve(meta, &c->norm2, c->groups_capacity * 2 * meta->widest, real))
             return mpki_failed(meta->ctx);
     }
     if (meta->stages->options->schedule != MPK_SCHEDULE_JACOBI && !pivots_lay_out(meta))
@@ -154,10 +155,10 @@ mpk_status mpki_chunk_lay_out(mpki_meta *meta, bool flight) {
             c->group_frame[g] = f;
         }
     }
-    if (!flight || at <= c->flight_room) return MPK_OK;
-    c->flight_room = at;
-    if (!room_for(meta, &c->flight, at, size) ||
-        (meta->stages->ldu && !room_for(meta, &c->flight_u, at, size)))
+    if (!flight || at <= c->flight_capacity) return MPK_OK;
+    c->flight_capacity = at;
+    if (!reserve(meta, &c->flight, at, size) ||
+        (meta->stages->ldu && !reserve(meta, &c->flight_u, at, size)))
         return mpki_failed(meta->ctx);
     return MPK_OK;
 }

@@ -10,7 +10,7 @@
 
 enum { GROUP = 8 }; /* targets in one column that share the right operands of their updates */
 
-/** What a worker owns. A work block has room for widest x widest entries. */
+/** What a worker owns. A work block holds widest x widest entries. */
 typedef struct mpki_meta_worker {
     void *w, *wu;  /* right operands, lower and upper */
     void *work;    /* 4 blocks for kernels */
@@ -67,7 +67,7 @@ typedef struct mpki_chunk_work {
     void *norm2;             /* groups x 2 widest reals: squared column norms; lower, then upper */
     double *largest;         /* groups */
     int64_t *need;           /* items: entries above the drop tolerance; later: those granted */
-    int64_t frames_room, items_room, groups_room, flight_room, pivot_room;
+    int64_t frames_capacity, items_capacity, groups_capacity, flight_capacity, pivot_capacity;
 } mpki_chunk_work;
 
 typedef struct mpki_meta {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A finished factor as scalar rows: whether that pays, and the conversion. */
+/* A finished factor becomes scalar rows. */
 #include "rows.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ enum {
     WINDOW = 512,      /* frames sorted at a time */
     LENGTHS = 64       /* and by how many lengths */
 };
-enum { ROW_WORK = 4, FREE_ASKED = 1 << 26 };
+enum { ROW_WORK = 4 };
 
 void mpki_rows_free(mpk_context *ctx, mpki_rows **handle) {
     mpki_rows *rows = *handle;
@@ -31,87 +31,6 @@ void mpki_rows_free(mpk_context *ctx, mpki_rows **handle) {
     mpki_release(ctx, rows->values);
     mpki_release(ctx, rows);
     *handle = NULL;
-}
-
-/* ---- the choice ---------------------------------------------------------------------------------
- * Time of a block with one vector, in units of an entry of a row (0.6 to 0.8 ns): CALL for finding
- * it, and what its format costs for each entry; rather less than bench/sweeps.py finds. */
-
-static const double CALL = 40, DENSE_ENTRY = 0.7, BITMAP_ENTRY = 2.5;
-/* The part of the blocks' time that rows must save. */
-static const double WORTH = 0.8;
-/* With frames of several rows a row of all entries takes one loop where a mixed frame takes two and
- * its blocks: so much more time of entries does it save. */
-static const double PURE = 1.4;
-
-static double block_time(const mpki_block *b) {
-    return CALL + b->nnz * (b->format == MPKI_BITMAP ? BITMAP_ENTRY : DENSE_ENTRY);
-}
-
-bool mpki_as_rows(const mpki_block *b) {
-    return b->format != MPKI_EMPTY && b->nnz <= block_time(b);
-}
-
-int64_t mpki_stored_bytes(const mpki_block *b, size_t size) {
-    int held = 0;
-    if (b->format == MPKI_EMPTY) return 0;
-    for (int k = 0; b->format != MPKI_DENSE && k < (b->rows + 31) / 32; k++)
-        held += __builtin_popcount(((const uint32_t *)b->data)[k]);
-    return ((int64_t)mpki_block_mask_bytes(b->format, b->rows, b->cols, held) +
-            b->nnz * (int64_t)size + 63) /
-           64 * 64;
-}
-
-typedef struct estimate {
-    double before, after; /* time */
-    double all;           /* of all entries by rows */
-    int64_t rows, kept;   /* bytes: of the entries of one half by rows; of the blocks that stay */
-} estimate;
-
-static void add(estimate *sum, const mpki_block *b, size_t size) {
-    if (b->format == MPKI_EMPTY) return;
-    const double time = block_time(b);
-    const bool rows = mpki_as_rows(b);
-    sum->before += time;
-    sum->all += b->nnz;
-    sum->after += rows ? b->nnz : time;
-    if (rows)
-        sum->rows += b->nnz * (int64_t)(size + sizeof(int32_t));
-    else
-        sum->kept += mpki_stored_bytes(b, size);
-}
-
-static estimate estimate_all(const mpki_blocks *bf) {
-    const mpki_ibcsr *x = &bf->stages->index;
-    const size_t size = mpk_scalar_size(bf->scalar);
-    estimate sum = {0};
-    for (int64_t b = 0; b < x->nblocks; b++) {
-        if (x->rows[b] == x->cols[b]) continue;
-        add(&sum, &bf->lower[b], size);
-        if (bf->upper != bf->lower) add(&sum, &bf->upper[b], size);
-    }
-    for (int32_t f = 0; f < x->m; f++) {
-        add(&sum, &bf->frame[f].m, size);
-        if (bf->upper != bf->lower) add(&sum, &bf->frame[f].n, size);
-    }
-    return sum;
-}
-
-/* Is it faster, and is there room for it beside the blocks?
- * pure [out] even with all blocks as rows */
-static bool pays(const mpk_context *ctx, const mpki_blocks *bf, int64_t *kept_bytes, bool *pure) {
-    const estimate sum = estimate_all(bf);
-    *pure = sum.all <= PURE * sum.after && mpki_jacobi_sweeps(bf->stages->options) == 0 &&
-            bf->stages->blocking->largest > 1;
-    const double room = (double)mpki_memory_left(ctx);
-    const int64_t halves = bf->upper != bf->lower ? 1 : 2, n = bf->stages->blocking->n;
-    const double entry = (double)mpk_scalar_size(bf->scalar) + sizeof(int32_t);
-    const double rows = *pure ? sum.all * entry : (double)sum.rows;
-    const double bytes = 1.1 * (rows * (double)halves + (double)(*pure ? 0 : sum.kept)) +
-                         16.0 * (double)bf->stages->index.nblocks + 120.0 * (double)n + 1e5;
-    *kept_bytes = sum.kept;
-    if (!(sum.after <= WORTH * sum.before) || bytes > room) return false;
-    return bytes < FREE_ASKED || bytes < (double)mpki_memory_available();
 }
 
 /* ---- making ---------------------------------------------------------------------------------- */
@@ -480,7 +399,7 @@ mpk_status mpki_rows_make(mpk_context *ctx, const mpki_blocks *bf, mpki_blocks *
     bool pure;
     *out = NULL;
     if (bf->stages->index.m == 0 || bf->border || bf->stages->symmetry == MPK_GENERAL ||
-        !pays(ctx, bf, &kept_bytes, &pure))
+        !mpki_rows_pay(ctx, bf, &kept_bytes, &pure))
         return MPK_OK;
     mpki_rows *rows = MPKI_ZNEW(ctx, STAGE, 1, mpki_rows);
     if (!rows) return mpki_failed(ctx);

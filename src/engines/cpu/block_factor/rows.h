@@ -61,7 +61,13 @@ mpk_status mpki_rows_make(mpk_context *ctx, const mpki_blocks *bf, mpki_blocks *
                           mpki_pool *pool, mpki_rows **rows);
 void mpki_rows_free(mpk_context *ctx, mpki_rows **rows);
 
-/** The rule, measured (docs/meta-algorithm.md): is this block faster as rows? */
+/* ---- worth.c --------------------------------------------------------------------------------- */
+
+/** Is the factor faster as rows, and is there room for them beside the blocks?
+ *  kept_bytes [out] of the blocks that stay
+ *  pure       [out] even with all blocks as rows */
+bool mpki_rows_pay(const mpk_context *ctx, const mpki_blocks *bf, int64_t *kept_bytes, bool *pure);
+/** The rule, measured (docs/design/meta-algorithm.md): is this block faster as rows? */
 bool mpki_as_rows(const mpki_block *b);
 /** Bytes of its data, for values of `size` bytes. */
 int64_t mpki_stored_bytes(const mpki_block *b, size_t size);
@@ -84,22 +90,22 @@ typedef struct mpki_rows_making {
 
 enum { MPKI_PURE_MOST = 64 }; /* rows of a frame whose M is inverted */
 
-#define MPKI_ROWS(p)                                                                                  \
+#define MPKI_ROWS(p)                                                                                 \
     /** Find the pivots' order of a frame in its M. False: M has none, or its inverse would be too \
-     *  inaccurate. */  \
-    bool mpki_##p##_rows_invertible(const mpki_rows_making *w, int32_t f);                            \
+     *  inaccurate. */ \
+    bool mpki_##p##_rows_invertible(const mpki_rows_making *w, int32_t f);                           \
     /** Of the frames j0 .. j1-1 in the order of the half: entries of row r into ptr[r + 1] and    \
-     *  m_ptr[r + 1], blocks that stay into kept_ptr[j + 1]. Then, with pointers that are sums, the \
-     *  rows themselves. */  \
-    void mpki_##p##_rows_count(const mpki_rows_making *w, int32_t j0, int32_t j1);                    \
-    void mpki_##p##_rows_fill(const mpki_rows_making *w, int32_t j0, int32_t j1);                     \
-    /** D^-1 by slot; sets rows->pairs. Called twice: with dinv NULL it only looks for pairs. */      \
-    void mpki_##p##_rows_pivots(const mpki_rows_making *w);                                           \
-    /** Half 1 as the transpose of half 0, whose frames have neither M nor blocks: entries of row r \
+     *  m_ptr[r + 1], blocks that stay into kept_ptr[j + 1]. Then, with pointers that are sums, the\
+     *  rows themselves. */ \
+    void mpki_##p##_rows_count(const mpki_rows_making *w, int32_t j0, int32_t j1);                   \
+    void mpki_##p##_rows_fill(const mpki_rows_making *w, int32_t j0, int32_t j1);                    \
+    /** D^-1 by slot; sets rows->pairs. Called twice: with dinv NULL it only looks for pairs. */     \
+    void mpki_##p##_rows_pivots(const mpki_rows_making *w);                                          \
+    /** Half 1 as the transpose of half 0, whose frames have neither M nor blocks: entries of row r\
      *  into ptr[r + 1]; then, with pointers that are sums, the rows. next: n */ \
-    void mpki_##p##_rows_count_transposed(const mpki_rows_making *w);                                 \
-    void mpki_##p##_rows_transpose(const mpki_rows_making *w, int64_t *next);                         \
-    /** scale, by slot. */                                                                            \
+    void mpki_##p##_rows_count_transposed(const mpki_rows_making *w);                                \
+    void mpki_##p##_rows_transpose(const mpki_rows_making *w, int64_t *next);                        \
+    /** scale, by slot. */                                                                           \
     void mpki_##p##_rows_scale(const mpki_rows_making *w);
 MPKI_ROWS(s)
 MPKI_ROWS(d)

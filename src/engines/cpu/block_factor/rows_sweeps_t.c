@@ -5,7 +5,7 @@
 #include "core/precision.h"
 #include "rows.h"
 #include "sweeps.h"
-#include "wide.h"
+#include "widened.h"
 
 #include <string.h>
 
@@ -26,7 +26,7 @@ typedef struct walk {
 
 /* Prefetch entries some rows ahead; the hardware's prefetcher misses them where rows are short. */
 ALWAYS void fetch(const bool single, const void *val, const int32_t *col, int64_t k) {
-    const size_t size = single ? sizeof(narrow) : sizeof(T);
+    const size_t size = single ? sizeof(single_entry) : sizeof(T);
     __builtin_prefetch((const char *)val + (size_t)k * size + 2048);
     __builtin_prefetch(col + k + 2 * 2048 / size);
 }
@@ -38,12 +38,12 @@ ALWAYS T row_dot_of(const bool single, int64_t k, int64_t end, const int32_t *co
     T s0 = t_make(0, 0), s1 = s0, s2 = s0, s3 = s0;
     for (; k + 4 <= end; k += 4) {
         fetch(single, val, col, k);
-        s0 += t_mul(wide_at(single, val, k), x[col[k]]);
-        s1 += t_mul(wide_at(single, val, k + 1), x[col[k + 1]]);
-        s2 += t_mul(wide_at(single, val, k + 2), x[col[k + 2]]);
-        s3 += t_mul(wide_at(single, val, k + 3), x[col[k + 3]]);
+        s0 += t_mul(widened_at(single, val, k), x[col[k]]);
+        s1 += t_mul(widened_at(single, val, k + 1), x[col[k + 1]]);
+        s2 += t_mul(widened_at(single, val, k + 2), x[col[k + 2]]);
+        s3 += t_mul(widened_at(single, val, k + 3), x[col[k + 3]]);
     }
-    for (; k < end; k++) s0 += t_mul(wide_at(single, val, k), x[col[k]]);
+    for (; k < end; k++) s0 += t_mul(widened_at(single, val, k), x[col[k]]);
     return (s0 + s1) + (s2 + s3);
 }
 static inline T row_dot(bool single, int64_t k, int64_t end, const int32_t *col, const void *val,
@@ -57,7 +57,7 @@ ALWAYS void row_many(const int nrhs, bool single, int64_t k, int64_t end, const 
     T sum[MPKI_SWEEP_RHS];
     for (int r = 0; r < nrhs; r++) sum[r] = acc[r];
     for (; k < end; k++) {
-        const T *from = x + (int64_t)col[k] * nrhs, v = wide_at(single, val, k);
+        const T *from = x + (int64_t)col[k] * nrhs, v = widened_at(single, val, k);
         for (int r = 0; r < nrhs; r++) sum[r] -= t_mul(v, from[r]);
     }
     for (int r = 0; r < nrhs; r++) acc[r] = sum[r];
@@ -101,7 +101,7 @@ static void plain_rows(const walk *w, int32_t r0, int32_t r1, T *out) {
 /* to := M acc for the rows of frame j, from r0 on. */
 static inline __attribute__((always_inline)) void times_m(const walk *w, int32_t j, int32_t r0,
                                                           int32_t rows, int hermitian, const T *acc,
-                                                          wide_block *room) {
+                                                          widened_block *scratch) {
     const FN(block_kernels) *kernels = w->s->kernels;
     const mpki_triangle *t = w->t;
     const bool single = w->s->single;
@@ -111,7 +111,7 @@ static inline __attribute__((always_inline)) void times_m(const walk *w, int32_t
     if (!t->m_ptr || (t->pivot[j].format == MPKI_EMPTY && t->m_ptr[r0] == t->m_ptr[r0 + rows])) {
         memcpy(to, acc, bytes);
     } else if (t->pivot[j].format != MPKI_EMPTY) {
-        const mpki_block *m = wide_block_of(room != NULL, &t->pivot[j], room);
+        const mpki_block *m = widened_block_of(scratch != NULL, &t->pivot[j], scratch);
         memset(to, 0, bytes);
         if (w->half)
             kernels->apply_t(m, acc, nrhs, hermitian, to);
@@ -131,7 +131,7 @@ static inline __attribute__((always_inline)) void times_m(const walk *w, int32_t
 }
 
 static inline __attribute__((always_inline)) void frame_with(const walk *w, int32_t j,
-                                                             wide_block *room) {
+                                                             widened_block *scratch) {
     const FN(block_kernels) *kernels = w->s->kernels;
     const mpki_blocks *bf = w->s->bf;
     const mpki_triangle *t = w->t;
@@ -141,19 +141,19 @@ static inline __attribute__((always_inline)) void frame_with(const walk *w, int3
     plain_rows(w, r0, r0 + rows, acc);
     for (int64_t k = t->kept_ptr ? t->kept_ptr[j] : 0; t->kept_ptr && k < t->kept_ptr[j + 1]; k++) {
         const T *v = w->from + (int64_t)t->kept[k].from * nrhs;
-        const mpki_block *block = wide_block_of(room != NULL, &t->kept[k].block, room);
+        const mpki_block *block = widened_block_of(scratch != NULL, &t->kept[k].block, scratch);
         if (w->half)
             kernels->apply_t(block, v, nrhs, hermitian, acc);
         else
             kernels->apply(block, v, nrhs, acc);
     }
-    times_m(w, j, r0, rows, hermitian, acc, room);
+    times_m(w, j, r0, rows, hermitian, acc, scratch);
 }
 
 /* Apart, for it takes much of the stack. */
 static __attribute__((noinline)) void frame_of_singles(const walk *w, int32_t j) {
-    wide_block room;
-    frame_with(w, j, &room);
+    widened_block scratch;
+    frame_with(w, j, &scratch);
 }
 
 static void frame(const walk *w, int32_t j) {
@@ -236,7 +236,7 @@ void FN(rows_root)(mpki_block_solver *s, int half, int nrhs) {
     const mpki_rows *rows = s->rows;
     T *y = s->y;
     for (int32_t k = 0; rows->root && k < rows->n; k++) {
-        const T root = wide_at(s->single, rows->root, half ? rows->turn[k] : k);
+        const T root = widened_at(s->single, rows->root, half ? rows->turn[k] : k);
         for (int r = 0; r < nrhs; r++)
             y[(int64_t)k * nrhs + r] = t_mul(root, y[(int64_t)k * nrhs + r]);
     }
@@ -248,19 +248,20 @@ static void diagonal_of_pairs(const mpki_block_solver *s, int nrhs, bool absolut
     const mpki_rows *rows = s->rows;
     const FN(block_kernels) *kernels = s->kernels;
     const int hermitian = s->bf->stages->hermitian;
-    T room[2 * PORTION + 2];
+    T scratch[2 * PORTION + 2];
     if (!s->single) {
         kernels->diagonal(rows->n, NULL, rows->dinv, absolute, hermitian, nrhs, y);
         return;
     }
     for (int32_t k = 0, count; k < rows->n; k += count) {
         count = rows->n - k < PORTION ? rows->n - k : PORTION;
-        widen(2 * count, (const narrow *)rows->dinv + 2 * (int64_t)k, room);
-        if (k + count < rows->n && t_abs1(room[2 * count - 1]) > 0) { /* not through a pair */
-            widen(2, (const narrow *)rows->dinv + 2 * ((int64_t)k + count), room + 2 * count);
+        widen(2 * count, (const single_entry *)rows->dinv + 2 * (int64_t)k, scratch);
+        if (k + count < rows->n && t_abs1(scratch[2 * count - 1]) > 0) { /* not through a pair */
+            widen(2, (const single_entry *)rows->dinv + 2 * ((int64_t)k + count),
+                  scratch + 2 * count);
             count++;
         }
-        kernels->diagonal(count, NULL, room, absolute, hermitian, nrhs, y + (int64_t)k * nrhs);
+        kernels->diagonal(count, NULL, scratch, absolute, hermitian, nrhs, y + (int64_t)k * nrhs);
     }
 }
 
@@ -271,7 +272,7 @@ void FN(rows_diagonal)(mpki_block_solver *s, int nrhs, bool absolute, bool part)
     if (rows->pairs) diagonal_of_pairs(s, nrhs, absolute, from);
     for (int32_t k = 0; k < rows->n; k++) {
         const T *y = from + (int64_t)rows->turn[k] * nrhs;
-        T e = turned ? t_make(1, 0) : wide_at(s->single, rows->dinv, k);
+        T e = turned ? t_make(1, 0) : widened_at(s->single, rows->dinv, k);
         if (absolute && !turned) e = t_make(t_abs(e), 0);
         for (int r = 0; r < nrhs; r++) to[(int64_t)k * nrhs + r] = turned ? y[r] : t_mul(e, y[r]);
     }

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Applying a factor on blocks: the work space for it. */
-#define _GNU_SOURCE
 #include "border.h"
 #include "inverse.h"
 #include "rows.h"
 
-#include <sched.h>
 #include <string.h>
 
 /* With fewer bytes of blocks it does not pay to wake other threads. */
@@ -57,8 +55,8 @@ mpk_status mpki_block_solver_make(mpk_context *ctx, const mpki_blocks *bf, int t
         s->border =
             mpki_alloc(ctx, "solve", mpki_border_work(bf->border, bf->scalar, threads, nrhs), 1);
     s->done = mpki_calloc(ctx, "solve", m, sizeof *s->done);
-    const bool wide = s->jacobi || bf->isai || m >= SHARE_WIDTH * (int64_t)stages->levels.count;
-    if (!mpk_failed(mpki_failed(ctx)) && threads > 1 && wide && s->bytes > SHARE_BYTES)
+    const bool parallel = s->jacobi || bf->isai || m >= SHARE_WIDTH * (int64_t)stages->levels.count;
+    if (!mpk_failed(mpki_failed(ctx)) && threads > 1 && parallel && s->bytes > SHARE_BYTES)
         s->pool = mpki_context_pool(ctx, threads, 16);
     if (mpk_failed(mpki_failed(ctx))) mpki_block_solver_free(ctx, out);
     return mpki_failed(ctx);
@@ -96,29 +94,4 @@ mpk_status mpki_block_apply(mpki_block_solver *s, mpk_part part, int32_t nrhs, c
     turn_into_rows(s, part);
     if (!mpki_cancelled(s->ctx)) MPKI_DISPATCH(s->scalar, block_solve)(s, part, nrhs, x, ldx);
     return mpki_cancelled(s->ctx) ? mpki_stopped(s->ctx, "solve") : MPK_OK;
-}
-
-bool mpki_sweep_share(const mpki_block_solver *s) {
-    enum { TRIALS = 8, AGAIN = 128 };
-    if (!s->pool) return false;
-    if (s->runs < TRIALS) return s->runs / 2 % 2;
-    const bool faster = s->time_s[1] <= s->time_s[0];
-    return s->runs % AGAIN < 2 ? !faster : faster;
-}
-
-void mpki_sweep_note(mpki_block_solver *s, bool shared, double time_s) {
-    double *best = &s->time_s[shared];
-    *best = *best == 0 || time_s < *best ? time_s : 0.9 * *best + 0.1 * time_s;
-    s->runs++;
-}
-
-void mpki_sweep_wait(int *spins) {
-    enum { SPINS = 1 << 14 };
-    if (++*spins >= SPINS) {
-        sched_yield();
-        return;
-    }
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#endif
 }

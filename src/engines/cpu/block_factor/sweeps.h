@@ -42,6 +42,8 @@ void mpki_block_solver_free(mpk_context *ctx, mpki_block_solver **s);
 mpk_status mpki_block_apply(mpki_block_solver *s, mpk_part part, int32_t nrhs, const void *b,
                             int64_t ldb, void *x, int64_t ldx);
 
+/* ---- share.c --------------------------------------------------------------------------------- */
+
 /** Shall the next sweep be shared by all threads? The first ones try both ways; later the slower
  *  way is tried again from time to time. And what it took. */
 bool mpki_sweep_share(const mpki_block_solver *s);

@@ -5,7 +5,7 @@
 #include "border.h"
 #include "inverse.h"
 #include "rows.h"
-#include "wide.h"
+#include "widened.h"
 
 #include <string.h>
 
@@ -54,21 +54,21 @@ static void ask_ahead(const pass *p, int32_t f, int32_t next) {
 /* One frame. Forward: to_i = M_i (b_i - sum_k L_ik from_k). Backward: to_i = M_i^T (b_i - sum_j
  * L_ji^T from_j); for LDU with N_i^T and U. */
 static inline __attribute__((always_inline)) void frame_with(const pass *p, int32_t f,
-                                                             wide_block *room) {
+                                                             widened_block *scratch) {
     const mpki_blocks *bf = p->s->bf;
     const FN(block_kernels) *kernels = p->s->kernels;
     const mpki_ibcsr *x = &bf->stages->index;
     const int w = rows_of(bf, f), nrhs = p->nrhs;
     const int64_t at = (int64_t)bf->stages->blocking->bptr[f] * nrhs;
     const int hermitian = bf->stages->symmetry == MPK_HERMITIAN && bf->upper == bf->lower;
-    const bool single = room != NULL;
+    const bool single = scratch != NULL;
     T acc[MPKI_BLOCK_MAX * MPKI_SWEEP_RHS];
     memcpy(acc, p->b + at, (size_t)w * (size_t)nrhs * sizeof(T));
     const int64_t begin = p->backward ? x->diagonal[f] + 1 : x->ptr[f];
     const int64_t end = p->backward ? x->ptr[f + 1] : x->diagonal[f];
     const mpki_block *blocks = p->backward ? bf->upper : bf->lower;
     for (int64_t e = begin; e < end; e++) {
-        const mpki_block *block = wide_block_of(single, &blocks[x->entry[e].block], room);
+        const mpki_block *block = widened_block_of(single, &blocks[x->entry[e].block], scratch);
         if (block->format == MPKI_EMPTY) continue;
         const T *v = p->from + (int64_t)bf->stages->blocking->bptr[x->entry[e].other] * nrhs;
         if (p->backward)
@@ -79,15 +79,16 @@ static inline __attribute__((always_inline)) void frame_with(const pass *p, int3
     const mpki_frame *pivot = &bf->frame[f];
     memset(p->to + at, 0, (size_t)w * (size_t)nrhs * sizeof(T));
     if (p->backward)
-        kernels->apply_t(wide_block_of(single, &pivot->n, room), acc, nrhs, hermitian, p->to + at);
+        kernels->apply_t(widened_block_of(single, &pivot->n, scratch), acc, nrhs, hermitian,
+                         p->to + at);
     else
-        kernels->apply(wide_block_of(single, &pivot->m, room), acc, nrhs, p->to + at);
+        kernels->apply(widened_block_of(single, &pivot->m, scratch), acc, nrhs, p->to + at);
 }
 
 /* Apart, for it takes much of the stack. */
 static __attribute__((noinline)) void frame_of_singles(const pass *p, int32_t f) {
-    wide_block room;
-    frame_with(p, f, &room);
+    widened_block scratch;
+    frame_with(p, f, &scratch);
 }
 
 static void frame(const pass *p, int32_t f) {
@@ -196,7 +197,7 @@ static bool mixed(const mpki_block_solver *s) {
     return sizeof(R) == sizeof(float) && (scalar == MPK_D || scalar == MPK_Z);
 }
 
-static void move_wide(const pass *p, char *column, int64_t i, int64_t at, bool in_order) {
+static void move_widened(const pass *p, char *column, int64_t i, int64_t at, bool in_order) {
     const mpk_scalar scalar = p->s->bf->stages->scalar;
     const double scale = in_order ? 1 : scale_of(p->s->bf->stages, i, p->to == NULL);
     double re, im;
@@ -248,7 +249,7 @@ static void move_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
         for (int r = 0; r < p->nrhs; r++) {
             char *column = p->x + (size_t)r * (size_t)p->ldx * mpk_scalar_size(scalar);
             if (p->unit != 1)
-                move_wide(p, column, i, k * p->nrhs + r, in_order);
+                move_widened(p, column, i, k * p->nrhs + r, in_order);
             else if (out)
                 t_store(scalar, column, i, scale * p->from[k * p->nrhs + r]);
             else
@@ -281,8 +282,8 @@ static void diagonal(mpki_block_solver *s, int nrhs, bool absolute, T *x) {
     }
     for (int32_t f = 0; f < bf->stages->index.m; f++) { /* D = I in frames of the border */
         const T *dinv = bf->frame[f].dinv;
-        T room[2 * MPKI_BLOCK_MAX];
-        if (s->single) widen(2 * rows_of(bf, f), dinv, room), dinv = room;
+        T scratch[2 * MPKI_BLOCK_MAX];
+        if (s->single) widen(2 * rows_of(bf, f), dinv, scratch), dinv = scratch;
         kernels->diagonal(rows_of(bf, f), NULL, dinv, absolute, hermitian, nrhs,
                           x + (int64_t)bf->stages->blocking->bptr[f] * nrhs);
     }

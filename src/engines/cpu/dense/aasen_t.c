@@ -92,20 +92,20 @@ static void h_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
 static void pack_h_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     const aasen *q = arg;
     const int64_t k0 = q->packed + item * DEPTH, all = q->known, cols = rows_of(q, q->j);
-    const int64_t wide = (cols + 15) / 16 * 16;
+    const int64_t padded = (cols + 15) / 16 * 16;
     (void)pool, (void)worker;
     FN(pack_plain)
     (q->s->k, (int)(all - k0 < DEPTH ? all - k0 : DEPTH), (int)cols, q->h + k0, q->s->n,
-     q->hpack + k0 * wide);
+     q->hpack + k0 * padded);
 }
 
 /* C (rows r0 .. r1-1 of block column J) -= L(rows, 1..J) H, columns k0 .. k1-1 of L */
 static void subtract(const aasen *q, int64_t r0, int64_t r1, int64_t k0, int64_t k1, T *c,
                      int64_t ldc) {
-    const int64_t cols = rows_of(q, q->j), wide = (cols + 15) / 16 * 16;
+    const int64_t cols = rows_of(q, q->j), padded = (cols + 15) / 16 * 16;
     for (; k0 < k1; k0 += DEPTH)
         q->s->k->multiply(r1 - r0, (int)cols, (int)(k1 - k0 < DEPTH ? k1 - k0 : DEPTH),
-                          q->s->a + r0 + k0 * q->s->ld, q->s->ld, q->hpack + k0 * wide, c, ldc, 0,
+                          q->s->a + r0 + k0 * q->s->ld, q->s->ld, q->hpack + k0 * padded, c, ldc, 0,
                           INT64_MAX / 2);
 }
 

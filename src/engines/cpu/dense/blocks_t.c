@@ -100,10 +100,10 @@ void FN(pack_plain)(const FN(kernels) * k, int depth, int cols, const T *b, int6
                     T *packed) {
     const int nc = k->nc;
     for (int j = 0; j < cols; j += nc, packed += (int64_t)nc * depth) {
-        const int wide = cols - j < nc ? cols - j : nc;
-        for (int c = 0; c < wide; c++)
+        const int width = cols - j < nc ? cols - j : nc;
+        for (int c = 0; c < width; c++)
             for (int i = 0; i < depth; i++) packed[i * nc + c] = b[i + (j + c) * ldb];
-        for (int c = wide; c < nc; c++)
+        for (int c = width; c < nc; c++)
             for (int i = 0; i < depth; i++) packed[i * nc + c] = t_make(0, 0);
     }
 }
@@ -114,11 +114,11 @@ static R nothing(T x) {
 }
 
 void FN(scan)(int64_t count, const T *x, R *most, R *check) {
-    enum { WIDE = 8 }; /* sums side by side, since the compiler may not reorder one sum */
-    R m[WIDE] = {0}, c[WIDE] = {0};
+    enum { LANES = 8 }; /* sums side by side, since the compiler may not reorder one sum */
+    R m[LANES] = {0}, c[LANES] = {0};
     int64_t i = 0;
-    for (; i + WIDE <= count; i += WIDE)
-        for (int h = 0; h < WIDE; h++) {
+    for (; i + LANES <= count; i += LANES)
+        for (int h = 0; h < LANES; h++) {
             R a = t_abs1(x[i + h]);
             c[h] += nothing(x[i + h]);
             m[h] = a > m[h] ? a : m[h];
@@ -128,7 +128,7 @@ void FN(scan)(int64_t count, const T *x, R *most, R *check) {
         c[0] += nothing(x[i]);
         m[0] = a > m[0] ? a : m[0];
     }
-    for (int h = 0; h < WIDE; h++) {
+    for (int h = 0; h < LANES; h++) {
         *check += c[h];
         *most = m[h] > *most ? m[h] : *most;
     }

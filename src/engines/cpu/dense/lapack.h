@@ -15,9 +15,11 @@ mpk_status FN(lapack_core)(const FN(lower) * s, int rook, int32_t panel, T *work
  *  first [out] n bytes: 1 at the first column of a 2x2 pivot */
 void FN(lapack_finish)(const FN(lower) * s, int rook, int32_t *order, unsigned char *first);
 
+/** The row that is the pivot of column k of the lower factor. pair [out] it is of a 2x2 pivot */
+int64_t FN(lapack_pivot)(const mpki_dense_call *call, int64_t k, bool *pair);
 /** For solves by blocks with factors in LAPACK's form. lapack_panel: rows j0 .. of L's columns j0
  *  .. j1-1 (no half of a 2x2 pivot), as they stand after all interchanges of the block, to panel
- *  (ld). lapack_rows: these interchanges, or their inverses, on the rows of X. */
+ *  (ld). lapack_interchange: these interchanges, or their inverses, on the rows of X. */
 void FN(lapack_panel)(const mpki_dense_call *call, int64_t j0, int64_t j1, T *panel, int64_t ld);
 void FN(lapack_interchange)(const mpki_dense_call *call, int64_t j0, int64_t j1, int32_t nrhs, T *x,
                             int64_t ldx, bool inverse);

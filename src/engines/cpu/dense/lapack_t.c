@@ -204,7 +204,7 @@ mpk_status FN(lapack_core)(const FN(lower) * s, int rook, int32_t nb, T *work) {
     mpki_asking asking = {s->ctx, "factorize", 0};
     for (int64_t j0 = 0, k; j0 < n; j0 = k) {
         panel q = {s, work, j0, ldw, s->small};
-        const int64_t end = n - j0 <= nb ? n : j0 + nb - 1; /* room for a whole pair */
+        const int64_t end = n - j0 <= nb ? n : j0 + nb - 1; /* a whole pair must fit */
         for (k = j0; k < end;) {
             if (mpki_asks(&asking, (n - k) * (k - j0 + 1)))
                 return mpki_stopped(s->ctx, "factorize");
@@ -301,78 +301,6 @@ static const T *column(const mpki_dense_call *call, int64_t k, T *buffer) {
     return FN(factor_block_at)(call, k, call->dense.n - k, k, 1, buffer, &ld) - k;
 }
 
-static int64_t pivot(const mpki_dense_call *call, int64_t k, bool *pair) {
-    const int64_t n = call->dense.n;
-    const bool upper = call->dense.uplo == MPK_UPPER;
-    int64_t p = call->f->pivots[upper ? n - 1 - k : k];
-    *pair = p < 0;
-    p = (p < 0 ? -p : p) - 1;
-    return upper ? n - 1 - p : p;
-}
-
-/* Exchanges of the pivot at column k of the lower factor: rows place[c] and with[c], in order.
- * Returns the pivot's width. */
-static int exchanges(const mpki_dense_call *call, int64_t k, int64_t place[2], int64_t with[2]) {
-    bool pair;
-    with[0] = with[1] = pivot(call, k, &pair);
-    place[0] = place[1] = k;
-    if (!pair) {
-        with[1] = k;
-        return 1;
-    }
-    place[1] = k + 1;
-    with[1] = pivot(call, k + 1, &pair);
-    if (call->dense.method != MPK_DENSE_ROOK) with[0] = k;
-    return 2;
-}
-
-typedef struct copy_job {
-    const mpki_dense_call *call;
-    int64_t j0, j1, ld;
-    T *panel;
-} copy_job;
-
-static void copy_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
-    const copy_job *c = arg;
-    const int64_t n = c->call->dense.n, j = c->j0 + item;
-    T *to = c->panel + item * c->ld;
-    int64_t ld, place[2], with[2];
-    (void)pool, (void)worker;
-    const T *from = FN(factor_block_at)(c->call, j, n - j, j, 1, to + item, &ld);
-    if (from != to + item) memcpy(to + item, from, (size_t)(n - j) * sizeof(T));
-    for (int64_t k = c->j0; k < c->j1;) {
-        const int width = exchanges(c->call, k, place, with);
-        for (int h = 0; h < 2 && k > j; h++) {
-            T *x = to + place[h] - c->j0, *y = to + with[h] - c->j0, t = *x;
-            *x = *y, *y = t;
-        }
-        k += width;
-    }
-}
-
-void FN(lapack_panel)(const mpki_dense_call *call, int64_t j0, int64_t j1, T *panel, int64_t ld) {
-    copy_job c = {call, j0, j1, ld, panel};
-    mpki_pool_for(call->pool, 0, j1 - j0, copy_item, &c);
-}
-
-void FN(lapack_interchange)(const mpki_dense_call *call, int64_t j0, int64_t j1, int32_t nrhs, T *x,
-                            int64_t ldx, bool inverse) {
-    int64_t rows[2][2 * MPKI_BLOCK + 4], place[2], with[2];
-    int32_t count = 0;
-    for (int64_t k = j0; k < j1;) {
-        const int width = exchanges(call, k, place, with);
-        for (int h = 0; h < 2; h++)
-            if (place[h] != with[h]) rows[0][count] = place[h], rows[1][count++] = with[h];
-        k += width;
-    }
-    for (int32_t c = 0; c < nrhs; c++, x += ldx)
-        for (int32_t h = 0; h < count; h++) {
-            T *y = x + rows[0][inverse ? count - 1 - h : h],
-              *z = x + rows[1][inverse ? count - 1 - h : h], t = *y;
-            *y = *z, *z = t;
-        }
-}
-
 static void swap_rows(const solve_job *s, int32_t c, int64_t i, int64_t j) {
     T *x = s->x + c * s->ldx, t = x[i];
     x[i] = x[j], x[j] = t;
@@ -386,9 +314,9 @@ static void solve_columns(const solve_job *s, int32_t c0, int32_t c1, T *buffer)
     mpki_asking asking = {call->ctx, "solve", 0};
     for (int64_t k = 0; k < n;) { /* L, then D */
         if (mpki_asks(&asking, (n - k) * (c1 - c0))) return;
-        int64_t p = pivot(call, k, &pair), kp = p;
+        int64_t p = FN(lapack_pivot)(call, k, &pair), kp = p;
         const int width = pair ? 2 : 1;
-        if (pair) kp = pivot(call, k + 1, &pair);
+        if (pair) kp = FN(lapack_pivot)(call, k + 1, &pair);
         for (int32_t c = c0; c < c1; c++) {
             if (width == 2 && s->rook) swap_rows(s, c, k, p);
             swap_rows(s, c, k + width - 1, kp);
@@ -417,9 +345,9 @@ static void solve_columns(const solve_job *s, int32_t c0, int32_t c1, T *buffer)
     }
     for (int64_t k = n - 1; k >= 0;) { /* L^T, L^H */
         if (mpki_asks(&asking, (n - k) * (c1 - c0))) return;
-        int64_t kp = pivot(call, k, &pair), p = kp;
+        int64_t kp = FN(lapack_pivot)(call, k, &pair), p = kp;
         const int width = pair ? 2 : 1;
-        if (pair) p = pivot(call, k - 1, &pair);
+        if (pair) p = FN(lapack_pivot)(call, k - 1, &pair);
         for (int64_t j = k - width + 1; j <= k; j++) {
             const T *l = column(call, j, buffer);
             for (int32_t c = c0; c < c1; c++) {

@@ -31,9 +31,9 @@ static bool lapack_form(const mpki_dense_call *call) {
 }
 
 int64_t FN(sweep_bytes)(const mpki_dense_call *call, int32_t nrhs) {
-    int64_t wide = (nrhs < MPKI_BLOCK ? nrhs : MPKI_BLOCK) + 16;
+    int64_t padded = (nrhs < MPKI_BLOCK ? nrhs : MPKI_BLOCK) + 16;
     return (call->dense.n / (MPKI_BLOCK - 1) + 10) * 8 +
-           (call->threads * (ROWS * wide + 2 * ROWS * MPKI_BLOCK + 64) +
+           (call->threads * (ROWS * padded + 2 * ROWS * MPKI_BLOCK + 64) +
             (lapack_form(call) ? (call->dense.n + 8) * MPKI_BLOCK : 0)) *
                (int64_t)sizeof(T) +
            256;
@@ -41,10 +41,10 @@ int64_t FN(sweep_bytes)(const mpki_dense_call *call, int32_t nrhs) {
 
 static sweep prepare(const mpki_dense_call *call, int32_t nrhs, T *x, int64_t ldx, char *work) {
     sweep s = {.call = call, .k = FN(cpu_kernels)(), .nrhs = nrhs, .x = x, .ldx = ldx};
-    const int64_t n = call->dense.n, wide = (nrhs < MPKI_BLOCK ? nrhs : MPKI_BLOCK) + 16;
+    const int64_t n = call->dense.n, padded = (nrhs < MPKI_BLOCK ? nrhs : MPKI_BLOCK) + 16;
     bool pair;
     s.hermitian = call->dense.symmetry == MPK_HERMITIAN;
-    work = (char *)(((uintptr_t)work + 63) / 64 * 64); /* sweep_bytes includes room for that */
+    work = (char *)(((uintptr_t)work + 63) / 64 * 64); /* sweep_bytes() includes the padding */
     s.starts = (int64_t *)work;
     for (int64_t k = 0, first = 0; k < n;) {
         if (k == 0) s.starts[s.count++] = 0;
@@ -58,7 +58,7 @@ static sweep prepare(const mpki_dense_call *call, int32_t nrhs, T *x, int64_t ld
     }
     s.starts[s.count] = n;
     s.packed = (T *)(work + ((n / (MPKI_BLOCK - 1) + 10) * 8 + 63) / 64 * 64);
-    s.packed_size = ROWS * wide;
+    s.packed_size = ROWS * padded;
     s.turned = s.packed + call->threads * s.packed_size;
     if (lapack_form(call)) s.panel = s.turned + (int64_t)call->threads * 2 * ROWS * MPKI_BLOCK;
     return s;

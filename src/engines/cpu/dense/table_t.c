@@ -183,7 +183,7 @@ typedef struct product {
     int64_t edge[GROUPS + 1]; /* columns of the groups */
 } product;
 
-#define WIDE (MPKI_COMPLEX ? 2 : 1)
+#define PARTS (MPKI_COMPLEX ? 2 : 1)
 
 /* |x|; by hypot, which costs ten times as much, only where squares leave the range */
 static inline double modulus(T x) {
@@ -197,7 +197,7 @@ static inline double modulus(T x) {
 static void add(double *sum, T a, T x) {
     sum[0] += (double)t_re(a) * (double)t_re(x) - (double)t_im(a) * (double)t_im(x);
     if (MPKI_COMPLEX)
-        sum[WIDE - 1] += (double)t_re(a) * (double)t_im(x) + (double)t_im(a) * (double)t_re(x);
+        sum[PARTS - 1] += (double)t_re(a) * (double)t_im(x) + (double)t_im(a) * (double)t_re(x);
 }
 
 /* A x and |A| |x| in one pass over the triangle: groups of columns of about the same area, each
@@ -211,8 +211,8 @@ static int64_t group_edge(const mpk_dense *d, int group) {
 /* entry (i, j), i not j, and its mirror */
 static inline void add_entry(const product *p, double *y, double *w, int64_t i, int64_t j, T e) {
     const double m = modulus(e);
-    add(y + WIDE * i, e, p->x[j]);
-    add(y + WIDE * j, conj_if(p->call->dense.symmetry == MPK_HERMITIAN, e), p->x[i]);
+    add(y + PARTS * i, e, p->x[j]);
+    add(y + PARTS * j, conj_if(p->call->dense.symmetry == MPK_HERMITIAN, e), p->x[i]);
     w[i] += m * p->size[j];
     w[j] += m * p->size[i];
 }
@@ -249,16 +249,16 @@ static void group_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     const bool upper = d->uplo == MPK_UPPER;
     const int64_t n = d->n, j0 = p->edge[item], j1 = p->edge[item + 1];
     const int64_t i0 = upper ? 0 : j0, i1 = upper ? j1 : n; /* rows that these columns touch */
-    double *y = p->y + item * n * WIDE, *w = p->w + item * n;
+    double *y = p->y + item * n * PARTS, *w = p->w + item * n;
     (void)pool, (void)worker;
-    memset(y + i0 * WIDE, 0, (size_t)((i1 - i0) * WIDE) * sizeof *y);
+    memset(y + i0 * PARTS, 0, (size_t)((i1 - i0) * PARTS) * sizeof *y);
     memset(w + i0, 0, (size_t)(i1 - i0) * sizeof *w);
     for (int64_t j = j0; j < j1; j += COLUMNS_AT_ONCE) {
         const int cols = (int)(j1 - j < COLUMNS_AT_ONCE ? j1 - j : COLUMNS_AT_ONCE);
         for (int64_t c = j; c < j + cols; c++) { /* the corner */
             const T *a = (const T *)p->call->a + c * p->call->lda;
             const T diagonal = d->symmetry == MPK_HERMITIAN ? t_make(t_re(a[c]), 0) : a[c];
-            add(y + WIDE * c, diagonal, p->x[c]);
+            add(y + PARTS * c, diagonal, p->x[c]);
             w[c] += modulus(diagonal) * p->size[c];
             for (int64_t i = upper ? j : c + 1; i < (upper ? c : j + cols); i++)
                 add_entry(p, y, w, i, c, a[i]);
@@ -283,7 +283,7 @@ static void residual_item(mpki_pool *pool, int worker, void *arg, int64_t item) 
         double sum[2] = {0, 0}, w = 0;
         for (int g = 0; g < GROUPS; g++) {
             if (upper ? p->edge[g + 1] <= i : p->edge[g] > i) continue;
-            for (int h = 0; h < WIDE; h++) sum[h] += p->y[(g * n + i) * WIDE + h];
+            for (int h = 0; h < PARTS; h++) sum[h] += p->y[(g * n + i) * PARTS + h];
             w += p->w[g * n + i];
         }
         T b = p->b ? p->b[i] : t_make(0, 0);
@@ -312,7 +312,7 @@ static double norm_inf(int64_t n, const T *x) {
 static int64_t residual_bytes(const mpki_dense_call *call, int32_t nrhs) {
     const int64_t n = call->dense.n;
     (void)nrhs;
-    return (2 * ((n + ROWS - 1) / ROWS) + 8 + n + GROUPS * n * (WIDE + 1)) * 8;
+    return (2 * ((n + ROWS - 1) / ROWS) + 8 + n + GROUPS * n * (PARTS + 1)) * 8;
 }
 
 static mpk_status residual(mpki_dense_call *call, int32_t nrhs, const void *vx, int64_t ldx,

@@ -2,9 +2,9 @@
 #ifndef MPKI_CPU_FRONT_FRONT_H
 #define MPKI_CPU_FRONT_FRONT_H
 /** A front: w fully summed columns over nrows rows, factored by tile LDL^T with a-posteriori
- *  threshold pivoting (docs/factorization.md; the scheme of Hogg, Ovtchinnikov & Scott 2016, ACM
- *  TOMS 42(4), and Duff, Hogg & Lopez 2020, SIAM J. Sci. Comput. 42(2), and the thesis' outer
- *  pivoting with column granularity).
+ *  threshold pivoting (docs/design/factorization.md; the scheme of Hogg, Ovtchinnikov & Scott
+ *  2016, ACM TOMS 42(4), and Duff, Hogg & Lopez 2020, SIAM J. Sci. Comput. 42(2), and the thesis'
+ *  outer pivoting with column granularity).
  *
  *  Storage: a trapezoid of panels of 128 columns. Panel k holds rows 128 k .. nrows-1 with leading
  *  dimension ld0 - 128 k, ld0 = mpki_leading(nrows); the upper triangles of the diagonal blocks

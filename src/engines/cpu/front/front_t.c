@@ -27,33 +27,6 @@ void FN(front_work_set)(FN(front_work) * work, int64_t n, T *memory) {
     work->perm = (int32_t *)(work->dd + 4 * MPKI_PANEL);
 }
 
-void FN(front_swap)(FN(front) * f, int hermitian, int64_t i, int64_t j) {
-    if (i == j) return;
-#define EXCHANGE(x, y)                                                                             \
-    do {                                                                                           \
-        T t_ = *(x);                                                                               \
-        *(x) = *(y);                                                                               \
-        *(y) = t_;                                                                                 \
-    } while (0)
-    for (int64_t k = 0; k < i; k++) {
-        T *row = at(f, i, k);
-        EXCHANGE(row, row + (j - i));
-    }
-    EXCHANGE(at(f, i, i), at(f, j, j));
-    for (int64_t k = i + 1; k < j; k++) {
-        T *x = at(f, k, i), *y = at(f, j, k), t = conj_if(hermitian, *x);
-        *x = conj_if(hermitian, *y);
-        *y = t;
-    }
-    *at(f, j, i) = conj_if(hermitian, *at(f, j, i));
-    T *x = at(f, j, i) - j, *y = at(f, j, j) - j;
-    for (int64_t k = j + 1; k < f->nrows; k++) EXCHANGE(x + k, y + k);
-#undef EXCHANGE
-    int32_t t = f->id[i];
-    f->id[i] = f->id[j];
-    f->id[j] = t;
-}
-
 /* ---- a diagonal block ------------------------------------------------------------------------ */
 
 static void pass(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * work,
@@ -279,8 +252,8 @@ static void pass(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * 
         const int64_t split = ready < p ? p : ready < p + b ? ready : p + b;
         pull(f, rules, work, pool, worker, p, split, end, seen, p);
         pull(f, rules, work, pool, worker, split, p + b, end, base, p);
-        const bool look = tile > MPKI_TILE && tile == widest;
-        const int32_t b2 = look && p + b < end && p > base ? width(p + b, end, tile) : 0;
+        const bool look_ahead = tile > MPKI_TILE && tile == widest;
+        const int32_t b2 = look_ahead && p + b < end && p > base ? width(p + b, end, tile) : 0;
 
         for (int32_t j = 0; j < b; j++)
             memcpy(work->backup + j + (int64_t)j * b, at(f, p + j, p + j),

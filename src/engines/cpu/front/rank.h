@@ -38,9 +38,9 @@ void FN(rank_rows)(const FN(rank) * u, T *packed, int64_t r0, int64_t r1);
 /** Rows of an item: two items for each worker, unless that leaves too few rows to pack for. */
 int64_t FN(rank_item_rows)(int64_t rows, mpki_pool *pool);
 
-/** The update of a flat front, which has room for all of the right operand: it is packed once, by
- *  all threads, and the rows are cut into small items, the last ones smaller still, so that all
- *  threads end together. */
+/** The update of a flat front, whose work space holds all of the right operand: that is packed
+ *  once, by all threads, and the rows are cut into small items, the last ones smaller still, so
+ *  that all threads end together. */
 void FN(rank_pack)(const FN(rank) * u, mpki_pool *pool, int worker);
 int64_t FN(rank_packed_items)(int64_t rows, mpki_pool *pool);
 void FN(rank_packed_item)(mpki_pool *pool, int worker, void *rank, int64_t item);

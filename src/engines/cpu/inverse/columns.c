@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The approximate inverse of a triangle: its columns, on all threads; room for places. */
+/* The approximate inverse of a triangle: its columns, on all threads; memory for places. */
 #include "inverse.h"
 
 #include <string.h>

@@ -103,9 +103,9 @@ static R select_largest(R *a, int64_t count, int64_t k) {
     return a[k];
 }
 
-void FN(isai_prune)(int64_t count, int64_t most, int32_t *rows, void *val, void *room) {
+void FN(isai_prune)(int64_t count, int64_t most, int32_t *rows, void *val, void *work) {
     T *x = val;
-    R *size = room;
+    R *size = work;
     int64_t larger = 0, to = 0;
     if (most == 0 || count <= most) return;
     for (int64_t k = 0; k < count; k++) size[k] = t_abs1(x[k]);
@@ -144,7 +144,7 @@ bool FN(isai_finite)(int64_t count, const void *val, int64_t *bad) {
     return true;
 }
 
-bool FN(isai_narrow)(int64_t count, const void *val, void *single) {
+bool FN(isai_to_single)(int64_t count, const void *val, void *single) {
     const R *from = val;
     float *to = single;
     bool good = true;

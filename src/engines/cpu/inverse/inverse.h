@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CPU_INVERSE_INVERSE_H
 #define MPKI_CPU_INVERSE_INVERSE_H
-/** Incomplete sparse approximate inverses from inside: patterns, columns, products. docs/isai.md.
- *  A triangle is diag(1 / dinv) + a strict triangle; its approximate inverse has the diagonal dinv,
- *  too, so both are held without diagonals. dinv NULL: the unit diagonal. */
+/** Incomplete sparse approximate inverses from inside: patterns, columns, products.
+ *  docs/design/isai.md. A triangle is diag(1 / dinv) + a strict triangle; its approximate inverse
+ *  has the diagonal dinv, too, so both are held without diagonals. dinv NULL: the unit diagonal. */
 #include "core/pool.h"
 #include <metapack/isai.h>
 
@@ -17,7 +17,7 @@ typedef struct mpki_sparse {
 void mpki_sparse_free(mpk_context *ctx, mpki_sparse *a);
 /** t := the transpose of a (n x n, entries of 4, 8 or 16 bytes, or a pattern), by counting; the
  *  pool's workers have ranges of rows.
- *  t [inout] empty; or with the pattern of that transpose, and room for the values or NULL for
+ *  t [inout] empty; or with the pattern of that transpose, and memory for the values or NULL for
  *            them: values alone are new
  *  Returns MPK_OK | MPK_ERR_MEMORY; *t is then empty. */
 mpk_status mpki_sparse_turn(mpk_context *ctx, mpki_pool *pool, int32_t n, size_t size,
@@ -38,9 +38,8 @@ typedef struct mpki_isai_rule {
     int power, block;
     int32_t limit; /* of a column with its diagonal; 0: none */
     mpk_isai_over over;
-    const int32_t
-        *group; /* n, or NULL: rows of the column's group are left out (the diagonal always
-                             is) */
+    /* n, or NULL: rows of the column's group are left out (the diagonal always is) */
+    const int32_t *group;
 } mpki_isai_rule;
 
 /** The pattern of M without its diagonal, by columns. A column over the limit is left whole where
@@ -68,7 +67,7 @@ typedef struct mpki_isai_columns {
     mpki_sparse *m;   /* the pattern; values are written */
 } mpki_isai_columns;
 
-/** m->val := the values; room for them is made where it is NULL.
+/** m->val := the values; they get memory where it is NULL.
  *  Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED | MPK_ERR_NUMERIC: not finite; the column is
  *    named */
 mpk_status mpki_isai_invert(mpki_pool *pool, const mpki_isai_columns *c);
@@ -171,10 +170,10 @@ mpk_status mpki_isai_to_single(mpk_context *ctx, mpk_scalar scalar, int64_t coun
      *  again after it. Returns the first column that is not finite, or n. */                      \
     int32_t mpki_##p##_isai_columns(const mpki_isai_columns *c, int32_t j0, int32_t j1,            \
                                     int32_t *place);                                               \
-    /** The `most` largest of a column's entries to its beginning, in their order. size: room for  \
+    /** The `most` largest of a column's entries to its beginning, in their order. size: for      \
      *  count reals */                                                                             \
     void mpki_##p##_isai_prune(int64_t count, int64_t most, int32_t *rows, void *val, void *size); \
-    /** Column j; matrix: room for (count + 1)^2 entries, rhs: for count + 1, place as above. */   \
+    /** Column j; matrix: memory for (count + 1)^2 entries, rhs: for count + 1, place as above. */ \
     void mpki_##p##_isai_small(const mpki_isai_small *c, int32_t j, void *matrix, void *rhs,       \
                                int32_t *place);                                                    \
     void mpki_##p##_isai_rows(const mpki_isai_product *p, int32_t r0, int32_t r1);                 \
@@ -182,7 +181,7 @@ mpk_status mpki_isai_to_single(mpk_context *ctx, mpk_scalar scalar, int64_t coun
      *  or INT32_MAX. */                                                                           \
     int32_t mpki_##p##_isai_split(const mpki_isai_split *s, int32_t j0, int32_t j1);               \
     bool mpki_##p##_isai_finite(int64_t count, const void *val, int64_t *bad);                     \
-    bool mpki_##p##_isai_narrow(int64_t count, const void *val, void *single);
+    bool mpki_##p##_isai_to_single(int64_t count, const void *val, void *single);
 /* clang-format on */
 MPKI_ISAI(s)
 MPKI_ISAI(d)

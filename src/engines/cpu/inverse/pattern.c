@@ -61,7 +61,7 @@ typedef struct worker {
     _Alignas(LINE) bool ready; /* met is empty: it clears its bits itself */
     rows_met met;
     int32_t *list;  /* rows met, in the order of the search, those of the last step left out */
-    int32_t listed; /* that it has room for */
+    int32_t listed; /* length of the array */
     block *blocks;
     int32_t *free; /* in the first block, `left` of them */
     int64_t left;
@@ -83,20 +83,20 @@ typedef struct making {
     uint64_t *bits;  /* all workers', `words` each */
     int32_t *first;  /* all workers' first blocks: few large ones are soon released */
     int64_t words;   /* of a worker's bits */
-    int64_t block;   /* rows that a block has room for, or more */
+    int64_t block;   /* rows that a block holds, or more */
 } making;
 
 /* The worker's list becomes longer. False: no memory. */
 static bool lengthen(const making *m, worker *me) {
     enum { FIRST = 1024 };
     const int64_t twice = 2 * (int64_t)me->listed < FIRST ? FIRST : 2 * (int64_t)me->listed;
-    const int32_t room = (int32_t)(twice < m->n ? twice : m->n);
-    int32_t *list = mpki_resize(m->ctx, STAGE, me->list, room, sizeof *list);
+    const int32_t capacity = (int32_t)(twice < m->n ? twice : m->n);
+    int32_t *list = mpki_resize(m->ctx, STAGE, me->list, capacity, sizeof *list);
     if (!list) {
         me->failed = true;
         return false;
     }
-    me->list = list, me->listed = room;
+    me->list = list, me->listed = capacity;
     return true;
 }
 
@@ -167,9 +167,9 @@ static void drain(const making *m, rows_met *s, int32_t j, int32_t *to) {
     s->least = INT32_MAX, s->most = -1;
 }
 
-/* Room for `count` more rows after those of this portion, of which there are `used`: they stay
+/* Memory for `count` more rows after those of this portion, of which there are `used`: they stay
  * together. NULL: no memory. */
-static int32_t *room(const making *m, worker *me, int64_t used, int64_t count) {
+static int32_t *reserve_rows(const making *m, worker *me, int64_t used, int64_t count) {
     if (count > me->left) {
         const int64_t size = 2 * (used + count) < m->block ? m->block : 2 * (used + count);
         block *b = mpki_alloc(m->ctx, STAGE, size * 4 + (int64_t)sizeof *b, 1);
@@ -188,7 +188,7 @@ static int32_t *room(const making *m, worker *me, int64_t used, int64_t count) {
 static int64_t by_search(const making *m, worker *me, int32_t j, int64_t used, bool keep) {
     bool cut = false;
     const int64_t kept = reach(m, me, j, &cut);
-    int32_t *to = keep && kept ? room(m, me, used, kept) : NULL;
+    int32_t *to = keep && kept ? reserve_rows(m, me, used, kept) : NULL;
     drain(m, &me->met, j, to);
     me->over += cut;
     return kept;
@@ -315,7 +315,7 @@ static mpk_status begin_making(making *m, int workers) {
     return mpki_failed(m->ctx);
 }
 
-/* Room for searches. */
+/* Memory for searches. */
 static mpk_status begin_search(making *m, int workers, int64_t portions) {
     enum { LINES = 16 }; /* words of two cache lines: workers share none */
     const int64_t w0 = words_of(m->n), w1 = words_of(w0), w2 = words_of(w1);

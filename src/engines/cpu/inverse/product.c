@@ -68,7 +68,7 @@ mpk_status mpki_isai_to_single(mpk_context *ctx, mpk_scalar scalar, int64_t coun
                                void **single) {
     *single = mpki_alloc(ctx, STAGE, count, mpk_scalar_size(scalar) / 2);
     if (!*single) return mpki_failed(ctx);
-    if (MPKI_DISPATCH(scalar, isai_narrow)(count, val, *single)) return MPK_OK;
+    if (MPKI_DISPATCH(scalar, isai_to_single)(count, val, *single)) return MPK_OK;
     mpki_release(ctx, *single);
     *single = NULL;
     return mpki_error(ctx, MPK_ERR_NUMERIC, STAGE, -1,

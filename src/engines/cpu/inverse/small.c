@@ -6,13 +6,13 @@ static const char STAGE[] = "isai";
 
 enum { PORTION = 32 }; /* columns that a worker takes at a time */
 
-typedef struct room {
+typedef struct workspace {
     void *matrix, *rhs;
-} room;
+} workspace;
 
 typedef struct run {
     const mpki_isai_small *c;
-    room *room; /* by worker */
+    workspace *workspace; /* by worker */
     mpki_isai_places places;
     _Atomic int64_t done; /* columns */
     _Atomic bool cancelled;
@@ -22,7 +22,7 @@ static void item_of(mpki_pool *pool, int worker, void *arg, int64_t item) {
     (void)pool;
     run *r = arg;
     const mpki_isai_small *c = r->c;
-    const room *mine = &r->room[worker];
+    const workspace *mine = &r->workspace[worker];
     const int32_t begin = (int32_t)(item * PORTION);
     const int64_t end = (item + 1) * PORTION < c->n ? (item + 1) * PORTION : c->n;
     if (r->cancelled) return;
@@ -37,24 +37,24 @@ mpk_status mpki_isai_solve_small(mpki_pool *pool, const mpki_isai_small *c) {
     mpk_context *ctx = c->ctx;
     const int workers = mpki_pool_threads(pool);
     const size_t size = mpk_scalar_size(c->scalar);
-    run r = {.c = c, .room = MPKI_ZNEW(ctx, STAGE, workers, room)};
+    run r = {.c = c, .workspace = MPKI_ZNEW(ctx, STAGE, workers, workspace)};
     mpk_status status = mpki_isai_places_make(ctx, pool, c->n, c->s, true, &r.places);
     const int64_t longest = r.places.longest + 1;
-    for (int k = 0; r.room && k < workers; k++) {
+    for (int k = 0; r.workspace && k < workers; k++) {
         /* longest <= n < 2^31: the square fits */
-        r.room[k].matrix = mpki_alloc(ctx, STAGE, longest * longest, size);
-        r.room[k].rhs = mpki_alloc(ctx, STAGE, longest, size);
+        r.workspace[k].matrix = mpki_alloc(ctx, STAGE, longest * longest, size);
+        r.workspace[k].rhs = mpki_alloc(ctx, STAGE, longest, size);
     }
     status = mpki_failed(ctx);
     if (!mpk_failed(status)) {
         mpki_pool_for_near(pool, 0, ((int64_t)c->n + PORTION - 1) / PORTION, item_of, &r);
         if (r.cancelled) status = mpki_error(ctx, MPK_ERR_CANCELLED, STAGE, -1, "cancelled");
     }
-    for (int k = 0; r.room && k < workers; k++) {
-        mpki_release(ctx, r.room[k].matrix);
-        mpki_release(ctx, r.room[k].rhs);
+    for (int k = 0; r.workspace && k < workers; k++) {
+        mpki_release(ctx, r.workspace[k].matrix);
+        mpki_release(ctx, r.workspace[k].rhs);
     }
     mpki_isai_places_free(ctx, &r.places);
-    mpki_release(ctx, r.room);
+    mpki_release(ctx, r.workspace);
     return status;
 }

@@ -125,7 +125,7 @@ static chunk joined(const chunk *a, const chunk *b) {
     return c;
 }
 
-/* Chunks, and room for their counts: no more than two for each row and one for each entry. */
+/* Chunks, and memory for their counts: no more than two for each row and one for each entry. */
 static int32_t *cut(mpk_context *ctx, mpki_pool *pool, turning *w) {
     const int threads = mpki_pool_threads(pool);
     const int64_t nnz = w->a->ptr[w->n], most = 2 * (int64_t)w->n + nnz;
@@ -145,9 +145,9 @@ static int32_t *cut(mpk_context *ctx, mpki_pool *pool, turning *w) {
                 k + 1 < w->chunks ? joined(&w->chunk[k], &w->chunk[k + 1]) : w->chunk[k];
         w->chunks = to;
     }
-    int32_t *room = MPKI_NEW(ctx, STAGE, rows_of(w), int32_t), *at = room;
-    for (int k = 0; room && k < w->chunks; at += w->chunk[k++].rows) w->chunk[k].next = at;
-    return room;
+    int32_t *counts = MPKI_NEW(ctx, STAGE, rows_of(w), int32_t), *at = counts;
+    for (int k = 0; counts && k < w->chunks; at += w->chunk[k++].rows) w->chunk[k].next = at;
+    return counts;
 }
 
 static void count_item(mpki_pool *pool, int worker, void *arg, int64_t item) {

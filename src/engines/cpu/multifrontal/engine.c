@@ -23,7 +23,8 @@ static void walk_memory_free(mpk_context *ctx, mpki_walk_memory *m) {
     *m = (mpki_walk_memory){0};
 }
 
-mpk_status mpki_walk_memory_make(mpki_direct *f, int threads) {
+/* f->memory, unless it is left from the last factorization. */
+static mpk_status walk_memory_make(mpki_direct *f, int threads) {
     mpk_context *ctx = f->ctx;
     const mpki_tree_view *tree = &f->tree;
     mpki_walk_memory *m = &f->memory;
@@ -93,8 +94,9 @@ static mpk_status factorize(mpki_direct *f, const void *ax, const double *scale,
     } else {
         status = mpki_arena_init(ctx, tree->factor_bytes + 4096, rules->memory_limit, &f->arena);
     }
+    f->have_arena |= !mpk_failed(status);
+    if (!mpk_failed(status)) status = walk_memory_make(f, rules->threads);
     if (!mpk_failed(status)) {
-        f->have_arena = true;
         status = MPKI_DISPATCH(tree->scalar, walk)(f, sax, rules, stop, result);
         f->nnz = result->nnz;
         f->max_front = result->max_front;

@@ -70,12 +70,8 @@ struct mpki_direct_solver {
     _Atomic int32_t *waits;
 };
 
-/** Make f->memory, unless it is left from the last factorization. Returns MPK_OK | MPK_ERR_MEMORY.
- *  */
-mpk_status mpki_walk_memory_make(mpki_direct *f, int threads);
-
 #define MPKI_DIRECT(p)                                                                               \
-    /** Fill f->node from the scaled values sax (nnz). */                                            \
+    /** Fill f->node from the scaled values sax (nnz), in f->memory. */                              \
     mpk_status mpki_##p##_walk(mpki_direct *f, const void *sax, const mpki_pivot_rules *rules,       \
                                const mpki_stop *stop, mpki_numeric_result *result);                  \
     /** Entries of a worker's space for fronts of at most n rows. */                                 \

@@ -39,13 +39,13 @@ void *mpki_recycler_get(mpki_recycler *r, int64_t bytes) {
     if (best >= 0) {
         ptr = r->spare[best].ptr;
         r->spare[best] = r->spare[--r->count];
-    } else { /* spare blocks make room for a new one, so that the peak is that of the blocks in
+    } else { /* spare blocks are freed for a new one, so that the peak is that of the blocks in
                 use */
-        for (int64_t room = 0; room < bytes && r->count > 0;) {
+        for (int64_t freed = 0; freed < bytes && r->count > 0;) {
             int largest = 0;
             for (int k = 1; k < r->count; k++)
                 if (r->spare[k].bytes > r->spare[largest].bytes) largest = k;
-            room += r->spare[largest].bytes;
+            freed += r->spare[largest].bytes;
             drop(r, largest);
         }
     }

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Applying a direct factor or a part of it: work space, and the order of the sweeps. */
 #include "solve.h"
+#include "tuning.h"
 
 #include <string.h>
 
-enum {
-    BLOCK = 8, /* right-hand sides of a sweep; fixed, so that bits do not depend on threads */
-    WORTH_A_THREAD =
-        1000000 /* entries of L below which starting threads costs more than it saves */
-};
+enum { BLOCK = 8 /* right-hand sides of a sweep; fixed, so that bits do not depend on threads */ };
 
 static mpk_status task_children(mpk_context *ctx, const mpki_tasks *tasks,
                                 mpki_direct_solver *sweeps) {
@@ -73,7 +70,7 @@ mpk_status mpki_direct_solver_make(mpk_context *ctx, const mpki_direct *f, int t
     s->ctx = ctx;
     s->f = f;
     s->block = columns < 2 ? 1 : columns < BLOCK ? columns : BLOCK;
-    const bool little = f->nnz * s->block < WORTH_A_THREAD;
+    const bool little = f->nnz * s->block < MPKI_SOLVE_SHARED;
     s->threads = little || (s->block == 1 && f->memory.tasks.count < 2) ? 1 : threads;
     fill(s);
     if (mpk_failed(mpki_failed(ctx))) mpki_direct_solver_free(out);

@@ -3,6 +3,7 @@
  * block. */
 #include "engines/cpu/isa/cpu.h"
 #include "multifrontal.h"
+#include "tuning.h"
 
 #include <string.h>
 
@@ -28,8 +29,6 @@ void FN(permute_out)(const mpki_direct *f, int nrhs, const void *vy, void *vx, i
 
 /* ---- one right-hand side --------------------------------------------------------------------- */
 
-enum { ROWS_PER_ITEM = 512, COLS_PER_ITEM = 32, SHARED = 60000, AHEAD = 2 };
-
 /* y -= A x, or y -= A^T x, for a large panel, by all workers */
 typedef struct panel {
     const FN(kernels) * k;
@@ -44,18 +43,18 @@ static void panel_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     (void)pool;
     (void)worker;
     const panel *p = arg;
-    int64_t r0 = item * ROWS_PER_ITEM, left = p->rows - r0;
-    p->k->gemv(left < ROWS_PER_ITEM ? left : ROWS_PER_ITEM, p->cols, p->a + r0, p->lda, p->x,
-               p->y + r0);
+    int64_t r0 = item * MPKI_PANEL_ROWS_EACH, left = p->rows - r0;
+    p->k->gemv(left < MPKI_PANEL_ROWS_EACH ? left : MPKI_PANEL_ROWS_EACH, p->cols, p->a + r0,
+               p->lda, p->x, p->y + r0);
 }
 
 static void panel_item_t(mpki_pool *pool, int worker, void *arg, int64_t item) {
     (void)pool;
     (void)worker;
     const panel *p = arg;
-    int32_t c0 = (int32_t)item * COLS_PER_ITEM, left = p->cols - c0;
-    p->k->gemvt(p->rows, left < COLS_PER_ITEM ? left : COLS_PER_ITEM, p->a + c0 * p->lda, p->lda,
-                p->x, p->y + c0, p->hermitian);
+    int32_t c0 = (int32_t)item * MPKI_PANEL_COLUMNS_EACH, left = p->cols - c0;
+    p->k->gemvt(p->rows, left < MPKI_PANEL_COLUMNS_EACH ? left : MPKI_PANEL_COLUMNS_EACH,
+                p->a + c0 * p->lda, p->lda, p->x, p->y + c0, p->hermitian);
 }
 
 /* Begin to read a node that comes soon: nodes are small, and the processor cannot guess where the
@@ -93,7 +92,7 @@ static void forward_node(const mpki_direct_solver *z, mpki_pool *pool, int worke
     const int32_t e = node->nelim, w = node->w;
     const int64_t n = node->nrows;
     T *v = z->v[worker];
-    if (s + AHEAD < z->f->tree.nsuper) look_ahead(node + AHEAD);
+    if (s + MPKI_SWEEP_AHEAD < z->f->tree.nsuper) look_ahead(node + MPKI_SWEEP_AHEAD);
     for (int64_t i = e; i < n; i++) v[i] = t_make(0, 0);
     take_from_children(z, s, y, v + w);
     for (int32_t i = 0; i < e; i++) v[i] = y[node->id[i]];
@@ -107,11 +106,11 @@ static void forward_node(const mpki_direct_solver *z, mpki_pool *pool, int worke
         }
         if (n <= j1) continue;
         panel p = {k, n - j1, ld, j1 - j0, a + j1, v + j0, v + j1, 0};
-        if (!pool || p.rows * p.cols < SHARED)
+        if (!pool || p.rows * p.cols < MPKI_PANEL_SHARED)
             k->gemv(p.rows, p.cols, p.a, ld, p.x, p.y);
         else
-            mpki_pool_for(pool, worker, (p.rows + ROWS_PER_ITEM - 1) / ROWS_PER_ITEM, panel_item,
-                          &p);
+            mpki_pool_for(pool, worker, (p.rows + MPKI_PANEL_ROWS_EACH - 1) / MPKI_PANEL_ROWS_EACH,
+                          panel_item, &p);
     }
     for (int32_t i = 0; i < e; i++) y[node->id[i]] = v[i];
     if (n > e) memcpy((T *)z->u + z->at[s], v + e, (size_t)(n - e) * sizeof(T));
@@ -126,7 +125,7 @@ static void backward_node(const mpki_direct_solver *z, mpki_pool *pool, int work
     const int32_t e = node->nelim, w = node->w, *ridx = tree->ridx + tree->rptr[s];
     const int64_t n = node->nrows;
     T *v = z->v[worker];
-    if (s >= AHEAD) look_ahead(node - AHEAD);
+    if (s >= MPKI_SWEEP_AHEAD) look_ahead(node - MPKI_SWEEP_AHEAD);
     for (int32_t i = 0; i < w; i++) v[i] = y[node->id[i]];
     for (int64_t i = w; i < n; i++) v[i] = y[ridx[i - w]];
     for (int32_t j0 = (e - 1) / MPKI_PANEL * MPKI_PANEL; e > 0 && j0 >= 0; j0 -= MPKI_PANEL) {
@@ -134,11 +133,12 @@ static void backward_node(const mpki_direct_solver *z, mpki_pool *pool, int work
         const int64_t ld = node->ld0 - j0;
         const T *a = (const T *)node->a + mpki_panel_offset(node->ld0, j0 / MPKI_PANEL) - j0;
         panel p = {k, n - j1, ld, j1 - j0, a + j1, v + j1, v + j0, hermitian};
-        if (!pool || p.rows * p.cols < SHARED)
+        if (!pool || p.rows * p.cols < MPKI_PANEL_SHARED)
             k->gemvt(p.rows, p.cols, p.a, ld, p.x, p.y, hermitian);
         else
-            mpki_pool_for(pool, worker, (p.cols + COLS_PER_ITEM - 1) / COLS_PER_ITEM, panel_item_t,
-                          &p);
+            mpki_pool_for(pool, worker,
+                          (p.cols + MPKI_PANEL_COLUMNS_EACH - 1) / MPKI_PANEL_COLUMNS_EACH,
+                          panel_item_t, &p);
         for (int32_t j = j1 - 2; j >= j0; j--) {
             const T *l = a + (j - j0) * ld;
             T sum = v[j];

@@ -8,6 +8,7 @@
 #include "core/scaled.h"
 #include "multifrontal.h"
 #include "recycle.h"
+#include "tuning.h"
 
 #include <string.h>
 
@@ -65,8 +66,6 @@ static int32_t make_runs(const mpki_tree_view *tree, int32_t child, int32_t own,
     return count;
 }
 
-enum { ASK = 1 << 20 }; /* entries between two questions to `cancelled` */
-
 /* A child's contribution on its way into its parent: columns c0 .. c1-1 go to the parent's front
  * (f) or into the parent's own contribution (c). */
 typedef struct gather {
@@ -92,7 +91,7 @@ static void gather_columns(const gather *g, int32_t c0, int32_t c1) {
     int32_t first = 0;
     int64_t seen = 0;
     for (int32_t j = c0; j < c1; j++) {
-        if ((seen += g->rel_count - j) > ASK) {
+        if ((seen += g->rel_count - j) > MPKI_GATHER_ASKS) {
             if (FN(front_stopped)(&g->z->rules, (double)seen)) return;
             seen = 0;
         }
@@ -142,7 +141,7 @@ static void gather_child(const walk *z, int32_t child, int32_t own, int32_t dela
     if (g.c0 == g.c1) return;
     g.run_count = make_runs(tree, child, own, delayed, runs);
     int64_t cols = g.c1 - g.c0;
-    if (!pool || cols * mc < 200000)
+    if (!pool || cols * mc < MPKI_GATHER_SHARED)
         gather_columns(&g, g.c0, g.c1);
     else
         mpki_pool_for(pool, worker, (cols + g.step - 1) / g.step, gather_item, &g);
@@ -224,14 +223,6 @@ static void release_children(walk *z, int worker, int32_t s) {
         release_contribution(z, worker, z->tree->child[k]);
 }
 
-/* flops of eliminating e of w columns over nrows rows, counted as in the analysis */
-static double front_flops(double nrows, double e) {
-    /* sum over k < e of (r + r (r + 1)), r = nrows - 1 - k */
-    double a = nrows - e, sum1 = (a + nrows - 1) * e / 2;
-    double sum2 = (nrows - 1) * nrows * (2 * nrows - 1) / 6 - (a - 1) * a * (2 * a - 1) / 6;
-    return sum2 + 2 * sum1;
-}
-
 /* Share of the work that is done, for progress; below 1, which is reported once, at the end. */
 static double done_share(walk *z) {
     return fmin(atomic_load(&z->done_flops) / (z->tree->factor_flops + 1), 0.999);
@@ -265,9 +256,9 @@ static mpk_status do_node(walk *z, int32_t s, mpki_pool *pool, int worker) {
     int32_t offset = 0;
     for (int32_t k = tree->child_ptr[s]; k < tree->child_ptr[s + 1]; k++) {
         int32_t c = tree->child[k];
-        int32_t late = nodes[c].w - nodes[c].nelim;
-        if (late) gather_delayed(z, c, &f, own, delayed, offset);
-        offset += late;
+        int32_t count = nodes[c].w - nodes[c].nelim;
+        if (count) gather_delayed(z, c, &f, own, delayed, offset);
+        offset += count;
         if (z->contribution[c]) gather_child(z, c, own, delayed, &f, NULL, m, pool, worker);
     }
 
@@ -279,7 +270,7 @@ static mpk_status do_node(walk *z, int32_t s, mpki_pool *pool, int worker) {
     if (rejected && atomic_fetch_add(&z->rejected, rejected) + rejected > z->stop_rejected)
         atomic_store(&z->runaway, true);
     if (mpk_failed(status)) return status;
-    double flops = front_flops((double)f.nrows, f.nelim);
+    double flops = mpki_front_flops(f.nelim, (double)(f.nrows - f.nelim));
     state->flops += flops;
     state->nnz += (int64_t)f.nelim * f.nrows - (int64_t)f.nelim * (f.nelim - 1) / 2;
     if (f.nrows > state->max_front) state->max_front = (int32_t)f.nrows;
@@ -297,7 +288,7 @@ static mpk_status do_node(walk *z, int32_t s, mpki_pool *pool, int worker) {
         }
     }
     release_children(z, worker, s);
-    if (flops > 1e5) {
+    if (flops > MPKI_FLOPS_COUNTED) {
         double done = atomic_load(&z->done_flops);
         while (!atomic_compare_exchange_weak(&z->done_flops, &done, done + flops)) {}
         if (done + flops > z->stop_flops) atomic_store(&z->runaway, true);
@@ -351,7 +342,6 @@ mpk_status FN(walk)(mpki_direct *f, const void *sax, const mpki_pivot_rules *rul
                     const mpki_stop *stop, mpki_numeric_result *result) {
     mpk_context *ctx = f->ctx;
     const mpki_tree_view *tree = &f->tree;
-    int threads = rules->threads;
     mpki_pool *pool = NULL;
     walk z = {.f = f, .tree = tree, .sax = sax, .stop_flops = INFINITY, .stop_rejected = INT64_MAX};
     z.rules = (FN(front_rules)){.k = FN(cpu_kernels)(),
@@ -367,12 +357,10 @@ mpk_status FN(walk)(mpki_direct *f, const void *sax, const mpki_pivot_rules *rul
         z.stop_flops = stop->flops;
         z.stop_rejected = stop->rejected;
     }
-    if (mpk_failed(mpki_walk_memory_make(f, threads)) ||
-        mpk_failed(mpki_recycler_init(ctx, &z.recycler)))
-        return mpki_failed(ctx);
+    if (mpk_failed(mpki_recycler_init(ctx, &z.recycler))) return mpki_failed(ctx);
     const mpki_walk_memory *memory = &f->memory;
     const mpki_tasks *tasks = &memory->tasks;
-    threads = memory->workers;
+    const int threads = memory->workers;
     z.contribution = (T **)memory->contribution;
     z.state = MPKI_ZNEW(ctx, "factorize", threads, worker_state);
     z.works = MPKI_ZNEW(ctx, "factorize", threads, FN(front_work));

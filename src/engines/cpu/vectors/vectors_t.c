@@ -92,12 +92,12 @@ static double norm(mpki_space *s, const void *x) {
     return norm_of((MPKI_COMPLEX ? 2 : 1) * (int64_t)s->n, x);
 }
 
-static T narrow(mpki_number a) {
+static T to_entry(mpki_number a) {
     return t_make((R)a.re, (R)a.im);
 }
 
 static void axpy(mpki_space *s, mpki_number a, const void *vx, void *vy) {
-    const T c = narrow(a), *x = vx;
+    const T c = to_entry(a), *x = vx;
     T *y = vy;
     for (int32_t i = 0; i < s->n; i++) y[i] += t_mul(c, x[i]);
 }
@@ -124,21 +124,21 @@ static double in_pieces(int32_t n, T a, const T *x, T b, int keep, T *y) {
 }
 
 static double axpy_norm(mpki_space *s, mpki_number a, const void *x, void *y) {
-    return in_pieces(s->n, narrow(a), x, t_make(1, 0), 2, y);
+    return in_pieces(s->n, to_entry(a), x, t_make(1, 0), 2, y);
 }
 
 static double axpby_norm(mpki_space *s, mpki_number a, const void *x, mpki_number b, void *y) {
-    return in_pieces(s->n, narrow(a), x, narrow(b), b.re != 0 || b.im != 0, y);
+    return in_pieces(s->n, to_entry(a), x, to_entry(b), b.re != 0 || b.im != 0, y);
 }
 
 static void scale(mpki_space *s, mpki_number a, const void *vx, void *vy) {
-    const T c = narrow(a), *x = vx;
+    const T c = to_entry(a), *x = vx;
     T *y = vy;
     for (int32_t i = 0; i < s->n; i++) y[i] = t_mul(c, x[i]);
 }
 
 static void axpby(mpki_space *s, mpki_number a, const void *vx, mpki_number b, void *vy) {
-    const T c = narrow(a), d = narrow(b), *x = vx;
+    const T c = to_entry(a), d = to_entry(b), *x = vx;
     T *y = vy;
     if (b.re == 0 && b.im == 0)
         scale(s, a, vx, vy);

@@ -12,10 +12,10 @@ typedef struct call {
     mpki_cuda_batch todo;
     mpki_cuda_bin bin[MPK_BATCH_MAX_N + 1];
     int32_t *order; /* host: the matrices by order */
-    char *room;     /* device; NULL: none is wanted */
+    char *memory;   /* device; NULL: none is wanted */
 } call;
 
-static mpk_status told(call *c, int status) {
+static mpk_status status_of(call *c, int status) {
     if (!mpk_failed(status)) return (mpk_status)status;
     return mpki_error(c->ctx, (mpk_status)status, "batch", -1, "%s",
                       c->device->table->last_error(c->device->cuda));
@@ -68,7 +68,7 @@ static mpk_status sort(call *c) {
     return MPK_OK;
 }
 
-/* ---- lists between the host and the room ---- */
+/* ---- lists between the host and the device ---- */
 
 typedef struct list {
     void *host;
@@ -80,28 +80,29 @@ typedef struct list {
 static mpk_status move(call *c, const list *x, bool in) {
     const mpki_cuda_table *table = c->device->table;
     const int64_t bytes = x->ints * (int64_t)sizeof(int32_t);
-    return told(c, in ? table->copy(c->device->cuda, *x->device, bytes, x->host, bytes, bytes, 1, 1,
-                                    c->todo.stream)
-                      : table->copy(c->device->cuda, x->host, bytes, *x->device, bytes, bytes, 1, 0,
-                                    c->todo.stream));
+    return status_of(c, in ? table->copy(c->device->cuda, *x->device, bytes, x->host, bytes, bytes,
+                                         1, 1, c->todo.stream)
+                           : table->copy(c->device->cuda, x->host, bytes, *x->device, bytes, bytes,
+                                         1, 0, c->todo.stream));
 }
 
-/* Device memory in the room for lists that lie in host memory; those that are read are sent
- * there. */
+/* Device memory, of the batches' memory, for lists that lie in host memory; those that are read
+ * are sent there. */
 static mpk_status place(call *c, list *lists, int count) {
     const mpki_cuda_batch_table *batches = c->device->table->batch;
     int64_t at[8], bytes = 0;
-    void *room = NULL;
+    void *memory = NULL;
     for (int k = 0; k < count; k++) {
         at[k] = bytes;
         if (lists[k].host) bytes += (lists[k].ints * (int64_t)sizeof(int32_t) + 255) / 256 * 256;
     }
     if (bytes == 0) return MPK_OK;
-    mpk_status status = told(c, batches->room(c->device->cuda, bytes, c->todo.stream, &room));
-    c->room = room;
+    mpk_status status =
+        status_of(c, batches->memory(c->device->cuda, bytes, c->todo.stream, &memory));
+    c->memory = memory;
     for (int k = 0; k < count && !mpk_failed(status); k++) {
         if (!lists[k].host) continue;
-        *lists[k].device = (int32_t *)(void *)(c->room + at[k]);
+        *lists[k].device = (int32_t *)(void *)(c->memory + at[k]);
         if (lists[k].in && lists[k].ints > 0) status = move(c, &lists[k], true);
     }
     return status;
@@ -170,13 +171,13 @@ static mpk_status run(mpk_context *ctx, const mpki_batch_call *job) {
     status = place(&c, lists, LISTS);
     c.todo.order = order, c.todo.sizes = sizes;
     if (!mpk_failed(status))
-        status = told(&c, c.device->table->batch->run(c.device->cuda, &c.todo));
+        status = status_of(&c, c.device->table->batch->run(c.device->cuda, &c.todo));
     for (int k = 0; k < LISTS && !mpk_failed(status); k++)
         if (lists[k].host && lists[k].out && lists[k].ints > 0) status = move(&c, &lists[k], false);
-    if (c.room && !mpk_failed(status))
-        status = told(&c, c.device->table->batch->done(c.device->cuda, c.todo.stream));
+    if (c.memory && !mpk_failed(status))
+        status = status_of(&c, c.device->table->batch->done(c.device->cuda, c.todo.stream));
     if (c.todo.wait && !mpk_failed(status))
-        status = told(&c, c.device->table->synchronize(c.device->cuda, c.todo.stream));
+        status = status_of(&c, c.device->table->synchronize(c.device->cuda, c.todo.stream));
     if (!mpk_failed(status))
         status = c.todo.failed ? MPK_PARTIAL : c.todo.singular ? MPK_SINGULAR : MPK_OK;
 done:

@@ -34,7 +34,8 @@ mpk_status mpki_blocks_border_begin(mpki_blocks *f) {
     mpk_status status = mpki_blocks_lay_out(f, &f->s, of_s, MPKI_COUNT(of_s));
     if (!mpk_failed(status)) status = mpki_blocks_lay_out(f, &f->border, stays, MPKI_COUNT(stays));
     if (!mpk_failed(status))
-        status = mpki_blocks_told(f, f->module->set(f->device->cuda, j->border_s, 0, n * n * size));
+        status =
+            mpki_blocks_status(f, f->module->set(f->device->cuda, j->border_s, 0, n * n * size));
     if (!mpk_failed(status)) status = mpki_blocks_wait(f);
     mpki_release(f->ctx, start);
     if (mpk_failed(status)) return status;
@@ -75,9 +76,9 @@ mpk_status mpki_blocks_border_end(mpki_blocks *f) {
         status = mpki_blocks_send(f, f->store.border_dinv, p.dinv, 2 * n * size);
     if (!mpk_failed(status)) status = mpki_blocks_send(f, f->store.border_row, p.pivots, n * 4);
     if (!mpk_failed(status))
-        status = mpki_blocks_told(f, f->module->invert(f->device->cuda, j->scalar, j->border,
-                                                       j->border_s,
-                                                       (void *)(uintptr_t)f->store.border_l));
+        status = mpki_blocks_status(f, f->module->invert(f->device->cuda, j->scalar, j->border,
+                                                         j->border_s,
+                                                         (void *)(uintptr_t)f->store.border_l));
     if (!mpk_failed(status)) status = mpki_blocks_wait(f);
     mpki_blocks_spent(f, "inverse of the dense pivot's L", began);
     mpki_blocks_give(f, &f->s);

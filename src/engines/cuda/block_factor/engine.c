@@ -87,7 +87,7 @@ static mpk_status make(mpki_stages *s, mpki_blocks **out) {
     return MPK_OK;
 }
 
-/* A later stage makes the room for its blocks. */
+/* A later stage allocates the memory of its blocks. */
 static mpk_status grow(mpki_blocks *f) {
     (void)f;
     return MPK_OK;
@@ -95,7 +95,7 @@ static mpk_status grow(mpki_blocks *f) {
 
 /* The arena as small as what is in it. */
 static mpk_status shrink(mpki_blocks *f) {
-    const int64_t bytes = 4 * f->told.used + 256;
+    const int64_t bytes = 4 * f->notes.used + 256;
     if (bytes + bytes / 8 >= f->words.bytes || bytes > mpki_blocks_left(f)) return MPK_OK;
     mpki_piece small = {0};
     mpk_status status = mpki_blocks_take(f, &small, bytes);
@@ -104,8 +104,8 @@ static mpk_status shrink(mpki_blocks *f) {
         return MPK_OK;
     }
     if (!mpk_failed(status))
-        status = mpki_blocks_told(
-            f, f->module->move(f->device->cuda, small.at, f->words.at, 4 * f->told.used));
+        status = mpki_blocks_status(
+            f, f->module->move(f->device->cuda, small.at, f->words.at, 4 * f->notes.used));
     if (!mpk_failed(status)) status = mpki_blocks_wait(f);
     if (mpk_failed(status)) {
         mpki_blocks_give(f, &small);
@@ -202,7 +202,7 @@ static mpk_status finish(mpki_blocks *f, mpki_block_counts *c) {
     mpki_cuda_pivots_of p;
     const double began = mpki_trace_begin(f->ctx);
     *c = (mpki_block_counts){.smallest = INFINITY};
-    mpk_status status = mpki_blocks_told(f, f->module->sum(f->device->cuda, &f->job, &held, &p));
+    mpk_status status = mpki_blocks_status(f, f->module->sum(f->device->cuda, &f->job, &held, &p));
     if (!mpk_failed(status) && s->levels.count > 0)
         status = mpki_blocks_copy(f, f->plan->frame_order, s->levels.frame,
                                   (int64_t)s->levels.ptr[s->levels.count] * 4, true);
@@ -215,8 +215,8 @@ static mpk_status finish(mpki_blocks *f, mpki_block_counts *c) {
     mpki_blocks_spent(f, "finish", began);
     if (mpk_failed(status)) return status;
     fill_store(f);
-    c->flops = (double)f->told.flops;
-    c->dropped = (int64_t)f->told.dropped;
+    c->flops = (double)f->notes.flops;
+    c->dropped = (int64_t)f->notes.dropped;
     c->kept = held.kept, c->dense = held.dense, c->bitmap = held.bitmap, c->rows = held.rows;
     c->fill_out = held.fill_out;
     c->positive = p.positive, c->negative = p.negative, c->zero = p.zero;
@@ -237,7 +237,7 @@ static mpk_status finish(mpki_blocks *f, mpki_block_counts *c) {
 }
 
 static int64_t entries(const mpki_blocks *factor, int64_t block) {
-    mpki_blocks *f = (mpki_blocks *)(uintptr_t)factor; /* it keeps what it is told */
+    mpki_blocks *f = (mpki_blocks *)(uintptr_t)factor; /* it keeps the notes */
     return mpk_failed(fetch_entries(f)) ? 0 : f->entries[block] & 0xffff;
 }
 
@@ -246,7 +246,7 @@ const mpki_cuda_store *mpki_cuda_blocks_store(const mpki_blocks *f) {
 }
 
 int64_t mpki_cuda_blocks_words(const mpki_blocks *f) {
-    return f->told.used;
+    return f->notes.used;
 }
 
 static mpk_status solver_make(mpk_context *ctx, const mpki_blocks *f, int threads, int32_t columns,

@@ -17,7 +17,7 @@ enum { LOAD_BYTES = 16 << 20 };
 
 /* ---- what is sent ---------------------------------------------------------------------------- */
 
-/* The pattern of A, and room for its values. */
+/* The pattern of A, and memory for its values. */
 static mpk_status send_pattern(mpki_blocks *f) {
     const mpki_stages *s = f->stages;
     const mpki_blocking *b = s->blocking;
@@ -86,17 +86,17 @@ static mpk_status make_frames(mpki_blocks *f) {
         {&j->pivots, NULL, m * (int64_t)sizeof *j->pivots},
         {&j->final, NULL, m},
         {&j->reject, NULL, m},
-        {&j->told, NULL, (int64_t)sizeof *j->told},
+        {&j->notes, NULL, (int64_t)sizeof *j->notes},
     };
     if (f->frames.at) return MPK_OK;
     mpk_status status = mpki_blocks_lay_out(f, &f->frames, arrays, MPKI_COUNT(arrays));
     if (!mpk_failed(status))
-        status = mpki_blocks_told(
+        status = mpki_blocks_status(
             f, f->module->set(f->device->cuda, j->pivots, 0, m * (int64_t)sizeof *j->pivots));
     if (!mpk_failed(status))
-        status = mpki_blocks_told(f, f->module->set(f->device->cuda, j->to.pivot, 0xff, m * 8));
+        status = mpki_blocks_status(f, f->module->set(f->device->cuda, j->to.pivot, 0xff, m * 8));
     if (!mpk_failed(status) && s->ldu)
-        status = mpki_blocks_told(f, f->module->set(f->device->cuda, j->to.pivot_n, 0xff, m * 8));
+        status = mpki_blocks_status(f, f->module->set(f->device->cuda, j->to.pivot_n, 0xff, m * 8));
     if (!s->ldu) j->to.pivot_n = j->to.pivot;
     return status;
 }
@@ -105,7 +105,7 @@ static mpk_status make_frames(mpki_blocks *f) {
 static mpk_status make_blocks(mpki_blocks *f) {
     const mpki_stages *s = f->stages;
     mpki_cuda_stage *j = &f->job;
-    const int64_t n = s->index.nblocks, had = f->room, two = s->ldu;
+    const int64_t n = s->index.nblocks, had = f->capacity, two = s->ldu;
     if (f->blocks.at && n <= had) return MPK_OK;
     int64_t *lower = NULL, *upper = NULL;
     uint32_t *held = NULL, *held_u = NULL;
@@ -119,18 +119,18 @@ static mpk_status make_blocks(mpki_blocks *f) {
     mpki_piece old = f->blocks;
     f->blocks = (mpki_piece){0};
     mpk_status status = mpki_blocks_lay_out(f, &f->blocks, arrays, MPKI_COUNT(arrays));
-    if (!mpk_failed(status)) status = mpki_blocks_told(f, m->set(cuda, lower, 0xff, n * 8));
-    if (!mpk_failed(status)) status = mpki_blocks_told(f, m->set(cuda, upper, 0xff, two * n * 8));
-    if (!mpk_failed(status)) status = mpki_blocks_told(f, m->set(cuda, held, 0, n * 4));
-    if (!mpk_failed(status)) status = mpki_blocks_told(f, m->set(cuda, held_u, 0, two * n * 4));
+    if (!mpk_failed(status)) status = mpki_blocks_status(f, m->set(cuda, lower, 0xff, n * 8));
+    if (!mpk_failed(status)) status = mpki_blocks_status(f, m->set(cuda, upper, 0xff, two * n * 8));
+    if (!mpk_failed(status)) status = mpki_blocks_status(f, m->set(cuda, held, 0, n * 4));
+    if (!mpk_failed(status)) status = mpki_blocks_status(f, m->set(cuda, held_u, 0, two * n * 4));
     if (old.at && !mpk_failed(status)) {
-        status = mpki_blocks_told(f, m->move(cuda, lower, j->to.lower, had * 8));
+        status = mpki_blocks_status(f, m->move(cuda, lower, j->to.lower, had * 8));
         if (!mpk_failed(status))
-            status = mpki_blocks_told(f, m->move(cuda, held, j->held, had * 4));
+            status = mpki_blocks_status(f, m->move(cuda, held, j->held, had * 4));
         if (two && !mpk_failed(status))
-            status = mpki_blocks_told(f, m->move(cuda, upper, j->to.upper, had * 8));
+            status = mpki_blocks_status(f, m->move(cuda, upper, j->to.upper, had * 8));
         if (two && !mpk_failed(status))
-            status = mpki_blocks_told(f, m->move(cuda, held_u, j->held_u, had * 4));
+            status = mpki_blocks_status(f, m->move(cuda, held_u, j->held_u, had * 4));
         if (!mpk_failed(status)) status = mpki_blocks_wait(f);
     }
     mpki_blocks_give(f, &old);
@@ -138,7 +138,7 @@ static mpk_status make_blocks(mpki_blocks *f) {
     j->to.lower = lower, j->to.upper = two ? upper : lower;
     j->held = held, j->held_u = two ? held_u : held;
     j->nblocks = n;
-    f->room = n;
+    f->capacity = n;
     return MPK_OK;
 }
 
@@ -186,8 +186,8 @@ static mpk_status send_flags(mpki_blocks *f, bool first) {
                  {j->final, s->final, j->m, 0}};
     mpk_status status = MPK_OK;
     for (int k = 0; k < MPKI_COUNT(flags) && !mpk_failed(status); k++)
-        status = first ? mpki_blocks_told(f, f->module->set(f->device->cuda, flags[k].to,
-                                                            flags[k].at_first, flags[k].count))
+        status = first ? mpki_blocks_status(f, f->module->set(f->device->cuda, flags[k].to,
+                                                              flags[k].at_first, flags[k].count))
                        : mpki_blocks_copy(f, flags[k].to, flags[k].from, flags[k].count, true);
     return status;
 }
@@ -204,9 +204,9 @@ static mpk_status send_stage(mpki_blocks *f, bool ready, bool first) {
         status = mpki_blocks_copy(f, (void *)(uintptr_t)j->capacity, s->capacity, n * 8, true);
     if (!mpk_failed(status)) status = send_flags(f, first);
     if (!mpk_failed(status))
-        status = mpki_blocks_told(f, f->module->set(f->device->cuda, j->reject, 0, m));
+        status = mpki_blocks_status(f, f->module->set(f->device->cuda, j->reject, 0, m));
     if (!mpk_failed(status) && !ready)
-        status = mpki_blocks_told(f, f->module->place(f->device->cuda, j));
+        status = mpki_blocks_status(f, f->module->place(f->device->cuda, j));
     return status;
 }
 
@@ -234,10 +234,10 @@ static int64_t words_of(int64_t rows, int64_t entries, int64_t size) {
  * to be rounded up) its capacity. */
 static int64_t words_of_block(const mpki_stages *s, int64_t block, int64_t rows, int64_t cols,
                               bool whole) {
-    const int64_t size = (int64_t)mpk_scalar_size(s->stored), room = s->capacity[block];
+    const int64_t size = (int64_t)mpk_scalar_size(s->stored), capacity = s->capacity[block];
     const int64_t all = words_of(rows, rows * cols, size);
-    if (whole || room < 0 || room > rows * cols) return (1 + s->ldu) * all;
-    const int64_t some = words_of(rows, room, size) + 4;
+    if (whole || capacity < 0 || capacity > rows * cols) return (1 + s->ldu) * all;
+    const int64_t some = words_of(rows, capacity, size) + 4;
     return (1 + s->ldu) * (some < all ? some : all);
 }
 
@@ -388,7 +388,7 @@ static mpk_status predict(mpki_blocks *f, const due *d) {
     bytes -= f->plan->work.bytes;
     if (!f->plan->matrix.at)
         bytes += nnz * (s->matrix ? 4 : entry) * (s->at ? 2 : 1) + 40 * n + 4 * n * size;
-    if (blocks > f->room) bytes += (blocks - f->room) * (s->ldu ? 34 : 22);
+    if (blocks > f->capacity) bytes += (blocks - f->capacity) * (s->ldu ? 34 : 22);
     bytes += s->index.ptr[s->index.m] * 16 - f->plan->lists.bytes;
     return mpki_blocks_check(f, bytes > 0 ? bytes : 0);
 }

@@ -7,8 +7,8 @@
 
 static const char STAGE[] = "factorize";
 
-mpk_status mpki_blocks_told(const mpki_blocks *f, int status) {
-    return mpki_cuda_told(f->ctx, STAGE, status);
+mpk_status mpki_blocks_status(const mpki_blocks *f, int status) {
+    return mpki_cuda_status(f->ctx, STAGE, status);
 }
 
 void mpki_blocks_give(mpki_blocks *f, mpki_piece *p) {
@@ -41,7 +41,7 @@ mpk_status mpki_blocks_take(mpki_blocks *f, mpki_piece *p, int64_t bytes) {
     mpk_status status = mpki_blocks_check(f, bytes);
     if (mpk_failed(status)) return status;
     void *at = NULL;
-    status = mpki_blocks_told(f, f->device->table->take(f->device->cuda, bytes, &at));
+    status = mpki_blocks_status(f, f->device->table->take(f->device->cuda, bytes, &at));
     if (mpk_failed(status)) return status;
     *p = (mpki_piece){at, bytes};
     f->held += bytes;
@@ -57,15 +57,15 @@ mpk_status mpki_blocks_copy(const mpki_blocks *f, void *to, const void *from, in
     mpk_status status = MPK_OK;
     for (int64_t k = 0; k < bytes && !mpk_failed(status); k += COPY_MOST) {
         const int64_t n = bytes - k < COPY_MOST ? bytes - k : COPY_MOST;
-        status =
-            mpki_blocks_told(f, t->copy(f->device->cuda, (char *)to + k, n, (const char *)from + k,
-                                        n, n, 1, to_device, f->job.stream));
+        status = mpki_blocks_status(f, t->copy(f->device->cuda, (char *)to + k, n,
+                                               (const char *)from + k, n, n, 1, to_device,
+                                               f->job.stream));
     }
     return status;
 }
 
 mpk_status mpki_blocks_wait(const mpki_blocks *f) {
-    return mpki_blocks_told(f, f->device->table->synchronize(f->device->cuda, f->job.stream));
+    return mpki_blocks_status(f, f->device->table->synchronize(f->device->cuda, f->job.stream));
 }
 
 /* An array in a piece: where its address goes, what is sent there (NULL: nothing), and its size.

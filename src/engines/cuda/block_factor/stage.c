@@ -10,14 +10,14 @@ static const char STAGE[] = "factorize";
 
 /* ---- the arena ------------------------------------------------------------------------------- */
 
-/* Room for `words` in all; what is used stays. */
+/* Memory for `words` in all; what is used stays. */
 static mpk_status grow_words(mpki_blocks *f, int64_t words) {
     if (words <= f->job.words && f->words.at) return MPK_OK;
     mpki_piece more = {0};
     mpk_status status = mpki_blocks_take(f, &more, words * 4 + 256);
     if (!mpk_failed(status) && f->words.at) {
-        status = mpki_blocks_told(
-            f, f->module->move(f->device->cuda, more.at, f->words.at, 4 * f->told.used));
+        status = mpki_blocks_status(
+            f, f->module->move(f->device->cuda, more.at, f->words.at, 4 * f->notes.used));
         if (!mpk_failed(status)) status = mpki_blocks_wait(f);
     }
     if (mpk_failed(status)) {
@@ -31,15 +31,16 @@ static mpk_status grow_words(mpki_blocks *f, int64_t words) {
     return MPK_OK;
 }
 
-static mpk_status read_told(mpki_blocks *f) {
-    mpk_status status = mpki_blocks_copy(f, &f->told, f->job.told, (int64_t)sizeof f->told, false);
+static mpk_status read_notes(mpki_blocks *f) {
+    mpk_status status =
+        mpki_blocks_copy(f, &f->notes, f->job.notes, (int64_t)sizeof f->notes, false);
     return mpk_failed(status) ? status : mpki_blocks_wait(f);
 }
 
-static mpk_status write_told(mpki_blocks *f) {
-    f->told.broken = f->told.failed = INT32_MAX;
-    f->told.stop = f->told.overflow = 0;
-    return mpki_blocks_copy(f, f->job.told, &f->told, (int64_t)sizeof f->told, true);
+static mpk_status write_notes(mpki_blocks *f) {
+    f->notes.broken = f->notes.failed = INT32_MAX;
+    f->notes.stop = f->notes.overflow = 0;
+    return mpki_blocks_copy(f, f->job.notes, &f->notes, (int64_t)sizeof f->notes, true);
 }
 
 /* ---- a stage --------------------------------------------------------------------------------- */
@@ -62,16 +63,16 @@ static mpk_status take_back(mpki_blocks *f) {
     const int64_t m = j->m, n = s->index.nblocks;
     mpk_status status = mpki_blocks_copy(f, s->final, j->final, m, false);
     if (!mpk_failed(status)) status = mpki_blocks_copy(f, s->reject, j->reject, m, false);
-    if (!mpk_failed(status)) status = read_told(f);
+    if (!mpk_failed(status)) status = read_notes(f);
     if (mpk_failed(status) || !memchr(s->reject, 1, (size_t)m)) return status;
     status = mpki_blocks_copy(f, s->stored_blocks, j->stored, n, false);
     return mpk_failed(status) ? status : mpki_blocks_wait(f);
 }
 
-/* The status for what kernels told. */
+/* The status that the kernels' notes stand for. */
 static mpk_status judge(mpki_blocks *f) {
     mpki_stages *s = f->stages;
-    const mpki_cuda_notes *t = &f->told;
+    const mpki_cuda_notes *t = &f->notes;
     s->broken_frame = t->broken < INT32_MAX ? t->broken : -1;
     if (t->broken < INT32_MAX) return MPK_ERR_NUMERIC;
     if (t->failed < INT32_MAX)
@@ -96,7 +97,7 @@ static mpk_status run_all(mpki_blocks *f, int32_t levels) {
     for (int32_t k = 0; k < f->job.portions && !mpk_failed(status); k += each) {
         const int32_t end = f->job.portions - k < each ? f->job.portions : k + each;
         const double began = mpki_trace_begin(f->ctx);
-        status = mpki_blocks_told(f, f->module->run(f->device->cuda, &f->job, k, end));
+        status = mpki_blocks_status(f, f->module->run(f->device->cuda, &f->job, k, end));
         if (traced && !mpk_failed(status)) status = mpki_blocks_wait(f);
         mpki_trace_end(f->ctx, MPKI_LANE_CALLER, "portion", f->job.portion[k].level, began);
         if (!mpk_failed(status) && levels &&
@@ -109,13 +110,13 @@ static mpk_status run_all(mpki_blocks *f, int32_t levels) {
 /* Portions, the arena growing before those that might not fit. */
 static mpk_status run_growing(mpki_blocks *f) {
     mpk_status status = MPK_OK;
-    int64_t sure = f->told.used; /* no more is in use */
+    int64_t sure = f->notes.used; /* no more is in use */
     for (int32_t k = 0; k < f->job.portions && !mpk_failed(status); k++) {
         const int64_t words = f->job.portion[k].words;
         if (sure + words > f->job.words) {
-            status = read_told(f);
-            if (mpk_failed(status) || f->told.stop) break;
-            sure = f->told.used;
+            status = read_notes(f);
+            if (mpk_failed(status) || f->notes.stop) break;
+            sure = f->notes.used;
             if (sure + words > f->job.words) status = grow_words(f, sure + words + sure / 4);
             if (status == MPK_ERR_MEMORY && sure / 4 > 0) {
                 mpki_clear_error(f->ctx);
@@ -125,7 +126,7 @@ static mpk_status run_growing(mpki_blocks *f) {
         }
         sure += words;
         if (!mpk_failed(status))
-            status = mpki_blocks_told(f, f->module->run(f->device->cuda, &f->job, k, k + 1));
+            status = mpki_blocks_status(f, f->module->run(f->device->cuda, &f->job, k, k + 1));
         if (!mpk_failed(status) && mpki_progress(f->ctx, STAGE, (k + 1.0) / f->job.portions))
             status = stopped(f);
     }
@@ -135,8 +136,9 @@ static mpk_status run_growing(mpki_blocks *f) {
 /* The arena for what is due: for all of it where there is room, else as it comes. */
 static mpk_status make_words(mpki_blocks *f, bool *grows) {
     const bool known = f->stages->same_capacity && f->plan->words;
-    const int64_t due = known ? f->plan->words : mpki_blocks_words_due(f->stages, f->told.leftover);
-    const int64_t all = f->told.used + due;
+    const int64_t due =
+        known ? f->plan->words : mpki_blocks_words_due(f->stages, f->notes.leftover);
+    const int64_t all = f->notes.used + due;
     f->plan->words = f->stages->plan ? due : 0;
     *grows = false;
     if (4 * all + 256 <= mpki_blocks_left(f)) {
@@ -157,7 +159,7 @@ mpk_status mpki_cuda_blocks_stage(mpki_blocks *f) {
     mpk_status status = border ? mpki_blocks_border_begin(f) : MPK_OK;
     if (!mpk_failed(status))
         status = mpki_blocks_prepare(f, s->levels.count, s->levels.ptr, s->levels.frame);
-    if (!mpk_failed(status)) status = write_told(f);
+    if (!mpk_failed(status)) status = write_notes(f);
     if (!mpk_failed(status)) status = make_words(f, &grows);
     f->job.from = f->job.to;
     if (!mpk_failed(status)) status = grows ? run_growing(f) : run_all(f, s->levels.count);
@@ -185,17 +187,17 @@ static mpk_status make_spare(mpki_blocks *f, int64_t words, mpki_cuda_values *v)
     if (!s->ldu) v->upper = v->lower;
     v->pivot = f->job.to.pivot, v->pivot_n = f->job.to.pivot_n;
     if (!mpk_failed(status))
-        status = mpki_blocks_told(f, f->module->set(f->device->cuda, v->lower, 0xff, n * 8));
+        status = mpki_blocks_status(f, f->module->set(f->device->cuda, v->lower, 0xff, n * 8));
     if (!mpk_failed(status) && s->ldu)
-        status = mpki_blocks_told(f, f->module->set(f->device->cuda, v->upper, 0xff, n * 8));
+        status = mpki_blocks_status(f, f->module->set(f->device->cuda, v->upper, 0xff, n * 8));
     return status;
 }
 
 /* A sweep has its generation to itself. */
 static mpk_status empty(mpki_blocks *f) {
-    f->told.used = f->told.leftover = 0;
-    f->told.dropped = 0;
-    return write_told(f);
+    f->notes.used = f->notes.leftover = 0;
+    f->notes.dropped = 0;
+    return write_notes(f);
 }
 
 static mpk_status run_sweeps(mpki_blocks *f, bool may_reorder, bool *reorder) {
@@ -206,12 +208,12 @@ static mpk_status run_sweeps(mpki_blocks *f, bool may_reorder, bool *reorder) {
     mpki_cuda_values own = j->to, spare = {0}, *const two[] = {&own, &spare};
     mpk_status status = make_spare(f, j->words, &spare);
     if (!mpk_failed(status) && !(f->norm1 >= 0))
-        status = mpki_blocks_told(f, f->module->norm(f->device->cuda, j, &f->norm1));
+        status = mpki_blocks_status(f, f->module->norm(f->device->cuda, j, &f->norm1));
     /* the last sweep ends in the factor's own values */
     j->sweep = 1;
     j->to = *two[o->sweeps % 2];
     if (!mpk_failed(status)) status = empty(f);
-    if (!mpk_failed(status)) status = mpki_blocks_told(f, f->module->start(f->device->cuda, j));
+    if (!mpk_failed(status)) status = mpki_blocks_status(f, f->module->start(f->device->cuda, j));
     double epsilon = o->jacobi_epsilon;
     for (int i = 1; !mpk_failed(status) && i <= o->sweeps; i++, epsilon *= o->jacobi_decay) {
         s->floor = epsilon * f->norm1;
@@ -221,12 +223,12 @@ static mpk_status run_sweeps(mpki_blocks *f, bool may_reorder, bool *reorder) {
         j->sweep = i == o->sweeps ? 2 : 1;
         status = empty(f);
         if (!mpk_failed(status))
-            status = mpki_blocks_told(f, f->module->set(f->device->cuda, j->reject, 0, m));
+            status = mpki_blocks_status(f, f->module->set(f->device->cuda, j->reject, 0, m));
         if (!mpk_failed(status))
-            status = mpki_blocks_told(f, f->module->set(f->device->cuda, j->final, 0, m));
+            status = mpki_blocks_status(f, f->module->set(f->device->cuda, j->final, 0, m));
         if (!mpk_failed(status)) status = run_all(f, 0);
         if (!mpk_failed(status)) status = mpki_blocks_copy(f, s->reject, j->reject, m, false);
-        if (!mpk_failed(status)) status = read_told(f);
+        if (!mpk_failed(status)) status = read_notes(f);
         int32_t rejected = 0;
         for (int32_t k = 0; !s->last && k < m && !mpk_failed(status); k++) rejected += s->reject[k];
         if (!mpk_failed(status) && (!rejected || o->factor_type == MPK_TYPE_LLT)) status = judge(f);
@@ -259,7 +261,7 @@ mpk_status mpki_cuda_blocks_sweeps(mpki_blocks *f, bool may_reorder, bool *reord
     int64_t words = 4;
     for (int32_t k = 0; k < f->job.portions && !mpk_failed(status); k++)
         words += f->job.portion[k].words; /* sweeps keep what is zero later */
-    f->told.used = 0;
+    f->notes.used = 0;
     if (!mpk_failed(status)) status = mpki_blocks_check(f, 8 * words - f->words.bytes);
     if (!mpk_failed(status)) status = grow_words(f, words);
     if (!mpk_failed(status)) status = run_sweeps(f, may_reorder, reorder);

@@ -32,12 +32,12 @@ struct mpki_blocks {
     mpki_block_plan *plan;
     bool owns_plan;
     mpki_piece frames, blocks, words, spare; /* by number; the arena; a generation of sweeps */
-    int64_t held, room; /* bytes held, the plan's included; blocks that `blocks` has room for */
+    int64_t held, capacity; /* bytes held, the plan's included; length of `blocks` */
     mpki_cuda_store store;
     struct mpki_isai_factor *isai; /* inverse/factor.h: in place of triangular solves, or NULL */
     mpki_piece s, border;          /* the dense pivot: S while it is made; what applies it */
     mpki_dense_pivot dense;        /* counts */
-    mpki_cuda_notes told;
+    mpki_cuda_notes notes;
     double norm1;      /* < 0: not known yet */
     uint32_t *entries; /* host, by block: made when it is asked for */
 };
@@ -45,7 +45,7 @@ struct mpki_blocks {
 /* ---- block_factor/memory.c: all return MPK_OK or the error that they recorded ---- */
 
 /** The status of a call of the module, recorded where it failed. */
-mpk_status mpki_blocks_told(const mpki_blocks *f, int status);
+mpk_status mpki_blocks_status(const mpki_blocks *f, int status);
 void mpki_blocks_give(mpki_blocks *f, mpki_piece *p);
 /** What may still be taken under options.device_memory_limit; a large number where there is
  *  none. */
@@ -90,7 +90,7 @@ double mpki_blocks_spent(const mpki_blocks *f, const char *what, double began);
 
 /* ---- block_factor/border.c ---- */
 
-/** Room for the dense pivot of stages->border; then, when its entries are on the device, its
+/** Memory for the dense pivot of stages->border; then, when its entries are on the device, its
  *  factors. */
 mpk_status mpki_blocks_border_begin(mpki_blocks *f);
 mpk_status mpki_blocks_border_end(mpki_blocks *f);

@@ -16,7 +16,7 @@ static const mpki_cuda_entries *entries_of(const mpki_dense_call *call, mpk_scal
 }
 
 /* The status of a function of the module; the text of a failure becomes the context's. */
-static mpk_status told(const mpki_dense_call *call, int status) {
+static mpk_status status_of(const mpki_dense_call *call, int status) {
     const mpki_device *d = device_of(call);
     if (!mpk_failed(status)) return (mpk_status)status;
     return mpki_error(call->ctx, (mpk_status)status, "dense", -1, "%s",
@@ -114,8 +114,8 @@ static mpk_status need_of(const mpki_dense_call *call, int32_t nrhs, mpki_dense_
         return mpki_error(call->ctx, MPK_ERR_UNSUPPORTED, "dense", precision,
                           "the device has no complex factorization in half precision");
     mpk_status status =
-        told(call, entries_of(call, call->factor_scalar)
-                       ->workspace(d->cuda, &p.d, nrhs, &factorize, &solve, &extra));
+        status_of(call, entries_of(call, call->factor_scalar)
+                            ->workspace(d->cuda, &p.d, nrhs, &factorize, &solve, &extra));
     if (mpk_failed(status)) return status;
     need->pivots = call->dense.n;
     need->extra_bytes = lapack_like(call) ? 2 * call->dense.n * (int64_t)sizeof(int32_t) : extra;
@@ -142,7 +142,7 @@ static mpk_status read_pivots(mpki_dense_call *call, const parts *p, mpk_inertia
     mpki_cuda_pivots found;
     mpk_dense_info *info = call->info;
     mpk_status status =
-        told(call, entries_of(call, call->factor_scalar)->pivots(d->cuda, &p->d, &found));
+        status_of(call, entries_of(call, call->factor_scalar)->pivots(d->cuda, &p->d, &found));
     if (mpk_failed(status)) return status;
     const bool complex_symmetric = call->factor_scalar >= MPK_C && !p->d.hermitian;
     *inertia = (mpk_inertia){0};
@@ -173,7 +173,7 @@ static mpk_status factorize(mpki_dense_call *call) {
         status = e->triangle(d->cuda, n, dense->scalar, call->a, call->lda, upper(call),
                              call->scale, p.d.A, p.d.lda, 0, dense->stream);
     if (!mpk_failed(status)) status = e->factorize(d->cuda, &p.d);
-    if (mpk_failed(status)) return told(call, status);
+    if (mpk_failed(status)) return status_of(call, status);
     mpk_dense_info *info = call->info;
     info->delayed = p.d.delayed;
     info->zero_pivots = p.d.zeros;
@@ -192,7 +192,7 @@ static mpk_status factorize(mpki_dense_call *call) {
         status = d->table->pivots_out(
             d->cuda, n, upper(call), lapack_like(call) ? p.d.ipiv : p.d.perm,
             lapack_like(call) ? NULL : p.d.kind, call->f->pivots, dense->stream);
-    if (mpk_failed(status)) return told(call, status);
+    if (mpk_failed(status)) return status_of(call, status);
     return p.d.zeros > 0 ? MPK_SINGULAR : MPK_OK;
 }
 
@@ -215,7 +215,7 @@ static mpk_status solve(mpki_dense_call *call, int32_t nrhs, void *x, int64_t ld
     if (!mpk_failed(status)) status = e->solve(d->cuda, &p.d, nrhs, x, ldx);
     if (!mpk_failed(status) && upper(call))
         status = e->reverse(d->cuda, p.d.n, nrhs, x, ldx, stream);
-    return told(call, status);
+    return status_of(call, status);
 }
 
 /* Inertia of T. Its blocks, O(n nb) entries, are brought to the host, where Aasen's method keeps
@@ -240,10 +240,10 @@ static mpk_status aasen_inertia(mpki_dense_call *call, mpk_inertia *inertia) {
     host.work_bytes = need.inertia_bytes;
     if (!f.extra || !host.work) status = mpki_failed(call->ctx);
     if (!mpk_failed(status))
-        status = told(call, d->table->copy(d->cuda, f.extra, bytes, call->f->extra, bytes, bytes, 1,
-                                           0, call->dense.stream));
+        status = status_of(call, d->table->copy(d->cuda, f.extra, bytes, call->f->extra, bytes,
+                                                bytes, 1, 0, call->dense.stream));
     if (!mpk_failed(status))
-        status = told(call, d->table->synchronize(d->cuda, call->dense.stream));
+        status = status_of(call, d->table->synchronize(d->cuda, call->dense.stream));
     if (!mpk_failed(status)) status = aasen->inertia(&host, inertia);
     mpki_release(call->ctx, host.work);
     mpki_release(call->ctx, f.extra);
@@ -268,7 +268,7 @@ static void end(mpki_dense_call *call) {
 static void *take(mpki_dense_call *call, int64_t bytes) {
     void *p = NULL;
     const mpki_device *d = device_of(call);
-    return mpk_failed(told(call, d->table->alloc(d->cuda, bytes, &p))) ? NULL : p;
+    return mpk_failed(status_of(call, d->table->alloc(d->cuda, bytes, &p))) ? NULL : p;
 }
 
 static void release(mpki_dense_call *call, void *ptr) {
@@ -279,28 +279,29 @@ static void release(mpki_dense_call *call, void *ptr) {
 static mpk_status largest(mpki_dense_call *call, double *max, double *norm_inf) {
     mpk_status status = on_device(call, "a", call->a);
     if (mpk_failed(status)) return status;
-    return told(call, entries_of(call, call->dense.scalar)
-                          ->largest(device_of(call)->cuda, (int)call->dense.n, call->a, call->lda,
-                                    upper(call), max, norm_inf, call->dense.stream));
+    return status_of(call,
+                     entries_of(call, call->dense.scalar)
+                         ->largest(device_of(call)->cuda, (int)call->dense.n, call->a, call->lda,
+                                   upper(call), max, norm_inf, call->dense.stream));
 }
 
 static mpk_status copy(mpki_dense_call *call, int64_t rows, int64_t cols, mpk_scalar from,
                        const void *src, int64_t lds, mpk_scalar to, void *dst, int64_t ldd) {
-    return told(call, entries_of(call, to)->copy(device_of(call)->cuda, rows, cols, from, src, lds,
-                                                 dst, ldd, call->dense.stream));
+    return status_of(call, entries_of(call, to)->copy(device_of(call)->cuda, rows, cols, from, src,
+                                                      lds, dst, ldd, call->dense.stream));
 }
 
 static mpk_status axpy(mpki_dense_call *call, int64_t cols, const double alpha[2], const void *x,
                        int64_t ldx, void *y, int64_t ldy) {
-    return told(call, entries_of(call, call->dense.scalar)
-                          ->axpy(device_of(call)->cuda, call->dense.n, cols, alpha, x, ldx, y, ldy,
-                                 call->dense.stream));
+    return status_of(call, entries_of(call, call->dense.scalar)
+                               ->axpy(device_of(call)->cuda, call->dense.n, cols, alpha, x, ldx, y,
+                                      ldy, call->dense.stream));
 }
 
 static mpk_status dot(mpki_dense_call *call, const void *x, const void *y, double result[2]) {
-    return told(call,
-                entries_of(call, call->dense.scalar)
-                    ->dot(device_of(call)->cuda, call->dense.n, x, y, result, call->dense.stream));
+    return status_of(
+        call, entries_of(call, call->dense.scalar)
+                  ->dot(device_of(call)->cuda, call->dense.n, x, y, result, call->dense.stream));
 }
 
 static mpk_status residual(mpki_dense_call *call, int32_t nrhs, const void *x, int64_t ldx,
@@ -320,7 +321,7 @@ static mpk_status residual(mpki_dense_call *call, int32_t nrhs, const void *x, i
         if (!mpk_failed(status) && error)
             error[c] = (mpki_dense_error){one.omega, one.r, one.x, one.b, false};
     }
-    return told(call, status);
+    return status_of(call, status);
 }
 
 static int64_t residual_bytes(const mpki_dense_call *call, int32_t nrhs) {
@@ -334,7 +335,7 @@ static mpk_status transfer(mpki_dense_call *call, const void *from, void *to, in
     int status =
         d->table->copy(d->cuda, to, bytes, from, bytes, bytes, 1, to_device, call->dense.stream);
     if (!mpk_failed(status)) status = d->table->synchronize(d->cuda, call->dense.stream);
-    return told(call, status);
+    return status_of(call, status);
 }
 
 static mpk_status put(mpki_dense_call *call, const void *host, void *y) {

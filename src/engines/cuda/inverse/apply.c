@@ -9,7 +9,7 @@ static const char STAGE[] = "isai";
 /* Vectors of an application: what is on the host's side, in and out; two for relaxation. */
 enum { VECTORS = 4, MOST = 8 };
 
-static mpk_status room(mpki_inverse *s, int columns) {
+static mpk_status allocate_columns(mpki_inverse *s, int columns) {
     if (s->columns >= columns) return MPK_OK;
     mpki_cuda_isai_give(&s->job, &s->work);
     s->columns = 0;
@@ -64,7 +64,7 @@ static mpk_status times(const mpki_inverse *s, mpki_isai_times p, int nrhs, vect
                         const vectors *b, vectors y) {
     p.nrhs = nrhs, p.x = x.at, p.ldx = x.ld, p.y = y.at, p.ldy = y.ld;
     if (b) p.b = b->at, p.ldb = b->ld;
-    return mpki_cuda_isai_told(&s->job, s->job.t->multiply(s->job.d->cuda, &p));
+    return mpki_cuda_isai_status(&s->job, s->job.t->multiply(s->job.d->cuda, &p));
 }
 
 /* x := M b, then x += M (b - A x). */
@@ -111,8 +111,9 @@ static mpk_status some(mpki_inverse *s, mpk_isai_side side, int nrhs, const void
     mpk_status status = MPK_OK;
     if (!b_here) {
         in = (vectors){s->work.at, n};
-        status = mpki_cuda_isai_told(job, table->copy(job->d->cuda, in.at, n * size, b, ldb * size,
-                                                      n * size, nrhs, 1, job->stream));
+        status =
+            mpki_cuda_isai_status(job, table->copy(job->d->cuda, in.at, n * size, b, ldb * size,
+                                                   n * size, nrhs, 1, job->stream));
     }
     /* a product does not write what it reads */
     const bool own = !x_here || b == x;
@@ -122,11 +123,11 @@ static mpk_status some(mpki_inverse *s, mpk_isai_side side, int nrhs, const void
                                                 : relaxed(s, side, nrhs, in, out, r);
     if (mpk_failed(status) || !own) return status;
     if (!x_here)
-        return mpki_cuda_isai_told(job, table->copy(job->d->cuda, x, ldx * size, out.at, n * size,
-                                                    n * size, nrhs, 0, job->stream));
+        return mpki_cuda_isai_status(job, table->copy(job->d->cuda, x, ldx * size, out.at, n * size,
+                                                      n * size, nrhs, 0, job->stream));
     for (int k = 0; k < nrhs && !mpk_failed(status); k++)
-        status = mpki_cuda_isai_told(job, job->t->clone(job->d->cuda, (char *)x + k * ldx * size,
-                                                        (char *)out.at + k * n * size, n * size));
+        status = mpki_cuda_isai_status(job, job->t->clone(job->d->cuda, (char *)x + k * ldx * size,
+                                                          (char *)out.at + k * n * size, n * size));
     return status;
 }
 
@@ -137,9 +138,10 @@ mpk_status mpki_cuda_isai_apply(mpk_context *ctx, mpki_inverse *s, mpk_isai_side
     job->ctx = ctx;
     if (!s->ready) return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1, "there are no numbers");
     if (job->n == 0 || nrhs == 0) return MPK_OK;
-    mpk_status status = room(s, nrhs < MOST ? nrhs : MOST);
+    mpk_status status = allocate_columns(s, nrhs < MOST ? nrhs : MOST);
     /* what the caller has queued in other streams */
-    if (!mpk_failed(status)) status = mpki_cuda_isai_told(job, job->d->table->settle(job->d->cuda));
+    if (!mpk_failed(status))
+        status = mpki_cuda_isai_status(job, job->d->table->settle(job->d->cuda));
     for (int32_t k = 0; k < nrhs && !mpk_failed(status); k += MOST)
         status = some(s, side, nrhs - k < MOST ? nrhs - k : MOST, (const char *)b + k * ldb * size,
                       ldb, (char *)x + k * ldx * size, ldx);

@@ -53,19 +53,19 @@ static mpk_status disordered(mpki_isai_job *job, int32_t column, const char *who
 }
 
 /* Queued; *flag is on the device. */
-static mpk_status look(mpki_isai_job *job, const pattern *p, int32_t *flag) {
+static mpk_status launch_check(mpki_isai_job *job, const pattern *p, int32_t *flag) {
     const mpk_status status = mpki_cuda_isai_to_device(job, flag, &job->n, sizeof job->n);
     return mpk_failed(status)
                ? status
-               : mpki_cuda_isai_told(job, job->t->check(job->d->cuda, job->n, p->s.entries,
-                                                        p->s.a.ptr, p->s.a.index, flag));
+               : mpki_cuda_isai_status(job, job->t->check(job->d->cuda, job->n, p->s.entries,
+                                                          p->s.a.ptr, p->s.a.index, flag));
 }
 
 static mpk_status check_pattern(mpki_isai_job *job, const pattern *p, const char *whose) {
     mpki_isai_piece flag = {0};
     int32_t bad = job->n;
     mpk_status status = mpki_cuda_isai_borrow(job, sizeof bad, &flag);
-    if (!mpk_failed(status)) status = look(job, p, (int32_t *)(void *)flag.at);
+    if (!mpk_failed(status)) status = launch_check(job, p, (int32_t *)(void *)flag.at);
     if (!mpk_failed(status)) status = mpki_cuda_isai_to_host(job, &bad, flag.at, sizeof bad);
     mpki_cuda_isai_give(job, &flag);
     return mpk_failed(status) || bad == job->n ? status : disordered(job, bad, whose);
@@ -80,7 +80,7 @@ static mpk_status ends_of(const mpki_isai_job *job, const int64_t *ptr, int64_t 
         return mpk_failed(status) ? status
                                   : mpki_cuda_isai_to_host(job, &ends[1], ptr + job->n, size);
     }
-    const mpk_status status = mpki_cuda_isai_told(
+    const mpk_status status = mpki_cuda_isai_status(
         job, job->d->table->copy(job->d->cuda, ends, size, ptr, apart, size, 2, 0, job->stream));
     return mpk_failed(status) ? status : mpki_cuda_isai_wait(job);
 }
@@ -152,8 +152,8 @@ static mpk_status count_triangle(mpki_inverse *s, const pattern *p, counts *c) {
     struct {
         int64_t entries;
         int32_t bad;
-    } told = {0};
-    const int64_t told_bytes = sizeof told.entries + sizeof told.bad;
+    } found = {0};
+    const int64_t found_bytes = sizeof found.entries + sizeof found.bad;
     int64_t used = 0;
     mpki_isai_splitting split = splitting_of(s, NULL);
     mpk_status status = mpki_cuda_isai_borrow(
@@ -164,13 +164,14 @@ static mpk_status count_triangle(mpki_inverse *s, const pattern *p, counts *c) {
     c->flag = (int32_t *)(void *)(c->ptr + job->n + 1);
     split.ptr = p->s.a.ptr, split.index = p->s.a.index, split.disordered = c->flag;
     split.to_ptr = c->ptr, split.sums = c->sums;
-    status = look(job, p, c->flag);
-    if (!mpk_failed(status)) status = mpki_cuda_isai_told(job, job->t->split(job->d->cuda, &split));
+    status = launch_check(job, p, c->flag);
     if (!mpk_failed(status))
-        status = mpki_cuda_isai_to_host(job, &told, c->ptr + job->n, told_bytes);
+        status = mpki_cuda_isai_status(job, job->t->split(job->d->cuda, &split));
+    if (!mpk_failed(status))
+        status = mpki_cuda_isai_to_host(job, &found, c->ptr + job->n, found_bytes);
     if (mpk_failed(status)) return status;
-    s->a.entries = told.entries;
-    return told.bad == job->n ? MPK_OK : disordered(job, told.bad, "the matrix");
+    s->a.entries = found.entries;
+    return found.bad == job->n ? MPK_OK : disordered(job, found.bad, "the matrix");
 }
 
 /* Of the matrix: its pointers; where its diagonals are, and their inverses. */
@@ -182,7 +183,7 @@ static mpk_status take_diagonals(mpki_inverse *s, const pattern *p) {
     int64_t used = 0;
     mpk_status status = mpki_cuda_isai_take(job, pointers, &s->given);
     if (!mpk_failed(status))
-        status = mpki_cuda_isai_told(
+        status = mpki_cuda_isai_status(
             job, job->t->clone(job->d->cuda, s->given.at, p->s.a.ptr, pointers));
     if (!mpk_failed(status))
         status = mpki_cuda_isai_take(
@@ -209,11 +210,11 @@ static mpk_status take_triangle(mpki_inverse *s, const pattern *p, bool own, con
     if (!mpk_failed(status)) status = mpki_cuda_isai_sparse_make(job, entries, true, true, &s->a);
     if (!mpk_failed(status))
         status =
-            mpki_cuda_isai_told(job, job->t->clone(job->d->cuda, s->a.a.ptr, c->ptr, pointers));
+            mpki_cuda_isai_status(job, job->t->clone(job->d->cuda, s->a.a.ptr, c->ptr, pointers));
     if (mpk_failed(status)) return status;
     mpki_isai_splitting split = splitting_of(s, NULL);
     split.ptr = p->s.a.ptr, split.index = p->s.a.index;
-    status = mpki_cuda_isai_told(job, job->t->split(job->d->cuda, &split));
+    status = mpki_cuda_isai_status(job, job->t->split(job->d->cuda, &split));
     if (mpk_failed(status)) return status;
     return mpki_cuda_isai_turn(job, &s->a, &s->a_rows); /* values are moved once they are there */
 }
@@ -225,11 +226,11 @@ static mpk_status take_all(mpki_inverse *s, const pattern *p) {
     mpk_status status = take_diagonals(s, p);
     if (!mpk_failed(status)) status = mpki_cuda_isai_sparse_make(job, s->nnz, true, false, &s->a);
     if (!mpk_failed(status))
-        status =
-            mpki_cuda_isai_told(job, job->t->clone(job->d->cuda, s->a.a.ptr, p->s.a.ptr, pointers));
+        status = mpki_cuda_isai_status(
+            job, job->t->clone(job->d->cuda, s->a.a.ptr, p->s.a.ptr, pointers));
     if (!mpk_failed(status))
-        status = mpki_cuda_isai_told(job, job->t->clone(job->d->cuda, s->a.a.index, p->s.a.index,
-                                                        s->nnz * (int64_t)sizeof(int32_t)));
+        status = mpki_cuda_isai_status(job, job->t->clone(job->d->cuda, s->a.a.index, p->s.a.index,
+                                                          s->nnz * (int64_t)sizeof(int32_t)));
     if (mpk_failed(status) || s->o.relax == 0) return status;
     return mpki_cuda_isai_turn(job, &s->a, &s->a_rows);
 }
@@ -269,11 +270,12 @@ static mpk_status split_values(mpki_inverse *s, const void *val, faults *bad) {
     mpki_isai_job *job = &s->job;
     mpki_isai_splitting split = splitting_of(s, val);
     split.bad = &bad->diagonal;
-    const mpk_status status = mpki_cuda_isai_told(job, job->t->split_values(job->d->cuda, &split));
+    const mpk_status status =
+        mpki_cuda_isai_status(job, job->t->split_values(job->d->cuda, &split));
     return mpk_failed(status)
                ? status
-               : mpki_cuda_isai_told(job, job->t->move(job->d->cuda, job->scalar, s->a.entries,
-                                                       s->a.from, val, s->a.a.val));
+               : mpki_cuda_isai_status(job, job->t->move(job->d->cuda, job->scalar, s->a.entries,
+                                                         s->a.from, val, s->a.a.val));
 }
 
 static mpk_status take_values(mpki_inverse *s, const void *theirs) {
@@ -287,13 +289,13 @@ static mpk_status take_values(mpki_inverse *s, const void *theirs) {
     faults *const there = (faults *)(void *)flag.at;
     if (!mpk_failed(status)) status = mpki_cuda_isai_to_device(job, there, &bad, sizeof bad);
     if (!mpk_failed(status))
-        status = mpki_cuda_isai_told(
+        status = mpki_cuda_isai_status(
             job, job->t->finite(job->d->cuda, job->scalar, s->nnz, val, &there->entry));
     if (!mpk_failed(status))
         status =
             s->triangle
                 ? split_values(s, val, there)
-                : mpki_cuda_isai_told(job, job->t->clone(job->d->cuda, s->a.a.val, val, bytes));
+                : mpki_cuda_isai_status(job, job->t->clone(job->d->cuda, s->a.a.val, val, bytes));
     if (!mpk_failed(status) && s->a_rows.a.ptr)
         status = mpki_cuda_isai_again(job, &s->a, &s->a_rows);
     if (!mpk_failed(status)) status = mpki_cuda_isai_to_host(job, &bad, there, sizeof bad);
@@ -339,7 +341,7 @@ static mpk_status solve_small(mpki_inverse *s) {
     d.definite = s->o.kind == MPK_ISAI_DEFINITE;
     d.diagonal = s->dinv, d.failed = (unsigned char *)s->failed.at;
     d.list = (const int32_t *)(const void *)list.at, d.work = work.at;
-    if (!mpk_failed(status)) status = mpki_cuda_isai_told(job, job->t->dense(job->d->cuda, &d));
+    if (!mpk_failed(status)) status = mpki_cuda_isai_status(job, job->t->dense(job->d->cuda, &d));
     mpki_cuda_isai_give(job, &work); /* waits for what is queued */
     mpki_cuda_isai_give(job, &list);
     return status;
@@ -388,10 +390,10 @@ static mpk_status settle(mpki_inverse *s, bool fresh) {
     if (!s->singles.at)
         status = mpki_cuda_isai_take(job, 2 * mpki_cuda_isai_rounded(half), &s->singles);
     if (!mpk_failed(status))
-        status = mpki_cuda_isai_narrow(job, s->m.entries, s->m.a.val, s->singles.at);
+        status = mpki_cuda_isai_to_single(job, s->m.entries, s->m.a.val, s->singles.at);
     if (!mpk_failed(status))
-        status = mpki_cuda_isai_narrow(job, s->m.entries, s->m_rows.a.val,
-                                       s->singles.at + mpki_cuda_isai_rounded(half));
+        status = mpki_cuda_isai_to_single(job, s->m.entries, s->m_rows.a.val,
+                                          s->singles.at + mpki_cuda_isai_rounded(half));
     return status;
 }
 

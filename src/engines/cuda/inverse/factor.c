@@ -103,7 +103,7 @@ static mpk_status list(mpki_isai_factor *f, lists *l) {
     return MPK_OK;
 }
 
-/* Room for all that is as long as a vector, and what of it is known by now. */
+/* Memory for all that is as long as a vector, and what of it is known by now. */
 static mpk_status send(mpki_isai_factor *f, const lists *l, int32_t **group) {
     mpki_isai_job *job = &f->job;
     const int64_t n = job->n, m = f->stages->index.m, four = sizeof(int32_t), eight = 8;
@@ -166,9 +166,9 @@ static mpk_status pivots(mpki_isai_factor *f) {
                                  .partner = f->partner,
                                  .border_diagonal = {f->border_diagonal[0], f->border_diagonal[1]},
                                  .border_partner = f->border_partner};
-    mpk_status status = mpki_cuda_isai_told(&f->job, sweeps->pivots(f->job.d->cuda, &p));
+    mpk_status status = mpki_cuda_isai_status(&f->job, sweeps->pivots(f->job.d->cuda, &p));
     if (!mpk_failed(status))
-        status = mpki_cuda_isai_told(&f->job, f->job.t->identity(f->job.d->cuda, &f->g));
+        status = mpki_cuda_isai_status(&f->job, f->job.t->identity(f->job.d->cuda, &f->g));
     if (!mpk_failed(status))
         status = mpki_cuda_isai_to_host(&f->job, &mixed, f->g.mixed, sizeof mixed);
     f->plain = !mixed;
@@ -220,17 +220,17 @@ static mpk_status gather(mpki_isai_factor *f, int which, mpki_isai_sparse *t) {
     g->half = which, g->fill = 0;
     g->to_ptr = mpki_cuda_isai_place(&work, &used, pointers);
     int64_t *const sums = mpki_cuda_isai_place(&work, &used, sum_bytes);
-    status = mpki_cuda_isai_told(job, job->t->gather(job->d->cuda, g));
+    status = mpki_cuda_isai_status(job, job->t->gather(job->d->cuda, g));
     if (!mpk_failed(status))
-        status = mpki_cuda_isai_told(job, job->t->sum(job->d->cuda, job->n, g->to_ptr, sums));
+        status = mpki_cuda_isai_status(job, job->t->sum(job->d->cuda, job->n, g->to_ptr, sums));
     if (!mpk_failed(status))
         status = mpki_cuda_isai_to_host(job, &entries, g->to_ptr + job->n, sizeof entries);
     if (!mpk_failed(status)) status = mpki_cuda_isai_sparse_make(job, entries, true, false, t);
     if (!mpk_failed(status))
         status =
-            mpki_cuda_isai_told(job, job->t->clone(job->d->cuda, t->a.ptr, g->to_ptr, pointers));
+            mpki_cuda_isai_status(job, job->t->clone(job->d->cuda, t->a.ptr, g->to_ptr, pointers));
     g->fill = 1, g->to_ptr = t->a.ptr, g->to_index = t->a.index, g->to_val = t->a.val;
-    if (!mpk_failed(status)) status = mpki_cuda_isai_told(job, job->t->gather(job->d->cuda, g));
+    if (!mpk_failed(status)) status = mpki_cuda_isai_status(job, job->t->gather(job->d->cuda, g));
     mpki_cuda_isai_give(job, &work); /* waits for what is queued */
     return status;
 }
@@ -318,7 +318,8 @@ static mpk_status set_products(mpki_isai_factor *f) {
         const int64_t bytes = h->times.entries * (int64_t)mpk_scalar_size(scalar) / 2;
         status = mpki_cuda_isai_take(&f->job, bytes, &h->single);
         if (!mpk_failed(status))
-            status = mpki_cuda_isai_narrow(&f->job, h->times.entries, h->times.val, h->single.at);
+            status =
+                mpki_cuda_isai_to_single(&f->job, h->times.entries, h->times.val, h->single.at);
         h->times.val = h->single.at, h->times.single = 1;
     }
     return status;
@@ -357,9 +358,9 @@ mpk_status mpki_isai_factor_make(mpk_context *ctx, const mpki_stages *stages,
     f->stages = stages, f->scalar = stages->scalar, f->g.store = *store;
     f->border = (mpki_sweeps_border){.scalar = store->scalar,
                                      .rows = store->border,
-                                     .wide = 1,
+                                     .slot_width = 1,
                                      .hermitian = store->hermitian,
-                                     .narrow = 1,
+                                     .in_scalar = 1,
                                      .l = store->border_l,
                                      .row = store->border_row};
     f->job.limit = stages->options->device_memory_limit;
@@ -386,7 +387,7 @@ mpk_status mpki_isai_factor_make(mpk_context *ctx, const mpki_stages *stages,
 static mpk_status multiply(mpki_isai_factor *f, mpki_isai_times p, const void *x, const void *b,
                            void *y, int add) {
     p.x = x, p.b = b, p.y = y, p.add = add;
-    return mpki_cuda_isai_told(&f->job, f->job.t->multiply(f->job.d->cuda, &p));
+    return mpki_cuda_isai_status(&f->job, f->job.t->multiply(f->job.d->cuda, &p));
 }
 
 /* vector[to] := the triangular solve of vector[from]; the third one is work space. */
@@ -395,14 +396,14 @@ static mpk_status solve(mpki_isai_factor *f, int which, int from, int to) {
     void *const b = f->vector[from], *const x = f->vector[to], *const r = f->vector[3 - from - to];
     mpk_status status = MPK_OK;
     if (which && !f->plain)
-        status = mpki_cuda_isai_told(&f->job, f->job.t->pivots(f->job.d->cuda, &f->g, 1, b));
+        status = mpki_cuda_isai_status(&f->job, f->job.t->pivots(f->job.d->cuda, &f->g, 1, b));
     if (!mpk_failed(status)) status = multiply(f, h->times, b, NULL, x, 0);
     for (int k = 0; k < f->stages->options->isai_relax && !mpk_failed(status); k++) {
         status = multiply(f, h->rest, x, b, r, 0);
         if (!mpk_failed(status)) status = multiply(f, h->times, r, NULL, x, 1);
     }
     if (mpk_failed(status) || which || f->plain) return status;
-    return mpki_cuda_isai_told(&f->job, f->job.t->pivots(f->job.d->cuda, &f->g, 0, x));
+    return mpki_cuda_isai_status(&f->job, f->job.t->pivots(f->job.d->cuda, &f->g, 0, x));
 }
 
 /* The rows of the dense pivot in a vector. */
@@ -413,8 +414,8 @@ static void *border_of(const mpki_isai_factor *f, int vector) {
 
 static mpk_status border_multiply(mpki_isai_factor *f, int vector, bool backward) {
     f->border.y = border_of(f, vector), f->border.backward = backward;
-    return mpki_cuda_isai_told(&f->job,
-                               f->job.d->table->sweeps->border(f->job.d->cuda, &f->border));
+    return mpki_cuda_isai_status(&f->job,
+                                 f->job.d->table->sweeps->border(f->job.d->cuda, &f->border));
 }
 
 /* D^-1 or |D|^-1. */
@@ -423,10 +424,10 @@ static mpk_status scale(mpki_isai_factor *f, mpki_sweeps_move m, bool absolute, 
     mpki_cuda *cuda = f->job.d->cuda;
     m.y = f->vector[vector];
     mpk_status status =
-        mpki_cuda_isai_told(&f->job, sweeps->scale(cuda, &m, f->diagonal[absolute], f->partner));
+        mpki_cuda_isai_status(&f->job, sweeps->scale(cuda, &m, f->diagonal[absolute], f->partner));
     if (mpk_failed(status) || !f->border.rows) return status;
     m.n = f->border.rows, m.y = border_of(f, vector);
-    return mpki_cuda_isai_told(
+    return mpki_cuda_isai_status(
         &f->job, sweeps->scale(cuda, &m, f->border_diagonal[absolute], f->border_partner));
 }
 
@@ -438,11 +439,11 @@ static mpk_status on_device(mpki_isai_factor *f, mpk_part part, const void *b, v
     int at = 0;
     mpki_sweeps_move m = {.scalar = f->scalar, .stored = f->job.scalar, .n = f->job.n};
     m.pivots = f->job.scalar;
-    m.nrhs = m.wide = 1, m.ldx = f->job.n;
+    m.nrhs = m.slot_width = 1, m.ldx = f->job.n;
     m.most = f->scalar != f->job.scalar ? f->most : NULL;
     m.x = (void *)(uintptr_t)b, m.y = f->vector[0];
     m.index = forward ? f->row : f->position, m.scale = forward ? f->scale[0] : NULL;
-    mpk_status status = mpki_cuda_isai_told(&f->job, sweeps->in(cuda, &m));
+    mpk_status status = mpki_cuda_isai_status(&f->job, sweeps->in(cuda, &m));
     if (!mpk_failed(status) && forward) status = solve(f, 0, 0, 1), at = 1;
     if (!mpk_failed(status) && forward) status = border_multiply(f, at, false);
     if (!mpk_failed(status) && part != MPK_PART_L && part != MPK_PART_LT)
@@ -451,7 +452,7 @@ static mpk_status on_device(mpki_isai_factor *f, mpk_part part, const void *b, v
     if (!mpk_failed(status) && backward) status = solve(f, 1, at, 2), at = 2;
     m.x = x, m.y = f->vector[at];
     m.index = f->slot_at[backward], m.scale = backward ? f->scale[1] : NULL;
-    return mpk_failed(status) ? status : mpki_cuda_isai_told(&f->job, sweeps->out(cuda, &m));
+    return mpk_failed(status) ? status : mpki_cuda_isai_status(&f->job, sweeps->out(cuda, &m));
 }
 
 mpk_status mpki_isai_factor_apply(mpki_isai_factor *f, mpk_part part, const void *b, void *x) {

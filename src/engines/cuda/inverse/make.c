@@ -20,10 +20,6 @@ mpk_status mpki_cuda_isai_job_begin(mpk_context *ctx, const char *stage, mpk_sca
     return MPK_OK;
 }
 
-mpk_status mpki_cuda_isai_told(const mpki_isai_job *job, int status) {
-    return mpki_cuda_told(job->ctx, job->stage, status);
-}
-
 /* A call moves no more than this, for a row of a copy has less than 2^31 bytes. */
 enum { COPY_MOST = 1 << 30 };
 
@@ -35,11 +31,11 @@ static mpk_status copy(const mpki_isai_job *job, void *to, const void *from, int
         status = job->d->table->copy(job->d->cuda, (char *)to + k, w, (const char *)from + k, w, w,
                                      1, to_device, job->stream);
     }
-    return mpki_cuda_isai_told(job, status);
+    return mpki_cuda_isai_status(job, status);
 }
 
 mpk_status mpki_cuda_isai_wait(const mpki_isai_job *job) {
-    return mpki_cuda_isai_told(job, job->d->table->synchronize(job->d->cuda, job->stream));
+    return mpki_cuda_isai_status(job, job->d->table->synchronize(job->d->cuda, job->stream));
 }
 
 mpk_status mpki_cuda_isai_to_device(const mpki_isai_job *job, void *to, const void *from,
@@ -104,7 +100,7 @@ void mpki_cuda_isai_strip(mpki_isai_job *job, bool pattern, bool values, mpki_is
 
 mpk_status mpki_cuda_isai_again(mpki_isai_job *job, const mpki_isai_sparse *a,
                                 mpki_isai_sparse *t) {
-    return mpki_cuda_isai_told(
+    return mpki_cuda_isai_status(
         job, job->t->move(job->d->cuda, job->scalar, t->entries, t->from, a->a.val, t->a.val));
 }
 
@@ -132,7 +128,7 @@ mpk_status mpki_cuda_isai_turn(mpki_isai_job *job, const mpki_isai_sparse *a, mp
     turning.other = mpki_cuda_isai_place(&work, &used, a->entries * four);
     turning.other_from = mpki_cuda_isai_place(&work, &used, a->entries * eight);
     turning.sums = mpki_cuda_isai_place(&work, &used, mpki_isai_sums(job->n) * eight);
-    status = mpki_cuda_isai_told(job, job->t->turn(job->d->cuda, &turning));
+    status = mpki_cuda_isai_status(job, job->t->turn(job->d->cuda, &turning));
     if (!mpk_failed(status) && a->a.val) status = mpki_cuda_isai_again(job, a, t);
 done:
     mpki_cuda_isai_give(job, &work);
@@ -154,12 +150,12 @@ static mpk_status over_limit(mpki_isai_job *job, const mpki_isai_powers *p, int3
 }
 
 /* Columns that the first kernel has left. */
-static mpk_status far_columns(mpki_isai_job *job, const mpki_isai_notes *told, mpki_isai_powers *p,
+static mpk_status far_columns(mpki_isai_job *job, const mpki_isai_notes *notes, mpki_isai_powers *p,
                               mpki_isai_piece *marks) {
     enum { SLOTS = 264, BYTES = 1 << 28 };
     const int64_t each = (int64_t)job->n * (int64_t)sizeof(int32_t);
-    if (told->far == 0) return MPK_OK;
-    int64_t used = 0, slots = told->far < SLOTS ? told->far : SLOTS;
+    if (notes->far == 0) return MPK_OK;
+    int64_t used = 0, slots = notes->far < SLOTS ? notes->far : SLOTS;
     if (slots * each > BYTES) slots = each > BYTES ? 1 : BYTES / each;
     mpk_status status = MPK_OK;
     if (!marks->at)
@@ -168,13 +164,13 @@ static mpk_status far_columns(mpki_isai_job *job, const mpki_isai_notes *told, m
     p->slots = (int32_t)slots;
     p->seen = mpki_cuda_isai_place(marks, &used, slots * each);
     p->reach = mpki_cuda_isai_place(marks, &used, slots * each);
-    return mpki_cuda_isai_told(job, job->t->far(job->d->cuda, p));
+    return mpki_cuda_isai_status(job, job->t->far(job->d->cuda, p));
 }
 
-/* Room for what the first pass finds, unless memory is short: then the second one searches
+/* Memory for what the first pass finds, unless memory is short: then the second one searches
  * again. */
-static mpk_status room_for_found(mpki_isai_job *job, bool triangle, mpki_isai_powers *p,
-                                 mpki_isai_piece *room) {
+static mpk_status allocate_found(mpki_isai_job *job, bool triangle, mpki_isai_powers *p,
+                                 mpki_isai_piece *found) {
     enum { ASK = 1 << 28 }; /* so much is tried without a question, which takes long */
     char text[256];
     int64_t there = 0, all = 0;
@@ -183,21 +179,21 @@ static mpk_status room_for_found(mpki_isai_job *job, bool triangle, mpki_isai_po
     mpk_status status = MPK_OK;
     if (p->block > 0 || bytes == 0) return MPK_OK;
     if (bytes > ASK)
-        status = mpki_cuda_isai_told(
+        status = mpki_cuda_isai_status(
             job, job->d->table->describe(job->d->cuda, text, sizeof text, &there, &all));
     if (mpk_failed(status) || (there > 0 && bytes > there / 4)) return status;
     if (job->limit > 0 && 2 * (double)bytes > job->limit - (double)job->bytes) return MPK_OK;
-    status = mpki_cuda_isai_borrow(job, bytes, room);
+    status = mpki_cuda_isai_borrow(job, bytes, found);
     if (status == MPK_ERR_MEMORY) {
         mpki_clear_error(job->ctx);
         return MPK_OK;
     }
-    if (!mpk_failed(status)) p->found_each = each, p->found = (int32_t *)(void *)room->at;
+    if (!mpk_failed(status)) p->found_each = each, p->found = (int32_t *)(void *)found->at;
     return status;
 }
 
 /* For M by columns; of an approximate inverse by itself with what M by rows will take. */
-static mpk_status room_for_pattern(mpki_isai_job *job, int64_t entries, mpki_isai_sparse *m) {
+static mpk_status allocate_pattern(mpki_isai_job *job, int64_t entries, mpki_isai_sparse *m) {
     mpk_status status = MPK_OK;
     if (job->held[0].all.at && !job->held[1].all.at)
         status = mpki_cuda_isai_set_aside(job,
@@ -212,8 +208,8 @@ static mpk_status power_pattern(mpki_isai_job *job, mpki_isai_powers *p, mpk_isa
                                 bool triangle, mpki_isai_sparse *m) {
     const int64_t four = (int64_t)sizeof(int32_t), eight = (int64_t)sizeof(int64_t);
     const int64_t sum_bytes = mpki_isai_sums(job->n) * eight;
-    mpki_isai_piece work = {0}, marks = {0}, room = {0};
-    mpki_isai_notes told = {.first_over = job->n};
+    mpki_isai_piece work = {0}, marks = {0}, found = {0};
+    mpki_isai_notes notes = {.first_over = job->n};
     int64_t used = 0, entries = 0;
     mpk_status status = mpki_cuda_isai_borrow(job,
                                               mpki_cuda_isai_rounded(pointers(job)) +
@@ -225,37 +221,37 @@ static mpk_status power_pattern(mpki_isai_job *job, mpki_isai_powers *p, mpk_isa
     p->mid = mpki_cuda_isai_place(&work, &used, job->n * four);
     p->far = mpki_cuda_isai_place(&work, &used, job->n * four);
     int64_t *const sums = mpki_cuda_isai_place(&work, &used, sum_bytes);
-    p->told = mpki_cuda_isai_place(&work, &used, sizeof told);
-    status = room_for_found(job, triangle, p, &room);
-    if (!mpk_failed(status)) status = mpki_cuda_isai_to_device(job, p->told, &told, sizeof told);
-    if (!mpk_failed(status)) status = mpki_cuda_isai_told(job, job->t->powers(job->d->cuda, p));
-    if (!mpk_failed(status)) status = mpki_cuda_isai_to_host(job, &told, p->told, sizeof told);
-    if (!mpk_failed(status)) status = far_columns(job, &told, p, &marks);
-    if (!mpk_failed(status) && told.far > 0)
-        status = mpki_cuda_isai_to_host(job, &told, p->told, sizeof told);
-    if (!mpk_failed(status) && over == MPK_ISAI_REFUSE && told.first_over < job->n)
-        status = over_limit(job, p, told.first_over);
-    job->info.over += told.cut;
+    p->notes = mpki_cuda_isai_place(&work, &used, sizeof notes);
+    status = allocate_found(job, triangle, p, &found);
+    if (!mpk_failed(status)) status = mpki_cuda_isai_to_device(job, p->notes, &notes, sizeof notes);
+    if (!mpk_failed(status)) status = mpki_cuda_isai_status(job, job->t->powers(job->d->cuda, p));
+    if (!mpk_failed(status)) status = mpki_cuda_isai_to_host(job, &notes, p->notes, sizeof notes);
+    if (!mpk_failed(status)) status = far_columns(job, &notes, p, &marks);
+    if (!mpk_failed(status) && notes.far > 0)
+        status = mpki_cuda_isai_to_host(job, &notes, p->notes, sizeof notes);
+    if (!mpk_failed(status) && over == MPK_ISAI_REFUSE && notes.first_over < job->n)
+        status = over_limit(job, p, notes.first_over);
+    job->info.over += notes.cut;
     if (!mpk_failed(status))
-        status = mpki_cuda_isai_told(job, job->t->sum(job->d->cuda, job->n, p->to_ptr, sums));
+        status = mpki_cuda_isai_status(job, job->t->sum(job->d->cuda, job->n, p->to_ptr, sums));
     if (!mpk_failed(status))
         status = mpki_cuda_isai_to_host(job, &entries, p->to_ptr + job->n, sizeof entries);
-    if (!mpk_failed(status)) status = room_for_pattern(job, entries, m);
-    if (status == MPK_ERR_MEMORY && room.at) { /* then the second pass searches again */
+    if (!mpk_failed(status)) status = allocate_pattern(job, entries, m);
+    if (status == MPK_ERR_MEMORY && found.at) { /* then the second pass searches again */
         mpki_clear_error(job->ctx);
-        mpki_cuda_isai_give(job, &room);
+        mpki_cuda_isai_give(job, &found);
         p->found_each = 0, p->found = NULL;
-        status = room_for_pattern(job, entries, m);
+        status = allocate_pattern(job, entries, m);
     }
     if (!mpk_failed(status)) {
         p->to_index = m->a.index;
-        status = mpki_cuda_isai_told(job, job->t->powers(job->d->cuda, p));
+        status = mpki_cuda_isai_status(job, job->t->powers(job->d->cuda, p));
     }
-    if (!mpk_failed(status)) status = far_columns(job, &told, p, &marks);
+    if (!mpk_failed(status)) status = far_columns(job, &notes, p, &marks);
     if (!mpk_failed(status))
-        status = mpki_cuda_isai_told(
+        status = mpki_cuda_isai_status(
             job, job->t->clone(job->d->cuda, m->a.ptr, p->to_ptr, pointers(job)));
-    mpki_cuda_isai_give(job, &room);
+    mpki_cuda_isai_give(job, &found);
     mpki_cuda_isai_give(job, &marks);
     mpki_cuda_isai_give(job, &work);
     if (mpk_failed(status)) mpki_cuda_isai_give_sparse(job, m);
@@ -294,21 +290,21 @@ void mpki_cuda_isai_count(mpki_isai_job *job, const mpki_isai_sparse *m) {
 
 mpk_status mpki_cuda_isai_classify(mpki_isai_job *job, const mpki_isai_sparse *m, int32_t *list,
                                    int64_t count[MPK_ISAI_CLASSES], int64_t *longest) {
-    int64_t told[MPK_ISAI_CLASSES + 1] = {0};
+    int64_t counted[MPK_ISAI_CLASSES + 1] = {0};
     mpki_isai_classes c = {.n = job->n, .ptr = m->a.ptr};
     mpki_isai_piece work = {0};
     mpk_status status = mpki_cuda_isai_borrow(job, 512, &work);
     c.count = (int64_t *)(void *)work.at;
     c.next = c.count + MPK_ISAI_CLASSES + 1;
-    if (!mpk_failed(status)) status = mpki_cuda_isai_told(job, job->t->classes(job->d->cuda, &c));
-    if (!mpk_failed(status)) status = mpki_cuda_isai_to_host(job, told, c.count, sizeof told);
-    for (int k = 0; k + 1 < MPK_ISAI_CLASSES; k++) c.first[k + 1] = c.first[k] + told[k];
+    if (!mpk_failed(status)) status = mpki_cuda_isai_status(job, job->t->classes(job->d->cuda, &c));
+    if (!mpk_failed(status)) status = mpki_cuda_isai_to_host(job, counted, c.count, sizeof counted);
+    for (int k = 0; k + 1 < MPK_ISAI_CLASSES; k++) c.first[k + 1] = c.first[k] + counted[k];
     c.list = list;
-    if (!mpk_failed(status)) status = mpki_cuda_isai_told(job, job->t->classes(job->d->cuda, &c));
-    memcpy(count, told, sizeof *count * MPK_ISAI_CLASSES);
+    if (!mpk_failed(status)) status = mpki_cuda_isai_status(job, job->t->classes(job->d->cuda, &c));
+    memcpy(count, counted, sizeof *count * MPK_ISAI_CLASSES);
     memcpy(job->columns, count, sizeof job->columns);
-    job->longest = told[MPK_ISAI_CLASSES];
-    *longest = told[MPK_ISAI_CLASSES];
+    job->longest = counted[MPK_ISAI_CLASSES];
+    *longest = counted[MPK_ISAI_CLASSES];
     mpki_cuda_isai_give(job, &work);
     return status;
 }
@@ -328,7 +324,7 @@ mpk_status mpki_cuda_isai_invert(mpki_isai_job *job, const mpki_isai_triangle *t
     v.bad = mpki_cuda_isai_place(&work, &used, sizeof bad);
     status = mpki_cuda_isai_to_device(job, v.bad, &bad, sizeof bad);
     if (!mpk_failed(status)) status = mpki_cuda_isai_classify(job, m, list, v.count, &v.longest);
-    if (!mpk_failed(status)) status = mpki_cuda_isai_told(job, job->t->invert(job->d->cuda, &v));
+    if (!mpk_failed(status)) status = mpki_cuda_isai_status(job, job->t->invert(job->d->cuda, &v));
     if (!mpk_failed(status)) status = mpki_cuda_isai_to_host(job, &bad, v.bad, sizeof bad);
     mpki_cuda_isai_give(job, &work);
     if (mpk_failed(status)) return status;
@@ -355,16 +351,16 @@ static mpk_status prune(mpki_isai_job *job, int32_t limit, mpki_isai_sparse *m) 
     p.to_ptr = mpki_cuda_isai_place(&work, &used, pointers(job));
     p.stays = mpki_cuda_isai_place(&work, &used, m->entries);
     int64_t *const sums = mpki_cuda_isai_place(&work, &used, sum_bytes);
-    status = mpki_cuda_isai_told(job, job->t->prune(job->d->cuda, &p));
+    status = mpki_cuda_isai_status(job, job->t->prune(job->d->cuda, &p));
     if (!mpk_failed(status))
-        status = mpki_cuda_isai_told(job, job->t->sum(job->d->cuda, job->n, p.to_ptr, sums));
+        status = mpki_cuda_isai_status(job, job->t->sum(job->d->cuda, job->n, p.to_ptr, sums));
     if (!mpk_failed(status))
         status = mpki_cuda_isai_to_host(job, &entries, p.to_ptr + job->n, sizeof entries);
     if (!mpk_failed(status)) status = mpki_cuda_isai_sparse_make(job, entries, true, false, &cut);
     p.to_index = cut.a.index;
-    if (!mpk_failed(status)) status = mpki_cuda_isai_told(job, job->t->prune(job->d->cuda, &p));
+    if (!mpk_failed(status)) status = mpki_cuda_isai_status(job, job->t->prune(job->d->cuda, &p));
     if (!mpk_failed(status))
-        status = mpki_cuda_isai_told(
+        status = mpki_cuda_isai_status(
             job, job->t->clone(job->d->cuda, cut.a.ptr, p.to_ptr, pointers(job)));
     mpki_cuda_isai_give(job, &work);
     if (mpk_failed(status)) {
@@ -415,20 +411,21 @@ mpk_status mpki_cuda_isai_rows(mpki_isai_job *job, const mpki_isai_triangle *t,
     rows->from = t->rows->from;
     if (turned) {
         rows->from = (int64_t *)(void *)rows->map.at;
-        status = mpki_cuda_isai_told(
+        status = mpki_cuda_isai_status(
             job, job->t->reverse(job->d->cuda, m->entries, t->columns->from, rows->from));
     }
     return mpk_failed(status) ? status : mpki_cuda_isai_again(job, m, rows);
 }
 
-mpk_status mpki_cuda_isai_narrow(mpki_isai_job *job, int64_t entries, const void *val,
-                                 void *single) {
+mpk_status mpki_cuda_isai_to_single(mpki_isai_job *job, int64_t entries, const void *val,
+                                    void *single) {
     mpki_isai_piece flag = {0};
     int32_t bad = 0;
     mpk_status status = mpki_cuda_isai_borrow(job, sizeof bad, &flag);
     if (!mpk_failed(status)) status = mpki_cuda_isai_to_device(job, flag.at, &bad, sizeof bad);
     if (!mpk_failed(status))
-        status = mpki_cuda_isai_told(job, job->t->narrow(job->d->cuda, job->scalar, entries, val,
+        status =
+            mpki_cuda_isai_status(job, job->t->to_single(job->d->cuda, job->scalar, entries, val,
                                                          single, (int32_t *)(void *)flag.at));
     if (!mpk_failed(status)) status = mpki_cuda_isai_to_host(job, &bad, flag.at, sizeof bad);
     mpki_cuda_isai_give(job, &flag);

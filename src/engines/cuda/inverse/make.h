@@ -70,7 +70,9 @@ void mpki_cuda_isai_give(mpki_isai_job *job, mpki_isai_piece *p);
 void mpki_cuda_isai_give_sparse(mpki_isai_job *job, mpki_isai_sparse *a);
 /** The next `bytes` of the piece; *used is moved on. */
 void *mpki_cuda_isai_place(const mpki_isai_piece *p, int64_t *used, int64_t bytes);
-mpk_status mpki_cuda_isai_told(const mpki_isai_job *job, int status);
+static inline mpk_status mpki_cuda_isai_status(const mpki_isai_job *job, int status) {
+    return mpki_cuda_status(job->ctx, job->stage, status);
+}
 /** Copies between host and device; `to_host` waits. */
 mpk_status mpki_cuda_isai_to_device(const mpki_isai_job *job, void *to, const void *from,
                                     int64_t bytes);
@@ -81,10 +83,10 @@ mpk_status mpki_cuda_isai_wait(const mpki_isai_job *job);
 /** Release what a matrix has of these: a reader of its pattern, of its values is in use or not. */
 void mpki_cuda_isai_strip(mpki_isai_job *job, bool pattern, bool values, mpki_isai_sparse *a);
 
-/** Room for a matrix with so many entries; values: room for them, too; from: likewise. */
+/** Memory for a matrix with so many entries; values: memory for them, too; from: likewise. */
 mpk_status mpki_cuda_isai_sparse_make(mpki_isai_job *job, int64_t entries, bool values, bool from,
                                       mpki_isai_sparse *a);
-/** t := the transpose, with its values where a has them. Room for them is made in any case. */
+/** t := the transpose, with its values where a has them. Memory for them is made in any case. */
 mpk_status mpki_cuda_isai_turn(mpki_isai_job *job, const mpki_isai_sparse *a, mpki_isai_sparse *t);
 /** t->a.val := a's values, anew. */
 mpk_status mpki_cuda_isai_again(mpki_isai_job *job, const mpki_isai_sparse *a, mpki_isai_sparse *t);
@@ -99,7 +101,7 @@ typedef struct mpki_isai_shape {
     const int32_t *group; /* device, n; NULL */
 } mpki_isai_shape;
 
-/** *m := the pattern by columns, without diagonal, and room for values. Where it is the graph's
+/** *m := the pattern by columns, without diagonal, and memory for values. Where it is the graph's
  *  own, m borrows that one's arrays: the graph has to outlive it.
  *  own [in] the graph is a strict triangle already
  *  Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE | MPK_ERR_ARGUMENT: a column is over the limit */
@@ -131,9 +133,9 @@ void mpki_cuda_isai_count(mpki_isai_job *job, const mpki_isai_sparse *m);
 /** Columns of m by class. list [out] device, n; count, longest [out] host */
 mpk_status mpki_cuda_isai_classify(mpki_isai_job *job, const mpki_isai_sparse *m, int32_t *list,
                                    int64_t count[MPK_ISAI_CLASSES], int64_t *longest);
-/** single (room for as many) := val in single precision. Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE,
+/** single (as many entries) := val in single precision. Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE,
  *  _NUMERIC: one is too large for that */
-mpk_status mpki_cuda_isai_narrow(mpki_isai_job *job, int64_t entries, const void *val,
-                                 void *single);
+mpk_status mpki_cuda_isai_to_single(mpki_isai_job *job, int64_t entries, const void *val,
+                                    void *single);
 
 #endif

@@ -11,7 +11,7 @@ static mpk_status ask(mpki_isai_job *job, int64_t bytes, mpki_isai_piece *p) {
                           "device_memory_limit is %.3f GiB",
                           (double)(job->bytes + bytes) * 0x1p-30, job->limit * 0x1p-30);
     const mpk_status status =
-        mpki_cuda_isai_told(job, job->d->table->alloc(job->d->cuda, bytes, &at));
+        mpki_cuda_isai_status(job, job->d->table->alloc(job->d->cuda, bytes, &at));
     if (mpk_failed(status)) return status;
     *p = (mpki_isai_piece){at, bytes};
     job->bytes += bytes;

@@ -18,7 +18,7 @@ struct mpki_inverse {
     mpki_isai_piece singles; /* the values of m and of m_rows in single precision */
     mpki_isai_piece failed;  /* of small systems: n bytes */
     mpki_isai_piece work;    /* vectors of applications */
-    int columns;             /* that it has room for */
+    int columns;             /* that fit into it */
 };
 
 /** The slots `apply` and `get` of mpki_inverse_engine (inverse/apply.c). */

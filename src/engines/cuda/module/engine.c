@@ -20,12 +20,12 @@ static mpk_status copy(mpk_context *ctx, void *to, int64_t to_pitch, const void 
         status = d->table->copy(d->cuda, to, to_pitch, from, from_pitch, width, columns, to_device,
                                 NULL);
     if (!mpk_failed(status)) status = d->table->synchronize(d->cuda, NULL);
-    return mpki_cuda_told(ctx, "device", status);
+    return mpki_cuda_status(ctx, "device", status);
 }
 
 static mpk_status settle(mpk_context *ctx) {
     const mpki_device *d = mpki_cuda_kept(ctx);
-    return mpki_cuda_told(ctx, "device", d->table->settle(d->cuda));
+    return mpki_cuda_status(ctx, "device", d->table->settle(d->cuda));
 }
 
 static mpk_status join(mpk_context *ctx, const mpk_context *of) {

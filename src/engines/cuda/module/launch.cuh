@@ -78,19 +78,22 @@ inline cudaError_t launch_next(mpki_cuda *cuda, void (*kernel)(P...), int blocks
     how.attrs = &early, how.numAttrs = cuda->capability >= 90 && cuda->code >= 90;
     return cudaLaunchKernelEx(&how, kernel, (P)arguments...);
 }
-/** A thread: until the kernel before is over, and what it has written is there. */
+/** Returns when the kernel before is over and its results can be read. By each thread for
+ *  itself; no barrier. */
 __device__ inline void wait_for_previous() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
-/** A thread: once all blocks of this kernel have said so, blocks of the next one may come. */
+/** Blocks of the next kernel may start once all blocks of this one have said so. By each thread
+ *  for itself; no barrier. */
 __device__ inline void next_may_come() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
 }
-/** All threads, first of all. */
+/** Both; the first statement of a kernel that is launched with MPKI_LAUNCH_NEXT. By each thread
+ *  for itself; no barrier. */
 __device__ inline void after_previous() {
     wait_for_previous();
     next_may_come();

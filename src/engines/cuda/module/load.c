@@ -164,7 +164,7 @@ const mpki_device *mpki_cuda_kept(const mpk_context *ctx) {
     return &s->open;
 }
 
-mpk_status mpki_cuda_told(mpk_context *ctx, const char *stage, int status) {
+mpk_status mpki_cuda_status(mpk_context *ctx, const char *stage, int status) {
     if (!mpk_failed(status)) return (mpk_status)status;
     const mpki_device *d = mpki_cuda_kept(ctx);
     return mpki_error(ctx, (mpk_status)status, stage, -1, "%s", d->table->last_error(d->cuda));

@@ -23,6 +23,6 @@ const mpki_device *mpki_cuda_keep(mpk_context *ctx, int device);
 /** The device that the context keeps. */
 const mpki_device *mpki_cuda_kept(const mpk_context *ctx);
 /** The status of a call of the module; a failure is recorded with the module's text. */
-mpk_status mpki_cuda_told(mpk_context *ctx, const char *stage, int status);
+mpk_status mpki_cuda_status(mpk_context *ctx, const char *stage, int status);
 
 #endif

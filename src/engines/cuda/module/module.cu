@@ -85,7 +85,7 @@ static void destroy(mpki_cuda *cuda) {
     if (cuda->sums) cudaFree(cuda->sums);
     if (cuda->batch_blas) cublasDestroy(cuda->batch_blas);
     if (cuda->batch_done) cudaEventDestroy(cuda->batch_done);
-    if (cuda->batch_room) cudaFree(cuda->batch_room);
+    if (cuda->batch_memory) cudaFree(cuda->batch_memory);
     if (cuda->batch_flags) cudaFreeHost(cuda->batch_flags);
     if (cuda->vectors_report) cudaFreeHost(cuda->vectors_report);
     if (cuda->direct_told) cudaFreeHost(cuda->direct_told);
@@ -136,11 +136,11 @@ static const size_t KEPT = 32;
 
 static mpk_status make_pool(mpki_cuda *cuda) {
     int there = 0;
-    size_t now = 0, all = 0;
+    size_t available = 0, all = 0;
     cudaMemPoolProps how = {};
     MPKI_TRY(cudaDeviceGetAttribute(&there, cudaDevAttrMemoryPoolsSupported, cuda->device));
     if (!there) return MPK_OK;
-    MPKI_TRY(cudaMemGetInfo(&now, &all));
+    MPKI_TRY(cudaMemGetInfo(&available, &all));
     unsigned long long keep = all / KEPT;
     how.allocType = cudaMemAllocationTypePinned;
     how.location.type = cudaMemLocationTypeDevice;
@@ -245,18 +245,18 @@ static int describe(mpki_cuda *cuda, char *text, size_t size, int64_t *free_byte
                     int64_t *total_bytes) {
     cudaDeviceProp prop;
     int driver = 0, runtime = 0, blas = 0;
-    size_t now = 0, all = 0;
+    size_t available = 0, all = 0;
     MPKI_TRY(cudaSetDevice(cuda->device));
     MPKI_TRY(cudaGetDeviceProperties(&prop, cuda->device));
     MPKI_TRY(cudaDriverGetVersion(&driver));
     MPKI_TRY(cudaRuntimeGetVersion(&runtime));
     MPKI_TRY(cublasGetVersion(cuda->panel_blas, &blas));
-    MPKI_TRY(cudaMemGetInfo(&now, &all));
+    MPKI_TRY(cudaMemGetInfo(&available, &all));
     if (text)
         snprintf(text, size, "%s, %d multiprocessors, CUDA driver %d.%d, runtime %d.%d, cuBLAS %d",
                  prop.name, prop.multiProcessorCount, driver / 1000, driver % 1000 / 10,
                  runtime / 1000, runtime % 1000 / 10, blas);
-    if (free_bytes) *free_bytes = (int64_t)now + idle(cuda);
+    if (free_bytes) *free_bytes = (int64_t)available + idle(cuda);
     if (total_bytes) *total_bytes = (int64_t)all;
     return MPK_OK;
 }
@@ -278,12 +278,12 @@ static int take_of(mpki_cuda *cuda, cudaMemPool_t pool, int64_t bytes, void **pt
             pool ? cudaMallocFromPoolAsync(ptr, size, pool, cuda->sparse) : cudaMalloc(ptr, size);
     }
     if (error == cudaErrorMemoryAllocation) {
-        size_t now = 0, all = 0;
+        size_t available = 0, all = 0;
         cudaGetLastError();
-        cudaMemGetInfo(&now, &all);
+        cudaMemGetInfo(&available, &all);
         return refuse(cuda, MPK_ERR_MEMORY,
                       "%.3f GiB of device memory are needed; %.3f of its %.3f GiB are free",
-                      (double)bytes * 0x1p-30, (double)now * 0x1p-30, (double)all * 0x1p-30);
+                      (double)bytes * 0x1p-30, (double)available * 0x1p-30, (double)all * 0x1p-30);
     }
     MPKI_TRY(error);
     return MPK_OK;

@@ -26,7 +26,7 @@ struct mpki_cuda {
     int *pinned; /* page-locked, for what the host reads while the device works */
     /* for batches: memory for the lists of a call, its last user (an event and its stream), and
      * flags that kernels set */
-    void *batch_room;
+    void *batch_memory;
     int64_t batch_bytes;
     cudaEvent_t batch_done;
     cudaStream_t batch_stream;

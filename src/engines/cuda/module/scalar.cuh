@@ -20,22 +20,32 @@ template <class F> struct scalar_of<cx<F>> {
     static const bool complex = true;
 };
 
+/** a + b. By each thread for itself; no barrier. */
 template <class F> __host__ __device__ inline cx<F> operator+(cx<F> a, cx<F> b) {
     return {a.x + b.x, a.y + b.y};
 }
+
+/** a - b. By each thread for itself; no barrier. */
 template <class F> __host__ __device__ inline cx<F> operator-(cx<F> a, cx<F> b) {
     return {a.x - b.x, a.y - b.y};
 }
+
+/** -a. By each thread for itself; no barrier. */
 template <class F> __host__ __device__ inline cx<F> operator-(cx<F> a) {
     return {-a.x, -a.y};
 }
+
+/** a b, without C99's tests for infinities. By each thread for itself; no barrier. */
 template <class F> __host__ __device__ inline cx<F> operator*(cx<F> a, cx<F> b) {
     return {a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x};
 }
+
+/** a b for real b. By each thread for itself; no barrier. */
 template <class F> __host__ __device__ inline cx<F> operator*(cx<F> a, F b) {
     return {a.x * b, a.y * b};
 }
 
+/** The complex conjugate of a. By each thread for itself; no barrier. */
 __host__ __device__ inline float conj(float a) {
     return a;
 }
@@ -45,11 +55,13 @@ __host__ __device__ inline double conj(double a) {
 template <class F> __host__ __device__ inline cx<F> conj(cx<F> a) {
     return {a.x, -a.y};
 }
-/** conj(a) for Hermitian matrices, a for symmetric ones. */
+/** conj(a) for Hermitian matrices (H), a for symmetric ones. By each thread for itself; no
+ *  barrier. */
 template <bool H, class T> __host__ __device__ inline T cj(T a) {
     return H ? conj(a) : a;
 }
 
+/** The real part of a. By each thread for itself; no barrier. */
 __host__ __device__ inline float re(float a) {
     return a;
 }
@@ -70,15 +82,19 @@ template <> struct make_<double> {
 template <class F> struct make_<cx<F>> {
     __host__ __device__ static cx<F> of(double r) { return {(F)r, (F)0}; }
 };
+
+/** The entry r + 0 i. By each thread for itself; no barrier. */
 template <class T> __host__ __device__ inline T make(double r) {
     return make_<T>::of(r);
 }
-/** A diagonal entry: its imaginary part is dropped where the matrix is Hermitian. */
+/** A diagonal entry: its imaginary part is dropped where the matrix is Hermitian (H). By each
+ *  thread for itself; no barrier. */
 template <bool H, class T> __host__ __device__ inline T diagonal(T a) {
     return H ? make<T>((double)re(a)) : a;
 }
 
-/** |re| + |im|, LAPACK's measure of a pivot; within sqrt(2) of the modulus. */
+/** |re a| + |im a|, LAPACK's measure of a pivot, within sqrt(2) of the modulus. By each thread
+ *  for itself; no barrier. */
 __host__ __device__ inline float abs1(float a) {
     return fabsf(a);
 }
@@ -88,6 +104,8 @@ __host__ __device__ inline double abs1(double a) {
 template <class F> __host__ __device__ inline F abs1(cx<F> a) {
     return abs1(a.x) + abs1(a.y);
 }
+
+/** |a|. By each thread for itself; no barrier. */
 __host__ __device__ inline float modulus(float a) {
     return fabsf(a);
 }
@@ -101,7 +119,7 @@ __host__ __device__ inline double modulus(cx<double> a) {
     return hypot(a.x, a.y);
 }
 
-/** c -= a * b and c += a * b, as fused multiply-adds. */
+/** c -= a b, by fused multiply-adds. By each thread for itself; no barrier. */
 __device__ inline void nfma(float &c, float a, float b) {
     c = fmaf(-a, b, c);
 }
@@ -114,11 +132,13 @@ template <class F> __device__ inline void nfma(cx<F> &c, cx<F> a, cx<F> b) {
     nfma(c.x, -a.y, b.y);
     nfma(c.y, a.y, b.x);
 }
+
+/** c += a b, by fused multiply-adds. By each thread for itself; no barrier. */
 template <class T> __device__ inline void pfma(T &c, T a, T b) {
     nfma(c, -a, b);
 }
 
-/** 1 / a for a not zero. Complex: Smith's division. */
+/** 1 / a for a not zero; complex by Smith's division. By each thread for itself; no barrier. */
 __host__ __device__ inline float inverse(float a) {
     return 1.0f / a;
 }
@@ -133,13 +153,15 @@ template <class F> __host__ __device__ inline cx<F> inverse(cx<F> a) {
     F r = a.x / a.y, d = a.x * r + a.y;
     return {r / d, -1 / d};
 }
+
+/** Is a exactly 0? By each thread for itself; no barrier. */
 template <class T> __host__ __device__ inline bool is_zero(T a) {
     return abs1(a) == 0;
 }
 
-/** The moduli as unsigned integers in the same order: all bits of a float, the upper 32 of a
- *  double. Two doubles within 2^-20 of each other may compare equal, which does no harm in a choice
- *  of pivots. NaN is the largest. */
+/** abs1(a) as an unsigned integer in the same order: all bits of a float, the upper 32 of a
+ *  double. Two doubles within 2^-20 of each other may compare equal, which does no harm in a
+ *  choice of pivots. NaN is the largest. By each thread for itself; no barrier. */
 __device__ inline unsigned key(float a) {
     return __float_as_uint(fabsf(a));
 }
@@ -161,12 +183,15 @@ template <> __device__ inline double unkey<double>(unsigned k) {
     return __hiloint2double((int)k, 0);
 }
 
+/** The a of lane `lane`. By all lanes of a warp; a shuffle. */
 template <class T> __device__ inline T shfl(T a, int lane) {
     return __shfl_sync(0xffffffffu, a, lane);
 }
 template <class F> __device__ inline cx<F> shfl(cx<F> a, int lane) {
     return {__shfl_sync(0xffffffffu, a.x, lane), __shfl_sync(0xffffffffu, a.y, lane)};
 }
+
+/** The a of the lane whose number differs by `mask`. By all lanes of a warp; a shuffle. */
 template <class T> __device__ inline T shfl_xor(T a, int mask) {
     return __shfl_xor_sync(0xffffffffu, a, mask);
 }
@@ -174,8 +199,8 @@ template <class F> __device__ inline cx<F> shfl_xor(cx<F> a, int mask) {
     return {__shfl_xor_sync(0xffffffffu, a.x, mask), __shfl_xor_sync(0xffffffffu, a.y, mask)};
 }
 
-/** One warp: every lane's v[0 .. W-1], summed over the warp; the sum of entry lane / (32 / W) ends
- *  in v[0]. In each step a lane sends half of its entries away. */
+/** v[0] := the sum of v[lane / (32 / W)] over the warp; in each step a lane sends half of its
+ *  entries away. By all lanes of a warp; shuffles. */
 template <int W, class G> __device__ inline void fold(G (&v)[W]) {
     const int lane = threadIdx.x & 31;
 #pragma unroll
@@ -194,7 +219,8 @@ template <int W, class G> __device__ inline void fold(G (&v)[W]) {
     }
 }
 
-/** 1 / a to some 20 bits, for numbers that are far from the ends of the range. */
+/** 1 / a to some 20 bits, for numbers far from the ends of the range. By each thread for itself;
+ *  no barrier. */
 __device__ inline double nearly_inverse(double a) {
 #ifdef __CUDA_ARCH__
     double x;

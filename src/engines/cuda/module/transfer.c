@@ -26,16 +26,16 @@ mpk_status mpki_cuda_send(mpk_context *ctx, const char *stage, mpki_pool *pool, 
     const mpki_device *d = mpki_cuda_kept(ctx);
     const mpki_cuda_blocks_table *module = d->table->blocks;
     mpk_status status = MPK_OK;
-    int64_t room = 0;
-    for (int64_t k = 0, half = 0; k < bytes && !mpk_failed(status); k += room, half ^= 1) {
+    int64_t capacity = 0;
+    for (int64_t k = 0, half = 0; k < bytes && !mpk_failed(status); k += capacity, half ^= 1) {
         void *memory = NULL;
-        status = mpki_cuda_told(ctx, stage, module->half(d->cuda, (int)half, &memory, &room));
+        status = mpki_cuda_status(ctx, stage, module->half(d->cuda, (int)half, &memory, &capacity));
         if (mpk_failed(status)) break;
-        piecewise p = {memory, (const char *)from + k, bytes - k < room ? bytes - k : room};
+        piecewise p = {memory, (const char *)from + k, bytes - k < capacity ? bytes - k : capacity};
         mpki_pool_for(p.bytes > PIECE ? pool : NULL, 0, (p.bytes + PIECE - 1) / PIECE, bring_piece,
                       &p);
         status =
-            mpki_cuda_told(ctx, stage, module->send(d->cuda, (int)half, (char *)to + k, p.bytes));
+            mpki_cuda_status(ctx, stage, module->send(d->cuda, (int)half, (char *)to + k, p.bytes));
     }
     return status;
 }

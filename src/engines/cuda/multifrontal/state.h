@@ -23,11 +23,11 @@ struct mpki_direct {
     double size;         /* largest entry of S A S */
     double limit;        /* bytes of device memory; 0: what is free */
     /* on the device: one piece, and where its parts are */
-    char *room;
-    int64_t room_bytes, bytes; /* bytes: of all that is held there */
-    mpki_cuda_tree on;         /* what kernels are given */
+    char *memory;
+    int64_t memory_bytes, bytes; /* bytes: of all that is held there */
+    mpki_cuda_tree on;           /* what kernels are given */
     mpki_cuda_task *task;
-    int32_t *ticket; /* steps x MPKI_CUDA_CLASSES, behind `now` */
+    int32_t *ticket; /* steps x MPKI_CUDA_CLASSES, behind `state` */
     int32_t *perm;
     double *given_scale;
     void *ax;
@@ -44,9 +44,9 @@ struct mpki_direct {
     bool cut_badly; /* so it was with these numbers: the next ones get another plan */
     bool valid;     /* there are numbers */
     /* on the host */
-    mpki_cuda_now *now; /* fronts */
-    int32_t *change;    /* those of which it is not what it is while nothing is delayed */
-    int32_t changed;    /* how many; -1: `now` is not filled */
+    mpki_cuda_front_state *state; /* fronts */
+    int32_t *change;              /* those of which it is not what it is while nothing is delayed */
+    int32_t changed;              /* how many; -1: `state` is not filled */
     mpki_cuda_front *large;
     mpki_cuda_flags flags;
     bool summed;                      /* these are there: */
@@ -55,11 +55,11 @@ struct mpki_direct {
     uint64_t
         shape; /* a hash of all fronts' sizes: two factors of one plan with the same are alike */
     /* the inverses of strips lie where large fronts had their work space, and behind them, where
-     * contributions were, copies of chains in half the precision, from `narrow_least` entries on:
-     * multifrontal/solve/solve.c */
-    atomic_bool squared, narrowed;
+     * contributions were, copies of chains in half the precision, from `half_copy_least` entries
+     * on: multifrontal/solve/solve.c */
+    atomic_bool squared, half_copied;
     atomic_int corrections; /* that were taken and could read copies */
-    int64_t narrow_least;
+    int64_t half_copy_least;
     int32_t queued_least,
         queued_most; /* columns of the widest front of a step whose pieces queue */
     /* work space of a solver that is gone, for the next one: struct mpki_direct_solver; any thread
@@ -85,7 +85,7 @@ struct mpki_direct {
 mpk_status mpki_cuda_direct_fetch(mpki_direct *f);
 
 /* the slots of mpki_direct_engine that are in multifrontal/solve/solve.c and
- * multifrontal/factor/doubtful.c */
+ * multifrontal/factor/weak_pivots.c */
 mpk_status mpki_cuda_direct_solver_make(mpk_context *ctx, const mpki_direct *f, int threads,
                                         int32_t columns, mpki_direct_solver **s);
 void mpki_cuda_direct_solver_free(mpki_direct_solver **s);
@@ -98,10 +98,10 @@ mpk_status mpki_cuda_direct_apply(mpki_direct_solver *s, mpk_part part, int32_t 
                                   int64_t ldb, void *x, int64_t ldx);
 /** x := A^-1 x for one vector in device memory, as good as a correction has to be. Queued.
  *  wanted [in] device: where 0 lies there when its turn comes, x is as it was
- *  narrow [out] chains are read in half the precision: where it was wanted,
+ *  half_copy [out] chains are read in half the precision: where it was wanted,
  *               mpki_cuda_direct_corrected() is to be told when it is done */
 mpk_status mpki_cuda_direct_apply_if(mpki_direct_solver *s, const unsigned long long *wanted,
-                                     void *x, bool *narrow);
+                                     void *x, bool *half_copy);
 void mpki_cuda_direct_corrected(const mpki_direct_solver *s);
 /** So many bytes of device memory, a multiple of 8, are cleared by what is applied next. */
 void mpki_cuda_direct_clear_with(mpki_direct_solver *s, void *zero, int64_t bytes);
@@ -125,6 +125,6 @@ int mpki_cuda_direct_weak(const mpki_direct *f, double bound, int most, mpki_wea
 void mpki_cuda_direct_to_zero(mpki_direct *f, const mpki_weak_pivot *list, int count);
 
 /** A call of the module; false: it failed, and that is recorded. */
-#define MPKI_CUDA_DID(f, call) (!mpk_failed(mpki_cuda_told((f)->ctx, "factorize", (call))))
+#define MPKI_CUDA_DID(f, call) (!mpk_failed(mpki_cuda_status((f)->ctx, "factorize", (call))))
 
 #endif

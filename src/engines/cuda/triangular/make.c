@@ -9,9 +9,9 @@
 static const char STAGE[] = "solve";
 
 enum {
-    FEW = 256,    /* rows times blocks of frames that share a unit in narrow level sets */
-    WIDE = 2048,  /* units of 32 rows that keep the device busy */
-    NARROW = 512, /* in level sets of fewer units late columns are put last */
+    FEW = 256,         /* rows times blocks of frames that share a unit in narrow level sets */
+    MANY_UNITS = 2048, /* units of 32 rows that keep the device busy */
+    FEW_UNITS = 512,   /* in level sets of fewer units deferred columns are put last */
 };
 
 /* ---- making: units --------------------------------------------------------------------------- */
@@ -22,19 +22,20 @@ static void making_free(mpki_solver_making *m) {
     mpki_release(ctx, m->levels[1].frame);
     for (int half = 0; half < 2; half++) {
         void *const host[] = {m->unit[half],      m->slot[half],       m->level_of[half],
-                              m->late[half],      m->level_slot[half], m->part_unit[half],
+                              m->deferred[half],  m->level_slot[half], m->part_unit[half],
                               m->part_block[half]};
         for (size_t k = 0; k < sizeof host / sizeof *host; k++) mpki_release(ctx, host[k]);
     }
 }
 
 /* Shall frame f join the unit's `rows` rows? `work`: rows times blocks of the unit, either way. */
-static bool joins(const mpki_stages *stages, int32_t f, int rows, bool wide, int64_t work[2]) {
+static bool joins(const mpki_stages *stages, int32_t f, int rows, bool many_units,
+                  int64_t work[2]) {
     const mpki_ibcsr *x = &stages->index;
     const int w = mpki_frame_rows(stages->blocking, f);
     work[0] += w * (x->diagonal[f] - x->ptr[f]);
     work[1] += w * (x->ptr[f + 1] - x->diagonal[f] - 1);
-    return rows + w <= MPKI_STORE_ROWS && (wide || (work[0] <= FEW && work[1] <= FEW));
+    return rows + w <= MPKI_STORE_ROWS && (many_units || (work[0] <= FEW && work[1] <= FEW));
 }
 
 /* Units of level l; returns how many rows it has. */
@@ -44,14 +45,14 @@ static int32_t units_of(mpki_solver_making *m, int half, int32_t l, int32_t at) 
     int32_t sum = 0, here = at;
     for (int32_t j = v->ptr[l]; j < v->ptr[l + 1]; j++)
         sum += mpki_frame_rows(stages->blocking, v->frame[j]);
-    const bool wide = sum >= WIDE * MPKI_STORE_ROWS;
+    const bool many_units = sum >= MANY_UNITS * MPKI_STORE_ROWS;
     int64_t work[2] = {0, 0};
     for (int32_t j = v->ptr[l], rows = MPKI_STORE_ROWS + 1; j < v->ptr[l + 1]; j++) {
         const int32_t f = v->frame[j];
         m->slot[half][f] = here;
-        if (!joins(stages, f, rows, wide, work)) {
+        if (!joins(stages, f, rows, many_units, work)) {
             work[0] = work[1] = 0;
-            joins(stages, f, 0, wide, work);
+            joins(stages, f, 0, many_units, work);
             m->level_of[half][m->units[half]] = l;
             m->unit[half][m->units[half]++] = j;
             rows = 0;
@@ -63,15 +64,15 @@ static int32_t units_of(mpki_solver_making *m, int half, int32_t l, int32_t at) 
 }
 
 /* Columns of slots from where on have segments of their own. */
-static void find_late(mpki_solver_making *m, int half) {
+static void find_deferred(mpki_solver_making *m, int half) {
     const int32_t levels = m->levels[half].count, *level_slot = m->level_slot[half];
     for (int32_t u = 0, end; u < m->units[half]; u = end) {
         const int32_t l = m->level_of[half][u];
         for (end = u; end < m->units[half] && m->level_of[half][end] == l;) end++;
-        const bool narrow = end - u < NARROW;
+        const bool few_units = end - u < FEW_UNITS;
         for (int32_t k = u; k < end; k++)
-            m->late[half][k] = half ? (narrow && l + 1 < levels ? level_slot[l + 2] : -1)
-                                    : (narrow && l > 0 ? level_slot[l - 1] : INT32_MAX);
+            m->deferred[half][k] = half ? (few_units && l + 1 < levels ? level_slot[l + 2] : -1)
+                                        : (few_units && l > 0 ? level_slot[l - 1] : INT32_MAX);
     }
 }
 
@@ -79,7 +80,7 @@ static mpk_status make_units(mpki_solver_making *m) {
     mpk_context *ctx = m->s->ctx;
     const int64_t frames = m->store->m;
     m->levels[0] = m->s->stages->levels;
-    mpk_status status = mpki_cuda_sweeps_late_levels(ctx, m->s->stages, &m->levels[1]);
+    mpk_status status = mpki_cuda_sweeps_latest_levels(ctx, m->s->stages, &m->levels[1]);
     for (int half = 0; half < 2 && !mpk_failed(status); half++) {
         const int32_t levels = m->levels[half].count;
         int32_t at = 0;
@@ -87,7 +88,7 @@ static mpk_status make_units(mpki_solver_making *m) {
         m->slot[half] = MPKI_NEW(ctx, STAGE, frames, int32_t);
         m->level_of[half] = MPKI_NEW(ctx, STAGE, frames, int32_t);
         m->level_slot[half] = MPKI_NEW(ctx, STAGE, (int64_t)levels + 2, int32_t);
-        m->late[half] = MPKI_NEW(ctx, STAGE, frames, int32_t);
+        m->deferred[half] = MPKI_NEW(ctx, STAGE, frames, int32_t);
         status = mpki_failed(ctx);
         for (int32_t l = 0; l < levels && !mpk_failed(status); l++) {
             m->level_slot[half][l] = at;
@@ -96,7 +97,7 @@ static mpk_status make_units(mpki_solver_making *m) {
         if (mpk_failed(status)) break;
         m->level_slot[half][levels] = m->level_slot[half][levels + 1] = at;
         m->unit[half][m->units[half]] = (int32_t)frames;
-        find_late(m, half);
+        find_deferred(m, half);
     }
     return status;
 }
@@ -158,7 +159,7 @@ static mpk_status lay_out(mpki_solver_making *m, const array *list, int count) {
     return status;
 }
 
-/* Units and their parts, and room for what is known by them. */
+/* Units and their parts, and memory for what is known by them. */
 static mpk_status send_units(mpki_solver_making *m) {
     mpki_block_solver *s = m->s;
     mpki_cuda_packing *p = &m->p;
@@ -173,7 +174,7 @@ static mpk_status send_units(mpki_solver_making *m) {
         const array list[] = {{&p->unit[half], m->unit[half], four * (units + 1)},
                               {&p->slot[half], m->slot[half], four * frames},
                               {&p->frame[half], m->levels[half].frame, four * frames},
-                              {&p->late[half], m->late[half], four * units},
+                              {&p->deferred[half], m->deferred[half], four * units},
                               {&p->level_of[half], m->level_of[half], four * units},
                               {&p->level_slot[half], m->level_slot[half], four * levels},
                               {&p->part_unit[half], m->part_unit[half], four * parts},
@@ -186,36 +187,36 @@ static mpk_status send_units(mpki_solver_making *m) {
                               {&p->unit_part[half], NULL, four * units},
                               {&p->task_of[half], NULL, four * units},
                               {&p->order, NULL, half ? 0 : four * lists},
-                              {&p->told, NULL, half ? 0 : (int64_t)sizeof *p->told}};
+                              {&p->summary, NULL, half ? 0 : (int64_t)sizeof *p->summary}};
         enum { COUNT = sizeof list / sizeof *list };
         status = lay_out(m, list, COUNT - 2 * half); /* the last two are of both */
         if (mpk_failed(status)) return status;
         p->parts[half] = m->parts[half], p->units[half] = m->units[half];
     }
     p->levels = (int32_t)levels, p->store = m->store, p->entries = lists;
-    return mpki_solver_told(
-        s, s->d->table->sweeps->set(s->d->cuda, p->told, 0, (int64_t)sizeof *p->told));
+    return mpki_solver_status(
+        s, s->d->table->sweeps->set(s->d->cuda, p->summary, 0, (int64_t)sizeof *p->summary));
 }
 
 /* ---- making: segments and tasks -------------------------------------------------------------- */
 
 static mpk_status pass(mpki_solver_making *m, int which) {
-    return mpki_solver_told(m->s, m->s->d->table->sweeps->pack(m->s->d->cuda, &m->p, which));
+    return mpki_solver_status(m->s, m->s->d->table->sweeps->pack(m->s->d->cuda, &m->p, which));
 }
 
-static mpk_status read_told(mpki_solver_making *m) {
+static mpk_status read_summary(mpki_solver_making *m) {
     const mpk_status status =
-        mpki_solver_copy(m->s, &m->told, m->p.told, (int64_t)sizeof m->told, false);
+        mpki_solver_copy(m->s, &m->summary, m->p.summary, (int64_t)sizeof m->summary, false);
     return mpk_failed(status) ? status : mpki_solver_wait(m->s);
 }
 
 static mpk_status count_segments(mpki_solver_making *m) {
     mpki_block_solver *s = m->s;
     const mpki_cuda_sweeps_table *table = s->d->table->sweeps;
-    mpk_status status = mpki_solver_told(s, table->order(s->d->cuda, &m->p));
+    mpk_status status = mpki_solver_status(s, table->order(s->d->cuda, &m->p));
     if (!mpk_failed(status)) status = pass(m, MPKI_SWEEPS_COUNT);
-    if (!mpk_failed(status)) status = mpki_solver_told(s, table->segments(s->d->cuda, &m->p));
-    return mpk_failed(status) ? status : read_told(m);
+    if (!mpk_failed(status)) status = mpki_solver_status(s, table->segments(s->d->cuda, &m->p));
+    return mpk_failed(status) ? status : read_summary(m);
 }
 
 /* Their sizes, and tasks in the order of tickets. */
@@ -223,7 +224,7 @@ static mpk_status list_tasks(mpki_solver_making *m) {
     mpki_block_solver *s = m->s;
     const mpki_cuda_sweeps_table *table = s->d->table->sweeps;
     mpki_cuda_packing *p = &m->p;
-    const int64_t *segments = m->told.segments, all = segments[0] + segments[1], four = 4;
+    const int64_t *segments = m->summary.segments, all = segments[0] + segments[1], four = 4;
     const int64_t measure = sizeof(mpki_sweeps_measure), place = sizeof(mpki_sweeps_place);
     const array list[] = {{&p->measure[0], NULL, segments[0] * measure},
                           {&p->measure[1], NULL, segments[1] * measure},
@@ -241,15 +242,15 @@ static mpk_status list_tasks(mpki_solver_making *m) {
                          (long long)all)
             : lay_out(m, list, sizeof list / sizeof *list);
     if (!mpk_failed(status)) status = pass(m, MPKI_SWEEPS_MEASURE);
-    if (!mpk_failed(status)) status = mpki_solver_told(s, table->tasks(s->d->cuda, p, all));
-    if (!mpk_failed(status)) status = read_told(m);
-    if (!mpk_failed(status) && m->told.packets > UINT32_MAX)
-        status = mpki_error(s->ctx, MPK_ERR_SIZE, STAGE, m->told.packets,
+    if (!mpk_failed(status)) status = mpki_solver_status(s, table->tasks(s->d->cuda, p, all));
+    if (!mpk_failed(status)) status = read_summary(m);
+    if (!mpk_failed(status) && m->summary.packets > UINT32_MAX)
+        status = mpki_error(s->ctx, MPK_ERR_SIZE, STAGE, m->summary.packets,
                             "the factor is too large for solves on a device: %.1f GiB of packets",
-                            (double)m->told.packets * 0x1p-26);
+                            (double)m->summary.packets * 0x1p-26);
     if (mpk_failed(status)) return status;
-    s->packet_bytes = 16 * m->told.packets, s->parts = m->told.parts;
-    s->task[1] = m->told.tasks[0], s->task[2] = m->told.tasks[1];
+    s->packet_bytes = 16 * m->summary.packets, s->parts = m->summary.parts;
+    s->task[1] = m->summary.tasks[0], s->task[2] = m->summary.tasks[1];
     return MPK_OK;
 }
 
@@ -258,12 +259,12 @@ static mpk_status list_tasks(mpki_solver_making *m) {
 /* What stays. */
 static mpk_status take_all(mpki_solver_making *m) {
     mpki_block_solver *s = m->s;
-    const int64_t n = s->n, size = mpki_solver_size(s), vector = n * s->wide * size;
+    const int64_t n = s->n, size = mpki_solver_size(s), vector = n * s->slot_width * size;
     const int64_t pivots = 2 * n * (int64_t)mpk_scalar_size(s->stored);
     const int64_t tasks = s->task[2] * (int64_t)sizeof(mpki_sweeps_task);
     const int64_t tickets = 2 * ((int64_t)s->stages->options->solve_sweeps + 1) * 4;
-    const int64_t staged = n * s->wide * (int64_t)mpk_scalar_size(s->scalar);
-    const int64_t part = s->parts * MPKI_STORE_ROWS * s->wide * size;
+    const int64_t staged = n * s->slot_width * (int64_t)mpk_scalar_size(s->scalar);
+    const int64_t part = s->parts * MPKI_STORE_ROWS * s->slot_width * size;
     const int64_t border = m->store->border;
     const int64_t border_pivots = 2 * border * (int64_t)mpk_scalar_size(s->stored);
     const struct {
@@ -282,7 +283,7 @@ static mpk_status take_all(mpki_solver_making *m) {
                 {border_pivots, &s->border_diagonal[0]},
                 {border_pivots, &s->border_diagonal[1]},
                 {border, (void **)&s->border_partner},
-                {border * s->wide * size, &s->border.work},
+                {border * s->slot_width * size, &s->border.work},
                 {tickets, (void **)&s->ticket},
                 {n * 4, (void **)&s->position[0]},
                 {n * 4, (void **)&s->position[1]},
@@ -335,7 +336,7 @@ static mpk_status send_maps(mpki_solver_making *m) {
                                    .slot_at = {s->slot_at[0], s->slot_at[1]},
                                    .scale = {s->scale[0], s->scale[1]}};
     if (!mpk_failed(status))
-        status = mpki_solver_told(s, s->d->table->sweeps->maps(s->d->cuda, &maps));
+        status = mpki_solver_status(s, s->d->table->sweeps->maps(s->d->cuda, &maps));
     if (!mpk_failed(status)) status = mpki_solver_wait(s);
     for (int k = 0; k < COUNT; k++) mpki_solver_give(s, there[k], list[k].bytes);
     return status;
@@ -351,14 +352,14 @@ static mpk_status fill(mpki_solver_making *m) {
     }
     p->border_partner = s->border_partner;
     p->packets = s->packets, p->partner = s->partner;
-    mpk_status status = mpki_solver_told(s, table->tickets(s->d->cuda, p, s->task[2], s->tasks));
+    mpk_status status = mpki_solver_status(s, table->tickets(s->d->cuda, p, s->task[2], s->tasks));
     if (!mpk_failed(status)) status = pass(m, MPKI_SWEEPS_FILL);
-    if (!mpk_failed(status)) status = mpki_solver_told(s, table->pivots(s->d->cuda, p));
+    if (!mpk_failed(status)) status = mpki_solver_status(s, table->pivots(s->d->cuda, p));
     if (!mpk_failed(status))
-        status = mpki_solver_told(
-            s, table->wait(s->d->cuda, s->stored, s->part, s->parts * MPKI_STORE_ROWS * s->wide));
-    if (!mpk_failed(status)) status = read_told(m);
-    s->tiles = m->told.tiles, s->full = m->told.full;
+        status = mpki_solver_status(s, table->wait(s->d->cuda, s->stored, s->part,
+                                                   s->parts * MPKI_STORE_ROWS * s->slot_width));
+    if (!mpk_failed(status)) status = read_summary(m);
+    s->tiles = m->summary.tiles, s->full = m->summary.full;
     return status;
 }
 
@@ -366,10 +367,10 @@ static mpk_status fill(mpki_solver_making *m) {
  * better. */
 static mpk_status choose_warps(mpki_block_solver *s) {
     mpk_status status = MPK_OK;
-    for (int k = 0; k < 4 && 1 << k <= s->wide && !mpk_failed(status); k++) {
+    for (int k = 0; k < 4 && 1 << k <= s->slot_width && !mpk_failed(status); k++) {
         int32_t most = 0;
         status =
-            mpki_solver_told(s, s->d->table->sweeps->warps(s->d->cuda, s->stored, 1 << k, &most));
+            mpki_solver_status(s, s->d->table->sweeps->warps(s->d->cuda, s->stored, 1 << k, &most));
         if (most < 3) most = 3; /* a device that is none */
         s->warps[k] = s->most_warps[k] = most;
     }
@@ -377,9 +378,9 @@ static mpk_status choose_warps(mpki_block_solver *s) {
 }
 
 static int32_t widths(int32_t columns, int64_t size) {
-    int32_t wide = 1;
-    while (wide < columns && wide < MPKI_SWEEPS_RHS && 2 * wide * size <= 64) wide *= 2;
-    return wide;
+    int32_t width = 1;
+    while (width < columns && width < MPKI_SWEEPS_RHS && 2 * width * size <= 64) width *= 2;
+    return width;
 }
 
 /* A step with its name in a trace, which waits for the device. */
@@ -432,7 +433,7 @@ mpk_status mpki_cuda_sweeps_make(mpk_context *ctx, const mpki_stages *stages,
                                      .hermitian = store->hermitian,
                                      .l = store->border_l,
                                      .row = store->border_row};
-    s->wide = *takes = widths(columns, mpki_solver_size(s));
+    s->slot_width = *takes = widths(columns, mpki_solver_size(s));
     mpki_solver_making m = {.s = s, .store = store};
     mpk_status status = s->d->table->sweeps
                             ? make(&m)
@@ -443,7 +444,7 @@ mpk_status mpki_cuda_sweeps_make(mpk_context *ctx, const mpki_stages *stages,
     return status;
 }
 
-mpki_cuda_sweeps_numbers mpki_cuda_sweeps_told(const mpki_block_solver *s) {
+mpki_cuda_sweeps_numbers mpki_cuda_sweeps_summary(const mpki_block_solver *s) {
     return (mpki_cuda_sweeps_numbers){.bytes = s->bytes,
                                       .packets = s->packet_bytes,
                                       .tasks = s->task[2],

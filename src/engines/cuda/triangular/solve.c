@@ -8,8 +8,8 @@ static const char STAGE[] = "solve";
 
 /* ---- device memory --------------------------------------------------------------------------- */
 
-mpk_status mpki_solver_told(const mpki_block_solver *s, int status) {
-    return mpki_cuda_told(s->ctx, STAGE, status);
+mpk_status mpki_solver_status(const mpki_block_solver *s, int status) {
+    return mpki_cuda_status(s->ctx, STAGE, status);
 }
 
 enum { PLACE = 256, LOT_MOST = 1 << 24 };
@@ -19,7 +19,7 @@ static int64_t padded(int64_t bytes) {
 }
 
 static mpk_status allocate(mpki_block_solver *s, int64_t bytes, bool lot, void **p) {
-    const mpk_status status = mpki_solver_told(s, s->d->table->take(s->d->cuda, bytes, p));
+    const mpk_status status = mpki_solver_status(s, s->d->table->take(s->d->cuda, bytes, p));
     if (mpk_failed(status)) return status;
     s->is_lot[s->buffers] = lot;
     s->buffer[s->buffers++] = *p;
@@ -65,13 +65,13 @@ void mpki_solver_give(mpki_block_solver *s, void *p, int64_t bytes) {
 mpk_status mpki_solver_copy(const mpki_block_solver *s, void *to, const void *from, int64_t bytes,
                             bool up) {
     void *stream = s->d->table->sweeps->stream(s->d->cuda);
-    return mpki_solver_told(
+    return mpki_solver_status(
         s, s->d->table->copy(s->d->cuda, to, bytes, from, bytes, bytes, 1, up, stream));
 }
 
 mpk_status mpki_solver_wait(const mpki_block_solver *s) {
     void *stream = s->d->table->sweeps->stream(s->d->cuda);
-    return mpki_solver_told(s, s->d->table->synchronize(s->d->cuda, stream));
+    return mpki_solver_status(s, s->d->table->synchronize(s->d->cuda, stream));
 }
 
 mpk_status mpki_solver_upload(mpki_block_solver *s, const void *from, int64_t bytes, void **to) {
@@ -124,10 +124,10 @@ static mpk_status launch(application *a, int64_t first, int64_t end) {
     a->run.first = (int32_t)first, a->run.end = (int32_t)end;
     a->run.ticket = s->ticket + a->launches++;
     if (first == end) return MPK_OK;
-    return mpki_solver_told(s, s->d->table->sweeps->run(s->d->cuda, &a->run));
+    return mpki_solver_status(s, s->d->table->sweeps->run(s->d->cuda, &a->run));
 }
 
-/* ---- how many warps: as many as there is room for, half of them, a quarter. One that waits too
+/* ---- how many warps: as many as fit on the device, half of them, a quarter. One that waits too
  * long, or too many that ask whether results are there, change nothing but the time ---- */
 
 static int32_t warps_of(const mpki_block_solver *s, int kind, int which) {
@@ -140,7 +140,7 @@ static int32_t warps_of(const mpki_block_solver *s, int kind, int which) {
 static mpk_status learn(mpki_block_solver *s) {
     int which = 0;
     for (double seconds; s->read < MPKI_SOLVER_TRIALS; s->read++) {
-        const mpk_status status = mpki_solver_told(
+        const mpk_status status = mpki_solver_status(
             s, s->d->table->sweeps->clock_read(s->d->cuda, s->clock[s->read], &seconds));
         if (mpk_failed(status) || seconds < 0) return status;
         double *best = &s->best_s[s->read % 3];
@@ -170,15 +170,15 @@ static mpk_status timed(application *a) {
     }
     mpki_sweeps_clock **clock = &s->clock[s->trials];
     a->run.warps = warps_of(s, 0, s->trials % 3);
-    if (!*clock) status = mpki_solver_told(s, table->clock_make(s->d->cuda, clock));
-    if (!mpk_failed(status)) status = mpki_solver_told(s, table->clock_start(s->d->cuda, *clock));
+    if (!*clock) status = mpki_solver_status(s, table->clock_make(s->d->cuda, clock));
+    if (!mpk_failed(status)) status = mpki_solver_status(s, table->clock_start(s->d->cuda, *clock));
     if (!mpk_failed(status)) status = sweeps(a);
-    if (!mpk_failed(status)) status = mpki_solver_told(s, table->clock_stop(s->d->cuda, *clock));
+    if (!mpk_failed(status)) status = mpki_solver_status(s, table->clock_stop(s->d->cuda, *clock));
     if (!mpk_failed(status)) s->trials++;
     return status;
 }
 
-/* ---- the dense pivot that ends the stages, between the two sweeps: its rows have the last slots --- */
+/* ---- the dense pivot that ends the stages, between the sweeps: its rows have the last slots --- */
 
 /* D^-1 or |D|^-1 of it. */
 static mpk_status border_scale(application *a, void *vector) {
@@ -187,8 +187,8 @@ static mpk_status border_scale(application *a, void *vector) {
     mpki_sweeps_move m = a->move;
     if (!s->border.rows) return MPK_OK;
     m.n = s->border.rows;
-    m.y = (char *)vector + first * m.wide * size;
-    return mpki_solver_told(
+    m.y = (char *)vector + first * m.slot_width * size;
+    return mpki_solver_status(
         s, s->d->table->sweeps->scale(s->d->cuda, &m, s->border_diagonal[a->part == MPK_PART_ABS],
                                       s->border_partner));
 }
@@ -198,9 +198,9 @@ static mpk_status border_multiply(application *a, bool back, void *vector) {
     const int64_t size = mpki_solver_size(s), first = s->n - s->border.rows;
     mpki_sweeps_border b = s->border;
     if (!b.rows) return MPK_OK;
-    b.wide = a->move.wide, b.backward = back;
-    b.y = (char *)vector + first * b.wide * size;
-    return mpki_solver_told(s, s->d->table->sweeps->border(s->d->cuda, &b));
+    b.slot_width = a->move.slot_width, b.backward = back;
+    b.y = (char *)vector + first * b.slot_width * size;
+    return mpki_solver_status(s, s->d->table->sweeps->border(s->d->cuda, &b));
 }
 
 /* Between the sweeps, the vector that the first of them left, or the one that the second begins
@@ -234,7 +234,7 @@ static mpk_status jacobi(application *a, int half, int start, int *result) {
     const mpki_cuda_sweeps_table *table = s->d->table->sweeps;
     int from = (start + 1) % 3, to = (start + 2) % 3;
     const int64_t bytes = (int64_t)s->n * a->run.nrhs * mpki_solver_size(s);
-    mpk_status status = mpki_solver_told(s, table->set(s->d->cuda, s->vector[from], 0, bytes));
+    mpk_status status = mpki_solver_status(s, table->set(s->d->cuda, s->vector[from], 0, bytes));
     for (int sweep = 0; sweep <= s->stages->options->solve_sweeps && !mpk_failed(status); sweep++) {
         a->run.half[half] = (mpki_sweeps_half){s->vector[start], s->vector[from], s->vector[to]};
         status = launch(a, s->task[half], s->task[half + 1]);
@@ -264,34 +264,34 @@ static mpk_status on_device(mpki_block_solver *s, mpk_part part, int32_t nrhs, c
     application a = {.s = s, .part = part};
     const bool sweeping = forward(part) || backward(part), all = forward(part) && backward(part);
     const bool wait_for = sweeping && !s->stages->options->solve_sweeps;
-    int32_t wide = 1, kind = 0;
-    while (wide < nrhs) wide *= 2, kind++;
+    int32_t slot_width = 1, kind = 0;
+    while (slot_width < nrhs) slot_width *= 2, kind++;
     a.move = (mpki_sweeps_move){.scalar = s->scalar, .pivots = s->stored, .n = s->n, .nrhs = nrhs};
     a.move.stored = s->stored >= MPK_C ? MPK_Z : MPK_D;
-    a.move.wide = wide;
+    a.move.slot_width = slot_width;
     a.move.y = s->vector[0];
     a.move.x = (void *)(uintptr_t)b, a.move.ldx = ldb;
     a.move.index = forward(part) ? s->row : s->position[backward(part)];
     a.move.scale = forward(part) ? s->scale[0] : NULL;
     for (int k = 0; k < 2; k++) a.move.wait[k] = wait_for ? s->vector[k + 1] : NULL;
-    a.run = (mpki_sweeps_run){.scalar = s->stored, .nrhs = wide, .warps = s->warps[kind]};
+    a.run = (mpki_sweeps_run){.scalar = s->stored, .nrhs = slot_width, .warps = s->warps[kind]};
     a.run.task = s->tasks, a.run.packets = s->packets, a.run.part = s->part;
     a.run.diagonal = all ? s->diagonal[part == MPK_PART_ABS] : NULL;
     a.run.partner = s->partner, a.run.ahead = s->ahead;
     a.move.ticket = s->ticket;
     a.move.tickets = sweeping ? 2 * ((int64_t)s->stages->options->solve_sweeps + 1) : 0;
-    mpk_status status = mpki_solver_told(s, table->in(cuda, &a.move));
+    mpk_status status = mpki_solver_status(s, table->in(cuda, &a.move));
     if (!mpk_failed(status) && sweeping) {
         status = timed(&a);
     } else if (!mpk_failed(status)) {
-        status = mpki_solver_told(
+        status = mpki_solver_status(
             s, table->scale(cuda, &a.move, s->diagonal[part == MPK_PART_ABS], s->partner));
         if (!mpk_failed(status)) status = border_scale(&a, a.move.y);
     }
     a.move.x = x, a.move.ldx = ldx;
     a.move.index = s->slot_at[backward(part)];
     a.move.scale = backward(part) ? s->scale[1] : NULL;
-    return mpk_failed(status) ? status : mpki_solver_told(s, table->out(cuda, &a.move));
+    return mpk_failed(status) ? status : mpki_solver_status(s, table->out(cuda, &a.move));
 }
 
 mpk_status mpki_cuda_sweeps_apply(mpki_block_solver *s, mpk_part part, int32_t nrhs, const void *b,
@@ -305,14 +305,14 @@ mpk_status mpki_cuda_sweeps_apply(mpki_block_solver *s, mpk_part part, int32_t n
     const bool b_here = table->is_device(cuda, b), x_here = table->is_device(cuda, x);
     mpk_status status = MPK_OK;
     if (!b_here) {
-        status = mpki_solver_told(
+        status = mpki_solver_status(
             s, table->copy(cuda, s->staging, n * size, b, ldb * size, n * size, nrhs, 1, stream));
         b = s->staging, ldb = n;
     }
     if (mpk_failed(status)) return status;
     status = on_device(s, part, nrhs, b, ldb, x_here ? x : s->staging, x_here ? ldx : n);
     if (!mpk_failed(status) && !x_here)
-        status = mpki_solver_told(
+        status = mpki_solver_status(
             s, table->copy(cuda, x, ldx * size, s->staging, n * size, n * size, nrhs, 0, stream));
     return mpk_failed(status) || (x_here && b_here) ? status : mpki_solver_wait(s);
 }

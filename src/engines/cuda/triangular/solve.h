@@ -34,8 +34,8 @@ mpk_status mpki_cuda_sweeps_apply(mpki_block_solver *s, mpk_part part, int32_t n
  *  where a dense pivot ends
  *  them, for its frames are last in both. levels [out] the caller's, mpki_levels_free().
  *  Returns MPK_OK | MPK_ERR_MEMORY; to be freed either way. Host memory, any thread. */
-mpk_status mpki_cuda_sweeps_late_levels(mpk_context *ctx, const mpki_stages *stages,
-                                        mpki_levels *levels);
+mpk_status mpki_cuda_sweeps_latest_levels(mpk_context *ctx, const mpki_stages *stages,
+                                          mpki_levels *levels);
 
 /** Bytes of device memory held; those of packed blocks that sweeps in both directions read, padding
  *  included; tickets; units, both directions counted, whose M lies in tiles; warps of a sweep. For
@@ -48,7 +48,7 @@ typedef struct mpki_cuda_sweeps_numbers {
     const void *ticket,
         *packet; /* device memory: mpki_sweeps_task, packets (triangular/packet.cuh) */
 } mpki_cuda_sweeps_numbers;
-mpki_cuda_sweeps_numbers mpki_cuda_sweeps_told(const mpki_block_solver *s);
+mpki_cuda_sweeps_numbers mpki_cuda_sweeps_summary(const mpki_block_solver *s);
 /** Take this many warps, or as many as the device can have at work at once; returns how many. The
  *  bits of results do not depend on it. */
 int32_t mpki_cuda_sweeps_warps(mpki_block_solver *s, int32_t warps);

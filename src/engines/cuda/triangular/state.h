@@ -19,8 +19,8 @@ struct mpki_block_solver {
     struct mpki_isai_factor
         *isai; /* the factor's, whose products take the place of all else; or NULL */
     mpk_scalar scalar, stored;
-    int32_t n, wide; /* rows; most numbers by slot */
-    int64_t task[3]; /* tickets: 0, end of forward ones, end */
+    int32_t n, slot_width; /* rows; most numbers by slot */
+    int64_t task[3];       /* tickets: 0, end of forward ones, end */
     int64_t parts, tiles, full, bytes, packet_bytes;
     int32_t warps[4], most_warps[4]; /* of a launch with 1, 2, 4, 8 numbers by slot */
     /* how many warps are best is measured in the first applications */
@@ -50,7 +50,7 @@ struct mpki_block_solver {
 /* ---- sweeps.c: all return MPK_OK or the error that they recorded ---- */
 
 /** The status of a call of the module, recorded where it failed. */
-mpk_status mpki_solver_told(const mpki_block_solver *s, int status);
+mpk_status mpki_solver_status(const mpki_block_solver *s, int status);
 /** Refuse what is beyond device_memory_limit before anything is taken: so many bytes, in so many
  *  arrays. Small ones get their memory at once, since each call for some takes longer than its
  *  kernels. */
@@ -75,11 +75,11 @@ typedef struct mpki_solver_making {
     void *piece[4];
     int64_t piece_bytes[4];
     int pieces;
-    mpki_sweeps_told told;
+    mpki_sweeps_summary summary;
     int32_t units[2];
     /* host; [2]: forward, backward */
     mpki_levels levels[2]; /* forward: the stages' */
-    int32_t *unit[2], *slot[2], *level_of[2], *late[2], *level_slot[2];
+    int32_t *unit[2], *slot[2], *level_of[2], *deferred[2], *level_slot[2];
     int32_t parts[2], *part_unit[2], *part_block[2];
 } mpki_solver_making;
 

@@ -119,14 +119,14 @@ static bool vector_finite(mpki_space *s, const void *x) {
 
 static int64_t first_nonfinite(mpki_space *s, const void *x) {
     if (vector_finite(s, x) || lost(s)) return -1;
-    const bool narrow = s->at.scalar == MPK_S || s->at.scalar == MPK_C;
+    const bool single = s->at.scalar == MPK_S || s->at.scalar == MPK_C;
     const int64_t each = s->at.scalar >= MPK_C ? 2 : 1;
     void *host = mpki_alloc(s->ctx, STAGE, s->at.n, mpk_scalar_size(s->at.scalar));
     int64_t i = 0;
     if (!host) s->status = mpki_failed(s->ctx);
     if (host && good(s, s->f->copy(s->d->cuda, &s->at, x, host, 1)))
         while (i < each * s->at.n &&
-               (narrow ? isfinite(((float *)host)[i]) : isfinite(((double *)host)[i])))
+               (single ? isfinite(((float *)host)[i]) : isfinite(((double *)host)[i])))
             i++;
     mpki_release(s->ctx, host);
     return i / each;

@@ -5,8 +5,8 @@
 
 enum {
     PLAIN_FIRST = 2, /* batches before a graph is made: operators may try out what suits them */
-    PLAIN_SHORT =
-        2, /* and more of them but for gmres, whose first ones are not short (solve/krylov/run_t.c) */
+    /* and more of them but for gmres, whose first ones are not short (solve/krylov/steps_t.c) */
+    PLAIN_SHORT = 2,
     ATTEMPTS_MOST = 2 /* captures, of operators that the host has to wait for */
 };
 
@@ -211,7 +211,7 @@ static mpk_status run_cycle(mpki_space *s, mpki_batch *b, int steps, bool timed)
     for (; s->at.graph && steps >= b->unit && !mpk_failed(status); steps -= b->unit)
         status = good(s, s->f->replay(s->d->cuda, &s->at)) ? MPK_OK : s->status;
     if (!mpk_failed(status)) status = queue(s, b, steps, timed);
-    return mpk_failed(status) ? status : queue_part(s, &v, MPKI_CUDA_CYCLE_TELL, 1);
+    return mpk_failed(status) ? status : queue_part(s, &v, MPKI_CUDA_CYCLE_REPORT, 1);
 }
 
 /* Record a whole batch as a graph. Where an operator does what cannot be recorded, batches are

@@ -64,7 +64,7 @@ int64_t mpki_cuda_matrix_bytes(const mpki_matrix *m) {
     return m->bytes;
 }
 
-/* Arrays that go to the device, one after the other; `from` NULL: room alone. */
+/* Arrays that go to the device, one after the other; `from` NULL: memory only. */
 typedef struct array {
     const void *from;
     int64_t bytes, at;
@@ -75,18 +75,19 @@ static mpk_status send(mpki_matrix *m, mpki_pool *pool, void *to, const void *fr
     const mpki_device *d = m->d;
     if (d->table->blocks && bytes > MUCH)
         return mpki_cuda_send(m->ctx, STAGE, pool, to, from, bytes);
-    return mpki_cuda_told(
+    return mpki_cuda_status(
         m->ctx, STAGE,
         d->table->copy(d->cuda, to, bytes, from, bytes, bytes, 1, 1, m->space->at.stream));
 }
 
 static mpk_status wait(const mpki_matrix *m) {
-    return mpki_cuda_told(m->ctx, STAGE, m->d->table->synchronize(m->d->cuda, m->space->at.stream));
+    return mpki_cuda_status(m->ctx, STAGE,
+                            m->d->table->synchronize(m->d->cuda, m->space->at.stream));
 }
 
 static mpk_status upload(mpki_matrix *m, mpki_pool *pool, array *list, int count) {
     mpk_status status =
-        mpki_cuda_told(m->ctx, STAGE, m->d->table->take(m->d->cuda, m->bytes, &m->memory));
+        mpki_cuda_status(m->ctx, STAGE, m->d->table->take(m->d->cuda, m->bytes, &m->memory));
     for (int k = 0; k < count && !mpk_failed(status); k++)
         if (list[k].bytes > 0 && list[k].from)
             status = send(m, pool, (char *)m->memory + list[k].at, list[k].from, list[k].bytes);
@@ -191,10 +192,10 @@ mpk_status mpki_cuda_matrix_values(mpki_matrix *m, mpki_pool *pool, double limit
     if (bytes == 0) return MPK_OK;
     mpk_status status = mpki_cuda_within(m->ctx, "A", m->bytes + bytes, limit);
     if (!mpk_failed(status))
-        status = mpki_cuda_told(m->ctx, STAGE, table->take(cuda, bytes, &there));
+        status = mpki_cuda_status(m->ctx, STAGE, table->take(cuda, bytes, &there));
     if (!mpk_failed(status)) status = send(m, pool, there, ax, bytes);
     if (!mpk_failed(status))
-        status = mpki_cuda_told(
+        status = mpki_cuda_status(
             m->ctx, STAGE, s->k->mirror(cuda, &s->at, &m->rows, m->ap, m->ai, m->hermitian, there));
     if (!mpk_failed(status)) status = wait(m);
     table->give(cuda, there);
@@ -206,16 +207,16 @@ static mpk_status move(const mpki_matrix *m, double *host, double *there, bool t
     const int64_t bytes = m->rows.n * (int64_t)sizeof *host;
     void *const to = to_device ? there : host;
     const mpk_status status =
-        mpki_cuda_told(m->ctx, STAGE,
-                       m->d->table->copy(m->d->cuda, to, bytes, to_device ? host : there, bytes,
-                                         bytes, 1, to_device, m->space->at.stream));
+        mpki_cuda_status(m->ctx, STAGE,
+                         m->d->table->copy(m->d->cuda, to, bytes, to_device ? host : there, bytes,
+                                           bytes, 1, to_device, m->space->at.stream));
     return mpk_failed(status) || to_device ? status : wait(m);
 }
 
 static mpk_status numbers(const mpki_matrix *m, int64_t count, double **there) {
     const int64_t bytes = count * m->rows.n * (int64_t)sizeof **there;
-    return mpki_cuda_told(m->ctx, STAGE,
-                          m->d->table->take(m->d->cuda, bytes > 0 ? bytes : 1, (void **)there));
+    return mpki_cuda_status(m->ctx, STAGE,
+                            m->d->table->take(m->d->cuda, bytes > 0 ? bytes : 1, (void **)there));
 }
 
 mpk_status mpki_cuda_row_sums(mpki_matrix *m, double *sums) {
@@ -223,8 +224,8 @@ mpk_status mpki_cuda_row_sums(mpki_matrix *m, double *sums) {
     double *there = NULL;
     mpk_status status = numbers(m, 1, &there);
     if (!mpk_failed(status))
-        status = mpki_cuda_told(m->ctx, STAGE,
-                                s->k->row_sums(m->d->cuda, &s->at, &m->rows, m->ap, there));
+        status = mpki_cuda_status(m->ctx, STAGE,
+                                  s->k->row_sums(m->d->cuda, &s->at, &m->rows, m->ap, there));
     if (!mpk_failed(status)) status = move(m, sums, there, false);
     m->d->table->give(m->d->cuda, there);
     return status;
@@ -239,10 +240,10 @@ mpk_status mpki_cuda_equilibrate(mpki_matrix *m, int sweeps, double *scale) {
     if (!mpk_failed(status)) status = move(m, scale, there, true);
     for (int sweep = 0; !mpk_failed(status) && sweep < sweeps + MPKI_MORE_SWEEPS; sweep++) {
         double uneven = 0;
-        status = mpki_cuda_told(m->ctx, STAGE,
-                                s->k->maxima(cuda, &s->at, &m->rows, there, largest, &uneven));
+        status = mpki_cuda_status(m->ctx, STAGE,
+                                  s->k->maxima(cuda, &s->at, &m->rows, there, largest, &uneven));
         if (mpk_failed(status) || (sweep >= sweeps && uneven == 0)) break;
-        status = mpki_cuda_told(m->ctx, STAGE, s->k->rescale(cuda, &s->at, largest, there));
+        status = mpki_cuda_status(m->ctx, STAGE, s->k->rescale(cuda, &s->at, largest, there));
         if (sweep + 1 >= sweeps && uneven == 0) break;
     }
     if (!mpk_failed(status)) status = move(m, scale, there, false);
@@ -256,7 +257,8 @@ mpki_cuda_arrays mpki_cuda_matrix_arrays(const mpki_matrix *m) {
 
 mpk_status mpki_cuda_multiply(mpki_matrix *m, const void *x, void *y) {
     mpki_space *s = m->space;
-    return mpki_cuda_told(m->ctx, STAGE, s->k->multiply(m->d->cuda, &s->at, &m->rows, x, NULL, y));
+    return mpki_cuda_status(m->ctx, STAGE,
+                            s->k->multiply(m->d->cuda, &s->at, &m->rows, x, NULL, y));
 }
 
 mpk_status mpki_cuda_residual(mpki_matrix *m, double norm, const void *x, const void *b,
@@ -266,13 +268,13 @@ mpk_status mpki_cuda_residual(mpki_matrix *m, double norm, const void *x, const 
     const bool single = s->at.scalar == MPK_S || s->at.scalar == MPK_C;
     const double unit = single ? 0x1p-24 : 0x1p-53, terms = m->longest + 2.0;
     double norms[2];
-    mpk_status status = mpki_cuda_told(m->ctx, STAGE, s->k->norms(cuda, &s->at, x, b, norms));
+    mpk_status status = mpki_cuda_status(m->ctx, STAGE, s->k->norms(cuda, &s->at, x, b, norms));
     if (mpk_failed(status)) return status;
     *error = terms * unit * (norm * norms[0] + norms[1]);
     if (*error <= 0.1 * wanted)
-        return mpki_cuda_told(m->ctx, STAGE, s->k->multiply(cuda, &s->at, &m->rows, x, b, r));
-    status =
-        mpki_cuda_told(m->ctx, STAGE, s->k->residual(cuda, &s->at, &m->rows, x, b, r, NULL, norms));
+        return mpki_cuda_status(m->ctx, STAGE, s->k->multiply(cuda, &s->at, &m->rows, x, b, r));
+    status = mpki_cuda_status(m->ctx, STAGE,
+                              s->k->residual(cuda, &s->at, &m->rows, x, b, r, NULL, norms));
     if (mpk_failed(status)) return status;
     /* sums are held in twice the precision of double, whatever the entries are */
     *error = 2 * unit * norms[0] + terms * 0x1p-53 * terms * 0x1p-53 * norms[1];
@@ -304,7 +306,7 @@ static mpk_status judge(mpki_matrix *m, mpki_space *s, void *const *v, const dou
     j->r_norm = most[0], j->omega1 = most[1], j->omega2 = most[2];
     j->odd = most[3] > 0 || (j->r_norm > 0 && j->r_norm < small_square) ||
              (j->b_norm > 0 && j->b_norm < small_square);
-    return mpki_cuda_told(m->ctx, STAGE, status);
+    return mpki_cuda_status(m->ctx, STAGE, status);
 }
 
 mpk_status mpki_cuda_measure(mpki_matrix *m, const void *x, const void *b, void *r, double *w,
@@ -320,27 +322,27 @@ mpk_status mpki_cuda_measure(mpki_matrix *m, const void *x, const void *b, void 
         mpki_cuda_space_make(m->ctx, m->space->at.scalar, m->rows.n, COUNT, NULL, 0, &s, v);
     if (!mpk_failed(status)) /* w, then norms of rows */
         status =
-            mpki_cuda_told(m->ctx, STAGE, table->take(cuda, bytes > 0 ? 2 * bytes : 1, &there));
+            mpki_cuda_status(m->ctx, STAGE, table->take(cuda, bytes > 0 ? 2 * bytes : 1, &there));
     double *const w_there = there, *const norms_there = w_there ? w_there + n : NULL;
     const void *const in[] = {x, b};
     for (int k = 0; k < 2 && !mpk_failed(status); k++)
-        status = mpki_cuda_told(m->ctx, STAGE, s->f->copy(cuda, &s->at, in[k], v[k], 0));
+        status = mpki_cuda_status(m->ctx, STAGE, s->f->copy(cuda, &s->at, in[k], v[k], 0));
     if (!mpk_failed(status))
-        status = mpki_cuda_told(
+        status = mpki_cuda_status(
             m->ctx, STAGE,
             s->k->residual(cuda, &s->at, &m->rows, v[X], v[B], v[R], w_there, norms));
     if (!mpk_failed(status))
-        status = mpki_cuda_told(m->ctx, STAGE, s->f->copy(cuda, &s->at, v[R], r, 1));
+        status = mpki_cuda_status(m->ctx, STAGE, s->f->copy(cuda, &s->at, v[R], r, 1));
     if (!mpk_failed(status) && w)
-        status = mpki_cuda_told(
+        status = mpki_cuda_status(
             m->ctx, STAGE, table->copy(cuda, w, bytes, w_there, bytes, bytes, 1, 0, s->at.stream));
     if (!mpk_failed(status) && row_norm)
-        status = mpki_cuda_told(
+        status = mpki_cuda_status(
             m->ctx, STAGE,
             table->copy(cuda, norms_there, bytes, row_norm, bytes, bytes, 1, 1, s->at.stream));
     if (!mpk_failed(status) && row_norm) status = judge(m, s, v, w_there, norms_there, judged);
     if (!mpk_failed(status))
-        status = mpki_cuda_told(m->ctx, STAGE, table->synchronize(cuda, s->at.stream));
+        status = mpki_cuda_status(m->ctx, STAGE, table->synchronize(cuda, s->at.stream));
     if (there) table->give(cuda, there);
     mpki_cuda_space_free(m->ctx, &s);
     return status;
@@ -348,7 +350,7 @@ mpk_status mpki_cuda_measure(mpki_matrix *m, const void *x, const void *b, void 
 
 mpk_status mpki_cuda_shift(mpki_matrix *m, int exponent, const void *x, void *y) {
     mpki_space *s = m->space;
-    return mpki_cuda_told(m->ctx, STAGE, s->k->shift(m->d->cuda, &s->at, exponent, x, y));
+    return mpki_cuda_status(m->ctx, STAGE, s->k->shift(m->d->cuda, &s->at, exponent, x, y));
 }
 
 /* ---- scales ---------------------------------------------------------------------------------- */
@@ -376,28 +378,31 @@ mpk_status mpki_cuda_scales_make(mpk_context *ctx, mpk_scalar scalar, int32_t n,
                                  const double *columns, const int32_t *from, mpki_scaler **out) {
     enum { COPIES = 2 };
     const mpki_device *d = mpki_cuda_kept(ctx);
-    const int64_t wide = n * (int64_t)sizeof *rows, narrow = n * (int64_t)sizeof *from;
+    const int64_t long_bytes = n * (int64_t)sizeof *rows, index_bytes = n * (int64_t)sizeof *from;
     void *v[COPIES];
     mpki_scaler *s = *out = MPKI_ZNEW(ctx, STAGE, 1, mpki_scaler);
     if (!s) return mpki_failed(ctx);
     s->ctx = ctx;
     mpk_status status = mpki_cuda_space_make(ctx, scalar, n, COPIES, NULL, 0, &s->space, v);
     if (!mpk_failed(status))
-        status = mpki_cuda_told(ctx, STAGE, d->table->take(d->cuda, 2 * wide + narrow, &s->memory));
+        status = mpki_cuda_status(
+            ctx, STAGE, d->table->take(d->cuda, 2 * long_bytes + index_bytes, &s->memory));
     if (!mpk_failed(status)) {
         void *stream = s->space->at.stream;
         s->in = v[0], s->out = v[1];
         s->rows = s->memory;
         s->columns = s->rows + n;
         s->from = from ? (int32_t *)(s->columns + n) : NULL;
-        const array list[] = {{rows, wide, 0}, {columns, wide, wide}, {from, narrow, 2 * wide}};
+        const array list[] = {{rows, long_bytes, 0},
+                              {columns, long_bytes, long_bytes},
+                              {from, index_bytes, 2 * long_bytes}};
         for (int k = 0; k < (from ? 3 : 2) && !mpk_failed(status); k++)
-            status = mpki_cuda_told(ctx, STAGE,
-                                    d->table->copy(d->cuda, (char *)s->memory + list[k].at,
-                                                   list[k].bytes, list[k].from, list[k].bytes,
-                                                   list[k].bytes, 1, 1, stream));
+            status = mpki_cuda_status(ctx, STAGE,
+                                      d->table->copy(d->cuda, (char *)s->memory + list[k].at,
+                                                     list[k].bytes, list[k].from, list[k].bytes,
+                                                     list[k].bytes, 1, 1, stream));
         if (!mpk_failed(status))
-            status = mpki_cuda_told(ctx, STAGE, d->table->synchronize(d->cuda, stream));
+            status = mpki_cuda_status(ctx, STAGE, d->table->synchronize(d->cuda, stream));
     }
     if (mpk_failed(status)) mpki_cuda_scales_free(ctx, out);
     return status;
@@ -413,14 +418,14 @@ mpk_status mpki_cuda_scales_apply(mpki_scaler *s, bool with_rows, bool with_colu
     void *out = x_there ? x : s->out;
     mpk_status status = MPK_OK;
     if (!b_there || (from && b == x)) {
-        status = mpki_cuda_told(s->ctx, STAGE, at->f->copy(d->cuda, &at->at, b, s->in, 0));
+        status = mpki_cuda_status(s->ctx, STAGE, at->f->copy(d->cuda, &at->at, b, s->in, 0));
         in = s->in;
     }
     if (!mpk_failed(status))
-        status = mpki_cuda_told(s->ctx, STAGE,
-                                at->k->scales(d->cuda, &at->at, with_rows ? s->rows : NULL,
-                                              with_columns ? s->columns : NULL, from, in, out));
+        status = mpki_cuda_status(s->ctx, STAGE,
+                                  at->k->scales(d->cuda, &at->at, with_rows ? s->rows : NULL,
+                                                with_columns ? s->columns : NULL, from, in, out));
     if (!mpk_failed(status) && !x_there)
-        status = mpki_cuda_told(s->ctx, STAGE, at->f->copy(d->cuda, &at->at, s->out, x, 1));
+        status = mpki_cuda_status(s->ctx, STAGE, at->f->copy(d->cuda, &at->at, s->out, x, 1));
     return status;
 }

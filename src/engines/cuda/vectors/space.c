@@ -37,7 +37,7 @@ mpk_status mpki_cuda_space_make(mpk_context *ctx, mpk_scalar scalar, int32_t n, 
                       .at = {.scalar = scalar, .n = n}};
     mpk_status status = mpki_cuda_within(ctx, "the method", s->bytes, limit);
     if (!mpk_failed(status))
-        status = mpki_cuda_told(ctx, STAGE, s->f->make(d->cuda, &s->at, count, stream, v));
+        status = mpki_cuda_status(ctx, STAGE, s->f->make(d->cuda, &s->at, count, stream, v));
     if (mpk_failed(status)) mpki_cuda_space_free(ctx, out);
     return status;
 }

@@ -45,7 +45,7 @@ void mpki_cuda_space_free(mpk_context *ctx, mpki_space **s);
 /** A failed call of the module is kept; whoever asks for the status finds it. False: it failed. */
 static inline bool good(mpki_space *s, int status) {
     if (mpk_failed(status) && !mpk_failed(s->status)) {
-        mpki_cuda_told(s->ctx, "solve", status);
+        mpki_cuda_status(s->ctx, "solve", status);
         s->status = (mpk_status)status;
     }
     return !mpk_failed(status);

@@ -22,6 +22,7 @@
 #define __align__(n) __attribute__((aligned(n)))
 #define __shared__ static /* blocks come one after the other */
 #define MPKI_ROOM char *const room = host_room
+#define MPKI_SMEM char *const smem = host_room /* the same, as multifrontal/kernels calls it */
 
 typedef struct host_place {
     unsigned x;

@@ -107,7 +107,7 @@ static int open(int device, mpki_cuda **cuda, char *text, size_t size) {
 }
 
 static void close(mpki_cuda *cuda) {
-    if (cuda->batch_room) cudaFree(cuda->batch_room);
+    if (cuda->batch_memory) cudaFree(cuda->batch_memory);
     free(cuda->batch_flags);
     if (cuda->vectors_report) cudaFreeHost(cuda->vectors_report);
     if (cuda->direct_told) cudaFreeHost(cuda->direct_told);

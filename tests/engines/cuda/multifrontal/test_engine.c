@@ -5,7 +5,7 @@
 
 #include "device_cases.h"
 #include "parts.h"
-#include "factor/direct_form.h"
+#include "factor/direct_numbers.h"
 
 /* The parts one after the other are the whole; |D| of a definite matrix is D. */
 static void test_parts(void **unused) {

@@ -67,12 +67,12 @@ static void solve(system_ *s, char *x) {
 static mpki_direct *direct_of(const system_ *s) {
     return s->fac->direct;
 }
-static bool narrowed(const system_ *s) {
-    return atomic_load(&direct_of(s)->narrowed);
+static bool half_copied(const system_ *s) {
+    return atomic_load(&direct_of(s)->half_copied);
 }
 /* From which size of chains on. */
 static void ask_for(const system_ *s, int64_t entries) {
-    direct_of(s)->narrow_least = entries;
+    direct_of(s)->half_copy_least = entries;
 }
 
 static double largest_difference(const system_ *s, const char *x, const char *y) {
@@ -90,7 +90,7 @@ static const struct {
              {"lin 12 12 12", "80000"},
              {"nlpkkt 7", "60000"},
              {"helmholtz 3d 10 0.3 absorbing", "120000"}};
-/* Where the copy lies, and its bytes; NULL: there is no room for it. */
+/* Where the copy lies, and its bytes; NULL: there is no memory for it. */
 static char *copy_of(const system_ *s, int64_t *bytes) {
     const mpki_direct *f = direct_of(s);
     const int64_t size = (int64_t)mpk_scalar_size(s->a.scalar);
@@ -98,7 +98,7 @@ static char *copy_of(const system_ *s, int64_t *bytes) {
     assert_int_equal(mpki_cuda_sweep_lists_make(s->ctx, f, &l), MPK_OK);
     const int64_t before = (int64_t)l.squares * MPKI_FRONT_STRIP * MPKI_FRONT_STRIP * size;
     const char *end = (const char *)f->on.contribution + f->plan.contribution_entries * size;
-    *bytes = l.narrow * size / 2;
+    *bytes = l.half_copy * size / 2;
     mpki_cuda_sweep_lists_free(s->ctx, &l);
     return before + *bytes <= end - f->work ? f->work + before : NULL;
 }
@@ -115,22 +115,22 @@ static void test_answers(void **unused) {
         char *x = malloc(s.bytes), *y = malloc(s.bytes);
         assert_true(x && y);
         solve(&s, x);
-        assert_false(narrowed(&s)); /* it is too small for that */
-        ask_for(&s, 1);             /* and lists that know of it */
+        assert_false(half_copied(&s)); /* it is too small for that */
+        ask_for(&s, 1);                /* and lists that know of it */
         mpki_cuda_direct_drop_spare(direct_of(&s));
         solve(&s, y); /* reads of L what copies will have */
-        assert_false(narrowed(&s));
+        assert_false(half_copied(&s));
         assert_true(s.info.iterations >= 1 && s.info.componentwise <= 1e-15);
         assert_true(largest_difference(&s, y, x) <= 1e-12);
         for (int again = 0; again < 2;
              again++) { /* the third makes the copies, the fourth reads them */
             for (int run = again ? 0 : 1; run < 4; run++) {
                 solve(&s, x);
-                assert_int_equal(narrowed(&s), fits && run >= 2);
+                assert_int_equal(half_copied(&s), fits && run >= 2);
                 assert_memory_equal(x, y, s.bytes);
             }
             assert_false(mpk_failed(mpk_refactorize(s.ctx, NULL, &s.o, s.fac)));
-            assert_false(narrowed(&s));
+            assert_false(half_copied(&s));
         }
         free(x), free(y);
         close_system(&s);
@@ -145,7 +145,7 @@ static void test_steps(void **unused) {
     open_system(&s, "lin 10 10 10", -1, "60000");
     ask_for(&s, 1);
     for (int k = 0; k < 3; k++) solve(&s, s.x);
-    assert_true(narrowed(&s));
+    assert_true(half_copied(&s));
     assert_true(s.info.unrefined > 1e-14 && s.info.componentwise <= 1e-15);
     assert_int_equal(s.info.iterations, 1);
     close_system(&s);
@@ -153,7 +153,7 @@ static void test_steps(void **unused) {
     ask_for(&s, 1);
     solve(&s, s.x);
     assert_int_equal(s.info.iterations, 0);
-    assert_false(narrowed(&s));
+    assert_false(half_copied(&s));
     close_system(&s);
 }
 
@@ -193,12 +193,12 @@ static void test_new_values(void **unused) {
     assert_true(ax && x);
     ask_for(&s, 1);
     for (int k = 0; k < 3; k++) solve(&s, x);
-    assert_true(narrowed(&s));
+    assert_true(half_copied(&s));
     for (int64_t k = 0; k < s.a.nnz; k++) ax[k] = ((const double *)s.a.ax)[k] * (k % 3 ? 1 : 1.5);
     assert_false(mpk_failed(mpk_refactorize(s.ctx, ax, &s.o, s.fac)));
     for (int k = 0; k < 3; k++) {
         solve(&s, s.x);
-        assert_int_equal(narrowed(&s), k == 2);
+        assert_int_equal(half_copied(&s), k == 2);
         assert_int_equal(s.info.iterations, 1);
         assert_true(s.info.componentwise <= 1e-15);
         assert_true(largest_difference(&s, s.x, x) > 1e-3);
@@ -207,8 +207,8 @@ static void test_new_values(void **unused) {
     close_system(&s);
 }
 
-/* Where contributions had less room than it takes there is none. */
-static void test_no_room(void **unused) {
+/* Where contributions had less memory than it takes there is none. */
+static void test_no_memory(void **unused) {
     (void)unused;
     system_ s;
     int64_t bytes;
@@ -219,16 +219,16 @@ static void test_no_room(void **unused) {
     direct_of(&s)->plan.contribution_entries =
         (at + bytes - contribution) / (int64_t)sizeof(double) - 1;
     for (int k = 0; k < 3; k++) solve(&s, s.x);
-    assert_false(narrowed(&s));
+    assert_false(half_copied(&s));
     assert_true(s.info.iterations == 1 && s.info.componentwise <= 1e-15);
     close_system(&s);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_answers),  cmocka_unit_test(test_steps),
-        cmocka_unit_test(test_bad_copy), cmocka_unit_test(test_new_values),
-        cmocka_unit_test(test_no_room),
+        cmocka_unit_test(test_answers),   cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_bad_copy),  cmocka_unit_test(test_new_values),
+        cmocka_unit_test(test_no_memory),
     };
     return device_has(DEVICE_DIRECT) ? cmocka_run_group_tests(tests, NULL, NULL) : 0;
 }

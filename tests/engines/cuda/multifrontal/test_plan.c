@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The multifrontal engine of a device by the shared memory of a block: fronts that are large, in
- * wide tiles, cut into columns and parts; where their contributions lie. The module that computes
+ * tiles of 128, cut into columns and parts; where their contributions lie. The module that computes
  * on the host has as much as it is told. */
 #include "support.h"
 
 #include "device_cases.h"
 #include "device_places.h"
-#include "factor/direct_form.h"
+#include "factor/direct_numbers.h"
 
 /* ---- with little shared memory nearly all fronts are large, and tasks stop at those that grow --- */
 
@@ -23,9 +23,9 @@ static void test_small_blocks(void **unused) {
     unsetenv("METAPACK_CUDA_HOST_SHARED");
 }
 
-/* The root of a matrix, 332 columns, with or without wide tiles: how many columns of one it has
- * seen beyond a narrow one's. */
-static int wide_columns(const char *code) {
+/* The root of a matrix, 332 columns, with or without tiles of 128: how many columns of one it has
+ * seen beyond a tile of 32. */
+static int columns_of_128(const char *code) {
     mpk_options o;
     mpk_options_init(&o);
     o.method = MPK_METHOD_LDLT;
@@ -40,8 +40,8 @@ static int wide_columns(const char *code) {
     assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &fac), MPK_OK);
     ((mpki_direct *)fac->direct)->queued_most = 0;
     assert_int_equal(mpk_refactorize(ctx, NULL, &o, fac), MPK_OK);
-    assert_true(fac->direct->large[0].w > MPKI_FRONT_WIDE);
-    for (int k = MPKI_FRONT_TILE; k < MPKI_FRONT_WIDE; k++)
+    assert_true(fac->direct->large[0].w > MPKI_FRONT_TILE_128);
+    for (int k = MPKI_FRONT_TILE; k < MPKI_FRONT_TILE_128; k++)
         columns += fac->direct->large[0].order[k] > 0;
     mpk_factor_destroy(&fac);
     mpk_analysis_destroy(&an);
@@ -53,11 +53,11 @@ static int wide_columns(const char *code) {
 }
 
 /* Large fronts in tiles of 128 columns, which those of 32 take over where one fails. */
-static void test_wide_tiles(void **unused) {
+static void test_tiles_of_128(void **unused) {
     (void)unused;
     if (device_is_real()) return;
-    assert_int_equal(wide_columns("86"), 0);
-    assert_true(wide_columns("90") > 80);
+    assert_int_equal(columns_of_128("86"), 0);
+    assert_true(columns_of_128("90") > 80);
     setenv("METAPACK_CUDA_HOST_CODE", "90", 1);
     small_blocks("13000");
     without_queues = true;
@@ -72,15 +72,15 @@ static void test_wide_tiles(void **unused) {
 /* ---- with a little more, fronts are cut into some columns and parts of what these leave ---- */
 
 /* What a plan is to be like. */
-typedef struct looks {
+typedef struct plan_shape {
     int32_t steps; /* at least */
     bool rounds, large;
-} looks;
+} plan_shape;
 
 /* The plan of a matrix where a block has so much shared memory: contributions lie on each other
  * where they may, and what is looked for is found where one is moved. */
 static void check_places(const char *shared, mpk_problem *(*make)(mpk_context *, const void *),
-                         const void *arg, const mpk_options *o, looks like) {
+                         const void *arg, const mpk_options *o, plan_shape like) {
     small_blocks(shared);
     mpk_context *ctx = new_context(true);
     mpk_problem *problem = make(ctx, arg);
@@ -145,17 +145,18 @@ static void test_places(void **unused) {
     mpk_options o;
     mpk_options_init(&o);
     o.method = MPK_METHOD_LDLT;
-    check_places("60000", generated, "nlpkkt 5", &o, (looks){1, false, false}); /* with parts */
-    check_places("101376", generated, "stokes mac 30", &o, (looks){1, false, false});
+    check_places("60000", generated, "nlpkkt 5", &o,
+                 (plan_shape){1, false, false}); /* with parts */
+    check_places("101376", generated, "stokes mac 30", &o, (plan_shape){1, false, false});
     /* nearly all fronts are large, and assembled in rounds */
-    check_places("13000", generated, "nlpkkt 12", &o, (looks){2, true, true});
+    check_places("13000", generated, "nlpkkt 12", &o, (plan_shape){2, true, true});
     check_rounds(&o);
     /* one step in two halves */
     o.ordering = MPK_ORDERING_NATURAL, o.matching = o.scaling = MPK_OFF;
-    check_places("60000", of_shape, &ladder, &o, (looks){2, false, false});
+    check_places("60000", of_shape, &ladder, &o, (plan_shape){2, false, false});
     small_blocks("60000");
     compare("in halves", of_shape, &ladder, &o, 1);
-    check_places("60000", of_shape, &gate, &o, (looks){3, false, true});
+    check_places("60000", of_shape, &gate, &o, (plan_shape){3, false, true});
     small_blocks("60000");
     compare("in halves below a large front", of_shape, &gate, &o, 1);
     unsetenv("METAPACK_CUDA_HOST_SHARED");
@@ -211,10 +212,10 @@ static void test_panels(void **unused) {
     unsetenv("METAPACK_CUDA_HOST_SHARED");
 }
 
-/* Columns of a cut front that came late, beyond shared memory, in pieces that leave them to the
+/* Columns of a cut front that were delayed, beyond shared memory, in pieces that leave them to the
  * next one: they lie apart, and the numbers are those of the processor. PLANTED and WAITING leave
  * many. */
-static void test_late_apart(void **unused) {
+static void test_delayed_apart(void **unused) {
     (void)unused;
     if (device_is_real()) return;
     int apart = 0;
@@ -238,7 +239,7 @@ static void test_late_apart(void **unused) {
             const int64_t most = table->class_bytes(f->device->cuda, MPKI_CUDA_CLASSES - 1);
             for (int32_t s = 0; s < f->plan.fronts; s++) {
                 const mpki_cuda_node *node = &f->plan.node[s];
-                const int32_t w = f->now[s].w, nrows = w + node->rows;
+                const int32_t w = f->state[s].w, nrows = w + node->rows;
                 apart += f->plan.kind[s] == MPKI_CUDA_LOWER &&
                          table->task_bytes(MPK_D, nrows, w, w) > most &&
                          table->task_bytes(MPK_D, nrows, node->own, node->own) <= most;
@@ -254,9 +255,9 @@ static void test_late_apart(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_small_blocks),
-                                       cmocka_unit_test(test_wide_tiles),
+                                       cmocka_unit_test(test_tiles_of_128),
                                        cmocka_unit_test(test_panels), cmocka_unit_test(test_places),
-                                       cmocka_unit_test(test_late_apart)};
+                                       cmocka_unit_test(test_delayed_apart)};
     if (device_lacks(DEVICE_DIRECT)) return 0;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

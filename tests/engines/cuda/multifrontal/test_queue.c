@@ -124,9 +124,9 @@ static mpk_problem *apart(mpk_context *ctx, const void *arg) {
     return problem;
 }
 
-static void narrow_tiles(void) {
+static void tiles_of_32(void) {
     if (device_is_real()) return;
-    setenv("METAPACK_CUDA_HOST_CODE", "86", 1); /* no wide tiles */
+    setenv("METAPACK_CUDA_HOST_CODE", "86", 1); /* no tiles of 128 */
     small_blocks("13000");
 }
 static void any_tiles(void) {
@@ -136,8 +136,8 @@ static void any_tiles(void) {
 
 static void test_generated(void **unused) {
     (void)unused;
-    if (device_is_real()) return; /* whose fronts are large there has wide tiles */
-    narrow_tiles();
+    if (device_is_real()) return; /* whose fronts are large there has tiles of 128 */
+    tiles_of_32();
     both("nlpkkt 7", generated, "nlpkkt 7", true);
     both("stokes mac 16", generated, "stokes mac 16", true);
     any_tiles();
@@ -151,7 +151,7 @@ static void test_failing(void **unused) {
                                  {MPK_Z, MPK_HERMITIAN, 130},
                                  {MPK_C, MPK_HERMITIAN, 100}};
     if (device_is_real()) return;
-    narrow_tiles();
+    tiles_of_32();
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
         both("bordered", bordered, &kinds[k], false);
     any_tiles();
@@ -160,7 +160,7 @@ static void test_failing(void **unused) {
 static void test_apart(void **unused) {
     (void)unused;
     if (device_is_real()) return;
-    narrow_tiles();
+    tiles_of_32();
     both("a root beside larger fronts", apart, NULL, false);
     any_tiles();
 }

@@ -353,6 +353,10 @@ static void test_several(void **unused) {
                 scalar_store(scalar, odd, i, cases[q].odd);
             assert_int_equal(mpk_device_copy(s.ctx, 0, there, 0, b, 0, (int64_t)bytes, 1), MPK_OK);
             const mpk_status status = mpk_solve(s.ctx, s.fac, K, there, LD, there, LD, &s.o, &all);
+            const char *text = NULL;
+            mpk_last_error(s.ctx, NULL, NULL, &text);
+            if (isnan(cases[q].odd)) /* by its number, though the first block was done before */
+                assert_non_null(strstr(text, "right-hand side 10 is not finite"));
             assert_int_equal(mpk_device_copy(s.ctx, 0, x, 0, there, 0, (int64_t)bytes, 1), MPK_OK);
             memcpy(y, b, bytes);
             assert_int_equal(mpk_solve(s.ctx, s.fac, K, y, LD, y, LD, &s.o, NULL), status);
@@ -392,6 +396,35 @@ static void test_several(void **unused) {
         free(b), free(x), free(y);
         close_system(&s);
     }
+}
+
+/* x begins where b does, but its columns lie elsewhere: what is solved lies in b's others, so these
+ * are kept, and are there again after a failure. */
+static void test_other_steps(void **unused) {
+    (void)unused;
+    enum { K = 3, WIDER = N + 7 };
+    system_ s;
+    double b[WIDER * K], x[WIDER * K], y[N];
+    void *there = NULL;
+    assert_int_equal(open_system(&s, NULL, MPK_D, MPK_SYMMETRIC), MPK_OK);
+    assert_int_equal(mpk_device_alloc(s.ctx, 0, sizeof b, &there), MPK_OK);
+    for (int nan = 0; nan < 2; nan++) {
+        for (int k = 0; k < WIDER * K; k++) b[k] = 1;
+        for (int c = 0; c < K; c++) fill(&s, b + c * N, 1 + c);
+        if (nan) b[(K - 1) * N + 3] = NAN;
+        assert_int_equal(mpk_device_copy(s.ctx, 0, there, 0, b, 0, sizeof b, 1), MPK_OK);
+        const mpk_status status = mpk_solve(s.ctx, s.fac, K, there, N, there, WIDER, &s.o, NULL);
+        assert_int_equal(status, nan ? MPK_ERR_INPUT : MPK_OK);
+        assert_int_equal(mpk_device_copy(s.ctx, 0, x, 0, there, 0, sizeof x, 1), MPK_OK);
+        if (nan) assert_memory_equal(x, b, K * N * sizeof *b);
+        for (int c = 0; !nan && c < K; c++) {
+            assert_int_equal(mpk_solve(s.ctx, s.fac, 1, b + c * N, N, y, N, &s.o, NULL), MPK_OK);
+            for (int k = 0; k < N; k++)
+                assert_true(fabs(x[c * WIDER + k] - y[k]) <= 1e-12 * (1 + fabs(y[k])));
+        }
+    }
+    assert_int_equal(mpk_device_free(s.ctx, 0, &there), MPK_OK);
+    close_system(&s);
 }
 
 /* An estimate of the condition is the host's. */
@@ -468,7 +501,8 @@ static void test_memory(void **unused) {
     assert_int_equal(open_system(&s, NULL, MPK_D, MPK_SYMMETRIC), MPK_OK);
     fill(&s, b, 1);
     put(&s, s.b, b);
-    assert_int_equal(mpk_solve_part(s.ctx, s.fac, MPK_PART_ALL, 1, s.b, N), MPK_OK); /* its room */
+    assert_int_equal(mpk_solve_part(s.ctx, s.fac, MPK_PART_ALL, 1, s.b, N),
+                     MPK_OK); /* its memory */
     put(&s, s.b, b);
     setenv("METAPACK_CUDA_HOST_LIMIT", "100", 1);
     assert_int_equal(mpk_solve(s.ctx, s.fac, 1, s.b, N, s.x, N, &s.o, &info), MPK_OK);
@@ -484,7 +518,7 @@ int main(void) {
         cmocka_unit_test(test_errors),         cmocka_unit_test(test_ahead),
         cmocka_unit_test(test_failing_device), cmocka_unit_test(test_new_values),
         cmocka_unit_test(test_growth),         cmocka_unit_test(test_unusual),
-        cmocka_unit_test(test_several),        cmocka_unit_test(test_more_asked),
-        cmocka_unit_test(test_memory)};
+        cmocka_unit_test(test_several),        cmocka_unit_test(test_other_steps),
+        cmocka_unit_test(test_more_asked),     cmocka_unit_test(test_memory)};
     return device_has(DEVICE_DIRECT) ? cmocka_run_group_tests(tests, NULL, NULL) : 0;
 }

@@ -4,7 +4,7 @@
 #include "support.h"
 
 #include "device_multifrontal.h"
-#include "factor/direct_form.h"
+#include "factor/direct_numbers.h"
 
 #include <dlfcn.h>
 
@@ -147,9 +147,9 @@ static mpk_status within(double limit, bool most, int64_t *bytes, char *said, si
         mpk_factor_info_get(fac, &info);
         *bytes = info.bytes;
         const bool cut = cut_fronts(&fac->direct->plan) > 0; /* the first time, perhaps */
-        int32_t grown = 0; /* fronts with more columns than the plan gave room */
+        int32_t grown = 0; /* fronts with more columns than the plan has memory for */
         for (int32_t k = 0; k < fac->direct->plan.fronts; k++)
-            grown += fac->direct->now[k].w > fac->direct->plan.node[k].own;
+            grown += fac->direct->state[k].w > fac->direct->plan.node[k].own;
         if (cut) assert_true(grown > 0);
         status = mpk_refactorize(ctx, NULL, &o, fac);
         assert_true(status == MPK_OK || (limit > 0 && status == MPK_ERR_MEMORY));
@@ -243,7 +243,7 @@ static void test_full(void **unused) {
     unsetenv("METAPACK_CUDA_HOST_SHARED");
 }
 
-/* Room for the delayed columns that are expected is told, and enough here; where it does not fit
+/* Memory for the delayed columns that are expected is told, and enough here; where it does not fit
  * the same factor is made without it, and grows. */
 static void test_reserve(void **unused) {
     (void)unused;

@@ -240,7 +240,7 @@ static void test_odd(void **unused) {
     }
 }
 
-/* Scaling that is off, or a limit that leaves no room for lists: the host's way. */
+/* Scaling that is off, or a limit that leaves no memory for lists: the host's way. */
 static void test_host_way(void **unused) {
     (void)unused;
     system_ s;
@@ -251,7 +251,7 @@ static void test_host_way(void **unused) {
     assert_false(away(&s));
     same(&s);
     s.o.scaling = MPK_AUTO;
-    s.o.device_memory_limit = (double)s.there->direct->room_bytes + 100;
+    s.o.device_memory_limit = (double)s.there->direct->memory_bytes + 100;
     assert_int_equal(mpk_refactorize(s.ctx, NULL, &s.o, s.there),
                      MPK_OK); /* the limit is in force */
     assert_int_equal(again(&s), MPK_OK);

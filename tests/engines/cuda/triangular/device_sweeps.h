@@ -174,7 +174,7 @@ static inline void compare(const run *r, const char *what, const int32_t *nrhs, 
             on_processor(r, (mpk_part)part, nrhs[k], x);
             on_device(r, s, takes, (mpk_part)part, nrhs[k], y, (part + k) % 4);
             const double d = distance(r, nrhs[k], x, y);
-            if (!(d <= bound_of(r, part, mpki_cuda_sweeps_told(s).full > 0)))
+            if (!(d <= bound_of(r, part, mpki_cuda_sweeps_summary(s).full > 0)))
                 fail_msg("%s, part %d, %d vectors: %g apart", what, part, (int)nrhs[k], d);
             on_device(r, s, takes, (mpk_part)part, nrhs[k], z, (part + k + 1) % 4);
             assert_memory_equal(

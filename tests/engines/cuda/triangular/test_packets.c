@@ -42,7 +42,7 @@ static mpki_cuda_sweeps_numbers numbers_of(mpk_context *ctx, const char *spec, m
     run r = go(ctx, spec, scalar, o);
     assert_null(r.bf->border);
     mpki_block_solver *s = solver_of(&r, 1, &takes);
-    const mpki_cuda_sweeps_numbers told = mpki_cuda_sweeps_told(s);
+    const mpki_cuda_sweeps_numbers told = mpki_cuda_sweeps_summary(s);
     *joined = packets_with(&r, &told, JOINED);
     assert_int_equal(packets_with(&r, &told, DENSE) + *joined, told.full);
     mpki_cuda_sweeps_free(ctx, &s);

@@ -57,7 +57,7 @@ static void test_late_levels(void **unused) {
         const mpki_stages *stages = r.bf->stages;
         const mpki_ibcsr *x = &stages->index;
         mpki_levels late;
-        assert_int_equal(mpki_cuda_sweeps_late_levels(ctx, stages, &late), MPK_OK);
+        assert_int_equal(mpki_cuda_sweeps_latest_levels(ctx, stages, &late), MPK_OK);
         assert_int_equal(late.count, stages->levels.count);
         assert_int_equal(late.ptr[late.count], x->m);
         assert_int_equal(mpki_levels_check(ctx, x, &late), MPK_OK);
@@ -118,7 +118,7 @@ static void test_shapes(void **unused) {
         run r = go_on(ctx, p, &o);
         int32_t takes;
         mpki_block_solver *s = solver_of(&r, 1, &takes);
-        const mpki_cuda_sweeps_numbers told = mpki_cuda_sweeps_told(s);
+        const mpki_cuda_sweeps_numbers told = mpki_cuda_sweeps_summary(s);
         mpki_cuda_sweeps_free(ctx, &s);
         if (block == 1) assert_true(told.tasks < 2 * N / 8);
         compare(&r, "arrow", nrhs, 2);
@@ -128,7 +128,7 @@ static void test_shapes(void **unused) {
     run r = go(ctx, "random 700 0.2 0.5", MPK_D, &o); /* full */
     int32_t takes;
     mpki_block_solver *s = solver_of(&r, 1, &takes);
-    assert_true(mpki_cuda_sweeps_told(s).parts > 0);
+    assert_true(mpki_cuda_sweeps_summary(s).parts > 0);
     mpki_cuda_sweeps_free(ctx, &s);
     compare(&r, "full", nrhs, 2);
     end(&r);
@@ -179,14 +179,14 @@ static void test_trials(void **unused) {
     int32_t takes, before, changed = 0;
     mpki_block_solver *s = solver_of(&r, 1, &takes);
     double *first = vectors(&r, 1);
-    before = mpki_cuda_sweeps_told(s).warps;
+    before = mpki_cuda_sweeps_summary(s).warps;
     on_device(&r, s, takes, MPK_PART_ALL, 1, first, 1);
     for (int k = 0; k < 24; k++) {
         double *x = vectors(&r, 1);
         on_device(&r, s, takes, MPK_PART_ALL, 1, x, 1);
         assert_memory_equal(first, x, (size_t)r.n * 8);
         free(x);
-        changed += mpki_cuda_sweeps_told(s).warps != before;
+        changed += mpki_cuda_sweeps_summary(s).warps != before;
     }
     const char *must = getenv("METAPACK_TEST_DEVICE"); /* the host's clock is made up */
     if (!must || strcmp(must, "1")) assert_true(changed > 0);

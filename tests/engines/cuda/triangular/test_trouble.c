@@ -71,7 +71,7 @@ static void test_failures(void **unused) {
         failed++;
     }
     assert_true(failed > 10);
-    const int64_t bytes = mpki_cuda_sweeps_told(s).bytes;
+    const int64_t bytes = mpki_cuda_sweeps_summary(s).bytes;
     mpki_cuda_sweeps_free(ctx, &s);
     mpki_cuda_sweeps_free(ctx, &s);
     assert_int_equal(f.held, held);
@@ -92,7 +92,7 @@ static void test_failures(void **unused) {
             assert_true(limited.device_memory_limit < (double)bytes);
             refused++;
         } else { /* where there is little, arrays take no more than they need */
-            assert_true((double)mpki_cuda_sweeps_told(s).bytes <= limited.device_memory_limit);
+            assert_true((double)mpki_cuda_sweeps_summary(s).bytes <= limited.device_memory_limit);
         }
         mpki_cuda_sweeps_free(ctx, &s);
         assert_int_equal(f.held, held);

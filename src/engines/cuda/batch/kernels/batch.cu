@@ -14,15 +14,15 @@ static mpk_status follow(mpki_cuda *cuda, cudaStream_t stream) {
     return MPK_OK;
 }
 
-static int make_room(mpki_cuda *cuda, int64_t bytes, void *stream, void **ptr) {
+static int reserve(mpki_cuda *cuda, int64_t bytes, void *stream, void **ptr) {
     MPKI_TRY(cudaSetDevice(cuda->device));
     *ptr = NULL;
     if (bytes > cuda->batch_bytes) {
-        if (cuda->batch_room) cudaFree(cuda->batch_room); /* waits for all that uses it */
-        cuda->batch_room = NULL;
+        if (cuda->batch_memory) cudaFree(cuda->batch_memory); /* waits for all that uses it */
+        cuda->batch_memory = NULL;
         cuda->batch_bytes = 0;
         bytes = bytes / 4 * 5;
-        const cudaError_t error = cudaMalloc(&cuda->batch_room, (size_t)bytes);
+        const cudaError_t error = cudaMalloc(&cuda->batch_memory, (size_t)bytes);
         if (error == cudaErrorMemoryAllocation) {
             cudaGetLastError();
             return refuse(cuda, MPK_ERR_MEMORY, "%lld bytes of device memory were asked for",
@@ -32,7 +32,7 @@ static int make_room(mpki_cuda *cuda, int64_t bytes, void *stream, void **ptr) {
         cuda->batch_bytes = bytes;
     }
     MPKI_PASS(follow(cuda, (cudaStream_t)stream));
-    *ptr = cuda->batch_room;
+    *ptr = cuda->batch_memory;
     return MPK_OK;
 }
 
@@ -72,4 +72,4 @@ static int run(mpki_cuda *cuda, mpki_cuda_batch *batch) {
     return MPK_OK;
 }
 
-const mpki_cuda_batch_table mpki_cuda_batches = {make_room, run, done};
+const mpki_cuda_batch_table mpki_cuda_batches = {reserve, run, done};

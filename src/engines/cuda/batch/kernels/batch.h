@@ -49,9 +49,9 @@ typedef struct mpki_cuda_batch {
 typedef struct mpki_cuda_batch_table {
     /** `bytes` of device memory, 256-aligned, kept with the runtime: what a call may use from now
      *  on in `stream`, after all that calls before it do with it. */
-    int (*room)(mpki_cuda *cuda, int64_t bytes, void *stream, void **ptr);
+    int (*memory)(mpki_cuda *cuda, int64_t bytes, void *stream, void **ptr);
     int (*run)(mpki_cuda *cuda, mpki_cuda_batch *batch);
-    /** The room is free for another stream when what is queued by now is done. */
+    /** Another stream may use the memory when the work queued so far is done. */
     int (*done)(mpki_cuda *cuda, void *stream);
 } mpki_cuda_batch_table;
 

@@ -130,7 +130,7 @@ mpk_status FN(cuda_batch_product)(mpki_cuda *cuda, const mpki_cuda_batch *batch)
     if (blas_suits(p)) return blas_product<T>(cuda, p, batch->stream);
     const size_t each = product_bytes<T>(p.m, p.n, p.k);
     const size_t has = (cuda->shared_max ? cuda->shared_max : 227 * 1024) - 1024;
-    p.wide = p.n;
+    p.columns = p.n;
     /* matrices of few rows take fewer lanes, as long as several blocks fit on a multiprocessor */
     const size_t most = 96 * 1024;
     if (p.m <= 8 && p.n <= 16 && each * tile8::MATRICES <= most)
@@ -140,8 +140,8 @@ mpk_status FN(cuda_batch_product)(mpki_cuda *cuda, const mpki_cuda_batch *batch)
     if (p.m <= 32 && p.n <= 32 && p.k <= 32 && each * tile32::MATRICES <= has)
         return launch<tile32>(cuda, product_kernel<T, tile32>, p, each, batch->stream);
     /* 99 KiB do not hold two matrices of order 64 of double complex */
-    while (product_bytes<T>(p.m, p.wide, p.k) > has && p.wide > 4 * tile64::W)
-        p.wide = product_ld((p.wide + 1) / 2);
-    return launch<tile64>(cuda, product_kernel<T, tile64>, p, product_bytes<T>(p.m, p.wide, p.k),
+    while (product_bytes<T>(p.m, p.columns, p.k) > has && p.columns > 4 * tile64::W)
+        p.columns = product_ld((p.columns + 1) / 2);
+    return launch<tile64>(cuda, product_kernel<T, tile64>, p, product_bytes<T>(p.m, p.columns, p.k),
                           batch->stream);
 }

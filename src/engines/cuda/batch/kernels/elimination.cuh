@@ -7,6 +7,7 @@
 
 namespace mpki {
 
+/** A small matrix in shared memory while it is eliminated, and its outcome so far. */
 template <class T, class TILE> struct elimination {
     typedef typename scalar_of<T>::real R;
     static const int ROWS = TILE::ROWS, L = TILE::L, W = TILE::W;
@@ -20,18 +21,22 @@ template <class T, class TILE> struct elimination {
     bool singular, broken, bad;
     int zero;
 
+    /** The matrix of the tile's threads; w_: its memory. By each thread for itself; no barrier. */
     __device__ elimination(const TILE &tile_, const part &job_, T *w_)
         : t(tile_), job(job_), n(job_.n), ld(shared_ld(job_.n)), w(w_), given(NULL), small(0),
           singular(false), broken(false), bad(false), zero(0) {}
 
+    /** Entry (i, j) of the matrix. By each thread for itself; no barrier. */
     __device__ T &at(int i, int j) { return w[i + j * ld]; }
 
-    /** The zero tolerance, relative to `most`, the largest entry that counts for it. */
+    /** The zero tolerance relative to `most`, the largest entry that counts for it. By each
+     *  thread for itself; no barrier. */
     __device__ void set_small(R most) {
         small = (R)(job.tolerance < 0 ? 4 * n * (double)epsilon<R>() : job.tolerance) * most;
     }
 
-    /** `row` as found by the lane whose `column` won. */
+    /** The `row` of the lane whose `column` is `where`. By all lanes of the matrix in a warp;
+     *  shuffles. */
     __device__ int row_of_winner(int column, int where, int row) const {
         int mine = column == where ? row : -1;
 #pragma unroll
@@ -42,21 +47,25 @@ template <class T, class TILE> struct elimination {
         return mine;
     }
 
-    /** The matrix's mpk_batch_outcome, from what all of its threads know. */
+    /** The matrix's mpk_batch_outcome, from what all of its threads know. By each thread for
+     *  itself; no barrier. */
     __device__ int outcome() const {
         return bad ? 3 : broken ? 2 : singular ? 1 : 0;
     }
+    /** Are there no factors? By each thread for itself; no barrier. */
     __device__ bool none() const {
         return bad || broken;
     }
 };
 
-/** This thread's matrix in dynamic shared memory; each matrix takes `each` bytes. */
-template <class TILE> __device__ inline char *room_of(char *room, size_t each) {
-    return room + (TILE::W == 1 ? threadIdx.x / TILE::L : 0) * each;
+/** The thread's matrix in `memory`, of which each matrix takes `each` bytes. By each thread for
+ *  itself; no barrier. */
+template <class TILE> __device__ inline char *memory_of_matrix(char *memory, size_t each) {
+    return memory + (TILE::W == 1 ? threadIdx.x / TILE::L : 0) * each;
 }
 
-/** Load, eliminate, and store if there are factors. broken: the pivots given were not valid. */
+/** Loads, eliminates and, if there are factors, stores. broken: the given pivots were not valid.
+ *  By all threads of the matrix; contains their barrier. */
 template <class E, class V, class F>
 __device__ inline void run_elimination(E &e, const V &a, F eliminate) {
     e.load(a);

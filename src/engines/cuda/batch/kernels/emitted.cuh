@@ -18,7 +18,7 @@
 
 namespace mpki {
 
-/** LANES: threads of a group; PACK: groups of a pack. */
+/** A block of groups of LANES threads, a matrix each; PACK groups form a pack. */
 template <int THREADS, int LANES, int PACK> struct emitted_block {
     static const int GROUPS = THREADS / LANES;
     long long first; /* place of the block's first group */
@@ -26,6 +26,7 @@ template <int THREADS, int LANES, int PACK> struct emitted_block {
     int groups;      /* groups that there are in this block */
     int threads;     /* threads of the packs that there are */
 
+    /** The block's groups among `count`. By each thread for itself; no barrier. */
     __device__ emitted_block(long long count) {
         first = (long long)blockIdx.x * GROUPS;
         groups = count - first < GROUPS ? (int)(count - first) : GROUPS;
@@ -33,39 +34,40 @@ template <int THREADS, int LANES, int PACK> struct emitted_block {
         local = (int)threadIdx.x / LANES;
         if (local >= groups) local = groups - 1;
     }
-    /** The address of the block's first matrix, if this thread's matrix were to follow it by the
-     *  stride. */
+    /** The address of the block's first matrix, if this thread's `matrix` were to follow it by
+     *  the stride. By each thread for itself; no barrier. */
     template <class T> __device__ T *base(const mpki_cuda_operand &x, long long matrix) const {
         T *p = x.layout == 1 ? ((T *const *)x.data)[matrix] : (T *)x.data + matrix * x.stride;
         return in_global(p - local * x.stride);
     }
-    /** Write the outcomes of the block's groups; matrices without factors get a valid permutation.
-     *  */
-    template <int LISTS> __device__ void tell(const part &job, const int *told) const {
+    /** Writes the outcomes of the block's groups; a matrix without factors gets a valid
+     *  permutation. By all threads of a block; contains block barriers. */
+    template <int LISTS>
+    __device__ void report_outcomes(const part &job, const int *outcomes) const {
         __syncthreads();
         const int g = (int)threadIdx.x;
         const bool mine = g < groups;
         if (mine)
-            job.report(job.matrix(first + g), told[4 * g], told[4 * g + 1], told[4 * g + 2],
-                       told[4 * g + 3]);
+            job.report(job.matrix(first + g), outcomes[4 * g], outcomes[4 * g + 1],
+                       outcomes[4 * g + 2], outcomes[4 * g + 3]);
         /* the divisions below are a tenth of a small matrix's instructions */
-        if (LISTS == 0 || !__syncthreads_or(mine && told[4 * g] > 1)) return;
+        if (LISTS == 0 || !__syncthreads_or(mine && outcomes[4 * g] > 1)) return;
         const int each = (LISTS > 0 ? LISTS : 1) * job.n;
         for (int k = (int)threadIdx.x; k < groups * each; k += threads) {
-            if (told[4 * (k / each)] <= 1) continue;
+            if (outcomes[4 * (k / each)] <= 1) continue;
             int *piv = job.pivots + job.matrix(first + k / each) * job.most * LISTS;
             piv[k % each] = k % each % job.n;
         }
     }
 };
 
-/** BODY::run() is borgc's function. BLOCKS: least number of blocks on a multiprocessor. STAGED: the
- *  matrices of a warp lie one after the other and go through shared memory, by all threads of the
- *  warp. */
+/** Runs borgc's function BODY::run() on a matrix per group, then report_outcomes(). BLOCKS:
+ *  least number of blocks on a multiprocessor; STAGED: the matrices of a warp lie one after the
+ *  other and go through shared memory, by all threads of the warp. Block barriers at the end. */
 template <class BODY, int THREADS, int LANES, int PACK, int LISTS, int BLOCKS, bool STAGED = false>
 __global__ void __launch_bounds__(THREADS, BLOCKS) emitted_kernel(const part job) {
     typedef emitted_block<THREADS, LANES, PACK> block;
-    __shared__ __align__(16) int told[4 * block::GROUPS];
+    __shared__ __align__(16) int outcomes[4 * block::GROUPS];
     const block at(job.count);
     /* borgc's code ends these threads as well; but here they must not wait at our barrier for the
      * rest of a warp whose exchanges wait for them */
@@ -73,9 +75,9 @@ __global__ void __launch_bounds__(THREADS, BLOCKS) emitted_kernel(const part job
     const T tolerance = job.tolerance < 0 ? 4 * job.n * epsilon<T>() : (T)job.tolerance;
     const long long b = job.matrix(at.first + at.local);
     int *piv = LISTS > 0 ? job.pivots + (b * job.most - at.local * job.n) * LISTS : NULL;
-    BODY::run(at.template base<T>(job.a, b), job.a.ld, job.a.stride, piv, told, tolerance, job.n,
-              -at.first, job.count - at.first);
-    at.template tell<LISTS>(job, told);
+    BODY::run(at.template base<T>(job.a, b), job.a.ld, job.a.stride, piv, outcomes, tolerance,
+              job.n, -at.first, job.count - at.first);
+    at.template report_outcomes<LISTS>(job, outcomes);
 }
 
 template <class BODY, int THREADS, int LANES, int PACK, int LISTS, int BLOCKS, bool STAGED = false>
@@ -87,7 +89,7 @@ mpk_status launch_emitted(mpki_cuda *cuda, const part &job, void *stream) {
     return MPK_OK;
 }
 
-/** C -= A B. */
+/** C := C - A B by borgc's function, a matrix per group. No barrier. */
 template <class BODY, int THREADS, int LANES, int PACK, int BLOCKS>
 __global__ void __launch_bounds__(THREADS, BLOCKS) emitted_product_kernel(const product_part job) {
     const emitted_block<THREADS, LANES, PACK> at(job.count);

@@ -9,6 +9,7 @@
 
 namespace mpki {
 
+/** LDU of a small matrix; its rows and columns stay where they are. */
 template <class T, class TILE> struct general : elimination<T, TILE> {
     typedef elimination<T, TILE> base;
     typedef typename base::R R;
@@ -19,13 +20,19 @@ template <class T, class TILE> struct general : elimination<T, TILE> {
     unsigned char *row, *col; /* shared: old indices at each place */
     bits rows, cols;          /* not finished; `given`: rows, then columns, job.most apart */
 
+    /** Nothing is eliminated yet; lists: 128 bytes of shared memory. By each thread for itself;
+     *  no barrier. */
     __device__ general(const TILE &tile_, const part &job_, T *w_, unsigned char *lists)
         : base(tile_, job_, w_), row(lists), col(lists + 64), rows(all_below(job_.n)),
           cols(all_below(job_.n)) {}
 
+    /** Is row i not a pivot's yet? By each thread for itself; no barrier. */
     __device__ bool row_left(int i) const { return i < n && (rows >> i & 1); }
+    /** Is column j not a pivot's yet? By each thread for itself; no barrier. */
     __device__ bool col_left(int j) const { return j < n && (cols >> j & 1); }
 
+    /** Reads the matrix and sets the zero tolerance. By all threads of the matrix; contains
+     *  their barrier. */
     __device__ void load(const view<T> &a) {
         R most = 0;
         for (int j = t.warp; j < n; j += W)
@@ -49,6 +56,8 @@ template <class T, class TILE> struct general : elimination<T, TILE> {
         set_small(most);
     }
 
+    /** The row that is left with the largest entry in column q, *value. By all lanes of each
+     *  warp; shuffles. */
     __device__ int largest_row(int q, R *value) {
         R most = 0;
         int where = 64;
@@ -64,6 +73,8 @@ template <class T, class TILE> struct general : elimination<T, TILE> {
         return where == 64 ? lowest(rows) : where;
     }
 
+    /** The column that is left with the largest entry in row p, *value. By all lanes of each
+     *  warp; shuffles. */
     __device__ int largest_column(int p, R *value) {
         R most = 0;
         int where = 64;
@@ -79,6 +90,8 @@ template <class T, class TILE> struct general : elimination<T, TILE> {
         return where == 64 ? lowest(cols) : where;
     }
 
+    /** The pivot (*p, *q) that is largest in its row and its column. By all lanes of each warp;
+     *  shuffles. */
     __device__ void choose_rook(int *p, int *q) {
         R value = 0, next;
         for (bits m = cols; m && !(value > small); m &= m - 1) {
@@ -95,7 +108,8 @@ template <class T, class TILE> struct general : elimination<T, TILE> {
         }
     }
 
-    /* Each lane searches its own columns. */
+    /** The largest entry (*p, *q); each lane searches its own columns. By all lanes of each
+     *  warp; shuffles. */
     __device__ void choose_complete(int *p, int *q) {
         R most = -1;
         int column = 64, best = lowest(rows);
@@ -117,6 +131,7 @@ template <class T, class TILE> struct general : elimination<T, TILE> {
         *p = base::row_of_winner(column, where, best), *q = where;
     }
 
+    /** The pivot (*p, *q) of step s. By all lanes of each warp; shuffles. */
     __device__ void choose(int s, int *p, int *q) {
         R value;
         if (job.pivoting == 1)
@@ -129,7 +144,8 @@ template <class T, class TILE> struct general : elimination<T, TILE> {
             choose_complete(p, q);
     }
 
-    /* A zero pivot is right if its row and column are zero too. */
+    /** Takes a pivot of 0, which is right if its row and column are zero, too. By all threads of
+     *  the matrix; contains their barrier. */
     __device__ void zero_pivot(int p, int q) {
         R down, along;
         largest_row(q, &down);
@@ -154,6 +170,8 @@ template <class T, class TILE> struct general : elimination<T, TILE> {
             }
     }
 
+    /** L and U of the pivot (p, q), and the update of the rest. By all threads of the matrix;
+     *  contains their barrier. */
     __device__ void eliminate(int p, int q) {
         const T d = at(p, q), r1 = inverse(d);
         T l[ROWS], u[ROWS];
@@ -186,6 +204,7 @@ template <class T, class TILE> struct general : elimination<T, TILE> {
             }
     }
 
+    /** Eliminates all columns. By all threads of the matrix; contains their barrier. */
     __device__ void ldu() {
         for (int s = 0; s < n && !broken; ++s) {
             int p = lowest(rows), q = lowest(cols);
@@ -200,6 +219,7 @@ template <class T, class TILE> struct general : elimination<T, TILE> {
         }
     }
 
+    /** Writes L, D and U in pivots' order. By all threads of the matrix; no barrier. */
     __device__ void store(const view<T> &a) {
         for (int j = t.warp; j < n; j += W)
 #pragma unroll
@@ -210,19 +230,21 @@ template <class T, class TILE> struct general : elimination<T, TILE> {
     }
 };
 
+/** Shared memory for a matrix of order n. By each thread for itself; no barrier. */
 template <class T> __host__ __device__ inline size_t general_bytes(int n) {
     return (n * (size_t)shared_ld(n) * sizeof(T) + 15) / 16 * 16 + 128;
 }
 
+/** LDU of a matrix per tile. By all threads of the matrix; contains their barrier. */
 template <class T, class TILE>
 __global__ void __launch_bounds__(TILE_BLOCK) general_kernel(const part job) {
-    MPKI_ROOM;
+    MPKI_SMEM;
     __shared__ double between[TILE::W];
     const TILE t(between);
     const long long place = TILE::place();
     if (place >= job.count) return;
     const size_t each = general_bytes<T>(job.n);
-    char *mine = room_of<TILE>(room, each);
+    char *mine = memory_of_matrix<TILE>(smem, each);
     general<T, TILE> e(t, job, (T *)mine, (unsigned char *)mine + each - 128);
     const int n = job.n;
     const long long b = job.matrix(place);

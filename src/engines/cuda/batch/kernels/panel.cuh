@@ -13,9 +13,9 @@
 
 namespace mpki {
 
-/** ROWS: rows of a lane: lane and lane + 32. PIVOTING: as mpk_pivoting, but static. W: warps of a
- *  matrix, which share the columns that complete pivoting looks through; all else each of them
- *  does, and the first one writes. */
+/** LDLT of a real matrix by W warps. ROWS: rows of a lane, lane and lane + 32. PIVOTING: as
+ *  mpk_pivoting, but static. The warps share the columns that complete pivoting searches; all
+ *  else each of them does, and the first one writes. */
 template <class R, int ROWS, int PIVOTING, int W> struct panel {
     static const unsigned ALL = 0xffffffffu;
     static const bool COMPLETE = PIVOTING == 4;
@@ -33,9 +33,10 @@ template <class R, int ROWS, int PIVOTING, int W> struct panel {
     bool broken;
     int zero, positive, negative;
 
-    __device__ panel(const part &job_, char *room)
+    /** The parts of `memory`; nothing is eliminated yet. By each thread for itself; no barrier. */
+    __device__ panel(const part &job_, char *memory)
         : job(job_), lane((int)(threadIdx.x % 32)), warp(W == 1 ? 0 : (int)(threadIdx.x / 32)),
-          n(job_.n), rows(panel_rows(job_.n)), ld(panel_ld(job_.n)), w((R *)room), width(0),
+          n(job_.n), rows(panel_rows(job_.n)), ld(panel_ld(job_.n)), w((R *)memory), width(0),
           left(all_below(job_.n)), pairs(0), small(0), check(0), broken(false), zero(0),
           positive(0), negative(0) {
         l = w + rows * (rows + 1) / 2;
@@ -49,10 +50,13 @@ template <class R, int ROWS, int PIVOTING, int W> struct panel {
         }
     }
 
+    /** Where column j of the packed triangle begins, less j. By each thread for itself; no
+     *  barrier. */
     __device__ int column(int j) const {
         return j * (2 * rows - j - 1) / 2;
     }
-    /** What row i of this lane (number r) has in common with row p. */
+    /** The entry that row i of this lane (number r) has in common with row p. By each thread for
+     *  itself; no barrier. */
     __device__ R &common(int r, int p, int of_p) const {
         const int i = lane + 32 * r;
         return w[i >= p ? i + of_p : p + off[r]];
@@ -60,21 +64,25 @@ template <class R, int ROWS, int PIVOTING, int W> struct panel {
 
     /* ---- between the lanes, between the warps ---- */
 
+    /** The matrix's barrier: __syncwarp(), or a block barrier where W > 1. */
     __device__ static void sync() {
         if (W == 1)
             __syncwarp();
         else
             __syncthreads();
     }
+    /** Does this warp write? By each thread for itself; no barrier. */
     __device__ bool writes() const {
         return W == 1 || warp == 0;
     }
 
+    /** Entry i of a column c that the lanes hold. By all lanes of a warp; a shuffle. */
     __device__ R of_row(const R *c, int i) const {
         const R x = ROWS == 1 || i < 32 ? c[0] : c[ROWS - 1];
         return __shfl_sync(ALL, x, i % 32);
     }
-    /** The largest of column c among the rows left, except row `but`; -1: all are zero. */
+    /** The row that is left, except `but`, with the largest entry of c; -1: all are zero. By all
+     *  lanes of a warp, in shuffles; no block barrier. */
     __device__ int largest(const R *c, int but, R *value) const {
         unsigned key[ROWS];
 #pragma unroll
@@ -85,8 +93,9 @@ template <class R, int ROWS, int PIVOTING, int W> struct panel {
         return i;
     }
 
-    /** Complete pivoting: the largest diagonal entry's row *d, the largest key off the diagonal and
-     *  its place, of all lanes and warps. */
+    /** Complete pivoting: the row *d of the largest diagonal entry, the largest key off the
+     *  diagonal and its place, over all lanes and warps. By all threads of the matrix; contains
+     *  their barrier. */
     __device__ void elect(const unsigned *diagonal, unsigned off_key, int off_place, int *d,
                           unsigned *most, int *place) const {
         *d = row_of_largest<ROWS>(diagonal);
@@ -114,6 +123,8 @@ template <class R, int ROWS, int PIVOTING, int W> struct panel {
 
     /* ---- the matrix comes and goes ---- */
 
+    /** Reads the lower triangle and sets the zero tolerance. By all threads of the matrix;
+     *  contains their barrier. */
     __device__ void load(const view<R> &a) {
         for (int j = warp; j < n; j += W)
 #pragma unroll
@@ -142,6 +153,7 @@ template <class R, int ROWS, int PIVOTING, int W> struct panel {
         sync();
     }
 
+    /** Writes L and D in pivots' order. By all threads of the matrix; no barrier. */
     __device__ void store(const view<R> &a) const {
         int row[ROWS], of_row[ROWS];
 #pragma unroll
@@ -160,14 +172,15 @@ template <class R, int ROWS, int PIVOTING, int W> struct panel {
         }
     }
 
-    /** Did anything become infinite or no number? All lanes call. */
+    /** Did anything become infinite or no number? By all lanes of a warp; a vote. */
     __device__ bool bad() const {
         return __any_sync(ALL, !(check == 0));
     }
 
     /* ---- columns and updates ---- */
 
-    /** Column p of what is left, brought up to date; 0 in finished rows. */
+    /** c := column p of what is left, brought up to date; 0 in finished rows. By all lanes of a
+     *  warp, in shuffles; no block barrier. */
     __device__ void fetch(int p, R *c) const {
         const int of_p = column(p);
 #pragma unroll
@@ -191,7 +204,8 @@ template <class R, int ROWS, int PIVOTING, int W> struct panel {
         }
     }
 
-    /** Eight rows and columns at once. */
+    /** The rest -= L D L^T of the panel, eight rows and columns at once, on tensor cores. By all
+     *  lanes of a warp; no barrier. */
     __device__ void update(double *) {
         const int row = lane / 4, quad = lane % 4, tiles = rows / 8;
         for (int jt = 0; jt < tiles; ++jt) {
@@ -216,7 +230,8 @@ template <class R, int ROWS, int PIVOTING, int W> struct panel {
         }
     }
 
-    /** Four columns at once, a lane its rows, without branches, so that loads go together. */
+    /** The same, four columns at once, a lane its rows, without branches, so that loads go
+     *  together. By all lanes of a warp; no barrier. */
     __device__ void update(float *) {
         R x[PANEL][ROWS];
 #pragma unroll
@@ -250,10 +265,11 @@ template <class R, int ROWS, int PIVOTING, int W> struct panel {
         }
     }
 
-    /** Complete pivoting: bring all that is left up to date, by at most two columns, and find the
-     *  largest entry on the diagonal and off it, and where they are. Off it the last six bits of a
-     *  size name its column, so that one maximum keeps both: sizes are told apart to 2^-14, single
-     *  ones to 2^-17. Here branches are faster: many rows and columns are finished. */
+    /** Complete pivoting: brings all that is left up to date, by at most two columns, and finds
+     *  the largest entries on the diagonal and off it. The last six bits of a size off it name
+     *  its column, so that one maximum keeps both; sizes are told apart to 2^-14, those in
+     *  single precision to 2^-17. Branches are faster here, where many rows are finished. By all
+     *  threads of the matrix; no barrier. */
     __device__ void search(unsigned *diagonal, unsigned *off_key, int *off_place) {
         R x[2][ROWS];
         unsigned best[ROWS];
@@ -295,7 +311,8 @@ template <class R, int ROWS, int PIVOTING, int W> struct panel {
                 *off_key = best[r], *off_place = (lane + 32 * r) << 8 | (int)(best[r] & 63);
     }
 
-    /** Bring all that is left up to date when the panel may not take two more columns. */
+    /** Brings all that is left up to date when two more columns would not fit into the panel. By
+     *  all lanes of a warp; contains __syncwarp(). */
     __device__ void flush() {
         if (COMPLETE || width + (PIVOTING >= 2 ? 2 : 1) <= PANEL) return;
         __syncwarp();
@@ -306,6 +323,8 @@ template <class R, int ROWS, int PIVOTING, int W> struct panel {
 
     /* ---- which pivot: its width, 0 where only zeros are left. c1, c2: columns *p, *q ---- */
 
+    /** Column p is the pivot. Returns its order, 0: zero. c1: its column. By all lanes of a
+     *  warp, in shuffles; no block barrier. */
     __device__ int choose_none(int p, R *c1) {
         R most;
         fetch(p, c1);
@@ -315,6 +334,8 @@ template <class R, int ROWS, int PIVOTING, int W> struct panel {
         return 0;
     }
 
+    /** The next pivot by Bunch and Kaufman's choice; returns its order, 0: zero. c1, c2: its
+     *  columns. By all lanes of a warp, in shuffles; no block barrier. */
     __device__ int choose_partial(int *p, int *q, R *c1, R *c2) {
         R lambda, sigma;
         const int first = *p;
@@ -333,6 +354,7 @@ template <class R, int ROWS, int PIVOTING, int W> struct panel {
         return 1;
     }
 
+    /** The same by rook pivoting. By all lanes of a warp, in shuffles; no block barrier. */
     __device__ int choose_rook(int *p, int *q, R *c1, R *c2) {
         R lambda, sigma;
         fetch(*p, c1);
@@ -356,6 +378,7 @@ template <class R, int ROWS, int PIVOTING, int W> struct panel {
         return 2;
     }
 
+    /** The same by complete pivoting. By all threads of the matrix; contains their barrier. */
     __device__ int choose_complete(int *p, int *q, R *c1, R *c2) {
         unsigned diagonal[ROWS], off_key = 0;
         int off_place = 0;
@@ -383,12 +406,14 @@ template <class R, int ROWS, int PIVOTING, int W> struct panel {
         return 2;
     }
 
+    /** (1 + sqrt(17)) / 8. By each thread for itself; no barrier. */
     static __device__ R alpha() {
         return (R)MPKI_ALPHA;
     }
 
     /* ---- a pivot is finished ---- */
 
+    /** Row p is the pivot of step s. By each thread for itself; no barrier. */
     __device__ void finish(int s, int p) {
         left &= ~bit(p);
         if (lane == 0 && writes()) perm[s] = (unsigned char)p;
@@ -396,7 +421,8 @@ template <class R, int ROWS, int PIVOTING, int W> struct panel {
         for (int r = 0; r < ROWS; ++r) mine[r] = mine[r] && lane + 32 * r != p;
     }
 
-    /** Column k of the panel; what lane's rows have in common with p is L's now, or `other`. */
+    /** Column k of the panel := x (of L) and c (of L D); what the lane's rows have in common
+     *  with p is L's, too. By all lanes of a warp; the caller needs the matrix's barrier. */
     __device__ void put(int k, int p, const R *x, const R *c) {
         const int of_p = column(p);
 #pragma unroll
@@ -410,6 +436,8 @@ template <class R, int ROWS, int PIVOTING, int W> struct panel {
         }
     }
 
+    /** Row p is a zero pivot; c: its column. By all threads of the matrix; ends with their
+     *  barrier. */
     __device__ void zero_pivot(int s, int p, const R *c) {
         finish(s, p);
         const int of_p = column(p);
@@ -422,6 +450,8 @@ template <class R, int ROWS, int PIVOTING, int W> struct panel {
         ++zero;
     }
 
+    /** Row p is a pivot of order 1 with column c. By all threads of the matrix; ends with their
+     *  barrier. */
     __device__ void eliminate_one(int s, int p, const R *c) {
         const R d = of_row(c, p), r1 = 1 / d;
         R x[ROWS];
@@ -438,6 +468,8 @@ template <class R, int ROWS, int PIVOTING, int W> struct panel {
             ++negative;
     }
 
+    /** Rows p and q are a pivot of order 2; false: it is singular. By all threads of the matrix;
+     *  ends with their barrier. */
     __device__ bool eliminate_two(int s, int p, int q, const R *c1, const R *c2) {
         const R d11 = of_row(c1, p), d21 = of_row(c1, q), d22 = of_row(c2, q);
         const two<R> z(d11, d21, d22, 0);
@@ -469,6 +501,7 @@ template <class R, int ROWS, int PIVOTING, int W> struct panel {
         return true;
     }
 
+    /** Eliminates all columns. By all threads of the matrix; contains their barrier. */
     __device__ void ldlt() {
         for (int s = 0; s < n && !broken;) {
             int p = lowest(left), q = -1, columns;

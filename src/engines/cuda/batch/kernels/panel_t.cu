@@ -7,14 +7,15 @@
 
 namespace mpki {
 
-/** Least blocks on a multiprocessor: bounds the registers. */
+/** LDLT of a matrix per block of W warps. The least number of blocks on a multiprocessor bounds
+ *  the registers. Contains the matrix's barrier. */
 template <class R, int ROWS, int PIVOTING, int W>
 __global__ void __launch_bounds__(32 * W, ROWS == 1 ? 24
                                           : W == 1  ? 16
                                                     : PANEL_BLOCKS) panel_kernel(const part job) {
-    MPKI_ROOM;
+    MPKI_SMEM;
     typedef panel<R, ROWS, PIVOTING, W> matrix;
-    matrix e(job, room);
+    matrix e(job, smem);
     const int n = job.n;
     const long long b = job.matrix(blockIdx.x);
     const view<R> a = view_of<R>(job.a, b);
@@ -51,7 +52,7 @@ static mpk_status launch(mpki_cuda *cuda, const part &job, void *stream) {
 }
 
 template <int ROWS> static mpk_status pivoted(mpki_cuda *cuda, const part &job, void *stream) {
-    /* shared memory has room for so few of these matrices that one warp of each waits too often */
+    /* shared memory holds so few of these matrices that one warp of each waits too often */
     const int W = sizeof(T) == 8 && ROWS > 1 ? PANEL_WARPS : 1;
     if (job.pivoting == 2) return launch<ROWS, 2, 1>(cuda, job, stream);
     if (job.pivoting == 3) return launch<ROWS, 3, 1>(cuda, job, stream);

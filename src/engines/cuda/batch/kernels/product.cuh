@@ -12,20 +12,24 @@ struct product_part {
     long long count;
     const int *sizes;
     int m, n, k, transpose_b, hermitian;
-    int wide; /* columns of op(B) that are in shared memory at a time: all, or a multiple of 4 */
+    int columns; /* columns of op(B) that are in shared memory at a time: all, or a multiple of 4 */
     double alpha, beta;
 };
 
 static const int PRODUCT_COLUMNS = 4;
 
+/** Leading dimension of a right factor of n columns. By each thread for itself; no barrier. */
 __host__ __device__ inline int product_ld(int n) {
     return (n + PRODUCT_COLUMNS - 1) / PRODUCT_COLUMNS * PRODUCT_COLUMNS;
 }
+
+/** Shared memory for a product of m x k by k x n. By each thread for itself; no barrier. */
 template <class T> __host__ __device__ inline size_t product_bytes(int m, int n, int k) {
     return (((size_t)m * k + (size_t)k * product_ld(n)) * sizeof(T) + 31) / 16 * 16;
 }
 
-/** x := columns c0 .. c0 + n - 1 of op(B), k rows, times alpha and D. */
+/** x := columns c0 .. c0 + n - 1 of alpha D op(B), k rows. By all threads of the matrix; the
+ *  caller needs their barrier. */
 template <class T, class TILE>
 __device__ inline void right_factor(const TILE &t, const product_part &job, long long b, int c0,
                                     int n, int k, T *x) {
@@ -57,7 +61,8 @@ __device__ inline void right_factor(const TILE &t, const product_part &job, long
         for (int j = n + t.lane; j < ldx; j += TILE::L) x[o * ldx + j] = make<T>(0);
 }
 
-/** Columns c0 .. c0 + n - 1 of C from those of op(B) in x and A in y, both by rows of k. */
+/** Columns c0 .. c0 + n - 1 of C := beta C + A X, from A in y and X in x, both by rows of k. By
+ *  all threads of the matrix; no barrier. */
 template <class T, class TILE>
 __device__ inline void product_columns(const TILE &t, const product_part &job, const view<T> &c,
                                        T beta, int c0, int n, int m, int k, const T *x,
@@ -97,9 +102,11 @@ __device__ inline void product_columns(const TILE &t, const product_part &job, c
     }
 }
 
+/** C := beta C + alpha A D op(B), a matrix per tile. By all threads of the matrix; contains
+ *  their barrier. */
 template <class T, class TILE>
 __global__ void __launch_bounds__(TILE_BLOCK) product_kernel(const product_part job) {
-    MPKI_ROOM;
+    MPKI_SMEM;
     __shared__ double between[TILE::W];
     const TILE t(between);
     const long long b = TILE::place();
@@ -108,9 +115,9 @@ __global__ void __launch_bounds__(TILE_BLOCK) product_kernel(const product_part 
     const int m = sizes ? sizes[0] : job.m, n = sizes ? sizes[1] : job.n;
     const int k = job.alpha == 0 ? 0 : sizes ? sizes[2] : job.k;
     if (m == 0 || n == 0) return;
-    T *x = (T *)(room + (TILE::W == 1 ? threadIdx.x / TILE::L : 0) *
-                            product_bytes<T>(job.m, job.wide, job.k));
-    T *y = x + k * product_ld(n < job.wide ? n : job.wide);
+    T *x = (T *)(smem + (TILE::W == 1 ? threadIdx.x / TILE::L : 0) *
+                            product_bytes<T>(job.m, job.columns, job.k));
+    T *y = x + k * product_ld(n < job.columns ? n : job.columns);
     if (k > 0) {
         const view<T> a = view_of<T>(job.a, b);
         for (int j = t.warp; j < k; j += TILE::W)
@@ -122,8 +129,8 @@ __global__ void __launch_bounds__(TILE_BLOCK) product_kernel(const product_part 
     }
     const view<T> c = view_of<T>(job.c, b);
     const T beta = make<T>(job.beta);
-    for (int c0 = 0; c0 < n; c0 += job.wide) {
-        const int columns = n - c0 < job.wide ? n - c0 : job.wide;
+    for (int c0 = 0; c0 < n; c0 += job.columns) {
+        const int columns = n - c0 < job.columns ? n - c0 : job.columns;
         if (c0) t.sync();
         if (k > 0) right_factor(t, job, b, c0, columns, k, x);
         t.sync();

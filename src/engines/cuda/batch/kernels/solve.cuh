@@ -9,6 +9,7 @@
 
 namespace mpki {
 
+/** The factors of a matrix in shared memory, and a right-hand side y of each warp. */
 template <class T, class TILE> struct solver {
     typedef typename scalar_of<T>::real R;
     static const int ROWS = TILE::ROWS, L = TILE::L, W = TILE::W;
@@ -20,20 +21,25 @@ template <class T, class TILE> struct solver {
     T *y;       /* shared: this warp's right-hand side */
     bits marks; /* places of 2x2 pivots */
 
+    /** Entry (i, j) of the factors. By each thread for itself; no barrier. */
     __device__ const T &at(int i, int j) const { return w[i + j * ld]; }
+    /** Is s the first of a 2 x 2 pivot? By each thread for itself; no barrier. */
     __device__ bool is_first(int s) const { /* of a 2x2 pivot */
         return (marks >> s & 1) && __popcll(marks & (bit(s) - 1)) % 2 == 0;
     }
+    /** Is s the second of a 2 x 2 pivot? By each thread for itself; no barrier. */
     __device__ bool is_second(int s) const {
         return (marks >> s & 1) && __popcll(marks & (bit(s) - 1)) % 2 == 1;
     }
-    /** The lanes of one right-hand side wait for each other; other warps do not wait. */
+    /** The lanes of one right-hand side wait for each other; other warps do not wait. A warp's
+     *  barrier. */
     __device__ void sync() const { __syncwarp(t.mask); }
 
+    /** x / d; 0 where d is zero. By each thread for itself; no barrier. */
     __device__ T divided(T d, T x) const { return is_zero(d) ? make<T>(0) : x * inverse(d); }
 
-    /* y(i) -= l(i, s) y(s) for i > s, for s in turn; `roots`: y(s) is divided by the diagonal
-     * before */
+    /** y := L^-1 y; `roots`: y(s) is divided by the diagonal before. By all lanes of a warp;
+     *  contains __syncwarp(). */
     __device__ void forward(bool roots) {
         for (int s = 0; s < n; ++s) {
             if (roots) {
@@ -51,7 +57,8 @@ template <class T, class TILE> struct solver {
         }
     }
 
-    /* the same with the transposed factor: row s of L, entries of the columns before s */
+    /** y := L^-T y (L^-H); `roots` as in forward(). By all lanes of a warp; contains
+     *  __syncwarp(). */
     __device__ void backward(bool roots) {
         for (int s = n - 1; s >= 0; --s) {
             if (roots) {
@@ -69,6 +76,7 @@ template <class T, class TILE> struct solver {
         }
     }
 
+    /** y := D^-1 y. By all lanes of a warp; contains __syncwarp(). */
     __device__ void diagonal() {
 #pragma unroll
         for (int r = 0; r < ROWS; ++r) {
@@ -86,6 +94,7 @@ template <class T, class TILE> struct solver {
         sync();
     }
 
+    /** y := U^-1 y for a unit upper U. By all lanes of a warp; contains __syncwarp(). */
     __device__ void upper() {
         for (int s = n - 1; s > 0; --s) {
             const T x = y[s];
@@ -98,7 +107,7 @@ template <class T, class TILE> struct solver {
         }
     }
 
-    /** Is some pivot zero, or some 2x2 pivot singular? */
+    /** Is a pivot zero, or a 2 x 2 pivot singular? By all lanes of a warp; a vote. */
     __device__ bool singular() const {
         bool found = false;
 #pragma unroll
@@ -115,7 +124,8 @@ template <class T, class TILE> struct solver {
         return t.any(found);
     }
 
-    /** Solve for one right-hand side; returns in each lane whether X is finite. */
+    /** Solves for column c of b; returns in each lane whether X is finite. rows, out:
+     *  permutations, or NULL. By all lanes of a warp; contains __syncwarp(). */
     __device__ bool one(const view<T> &b, int c, const int *rows, const int *out) {
         bool good = true;
 #pragma unroll
@@ -148,21 +158,24 @@ template <class T, class TILE> struct solver {
     }
 };
 
-/** Bytes of shared memory for the factors and as many right-hand sides as warps. */
+/** Shared memory for the factors of order n and a right-hand side per warp. By each thread for
+ *  itself; no barrier. */
 template <class T> __host__ __device__ inline size_t solve_bytes(int n, int warps) {
     return ((n * (size_t)shared_ld(n) + (size_t)warps * n) * sizeof(T) + 15) / 16 * 16;
 }
 
+/** X := A^-1 B from the factors, a matrix per tile. By all threads of the matrix; contains their
+ *  barrier. */
 template <class T, class TILE>
 __global__ void __launch_bounds__(TILE_BLOCK) solve_kernel(const part job) {
-    MPKI_ROOM;
+    MPKI_SMEM;
     __shared__ double between[TILE::W];
     const TILE t(between);
     const long long place = TILE::place();
     if (place >= job.count) return;
     const int n = job.n, ld = shared_ld(n);
     const long long at = job.matrix(place);
-    T *w = (T *)(room + (TILE::W == 1 ? threadIdx.x / TILE::L : 0) * solve_bytes<T>(n, TILE::W));
+    T *w = (T *)(smem + (TILE::W == 1 ? threadIdx.x / TILE::L : 0) * solve_bytes<T>(n, TILE::W));
     const view<T> a = view_of<T>(job.a, at), b = view_of<T>(job.b, at);
     const int lists = job.method == 2 ? 2 : 1;
     const int *rows = job.pivots ? job.pivots + at * job.most * lists : NULL;

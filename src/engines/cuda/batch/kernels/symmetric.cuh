@@ -10,13 +10,16 @@
 
 namespace mpki {
 
-/** 2x2 pivot D = [d11 conj(d21); d21 d22], as src/engines/cpu/batch/pivot.h has it. */
+/** The inverse of a 2 x 2 pivot D = [d11 conj(d21); d21 d22], as src/engines/cpu/batch/pivot.h
+ *  computes it. */
 template <class T> struct two {
     typedef typename scalar_of<T>::real R;
     T i11, i21, i12, i22;
     R det;
     bool regular;
 
+    /** Computes it and its determinant; not `regular`: D is singular to rounding. By each thread
+     *  for itself; no barrier. */
     __device__ two(T d11, T d21, T d22, int hermitian) {
         R m = abs1(d11);
         regular = false;
@@ -37,6 +40,7 @@ template <class T> struct two {
     }
 };
 
+/** LLT or LDLT of a small matrix; its rows stay where they are. */
 template <class T, class TILE> struct symmetric : elimination<T, TILE> {
     typedef elimination<T, TILE> base;
     typedef typename base::R R;
@@ -48,12 +52,16 @@ template <class T, class TILE> struct symmetric : elimination<T, TILE> {
     bits left, pairs;    /* rows that are not finished; places in 2x2 pivots */
     int positive, negative;
 
+    /** Nothing is eliminated yet. By each thread for itself; no barrier. */
     __device__ symmetric(const TILE &tile_, const part &job_, T *w_, unsigned char *perm_)
         : base(tile_, job_, w_), perm(perm_), left(all_below(job_.n)), pairs(0), positive(0),
           negative(0) {}
 
+    /** Is row i not a pivot's yet? By each thread for itself; no barrier. */
     __device__ bool is_left(int i) const { return i < n && (left >> i & 1); }
 
+    /** Reads the lower triangle, mirrors it and sets the zero tolerance. By all threads of the
+     *  matrix; contains their barrier. */
     __device__ void load(const view<T> &a) {
         const int all = job.pivoting >= 2;
         R most = 0;
@@ -75,7 +83,8 @@ template <class T, class TILE> struct symmetric : elimination<T, TILE> {
         t.sync();
     }
 
-    /** The largest of column p among the rows left, except row `but`; -1: all are zero. */
+    /** The row that is left, except `but`, with the largest entry of column p; -1: all are zero.
+     *  By all lanes of each warp; shuffles. */
     __device__ int largest(int p, int but, R *value) {
         R most = 0;
         int where = 64;
@@ -91,11 +100,13 @@ template <class T, class TILE> struct symmetric : elimination<T, TILE> {
         return where == 64 ? -1 : where;
     }
 
+    /** (1 + sqrt(17)) / 8. By each thread for itself; no barrier. */
     static __device__ R alpha() {
         return (R)MPKI_ALPHA;
     }
 
-    /* The width of the next pivot p (and q): 1, 2, or 0 where only zeros are left. */
+    /** The next pivot p (and q) by Bunch and Kaufman's choice; returns its order, 0: only zeros
+     *  are left. By all lanes of each warp; shuffles. */
     __device__ int choose_partial(int *p, int *q) {
         R lambda, sigma;
         const int r = lowest(left), s = largest(r, r, &lambda);
@@ -110,6 +121,7 @@ template <class T, class TILE> struct symmetric : elimination<T, TILE> {
         return 2;
     }
 
+    /** The same by rook pivoting. By all lanes of each warp; shuffles. */
     __device__ int choose_rook(int *p, int *q) {
         R lambda, sigma;
         int r = lowest(left), s = largest(r, r, &lambda);
@@ -126,7 +138,8 @@ template <class T, class TILE> struct symmetric : elimination<T, TILE> {
         return 2;
     }
 
-    /* Each lane searches its own columns. */
+    /** The same by complete pivoting; each lane searches its own columns. By all lanes of each
+     *  warp; shuffles. */
     __device__ int choose_complete(int *p, int *q) {
         R diag = -1, off = 0;
         int dp = 64, column = 64, row = 64;
@@ -154,6 +167,7 @@ template <class T, class TILE> struct symmetric : elimination<T, TILE> {
         return 2;
     }
 
+    /** Are columns p and q (-1: none) zero? By all lanes of each warp; shuffles. */
     __device__ bool is_zero_column(int p, int q) {
         R m1, m2 = 0;
         largest(p, -1, &m1);
@@ -161,6 +175,8 @@ template <class T, class TILE> struct symmetric : elimination<T, TILE> {
         return !(m1 > small) && !(m2 > small);
     }
 
+    /** The pivot of step s as it was given; returns its order, 0: it is zero, as it should be.
+     *  By all lanes of each warp; shuffles. */
     __device__ int width_given(int s, int *p, int *q) {
         const int mark = given ? given[s] : s, width = mark < 0 ? 2 : 1;
         *p = mark < 0 ? ~mark : mark;
@@ -177,10 +193,12 @@ template <class T, class TILE> struct symmetric : elimination<T, TILE> {
         return 1;
     }
 
+    /** Row p is the pivot of step s. By each thread for itself; no barrier. */
     __device__ void note(int s, int p) {
         if (t.leads()) perm[s] = (unsigned char)p;
     }
 
+    /** Row p is a zero pivot. By all threads of the matrix; contains their barrier. */
     __device__ void zero_pivot(int s, int p) {
         t.sync();
 #pragma unroll
@@ -203,6 +221,7 @@ template <class T, class TILE> struct symmetric : elimination<T, TILE> {
         singular = true;
     }
 
+    /** Row p is a pivot of order 1. By all threads of the matrix; contains their barrier. */
     __device__ void eliminate_one(int s, int p) {
         T d = at(p, p), l[ROWS];
         if (job.hermitian) d = make<T>((double)re(d));
@@ -241,6 +260,8 @@ template <class T, class TILE> struct symmetric : elimination<T, TILE> {
             ++negative;
     }
 
+    /** Rows p and q are a pivot of order 2; false: it is singular. By all threads of the matrix;
+     *  contains their barrier. */
     __device__ bool eliminate_two(int s, int p, int q) {
         T d11 = at(p, p), d21 = at(q, p), d22 = at(q, q), l1[ROWS], l2[ROWS];
         if (job.hermitian) d11 = make<T>((double)re(d11)), d22 = make<T>((double)re(d22));
@@ -292,6 +313,7 @@ template <class T, class TILE> struct symmetric : elimination<T, TILE> {
         return true;
     }
 
+    /** Eliminates all columns. By all threads of the matrix; contains their barrier. */
     __device__ void ldlt() {
         for (int s = 0; s < n && !broken;) {
             int p = lowest(left), q = -1, width;
@@ -319,7 +341,8 @@ template <class T, class TILE> struct symmetric : elimination<T, TILE> {
         }
     }
 
-    /* The square root is taken when L is written. */
+    /** Eliminates all columns by pivots of order 1; the square roots are taken in store(). By
+     *  all threads of the matrix; contains their barrier. */
     __device__ void llt() {
         for (int s = 0; s < n; ++s) {
             int p = lowest(left);
@@ -347,6 +370,8 @@ template <class T, class TILE> struct symmetric : elimination<T, TILE> {
         }
     }
 
+    /** The square root of d; of a complex d the one with a real part >= 0. By each thread for
+     *  itself; no barrier. */
     static __device__ float root(float d) {
         return sqrtf(d);
     }
@@ -360,6 +385,7 @@ template <class T, class TILE> struct symmetric : elimination<T, TILE> {
         return {abs1(d.y) / (2 * x), d.y < 0 ? -x : x};
     }
 
+    /** Writes L (and D) in pivots' order. By all threads of the matrix; no barrier. */
     __device__ void store(const view<T> &a) {
         for (int s = t.warp; s < n; s += W) {
             const int p = perm[s];
@@ -375,20 +401,22 @@ template <class T, class TILE> struct symmetric : elimination<T, TILE> {
     }
 };
 
-/** Dynamic shared memory: for each matrix the matrix, and its permutation. */
+/** Shared memory for a matrix of order n and its permutation. By each thread for itself; no
+ *  barrier. */
 template <class T> __host__ __device__ inline size_t symmetric_bytes(int n) {
     return (n * (size_t)shared_ld(n) * sizeof(T) + 15) / 16 * 16 + 64;
 }
 
+/** LLT or LDLT of a matrix per tile. By all threads of the matrix; contains their barrier. */
 template <class T, class TILE>
 __global__ void __launch_bounds__(TILE_BLOCK) symmetric_kernel(const part job) {
-    MPKI_ROOM;
+    MPKI_SMEM;
     __shared__ double between[TILE::W];
     const TILE t(between);
     const long long place = TILE::place();
     if (place >= job.count) return;
     const size_t each = symmetric_bytes<T>(job.n);
-    char *mine = room_of<TILE>(room, each);
+    char *mine = memory_of_matrix<TILE>(smem, each);
     symmetric<T, TILE> e(t, job, (T *)mine, (unsigned char *)mine + each - 64);
     const int n = job.n;
     const long long b = job.matrix(place);

@@ -27,8 +27,8 @@ typedef struct mpki_cuda_portion {
     int32_t level, first, end;    /**< of `who` */
     int64_t first_item, end_item; /**< of the items */
     int64_t work, entries;        /**< of its work blocks: the first of them, how many */
-    int32_t
-        loads; /**< portions from this one on whose blocks are loaded at once; 0: they are there */
+    /** portions from this one on whose blocks are loaded at once; 0: they are there */
+    int32_t loads;
     int64_t words;  /**< that it may take in the arena, at most */
     int32_t border; /**< 1: frames of the dense pivot, whose blocks go to border_s */
 } mpki_cuda_portion;
@@ -96,8 +96,8 @@ typedef struct mpki_cuda_stage {
     const mpki_cuda_portion *portion; /**< host */
     int32_t portions;
     mpki_cuda_values from, to; /**< the same, but in sweeps */
-    int64_t words;             /**< room in to.words */
-    mpki_cuda_notes *told;
+    int64_t words;             /**< capacity of to.words, in words */
+    mpki_cuda_notes *notes;
     /* work space of a portion */
     void *work, *work_u;    /**< work blocks, rows x cols by rows; LDU: of the other half too */
     void *pivot_work;       /**< by frame: M, (N,) M D^-1, (N D^-1,) D, D^-1; pivot_stride apart */

@@ -74,13 +74,13 @@ static void store(mpki_cuda *cuda, const mpki_cuda_stage &b, const mpki_cuda_por
  * a multiprocessor to itself it takes all of the shared memory there, twice as many warps. */
 enum { FEW_FRAMES = 8, FEW_BLOCKS = 16, MANY_WARPS = 2 * WARPS }; /* few: for each multiprocessor */
 
-template <int SPLIT> static size_t pivot_room_of(const mpki_cuda_stage &b) {
+template <int SPLIT> static size_t pivot_bytes_of(const mpki_cuda_stage &b) {
     const int warps = together<SPLIT>::warps;
-    return warps * gather_room<T>::bytes(b.largest) +
+    return warps * gather_memory<T>::bytes(b.largest) +
            (SPLIT == 1 ? warps : 1) * pivot_bytes<T>(b.largest);
 }
-template <int SPLIT> static size_t block_room_of(const mpki_cuda_stage &b) {
-    return together<SPLIT>::warps * gather_room<T>::bytes(b.largest);
+template <int SPLIT> static size_t block_bytes_of(const mpki_cuda_stage &b) {
+    return together<SPLIT>::warps * gather_memory<T>::bytes(b.largest);
 }
 
 template <int SPLIT>
@@ -88,14 +88,14 @@ static void pivots(mpki_cuda *cuda, const mpki_cuda_stage &b, const mpki_cuda_po
     const int warps = together<SPLIT>::warps;
     const int64_t frames = po.end - po.first;
     NEXT((pivot_kernel<SPLIT, T>), SPLIT == 1 ? parts(frames, warps) : frames, 32 * warps,
-         pivot_room_of<SPLIT>(b), b, po);
+         pivot_bytes_of<SPLIT>(b), b, po);
 }
 template <int SPLIT>
 static void blocks(mpki_cuda *cuda, const mpki_cuda_stage &b, const mpki_cuda_portion &po) {
     const int warps = together<SPLIT>::warps;
     const int64_t items = po.end_item - po.first_item;
     NEXT((block_kernel<SPLIT, T>), SPLIT == 1 ? parts(items, warps) : items, 32 * warps,
-         block_room_of<SPLIT>(b), b, po);
+         block_bytes_of<SPLIT>(b), b, po);
 }
 
 /* May a thread block have that much shared memory, beside what block_kernel() declares? */
@@ -108,7 +108,7 @@ static void pull(mpki_cuda *cuda, const mpki_cuda_stage &b, const mpki_cuda_port
     const int warps = together<SPLIT>::warps;
     const int64_t items = po.end_item - po.first_item;
     NEXT((pull_kernel<SPLIT, T>), SPLIT == 1 ? parts(items, warps) : items, 32 * warps,
-         block_room_of<SPLIT>(b), b, po);
+         block_bytes_of<SPLIT>(b), b, po);
 }
 
 /* Pivots, then what is below them, in the work blocks. Of few frames the updates of all blocks come
@@ -119,21 +119,21 @@ static void compute(mpki_cuda *cuda, const mpki_cuda_stage &job, const mpki_cuda
     mpki_cuda_stage b = job;
     b.pulled = !b.sweep && !b.relaxed && frames < FEW_FRAMES * sms;
     if (b.pulled) {
-        if (items <= sms && fits(cuda, block_room_of<MANY_WARPS>(b)))
+        if (items <= sms && fits(cuda, block_bytes_of<MANY_WARPS>(b)))
             pull<MANY_WARPS>(cuda, b, po);
         else if (items < FEW_BLOCKS * sms)
             pull<WARPS>(cuda, b, po);
         else
             pull<1>(cuda, b, po);
         pivots<1>(cuda, b, po);
-    } else if (frames <= sms && fits(cuda, pivot_room_of<MANY_WARPS>(b))) {
+    } else if (frames <= sms && fits(cuda, pivot_bytes_of<MANY_WARPS>(b))) {
         pivots<MANY_WARPS>(cuda, b, po);
     } else if (frames < FEW_FRAMES * sms) {
         pivots<WARPS>(cuda, b, po);
     } else {
         pivots<1>(cuda, b, po);
     }
-    if (items <= sms && fits(cuda, block_room_of<MANY_WARPS>(b)))
+    if (items <= sms && fits(cuda, block_bytes_of<MANY_WARPS>(b)))
         blocks<MANY_WARPS>(cuda, b, po);
     else if (items < FEW_BLOCKS * sms)
         blocks<WARPS>(cuda, b, po);
@@ -142,14 +142,14 @@ static void compute(mpki_cuda *cuda, const mpki_cuda_stage &job, const mpki_cuda
 }
 
 template <int SPLIT> static mpk_status allow_split(mpki_cuda *cuda, const mpki_cuda_stage &b) {
-    MPKI_PASS(allow(cuda, pivot_kernel<SPLIT, T>, pivot_room_of<SPLIT>(b)));
-    MPKI_PASS(allow(cuda, pull_kernel<SPLIT, T>, block_room_of<SPLIT>(b)));
-    return allow(cuda, block_kernel<SPLIT, T>, block_room_of<SPLIT>(b));
+    MPKI_PASS(allow(cuda, pivot_kernel<SPLIT, T>, pivot_bytes_of<SPLIT>(b)));
+    MPKI_PASS(allow(cuda, pull_kernel<SPLIT, T>, block_bytes_of<SPLIT>(b)));
+    return allow(cuda, block_kernel<SPLIT, T>, block_bytes_of<SPLIT>(b));
 }
 
 /* Frames of the dense pivot: to S. */
 static void to_border(mpki_cuda *cuda, const mpki_cuda_stage &b, const mpki_cuda_portion &po) {
-    MPKI_LAUNCH(border_kernel<T>, po.end_item - po.first_item, 32 * WARPS, block_room_of<WARPS>(b),
+    MPKI_LAUNCH(border_kernel<T>, po.end_item - po.first_item, 32 * WARPS, block_bytes_of<WARPS>(b),
                 b.stream, b, po);
     MPKI_LAUNCH(border_frame_kernel<T>, po.end - po.first, 32, 0, b.stream, b, po);
     store(cuda, b, po, true);
@@ -160,14 +160,14 @@ mpk_status FN(cuda_blocks_run)(mpki_cuda *cuda, const mpki_cuda_stage *job, int3
     const mpki_cuda_stage &b = *job;
     MPKI_PASS(allow_split<1>(cuda, b));
     MPKI_PASS(allow_split<WARPS>(cuda, b));
-    if (fits(cuda, pivot_room_of<MANY_WARPS>(b))) MPKI_PASS(allow_split<MANY_WARPS>(cuda, b));
+    if (fits(cuda, pivot_bytes_of<MANY_WARPS>(b))) MPKI_PASS(allow_split<MANY_WARPS>(cuda, b));
     for (int32_t k = begin; k < end; ++k) {
         const mpki_cuda_portion &po = b.portion[k];
         const int64_t items = po.end_item - po.first_item;
         const int64_t frames = parts(po.end - po.first, STORE_WARPS);
         MPKI_PASS(load(cuda, b, k));
         if (po.border) {
-            MPKI_PASS(allow(cuda, border_kernel<T>, block_room_of<WARPS>(b)));
+            MPKI_PASS(allow(cuda, border_kernel<T>, block_bytes_of<WARPS>(b)));
             to_border(cuda, b, po);
             MPKI_TRY(cudaGetLastError());
             continue;
@@ -204,7 +204,7 @@ mpk_status FN(cuda_blocks_start)(mpki_cuda *cuda, const mpki_cuda_stage *job) {
 mpk_status FN(cuda_blocks_norm)(mpki_cuda *cuda, const mpki_cuda_stage *job, double *norm) {
     const mpki_cuda_stage &b = *job;
     const cudaStream_t stream = (cudaStream_t)b.stream;
-    /* in the work space of what is told, which is not in use yet */
+    /* in the work space of the notes, which is not in use yet */
     unsigned long long *const to = (unsigned long long *)b.where;
     MPKI_TRY(cudaMemsetAsync(to, 0, sizeof *to, stream));
     if (b.n > 0)

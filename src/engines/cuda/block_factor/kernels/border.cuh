@@ -9,18 +9,19 @@
 
 namespace mpki {
 
-/** Work blocks of the portion, updated, to S; they are 0 afterwards. A thread block an item. */
+/** S := S - sum of updates, of the portion's work blocks on the dense pivot's rows; they are 0
+ *  afterwards. A block takes a work block; block barriers. */
 template <class T>
 __global__ void __launch_bounds__(32 * WARPS)
     border_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
-    MPKI_ROOM;
-    if (b.told->stop) return;
+    MPKI_SMEM;
+    if (b.notes->stop) return;
     const int lane = (int)(threadIdx.x % 32), warp = (int)(threadIdx.x / 32);
     const int64_t t = (int64_t)blockIdx.x, e = b.entry[po.first_item + t];
     const int frame = b.who[b.item_who[po.first_item + t]], row = b.other[e];
     const int w = b.bptr[frame + 1] - b.bptr[frame], rows = b.bptr[row + 1] - b.bptr[row];
-    const gather_room<T> s(room + (size_t)warp * gather_room<T>::bytes(b.largest), b.largest);
-    const gather_room<T> first(room, b.largest);
+    const gather_memory<T> s(smem + (size_t)warp * gather_memory<T>::bytes(b.largest), b.largest);
+    const gather_memory<T> first(smem, b.largest);
     T *const work = (T *)b.work + b.slot[e];
     unsigned long long flops = 0;
     if (warp == 0)
@@ -30,21 +31,22 @@ __global__ void __launch_bounds__(32 * WARPS)
             work[r * w + lane] = make<T>(0);
         });
     __syncthreads();
-    if (!b.relaxed) flops = pull_together<WARPS>(b, 0, row, frame, s, room);
+    if (!b.relaxed) flops = pull_together<WARPS>(b, 0, row, frame, s, smem);
     T *const to = (T *)b.border_s + b.border_start[row];
     for (int k = warp; k < w; k += WARPS)
         if (lane < rows && (row != frame || lane >= k))
             to[lane + (int64_t)(b.border_start[frame] + k) * b.border] = first.c[lane * s.ld + k];
     if (lane != 0) return;
     if (warp == 0) b.need[t] = 0;
-    if (flops) atomicAdd(&b.told->flops, flops);
+    if (flops) atomicAdd(&b.notes->flops, flops);
 }
 
-/** M = D = I for the portion's frames; the host counts their pivots. A warp a frame. */
+/** M = D = I for the portion's frames; the host counts their pivots. A warp takes a frame; no
+ *  barrier. */
 template <class T>
 __global__ void __launch_bounds__(32)
     border_frame_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
-    if (b.told->stop) return;
+    if (b.notes->stop) return;
     const int lane = (int)threadIdx.x, frame = b.who[po.first + (int)blockIdx.x];
     const int w = b.bptr[frame + 1] - b.bptr[frame];
     const at_pivot<T> to(b, (int)blockIdx.x);
@@ -63,11 +65,12 @@ __global__ void __launch_bounds__(32)
 
 enum { TILE = 32, INVERT_WARPS = 8, INVERT_ROWS = TILE / INVERT_WARPS, TILE_LD = TILE + 1 };
 
-/** 32 columns of V = L^-1, a tile of rows after the other: V_i = L_ii^-1 (E_i - sum_k L_ik V_k). */
+/** 32 columns of V = L^-1 by tiles of rows: V_i = L_ii^-1 (E_i - sum_k L_ik V_k). A block takes
+ *  32 columns; block barriers. */
 template <class T>
 __global__ void __launch_bounds__(32 * INVERT_WARPS) invert_kernel(int n, const T *l, T *v) {
-    MPKI_ROOM;
-    T *const a = (T *)room, *const x = a + TILE * TILE_LD;
+    MPKI_SMEM;
+    T *const a = (T *)smem, *const x = a + TILE * TILE_LD;
     const int lane = (int)(threadIdx.x % 32), warp = (int)(threadIdx.x / 32);
     const int j0 = TILE * (int)blockIdx.x, column = j0 + lane;
     for (int i0 = j0; i0 < n; i0 += TILE) {
@@ -111,10 +114,11 @@ __global__ void __launch_bounds__(32 * INVERT_WARPS) invert_kernel(int n, const 
     }
 }
 
-/** The upper triangle := the transposed lower one, a tile a block; 0 on the diagonal. */
+/** The upper triangle of V := the transposed lower one, with 0 on the diagonal. A block takes a
+ *  tile; one block barrier. */
 template <class T> __global__ void __launch_bounds__(32 * INVERT_WARPS) mirror_kernel(int n, T *v) {
-    MPKI_ROOM;
-    T *const a = (T *)room;
+    MPKI_SMEM;
+    T *const a = (T *)smem;
     const int lane = (int)(threadIdx.x % 32), warp = (int)(threadIdx.x / 32);
     const int tiles = (n + TILE - 1) / TILE;
     const int i0 = TILE * (int)(blockIdx.x / tiles), j0 = TILE * (int)(blockIdx.x % tiles);

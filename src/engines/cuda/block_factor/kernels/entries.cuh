@@ -10,6 +10,7 @@ namespace mpki {
 
 template <class T> struct parts_of { typedef typename scalar_of<T>::real R; };
 
+/** The imaginary part; 0 of real numbers. By each thread for itself; no barrier. */
 __device__ inline float im(float) {
     return 0;
 }
@@ -19,19 +20,25 @@ __device__ inline double im(double) {
 template <class F> __device__ inline F im(cx<F> a) {
     return a.y;
 }
+
+/** The float re; the imaginary part is dropped. By each thread for itself; no barrier. */
 __device__ inline float entry(float re, float) {
     return re;
 }
+
+/** The entry re + i im. */
 template <class T> struct of_parts {
     __device__ static T make(double re, double) { return (T)re; }
 };
 template <class F> struct of_parts<cx<F>> {
     __device__ static cx<F> make(double re, double im) { return {(F)re, (F)im}; }
 };
+
+/** The entry re + i im, rounded to T. By each thread for itself; no barrier. */
 template <class T> __device__ inline T from_parts(double re, double im) {
     return of_parts<T>::make(re, im);
 }
-/** x / s and x * s, part by part. */
+/** x / s for real s, part by part. By each thread for itself; no barrier. */
 __device__ inline float over(float x, float s) {
     return x / s;
 }
@@ -41,28 +48,42 @@ __device__ inline double over(double x, double s) {
 template <class F> __device__ inline cx<F> over(cx<F> x, F s) {
     return {x.x / s, x.y / s};
 }
+
+/** x s for real s, part by part. By each thread for itself; no barrier. */
 template <class T, class R> __device__ inline T times(T x, R s) {
     return x * s;
 }
+
+/** The smallest normal number of R. By each thread for itself; no barrier. */
 template <class R> __device__ inline R tiny() {
     return sizeof(R) == 4 ? (R)1.17549435082228751e-38 : (R)2.2250738585072014e-308;
 }
+
+/** The largest number of R. By each thread for itself; no barrier. */
 template <class R> __device__ inline R huge_of() {
     return sizeof(R) == 4 ? (R)3.40282346638528860e+38 : (R)1.7976931348623157e+308;
 }
+
+/** Is |re x| + |im x| finite? Not so for NaN. By each thread for itself; no barrier. */
 template <class T> __device__ inline bool in_range(T x) { /* not so for NaN */
     typedef typename scalar_of<T>::real R;
     return abs1(x) <= huge_of<R>();
 }
+
+/** Is x not 0? NaN is not zero. By each thread for itself; no barrier. */
 template <class T> __device__ inline bool nonzero(T x) { /* NaN is not zero */
     return !(re(x) == 0 && im(x) == 0);
 }
+
+/** The square root of x. By each thread for itself; no barrier. */
 __device__ inline float root(float x) {
     return sqrtf(x);
 }
 __device__ inline double root(double x) {
     return sqrt(x);
 }
+
+/** sqrt(x^2 + y^2). By each thread for itself; no barrier. */
 __device__ inline float hypotenuse(float x, float y) {
     return hypotf(x, y);
 }
@@ -70,7 +91,7 @@ __device__ inline double hypotenuse(double x, double y) {
     return hypot(x, y);
 }
 
-/** s a t, also where s t is beyond the range. */
+/** s a t, also where s t is beyond the range. By each thread for itself; no barrier. */
 __device__ inline double scaled(double a, double s, double t) {
     const double p = s * t;
     if (p > 0x1p-1000 && p < 0x1p+1000) return a * p;
@@ -78,7 +99,8 @@ __device__ inline double scaled(double a, double s, double t) {
     return fabs(a) < 1 ? a * most * least : a * least * most;
 }
 
-/** Entry e of an array of single or double precision, scaled before it is rounded. */
+/** s x_e t, rounded to T after it is scaled; `single`: x is in single precision. By each thread
+ *  for itself; no barrier. */
 template <class T>
 __device__ inline T scaled_entry(bool single, const void *x, int64_t e, double s, double t) {
     const int64_t k = scalar_of<T>::complex ? 2 * e : e;
@@ -93,8 +115,10 @@ __device__ inline T scaled_entry(bool single, const void *x, int64_t e, double s
 
 /* ---- 2x2 pivots [a conj(o); o c] ------------------------------------------------------------- */
 
+/** The inverse of the 2 x 2 pivot [d11 conj(d21); d21 d22], scaled by d21. */
 template <class T> struct pair_inverse {
     T i11, i21, i22;
+    /** Computes it; `hermitian`: the diagonal stays real. By each thread for itself; no barrier. */
     __device__ pair_inverse(T d11, T d21, T d22, int hermitian) {
         const T o = inverse(d21), oc = cj(hermitian, o);
         const T e11 = d11 * oc, e22 = d22 * o;
@@ -106,14 +130,16 @@ template <class T> struct pair_inverse {
     }
 };
 
-/** Eigenvalues, |large| >= |small|; o by its modulus. */
+/** The eigenvalues of [a o; o c], |large| >= |small|; o: a modulus. By each thread for itself;
+ *  no barrier. */
 template <class R> __device__ inline void pair_eigen(R a, R o, R c, R *large, R *small) {
     const R mean = (a + c) / 2, r = hypotenuse((a - c) / 2, o);
     *large = mean < 0 ? mean - r : mean + r;
     *small = *large != 0 ? a / *large * c - o / *large * o : 0;
 }
 
-/** Singular values of the complex symmetric [a o; o c]. */
+/** The singular values of the complex symmetric [a o; o c]. By each thread for itself; no
+ *  barrier. */
 template <class T, class R>
 __device__ inline void pair_singular(T a, T o, T c, R *large, R *small) {
     R s = abs1(a);
@@ -130,7 +156,8 @@ __device__ inline void pair_singular(T a, T o, T c, R *large, R *small) {
     *large = s * top, *small = s * (det / top);
 }
 
-/** Moduli of the eigenvalues, or singular values where complex symmetric. */
+/** The moduli of the eigenvalues of [a o; o c], or its singular values where it is complex
+ *  symmetric. By each thread for itself; no barrier. */
 template <class T, class R>
 __device__ inline void pair_moduli(T a, T o, T c, int hermitian, R *large, R *small) {
     if (scalar_of<T>::complex && !hermitian) {
@@ -141,7 +168,8 @@ __device__ inline void pair_moduli(T a, T o, T c, int hermitian, R *large, R *sm
     *large = abs1(*large), *small = abs1(*small);
 }
 
-/** Eigenvalues of at most the floor replaced; returns how many were. */
+/** Replaces the eigenvalues of [a o; o c] up to `floor` by +-floor; what is up to `nothing`
+ *  counts as 0. Returns how many were replaced. By each thread for itself; no barrier. */
 template <class T, class R> __device__ inline int raise_real(R floor, R nothing, R *a, T *o, R *c) {
     R value[2];
     const R size = modulus(*o), x = *a, z = *c;
@@ -170,7 +198,8 @@ template <class T, class R> __device__ inline int raise_real(R floor, R nothing,
     return raised;
 }
 
-/** The complex symmetric [a o; o c]: singular values of at most the floor replaced. */
+/** Replaces the singular values of the complex symmetric [a o; o c] up to `floor`; returns how
+ *  many. By each thread for itself; no barrier. */
 template <class T, class R>
 __device__ inline int raise_complex(R floor, R nothing, T *a, T *o, T *c) {
     R large, small;

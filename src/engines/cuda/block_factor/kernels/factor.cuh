@@ -18,6 +18,7 @@ template <class R> struct pivot_report {
     bool indefinite;
 };
 
+/** An empty report. By each thread for itself; no barrier. */
 template <class R> __device__ inline void begin_report(pivot_report<R> &report) {
     report.positive = report.negative = report.zero = report.perturbed = report.two_by_two = 0;
     report.smallest = (R)INFINITY, report.largest = report.norm_m = 0;
@@ -25,7 +26,8 @@ template <class R> __device__ inline void begin_report(pivot_report<R> &report) 
     report.indefinite = false;
 }
 
-/** No NaN among them. */
+/** The largest value of the warp, none of which is NaN. By all lanes of a warp, in shuffles; no
+ *  block barrier. */
 template <class R> __device__ inline R warp_max(R value) {
 #pragma unroll
     for (int h = 16; h; h /= 2) {
@@ -34,7 +36,8 @@ template <class R> __device__ inline R warp_max(R value) {
     }
     return value;
 }
-/** The same of what is not negative, whose bits are in its order. */
+/** The largest value >= 0 of the warp, by its bits. By all lanes of a warp, in shuffles; no
+ *  block barrier. */
 __device__ inline float largest_of(float value) {
     return __uint_as_float(__reduce_max_sync(WARP, __float_as_uint(value)));
 }
@@ -44,7 +47,8 @@ __device__ inline double largest_of(double value) {
     const unsigned low = __reduce_max_sync(WARP, bits >> 32 == high ? (unsigned)bits : 0);
     return __longlong_as_double((long long)((unsigned long long)high << 32 | low));
 }
-/** NaN and infinity stay. */
+/** The largest value of the warp; NaN and infinity stay. By all lanes of a warp, in shuffles; no
+ *  block barrier. */
 template <class R> __device__ inline R warp_most(R value) {
 #pragma unroll
     for (int h = 16; h; h /= 2) {
@@ -54,6 +58,7 @@ template <class R> __device__ inline R warp_most(R value) {
     return value;
 }
 
+/** Are all w x w entries of c finite? By all lanes of a warp, in shuffles; no block barrier. */
 template <class T> __device__ inline bool warp_finite(int w, int ld, const T *c) {
     const int lane = (int)(threadIdx.x % 32);
     bool bad = false;
@@ -61,7 +66,8 @@ template <class T> __device__ inline bool warp_finite(int w, int ld, const T *c)
     return !__any_sync(WARP, bad);
 }
 
-/** Largest modulus of m; not finite if anything is not. */
+/** The largest modulus of m (w x w); not finite if an entry is not. By all lanes of a warp, in
+ *  shuffles; no block barrier. */
 template <class T>
 __device__ inline typename scalar_of<T>::real warp_norm(int w, int ld, const T *m) {
     typedef typename scalar_of<T>::real R;
@@ -74,8 +80,8 @@ __device__ inline typename scalar_of<T>::real warp_norm(int w, int ld, const T *
     return warp_most(most);
 }
 
-/** m := L^-1 P: row k of lt holds column k of L, row i of L at index[i] (NULL: i); perm[i]: old row
- *  at place i. */
+/** m := L^-1 P, row by row: row k of lt holds column k of L, whose row i is at index[i] (NULL:
+ *  i); perm[i]: the old row at place i. By all lanes of a warp; ends with __syncwarp(). */
 template <class T>
 __device__ inline void warp_inverse(int w, int ld, const T *lt, const unsigned char *index,
                                     const unsigned char *perm, T *m) {
@@ -91,8 +97,9 @@ __device__ inline void warp_inverse(int w, int ld, const T *lt, const unsigned c
     __syncwarp();
 }
 
-/** The same with the lane's column in registers: the same operations, but none waits for memory
- *  that was just written. Rows from w on are not used. */
+/** The result of warp_inverse() by the same operations, with the lane's column in registers, so
+ *  that none waits for memory that was just written. Rows from w on are not used. By all lanes
+ *  of a warp; ends with __syncwarp(). */
 template <class T>
 __device__ inline void inverse_in_registers(int w, int ld, const T *lt, const unsigned char *index,
                                             const unsigned char *perm, T *m) {
@@ -119,6 +126,8 @@ __device__ inline void inverse_in_registers(int w, int ld, const T *lt, const un
         if (i < w && lane < w) m[i * ld + lane] = x[i];
     __syncwarp();
 }
+
+/** m := L^-1 P, as above, in registers. By all lanes of a warp; ends with __syncwarp(). */
 __device__ inline void warp_inverse(int w, int ld, const double *lt, const unsigned char *index,
                                     const unsigned char *perm, double *m) {
     inverse_in_registers(w, ld, lt, index, perm, m);
@@ -128,8 +137,8 @@ __device__ inline void warp_inverse(int w, int ld, const float *lt, const unsign
     inverse_in_registers(w, ld, lt, index, perm, m);
 }
 
-/** c := U^T c V for butterflies of depth 1 (kernels/block_inverse.h); diagonals in shared
- *  memory. */
+/** c := U^T c V for butterflies of depth 1 with diagonals u and v, shared
+ *  (kernels/block_inverse.h). By all lanes of a warp; ends with __syncwarp(). */
 template <class T, class R>
 __device__ inline void warp_butterfly(int w, int ld, const R *u, const R *v, T *c) {
     const int lane = (int)(threadIdx.x % 32), half = w / 2;
@@ -155,7 +164,7 @@ __device__ inline void warp_butterfly(int w, int ld, const R *u, const R *v, T *
     __syncwarp();
 }
 
-/** m := m B^T. */
+/** m := m B^T for the butterfly B. By all lanes of a warp; ends with __syncwarp(). */
 template <class T, class R>
 __device__ inline void warp_butterfly_of_m(int w, int ld, const R *butterfly, T *m) {
     const int half = w / 2;
@@ -177,6 +186,8 @@ struct pivot_lists {
     unsigned char perm[32], place[32], upto[32], col[32];
 };
 
+/** An elimination with symmetric pivoting by a warp. Rows stay where they are; a row is brought
+ *  up to date when it is a candidate. */
 template <class T> struct warp_ldlt {
     typedef typename scalar_of<T>::real R;
     const int lane, w, ld;
@@ -190,18 +201,27 @@ template <class T> struct warp_ldlt {
     pivot_report<R> &report;
     int width, pi, pj; /* the next pivot */
 
+    /** w candidates in c (shared, ld); lt, u: w x ld, shared; d, dinv: 2 w. By each thread for
+     *  itself; no barrier. */
     __device__ warp_ldlt(int w_, int ld_, bool hermitian, R floor_, T *c_, T *lt_, T *u_, T *d_,
                          T *dinv_, pivot_report<R> &report_)
         : lane((int)(threadIdx.x % 32)), w(w_), ld(ld_), herm(scalar_of<T>::complex && hermitian),
           floor(floor_), nothing(floor_ * (R)MPKI_NOTHING(sizeof(R))), c(c_), lt(lt_), u(u_), d(d_),
           dinv(dinv_), order(lane), place(lane), upto(0), alive(low_bits(w_)), report(report_) {}
 
+    /** The row of pivot p. By all lanes of a warp, in shuffles; no block barrier. */
     __device__ int perm(int p) const { return __shfl_sync(WARP, order, p); }
+    /** Where `row` stands. By all lanes of a warp, in shuffles; no block barrier. */
     __device__ int place_of(int row) const { return __shfl_sync(WARP, place, row); }
+    /** Entry (i, j) of C. By each thread for itself; no barrier. */
     __device__ T &at(int i, int j) const { return c[i * ld + j]; }
+    /** |re c_ij| + |im c_ij|. By each thread for itself; no barrier. */
     __device__ R size(int i, int j) const { return abs1(at(i, j)); }
+    /** (1 + sqrt(17)) / 8, Bunch and Parlett's bound. By each thread for itself; no barrier. */
     static __device__ R alpha() { return (R)MPKI_ALPHA; }
 
+    /** `row` and the row of pivot p change places. By all lanes of a warp, in shuffles; no block
+     *  barrier. */
     __device__ void bring_to(int p, int row) {
         const int q = place_of(row), other = perm(p);
         if (lane == q) order = other;
@@ -210,7 +230,8 @@ template <class T> struct warp_ldlt {
         if (lane == row) place = p;
     }
 
-    /** Bring row r up to date with p pivots. */
+    /** c_r -= sum_k lt_kr u_k over the pivots that row r has not had, up to p. By all lanes of a
+     *  warp; ends with __syncwarp(). */
     __device__ void update(int r, int p) {
         const int from = __shfl_sync(WARP, upto, r);
         if (from == p) return;
@@ -225,12 +246,14 @@ template <class T> struct warp_ldlt {
         __syncwarp();
     }
 
+    /** Sizes above this times the largest count as equal (MPKI_TIE). By each thread for itself;
+     *  no barrier. */
     static __device__ R equal() {
         return 1 - (R)MPKI_TIE(sizeof(R));
     }
 
-    /** Where row i is largest off the diagonal, the first of equal ones (MPKI_TIE); -1: all of that
-     *  is nothing. */
+    /** Where row i is largest off the diagonal, the first of equal ones; -1: all of that is
+     *  nothing. By all lanes of a warp; contains __syncwarp(). */
     __device__ int largest(int i, int p, R *value) {
         update(i, p);
         const R here = lane < w && lane != i ? size(i, lane) : 0;
@@ -240,13 +263,17 @@ template <class T> struct warp_ldlt {
         return first ? __ffs((int)first) - 1 : -1;
     }
 
+    /** The next pivot is of order 1, row i. By each thread for itself; no barrier. */
     __device__ void one(int i) {
         width = 1, pi = pj = i;
     }
+    /** The next pivot is of order 2, rows i and j. By each thread for itself; no barrier. */
     __device__ void two(int i, int j) {
         width = 2, pi = i, pj = j;
     }
 
+    /** Chooses the next pivot by partial pivoting (Bunch & Kaufman 1977). By all lanes of a
+     *  warp; contains __syncwarp(). */
     __device__ void bunch_kaufman(int p) {
         R column, row;
         const int i = perm(p), r = largest(i, p, &column);
@@ -257,6 +284,8 @@ template <class T> struct warp_ldlt {
         two(i, r);
     }
 
+    /** Chooses it by rook pivoting (Ashcraft, Grimes & Lewis 1998). By all lanes of a warp;
+     *  contains __syncwarp(). */
     __device__ void rook(int p) {
         R column, row;
         int i = perm(p), r = largest(i, p, &column);
@@ -269,7 +298,8 @@ template <class T> struct warp_ldlt {
         }
     }
 
-    /** The largest of all, by columns, one a lane; of equal ones (MPKI_TIE) the first. */
+    /** Chooses it by complete pivoting (Bunch & Parlett 1971): of equal ones the first, by
+     *  columns. By all lanes of a warp; contains __syncwarp(). */
     __device__ void complete(int p) {
         R most = 0, diagonal = -1;
         for (int q = p; q < w; ++q) {
@@ -293,6 +323,8 @@ template <class T> struct warp_ldlt {
         two(i, j);
     }
 
+    /** Chooses the row with the largest diagonal entry. By all lanes of a warp; contains
+     *  __syncwarp(). */
     __device__ void largest_diagonal(int p) {
         R most = -1;
         one(perm(p));
@@ -304,7 +336,9 @@ template <class T> struct warp_ldlt {
         }
     }
 
-    /** The pair of the matching. pair: of this frame, local, or -1. */
+    /** Chooses row perm(p) or, where the matching pairs it with a row that is left, both or the
+     *  better one. pair: the partner of the lane's row within the frame, or -1. By all lanes of
+     *  a warp; contains __syncwarp(). */
     __device__ void paired(int pair, int p) {
         const int i = perm(p), j = __shfl_sync(WARP, pair, i);
         update(i, p);
@@ -321,6 +355,8 @@ template <class T> struct warp_ldlt {
         if (!(size(i, j) > 0)) width = 1;
     }
 
+    /** Chooses the next pivot by type and pivoting of the factorization. By all lanes of a warp;
+     *  contains __syncwarp(). */
     __device__ void choose(int type, int pivoting, bool pairs, int pair, int p) {
         if (type == MPK_TYPE_LLT && pivoting >= MPK_PIVOTING_ROOK) return largest_diagonal(p);
         if (type != MPK_TYPE_LLT) {
@@ -334,10 +370,12 @@ template <class T> struct warp_ldlt {
         one(i);
     }
 
+    /** The report's smallest and largest pivot. By each thread for itself; no barrier. */
     __device__ void note(R x) {
         if (x < report.smallest) report.smallest = x;
         if (x > report.largest) report.largest = x;
     }
+    /** Counts an eigenvalue by its sign. By each thread for itself; no barrier. */
     __device__ void count_sign(R value) {
         if (scalar_of<T>::complex && !herm) return;
         if (value > 0)
@@ -345,11 +383,14 @@ template <class T> struct warp_ldlt {
         else
             ++report.negative;
     }
+    /** D and D^-1 at place k of their arrays. By all lanes of a warp, of which the first one
+     *  writes. */
     __device__ void put(int k, T x, T y) { /* D and D^-1 at k */
         if (lane == 0) d[k] = x, dinv[k] = y;
     }
 
-    /** D(p,p) and its inverse, which is returned; 0 where the pivot is zero. */
+    /** D(p, p) := x, or +-least where |x| is no larger; returns the inverse, 0 where the pivot
+     *  is zero. By each thread for itself; no barrier. */
     __device__ T set_single(int p, T x, R least) {
         const R size = modulus(x);
         put(2 * p + 1, make<T>(0), make<T>(0));
@@ -369,6 +410,8 @@ template <class T> struct warp_ldlt {
         return inv;
     }
 
+    /** Row and column p of L and of u for a pivot of order 1. By all lanes of a warp; ends with
+     *  __syncwarp(). */
     __device__ void eliminate_single(int p) {
         const int r = pi;
         const T x = at(r, r), dd = herm ? make<T>((double)re(x)) : x;
@@ -384,6 +427,8 @@ template <class T> struct warp_ldlt {
         __syncwarp();
     }
 
+    /** The same for a pivot of order 2, raised to the floor where needed. By all lanes of a
+     *  warp; ends with __syncwarp(). */
     __device__ void eliminate_double(int p) {
         const int i = pi, j = pj;
         T a = at(i, i), e = at(j, j), o = cj(herm, at(i, j));
@@ -425,7 +470,8 @@ template <class T> struct warp_ldlt {
         __syncwarp();
     }
 
-    /** pair: see paired(). False: it failed, as the report says. */
+    /** Eliminates all candidates; false: it failed, as the report says. pair: see paired(). By
+     *  all lanes of a warp; contains __syncwarp(). */
     __device__ bool run(int type, int pivoting, bool pairs, int pair) {
         for (int p = 0; p < w;) {
             choose(type, pivoting, pairs, pair, p);
@@ -447,8 +493,9 @@ template <class T> struct warp_ldlt {
     }
 };
 
-/** Factor c (w x w, ld, destroyed): M into m, D and D^-1 into d and dinv (2 w, of the device or
- *  shared). c, lt, m: shared, w x ld. butterfly: shared, 2 w, or NULL. */
+/** P C P^T = L D L^T: M = L^-1 P into m, D and D^-1 into d and dinv (2 w, of the device or
+ *  shared). c is destroyed; c, lt, m: shared, w x ld; butterfly: shared, 2 w, or NULL. By all
+ *  lanes of a warp; contains __syncwarp(). */
 template <class T>
 __device__ inline void
 warp_factor_ldlt(int w, int ld, int type, int pivoting, bool pairs, int pair,

@@ -7,6 +7,7 @@
 
 namespace mpki {
 
+/** An elimination with separate pivoting of rows and columns by a warp. */
 template <class T> struct warp_ldu {
     typedef typename scalar_of<T>::real R;
     const int lane, w, ld;
@@ -15,6 +16,8 @@ template <class T> struct warp_ldu {
     unsigned char *const row, *const col;
     pivot_report<R> &report;
 
+    /** w candidates in c (shared, ld); lt: w x ld, shared. By all lanes of a warp; ends with
+     *  __syncwarp(). */
     __device__ warp_ldu(int w_, int ld_, R floor_, T *c_, T *lt_, pivot_lists *lists,
                         pivot_report<R> &report_)
         : lane((int)(threadIdx.x % 32)), w(w_), ld(ld_), floor(floor_),
@@ -24,10 +27,12 @@ template <class T> struct warp_ldu {
         __syncwarp();
     }
 
+    /** Entry (i, j) of C. By each thread for itself; no barrier. */
     __device__ T &at(int i, int j) const { return c[i * ld + j]; }
 
-    /* Where `here`, of the lanes from p on, is largest: the first of equal ones (MPKI_TIE). `but`
-     * where that is nothing, or is no more than `size`, the entry seen last. */
+    /** The lane from p on whose `here` is largest, the first of equal ones (MPKI_TIE); `but`
+     *  where that is nothing, or no more than `size`, the entry seen last. By all lanes of a
+     *  warp, in shuffles; no block barrier. */
     __device__ int largest(R here, int p, int but, R size) const {
         const bool counts = lane >= p && lane < w;
         const R top = warp_max(counts && here > 0 ? here : (R)0);
@@ -35,13 +40,19 @@ template <class T> struct warp_ldu {
         const unsigned first = __ballot_sync(WARP, counts && here >= least);
         return top > nothing && least > size && first ? __ffs((int)first) - 1 : but;
     }
+    /** The row from p on with the largest entry in column j; see largest(). By all lanes of a
+     *  warp, in shuffles; no block barrier. */
     __device__ int largest_row(int j, int p, int but, R size) const {
         return largest(lane < w ? abs1(at(lane, j)) : (R)0, p, but, size);
     }
+    /** The column from p on with the largest entry in row i; see largest(). By all lanes of a
+     *  warp, in shuffles; no block barrier. */
     __device__ int largest_col(int i, int p, int but, R size) const {
         return largest(lane < w ? abs1(at(i, lane)) : (R)0, p, but, size);
     }
 
+    /** Row *i and column *j of the next pivot. By all lanes of a warp, in shuffles; no block
+     *  barrier. */
     __device__ void choose(int pivoting, int p, int *i, int *j) const {
         *i = *j = p;
         if (pivoting == MPK_PIVOTING_COMPLETE) {
@@ -72,7 +83,8 @@ template <class T> struct warp_ldu {
         }
     }
 
-    /** The pivot *d, replaced and counted; returns its inverse, 0 if it is zero. */
+    /** Raises the pivot *d to the floor and counts it; returns its inverse, 0 if it is zero. By
+     *  each thread for itself; no barrier. */
     __device__ T pivot(T *d) {
         const R size = modulus(*d);
         if (size < report.smallest) report.smallest = size;
@@ -92,16 +104,21 @@ template <class T> struct warp_ldu {
         return inverse(*d);
     }
 
+    /** *x and *y change places. By each thread for itself; no barrier. */
     __device__ void swap(T *x, T *y) const {
         const T t = *x;
         *x = *y, *y = t;
     }
+    /** Places p and q of a list of rows or columns change. By all lanes of a warp, of which the
+     *  first one writes. */
     __device__ void swap_places(unsigned char *list, int p, int q) const {
         if (lane != 0) return;
         const unsigned char t = list[p];
         list[p] = list[q], list[q] = t;
     }
 
+    /** Eliminates all candidates; D and D^-1 into d and dinv. False: it failed, as the report
+     *  says. By all lanes of a warp; contains __syncwarp(). */
     __device__ bool run(int pivoting, T *d, T *dinv) {
         for (int p = 0; p < w; ++p) {
             int i, j;
@@ -141,7 +158,8 @@ template <class T> struct warp_ldu {
     }
 };
 
-/** Factor c (destroyed): M into m; then, when `between` has taken that, N into m. */
+/** P C Q = L D U: M = L^-1 P into m; after between(), which takes that, N = U^-T Q^T into m. c
+ *  is destroyed. By all lanes of a warp; contains __syncwarp(). */
 template <class T, class F>
 __device__ inline void
 warp_factor_ldu(int w, int ld, int pivoting, typename scalar_of<T>::real floor,

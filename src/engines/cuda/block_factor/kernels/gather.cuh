@@ -9,30 +9,34 @@
 namespace mpki {
 
 /** Leading dimension of work blocks in shared memory: odd, so that columns are read without
- *  conflicts. */
+ *  conflicts. By each thread for itself; no barrier. */
 __host__ __device__ inline int work_ld(int largest) {
     return largest | 1;
 }
-/** And of left operands by columns: rows of 16 bytes' multiples, as many as fill groups of 8. */
+/** Leading dimension of left operands by columns: rows of 16 bytes' multiples that fill groups
+ *  of 8. By each thread for itself; no barrier. */
 __host__ __device__ inline int left_ld(int largest) {
     return (largest + 7) / 8 * 8 + 4;
 }
 
 /** What a warp has in shared memory for updates. */
-template <class T> struct gather_room {
+template <class T> struct gather_memory {
     T *a, *c, *w; /* left operand by columns; the work block, and right operand, by rows, ld */
     unsigned *mask;
     int *start; /* of the nonempty rows of an operand: columns, first value; 32 of each */
     int ld, lda;
 
+    /** Its size, for blocks of up to `largest` rows. By each thread for itself; no barrier. */
     static __host__ __device__ size_t bytes(int largest) {
         const size_t square = (size_t)largest * (size_t)work_ld(largest);
         return ((size_t)largest * (size_t)left_ld(largest) + 2 * square) * sizeof(T) / 16 * 16 +
                16 + 256;
     }
-    __device__ gather_room(char *room, int largest) : ld(work_ld(largest)), lda(left_ld(largest)) {
-        mask = (unsigned *)room, start = (int *)room + 32;
-        a = (T *)(room + 256);
+    /** The parts of `memory`. By each thread for itself; no barrier. */
+    __device__ gather_memory(char *memory, int largest)
+        : ld(work_ld(largest)), lda(left_ld(largest)) {
+        mask = (unsigned *)memory, start = (int *)memory + 32;
+        a = (T *)(memory + 256);
         c = a + largest * lda, w = c + largest * ld;
     }
 };
@@ -43,15 +47,18 @@ template <class T> struct gather_room {
 struct head {
     const uint32_t *words;
     unsigned rows, mask;
+    /** Reads the first words of the packed block at `at`. By all lanes of a warp; no barrier. */
     __device__ void load(const uint32_t *at) {
         words = at;
         rows = at[0], mask = at[1 + (int)(threadIdx.x % 32)];
     }
 };
 
-/** The masks of a packed block's rows; how many are not empty. */
+/** The masks and starts of a packed block's nonempty rows, to shared memory; *entries: how many
+ *  entries it has. Returns how many rows are not empty. By all lanes of a warp; ends with
+ *  __syncwarp(). */
 template <class T>
-__device__ inline int read_head(const gather_room<T> &s, const head &of, int *entries) {
+__device__ inline int read_head(const gather_memory<T> &s, const head &of, int *entries) {
     const int lane = (int)(threadIdx.x % 32), held = __popc(of.rows);
     const unsigned m = lane < held ? of.mask : 0;
     int sum = __popc(m);
@@ -66,9 +73,10 @@ __device__ inline int read_head(const gather_room<T> &s, const head &of, int *en
     return held;
 }
 
-/** s.w (depth x cols) := D B^T (D B^H) of the packed block, whose rows are columns of w. */
+/** s.w (depth x cols) := D B^T (D B^H) of the packed block B, whose rows are columns of w. d: D,
+ *  tridiagonal. By all lanes of a warp; ends with __syncwarp(). */
 template <class T>
-__device__ inline void right_operand(const gather_room<T> &s, const head &of, int cols, int depth,
+__device__ inline void right_operand(const gather_memory<T> &s, const head &of, int cols, int depth,
                                      const T *d, int hermitian) {
     const int lane = (int)(threadIdx.x % 32), AHEAD = rows_ahead<T>::value;
     T one = make<T>(0), next = make<T>(0), before = make<T>(0), two = make<T>(0);
@@ -113,8 +121,11 @@ __device__ inline void right_operand(const gather_room<T> &s, const head &of, in
 
 /** s.c -= A s.w for a packed A with few entries, at most `FEW` a row: entry by entry. */
 enum { FEW = 3 };
+
+/** s.c -= A s.w, entry by entry, for a packed A of few entries. By all lanes of a warp; contains
+ *  __syncwarp(). */
 template <class T>
-__device__ inline void minus_sparse(const gather_room<T> &s, unsigned rows,
+__device__ inline void minus_sparse(const gather_memory<T> &s, unsigned rows,
                                     const values_of<T> &value, int entries, int cols) {
     const int lane = (int)(threadIdx.x % 32);
     T x[FEW];
@@ -138,9 +149,10 @@ __device__ inline void minus_sparse(const gather_room<T> &s, unsigned rows,
 
 template <class T> struct alignas(16) quad { T v[4]; };
 
-/** G rows of s.c, those of the lowest bits of `rows`, -= their rows of A. */
+/** G rows of s.c, those of the lowest bits of `rows`, -= their rows of A s.w. By all lanes of a
+ *  warp; no barrier. */
 template <int G, class T>
-__device__ inline void minus_rows(const gather_room<T> &s, unsigned *rows, int row, int depth,
+__device__ inline void minus_rows(const gather_memory<T> &s, unsigned *rows, int row, int depth,
                                   int cols) {
     const int lane = (int)(threadIdx.x % 32), column = lane < cols ? lane : 0;
     T sum[G];
@@ -165,9 +177,10 @@ __device__ inline void minus_rows(const gather_room<T> &s, unsigned *rows, int r
     }
 }
 
-/** s.c (its rows `rows`, in order) -= A s.w, A expanded in s.a by columns. */
+/** s.c (its rows `rows`, in order) -= A s.w, where A is expanded in s.a by columns. By all lanes
+ *  of a warp; no barrier. */
 template <class T>
-__device__ inline void minus_expanded(const gather_room<T> &s, unsigned rows, int held, int depth,
+__device__ inline void minus_expanded(const gather_memory<T> &s, unsigned rows, int held, int depth,
                                       int cols) {
     for (int row = 0; row < held;) {
         if (held - row > 4) {
@@ -180,8 +193,8 @@ __device__ inline void minus_expanded(const gather_room<T> &s, unsigned rows, in
     }
 }
 
-/** c += a b of 8 x 4 and 4 x 8 numbers, spread over a warp as tensor cores want it: lane l has
- *  a(l / 4, l % 4), b(l % 4, l / 4), and of c row l / 4, columns 2 (l % 4) and the next. */
+/** c += a b of 8 x 4 and 4 x 8 numbers: lane l has a(l / 4, l % 4), b(l % 4, l / 4), and of c
+ *  row l / 4, columns 2 (l % 4) and the next. By all lanes of a warp; no barrier. */
 __device__ inline void multiply_tile(double (&c)[2], double a, double b) {
 #ifdef __CUDACC__
     asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
@@ -196,8 +209,9 @@ __device__ inline void multiply_tile(double (&c)[2], double a, double b) {
 #endif
 }
 
-/** The same in double precision, on tensor cores: 8 rows at a time. */
-__device__ inline void minus_expanded(const gather_room<double> &s, unsigned rows, int held,
+/** The same in double precision, on tensor cores, 8 rows at a time. By all lanes of a warp;
+ *  contains __syncwarp(). */
+__device__ inline void minus_expanded(const gather_memory<double> &s, unsigned rows, int held,
                                       int depth, int cols) {
     const int lane = (int)(threadIdx.x % 32), high = lane / 4, low = lane % 4;
     if (rows >> lane & 1)
@@ -228,9 +242,10 @@ __device__ inline void minus_expanded(const gather_room<double> &s, unsigned row
     }
 }
 
-/** s.c -= A s.w for a packed A whose nonempty rows are nearly full: expanded, by groups of rows. */
+/** s.c -= A s.w for a packed A whose nonempty rows are nearly full: expanded, by groups of rows.
+ *  By all lanes of a warp; contains __syncwarp(). */
 template <class T>
-__device__ inline void minus_dense(const gather_room<T> &s, unsigned rows, int held,
+__device__ inline void minus_dense(const gather_memory<T> &s, unsigned rows, int held,
                                    const values_of<T> &value, int depth, int cols) {
     const int lane = (int)(threadIdx.x % 32), AHEAD = rows_ahead<T>::value;
     for (int r0 = 0; r0 < held; r0 += AHEAD) {
@@ -249,9 +264,11 @@ __device__ inline void minus_dense(const gather_room<T> &s, unsigned rows, int h
     minus_expanded(s, rows, held, depth, cols);
 }
 
-/** s.c -= A s.w of a packed A. */
+/** s.c -= A s.w for a packed A, by whichever of the two ways suits it. By all lanes of a warp;
+ *  ends with __syncwarp(). */
 template <class T>
-__device__ inline void minus_product(const gather_room<T> &s, const head &of, int depth, int cols) {
+__device__ inline void minus_product(const gather_memory<T> &s, const head &of, int depth,
+                                     int cols) {
     int entries;
     const int held = read_head(s, of, &entries);
     const values_of<T> value(of.words + MPKI_STORE_HEAD(held));
@@ -266,18 +283,20 @@ __device__ inline void minus_product(const gather_room<T> &s, const head &of, in
 struct window {
     int64_t at, end; /* of the list */
     int place;       /* of the lane's entry; INT32_MAX: none */
+    /** The places of the next 32 entries of the list, one a lane. By each thread for itself; no
+     *  barrier. */
     __device__ void load(const int32_t *there) {
         const int64_t e = at + (int)(threadIdx.x % 32);
         place = e < end ? there[e] : 0x7fffffff;
     }
 };
 
-/** Updates of block (i, j) from b.from into s.c, half 0: C = A_ij - sum L_ik D_k U_kj; half 1 of
- *  LDU: the transposed other half. Every `split`th of them from the mine-th on. Returns the flops
- *  of these. */
+/** s.c -= sum_k L_ik D_k U_kj over the frames k in the lists of both i and j; half 1 of LDU: the
+ *  transposed other half. Every `split`th of them, from the mine-th on. Returns the flops. By
+ *  all lanes of a warp; contains __syncwarp(). */
 template <class T>
 __device__ inline unsigned long long pull_updates(const mpki_cuda_stage &b, int half, int i, int j,
-                                                  int split, int mine, const gather_room<T> &s) {
+                                                  int split, int mine, const gather_memory<T> &s) {
     const int lane = (int)(threadIdx.x % 32);
     const int64_t *const left = half ? b.from.upper : b.from.lower;
     const int64_t *const right = half ? b.from.lower : b.from.upper;
@@ -341,12 +360,12 @@ __device__ inline unsigned long long pull_updates(const mpki_cuda_stage &b, int 
     return flops;
 }
 
-/** The same by SPLIT warps, each with its own room, into the first one's; the others' blocks are
- *  their own sums, added in their order. All of the block's threads call where SPLIT > 1. room: of
- *  all warps; s: the caller's. */
+/** pull_updates() by SPLIT warps into the first one's block: the others have sums of their own,
+ *  added in their order. memory: of all warps; s: the caller's. By all threads of the block
+ *  where SPLIT > 1; block barriers. */
 template <int SPLIT, class T>
 __device__ inline unsigned long long pull_together(const mpki_cuda_stage &b, int half, int i, int j,
-                                                   const gather_room<T> &s, char *room) {
+                                                   const gather_memory<T> &s, char *memory) {
     if (SPLIT == 1) return pull_updates(b, half, i, j, 1, 0, s);
     const int lane = (int)(threadIdx.x % 32), warp = (int)(threadIdx.x / 32);
     const int cols = b.bptr[j + 1] - b.bptr[j], rows = b.bptr[i + 1] - b.bptr[i];
@@ -354,14 +373,14 @@ __device__ inline unsigned long long pull_together(const mpki_cuda_stage &b, int
         for (int r = 0; r < rows; ++r) s.c[r * s.ld + lane] = make<T>(0);
     const unsigned long long flops = pull_updates(b, half, i, j, SPLIT, warp, s);
     __syncthreads();
-    const size_t each = gather_room<T>::bytes(b.largest);
-    const gather_room<T> first(room, b.largest);
+    const size_t each = gather_memory<T>::bytes(b.largest);
+    const gather_memory<T> first(memory, b.largest);
     for (int r = warp; r < rows; r += SPLIT) {
         if (lane >= cols) continue;
         T x = first.c[r * s.ld + lane];
 #pragma unroll
         for (int v = 1; v < SPLIT; ++v) {
-            const gather_room<T> other(room + (size_t)v * each, b.largest);
+            const gather_memory<T> other(memory + (size_t)v * each, b.largest);
             x = x + other.c[r * s.ld + lane];
         }
         first.c[r * s.ld + lane] = x;

@@ -9,34 +9,39 @@ namespace mpki {
 
 static const unsigned WARP = 0xffffffffu;
 
-/** Words of a packed block, a multiple of 4. */
+/** Words of a packed block, a multiple of 4. By each thread for itself; no barrier. */
 template <class T> __device__ inline int packed_words(int rows, int entries) {
     if (entries == 0) return 0;
     return (MPKI_STORE_HEAD(rows) + entries * (int)(sizeof(T) / 4) + 3) & ~3;
 }
+
+/** The bits of the lanes before `lane`. By each thread for itself; no barrier. */
 __device__ inline unsigned below(int lane) {
     return (1u << lane) - 1;
 }
-/** The lowest k bits. */
+/** The lowest k bits. By each thread for itself; no barrier. */
 __device__ inline unsigned low_bits(int k) {
     return k >= 32 ? 0xffffffffu : (1u << k) - 1;
 }
 
+/** Where the values of the packed block begin. By each thread for itself; no barrier. */
 __device__ inline const uint32_t *values_in(const uint32_t *words) {
     return words + MPKI_STORE_HEAD(__popc(words[0]));
 }
 
-/** Walks over the nonempty rows of a packed block. */
+/** A walk over the nonempty rows of a packed block. */
 template <class T> struct packed {
     const uint32_t *mask; /* of the next row's columns */
     values_of<T> value;
     unsigned rows;
     int at;
+    /** Begins with its first row. By each thread for itself; no barrier. */
     __device__ packed(const uint32_t *words)
         : mask(words + 1), value(values_in(words)), rows(words[0]), at(0) {}
 };
 
-/** c (rows x ., ld) := the packed block, or its negative; words NULL: zeros. */
+/** c (rows x ., ld) := the packed block, or its negative; words NULL: zeros. By all lanes of a
+ *  warp; no barrier. */
 template <class T>
 __device__ inline void unpack(const uint32_t *words, int rows, int ld, bool negative, T *c) {
     const int lane = (int)(threadIdx.x % 32);
@@ -60,7 +65,8 @@ __device__ inline void unpack(const uint32_t *words, int rows, int ld, bool nega
 /** Rows that are asked for at once: one after the other each would be a trip to memory. */
 template <class T> struct rows_ahead { static const int value = sizeof(T) <= 8 ? 32 : 16; };
 
-/** f(r, x) for all rows of c (rows x cols, ld) in order, x the lane's entry or 0; by all lanes. */
+/** f(r, x) for all rows r of c (rows x cols, ld) in order, x: the lane's entry or 0. By all
+ *  lanes of a warp; no barrier. */
 template <class T, class F>
 __device__ inline void for_rows(int rows, int cols, int ld, const T *c, F f) {
     const int lane = (int)(threadIdx.x % 32), AHEAD = rows_ahead<T>::value;
@@ -75,7 +81,8 @@ __device__ inline void for_rows(int rows, int cols, int ld, const T *c, F f) {
     }
 }
 
-/** The nonzeros of c (rows x cols, ld), packed. */
+/** words := the nonzeros of c (rows x cols, ld), packed, or of its negative. By all lanes of a
+ *  warp, in shuffles; no block barrier. */
 template <class T>
 __device__ inline void pack(uint32_t *words, int rows, int cols, int ld, bool negative,
                             const T *c) {
@@ -104,6 +111,9 @@ struct extent {
     unsigned rows;
     int entries;
 };
+
+/** The rows and the number of c's nonzeros. By all lanes of a warp, in shuffles; no block
+ *  barrier. */
 template <class T> __device__ inline extent measure(int rows, int cols, int ld, const T *c) {
     extent e = {0, 0};
     for_rows(rows, cols, ld, c, [&](int r, T x) {

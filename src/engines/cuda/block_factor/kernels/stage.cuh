@@ -5,6 +5,7 @@
  *  blocks below them (engines/cpu/block_factor/phases_t.c). A warp takes a frame, or a block. */
 #include "core/random.h"
 #include "engines/cuda/module/launch.cuh"
+#include "engines/cuda/module/shared_memory.cuh"
 #include "factor_ldu.cuh"
 #include "gather.cuh"
 
@@ -12,14 +13,16 @@ namespace mpki {
 
 static const int WARPS = 4, LOAD_WARPS = 8;
 
-/** Shared memory of the pivots' kernel for a block, beside that of updates. */
+/** Shared memory of the pivots' kernel for a frame, beside that of updates. By each thread for
+ *  itself; no barrier. */
 template <class T> __host__ __device__ inline size_t pivot_bytes(int largest) {
     return (6 * (size_t)largest * sizeof(T) + sizeof(pivot_lists) + 15) / 16 * 16;
 }
 
-/** A frame's pivots at work. */
+/** Where the pivots of a frame of the portion are. */
 template <class T> struct at_pivot {
     T *m[2], *p[2], *d, *dinv; /* p: (M^T D^-1)^T of the lower half, of the upper one; by rows */
+    /** Those of frame q. By each thread for itself; no barrier. */
     __device__ at_pivot(const mpki_cuda_stage &b, int q) {
         const int square = b.largest * b.largest;
         T *base = (T *)b.pivot_work + (int64_t)q * b.pivot_stride;
@@ -38,6 +41,8 @@ inline int64_t pivot_stride(const mpki_cuda_stage &b) {
 
 /* ---- A --------------------------------------------------------------------------------------- */
 
+/** A diagonal entry, moved away from 0 by b.shift and grown by b.diagonal_shift. By each thread
+ *  for itself; no barrier. */
 template <class T> __device__ inline T shifted(const mpki_cuda_stage &b, T diagonal) {
     typedef typename scalar_of<T>::real R;
     const R shift = (R)b.shift;
@@ -45,11 +50,13 @@ template <class T> __device__ inline T shifted(const mpki_cuda_stage &b, T diago
     return times(diagonal, (R)(1 + b.diagonal_shift));
 }
 
+/** The scale of a row of a matrix that is not symmetric. By each thread for itself; no barrier. */
 __device__ inline double scale_of_row(const mpki_cuda_stage &b, int row) {
     return b.row_scale[b.row_of ? b.row_of[row] : row];
 }
 
-/** Entry e in row g of a symmetric or Hermitian matrix, or of Q A, or (turned) of its transpose. */
+/** Entry e in row g of the scaled matrix: symmetric, or Q A, or (turned) its transpose. By each
+ *  thread for itself; no barrier. */
 template <class T>
 __device__ inline T entry_of(const mpki_cuda_stage &b, const mpki_cuda_rows &from, bool turned,
                              int g, int64_t e) {
@@ -60,7 +67,8 @@ __device__ inline T entry_of(const mpki_cuda_stage &b, const mpki_cuda_rows &fro
     return scaled_entry<T>(single, from.val, e, s, t);
 }
 
-/** Work blocks of a frame's column += A: a block of threads a frame. */
+/** The work blocks of a frame's column += A's entries; `lower` or `upper` NULL: not that half.
+ *  By all threads of a block; no barrier. */
 template <class T>
 __device__ inline void load_half(const mpki_cuda_stage &b, const mpki_cuda_rows &from, bool turned,
                                  int frame, T *lower, T *upper) {
@@ -83,11 +91,12 @@ __device__ inline void load_half(const mpki_cuda_stage &b, const mpki_cuda_rows 
     }
 }
 
+/** The work blocks of the portion += A. A block takes a frame; no barrier. */
 template <class T>
 __global__ void __launch_bounds__(32 * LOAD_WARPS)
     load_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
     after_previous();
-    if (b.told->stop) return;
+    if (b.notes->stop) return;
     const int frame = b.who[po.first + (int)blockIdx.x];
     T *const lower = (T *)b.work, *const upper = b.ldu ? (T *)b.work_u : (T *)NULL;
     if (!b.at.ptr) {
@@ -103,17 +112,16 @@ __global__ void __launch_bounds__(32 * LOAD_WARPS)
 /** Warps of a thread block. */
 template <int SPLIT> struct together { static const int warps = SPLIT == 1 ? WARPS : SPLIT; };
 
-/** All updates of a portion's blocks, on the diagonal and below it, into the work blocks: no pivot
- *  of the portion is needed for them. In level sets of few frames the diagonal blocks' lists then
- *  need not be over before the others begin. SPLIT = 1: a warp a block; else all warps of a thread
- *  block. */
+/** The work blocks of the portion -= their updates by earlier portions; no pivot of the portion
+ *  is needed for them. SPLIT = 1: a warp takes a block, else a thread block; block barriers
+ *  then. */
 template <int SPLIT, class T>
 __global__ void __launch_bounds__(32 * together<SPLIT>::warps)
     pull_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
-    MPKI_ROOM;
+    MPKI_SMEM;
     __shared__ unsigned long long sums[together<SPLIT>::warps];
     after_previous();
-    if (b.told->stop) return;
+    if (b.notes->stop) return;
     const int lane = (int)(threadIdx.x % 32), warp = (int)(threadIdx.x / 32);
     const int64_t t = SPLIT == 1 ? (int64_t)blockIdx.x * WARPS + warp : (int64_t)blockIdx.x;
     if (t >= po.end_item - po.first_item) return;
@@ -121,9 +129,9 @@ __global__ void __launch_bounds__(32 * together<SPLIT>::warps)
     const int frame = b.who[b.item_who[po.first_item + t]], row = b.other[e];
     if (b.reject[frame]) return;
     const int w = b.bptr[frame + 1] - b.bptr[frame], rows = b.bptr[row + 1] - b.bptr[row];
-    const size_t each = gather_room<T>::bytes(b.largest);
-    const gather_room<T> s(room + (size_t)warp * each, b.largest);
-    const gather_room<T> first(room + (SPLIT == 1 ? (size_t)warp : 0) * each, b.largest);
+    const size_t each = gather_memory<T>::bytes(b.largest);
+    const gather_memory<T> s(smem + (size_t)warp * each, b.largest);
+    const gather_memory<T> first(smem + (SPLIT == 1 ? (size_t)warp : 0) * each, b.largest);
     unsigned long long flops = 0;
     for (int half = 0; half <= (row != frame && b.ldu); ++half) {
         T *const work = (T *)(half ? b.work_u : b.work) + b.slot[e];
@@ -132,7 +140,7 @@ __global__ void __launch_bounds__(32 * together<SPLIT>::warps)
                 if (lane < w) s.c[r * s.ld + lane] = x;
             });
         __syncwarp();
-        flops += pull_together<SPLIT>(b, half, row, frame, s, room);
+        flops += pull_together<SPLIT>(b, half, row, frame, s, smem);
         for (int r = SPLIT == 1 ? 0 : warp; r < rows && lane < w; r += SPLIT)
             work[r * w + lane] = first.c[r * s.ld + lane];
         if (SPLIT == 1)
@@ -152,12 +160,13 @@ __global__ void __launch_bounds__(32 * together<SPLIT>::warps)
     if (row != frame)
         b.need[t] = (int64_t)flops;
     else if (flops) /* the host updates the diagonal block in both halves */
-        atomicAdd(&b.told->flops, flops * (1 + b.ldu));
+        atomicAdd(&b.notes->flops, flops * (1 + b.ldu));
 }
 
 /* ---- phase I --------------------------------------------------------------------------------- */
 
-/** Random diagonals of a butterfly, 2 w (engines/cpu/block_factor/phases_t.c). */
+/** butterfly (2 w) := the random diagonals of phases_t.c. By all lanes of a warp; ends with
+ *  __syncwarp(). */
 template <class R>
 __device__ inline void random_butterfly(const mpki_cuda_stage &b, int frame, int w, R *butterfly) {
     if (threadIdx.x % 32 == 0) {
@@ -171,14 +180,15 @@ __device__ inline void random_butterfly(const mpki_cuda_stage &b, int frame, int
     __syncwarp();
 }
 
-/** to (by rows, w) := from (ld). */
+/** to (by rows, w) := from (ld). By all lanes of a warp; no barrier. */
 template <class T> __device__ inline void put_square(int w, int ld, const T *from, T *to) {
     const int lane = (int)(threadIdx.x % 32);
     if (lane < w)
         for (int r = 0; r < w; ++r) to[r * w + lane] = from[r * ld + lane];
 }
 
-/** p (by rows, w): row k is column k of M^T D^-1, times `by`; m in shared memory. */
+/** p (by rows, w): row k := column k of M^T D^-1 times `by`; m: in shared memory. By all lanes
+ *  of a warp; no barrier. */
 template <class T, class R>
 __device__ inline void solved_rows(int w, int ld, const T *m, const T *dinv, int hermitian, R by,
                                    T *p) {
@@ -194,7 +204,8 @@ __device__ inline void solved_rows(int w, int ld, const T *m, const T *dinv, int
     }
 }
 
-/** Pivots that were replaced by the floor become as large as the matrix. */
+/** Pivots that were replaced by the floor become as large as the matrix. By all lanes of a warp;
+ *  ends with __syncwarp(). */
 template <class T> __device__ inline void lift(const mpki_cuda_stage &b, int w, T *d, T *dinv) {
     typedef typename scalar_of<T>::real R;
     const R floor = (R)b.floor * (1 + 8 * epsilon<R>()), by = (R)(b.size / b.floor);
@@ -210,13 +221,14 @@ template <class T> __device__ inline void lift(const mpki_cuda_stage &b, int w, 
     __syncwarp();
 }
 
-/** Accept or reject a frame by its pivots; the text and the status are the host's. */
+/** Accepts or rejects a frame by its pivots and notes them; text and status are the host's. By
+ *  all lanes of a warp, of which the first one writes; an atomic minimum. */
 template <class R>
 __device__ inline void judge_pivots(const mpki_cuda_stage &b, int frame,
                                     const pivot_report<R> &report) {
     if (threadIdx.x % 32 != 0) return;
     if (report.failed >= 0 && (b.last || b.type == MPK_TYPE_LLT)) {
-        atomicMin(report.indefinite ? &b.told->broken : &b.told->failed, frame);
+        atomicMin(report.indefinite ? &b.notes->broken : &b.notes->failed, frame);
         b.reject[frame] = 1;
     } else if (!b.last && (report.failed >= 0 || report.perturbed || report.zero ||
                            !(report.norm_m <= 1 / root(epsilon<R>())))) {
@@ -229,15 +241,16 @@ __device__ inline void judge_pivots(const mpki_cuda_stage &b, int frame,
     to.accepted = 0;
 }
 
-/** What a warp that factors has in shared memory: M in the place of left operands; besides D, D^-1,
- *  a butterfly. */
-template <class T> struct pivot_room {
+/** What a warp that factors has in shared memory: M in the place of left operands; D, D^-1 and a
+ *  butterfly beside it. */
+template <class T> struct pivot_memory {
     typedef typename scalar_of<T>::real R;
     T *c, *lt, *m, *d, *dinv;
     R *butterfly;
     pivot_lists *lists;
     int ld;
-    __device__ pivot_room(const gather_room<T> &s, char *more, int largest)
+    /** The parts of s and of `more`. By each thread for itself; no barrier. */
+    __device__ pivot_memory(const gather_memory<T> &s, char *more, int largest)
         : c(s.c), lt(s.w), m(s.a), d((T *)more), ld(s.ld) {
         dinv = d + 2 * largest;
         butterfly = (R *)(dinv + 2 * largest);
@@ -245,9 +258,10 @@ template <class T> struct pivot_room {
     }
 };
 
-/** Pivots of an earlier stage, made dense again. */
+/** p of a frame that an earlier stage accepted, made dense again. By all lanes of a warp; ends
+ *  with __syncwarp(). */
 template <class T>
-__device__ inline void recall(const mpki_cuda_stage &b, const pivot_room<T> &s, int frame, int w,
+__device__ inline void recall(const mpki_cuda_stage &b, const pivot_memory<T> &s, int frame, int w,
                               const at_pivot<T> &to) {
     typedef typename scalar_of<T>::real R;
     const T *dinv = (const T *)b.from.dinv + 2 * (int64_t)b.bptr[frame];
@@ -260,44 +274,47 @@ __device__ inline void recall(const mpki_cuda_stage &b, const pivot_room<T> &s, 
     }
 }
 
-/** Squares of the columns of L_ii = C M^T D^-1, and of U_ii^T. c: C, shared; room: shared. */
+/** to += squares of the columns of L_ii = C M^T D^-1, and of U_ii^T. c: C, memory: w x ld, both
+ *  shared. By all lanes of a warp; contains __syncwarp(). */
 template <class T, class R>
-__device__ inline void own_norms(const mpki_cuda_stage &b, int w, int ld, const T *c, T *room,
+__device__ inline void own_norms(const mpki_cuda_stage &b, int w, int ld, const T *c, T *memory,
                                  const at_pivot<T> &pivot, R *to) {
     const int lane = (int)(threadIdx.x % 32);
     for (int half = 0; half <= b.ldu; ++half) {
         __syncwarp();
-        for (int k = 0; k < w && lane < w; ++k) room[k * ld + lane] = pivot.p[half][lane * w + k];
+        for (int k = 0; k < w && lane < w; ++k) memory[k * ld + lane] = pivot.p[half][lane * w + k];
         __syncwarp();
         R sum = 0;
         for (int r = 0; r < w && lane < w; ++r) {
             T x = make<T>(0);
             for (int k = 0; k < w; ++k)
-                pfma(x, half ? c[k * ld + r] : c[r * ld + k], room[k * ld + lane]);
+                pfma(x, half ? c[k * ld + r] : c[r * ld + k], memory[k * ld + lane]);
             sum += re(x * conj(x));
         }
         if (lane < w) to[half * b.largest + lane] = sum;
     }
 }
 
-/** SPLIT = 1: a warp a frame; else all warps of a block, for levels of few frames. */
+/** Factors the diagonal blocks of the portion's frames and judges them. SPLIT = 1: a warp takes
+ *  a frame, else all warps of a block pull its updates and the first one factors; block barriers
+ *  then. */
 template <int SPLIT, class T>
 __global__ void __launch_bounds__(32 * together<SPLIT>::warps)
     pivot_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
     typedef typename scalar_of<T>::real R;
-    MPKI_ROOM;
+    MPKI_SMEM;
     after_previous();
-    if (b.told->stop) return;
+    if (b.notes->stop) return;
     const int lane = (int)(threadIdx.x % 32), warp = (int)(threadIdx.x / 32);
     const int q = SPLIT == 1 ? (int)(blockIdx.x * WARPS) + warp : (int)blockIdx.x;
     if (q >= po.end - po.first) return;
     const int frame = b.who[po.first + q], p0 = b.bptr[frame], w = b.bptr[frame + 1] - p0;
-    const size_t each = gather_room<T>::bytes(b.largest);
-    const gather_room<T> g(room + (size_t)warp * each, b.largest);
-    const pivot_room<T> s(g,
-                          room + together<SPLIT>::warps * each +
-                              (SPLIT == 1 ? warp * pivot_bytes<T>(b.largest) : 0),
-                          b.largest);
+    const size_t each = gather_memory<T>::bytes(b.largest);
+    const gather_memory<T> g(smem + (size_t)warp * each, b.largest);
+    const pivot_memory<T> s(g,
+                            smem + together<SPLIT>::warps * each +
+                                (SPLIT == 1 ? warp * pivot_bytes<T>(b.largest) : 0),
+                            b.largest);
     const at_pivot<T> to(b, q);
     R *const own = (R *)b.threshold + (int64_t)q * (1 + b.ldu) * b.largest;
     if (b.final[frame] && !b.sweep) {
@@ -313,9 +330,9 @@ __global__ void __launch_bounds__(32 * together<SPLIT>::warps)
         __syncwarp();
     }
     unsigned long long flops = 0;
-    if (!b.relaxed && !b.pulled) flops = pull_together<SPLIT>(b, 0, frame, frame, g, room);
+    if (!b.relaxed && !b.pulled) flops = pull_together<SPLIT>(b, 0, frame, frame, g, smem);
     if (b.ldu) flops *= 2; /* the host updates the diagonal block in both halves */
-    if (lane == 0 && flops) atomicAdd(&b.told->flops, flops);
+    if (lane == 0 && flops) atomicAdd(&b.notes->flops, flops);
     if (SPLIT > 1 && warp > 0) return;
     pivot_report<R> report;
     begin_report(report);
@@ -372,9 +389,9 @@ __global__ void __launch_bounds__(32 * together<SPLIT>::warps)
 
 /* ---- phase II -------------------------------------------------------------------------------- */
 
-/** to (rows x w, by rows) := c P for every `split`th group of 4 rows from the mine-th on: P = M^T
- *  D^-1 in shared memory, p[j ld + k]. norm: squares of the columns of these rows; *most: the
- *  largest modulus. */
+/** to (rows x w, by rows) := c P for every `split`th group of 4 rows from the mine-th on, P =
+ *  M^T D^-1: p[j ld + k], shared. norm: squares of the columns of these rows; *most: the largest
+ *  modulus. By all lanes of a warp; no barrier. */
 template <class T, class R>
 __device__ inline void solve_rows(int rows, int w, int ld, const T *c, const T *p, T *to, int split,
                                   int mine, R *norm, R *most) {
@@ -405,15 +422,16 @@ __device__ inline void solve_rows(int rows, int w, int ld, const T *c, const T *
     if (!(top <= *most) && *most == *most) *most = top;
 }
 
-/** SPLIT = 1: a warp a block; else all warps of a thread block. */
+/** L_ij := C_ij M_j^T D_j^-1 for the portion's blocks below the diagonal, and norms of their
+ *  columns. SPLIT = 1: a warp takes a block, else a thread block; block barriers then. */
 template <int SPLIT, class T>
 __global__ void __launch_bounds__(32 * together<SPLIT>::warps)
     block_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
     typedef typename scalar_of<T>::real R;
-    MPKI_ROOM;
+    MPKI_SMEM;
     __shared__ double sums[together<SPLIT>::warps * 33];
     after_previous();
-    if (b.told->stop) return;
+    if (b.notes->stop) return;
     const int lane = (int)(threadIdx.x % 32), warp = (int)(threadIdx.x / 32);
     const int64_t t = SPLIT == 1 ? (int64_t)blockIdx.x * WARPS + warp : (int64_t)blockIdx.x;
     if (t >= po.end_item - po.first_item) return;
@@ -426,9 +444,9 @@ __global__ void __launch_bounds__(32 * together<SPLIT>::warps)
         return;
     }
     const int w = b.bptr[frame + 1] - b.bptr[frame], rows = b.bptr[row + 1] - b.bptr[row];
-    const gather_room<T> s(room + (size_t)warp * gather_room<T>::bytes(b.largest), b.largest);
-    const gather_room<T> first(
-        room + (SPLIT == 1 ? (size_t)warp : 0) * gather_room<T>::bytes(b.largest), b.largest);
+    const gather_memory<T> s(smem + (size_t)warp * gather_memory<T>::bytes(b.largest), b.largest);
+    const gather_memory<T> first(
+        smem + (SPLIT == 1 ? (size_t)warp : 0) * gather_memory<T>::bytes(b.largest), b.largest);
     const at_pivot<T> pivot(b, q);
     unsigned long long flops = 0;
     for (int half = 0; half <= b.ldu; ++half) {
@@ -439,7 +457,7 @@ __global__ void __launch_bounds__(32 * together<SPLIT>::warps)
             });
         __syncwarp();
         if (!b.relaxed && !b.pulled)
-            flops += pull_together<SPLIT>(b, half, row, frame, s, room);
+            flops += pull_together<SPLIT>(b, half, row, frame, s, smem);
         else if (SPLIT > 1)
             __syncthreads();
         const int from = (w * mine + SPLIT - 1) / SPLIT; /* rows of the warp's */
@@ -478,7 +496,7 @@ __global__ void __launch_bounds__(32 * together<SPLIT>::warps)
     }
     if (lane != 0) return;
     if (mine == 0) ((R *)b.most)[t] = most;
-    if (flops) atomicAdd(&b.told->flops, flops);
+    if (flops) atomicAdd(&b.notes->flops, flops);
 }
 
 } // namespace mpki

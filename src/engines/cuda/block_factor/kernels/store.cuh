@@ -13,14 +13,14 @@ enum { NORM_GROUP = 8 }; /* the host sums the norms of so many blocks at a time 
 
 /* ---- thresholds ------------------------------------------------------------------------------ */
 
-/** Reject frames whose columns grow too much; sum the norms of the others' columns, and turn them
- *  into thresholds. A warp a frame. */
+/** Rejects frames whose columns grow too much; turns the norms of the others' columns into
+ *  thresholds. A warp takes a frame, a lane a column; shuffles, no barrier. */
 template <class T>
 __global__ void __launch_bounds__(32 * STORE_WARPS)
     judge_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
     typedef typename scalar_of<T>::real R;
     after_previous();
-    if (b.told->stop) return;
+    if (b.notes->stop) return;
     const int lane = (int)(threadIdx.x % 32);
     const int q = (int)(blockIdx.x * STORE_WARPS + threadIdx.x / 32);
     if (q >= po.end - po.first) return;
@@ -39,7 +39,7 @@ __global__ void __launch_bounds__(32 * STORE_WARPS)
     const bool last = b.last || b.sweep;
     if (!(finite && (last || (double)most <= b.bound)) && !(final && finite)) {
         if (lane != 0) return;
-        if (last || final) atomicMin(&b.told->failed, frame);
+        if (last || final) atomicMin(&b.notes->failed, frame);
         if (!b.sweep) b.reject[frame] = 1;
         return;
     }
@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(32 * STORE_WARPS)
 
 /* ---- counting and dealing out ---------------------------------------------------------------- */
 
-/** Is x at most the bound? As kernels/block_drop_k.c asks. */
+/** |x| <= bound, as kernels/block_drop_k.c tests it. By each thread for itself; no barrier. */
 template <class F> __device__ inline bool is_small(cx<F> x, F bound) {
     const F a = abs1(x.x), b = abs1(x.y);
     if (a + b <= bound) return true;
@@ -79,11 +79,12 @@ __device__ inline bool is_small(double x, double bound) {
     return fabs(x) <= bound;
 }
 
-/** An item of a portion as a warp of phase III sees it. */
+/** A block of a portion as a warp of phase III sees it. */
 struct item {
     int64_t t, e, block;
     int q, frame, row, rows, w;
     bool there, below; /* below: the block is below the diagonal, and its frame is not rejected */
+    /** The warp's one. By each thread for itself; no barrier. */
     __device__ item(const mpki_cuda_stage &b, const mpki_cuda_portion &po)
         : t((int64_t)blockIdx.x * STORE_WARPS + threadIdx.x / 32) {
         there = t < po.end_item - po.first_item;
@@ -97,8 +98,8 @@ struct item {
     }
 };
 
-/** Entries not above their column's threshold become 0; returns how many are left of the fuller
- *  half, 0 of a block that keeps all. */
+/** Entries up to their column's threshold := 0; returns how many are left of the fuller half, 0
+ *  of a block that keeps all. By all lanes of a warp, in shuffles; no block barrier. */
 template <class T> __device__ inline int64_t drop_small(const mpki_cuda_stage &b, const item &it) {
     typedef typename scalar_of<T>::real R;
     const int lane = (int)(threadIdx.x % 32);
@@ -128,16 +129,16 @@ template <class T> __device__ inline int64_t drop_small(const mpki_cuda_stage &b
             dropped += had - left;
             if (left > need) need = left;
         }
-    if (lane == 0 && dropped) atomicAdd(&b.told->dropped, (unsigned long long)dropped);
+    if (lane == 0 && dropped) atomicAdd(&b.notes->dropped, (unsigned long long)dropped);
     return need;
 }
 
-/** need: how many entries are left. */
+/** need := how many entries each item has left. A warp takes an item; no barrier. */
 template <class T>
 __global__ void __launch_bounds__(32 * STORE_WARPS)
     count_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
     after_previous();
-    if (b.told->stop) return;
+    if (b.notes->stop) return;
     const item it(b, po);
     if (!it.there) return;
     const int64_t need = drop_small<T>(b, it);
@@ -150,12 +151,16 @@ __global__ void __launch_bounds__(32 * STORE_WARPS)
 struct dealing {
     long long least, more;
 };
+
+/** What two runs of items that follow each other need together. By each thread for itself; no
+ *  barrier. */
 __device__ inline dealing then(dealing a, dealing b) {
     const long long x = a.least + b.more;
     return {x > b.least ? x : b.least, a.more + b.more};
 }
 
-/** In place in shared memory: a[k] := a[0] then ... then a[k]. All threads of the block. */
+/** a[k] := a[0] op .. op a[k], in place in shared memory. By all threads of a block; ends with a
+ *  block barrier. */
 template <class X, class F> __device__ inline void block_scan(X *a, F op) {
     const int k = (int)threadIdx.x;
     for (int h = 1; h < (int)blockDim.x; h *= 2) {
@@ -168,13 +173,14 @@ template <class X, class F> __device__ inline void block_scan(X *a, F op) {
     __syncthreads();
 }
 
-/** need[item] becomes what the item may keep. One block. */
+/** need[item] := what the item may keep, from capacities in the order of items
+ *  (cpu/block_factor/grant.c). One block; block barriers. */
 template <class T>
 __global__ void __launch_bounds__(ONE_BLOCK)
     grant_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
     __shared__ dealing all[ONE_BLOCK];
     after_previous();
-    if (b.told->stop) return;
+    if (b.notes->stop) return;
     const long long NONE = -0x4000000000000000ll;
     const int64_t items = po.end_item - po.first_item;
     const int64_t each = (items + blockDim.x - 1) / blockDim.x;
@@ -182,14 +188,14 @@ __global__ void __launch_bounds__(ONE_BLOCK)
     const int64_t t1 = t0 + each < items ? t0 + each : items;
     dealing mine = {NONE, 0};
     for (int64_t t = t0; t < t1; ++t) {
-        const int64_t room = b.capacity[b.block[b.entry[po.first_item + t]]];
-        if (room < 0 || room == INT64_MAX) continue;
-        const dealing one = {0, room - b.need[t]};
+        const int64_t capacity = b.capacity[b.block[b.entry[po.first_item + t]]];
+        if (capacity < 0 || capacity == INT64_MAX) continue;
+        const dealing one = {0, capacity - b.need[t]};
         mine = then(mine, one);
     }
     all[threadIdx.x] = mine;
     block_scan(all, then);
-    const long long begin = b.told->leftover;
+    const long long begin = b.notes->leftover;
     long long left = begin;
     if (threadIdx.x > 0) {
         const dealing before = all[threadIdx.x - 1];
@@ -197,36 +203,39 @@ __global__ void __launch_bounds__(ONE_BLOCK)
     }
     __syncthreads();
     for (int64_t t = t0; t < t1; ++t) {
-        const int64_t room = b.capacity[b.block[b.entry[po.first_item + t]]];
-        if (room < 0 || room == INT64_MAX) continue;
-        const long long more = b.need[t] - room;
+        const int64_t capacity = b.capacity[b.block[b.entry[po.first_item + t]]];
+        if (capacity < 0 || capacity == INT64_MAX) continue;
+        const long long more = b.need[t] - capacity;
         const long long granted = more <= 0 ? 0 : more < left ? more : left;
         left -= more <= 0 ? more : granted;
-        if (more > 0) b.need[t] = room + granted;
+        if (more > 0) b.need[t] = capacity + granted;
     }
     if (threadIdx.x == blockDim.x - 1) {
         const dealing whole = all[blockDim.x - 1];
-        b.told->leftover = begin + whole.more > whole.least ? begin + whole.more : whole.least;
+        b.notes->leftover = begin + whole.more > whole.least ? begin + whole.more : whole.least;
     }
 }
 
 /* ---- dropping -------------------------------------------------------------------------------- */
 
+/** The bits of x >= 0, in its order. By each thread for itself; no barrier. */
 __device__ inline unsigned long long rank_bits(float x) {
     return (unsigned long long)__float_as_uint(x) << 32;
 }
 __device__ inline unsigned long long rank_bits(double x) {
     return (unsigned long long)__double_as_longlong(x);
 }
-/** The bits of a modulus, in its order, rounded (MPKI_RANK_BITS), above 0. */
+/** The bits of a modulus, in its order, rounded (MPKI_RANK_BITS), above 0. By each thread for
+ *  itself; no barrier. */
 template <class R> __device__ inline unsigned long long rank_key(R x) {
     const unsigned long long unit = 1ull << (MPKI_RANK_BITS(sizeof(R)) + (sizeof(R) == 4 ? 32 : 0));
     const unsigned long long key = (rank_bits(x) + unit / 2) & ~(unit - 1);
     return key ? key : unit;
 }
 
-/** Keep the `capacity` entries of largest modulus of c (rows x w, by rows); ties go by place. NaN
- *  counts as infinity, so that it is seen. Returns how many were dropped. */
+/** Keeps the `capacity` entries of largest modulus of c (rows x w, by rows), the first of equal
+ *  ones; NaN counts as infinity, so that it is seen. Returns how many were dropped. By all lanes
+ *  of a warp, in shuffles; no block barrier. */
 template <class T> __device__ inline int keep_largest(int rows, int w, int capacity, T *c) {
     typedef typename scalar_of<T>::real R;
     const int lane = (int)(threadIdx.x % 32);
@@ -278,9 +287,9 @@ template <class T> __device__ inline int keep_largest(int rows, int w, int capac
     return (int)__reduce_add_sync(WARP, (unsigned)gone);
 }
 
-/** What the processor would hold of a block, by its formats (kernels/block_store_k.c, write_block()
- *  in engines/cpu/block_factor/store_t.c), so that the report counts the same: values, and the
- *  format times 65536. */
+/** What the processor would hold of a block, by its formats (kernels/block_store_k.c), so that
+ *  reports agree: the number of values, plus the format times 65536. By each thread for itself;
+ *  no barrier. */
 template <class T> __device__ inline unsigned held_of(const extent &x, int rows, int w) {
     if (x.entries == 0) return 0;
     const int held = __popc(x.rows), size = (int)sizeof(T);
@@ -294,17 +303,19 @@ template <class T> __device__ inline unsigned held_of(const extent &x, int rows,
     return format << 16 | (unsigned)(format == 1 ? rows * w : format == 3 ? held * w : x.entries);
 }
 
-/** Is the pivot of a frame to be stored? */
+/** Is the pivot of a frame to be stored? By each thread for itself; no barrier. */
 __device__ inline bool new_pivot(const mpki_cuda_stage &b, int frame) {
     return !b.reject[frame] && !b.final[frame];
 }
 
-/** The frame of a warp that has no item: number of it in the portion, those of items come first. */
+/** The frame, by its number in the portion, of a warp that has no item: those of items come
+ *  first. By each thread for itself; no barrier. */
 __device__ inline int64_t frame_of_warp(const mpki_cuda_portion &po) {
     return (int64_t)blockIdx.x * STORE_WARPS + threadIdx.x / 32 - (po.end_item - po.first_item);
 }
 
-/** The size of the packed pivot of frame q of the portion, after those of the items. */
+/** The sizes of the packed pivots of frame q of the portion. By all lanes of a warp, in
+ *  shuffles; no block barrier. */
 template <class T>
 __device__ inline void pivot_size(const mpki_cuda_stage &b, const mpki_cuda_portion &po, int q) {
     const int frame = b.who[po.first + q], w = b.bptr[frame + 1] - b.bptr[frame];
@@ -317,13 +328,13 @@ __device__ inline void pivot_size(const mpki_cuda_stage &b, const mpki_cuda_port
     }
 }
 
-/** Drop to what was granted, or where nothing is, what is small; sizes of packed blocks and of
- *  pivots. A warp an item, then a frame. */
+/** Drops entries to what was granted, or small ones where nothing was; sizes of packed blocks
+ *  and of pivots. A warp takes an item, then a frame; __syncwarp(). */
 template <class T>
 __global__ void __launch_bounds__(32 * STORE_WARPS)
     drop_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
     after_previous();
-    if (b.told->stop) return;
+    if (b.notes->stop) return;
     const int lane = (int)(threadIdx.x % 32);
     const item it(b, po);
     if (!it.there) {
@@ -355,20 +366,21 @@ __global__ void __launch_bounds__(32 * STORE_WARPS)
         if (it.below) (half ? b.held_u : b.held)[it.block] = held_of<T>(x, it.rows, it.w);
     }
     if (lane != 0) return;
-    if (gone) atomicAdd(&b.told->dropped, (unsigned long long)gone);
+    if (gone) atomicAdd(&b.notes->dropped, (unsigned long long)gone);
     if (it.below && b.sweep != 1) {
         b.want[it.block] = 0;
         b.stored[it.block] = any != 0;
     }
 }
 
-/** Sizes become addresses; room in the arena is taken. One block. */
+/** Sizes become addresses, and the arena's used part grows by all of them; stops where it is too
+ *  short. One block; block barriers. */
 template <class T>
 __global__ void __launch_bounds__(ONE_BLOCK)
     place_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
     __shared__ long long sum[ONE_BLOCK];
     after_previous();
-    if (b.told->stop) return;
+    if (b.notes->stop) return;
     const int64_t count = (po.end_item - po.first_item + po.end - po.first) * (1 + b.ldu);
     const int64_t each = (count + blockDim.x - 1) / blockDim.x;
     const int64_t t0 = each * threadIdx.x < count ? each * threadIdx.x : count;
@@ -377,7 +389,7 @@ __global__ void __launch_bounds__(ONE_BLOCK)
     for (int64_t t = t0; t < t1; ++t) mine += b.where[t];
     sum[threadIdx.x] = mine;
     block_scan(sum, [](long long x, long long y) { return x + y; });
-    const long long begin = b.told->used;
+    const long long begin = b.notes->used;
     const bool fits = begin + sum[blockDim.x - 1] <= b.words;
     long long at = begin + sum[threadIdx.x] - mine;
     for (int64_t t = t0; t < t1; ++t) {
@@ -388,15 +400,16 @@ __global__ void __launch_bounds__(ONE_BLOCK)
     __syncthreads();
     if (threadIdx.x != 0) return;
     if (fits)
-        b.told->used = begin + sum[blockDim.x - 1];
+        b.notes->used = begin + sum[blockDim.x - 1];
     else
-        b.told->overflow = 1;
-    if (!fits || b.told->broken != INT32_MAX || b.told->failed != INT32_MAX) b.told->stop = 1;
+        b.notes->overflow = 1;
+    if (!fits || b.notes->broken != INT32_MAX || b.notes->failed != INT32_MAX) b.notes->stop = 1;
 }
 
 /* ---- packing --------------------------------------------------------------------------------- */
 
-/** The pivot of an accepted frame, -M, into the arena; the frame is final now. */
+/** -M of an accepted frame goes into the arena with D; the frame is final. By all lanes of a
+ *  warp; contains __syncwarp(). */
 template <class T>
 __device__ inline void accept(const mpki_cuda_stage &b, const mpki_cuda_portion &po, int q) {
     const int lane = (int)(threadIdx.x % 32);
@@ -421,12 +434,13 @@ __device__ inline void accept(const mpki_cuda_stage &b, const mpki_cuda_portion 
     b.pivots[frame].accepted = 1;
 }
 
-/** A warp an item, then a frame. */
+/** Packs the portion's blocks into the arena, then (with_pivots) its pivots. A warp takes an
+ *  item, then a frame; no block barrier. */
 template <class T>
 __global__ void __launch_bounds__(32 * STORE_WARPS)
     pack_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po, int with_pivots) {
     after_previous();
-    if (b.told->stop) return;
+    if (b.notes->stop) return;
     const item it(b, po);
     if (!it.there) {
         const int64_t q = frame_of_warp(po);

@@ -44,8 +44,9 @@ typedef struct mpki_cuda_store {
     /** The dense pivot that ends the stages, of the last rows by level sets, whose frames have M =
      *  D = I and no blocks below: P^T L D L^T P. 0 rows: there is none. */
     int32_t border;
-    const void *border_l; /**< border x border: off the diagonal in both triangles L^-1, by rows
-                                    in the lower one, by columns (not conjugated) in the upper one */
+    /** border x border: off the diagonal in both triangles L^-1, by rows in the lower one, by
+     *  columns (not conjugated) in the upper one */
+    const void *border_l;
     const int32_t *border_row; /**< border: row k of P y is row border_row[k] of y */
     const void *border_dinv;   /**< 2 border, as dinv */
 } mpki_cuda_store;

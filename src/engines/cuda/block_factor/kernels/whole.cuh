@@ -8,7 +8,8 @@ namespace mpki {
 
 static const int WHOLE_WARPS = 8, SUM_BLOCKS = 128, SUM_THREADS = 64;
 
-/** The place of A's entries in the lists of their columns' frames. A warp a row. */
+/** slot := the place of each entry of A in the list of its column's frame. A warp takes a row;
+ *  no barrier. */
 template <class T>
 __global__ void __launch_bounds__(32 * WHOLE_WARPS)
     slot_kernel(const mpki_cuda_stage b, const mpki_cuda_rows from) {
@@ -35,7 +36,8 @@ __global__ void __launch_bounds__(32 * WHOLE_WARPS)
     }
 }
 
-/** Largest row sum of the moduli of A as it is stored; norm: bits of a double. A thread a row. */
+/** *norm := the largest row sum of moduli of A as it is stored, as the bits of a double. A
+ *  thread takes a row; an atomic maximum. */
 template <class T>
 __global__ void __launch_bounds__(32 * WHOLE_WARPS)
     norm_kernel(const mpki_cuda_stage b, unsigned long long *norm) {
@@ -49,7 +51,7 @@ __global__ void __launch_bounds__(32 * WHOLE_WARPS)
     if (sum > 0) atomicMax(norm, (unsigned long long)__double_as_longlong(sum));
 }
 
-/** Sweeps: work blocks times 1 / size. */
+/** Work blocks := work blocks / size, for sweeps. A thread takes entries in turns; no barrier. */
 template <class T>
 __global__ void __launch_bounds__(32 * WHOLE_WARPS)
     relative_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
@@ -62,7 +64,7 @@ __global__ void __launch_bounds__(32 * WHOLE_WARPS)
     }
 }
 
-/** Sweeps: D := size. */
+/** D := size, for sweeps. A thread takes a row; no barrier. */
 template <class T>
 __global__ void __launch_bounds__(32 * WHOLE_WARPS) size_kernel(const mpki_cuda_stage b) {
     const int p = (int)(blockIdx.x * blockDim.x + threadIdx.x);
@@ -71,11 +73,12 @@ __global__ void __launch_bounds__(32 * WHOLE_WARPS) size_kernel(const mpki_cuda_
     ((T *)b.to.d)[2 * (int64_t)p + 1] = make<T>(0);
 }
 
-/** What a thread of the sums has; `add` in the order of threads and blocks, so that the bits do not
- *  depend on anything. */
+/** What a thread of the sums has. It is added in the order of threads and blocks, so that the
+ *  bits do not depend on the run. */
 struct partial {
     mpki_cuda_held held;
     mpki_cuda_pivots_of pivots;
+    /** All sums are 0. By each thread for itself; no barrier. */
     __host__ __device__ void clear() {
         held.kept = held.dense = held.bitmap = held.rows = 0;
         held.fill_out = 0;
@@ -83,6 +86,7 @@ struct partial {
         pivots.perturbed = pivots.two_by_two = pivots.accepted = 0;
         pivots.smallest = INFINITY, pivots.largest = 0;
     }
+    /** += x. By each thread for itself; no barrier. */
     __host__ __device__ void add(const partial &x) {
         held.kept += x.held.kept, held.dense += x.held.dense;
         held.bitmap += x.held.bitmap, held.rows += x.held.rows;
@@ -96,6 +100,8 @@ struct partial {
         if (x.smallest < pivots.smallest) pivots.smallest = x.smallest;
         if (x.largest > pivots.largest) pivots.largest = x.largest;
     }
+    /** += a block, held as held_of() says, of so many entries. By each thread for itself; no
+     *  barrier. */
     __host__ __device__ void add(unsigned held_as, int entries) {
         const int count = (int)(held_as & 0xffff);
         if (!count) return;
@@ -107,6 +113,8 @@ struct partial {
     }
 };
 
+/** out[block] := sums over frames and blocks for the report. By all threads of a block; contains
+ *  block barriers. */
 template <class T>
 __global__ void __launch_bounds__(SUM_THREADS) sum_kernel(const mpki_cuda_stage b, partial *out) {
     __shared__ partial all[SUM_THREADS];

@@ -300,7 +300,7 @@ static mpk_status aasen(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_space &
 static int64_t aasen_solve_bytes(const mpki_cuda *cuda, int n, int64_t nrhs) {
     const int64_t B = tile_of<T>(cuda), nb = aasen_width(cuda, n), nt = (n + nb - 1) / nb;
     return (int64_t)sizeof(T) *
-               ((n + B - 1) / B * B * B + (nt + 1) * nb * nrhs + sweep_room(cuda, n, nrhs)) +
+               ((n + B - 1) / B * B * B + (nt + 1) * nb * nrhs + sweep_entries(cuda, n, nrhs)) +
            1024;
 }
 
@@ -313,8 +313,8 @@ static mpk_status aasen_solve(mpki_cuda *cuda, const mpki_cuda_matrix *d, int nr
     const int nb = p.nb, nt = p.nt, below = n - nb;
     const int64_t ldy = (int64_t)(nt + 1) * nb;
     cudaStream_t stream = (cudaStream_t)d->stream;
-    T *M = (T *)d->work, *Y = M + (int64_t)((n + B - 1) / B) * B * B, *room = Y + ldy * nrhs;
-    const sweep_job g = {below, nrhs,  (const T *)d->A + nb, d->lda, NULL, M, room, Y + nb,
+    T *M = (T *)d->work, *Y = M + (int64_t)((n + B - 1) / B) * B * B, *scratch = Y + ldy * nrhs;
+    const sweep_job g = {below, nrhs,  (const T *)d->A + nb, d->lda, NULL, M, scratch, Y + nb,
                          ldy,   stream};
     const dim3 grid((n + 255) / 256, nrhs);
     MPKI_TRY(cudaMemsetAsync(Y, 0, sizeof(T) * ldy * nrhs, stream));

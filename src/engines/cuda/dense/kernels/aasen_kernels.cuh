@@ -8,8 +8,8 @@
 
 namespace mpki {
 
-/** V = columns r0 .. r0 + w - 1 of A, rows from r0 on; in the diagonal square both triangles are
- *  filled. */
+/** V := columns r0 .. r0 + w - 1 of A, rows from r0 on; the diagonal square gets both triangles.
+ *  A thread takes rows in turns, a block row of the grid a column; no barrier. */
 template <bool H, class T>
 __global__ void column_kernel(int n, int r0, int w, const T *A, int64_t lda, T *V, int64_t ldv) {
     const int c = blockIdx.y;
@@ -23,10 +23,10 @@ __global__ void column_kernel(int n, int r0, int w, const T *A, int64_t lda, T *
 
 static const int MOVED_COLUMNS = 32, MOVED_PARTS = 8; /* of a tile of columns, thread blocks */
 
-/** Rows of the list `moved` (places relative to r0): to buf, entry q of column j at q + j count.
- *  Columns j < left: plain rows of L; beyond: rows of the symmetric rest, columns' new order too.
- *  MOVED_PARTS thread blocks: MOVED_COLUMNS columns, blockDim.x = count; along rows of A by
- *  threads, along its columns by lanes. */
+/** buf[q + j count] := entry q of the list `moved` (places relative to r0) of column j: for j <
+ *  left a row of L, beyond a row of the symmetric rest in the columns' new order (back).
+ *  blockDim.x = count; MOVED_PARTS blocks for MOVED_COLUMNS columns; along rows of A by threads,
+ *  along its columns by lanes. No barrier. */
 template <bool H, class T>
 __global__ void moved_take_kernel(int n, int r0, int left, int count, const int *moved,
                                   const int *back, const T *__restrict__ A, int64_t lda,
@@ -56,6 +56,8 @@ __global__ void moved_take_kernel(int n, int r0, int left, int count, const int 
     }
 }
 
+/** A and perm := buf, the entries that moved_take_kernel() took, in their new places. As many
+ *  threads and blocks; a block barrier in the block that has perm. */
 template <bool H, class T>
 __global__ void moved_put_kernel(int n, int r0, int left, int count, const int *moved,
                                  T *__restrict__ A, int64_t lda, const T *__restrict__ buf,
@@ -85,7 +87,8 @@ __global__ void moved_put_kernel(int n, int r0, int left, int count, const int *
     }
 }
 
-/** back[c] = where the row now at c came from: the identity except for the rows in the list. */
+/** back[c] := where the row at c came from: c, but for the rows in the list. One block; one
+ *  block barrier. */
 __global__ static void moved_back_kernel(int m, int count, const int *moved, int *back) {
     for (int i = threadIdx.x; i < m; i += blockDim.x) back[i] = i;
     __syncthreads();
@@ -93,8 +96,8 @@ __global__ static void moved_back_kernel(int m, int count, const int *moved, int
         if (moved[q] >= 0) back[moved[q]] = moved[count + q];
 }
 
-/** A square of order nb: to = the unit lower part of A (rows x nb), with ones on the diagonal after
- *  its rows; or its upper part. */
+/** to (nb x nb) := the unit lower part of A (rows x nb), with ones on the diagonal after its
+ *  rows; or its upper part. A thread takes entries in turns; no barrier. */
 template <class T>
 __global__ void part_kernel(int rows, int columns, int nb, int upper, const T *A, int64_t lda,
                             T *to) {
@@ -108,8 +111,8 @@ __global__ void part_kernel(int rows, int columns, int nb, int upper, const T *A
     }
 }
 
-/** Blocks of -T: kind 0, the diagonal block, from Z's lower triangle, mirrored; kind 1: Z below the
- *  diagonal and its mirror image to the right. */
+/** Blocks of -T: kind 0: the diagonal block, from Z's lower triangle, mirrored; kind 1: Z below
+ *  the diagonal and its mirror image to the right. A thread takes entries in turns; no barrier. */
 template <bool H, class T>
 __global__ void minus_kernel(int rows, int nb, int kind, const T *Z, T *to, T *mirror) {
     for (int e = blockIdx.x * blockDim.x + threadIdx.x; e < nb * nb; e += gridDim.x * blockDim.x) {
@@ -128,8 +131,9 @@ __global__ void minus_kernel(int rows, int nb, int kind, const T *Z, T *to, T *m
     }
 }
 
-/** Window of block J of T: panel V (2 nb x nb) and what stands right of it, R (2 nb x 2 nb), from
- *  what came down (`top`, nb x 2 nb; NULL: T's own first rows) and T's rows J + 1. */
+/** Window of block J of T: the panel V (2 nb x nb) and R (2 nb x 2 nb), which stands right of
+ *  it, from what came down (top, nb x 2 nb; NULL: T's own first rows) and T's rows J + 1. A
+ *  thread takes entries in turns; no barrier. */
 template <class T>
 __global__ void window_kernel(int n, int nb, int J, int nt, const T *minus, const T *top, T *V,
                               T *R) {
@@ -164,7 +168,7 @@ __global__ void window_kernel(int n, int nb, int J, int nt, const T *minus, cons
     }
 }
 
-/** Rows of R (2 nb x columns) in the new order. */
+/** to(k, :) := R(order[k], :), rows x columns. A thread takes entries in turns; no barrier. */
 template <class T>
 __global__ void reorder_kernel(int rows, int columns, const int *order, const T *R, T *to) {
     for (int e = blockIdx.x * blockDim.x + threadIdx.x; e < rows * columns;
@@ -172,7 +176,8 @@ __global__ void reorder_kernel(int rows, int columns, const int *order, const T 
         to[e] = R[order[e % rows] + (int64_t)(e / rows) * rows];
 }
 
-/** Largest key of count entries. */
+/** *top := the largest key of `count` entries. A thread takes entries in turns; an atomic
+ *  maximum. */
 template <class T> __global__ void top_kernel(int64_t count, const T *x, unsigned *top) {
     unsigned most = 0;
     for (int64_t k = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; k < count;
@@ -182,7 +187,8 @@ template <class T> __global__ void top_kernel(int64_t count, const T *x, unsigne
     if ((threadIdx.x & 31) == 0) atomicMax(top, most);
 }
 
-/** Solve T x = y, one thread block for each right-hand side; x: nt nb entries, and nb more. */
+/** x := T^-1 x for each right-hand side; x: nt nb entries, and nb more. A block takes a
+ *  right-hand side; block barriers. */
 template <class T>
 __global__ void __launch_bounds__(256) band_kernel(int nb, int nt, const T *panels, const T *rights,
                                                    const int *orders, T *X, int64_t ldx) {

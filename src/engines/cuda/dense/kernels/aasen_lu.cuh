@@ -33,8 +33,9 @@ template <class T> static size_t lu_shared(int each, int nb) {
     return sizeof(T) * ((size_t)each * nb + nb) + sizeof(int) * (3 * (size_t)nb + each);
 }
 
-/** One function, though it is long: what a thread block holds lives from the first column to the
- *  last, and between the steps of each column the whole grid waits. */
+/** P V = L U of a panel with partial pivoting. One function: what a block holds lives from the
+ *  first column to the last, and between the steps of each column the whole grid waits. The
+ *  blocks run together; grid and block barriers. */
 template <class T> __global__ void __launch_bounds__(AASEN_THREADS, 1) lu_kernel(lu_job<T> g) {
     typedef typename scalar_of<T>::real R;
     extern __shared__ __align__(16) unsigned char shared_bytes[];

@@ -76,6 +76,8 @@ static inline cublasStatus_t products_strided(const products &p, cublasOperation
 }
 
 #if MPKI_PRECISION == 2
+
+/** x rounded to the width of TF32. By each thread for itself; no barrier. */
 __device__ inline float tf32_of(float x) {
     unsigned y;
     asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(y) : "f"(x));
@@ -85,9 +87,9 @@ template <class F> __device__ inline cx<F> tf32_of(cx<F> x) {
     return {tf32_of(x.x), tf32_of(x.y)};
 }
 
-/** Single precision on tensor cores, for complex entries (real ones are split into halves): with x
- *  = hi + lo, both of TF32's width, [L_hi L_hi L_lo] [W_hi W_lo W_hi]^T is L W^T to nearly single
- *  precision, by one product three times as deep. */
+/** With x = hi + lo, both of TF32's width: Ls := [L_hi L_hi L_lo], Ws := [W_hi W_lo W_hi], whose
+ *  product Ls Ws^T is L W^T to nearly single precision, on tensor cores. Complex entries; real
+ *  ones are split into halves. A thread takes rows in turns; no barrier. */
 template <class G>
 __global__ void split_kernel(int m, int w, const G *L, const G *W, int64_t ld, G *Ls, G *Ws) {
     const int64_t j = blockIdx.y;
@@ -101,8 +103,8 @@ __global__ void split_kernel(int m, int w, const G *L, const G *W, int64_t ld, G
 #endif
 
 #if MPKI_PRECISION == 0
-/** The largest exponents of the columns of L and of W (m rows): exponents[2 k] and exponents[2 k +
- *  1]. One thread block for each column. */
+/** exponents[2 k], [2 k + 1] := the largest exponents of column k of L and of W (m rows). A
+ *  block takes a column; block barriers. */
 __global__ static void __launch_bounds__(512)
     exponents_kernel(int m, const float *L, const float *W, int64_t ld, int *exponents) {
     __shared__ unsigned most[2];
@@ -119,14 +121,13 @@ __global__ static void __launch_bounds__(512)
     if (threadIdx.x < 2) exponents[2 * blockIdx.x + threadIdx.x] = max(1u, most[threadIdx.x] >> 23);
 }
 
-/** L and W (m x w, rows from `L` on) in half precision, for products on tensor cores. Column k of L
- *  is multiplied by a power of two and column k of W by another, so that both have the same largest
- *  exponent and the product of the two powers, 2^c, is the same for all k; the largest product of
- *  all is brought to 2^28 .. 2^30, where nothing overflows and little falls below the range of half
- *  precision. *scaled: -2^-c, the factor of the product. TERMS 3: with x = hi + lo, both of 11
- *  bits, [L_lo L_hi L_hi] [W_hi W_lo W_hi]^T is L W^T to nearly single precision. After a failure
- *  all results are zeros: what is left in L and W may overflow, and a gate of 0 times infinity is
- *  not 0. */
+/** L and W (m x w) in half precision for tensor cores. Column k of L is multiplied by a power of
+ *  two, column k of W by another, so that both have the same largest exponent and the product of
+ *  the powers, 2^c, is the same for all k; the largest product becomes 2^28 .. 2^30, where
+ *  nothing overflows and little falls below the range. *scaled: -2^-c, the factor of the
+ *  product. TERMS 3: with x = hi + lo, both of 11 bits, [L_lo L_hi L_hi] [W_hi W_lo W_hi]^T is L
+ *  W^T to nearly single precision. After a failure all results are 0: a gate of 0 times infinity
+ *  is not 0. A block takes rows of a column; block barriers. */
 template <int TERMS>
 __global__ static void __launch_bounds__(256)
     halves_kernel(int m, int w, const float *L, const float *W, int64_t ld, const int *exponents,

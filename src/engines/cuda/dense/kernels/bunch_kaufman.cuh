@@ -29,8 +29,8 @@ template <class T> struct bk_job {
     typename scalar_of<T>::real tiny;
 };
 
-/* what other thread blocks have written is read past the first-level cache, which may hold an old
- * copy */
+/** *p past the L1 cache, which may hold a copy from before other blocks wrote. By each thread
+ *  for itself; no barrier. */
 __device__ inline float fresh(const float *p) {
     return __ldcg(p);
 }
@@ -57,6 +57,8 @@ template <class T> struct bk_memory {
     T special;
 };
 
+/** All threads of the grid wait for each other. count: 0 at the kernel's start; phase: the
+ *  thread's own. By all threads of all blocks, which must run together. */
 __device__ inline void grid_barrier(unsigned *count, unsigned &phase) {
     __syncthreads();
     ++phase;
@@ -72,12 +74,14 @@ __device__ inline void grid_barrier(unsigned *count, unsigned &phase) {
     __syncthreads();
 }
 
-/** The larger value; of equal ones the lower index; NaN is larger than all. */
+/** (v, i) := the larger value; of equal ones the lower index; NaN is larger than all. By each
+ *  thread for itself; no barrier. */
 template <class R> __device__ inline void better(R &v, int &i, R ov, int oi) {
     const bool on = isnan(ov), vn = isnan(v);
     if (on != vn ? on : ov > v || ((ov == v || on) && oi < i)) v = ov, i = oi;
 }
 
+/** better() over the warp. By all lanes of a warp, in shuffles; no block barrier. */
 template <class R> __device__ inline void warp_best(R &v, int &i) {
     for (int o = 16; o; o >>= 1) {
         const R ov = __shfl_xor_sync(0xffffffffu, v, o);
@@ -86,9 +90,9 @@ template <class R> __device__ inline void warp_best(R &v, int &i) {
     }
 }
 
-/** W(:, to) = column c of what is left (rows k ..), from A and the panel's columns before k; then,
- *  over all thread blocks, its largest entry except in row `skip` (with `below`: rows > k only),
- *  and its entry in row `row`. */
+/** W(:, to) := column c of what is left (rows k ..), from A and the panel's columns before k;
+ *  then, over the grid, its largest entry but for row `skip` (below: in rows > k alone) and its
+ *  entry in row `row`, into m. By all threads of the grid; contains the grid's barrier. */
 template <bool H, class T>
 __device__ void bk_column(const bk_job<T> &g, bk_memory<T> &m, int first, int last, int k, int c,
                           int to, int skip, bool below, unsigned &phase) {
@@ -160,8 +164,8 @@ __device__ void bk_column(const bk_job<T> &g, bk_memory<T> &m, int first, int la
 }
 
 /** Rows and columns kk < kp of what is left change places. A(kk .., kk) is not up to date and
- *  belonged to the old kk, so only column kk of A goes to kp. The first thread block exchanges the
- *  rows of the panel's L and W, up to column `upto` of W. */
+ *  belonged to the old kk; so only column kk of A goes to kp. The first block exchanges the rows
+ *  of the panel's L and W, up to column `upto` of W. By all threads of the grid; no barrier. */
 template <bool H, class T>
 __device__ void bk_swap(const bk_job<T> &g, int first, int last, int kk, int kp, int done,
                         int upto) {
@@ -192,8 +196,9 @@ __device__ void bk_swap(const bk_job<T> &g, int first, int last, int kk, int kp,
     }
 }
 
-/** One function: the choice of a pivot goes back and forth between columns, and the whole grid
- *  brings each up to date. */
+/** A panel of nb columns of L D L^T. One function: the choice of a pivot goes back and forth
+ *  between columns, each of which the whole grid brings up to date. The blocks run together;
+ *  grid and block barriers. */
 template <bool H, class T>
 __global__ void __launch_bounds__(BK_THREADS, 1) bk_panel_kernel(bk_job<T> g) {
     typedef typename scalar_of<T>::real R;
@@ -301,8 +306,8 @@ __global__ void __launch_bounds__(BK_THREADS, 1) bk_panel_kernel(bk_job<T> g) {
     if (blockIdx.x == 0 && tid == 0) g.state[0] = k;
 }
 
-/** Apply the interchanges of pivots k0 .. k1 - 1 to columns 0 .. columns - 1, one thread for each
- *  column. */
+/** Applies the interchanges of pivots k0 .. k1 - 1 to columns 0 .. columns - 1. A thread takes a
+ *  column; no barrier. */
 template <class T>
 __global__ void bk_left_kernel(int columns, int k0, int k1, const int *ipiv, int rook, T *A,
                                int64_t lda) {

@@ -12,6 +12,8 @@
 
 namespace mpki {
 
+/** u := exp(r / 10), r uniform in (-1/2, 1/2): depth x n numbers. A thread takes numbers in
+ *  turns; no barrier. */
 template <class R> __global__ void butterfly_fill_kernel(int n, int depth, uint64_t seed, R *u) {
     for (int64_t i = blockIdx.x * blockDim.x + threadIdx.x; i < (int64_t)n * depth;
          i += gridDim.x * blockDim.x) {
@@ -26,8 +28,8 @@ struct wing {
     int first, h;
 };
 
-/** A square or triangle: rows of one butterfly, columns of another (or the same). One thread for
- *  the four entries (i, j), (i + h, j), (i, j + g), (i + h, j + g). */
+/** A := B^T A B on the rows of butterfly r and the columns of c. A thread takes the four entries
+ *  (i, j), (i + h, j), (i, j + g), (i + h, j + g) in turns; no barrier. */
 template <bool H, class T, class R>
 __global__ void butterfly_kernel(wing r, wing c, const R *u, T *A, int64_t lda) {
     const bool same = r.first == c.first;
@@ -52,7 +54,8 @@ __global__ void butterfly_kernel(wing r, wing c, const R *u, T *A, int64_t lda) 
         }
 }
 
-/** The row or column of an odd index against the butterfly of `w`: entries (odd, w) or (w, odd). */
+/** The row or column of an odd index times the butterfly w. A thread takes a pair of entries; no
+ *  barrier. */
 template <class T, class R>
 __global__ void butterfly_odd_kernel(wing w, int odd, const R *u, T *A, int64_t lda) {
     const int64_t i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -65,7 +68,8 @@ __global__ void butterfly_odd_kernel(wing w, int odd, const R *u, T *A, int64_t 
     *x = s * (u[a] * root), *y = t * (u[b] * root);
 }
 
-/** x := B^T x (transposed) or B x for the butterfly of w. */
+/** x := B^T x (transposed) or B x for the butterfly of w. A thread takes a pair of rows; no
+ *  barrier. */
 template <class T, class R>
 __global__ void butterfly_vector_kernel(wing w, const R *u, T *x, int64_t ldx, int transposed) {
     const int64_t i = blockIdx.x * blockDim.x + threadIdx.x;

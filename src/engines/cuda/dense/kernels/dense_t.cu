@@ -10,18 +10,18 @@ namespace mpki {
 
 #define COMPLEX (MPKI_PRECISION >= 2)
 #if MPKI_PRECISION % 2 == 0
-typedef T narrow;
+typedef T single_entry;
 #else
-typedef T wide;
+typedef T double_entry;
 #endif
 #if MPKI_PRECISION == 0
-typedef double wide;
+typedef double double_entry;
 #elif MPKI_PRECISION == 1
-typedef float narrow;
+typedef float single_entry;
 #elif MPKI_PRECISION == 2
-typedef cx<double> wide;
+typedef cx<double> double_entry;
 #else
-typedef cx<float> narrow;
+typedef cx<float> single_entry;
 #endif
 
 static int64_t factor_bytes(const mpki_cuda *cuda, const mpki_cuda_matrix *d, char *work,
@@ -43,7 +43,7 @@ static int64_t solving_bytes(const mpki_cuda *cuda, const mpki_cuda_matrix *d, i
 /** Does a tile fit into a thread block's shared memory? Not where the code was made for a GPU that
  *  has more of it. */
 static int fits(mpki_cuda *cuda) {
-    const size_t need = std::max(tile_bytes<T>(cuda), roomy(cuda) ? panel_bytes(cuda) : 0);
+    const size_t need = std::max(tile_bytes<T>(cuda), large_shared(cuda) ? panel_bytes(cuda) : 0);
     if (need <= cuda->shared_max) return MPK_OK;
     return refuse(
         cuda, MPK_ERR_DEVICE,
@@ -168,11 +168,11 @@ static int triangle(mpki_cuda *cuda, int n, mpk_scalar kind, const void *from, i
         triangle_kernel<<<grid, 256, 0, s>>>(n, (const T *)from, ldf, upper, scale, (T *)to, ldt,
                                              back);
     else if (kind % 2)
-        triangle_kernel<<<grid, 256, 0, s>>>(n, (const wide *)from, ldf, upper, scale, (T *)to, ldt,
-                                             back);
+        triangle_kernel<<<grid, 256, 0, s>>>(n, (const double_entry *)from, ldf, upper, scale,
+                                             (T *)to, ldt, back);
     else
-        triangle_kernel<<<grid, 256, 0, s>>>(n, (const narrow *)from, ldf, upper, scale, (T *)to,
-                                             ldt, back);
+        triangle_kernel<<<grid, 256, 0, s>>>(n, (const single_entry *)from, ldf, upper, scale,
+                                             (T *)to, ldt, back);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }
@@ -185,10 +185,11 @@ static int copy(mpki_cuda *cuda, int64_t rows, int64_t cols, mpk_scalar kind, co
     if (same_width(kind))
         copy_columns_kernel<<<grid, 256, 0, s>>>(rows, cols, (const T *)from, ldf, (T *)to, ldt);
     else if (kind % 2)
-        copy_columns_kernel<<<grid, 256, 0, s>>>(rows, cols, (const wide *)from, ldf, (T *)to, ldt);
+        copy_columns_kernel<<<grid, 256, 0, s>>>(rows, cols, (const double_entry *)from, ldf,
+                                                 (T *)to, ldt);
     else
-        copy_columns_kernel<<<grid, 256, 0, s>>>(rows, cols, (const narrow *)from, ldf, (T *)to,
-                                                 ldt);
+        copy_columns_kernel<<<grid, 256, 0, s>>>(rows, cols, (const single_entry *)from, ldf,
+                                                 (T *)to, ldt);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }

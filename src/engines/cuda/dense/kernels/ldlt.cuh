@@ -34,8 +34,8 @@ static mpk_status panels(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_space 
     T *P = s.panel[x.q], *L = s.L[x.q], *W = s.W[x.q];
     const int64_t ld = s.ld;
     for (int i = 0; i < x.w;) {
-        const int j = x.c + i, nb = x.wide - i < B ? x.wide - i : B, m = n - j - nb;
-        const int take = i + nb >= x.wide && !x.kept ? nb : B - keep;
+        const int j = x.c + i, nb = x.columns - i < B ? x.columns - i : B, m = n - j - nb;
+        const int take = i + nb >= x.columns && !x.kept ? nb : B - keep;
         if (i) { /* what the block before kept is up to date */
             const int64_t r = j + keep;
             T *C = P + r + (i + keep) * ld;
@@ -143,31 +143,31 @@ static mpk_status split_block(mpki_cuda *cuda, int n, const ldlt_space &s, const
  *  update, whose gate is `gate`; -1: there was no block before. */
 template <bool H>
 static mpk_status begin_block(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_space &s,
-                              const products &p, const products &wide, const span &x,
+                              const products &p, const products &panel_products, const span &x,
                               const span &old, int gate) {
     const cublasOperation_t op = H ? CUBLAS_OP_C : CUBLAS_OP_T;
     const int n = d->n, q = x.q;
     const int64_t ld = s.ld, r = x.c + x.came;
     T *A = (T *)d->A;
-    unpermuted_kernel<<<(x.wide + 255) / 256, 256, 0, p.stream>>>(x.c, x.wide, s.orig[q]);
+    unpermuted_kernel<<<(x.columns + 255) / 256, 256, 0, p.stream>>>(x.c, x.columns, s.orig[q]);
     if (x.came)
         copy_kernel<<<column_grid(n - x.c, x.came), 256, 0, p.stream>>>(
             n - x.c, x.came, s.panel[q ^ 1] + x.c + old.w * ld, ld, s.panel[q] + x.c, ld,
             s.scalars + MINUS);
-    copy_kernel<<<column_grid(n - (int)r, x.wide - x.came), 256, 0, p.stream>>>(
-        n - (int)r, x.wide - x.came, A + r + r * d->lda, d->lda, s.panel[q] + r + x.came * ld, ld,
-        s.scalars + MINUS);
+    copy_kernel<<<column_grid(n - (int)r, x.columns - x.came), 256, 0, p.stream>>>(
+        n - (int)r, x.columns - x.came, A + r + r * d->lda, d->lda, s.panel[q] + r + x.came * ld,
+        ld, s.scalars + MINUS);
     MPKI_TRY(cudaGetLastError());
     if (gate >= 0) {
         const T *L = s.L[q ^ 1] + r, *W = s.W[q ^ 1] + r, *minus = s.scalars + MINUS;
         split_part split;
         if (s.terms) {
-            split = split_of(s, wide, q ^ 1, MPKI_PRECISION == 0 ? 0 : r, gate, minus);
+            split = split_of(s, panel_products, q ^ 1, MPKI_PRECISION == 0 ? 0 : r, gate, minus);
             L = split.L, W = split.W, minus = split.gate;
         }
-        MPKI_TRY(product(wide, op, n - (int)r, x.wide - x.came, s.terms ? old.w * s.terms : old.w,
-                         minus, L, ld, W, ld, s.scalars + ALWAYS_ONE, s.panel[q] + r + x.came * ld,
-                         ld));
+        MPKI_TRY(product(panel_products, op, n - (int)r, x.columns - x.came,
+                         s.terms ? old.w * s.terms : old.w, minus, L, ld, W, ld,
+                         s.scalars + ALWAYS_ONE, s.panel[q] + r + x.came * ld, ld));
     }
     return MPK_OK;
 }
@@ -180,7 +180,7 @@ static mpk_status pipeline(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_spac
     const products p = {cuda->panel_blas, cuda->panel, d->tf32 == 1};
     const int inputs = MPKI_PRECISION == 0 && s.terms ? HALVES : d->tf32 % 2;
     const products u = {cuda->update_blas, cuda->update, inputs};
-    const products wide = {cuda->panel_blas, cuda->panel, inputs};
+    const products panel_products = {cuda->panel_blas, cuda->panel, inputs};
     const int64_t ld = s.ld;
     T *A = (T *)d->A, *one = s.scalars + ALWAYS_ONE;
     start_kernel<<<1, 128, 0, p.stream>>>(s.ctl, s.scalars, s.gates);
@@ -209,7 +209,7 @@ static mpk_status pipeline(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_spac
         if (n - r <= SMALL_PANEL) {
             T *kept = s.panel[q ^ 1] + x.c + (J ? old.w * ld : 0);
             const update_job job = {n - (int)r,
-                                    x.wide - x.came,
+                                    x.columns - x.came,
                                     J ? old.w : 0,
                                     s.L[q ^ 1] + r,
                                     s.W[q ^ 1] + r,
@@ -222,21 +222,21 @@ static mpk_status pipeline(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_spac
                                     x.came,
                                     n - x.c,
                                     x.c,
-                                    x.wide,
+                                    x.columns,
                                     kept,
                                     s.panel[q] + x.c,
                                     s.orig[q]};
             MPKI_PASS(update(cuda, job, p.stream, n - r <= SMALL_CHAIN));
         } else
 #endif
-            MPKI_PASS((begin_block<H>(cuda, d, s, p, wide, x, old, J - 1)));
+            MPKI_PASS((begin_block<H>(cuda, d, s, p, panel_products, x, old, J - 1)));
         MPKI_PASS((panels<H, PIVOT>(cuda, d, s, p, x, J, limit)));
         MPKI_PASS(split_block(cuda, n, s, x, J, p.stream));
         MPKI_TRY(cudaEventRecord(cuda->panel_done[slot], p.stream));
 
         const bool last = x.c + x.w >= end;
         const span y = last ? x : next_span<PIVOT>(s, from, end, &x);
-        const int64_t next = last ? end : y.c + y.wide;
+        const int64_t next = last ? end : y.c + y.columns;
         MPKI_TRY(cudaStreamWaitEvent(u.stream, cuda->panel_done[slot], 0));
         T *C = A + next + next * d->lda;
 #if MPKI_PRECISION == 1
@@ -285,8 +285,8 @@ static mpk_status recover(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_space
     const int B = s.tile, n = d->n;
     span x = next_span<true>(s, *from, *end, NULL);
     while (ctl.panel >= x.c + x.w) x = next_span<true>(s, *from, *end, &x);
-    const int done = ctl.panel - x.c, nb = x.wide - done < B ? x.wide - done : B;
-    const int take = done + nb >= x.wide && !x.kept ? nb : B - KEEP, q = x.q;
+    const int done = ctl.panel - x.c, nb = x.columns - done < B ? x.columns - done : B;
+    const int take = done + nb >= x.columns && !x.kept ? nb : B - KEEP, q = x.q;
     const int64_t ld = s.ld, at = ctl.panel, below = at + nb;
     const products u = {cuda->update_blas, cuda->update, d->tf32 == 1};
     T *A = (T *)d->A, *P = s.panel[q], *minus = s.scalars + ALWAYS_MINUS,
@@ -296,8 +296,8 @@ static mpk_status recover(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_space
         MPKI_TRY(cudaMemcpy2DAsync(P + below + (done + take) * ld, sizeof(T) * ld, s.save + below,
                                    sizeof(T) * ld, sizeof(T) * (n - below), nb - take,
                                    cudaMemcpyDeviceToDevice, u.stream));
-    copy_kernel<<<column_grid(n - (int)at, x.wide - done), 256, 0, u.stream>>>(
-        n - (int)at, x.wide - done, P + at + done * ld, ld, A + at + at * d->lda, d->lda, one);
+    copy_kernel<<<column_grid(n - (int)at, x.columns - done), 256, 0, u.stream>>>(
+        n - (int)at, x.columns - done, P + at + done * ld, ld, A + at + at * d->lda, d->lda, one);
     MPKI_TRY(cudaGetLastError());
     if (done) {
         MPKI_PASS(commit(cuda, d, s, x.c, done, KEEP, q, true, one, u.stream));
@@ -347,7 +347,7 @@ static unsigned key_of(double x) {
     return (unsigned)(bits >> 32);
 }
 
-/** perm and kind as they are before the first pivot. */
+/** perm and kind before the first pivot. A thread takes rows in turns; no barrier. */
 static __global__ void identity(int n, int *perm, int *kind) {
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
         perm[i] = i, kind[i] = 0;

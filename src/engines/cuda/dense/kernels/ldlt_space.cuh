@@ -12,7 +12,8 @@ static const int BLOCK_MAX = 768;
 /* real doubles: up to this many rows, updates go through update_kernel: within a block, beyond
  * it */
 static const int SMALL_PANEL = 6144, SMALL_TRAILING = 2560;
-/* and up to this many, the chain's kernels are launched early: there is room for them to wait in */
+/* and up to this many, the chain's kernels are launched early: they find free multiprocessors to
+ * wait in */
 static const int SMALL_CHAIN = 3072;
 
 /** Parts of the workspace. */
@@ -89,7 +90,7 @@ static int64_t ldlt_layout(const mpki_cuda *cuda, const mpki_cuda_matrix *d, cha
 /** A block of columns: its first column, its candidates, its pivots, how many columns the block
  * before kept for it, and how many it keeps. The host counts as the kernels do. */
 struct span {
-    int c, wide, w, came, kept, q;
+    int c, columns, w, came, kept, q;
 };
 
 template <bool PIVOT>
@@ -101,10 +102,10 @@ static span next_span(const ldlt_space &s, int from, int end, const span *old) {
     x.came = old ? old->kept : 0;
     const int64_t full = (int64_t)s.tiles * E + keep;
     if (end - x.c <= full) {
-        x.wide = x.w = end - x.c;
+        x.columns = x.w = end - x.c;
         x.kept = 0;
     } else {
-        x.wide = (int)full, x.w = s.tiles * E, x.kept = keep;
+        x.columns = (int)full, x.w = s.tiles * E, x.kept = keep;
     }
     return x;
 }

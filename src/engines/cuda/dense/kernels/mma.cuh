@@ -9,8 +9,8 @@
  * 2 t + 1), c[2], c[3] the same of row g + 8. */
 namespace mpki {
 
-/** 16 x 4 by 4 x 8, as two of 8 x 8 x 4: what tensor cores before compute capability 9.0 have. The
- *  fragments are the same ones. */
+/** C += A B, 16 x 4 by 4 x 8, as two products of 8 x 8 x 4, which tensor cores before 9.0 have;
+ *  fragments as above. By all lanes of a warp; no barrier. */
 __device__ inline void mma4(double (&c)[4], double a0, double a1, double b) {
     asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};"
         : "+d"(c[0]), "+d"(c[1])
@@ -20,6 +20,7 @@ __device__ inline void mma4(double (&c)[4], double a0, double a1, double b) {
         : "d"(a1), "d"(b));
 }
 
+/** C += A B, 16 x 8 by 8 x 8. By all lanes of a warp; no barrier. */
 __device__ inline void mma8(double (&c)[4], const double (&a)[4], double b0, double b1) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
     mma4(c, a[0], a[1], b0), mma4(c, a[2], a[3], b1);
@@ -31,6 +32,7 @@ __device__ inline void mma8(double (&c)[4], const double (&a)[4], double b0, dou
 #endif
 }
 
+/** C += A B, 16 x 16 by 16 x 8. By all lanes of a warp; no barrier. */
 __device__ inline void mma16(double (&c)[4], const double (&a)[8], const double (&b)[4]) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
 #pragma unroll
@@ -44,39 +46,49 @@ __device__ inline void mma16(double (&c)[4], const double (&a)[8], const double 
 #endif
 }
 
-/** Copy 8 bytes from global to shared memory; zeros unless `in`. */
+/** Begins to copy 8 bytes from global to shared memory; zeros unless `in`. By each thread for
+ *  itself; no barrier. */
 __device__ inline void copy_async8(double *to, const double *from, bool in) {
     const unsigned at = (unsigned)__cvta_generic_to_shared(to);
     asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(at), "l"(from),
                  "r"(in ? 8 : 0)
                  : "memory");
 }
+
+/** Begins to copy 16 bytes from global to shared memory. By each thread for itself; no barrier. */
 __device__ inline void copy_async16(double *to, const double *from) {
     const unsigned at = (unsigned)__cvta_generic_to_shared(to);
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at), "l"(from) : "memory");
 }
-/** Copy 16 bytes, of which the first `bytes` (0, 8 or 16) count and the rest become zeros. */
+/** The same, of which the first `bytes` (0, 8 or 16) count and the rest become zeros. By each
+ *  thread for itself; no barrier. */
 __device__ inline void copy_async16(double *to, const double *from, int bytes) {
     const unsigned at = (unsigned)__cvta_generic_to_shared(to);
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at), "l"(from), "r"(bytes)
                  : "memory");
 }
-/** launch_next: the next kernel of the stream may be launched now. wait_previous: wait until the
- *  kernel before has ended. Code for less than 9.0 does not know of kernels that overlap: see
- *  launch_early(). */
+/** The next kernel of the stream may be launched. Code for less than 9.0 has no kernels that
+ *  overlap; see launch_early(). By each thread for itself; no barrier. */
 __device__ inline void launch_next() {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
 }
+
+/** Waits until the kernel before has ended. By each thread for itself; no barrier. */
 __device__ inline void wait_previous() {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
+
+/** The copies that the thread began form a group. By each thread for itself; no barrier. */
 __device__ inline void copy_commit() {
     asm volatile("cp.async.commit_group;" ::: "memory");
 }
+
+/** Waits until at most `left` of the thread's groups are on their way; other threads' copies
+ *  need a barrier. By each thread for itself; no barrier. */
 template <int left> __device__ inline void copy_wait() {
     asm volatile("cp.async.wait_group %0;" ::"n"(left) : "memory");
 }
@@ -85,10 +97,15 @@ template <int left> __device__ inline void copy_wait() {
  *  thread's own, 0 at first. Not bar.sync with a number, which is no slower: racecheck loses count
  *  of the block's barriers beside it (bench/results/dense-gpu.md). */
 typedef unsigned long long meeting;
+
+/** Makes the barrier *m for `threads` threads. By one thread; the others need a block barrier. */
 __device__ inline void meeting_begin(meeting *m, int threads) {
     const unsigned at = (unsigned)__cvta_generic_to_shared(m);
     asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(at), "r"(threads) : "memory");
 }
+
+/** The THREADS threads of the barrier *m wait for each other; phase: the thread's own, 0 at
+ *  first. By each of them. */
 template <int THREADS> __device__ inline void some_threads_meet(meeting *m, unsigned &phase) {
     const unsigned at = (unsigned)__cvta_generic_to_shared(m);
     unsigned done = 0;

@@ -19,9 +19,9 @@ template <int TILE> struct panel_memory {
     int zero[TILE];
 };
 
-/** check_kernel with the product before it: the rows of g.P times N are W. A thread block has 32
- *  rows and all columns; a warp 16 rows and every fourth group of 8 columns. N is upper triangular.
- *  */
+/** W := P N and L := W D^-1 with the threshold test of check_kernel(), for the rows of g.P; N is
+ *  upper triangular. A block takes 32 rows and all columns, a warp 16 rows and every fourth
+ *  group of 8 columns; block barriers. */
 template <bool ALIGNED>
 __global__ static void __launch_bounds__(256)
     panel_kernel(check_job<double> g, double *W, const double *N, double limit) {
@@ -153,23 +153,24 @@ struct update_job {
     int64_t ld, ldf, ldc; /* of L and W; of from; of C */
     const double *gate;
     /* where a block of columns begins: the `came` columns before it, `rows` long, and orig */
-    int came, rows, first, wide;
+    int came, rows, first, columns;
     const double *kept;
     double *kept_to;
     int *orig;
 };
 
 static const int UPDATE_M = 64, UPDATE_N = 32;
-constexpr int update_stages(bool roomy) {
-    return roomy ? 8 : 4;
+constexpr int update_stages(bool large_shared) {
+    return large_shared ? 8 : 4;
 }
-static const int UPDATE_STAGES = update_stages(ROOMY); /* in device code */
+static const int UPDATE_STAGES = update_stages(LARGE_SHARED); /* in device code */
 
 template <int STAGES> struct update_memory {
     alignas(16) double A[STAGES][16][UPDATE_M + 4], B[STAGES][16][UPDATE_N + 4];
 };
 
-/** A thread block: 64 x 32, a warp 16 x 16. The last row of the grid begins the next block. */
+/** C := C - L W^T. A block takes 64 x 32, a warp 16 x 16; the last row of the grid begins the
+ *  next panel. Block barriers. */
 template <bool ALIGNED> __global__ static void __launch_bounds__(256) update_kernel(update_job g) {
     extern __shared__ __align__(16) unsigned char shared_bytes[];
     typedef update_memory<UPDATE_STAGES> memory;
@@ -178,9 +179,9 @@ template <bool ALIGNED> __global__ static void __launch_bounds__(256) update_ker
     const int r0 = blockIdx.x * UPDATE_M, c0 = blockIdx.y * UPDATE_N;
     launch_next(), wait_previous();
     const double open = *g.gate;
-    if (g.wide && blockIdx.y == gridDim.y - 1) {
+    if (g.columns && blockIdx.y == gridDim.y - 1) {
         if (open == 0) return;
-        for (int i = blockIdx.x * 256 + tid; i < g.wide; i += gridDim.x * 256)
+        for (int i = blockIdx.x * 256 + tid; i < g.columns; i += gridDim.x * 256)
             g.orig[g.first + i] = g.first + i;
         for (int i = blockIdx.x * 256 + tid; i < g.rows; i += gridDim.x * 256)
             for (int j = 0; j < g.came; ++j) g.kept_to[i + j * g.ldc] = g.kept[i + j * g.ldc];
@@ -261,20 +262,20 @@ static inline bool aligned16(const void *p, int64_t ld) {
 }
 
 static inline size_t panel_bytes(const mpki_cuda *cuda) {
-    return roomy(cuda) ? sizeof(panel_memory<tile_order<double>(true)>)
-                       : sizeof(panel_memory<tile_order<double>(false)>);
+    return large_shared(cuda) ? sizeof(panel_memory<tile_order<double>(true)>)
+                              : sizeof(panel_memory<tile_order<double>(false)>);
 }
 static inline size_t update_bytes(const mpki_cuda *cuda) {
-    return roomy(cuda) ? sizeof(update_memory<update_stages(true)>)
-                       : sizeof(update_memory<update_stages(false)>);
+    return large_shared(cuda) ? sizeof(update_memory<update_stages(true)>)
+                              : sizeof(update_memory<update_stages(false)>);
 }
 
 /** early: see launch_early(). */
 static inline mpk_status update(mpki_cuda *cuda, const update_job &g, cudaStream_t stream,
                                 bool early) {
-    if (g.m <= 0 || (g.w <= 0 && !g.wide)) return MPK_OK;
+    if (g.m <= 0 || (g.w <= 0 && !g.columns)) return MPK_OK;
     const dim3 grid((g.m + UPDATE_M - 1) / UPDATE_M,
-                    (g.w + UPDATE_N - 1) / UPDATE_N + (g.wide ? 1 : 0));
+                    (g.w + UPDATE_N - 1) / UPDATE_N + (g.columns ? 1 : 0));
     const bool aligned = aligned16(g.L, g.ld) && aligned16(g.W, g.ld);
     void (*kernel)(update_job) = aligned ? update_kernel<true> : update_kernel<false>;
     MPKI_TRY(launch_early(cuda, early, kernel, grid, 256, update_bytes(cuda), stream, g));

@@ -4,8 +4,9 @@
 /** Permutation and kinds of pivots packed into one array of integers, and unpacked. */
 namespace mpki {
 
-/** pivots[k] = perm[k], or ~perm[k] in pairs; upper: positions and indices counted from the end.
- *  kind NULL: perm is LAPACK's ipiv, 1-based and negative in pairs. */
+/** pivots[k] := perm[k], or ~perm[k] in pairs; upper: positions and indices counted from the
+ *  end. kind NULL: perm is LAPACK's ipiv, 1-based and negative in pairs. A thread takes a pivot;
+ *  no barrier. */
 __global__ static void pivots_out_kernel(int n, int upper, const int *perm, const int *kind,
                                          int *pivots) {
     const int k = blockIdx.x * blockDim.x + threadIdx.x;
@@ -19,8 +20,8 @@ __global__ static void pivots_out_kernel(int n, int upper, const int *perm, cons
     pivots[upper ? n - 1 - k : k] = kind[k] ? ~p : p;
 }
 
-/** One thread block: perm and kind from pivots. Within a run of pairs positions are first and
- *  second in turn. */
+/** perm and kind from pivots; within a run of pairs positions are first and second in turn. One
+ *  block; block barriers. */
 __global__ static void pivots_in_kernel(int n, int upper, const int *pivots, int *perm, int *kind) {
     __shared__ int carry; /* parity of the length of the run that ends before this stretch */
     __shared__ int last[1024];

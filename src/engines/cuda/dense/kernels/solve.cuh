@@ -12,7 +12,8 @@
 
 namespace mpki {
 
-/** Tile blockIdx.x of L, inverted: M, B x B by columns, unit lower with explicit zeros. */
+/** M := the inverse of tile blockIdx.x of L, B x B by columns, unit lower with explicit zeros. A
+ *  block takes a tile; block barriers. */
 template <class T>
 __global__ void __launch_bounds__(TILE_THREADS, 1)
     invert_kernel(int n, const T *A, int64_t lda, const int *kind, T *M) {
@@ -34,7 +35,8 @@ __global__ void __launch_bounds__(TILE_THREADS, 1)
             out[i + j * B] = i > j ? m.S[i + j * LD] : make<T>(i == j ? 1 : 0);
 }
 
-/** X(k, c) = Y(perm[k], c), or X(perm[k], c) = Y(k, c). */
+/** X(k, c) := Y(perm[k], c), or (back) X(perm[k], c) := Y(k, c). A thread takes rows in turns;
+ *  no barrier. */
 template <class T>
 __global__ void gather_kernel(int n, const int *perm, const T *Y, int64_t ldy, T *X, int64_t ldx,
                               int back) {
@@ -47,7 +49,8 @@ __global__ void gather_kernel(int n, const int *perm, const T *Y, int64_t ldy, T
     }
 }
 
-/** X := D^-1 X; zero pivots give zeros. D lies on A's diagonal, and below it where kind is 1. */
+/** X := D^-1 X; zero pivots give zeros. D lies on A's diagonal, and below it where kind is 1. A
+ *  thread takes rows in turns; no barrier. */
 template <bool H, class T>
 __global__ void pivots_kernel(int n, const T *A, int64_t lda, const int *kind, T *X, int64_t ldx) {
     const int c = blockIdx.y;
@@ -80,6 +83,9 @@ template <class T> union solved {
     word w[WORDS];
     __device__ solved() {}
 };
+
+/** *to := v, word by word; a NaN of all ones, which means absent, becomes another one. By each
+ *  thread for itself; no barrier. */
 template <class T> __device__ inline void publish_value(T *to, T v) {
     solved<T> s;
     s.value = v;
@@ -89,6 +95,8 @@ template <class T> __device__ inline void publish_value(T *to, T v) {
         ((volatile typename solved<T>::word *)to)[k] = ~w == 0 ? w >> 1 : w;
     }
 }
+
+/** *from, as soon as it is there. By each thread for itself; no barrier. */
 template <class T> __device__ inline T await_value(const T *from) {
     solved<T> s;
 #pragma unroll
@@ -107,6 +115,7 @@ template <bool BACK, class T> struct sweep_part {
     T v[K], sum[SUMS], all; /* all: forward, of the tiles before */
     int i, k0;              /* forward: row, first column; backward: lane, first column */
 
+    /** The thread's part of a tile; sums are 0. By each thread for itself; no barrier. */
     __device__ void begin() {
         const int tid = threadIdx.x;
         i = BACK ? tid & 31 : tid % B, k0 = BACK ? (tid >> 5) * COLUMNS : tid / B * K;
@@ -114,17 +123,20 @@ template <bool BACK, class T> struct sweep_part {
         for (int c = 0; c < SUMS; ++c) sum[c] = make<T>(0);
         all = make<T>(0);
     }
-    /** A tile ends: the sum of each tile's sums has smaller rounding errors than one long sum. */
+    /** A tile ends: sums of tiles have smaller rounding errors than one long sum. By each thread
+     *  for itself; no barrier. */
     __device__ void next() {
         if (BACK) return;
         all = all + (SUMS == 2 ? sum[0] + sum[SUMS - 1] : sum[0]);
         sum[0] = sum[SUMS - 1] = make<T>(0);
     }
-    /** The address of this thread's first entry in the tile with its corner at a, and on to the
-     *  next. */
+    /** The address of the thread's first entry in the tile with its corner at a. By each thread
+     *  for itself; no barrier. */
     __device__ const T *at(const T *a, int64_t lda) const {
         return a + i + k0 * lda;
     }
+    /** The thread's entry q of the tile; a goes on to the next one. By each thread for itself;
+     *  no barrier. */
     __device__ T take(const T *&a, int64_t lda, int rows, int q) const {
         const int r = BACK ? q % ROWS * 32 : 0;
         const T value = i + r < rows ? a[r] : make<T>(0);
@@ -134,13 +146,15 @@ template <bool BACK, class T> struct sweep_part {
         }
         return value;
     }
+    /** The thread's sums += entry q times x. By each thread for itself; no barrier. */
     template <bool H> __device__ void add(int q, T a, const T *x) {
         if (BACK)
             pfma(sum[q / ROWS], cj<H>(a), x[i + q % ROWS * 32]);
         else
             pfma(sum[q % SUMS], a, x[k0 + q]);
     }
-    /** All threads: the sums of all, to `out`. part: SOLVE_THREADS entries. */
+    /** out := the sums of the block, a tile of the solution. part: SOLVE_THREADS entries,
+     *  shared. By all threads of a block; contains block barriers. */
     __device__ void gather(T *part, T *out) {
         const int tid = threadIdx.x;
         if constexpr (BACK) {
@@ -161,10 +175,10 @@ template <bool BACK, class T> struct sweep_part {
     }
 };
 
-/** z := L^-1 b, or (BACK) L^-T b (L^-H), in one launch: a thread block has a tile of the solution
- *  and uses the tiles before it as they become known, while the next tile of L is on its way.
- *  Thread blocks take their tiles by a ticket, so each waits only for those that run already. z and
- *  *ticket start as all ones. */
+/** z := L^-1 b, or (BACK) L^-T b (L^-H), in one launch: a block has a tile of the solution and
+ *  uses the tiles before it as they become known, while the next tile of L is on its way. Blocks
+ *  take tiles by a ticket, so each waits only for those that run already. z and *ticket start as
+ *  all ones. Block barriers, and waiting for marks in memory. */
 template <bool BACK, bool H, class T>
 __global__ void __launch_bounds__(SOLVE_THREADS, sizeof(T) == 4 ? 2 : 1)
     sweep_kernel(int n, const T *A, int64_t lda, const int *kind, const T *M, const T *b, T *z,
@@ -231,8 +245,8 @@ __global__ void __launch_bounds__(SOLVE_THREADS, sizeof(T) == 4 ? 2 : 1)
     if (tid < nb) publish_value(z + r0 + tid, x[0][tid]);
 }
 
-/** A product took D's entry (row, row - 1) of a pair across two tiles for one of L: undo it, y += e
- *  x. */
+/** y(c) += e x(c): undoes that a product took D's entry e = (row, row - 1), of a pair across two
+ *  tiles, for one of L. A thread takes a right-hand side; no barrier. */
 template <class T>
 __global__ void straddle_kernel(int nrhs, const T *A, int64_t lda, const int *kind, int row, T *y,
                                 int64_t ldy, const T *x, int64_t ldx, int conjugate) {
@@ -244,23 +258,23 @@ __global__ void straddle_kernel(int nrhs, const T *A, int64_t lda, const int *ki
 
 static const int TICKET = 16; /* entries before z: the thread blocks' ticket */
 /** Entries: one tile of right-hand sides, or a ticket and the solution that is being found. */
-static int64_t sweep_room(const mpki_cuda *cuda, int64_t n, int64_t nrhs) {
+static int64_t sweep_entries(const mpki_cuda *cuda, int64_t n, int64_t nrhs) {
     return tile_of<T>(cuda) * nrhs + TICKET + n;
 }
 
 /** Bytes of a solve's workspace: inverted tiles, one copy of the right-hand sides. */
 static int64_t solve_bytes(const mpki_cuda *cuda, int n, int64_t nrhs) {
     const int64_t B = tile_of<T>(cuda), tiles = (n + B - 1) / B;
-    return (int64_t)sizeof(T) * (tiles * B * B + n * nrhs + sweep_room(cuda, n, nrhs)) + 1024;
+    return (int64_t)sizeof(T) * (tiles * B * B + n * nrhs + sweep_entries(cuda, n, nrhs)) + 1024;
 }
 
-/** What both sweeps work with: inverted tiles of L, sweep_room() entries, and Y, n x nrhs. */
+/** What both sweeps work with: inverted tiles of L, sweep_entries() entries, and Y, n x nrhs. */
 struct sweep_job {
     int n, nrhs;
     const T *A;
     int64_t lda;
     const int *kind;
-    T *M, *room, *Y;
+    T *M, *scratch, *Y;
     int64_t ldy;
     cudaStream_t stream;
 };
@@ -290,14 +304,14 @@ static mpk_status sweep_end(mpki_cuda *cuda, const sweep_job &g) {
 /** sweep_kernel() for one column of Y after the other. */
 template <bool BACK, bool H> static mpk_status sweep_by_hand(mpki_cuda *cuda, const sweep_job &g) {
     const int B = tile_of<T>(cuda), tiles = (g.n + B - 1) / B, shared = B * B * (int)sizeof(T);
-    T *z = g.room + TICKET;
+    T *z = g.scratch + TICKET;
     MPKI_TRY(cudaFuncSetAttribute(sweep_kernel<BACK, H, T>,
                                   cudaFuncAttributeMaxDynamicSharedMemorySize, shared));
     for (int c = 0; c < g.nrhs; ++c) {
         T *y = g.Y + c * g.ldy;
-        MPKI_TRY(cudaMemsetAsync(g.room, 0xff, sizeof(T) * (TICKET + g.n), g.stream));
+        MPKI_TRY(cudaMemsetAsync(g.scratch, 0xff, sizeof(T) * (TICKET + g.n), g.stream));
         sweep_kernel<BACK, H, T><<<tiles, SOLVE_THREADS, shared, g.stream>>>(
-            g.n, g.A, g.lda, g.kind, g.M, y, z, (int *)g.room);
+            g.n, g.A, g.lda, g.kind, g.M, y, z, (int *)g.scratch);
         MPKI_TRY(cudaGetLastError());
         MPKI_TRY(cudaMemcpyAsync(y, z, sizeof(T) * g.n, cudaMemcpyDeviceToDevice, g.stream));
     }
@@ -315,14 +329,14 @@ static mpk_status sweep_forward(mpki_cuda *cuda, const sweep_job &g) {
         const int r0 = t * B, nb = n - r0 < B ? n - r0 : B, m = n - r0 - nb;
         T *y = g.Y + r0;
         MPKI_TRY(product(p, CUBLAS_OP_N, nb, nrhs, nb, &one, g.M + (int64_t)t * B * B, B, y, ldy,
-                         &nil, g.room, B));
-        MPKI_TRY(cudaMemcpy2DAsync(y, sizeof(T) * ldy, g.room, sizeof(T) * B, sizeof(T) * nb, nrhs,
-                                   cudaMemcpyDeviceToDevice, g.stream));
+                         &nil, g.scratch, B));
+        MPKI_TRY(cudaMemcpy2DAsync(y, sizeof(T) * ldy, g.scratch, sizeof(T) * B, sizeof(T) * nb,
+                                   nrhs, cudaMemcpyDeviceToDevice, g.stream));
         if (m) {
             MPKI_TRY(product(p, CUBLAS_OP_N, m, nrhs, nb, &minus, A + r0 + nb + (int64_t)r0 * lda,
-                             lda, g.room, B, &one, y + nb, ldy));
+                             lda, g.scratch, B, &one, y + nb, ldy));
             straddle_kernel<<<(nrhs + 127) / 128, 128, 0, g.stream>>>(
-                nrhs, A, lda, g.kind, r0 + nb, y + nb, ldy, g.room + nb - 1, B, 0);
+                nrhs, A, lda, g.kind, r0 + nb, y + nb, ldy, g.scratch + nb - 1, B, 0);
         }
     }
     MPKI_TRY(cudaGetLastError());
@@ -347,9 +361,9 @@ template <bool H> static mpk_status sweep_backward(mpki_cuda *cuda, const sweep_
                 nrhs, A, lda, g.kind, r0 + nb, y + nb - 1, ldy, y + nb, ldy, H);
         }
         MPKI_TRY(product_left(p, op, nb, nrhs, nb, &one, g.M + (int64_t)t * B * B, B, y, ldy, &nil,
-                              g.room, B));
-        MPKI_TRY(cudaMemcpy2DAsync(y, sizeof(T) * ldy, g.room, sizeof(T) * B, sizeof(T) * nb, nrhs,
-                                   cudaMemcpyDeviceToDevice, g.stream));
+                              g.scratch, B));
+        MPKI_TRY(cudaMemcpy2DAsync(y, sizeof(T) * ldy, g.scratch, sizeof(T) * B, sizeof(T) * nb,
+                                   nrhs, cudaMemcpyDeviceToDevice, g.stream));
     }
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
@@ -361,8 +375,8 @@ static mpk_status solve(mpki_cuda *cuda, int n, const T *A, int64_t lda, const i
                         const int *kind, int nrhs, T *X, int64_t ldx, char *work,
                         cudaStream_t stream) {
     const int B = tile_of<T>(cuda), tiles = (n + B - 1) / B;
-    T *M = (T *)work, *Y = M + (int64_t)tiles * B * B, *room = Y + (int64_t)n * nrhs;
-    const sweep_job g = {n, nrhs, A, lda, kind, M, room, Y, n, stream};
+    T *M = (T *)work, *Y = M + (int64_t)tiles * B * B, *scratch = Y + (int64_t)n * nrhs;
+    const sweep_job g = {n, nrhs, A, lda, kind, M, scratch, Y, n, stream};
     const dim3 grid((n + 255) / 256, nrhs);
     gather_kernel<<<grid, 256, 0, stream>>>(n, perm, X, ldx, Y, n, 0);
     MPKI_PASS(sweep_begin(cuda, g));

@@ -9,7 +9,7 @@
 
 namespace mpki {
 
-/** ctl and the scalars as a run of the pipeline needs them at its start. */
+/** ctl and the scalars as a run of the pipeline needs them at its start. One block; no barrier. */
 template <class T> __global__ void start_kernel(control *ctl, T *scalars, int gates) {
     if (threadIdx.x == 0) {
         ctl->failed = ctl->panel = 0;
@@ -24,7 +24,8 @@ template <class T> __global__ void start_kernel(control *ctl, T *scalars, int ga
     for (int g = threadIdx.x; g < gates; g += blockDim.x) scalars[GATES + g] = make<T>(0);
 }
 
-/** Largest modulus (abs1) of the lower triangle, and whether it holds NaN or Inf. */
+/** The largest abs1 of the lower triangle, and whether it holds NaN or infinity, into ctl. A
+ *  thread takes entries in turns; an atomic maximum. */
 template <class T> __global__ void largest_kernel(int n, const T *A, int64_t lda, control *ctl) {
     unsigned most = 0;
     for (int j = blockIdx.y; j < n; j += gridDim.y)
@@ -37,7 +38,8 @@ template <class T> __global__ void largest_kernel(int n, const T *A, int64_t lda
     }
 }
 
-/** Lower part of an m x w trapezoid, to = from; gate: only while *gate is not 0. */
+/** to := the lower part of an m x w trapezoid; gate: only while *gate is not 0. A thread takes
+ *  rows in turns; no barrier. */
 template <class T>
 __global__ void copy_kernel(int m, int w, const T *from, int64_t ldf, T *to, int64_t ldt,
                             const T *gate) {
@@ -64,9 +66,9 @@ template <class T> struct check_job {
     control *ctl;
 };
 
-/** By all threads (128 or more) of the thread blocks that tested a tile's rows. The one that ends
- * last gives the verdict: failed; or the order of the tile becomes part of orig and, where gate >=
- * 0, the gate of this column block opens. */
+/** The block that ends last with a tile's rows decides: failed; or the order of the tile becomes
+ *  part of orig and, where gate >= 0, the gate of this column block opens. By all threads (128
+ *  or more) of the blocks that tested the rows; block barriers and an atomic ticket. */
 template <bool H, class T> __device__ void verdict(const check_job<T> &g) {
     control *ctl = g.ctl;
     __shared__ int last;
@@ -113,8 +115,9 @@ template <bool H, class T> __device__ void verdict(const check_job<T> &g) {
     }
 }
 
-/** L = W D^-1. A column with an entry above `limit` (or NaN, or not zero over a zero pivot) is
- *  marked in ctl->bad; then the verdict. */
+/** L := W D^-1. A column with an entry above `limit` (or NaN, or not zero over a zero pivot) is
+ *  marked in ctl->bad; then verdict(). A thread takes a row of CHECK_COLUMNS columns; block
+ *  barriers in verdict(). */
 template <bool H, class T>
 __global__ void check_kernel(check_job<T> g, typename scalar_of<T>::real limit) {
     typedef typename scalar_of<T>::real R;
@@ -164,8 +167,8 @@ __global__ void check_kernel(check_job<T> g, typename scalar_of<T>::real limit) 
 
 static const int DIAGONAL = 64;
 
-/** The lower triangles of the diagonal blocks of C -= L W^T (W^H): three thread blocks for DIAGONAL
- *  columns, 32 x 32 entries each, by 256 threads with 2 x 2 entries each. */
+/** The lower triangles of the diagonal blocks of C := C - L W^T (W^H): three blocks for DIAGONAL
+ *  columns, 32 x 32 entries each, by 256 threads with 2 x 2 entries each. Block barriers. */
 template <bool H, class T>
 __global__ void __launch_bounds__(256)
     diagonal_kernel(int m, int K, const T *L, int64_t ldl, const T *W, int64_t ldw, T *C,
@@ -213,14 +216,14 @@ __global__ void __launch_bounds__(256)
         }
 }
 
-/** orig[c .. c + w - 1] := the identity. */
+/** orig[c .. c + w - 1] := the identity. A thread per entry; no barrier. */
 __global__ static void unpermuted_kernel(int c, int w, int *orig) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < w) orig[c + i] = c + i;
 }
 
-/** Columns c .. c + w - 1 of A become L and D, from the workspace, where rows c .. c + w + keep - 1
- *  stand in another order. */
+/** Columns c .. c + w - 1 of A become L and D, from the workspace, where rows c .. c + w + keep
+ *  - 1 stand in another order. A thread takes rows in turns; no barrier. */
 template <class T>
 __global__ void commit_kernel(int n, int c, int w, int keep, const T *L, int64_t ldl, T *A,
                               int64_t lda, const int *orig, const T *gate) {
@@ -235,8 +238,8 @@ __global__ void commit_kernel(int n, int c, int w, int keep, const T *L, int64_t
 static const int PERMUTE_COLUMNS = 4;
 
 /** Rows c .. c + w + keep - 1 of the finished columns 0 .. c - 1 are ordered by orig, and so is
- * perm; kind marks pivots of order 2. A thread block has some columns, in (w + keep) *
- * PERMUTE_COLUMNS entries of shared memory; the last one has perm. */
+ *  perm; kind marks pivots of order 2. A block takes some columns, in (w + keep) PERMUTE_COLUMNS
+ *  entries of shared memory, the last block perm. Block barriers. */
 template <class T>
 __global__ void permute_kernel(int c, int w, int keep, T *A, int64_t lda, const int *orig,
                                int *perm, int *kind, const T *gate) {
@@ -270,7 +273,8 @@ __global__ void permute_kernel(int c, int w, int keep, T *A, int64_t lda, const 
     }
 }
 
-/** Rows and columns p < q of the lower triangle change places; perm too. */
+/** Rows and columns p < q of the lower triangle change places, in perm too. A thread takes a
+ *  row; no barrier. */
 template <bool H, class T>
 __global__ void swap_kernel(int n, T *A, int64_t lda, int p, int q, int *perm) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;

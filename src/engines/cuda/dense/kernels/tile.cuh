@@ -27,7 +27,8 @@
 
 namespace mpki {
 
-/** All threads: factor the tile block by block; m.failed: a threshold test failed. */
+/** Factors the tile block by block; m.failed: a threshold test failed. By all threads of a
+ *  block; contains block barriers. */
 template <bool H, bool PIVOT, class T>
 __device__ void tile_blocks(tile_memory<T> &m, int nb, int take, typename scalar_of<T>::real limit,
                             typename scalar_of<T>::real tiny) {
@@ -63,8 +64,9 @@ __device__ void tile_blocks(tile_memory<T> &m, int nb, int take, typename scalar
     }
 }
 
-/** In: candidates j .. j + nb - 1, the lower triangle at A. orig[p]: the row of the workspace to
- * which the row of L at j + p goes. corner: KEEP x KEEP, the Schur complement of what is kept. */
+/** L, D and N of candidates j .. j + nb - 1, whose lower triangle is at A; orig[p]: the row of
+ *  the workspace to which the row of L at j + p goes; corner: KEEP x KEEP, the Schur complement
+ *  of what is kept. One block; block barriers. */
 template <bool H, bool PIVOT, class T>
 __global__ void __launch_bounds__(TILE_THREADS, 1)
     tile_kernel(int nb, int take, const T *A, int64_t lda, T *L, int64_t ldl, const int *orig, T *N,

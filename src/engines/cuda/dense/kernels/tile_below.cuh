@@ -6,7 +6,8 @@
 
 namespace mpki {
 
-/** Entry k of a row of L = W D^-1; w holds the row of W. */
+/** An entry of a row of L = W D^-1, from the row's entries w, before and after in W and D^-1's
+ *  di, ei_before, ei. By each thread for itself; no barrier. */
 template <bool H, class T>
 __device__ inline T times_dinv(T before, T w, T after, T ei_before, T di, T ei) {
     T l = w * di;
@@ -18,8 +19,9 @@ __device__ inline T times_dinv(T before, T w, T after, T ei_before, T di, T ei) 
 /** How many of its 32 candidates a block takes. */
 template <bool PIVOT> struct block_step { static const int STEP = PIVOT ? 32 - KEEP : 32; };
 
-/** All threads: rows of the tile below the factored block at c0: L in place, W in tmp, and what the
- *  block kept brought up to date. Rows of finished columns follow the block's order. */
+/** Rows of the tile below the factored block at c0: L in place, W in tmp, and what the block
+ *  kept brought up to date. Rows of finished columns follow the block's order. By all threads of
+ *  a block; no barrier. */
 template <bool H, bool PIVOT, class T, bool FOLLOW = true>
 __device__ void block_below(tile_memory<T> &m, int c0, typename scalar_of<T>::real limit,
                             typename scalar_of<T>::real tiny) {
@@ -67,8 +69,8 @@ __device__ void block_below(tile_memory<T> &m, int c0, typename scalar_of<T>::re
     }
 }
 
-/** One warp: 32 rows x 8 columns of the tile's trailing part: rows 32 g and columns 8 h beyond the
- *  block at c0 and the 32 columns after it. */
+/** 32 rows x 8 columns of the tile's trailing part -= L W^T: rows 32 g and columns 8 h beyond
+ *  the block at c0 and the 32 columns after it. By all lanes of a warp; no barrier. */
 template <bool H, bool PIVOT, class T>
 __device__ inline void trailing_piece(tile_memory<T> &m, int c0, int g, int h) {
     const int B = tile_memory<T>::B, LD = tile_memory<T>::LD, LW = B - 32;
@@ -91,7 +93,7 @@ __device__ inline void trailing_piece(tile_memory<T> &m, int c0, int g, int h) {
 }
 
 /** The trailing part after the block at c0. first: the pieces that the next block needs, by the
- * first warps; otherwise the others, by all warps but the first. */
+ *  first warps; else the others, by all warps but the first. By whole warps; no barrier. */
 template <bool H, bool PIVOT, class T>
 __device__ void trailing(tile_memory<T> &m, int c0, bool first) {
     const int rest = tile_memory<T>::B - c0 - 32, warp = threadIdx.x >> 5;

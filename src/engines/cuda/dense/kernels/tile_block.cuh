@@ -8,10 +8,10 @@
 
 namespace mpki {
 
-/** One warp: of the nb <= 32 candidates at c0, `take` pivots by rook search; what is left follows
- *  them, with its Schur complement. While the rows are updated the next candidate and its
- *  reciprocal are sought. The largest diagonal entry needs no search if it is at least a quarter of
- *  the largest of its row. */
+/** Of the nb <= 32 candidates at c0, `take` pivots by rook search; what is left follows them,
+ *  with its Schur complement. While rows are updated, the next candidate and its reciprocal are
+ *  sought. The largest diagonal entry needs no search if it is at least a quarter of the largest
+ *  of its row. By one warp; contains __syncwarp(). */
 template <bool H, class T>
 __device__ void block_rook(tile_memory<T> &m, int c0, int nb, int take,
                            typename scalar_of<T>::real tiny) {
@@ -40,7 +40,7 @@ __device__ void block_rook(tile_memory<T> &m, int c0, int nb, int take,
         unsigned kr = live && lane != r ? key(wr) : 0;
         unsigned m0 = __reduce_max_sync(all, kr);
         const bool none = max(c.m1, m0) <= tiny_key;
-        const bool two = k + 1 < take || take == nb; /* is there room for a pivot of order 2? */
+        const bool two = k + 1 < take || take == nb; /* does a pivot of order 2 fit? */
         if (!none && two && c.m1 + quarter < m0) {
             for (int turn = 0;; ++turn) {
                 s = __ffs(__ballot_sync(all, live && lane != r && kr == m0)) - 1;
@@ -137,8 +137,8 @@ __device__ void block_rook(tile_memory<T> &m, int c0, int nb, int take,
     }
 }
 
-/** Entry r of a lane's row, r the same for all lanes; by repeated halving, since registers cannot
- *  be indexed. */
+/** Entry r of a lane's row, r the same for all lanes; by repeated halving, since registers have
+ *  no index. By each thread for itself; no barrier. */
 template <class T> __device__ inline T select_entry(const T (&a)[32], int r) {
     T b[16];
 #pragma unroll
@@ -152,9 +152,9 @@ template <class T> __device__ inline T select_entry(const T (&a)[32], int r) {
     return r & 1 ? b[1] : b[0];
 }
 
-/** One warp: of the 32 candidates at c0, 32 - KEEP pivots of order 1, each the largest entry left
- * on the diagonal; no rook search as long as |l| <= 4. False: some |l| was larger, and nothing was
- * written. */
+/** Of the 32 candidates at c0, 32 - KEEP pivots of order 1, each the largest entry left on the
+ *  diagonal; no rook search as long as |l| <= 4. False: some |l| was larger, and nothing was
+ *  written. By one warp; contains __syncwarp(). */
 template <bool H, class T>
 __device__ bool block_diagonal(tile_memory<T> &m, int c0, typename scalar_of<T>::real tiny) {
     typedef typename scalar_of<T>::real R;
@@ -223,9 +223,9 @@ __device__ bool block_diagonal(tile_memory<T> &m, int c0, typename scalar_of<T>:
     return true;
 }
 
-/** The same in the order given: pivots of order 1 that only the residual tests. While the columns
- *  beyond a pivot are updated, the reciprocal of the next is computed. False: a pivot was out of
- *  the quick reciprocal's range, and nothing was written. */
+/** Pivots of order 1 in the order given, which only the residual tests. While the columns beyond
+ *  a pivot are updated, the reciprocal of the next is computed. False: a pivot was out of the
+ *  quick reciprocal's range, and nothing was written. By one warp; contains __syncwarp(). */
 template <bool H, bool QUICK, class T>
 __device__ bool block_plain(tile_memory<T> &m, int c0, int nb) {
     const int lane = threadIdx.x & 31, LD = tile_memory<T>::LD;

@@ -9,7 +9,8 @@
 
 namespace mpki {
 
-/** All threads: what a tile begins with, beside its entries. */
+/** What a tile begins with, beside its entries. By all threads of a block, which need a block
+ *  barrier after it. */
 template <class T> __device__ void tile_begin(tile_memory<T> &m) {
     const int tid = threadIdx.x;
     if (tid == 0) m.failed = 0;
@@ -19,7 +20,8 @@ template <class T> __device__ void tile_begin(tile_memory<T> &m) {
     }
 }
 
-/** All threads: the lower triangle of nb candidates at A, zeros above it and beyond. */
+/** S := the lower triangle of nb candidates at A, zeros above it and beyond. By all threads of a
+ *  block, which need a block barrier after it. */
 template <class T> __device__ void lanes_load(tile_memory<T> &m, int nb, const T *A, int64_t lda) {
     const int B = tile_memory<T>::B, LD = tile_memory<T>::LD, tid = threadIdx.x;
     const int i = tid % B, j0 = tid / B, every = TILE_THREADS / B;
@@ -52,10 +54,11 @@ template <class T> __device__ void lanes_load(tile_memory<T> &m, int nb, const T
     }
 }
 
-/** All threads: L, D and L^-1 of the tile in S, of whose nb candidates `take` are pivots. m.failed:
- *  a threshold test failed. most: of |l| inside a block where its pivots are the largest entries
- *  left on the diagonal; where there is more, they are sought as block_rook() does it. Once in a
- *  kernel. Rows of L, and columns of N, are handed to `out` as soon as they are final. */
+/** L, D and L^-1 of the tile in S, of whose nb candidates `take` are pivots. m.failed: a
+ *  threshold test failed. most: of |l| inside a block where its pivots are the largest entries
+ *  left on the diagonal; where there is more, they are sought as block_rook() does it. Rows of
+ *  L, and columns of N, go to `out` as soon as they are final. Once in a kernel. By all threads
+ *  of a block; contains block barriers. */
 template <bool PIVOT, class T, class OUT>
 __device__ void tile_lanes(tile_memory<T> &m, int nb, int take, T limit, T most, T tiny,
                            const OUT &out) {

@@ -8,7 +8,8 @@
 
 namespace mpki {
 
-/** All threads: the largest k of (k, position) pairs; of equal ones the lowest position. */
+/** The largest k of all threads' (k, where); of equal ones the lowest position. slot: 0 or 1, in
+ *  turns. By all threads of a block; one block barrier. */
 template <class T>
 __device__ void block_argmax(tile_memory<T> &m, int slot, unsigned &k, int &where) {
     for (int o = 16; o; o >>= 1) {
@@ -29,13 +30,14 @@ __device__ void block_argmax(tile_memory<T> &m, int slot, unsigned &k, int &wher
     }
 }
 
+/** a and b change their values. By each thread for itself; no barrier. */
 template <class T> __device__ inline void swap_values(T &a, T &b) {
     T t = a;
     a = b, b = t;
 }
 
-/** All threads: complete pivoting over the nb columns of the tile, both triangles in S. Slow, and
- *  rarely needed. */
+/** L D L^T of the nb columns of the tile, both triangles in S, with complete pivoting. Slow, and
+ *  rarely needed. By all threads of a block; contains block barriers. */
 template <bool H, class T>
 __device__ void tile_complete(tile_memory<T> &m, int nb, int take,
                               typename scalar_of<T>::real tiny) {

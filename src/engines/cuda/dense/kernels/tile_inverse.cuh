@@ -6,9 +6,9 @@
 
 namespace mpki {
 
-/** The lower left block of an inverse, from the inverses of the two diagonal blocks of order h at
- *  s: tmp = L21 M11, then S21 = -M22 tmp. A warp: 32 or 64 rows, 8 columns. S has ones on the
- *  diagonal and zeros above. */
+/** The lower left block of an inverse, from the inverses M11, M22 of the two diagonal blocks of
+ *  order h at s: tmp := L21 M11, then S21 := -M22 tmp. S has ones on the diagonal and zeros
+ *  above. A warp: 32 or 64 rows, 8 columns. By all threads of a block; contains block barriers. */
 template <class T, int h> __device__ void inverse_merge(tile_memory<T> &m) {
     const int B = tile_memory<T>::B, LD = tile_memory<T>::LD, LT = tile_memory<T>::LT, Y = 4;
     const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, X = h / 32, pieces = h / Y;
@@ -67,8 +67,8 @@ template <class T, int h> __device__ void inverse_merge(tile_memory<T> &m) {
     }
 }
 
-/** All threads: the lower triangle of S, taken as unit lower triangular, becomes its inverse, in
- *  place, with ones on the diagonal and zeros above. */
+/** The lower triangle of S, taken as unit lower triangular, becomes its inverse, in place, with
+ *  ones on the diagonal and zeros above. By all threads of a block; contains block barriers. */
 template <class T> __device__ void tile_inverse(tile_memory<T> &m) {
     const int B = tile_memory<T>::B, LD = tile_memory<T>::LD, warp = threadIdx.x >> 5,
               lane = threadIdx.x & 31;

@@ -11,13 +11,16 @@ namespace mpki {
 
 /* while the first warp factors a block the others help, except the one that shares its scheduler */
 static const int HELPERS = TILE_THREADS / 32 - 2;
+
+/** The number of this warp among the helpers, 0 .. HELPERS - 1; -1: it is none. By each thread
+ *  for itself; no barrier. */
 __device__ inline int helper() { /* 0 .. HELPERS - 1, or -1 */
     const int warp = threadIdx.x >> 5;
     return warp == 0 || warp == 4 ? -1 : warp < 4 ? warp - 1 : warp - 2;
 }
 
-/** All threads: rows below a block without pairs: W = S M^T to tmp, L = W D^-1 in place; what is
- * kept is up to date. A warp: 16 rows. */
+/** Rows below a block without pairs: W = S M^T to tmp, L = W D^-1 in place; what is kept is up
+ *  to date. A warp takes 16 rows. By all threads of a block; __syncwarp(), no block barrier. */
 template <bool PIVOT, class T>
 __device__ void lanes_below(tile_memory<T> &m, const T *Mx, int c0, T limit) {
     const int B = tile_memory<T>::B, LD = tile_memory<T>::LD, STEP = PIVOT ? 32 - KEEP : 32;
@@ -67,6 +70,9 @@ __device__ void lanes_below(tile_memory<T> &m, const T *Mx, int c0, T limit) {
 /** All threads: the rows of L and of L^-1 before the block follow its order, in two steps with a
  *  barrier between them. */
 template <class T> struct rows_moved { T l[12], x[12]; };
+
+/** v := the rows of L and of L^-1 before the block at c0, in the block's order; rows_put()
+ *  follows after a block barrier. By all threads of a block; no barrier. */
 template <class T> __device__ void rows_take(const tile_memory<T> &m, int c0, rows_moved<T> &v) {
     const int B = tile_memory<T>::B, LD = tile_memory<T>::LD, warp = threadIdx.x >> 5,
               lane = threadIdx.x & 31;
@@ -82,6 +88,8 @@ template <class T> __device__ void rows_take(const tile_memory<T> &m, int c0, ro
             if (lane + 32 * x < c0 && c0 + warp + 8 * y < B) v.x[3 * y + x] = X[32 * x];
     }
 }
+
+/** These rows := v. By all threads of a block; no barrier. */
 template <class T> __device__ void rows_put(tile_memory<T> &m, int c0, const rows_moved<T> &v) {
     const int B = tile_memory<T>::B, LD = tile_memory<T>::LD, warp = threadIdx.x >> 5,
               lane = threadIdx.x & 31;
@@ -98,7 +106,8 @@ template <class T> __device__ void rows_put(tile_memory<T> &m, int c0, const row
     }
 }
 
-/** One warp: piece (y, h), 16 x 8, of the trailing part after the block at c0. */
+/** Piece (y, h), 16 x 8, of the trailing part after the block at c0, -= L W^T. By all lanes of a
+ *  warp; no barrier. */
 template <bool PIVOT, class T>
 __device__ inline void piece(tile_memory<T> &m, int c0, int y, int h) {
     const int B = tile_memory<T>::B, LD = tile_memory<T>::LD, STEP = PIVOT ? 32 - KEEP : 32;
@@ -125,7 +134,7 @@ __device__ inline void piece(tile_memory<T> &m, int c0, int y, int h) {
 }
 
 /** The trailing part after the block at c0. first: the pieces that the next block needs, one for
- * each warp; otherwise the others, by all warps but the first. */
+ *  each warp; else the others, by all warps but the first. By whole warps; no barrier. */
 template <bool PIVOT, class T>
 __device__ void lanes_trailing(tile_memory<T> &m, int c0, bool first) {
     const int rest = tile_memory<T>::B - c0 - 32, soon = (PIVOT ? 32 - KEEP : 32) / 8,
@@ -144,8 +153,9 @@ __device__ void lanes_trailing(tile_memory<T> &m, int c0, bool first) {
         }
 }
 
-/** The rows of L^-1 of the block at c0: its own columns are Mx, those before it M(b, :) = Mx X(b,
- * :). By `warps` warps with 8 columns each; `me`: this one. */
+/** The rows of L^-1 of the block at c0: its own columns are Mx, those before it M(b, :) = Mx
+ *  X(b, :). By `warps` warps with 8 columns each, of which this is number `me`; contains
+ *  __syncwarp(). */
 template <class T>
 __device__ void inverse_rows(tile_memory<T> &m, const T *Mx, int c0, int me, int warps) {
     const int B = tile_memory<T>::B, LD = tile_memory<T>::LD, lane = threadIdx.x & 31, g = lane / 4,
@@ -181,7 +191,7 @@ __device__ void inverse_rows(tile_memory<T> &m, const T *Mx, int c0, int me, int
     }
 }
 
-/** Subtract L(:, b) M(b, :) from the rows of L^-1 beyond the block. By the helpers. */
+/** The rows of L^-1 beyond the block -= L(:, b) M(b, :). By the helpers; no barrier. */
 template <bool PIVOT, class T> __device__ void inverse_update(tile_memory<T> &m, int c0) {
     const int B = tile_memory<T>::B, LD = tile_memory<T>::LD, STEP = PIVOT ? 32 - KEEP : 32;
     const int rest = B - c0 - 32, lane = threadIdx.x & 31, g = lane / 4, t = lane % 4,
@@ -209,15 +219,15 @@ template <bool PIVOT, class T> __device__ void inverse_update(tile_memory<T> &m,
     }
 }
 
-/** Where the dense factorization has them. */
+/** Where L and N go in the dense factorization. */
 template <class T> struct tile_out {
     int take;
     T *L;
     int64_t ldl;
     const int *orig;
     T *N;
-    /** Rows r0 .. r1 - 1 (at most 32) of L, with D on the diagonal and beside it, to the rows that
-     *  orig names. By `warps` warps; `me`: this one. */
+    /** Rows r0 .. r1 - 1 (at most 32) of L, with D on the diagonal and beside it, to the rows
+     *  that orig names. By `warps` warps, of which this is number `me`; no barrier. */
     __device__ void rows(const tile_memory<T> &m, int r0, int r1, int me, int warps) const {
         const int LD = tile_memory<T>::LD, i = r0 + (threadIdx.x & 31);
         if (i >= r1) return;
@@ -230,8 +240,9 @@ template <class T> struct tile_out {
             if (j <= i) to[j * ldl] = j == i ? d : v;
         }
     }
-    /** Columns j0 .. j1 - 1 of N, which are rows of L^-1. The panels read of N squares of 16 on the
-     *  diagonal, and what is above them. */
+    /** Columns j0 .. j1 - 1 of N, which are rows of L^-1: of N, panels read squares of 16 on the
+     *  diagonal and what is above them. By `warps` warps, of which this is number `me`; no
+     *  barrier. */
     __device__ void inverse(const tile_memory<T> &m, int j0, int j1, int me, int warps) const {
         const int B = tile_memory<T>::B, LD = tile_memory<T>::LD;
         for (int j = j0 + me; j < j1; j += warps)

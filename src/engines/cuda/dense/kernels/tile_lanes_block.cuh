@@ -12,9 +12,10 @@ namespace mpki {
 
 static const int MX = 36; /* leading dimension of a block's inverse, by rows */
 
-/** One warp, tensor cores: G (a row for each lane, leading dimension 33) -= the product of a
- *  group's eight multipliers (in Lc) and its pivots' columns (in Wst), for columns from 8 max(FROM,
- *  first) on. anew(row): the row is set to zero before. */
+/** G (a row for each lane, leading dimension 33) -= the product of a group's eight multipliers
+ *  (in Lc) and its pivots' columns (in Wst), for columns from 8 max(FROM, first) on. anew(row):
+ *  the row is set to 0 before. By one warp, on tensor cores; the caller needs __syncwarp()
+ *  around it. */
 template <int FROM, class T, class F>
 __device__ inline void group_update(tile_memory<T> &m, T *G, int first, F anew) {
     const int lane = threadIdx.x & 31, g = lane / 4, t = lane % 4;
@@ -54,10 +55,11 @@ __device__ inline void group_update(tile_memory<T> &m, T *G, int first, F anew) 
     }
 }
 
-/** One warp: all 32 columns at c0 are pivots, in the order given; only the residual tests them. As
- *  block_lanes() below, but the columns of a group are brought up to date as soon as one is known,
- *  by shuffles: from one pivot to the next it takes a reciprocal and two products. False: a pivot
- *  was out of the quick reciprocal's range; nothing was written. */
+/** All 32 columns at c0 are pivots, in the order given; only the residual tests them. As
+ *  block_lanes() below, but the columns of a group are brought up to date as soon as one is
+ *  known, by shuffles: from one pivot to the next it takes a reciprocal and two products. False:
+ *  a pivot was out of the quick reciprocal's range; nothing was written. By one warp; contains
+ *  __syncwarp(). */
 template <bool QUICK, class T>
 __device__ bool block_given(tile_memory<T> &m, T *Mx, int c0, int nb) {
     const unsigned all = 0xffffffffu;
@@ -159,7 +161,7 @@ __device__ bool block_lanes(tile_memory<T> &m, T *Mx, int c0, T tiny, unsigned m
 #pragma unroll 1
     for (int k0 = 0; k0 < STEP; k0 += CHUNK) {
         T l[CHUNK];
-        bool now = false; /* this lane is a pivot of this group */
+        bool chosen = false; /* this lane is a pivot of this group */
 #pragma unroll
         for (int q = 0; q < CHUNK; ++q) {
             const int k = k0 + q;
@@ -178,7 +180,7 @@ __device__ bool block_lanes(tile_memory<T> &m, T *Mx, int c0, T tiny, unsigned m
             x = nearly_inverse(d);
             e = fma(-d, x, (T)1);
             e = fma(e, e, e);
-            if (now) s0 = 0;
+            if (chosen) s0 = 0;
 #pragma unroll
             for (int p = 0; p < q; p += 2) {
                 const double2 v = *(const double2 *)(wr + p);
@@ -195,14 +197,14 @@ __device__ bool block_lanes(tile_memory<T> &m, T *Mx, int c0, T tiny, unsigned m
             top = max(top, on ? key(lk) : 0);
             if (!live) Mx[k * MX + pos] = s0;
             if (self) {
-                live = false, now = true, pos = k, my_di = di;
+                live = false, chosen = true, pos = k, my_di = di;
 #pragma unroll
                 for (int p = 0; p < q; ++p) l[p] = 0;
             }
             __syncwarp();
         }
         if (__any_sync(all, odd || !(top <= most))) return false;
-        const unsigned fresh = __ballot_sync(all, now);
+        const unsigned fresh = __ballot_sync(all, chosen);
 #pragma unroll
         for (int q = 0; q < CHUNK; ++q) m.Lc[q * LC + lane] = l[q];
         __syncwarp();
@@ -235,7 +237,8 @@ __device__ bool block_lanes(tile_memory<T> &m, T *Mx, int c0, T tiny, unsigned m
     return true;
 }
 
-/** One warp: Mx from the block's L in Lt, of which `step` columns are used. */
+/** Mx := the inverse of the block's L in Lt, of which `step` columns are used. By one warp;
+ *  contains __syncwarp(). */
 template <class T> __device__ void block_invert(tile_memory<T> &m, T *Mx, int step) {
     const int lane = threadIdx.x & 31;
     T x[32];

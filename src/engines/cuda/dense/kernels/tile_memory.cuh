@@ -15,24 +15,24 @@ namespace mpki {
  *  memory; of 8.x and 12.x some give 99, and code for one of these may have to run on the others.
  *  What code was compiled for decides, since a kernel knows that (__CUDA_ARCH__) and the host, too
  *  (mpki_cuda.code): all kernels of the module are compiled for the same list. */
-constexpr bool roomy_code(int code) {
+constexpr bool large_shared_code(int code) {
     return code >= 90 && code < 120;
 }
-template <class T> constexpr int tile_order(bool roomy) {
-    return sizeof(T) == 16 ? (roomy ? 64 : 32) : sizeof(T) == 8 && !roomy ? 64 : 128;
+template <class T> constexpr int tile_order(bool large_shared) {
+    return sizeof(T) == 16 ? (large_shared ? 64 : 32) : sizeof(T) == 8 && !large_shared ? 64 : 128;
 }
 #if defined(__CUDA_ARCH__)
-static const bool ROOMY = roomy_code(__CUDA_ARCH__ / 10);
-#else /* the host asks roomy(), tile_of() and tile_bytes() */
-static const bool ROOMY = true;
+static const bool LARGE_SHARED = large_shared_code(__CUDA_ARCH__ / 10);
+#else /* the host asks large_shared(), tile_of() and tile_bytes() */
+static const bool LARGE_SHARED = true;
 #endif
-template <class T> struct tile_size { static const int B = tile_order<T>(ROOMY); };
+template <class T> struct tile_size { static const int B = tile_order<T>(LARGE_SHARED); };
 
-static inline bool roomy(const mpki_cuda *cuda) {
-    return roomy_code(cuda->code);
+static inline bool large_shared(const mpki_cuda *cuda) {
+    return large_shared_code(cuda->code);
 }
 template <class T> static int tile_of(const mpki_cuda *cuda) {
-    return tile_order<T>(roomy(cuda));
+    return tile_order<T>(large_shared(cuda));
 }
 static const int TILE_THREADS = 256;
 static const int KEEP = 8;
@@ -68,12 +68,12 @@ static_assert(sizeof(tile_memory<double, tile_order<double>(false)>) <= SHARED_L
 
 /** Bytes of shared memory that the kernels of a tile take. */
 template <class T> static size_t tile_bytes(const mpki_cuda *cuda) {
-    return roomy(cuda) ? sizeof(tile_memory<T, tile_order<T>(true)>)
-                       : sizeof(tile_memory<T, tile_order<T>(false)>);
+    return large_shared(cuda) ? sizeof(tile_memory<T, tile_order<T>(true)>)
+                              : sizeof(tile_memory<T, tile_order<T>(false)>);
 }
 
 /** 1 / a by the hardware's approximation and two Newton steps; odd is set where that is not safe
- *  and the true division must be used. */
+ *  and the true division must be used. By each thread for itself; no barrier. */
 __device__ inline float quick_inverse(float a, bool &odd) {
     (void)odd;
     return 1.0f / a;
@@ -90,8 +90,8 @@ template <class F> __device__ inline cx<F> quick_inverse(cx<F> a, bool &odd) {
     return inverse(a);
 }
 
-/** D^-1 for D = [d1 conj(b); b d2], scaled by |b| so that it overflows only where the result does.
- *  */
+/** D^-1 for D = [d1 conj(b); b d2], scaled by |b| so that it overflows only where the result
+ *  does. By each thread for itself; no barrier. */
 template <bool H, class T>
 __device__ inline void inverse2(T d1, T b, T d2, T &i11, T &i21, T &i22) {
     T s = make<T>(1.0 / (double)abs1(b));
@@ -102,6 +102,8 @@ __device__ inline void inverse2(T d1, T b, T d2, T &i11, T &i21, T &i22) {
     i21 = -(f * g);
 }
 
+/** row := the 32 entries a of lane `from`, in shared memory. By all lanes of a warp; ends with
+ *  __syncwarp(). */
 template <class T> __device__ inline void publish(T *row, const T (&a)[32], int lane, int from) {
     if (lane == from) {
 #pragma unroll
@@ -115,6 +117,9 @@ struct diagonal_candidate {
     unsigned kd, m1; /* keys: this lane's, the largest */
     int r;           /* the lane that has it */
 };
+
+/** The live lane with the largest key k of a diagonal entry. By all lanes of a warp, in
+ *  shuffles; no block barrier. */
 __device__ inline diagonal_candidate largest_diagonal(bool live, unsigned k) {
     diagonal_candidate c;
     c.kd = live ? k : 0;

@@ -11,6 +11,7 @@
 
 namespace mpki {
 
+/** to := from in the precision of `to`. By each thread for itself; no barrier. */
 template <class F, class G> __host__ __device__ inline void cast(F from, G &to) {
     to = (G)from;
 }
@@ -18,9 +19,9 @@ template <class F, class G> __host__ __device__ inline void cast(cx<F> from, cx<
     to.x = (G)from.x, to.y = (G)from.y;
 }
 
-/** The lower triangle of `to` = scale times the triangle of `from`; upper: from is read in reverse
- *  order, J A J. back: the upper triangle of `to`, in reverse order, from the lower one of `from`.
- *  */
+/** The lower triangle of `to` := scale times the triangle of `from`; upper: from is read in
+ *  reverse order, J A J. back: the upper triangle of `to`, in reverse order, from the lower one
+ *  of `from`. A thread takes entries in turns; no barrier. */
 template <class F, class G>
 __global__ void triangle_kernel(int n, const F *from, int64_t ldf, int upper, double scale, G *to,
                                 int64_t ldt, int back) {
@@ -35,6 +36,7 @@ __global__ void triangle_kernel(int n, const F *from, int64_t ldf, int upper, do
         }
 }
 
+/** to := from (NULL: 0), rows x cols. A thread takes entries in turns; no barrier. */
 template <class F, class G>
 __global__ void copy_columns_kernel(int64_t rows, int64_t cols, const F *from, int64_t ldf, G *to,
                                     int64_t ldt) {
@@ -50,7 +52,7 @@ __global__ void copy_columns_kernel(int64_t rows, int64_t cols, const F *from, i
         }
 }
 
-/** Rows in reverse order, in place. */
+/** The rows of x in reverse order, in place. A thread takes rows in turns; no barrier. */
 template <class G> __global__ void reverse_kernel(int n, G *x, int64_t ldx) {
     const int c = blockIdx.y;
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n / 2; i += gridDim.x * blockDim.x) {
@@ -60,6 +62,7 @@ template <class G> __global__ void reverse_kernel(int n, G *x, int64_t ldx) {
     }
 }
 
+/** y := y + alpha x. A thread takes entries in turns; no barrier. */
 template <class G>
 __global__ void axpy_kernel(int64_t n, int64_t cols, G alpha, const G *x, int64_t ldx, G *y,
                             int64_t ldy) {
@@ -68,7 +71,8 @@ __global__ void axpy_kernel(int64_t n, int64_t cols, G alpha, const G *x, int64_
             pfma(y[i + c * ldy], alpha, x[i + c * ldx]);
 }
 
-/** Sums over a thread block of 256, in a fixed order; the result in thread 0. */
+/** The sum of v over a block of 256 threads, in a fixed order. scratch: shared, a number per
+ *  warp. By all threads of a block; ends with a block barrier. */
 __device__ inline double block_sum(double v, double *scratch) {
     for (int o = 16; o; o >>= 1) v += __shfl_xor_sync(0xffffffffu, v, o);
     if ((threadIdx.x & 31) == 0) scratch[threadIdx.x >> 5] = v;
@@ -78,7 +82,8 @@ __device__ inline double block_sum(double v, double *scratch) {
     __syncthreads();
     return v;
 }
-/** The largest over a thread block; NaN counts as infinity. */
+/** The largest v over the block; NaN counts as infinity. scratch: shared, a number per warp. By
+ *  all threads of a block; ends with a block barrier. */
 __device__ inline double block_max(double v, double *scratch) {
     if (!(v <= DBL_MAX)) v = INFINITY;
     for (int o = 16; o; o >>= 1) v = fmax(v, __shfl_xor_sync(0xffffffffu, v, o));
@@ -90,6 +95,7 @@ __device__ inline double block_max(double v, double *scratch) {
     return v;
 }
 
+/** The imaginary part; 0 of real numbers. By each thread for itself; no barrier. */
 __device__ inline double imaginary(float) {
     return 0;
 }
@@ -100,7 +106,8 @@ template <class F> __device__ inline double imaginary(cx<F> a) {
     return a.y;
 }
 
-/** out[2 block], out[2 block + 1]: a part of x^H y, real and imaginary. */
+/** out[2 block], out[2 block + 1] := the block's part of x^H y, real and imaginary. By all
+ *  threads of a block; contains block barriers. */
 template <class G> __global__ void dot_kernel(int n, const G *x, const G *y, double *out) {
     __shared__ double scratch[32];
     double a = 0, b = 0;
@@ -121,10 +128,10 @@ template <class G> struct sums {
     typename scalar_of<G>::real m;
 };
 
-/** For each tile (I, J) of the stored triangle: slot J of rows I and slot I of rows J get their
- *  parts of A x and |A| |x|. x NULL: ones. H: the other triangle is the conjugate. A warp has 16
- *  columns, a few at a time; a lane rows 32 apart, so that nothing of A goes through shared memory.
- *  */
+/** For each tile (I, J) of the stored triangle, slot J of rows I and slot I of rows J := its
+ *  parts of A x and |A| |x|. x NULL: ones. H: the other triangle is the conjugate. A block takes
+ *  a tile, a warp 16 columns, a few at a time, a lane rows 32 apart, so that nothing of A goes
+ *  through shared memory. Block barriers. */
 template <bool H, class G>
 __global__ void __launch_bounds__(256, sizeof(G) == 16 ? 1 : 2)
     residual_tiles_kernel(int n, int upper, const G *A, int64_t lda, const G *x, sums<G> *part) {
@@ -206,7 +213,8 @@ __global__ void __launch_bounds__(256, sizeof(G) == 16 ? 1 : 2)
     if (I != J && c0 + tid < n) part[(int64_t)I * n + c0 + tid] = {column_v[tid], column_m[tid]};
 }
 
-/** r = b - A x from the parts; out[4 block ...]: largest omega, |r|, |x|, |b| of the block. */
+/** r := b - A x from the parts; out[4 block ...] := largest omega, |r|, |x|, |b| of the block.
+ *  By all threads of a block; contains block barriers. */
 template <class G>
 __global__ void residual_sum_kernel(int n, int tiles, const sums<G> *part, const G *x, const G *b,
                                     G *r, double *out) {
@@ -236,7 +244,8 @@ __global__ void residual_sum_kernel(int n, int tiles, const sums<G> *part, const
     }
 }
 
-/** Largest row sum of |A| from the parts, by blocks. */
+/** out[block] := the largest row sum of |A| from the parts. By all threads of a block; contains
+ *  block barriers. */
 template <class G> __global__ void norm_kernel(int n, int tiles, const sums<G> *part, double *out) {
     __shared__ double scratch[32];
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -247,7 +256,8 @@ template <class G> __global__ void norm_kernel(int n, int tiles, const sums<G> *
     if (threadIdx.x == 0) out[blockIdx.x] = m;
 }
 
-/** Largest modulus of a triangle, one value for each thread block; NaN counts as infinity. */
+/** out[block] := the largest modulus of the block's part of a triangle; NaN counts as infinity.
+ *  By all threads of a block; contains block barriers. */
 template <class G>
 __global__ void triangle_max_kernel(int n, const G *A, int64_t lda, int upper, double *out) {
     __shared__ double scratch[32];
@@ -266,8 +276,9 @@ __global__ void triangle_max_kernel(int n, const G *A, int64_t lda, int upper, d
     if (threadIdx.x == 0) out[blockIdx.y * gridDim.x + blockIdx.x] = m;
 }
 
-/** From D, six values for each thread block: positive, negative, zero eigenvalues, smallest
- *  |eigenvalue| of a pivot, largest |entry|, pairs. */
+/** From D, six values for each block: positive, negative, zero eigenvalues, smallest
+ *  |eigenvalue| of a pivot, largest |entry|, pairs. By all threads of a block; contains block
+ *  barriers. */
 template <bool H, class G>
 __global__ void inertia_kernel(int n, const G *A, int64_t lda, const int *kind, double *out) {
     __shared__ double scratch[32];

@@ -10,7 +10,8 @@ namespace mpki {
 
 enum { SYSTEM = 32 };
 
-/** J of columns first .. first + count - 1, a warp each, in the order of solving, j first. */
+/** rows_of := J of columns first .. first + count - 1 in the order of solving, j first; sizes :=
+ *  |J|. A warp takes a column, a lane an entry; no barrier. */
 template <bool UPPER>
 __global__ void __launch_bounds__(ISAI_THREADS)
     find_kernel(const mpki_isai_inversion v, int32_t first, int32_t count) {
@@ -27,7 +28,8 @@ __global__ void __launch_bounds__(ISAI_THREADS)
     if (lane == 0) v.sizes[p] = have + 1;
 }
 
-/** L(J, J) by columns, 1 / l on its diagonal; memory was set to 0. */
+/** systems := L(J, J) by columns, with 1 / l on its diagonal; the memory was set to 0. A warp
+ *  takes a column, a lane a row; no barrier. */
 template <class T, bool UPPER>
 __global__ void __launch_bounds__(ISAI_THREADS)
     extract_kernel(const mpki_isai_inversion v, int32_t count) {
@@ -43,6 +45,7 @@ __global__ void __launch_bounds__(ISAI_THREADS)
     a[lane * SYSTEM + lane] = diagonal_of<T>(v.dinv, rows[lane]);
 }
 
+/** solutions := L(J, J)^-1 e_1. A warp takes a column, a lane a row; shuffles, no barrier. */
 template <class T>
 __global__ void __launch_bounds__(ISAI_THREADS)
     substitute_kernel(const mpki_isai_inversion v, int32_t count) {
@@ -60,6 +63,8 @@ __global__ void __launch_bounds__(ISAI_THREADS)
     ((T *)v.solutions)[p * SYSTEM + lane] = x;
 }
 
+/** The solutions become the values of M's columns; *bad := the first column that is not finite.
+ *  A warp takes a column, a lane an entry; an atomic minimum, no barrier. */
 template <class T, bool UPPER>
 __global__ void __launch_bounds__(ISAI_THREADS)
     scatter_kernel(const mpki_isai_inversion v, int32_t first, int32_t count) {

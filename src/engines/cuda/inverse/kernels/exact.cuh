@@ -7,30 +7,39 @@
 
 namespace mpki {
 
+/** a + b, rounded once per part; never fused. By each thread for itself; no barrier. */
 __device__ inline float add_rn(float a, float b) {
     return __fadd_rn(a, b);
 }
 __device__ inline double add_rn(double a, double b) {
     return __dadd_rn(a, b);
 }
+
+/** a - b, rounded once per part; never fused. By each thread for itself; no barrier. */
 __device__ inline float sub_rn(float a, float b) {
     return __fsub_rn(a, b);
 }
 __device__ inline double sub_rn(double a, double b) {
     return __dsub_rn(a, b);
 }
+
+/** a b, rounded after each operation. By each thread for itself; no barrier. */
 __device__ inline float mul_rn(float a, float b) {
     return __fmul_rn(a, b);
 }
 __device__ inline double mul_rn(double a, double b) {
     return __dmul_rn(a, b);
 }
+
+/** The square root of a, correctly rounded. By each thread for itself; no barrier. */
 __device__ inline float root_rn(float a) {
     return __fsqrt_rn(a);
 }
 __device__ inline double root_rn(double a) {
     return __dsqrt_rn(a);
 }
+
+/** a / b, correctly rounded. By each thread for itself; no barrier. */
 __device__ inline float div_rn(float a, float b) {
     return __fdiv_rn(a, b);
 }
@@ -46,12 +55,12 @@ template <class F> __device__ inline cx<F> sub_rn(cx<F> a, cx<F> b) {
 template <class F> __device__ inline cx<F> mul_rn(cx<F> a, cx<F> b) {
     return {sub_rn(mul_rn(a.x, b.x), mul_rn(a.y, b.y)), add_rn(mul_rn(a.x, b.y), mul_rn(a.y, b.x))};
 }
-/** x - a b */
+/** x - a b, rounded after each operation. By each thread for itself; no barrier. */
 template <class T> __device__ inline T subtract(T x, T a, T b) {
     return sub_rn(x, mul_rn(a, b));
 }
 
-/** |a|^2 */
+/** |a|^2, rounded after each operation. By each thread for itself; no barrier. */
 __device__ inline float square(float a) {
     return mul_rn(a, a);
 }
@@ -61,7 +70,7 @@ __device__ inline double square(double a) {
 template <class F> __device__ inline F square(cx<F> a) {
     return add_rn(mul_rn(a.x, a.x), mul_rn(a.y, a.y));
 }
-/** a / d for d real */
+/** a / d for real d. By each thread for itself; no barrier. */
 __device__ inline float quotient(float a, float d) {
     return div_rn(a, d);
 }
@@ -72,7 +81,7 @@ template <class F> __device__ inline cx<F> quotient(cx<F> a, F d) {
     return {div_rn(a.x, d), div_rn(a.y, d)};
 }
 
-/** 1 / a, as t_inv() of the processor. */
+/** 1 / a with the operations of t_inv() of the processor. By each thread for itself; no barrier. */
 __device__ inline float invert(float a) {
     return div_rn(1.0f, a);
 }
@@ -88,6 +97,7 @@ template <class F> __device__ inline cx<F> invert(cx<F> a) {
     return {div_rn(r, d), div_rn((F)-1, d)};
 }
 
+/** Is no part of a infinite or NaN? By each thread for itself; no barrier. */
 __device__ inline bool is_finite(float a) {
     return fabsf(a) <= 3.402823466e38f;
 }
@@ -98,7 +108,7 @@ template <class F> __device__ inline bool is_finite(cx<F> a) {
     return is_finite(a.x) && is_finite(a.y);
 }
 
-/** The value of a lane of the caller's group of W lanes. */
+/** The a of lane `lane` of the caller's group of W lanes. By all lanes of a warp; a shuffle. */
 template <int W, class X> __device__ inline X of_lane(X a, int lane) {
     return __shfl_sync(0xffffffffu, a, lane, W);
 }

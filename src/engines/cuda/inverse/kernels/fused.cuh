@@ -16,22 +16,27 @@
 
 namespace mpki {
 
-/** Rows and columns as numbers that grow in the order in which the system is solved. */
+/** A number that grows in the order in which rows are solved for: the row, or its complement
+ *  (UPPER). By each thread for itself; no barrier. */
 template <bool UPPER> __device__ inline int32_t key_of(int32_t row) {
     return UPPER ? ~row : row;
 }
 
-/** A row of the strict triangle, from the far end to the diagonal. */
+/** A row of the strict triangle, read from its far end to the diagonal. */
 template <class T, bool UPPER> struct reader {
     const int32_t *index; /* of the entry farthest from the diagonal */
     const T *val;
     int32_t at, count;
     int32_t key; /* of the entry at hand; INT_MAX: there is none */
 
+    /** The key of entry k from the far end. By each thread for itself; no barrier. */
     __device__ int32_t read(int32_t k) const { return key_of<UPPER>(index[UPPER ? -k : k]); }
-    __device__ void look() { key = at < count ? read(at) : INT_MAX; }
+    /** key := that of the entry at hand, INT_MAX at the end. By each thread for itself; no
+     *  barrier. */
+    __device__ void load_key() { key = at < count ? read(at) : INT_MAX; }
 
-    /** The first entry in `low` .. `high` that is not before `want`; high: none is. */
+    /** The first entry of low .. high - 1 that is not before `want`; high: none is. By each
+     *  thread for itself; no barrier. */
     __device__ int32_t find(int32_t low, int32_t high, int32_t want) const {
         while (low < high) {
             const int32_t middle = low + (high - low) / 2;
@@ -43,8 +48,9 @@ template <class T, bool UPPER> struct reader {
         return low;
     }
 
-    /** Row `row`, from the first entry that is not before `want` on; looked for from the diagonal
-     *  outwards, in growing steps. row < 0: no entries. */
+    /** Begins row `row` with its first entry that is not before `want`, searched from the
+     *  diagonal outwards in growing steps. row < 0: no entries. By each thread for itself; no
+     *  barrier. */
     __device__ void open(const mpki_isai_matrix &a, int32_t row, int32_t want) {
         index = NULL, val = NULL;
         at = count = 0, key = INT_MAX;
@@ -61,16 +67,17 @@ template <class T, bool UPPER> struct reader {
             }
             at = to;
         }
-        look();
+        load_key();
     }
 
-    /** Is there an entry `want`? Entries before it are passed over, `want` never falls. */
+    /** Is there an entry `want`? Passes over the entries before it; `want` never falls. By each
+     *  thread for itself; no barrier. */
     __device__ bool reach(int32_t want) {
         enum { NEAR = 4 };
         if (key >= want) return key == want;
         for (int k = 0; k < NEAR; ++k) {
             ++at;
-            look();
+            load_key();
             if (key >= want) return key == want;
         }
         int32_t step = 1; /* the entry at hand is before `want` */
@@ -79,31 +86,35 @@ template <class T, bool UPPER> struct reader {
             if (step < 1 << 29) step *= 2;
         }
         at = find(at + 1, count - at > step ? at + step : count, want);
-        look();
+        load_key();
         return key == want;
     }
 
-    /** The value at hand; then on to the next. */
+    /** The value at hand; the next entry comes to hand. By each thread for itself; no barrier. */
     __device__ T take() {
         const T x = val[UPPER ? -at : at];
         ++at;
-        look();
+        load_key();
         return x;
     }
 };
 
-/** The place in a column of `have` entries of the one that becomes final in step k. */
+/** The place, in a column of `have` entries, of the entry that becomes final in step k. By each
+ *  thread for itself; no barrier. */
 template <bool UPPER> __device__ inline int64_t place_of(int64_t have, int64_t k) {
     return UPPER ? have - 1 - k : k;
 }
 
+/** 1 / l_jj; 1 where dinv is NULL. By each thread for itself; no barrier. */
 template <class T> __device__ inline T diagonal_of(const void *dinv, int32_t j) {
     return dinv ? ((const T *)dinv)[j] : make<T>(1);
 }
 
 enum { ISAI_THREADS = 128 };
 
-/** Groups of W lanes, one for each of `count` columns in `list`, with R rows a lane. */
+/** m_j := L(J, J)^-1 e_j for the columns `list`: a group of W lanes takes a column, a lane R of
+ *  its rows, which it reads in step with the solution. *bad: the first column that is not
+ *  finite. Shuffles, no barrier. */
 template <class T, int W, int R, bool UPPER>
 __global__ void __launch_bounds__(ISAI_THREADS)
     streamed_kernel(const mpki_isai_inversion v, const int32_t *list, int64_t count) {
@@ -151,7 +162,8 @@ __global__ void __launch_bounds__(ISAI_THREADS)
     if (there && !good) atomicMin(v.bad, j);
 }
 
-/** The paper's: the lane's row of L(J, J) is gathered in registers first. */
+/** The same as the paper has it: each lane gathers its row of L(J, J) in registers first. A
+ *  group of W lanes takes a column; shuffles, no barrier. */
 template <class T, int W, bool UPPER>
 __global__ void __launch_bounds__(ISAI_THREADS)
     held_kernel(const mpki_isai_inversion v, const int32_t *list, int64_t count) {
@@ -185,7 +197,8 @@ __global__ void __launch_bounds__(ISAI_THREADS)
     if (there && !(is_finite(first) && is_finite(x))) atomicMin(v.bad, j);
 }
 
-/** Columns that are nothing but their diagonals. */
+/** *bad := the first column of `list`, all of one entry, whose dinv is not finite. A thread
+ *  takes a column; an atomic minimum. */
 template <class T>
 __global__ void __launch_bounds__(ISAI_THREADS)
     diagonal_kernel(const mpki_isai_inversion v, const int32_t *list, int64_t count) {
@@ -197,7 +210,7 @@ __global__ void __launch_bounds__(ISAI_THREADS)
 
 enum { ISAI_BLOCK = 256 };
 
-/** Up to 4 rows a thread. */
+/** m_j := L(J, J)^-1 e_j by a block per column, up to 4 rows a thread. One block barrier a step. */
 template <class T, bool UPPER>
 __global__ void __launch_bounds__(ISAI_BLOCK)
     block_kernel(const mpki_isai_inversion v, const int32_t *list) {
@@ -244,6 +257,8 @@ __global__ void __launch_bounds__(ISAI_BLOCK)
     if (!good) atomicMin(v.bad, j);
 }
 
+/** The first place of begin .. end - 1 whose index is not below `row`. By each thread for
+ *  itself; no barrier. */
 __device__ inline int64_t lower_bound(const int32_t *index, int64_t begin, int64_t end,
                                       int32_t row) {
     while (begin < end) {
@@ -256,8 +271,8 @@ __device__ inline int64_t lower_bound(const int32_t *index, int64_t begin, int64
     return begin;
 }
 
-/** x -= x_r a_r, by all threads: on the rows of the strict column r that are in J and not done,
- *  places low .. high. Where column r is much longer than J, they are looked up in it instead. */
+/** x -= x_r a_r on the rows low .. high - 1 of J, for the strict column r. Where the column is
+ *  much longer than J, rows are searched in it instead. By all threads of a block; no barrier. */
 template <class T>
 __device__ inline void subtract_column(const mpki_isai_inversion &v, int32_t r, T xr, int64_t low,
                                        int64_t high, const int32_t *rows, T *x) {
@@ -278,7 +293,8 @@ __device__ inline void subtract_column(const mpki_isai_inversion &v, int32_t r, 
     }
 }
 
-/** Any number of entries: a sparse substitution, the column in the memory of M. */
+/** m_j := L(J, J)^-1 e_j for any number of entries, by sparse substitution in the memory of M. A
+ *  block takes a column; two block barriers a step. */
 template <class T, bool UPPER>
 __global__ void __launch_bounds__(ISAI_BLOCK)
     sparse_kernel(const mpki_isai_inversion v, const int32_t *list) {

@@ -11,8 +11,9 @@ namespace mpki {
 
 enum { GATHER_WARPS = 2 };
 
-/** The strict columns of L^ = I + N, N_ik = L_ik M_k (half 1: U_ik^T N_k), a warp a frame, a lane a
- *  column: counts into ptr[column + 1], or, with sums there, the entries. */
+/** The strict columns of L^ = I + N, N_ik = L_ik M_k (half 1: U_ik^T N_k): counts into
+ *  ptr[column + 1], or, where g has memory for them, the entries. A warp takes a frame, a lane a
+ *  column; __syncwarp(). */
 template <class T>
 __global__ void __launch_bounds__(32 * GATHER_WARPS) gather_kernel(const mpki_isai_gathering g) {
     __shared__ T pivots[GATHER_WARPS][32 * 33];
@@ -50,7 +51,8 @@ __global__ void __launch_bounds__(32 * GATHER_WARPS) gather_kernel(const mpki_is
     if (!g.fill && lane < w) g.to_ptr[column + 1] = at;
 }
 
-/** *mixed := 1 where a frame's M or N is not the identity. */
+/** *mixed := 1 where a frame's M or N is not the identity. A thread takes a frame; an atomic
+ *  maximum. */
 template <class T> __global__ void identity_kernel(const mpki_isai_gathering g) {
     const mpki_cuda_store &s = g.store;
     const int64_t f = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -71,7 +73,8 @@ template <class T> __global__ void identity_kernel(const mpki_isai_gathering g) 
     }
 }
 
-/** x := M_f x or, backward, N_f^T x (N_f^H), frame by frame, a warp each. */
+/** x := M_f x, or backward N_f^T x (N_f^H), for all frames. A warp takes a frame, a lane a row;
+ *  shuffles. */
 template <class T>
 __global__ void __launch_bounds__(32 * GATHER_WARPS)
     pivot_kernel(const mpki_isai_gathering g, int backward, T *x) {

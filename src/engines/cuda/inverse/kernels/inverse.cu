@@ -111,7 +111,7 @@ static int powers(mpki_cuda *cuda, const mpki_isai_powers *p) {
         enum { FEW = 85, BLOCKS = 2048 };
         const double met = mpki_isai_met(p->n, p->entries, p->power);
         const int64_t blocks = blocks_of(p->n, POWER_THREADS / 32);
-        int32_t *const mids = &p->told->mid, *const fars = &p->told->far;
+        int32_t *const mids = &p->notes->mid, *const fars = &p->notes->far;
         const bool few = met < FEW;
         if (few)
             MPKI_LAUNCH((powers_kernel<128, 88>), blocks, POWER_THREADS, 0, cuda->sparse, *p, NULL,
@@ -185,9 +185,9 @@ static int pivots(mpki_cuda *cuda, const mpki_isai_gathering *g, int backward, v
     return kinds[g->store.scalar]->pivots(cuda, g, backward, x);
 }
 
-static int narrow(mpki_cuda *cuda, mpk_scalar scalar, int64_t count, const void *from, void *to,
-                  int32_t *bad) {
-    return kinds[scalar]->narrow(cuda, count, from, to, bad);
+static int to_single(mpki_cuda *cuda, mpk_scalar scalar, int64_t count, const void *from, void *to,
+                     int32_t *bad) {
+    return kinds[scalar]->to_single(cuda, count, from, to, bad);
 }
 
 static int finite(mpki_cuda *cuda, mpk_scalar scalar, int64_t count, const void *val,
@@ -197,6 +197,6 @@ static int finite(mpki_cuda *cuda, mpk_scalar scalar, int64_t count, const void 
 }
 
 extern "C" const mpki_cuda_isai_table mpki_cuda_isai_functions = {
-    check,    turn,        sum,      move,   reverse, split,  split_values, classes,
-    powers,   far_columns, prune,    set,    clone,   stream, invert,       dense,
-    multiply, gather,      identity, pivots, narrow,  finite};
+    check,    turn,        sum,      move,   reverse,   split,  split_values, classes,
+    powers,   far_columns, prune,    set,    clone,     stream, invert,       dense,
+    multiply, gather,      identity, pivots, to_single, finite};

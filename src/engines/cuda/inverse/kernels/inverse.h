@@ -152,11 +152,11 @@ typedef struct mpki_isai_powers {
     const int32_t *group; /**< n, or NULL: rows of the column's group are left out */
     int64_t *to_ptr;
     int32_t *to_index; /**< NULL: the first pass */
-    mpki_isai_notes *told;
+    mpki_isai_notes *notes;
     int32_t *mid, *far; /**< n: columns with many rows; the first pass lists them */
     int32_t *found;     /**< n x found_each: room where the first pass leaves the rows of columns */
-    int32_t
-        found_each; /**< that have no more than found_each, for the second one to copy; 0: none */
+    /** that have no more than found_each, for the second one to copy; 0: none */
+    int32_t found_each;
     /* of `far`: */
     int32_t slots;
     int32_t *seen;  /**< slots x n: set to -1 */
@@ -235,8 +235,8 @@ typedef struct mpki_cuda_isai_table {
     /** x, in the order of places, := M x, or N^T x (Hermitian: N^H x). */
     int (*pivots)(mpki_cuda *cuda, const mpki_isai_gathering *g, int backward, void *x);
     /** to (single precision) := from; *bad := 1 where one is too large for that. */
-    int (*narrow)(mpki_cuda *cuda, mpk_scalar scalar, int64_t count, const void *from, void *to,
-                  int32_t *bad);
+    int (*to_single)(mpki_cuda *cuda, mpk_scalar scalar, int64_t count, const void *from, void *to,
+                     int32_t *bad);
     /** *bad := the first entry that is NaN or infinite; set before. */
     int (*finite)(mpki_cuda *cuda, mpk_scalar scalar, int64_t count, const void *val, int64_t *bad);
 } mpki_cuda_isai_table;

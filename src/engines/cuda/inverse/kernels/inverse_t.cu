@@ -30,11 +30,12 @@ static mpk_status split_values(mpki_cuda *cuda, const mpki_isai_splitting *s) {
     return MPK_OK;
 }
 
-static mpk_status narrow(mpki_cuda *cuda, int64_t count, const void *from, void *to, int32_t *bad) {
+static mpk_status to_single(mpki_cuda *cuda, int64_t count, const void *from, void *to,
+                            int32_t *bad) {
     const int64_t parts = scalar_of<T>::complex ? 2 * count : count;
     if (count == 0) return MPK_OK;
-    MPKI_LAUNCH(narrow_kernel<R>, blocks_of(parts, VALUE_THREADS), VALUE_THREADS, 0, cuda->sparse,
-                parts, (const R *)from, (float *)to, bad);
+    MPKI_LAUNCH(to_single_kernel<R>, blocks_of(parts, VALUE_THREADS), VALUE_THREADS, 0,
+                cuda->sparse, parts, (const R *)from, (float *)to, bad);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }
@@ -239,4 +240,4 @@ static mpk_status pivots(mpki_cuda *cuda, const mpki_isai_gathering *g, int back
 
 extern const mpki_isai_launches FN(isai_launches) = {move,   split_values, prune,  invert_columns,
                                                      dense,  multiply,     gather, identity,
-                                                     pivots, narrow,       finite};
+                                                     pivots, to_single,    finite};

@@ -16,7 +16,8 @@ struct mpki_isai_launches {
     mpk_status (*gather)(mpki_cuda *cuda, const mpki_isai_gathering *g);
     mpk_status (*identity)(mpki_cuda *cuda, const mpki_isai_gathering *g);
     mpk_status (*pivots)(mpki_cuda *cuda, const mpki_isai_gathering *g, int backward, void *x);
-    mpk_status (*narrow)(mpki_cuda *cuda, int64_t count, const void *from, void *to, int32_t *bad);
+    mpk_status (*to_single)(mpki_cuda *cuda, int64_t count, const void *from, void *to,
+                            int32_t *bad);
     mpk_status (*finite)(mpki_cuda *cuda, int64_t count, const void *val, int64_t *bad);
 };
 extern const mpki_isai_launches mpki_s_isai_launches, mpki_d_isai_launches, mpki_c_isai_launches,

@@ -8,6 +8,8 @@ namespace mpki {
 
 /* ---- classes ---- */
 
+/** The class of columns of so many entries, diagonal included. By each thread for itself; no
+ *  barrier. */
 __device__ inline int class_of(int64_t entries) {
     const int64_t most[MPK_ISAI_CLASSES - 1] = {1, 2, 4, 8, 16, 32, 64, 128, 1024};
     int k = 0;
@@ -15,8 +17,8 @@ __device__ inline int class_of(int64_t entries) {
     return k;
 }
 
-/** Counts, or lists: a block takes a run of each class's list at once, so that neighbours in the
- *  matrix stay near each other there. */
+/** Counts columns by class, or lists them: a block takes a run of each class's list at once, so
+ *  that neighbours in the matrix stay near each other. A thread takes a column; block barriers. */
 static __global__ void __launch_bounds__(TURN_THREADS) classes_kernel(const mpki_isai_classes c) {
     __shared__ int had[MPK_ISAI_CLASSES];
     __shared__ int64_t base[MPK_ISAI_CLASSES];
@@ -43,20 +45,24 @@ static __global__ void __launch_bounds__(TURN_THREADS) classes_kernel(const mpki
 
 /* ---- patterns ---- */
 
+/** Does the rule keep row i in column j? By each thread for itself; no barrier. */
 __device__ inline bool keeps(const mpki_isai_powers &p, int32_t i, int32_t j) {
     if (i == j || (p.group && p.group[i] == p.group[j])) return false;
     return p.keep == MPKI_ISAI_ALL || (p.keep == MPKI_ISAI_BELOW ? i > j : i < j);
 }
 
-/** The first pass has found `kept` rows of column j. */
+/** Notes what the first pass found of column j: `kept` rows, and whether the search was `cut`.
+ *  By one thread; no barrier. */
 __device__ inline void count_column(const mpki_isai_powers &p, int32_t j, int64_t kept, bool cut) {
     p.to_ptr[j + 1] = kept;
-    if (p.limit > 0 && kept >= p.limit) atomicMin(&p.told->first_over, j);
-    if (cut) atomicAdd(&p.told->cut, 1);
+    if (p.limit > 0 && kept >= p.limit) atomicMin(&p.notes->first_over, j);
+    if (cut) atomicAdd(&p.notes->cut, 1);
 }
 
 enum { POWER_THREADS = 128 };
 
+/** The pattern of block Jacobi, I of the block of j for column j: counts, or rows. A thread
+ *  takes a column; no barrier. */
 static __global__ void blocks_kernel(const mpki_isai_powers p) {
     const int64_t j = (int64_t)blockIdx.x * TURN_THREADS + threadIdx.x;
     if (j >= p.n) return;
@@ -75,7 +81,7 @@ static __global__ void blocks_kernel(const mpki_isai_powers p) {
     count_column(p, (int32_t)j, cut ? 0 : at, cut);
 }
 
-/** Is row i new to the table of rows + 1? */
+/** Is row i new to the hash table `table` of rows + 1? By one lane; an atomic exchange. */
 template <int TABLE> __device__ inline bool insert(int32_t *table, int32_t i) {
     unsigned at = ((unsigned)i * 2654435761u >> 16) % TABLE;
     for (;;) {
@@ -92,9 +98,10 @@ struct power_search {
     bool over, cut;
 };
 
-/** Visit the rows of the `end - begin` columns list[begin .. end): all entries of 32 columns at a
- *  time are numbered in one sequence, so that each lane has an entry, however short the columns
- *  are. New rows go to the list; in the last step those alone that are kept. */
+/** Appends to `list` the new rows of columns list[begin .. end - 1]; in the `last` step those
+ *  alone that the rule keeps. Entries of 32 columns are numbered in one sequence, so that each
+ *  lane has one, however short the columns are. before, from: 32 numbers each, shared. By all
+ *  lanes of a warp; contains __syncwarp(). */
 template <int TABLE, int MOST>
 __device__ inline void visit(const mpki_isai_powers &p, int32_t j, int begin, int end, bool last,
                              int32_t *table, int32_t *list, int *before, int64_t *from,
@@ -136,32 +143,32 @@ __device__ inline void visit(const mpki_isai_powers &p, int32_t j, int begin, in
     }
 }
 
-/** The kept rows of the list, in order, to `to`, by their ranks. room: for all of them */
+/** to := the rows of `list` that the rule keeps, in order, by their ranks. memory: for all of
+ *  them, shared. By all lanes of a warp; contains __syncwarp(). */
 __device__ inline void write_kept(const mpki_isai_powers &p, int32_t j, int count,
-                                  const int32_t *list, int32_t *room, int32_t *to) {
+                                  const int32_t *list, int32_t *memory, int32_t *to) {
     const int lane = (int)(threadIdx.x % 32);
     int kept = 0;
     for (int k0 = 0; k0 < count; k0 += 32) {
         const int32_t i = k0 + lane < count ? list[k0 + lane] : j;
         const bool keep = keeps(p, i, j);
         const unsigned bits = __ballot_sync(0xffffffffu, keep);
-        if (keep) room[kept + __popc(bits & ((1u << lane) - 1))] = i;
+        if (keep) memory[kept + __popc(bits & ((1u << lane) - 1))] = i;
         kept += __popc(bits);
     }
     __syncwarp();
     for (int k = lane; k < kept; k += 32) {
-        const int32_t own = room[k];
+        const int32_t own = memory[k];
         int rank = 0;
-        for (int q = 0; q < kept; ++q) rank += room[q] < own;
+        for (int q = 0; q < kept; ++q) rank += memory[q] < own;
         to[rank] = own;
     }
 }
 
-/** A warp a column: the rows within `power` steps of it, in a list and, to know them again, in a
- *  hash table; then those of the pattern. The first pass puts them to p.found, where there is room,
- *  for the second one to copy. What meets more than MOST rows is listed for the next kernel (the
- *  first pass), or left (the second).
- *  which: columns, *many of them; NULL: all */
+/** The rows within `power` steps of each column `which` (*many of them; NULL: all), in a list
+ *  and in a hash table, then those that the rule keeps. The first pass puts them to p.found, as
+ *  far as it goes, and lists columns that meet more than MOST rows in `next`; the second pass
+ *  copies or searches again. A warp takes columns in turns; __syncwarp(). */
 template <int TABLE, int MOST>
 static __global__ void __launch_bounds__(POWER_THREADS)
     powers_kernel(const mpki_isai_powers p, const int32_t *which, const int32_t *many,
@@ -177,8 +184,8 @@ static __global__ void __launch_bounds__(POWER_THREADS)
     const int64_t all = which ? *many : p.n, step = (int64_t)gridDim.x * WARPS;
     for (int64_t at = (int64_t)blockIdx.x * WARPS + warp; at < all; at += step) {
         const int32_t j = which ? which[at] : (int32_t)at;
-        const int64_t told = p.to_index ? p.to_ptr[j + 1] - p.to_ptr[j] : 0;
-        if (p.to_index && told <= p.found_each) continue; /* copied */
+        const int64_t known = p.to_index ? p.to_ptr[j + 1] - p.to_ptr[j] : 0;
+        if (p.to_index && known <= p.found_each) continue; /* copied */
         for (int k = lane; k < TABLE; k += 32) table[k] = 0;
         __syncwarp();
         if (lane == 0) list[0] = j, insert<TABLE>(table, j);
@@ -209,7 +216,7 @@ static __global__ void __launch_bounds__(POWER_THREADS)
     }
 }
 
-/** What the first pass has found, to its place: some lanes a column. */
+/** Copies what the first pass has found to its place. Eight lanes take a column; no barrier. */
 static __global__ void found_kernel(const mpki_isai_powers p) {
     enum { LANES = 8 };
     const int64_t j = ((int64_t)blockIdx.x * TURN_THREADS + threadIdx.x) / LANES;
@@ -220,14 +227,15 @@ static __global__ void found_kernel(const mpki_isai_powers p) {
         p.to_index[begin + k] = p.found[j * p.found_each + k];
 }
 
-/** The columns that met more rows: a block each, with marks in device memory. */
+/** The pattern of columns that met too many rows for a hash table, with marks in device memory.
+ *  A block takes columns in turns; block barriers. */
 static __global__ void __launch_bounds__(TURN_THREADS) far_kernel(const mpki_isai_powers p) {
     __shared__ int count, kept;
     __shared__ row_marks marks;
     const int tid = (int)threadIdx.x, lane = tid % 32, warp = tid / 32;
     int32_t *const seen = p.seen + (int64_t)blockIdx.x * p.n;
     int32_t *const list = p.reach + (int64_t)blockIdx.x * p.n;
-    for (int32_t q = (int32_t)blockIdx.x; q < p.told->far; q += p.slots) {
+    for (int32_t q = (int32_t)blockIdx.x; q < p.notes->far; q += p.slots) {
         const int32_t j = p.far[q];
         __syncthreads();
         if (tid == 0) count = 1, kept = 0, list[0] = j, seen[j] = j;

@@ -17,6 +17,7 @@ template <class T> struct single_of { typedef T type; };
 template <> struct single_of<double> { typedef float type; };
 template <> struct single_of<cx<double>> { typedef cx<float> type; };
 
+/** to := a in the precision of `to`. By each thread for itself; no barrier. */
 __device__ inline void widen(float a, float &to) {
     to = a;
 }
@@ -30,7 +31,8 @@ template <class F, class G> __device__ inline void widen(cx<F> a, cx<G> &to) {
     to = {(G)a.x, (G)a.y};
 }
 
-/** The sum over the block, known to all its threads. */
+/** The sum of s over the block, known to all its threads. By all threads of a block; contains
+ *  block barriers. */
 template <class T> __device__ inline T times_sum(T s) {
     __shared__ T part[TIMES_THREADS / 32];
     for (int o = 16; o; o /= 2) s = s + shfl_xor(s, o);
@@ -42,7 +44,8 @@ template <class T> __device__ inline T times_sum(T s) {
     return s;
 }
 
-/** Entries e, e + step, .. before `end`, times x; two at a time, so that their reads overlap. */
+/** sum of a_e x over entries e, e + step, .. before `end`, two at a time, so that reads overlap.
+ *  By each thread for itself; no barrier. */
 template <bool CONJUGATE, class T, class V>
 __device__ inline T times_run(const mpki_isai_times &p, int64_t e, int64_t end, int step,
                               const T *__restrict__ x) {
@@ -62,7 +65,8 @@ __device__ inline T times_run(const mpki_isai_times &p, int64_t e, int64_t end, 
     return sum + other;
 }
 
-/** What becomes of row i's sum. */
+/** y_i := the row's sum with the diagonal's part, added to y, or subtracted from b, as p says.
+ *  By one thread; no barrier. */
 template <bool CONJUGATE, class T>
 __device__ inline void times_settle(const mpki_isai_times &p, int64_t r, int64_t i, T sum) {
     if (!p.no_diagonal) {
@@ -78,7 +82,8 @@ __device__ inline void times_settle(const mpki_isai_times &p, int64_t r, int64_t
         *y = p.add ? *y + sum : sum;
 }
 
-/** A group of LANES lanes a row. */
+/** y := M x (M^T x, M^H x) by rows, for all right-hand sides. A group of LANES lanes takes a
+ *  row, the block together a long one; block barriers. */
 template <class T, class V, bool CONJUGATE, int LANES>
 __global__ void __launch_bounds__(TIMES_THREADS) times_kernel(const mpki_isai_times p) {
     enum { ROWS = TIMES_THREADS / LANES };

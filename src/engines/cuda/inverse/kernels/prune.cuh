@@ -10,6 +10,7 @@
 
 namespace mpki {
 
+/** to_ptr[j + 1] := how many entries column j keeps. A thread takes a column; no barrier. */
 static __global__ void prune_count_kernel(const mpki_isai_pruning p) {
     const int64_t j = (int64_t)blockIdx.x * TURN_THREADS + threadIdx.x;
     if (j >= p.n) return;
@@ -17,7 +18,8 @@ static __global__ void prune_count_kernel(const mpki_isai_pruning p) {
     p.to_ptr[j + 1] = count < p.limit ? count : p.limit - 1;
 }
 
-/** A block a column. */
+/** Keeps the largest entries of a column over the limit, the first of equal ones. A block takes
+ *  a column; block barriers. */
 template <class T>
 __global__ void __launch_bounds__(TURN_THREADS) prune_kernel(const mpki_isai_pruning p) {
     const int64_t begin = p.ptr[blockIdx.x], count = p.ptr[blockIdx.x + 1] - begin;

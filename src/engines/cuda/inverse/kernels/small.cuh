@@ -16,14 +16,17 @@ enum { SMALL_WARPS = 2, SMALL_BLOCK = 256 };
 template <bool WARP_ALONE> struct team {
     enum { SIZE = WARP_ALONE ? 32 : SMALL_BLOCK };
     int at;
+    /** The caller's number in it. By each thread for itself; no barrier. */
     __device__ team() : at((int)(threadIdx.x % SIZE)) {}
+    /** The team's barrier: __syncwarp() or a block barrier. By all of the team. */
     __device__ void meet() const {
         if (WARP_ALONE)
             __syncwarp();
         else
             __syncthreads();
     }
-    /** The largest size and where; of equal ones the first. NaN counts as the largest. */
+    /** The largest `size` of the team and its place; of equal ones the first; NaN counts as the
+     *  largest. By all of the team; block barriers where it is a block. */
     template <class R> __device__ void largest(R &size, int64_t &place) const {
         __shared__ R sizes[SMALL_BLOCK / 32];
         __shared__ int64_t places[SMALL_BLOCK / 32];
@@ -39,6 +42,8 @@ template <bool WARP_ALONE> struct team {
         size = sizes[0], place = places[0];
         for (int w = 1; w < SMALL_BLOCK / 32; ++w) better(size, place, sizes[w], places[w]);
     }
+    /** (size, place) := the larger one of it and (other, there). By each thread for itself; no
+     *  barrier. */
     template <class R>
     __device__ static void better(R &size, int64_t &place, R other, int64_t there) {
         const bool nan = other != other, had = size != size;
@@ -47,11 +52,13 @@ template <bool WARP_ALONE> struct team {
     }
 };
 
-/** The rows of J, j among them. */
+/** Row k of J, where j stands at place `at` between the pattern's rows. By each thread for
+ *  itself; no barrier. */
 __device__ inline int32_t row_of(const int32_t *rows, int64_t at, int32_t j, int64_t k) {
     return k < at ? rows[k] : k == at ? j : rows[k - 1];
 }
 
+/** a := A(J, J) by columns, w x w. By all of the team; contains its barrier. */
 template <class T, class TEAM>
 __device__ inline void gather_system(const mpki_isai_dense &d, const TEAM &t, const int32_t *rows,
                                      int64_t at, int32_t j, int64_t w, T *a) {
@@ -70,6 +77,7 @@ __device__ inline void gather_system(const mpki_isai_dense &d, const TEAM &t, co
     t.meet();
 }
 
+/** The unit roundoff of a real type, times two. */
 template <class T> struct rounding;
 template <> struct rounding<float> {
     __device__ static float unit() { return 1.1920928955078125e-7f; }
@@ -78,7 +86,8 @@ template <> struct rounding<double> {
     __device__ static double unit() { return 2.220446049250313e-16; }
 };
 
-/** a x = e_at. False: singular. */
+/** a x = e_at by LU with partial pivoting; false: singular. a: destroyed. By all of the team;
+ *  contains its barrier. */
 template <class T, class TEAM>
 __device__ inline bool solve_general(const TEAM &t, int64_t w, int64_t at, T *a, T *x) {
     typedef typename scalar_of<T>::real R;
@@ -130,7 +139,8 @@ __device__ inline bool solve_general(const TEAM &t, int64_t w, int64_t at, T *a,
     return true;
 }
 
-/** a = C C^H, x := C^-H e_last. False: not positive definite. */
+/** a = C C^H, x := C^-H e_last; false: not positive definite. By all of the team; contains its
+ *  barrier. */
 template <class T, class TEAM>
 __device__ inline bool solve_definite(const TEAM &t, int64_t w, T *a, T *x) {
     typedef typename scalar_of<T>::real R;
@@ -168,6 +178,8 @@ __device__ inline bool solve_definite(const TEAM &t, int64_t w, T *a, T *x) {
     return true;
 }
 
+/** Column j of M by a dense solve; it is noted if it failed or is not finite. a, x: memory of
+ *  the team. By all of the team; contains its barrier. */
 template <class T, class TEAM>
 __device__ inline void solve_column(const mpki_isai_dense &d, const TEAM &t, int32_t j, T *a,
                                     T *x) {
@@ -204,6 +216,8 @@ __device__ inline void solve_column(const mpki_isai_dense &d, const TEAM &t, int
     t.meet();
 }
 
+/** solve_column() for the columns `list`, of up to 32 entries. A warp takes a column;
+ *  __syncwarp(). */
 template <class T>
 __global__ void __launch_bounds__(32 * SMALL_WARPS)
     small_kernel(const mpki_isai_dense d, const int32_t *list, int64_t count) {
@@ -216,7 +230,7 @@ __global__ void __launch_bounds__(32 * SMALL_WARPS)
     solve_column(d, t, list[k], systems[warp], solutions[warp]);
 }
 
-/** d.slots blocks. */
+/** solve_column() for longer columns. d.slots blocks take columns in turns; block barriers. */
 template <class T>
 __global__ void __launch_bounds__(SMALL_BLOCK)
     large_kernel(const mpki_isai_dense d, const int32_t *list, int64_t count) {

@@ -7,7 +7,8 @@
 
 namespace mpki {
 
-/** Some lanes a column. */
+/** *bad := the first column whose pointers or rows are not in order or in range. DEAL_LANES
+ *  lanes take a column; an atomic minimum. */
 static __global__ void check_kernel(int32_t n, int64_t entries, const int64_t *ptr,
                                     const int32_t *index, int32_t *bad) {
     const int64_t j = ((int64_t)blockIdx.x * TURN_THREADS + threadIdx.x) / DEAL_LANES;
@@ -19,7 +20,7 @@ static __global__ void check_kernel(int32_t n, int64_t entries, const int64_t *p
     if (!good) atomicMin(bad, (int32_t)j);
 }
 
-/** Where the column's entries from row j on begin. */
+/** Where the entries of column j from row j on begin. By each thread for itself; no barrier. */
 __device__ inline int64_t middle_of(const mpki_isai_splitting &s, int64_t j) {
     int64_t low = s.ptr[j], high = s.ptr[j + 1];
     while (low < high) {
@@ -32,6 +33,8 @@ __device__ inline int64_t middle_of(const mpki_isai_splitting &s, int64_t j) {
     return low;
 }
 
+/** to_ptr[j + 1] := entries of the strict triangle in column j. A thread takes a column; no
+ *  barrier. */
 static __global__ void split_count_kernel(const mpki_isai_splitting s) {
     const int64_t j = (int64_t)blockIdx.x * TURN_THREADS + threadIdx.x;
     if (j >= s.n) return;
@@ -44,7 +47,8 @@ static __global__ void split_count_kernel(const mpki_isai_splitting s) {
     s.to_ptr[j + 1] = s.upper ? e - s.ptr[j] : end - e - has;
 }
 
-/** Some lanes a column. */
+/** The strict triangle's rows and where their values are; where the diagonal is, -1: nowhere.
+ *  DEAL_LANES lanes take a column; no barrier. */
 static __global__ void split_kernel(const mpki_isai_splitting s) {
     const int64_t j = ((int64_t)blockIdx.x * TURN_THREADS + threadIdx.x) / DEAL_LANES;
     if (j >= s.n) return;

@@ -10,11 +10,13 @@ enum { TURN_THREADS = 256 };
 
 typedef unsigned long long counter; /* of int64_t numbers that are not negative */
 
+/** The x of the lane d before this one. By all lanes of a warp; a shuffle. */
 __device__ inline int64_t shfl_up(int64_t x, int d) {
     return (int64_t)__shfl_up_sync(0xffffffffu, (long long)x, (unsigned)d);
 }
 
-/** The sum of x over this thread and those before it; *all: over the block. */
+/** The sum of x over this thread and those before it; *all: over the block. By all threads of a
+ *  block; ends with a block barrier. */
 __device__ inline int64_t block_sum_before(int64_t x, int64_t *all) {
     __shared__ int64_t part[TURN_THREADS / 32];
     const int lane = (int)(threadIdx.x % 32), warp = (int)(threadIdx.x / 32);

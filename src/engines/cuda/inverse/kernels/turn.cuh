@@ -12,6 +12,8 @@ namespace mpki {
 
 enum { SUM_EACH = 4, SUM_PART = TURN_THREADS * SUM_EACH };
 
+/** sums[block] := the sum of the block's part of a. By all threads of a block; contains block
+ *  barriers. */
 static __global__ void part_kernel(int64_t count, const int64_t *a, int64_t *sums) {
     int64_t x = 0, all;
     for (int k = 0; k < SUM_EACH; ++k) {
@@ -22,7 +24,7 @@ static __global__ void part_kernel(int64_t count, const int64_t *a, int64_t *sum
     if (threadIdx.x == 0) sums[blockIdx.x] = all;
 }
 
-/** One block: sums[k] becomes the sum before it. */
+/** sums[k] := the sum of those before it. One block; block barriers. */
 static __global__ void before_kernel(int64_t parts, int64_t *sums) {
     int64_t base = 0;
     for (int64_t k0 = 0; k0 < parts; k0 += TURN_THREADS) {
@@ -34,6 +36,8 @@ static __global__ void before_kernel(int64_t parts, int64_t *sums) {
     }
 }
 
+/** a := its running sums, from those of parts. By all threads of a block; contains block
+ *  barriers. */
 static __global__ void sums_kernel(int64_t count, int64_t *a, const int64_t *sums) {
     const int64_t e0 = ((int64_t)blockIdx.x * TURN_THREADS + threadIdx.x) * SUM_EACH;
     int64_t x[SUM_EACH], own = 0, all;
@@ -50,6 +54,7 @@ static __global__ void sums_kernel(int64_t count, int64_t *a, const int64_t *sum
 
 /* ---- turning ---- */
 
+/** ptr[i + 1] += entries of row i. A thread takes entries in turns; atomic counters. */
 static __global__ void count_kernel(int64_t entries, const int32_t *index, int64_t *ptr) {
     for (int64_t e = (int64_t)blockIdx.x * TURN_THREADS + threadIdx.x; e < entries;
          e += (int64_t)gridDim.x * TURN_THREADS)
@@ -58,7 +63,8 @@ static __global__ void count_kernel(int64_t entries, const int32_t *index, int64
 
 enum { DEAL_LANES = 4, SORT_LANES = 8, SORT_SHORT = 128, SORT_LONG = 2048 };
 
-/** Some lanes a column. next: where each row begins. */
+/** Deals entries out to their rows, in any order within a row. next: where each row goes on.
+ *  DEAL_LANES lanes take a column; atomic counters. */
 static __global__ void deal_kernel(const mpki_isai_turning t) {
     const int64_t j = ((int64_t)blockIdx.x * TURN_THREADS + threadIdx.x) / DEAL_LANES;
     if (j >= t.n) return;
@@ -69,7 +75,8 @@ static __global__ void deal_kernel(const mpki_isai_turning t) {
     }
 }
 
-/** Some lanes a row; long ones are listed: longs[0] counts them. */
+/** Orders each row's entries by their columns; long rows are listed, longs[0] counts them.
+ *  SORT_LANES lanes take a row; no barrier. */
 static __global__ void sort_kernel(const mpki_isai_turning t) {
     const int64_t i = ((int64_t)blockIdx.x * TURN_THREADS + threadIdx.x) / SORT_LANES;
     const int lane = (int)(threadIdx.x % SORT_LANES);
@@ -89,7 +96,7 @@ static __global__ void sort_kernel(const mpki_isai_turning t) {
     }
 }
 
-/** to[which[e]] := e */
+/** to[which[e]] := e. A thread per entry; no barrier. */
 static __global__ void reverse_kernel(int64_t count, const int64_t *which, int64_t *to) {
     const int64_t e = (int64_t)blockIdx.x * TURN_THREADS + threadIdx.x;
     if (e < count) to[which[e]] = e;
@@ -97,21 +104,24 @@ static __global__ void reverse_kernel(int64_t count, const int64_t *which, int64
 
 enum { MARKS_WORDS = 4096, MARKS_WINDOW = 32 * MARKS_WORDS };
 
-/** Which rows of a window there are, and how many before each; shared by a block, all of whose
- *  threads make each call. */
+/** Which rows of a window there are, and how many before each. Shared by a block. */
 struct row_marks {
     unsigned bits[MARKS_WORDS];
     int32_t before[MARKS_WORDS]; /* marks in the words before this one */
 
+    /** No marks. By all threads of a block; ends with a block barrier. */
     __device__ void clear() {
         __syncthreads();
         for (int w = (int)threadIdx.x; w < MARKS_WORDS; w += TURN_THREADS) bits[w] = 0;
         __syncthreads();
     }
-    /** By any thread: a row outside of the window is nothing. */
+    /** A mark at place `at` of the window; outside of it nothing. By any thread; an atomic
+     *  operation. */
     __device__ void set(int64_t at) {
         if (at >= 0 && at < MARKS_WINDOW) atomicOr(bits + at / 32, 1u << at % 32);
     }
+    /** The number of marks; rank() may be called after it. By all threads of a block; ends with
+     *  a block barrier. */
     __device__ int64_t count() {
         enum { EACH = MARKS_WORDS / TURN_THREADS };
         const int first = (int)threadIdx.x * EACH;
@@ -126,13 +136,14 @@ struct row_marks {
         __syncthreads();
         return all;
     }
-    /** Marks before one that is set. */
+    /** Marks before the one at `at`. By each thread for itself; no barrier. */
     __device__ int rank(int64_t at) const {
         return before[at / 32] + __popc(bits[at / 32] & ((1u << at % 32) - 1));
     }
 };
 
-/** The long ones: some 1000 entries by comparisons, more by marks. */
+/** Orders the entries of long rows: up to SORT_LONG by comparisons, more by marks. A block takes
+ *  rows in turns; block barriers. */
 static __global__ void __launch_bounds__(TURN_THREADS) sort_long_kernel(const mpki_isai_turning t) {
     __shared__ row_marks marks;
     int32_t *const some = marks.before;

@@ -5,29 +5,29 @@
 
 static const char STAGE[] = "factorize";
 
-/* A front of which nothing was delayed, and nothing came late. */
-static mpki_cuda_now as_planned(const mpki_direct *f, int32_t front) {
+/* A front of which no column was delayed, by it or to it. */
+static mpki_cuda_front_state as_planned(const mpki_direct *f, int32_t front) {
     const mpki_cuda_node *node = &f->plan.node[front];
-    return (mpki_cuda_now){f->on.arena + node->panel,
-                           node->own,
-                           node->own,
-                           mpki_cuda_leading(node->own + node->rows),
-                           1,
-                           node->parts,
-                           node->parts_up};
+    return (mpki_cuda_front_state){f->on.arena + node->panel,
+                                   node->own,
+                                   node->own,
+                                   mpki_cuda_leading(node->own + node->rows),
+                                   MPKI_CUDA_DONE,
+                                   node->parts,
+                                   node->parts_up};
 }
 
 static bool is_as_planned(const mpki_direct *f, int32_t front) {
     const int32_t own = f->plan.node[front].own;
-    const mpki_cuda_now *x = &f->now[front];
-    return x->done == 1 && x->w == own && x->nelim == own;
+    const mpki_cuda_front_state *x = &f->state[front];
+    return x->done == MPKI_CUDA_DONE && x->w == own && x->nelim == own;
 }
 
 /* Fronts from `first` on are as planned. */
 static void forget(mpki_direct *f, int32_t first) {
     int32_t kept = 0;
     if (f->changed < 0) {
-        for (int32_t k = 0; k < f->plan.fronts; k++) f->now[k] = as_planned(f, k);
+        for (int32_t k = 0; k < f->plan.fronts; k++) f->state[k] = as_planned(f, k);
         f->changed = 0;
     }
     for (int32_t k = 0; k < f->changed; k++) {
@@ -35,13 +35,13 @@ static void forget(mpki_direct *f, int32_t first) {
         if (front < first)
             f->change[kept++] = front;
         else
-            f->now[front] = as_planned(f, front);
+            f->state[front] = as_planned(f, front);
     }
     f->changed = kept;
 }
 
-void mpki_cuda_direct_note(mpki_direct *f, int32_t front, const mpki_cuda_now *now) {
-    f->now[front] = *now;
+void mpki_cuda_direct_note(mpki_direct *f, int32_t front, const mpki_cuda_front_state *state) {
+    f->state[front] = *state;
     if (!is_as_planned(f, front)) f->change[f->changed++] = front;
 }
 
@@ -49,8 +49,8 @@ void mpki_cuda_direct_note(mpki_direct *f, int32_t front, const mpki_cuda_now *n
 static mpk_status read_all(mpki_direct *f, int32_t first, int32_t last) {
     const mpki_cuda_direct_table *to = f->device->table->direct;
     mpki_cuda *cuda = f->device->cuda;
-    if (!MPKI_CUDA_DID(f, to->copy(cuda, f->now + first, f->on.now + first,
-                                   (last - first) * (int64_t)sizeof *f->now, 0)) ||
+    if (!MPKI_CUDA_DID(f, to->copy(cuda, f->state + first, f->on.state + first,
+                                   (last - first) * (int64_t)sizeof *f->state, 0)) ||
         !MPKI_CUDA_DID(f, to->wait(cuda))) {
         f->changed = -1; /* some of it may be there */
         return mpki_failed(f->ctx);
@@ -61,17 +61,18 @@ static mpk_status read_all(mpki_direct *f, int32_t first, int32_t last) {
 }
 
 mpk_status mpki_cuda_direct_read(mpki_direct *f, int32_t first, int32_t last) {
-    const mpki_cuda_tell *told;
+    const mpki_cuda_report *report;
     forget(f, first);
-    if (!MPKI_CUDA_DID(f, f->device->table->direct->tell(f->device->cuda, &f->on, first, last,
-                                                         last == f->plan.fronts, &told)))
+    if (!MPKI_CUDA_DID(f, f->device->table->direct->report_to_host(f->device->cuda, &f->on, first,
+                                                                   last, last == f->plan.fronts,
+                                                                   &report)))
         return mpki_failed(f->ctx);
-    f->flags = told->flags;
+    f->flags = report->flags;
     if (f->flags.numeric)
         return mpki_error(f->ctx, MPK_ERR_NUMERIC, STAGE, -1,
                           "a pivot column holds NaN or Inf: overflow");
-    if (told->changes > f->on.listed) return read_all(f, first, last);
-    for (int32_t k = 0; k < told->changes; k++)
-        mpki_cuda_direct_note(f, told->change[k].front, &told->change[k].now);
+    if (report->changes > f->on.listed) return read_all(f, first, last);
+    for (int32_t k = 0; k < report->changes; k++)
+        mpki_cuda_direct_note(f, report->change[k].front, &report->change[k].state);
     return MPK_OK;
 }

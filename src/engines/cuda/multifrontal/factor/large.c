@@ -13,14 +13,14 @@ static const mpki_cuda_direct_table *functions(const mpki_direct *f) {
     return f->device->table->direct;
 }
 
-int32_t mpki_cuda_direct_late(const mpki_direct *f, int32_t front) {
+int32_t mpki_cuda_direct_delayed(const mpki_direct *f, int32_t front) {
     const mpki_cuda_node *node = &f->plan.node[front];
-    int32_t late = 0;
+    int32_t delayed = 0;
     for (int32_t k = 0; k < node->children; k++) {
-        const mpki_cuda_now *c = &f->now[f->plan.child[node->child + k]];
-        late += c->w - c->nelim;
+        const mpki_cuda_front_state *c = &f->state[f->plan.child[node->child + k]];
+        delayed += c->w - c->nelim;
     }
-    return late;
+    return delayed;
 }
 
 /* Does one kernel for a block of columns pay? Where fronts are few, of several tiles, and small, so
@@ -30,7 +30,7 @@ static bool queue_pays(const mpki_direct *f, const int32_t *list, int32_t count)
     int64_t rows = 0;
     for (int32_t k = 0; k < count; k++) {
         const mpki_cuda_node *node = &f->plan.node[list[k]];
-        const int32_t w = node->own + mpki_cuda_direct_late(f, list[k]);
+        const int32_t w = node->own + mpki_cuda_direct_delayed(f, list[k]);
         most = w > most ? w : most, rows += w + node->rows;
     }
     return most >= f->queued_least && most <= f->queued_most && rows <= MPKI_FRONT_QUEUES;
@@ -83,11 +83,11 @@ static mpk_status describe(mpki_direct *f, const int32_t *list, const int32_t *r
         const mpki_cuda_node *node = &plan->node[list[k]];
         mpki_cuda_front *x = &f->large[k];
         x->index = list[k];
-        x->own = node->own, x->w = node->own + mpki_cuda_direct_late(f, list[k]);
+        x->own = node->own, x->w = node->own + mpki_cuda_direct_delayed(f, list[k]);
         x->nrows = x->w + node->rows, x->ld = x->ldw = mpki_cuda_leading(x->nrows);
         x->block = mpki_cuda_front_block(x->w);
         /* a root that is eliminated by one kernel is one block; beside others, which may have two L
-         * D, it would want as much room for each of them as it has columns */
+         * D, it would want as much memory for each of them as it has columns */
         if (large->queued && count == 1 && x->w == x->nrows)
             x->block = cut_by(x->w, MPKI_FRONT_TILE) * MPKI_FRONT_TILE;
         bytes += mpki_cuda_front_work(scalar, x->nrows, x->w);
@@ -97,12 +97,12 @@ static mpk_status describe(mpki_direct *f, const int32_t *list, const int32_t *r
     const int32_t buffers = mpki_cuda_front_buffers(plan, bytes - head, blocks);
     large->ahead = buffers > 1, large->turn = 0;
     bytes = head + buffers * (bytes - head);
-    if (mpk_failed(mpki_cuda_direct_work_room(f, bytes, &at))) return mpki_failed(f->ctx);
+    if (mpk_failed(mpki_cuda_direct_work_memory(f, bytes, &at))) return mpki_failed(f->ctx);
     int32_t *lists[LISTS], rounds = 0;
     find_lists((int32_t *)(f->large + count), count, lists);
     const char *on = at;
     bool grown =
-        false; /* the arena is used up to where f->flags says: no tasks were queued since it was read */
+        false; /* no task was queued since f->flags was read: the arena is used up to what it says */
     at += head;
     for (int32_t k = 0; k < count && !grown; k++) grown = f->large[k].w > f->large[k].own;
     for (int32_t k = 0; k < count; k++) {
@@ -122,7 +122,7 @@ static mpk_status describe(mpki_direct *f, const int32_t *list, const int32_t *r
         x->tile = at + buffers * (int64_t)x->ldw * mpki_cuda_front_block(x->w) * (int64_t)size;
         at += buffers * mpki_cuda_front_work(scalar, x->nrows, x->w);
         x->end = x->w;
-        if (x->own == 0) x->phase = 2;                            /* it only adds up */
+        if (x->own == 0) x->phase = MPKI_CUDA_ELIMINATED;         /* it only adds up */
         if (k > 0 && round && round[k] != round[k - 1]) rounds++; /* the list is 0 there */
         count_blocks(x, k, rounds, lists);
     }
@@ -205,15 +205,16 @@ static mpk_status blocks_ahead(mpki_direct *f, mpki_cuda_large *large, int32_t d
     for (int32_t turn = done;; turn++) {
         int32_t tiles = 0;
         large->share = large->share_rest = INT32_MAX;
-        if (large->wide) large->wide = MPKI_WIDE;
+        if (large->tiles) large->tiles = MPKI_TILES_128;
         for (int32_t k = 0; k < large->count; k++) {
             const mpki_cuda_front *x = &f->large[k];
             const int32_t left = x->end - x->p - turn * x->block;
             const int32_t mine = cut_by(left < x->block ? left : x->block, MPKI_FRONT_TILE);
-            if (x->phase != 0 || left <= 0) continue;
+            if (x->phase != MPKI_CUDA_IN_TILES || left <= 0) continue;
             if (mine > tiles) tiles = mine;
             count_tiles(x, turn, large);
-            if (large->wide && left <= x->block && x->w == x->nrows) large->wide = MPKI_WIDE_LAST;
+            if (large->tiles && left <= x->block && x->w == x->nrows)
+                large->tiles = MPKI_TILES_128_THEN_32;
         }
         if (tiles == 0) return MPK_OK;
         if (!DID(functions(f)->block(f->device->cuda, &f->on, large, tiles)))
@@ -222,18 +223,18 @@ static mpk_status blocks_ahead(mpki_direct *f, mpki_cuda_large *large, int32_t d
     }
 }
 
-/* Do wide tiles pay? A tile takes a multiprocessor, so that where fronts are many and narrow they
+/* Do tiles of 128 pay? A tile takes a multiprocessor, so that where fronts are many and narrow they
  * wait for each other. */
-static bool wide_pays(const mpki_direct *f, int32_t count) {
+static bool tiles_of_128_pay(const mpki_direct *f, int32_t count) {
     int32_t most = 0;
     for (int32_t k = 0; k < count; k++) most = f->large[k].w > most ? f->large[k].w : most;
-    return most > MPKI_FRONT_WIDE && count <= MPKI_FRONT_FEW;
+    return most > MPKI_FRONT_TILE_128 && count <= MPKI_FRONT_TILE_128_FRONTS;
 }
 
-/* Are wide tiles to be tried after a block in narrow ones? */
-static bool wide_again(const mpki_direct *f, int32_t count) {
+/* Are tiles of 128 to be tried after a block in tiles of 32? */
+static bool tiles_of_128_again(const mpki_direct *f, int32_t count) {
     for (int32_t k = 0; k < count; k++)
-        if (f->large[k].phase == 0 &&
+        if (f->large[k].phase == MPKI_CUDA_IN_TILES &&
             (f->large[k].pass > 0 || f->large[k].misses >= MPKI_FRONT_MISSES))
             return false;
     return true;
@@ -247,24 +248,25 @@ mpk_status mpki_cuda_direct_eliminate(mpki_direct *f, const int32_t *list, const
     if (mpk_failed(describe(f, list, round, count, &large)) ||
         mpk_failed(assemble(f, round, count, &large, depth)))
         return mpki_failed(f->ctx);
-    const bool wide = !large.queued && wide_pays(f, count);
-    large.wide = wide ? MPKI_WIDE : MPKI_NARROW;
+    const bool tiles_of_128 = !large.queued && tiles_of_128_pay(f, count);
+    large.tiles = tiles_of_128 ? MPKI_TILES_128 : MPKI_TILES_32;
     if (mpk_failed(blocks_ahead(f, &large, 0)) || mpk_failed(read_fronts(f, &large, large.queued)))
         return mpki_failed(f->ctx);
-    while (any_in_phase(f, count, 0)) { /* a block in narrow tiles, then the others */
-        large.wide = MPKI_NARROW;
+    while (
+        any_in_phase(f, count, MPKI_CUDA_IN_TILES)) { /* a block in tiles of 32, then the others */
+        large.tiles = MPKI_TILES_32;
         large.share = large.share_rest = 1;
         if (!DID(functions(f)->block(cuda, &f->on, &large, MPKI_FRONT_BLOCK / MPKI_FRONT_TILE)))
             return mpki_failed(f->ctx);
         large.turn++;
-        if (wide && wide_again(f, count)) large.wide = MPKI_WIDE;
-        if ((large.wide || large.queued) && mpk_failed(blocks_ahead(f, &large, 1)))
+        if (tiles_of_128 && tiles_of_128_again(f, count)) large.tiles = MPKI_TILES_128;
+        if ((large.tiles || large.queued) && mpk_failed(blocks_ahead(f, &large, 1)))
             return mpki_failed(f->ctx);
         if (mpk_failed(read_fronts(f, &large, large.queued))) return mpki_failed(f->ctx);
         if (mpki_progress(f->ctx, STAGE, 0))
             return mpki_error(f->ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
     }
-    while (any_in_phase(f, count, 1)) {
+    while (any_in_phase(f, count, MPKI_CUDA_BY_COLUMNS)) {
         if (!DID(functions(f)->columns(cuda, &f->on, &large)) ||
             mpk_failed(read_fronts(f, &large, false)))
             return mpki_failed(f->ctx);
@@ -275,8 +277,8 @@ mpk_status mpki_cuda_direct_eliminate(mpki_direct *f, const int32_t *list, const
         const mpki_cuda_front *x = &f->large[k];
         const mpki_cuda_node *node = &f->plan.node[x->index];
         mpki_cuda_direct_note(f, x->index,
-                              &(mpki_cuda_now){x->a, x->w, x->own > 0 ? x->p : 0, x->ld, 1,
-                                               node->parts, node->parts_up});
+                              &(mpki_cuda_front_state){x->a, x->w, x->own > 0 ? x->p : 0, x->ld, 1,
+                                                       node->parts, node->parts_up});
     }
     (void)DID(functions(f)->finish(cuda, &f->on, &large));
     return mpki_failed(f->ctx);

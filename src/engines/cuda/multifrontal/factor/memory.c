@@ -21,7 +21,7 @@ static void device_release(const mpki_direct *f, void *ptr) {
 }
 
 int64_t mpki_cuda_direct_held(const mpki_direct *f) {
-    int64_t bytes = f->room_bytes + f->work_more.bytes;
+    int64_t bytes = f->memory_bytes + f->work_more.bytes;
     for (int k = 0; k < f->chunks; k++) bytes += f->chunk[k].bytes;
     return bytes;
 }
@@ -34,7 +34,7 @@ static mpk_status take(mpki_direct *f, int64_t bytes, void **ptr) {
                           "the factorization needs %.4g bytes of device memory; "
                           "device_memory_limit allows %.4g",
                           (double)mpki_cuda_direct_held(f) + (double)bytes, f->limit);
-    return mpki_cuda_told(f->ctx, STAGE, f->device->table->alloc(f->device->cuda, bytes, ptr));
+    return mpki_cuda_status(f->ctx, STAGE, f->device->table->alloc(f->device->cuda, bytes, ptr));
 }
 
 /* Bytes of the arena's part in use that panels have taken. f->flags is what the device has. */
@@ -67,9 +67,9 @@ void mpki_cuda_direct_drop_device(mpki_direct *f) {
     f->chunks = 0;
     device_release(f, f->work_more.ptr);
     f->work_more = (mpki_cuda_chunk){0};
-    device_release(f, f->room);
-    f->room = NULL;
-    f->room_bytes = 0;
+    device_release(f, f->memory);
+    f->memory = NULL;
+    f->memory_bytes = 0;
     f->filled = 0;
     f->changed = -1;
     f->planned = f->valid = f->fetched = false;
@@ -77,14 +77,14 @@ void mpki_cuda_direct_drop_device(mpki_direct *f) {
 
 void mpki_cuda_direct_drop_host(mpki_direct *f) {
     mpk_context *ctx = f->ctx;
-    mpki_release(ctx, f->now);
+    mpki_release(ctx, f->state);
     mpki_release(ctx, f->change);
     mpki_release(ctx, f->large);
     mpki_release(ctx, f->d);
     mpki_release(ctx, f->dinv);
     mpki_release(ctx, f->id);
     mpki_release(ctx, f->at);
-    f->now = NULL, f->change = NULL, f->large = NULL, f->summed = false;
+    f->state = NULL, f->change = NULL, f->large = NULL, f->summed = false;
     f->d = f->dinv = NULL, f->id = f->at = NULL;
     f->fetched = false;
 }
@@ -98,7 +98,7 @@ typedef struct part {
 
 enum { PARTS = 15 };
 
-/* Bytes that panels are expected to grow into, each anew where columns come late. A column is
+/* Bytes that panels are expected to grow into, each anew where columns are delayed. A column is
  * delayed with the same probability anywhere, half of the trial elimination's, which mostly gives
  * up more than a factorization does: 33488 for 11002 on stokes mac 183, 1194 for 452 on stocfor3,
  * 402 for 401 on pilot87. At most as much again as all panels. */
@@ -119,7 +119,7 @@ static int64_t expected_growth(const mpki_direct *f) {
     return bytes < (double)plan->panel_bytes ? (int64_t)bytes : plan->panel_bytes;
 }
 
-/* What lies there: fills `parts` (PARTS). reserve: with room for delayed columns, as many as are
+/* What lies there: fills `parts` (PARTS). reserve: with memory for delayed columns, as many as are
  * expected. Returns the bytes of all. */
 static int64_t list_parts(mpki_direct *f, bool reserve, part *parts) {
     const mpki_tree_view *tree = &f->tree;
@@ -151,7 +151,8 @@ static int64_t list_parts(mpki_direct *f, bool reserve, part *parts) {
         {&f->given_scale, n * (int64_t)sizeof(double), NULL},
         {&on->scale, n * (int64_t)sizeof(double), NULL},
         {&f->ax, tree->nnz * size, NULL},
-        {&on->now, plan->fronts * (int64_t)sizeof(mpki_cuda_now) + mpki_cuda_ticket_bytes(plan),
+        {&on->state,
+         plan->fronts * (int64_t)sizeof(mpki_cuda_front_state) + mpki_cuda_ticket_bytes(plan),
          NULL},
         {&f->task, plan->tasks * (int64_t)sizeof(mpki_cuda_task), plan->task},
         {&on->flags, sizeof(mpki_cuda_flags), NULL},
@@ -172,21 +173,23 @@ mpk_status mpki_cuda_direct_place(mpki_direct *f) {
     const mpki_cuda_plan *plan = &f->plan;
     mpki_cuda_tree *on = &f->on;
     part parts[PARTS];
-    int64_t bytes = list_parts(f, true, parts), now = 0;
-    void *room = NULL;
-    if (f->limit <= 0 && !DID(f->device->table->describe(f->device->cuda, NULL, 0, &now, NULL)))
+    int64_t bytes = list_parts(f, true, parts), available = 0;
+    void *memory = NULL;
+    if (f->limit <= 0 &&
+        !DID(f->device->table->describe(f->device->cuda, NULL, 0, &available, NULL)))
         return mpki_failed(f->ctx);
-    if ((double)bytes > (f->limit > 0 ? f->limit - (double)mpki_cuda_direct_held(f) : (double)now))
+    if ((double)bytes >
+        (f->limit > 0 ? f->limit - (double)mpki_cuda_direct_held(f) : (double)available))
         bytes = list_parts(f, false, parts); /* it may do without */
     if (f->limit <= 0) {
-        if (bytes > now)
+        if (bytes > available)
             return mpki_error(f->ctx, MPK_ERR_MEMORY, STAGE, bytes,
                               "the factorization needs %.4g bytes of device memory; %.4g are free",
-                              (double)bytes, (double)now);
+                              (double)bytes, (double)available);
     }
-    if (mpk_failed(take(f, bytes, &room))) return mpki_failed(f->ctx);
-    f->room = room, f->room_bytes = bytes;
-    char *at = f->room;
+    if (mpk_failed(take(f, bytes, &memory))) return mpki_failed(f->ctx);
+    f->memory = memory, f->memory_bytes = bytes;
+    char *at = f->memory;
     for (int k = 0; k < PARTS; k++) {
         memcpy(parts[k].to, &at, sizeof at);
         if (parts[k].from &&
@@ -194,7 +197,7 @@ mpk_status mpki_cuda_direct_place(mpki_direct *f) {
             return mpki_failed(f->ctx);
         at += (parts[k].bytes + 255) & ~(int64_t)255;
     }
-    f->ticket = (int32_t *)(void *)(on->now + plan->fronts);
+    f->ticket = (int32_t *)(void *)(on->state + plan->fronts);
     on->ax = f->ax;
     on->scalar = tree->scalar, on->hermitian = tree->symmetry == MPK_HERMITIAN;
     on->n = tree->n, on->fronts = plan->fronts, on->listed = MPKI_CUDA_CHANGES;
@@ -205,16 +208,16 @@ mpk_status mpki_cuda_direct_place(mpki_direct *f) {
 
 mpk_status mpki_cuda_direct_host_arrays(mpki_direct *f) {
     const mpki_cuda_plan *plan = &f->plan;
-    if (f->now) return MPK_OK;
-    f->now = MPKI_ZNEW(f->ctx, STAGE, (int64_t)plan->fronts + 1, mpki_cuda_now);
+    if (f->state) return MPK_OK;
+    f->state = MPKI_ZNEW(f->ctx, STAGE, (int64_t)plan->fronts + 1, mpki_cuda_front_state);
     /* between two reads the large fronts of a step are noted, too */
     f->change = MPKI_NEW(f->ctx, STAGE, (int64_t)plan->fronts + plan->larges + 1, int32_t);
     f->changed = -1;
-    if (!f->now || !f->change) mpki_cuda_direct_drop_host(f);
+    if (!f->state || !f->change) mpki_cuda_direct_drop_host(f);
     return mpki_failed(f->ctx);
 }
 
-/* More room for panels that grow, at least `bytes`. f->flags is what the device has. */
+/* More memory for panels that grow, at least `bytes`. f->flags is what the device has. */
 mpk_status mpki_cuda_direct_grow_arena(mpki_direct *f, int64_t bytes) {
     int64_t size = 2 << 20, grown = 0;
     for (int k = 0; k < f->chunks; k++) grown += f->chunk[k].bytes;
@@ -241,8 +244,8 @@ mpk_status mpki_cuda_direct_send_flags(mpki_direct *f) {
     return mpki_failed(f->ctx);
 }
 
-/* Room of `bytes` for what large fronts work in. */
-mpk_status mpki_cuda_direct_work_room(mpki_direct *f, int64_t bytes, char **at) {
+/* Memory of `bytes` for what large fronts work in. */
+mpk_status mpki_cuda_direct_work_memory(mpki_direct *f, int64_t bytes, char **at) {
     *at = f->work;
     if (bytes <= f->work_bytes) return MPK_OK;
     if (bytes > f->work_more.bytes) {
@@ -256,7 +259,7 @@ mpk_status mpki_cuda_direct_work_room(mpki_direct *f, int64_t bytes, char **at) 
     return MPK_OK;
 }
 
-int64_t mpki_cuda_direct_room_bytes(mpki_direct *f, bool reserve) {
+int64_t mpki_cuda_direct_memory_bytes(mpki_direct *f, bool reserve) {
     part parts[PARTS];
     return list_parts(f, reserve, parts);
 }

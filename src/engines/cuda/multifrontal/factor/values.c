@@ -9,7 +9,7 @@
 static const char STAGE[] = "factorize";
 
 struct mpki_cuda_taking {
-    void *room;                        /* device: all of it */
+    void *memory;                      /* device: all of it */
     double *other;                     /* n: work space of the scaling */
     double *matched;                   /* n: the analysis' scaling; NULL: it has none */
     int32_t *flags;                    /* MPKI_CUDA_SCALE_FLAGS */
@@ -22,7 +22,7 @@ struct mpki_cuda_taking {
 
 static void release(const mpki_direct *f, struct mpki_cuda_taking *z) {
     if (!z) return;
-    if (z->room) f->device->table->release(f->device->cuda, z->room);
+    if (z->memory) f->device->table->release(f->device->cuda, z->memory);
     mpki_release(f->ctx, z);
 }
 
@@ -57,8 +57,8 @@ static void find_diagonal(const mpki_tree_view *a, int32_t *diagonal) {
     }
 }
 
-/* Room on the device and what does not depend on values. NULL: there is none, or the order is not a
- * plain one, which is no error. */
+/* Memory on the device and what does not depend on values. NULL: there is none, or the order is not
+ * a plain one, which is no error. */
 static struct mpki_cuda_taking *make(const mpki_direct *f, const mpki_given_view *given,
                                      int32_t longs) {
     const mpki_device *d = f->device;
@@ -83,10 +83,10 @@ static struct mpki_cuda_taking *make(const mpki_direct *f, const mpki_given_view
     char *at[PARTS], *next = NULL;
     int64_t bytes = 0;
     for (int k = 0; k < PARTS; k++) bytes += (part[k].bytes + 255) & ~(int64_t)255;
-    there = there && !(f->limit > 0 && (double)bytes + (double)f->room_bytes > f->limit);
-    if (there && mpk_failed(d->table->alloc(d->cuda, bytes, &z->room))) z->room = NULL;
-    there = there && z->room;
-    if (there) next = z->room;
+    there = there && !(f->limit > 0 && (double)bytes + (double)f->memory_bytes > f->limit);
+    if (there && mpk_failed(d->table->alloc(d->cuda, bytes, &z->memory))) z->memory = NULL;
+    there = there && z->memory;
+    if (there) next = z->memory;
     for (int k = 0; there && k < PARTS; k++) {
         at[k] = part[k].bytes > 0 ? next : NULL, next += (part[k].bytes + 255) & ~(int64_t)255;
         if (part[k].from && part[k].bytes > 0)
@@ -114,7 +114,7 @@ mpk_status mpki_cuda_direct_take(mpki_direct *f, const mpki_given_view *given, b
     const mpki_tree_view *tree = &f->tree;
     mpki_cuda *cuda = f->device->cuda;
     *taken = f->taken = false;
-    /* the first numbers of a factor come from the host, and make the room for later ones */
+    /* the first numbers of a factor come from the host, and make the memory for later ones */
     if (!f->planned || tree->n == 0 || tree->nnz > INT32_MAX || given->count > INT32_MAX ||
         given->sweeps > MPKI_CUDA_SCALE_ASKED)
         return MPK_OK;

@@ -19,10 +19,6 @@ static const mpki_cuda_direct_table *functions(const mpki_direct *f) {
     return f->device->table->direct;
 }
 
-/* Entries of copies from which on a correction reads such: with fewer L is in the second cache, and
- * sweeps take as long. */
-enum { NARROW_LEAST = 1 << 23 };
-
 /* What the plan of a tree counts on. */
 static mpki_cuda_capacity capacity_of(const mpki_device *device) {
     const mpki_cuda_direct_table *table = device->table->direct;
@@ -46,10 +42,10 @@ static mpk_status make(mpk_context *ctx, const mpki_tree_view *tree, mpki_direct
                           "the CUDA module was built without the direct solver");
     }
     f->tree = *tree;
-    f->narrow_least = NARROW_LEAST;
-    f->queued_least = MPKI_FRONT_WIDE + 1;
+    f->half_copy_least = MPKI_HALF_COPY_LEAST;
+    f->queued_least = MPKI_FRONT_TILE_128 + 1;
     f->queued_most =
-        tree->failing > 0 ? MPKI_FRONT_QUEUED : 0; /* else wide tiles will mostly stand */
+        tree->failing > 0 ? MPKI_FRONT_QUEUED : 0; /* else tiles of 128 will mostly stand */
     const mpki_cuda_capacity capacity = capacity_of(f->device);
     const mpk_status status = mpki_cuda_plan_make(ctx, tree, &capacity, false, &f->plan);
     if (mpk_failed(status)) {
@@ -78,7 +74,7 @@ typedef struct walk {
     mpki_direct *f;
     const mpki_stop *stop;
     mpki_numeric_result *result;
-    int32_t known; /* fronts before this one are in f->now */
+    int32_t known; /* fronts before this one are in f->state */
     int32_t counted;
     double flops; /* of the fronts before `counted` */
     bool recut;   /* given up: the plan is to be another one */
@@ -94,7 +90,7 @@ static int32_t depth_of(const mpki_direct *f, int32_t l) {
 static bool children_are_done(const mpki_direct *f, int32_t front) {
     const mpki_cuda_node *node = &f->plan.node[front];
     for (int32_t k = 0; k < node->children; k++)
-        if (f->now[f->plan.child[node->child + k]].done != 1) return false;
+        if (f->state[f->plan.child[node->child + k]].done != MPKI_CUDA_DONE) return false;
     return true;
 }
 
@@ -103,16 +99,16 @@ static bool children_are_done(const mpki_direct *f, int32_t front) {
  * looked for among all its columns: of a matrix like A^T A + small I, say. */
 static bool cuts_cost_too_much(const mpki_direct *f) {
     const int64_t size = (int64_t)mpk_scalar_size(f->tree.scalar);
-    int64_t late = 0;
+    int64_t delayed = 0;
     for (int32_t k = 0; !f->whole && k < f->changed; k++) {
-        const mpki_cuda_now *x = &f->now[f->change[k]];
-        if (f->plan.kind[f->change[k]] == MPKI_CUDA_LOWER && x->done == 1)
-            late += (x->w - x->nelim) * (int64_t)x->ld * size;
+        const mpki_cuda_front_state *x = &f->state[f->change[k]];
+        if (f->plan.kind[f->change[k]] == MPKI_CUDA_LOWER && x->done == MPKI_CUDA_DONE)
+            delayed += (x->w - x->nelim) * (int64_t)x->ld * size;
     }
-    return late > f->plan.panel_bytes / 4;
+    return delayed > f->plan.panel_bytes / 4;
 }
 
-/* The fronts at which tasks of a step have stopped: those that are too large for the widest blocks
+/* The fronts at which tasks of a step have stopped: those that are too large for the largest class
  * are listed, for the others *want bytes of the arena. Returns how many were listed. */
 static int32_t stopped_at(const mpki_direct *f, const mpki_cuda_step *at, int32_t *list,
                           int64_t *want) {
@@ -121,10 +117,10 @@ static int32_t stopped_at(const mpki_direct *f, const mpki_cuda_step *at, int32_
     for (int32_t t = at->task[0]; t < at->task[MPKI_CUDA_CLASSES]; t++) {
         int32_t front = plan->task[t].first;
         if (plan->task[t].part >= 0) continue;
-        while (front <= plan->task[t].last && f->now[front].done == 1) front++;
+        while (front <= plan->task[t].last && f->state[front].done == MPKI_CUDA_DONE) front++;
         if (front > plan->task[t].last || !children_are_done(f, front)) continue;
         const mpki_cuda_node *node = &plan->node[front];
-        const int32_t w = node->own + mpki_cuda_direct_late(f, front), nrows = w + node->rows;
+        const int32_t w = node->own + mpki_cuda_direct_delayed(f, front), nrows = w + node->rows;
         if (functions(f)->task_bytes(f->tree.scalar, nrows, w, 0) >
             functions(f)->class_bytes(f->device->cuda, MPKI_CUDA_CLASSES - 1))
             list[count++] = front;
@@ -135,8 +131,7 @@ static int32_t stopped_at(const mpki_direct *f, const mpki_cuda_step *at, int32_
 }
 
 /* The step whose tasks have stopped goes on: the arena grows; fronts that are too large even for
- * the
- * widest blocks become large ones. *step [out]: where */
+ * the largest class of blocks become large ones. *step [out]: where */
 static mpk_status unstick(walk *z, int32_t *step) {
     mpki_direct *f = z->f;
     mpki_cuda *cuda = f->device->cuda;
@@ -171,13 +166,6 @@ static mpk_status unstick(walk *z, int32_t *step) {
     return status;
 }
 
-/* flops of eliminating e of w columns over nrows rows, counted as in the analysis */
-static double front_flops(double nrows, double e) {
-    const double a = nrows - e, sum1 = (a + nrows - 1) * e / 2;
-    const double sum2 = (nrows - 1) * nrows * (2 * nrows - 1) / 6 - (a - 1) * a * (2 * a - 1) / 6;
-    return sum2 + 2 * sum1;
-}
-
 /* What of a front's size goes into the hash of all. */
 static uint64_t shape_of(int32_t front, int32_t w, int32_t nelim) {
     return mpki_random_mix(mpki_random_at((uint64_t)front) ^ (uint64_t)(uint32_t)w << 32 ^
@@ -192,7 +180,7 @@ static void add_front(const mpki_direct *f, int32_t front, int32_t w, int32_t ne
     *shape += (uint64_t)sign * shape_of(front, w, nelim);
     if (f->plan.kind[front] == MPKI_CUDA_HELPER) return;
     if (f->plan.kind[front] == MPKI_CUDA_SUPERNODE) r->delayed += sign * (w - nelim);
-    r->flops += sign * front_flops((double)nrows, (double)e);
+    r->flops += sign * mpki_front_flops((double)e, (double)(nrows - e));
     r->nnz += sign * (e * nrows - e * (e - 1) / 2);
     if (sign > 0 && nrows > r->max_front) r->max_front = (int32_t)nrows;
 }
@@ -210,14 +198,14 @@ static void add_up_fronts(mpki_direct *f, mpki_numeric_result *r) {
     *r = f->planned_sums;
     f->shape = f->planned_shape;
     for (int32_t k = 0; k < f->changed; k++) { /* flops are integers: exact in any order */
-        const mpki_cuda_now *x = &f->now[f->change[k]];
+        const mpki_cuda_front_state *x = &f->state[f->change[k]];
         const int32_t front = f->change[k], own = f->plan.node[front].own;
         add_front(f, front, own, own, -1, r, &f->shape);
         add_front(f, front, x->w, x->nelim, 1, r, &f->shape);
     }
 }
 
-/* Take note of fronts that are done now; is it time to give up? */
+/* Take note of fronts that are done; is it time to give up? */
 static mpk_status note(walk *z, int32_t until) {
     mpki_direct *f = z->f;
     /* as long as all is as in an earlier run that was not too dear, it need not be counted */
@@ -229,8 +217,8 @@ static mpk_status note(walk *z, int32_t until) {
         z->flops = all.flops, z->counted = until;
     }
     for (; z->stop && !fits && z->counted < until; z->counted++) {
-        const mpki_cuda_now *x = &f->now[z->counted];
-        z->flops += front_flops(x->w + f->plan.node[z->counted].rows, x->nelim);
+        const mpki_cuda_front_state *x = &f->state[z->counted];
+        z->flops += mpki_front_flops(x->nelim, x->w + f->plan.node[z->counted].rows - x->nelim);
     }
     z->known = until;
     if (z->stop &&
@@ -255,7 +243,7 @@ static int32_t together(const mpki_direct *f, int32_t k, int32_t last) {
     int64_t work = 0;
     for (int32_t first = k; k < last; k++) {
         const mpki_cuda_node *node = &f->plan.node[f->plan.large[k]];
-        const int32_t w = node->own + mpki_cuda_direct_late(f, f->plan.large[k]);
+        const int32_t w = node->own + mpki_cuda_direct_delayed(f, f->plan.large[k]);
         work += mpki_cuda_front_work(f->tree.scalar, w + node->rows, w);
         if (work > MPKI_CUDA_TOGETHER && k > first) break;
     }
@@ -288,8 +276,8 @@ static mpk_status large_ones(mpki_direct *f, int32_t l) {
     return MPK_OK;
 }
 
-/* Tasks of a step. again: as far as they are not done; all by the widest blocks then, since some
- * have grown. */
+/* Tasks of a step. again: as far as they are not done; all by blocks of the largest class then,
+ * since some have grown. */
 static mpk_status small_ones(mpki_direct *f, int32_t l, bool again) {
     const mpki_cuda_step *step = &f->plan.step[l];
     if (again) {
@@ -438,7 +426,7 @@ static mpk_status factorize(mpki_direct *f, const void *ax, const double *scale,
     *result = (mpki_numeric_result){.min_d = INFINITY};
     f->valid = f->fetched = false;
     atomic_store(&f->squared, false);
-    atomic_store(&f->narrowed, false);
+    atomic_store(&f->half_copied, false);
     atomic_store(&f->corrections, 0);
     f->scale = scale, f->size = rules->size, f->limit = rules->device_memory_limit;
     if (ax) f->taken = false;
@@ -474,11 +462,11 @@ static mpk_status estimate(mpk_context *ctx, const mpki_tree_view *tree, int64_t
     if (!mpk_failed(status)) status = mpki_cuda_direct_host_arrays(f);
     if (!mpk_failed(status)) {
         for (int32_t k = 0; k < f->plan.fronts; k++)
-            f->now[k].w = f->now[k].nelim = f->plan.node[k].own;
+            f->state[k].w = f->state[k].nelim = f->plan.node[k].own;
         status = mpki_cuda_direct_solver_bytes(ctx, f, &solve);
         if (f->plan.fronts > 0) {
-            *bytes_out = mpki_cuda_direct_room_bytes(f, true) + solve;
-            *delayed_bytes = *bytes_out - solve - mpki_cuda_direct_room_bytes(f, false);
+            *bytes_out = mpki_cuda_direct_memory_bytes(f, true) + solve;
+            *delayed_bytes = *bytes_out - solve - mpki_cuda_direct_memory_bytes(f, false);
         }
     }
     end(&f);

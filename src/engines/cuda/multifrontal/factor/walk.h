@@ -9,7 +9,7 @@ static inline unsigned long long mpki_cuda_address(const void *p) {
     return (unsigned long long)(uintptr_t)p;
 }
 
-/** Bytes of the tickets behind `now`. */
+/** Bytes of the tickets behind `state`. */
 static inline int64_t mpki_cuda_ticket_bytes(const mpki_cuda_plan *plan) {
     return plan->steps * MPKI_CUDA_CLASSES * (int64_t)sizeof(int32_t);
 }
@@ -23,9 +23,9 @@ static inline int64_t mpki_cuda_description_bytes(int64_t count) {
 
 /** Bytes of device memory that are held. */
 int64_t mpki_cuda_direct_held(const mpki_direct *f);
-/** Bytes that the plan and its numbers take while nothing is delayed; reserve: with room for as
+/** Bytes that the plan and its numbers take while nothing is delayed; reserve: with memory for as
  *  many delayed columns as are expected. */
-int64_t mpki_cuda_direct_room_bytes(mpki_direct *f, bool reserve);
+int64_t mpki_cuda_direct_memory_bytes(mpki_direct *f, bool reserve);
 /** Take them, and bring the plan there. */
 mpk_status mpki_cuda_direct_place(mpki_direct *f);
 mpk_status mpki_cuda_direct_host_arrays(mpki_direct *f);
@@ -34,22 +34,22 @@ void mpki_cuda_direct_drop_host(mpki_direct *f);
 /** One further piece of the arena in place of what it has grown by. f->flags is what the device had
  *  last. */
 void mpki_cuda_direct_join_chunks(mpki_direct *f);
-/** More room for panels that grow, at least `bytes`. f->flags is what the device has. */
+/** More memory for panels that grow, at least `bytes`. f->flags is what the device has. */
 mpk_status mpki_cuda_direct_grow_arena(mpki_direct *f, int64_t bytes);
 /** f->flags to the device. */
 mpk_status mpki_cuda_direct_send_flags(mpki_direct *f);
-/** Room of `bytes` for what large fronts work in. */
-mpk_status mpki_cuda_direct_work_room(mpki_direct *f, int64_t bytes, char **at);
+/** Memory of `bytes` for what large fronts work in. */
+mpk_status mpki_cuda_direct_work_memory(mpki_direct *f, int64_t bytes, char **at);
 
-/** Wait; f->flags, and f->now of fronts first .. last - 1; where these are the last ones,
+/** Wait; f->flags, and f->state of fronts first .. last - 1; where these are the last ones,
  *  flags.sums of all. Those from `first` on are as planned before, or are told anew. Also
  *  MPK_ERR_NUMERIC. */
 mpk_status mpki_cuda_direct_read(mpki_direct *f, int32_t first, int32_t last);
 /** What the host knows of a front. */
-void mpki_cuda_direct_note(mpki_direct *f, int32_t front, const mpki_cuda_now *now);
+void mpki_cuda_direct_note(mpki_direct *f, int32_t front, const mpki_cuda_front_state *state);
 
 /** Columns that the children of a front have left, which are known. */
-int32_t mpki_cuda_direct_late(const mpki_direct *f, int32_t front);
+int32_t mpki_cuda_direct_delayed(const mpki_direct *f, int32_t front);
 /** Assemble and eliminate some large fronts of a step, all at once. list [in] `count` fronts, whose
  *                                                                             children
  *  are known; round [in] in which each is assembled, or NULL; depth: what kernels know the step by.

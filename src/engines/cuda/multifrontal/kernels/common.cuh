@@ -6,13 +6,14 @@
 #include "multifrontal.h"
 #include "stamps.cuh"
 
-#ifndef MPKI_ROOM
-#define MPKI_ROOM extern __shared__ __align__(16) char room[]
+#ifndef MPKI_SMEM
+#define MPKI_SMEM extern __shared__ __align__(16) char smem[]
 #endif
 
-/* A function that is compiled by itself, with registers of its own: what is alive around it does
- * not drive its loops out of registers. Shared memory it asks for itself (MPKI_ROOM): a pointer to
- * it that comes from outside is one to anywhere. */
+/* MPKI_APART: the function is compiled by itself, with registers of its own, so that what its
+ * caller keeps does not drive its loops out of registers. It asks for shared memory itself
+ * (MPKI_SMEM): of a pointer that is passed to it the compiler does not know that it points
+ * there. */
 #ifdef __CUDACC__
 #define MPKI_APART __noinline__
 #else
@@ -25,17 +26,17 @@ static const int TILE = MPKI_FRONT_TILE, CUT = MPKI_FRONT_CONTRIBUTION;
 static const int LDS_ =
     TILE + 2; /* leading dimension of a tile in shared memory: pairs of rows begin evenly */
 
-enum { LINE = 128 /* bytes of a line of the second cache */ };
-/** What will be read soon is brought to the first cache; */
-__device__ inline void bring_here(const void *p) {
+enum { LINE = 128 /* bytes of a line of the L2 cache */ };
+/** A thread: asks for the line at p of the L1 cache, and goes on. Barriers: none. */
+__device__ inline void prefetch_l1(const void *p) {
 #ifdef __CUDA_ARCH__
     asm volatile("prefetch.global.L1 [%0];" ::"l"(p));
 #else
     (void)p;
 #endif
 }
-/** to the second cache. */
-__device__ inline void bring(const void *p) {
+/** A thread: asks for the line at p of the L2 cache, and goes on. Barriers: none. */
+__device__ inline void prefetch_l2(const void *p) {
 #ifdef __CUDA_ARCH__
     asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
 #else
@@ -43,17 +44,19 @@ __device__ inline void bring(const void *p) {
 #endif
 }
 
+/** The leading dimension of an array of so many rows: even, so that entries are read in twos. */
 __host__ __device__ inline int leading(int rows) {
     return (rows + 1) & ~1;
 }
-/** Bytes of a panel of w columns over nrows rows. */
+/** Bytes of a panel of w columns over nrows rows: L, D, D^-1, positions; a multiple of 64. */
 template <class T> __host__ __device__ inline int64_t panel_bytes(int nrows, int w) {
     const int64_t b = ((int64_t)leading(nrows) * w + 4 * (int64_t)w) * (int64_t)sizeof(T) +
                       (int64_t)w * (int64_t)sizeof(int32_t);
     return (b + 63) & ~(int64_t)63;
 }
 
-/** A panel: L, D, D^-1 and the columns' positions. */
+/** A panel in memory: L (a, by columns, leading dimension ld), D (d, 2 w: entry 2 k is d_kk, entry
+ *  2 k + 1 couples columns k and k + 1), D^-1 (dinv, alike), positions (id). */
 template <class T> struct panel {
     T *a, *d, *dinv;
     int32_t *id;
@@ -70,23 +73,25 @@ template <class T> struct panel {
 __host__ __device__ inline int contribution_leading(int m, int k) {
     return leading(m - CUT * k);
 }
-/** Entries before its panel k. */
+/** Entries of a contribution of m rows that lie before its panel k. */
 __host__ __device__ inline int64_t contribution_before(int m, int k) {
     /* leading(m - 64 k) = leading(m) - 64 k */
     return (int64_t)CUT * ((int64_t)k * leading(m) - (int64_t)CUT * k * (k - 1) / 2);
 }
+/** Entries of a contribution of m rows. */
 __host__ __device__ inline int64_t contribution_entries(int m) {
     const int k = m / CUT;
     return contribution_before(m, k) + (int64_t)(m - CUT * k) * contribution_leading(m, k);
 }
-/** Column j, so that [i] is its entry in row i >= j. */
+/** A thread: column j of the contribution c of m rows, so that [i] is its entry in row i >= j. */
 template <class T> __device__ inline T *contribution_column(T *c, int m, int j) {
     const int k = j / CUT;
     return c + contribution_before(m, k) + (int64_t)(j - CUT * k) * contribution_leading(m, k) -
            CUT * k;
 }
 
-/** The first entry of an increasing list that is not below a value. */
+/** A thread: the index of the first entry of an increasing list that is at least `value`; count if
+ *  there is none. Barriers: none. */
 __device__ inline int first_not_below(const int32_t *list, int count, int value) {
     int low = 0, high = count;
     while (low < high) {
@@ -99,6 +104,7 @@ __device__ inline int first_not_below(const int32_t *list, int count, int value)
     return low;
 }
 
+/** A thread: false for NaN and for infinities. */
 __device__ inline bool is_finite(float x) {
     return x - x == 0;
 }
@@ -106,7 +112,9 @@ __device__ inline bool is_finite(double x) {
     return x - x == 0;
 }
 
-/** The inverse of a pivot of order 2, as src/kernels/pivot.h. */
+/** A thread: [i11 .; i21 i22] := [d11 conj(d21); d21 d22]^-1, with the off-diagonal entry as the
+ *  scale, as src/kernels/pivot.h does it. H: A is Hermitian; else conj(x) is x. Barriers:
+ *  none. */
 template <bool H, class T>
 __device__ inline void pair_inverse(T d11, T d21, T d22, T &i11, T &i21, T &i22) {
     const T o = inverse(d21), oc = cj<H>(o), e11 = d11 * oc, e22 = d22 * o;
@@ -116,20 +124,24 @@ __device__ inline void pair_inverse(T d11, T d21, T d22, T &i11, T &i21, T &i22)
     i22 = diagonal<H>(e11 * t * o);
 }
 
-/** Two entries side by side, in one access. */
+/** Two entries side by side, read in one access. */
 template <class T> struct alignas(sizeof(T) < 16 ? 2 * sizeof(T) : 16) two_of { T a, b; };
+/** A thread: the entries at p and p + 1; p is aligned for two. */
 template <class T> __device__ inline two_of<T> two_at(const T *p) {
     return *(const two_of<T> *)p;
 }
 
-/** A value and where it stands; of equal ones the first. */
+/** A value and where it stands. */
 template <class R> struct best {
     R value;
     int at;
 };
+/** A thread: the larger of a and b; of equal ones, which decides ties alike on any number of
+ *  threads, the one that stands first. */
 template <class R> __device__ inline best<R> better(best<R> a, best<R> b) {
     return b.value > a.value || (b.value == a.value && b.at < a.at) ? b : a;
 }
+/** A warp: the best of its lanes' x, for all of them. Barriers: it meets the warp. */
 template <class R> __device__ inline best<R> warp_best(best<R> x) {
     for (int o = 16; o; o >>= 1) {
         best<R> y;
@@ -138,7 +150,9 @@ template <class R> __device__ inline best<R> warp_best(best<R> x) {
     }
     return x;
 }
-/** By all threads of a block; `space`: one entry for each warp. */
+/** A block: the best of its threads' x, for all of them. space [work] one entry for each warp.
+ *  Barriers: it meets the block, also before it returns; a block of one warp meets that warp
+ *  alone. */
 template <class R> __device__ inline best<R> block_best(best<R> x, best<R> *space) {
     const int warps = (int)blockDim.x / 32;
     x = warp_best(x);
@@ -151,13 +165,15 @@ template <class R> __device__ inline best<R> block_best(best<R> x, best<R> *spac
     return x;
 }
 
-/** x by the scales of its row and column, whose product may be out of range: core/scaled.h. */
+/** A thread: a s t, where s t may be out of the range of a double and a s t is not: as
+ *  core/scaled.h. */
 __device__ inline double scaled(double a, double s, double t) {
     const double p = s * t;
     if (p > 0x1p-1000 && p < 0x1p+1000) return a * p;
     const double least = s < t ? s : t, most = s < t ? t : s;
     return fabs(a) < 1 ? a * most * least : a * least * most;
 }
+/** A thread: x s t of an entry of any type, formed in double. */
 __device__ inline float scaled_entry(float x, double s, double t) {
     return (float)scaled((double)x, s, t);
 }
@@ -168,7 +184,9 @@ template <class F> __device__ inline cx<F> scaled_entry(cx<F> x, double s, doubl
     return {(F)scaled((double)x.x, s, t), (F)scaled((double)x.y, s, t)};
 }
 
-/** Entry e of A for a front: its row and column there, its value in S A S. */
+/** Entry e of the list t.scatter as front f takes it: row and column in the front, and the value
+ *  s_i a_ij s_j, conjugated where it comes from the other triangle. Made by a thread. Barriers:
+ *  none. */
 template <class T> struct entry_of_a {
     int row, col;
     T value;

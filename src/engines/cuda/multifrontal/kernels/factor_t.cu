@@ -17,12 +17,12 @@ using namespace mpki;
 static const bool HERMITIAN = scalar_of<T>::complex;
 
 static int64_t task_bytes(int32_t nrows, int32_t w, int32_t columns) {
-    if (columns == 0) return task_room<T>::bytes(nrows, w, nrows, true);
-    const int64_t bytes = task_room<T>::bytes(nrows, w, columns), part = part_room<T>::bytes();
+    if (columns == 0) return task_smem<T>::bytes(nrows, w, nrows, true);
+    const int64_t bytes = task_smem<T>::bytes(nrows, w, columns), part = part_smem<T>::bytes();
     return columns < nrows && bytes < part ? part : bytes;
 }
 
-static const int WIDEST = sizeof(T) > 8 ? 256 : 512; /* registers */
+static const int MOST_THREADS = sizeof(T) > 8 ? 256 : 512; /* registers */
 
 template <bool H>
 static mpk_status leaves_h(mpki_cuda *cuda, const mpki_cuda_tree *t, int32_t first, int32_t count,
@@ -72,7 +72,8 @@ static mpk_status tasks_h(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_c
     case 2:
         return tasks_by<H, 256, false>(cuda, t, task, count, size, bytes, level, ticket, beside);
     default:
-        return tasks_by<H, WIDEST, true>(cuda, t, task, count, size, bytes, level, ticket, beside);
+        return tasks_by<H, MOST_THREADS, true>(cuda, t, task, count, size, bytes, level, ticket,
+                                               beside);
     }
 }
 
@@ -99,8 +100,8 @@ static mpk_status assemble(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_
                         : assemble_h<false>(cuda, t, l, level);
 }
 
-/* what: of an update (outer.cuh). beside: in the stream of updates, not in that of the other
- * kernels */
+/* Queue an update (update/large.cuh). what: which columns it takes; beside: it goes to the stream
+ * of updates, not to that of the other kernels. */
 template <bool H>
 static mpk_status outer_h(mpki_cuda *cuda, const mpki_cuda_large *l, int what, bool beside) {
 #if MPKI_PRECISION == 1
@@ -146,40 +147,41 @@ template <bool H> static mpk_status outer_ahead(mpki_cuda *cuda, const mpki_cuda
 }
 
 #if MPKI_PRECISION == 1
-/* A block of columns by wide tiles, so many narrow ones' worth. */
-static mpk_status wide_block(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_large *l,
-                             int32_t tiles) {
-    const int32_t each = MPKI_FRONT_WIDE / MPKI_FRONT_TILE, wide = (tiles + each - 1) / each;
-    const int64_t tile = (int64_t)tile_bytes<T>(cuda), rows = (int64_t)sizeof(wide_memory);
+/* A block of columns in tiles of 128, as many columns as `tiles` tiles of 32 have. */
+static mpk_status block_128(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_large *l,
+                            int32_t tiles) {
+    const int32_t each = MPKI_FRONT_TILE_128 / MPKI_FRONT_TILE,
+                  count_128 = (tiles + each - 1) / each;
+    const int64_t tile = (int64_t)tile_bytes<T>(cuda), rows = (int64_t)sizeof(smem_128);
     const int64_t inner = MMA_STAGES * MMA_STAGE * (int64_t)sizeof(double);
-    const bool more = l->wide == MPKI_WIDE_LAST; /* a narrow tile follows */
-    MPKI_PASS(allow(cuda, wide_tile_kernel, tile));
-    MPKI_PASS(allow(cuda, wide_rows_kernel, rows));
-    MPKI_PASS(allow(cuda, wide_inner_kernel, inner));
-    for (int32_t k = 0; k < wide; ++k) {
-        const bool last = k == wide - 1 && !more;
-        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, wide_tile_kernel, l->count, TILE_THREADS, (size_t)tile, *t,
-                                  *l, k == 0));
-        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, wide_rows_kernel,
-                                  l->rows_blocks * (MPKI_FRONT_ROWS / WIDE_ROWS), 256, (size_t)rows,
+    const bool more = l->tiles == MPKI_TILES_128_THEN_32; /* a tile of 32 follows */
+    MPKI_PASS(allow(cuda, tile_128_kernel, tile));
+    MPKI_PASS(allow(cuda, rows_128_kernel, rows));
+    MPKI_PASS(allow(cuda, inner_128_kernel, inner));
+    for (int32_t k = 0; k < count_128; ++k) {
+        const bool last = k == count_128 - 1 && !more;
+        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, tile_128_kernel, l->count, TILE_THREADS, (size_t)tile, *t,
+                                  *l, k == 0 ? BLOCK_BEGINS : BLOCK_GOES_ON));
+        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, rows_128_kernel,
+                                  l->rows_blocks * (MPKI_FRONT_ROWS / ROWS_128), 256, (size_t)rows,
                                   *t, *l));
-        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, wide_done_kernel, l->rows_blocks * WIDE_SHARES, WIDE_FEW, 0,
-                                  *t, *l, l->ahead && last));
+        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, finish_128_kernel, l->rows_blocks * FINISH_SHARES,
+                                  FINISH_THREADS, 0, *t, *l, l->ahead && last));
         if (!last)
-            MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, wide_inner_kernel,
-                                      l->rows_blocks * WIDE_HALVES * WIDE_PIECES, MMA_THREADS,
-                                      (size_t)inner, *l));
+            MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, inner_128_kernel,
+                                      l->rows_blocks * INNER_HALVES_128 * INNER_PIECES_128,
+                                      MMA_THREADS, (size_t)inner, *l));
     }
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }
 #endif
 
-/* A block of columns as pieces of a queue. Where the device has no room for all blocks at once, and
+/* A block of columns as pieces of a queue. Where the device cannot hold all blocks at once, and
  * on a host, where blocks come one after the other, each front has one. */
 template <bool H>
 static mpk_status queue_h(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_large *l,
-                          int begin) {
+                          bool begins) {
     auto kernel = queue_kernel<H, T>;
     const size_t bytes = sizeof(queue_space<T>);
     const int most = cuda->sms / l->count, pieces = (l->rows_blocks + l->inner_blocks) / l->count;
@@ -189,14 +191,14 @@ static mpk_status queue_h(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_c
     MPKI_PASS(allow(cuda, kernel, (int64_t)bytes));
     if (each > 1) {
         const cudaError_t e = MPKI_LAUNCH_TOGETHER(cuda, kernel, l->count * each, LARGE_THREADS,
-                                                   bytes, *t, *l, begin, tiles);
+                                                   bytes, *t, *l, begins, tiles);
         if (e != cudaErrorCooperativeLaunchTooLarge && e != cudaErrorNotSupported) {
             MPKI_TRY(e);
             return MPK_OK;
         }
         (void)cudaGetLastError();
     }
-    MPKI_LAUNCH(kernel, l->count, LARGE_THREADS, bytes, cuda->sparse, *t, *l, begin, tiles);
+    MPKI_LAUNCH(kernel, l->count, LARGE_THREADS, bytes, cuda->sparse, *t, *l, begins, tiles);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }
@@ -210,27 +212,29 @@ static mpk_status block_h(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_c
     const int64_t bytes = (int64_t)sizeof(inner_space<T>);
     MPKI_PASS(allow(cuda, inner, bytes));
     /* one warp does most of it: where there are many, small blocks, all of them at once */
-    const int threads = l->count > 264 ? 64 : 256;
+    const int threads = l->count > MPKI_TILE_BLOCKS * mpki_multiprocessors(cuda) ? 64 : 256;
     if (tiles == 0) {
         MPKI_PASS(wait_for_update(cuda, l));
-        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, tile, l->count, threads, 0, *t, *l, 2));
+        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, tile, l->count, threads, 0, *t, *l, BLOCK_DONE));
         MPKI_TRY(cudaGetLastError());
         return MPK_OK;
     }
-    int32_t narrow = tiles, begin = 1;
+    int32_t count_32 = tiles;
+    block_place where = BLOCK_BEGINS;
 #if MPKI_PRECISION == 1
-    if (l->wide && roomy(cuda)) {
-        MPKI_PASS(wide_block(cuda, t, l, tiles));
-        narrow = l->wide == MPKI_WIDE_LAST, begin = 0;
+    if (l->tiles && large_shared(cuda)) {
+        MPKI_PASS(block_128(cuda, t, l, tiles));
+        count_32 = l->tiles == MPKI_TILES_128_THEN_32, where = BLOCK_GOES_ON;
     }
 #endif
-    if (l->queued && narrow > 0) {
-        MPKI_PASS(queue_h<H>(cuda, t, l, begin));
-        narrow = 0;
+    if (l->queued && count_32 > 0) {
+        MPKI_PASS(queue_h<H>(cuda, t, l, where == BLOCK_BEGINS));
+        count_32 = 0;
     }
-    for (int32_t k = 0; k < narrow; ++k) {
-        const int closes = l->ahead && k == narrow - 1;
-        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, tile, l->count, threads, 0, *t, *l, k == 0 && begin));
+    for (int32_t k = 0; k < count_32; ++k) {
+        const int closes = l->ahead && k == count_32 - 1;
+        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, tile, l->count, threads, 0, *t, *l,
+                                  k == 0 ? where : BLOCK_GOES_ON));
         MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, rows, l->rows_blocks, MPKI_FRONT_ROWS, 0, *t, *l));
         MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, inner, l->inner_blocks, LARGE_THREADS, (size_t)bytes, *t,
                                   *l, closes));
@@ -257,27 +261,28 @@ static mpk_status columns(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_c
 }
 
 /* Of many blocks each ends with atomics of its own: no more of them than are at work at once. */
-static mpk_status tell(mpki_cuda *cuda, const mpki_cuda_tree *t, int32_t first, int32_t last,
-                       bool sums, mpki_cuda_tell *told) {
-    auto kernel = tell_kernel<T>;
-    const int most = 8 * (cuda->sms > 0 ? cuda->sms : 2);
-    const int blocks = (sums ? last : last - first) / (TELL_THREADS / 32) + 1;
-    MPKI_LAUNCH(kernel, blocks < most ? blocks : most, TELL_THREADS, 0, cuda->sparse, *t, first,
-                last, sums, told);
+static mpk_status report_to_host(mpki_cuda *cuda, const mpki_cuda_tree *t, int32_t first,
+                                 int32_t last, bool sums, mpki_cuda_report *report) {
+    auto kernel = report_kernel<T>;
+    const int most = MPKI_REPORT_BLOCKS * mpki_multiprocessors(cuda);
+    const int blocks = (sums ? last : last - first) / (REPORT_THREADS / 32) + 1;
+    MPKI_LAUNCH(kernel, blocks < most ? blocks : most, REPORT_THREADS, 0, cuda->sparse, *t, first,
+                last, sums, report);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }
 
-/* A warp for each front. */
+/** A warp for each front: D, D^-1 and positions of its pivots go to place at[f] and on. Barriers:
+ *  none. */
 static __global__ void get_kernel(mpki_cuda_tree t, const int32_t *at, T *d, T *dinv, int32_t *id) {
     const int lane = (int)threadIdx.x & 31, step = (int)(gridDim.x * blockDim.x / 32);
     for (int f = (int)(blockIdx.x * blockDim.x + threadIdx.x) / 32; f < t.fronts; f += step) {
-        const mpki_cuda_now now = t.now[f];
-        const panel<T> x(now.a, now.w, now.ld);
+        const mpki_cuda_front_state state = t.state[f];
+        const panel<T> x(state.a, state.w, state.ld);
         const int64_t to = at[f];
-        for (int k = lane; k < 2 * now.nelim; k += 32)
+        for (int k = lane; k < 2 * state.nelim; k += 32)
             d[2 * to + k] = x.d[k], dinv[2 * to + k] = x.dinv[k];
-        for (int k = lane; k < now.nelim; k += 32) id[to + k] = x.id[k];
+        for (int k = lane; k < state.nelim; k += 32) id[to + k] = x.id[k];
     }
 }
 
@@ -299,5 +304,5 @@ extern "C" int mpki_cuda_stamps(int64_t *to, int fronts) {
 }
 #endif
 
-extern const mpki_cuda_direct_kind FN(cuda_direct) = {task_bytes, leaves,  tasks, assemble,
-                                                      block,      columns, tell,  get};
+extern const mpki_cuda_direct_kind FN(cuda_direct) = {task_bytes, leaves,  tasks,          assemble,
+                                                      block,      columns, report_to_host, get};

@@ -11,7 +11,7 @@ static const mpki_cuda_solve_kind *const solves[] = {&mpki_s_cuda_solve, &mpki_d
                                                      &mpki_c_cuda_solve, &mpki_z_cuda_solve};
 
 /* Shared memory of a block, by class. */
-static const int64_t ROOM[MPKI_CUDA_CLASSES] = {20 << 10, 54 << 10, 110 << 10, 226 << 10};
+static const int64_t SMEM[MPKI_CUDA_CLASSES] = MPKI_CLASS_SMEM;
 
 static int64_t task_bytes(mpk_scalar scalar, int32_t nrows, int32_t w, int32_t columns) {
     return kinds[scalar]->task_bytes(nrows, w, columns);
@@ -20,7 +20,7 @@ static int64_t task_bytes(mpk_scalar scalar, int32_t nrows, int32_t w, int32_t c
 static int64_t class_bytes(mpki_cuda *cuda, int32_t size) {
     const int64_t most = cuda->shared_max ? (int64_t)cuda->shared_max : 227 << 10;
     /* the kernels have up to 1.5 kB of their own, and 1 kB is reserved */
-    return ROOM[size] < most - 2048 ? ROOM[size] : most - 2048;
+    return SMEM[size] < most - 2048 ? SMEM[size] : most - 2048;
 }
 
 static int32_t class_blocks(mpki_cuda *cuda, int32_t size) {
@@ -48,6 +48,7 @@ static int wait(mpki_cuda *cuda) {
     return MPK_OK;
 }
 
+/** A thread for each position: to[k] := scale[perm[k]]. Barriers: none. */
 static __global__ void scale_kernel(int n, const int32_t *perm, const double *scale, double *to) {
     const int k = (int)(blockIdx.x * blockDim.x + threadIdx.x);
     if (k < n) to[k] = scale[perm[k]];
@@ -62,11 +63,14 @@ static int scale(mpki_cuda *cuda, int32_t n, const int32_t *perm, const double *
     return MPK_OK;
 }
 
+/** A thread for some fronts and tickets: their states are MPKI_CUDA_WAITING, tickets 0, *t.flags
+ *  what is given. Barriers: none. */
 static __global__ void begin_kernel(const mpki_cuda_tree t, int32_t *ticket, int tickets,
                                     const mpki_cuda_flags flags) {
     const int first = (int)(blockIdx.x * blockDim.x + threadIdx.x);
     const int step = (int)(gridDim.x * blockDim.x);
-    for (int k = first; k < t.fronts; k += step) t.now[k] = mpki_cuda_now{NULL, 0, 0, 0, 0, 0, 0};
+    for (int k = first; k < t.fronts; k += step)
+        t.state[k] = mpki_cuda_front_state{NULL, 0, 0, 0, 0, 0, 0};
     for (int k = first; k < tickets; k += step) ticket[k] = 0;
     if (first == 0) *t.flags = flags;
 }
@@ -96,15 +100,17 @@ static int tasks(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_task 
                                    ticket, beside != 0);
 }
 
-static __global__ void unmark_kernel(mpki_cuda_now *now, int first, int last) {
+/** A thread for each of fronts first .. last - 1: a state MPKI_CUDA_STOPPED becomes
+ *  MPKI_CUDA_WAITING. Barriers: none. */
+static __global__ void unmark_kernel(mpki_cuda_front_state *state, int first, int last) {
     const int k = first + (int)(blockIdx.x * blockDim.x + threadIdx.x);
-    if (k < last && now[k].done < 0) now[k].done = 0;
+    if (k < last && state[k].done < MPKI_CUDA_WAITING) state[k].done = MPKI_CUDA_WAITING;
 }
 
 static int unmark(mpki_cuda *cuda, const mpki_cuda_tree *t, int32_t first, int32_t last) {
     if (last <= first) return MPK_OK;
     MPKI_TRY(cudaSetDevice(cuda->device));
-    MPKI_LAUNCH(unmark_kernel, (last - first + 255) / 256, 256, 0, cuda->sparse, t->now, first,
+    MPKI_LAUNCH(unmark_kernel, (last - first + 255) / 256, 256, 0, cuda->sparse, t->state, first,
                 last);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
@@ -134,14 +140,14 @@ static int finish(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_larg
     return MPK_OK;
 }
 
-static int tell(mpki_cuda *cuda, const mpki_cuda_tree *t, int32_t first, int32_t last, int sums,
-                const mpki_cuda_tell **told) {
+static int report_to_host(mpki_cuda *cuda, const mpki_cuda_tree *t, int32_t first, int32_t last,
+                          int sums, const mpki_cuda_report **report) {
     MPKI_TRY(cudaSetDevice(cuda->device));
-    mpki_cuda_tell *to;
-    MPKI_PASS(mpki_told_room(cuda, &to));
-    MPKI_PASS(kinds[t->scalar]->tell(cuda, t, first, last, sums != 0, to));
+    mpki_cuda_report *to;
+    MPKI_PASS(mpki_report_memory(cuda, &to));
+    MPKI_PASS(kinds[t->scalar]->report_to_host(cuda, t, first, last, sums != 0, to));
     MPKI_TRY(cudaStreamSynchronize(cuda->sparse));
-    *told = to;
+    *report = to;
     return MPK_OK;
 }
 
@@ -202,7 +208,7 @@ const mpki_cuda_direct_table mpki_cuda_direct_functions = {
     block,
     columns,
     finish,
-    tell,
+    report_to_host,
     get,
     take,
     give,

@@ -11,6 +11,7 @@
  *      T a[ld * w], d[2 w], dinv[2 w]; int32_t id[w]
  *  by columns, ld = nrows rounded up to even; the first nelim columns are L's. Its contribution
  *  (rows x rows, lower triangle) lies in panels of 64 columns: panel k holds rows 64 k and on. */
+#include "../tuning.h"
 #include "refine.h"
 #include "values.h"
 
@@ -24,18 +25,7 @@
 extern "C" {
 #endif
 
-enum {
-    MPKI_FRONT_TILE = 32, /* candidates that are pivoted together */
-    MPKI_FRONT_MISSES =
-        2, /* tiles of a large front that fail in the quick way before it is given up */
-    MPKI_FRONT_WIDE = 128,    /* candidates of a wide tile, at most */
-    MPKI_FRONT_FEW = 256,     /* large fronts of a step that have wide tiles, at most */
-    MPKI_FRONT_QUEUED = 1536, /* columns of fronts whose pieces queue, at most, */
-    MPKI_FRONT_QUEUES = 7000, /* and rows of all of them in a step */
-    MPKI_FRONT_BLOCK = 256,   /* columns whose pivots reach the rest of a front at once, at most */
-    MPKI_FRONT_CONTRIBUTION = 64, /* columns of a panel of a contribution */
-    MPKI_FRONT_LEAF_ROWS = 12     /* rows below the column of a leaf, at most */
-};
+enum { MPKI_FRONT_CONTRIBUTION = 64 /* columns of a panel of a contribution */ };
 
 /** A front as the analysis has it; or some of its columns, with the rows below them: then the next
  *  columns, and the rows below those, are a front that has this one as a child. */
@@ -57,18 +47,24 @@ typedef struct mpki_cuda_node {
     int64_t contribution; /**< entries from the begin of contributions */
 } mpki_cuda_node;
 
-/** What becomes of columns that fail: they go to the parent; they must be eliminated; they go on,
- *  to the next columns of the same front, without a search for pivots among them. */
+/** What becomes of columns that fail: the front delays them to its parent (INNER); nothing can be
+ *  delayed (ROOT); the next columns of the same front take them, without a search for pivots among
+ *  them here (NOT_LAST). */
 enum { MPKI_CUDA_INNER = 0, MPKI_CUDA_ROOT = 1, MPKI_CUDA_NOT_LAST = 2 };
 
-/** What a factorization made of it. */
-typedef struct mpki_cuda_now {
+/** How far a front is: nothing of it is there; its panel is (and the parts of its contribution
+ *  that `parts` counts); it could not be done, or one below it could not, so that its step has
+ *  stopped. */
+enum { MPKI_CUDA_WAITING = 0, MPKI_CUDA_DONE = 1, MPKI_CUDA_STOPPED = -1 };
+
+/** What a factorization made of a front. */
+typedef struct mpki_cuda_front_state {
     void *a; /**< the panel */
     int32_t w, nelim, ld;
-    int32_t done;     /**< 1: it is; -1: it could not, or one below it could not; 0: not yet */
+    int32_t done;     /**< MPKI_CUDA_WAITING, ... */
     int32_t parts;    /**< of its contribution that are there, */
     int32_t parts_up; /**< and of the first node.parts_up among them */
-} mpki_cuda_now;
+} mpki_cuda_front_state;
 
 /** What one thread block does: fronts first .. last, one after the other, each as a whole in shared
  *  memory; of a front that is too large for that its columns; or a part of its contribution. */
@@ -83,7 +79,7 @@ enum { MPKI_CUDA_WHOLE = -2, MPKI_CUDA_PANEL = -1 };
 enum { MPKI_CUDA_CLASSES = 4 };
 
 /** Why a task stopped. */
-enum { MPKI_CUDA_RUNS = 0, MPKI_CUDA_TOO_LARGE = 1, MPKI_CUDA_NO_ROOM = 2 };
+enum { MPKI_CUDA_RUNS = 0, MPKI_CUDA_TOO_LARGE = 1, MPKI_CUDA_NO_MEMORY = 2 };
 
 /** Sums over the pivots of all fronts. */
 typedef struct mpki_cuda_pivot_sums {
@@ -91,35 +87,35 @@ typedef struct mpki_cuda_pivot_sums {
     double max_d, min_d;
 } mpki_cuda_pivot_sums;
 
-/** What kernels tell the host, and the arena of panels that have grown. */
+/** What kernels report to the host, and the arena of panels that have grown. */
 typedef struct mpki_cuda_flags {
     int32_t stuck;           /**< 1 + level whose task stopped; 0: none */
     int32_t reason;          /**< why, the largest of all */
     int32_t numeric;         /**< NaN or Inf was met */
-    int32_t late;            /**< 1: some front has left columns to its parent */
+    int32_t delayed;         /**< 1: some front has delayed columns to its parent */
     unsigned long long used; /**< address of the arena's free part */
     unsigned long long end;
     unsigned long long rejected, perturbed; /**< columns */
     mpki_cuda_pivot_sums sums;
-    int32_t changes,
-        ended; /**< for tell(), which leaves 0: entries in its list, blocks that are through */
+    /** for report_to_host(), which leaves 0: entries in its list, blocks that have ended */
+    int32_t changes, ended;
 } mpki_cuda_flags;
 
-/** A front that is not what the plan makes of it: it has grown, left columns, or is not done. */
+/** A front that is not as planned: it has grown, has delayed columns, or is not done. */
 typedef struct mpki_cuda_change {
-    mpki_cuda_now now;
+    mpki_cuda_front_state state;
     int32_t front, unused;
 } mpki_cuda_change;
 
 enum { MPKI_CUDA_CHANGES = 4096 };
 
 /** What the host reads, in page-locked memory of its own. */
-typedef struct mpki_cuda_tell {
+typedef struct mpki_cuda_report {
     int32_t scaling[MPKI_CUDA_SCALE_FLAGS];
     mpki_cuda_flags flags;
     int32_t changes; /**< in any order; more than tree.listed: the others are not listed */
     mpki_cuda_change change[MPKI_CUDA_CHANGES];
-} mpki_cuda_tell;
+} mpki_cuda_report;
 
 /** The entries of A's lower triangle, as mpki_scatter has them. */
 typedef struct mpki_cuda_entry {
@@ -138,13 +134,13 @@ typedef struct mpki_cuda_tree {
     const int32_t *rel;         /**< local row in the parent's front */
     const int32_t *ridx;        /**< positions; only of fronts with columns of their own */
     const mpki_cuda_entry *scatter;
-    const void *ax;         /**< values as given */
-    const double *scale;    /**< n, by position */
-    mpki_cuda_now *now;     /**< fronts */
-    char *arena;            /**< panels */
-    void *contribution;     /**< of two levels */
-    mpki_cuda_flags *flags; /**< one */
-    int32_t listed;         /**< changes that tell() lists, at most MPKI_CUDA_CHANGES */
+    const void *ax;               /**< values as given */
+    const double *scale;          /**< n, by position */
+    mpki_cuda_front_state *state; /**< fronts */
+    char *arena;                  /**< panels */
+    void *contribution;           /**< of two levels */
+    mpki_cuda_flags *flags;       /**< one */
+    int32_t listed; /**< changes that report_to_host() lists, at most MPKI_CUDA_CHANGES */
 } mpki_cuda_tree;
 
 /** A block of columns that is done: its pivots q .. q + pivots - 1 reach columns from qe on. Those
@@ -160,38 +156,43 @@ typedef struct mpki_cuda_tile {
     int32_t order[MPKI_FRONT_TILE];
 } mpki_cuda_tile;
 
-/** A front that many blocks share: the state of its elimination. By position:
+/** How a large front is eliminated: tile by tile; what tiles have left, column by column; it is
+ *  done. A front goes from one to the next, never back: advance() and columns_kernel(). */
+enum { MPKI_CUDA_IN_TILES = 0, MPKI_CUDA_BY_COLUMNS = 1, MPKI_CUDA_ELIMINATED = 2 };
+
+/** A large front and how far it is. Its columns by position:
  *      0 .. p-1 eliminated | p .. e-1 this block's, untried | e .. qe-1 this block's, rejected |
  *      qe .. end-1 untried | end .. w-1 rejected
- *  The block began at q; its pivots have not reached columns from qe on. */
+ *  The block of columns in work began at q; its pivots have not reached columns from qe on. */
 typedef struct mpki_cuda_front {
     void *a; /**< the panel */
     void *c; /**< the contribution */
-    void *
-        W; /**< ldw x block: L D of this block's pivots; two of them where large.ahead. Of a root that is one
-                      block by a queue: of its last two tiles, by turns */
-    void *
-        tile; /**< MPKI_FRONT_TILE^2 x 2 entries: L and L D of the tile; of two tiles, by turns, in a queue */
+    /** ldw x block: L D of this block's pivots; two of them with large.ahead. Of a root that is one
+     *  block by a queue: L D of its last two tiles, by turns */
+    void *W;
+    /** MPKI_FRONT_TILE^2 x 2 entries: L and L D of the tile; in a queue, of two tiles by turns */
+    void *tile;
     int32_t index; /**< its number */
     int32_t nrows, w, own, ld, ldw, block;
     int32_t p, q, qe, e, end;
     int32_t b, np, good; /**< the tile in work: columns, pivots in it, those that pass */
-    int32_t phase;       /**< 0: tiles; 1: what is left, column by column; 2: done */
-    int32_t start, pass; /**< p at the begin of this pass, number of the pass */
+    int32_t phase;       /**< MPKI_CUDA_IN_TILES, ... */
+    int32_t start, pass; /**< p at the start of this pass, number of the pass */
     int32_t moved;       /**< the tile's order is not that of its columns */
-    int32_t pairs;       /**< it has pivots of order 2 */
-    int32_t quick;       /**< it was done in the quick way, which holds where all its pivots pass */
-    int32_t
-        slow; /**< tiles, one after the other, that could not be; from MPKI_FRONT_MISSES on none is tried */
-    int32_t wide;   /**< it is a wide one (wide.cuh), of which all pivots stand or none */
-    int32_t narrow; /**< one of these has failed: the next tile is to be none */
-    int32_t misses; /**< how many have failed */
-    int32_t search; /**< column by column: where the search goes on */
-    /* queue.cuh: pieces that are done: tiles, rows, the others; blocks that have left. 0 between
-     * its kernels */
+    int32_t pairs;       /**< the tile has pivots of order 2 */
+    int32_t quick;       /**< the tile was done without a search: all its pivots stand, or none */
+    /** tiles in a row that could not be done without a search; from MPKI_FRONT_MISSES on it is not
+     *  tried */
+    int32_t slow;
+    int32_t tile_128;        /**< the tile has up to 128 columns: all its pivots stand, or none */
+    int32_t tile_128_failed; /**< a tile of 128 has failed: the next one has 32 columns */
+    int32_t misses;          /**< how many tiles of 128 have failed */
+    int32_t search;          /**< column by column: where the search goes on */
+    /** pivot/queue.cuh: how many tiles, pieces of rows, and other pieces are done; thread blocks
+     *  that have left. 0 between kernels */
     int32_t queue_tiles, queue_rows, queue_rest, queue_left;
     mpki_cuda_tile queue_tile[2]; /**< the last two tiles, by turns */
-    int32_t order[MPKI_FRONT_WIDE];
+    int32_t order[MPKI_FRONT_TILE_128];
     mpki_cuda_block closed[2]; /**< the last two blocks of columns, by turns */
 } mpki_cuda_front;
 
@@ -202,41 +203,33 @@ typedef struct mpki_cuda_large {
     mpki_cuda_front *front;
     const int32_t *assembly, *rows, *inner, *outer;
     int32_t assembly_blocks, rows_blocks, inner_blocks, outer_blocks;
-    int32_t ahead; /**< 1: there are two W; a block of columns begins while the one before it is at
-                      work on what lies beyond */
-    int32_t turn;  /**< number of the block of columns */
-    /** Tiles of a whole front for each thread block of an update after this block of columns.
-     * share: of the update that the next block waits for, or of all; share_rest: of the one beside
-     * it */
+    /** 1: there are two W, and a block of columns begins while the update of the one before it goes
+     *  on beyond its columns */
+    int32_t ahead;
+    int32_t turn; /**< number of the block of columns */
+    /** tiles of 64 x 64 for each thread block of an update: of the one that the next block of
+     *  columns waits for, or of all; of the one that goes on beside it */
     int32_t share, share_rest;
-    int32_t wide;   /**< MPKI_NARROW, ... */
-    int32_t queued; /**< 1: blocks of columns by one kernel each, where tiles are narrow */
+    int32_t tiles;  /**< MPKI_TILES_32, ... */
+    int32_t queued; /**< 1: a block of columns in tiles of 32 is one kernel (pivot/queue.cuh) */
 } mpki_cuda_large;
 
-/** Tiles of a block of columns: of MPKI_FRONT_TILE; of MPKI_FRONT_WIDE where they can be had;
- *  these, but a narrow one at the end: of some root it is the last one. */
-enum { MPKI_NARROW, MPKI_WIDE, MPKI_WIDE_LAST };
+/** Tiles of a block of columns: of 32 columns; of 128, where the device and the type of the entries
+ *  allow them; of 128 and then one of 32, for the last block of columns of a root. */
+enum { MPKI_TILES_32, MPKI_TILES_128, MPKI_TILES_128_THEN_32 };
 
-/** Rows that a block of these kernels takes; columns of an assembly, and children that are added up
- *  together there. */
+/** Rows that a block of these kernels takes; columns of a block of an assembly. */
 enum {
     MPKI_FRONT_ROWS = 128,
     MPKI_FRONT_INNER = 64,
     MPKI_FRONT_OUTER = 64,
-    MPKI_FRONT_COLUMNS = 16,
-    MPKI_FRONT_GIVERS = 4
+    MPKI_FRONT_COLUMNS = 16
 };
 
 /** Tiles of the first `columns` columns of tiles of a lower triangle of `rows` rows of them. */
 MPKI_BOTH int32_t mpki_front_tiles(int32_t rows, int32_t columns) {
     return columns * rows - columns * (columns - 1) / 2;
 }
-
-enum {
-    MPKI_CUDA_RHS = 8,      /* right-hand sides of a sweep, at most */
-    MPKI_FRONT_STRIP = 64,  /* rows of a strip of a chain */
-    MPKI_FRONT_GATHER = 512 /* rows of a helper that take what its children give together */
-};
 
 enum {
     MPKI_CUDA_SEGMENTS = 128, /* of a chain of several fronts, at most */
@@ -259,50 +252,45 @@ typedef struct mpki_cuda_chain {
     /** 1: of one front, with one strip of pivots and at most one of rows below, which are one piece
      *  forward */
     int32_t single;
-    int32_t late;              /**< 1: children have left columns to it */
+    int32_t delayed;           /**< 1: children have delayed columns to it */
     int32_t strip;             /**< where its list begins in sweep.strip */
     int32_t segment, segments; /**< where its segments begin in sweep.segment */
     int32_t square;            /**< where the inverses of its strips begin in sweep.square */
-    int64_t gift;   /**< where its rows begin in sweep.gift; < 0: it is a helper, without columns */
-    int64_t narrow; /**< where its copy begins in sweep.narrow, in entries; < 0: it has none */
-    int64_t
-        handed; /**< where its values begin in sweep.handed: MPKI_FRONT_STRIP for each strip, once for
-                     all and once for the strip after it, then as many for each slice but the first of
-                     each strip */
+    /** where its rows begin in sweep.contribution; < 0: it is a helper, without columns */
+    int64_t contribution;
+    /** where its copy begins in sweep.half_copy, in entries; < 0: it has none */
+    int64_t half_copy;
+    /** where its values begin in sweep.sent: MPKI_FRONT_STRIP for each strip, which all strips
+     *  read; as many for each strip, which the one after it reads; as many for each slice but the
+     *  first */
+    int64_t sent;
 } mpki_cuda_chain;
 
 /** The copy of a chain of one front, ld the leading dimension of its panel, e its pivots: of each
  *  strip the rows below its own square, by columns. Entry (i, MPKI_FRONT_STRIP strip + k) lies at
- *  mpki_narrow_place + i + k mpki_narrow_leading. */
-MPKI_BOTH int64_t mpki_narrow_leading(int32_t ld, int32_t e, int32_t strip) {
+ *  mpki_half_copy_place + i + k mpki_half_copy_leading. */
+MPKI_BOTH int64_t mpki_half_copy_leading(int32_t ld, int32_t e, int32_t strip) {
     const int32_t end = (strip + 1) * MPKI_FRONT_STRIP;
     return ld - (end < e ? end : e);
 }
-MPKI_BOTH int64_t mpki_narrow_place(int32_t ld, int32_t e, int32_t strip) {
+MPKI_BOTH int64_t mpki_half_copy_place(int32_t ld, int32_t e, int32_t strip) {
     const int64_t first = (int64_t)strip * MPKI_FRONT_STRIP; /* of its columns */
     return first * ld - first * (first + MPKI_FRONT_STRIP) / 2 - ld +
-           mpki_narrow_leading(ld, e, strip);
+           mpki_half_copy_leading(ld, e, strip);
 }
-MPKI_BOTH int64_t mpki_narrow_entries(int32_t ld, int32_t e) {
+MPKI_BOTH int64_t mpki_half_copy_entries(int32_t ld, int32_t e) {
     const int32_t strips = (e + MPKI_FRONT_STRIP - 1) / MPKI_FRONT_STRIP, last = strips - 1;
-    return e == 0 ? 0
-                  : mpki_narrow_place(ld, e, last) + e +
-                        (e - (int64_t)last * MPKI_FRONT_STRIP) * mpki_narrow_leading(ld, e, last);
+    return e == 0
+               ? 0
+               : mpki_half_copy_place(ld, e, last) + e +
+                     (e - (int64_t)last * MPKI_FRONT_STRIP) * mpki_half_copy_leading(ld, e, last);
 }
 
 enum { MPKI_CUDA_TASK = 0, MPKI_CUDA_GATHER = 1, MPKI_CUDA_STRIP = 2, MPKI_CUDA_WARPS = 3 };
 
-/** On the way back rows beyond a chain's pivots are cut into slices of so many: of each strip the
- *  first is its own matter, number k > 0 is a piece of kind MPKI_CUDA_SLICE + k. */
-enum { MPKI_CUDA_SLICE = 4, MPKI_FRONT_SLICE = 256 };
-
-/** A task whose fronts are small enough, and not too many, has a warp for each of them. */
-enum {
-    MPKI_CUDA_WARP_PIVOTS = 32,  /* of a front, at most, */
-    MPKI_CUDA_WARP_BACK = 64,    /* and on the way back: twice 32 */
-    MPKI_CUDA_WARP_ROWS = 96,    /* its own columns with rows below; beyond its pivots */
-    MPKI_CUDA_WARP_FRONTS = 1024 /* of the task */
-};
+/** On the way back the rows beyond a chain's pivots are cut into slices of MPKI_FRONT_SLICE. The
+ *  piece of a strip takes slice 0; slice k > 0 is a piece of kind MPKI_CUDA_SLICE + k. */
+enum { MPKI_CUDA_SLICE = 4 };
 
 /** A piece of a sweep, for one thread block. */
 typedef struct mpki_cuda_piece {
@@ -314,16 +302,16 @@ typedef struct mpki_cuda_piece {
 /** A sweep: vectors by position, nrhs of them, entry (position, r) at [position * nrhs + r]. */
 typedef struct mpki_cuda_sweep {
     void *y; /**< n x nrhs: what L^-1 and D^-1 are applied to, in place */
-    /* what fronts give to their parents lies in u, by rows. To a chain with columns each child
-     * gives where the chain's row has what all of them give side by side: */
+    /* contributions lie in u, by rows; those of a chain's children lie side by side for each row of
+     * the chain: */
     const int64_t
         *at; /**< fronts: where a front's own part of u begins; its work space ends there */
     const int64_t
         *slot; /**< fronts: where its rows begin in `slots`; < 0: they go to its own part */
     const int32_t *slots; /**< where they go in u */
-    const int32_t
-        *gift; /**< rows of chains, columns first: where gifts to the row begin in u; one more for
-                               each chain */
+    /** rows of chains, columns first, one more for each chain: where the contributions to the row
+     *  begin in u */
+    const int32_t *contribution;
     int32_t nrhs;     /**< 1, 2, 4 or 8; of complex doubles at most 4 */
     int32_t diagonal; /**< L^-T: 1: of D^-1 y, 0: of y */
     /** 1: of few entries, so that it takes as long as the way from front to front */
@@ -339,20 +327,21 @@ typedef struct mpki_cuda_sweep {
     /* all bits set before the sweeps (`take`), `unset` bytes from ticket on; values are each its
      * own flag: */
     int64_t unset;
-    int32_t *ticket;            /**< 2: L^-1, L^-T */
-    int32_t *finished;          /**< fronts: counters, from -1 on */
-    void *handed, *handed_back; /**< pivots of chains: values that their blocks hand on */
-    void *u; /**< what fronts add to rows of their parents; room for what is not in shared memory */
+    int32_t *ticket;        /**< 2: L^-1, L^-T */
+    int32_t *finished;      /**< fronts: counters, from -1 on */
+    void *sent, *sent_back; /**< pivots of chains: values that their blocks send to one another */
+    /** contributions to rows of parents; memory for what does not fit into shared memory */
+    void *u;
     void *x; /**< n x nrhs: what L^-T makes */
     /* inverses of the squares on the diagonal of chains' strips, MPKI_FRONT_STRIP^2 each. NULL:
-     * there is no room for them, and each sweep makes its own */
+     * there is no memory for them, and each sweep makes its own */
     void *square;
     int32_t squared; /**< 1: they are there; 0: this sweep makes them */
-    void *
-        narrow; /**< copies of chains of one front in half the precision; NULL: there is no place for them */
-    int32_t rounds; /**< 1: of these chains as much is read as copies have; 0: L */
-    int32_t
-        narrowed; /**< 1: from copies; 0: from panels, of which L^-1 makes the copies in their place */
+    /** copies of chains of one front in half the precision; NULL: there is no memory for them */
+    void *half_copy;
+    int32_t rounds; /**< 1: L of such chains is rounded as the copies are; 0: it is read as is */
+    /** 1: such chains are read from copies; 0: from panels, and L^-1 makes the copies */
+    int32_t half_copied;
     /* where it goes besides: scale x by position, column r from r ldout on; NULL: nowhere */
     void *out;
     int64_t ldout;
@@ -363,7 +352,7 @@ typedef struct mpki_cuda_sweep {
 typedef struct mpki_cuda_direct_table {
     /** Bytes of shared memory that a front of nrows rows, w of them to be eliminated, takes in a
      *  task, of which so many columns are held: nrows, or w; 0: it lies where it will stay, which
-     *  tasks of the widest class do with fronts that have grown. */
+     *  tasks of the largest class do with fronts that have grown. */
     int64_t (*task_bytes)(mpk_scalar scalar, int32_t nrows, int32_t w, int32_t columns);
     /** The most that a task of this class has. */
     int64_t (*class_bytes)(mpki_cuda *cuda, int32_t size);
@@ -376,7 +365,7 @@ typedef struct mpki_cuda_direct_table {
     /** by_position[k] := scale[perm[k]] */
     int (*scale)(mpki_cuda *cuda, int32_t n, const int32_t *perm, const double *scale,
                  double *by_position);
-    /** Before a factorization: tree->now and so many tickets are 0, *tree->flags is what is given
+    /** Before a factorization: tree->state and so many tickets are 0, *tree->flags is what is given
      *  (host memory). */
     int (*begin)(mpki_cuda *cuda, const mpki_cuda_tree *tree, int32_t *ticket, int32_t tickets,
                  const mpki_cuda_flags *flags);
@@ -397,16 +386,16 @@ typedef struct mpki_cuda_direct_table {
     /** One block of columns of each: so many tiles, and what they do to the rest. */
     int (*block)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const mpki_cuda_large *large,
                  int32_t tiles);
-    /** Those in phase 1. */
+    /** What tiles have left of the fronts in MPKI_CUDA_BY_COLUMNS. */
     int (*columns)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const mpki_cuda_large *large);
-    /** now[] of fronts that are done. */
+    /** state[] of fronts that are done. */
     int (*finish)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const mpki_cuda_large *large);
-    /** Waits, and tells what kernels have left in *tree->flags and which of the fronts first ..
+    /** Waits, and reports what kernels have left in *tree->flags and which of the fronts first ..
      *  last - 1 have changed. sums: not 0: pivots of all fronts before `last` go to flags->sums,
      *  which are 0, 0, 0, 0, 0, infinity before.
-     *  told [out] in force until the next call */
-    int (*tell)(mpki_cuda *cuda, const mpki_cuda_tree *tree, int32_t first, int32_t last, int sums,
-                const mpki_cuda_tell **told);
+     *  report [out] in force until the next call */
+    int (*report_to_host)(mpki_cuda *cuda, const mpki_cuda_tree *tree, int32_t first, int32_t last,
+                          int sums, const mpki_cuda_report **report);
     /** D (2 n), D^-1 (2 n), positions (n) in the order of `at` (fronts: place of a front's first
      *  pivot). */
     int (*get)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const int32_t *at, void *d, void *dinv,

@@ -32,8 +32,8 @@ typedef struct mpki_cuda_refine {
     double *partial;     /**< 2 for each MPKI_CUDA_REFINE_ROWS rows, and for as many long ones */
     double *piece;       /**< MPKI_CUDA_REFINE_SUMS for each of a.pieces */
     mpki_cuda_errors *errors;
-    mpki_cuda_errors *
-        told; /**< page-locked: what measure() has in `errors` at its end; NULL: nobody looks there */
+    /** page-locked: what measure() has in `errors` at its end; NULL: nobody reads it there */
+    mpki_cuda_errors *report;
     /* errors->more, for those who are queued behind: not where omega1 + omega2 are no more than
      * `accuracy`, or
      * ||A|| ||x|| / ||b|| is more than `lost` */
@@ -56,13 +56,14 @@ typedef struct mpki_cuda_refine_kind {
     /** How nearly A takes v to zero, in the scaling (factor/rank.h): out->omega1, and out->x_norm,
      *  the largest entry of v in it. Queued. */
     int (*flatness)(mpki_cuda *cuda, const mpki_cuda_refine *a, double tiny, const void *v);
-    /** `count` of a->errors to host memory, when what was queued is done; those of a->told, where
+    /** `count` of a->errors to host memory, when what was queued is done; those of a->report, where
      *  there are any. */
-    int (*tell)(mpki_cuda *cuda, const mpki_cuda_refine *a, int32_t count, mpki_cuda_errors *out);
+    int (*report_to_host)(mpki_cuda *cuda, const mpki_cuda_refine *a, int32_t count,
+                          mpki_cuda_errors *out);
     /** to := from */
     int (*move)(mpki_cuda *cuda, int32_t n, const void *from, void *to);
-    /** Page-locked memory for `count` errors; *told NULL: release it. */
-    int (*hold)(mpki_cuda *cuda, int32_t count, mpki_cuda_errors **told);
+    /** Page-locked memory for `count` errors; *report NULL: release it. */
+    int (*hold)(mpki_cuda *cuda, int32_t count, mpki_cuda_errors **report);
 } mpki_cuda_refine_kind;
 
 extern const mpki_cuda_refine_kind mpki_s_cuda_refine, mpki_d_cuda_refine, mpki_c_cuda_refine,

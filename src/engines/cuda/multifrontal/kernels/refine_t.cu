@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Residuals in twice the precision of double, or four times, and the backward errors of a solution,
- * some lanes a row. The sums do not depend on who is first: a row is added up in a fixed order,
- * blocks are in theirs. */
+/** Residuals in twice or four times the precision of double, and the backward errors of a solution,
+ *  by some lanes a row. A row is added up in a fixed order, and blocks are added in theirs: the
+ *  sums do not depend on who is first. */
 #include "engines/cuda/module/launch.cuh"
 #include "engines/cuda/vectors/kernels/product.cuh"
 #include "refine.h"
@@ -14,29 +14,35 @@ static const double SMALL = sizeof(R) == sizeof(float) ? 1e-30 : 1e-270;
 static const double LARGE = sizeof(R) == sizeof(float) ? 1e37 : 1e300;
 enum { THREADS = 32 * MPKI_CUDA_REFINE_ROWS, SUM_THREADS = 1024 };
 
+/** A thread: |v| in double. */
 template <class E> __device__ static double length(E v) {
-    const number a = wide(v);
+    const number a = to_number(v);
     return scalar_of<E>::complex ? hypot(a.x, a.y) : fabs(a.x);
 }
+/** A thread: the bits of x >= 0, which compare as x does. */
 __device__ static unsigned long long bits(double x) {
     return (unsigned long long)__double_as_longlong(x);
 }
+/** A thread: the number with these bits. */
 __device__ static double number_of(unsigned long long x) {
     return __longlong_as_double((long long)x);
 }
+/** A thread: *most := max(*most, x), by an atomic if need be. */
 __device__ static void raise_to(unsigned long long *most, unsigned long long x) {
     if (x > *most) atomicMax(most, x);
 }
-/* Is there nothing to be done? */
+/** A thread: is there nothing to be done? */
 __device__ static bool unwanted(const unsigned long long *wanted) {
     return wanted && *wanted == 0;
 }
+/** A thread: is x 0, or so far from the ends of the range that products with it are accurate? */
 __device__ static bool inside(double x) {
     return x == 0 || (x > SMALL && x < LARGE);
 }
 
-/* The largest of x and of b; step: of x + r, which x becomes, and what it was goes to `before`.
- * scale: of x / scale instead, and no b. */
+/** A thread for some entries: errors->x_norm and b_norm := the largest |x_i| and |b_i|. step: x :=
+ *  x + r first, and what it was goes to `before`. scale: |x_i| / scale_i instead, with b NULL.
+ *  Barriers: it meets the block. */
 template <class E>
 __global__ void extremes_kernel(int n, int step, const E *r, E *before, E *x, const E *b,
                                 const double *scale, const unsigned long long *wanted,
@@ -72,6 +78,7 @@ __global__ void extremes_kernel(int n, int step, const E *r, E *before, E *x, co
 /* What rows have come to: sums of squares of r and b, relative; and largest ones, whose place is
  * that in mpki_cuda_errors. */
 enum { R_NORM, NORM_INF, OMEGA1, OMEGA2, ODD, LARGEST };
+/** Sums of squares of r and b, relative to the largest b, and the largest errors, of some rows. */
 struct row_errors {
     double squares[2];
     unsigned long long largest[LARGEST];
@@ -84,8 +91,8 @@ struct row_errors {
     }
 };
 
-/* What a row's residual r, with w = |A_i| |x| + |b_i| and the sum of |A_i|, says of x: as
- * problem/measure_t.c. */
+/** A thread: raises the errors of `mine` by a row with residual r, w = |A_i| |x| + |b_i|, own =
+ *  |b_i| and row_norm, the sum of |A_i|, as problem/measure_t.c does. Barriers: none. */
 __device__ static void judge(row_errors *mine, double x_norm, double tiny, double r, double w,
                              double own, double row_norm) {
     const double all = row_norm * x_norm + own;
@@ -103,7 +110,8 @@ __device__ static void judge(row_errors *mine, double x_norm, double tiny, doubl
 /* ---- sums of so many words: twice the precision of double, or four times where b is small beside
  * A x (K-fold summation: Ogita, Rump & Oishi 2005) ---- */
 
-/* s += x, whose rounding errors go from word to word; from the word `from` on */
+/** A thread: s += x from word `from` on; the rounding error of a word goes to the next one.
+ *  Barriers: none. */
 template <int WORDS> __device__ inline void add_to(double (&s)[WORDS], double x, int from) {
 #pragma unroll
     for (int k = 0; k + 1 < WORDS; ++k) {
@@ -114,11 +122,13 @@ template <int WORDS> __device__ inline void add_to(double (&s)[WORDS], double x,
     }
     s[WORDS - 1] = __dadd_rn(s[WORDS - 1], x);
 }
+/** A thread: s += a b, with the rounding error of the product. Barriers: none. */
 template <int WORDS> __device__ inline void add_product(double (&s)[WORDS], double a, double b) {
     const double p = __dmul_rn(a, b);
     add_to(s, p, 0);
     if (sizeof(R) == 8) add_to(s, __fma_rn(a, b, -p), WORDS == 2 ? 1 : 0);
 }
+/** A thread: the sum of the words, in double. */
 template <int WORDS> __device__ inline double value_of(const double (&s)[WORDS]) {
     double x = s[WORDS - 1];
 #pragma unroll
@@ -126,15 +136,16 @@ template <int WORDS> __device__ inline double value_of(const double (&s)[WORDS])
     return x;
 }
 
-/* Sums over a row or a piece of one: minus A x, |A| |x|, |A|. */
+/** Sums over a row, or a piece of one: minus A x in WORDS words, |A| |x|, |A|. */
 template <class E, int WORDS> struct sums_of {
     double re[WORDS], im[WORDS], w, norm;
     __device__ sums_of() : w(0), norm(0) {
 #pragma unroll
         for (int k = 0; k < WORDS; ++k) re[k] = im[k] = 0;
     }
+    /** A thread: the entry a of the row, with the x that it meets. Barriers: none. */
     __device__ void subtract(E a, E x) {
-        const number p = wide(a), q = wide(x);
+        const number p = to_number(a), q = to_number(x);
         const double size = length(a);
         add_product(re, -p.x, q.x);
         if (scalar_of<E>::complex) {
@@ -145,6 +156,7 @@ template <class E, int WORDS> struct sums_of {
         norm += size;
         w += size * length(x);
     }
+    /** A thread: subtract() of entries begin, begin + step, ... before `end`. Barriers: none. */
     __device__ void add_entries(const mpki_cuda_refine &a, int64_t begin, int64_t end, int step,
                                 const E *x) {
         const E *ax = (const E *)a.ax;
@@ -154,6 +166,7 @@ template <class E, int WORDS> struct sums_of {
             subtract(at >= 0 ? ax[at] : a.a.hermitian ? conj(ax[~at]) : ax[~at], x[a.a.col[e]]);
         }
     }
+    /** A thread: *this += z. Barriers: none. */
     __device__ void join(const sums_of &z) {
 #pragma unroll
         for (int k = 0; k < WORDS; ++k) {
@@ -162,7 +175,8 @@ template <class E, int WORDS> struct sums_of {
         }
         w += z.w, norm += z.norm;
     }
-    /* by so many lanes side by side, which all get the sums; a warp at once */
+    /** A warp: each LANES lanes side by side get the sums of all of them. Barriers: it meets the
+     *  warp. */
     template <int LANES = 32> __device__ void join_lanes() {
 #pragma unroll
         for (int o = LANES / 2; o; o /= 2) {
@@ -176,12 +190,14 @@ template <class E, int WORDS> struct sums_of {
             join(z);
         }
     }
+    /** A thread: minus A x, rounded to the type of the entries. */
     __device__ E value() const {
-        return narrow<E>(value_of(re), value_of(im));
+        return to_entry<E>(value_of(re), value_of(im));
     }
 };
 
-/* By a warp: entries begin .. end - 1; all lanes get the sums. */
+/** A warp: the sums over entries begin .. end - 1, for all its lanes. Barriers: it meets the
+ *  warp. */
 template <int WORDS, class E>
 __device__ sums_of<E, WORDS> add_up(const mpki_cuda_refine &a, int64_t begin, int64_t end,
                                     const E *x) {
@@ -192,7 +208,8 @@ __device__ sums_of<E, WORDS> add_up(const mpki_cuda_refine &a, int64_t begin, in
     return z;
 }
 
-/* What row i has come to; b NULL: how flat it is. */
+/** A thread: r_i := b_i - (A x)_i from the sums z of row i, and its errors go to *mine; b NULL: how
+ *  small |A x|_i is beside |A| |x|. Barriers: none. */
 template <int WORDS, class E>
 __device__ void finish_row(const mpki_cuda_refine &a, double tiny, sums_of<E, WORDS> &z, int i,
                            const E *b, E *r, row_errors *mine) {
@@ -205,7 +222,7 @@ __device__ void finish_row(const mpki_cuda_refine &a, double tiny, sums_of<E, WO
         return;
     }
     const double unit = 1 / number_of(a.errors->b_norm);
-    const number own = wide(b[i]);
+    const number own = to_number(b[i]);
     add_to(z.re, own.x, 0);
     add_to(z.im, own.y, 0);
     const E v = z.value();
@@ -215,7 +232,8 @@ __device__ void finish_row(const mpki_cuda_refine &a, double tiny, sums_of<E, WO
     mine->squares[0] = size * unit * (size * unit), mine->squares[1] = bi * unit * (bi * unit);
 }
 
-/* All threads: a block's sums of squares, in the order of its rows, and its largest errors. */
+/** A block: partial := its sums of squares, in the order of its rows, and its largest errors go to
+ *  *errors. Barriers: it meets the block at the start. */
 __device__ static void add_rows(const row_errors *row, int rows, double *partial,
                                 mpki_cuda_errors *errors) {
     const int k = (int)threadIdx.x;
@@ -234,7 +252,7 @@ __device__ static void add_rows(const row_errors *row, int rows, double *partial
     }
 }
 
-/* As the host judges them (../direct_refine.c): another step is wanted. */
+/** A thread: does the solution want another step, as the host judges it (../solve/refine.c)? */
 __device__ static bool asks_for_more(const mpki_cuda_errors &e, double accuracy, double lost) {
     const double x = number_of(e.x_norm), b = number_of(e.b_norm), r = number_of(e.r_norm);
     const double omega = number_of(e.omega1) + number_of(e.omega2);
@@ -242,8 +260,9 @@ __device__ static bool asks_for_more(const mpki_cuda_errors &e, double accuracy,
            omega < (double)INFINITY && number_of(e.norm_inf) * (x / b) <= lost && omega > accuracy;
 }
 
-/* All threads of one block, when all others have written: sums of squares over so many blocks, in
- * an order of their own, and the verdict. */
+/** A block of COUNT threads, when all others have written: adds up the sums of squares of `blocks`
+ *  blocks, in a fixed order, and forms the verdict in *a.errors and *a.report. Barriers: it meets
+ *  the block. */
 template <int COUNT> __device__ void conclude(const mpki_cuda_refine &a, int blocks) {
     __shared__ double warps[2][COUNT / 32];
     const int tid = (int)threadIdx.x;
@@ -270,10 +289,10 @@ template <int COUNT> __device__ void conclude(const mpki_cuda_refine &a, int blo
     e.r2 = sum[0], e.b2 = sum[1];
     e.more = asks_for_more(e, a.accuracy, a.lost);
     *a.errors = e;
-    if (a.told) *a.told = e;
+    if (a.report) *a.report = e;
 }
 
-/* One block: behind a kernel for rows of which some are long. */
+/** One block, behind a kernel for rows of which some are long: conclude(). */
 static __global__ void squares_kernel(const mpki_cuda_refine a, int blocks) {
     after_previous();
     if (!unwanted(a.wanted)) conclude<SUM_THREADS>(a, blocks);
@@ -285,7 +304,8 @@ __host__ __device__ static inline bool ends_alone(int longs, int blocks) {
     return longs == 0 && blocks <= 1024;
 }
 
-/* All threads, at the end of a kernel: the last block that comes here concludes. */
+/** A block, at the end of a kernel: the last block to come here concludes; a counter behind a fence
+ *  finds it. Barriers: it meets the block. */
 __device__ static void end_rows(const mpki_cuda_refine &a, int blocks) {
     __shared__ int last;
     __syncthreads();
@@ -298,8 +318,9 @@ __device__ static void end_rows(const mpki_cuda_refine &a, int blocks) {
     if (last) conclude<THREADS>(a, blocks);
 }
 
-/* LANES lanes for each row that is not long, a warp where it has many more entries than they; then
- * a warp for each piece of those that are long; `rows`: blocks of rows. */
+/** LANES lanes for each row that is not long, a warp if it has many more entries than lanes; then a
+ *  warp for each piece of the long rows, whose sums go to a.piece. rows: blocks of rows. Barriers:
+ *  it meets the block. */
 template <int WORDS, int LANES, class E>
 __global__ void __launch_bounds__(THREADS)
     rows_kernel(const mpki_cuda_refine a, int rows, double tiny, const E *x, const E *b, E *r) {
@@ -344,7 +365,8 @@ __global__ void __launch_bounds__(THREADS)
     if (b && ends_alone(a.a.longs, (int)gridDim.x)) end_rows(a, rows);
 }
 
-/* A warp for each long row: its pieces. partial: of these blocks */
+/** A warp for each long row: joins the sums of its pieces. partial: sums of squares of these
+ *  blocks. Barriers: it meets the block. */
 template <int WORDS, class E>
 __global__ void __launch_bounds__(THREADS)
     long_kernel(const mpki_cuda_refine a, double *partial, double tiny, const E *b, E *r) {
@@ -412,11 +434,12 @@ static int clear(mpki_cuda *cuda, const mpki_cuda_refine *a, int32_t count) {
     return MPK_OK;
 }
 
-static int tell(mpki_cuda *cuda, const mpki_cuda_refine *a, int32_t count, mpki_cuda_errors *out) {
+static int report_to_host(mpki_cuda *cuda, const mpki_cuda_refine *a, int32_t count,
+                          mpki_cuda_errors *out) {
     MPKI_TRY(cudaSetDevice(cuda->device));
-    if (a->told) {
+    if (a->report) {
         MPKI_TRY(cudaStreamSynchronize(cuda->sparse));
-        memcpy(out, a->told, (size_t)count * sizeof *out);
+        memcpy(out, a->report, (size_t)count * sizeof *out);
         return MPK_OK;
     }
     MPKI_TRY(cudaMemcpyAsync(out, a->errors, (size_t)count * sizeof *out, cudaMemcpyDeviceToHost,
@@ -442,15 +465,16 @@ static int move(mpki_cuda *cuda, int32_t n, const void *from, void *to) {
     return MPK_OK;
 }
 
-static int hold(mpki_cuda *cuda, int32_t count, mpki_cuda_errors **told) {
+static int hold(mpki_cuda *cuda, int32_t count, mpki_cuda_errors **report) {
     MPKI_TRY(cudaSetDevice(cuda->device));
-    if (*told) {
-        MPKI_TRY(cudaFreeHost(*told));
-        *told = NULL;
+    if (*report) {
+        MPKI_TRY(cudaFreeHost(*report));
+        *report = NULL;
     } else {
-        MPKI_TRY(cudaMallocHost((void **)told, (size_t)count * sizeof **told));
+        MPKI_TRY(cudaMallocHost((void **)report, (size_t)count * sizeof **report));
     }
     return MPK_OK;
 }
 
-extern const mpki_cuda_refine_kind FN(cuda_refine) = {measure, clear, flatness, tell, move, hold};
+extern const mpki_cuda_refine_kind FN(cuda_refine) = {measure,        clear, flatness,
+                                                      report_to_host, move,  hold};

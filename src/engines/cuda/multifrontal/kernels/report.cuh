@@ -7,22 +7,25 @@
 
 namespace mpki {
 
-enum { TELL_THREADS = 256 };
+enum { REPORT_THREADS = 256 };
 
-/** Of some pivots. Integers, and largest and smallest: sums that have one value in any order. */
+/** Counts over some pivots. Integers, a maximum and a minimum: the result is the same in any
+ *  order. */
 struct pivot_counts {
     unsigned positive, negative, zero, pairs;
     double max_d, min_d;
+    /** A thread: the counts of no pivot. */
     __device__ void clear() {
         positive = negative = zero = pairs = 0;
         max_d = 0, min_d = (double)INFINITY;
     }
+    /** A thread: *this := *this + x. */
     __device__ void add(const pivot_counts &x) {
         positive += x.positive, negative += x.negative, zero += x.zero, pairs += x.pairs;
         max_d = x.max_d > max_d ? x.max_d : max_d;
         min_d = x.min_d < min_d ? x.min_d : min_d;
     }
-    /** All lanes of a warp together. */
+    /** A warp: each lane's counts become those of all lanes. Barriers: it meets the warp. */
     __device__ void add_lanes() {
         positive = __reduce_add_sync(0xffffffffu, positive);
         negative = __reduce_add_sync(0xffffffffu, negative);
@@ -34,8 +37,8 @@ struct pivot_counts {
             min_d = least < min_d ? least : min_d;
         }
     }
-    /** A thread: what is not nothing to *sums. Doubles that are not negative compare as their
-     *  bits. */
+    /** A thread: *sums := *sums + *this, by atomics, one for each count that is not zero. Doubles
+     *  that are not negative compare as their bits do. Barriers: none. */
     __device__ void add_to(mpki_cuda_pivot_sums *sums) const {
         if (positive) atomicAdd(&sums->positive, (unsigned long long)positive);
         if (negative) atomicAdd(&sums->negative, (unsigned long long)negative);
@@ -50,7 +53,9 @@ struct pivot_counts {
     }
 };
 
-/** A thread: pivot k, whose entries of D begin at d. counted: it has a sign. */
+/** A thread: adds pivot k to `sums`; d: where its entries of D begin. counted: the sign of an
+ *  eigenvalue counts, which real and Hermitian matrices have. A pair is added once, by its first
+ *  column, with both eigenvalues; min_d takes the smaller one. Barriers: none. */
 template <class T>
 __device__ inline void count_pivot(const T *d, int k, bool counted, pivot_counts &sums) {
     if (k > 0 && abs1(d[-1]) > 0) return; /* the second of a pair */
@@ -86,21 +91,27 @@ __device__ inline void count_pivot(const T *d, int k, bool counted, pivot_counts
     sums.min_d = least < sums.min_d ? least : sums.min_d;
 }
 
-/** A thread: front f of those that the host asks about. */
-__device__ inline void tell_change(const mpki_cuda_tree &t, int f, const mpki_cuda_now &now,
-                                   mpki_cuda_tell *told) {
+/** A thread: adds front f, in this state, to the list of changes, unless it is done and has delayed
+ *  nothing and taken no delayed column. Beyond t.listed entries it is counted alone. Barriers:
+ *  none. */
+__device__ inline void report_change(const mpki_cuda_tree &t, int f,
+                                     const mpki_cuda_front_state &state, mpki_cuda_report *report) {
     const int own = t.node[f].own;
-    if (now.done == 1 && now.w == own && now.nelim == own) return;
+    if (state.done == MPKI_CUDA_DONE && state.w == own && state.nelim == own) return;
     const int at = atomicAdd(&t.flags->changes, 1);
     if (at >= t.listed) return;
-    told->change[at].now = now, told->change[at].front = f;
+    report->change[at].state = state, report->change[at].front = f;
 }
 
-/** A warp for each front; mpki_cuda_direct_table.tell. told: the host's memory. */
+/** A warp for each front: front first .. last - 1 that has changed goes to the list, and, with
+ *  sums, the pivots of fronts 0 .. last - 1 to flags->sums. The last block of the grid to end
+ *  copies the flags to `report`, in host memory: it is found by a counter behind a fence. Called by
+ *  the slot report_to_host of mpki_cuda_direct_table. Barriers: it meets the block. */
 template <class T>
-__global__ void __launch_bounds__(TELL_THREADS)
-    tell_kernel(const mpki_cuda_tree t, int first, int last, bool sums, mpki_cuda_tell *told) {
-    const int WARPS = TELL_THREADS / 32;
+__global__ void __launch_bounds__(REPORT_THREADS)
+    report_kernel(const mpki_cuda_tree t, int first, int last, bool sums,
+                  mpki_cuda_report *report) {
+    const int WARPS = REPORT_THREADS / 32;
     __shared__ pivot_counts of_warp[WARPS];
     __shared__ bool ends;
     const int lane = (int)threadIdx.x & 31, warp = (int)threadIdx.x / 32;
@@ -109,13 +120,13 @@ __global__ void __launch_bounds__(TELL_THREADS)
     pivot_counts mine;
     mine.clear();
     int f = (sums ? 0 : first) + (int)blockIdx.x * WARPS + warp;
-    mpki_cuda_now next = t.now[f < last ? f : 0];
+    mpki_cuda_front_state next = t.state[f < last ? f : 0];
     for (; f < last; f += step) {
-        const mpki_cuda_now now = next;
-        if (f + step < last) next = t.now[f + step]; /* under way beside this one's D */
-        if (lane == 0 && f >= first) tell_change(t, f, now, told);
-        const panel<T> x(now.a, now.w, now.ld);
-        for (int k = lane; k < now.nelim && sums; k += 32)
+        const mpki_cuda_front_state state = next;
+        if (f + step < last) next = t.state[f + step]; /* under way beside this one's D */
+        if (lane == 0 && f >= first) report_change(t, f, state, report);
+        const panel<T> x(state.a, state.w, state.ld);
+        for (int k = lane; k < state.nelim && sums; k += 32)
             count_pivot(x.d + 2 * k, k, counted, mine);
     }
     if (sums) {
@@ -133,12 +144,12 @@ __global__ void __launch_bounds__(TELL_THREADS)
     }
     __syncthreads();
     if (!ends || threadIdx.x > 0) return;
-    told->changes = atomicExch(&t.flags->changes, 0);
+    report->changes = atomicExch(&t.flags->changes, 0);
     t.flags->ended = 0;
     mpki_cuda_flags *const flags = t.flags;
     const volatile unsigned *from = (const volatile unsigned *)flags;
     for (int k = 0; k < (int)(sizeof *flags / sizeof *from); ++k)
-        ((unsigned *)&told->flags)[k] = from[k];
+        ((unsigned *)&report->flags)[k] = from[k];
 }
 
 } // namespace mpki

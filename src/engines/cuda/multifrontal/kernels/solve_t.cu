@@ -28,7 +28,7 @@ static mpk_status give(mpki_cuda *cuda, int32_t n, int32_t nrhs, const int32_t *
 template <int MODE, bool H, bool SMALL, int NR>
 static mpk_status sweep_nr(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_sweep *s,
                            bool back) {
-    const int64_t entries = strip_room<NR, T>::entries(), bytes = entries * (int64_t)sizeof(T);
+    const int64_t entries = strip_smem<NR, T>::entries(), bytes = entries * (int64_t)sizeof(T);
     auto kernel = back ? backward_kernel < MODE, H, SMALL && NR == 1, NR,
          T >           : forward_kernel<MODE, SMALL, NR, T>;
     MPKI_PASS(allow(cuda, kernel, bytes));
@@ -45,17 +45,18 @@ static mpk_status sweep_h(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_c
     switch (s->nrhs) {
     case 1:
         if constexpr (sizeof(R) == sizeof(double)) {
-            if (s->rounds && s->narrowed) return sweep_nr<NARROW, H, false, 1>(cuda, t, s, back);
-            if (s->rounds) return sweep_nr<MAKES, H, false, 1>(cuda, t, s, back);
+            if (s->rounds && s->half_copied)
+                return sweep_nr<READ_HALF_COPY, H, false, 1>(cuda, t, s, back);
+            if (s->rounds) return sweep_nr<MAKE_HALF_COPY, H, false, 1>(cuda, t, s, back);
         }
-        return s->small ? sweep_nr<PLAIN, H, true, 1>(cuda, t, s, back)
-                        : sweep_nr<PLAIN, H, false, 1>(cuda, t, s, back);
+        return s->small ? sweep_nr<READ_PANEL, H, true, 1>(cuda, t, s, back)
+                        : sweep_nr<READ_PANEL, H, false, 1>(cuda, t, s, back);
     case 2:
-        return sweep_nr<PLAIN, H, true, 2>(cuda, t, s, back);
+        return sweep_nr<READ_PANEL, H, true, 2>(cuda, t, s, back);
     case 4:
-        return sweep_nr<PLAIN, H, true, 4>(cuda, t, s, back);
+        return sweep_nr<READ_PANEL, H, true, 4>(cuda, t, s, back);
     default:
-        return sweep_nr<PLAIN, H, true, (sizeof(T) > 8 ? 4 : 8)>(cuda, t, s, back);
+        return sweep_nr<READ_PANEL, H, true, (sizeof(T) > 8 ? 4 : 8)>(cuda, t, s, back);
     }
 }
 

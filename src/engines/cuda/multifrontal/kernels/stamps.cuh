@@ -11,10 +11,10 @@ namespace mpki {
 enum {
     STAMP_ENTRIES, /* entries of A */
     STAMP_WAIT,    /* until the children are done */
-    STAMP_GATHER,  /* what they give */
+    STAMP_GATHER,  /* their contributions */
     STAMP_LOAD,    /* tiles to their places */
-    STAMP_TILE,    /* pivots of tiles, the quick way */
-    STAMP_FULL,    /* the same by complete pivoting */
+    STAMP_TILE,    /* pivots of tiles without a search */
+    STAMP_FULL,    /* pivots of tiles by complete pivoting */
     STAMP_ROWS,    /* rows below */
     STAMP_BACK,    /* what tiles and rows have become, to its place */
     STAMP_UPDATE,  /* products */
@@ -31,20 +31,24 @@ static __device__ long long stamps[STAMPED_FRONTS * STAMPS];
 static __shared__ long long stamp_last;
 static __shared__ int stamp_front;
 
+/** A thread: the device's clock, ns. */
 __device__ inline long long stamp_ns() {
     long long x;
     asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(x));
     return x;
 }
+/** A thread: the stamps of a front. */
 __device__ inline long long *stamps_of(int front) {
     return stamps + (int64_t)(front < STAMPED_FRONTS ? front : STAMPED_FRONTS - 1) * STAMPS;
 }
+/** Thread 0 of a block: work on this front begins. */
 __device__ inline void stamp_begin(int front) {
     if (threadIdx.x) return;
     for (int k = 0; k < STAMPS; ++k) stamps_of(front)[k] = 0;
     stamps_of(front)[STAMP_BEGUN] = stamp_ns();
     stamp_front = front, stamp_last = clock64();
 }
+/** Thread 0 of a block: it passes this point. */
 __device__ inline void stamp(int point) {
     if (threadIdx.x) return;
     const long long now = clock64();
@@ -53,7 +57,7 @@ __device__ inline void stamp(int point) {
     if (point == STAMP_WAIT) stamps_of(stamp_front)[STAMP_READY] = stamp_ns();
     if (point == STAMP_OUT) stamps_of(stamp_front)[STAMP_DONE] = stamp_ns();
 }
-/* one thread */
+/** A thread: a part of the contribution of this front is done. */
 __device__ inline void stamp_part(int front) {
     atomicMax((unsigned long long *)&stamps_of(front)[STAMP_PARTS], (unsigned long long)stamp_ns());
 }
@@ -71,6 +75,8 @@ __device__ inline void stamp_part(int front) {
  * its multiprocessor */
 enum { SWEEP_STAMPS = 3, STAMPED_PIECES = 1 << 17 };
 static __device__ long long sweep_stamps[2 * STAMPED_PIECES * SWEEP_STAMPS];
+/** Thread 0 of a block: its piece, number `ticket` of a direction, is taken (point 0) or done
+ *  (1). */
 __device__ inline void stamp_piece(int back, int ticket, int point) {
     long long now;
     int place;

@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_MULTIFRONTAL_TABLE_CUH
 #define MPKI_CUDA_MULTIFRONTAL_TABLE_CUH
-/** What direct.cu finds of each kind of entries (direct_t.cu, solve_t.cu). */
+/** The functions of one kind of entries (factor_t.cu, solve_t.cu) that multifrontal.cu chooses
+ *  from. */
 #include "engines/cuda/module/launch.cuh"
 #include "multifrontal.h"
 
 /* Blocks of tasks that a multiprocessor holds, by class. */
-static const int MPKI_SIDE_BY_SIDE[MPKI_CUDA_CLASSES] = {10, 4, 2, 1};
+static const int MPKI_SIDE_BY_SIDE[MPKI_CUDA_CLASSES] = MPKI_CLASS_BLOCKS;
+
+/* Multiprocessors; a host that runs the kernels counts as two. */
+static inline int mpki_multiprocessors(const mpki_cuda *cuda) {
+    return cuda->sms > 0 ? cuda->sms : 2;
+}
 
 static inline int32_t mpki_blocks_of(const mpki_cuda *cuda, int32_t size) {
-    return (cuda->sms > 0 ? cuda->sms : 2) * MPKI_SIDE_BY_SIDE[size];
+    return mpki_multiprocessors(cuda) * MPKI_SIDE_BY_SIDE[size];
 }
 
 struct mpki_cuda_direct_kind {
@@ -20,8 +26,8 @@ struct mpki_cuda_direct_kind {
     mpk_status (*assemble)(mpki_cuda *, const mpki_cuda_tree *, const mpki_cuda_large *, int32_t);
     mpk_status (*block)(mpki_cuda *, const mpki_cuda_tree *, const mpki_cuda_large *, int32_t);
     mpk_status (*columns)(mpki_cuda *, const mpki_cuda_tree *, const mpki_cuda_large *);
-    mpk_status (*tell)(mpki_cuda *, const mpki_cuda_tree *, int32_t, int32_t, bool,
-                       mpki_cuda_tell *);
+    mpk_status (*report_to_host)(mpki_cuda *, const mpki_cuda_tree *, int32_t, int32_t, bool,
+                                 mpki_cuda_report *);
     mpk_status (*get)(mpki_cuda *, const mpki_cuda_tree *, const int32_t *, void *, void *,
                       int32_t *);
 };
@@ -42,9 +48,9 @@ extern const mpki_cuda_solve_kind mpki_s_cuda_solve, mpki_d_cuda_solve, mpki_c_c
     mpki_z_cuda_solve;
 
 /* What the host reads: made when it is first needed. */
-static inline mpk_status mpki_told_room(mpki_cuda *cuda, mpki_cuda_tell **told) {
-    if (!cuda->direct_told) MPKI_TRY(cudaMallocHost(&cuda->direct_told, sizeof(mpki_cuda_tell)));
-    *told = (mpki_cuda_tell *)cuda->direct_told;
+static inline mpk_status mpki_report_memory(mpki_cuda *cuda, mpki_cuda_report **report) {
+    if (!cuda->direct_told) MPKI_TRY(cudaMallocHost(&cuda->direct_told, sizeof(mpki_cuda_report)));
+    *report = (mpki_cuda_report *)cuda->direct_told;
     return MPK_OK;
 }
 

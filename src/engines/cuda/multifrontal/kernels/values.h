@@ -38,7 +38,7 @@ typedef struct mpki_cuda_given {
     const int32_t *diagonal; /**< n: entries, -1: none; NULL: not Hermitian */
 } mpki_cuda_given;
 
-/** A long row while its pieces are looked at; all zero before. */
+/** A long row while its pieces are measured; all zero before. */
 typedef struct mpki_cuda_long_row {
     unsigned long long most; /**< the bits of a double that is not negative */
     int32_t done, unused;    /**< pieces */

@@ -12,6 +12,7 @@ using namespace mpki;
 
 enum { THREADS = 256, WARPS = THREADS / 32 };
 
+/** A thread: is x finite? */
 __device__ static inline bool finite_entry(float x) {
     return is_finite(x);
 }
@@ -21,6 +22,7 @@ __device__ static inline bool finite_entry(double x) {
 template <class F> __device__ inline bool finite_entry(cx<F> x) {
     return is_finite(x.x) && is_finite(x.y);
 }
+/** A thread: x == y. */
 __device__ static inline bool equal(float x, float y) {
     return x == y;
 }
@@ -30,6 +32,7 @@ __device__ static inline bool equal(double x, double y) {
 template <class F> __device__ inline bool equal(cx<F> x, cx<F> y) {
     return x.x == y.x && x.y == y.y;
 }
+/** A thread: has x no imaginary part? */
 __device__ static inline bool is_real(float) {
     return true;
 }
@@ -39,10 +42,14 @@ __device__ static inline bool is_real(double) {
 template <class F> __device__ inline bool is_real(cx<F> x) {
     return x.y == 0;
 }
+/** A thread: what an entry with value x is in the other triangle. */
 template <class E> __device__ inline E mirrored(E x, int hermitian) {
     return hermitian ? conj(x) : x;
 }
 
+/** A thread for some entries: the flag MPKI_CUDA_SCALE_ODD := how.turn if a value is not finite, if
+ *  two triangles differ, or if a Hermitian diagonal is not real: the host has to treat these
+ *  values. Barriers: none. */
 template <class E>
 __global__ void check_kernel(const mpki_cuda_given a, const mpki_cuda_scaling how) {
     const E *x = (const E *)a.values;
@@ -66,11 +73,12 @@ static int blocks_for(int64_t count) {
     return (int)(blocks < 1 ? 1 : blocks < 2048 ? blocks : 2048);
 }
 
-/** A thread: the host looks at these values; nothing is to be written. */
+/** A thread: has the host to treat these values? Then nothing is written. */
 __device__ static inline bool is_odd(const mpki_cuda_scaling &how) {
     return how.flags[MPKI_CUDA_SCALE_ODD] == how.turn;
 }
 
+/** A thread for some entries: ax := the given values in the factor's order. Barriers: none. */
 template <class E>
 __global__ void gather_kernel(const mpki_cuda_given a, const mpki_cuda_scaling how, E *ax) {
     const E *x = (const E *)a.values;
@@ -84,9 +92,11 @@ __global__ void gather_kernel(const mpki_cuda_given a, const mpki_cuda_scaling h
 
 /* ---- scaling ---- */
 
+/** A thread: x, but at least low and at most high. */
 __device__ static inline double clamp(double x, double low, double high) {
     return x < low ? low : x > high ? high : x;
 }
+/** A thread: |x| in double, at most DBL_MAX. */
 __device__ static inline double size_of(float x) {
     return (double)fabsf(x);
 }
@@ -94,14 +104,16 @@ __device__ static inline double size_of(double x) {
     return fabs(x);
 }
 template <class F> __device__ inline double size_of(cx<F> x) {
-    const double a = (double)modulus(x), wide = hypot((double)x.x, (double)x.y);
-    return is_finite(a) ? a : wide < DBL_MAX ? wide : DBL_MAX;
+    const double a = (double)modulus(x), size = hypot((double)x.x, (double)x.y);
+    return is_finite(a) ? a : size < DBL_MAX ? size : DBL_MAX;
 }
+/** A thread: is a row whose largest entry is m scaled well enough? */
 __device__ static inline bool even(double m) {
     return m <= 0x1p16 && (m >= 0x1p-16 || m == 0);
 }
 
-/* max |s_i a_ij s_j| over entries begin, begin + step, .. before `end` of row i; s NULL: all 1 */
+/** A thread: max |s_i a_ij s_j| over entries begin, begin + step, ... before `end` of row i; s
+ *  NULL: all 1. Barriers: none. */
 template <class E>
 __device__ double largest_in(const mpki_cuda_by_rows &a, const E *ax, const double *s, int i,
                              int64_t begin, int64_t end, int step) {
@@ -115,7 +127,8 @@ __device__ double largest_in(const mpki_cuda_by_rows &a, const E *ax, const doub
     return most;
 }
 
-/* What sweep k makes of row i, whose largest entry is known. */
+/** A thread: what sweep k makes of row i, whose largest entry is `most`: next_i := s_i /
+ *  sqrt(most). Barriers: none. */
 __device__ static void finish_row(const mpki_cuda_scaling &how, int k, int i, double most,
                                   const double *s, double *next) {
     const double own = s ? s[i] : 1;
@@ -123,9 +136,10 @@ __device__ static void finish_row(const mpki_cuda_scaling &how, int k, int i, do
     next[i] = most > 0 ? clamp(own / sqrt(most), 0x1p-1000, 0x1p+1000) : own;
 }
 
-/* Sweep k: next := scale / sqrt(maxima), unless the one before found all rows even. Warps of the
- * first `pieces` blocks take pieces of long rows, of which the last one knows the row's largest
- * entry; LANES of other warps take other rows in turn. */
+/** Sweep k of the scaling: next_i := s_i / sqrt(max_j |s_i a_ij s_j|), unless the sweep before
+ *  found all rows even. A warp of the first `pieces` blocks takes a piece of a long row; the last
+ *  one of a row to end knows its maximum. LANES lanes of the other warps take one row after the
+ *  other. Barriers: it meets the warp. */
 template <int LANES, class E>
 __global__ void __launch_bounds__(THREADS)
     sweep_kernel(const mpki_cuda_by_rows a, const mpki_cuda_scaling how, const E *ax, int k,
@@ -164,10 +178,11 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/* The nearest powers of two, from the copy that the last sweep left: sweep k reads copy k & 1,
- * writes the other. The last one that was asked for counts even if it found all rows even, later
- * ones do not. early: those alone that were asked for have been queued; where more are needed it is
- * not time yet. */
+/** A thread for each position: how.scale and how.by_position := the nearest powers of two, between
+ *  1 / limit and limit, of the copy that the last sweep left. Sweep k reads copy k & 1 and writes
+ *  the other. The last sweep that was asked for counts even if it found all rows even; later ones
+ *  do not. early: no further sweeps are queued yet; if they are needed, nothing is written.
+ *  Barriers: none. */
 static __global__ void round_kernel(const mpki_cuda_scaling how, int n, bool early, double limit) {
     const int p = (int)(blockIdx.x * blockDim.x + threadIdx.x), sweeps = how.sweeps;
     if (p >= n || is_odd(how)) return;
@@ -217,9 +232,9 @@ static int bring(mpki_cuda *cuda, const mpki_cuda_given *a, const mpki_cuda_scal
     auto gather = gather_kernel<T>;
     const int all = how->sweeps + MPKI_CUDA_SCALE_MORE;
     const int64_t most = a->given > a->nnz ? a->given : a->nnz;
-    mpki_cuda_tell *told;
+    mpki_cuda_report *report;
     MPKI_TRY(cudaSetDevice(cuda->device));
-    MPKI_PASS(mpki_told_room(cuda, &told));
+    MPKI_PASS(mpki_report_memory(cuda, &report));
     if (!cuda->direct_scaled)
         MPKI_TRY(cudaEventCreateWithFlags(&cuda->direct_scaled, cudaEventDisableTiming));
     MPKI_LAUNCH(check, blocks_for(most > a->n ? most : a->n), THREADS, 0, cuda->sparse, *a, *how);
@@ -227,13 +242,13 @@ static int bring(mpki_cuda *cuda, const mpki_cuda_given *a, const mpki_cuda_scal
     MPKI_LAUNCH(gather, blocks_for(a->nnz), THREADS, 0, cuda->sparse, *a, *how, (T *)ax);
     MPKI_TRY(cudaGetLastError());
     MPKI_PASS(sweep(cuda, how, (const T *)ax, a->nnz, 0, how->sweeps));
-    MPKI_TRY(cudaMemcpyAsync(told->scaling, how->flags, sizeof told->scaling,
+    MPKI_TRY(cudaMemcpyAsync(report->scaling, how->flags, sizeof report->scaling,
                              cudaMemcpyDeviceToHost, cuda->sparse));
     MPKI_TRY(cudaEventRecord(cuda->direct_scaled, cuda->sparse));
     MPKI_PASS(rounded(cuda, how, true));
     MPKI_TRY(cudaEventSynchronize(cuda->direct_scaled));
-    *odd = told->scaling[MPKI_CUDA_SCALE_ODD] == how->turn;
-    if (*odd || told->scaling[how->sweeps - 1] != how->turn) return MPK_OK;
+    *odd = report->scaling[MPKI_CUDA_SCALE_ODD] == how->turn;
+    if (*odd || report->scaling[how->sweeps - 1] != how->turn) return MPK_OK;
     MPKI_PASS(sweep(cuda, how, (const T *)ax, a->nnz, how->sweeps, all));
     return rounded(cuda, how, false);
 }

@@ -9,18 +9,18 @@
 
 static const char STAGE[] = "factorize";
 
-/* Room for contributions, first fit: free pieces by address, and what is held until when. */
+/* The space of contributions, first fit: free pieces by address, and what is held until when. */
 typedef struct piece {
     int64_t at, size;
     int32_t until; /* of what is held: a time */
 } piece;
 
-typedef struct room {
+typedef struct contribution_space {
     mpk_context *ctx;
     piece *open, *held;
     int32_t opens, helds;
     int64_t end; /* the most that was ever in use */
-} room;
+} contribution_space;
 
 static int by_address(const void *a, const void *b) {
     const piece *x = a, *y = b;
@@ -28,7 +28,7 @@ static int by_address(const void *a, const void *b) {
 }
 
 /* What is not needed from now on is free again. */
-static void room_forget(room *r, int32_t now) {
+static void space_forget(contribution_space *r, int32_t now) {
     int32_t kept = 0, open = r->opens;
     for (int32_t k = 0; k < r->helds; k++) {
         if (r->held[k].until >= now)
@@ -49,7 +49,7 @@ static void room_forget(room *r, int32_t now) {
     }
 }
 
-static int64_t room_take(room *r, int64_t size, int32_t until) {
+static int64_t space_take(contribution_space *r, int64_t size, int32_t until) {
     int64_t at = r->end;
     int32_t k = 0;
     if (size == 0) return 0;
@@ -101,24 +101,22 @@ typedef struct free_piece {
 
 typedef struct step_tasks {
     mpki_cuda_plan *plan;
-    room *r;
+    contribution_space *r;
     int32_t now;                     /* the time of the step's tasks */
     int32_t *child, *beside, *frame; /* by task: 1 + number of its first child, of the next child of
                                         its parent; tasks on the way down */
-    int64_t *size, *below;           /* by task: room for its contribution; most of what is below */
+    int64_t *size, *below;           /* by task: space of its contribution; most of what is below */
     int64_t *inside, *inside_at;     /* by task: for its other fronts */
     free_piece *open;                /* above the task in work: the nearest ones last */
     int32_t opens;
 } step_tasks;
 
-enum { LOOKED_AT = 64 };
-
 static int64_t place_open(step_tasks *z, int64_t size) {
     int32_t pick = -1;
     if (size == 0) return 0;
-    for (int32_t k = z->opens - 1; k >= 0 && k >= z->opens - LOOKED_AT; k--)
+    for (int32_t k = z->opens - 1; k >= 0 && k >= z->opens - MPKI_FREE_PIECES; k--)
         if (z->open[k].size >= size && (pick < 0 || z->open[k].size < z->open[pick].size)) pick = k;
-    if (pick < 0) return room_take(z->r, size, z->now);
+    if (pick < 0) return space_take(z->r, size, z->now);
     const int64_t at = z->open[pick].at;
     z->open[pick].at += size, z->open[pick].size -= size;
     return at;
@@ -138,8 +136,8 @@ static void place_below(step_tasks *z, int32_t t) {
 static void place_tree(step_tasks *z, int32_t t, int32_t until) {
     int32_t depth = 0;
     z->opens = 0;
-    z->plan->node[z->plan->task[t].last].contribution = room_take(z->r, z->size[t], until);
-    z->inside_at[t] = room_take(z->r, z->inside[t], z->now);
+    z->plan->node[z->plan->task[t].last].contribution = space_take(z->r, z->size[t], until);
+    z->inside_at[t] = space_take(z->r, z->inside[t], z->now);
     place_below(z, t);
     z->frame[depth++] = t;
     while (depth > 0) {
@@ -184,11 +182,11 @@ static void place_step(step_tasks *z, const mpki_cuda_step *step, const int32_t 
     for (int32_t k = step->large_first; k < step->large_last; k++) {
         mpki_cuda_node *node = &plan->node[plan->large[k]];
         if (k == step->large_first || plan->round[k] != plan->round[k - 1])
-            room_forget(z->r, z->now - (plan->round[step->large_last - 1] - plan->round[k]) - 1);
+            space_forget(z->r, z->now - (plan->round[step->large_last - 1] - plan->round[k]) - 1);
         node->contribution =
-            room_take(z->r, mpki_cuda_contribution_entries(node->rows), until[plan->large[k]]);
+            space_take(z->r, mpki_cuda_contribution_entries(node->rows), until[plan->large[k]]);
     }
-    room_forget(z->r, z->now);
+    space_forget(z->r, z->now);
     find_trees(z, step, parent, until, task_at);
     for (int32_t t = step->task[0]; t < step->task[MPKI_CUDA_CLASSES]; t++)
         if (plan->task[t].part < 0) z->inside[t] = place_inside(plan, &plan->task[t], parent, side);
@@ -257,9 +255,9 @@ mpk_status mpki_cuda_place_contributions(mpki_cuda_cut *c) {
     int32_t *by_step = MPKI_ZNEW(m->ctx, STAGE, (int64_t)plan->steps + 1, int32_t);
     int64_t *sizes = MPKI_ZNEW(m->ctx, STAGE, 4 * tasks, int64_t);
     free_piece *open = MPKI_NEW(m->ctx, STAGE, tasks, free_piece);
-    room r = {.ctx = m->ctx,
-              .open = MPKI_NEW(m->ctx, STAGE, 2 * pieces, piece),
-              .held = MPKI_NEW(m->ctx, STAGE, pieces, piece)};
+    contribution_space r = {.ctx = m->ctx,
+                            .open = MPKI_NEW(m->ctx, STAGE, 2 * pieces, piece),
+                            .held = MPKI_NEW(m->ctx, STAGE, pieces, piece)};
     if (side && by_front && by_task && by_step && sizes && open && r.open && r.held) {
         int32_t *parent = by_front, *until = parent + fronts, *task_at = until + fronts;
         int32_t *time = task_at + fronts;
@@ -275,7 +273,7 @@ mpk_status mpki_cuda_place_contributions(mpki_cuda_cut *c) {
                         .open = open};
         find_times(c, time, by_step);
         for (int32_t s = 0; s < m->count; s++) {
-            const int32_t f = c->now[s], up = m->parent[s] < 0 ? -1 : c->now[m->parent[s]];
+            const int32_t f = c->number[s], up = m->parent[s] < 0 ? -1 : c->number[m->parent[s]];
             parent[f] = up;
             until[f] = up < 0 ? 0 : time[up];
         }

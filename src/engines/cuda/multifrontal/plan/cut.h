@@ -6,11 +6,6 @@
  *  (multifrontal/plan/contributions.c). */
 #include "plan.h"
 
-enum {
-    MPKI_CUDA_PANEL_MOST = 32, /* columns of a front that are eliminated together, at most */
-    MPKI_CUDA_CUT_MOST = 600   /* columns of a front of very many children that is cut, at most */
-};
-
 /** Nothing; where one block can eliminate all columns, others make parts of the contribution; and
  *  where it cannot, the columns are cut. */
 enum mpki_cuda_cuts { MPKI_CUDA_UNCUT, MPKI_CUDA_IN_PARTS, MPKI_CUDA_CUT };
@@ -22,14 +17,14 @@ typedef struct mpki_cuda_made {
     const mpki_tree_view *tree;
     const mpki_cuda_capacity *capacity;
     int cuts; /* what becomes of fronts that are too large for a block: enum mpki_cuda_cuts */
-    int32_t count, room;
+    int32_t count, allocated;
     int32_t *children;                    /* by supernode: how many it has in the tree */
     int32_t *parent, *rows, *own, *shift; /* by front */
     int32_t *super;                       /* by front: -1 for helpers */
     int64_t *rel, *ridx;                  /* by front: where its lists begin */
     int8_t *kind;
     int32_t *list; /* of all rel */
-    int64_t used, list_room;
+    int64_t used, list_allocated;
     int32_t *position; /* of all ridx */
     int64_t positions;
     int32_t *child_ptr, *child; /* children in order */
@@ -51,17 +46,17 @@ bool mpki_cuda_panel_fits(const mpki_cuda_made *m, int32_t w, int32_t below);
 typedef struct mpki_cuda_cut {
     mpki_cuda_made m;
     mpki_cuda_plan *plan;
-    int8_t *size;   /* by front: class, MPKI_CUDA_CLASSES: large; of a task, the largest */
-    int8_t *stage;  /* by front that is the root of a task: class in which its step does it */
-    bool *panel;    /* by front: one block eliminates its columns, others make its contribution */
-    int32_t *root;  /* by front: last front of its task */
-    int32_t *begin; /* by front: where its subtree begins in `post` */
-    int32_t *step;  /* by front that is a task's root, or large */
-    double *time;   /* by front: of its task, as far as it is the root */
-    double *path;   /* the same with all above it */
-    double *end;    /* by front: when it is done, if nothing but its children is waited for */
-    int32_t *now;   /* by front: number in the plan */
-    bool *full;     /* by step: its large fronts are assembled in two rounds */
+    int8_t *size;    /* by front: class, MPKI_CUDA_CLASSES: large; of a task, the largest */
+    int8_t *stage;   /* by front that is the root of a task: class in which its step does it */
+    bool *panel;     /* by front: one block eliminates its columns, others make its contribution */
+    int32_t *root;   /* by front: last front of its task */
+    int32_t *begin;  /* by front: where its subtree begins in `post` */
+    int32_t *step;   /* by front that is a task's root, or large */
+    double *time;    /* by front: of its task, as far as it is the root */
+    double *path;    /* the same with all above it */
+    double *end;     /* by front: when it is done, if nothing but its children is waited for */
+    int32_t *number; /* by front: number in the plan */
+    bool *full;      /* by step: its large fronts are assembled in two rounds */
 } mpki_cuda_cut;
 
 /** size, panel, root, begin, time and path of all fronts; plan.tasks and plan.larges. */

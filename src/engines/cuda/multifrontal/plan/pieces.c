@@ -7,12 +7,6 @@
 
 static const char STAGE[] = "factorize";
 
-enum {
-    GROUP = 64,       /* children that a front adds up by itself */
-    LEAST_PANEL = 12, /* columns that are eliminated together at the least, but for the last ones */
-    PANEL_ROWS = 1024 /* of a front whose columns one block eliminates */
-};
-
 void mpki_cuda_made_free(mpki_cuda_made *m) {
     void *const parts[] = {m->children, m->parent,    m->rows,  m->own,  m->shift,
                            m->super,    m->rel,       m->ridx,  m->kind, m->list,
@@ -20,40 +14,41 @@ void mpki_cuda_made_free(mpki_cuda_made *m) {
     for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) mpki_release(m->ctx, parts[k]);
 }
 
-/* Columns that may come late beside so many of its own, for which there is room. */
-static int32_t with_late(int32_t own) {
+/* Columns of a front: its own, and as many delayed ones as it has memory for. */
+static int32_t with_delayed(int32_t own) {
     return own > 0 ? own + 2 + own / 8 : 0;
 }
 
 /* The class of a front that fits into a block's shared memory as a whole; MPKI_CUDA_CLASSES:
  * none. */
 int mpki_cuda_class_of(const mpki_cuda_made *m, int32_t own, int32_t rows) {
-    const int32_t w = with_late(own), n = w + rows;
+    const int32_t w = with_delayed(own), n = w + rows;
     const int64_t bytes = m->capacity->task_bytes(m->tree->scalar, n, w, n);
     for (int k = 0; k < MPKI_CUDA_CLASSES; k++)
         if (bytes <= m->capacity->bytes[k]) return k;
     return MPKI_CUDA_CLASSES;
 }
 
-/* Do w columns of a front fit there, with all rows below them? */
+/* Do w columns of a front, with the rows below them, fit into a block's shared memory? */
 bool mpki_cuda_panel_fits(const mpki_cuda_made *m, int32_t w, int32_t below) {
-    const int32_t all = with_late(w), n = all + below;
-    return m->cuts != MPKI_CUDA_UNCUT && w + below <= PANEL_ROWS &&
+    const int32_t all = with_delayed(w), n = all + below;
+    return m->cuts != MPKI_CUDA_UNCUT && w + below <= MPKI_PANEL_ROWS &&
            m->capacity->task_bytes(m->tree->scalar, n, all, all) <=
                m->capacity->bytes[MPKI_CUDA_CLASSES - 1];
 }
 
-/* The next columns of supernode s's front: all, or as many as one block eliminates. Of very many
- * that have very many children all: each piece would add up its share of these by itself, and what
- * fails goes through all pieces that follow. */
+/* How many columns of supernode s's front the next piece has: as many as one block eliminates, in
+ * pieces of about the same size. A front of very many columns and very many children is one piece:
+ * otherwise each piece would add up the children once more, and each column that fails would pass
+ * through all pieces that follow. own, rows: columns that are left, rows below them. */
 static int32_t cut_columns(const mpki_cuda_made *m, int32_t s, int32_t own, int32_t rows) {
     int32_t w = own < MPKI_CUDA_PANEL_MOST ? own : MPKI_CUDA_PANEL_MOST;
     if (m->cuts != MPKI_CUDA_CUT || own == 0 ||
-        (own > MPKI_CUDA_CUT_MOST && m->children[s] > GROUP) ||
+        (own > MPKI_CUDA_CUT_MOST && m->children[s] > MPKI_CHILDREN_GROUP) ||
         mpki_cuda_class_of(m, own, rows) < MPKI_CUDA_CLASSES)
         return own;
-    while (w >= LEAST_PANEL && !mpki_cuda_panel_fits(m, w, own - w + rows)) w--;
-    if (w < LEAST_PANEL || w == own) return own;
+    while (w >= MPKI_PANEL_LEAST && !mpki_cuda_panel_fits(m, w, own - w + rows)) w--;
+    if (w < MPKI_PANEL_LEAST || w == own) return own;
     const int32_t pieces = (own + w - 1) / w;
     return (own + pieces - 1) / pieces;
 }
@@ -124,19 +119,19 @@ static mpk_status made_start(mpki_cuda_made *m) {
         if (tree->parent[s] >= 0) m->children[tree->parent[s]]++;
     count_pieces(m, &pieces, &positions);
     m->count = ns + pieces;
-    m->room =
-        m->count + m->count / 16 + 2; /* helpers: two for GROUP + 2 children, fewer for more */
-    m->parent = MPKI_NEW(m->ctx, STAGE, m->room, int32_t);
-    m->rows = MPKI_NEW(m->ctx, STAGE, m->room, int32_t);
-    m->own = MPKI_ZNEW(m->ctx, STAGE, m->room, int32_t);
-    m->shift = MPKI_ZNEW(m->ctx, STAGE, m->room, int32_t);
-    m->super = MPKI_NEW(m->ctx, STAGE, m->room, int32_t);
-    m->kind = MPKI_ZNEW(m->ctx, STAGE, m->room, int8_t);
-    m->rel = MPKI_NEW(m->ctx, STAGE, m->room, int64_t);
-    m->ridx = MPKI_ZNEW(m->ctx, STAGE, m->room, int64_t);
+    m->allocated = m->count + m->count / 16 +
+                   2; /* helpers: two for MPKI_CHILDREN_GROUP + 2 children, fewer for more */
+    m->parent = MPKI_NEW(m->ctx, STAGE, m->allocated, int32_t);
+    m->rows = MPKI_NEW(m->ctx, STAGE, m->allocated, int32_t);
+    m->own = MPKI_ZNEW(m->ctx, STAGE, m->allocated, int32_t);
+    m->shift = MPKI_ZNEW(m->ctx, STAGE, m->allocated, int32_t);
+    m->super = MPKI_NEW(m->ctx, STAGE, m->allocated, int32_t);
+    m->kind = MPKI_ZNEW(m->ctx, STAGE, m->allocated, int8_t);
+    m->rel = MPKI_NEW(m->ctx, STAGE, m->allocated, int64_t);
+    m->ridx = MPKI_ZNEW(m->ctx, STAGE, m->allocated, int64_t);
     m->used = m->positions = tree->rptr[ns];
-    m->list_room = m->used + tree->max_front + 64;
-    m->list = MPKI_NEW(m->ctx, STAGE, m->list_room, int32_t);
+    m->list_allocated = m->used + tree->max_front + 64;
+    m->list = MPKI_NEW(m->ctx, STAGE, m->list_allocated, int32_t);
     m->position = MPKI_NEW(m->ctx, STAGE, m->positions + positions + 1, int32_t);
     int32_t *piece_ptr = MPKI_NEW(m->ctx, STAGE, (int64_t)ns + 1, int32_t);
     const mpk_status status = mpki_failed(m->ctx);
@@ -167,11 +162,11 @@ static mpk_status helper(mpki_cuda_made *m, int32_t parent, const int32_t *child
     for (int32_t k = 0; k < count; k++)
         for (int32_t i = 0; i < m->rows[child[k]]; i++) mark[m->list[m->rel[child[k]] + i]] = 1;
     for (int32_t i = 0; i < nrows; i++) rows += mark[i];
-    if (m->used + rows > m->list_room) {
-        const int64_t room = m->list_room + m->list_room / 2 + rows;
-        int32_t *grown = mpki_resize(m->ctx, STAGE, m->list, room, sizeof *grown);
+    if (m->used + rows > m->list_allocated) {
+        const int64_t allocated = m->list_allocated + m->list_allocated / 2 + rows;
+        int32_t *grown = mpki_resize(m->ctx, STAGE, m->list, allocated, sizeof *grown);
         if (!grown) return mpki_failed(m->ctx);
-        m->list = grown, m->list_room = room;
+        m->list = grown, m->list_allocated = allocated;
     }
     m->parent[h] = parent, m->rows[h] = rows, m->rel[h] = m->used;
     m->super[h] = -1, m->kind[h] = MPKI_CUDA_HELPER;
@@ -196,10 +191,10 @@ static mpk_status helper(mpki_cuda_made *m, int32_t parent, const int32_t *child
 static mpk_status help(mpki_cuda_made *m, int32_t s, int32_t *group, int32_t count, int32_t *mark) {
     const int32_t nrows = m->own[s] + m->rows[s];
     mpk_status status = MPK_OK;
-    while (count > GROUP && !mpk_failed(status)) {
+    while (count > MPKI_CHILDREN_GROUP && !mpk_failed(status)) {
         int32_t groups = 0;
-        for (int32_t k = 0; k < count && !mpk_failed(status); k += GROUP) {
-            const int32_t size = count - k < GROUP ? count - k : GROUP;
+        for (int32_t k = 0; k < count && !mpk_failed(status); k += MPKI_CHILDREN_GROUP) {
+            const int32_t size = count - k < MPKI_CHILDREN_GROUP ? count - k : MPKI_CHILDREN_GROUP;
             if (size == 1)
                 group[groups++] = group[k];
             else
@@ -226,7 +221,7 @@ static mpk_status add_helpers(mpki_cuda_made *m) {
         ptr[s] += ptr[s - 1];
     }
     if (ptr[fronts + 1] > most) most = ptr[fronts + 1];
-    if (most <= GROUP) goto done;
+    if (most <= MPKI_CHILDREN_GROUP) goto done;
     for (int32_t s = 0; s < fronts; s++)
         if (m->parent[s] >= 0 && m->kind[s] != MPKI_CUDA_LOWER) child[ptr[m->parent[s] + 1]++] = s;
     group = MPKI_NEW(m->ctx, STAGE, most, int32_t);
@@ -234,7 +229,7 @@ static mpk_status add_helpers(mpki_cuda_made *m) {
     status = group && mark ? MPK_OK : mpki_failed(m->ctx);
     for (int32_t s = 0; s < fronts && !mpk_failed(status); s++) {
         const int32_t count = ptr[s + 1] - ptr[s];
-        if (count <= GROUP) continue;
+        if (count <= MPKI_CHILDREN_GROUP) continue;
         memcpy(group, child + ptr[s], (size_t)count * sizeof *group);
         status = help(m, s, group, count, mark);
     }

@@ -9,33 +9,6 @@ static const char STAGE[] = "factorize";
 
 enum { KINDS = MPKI_CUDA_CLASSES + 1 }; /* of fronts of a step: large ones, tasks by class */
 
-/* ---- sizes ---- */
-
-int64_t mpki_cuda_panel_bytes(mpk_scalar scalar, int32_t nrows, int32_t w) {
-    const int64_t size = (int64_t)mpk_scalar_size(scalar);
-    const int64_t bytes = ((int64_t)mpki_cuda_leading(nrows) * w + 4 * (int64_t)w) * size +
-                          (int64_t)w * (int64_t)sizeof(int32_t);
-    return (bytes + 63) & ~(int64_t)63;
-}
-
-int64_t mpki_cuda_contribution_entries(int32_t rows) {
-    const int64_t cut = MPKI_FRONT_CONTRIBUTION, k = rows / cut, ld = mpki_cuda_leading(rows);
-    const int64_t entries =
-        cut * (k * ld - cut * k * (k - 1) / 2) + (rows - cut * k) * (ld - cut * k);
-    return (entries + 1) & ~(int64_t)1;
-}
-
-int32_t mpki_cuda_front_block(int32_t w) {
-    const int32_t block = (w + MPKI_FRONT_TILE - 1) / MPKI_FRONT_TILE * MPKI_FRONT_TILE;
-    return block < MPKI_FRONT_BLOCK ? block : MPKI_FRONT_BLOCK;
-}
-
-int64_t mpki_cuda_front_work(mpk_scalar scalar, int32_t nrows, int32_t w) {
-    const int64_t entries = (int64_t)mpki_cuda_leading(nrows) * mpki_cuda_front_block(w) +
-                            4 * MPKI_FRONT_TILE * MPKI_FRONT_TILE;
-    return (entries * (int64_t)mpk_scalar_size(scalar) + 255) & ~(int64_t)255;
-}
-
 /* ---- steps ---- */
 
 static bool is_large(const mpki_cuda_cut *c, int32_t s) {
@@ -45,10 +18,6 @@ static bool is_large(const mpki_cuda_cut *c, int32_t s) {
 /* How a plan's fronts are gone over: BY_LEVEL, plan.by_level; HALVES: the first step in two, by the
  * way to the root, or to the large fronts above it. */
 enum { AT_ONCE, HALVES, BY_LEVEL };
-
-/* How much of the way to a large front the second half takes: maros_r7 on an H200 takes 6.9 ms and
- * 87 MB at once, 7.05 and 77 with 0.7, 7.5 and 71 with 0.5, 7.7 and 66 with 0.3. */
-static const double LATE_OF_LARGE = 0.7;
 
 /* Steps and stages: a task has a class that is no smaller than those of the tasks that it waits for
  * in its step. */
@@ -65,7 +34,7 @@ static void find_steps(mpki_cuda_cut *c, int way) {
         if (is_large(c, s) && c->path[s] > large) large = c->path[s];
     }
     /* 0: no halves */
-    const double half = large > 0 ? large + LATE_OF_LARGE * (longest - large) : longest / 2;
+    const double half = large > 0 ? large + MPKI_SECOND_HALF * (longest - large) : longest / 2;
     for (int32_t at = m->count - 1; by_level && at >= 0; at--) { /* depths, parents first */
         const int32_t s = m->post[at];
         if (c->root[s] != s) continue;
@@ -127,8 +96,8 @@ static mpki_cuda_task number_task(mpki_cuda_cut *c, int32_t root, int size, int3
     const mpki_cuda_made *m = &c->m;
     const int32_t first = *next;
     for (int32_t at = c->begin[root]; m->post[at] != root; at++)
-        if (c->root[m->post[at]] == root) c->now[m->post[at]] = (*next)++;
-    c->now[root] = (*next)++;
+        if (c->root[m->post[at]] == root) c->number[m->post[at]] = (*next)++;
+    c->number[root] = (*next)++;
     return (mpki_cuda_task){first, *next - 1, size,
                             c->panel[root] ? MPKI_CUDA_PANEL : MPKI_CUDA_WHOLE};
 }
@@ -162,7 +131,7 @@ static mpk_status number_tasks(numbering *z, const keyed *roots, int32_t count, 
         const mpki_cuda_item x = z->item[k];
         c->plan->task[z->task++] =
             x.part < 0 ? number_task(c, x.front, size, &z->next)
-                       : (mpki_cuda_task){c->now[x.front], c->now[x.front], size, x.part};
+                       : (mpki_cuda_task){c->number[x.front], c->number[x.front], size, x.part};
     }
     return MPK_OK;
 }
@@ -187,7 +156,7 @@ static mpk_status number_steps(numbering *z, const int32_t *start, keyed *roots)
             }
             for (int32_t r = 0; k == 0 && r < count; r++) {
                 plan->large[z->large++] = z->next;
-                z->c->now[z->c->m.post[mine[r].at]] = z->next++;
+                z->c->number[z->c->m.post[mine[r].at]] = z->next++;
             }
             if (k == 0) step->large_last = z->large;
         }
@@ -226,7 +195,7 @@ static mpk_status number(mpki_cuda_cut *c) {
     return status;
 }
 
-/* The child that is done last, as a rule, comes last: what the others give is added up before. */
+/* The child that is done last, as a rule, comes last: the others are added up before it is done. */
 static void latest_last(mpki_cuda_cut *c) {
     mpki_cuda_made *m = &c->m;
     double *const end = c->end;
@@ -245,15 +214,15 @@ static void latest_last(mpki_cuda_cut *c) {
     }
 }
 
-/* Of a large front those children come first that give to most of its rows: they are added up
+/* Of a large front those children come first that contribute to most of its rows: they are added up
  * together. */
 static void largest_first(mpki_cuda_cut *c) {
     mpki_cuda_made *m = &c->m;
     for (int32_t s = 0; s < m->count; s++) {
         int32_t *const child = m->child + m->child_ptr[s];
         const int32_t count = m->child_ptr[s + 1] - m->child_ptr[s];
-        if (!is_large(c, s) || count <= MPKI_FRONT_GIVERS) continue;
-        for (int32_t g = 0; g < MPKI_FRONT_GIVERS; g++) {
+        if (!is_large(c, s) || count <= MPKI_FRONT_FIRST_CHILDREN) continue;
+        for (int32_t g = 0; g < MPKI_FRONT_FIRST_CHILDREN; g++) {
             int32_t most = g;
             for (int32_t k = g + 1; k < count; k++)
                 if (m->rows[child[k]] > m->rows[child[most]]) most = k;
@@ -270,7 +239,7 @@ static void fill_nodes(mpki_cuda_cut *c) {
     mpki_cuda_plan *plan = c->plan;
     int32_t next = 0;
     int64_t bytes = 0, entry = 0;
-    for (int32_t s = 0; s < m->count; s++) plan->node[c->now[s]].first = s;
+    for (int32_t s = 0; s < m->count; s++) plan->node[c->number[s]].first = s;
     for (int32_t f = 0; f < m->count; f++) { /* in the order of the plan's numbers */
         mpki_cuda_node *node = &plan->node[f];
         const int32_t s = node->first, super = m->super[s];
@@ -308,15 +277,15 @@ static void fill_nodes(mpki_cuda_cut *c) {
         }
         bytes += mpki_cuda_panel_bytes(tree->scalar, node->own + node->rows, node->own);
         for (int32_t k = m->child_ptr[s]; k < m->child_ptr[s + 1]; k++)
-            plan->child[next++] = c->now[m->child[k]];
+            plan->child[next++] = c->number[m->child[k]];
     }
     plan->children = next;
     plan->panel_bytes = bytes;
     plan->units = 0;
     for (int32_t s = 0, piece = tree->nsuper; s < tree->nsuper; s++) {
         while (piece < m->count && m->super[piece] == s)
-            plan->unit[plan->units++] = c->now[piece++];
-        plan->unit[plan->units++] = c->now[s];
+            plan->unit[plan->units++] = c->number[piece++];
+        plan->unit[plan->units++] = c->number[s];
     }
     mpki_cuda_find_work(plan, tree->scalar);
 }
@@ -337,13 +306,13 @@ void mpki_cuda_plan_free(mpk_context *ctx, mpki_cuda_plan *plan) {
     *plan = (mpki_cuda_plan){0};
 }
 
-/* Steps in which what large fronts take and what all leave, in use at once, is nearly the most
- * there is, and so much that a launch more does not show: the last blocks of each are at work alone
- * for some 60 us. */
+/* Find the steps whose large fronts are assembled in two rounds, so that fewer contributions are
+ * held at once. These are the steps whose contributions, those that large fronts add up and those
+ * that all fronts leave, are nearly the most of all steps; and so many that a further launch, whose
+ * last blocks are at work alone for some 60 us, does not count. */
 static mpk_status find_full(mpki_cuda_cut *c) {
-    enum { BLOCK_TAKES = 100000 }; /* entries for each multiprocessor */
     const mpki_cuda_made *m = &c->m;
-    const int64_t least = (int64_t)BLOCK_TAKES * m->capacity->blocks[MPKI_CUDA_CLASSES - 1];
+    const int64_t least = (int64_t)MPKI_FULL_ENTRIES * m->capacity->blocks[MPKI_CUDA_CLASSES - 1];
     const int32_t steps = c->plan->steps;
     int64_t *taken = MPKI_ZNEW(m->ctx, STAGE, 2 * ((int64_t)steps + 1), int64_t), most = 0;
     mpki_release(m->ctx, c->full);
@@ -375,10 +344,10 @@ static mpk_status lay_out(mpki_cuda_cut *c, int way) {
     return mpki_cuda_place_contributions(c);
 }
 
-/* Classes of tasks are done one after the other, the widest blocks' last, for which all that the
+/* Classes of tasks are done one after the other, the largest last, for which all that the
  * others contribute waits in a step. Is that three quarters of what there is, and more than the
  * factor? */
-static bool waits_for_widest(const mpki_cuda_cut *c) {
+static bool waits_for_largest(const mpki_cuda_cut *c) {
     const mpki_cuda_made *m = &c->m;
     int64_t entries = 0;
     for (int32_t s = 0; s < m->count; s++)
@@ -389,11 +358,6 @@ static bool waits_for_widest(const mpki_cuda_cut *c) {
     return 4 * entries > 3 * all &&
            all * (int64_t)mpk_scalar_size(m->tree->scalar) > c->plan->panel_bytes;
 }
-
-/* Beyond so many operations the work counts, not who waits for whom, and large fronts do it at a
- * higher rate: an H100 takes 11.0 ms for nlpkkt 20 (4.2e9) where fronts are cut, 7.3 by level; for
- * Stokes on 300 x 300 (2.5e9) 11.8, and an H200 12.8 by level. */
-static const double BY_LEVEL_FLOPS = 3e9;
 
 /* Contributions that wait for steps far ahead of theirs, and those of pieces, would take much
  * memory beside a large factor. */
@@ -420,7 +384,7 @@ static mpk_status plan_make(mpk_context *ctx, const mpki_tree_view *tree,
     c.time = MPKI_NEW(ctx, STAGE, count, double);
     c.path = MPKI_ZNEW(ctx, STAGE, count, double);
     c.end = MPKI_NEW(ctx, STAGE, count, double);
-    c.now = MPKI_NEW(ctx, STAGE, count, int32_t);
+    c.number = MPKI_NEW(ctx, STAGE, count, int32_t);
     plan->fronts = c.m.count;
     plan->node = MPKI_ZNEW(ctx, STAGE, count, mpki_cuda_node);
     plan->kind = MPKI_NEW(ctx, STAGE, count, int8_t);
@@ -436,7 +400,7 @@ static mpk_status plan_make(mpk_context *ctx, const mpki_tree_view *tree,
     plan->round = MPKI_ZNEW(ctx, STAGE, (int64_t)plan->larges + 1, int32_t);
     status = mpki_failed(ctx);
     if (!mpk_failed(status)) status = lay_out(&c, by_level ? BY_LEVEL : AT_ONCE);
-    if (!mpk_failed(status) && !by_level && waits_for_widest(&c)) status = lay_out(&c, HALVES);
+    if (!mpk_failed(status) && !by_level && waits_for_largest(&c)) status = lay_out(&c, HALVES);
     plan->rel = c.m.list, c.m.list = NULL;
     plan->rows = c.m.used;
     plan->ridx = c.m.position, c.m.position = NULL;
@@ -451,7 +415,7 @@ done:
     mpki_release(ctx, c.path);
     mpki_release(ctx, c.end);
     mpki_release(ctx, c.time);
-    mpki_release(ctx, c.now);
+    mpki_release(ctx, c.number);
     mpki_release(ctx, c.full);
     mpki_cuda_made_free(&c.m);
     if (mpk_failed(status)) mpki_cuda_plan_free(ctx, plan);
@@ -462,7 +426,7 @@ done:
 mpk_status mpki_cuda_plan_make(mpk_context *ctx, const mpki_tree_view *tree,
                                const mpki_cuda_capacity *capacity, bool whole,
                                mpki_cuda_plan *plan) {
-    if (tree->factor_flops > BY_LEVEL_FLOPS)
+    if (tree->factor_flops > MPKI_BY_LEVEL_FLOPS)
         return plan_make(ctx, tree, capacity, true, MPKI_CUDA_UNCUT, plan);
     const mpk_status status =
         plan_make(ctx, tree, capacity, false, whole ? MPKI_CUDA_IN_PARTS : MPKI_CUDA_CUT, plan);

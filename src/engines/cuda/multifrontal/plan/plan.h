@@ -53,9 +53,9 @@ typedef struct mpki_cuda_plan {
     int64_t rows, positions;
     mpki_cuda_task *task; /* tasks */
     int32_t *large;       /* larges: fronts */
-    int32_t *
-        round; /* larges: in which of its step's rounds it is assembled. Contributions of a round may
-                             lie on what those before it have taken */
+    /** larges: the round of its step in which it is assembled. Contributions of a round may lie
+     *  where those were that the rounds before have added */
+    int32_t *round;
     mpki_cuda_step *step;
     int64_t panel_bytes;          /* of all panels, while nothing is delayed */
     int64_t contribution_entries; /* of those that are held at the same time, at most */
@@ -78,15 +78,12 @@ int32_t mpki_cuda_front_block(int32_t w);
 int64_t mpki_cuda_front_work(mpk_scalar scalar, int32_t nrows, int32_t w);
 
 /** How many times large fronts that are eliminated together have W, of `bytes` in all: twice where
- *  one has several blocks of columns and there is room, so that a block's update goes on beside the
- *  next block. */
+ *  one has several blocks of columns and there is memory, so that a block's update goes on beside
+ *  the next block. */
 static inline int32_t mpki_cuda_front_buffers(const mpki_cuda_plan *plan, int64_t bytes,
                                               int32_t blocks) {
     return blocks > 1 && 2 * bytes <= plan->twice_bytes ? 2 : 1;
 }
-
-/** Large fronts of a step are eliminated together, as many as this much work space holds. */
-#define MPKI_CUDA_TOGETHER ((int64_t)256 << 20)
 
 static inline int32_t mpki_cuda_leading(int32_t rows) {
     return (rows + 1) & ~1;

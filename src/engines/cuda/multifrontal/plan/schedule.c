@@ -10,8 +10,6 @@
 
 static const char STAGE[] = "factorize";
 
-static const double PART_NS = 6000, CHILD_NS = 700; /* of a part: its product; what a child gives */
-
 enum { ENDS, OPENS }; /* what happens: a task or a part ends; the parts of a front may begin */
 
 typedef struct plan_of_step {
@@ -56,12 +54,13 @@ static int32_t begin(plan_of_step *z, double now, int32_t blocks, const int32_t 
     while (blocks > 0 && z->ready.count > 0) {
         const mpki_heap_entry x = z->ready.entry[0];
         const int32_t k = x.at, s = z->root[k];
-        const double part_ns = PART_NS + CHILD_NS * (m->child_ptr[s + 1] - m->child_ptr[s]);
+        const double part_ns =
+            MPKI_PART_NS + (double)MPKI_PART_CHILD_NS * (m->child_ptr[s + 1] - m->child_ptr[s]);
         double takes = z->c->time[s];
         if (x.what == ENDS) { /* the task itself */
             (void)mpki_heap_pop(&z->ready);
             out[(*next)++] = (mpki_cuda_item){s, -1};
-            if (parts[k] > 0) { /* what children give is added up before the columns are there */
+            if (parts[k] > 0) { /* children are added up before the columns are there */
                 const double open = takes > part_ns ? takes - part_ns : 0;
                 mpki_heap_push(&z->event, (mpki_heap_entry){now + open, k, OPENS});
             }

@@ -3,17 +3,10 @@
  * contributions; how long each takes (multifrontal/plan/cut.h). */
 #include "cut.h"
 
-enum {
-    TASK_NS = 20000, /* a subtree of this length is one task */
-    BESIDE_NS = 3000 /* so is one whose branches but one take this long: a block waits as long */
-};
-
-/* Measured on an H100 and an H200, roughly. */
 double mpki_cuda_front_ns(const mpki_cuda_cut *c, int32_t s) {
     const double own = c->m.own[s], nrows = own + c->m.rows[s];
     const double children = c->m.child_ptr[s + 1] - c->m.child_ptr[s];
-    if (c->panel[s]) return 12000 + 700 * own + 20 * nrows + 500 * children;
-    return 2500 + 300 * own + 0.01 * own * nrows * nrows + 0.1 * nrows * nrows;
+    return mpki_task_front_ns(c->panel[s], own, nrows, children);
 }
 
 int32_t mpki_cuda_rows_up(const mpki_cuda_cut *c, int32_t s, int32_t *parts) {
@@ -56,7 +49,7 @@ void mpki_cuda_find_tasks(mpki_cuda_cut *c) {
             if (c->begin[child] < c->begin[s]) c->begin[s] = c->begin[child];
         }
         const double mine = mpki_cuda_front_ns(c, s);
-        joins = joins && (sum + mine <= TASK_NS || sum - most <= BESIDE_NS);
+        joins = joins && (sum + mine <= MPKI_TASK_NS || sum - most <= MPKI_TASK_BRANCH_NS);
         c->time[s] = mine + (joins ? sum : 0);
         c->root[s] = s;
         for (int32_t k = m->child_ptr[s]; joins && k < m->child_ptr[s + 1]; k++) {

@@ -5,16 +5,11 @@
 
 static const char STAGE[] = "solve";
 
-/* Columns of a front that is a task by itself from which on it is swept in strips, which takes more
- * blocks: sooner where there are few fronts; rows of a front for which a block has room in shared
- * memory. */
-enum { WIDE = 64, WIDE_OF_FEW = 32, FEW = 4096, WORK = 512 };
-
 /* Does a task have a front of so many columns that its fronts are swept by themselves, that one in
  * strips? */
 static bool is_apart(const mpki_direct *f, const mpki_cuda_task *task) {
     for (int32_t k = task->first; k <= task->last; k++)
-        if (f->now[k].nelim > WIDE) return true;
+        if (f->state[k].nelim > MPKI_STRIP_PIVOTS) return true;
     return false;
 }
 
@@ -26,7 +21,7 @@ static int32_t cut_by(int32_t n, int32_t by) {
 
 /* Counts of a chain. */
 static int32_t lower_strips(const mpki_direct *f, const mpki_cuda_chain *c) {
-    const mpki_cuda_now *x = &f->now[c->top];
+    const mpki_cuda_front_state *x = &f->state[c->top];
     return cut_by(x->w + f->plan.node[c->top].rows - x->nelim, MPKI_FRONT_STRIP);
 }
 /* Is it forward one piece? */
@@ -37,7 +32,7 @@ static bool is_single(const mpki_direct *f, const mpki_cuda_chain *c) {
 /* Slices of the rows beyond the pivots that are pieces of their own, for each strip on the way
  * back. */
 static int32_t more_slices(const mpki_direct *f, const mpki_cuda_chain *c) {
-    const mpki_cuda_now *x = &f->now[c->top];
+    const mpki_cuda_front_state *x = &f->state[c->top];
     const int32_t slices = cut_by(x->w + f->plan.node[c->top].rows - x->nelim, MPKI_FRONT_SLICE);
     return slices > 1 ? slices - 1 : 0;
 }
@@ -60,23 +55,23 @@ static int32_t front_before(const mpki_cuda_plan *plan, int32_t front) {
     return -1;
 }
 
-/* The segments of a chain and the strips that they make. Fills lists where there are any. Returns
- * whether it is not more than a block looks at. */
+/* Cut chain c, of the fronts in `front`, into segments, and these into strips; fills the lists of l
+ * unless it is NULL. Returns whether a block can hold so many segments. */
 static bool cut_chain(const mpki_direct *f, const int32_t *front, mpki_cuda_chain *c,
                       mpki_cuda_sweep_lists *l) {
-    int32_t room = 0, in_strip = 0; /* of the strip that is being filled */
+    int32_t left = 0, in_strip = 0; /* of the strip that is being filled */
     c->strips = c->segments = 0;
     for (int32_t k = 0; k < c->pieces; k++) {
-        const int32_t all = f->now[front[k]].nelim;
+        const int32_t all = f->state[front[k]].nelim;
         for (int32_t done = 0, count; done < all; done += count) {
-            if (room == 0 || in_strip == MPKI_CUDA_IN_STRIP) {
+            if (left == 0 || in_strip == MPKI_CUDA_IN_STRIP) {
                 if (l) l->strip[c->strip + c->strips] = c->segments;
-                c->strips++, room = MPKI_FRONT_STRIP, in_strip = 0;
+                c->strips++, left = MPKI_FRONT_STRIP, in_strip = 0;
             }
-            count = all - done < room ? all - done : room;
+            count = all - done < left ? all - done : left;
             if (l)
                 l->segment[c->segment + c->segments] = (mpki_cuda_segment){front[k], done, count};
-            c->segments++, in_strip++, room -= count;
+            c->segments++, in_strip++, left -= count;
             if (c->segments > MPKI_CUDA_SEGMENTS) return false;
         }
     }
@@ -84,12 +79,12 @@ static bool cut_chain(const mpki_direct *f, const int32_t *front, mpki_cuda_chai
     return true;
 }
 
-/* Have children of a front, but for the one before it in a chain, left columns to it? */
+/* Have children of a front, but for the one before it in a chain, delayed columns to it? */
 static bool gets_columns(const mpki_direct *f, int32_t front, bool chained) {
     const mpki_cuda_node *node = &f->plan.node[front];
     for (int32_t k = 0; k < node->children; k++) {
         const int32_t child = f->plan.child[node->child + k];
-        if (f->now[child].w > f->now[child].nelim &&
+        if (f->state[child].w > f->state[child].nelim &&
             !(chained && f->plan.kind[child] == MPKI_CUDA_LOWER))
             return true;
     }
@@ -119,8 +114,8 @@ static void add_alone(const mpki_direct *f, int32_t top, mpki_cuda_sweep_lists *
         (mpki_cuda_chain){.top = top,
                           .low = top,
                           .pieces = 1,
-                          .late = gets_columns(f, top, false),
-                          .strips = cut_by(f->now[top].nelim, MPKI_FRONT_STRIP)};
+                          .delayed = gets_columns(f, top, false),
+                          .strips = cut_by(f->state[top].nelim, MPKI_FRONT_STRIP)};
 }
 
 /* The fronts that end in `top` and are columns of one, as far as none of them has others beside it
@@ -131,10 +126,11 @@ static void add_chain(const mpki_direct *f, int32_t top, mpki_cuda_sweep_lists *
         c.pieces++, c.low = x;
     for (int32_t k = c.pieces - 1, x = top; k >= 0; k--, x = front_before(&f->plan, x))
         l->front[k] = x;
-    for (int32_t k = 0; k < c.pieces; k++) c.late |= gets_columns(f, l->front[k], k > 0);
+    for (int32_t k = 0; k < c.pieces; k++) c.delayed |= gets_columns(f, l->front[k], k > 0);
     if (c.pieces == 1) {
-        const int32_t wide = f->plan.fronts > FEW ? WIDE : WIDE_OF_FEW;
-        if (l->way[top] != ALONE || f->now[top].nelim > wide) add_alone(f, top, l);
+        const int32_t most =
+            f->plan.fronts > MPKI_STRIP_FEW_FRONTS ? MPKI_STRIP_PIVOTS : MPKI_STRIP_PIVOTS_FEW;
+        if (l->way[top] != ALONE || f->state[top].nelim > most) add_alone(f, top, l);
     } else if (cut_chain(f, l->front, &c, NULL)) {
         c.strip = l->strips, c.segment = l->segments;
         (void)cut_chain(f, l->front, &c, l);
@@ -163,24 +159,24 @@ static void find_chains(const mpki_direct *f, mpki_cuda_sweep_lists *l) {
     }
 }
 
-/* ---- where what fronts give goes ---- */
+/* ---- places of contributions in u ---- */
 
 /* A child that is not itself a part of the chain. shift: columns of the chain before those of its
  * parent. */
-typedef void child_visit(const mpki_direct *f, mpki_cuda_sweep_lists *l, int32_t *gift,
+typedef void child_visit(const mpki_direct *f, mpki_cuda_sweep_lists *l, int32_t *contribution,
                          int32_t child, int32_t shift);
 
-static void count_child(const mpki_direct *f, mpki_cuda_sweep_lists *l, int32_t *gift,
+static void count_child(const mpki_direct *f, mpki_cuda_sweep_lists *l, int32_t *contribution,
                         int32_t child, int32_t shift) {
     const mpki_cuda_node *node = &f->plan.node[child];
     l->slot[child] = l->slots, l->slots += node->rows;
-    for (int32_t i = 0; i < node->rows; i++) gift[shift + f->plan.rel[node->rel + i] + 1]++;
+    for (int32_t i = 0; i < node->rows; i++) contribution[shift + f->plan.rel[node->rel + i] + 1]++;
 }
-static void place_child(const mpki_direct *f, mpki_cuda_sweep_lists *l, int32_t *gift,
+static void place_child(const mpki_direct *f, mpki_cuda_sweep_lists *l, int32_t *contribution,
                         int32_t child, int32_t shift) {
     const mpki_cuda_node *node = &f->plan.node[child];
     for (int32_t i = 0; i < node->rows; i++)
-        l->place[l->slot[child] + i] = gift[shift + f->plan.rel[node->rel + i] + 1]++;
+        l->place[l->slot[child] + i] = contribution[shift + f->plan.rel[node->rel + i] + 1]++;
 }
 
 static void each_child(const mpki_direct *f, mpki_cuda_sweep_lists *l, const mpki_cuda_chain *c,
@@ -192,44 +188,45 @@ static void each_child(const mpki_direct *f, mpki_cuda_sweep_lists *l, const mpk
         for (int32_t i = 0; i < node->children; i++) {
             const int32_t child = plan->child[node->child + i];
             if (k + 1 < c->pieces && plan->kind[child] == MPKI_CUDA_LOWER) continue;
-            visit(f, l, l->gift + c->gift, child, node->first - first);
+            visit(f, l, l->contribution + c->contribution, child, node->first - first);
         }
     }
 }
 
-/* Each row of a chain has what its children give to it side by side: l->gift[row] is counted,
- * begins, ends there. */
-static void place_gifts(const mpki_direct *f, mpki_cuda_sweep_lists *l, mpki_cuda_chain *c) {
+/* Find places in u for the contributions to chain c: those to one row lie side by side, from
+ * l->contribution[row] to the next row's. They are counted first, then placed. */
+static void place_contributions(const mpki_direct *f, mpki_cuda_sweep_lists *l,
+                                mpki_cuda_chain *c) {
     const int32_t rows = columns_of(f, c) + f->plan.node[c->top].rows;
-    int32_t *gift = l->gift + l->gifts;
-    c->gift = -1;
+    int32_t *contribution = l->contribution + l->contributions;
+    c->contribution = -1;
     if (columns_of(f, c) == 0) return;
-    c->gift = l->gifts, l->gifts += rows + 1;
-    for (int32_t i = 0; i <= rows; i++) gift[i] = 0;
+    c->contribution = l->contributions, l->contributions += rows + 1;
+    for (int32_t i = 0; i <= rows; i++) contribution[i] = 0;
     each_child(f, l, c, count_child);
-    gift[0] = (int32_t)l->rows;
+    contribution[0] = (int32_t)l->rows;
     for (int32_t i = 1; i <= rows; i++) {
-        const int32_t count = gift[i];
-        gift[i] = (int32_t)l->rows, l->rows += count;
+        const int32_t count = contribution[i];
+        contribution[i] = (int32_t)l->rows, l->rows += count;
     }
     each_child(f, l, c, place_child);
 }
 
-/* Places in u: of gifts to chains; of what other fronts give, behind the work space of those that
- * have it there. */
+/* Find places in u for all contributions: those to chains, then those of other fronts, each behind
+ * its work space if that is in u, too. */
 static mpk_status place_all(mpk_context *ctx, const mpki_direct *f, mpki_cuda_sweep_lists *l) {
     const mpki_cuda_plan *plan = &f->plan;
     int64_t most = 0;
     for (int32_t k = 0; k < plan->fronts; k++)
-        most += 3 * (int64_t)plan->node[k].rows + 2 * (int64_t)f->now[k].w;
+        most += 3 * (int64_t)plan->node[k].rows + 2 * (int64_t)f->state[k].w;
     if (most > INT32_MAX)
         return mpki_error(ctx, MPK_ERR_SIZE, STAGE, most, "too many rows for a sweep");
     for (int32_t k = 0; k < plan->fronts; k++) l->slot[k] = -1;
-    for (int32_t k = 0; k < l->chains; k++) place_gifts(f, l, &l->chain[k]);
+    for (int32_t k = 0; k < l->chains; k++) place_contributions(f, l, &l->chain[k]);
     for (int32_t k = 0; k < plan->fronts; k++) {
-        const int32_t rows = plan->node[k].rows, all = f->now[k].w + rows, chain = l->chain_of[k];
+        const int32_t rows = plan->node[k].rows, all = f->state[k].w + rows, chain = l->chain_of[k];
         const bool inner = chain >= 0 && l->chain[chain].top != k;
-        if (chain < 0 && all > WORK) l->rows += 2 * (int64_t)all;
+        if (chain < 0 && all > MPKI_SWEEP_SMEM_ROWS) l->rows += 2 * (int64_t)all;
         l->at[k] = l->rows;
         if (l->slot[k] < 0 && !inner) l->rows += rows;
     }
@@ -284,17 +281,17 @@ static void large_pieces(const mpki_direct *f, const mpki_cuda_step *step, mpki_
  * children sooner, where it has little else to do. */
 static bool by_warps(const mpki_direct *f, const mpki_cuda_sweep_lists *l,
                      const mpki_cuda_task *task, bool back) {
-    enum { BLOCKS_CHILDREN = 16, LITTLE = 4 };
     if (task->part >= 0 || l->chain_of[task->last] >= 0 || is_apart(f, task) ||
         task->last - task->first >= MPKI_CUDA_WARP_FRONTS)
         return false;
     const int32_t most = back ? MPKI_CUDA_WARP_BACK : MPKI_CUDA_WARP_PIVOTS;
     for (int32_t k = task->first; k <= task->last; k++) {
         const mpki_cuda_node *node = &f->plan.node[k];
-        const mpki_cuda_now *x = &f->now[k];
+        const mpki_cuda_front_state *x = &f->state[k];
         if (x->nelim > most || node->own + node->rows > MPKI_CUDA_WARP_ROWS ||
             x->w + node->rows - x->nelim > MPKI_CUDA_WARP_ROWS ||
-            (!back && node->children > BLOCKS_CHILDREN && task->last - task->first < LITTLE))
+            (!back && node->children > MPKI_WARP_CHILDREN &&
+             task->last - task->first < MPKI_WARP_FEW_FRONTS))
             return false;
     }
     return true;
@@ -352,14 +349,11 @@ static int32_t task_pieces(const mpki_direct *f, const mpki_cuda_step *step,
 }
 
 static void order_pieces(const mpki_direct *f, mpki_cuda_sweep_lists *l) {
-    enum {
-        LEAST = 8,
-        MOST = 64,
-        BLOCKS = 1024
-    }; /* fronts of a group; pieces that a device is busy with */
     const mpki_cuda_plan *plan = &f->plan;
-    const int32_t share = plan->tasks / BLOCKS;
-    l->group = share < LEAST ? LEAST : share > MOST ? MOST : share;
+    const int32_t share = plan->tasks / MPKI_SWEEP_PIECES;
+    l->group = share < MPKI_SWEEP_GROUP_LEAST  ? MPKI_SWEEP_GROUP_LEAST
+               : share > MPKI_SWEEP_GROUP_MOST ? MPKI_SWEEP_GROUP_MOST
+                                               : share;
     for (int32_t d = 0; d < plan->steps; d++) {
         const mpki_cuda_step *step = &plan->step[d];
         large_pieces(f, step, l, false);
@@ -375,8 +369,9 @@ static void order_pieces(const mpki_direct *f, mpki_cuda_sweep_lists *l) {
 /* ---- the whole ---- */
 
 void mpki_cuda_sweep_lists_free(mpk_context *ctx, mpki_cuda_sweep_lists *l) {
-    void *const parts[] = {l->at, l->slot,    l->place, l->gift,     l->parent, l->goal,  l->down,
-                           l->up, l->segment, l->strip, l->chain_of, l->chain,  l->front, l->way};
+    void *const parts[] = {l->at,       l->slot,  l->place, l->contribution, l->parent,
+                           l->goal,     l->down,  l->up,    l->segment,      l->strip,
+                           l->chain_of, l->chain, l->front, l->way};
     for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) mpki_release(ctx, parts[k]);
     *l = (mpki_cuda_sweep_lists){0};
 }
@@ -387,26 +382,26 @@ static int64_t most_pieces(const mpki_direct *f) {
     int64_t pieces = plan->tasks;
     for (int32_t k = 0; k < plan->fronts; k++) {
         const mpki_cuda_node *node = &plan->node[k];
-        const int32_t all = f->now[k].w + node->rows;
+        const int32_t all = f->state[k].w + node->rows;
         pieces += 4 + all / MPKI_FRONT_GATHER + all / MPKI_FRONT_STRIP;
-        pieces += (2 + (int64_t)f->now[k].nelim / MPKI_FRONT_STRIP) * (all / MPKI_FRONT_SLICE);
+        pieces += (2 + (int64_t)f->state[k].nelim / MPKI_FRONT_STRIP) * (all / MPKI_FRONT_SLICE);
     }
     return pieces;
 }
 
-static mpk_status make_room(mpk_context *ctx, const mpki_direct *f, mpki_cuda_sweep_lists *l) {
+static mpk_status allocate_lists(mpk_context *ctx, const mpki_direct *f, mpki_cuda_sweep_lists *l) {
     const int64_t fronts = f->plan.fronts, pieces = most_pieces(f);
     int64_t segments = 0, rows = 0, columns = 0;
     if (pieces > INT32_MAX / 2)
         return mpki_error(ctx, MPK_ERR_SIZE, STAGE, pieces, "too many pieces for a sweep");
     for (int64_t k = 0; k < fronts; k++) {
-        segments += 2 + f->now[k].nelim / MPKI_FRONT_STRIP;
+        segments += 2 + f->state[k].nelim / MPKI_FRONT_STRIP;
         rows += f->plan.node[k].rows, columns += f->plan.node[k].own;
     }
     l->at = MPKI_NEW(ctx, STAGE, fronts + 1, int64_t);
     l->slot = MPKI_NEW(ctx, STAGE, fronts + 1, int64_t);
     l->place = MPKI_NEW(ctx, STAGE, rows + 1, int32_t);
-    l->gift = MPKI_NEW(ctx, STAGE, rows + columns + fronts + 1, int32_t);
+    l->contribution = MPKI_NEW(ctx, STAGE, rows + columns + fronts + 1, int32_t);
     l->parent = MPKI_NEW(ctx, STAGE, fronts + 1, int32_t);
     l->goal = MPKI_NEW(ctx, STAGE, fronts + 1, int32_t);
     l->chain_of = MPKI_NEW(ctx, STAGE, fronts + 1, int32_t);
@@ -417,7 +412,7 @@ static mpk_status make_room(mpk_context *ctx, const mpki_direct *f, mpki_cuda_sw
     l->strip = MPKI_NEW(ctx, STAGE, segments + fronts + 1, int32_t);
     l->down = MPKI_NEW(ctx, STAGE, pieces + 1, mpki_cuda_piece);
     l->up = MPKI_NEW(ctx, STAGE, pieces + 1, mpki_cuda_piece);
-    return l->at && l->slot && l->place && l->gift && l->parent && l->goal && l->chain_of &&
+    return l->at && l->slot && l->place && l->contribution && l->parent && l->goal && l->chain_of &&
                    l->front && l->way && l->chain && l->segment && l->strip && l->down && l->up
                ? MPK_OK
                : mpki_failed(ctx);
@@ -425,16 +420,16 @@ static mpk_status make_room(mpk_context *ctx, const mpki_direct *f, mpki_cuda_sw
 
 /* Where copies of chains of one front lie, one after the other, each from a line of the second
  * cache on. */
-static void place_narrow(const mpki_direct *f, mpki_cuda_sweep_lists *l) {
+static void place_half_copies(const mpki_direct *f, mpki_cuda_sweep_lists *l) {
     enum { LINE = 32 };
     for (int32_t k = 0; k < l->chains; k++) {
         mpki_cuda_chain *c = &l->chain[k];
-        const mpki_cuda_now *x = &f->now[c->top];
-        c->narrow = -1;
+        const mpki_cuda_front_state *x = &f->state[c->top];
+        c->half_copy = -1;
         if (c->pieces > 1) continue;
-        c->narrow = l->narrow;
-        l->narrow +=
-            (mpki_narrow_entries(mpki_cuda_leading(x->w + f->plan.node[c->top].rows), x->nelim) +
+        c->half_copy = l->half_copy;
+        l->half_copy +=
+            (mpki_half_copy_entries(mpki_cuda_leading(x->w + f->plan.node[c->top].rows), x->nelim) +
              LINE - 1) &
             ~(int64_t)(LINE - 1);
     }
@@ -444,7 +439,7 @@ mpk_status mpki_cuda_sweep_lists_make(mpk_context *ctx, const mpki_direct *f,
                                       mpki_cuda_sweep_lists *l) {
     const mpki_cuda_plan *plan = &f->plan;
     *l = (mpki_cuda_sweep_lists){0};
-    mpk_status status = make_room(ctx, f, l);
+    mpk_status status = allocate_lists(ctx, f, l);
     if (mpk_failed(status)) return status;
     for (int32_t k = 0; k < plan->fronts; k++) l->parent[k] = -1, l->goal[k] = 1;
     for (int32_t k = 0; k < plan->fronts; k++)
@@ -453,14 +448,14 @@ mpk_status mpki_cuda_sweep_lists_make(mpk_context *ctx, const mpki_direct *f,
     find_chains(f, l);
     status = place_all(ctx, f, l);
     if (mpk_failed(status)) return status;
-    place_narrow(f, l);
-    l->small = l->narrow < f->narrow_least;
+    place_half_copies(f, l);
+    l->small = l->half_copy < f->half_copy_least;
     for (int32_t k = 0; k < l->chains; k++) {
         mpki_cuda_chain *c = &l->chain[k];
         c->single = l->small && is_single(f, c);
         c->square = l->squares, l->squares += c->strips;
-        c->handed = l->handed;
-        l->handed += (int64_t)c->strips * (2 + more_slices(f, c)) * MPKI_FRONT_STRIP;
+        c->sent = l->sent;
+        l->sent += (int64_t)c->strips * (2 + more_slices(f, c)) * MPKI_FRONT_STRIP;
         l->goal[c->top] = plan->node[c->top].own == 0 ? gathers(f, c)
                           : c->single                 ? 1
                                                       : c->strips + lower_strips(f, c);

@@ -7,12 +7,12 @@
 #include "../state.h"
 
 typedef struct mpki_cuda_sweep_lists {
-    int64_t *at, rows;    /* fronts: where its own part of u begins; rows of all */
-    int64_t *slot, slots; /* fronts: where its rows begin in place; < 0: they go to its own part */
-    int32_t *place,
-        *gift; /* slots: where they go in u; gifts: where those to a chain's row begin */
-    int64_t gifts;
-    int64_t handed;             /* values that blocks of chains hand on, in one direction */
+    int64_t *at, rows;     /* fronts: where its own part of u begins; rows of all */
+    int64_t *slot, slots;  /* fronts: where its rows begin in place; < 0: they go to its own part */
+    int32_t *place;        /* slots: where they go in u */
+    int32_t *contribution; /* contributions: where those to a chain's row begin in u */
+    int64_t contributions;
+    int64_t sent;               /* values that blocks of chains send, in one direction */
     int32_t *parent, *goal;     /* fronts */
     mpki_cuda_piece *down, *up; /* downs, ups */
     mpki_cuda_chain *chain;     /* chains */
@@ -20,7 +20,7 @@ typedef struct mpki_cuda_sweep_lists {
     int32_t *strip;             /* strips: of chains of several fronts, one more for each chain */
     int32_t downs, ups, chains, segments, strips;
     int32_t squares;   /* strips of all chains */
-    int64_t narrow;    /* entries of the copies of chains of one front */
+    int64_t half_copy; /* entries of the copies of chains of one front */
     bool small;        /* these are few */
     int32_t group;     /* fronts of tasks that are swept together, at most */
     int32_t *chain_of; /* fronts: its chain; -1: it is swept by its task */

@@ -10,7 +10,7 @@ static const char STAGE[] = "solve";
 
 typedef struct mpki_cuda_refining {
     mpki_cuda_refine a;
-    void *room;      /* device: all */
+    void *memory;    /* device: all */
     int32_t columns; /* most right-hand sides */
     /* n x columns each: right-hand sides where the caller's cannot stay where they are, residuals,
      * best x so far, x where the caller's is on the host */
@@ -19,10 +19,10 @@ typedef struct mpki_cuda_refining {
 
 static void release(const mpki_direct *f, refining *z) {
     if (!z) return;
-    if (z->a.told)
+    if (z->a.report)
         (void)f->device->table->direct->refine[f->tree.scalar]->hold(f->device->cuda, 0,
-                                                                     &z->a.told);
-    if (z->room) f->device->table->release(f->device->cuda, z->room);
+                                                                     &z->a.report);
+    if (z->memory) f->device->table->release(f->device->cuda, z->memory);
     mpki_release(f->ctx, z);
 }
 
@@ -63,15 +63,15 @@ static refining *make(const mpki_direct *f, int32_t columns) {
     char *at[PARTS];
     int64_t bytes = 0;
     for (int k = 0; k < PARTS; k++) bytes += (part[k] + 255) & ~(int64_t)255;
-    if (f->limit > 0 && (double)bytes + (double)f->room_bytes > f->limit) return NULL;
+    if (f->limit > 0 && (double)bytes + (double)f->memory_bytes > f->limit) return NULL;
     z = mpki_alloc(f->ctx, STAGE, 1, sizeof *z);
     if (z) memset(z, 0, sizeof *z);
-    if (!z || mpk_failed(f->device->table->alloc(f->device->cuda, bytes, &z->room))) {
-        if (z) z->room = NULL;
+    if (!z || mpk_failed(f->device->table->alloc(f->device->cuda, bytes, &z->memory))) {
+        if (z) z->memory = NULL;
         release(f, z);
         return NULL;
     }
-    char *next = z->room;
+    char *next = z->memory;
     for (int k = 0; k < PARTS; k++) at[k] = next, next += (part[k] + 255) & ~(int64_t)255;
     z->a = (mpki_cuda_refine){.a = *rows,
                               .ax = f->ax,
@@ -83,9 +83,9 @@ static refining *make(const mpki_direct *f, int32_t columns) {
                               .piece = (double *)(void *)at[1],
                               .errors = (mpki_cuda_errors *)(void *)at[2]};
     /* without it errors are copied */
-    if (mpk_failed(f->device->table->direct->refine[f->tree.scalar]->hold(f->device->cuda,
-                                                                          columns + 1, &z->a.told)))
-        z->a.told = NULL;
+    if (mpk_failed(f->device->table->direct->refine[f->tree.scalar]->hold(
+            f->device->cuda, columns + 1, &z->a.report)))
+        z->a.report = NULL;
     z->columns = columns;
     z->b = at[3], z->r = at[4], z->x = at[5], z->y = at[6];
     return z;
@@ -167,7 +167,7 @@ static bool queue(const loop *l, const mpki_cuda_refine *a, int32_t k, int step)
 static mpki_cuda_refine place(const loop *l, int32_t k) {
     mpki_cuda_refine a = l->z->a;
     a.errors += k;
-    if (a.told) a.told += k;
+    if (a.report) a.report += k;
     return a;
 }
 
@@ -187,7 +187,7 @@ static int judge(loop *l, int32_t k, mpki_cuda_errors e) {
         c->deep = true;
         mpki_cuda_refine a;
         if (!clear(l, &a, k, 1) || !queue(l, &a, k, 0) ||
-            !did(l->ctx, l->f, l->kernels->tell(l->f->device->cuda, &a, 1, &e)))
+            !did(l->ctx, l->f, l->kernels->report_to_host(l->f->device->cuda, &a, 1, &e)))
             return -1;
     }
 }
@@ -201,7 +201,8 @@ static int measure(loop *l, int step) {
         a = place(l, k);
         if (!queue(l, &a, k, step)) return -1;
     }
-    if (!did(l->ctx, l->f, l->kernels->tell(l->f->device->cuda, &l->z->a, l->active, e))) return -1;
+    if (!did(l->ctx, l->f, l->kernels->report_to_host(l->f->device->cuda, &l->z->a, l->active, e)))
+        return -1;
     int worst = 1;
     for (int32_t k = 0; k < l->active && worst == 1; k++) worst = judge(l, k, e[k]);
     return worst;
@@ -210,7 +211,7 @@ static int measure(loop *l, int step) {
 /* After a step with columns in half the precision that has not reached what is asked: x of before
  * it where it was no worse, with its residual; steps that follow read the panels. Returns as
  * judge(). */
-static int after_narrow(loop *l, const column *before) {
+static int after_half_copies(loop *l, const column *before) {
     const double omega = before->reached.componentwise;
     const int32_t steps = l->column[0].reached.iterations;
     if (l->column[0].reached.componentwise < omega) return 1;
@@ -230,39 +231,40 @@ static int after_narrow(loop *l, const column *before) {
 static int measure_ahead(loop *l, const mpki_refine_wish *wish, column *before, bool *went) {
     mpki_cuda_errors e[2];
     mpki_cuda_refine first = place(l, 0), second = place(l, 1);
-    bool narrow = false;
+    bool half_copy = false;
     *went = false;
     first.accuracy = wish->accuracy, first.lost = lost(l->f, false);
     second.accuracy = first.accuracy, second.lost = first.lost, second.wanted = &first.errors->more;
     if (!queue(l, &first, 0, 0) ||
-        mpk_failed(mpki_cuda_direct_apply_if(l->s, second.wanted, l->z->r, &narrow)) ||
+        mpk_failed(mpki_cuda_direct_apply_if(l->s, second.wanted, l->z->r, &half_copy)) ||
         !queue(l, &second, 0, 1) ||
-        !did(l->ctx, l->f, l->kernels->tell(l->f->device->cuda, &first, 2, e)))
+        !did(l->ctx, l->f, l->kernels->report_to_host(l->f->device->cuda, &first, 2, e)))
         return -1;
     int good = judge(l, 0, e[0]);
     l->column[0].reached.unrefined = l->column[0].reached.componentwise;
     if (good != 1 || !e[0].more) return good;
-    if (narrow) mpki_cuda_direct_corrected(l->s);
+    if (half_copy) mpki_cuda_direct_corrected(l->s);
     *before = l->column[0], *went = true;
     l->column[0].reached.iterations = 1;
     good = judge(l, 0, e[1]);
-    if (good != 1 || !narrow || l->column[0].reached.componentwise <= wish->accuracy) return good;
+    if (good != 1 || !half_copy || l->column[0].reached.componentwise <= wish->accuracy)
+        return good;
     *went = false;
-    return after_narrow(l, before);
+    return after_half_copies(l, before);
 }
 
 /* May x be a vector that A takes to nothing (solve/solve.c)? Then the host looks at it in all
  * scalings. Returns as judge(). */
-static int look(const loop *l, const mpki_refine_wish *wish, int32_t c) {
+static int kernel_vector(const loop *l, const mpki_refine_wish *wish, int32_t c) {
     mpki_cuda_errors e;
     mpki_cuda *cuda = l->f->device->cuda;
     if (!(l->column[c].growth >= wish->doubt)) return 1;
     if (isinf(wish->flat)) return 0; /* whatever A makes of it */
     mpki_cuda_refine a;
     if (!clear(l, &a, 0, 1)) return -1;
-    a.told = NULL; /* it forms no verdict */
+    a.report = NULL; /* it forms no verdict */
     if (!did(l->ctx, l->f, l->kernels->flatness(cuda, &a, l->tiny, x_of(l, c))) ||
-        !did(l->ctx, l->f, l->kernels->tell(cuda, &a, 1, &e)))
+        !did(l->ctx, l->f, l->kernels->report_to_host(cuda, &a, 1, &e)))
         return -1;
     const double most = number(e.x_norm), flat = number(e.omega1);
     return most > 0 && isfinite(most) && isfinite(flat) && flat <= wish->flat ? 0 : 1;
@@ -323,7 +325,7 @@ static int refine(loop *l, const mpki_refine_wish *wish) {
         good = measure(l, 1);
         if (good == 1 && !sift(l, wish, before)) good = -1;
     }
-    for (int32_t c = 0; c < nrhs && good == 1; c++) good = look(l, wish, c);
+    for (int32_t c = 0; c < nrhs && good == 1; c++) good = kernel_vector(l, wish, c);
     return good;
 }
 
@@ -369,7 +371,7 @@ static bool put_back(const loop *l, int32_t nrhs) {
     return true;
 }
 
-static void tell(const loop *l, int32_t nrhs, mpki_refined *told) {
+static void report(const loop *l, int32_t nrhs, mpki_refined *told) {
     for (int32_t c = 0; c < nrhs; c++) {
         const mpki_refined *q = &l->column[c].reached;
         told->componentwise = fmax(told->componentwise, q->componentwise);
@@ -411,7 +413,7 @@ mpk_status mpki_cuda_direct_refine(mpk_context *ctx, const mpki_direct *f, mpki_
     if (good == 0 && x == b && x_away && !put_back(&l, nrhs)) good = -1;
     if (good == 1 && !x_away && !take_x(&l, nrhs, x, ldx * size)) good = -1;
     if (good >= 0 && !did(ctx, f, to->wait(cuda))) good = -1;
-    if (good == 1) tell(&l, nrhs, told);
+    if (good == 1) report(&l, nrhs, told);
     keep(f, l.z);
     return good < 0 ? mpki_failed(ctx) : MPK_OK;
 }

@@ -9,12 +9,12 @@ static const char STAGE[] = "factorize";
 
 struct mpki_cuda_row_lists {
     mpki_cuda_by_rows on; /* in device memory */
-    void *room;           /* all of it */
+    void *memory;         /* all of it */
 };
 
 static void release(const mpki_direct *f, mpki_cuda_row_lists *z) {
     if (!z) return;
-    if (z->room) f->device->table->release(f->device->cuda, z->room);
+    if (z->memory) f->device->table->release(f->device->cuda, z->memory);
     mpki_release(f->ctx, z);
 }
 
@@ -106,12 +106,12 @@ static bool send(const mpki_direct *f, const lists *h, mpki_cuda_row_lists *z) {
     char *at[PARTS];
     int64_t bytes = 0;
     for (int k = 0; k < PARTS; k++) bytes += (part[k].bytes + 255) & ~(int64_t)255;
-    if (f->limit > 0 && (double)bytes + (double)f->room_bytes > f->limit) return false;
-    if (mpk_failed(d->table->alloc(d->cuda, bytes, &z->room))) {
-        z->room = NULL;
+    if (f->limit > 0 && (double)bytes + (double)f->memory_bytes > f->limit) return false;
+    if (mpk_failed(d->table->alloc(d->cuda, bytes, &z->memory))) {
+        z->memory = NULL;
         return false;
     }
-    char *next = z->room;
+    char *next = z->memory;
     for (int k = 0; k < PARTS; k++) {
         at[k] = next, next += (part[k].bytes + 255) & ~(int64_t)255;
         if (mpk_failed(d->table->direct->copy(d->cuda, at[k], part[k].from, part[k].bytes, 1)))

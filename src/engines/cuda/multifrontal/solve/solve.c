@@ -12,9 +12,9 @@ struct mpki_direct_solver {
     const mpki_direct *f;
     int32_t block;  /* most right-hand sides swept together: a power of two */
     uint64_t shape; /* of the factor that the lists are for */
-    char *room;     /* device */
+    char *memory;   /* device */
     void *stage;    /* device, n x block: vectors of the host */
-    int64_t rows, handed, squares, narrow; /* as the lists have them */
+    int64_t rows, sent, squares, half_copy; /* as the lists have them */
     mpki_cuda_sweep sweep;
     int32_t *pivot; /* device, n: number of the pivot at each position; NULL: never asked for */
     bool by_pivots; /* between parts vectors are in their order */
@@ -35,7 +35,7 @@ static bool did(const mpki_direct_solver *s, int status) {
 
 static void release(mpki_direct_solver *s) {
     if (!s) return;
-    if (s->room) s->f->device->table->release(s->f->device->cuda, s->room);
+    if (s->memory) s->f->device->table->release(s->f->device->cuda, s->memory);
     if (s->pivot) s->f->device->table->release(s->f->device->cuda, s->pivot);
     mpki_release(s->f->ctx, s);
 }
@@ -70,13 +70,13 @@ static int64_t padded(int64_t bytes) {
 }
 
 /* Where, from the first counter on, lies what is unset before a sweep of `nrhs` right-hand sides:
- * at [out] 5: values handed on forward and back, u, x, the end. */
-static void place_unset(const mpki_direct *f, int64_t handed, int64_t rows, int64_t nrhs,
+ * at [out] 5: values sent forward and back, u, x, the end. */
+static void place_unset(const mpki_direct *f, int64_t sent, int64_t rows, int64_t nrhs,
                         int64_t *at) {
     const int64_t size = (int64_t)mpk_scalar_size(f->tree.scalar) * nrhs;
     at[0] = padded((2 + (int64_t)f->plan.fronts) * (int64_t)sizeof(int32_t));
-    at[1] = at[0] + padded(handed * size);
-    at[2] = at[1] + padded(handed * size);
+    at[1] = at[0] + padded(sent * size);
+    at[2] = at[1] + padded(sent * size);
     at[3] = at[2] + padded(rows * size);
     at[4] = at[3] + padded(f->tree.n * size);
 }
@@ -87,7 +87,7 @@ static int64_t list_parts(const mpki_direct *f, const mpki_cuda_sweep_lists *l, 
     const int64_t size = (int64_t)mpk_scalar_size(f->tree.scalar), n = f->tree.n;
     const int64_t fronts = f->plan.fronts, word = sizeof(int32_t);
     int64_t unset[5];
-    place_unset(f, l->handed, l->rows, block, unset);
+    place_unset(f, l->sent, l->rows, block, unset);
     const part all[PARTS] = {{fronts * (int64_t)sizeof *l->at, l->at, 0},
                              {fronts * word, l->parent, 0},
                              {fronts * word, l->goal, 0},
@@ -98,7 +98,7 @@ static int64_t list_parts(const mpki_direct *f, const mpki_cuda_sweep_lists *l, 
                              {l->strips * word, l->strip, 0},
                              {fronts * (int64_t)sizeof *l->slot, l->slot, 0},
                              {l->slots * word, l->place, 0},
-                             {l->gifts * word, l->gift, 0},
+                             {l->contributions * word, l->contribution, 0},
                              [STAGED] = {n * block * size, NULL, 0},
                              [BY_POSITION] = {n * block * size, NULL, 0},
                              [UNSET] = {unset[4], NULL, 0}};
@@ -133,13 +133,13 @@ mpk_status mpki_cuda_direct_by_pivots(mpki_direct_solver *s) {
     if (!mpk_failed(status) && !(pivot = MPKI_NEW(s->ctx, STAGE, n, int32_t)))
         status = mpki_failed(s->ctx);
     for (int64_t k = 0; !mpk_failed(status) && k < n; k++) pivot[inverse[perm[k]]] = (int32_t)k;
-    void *room = s->pivot;
-    if (!mpk_failed(status) && !room &&
-        !DID(f->device->table->alloc(f->device->cuda, bytes, &room)))
+    void *memory = s->pivot;
+    if (!mpk_failed(status) && !memory &&
+        !DID(f->device->table->alloc(f->device->cuda, bytes, &memory)))
         status = mpki_failed(s->ctx);
-    s->pivot = room;
-    if (!mpk_failed(status) &&
-        (!DID(to->copy(f->device->cuda, room, pivot, bytes, 1)) || !DID(to->wait(f->device->cuda))))
+    s->pivot = memory;
+    if (!mpk_failed(status) && (!DID(to->copy(f->device->cuda, memory, pivot, bytes, 1)) ||
+                                !DID(to->wait(f->device->cuda))))
         status = mpki_failed(s->ctx);
     s->by_pivots = !mpk_failed(status);
     mpki_release(s->ctx, inverse);
@@ -154,42 +154,42 @@ static mpk_status fill(mpki_direct_solver *s) {
     mpki_cuda *cuda = f->device->cuda;
     mpki_cuda_sweep_lists l;
     part parts[PARTS];
-    void *room = NULL;
+    void *memory = NULL;
     if (mpk_failed(mpki_cuda_sweep_lists_make(s->ctx, f, &l))) goto done;
     const int64_t bytes = list_parts(f, &l, s->block, parts);
-    if (f->limit > 0 && (double)bytes + (double)f->room_bytes > f->limit) {
+    if (f->limit > 0 && (double)bytes + (double)f->memory_bytes > f->limit) {
         mpki_error(s->ctx, MPK_ERR_MEMORY, STAGE, bytes,
                    "factor and solve need %.4g bytes of device memory; device_memory_limit allows "
                    "%.4g",
-                   (double)bytes + (double)f->room_bytes, f->limit);
+                   (double)bytes + (double)f->memory_bytes, f->limit);
         goto done;
     }
-    if (!DID(f->device->table->alloc(cuda, bytes, &room))) goto done;
-    s->room = room;
+    if (!DID(f->device->table->alloc(cuda, bytes, &memory))) goto done;
+    s->memory = memory;
     for (int k = 0; k < PARTS; k++)
         if (parts[k].from && parts[k].bytes > 0 &&
-            !DID(to->copy(cuda, s->room + parts[k].at, parts[k].from, parts[k].bytes, 1)))
+            !DID(to->copy(cuda, s->memory + parts[k].at, parts[k].from, parts[k].bytes, 1)))
             goto done;
-    s->stage = s->room + parts[STAGED].at;
-    s->rows = l.rows, s->handed = l.handed, s->squares = l.squares;
-    s->narrow = l.narrow;
+    s->stage = s->memory + parts[STAGED].at;
+    s->rows = l.rows, s->sent = l.sent, s->squares = l.squares;
+    s->half_copy = l.half_copy;
     s->sweep = (mpki_cuda_sweep){
-        .y = s->room + parts[BY_POSITION].at,
-        .at = (const int64_t *)(const void *)(s->room + parts[0].at),
+        .y = s->memory + parts[BY_POSITION].at,
+        .at = (const int64_t *)(const void *)(s->memory + parts[0].at),
         .small = l.small,
         .downs = l.downs,
         .ups = l.ups,
-        .parent = (const int32_t *)(const void *)(s->room + parts[1].at),
-        .goal = (const int32_t *)(const void *)(s->room + parts[2].at),
-        .down = (const mpki_cuda_piece *)(const void *)(s->room + parts[3].at),
-        .up = (const mpki_cuda_piece *)(const void *)(s->room + parts[4].at),
-        .chain = (const mpki_cuda_chain *)(const void *)(s->room + parts[5].at),
-        .segment = (const mpki_cuda_segment *)(const void *)(s->room + parts[6].at),
-        .strip = (const int32_t *)(const void *)(s->room + parts[7].at),
-        .slot = (const int64_t *)(const void *)(s->room + parts[8].at),
-        .slots = (const int32_t *)(const void *)(s->room + parts[9].at),
-        .gift = (const int32_t *)(const void *)(s->room + parts[10].at),
-        .ticket = (int32_t *)(void *)(s->room + parts[UNSET].at),
+        .parent = (const int32_t *)(const void *)(s->memory + parts[1].at),
+        .goal = (const int32_t *)(const void *)(s->memory + parts[2].at),
+        .down = (const mpki_cuda_piece *)(const void *)(s->memory + parts[3].at),
+        .up = (const mpki_cuda_piece *)(const void *)(s->memory + parts[4].at),
+        .chain = (const mpki_cuda_chain *)(const void *)(s->memory + parts[5].at),
+        .segment = (const mpki_cuda_segment *)(const void *)(s->memory + parts[6].at),
+        .strip = (const int32_t *)(const void *)(s->memory + parts[7].at),
+        .slot = (const int64_t *)(const void *)(s->memory + parts[8].at),
+        .slots = (const int32_t *)(const void *)(s->memory + parts[9].at),
+        .contribution = (const int32_t *)(const void *)(s->memory + parts[10].at),
+        .ticket = (int32_t *)(void *)(s->memory + parts[UNSET].at),
     };
     (void)DID(to->wait(cuda));
 done:
@@ -243,17 +243,17 @@ static void place_sweeps(mpki_direct_solver *s, void *out, int64_t ldout) {
     mpki_cuda_sweep *w = &s->sweep;
     char *const from = (char *)w->ticket;
     int64_t at[5];
-    place_unset(f, s->handed, s->rows, w->nrhs, at);
+    place_unset(f, s->sent, s->rows, w->nrhs, at);
     w->finished = w->ticket + 2;
-    w->handed = from + at[0], w->handed_back = from + at[1];
+    w->sent = from + at[0], w->sent_back = from + at[1];
     w->u = from + at[2], w->x = from + at[3];
     w->unset = at[4];
     w->out = out, w->ldout = ldout, w->perm = f->perm, w->scale = f->on.scale;
 }
 
 /* Where inverses of strips and copies of chains are kept: large fronts and contributions have done
- * with their room. */
-static int64_t room_after(const mpki_direct *f) {
+ * with their memory. */
+static int64_t memory_after(const mpki_direct *f) {
     const char *end = (const char *)f->on.contribution +
                       f->plan.contribution_entries * (int64_t)mpk_scalar_size(f->tree.scalar);
     return end - f->work;
@@ -263,36 +263,37 @@ static int64_t bytes_of_squares(const mpki_direct_solver *s) {
            (int64_t)mpk_scalar_size(s->f->tree.scalar);
 }
 /* NULL: it is too little. */
-static void *room_for_squares(const mpki_direct_solver *s) {
-    return bytes_of_squares(s) <= room_after(s->f) ? s->f->work : NULL;
+static void *memory_for_squares(const mpki_direct_solver *s) {
+    return bytes_of_squares(s) <= memory_after(s->f) ? s->f->work : NULL;
 }
-/* NULL: there is no room, or it is not worth it. */
-static void *room_for_narrow(const mpki_direct_solver *s) {
+/* NULL: there is no memory, or it is not worth it. */
+static void *memory_for_half_copies(const mpki_direct_solver *s) {
     const mpki_direct *f = s->f;
     const bool single = f->tree.scalar == MPK_S || f->tree.scalar == MPK_C;
-    const int64_t bytes = s->narrow * (int64_t)mpk_scalar_size(f->tree.scalar) / 2;
+    const int64_t bytes = s->half_copy * (int64_t)mpk_scalar_size(f->tree.scalar) / 2;
     return single || s->sweep.nrhs > 1 || s->sweep.small ||
-                   bytes_of_squares(s) + bytes > room_after(f)
+                   bytes_of_squares(s) + bytes > memory_after(f)
                ? NULL
                : f->work + bytes_of_squares(s);
 }
 
 void mpki_cuda_direct_corrected(const mpki_direct_solver *s) {
     mpki_direct *f = (mpki_direct *)(uintptr_t)s->f; /* what a factor keeps is no part of it */
-    if (s->sweep.narrow) atomic_store(&f->narrowed, true);
+    if (s->sweep.half_copy) atomic_store(&f->half_copied, true);
     atomic_fetch_add(&f->corrections, 1);
 }
 
 /* What a correction reads of chains: what copies have, since the answer is not to depend on whether
  * they are there. The third one over these numbers makes them, for it takes as long as some
  * corrections save. */
-static void choose_narrow(mpki_direct_solver *s) {
-    enum { BEFORE = 2 };
+static void choose_half_copies(mpki_direct_solver *s) {
     mpki_cuda_sweep *w = &s->sweep;
-    void *const room = s->wanted && atomic_load(&s->f->squared) ? room_for_narrow(s) : NULL;
-    w->rounds = room != NULL;
-    w->narrowed = room && atomic_load(&s->f->narrowed);
-    w->narrow = w->narrowed || atomic_load(&s->f->corrections) >= BEFORE ? room : NULL;
+    void *const memory =
+        s->wanted && atomic_load(&s->f->squared) ? memory_for_half_copies(s) : NULL;
+    w->rounds = memory != NULL;
+    w->half_copied = memory && atomic_load(&s->f->half_copied);
+    w->half_copy =
+        w->half_copied || atomic_load(&s->f->corrections) >= MPKI_HALF_COPY_AFTER ? memory : NULL;
 }
 
 /* L^-1, or L^-T D^-1, or L^-T. The first one of these numbers that is queued in any case makes the
@@ -305,7 +306,7 @@ static bool sweep(mpki_direct_solver *s, bool back, bool diagonal) {
     atomic_bool *squared = &((mpki_direct *)(uintptr_t)f)->squared;
     w->diagonal = diagonal;
     w->squared = atomic_load(squared);
-    w->square = w->squared || !s->wanted ? room_for_squares(s) : NULL;
+    w->square = w->squared || !s->wanted ? memory_for_squares(s) : NULL;
     if (!DID((back ? to->backward : to->forward)(f->device->cuda, &f->on, w))) return false;
     if (w->square) atomic_store(squared, true);
     return true;
@@ -332,7 +333,7 @@ static bool apply_columns(mpki_direct_solver *s, mpk_part part, const char *b, i
     void *const to_x = x_away ? (void *)x : s->stage;
     const int64_t ld_x = x_away ? ldx : n;
     place_sweeps(s, to_x, ld_x);
-    choose_narrow(s);
+    choose_half_copies(s);
     const int32_t *between = s->by_pivots ? s->pivot : NULL;
     if (!DID(to->take(device->cuda, scalar, (int32_t)n, nrhs, in ? f->perm : between,
                       in ? f->on.scale : NULL, b_away ? (const void *)b : s->stage,
@@ -371,11 +372,11 @@ void mpki_cuda_direct_clear_with(mpki_direct_solver *s, void *zero, int64_t byte
 }
 
 mpk_status mpki_cuda_direct_apply_if(mpki_direct_solver *s, const unsigned long long *wanted,
-                                     void *x, bool *narrow) {
+                                     void *x, bool *half_copy) {
     const int64_t n = s->f->tree.n;
     s->wanted = wanted;
     const mpk_status status = mpki_cuda_direct_apply(s, MPK_PART_ALL, 1, x, n, x, n);
     s->wanted = NULL;
-    *narrow = s->sweep.rounds;
+    *half_copy = s->sweep.rounds;
     return status;
 }

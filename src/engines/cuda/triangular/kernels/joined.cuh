@@ -9,7 +9,8 @@
 
 namespace mpki {
 
-/** The results of a packet's columns, one a lane, to gathered, and 0 where there is none. */
+/** gathered := the results of the packet's columns, one a lane, as soon as they are there; 0
+ *  where there is no column. place: the packet. By all lanes of a warp; ends with __syncwarp(). */
 template <class V, int NR>
 __device__ inline void gather_last(const char *place, int columns, const V *from, V *gathered) {
     const int lane = threadIdx.x & 31;
@@ -31,11 +32,14 @@ __device__ inline void gather_last(const char *place, int columns, const V *from
     __syncwarp();
 }
 
-/** Results of a unit whose last packet this is: M acc - (M block) x. V: double. */
+/** The results of a unit whose last packet is M times a block: M acc - (M block) x, in V =
+ *  double. */
 template <class S, class V, int NR> struct joined_block {
+    /** Waits for the block's columns x and stores M acc - (M block) x. memory: 32 NR numbers of
+     *  the warp. By all lanes of a warp; contains __syncwarp(). */
     __device__ static void finish(const char *place, const packet *p, const mpki_sweeps_run &a,
                                   const pivot_tiles<S, V> &m, const V *from, const V (&acc)[NR],
-                                  V *gathered, V *room, int) {
+                                  V *gathered, V *memory, int) {
         const int lane = threadIdx.x & 31, row = 8 * (lane & 3) + lane / 4;
         V *const minus = gathered + 32 * NR;
         gather_last<V, NR>(place, p->columns, from, gathered);
@@ -51,18 +55,20 @@ template <class S, class V, int NR> struct joined_block {
 #pragma unroll
         for (int r = 0; r < NR; ++r) minus[row * NR + r] = sum[r];
         __syncwarp();
-        m.template finish<NR>(p, a, acc, room, minus);
+        m.template finish<NR>(p, a, acc, memory, minus);
     }
 };
 template <class S> struct joined_block<S, double, 1> {
+    /** The same for one right-hand side: everything but the last product is done before x is
+     *  there. By all lanes of a warp; contains __syncwarp(). */
     __device__ static void finish(const char *place, const packet *p, const mpki_sweeps_run &a,
                                   const pivot_tiles<S, double> &m, const double *from,
-                                  const double (&acc)[1], double *gathered, double *room,
+                                  const double (&acc)[1], double *gathered, double *memory,
                                   int ticket) {
         struct alignas(16) pair {
             double x[2];
         };
-        const double own = m.times(acc[0], room);
+        const double own = m.times(acc[0], memory);
         double value[32], sum[4];
 #pragma unroll
         for (int k = 0; k < 32; k += 4) {

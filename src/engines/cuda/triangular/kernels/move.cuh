@@ -8,6 +8,7 @@ namespace mpki {
 
 /* ---- the caller's entries: of S's kind, in either precision ---- */
 
+/** The imaginary part; 0 of real numbers. By each thread for itself; no barrier. */
 __host__ __device__ inline double im(float) {
     return 0;
 }
@@ -17,22 +18,24 @@ __host__ __device__ inline double im(double) {
 template <class F> __host__ __device__ inline double im(cx<F> a) {
     return (double)a.y;
 }
+
+/** build<S>::of(re, im): the S nearest to re + i im. By each thread for itself; no barrier. */
 template <class S> struct build;
 template <> struct build<float> {
     __device__ static float of(double r, double) { return (float)r; }
-    typedef double wide;
+    typedef double widened;
 };
 template <> struct build<double> {
     __device__ static double of(double r, double) { return r; }
-    typedef double wide;
+    typedef double widened;
 };
 template <class F> struct build<cx<F>> {
     __device__ static cx<F> of(double r, double i) { return {(F)r, (F)i}; }
-    typedef cx<double> wide;
+    typedef cx<double> widened;
 };
 
-/** A power of two that brings the largest entry near 1, where it is far from that: vectors in
- *  double, a factor in single precision. */
+/** 1, or the power of two that brings *most near 1 where it is beyond 2^-40 .. 2^40: vectors in
+ *  double precision and a factor in single precision. By each thread for itself; no barrier. */
 __device__ inline double unit_of(const double *most) {
     const double x = most ? *most : 0;
     int exponent;
@@ -42,6 +45,8 @@ __device__ inline double unit_of(const double *most) {
     return ldexp(1.0, exponent < -1000 ? 1000 : -exponent);
 }
 
+/** *most := max_k |scale_k x_k|, by parts. A thread takes rows in turns; shuffles and an atomic
+ *  maximum. */
 template <class S, class W> __global__ void most_kernel(const mpki_sweeps_move m) {
     double most = 0;
     for (int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; k < m.n;
@@ -55,8 +60,8 @@ template <class S, class W> __global__ void most_kernel(const mpki_sweeps_move m
         atomicMax((unsigned long long *)m.most, (unsigned long long)__double_as_longlong(most));
 }
 
-/** y := scale * x by slot, marks in vectors that are waited for, and tickets. S: entries by slot,
- *  W: of the caller's vectors. */
+/** y := scale x by slot; marks the vectors that are waited for, and sets tickets to 0. S:
+ *  entries of y, W of x. A thread takes a slot; no barrier. */
 template <class S, class W> __global__ void in_kernel(const mpki_sweeps_move m) {
     typedef typename scalar_of<S>::real R;
     const int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -64,21 +69,20 @@ template <class S, class W> __global__ void in_kernel(const mpki_sweeps_move m) 
     const double scale = m.scale ? m.scale[k] : 1, unit = unit_of(m.most);
     const int32_t i = m.index[k];
     for (int64_t t = k; t < m.tickets; t += m.n) m.ticket[t] = 0;
-    for (int r = 0; r < m.wide; ++r) {
+    for (int r = 0; r < m.slot_width; ++r) {
         S y = make<S>(0);
         if (r < m.nrhs) {
             const W x = ((const W *)m.x)[i + r * m.ldx];
             y = unit == 1 ? build<S>::of((double)re(x), im(x)) * (R)scale
                           : build<S>::of((double)re(x) * scale * unit, im(x) * scale * unit);
         }
-        ((S *)m.y)[k * m.wide + r] = y;
+        ((S *)m.y)[k * m.slot_width + r] = y;
         for (int j = 0; j < 2; ++j)
-            if (m.wait[j]) mark(((typename wide_of<S>::type *)m.wait[j])[k * m.wide + r]);
+            if (m.wait[j]) mark(((typename widened_of<S>::type *)m.wait[j])[k * m.slot_width + r]);
     }
 }
 
-/** x := scale * y in the caller's order, in which it is written: y stays in cache, and is read as
- *  it comes. */
+/** x := scale y in the caller's order. A thread takes a row of x; no barrier. */
 template <class S, class W> __global__ void out_kernel(const mpki_sweeps_move m) {
     typedef typename scalar_of<S>::real R;
     const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -86,13 +90,14 @@ template <class S, class W> __global__ void out_kernel(const mpki_sweeps_move m)
     const double scale = m.scale ? m.scale[i] : 1, unit = unit_of(m.most);
     const int64_t k = m.index[i];
     for (int r = 0; r < m.nrhs; ++r) {
-        const S y = ((const S *)m.y)[k * m.wide + r], x = y * (R)scale;
+        const S y = ((const S *)m.y)[k * m.slot_width + r], x = y * (R)scale;
         ((W *)m.x)[i + r * m.ldx] =
             unit == 1 ? build<W>::of((double)re(x), im(x))
                       : build<W>::of((double)re(y) * scale / unit, im(y) * scale / unit);
     }
 }
 
+/** p_k := the mark of what is not there yet, k < count. A thread takes an entry; no barrier. */
 template <class V> __global__ void mark_kernel(V *p, int64_t count) {
     const int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (k < count) mark(p[k]);
@@ -100,7 +105,8 @@ template <class V> __global__ void mark_kernel(V *p, int64_t count) {
 
 /* ---- D ---- */
 
-/** The moduli of a 2x2 block of D^-1, |E| = (E^H E)^(1/2): as pivot_modulus() of kernels/. */
+/** E := |E| = (E^H E)^(1/2) for the 2 x 2 block E of D^-1, as pivot_modulus() of kernels/. By
+ *  each thread for itself; no barrier. */
 template <class S>
 __device__ inline void pair_modulus(S *e11, S *e21, S *e12, S *e22, bool hermitian) {
     typedef typename scalar_of<S>::real R;
@@ -132,8 +138,8 @@ __device__ inline void pair_modulus(S *e11, S *e21, S *e12, S *e22, bool hermiti
     *e21 = h21 * (1 / root) * down, *e12 = conj(*e21);
 }
 
-/** Coefficients of a slot and of its partner in a 2x2 pivot, D^-1 and |D|^-1, and who is with whom.
- *  dinv: from the slot's on. */
+/** The coefficients of D^-1 and of |D|^-1 for a slot, and for the next where it is a `pair`, and
+ *  who is with whom. dinv: from the slot's entry on. By each thread for itself; no barrier. */
 template <class S>
 __device__ inline void put_pivot(const S *dinv, bool pair, bool hermitian, S *inverse, S *absolute,
                                  int8_t *partner) {
@@ -152,7 +158,7 @@ __device__ inline void put_pivot(const S *dinv, bool pair, bool hermitian, S *in
     if (pair) partner[1] = -1;
 }
 
-/** The same by forward slot; a thread a frame. */
+/** put_pivot() for all pivots, by forward slot. A thread takes a frame; no barrier. */
 template <class S>
 __global__ void pivots_kernel(const mpki_cuda_packing p, const mpki_cuda_store s) {
     const int64_t f = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -168,7 +174,7 @@ __global__ void pivots_kernel(const mpki_cuda_packing p, const mpki_cuda_store s
     }
 }
 
-/** y := D^-1 y. S: entries of D^-1, V of y. */
+/** y := D^-1 y, by forward slot. S: entries of D^-1, V of y. A thread takes a pivot; no barrier. */
 template <class S, class V>
 __global__ void scale_kernel(const mpki_sweeps_move m, const S *diagonal, const int8_t *partner) {
     const int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -176,12 +182,12 @@ __global__ void scale_kernel(const mpki_sweeps_move m, const S *diagonal, const 
     V d[4] = {};
     for (int j = 0; j < (partner[k] ? 4 : 1); ++j)
         d[j] = build<V>::of((double)re(diagonal[2 * k + j]), im(diagonal[2 * k + j]));
-    for (int r = 0; r < m.wide; ++r) {
-        V *y = (V *)m.y + k * m.wide + r;
+    for (int r = 0; r < m.slot_width; ++r) {
+        V *y = (V *)m.y + k * m.slot_width + r;
         const V x = y[0];
         y[0] = d[0] * x;
         if (!partner[k]) continue;
-        V *z = y + m.wide;
+        V *z = y + m.slot_width;
         y[0] = y[0] + d[1] * z[0];
         z[0] = d[2] * z[0] + d[3] * x;
     }

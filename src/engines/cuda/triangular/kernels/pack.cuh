@@ -5,11 +5,8 @@
  *  blocks in strips of eight columns and begins a new segment where the next strip does not fit.
  *  Passes take the same walk: one counts segments and measures the first ones of each part, the
  *  next one those that were too many, the last one fills them. */
+#include "engines/cuda/module/shared_memory.cuh"
 #include "walk.cuh"
-
-#ifndef MPKI_ROOM /* dynamic shared memory; tests on a host have their own */
-#define MPKI_ROOM extern __shared__ __align__(16) char room[]
-#endif
 
 namespace mpki {
 
@@ -21,7 +18,8 @@ struct folding {
     int first, end, number;
 };
 
-/** How many lanes have more, or as much and come before. */
+/** How many lanes have more than x, or as much and come before. By all lanes of a warp, in
+ *  shuffles; no block barrier. */
 __device__ inline int rank(int x) {
     const int lane = threadIdx.x & 31;
     int before = 0;
@@ -32,24 +30,27 @@ __device__ inline int rank(int x) {
     return before;
 }
 
-/** The value of the lane with rank `of`. */
+/** The x of the lane with rank `of`, which is *lane_of. By all lanes of a warp, in shuffles; no
+ *  block barrier. */
 __device__ inline int ranked(int x, int rank, int of, int *lane_of) {
     *lane_of = __ffs((int)__ballot_sync(0xffffffffu, rank == of)) - 1;
     return __shfl_sync(0xffffffffu, x, *lane_of);
 }
 
-/** The longest rows go first, to the lanes with the most room. False: there is not enough. */
+/** Deals the entries of rows longer than `most` out to lanes with less: the longest row first,
+ *  to the lanes that can take most. *out: where this lane's row went. False: they do not fit. By
+ *  all lanes of a warp, in shuffles; no block barrier. */
 __device__ inline bool fold(int length, int most, folding *out) {
     const int lane = threadIdx.x & 31;
-    const int excess = length > most ? length - most : 0, room = length < most ? most - length : 0;
-    const int longest = rank(excess), widest = rank(room);
+    const int excess = length > most ? length - most : 0, spare = length < most ? most - length : 0;
+    const int longest = rank(excess), widest = rank(spare);
     *out = {0, 0, widest};
     for (int i = 0, h = 0; i < 32; ++i) {
         int row, helper, more = ranked(excess, longest, i, &row);
         const int first = h;
         if (more == 0) break;
         for (; more > 0; ++h) {
-            const int space = h < 32 ? ranked(room, widest, h, &helper) : 0;
+            const int space = h < 32 ? ranked(spare, widest, h, &helper) : 0;
             if (space == 0) return false;
             more -= space;
         }
@@ -58,6 +59,7 @@ __device__ inline bool fold(int length, int most, folding *out) {
     return true;
 }
 
+/** The largest x of the warp. By all lanes of a warp, in shuffles; no block barrier. */
 __device__ inline int largest(int x) {
     for (int d = 16; d; d /= 2) {
         const int y = __shfl_xor_sync(0xffffffffu, x, d);
@@ -65,11 +67,15 @@ __device__ inline int largest(int x) {
     }
     return x;
 }
+
+/** The sum of x over the warp. By all lanes of a warp, in shuffles; no block barrier. */
 __device__ inline int total(int x) {
     for (int d = 16; d; d /= 2) x += __shfl_xor_sync(0xffffffffu, x, d);
     return x;
 }
 
+/** Does a segment fit whose row in this lane is so long? By all lanes of a warp, in shuffles; no
+ *  block barrier. */
 __device__ inline bool fits(int length) {
     folding f;
     const int most = MPKI_SWEEPS_STEPS;
@@ -84,7 +90,7 @@ static const int FEW = 256;
 static const int MOST_DENSE = 2, SPARSE = 4;
 
 /** Lists, then (only to fill) the packet. */
-template <class S> struct pack_room {
+template <class S> struct pack_memory {
     static const int LISTS = 3 * 128, BYTES = LISTS + packing<S>::MOST;
 };
 
@@ -94,27 +100,31 @@ template <class S> struct segmenter {
     bool ends;         /* the part is the last of its unit */
     bool plain;        /* M = I */
     char *staging;     /* shared */
-    uint32_t *helpers; /* [32] shared, by number: entries that there is room for; 8: the lane */
+    uint32_t *helpers; /* [32] shared, by number: entries that fit; from bit 8 on the lane */
     cursor from;
     int columns, length; /* length: of the lane's row */
     int32_t last;
     bool dense_next; /* a block in full follows */
 
+    /** The walk of a part of a unit. shared: the pack kernel's memory. By each thread for
+     *  itself; no barrier. */
     __device__ segmenter(const mpki_cuda_packing &p, const mpki_cuda_store &s, int half, int part_,
                          int pass_, char *shared)
         : w(p, s, half, p.part_unit[half][part_], (uint32_t *)shared), pass(pass_), part(part_),
-          count(0), staging(shared + pack_room<S>::LISTS), helpers((uint32_t *)shared + 64),
+          count(0), staging(shared + pack_memory<S>::LISTS), helpers((uint32_t *)shared + 64),
           dense_next(false) {
         ends = part + 1 == p.parts[half] || p.part_unit[half][part + 1] != w.unit;
     }
 
+    /** A new segment begins at `at`. By each thread for itself; no barrier. */
     __device__ void open(cursor at) {
         from = at;
         columns = length = 0;
         last = at.phase ? -2 : -1;
     }
 
-    /** Entries from `from` to `to` into the staged packet. */
+    /** Puts the entries from `from` to `to` into the staged packet. f: from fold(). By all lanes
+     *  of a warp; contains __syncwarp(). */
     __device__ void entries(cursor to, int steps, const folding &f, bool folded) {
         typedef packing<S> layout;
         const int lane = w.lane, flags = folded ? FOLDED : 0;
@@ -145,6 +155,8 @@ template <class S> struct segmenter {
         });
     }
 
+    /** Stages the packet of the segment from `from` to `to` and writes it. By all lanes of a
+     *  warp; contains __syncwarp(). */
     __device__ void fill(cursor to, int steps, const folding &f, bool folded) {
         typedef packing<S> layout;
         const mpki_cuda_packing &p = w.p;
@@ -178,13 +190,15 @@ template <class S> struct segmenter {
         for (int k = lane; k < bytes / 4; k += 32) out[k] = ((const uint32_t *)staging)[k];
     }
 
-    /** Are segments measured now, and this one? */
+    /** Does this pass measure the current segment? By each thread for itself; no barrier. */
     __device__ bool measured() const {
         return pass == MPKI_SWEEPS_MEASURE ||
                (pass == MPKI_SWEEPS_COUNT && count < MPKI_SWEEPS_FIRST);
     }
 
-    __device__ void tell(int bytes, int32_t due, int full) const {
+    /** Notes a segment's size in 16 bytes, the column that falls due last, and whether it is a
+     *  block in full. By all lanes of a warp; no barrier. */
+    __device__ void record(int bytes, int32_t due, int full) const {
         const mpki_sweeps_measure m = {(uint32_t)bytes / 16, due, full};
         if (w.lane != 0) return;
         if (pass == MPKI_SWEEPS_MEASURE)
@@ -193,6 +207,8 @@ template <class S> struct segmenter {
             w.p.trial[w.half][(int64_t)part * MPKI_SWEEPS_FIRST + count] = m;
     }
 
+    /** The segment ends before `to`: it is measured, filled or counted, by the pass. By all
+     *  lanes of a warp; contains __syncwarp(). */
     __device__ void close(cursor to) {
         /* M is enough, or another part */
         if (!from.phase && columns == 0 && (!plain || !ends || dense_next)) return;
@@ -205,14 +221,14 @@ template <class S> struct segmenter {
             if (pass == MPKI_SWEEPS_FILL)
                 fill(to, steps, f, folded);
             else
-                tell(packing<S>::bytes(folded ? FOLDED : 0, steps, from.phase ? 0 : columns), last,
-                     0);
+                record(packing<S>::bytes(folded ? FOLDED : 0, steps, from.phase ? 0 : columns),
+                       last, 0);
         }
         ++count;
     }
 
-    /** Of the blocks that fall due last, which the unit waits for, how many are packets of their
-     *  own, in full: at most MOST_DENSE, of its last frame. */
+    /** How many of the blocks that fall due last become packets in full: at most MOST_DENSE, of
+     *  the unit's last frame. By all lanes of a warp; contains __syncwarp(). */
     __device__ int dense_blocks() const {
         const int j = w.frames - 1, blocks = w.blocks(j);
         const int32_t f = w.frame_at(j);
@@ -227,15 +243,15 @@ template <class S> struct segmenter {
                           at = where[w.s.block[e]];
             const int32_t slot = w.p.slot[w.half][w.s.other[e]];
             block_view<S> v;
-            if (at < 0 || !is_late(slot)) break;
+            if (at < 0 || !is_deferred(slot)) break;
             w.view(at, f, slot, &v);
             if (total(__popc(v.mine)) < SPARSE * __popc(v.any)) break;
         }
         return dense;
     }
 
-    /** Block k of the last frame, in full; joined with M, whose rows stand at `out`, or as it is
-     *  (out < 0). */
+    /** Block k of the last frame in full: joined with M, whose rows stand at `out`, or (out < 0)
+     *  as it is. By all lanes of a warp; contains __syncwarp(). */
     __device__ void dense(int k, int out) {
         const int j = w.frames - 1;
         w.walk({0, j, k, 0}, {0, j, k + 1, 0}, [&](cursor, const block_view<S> &v, uint32_t) {
@@ -246,16 +262,17 @@ template <class S> struct segmenter {
                     fill_joined(v, out);
             } else if (measured()) {
                 const int columns = __popc(v.any);
-                tell(out < 0 ? packing<S>::dense_bytes(columns)
-                             : packing<double>::dense_bytes(columns),
-                     v.from + (w.half ? __ffs((int)v.any) - 1 : 31 - __clz((int)v.any)), 1);
+                record(out < 0 ? packing<S>::dense_bytes(columns)
+                               : packing<double>::dense_bytes(columns),
+                       v.from + (w.half ? __ffs((int)v.any) - 1 : 31 - __clz((int)v.any)), 1);
             }
             return false;
         });
         ++count;
     }
 
-    /** Head and list of one. */
+    /** Stages the head and the columns of the packet of a block in full. By all lanes of a warp;
+     *  contains __syncwarp(). */
     __device__ void begin_dense(const block_view<S> &v, int flags, int bytes) {
         const mpki_cuda_packing &p = w.p;
         const int lane = w.lane, half = w.half, columns = __popc(v.any);
@@ -279,6 +296,8 @@ template <class S> struct segmenter {
         if (v.any >> lane & 1) list[__popc(v.any & ((1u << lane) - 1))] = (uint32_t)(v.from + lane);
     }
 
+    /** The staged packet goes to its place in memory. By all lanes of a warp; contains
+     *  __syncwarp(). */
     __device__ void write_staged(int bytes) {
         const mpki_sweeps_place place = w.p.place[w.half][w.p.first[w.half][part] + count];
         __syncwarp();
@@ -286,6 +305,8 @@ template <class S> struct segmenter {
         for (int k = w.lane; k < bytes / 4; k += 32) to[k] = ((const uint32_t *)staging)[k];
     }
 
+    /** Stages the values of a block in full. By all lanes of a warp; the caller needs
+     *  __syncwarp(). */
     __device__ void put_block(const block_view<S> &v) {
         for (uint32_t bits = v.mine; bits; bits &= bits - 1) {
             const int c = __ffs((int)bits) - 1, column = __popc(v.any & ((1u << c) - 1));
@@ -294,6 +315,7 @@ template <class S> struct segmenter {
         }
     }
 
+    /** Stages and writes a block in full. By all lanes of a warp; contains __syncwarp(). */
     __device__ void fill_dense(const block_view<S> &v) {
         const int bytes = packing<S>::dense_bytes(__popc(v.any));
         begin_dense(v, DENSE, bytes);
@@ -301,7 +323,8 @@ template <class S> struct segmenter {
         write_staged(bytes);
     }
 
-    /** M times the block, in double precision: row i of M's order is lane 4 (i % 8) + i / 8's. */
+    /** Stages and writes M times the block, in double precision: row i of M's order is lane 4 (i
+     *  % 8) + i / 8's. By all lanes of a warp; contains __syncwarp(). */
     __device__ void fill_joined(const block_view<S> &v, int out) {
         typedef packing<S> layout;
         const int lane = w.lane, columns = __popc(v.any),
@@ -335,12 +358,12 @@ template <class S> struct segmenter {
         write_staged(bytes);
     }
 
-    /** M of the unit as tiles of a triangle: where the lane's column and its row stand. False: it
-     *  is none, or has so few entries that tiles are longer than they, and nobody waits for the
-     *  unit. */
+    /** The order in which the unit's M is lower triangular: *in, *out: where the lane's column
+     *  and row stand. False: there is none, or M has so few entries that tiles do not pay and
+     *  nobody waits for the unit. By all lanes of a warp; contains __syncwarp(). */
     __device__ bool order_tiles(int *in, int *out) {
         const int lane = w.lane, rows = w.rows(), half = w.half;
-        const bool narrow = w.p.late[half][w.unit] != (half ? -1 : INT32_MAX);
+        const bool few_units = w.p.deferred[half][w.unit] != (half ? -1 : INT32_MAX);
         uint32_t mask = 0; /* columns of the unit */
         if (!packing<S>::IN_TILES_TOO) return false;
         w.walk({1, 0, 0, 0}, {1, w.frames, 0, 0},
@@ -348,7 +371,7 @@ template <class S> struct segmenter {
                    if (v.mine & set) mask |= (v.mine & set) << v.from;
                    return true;
                });
-        if (!narrow && total(__popc(mask)) < FEW) return false;
+        if (!few_units && total(__popc(mask)) < FEW) return false;
         if (half) { /* upper triangular once its rows are sorted: from the end */
             *in = lane < rows ? rows - 1 - lane : lane;
             *out = rank(__ffs((int)mask) - 1);
@@ -368,7 +391,7 @@ template <class S> struct segmenter {
         return __all_sync(0xffffffffu, most == 32 || !(ordered >> (most & 31)));
     }
 
-    /** Its packet. */
+    /** Stages and writes M in tiles. By all lanes of a warp; contains __syncwarp(). */
     __device__ void fill_tiles(int in, int out) {
         typedef packing<S> layout;
         const mpki_cuda_packing &p = w.p;
@@ -402,23 +425,28 @@ template <class S> struct segmenter {
         for (int k = lane; k < bytes / 4; k += 32) to[k] = ((const uint32_t *)staging)[k];
     }
 
-    /** M, in tiles where that can be. */
+    /** The segments of M, in tiles where that is possible. By all lanes of a warp; contains
+     *  __syncwarp(). */
     __device__ void pivot() {
         int in, out;
         if (!order_tiles(&in, &out)) return phase(1);
         if (pass == MPKI_SWEEPS_FILL) {
             fill_tiles(in, out);
         } else if (measured()) {
-            tell(packing<S>::tiles_bytes(w.rows()), -3, 0);
+            record(packing<S>::tiles_bytes(w.rows()), -3, 0);
         }
         ++count;
     }
 
-    __device__ bool is_late(int32_t slot) const {
-        const int32_t late = w.p.late[w.half][w.unit];
-        return w.half ? slot < late : slot >= late;
+    /** Do the columns of this slot come last in their unit? By each thread for itself; no
+     *  barrier. */
+    __device__ bool is_deferred(int32_t slot) const {
+        const int32_t deferred = w.p.deferred[w.half][w.unit];
+        return w.half ? slot < deferred : slot >= deferred;
     }
 
+    /** The segments of the unit's blocks (0), or of its M (1). By all lanes of a warp; contains
+     *  __syncwarp(). */
     __device__ void phase(int which) {
         const cursor all = {which, w.frames, 0, 0};
         const int block = w.p.part_block[w.half][part];
@@ -427,18 +455,18 @@ template <class S> struct segmenter {
         if (full) end = {0, w.frames - 1, first_full, 0};
         cursor again = {which, 0, 0, 0};
         if (!which) again = w.find(block);
-        bool late = false;
+        bool deferred = false;
         open(again);
         w.walk(again, end, [&](cursor at, const block_view<S> &v, uint32_t set) {
-            const int more = __popc(v.mine & set), wide = __popc(set);
-            const bool later = !at.phase && is_late(v.from);
-            if (columns + wide > MPKI_SWEEPS_COLUMNS || (later && !late && columns > 0) ||
+            const int more = __popc(v.mine & set), width = __popc(set);
+            const bool later = !at.phase && is_deferred(v.from);
+            if (columns + width > MPKI_SWEEPS_COLUMNS || (later && !deferred && columns > 0) ||
                 !fits(length + more)) {
                 close(at);
                 open(at);
             }
-            late = late || later;
-            columns += wide, length += more;
+            deferred = deferred || later;
+            columns += width, length += more;
             if (!at.phase) {
                 const int32_t due = v.from + (w.half ? __ffs((int)set) - 1 : 31 - __clz((int)set));
                 if (last < 0 || (w.half ? due < last : due > last)) last = due;
@@ -454,7 +482,8 @@ template <class S> struct segmenter {
     }
 };
 
-/** The measures that the first pass took of a part. False: there are more. */
+/** Copies the measures that the first pass took of a part. False: it took too few. By all lanes
+ *  of a warp; no barrier. */
 __device__ inline bool take_measures(const mpki_cuda_packing &p, int half, int part) {
     const int count = p.count[half][part];
     if (count > MPKI_SWEEPS_FIRST) return false;
@@ -464,14 +493,15 @@ __device__ inline bool take_measures(const mpki_cuda_packing &p, int half, int p
     return true;
 }
 
-/** A block is one warp: parts of both directions. */
+/** Counts, measures or fills the packets of a part of a unit (`pass`: MPKI_SWEEPS_*). A block is
+ *  one warp; __syncwarp() only. */
 template <class S>
 __global__ void __launch_bounds__(32, 12)
     pack_kernel(const mpki_cuda_packing p, const mpki_cuda_store s, int pass) {
-    MPKI_ROOM;
+    MPKI_SMEM;
     const int half = (int)blockIdx.x >= p.parts[0], part = (int)blockIdx.x - half * p.parts[0];
     if (pass == MPKI_SWEEPS_MEASURE && take_measures(p, half, part)) return;
-    segmenter<S> x(p, s, half, part, pass, room);
+    segmenter<S> x(p, s, half, part, pass, smem);
     x.plain = x.w.identity();
     x.phase(0);
     if (!x.plain && x.ends) x.pivot();

@@ -9,6 +9,8 @@ namespace mpki {
 
 static const unsigned ALL = 0xffffffffu;
 
+/** v := the NR numbers at `from`; true: all of them are there. By each thread for itself; no
+ *  barrier. */
 template <class V, int NR> __device__ inline bool load_all(const V *from, V (&v)[NR]) {
     bool here = true;
 #pragma unroll
@@ -18,8 +20,9 @@ template <class V, int NR> __device__ inline bool load_all(const V *from, V (&v)
     return here;
 }
 
-/** Results of COUNT chunks of columns from chunk `first` on, 32 each, as far as `missing` (of the
- *  lane) names them: all are asked for before one is looked at. Returns what is missing still. */
+/** gathered := the results of COUNT chunks of 32 columns, from chunk `first` on, as far as the
+ *  bits of `missing` name them for the lane: all loads are issued before one result is used.
+ *  Returns the bits that are still missing. By all lanes of a warp; no barrier. */
 template <int COUNT, class V, int NR, int CHUNKS>
 __device__ __forceinline__ unsigned ask(int first, const uint32_t (&slot)[CHUNKS], unsigned missing,
                                         const V *from, V (*gathered)[NR]) {
@@ -44,8 +47,9 @@ __device__ __forceinline__ unsigned ask(int first, const uint32_t (&slot)[CHUNKS
     return missing;
 }
 
-/** The results for a packet's columns, to gathered. At first all are asked for, as many together as
- * registers hold; then those that are due last, until they come; then all others again. */
+/** gathered := the results for a packet's columns. It asks for all of them, as many together as
+ *  registers hold; then for those that are due last, until they come; then for the others again.
+ *  By all lanes of a warp; the caller needs __syncwarp() before it reads `gathered`. */
 template <class V, int NR>
 __device__ inline void gather(const uint32_t *list, int columns, const V *from, V *gathered) {
     const int CHUNKS = (MPKI_SWEEPS_COLUMNS + 1) / 32, lane = threadIdx.x & 31;
@@ -65,27 +69,29 @@ __device__ inline void gather(const uint32_t *list, int columns, const V *from, 
     for (int first = 0; first < CHUNKS; first += AT_FIRST)
         if (32 * first < columns) missing = ask<AT_FIRST, V, NR>(first, slot, missing, from, to);
     unsigned wanted = __reduce_or_sync(ALL, missing); /* by some lane: groups of them */
-    unsigned now = ~0u;
+    unsigned current = ~0u;
     while (wanted) {
         const unsigned last = GROUP << (31 - __clz((int)wanted)) / LATER * LATER;
-        now = now & last ? wanted & last : wanted;
+        current = current & last ? wanted & last : wanted;
 #pragma unroll
         for (int first = 0; first < CHUNKS; first += LATER)
-            if (now & GROUP << first) missing = ask<LATER, V, NR>(first, slot, missing, from, to);
+            if (current & GROUP << first)
+                missing = ask<LATER, V, NR>(first, slot, missing, from, to);
         wanted = __reduce_or_sync(ALL, missing);
     }
 }
 
+/** The sum of SUMS partial sums of right-hand side r. By each thread for itself; no barrier. */
 template <class V, int SUMS, int NR> __device__ inline V whole(const V (&sum)[SUMS][NR], int r) {
     const V even = SUMS == 4 ? sum[0][r] + sum[2 % SUMS][r] : sum[0][r];
     const V odd = SUMS == 4 ? sum[1 % SUMS][r] + sum[3 % SUMS][r] : sum[1 % SUMS][r];
     return SUMS > 1 ? even + odd : even;
 }
 
-/** acc -= the lane's entries times gathered. Several sums run side by side, for one multiplication
- *  and addition takes as long as many; entries of other lanes' rows have sums of their own. Loops
- *  stay short: all steps unrolled, read before the results are there, take 1.4 times as long, for
- *  instructions must be fetched, too, and few warps share them. */
+/** acc -= the entries of a packet times gathered; entries that belong to other lanes' rows
+ *  (FOLD) are summed apart, in `foreign`. Sums run side by side, since one multiplication and
+ *  addition takes as long as many. Loops stay short: unrolled in full they take 1.4 times as
+ *  long, since instructions must be fetched. By all lanes of a warp; contains __syncwarp(). */
 template <class S, class V, int NR, bool FOLD>
 __device__ inline void entries(const char *place, int steps, const V *gathered, V *foreign,
                                V (&acc)[NR]) {
@@ -137,8 +143,8 @@ __device__ inline void entries(const char *place, int steps, const V *gathered, 
     }
 }
 
-/** acc -= the lane's row times x, of so many columns, in fours; x has 0 where there is none. Short
- *  loops, as above. */
+/** acc -= the lane's row of a block in full times x, whose columns are padded with 0 to fours.
+ *  Loops stay short as in entries(). By all lanes of a warp; no barrier. */
 template <class S, class V, int NR>
 __device__ inline void subtract_block(const char *place, int steps, const V *x, V (&acc)[NR]) {
     const int SUMS = NR == 1 ? 4 : NR == 2 ? 2 : 1;
@@ -163,8 +169,9 @@ __device__ inline void subtract_block(const char *place, int steps, const V *x, 
     for (int r = 0; r < NR; ++r) acc[r] = acc[r] + whole<V, SUMS, NR>(sum, r);
 }
 
-/** The parts of the sum that other tasks have left: acc += them where all are there. They are
- *  marked again for the next sweep. */
+/** acc += COUNT parts of the sum that other tasks have left at `from`, if all of them are there;
+ *  false: they are not. Parts that were taken are marked again for the next sweep. By all lanes
+ *  of a warp; a vote, no barrier. */
 template <class V, int NR, int COUNT> __device__ inline bool take_parts(V *from, V (&acc)[NR]) {
     V v[COUNT][NR], none;
     bool here = true;
@@ -188,8 +195,8 @@ template <class V, int NR, int COUNT> __device__ inline bool take_parts(V *from,
     return true;
 }
 
-/** Parts number `done` and later: until they come, or (`once`) those that are there by now. Returns
- *  how many are taken. */
+/** acc += the parts from number `done` on: until all have come, or (`once`) those that are
+ *  there. Returns how many are taken. By all lanes of a warp; votes, no barrier. */
 template <class V, int NR>
 __device__ inline int add_parts(const packet *p, void *part, int done, bool once, V (&acc)[NR]) {
     const int FEW = NR * sizeof(V) <= 16 ? 4 : 1, lane = threadIdx.x & 31;
@@ -205,9 +212,9 @@ __device__ inline int add_parts(const packet *p, void *part, int done, bool once
     return done;
 }
 
-/** The right-hand side of the lane's row. Backward it is D^-1 times the result of the other
- *  direction, which has another slot and may have to be waited for: where it is is asked for first,
- *  then it, and it is looked at after the columns' results. */
+/** The right-hand side b of the lane's row; backward D^-1 times the result of the forward sweep,
+ *  which may have to be waited for. find() asks where it is, ask() for the numbers, take() uses
+ *  them. */
 template <class S, class V, int NR> struct own_row {
     V b[NR], d, e;
     const V *from;
@@ -215,6 +222,7 @@ template <class S, class V, int NR> struct own_row {
     int partner;
     bool here, waits;
 
+    /** Where b of the packet's rows is; what to wait for. By all lanes of a warp; no barrier. */
     __device__ void find(const packet *p, const mpki_sweeps_run &a) {
         const int lane = threadIdx.x & 31, rows = p->part < 0 ? (int)p->rows : 0;
         const bool back = p->flags & BACKWARD;
@@ -224,6 +232,7 @@ template <class S, class V, int NR> struct own_row {
         if (here && waits) row = a.ahead[row];
     }
 
+    /** Issues the loads of b and of D^-1. By all lanes of a warp; no barrier. */
     __device__ void ask(const mpki_sweeps_run &a) {
         from += row * NR;
         partner = 0;
@@ -239,6 +248,7 @@ template <class S, class V, int NR> struct own_row {
         e = widen(((const S *)a.diagonal)[2 * row + 1]);
     }
 
+    /** acc := b, or D^-1 b once it is there. By all lanes of a warp; shuffles and votes. */
     __device__ void take(V (&acc)[NR]) {
         bool missing = false;
         if (waits)
@@ -254,6 +264,8 @@ template <class S, class V, int NR> struct own_row {
     }
 };
 
+/** Stores acc as the unit's results, or as the part of a sum that another task takes. By all
+ *  lanes of a warp; no barrier. */
 template <class V, int NR>
 __device__ inline void finish(const packet *p, const mpki_sweeps_run &a, const V (&acc)[NR]) {
     const int lane = threadIdx.x & 31;

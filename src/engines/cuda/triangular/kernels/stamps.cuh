@@ -17,6 +17,8 @@ enum {
 enum { STAMPED_TASKS = 1 << 20 };
 static __device__ long long stamps[STAMPED_TASKS * STAMPS];
 
+/** Notes the time at which task `ticket` passes `point`. By all lanes of a warp, of which the
+ *  first one writes. */
 __device__ inline void stamp(int ticket, int point) {
     long long x;
     if ((threadIdx.x & 31) || ticket >= STAMPED_TASKS) return;

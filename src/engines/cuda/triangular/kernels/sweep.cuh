@@ -7,25 +7,26 @@
  *  levels there is no more than a store of the results and a load that finds them. */
 #include "stamps.cuh"
 
+#include "engines/cuda/module/shared_memory.cuh"
 #include "joined.cuh"
 #include "segment.cuh"
-
-#ifndef MPKI_ROOM /* dynamic shared memory; tests on a host have their own */
-#define MPKI_ROOM extern __shared__ __align__(16) char room[]
-#endif
 
 namespace mpki {
 
 /* ---- packets into shared memory ---- */
 
+/** Copies of packets into two stages of shared memory, in flight while a warp computes. */
 struct arrival {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     uint64_t *barrier; /* [2], shared */
     unsigned phase;    /* bit s: of stage s */
 
+    /** The address of p within shared memory. By each thread for itself; no barrier. */
     __device__ static unsigned address(const void *p) {
         return (unsigned)__cvta_generic_to_shared(p);
     }
+    /** Makes the barriers of both stages, at `place`. By all lanes of a warp; ends with
+     *  __syncwarp(). */
     __device__ void begin(void *place) {
         barrier = (uint64_t *)place, phase = 0;
         if ((threadIdx.x & 31) == 0) {
@@ -36,7 +37,8 @@ struct arrival {
         }
         __syncwarp();
     }
-    /* all lanes have read what was there */
+    /** Begins to copy `bytes` bytes into `stage`, whose old contents all lanes have read. By all
+     *  lanes of a warp, of which the first one copies; arrives at the stage's barrier. */
     __device__ void fetch(int stage, void *to, const char *from, unsigned bytes) {
         if ((threadIdx.x & 31) != 0) return;
         const unsigned b = address(barrier + stage);
@@ -47,6 +49,8 @@ struct arrival {
                      "l"(from), "r"(bytes), "r"(b)
                      : "memory");
     }
+    /** Returns when the copy into `stage` is complete. By all lanes of a warp; waits at the
+     *  stage's barrier. */
     __device__ void wait(int stage) const {
         const unsigned b = address(barrier + stage), parity = phase >> stage & 1;
         unsigned done = 0;
@@ -58,11 +62,15 @@ struct arrival {
                          : "r"(b), "r"(parity)
                          : "memory");
     }
+    /** The contents of `stage` were used: the next wait() is for the next copy. By each thread
+     *  for itself; no barrier. */
     __device__ void taken(int stage) {
         phase ^= 1u << stage;
     }
 #else /* before Hopper, and on a host: by the lanes themselves */
     __device__ void begin(void *) {}
+    /** The same before Hopper, and on a host: the lanes copy. By all lanes of a warp; wait() is
+     *  the barrier. */
     __device__ void fetch(int, void *to, const char *from, unsigned bytes) {
         for (unsigned k = threadIdx.x & 31; k < bytes / 16; k += 32)
             ((int4 *)to)[k] = ((const int4 *)from)[k];
@@ -76,8 +84,8 @@ struct arrival {
 
 /** Shared memory of a warp: two packets, the results that one of them needs, sums for other lanes,
  *  its sums on their way to M, barriers. */
-template <class S, int NR> struct sweep_room {
-    static const int NUMBER = NR * (int)sizeof(typename wide_of<S>::type);
+template <class S, int NR> struct sweep_memory {
+    static const int NUMBER = NR * (int)sizeof(typename widened_of<S>::type);
     static const int GATHERED = (MPKI_SWEEPS_COLUMNS + 1) * NUMBER, FOREIGN = 32 * NUMBER;
     static const int BYTES = 2 * packing<S>::MOST + GATHERED + 2 * FOREIGN + 16;
     /* warps of a multiprocessor of 9.0, for whose registers there is room: 128 for each of 16 */
@@ -86,7 +94,7 @@ template <class S, int NR> struct sweep_room {
 
 /* ---- all ---- */
 
-/** A ticket; -1: there are no more. */
+/** The next ticket, known to the first lane. By all lanes of a warp; an atomic counter. */
 __device__ inline int draw(const mpki_sweeps_run &a) {
     int t = 0;
     if ((threadIdx.x & 31) == 0) t = a.first + atomicAdd(a.ticket, 1);
@@ -95,6 +103,9 @@ __device__ inline int draw(const mpki_sweeps_run &a) {
 struct claimed : mpki_sweeps_task {
     int ticket; /* for stamps alone */
 };
+
+/** *task := the task of the ticket that was drawn; false: there is none. By all lanes of a warp;
+ *  a shuffle. */
 __device__ inline bool task_of(const mpki_sweeps_run &a, int drawn, claimed *task) {
     const int t = __shfl_sync(ALL, drawn, 0);
     if (t >= a.end) return false;
@@ -103,24 +114,27 @@ __device__ inline bool task_of(const mpki_sweeps_run &a, int drawn, claimed *tas
     return true;
 }
 
-/** A block is one warp. */
+/** y := L^-1 y, or backward L^-T y, with M's: warps take tasks by tickets, in which each packet
+ *  waits for the results that it needs; the next packet is copied meanwhile. A block is one
+ *  warp; it waits at the copies' barriers and for marks in memory, so a ticket must not need a
+ *  later one. */
 template <class S, int NR>
-__global__ void __launch_bounds__(32, (sweep_room<S, NR>::AT_ONCE))
+__global__ void __launch_bounds__(32, (sweep_memory<S, NR>::AT_ONCE))
     sweep_kernel(const mpki_sweeps_run a) {
-    MPKI_ROOM;
-    typedef sweep_room<S, NR> shared;
-    typedef typename wide_of<S>::type V;
+    MPKI_SMEM;
+    typedef sweep_memory<S, NR> shared;
+    typedef typename widened_of<S>::type V;
     const int lane = threadIdx.x & 31, MOST = packing<S>::MOST;
-    V *gathered = (V *)(room + 2 * MOST);
-    V *foreign = (V *)(room + 2 * MOST + shared::GATHERED);
+    V *gathered = (V *)(smem + 2 * MOST);
+    V *foreign = (V *)(smem + 2 * MOST + shared::GATHERED);
     arrival there;
     V *sums = foreign + 32 * NR;
-    there.begin(room + 2 * MOST + shared::GATHERED + 2 * shared::FOREIGN);
+    there.begin(smem + 2 * MOST + shared::GATHERED + 2 * shared::FOREIGN);
     for (int k = lane; k < NR; k += 32) gathered[NOTHING * NR + k] = make<V>(0);
     claimed task, next, then = {};
     if (!task_of(a, draw(a), &task)) return;
     int stage = 0;
-    there.fetch(stage, room, a.packets + (int64_t)task.at * 16, task.size * 16);
+    there.fetch(stage, smem, a.packets + (int64_t)task.at * 16, task.size * 16);
     there.wait(stage); /* so that all warps have a task before one has two */
     bool more = task_of(a, draw(a), &next);
     for (bool again = true; again;) {
@@ -135,9 +149,9 @@ __global__ void __launch_bounds__(32, (sweep_room<S, NR>::AT_ONCE))
         for (bool first = true;; first = false) {
             there.wait(stage);
             there.taken(stage);
-            const char *const place = room + stage * MOST;
+            const char *const place = smem + stage * MOST;
             const packet p = *(const packet *)place;
-            char *other = room + (stage ^ 1) * MOST;
+            char *other = smem + (stage ^ 1) * MOST;
             const uint32_t size = p.next;
             if (size) {
                 task.at += p.size;

@@ -11,8 +11,8 @@ namespace mpki {
 
 enum { SCAN = 1024, DIGITS = 256, CHUNK = 1024 };
 
-/** All threads of a block: the sum of x over those before; *all: over all of them. sum: shared,
- *  SCAN. */
+/** The sum of x over the threads before this one; *all: over all of the block. sum: shared, SCAN
+ *  numbers. By all threads of a block; ends with a block barrier. */
 __device__ inline int64_t sum_before(int64_t x, int64_t *sum, int64_t *all) {
     const int k = (int)threadIdx.x, threads = (int)blockDim.x;
     sum[k] = x;
@@ -30,8 +30,8 @@ __device__ inline int64_t sum_before(int64_t x, int64_t *sum, int64_t *all) {
     return mine - x;
 }
 
-/** to(k, sum of from(0) .. from(k - 1)) for k < count, from `begin` on; returns where it ends. A
- *  block. */
+/** to(k, begin + from(0) + .. + from(k - 1)) for k < count; returns begin plus all of them. sum:
+ *  shared, SCAN. By all threads of a block; ends with a block barrier. */
 template <class FROM, class TO>
 __device__ inline int64_t scan(int64_t count, int64_t begin, int64_t *sum, FROM from, TO to) {
     const int64_t each = (count + blockDim.x - 1) / blockDim.x;
@@ -49,7 +49,8 @@ __device__ inline int64_t scan(int64_t count, int64_t begin, int64_t *sum, FROM 
     return begin + all;
 }
 
-/** Segments of parts: their first ones, and those of units. */
+/** Where the segments of each part and of each unit begin, and how many there are. One block;
+ *  block barriers. */
 static __global__ void __launch_bounds__(SCAN) segments_kernel(const mpki_cuda_packing p) {
     __shared__ int64_t sum[SCAN];
     for (int half = 0; half < 2; ++half) {
@@ -60,14 +61,15 @@ static __global__ void __launch_bounds__(SCAN) segments_kernel(const mpki_cuda_p
                 p.first[half][k] = at;
                 if (p.part_block[half][k] == 0) p.begin[half][p.part_unit[half][k]] = at;
             });
-        if (threadIdx.x == 0) p.begin[half][p.units[half]] = p.told->segments[half] = all;
+        if (threadIdx.x == 0) p.begin[half][p.units[half]] = p.summary->segments[half] = all;
     }
 }
 
-/* ---- a unit's tasks: longer ones are shared by several warps, but not by more than PARTS as a rule --- */
+/* ---- a unit's tasks: several warps share a long one, as a rule no more than PARTS ------------- */
 
 enum { TASK_SEGMENTS = 6, PARTS = 32 };
 
+/** The tasks of a unit: how its segments are divided. */
 struct unit_tasks {
     const mpki_cuda_packing &p;
     const int half, unit;
@@ -76,6 +78,8 @@ struct unit_tasks {
     int64_t most; /* segments of a task that is not the last one */
     int64_t of_l; /* from here on segments are M's */
 
+    /** The unit's segments, and how many of them a task gets. By each thread for itself; no
+     *  barrier. */
     __device__ unit_tasks(const mpki_cuda_packing &p_, int half_, int unit_)
         : p(p_), half(half_), unit(unit_), measure(p_.measure[half_]),
           begin(p_.begin[half_][unit_]), end(p_.begin[half_][unit_ + 1]) {
@@ -85,13 +89,14 @@ struct unit_tasks {
         if (most < TASK_SEGMENTS) most = TASK_SEGMENTS;
     }
 
-    /** Segments of the task that begins with `from`; the last one of the unit leaves its result. */
+    /** Segments of the task that begins with segment `from`; *final: it leaves the unit's
+     *  result. By each thread for itself; no barrier. */
     __device__ int length(int64_t from, bool *final) const {
         *final = of_l - from <= most;
         return (int)(*final ? end - from : most);
     }
 
-    /** Level set of a slot. */
+    /** The level set of a slot, by bisection. By each thread for itself; no barrier. */
     __device__ int level_at(int32_t slot) const {
         int low = 0, high = p.levels;
         while (high - low > 1) {
@@ -104,8 +109,9 @@ struct unit_tasks {
         return low;
     }
 
-    /** Twice the level set from where the sweep begins, + 1: with the unit's result. Others come as
-     *  early as what they need allows. */
+    /** When the task of `count` segments from `from` on may run: twice the level set, counted
+     *  from where the sweep begins, plus 1 where it is `final`; other tasks come as early as the
+     *  columns that they need. By each thread for itself; no barrier. */
     __device__ int turn(int64_t from, int count, bool final) const {
         int level = p.level_of[half][unit];
         if (!final) {
@@ -120,10 +126,11 @@ struct unit_tasks {
     }
 };
 
-/** A unit of either direction, a thread each. */
+/** The unit of this thread: forward units first, then backward ones. */
 struct some_unit {
     int half, unit;
     bool there;
+    /** Finds the thread's unit. By each thread for itself; no barrier. */
     __device__ some_unit(const mpki_cuda_packing &p) {
         const int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
         half = k >= p.units[0], unit = (int)(k - half * (int64_t)p.units[0]);
@@ -131,6 +138,7 @@ struct some_unit {
     }
 };
 
+/** unit_task := how many tasks each unit has. A thread takes a unit; no barrier. */
 static __global__ void count_tasks_kernel(const mpki_cuda_packing p) {
     const some_unit u(p);
     if (!u.there) return;
@@ -141,8 +149,9 @@ static __global__ void count_tasks_kernel(const mpki_cuda_packing p) {
     p.unit_task[u.half][u.unit] = count;
 }
 
-/** The first tasks of units; those of the backward sweep follow the others. Each unit that has
- *  tasks has one more than parts, so that parts have numbers by units, in the order of columns. */
+/** The first task of each unit, backward ones after forward ones, and its first part: a unit has
+ *  one task more than parts, so that parts are numbered by units, in the order of columns. One
+ *  block; block barriers. */
 static __global__ void __launch_bounds__(SCAN) tasks_of_units_kernel(const mpki_cuda_packing p) {
     __shared__ int64_t sum[SCAN];
     int64_t tasks = 0, parts = 0;
@@ -156,13 +165,14 @@ static __global__ void __launch_bounds__(SCAN) tasks_of_units_kernel(const mpki_
         tasks = scan(
             p.units[half], tasks, sum, [&](int64_t k) { return (int64_t)count[k]; },
             [&](int64_t k, int64_t at) { p.task_of[half][k] = (int32_t)at; });
-        if (threadIdx.x == 0) p.told->tasks[half] = tasks;
+        if (threadIdx.x == 0) p.summary->tasks[half] = tasks;
         __syncthreads();
     }
-    if (threadIdx.x == 0) p.told->parts = parts;
+    if (threadIdx.x == 0) p.summary->parts = parts;
 }
 
-/** Tasks by units, and what their segments leave and add. */
+/** Lists tasks by units, and for each segment what it leaves and adds. A thread takes a unit; no
+ *  barrier. */
 static __global__ void list_tasks_kernel(const mpki_cuda_packing p) {
     const some_unit u(p);
     if (!u.there) return;
@@ -183,24 +193,26 @@ static __global__ void list_tasks_kernel(const mpki_cuda_packing p) {
     }
 }
 
-/* ---- order: a stable sort by digits, chunks of tasks side by side. Backward tasks come last anyway --- */
+/* ---- order: a stable sort by digits, chunks of tasks side by side; backward tasks come last --- */
 
-/** The digit of a task in a pass; turns of backward tasks are above those of forward ones. */
+/** The digit of a task's turn from bit `shift` on; backward turns come after forward ones. By
+ *  each thread for itself; no barrier. */
 __device__ inline int digit_of(const mpki_cuda_packing &p, int32_t task, int shift) {
     const mpki_sweeps_listed &t = p.listed[task];
     return (t.turn + (t.half ? 2 * p.levels + 1 : 0)) >> shift & (DIGITS - 1);
 }
 
-/** from: the order before, NULL: as they are listed. */
+/** The task at place k of the order `from`; NULL: the order of the list. By each thread for
+ *  itself; no barrier. */
 __device__ inline int32_t task_at(const int32_t *from, int64_t k) {
     return from ? from[k] : (int32_t)k;
 }
 
-/** digits[d * chunks + c]: tasks of chunk c with digit d. A warp a chunk. */
+/** digits[d chunks + c] := tasks of chunk c with digit d. A warp takes a chunk; __syncwarp(). */
 static __global__ void __launch_bounds__(32)
     digits_kernel(const mpki_cuda_packing p, const int32_t *from, int shift) {
     __shared__ int32_t had[DIGITS];
-    const int64_t all = p.told->tasks[1], begin = (int64_t)blockIdx.x * CHUNK;
+    const int64_t all = p.summary->tasks[1], begin = (int64_t)blockIdx.x * CHUNK;
     for (int d = (int)threadIdx.x; d < DIGITS; d += 32) had[d] = 0;
     __syncwarp();
     for (int64_t k = begin + threadIdx.x; k < all && k < begin + CHUNK; k += 32)
@@ -210,6 +222,7 @@ static __global__ void __launch_bounds__(32)
         p.digits[(int64_t)d * gridDim.x + blockIdx.x] = had[d];
 }
 
+/** digits := the sums before them. One block; block barriers. */
 static __global__ void __launch_bounds__(SCAN)
     sum_digits_kernel(const mpki_cuda_packing p, int64_t chunks) {
     __shared__ int64_t sum[SCAN];
@@ -219,12 +232,12 @@ static __global__ void __launch_bounds__(SCAN)
         [&](int64_t k, int64_t at) { digits[k] = (int32_t)at; });
 }
 
-/** to: the order after this digit. */
+/** to := the order `from`, sorted stably by this digit. A warp takes a chunk; __syncwarp(). */
 static __global__ void __launch_bounds__(32)
     sort_kernel(const mpki_cuda_packing p, const int32_t *from, int32_t *to, int shift) {
     __shared__ int32_t at[DIGITS];
     const int lane = (int)threadIdx.x;
-    const int64_t all = p.told->tasks[1], begin = (int64_t)blockIdx.x * CHUNK;
+    const int64_t all = p.summary->tasks[1], begin = (int64_t)blockIdx.x * CHUNK;
     for (int d = lane; d < DIGITS; d += 32) at[d] = p.digits[(int64_t)d * gridDim.x + blockIdx.x];
     __syncwarp();
     for (int64_t k0 = begin; k0 < all && k0 < begin + CHUNK; k0 += 32) {
@@ -246,22 +259,24 @@ static __global__ void __launch_bounds__(32)
 
 /* ---- places ---- */
 
-/** Where tasks begin, in the order of tickets. */
+/** task_at := where each task's packets begin, in the order of tickets. One block; block
+ *  barriers. */
 static __global__ void __launch_bounds__(SCAN)
     sizes_kernel(const mpki_cuda_packing p, const int32_t *sorted) {
     __shared__ int64_t sum[SCAN];
     const mpki_sweeps_listed *const listed = p.listed;
     const int64_t all = scan(
-        p.told->tasks[1], 0, sum, [&](int64_t k) { return (int64_t)listed[sorted[k]].size; },
+        p.summary->tasks[1], 0, sum, [&](int64_t k) { return (int64_t)listed[sorted[k]].size; },
         [&](int64_t k, int64_t at) { p.task_at[k] = (uint32_t)at; });
-    if (threadIdx.x == 0) p.told->packets = all;
+    if (threadIdx.x == 0) p.summary->packets = all;
 }
 
-/** Packets of a task follow each other; M in tiles, its last segment, comes first. */
+/** The place of each packet of a task: they follow each other, and M in tiles, the task's last
+ *  segment, comes first. A thread takes a task; atomic counters, no barrier. */
 static __global__ void places_kernel(const mpki_cuda_packing p, const int32_t *sorted,
                                      mpki_sweeps_task *tickets) {
     const int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (k >= p.told->tasks[1]) return;
+    if (k >= p.summary->tasks[1]) return;
     const mpki_sweeps_listed t = p.listed[sorted[k]];
     const mpki_sweeps_measure *const measure = p.measure[t.half] + t.from;
     mpki_sweeps_place *const place = p.place[t.half] + t.from;
@@ -278,8 +293,8 @@ static __global__ void places_kernel(const mpki_cuda_packing p, const int32_t *s
         at += measure[here].size;
         full += measure[here].full;
     }
-    if (full) atomicAdd(&p.told->full, full);
-    if (ahead) atomicAdd(&p.told->tiles, 1);
+    if (full) atomicAdd(&p.summary->full, full);
+    if (ahead) atomicAdd(&p.summary->tiles, 1);
 }
 
 } // namespace mpki

@@ -6,7 +6,8 @@
 
 namespace mpki {
 
-/** COUNT values of a lane, which lie together as far as they fit into 16 bytes. */
+/** value := the COUNT values of a lane at `at`, which lie together as far as they fit into 16
+ *  bytes. By all lanes of a warp; no barrier. */
 template <class S, int COUNT>
 __device__ inline void lane_values(const char *at, S (&value)[COUNT]) {
     const int BY = packing<S>::BY_16 < COUNT ? packing<S>::BY_16 : COUNT;
@@ -21,8 +22,8 @@ __device__ inline void lane_values(const char *at, S (&value)[COUNT]) {
     }
 }
 
-/** d += a b: 8 x 8 += (8 x 4)(4 x 8). Lane l has a(l / 4, l % 4), b(l % 4, l / 4), d(l / 4, 2 (l %
- *  4)) and the entry beside it. */
+/** d += a b: 8 x 8 += (8 x 4)(4 x 8). Lane l has a(l / 4, l % 4), b(l % 4, l / 4), and of d
+ *  entry (l / 4, 2 (l % 4)) and the one right of it. By all lanes of a warp; no barrier. */
 __device__ inline void multiply_tile(double (&d)[2], double a, double b) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
     asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
@@ -37,7 +38,7 @@ __device__ inline void multiply_tile(double (&d)[2], double a, double b) {
 #endif
 }
 
-/** A unit's M, in registers while its task goes on. */
+/** The M of a unit, in registers while its task goes on. Types without tiles have an empty one. */
 template <class S, class V> struct pivot_tiles {
     __device__ void load(const char *) {}
     template <int NR>
@@ -51,6 +52,8 @@ template <class S> struct pivot_tiles<S, double> {
     double tile[layout::TILES];
     uint32_t in, out; /* where the lane's sum goes; the rows of its results, 8 bits each */
 
+    /** The tiles of the packet at `place`, in double precision, and the order of M. By all lanes
+     *  of a warp; no barrier. */
     __device__ void load(const char *place) {
         const int lane = threadIdx.x & 31;
         const uint8_t *order = (const uint8_t *)place + sizeof(packet);
@@ -63,16 +66,17 @@ template <class S> struct pivot_tiles<S, double> {
         for (int k = 0; k < 4; ++k) out |= (uint32_t)order[32 + 8 * k + lane / 4] << 8 * k;
     }
 
-    /** d := M sums. room: 32 NR numbers of the warp. */
+    /** d := M sums. memory: 32 NR numbers of the warp. By all lanes of a warp; contains
+     *  __syncwarp(). */
     template <int NR>
-    __device__ void multiply(const double (&sum)[NR], double *room, double (&d)[4][2]) const {
+    __device__ void multiply(const double (&sum)[NR], double *memory, double (&d)[4][2]) const {
         const int lane = threadIdx.x & 31;
         double x[8];
 #pragma unroll
-        for (int r = 0; r < NR; ++r) room[in * NR + r] = sum[r];
+        for (int r = 0; r < NR; ++r) memory[in * NR + r] = sum[r];
         __syncwarp();
 #pragma unroll
-        for (int k = 0; k < 8; ++k) x[k] = room[(4 * k + (lane & 3)) * NR + (lane >> 2) % NR];
+        for (int k = 0; k < 8; ++k) x[k] = memory[(4 * k + (lane & 3)) * NR + (lane >> 2) % NR];
 #pragma unroll
         for (int k = 0; k < 4; ++k) d[k][0] = d[k][1] = 0;
 #pragma unroll
@@ -81,30 +85,33 @@ template <class S> struct pivot_tiles<S, double> {
             for (int k = j / 2; k < 4; ++k) multiply_tile(d[k], tile[k * (k + 1) + j], x[j]);
     }
 
-    /** With one number by slot all columns of d are the same, and each lane has one row of it: lane
-     *  l row 8 (l % 4) + l / 4 of M's order. */
-    __device__ double times(double sum, double *room) const {
+    /** M sum for one right-hand side, whose columns of d are all the same: lane l returns row 8
+     *  (l % 4) + l / 4 of M's order. memory: 32 numbers of the warp. By all lanes of a warp;
+     *  contains __syncwarp(). */
+    __device__ double times(double sum, double *memory) const {
         const double sums[1] = {sum};
         double d[4][2];
-        multiply<1>(sums, room, d);
+        multiply<1>(sums, memory, d);
         const int k = (int)threadIdx.x & 3;
         const double low = k & 1 ? d[1][0] : d[0][0], high = k & 1 ? d[3][0] : d[2][0];
         return k & 2 ? high : low;
     }
+    /** Stores a lane's row of times() as the unit's result. By all lanes of a warp; no barrier. */
     __device__ void store(const packet *p, const mpki_sweeps_run &a, double value) const {
         const int row = (int)(out >> 8 * (threadIdx.x & 3) & 255);
         double *const to = (double *)(p->flags & BACKWARD ? a.half[1].to : a.half[0].to) + p->slot;
         if (row < (int)p->rows) store_now(to + row, unmarked(value));
     }
 
-    /** Results := M sums - minus, which is by M's order; NULL: 0. */
+    /** The unit's results := M sums - minus. minus: by M's order; NULL: 0. memory: 32 NR numbers
+     *  of the warp. By all lanes of a warp; contains __syncwarp(). */
     template <int NR>
     __device__ void finish(const packet *p, const mpki_sweeps_run &a, const double (&sum)[NR],
-                           double *room, const double *minus) const {
-        if (NR == 1) return store(p, a, times(sum[0], room));
+                           double *memory, const double *minus) const {
+        if (NR == 1) return store(p, a, times(sum[0], memory));
         const int lane = threadIdx.x & 31;
         double d[4][2];
-        multiply<NR>(sum, room, d);
+        multiply<NR>(sum, memory, d);
         double *const to =
             (double *)(p->flags & BACKWARD ? a.half[1].to : a.half[0].to) + (int64_t)p->slot * NR;
 #pragma unroll

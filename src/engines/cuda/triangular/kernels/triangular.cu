@@ -11,7 +11,7 @@ static const mpki_sweeps_launches *const kinds[] = {
     &mpki_s_sweeps_launches, &mpki_d_sweeps_launches, &mpki_c_sweeps_launches,
     &mpki_z_sweeps_launches};
 
-/** The frame whose list entry e is in. */
+/** The frame whose list has entry e, by bisection. By each thread for itself; no barrier. */
 static __device__ int32_t list_of(const mpki_cuda_store &s, int64_t e) {
     int32_t low = 0, high = s.m;
     while (high - low > 1) {
@@ -24,8 +24,9 @@ static __device__ int32_t list_of(const mpki_cuda_store &s, int64_t e) {
     return low;
 }
 
-/** Frame f's rows of L by increasing slots of the frames across, its column by decreasing ones: an
- *  entry's place is the number of those before it. A thread an entry. */
+/** The order in which the blocks of each frame's row of L (its column, backward) fall due, by
+ *  the slots of the frames across: an entry's place is the number of those before it. A thread
+ *  takes an entry; no barrier. */
 static __global__ void order_kernel(const mpki_cuda_store s, const int32_t *ahead,
                                     const int32_t *back, int32_t *order) {
     const int64_t e = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -110,7 +111,8 @@ static int tickets(mpki_cuda *cuda, const mpki_cuda_packing *p, int64_t tasks,
     return MPK_OK;
 }
 
-/** A warp's lanes for a frame's rows. */
+/** The maps between positions, slots and the caller's rows, and scales by slot. A thread takes a
+ *  row of a frame; no barrier. */
 static __global__ void maps_kernel(const mpki_sweeps_maps m) {
     const int64_t at = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     const int64_t f = at / MPKI_STORE_ROWS;

@@ -4,9 +4,9 @@
 /** Triangular solves with a factor on blocks: what libmetapack asks of its CUDA module. Plain C.
  *
  *  A factor is packed anew, in the order in which a sweep reads it, once for each direction.
- *  Slot    the index of a row in the order of a direction's level sets, in each of which a frame comes as early
- *          as what it needs allows; forward sweeps go up, backward ones, whose slots are others,
- *          down.
+ *  Slot    the index of a row in the order of a direction's level sets, in each of which a frame
+ *          comes as early as what it needs allows; forward sweeps go up, backward ones, whose slots
+ *          are others, down.
  *  Unit    up to 32 slots: whole frames of one level set. A warp has a lane for each slot.
  *          Numbers by slot are in double precision, complex or not as the factor is.
  *  Segment some of the columns of a unit's rows (of L, of L^T, or of M at the end), few enough for
@@ -28,12 +28,12 @@ enum {
     MPKI_SWEEPS_RHS = 8        /**< most vectors at once */
 };
 
-/** A segment as it is told to the host. */
+/** A segment as the host learns of it. */
 typedef struct mpki_sweeps_measure {
     uint32_t size; /**< in 16 bytes */
-    int32_t
-        last; /**< the slot that is due last; -1: it needs none; -2: it is one of M; -3: it is M in
-                        tiles, which is the first one of its task */
+    /** the slot that is due last; -1: it needs none; -2: it is one of M; -3: it is M in tiles,
+     *  which is the first one of its task */
+    int32_t last;
     int32_t full; /**< a block in full */
 } mpki_sweeps_measure;
 
@@ -60,33 +60,33 @@ typedef struct mpki_sweeps_listed {
 } mpki_sweeps_listed;
 
 /** What packing tells the host. */
-typedef struct mpki_sweeps_told {
+typedef struct mpki_sweeps_summary {
     int64_t segments[2];
     int64_t tasks[2];       /**< of the forward sweep; of both */
     int64_t parts, packets; /**< packets: in 16 bytes */
     int32_t tiles,
         full; /**< tasks that begin with M in tiles, packets that are a block in full; from 0 on */
-} mpki_sweeps_told;
+} mpki_sweeps_summary;
 
 /** Packing. All pointers are device memory; [2]: forward, backward. */
 typedef struct mpki_cuda_packing {
     const mpki_cuda_store *store; /**< host; its arrays are on the device */
     int32_t units[2];
-    int64_t entries;         /**< store->ptr[m] */
-    const int32_t *frame[2]; /**< m: frames by slots */
-    const int32_t *unit[2];  /**< units + 1: first place in `frame` */
-    const int32_t *slot[2];  /**< m: first slot of each frame */
-    const int32_t *late[2];  /**< units: columns of slots from here on (backward: before it) have
+    int64_t entries;            /**< store->ptr[m] */
+    const int32_t *frame[2];    /**< m: frames by slots */
+    const int32_t *unit[2];     /**< units + 1: first place in `frame` */
+    const int32_t *slot[2];     /**< m: first slot of each frame */
+    const int32_t *deferred[2]; /**< units: columns of slots from here on (backward: before it) have
                                  segments of their own */
-    int32_t *order;          /**< store->ptr[m]: the entries of lists as they fall due */
+    int32_t *order;             /**< store->ptr[m]: the entries of lists as they fall due */
     /* the blocks of a unit, in parts of up to MPKI_SWEEPS_PART that are packed side by side; parts
      * of a unit follow each other, each unit has one at least */
     int32_t parts[2];
     const int32_t *part_unit[2],
         *part_block[2]; /**< parts: its unit, the first of its blocks there */
     int32_t *count[2];  /**< parts: segments */
-    mpki_sweeps_measure *
-        trial[2]; /**< parts * MPKI_SWEEPS_FIRST: the first segments of each, as they are counted */
+    /** parts * MPKI_SWEEPS_FIRST: the first segments of each, as they are counted */
+    mpki_sweeps_measure *trial[2];
     int64_t *first[2]; /**< parts: of the part's segments in: */
     mpki_sweeps_measure *measure[2];
     mpki_sweeps_place *place[2];
@@ -101,12 +101,11 @@ typedef struct mpki_cuda_packing {
     int32_t *sorted[2];
     uint32_t *task_at;
     int32_t *digits; /**< work space: digits() */
-    mpki_sweeps_told *told;
+    mpki_sweeps_summary *summary;
     char *packets;
-    void *
-        diagonal[2]; /**< 2 n, by forward slot: D^-1, |D|^-1: coefficients of the slot itself and of
-                                  its partner */
-    int8_t *partner; /**< n: -1, 0, 1 */
+    /** 2 n, by forward slot: D^-1, |D|^-1: coefficients of the slot itself and of its partner */
+    void *diagonal[2];
+    int8_t *partner;          /**< n: -1, 0, 1 */
     void *border_diagonal[2]; /**< 2 store->border: the same of the dense pivot */
     int8_t *border_partner;
 } mpki_cuda_packing;
@@ -123,9 +122,8 @@ typedef struct mpki_sweeps_maps {
     int32_t *position[2],
         *row;       /**< [out] n, by slot of either kind; the caller's row by forward slot */
     int32_t *ahead; /**< [out] n: the forward slot of a backward one */
-    int32_t
-        *slot_at[2];  /**< [out] n: the forward slot at a position; the backward one of the caller's
-                                     column */
+    /** [out] n: the forward slot at a position; the backward one of the caller's column */
+    int32_t *slot_at[2];
     double *scale[2]; /**< [out] n: of rows, by forward slot; of columns, in the caller's order */
 } mpki_sweeps_maps;
 
@@ -134,8 +132,8 @@ enum { MPKI_SWEEPS_COUNT, MPKI_SWEEPS_MEASURE, MPKI_SWEEPS_FILL };
 /** One direction of a launch. Vectors by slot. */
 typedef struct mpki_sweeps_half {
     const void *start; /**< right-hand side */
-    const void
-        *from; /**< where results of other rows are read: `to`, or those of the sweep before */
+    /** where results of other rows are read: `to`, or those of the sweep before */
+    const void *from;
     void *to;
 } mpki_sweeps_half;
 
@@ -157,13 +155,13 @@ typedef struct mpki_sweeps_run {
 
 /** Vectors between the caller's order and slots. */
 typedef struct mpki_sweeps_move {
-    mpk_scalar scalar, stored; /**< of the caller's vectors; by slot */
-    mpk_scalar pivots;         /**< of D, where it is applied */
-    int32_t n, nrhs, wide;     /**< columns; numbers by slot, >= nrhs: the others are 0 */
-    void *x;                   /**< the caller's */
+    mpk_scalar scalar, stored;   /**< of the caller's vectors; by slot */
+    mpk_scalar pivots;           /**< of D, where it is applied */
+    int32_t n, nrhs, slot_width; /**< columns; numbers by slot, >= nrhs: the others are 0 */
+    void *x;                     /**< the caller's */
     int64_t ldx;
-    const int32_t
-        *index; /**< n: in: where in x a slot's entry is; out: in which slot an entry of x is */
+    /** n: in: where in x a slot's entry is; out: in which slot an entry of x is */
+    const int32_t *index;
     const double *scale; /**< n, in: by slot, out: as x is; NULL: 1 */
     double *most;        /**< NULL: no unit is wanted; else the largest modulus, scaled */
     void *y;             /**< by slot */
@@ -176,11 +174,11 @@ typedef struct mpki_sweeps_move {
  *  := P^T L^-T y (L^-H), on its slots. */
 typedef struct mpki_sweeps_border {
     mpk_scalar scalar;
-    int32_t rows, wide, backward, hermitian;
-    int32_t narrow; /**< vectors are of `scalar`; else in double precision */
+    int32_t rows, slot_width, backward, hermitian;
+    int32_t in_scalar; /**< vectors are of `scalar`; else in double precision */
     const void *l;
     const int32_t *row;
-    void *y, *work; /**< rows wide, by slot */
+    void *y, *work; /**< rows slot_width, by slot */
 } mpki_sweeps_border;
 
 typedef struct mpki_sweeps_clock mpki_sweeps_clock;
@@ -190,9 +188,9 @@ typedef struct mpki_cuda_sweeps_table {
     int (*order)(mpki_cuda *cuda, const mpki_cuda_packing *p);
     /** One of the three passes over all units; then D. */
     int (*pack)(mpki_cuda *cuda, const mpki_cuda_packing *p, int pass);
-    /** Between the passes, queued: `first`, `begin` and told.segments once segments are counted;
-     *  tasks and their order, `place`, and what else is told, once they are measured. `segments`:
-     *  of both directions. Then the tickets, told.tasks[1]. */
+    /** Between the passes, queued: `first`, `begin` and summary.segments once segments are counted;
+     *  tasks and their order, `place`, and the rest of the summary, once they are measured.
+     *  `segments`: of both directions. Then the tickets, summary.tasks[1]. */
     int (*segments)(mpki_cuda *cuda, const mpki_cuda_packing *p);
     int (*tasks)(mpki_cuda *cuda, const mpki_cuda_packing *p, int64_t segments);
     int (*tickets)(mpki_cuda *cuda, const mpki_cuda_packing *p, int64_t tasks,

@@ -22,7 +22,7 @@ template <class KERNEL> static mpk_status allow(mpki_cuda *cuda, KERNEL kernel, 
 /* ---- packing ---- */
 
 static mpk_status pack(mpki_cuda *cuda, const mpki_cuda_packing *p, int pass) {
-    const int bytes = pass == MPKI_SWEEPS_FILL ? pack_room<T>::BYTES : pack_room<T>::LISTS;
+    const int bytes = pass == MPKI_SWEEPS_FILL ? pack_memory<T>::BYTES : pack_memory<T>::LISTS;
     if (p->units[0] == 0) return MPK_OK;
     if (pass == MPKI_SWEEPS_FILL) MPKI_PASS(allow(cuda, pack_kernel<T>, bytes));
     MPKI_LAUNCH(pack_kernel<T>, (int64_t)p->parts[0] + p->parts[1], 32, bytes, cuda->sparse, *p,
@@ -47,26 +47,27 @@ static mpk_status pivots(mpki_cuda *cuda, const mpki_cuda_packing *p) {
 
 /* As many as a GPU holds at once, a warp a block; a block takes 1 KB of shared memory more. */
 template <int NR> static mpk_status warps_of(mpki_cuda *cuda, int32_t *warps) {
-    const int bytes = sweep_room<T, NR>::BYTES;
-    static_assert(sweep_room<T, NR>::BYTES <= 98 * 1024, "what every GPU from 8.0 on gives");
+    const int bytes = sweep_memory<T, NR>::BYTES;
+    static_assert(sweep_memory<T, NR>::BYTES <= 98 * 1024, "what every GPU from 8.0 on gives");
     const int all = cuda->shared_all ? (int)cuda->shared_all : 228 * 1024,
               each = all / (bytes + 1024);
     const int held = cuda->blocks_most ? cuda->blocks_most : 32;
-    const int most = held < sweep_room<T, NR>::AT_ONCE ? held : sweep_room<T, NR>::AT_ONCE;
+    const int most = held < sweep_memory<T, NR>::AT_ONCE ? held : sweep_memory<T, NR>::AT_ONCE;
     MPKI_PASS(allow(cuda, sweep_kernel<T, NR>, bytes));
     *warps = cuda->sms * (each < most ? each : most);
     return MPK_OK;
 }
 
 template <int NR> static mpk_status run_of(mpki_cuda *cuda, const mpki_sweeps_run *r) {
-    MPKI_LAUNCH((sweep_kernel<T, NR>), r->warps, 32, (sweep_room<T, NR>::BYTES), cuda->sparse, *r);
+    MPKI_LAUNCH((sweep_kernel<T, NR>), r->warps, 32, (sweep_memory<T, NR>::BYTES), cuda->sparse,
+                *r);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }
 
 /* numbers of vectors whose entries take more than 64 bytes a slot are not asked for */
 template <int NR> struct allowed {
-    static const int value = NR * sizeof(wide_of<T>::type) <= 64 ? NR : 1;
+    static const int value = NR * sizeof(widened_of<T>::type) <= 64 ? NR : 1;
 };
 
 static mpk_status warps(mpki_cuda *cuda, int32_t nrhs, int32_t *warps) {
@@ -97,14 +98,14 @@ static mpk_status run(mpki_cuda *cuda, const mpki_sweeps_run *r) {
 
 /* ---- vectors ---- */
 
-typedef build<T>::wide V;
+typedef build<T>::widened V;
 #if MPKI_PRECISION < 2
-typedef float narrow_one;
+typedef float single_entry;
 #else
-typedef cx<float> narrow_one;
+typedef cx<float> single_entry;
 #endif
 
-static bool is_wide(mpk_scalar scalar) {
+static bool is_double(mpk_scalar scalar) {
     return scalar == MPK_D || scalar == MPK_Z;
 }
 
@@ -116,10 +117,10 @@ static mpk_status in(mpki_cuda *cuda, const mpki_sweeps_move *m) {
         MPKI_TRY(cudaMemsetAsync(m->most, 0, sizeof *m->most, cuda->sparse));
         MPKI_LAUNCH((most_kernel<T, V>), blocks < 512 ? blocks : 512, 256, 0, cuda->sparse, *m);
     }
-    if (is_wide(m->scalar))
+    if (is_double(m->scalar))
         MPKI_LAUNCH((in_kernel<T, V>), blocks, 256, 0, cuda->sparse, *m);
     else
-        MPKI_LAUNCH((in_kernel<T, narrow_one>), blocks, 256, 0, cuda->sparse, *m);
+        MPKI_LAUNCH((in_kernel<T, single_entry>), blocks, 256, 0, cuda->sparse, *m);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }
@@ -127,10 +128,10 @@ static mpk_status in(mpki_cuda *cuda, const mpki_sweeps_move *m) {
 static mpk_status out(mpki_cuda *cuda, const mpki_sweeps_move *m) {
     const unsigned blocks = blocks_of(m->n, 256);
     if (m->n == 0) return MPK_OK;
-    if (is_wide(m->scalar))
+    if (is_double(m->scalar))
         MPKI_LAUNCH((out_kernel<T, V>), blocks, 256, 0, cuda->sparse, *m);
     else
-        MPKI_LAUNCH((out_kernel<T, narrow_one>), blocks, 256, 0, cuda->sparse, *m);
+        MPKI_LAUNCH((out_kernel<T, single_entry>), blocks, 256, 0, cuda->sparse, *m);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }
@@ -140,11 +141,11 @@ static mpk_status scale(mpki_cuda *cuda, const mpki_sweeps_move *m, const void *
                         const int8_t *partner) {
     const unsigned blocks = blocks_of(m->n, 256);
     if (m->n == 0) return MPK_OK;
-    if (is_wide(m->stored))
+    if (is_double(m->stored))
         MPKI_LAUNCH((scale_kernel<T, V>), blocks, 256, 0, cuda->sparse, *m, (const T *)diagonal,
                     partner);
     else
-        MPKI_LAUNCH((scale_kernel<T, narrow_one>), blocks, 256, 0, cuda->sparse, *m,
+        MPKI_LAUNCH((scale_kernel<T, single_entry>), blocks, 256, 0, cuda->sparse, *m,
                     (const T *)diagonal, partner);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
@@ -160,13 +161,13 @@ static mpk_status wait(mpki_cuda *cuda, void *p, int64_t entries) {
 template <class X> static void border_on(mpki_cuda *cuda, const mpki_sweeps_border &b) {
     const auto multiply = border_kernel<T, X>;
     MPKI_LAUNCH(multiply, blocks_of(b.rows, BORDER_WARPS), 32 * BORDER_WARPS, 0, cuda->sparse, b);
-    MPKI_LAUNCH(border_put_kernel<X>, blocks_of((int64_t)b.rows * b.wide, 256), 256, 0,
+    MPKI_LAUNCH(border_put_kernel<X>, blocks_of((int64_t)b.rows * b.slot_width, 256), 256, 0,
                 cuda->sparse, b);
 }
 
 static mpk_status border(mpki_cuda *cuda, const mpki_sweeps_border *b) {
     if (b->rows == 0) return MPK_OK;
-    if (b->narrow)
+    if (b->in_scalar)
         border_on<T>(cuda, *b);
     else
         border_on<V>(cuda, *b);

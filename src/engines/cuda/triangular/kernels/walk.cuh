@@ -11,6 +11,8 @@ namespace mpki {
 struct cursor {
     int phase, j, k, strip;
 };
+
+/** Are a and b the same place? By each thread for itself; no barrier. */
 __device__ inline bool operator==(const cursor &a, const cursor &b) {
     return a.phase == b.phase && a.j == b.j && a.k == b.k && a.strip == b.strip;
 }
@@ -23,6 +25,7 @@ template <class S> struct block_view {
     const uint32_t *value;
 };
 
+/** The blocks of a unit as they fall due, and then its M, in strips of eight columns. */
 template <class S> struct walker {
     const mpki_cuda_packing &p;
     const mpki_cuda_store &s;
@@ -31,6 +34,8 @@ template <class S> struct walker {
     int first, frames;      /* the unit's in p.frame */
     int32_t slot0;
 
+    /** The unit's frames and first slot. shared: 64 words. By each thread for itself; no
+     *  barrier. */
     __device__ walker(const mpki_cuda_packing &p_, const mpki_cuda_store &s_, int half_, int unit_,
                       uint32_t *shared)
         : p(p_), s(s_), half(half_), unit(unit_), lane(threadIdx.x & 31), mask(shared),
@@ -39,15 +44,20 @@ template <class S> struct walker {
         slot0 = p.slot[half][frame_at(0)];
     }
 
+    /** Frame number j of the unit. By each thread for itself; no barrier. */
     __device__ int32_t frame_at(int j) const { return p.frame[half][first + j]; }
+    /** Rows of frame f. By each thread for itself; no barrier. */
     __device__ int width(int32_t f) const { return s.bptr[f + 1] - s.bptr[f]; }
 
+    /** Rows of the unit. By each thread for itself; no barrier. */
     __device__ int rows() const {
         const int32_t f = frame_at(frames - 1);
         return p.slot[half][f] + width(f) - slot0;
     }
 
-    /** The block at `at` of s.words; its rows, backward its columns, are those of frame f. */
+    /** *v := the block at word `at` of the store, whose rows (backward columns) are those of
+     *  frame f and whose other index begins with slot `from`; its masks go to shared memory. By
+     *  all lanes of a warp; contains __syncwarp(). */
     __device__ void view(int64_t at, int32_t f, int32_t from, block_view<S> *v) const {
         const uint32_t set = s.words[at], here = set >> lane & 1;
         const int held = __popc(set), before = __popc(set & ((1u << lane) - 1));
@@ -76,14 +86,15 @@ template <class S> struct walker {
         v->any = any;
     }
 
-    /** The lane's entry in column c. */
+    /** The lane's entry of v in column c. By each thread for itself; no barrier. */
     __device__ S entry(const block_view<S> &v, int c) const {
         const int row = lane - v.base, r = half ? c : row, q = half ? row : c;
         const S x = values_of<S>(v.value)[(int)begin[r] + __popc(mask[r] & ((1u << q) - 1))];
         return half && s.hermitian ? conj(x) : x;
     }
 
-    /** From `from` to the end or to `to`: f(place, view, columns), until it returns false. */
+    /** f(place, view, columns) for each strip from `from` to `to`, until f returns false. By all
+     *  lanes of a warp; contains __syncwarp(). */
     template <class F> __device__ void walk(cursor from, cursor to, F f) {
         cursor at = from;
         for (; at.j < frames; ++at.j, at.k = 0, at.strip = 0) {
@@ -123,18 +134,20 @@ template <class S> struct walker {
         }
     }
 
+    /** Blocks of frame j. By each thread for itself; no barrier. */
     __device__ int blocks(int j) const {
         const int32_t f = frame_at(j);
         return (int)(half ? s.ptr[f + 1] - s.diagonal[f] - 1 : s.diagonal[f] - s.ptr[f]);
     }
-    /** Where block `number` of all of the unit's is; of none: the end. */
+    /** Where block `number` of the unit is; the end where there is none. By each thread for
+     *  itself; no barrier. */
     __device__ cursor find(int number) const {
         for (int j = 0; j < frames; number -= blocks(j), ++j)
             if (number < blocks(j)) return {0, j, number, 0};
         return {0, frames, 0, 0};
     }
 
-    /** M = I for all frames of the unit. */
+    /** Is M = I for all frames of the unit? By all lanes of a warp; contains __syncwarp(). */
     __device__ bool identity() {
         for (int j = 0; j < frames; ++j) {
             const int32_t f = frame_at(j);

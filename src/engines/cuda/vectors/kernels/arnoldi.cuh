@@ -21,21 +21,26 @@ enum { CYCLE_NOTHING = 0, CYCLE_AGAIN, CYCLE_FIRST, CYCLE_SECOND };
 
 /* ---- after a product t = A z ---- */
 
-/* nonfinite entries of z, its squares, those of t, nonfinite entries of t */
+/** Adds nonfinite(z) (if m: z is M^-1 of something), |z|^2, |t|^2, nonfinite(t) to sums, t = A
+ *  z. By each thread for itself; no barrier. */
 template <class E> __device__ inline void cycle_add(bool m, E z, E t, double (&sums)[4]) {
-    const number a = wide(z), b = wide(t);
+    const number a = to_number(z), b = to_number(t);
     if (m) sums[0] += nonfinite(a);
     sums[1] += square(a);
     sums[2] += square(b);
     sums[3] += nonfinite(b);
 }
+
+/** Tests the sums v of cycle_add(), updates the estimate of ||A|| and counts the step. By one
+ *  thread; no barrier. */
 __device__ inline void cycle_end(mpki_cuda_state *s, const double (&v)[4]) {
     if (!(v[0] == 0)) return fail(s, MPKI_CUDA_M_BAD);
     if (!(v[3] == 0)) return fail(s, MPKI_CUDA_A_BAD);
-    look_at_norm(s, v[1], v[2]);
+    update_norm(s, v[1], v[2]);
     s->column++;
 }
 
+/** The sums of cycle_add() for t = A z; fgmres keeps z. */
 template <class E> struct cycle_product_pass : step_pass<4, 4> {
     typedef pair<E> item;
     bool m; /* z is M^-1 of something */
@@ -51,7 +56,7 @@ template <class E> struct cycle_product_pass : step_pass<4, 4> {
     __device__ void end(const double (&sums)[4]) const { cycle_end(this->state, sums); }
 };
 
-/* the same, with t as it is made */
+/** As cycle_product_pass, of t = A z entry by entry as the product makes it. */
 template <class E> struct put_cycle {
     enum { SUMS = 4 };
     mpki_cuda_state *state;
@@ -82,16 +87,17 @@ template <class E> struct basis_of {
 };
 
 /* A column of H as the last block works on it. */
-struct column_room {
+struct column_memory {
     double sum[2 * MPKI_CUDA_BASIS + MOST_SUMS + 1]; /* products, then ||w||^2 */
     double h[2 * MPKI_CUDA_BASIS + 2], sine[2 * MPKI_CUDA_BASIS], cosine[MPKI_CUDA_BASIS];
 };
 
-/* Rotate the column of step j, whose last entry is `next` >= 0; the rotation that removes it; g.
- * Returns the residual's norm. */
+/** Applies the rotations of steps 0 .. j - 1 to column j of H, whose last entry is `next` >= 0,
+ *  then makes the rotation that removes `next` and applies it to g. Returns the residual's norm.
+ *  By one thread; no barrier. */
 template <class E>
 __device__ inline double rotate_column(const mpki_cuda_cycle &c, mpki_cuda_state *s,
-                                       column_room &at, int j, double next) {
+                                       column_memory &at, int j, double next) {
     number a = {at.h[0], at.h[1]};
     for (int i = 0; i < j; ++i) {
         const number b = {at.h[2 * i + 2], at.h[2 * i + 3]};
@@ -122,9 +128,11 @@ __device__ inline double rotate_column(const mpki_cuda_cycle &c, mpki_cuda_state
     return size_of<E>(rest);
 }
 
-/* What follows from the products of a pass: another one, or the step's end. */
+/** From ||w||^2 and c_k = v_k^H w of a pass over `sums` numbers: another pass where more than
+ *  half of ||w||^2 cancelled (Daniel, Gragg, Kaufman & Stewart 1976), else the end of step j. By
+ *  one thread; no barrier. */
 template <class E, int PASS>
-__device__ inline void judge_column(const mpki_cuda_cycle &c, mpki_cuda_state *s, column_room &at,
+__device__ inline void judge_column(const mpki_cuda_cycle &c, mpki_cuda_state *s, column_memory &at,
                                     int j, int sums) {
     const double cancelled = 0.5; /* of squares: Daniel, Gragg, Kaufman & Stewart's factor */
     const double square = at.sum[sums];
@@ -145,9 +153,10 @@ __device__ inline void judge_column(const mpki_cuda_cycle &c, mpki_cuda_state *s
     if (whole) fail(s, MPKI_CUDA_INVARIANT);
 }
 
-/* The last block of a pass: sums over all blocks, in their order. */
+/** Adds the blocks' partial sums in their order and adds c to column j of H; then
+ *  judge_column(). By all threads of the last block of a pass; block barriers. */
 template <class E, int PASS>
-__device__ inline void end_column(const basis_of<E> &a, column_room &at, int j, int sums) {
+__device__ inline void end_column(const basis_of<E> &a, column_memory &at, int j, int sums) {
     const int lane = threadIdx.x & 31, warps = blockDim.x >> 5;
     const int all = (a.cycle.m + group_of<E>::value - 1) / group_of<E>::value * MOST_SUMS;
     double *const h = a.cycle.h + 2 * (int64_t)j * (a.cycle.m + 1);
@@ -177,12 +186,13 @@ __device__ inline void end_column(const basis_of<E> &a, column_room &at, int j, 
     if (threadIdx.x == 0) *a.ticket = 0;
 }
 
-/** c_k := v_k^H w for all vectors of the basis, a group by some blocks, and ||w||^2. The last block
- *  ends the pass. */
+/** c_k := v_k^H w for all vectors of the basis, and ||w||^2: `blocks` blocks for each group of
+ *  vectors; the last block calls end_column(). PASS 2 runs only after cancellation. Block
+ *  barriers. */
 template <class E, int PASS>
 __global__ void __launch_bounds__(VECTOR_THREADS, 2) cycle_products_kernel(const basis_of<E> a) {
     enum { GROUP = group_of<E>::value, EACH = MOST_SUMS / GROUP };
-    __shared__ column_room at;
+    __shared__ column_memory at;
     __shared__ bool last;
     mpki_cuda_state *const s = a.state;
     const int group = (int)blockIdx.x / a.blocks, block = (int)blockIdx.x % a.blocks;
@@ -196,14 +206,14 @@ __global__ void __launch_bounds__(VECTOR_THREADS, 2) cycle_products_kernel(const
     double sums[MOST_SUMS + 1] = {0};
     for (int64_t i = (int64_t)block * blockDim.x + threadIdx.x; i < a.n;
          i += (int64_t)a.blocks * blockDim.x) {
-        const number w = wide(a.w[i]);
+        const number w = to_number(a.w[i]);
         E x[GROUP];
 #pragma unroll
         for (int k = 0; k < GROUP; ++k) x[k] = k < count ? v[k * a.stride + i] : make<E>(0);
         double none = 0;
 #pragma unroll
         for (int k = 0; k < GROUP; ++k)
-            add_product<E>(1, wide(x[k]), w, sums[EACH * k],
+            add_product<E>(1, to_number(x[k]), w, sums[EACH * k],
                            EACH == 2 ? sums[EACH * k + EACH - 1] : none);
         sums[MOST_SUMS] += square(w);
     }
@@ -223,7 +233,8 @@ __global__ void __launch_bounds__(VECTOR_THREADS, 2) cycle_products_kernel(const
     end_column<E, PASS>(a, at, j, active * MOST_SUMS);
 }
 
-/* w - sum c_k v_k in row i */
+/** w - sum_k c_k v_k of one row, CYCLE_LOADS vectors read together. v: its row of the first
+ *  vector. By each thread for itself; no barrier. */
 template <class E>
 __device__ inline E less_basis(E w, const E *v, int64_t stride, int count, const E *c) {
     for (int k0 = 0; k0 < count; k0 += CYCLE_LOADS) {
@@ -238,8 +249,8 @@ __device__ inline E less_basis(E w, const E *v, int64_t stride, int count, const
     return w;
 }
 
-/** w -= sum c_k v_k; where that is the step's last word, w over its norm is the next vector of the
- *  basis. */
+/** w := w - sum_k c_k v_k; where that ends the step, w / ||w|| is the next vector of the basis.
+ *  A thread per row, in turns; one block barrier after c is in shared memory. */
 template <class E, int PASS>
 __global__ void __launch_bounds__(VECTOR_THREADS, sizeof(E) == 16 ? 2 : 4)
     cycle_subtract_kernel(const basis_of<E> a) {
@@ -247,9 +258,9 @@ __global__ void __launch_bounds__(VECTOR_THREADS, sizeof(E) == 16 ? 2 : 4)
     const mpki_cuda_state *const s = a.state;
     const int count = s->column + 1, phase = s->phase;
     if (PASS == 1 ? phase != CYCLE_AGAIN && phase != CYCLE_FIRST : phase != CYCLE_SECOND) return;
-    const E factor = narrow<E>(phase == CYCLE_AGAIN ? 1 : s->factor, 0);
+    const E factor = to_entry<E>(phase == CYCLE_AGAIN ? 1 : s->factor, 0);
     for (int k = threadIdx.x; k < count; k += blockDim.x)
-        c[k] = narrow<E>(a.cycle.c[2 * k], a.cycle.c[2 * k + 1]);
+        c[k] = to_entry<E>(a.cycle.c[2 * k], a.cycle.c[2 * k + 1]);
     __syncthreads();
     for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < a.n;
          i += (int64_t)gridDim.x * blockDim.x) {
@@ -257,29 +268,30 @@ __global__ void __launch_bounds__(VECTOR_THREADS, sizeof(E) == 16 ? 2 : 4)
         if (phase == CYCLE_AGAIN) {
             a.w[i] = w;
         } else {
-            const E now = factor * w;
-            a.v[count * a.stride + i] = now;
-            a.p[i] = now;
+            const E updated = factor * w;
+            a.v[count * a.stride + i] = updated;
+            a.p[i] = updated;
         }
     }
 }
 
-/** y := x - sum c_k v_k, x NULL: 0. */
+/** y := x - sum_k c_k v_k; x NULL: 0. A thread per row, in turns; one block barrier after c is
+ *  in shared memory. */
 template <class E>
 __global__ void __launch_bounds__(VECTOR_THREADS, sizeof(E) == 16 ? 2 : 4)
     combine_kernel(int64_t n, int count, const E *v, int64_t stride, const double *by, const E *x,
                    E *y) {
     __shared__ E c[MPKI_CUDA_BASIS];
     for (int k = threadIdx.x; k < count; k += blockDim.x)
-        c[k] = narrow<E>(by[2 * k], by[2 * k + 1]);
+        c[k] = to_entry<E>(by[2 * k], by[2 * k + 1]);
     __syncthreads();
     for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < n;
          i += (int64_t)gridDim.x * blockDim.x)
         y[i] = less_basis(x ? x[i] : make<E>(0), v + i, stride, count, c);
 }
 
-/** What the host reads of a batch. */
-template <class E> __global__ void tell_kernel(const mpki_cuda_state *s, mpki_cuda_report *to) {
+/** Reports a batch to the host. By one thread; no barrier. */
+template <class E> __global__ void report_kernel(const mpki_cuda_state *s, mpki_cuda_report *to) {
     if (threadIdx.x == 0) report(s, to);
 }
 

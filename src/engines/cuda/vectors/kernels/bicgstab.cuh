@@ -6,12 +6,13 @@
 
 namespace mpki {
 
+/** x y, of real entries of their real parts. By each thread for itself; no barrier. */
 template <class E> __device__ inline number times(number x, number y) {
     if (!scalar_of<E>::complex) return {x.x * y.x, 0};
     return {x.x * y.x - x.y * y.y, x.x * y.y + x.y * y.x};
 }
 
-/* p := r + beta (p - omega v) */
+/** p := r + beta (p - omega v). */
 template <class E> struct bicg_direction_pass : step_pass<0, 2> {
     struct item {
         E r, p, v;
@@ -23,7 +24,7 @@ template <class E> struct bicg_direction_pass : step_pass<0, 2> {
     E *p;
     __device__ scalars begin() const {
         const mpki_cuda_state *s = this->state;
-        return {narrow<E>(s->beta[0], s->beta[1]), narrow<E>(-s->omega[0], -s->omega[1])};
+        return {to_entry<E>(s->beta[0], s->beta[1]), to_entry<E>(-s->omega[0], -s->omega[1])};
     }
     __device__ item load(int64_t i) const { return {r[i], p[i], v[i]}; }
     __device__ void use(int64_t i, const item &x, const scalars &k, double *) const {
@@ -35,9 +36,12 @@ template <class E> struct bicg_direction_pass : step_pass<0, 2> {
  * and im of the product that is divided by, squares of both, of u, and what is not finite in u and
  * in t. */
 enum { BICG_SUMS = 7 };
+
+/** Adds the product and squares of t = A u and of x to sums: OMEGA t^H x, else x^H t; ||t||^2,
+ *  ||x||^2, ||u||^2, nonfinite(u), nonfinite(t). By each thread for itself; no barrier. */
 template <class E, bool OMEGA>
 __device__ inline void bicg_add(E u, E t, E x, double (&sums)[BICG_SUMS]) {
-    const number a = wide(u), b = wide(t), c = wide(x);
+    const number a = to_number(u), b = to_number(t), c = to_number(x);
     add_product<E>(1, OMEGA ? b : c, OMEGA ? c : b, sums[0], sums[1]);
     sums[2] += square(b);
     sums[3] += square(c);
@@ -45,11 +49,14 @@ __device__ inline void bicg_add(E u, E t, E x, double (&sums)[BICG_SUMS]) {
     sums[5] += nonfinite(a);
     sums[6] += nonfinite(b);
 }
+
+/** alpha := rho / (x^H t), or OMEGA omega := t^H x / ||t||^2, kept from 0 as bicgstab_t.c does;
+ *  v: the sums of bicg_add(). By one thread; no barrier. */
 template <class E, bool OMEGA>
 __device__ inline void bicg_end(mpki_cuda_state *s, const double (&v)[BICG_SUMS]) {
     if (!(v[5] == 0)) return fail(s, OMEGA ? MPKI_CUDA_SECOND_M_BAD : MPKI_CUDA_M_BAD);
     if (!(v[6] == 0)) return fail(s, OMEGA ? MPKI_CUDA_SECOND_A_BAD : MPKI_CUDA_A_BAD);
-    look_at_norm(s, v[4], v[2]);
+    update_norm(s, v[4], v[2]);
     const number dot = {v[0], v[1]};
     if (vanishes<E>(dot, v[2], v[3]))
         return fail(s, OMEGA ? MPKI_CUDA_OMEGA : MPKI_CUDA_A_VANISHES);
@@ -65,6 +72,7 @@ __device__ inline void bicg_end(mpki_cuda_state *s, const double (&v)[BICG_SUMS]
     s->omega[0] = omega.x * by, s->omega[1] = omega.y * by;
 }
 
+/** The sums of bicg_add() for vectors that are there; then bicg_end(). */
 template <class E, bool OMEGA> struct bicg_product_pass : step_pass<BICG_SUMS, 2> {
     struct item {
         E u, t, x;
@@ -80,6 +88,7 @@ template <class E, bool OMEGA> struct bicg_product_pass : step_pass<BICG_SUMS, 2
     }
 };
 
+/** As bicg_product_pass, of t = A u entry by entry as the product makes it. */
 template <class E, bool OMEGA> struct put_bicg {
     enum { SUMS = BICG_SUMS };
     mpki_cuda_state *state;
@@ -93,7 +102,7 @@ template <class E, bool OMEGA> struct put_bicg {
     __device__ void end(const double (&sums)[BICG_SUMS]) const { bicg_end<E, OMEGA>(state, sums); }
 };
 
-/* x += alpha z, r -= alpha v; it ends where that is enough */
+/** x := x + alpha z, r := r - alpha v, ||r||^2; ends the batch where that is small enough. */
 template <class E> struct bicg_half_pass : step_pass<1, 2> {
     struct item {
         E z, v, x, r;
@@ -102,14 +111,14 @@ template <class E> struct bicg_half_pass : step_pass<1, 2> {
     const E *z, *v;
     E *x, *r;
     __device__ scalars begin() const {
-        return narrow<E>(this->state->alpha[0], this->state->alpha[1]);
+        return to_entry<E>(this->state->alpha[0], this->state->alpha[1]);
     }
     __device__ item load(int64_t i) const { return {z[i], v[i], x[i], r[i]}; }
     __device__ void use(int64_t i, const item &at, const E &alpha, double (&sums)[1]) const {
-        const E now = at.r - alpha * at.v;
+        const E updated = at.r - alpha * at.v;
         x[i] = at.x + alpha * at.z;
-        r[i] = now;
-        sums[0] += square(wide(now));
+        r[i] = updated;
+        sums[0] += square(to_number(updated));
     }
     __device__ void end(const double (&sums)[1]) const {
         mpki_cuda_state *s = this->state;
@@ -121,7 +130,7 @@ template <class E> struct bicg_half_pass : step_pass<1, 2> {
     }
 };
 
-/* x += omega zs, r -= omega t, and the shadow's product with r */
+/** x := x + omega zs, r := r - omega t, shadow^H r; then beta and rho. */
 template <class E> struct bicg_iterate_pass : step_pass<4, 2> {
     enum { RESIDENT = 2 };
     struct item {
@@ -131,14 +140,14 @@ template <class E> struct bicg_iterate_pass : step_pass<4, 2> {
     const E *zs, *t, *shadow;
     E *x, *r;
     __device__ scalars begin() const {
-        return narrow<E>(this->state->omega[0], this->state->omega[1]);
+        return to_entry<E>(this->state->omega[0], this->state->omega[1]);
     }
     __device__ item load(int64_t i) const { return {zs[i], t[i], x[i], r[i], shadow[i]}; }
     __device__ void use(int64_t i, const item &at, const E &omega, double (&sums)[4]) const {
-        const E now = at.r - omega * at.t;
+        const E updated = at.r - omega * at.t;
         x[i] = at.x + omega * at.zs;
-        r[i] = now;
-        const number a = wide(at.shadow), b = wide(now);
+        r[i] = updated;
+        const number a = to_number(at.shadow), b = to_number(updated);
         add_product<E>(1, a, b, sums[0], sums[1]);
         sums[2] += square(a);
         sums[3] += square(b);

@@ -7,39 +7,45 @@
 
 namespace mpki {
 
-/* v := u / beta */
+/** v := u / beta. */
 template <class E> struct minres_direction_pass : step_pass<0, 4> {
     typedef E item;
     typedef E scalars;
     const E *u;
     E *v;
-    __device__ scalars begin() const { return narrow<E>(1 / this->state->beta[0], 0); }
+    __device__ scalars begin() const { return to_entry<E>(1 / this->state->beta[0], 0); }
     __device__ item load(int64_t i) const { return u[i]; }
     __device__ void use(int64_t i, const item &x, const E &by, double *) const { v[i] = by * x; }
 };
 
+/** -beta / beta_before, the coefficient of r1 in the Lanczos step; 0 in the first one. By each
+ *  thread for itself; no barrier. */
 template <class E> __device__ inline E minres_back(const mpki_cuda_state *s) {
-    return narrow<E>(s->oldb > 0 ? -s->beta[0] / s->oldb : 0, 0);
+    return to_entry<E>(s->oldb > 0 ? -s->beta[0] / s->oldb : 0, 0);
 }
 
-/* t = (A v)_i becomes y_i; sums as alpha_pass has them, norms of A v */
+/** Returns y_i = t + by r1_i for t = (A v)_i; adds v^H y, ||v||^2, ||t||^2, nonfinite(t) to
+ *  sums. By each thread for itself; no barrier. */
 template <class E>
 __device__ inline E minres_alpha(E t, E v, const E *r1, int64_t i, const E &by, double (&sums)[5]) {
-    const number a = wide(v), b = wide(t);
+    const number a = to_number(v), b = to_number(t);
     const E y = is_zero(by) ? t : t + by * r1[i];
     double none = 0;
-    add_product<E>(1, a, wide(y), sums[0], none);
+    add_product<E>(1, a, to_number(y), sums[0], none);
     sums[2] += square(a);
     sums[3] += square(b);
     sums[4] += nonfinite(b);
     return y;
 }
+
+/** alpha := v^H y, after the tests; v: the sums of minres_alpha(). By one thread; no barrier. */
 __device__ inline void minres_alpha_end(mpki_cuda_state *s, const double (&v)[5]) {
     if (!(v[4] == 0)) return fail(s, MPKI_CUDA_A_BAD);
-    look_at_norm(s, v[2], v[3]);
+    update_norm(s, v[2], v[3]);
     s->alpha[0] = v[0];
 }
 
+/** y := A v + by r1, where y holds A v; alpha. */
 template <class E> struct minres_alpha_pass : step_pass<5, 2> {
     typedef pair<E> item;
     typedef E scalars;
@@ -53,6 +59,7 @@ template <class E> struct minres_alpha_pass : step_pass<5, 2> {
     __device__ void end(const double (&sums)[5]) const { minres_alpha_end(this->state, sums); }
 };
 
+/** As minres_alpha_pass, of A v entry by entry as the product makes it. */
 template <class E> struct put_minres {
     enum { SUMS = 5 };
     mpki_cuda_state *state;
@@ -65,14 +72,14 @@ template <class E> struct put_minres {
     __device__ void end(const double (&sums)[5]) const { minres_alpha_end(state, sums); }
 };
 
-/* r1 := r2, r2 := y - alfa / beta r2 */
+/** r1 := r2, r2 := y - alpha / beta r2. */
 template <class E> struct minres_lanczos_pass : step_pass<0, 4> {
     typedef pair<E> item;
     typedef E scalars;
     const E *y;
     E *r1, *r2;
     __device__ scalars begin() const {
-        return narrow<E>(-this->state->alpha[0] / this->state->beta[0], 0);
+        return to_entry<E>(-this->state->alpha[0] / this->state->beta[0], 0);
     }
     __device__ item load(int64_t i) const { return {y[i], r2[i]}; }
     __device__ void use(int64_t i, const item &x, const E &by, double *) const {
@@ -81,7 +88,7 @@ template <class E> struct minres_lanczos_pass : step_pass<0, 4> {
     }
 };
 
-/* r is r2 */
+/** r2^H z, z = M^-1 r2; then beta and the next plane rotation. */
 template <class E> struct minres_beta_pass : preconditioned_product_pass<E> {
     __device__ void end(const double (&v)[5]) const {
         mpki_cuda_state *s = this->state;
@@ -104,7 +111,8 @@ template <class E> struct minres_beta_pass : preconditioned_product_pass<E> {
     }
 };
 
-/* w2 is the direction of the iteration before, w1 the one before that */
+/** w := (v - oldeps w1 - delta w2) / gamma, x := x + phi w, the residual r, ||r||^2. w2 is the
+ *  direction of the iteration before, w1 that of the one before it. */
 template <class E> struct minres_iterate_pass : step_pass<1, 2> {
     enum { RESIDENT = 2 };
     struct item {
@@ -117,9 +125,9 @@ template <class E> struct minres_iterate_pass : step_pass<1, 2> {
     E *w1, *w2, *x, *r;
     __device__ scalars begin() const {
         const mpki_cuda_state *s = this->state;
-        return {narrow<E>(1 / s->gamma, 0),         narrow<E>(-s->oldeps / s->gamma, 0),
-                narrow<E>(-s->delta / s->gamma, 0), narrow<E>(s->phi, 0),
-                narrow<E>(s->r2_of_r, 0),           narrow<E>(s->sn * s->sn, 0)};
+        return {to_entry<E>(1 / s->gamma, 0),         to_entry<E>(-s->oldeps / s->gamma, 0),
+                to_entry<E>(-s->delta / s->gamma, 0), to_entry<E>(s->phi, 0),
+                to_entry<E>(s->r2_of_r, 0),           to_entry<E>(s->sn * s->sn, 0)};
     }
     __device__ item load(int64_t i) const { return {v[i], w1[i], w2[i], x[i], r2[i], r[i]}; }
     __device__ void use(int64_t i, const item &at, const scalars &by, double (&sums)[1]) const {
@@ -129,9 +137,9 @@ template <class E> struct minres_iterate_pass : step_pass<1, 2> {
         w1[i] = at.w2;
         w2[i] = w;
         x[i] = at.x + by.x * w;
-        const E now = by.r2 * at.r2 + by.r * at.r;
-        r[i] = now;
-        sums[0] += square(wide(now));
+        const E updated = by.r2 * at.r2 + by.r * at.r;
+        r[i] = updated;
+        sums[0] += square(to_number(updated));
     }
     __device__ void end(const double (&sums)[1]) const {
         mpki_cuda_state *s = this->state;

@@ -13,7 +13,8 @@ namespace mpki {
 
 enum { MIRROR_LANES = 8 }; /* of a row */
 
-/** Where row i stands in column j: ap[j] <= k < ap[j + 1] with ai[k] = i, which is there. */
+/** The k in ap[j] .. ap[j + 1] - 1 with ai[k] = i, which exists: row i's entry of column j. By
+ *  each thread for itself; no barrier. */
 __device__ inline int64_t find_row(const int64_t *__restrict__ ap, const int32_t *__restrict__ ai,
                                    int32_t j, int32_t i) {
     int64_t low = ap[j], high = ap[j + 1] - 1;
@@ -27,8 +28,9 @@ __device__ inline int64_t find_row(const int64_t *__restrict__ ap, const int32_t
     return low;
 }
 
-/** A chunk of the rows (vectors.h) for each block: whole rows by some lanes each, or a piece of a
- *  long one. */
+/** val := A in both triangles by rows (ptr, col), from its lower triangle by columns (ap, ai,
+ *  ax); mirrored entries conjugated where `hermitian`. A block takes a chunk of rows
+ *  (vectors.h), MIRROR_LANES lanes a row, or a piece of a long row. No barrier. */
 template <class E>
 __global__ void __launch_bounds__(VECTOR_THREADS)
     mirror_kernel(const mpki_cuda_chunk *__restrict__ chunk, const int64_t *__restrict__ ptr,
@@ -59,7 +61,8 @@ struct long_rows {
     int32_t row[VECTOR_THREADS];
     unsigned count;
 };
-/* Whether row i is among them; all threads of the block come here, and then to a barrier. */
+/** Is row i longer than ALONE? Then it is listed in `rows`. By all threads of a block; begins
+ *  with a block barrier, and the caller needs one before it reads `rows`. */
 __device__ inline bool is_long(long_rows &rows, int64_t n, const int64_t *ptr, int64_t i) {
     if (threadIdx.x == 0) rows.count = 0;
     __syncthreads();
@@ -68,7 +71,8 @@ __device__ inline bool is_long(long_rows &rows, int64_t n, const int64_t *ptr, i
     return longer;
 }
 
-/** Sums of moduli, added up in the order of the lower triangle's columns (problem/product_t.c). */
+/** sums_i := sum_j |a_ij|, added in the order of the lower triangle's columns
+ *  (problem/product_t.c). A thread takes a row, the block together a long one. Block barriers. */
 template <class E>
 __global__ void __launch_bounds__(VECTOR_THREADS)
     row_sums_kernel(int64_t n, const int64_t *__restrict__ ptr, const int64_t *__restrict__ ap,
@@ -107,7 +111,7 @@ __global__ void __launch_bounds__(VECTOR_THREADS)
     }
 }
 
-/* |s a_e scale_j|, within the range */
+/** |s v scale_j|, moved into the range of normal numbers. By each thread for itself; no barrier. */
 template <class E>
 __device__ inline double scaled_entry(E v, double s, const double *scale, int32_t j) {
     const double size = (double)abs1(v);
@@ -116,13 +120,14 @@ __device__ inline double scaled_entry(E v, double s, const double *scale, int32_
     return a < DBL_MIN ? DBL_MIN : a > DBL_MAX ? DBL_MAX : a;
 }
 
-/** Largest scaled entries of rows, as analysis/match/equilibrate.c finds them; tells how many are
- *  not near 1. */
+/** largest_i := max_j |scale_i a_ij scale_j| (analysis/match/equilibrate.c); reports how many
+ *  are not near 1. A thread takes a row, the block together a long one. Block barriers. */
 template <class E>
 __global__ void __launch_bounds__(VECTOR_THREADS)
     maxima_kernel(int64_t n, const int64_t *__restrict__ ptr, const int32_t *__restrict__ col,
                   const E *__restrict__ val, const double *__restrict__ scale,
-                  double *__restrict__ largest, double *partial, unsigned *ticket, teller tell) {
+                  double *__restrict__ largest, double *partial, unsigned *ticket,
+                  host_report publish) {
     __shared__ long_rows rows;
     double uneven[1] = {0};
     for (int64_t base = (int64_t)blockIdx.x * blockDim.x; base < n;
@@ -149,9 +154,10 @@ __global__ void __launch_bounds__(VECTOR_THREADS)
         }
         __syncthreads();
     }
-    if (grid_sum<1, plus>(uneven, partial, ticket)) tell(uneven);
+    if (grid_sum<1, plus>(uneven, partial, ticket)) publish(uneven);
 }
 
+/** scale_i := scale_i / sqrt(largest_i), for rows that are not zero. */
 struct rescale_pass : pass<0, 1> {
     typedef double item;
     const double *largest;

@@ -6,15 +6,13 @@
  *  the chunk has to spare. So reading does not depend on the lengths of rows (the streams of
  *  Greathouse & Daga 2014). Long rows are cut into pieces; the block that is last with one adds the
  *  pieces' sums in their order. */
+#include "engines/cuda/module/shared_memory.cuh"
 #include "passes.cuh"
-
-#ifndef MPKI_ROOM /* tests that run on a host have their own */
-#define MPKI_ROOM extern __shared__ __align__(16) char room[]
-#endif
 
 namespace mpki {
 
-/** Entries are read once: they need not stay in a cache. */
+/** *p, by a load that keeps nothing in the caches: entries of A are read once. By each thread
+ *  for itself; no barrier. */
 __device__ inline float read_once(const float *p) {
     return __ldcs(p);
 }
@@ -43,18 +41,22 @@ template <class E> struct rows_of {
     unsigned *done;
 };
 
-/** What long rows add to sums over all rows. The block that is last with a row is another one in
- *  each run, so it leaves this where the row's first pieces have been, and the last block of all
- *  adds it, row by row. */
+/** What long rows add to sums over all rows. The block that ends a row is another one in each
+ *  run; so it leaves its sums where the row's first pieces were, and the last block of the grid
+ *  adds them row by row. */
 template <class A> struct of_long_rows {
     const A &a;
+    /** Where the sums of a row whose first piece has this slot are. By each thread for itself;
+     *  no barrier. */
     __device__ double *at(unsigned slot) const { return a.piece + 5 * (int64_t)slot; }
+    /** Adds the sums of all long rows to v. By all threads of the last block; no barrier. */
     template <int K> __device__ void operator()(double (&v)[K]) const {
         static_assert(K <= 10,
-                      "a long row has two pieces at least, with room for five numbers each");
+                      "a long row has two pieces at least, with memory for five numbers each");
         for (int r = (int)threadIdx.x; r < a.split; r += VECTOR_THREADS)
             for (int k = 0; k < K; ++k) v[k] += __ldcg(at(a.done[a.split + r]) + k);
     }
+    /** Stores the K sums of the long row that chunk k ends. By one thread; no barrier. */
     template <int K> __device__ void leave(const mpki_cuda_chunk &k, const double (&v)[K]) const {
         for (int j = 0; j < K; ++j) __stcg(at((unsigned)(k.slot - k.number)) + j, v[j]);
     }
@@ -64,7 +66,8 @@ template <class E> struct chunk_size {
     enum { value = sizeof(E) == 16 ? 1024 : 2048, each = value / VECTOR_THREADS };
 };
 
-/** Is this block the last of a long row's? All threads get the same answer. */
+/** Is chunk k the last of its long row to be done? All threads get the same answer. By all
+ *  threads of a block; one block barrier. */
 template <class A> __device__ inline bool last_piece(const A &a, const mpki_cuda_chunk &k) {
     __shared__ bool last;
     if (threadIdx.x == 0) {
@@ -77,7 +80,7 @@ template <class A> __device__ inline bool last_piece(const A &a, const mpki_cuda
     return last;
 }
 
-/* What becomes of (A x)_i */
+/** y_i := (A x)_i. */
 template <class E> struct put_plain {
     enum { SUMS = 0 };
     E *y;
@@ -85,6 +88,8 @@ template <class E> struct put_plain {
     __device__ void operator()(int64_t i, E v, double *) const { y[i] = v; }
     __device__ void end(const double *) const {}
 };
+
+/** y_i := b_i - (A x)_i. */
 template <class E> struct put_residual {
     enum { SUMS = 0 };
     const E *b;
@@ -94,7 +99,8 @@ template <class E> struct put_residual {
     __device__ void end(const double *) const {}
 };
 
-/** The sum of product[first], product[first + step], ... before `end`. */
+/** product[first] + product[first + step] + ... before `end`, in two sums side by side. By each
+ *  thread for itself; no barrier. */
 template <class E> __device__ inline E sum_of(const E *product, int first, int end, int step) {
     E s = make<E>(0), t = make<E>(0);
     int e = first;
@@ -106,8 +112,9 @@ template <class E> __device__ inline E sum_of(const E *product, int first, int e
     return s + t;
 }
 
-/** The rows of a chunk. Each has some lanes of a warp; those that are much longer than that have
- *  the whole warp, one after the other. */
+/** put(i, sum of the products of row i) for the rows of chunk k: `offset`: where each row's
+ *  products begin. A row has some lanes of a warp; one that is LONG times longer has the whole
+ *  warp. By all threads of a block; shuffles, no block barrier. */
 template <class E, class PUT, int SUMS>
 __device__ inline void sum_rows(const mpki_cuda_chunk &k, const E *product, const int32_t *offset,
                                 const PUT &put, double (&sums)[SUMS]) {
@@ -134,14 +141,15 @@ __device__ inline void sum_rows(const mpki_cuda_chunk &k, const E *product, cons
     }
 }
 
-/** A piece of a long row; the last one of the row adds up all. */
+/** The sum of a piece of a long row; the last piece of the row adds all up in order and calls
+ *  put(). By all threads of a block; block barriers. */
 template <class E, int SUMS, class PUT>
 __device__ inline void sum_piece(const rows_of<E> &a, const mpki_cuda_chunk &k, const E *product,
                                  const PUT &put) {
     const int tid = (int)threadIdx.x;
     double s[2] = {0, 0}, sums[SUMS] = {0};
     for (int e = tid; e < k.count; e += VECTOR_THREADS) {
-        const number p = wide(product[e]);
+        const number p = to_number(product[e]);
         s[0] += p.x, s[1] += p.y;
     }
     block_sum<2, plus>(s);
@@ -155,17 +163,20 @@ __device__ inline void sum_piece(const rows_of<E> &a, const mpki_cuda_chunk &k, 
     }
     block_sum<2, plus>(s);
     if (tid != 0) return;
-    put((int64_t)k.row, narrow<E>(s[0], s[1]), sums);
+    put((int64_t)k.row, to_entry<E>(s[0], s[1]), sums);
     if (PUT::SUMS) of_long_rows<rows_of<E>>{a}.leave(k, sums);
 }
 
+/** put(i, (A x)_i) for all rows, and sums of put over the grid. A block takes chunks of entries
+ *  in turn, leaves their products in shared memory and adds rows up there. Block barriers around
+ *  each chunk. */
 template <class E, class PUT, int RESIDENT>
 __global__ void __launch_bounds__(VECTOR_THREADS, RESIDENT)
     multiply_kernel(const rows_of<E> a, const E *__restrict__ x, const PUT put, double *partial,
                     unsigned *ticket) {
     enum { EACH = chunk_size<E>::each, SUMS = PUT::SUMS ? PUT::SUMS : 1 };
-    MPKI_ROOM;
-    E *const product = (E *)room;
+    MPKI_SMEM;
+    E *const product = (E *)smem;
     int32_t *const offset = (int32_t *)(product + chunk_size<E>::value);
     const int tid = (int)threadIdx.x;
     double sums[SUMS] = {0};
@@ -208,27 +219,36 @@ __global__ void __launch_bounds__(VECTOR_THREADS, RESIDENT)
 struct twice {
     double high, low;
 };
+
+/** s += x exactly (two-sum, Knuth 1969). By each thread for itself; no barrier. */
 __device__ inline void add(twice &s, double x) {
     const double sum = __dadd_rn(s.high, x), t = __dsub_rn(sum, s.high);
     s.low = __dadd_rn(s.low, __dadd_rn(__dsub_rn(s.high, __dsub_rn(sum, t)), __dsub_rn(x, t)));
     s.high = sum;
 }
+
+/** s += a b, with the rounding error of the product unless both are single precision numbers. By
+ *  each thread for itself; no barrier. */
 __device__ inline void add(twice &s, double a, double b, bool single) {
     const double p = __dmul_rn(a, b);
     add(s, p);
     if (!single) s.low = __dadd_rn(s.low, __fma_rn(a, b, -p));
 }
+
+/** s += x. By each thread for itself; no barrier. */
 __device__ inline void add(twice &s, const twice &x) {
     add(s, x.high);
     s.low = __dadd_rn(s.low, x.low);
 }
 
+/** -(A x)_i in twice the working precision, and |A| |x|. */
 template <class E> struct row_sum {
     twice re, im;
     double w; /* |A| |x|, within a factor sqrt(2) where complex */
+    /** The row's sum -= a x; w += |a| |x|. By each thread for itself; no barrier. */
     __device__ void subtract(E a, E x) {
         const bool single = sizeof(typename scalar_of<E>::real) == 4;
-        const number p = wide(a), q = wide(x);
+        const number p = to_number(a), q = to_number(x);
         add(re, -p.x, q.x, single);
         if (scalar_of<E>::complex) {
             add(re, p.y, q.y, single);
@@ -237,11 +257,13 @@ template <class E> struct row_sum {
         }
         w += (fabs(p.x) + fabs(p.y)) * (fabs(q.x) + fabs(q.y));
     }
+    /** The row's sum += x. By each thread for itself; no barrier. */
     __device__ void join(const row_sum &x) {
         add(re, x.re);
         if (scalar_of<E>::complex) add(im, x.im);
         w += x.w;
     }
+    /** The sum of the lane whose number differs in bit o. By all lanes of a warp; shuffles. */
     __device__ row_sum across(int o) const {
         row_sum s = *this;
         s.re = {shfl_xor(re.high, o), shfl_xor(re.low, o)};
@@ -251,43 +273,48 @@ template <class E> struct row_sum {
     }
 };
 
-/** All threads of the block: thread 0 gets the sum. */
-template <class E> __device__ inline void block_join(row_sum<E> &s, double (*room)[5]) {
+/** s := the sum of s over the block, for thread 0. memory: shared, 5 doubles per warp. By all
+ *  threads of a block; contains block barriers. */
+template <class E> __device__ inline void block_join(row_sum<E> &s, double (*memory)[5]) {
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     for (int o = 16; o; o /= 2) s.join(s.across(o));
     if (lane == 0) {
-        double *to = room[warp];
+        double *to = memory[warp];
         to[0] = s.re.high, to[1] = s.re.low, to[2] = s.im.high, to[3] = s.im.low, to[4] = s.w;
     }
     __syncthreads();
     if (threadIdx.x == 0)
         for (int k = 1; k < VECTOR_THREADS / 32; ++k) {
-            const double *f = room[k];
+            const double *f = memory[k];
             s.join({{f[0], f[1]}, {f[2], f[3]}, f[4]});
         }
     __syncthreads();
 }
 
+/** r_i := b_i - (A x)_i from a row's sum; its squares; w_i := (|A| |x|)_i + |b_i|. */
 template <class E> struct residual_end {
     const E *b;
     E *r;
     double *w; /* NULL, or |A| |x| + |b| of each row */
     __device__ void operator()(int64_t i, row_sum<E> s, double (&sums)[4]) const {
-        const number own = wide(b[i]);
+        const number own = to_number(b[i]);
         if (w) w[i] = s.w + fabs(own.x) + fabs(own.y);
         add(s.re, own.x);
         add(s.im, own.y);
-        const E v = narrow<E>(s.re.high + s.re.low, s.im.high + s.im.low);
+        const E v = to_entry<E>(s.re.high + s.re.low, s.im.high + s.im.low);
         r[i] = v;
-        add_square(wide(v), sums[0], sums[1]);
+        add_square(to_number(v), sums[0], sums[1]);
         add_square({s.w + fabs(own.x) + fabs(own.y), 0}, sums[2], sums[3]);
     }
 };
 
+/** r := b - A x in twice the working precision and the sums of residual_end, for the host. Eight
+ *  lanes take a row of a chunk, a block a piece of a long row. Block barriers in pieces and in
+ *  grid_sum(). */
 template <class E>
 __global__ void __launch_bounds__(VECTOR_THREADS)
     residual_kernel(const rows_of<E> a, const E *__restrict__ x, const residual_end<E> put,
-                    double *partial, unsigned *ticket, teller tell) {
+                    double *partial, unsigned *ticket, host_report publish) {
     __shared__ double between[VECTOR_THREADS / 32][5];
     enum { LANES = 8, GROUPS = VECTOR_THREADS / LANES };
     const int tid = (int)threadIdx.x, lane = tid % LANES;
@@ -326,7 +353,7 @@ __global__ void __launch_bounds__(VECTOR_THREADS)
         of_long_rows<rows_of<E>>{a}.leave(k, own);
     }
     __syncthreads();
-    if (grid_sum<4, plus>(sums, partial, ticket, of_long_rows<rows_of<E>>{a})) tell(sums);
+    if (grid_sum<4, plus>(sums, partial, ticket, of_long_rows<rows_of<E>>{a})) publish(sums);
 }
 
 } // namespace mpki

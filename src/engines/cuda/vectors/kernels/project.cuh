@@ -33,7 +33,7 @@ template <class E> struct products_pass : pass<MOST_SUMS, 1> {
         double none = 0;
 #pragma unroll
         for (int k = 0; k < GROUP; ++k)
-            add_product<E>(1, wide(x.v[k]), wide(x.w), sums[EACH * k],
+            add_product<E>(1, to_number(x.v[k]), to_number(x.w), sums[EACH * k],
                            EACH == 2 ? sums[EACH * k + EACH - 1] : none);
     }
     __device__ void end(const double (&sums)[MOST_SUMS]) const {
@@ -45,7 +45,7 @@ template <class E> struct products_pass : pass<MOST_SUMS, 1> {
     }
 };
 
-/** w -= sum h_k v_k, and the sum of its squares. */
+/** w := w - sum_k h_k v_k over a group; ||w||^2, which the last group of a call reports. */
 template <class E> struct subtract_pass : pass<1, 1> {
     enum { GROUP = group_of<E>::value, RESIDENT = 2 };
     struct item {
@@ -59,12 +59,12 @@ template <class E> struct subtract_pass : pass<1, 1> {
     int count;
     const double *h;
     bool last; /* of the call: it tells */
-    teller tell;
+    host_report publish;
     __device__ scalars begin() const {
         scalars s;
 #pragma unroll
         for (int k = 0; k < GROUP; ++k)
-            s.h[k] = k < count ? narrow<E>(h[2 * k], h[2 * k + 1]) : make<E>(0);
+            s.h[k] = k < count ? to_entry<E>(h[2 * k], h[2 * k + 1]) : make<E>(0);
         return s;
     }
     __device__ item load(int64_t i) const {
@@ -75,19 +75,19 @@ template <class E> struct subtract_pass : pass<1, 1> {
         return x;
     }
     __device__ void use(int64_t i, const item &x, const scalars &s, double (&sums)[1]) const {
-        E now = x.w;
+        E updated = x.w;
 #pragma unroll
         for (int k = 0; k < GROUP; ++k)
-            if (k < count) now = now - s.h[k] * x.v[k];
-        w[i] = now;
-        sums[0] += square(wide(now));
+            if (k < count) updated = updated - s.h[k] * x.v[k];
+        w[i] = updated;
+        sums[0] += square(to_number(updated));
     }
     __device__ void end(const double (&sums)[1]) const {
-        if (last) tell(sums);
+        if (last) publish(sums);
     }
 };
 
-/** The sum of squares of w, which the host reads with what is told later. */
+/** ||w||^2, which the host reads with the next report. */
 template <class E> struct square_pass : pass<1, 4> {
     typedef E item;
     const E *w;
@@ -95,7 +95,7 @@ template <class E> struct square_pass : pass<1, 4> {
     __device__ item load(int64_t i) const { return w[i]; }
     template <class N>
     __device__ void use(int64_t, const item &v, const N &, double (&sums)[1]) const {
-        sums[0] += square(wide(v));
+        sums[0] += square(to_number(v));
     }
     __device__ void end(const double (&sums)[1]) const { *(volatile double *)report = sums[0]; }
 };

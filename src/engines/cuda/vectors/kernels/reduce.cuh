@@ -15,15 +15,20 @@ enum {
 };                           /* most that add up to one sum: VECTOR_BLOCKS, or those of a product */
 enum { CYCLE_BLOCKS = 264 }; /* of each group of vectors that arnoldi.cuh multiplies by one */
 
+/** The combination of two partial results into one: their sum. By each thread for itself; no
+ *  barrier. */
 struct plus {
     __device__ static double of(double a, double b) { return a + b; }
 };
+
+/** The combination of two numbers >= 0, none of them NaN: the larger one. By each thread for
+ *  itself; no barrier. */
 struct greater { /* of numbers >= 0 that are not NaN */
     __device__ static double of(double a, double b) { return a > b ? a : b; }
 };
 
-/** Thread 0 of the block gets the sums of all its threads. Ends with a barrier where there are
- *  several warps. */
+/** v_k := the combination (F) of v_k over the threads of the block, k < K; thread 0 gets it. By
+ *  all threads of a block; one block barrier where it has several warps. */
 template <int K, class F> __device__ inline void block_sum(double (&v)[K]) {
     __shared__ double shared[K][32];
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
@@ -46,13 +51,15 @@ template <int K, class F> __device__ inline void block_sum(double (&v)[K]) {
     __syncthreads();
 }
 
+/** Nothing is added to sums over a grid. */
 struct no_more {
     template <int K> __device__ void operator()(double (&)[K]) const {}
 };
 
-/** Sums over the grid. True for one thread of it, which then has them. more: what all threads of
- *  the last block add of what other blocks left; what the last of them wrote before its barrier is
- *  there. */
+/** v_k := the combination (F) of v_k over the grid, k < K, in an order that depends on the
+ *  grid's size alone; true for the one thread that gets it. `partial`: K doubles per block;
+ *  `ticket`: 0 before and after. `more`: what all threads of the last block add from memory. By
+ *  all threads of all blocks; block barriers. */
 template <int K, class F = plus, class MORE = no_more>
 __device__ inline bool grid_sum(double (&v)[K], double *partial, unsigned *ticket,
                                 const MORE &more = MORE()) {
@@ -80,8 +87,9 @@ __device__ inline bool grid_sum(double (&v)[K], double *partial, unsigned *ticke
     return threadIdx.x == 0;
 }
 
-/** Where a reduction leaves its sums for the host. */
-struct teller {
+/** Writes the K sums of a reduction, then its sequence number, to page-locked memory, where the
+ *  host waits for that number. By one thread of the grid; no barrier. */
+struct host_report {
     mpki_cuda_report *report;
     double sequence;
     template <int K> __device__ void operator()(const double (&v)[K]) const {
@@ -97,28 +105,35 @@ struct teller {
 struct number {
     double x, y;
 };
-__device__ inline number wide(float a) {
+
+/** The entry a as two doubles (re, im), rounded nowhere. By each thread for itself; no barrier. */
+__device__ inline number to_number(float a) {
     return {a, 0};
 }
-__device__ inline number wide(double a) {
+__device__ inline number to_number(double a) {
     return {a, 0};
 }
-template <class F> __device__ inline number wide(cx<F> a) {
+template <class F> __device__ inline number to_number(cx<F> a) {
     return {a.x, a.y};
 }
-template <class E> struct narrow_ {
+template <class E> struct to_entry_ {
     __host__ __device__ static E of(double x, double) { return (E)x; }
 };
-template <class F> struct narrow_<cx<F>> {
+template <class F> struct to_entry_<cx<F>> {
     __host__ __device__ static cx<F> of(double x, double y) { return {(F)x, (F)y}; }
 };
-template <class E> __host__ __device__ inline E narrow(double x, double y) {
-    return narrow_<E>::of(x, y);
+
+/** The entry nearest to x + i y. By each thread for itself; no barrier. */
+template <class E> __host__ __device__ inline E to_entry(double x, double y) {
+    return to_entry_<E>::of(x, y);
 }
+
+/** |a|^2. By each thread for itself; no barrier. */
 __device__ inline double square(number a) {
     return a.x * a.x + a.y * a.y;
 }
-/** re += x y, the first factor conjugated when hermitian; nothing to do for im where real. */
+/** re + i im += x y, or conj(x) y where `hermitian`; of real entries only re is added to. By
+ *  each thread for itself; no barrier. */
 template <class E>
 __device__ inline void add_product(int hermitian, number x, number y, double &re, double &im) {
     if (!scalar_of<E>::complex) {
@@ -129,16 +144,18 @@ __device__ inline void add_product(int hermitian, number x, number y, double &re
     re += x.x * y.x - xi * y.y;
     im += x.x * y.y + xi * y.x;
 }
-/** 0, or NaN where a is not finite */
+/** 0, or NaN where a is not finite. By each thread for itself; no barrier. */
 __device__ inline double nonfinite(number a) {
     return a.x * 0 + a.y * 0;
 }
 
 /* ---- a pass over vectors ---- */
 
-/** OP: item load(i), void use(i, item, scalars, sums), scalars begin(), bool skip(), void
- *  end(sums); SUMS of them, combined by OP::combine; passes of UNROLL entries are loaded before any
- *  is stored. */
+/** A pass over vectors of n entries by an operation OP: op.begin() gives each thread its
+ *  scalars; op.load(i) reads entry i, and UNROLL of them are read before one is used; op.use()
+ *  computes, stores and adds to SUMS sums, which OP::combine joins over the grid; op.end(sums)
+ *  is called by one thread. op.skip(): the pass does nothing. Block barriers in grid_sum()
+ *  alone. */
 template <class OP>
 __global__ void __launch_bounds__(VECTOR_THREADS, OP::RESIDENT)
     sweep_kernel(const OP op, int64_t n, double *partial, unsigned *ticket) {
@@ -183,12 +200,14 @@ template <class OP> mpk_status sweep(mpki_cuda *cuda, const mpki_cuda_space *s, 
     return MPK_OK;
 }
 
-/** The host waits for the teller's numbers (vectors.cu). */
-mpk_status told(mpki_cuda *cuda, mpki_cuda_space *s, double sequence);
+/** The host waits for the report of that sequence number (vectors.cu). */
+mpk_status await_report(mpki_cuda *cuda, mpki_cuda_space *s, double sequence);
 /** The number of the next reduction. */
-teller next_teller(mpki_cuda *cuda, mpki_cuda_space *s);
+host_report next_host_report(mpki_cuda *cuda, mpki_cuda_space *s);
 
-/** What most passes have. */
+/** What most operations of sweep_kernel() share: K sums, U entries read ahead, F that joins
+ *  sums. load(), use() and begin() are called by each thread, end() by one thread of the grid;
+ *  none has a barrier. */
 template <int K, int U, class F = plus> struct pass {
     /* RESIDENT: blocks of a multiprocessor; with 4 all of a grid run at once, with 2 half of
      * them */

@@ -4,37 +4,47 @@
 /** Iterations of SQMR and CG whose scalars never leave the device. Each kernel is a pass over
  *  vectors whose last block computes the scalars of the next one. What solve/krylov/sqmr_t.c and
  *  cg_t.c do between the passes is done here in the same order with the same tests; anything that
- *  ends an iteration there sets state.end, and the kernels after it do nothing. The host (run_t.c)
- *  then finds the same event at the same iteration. */
+ *  ends an iteration there sets state.end, and the kernels after it do nothing. The host
+ *  (steps_t.c) then finds the same event at the same iteration. */
 #include "product.cuh"
 
 #include <float.h>
 
 namespace mpki {
 
+/** The machine epsilon of entries E. By each thread for itself; no barrier. */
 template <class E> __device__ inline double unit_of() {
     return sizeof(typename scalar_of<E>::real) == 4 ? (double)FLT_EPSILON : DBL_EPSILON;
 }
+
+/** The complex number that the state keeps as two doubles. By each thread for itself; no
+ *  barrier. */
 __device__ inline number of(const double (&a)[2]) {
     return {a[0], a[1]};
 }
-/* x / y, scaled so that |y|^2 stays in the range */
+/** x / y, scaled so that |y|^2 stays in the range. By each thread for itself; no barrier. */
 template <class E> __device__ inline number divide(number x, number y) {
     if (!scalar_of<E>::complex) return {x.x / y.x, 0};
     const double s = 1 / fmax(fabs(y.x), fabs(y.y));
     const double re = y.x * s, im = y.y * s, m = s / (re * re + im * im);
     return {(x.x * re + x.y * im) * m, (x.y * re - x.x * im) * m};
 }
+
+/** |x|. By each thread for itself; no barrier. */
 template <class E> __device__ inline double size_of(number x) {
     return scalar_of<E>::complex ? hypot(x.x, x.y) : fabs(x.x);
 }
+
+/** |dot| <= 4 eps ||x|| ||y||, or NaN: the product of two vectors is rounding. xx, yy: their
+ *  squares. By each thread for itself; no barrier. */
 template <class E> __device__ inline bool vanishes(number dot, double xx, double yy) {
     return !(size_of<E>(dot) > 4 * unit_of<E>() * sqrt(xx) * sqrt(yy));
 }
 
 /* ---- between passes: one thread ---- */
 
-/* an iteration is done: its residual, and whether the host should look */
+/** Counts an iteration with the norms of its residual, recurred and quasi-minimal; ends the
+ *  batch where the first one is at the target or not finite. By one thread; no barrier. */
 __device__ inline void count_step(mpki_cuda_state *s, double recurred, double quasi) {
     s->recurred[s->steps] = recurred;
     s->quasi[s->steps] = quasi;
@@ -44,13 +54,22 @@ __device__ inline void count_step(mpki_cuda_state *s, double recurred, double qu
     else if (recurred / s->b_norm <= s->target)
         s->end = MPKI_CUDA_REACHED;
 }
+
+/** Ends the batch with the event `end`, unless another one has ended it before. By one thread;
+ *  no barrier. */
 __device__ inline void fail(mpki_cuda_state *s, int end) {
     if (s->end == MPKI_CUDA_GO || s->end == MPKI_CUDA_REACHED) s->end = end;
 }
-__device__ inline void look_at_norm(mpki_cuda_state *s, double qq, double tt) {
+
+/** Raises the estimate of ||A|| to ||t|| / ||q||, t = A q, from their squares tt and qq. By one
+ *  thread; no barrier. */
+__device__ inline void update_norm(mpki_cuda_state *s, double qq, double tt) {
     const double ratio = sqrt(tt) / sqrt(qq);
     if (qq > 0 && ratio > s->a_norm && isfinite(ratio)) s->a_norm = ratio;
 }
+
+/** Writes what a batch has done, then its sequence number, to page-locked memory for the host.
+ *  By one thread; no barrier. */
 __device__ inline void report(const mpki_cuda_state *s, mpki_cuda_report *to) {
     mpki_cuda_state *out = &to->state;
     out->end = s->end, out->steps = s->steps, out->a_norm = s->a_norm;
@@ -60,11 +79,12 @@ __device__ inline void report(const mpki_cuda_state *s, mpki_cuda_report *to) {
     *(volatile double *)&to->sequence = *(volatile double *)&to->next;
 }
 
-/* sums: re, im of q^T t, qq, tt, and NaN where t is not finite */
+/** alpha := rho / (q^T t), after the tests of sqmr_t.c, or of cg_t.c with `cg`. v: re and im of
+ *  q^T t, ||q||^2, ||t||^2, and NaN where t is not finite. By one thread; no barrier. */
 template <class E>
 __device__ inline void alpha_of(mpki_cuda_state *s, bool cg, const double (&v)[5]) {
     if (!(v[4] == 0)) return fail(s, MPKI_CUDA_A_BAD);
-    look_at_norm(s, v[2], v[3]);
+    update_norm(s, v[2], v[3]);
     if (vanishes<E>({v[0], v[1]}, v[2], v[3])) return fail(s, MPKI_CUDA_A_VANISHES);
     if (cg) {
         if (s->sign == 0) s->sign = v[0];
@@ -80,11 +100,13 @@ __device__ inline void alpha_of(mpki_cuda_state *s, bool cg, const double (&v)[5
 
 /* ---- passes ---- */
 
-/** Of a batch: nothing is done once something has ended it. */
+/** A pass of a batch of iterations: it does nothing once an event has ended the batch. */
 template <int K, int U> struct step_pass : pass<K, U> {
     mpki_cuda_state *state;
     mpki_cuda_report *reporter;
     int last; /* of the batch: it reports */
+    /** Has an event ended the batch? The last pass reports then all the same. By each thread; no
+     *  barrier. */
     __device__ bool skip() const {
         const bool ended = *(volatile int32_t *)&state->end != MPKI_CUDA_GO;
         if (ended && last && blockIdx.x == 0 && threadIdx.x == 0) report(state, reporter);
@@ -92,14 +114,14 @@ template <int K, int U> struct step_pass : pass<K, U> {
     }
 };
 
-/* q := u + beta q */
+/** q := u + beta q. */
 template <class E> struct direction_pass : step_pass<0, 4> {
     typedef pair<E> item;
     typedef E scalars;
     const E *u;
     E *q;
     __device__ scalars begin() const {
-        return narrow<E>(this->state->beta[0], this->state->beta[1]);
+        return to_entry<E>(this->state->beta[0], this->state->beta[1]);
     }
     __device__ item load(int64_t i) const { return {u[i], q[i]}; }
     __device__ void use(int64_t i, const item &v, const E &beta, double *) const {
@@ -107,6 +129,7 @@ template <class E> struct direction_pass : step_pass<0, 4> {
     }
 };
 
+/** q^T t (q^H t where `hermitian`), ||q||^2, ||t||^2; then alpha_of(). */
 template <class E, bool CG> struct alpha_pass : step_pass<5, 4> {
     typedef pair<E> item;
     int hermitian;
@@ -114,7 +137,7 @@ template <class E, bool CG> struct alpha_pass : step_pass<5, 4> {
     __device__ item load(int64_t i) const { return {q[i], t[i]}; }
     template <class N>
     __device__ void use(int64_t, const item &v, const N &, double (&sums)[5]) const {
-        const number a = wide(v.x), b = wide(v.y);
+        const number a = to_number(v.x), b = to_number(v.y);
         add_product<E>(hermitian, a, b, sums[0], sums[1]);
         sums[2] += square(a);
         sums[3] += square(b);
@@ -123,7 +146,7 @@ template <class E, bool CG> struct alpha_pass : step_pass<5, 4> {
     __device__ void end(const double (&sums)[5]) const { alpha_of<E>(this->state, CG, sums); }
 };
 
-/* the same, with t = A q as it is made */
+/** As alpha_pass, of t = A q entry by entry as the product makes it; t is stored. */
 template <class E, bool CG> struct put_alpha {
     enum { SUMS = 5 };
     mpki_cuda_state *state;
@@ -132,7 +155,7 @@ template <class E, bool CG> struct put_alpha {
     E *t;
     __device__ bool skip() const { return *(volatile int32_t *)&state->end != MPKI_CUDA_GO; }
     __device__ void operator()(int64_t i, E v, double (&sums)[5]) const {
-        const number a = wide(q[i]), b = wide(v);
+        const number a = to_number(q[i]), b = to_number(v);
         t[i] = v;
         add_product<E>(hermitian, a, b, sums[0], sums[1]);
         sums[2] += square(a);
@@ -142,20 +165,20 @@ template <class E, bool CG> struct put_alpha {
     __device__ void end(const double (&sums)[5]) const { alpha_of<E>(state, CG, sums); }
 };
 
-/* r -= alpha t */
+/** r := r - alpha t, ||r||^2; then theta, c^2 and tau of SQMR. */
 template <class E> struct residual_pass : step_pass<1, 4> {
     typedef pair<E> item;
     typedef E scalars;
     const E *t;
     E *r;
     __device__ scalars begin() const {
-        return narrow<E>(-this->state->alpha[0], -this->state->alpha[1]);
+        return to_entry<E>(-this->state->alpha[0], -this->state->alpha[1]);
     }
     __device__ item load(int64_t i) const { return {t[i], r[i]}; }
     __device__ void use(int64_t i, const item &v, const E &alpha, double (&sums)[1]) const {
-        const E now = v.y + alpha * v.x;
-        r[i] = now;
-        sums[0] += square(wide(now));
+        const E updated = v.y + alpha * v.x;
+        r[i] = updated;
+        sums[0] += square(to_number(updated));
     }
     __device__ void end(const double (&sums)[1]) const {
         mpki_cuda_state *s = this->state;
@@ -168,7 +191,8 @@ template <class E> struct residual_pass : step_pass<1, 4> {
     }
 };
 
-/* d := c2 alpha q + c2 before^2 d, x += d, s := c2 r + (1 - c2) s; and r^T u */
+/** d := c^2 alpha q + c^2 theta_before^2 d, x := x + d, s := c^2 r + (1 - c^2) s; sums of r^T u,
+ *  ||r||^2, ||u||^2, ||s||^2; then beta and rho. */
 template <class E> struct iterate_pass : step_pass<6, 2> {
     enum { RESIDENT = sizeof(E) == 16 ? 2 : 4 }; /* or registers would not suffice */
     struct item {
@@ -183,8 +207,9 @@ template <class E> struct iterate_pass : step_pass<6, 2> {
     __device__ scalars begin() const {
         const mpki_cuda_state *st = this->state;
         const double c2 = st->c2;
-        return {narrow<E>(c2 * st->alpha[0], c2 * st->alpha[1]),
-                narrow<E>(c2 * st->before * st->before, 0), narrow<E>(c2, 0), narrow<E>(1 - c2, 0)};
+        return {to_entry<E>(c2 * st->alpha[0], c2 * st->alpha[1]),
+                to_entry<E>(c2 * st->before * st->before, 0), to_entry<E>(c2, 0),
+                to_entry<E>(1 - c2, 0)};
     }
     __device__ item load(int64_t i) const { return {q[i], d[i], x[i], r[i], s[i], u[i]}; }
     __device__ void use(int64_t i, const item &v, const scalars &k, double (&sums)[6]) const {
@@ -192,12 +217,12 @@ template <class E> struct iterate_pass : step_pass<6, 2> {
         d[i] = dn;
         x[i] = v.x + dn;
         s[i] = sn;
-        const number a = wide(v.r), b = wide(v.u);
+        const number a = to_number(v.r), b = to_number(v.u);
         add_product<E>(hermitian, a, b, sums[0], sums[1]);
         sums[2] += square(a);
         sums[3] += square(b);
         sums[4] += nonfinite(b);
-        sums[5] += square(wide(sn));
+        sums[5] += square(to_number(sn));
     }
     __device__ void end(const double (&v)[6]) const {
         mpki_cuda_state *st = this->state;
@@ -215,14 +240,14 @@ template <class E> struct iterate_pass : step_pass<6, 2> {
     }
 };
 
-/* r^H z, z = M^-1 r: re and im, the squares of both, what is not finite in z */
+/** r^H z, z = M^-1 r: re, im, ||r||^2, ||z||^2, and NaN where z is not finite. */
 template <class E> struct preconditioned_product_pass : step_pass<5, 4> {
     typedef pair<E> item;
     const E *r, *z;
     __device__ item load(int64_t i) const { return {r[i], z[i]}; }
     template <class N>
     __device__ void use(int64_t, const item &v, const N &, double (&sums)[5]) const {
-        const number a = wide(v.x), b = wide(v.y);
+        const number a = to_number(v.x), b = to_number(v.y);
         add_product<E>(1, a, b, sums[0], sums[1]);
         sums[2] += square(a);
         sums[3] += square(b);
@@ -230,6 +255,7 @@ template <class E> struct preconditioned_product_pass : step_pass<5, 4> {
     }
 };
 
+/** r^H z; then beta := rho / rho_before of CG. */
 template <class E> struct beta_pass : preconditioned_product_pass<E> {
     __device__ void end(const double (&v)[5]) const {
         mpki_cuda_state *s = this->state;
@@ -242,7 +268,7 @@ template <class E> struct beta_pass : preconditioned_product_pass<E> {
     }
 };
 
-/* x += alpha q, r -= alpha t */
+/** x := x + alpha q, r := r - alpha t, ||r||^2. */
 template <class E> struct cg_pass : step_pass<1, 2> {
     struct item {
         E q, t, x, r;
@@ -250,13 +276,13 @@ template <class E> struct cg_pass : step_pass<1, 2> {
     typedef E scalars;
     const E *q, *t;
     E *x, *r;
-    __device__ scalars begin() const { return narrow<E>(this->state->alpha[0], 0); }
+    __device__ scalars begin() const { return to_entry<E>(this->state->alpha[0], 0); }
     __device__ item load(int64_t i) const { return {q[i], t[i], x[i], r[i]}; }
     __device__ void use(int64_t i, const item &v, const E &alpha, double (&sums)[1]) const {
-        const E now = v.r - alpha * v.t;
+        const E updated = v.r - alpha * v.t;
         x[i] = v.x + alpha * v.q;
-        r[i] = now;
-        sums[0] += square(wide(now));
+        r[i] = updated;
+        sums[0] += square(to_number(updated));
     }
     __device__ void end(const double (&sums)[1]) const {
         count_step(this->state, sqrt(sums[0]), 0);

@@ -34,13 +34,13 @@ static void release(mpki_cuda *cuda, mpki_cuda_space *s) {
 static mpk_status ask(mpki_cuda *cuda, void **memory, int64_t bytes) {
     const cudaError_t error = cudaMalloc(memory, (size_t)bytes);
     if (error == cudaErrorMemoryAllocation) {
-        size_t now = 0, all = 0;
+        size_t available = 0, all = 0;
         cudaGetLastError();
-        cudaMemGetInfo(&now, &all);
+        cudaMemGetInfo(&available, &all);
         return refuse(cuda, MPK_ERR_MEMORY,
                       "%.3f GiB of device memory are needed for vectors; %.3f of its %.3f GiB are "
                       "free",
-                      (double)bytes * 0x1p-30, (double)now * 0x1p-30, (double)all * 0x1p-30);
+                      (double)bytes * 0x1p-30, (double)available * 0x1p-30, (double)all * 0x1p-30);
     }
     MPKI_TRY(error);
     return MPK_OK;
@@ -93,11 +93,11 @@ static int wait(mpki_cuda *cuda, mpki_cuda_space *s) {
 
 namespace mpki {
 
-teller next_teller(mpki_cuda *cuda, mpki_cuda_space *s) {
+host_report next_host_report(mpki_cuda *cuda, mpki_cuda_space *s) {
     return {s->report, ++cuda->vectors_sequence};
 }
 
-mpk_status told(mpki_cuda *cuda, mpki_cuda_space *s, double sequence) {
+mpk_status await_report(mpki_cuda *cuda, mpki_cuda_space *s, double sequence) {
     enum { SPINS = 1 << 14 };
     const volatile double *at = &s->report->sequence;
     for (bool over = false;;) {
@@ -125,7 +125,8 @@ static int set_state(mpki_cuda *cuda, mpki_cuda_space *s, const mpki_cuda_state 
     return MPK_OK;
 }
 
-/* What ended the batch before is over. */
+/** Clears the event and the count of the batch before, and reads the target. By one thread; no
+ *  barrier. */
 static __global__ void begin_kernel(mpki_cuda_state *s, const mpki_cuda_report *from) {
     if (threadIdx.x) return;
     s->end = MPKI_CUDA_GO;
@@ -147,7 +148,7 @@ static int begin(mpki_cuda *cuda, mpki_cuda_space *s) {
 }
 
 static int end(mpki_cuda *cuda, mpki_cuda_space *s, mpki_cuda_state *state) {
-    MPKI_PASS(told(cuda, s, s->report->next));
+    MPKI_PASS(await_report(cuda, s, s->report->next));
     *state = s->report->state;
     return MPK_OK;
 }

@@ -61,35 +61,36 @@ typedef struct mpki_cuda_rows {
     const void *val;
     const mpki_cuda_chunk *chunk;
     double *piece; /**< pieces x 5: sums of pieces */
-    unsigned
-        *done; /**< 2 split: pieces of each long row that are done, 0 between kernels; the slots of
-                         their first pieces */
+    /** 2 split: pieces of each long row that are done, 0 between kernels; the slots of their
+     *  first pieces */
+    unsigned *done;
 } mpki_cuda_rows;
 
 /** Iterations of a method without the host: steps at a time. */
 enum { MPKI_CUDA_STEPS = 32 }; /**< most of a batch */
-typedef enum mpki_cuda_part {  /**< kernels of an iteration, in this order */
-                              MPKI_CUDA_SQMR_DIRECTION, /**< q := u + beta q; then t := A q */
-                              MPKI_CUDA_SQMR_ALPHA,     /**< alpha, from q^T t */
-                              MPKI_CUDA_SQMR_RESIDUAL, /**< r -= alpha t and its norm; then u := M^-1 r */
-                              MPKI_CUDA_SQMR_ITERATE, /**< d, x, s and the norm of s; beta, from r^T u */
-                              MPKI_CUDA_CG_BETA,      /**< after z := M^-1 r: beta, from r^H z */
-                              MPKI_CUDA_CG_DIRECTION,     /**< q := z + beta q; then t := A q */
-                              MPKI_CUDA_CG_ALPHA,         /**< alpha, from q^H t */
-                              MPKI_CUDA_CG_ITERATE,       /**< x, r and its norm */
-                              MPKI_CUDA_MINRES_DIRECTION, /**< v := u / beta; then y := A v */
-                              MPKI_CUDA_MINRES_ALPHA,     /**< y -= beta / oldb r1; alfa = v^H y */
-                              MPKI_CUDA_MINRES_LANCZOS,   /**< r1, r2; then u := M^-1 r2 */
-                              MPKI_CUDA_MINRES_BETA,      /**< beta and the rotation */
-                              MPKI_CUDA_MINRES_ITERATE,   /**< w1, w2, x, r and its norm */
-                              MPKI_CUDA_BICG_DIRECTION,   /**< p; then z := M^-1 p, v := A z */
-                              MPKI_CUDA_BICG_ALPHA,       /**< alpha, from the shadow's with v */
-                              MPKI_CUDA_BICG_HALF,        /**< x, r; then zs := M^-1 r, t := A zs */
-                              MPKI_CUDA_BICG_OMEGA,       /**< omega, from t^H r */
-                              MPKI_CUDA_BICG_ITERATE,     /**< x, r and its norm; rho and beta */
-                              MPKI_CUDA_CYCLE_PRODUCT,    /**< gmres: after z := M^-1 p, t := A z */
-                              MPKI_CUDA_CYCLE_PROJECT, /**< the basis, a column of R, the residual */
-                              MPKI_CUDA_CYCLE_TELL     /**< the batch reports */
+/** Kernels of an iteration, in this order. */
+typedef enum mpki_cuda_part {
+    MPKI_CUDA_SQMR_DIRECTION,   /**< q := u + beta q; then t := A q */
+    MPKI_CUDA_SQMR_ALPHA,       /**< alpha, from q^T t */
+    MPKI_CUDA_SQMR_RESIDUAL,    /**< r -= alpha t and its norm; then u := M^-1 r */
+    MPKI_CUDA_SQMR_ITERATE,     /**< d, x, s and the norm of s; beta, from r^T u */
+    MPKI_CUDA_CG_BETA,          /**< after z := M^-1 r: beta, from r^H z */
+    MPKI_CUDA_CG_DIRECTION,     /**< q := z + beta q; then t := A q */
+    MPKI_CUDA_CG_ALPHA,         /**< alpha, from q^H t */
+    MPKI_CUDA_CG_ITERATE,       /**< x, r and its norm */
+    MPKI_CUDA_MINRES_DIRECTION, /**< v := u / beta; then y := A v */
+    MPKI_CUDA_MINRES_ALPHA,     /**< y -= beta / oldb r1; alfa = v^H y */
+    MPKI_CUDA_MINRES_LANCZOS,   /**< r1, r2; then u := M^-1 r2 */
+    MPKI_CUDA_MINRES_BETA,      /**< beta and the rotation */
+    MPKI_CUDA_MINRES_ITERATE,   /**< w1, w2, x, r and its norm */
+    MPKI_CUDA_BICG_DIRECTION,   /**< p; then z := M^-1 p, v := A z */
+    MPKI_CUDA_BICG_ALPHA,       /**< alpha, from the shadow's with v */
+    MPKI_CUDA_BICG_HALF,        /**< x, r; then zs := M^-1 r, t := A zs */
+    MPKI_CUDA_BICG_OMEGA,       /**< omega, from t^H r */
+    MPKI_CUDA_BICG_ITERATE,     /**< x, r and its norm; rho and beta */
+    MPKI_CUDA_CYCLE_PRODUCT,    /**< gmres: after z := M^-1 p, t := A z */
+    MPKI_CUDA_CYCLE_PROJECT,    /**< the basis, a column of R, the residual */
+    MPKI_CUDA_CYCLE_REPORT      /**< the batch reports */
 } mpki_cuda_part;
 
 /** How a batch ended; mpki_batch_end in engines/interface/engine.h has the same numbers. */
@@ -157,7 +158,7 @@ typedef struct mpki_cuda_batch_vectors {
     int hermitian;
 } mpki_cuda_batch_vectors;
 
-/** Rows of a residual r = b - A x, of which `judge` says what they tell of x: as
+/** Rows of a residual r = b - A x, of which `judge` says how good x is: as
  *  problem/measure_t.c. Device memory, n each. */
 typedef struct mpki_cuda_judging {
     const void *b, *r;
@@ -256,8 +257,8 @@ typedef struct mpki_cuda_vectors_table {
     int (*capture)(mpki_cuda *cuda, mpki_cuda_space *s);
     int (*captured)(mpki_cuda *cuda, mpki_cuda_space *s, int keep);
     int (*replay)(mpki_cuda *cuda, mpki_cuda_space *s);
-    /** Room for cycles of m steps, 0 < m < MPKI_CUDA_BASIS, unless it is there; its bytes of device
-     *  memory. */
+    /** Memory for cycles of m steps, 0 < m < MPKI_CUDA_BASIS, unless it is there; its bytes of
+     *  device memory. */
     int64_t (*cycle_bytes)(const mpki_cuda_space *s, int32_t m);
     int (*cycle)(mpki_cuda *cuda, mpki_cuda_space *s, int32_t m);
     /** g and the first `count` columns of R, one after the other, as mpki_cuda_cycle has them. */

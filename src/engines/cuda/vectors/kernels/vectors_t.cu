@@ -10,9 +10,9 @@ using namespace mpki;
 /* A pass that gives K sums to the host. */
 template <int K, class OP>
 static mpk_status gather(mpki_cuda *cuda, mpki_cuda_space *s, OP op, double *sums) {
-    op.tell = next_teller(cuda, s);
+    op.publish = next_host_report(cuda, s);
     MPKI_PASS(sweep(cuda, s, op));
-    MPKI_PASS(told(cuda, s, op.tell.sequence));
+    MPKI_PASS(await_report(cuda, s, op.publish.sequence));
     for (int k = 0; k < K; ++k) sums[k] = s->report->sums[k];
     return MPK_OK;
 }
@@ -39,7 +39,7 @@ static mpk_status axpby_keeping(mpki_cuda *cuda, mpki_cuda_space *s, T a, const 
 
 static int axpby(mpki_cuda *cuda, mpki_cuda_space *s, const double a[2], const void *x,
                  const double b[2], void *y, double *square) {
-    const T ta = narrow<T>(a[0], a[1]), tb = narrow<T>(b[0], b[1]);
+    const T ta = to_entry<T>(a[0], a[1]), tb = to_entry<T>(b[0], b[1]);
     const T *vx = (const T *)x;
     T *vy = (T *)y;
     if (b[0] == 0 && b[1] == 0) return axpby_keeping<0>(cuda, s, ta, vx, tb, vy, square);
@@ -123,12 +123,12 @@ static int row_sums(mpki_cuda *cuda, mpki_cuda_space *s, const mpki_cuda_rows *a
 
 static int maxima(mpki_cuda *cuda, mpki_cuda_space *s, const mpki_cuda_rows *a, const double *scale,
                   double *largest, double *uneven) {
-    const teller tell = next_teller(cuda, s);
+    const host_report publish = next_host_report(cuda, s);
     MPKI_TRY(cudaSetDevice(cuda->device));
     MPKI_LAUNCH(maxima_kernel<T>, vector_blocks(s->n), vector_threads(s->n), 0, s->stream, s->n,
-                a->ptr, a->col, (const T *)a->val, scale, largest, s->partial, s->ticket, tell);
+                a->ptr, a->col, (const T *)a->val, scale, largest, s->partial, s->ticket, publish);
     MPKI_TRY(cudaGetLastError());
-    MPKI_PASS(told(cuda, s, tell.sequence));
+    MPKI_PASS(await_report(cuda, s, publish.sequence));
     *uneven = s->report->sums[0];
     return MPK_OK;
 }
@@ -158,7 +158,7 @@ static int (*const judge)(mpki_cuda *, mpki_cuda_space *, const mpki_cuda_judgin
 static int project(mpki_cuda *cuda, mpki_cuda_space *s, int32_t count, void *const *v, void *w,
                    double *h, double squares[2]) {
     enum { GROUP = group_of<T>::value };
-    const teller tell = next_teller(cuda, s);
+    const host_report publish = next_host_report(cuda, s);
     square_pass<T> first = {};
     first.w = (const T *)w, first.report = &s->report->square;
     MPKI_PASS(sweep(cuda, s, first));
@@ -169,11 +169,11 @@ static int project(mpki_cuda *cuda, mpki_cuda_space *s, int32_t count, void *con
         for (int i = 0; i < form.count; ++i) form.v[i] = take.v[i] = (const T *)v[k + i];
         form.w = take.w = (T *)w;
         form.h = s->h + 2 * k, take.h = form.h, form.report = s->report->h + 2 * k;
-        take.last = k + GROUP >= count, take.tell = tell;
+        take.last = k + GROUP >= count, take.publish = publish;
         MPKI_PASS(sweep(cuda, s, form));
         MPKI_PASS(sweep(cuda, s, take));
     }
-    MPKI_PASS(told(cuda, s, tell.sequence));
+    MPKI_PASS(await_report(cuda, s, publish.sequence));
     for (int32_t k = 0; k < 2 * count; ++k) h[k] = s->report->h[k];
     squares[0] = s->report->square, squares[1] = s->report->sums[0];
     return MPK_OK;
@@ -224,13 +224,13 @@ static int multiply(mpki_cuda *cuda, mpki_cuda_space *s, const mpki_cuda_rows *a
 
 static int residual(mpki_cuda *cuda, mpki_cuda_space *s, const mpki_cuda_rows *a, const void *x,
                     const void *b, void *r, double *w, double out[2]) {
-    const teller tell = next_teller(cuda, s);
+    const host_report publish = next_host_report(cuda, s);
     const residual_end<T> put = {(const T *)b, (T *)r, w};
     MPKI_TRY(cudaSetDevice(cuda->device));
     MPKI_LAUNCH(residual_kernel<T>, product_blocks(a), VECTOR_THREADS, 0, s->stream, rows(a),
-                (const T *)x, put, s->partial, s->ticket, tell);
+                (const T *)x, put, s->partial, s->ticket, publish);
     MPKI_TRY(cudaGetLastError());
-    MPKI_PASS(told(cuda, s, tell.sequence));
+    MPKI_PASS(await_report(cuda, s, publish.sequence));
     const double *sums = s->report->sums;
     out[0] = norm_of(sums[0], sums[1]), out[1] = norm_of(sums[2], sums[3]);
     return MPK_OK;
@@ -381,9 +381,9 @@ static mpk_status cycle_project(mpki_cuda *cuda, mpki_cuda_space *s,
     return MPK_OK;
 }
 
-static mpk_status cycle_tell(mpki_cuda *cuda, mpki_cuda_space *s) {
+static mpk_status cycle_report(mpki_cuda *cuda, mpki_cuda_space *s) {
     MPKI_TRY(cudaSetDevice(cuda->device));
-    MPKI_LAUNCH(tell_kernel<T>, 1, 32, 0, s->stream, s->state, s->report);
+    MPKI_LAUNCH(report_kernel<T>, 1, 32, 0, s->stream, s->state, s->report);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }
@@ -441,8 +441,8 @@ static int step(mpki_cuda *cuda, mpki_cuda_space *s, mpki_cuda_part part,
         return cycle_product(cuda, s, v);
     case MPKI_CUDA_CYCLE_PROJECT:
         return cycle_project(cuda, s, v);
-    case MPKI_CUDA_CYCLE_TELL:
-        return cycle_tell(cuda, s);
+    case MPKI_CUDA_CYCLE_REPORT:
+        return cycle_report(cuda, s);
     }
     return refuse(cuda, MPK_ERR_UNSUPPORTED, "no such part of an iteration: %d", (int)part);
 }

@@ -1,41 +1,44 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_MULTIFRONTAL_ASSEMBLE_CHILDREN_CUH
 #define MPKI_CUDA_MULTIFRONTAL_ASSEMBLE_CHILDREN_CUH
-/** What goes into a front of a task: entries of A, then what its children give, for whom a block
- *  waits. */
+/** What goes into the front of a task: entries of A, then the children's contributions and delayed
+ *  columns. A child that another block works on is waited for by its state in global memory. */
 #include "front.cuh"
 
 namespace mpki {
 
-/** All threads: entries of A, in an empty front. */
+/** A block: f := the entries of A of a front, all others 0; delayed: rows that lie behind its own
+ *  ones. Barriers: one inside; the caller meets the block before it reads. */
 template <class T, class F>
 __device__ void add_entries(const mpki_cuda_tree &t, const F &f, const mpki_cuda_node &node,
-                            int late) {
+                            int delayed) {
     const int tid = (int)threadIdx.x, nt = (int)blockDim.x;
     f.clear();
     __syncthreads();
     for (int64_t e = node.scatter + tid; e < node.scatter_end; e += nt) {
         const entry_of_a<T> a(t, node, e);
-        f.at(a.row < node.own ? a.row : a.row + late, a.col) = a.value;
+        f.at(a.row < node.own ? a.row : a.row + delayed, a.col) = a.value;
     }
 }
 
 static const int CHILDREN = 24; /* described together */
 
-/** What is known of some children, in shared memory. */
+/** What is known of some children: where their row lists and contributions begin, rows, columns of
+ *  the contribution that are taken, columns that they have delayed. */
 struct children_of_task {
     int64_t rel[CHILDREN], contribution[CHILDREN];
     int32_t rows[CHILDREN], columns[CHILDREN], gone[CHILDREN];
 };
 
-/** Those of the front in work. */
+/** A thread: the children that the block has described last, in shared memory. */
 __device__ inline children_of_task &described() {
     __shared__ children_of_task some;
     return some;
 }
 
-/** The word of another block. */
-__device__ inline int seen(const int32_t *flag) {
+/** A thread: a word that another block has stored with store_release(); what that block wrote
+ *  before is visible then. Barriers: none. */
+__device__ inline int load_acquire(const int32_t *flag) {
 #ifdef __CUDA_ARCH__
     int x;
     asm volatile("ld.acquire.gpu.global.b32 %0, [%1];" : "=r"(x) : "l"(flag) : "memory");
@@ -45,8 +48,9 @@ __device__ inline int seen(const int32_t *flag) {
 #endif
 }
 
-/** A word to other blocks, after all that this thread knows to have been written. */
-__device__ inline void publish_word(int32_t *flag, int32_t x) {
+/** A thread: *flag := x, after all that it has written, and has seen written before a barrier.
+ *  Barriers: none. */
+__device__ inline void store_release(int32_t *flag, int32_t x) {
 #ifdef __CUDA_ARCH__
     asm volatile("st.release.gpu.global.b32 [%0], %1;" ::"l"(flag), "r"(x) : "memory");
 #else
@@ -54,55 +58,59 @@ __device__ inline void publish_word(int32_t *flag, int32_t x) {
 #endif
 }
 
-/** All threads: wait until children number from .. until - 1 of a front are done. Those from
- *  `first` on are this block's. up: of their contributions only the front's own columns are asked
- *  for. late [inout] the columns that they leave are added. False: one of them could not be
- *                    done. */
+/** A block: waits until children number from .. until - 1 of a front are done. Those that are
+ *  fronts `first` and on are this block's own, and are. up: of a contribution that is made in parts
+ *  only those with the front's own columns are waited for. delayed [inout] the columns that they
+ *  have delayed are added. Returns false if one of them could not be done. Barriers: it meets the
+ *  block, also before it returns: what the children have written is visible to all threads. */
 __device__ inline bool wait_for_fronts(const mpki_cuda_tree &t, const mpki_cuda_node &node,
-                                       int from, int until, int first, bool up, int *late) {
+                                       int from, int until, int first, bool up, int *delayed) {
     __shared__ int left, bad;
     if (threadIdx.x == 0) left = bad = 0;
     __syncthreads();
     for (int k = from + (int)threadIdx.x; k < until; k += (int)blockDim.x) {
         const int c = t.child[node.child + k];
-        const mpki_cuda_now *now = t.now + c;
-        int done = 1;
+        const mpki_cuda_front_state *state = t.state + c;
+        int done = MPKI_CUDA_DONE;
         if (c < first) {
             const int parts = up ? t.node[c].parts_up : t.node[c].parts;
-            const int32_t *const there = up ? &now->parts_up : &now->parts;
-            while ((done = seen(&now->done)) == 0) __nanosleep(20);
-            while (done > 0 && seen(there) < parts) __nanosleep(20);
+            const int32_t *const there = up ? &state->parts_up : &state->parts;
+            while ((done = load_acquire(&state->done)) == MPKI_CUDA_WAITING) __nanosleep(20);
+            while (done > MPKI_CUDA_WAITING && load_acquire(there) < parts) __nanosleep(20);
         }
-        if (done < 0)
+        if (done < MPKI_CUDA_WAITING)
             atomicMax(&bad, 1);
-        else if (now->w != now->nelim)
-            atomicAdd(&left, now->w - now->nelim);
+        else if (state->w != state->nelim)
+            atomicAdd(&left, state->w - state->nelim);
     }
     __syncthreads();
-    *late += left;
+    *delayed += left;
     const bool good = bad == 0;
     __syncthreads();
     return good;
 }
 
-/** All threads: columns that a child left, as own + offset and on. row: where its other rows go. */
+/** A block: adds the columns that front `child` has delayed to f, as columns own + offset and on,
+ *  with their positions (id). row: where the child's other rows are in f. Rows of own columns come
+ *  before them, so those entries go, conjugated, to rows of these columns. Barriers: none; the
+ *  caller meets the block before and after. */
 template <bool H, class T, class F>
 __device__ void add_delayed(const mpki_cuda_tree &t, const F &f, int child, int own, int offset,
                             int32_t *id, const int32_t *row) {
-    const mpki_cuda_now now = t.now[child];
+    const mpki_cuda_front_state state = t.state[child];
     const int lane = (int)threadIdx.x & 31, warp = (int)threadIdx.x / 32;
-    const int warps = (int)blockDim.x / 32, m = t.node[child].rows, gone = now.w - now.nelim;
-    const panel<T> g(now.a, now.w, now.ld);
+    const int warps = (int)blockDim.x / 32, m = t.node[child].rows, gone = state.w - state.nelim;
+    const panel<T> g(state.a, state.w, state.ld);
     for (int k = warp; k < gone; k += warps) {
-        const int at = own + offset + k, s = now.nelim + k;
-        T *const mine = f.late_column(at);
+        const int at = own + offset + k, s = state.nelim + k;
+        T *const mine = f.delayed_column(at);
         if (lane == 0) id[at] = g.id[s];
-        for (int i = s + lane; i < now.w; i += 32) {
-            T &x = mine[own + offset + i - now.nelim];
+        for (int i = s + lane; i < state.w; i += 32) {
+            T &x = mine[own + offset + i - state.nelim];
             x = x + g.at(i, s);
         }
         for (int i = lane; i < m; i += 32) {
-            const T y = g.at(now.w + i, s);
+            const T y = g.at(state.w + i, s);
             if (row[i] < own) {
                 T &x = f.at(at, row[i]);
                 x = x + cj<H>(y);
@@ -114,8 +122,9 @@ __device__ void add_delayed(const mpki_cuda_tree &t, const F &f, int child, int 
     }
 }
 
-/** All threads: the first `columns` columns of a contribution of m rows. A warp reads 2 columns of
- *  128 rows, and where they go, before it writes the first. */
+/** A block: f(row[i], row[j]) += C(i, j), i >= j, for the first `columns` columns of a contribution
+ *  of m rows. A warp reads 2 columns of up to 128 rows, and where they go, before it writes the
+ *  first. Barriers: none; no two warps write to one entry. */
 template <class T, class F>
 __device__ void add_contribution(const F &f, const T *C, int m, int columns, const int32_t *row) {
     const int COLUMNS = 2, ROWS = sizeof(T) > 8 ? 2 : 4;
@@ -156,12 +165,13 @@ __device__ void add_contribution(const F &f, const T *C, int m, int columns, con
 
 static const int TOGETHER = 8, TOGETHER_ROWS = 128; /* children; rows of such a front, below 255 */
 
-/** All threads: several children of a small front at once, none of which left columns: each entry
- *  is one thread's, which adds what they give in their order. map: 8 bytes for each row of the
- *  front. */
+/** A block: adds the contributions of children first .. first + count - 1 of those in `some`, at
+ *  most TOGETHER, none of which has delayed columns, to a front of at most TOGETHER_ROWS rows. An
+ *  entry is one thread's, which adds them in their order. map [work] TOGETHER bytes for each row of
+ *  the front. Barriers: it meets the block, also before it returns. */
 template <class T, class F>
 __device__ void add_together(const mpki_cuda_tree &t, const F &f, const children_of_task &some,
-                             int first, int count, int own, int late, unsigned char *map) {
+                             int first, int count, int own, int delayed, unsigned char *map) {
     const int tid = (int)threadIdx.x, nt = (int)blockDim.x, n = f.n;
     for (int k = tid; k < TOGETHER * n; k += nt) map[k] = 0;
     __syncthreads();
@@ -169,7 +179,7 @@ __device__ void add_together(const mpki_cuda_tree &t, const F &f, const children
         const int k = first + s / n, i = s % n;
         if (i >= some.rows[k]) continue;
         const int r = t.rel[some.rel[k] + i];
-        map[s / n * n + (r < own ? r : r + late)] = (unsigned char)(1 + i);
+        map[s / n * n + (r < own ? r : r + delayed)] = (unsigned char)(1 + i);
     }
     __syncthreads();
     const int entries = f.columns * n - f.columns * (f.columns - 1) / 2;
@@ -193,17 +203,18 @@ __device__ void add_together(const mpki_cuda_tree &t, const F &f, const children
     __syncthreads();
 }
 
-/** All threads: what described children number `first` and on give, but columns that they left, a
- *  column of the front by one warp, which goes through them in their order: so none waits for
- *  another's rows. As many as there is room for in a tile's place; returns how many, 0: not that
- *  way. */
+/** A block: adds the contributions of described children number `first` and on, as many as a tile's
+ *  shared memory can describe. A column of the front is one warp's, which adds the children in
+ *  their order, so that no warp waits for another. Delayed columns are left out. Returns how many
+ *  children were added; 0: it does not pay, and nothing was added. Barriers: it meets the block,
+ *  also before it returns. */
 template <class T, class F>
 MPKI_APART __device__ int add_by_columns(const mpki_cuda_tree &t, F front, int first, int count,
-                                         int own, int late) {
-    MPKI_ROOM;
+                                         int own, int delayed) {
+    MPKI_SMEM;
     const children_of_task &some = described();
     const int AT_ONCE = 4, BYTES = (LDS_ * TILE + 6 * TILE) * (int)sizeof(T);
-    const task_room<T> m(room, front.n, front.w, front.columns, !F::PACKED);
+    const task_smem<T> m(smem, front.n, front.w, front.columns, !F::PACKED);
     const F f = front.here(m.F);
     const int tid = (int)threadIdx.x, nt = (int)blockDim.x, lane = tid & 31, warp = tid / 32;
     const int warps = nt / 32, columns = f.columns;
@@ -228,7 +239,7 @@ MPKI_APART __device__ int add_by_columns(const mpki_cuda_tree &t, F front, int f
         const int rows = some.rows[first + c], up = some.columns[first + c];
         const int at = __shfl_sync(0xffffffffu, begin, c);
         for (int i = lane; i < rows; i += 32) {
-            const int r = from[i], to = r < own ? r : r + late;
+            const int r = from[i], to = r < own ? r : r + delayed;
             rel[at + i] = (unsigned short)to;
             if (i < up) map[c * columns + to] = (unsigned char)(1 + i);
         }
@@ -286,24 +297,26 @@ MPKI_APART __device__ int add_by_columns(const mpki_cuda_tree &t, F front, int f
     return number;
 }
 
-/** All threads: row := where a child's rows go. */
-__device__ inline void children_rows(const mpki_cuda_tree &t, int k, int own, int late,
+/** A block: row[i] := where row i of described child k is in the front; delayed: rows that lie
+ *  behind its `own` ones. Barriers: none; the caller meets the block. */
+__device__ inline void children_rows(const mpki_cuda_tree &t, int k, int own, int delayed,
                                      int32_t *row) {
     const children_of_task &some = described();
     for (int i = (int)threadIdx.x; i < some.rows[k]; i += (int)blockDim.x) {
         const int r = t.rel[some.rel[k] + i];
-        row[i] = r < own ? r : r + late;
+        row[i] = r < own ? r : r + delayed;
     }
 }
 
-/** All threads: child number k of a front, before it is done: where what it gives will be, and, in
- *  row, where its rows go if no columns come late. */
+/** A block: describes child number k of a front before it is done, as described child 0, and writes
+ *  to `row` where its rows are if no column is delayed. up: the front's own columns alone are
+ *  taken. Barriers: it meets the block, before and after. */
 __device__ inline void expect_child(const mpki_cuda_tree &t, const mpki_cuda_node &node, int k,
                                     bool up, int32_t *row) {
     children_of_task &some = described();
     const int c = t.child[node.child + k], rows = t.node[c].rows;
     const int32_t *const rel = t.rel + t.node[c].rel;
-    __syncthreads(); /* what is told of others, and their rows, have been read */
+    __syncthreads(); /* the children that were described before, and their rows, have been read */
     if (threadIdx.x == 0) {
         some.contribution[0] = t.node[c].contribution, some.rows[0] = rows;
         some.columns[0] = up ? t.node[c].up : rows;
@@ -312,41 +325,46 @@ __device__ inline void expect_child(const mpki_cuda_tree &t, const mpki_cuda_nod
     __syncthreads();
 }
 
-/** Each warp: wait until child number k is done, as wait_for_fronts() does. */
+/** A warp, each of a block for itself: waits until child number k of a front is done; arguments and
+ *  result as those of wait_for_fronts(). Barriers: it meets the warp; what the child has written is
+ *  visible to all its lanes. */
 __device__ inline bool wait_for_child(const mpki_cuda_tree &t, const mpki_cuda_node &node, int k,
-                                      int first, bool up, int *late) {
+                                      int first, bool up, int *delayed) {
     const int c = t.child[node.child + k];
-    const mpki_cuda_now *now = t.now + c;
-    int done = 1;
+    const mpki_cuda_front_state *state = t.state + c;
+    int done = MPKI_CUDA_DONE;
     if (c < first && (threadIdx.x & 31) == 0) {
         const int parts = up ? t.node[c].parts_up : t.node[c].parts;
-        const int32_t *const there = up ? &now->parts_up : &now->parts;
-        while ((done = seen(&now->done)) == 0) __nanosleep(20);
-        while (done > 0 && seen(there) < parts) __nanosleep(20);
+        const int32_t *const there = up ? &state->parts_up : &state->parts;
+        while ((done = load_acquire(&state->done)) == MPKI_CUDA_WAITING) __nanosleep(20);
+        while (done > MPKI_CUDA_WAITING && load_acquire(there) < parts) __nanosleep(20);
     }
     done = __shfl_sync(0xffffffffu, done, 0);
-    __syncwarp(); /* what lane 0 has seen is there for all of them */
-    if (done < 0) return false;
-    *late += now->w - now->nelim;
+    __syncwarp(); /* what lane 0 has seen is visible to all of them */
+    if (done < MPKI_CUDA_WAITING) return false;
+    *delayed += state->w - state->nelim;
     return true;
 }
 
-/** All threads: what children number from .. until - 1 give to the columns of f, in their order;
- *  only the last ones of a front may leave columns without all others. row: room for two of
- *  them. */
+/** A block: adds what children number from .. until - 1 of a front contribute and have delayed to
+ *  f, in their order; id: positions of its columns. Only where these are the last children of the
+ *  front may they have delayed columns, since delayed columns are numbered from `own` on. row
+ *  [work] rows of two children. It chooses between add_together(), add_by_columns() and
+ *  add_contribution(). Barriers: it meets the block, also before it returns. */
 template <bool H, class T, class F>
 __device__ void add_children(const mpki_cuda_tree &t, const F &f, const mpki_cuda_node &node,
-                             int from, int until, int late, int32_t *id, int32_t *row) {
+                             int from, int until, int delayed, int32_t *id, int32_t *row) {
     children_of_task &some = described();
     const int tid = (int)threadIdx.x, nt = (int)blockDim.x, own = node.own;
     int offset = 0, turn = 0;
     for (int base = from; base < until; base += CHILDREN) {
         const int count = until - base < CHILDREN ? until - base : CHILDREN;
-        if (base > from) __syncthreads(); /* what is told of those before has been read */
+        if (base > from)
+            __syncthreads(); /* the children that were described before have been read */
         for (int k = tid; k < count; k += nt) {
             const int c = t.child[node.child + base + k];
             some.rel[k] = t.node[c].rel, some.contribution[k] = t.node[c].contribution;
-            some.rows[k] = t.node[c].rows, some.gone[k] = t.now[c].w - t.now[c].nelim;
+            some.rows[k] = t.node[c].rows, some.gone[k] = t.state[c].w - t.state[c].nelim;
             some.columns[k] = f.columns < f.n ? t.node[c].up : t.node[c].rows;
         }
         __syncthreads();
@@ -355,16 +373,16 @@ __device__ void add_children(const mpki_cuda_tree &t, const F &f, const mpki_cud
             for (int k = 0; k < count; ++k) left = left || some.gone[k] > 0;
             for (int k = 0; k < count && !left; k += TOGETHER)
                 add_together<T>(t, f, some, k, count - k < TOGETHER ? count - k : TOGETHER, own,
-                                late, (unsigned char *)row);
+                                delayed, (unsigned char *)row);
             if (!left) continue;
         }
         int first = 0;
         while (nt > 32 && first + 1 < count) {
-            const int number = add_by_columns<T>(t, f, first, count, own, late);
+            const int number = add_by_columns<T>(t, f, first, count, own, delayed);
             if (number == 0) break;
-            for (int k = first; k < first + number && late > 0; ++k) {
+            for (int k = first; k < first + number && delayed > 0; ++k) {
                 if (some.gone[k] == 0) continue;
-                children_rows(t, k, own, late, row);
+                children_rows(t, k, own, delayed, row);
                 __syncthreads();
                 add_delayed<H, T>(t, f, t.child[node.child + base + k], own, offset, id, row);
                 offset += some.gone[k];
@@ -375,7 +393,7 @@ __device__ void add_children(const mpki_cuda_tree &t, const F &f, const mpki_cud
         /* a child's rows are read while the one before it is added */
         for (int k = first - 1; k < count && first < count; ++k) {
             int32_t *const mine = row + (turn & 1) * f.n, *const other = row + (~turn & 1) * f.n;
-            if (k + 1 < count) children_rows(t, k + 1, own, late, other);
+            if (k + 1 < count) children_rows(t, k + 1, own, delayed, other);
             if (k >= first) {
                 add_contribution(f, (const T *)t.contribution + some.contribution[k], some.rows[k],
                                  some.columns[k], mine);

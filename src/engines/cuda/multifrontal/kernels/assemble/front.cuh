@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_MULTIFRONTAL_ASSEMBLE_FRONT_CUH
 #define MPKI_CUDA_MULTIFRONTAL_ASSEMBLE_FRONT_CUH
-/** Where a task has the front in work: in shared memory, or where it will stay. */
+/** Where the front of a task lies while a thread block works on it: in shared memory
+ *  (packed_front), or in global memory, where it will stay (outside_front). */
 #include "../pivot/threshold.cuh"
 
 namespace mpki {
@@ -11,25 +12,29 @@ template <class T> struct packed_front {
     static const bool PACKED = true;
     T *f;
     int n, columns, w;
-    T *apart; /* columns from `columns` on, which came late, in the panel, */
+    T *apart; /* columns from `columns` on, which were delayed, in the panel, */
     int ld;   /* and its leading dimension */
-    /** The same, told where shared memory is. */
+    /** A thread: the same front, whose entries begin at F. It is called in MPKI_APART functions, so
+     *  that the compiler knows F to be shared memory. */
     __device__ packed_front here(T *F) const { return {F, n, columns, w, apart, ld}; }
-    /** Column j, one that came late. */
-    __device__ T *late_column(int j) const {
+    /** A thread: column j, which may be a delayed one that lies apart. */
+    __device__ T *delayed_column(int j) const {
         return j < columns ? column(j) : apart + (int64_t)j * ld;
     }
     __device__ T *column(int j) const { return f + j * (2 * n - j - 1) / 2; }
     __device__ T &at(int i, int j) const { return column(j)[i]; }
-    /** From a row of column j to the same row of the next one. */
+    /** A thread: how far it is from an entry of column j to the entry of the next column in the
+     *  same row. */
     __device__ int step(int j) const { return n - j - 1; }
+    /** A block: sets the front to zero. Barriers: none; the caller meets the block. */
     __device__ void clear() const {
         const int entries = columns * (2 * n - columns + 1) / 2;
         for (int k = (int)threadIdx.x; k < entries; k += (int)blockDim.x) f[k] = make<T>(0);
     }
 };
 
-/** Column and row of entry e of a packed lower trapezoid of n rows, column by column. */
+/** A thread: row *i and column *j of entry e of a lower trapezoid of n rows that is packed column
+ *  by column. Barriers: none. */
 __device__ inline void place_in_packed(int n, int e, int *i, int *j) {
     /* column c begins at c n - c (c - 1) / 2 */
     const float all = (float)(2 * n + 1);
@@ -39,19 +44,19 @@ __device__ inline void place_in_packed(int n, int e, int *i, int *j) {
     *j = c, *i = e - (c * n - c * (c - 1) / 2) + c;
 }
 
-/** A front that has grown beyond shared memory lies where it will stay: its columns in the panel,
- *  the others, where they are taken along, in the contribution. */
+/** A front that has grown beyond shared memory: its w columns lie in the panel f, the others, up to
+ *  `columns`, in the contribution c. */
 template <class T> struct outside_front {
     static const bool PACKED = false;
     T *f, *c;
     int n, columns, ld, w;
     __device__ outside_front here(T *) const { return *this; }
-    __device__ T *late_column(int j) const { return column(j); }
+    __device__ T *delayed_column(int j) const { return column(j); }
     __device__ T *column(int j) const {
         return j < w ? f + (int64_t)j * ld : contribution_column(c, n - w, j - w) - w;
     }
     __device__ T &at(int i, int j) const { return column(j)[i]; }
-    /** Of columns in the panel. */
+    /** A thread: how far it is from an entry of a column in the panel to that of the next one. */
     __device__ int step(int) const { return ld; }
     __device__ void clear() const {
         const int lane = (int)threadIdx.x & 31, warps = (int)blockDim.x / 32;
@@ -62,29 +67,34 @@ template <class T> struct outside_front {
     }
 };
 
-/** Shared memory of a task. */
-template <class T> struct task_room {
+/** Shared memory of a task's front: the tile S, its work space, D and D^-1 of the tile, X of the
+ *  rows below it, and the packed front F. Made by a thread, with the arguments of bytes(). */
+template <class T> struct task_smem {
     T *S, *work, *d, *dinv, *X, *F;
     int32_t *perm, *row; /* row: where rows of two children go; each as many as the front has */
     int *word;
     search_space<typename scalar_of<T>::real> *space;
     int ldx; /* of X, which has rows of columns; 4 or 12 beyond a multiple of 16: a warp's 4 x 8
                 entries lie in all banks */
+    /** The leading dimension of X for a front of n rows. */
     static __host__ __device__ int leading_of(int n) { return (n + 3) / 8 * 8 + 4; }
+    /** Entries of the lower trapezoid of n rows and so many columns. */
     static __host__ __device__ int64_t entries(int n, int columns) {
         return (int64_t)columns * (2 * (int64_t)n - columns + 1) / 2;
     }
+    /** Bytes of the shared memory of a front of n rows and w columns that may be eliminated, of
+     *  which `columns` are held; outside: the front itself lies in global memory. */
     static __host__ __device__ int64_t bytes(int n, int w, int columns, bool outside = false) {
         const int64_t b = w < TILE ? w : TILE;
         return ((int64_t)LDS_ * TILE + 6 * TILE + b * leading_of(columns) +
                 (outside ? 0 : entries(n, columns))) *
                    (int64_t)sizeof(T) +
-               (TILE + 16 + 2 * (int64_t)n) * 4 + (int64_t)sizeof *((task_room *)0)->space + 64;
+               (TILE + 16 + 2 * (int64_t)n) * 4 + (int64_t)sizeof *((task_smem *)0)->space + 64;
     }
-    __device__ task_room(char *room, int n, int w, int columns, bool outside = false)
+    __device__ task_smem(char *smem, int n, int w, int columns, bool outside = false)
         : ldx(leading_of(columns)) {
         const int b = w < TILE ? w : TILE;
-        S = (T *)room;
+        S = (T *)smem;
         work = S + LDS_ * TILE;
         d = work + 2 * TILE;
         dinv = d + 2 * TILE;
@@ -98,16 +108,16 @@ template <class T> struct task_room {
     }
 };
 
-/** All threads: a front of n rows whose `columns` columns, its own and, of whole fronts, those
- *  behind them, are at `from` makes room for columns that came late, behind its `own` ones: these
- *  are 0 then. Nothing moves down, so the last entries go first, as many at once as a thread
- *  holds. */
+/** A block: spreads the packed front of n rows and `columns` columns at `from` to the larger one
+ *  `to`, in the same shared memory, so that `delayed` rows and columns of zeros follow its `own`
+ *  ones. Entries move up alone, so the last ones go first, as many at once as the threads hold.
+ *  Called by grow_front(). Barriers: it meets the block, also before it returns. */
 template <class T>
 MPKI_APART __device__ void front_spread(packed_front<T> to, T *from, int n, int columns, int own,
-                                        int late) {
-    MPKI_ROOM;
+                                        int delayed) {
+    MPKI_SMEM;
     const int AT_ONCE = 4;
-    const task_room<T> m(room, to.n, to.w, to.columns);
+    const task_smem<T> m(smem, to.n, to.w, to.columns);
     const packed_front<T> f = to.here(m.F);
     const int tid = (int)threadIdx.x, nt = (int)blockDim.x, lane = tid & 31, warps = nt / 32;
     const int entries = columns * (2 * n - columns + 1) / 2;
@@ -125,12 +135,12 @@ MPKI_APART __device__ void front_spread(packed_front<T> to, T *from, int n, int 
             if (e < 0) continue;
             int i, j;
             place_in_packed(n, e, &i, &j);
-            f.at(i < own ? i : i + late, j < own ? j : j + late) = x[q];
+            f.at(i < own ? i : i + delayed, j < own ? j : j + delayed) = x[q];
         }
         __syncthreads();
     }
-    for (int j = tid / 32; j < f.columns && j < own + late; j += warps)
-        for (int i = (j < own ? own : j) + lane; i < (j < own ? own + late : f.n); i += 32)
+    for (int j = tid / 32; j < f.columns && j < own + delayed; j += warps)
+        for (int i = (j < own ? own : j) + lane; i < (j < own ? own + delayed : f.n); i += 32)
             f.at(i, j) = make<T>(0);
     __syncthreads();
 }

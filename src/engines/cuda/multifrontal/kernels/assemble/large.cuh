@@ -1,39 +1,44 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_MULTIFRONTAL_ASSEMBLE_LARGE_CUH
 #define MPKI_CUDA_MULTIFRONTAL_ASSEMBLE_LARGE_CUH
-/** Large fronts of a step: entries of A, what children contribute, and the columns that they have
- *  delayed. */
+/** The assembly of large fronts: entries of A, the children's contributions, and the columns that
+ *  they have delayed. A thread block makes 16 columns of one front. */
 #include "../pivot/large_front.cuh"
 
 namespace mpki {
 
-/** Where a value of a front goes that lies in a panel and a contribution. */
+/** A large front: its columns in a panel, the others in a contribution c of m rows. */
 template <class T> struct split_front {
     panel<T> a;
     T *c;
     int m;
+    /** A thread: column j, so that [i] is its entry in row i >= j. */
     __device__ T *column(int j) const {
         return j < a.w ? a.a + (int64_t)j * a.ld : contribution_column(c, m, j - a.w) - a.w;
     }
 };
 
-static const int GIVERS = MPKI_FRONT_GIVERS; /* children that are added up together, at most */
+static const int FIRST_CHILDREN =
+    MPKI_FRONT_FIRST_CHILDREN; /* children that are added up together, at most */
 
-/** What a thread block knows of some children, of whose contributions it takes a few columns. */
-template <class T> struct givers {
+/** What a thread block knows of the first children, whose contributions it takes a few columns
+ *  of. */
+template <class T> struct first_children {
     /* where a child's rows lie among these of the front, row of the child or -1 */
-    int32_t row[GIVERS][256];
+    int32_t row[FIRST_CHILDREN][256];
     /* by column of the front: so that [r] is the child's entry in its row r; NULL: it has none */
-    const T *column[GIVERS][MPKI_FRONT_COLUMNS];
-    int32_t low[GIVERS]; /* the child's first row that is not above the next ones in work */
+    const T *column[FIRST_CHILDREN][MPKI_FRONT_COLUMNS];
+    int32_t low[FIRST_CHILDREN]; /* the child's first row that is not above the next ones in work */
 };
 
-/** All threads, 256 of them: columns [c0, c1) of a front are what its COUNT children contribute,
- *  added up in their order. An entry is one thread's, which writes it once. */
+/** A block of 256 threads: columns c0 .. c1 - 1 of front f := the sum of the contributions of its
+ *  first COUNT children, in their order; to: where each column lies. An entry is one thread's,
+ *  which writes it once, so it need not be 0 before. Barriers: it meets the block; the caller meets
+ *  it before it reads. */
 template <int COUNT, class T>
-__device__ void add_givers(const mpki_cuda_tree &t, const mpki_cuda_front &f, int c0, int c1,
-                           T *const *to, givers<T> &m) {
-    const int own = f.own, late = f.w - own, n = f.nrows, tid = (int)threadIdx.x;
+__device__ void add_first_children(const mpki_cuda_tree &t, const mpki_cuda_front &f, int c0,
+                                   int c1, T *const *to, first_children<T> &m) {
+    const int own = f.own, delayed = f.w - own, n = f.nrows, tid = (int)threadIdx.x;
     const mpki_cuda_node &node = t.node[f.index];
     const int32_t *rel[COUNT + 1]; /* one more: COUNT may be 0 */
     int rows[COUNT + 1], low[COUNT + 1], mine[COUNT + 1];
@@ -48,13 +53,13 @@ __device__ void add_givers(const mpki_cuda_tree &t, const mpki_cuda_front &f, in
     if (mine_is < COUNT && at_column <= MPKI_FRONT_COLUMNS) {
         const mpki_cuda_node &c = t.node[t.child[node.child + mine_is]];
         const int column = at_column < MPKI_FRONT_COLUMNS ? c0 + at_column : c0;
-        const bool is_late = column >= own && column < f.w;
-        const int j = column < own ? column : is_late ? own : column - late;
+        const bool is_delayed = column >= own && column < f.w;
+        const int j = column < own ? column : is_delayed ? own : column - delayed;
         const int at = first_not_below(t.rel + c.rel, c.rows, j);
         if (at_column == MPKI_FRONT_COLUMNS) {
             m.low[mine_is] = at;
         } else {
-            const bool has = column < c1 && !is_late && at < c.rows && t.rel[c.rel + at] == j;
+            const bool has = column < c1 && !is_delayed && at < c.rows && t.rel[c.rel + at] == j;
             m.column[mine_is][at_column] =
                 has ? contribution_column((const T *)t.contribution + c.contribution, c.rows, at)
                     : (const T *)0;
@@ -71,7 +76,7 @@ __device__ void add_givers(const mpki_cuda_tree &t, const mpki_cuda_front &f, in
         for (int k = 0; k < COUNT; ++k) {
             const auto place = [&](int r) {
                 const int to = r < rows[k] ? rel[k][r] : n;
-                return (to < own ? to : to + late) - i0;
+                return (to < own ? to : to + delayed) - i0;
             };
             const int r = low[k] + tid, at = place(r);
             if (at < 256 && r < rows[k]) {
@@ -106,37 +111,40 @@ __device__ void add_givers(const mpki_cuda_tree &t, const mpki_cuda_front &f, in
     }
 }
 
-static const int SOURCES = 64; /* children beyond GIVERS that are looked up together */
+static const int FURTHER_CHILDREN =
+    64; /* children beyond FIRST_CHILDREN that are looked up together */
 
-/** What a thread block knows of these. */
-template <class T> struct sources {
+/** What a thread block knows of the children beyond the first ones. */
+template <class T> struct further_children {
     /* by column of the front: 1 + the child's column; 0: it has none */
-    int32_t column[MPKI_FRONT_COLUMNS][SOURCES];
-    int32_t rows[SOURCES];
-    const int32_t *rel[SOURCES];
-    const T *contribution[SOURCES];
+    int32_t column[MPKI_FRONT_COLUMNS][FURTHER_CHILDREN];
+    int32_t rows[FURTHER_CHILDREN];
+    const int32_t *rel[FURTHER_CHILDREN];
+    const T *contribution[FURTHER_CHILDREN];
 };
 
-/** All threads: children number first .. first + count - 1 of a front, of which each gives to few
- *  of its rows, are added to columns [c0, c1): a column by one warp. It takes four of them at a
- *  time, 32 rows of each and then what is left, so that the order of a sum is always the same,
- *  though not theirs. to: the columns. */
+/** A block: adds the contributions of children number first .. first + count - 1 of front f, at
+ *  most FURTHER_CHILDREN, each of which has few of its rows, to columns c0 .. c1 - 1. A column is
+ *  one warp's. It takes four children at a time, 32 rows of each and then what is left: the order
+ *  of a sum is the same in each run, though not the children's. to: where each column lies.
+ *  Barriers: it meets the block, also before it returns. */
 template <class T>
-__device__ void add_sources(const mpki_cuda_tree &t, const mpki_cuda_front &f, int first, int count,
-                            int c0, int c1, T *const *to, sources<T> &m) {
+__device__ void add_further_children(const mpki_cuda_tree &t, const mpki_cuda_front &f, int first,
+                                     int count, int c0, int c1, T *const *to,
+                                     further_children<T> &m) {
     const int AT_ONCE = 4;
-    const int own = f.own, late = f.w - own, tid = (int)threadIdx.x, nt = (int)blockDim.x;
+    const int own = f.own, delayed = f.w - own, tid = (int)threadIdx.x, nt = (int)blockDim.x;
     const int lane = tid & 31, warp = tid / 32, warps = nt / 32;
     const mpki_cuda_node &node = t.node[f.index];
-    for (int k = tid; k < MPKI_FRONT_COLUMNS * SOURCES; k += nt)
-        m.column[k / SOURCES][k % SOURCES] = 0;
+    for (int k = tid; k < MPKI_FRONT_COLUMNS * FURTHER_CHILDREN; k += nt)
+        m.column[k / FURTHER_CHILDREN][k % FURTHER_CHILDREN] = 0;
     __syncthreads();
     for (int k = tid; k < count; k += nt) {
         const mpki_cuda_node &c = t.node[t.child[node.child + first + k]];
         const int32_t *rel = t.rel + c.rel;
-        const int low = c0 < own ? c0 : c0 - late < own ? own : c0 - late;
+        const int low = c0 < own ? c0 : c0 - delayed < own ? own : c0 - delayed;
         for (int j = first_not_below(rel, c.rows, low); j < c.rows; ++j) {
-            const int at = rel[j] < own ? rel[j] : rel[j] + late;
+            const int at = rel[j] < own ? rel[j] : rel[j] + delayed;
             if (at >= c1) break;
             m.column[at - c0][k] = 1 + j;
         }
@@ -146,7 +154,7 @@ __device__ void add_sources(const mpki_cuda_tree &t, const mpki_cuda_front &f, i
     __syncthreads();
     const auto place = [&](const int32_t *rel, int i) {
         const int r = rel[i];
-        return r < own ? r : r + late;
+        return r < own ? r : r + delayed;
     };
     for (int c = warp; c < c1 - c0; c += warps) {
         T *const x = to[c];
@@ -198,23 +206,25 @@ __device__ void add_sources(const mpki_cuda_tree &t, const mpki_cuda_front &f, i
     __syncthreads();
 }
 
-/** Columns [c0, c1) of a front: contributions, entries of A, delayed columns. */
+/** A block of 256 threads for each 16 columns of each large front: contributions, entries of A,
+ *  delayed columns, positions, and zeros for D and D^-1. level: of the step; if one below it has
+ *  stopped, nothing is done. Barriers: it meets the block. */
 template <bool H, class T>
 __global__ void __launch_bounds__(256)
     assemble_kernel(mpki_cuda_tree t, mpki_cuda_large large, int level) {
     union known {
-        givers<T> first;
-        sources<T> others;
+        first_children<T> first;
+        further_children<T> others;
     };
     __shared__ __align__(16) char space[sizeof(known)];
     __shared__ T *columns[MPKI_FRONT_COLUMNS];
-    givers<T> &m = ((known *)space)->first;
+    first_children<T> &m = ((known *)space)->first;
     after_previous();
     int part;
     const mpki_cuda_front &f = large.front[front_of_block(large.assembly, large.count, &part)];
     const mpki_cuda_node &node = t.node[f.index];
     const int tid = (int)threadIdx.x, lane = tid & 31, warp = tid / 32;
-    const int warps = (int)blockDim.x / 32, own = f.own, late = f.w - own;
+    const int warps = (int)blockDim.x / 32, own = f.own, delayed = f.w - own;
     const int c0 = part * MPKI_FRONT_COLUMNS;
     const int c1 = c0 + MPKI_FRONT_COLUMNS < f.nrows ? c0 + MPKI_FRONT_COLUMNS : f.nrows;
     if (t.flags->stuck > level + 1) return;
@@ -230,24 +240,25 @@ __global__ void __launch_bounds__(256)
     }
     switch (node.children) {
     case 0:
-        add_givers<0>(t, f, c0, c1, columns, m);
+        add_first_children<0>(t, f, c0, c1, columns, m);
         break;
     case 1:
-        add_givers<1>(t, f, c0, c1, columns, m);
+        add_first_children<1>(t, f, c0, c1, columns, m);
         break;
     case 2:
-        add_givers<2>(t, f, c0, c1, columns, m);
+        add_first_children<2>(t, f, c0, c1, columns, m);
         break;
     case 3:
-        add_givers<3>(t, f, c0, c1, columns, m);
+        add_first_children<3>(t, f, c0, c1, columns, m);
         break;
     default:
-        add_givers<GIVERS>(t, f, c0, c1, columns, m);
+        add_first_children<FIRST_CHILDREN>(t, f, c0, c1, columns, m);
     }
     __syncthreads();
-    for (int k = GIVERS; k < node.children; k += SOURCES)
-        add_sources(t, f, k, node.children - k < SOURCES ? node.children - k : SOURCES, c0, c1,
-                    columns, ((known *)space)->others);
+    for (int k = FIRST_CHILDREN; k < node.children; k += FURTHER_CHILDREN)
+        add_further_children(
+            t, f, k, node.children - k < FURTHER_CHILDREN ? node.children - k : FURTHER_CHILDREN,
+            c0, c1, columns, ((known *)space)->others);
     if (c0 < own) { /* entries lie by column */
         int64_t low = node.scatter, high = node.scatter_end;
         while (low < high) {
@@ -260,42 +271,42 @@ __global__ void __launch_bounds__(256)
         for (int64_t e = low + tid; e < node.scatter_end && t.scatter[e].col - node.shift < c1;
              e += (int)blockDim.x) {
             const entry_of_a<T> a(t, node, e);
-            T &x = columns[a.col - c0][a.row < own ? a.row : a.row + late];
+            T &x = columns[a.col - c0][a.row < own ? a.row : a.row + delayed];
             x = x + a.value;
         }
     }
-    if (late == 0) return;
+    if (delayed == 0) return;
     int offset = own;
     for (int k = 0; k < node.children; ++k) {
         const int index = t.child[node.child + k];
         const mpki_cuda_node &c = t.node[index];
-        const mpki_cuda_now now = t.now[index];
-        const int rows = c.rows, gone = now.w - now.nelim;
+        const mpki_cuda_front_state state = t.state[index];
+        const int rows = c.rows, gone = state.w - state.nelim;
         const int32_t *rel = t.rel + c.rel;
         if (gone == 0) continue;
         __syncthreads();
-        const panel<T> g(now.a, now.w, now.ld);
+        const panel<T> g(state.a, state.w, state.ld);
         /* its delayed columns as rows of own columns */
         for (int j = warp; j < rows; j += warps) {
             const int r = rel[j];
             if (r >= own || r < c0 || r >= c1) continue;
             T *x = columns[r - c0];
             for (int s = lane; s < gone; s += 32)
-                x[offset + s] = x[offset + s] + cj<H>(g.at(now.w + j, now.nelim + s));
+                x[offset + s] = x[offset + s] + cj<H>(g.at(state.w + j, state.nelim + s));
         }
         for (int s = warp; s < gone; s += warps) {
-            const int at = offset + s, source = now.nelim + s;
+            const int at = offset + s, source = state.nelim + s;
             if (at < c0 || at >= c1) continue;
             T *x = columns[at - c0];
             if (lane == 0) to.a.id[at] = g.id[source];
-            for (int i = source + lane; i < now.w; i += 32) {
-                T &y = x[offset + i - now.nelim];
+            for (int i = source + lane; i < state.w; i += 32) {
+                T &y = x[offset + i - state.nelim];
                 y = y + g.at(i, source);
             }
             for (int i = lane; i < rows; i += 32)
                 if (rel[i] >= own) {
-                    T &y = x[rel[i] + late];
-                    y = y + g.at(now.w + i, source);
+                    T &y = x[rel[i] + delayed];
+                    y = y + g.at(state.w + i, source);
                 }
         }
         offset += gone;

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_MULTIFRONTAL_PIVOT_LARGE_FRONT_CUH
 #define MPKI_CUDA_MULTIFRONTAL_PIVOT_LARGE_FRONT_CUH
-/** Large fronts of a step, all of them a step at a time: assembly; a tile (one block a front), the
- *  rows below it, the rest of the block of columns; then the rest of the front (outer.cuh). */
+/** Large fronts of a step, each by many thread blocks. A block of columns is done tile by tile, by
+ *  three kernels each: tile_kernel (one block a front), rows_kernel (the rows below it),
+ *  inner_kernel (the other columns of the block). Then the rest of the front gets its update
+ *  (update/large.cuh), and what tiles could not eliminate is done column by column
+ *  (columns_kernel). */
 #include "engines/cuda/module/launch.cuh"
 #include "threshold.cuh"
 #include "tile.cuh"
@@ -11,14 +14,15 @@ namespace mpki {
 
 static const int LARGE_THREADS = 256;
 
-/** A panel in global memory. */
+/** A panel in global memory as a front. */
 template <class T> struct panel_front {
     T *a;
     int ld;
     __device__ T &at(int i, int j) const { return a[i + (int64_t)j * ld]; }
 };
 
-/** The front k of number b: list[k] <= b < list[k + 1]. *part [out] the number there */
+/** A thread: the front k to which block b of a kernel belongs: list[k] <= b < list[k + 1]. *part
+ *  [out] the block's number in that front. Barriers: none. */
 __device__ inline int front_at(const int32_t *list, int count, int b, int *part) {
     int low = 0, high = count;
     while (high - low > 1) {
@@ -31,12 +35,13 @@ __device__ inline int front_at(const int32_t *list, int count, int b, int *part)
     *part = b - list[low];
     return low;
 }
-/** Of this block. */
+/** A thread: front_at() of its own block. */
 __device__ inline int front_of_block(const int32_t *list, int count, int *part) {
     return front_at(list, count, (int)blockIdx.x, part);
 }
 
-/** L D of the block of columns in work. */
+/** A thread: L D of the block of columns in work: one of two spaces, by turns, where updates go on
+ *  beside the next block. */
 template <class T>
 __device__ inline T *products_of(const mpki_cuda_front &f, const mpki_cuda_large &l) {
     return (T *)f.W + (l.ahead ? (int64_t)(l.turn & 1) * f.ldw * f.block : 0);
@@ -44,7 +49,12 @@ __device__ inline T *products_of(const mpki_cuda_front &f, const mpki_cuda_large
 
 /* ---- a tile ---- */
 
-/** The tile in work, and L and L D of it. */
+/** Where in its block of columns a kernel is: after a tile of it; at its first tile, so that what
+ *  the block before has left is put in its place; behind its last one, with nothing else to do. */
+enum block_place { BLOCK_GOES_ON = 0, BLOCK_BEGINS = 1, BLOCK_DONE = 2 };
+
+/** A tile that rows_below() and rest_of_block() work on: columns p .. p + b - 1, np pivots of which
+ *  the first `good` pass, its L and L D, and L D of the rows below in W. */
 template <class T> struct tile_in_work {
     int p, b, np, good;
     bool pairs, moved, quick;
@@ -61,13 +71,15 @@ template <class T> struct tile_in_work {
           order(x.order), passed(&x.good), L(L_), X(L_ + TILE * TILE), W(W_) {}
 };
 
-/** Pivots of a tile that stand: none of those that were found in the quick way, if one does not. */
+/** A thread: how many of a tile's np pivots at p stand, `good` of which pass: all; else none if
+ *  they were found in the quick way; else without half a pair. */
 template <class T>
 __device__ inline int standing(const panel<T> &a, int p, int np, int good, bool quick) {
     if (good >= np) return np;
     return quick ? 0 : whole_pairs(a.d + 2 * p, good);
 }
-/** The same by all lanes of a warp, of a narrow tile. */
+/** A warp: standing() of a tile of at most 32 columns, by all lanes at once. Barriers: it meets the
+ *  warp. */
 template <class T>
 __device__ inline int standing_by_warp(const panel<T> &a, int p, int np, int good, bool quick) {
     if (good >= np || quick || good <= 0) return good >= np ? np : quick ? 0 : good;
@@ -79,14 +91,18 @@ __device__ inline int standing_by_warp(const panel<T> &a, int p, int np, int goo
     return k == good ? good : k - 2;
 }
 
+/** A thread: how many pivots of the front's tile in work stand. */
 template <class T> __device__ inline int standing(const mpki_cuda_front &f, const panel<T> &a) {
     return standing(a, f.p, f.np, f.good, f.quick != 0);
 }
 
-/** All threads: what the tile before left is put in its place; then, at the begin of a block, what
- *  the block before left, and the pass. */
+/** A block: puts in order what the last tile of front f has left: its columns that failed go behind
+ *  the block's untried ones. begins: the front begins a block of columns, so those that failed in
+ *  the block before go behind all others, and the pass, or the phase, may end. Called by
+ *  next_tile() and tile_128_kernel(). Barriers: it meets the block, also before it returns. */
 template <bool H, class T>
-__device__ void advance(mpki_cuda_front &f, const panel<T> &a, mpki_cuda_flags *flags, bool begin) {
+__device__ void advance(mpki_cuda_front &f, const panel<T> &a, mpki_cuda_flags *flags,
+                        bool begins) {
     const panel_front<T> at = {a.a, a.ld};
     int p = f.p, e = f.e, end = f.end, rejected = 0;
     const bool failed = f.b > 0 && f.quick && f.good < f.np; /* once more, the other way */
@@ -98,7 +114,7 @@ __device__ void advance(mpki_cuda_front &f, const panel<T> &a, mpki_cuda_flags *
         p += ne, e -= left, rejected = f.pass == 0 ? left : 0;
     }
     int q = f.q, qe = f.qe, pass = f.pass, start = f.start, phase = f.phase;
-    if (begin) {
+    if (begins) {
         const int left = qe - e, untried = end - qe;
         const int count = left < untried ? left : untried;
         if (count > 0) front_exchange_all<H>(at, a.id, f.nrows, e, end - 1, count);
@@ -107,9 +123,9 @@ __device__ void advance(mpki_cuda_front &f, const panel<T> &a, mpki_cuda_flags *
             const int rest = f.w - p;
             const bool poor = pass > 0 && p - start < (rest + p - start) / 8 + 1;
             if (rest == 0)
-                phase = 2;
+                phase = MPKI_CUDA_ELIMINATED;
             else if (poor || rest <= 4)
-                phase = 1;
+                phase = MPKI_CUDA_BY_COLUMNS;
             else
                 end = f.w, start = p, ++pass;
         }
@@ -122,32 +138,36 @@ __device__ void advance(mpki_cuda_front &f, const panel<T> &a, mpki_cuda_flags *
         f.p = p, f.e = e, f.end = end, f.q = q, f.qe = qe, f.pass = pass, f.start = start;
         f.phase = phase, f.search = p;
         f.b = 0;
-        if (failed && f.wide) f.narrow = 1, ++f.misses;
-        if ((failed && !f.wide) || pass > 0) f.slow = MPKI_FRONT_MISSES;
+        if (failed && f.tile_128) f.tile_128_failed = 1, ++f.misses;
+        if ((failed && !f.tile_128) || pass > 0) f.slow = MPKI_FRONT_MISSES;
         if (rejected) atomicAdd(&flags->rejected, (unsigned long long)rejected);
     }
     __syncthreads();
 }
 
+/** Shared memory of next_tile(). */
 template <class T> struct tile_space {
     alignas(16) T S[LDS_ * MPKI_FRONT_TILE], work[2 * MPKI_FRONT_TILE];
     T d[2 * MPKI_FRONT_TILE], dinv[2 * MPKI_FRONT_TILE];
     int perm[MPKI_FRONT_TILE], pivots;
 };
 
-/** All threads: the tile that comes next; L and L D of it go to L. begin: 1 at the begin of a block
- *  of columns, 2 at its end. update(i, j, x): an entry of it, as it lies in the panel, is brought
- *  up to date, there, too. False: there is none. */
+/** A block: factors the next tile of front f: L of it, and L D behind that, go to L (TILE x TILE
+ *  entries each), D, D^-1, positions and order to the panel and to f. where: the tile's place in
+ *  the block of columns. update(i, j, x): brings entry x of the tile up to date, here and in the
+ *  panel, before it is used. The quick way is tried first, unless it has failed MPKI_FRONT_MISSES
+ *  times. Returns false if there is no further tile. Called by tile_kernel() and queue_kernel().
+ *  Barriers: it meets the block; the caller ends, or meets it, before others read L. */
 template <bool H, class T, class F>
-__device__ inline bool next_tile(const mpki_cuda_tree &t, mpki_cuda_front &f, int begin, T *L,
-                                 tile_space<T> &s, F update) {
+__device__ inline bool next_tile(const mpki_cuda_tree &t, mpki_cuda_front &f, block_place where,
+                                 T *L, tile_space<T> &s, F update) {
     T *const S = s.S, *const d = s.d, *const dinv = s.dinv;
     int *const perm = s.perm;
     const panel<T> a(f.a, f.w, f.ld);
     const int tid = (int)threadIdx.x;
-    if (f.phase != 0) return false;
-    advance<H>(f, a, t.flags, begin != 0);
-    if (f.phase != 0 || begin == 2) return false;
+    if (f.phase != MPKI_CUDA_IN_TILES) return false;
+    advance<H>(f, a, t.flags, where != BLOCK_GOES_ON);
+    if (f.phase != MPKI_CUDA_IN_TILES || where == BLOCK_DONE) return false;
     const int p = f.p, b = f.e - p < TILE ? f.e - p : TILE;
     if (b <= 0) return false;
     bool quick = f.slow < MPKI_FRONT_MISSES;
@@ -208,24 +228,25 @@ __device__ inline bool next_tile(const mpki_cuda_tree &t, mpki_cuda_front &f, in
     if (tid < TILE) f.order[tid] = tid < b ? perm[tid] : tid;
     if (tid == 0) {
         f.b = b, f.np = f.good = np, f.moved = away, f.pairs = pairs, f.quick = quick;
-        f.wide = f.narrow = 0;
+        f.tile_128 = f.tile_128_failed = 0;
         if (f.slow < MPKI_FRONT_MISSES) f.slow = quick ? 0 : f.slow + 1;
     }
     return true;
 }
 
-/** A block for each front. */
+/** A block for each front: the next tile, if it has one. */
 template <bool H, class T>
 __global__ void __launch_bounds__(256)
-    tile_kernel(mpki_cuda_tree t, mpki_cuda_large large, int begin) {
+    tile_kernel(mpki_cuda_tree t, mpki_cuda_large large, block_place where) {
     after_previous();
     __shared__ tile_space<T> space;
     mpki_cuda_front &f = large.front[blockIdx.x];
-    next_tile<H>(t, f, begin, (T *)f.tile, space, [](int, int, T &) {});
+    next_tile<H>(t, f, where, (T *)f.tile, space, [](int, int, T &) {});
 }
 
-/** A warp, one of several: rows p .. p + b - 1 of the columns before them follow the tile's order.
- *  Eight columns are read before the first is written: a read waits long. */
+/** A warp, number `warp` of `warps`: rows p .. p + b - 1 of the columns before p follow the tile's
+ *  order. Some columns are read before the first is written, since a read waits long. Barriers: it
+ *  meets the warp. */
 template <class T>
 __device__ inline void order_rows(const panel<T> &a, int p, int b, const int *order, int warp,
                                   int warps) {
@@ -246,14 +267,17 @@ __device__ inline void order_rows(const panel<T> &a, int p, int b, const int *or
     }
 }
 
+/** Shared memory of rows_below(). */
 template <class T> struct rows_space {
     alignas(16) T S[LDS_ * MPKI_FRONT_TILE];
     T dinv[2 * MPKI_FRONT_TILE];
     int order[MPKI_FRONT_TILE], good;
 };
 
-/** All threads, THREADS of them: of the rows below the tile that have this number X goes to W, and
- *  is tested. */
+/** A block of THREADS threads: rows number `part` of the front, 128 of them, as far as they lie
+ *  below the tile z: X = A L^-H goes to z.W, which is L D, and L = X D^-1 is tested against 1 / u;
+ *  *z.passed becomes the first column that fails, if that is less. Called by rows_kernel() and
+ *  queue_kernel(). Barriers: it meets the block. */
 template <bool H, int THREADS, class T>
 __device__ inline void rows_below(const mpki_cuda_tree &t, const mpki_cuda_front &f,
                                   const tile_in_work<T> &z, int part, rows_space<T> &s) {
@@ -299,7 +323,8 @@ __device__ inline void rows_below(const mpki_cuda_tree &t, const mpki_cuda_front
     if (tid == 0 && s.good < np) atomicMin(z.passed, s.good);
 }
 
-/** The same, a block for each 128 rows; rows of finished columns follow the tile's order. */
+/** A block of 128 threads for each 128 rows of each front: rows_below() of the tile in work; the
+ *  columns before the tile follow its order. Barriers: it meets the block. */
 template <bool H, class T>
 __global__ void __launch_bounds__(MPKI_FRONT_ROWS)
     rows_kernel(mpki_cuda_tree t, mpki_cuda_large large) {
@@ -315,7 +340,9 @@ __global__ void __launch_bounds__(MPKI_FRONT_ROWS)
     rows_below<H, MPKI_FRONT_ROWS>(t, f, tile_in_work<T>(f, large), part, space);
 }
 
-/** One block: the tile itself: L of the pivots that passed, the rest up to date. */
+/** A block: the tile z itself, ne of its pivots stand: L of these goes to the panel, and its other
+ *  columns are brought up to date. rest [work] TILE x TILE entries. Called by rest_of_block().
+ *  Barriers: it meets the block. */
 template <bool H, class T>
 __device__ inline void finish_tile(const tile_in_work<T> &z, const panel<T> &a, int ne, T *rest) {
     const int tid = (int)threadIdx.x, b = z.b, p = z.p;
@@ -339,14 +366,15 @@ __device__ inline void finish_tile(const tile_in_work<T> &z, const panel<T> &a, 
     }
 }
 
-/** How many pivots a block of columns has when its last tile is done. */
+/** A thread: how many pivots a block of columns has, when its last tile is done. */
 template <class T> __device__ inline int pivots_of_block(const mpki_cuda_front &f) {
-    if (f.phase != 0) return 0;
+    if (f.phase != MPKI_CUDA_IN_TILES) return 0;
     return f.p - f.q + (f.b > 0 ? standing(f, panel<T>(f.a, f.w, f.ld)) : 0);
 }
 
-/** A thread, when the last tile of a block of columns is done: only where no column has failed are
- *  those after the block's the next one's. */
+/** A thread: notes the block of columns number `turn` of front f, whose last tile is done, for its
+ *  update. Those columns after it that the next block has are updated first; they are known only if
+ *  no column has failed. */
 template <class T> __device__ inline void close_block(mpki_cuda_front &f, int turn) {
     const int pivots = pivots_of_block<T>(f), to = f.qe + f.block;
     mpki_cuda_block &x = f.closed[turn & 1];
@@ -354,6 +382,7 @@ template <class T> __device__ inline void close_block(mpki_cuda_front &f, int tu
     x.next = f.end < f.w || pivots < f.qe - f.q ? f.nrows : to < f.w ? to : f.w;
 }
 
+/** Shared memory of rest_of_block(). */
 template <class T> struct inner_space {
     static const int LD = MPKI_FRONT_INNER + 1;
     T Ls[LD * MPKI_FRONT_TILE], Xs[LD * MPKI_FRONT_TILE]; /* by pivots */
@@ -361,9 +390,11 @@ template <class T> struct inner_space {
     int order[MPKI_FRONT_TILE];
 };
 
-/** All threads: L of the rows below, the columns that failed, and the other columns of the block:
- *  64 rows and 64 columns; of a front's pieces the first is the tile itself. ahead: the square of
- *  the next tile is left to that, where all of this one stands. */
+/** A block of LARGE_THREADS threads: piece number `part` of what follows from the tile z. Piece 0
+ *  is the tile itself (finish_tile()). The others have 64 rows and 64 columns each: F -= L X^H on
+ *  the other columns of the block; the first ones of a row write L of the rows below, and bring the
+ *  columns that failed up to date. ahead: if all of the tile stands, the square of the next tile is
+ *  left to that tile. Called by inner_kernel() and queue_kernel(). Barriers: it meets the block. */
 template <bool H, class T>
 __device__ inline void rest_of_block(const mpki_cuda_front &f, const tile_in_work<T> &z, int part,
                                      bool ahead, inner_space<T> &s) {
@@ -488,31 +519,34 @@ __device__ inline void rest_of_block(const mpki_cuda_front &f, const tile_in_wor
     }
 }
 
-/** The same, a block for each piece. closes: it is the block's last tile */
+/** A block of LARGE_THREADS threads for each piece of each front: rest_of_block() of the tile in
+ *  work. closes: it is the last tile of its block of columns. Barriers: it meets the block. */
 template <bool H, class T>
 __global__ void __launch_bounds__(LARGE_THREADS, sizeof(T) > 8 ? 1 : 3)
     inner_kernel(mpki_cuda_tree, mpki_cuda_large large, int closes) {
     after_previous();
-    MPKI_ROOM;
+    MPKI_SMEM;
     int part;
     const int k0 = front_of_block(large.inner, large.count, &part);
     mpki_cuda_front &f = large.front[k0];
     if (closes && part == 0 && threadIdx.x == 0) close_block<T>(f, large.turn);
     if (f.b > 0)
         rest_of_block<H>(f, tile_in_work<T>(f, large), part, false,
-                         *(inner_space<T> *)(void *)room);
+                         *(inner_space<T> *)(void *)smem);
 }
 
 /* ---- column by column ---- */
 
-/** A block for each front: what tiles could not eliminate. X of the new pivots goes to W. */
+/** A block for each front in MPKI_CUDA_BY_COLUMNS: eliminates a block of columns by
+ *  threshold_columns(), and L D of the new pivots goes to W for the update that follows. Barriers:
+ *  it meets the block. */
 template <bool H, class T>
 __global__ void __launch_bounds__(1024) columns_kernel(mpki_cuda_tree t, mpki_cuda_large large) {
     typedef typename scalar_of<T>::real R;
     __shared__ search_space<R> space;
     mpki_cuda_front &f = large.front[blockIdx.x];
-    if (f.phase != 1) {
-        if (f.phase == 2 && threadIdx.x == 0) f.b = 0;
+    if (f.phase != MPKI_CUDA_BY_COLUMNS) {
+        if (f.phase == MPKI_CUDA_ELIMINATED && threadIdx.x == 0) f.b = 0;
         return;
     }
     const panel<T> a(f.a, f.w, f.ld);
@@ -533,19 +567,21 @@ __global__ void __launch_bounds__(1024) columns_kernel(mpki_cuda_tree t, mpki_cu
     __syncthreads();
     if (threadIdx.x == 0) {
         f.q = q, f.qe = f.w, f.p = p, f.b = -1, f.search = search;
-        if (over) f.phase = 2;
+        if (over) f.phase = MPKI_CUDA_ELIMINATED;
     }
 }
 
-/** A thread for each front that is done. */
+/** A thread for each large front, when all of them are done: publishes its state. Barriers:
+ *  none. */
 static __global__ void finish_kernel(mpki_cuda_tree t, mpki_cuda_large large) {
     const int k = (int)(blockIdx.x * blockDim.x + threadIdx.x);
     if (k >= large.count) return;
     const mpki_cuda_front &f = large.front[k];
     const mpki_cuda_node &node = t.node[f.index];
-    const mpki_cuda_now now = {f.a, f.w, f.own > 0 ? f.p : 0, f.ld, 1, node.parts, node.parts_up};
-    t.now[f.index] = now;
-    if (now.nelim < now.w) t.flags->late = 1;
+    const mpki_cuda_front_state state = {
+        f.a, f.w, f.own > 0 ? f.p : 0, f.ld, MPKI_CUDA_DONE, node.parts, node.parts_up};
+    t.state[f.index] = state;
+    if (state.nelim < state.w) t.flags->delayed = 1;
 }
 
 } // namespace mpki

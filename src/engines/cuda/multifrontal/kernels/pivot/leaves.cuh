@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_MULTIFRONTAL_PIVOT_LEAVES_CUH
 #define MPKI_CUDA_MULTIFRONTAL_PIVOT_LEAVES_CUH
-/** Fronts of one column without children, of which there may be very many: a thread each. One whose
- *  pivot does not pass is done as tasks are, by its warp. */
+/** Fronts of one column without children, of which there may be very many: one thread eliminates
+ *  each. If its pivot does not pass, its warp does it as a task's front. */
 #include "engines/cuda/module/launch.cuh"
 #include "small_front.cuh"
 
 namespace mpki {
 
-/** A thread: front s, if its pivot passes; x: its column, every 32nd entry. False: nothing was
- *  written. */
+/** A thread: front s: l = a / d on its column, and the contribution -l d l^H, if the pivot passes.
+ *  x [work] its column: every 32nd entry, since the lanes of a warp share memory. Returns false if
+ *  the pivot fails; nothing was written then. Called by leaves_kernel(). Barriers: none. */
 template <bool H, class T> __device__ bool leaf_front(const mpki_cuda_tree &t, int s, T *x) {
     typedef typename scalar_of<T>::real R;
     const int MOST = MPKI_FRONT_LEAF_ROWS + 1;
@@ -55,24 +56,26 @@ template <bool H, class T> __device__ bool leaf_front(const mpki_cuda_tree &t, i
     return true;
 }
 
-/** Fronts first .. first + count - 1, a warp 32 of them. */
+/** A warp for each 32 of fronts first .. first + count - 1. level: of the step; if one below it has
+ *  stopped, nothing is done. A leaf for which there is no memory is marked as stopped. Barriers: it
+ *  meets the warp, which is the block. */
 template <bool H, class T>
 __global__ void __launch_bounds__(32)
-    leaves_kernel(mpki_cuda_tree t, int first, int count, int level, int64_t room_bytes) {
-    MPKI_ROOM;
+    leaves_kernel(mpki_cuda_tree t, int first, int count, int level, int64_t smem_bytes) {
+    MPKI_SMEM;
     const int lane = (int)threadIdx.x;
     next_may_come(); /* tasks of the step, which wait for leaves one by one */
     if (t.flags->stuck > level + 1) return;
     for (int k = (int)blockIdx.x * 32; k < count; k += (int)gridDim.x * 32) {
-        const bool mine = k + lane < count && t.now[first + k + lane].done != 1;
-        const bool good = !mine || leaf_front<H, T>(t, first + k + lane, (T *)room + lane);
+        const bool mine = k + lane < count && t.state[first + k + lane].done != MPKI_CUDA_DONE;
+        const bool good = !mine || leaf_front<H, T>(t, first + k + lane, (T *)smem + lane);
         unsigned failed = __ballot_sync(0xffffffffu, !good);
         __syncwarp();
         for (int z = 0; z < 32; ++z) {
             const int s = first + k + z;
             if (!(failed >> z & 1)) continue;
-            if (!task_front<H, false, T>(t, room, room_bytes, s, s, false, level) && lane == 0)
-                *(volatile int32_t *)&t.now[s].done = -1;
+            if (!task_front<H, false, T>(t, smem, smem_bytes, s, s, false, level) && lane == 0)
+                *(volatile int32_t *)&t.state[s].done = MPKI_CUDA_STOPPED;
             __syncthreads();
         }
     }

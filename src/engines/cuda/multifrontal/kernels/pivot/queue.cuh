@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_MULTIFRONTAL_PIVOT_QUEUE_CUH
 #define MPKI_CUDA_MULTIFRONTAL_PIVOT_QUEUE_CUH
-/** A block of columns of a large front by one kernel in place of three for each tile of 32
- *  (large.cuh): a tile, the rows below it, the rest of the block are pieces, of each tile the same
- *  ones for the same thread block, which has their code at hand then. A piece waits for pieces
- *  before it and for no others; all blocks are at work at the same time, or there is one for a
- *  front. Where all of a tile stands, the next one is at work beside the rest of the block: it
- *  brings its own square up to date, and that square alone. */
+/** A block of columns of a large front by one kernel, in place of three for each tile of 32
+ *  (large_front.cuh). The tile, the rows below it and the rest of the block are pieces; the same
+ *  thread block has the same pieces of each tile, so that it has their code at hand. A piece waits,
+ *  by counters in global memory, for pieces before it alone; all blocks are at work at the same
+ *  time (a cooperative launch), or a front has one. Where all of a tile stands, the next tile does
+ *  not wait for the rest of the block: it brings its own square up to date. */
 #include "../assemble/children.cuh"
 #include "large_front.cuh"
 
@@ -16,7 +16,7 @@ enum { QUEUE_OVER = 1 << 28 /* in place of a count: there is no further tile */ 
 
 static const int QUEUE_LD = TILE + 1;
 
-/** What a tile has beside its own: rows of L and of L D of the tile before it. */
+/** Shared memory of a tile: its own, and rows of L and of L D of the tile before it. */
 template <class T> struct ahead_space {
     tile_space<T> tile;
     T L[QUEUE_LD * TILE], X[QUEUE_LD * TILE];
@@ -27,8 +27,9 @@ template <class T> union queue_space {
     inner_space<T> inner;
 };
 
-/** A front's pieces of one tile, one after the other: the tile; rows below; the rest of the block;
- *  columns that are done, whose rows follow the tile's order, 8 a warp. */
+/** A front's pieces of one tile, in this order: the tile; rows below it; the rest of the block;
+ *  `moved`: groups of columns before the tile, whose rows follow the tile's order, 8 columns a
+ *  warp. */
 struct queue_pieces {
     int rows, rest, moved;
     __device__ queue_pieces(const mpki_cuda_large &l, const mpki_cuda_front &f, int front)
@@ -39,19 +40,23 @@ struct queue_pieces {
     __device__ bool in_rest(int piece) const { return piece > rows && piece <= rows + rest; }
 };
 
-/** A thread: until that many are done. False: there is nothing left to do. */
+/** A thread: waits until *counter is `goal` or more. Returns false if there is no further tile.
+ *  Barriers: none. */
 __device__ inline bool queue_reaches(const int32_t *counter, int goal) {
     int there;
-    while ((there = seen(counter)) < goal) {}
+    while ((there = load_acquire(counter)) < goal) {}
     return there < QUEUE_OVER;
 }
 
-/** Does all of a tile stand, and has the block columns after it? */
+/** A thread: do all pivots of tile x stand, and has the block columns after it? */
 __device__ inline bool queue_goes_on(const mpki_cuda_front &f, const mpki_cuda_tile &x) {
     return x.np == x.b && x.good >= x.np && x.p + x.b < f.e;
 }
 
-/** A thread: the piece of this tile may begin. False: there is nothing left to do. */
+/** A thread: waits until this piece of tile number `tile` may begin. Returns false if there is no
+ *  further tile. The rest of a block waits for the rows of its tile; rows wait for their tile and
+ *  for the rest of the tile before; a tile waits for the rows of the tile before it, and for its
+ *  rest where it does not stand. Barriers: none; the caller meets the block. */
 __device__ inline bool queue_wait(const mpki_cuda_front &f, const queue_pieces &of, int tile,
                                   int piece) {
     const int others = of.rest + of.moved;
@@ -65,17 +70,19 @@ __device__ inline bool queue_wait(const mpki_cuda_front &f, const queue_pieces &
             queue_reaches(&f.queue_rest, tile * others));
 }
 
-/** All threads: rows of L and L D of a tile that stands, at the place of the next tile. */
+/** A block of LARGE_THREADS threads: s.X and s.L := the rows of X and of L = X D^-1 of the tile z,
+ *  which stands, that belong to the next tile. Barriers: it meets the block, also before it
+ *  returns. */
 template <bool H, class T>
-__device__ inline void queue_look_back(const mpki_cuda_front &f, const tile_in_work<T> &z,
-                                       ahead_space<T> &s) {
+__device__ inline void load_previous_tile(const mpki_cuda_front &f, const tile_in_work<T> &z,
+                                          ahead_space<T> &s) {
     const panel<T> a(f.a, f.w, f.ld);
     const int tid = (int)threadIdx.x, first = z.p + z.b, EACH = TILE * TILE / LARGE_THREADS;
     const T *W = z.W, *dinv = a.dinv + 2 * z.p;
     T x[EACH], own[EACH], after[EACH], before[EACH]; /* D^-1 of a column; beside the diagonal */
     /* the square itself comes nearer meanwhile */
     if (tid < 4 * TILE && first + tid / 4 < f.e)
-        bring_here(a.a + first + (int64_t)(first + tid / 4) * a.ld + tid % 4 * (TILE / 4));
+        prefetch_l1(a.a + first + (int64_t)(first + tid / 4) * a.ld + tid % 4 * (TILE / 4));
 #pragma unroll
     for (int e = 0; e < EACH; ++e) {
         const int at = tid + e * LARGE_THREADS, i = at % TILE, k = at / TILE;
@@ -105,15 +112,16 @@ __device__ inline void queue_look_back(const mpki_cuda_front &f, const tile_in_w
     __syncthreads();
 }
 
-/** Blocks of one front: number b and every large.count-th after it. begin: 1 at the begin of a
- *  block of columns. tiles: that many at most; there are fewer where all columns are done
- *  before. */
+/** Thread blocks b, b + large.count, ... for front b: its pieces of at most `tiles` tiles; there
+ *  are fewer tiles if no column is left before. begins: the block of columns begins with the first
+ *  tile. The last of a front's thread blocks to leave resets the counters and closes the block of
+ *  columns. Barriers: it meets the block; between blocks by the counters. */
 template <bool H, class T>
 __global__ void __launch_bounds__(LARGE_THREADS, 1)
-    queue_kernel(mpki_cuda_tree t, mpki_cuda_large large, int begin, int tiles) {
+    queue_kernel(mpki_cuda_tree t, mpki_cuda_large large, int begins, int tiles) {
     after_previous();
-    MPKI_ROOM;
-    queue_space<T> &space = *(queue_space<T> *)(void *)room;
+    MPKI_SMEM;
+    queue_space<T> &space = *(queue_space<T> *)(void *)smem;
     __shared__ int goes;
     const int number = (int)blockIdx.x % large.count, blocks = (int)gridDim.x / large.count;
     const int tid = (int)threadIdx.x;
@@ -151,7 +159,7 @@ __global__ void __launch_bounds__(LARGE_THREADS, 1)
                 if (queue_goes_on(f, last)) {
                     before = last.b;
                     square = (T *)f.a + (last.p + before) * (int64_t)(f.ld + 1);
-                    queue_look_back<H>(f, in_work(last, turn ^ 1), s);
+                    load_previous_tile<H>(f, in_work(last, turn ^ 1), s);
                 }
                 if (tid == 0) f.good = last.good;
                 __syncthreads();
@@ -164,7 +172,8 @@ __global__ void __launch_bounds__(LARGE_THREADS, 1)
                 y = y - c;
                 *(square + i + (int64_t)j * f.ld) = y;
             };
-            const bool is = next_tile<H>(t, f, begin && tile == 0, L, s.tile, update);
+            const bool is = next_tile<H>(t, f, begins && tile == 0 ? BLOCK_BEGINS : BLOCK_GOES_ON,
+                                         L, s.tile, update);
             said = is ? 1 : QUEUE_OVER;
             if (is && tid < TILE) x.order[tid] = f.order[tid];
             if (is && tid == 0) {

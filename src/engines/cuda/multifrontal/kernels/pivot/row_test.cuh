@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_MULTIFRONTAL_PIVOT_ROW_TEST_CUH
 #define MPKI_CUDA_MULTIFRONTAL_PIVOT_ROW_TEST_CUH
-/** Rows below a tile of a task's front: X = A L^-H, L = X D^-1 and its test. A thread for each row;
- *  of real doubles, and tiles of more than 8 columns, a warp for each 16 rows, by tensor cores. */
+/** Rows below a tile of a task's front: X = A L^-H and L = X D^-1, with the test |l| <= 1/u. A row
+ *  is one thread's; of real doubles, and tiles of more than 8 columns, 16 rows are one warp's, by
+ *  tensor cores. */
 #include "../assemble/front.cuh"
 #include "tile.cuh"
 #ifdef __CUDACC__
@@ -11,19 +12,24 @@
 
 namespace mpki {
 
-/** What task_rows() does with a row: X of it goes to m.X and is tested; the same without the test;
- *  it is tested alone; L goes to the front, and what the pivots leave of the other columns. */
+/** What a pass over the rows below a tile does: TRY: X goes to m.X, and L is tested; AGAIN: X goes
+ *  to m.X without a test; TEST: L is tested, and nothing is stored; STORE: L, and what the pivots
+ *  leave of the other columns, go to the front. */
 enum { ROWS_TRY, ROWS_AGAIN, ROWS_TEST, ROWS_STORE };
+/** Entries of task_smem.word: 0 and 1 are the number of pivots that pass and that the tile has;
+ *  WORD_OUT: L of the rows is in the panel; WORD_PAIRS: the tile has pivots of order 2; WORD_QUICK:
+ *  columns that were done in the quick way. */
 enum { WORD_OUT = 2, WORD_PAIRS = 3, WORD_QUICK = 4 /* columns that were done in the quick way */ };
 
-/** All threads: rows below a tile of b columns at p: X of the first `pivots` columns. The first
- *  column that fails a test goes to m.word[0], unless that is less. out: NULL, or where L goes,
- *  too, that is tested, with this leading dimension. */
+/** A block: the rows below a tile of b columns at p: X := A L^-H for its first `pivots` columns,
+ *  and what `what` says. limit: 1 / u. m.word[0] [inout] becomes the first column that fails, if
+ *  that is less. out: if it is not NULL, L goes there, too, with leading dimension ld. Called by
+ *  task_rows_of(). Barriers: none; the caller meets the block before and after. */
 template <bool H, int B, class F, class T>
 MPKI_APART __device__ void task_rows(F front, int p, int b, int pivots,
                                      typename scalar_of<T>::real limit, int what, T *out, int ld) {
-    MPKI_ROOM;
-    const task_room<T> m(room, front.n, front.w, front.columns, !F::PACKED);
+    MPKI_SMEM;
+    const task_smem<T> m(smem, front.n, front.w, front.columns, !F::PACKED);
     const F f = front.here(m.F);
     const bool tested = what == ROWS_TRY || what == ROWS_TEST, single = m.word[WORD_PAIRS] == 0;
 #pragma unroll 1
@@ -71,8 +77,9 @@ MPKI_APART __device__ void task_rows(F front, int p, int b, int pivots,
 
 enum { EIGHT = 8, BY_EIGHTS = 8 /* columns of a tile, beyond which its rows are done by eights */ };
 
-/** One warp: L of the first `pivots` columns of a tile of b: the inverses of its squares of order 8
- *  on the diagonal, what lies below their diagonals transposed into S above its own. */
+/** A warp: of a tile S of b columns, `pivots` of them eliminated: the inverses of the squares of
+ *  order 8 on the diagonal of L, transposed, go above the diagonals of these squares. Barriers: it
+ *  meets the warp. */
 template <class T> __device__ void invert_eights(T *S, int b, int pivots) {
     const int lane = (int)threadIdx.x & 31, j = lane % EIGHT, o = lane - j;
     T x[EIGHT];
@@ -89,13 +96,15 @@ template <class T> __device__ void invert_eights(T *S, int b, int pivots) {
         if (i > j) S[o + j + (o + i) * LDS_] = x[i];
 }
 
-/** All threads: task_rows(), on BLOCKS x 8 columns. invert_eights() has been there. A fragment of X
- *  is used as it comes: of eight pivots lane t of four has numbers 2 t and 2 t + 1. */
+/** A block: task_rows() of real doubles on up to 8 BLOCKS columns, by tensor cores; invert_eights()
+ *  has been called on the tile. A result of a product is used as a factor as it lies: of eight
+ *  pivots lane t of four has numbers 2 t and 2 t + 1. Barriers: none of the block; the caller meets
+ *  it before and after. */
 template <int BLOCKS, class F>
 MPKI_APART __device__ void rows_by_eights(F front, int p, int b, int pivots, double limit, int what,
                                           double *out, int ld) {
-    MPKI_ROOM;
-    const task_room<double> m(room, front.n, front.w, front.columns, !F::PACKED);
+    MPKI_SMEM;
+    const task_smem<double> m(smem, front.n, front.w, front.columns, !F::PACKED);
     const F f = front.here(m.F);
     const int lane = (int)threadIdx.x & 31, g = lane / 4, t = lane % 4, first = p + b;
     const int warps = (int)blockDim.x / 32;
@@ -210,12 +219,13 @@ MPKI_APART __device__ void rows_by_eights(F front, int p, int b, int pivots, dou
     }
 }
 
-/** Are rows below tiles of more than BY_EIGHTS columns done by eights? */
+/** Are rows below tiles of more than BY_EIGHTS columns done by rows_by_eights()? */
 template <class T> struct in_eights {
     static const bool value = sizeof(T) == 8 && !scalar_of<T>::complex;
 };
 
-/** One warp: what rows_by_eights() needs of a tile of b columns with so many pivots. */
+/** A warp: what rows_by_eights() needs of a tile of b columns with so many pivots. Barriers: it
+ *  meets the warp; the caller meets the block. */
 template <class T> __device__ inline void prepare_rows(T *S, int b, int pivots) {
     if constexpr (in_eights<T>::value) {
         __syncwarp();
@@ -223,6 +233,8 @@ template <class T> __device__ inline void prepare_rows(T *S, int b, int pivots) 
     }
 }
 
+/** A block: task_rows() or rows_by_eights(), for a tile of b columns. Called by task_factor().
+ *  Barriers: none; the caller meets the block before and after. */
 template <bool H, class T, class F>
 __device__ void task_rows_of(const F &f, int p, int b, int pivots,
                              typename scalar_of<T>::real limit, int what, T *out, int ld) {

@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_MULTIFRONTAL_PIVOT_SMALL_FRONT_CUH
 #define MPKI_CUDA_MULTIFRONTAL_PIVOT_SMALL_FRONT_CUH
-/** Small fronts: a thread block takes those of a task one after the other, each as a whole in
- *  shared memory: what A and the children give, the elimination, then panel and contribution go
- *  out. Of fronts that are too large for that only the columns to be eliminated: part.cuh does the
- *  rest. */
+/** Small fronts: a thread block takes those of a task one after the other. Each is assembled and
+ *  eliminated in shared memory; then its panel and its contribution go to global memory. Of a front
+ *  that is too large for that the block does the columns that may be eliminated, and
+ *  update/part.cuh makes the contribution. */
 #include "../assemble/children.cuh"
 #include "row_test.cuh"
 #include "tile_loop.cuh"
 
 namespace mpki {
 
-static const int QUICK_FROM = 17; /* columns: fewer take no longer with the search for pivots */
-
-/** One warp: the tile in m.S; quick: that way; LOOPS: by those of tile_loop.cuh. What it found goes
- *  to m.word. */
+/** A warp: L D L^T of the tile in m.S, b columns; n, w, columns, outside: of the front, by which
+ *  shared memory is laid out. quick: the quick way first. LOOPS: by tile_loop.cuh, else by
+ *  tile.cuh. small, most: limits of a pivot and, in the quick way, of L. m.word [out] 0 and 1: the
+ *  number of pivots, or -1; WORD_QUICK, WORD_PAIRS. Called by task_factor(). Barriers: it meets the
+ *  warp; the caller meets the block. */
 template <bool H, bool LOOPS, class T>
 MPKI_APART __device__ void task_pivots(int n, int w, int columns, bool outside, int b, bool quick,
                                        typename scalar_of<T>::real small,
                                        typename scalar_of<T>::real most) {
-    MPKI_ROOM;
-    const task_room<T> m(room, n, w, columns, outside);
+    MPKI_SMEM;
+    const task_smem<T> m(smem, n, w, columns, outside);
     const int lane = (int)threadIdx.x & 31;
     int found = 0, pairs = 0;
-    quick = quick && b >= QUICK_FROM;
+    quick = quick && b >= MPKI_QUICK_LEAST;
     if (quick)
         found = LOOPS ? loop_quick<H>(m.S, b, m.perm, m.d, m.dinv, small, most, m.work)
                       : quick_pivots<H>(m.S, b, m.perm, m.d, m.dinv, small, most, m.work);
@@ -38,13 +39,15 @@ MPKI_APART __device__ void task_pivots(int n, int w, int columns, bool outside, 
     if (found >= 0) prepare_rows(m.S, b, found);
 }
 
-/** All threads: a tile of b columns at p is factored, and rows below it are tested; returns how
- *  many of its pivots, *np, pass. The quick way first, if *quick; where rows of columns that were
- *  done so fail, all of it is done anew, and the front is through with that way. X of rows of a
- *  whole front is in m.X then, L of columns alone in the front, or, where the tile has all of them
- *  and all pass, in the panel: m.word[WORD_OUT] says so. */
+/** A block: factors the tile of b columns at p and tests the rows below it. Returns how many pivots
+ *  pass; *np [out] how many the tile has. *quick [inout] the quick way is tried first; if rows of
+ *  columns that it did fail, the tile is done anew with a search, and the front no longer tries the
+ *  quick way. Afterwards X of the rows of a whole front is in m.X; of a front whose columns alone
+ *  are here L is in the front or, if the tile has all columns and all pass, in the panel `a`, which
+ *  m.word[WORD_OUT] says. Called by task_tile(). Barriers: it meets the block, also before it
+ *  returns. */
 template <bool H, bool LOOPS, class F, class T>
-__device__ int task_factor(const F &f, const task_room<T> &m, const panel<T> &a, int p, int b,
+__device__ int task_factor(const F &f, const task_smem<T> &m, const panel<T> &a, int p, int b,
                            const pivot_rules<typename scalar_of<T>::real> &rules, int *np,
                            bool *quick) {
     typedef typename scalar_of<T>::real R;
@@ -55,8 +58,9 @@ __device__ int task_factor(const F &f, const task_room<T> &m, const panel<T> &a,
     int ne = 0, what = whole ? ROWS_TRY : ROWS_TEST;
     bool all = false;
 #pragma unroll 1
-    for (int turn = *quick ? 0 : 1; turn < 3;
-         ++turn) { /* one place where loops over rows are compiled */
+    for (
+        int turn = *quick ? 0 : 1; turn < 3;
+        ++turn) { /* 0: quick; 1: with a search; 2: rows once more. A loop, so that rows are compiled once */
         if (turn < 2) {
             const T *const row = lane < b ? f.column(p + lane) : NULL;
             for (int j = warp; j < b; j += warps)
@@ -99,12 +103,13 @@ __device__ int task_factor(const F &f, const task_room<T> &m, const panel<T> &a,
     return ne;
 }
 
-/** All threads: F(i, j) -= L X^H for i >= j >= first, the ne pivots at p. A warp takes 32 rows and
- *  8 columns at once. */
+/** A block: F(i, j) -= L X^H for i >= j >= first, with the ne pivots at p; X in m.X. A warp takes
+ *  32 rows and 8 columns at once. Called by task_tile(). Barriers: none; the caller meets the block
+ *  before and after. */
 template <bool H, class F, class T>
 MPKI_APART __device__ void task_update(F front, const T *, int p, int first, int ne) {
-    MPKI_ROOM;
-    const task_room<T> m(room, front.n, front.w, front.columns, !F::PACKED);
+    MPKI_SMEM;
+    const task_smem<T> m(smem, front.n, front.w, front.columns, !F::PACKED);
     const F f = front.here(m.F);
     const int n = f.n, lane = (int)threadIdx.x & 31, warps = (int)blockDim.x / 32;
     const int left = n - first, columns = (f.columns - first + 7) / 8;
@@ -133,11 +138,12 @@ MPKI_APART __device__ void task_update(F front, const T *, int p, int first, int
         }
 }
 
-/** The same of real doubles by tensor cores: a warp takes 32 rows and 16 columns at once. */
+/** A block: task_update() of real doubles by tensor cores: a warp takes 32 rows and 16 columns at
+ *  once. Barriers: none; the caller meets the block before and after. */
 template <bool H, class F>
 MPKI_APART __device__ void task_update(F front, const double *, int p, int first, int ne) {
-    MPKI_ROOM;
-    const task_room<double> m(room, front.n, front.w, front.columns, !F::PACKED);
+    MPKI_SMEM;
+    const task_smem<double> m(smem, front.n, front.w, front.columns, !F::PACKED);
     const F f = front.here(m.F);
     const int n = f.n, lane = (int)threadIdx.x & 31, warps = (int)blockDim.x / 32;
     const int g = lane / 4, t = lane % 4, left = n - first, w = f.columns;
@@ -185,10 +191,13 @@ MPKI_APART __device__ void task_update(F front, const double *, int p, int first
         }
 }
 
-/** All threads: a tile of b columns at p. Returns how many of them passed; the others stand behind
- *  them. All entries after it are up to date then. quick: see task_factor(). */
+/** A block: eliminates what passes of the tile of b columns at p, writes L, D and D^-1, brings all
+ *  entries after the tile up to date, and lets the rows of columns before it follow the tile's
+ *  order. Columns that fail stand behind those that pass. quick: as task_factor(). Returns how many
+ *  columns passed. Called by task_eliminate(). Barriers: it meets the block, also before it
+ *  returns. */
 template <bool H, bool LOOPS, class F, class T>
-__device__ int task_tile(const F &f, const task_room<T> &m, const panel<T> &out, int p, int b,
+__device__ int task_tile(const F &f, const task_smem<T> &m, const panel<T> &out, int p, int b,
                          const pivot_rules<typename scalar_of<T>::real> &rules, bool *quick) {
     const int tid = (int)threadIdx.x, nt = (int)blockDim.x, lane = tid & 31, warp = tid / 32;
     const int n = f.n, warps = nt / 32;
@@ -253,13 +262,15 @@ __device__ int task_tile(const F &f, const task_room<T> &m, const panel<T> &out,
     return ne;
 }
 
-/** All threads: columns p .. w - 1, one after the other (threshold.cuh). */
+/** A block: threshold_columns() on columns p .. w - 1 of a task's front. root: nothing can be
+ *  delayed. Returns the first column that is not eliminated. Barriers: it meets the block, also
+ *  before it returns. */
 template <bool H, class T, class F>
 MPKI_APART __device__ int task_search(F front, T *d, T *dinv, int32_t *id, int p, bool root,
                                       pivot_rules<typename scalar_of<T>::real> rules,
                                       mpki_cuda_flags *flags) {
-    MPKI_ROOM;
-    const task_room<T> m(room, front.n, front.w, front.columns, !F::PACKED);
+    MPKI_SMEM;
+    const task_smem<T> m(smem, front.n, front.w, front.columns, !F::PACKED);
     const F f = front.here(m.F);
     bool over;
     int search = p;
@@ -267,10 +278,14 @@ MPKI_APART __device__ int task_search(F front, T *d, T *dinv, int32_t *id, int p
                                    &search, &over, m.space);
 }
 
-/** All threads: eliminate what can be. own: columns before those that came late; before others of
- *  the same front these alone are tried, as in a front that is not cut. Returns nelim. */
+/** A block: eliminates what can be: tiles first, over and over while a pass still eliminates a good
+ *  part of the columns, then column by column. w: columns that may be eliminated; own: those that
+ *  are not delayed ones; root: what becomes of columns that fail (MPKI_CUDA_INNER, ...): where they
+ *  go on to the next columns of the same front, the own ones alone are tried. counted: the delayed
+ *  ones were counted as rejected before. Returns the number of pivots. Called by task_columns().
+ *  Barriers: it meets the block. */
 template <bool H, bool LOOPS, class F, class T>
-__device__ int task_eliminate(const mpki_cuda_tree &t, const F &f, const task_room<T> &m,
+__device__ int task_eliminate(const mpki_cuda_tree &t, const F &f, const task_smem<T> &m,
                               const panel<T> &out, int w, int root, int own, bool counted) {
     const pivot_rules<typename scalar_of<T>::real> rules(t);
     const int n = f.n;
@@ -301,7 +316,8 @@ __device__ int task_eliminate(const mpki_cuda_tree &t, const F &f, const task_ro
     return task_search<H, T>(f, out.d, out.dinv, out.id, p, root == MPKI_CUDA_ROOT, rules, t.flags);
 }
 
-/** All threads: a place for a panel of so many bytes; NULL: there is none. */
+/** A block: a place for a panel of so many bytes in the arena; NULL, with the reason in the flags,
+ *  if there is none. level: of the step. Barriers: it meets the block, also before it returns. */
 __device__ inline char *place_in_arena(const mpki_cuda_tree &t, int64_t panel, int level) {
     __shared__ unsigned long long grown;
     if (threadIdx.x == 0) {
@@ -311,7 +327,7 @@ __device__ inline char *place_in_arena(const mpki_cuda_tree &t, int64_t panel, i
         grown = fits ? at : 0;
         if (!fits) {
             atomicMax(&t.flags->stuck, level + 1);
-            atomicMax(&t.flags->reason, (int)MPKI_CUDA_NO_ROOM);
+            atomicMax(&t.flags->reason, (int)MPKI_CUDA_NO_MEMORY);
         }
     }
     __syncthreads();
@@ -320,19 +336,21 @@ __device__ inline char *place_in_arena(const mpki_cuda_tree &t, int64_t panel, i
     return place;
 }
 
-/** What becomes of columns that lie in `out` or in shared memory, with all that children give: they
- *  are eliminated there. */
+/** A block: eliminates the columns of an assembled front f; `out`: its panel, whose D, D^-1 and
+ *  positions are written. LOOPS: tiles by tile_loop.cuh. Returns the number of pivots. Called by
+ *  task_front() and task_outside(). Barriers: it meets the block; the caller meets it before
+ *  positions are read. */
 template <bool H, bool LOOPS, class F, class T>
-__device__ int task_columns(const mpki_cuda_tree &t, const F &f, const task_room<T> &m,
+__device__ int task_columns(const mpki_cuda_tree &t, const F &f, const task_smem<T> &m,
                             const mpki_cuda_node &node, const panel<T> &out) {
     for (int k = (int)threadIdx.x; k < 2 * out.w; k += (int)blockDim.x)
         out.d[k] = out.dinv[k] = make<T>(0);
-    panel<T> here = out; /* positions are in shared memory meanwhile */
+    panel<T> here = out; /* with its positions in shared memory */
     here.id = m.row;
     for (int k = (int)threadIdx.x; k < out.w; k += (int)blockDim.x)
         here.id[k] = k < node.own ? node.first + k : out.id[k];
     __syncthreads();
-    /* columns before these have left what came late, and counted it */
+    /* columns before these have left the delayed ones, and counted them */
     const int nelim = node.own > 0 ? task_eliminate<H, LOOPS>(t, f, m, here, out.w, node.root,
                                                               node.own, node.shift > 0)
                                    : 0;
@@ -340,30 +358,33 @@ __device__ int task_columns(const mpki_cuda_tree &t, const F &f, const task_room
     return nelim;
 }
 
-/** The same of a front that has grown beyond shared memory: all of it, where it will stay. */
+/** A block: assembles and eliminates front s in global memory, at `place`, since it has grown
+ *  beyond shared memory: n rows, `columns` columns, `delayed` of them delayed ones. Returns the
+ *  number of pivots. Called by task_front(). Barriers: it meets the block. */
 template <bool H, class T>
 MPKI_APART __device__ int task_outside(const mpki_cuda_tree &t, int s, char *place, int n,
-                                       int columns, int late) {
-    MPKI_ROOM;
+                                       int columns, int delayed) {
+    MPKI_SMEM;
     const mpki_cuda_node node = t.node[s];
-    const int w = node.own + late, ld = leading(n);
-    const task_room<T> m(room, n, w, columns, true);
+    const int w = node.own + delayed, ld = leading(n);
+    const task_smem<T> m(smem, n, w, columns, true);
     const panel<T> out(place, w, ld);
     const outside_front<T> f = {out.a, (T *)t.contribution + node.contribution, n, columns, ld, w};
-    add_entries<T>(t, f, node, late);
+    add_entries<T>(t, f, node, delayed);
     __syncthreads();
-    add_children<H, T>(t, f, node, 0, node.children, late, out.id, m.row);
+    add_children<H, T>(t, f, node, 0, node.children, delayed, out.id, m.row);
     MPKI_STAMP(GATHER);
     return task_columns<H, false>(t, f, m, node, out);
 }
 
-/** All threads: columns that came late and lie in the panel lose what the ne pivots of the others,
- *  all of one tile, give to them. L is in the front. */
+/** A block: F(i, j) -= L D L^H for the delayed columns j from front.columns to w - 1, which lie in
+ *  the panel; ne pivots, all of one tile, with L in the front. Called by task_front(). Barriers: it
+ *  meets the block; the caller meets it afterwards. */
 template <bool H, class T>
-MPKI_APART __device__ void update_late(packed_front<T> front, int w, int ne) {
-    MPKI_ROOM;
+MPKI_APART __device__ void update_delayed(packed_front<T> front, int w, int ne) {
+    MPKI_SMEM;
     const int AT_ONCE = 8;
-    const task_room<T> m(room, front.n, front.w, front.columns);
+    const task_smem<T> m(smem, front.n, front.w, front.columns);
     const packed_front<T> f = front.here(m.F);
     const int tid = (int)threadIdx.x, nt = (int)blockDim.x, lane = tid & 31, warp = tid / 32;
     const int warps = nt / 32;
@@ -397,43 +418,101 @@ MPKI_APART __device__ void update_late(packed_front<T> front, int w, int ne) {
 #pragma unroll
             for (int y = 0; y < AT_ONCE; ++y)
                 if (i < f.n && h + y < count && i >= c0 + h + y) {
-                    T &x = f.late_column(c0 + h + y)[i];
+                    T &x = f.delayed_column(c0 + h + y)[i];
                     x = x - sum[y];
                 }
         }
     }
 }
 
-/** A thread: front s is done. */
+/** A thread: publishes front s: its panel at `place`, w columns, nelim of them eliminated, leading
+ *  dimension ld. The block has met after it wrote what others read. Barriers: none. */
 __device__ inline void task_done(const mpki_cuda_tree &t, int s, char *place, int w, int nelim,
                                  int ld) {
-    mpki_cuda_now *now = t.now + s;
-    now->a = place, now->w = w, now->nelim = nelim, now->ld = ld;
-    if (nelim < w) t.flags->late = 1;
-    publish_word(&now->done, 1);
+    mpki_cuda_front_state *state = t.state + s;
+    state->a = place, state->w = w, state->nelim = nelim, state->ld = ld;
+    if (nelim < w) t.flags->delayed = 1;
+    store_release(&state->done, MPKI_CUDA_DONE);
 }
 
-/** All threads: front s of a task that begins at front `first`. False: a front below it could not
- *  be done, or it has no place; then nothing was written. alone: its columns without the others.
- *  WIDE: where it has grown beyond shared memory it is done in its place. */
-template <bool H, bool WIDE, class T>
-__device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_bytes, int s,
-                           int first, bool alone, int level) {
-    const mpki_cuda_node node = t.node[s];
+/** A front of a task while a thread block works on it. */
+template <class T> struct front_in_work {
+    task_smem<T> m;
+    packed_front<T> f;
+    char *place;  /* where its panel goes */
+    int own;      /* columns of its own */
+    int delayed;  /* columns that its children have delayed to it */
+    int w, n;     /* all columns that may be eliminated; all rows */
+    int columns;  /* that are taken along: w, or n where the contribution is made here, too */
+    bool outside; /* it has grown beyond shared memory, and lies where it will stay */
+    bool apart;   /* its delayed columns do: they are not tried here */
+    __device__ front_in_work(const mpki_cuda_tree &t, const mpki_cuda_node &node, char *smem,
+                             bool alone)
+        : m(smem, node.own + node.rows, node.own, alone ? node.own : node.own + node.rows),
+          place(t.arena + node.panel), own(node.own), delayed(0), w(node.own),
+          n(node.own + node.rows), columns(alone ? w : n), outside(false), apart(false) {
+        f = {m.F, n, columns, w, NULL, 0};
+    }
+};
+
+/** All threads of a block: the front x grows by its delayed columns. It gets a place in the arena,
+ *  and its shared memory is laid out anew: entries of A, and what the first `from` children
+ *  contribute, go to their new places; delayed columns become 0. Where all of it does not fit into
+ *  smem (smem_bytes), x.apart or x.outside says what lies elsewhere; an outside front is left
+ *  empty. Returns false, with the reason in the flags, where there is no memory for it: nothing is
+ *  written then. Barriers: it meets the block. */
+template <bool LARGEST, class T>
+__device__ __forceinline__ bool grow_front(const mpki_cuda_tree &t, const mpki_cuda_node &node,
+                                           front_in_work<T> &x, char *smem, int64_t smem_bytes,
+                                           int from, bool alone, int level) {
     const int tid = (int)threadIdx.x, lane = tid & 31, warp = tid / 32;
-    const int warps = (int)blockDim.x / 32, own = node.own;
-    int late = 0, w = own, n = own + node.rows, columns = alone ? w : n;
-    task_room<T> m(room, n, w, columns);
-    packed_front<T> f = {m.F, n, columns, w, NULL, 0};
-    MPKI_STAMP_BEGIN(s);
-    add_entries<T>(t, f, node, 0); /* before the children are there; mostly they leave nothing */
-    MPKI_STAMP(ENTRIES);
-    char *place = t.arena + node.panel;
-    bool outside = false, apart = false;
-    /* the last child is the one that is done last, as a rule: what the others give is added up
-     * meanwhile, but by narrow blocks, whose fronts wait less than the loop takes in registers */
-    int from = 0, waited = 0, until = node.children;
-    if (WIDE && until > 1 && t.child[node.child + until - 1] < first) --until;
+    const int warps = (int)blockDim.x / 32, own = x.own;
+    x.w = own + x.delayed, x.n = x.w + node.rows, x.columns = alone ? x.w : x.n;
+    bool fits = task_smem<T>::bytes(x.n, x.w, x.columns) <= smem_bytes;
+    if (LARGEST && !fits && alone && node.root == MPKI_CUDA_NOT_LAST && own <= TILE &&
+        task_smem<T>::bytes(x.n, own, own) <= smem_bytes)
+        x.apart = fits = true, x.columns = own;
+    x.outside = LARGEST && !fits;
+    if (!fits && !(x.outside && task_smem<T>::bytes(x.n, x.w, x.columns, true) <= smem_bytes)) {
+        if (tid == 0) {
+            atomicMax(&t.flags->stuck, level + 1);
+            atomicMax(&t.flags->reason, (int)MPKI_CUDA_TOO_LARGE);
+        }
+        return false;
+    }
+    x.place = place_in_arena(t, panel_bytes<T>(x.n, x.w), level);
+    if (!x.place) return false;
+    T *const old = x.m.F;
+    const int old_n = x.f.n, old_columns = x.f.columns;
+    x.f.w = x.apart ? own : x.w;
+    x.m = task_smem<T>(smem, x.n, x.f.w, x.columns, x.outside);
+    x.f.f = x.m.F, x.f.n = x.n, x.f.columns = x.columns;
+    x.f.apart = (T *)x.place, x.f.ld = leading(x.n);
+    for (int j = own + warp; x.apart && j < x.w; j += warps)
+        for (int i = j + lane; i < x.n; i += 32) x.f.delayed_column(j)[i] = make<T>(0);
+    if (x.outside) return true;
+    if (from > 0) {
+        front_spread<T>(x.f, old, old_n, old_columns, own, x.delayed);
+    } else {
+        add_entries<T>(t, x.f, node, x.delayed);
+        __syncthreads();
+    }
+    return true;
+}
+
+/** All threads of a block: the children's contributions, and the columns that they have delayed,
+ *  are added to front x, which has its entries of A; of an outside front only x.delayed is found.
+ *  The block waits for each child that is not its own, one of the fronts from `first` on. The last
+ *  child is the one that is done last, as a rule, so the others' contributions are added up
+ *  meanwhile; but not by blocks below the largest class, whose fronts wait less than that loop
+ *  takes in registers. Returns false where a child could not be done or x cannot grow. Barriers: it
+ *  meets the block, also before it returns true. */
+template <bool H, bool LARGEST, class T>
+__device__ __forceinline__ bool assemble_front(const mpki_cuda_tree &t, const mpki_cuda_node &node,
+                                               front_in_work<T> &x, char *smem, int64_t smem_bytes,
+                                               int first, bool alone, int level) {
+    int from = 0, waited = 0, until = node.children; /* children that are added; waited for */
+    if (LARGEST && until > 1 && t.child[node.child + until - 1] < first) --until;
 #pragma unroll 1
     for (;; until = node.children) {
         if (node.children == 0) {
@@ -442,17 +521,17 @@ __device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_byt
             break;
         }
         const bool all = until == node.children;
-        const bool one = !WIDE && until == from + 1 && waited == from;
-        if (one) expect_child(t, node, from, alone, m.row);
-        if (one ? !wait_for_child(t, node, from, first, alone, &late)
-                : !wait_for_fronts(t, node, waited, until, first, alone, &late))
+        const bool one = !LARGEST && until == from + 1 && waited == from;
+        if (one) expect_child(t, node, from, alone, x.m.row);
+        if (one ? !wait_for_child(t, node, from, first, alone, &x.delayed)
+                : !wait_for_fronts(t, node, waited, until, first, alone, &x.delayed))
             return false;
         MPKI_STAMP(WAIT);
         waited = until;
-        if (one && late == 0) {
+        if (one && x.delayed == 0) {
             const children_of_task &some = described();
-            add_contribution(f, (const T *)t.contribution + some.contribution[0], some.rows[0],
-                             some.columns[0], m.row);
+            add_contribution(x.f, (const T *)t.contribution + some.contribution[0], some.rows[0],
+                             some.columns[0], x.m.row);
             __syncthreads();
             from = until;
             if (all) break;
@@ -460,71 +539,80 @@ __device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_byt
             continue;
         }
         if (one) __syncthreads();
-        if (late > 0 && !all) continue;
-        if (late > 0) {
-            w = own + late, n = w + node.rows, columns = alone ? w : n;
-            bool fits = task_room<T>::bytes(n, w, columns) <= room_bytes;
-            if (WIDE && !fits && alone && node.root == MPKI_CUDA_NOT_LAST && own <= TILE &&
-                task_room<T>::bytes(n, own, own) <= room_bytes)
-                apart = fits = true, columns = own; /* those are not tried here */
-            outside = WIDE && !fits;
-            if (!fits && !(outside && task_room<T>::bytes(n, w, columns, true) <= room_bytes)) {
-                if (tid == 0) {
-                    atomicMax(&t.flags->stuck, level + 1);
-                    atomicMax(&t.flags->reason, (int)MPKI_CUDA_TOO_LARGE);
-                }
+        if (x.delayed > 0 && !all) continue;
+        if (x.delayed > 0) {
+            if (!grow_front<LARGEST>(t, node, x, smem, smem_bytes, from, alone, level))
                 return false;
-            }
-            place = place_in_arena(t, panel_bytes<T>(n, w), level);
-            if (!place) return false;
-            T *const old = m.F;
-            const int old_n = f.n, old_columns = f.columns;
-            f.w = apart ? own : w;
-            m = task_room<T>(room, n, f.w, columns, outside);
-            f.f = m.F, f.n = n, f.columns = columns, f.apart = (T *)place, f.ld = leading(n);
-            for (int j = own + warp; apart && j < w; j += warps)
-                for (int i = j + lane; i < n; i += 32) f.late_column(j)[i] = make<T>(0);
-            if (outside) break;
-            if (from > 0) { /* what the others give is there */
-                front_spread<T>(f, old, old_n, old_columns, own, late);
-            } else {
-                add_entries<T>(t, f, node, late);
-                __syncthreads();
-            }
+            if (x.outside) break;
         }
-        add_children<H, T>(t, f, node, from, until, late, panel<T>(place, w, leading(n)).id, m.row);
+        add_children<H, T>(t, x.f, node, from, until, x.delayed,
+                           panel<T>(x.place, x.w, leading(x.n)).id, x.m.row);
         from = until;
         if (all) break;
         MPKI_STAMP(ENTRIES);
     }
     MPKI_STAMP(GATHER);
-    const int ld = leading(n);
-    const panel<T> out(place, w, ld);
+    return true;
+}
+
+/** All threads of a block: the contribution of front x, unless others make it (alone), and its
+ *  panel, of which nelim columns are eliminated, go from shared memory to where they stay. The
+ *  parent of a front that delays nothing reads its contribution alone: so it is published before
+ *  the panel is stored. Returns whether it was. Barriers: it meets the block in that case. */
+template <class T>
+__device__ __forceinline__ bool store_front(const mpki_cuda_tree &t, int s,
+                                            const mpki_cuda_node &node, const front_in_work<T> &x,
+                                            const panel<T> &out, int nelim, bool alone) {
+    const int tid = (int)threadIdx.x, lane = tid & 31, warp = tid / 32;
+    const int warps = (int)blockDim.x / 32, w = x.w, n = x.n, ld = out.ld;
+    T *const C = (T *)t.contribution + node.contribution;
+    bool published = false;
+    for (int j = warp; j < node.rows && !alone; j += warps) {
+        T *to = contribution_column(C, node.rows, j);
+        for (int i = j + lane; i < node.rows; i += 32) to[i] = x.f.at(w + i, w + j);
+    }
+    if (nelim == w && !alone) {
+        __syncthreads();
+        if (tid == 0) task_done(t, s, x.place, w, nelim, ld);
+        published = true;
+    }
+    const int last = nelim == w && x.m.word[WORD_OUT] ? w : n;
+    for (int j = warp; j < (x.apart ? x.own : w); j += warps)
+        for (int i = j + lane; i < last; i += 32) out.a[i + (int64_t)j * ld] = x.f.at(i, j);
+    return published;
+}
+
+/** All threads of a block: front s, one of a task whose first front is `first`: it is assembled,
+ *  eliminated and published. alone: its columns without the others, since other blocks make its
+ *  contribution. LARGEST: the block is of the largest class, where a front that has grown beyond
+ *  shared memory is eliminated in global memory. Called by task_kernel() and, for leaves that fail,
+ *  leaves_kernel(). Returns false where a front below it could not be done or there is no memory
+ *  for it; then the state of s is as it was. Barriers: it meets the block, also before it returns
+ *  true. */
+template <bool H, bool LARGEST, class T>
+__device__ bool task_front(const mpki_cuda_tree &t, char *smem, int64_t smem_bytes, int s,
+                           int first, bool alone, int level) {
+    const mpki_cuda_node node = t.node[s];
+    front_in_work<T> x(t, node, smem, alone);
+    MPKI_STAMP_BEGIN(s);
+    add_entries<T>(t, x.f, node, 0); /* before the children are there; mostly they delay nothing */
+    MPKI_STAMP(ENTRIES);
+    if (!assemble_front<H, LARGEST>(t, node, x, smem, smem_bytes, first, alone, level))
+        return false;
+    const panel<T> out(x.place, x.w, leading(x.n));
     int nelim;
-    bool told = false;
-    if (WIDE && outside) {
-        nelim = task_outside<H, T>(t, s, place, n, columns, late);
+    bool published = false;
+    if (LARGEST && x.outside) {
+        nelim = task_outside<H, T>(t, s, x.place, x.n, x.columns, x.delayed);
         MPKI_STAMP(SEARCH);
     } else {
-        T *const C = (T *)t.contribution + node.contribution;
-        nelim = task_columns<H, !WIDE>(t, f, m, node, out);
-        if (WIDE && apart) update_late<H>(f, w, nelim);
+        nelim = task_columns<H, !LARGEST>(t, x.f, x.m, node, out);
+        if (LARGEST && x.apart) update_delayed<H>(x.f, x.w, nelim);
         MPKI_STAMP(SEARCH);
-        for (int j = warp; j < node.rows && !alone; j += warps) {
-            T *to = contribution_column(C, node.rows, j);
-            for (int i = j + lane; i < node.rows; i += 32) to[i] = f.at(w + i, w + j);
-        }
-        if (nelim == w && !alone) { /* of such a front others read its contribution alone */
-            __syncthreads();
-            if (tid == 0) task_done(t, s, place, w, nelim, ld);
-            told = true;
-        }
-        const int last = nelim == w && m.word[WORD_OUT] ? w : n;
-        for (int j = warp; j < (apart ? own : w); j += warps)
-            for (int i = j + lane; i < last; i += 32) out.a[i + (int64_t)j * ld] = f.at(i, j);
+        published = store_front(t, s, node, x, out, nelim, alone);
     }
     __syncthreads();
-    if (tid == 0 && !told) task_done(t, s, place, w, nelim, ld);
+    if (threadIdx.x == 0 && !published) task_done(t, s, x.place, x.w, nelim, out.ld);
     MPKI_STAMP(OUT);
     __syncthreads();
     return true;

@@ -1,43 +1,51 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_MULTIFRONTAL_PIVOT_THRESHOLD_CUH
 #define MPKI_CUDA_MULTIFRONTAL_PIVOT_THRESHOLD_CUH
-/** Threshold partial pivoting by a thread block, column by column, against whole columns (Duff &
- *  Reid 1983), for the columns for which tiles find no pivot; complete pivoting in a root. As
- *  src/engines/cpu/front/threshold_t.c. F: where the front lies; at(i, j), i >= j. */
+/** Threshold partial pivoting by one thread block (Duff & Reid 1983): one column after the other is
+ *  tested against all rows of the front. It takes the columns for which tiles find no pivot; in a
+ *  root, where no parent can take them, it falls back to complete pivoting. The host's twin is
+ *  src/engines/cpu/front/threshold_t.c. F: where the front lies, with f.at(i, j) for i >= j. */
 #include "../common.cuh"
 
 #include <type_traits>
 
 namespace mpki {
 
-enum { SEARCHED = 32 /* columns that are looked at together */ };
+enum { SEARCHED = 32 /* columns that are measured together */ };
 
-/** A column's sizes from row p on, off the diagonal: the two largest among the columns that may be
- *  eliminated, the largest of the rows below them; infinite where there is NaN. */
+/** The sizes of the entries of a column from row p on, without its diagonal: the two largest in
+ *  rows that may be eliminated, and the largest in the rows below these; infinite where there is
+ *  NaN. */
 template <class R> struct column_top {
     R first, second, below;
     int row; /**< of `first`; -1: none */
-    /** The largest, that of a partner among the columns excluded. */
+    /** A thread: the largest of all, the entry in row `partner` excluded. */
     __device__ R without(int partner) const {
         const R in = row == partner ? second : first;
         return in > below ? in : below;
     }
 };
 
-/** What a block needs beside the front. */
+/** Shared memory of a search. */
 template <class R> struct search_space {
     best<R> best_[32];
     column_top<R> top[SEARCHED];
 };
 
+/** The limits of a pivot, in the type of the entries: u, threshold: |l| <= 1 / u; small: a column
+ *  of entries up to this is zero; shift: what replaces a pivot that fails, 0: nothing does; noise:
+ *  the size of what rounding may leave. */
 template <class R> struct pivot_rules {
     R u, small, shift, noise;
     __device__ pivot_rules(const mpki_cuda_tree &t)
         : u((R)t.threshold), small((R)t.small), shift((R)t.shift), noise((R)t.noise) {}
+    /** A thread: a pivot of at most this size is none. */
     __device__ R least() const { return small > noise ? small : noise; }
 };
 
-/** All threads: exchange rows and columns i < j of the columns that may be eliminated. */
+/** A block: exchanges rows and columns i <= j, both among the columns that may be eliminated, of
+ *  the lower triangle of n rows, and their positions. Barriers: it meets the block after it, not if
+ *  i == j; the caller sees to it that the front is up to date before. */
 template <bool H, class F>
 __device__ void front_exchange(const F &f, int *id, int n, int i, int j) {
     if (i == j) return;
@@ -63,7 +71,8 @@ __device__ void front_exchange(const F &f, int *id, int n, int i, int j) {
     __syncthreads();
 }
 
-/** All threads: the same for i + k and j - k, k < count, which are different ones, at once. */
+/** A block: front_exchange() of i + k and j - k for all k < count, all of them different, at once.
+ *  Barriers: as front_exchange(). */
 template <bool H, class F>
 __device__ void front_exchange_all(const F &f, int *id, int n, int i, int j, int count) {
     const int tid = (int)threadIdx.x, threads = (int)blockDim.x, EACH = 4;
@@ -119,7 +128,8 @@ __device__ void front_exchange_all(const F &f, int *id, int n, int i, int j, int
     __syncthreads();
 }
 
-/** A warp: the sizes of column j. */
+/** A warp: the sizes of column j, p <= j < w, in rows p .. n - 1, for all its lanes. Barriers: it
+ *  meets the warp. */
 template <class T, class F>
 __device__ column_top<typename scalar_of<T>::real> column_by_warp(const F &f, int w, int n, int j,
                                                                   int p) {
@@ -155,7 +165,8 @@ __device__ column_top<typename scalar_of<T>::real> column_by_warp(const F &f, in
     return {in.value, second, below, in.value > 0 ? in.at : -1};
 }
 
-/** All threads: the sizes of column j. */
+/** A block: the sizes of column j, p <= j < w, in rows p .. n - 1, for all its threads. Barriers:
+ *  it meets the block, also before it returns. */
 template <class T, class F>
 __device__ column_top<typename scalar_of<T>::real>
 column_by_block(const F &f, int w, int n, int j, int p,
@@ -183,7 +194,9 @@ column_by_block(const F &f, int w, int n, int j, int p,
     return {first.value, in.value, below.value, first.value > 0 ? first.at : -1};
 }
 
-/** All threads: the pivot at p leaves the columns p + 1 .. last - 1. */
+/** A block: eliminates column p by the pivot dk: F(i, j) -= F(i, p) conj(F(j, p)) / dk for p < j <
+ *  last, i >= j; then column p becomes L, and D and D^-1 get dk and 1 / dk, or 0 for 0. Barriers:
+ *  it meets the block, also before it returns. */
 template <bool H, class T, class F>
 __device__ void eliminate_one(const F &f, T *d, T *dinv, int n, int last, int p, T dk) {
     const int lane = (int)threadIdx.x & 31, warp = (int)threadIdx.x / 32,
@@ -203,6 +216,9 @@ __device__ void eliminate_one(const F &f, T *d, T *dinv, int n, int last, int p,
     __syncthreads();
 }
 
+/** A block: eliminates columns p and p + 1 by the pivot of order 2 on their diagonal: F(i, j) -=
+ *  F(i, p..p+1) D^-1 F(j, p..p+1)^H for p + 1 < j < last, i >= j; then both columns become L, and D
+ *  and D^-1 get the pivot. Barriers: it meets the block, also before it returns. */
 template <bool H, class T, class F>
 __device__ void eliminate_pair(const F &f, T *d, T *dinv, int n, int last, int p) {
     const int lane = (int)threadIdx.x & 31, warp = (int)threadIdx.x / 32,
@@ -235,7 +251,9 @@ __device__ void eliminate_pair(const F &f, T *d, T *dinv, int n, int last, int p
     __syncthreads();
 }
 
-/** Does the pair (j, r) keep |L| <= 1/u? Its determinant must not be cancellation. */
+/** A thread: does the pivot of order 2 of columns j and r keep |L| <= 1 / u? most_j, most_r: the
+ *  largest entries of the two columns without each other's row. Its determinant must not be the
+ *  difference of nearly equal numbers. Barriers: none. */
 template <bool H, class T, class F, class R>
 __device__ bool pair_passes(const F &f, const pivot_rules<R> &rules, int j, int r, R most_j,
                             R most_r) {
@@ -252,7 +270,9 @@ __device__ bool pair_passes(const F &f, const pivot_rules<R> &rules, int j, int 
     return x <= 1 / rules.u && y <= 1 / rules.u;
 }
 
-/** All threads: where the largest entry is that remains, and the largest on the diagonal. */
+/** A block: finds the largest entry of columns p .. w - 1, at (row, col), and the largest on the
+ *  diagonal, diag; on_diagonal: the latter is large enough for complete pivoting (Bunch & Parlett
+ *  1971: 0.64 of the former). Barriers: it meets the block, also before it returns. */
 template <class T, class F>
 __device__ void largest_left(const F &f, int p, int w, int *row, int *col, int *diag,
                              bool *on_diagonal, search_space<typename scalar_of<T>::real> *space) {
@@ -271,16 +291,19 @@ __device__ void largest_left(const F &f, int p, int w, int *row, int *col, int *
     *on_diagonal = on.value >= (R)0.64 * any.value;
 }
 
-/** What a search has found. */
+/** What a search has found: a column, or a pair of columns, or that a column is zero, or that there
+ *  is NaN. */
 struct pivot_found {
     int pick, pair;    /**< columns; -1: none */
     bool zero, broken; /**< the column is zero; there is NaN in one */
 };
 
-/** What becomes of a candidate; the sizes of PAIR_APART's partner are not known. */
+/** What a candidate is: no pivot; a zero column; a pivot of order 1; one of order 2; perhaps one of
+ *  order 2, but the sizes of its partner were not measured; a column with NaN. */
 enum candidate_kind { NO_PIVOT, ZERO_PIVOT, ONE_PIVOT, PAIR_PIVOT, PAIR_APART, BROKEN };
 
-/** A thread: candidate number c of `count` from column `from` on, of `left` columns from p on. */
+/** A thread: what candidate number c is, of the `count` columns whose sizes are in `top`: those
+ *  from column `from` on, in a circle of the `left` columns from p on. Barriers: none. */
 template <bool H, class T, class F, class R>
 __device__ int candidate(const F &f, const pivot_rules<R> &rules, int p, int left, int from, int c,
                          int count, const column_top<R> *top) {
@@ -298,9 +321,11 @@ __device__ int candidate(const F &f, const pivot_rules<R> &rules, int p, int lef
                : NO_PIVOT;
 }
 
-/** All threads: the first column from *next on, around p .. w - 1, that can be a pivot by itself or
- *  with another. *next [out] the one after it. Up to SEARCHED columns are measured together, a warp
- *                            for each. */
+/** A block: the first column from *next on, in a circle over p .. w - 1, that is a pivot by itself
+ *  or with its largest partner. Up to SEARCHED columns are measured together, a warp for each; of a
+ *  front of more than 1024 rows one column, by all warps. *next [out] the column after it. Called
+ *  by threshold_columns(). Barriers: it meets the block; the caller meets it once more before it
+ *  writes to the front. */
 template <bool H, class T, class F>
 __device__ pivot_found find_pivot(const F &f, int w, int n, int p, int *next,
                                   const pivot_rules<typename scalar_of<T>::real> &rules,
@@ -343,17 +368,18 @@ __device__ pivot_found find_pivot(const F &f, int w, int n, int p, int *next,
     return {-1, -1, false, false};
 }
 
-/** All threads: try the columns p .. w-1, at most `most` pivots; entries of columns up to `last`
- *  are
- *  brought up to date. *search [inout] the column at which the search goes on. *over [out] nothing
- *  more can be eliminated. Returns p. */
+/** A block: eliminates at most `most` pivots from columns p .. w - 1, one search after the other,
+ *  and brings columns up to last - 1 up to date. root: if no column passes, the largest entry of
+ *  all is taken; else, with a shift, the diagonal entry is replaced; else it ends. *search [inout]
+ *  the column at which the search goes on; *over [out] nothing more can be eliminated, or there was
+ *  NaN, which a flag says. Returns the first column that is not eliminated. Barriers: it meets the
+ *  block; what it leaves is there for all threads. */
 template <bool H, class T, class F>
 __device__ int threshold_columns(const F &f, T *d, T *dinv, int *id, int n, int w, int last, int p,
                                  int most, bool root,
                                  const pivot_rules<typename scalar_of<T>::real> &rules,
                                  mpki_cuda_flags *flags, int *search, bool *over,
                                  search_space<typename scalar_of<T>::real> *space) {
-    typedef typename scalar_of<T>::real R;
     int next = *search;
     *over = false;
     while (p < w && most > 0) {

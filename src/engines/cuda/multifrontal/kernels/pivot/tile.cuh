@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_MULTIFRONTAL_PIVOT_TILE_CUH
 #define MPKI_CUDA_MULTIFRONTAL_PIVOT_TILE_CUH
-/** L D L^T of a tile of at most 32 candidates by one warp, with complete pivoting inside (Bunch &
- *  Parlett 1971), as src/kernels/tile_k.c does it. */
+/** L D L^T of a tile of at most 32 candidates by one warp, a row in each lane's registers. Complete
+ *  pivoting inside the tile (Bunch & Parlett 1971) as src/kernels/tile_k.c does it; before it a
+ *  quick way without a search. */
 #include "kernels/alpha.h"
 #include "../common.cuh"
 
 namespace mpki {
 
-/** 1 / a without a branch, so that other work can go on beside it; not for numbers near the ends of
- *  the range, of which it makes what quick_column::bad shows. */
+/** A thread: 1 / a without a branch, so that other work goes on beside it. For a near the ends of
+ *  the range the result is of no use; the caller tests a. */
 template <class T> __device__ inline T quick_inverse(T a) {
     return inverse(a);
 }
@@ -17,7 +18,8 @@ __device__ inline double quick_inverse(double a) {
     const double y = nearly_inverse(a), e = fma(-a, y, 1.0); /* e^3 is less than half a bit */
     return fma(y, fma(e, e, e), y);
 }
-/** 1 / a of a number that all lanes have: the same where that goes. */
+/** A warp: 1 / a of a number that all lanes have: quick_inverse() where that is right, else
+ *  inverse(). */
 template <class T> __device__ inline T common_inverse(T a) {
     return inverse(a);
 }
@@ -26,8 +28,8 @@ __device__ inline double common_inverse(double a) {
     return k > 0x03000000u && k < 0x7c000000u ? quick_inverse(a) : inverse(a);
 }
 
-/** Column j of a lane's row, which is 0 from then on: of registers, so by a choice that all lanes
- *  make. */
+/** A warp: each lane's x[j], FIRST <= j < FIRST + COUNT, which becomes 0. x is in registers, so j,
+ *  which all lanes share, is found by comparisons. */
 template <int FIRST, int COUNT, int W, class T> __device__ inline T column_out(T (&x)[W], int j) {
     if constexpr (COUNT == 1) {
         const T u = x[FIRST];
@@ -40,7 +42,8 @@ template <int FIRST, int COUNT, int W, class T> __device__ inline T column_out(T
     }
 }
 
-/** A lane's row less l1 U (and l2 V); the key of its largest entry. */
+/** A thread: x := x - l1 U, and - l2 V with PAIR, for its row x. Returns the key of the largest
+ *  entry. */
 template <bool PAIR, int W, class T>
 __device__ inline unsigned tile_row(T (&x)[W], const T *U, const T *V, T l1, T l2) {
     unsigned most = 0;
@@ -60,8 +63,8 @@ __device__ inline unsigned tile_row(T (&x)[W], const T *U, const T *V, T l1, T l
     return most;
 }
 
-/** One warp: L's rows, which stand where their columns stood, go to their places, columns below
- *  p. */
+/** A warp: row `place` of L := this lane's row, in columns below p of the tile S of b columns,
+ *  which are written at the places of the original rows. Barriers: it meets the warp. */
 template <class T> __device__ inline void order_tile(T *S, int b, int p, int place) {
     const int AT_ONCE = 8, lane = (int)threadIdx.x & 31;
     for (int k0 = 0; k0 < p; k0 += AT_ONCE) {
@@ -77,8 +80,9 @@ template <class T> __device__ inline void order_tile(T *S, int b, int p, int pla
     }
 }
 
-/** tile_factor() of at most W columns. A row is a lane's, in registers, and stays there: columns
- *  that are done are 0 in all rows, so that nothing is exchanged before the end. */
+/** A warp: tile_factor() for at most W columns. A row is a lane's, in registers, and stays there; a
+ *  column that is done is 0 in all rows, so that nothing is exchanged before the end. Barriers: it
+ *  meets the warp. */
 template <bool H, int W, class T>
 __device__ int tile_complete(T *S, int b, int *perm, T *d, T *dinv,
                              typename scalar_of<T>::real small, T *work, int begun) {
@@ -160,11 +164,12 @@ __device__ int tile_complete(T *S, int b, int *perm, T *d, T *dinv,
     return p;
 }
 
-/** One warp: S holds both triangles of b columns, leading dimension LDS_. L below the diagonal of
- *  the first columns, perm (b), d and dinv (2 b) out. No pivot of at most `small` is taken.
- *  work: 2 TILE entries, aligned for two. begun: not negative: what
- *  quick_pivots() has left, with so many pivots. Returns the number of pivots. Sizes are
- *  compared by their keys: to 15 bits and more. */
+/** A warp: L D L^T = P S P^T by complete pivoting. S holds both triangles of b columns, leading
+ *  dimension LDS_. S [out] L below the diagonal of the first columns; perm (b), d and dinv (2 b)
+ *  [out]. small: a pivot of at most this size is not taken. work [work] 2 TILE entries, aligned for
+ *  two. begun: if it is not negative, so many pivots are done by quick_pivots(), which left S,
+ *  perm, d and dinv so. Returns the number of pivots. Sizes are compared by their keys, to 15 bits
+ *  and more. Barriers: it meets the warp; the results are visible to all its lanes. */
 template <bool H, class T>
 __device__ int tile_factor(T *S, int b, int *perm, T *d, T *dinv, typename scalar_of<T>::real small,
                            T *work, int begun = -1) {
@@ -173,14 +178,14 @@ __device__ int tile_factor(T *S, int b, int *perm, T *d, T *dinv, typename scala
     return tile_complete<H, 32>(S, b, perm, d, dinv, small, work, begun);
 }
 
-/* ---- a quick way, where it goes ---- */
+/* ---- the quick way: without a search ---- */
 
 enum {
     QUICK_MOST = 8, /* of L in a tile that is done in the quick way, */
     QUICK_EVEN = 2  /* and in one that is done so in part: what is left has hardly grown */
 };
 
-/** What a warp's lanes have of the column that comes next. */
+/** What a lane has of the column that comes next in the quick way. */
 template <class T> struct quick_column {
     T u, dk;      /* this lane's entry; the pivot, in all lanes */
     T d, inverse; /* of the column that has this lane's number */
@@ -188,10 +193,11 @@ template <class T> struct quick_column {
     bool grows;   /* this lane has met an entry of L above QUICK_EVEN */
 };
 
-/** One warp, lane i with row i: columns k .. until - 1, of which x[0] is column k. L goes to S.
- *  Returns k of the first one that was not done. The pivot of the next column is made in all lanes
- *  beside its entries, so that a column waits for one division after the other and for nothing
- *  else. */
+/** A warp, lane i with row i: eliminates columns k .. until - 1 in their order; x[j]: entry of
+ *  column k + j. L goes to S, D and D^-1 to c. small, most: as those of quick_pivots(). The pivot
+ *  of the next column is formed in all lanes beside its entries, so that a column waits for one
+ *  division and nothing else. Returns the first column that was not eliminated; with c.stopped the
+ *  rest of the rows is in S. Barriers: it meets the warp. */
 template <bool H, int W, class T>
 __device__ inline int quick_columns(T (&x)[W], quick_column<T> &c, T *S, T *work, int b, int k,
                                     int until, typename scalar_of<T>::real small,
@@ -239,6 +245,8 @@ __device__ inline int quick_columns(T (&x)[W], quick_column<T> &c, T *S, T *work
     return k;
 }
 
+/** A warp: quick_columns() on all columns from k on, with half as many registers of a row from each
+ *  half on. Returns the first column that was not eliminated. */
 template <bool H, int W, class T>
 __device__ inline int quick_from(T (&x)[W], quick_column<T> &c, T *S, T *work, int b, int k,
                                  typename scalar_of<T>::real small,
@@ -255,12 +263,12 @@ __device__ inline int quick_from(T (&x)[W], quick_column<T> &c, T *S, T *work, i
     return k;
 }
 
-/** One warp: the same as tile_factor() where pivots of order 1 will do, in the order of the
- *  diagonal's sizes as they are at the begin: no entry of L in the tile above `most`, no pivot of
- *  at most `small`. Returns how many columns have pivots then; with what it leaves of the others in
- *  S tile_factor() can go on. -1: it had better begin anew; S is of no use. A row is a lane's, in
- *  registers: in place of the search and of exchanges, which take most of tile_factor()'s time, one
- *  division a column. work: 2 TILE entries, aligned for two. */
+/** A warp: as tile_factor(), with pivots of order 1 alone, in the order of the diagonal's sizes at
+ *  the start: no entry of L above `most`, no pivot of at most `small`. In place of the search and
+ *  of exchanges, which take most of tile_factor()'s time, a column takes one division. Returns the
+ *  number of pivots; tile_factor() can go on from there. Returns -1 if entries have grown so that
+ *  it should start anew: S is of no use then. work [work] 2 TILE entries, aligned for two.
+ *  Barriers: it meets the warp. */
 template <bool H, class T>
 __device__ int quick_pivots(T *S, int b, int *perm, T *d, T *dinv,
                             typename scalar_of<T>::real small, typename scalar_of<T>::real most,
@@ -297,15 +305,17 @@ __device__ int quick_pivots(T *S, int b, int *perm, T *d, T *dinv,
     return done == b || !grown ? done : -1;
 }
 
-/** All b columns that way; else S, perm, d and dinv are of no use. */
+/** A warp: eliminates all b columns by quick_pivots(). Returns false if it cannot; S, perm, d and
+ *  dinv are of no use then. */
 template <bool H, class T>
 __device__ bool tile_quick(T *S, int b, int *perm, T *d, T *dinv, typename scalar_of<T>::real small,
                            typename scalar_of<T>::real most, T *work) {
     return quick_pivots<H>(S, b, perm, d, dinv, small, most, work) == b;
 }
 
-/** A row below a tile: x[k], in the order of the tile, becomes X = A L^-H of the first `pivots`
- *  columns, and for the others what these leave of it. Entries of S are read in twos. */
+/** A thread: X := A L^-H on one row below the tile: x[k], in the order of the tile, becomes X for
+ *  the first `pivots` columns, and for the others what these leave of A. S: the tile, whose entries
+ *  are read in twos. Barriers: none. */
 template <bool H, int B, class T>
 __device__ inline void row_eliminate(T (&x)[B], const T *S, int b, int pivots) {
 #pragma unroll
@@ -321,7 +331,7 @@ __device__ inline void row_eliminate(T (&x)[B], const T *S, int b, int pivots) {
     }
 }
 
-/** Entry k of L = X D^-1. */
+/** A thread: entry k of L = X D^-1; before, x, after: entries k - 1, k, k + 1 of the row X. */
 template <bool H, class T>
 __device__ inline T times_inverse(T before, T x, T after, const T *dinv, int k) {
     T l = x * dinv[2 * k];
@@ -330,7 +340,8 @@ __device__ inline T times_inverse(T before, T x, T after, const T *dinv, int k) 
     return l;
 }
 
-/** The first column of a row of L with an entry above `limit`; `pivots` where there is none. */
+/** A thread: the first column of its row of L = X D^-1 with an entry above `limit`; `pivots` if
+ *  there is none. Barriers: none. */
 template <bool H, int B, class T>
 __device__ inline int row_test(const T (&x)[B], const T *dinv, int pivots,
                                typename scalar_of<T>::real limit) {
@@ -345,7 +356,8 @@ __device__ inline int row_test(const T (&x)[B], const T *dinv, int pivots,
     return good;
 }
 
-/** A pair is accepted as a whole or not at all. */
+/** A thread: ne, or one less if pivot ne - 1 is the first column of a pair: a pair stands or falls
+ *  as a whole. */
 template <class T> __device__ inline int whole_pairs(const T *d, int ne) {
     if (ne <= 0) return ne;
     /* the second of a pair has its off-diagonal entry before it; so count pairs from the begin */

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_MULTIFRONTAL_PIVOT_TILE_LOOP_CUH
 #define MPKI_CUDA_MULTIFRONTAL_PIVOT_TILE_LOOP_CUH
-/** The tile of a task's front, by one warp, as in tile.cuh, but rows stay in shared memory and what
- *  becomes of them is a loop. With all of the code in the caches that takes longer than rows in
- *  registers do, of which it is a third; but a front has one tile or two, and code that comes once
- *  a front comes from far away. */
+/** L D L^T of the tile of a task's front by one warp, with rows in shared memory: the same results
+ *  as tile.cuh's, from a loop in place of unrolled code. Once its code is in the caches, tile.cuh
+ *  is faster; but it is three times the code, and a front has one tile or two, so that most of it
+ *  is read from far away each time. */
 #include "tile.cuh"
 
 namespace mpki {
 
 enum { LOOP_COLUMNS = 8 /* of a row that are read before the first is written */ };
 
-/** 1 / a of a number that all lanes have; quick: what quick_inverse() makes of it, where that
- *  goes. */
+/** A warp: 1 / a of a number that all lanes have; quick: quick_inverse(a), which is taken where it
+ *  is right. */
 template <class T> __device__ inline T own_inverse(T, T quick) {
     return quick;
 }
@@ -21,8 +21,8 @@ __device__ inline double own_inverse(double a, double quick) {
     return k > 0x03000000u && k < 0x7c000000u ? quick : inverse(a);
 }
 
-/** A lane's row, columns first .. b - 1 of S, less l1 U (and l2 V); the key of its largest
- *  entry. */
+/** A thread: row[j LDS_] -= l1 U[j], and l2 V[j] with PAIR, for columns first .. b - 1. Returns the
+ *  key of the largest entry. Barriers: none. */
 template <bool PAIR, class T>
 __device__ inline unsigned loop_row(T *row, int first, int b, const T *U, const T *V, T l1, T l2) {
     const int AT_ONCE = LOOP_COLUMNS;
@@ -51,12 +51,13 @@ __device__ inline unsigned loop_row(T *row, int first, int b, const T *U, const 
     return most;
 }
 
-/** One warp: S holds both triangles of b columns, leading dimension LDS_. L below the diagonal of
- *  the first columns, perm (b), d and dinv (2 b) out. No pivot of at most `small` is taken.
- *  work: 2 TILE entries, aligned for two. begun: not negative: what
- *  loop_quick() has left, with so many pivots. Returns the number of pivots. Sizes are
- *  compared by their keys: to 15 bits and more. A row stays with its lane; a column that is done
- *  makes room for its L at the place of the first one that is left. */
+/** A warp: L D L^T = P S P^T by complete pivoting, as tile_factor() of tile.cuh. S holds both
+ *  triangles of b columns, leading dimension LDS_. S [out] L below the diagonal of the first
+ *  columns; perm (b), d and dinv (2 b) [out]. small: a pivot of at most this size is not taken.
+ *  work [work] 2 TILE entries, aligned for two. begun: if it is not negative, so many pivots are
+ *  done by loop_quick(). Returns the number of pivots. A row stays with its lane; where a column is
+ *  eliminated, the first one that is left moves to its place, and L is written where that one was.
+ *  Barriers: it meets the warp; the results are visible to all its lanes. */
 template <bool H, class T>
 __device__ int loop_factor(T *S, int b, int *perm, T *d, T *dinv, typename scalar_of<T>::real small,
                            T *work, int begun = -1) {
@@ -145,11 +146,11 @@ __device__ int loop_factor(T *S, int b, int *perm, T *d, T *dinv, typename scala
     return p;
 }
 
-/** One warp: the same as loop_factor() where pivots of order 1 will do, in the order of the
- *  diagonal's sizes as they are at the begin: no entry of L in the tile above `most`, no pivot of
- *  at most `small`. Returns how many columns have pivots then; with what it leaves of the others in
- *  S loop_factor() can go on. -1: it had better begin anew; S is of no use. Two columns at a time:
- *  one exchange, and divisions side by side. work: 2 TILE entries. */
+/** A warp: quick_pivots() of tile.cuh, two columns at a time, with one exchange for both and their
+ *  divisions side by side. Pivots of order 1 alone, in the order of the diagonal's sizes at the
+ *  start; no entry of L above `most`, no pivot of at most `small`. Returns the number of pivots,
+ *  from which loop_factor() can go on; -1 if it should start anew: S is of no use then. work [work]
+ *  2 TILE entries. Barriers: it meets the warp. */
 template <bool H, class T>
 __device__ int loop_quick(T *S, int b, int *perm, T *d, T *dinv, typename scalar_of<T>::real small,
                           typename scalar_of<T>::real most, T *work) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_MULTIFRONTAL_TRIANGULAR_INVERSE_CUH
 #define MPKI_CUDA_MULTIFRONTAL_TRIANGULAR_INVERSE_CUH
-/** The inverse of a strip's own square of L, by one block in shared memory: made before what the
- *  strip waits for is there, so that then a product is left in place of a substitution; and kept
- *  for the sweeps that follow. */
+/** The inverse of the square of L on the diagonal of a strip, by one block in shared memory. It is
+ *  made before the values that the strip waits for are there, so that a product is left to do in
+ *  place of a substitution; and it is stored for the sweeps that follow. */
 #include "sweep.cuh"
 
 namespace mpki {
@@ -11,7 +11,9 @@ namespace mpki {
 static const int SQUARE =
     STRIP + 4; /* leading dimension of a strip's square: no two of a half warp meet */
 
-/** All threads: inverses of order H become those of order 2 H: -M22 L21 M11 below. */
+/** A block: of M, whose diagonal has inverses of order H, those of order 2 H: the part below
+ *  becomes -M22 L21 M11. Called by invert_square(). Barriers: it meets the block, also before it
+ *  returns. */
 template <int H, class T> __device__ inline void double_inverse(T *M) {
     const int EACH = H * STRIP / 2 / SWEEP_THREADS, tid = (int)threadIdx.x;
 #pragma unroll
@@ -36,7 +38,8 @@ template <int H, class T> __device__ inline void double_inverse(T *M) {
     }
 }
 
-/** All threads: M (unit lower triangular, b of its rows not those of the identity) := M^-1. */
+/** A block: M := M^-1, unit lower triangular of order STRIP; rows and columns from b on are those
+ *  of the identity. Barriers: it meets the block, before and after. */
 template <class T> __device__ inline void invert_square(T *M, int b) {
     enum { LEAST = 8 };
     const int tid = (int)threadIdx.x;
@@ -66,17 +69,18 @@ struct alignas(16) chunk {
     char bytes[16];
 };
 
-/** All threads: M, which has been made, to where it is kept. */
-template <class T> __device__ inline void keep_square(const T *M, T *to) {
+/** A block: M, an inverse, goes to `to` in global memory. Barriers: none; the caller has met the
+ *  block after it made M. */
+template <class T> __device__ inline void store_square(const T *M, T *to) {
     const int EACH = (int)(sizeof(chunk) / sizeof(T)), PER = STRIP / EACH;
     for (int k = (int)threadIdx.x; k < STRIP * PER; k += SWEEP_THREADS)
         *(chunk *)(void *)(to + k * EACH) =
             *(const chunk *)(const void *)(M + k % PER * EACH + k / PER * SQUARE);
 }
 
-/** All threads: M as it was kept, which is there when square_is_there() is back and the block has
- *  met. */
-template <class T> __device__ inline void bring_square(const T *from, T *M) {
+/** A block: queues the copy of an inverse from global memory to M. Barriers: none; M is there after
+ *  wait_for_square() and a barrier. */
+template <class T> __device__ inline void copy_square_async(const T *from, T *M) {
     const int EACH = (int)(sizeof(chunk) / sizeof(T)), PER = STRIP / EACH;
     for (int k = (int)threadIdx.x; k < STRIP * PER; k += SWEEP_THREADS) {
         const int row = k % PER * EACH, col = k / PER;
@@ -96,7 +100,8 @@ template <class T> __device__ inline void bring_square(const T *from, T *M) {
 #endif
     }
 }
-__device__ inline void square_is_there() {
+/** A thread: waits until the copies that it has queued are done. */
+__device__ inline void wait_for_square() {
 #ifdef __CUDA_ARCH__
     asm volatile("cp.async.wait_all;" ::: "memory");
 #endif

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_MULTIFRONTAL_TRIANGULAR_SOLVE_CUH
 #define MPKI_CUDA_MULTIFRONTAL_TRIANGULAR_SOLVE_CUH
-/** Sweeps over the fronts, each one launch: a thread block takes the small fronts of a task one
- *  after the other, or a strip of a large front (strips.cuh). Blocks wait for one another by
- *  counters in device memory; who adds what, and in which order, does not depend on them. */
+/** The kernels of a sweep over the fronts, one launch for each direction. A thread block takes
+ *  the next piece of a list: small fronts, one after the other or by warps (warps.cuh), or a
+ *  strip of a large front (strips.cuh). Blocks wait for one another by counters and values in
+ *  global memory. Who adds what, and in which order, is fixed, so the bits do not depend on the
+ *  order of blocks. */
 #include "single.cuh"
 #include "../stamps.cuh"
 #include "warps.cuh"
@@ -12,8 +14,10 @@ namespace mpki {
 
 /* ---- small fronts: a block takes those of a task one after the other ---- */
 
-/** All threads; space: shared memory for so many entries. Children before front `first` are other
- *  blocks'. */
+/** A block: y := L^-1 y on one front of a task; its contribution goes to u. Children before front
+ *  `first` are other blocks'. space [work] `entries` entries of shared memory; if that is too
+ *  little, it works in u. Called by forward_piece(). Barriers: it meets the block; the caller meets
+ *  it before the next front. */
 template <int NR, class T>
 __device__ void forward_front(const mpki_cuda_tree &t, const mpki_cuda_sweep &s, int index,
                               int first, T *space, int entries) {
@@ -21,12 +25,12 @@ __device__ void forward_front(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
     const panel<T> &a = f.a;
     const int tid = (int)threadIdx.x, nt = (int)blockDim.x, w = f.w, e = f.e, n = f.n;
     const int low = f.node.first, all = f.own + f.m;
-    const gift_places places(s, index);
+    const contribution_places places(s, index);
     T *y = (T *)s.y, *u = (T *)s.u;
     const bool fits = 2 * n * NR <= entries;
     T *sum = fits ? space : u + (places.at - 2 * n) * NR,
       *v = sum + all * NR; /* of children; of rows */
-    bring_columns(a.a, a.ld, n, e);
+    prefetch_columns(a.a, a.ld, n, e);
     for (int i = tid; i < all * NR; i += nt) sum[i] = make<T>(0);
     wait_for_columns(t, s, f.node, first, false);
     __syncthreads();
@@ -36,7 +40,7 @@ __device__ void forward_front(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
         if (i >= w)
             v[k] = sum[(f.own + i - w) * NR + r];
         else {
-            const T x = fresh(&y[(int64_t)p * NR + r]);
+            const T x = load_from_l2(&y[(int64_t)p * NR + r]);
             v[k] = p >= low && p < low + f.own ? x + sum[(p - low) * NR + r] : x;
         }
     }
@@ -65,11 +69,12 @@ __device__ void forward_front(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
         if (i < w)
             y[(int64_t)a.id[i] * NR + k % NR] = v[k];
         else
-            hand_on(&u[places.of(i - w) * NR + k % NR], v[k]);
+            send(&u[places.of(i - w) * NR + k % NR], v[k]);
     }
 }
 
-/** All threads; v: room for n x NR entries. */
+/** A block: x := L^-T x on one front of a task. v [work] n x NR entries. Called by
+ *  backward_piece(). Barriers: it meets the block; the caller meets it before the next front. */
 template <bool H, int NR, class T>
 __device__ void backward_front(const mpki_cuda_tree &t, const mpki_cuda_sweep &s, int index, T *v) {
     const swept_front<T> f(t, index);
@@ -84,7 +89,7 @@ __device__ void backward_front(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
         if (i < e)
             v[k] = begin_value<H, NR>(s, a, i, r);
         else
-            v[k] = handed_far(&x[(int64_t)(i < w ? a.id[i] : ridx[i - w]) * NR + r]);
+            v[k] = receive_far(&x[(int64_t)(i < w ? a.id[i] : ridx[i - w]) * NR + r]);
     }
     __syncthreads();
     for (int k0 = (e - 1) / 32 * 32; k0 >= 0; k0 -= 32) {
@@ -108,13 +113,14 @@ __device__ void backward_front(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
         if (tid < 32) solve_block_back<H, NR>(&a.at(k0, k0), a.ld, b, v + k0 * NR);
         __syncthreads();
     }
-    for (int k = tid; k < e * NR; k += nt) deliver<NR>(s, a.id[k / NR], k % NR, v[k]);
+    for (int k = tid; k < e * NR; k += nt) send_solution<NR>(s, a.id[k / NR], k % NR, v[k]);
 }
 
 enum { SWEEP_NOTHING = 1 << 30 /* in place of -1, what tickets begin with: there are no pieces */ };
 
-/** The next piece of work: blocks take them in order, so that whatever one waits for is at work.
- *  Its kind is < 0 where there is none. */
+/** A block: the next piece of the list, and *number, its number. Blocks take pieces in order, so
+ *  that whatever one waits for is at work. The kind is negative if the sweep is not wanted.
+ *  Barriers: it meets the block. */
 __device__ inline mpki_cuda_piece next_piece(const mpki_cuda_sweep &s, const mpki_cuda_piece *list,
                                              bool back, int *number) {
     __shared__ int ticket;
@@ -127,23 +133,25 @@ __device__ inline mpki_cuda_piece next_piece(const mpki_cuda_sweep &s, const mpk
 }
 
 /** Blocks that a multiprocessor holds, as far as registers are concerned: small fronts wait for
- *  memory. With four, 64 registers a thread, 18 of 19 matrices take 3 to 15 % longer. */
+ *  memory, so there are several where a thread has few sums. */
 template <int NR, class T> constexpr int sweeps_beside() {
-    return NR == 1 && sizeof(T) <= 8 ? 3 : 1;
+    return NR == 1 && sizeof(T) <= 8 ? MPKI_SWEEP_BLOCKS : 1;
 }
 
-/** All threads: a piece forward. most: entries of shared memory for each right-hand side. MODE:
- *  what is read of chains that have a copy. SMALL: the sweep's, which pays with registers. */
+/** A block: a piece of the sweep forward. smem: shared memory, `most` entries for each right-hand
+ *  side. MODE: what is read of chains that have a copy in half the precision. SMALL: the sweep is
+ *  short, so that latency counts, which pays with registers. Called by forward_kernel(). Barriers:
+ *  it meets the block. */
 template <int MODE, bool SMALL, int NR, class T>
 __device__ inline void forward_piece(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
-                                     const mpki_cuda_piece &me, char *room, int most) {
+                                     const mpki_cuda_piece &me, char *smem, int most) {
     if (me.kind == MPKI_CUDA_WARPS) {
-        forward_by_warps<NR, T>(t, s, me, (T *)room, most * NR);
+        forward_by_warps<NR, T>(t, s, me, (T *)smem, most * NR);
         return;
     }
     if (me.kind == MPKI_CUDA_TASK) {
         for (int k = me.first; k <= me.last; ++k) {
-            forward_front<NR, T>(t, s, k, me.first, (T *)room, most * NR);
+            forward_front<NR, T>(t, s, k, me.first, (T *)smem, most * NR);
             __syncthreads();
         }
         if (leaves_columns(t, me.last)) publish(s.finished + me.last);
@@ -152,69 +160,75 @@ __device__ inline void forward_piece(const mpki_cuda_tree &t, const mpki_cuda_sw
     const mpki_cuda_chain chain = s.chain[me.first];
     if constexpr (SMALL)
         if (chain.single) {
-            forward_single<MODE, NR, T>(t, s, chain, room);
+            forward_single<MODE, NR, T>(t, s, chain, smem);
             return;
         }
     if (me.kind == MPKI_CUDA_GATHER)
-        gather_piece<NR, T>(t, s, chain, me.last, (T *)room, most * NR);
+        gather_piece<NR, T>(t, s, chain, me.last, (T *)smem, most * NR);
     else if (chain.pieces == 1 && me.last >= chain.strips)
-        forward_below<MODE, NR, T>(t, s, chain, me.last - chain.strips, room);
-    else if (MODE == PLAIN || chain.pieces > 1)
-        forward_strip<PLAIN, NR, T>(t, s, chain, me.last, room, most * NR);
+        forward_below<MODE, NR, T>(t, s, chain, me.last - chain.strips, smem);
+    else if (MODE == READ_PANEL || chain.pieces > 1)
+        forward_strip<READ_PANEL, NR, T>(t, s, chain, me.last, smem, most * NR);
     else
-        forward_strip<MODE, NR, T>(t, s, chain, me.last, room, most * NR);
+        forward_strip<MODE, NR, T>(t, s, chain, me.last, smem, most * NR);
 }
 
+/** A block: a piece of the sweep back; parameters as those of forward_piece(). Called by
+ *  backward_kernel(). Barriers: it meets the block. */
 template <int MODE, bool H, bool SMALL, int NR, class T>
 __device__ inline void backward_piece(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
-                                      const mpki_cuda_piece &me, char *room, int most) {
+                                      const mpki_cuda_piece &me, char *smem, int most) {
     if (me.kind == MPKI_CUDA_WARPS) {
-        backward_by_warps<H, SMALL, NR, T>(t, s, me, (T *)room, most * NR);
+        backward_by_warps<H, SMALL, NR, T>(t, s, me, (T *)smem, most * NR);
         return;
     }
     if (me.kind != MPKI_CUDA_TASK) {
         const mpki_cuda_chain chain = s.chain[me.first];
         const int slice = me.kind == MPKI_CUDA_STRIP ? 0 : me.kind - MPKI_CUDA_SLICE;
-        if (MODE == PLAIN || chain.pieces > 1)
-            backward_strip<PLAIN, H, SMALL, NR, T>(t, s, chain, me.last, slice, room);
+        if (MODE == READ_PANEL || chain.pieces > 1)
+            backward_strip<READ_PANEL, H, SMALL, NR, T>(t, s, chain, me.last, slice, smem);
         else
-            backward_strip<MODE, H, SMALL, NR, T>(t, s, chain, me.last, slice, room);
+            backward_strip<MODE, H, SMALL, NR, T>(t, s, chain, me.last, slice, smem);
         return;
     }
     for (int k = me.last; k >= me.first; --k) {
         for (int q = k; q >= me.first && q >= k - 1; --q) { /* the next one's, too */
-            const panel<T> a(t.now[q].a, t.now[q].w, t.now[q].ld);
+            const panel<T> a(t.state[q].a, t.state[q].w, t.state[q].ld);
             if (q < k || k == me.last)
-                bring_columns(a.a, a.ld, a.w + t.node[q].rows, t.now[q].nelim);
+                prefetch_columns(a.a, a.ld, a.w + t.node[q].rows, t.state[q].nelim);
         }
-        const int all = t.now[k].w + t.node[k].rows;
+        const int all = t.state[k].w + t.node[k].rows;
         const bool fits = 2 * all <= most;
-        backward_front<H, NR>(t, s, k, fits ? (T *)room : (T *)s.u + (s.at[k] - 2 * all) * NR);
+        backward_front<H, NR>(t, s, k, fits ? (T *)smem : (T *)s.u + (s.at[k] - 2 * all) * NR);
         __syncthreads();
     }
 }
 
-/** A block for each piece. */
+/** A block for each piece of y := L^-1 y. most: entries of shared memory for each right-hand
+ *  side. */
 template <int MODE, bool SMALL, int NR, class T>
 __global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T>())
     forward_kernel(mpki_cuda_tree t, mpki_cuda_sweep s, int most) {
-    MPKI_ROOM;
+    MPKI_SMEM;
     int ticket;
     const mpki_cuda_piece me = next_piece(s, s.down, false, &ticket);
-    if (me.kind >= 0) forward_piece<MODE, SMALL, NR, T>(t, s, me, room, most);
+    if (me.kind >= 0) forward_piece<MODE, SMALL, NR, T>(t, s, me, smem, most);
     MPKI_STAMP_PIECE(0, ticket, 1);
 }
+/** A block for each piece of x := L^-T y, or L^-T D^-1 y. most: entries of shared memory for each
+ *  right-hand side. */
 template <int MODE, bool H, bool SMALL, int NR, class T>
 __global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T>())
     backward_kernel(mpki_cuda_tree t, mpki_cuda_sweep s, int most) {
-    MPKI_ROOM;
+    MPKI_SMEM;
     int ticket;
     const mpki_cuda_piece me = next_piece(s, s.up, true, &ticket);
-    if (me.kind >= 0) backward_piece<MODE, H, SMALL, NR, T>(t, s, me, room, most);
+    if (me.kind >= 0) backward_piece<MODE, H, SMALL, NR, T>(t, s, me, smem, most);
     MPKI_STAMP_PIECE(1, ticket, 1);
 }
 
-/** |B| for B = [a conj(b); b c], a and c real: src/engines/cpu/multifrontal/triangular_t.c. */
+/** A thread: [*a conj(*b); *b *c] := the absolute value of that matrix, *a and *c real, as
+ *  src/engines/cpu/multifrontal/triangular_t.c. Barriers: none. */
 template <class T>
 __device__ inline void absolute(typename scalar_of<T>::real *a, T *b,
                                 typename scalar_of<T>::real *c) {
@@ -234,16 +248,16 @@ __device__ inline void absolute(typename scalar_of<T>::real *a, T *b,
     *b = *b * (R)((p + q) / trace);
 }
 
-/** A warp for each front. */
+/** A warp for each front: y := D^-1 y, or |D|^-1 y with absolutely. Barriers: none. */
 template <bool H, class T>
 __global__ void diagonal_kernel(mpki_cuda_tree t, mpki_cuda_sweep s, int absolutely) {
     const int lane = (int)threadIdx.x & 31, nr = s.nrhs;
     const int step = (int)(gridDim.x * blockDim.x / 32);
     T *y = (T *)s.y;
     for (int f = (int)(blockIdx.x * blockDim.x + threadIdx.x) / 32; f < t.fronts; f += step) {
-        const mpki_cuda_now now = t.now[f];
-        const panel<T> a(now.a, now.w, now.ld);
-        for (int k = lane; k < now.nelim; k += 32) {
+        const mpki_cuda_front_state state = t.state[f];
+        const panel<T> a(state.a, state.w, state.ld);
+        for (int k = lane; k < state.nelim; k += 32) {
             T d1 = a.dinv[2 * k], off = a.dinv[2 * k + 1];
             const bool second = k > 0 && abs1(a.dinv[2 * k - 1]) > 0;
             if (second) continue;
@@ -268,6 +282,10 @@ __global__ void diagonal_kernel(mpki_cuda_tree t, mpki_cuda_sweep s, int absolut
     }
 }
 
+/** A thread for each position: y := scale b by position; perm NULL: b is in that order already;
+ *  scale NULL: 1. All bits of `words` words from `unset` on are set, `zeros` words from `zero` on
+ *  become 0. If 0 lies at `wanted`, y stays, and the tickets say that there are no pieces. Called
+ *  by the slot `take` of mpki_cuda_direct_table. Barriers: none. */
 template <class T>
 __global__ void take_kernel(int n, int nrhs, const int32_t *perm, const double *scale, const T *b,
                             int64_t ldb, T *y, unsigned long long *unset, int64_t words,
@@ -288,6 +306,8 @@ __global__ void take_kernel(int n, int nrhs, const int32_t *perm, const double *
         y[k * nrhs + r] = scale ? b[from + r * ldb] * (R)scale[k] : b[from + r * ldb];
 }
 
+/** A thread for each position: x := scale y, back in the caller's order. Called by the slot `give`
+ *  of mpki_cuda_direct_table. Barriers: none. */
 template <class T>
 __global__ void give_kernel(int n, int nrhs, const int32_t *perm, const double *scale, const T *y,
                             T *x, int64_t ldx) {

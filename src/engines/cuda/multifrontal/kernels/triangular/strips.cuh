@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_MULTIFRONTAL_TRIANGULAR_STRIPS_CUH
 #define MPKI_CUDA_MULTIFRONTAL_TRIANGULAR_STRIPS_CUH
-/** Sweeps over a chain (mpki_cuda_chain): strips of 64 rows, or of 64 columns on the way back, a
- *  block each. Columns that were cut into several fronts are swept together, without what these
- *  fronts give one another: a row of the chain is found in each of them by its position. */
+/** Sweeps over a chain (mpki_cuda_chain) in strips, a block each: 64 rows forward, 64 columns on
+ *  the way back. Columns that were cut into several fronts are swept together, without the
+ *  contributions of these fronts to one another: a row of the chain is found in each of them by its
+ *  position. */
 #include "chain.cuh"
 #include "half_copy.cuh"
 #include "inverse.cuh"
@@ -12,18 +13,19 @@ namespace mpki {
 
 static const int IN_STRIP = MPKI_CUDA_IN_STRIP;
 
-/** Shared memory of a strip that depends on the number of right-hand sides. */
-template <int NR, class T> struct strip_room {
+/** Shared memory of a strip that depends on the number of right-hand sides: M, the inverse of its
+ *  square; y, its own values; x, values of other rows; part, sums of groups. */
+template <int NR, class T> struct strip_smem {
     T *M, *y, *x,
         *part; /* the inverse of the strip's square; its own values, those of other rows; sums */
     static __host__ __device__ int64_t entries() {
         return STRIP * SQUARE + SWEEP_THREADS * NR + STRIP * NR + SWEEP_THREADS * NR;
     }
-    __device__ strip_room(char *room)
-        : M((T *)room), y(M + STRIP * SQUARE), x(y + STRIP * NR), part(x + SWEEP_THREADS * NR) {}
+    __device__ strip_smem(char *smem)
+        : M((T *)smem), y(M + STRIP * SQUARE), x(y + STRIP * NR), part(x + SWEEP_THREADS * NR) {}
 };
 
-/** Columns of one front that a strip has, and what is needed to find a row in it. */
+/** Columns of one front that belong to a strip, and what is needed to find a row in it. */
 template <class T> struct strip_segment {
     T *a;
     const int32_t *id;
@@ -31,20 +33,20 @@ template <class T> struct strip_segment {
     int32_t w, e, n, next;           /* next: position of the column after its own */
 };
 
-/** A chain, as far as a block needs it; in shared memory. */
+/** What a block needs to know of a chain; in shared memory. */
 template <class T> struct strip_chain {
     strip_segment<T> segment[MPKI_CUDA_SEGMENTS];
     int32_t strip[MPKI_CUDA_SEGMENTS + 1];
 };
 
-/** Rows: where they are found. In the front in which a row is a column, or has to be one
- *  later, it has a number; in others it is found by its position. */
+/** Some rows, and where they are found: in the front in which a row is a column, or becomes one
+ *  later, by number; in the others by position. */
 template <int ROWS> struct strip_rows {
     int32_t front[ROWS], number[ROWS];
     int32_t position[ROWS]; /* of its value in y; < 0: minus the rows from it to the last one */
 };
 
-/** Columns of a strip. */
+/** The columns of a strip. */
 template <class E> struct strip_columns {
     const E *column[STRIP];
     int32_t segment[STRIP];
@@ -54,12 +56,13 @@ template <class E> struct strip_columns {
 struct strip_range {
     int32_t first, count;
 };
+/** A thread: the segments of strip c of a chain. */
 __device__ inline strip_range range_of(const mpki_cuda_chain &me, const int32_t *strip, int c) {
     if (me.pieces == 1) return {c, 1};
     return {strip[c], strip[c + 1] - strip[c]};
 }
 
-/** Segment k of a chain. */
+/** A thread: segment k of a chain; of a chain of one front, strip k of it. */
 template <class T>
 __device__ inline strip_segment<T> segment_of(const mpki_cuda_chain &me, const strip_chain<T> &m,
                                               int k) {
@@ -71,7 +74,7 @@ __device__ inline strip_segment<T> segment_of(const mpki_cuda_chain &me, const s
     return x;
 }
 
-/** All threads: what is known of the chain goes to shared memory. */
+/** A block: m := what is known of the chain. Barriers: it meets the block before it returns. */
 template <class T>
 __device__ void load_chain(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
                            const mpki_cuda_chain &me, strip_chain<T> &m) {
@@ -90,7 +93,8 @@ __device__ void load_chain(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
     __syncthreads();
 }
 
-/** Threads 0 .. 63: the columns of strip c. Returns how many there are. */
+/** Threads 0 .. 63: *columns and *rows, where not NULL, := the columns of strip c. Returns how many
+ *  there are. Barriers: none; the caller meets the block. */
 template <class T, class ROWS>
 __device__ int describe_columns(const mpki_cuda_chain &me, const strip_chain<T> &m, int c,
                                 strip_columns<T> *columns, ROWS *rows) {
@@ -115,7 +119,8 @@ __device__ int describe_columns(const mpki_cuda_chain &me, const strip_chain<T> 
     return before;
 }
 
-/** Threads 0 .. ROWS - 1: rows i0 and on of the last front, beyond its pivots. Returns how many. */
+/** Threads 0 .. ROWS - 1: *rows := rows i0 and on of the chain's last front, beyond its pivots.
+ *  Returns how many there are. Barriers: none; the caller meets the block. */
 template <int ROWS, class T>
 __device__ int describe_rows(const swept_front<T> &top, int index, int i0, strip_rows<ROWS> *rows) {
     const int i = i0 + (int)threadIdx.x, b = top.n - i0 < ROWS ? top.n - i0 : ROWS;
@@ -126,7 +131,8 @@ __device__ int describe_rows(const swept_front<T> &top, int index, int i0, strip
     return b;
 }
 
-/** Where a row is in a front; -1: it has none there. */
+/** A thread: the number of a row in the front of segment x; -1 if it is not there. end: position of
+ *  the column after the chain's own. */
 template <class T, class ROWS>
 __device__ inline int row_in(const strip_segment<T> &x, int end, const ROWS &rows, int row) {
     const int at = rows.position[row];
@@ -138,8 +144,8 @@ __device__ inline int row_in(const strip_segment<T> &x, int end, const ROWS &row
     return -1;
 }
 
-/** All threads: where b rows are in each segment of a strip; at: IN_STRIP x ROWS. end: position of
- *  the column after the chain's own. */
+/** A block: at[k ROWS + i] := where row i of b is in segment k of strip c; end: as row_in().
+ *  Barriers: none; the caller meets the block. */
 template <int ROWS, class T>
 __device__ void find_rows(const mpki_cuda_chain &me, const strip_chain<T> &m, int c, int end,
                           const strip_rows<ROWS> &rows, int b, int32_t *at) {
@@ -149,8 +155,8 @@ __device__ void find_rows(const mpki_cuda_chain &me, const strip_chain<T> &m, in
             k % ROWS < b ? row_in(segment_of(me, m, r.first + k / ROWS), end, rows, k % ROWS) : -1;
 }
 
-/** Columns of a strip that come before others of the chain: all but the last have STRIP, unless
- *  there are cuts. */
+/** A thread: how many columns strip c has: STRIP, but for the last one and where the chain was
+ *  cut. */
 template <class T>
 __device__ inline int columns_of(const mpki_cuda_chain &me, const strip_chain<T> &m, int c) {
     const strip_range range = range_of(me, m.strip, c);
@@ -159,10 +165,10 @@ __device__ inline int columns_of(const mpki_cuda_chain &me, const strip_chain<T>
     return count;
 }
 
-/* ---- a strip's own square, inverted before what it waits for is there ---- */
+/* ---- the square of a strip, inverted before the values are there that the strip waits for ---- */
 
-/** All threads: the strip's square of L, with its diagonal, to M; rows and columns from b on are
- *  those of the identity. */
+/** A block: M := the square of L on the strip's diagonal, with ones there; rows and columns from b
+ *  on are those of the identity. Barriers: none; the caller meets the block. */
 template <class T>
 __device__ inline void load_square(const strip_columns<T> &columns, const int32_t *at, int b,
                                    T *M) {
@@ -173,26 +179,28 @@ __device__ inline void load_square(const strip_columns<T> &columns, const int32_
     }
 }
 
-/** Where the inverse of a strip's square is kept. */
+/** A thread: where the inverse of the square of this strip is stored. */
 template <class T>
 __device__ inline T *kept_square(const mpki_cuda_sweep &s, const mpki_cuda_chain &me, int strip) {
     return (T *)s.square + (int64_t)(me.square + strip) * STRIP * STRIP;
 }
 
-/** The sum over four lanes side by side, for all of them. */
+/** Four lanes side by side: the sum of their x, for all of them. Barriers: it meets the warp. */
 template <class T> __device__ inline T quad_sum(T x) {
     x = x + shfl_xor(x, 1);
     return x + shfl_xor(x, 2);
 }
 
-/** All threads: y := y - what the groups have summed up; then by four lanes for each row M y, or
- *  M^T y; the first of them gives it to `take`(row, r, value). */
+/** A block: z := m.y less the sums of `parts` groups in m.part; with `solves` then M z, or M^T z
+ *  with `back`, M^H z with `conjugated` too, by four lanes a row. take(row, r, value) is called by
+ *  the first of these. Barriers: it meets the block; the results of `take` are not visible to
+ *  others yet. */
 template <int NR, class T, class TAKE>
-__device__ inline void finish_strip(const strip_room<NR, T> &m, int parts, bool solves, bool back,
+__device__ inline void finish_strip(const strip_smem<NR, T> &m, int parts, bool solves, bool back,
                                     bool conjugated, TAKE take) {
     const int row = (int)threadIdx.x >> 2, lane = (int)threadIdx.x & 3;
     T z[NR];
-    square_is_there();
+    wait_for_square();
     __syncthreads();
 #pragma unroll
     for (int r = 0; r < NR; ++r) {
@@ -224,57 +232,60 @@ __device__ inline void finish_strip(const strip_room<NR, T> &m, int parts, bool 
         if (lane == 0) take(row, r, z[r]);
 }
 
-/** Entry k of strip number `strip` of a chain; the strip `next`, which waits for nothing else, has
- *  a place of its own to look at. */
+/** A thread: sends entry k of strip number `strip` of a chain to the other strips; the strip
+ *  `next`, which waits for nothing else, polls a place of its own. Barriers: none. */
 template <int NR, class T>
-__device__ inline void hand_over(T *handed_on, const mpki_cuda_chain &me, int strip, int next,
-                                 int k, T value) {
+__device__ inline void send_entry(T *sent, const mpki_cuda_chain &me, int strip, int next, int k,
+                                  T value) {
     if (next >= 0 && next < me.strips)
-        hand_on(handed_on + (int64_t)(me.strips + strip) * STRIP * NR + k, value);
-    hand_on(handed_on + (int64_t)strip * STRIP * NR + k, value);
+        send(sent + (int64_t)(me.strips + strip) * STRIP * NR + k, value);
+    send(sent + (int64_t)strip * STRIP * NR + k, value);
 }
 
-/** Minus every GROUPS-th of the gifts in u from number `gift` on, in their order; two are looked at
- *  side by side. */
+/** A thread: sum -= every GROUPS-th contribution in u from number `contribution` on, below
+ *  contributions_end, in their order; two are polled side by side. Barriers: none. */
 template <int NR, class T>
-__device__ inline void subtract_gifts(const T *u, int gift, int gifts, T (&sum)[NR]) {
-    for (; gift < gifts; gift += 2 * GROUPS) {
-        const bool two = gift + GROUPS < gifts;
-        const T *from = u + (int64_t)gift * NR, *next = from + (two ? GROUPS * NR : 0);
+__device__ inline void subtract_contributions(const T *u, int contribution, int contributions_end,
+                                              T (&sum)[NR]) {
+    for (; contribution < contributions_end; contribution += 2 * GROUPS) {
+        const bool two = contribution + GROUPS < contributions_end;
+        const T *from = u + (int64_t)contribution * NR, *next = from + (two ? GROUPS * NR : 0);
 #pragma unroll
         for (int r = 0; r < NR; ++r) {
-            const T p = peek(from + r), q = peek(next + r);
-            sum[r] = sum[r] - handed(from + r, p, 60);
-            if (two) sum[r] = sum[r] - handed(next + r, q, 60);
+            const T p = poll(from + r), q = poll(next + r);
+            sum[r] = sum[r] - receive(from + r, p, 60);
+            if (two) sum[r] = sum[r] - receive(next + r, q, 60);
         }
     }
 }
 
-/** A strip forward, pivots or rows below them: minus L times what is solved, then the strip's own
- *  square. While a strip before it is waited for, the next one's columns are looked up. */
+/** A block: strip number `strip` of a chain forward, pivots or rows below: contributions and
+ *  delayed columns, less L times what is solved, then the inverse of the strip's square. While it
+ *  waits for one strip, the rows of the next are found. smem: shared memory. Called by
+ *  forward_piece(). Barriers: it meets the block. */
 template <int MODE, int NR, class T>
 __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
-                              const mpki_cuda_chain &me, int strip, char *room, int entries) {
+                              const mpki_cuda_chain &me, int strip, char *smem, int entries) {
     __shared__ strip_chain<T> chain;
-    __shared__ strip_columns<T> mine, other[MODE == PLAIN ? 2 : 1];
+    __shared__ strip_columns<T> mine, other[MODE == READ_PANEL ? 2 : 1];
     __shared__ strip_rows<STRIP> rows;
-    __shared__ int32_t at[2][MODE == PLAIN ? IN_STRIP * STRIP : 1];
+    __shared__ int32_t at[2][MODE == READ_PANEL ? IN_STRIP * STRIP : 1];
     __shared__ int size;
     const swept_front<T> top(t, me.top);
-    const strip_room<NR, T> m(room);
+    const strip_smem<NR, T> m(smem);
     const int tid = (int)threadIdx.x, row = tid % STRIP, group = tid / STRIP;
     const int PART = STRIP / GROUPS, end = top.node.first + top.own;
-    const bool solves = strip < me.strips, one = MODE != PLAIN || me.pieces == 1;
-    const bool kept = MODE != PLAIN || s.squared;
+    const bool solves = strip < me.strips, one = MODE != READ_PANEL || me.pieces == 1;
+    const bool kept = MODE != READ_PANEL || s.squared;
     const int before = solves ? strip : me.strips; /* strips whose values it needs */
     strip_rows<STRIP> *const none = (strip_rows<STRIP> *)0;
-    T *y = (T *)s.y, *u = (T *)s.u, *handed_on = (T *)s.handed + me.handed * NR;
-    if (solves && kept) bring_square(kept_square<T>(s, me, strip), m.M);
+    T *y = (T *)s.y, *u = (T *)s.u, *sent = (T *)s.sent + me.sent * NR;
+    if (solves && kept) copy_square_async(kept_square<T>(s, me, strip), m.M);
     load_chain(t, s, me, chain);
     const int i0 = solves ? STRIP * strip : top.e + (strip - me.strips) * STRIP; /* one: its rows */
     for (int c = 0; one && c < before && c < 2; ++c)
         lower_strip<MODE, T>(s, me, top.a, top.e, c)
-            .bring_rows_of(i0, STRIP < top.n - i0 ? STRIP : top.n - i0, top.e - c * STRIP);
+            .prefetch_rows_of(i0, STRIP < top.n - i0 ? STRIP : top.n - i0, top.e - c * STRIP);
     if (tid < STRIP) {
         const int b = solves ? describe_columns(me, chain, strip, &mine, &rows)
                              : describe_rows(top, me.top, i0, &rows);
@@ -283,16 +294,17 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
     }
     __syncthreads();
     const int b = size;
-    /* where what children give to this row begins, and where its own gift goes */
+    /* where the children's contributions to this row begin, and where its own one goes */
     const int columns = chain_columns(t, me), first = t.node[me.low].first;
-    int gift = 0, gifts = 0;
+    int contribution = 0, contributions_end = 0;
     if (row < b) {
         const int position = rows.position[row];
         const int at_row = position < 0 ? columns + top.m + position : position - first;
         if (position < 0 || (at_row >= 0 && at_row < columns))
-            gift = s.gift[me.gift + at_row] + group, gifts = s.gift[me.gift + at_row + 1];
+            contribution = s.contribution[me.contribution + at_row] + group,
+            contributions_end = s.contribution[me.contribution + at_row + 1];
     }
-    const gift_places places(s, me.top);
+    const contribution_places places(s, me.top);
     const int own = tid >> 2 < b ? rows.position[tid >> 2] : 0;
     const int64_t to = own < 0 ? places.of(top.m + own) : 0;
     if (solves && !kept) find_rows(me, chain, strip, end, rows, b, at[1]);
@@ -301,25 +313,26 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
     if (solves && !kept) {
         load_square(mine, at[1], b, m.M);
         invert_square(m.M, b);
-        if (s.square) keep_square(m.M, kept_square<T>(s, me, strip));
+        if (s.square) store_square(m.M, kept_square<T>(s, me, strip));
     }
     wait_for_chain(t, s, me);
     __syncthreads();
     for (int k = tid; k < STRIP * NR; k += SWEEP_THREADS) {
         const int position = k / NR < b ? rows.position[k / NR] : -1;
-        m.y[k] = position >= 0 ? fresh(&y[(int64_t)position * NR + k % NR]) : make<T>(0);
+        m.y[k] = position >= 0 ? load_from_l2(&y[(int64_t)position * NR + k % NR]) : make<T>(0);
     }
     T sum[NR];
 #pragma unroll
     for (int r = 0; r < NR; ++r) sum[r] = make<T>(0);
-    for (; gift < gifts; gift += 2 * GROUPS) { /* two are looked at side by side */
-        const bool two = gift + GROUPS < gifts;
-        const T *from = u + (int64_t)gift * NR, *next = from + (two ? GROUPS * NR : 0);
+    for (; contribution < contributions_end;
+         contribution += 2 * GROUPS) { /* two are polled side by side */
+        const bool two = contribution + GROUPS < contributions_end;
+        const T *from = u + (int64_t)contribution * NR, *next = from + (two ? GROUPS * NR : 0);
 #pragma unroll
         for (int r = 0; r < NR; ++r) {
-            const T p = peek(from + r), q = peek(next + r);
-            sum[r] = sum[r] - handed(from + r, p, 60);
-            if (two) sum[r] = sum[r] - handed(next + r, q, 60);
+            const T p = poll(from + r), q = poll(next + r);
+            sum[r] = sum[r] - receive(from + r, p, 60);
+            if (two) sum[r] = sum[r] - receive(next + r, q, 60);
         }
     }
     for (int c = 0; c < before; ++c) {
@@ -332,8 +345,8 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
                 .load(i0 + row, row < b, group * PART, count, l);
             if (c + 2 < before) /* what comes after the next ones */
                 lower_strip<MODE, T>(s, me, top.a, top.e, c + 2)
-                    .bring_rows_of(i0, STRIP, top.e - (c + 2) * STRIP);
-        } else if constexpr (MODE == PLAIN) {
+                    .prefetch_rows_of(i0, STRIP, top.e - (c + 2) * STRIP);
+        } else if constexpr (MODE == READ_PANEL) {
 #pragma unroll
             for (int k = 0; k < PART; ++k) {
                 const int col = group * PART + k;
@@ -346,31 +359,32 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
             }
         }
         const T *const from =
-            handed_on + (int64_t)(solves && c + 1 == strip ? me.strips + c : c) * STRIP * NR;
+            sent + (int64_t)(solves && c + 1 == strip ? me.strips + c : c) * STRIP * NR;
         for (int k = tid; k < STRIP * NR; k += SWEEP_THREADS)
-            values[k] = k < count * NR ? handed(from + k) : make<T>(0);
+            values[k] = k < count * NR ? receive(from + k) : make<T>(0);
         __syncthreads();
 #pragma unroll
         for (int k = 0; k < PART; ++k)
 #pragma unroll
             for (int r = 0; r < NR; ++r)
-                pfma(sum[r], widen<T>(l[k]), values[(group * PART + k) * NR + r]);
+                pfma(sum[r], to_full<T>(l[k]), values[(group * PART + k) * NR + r]);
     }
 #pragma unroll
     for (int r = 0; r < NR; ++r) m.part[(group * STRIP + row) * NR + r] = sum[r];
     finish_strip(m, GROUPS, solves, false, false, [&](int i, int r, T value) {
         if (i >= b) return;
         const int position = rows.position[i];
-        if (solves) hand_over<NR>(handed_on, me, strip, strip + 1, i * NR + r, value);
+        if (solves) send_entry<NR>(sent, me, strip, strip + 1, i * NR + r, value);
         if (position >= 0)
             y[(int64_t)position * NR + r] = value;
         else
-            hand_on(&u[to * NR + r], value);
+            send(&u[to * NR + r], value);
     });
     if (top.w > top.e) publish(s.finished + me.top);
 }
 
-/** The sums of eight columns over a warp: lane 4 q has that of column q. */
+/** A warp: the sums of eight columns over its lanes; lane 4 q gets that of column q. Barriers: it
+ *  meets the warp. */
 template <class T> __device__ inline T sum_columns(T (&x)[8]) {
     const int lane = (int)threadIdx.x & 31;
 #pragma unroll
@@ -385,24 +399,27 @@ template <class T> __device__ inline T sum_columns(T (&x)[8]) {
     return quad_sum(x[0]);
 }
 
-/** A warp: each lane's value, of which `x` was seen, where it is wanted. */
-template <class T> __device__ inline T handed_to_warp(const T *p, T x, bool wanted) {
+/** A warp: each lane receives its value, of which x was polled, if it wants one. One lane waits for
+ *  all, since eight warps wait for the same values. Barriers: it meets the warp. */
+template <class T> __device__ inline T receive_by_warp(const T *p, T x, bool wanted) {
     for (;;) {
-        const unsigned missing = __ballot_sync(0xffffffffu, wanted && !is_there(x));
+        const unsigned missing = __ballot_sync(0xffffffffu, wanted && !is_set(x));
         if (!missing) return x;
-        /* one lane looks for all: eight warps wait for the same values */
-        if (((int)threadIdx.x & 31) == __ffs((int)missing) - 1) x = handed(p, x, 60);
+        /* one lane polls for all */
+        if (((int)threadIdx.x & 31) == __ffs((int)missing) - 1) x = receive(p, x, 60);
         __syncwarp();
-        if (wanted && !is_there(x)) x = peek(p);
+        if (wanted && !is_set(x)) x = poll(p);
     }
 }
 
-/** A strip of pivots backward: minus L^T times the rows below, then the strip's own square. Of rows
- *  beyond the chain's pivots it takes the first slice; slice > 0: that one alone, and its sums are
- *  handed on. SMALL: what counts is the way from front to front, not bytes. */
+/** A block: strip number `strip` of pivots of a chain on the way back: minus L^T times the rows
+ *  below, then the inverse of the strip's square. Of the rows beyond the chain's pivots it takes
+ *  slice 0, and receives the sums of the others; slice > 0: it makes that slice's sums and sends
+ *  them. SMALL: latency counts, not bytes. smem: shared memory. Called by backward_piece().
+ *  Barriers: it meets the block. */
 template <int MODE, bool H, bool SMALL, int NR, class T>
 __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
-                               const mpki_cuda_chain &me, int strip, int slice, char *room) {
+                               const mpki_cuda_chain &me, int strip, int slice, char *smem) {
     typedef typename read_of<MODE, T>::type E;
     __shared__ strip_chain<T> chain;
     __shared__ strip_columns<E> mine;
@@ -411,25 +428,24 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
     __shared__ int32_t at[IN_STRIP * SWEEP_THREADS], position[STRIP], where[SWEEP_THREADS];
     __shared__ int own_size;
     const swept_front<T> top(t, me.top);
-    const strip_room<NR, T> m(room);
+    const strip_smem<NR, T> m(smem);
     const int tid = (int)threadIdx.x, lane = tid & 31, warp = tid / 32;
     const int COLUMNS = STRIP / (SWEEP_THREADS / 32), end = top.node.first + top.own;
     const int32_t *ridx = t.ridx + top.node.ridx;
     const T *x = (const T *)s.x;
-    T *handed_on = (T *)s.handed_back + me.handed * NR;
-    const bool one = MODE != PLAIN || me.pieces == 1, kept = MODE != PLAIN || s.squared;
+    T *sent = (T *)s.sent_back + me.sent * NR;
+    const bool one = MODE != READ_PANEL || me.pieces == 1, kept = MODE != READ_PANEL || s.squared;
     /* rows beyond the pivots first: ancestors are done; then the strips after this one, from the
      * last */
     const int beyond = top.n - top.e, after = slice > 0 ? 0 : me.strips - 1 - strip;
     const int slices = (beyond + SWEEP_THREADS - 1) / SWEEP_THREADS, i0 = slice * SWEEP_THREADS;
     /* what slices of this strip hand on */
-    T *const sums =
-        handed_on + (2 * (int64_t)me.strips + (int64_t)strip * (slices - 1)) * STRIP * NR;
-    if (slice == 0 && kept) bring_square(kept_square<T>(s, me, strip), m.M);
+    T *const sums = sent + (2 * (int64_t)me.strips + (int64_t)strip * (slices - 1)) * STRIP * NR;
+    if (slice == 0 && kept) copy_square_async(kept_square<T>(s, me, strip), m.M);
     load_chain(t, s, me, chain);
     if (tid < STRIP) {
         int b;
-        if constexpr (MODE == NARROW) {
+        if constexpr (MODE == READ_HALF_COPY) {
             const lower_strip<MODE, T> own(s, me, top.a, top.e, strip);
             b = describe_columns(me, chain, strip, (strip_columns<T> *)0, &others);
             mine.column[tid] = own.a + tid * own.ld, mine.segment[tid] = 0;
@@ -442,15 +458,15 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
     __syncthreads();
     const int b = own_size;
     if (one && beyond > i0)
-        bring_columns(mine.column[0] + top.e + i0, (int)(mine.column[1] - mine.column[0]),
-                      beyond - i0 < SWEEP_THREADS ? beyond - i0 : SWEEP_THREADS, b);
-    if constexpr (MODE == PLAIN) {
+        prefetch_columns(mine.column[0] + top.e + i0, (int)(mine.column[1] - mine.column[0]),
+                         beyond - i0 < SWEEP_THREADS ? beyond - i0 : SWEEP_THREADS, b);
+    if constexpr (MODE == READ_PANEL) {
         if (slice == 0 && !kept) {
             find_rows(me, chain, strip, end, others, b, at);
             __syncthreads();
             load_square(mine, at, b, m.M);
             invert_square(m.M, b);
-            if (s.square) keep_square(m.M, kept_square<T>(s, me, strip));
+            if (s.square) store_square(m.M, kept_square<T>(s, me, strip));
         }
     }
     T sum[NR][COLUMNS]; /* a warp takes 8 columns */
@@ -489,7 +505,7 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
                 me, chain, range_of(me, chain.strip, strip).first + mine.segment[k / NR]);
             const panel<T> a(own.a, own.w, own.ld);
             int col = strip * STRIP + k / NR;
-            if constexpr (MODE == PLAIN) col = (int)((mine.column[k / NR] - own.a) / own.ld);
+            if constexpr (MODE == READ_PANEL) col = (int)((mine.column[k / NR] - own.a) / own.ld);
             m.y[k] = begin_value<H, NR>(s, a, col, k % NR);
         } else {
             m.y[k] = make<T>(0);
@@ -500,24 +516,24 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
          * to be done when the nearest one is through. Columns and values of the next 32 are on
          * their way */
         E l[COLUMNS];
-        T seen[NR];
-        const auto look = [&](int i, E(&l)[COLUMNS], T(&seen)[NR]) {
+        T polled[NR];
+        const auto request = [&](int i, E(&l)[COLUMNS], T(&polled)[NR]) {
             fetch(at, SWEEP_THREADS, i, l);
 #pragma unroll
             for (int r = 0; r < NR; ++r)
-                seen[r] =
-                    i + lane < count ? peek(&x[(int64_t)where[i + lane] * NR + r]) : make<T>(0);
+                polled[r] =
+                    i + lane < count ? poll(&x[(int64_t)where[i + lane] * NR + r]) : make<T>(0);
         };
-        if (count > 0) look((count - 1) & ~31, l, seen);
+        if (count > 0) request((count - 1) & ~31, l, polled);
         for (int i = (count - 1) & ~31; i >= 0; i -= 32) {
             E next[COLUMNS];
-            T next_seen[NR];
-            if (i > 0) look(i - 32, next, next_seen);
+            T next_polled[NR];
+            if (i > 0) request(i - 32, next, next_polled);
             const bool there = i + lane < count;
 #pragma unroll
             for (int r = 0; r < NR; ++r) {
                 const T *from = &x[there ? (int64_t)where[i + lane] * NR + r : 0];
-                const T value = handed_to_warp(from, seen[r], there);
+                const T value = receive_by_warp(from, polled[r], there);
 #pragma unroll
                 for (int q = 0; q < COLUMNS; ++q)
                     pfma(sum[r][q], cj<H>(as_read<MODE, T>(l[q])), value);
@@ -526,12 +542,12 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
 #pragma unroll
             for (int q = 0; q < COLUMNS; ++q) l[q] = next[q];
 #pragma unroll
-            for (int r = 0; r < NR; ++r) seen[r] = next_seen[r];
+            for (int r = 0; r < NR; ++r) polled[r] = next_polled[r];
         }
     } else {
         for (int k = tid; k < SWEEP_THREADS * NR; k += SWEEP_THREADS)
             m.x[k] =
-                k / NR < count ? handed_far(&x[(int64_t)where[k / NR] * NR + k % NR]) : make<T>(0);
+                k / NR < count ? receive_far(&x[(int64_t)where[k / NR] * NR + k % NR]) : make<T>(0);
         __syncthreads();
 #pragma unroll 2
         for (int i = 0; i < count; i += 32) {
@@ -542,7 +558,7 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
     }
     for (int k = tid; k < STRIP * NR && slice == 0; k += SWEEP_THREADS)
         for (int q = 0; q + 1 < slices; ++q)
-            m.y[k] = m.y[k] - handed(sums + (int64_t)q * STRIP * NR + k);
+            m.y[k] = m.y[k] - receive(sums + (int64_t)q * STRIP * NR + k);
     __syncthreads();
     for (int c = 0; c < after; ++c) { /* strips from the last on */
         const int which = me.strips - 1 - c, there = columns_of(me, chain, which);
@@ -558,9 +574,9 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
                         col < b && i < there ? mine.column[col][which * STRIP + i] : make<E>(0);
                 }
             if (which >= strip + 3 && tid / 4 < b && tid % 4 * (LINE / (int)sizeof(E)) < STRIP)
-                bring(mine.column[tid / 4] + (which - 2) * STRIP +
-                      tid % 4 * (LINE / (int)sizeof(E)));
-        } else if constexpr (MODE == PLAIN) {
+                prefetch_l2(mine.column[tid / 4] + (which - 2) * STRIP +
+                            tid % 4 * (LINE / (int)sizeof(E)));
+        } else if constexpr (MODE == READ_PANEL) {
             int32_t *const place = at + (c & 1) * IN_STRIP * STRIP;
             if (tid < STRIP) describe_columns(me, chain, which, (strip_columns<T> *)0, &others);
             __syncthreads();
@@ -570,9 +586,9 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
             for (int h = 0; h < STRIP / 32; ++h) fetch(place, STRIP, 32 * h, l[h]);
         }
         const T *const from =
-            handed_on + (int64_t)(which == strip + 1 ? me.strips + which : which) * STRIP * NR;
+            sent + (int64_t)(which == strip + 1 ? me.strips + which : which) * STRIP * NR;
         for (int k = tid; k < STRIP * NR; k += SWEEP_THREADS)
-            values[k] = k < there * NR ? handed(from + k) : make<T>(0);
+            values[k] = k < there * NR ? receive(from + k) : make<T>(0);
         __syncthreads();
 #pragma unroll
         for (int h = 0; h < STRIP / 32; ++h) add(l[h], values + 32 * h * NR);
@@ -585,13 +601,13 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
     if (slice > 0) {
         __syncthreads();
         for (int k = tid; k < STRIP * NR; k += SWEEP_THREADS)
-            hand_on(sums + (int64_t)(slice - 1) * STRIP * NR + k, m.part[k]);
+            send(sums + (int64_t)(slice - 1) * STRIP * NR + k, m.part[k]);
         return;
     }
     finish_strip(m, 1, true, true, H, [&](int i, int r, T value) {
         if (i >= b) return;
-        hand_over<NR>(handed_on, me, strip, strip - 1, i * NR + r, value);
-        deliver<NR>(s, position[i], r, value);
+        send_entry<NR>(sent, me, strip, strip - 1, i * NR + r, value);
+        send_solution<NR>(s, position[i], r, value);
     });
 }
 

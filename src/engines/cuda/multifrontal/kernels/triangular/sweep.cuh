@@ -2,8 +2,8 @@
 #ifndef MPKI_CUDA_MULTIFRONTAL_TRIANGULAR_SWEEP_CUH
 #define MPKI_CUDA_MULTIFRONTAL_TRIANGULAR_SWEEP_CUH
 /** What sweeps over the fronts share: counters and values by which blocks wait for one another, a
- *  front as a sweep sees it, a triangular solve by one warp, what children give. Vectors by
- *  position, NR right-hand sides side by side. */
+ *  front as a sweep sees it, a triangular solve by one warp, and the sum of the children's
+ *  contributions. Vectors lie by position, NR right-hand sides side by side. */
 #include "../pivot/large_front.cuh"
 
 namespace mpki {
@@ -11,28 +11,31 @@ namespace mpki {
 static const int STRIP = MPKI_FRONT_STRIP, SWEEP_THREADS = MPKI_FRONT_SLICE,
                  GROUPS = SWEEP_THREADS / STRIP;
 
-/* What other blocks have written while this kernel runs: past the first cache. */
-__device__ inline float fresh(const float *p) {
+/** A thread: the value at p, which another block may have written while this kernel runs: the L1
+ *  cache is passed by. Barriers: none. */
+__device__ inline float load_from_l2(const float *p) {
     return __ldcg(p);
 }
-__device__ inline double fresh(const double *p) {
+__device__ inline double load_from_l2(const double *p) {
     return __ldcg(p);
 }
-__device__ inline cx<float> fresh(const cx<float> *p) {
+__device__ inline cx<float> load_from_l2(const cx<float> *p) {
     const float2 x = __ldcg((const float2 *)(const void *)p);
     return {x.x, x.y};
 }
-__device__ inline cx<double> fresh(const cx<double> *p) {
+__device__ inline cx<double> load_from_l2(const cx<double> *p) {
     const double2 x = __ldcg((const double2 *)(const void *)p);
     return {x.x, x.y};
 }
 
-/** A thread waits until *flag, which was -1, was raised `goal` times. */
+/** A thread: waits until *flag, which was -1, was raised `goal` times; what was written before that
+ *  is visible then. Barriers: none. */
 __device__ inline void wait_for(int *flag, int goal) {
     while (atomicAdd(flag, 0) + 1 < goal) __nanosleep(40);
     __threadfence();
 }
-/** All threads: what this block has written is there, and *flag says so. */
+/** A block: raises *flag, after all that its threads have written. Barriers: it meets the block
+ *  first. */
 __device__ inline void publish(int *flag) {
     __syncthreads();
     if (threadIdx.x == 0) {
@@ -41,18 +44,18 @@ __device__ inline void publish(int *flag) {
     }
 }
 
-/* Values that blocks hand on to one another, each its own flag: before it is there all of its bits
- * are set, as in no result of the device's arithmetic. */
-__device__ inline bool is_there(float x) {
+/** A thread: was the value sent? */
+__device__ inline bool is_set(float x) {
     return __float_as_uint(x) != 0xffffffffu;
 }
-__device__ inline bool is_there(double x) {
+__device__ inline bool is_set(double x) {
     return __double_as_longlong(x) != -1;
 }
-template <class F> __device__ inline bool is_there(cx<F> x) {
-    return is_there(x.x) && is_there(x.y);
+template <class F> __device__ inline bool is_set(cx<F> x) {
+    return is_set(x.x) && is_set(x.y);
 }
-__device__ inline float peek(const float *p) {
+/** A thread: the value at p as it is now, sent or not. Barriers: none. */
+__device__ inline float poll(const float *p) {
 #ifdef __CUDA_ARCH__
     float x;
     asm volatile("ld.relaxed.gpu.global.f32 %0, [%1];" : "=f"(x) : "l"(p) : "memory");
@@ -61,7 +64,7 @@ __device__ inline float peek(const float *p) {
     return *p;
 #endif
 }
-__device__ inline double peek(const double *p) {
+__device__ inline double poll(const double *p) {
 #ifdef __CUDA_ARCH__
     double x;
     asm volatile("ld.relaxed.gpu.global.f64 %0, [%1];" : "=d"(x) : "l"(p) : "memory");
@@ -70,86 +73,94 @@ __device__ inline double peek(const double *p) {
     return *p;
 #endif
 }
-template <class F> __device__ inline cx<F> peek(const cx<F> *p) {
-    return {peek(&p->x), peek(&p->y)};
+template <class F> __device__ inline cx<F> poll(const cx<F> *p) {
+    return {poll(&p->x), poll(&p->y)};
 }
-__device__ inline void hand_on(float *p, float x) {
-    if (!is_there(x)) x = (float)NAN;
+/** A thread: sends x by way of *p: one store, which is value and flag. Barriers: none. */
+__device__ inline void send(float *p, float x) {
+    if (!is_set(x)) x = (float)NAN;
 #ifdef __CUDA_ARCH__
     asm volatile("st.relaxed.gpu.global.f32 [%0], %1;" ::"l"(p), "f"(x) : "memory");
 #else
     *p = x;
 #endif
 }
-__device__ inline void hand_on(double *p, double x) {
-    if (!is_there(x)) x = (double)NAN;
+__device__ inline void send(double *p, double x) {
+    if (!is_set(x)) x = (double)NAN;
 #ifdef __CUDA_ARCH__
     asm volatile("st.relaxed.gpu.global.f64 [%0], %1;" ::"l"(p), "d"(x) : "memory");
 #else
     *p = x;
 #endif
 }
-template <class F> __device__ inline void hand_on(cx<F> *p, cx<F> x) {
-    hand_on(&p->x, x.x);
-    hand_on(&p->y, x.y);
+template <class F> __device__ inline void send(cx<F> *p, cx<F> x) {
+    send(&p->x, x.x);
+    send(&p->y, x.y);
 }
-/** The value, as soon as it is there; x: what was seen of it. `pause` ns go by between two
- *  looks. */
-template <class T> __device__ inline T handed(const T *p, T x, unsigned pause = 20) {
-    while (!is_there(x)) {
+/** A thread: the value that is sent by way of *p, as soon as it is there; x: what poll() has seen
+ *  of it. `pause` ns go by between two polls. Barriers: none. */
+template <class T> __device__ inline T receive(const T *p, T x, unsigned pause = 20) {
+    while (!is_set(x)) {
         __nanosleep(pause);
-        x = peek(p);
+        x = poll(p);
     }
     return x;
 }
-template <class T> __device__ inline T handed(const T *p) {
-    return handed(p, peek(p));
+/** A thread: the value that is sent by way of *p, as soon as it is there. */
+template <class T> __device__ inline T receive(const T *p) {
+    return receive(p, poll(p));
 }
-/** One of another front, for which many may wait. */
-template <class T> __device__ inline T handed_far(const T *p) {
-    return handed(p, peek(p), 60);
+/** A thread: receive() of a value of another front, for which many may wait: it polls less
+ *  often. */
+template <class T> __device__ inline T receive_far(const T *p) {
+    return receive(p, poll(p), 60);
 }
 
-/** `threads` of them, this one number `own`: the first `rows` rows of some columns. */
+/** Thread number `own` of `threads`: its part of the lines of the first `rows` rows of some columns
+ *  is brought to the L2 cache. Barriers: none. */
 template <class T>
-__device__ inline void bring_lines(const T *a, int ld, int rows, int columns, int own,
-                                   int threads) {
+__device__ inline void prefetch_lines(const T *a, int ld, int rows, int columns, int own,
+                                      int threads) {
     const int lines = (rows * (int)sizeof(T) + LINE - 1) / LINE + 1;
     for (int k = own; rows > 0 && k < lines * columns; k += threads) {
         const int i = k % lines * (LINE / (int)sizeof(T));
-        bring(a + (int64_t)(k / lines) * ld + (i < rows ? i : rows - 1));
+        prefetch_l2(a + (int64_t)(k / lines) * ld + (i < rows ? i : rows - 1));
     }
 }
-/** All threads; by a warp. */
-template <class T> __device__ inline void bring_columns(const T *a, int ld, int rows, int columns) {
-    bring_lines(a, ld, rows, columns, (int)threadIdx.x, (int)blockDim.x);
+/** A block: the first `rows` rows of some columns are brought to the L2 cache. Barriers: none. */
+template <class T>
+__device__ inline void prefetch_columns(const T *a, int ld, int rows, int columns) {
+    prefetch_lines(a, ld, rows, columns, (int)threadIdx.x, (int)blockDim.x);
 }
-template <class T> __device__ inline void bring_rows(const T *a, int ld, int rows, int columns) {
-    bring_lines(a, ld, rows, columns, (int)threadIdx.x & 31, 32);
+/** A warp: prefetch_columns() by its lanes alone. */
+template <class T> __device__ inline void prefetch_rows(const T *a, int ld, int rows, int columns) {
+    prefetch_lines(a, ld, rows, columns, (int)threadIdx.x & 31, 32);
 }
 
-/** A front as a sweep sees it. */
+/** A front as a sweep sees it: its panel a; `own` columns and m rows below them as analysed; w
+ *  columns, e of them eliminated; n rows. */
 template <class T> struct swept_front {
     const mpki_cuda_node &node;
     panel<T> a;
     int own, m, w, e, n;
     __device__ swept_front(const mpki_cuda_tree &t, int index)
-        : node(t.node[index]), a(t.now[index].a, t.now[index].w, t.now[index].ld), own(node.own),
-          m(node.rows), w(a.w), e(t.now[index].nelim), n(w + m) {}
+        : node(t.node[index]), a(t.state[index].a, t.state[index].w, t.state[index].ld),
+          own(node.own), m(node.rows), w(a.w), e(t.state[index].nelim), n(w + m) {}
 };
 
-/** One warp: x := L^-1 x for b <= 32 rows, a row a lane; L: a column every `ld` entries. Eight
- *  columns of L are on their way while eight are at work; the first ones may be fetched before x is
- *  there. */
+/** x := L^-1 x on b <= 32 rows by one warp, a row a lane; column k of L begins at L + k ld. Eight
+ *  columns are on their way while eight are used. */
 template <class T> struct block_ahead {
     enum { AHEAD = 8 };
     T l[AHEAD];
+    /** A warp: asks for the first columns, before x is there. Barriers: none. */
     __device__ void fetch(const T *L, int ld, int b) {
         const int lane = (int)threadIdx.x & 31;
 #pragma unroll
         for (int k = 0; k < AHEAD; ++k)
             l[k] = lane > k && lane < b ? L[lane + (int64_t)k * ld] : make<T>(0);
     }
+    /** A warp: x := L^-1 x, after fetch(). Barriers: it meets the warp. */
     template <int NR> __device__ void solve(const T *L, int ld, int b, T (&x)[NR]) {
         const int lane = (int)threadIdx.x & 31;
         for (int k0 = 0; k0 + 1 < b; k0 += AHEAD) {
@@ -168,6 +179,8 @@ template <class T> struct block_ahead {
         }
     }
 };
+/** A warp: v := L^-1 v, b <= 32 rows of NR entries. Barriers: it meets the warp; the caller meets
+ *  it before other lanes read v. */
 template <int NR, class T> __device__ inline void solve_block(const T *L, int ld, int b, T *v) {
     const int lane = (int)threadIdx.x & 31;
     block_ahead<T> ahead;
@@ -181,6 +194,8 @@ template <int NR, class T> __device__ inline void solve_block(const T *L, int ld
         if (lane < b) v[lane * NR + r] = x[r];
 }
 
+/** A warp: v := L^-T v, or L^-H v with H, b <= 32 rows of NR entries. Barriers: as
+ *  solve_block(). */
 template <bool H, int NR, class T>
 __device__ inline void solve_block_back(const T *L, int ld, int b, T *v) {
     const int AHEAD = 8, lane = (int)threadIdx.x & 31;
@@ -209,28 +224,31 @@ __device__ inline void solve_block_back(const T *L, int ld, int b, T *v) {
         if (lane < b) v[lane * NR + r] = x[r];
 }
 
-/* ---- what children give: values, each its own flag, in u ---- */
+/* ---- contributions of children: values in u, each its own flag ---- */
 
-enum { LISTED = 128 /* children that are looked up together */ };
+enum { LISTED = 128 /* children that are described together */ };
 
-/** Where a front's rows go in u. */
-struct gift_places {
+/** Where the contributions of a front's rows go in u: made by a thread. */
+struct contribution_places {
     const int32_t *slot; /* NULL: to its own part, one after the other */
     int64_t at;
-    __device__ gift_places(const mpki_cuda_sweep &s, int front) : slot(NULL), at(s.at[front]) {
+    __device__ contribution_places(const mpki_cuda_sweep &s, int front)
+        : slot(NULL), at(s.at[front]) {
         const int64_t begin = s.slot[front];
         if (begin >= 0) slot = s.slots + begin;
     }
+    /** A thread: the place of this row below the front's columns. */
     __device__ int64_t of(int row) const { return slot ? slot[row] : at + row; }
 };
 
-/** Has a front left columns to its parent? These are in y, and `finished` tells when. */
+/** A thread: has a front delayed columns? Their values are in y when `finished` says so. */
 __device__ inline bool leaves_columns(const mpki_cuda_tree &t, int front) {
-    return t.now[front].w > t.now[front].nelim;
+    return t.state[front].w > t.state[front].nelim;
 }
 
-/** All threads: children before front `first` that have left columns are done. The caller
- *  synchronizes. chained: the child whose columns come before the front's own is no matter. */
+/** A block: waits until the children of a front that have delayed columns, and come before front
+ *  `first`, are done. chained: the child whose columns come before the front's own is left out.
+ *  Barriers: none; the caller meets the block. */
 __device__ inline void wait_for_columns(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
                                         const mpki_cuda_node &node, int first, bool chained) {
     for (int k = (int)threadIdx.x; k < node.children; k += (int)blockDim.x) {
@@ -240,8 +258,8 @@ __device__ inline void wait_for_columns(const mpki_cuda_tree &t, const mpki_cuda
     }
 }
 
-/** The first entry of an ascending list that is not below `value`, as first_not_below(): seven
- *  entries are looked at side by side, since a sweep waits for memory. */
+/** A thread: first_not_below(), with seven reads side by side, since a sweep waits for memory.
+ *  Barriers: none. */
 __device__ inline int find_not_below(const int32_t *list, int count, int value) {
     int low = 0, high = count; /* what is sought is one of low .. high */
     while (high - low > 7) {
@@ -258,21 +276,22 @@ __device__ inline int find_not_below(const int32_t *list, int count, int value) 
     return low + below;
 }
 
-/** Some children of a front, in shared memory: where the rows that they give something to are told,
- *  where it lies, and which of their rows do. */
+/** Some children of a front, in shared memory: the list of their rows, where their contributions
+ *  lie, and which of their rows are in the target. */
 template <class T> struct child_list {
     const int32_t *rel[LISTED];
     const T *from[LISTED];
     int32_t first[LISTED], last[LISTED];
 };
 
-/** A group of rows that is added up: [low, high) of a front's own columns and the rows below. */
+/** Rows of a front that are added up: rows low .. high - 1 of its own columns and the rows
+ *  below. */
 struct target {
     int low, high;
 };
 
-/** All threads: children k0 .. k0 + LISTED - 1 of a front; needs nothing that is not there before
- *  the sweep. */
+/** A block: describes children k0 .. k0 + LISTED - 1 of a front for the target `to`. It reads
+ *  nothing that the sweep makes. Barriers: none; the caller meets the block. */
 template <int NR, class T>
 __device__ inline void list_children(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
                                      const mpki_cuda_node &node, const target &to, int k0,
@@ -289,8 +308,8 @@ __device__ inline void list_children(const mpki_cuda_tree &t, const mpki_cuda_sw
     }
 }
 
-/** All threads: sum (rows of the target, NR each) += the listed children's gifts, in the order of
- *  children. */
+/** A block: sum += the contributions of the `count` listed children, in their order; sum: NR
+ *  entries for each row of the target. Barriers: it meets the block, after each child. */
 template <int NR, class T>
 __device__ inline void add_listed(const target &to, const child_list<T> &list, int count, T *sum) {
     for (int k = 0; k < count; ++k) {
@@ -299,14 +318,15 @@ __device__ inline void add_listed(const target &to, const child_list<T> &list, i
         const int last = list.last[k] * NR;
         for (int i = list.first[k] * NR + (int)threadIdx.x; i < last; i += (int)blockDim.x) {
             T &at = sum[(rel[i / NR] - to.low) * NR + i % NR];
-            at = at + handed_far(from + i);
+            at = at + receive_far(from + i);
         }
         __syncthreads();
     }
 }
 
-/** The same where children are many and the rows few: each warp adds up every so many of them, the
- *  warps' sums are added in their order. own: as many as the target's for each warp. */
+/** A block: add_listed() for many children and few rows: each warp adds up every so many of them,
+ *  and the warps' sums are added in their order. own [work] as much as `sum` for each warp.
+ *  Barriers: it meets the block, also before it returns. */
 template <int NR, class T>
 __device__ inline void add_many(const target &to, const child_list<T> &list, int count, T *sum,
                                 T *own) {
@@ -316,24 +336,24 @@ __device__ inline void add_many(const target &to, const child_list<T> &list, int
     for (int i = lane; i < rows; i += 32) mine[i] = make<T>(0);
     __syncwarp();
     /* a lane's first value of the next child, as far as it is there, and where it goes */
-    const auto look = [&](int k, T &x) {
+    const auto request = [&](int k, T &x) {
         const int i = k < count ? list.first[k] * NR + lane : 0;
         if (k >= count || i >= list.last[k] * NR) return -1;
-        x = peek(list.from[k] + i);
+        x = poll(list.from[k] + i);
         return (list.rel[k][i / NR] - to.low) * NR + i % NR;
     };
     T value = make<T>(0);
-    int place = look(warp, value);
+    int place = request(warp, value);
     for (int k = warp; k < count; k += warps) {
         T next = make<T>(0);
-        const int next_place = look(k + warps, next);
+        const int next_place = request(k + warps, next);
         const int32_t *rel = list.rel[k];
         const T *from = list.from[k];
         const int i0 = list.first[k] * NR + lane, last = list.last[k] * NR;
-        if (place >= 0) mine[place] = mine[place] + handed(from + i0, value, 60);
+        if (place >= 0) mine[place] = mine[place] + receive(from + i0, value, 60);
         for (int i = i0 + 32; i < last; i += 32) {
             T &at = mine[(rel[i / NR] - to.low) * NR + i % NR];
-            at = at + handed_far(from + i);
+            at = at + receive_far(from + i);
         }
         __syncwarp();
         value = next, place = next_place;
@@ -347,8 +367,9 @@ __device__ inline void add_many(const target &to, const child_list<T> &list, int
     __syncthreads();
 }
 
-/** All threads: sum += what the children of a front give. own: room for so many entries beside
- *  it. */
+/** A block: sum += the contributions of all children of a front to the target `to`. own [work]
+ *  `entries` entries. Barriers: it meets the block, also before it returns, if there are
+ *  children. */
 template <int NR, class T>
 __device__ void gather(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
                        const mpki_cuda_node &node, const target &to, T *sum, T *own, int entries) {
@@ -367,7 +388,7 @@ __device__ void gather(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
     }
 }
 
-/** D^-1 y in column k of a front. */
+/** A thread: entry k of D^-1 y on the columns of panel a, right-hand side r. Barriers: none. */
 template <bool H, int NR, class T>
 __device__ inline T by_diagonal(const panel<T> &a, const T *y, int k, int r) {
     const T d = a.dinv[2 * k], off = a.dinv[2 * k + 1];
@@ -377,14 +398,15 @@ __device__ inline T by_diagonal(const panel<T> &a, const T *y, int k, int r) {
     if (abs1(off) > 0) return d * mine + cj<H>(off) * y[(int64_t)a.id[k + 1] * NR + r];
     return d * mine;
 }
-/** An entry of L^-T's result, for those who wait for it and for whom it is made. */
+/** A thread: x at this position, right-hand side r: sent to the fronts that wait for it, and,
+ *  scaled, to where the caller wants it. Barriers: none. */
 template <int NR, class T>
-__device__ inline void deliver(const mpki_cuda_sweep &s, int position, int r, T value) {
+__device__ inline void send_solution(const mpki_cuda_sweep &s, int position, int r, T value) {
     typedef typename scalar_of<T>::real R;
-    hand_on((T *)s.x + (int64_t)position * NR + r, value);
+    send((T *)s.x + (int64_t)position * NR + r, value);
     if (s.out) ((T *)s.out)[s.perm[position] + r * s.ldout] = value * (R)s.scale[position];
 }
-/** What L^-T begins with there. */
+/** A thread: what L^-T starts with in column k of panel a: y, or D^-1 y. */
 template <bool H, int NR, class T>
 __device__ inline T begin_value(const mpki_cuda_sweep &s, const panel<T> &a, int k, int r) {
     const T *y = (const T *)s.y;

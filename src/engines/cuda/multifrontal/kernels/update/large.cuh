@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_MULTIFRONTAL_UPDATE_LARGE_CUH
 #define MPKI_CUDA_MULTIFRONTAL_UPDATE_LARGE_CUH
-/** The pivots of a block of columns leave the rest of the front: C -= L W^H, on tiles of 64 x 64 of
- *  the panel and of the contribution; of real doubles, by tensor cores. */
+/** The update of a large front by the pivots of a block of columns: C -= L W^H with W = L D, on
+ *  tiles of 64 x 64 of the panel and of the contribution; of real doubles by tensor cores. */
 #include "../pivot/large_front.cuh"
 #ifdef __CUDACC__
 #include "engines/cuda/dense/kernels/mma.cuh"
@@ -12,17 +12,18 @@ namespace mpki {
 
 static const int OUTER = MPKI_FRONT_OUTER, DEPTH = 16;
 
-/** What an update does: all of a block of columns that is done, or after columns_kernel(); of a
- *  block that the next one does not wait for to its end the columns that it does wait for, or the
- *  others. */
+/** Which columns of the front an update takes. Where the next block of columns waits for all of it:
+ *  those of a block of columns that is done (ALL), or of the pivots of columns_kernel() (COLUMNS).
+ *  Else: those that the next block waits for (NEXT), and beside that block the others (REST). */
 enum { OUTER_ALL, OUTER_COLUMNS, OUTER_NEXT, OUTER_REST };
 
 /* Tiles of so many columns are taken row by row: what is at work at one time shares rows of L and W
  * in the cache. */
 static const int OUTER_GROUP = 8;
 
-/** Where tile `at` lies among the first `columns` columns of tiles of a lower triangle, `rows` of
- *  them high: by groups of OUTER_GROUP columns. */
+/** A thread: the tile number `at` of the first `columns` columns of tiles of a lower triangle that
+ *  is `rows` tiles high: row *I and column *J. They are counted by groups of OUTER_GROUP columns,
+ *  row by row in a group. Barriers: none. */
 __device__ inline void outer_place(int rows, int columns, int at, int *I, int *J) {
     int low = 0, high = (columns + OUTER_GROUP - 1) / OUTER_GROUP;
     while (high - low > 1) {
@@ -46,12 +47,15 @@ __device__ inline void outer_place(int rows, int columns, int at, int *I, int *J
 }
 
 /** The pivots of an update, and the tiles of the front that it has: `panels` in columns begin ..
- *  end - 1 of the panel's tiles, then the contribution's. */
+ *  end - 1 of the panel's tiles, then the contribution's; `all` of them. Entries (i, k) of L and W
+ *  lie at [i + k ld] of f.ld and f.ldw. */
 template <class T> struct outer_pivots {
     const T *L, *W; /* of the first pivot */
     int qe, pivots, begin, end, panels, all;
+    /** A thread: the pivots of a tile of 128, for the other columns of its block. */
     __device__ outer_pivots(const T *L_, const T *W_, int qe_, int pivots_)
         : L(L_), W(W_), qe(qe_), pivots(pivots_), begin(0), end(0), panels(0), all(0) {}
+    /** A thread: the pivots of a block of columns of front f; what: which update it is. */
     __device__ outer_pivots(const mpki_cuda_front &f, const mpki_cuda_large &large, int what)
         : qe(f.qe), pivots(0) {
         const int below = (f.nrows - f.w + OUTER - 1) / OUTER;
@@ -78,8 +82,8 @@ template <class T> struct outer_pivots {
     }
 };
 
-/** A tile: rows i0 .. i1-1, columns j0 .. j1-1; where column j0 lies, so that [i + (j - j0) ld] is
- *  entry (i, j). */
+/** A tile of an update: rows i0 .. i1 - 1, columns j0 .. j1 - 1; entry (i, j) lies at c[i + (j -
+ *  j0) ld]. */
 template <class T> struct outer_tile {
     int i0, i1, j0, j1, ld;
     T *c;
@@ -108,8 +112,10 @@ template <class T> struct outer_tile {
     }
 };
 
-/** The front of this block, its number there, and how many blocks it has: one for each `share`
- *  tiles, and one more. A warp looks at 32 fronts at once, since each look waits long. */
+/** A warp, each of a block for itself: the number of the front that this block has, *part, the
+ *  block's number there, and *blocks, how many the front has: one for each `share` tiles, and
+ *  one more. The lanes search 32 fronts at once, since a read waits long. Barriers: it meets the
+ *  warp. */
 __device__ inline int front_of_update(const mpki_cuda_large &large, int share, int *part,
                                       int *blocks) {
     const int me = (int)blockIdx.x, lane = (int)threadIdx.x & 31;
@@ -126,7 +132,8 @@ __device__ inline int front_of_update(const mpki_cuda_large &large, int share, i
     return low;
 }
 
-/** All threads: one tile. */
+/** A block of 256 threads: C -= L W^H on tile u, entries i >= j of columns by.qe and on. A thread
+ *  has 4 x 4 entries. Called by outer_kernel(). Barriers: it meets the block. */
 template <bool H, class T>
 __device__ void update_tile(const mpki_cuda_front &f, const outer_pivots<T> &by,
                             const outer_tile<T> &u) {
@@ -176,6 +183,8 @@ __device__ void update_tile(const mpki_cuda_front &f, const outer_pivots<T> &by,
     }
 }
 
+/** A block for each `share` tiles of the update `what` of each large front. Barriers: it meets the
+ *  block. */
 template <bool H, class T>
 __global__ void __launch_bounds__(256) outer_kernel(mpki_cuda_large large, int what, int share) {
     after_previous();
@@ -193,10 +202,13 @@ static const int MMA_THREADS = 128, MMA_STAGES = 3;
 static const int MMA_LD = OUTER + 4;             /* fragments without bank conflicts */
 static const int MMA_STAGE = 2 * DEPTH * MMA_LD; /* doubles: L, then W */
 
-/** All threads: one tile. Four warps, 32 x 32 each. Rows are copied in twos, of which the first is
- *  an even one: the contribution begins at any row. Rows that are not of the tile give entries that
- *  are not stored; pivots that there are not must be zeros. The sums begin with -C, which comes
- *  while the first copies are under way. */
+/** A block of 128 threads: C -= L W^H on tile u, entries i >= j of columns by.qe and on, in real
+ *  doubles by tensor cores: four warps, 32 x 32 entries each. stage [work] MMA_STAGES steps of 16
+ *  pivots of L and W. Rows are copied in twos, of which the first is even, since a contribution
+ *  begins at any row. Rows outside the tile give entries that are not stored; pivots beyond the
+ *  last one are zeros. The sums begin with -C, which is read while the first copies are under way.
+ *  Called by outer_mma_kernel() and inner_128_kernel(). Barriers: it meets the block; the caller
+ *  meets it before the next tile. */
 __device__ inline void update_tile_mma(const mpki_cuda_front &f, const outer_pivots<double> &by,
                                        const outer_tile<double> &u, double *stage) {
     const int pivots = by.pivots, qe = by.qe;
@@ -290,10 +302,12 @@ __device__ inline void update_tile_mma(const mpki_cuda_front &f, const outer_piv
         });
 }
 
+/** A block for each `share` tiles of the update `what` of each large front, in real doubles.
+ *  Barriers: it meets the block. */
 static __global__ void __launch_bounds__(MMA_THREADS, 3)
     outer_mma_kernel(mpki_cuda_large large, int what, int share) {
     after_previous();
-    MPKI_ROOM;
+    MPKI_SMEM;
     int part, blocks;
     const mpki_cuda_front &f = large.front[front_of_update(large, share, &part, &blocks)];
     for (int k = part;;
@@ -301,7 +315,7 @@ static __global__ void __launch_bounds__(MMA_THREADS, 3)
         const outer_pivots<double> by(f, large, what);
         if (by.pivots <= 0 || k >= by.all) return;
         const outer_tile<double> u(f, by, k);
-        if (u.j1 > by.qe) update_tile_mma(f, by, u, (double *)room);
+        if (u.j1 > by.qe) update_tile_mma(f, by, u, (double *)smem);
         __syncthreads();
     }
 }

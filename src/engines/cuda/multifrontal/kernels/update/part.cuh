@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_MULTIFRONTAL_UPDATE_PART_CUH
 #define MPKI_CUDA_MULTIFRONTAL_UPDATE_PART_CUH
-/** Contributions of fronts whose columns one block eliminates (task.cuh): squares of 64 x 64, each
- *  by a block of its own, which adds up what the children give while the columns are at work, then
- *  takes L D L^H away; and the kernel that goes over all tasks. */
+/** Contributions of fronts whose columns one block eliminates (pivot/small_front.cuh): squares of
+ *  64 x 64, a part each, by blocks of their own. A part adds up the children's contributions while
+ *  the columns are at work, then takes L D L^H away. And the kernel that goes over all tasks. */
 #include "engines/cuda/module/launch.cuh"
 #include "../pivot/small_front.cuh"
 
@@ -12,21 +12,23 @@ namespace mpki {
 static const int PART = MPKI_FRONT_CONTRIBUTION, PART_DEPTH = 32, PART_LD = PART + 4;
 
 /** Shared memory of a part: L of its rows; L D of its columns, later the product. */
-template <class T> struct part_room {
+template <class T> struct part_smem {
     T *L, *X;
+    /** Bytes of the shared memory of a part. */
     static __host__ __device__ int64_t bytes() {
         return ((int64_t)PART_LD * PART_DEPTH + PART_LD * PART) * (int64_t)sizeof(T);
     }
-    __device__ part_room(char *room) {
-        L = (T *)room;
+    __device__ part_smem(char *smem) {
+        L = (T *)smem;
         X = L + PART_LD * PART_DEPTH;
     }
 };
 
-/** All threads: X := L X^H of this square, ne pivots; for L its rows i0 and on, for X rows j0 and
- *  on of the front's n. sum [inout]: the square's entries of a thread, from which it is taken. */
+/** A block: sum[e] -= L X^H on the square, `depth` pivots. sum [inout] a thread's entries: row
+ *  threadIdx.x % PART, every so many columns. Called by task_part(). Barriers: none; the caller
+ *  meets the block before and after. */
 template <bool H, int E, class T>
-__device__ void part_product(const part_room<T> &m, int depth, T (&sum)[E]) {
+__device__ void part_product(const part_smem<T> &m, int depth, T (&sum)[E]) {
     const int row = (int)threadIdx.x % PART, step = (int)blockDim.x / PART;
     for (int k = 0; k < depth; ++k) {
         const T l = m.L[row + k * PART_LD];
@@ -36,10 +38,10 @@ __device__ void part_product(const part_room<T> &m, int depth, T (&sum)[E]) {
     }
 }
 
-/** The same of real doubles by tensor cores: 16 warps, 16 x 16 each; the product goes through
- *  shared memory. */
+/** A block: part_product() of real doubles by tensor cores: 16 warps of 16 x 16 entries, whose
+ *  results go through shared memory to the threads of `sum`. Barriers: it meets the block. */
 template <bool H, int E>
-__device__ void part_product(const part_room<double> &m, int depth, double (&sum)[E]) {
+__device__ void part_product(const part_smem<double> &m, int depth, double (&sum)[E]) {
     const int lane = (int)threadIdx.x & 31, g = lane / 4, t = lane % 4;
     const int row = (int)threadIdx.x % PART, step = (int)blockDim.x / PART;
     const int warps = (int)blockDim.x / 32;
@@ -79,15 +81,16 @@ __device__ void part_product(const part_room<double> &m, int depth, double (&sum
 
 static const int PART_CHILDREN = 8; /* whose rows are looked for together */
 
-/** Where rows and columns of a square are in some children, whose rows are fewer than PART_NONE. In
+/** Where rows and columns of a square are in some children; PART_NONE: nowhere. It lies in the
  *  place of L. */
 struct part_maps {
     uint16_t row[PART_CHILDREN][PART], col[PART_CHILDREN][PART];
 };
 static const int PART_NONE = 0xffff;
 
-/** All threads: wait for children number first .. first + count - 1 of a front, and describe
- *  them, where their rows are in this square. False: one of them could not be done. */
+/** A block: waits for children number first .. first + count - 1 of front s, and finds where rows
+ *  i0 .. and columns j0 .. of the square are in them. Returns false if one of them could not be
+ *  done. Called by part_gather(). Barriers: it meets the block, also before it returns true. */
 __device__ inline bool part_children(const mpki_cuda_tree &t, const mpki_cuda_node &node, int s,
                                      int first, int count, int i0, int j0, part_maps &at) {
     __shared__ int bad;
@@ -97,14 +100,14 @@ __device__ inline bool part_children(const mpki_cuda_tree &t, const mpki_cuda_no
     __syncthreads();
     if (tid < count) {
         const int c = t.child[node.child + first + tid];
-        const mpki_cuda_now *now = t.now + c;
+        const mpki_cuda_front_state *state = t.state + c;
         const int parts = t.node[c].parts;
-        int done = 1;
+        int done = MPKI_CUDA_DONE;
         if (c < s) {
-            while ((done = seen(&now->done)) == 0) __nanosleep(20);
-            while (done > 0 && seen(&now->parts) < parts) __nanosleep(20);
+            while ((done = load_acquire(&state->done)) == MPKI_CUDA_WAITING) __nanosleep(20);
+            while (done > MPKI_CUDA_WAITING && load_acquire(&state->parts) < parts) __nanosleep(20);
         }
-        if (done < 0) atomicMax(&bad, 1);
+        if (done < MPKI_CUDA_WAITING) atomicMax(&bad, 1);
         some.rel[tid] = t.node[c].rel, some.contribution[tid] = t.node[c].contribution;
         some.rows[tid] = t.node[c].rows, some.columns[tid] = some.gone[tid] = 0;
     }
@@ -127,10 +130,11 @@ __device__ inline bool part_children(const mpki_cuda_tree &t, const mpki_cuda_no
     return true;
 }
 
-/** All threads: what the children give to this square, in their order: mostly it is the last that
- *  is done last. False: one of them could not be done. */
+/** A block: sum[e] += the children's contributions to the square at (i0, j0), in their order.
+ *  Returns false if one of them could not be done. Called by task_part(). Barriers: it meets the
+ *  block. */
 template <int E, class T>
-__device__ bool part_gather(const mpki_cuda_tree &t, const part_room<T> &m,
+__device__ bool part_gather(const mpki_cuda_tree &t, const part_smem<T> &m,
                             const mpki_cuda_node &node, int s, int i0, int j0, T (&sum)[E]) {
     static_assert(sizeof(part_maps) <= sizeof(T) * PART_LD * PART_DEPTH, "it has L's place");
     const int tid = (int)threadIdx.x, row = tid % PART, col = tid / PART;
@@ -158,13 +162,15 @@ __device__ bool part_gather(const mpki_cuda_tree &t, const part_room<T> &m,
     return true;
 }
 
-/** All threads: L of rows i0 .. and L D of rows j0 .. below the columns, pivots k0 .. of e. All
- *  that a thread reads, but for pairs, is under way at once. */
+/** A block of THREADS threads: m.L := L of rows i0 .., m.X := L D of rows j0 .. below the columns
+ *  of panel a, n rows, for pivots k0 .. k0 + PART_DEPTH - 1 of e. What a thread reads, but for
+ *  pairs, is under way at once. Called by task_part(). Barriers: none; the caller meets the block
+ *  before and after. */
 template <bool H, int THREADS, class T>
-__device__ void part_load(const part_room<T> &m, const panel<T> &a, int n, int i0, int j0, int k0,
+__device__ void part_load(const part_smem<T> &m, const panel<T> &a, int n, int i0, int j0, int k0,
                           int e) {
     const int STEP = THREADS / PART, AT_ONCE = 4;
-    static_assert(AT_ONCE * STEP <= PART_DEPTH, "what is read at once is within the room");
+    static_assert(AT_ONCE * STEP <= PART_DEPTH, "what is read at once fits");
     const int r = (int)threadIdx.x % PART, i = a.w + i0 + r, j = a.w + j0 + r;
     for (int s = (int)threadIdx.x / PART; s < PART_DEPTH; s += AT_ONCE * STEP) {
         T l[AT_ONCE], x[AT_ONCE], d[AT_ONCE], after[AT_ONCE], before[AT_ONCE];
@@ -188,13 +194,16 @@ __device__ void part_load(const part_room<T> &m, const panel<T> &a, int n, int i
     }
 }
 
-/** All threads: a part of the contribution of front s. */
+/** A block of THREADS threads: part number `part` of the contribution of front s: the children's
+ *  contributions less L D L^H. It waits for the children, then for the columns of s. Nothing is
+ *  done if it was done before a stop, or if the front or a child could not be done. Called by
+ *  task_kernel(). Barriers: it meets the block. */
 template <bool H, int THREADS, class T>
 MPKI_APART __device__ void task_part(const mpki_cuda_tree &t, int s, int part) {
-    MPKI_ROOM;
+    MPKI_SMEM;
     const int E = PART * PART / THREADS;
     const mpki_cuda_node node = t.node[s];
-    const part_room<T> m(room);
+    const part_smem<T> m(smem);
     const int tid = (int)threadIdx.x, rows = node.rows, all = (rows + PART - 1) / PART;
     int J = 0, before = 0;
     while (part >= before + all - J) before += all - J, ++J;
@@ -203,18 +212,18 @@ MPKI_APART __device__ void task_part(const mpki_cuda_tree &t, int s, int part) {
 #pragma unroll
     for (int e = 0; e < E; ++e) sum[e] = make<T>(0);
     __shared__ int done;
-    if (tid == 0) done = seen(&t.now[s].parts) >= node.parts; /* before a stop */
+    if (tid == 0) done = load_acquire(&t.state[s].parts) >= node.parts; /* before a stop */
     __syncthreads();
     const bool there = done > 0;
     __syncthreads(); /* `done` is used again */
     if (there) return;
     if (!part_gather(t, m, node, s, i0, j0, sum)) return;
     if (tid == 0)
-        while ((done = seen(&t.now[s].done)) == 0) __nanosleep(20);
+        while ((done = load_acquire(&t.state[s].done)) == MPKI_CUDA_WAITING) __nanosleep(20);
     __syncthreads();
-    if (done < 0) return;
-    const panel<T> a(t.now[s].a, t.now[s].w, t.now[s].ld);
-    const int e = t.now[s].nelim;
+    if (done < MPKI_CUDA_WAITING) return;
+    const panel<T> a(t.state[s].a, t.state[s].w, t.state[s].ld);
+    const int e = t.state[s].nelim;
     for (int k0 = 0; k0 < e; k0 += PART_DEPTH) {
         __syncthreads();
         part_load<H, THREADS>(m, a, a.w + rows, i0, j0, k0, e);
@@ -231,26 +240,33 @@ MPKI_APART __device__ void task_part(const mpki_cuda_tree &t, int s, int part) {
     __syncthreads();
     if (tid == 0) {
         __threadfence();
-        if (part < node.parts_up) atomicAdd(&t.now[s].parts_up, 1);
-        atomicAdd(&t.now[s].parts, 1);
+        if (part < node.parts_up) atomicAdd(&t.state[s].parts_up, 1);
+        atomicAdd(&t.state[s].parts, 1);
         MPKI_STAMP_PART(s);
     }
 }
 
 /** Blocks of so many threads that a multiprocessor holds, as far as registers are concerned. */
 template <class T> constexpr int side_by_side(int threads) {
-    return sizeof(T) > 8 ? 1 : threads == 32 ? 10 : threads == 128 ? 4 : threads == 256 ? 2 : 1;
+    constexpr int blocks[MPKI_CUDA_CLASSES] = MPKI_CLASS_BLOCKS;
+    return sizeof(T) > 8 ? 1
+                         : blocks[threads == 32    ? 0
+                                  : threads == 128 ? 1
+                                  : threads == 256 ? 2
+                                                   : 3];
 }
 
-/** Tasks in this order, each by one of the blocks. Parts are for the widest blocks alone. Kernels
- *  for the classes of a step are at work side by side: all blocks of one have begun before the next
- *  one's come, so that what these wait for goes on; and none is over before those ahead of it
- *  are. */
+/** Blocks of THREADS threads take `count` tasks in their order, by a ticket: fronts of a task, or a
+ *  part of a contribution, which blocks of the largest class alone do (PARTS). level: of the step;
+ *  after a stop below it no task is taken. A front that could not be done is marked as stopped. The
+ *  kernels of a step's classes run side by side: each one's blocks have begun before those of the
+ *  next class come, which wait for them; and its first block ends after the kernel before it has.
+ *  Barriers: it meets the block. */
 template <bool H, int THREADS, bool PARTS, class T>
 __global__ void __launch_bounds__(THREADS, side_by_side<T>(THREADS))
     task_kernel(const __grid_constant__ mpki_cuda_tree t, const mpki_cuda_task *task, int count,
-                int level, int64_t room_bytes, int32_t *ticket) {
-    MPKI_ROOM;
+                int level, int64_t smem_bytes, int32_t *ticket) {
+    MPKI_SMEM;
     __shared__ int number;
     next_may_come();
     for (;;) {
@@ -266,10 +282,11 @@ __global__ void __launch_bounds__(THREADS, side_by_side<T>(THREADS))
         }
         bool goes = true;
         for (int s = me.first; s <= me.last; ++s) {
-            if (t.now[s].done == 1) continue; /* it goes on after a stop */
-            goes = goes && task_front<H, PARTS, T>(t, room, room_bytes, s, me.first,
+            if (t.state[s].done == MPKI_CUDA_DONE) continue; /* it goes on after a stop */
+            goes = goes && task_front<H, PARTS, T>(t, smem, smem_bytes, s, me.first,
                                                    me.part == MPKI_CUDA_PANEL, level);
-            if (!goes && threadIdx.x == 0) *(volatile int32_t *)&t.now[s].done = -1;
+            if (!goes && threadIdx.x == 0)
+                *(volatile int32_t *)&t.state[s].done = MPKI_CUDA_STOPPED;
         }
         __syncthreads();
     }

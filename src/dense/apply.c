@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The factors applied to vectors of working precision, whatever precision they have: right-hand sides
+ * of less are scaled to a largest entry of 1 before, so that nothing overflows on the way. */
+#include "apply.h"
+
+#include <math.h>
+
+static int64_t padded(int64_t n) {
+    return (n + 15) / 16 * 16;
+}
+
+bool mpki_dense_low(const mpki_dense_call *call) {
+    return call->factor_scalar != call->dense.scalar;
+}
+
+int64_t mpki_dense_solve_bytes(const mpki_dense_engine *engine, const mpki_dense_call *call,
+                               int32_t nrhs) {
+    const int64_t most = nrhs > 1 ? nrhs : 1;
+    const int64_t column = padded(call->dense.n) * (int64_t)mpk_scalar_size(call->dense.scalar);
+    return column * (2 * most + 2 + MPKI_DENSE_KRYLOV + 3) +
+           (engine->residual_bytes(call, nrhs) + 63) / 64 * 64 + 256;
+}
+
+mpki_dense_parts mpki_dense_cut(const mpki_dense_solve *s, int32_t nrhs) {
+    const int64_t most = nrhs > 1 ? nrhs : 1;
+    mpki_dense_parts p = {.ld = padded(s->call.dense.n)};
+    p.column = p.ld * (int64_t)mpk_scalar_size(s->call.dense.scalar);
+    p.r = s->work;
+    p.best = p.r + p.column;
+    p.keep = p.best + p.column;
+    p.low = p.keep + most * p.column;
+    p.basis = p.low + most * p.column;
+    p.residual = p.basis + (MPKI_DENSE_KRYLOV + 3) * p.column;
+    return p;
+}
+
+mpk_status mpki_dense_shift(mpki_dense_solve *s, const mpki_dense_parts *p, int exponent, char *y,
+                            int64_t ldy) {
+    mpki_dense_call *call = &s->call;
+    const mpki_dense_engine *engine = s->engine;
+    const mpk_scalar scalar = call->dense.scalar;
+    char *wide = p->basis + (MPKI_DENSE_KRYLOV + 2) * p->column;
+    mpk_status status = MPK_OK;
+    const int part[2] = {exponent / 2, exponent - exponent / 2};
+    for (int k = 0; k < 2 && !mpk_failed(status); k++) {
+        const double m[2] = {ldexp(1, part[k]), 0};
+        status = engine->copy(call, call->dense.n, 1, scalar, y, ldy, scalar, wide, p->ld);
+        if (!mpk_failed(status))
+            status = engine->copy(call, call->dense.n, 1, scalar, NULL, ldy, scalar, y, ldy);
+        if (!mpk_failed(status)) status = engine->axpy(call, 1, m, wide, p->ld, y, ldy);
+    }
+    return status;
+}
+
+mpk_status mpki_dense_precondition(mpki_dense_solve *s, const mpki_dense_parts *p, int32_t nrhs,
+                                   char *y, int64_t ldy, const double *sizes) {
+    mpki_dense_call *call = &s->call;
+    const mpki_dense_engine *engine = s->engine;
+    const mpk_scalar scalar = call->dense.scalar, factor = call->factor_scalar;
+    const int64_t n = call->dense.n, size = (int64_t)mpk_scalar_size(scalar);
+    const mpki_dense_method *method = &engine->method[call->f->method];
+    mpk_status status = MPK_OK;
+    if (!mpki_dense_low(call)) {
+        int exponent;
+        frexp(call->f->scale, &exponent);
+        status = method->solve(call, nrhs, y, ldy);
+        for (int32_t c = 0; c < nrhs && !mpk_failed(status) && exponent != 1; c++)
+            status = mpki_dense_shift(s, p, exponent - 1, y + c * ldy * size, ldy);
+        return status;
+    }
+    /* t = y / size, rounded; t := (scale A)^-1 t; y = scale size t */
+    char *wide = p->basis + (MPKI_DENSE_KRYLOV + 2) * p->column;
+    for (int32_t c = 0; c < nrhs && !mpk_failed(status); c++) {
+        const double m[2] = {sizes[c] > 0 ? 1 / sizes[c] : 0, 0};
+        status = engine->copy(call, n, 1, scalar, NULL, p->ld, scalar, wide, p->ld);
+        if (!mpk_failed(status))
+            status = engine->axpy(call, 1, m, y + c * ldy * size, ldy, wide, p->ld);
+        if (!mpk_failed(status))
+            status = engine->copy(call, n, 1, scalar, wide, p->ld, factor,
+                                  p->low + c * p->ld * (int64_t)mpk_scalar_size(factor), p->ld);
+    }
+    if (!mpk_failed(status)) status = method->solve(call, nrhs, p->low, p->ld);
+    for (int32_t c = 0; c < nrhs && !mpk_failed(status); c++) {
+        const double m[2] = {sizes[c] * call->f->scale, 0};
+        char *yc = y + c * ldy * size;
+        status =
+            engine->copy(call, n, 1, factor, p->low + c * p->ld * (int64_t)mpk_scalar_size(factor),
+                         p->ld, scalar, wide, p->ld);
+        if (!mpk_failed(status))
+            status = engine->copy(call, n, 1, scalar, NULL, ldy, scalar, yc, ldy);
+        if (!mpk_failed(status)) status = engine->axpy(call, 1, m, wide, p->ld, yc, ldy);
+    }
+    return status;
+}
+
+mpk_status mpki_dense_backward(mpki_dense_solve *s, const void *z, void *y, bool product_alone) {
+    const mpki_dense_parts p = mpki_dense_cut(s, 1);
+    mpki_dense_error error;
+    mpk_status status = s->engine->put(&s->call, z, p.best);
+    if (!mpk_failed(status))
+        status = s->engine->residual(&s->call, 1, p.best, p.ld, NULL, p.ld, p.r, p.ld, &error,
+                                     p.residual);
+    if (!mpk_failed(status) && !product_alone)
+        status = mpki_dense_precondition(s, &p, 1, p.r, p.ld, &error.r_inf);
+    return mpk_failed(status) ? status : s->engine->get(&s->call, p.r, y);
+}

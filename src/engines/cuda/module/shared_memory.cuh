@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CUDA_MODULE_SHARED_MEMORY_CUH
+#define MPKI_CUDA_MODULE_SHARED_MEMORY_CUH
+/** The dynamic shared memory of a kernel, as the array smem of the function that names the
+ *  macro. Tests that run kernels on a host define it themselves
+ *  (tests/engines/cuda/host/cuda_runtime.h). */
+#ifndef MPKI_SMEM
+#define MPKI_SMEM extern __shared__ __align__(16) char smem[]
+#endif
+
+#endif

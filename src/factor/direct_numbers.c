@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One factorization by the multifrontal method: scales the values, calls the engine, describes what
+ * came of it. */
+#include "direct_numbers.h"
+
+#include <math.h>
+
+static bool single_of(mpk_scalar scalar) {
+    return scalar == MPK_S || scalar == MPK_C;
+}
+
+/* What rounding leaves of entries that should cancel, in a matrix scaled to 1: about 45 eps. With
+ * this bound the counts of zero pivots agree with the eigenvalues of the singular matrices in the
+ * test set (table in docs/design/verdicts.md). */
+double mpki_default_zero_tolerance(mpk_scalar scalar) {
+    return (single_of(scalar) ? 0x1p29 : 1) * 1e-14;
+}
+
+mpk_status mpki_factorize_once(mpk_factor *fac, const mpki_stop *stop,
+                               mpki_numeric_result *result) {
+    mpk_context *ctx = fac->ctx;
+    const mpk_analysis *an = fac->an;
+    const bool away = fac->away; /* then they are scaled, too */
+    mpk_status status = MPK_OK;
+    if (away)
+        fac->size = 1;
+    else
+        status = mpki_find_scaling(ctx, an, &fac->options, fac->ax, fac->rescaled, fac->scale,
+                                   &fac->size);
+    if (mpk_failed(status)) return status;
+    const bool single = single_of(an->scalar);
+    const double small = fac->options.zero_tolerance >= 0 ? fac->options.zero_tolerance
+                         : fac->raised > 0                ? fac->raised
+                         : fac->lowered                   ? (single ? 0x1p-23 : 0x1p-52)
+                                                          : mpki_default_zero_tolerance(an->scalar);
+    const mpki_pivot_rules rules = {.threshold = fac->options.pivot_threshold,
+                                    .small = small * fac->size,
+                                    .shift = fac->options.static_shift * fac->size,
+                                    .size = fac->size,
+                                    .threads = fac->options.threads,
+                                    .memory_limit = fac->options.memory_limit,
+                                    .device_memory_limit = fac->options.device_memory_limit};
+    return fac->engine->direct->factorize(fac->direct, away ? NULL : fac->ax,
+                                          away ? NULL : fac->scale, &rules, stop, result);
+}
+
+double mpki_pivot_noise(const mpk_factor *fac) {
+    const mpk_analysis *an = fac->an;
+    const double eps = single_of(an->scalar) ? 0x1p-24 : 0x1p-53;
+    return 10 * eps * sqrt((double)an->n + 1) * fmax(fac->info.growth, 1);
+}
+
+void mpki_factor_describe(mpk_factor *fac, const mpki_numeric_result *r) {
+    const mpk_analysis *an = fac->an;
+    mpk_factor_info *info = &fac->info;
+    const bool counted =
+        an->symmetry == MPK_HERMITIAN || an->scalar == MPK_S || an->scalar == MPK_D;
+    *info = (mpk_factor_info){.nnz = r->nnz,
+                              .flops = r->flops,
+                              .bytes = fac->engine->direct->bytes(fac->direct),
+                              .rejected = r->delayed,
+                              .two_by_two = r->two_by_two,
+                              .perturbed = r->perturbed,
+                              .growth = r->max_d / fac->size,
+                              .min_pivot = isfinite(r->min_d) ? r->min_d / fac->size : 0,
+                              .max_front = r->max_front,
+                              .threads = fac->options.threads};
+    info->inertia.zero = r->zero;
+    if (!counted) return;
+    info->inertia.positive = r->positive;
+    info->inertia.negative = r->negative;
+}
+
+mpki_stop mpki_fresh_stop(const mpk_analysis *an) {
+    return (mpki_stop){3 * an->info.factor_flops + 2e8, (int64_t)an->n + 1000};
+}
+
+mpki_tree_view mpki_tree_view_of(const mpk_analysis *an) {
+    return (mpki_tree_view){.n = an->n,
+                            .nsuper = an->nsuper,
+                            .nnz = an->nnz,
+                            .scalar = an->scalar,
+                            .symmetry = an->symmetry,
+                            .ap = an->ap,
+                            .ai = an->ai,
+                            .perm = an->perm,
+                            .sptr = an->sptr,
+                            .parent = an->parent,
+                            .child_ptr = an->child_ptr,
+                            .child = an->child,
+                            .rptr = an->rptr,
+                            .ridx = an->ridx,
+                            .rel = an->rel,
+                            .flops = an->flops,
+                            .scatter_ptr = an->scatter_ptr,
+                            .scatter = an->scatter,
+                            .factor_flops = an->info.factor_flops,
+                            .factor_bytes = an->info.factor_bytes,
+                            .max_front = an->info.max_front,
+                            .failing = an->failing};
+}

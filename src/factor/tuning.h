@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_FACTOR_TUNING_H
+#define MPKI_FACTOR_TUNING_H
+/** When a factorization is given up (mpki_stop) and another analysis is tried: name, value,
+ *  what it counts. The constants let small matrices finish, for which an analysis costs as
+ *  much. They were set with the matrices of bench/results/direct-cpu.md and verdicts.md; no
+ *  table of them was kept. */
+
+/** flops that any factorization may take */
+#define MPKI_STOP_LEAST_FLOPS 2e8
+enum {
+    /** rejected columns that any factorization may have, besides n */
+    MPKI_STOP_LEAST_REJECTED = 1000,
+    /** by an analysis of older values: times the predicted flops, and flops for each entry of L */
+    MPKI_STOP_OLD_TIMES = 2,
+    MPKI_STOP_OLD_ENTRY = 200,
+    /** rejected columns besides half of n */
+    MPKI_STOP_OLD_REJECTED = 100,
+    /** with an extended core: times the predicted flops and times n, in rejected columns; flops for
+     *  each column */
+    MPKI_STOP_CORE_TIMES = 50,
+    MPKI_STOP_CORE_COLUMN = 200000
+};
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_PLAN_H
+#define MPKI_PLAN_H
+/** Who solves which right-hand sides. */
+#include "judge.h"
+#include <metapack/solve.h>
+
+/** Right-hand sides first .. first + nrhs - 1 of the caller's `all`; b and x begin with these. */
+typedef struct mpki_columns {
+    mpk_context *ctx;
+    const mpk_factor *fac;
+    const mpk_options *options; /* resolved */
+    int32_t first, nrhs, all;
+    const char *b;
+    char *x;
+    int64_t ldb, ldx;
+} mpki_columns;
+
+/** The engine takes the first columns, the host all that are left. */
+typedef struct mpki_plan {
+    int32_t by_engine;     /* columns that the engine is asked to refine, where the factor is */
+    bool blocks;           /* it does so in several blocks, each whole or not at all: x of the first
+                              is written before b of the last is read */
+    bool keeps_b;          /* b == x, and the engine cannot put b back: work from a copy */
+    bool iterates;         /* the host: by a Krylov method; else by refinement */
+    bool b_there, x_there; /* they lie in the memory of the engine's device */
+} mpki_plan;
+
+mpki_plan mpki_plan_of(const mpki_columns *c);
+
+/** What the solutions are worth that there are, whoever found them. */
+typedef struct mpki_found {
+    mpk_solve_info info; /* the worst of all */
+    mpki_verdict verdict;
+} mpki_found;
+
+/** From the k-th of these columns on. */
+mpki_columns mpki_columns_from(const mpki_columns *c, int32_t k);
+/** Is b, in host memory, finite? MPK_OK | MPK_ERR_INPUT */
+mpk_status mpki_check_finite(const mpki_columns *c);
+
+/** Refined by the engine, some at a time.
+ *  done [out] how many, the first ones: then comes one that has to go through the host. b of those
+ *             behind it is as it was
+ *  Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE, _CANCELLED */
+mpk_status mpki_refine_on_engine(const mpki_columns *c, mpki_found *found, int32_t *done);
+
+/** Refined and judged by the host, with b and x apart in its memory.
+ *  Returns MPK_OK | MPK_ERR_MEMORY, _NUMERIC, _DEVICE, _CANCELLED */
+mpk_status mpki_refine_on_host(const mpki_columns *c, mpki_found *found);
+
+#endif

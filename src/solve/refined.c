@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* mpk_solve by a first solution and refinement: on the host, and by the engine. */
+#include "plan.h"
+#include "../problem/columns.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char STAGE[] = "solve";
+
+/* ---- on the host ----------------------------------------------------------------------------- */
+
+/* The first solve overflowed on its way: solve once more with b scaled near 1. */
+static void solve_shifted(const mpki_columns *c, mpki_solve_work *work, void *x) {
+    const mpk_analysis *an = c->fac->an;
+    const double most = MPKI_DISPATCH(an->scalar, column_largest)(an->n, work->b);
+    int exponent;
+    if (!(most > 0)) return;
+    frexp(most, &exponent);
+    memcpy(x, work->b, (size_t)an->n * mpk_scalar_size(an->scalar));
+    MPKI_DISPATCH(an->scalar, column_shift)(an->n, -exponent, x);
+    mpki_apply_inverse(work, x);
+    MPKI_DISPATCH(an->scalar, column_shift)(an->n, exponent, x);
+}
+
+/* Is b in A's range, by the vectors of the kernel that there are? -1: one is against it; 1: all of
+ * the kernel, or a sum of it, is not; 0: not known. work->w is of the last x. */
+static int in_range(const mpki_solve_work *work) {
+    const mpk_problem_view *a = &work->system.a;
+    const mpk_factor *fac = work->m.fac;
+    const bool symmetric = a->scalar >= MPK_C && a->symmetry == MPK_SYMMETRIC;
+    const bool is = MPKI_DISPATCH(a->scalar, consistent)(a->n, fac->scale, symmetric, work->kernel,
+                                                         work->b, work->w);
+    return !is ? -1 : work->kernel->whole || work->kernel->probed;
+}
+
+/* What is said of b: what the kernel's vectors and the rows of A x = b agree on. Vectors alone are
+ * fooled by their own rounding, and where |A| |x| is much larger than b. */
+static void tell_consistent(int said, bool solved, bool first, mpk_solve_info *info) {
+    const int agreed = solved == (said > 0) ? said : 0;
+    info->consistent = first || agreed < info->consistent ? agreed : info->consistent;
+}
+
+static mpk_status refine_columns(const mpki_columns *c, mpki_solve_work *work, double accuracy,
+                                 mpki_found *found) {
+    mpk_solve_info *info = &found->info;
+    mpki_verdict *verdict = &found->verdict;
+    const mpk_analysis *an = c->fac->an;
+    const size_t size = mpk_scalar_size(an->scalar);
+    for (int32_t r = 0; an->n > 0 && r < c->nrhs; r++) {
+        memcpy(work->b, c->b + (size_t)(r * c->ldb) * size, (size_t)an->n * size);
+        void *x = c->x + (size_t)(r * c->ldx) * size;
+        if (!MPKI_DISPATCH(an->scalar, column_finite)(an->n, x)) solve_shifted(c, work, x);
+        if (!MPKI_DISPATCH(an->scalar, refine)(work, c->options->refine, accuracy, x, info))
+            return mpki_error(c->ctx, MPK_ERR_NUMERIC, STAGE, c->first + r, "solution %d overflows",
+                              c->first + r + 1);
+        if (mpk_failed(mpki_failed(c->ctx))) return mpki_failed(c->ctx);
+        const int said = work->kernel ? in_range(work) : 0;
+        const bool others = verdict->solved;
+        verdict->solved = true;
+        const mpk_status status = mpki_judge(c->ctx, c->fac, work, accuracy, x, verdict);
+        if (mpk_failed(status)) return status;
+        if (work->kernel) tell_consistent(said, verdict->solved, r == 0, info);
+        verdict->solved &= others;
+        if (mpki_progress(c->ctx, STAGE, (double)(c->first + r + 1) / c->all))
+            return mpki_error(c->ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
+    }
+    return MPK_OK;
+}
+
+mpk_status mpki_refine_on_host(const mpki_columns *c, mpki_found *found) {
+    const mpk_analysis *an = c->fac->an;
+    const double accuracy = mpki_accuracy(c->options, an->scalar);
+    mpki_solve_work work;
+    if (mpk_failed(mpki_solve_work_make(c->ctx, c->fac, c->options->threads, c->nrhs, &work)))
+        return mpki_failed(c->ctx);
+    mpki_basis basis = {0};
+    mpk_status status = MPK_OK;
+    const mpk_rank rank = c->fac->info.rank;
+    if (c->fac->direct && (rank == MPK_RANK_NUMERICAL || rank == MPK_RANK_STRUCTURAL)) {
+        work.kernel = &basis;
+        status = mpki_basis_make(&work, false, &basis);
+    }
+    if (!mpk_failed(status))
+        status = mpki_apply(&work.m, MPK_PART_ALL, c->nrhs, c->b, c->ldb, c->x, c->ldx);
+    if (!mpk_failed(status)) status = refine_columns(c, &work, accuracy, found);
+    if (!mpk_failed(status) && c->options->condition == MPK_ON)
+        found->info.condition = MPKI_DISPATCH(an->scalar, inverse_norm1)(&work) * c->fac->norm_inf;
+    mpki_basis_free(c->ctx, &basis);
+    mpki_solve_work_free(c->ctx, &work);
+    return status;
+}
+
+/* ---- by the engine --------------------------------------------------------------------------- */
+
+static void worst_of(mpk_solve_info *info, const mpki_refined *told) {
+    info->componentwise = fmax(info->componentwise, told->componentwise);
+    info->normwise = fmax(info->normwise, told->normwise);
+    info->relative_residual = fmax(info->relative_residual, told->relative_residual);
+    info->unrefined = fmax(info->unrefined, told->unrefined);
+    if (told->iterations > info->iterations) info->iterations = told->iterations;
+}
+
+mpk_status mpki_refine_on_engine(const mpki_columns *c, mpki_found *found, int32_t *done) {
+    const mpk_factor *fac = c->fac;
+    const mpki_direct_engine *direct = fac->engine->direct;
+    const mpk_scalar scalar = fac->an->scalar;
+    const mpki_refine_wish wish = {
+        .steps = c->options->refine,
+        .accuracy = mpki_accuracy(c->options, scalar),
+        .doubt = mpki_regular(fac) ? INFINITY : mpki_large_growth(scalar), /* as judge.c */
+        .flat = INFINITY};                                                 /* then the host looks */
+    const int32_t most = MPKI_REFINE_TOGETHER;
+    mpki_direct_solver *solver = NULL;
+    mpk_status status = fac->engine->settle ? fac->engine->settle(c->ctx) : MPK_OK;
+    *done = 0;
+    if (!mpk_failed(status))
+        status =
+            direct->solver_make(c->ctx, fac->direct, 1, c->nrhs < most ? c->nrhs : most, &solver);
+    while (!mpk_failed(status) && *done < c->nrhs) {
+        const mpki_columns rest = mpki_columns_from(c, *done);
+        mpki_refined told;
+        status = direct->refine(c->ctx, fac->direct, solver, &wish, rest.nrhs, rest.b, rest.ldb,
+                                rest.x, rest.ldx, &told);
+        if (mpk_failed(status) || told.done == 0) break;
+        worst_of(&found->info, &told);
+        *done += told.done;
+        if (mpki_progress(c->ctx, STAGE, (double)*done / c->all))
+            status = mpki_error(c->ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
+    }
+    if (solver) direct->solver_free(&solver);
+    found->verdict.solved &=
+        mpki_solves(scalar, found->info.componentwise, found->info.relative_residual);
+    return status;
+}
