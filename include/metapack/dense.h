@@ -155,7 +155,8 @@ typedef struct mpk_dense_info {
     double normwise;      /**< likewise ||b - A x||_inf / (||A||_inf ||x||_inf + ||b||_inf) */
     double condition;     /**< estimate; 0: not asked for */
     double factorize_s, solve_s, refine_s;
-    int solved; /**< as in mpk_solve_info; 0 where a was not given */
+    int solved;          /**< as in mpk_solve_info; 0 where a was not given */
+    int64_t reserved[8]; /**< 0: for numbers to come; metapack.h, Structs */
 } mpk_dense_info;
 
 /** Factorize.
