@@ -110,7 +110,7 @@ static void close(mpki_cuda *cuda) {
     if (cuda->batch_memory) cudaFree(cuda->batch_memory);
     free(cuda->batch_flags);
     if (cuda->vectors_report) cudaFreeHost(cuda->vectors_report);
-    if (cuda->direct_told) cudaFreeHost(cuda->direct_told);
+    if (cuda->multifrontal_report) cudaFreeHost(cuda->multifrontal_report);
     for (int i = 0; i < 2; ++i) cudaFreeHost(cuda->blocks_half[i]);
     delete cuda;
 }

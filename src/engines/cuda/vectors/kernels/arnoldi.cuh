@@ -289,7 +289,8 @@ __global__ void __launch_bounds__(VECTOR_THREADS, sizeof(E) == 16 ? 2 : 4)
 }
 
 /** Reports a batch to the host. By one thread; no barrier. */
-template <class E> __global__ void report_kernel(const mpki_cuda_state *s, mpki_cuda_report *to) {
+template <class E>
+__global__ void report_kernel(const mpki_cuda_state *s, mpki_cuda_vectors_report *to) {
     if (threadIdx.x == 0) report(s, to);
 }
 

@@ -87,10 +87,10 @@ __device__ inline bool grid_sum(double (&v)[K], double *partial, unsigned *ticke
 /** Writes the K sums of a reduction, then its sequence number, to page-locked memory, where the
  *  host waits for that number. By one thread of the grid; no barrier. */
 struct host_report {
-    mpki_cuda_report *report;
+    mpki_cuda_vectors_report *report;
     double sequence;
     template <int K> __device__ void operator()(const double (&v)[K]) const {
-        volatile mpki_cuda_report *to = report;
+        volatile mpki_cuda_vectors_report *to = report;
         for (int k = 0; k < K; ++k) to->sums[k] = v[k];
         __threadfence_system();
         to->sequence = sequence;

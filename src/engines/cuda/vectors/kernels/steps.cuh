@@ -70,7 +70,7 @@ __device__ inline void update_norm(mpki_cuda_state *s, double qq, double tt) {
 
 /** Writes what a batch has done, then its sequence number, to page-locked memory for the host.
  *  By one thread; no barrier. */
-__device__ inline void report(const mpki_cuda_state *s, mpki_cuda_report *to) {
+__device__ inline void report(const mpki_cuda_state *s, mpki_cuda_vectors_report *to) {
     mpki_cuda_state *out = &to->state;
     out->end = s->end, out->steps = s->steps, out->a_norm = s->a_norm;
     for (int k = 0; k < s->steps; ++k)
@@ -103,7 +103,7 @@ __device__ inline void alpha_of(mpki_cuda_state *s, bool cg, const double (&v)[5
 /** A pass of a batch of iterations: it does nothing once an event has ended the batch. */
 template <int K, int U> struct step_pass : pass<K, U> {
     mpki_cuda_state *state;
-    mpki_cuda_report *reporter;
+    mpki_cuda_vectors_report *reporter;
     int last; /* of the batch: it reports */
     /** Has an event ended the batch? The last pass reports then all the same. By each thread; no
      *  barrier. */

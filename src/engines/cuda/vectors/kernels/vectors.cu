@@ -52,10 +52,10 @@ static int make(mpki_cuda *cuda, mpki_cuda_space *s, int64_t count, void *stream
     s->memory = s->graph = NULL;
     s->cycle = {};
     if (!cuda->vectors_report)
-        MPKI_TRY(cudaMallocHost((void **)&cuda->vectors_report, sizeof(mpki_cuda_report)));
+        MPKI_TRY(cudaMallocHost((void **)&cuda->vectors_report, sizeof(mpki_cuda_vectors_report)));
     MPKI_PASS(ask(cuda, &s->memory, bytes));
     s->stream = stream ? stream : (void *)cuda->sparse;
-    s->report = (mpki_cuda_report *)cuda->vectors_report;
+    s->report = (mpki_cuda_vectors_report *)cuda->vectors_report;
     char *at = (char *)s->memory;
     s->partial = (double *)at;
     at += aligned(SUMMING_BLOCKS * MOST_SUMS * sizeof(double));
@@ -126,7 +126,7 @@ static int set_state(mpki_cuda *cuda, mpki_cuda_space *s, const mpki_cuda_state 
 
 /** Clears the event and the count of the batch before, and reads the target. By one thread; no
  *  barrier. */
-static __global__ void begin_kernel(mpki_cuda_state *s, const mpki_cuda_report *from) {
+static __global__ void begin_kernel(mpki_cuda_state *s, const mpki_cuda_vectors_report *from) {
     if (threadIdx.x) return;
     s->end = MPKI_CUDA_GO;
     s->steps = 0;

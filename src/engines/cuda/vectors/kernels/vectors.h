@@ -31,9 +31,9 @@ typedef struct mpki_cuda_space {
     double *partial;               /**< device: sums of each block, until the last one adds them */
     unsigned *ticket;              /**< device: blocks that are done; 0 between kernels */
     struct mpki_cuda_state *state; /**< device: scalars of a method in batches (steps.cuh) */
-    struct mpki_cuda_report *report; /**< page-locked: what the host reads */
-    void *graph;                     /**< cudaGraphExec_t of a whole batch, or NULL */
-    mpki_cuda_cycle cycle;           /**< memory of its own, at cycle.g */
+    struct mpki_cuda_vectors_report *report; /**< page-locked: what the host reads */
+    void *graph;                             /**< cudaGraphExec_t of a whole batch, or NULL */
+    mpki_cuda_cycle cycle;                   /**< memory of its own, at cycle.g */
 } mpki_cuda_space;
 
 /** A run of entries of A that one thread block multiplies: whole rows, or a piece of one long row,
@@ -135,7 +135,7 @@ typedef struct mpki_cuda_state {
 enum { MPKI_CUDA_BASIS = 256 };
 
 /** Page-locked. */
-typedef struct mpki_cuda_report {
+typedef struct mpki_cuda_vectors_report {
     double sequence; /**< written last: the number that `next` has */
     double sums[8];  /**< of a reduction */
     mpki_cuda_state state;
@@ -143,7 +143,7 @@ typedef struct mpki_cuda_report {
     double next, target;
     double h[2 * MPKI_CUDA_BASIS]; /**< of `project` */
     double square;                 /**< likewise: of w before it */
-} mpki_cuda_report;
+} mpki_cuda_vectors_report;
 
 /** Vectors of a method in batches. */
 typedef struct mpki_cuda_batch_vectors {
