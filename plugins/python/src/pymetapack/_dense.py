@@ -307,6 +307,7 @@ class DenseFactor:
 
         home = b if lies_there(b) else None
         given = out if home is None else None
+        side_given = b
         b = _here(b, p.link, "the right-hand side")
 
         def once(b: Array, x: Array) -> int:
@@ -325,7 +326,9 @@ class DenseFactor:
             if status:
                 doubt = p.doubt() if status == lib.MPK_SINGULAR else ""
                 judge(status, p.info, x, p.dense.accuracy >= 0, "", 3, doubt)
-            return x if home is None else deliver(home, out, p.link, x)
+            if home is not None:
+                return deliver(home, out, p.link, x)
+            return x if out is not None else as_given(side_given, x)
 
     __call__ = solve
 
