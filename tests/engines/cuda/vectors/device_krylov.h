@@ -54,6 +54,7 @@ static inline mpk_status device_krylov_solve(mpk_context *ctx, const mpk_krylov_
     return status;
 }
 
+#undef mpk_krylov_solve /* metapack/krylov.h: with the size of the report */
 #define mpk_krylov_solve device_krylov_solve
 
 #endif
