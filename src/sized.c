@@ -145,6 +145,9 @@ mpk_status mpk_solve_adaptive_sized(size_t size, mpk_context *ctx, const mpk_pro
                                     int32_t history_size, int32_t *history_count,
                                     mpk_adaptive *result) {
     mpk_adaptive full;
+    if (size == sizeof full) /* a report of progress may read what stands there */
+        return mpk_solve_adaptive(ctx, problem, options, nrhs, b, ldb, x, ldx, history,
+                                  history_size, history_count, result);
     TAKE(result);
     const mpk_status status = mpk_solve_adaptive(ctx, problem, options, nrhs, b, ldb, x, ldx,
                                                  history, history_size, history_count, OUT(result));

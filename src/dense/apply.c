@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The factors applied to vectors of working precision, whatever precision they have: right-hand sides
- * of less are scaled to a largest entry of 1 before, so that nothing overflows on the way. */
+/* The factors applied to vectors of working precision, whatever precision they have: right-hand
+ * sides of less are scaled to a largest entry of 1 before, so that nothing overflows on the way. */
 #include "apply.h"
 
 #include <math.h>

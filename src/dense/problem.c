@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A problem as one dense matrix: its lower triangle by columns, in the memory of whatever solves. */
+/* A problem as one dense matrix: its lower triangle by columns, in the memory of whatever
+ * solves. */
 #include "problem.h"
 
 #include <metapack/device.h>

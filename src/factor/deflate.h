@@ -25,18 +25,18 @@ struct mpki_solve_work;
 mpk_status mpki_basis_make(struct mpki_solve_work *work, bool all, mpki_basis *basis);
 void mpki_basis_free(mpk_context *ctx, mpki_basis *basis);
 
-#define MPKI_DEFLATE(p)                                                                                 \
-    /** y_i := y_i times a number between 1 and 2 */                                                    \
-    void mpki_##p##_basis_mix(int32_t n, void *y);                                                      \
-    /** v := S^-1 v without its part along the `count` vectors before it, of length 1. False: nothing \
-     * is left */ \
-    bool mpki_##p##_basis_join(int32_t n, const double *scale, int count, const void *basis,            \
-                               void *v);                                                                \
-    /** r := r without what is not in A's range. symmetric: A = A^T, complex */                         \
-    void mpki_##p##_deflate(int32_t n, const double *scale, bool symmetric,                             \
-                            const mpki_basis *basis, void *r);                                          \
-    /** Has A x = b a solution, as far as these vectors tell? w = |A| |x| + |b| */                      \
-    bool mpki_##p##_consistent(int32_t n, const double *scale, bool symmetric,                          \
+#define MPKI_DEFLATE(p)                                                                            \
+    /** y_i := y_i times a number between 1 and 2 */                                               \
+    void mpki_##p##_basis_mix(int32_t n, void *y);                                                 \
+    /** v := S^-1 v without its part along the `count` vectors before it, of length 1.           \
+     *  False: nothing is left */ \
+    bool mpki_##p##_basis_join(int32_t n, const double *scale, int count, const void *basis,       \
+                               void *v);                                                           \
+    /** r := r without what is not in A's range. symmetric: A = A^T, complex */                    \
+    void mpki_##p##_deflate(int32_t n, const double *scale, bool symmetric,                        \
+                            const mpki_basis *basis, void *r);                                     \
+    /** Has A x = b a solution, as far as these vectors tell? w = |A| |x| + |b| */                 \
+    bool mpki_##p##_consistent(int32_t n, const double *scale, bool symmetric,                     \
                                const mpki_basis *basis, const void *b, const double *w);
 MPKI_DEFLATE(s)
 MPKI_DEFLATE(d)

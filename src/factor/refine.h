@@ -29,13 +29,14 @@ void mpki_solve_work_free(mpk_context *ctx, mpki_solve_work *work);
 /** x := A^-1 x through the factor, one right-hand side, no refinement */
 void mpki_apply_inverse(mpki_solve_work *work, void *x);
 
-#define MPKI_REFINE(p)                                                                                  \
-    /** x (n) holds a first solution of A x = work->b; refine it, and tell. Where that does not reach \
-     *  the accuracy, and there is work->kernel, then without the part of residuals that A's range has   \
-     *  not. The best x seen is left. False: it is not finite. */ \
-    bool mpki_##p##_refine(mpki_solve_work *work, int steps, double accuracy, void *x,                  \
-                           mpk_solve_info *info);                                                       \
-    /** Estimate of ||A^-1||_1 (Hager 1984, Higham 1988). */                                            \
+#define MPKI_REFINE(p)                                                                             \
+    /** x (n) holds a first solution of A x = work->b; refine it, and tell. Where that           \
+     *  does not reach the accuracy, and there is work->kernel, then without the part of         \
+     *  residuals that A's range has not. The best x seen is left. False: it is not              \
+     *  finite. */ \
+    bool mpki_##p##_refine(mpki_solve_work *work, int steps, double accuracy, void *x,             \
+                           mpk_solve_info *info);                                                  \
+    /** Estimate of ||A^-1||_1 (Hager 1984, Higham 1988). */                                       \
     double mpki_##p##_inverse_norm1(mpki_solve_work *work);
 MPKI_REFINE(s)
 MPKI_REFINE(d)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_PROBLEM_NPY_H
 #define MPKI_PROBLEM_NPY_H
-/** NumPy's .npy files, versions 1 to 3: dense matrices, right-hand sides, solutions. Read are f4, f8,
- *  c8 and c16, of either byte order, in C and in Fortran order. */
+/** NumPy's .npy files, versions 1 to 3: dense matrices, right-hand sides, solutions. Read are f4,
+ *  f8, c8 and c16, of either byte order, in C and in Fortran order. */
 #include "problem.h"
 #include "sink.h"
 #include "stream.h"

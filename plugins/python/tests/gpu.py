@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Arrays "on a GPU" without one: memory of the CUDA module that computes on the host
-(tests/backends/cuda_host), and classes around it that show what other libraries' arrays show."""
+(tests/engines/cuda/host), and classes around it that show what other libraries' arrays show."""
 
 import ctypes
 import os

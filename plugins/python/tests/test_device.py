@@ -373,7 +373,12 @@ def test_one_dense_matrix(rng, make, dtype):
     a = regular(rng).astype(dtype)
     b = rng.standard_normal((N, 3)).astype(dtype)
     near = {"atol": 1e-2 if dtype in ("f4", "c8") else 1e-8}
-    factor = mp.ldl_dense(make(a))
+    try:
+        factor = mp.ldl_dense(make(a))
+    except mp.DeviceError as error:
+        if "without dense" in str(error):
+            pytest.skip("dense matrices: on a GPU alone")
+        raise
     assert factor.inertia == mp.ldl_dense(a).inertia
     x = factor.solve(make(b))
     assert type(x) is type(make(b)) and np.allclose(a @ x.get(), b, **near)

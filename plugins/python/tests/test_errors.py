@@ -198,7 +198,7 @@ class SparseOnDevice:
 def test_devices_are_refused():
     """Where the library takes host memory alone."""
     for b in (OnDevice(), Tensor()):
-        for call in (lambda: mp.sqmr(GOOD, b), lambda: mp.ldl_batch(b), lambda: mp.ldl_dense(b),
+        for call in (lambda: mp.sqmr(GOOD, b), lambda: mp.ldl_batch(b),
                      lambda: mp.gmres(b, np.ones(3)), lambda: mp.sqmr(GOOD, np.ones(3), M=b)):  # fmt: skip
             with pytest.raises(TypeError, match="device.*host copy"):
                 call()

@@ -10,7 +10,7 @@ import pytest
 
 import pymetapack
 from pymetapack import _lib
-from pymetapack._lib import ffi, lib
+from pymetapack._lib import ffi
 
 COMPILER = shutil.which("cc") or shutil.which("gcc")
 
@@ -31,7 +31,7 @@ def refused(library, *words):
 
 def false_library(folder, version="", leave_out=(), options_size=None):
     """A shared library with all our symbols that can do nothing."""
-    functions = [name for name in dir(lib) if name.startswith("mpk_")]
+    functions = [name for name in dir(_lib._library) if name.startswith("mpk_")]
     special = {
         "mpk_version": f'const char *mpk_version(void) {{ return "{version}"; }}',
         "mpk_options_init": "void mpk_options_init(unsigned long *p) "

@@ -11,7 +11,7 @@
 #include "../analysis.h"
 #include <metapack/block.h>
 
-/* ---- blocking.c, strategy.c: Thuerck et al. 2018, sec. III.A; Thuerck 2021, sec. 8.5 ----------- */
+/* ---- blocking.c, strategy.c: Thuerck et al. 2018, sec. III.A; Thuerck 2021, sec. 8.5 -- */
 
 /** Block the graph of A (uncompressed) by options strategy, ordering, block, grid, similarity,
  *  seed, threads. mate [in] n or NULL: pairs {i, mate[i]} get neighbouring positions in one frame

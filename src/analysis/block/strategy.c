@@ -162,8 +162,8 @@ static mpk_status try_all(mpk_context *ctx, const mpk_options *options, trial *t
     return mpk_failed(t[0].status) ? t[0].status : t[1].status;
 }
 
-/* BR or RBR, whichever costs less with the fill asked for, one level at most (or complete). Both are
- * tried at once where options.threads > 1. Graphs of more than 50 000 vertices are judged by 16
+/* BR or RBR, whichever costs less with the fill asked for, one level at most (or complete). Both
+ * are tried at once where options.threads > 1. Graphs of more than 50 000 vertices are judged by 16
  * patches, 2 % of the vertices but at least 25 000.
  * blocking [out] its strategy; of a smaller graph all of it */
 static mpk_status choose(mpk_context *ctx, const mpki_graph *graph, const int32_t *mate,

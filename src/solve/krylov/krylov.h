@@ -2,9 +2,9 @@
 #ifndef MPKI_KRYLOV_H
 #define MPKI_KRYLOV_H
 /** What the iterative methods share. A method (one in each file) runs a cycle: from an iterate with
- * its true residual until something happens. steps_t.c judges what happened by the true residual and
- * decides whether there is another cycle. Vectors have n entries of the task's scalar type, in an
- * engine's memory, which does all that is done to them (mpki_vector_ops). */
+ * its true residual until something happens. steps_t.c judges what happened by the true residual
+ * and decides whether there is another cycle. Vectors have n entries of the task's scalar type, in
+ * an engine's memory, which does all that is done to them (mpki_vector_ops). */
 #include "../../engines/interface/engine.h"
 #include "../../core/core.h"
 #include "../../problem/problem.h"

@@ -101,8 +101,8 @@ static mpk_status describe(mpki_direct *f, const int32_t *list, const int32_t *r
     int32_t *lists[LISTS], rounds = 0;
     find_lists((int32_t *)(f->large + count), count, lists);
     const char *on = at;
-    bool grown =
-        false; /* no task was queued since f->flags was read: the arena is used up to what it says */
+    /* No task was queued since f->flags was read: the arena is used up to what it says. */
+    bool grown = false;
     at += head;
     for (int32_t k = 0; k < count && !grown; k++) grown = f->large[k].w > f->large[k].own;
     for (int32_t k = 0; k < count; k++) {
