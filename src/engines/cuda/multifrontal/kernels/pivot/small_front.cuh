@@ -57,7 +57,7 @@ __device__ int task_factor(const F &f, const task_smem<T> &m, const panel<T> &a,
     const R limit = 1 / rules.u;
     int ne = 0, what = whole ? ROWS_TRY : ROWS_TEST;
     bool all = false;
-    /* Turn 0: quick; 1: with a search; 2: rows once more.  A loop, so that rows are compiled once. */
+    /* Turn 0: quick; 1: with a search; 2: rows once more. A loop: rows are compiled once. */
 #pragma unroll 1
     for (int turn = *quick ? 0 : 1; turn < 3; ++turn) {
         if (turn < 2) {
