@@ -9,7 +9,8 @@ int cmd_convert(cli_args *args) {
     mpk_job job = {.goal = MPK_GOAL_READ, .output = args->output};
     if (!job.output)
         return cli_usage_error(
-            args, "no target: metapack convert A FILE, with FILE .mtx or .rb, also .gz or .xz");
+            args,
+            "no target: metapack convert A FILE, with FILE .mtx, .rb or .npy, also .gz or .xz");
     int code = cli_matrix(args, &job);
     return code ? code : cli_run(args, &job, NULL);
 }

@@ -64,8 +64,7 @@ mpk_status mpki_rhs_read_stream(mpk_context *ctx, mpki_stream *stream, int32_t n
     if (!mpk_failed(status) && !mpki_is_matrix_market(first))
         status = mpki_text_error(
             &text, MPK_ERR_FORMAT,
-            "neither a Matrix Market file, no %%%%MatrixMarket in its first line, nor "
-            ".npy");
+            "not a Matrix Market file, whose first line has %%%%MatrixMarket, and no .npy");
     if (!mpk_failed(status)) status = mpki_mm_sizes(&text, first, &h);
     if (!mpk_failed(status)) status = check_block(&text, &h, n, scalar);
     if (!mpk_failed(status)) status = mpki_mm_entries(&text, &h, &e);

@@ -152,7 +152,7 @@ static void whole_or_not_at_all(void **state) {
     assert_int_equal(mpk_problem_write(ctx, p, "/nonexistent/a.mtx"), MPK_ERR_FILE);
     assert_said(ctx, "/nonexistent/a.mtx: cannot create: No such file or directory");
     assert_int_equal(mpk_problem_write(ctx, p, in_directory("a.txt")), MPK_ERR_ARGUMENT);
-    assert_said(ctx, ".mtx or .rb");
+    assert_said(ctx, ".mtx, .rb or .npy");
     assert_int_equal(mpk_problem_write(ctx, p, ".mtx"), MPK_ERR_ARGUMENT);
     assert_int_equal(mpk_problem_write(ctx, NULL, in_directory("a.mtx")), MPK_ERR_ARGUMENT);
     assert_int_equal(mpk_problem_write(ctx, p, NULL), MPK_ERR_ARGUMENT);
