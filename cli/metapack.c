@@ -41,7 +41,7 @@ static void print_help(void) {
            "  metapack COMMAND ... [OPTIONS]\n\n");
     for (int k = 0; k < COMMANDS; k++)
         printf("  %-12s %s\n", command_table[k].name, command_table[k].what);
-    printf("\nA is a file (Matrix Market or Rutherford-Boeing, also .gz and .xz), - for standard\n"
+    printf("\nA is a file (Matrix Market, Rutherford-Boeing, .npy; also .gz, .xz), - for standard\n"
            "input, or --generate SPEC. Results go to standard output, the report of solve to\n"
            "standard error; --json is for programs.\n\n"
            "  metapack solve A.mtx -b b.mtx -o x.mtx\n"

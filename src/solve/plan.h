@@ -5,7 +5,8 @@
 #include "judge.h"
 #include <metapack/solve.h>
 
-/** Right-hand sides first .. first + nrhs - 1 of the caller's `all`; b and x begin with these. */
+/** The nrhs right-hand sides from `first` on, of the `all` that the caller has; b and x point to
+ *  number `first`. */
 typedef struct mpki_columns {
     mpk_context *ctx;
     const mpk_factor *fac;
@@ -16,11 +17,11 @@ typedef struct mpki_columns {
     int64_t ldb, ldx;
 } mpki_columns;
 
-/** The engine takes the first columns, the host all that are left. */
+/** The engine takes the columns until one that it cannot do, the host all that are left. */
 typedef struct mpki_plan {
-    int32_t by_engine;     /* columns that the engine is asked to refine, where the factor is */
-    bool blocks;           /* it does so in several blocks, each whole or not at all: x of the first
-                              is written before b of the last is read */
+    int32_t by_engine;     /* columns that the engine is asked to refine: all or 0 */
+    bool blocks;           /* in several blocks of columns, each done whole or not at all; so x of
+                              the first is written before b of the last is read */
     bool keeps_b;          /* b == x, and the engine cannot put b back: work from a copy */
     bool iterates;         /* the host: by a Krylov method; else by refinement */
     bool b_there, x_there; /* they lie in the memory of the engine's device */
@@ -28,7 +29,7 @@ typedef struct mpki_plan {
 
 mpki_plan mpki_plan_of(const mpki_columns *c);
 
-/** What the solutions are worth that there are, whoever found them. */
+/** What the solutions found so far are worth, by engine or host. */
 typedef struct mpki_found {
     mpk_solve_info info; /* the worst of all */
     mpki_verdict verdict;
@@ -40,8 +41,8 @@ mpki_columns mpki_columns_from(const mpki_columns *c, int32_t k);
 mpk_status mpki_check_finite(const mpki_columns *c);
 
 /** Refined by the engine, some at a time.
- *  done [out] how many, the first ones: then comes one that has to go through the host. b of those
- *             behind it is as it was
+ *  done [out] how many: columns 0 .. done - 1. Column `done`, if there is one, has to go through
+ *             the host; b from there on is unchanged
  *  Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE, _CANCELLED */
 mpk_status mpki_refine_on_engine(const mpki_columns *c, mpki_found *found, int32_t *done);
 

@@ -2,6 +2,7 @@
 /* Matrices of every rank: whatever method made the factors, counts that are wrong are never told as
  * certified, no x is called good where there is none, and the ladder keeps the zero pivots that one
  * of its rungs met. */
+#include "../sanitized.h"
 #include "support.h"
 
 #include <metapack/dense.h>
@@ -177,6 +178,9 @@ static void every_rank(void **state) {
                 m->scalar = (mpk_scalar)(kind < 4 ? kind : kind - 2);
                 m->symmetry = kind < 4 ? MPK_SYMMETRIC : MPK_HERMITIAN;
                 if (family == 5 && ranks[k] < 2 * N / 3) continue;
+                /* single precision does the same, compiled without optimization there */
+                if (TEST_SANITIZED && (m->scalar == MPK_S || m->scalar == MPK_C)) continue;
+                if (TEST_SANITIZED && k % 3 != 0) continue;
                 support_state = 100 * (uint64_t)family + k + 1;
                 make(m, family, ranks[k]);
                 snprintf(what, sizeof what, "%s, rank %d, %c%s", families[family], ranks[k],

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_MULTIFRONTAL_PIVOT_LARGE_FRONT_CUH
 #define MPKI_CUDA_MULTIFRONTAL_PIVOT_LARGE_FRONT_CUH
-/** Large fronts of a step, each by many thread blocks. A block of columns is done tile by tile, by
- *  three kernels each: tile_kernel (one block a front), rows_kernel (the rows below it),
+/** Large fronts of a step, each by many thread blocks. A block of columns is done tile by tile,
+ *  each tile by three kernels: tile_kernel (one block a front), rows_kernel (the rows below it),
  *  inner_kernel (the other columns of the block). Then the rest of the front gets its update
  *  (update/large.cuh), and what tiles could not eliminate is done column by column
  *  (columns_kernel). */

@@ -2,7 +2,8 @@
 #ifndef MPKI_CUDA_MULTIFRONTAL_PIVOT_LEAVES_CUH
 #define MPKI_CUDA_MULTIFRONTAL_PIVOT_LEAVES_CUH
 /** Fronts of one column without children, of which there may be very many: one thread eliminates
- *  each. If its pivot does not pass, its warp does it as a task's front. */
+ *  each. If its pivot does not pass, the whole warp does that front in the way of
+ *  small_front.cuh. */
 #include "engines/cuda/module/launch.cuh"
 #include "small_front.cuh"
 

@@ -2,11 +2,12 @@
 #ifndef MPKI_CUDA_MULTIFRONTAL_PIVOT_QUEUE_CUH
 #define MPKI_CUDA_MULTIFRONTAL_PIVOT_QUEUE_CUH
 /** A block of columns of a large front by one kernel, in place of three for each tile of 32
- *  (large_front.cuh). The tile, the rows below it and the rest of the block are pieces; the same
- *  thread block has the same pieces of each tile, so that it has their code at hand. A piece waits,
- *  by counters in global memory, for pieces before it alone; all blocks are at work at the same
- *  time (a cooperative launch), or a front has one. Where all of a tile stands, the next tile does
- *  not wait for the rest of the block: it brings its own square up to date. */
+ *  (large_front.cuh). Pieces are the tile, the rows below it and the rest of the block; a thread
+ *  block does the same pieces of every tile, so that their code stays in its caches. A piece waits,
+ *  by counters in global memory, for pieces before it alone; so all thread blocks have to be at
+ *  work at the same time (a cooperative launch), unless a front has only one. If all pivots of a
+ *  tile pass, the next tile does not wait for the update of the rest of the block: it updates its
+ *  own square by itself. */
 #include "../assemble/children.cuh"
 #include "large_front.cuh"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_MULTIFRONTAL_PIVOT_ROW_TEST_CUH
 #define MPKI_CUDA_MULTIFRONTAL_PIVOT_ROW_TEST_CUH
-/** Rows below a tile of a task's front: X = A L^-H and L = X D^-1, with the test |l| <= 1/u. A row
- *  is one thread's; of real doubles, and tiles of more than 8 columns, 16 rows are one warp's, by
+/** Rows below a tile of a task's front: X = A L^-H and L = X D^-1, with the test |l| <= 1/u. One
+ *  thread does a row; in real doubles, for tiles of more than 8 columns, a warp does 16 rows by
  *  tensor cores. */
 #include "../assemble/front.cuh"
 #include "tile.cuh"
@@ -16,7 +16,7 @@ namespace mpki {
  *  to m.X without a test; TEST: L is tested, and nothing is stored; STORE: L, and what the pivots
  *  leave of the other columns, go to the front. */
 enum { ROWS_TRY, ROWS_AGAIN, ROWS_TEST, ROWS_STORE };
-/** Entries of task_smem.word: 0 and 1 are the number of pivots that pass and that the tile has;
+/** Entries of task_smem.word: 0: the number of pivots that pass; 1: how many the tile has;
  *  WORD_OUT: L of the rows is in the panel; WORD_PAIRS: the tile has pivots of order 2; WORD_QUICK:
  *  columns that were done in the quick way. */
 enum { WORD_OUT = 2, WORD_PAIRS = 3, WORD_QUICK = 4 /* columns that were done in the quick way */ };

@@ -2,8 +2,8 @@
 #ifndef MPKI_CUDA_MULTIFRONTAL_PIVOT_SMALL_FRONT_CUH
 #define MPKI_CUDA_MULTIFRONTAL_PIVOT_SMALL_FRONT_CUH
 /** Small fronts: a thread block takes those of a task one after the other. Each is assembled and
- *  eliminated in shared memory; then its panel and its contribution go to global memory. Of a front
- *  that is too large for that the block does the columns that may be eliminated, and
+ *  eliminated in shared memory; then its panel and its contribution go to global memory. If a front
+ *  does not fit there, the block does only the columns that may be eliminated;
  *  update/part.cuh makes the contribution. */
 #include "../assemble/children.cuh"
 #include "row_test.cuh"

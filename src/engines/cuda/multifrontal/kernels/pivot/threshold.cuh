@@ -4,7 +4,8 @@
 /** Threshold partial pivoting by one thread block (Duff & Reid 1983): one column after the other is
  *  tested against all rows of the front. It takes the columns for which tiles find no pivot; in a
  *  root, where no parent can take them, it falls back to complete pivoting. The host's twin is
- *  src/engines/cpu/front/threshold_t.c. F: where the front lies, with f.at(i, j) for i >= j. */
+ *  src/engines/cpu/front/threshold_t.c. F is the type of a front in memory: f.at(i, j) is its
+ *  entry, i >= j. */
 #include "../common.cuh"
 
 #include <type_traits>

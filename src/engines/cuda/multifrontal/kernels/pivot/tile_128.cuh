@@ -2,12 +2,12 @@
 #ifndef MPKI_CUDA_MULTIFRONTAL_PIVOT_TILE_128_CUH
 #define MPKI_CUDA_MULTIFRONTAL_PIVOT_TILE_128_CUH
 /** Tiles of 128 candidates for the columns of large fronts, in real doubles: the tile of the dense
- *  factorization (engines/cuda/dense/kernels/tile_by_lanes.cuh), of which all pivots stand or none.
- *  Nothing of the front is overwritten before all rows below have passed |l| <= 1/u. Where one has
- *  not, or the tile has no pivot that counts, the front goes on in tiles of 32 (large_front.cuh),
- *  which can reject single columns. L of a tile, and N = L^-T above its diagonal, lie meanwhile in
- *  those rows of W that no update reads. The kernels of a tile, in this order: tile_128, rows_128,
- *  finish_128, inner_128. */
+ *  factorization (engines/cuda/dense/kernels/tile_by_lanes.cuh), of which all pivots are accepted,
+ *  or none. Nothing of the front is overwritten before all rows below have passed |l| <= 1/u. Where
+ *  one has not, or the tile has no pivot that counts, the front goes on in tiles of 32
+ *  (large_front.cuh), which can reject single columns. Until then L of a tile, and N = L^-T above
+ *  its diagonal, are kept in rows of W (the array of L D) that no update reads. The kernels of a
+ *  tile, in this order: tile_128, rows_128, finish_128, inner_128. */
 #include "engines/cuda/dense/kernels/tile_by_lanes.cuh"
 #include "../update/large.cuh"
 

@@ -2,9 +2,9 @@
 #ifndef MPKI_CUDA_MULTIFRONTAL_PIVOT_TILE_LOOP_CUH
 #define MPKI_CUDA_MULTIFRONTAL_PIVOT_TILE_LOOP_CUH
 /** L D L^T of the tile of a task's front by one warp, with rows in shared memory: the same results
- *  as tile.cuh's, from a loop in place of unrolled code. Once its code is in the caches, tile.cuh
- *  is faster; but it is three times the code, and a front has one tile or two, so that most of it
- *  is read from far away each time. */
+ *  as tile.cuh's, from a loop in place of unrolled code. tile.cuh is faster once its code is
+ *  cached; but it is three times the code, and as a front has one tile or two, most of that would
+ *  come from memory each time. */
 #include "tile.cuh"
 
 namespace mpki {
