@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # In a first run CTest does not know which tests take long: a long one that is started last leaves all processors but
 # one idle. NAME:COST, in seconds of one core or about.
-foreach(entry oracle_random:900 oracle_cases:800 matrices:1000 python:70 borg_emit:90 borg_emit_parts:100 borg_random:40 pipeline_memory_faults:40
-        batch_z:30 batch_c:30 batch_d:20 batch_s:20 kernels_cl_factor:30 plugins_petsc_real_valgrind_krylov:30 data:30)
+foreach(entry oracle_random:900 oracle_cases:800 matrices:1000 python:70 engines_cuda_multifrontal_plan:60 engines_cuda_triangular_solve:30 borg_emit:90 borg_emit_parts:100 borg_random:40 pipeline_memory_faults:40
+        batch_z:30 batch_c:30 batch_d:20 batch_s:20 kernels_cl_factor:30 engines_cuda_multifrontal_trouble:25 plugins_petsc_real_valgrind_krylov:30 data:30)
     string(REPLACE ":" ";" entry ${entry})
     list(GET entry 0 name)
     list(GET entry 1 cost)
