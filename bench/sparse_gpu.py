@@ -18,7 +18,7 @@ import chart, page
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 BOUND = 1e-8   # above it an unrefined answer is wrong
 OURS_BOUND = 1e-14
-# sizes
+# several sizes of each family: not those alone that work was steered by
 GENERATED = ["nlpkkt 10", "nlpkkt 20", "nlpkkt 30", "nlpkkt 40", "nlpkkt 60", "helmholtz 3d 30", "helmholtz 3d 50", "helmholtz 3d 80",
              "control-distributed 15", "control-distributed 30", "control-distributed 50", "lin 20", "lin 40", "stokes mac 60",
              "stokes mac 300", "helmholtz 2d 200", "helmholtz 2d 700", "optimal-control 50", "optimal-control 500",

@@ -19,7 +19,7 @@
  * TFLOP/s of `engine`, bytes on the device, and those that mpk_factor_estimate() predicts.
  * profile=1: where the time goes, step by step; hash: a hash of D, the order and a solution after
  * each of so many runs, which must be one; stamps (2: front by front; 3: sweeps, piece by piece):
- * stamps.h. queued: columns of fronts that one kernel eliminates (direct/queue.cuh), at most, after
+ * stamps.h. queued: columns of fronts that one kernel eliminates (kernels/pivot/queue.cuh), at most, after
  * the first factorization. */
 #include "../../src/engines/cuda/multifrontal/state.h"
 #include "../../src/engines/cuda/module/engine.h"
@@ -347,7 +347,7 @@ static int row(const char *what, const wishes *w) {
         (w->nrhs > 1 && (time_apply(fac, MPK_PART_ALL, w->repeat, w->nrhs, &many) ||
                          time_refined(fac, &a, b, w->nrhs, w->repeat, &o, &refined))))
         return complain(ctx, what);
-    printf("%s: n %d nnz %lld L %lld fronts %d steps %d largest %d, analysis %.2f s; omega %.1e "
+    printf("%s: n %d nnz %lld L %lld fronts %d steps %d largest %d, analysis %.5f s; omega %.1e "
            "%.1e, "
            "inertia %lld %lld %lld, delayed %lld",
            what, a.n, (long long)a.nnz, (long long)info.nnz, fac->direct->plan.fronts,
@@ -367,7 +367,7 @@ static int row(const char *what, const wishes *w) {
     if (w->nrhs > 1) printf(" apply %d %.3f refined %.3f", w->nrhs, many, refined);
     printf(" there: again %.3f solve %.3f ms, %.2f TFLOP/s, %.3f GB, predicted %.3f GB; omega "
            "there %.1e %.1e, %d steps; take %.3f engine %.3f, "
-           "L %.3f LT %.3f, %.3f GB less free\n",
+           "L %.3f LT %.3f, %.4f GB less free\n",
            again_there, solved_there, info.flops / alone / 1e9, (double)info.bytes / 1e9,
            (double)ahead.device_bytes / 1e9, there.unrefined, there.componentwise, there.iterations,
            take, engine, lower, upper, (double)(before - free_bytes(ctx)) / 1e9);

@@ -3,8 +3,7 @@
 #define MPKI_FACTOR_TUNING_H
 /** When a factorization is given up (mpki_stop) and another analysis is tried: name, value,
  *  what it counts. The constants let small matrices finish, for which an analysis costs as
- *  much. They were set with the matrices of bench/results/direct-cpu.md and verdicts.md; no
- *  table of them was kept. */
+ *  much. How they were found was not written down. */
 
 /** flops that any factorization may take */
 #define MPKI_STOP_LEAST_FLOPS 2e8

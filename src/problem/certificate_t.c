@@ -4,9 +4,10 @@
 #include "../core/precision.h"
 #include "../core/random.h"
 
-/* ---- Gaussian numbers: the ziggurat of Marsaglia & Tsang 2000 (J. Stat. Softw. 5(8)), with 53
- * bits and a box chosen by others than these (Doornik 2005)
- * ------------------------------------------------------------------------------------- */
+/* ---- Gaussian numbers ------------------------------------------------------------------------ */
+
+/* The ziggurat of Marsaglia & Tsang 2000 (J. Stat. Softw. 5(8)), with 53 bits and a box chosen by
+ * others than these (Doornik 2005). */
 
 enum { BOXES = 128 };
 static const double TAIL = 3.442619855899, AREA = 9.91256303526217e-3;

@@ -137,8 +137,7 @@ static outcome try(const char *source, uint64_t seed) {
     return FINE;
 }
 
-/* ---- shrinking: leave out ranges of lines as long as it still fails
- * ------------------------------ */
+/* ---- shrinking: leave out ranges of lines as long as it still fails -------------------------- */
 
 static void join(char *text, char **lines, const bool *keep, int count) {
     *text = 0;

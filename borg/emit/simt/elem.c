@@ -218,10 +218,9 @@ static void find_masks(simt *e, borg_block *block) {
     }
 }
 
-/* ---- the greatest of many magnitudes
- * -------------------------------------------------------------
- *
- * Each would take an instruction to lose its sign. Instead: among numbers without a sign the upper
+/* ---- the greatest of many magnitudes --------------------------------------------------------- */
+
+/* Each would take an instruction to lose its sign. Instead: among numbers without a sign the upper
  * halves' greatest as signed integers is the one sought, among those with one the greatest as
  * unsigned ones, less its sign. Compilers make maxima of three of it. */
 

@@ -14,13 +14,13 @@ static mpk_status too_many(mpk_context *ctx, int64_t blocks, int64_t max_blocks)
                       (long long)max_blocks);
 }
 
-/* ---- level of fill
- * ------------------------------------------------------------------------------- Hysom & Pothen
- * 2002: block (i, j) has the level of fill l exactly if the shortest path from i to j in the graph
- * of A with all inner vertices below both has l + 1 edges. (That is the same as the usual sum rule,
- * lev(i, j) = min over k of lev(i, k) + lev(k, j) + 1.) So a column i of L is a search from i,
- * breadth first, over vertices below i, to a depth of level + 1 edges, and each column is found on
- * its own. Their algorithm goes row by row over U; a column of L is that row. */
+/* ---- level of fill --------------------------------------------------------------------------- */
+
+/* Hysom & Pothen 2002: block (i, j) has the level of fill l exactly if the shortest path from i to
+ * j in the graph of A with all inner vertices below both has l + 1 edges. (That is the same as the
+ * usual sum rule, lev(i, j) = min over k of lev(i, k) + lev(k, j) + 1.) So a column i of L is a
+ * search from i, breadth first, over vertices below i, to a depth of level + 1 edges, and each
+ * column is found on its own. Their algorithm goes row by row over U; a column of L is that row. */
 
 enum { CHUNK = 128 }; /* columns of one work item */
 
@@ -200,11 +200,11 @@ done:
     return status;
 }
 
-/* ---- complete
- * ------------------------------------------------------------------------------------ Liu 1986:
- * row i of L is the subtree of the elimination tree that the paths from the neighbours before i up
- * to i make. Rows in order put increasing rows into the columns: no sort, and each block of L costs
- * one step. */
+/* ---- complete -------------------------------------------------------------------------------- */
+
+/* Liu 1986: row i of L is the subtree of the elimination tree that the paths from the neighbours
+ * before i up to i make. Rows in order put increasing rows into the columns: no sort, and each
+ * block of L costs one step. */
 
 /* parent of each vertex; ancestor [work] m. */
 static void elimination_tree(int32_t m, const int64_t *xptr, const int32_t *xrow, int32_t *ancestor,

@@ -33,8 +33,7 @@ typedef struct part {
     int32_t first;
 } part;
 
-/* ---- leaves
- * --------------------------------------------------------------------------------------- */
+/* ---- leaves ---------------------------------------------------------------------------------- */
 
 static mpk_status order_leaf(dissection *d, const mpki_nd_graph *g, int32_t first) {
     mpk_context *ctx = d->ctx;
@@ -52,8 +51,7 @@ static mpk_status order_leaf(dissection *d, const mpki_nd_graph *g, int32_t firs
     return status;
 }
 
-/* ---- halves
- * --------------------------------------------------------------------------------------- */
+/* ---- halves ---------------------------------------------------------------------------------- */
 
 /* The subgraph of one part. number [work] n: new numbers of its vertices. */
 static mpki_nd_graph *extract(mpk_context *ctx, const mpki_nd_graph *g, const int8_t *where,
@@ -166,8 +164,7 @@ static void dissect(mpki_pool *pool, int worker, void *arg, int64_t item) {
     mpki_release(ctx, p);
 }
 
-/* ---- the whole
- * ------------------------------------------------------------------------------------ */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static mpki_nd_graph *whole(mpk_context *ctx, const mpki_graph *graph) {
     mpki_nd_graph *g = mpki_nd_graph_create(ctx, graph->n, graph->xadj[graph->n], false);

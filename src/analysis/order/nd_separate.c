@@ -65,8 +65,7 @@ static void weigh(state *s) {
     for (int32_t v = 0; v < s->g->n; v++) s->part[s->where[v]] += s->g->weight[v];
 }
 
-/* ---- the queue
- * ------------------------------------------------------------------------------------ */
+/* ---- the queue ------------------------------------------------------------------------------- */
 
 static void queue_clear(state *s) {
     int32_t heaviest = 1;
@@ -107,8 +106,7 @@ static inline int32_t queue_pop(state *s) {
     return v;
 }
 
-/* ---- one pass
- * ------------------------------------------------------------------------------------ */
+/* ---- one pass -------------------------------------------------------------------------------- */
 
 static int32_t neighbours_in(const state *s, int32_t v, int8_t part) {
     int32_t sum = 0;
@@ -221,8 +219,7 @@ static void refine(state *s) {
         failures = pass(s, to, run) ? 0 : failures + 1;
 }
 
-/* ---- the coarsest graph
- * --------------------------------------------------------------------------- */
+/* ---- the coarsest graph ---------------------------------------------------------------------- */
 
 /* Everything in B but a random vertex in the separator: the pass that follows grows A around it,
  * always by the vertex that costs the separator least, and stops at the best of the balanced states

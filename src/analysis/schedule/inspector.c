@@ -53,9 +53,7 @@ struct mpki_inspector {
     double work_s, waited_s;
 };
 
-/* ---- one portion
- * ---------------------------------------------------------------------------------
- */
+/* ---- one portion ----------------------------------------------------------------------------- */
 
 static int32_t width(const mpki_inspection *in, int32_t f) {
     return in->bptr[f + 1] - in->bptr[f];

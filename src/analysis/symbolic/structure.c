@@ -9,8 +9,7 @@
 
 static const char STAGE[] = "symbolic";
 
-/* ---- numbers
- * ------------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 /* Final numbers of nodes (postorder, children as sorted) and of columns. number[d], place[column].
  */
@@ -93,8 +92,7 @@ done:
     return status;
 }
 
-/* ---- rows
- * ---------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 /* Rows of s: those of its columns in A and those of its children, below its own columns. */
 mpk_status mpki_structure_rows(mpk_context *ctx, const mpki_graph *graph, mpk_analysis *an) {
@@ -135,8 +133,7 @@ mpk_status mpki_structure_rows(mpk_context *ctx, const mpki_graph *graph, mpk_an
     return status;
 }
 
-/* ---- where children and entries go
- * --------------------------------------------------------------- */
+/* ---- where children and entries go ----------------------------------------------------------- */
 
 /* local[position] = local row in the front of s. */
 static void map_front(const mpk_analysis *an, int32_t s, int32_t *local) {

@@ -8,9 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- problems of a pattern: f = sum of f_i(x_i, x_i+1), g dense in a band
- * ------------------------
- */
+/* ---- problems of a pattern: f = sum of f_i(x_i, x_i+1), g dense in a band -------------------- */
 
 typedef struct problem {
     const char *name;

@@ -176,8 +176,7 @@ mpk_status mpki_meta_failure(mpki_meta *meta) {
                       failed);
 }
 
-/* ---- portions of work from the inspector
- * ---------------------------------------------------------- */
+/* ---- portions of work from the inspector ----------------------------------------------------- */
 
 /* The push schedules keep a work block for every block that is due. */
 typedef struct pusher {

@@ -74,10 +74,11 @@ static bool is_identity(const mpki_block *m) {
     return true;
 }
 
-/* ---- M and its inverse
- * --------------------------------------------------------------------------- M = L_ii^-1 P, with
- * L_ii unit lower triangular. What remains of an entry of L_ii after its terms have cancelled to a
- * few units of rounding is taken as zero: it is one in exact arithmetic, or as good as that. */
+/* ---- M and its inverse ----------------------------------------------------------------------- */
+
+/* M = L_ii^-1 P, with L_ii unit lower triangular. What remains of an entry of L_ii after its terms
+ * have cancelled to a few units of rounding is taken as zero: it is one in exact arithmetic, or as
+ * good as that. */
 
 /* l (w x w) := L_ii without its diagonal, by rows; returns the largest entry of M times that of
  * L_ii. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CPU_BLOCK_FACTOR_TUNING_H
 #define MPKI_CPU_BLOCK_FACTOR_TUNING_H
-/** The numbers of this engine that only speed or memory decides: name, value, what it counts. They
- *  were tried on the processors of bench/results/incomplete.md; those of a conversion to rows are
- *  rather less than bench/sweeps.py finds. No table of them was kept. */
+/** The numbers of this engine that only speed or memory decides: name, value, what it counts. How
+ *  they were found was not written down; those of a conversion to rows are rather less than
+ *  bench/sweeps.py finds. */
 
 enum {
     /** entries of the work blocks of a chunk, at least and at most: they should stay in the L2

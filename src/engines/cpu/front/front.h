@@ -28,7 +28,7 @@ typedef struct FN(front) {
     int32_t *id; /* w: names of the columns, permuted with them */
     T *d, *dinv; /* 2 w each: D and D^-1; [2k] diagonal, [2k+1] subdiagonal, not 0 only in a 2x2
                     pivot */
-    int flat;    /* columns ld0 apart instead of panels: dense/whole/ */
+    int flat;    /* columns ld0 apart instead of panels: cpu/dense/ */
     T *right;    /* flat: (128 + 16) w entries, 64-byte aligned, for packed operands; or NULL */
 } FN(front);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CPU_INVERSE_TUNING_H
 #define MPKI_CPU_INVERSE_TUNING_H
-/** The numbers of this engine that only speed decides: name, value, what it counts. They were tried
- *  on the processors of bench/results/isai.md, without a table that was kept. */
+/** The numbers of this engine that only speed decides: name, value, what it counts. How they were
+ *  found was not written down. */
 
 enum {
     /** columns that a worker takes at a time: of a triangle's inverse, of a pattern, of small dense

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CPU_MULTIFRONTAL_TUNING_H
 #define MPKI_CPU_MULTIFRONTAL_TUNING_H
-/** The numbers of this engine that only speed decides: name, value, what it counts. They are of the
- *  order of what starting a thread costs, a few microseconds, and were tried on the machine of
- *  bench/results/direct-cpu.md; no table of them was kept. */
+/** The numbers of this engine that only speed decides: name, value, what it counts. How they were
+ *  found was not written down. */
 
 enum {
     /** entries of a child's contribution from which on workers share its way into the parent */

@@ -313,8 +313,7 @@ static void run_task(mpki_pool *pool, int worker, void *arg, int64_t item) {
         mpki_pool_push(pool, memory->tasks.task[t->parent].priority, run_task, z, t->parent);
 }
 
-/* ---- the walk
- * ------------------------------------------------------------------------------------ */
+/* ---- the walk -------------------------------------------------------------------------------- */
 
 int64_t FN(walk_space)(int64_t n) {
     return FN(front_work_size)(n);
@@ -419,8 +418,7 @@ void FN(scale_values)(const mpki_tree_view *tree, const void *ax, const double *
             y[k] = scaled(x[k], scale[j], scale[tree->ai[k]], near);
 }
 
-/* ---- what a caller may ask of D
- * ------------------------------------------------------------------ */
+/* ---- what a caller may ask of D -------------------------------------------------------------- */
 
 void FN(get_d)(const mpki_direct *f, void *out) {
     T *d = out;

@@ -4,33 +4,33 @@
 /** The numbers of this engine that only speed or memory decides, for host code and kernels: name,
  *  value, what it counts, and behind the bar where it was measured. "notes" with a section is
  *  bench/journal/2026-11-26-gpu-direct.md, which names the card of each table (one H100 80GB HBM3
- *  if none); "tried" means on that card or an H200, without a table that was kept: whoever needs
- *  the number measures it anew. A number that the shape of a kernel fixes (a tile's leading
- *  dimension, loads in flight) stands with its kernel. */
+ *  if none); "no table" where none was kept: whoever needs the number measures it anew. A number
+ *  that the shape of a kernel fixes (a tile's leading dimension, loads in flight) stands with its
+ *  kernel. */
 #include <stdbool.h>
 
 /* ---- tasks: small fronts, each by one thread block (plan/) ---- */
 
 enum {
-    /** ns: a subtree that takes this long is one task | tried */
+    /** ns: a subtree that takes this long is one task | no table */
     MPKI_TASK_NS = 20000,
-    /** ns: a subtree is one task, too, if its branches but the longest take this | tried */
+    /** ns: a subtree is one task, too, if its branches but the longest take this | no table */
     MPKI_TASK_BRANCH_NS = 3000,
-    /** ns of a part of a contribution, and what each child adds | tried */
+    /** ns of a part of a contribution, and what each child adds | no table */
     MPKI_PART_NS = 6000,
     MPKI_PART_CHILD_NS = 700,
-    /** children that a front adds up without helpers | tried */
+    /** children that a front adds up without helpers | no table */
     MPKI_CHILDREN_GROUP = 64,
     /** columns that one block eliminates together, at most: a tile's; and at least, but for the
-     *  last ones of a front | tried */
+     *  last ones of a front | no table */
     MPKI_CUDA_PANEL_MOST = 32,
     MPKI_PANEL_LEAST = 12,
-    /** rows of a front whose columns one block eliminates, at most | tried */
+    /** rows of a front whose columns one block eliminates, at most | no table */
     MPKI_PANEL_ROWS = 1024,
     /** columns of a front of very many children that is cut, at most | notes, "A front of a chain":
      *  roots of maros_r7, uccase9 and pilot87 in one piece, Stokes 300 */
     MPKI_CUDA_CUT_MOST = 600,
-    /** rows below the column of a leaf, at most | tried: the lanes of a warp share 20 KB */
+    /** rows below the column of a leaf, at most | no table: the lanes of a warp share 20 KB */
     MPKI_FRONT_LEAF_ROWS = 12,
     /** entries of contributions for each multiprocessor, from which on a step assembles its large
      *  fronts in two rounds | notes, "Memory of the direct solver, before and after", footnote */
@@ -56,20 +56,22 @@ static inline double mpki_task_front_ns(bool panel, double own, double nrows, do
 
 /* ---- launches: classes of tasks have blocks of 32, 128, 256 and 512 threads ---- */
 
-/** Blocks that a multiprocessor holds, by class | tried; compute 9.0 has 228 KB of shared memory */
+/** Blocks that a multiprocessor holds, by class | no table; compute 9.0 has 228 KB of shared
+ *  memory */
 #define MPKI_CLASS_BLOCKS                                                                          \
     { 10, 4, 2, 1 }
 /** Bytes of shared memory of such a block: the whole between them */
 #define MPKI_CLASS_SMEM                                                                            \
     { 20 << 10, 54 << 10, 110 << 10, 226 << 10 }
 enum {
-    /** blocks of the report for each multiprocessor: each ends with atomics of its own | tried */
+    /** blocks of the report for each multiprocessor: each ends with atomics of its own | no
+     *  table */
     MPKI_REPORT_BLOCKS = 8,
     /** large fronts for each multiprocessor, beyond which a tile's block has 64 threads in place of
-     *  256, so that all tiles are at work at once | tried */
+     *  256, so that all tiles are at work at once | no table */
     MPKI_TILE_BLOCKS = 2,
-    /** columns of a tile from which on pivots are tried without a search first | tried: fewer take
-     *  no longer with the search */
+    /** columns of a tile from which on pivots are tried without a search first | no table: fewer
+     *  take no longer with the search */
     MPKI_QUICK_LEAST = 17
 };
 
@@ -78,7 +80,7 @@ enum {
 enum {
     /** candidates that are pivoted together: the lanes of a warp */
     MPKI_FRONT_TILE = 32,
-    /** tiles that fail without a search before that way is given up | tried */
+    /** tiles that fail without a search before that way is given up | no table */
     MPKI_FRONT_MISSES = 2,
     /** candidates of a tile of 128, at most; large fronts of a step that have such tiles, at most
      *  | notes, "Large fronts in tiles of 128 columns" */
@@ -91,11 +93,11 @@ enum {
     /** columns whose pivots reach the rest of a front at once, at most | notes, "Large fronts once
      *  more": cuBLAS's rate by the depth of a product */
     MPKI_FRONT_BLOCK = 256,
-    /** children whose contributions an assembly adds up together, at most | tried */
+    /** children whose contributions an assembly adds up together, at most | no table */
     MPKI_FRONT_FIRST_CHILDREN = 4
 };
 /** Bytes of work space: as many large fronts of a step are eliminated together as it holds |
- *  tried */
+ *  no table */
 #define MPKI_CUDA_TOGETHER ((int64_t)256 << 20)
 
 /* ---- solves (solve/) ---- */
@@ -104,7 +106,7 @@ enum {
     /** right-hand sides of a sweep, at most: its sums are in registers */
     MPKI_CUDA_RHS = 8,
     /** rows of a strip of a chain; of a slice on the way back; of a helper whose children one piece
-     *  adds up | tried */
+     *  adds up | no table */
     MPKI_FRONT_STRIP = 64,
     MPKI_FRONT_SLICE = 256,
     MPKI_FRONT_GATHER = 512,
@@ -117,20 +119,20 @@ enum {
     MPKI_STRIP_PIVOTS = 64,
     MPKI_STRIP_PIVOTS_FEW = 32,
     MPKI_STRIP_FEW_FRONTS = 4096,
-    /** rows of a front that a block sweeps in shared memory, in any case | tried */
+    /** rows of a front that a block sweeps in shared memory, in any case | no table */
     MPKI_SWEEP_SMEM_ROWS = 512,
     /** a warp sweeps a front of at most so many pivots forward, and back; so many own columns with
-     *  the rows below, or rows beyond its pivots; so many fronts of its task | tried */
+     *  the rows below, or rows beyond its pivots; so many fronts of its task | no table */
     MPKI_CUDA_WARP_PIVOTS = 32,
     MPKI_CUDA_WARP_BACK = 64,
     MPKI_CUDA_WARP_ROWS = 96,
     MPKI_CUDA_WARP_FRONTS = 1024,
     /** a block adds up more than so many children sooner, where its task has fewer than so many
-     *  fronts more | tried */
+     *  fronts more | no table */
     MPKI_WARP_CHILDREN = 16,
     MPKI_WARP_FEW_FRONTS = 4,
     /** fronts of tasks that are swept together, at least and at most; pieces that keep a device
-     *  busy | tried */
+     *  busy | no table */
     MPKI_SWEEP_GROUP_LEAST = 8,
     MPKI_SWEEP_GROUP_MOST = 64,
     MPKI_SWEEP_PIECES = 1024,

@@ -48,8 +48,7 @@ static void test_memory(void **unused) {
     mpk_options o;
     mpk_options_init(&o);
     o.method = MPK_METHOD_LDLT;
-    o.condition =
-        MPK_ON; /* through the host, which nobody stands in for (else: test_cuda_sparse_refine.c) */
+    o.condition = MPK_ON; /* through the host, which nobody stands in for (else: test_refine.c) */
     bool done = false;
     for (int64_t k = 1; !done; k++) {
         failing f = {.fail_at = k};
