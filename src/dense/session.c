@@ -60,7 +60,8 @@ bool mpki_dense_rung_applies(const mpki_dense_rung *rung, const mpk_dense *d) {
     const bool asked = rung->precision == d->precision; /* then of any order */
     if (rung->method == MPK_DENSE_AUTO) return false;
     if (rung->precision == MPK_DENSE_WORKING) return d->n >= rung->from_n;
-    return (d->scalar == MPK_D || d->scalar == MPK_Z) && (asked || d->n >= rung->from_n);
+    const int64_t from_n = d->scalar == MPK_D ? rung->from_n : rung->from_n_complex;
+    return (d->scalar == MPK_D || d->scalar == MPK_Z) && (asked || (from_n > 0 && d->n >= from_n));
 }
 
 #define LARGER(field)                                                                              \

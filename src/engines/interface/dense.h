@@ -79,7 +79,8 @@ typedef struct mpki_dense_error {
 typedef struct mpki_dense_rung {
     mpk_dense_method method;
     mpk_dense_precision precision;
-    int64_t from_n; /* smaller matrices skip it */
+    int64_t from_n;         /* smaller matrices skip it; less than working precision: real ones */
+    int64_t from_n_complex; /* likewise, complex ones of less than working precision; 0: never */
 } mpki_dense_rung;
 
 typedef struct mpki_dense_engine {

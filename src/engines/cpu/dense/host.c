@@ -131,9 +131,9 @@ static mpk_status get(mpki_dense_call *call, const void *y, void *host) {
 const mpki_dense_engine mpki_dense_host = {
     .name = mpki_cpu_name,
     .method = {{NULL, NULL, NULL, NULL}, METHOD, METHOD, METHOD, METHOD, METHOD, METHOD},
-    .ladder = {{MPK_DENSE_TILE, MPK_DENSE_SINGLE, 1000},
-               {MPK_DENSE_TILE, MPK_DENSE_WORKING, 0},
-               {MPK_DENSE_ROOK, MPK_DENSE_WORKING, 0}},
+    .ladder = {{MPK_DENSE_TILE, MPK_DENSE_SINGLE, 1000, 1000},
+               {MPK_DENSE_TILE, MPK_DENSE_WORKING, 0, 0},
+               {MPK_DENSE_ROOK, MPK_DENSE_WORKING, 0, 0}},
     .begin = begin,
     .end = end,
     .alloc = take,

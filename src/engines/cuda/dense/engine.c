@@ -330,8 +330,7 @@ static mpk_status residual(mpki_dense_call *call, int32_t nrhs, const void *x, i
 }
 
 static int64_t residual_bytes(const mpki_dense_call *call, int32_t nrhs) {
-    return entries_of(call, call->dense.scalar)
-        ->residual_bytes(call->dense.n, nrhs);
+    return entries_of(call, call->dense.scalar)->residual_bytes(call->dense.n, nrhs);
 }
 
 static mpk_status transfer(mpki_dense_call *call, const void *from, void *to, int to_device) {
@@ -362,7 +361,11 @@ static const mpki_dense_engine table = {
                [MPK_DENSE_AASEN] = {need_of, factorize, solve, aasen_inertia},
                [MPK_DENSE_BUTTERFLY] = METHOD,
                [MPK_DENSE_NONE] = METHOD},
-    .ladder = {{MPK_DENSE_TILE, MPK_DENSE_WORKING, 0}, {MPK_DENSE_ROOK, MPK_DENSE_WORKING, 0}},
+    /* below, panels take all that the products gain; complex ones multiply no faster
+     * (bench/results/dense-gpu.md, mixed precision) */
+    .ladder = {{MPK_DENSE_TILE, MPK_DENSE_SINGLE, 16384, 0},
+               {MPK_DENSE_TILE, MPK_DENSE_WORKING, 0, 0},
+               {MPK_DENSE_ROOK, MPK_DENSE_WORKING, 0, 0}},
     .begin = begin,
     .end = end,
     .alloc = take,
