@@ -240,8 +240,10 @@ function(metapack_cuda_host_module)
     foreach(precision RANGE 3)
         metapack_cuda_object(host_batch_t${precision} ${source}/batch/kernels/batch_t.cu "${headers}" "${compile}"
             -DMPKI_PRECISION=${precision})
-        metapack_cuda_object(host_panel_t${precision} ${source}/batch/kernels/panel_t.cu "${headers}" "${compile}"
-            -DMPKI_PRECISION=${precision})
+        foreach(name panel registers_ldu registers_symmetric)
+            metapack_cuda_object(host_${name}_t${precision} ${source}/batch/kernels/${name}_t.cu "${headers}" "${compile}"
+                -DMPKI_PRECISION=${precision})
+        endforeach()
     endforeach()
     foreach(file ${sparse_tables})
         get_filename_component(name ${file} NAME_WE)
