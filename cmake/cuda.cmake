@@ -187,6 +187,12 @@ function(metapack_cuda_module)
         target_include_directories(device_batch PRIVATE ${METAPACK_CUBLAS_INCLUDE})
         target_link_options(device_batch PRIVATE -L${libraries} LINKER:-rpath,${libraries})
         target_link_libraries(device_batch PRIVATE metapack_static cudart_static cublas rt m ${CMAKE_DL_LIBS})
+        # every kind of kernels beside cuBLAS and cuSOLVER: bench/device-variants
+        add_executable(device_variants EXCLUDE_FROM_ALL bench/batch/variants.c bench/batch/matrices.c bench/batch/calls.c
+            bench/batch/judge.c)
+        target_include_directories(device_variants PRIVATE ${METAPACK_CUBLAS_INCLUDE})
+        target_link_options(device_variants PRIVATE -L${libraries} LINKER:-rpath,${libraries})
+        target_link_libraries(device_variants PRIVATE metapack_static cudart_static cublas cusolver rt m ${CMAKE_DL_LIBS})
     endif()
 endfunction()
 
