@@ -124,8 +124,8 @@ int main(int argc, char **argv) {
     bench b = {.rounds = 5, .queued = 1, .layout = "strided", .lenient = 1};
     const char *counts = "10000,100000", *sizes = "4,8,16,32", *letters = "sd";
     const char *kinds = "auto,made,registers,panel,shared";
-    const char *verbs = "llt/none,llt/complete,ldlt/none,ldlt/static,ldlt/partial,ldlt/complete,"
-                        "ldu/none,ldu/static,ldu/partial,ldu/complete";
+    const char *verbs = "ldu/none,ldu/static,ldu/partial,ldu/complete,llt/none,llt/complete,"
+                        "ldlt/none,ldlt/static,ldlt/partial,ldlt/complete";
     double most = 1e9;
     int wrong = 0;
     const double begun = seconds();
