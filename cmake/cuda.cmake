@@ -192,6 +192,12 @@ function(metapack_cuda_module)
         target_include_directories(device_batch PRIVATE ${METAPACK_CUBLAS_INCLUDE})
         target_link_options(device_batch PRIVATE -L${libraries} LINKER:-rpath,${libraries})
         target_link_libraries(device_batch PRIVATE metapack_static cudart_static cublas rt m ${CMAKE_DL_LIBS})
+        # every kind of kernels beside cuBLAS and cuSOLVER: bench/device-variants
+        add_executable(device_variants EXCLUDE_FROM_ALL bench/batch/variants.c bench/batch/matrices.c bench/batch/calls.c
+            bench/batch/judge.c)
+        target_include_directories(device_variants PRIVATE ${METAPACK_CUBLAS_INCLUDE})
+        target_link_options(device_variants PRIVATE -L${libraries} LINKER:-rpath,${libraries})
+        target_link_libraries(device_variants PRIVATE metapack_static cudart_static cublas cusolver rt m ${CMAKE_DL_LIBS})
     endif()
 endfunction()
 
@@ -245,8 +251,10 @@ function(metapack_cuda_host_module)
     foreach(precision RANGE 3)
         metapack_cuda_object(host_batch_t${precision} ${source}/batch/kernels/batch_t.cu "${headers}" "${compile}"
             -DMPKI_PRECISION=${precision})
-        metapack_cuda_object(host_panel_t${precision} ${source}/batch/kernels/panel_t.cu "${headers}" "${compile}"
-            -DMPKI_PRECISION=${precision})
+        foreach(name panel registers_ldu registers_symmetric)
+            metapack_cuda_object(host_${name}_t${precision} ${source}/batch/kernels/${name}_t.cu "${headers}" "${compile}"
+                -DMPKI_PRECISION=${precision})
+        endforeach()
     endforeach()
     foreach(file ${sparse_tables})
         get_filename_component(name ${file} NAME_WE)
