@@ -81,6 +81,7 @@ typedef struct mpk_accelerator_task {
     int pairs;               /**< D may have 2x2 blocks: factorize with perm looks for them, and
                                       leaves D(k, k+1) at its place, which is 0 where no pair begins;
                                       solve and downdate find it there */
+    int shared;              /**< downdate, with atomics: several items may have one block[0] */
     int last;                /**< factorize where the accelerator judges: nothing is rejected, and
                                       pivots that are not larger than `small` become as large */
     const int32_t *rows;     /**< factorize: count, host: rows of the frame; behind them is padding,
@@ -148,7 +149,7 @@ typedef struct mpk_accelerator {
                                (task.state), and passes over items of frames that are rejected; the
                                host then lists a stage without waiting, and looks at its end */
     /** A kernel with all that a task says. NULL: the six functions are all there is. These are called
-     *  where they suffice: MPK_D, LDLT, neither pairs nor judging. */
+     *  where they suffice: MPK_D, LDLT, neither pairs nor judging; a table that judges needs none. */
     mpk_status (*run)(void *self, const mpk_accelerator_task *task);
     /** Until all calls so far are done. NULL: they are when they return. Else a kernel may return
      *  before it is done; it has read its lists then, and trouble and largest come with wait().

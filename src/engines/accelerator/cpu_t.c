@@ -184,7 +184,8 @@ static void judge(const mpk_accelerator_task *t, int64_t i, bool failed, int32_t
                   double largest) {
     int32_t *word = &t->state[t->frame[i]];
     if (t->last && (failed || !isfinite(largest))) *word |= MPK_ACCELERATOR_FAILED;
-    if (!t->last && (failed || !(largest <= t->bound))) *word |= MPK_ACCELERATOR_REJECTED;
+    if (!t->last && (failed || !isfinite(largest) || !(largest <= t->bound)))
+        *word |= MPK_ACCELERATOR_REJECTED;
     *word += MPK_ACCELERATOR_REPLACED * replaced;
 }
 

@@ -249,14 +249,18 @@ static const mpki_accelerated *of(const mpk_context *ctx) {
     return on && on->engine.name == name ? on : NULL;
 }
 
+static bool has_six(const mpk_accelerator *a) {
+    return a->factorize && a->solve && a->downdate && a->transpose && a->zero_out &&
+           (!a->pivoting || a->permute);
+}
+
 /* Is the table whole? */
 static bool is_whole(const mpk_accelerator *a) {
     const bool sizes = a->largest_block >= 1 && a->largest_block <= MPKI_BLOCK_MAX &&
                        a->only_block >= 0 && a->only_block <= a->largest_block &&
                        a->nbuffers >= 0 && a->nbuffers <= MPK_ACCELERATOR_BUFFERS;
     bool good = a->name && sizes && a->allocate && a->release && a->upload && a->download &&
-                a->factorize && a->solve && a->downdate && a->transpose && a->zero_out &&
-                (!a->pivoting || a->permute) && !a->load == !a->store &&
+                (has_six(a) || (a->run && a->judges)) && !a->load == !a->store &&
                 !a->load == !a->stored_bytes;
     int32_t before = 0;
     for (int k = 0; good && a->sizes && a->sizes[k]; before = a->sizes[k], k++)

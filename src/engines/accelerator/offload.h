@@ -35,7 +35,8 @@ typedef struct mpki_batch_lists {
     int32_t *trouble; /* results */
     double *largest;
     int64_t count, capacity;
-    bool late; /* of frames that were accepted in earlier stages: their L may be large */
+    bool shared; /* downdates: several may have one target */
+    bool late;   /* of frames that were accepted in earlier stages: their L may be large */
 } mpki_batch_lists;
 
 /** A half of the factor: blocks below the diagonal; of LDU those of U^T, which are held like them. */

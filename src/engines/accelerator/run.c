@@ -206,6 +206,7 @@ static mpk_status call_table(mpki_blocks *f, int kernel, const mpki_batch_lists 
         .type = o->type,
         .hermitian = o->hermitian,
         .pairs = o->pairs,
+        .shared = kernel == MPKI_KERNEL_D && list->shared,
         .last = f->stages->last,
         .rows = factorizes ? list->rows : NULL,
         .columns = factorizes && o->columns ? (int32_t *const *)list->columns : NULL,

@@ -299,7 +299,11 @@ static mpk_status downdates(mpki_blocks *f, const mpki_updates *batch) {
     }
     const double n = o->n;
     f->meta->worker[0].flops += 2 * n * n * n * (double)list->count;
-    return mpk_failed(status) ? status : mpki_offload_run(f, MPKI_KERNEL_D, list);
+    if (mpk_failed(status)) return status;
+    list->shared = o->on->table->atomics;
+    status = mpki_offload_run(f, MPKI_KERNEL_D, list);
+    list->shared = false;
+    return status;
 }
 
 /* ---- verdicts of the accelerator ------------------------------------------------------------- */
