@@ -271,6 +271,11 @@ static mpk_status columns(mpki_blocks *f, const mpki_portion *portion) {
     return status;
 }
 
+/* Several downdates of a block at once: where the machine can, unless subsets are asked for. */
+static bool by_atomics(const mpki_blocks *f) {
+    return f->offload->on->table->atomics && f->stages->options->schedule != MPK_SCHEDULE_SUBSETS;
+}
+
 /* ---- phase III ------------------------------------------------------------------------------- */
 
 static mpk_status downdates(mpki_blocks *f, const mpki_updates *batch) {
@@ -300,7 +305,7 @@ static mpk_status downdates(mpki_blocks *f, const mpki_updates *batch) {
     const double n = o->n;
     f->meta->worker[0].flops += 2 * n * n * n * (double)list->count;
     if (mpk_failed(status)) return status;
-    list->shared = o->on->table->atomics;
+    list->shared = by_atomics(f);
     status = mpki_offload_run(f, MPKI_KERNEL_D, list);
     list->shared = false;
     return status;
@@ -370,7 +375,7 @@ mpk_status mpki_offload_stage(mpki_blocks *f) {
         .due = s->due,
         .bptr = s->blocking->bptr,
         .want = s->want,
-        .schedule = f->offload->on->table->atomics ? MPK_SCHEDULE_ATOMIC : MPK_SCHEDULE_SUBSETS,
+        .schedule = by_atomics(f) ? MPK_SCHEDULE_ATOMIC : MPK_SCHEDULE_SUBSETS,
         .budget = PORTION,
         .threads = meta->threads,
     };
