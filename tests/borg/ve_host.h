@@ -4,7 +4,7 @@
 /** The intrinsics of velintrin.h that the backend `ve` emits, as C for any processor (BORG_HOST):
  *  256 lanes of 64 bits, a length with each instruction, mask registers. Lanes at and beyond the
  *  length have a pattern that spoils whatever uses it. VE_BUSY counts, for each kind of unit, the
- *  instructions and the cycles that they keep it busy: bench/borg_ve.py.
+ *  instructions and the cycles that they keep it busy, and tells them at the end: bench/borg_ve.py.
  *
  *  Written after NEC's "SX-Aurora TSUBASA Architecture Guide", chapter 8; what an operation does
  *  is told where it is not plain. */
@@ -52,7 +52,15 @@ static inline uint64_t *host_ve_new(void) {
 
 enum host_ve_unit { VE_FMA, VE_ALU, VE_DIV, VE_LOAD, VE_STORE, VE_MOVE, VE_MASK, VE_UNITS };
 #ifdef VE_BUSY
-static uint64_t host_ve_busy[VE_UNITS], host_ve_count[VE_UNITS];
+#include <stdio.h>
+static uint64_t host_ve_busy[VE_UNITS], host_ve_count[VE_UNITS], host_ve_groups;
+static __attribute__((destructor)) void host_ve_tell(void) {
+    fprintf(stderr, "ve groups %llu", (unsigned long long)host_ve_groups);
+    for (int k = 0; k < VE_UNITS; ++k)
+        fprintf(stderr, " %llu:%llu", (unsigned long long)host_ve_count[k],
+                (unsigned long long)host_ve_busy[k]);
+    fputc('\n', stderr);
+}
 /* per: lanes of the unit in a cycle */
 #define BUSY(unit, n, per) \
     (host_ve_busy[unit] += (uint64_t)(((n) + (per) - 1) / (per)), ++host_ve_count[unit])

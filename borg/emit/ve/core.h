@@ -52,6 +52,10 @@ const char *ve_close(ve *e, borg_type type, const char *reg, int32_t used);
 /** All lanes of a row in memory, a word for each, register after register: the array's name. */
 const char *ve_spill(ve *e, const borg_inst *x, int32_t row);
 
+/** spill.c: inst->mark of values that lie in memory. */
+enum { VE_IN_MEMORY = 1 };
+void ve_choose_spills(ve *e);
+
 void ve_layout(ve *e, borg_inst *v); /* layout.c */
 void ve_reduce(ve *e, borg_inst *v); /* reduce.c */
 void ve_memory(ve *e, borg_inst *v); /* memory.c */

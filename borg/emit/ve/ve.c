@@ -45,13 +45,15 @@ void ve_let(ve *e, borg_inst *v, int32_t i, const char *expression) {
     const char *name = ve_count(e, v) == 1 ? borg_format(e->arena, "v%d", v->id)
                                            : borg_format(e->arena, "v%d_%d", v->id, i);
     const bool stream = e->options->disable & BORG_STREAM && borg_is_float(v->type);
-    ctext_line(&e->c, "const %s%s %s = %s;", stream && ve_scalar(e, v) ? "volatile " : "",
-               ve_type(v->type, ve_scalar(e, v)), name, expression);
-    if (stream && !ve_scalar(e, v)) { /* by way of memory */
+    const bool scalar = ve_scalar(e, v), stored = stream || v->mark == VE_IN_MEMORY;
+    if (stored && !scalar && v->type != BORG_I1) { /* by way of memory */
         const int32_t used = ve_used(e, v, i);
-        ctext_line(&e->c, "uint64_t m_%s[%d]; b_put(m_%s, %s, %d); B_STORED(m_%s);", name, used,
-                   name, name, used, name);
+        ctext_line(&e->c, "uint64_t m_%s[%d];", name, used);
+        ctext_line(&e->c, "b_put(m_%s, %s, %d);", name, expression, used);
         name = borg_format(e->arena, "b_load_i64(m_%s, 8, %d)", name, used);
+    } else {
+        ctext_line(&e->c, "const %s%s %s = %s;", stream && scalar ? "volatile " : "",
+                   ve_type(v->type, scalar), name, expression);
     }
     ctext_name(&e->c, v, i, name);
 }
@@ -75,8 +77,9 @@ const char *ve_words(ve *e, const uint64_t *word, int32_t used) {
     bool same = true;
     for (int32_t l = 1; l < used; ++l) same = same && word[l] == word[0];
     if (same)
-        return borg_format(e->arena, "b_splat_i64(UINT64_C(0x%" PRIx64 "), %d)", word[0], used);
-    return borg_format(e->arena, "b_load_i64(b_table%d, 8, %d)", table_of(e, word, used), used);
+        return borg_format(e->arena, "b_splat_i64(b_again(UINT64_C(0x%" PRIx64 ")), %d)", word[0],
+                           used);
+    return borg_format(e->arena, "b_words(b_table%d, %d)", table_of(e, word, used), used);
 }
 
 const char *ve_splat(ve *e, borg_type type, const char *scalar, int32_t used) {
@@ -133,7 +136,11 @@ static void emit_constants(ve *e, borg_inst *v) {
             ctext_name(&e->c, v, i, ctext_literal(&e->c, v->type, word[0]));
             continue;
         }
-        ve_let(e, v, i, ve_close(e, v->type, ve_words(e, word, used), used));
+        const char *text = ve_close(e, v->type, ve_words(e, word, used), used);
+        if (v->mark == VE_IN_MEMORY)
+            ctext_name(&e->c, v, i, text);
+        else
+            ve_let(e, v, i, text);
     }
 }
 
@@ -185,6 +192,7 @@ static void emit_leaf(ve *e, borg_inst *v) {
 
 static const char *function_of(const ve *e, const borg_inst *v) {
     const char *prefix = ve_scalar(e, v) ? "s" : "b", *from = ve_suffix(v->args[0]->type);
+    if (v->op == BORG_SQRT || v->op == BORG_FMA) prefix = ve_scalar(e, v) ? "v" : "b";
     if (v->op == BORG_ICMP || v->op == BORG_FCMP)
         return borg_format(e->arena, "%s_%s%s_%s", prefix, v->uns ? "u" : "",
                            borg_pred_text(v->pred), from);
@@ -293,6 +301,7 @@ static void emit_pack(ve *e, borg_module *m, const char *name) {
     e->tables = NULL;
     borg_number(m);
     borg_count_uses(m);
+    ve_choose_spills(e);
     ctext_clear(m->body);
     e->c.out = &body;
     e->c.depth = 1;
