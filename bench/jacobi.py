@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Fig. 3 and Table I of Thuerck 2019 (Fig. 6.4, 6.5 and Table 6.1 of Thuerck 2021) anew: Jacobi-LDLᵀ.
 
-    bench/jacobi.py fig3|table1|exact|device [MATRICES] [--build build] [--threads 2] [--report bench/results/incomplete.md]
+    bench/jacobi.py fig3|table1|linear|exact|device [MATRICES] [--build build] [--threads 2] [--report bench/results/incomplete.md]
 
 fig3: (a) diagonal dominance of block rows, (b) epsilon, (c) block size, (d) inner and outer pivoting, (e) sweeps, by the
 error of L D Lᵀ (bench/reconstruct.c), (f) time beside the level-scheduled factorization; bench/results/jacobi-fig3.svg.
 table1: backward error and residual after 4 runs of GMRES(25).
+linear: Table I on the paper's linear programs, made anew with random diagonals, as A is and as S A S; what they depend on. With
+--device cuda: on a GPU, to standard output.
 exact: complete factorizations by sweeps, beside level sets and the direct solver.
 Each writes its section of the report; rows go to BUILD/bench/jacobi-*.jsonl.
 device: Fig. 3f on a GPU, the factors of Fig. 3b to e beside the processor's, and Table I, by BUILD/bench/cuda-blocks and
@@ -14,7 +16,7 @@ cuda-incomplete; tables to standard output, bench/results/jacobi-fig3f-gpu.svg."
 import concurrent.futures, fnmatch, json, math, os, re, subprocess, sys, tempfile
 
 import chart
-from incomplete import arguments, case, find, in_process, keep, picture, show, solve, write_section
+from incomplete import LINEAR, ROUNDS, SEEDS, arguments, case, find, in_process, keep, picture, show, solve, write_section
 
 SUBJECTS = ["lp_kkt/bab5_it05", "lp_kkt/bab5_it37", "qp_kkt/boyd1", "qp_kkt/cont-101", "suitesparse/tuma1",
             "generate lin nx=40 ny=40 nz=20 sigma=-1"]
@@ -288,6 +290,77 @@ def engine_rows(options, source, choices, words, timeout):
     return rows + [{"ms": None, "levels": None, "l": None}] * (len(choices) - len(rows))
 
 
+GMRES = "krylov=gmres,restart=25,max_iterations=100,tolerance=1e-14"
+# Changes to Jacobi(32, 0.1) and Multilevel on bab5: (what, settings, rounds, decades)
+LINEAR_CHANGES = [("as printed", "", 4, 6)] + [(f"{r} rounds of scaling", "", r, 6) for r in (0, 1, 2, 8)] + [
+    (f"a diagonal over {d} decades", "", 4, d) for d in (0, 2, 4, 8, 10)] + [
+    ("`ordering=amd`", "ordering=amd", 4, 6), ("`ordering=nd`", "ordering=nd", 4, 6), ("`block=16`", "block=16", 4, 6), ("`grid=off`", "grid=off", 4, 6),
+    ("`level=1`", "level=1", 4, 6), ("`pivoting=rook`", "pivoting=rook", 4, 6), ("`sweeps=5`", "sweeps=5", 4, 6), ("`sweeps=15`", "sweeps=15", 4, 6),
+    ("`jacobi_decay=1`", "jacobi_decay=1", 4, 6), ("`jacobi_decay=0.8`", "jacobi_decay=0.8", 4, 6), ("200 steps", "max_iterations=200", 4, 6),
+    ("`restart=100`", "restart=100", 4, 6), ("`krylov=sqmr`", "krylov=sqmr", 4, 6)]
+
+
+def both_exponents(row):
+    if not row or "failed" in row:
+        return "†"
+    return " ".join("exact" if v == 0 else f"{math.log10(v):.1f}" if v < 1e299 else "†" for v in (row["normwise"], row["relative_residual"]))
+
+
+def linear_rows(options, base, rounds, decades, words, prefix, epsilons):
+    """For each seed {epsilon, or None of the level-scheduled one: row}."""
+    source = find(options, f"lp-published {base} scaling={rounds} decades={decades}")
+    more = "," + GMRES + ("," + words if words else "") + (",device=cuda" if options.device == "cuda" else "")
+    kinds = list(epsilons) + ([] if words.startswith(("sweeps", "jacobi")) else [None])
+    named = {(s, e): prefix + case(source, words_of(settings(epsilon=e) if e else settings("ildlt", stages=3)) + more + f",seed={s}")
+             for s in SEEDS for e in kinds}
+    started = ["generate nlpkkt 5 device=cuda"] if options.device == "cuda" else []
+    got = in_process(options, started + list(named.values()), options.threads, 0, 900)
+    return [{e: got.get(named[s, e], {}) for e in kinds} for s in SEEDS]
+
+
+def linear(options):
+    cpu, everything, changed = options.device == "cpu", [], []
+    lines = [*LINEAR_HEAD, "| row | A of | rounds of scaling | system | ε = 0.1: B R | best ε: B R (ε) | Multilevel: B R | published: Jacobi B R | Multilevel B R |",
+             "|---|---|---:|---|---|---|---|---|---|"]
+    for name, base in LINEAR:
+        if not find(options, base) or not fnmatch.fnmatch(base, options.only):
+            continue
+        p, epsilons = PUBLISHED[name], EPSILONS[:2] if name == "map06" else EPSILONS
+        for prefix, what in (("", "A"), ("preprocessed ", "S A S")):
+            if name == "map06" and not prefix:
+                continue  # minutes
+            for rounds in ROUNDS:
+                rows = linear_rows(options, base, rounds, 6, "", prefix, epsilons)
+                everything += [dict(r, epsilon=e) for row in rows for e, r in row.items()]
+                best = [min((e for e in epsilons if "relative_residual" in row[e]), key=lambda e: row[e]["relative_residual"], default=epsilons[0])
+                        for row in rows]
+                cells = ["; ".join(both_exponents(row[0.1]) for row in rows),
+                         "; ".join(f"{both_exponents(row[e])} ({e:g})" for row, e in zip(rows, best)),
+                         "; ".join(both_exponents(row[None]) for row in rows), f"{p[0]} {p[1]}", f"{p[2]} {p[3]}"]
+                lines.append(f"| {name} | {base.split('/')[-1]} | {rounds} | {what} | " + " | ".join(cells) + " |")
+                print(lines[-1], flush=True)
+    if cpu and fnmatch.fnmatch("lp_kkt/bab5_it05", options.only):
+        lines += ["", "What it depends on: bab5, S A S, 4 rounds, seeds 1, 2, 3, where the row does not say otherwise.", "",
+                  "| changed | Jacobi(32, 0.1): B R | Multilevel: B R |", "|---|---|---|"]
+        for what, words, rounds, decades in LINEAR_CHANGES:
+            rows = linear_rows(options, "lp_kkt/bab5_it05", rounds, decades, words, "preprocessed ", [0.1])
+            changed += [dict(r, changed=what) for row in rows for r in row.values()]
+            lines.append(f"| {what} | {'; '.join(both_exponents(row[0.1]) for row in rows)} | "
+                         + "; ".join(both_exponents(row[None]) if None in row else "—" for row in rows) + " |")
+            print(lines[-1], flush=True)
+        keep(options, "jacobi-linear-changes", changed)
+    keep(options, "jacobi-linear", everything)
+    if cpu:
+        write_section(options, "jacobi-linear", "Jacobi-LDLᵀ on the paper's linear programs with random diagonals (2019, Table I)", lines + LINEAR_SAID)
+
+
+LINEAR_HEAD = [
+    "As above (natural order, regular grid of 32 rows, MC64's matching and scaling, 4 runs of GMRES(25)), on bab5 and map06's sibling with diagonals of",
+    "10^(-6u) ([generators.md](../../docs/reference/generators.md), lp-published), seeds 1, 2, 3. **B** and **R** as above, of A x = A 1, and of",
+    "S A S x = S A S 1, which is how the paper has every matrix.", ""]
+LINEAR_SAID = []
+
+
 def device(options):
     few = [1, 2, 3, 5, 8, 15]
     subjects = [(s, find(options, s)) for s in SUBJECTS if fnmatch.fnmatch(s, options.only)]
@@ -349,11 +422,12 @@ def main():
     global ORDERING
     what = sys.argv[1] if len(sys.argv) > 1 else ""
     parser = arguments(__doc__)
-    parser.usage = "%(prog)s fig3|table1|exact|device [MATRICES] [options]"
-    parts = {"table1": table1, "fig3": fig3, "exact": exact, "device": device}
+    parser.usage = "%(prog)s fig3|table1|linear|exact|device [MATRICES] [options]"
+    parts = {"table1": table1, "fig3": fig3, "linear": linear, "exact": exact, "device": device}
     if what not in parts:
-        parser.error("say fig3, table1, exact or device first") if what not in ("-h", "--help") else parser.parse_args()
+        parser.error("say fig3, table1, linear, exact or device first") if what not in ("-h", "--help") else parser.parse_args()
     parser.add_argument("--ordering", default=ORDERING, help="of the rows, before they are cut (default: %(default)s)")
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="linear: where (default: %(default)s)")
     options = parser.parse_args(sys.argv[2:])
     ORDERING = options.ordering
     parts[what](options)

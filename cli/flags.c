@@ -115,7 +115,8 @@ const cli_flag cli_flags[] = {
     {"device-number", 0, CLI_OPTION, ORDER | CLI_BENCH, 0, "N", NULL},
     {"device-memory-limit", 0, CLI_OPTION, ORDER, 0, "BYTES", NULL},
     {"backend", 0, CLI_STRING, CLI_SOLVE, AT(backend), "WHERE",
-     "another machine for the factorization: cpu, cuda, systolic:ROWSxCOLUMNS, pipe[:FILE]"},
+     "another machine for the factorization: cpu, cuda, cuda-interface, systolic:ROWSxCOLUMNS, "
+     "pipe[:FILE]"},
     {"dense", 0, CLI_STRING, CLI_SOLVE, AT(dense), "NAME",
      "dense: auto tile bunch-kaufman rook aasen butterfly none off"},
     {"Output and repetition", 0, CLI_HEADING, 0, 0, NULL, NULL},

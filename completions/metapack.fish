@@ -8,7 +8,8 @@ complete -c metapack -n "__fish_seen_subcommand_from help" -f -a "(metapack help
 complete -c metapack -n "__fish_seen_subcommand_from bench" -f -a "dense batch"
 complete -c metapack -n "__fish_seen_subcommand_from accelerators" -a "ldlt trsv gemm"
 complete -c metapack -n "__fish_seen_subcommand_from generate" -f -a \
-    "nlpkkt control-distributed lin helmholtz stokes lp-kkt optimal-control quasi-definite random convection mycielskian"
+    "nlpkkt control-distributed lin helmholtz stokes lp-kkt optimal-control quasi-definite random convection mycielskian lp-published"
+complete -c metapack -n "__fish_seen_subcommand_from lp-published" -F
 
 # options: begin, made by tools/option-texts
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia info stats convert' -l generate -x -d 'generate A, as in --generate  nlpkkt 20 '

@@ -111,7 +111,8 @@ typedef struct mpki_cuda_stage {
     int64_t *need;          /**< items */
     int64_t *where; /**< (1 + ldu) (items + frames): words of packed blocks, then addresses */
     void *stream;
-    int32_t unlimited; /**< no block has a capacity: entries are dropped by thresholds alone */
+    int32_t unlimited;  /**< no block has a capacity: entries are dropped by thresholds alone */
+    int32_t first_come; /**< leftover capacity goes to whoever asks first (deterministic off) */
     int32_t pulled; /**< the module's own: updates are in the work blocks, their flops in `need` */
 } mpki_cuda_stage;
 

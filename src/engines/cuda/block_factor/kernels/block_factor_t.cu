@@ -175,7 +175,11 @@ mpk_status FN(cuda_blocks_run)(mpki_cuda *cuda, const mpki_cuda_stage *job, int3
             NEXT(judge_kernel<T>, frames, 32 * STORE_WARPS, 0, b, po);
             if (!b.complete && !b.unlimited) {
                 NEXT(count_kernel<T>, parts(items, STORE_WARPS), 32 * STORE_WARPS, 0, b, po);
-                NEXT(grant_kernel<T>, 1, walkers(items), 0, b, po);
+                if (b.first_come)
+                    NEXT(take_kernel<T>, parts(items, 32 * STORE_WARPS), 32 * STORE_WARPS, 0, b,
+                         po);
+                else
+                    NEXT(grant_kernel<T>, 1, walkers(items), 0, b, po);
             }
         }
         store(cuda, b, po, true);
