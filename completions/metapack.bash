@@ -87,6 +87,7 @@ _metapack_words() # OPTION -> the words it takes, or nothing
         --isai-over) echo 'refuse less largest' ;;
         --isai-precision) echo 'double single' ;;
         --capacity-rule) echo 'bitmap index' ;;
+        --isai-frames) echo 'off on' ;;
     esac
 }
 

@@ -295,7 +295,7 @@ int main(int argc, char **argv) {
         ilu f;
         factorize(a, f);
         printf("matrix %s n %d entries %lld levels %d, ILU(0): analysis %.2f, factor %.2f ms\n",
-               which, a.n, (long long)a.val.size(), levels(a), f.analysis_ms, f.factor_ms);
+               which, a.n, (long long)a.val.size(), levels_of(a), f.analysis_ms, f.factor_ms);
         sparse graph; // by rows: of a symmetric pattern
         graph.n = a.n, graph.nnz = (int64_t)a.index.size();
         graph.ptr = on_device<int64_t>(a.ptr), graph.index = on_device<int32_t>(a.index);

@@ -380,6 +380,11 @@ typedef struct mpk_options {
      *  in single precision), and the last tenth; the mean counts the triangle of the diagonal
      *  block, too. More entries stay. Default bitmap. */
     mpk_capacity_rule capacity_rule;
+    /** Approximate inverses by blocks: the columns of a block share one system. on: the pattern
+     *  is one of blocks, so all columns of a block have the same rows, whole blocks. More
+     *  entries of M, quicker to make and to apply where blocks are full. Not with isai_pattern
+     *  blocks, nor on a device. Default off. */
+    mpk_switch isai_frames;
     /* options: end */
     int64_t reserved[16]; /**< 0: for options to come; metapack.h, Structs */
 } mpk_options;

@@ -29,6 +29,7 @@ static const char *const triangular_names[] = {"exact", "jacobi", "isai", "auto"
 static const char *const isai_pattern_names[] = {"factor", "matrix", "blocks"};
 static const char *const isai_over_names[] = {"refuse", "less", "largest"};
 static const char *const switch_names[] = {"off", "on", "auto"};
+static const char *const on_names[] = {"off", "on"};
 static const char *const norm_names[] = {"below", "whole"};
 static const char *const rule_names[] = {"sum", "max"};
 static const char *const capacity_names[] = {"bitmap", "index"};
@@ -265,6 +266,11 @@ static const mpk_option table[] = {
      "code of 2018 has it: those whose capacity, with an index to each value, takes half of their "
      "dense bytes (a third of their size; a quarter in single precision), and the last tenth; the "
      "mean counts the triangle of the diagonal block, too. More entries stay."},
+    {WORDS(isai_frames, on_names, MPK_OFF), "", AUTO | CHOSEN, 0, 0,
+     "approximate inverses by blocks: the columns of a block share one system",
+     "on: the pattern is one of blocks, so all columns of a block have the same rows, whole blocks. "
+     "More entries of M, quicker to make and to apply where blocks are full. Not with isai_pattern "
+     "blocks, nor on a device."},
 };
 enum { TABLE_SIZE = sizeof table / sizeof *table };
 _Static_assert(TABLE_SIZE <= 64, "mpk_job.asked has a bit for each");
