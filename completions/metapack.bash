@@ -16,8 +16,8 @@ _metapack_options() # COMMAND -> its options
                 --pivoting --stages --butterfly --schedule --sweeps --jacobi-epsilon
                 --jacobi-decay --shift --omega --precision --solve-sweeps --triangular
                 --isai-pattern --isai-power --isai-block --isai-limit --isai-over --isai-relax
-                --isai-precision --device-number --device-memory-limit --backend --dense --trace
-                --seed --deterministic' ;;
+                --isai-precision --isai-frames --device-number --device-memory-limit --backend
+                --dense --trace --seed --deterministic' ;;
         analyse | analyze)
             echo '--generate --method --device --threads --memory-limit --plot --json --quiet
                 --progress --help --ordering --given-perm --given-blocks --given-pivots
@@ -94,7 +94,7 @@ _metapack_words() # OPTION -> the words it takes, or nothing
 _metapack_optional() # OPTION: may its value be left out?
 {
     case $1 in
-        --condition | --grid | --butterfly | --deterministic) return 0 ;;
+        --condition | --grid | --butterfly | --isai-frames | --deterministic) return 0 ;;
         *) return 1 ;;
     esac
 }
@@ -133,7 +133,7 @@ _metapack_values() # OPTION -> the words it takes, or nothing
 
 _metapack_families()
 {
-    echo 'nlpkkt control-distributed lin helmholtz stokes lp-kkt optimal-control quasi-definite random convection mycielskian'
+    echo 'nlpkkt control-distributed lin helmholtz stokes lp-kkt optimal-control quasi-definite random convection elements mycielskian'
 }
 
 _metapack_topics() # COMMANDS -> what help explains: the command knows which pages are there

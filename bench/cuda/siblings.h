@@ -65,16 +65,24 @@ inline csr permuted(const csr &a, const std::vector<int32_t> &order) {
     exit(1);
 }
 
-// All of a problem by rows; unit: with a unit diagonal, but where that is 0 or missing.
+// Rows and columns scaled so that the diagonal is 1 or -1, but where it is 0 or missing. Returns what they were scaled with.
+inline std::vector<double> unit_diagonal(csr &a) {
+    std::vector<double> scale((size_t)a.n, 1.0);
+    for (int32_t i = 0; i < a.n; ++i)
+        for (int64_t e = a.ptr[i]; e < a.ptr[i + 1]; ++e)
+            if (a.index[e] == i && a.val[e] != 0) scale[i] = 1 / std::sqrt(std::fabs(a.val[e]));
+    for (int32_t i = 0; i < a.n; ++i)
+        for (int64_t e = a.ptr[i]; e < a.ptr[i + 1]; ++e)
+            a.val[e] *= scale[i] * scale[a.index[e]];
+    return scale;
+}
+
+// All of a problem by rows; unit: with a unit diagonal.
 inline csr rows_of(const mpk_problem *p, bool unit) {
     mpk_problem_view v;
     csr a;
     mpk_problem_view_get(p, &v);
     const double *value = (const double *)v.ax;
-    std::vector<double> scale((size_t)v.n, 1.0);
-    for (int32_t j = 0; j < v.n; ++j)
-        for (int64_t e = v.ap[j]; e < v.ap[j + 1]; ++e)
-            if (unit && v.ai[e] == j && value[e] != 0) scale[j] = 1 / std::sqrt(std::fabs(value[e]));
     a.n = v.n;
     a.ptr.assign((size_t)v.n + 1, 0);
     const bool mirrored = v.symmetry != MPK_GENERAL;
@@ -84,7 +92,7 @@ inline csr rows_of(const mpk_problem *p, bool unit) {
             if (!pass)
                 ++a.ptr[i + 1];
             else
-                a.index[next[i]] = j, a.val[next[i]++] = x * scale[i] * scale[j];
+                a.index[next[i]] = j, a.val[next[i]++] = x;
         };
         // by columns, and of a row those left of the diagonal first: columns ascend
         for (int32_t j = 0; j < v.n; ++j)
@@ -101,6 +109,7 @@ inline csr rows_of(const mpk_problem *p, bool unit) {
         for (int32_t i = 0; i < a.n; ++i) same[i] = i;
         a = permuted(a, same);
     }
+    if (unit) unit_diagonal(a);
     return a;
 }
 
