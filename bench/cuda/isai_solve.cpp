@@ -174,11 +174,13 @@ static mpk_options table_options() {
     return o;
 }
 
+// Symmetric where it is: the processor's exact solves are quicker then.
 static mpk_problem *problem_of(const csr &rows) {
     mpk_problem *p = NULL;
     const csr a = turned(rows);
-    must(mpk_problem_from_csc(ctx, a.n, MPK_D, MPK_GENERAL, MPK_FULL, a.ptr.data(), a.index.data(),
-                              a.val.data(), &p),
+    const bool symmetric = a.ptr == rows.ptr && a.index == rows.index && a.val == rows.val;
+    must(mpk_problem_from_csc(ctx, a.n, MPK_D, symmetric ? MPK_SYMMETRIC : MPK_GENERAL, MPK_FULL,
+                              a.ptr.data(), a.index.data(), a.val.data(), &p),
          "problem");
     return p;
 }
