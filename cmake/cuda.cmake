@@ -182,6 +182,11 @@ function(metapack_cuda_module)
         add_executable(dense_system EXCLUDE_FROM_ALL bench/dense/system.c)
         target_include_directories(dense_system PRIVATE src ${CMAKE_CURRENT_BINARY_DIR}/config)
         target_link_libraries(dense_system PRIVATE metapack_static m)
+        # the same by cuSOLVER: ninja dense_peer
+        add_custom_command(OUTPUT bench/dense-peer DEPENDS bench/dense/peer.cu bench/dense/matrices.cuh
+            COMMAND ${METAPACK_NVCC} -std=c++17 -O3 -arch=native -I${CMAKE_CURRENT_SOURCE_DIR}/include -I${CMAKE_CURRENT_SOURCE_DIR}/src
+                -o bench/dense-peer ${CMAKE_CURRENT_SOURCE_DIR}/bench/dense/peer.cu -lcublas -lcusolver VERBATIM)
+        add_custom_target(dense_peer DEPENDS bench/dense-peer)
         # batches in device memory beside cuBLAS: bench/device-batch
         add_executable(device_batch EXCLUDE_FROM_ALL bench/batch/device.c bench/batch/matrices.c bench/batch/calls.c bench/batch/judge.c)
         target_include_directories(device_batch PRIVATE ${METAPACK_CUBLAS_INCLUDE})
