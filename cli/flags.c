@@ -111,6 +111,7 @@ const cli_flag cli_flags[] = {
     {"isai-over", 0, CLI_OPTION, CLI_SOLVE, 0, "NAME", NULL},
     {"isai-relax", 0, CLI_OPTION, CLI_SOLVE, 0, "N", NULL},
     {"isai-precision", 0, CLI_OPTION, CLI_SOLVE, 0, "NAME", NULL},
+    {"isai-frames", 0, CLI_OPTION_ON, CLI_SOLVE, 0, NULL, NULL},
     {"Devices and other solvers", 0, CLI_HEADING, 0, 0, NULL, NULL},
     {"device-number", 0, CLI_OPTION, ORDER | CLI_BENCH, 0, "N", NULL},
     {"device-memory-limit", 0, CLI_OPTION, ORDER, 0, "BYTES", NULL},

@@ -97,7 +97,7 @@ _metapack_words() # OPTION -> the words it takes, or nothing
 _metapack_optional() # OPTION: may its value be left out?
 {
     case $1 in
-        --condition | --grid | --butterfly | --deterministic) return 0 ;;
+        --condition | --grid | --butterfly | --isai-frames | --deterministic) return 0 ;;
         *) return 1 ;;
     esac
 }
@@ -137,7 +137,7 @@ _metapack_values() # OPTION -> the words it takes, or nothing
 
 _metapack_families()
 {
-    echo 'nlpkkt control-distributed lin helmholtz stokes lp-kkt optimal-control quasi-definite random convection mycielskian lp-published'
+    echo 'nlpkkt control-distributed lin helmholtz stokes lp-kkt optimal-control quasi-definite random convection elements mycielskian lp-published'
 }
 
 _metapack_topics() # COMMANDS -> what help explains: the command knows which pages are there

@@ -8,7 +8,7 @@ complete -c metapack -n "__fish_seen_subcommand_from help" -f -a "(metapack help
 complete -c metapack -n "__fish_seen_subcommand_from bench" -f -a "dense batch"
 complete -c metapack -n "__fish_seen_subcommand_from accelerators" -a "ldlt trsv gemm"
 complete -c metapack -n "__fish_seen_subcommand_from generate" -f -a \
-    "nlpkkt control-distributed lin helmholtz stokes lp-kkt optimal-control quasi-definite random convection mycielskian lp-published"
+    "nlpkkt control-distributed lin helmholtz stokes lp-kkt optimal-control quasi-definite random convection elements mycielskian lp-published"
 complete -c metapack -n "__fish_seen_subcommand_from lp-published" -F
 
 # options: begin, made by tools/option-texts
@@ -88,6 +88,7 @@ complete -c metapack -n '__fish_seen_subcommand_from solve' -l isai-limit -x -d 
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l isai-over -x -a 'refuse less largest' -d 'what becomes of a column longer than isai_limit'
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l isai-relax -x -d 'sweeps x '
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l isai-precision -x -a 'double single' -d 'precision in which the approximate inverses are stored'
+complete -c metapack -n '__fish_seen_subcommand_from solve' -l isai-frames -a 'off on' -d 'approximate inverses by blocks'
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia bench' -l device-number -x -d 'which GPU, from 0'
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia' -l device-memory-limit -x -d 'most device memory of a factorization and of the solves with it'
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l backend -x -d 'another machine for the factorization'

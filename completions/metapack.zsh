@@ -81,6 +81,7 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '--isai-over=[what becomes of a column longer than isai_limit]:NAME:(refuse less largest)'
                 '--isai-relax=[sweeps x ]:N:'
                 '--isai-precision=[precision in which the approximate inverses are stored]:NAME:(double single)'
+                '--isai-frames=-[approximate inverses by blocks]::WHEN:(off on)'
                 '--device-number=[which GPU, from 0]:N:'
                 '--device-memory-limit=[most device memory of a factorization and of the solves with it]:BYTES:'
                 '--backend=[another machine for the factorization]:WHERE:'
@@ -326,7 +327,7 @@ _metapack()
     fi
     _metapack_specs $words[2]
     local families='nlpkkt control-distributed lin helmholtz stokes lp-kkt optimal-control
-        quasi-definite random convection mycielskian lp-published'
+        quasi-definite random convection elements mycielskian lp-published'
     shift words
     ((CURRENT--))
     if [[ $words[1] == generate && $CURRENT -eq 2 && $words[2] != -* ]]; then
