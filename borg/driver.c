@@ -155,6 +155,11 @@ static borg_status make_unit(borg_program *p, const borg_function *kernel, const
     borg_unit *unit = &p->units[p->nunits];
     unit->name = o->name ? o->name : kernel->name;
     borg_status status;
+    if (o->size == BORG_ANY_SIZE) { /* the backend takes the tree */
+        unit->tree = kernel;
+        ++p->nunits;
+        return BORG_OK;
+    }
     unit->module = make_ordered(p, kernel, o, pack, &status);
     if (!unit->module) return status;
     if (pack > 1 && !o->whole_packs) {
@@ -212,7 +217,14 @@ static borg_status check_nontemporal(borg_program *p, const borg_options *o,
 
 static borg_status check_options(borg_program *p, const borg_options *o) {
     const char *wrong = NULL;
-    if (o->size < 1 || o->size > BORG_MAX_SIZE) wrong = "WG_SIZE must be 1 to 256";
+    const bool any = o->size == BORG_ANY_SIZE && o->backend && o->backend->any_size;
+    if (!any && (o->size < 1 || o->size > BORG_MAX_SIZE)) wrong = "WG_SIZE must be 1 to 256";
+    if (any && ((o->set && *o->set) || o->pack > 1 || o->pack == BORG_PACK_AUTO || o->lanes ||
+                o->unroll_budget || o->optimise || o->loops || o->no_vector || o->flat ||
+                o->disable || (o->dump && strcmp(o->dump, "ast") != 0)))
+        wrong = "--sizes=any: no intermediate form is made, so --set, WG_PACK, --lanes, --loops, "
+                "--flat, --no-vector, --unroll-budget, --optimise, --disable and dumps but ast's "
+                "have nothing to say";
     if (o->pack < BORG_PACK_AUTO || o->pack > BORG_MAX_PACK)
         wrong = "WG_PACK must be 1 to 64 or auto";
     for (const char *const *s = o->set; s && *s && !wrong; ++s) {
@@ -236,7 +248,8 @@ static const char *const *all_defines(borg_program *p, const borg_options *o) {
     while (o->defines && o->defines[count]) ++count;
     const char **list = BORG_NEW(&p->arena, count + 5, const char *);
     for (size_t i = 0; i < count; ++i) list[i] = o->defines[i];
-    list[count] = borg_format(&p->arena, "WG_SIZE=%d", o->size);
+    list[count] = o->size == BORG_ANY_SIZE ? "WG_SIZE=get_local_size()"
+                                           : borg_format(&p->arena, "WG_SIZE=%d", o->size);
     list[count + 1] = borg_format(&p->arena, "WG_PACK=%d", o->pack ? o->pack : 1);
     /* 0: a machine whose work-items have registers of their own, or none was named */
     list[count + 2] =
@@ -405,6 +418,7 @@ borg_status borg_program_emit(borg_program *p, const borg_backend *backend,
     borg_options now = *options; /* IR may come here without passes */
     now.backend = backend;
     for (int32_t i = 0; i < p->nunits; ++i) {
+        if (p->units[i].tree) continue;
         borg_pass_mma(p->units[i].module, &now);
         if (p->units[i].tail) borg_pass_mma(p->units[i].tail, &now);
     }
