@@ -172,6 +172,8 @@ const cli_flag cli_flags[] = {
      "first cycles of the fastest setting, JSON for a browser's tracing page"},
     {"trace-cycles", 0, CLI_STRING, CLI_VSIM, AT(vsim.trace_cycles), "N",
      "how many first cycles; 2000"},
+    {"masks", 0, CLI_STRING, CLI_VSIM, AT(vsim.masks), "N",
+     "mask registers of a slot: what a kernel has more goes to vector registers"},
     {"max-steps", 0, CLI_STRING, CLI_VSIM, AT(vsim.max_steps), "N",
      "most instructions of a partition; 2^32"},
     {"print", 0, CLI_SWITCH, CLI_VSIM, AT(vsim.print), NULL,

@@ -123,6 +123,7 @@ complete -c metapack -n '__fish_seen_subcommand_from vsim' -l csv -r -F -d 'writ
 complete -c metapack -n '__fish_seen_subcommand_from vsim' -l plot -r -F -d 'draw sizes, cycles, utilisation, first cycles'
 complete -c metapack -n '__fish_seen_subcommand_from vsim' -l trace -r -F -d 'first cycles of the fastest setting, JSON for a browser'
 complete -c metapack -n '__fish_seen_subcommand_from vsim' -l trace-cycles -x -d 'how many first cycles'
+complete -c metapack -n '__fish_seen_subcommand_from vsim' -l masks -x -d 'mask registers of a slot'
 complete -c metapack -n '__fish_seen_subcommand_from vsim' -l max-steps -x -d 'most instructions of a partition'
 complete -c metapack -n '__fish_seen_subcommand_from vsim' -l print -d 'the kernel, disassembled, on standard output'
 complete -c metapack -n '__fish_seen_subcommand_from vsim' -l json -d 'one JSON object on standard output'

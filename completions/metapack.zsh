@@ -291,6 +291,7 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '--plot=[draw sizes, cycles, utilisation, first cycles]:FILE:_files'
                 '--trace=[first cycles of the fastest setting, JSON for a browser]:FILE:_files'
                 '--trace-cycles=[how many first cycles]:N:'
+                '--masks=[mask registers of a slot]:N:'
                 '--max-steps=[most instructions of a partition]:N:'
                 '--print[the kernel, disassembled, on standard output]'
                 '--json[one JSON object on standard output]'
