@@ -79,7 +79,7 @@ static vs_case *run_rows(const vr_program *p, const vs_source *source, int64_t t
     vs_case *k = source->make(source, p, NULL, diags);
     assert_non_null(k);
     vs_engine *e = vs_engine_new(p, LANES, 1024, &k->memory, k->args, diags);
-    vs_counts *counts = vs_count(e, k->warps, k->nwarps, diags->arena);
+    const vs_counts *counts = vs_count(e, k->warps, k->nwarps, VS_BY_LOT, diags->arena);
     vs_packing *packed =
         vs_pack(k->warps, k->nwarps, counts, LANES, threshold, VS_AS_GIVEN, diags->arena);
     for (int32_t i = 0; i < packed->nparts; ++i)
