@@ -169,6 +169,9 @@ const cli_flag cli_flags[] = {
      "random orders of the warps; 0: as given"},
     {"sort", 0, CLI_STRING, CLI_VSIM, AT(vsim.sort), "HOW",
      "none | rising | falling sizes before packing"},
+    {"estimate", 0, CLI_STRING, CLI_VSIM, AT(vsim.estimate), "HOW",
+     "instructions of a size, for packing: lot (branches on data by lot) | all | first of its "
+     "warps"},
     {"csv", 0, CLI_TABLE, CLI_VSIM, AT(vsim.csv), "FILE", "write a row for each setting"},
     {"plot", 0, CLI_PICTURE, CLI_VSIM, AT(plot), "FILE",
      "draw sizes, cycles, utilisation, first cycles: .svg, .png, .pdf"},

@@ -105,6 +105,17 @@ static int read_sort(vsim *v) {
                            v->args->vsim.sort);
 }
 
+static int read_estimate(vsim *v) {
+    static const char *const words[] = {"lot", "all", "first"};
+    const char *text = v->args->vsim.estimate;
+    for (int k = 0; k < 3; k++)
+        if (!text || !strcmp(text, words[k])) {
+            v->o.estimate = (vs_estimate)k;
+            return 0;
+        }
+    return cli_usage_error(v->args, "--estimate '%s': expected lot, all or first", text);
+}
+
 /* As the option says where it is not given. */
 static int32_t all_threads(void) {
     const char *text = getenv("OMP_NUM_THREADS");
@@ -142,6 +153,7 @@ int vsim_read_words(vsim *v) {
     if (!code) code = read_thresholds(v);
     if (!code) code = read_warps(v);
     if (!code) code = read_sort(v);
+    if (!code) code = read_estimate(v);
     v->o.orders = (int32_t)orders;
     v->o.masks = (int32_t)masks;
     v->o.seed = (uint64_t)a->options.seed;

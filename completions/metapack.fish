@@ -123,6 +123,7 @@ complete -c metapack -n '__fish_seen_subcommand_from vsim' -l slots -x -d 'parti
 complete -c metapack -n '__fish_seen_subcommand_from vsim' -l threshold -x -d 'of packing'
 complete -c metapack -n '__fish_seen_subcommand_from vsim' -l orders -x -d 'random orders of the warps'
 complete -c metapack -n '__fish_seen_subcommand_from vsim' -l sort -x -d 'none | rising | falling sizes before packing'
+complete -c metapack -n '__fish_seen_subcommand_from vsim' -l estimate -x -d 'instructions of a size, for packing'
 complete -c metapack -n '__fish_seen_subcommand_from vsim' -l csv -r -F -d 'write a row for each setting'
 complete -c metapack -n '__fish_seen_subcommand_from vsim' -l plot -r -F -d 'draw sizes, cycles, utilisation, first cycles'
 complete -c metapack -n '__fish_seen_subcommand_from vsim' -l trace -r -F -d 'first cycles of the fastest setting, JSON for a browser'

@@ -290,6 +290,7 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '--threshold=[of packing]:LIST:'
                 '--orders=[random orders of the warps]:N:'
                 '--sort=[none | rising | falling sizes before packing]:HOW:'
+                '--estimate=[instructions of a size, for packing]:HOW:'
                 '--csv=[write a row for each setting]:FILE:_files'
                 '--plot=[draw sizes, cycles, utilisation, first cycles]:FILE:_files'
                 '--trace=[first cycles of the fastest setting, JSON for a browser]:FILE:_files'

@@ -71,6 +71,7 @@ typedef struct vs_sweep_options {
     int32_t orders; /* random orders; 0: the given one alone */
     uint64_t seed;
     vs_sort sort;
+    vs_estimate estimate; /* of instructions, for the buckets */
     int32_t threads;
     int64_t max_steps;               /* of a partition; 0: 2^32 */
     const borg_allocator *allocator; /* NULL: malloc */
