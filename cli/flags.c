@@ -173,6 +173,9 @@ const cli_flag cli_flags[] = {
      "random orders of the warps; 0: as given"},
     {"sort", 0, CLI_STRING, CLI_VSIM, AT(vsim.sort), "HOW",
      "none | rising | falling sizes before packing"},
+    {"estimate", 0, CLI_STRING, CLI_VSIM, AT(vsim.estimate), "HOW",
+     "instructions of a size, for packing: lot (branches on data by lot) | all | first of its "
+     "warps"},
     {"csv", 0, CLI_TABLE, CLI_VSIM, AT(vsim.csv), "FILE", "write a row for each setting"},
     {"plot", 0, CLI_PICTURE, CLI_VSIM, AT(plot), "FILE",
      "draw sizes, cycles, utilisation, first cycles: .svg, .png, .pdf"},
@@ -180,6 +183,8 @@ const cli_flag cli_flags[] = {
      "first cycles of the fastest setting, JSON for a browser's tracing page"},
     {"trace-cycles", 0, CLI_STRING, CLI_VSIM, AT(vsim.trace_cycles), "N",
      "how many first cycles; 2000"},
+    {"masks", 0, CLI_STRING, CLI_VSIM, AT(vsim.masks), "N",
+     "mask registers of a slot: what a kernel has more goes to vector registers"},
     {"max-steps", 0, CLI_STRING, CLI_VSIM, AT(vsim.max_steps), "N",
      "most instructions of a partition; 2^32"},
     {"print", 0, CLI_SWITCH, CLI_VSIM, AT(vsim.print), NULL,

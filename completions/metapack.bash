@@ -57,8 +57,8 @@ _metapack_options() # COMMAND -> its options
             echo '--json --quiet --help' ;;
         vsim)
             echo '--matrix --generate --rows --cols --warps --input --machine --set --slots
-                --threshold --orders --sort --csv --plot --trace --trace-cycles --max-steps
-                --print --json --quiet --threads --seed --help' ;;
+                --threshold --orders --sort --estimate --csv --plot --trace --trace-cycles
+                --masks --max-steps --print --json --quiet --threads --seed --help' ;;
     esac
 }
 
