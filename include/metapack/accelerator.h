@@ -29,11 +29,15 @@ typedef struct mpk_accelerator_buffer {
     int64_t item_bytes; /**< > 0; zeroed when it is made */
 } mpk_accelerator_buffer;
 
-/** What a frame's word says where the accelerator judges (mpk_accelerator.judges); 0: nothing. */
+/** What a frame's word says where the accelerator judges (mpk_accelerator.judges); 0: nothing. Solve
+ *  passes over items of frames whose pivot fails, permute and downdate also over those whose column
+ *  does. */
 enum {
-    MPK_ACCELERATOR_REJECTED =
-        1,                      /**< a pivot too small, or L too large: its items are passed over */
-    MPK_ACCELERATOR_FAILED = 2, /**< in the last stage: not finite; LLT: a pivot <= 0 */
+    MPK_ACCELERATOR_PIVOT_FAILS = 1, /**< by factorize: a pivot is too small, LLT: not positive, or
+                                           L within the block is above task.bound, or not finite */
+    MPK_ACCELERATOR_COLUMN_FAILS =
+        2,                       /**< by solve: an entry of L is above task.bound, or not finite.
+                                           In the last stage bounds do not count */
     MPK_ACCELERATOR_REPLACED = 4 /**< added for each pivot that was replaced */
 };
 

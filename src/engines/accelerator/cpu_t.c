@@ -183,14 +183,18 @@ static void factor(pivot_job *p) {
 static void judge(const mpk_accelerator_task *t, int64_t i, bool failed, int32_t replaced,
                   double largest) {
     int32_t *word = &t->state[t->frame[i]];
-    if (t->last && (failed || !isfinite(largest))) *word |= MPK_ACCELERATOR_FAILED;
-    if (!t->last && (failed || !isfinite(largest) || !(largest <= t->bound)))
-        *word |= MPK_ACCELERATOR_REJECTED;
+    const bool factorizes = t->kernel == MPK_ACCELERATOR_FACTORIZE;
+    if (failed || !isfinite(largest) || (!t->last && !(largest <= t->bound)))
+        *word |= factorizes ? MPK_ACCELERATOR_PIVOT_FAILS : MPK_ACCELERATOR_COLUMN_FAILS;
     *word += MPK_ACCELERATOR_REPLACED * replaced;
 }
 
+/* Is the item one of a frame that fails? */
 static bool is_rejected(const mpk_accelerator_task *t, int64_t i) {
-    return t->state && t->state[t->frame[i]] & (MPK_ACCELERATOR_REJECTED | MPK_ACCELERATOR_FAILED);
+    const int32_t fails = t->kernel == MPK_ACCELERATOR_SOLVE
+                              ? MPK_ACCELERATOR_PIVOT_FAILS
+                              : MPK_ACCELERATOR_PIVOT_FAILS | MPK_ACCELERATOR_COLUMN_FAILS;
+    return t->state && t->state[t->frame[i]] & fails;
 }
 
 void FN(accelerator_factorize)(const mpk_accelerator_task *t) {

@@ -79,6 +79,11 @@ static inline int64_t mpki_offload_entries(const struct mpki_offload *o) {
 static inline int64_t mpki_offload_bytes(const struct mpki_offload *o) {
     return mpki_offload_entries(o) * (int64_t)mpk_scalar_size(o->scalar);
 }
+/** How many blocks go there or back at a time. */
+static inline int64_t mpki_offload_some(const struct mpki_offload *o) {
+    const int64_t together = (8 << 20) / mpki_offload_bytes(o);
+    return o->on->table->scatter && together > 1 ? together : 1;
+}
 /** Block number k of the staging memory. */
 static inline void *mpki_offload_staging(const struct mpki_offload *o, int64_t k) {
     return (char *)o->staging + k * mpki_offload_bytes(o);
@@ -94,6 +99,10 @@ mpk_status mpki_offload_put(mpki_blocks *f, void *to, const void *from);
 /** `count` blocks, one after the other on the host. */
 mpk_status mpki_offload_put_all(mpki_blocks *f, int64_t count, void *const *to, const void *from);
 mpk_status mpki_offload_take(mpki_blocks *f, void *to, void *from);
+/** `count` blocks into staging memory, from its block number `first` on. */
+mpk_status mpki_offload_take_all(mpki_blocks *f, int64_t count, int64_t first, void *const *from);
+/** Make staging memory hold so many blocks; what is there stays. */
+mpk_status mpki_offload_room(mpki_blocks *f, int64_t blocks);
 /** Until results are there that the host asks for. */
 mpk_status mpki_offload_wait(mpki_blocks *f);
 /** Memory for one more item; block[0] and id are set. frame: of the pivot. */
@@ -136,12 +145,15 @@ mpk_status mpki_offload_border(mpki_blocks *f);
     /** Factor staging block 0, replacing small pivots; false: it overflows. LDU: block 1 is its   \
      *  transpose. */ \
     bool mpki_##p##_offload_factor(mpki_blocks *f);                                                  \
-    /** The pivot of a frame from staging blocks 0 (L, D), 1 (LDU: its transpose) and 2 (B^T, if   \
-     *  `turned`) into the processor's factor: D, its inverse, M. */ \
-    mpk_status mpki_##p##_offload_keep_pivot(mpki_blocks *f, int32_t frame, const int32_t *perm,     \
-                                             const int32_t *columns, bool turned);                   \
-    /** Staging block 0 as a block below the diagonal, or U^T. */                                    \
-    mpk_status mpki_##p##_offload_keep_block(mpki_blocks *f, int64_t block, mpki_half half);         \
+    /** The pivot of a frame from staging blocks `at` (L, D), at + 1 (LDU: its transpose) and      \
+     *  at + 2 (B^T, if `turned`) into the processor's factor: D, its inverse, M; block 0 is work  \
+     *  space. */ \
+    mpk_status mpki_##p##_offload_keep_pivot(mpki_blocks *f, int32_t frame, int64_t at,              \
+                                             const int32_t *perm, const int32_t *columns,            \
+                                             bool turned);                                           \
+    /** Staging block `at` as a block below the diagonal, or U^T. */                                 \
+    mpk_status mpki_##p##_offload_keep_block(mpki_blocks *f, int64_t block, mpki_half half,          \
+                                             int64_t at);                                            \
     /** A frame of the border: M = D = I. */                                                         \
     mpk_status mpki_##p##_offload_keep_unit(mpki_blocks *f, int32_t frame);                          \
     /** LLT: D := I, which L has taken. */                                                           \

@@ -82,6 +82,35 @@ mpk_status mpki_offload_put_all(mpki_blocks *f, int64_t count, void *const *to, 
     return mpki_offload_status(f, a->scatter(a->self, count, to, from, bytes), "upload");
 }
 
+mpk_status mpki_offload_room(mpki_blocks *f, int64_t blocks) {
+    struct mpki_offload *o = f->offload;
+    if (o->staging_capacity >= blocks) return MPK_OK;
+    const int64_t room = blocks + blocks / 2;
+    void *more =
+        mpki_resize(f->stages->ctx, STAGE, o->staging, room, (size_t)mpki_offload_bytes(o));
+    if (!more) return mpki_failed(f->stages->ctx);
+    o->staging = more;
+    o->staging_capacity = room;
+    return MPK_OK;
+}
+
+mpk_status mpki_offload_take_all(mpki_blocks *f, int64_t count, int64_t first, void *const *from) {
+    struct mpki_offload *o = f->offload;
+    const mpk_accelerator *a = o->on->table;
+    const int64_t bytes = mpki_offload_bytes(o);
+    mpk_status status = mpki_offload_room(f, first + count);
+    if (count == 0 || mpk_failed(status)) return status;
+    if (!a->gather || a->load) {
+        for (int64_t k = 0; k < count && !mpk_failed(status); k++)
+            status = mpki_offload_take(f, mpki_offload_staging(o, first + k), from[k]);
+        return status;
+    }
+    o->on->report.downloads += count;
+    o->on->report.bytes += count * bytes;
+    return mpki_offload_status(
+        f, a->gather(a->self, count, mpki_offload_staging(o, first), from, bytes), "download");
+}
+
 mpk_status mpki_offload_wait(mpki_blocks *f) {
     mpki_accelerated *on = f->offload->on;
     if (!on->own.wait) return MPK_OK;
