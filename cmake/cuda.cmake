@@ -187,11 +187,22 @@ function(metapack_cuda_module)
         add_executable(dense_system EXCLUDE_FROM_ALL bench/dense/system.c)
         target_include_directories(dense_system PRIVATE src ${CMAKE_CURRENT_BINARY_DIR}/config)
         target_link_libraries(dense_system PRIVATE metapack_static m)
+        # the same by cuSOLVER: ninja dense_peer
+        add_custom_command(OUTPUT bench/dense-peer DEPENDS bench/dense/peer.cu bench/dense/matrices.cuh
+            COMMAND ${METAPACK_NVCC} -std=c++17 -O3 -arch=native -I${CMAKE_CURRENT_SOURCE_DIR}/include -I${CMAKE_CURRENT_SOURCE_DIR}/src
+                -o bench/dense-peer ${CMAKE_CURRENT_SOURCE_DIR}/bench/dense/peer.cu -lcublas -lcusolver VERBATIM)
+        add_custom_target(dense_peer DEPENDS bench/dense-peer)
         # batches in device memory beside cuBLAS: bench/device-batch
         add_executable(device_batch EXCLUDE_FROM_ALL bench/batch/device.c bench/batch/matrices.c bench/batch/calls.c bench/batch/judge.c)
         target_include_directories(device_batch PRIVATE ${METAPACK_CUBLAS_INCLUDE})
         target_link_options(device_batch PRIVATE -L${libraries} LINKER:-rpath,${libraries})
         target_link_libraries(device_batch PRIVATE metapack_static cudart_static cublas rt m ${CMAKE_DL_LIBS})
+        # every kind of kernels beside cuBLAS and cuSOLVER: bench/device-variants
+        add_executable(device_variants EXCLUDE_FROM_ALL bench/batch/variants.c bench/batch/matrices.c bench/batch/calls.c
+            bench/batch/judge.c)
+        target_include_directories(device_variants PRIVATE ${METAPACK_CUBLAS_INCLUDE})
+        target_link_options(device_variants PRIVATE -L${libraries} LINKER:-rpath,${libraries})
+        target_link_libraries(device_variants PRIVATE metapack_static cudart_static cublas cusolver rt m ${CMAKE_DL_LIBS})
     endif()
 endfunction()
 
@@ -245,8 +256,10 @@ function(metapack_cuda_host_module)
     foreach(precision RANGE 3)
         metapack_cuda_object(host_batch_t${precision} ${source}/batch/kernels/batch_t.cu "${headers}" "${compile}"
             -DMPKI_PRECISION=${precision})
-        metapack_cuda_object(host_panel_t${precision} ${source}/batch/kernels/panel_t.cu "${headers}" "${compile}"
-            -DMPKI_PRECISION=${precision})
+        foreach(name panel registers_ldu registers_symmetric)
+            metapack_cuda_object(host_${name}_t${precision} ${source}/batch/kernels/${name}_t.cu "${headers}" "${compile}"
+                -DMPKI_PRECISION=${precision})
+        endforeach()
     endforeach()
     foreach(file ${sparse_tables})
         get_filename_component(name ${file} NAME_WE)
