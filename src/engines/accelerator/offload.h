@@ -34,9 +34,9 @@ typedef struct mpki_batch_lists {
     unsigned char *half;
     int32_t *trouble; /* results */
     double *largest;
-    int64_t count, capacity;
-    bool shared; /* downdates: several may have one target */
-    bool late;   /* of frames that were accepted in earlier stages: their L may be large */
+    int64_t count, capacity, first; /* first: of a part, its place in the whole */
+    bool shared;                    /* downdates: several may have one target */
+    bool late; /* of frames that were accepted in earlier stages: their L may be large */
 } mpki_batch_lists;
 
 /** A half of the factor: blocks below the diagonal; of LDU those of U^T, which are held like them. */
@@ -69,6 +69,11 @@ struct mpki_offload {
     void **scratch; /* dense blocks, where others rest in the accelerator's own form */
     int64_t scratches;
     mpki_batch_lists batch, other, late;
+    /* dropping: what the next call is given */
+    double *norm2;
+    const double *limit;
+    const int64_t *keep;
+    int64_t *kept;
     double ended_s; /* of the last kernel of the last stage; 0: there was none */
 };
 
@@ -123,6 +128,12 @@ void mpki_batch_lists_free(mpk_context *ctx, mpki_batch_lists *list);
 mpk_status mpki_offload_turn(mpki_blocks *f, mpki_batch_lists *list);
 /** Pivot blocks that were rejected before get a new butterfly, C := B^T C B. */
 mpk_status mpki_offload_renew(mpki_blocks *f, const mpki_batch_lists *pivots);
+
+/* drop.c */
+
+/** Drop entries of the list's blocks, the solved ones of a batch. The list is shortened to those of
+ *  frames that are not rejected; sets stored_blocks of these. */
+mpk_status mpki_offload_drop(mpki_blocks *f, const mpki_updates *batch, mpki_batch_lists *list);
 
 /* stage.c, collect.c: slots of mpki_block_engine */
 

@@ -266,6 +266,7 @@ static mpk_status columns(mpki_blocks *f, const mpki_portion *portion) {
         s->want[b] = 0;
         s->stored_blocks[b] = x->rows[b] != x->cols[b] && !mpki_in_border(f, mpki_col_frame(x, b));
     }
+    if (!s->complete && !mpk_failed(status)) status = mpki_offload_drop(f, batch, &o->batch);
     for (int32_t k = 0; k < portion->count && !mpk_failed(status); k++)
         if (!s->reject[portion->frame[k]]) s->final[portion->frame[k]] = 1;
     return status;
