@@ -420,7 +420,7 @@ typedef struct mpk_options {
      *  blocks, nor on a device. Default off. */
     mpk_switch isai_frames;
     /* options: end */
-    int64_t reserved[11]; /**< 0: for options to come; metapack.h, Structs */
+    int64_t reserved[12]; /**< 0: for options to come; metapack.h, Structs */
 } mpk_options;
 
 /** Fill *options with the defaults. */
