@@ -380,8 +380,12 @@ typedef struct mpk_options {
      *  in single precision), and the last tenth; the mean counts the triangle of the diagonal
      *  block, too. More entries stay. Default bitmap. */
     mpk_capacity_rule capacity_rule;
+    /** The blocking ends where similarity, which falls from level to level, is below this.
+     *  Above similarity no two rows share a block for their cosine. From 0 to 1. Default
+     *  0.05. */
+    double similarity_end;
     /* options: end */
-    int64_t reserved[16]; /**< 0: for options to come; metapack.h, Structs */
+    int64_t reserved[15]; /**< 0: for options to come; metapack.h, Structs */
 } mpk_options;
 
 /** Fill *options with the defaults. */

@@ -265,6 +265,9 @@ static const mpk_option table[] = {
      "code of 2018 has it: those whose capacity, with an index to each value, takes half of their "
      "dense bytes (a third of their size; a quarter in single precision), and the last tenth; the "
      "mean counts the triangle of the diagonal block, too. More entries stay."},
+    {NUMBER(similarity_end, 0, 1, 0.05), "", AUTO | CHOSEN | BLOCK_JACOBI, 0, 0,
+     "the blocking ends where similarity, which falls from level to level, is below this",
+     "Above similarity no two rows share a block for their cosine."},
 };
 enum { TABLE_SIZE = sizeof table / sizeof *table };
 _Static_assert(TABLE_SIZE <= 64, "mpk_job.asked has a bit for each");

@@ -52,6 +52,7 @@ static const struct choice {
     O(INTEGER, block),
     O(WORD, grid),
     O(REAL, similarity),
+    O(REAL, similarity_end),
     O(INTEGER, level),
     O(REAL, fill_factor),
     O(REAL, drop_tolerance),
