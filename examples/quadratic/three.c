@@ -128,7 +128,7 @@ int three_systems(mpk_context *ctx, const program *p, const mpk_options *options
     kkt k = {.ctx = ctx, .p = p, .whole = true, .options = *options, .seen = row};
     outcome end;
     if (p->h.count > 0) {
-        fprintf(stderr, "quadratic: --systems is for linear programs: linear N M\n");
+        fprintf(stderr, "quadratic: --only systems is for linear programs: linear N M\n");
         return mpk_exit_code(MPK_ERR_ARGUMENT);
     }
     const mpk_status status = minimise(&k, &end);
