@@ -97,6 +97,7 @@ const cli_flag cli_flags[] = {
     {"jacobi-norm", 0, CLI_OPTION, CLI_SOLVE, 0, "NAME", NULL},
     {"jacobi-push", 0, CLI_OPTION, CLI_SOLVE, 0, "D", NULL},
     {"jacobi-judge", 0, CLI_OPTION, CLI_SOLVE, 0, "NAME", NULL},
+    {"block-tolerance", 0, CLI_OPTION, CLI_SOLVE, 0, "T", NULL},
     {"shift", 0, CLI_OPTION, CLI_SOLVE, 0, "S", NULL},
     {"omega", 0, CLI_OPTION, CLI_SOLVE, 0, "W", NULL},
     {"precision", 0, CLI_OPTION, CLI_SOLVE, 0, "NAME", NULL},
@@ -110,6 +111,7 @@ const cli_flag cli_flags[] = {
     {"isai-over", 0, CLI_OPTION, CLI_SOLVE, 0, "NAME", NULL},
     {"isai-relax", 0, CLI_OPTION, CLI_SOLVE, 0, "N", NULL},
     {"isai-precision", 0, CLI_OPTION, CLI_SOLVE, 0, "NAME", NULL},
+    {"isai-frames", 0, CLI_OPTION_ON, CLI_SOLVE, 0, NULL, NULL},
     {"Devices and other solvers", 0, CLI_HEADING, 0, 0, NULL, NULL},
     {"device-number", 0, CLI_OPTION, ORDER | CLI_BENCH, 0, "N", NULL},
     {"device-memory-limit", 0, CLI_OPTION, ORDER, 0, "BYTES", NULL},
@@ -122,6 +124,8 @@ const cli_flag cli_flags[] = {
     {"trace", 0, CLI_TRACE, FACTOR, AT(trace), "FILE",
      "what was done when, of methods on blocks: .svg, .png and .pdf draw, .json is for a browser's "
      "tracing page"},
+    {"energy", 0, CLI_SWITCH, FACTOR, AT(energy), NULL,
+     "joules of factorization and solve, where the machine tells them"},
     {"seed", 0, CLI_OPTION, ALL | CLI_BENCH, 0, "N", NULL},
     {"deterministic", 0, CLI_OPTION_ON, FACTOR, 0, NULL, NULL},
     /* of commands that read no matrix or simulate */
