@@ -479,16 +479,29 @@ def masks(run):
             "the best over one slot.\n\n") + table(["borgc's", "masks it needs"] + [f"{t} slot{'s' * (t > 1)} of {m} masks" for m, t in shares] + ["gain"], rows)
 
 
-def cores(run, orders):
+def draw_cores(rows, counts, path):
+    """A panel for each matrix and threshold: speed-up over the number of cores, a line for each memory."""
+    legend, panels = [], {}
+    for name, threshold, what, _, *cells in rows:
+        what = what.replace(" bytes a cycle", "").replace("96 a core, ", "")
+        if what not in legend:
+            legend.append(what)
+        panel = panels.setdefault((name, threshold), {"title": f"speed-up: {name}, {'no packing' if threshold == 'none' else 'threshold ' + threshold}",
+                                                      "ticks": [str(n) for n in counts], "series": [], "log": False, "label": "cores", "reach": [10]})
+        panel["series"].append({"name": what, "y": [1.0] + [float(c.split()[0]) for c in cells]})
+    chart.draw(path, list(panels.values()), legend)
+
+
+def cores(run, orders, out):
     """Speed-up over one core; rates of misses of the shared cache."""
     rows, counts = [], [1, 2, 4, 8, 10]
     for name, where in (LP22, MYCIELSKIAN, MORE[6]):
         kernel, how, _ = kernel_of(run, where)
         for threshold in ("none", "0"):
-            for what, memory in (("for each core 96 bytes a cycle", lambda n: f"bandwidth={96 * n}"), ("96 bytes a cycle for all", lambda n: "bandwidth=96"),
-                                 ("for each 96, a shared cache of 16 MiB", lambda n: f"bandwidth={96 * n},cache_kib=16384"),
-                                 ("for each 96, a shared cache of 64 KiB", lambda n: f"bandwidth={96 * n},cache_kib=64"),
-                                 ("for each 96, stealing", lambda n: f"bandwidth={96 * n},assign=steal")):
+            for what, memory in (("96 bytes a cycle a core", lambda n: f"bandwidth={96 * n}"), ("96 bytes a cycle for all", lambda n: "bandwidth=96"),
+                                 ("96 a core, a cache of 16 MiB", lambda n: f"bandwidth={96 * n},cache_kib=16384"),
+                                 ("96 a core, a cache of 64 KiB", lambda n: f"bandwidth={96 * n},cache_kib=64"),
+                                 ("96 a core, stealing", lambda n: f"bandwidth={96 * n},assign=steal")):
                 one, cells = None, []
                 for n in counts:
                     s = run(kernel, where, *how, "--slots", "8", "--threshold", threshold, "--orders", str(orders), "--seed", "8",
@@ -498,7 +511,8 @@ def cores(run, orders):
                     if "cache" in what:
                         cells[-1] += f" ({100 * s['miss_rate']:.1f} %)"
                 rows.append([name, threshold, what, *cells])
-    return "Eight slots a core: speed-up over one core (share of the cache's look-ups that miss).\n\n" + table(["rows of", "threshold", "memory", "cycles of one core"] + [f"{n} cores" for n in counts[1:]], rows)
+    draw_cores(rows, counts, os.path.join(out, "vector-core-cores.svg"))
+    return "Eight slots a core: speed-up over one core (share of the cache's look-ups that miss).\n\n![speed-up](vector-core-cores.svg)\n\n" + table(["rows of", "threshold", "memory", "cycles of one core"] + [f"{n} cores" for n in counts[1:]], rows)
 
 
 def estimates(run, matrices):
@@ -553,7 +567,7 @@ def main():
     if "estimates" in only:
         put_section(args.report, "Estimates for the buckets", estimates(run, args.matrices))
     if "cores" in only:
-        put_section(args.report, "Several cores", cores(run, max(args.orders // 33, 2)))
+        put_section(args.report, "Several cores", cores(run, max(args.orders // 33, 2), out))
     if "beyond" in only:
         text, auto = beyond(run, max(args.orders // 5, 2))
         put_section(args.report, "Sorting and work stealing", text)
