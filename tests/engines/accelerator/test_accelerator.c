@@ -227,6 +227,45 @@ static void test_dropping(void **unused) {
             }
 }
 
+/* Sweeps: the engine's values after some of them, and the exact factor after enough; with atomics and
+ * without, judged there and here. */
+static void test_sweeps(void **unused) {
+    (void)unused;
+    static const char *const spec[] = {"helmholtz 2d 18 0", "quasi-definite 9"};
+    for (int k = 0; k < 2; k++)
+        for (int type = 0; type < 3; type += 2)
+            for (int what = 0; what < 4; what++) {
+                mpk_options o = plain(1);
+                o.schedule = MPK_SCHEDULE_JACOBI;
+                o.factor_type = (mpk_factor_type)type;
+                o.jacobi_epsilon = 1e-10;
+                table = *mpk_accelerator_cpu();
+                table.pivoting = 0;
+                table.judges = what & 1;
+                table.atomics = what / 2;
+                mpk_context *own = context(), *ctx = with_table();
+                for (int sweeps = 2; sweeps < 200; sweeps += 150) {
+                    o.sweeps = sweeps;
+                    run want = go(own, spec[k], &o), got = go(ctx, spec[k], &o);
+                    assert_false(mpk_failed(want.status));
+                    const char *text = "";
+                    mpk_last_error(ctx, NULL, NULL, &text);
+                    if (mpk_failed(got.status)) fail_msg("%s, type %d: %s", spec[k], type, text);
+                    const double res = residual(own, &want), its = residual(ctx, &got);
+                    if (!(distance(&want, &got) <= 1e-8) || !(its <= res + 1e-9))
+                        fail_msg(
+                            "%s, type %d, table %d, %d sweeps: differs by %g, residual %g, the "
+                            "engine's %g",
+                            spec[k], type, what, sweeps, distance(&want, &got), its, res);
+                    if (k == 0 && sweeps > 100) assert_true(its <= 1e-10);
+                    end(&want);
+                    end(&got);
+                }
+                mpk_context_destroy(&own);
+                mpk_context_destroy(&ctx);
+            }
+}
+
 /* What no stage accepts ends in a dense pivot on the host, or in larger blocks; without pivoting
  * and with, and in the last of few stages in pivots that are replaced. */
 static void test_stubborn(void **unused) {
@@ -436,7 +475,15 @@ static void test_refusals(void **unused) {
     expect(&o, "nlpkkt 3", MPK_ERR_UNSUPPORTED, "does not have method ldlt");
     o = complete();
     o.schedule = MPK_SCHEDULE_JACOBI;
+    table.run = NULL;
     expect(&o, "nlpkkt 3", MPK_ERR_UNSUPPORTED, "schedule jacobi");
+    table = *mpk_accelerator_cpu();
+    o.drop_tolerance = 1e-3;
+    expect(&o, "nlpkkt 3", MPK_ERR_UNSUPPORTED, "schedule jacobi with dropping");
+    o = complete();
+    o.schedule = MPK_SCHEDULE_JACOBI;
+    o.stages = 2;
+    expect(&o, "nlpkkt 3", MPK_ERR_UNSUPPORTED, "with outer pivoting: stages 1");
     table.precisions = 1u << MPK_S;
     o = complete();
     expect(&o, "nlpkkt 3", MPK_ERR_UNSUPPORTED, "does not take double precision");
@@ -634,6 +681,7 @@ int main(void) {
                                        cmocka_unit_test(test_answers),
                                        cmocka_unit_test(test_all_kinds),
                                        cmocka_unit_test(test_dropping),
+                                       cmocka_unit_test(test_sweeps),
                                        cmocka_unit_test(test_stubborn),
                                        cmocka_unit_test(test_refactorize),
                                        cmocka_unit_test(test_buffers),
