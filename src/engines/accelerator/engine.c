@@ -180,8 +180,10 @@ static mpk_status check(const mpki_stages *s, const mpk_accelerator *a) {
     const int type = type_of(s);
     const bool knows = a->run ? a->types >> type & 1 : type == MPK_TYPE_LDLT;
     const bool computes = a->precisions >> s->stored & 1 && (a->run || s->stored == MPK_D);
-    const char *what = !knows       ? types[type]
-                       : !computes  ? scalars[s->stored]
+    const char *what = !knows      ? types[type]
+                       : !computes ? scalars[s->stored]
+                       : a->load && s->stored != MPK_D
+                           ? "a form of its own but for double precision"
                        : s->relaxed ? "method ssor"
                        : s->lifted  ? "methods diagonal and block_jacobi"
                                     : NULL;

@@ -100,6 +100,23 @@ static void test_sweeps(void **unused) {
     }
 }
 
+/* Blocks that rest in single precision. */
+static void test_single_blocks(void **unused) {
+    (void)unused;
+    mpk_options o = complete();
+    o.block = 8;
+    mpk_context *ctx = with_device();
+    assert_int_equal(mpk_accelerator_use_form(&table, "bf16"), MPK_ERR_ARGUMENT);
+    assert_int_equal(mpk_accelerator_use_form(&table, "single"), MPK_OK);
+    assert_int_equal(mpk_context_use_accelerator(ctx, &table), MPK_OK);
+    run r = go(ctx, "helmholtz 2d 12 0", &o);
+    assert_false(mpk_failed(r.status));
+    const double res = residual(ctx, &r);
+    assert_true(res <= 1e-4 && res >= 1e-9);
+    end(&r);
+    mpk_context_destroy(&ctx);
+}
+
 /* The host waits at the end of a stage alone, with and without a trace; this has the machine's own
  * spans, of every call. */
 static void test_waits(void **unused) {
@@ -163,8 +180,9 @@ static void test_failures(void **unused) {
 
 int main(void) {
     if (device_lacks(DEVICE_ANY)) return 0;
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_answers),
-                                       cmocka_unit_test(test_sweeps), cmocka_unit_test(test_waits),
-                                       cmocka_unit_test(test_failures)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_answers), cmocka_unit_test(test_sweeps),
+        cmocka_unit_test(test_single_blocks), cmocka_unit_test(test_waits),
+        cmocka_unit_test(test_failures)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
