@@ -32,7 +32,7 @@ enum { CLI_MOST_BYTES = 1000000000 }; /* of a file that is written without --for
 /** Options of vsim alone. */
 typedef struct cli_vsim {
     const char *matrix, *input, *machine, *set, *warps, *rows, *cols, *slots, *threshold, *orders;
-    const char *sort, *csv, *trace_cycles, *max_steps;
+    const char *sort, *csv, *trace_cycles, *max_steps, *masks, *estimate;
     bool print;
 } cli_vsim;
 

@@ -51,6 +51,7 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '--block=[most rows of a block]:N:'
                 '--grid=-[cut blocks with exactly as many rows as block says]::WHEN:(off on auto)'
                 '--similarity=[rows share a block if the cosine of their patterns is at least this]:C:'
+                '--similarity-end=[the blocking ends where similarity, which falls from level to level, is below this]:C:'
                 '--joining=[rows that depend on each other share a block, however little their patterns in A have in common]:WHEN:(off on auto)'
                 '--level=[level of fill of the blocks, -1]:K:'
                 '--level-rule=[how levels of fill grow where two blocks meet]:NAME:(sum max)'
@@ -81,6 +82,7 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '--isai-over=[what becomes of a column longer than isai_limit]:NAME:(refuse less largest)'
                 '--isai-relax=[sweeps x ]:N:'
                 '--isai-precision=[precision in which the approximate inverses are stored]:NAME:(double single)'
+                '--isai-frames=-[approximate inverses by blocks]::WHEN:(off on)'
                 '--device-number=[which GPU, from 0]:N:'
                 '--device-memory-limit=[most device memory of a factorization and of the solves with it]:BYTES:'
                 '--backend=[another machine for the factorization]:WHERE:'
@@ -116,6 +118,7 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '--block=[most rows of a block]:N:'
                 '--grid=-[cut blocks with exactly as many rows as block says]::WHEN:(off on auto)'
                 '--similarity=[rows share a block if the cosine of their patterns is at least this]:C:'
+                '--similarity-end=[the blocking ends where similarity, which falls from level to level, is below this]:C:'
                 '--joining=[rows that depend on each other share a block, however little their patterns in A have in common]:WHEN:(off on auto)'
                 '--device-number=[which GPU, from 0]:N:'
                 '--device-memory-limit=[most device memory of a factorization and of the solves with it]:BYTES:'
@@ -198,6 +201,8 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '--scalar=[on | off]:WHEN:'
                 '--grid=-[cut blocks with exactly as many rows as block says]::WHEN:(off on auto)'
                 '--similarity=[rows share a block if the cosine of their patterns is at least this]:C:'
+                '--similarity-end=[the blocking ends where similarity, which falls from level to level, is below this]:C:'
+                '--joining=[rows that depend on each other share a block, however little their patterns in A have in common]:WHEN:(off on auto)'
                 '--seed=[seed of all random choices]:N:'
             ) ;;
         convert)
@@ -293,10 +298,12 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '--threshold=[of packing]:LIST:'
                 '--orders=[random orders of the warps]:N:'
                 '--sort=[none | rising | falling sizes before packing]:HOW:'
+                '--estimate=[instructions of a size, for packing]:HOW:'
                 '--csv=[write a row for each setting]:FILE:_files'
                 '--plot=[draw sizes, cycles, utilisation, first cycles]:FILE:_files'
                 '--trace=[first cycles of the fastest setting, JSON for a browser]:FILE:_files'
                 '--trace-cycles=[how many first cycles]:N:'
+                '--masks=[mask registers of a slot]:N:'
                 '--max-steps=[most instructions of a partition]:N:'
                 '--print[the kernel, disassembled, on standard output]'
                 '--json[one JSON object on standard output]'
@@ -326,7 +333,7 @@ _metapack()
     fi
     _metapack_specs $words[2]
     local families='nlpkkt control-distributed lin helmholtz stokes lp-kkt optimal-control
-        quasi-definite random convection mycielskian lp-published'
+        quasi-definite random convection elements mycielskian lp-published'
     shift words
     ((CURRENT--))
     if [[ $words[1] == generate && $CURRENT -eq 2 && $words[2] != -* ]]; then

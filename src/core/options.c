@@ -29,6 +29,7 @@ static const char *const triangular_names[] = {"exact", "jacobi", "isai", "auto"
 static const char *const isai_pattern_names[] = {"factor", "matrix", "blocks"};
 static const char *const isai_over_names[] = {"refuse", "less", "largest"};
 static const char *const switch_names[] = {"off", "on", "auto"};
+static const char *const on_names[] = {"off", "on"};
 static const char *const norm_names[] = {"below", "whole"};
 static const char *const rule_names[] = {"sum", "max"};
 static const char *const capacity_names[] = {"bitmap", "index"};
@@ -290,6 +291,15 @@ static const mpk_option table[] = {
      "L is relative to its pivots: an entry of 1 is as large as the pivot. Blocks become bfloat16, "
      "single or stay; pivots and D stay. It is done once the factor is there, so its time is not "
      "less; solves read fewer bytes. On the processor."},
+    {WORDS(isai_frames, on_names, MPK_OFF), "", AUTO | CHOSEN, 0, 0,
+     "approximate inverses by blocks: the columns of a block share one system",
+     "on: the pattern is one of blocks, so all columns of a block have the same rows, whole "
+     "blocks. "
+     "More entries of M, quicker to make and to apply where blocks are full. Not with isai_pattern "
+     "blocks, nor on a device."},
+    {NUMBER(similarity_end, 0, 1, 0.05), "", AUTO | CHOSEN | BLOCK_JACOBI, 0, 0,
+     "the blocking ends where similarity, which falls from level to level, is below this",
+     "Above similarity no two rows share a block for their cosine."},
 };
 enum { TABLE_SIZE = sizeof table / sizeof *table };
 _Static_assert(TABLE_SIZE <= 64, "mpk_job.asked has a bit for each");

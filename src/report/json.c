@@ -174,6 +174,7 @@ static void write_isai(object *top, const mpk_run *run) {
     integer(&o, "limit", p->isai_limit);
     integer(&o, "relax", p->isai_relax);
     text(&o, "precision", mpk_option_word("isai_precision", (int)p->isai_precision));
+    text(&o, "frames", mpk_option_word("isai_frames", (int)p->isai_frames));
     key(&o, "columns");
     for (int k = 0; k < MPK_ISAI_CLASSES; k++)
         mpki_buffer_printf(o.out, "%s%lld", k ? ", " : "[", (long long)s->columns[k]);

@@ -36,6 +36,7 @@ static const struct {
     {"isai_over", {{"triangular", "isai"}, {"isai_limit", "2"}}},
     {"isai_relax", {{"triangular", "isai"}}},
     {"isai_precision", {{"triangular", "isai"}}},
+    {"isai_frames", {{"triangular", "isai"}, {"block", "8"}}},
     {"level_rule", {{"level", "3"}, {"block", "2"}}},
     {"pivot_threshold", {{"stages", "5"}, {"pivoting", "none"}, {"matching", "off"}}},
     {"butterfly",
