@@ -17,8 +17,8 @@ _metapack_options() # COMMAND -> its options
                 --jacobi-decay --jacobi-norm --jacobi-push --jacobi-judge --block-tolerance
                 --shift --omega --precision --solve-sweeps --triangular --isai-pattern
                 --isai-power --isai-block --isai-limit --isai-over --isai-relax --isai-precision
-                --device-number --device-memory-limit --backend --dense --trace --energy --seed
-                --deterministic' ;;
+                --isai-frames --device-number --device-memory-limit --backend --dense --trace
+                --energy --seed --deterministic' ;;
         analyse | analyze)
             echo '--generate --method --device --threads --memory-limit --plot --json --quiet
                 --progress --help --ordering --given-perm --given-blocks --given-pivots
@@ -92,6 +92,7 @@ _metapack_words() # OPTION -> the words it takes, or nothing
         --capacity-rule) echo 'bitmap index' ;;
         --jacobi-norm) echo 'matrix frame' ;;
         --jacobi-judge) echo 'first last' ;;
+        --isai-frames) echo 'off on' ;;
     esac
 }
 
@@ -113,7 +114,7 @@ _metapack_number() # OPTION: is its value a number?
         --sweeps | --jacobi-epsilon | --jacobi-decay | --shift | --solve-sweeps) return 0 ;;
         --symmetry-tolerance | --omega | --device-number | --device-memory-limit) return 0 ;;
         --isai-power | --isai-block | --isai-limit | --isai-relax | --jacobi-push) return 0 ;;
-        --block-tolerance) return 0 ;;
+        --block-tolerance | --similarity-end) return 0 ;;
         *) return 1 ;;
     esac
 }
