@@ -374,11 +374,11 @@ static void test_failures(void **unused) {
     int64_t at;
     const char *text;
     /* by frames is the processor's alone */
-    o.isai_frames = MPK_ON;
-    assert_int_equal(solve(ctx, spec, &o, 1, NULL, NULL), MPK_ERR_UNSUPPORTED);
+    mpk_options framed = options_of(2);
+    framed.krylov = MPK_KRYLOV_GMRES, framed.isai_frames = MPK_ON;
+    assert_int_equal(solve(ctx, "stokes mac 5", &framed, 1, NULL, NULL), MPK_ERR_UNSUPPORTED);
     mpk_last_error(ctx, NULL, NULL, &text);
     assert_non_null(strstr(text, "isai_frames on does not run on a device"));
-    o.isai_frames = MPK_OFF;
     /* a column over the limit is named */
     o.isai_limit = 2;
     assert_int_equal(solve(ctx, spec, &o, 1, NULL, NULL), MPK_ERR_ARGUMENT);
