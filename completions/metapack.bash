@@ -16,8 +16,9 @@ _metapack_options() # COMMAND -> its options
                 --pivoting --stages --butterfly --schedule --sweeps --jacobi-epsilon
                 --jacobi-decay --jacobi-norm --jacobi-push --jacobi-judge --shift --omega
                 --precision --solve-sweeps --triangular --isai-pattern --isai-power --isai-block
-                --isai-limit --isai-over --isai-relax --isai-precision --device-number
-                --device-memory-limit --backend --dense --trace --seed --deterministic' ;;
+                --isai-limit --isai-over --isai-relax --isai-precision --isai-frames
+                --device-number --device-memory-limit --backend --dense --trace --seed
+                --deterministic' ;;
         analyse | analyze)
             echo '--generate --method --device --threads --memory-limit --plot --json --quiet
                 --progress --help --ordering --given-perm --given-blocks --given-pivots
@@ -89,6 +90,7 @@ _metapack_words() # OPTION -> the words it takes, or nothing
         --capacity-rule) echo 'bitmap index' ;;
         --jacobi-norm) echo 'matrix frame' ;;
         --jacobi-judge) echo 'first last' ;;
+        --isai-frames) echo 'off on' ;;
     esac
 }
 
