@@ -284,7 +284,8 @@ static const mpk_option table[] = {
      "they are, and the next stage sweeps over the others alone."},
     {WORDS(isai_frames, on_names, MPK_OFF), "", AUTO | CHOSEN, 0, 0,
      "approximate inverses by blocks: the columns of a block share one system",
-     "on: the pattern is one of blocks, so all columns of a block have the same rows, whole blocks. "
+     "on: the pattern is one of blocks, so all columns of a block have the same rows, whole "
+     "blocks. "
      "More entries of M, quicker to make and to apply where blocks are full. Not with isai_pattern "
      "blocks, nor on a device."},
 };
