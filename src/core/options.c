@@ -286,8 +286,8 @@ static const mpk_option table[] = {
      "approximate inverses by blocks: the columns of a block share one system",
      "on: the pattern is one of blocks, so all columns of a block have the same rows, whole "
      "blocks. "
-     "More entries of M, quicker to make and to apply where blocks are full. Not with isai_pattern "
-     "blocks, nor on a device."},
+     "M has more entries, without an index each: its pattern is found sooner, and products take "
+     "longer unless blocks are full. Not with isai_pattern blocks, nor on a device."},
 };
 enum { TABLE_SIZE = sizeof table / sizeof *table };
 _Static_assert(TABLE_SIZE <= 64, "mpk_job.asked has a bit for each");
