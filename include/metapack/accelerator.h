@@ -29,11 +29,15 @@ typedef struct mpk_accelerator_buffer {
     int64_t item_bytes; /**< > 0; zeroed when it is made */
 } mpk_accelerator_buffer;
 
-/** What a frame's word says where the accelerator judges (mpk_accelerator.judges); 0: nothing. */
+/** What a frame's word says where the accelerator judges (mpk_accelerator.judges); 0: nothing. Solve
+ *  passes over items of frames whose pivot fails, permute and downdate also over those whose column
+ *  does. */
 enum {
-    MPK_ACCELERATOR_REJECTED =
-        1,                      /**< a pivot too small, or L too large: its items are passed over */
-    MPK_ACCELERATOR_FAILED = 2, /**< in the last stage: not finite; LLT: a pivot <= 0 */
+    MPK_ACCELERATOR_PIVOT_FAILS = 1, /**< by factorize: a pivot is too small, LLT: not positive, or
+                                           L within the block is above task.bound, or not finite */
+    MPK_ACCELERATOR_COLUMN_FAILS =
+        2,                       /**< by solve: an entry of L is above task.bound, or not finite.
+                                           In the last stage bounds do not count */
     MPK_ACCELERATOR_REPLACED = 4 /**< added for each pivot that was replaced */
 };
 
@@ -65,14 +69,17 @@ enum {
     MPK_ACCELERATOR_DOWNDATE = 2,
     MPK_ACCELERATOR_TRANSPOSE = 3,
     MPK_ACCELERATOR_ZERO_OUT = 4,
-    MPK_ACCELERATOR_PERMUTE = 5
+    MPK_ACCELERATOR_PERMUTE = 5,
+    /* by `run` alone, of tables that drop */
+    MPK_ACCELERATOR_MEASURE = 6, /**< norms of the columns of block[0] */
+    MPK_ACCELERATOR_DROP = 7     /**< small entries of block[0] := 0 */
 };
 
 /** A batch with what the six functions of a table do not know. */
 typedef struct mpk_accelerator_task {
     size_t struct_size;
     const mpk_accelerator_batch *batch;
-    int kernel;              /**< the number of one of the six */
+    int kernel;              /**< its number */
     mpk_scalar scalar;       /**< of the entries */
     int type;                /**< mpk_factor_type. LLT: pivots must be positive. LDU: factorize
                                       leaves the unit upper triangle U as well, and in block[1] the
@@ -91,8 +98,14 @@ typedef struct mpk_accelerator_task {
     int32_t *state;          /**< judging: the words of all frames, in its memory; trouble and
                                       largest are NULL then. Else NULL */
     const int32_t *frame;    /**< judging: count, host: the frame of the pivot */
-    double bound; /**< judging: factorize, solve: a larger entry of L rejects the frame */
-    int32_t tag;  /**< comes back in the span of this call */
+    double bound;  /**< judging: factorize, solve: a larger entry of L rejects the frame */
+    double *norm2; /**< measure: [out] count x n, host: squared 2-norms of columns */
+    const double
+        *limit; /**< drop: count x n, host: entries of a column that are not larger become 0 */
+    const int64_t *keep; /**< drop: count, host: of what is left so many stay, the largest, ties by
+                              place; < 0: all. NULL: nothing is changed, only counted */
+    int64_t *kept;       /**< drop: [out] count, host */
+    int32_t tag;         /**< comes back in the span of this call */
 } mpk_accelerator_task;
 
 /** When a kernel was at work: seconds before the last wait() returned. */
@@ -100,6 +113,13 @@ typedef struct mpk_accelerator_span {
     int32_t kernel, tag;
     double began_s, ended_s;
 } mpk_accelerator_span;
+
+/** A form in which blocks of doubles may rest (mpk_accelerator.stored_bytes, load, store). */
+typedef struct mpk_accelerator_form {
+    const char *name; /**< "single"; NULL: behind the last one */
+    int64_t (*stored_bytes)(void *self, int32_t n);
+    mpk_accelerator_kernel *load, *store;
+} mpk_accelerator_form;
 
 typedef struct mpk_accelerator {
     size_t struct_size; /**< sizeof(mpk_accelerator) */
@@ -151,6 +171,7 @@ typedef struct mpk_accelerator {
     /** A kernel with all that a task says. NULL: the six functions are all there is. These are called
      *  where they suffice: MPK_D, LDLT, neither pairs nor judging; a table that judges needs none. */
     mpk_status (*run)(void *self, const mpk_accelerator_task *task);
+    int drops; /**< `run` has MEASURE and DROP: entries may be dropped */
     /** Until all calls so far are done. NULL: they are when they return. Else a kernel may return
      *  before it is done; it has read its lists then, and trouble and largest come with wait().
      *  upload, download and release keep their place in the order of calls by themselves. */
@@ -163,6 +184,8 @@ typedef struct mpk_accelerator {
      *  forgotten; returns their number. They are recorded from the first call on, whose `most` is 0.
      *  NULL: only the host's times are known. */
     int64_t (*spans)(void *self, int64_t most, mpk_accelerator_span *spans);
+    const mpk_accelerator_form
+        *forms; /**< those that mpk_accelerator_use_form() knows; NULL: none */
     /** What went wrong in the last call that failed; NULL, or a text that lives as long as the table. */
     const char *(*last_error)(void *self);
 } mpk_accelerator;
@@ -198,6 +221,14 @@ MPK_API mpk_status mpk_accelerator_report_get(const mpk_context *ctx,
  *  have, in all precisions. A copy of it may be given less, or `pairs` and `judges`, which it leaves
  *  off. */
 MPK_API const mpk_accelerator *mpk_accelerator_cpu(void);
+
+/** Let blocks rest in a form of the table's own: of the processor's "compressed" (a bit mask and the
+ *  values of its bits), "single" and "bf16" (the upper half of a single), of a GPU's "single". They are
+ *  rounded whenever they are stored; a solve makes up for that by its iterations. MPK_D alone.
+ *  table [inout] a copy of the caller's
+ *  name  [in]    "dense": none
+ *  Returns MPK_OK | MPK_ERR_ARGUMENT: the table has no such form */
+MPK_API mpk_status mpk_accelerator_use_form(mpk_accelerator *table, const char *name);
 
 /** An NVIDIA GPU as an accelerator: kernels that borgc made (s, d; blocks of 8, 16, 32 rows), queued on
  *  streams. It has atomics, pivots with pairs, and judges. ctx opens the GPU as mpk_device_info_get()

@@ -24,6 +24,7 @@ static const struct {
       {"pivoting", "none"},
       {"matching", "off"},
       {"jacobi_push", "0.1"}}},
+    {"block_tolerance", {{"block", "8"}}},
     {"tolerance", {{"krylov", "gmres"}}},
     {"max_iterations", {{"krylov", "gmres"}}},
     {"restart", {{"krylov", "gmres"}}},

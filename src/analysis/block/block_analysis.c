@@ -158,9 +158,6 @@ mpk_status mpki_check_options(mpk_context *ctx, const mpk_options *o) {
         why =
             "krylov none needs the direct factor: what a method on blocks leaves of the residual, "
             "only an iterative method removes";
-    else if (o->butterfly == MPK_ON && o->stages == 1)
-        why = "butterfly on acts on rejected blocks, and stages 1 rejects none: give stages 2 or "
-              "more, or 0";
     else if (o->pivoting == MPK_PIVOTING_STATIC && o->matching == MPK_OFF && !o->given_pivots)
         why = "pivoting static takes its pairs from the matching, and matching is off";
     else if (o->factor_type == MPK_TYPE_LLT && o->pivoting == MPK_PIVOTING_STATIC)

@@ -8,13 +8,18 @@
 
 enum { MPKI_ACCELERATOR_MOST = 128 }; /* rows of a block */
 
+/** forms.c */
+extern const mpk_accelerator_form mpki_accelerator_cpu_forms[];
+
 #define MPKI_ACCELERATOR_KERNELS(p)                                                                \
     void mpki_##p##_accelerator_factorize(const mpk_accelerator_task *t);                          \
     void mpki_##p##_accelerator_solve(const mpk_accelerator_task *t);                              \
     void mpki_##p##_accelerator_downdate(const mpk_accelerator_task *t);                           \
     void mpki_##p##_accelerator_transpose(const mpk_accelerator_task *t);                          \
     void mpki_##p##_accelerator_zero_out(const mpk_accelerator_task *t);                           \
-    void mpki_##p##_accelerator_permute(const mpk_accelerator_task *t);
+    void mpki_##p##_accelerator_permute(const mpk_accelerator_task *t);                            \
+    void mpki_##p##_accelerator_measure(const mpk_accelerator_task *t);                            \
+    void mpki_##p##_accelerator_drop(const mpk_accelerator_task *t);
 MPKI_ACCELERATOR_KERNELS(s)
 MPKI_ACCELERATOR_KERNELS(d)
 MPKI_ACCELERATOR_KERNELS(c)
