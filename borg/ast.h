@@ -45,7 +45,9 @@ typedef enum borg_ctype {
     BORG_C_LONG,
     BORG_C_ULONG,
     BORG_C_FLOAT,
-    BORG_C_DOUBLE
+    BORG_C_DOUBLE,
+    BORG_C_CFLOAT, /* float complex: a value of two rows, real and imaginary part */
+    BORG_C_CDOUBLE
 } borg_ctype;
 
 typedef enum borg_storage {
@@ -117,6 +119,12 @@ typedef enum borg_builtin {
     BORG_B_ANY,
     BORG_B_ALL,
     BORG_B_BARRIER,
+    BORG_B_CMPLX,
+    BORG_B_CREAL,
+    BORG_B_CIMAG,
+    BORG_B_CONJ,
+    BORG_B_CABS,
+    BORG_B_CABS1,
     BORG_B_CONVERT /* convert_T: becomes a cast */
 } borg_builtin;
 
@@ -190,6 +198,13 @@ static inline bool borg_ctype_unsigned(borg_ctype t) {
 }
 static inline bool borg_ctype_float(borg_ctype t) {
     return t >= BORG_C_FLOAT;
+}
+static inline bool borg_ctype_complex(borg_ctype t) {
+    return t >= BORG_C_CFLOAT;
+}
+/** The type of a complex type's parts; any other itself. */
+static inline borg_ctype borg_ctype_part(borg_ctype t) {
+    return t == BORG_C_CFLOAT ? BORG_C_FLOAT : t == BORG_C_CDOUBLE ? BORG_C_DOUBLE : t;
 }
 
 /* ---- constant.c ------------------------------------------------------------------------------ */

@@ -37,6 +37,12 @@ static const struct {
     {"all", BORG_B_ALL, 1, 1},
     {"work_group_all", BORG_B_ALL, 1, 1},
     {"barrier", BORG_B_BARRIER, 0, 1},
+    {"CMPLX", BORG_B_CMPLX, 2, 2},
+    {"creal", BORG_B_CREAL, 1, 1},
+    {"cimag", BORG_B_CIMAG, 1, 1},
+    {"conj", BORG_B_CONJ, 1, 1},
+    {"cabs", BORG_B_CABS, 1, 1},
+    {"cabs1", BORG_B_CABS1, 1, 1},
     {"convert_int", BORG_B_CONVERT, 1, 1},
     {"convert_uint", BORG_B_CONVERT, 1, 1},
     {"convert_long", BORG_B_CONVERT, 1, 1},
@@ -47,8 +53,28 @@ static const struct {
 
 static void to_float(borg_checker *c, borg_expr *e, borg_ctype t) {
     if (!borg_ctype_float(t)) t = BORG_C_DOUBLE;
+    if (borg_ctype_complex(t)) t = e->args[0]->type;
     for (int32_t i = 0; i < e->nargs; ++i) e->args[i] = borg_check_cast(c, e->args[i], t);
     e->type = t;
+}
+
+/* Of complex values, or real ones, which are complex without an imaginary part. */
+static void check_complex(borg_checker *c, borg_expr *e, borg_ctype t) {
+    if (!borg_ctype_float(t)) t = BORG_C_DOUBLE;
+    if (e->builtin == BORG_B_CMPLX) {
+        for (int32_t i = 0; i < 2; ++i) e->args[i] = borg_check_cast(c, e->args[i], t);
+        e->type = borg_ctype_common(BORG_C_CFLOAT, t);
+        return;
+    }
+    t = borg_ctype_common(BORG_C_CFLOAT, t);
+    e->args[0] = borg_check_cast(c, e->args[0], t);
+    e->type = e->builtin == BORG_B_CONJ ? t : borg_ctype_part(t);
+}
+
+/* What has a meaning for complex values. */
+static bool takes_complex(borg_builtin builtin) {
+    return builtin == BORG_B_SHUFFLE || builtin == BORG_B_RCP || builtin == BORG_B_SUM || builtin == BORG_B_ANY ||
+           builtin == BORG_B_ALL || (builtin > BORG_B_CMPLX && builtin <= BORG_B_CABS1);
 }
 
 static void check_arguments(borg_checker *c, borg_expr *e, size_t index) {
@@ -71,7 +97,20 @@ static void check_arguments(borg_checker *c, borg_expr *e, size_t index) {
             t = e->args[i]->type > t ? e->args[i]->type : t;
     }
     int64_t zero;
+    for (int32_t i = 0; i < e->nargs; ++i)
+        if (borg_ctype_complex(e->args[i]->type) && !takes_complex(e->builtin)) {
+            borg_check_complain(c, e->args[i]->loc, "'%s' is not for complex values", e->text);
+            return;
+        }
     switch (e->builtin) {
+    case BORG_B_CMPLX:
+    case BORG_B_CREAL:
+    case BORG_B_CIMAG:
+    case BORG_B_CONJ:
+    case BORG_B_CABS:
+    case BORG_B_CABS1:
+        check_complex(c, e, t);
+        return;
     case BORG_B_LOCAL_ID:
     case BORG_B_LOCAL_SIZE:
     case BORG_B_GROUP_ID:

@@ -71,8 +71,13 @@ static bool foreign_type(const borg_token *t) {
     return false;
 }
 
+static bool is_complex(const borg_token *t) {
+    return t->kind == BORG_TOKEN_NAME &&
+           (strcmp(t->text, "complex") == 0 || strcmp(t->text, "_Complex") == 0);
+}
+
 bool borg_parse_is_type(const borg_token *t) {
-    return type_index(t) >= 0 || foreign_type(t);
+    return type_index(t) >= 0 || is_complex(t) || foreign_type(t);
 }
 
 static void skip_attribute(borg_parser *p) {
@@ -87,6 +92,7 @@ static void skip_attribute(borg_parser *p) {
 /* specifier ::= {"const" | "volatile" | "static" | "inline" | "__global" | "__local" | ...} type */
 borg_specifier borg_parse_specifiers(borg_parser *p) {
     borg_specifier s = {.loc = p->at->loc};
+    bool complex = false;
     for (;;) {
         int index = type_index(p->at);
         if (index >= 0) {
@@ -101,10 +107,13 @@ borg_specifier borg_parse_specifiers(borg_parser *p) {
             }
             s.type = type;
             s.found = true;
+        } else if (is_complex(p->at)) {
+            complex = true;
         } else if (foreign_type(p->at) && !s.found) {
             borg_parse_complain(
                 p, p->at->loc,
-                "'%s' is not in the language: the types are float double int uint long ulong bool",
+                "'%s' is not in the language: the types are float double int uint long ulong "
+                "bool complex",
                 p->at->text);
             s.found = true;
             s.type = BORG_C_INT;
@@ -129,6 +138,11 @@ borg_specifier borg_parse_specifiers(borg_parser *p) {
             s.volatile_loc = p->at->loc;
         } else if (!borg_parse_is(p, "static") && !borg_parse_is(p, "inline") &&
                    !borg_parse_is(p, "__private") && !borg_parse_is(p, "private")) {
+            if (!complex) return s;
+            if (s.found && s.type < BORG_C_FLOAT)
+                borg_parse_complain(p, s.loc, "%s", "complex is of float or double");
+            s.type = s.found && s.type == BORG_C_FLOAT ? BORG_C_CFLOAT : BORG_C_CDOUBLE;
+            s.found = true;
             return s;
         }
         borg_parse_advance(p);

@@ -4,13 +4,15 @@
 
 const char *borg_ctype_text(borg_ctype type) {
     static const char *const text[] = {"void", "bool",  "int",   "uint",
-                                       "long", "ulong", "float", "double"};
+                                       "long", "ulong", "float", "double",
+                                       "float complex", "double complex"};
     return text[type];
 }
 
 borg_type borg_ctype_ir(borg_ctype type) {
     static const borg_type types[] = {BORG_VOID, BORG_I1,  BORG_I32, BORG_I32,
-                                      BORG_I64,  BORG_I64, BORG_F32, BORG_F64};
+                                      BORG_I64,  BORG_I64, BORG_F32, BORG_F64,
+                                      BORG_F32,  BORG_F64};
     return types[type];
 }
 

@@ -16,6 +16,14 @@ bool borg_lower_is_comparison(const char *text);
 /* ---- builtin.c ---- */
 borg_inst *borg_lower_builtin(borg_lowerer *l, const borg_expr *e, borg_inst *const *args);
 
+/* ---- complex.c: values of two rows ---- */
+borg_inst *borg_lower_part(borg_lowerer *l, borg_inst *v, int32_t part); /* 0: real, 1: imaginary */
+borg_inst *borg_lower_pair(borg_lowerer *l, borg_inst *re, borg_inst *im);
+borg_inst *borg_lower_complex_product(borg_lowerer *l, borg_inst *x, borg_inst *y);
+borg_inst *borg_lower_complex_quotient(borg_lowerer *l, borg_inst *x, borg_inst *y);
+/** CMPLX, creal, cimag, conj, cabs, cabs1. */
+borg_inst *borg_lower_complex(borg_lowerer *l, borg_builtin builtin, borg_inst *const *args);
+
 /* ---- math.c ---- */
 /** floor, exp, log, pow; y: pow's. */
 borg_inst *borg_lower_math(borg_lowerer *l, borg_builtin which, borg_inst *x, borg_inst *y);

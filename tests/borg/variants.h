@@ -14,11 +14,12 @@ typedef struct variant {
     int items; /* work-items that share `size` rows; 0: as many */
     borg_order order;
     bool single, fused; /* fused: not strict */
+    bool is_complex;    /* -D COMPLEX */
     const char *stage;  /* with a group in each thread */
     borg_loops loops;
     bool large; /* left out: its code is beyond BORG_MOST_BYTES, or others take it */
     char ld[16], stride[24], rows[16];
-    const char *defines[3], *set[3];
+    const char *defines[4], *set[3];
     borg_program *program;
 } variant;
 
@@ -179,6 +180,7 @@ static inline bool compile_variant(variant *v, borg_options *o, const borg_backe
     size_t length, most = (size_t)number("BORG_MOST_BYTES", INT32_MAX);
     v->defines[0] = v->single ? "SINGLE" : "DOUBLE";
     v->defines[1] = v->stage ? "IN_LANES" : v->items ? v->rows : NULL;
+    if (v->is_complex) v->defines[v->defines[1] ? 2 : 1] = "COMPLEX";
     v->set[0] = v->ld;
     v->set[1] = v->stride;
     snprintf(v->ld, sizeof v->ld, "lda=%d", v->size);
