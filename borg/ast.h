@@ -40,10 +40,15 @@ bool borg_condition(const borg_token *tokens, int64_t *value);
 typedef enum borg_ctype {
     BORG_C_VOID,
     BORG_C_BOOL,
+    BORG_C_CHAR, /* up to USHORT: held as int, narrow in memory */
+    BORG_C_UCHAR,
+    BORG_C_SHORT,
+    BORG_C_USHORT,
     BORG_C_INT,
     BORG_C_UINT,
     BORG_C_LONG,
     BORG_C_ULONG,
+    BORG_C_HALF, /* held as float, narrow in memory */
     BORG_C_FLOAT,
     BORG_C_DOUBLE,
     BORG_C_CFLOAT, /* float complex: a value of two rows, real and imaginary part */
@@ -197,8 +202,13 @@ static inline bool borg_ctype_unsigned(borg_ctype t) {
     return t == BORG_C_UINT || t == BORG_C_ULONG || t == BORG_C_BOOL;
 }
 static inline bool borg_ctype_float(borg_ctype t) {
-    return t >= BORG_C_FLOAT;
+    return t >= BORG_C_HALF;
 }
+static inline bool borg_ctype_narrow(borg_ctype t) {
+    return (t >= BORG_C_CHAR && t <= BORG_C_USHORT) || t == BORG_C_HALF;
+}
+/** The type of a pointer's elements: narrow ones as they lie in memory. */
+borg_type borg_ctype_memory(borg_ctype type);
 static inline bool borg_ctype_complex(borg_ctype t) {
     return t >= BORG_C_CFLOAT;
 }

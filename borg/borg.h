@@ -115,7 +115,8 @@ enum borg_takes {
     BORG_TAKES_WHOLE = 4, /* --whole-packs: else it makes no code for what is left of a pack */
     BORG_TAKES_STAGE = 8,  /* --stage */
     BORG_TAKES_UNITS = 16, /* --units, --budget */
-    BORG_TAKES_FORMAT = 32 /* --format */
+    BORG_TAKES_FORMAT = 32, /* --format */
+    BORG_TAKES_NARROW = 64  /* char, short, half in memory */
 };
 
 /** A backend: one constant of this type and one folder, borg/emit/<name>/.

@@ -57,7 +57,7 @@ borg_expr *borg_check_cast(borg_checker *c, borg_expr *e, borg_ctype type) {
 }
 
 borg_ctype borg_ctype_promote(borg_ctype t) {
-    return t == BORG_C_BOOL ? BORG_C_INT : t;
+    return t == BORG_C_HALF ? BORG_C_FLOAT : t < BORG_C_INT && t != BORG_C_VOID ? BORG_C_INT : t;
 }
 
 borg_ctype borg_ctype_common(borg_ctype a, borg_ctype b) {

@@ -43,6 +43,11 @@ static const struct {
     {"conj", BORG_B_CONJ, 1, 1},
     {"cabs", BORG_B_CABS, 1, 1},
     {"cabs1", BORG_B_CABS1, 1, 1},
+    {"convert_char", BORG_B_CONVERT, 1, 1},
+    {"convert_uchar", BORG_B_CONVERT, 1, 1},
+    {"convert_short", BORG_B_CONVERT, 1, 1},
+    {"convert_ushort", BORG_B_CONVERT, 1, 1},
+    {"convert_half", BORG_B_CONVERT, 1, 1},
     {"convert_int", BORG_B_CONVERT, 1, 1},
     {"convert_uint", BORG_B_CONVERT, 1, 1},
     {"convert_long", BORG_B_CONVERT, 1, 1},
@@ -52,6 +57,7 @@ static const struct {
 };
 
 static void to_float(borg_checker *c, borg_expr *e, borg_ctype t) {
+    t = borg_ctype_promote(t);
     if (!borg_ctype_float(t)) t = BORG_C_DOUBLE;
     if (borg_ctype_complex(t)) t = e->args[0]->type;
     for (int32_t i = 0; i < e->nargs; ++i) e->args[i] = borg_check_cast(c, e->args[i], t);
@@ -60,6 +66,7 @@ static void to_float(borg_checker *c, borg_expr *e, borg_ctype t) {
 
 /* Of complex values, or real ones, which are complex without an imaginary part. */
 static void check_complex(borg_checker *c, borg_expr *e, borg_ctype t) {
+    t = borg_ctype_promote(t);
     if (!borg_ctype_float(t)) t = BORG_C_DOUBLE;
     if (e->builtin == BORG_B_CMPLX) {
         for (int32_t i = 0; i < 2; ++i) e->args[i] = borg_check_cast(c, e->args[i], t);
@@ -160,11 +167,9 @@ static void check_arguments(borg_checker *c, borg_expr *e, size_t index) {
         e->type = BORG_C_BOOL;
         return;
     case BORG_B_CONVERT: {
-        static const borg_ctype to[] = {BORG_C_INT,   BORG_C_UINT,  BORG_C_LONG,
-                                        BORG_C_ULONG, BORG_C_FLOAT, BORG_C_DOUBLE};
         e->kind = BORG_E_CAST;
-        for (size_t i = 0; i < 6; ++i)
-            if (strcmp(e->text + 8, borg_ctype_text(to[i])) == 0) e->type = to[i];
+        for (borg_ctype to = BORG_C_CHAR; to <= BORG_C_DOUBLE; ++to)
+            if (strcmp(e->text + 8, borg_ctype_text(to)) == 0) e->type = to;
         return;
     }
     default: /* abs, max, min, reductions: in the arguments' common type */

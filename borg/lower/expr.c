@@ -126,7 +126,9 @@ static borg_inst *lower_assign(borg_lowerer *l, const borg_expr *e) {
 
 static borg_inst *lower_step(borg_lowerer *l, const borg_expr *e) {
     borg_place p = place_of(l, e->args[0]);
-    borg_ctype common = e->type == BORG_C_BOOL ? BORG_C_INT : e->type;
+    borg_ctype common = e->type == BORG_C_HALF  ? BORG_C_FLOAT
+                        : e->type < BORG_C_INT ? BORG_C_INT
+                                               : e->type;
     borg_inst *old = borg_lower_read_place(l, &p);
     borg_inst *one = borg_lower_const(l, BORG_I32, 1);
     char op[2] = {e->text[0], 0};

@@ -10,6 +10,8 @@ static borg_inst *nonzero(borg_lowerer *l, borg_inst *v) {
 
 borg_inst *borg_lower_convert(borg_lowerer *l, borg_inst *v, borg_ctype from, borg_ctype to) {
     borg_type target = borg_ctype_ir(to);
+    if (from == to) return v;
+    if (borg_ctype_narrow(to)) return borg_lower_narrow(l, v, from, to);
     if (borg_ctype_complex(from) && to == BORG_C_BOOL) {
         v = nonzero(l, v);
         return borg_lower_elem(l, BORG_OR, BORG_I1, borg_lower_part(l, v, 0),

@@ -209,6 +209,9 @@ borg_inst *borg_lower_read_lane(borg_lowerer *l, const borg_place *p, borg_inst 
 borg_inst *borg_lower_read_place(borg_lowerer *l, const borg_place *p) {
     const borg_decl *d = p->d;
     if (borg_lower_placed(l, d)) return read_placed(l, p, all_items(l));
+    if (p->pointer && d->depth && borg_ctype_narrow(d->type))
+        return borg_lower_of_memory(
+            l, borg_lower_load(l, BORG_I32, p->pointer, p->index, p->e->loc), d->type);
     if (p->pointer)
         return borg_lower_load(l, borg_ctype_ir(d->type), p->pointer, p->index, p->e->loc);
     if (d->storage == BORG_LOCAL_REGISTERS) return borg_lower_local_read(l, d, p->index, p->e->loc);
@@ -264,7 +267,8 @@ void borg_lower_write_place(borg_lowerer *l, const borg_place *p, borg_inst *val
     if (borg_lower_placed(l, d)) {
         write_placed(l, p, value);
     } else if (p->pointer) {
-        store(l, p, value);
+        const bool narrow = d->depth && borg_ctype_narrow(d->type);
+        store(l, p, narrow ? borg_lower_to_memory(l, value, d->type) : value);
     } else if (d->storage == BORG_LOCAL_REGISTERS) {
         borg_lower_local_write(l, d, p->index, value, p->e->loc);
     } else if (p->index) {

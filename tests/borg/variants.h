@@ -76,6 +76,10 @@ static inline void fill_array(const variant *v, const borg_param *p, arguments *
         if (p->elem == BORG_F64) memcpy((char *)a->data[i] + 8 * k, &x, 8);
         if (p->elem == BORG_F32) memcpy((char *)a->data[i] + 4 * k, &f, 4);
         if (p->elem == BORG_I32) memcpy((char *)a->data[i] + 4 * k, &pivot, 4);
+        if (borg_is_narrow(p->elem)) { /* any bits */
+            const int bytes = borg_type_bytes(p->elem);
+            memcpy((char *)a->data[i] + bytes * k, &state, (size_t)bytes);
+        }
     }
 }
 
@@ -111,6 +115,10 @@ static inline int64_t difference(const borg_param *p, const void *x, const void 
         float f[2] = {0, 0};
         if (memcmp(a, b, (size_t)size) == 0) continue;
         if (p->elem == BORG_F64) memcpy(&d[0], a, 8), memcpy(&d[1], b, 8);
+        if (p->elem == BORG_F16)
+            for (int i = 0; i < 2; ++i)
+                if ((*(const uint16_t *)(const void *)(i ? b : a) & 0x7fff) > 0x7c00)
+                    d[i] = (double)NAN;
         if (p->elem == BORG_F32) {
             memcpy(&f[0], a, 4), memcpy(&f[1], b, 4);
             for (int i = 0; i < 2; ++i) d[i] = (double)f[i];
