@@ -260,6 +260,9 @@ static int take_arguments(command *c, int argc, char **argv) {
     if (!c->input) return complain("no input (borgc --help)", NULL);
     if (c->output && mpki_output_same(c->output, c->input, true))
         return complain("the output is the input, which is not written over", c->output);
+    if (c->ir && (c->options.size || c->options.pack || c->ndefines))
+        return complain("-D, WG_SIZE and WG_PACK: for a source, the text of --ir says it itself",
+                        NULL);
     if (c->interpret && c->output)
         return complain("--interpret prints arrays, -o is for what is emitted", NULL);
     if (c->nsizes && (strcmp(c->emit, "vrptx") || c->options.size || c->ir || c->interpret))

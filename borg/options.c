@@ -107,9 +107,7 @@ borg_status borg_check_source(borg_program *p, const borg_options *o) {
 }
 
 borg_status borg_check_text(borg_program *p, const borg_options *o) {
-    const char *given = o->size || o->pack                ? "WG_SIZE and WG_PACK"
-                        : o->defines && *o->defines       ? "-D"
-                        : o->set && *o->set               ? "--set"
+    const char *given = o->set && *o->set               ? "--set"
                         : o->kernel                       ? "--kernel"
                         : o->order == BORG_WG_MINOR       ? "--lane-order"
                         : o->whole_packs                  ? "--whole-packs"

@@ -159,8 +159,7 @@ static void test_text(void **state) {
                                     {.flat = 2},            {.no_vector = true},
                                     {.unroll_budget = 5},   {.set = three},
                                     {.lanes = 4},           {.disable = BORG_STREAM},
-                                    {.dump = "ssa"},        {.dump = "fold"},
-                                    {.size = 2}};
+                                    {.dump = "ssa"},        {.dump = "fold"}};
     borg_program *p = NULL;
     for (size_t i = 0; i < sizeof refused / sizeof *refused; ++i) {
         assert_int_equal(borg_compile_ir("t.ir", text, strlen(text), &refused[i], NULL, &p),
