@@ -87,8 +87,9 @@ static void check_complex(borg_checker *c, borg_expr *e, borg_ctype t) {
 
 /* What has a meaning for complex values. */
 static bool takes_complex(borg_builtin builtin) {
-    return builtin == BORG_B_SHUFFLE || builtin == BORG_B_RCP || builtin == BORG_B_SUM || builtin == BORG_B_ANY ||
-           builtin == BORG_B_ALL || (builtin > BORG_B_CMPLX && builtin <= BORG_B_CABS1);
+    return builtin == BORG_B_SHUFFLE || builtin == BORG_B_RCP || builtin == BORG_B_SUM ||
+           builtin == BORG_B_ANY || builtin == BORG_B_ALL ||
+           (builtin > BORG_B_CMPLX && builtin <= BORG_B_CABS1);
 }
 
 static void check_arguments(borg_checker *c, borg_expr *e, size_t index) {

@@ -46,8 +46,8 @@ bool borg_named_nontemporal(const borg_param *param, const char *list) {
 }
 
 const char *borg_type_text(borg_type type) {
-    static const char *const text[] = {"void", "i1", "i32", "i64", "f32", "f64", "ptr",
-                                       "i8",   "i16", "f16"};
+    static const char *const text[] = {"void", "i1",  "i32", "i64", "f32",
+                                       "f64",  "ptr", "i8",  "i16", "f16"};
     return text[type];
 }
 

@@ -311,8 +311,11 @@ static borg_type take_elem(borg_ir_reader *r, bool pointer, bool *uns) {
         const char *text;
         borg_type type;
         bool uns;
-    } narrow[] = {{"i8", BORG_I8, false},     {"i16", BORG_I16, false},  {"f16", BORG_F16, false},
-                  {"u.i8", BORG_I8, true},    {"u.i16", BORG_I16, true}};
+    } narrow[] = {{"i8", BORG_I8, false},
+                  {"i16", BORG_I16, false},
+                  {"f16", BORG_F16, false},
+                  {"u.i8", BORG_I8, true},
+                  {"u.i16", BORG_I16, true}};
     for (size_t i = 0; pointer && i < sizeof narrow / sizeof *narrow; ++i)
         if (borg_ir_accept(r, narrow[i].text)) return *uns = narrow[i].uns, narrow[i].type;
     *uns = borg_ir_is(r, "u.i32") || borg_ir_is(r, "u.i64");

@@ -335,8 +335,8 @@ static uint16_t to_half(double x) {
 
 static double of_half(uint16_t bits) {
     const int e = bits >> 10 & 31, m = bits & 1023;
-    const double x = e == 31 ? (m ? (double)NAN : (double)INFINITY)
-                             : ldexp(e ? m + 1024 : m, (e ? e : 1) - 25);
+    const double x =
+        e == 31 ? (m ? (double)NAN : (double)INFINITY) : ldexp(e ? m + 1024 : m, (e ? e : 1) - 25);
     return bits & 0x8000 ? -x : x;
 }
 

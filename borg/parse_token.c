@@ -46,14 +46,14 @@ void *borg_parse_too_deep(borg_parser *p) {
 static const struct {
     const char *name;
     borg_ctype type;
-} type_names[] = {{"void", BORG_C_VOID},     {"bool", BORG_C_BOOL},     {"_Bool", BORG_C_BOOL},
-                  {"int", BORG_C_INT},       {"uint", BORG_C_UINT},     {"unsigned", BORG_C_UINT},
-                  {"signed", BORG_C_INT},    {"long", BORG_C_LONG},     {"ulong", BORG_C_ULONG},
-                  {"float", BORG_C_FLOAT},   {"double", BORG_C_DOUBLE}, {"size_t", BORG_C_ULONG},
-                  {"int32_t", BORG_C_INT},   {"uint32_t", BORG_C_UINT}, {"int64_t", BORG_C_LONG},
-                  {"uint64_t", BORG_C_ULONG}, {"char", BORG_C_CHAR},    {"uchar", BORG_C_UCHAR},
-                  {"short", BORG_C_SHORT},   {"ushort", BORG_C_USHORT}, {"half", BORG_C_HALF},
-                  {"int8_t", BORG_C_CHAR},   {"uint8_t", BORG_C_UCHAR}, {"int16_t", BORG_C_SHORT},
+} type_names[] = {{"void", BORG_C_VOID},      {"bool", BORG_C_BOOL},     {"_Bool", BORG_C_BOOL},
+                  {"int", BORG_C_INT},        {"uint", BORG_C_UINT},     {"unsigned", BORG_C_UINT},
+                  {"signed", BORG_C_INT},     {"long", BORG_C_LONG},     {"ulong", BORG_C_ULONG},
+                  {"float", BORG_C_FLOAT},    {"double", BORG_C_DOUBLE}, {"size_t", BORG_C_ULONG},
+                  {"int32_t", BORG_C_INT},    {"uint32_t", BORG_C_UINT}, {"int64_t", BORG_C_LONG},
+                  {"uint64_t", BORG_C_ULONG}, {"char", BORG_C_CHAR},     {"uchar", BORG_C_UCHAR},
+                  {"short", BORG_C_SHORT},    {"ushort", BORG_C_USHORT}, {"half", BORG_C_HALF},
+                  {"int8_t", BORG_C_CHAR},    {"uint8_t", BORG_C_UCHAR}, {"int16_t", BORG_C_SHORT},
                   {"uint16_t", BORG_C_USHORT}};
 
 static int type_index(const borg_token *t) {
@@ -107,7 +107,8 @@ borg_specifier borg_parse_specifiers(borg_parser *p) {
                 type = (borg_ctype)(type + 1); /* unsigned char, unsigned short */
             } else if (s.found && strcmp(type_names[sign].name, "signed") == 0 &&
                        (type == BORG_C_CHAR || type == BORG_C_SHORT || type == BORG_C_LONG)) {
-                sign = index; /* signed char */            } else if (s.found && type == BORG_C_INT) {
+                sign = index; /* signed char */
+            } else if (s.found && type == BORG_C_INT) {
                 type = s.type; /* unsigned int, long int */
             } else if (s.found) {
                 borg_parse_complain(p, p->at->loc, "two types in one declaration: '%s'",

@@ -3,18 +3,16 @@
 #include "borg/ast.h"
 
 const char *borg_ctype_text(borg_ctype type) {
-    static const char *const text[] = {"void", "bool",  "char", "uchar",
-                                       "short", "ushort", "int",   "uint",
-                                       "long", "ulong", "half", "float", "double",
-                                       "float complex", "double complex"};
+    static const char *const text[] = {
+        "void", "bool",  "char", "uchar", "short",  "ushort",        "int",           "uint",
+        "long", "ulong", "half", "float", "double", "float complex", "double complex"};
     return text[type];
 }
 
 borg_type borg_ctype_ir(borg_ctype type) {
-    static const borg_type types[] = {BORG_VOID, BORG_I1,  BORG_I32, BORG_I32,
-                                      BORG_I32,  BORG_I32, BORG_I32, BORG_I32,
-                                      BORG_I64,  BORG_I64, BORG_F32, BORG_F32, BORG_F64,
-                                      BORG_F32,  BORG_F64};
+    static const borg_type types[] = {BORG_VOID, BORG_I1,  BORG_I32, BORG_I32, BORG_I32,
+                                      BORG_I32,  BORG_I32, BORG_I32, BORG_I64, BORG_I64,
+                                      BORG_F32,  BORG_F32, BORG_F64, BORG_F32, BORG_F64};
     return types[type];
 }
 

@@ -184,8 +184,8 @@ borg_inst *borg_lower_builtin(borg_lowerer *l, const borg_expr *e, borg_inst *co
     case BORG_B_RCP:
         if (borg_ctype_complex(e->type))
             return borg_lower_arithmetic(
-                l, "/", e->type,
-                borg_lower_convert(l, borg_lower_int(l, 1), BORG_C_INT, e->type), x);
+                l, "/", e->type, borg_lower_convert(l, borg_lower_int(l, 1), BORG_C_INT, e->type),
+                x);
         return borg_lower_elem(l, BORG_RCP, x->type, x, NULL, NULL);
     case BORG_B_FABS:
         return borg_lower_elem(l, BORG_FABS, x->type, x, NULL, NULL);

@@ -87,7 +87,9 @@ static void declare_memory(borg_lowerer *l, const borg_decl *d) {
         .name = unused_name(l, d->name),
         .elem = borg_ctype_ir(d->type),
         .uns = borg_ctype_unsigned(d->type),
-        .count = d->count * (items ? m->size : borg_ctype_complex(d->type) ? 2 : 1),
+        .count = d->count * (items                         ? m->size
+                             : borg_ctype_complex(d->type) ? 2
+                                                           : 1),
     };
     l->locals[m->nlocals++] = (borg_lower_array){d, v};
 }

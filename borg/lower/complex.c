@@ -28,8 +28,10 @@ static borg_inst *both(borg_lowerer *l, borg_op op, borg_inst *x, borg_inst *y) 
 
 borg_inst *borg_lower_complex_product(borg_lowerer *l, borg_inst *x, borg_inst *y) {
     const parts a = take(l, x), b = take(l, y);
-    borg_inst *re = both(l, BORG_FSUB, both(l, BORG_FMUL, a.re, b.re), both(l, BORG_FMUL, a.im, b.im));
-    borg_inst *im = both(l, BORG_FADD, both(l, BORG_FMUL, a.re, b.im), both(l, BORG_FMUL, a.im, b.re));
+    borg_inst *re =
+        both(l, BORG_FSUB, both(l, BORG_FMUL, a.re, b.re), both(l, BORG_FMUL, a.im, b.im));
+    borg_inst *im =
+        both(l, BORG_FADD, both(l, BORG_FMUL, a.re, b.im), both(l, BORG_FMUL, a.im, b.re));
     return borg_lower_pair(l, re, im);
 }
 
@@ -57,11 +59,13 @@ static borg_inst *absolute(borg_lowerer *l, borg_inst *x, borg_inst *y) {
     const borg_type type = x->type;
     borg_inst *large = both(l, BORG_FMAX, x, y), *small = both(l, BORG_FMIN, x, y);
     borg_inst *zero = borg_lower_const(l, type, 0);
-    borg_inst *one = borg_lower_const(l, type, type == BORG_F32 ? 0x3f800000u : UINT64_C(0x3ff) << 52);
+    borg_inst *one =
+        borg_lower_const(l, type, type == BORG_F32 ? 0x3f800000u : UINT64_C(0x3ff) << 52);
     borg_inst *none = borg_lower_cmp(l, BORG_FCMP, BORG_EQ, false, large, zero);
-    borg_inst *q = both(l, BORG_FDIV, small, borg_lower_elem(l, BORG_SELECT, type, none, one, large));
-    borg_inst *root = borg_lower_elem(l, BORG_SQRT, type,
-                                      both(l, BORG_FADD, one, both(l, BORG_FMUL, q, q)), NULL, NULL);
+    borg_inst *q =
+        both(l, BORG_FDIV, small, borg_lower_elem(l, BORG_SELECT, type, none, one, large));
+    borg_inst *root = borg_lower_elem(
+        l, BORG_SQRT, type, both(l, BORG_FADD, one, both(l, BORG_FMUL, q, q)), NULL, NULL);
     return both(l, BORG_FMUL, large, root);
 }
 

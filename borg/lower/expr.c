@@ -10,8 +10,8 @@
 /* The indices of an element's two parts, which lie side by side. */
 static borg_inst *both_parts(borg_lowerer *l, borg_inst *index) {
     borg_inst *one = borg_lower_const(l, index->type, 1);
-    borg_inst *re = borg_lower_elem(l, BORG_MUL, index->type, index,
-                                    borg_lower_const(l, index->type, 2), NULL);
+    borg_inst *re =
+        borg_lower_elem(l, BORG_MUL, index->type, index, borg_lower_const(l, index->type, 2), NULL);
     return borg_lower_pair(l, re, borg_lower_elem(l, BORG_ADD, index->type, re, one, NULL));
 }
 
@@ -126,7 +126,7 @@ static borg_inst *lower_assign(borg_lowerer *l, const borg_expr *e) {
 
 static borg_inst *lower_step(borg_lowerer *l, const borg_expr *e) {
     borg_place p = place_of(l, e->args[0]);
-    borg_ctype common = e->type == BORG_C_HALF  ? BORG_C_FLOAT
+    borg_ctype common = e->type == BORG_C_HALF ? BORG_C_FLOAT
                         : e->type < BORG_C_INT ? BORG_C_INT
                                                : e->type;
     borg_inst *old = borg_lower_read_place(l, &p);

@@ -51,12 +51,14 @@ static borg_inst *power(borg_lowerer *l, borg_type type, borg_inst *k) {
 static borg_inst *to_half(borg_lowerer *l, borg_inst *x) {
     const borg_type f64 = BORG_F64;
     borg_inst *a = borg_lower_elem(l, BORG_FABS, f64, x, NULL, NULL);
-    borg_inst *k = with(l, BORG_LSHR, borg_lower_elem(l, BORG_MAGNITUDE, BORG_I32, x, NULL, NULL), 20);
+    borg_inst *k =
+        with(l, BORG_LSHR, borg_lower_elem(l, BORG_MAGNITUDE, BORG_I32, x, NULL, NULL), 20);
     k = with(l, BORG_SMIN, with(l, BORG_SMAX, with(l, BORG_SUB, k, 1023 - 14), 0), 31);
     borg_inst *m = two(l, BORG_FMUL, power(l, f64, k), real(l, f64, 1.5 * 0x1p28));
     borg_inst *r = two(l, BORG_FSUB, two(l, BORG_FADD, a, m), m);
     r = choose(l, below(l, real(l, f64, 65504), r), real(l, f64, 1e300 * 1e300), r);
-    r = choose(l, below(l, x, real(l, f64, 0)), borg_lower_elem(l, BORG_FNEG, f64, r, NULL, NULL), r);
+    r = choose(l, below(l, x, real(l, f64, 0)), borg_lower_elem(l, BORG_FNEG, f64, r, NULL, NULL),
+               r);
     borg_inst *zero = borg_lower_cmp(l, BORG_FCMP, BORG_EQ, false, x, real(l, f64, 0));
     return borg_lower_elem(l, BORG_FPTRUNC, BORG_F32, choose(l, zero, x, r), NULL, NULL);
 }
@@ -107,6 +109,7 @@ borg_inst *borg_lower_to_memory(borg_lowerer *l, borg_inst *v, borg_ctype type) 
     /* the sign of a zero shows in its reciprocal */
     borg_inst *signs = choose(l, borg_lower_cmp(l, BORG_FCMP, BORG_EQ, false, v, zero),
                               two(l, BORG_FDIV, real(l, f32, 1), v), v);
-    borg_inst *minus = choose(l, below(l, signs, zero), borg_lower_int(l, 0x8000), borg_lower_int(l, 0));
+    borg_inst *minus =
+        choose(l, below(l, signs, zero), borg_lower_int(l, 0x8000), borg_lower_int(l, 0));
     return two(l, BORG_OR, bits, minus);
 }

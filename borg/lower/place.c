@@ -106,8 +106,7 @@ static borg_inst *read_array(borg_lowerer *l, const borg_place *p) {
     note_read(l, p);
     if (borg_is_splat(index)) {
         borg_inst *v = borg_lower_read_cell(l, cells[index->bits[0]]);
-        return borg_ctype_complex(p->d->type) ? v
-                                              : borg_lower_unify(l, v, v->spread, index->rows);
+        return borg_ctype_complex(p->d->type) ? v : borg_lower_unify(l, v, v->spread, index->rows);
     }
     if (index->op == BORG_CONST && index->spread < BORG_WI) { /* an index set of a loop */
         borg_cell *chosen = BORG_NEW(l->arena, index->rows, borg_cell);

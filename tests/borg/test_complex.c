@@ -74,7 +74,11 @@ static void test_emitted(void **state) {
     (void)state;
     variant list[] = {
         {.kernel = "./kernels/complex", .size = 3, .pack = 2},
-        {.kernel = "./kernels/complex", .size = 4, .pack = 4, .order = BORG_WG_MINOR, .single = true},
+        {.kernel = "./kernels/complex",
+         .size = 4,
+         .pack = 4,
+         .order = BORG_WG_MINOR,
+         .single = true},
         {.kernel = "./kernels/complex", .size = 8, .pack = 1},
         {.kernel = "gema", .size = 4, .pack = 1, .is_complex = true},
         {.kernel = "gemm", .size = 4, .pack = 2, .is_complex = true, .single = true},
@@ -105,8 +109,10 @@ static void test_refused(void **state) {
         char source[256];
         borg_program *p = NULL;
         borg_options o = {.size = 4};
-        snprintf(source, sizeof source, "__kernel void k(__global double complex *z) { %s }", wrong[i][0]);
-        assert_int_equal(borg_compile("z.cl", source, strlen(source), &o, NULL, &p), BORG_ERR_SOURCE);
+        snprintf(source, sizeof source, "__kernel void k(__global double complex *z) { %s }",
+                 wrong[i][0]);
+        assert_int_equal(borg_compile("z.cl", source, strlen(source), &o, NULL, &p),
+                         BORG_ERR_SOURCE);
         if (!strstr(borg_program_messages(p), wrong[i][1]))
             fail_msg("%s: %s", wrong[i][0], borg_program_messages(p));
         borg_program_free(p);
@@ -114,7 +120,8 @@ static void test_refused(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_values), cmocka_unit_test(test_refused),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_values),
+                                       cmocka_unit_test(test_refused),
                                        cmocka_unit_test(test_emitted)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,9 @@
 
 static borg_program *compiled(const char *source, const char *backend) {
     borg_program *p = NULL;
-    const borg_options o = {.size = 1, .strict = true, .verify = true,
+    const borg_options o = {.size = 1,
+                            .strict = true,
+                            .verify = true,
                             .backend = backend ? borg_backend_find(backend) : NULL};
     if (borg_compile("n.cl", source, strlen(source), &o, NULL, &p) != BORG_OK)
         fail_msg("%s", borg_program_messages(p));
@@ -24,8 +26,8 @@ static void run(borg_program *p, const borg_arg *args, int64_t groups) {
 
 static double value_of(int bits) {
     const int e = bits >> 10 & 31, m = bits & 1023;
-    const double x = e == 31 ? (m ? (double)NAN : (double)INFINITY)
-                             : ldexp(e ? m + 1024 : m, (e ? e : 1) - 25);
+    const double x =
+        e == 31 ? (m ? (double)NAN : (double)INFINITY) : ldexp(e ? m + 1024 : m, (e ? e : 1) - 25);
     return bits & 0x8000 ? -x : x;
 }
 
@@ -36,9 +38,13 @@ static void test_halves(void **state) {
     static uint16_t in[HALVES], back[HALVES];
     static float wide[HALVES];
     for (int i = 0; i < HALVES; ++i) in[i] = (uint16_t)i;
-    borg_program *p = compiled("__kernel void k(__global const half *h, __global float *f, __global half *g) {\n"
-                               "    long i = get_group_id(); f[i] = h[i]; g[i] = h[i]; }\n", NULL);
-    const borg_arg args[] = {{.data = in, .count = HALVES}, {.data = wide, .count = HALVES}, {.data = back, .count = HALVES}};
+    borg_program *p =
+        compiled("__kernel void k(__global const half *h, __global float *f, __global half *g) {\n"
+                 "    long i = get_group_id(); f[i] = h[i]; g[i] = h[i]; }\n",
+                 NULL);
+    const borg_arg args[] = {{.data = in, .count = HALVES},
+                             {.data = wide, .count = HALVES},
+                             {.data = back, .count = HALVES}};
     run(p, args, HALVES);
     for (int i = 0; i < HALVES; ++i) {
         const double x = value_of(i);
@@ -60,8 +66,10 @@ static void test_rounding(void **state) {
     double *x = malloc(COUNT * sizeof *x);
     uint16_t *got = malloc(COUNT * sizeof *got), *want = malloc(COUNT * sizeof *want);
     for (int i = 0; i < LAST; ++i) {
-        const double low = value_of(i), high = i + 1 == LAST ? 65536 : value_of(i + 1), middle = (low + high) / 2;
-        const double list[BETWEEN] = {low, nextafter(middle, 0), middle, nextafter(middle, high), nextafter(high, 0)};
+        const double low = value_of(i), high = i + 1 == LAST ? 65536 : value_of(i + 1),
+                     middle = (low + high) / 2;
+        const double list[BETWEEN] = {low, nextafter(middle, 0), middle, nextafter(middle, high),
+                                      nextafter(high, 0)};
         const int places[BETWEEN] = {i, i, i % 2 ? i + 1 : i, i + 1, i + 1};
         const int sign = i % 3 == 1;
         for (int k = 0; k < BETWEEN; ++k) {
@@ -70,7 +78,8 @@ static void test_rounding(void **state) {
         }
     }
     borg_program *p = compiled("__kernel void k(__global const double *x, __global half *h) {\n"
-                               "    long i = get_group_id(); h[i] = x[i]; }\n", NULL);
+                               "    long i = get_group_id(); h[i] = x[i]; }\n",
+                               NULL);
     const borg_arg args[] = {{.data = x, .count = COUNT}, {.data = got, .count = COUNT}};
     run(p, args, COUNT);
     for (int i = 0; i < COUNT; ++i)
@@ -85,12 +94,19 @@ static void test_integers(void **state) {
     uint16_t w[256];
     double d[256];
     int32_t out[4 * 256];
-    for (int i = 0; i < 256; ++i) c[i] = (int8_t)i, w[i] = (uint16_t)(257 * i), d[i] = 1000.0 * (i - 128);
-    borg_program *p = compiled("__kernel void k(__global const char *c, __global const ushort *w, __global const double *d, __global int *o) {\n"
-                               "    long i = get_group_id(); char x = c[i]; unsigned short y = w[i];\n"
-                               "    x *= 3; y += 40000; o[4 * i] = x; o[4 * i + 1] = y >> 1;\n"
-                               "    o[4 * i + 2] = (short)d[i]; o[4 * i + 3] = (uchar)(x - y); }\n", NULL);
-    const borg_arg args[] = {{.data = c, .count = 256}, {.data = w, .count = 256}, {.data = d, .count = 256}, {.data = out, .count = 4 * 256}};
+    for (int i = 0; i < 256; ++i)
+        c[i] = (int8_t)i, w[i] = (uint16_t)(257 * i), d[i] = 1000.0 * (i - 128);
+    borg_program *p =
+        compiled("__kernel void k(__global const char *c, __global const ushort *w, __global const "
+                 "double *d, __global int *o) {\n"
+                 "    long i = get_group_id(); char x = c[i]; unsigned short y = w[i];\n"
+                 "    x *= 3; y += 40000; o[4 * i] = x; o[4 * i + 1] = y >> 1;\n"
+                 "    o[4 * i + 2] = (short)d[i]; o[4 * i + 3] = (uchar)(x - y); }\n",
+                 NULL);
+    const borg_arg args[] = {{.data = c, .count = 256},
+                             {.data = w, .count = 256},
+                             {.data = d, .count = 256},
+                             {.data = out, .count = 4 * 256}};
     run(p, args, 256);
     for (int i = 0; i < 256; ++i) {
         const int8_t x = (int8_t)(c[i] * 3);
@@ -108,10 +124,11 @@ static void test_emitted(void **state) {
     (void)state;
     static const char *const backends[] = {"c", "avx512", "cuda"};
     for (int k = 0; k < 3; ++k) {
-        variant list[] = {{.kernel = "./kernels/narrow", .size = 4, .pack = 1},
-                          {.kernel = "./kernels/narrow", .size = 3, .pack = 2},
-                          {.kernel = "./kernels/narrow", .size = 8, .pack = 2, .order = BORG_WG_MINOR},
-                          {.kernel = "./kernels/narrow", .size = 5, .pack = 8}};
+        variant list[] = {
+            {.kernel = "./kernels/narrow", .size = 4, .pack = 1},
+            {.kernel = "./kernels/narrow", .size = 3, .pack = 2},
+            {.kernel = "./kernels/narrow", .size = 8, .pack = 2, .order = BORG_WG_MINOR},
+            {.kernel = "./kernels/narrow", .size = 5, .pack = 8}};
         const borg_backend *backend = borg_backend_find(backends[k]);
         if (is_wanted(backend)) check(backend, list, 4);
     }
@@ -120,7 +137,8 @@ static void test_emitted(void **state) {
 static void test_refused(void **state) {
     (void)state;
     for (const borg_backend *const *b = borg_backends(); *b; ++b) {
-        borg_program *p = compiled("__kernel void k(__global short *s) { s[get_group_id()] += 1; }", (*b)->name);
+        borg_program *p =
+            compiled("__kernel void k(__global short *s) { s[get_group_id()] += 1; }", (*b)->name);
         const borg_options o = {.size = 1, .backend = *b};
         const char *text;
         size_t length;
@@ -132,8 +150,9 @@ static void test_refused(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_halves), cmocka_unit_test(test_rounding),
-                                       cmocka_unit_test(test_integers), cmocka_unit_test(test_refused),
-                                       cmocka_unit_test(test_emitted)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_halves), cmocka_unit_test(test_rounding),
+        cmocka_unit_test(test_integers), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_emitted)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

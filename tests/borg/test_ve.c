@@ -14,7 +14,8 @@ static const char flags[] = "-target ve-linux -O1 -ffreestanding -mllvm -enable-
                             "-Xclang -target-feature -Xclang +vpu -w -S";
 
 static const char *compiler(const char *folder) {
-    static const char *const names[] = {NULL, "clang-15", "clang-16", "clang-17", "clang-18", "clang-19"};
+    static const char *const names[] = {NULL,       "clang-15", "clang-16",
+                                        "clang-17", "clang-18", "clang-19"};
     for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
         char command[512];
         const char *name = i ? names[i] : getenv("BORG_VE_CC");
@@ -27,7 +28,8 @@ static const char *compiler(const char *folder) {
     return NULL;
 }
 
-static void compile_one(const char *cc, const char *folder, const char *kernel, int size, int pack) {
+static void compile_one(const char *cc, const char *folder, const char *kernel, int size,
+                        int pack) {
     variant v = {.kernel = kernel, .size = size, .pack = pack};
     const borg_backend *ve = borg_backend_find("ve");
     borg_options o;

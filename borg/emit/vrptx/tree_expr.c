@@ -11,10 +11,10 @@ void vt_refuse(vt *t, borg_loc loc, const char *what) {
 }
 
 const char *vt_typed(borg_ctype type) {
-    static const char *const text[] = {[BORG_C_VOID] = "?",     [BORG_C_BOOL] = "pred",
-                                       [BORG_C_INT] = "s32",    [BORG_C_UINT] = "u32",
-                                       [BORG_C_LONG] = "s64",   [BORG_C_ULONG] = "u64",
-                                       [BORG_C_FLOAT] = "f32",  [BORG_C_DOUBLE] = "f64",
+    static const char *const text[] = {[BORG_C_VOID] = "?",    [BORG_C_BOOL] = "pred",
+                                       [BORG_C_INT] = "s32",   [BORG_C_UINT] = "u32",
+                                       [BORG_C_LONG] = "s64",  [BORG_C_ULONG] = "u64",
+                                       [BORG_C_FLOAT] = "f32", [BORG_C_DOUBLE] = "f64",
                                        [BORG_C_CDOUBLE] = NULL}; /* refused, as narrow ones are */
     return text[type] ? text[type] : "?";
 }
