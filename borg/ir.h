@@ -466,6 +466,10 @@ uint64_t borg_reduce(borg_op op, borg_type from, bool uns, uint64_t *x, int32_t 
  *  any order. False where it cannot be seen; an integer has none. */
 bool borg_no_minus_zero(const borg_inst *v);
 
+/** half.c: the bits of the half that is nearest, of two the even one; the value of one. */
+uint16_t borg_half_bits(double x);
+double borg_half_value(uint16_t bits);
+
 /** An argument of the interpreter. */
 typedef struct borg_arg {
     uint64_t bits; /* scalars */

@@ -6,7 +6,6 @@
 #include "borg/spatial/pipeline.h"
 #include "core/output.h"
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -319,33 +318,12 @@ static bool next_word(char *word, size_t room) {
     return length > 0;
 }
 
-/* A half's bits of the nearest one; and its value. */
-static uint16_t to_half(double x) {
-    const uint16_t sign = signbit(x) ? 0x8000 : 0;
-    int e;
-    x = fabs(x);
-    if (x != x) return 0x7e00;
-    if (x >= 65520) return sign | 0x7c00;
-    frexp(x, &e); /* 2^(e-1) <= x */
-    if (e < -13) e = -13;
-    const double last = ldexp(1, e - 11);
-    const uint16_t whole = (uint16_t)nearbyint(x / last); /* up to 2048: carries into e */
-    return (uint16_t)(sign | (uint16_t)(((e + 13) << 10) + whole));
-}
-
-static double of_half(uint16_t bits) {
-    const int e = bits >> 10 & 31, m = bits & 1023;
-    const double x =
-        e == 31 ? (m ? (double)NAN : (double)INFINITY) : ldexp(e ? m + 1024 : m, (e ? e : 1) - 25);
-    return bits & 0x8000 ? -x : x;
-}
-
 static bool next_bits(borg_type type, uint64_t *bits) {
     char word[128], *rest;
     if (!next_word(word, sizeof word)) return false;
     *bits = 0;
     if (type == BORG_F16) {
-        *bits = to_half(strtod(word, &rest));
+        *bits = borg_half_bits(strtod(word, &rest));
     } else if (type == BORG_F64) {
         double x = strtod(word, &rest);
         memcpy(bits, &x, sizeof x);
@@ -380,7 +358,7 @@ static void print_array(const borg_param *p, const borg_arg *arg) {
         if (p->elem == BORG_F64) printf(" %a", ((const double *)arg->data)[i]);
         if (p->elem == BORG_F32) printf(" %a", (double)((const float *)arg->data)[i]);
         if (p->elem == BORG_I32) printf(" %d", ((const int32_t *)arg->data)[i]);
-        if (p->elem == BORG_F16) printf(" %a", of_half(((const uint16_t *)arg->data)[i]));
+        if (p->elem == BORG_F16) printf(" %a", borg_half_value(((const uint16_t *)arg->data)[i]));
         if (p->elem == BORG_I8 && !p->uns) printf(" %d", ((const int8_t *)arg->data)[i]);
         if (p->elem == BORG_I8 && p->uns) printf(" %d", ((const uint8_t *)arg->data)[i]);
         if (p->elem == BORG_I16 && !p->uns) printf(" %d", ((const int16_t *)arg->data)[i]);
