@@ -212,6 +212,8 @@ static void test_cuda_interleaved(void **state) {
         {.kernel = "./kernels/votes", .size = 6, .pack = 1, .lanes = 4},
         {.kernel = "./kernels/votes", .size = 8, .pack = 4, .lanes = 8},
         {.kernel = "./kernels/votes", .size = 13, .pack = 1, .lanes = 16, .single = true},
+        {.kernel = "./kernels/partners", .size = 5, .pack = 1, .lanes = 4},
+        {.kernel = "./kernels/partners", .size = 8, .pack = 4, .lanes = 8},
         {.kernel = "./kernels/votes", .size = 6, .pack = 1, .lanes = 4}};
     enum { COUNT = sizeof list / sizeof *list };
     const char *only = getenv("BORG_BACKEND");
@@ -391,13 +393,18 @@ static void test_one_place(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_c),           cmocka_unit_test(test_avx512),
-        cmocka_unit_test(test_pieces),      cmocka_unit_test(test_llvm),
-        cmocka_unit_test(test_opencl),      cmocka_unit_test(test_cuda),
-        cmocka_unit_test(test_ve),
-        cmocka_unit_test(test_cuda_wide),   cmocka_unit_test(test_cuda_interleaved),
-        cmocka_unit_test(test_cuda_staged), cmocka_unit_test(test_cuda_jump),
-        cmocka_unit_test(test_left_out),    cmocka_unit_test(test_one_place)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_c),
+                                       cmocka_unit_test(test_avx512),
+                                       cmocka_unit_test(test_pieces),
+                                       cmocka_unit_test(test_llvm),
+                                       cmocka_unit_test(test_opencl),
+                                       cmocka_unit_test(test_cuda),
+                                       cmocka_unit_test(test_ve),
+                                       cmocka_unit_test(test_cuda_wide),
+                                       cmocka_unit_test(test_cuda_interleaved),
+                                       cmocka_unit_test(test_cuda_staged),
+                                       cmocka_unit_test(test_cuda_jump),
+                                       cmocka_unit_test(test_left_out),
+                                       cmocka_unit_test(test_one_place)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -278,9 +278,9 @@ static void put_parameters(ve *e, const borg_module *m, bool types) {
         if (types)
             borg_put(e->c.out, "%s%s %s%s", pointer && p->readonly ? "const " : "",
                      names[pointer ? p->elem : p->type][p->uns],
-                     !pointer           ? ""
-                     : p->depth == 2    ? "**"
-                                        : "*",
+                     !pointer        ? ""
+                     : p->depth == 2 ? "**"
+                                     : "*",
                      pointer && p->restricted ? "restrict " : "");
         borg_put(e->c.out, "p_%s", p->name);
     }
