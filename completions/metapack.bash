@@ -17,8 +17,8 @@ _metapack_options() # COMMAND -> its options
                 --jacobi-decay --jacobi-norm --jacobi-push --jacobi-judge --block-tolerance
                 --shift --omega --precision --solve-sweeps --triangular --isai-pattern
                 --isai-power --isai-block --isai-limit --isai-over --isai-relax --isai-precision
-                --device-number --device-memory-limit --backend --dense --trace --energy --seed
-                --deterministic' ;;
+                --isai-frames --device-number --device-memory-limit --backend --dense --trace
+                --energy --seed --deterministic' ;;
         analyse | analyze)
             echo '--generate --method --device --threads --memory-limit --plot --json --quiet
                 --progress --help --ordering --given-perm --given-blocks --given-pivots
@@ -92,6 +92,7 @@ _metapack_words() # OPTION -> the words it takes, or nothing
         --capacity-rule) echo 'bitmap index' ;;
         --jacobi-norm) echo 'matrix frame' ;;
         --jacobi-judge) echo 'first last' ;;
+        --isai-frames) echo 'off on' ;;
     esac
 }
 
@@ -124,7 +125,7 @@ _metapack_values() # OPTION -> the words it takes, or nothing
     case $1 in
         --dense | --methods) echo 'auto tile bunch-kaufman rook aasen butterfly none off' ;;
         --type) echo 's d c z ldlt' ;;
-        --backend) echo 'cpu cuda systolic:32x32 pipe' ;;
+        --backend) echo 'cpu cuda cuda-interface systolic:32x32 pipe' ;;
         --target) echo 'c hls cuda' ;;
         --fill) echo 'full level:0 level:1 level:2' ;;
         --levels) echo '0 0:3 0:5 full 0:3,full' ;;
