@@ -9,7 +9,7 @@ tolerance: precision by block (block_tolerance): bytes, iterations, time of an a
 butterfly: static butterflies in place of delayed pivots, complete and incomplete.
 Each writes its section of bench/results/incomplete.md; rows go to BUILD/bench/beyond-*.jsonl. A run that takes longer than
 --limit seconds has failed."""
-import fnmatch, glob, math, os, sys
+import fnmatch, glob, json, math, os, sys
 
 from incomplete import arguments, keep, show, solve, write_section
 
@@ -34,6 +34,12 @@ def mean(values):
 def run_all(options, part, ways):
     """Rows by matrix, of each way: a list of words."""
     table, rows = {}, []
+    for path in options.rows:
+        for row in map(json.loads, open(path, encoding="utf-8")):
+            table.setdefault(row["matrix"], {})[row["way"]] = row
+    if options.rows:
+        table = {name: {way: got[way] for way in ways if way in got} for name, got in table.items()}
+        return {name: got for name, got in table.items() if len(got) == len(ways) and any(row.get("n") for row in got.values())}
     for name, source in subjects(options):
         got = {way: solve(options, source, words, options.limit) for way, words in ways.items()}
         if not any(row.get("n") for row in got.values()):
@@ -125,7 +131,8 @@ def butterfly(options):
              "geometric means over what both answer.", "", "| factor | pivots | answered | of | that replaced pivots | iterations | time | worst time |",
              "|---|---|---:|---:|---:|---:|---:|---|"]
     for title, words in ("complete", complete), ("incomplete", default):
-        table = run_all(options, "butterfly-" + title, {kind: words + more for kind, more in kinds.items()})
+        table = run_all(options, "butterfly-" + title, {f"{title}: {kind}": words + more for kind, more in kinds.items()})
+        table = {n: {way.split(": ", 1)[1]: row for way, row in g.items()} for n, g in table.items()}
         for kind in kinds:
             both = {n: g for n, g in table.items() if good(g["rook"]) and good(g[kind])}
             its = mean(g[kind]["iterations"] / g["rook"]["iterations"] for g in both.values() if g["rook"]["iterations"] and g[kind]["iterations"])
@@ -142,6 +149,7 @@ def main():
     parser = arguments(__doc__)
     parser.usage = "%(prog)s refine|tolerance|butterfly [MATRICES] [options]"
     parser.add_argument("--limit", type=float, default=20, help="seconds of a run (default: %(default)s)")
+    parser.add_argument("--rows", nargs="*", default=[], help="make the section of these rows, and run nothing (of butterfly: both factors')")
     parts = {"refine": refine, "tolerance": tolerance, "butterfly": butterfly}
     if what not in parts:
         parser.error("say refine, tolerance or butterfly first") if what not in ("-h", "--help") else parser.parse_args()

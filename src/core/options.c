@@ -295,8 +295,8 @@ static const mpk_option table[] = {
      "approximate inverses by blocks: the columns of a block share one system",
      "on: the pattern is one of blocks, so all columns of a block have the same rows, whole "
      "blocks. "
-     "More entries of M, quicker to make and to apply where blocks are full. Not with isai_pattern "
-     "blocks, nor on a device."},
+     "M has more entries, without an index each: its pattern is found sooner, and products take "
+     "longer unless blocks are full. Not with isai_pattern blocks, nor on a device."},
     {NUMBER(similarity_end, 0, 1, 0.05), "", AUTO | CHOSEN | BLOCK_JACOBI, 0, 0,
      "the blocking ends where similarity, which falls from level to level, is below this",
      "Above similarity no two rows share a block for their cosine."},
