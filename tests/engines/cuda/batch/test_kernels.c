@@ -41,8 +41,7 @@ static void kernels_case(mpk_context *ctx, const mpki_device *d, int method, mpk
     mpk_batch_results results = {outcome, NULL};
     for (int kind = MPK_BATCH_KERNELS_SHARED; kind >= MPK_BATCH_KERNELS_AUTO; kind--) {
         const int at = kind < MPK_BATCH_KERNELS_SHARED;
-        const bool rows = n <= 32 && (method == MPK_BATCH_LDU || pivoting == MPK_PIVOTING_NONE ||
-                                      method == MPK_BATCH_LLT || pivoting == MPK_PIVOTING_STATIC);
+        const bool rows = n <= 32;
         const bool panel = method == MPK_BATCH_LDLT && n > 16 && pivoting != MPK_PIVOTING_STATIC;
         for (int b = 0; b < COUNT; b++) {
             outcome[b] = -7;

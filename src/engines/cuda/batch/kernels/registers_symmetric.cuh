@@ -12,7 +12,7 @@ namespace mpki {
 template <class T, int N, int METHOD, bool H> struct rows_symmetric : rows<T, N> {
     MPKI_ROWS(T, N);
     using base_::positive, base_::negative;
-    T *const l; /* shared, complete pivoting: column s of L at PITCH s; first, the matrix */
+    T *l;       /* shared, complete pivoting: column s of L at PITCH s; first, the matrix */
     bits marks; /* places in 2x2 pivots */
     T diag;     /* complete pivoting: this row's diagonal entry */
 

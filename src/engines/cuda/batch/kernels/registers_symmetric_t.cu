@@ -32,6 +32,5 @@ template <int N> mpki_emitted of_order(int method, int pivoting, int hermitian) 
 } // namespace
 
 mpki_emitted FN(cuda_registers_symmetric)(int method, int pivoting, int hermitian, int n) {
-    if (pivoting > (method == 0 ? 0 : 1) && !(method == 0 && pivoting == 4)) return NULL;
     return MPKI_ROWS_OF_ORDER(of_order, n, method, pivoting, hermitian);
 }

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* LDLT in registers with pivots of order 2 that are searched for, of one kind of entries: the
+ * launches, for each order the narrowest kernel. */
+#include "registers.h"
+
+#include "registers_indefinite.cuh"
+
+using namespace mpki;
+
+namespace {
+
+template <int N, bool H, bool COMPLETE>
+mpk_status launch(mpki_cuda *cuda, const part &job, void *stream) {
+    typedef rows_indefinite<T, N, H, COMPLETE> matrix;
+    const int each = (int)TILE_BLOCK / matrix::L;
+    return launch_rows(cuda, rows_indefinite_kernel<T, N, H, COMPLETE, rows_blocks<T, N>(4)>, job,
+                       each, each * matrix::bytes(), stream);
+}
+
+template <int N> mpki_emitted of_order(int pivoting, int hermitian) {
+    const bool c = scalar_of<T>::complex; /* H, where it makes a difference */
+    if (pivoting == 2) return c && hermitian ? launch<N, c, false> : launch<N, false, false>;
+    return c && hermitian ? launch<N, c, true> : launch<N, false, true>;
+}
+
+} // namespace
+
+mpki_emitted FN(cuda_registers_indefinite)(int pivoting, int hermitian, int n) {
+    return MPKI_ROWS_OF_ORDER(of_order, n, pivoting, hermitian);
+}
