@@ -9,11 +9,17 @@ using namespace mpki;
 
 namespace {
 
+/* As rows_blocks(): two rows at once want more registers. */
+template <int N> constexpr int blocks() {
+    const int bytes = N * (int)sizeof(T);
+    return bytes > 256 ? 2 : bytes > 128 ? 3 : 5;
+}
+
 template <int N, bool H, bool COMPLETE>
 mpk_status launch(mpki_cuda *cuda, const part &job, void *stream) {
     typedef rows_indefinite<T, N, H, COMPLETE> matrix;
     const int each = (int)TILE_BLOCK / matrix::L;
-    return launch_rows(cuda, rows_indefinite_kernel<T, N, H, COMPLETE, rows_blocks<T, N>(4)>, job,
+    return launch_rows(cuda, rows_indefinite_kernel<T, N, H, COMPLETE, blocks<N>()>, job,
                        each, each * matrix::bytes(), stream);
 }
 
