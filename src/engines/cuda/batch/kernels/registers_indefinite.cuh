@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_BATCH_REGISTERS_INDEFINITE_CUH
 #define MPKI_CUDA_BATCH_REGISTERS_INDEFINITE_CUH
-/** LDLT in registers with pivots of order 1 and 2 by Bunch and Kaufman (1977) or, complete, by Bunch
- *  and Parlett (1971). Both triangles are kept, so that row p is column p: columns that a step asks
+/** LDLT in registers with pivots of order 1 and 2 that are given, or by Bunch and Kaufman (1977), or,
+ *  complete, by Bunch and Parlett (1971). Both triangles are kept, so that row p is column p: columns that a step asks
  *  for come from shared memory, and no register is asked for by a number. The decisions are
  *  symmetric.cuh's. */
 #include "registers_symmetric.cuh"
@@ -10,8 +10,7 @@
 namespace mpki {
 
 /** LDLT of a matrix of order at most N; H: Hermitian. */
-template <class T, int N, bool H, bool COMPLETE>
-struct rows_indefinite : rows_symmetric<T, N, 1, H> {
+template <class T, int N, bool H> struct rows_indefinite : rows_symmetric<T, N, 1, H> {
     MPKI_ROWS(T, N);
     typedef rows_symmetric<T, N, 1, H> symmetric_;
     using base_::positive, base_::negative;
@@ -102,7 +101,7 @@ struct rows_indefinite : rows_symmetric<T, N, 1, H> {
     }
 
     /** Row p is a zero pivot, of which only numbers as small are left; most: the largest of its
-     *  column. By all lanes of the matrix; votes. */
+     *  column that this lane has. By all lanes of the matrix; votes. */
     __device__ void none(int p, T d, R most) {
         base_::zero_pivot(d, most, 1);
         l[s * PITCH + lane] = make<T>(0);
@@ -162,26 +161,48 @@ struct rows_indefinite : rows_symmetric<T, N, 1, H> {
         both(first, second, c, column(v));
     }
 
+    /** The pivot that is given; own: this lane's entry of the list. By all lanes of the matrix;
+     *  contains their barrier. */
+    __device__ void given_step(int own) {
+        const int first = __shfl_sync(mask, own, s, L), p = first < 0 ? ~first : first;
+        const int second = __shfl_sync(mask, own, s + 1 < n ? s + 1 : s, L);
+        const int q = first < 0 ? ~second : p;
+        show(p, u);
+        const T c = column(u);
+        if (first >= 0) {
+            if (abs1(u[p]) > small) return one(p, u, c);
+            return none(p, u[p], left ? abs1(c) : 0);
+        }
+        show(q, v);
+        const T c2 = column(v);
+        if (abs1(u[p]) > small || abs1(v[p]) > small || abs1(v[q]) > small)
+            return both(p, q, c, c2);
+        none(p, u[p], left ? abs1(c) : 0);
+        none(q, v[q], left ? abs1(c2) : 0);
+    }
+
     /** Eliminates all columns. By all lanes of the matrix; contains their barrier. */
-    __device__ void eliminate() {
+    template <int PIVOTING> __device__ void eliminate(int own) {
         int turn = 0;
 #pragma unroll 1
         while (s < n && !broken) {
             u = share + turn * 2 * ROOM, v = u + ROOM;
             turn ^= 1;
-            if (COMPLETE)
-                complete_step();
-            else
+            if (PIVOTING == 1)
+                given_step(own);
+            else if (PIVOTING == 2)
                 partial_step();
+            else
+                complete_step();
         }
     }
 };
 
-/** LDLT of a matrix per L lanes. By all lanes of the matrix; contains their barrier. */
-template <class T, int N, bool H, bool COMPLETE, int BLOCKS>
+/** LDLT of a matrix per L lanes; PIVOTING: 1 static, 2 partial, 4 complete. By all lanes of the matrix; contains their barrier. */
+template <class T, int N, bool H, int PIVOTING, int BLOCKS>
 __global__ void __launch_bounds__(TILE_BLOCK, BLOCKS) rows_indefinite_kernel(const part job) {
     MPKI_SMEM;
-    typedef rows_indefinite<T, N, H, COMPLETE> matrix;
+    typedef rows_indefinite<T, N, H> matrix;
     typedef typename matrix::threads threads;
     const long long place = threads::place();
     if (place >= job.count) return;
@@ -189,14 +210,21 @@ __global__ void __launch_bounds__(TILE_BLOCK, BLOCKS) rows_indefinite_kernel(con
     const long long b = job.matrix(place);
     T *a = view_of<T>(job.a, b).p;
     int *piv = job.pivots ? job.pivots + b * job.most : NULL;
-    e.load_both(a, job.a.ld);
+    int own = e.lane;
+    if (PIVOTING == 1 && piv) {
+        bits marks;
+        e.broken = !read_marks(e, e.n, piv, true, &marks);
+        if (e.lane < e.n) own = piv[e.lane];
+    }
+    e.template load<true>(a, job.a.ld);
     typename matrix::R check = 0;
-    if (!e.bad) {
-        e.eliminate();
+    if (!e.bad && !e.broken) {
+        e.template eliminate<PIVOTING>(own);
         if (!e.broken) check = e.template store<true>(a, job.a.ld);
     }
     const bool none = e.report(b, check);
-    if (piv && e.lane < e.n) piv[none ? e.lane : e.row] = !none && e.mark ? ~e.lane : e.lane;
+    if (PIVOTING >= 2 && piv && e.lane < e.n)
+        piv[none ? e.lane : e.row] = !none && e.mark ? ~e.lane : e.lane;
 }
 
 } // namespace mpki

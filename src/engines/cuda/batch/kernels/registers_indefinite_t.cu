@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* LDLT in registers with pivots of order 2 that are searched for, of one kind of entries: the
+/* LDLT in registers with pivots of order 1 and 2, of one kind of entries: the
  * launches, for each order the narrowest kernel. */
 #include "registers.h"
 
@@ -15,18 +15,22 @@ template <int N> constexpr int blocks() {
     return bytes > 256 ? 2 : bytes > 128 ? 3 : 5;
 }
 
-template <int N, bool H, bool COMPLETE>
+template <int N, bool H, int PIVOTING>
 mpk_status launch(mpki_cuda *cuda, const part &job, void *stream) {
-    typedef rows_indefinite<T, N, H, COMPLETE> matrix;
+    typedef rows_indefinite<T, N, H> matrix;
     const int each = (int)TILE_BLOCK / matrix::L;
-    return launch_rows(cuda, rows_indefinite_kernel<T, N, H, COMPLETE, blocks<N>()>, job,
-                       each, each * matrix::bytes(), stream);
+    return launch_rows(cuda, rows_indefinite_kernel<T, N, H, PIVOTING, blocks<N>()>, job, each,
+                       each * matrix::bytes(), stream);
+}
+
+template <int N, bool H> mpki_emitted of_kind(int pivoting) {
+    if (pivoting == 1) return launch<N, H, 1>;
+    return pivoting == 2 ? launch<N, H, 2> : launch<N, H, 4>;
 }
 
 template <int N> mpki_emitted of_order(int pivoting, int hermitian) {
-    const bool c = scalar_of<T>::complex; /* H, where it makes a difference */
-    if (pivoting == 2) return c && hermitian ? launch<N, c, false> : launch<N, false, false>;
-    return c && hermitian ? launch<N, c, true> : launch<N, false, true>;
+    if (scalar_of<T>::complex && hermitian) return of_kind<N, scalar_of<T>::complex>(pivoting);
+    return of_kind<N, false>(pivoting);
 }
 
 } // namespace
