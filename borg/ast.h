@@ -40,12 +40,19 @@ bool borg_condition(const borg_token *tokens, int64_t *value);
 typedef enum borg_ctype {
     BORG_C_VOID,
     BORG_C_BOOL,
+    BORG_C_CHAR, /* up to USHORT: held as int, narrow in memory */
+    BORG_C_UCHAR,
+    BORG_C_SHORT,
+    BORG_C_USHORT,
     BORG_C_INT,
     BORG_C_UINT,
     BORG_C_LONG,
     BORG_C_ULONG,
+    BORG_C_HALF, /* held as float, narrow in memory */
     BORG_C_FLOAT,
-    BORG_C_DOUBLE
+    BORG_C_DOUBLE,
+    BORG_C_CFLOAT, /* float complex: a value of two rows, real and imaginary part */
+    BORG_C_CDOUBLE
 } borg_ctype;
 
 typedef enum borg_storage {
@@ -109,6 +116,9 @@ typedef enum borg_builtin {
     BORG_B_ISNAN,
     BORG_B_MAGNITUDE,
     BORG_B_SHUFFLE,
+    BORG_B_SHUFFLE_DOWN,
+    BORG_B_SHUFFLE_UP,
+    BORG_B_SHUFFLE_XOR,
     BORG_B_MMA,
     BORG_B_SUM,
     BORG_B_RMAX,
@@ -117,6 +127,12 @@ typedef enum borg_builtin {
     BORG_B_ANY,
     BORG_B_ALL,
     BORG_B_BARRIER,
+    BORG_B_CMPLX,
+    BORG_B_CREAL,
+    BORG_B_CIMAG,
+    BORG_B_CONJ,
+    BORG_B_CABS,
+    BORG_B_CABS1,
     BORG_B_CONVERT /* convert_T: becomes a cast */
 } borg_builtin;
 
@@ -189,7 +205,19 @@ static inline bool borg_ctype_unsigned(borg_ctype t) {
     return t == BORG_C_UINT || t == BORG_C_ULONG || t == BORG_C_BOOL;
 }
 static inline bool borg_ctype_float(borg_ctype t) {
-    return t >= BORG_C_FLOAT;
+    return t >= BORG_C_HALF;
+}
+static inline bool borg_ctype_narrow(borg_ctype t) {
+    return (t >= BORG_C_CHAR && t <= BORG_C_USHORT) || t == BORG_C_HALF;
+}
+/** The type of a pointer's elements: narrow ones as they lie in memory. */
+borg_type borg_ctype_memory(borg_ctype type);
+static inline bool borg_ctype_complex(borg_ctype t) {
+    return t >= BORG_C_CFLOAT;
+}
+/** The type of a complex type's parts; any other itself. */
+static inline borg_ctype borg_ctype_part(borg_ctype t) {
+    return t == BORG_C_CFLOAT ? BORG_C_FLOAT : t == BORG_C_CDOUBLE ? BORG_C_DOUBLE : t;
 }
 
 /* ---- constant.c ------------------------------------------------------------------------------ */
@@ -198,8 +226,12 @@ static inline bool borg_ctype_float(borg_ctype t) {
 int borg_operator_level(const char *op);
 /** *value := the operator applied to a and b, wrapping; false: a division by 0. */
 bool borg_operator_value(const char *op, int64_t a, int64_t b, int64_t *value);
-/** An integer constant expression without variables (literals, operators, get_local_size()). */
+/** An integer constant expression without variables (literals, operators, get_local_size() where
+ *  the size is known: above 0). */
 bool borg_constant(const borg_expr *e, int32_t size, int64_t *value);
+
+/** lower/kernel.c: the parameters of a kernel, into m->params. */
+void borg_params_of(const borg_function *kernel, borg_module *m);
 
 /** lower/roll.c: which loops over constants stay loops, and which private arrays lie in memory for
  *  that. The first lowering with a plan fills it in and unrolls all; once borg_plan_arrays has

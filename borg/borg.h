@@ -25,13 +25,14 @@ typedef struct borg_reader {
     void *self;
 } borg_reader;
 
-enum { BORG_PACK_AUTO = -1 };
+enum { BORG_PACK_AUTO = -1, BORG_ANY_SIZE = -1 };
 
 typedef enum borg_loops { BORG_LOOPS_AUTO, BORG_LOOPS_NEVER, BORG_LOOPS_ALWAYS } borg_loops;
 
 /** Options of a compilation: the command's flags are named after the fields. Zeroed = defaults. */
 typedef struct borg_options {
-    int32_t size;     /* WG_SIZE, 1 .. 256; required */
+    int32_t size;     /* WG_SIZE, 1 .. 256; required. BORG_ANY_SIZE: of backends that have kernels
+                         for groups of any size, straight from the tree; no IR is made */
     int32_t pack;     /* WG_PACK, 1 .. 64; 0 = 1; BORG_PACK_AUTO: by the backend's cost model */
     borg_order order; /* --lane-order wi, wg or auto; the command's default is auto */
     const struct borg_backend *backend; /* --emit: gives auto its cost model; may be NULL */
@@ -74,7 +75,8 @@ enum borg_disable {
     BORG_NO_VECTOR = 4,    /* vector broadcast */
     BORG_NO_SEGMENTED = 8, /* segmented broadcast */
     BORG_NO_PERMUTE = 16,  /* permutes: store and gather instead */
-    BORG_STREAM = 32       /* no register cache: every value goes through memory */
+    BORG_STREAM = 32,      /* no register cache: every value goes through memory */
+    BORG_DISABLE_ALL = 63
 };
 
 /** One kernel, ready for a backend. */
@@ -84,6 +86,7 @@ typedef struct borg_unit {
                           with whole_packs */
     borg_module *flat; /* does what it can before the other two; NULL where there is none */
     const char *name;  /* of the function to emit */
+    const struct borg_function *tree; /* with BORG_ANY_SIZE, in place of the modules */
 } borg_unit;
 
 typedef struct borg_program {
@@ -107,6 +110,26 @@ typedef struct borg_machine {
     double gather_cost; /* per lane of an access that is neither contiguous nor a broadcast */
 } borg_machine;
 
+/** Options that not every backend can follow; with the others they are refused (options.c). */
+enum borg_takes {
+<<<<<<< HEAD
+    BORG_TAKES_LANES = 1,   /* --lanes */
+    BORG_TAKES_ORDER = 2,   /* --lane-order=wg */
+    BORG_TAKES_WHOLE = 4,   /* --whole-packs: else it makes no code for what is left of a pack */
+    BORG_TAKES_STAGE = 8,   /* --stage */
+    BORG_TAKES_UNITS = 16,  /* --units, --budget */
+    BORG_TAKES_FORMAT = 32, /* --format */
+    BORG_TAKES_NARROW = 64  /* char, short, half in memory */
+=======
+    BORG_TAKES_LANES = 1,  /* --lanes */
+    BORG_TAKES_ORDER = 2,  /* --lane-order=wg */
+    BORG_TAKES_WHOLE = 4,  /* --whole-packs: else it makes no code for what is left of a pack */
+    BORG_TAKES_STAGE = 8,  /* --stage */
+    BORG_TAKES_UNITS = 16, /* --units, --budget */
+    BORG_TAKES_FORMAT = 32 /* --format */
+>>>>>>> main
+};
+
 /** A backend: one constant of this type and one folder, borg/emit/<name>/.
  *
  *  What it emits:
@@ -127,7 +150,10 @@ typedef struct borg_backend {
     const char *suffix;  /* of its files: ".c" */
     borg_machine machine;
     bool fast_rcp;    /* it has an approximation for RCP; without, options.fast_rcp is refused */
+    bool any_size;    /* it has kernels for groups of any size; without, BORG_ANY_SIZE is refused */
     bool nontemporal; /* it stores past the caches; without, options.nontemporal is refused */
+    int32_t takes;    /* bits of borg_takes */
+    int32_t disables; /* bits of borg_disable that it knows to leave out */
     /** Write the code of all units to the sink. 0, or a negative status with messages. */
     borg_status (*emit)(const borg_unit *units, int32_t nunits, const borg_options *options,
                         borg_sink *sink, borg_diags *diags);

@@ -69,6 +69,14 @@ static int64_t wrap(borg_ctype type, int64_t value) {
     switch (type) {
     case BORG_C_BOOL:
         return value != 0;
+    case BORG_C_CHAR:
+        return (int8_t)(uint8_t)(uint64_t)value;
+    case BORG_C_UCHAR:
+        return (uint8_t)(uint64_t)value;
+    case BORG_C_SHORT:
+        return (int16_t)(uint16_t)(uint64_t)value;
+    case BORG_C_USHORT:
+        return (uint16_t)(uint64_t)value;
     case BORG_C_INT:
         return (int32_t)(uint32_t)(uint64_t)value;
     case BORG_C_UINT:
@@ -86,7 +94,7 @@ bool borg_constant(const borg_expr *e, int32_t size, int64_t *value) {
         return true;
     case BORG_E_CALL:
         *value = size;
-        return strcmp(e->text, "get_local_size") == 0;
+        return size > 0 && strcmp(e->text, "get_local_size") == 0;
     case BORG_E_NAME:
         return e->decl && e->decl->constant && e->decl->storage == BORG_PRIVATE &&
                !e->decl->array && e->decl->init && !borg_ctype_float(e->decl->type) &&

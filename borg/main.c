@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* borgc: options, files, exit status. Everything else is in the library. */
 #include "borg/files.h"
+#include "borg/options.h"
 #include "borg/passes.h"
 #include "borg/spatial/pipeline.h"
 #include "core/output.h"
@@ -16,7 +17,7 @@ typedef struct command {
     const char *input, *output, *emit, *units;
     const char **defines, **set;
     size_t ndefines, nset;
-    int32_t sizes[BORG_MAX_SIZE], nsizes; /* --sizes */
+    int32_t sizes[BORG_MAX_SIZE + 1], nsizes; /* --sizes */
     bool ir, interpret;
     bool warnings_are_errors;
 } command;
@@ -30,7 +31,7 @@ static const char usage[] =
     "  --kernel=NAME        only this kernel of the file\n"
     "  --name=NAME          name of the emitted function\n"
     "  --lane-order=ORDER   wi, wg or auto (default)\n"
-    "  --lanes=N            GPUs: threads of a work-group, 1, 2, 4, 8, 16 or 32 (chosen;\n"
+    "  --lanes=N            cuda: threads of a work-group, 1, 2, 4, 8, 16 or 32 (chosen;\n"
     "                       1 with --lane-order=wg, where groups of a warp are interleaved)\n"
     "  --set=NAME=value     an integer parameter that is always this value\n"
     "  --stage=LIST         cuda, a group in each thread: these pointers by shared memory\n"
@@ -40,22 +41,27 @@ static const char usage[] =
     "  --budget=LIMITS      hls, pipe: lut=N,ff=N,dsp=N; what is larger is refused\n"
     "  --format=NAME        pipe: text (default), json or svg\n"
     "  --strict             no fused multiply-add: bits as in the source\n"
-    "  --whole-packs        groups come in multiples of WG_PACK: no code for the rest\n"
-    "  --sizes=LIST         vrptx: a kernel for each of these WG_SIZEs, 4,8,16\n"
+    "  --whole-packs        groups come in multiples of WG_PACK: no code for the rest (c, avx512,\n"
+    "                       llvm, ve, hls)\n"
+    "  --sizes=LIST         vrptx: a kernel for each of these WG_SIZEs, 4,8,16; any: one for\n"
+    "                       warps of all other sizes\n"
     "  --fast-rcp           rcp() may be an approximation (cuda, avx512)\n"
     "  --unroll-budget=N    instructions that unrolling may make (200000)\n"
-    "  --loops=auto|never|always  loops over arrays that registers cannot hold stay loops\n"
-    "  --flat=N|never       registers side by side where work-items are independent (cuda: items\n"
-    "                       of a thread)\n"
+    "  --loops=auto|never|always  loops over arrays that registers cannot hold stay loops (c,\n"
+    "                       avx512)\n"
+    "  --flat=N|never       registers side by side where work-items are independent (c, avx512;\n"
+    "                       cuda: items of a thread)\n"
     "  --no-vector          unroll loops over constants, do not run them as vectors\n"
     "  --optimise=0|1       without, with the passes (1)\n"
     "  --verify             check the intermediate form between passes\n"
-    "  --disable=LIST       reuse,scalar,vector,segmented,permute,stream: for measurements\n"
+    "  --disable=LIST       reuse,scalar,vector,segmented,permute,stream: for measurements (c,\n"
+    "                       avx512, ve; cuda, opencl: reuse)\n"
     "  --dump=WHAT          ast, ssa, infreg or a pass: to standard error\n"
     "  --ir                 the input is InfReg-IR, not source\n"
     "  --interpret          run the kernel on arguments from standard input (see borgc(1))\n"
     "  -Werror              warnings fail\n"
-    "  --help, --version\n";
+    "  --help, --version\n"
+    "What a backend, a kernel or --ir leaves no place for is refused.\n";
 
 static int complain(const char *reason, const char *what) {
     fprintf(stderr, "borgc: %s%s%s\n", reason, what ? ": " : "", what ? what : "");
@@ -115,14 +121,15 @@ static int add_define(command *c, const char *text) {
 }
 
 static int set_disable(command *c, const char *list) {
-    static const char *const names[] = {"reuse",     "scalar",  "vector",
-                                        "segmented", "permute", "stream"};
     while (*list) {
         size_t length = strcspn(list, ",");
-        int i = 0;
-        while (i < 6 && !(strlen(names[i]) == length && strncmp(names[i], list, length) == 0)) ++i;
-        if (i == 6) return complain("nothing of this name can be disabled", list);
-        c->options.disable |= 1 << i;
+        const char *name;
+        int32_t bit = 1;
+        while ((name = borg_disable_text(bit)) &&
+               !(strlen(name) == length && strncmp(name, list, length) == 0))
+            bit *= 2;
+        if (!name) return complain("nothing of this name can be disabled", list);
+        c->options.disable |= bit;
         list += length + (list[length] == ',');
     }
     return 0;
@@ -134,8 +141,10 @@ static int set_sizes(command *c, const char *list) {
         int32_t size;
         size_t length = strcspn(next, ",");
         snprintf(word, sizeof word, "%.*s", (int)(length < 15 ? length : 15), next);
-        if (!to_int(word, 1, BORG_MAX_SIZE, &size))
-            return complain("--sizes needs sizes from 1 to 256, as 4,8,16", list);
+        if (strcmp(word, "any") == 0)
+            size = BORG_ANY_SIZE;
+        else if (!to_int(word, 1, BORG_MAX_SIZE, &size))
+            return complain("--sizes needs sizes from 1 to 256, as 4,8,16, or any", list);
         for (int32_t i = 0; i < c->nsizes; ++i)
             if (c->sizes[i] == size) return complain("--sizes has a size twice", list);
         c->sizes[c->nsizes++] = size;
@@ -253,6 +262,11 @@ static int take_arguments(command *c, int argc, char **argv) {
     if (!c->input) return complain("no input (borgc --help)", NULL);
     if (c->output && mpki_output_same(c->output, c->input, true))
         return complain("the output is the input, which is not written over", c->output);
+    if (c->ir && (c->options.size || c->options.pack || c->ndefines))
+        return complain("-D, WG_SIZE and WG_PACK: for a source, the text of --ir says it itself",
+                        NULL);
+    if (c->interpret && c->output)
+        return complain("--interpret prints arrays, -o is for what is emitted", NULL);
     if (c->nsizes && (strcmp(c->emit, "vrptx") || c->options.size || c->ir || c->interpret))
         return complain("--sizes is for --emit=vrptx and source, in place of WG_SIZE", NULL);
     if (!c->ir && !c->options.size && !c->nsizes)
@@ -277,8 +291,10 @@ static borg_status emit(command *c, borg_program *p, const char **text, size_t *
     sink = BORG_NEW(&p->arena, 1, borg_sink);
     sink->arena = &p->arena;
     for (int32_t i = 0; i < p->nunits; ++i) {
-        borg_print(p->units[i].module, sink);
-        if (p->units[i].tail) borg_print(p->units[i].tail, sink);
+        borg_unit *u = &p->units[i];
+        u->module->name = u->name;
+        borg_print(u->module, sink);
+        if (u->tail) u->tail->name = u->name, borg_print(u->tail, sink);
     }
     *text = sink->text ? sink->text : "";
     *length = sink->length;
@@ -306,7 +322,9 @@ static bool next_bits(borg_type type, uint64_t *bits) {
     char word[128], *rest;
     if (!next_word(word, sizeof word)) return false;
     *bits = 0;
-    if (type == BORG_F64) {
+    if (type == BORG_F16) {
+        *bits = borg_half_bits(strtod(word, &rest));
+    } else if (type == BORG_F64) {
         double x = strtod(word, &rest);
         memcpy(bits, &x, sizeof x);
     } else if (type == BORG_F32) {
@@ -340,6 +358,11 @@ static void print_array(const borg_param *p, const borg_arg *arg) {
         if (p->elem == BORG_F64) printf(" %a", ((const double *)arg->data)[i]);
         if (p->elem == BORG_F32) printf(" %a", (double)((const float *)arg->data)[i]);
         if (p->elem == BORG_I32) printf(" %d", ((const int32_t *)arg->data)[i]);
+        if (p->elem == BORG_F16) printf(" %a", borg_half_value(((const uint16_t *)arg->data)[i]));
+        if (p->elem == BORG_I8 && !p->uns) printf(" %d", ((const int8_t *)arg->data)[i]);
+        if (p->elem == BORG_I8 && p->uns) printf(" %d", ((const uint8_t *)arg->data)[i]);
+        if (p->elem == BORG_I16 && !p->uns) printf(" %d", ((const int16_t *)arg->data)[i]);
+        if (p->elem == BORG_I16 && p->uns) printf(" %d", ((const uint16_t *)arg->data)[i]);
         if (p->elem == BORG_I64) printf(" %lld", (long long)((const int64_t *)arg->data)[i]);
     }
     putchar('\n');
@@ -468,13 +491,6 @@ int main(int argc, char **argv) {
         c.options.backend = borg_backend_find(c.emit);
         if (!c.options.backend) status = complain("no such backend (borgc --help)", c.emit);
     }
-    if (!status && c.options.stage && strcmp(c.emit, "cuda") != 0)
-        status = complain("--stage is for --emit=cuda", NULL);
-    const bool spatial = strcmp(c.emit, "pipe") == 0 || strcmp(c.emit, "hls") == 0;
-    if (!status && (c.units || c.options.budget) && !spatial)
-        status = complain("--units and --budget are for --emit=pipe and hls", NULL);
-    if (!status && c.options.format && strcmp(c.emit, "pipe") != 0)
-        status = complain("--format is for --emit=pipe", NULL);
     if (!status) status = run(&c);
     free(c.defines);
     return status;

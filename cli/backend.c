@@ -103,6 +103,39 @@ static void print_cycles(const cli_backend *b, const mpk_accelerator_report *r) 
 }
 #endif
 
+/* Of a table, with blocks that rest in a form of its own: "", or its name. */
+static int use_in_form(cli_args *args, const mpk_accelerator *table, const char *form) {
+    mpk_accelerator own = *table;
+    if (*form && mpk_accelerator_use_form(&own, form) != MPK_OK)
+        return refuse(args, own.atomics && !own.wait
+                                ? "blocks rest dense, compressed, single or bf16: cpu:FORM"
+                                : "blocks rest dense or single: cuda-interface:NUMBER:FORM");
+    return use(args, &own);
+}
+
+/* cuda-interface[:NUMBER[:FORM]] */
+static int use_cuda(cli_args *args, const char *number) {
+    const mpk_accelerator *table = NULL;
+    char *end = (char *)number;
+    const long device = *number ? strtol(number, &end, 10) : 0;
+    if ((*end && *end != ':') || device < 0 || device > INT32_MAX)
+        return refuse(args, "expected cuda-interface, cuda-interface:NUMBER or "
+                            "cuda-interface:NUMBER:FORM");
+    const mpk_status status = mpk_accelerator_cuda(args->ctx, (int)device, &table);
+    if (mpk_failed(status)) {
+        const char *text = "";
+        mpk_last_error(args->ctx, NULL, NULL, &text);
+        fprintf(stderr, "metapack %s: --backend: %s\n", args->name, text);
+        cli_print_failure(args, status, text);
+        return mpk_exit_code(status);
+    }
+    set_defaults(args, table, 0);
+    /* several warps add to one block in an order of their own */
+    if (!is_typed(args, "schedule") && args->options.deterministic == MPK_ON)
+        args->options.schedule = MPK_SCHEDULE_SUBSETS;
+    return use_in_form(args, table, *end ? end + 1 : "");
+}
+
 static void print_calls(const mpk_accelerator_report *r) {
     for (int k = 0; k < PHASES; k++)
         if (r->calls[k])
@@ -127,10 +160,11 @@ int cli_backend_begin(cli_args *args, cli_backend *b) {
         if (mpk_options_set(args->ctx, &args->options, "device", name) == MPK_OK) return 0;
         return refuse(args, "expected cuda or cuda:NUMBER");
     }
-    if (IS("cpu") && !colon) {
+    if (IS("cpu")) {
         set_defaults(args, mpk_accelerator_cpu(), 0);
-        return use(args, mpk_accelerator_cpu());
+        return use_in_form(args, mpk_accelerator_cpu(), colon ? colon + 1 : "");
     }
+    if (IS("cuda-interface")) return use_cuda(args, colon ? colon + 1 : "");
 #ifdef METAPACK_SIM
     if (IS("systolic")) return use_systolic(args, colon ? colon + 1 : "", b);
     if (IS("pipe")) return use_pipe(args, colon ? colon + 1 : "", b);
@@ -139,7 +173,8 @@ int cli_backend_begin(cli_args *args, cli_backend *b) {
     if (IS("systolic") || IS("pipe"))
         return refuse(args, "this command was built without simulators (METAPACK_SIM)");
 #endif
-    return refuse(args, "expected cpu, cuda, systolic:ROWSxCOLUMNS, pipe or pipe:FILE");
+    return refuse(args, "expected cpu, cuda, cuda-interface, systolic:ROWSxCOLUMNS, pipe or "
+                        "pipe:FILE");
 }
 
 void cli_backend_tell(const cli_args *args, const cli_backend *b) {
@@ -157,6 +192,9 @@ void cli_backend_tell(const cli_args *args, const cli_backend *b) {
 #endif
         print_calls(&r);
     (void)b;
+    if (r.waits)
+        fprintf(stderr, "Waits         %lld for results, %.3f ms in all\n", (long long)r.waits,
+                1e3 * r.wait_s);
     fprintf(stderr, "Boundaries    %lld between stages: the machine waited %.3f ms for the host\n",
             (long long)r.boundaries, 1e3 * r.boundary_s);
 }
@@ -173,10 +211,10 @@ void cli_backend_json(const cli_args *args, const cli_backend *b, const char *ru
     fprintf(out,
             "%.*s,\n  \"machine\": { \"uploads\": %lld, \"downloads\": %lld, \"bytes\": %lld, "
             "\"butterflies\": %lld, \"host_pivots\": %lld, \"boundaries\": %lld, "
-            "\"time_boundary_s\": %.6f",
+            "\"time_boundary_s\": %.6f, \"waits\": %lld, \"time_waits_s\": %.6f",
             (int)(length - rest), run, (long long)r.uploads, (long long)r.downloads,
             (long long)r.bytes, (long long)r.butterflies, (long long)r.host_pivots,
-            (long long)r.boundaries, r.boundary_s);
+            (long long)r.boundaries, r.boundary_s, (long long)r.waits, r.wait_s);
     for (int k = 0; k < PHASES; k++) {
         if (!r.calls[k]) continue;
         fprintf(out, ", \"%s\": { \"batches\": %lld, \"blocks\": %lld",

@@ -32,7 +32,7 @@ enum { CLI_MOST_BYTES = 1000000000 }; /* of a file that is written without --for
 /** Options of vsim alone. */
 typedef struct cli_vsim {
     const char *matrix, *input, *machine, *set, *warps, *rows, *cols, *slots, *threshold, *orders;
-    const char *sort, *csv, *trace_cycles, *max_steps;
+    const char *sort, *csv, *trace_cycles, *max_steps, *masks, *estimate;
     bool print;
 } cli_vsim;
 
@@ -50,7 +50,7 @@ typedef struct cli_args {
     const char *backend;                                             /* of solve */
     const char *size, *jobs, *warps, *kernel, *cells, *units, *draw; /* of accelerators */
     const char *type, *fill, *way, *target; /* of synthesize, with size and output */
-    bool json, progress, quiet, force, help, all_options, version;
+    bool json, progress, energy, quiet, force, help, all_options, version;
     uint64_t typed; /* bit k: mpk_option_at(k) was given */
     cli_vsim vsim;
 } cli_args;
@@ -190,6 +190,8 @@ int cmd_analyse(cli_args *args);
 int cmd_inertia(cli_args *args);
 int cmd_info(cli_args *args);
 int cmd_generate(cli_args *args);
+/** The file that `metapack generate lp-published` reads, NULL where it reads none. */
+const char *cli_generate_file(const cli_args *args);
 int cmd_convert(cli_args *args);
 int cmd_stats(cli_args *args);
 int cmd_bench(cli_args *args);

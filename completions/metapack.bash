@@ -11,23 +11,26 @@ _metapack_options() # COMMAND -> its options
                 --force --json --quiet --progress --help --ordering --given-perm --given-blocks
                 --given-pivots --matching --scaling --model-threads --accuracy --pivot-threshold
                 --zero-tolerance --static-shift --restart --shadow --symmetry-tolerance --direct
-                --factor-type --strategy --block --grid --similarity --joining --level
-                --level-rule --fill-factor --capacity-rule --drop-tolerance --drop-norm
+                --factor-type --strategy --block --grid --similarity --similarity-end --joining
+                --level --level-rule --fill-factor --capacity-rule --drop-tolerance --drop-norm
                 --pivoting --stages --butterfly --schedule --sweeps --jacobi-epsilon
-                --jacobi-decay --shift --omega --precision --solve-sweeps --triangular
-                --isai-pattern --isai-power --isai-block --isai-limit --isai-over --isai-relax
-                --isai-precision --device-number --device-memory-limit --backend --dense --trace
-                --seed --deterministic' ;;
+                --jacobi-decay --jacobi-norm --jacobi-push --jacobi-judge --block-tolerance
+                --shift --omega --precision --solve-sweeps --triangular --isai-pattern
+                --isai-power --isai-block --isai-limit --isai-over --isai-relax --isai-precision
+                --isai-frames --device-number --device-memory-limit --backend --dense --trace
+                --energy --seed --deterministic' ;;
         analyse | analyze)
             echo '--generate --method --device --threads --memory-limit --plot --json --quiet
                 --progress --help --ordering --given-perm --given-blocks --given-pivots
                 --matching --scaling --model-threads --symmetry-tolerance --strategy --block
-                --grid --similarity --joining --device-number --device-memory-limit --seed' ;;
+                --grid --similarity --similarity-end --joining --device-number
+                --device-memory-limit --seed' ;;
         inertia)
             echo '--generate --method --device --threads --memory-limit --plot --json --quiet
                 --progress --help --ordering --given-perm --matching --scaling --model-threads
                 --pivot-threshold --zero-tolerance --static-shift --symmetry-tolerance
-                --device-number --device-memory-limit --trace --seed --deterministic' ;;
+                --device-number --device-memory-limit --trace --energy --seed
+                --deterministic' ;;
         info)
             echo '--generate --plot --json --quiet --progress --help --symmetry-tolerance
                 --seed' ;;
@@ -36,7 +39,7 @@ _metapack_options() # COMMAND -> its options
         stats)
             echo '--generate --threads --memory-limit --plot --json --quiet --progress --help
                 --ordering --matching --symmetry-tolerance --strategy --block --levels --scalar
-                --grid --similarity --seed' ;;
+                --grid --similarity --similarity-end --joining --seed' ;;
         convert)
             echo '--generate --output --force --json --quiet --progress --help
                 --symmetry-tolerance --seed' ;;
@@ -55,8 +58,8 @@ _metapack_options() # COMMAND -> its options
             echo '--json --quiet --help' ;;
         vsim)
             echo '--matrix --generate --rows --cols --warps --input --machine --set --slots
-                --threshold --orders --sort --csv --plot --trace --trace-cycles --max-steps
-                --print --json --quiet --threads --seed --help' ;;
+                --threshold --orders --sort --estimate --csv --plot --trace --trace-cycles
+                --masks --max-steps --print --json --quiet --threads --seed --help' ;;
     esac
 }
 
@@ -87,13 +90,16 @@ _metapack_words() # OPTION -> the words it takes, or nothing
         --isai-over) echo 'refuse less largest' ;;
         --isai-precision) echo 'double single' ;;
         --capacity-rule) echo 'bitmap index' ;;
+        --jacobi-norm) echo 'matrix frame' ;;
+        --jacobi-judge) echo 'first last' ;;
+        --isai-frames) echo 'off on' ;;
     esac
 }
 
 _metapack_optional() # OPTION: may its value be left out?
 {
     case $1 in
-        --condition | --grid | --butterfly | --deterministic) return 0 ;;
+        --condition | --grid | --butterfly | --isai-frames | --deterministic) return 0 ;;
         *) return 1 ;;
     esac
 }
@@ -107,7 +113,8 @@ _metapack_number() # OPTION: is its value a number?
         --similarity | --level | --fill-factor | --drop-tolerance | --stages) return 0 ;;
         --sweeps | --jacobi-epsilon | --jacobi-decay | --shift | --solve-sweeps) return 0 ;;
         --symmetry-tolerance | --omega | --device-number | --device-memory-limit) return 0 ;;
-        --isai-power | --isai-block | --isai-limit | --isai-relax) return 0 ;;
+        --isai-power | --isai-block | --isai-limit | --isai-relax | --jacobi-push) return 0 ;;
+        --block-tolerance) return 0 ;;
         *) return 1 ;;
     esac
 }
@@ -118,7 +125,7 @@ _metapack_values() # OPTION -> the words it takes, or nothing
     case $1 in
         --dense | --methods) echo 'auto tile bunch-kaufman rook aasen butterfly none off' ;;
         --type) echo 's d c z ldlt' ;;
-        --backend) echo 'cpu cuda systolic:32x32 pipe' ;;
+        --backend) echo 'cpu cuda cuda-interface systolic:32x32 pipe' ;;
         --target) echo 'c hls cuda' ;;
         --fill) echo 'full level:0 level:1 level:2' ;;
         --levels) echo '0 0:3 0:5 full 0:3,full' ;;
@@ -132,7 +139,7 @@ _metapack_values() # OPTION -> the words it takes, or nothing
 
 _metapack_families()
 {
-    echo 'nlpkkt control-distributed lin helmholtz stokes lp-kkt optimal-control quasi-definite random convection mycielskian'
+    echo 'nlpkkt control-distributed lin helmholtz stokes lp-kkt optimal-control quasi-definite random convection elements mycielskian lp-published'
 }
 
 _metapack_topics() # COMMANDS -> what help explains: the command knows which pages are there
@@ -178,7 +185,12 @@ _metapack()
     elif [[ $command == bench ]]; then
         mapfile -t COMPREPLY < <(compgen -W 'dense batch' -- "$cur")
     elif [[ $command == generate ]]; then
-        ((COMP_CWORD == 2)) && mapfile -t COMPREPLY < <(compgen -W "$(_metapack_families)" -- "$cur")
+        if ((COMP_CWORD == 2)); then
+            mapfile -t COMPREPLY < <(compgen -W "$(_metapack_families)" -- "$cur")
+        elif [[ ${COMP_WORDS[2]} == lp-published ]]; then
+            compopt -o filenames 2>/dev/null
+            mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+        fi
     else
         compopt -o filenames 2>/dev/null
         mapfile -t COMPREPLY < <(compgen -f -- "$cur")

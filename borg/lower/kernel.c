@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A kernel: its parameters, then its body. */
+#include "borg/lower/leaves.h"
 #include "borg/lower/walk.h"
 #include <stdlib.h>
 #include <string.h>
@@ -21,22 +22,32 @@ static bool holds(const borg_param *p, int64_t value) {
     return p->uns ? value >= 0 && value <= UINT32_MAX : value >= INT32_MIN && value <= INT32_MAX;
 }
 
-static void make_params(borg_lowerer *l) {
-    borg_module *m = l->m;
-    uint64_t bits;
-    for (const borg_decl *d = l->kernel->params; d; d = d->next) ++m->nparams;
-    m->params = BORG_NEW(l->arena, m->nparams, borg_param);
-    l->params = BORG_NEW(l->arena, m->nparams, borg_inst *);
+void borg_params_of(const borg_function *kernel, borg_module *m) {
     int32_t i = 0;
-    for (const borg_decl *d = l->kernel->params; d; d = d->next, ++i) {
-        borg_param *p = &m->params[i];
+    m->nparams = 0;
+    for (const borg_decl *d = kernel->params; d; d = d->next) ++m->nparams;
+    m->params = BORG_NEW(m->arena, m->nparams, borg_param);
+    for (const borg_decl *d = kernel->params; d; d = d->next) {
+        borg_param *p = &m->params[i++];
         p->name = d->name;
         p->type = d->depth ? BORG_PTR : borg_ctype_ir(d->type);
-        p->elem = d->depth ? borg_ctype_ir(d->type) : BORG_VOID;
-        p->uns = d->type == BORG_C_UINT || d->type == BORG_C_ULONG;
+        p->elem = d->depth ? borg_ctype_memory(d->type) : BORG_VOID;
+        p->uns = d->type == BORG_C_UINT || d->type == BORG_C_ULONG ||
+                 (d->depth && (d->type == BORG_C_UCHAR || d->type == BORG_C_USHORT));
         p->depth = d->depth;
         p->readonly = d->depth && d->constant;
         p->restricted = d->restricted;
+    }
+}
+
+static void make_params(borg_lowerer *l) {
+    borg_module *m = l->m;
+    uint64_t bits;
+    borg_params_of(l->kernel, m);
+    l->params = BORG_NEW(l->arena, m->nparams, borg_inst *);
+    int32_t i = 0;
+    for (const borg_decl *d = l->kernel->params; d; d = d->next, ++i) {
+        const borg_param *p = &m->params[i];
         if (d->depth) continue;
         borg_inst *v;
         if (set_to(l->options, p, &bits)) {
@@ -45,6 +56,9 @@ static void make_params(borg_lowerer *l) {
             v = borg_emit(&l->b, BORG_PARAM, p->type, BORG_UNI, 1, 0);
             v->index = i;
         }
+        if (borg_ctype_narrow(d->type)) /* it comes as an int, a float */
+            v = borg_lower_convert(l, v, d->type == BORG_C_HALF ? BORG_C_FLOAT : BORG_C_INT,
+                                   d->type);
         l->params[i] = v;
         *borg_lower_cell(l, d, 0) = (borg_cell){v, 0};
     }

@@ -43,8 +43,8 @@ typedef struct mpk_block_stats {
     mpk_block_level *row; /**< size count; freed by mpk_block_stats_clear() */
 } mpk_block_stats;
 
-/** Block a problem by options.strategy, ordering, block, grid, similarity and matching, and compute
- *  one row of the table for each level of fill.
+/** Block a problem by options.strategy, ordering, block, grid, similarity, similarity_end, joining
+ *  and matching, and compute one row of the table for each level of fill.
  *  levels [in]  size count: levels of fill, -1: complete
  *  scalar [in]  1: also scalar_nnz, scalar_depth, mean_fill and memory_ratio, each row by a scalar
  *               symbolic factorization
@@ -96,7 +96,11 @@ typedef struct mpk_block_info {
                                      products; 0: it was not measured */
     double inverses_error; /**< triangular auto: ||x - y||_2 / ||x||_2 of these applications to a
                                      random vector, x exact; infinite: inverses could not be made */
-    int64_t reserved[8];   /**< 0: for numbers to come; metapack.h, Structs */
+    int64_t unpushed; /**< schedule jacobi: frames that failed jacobi_push in the last stage, and
+                           were not pushed back: there were no others, so no order was better */
+    int64_t swept;    /**< schedule jacobi: frames times sweeps, over all stages */
+    int64_t in_single, in_bf16; /**< blocks held in these by options.block_tolerance */
+    int64_t reserved[4];        /**< 0: for numbers to come; metapack.h, Structs */
 } mpk_block_info;
 
 /** The functions of these names, told how large the caller's struct is: metapack.h, Structs. */

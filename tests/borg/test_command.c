@@ -79,7 +79,14 @@ static void test_status(void **state) {
     assert_int_equal(borgc("-DWG_SIZE=4 --lane-order=up good.cl 2> err"), 2);
     assert_int_equal(borgc("-DWG_SIZE=4 --frob good.cl 2> err"), 2);
     assert_int_equal(borgc("-DWG_SIZE=4 --loops=maybe good.cl 2> err"), 2);
-    assert_int_equal(borgc("-DWG_SIZE=4 -DOFFSET=1 --emit=c --loops=always good.cl > out"), 0);
+    assert_int_equal(borgc("-DWG_SIZE=4 -DOFFSET=1 --emit=c --loops=always good.cl 2> err"), 2);
+    assert_non_null(strstr(get("err"), "--loops=always: no loop of 'twice'"));
+    assert_int_equal(borgc("-DWG_SIZE=4 -DOFFSET=1 --interpret -o x good.cl < /dev/null 2> err"),
+                     2);
+    assert_int_equal(borgc("-DWG_SIZE=4 -DOFFSET=1 --name=other good.cl > out"), 0);
+    assert_non_null(strstr(get("out"), "kernel @other size 4"));
+    assert_int_equal(borgc("-DWG_SIZE=4 --ir good.cl 2> err"), 2);
+    assert_non_null(strstr(get("err"), "-D, WG_SIZE and WG_PACK: for a source"));
     assert_int_equal(borgc("-DWG_SIZE=4 2> err"), 2);
     assert_int_equal(borgc("-DWG_SIZE=4 missing.cl 2> err"), 3);
     assert_int_equal(borgc("-DWG_SIZE=4 -DOFFSET=1 good.cl -o no/where 2> err"), 3);
@@ -426,9 +433,24 @@ static void test_sizes(void **state) {
     assert_int_equal(borgc("--emit=vrptx --sizes=3,16 top.cl -o out"), 0);
     assert_non_null(strstr(get("out"), ".entry k (.param .ptr.f64 p) .ntids 3\n"));
     assert_non_null(strstr(get("out"), ".entry k (.param .ptr.f64 p) .ntids 16\n"));
-    static const char *const wrong[] = {
-        "--emit=vrptx --sizes=3,3", "--emit=vrptx --sizes=0", "--emit=vrptx --sizes=3,x",
-        "--emit=vrptx --sizes=",    "--emit=c --sizes=3",     "--emit=vrptx -DWG_SIZE=3 --sizes=3"};
+    assert_int_equal(borgc("--emit=vrptx --sizes=any,4 top.cl -o out"), 0);
+    assert_non_null(strstr(get("out"), ".entry k (.param .ptr.f64 p)\n"));
+    assert_non_null(strstr(get("out"), ".entry k (.param .ptr.f64 p) .ntids 4\n"));
+    put("array.cl", "__kernel void k(__global double *p) { double a[WG_SIZE]; p[0] = a[0]; }\n");
+    assert_int_equal(borgc("--emit=vrptx --sizes=any array.cl > out 2> err"), 1);
+    assert_non_null(strstr(get("err"), "name sizes (--sizes=4,8)"));
+    assert_int_equal(borgc("--emit=vrptx --sizes=any --loops=always top.cl > out 2> err"), 2);
+    static const char *const wrong[] = {"--emit=vrptx --sizes=any,any",
+                                        "--emit=c --sizes=any",
+                                        "--emit=vrptx --sizes=any --set=p=3",
+                                        "--emit=vrptx --sizes=any --dump=ssa",
+                                        "--emit=vrptx --sizes=any -DWG_PACK=2",
+                                        "--emit=vrptx --sizes=3,3",
+                                        "--emit=vrptx --sizes=0",
+                                        "--emit=vrptx --sizes=3,x",
+                                        "--emit=vrptx --sizes=",
+                                        "--emit=c --sizes=3",
+                                        "--emit=vrptx -DWG_SIZE=3 --sizes=3"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
         char words[128];
         snprintf(words, sizeof words, "%s top.cl > out 2> err", wrong[i]);

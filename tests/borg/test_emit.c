@@ -135,6 +135,18 @@ static void test_cuda(void **state) {
     check_backend("cuda");
 }
 
+/* SX-Aurora's intrinsics as C: ve_host.h; then groups that fill several registers of 256 lanes. */
+static void test_ve(void **state) {
+    (void)state;
+    check_backend("ve");
+    if (getenv("BORG_EMIT")) return;
+    variant list[] = {{.kernel = "gemm", .size = 8, .pack = 64},
+                      {.kernel = "trsv", .size = 20, .pack = 16, .order = BORG_WG_MINOR},
+                      {.kernel = "ldlt_partial", .size = 7, .pack = 40},
+                      {.kernel = "ldus", .size = 5, .pack = 60, .single = true}};
+    check(borg_backend_find("ve"), list, 4);
+}
+
 /* A warp for a group, padded ones, several work-items in a thread, a pack of several warps. */
 static void test_cuda_wide(void **state) {
     (void)state;
@@ -200,6 +212,8 @@ static void test_cuda_interleaved(void **state) {
         {.kernel = "./kernels/votes", .size = 6, .pack = 1, .lanes = 4},
         {.kernel = "./kernels/votes", .size = 8, .pack = 4, .lanes = 8},
         {.kernel = "./kernels/votes", .size = 13, .pack = 1, .lanes = 16, .single = true},
+        {.kernel = "./kernels/partners", .size = 5, .pack = 1, .lanes = 4},
+        {.kernel = "./kernels/partners", .size = 8, .pack = 4, .lanes = 8},
         {.kernel = "./kernels/votes", .size = 6, .pack = 1, .lanes = 4}};
     enum { COUNT = sizeof list / sizeof *list };
     const char *only = getenv("BORG_BACKEND");
@@ -379,12 +393,18 @@ static void test_one_place(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_c),           cmocka_unit_test(test_avx512),
-        cmocka_unit_test(test_pieces),      cmocka_unit_test(test_llvm),
-        cmocka_unit_test(test_opencl),      cmocka_unit_test(test_cuda),
-        cmocka_unit_test(test_cuda_wide),   cmocka_unit_test(test_cuda_interleaved),
-        cmocka_unit_test(test_cuda_staged), cmocka_unit_test(test_cuda_jump),
-        cmocka_unit_test(test_left_out),    cmocka_unit_test(test_one_place)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_c),
+                                       cmocka_unit_test(test_avx512),
+                                       cmocka_unit_test(test_pieces),
+                                       cmocka_unit_test(test_llvm),
+                                       cmocka_unit_test(test_opencl),
+                                       cmocka_unit_test(test_cuda),
+                                       cmocka_unit_test(test_ve),
+                                       cmocka_unit_test(test_cuda_wide),
+                                       cmocka_unit_test(test_cuda_interleaved),
+                                       cmocka_unit_test(test_cuda_staged),
+                                       cmocka_unit_test(test_cuda_jump),
+                                       cmocka_unit_test(test_left_out),
+                                       cmocka_unit_test(test_one_place)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

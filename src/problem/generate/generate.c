@@ -20,7 +20,9 @@ static const mpki_family *const families[] = {
     &mpki_family_quasi_definite,
     &mpki_family_random,
     &mpki_family_convection,
+    &mpki_family_elements,
     &mpki_family_mycielskian,
+    &mpki_family_lp_published,
 };
 enum { FAMILIES = sizeof families / sizeof *families };
 
@@ -43,10 +45,17 @@ const char *mpk_generators(void) {
            "quasi-definite N [decades=4]: resistor grid with capacitors [R G; G' -C], n = 3N^2-2N\n"
            "random N [density=0.01] [zeros=0.3] [entries=real|complex|hermitian|general] "
            "[decades=0]: a share of the diagonal is zero, indefinite, n = N\n"
-           "convection N [dimension=2d|3d] [speed=100] [wind=constant|circular] [damping] [rows]: "
-           "-Laplace u + w grad u + i damping u, upwind, not symmetric, n = N^2 or N^3; "
-           "rows=ordered|shuffled\n"
-           "mycielskian K: adjacency of the Mycielskian of ... of K2, n = 3 2^(K-2) - 1";
+           "convection N [dimension=2d|3d] [speed=100] [wind=constant|circular] [damping] [rows] "
+           "[stretch=1] [reaction=0]: -div(D grad u) + w grad u + (reaction + i damping) u, D = 1, "
+           "along x stretch, upwind, not symmetric, n = N^2 or N^3; rows=ordered|shuffled\n"
+           "elements triangles|tetrahedra|shell nx [ny=nx] [nz=nx] [stretch=1] [mass=0] "
+           "[decades=0] [jitter=0] [cells=alike|random] [boundary=dirichlet|neumann] [tile=1] "
+           "[unknowns=4]: finite elements, -div(D grad u) + mass u, positive definite, n = nx ny, "
+           "nx ny nz or unknowns nx ny\n"
+           "mycielskian K: adjacency of the Mycielskian of ... of K2, n = 3 2^(K-2) - 1\n"
+           "lp-published FILE [scaling=4] [decades=6]: A of the system [D A'; A 0] in a file, "
+           "rounds "
+           "of geometric scaling, D = 10^(-decades u), u random; n as there";
 }
 
 /* ---- reading the spec --------------------------------------------------------------------- */
@@ -93,6 +102,12 @@ static mpk_status bad_value(mpki_generator *g, const mpki_parameter *p, const ch
 
 static mpk_status parse_parameter(mpki_generator *g, const mpki_parameter *p, const char *word,
                                   double *value) {
+    if (p->text) {
+        snprintf(g->text, sizeof g->text, "%s", word);
+        return *word ? MPK_OK
+                     : mpki_error(g->ctx, MPK_ERR_ARGUMENT, STAGE, -1, "%s: %s is empty", g->family,
+                                  p->name);
+    }
     if (p->words) {
         for (int k = 0; p->words[k]; k++)
             if (!strcmp(p->words[k], word)) {
@@ -132,6 +147,13 @@ static mpk_status take_word(mpki_generator *g, const mpki_family *family, bool *
     const char *equals = strchr(word, '=');
     const mpki_parameter *p = choose(family, given, word, equals);
     list_parameters(family, valid, sizeof valid);
+    if (!p && equals) { /* the name of a file may have an '=' */
+        p = choose(family, given, word, NULL);
+        if (p && p->text)
+            equals = NULL;
+        else
+            p = NULL;
+    }
     if (!p)
         return mpki_error(g->ctx, MPK_ERR_ARGUMENT, STAGE, -1, "%s: %s '%s'; the parameters are %s",
                           g->family, equals ? "no parameter" : "one value too many,", word, valid);
@@ -143,18 +165,30 @@ static mpk_status take_word(mpki_generator *g, const mpki_family *family, bool *
     return parse_parameter(g, p, equals ? equals + 1 : word, &g->value[k]);
 }
 
-/* The next word of the spec; false at its end or when it is too long to be one. */
+/* The next word of the spec, cut where it is too long; false at its end. Inside of "..." a space is
+ * a letter, and "" is a quote. */
 static bool next_word(const char **spec, char *word, size_t size) {
-    *spec += strspn(*spec, " \t\n\r,");
-    size_t length = strcspn(*spec, " \t\n\r,");
-    if (length == 0) return false;
-    snprintf(word, size, "%.*s", (int)(length < size ? length : size - 1), *spec);
-    *spec += length;
-    return true;
+    static const char between[] = " \t\n\r,";
+    size_t length = 0;
+    bool quoted = false;
+    const char *s = *spec + strspn(*spec, between);
+    *spec = s;
+    for (; *s && (quoted || !strchr(between, *s)); s++) {
+        if (*s == '"' && !(quoted && s[1] == '"')) {
+            quoted = !quoted;
+            continue;
+        }
+        s += *s == '"';
+        if (length + 1 < size) word[length++] = *s;
+    }
+    word[length] = 0;
+    const bool found = s > *spec;
+    *spec = s;
+    return found;
 }
 
 static mpk_status parse(mpki_generator *g, const char *spec, const mpki_family **chosen) {
-    char word[96] = "", valid[256] = "";
+    char word[MPKI_MAX_WORD] = "", valid[256] = "";
     bool given[MPKI_MAX_PARAMETERS] = {false};
     const mpki_family *family = NULL;
     next_word(&spec, word, sizeof word);

@@ -128,6 +128,144 @@ static void test_answers(void **unused) {
     }
 }
 
+/* All that a table may have: 2x2 pivots, verdicts of its own, both push schedules; all precisions,
+ * LDLT, LLT and LDU. */
+static void test_all_kinds(void **unused) {
+    (void)unused;
+    int64_t two_by_two = 0, stages = 0;
+    for (int k = 0; k < FAMILIES; k++)
+        for (int what = 0; what < 8; what++)
+            for (int single = 0; single < 2; single++)
+                for (int type = 0; type < 3; type++) {
+                    mpk_options o = complete();
+                    o.stages = 0;
+                    o.precision = single ? MPK_PRECISION_SINGLE : MPK_PRECISION_DOUBLE;
+                    o.factor_type = (mpk_factor_type)type;
+                    if (type == MPK_TYPE_LLT && k != 2) continue; /* the others are indefinite */
+                    table = *mpk_accelerator_cpu();
+                    table.judges = what & 1;
+                    table.pairs = what >> 1 & 1;
+                    table.pivoting = table.pairs || what >> 2;
+                    table.atomics = what >> 2;
+                    mpk_context *ctx = with_table();
+                    run r = go(ctx, type == MPK_TYPE_LLT ? "helmholtz 2d 18 0" : families[k], &o);
+                    const char *text = "";
+                    mpk_last_error(ctx, NULL, NULL, &text);
+                    if (mpk_failed(r.status))
+                        fail_msg("%s, table %d, single %d, type %d: %s", families[k], what, single,
+                                 type, text);
+                    mpk_block_info info;
+                    mpk_factor_block_info_get(r.fac, &info);
+                    const double res = residual(ctx, &r);
+                    if (!(res <= (single ? 1e-1 : 1e-7)) && !info.perturbed)
+                        fail_msg("%s, table %d, single %d, type %d: residual %g", families[k], what,
+                                 single, type, res);
+                    mpk_factor_info found;
+                    mpk_factor_info_get(r.fac, &found);
+                    two_by_two += found.two_by_two;
+                    if (info.stages > stages) stages = info.stages;
+                    if (!single && type == MPK_TYPE_LDLT) { /* the signs of D are A's */
+                        mpk_options direct;
+                        mpk_factor_info want;
+                        mpk_options_init(&direct);
+                        direct.method = MPK_METHOD_LDLT;
+                        mpk_context *own = context();
+                        run exact = go(own, families[k], &direct);
+                        mpk_factor_info_get(exact.fac, &want);
+                        assert_int_equal(found.inertia.positive, want.inertia.positive);
+                        assert_int_equal(found.inertia.negative, want.inertia.negative);
+                        end(&exact);
+                        mpk_context_destroy(&own);
+                    }
+                    end(&r);
+                    mpk_context_destroy(&ctx);
+                }
+    assert_true(two_by_two > 0 && stages > 1);
+}
+
+/* Incomplete: the engine's factor, with the same entries dropped, of any type and precision. */
+static void test_dropping(void **unused) {
+    (void)unused;
+    static const char *const spec[] = {"random 200 0.02", "helmholtz 2d 18 0",
+                                       "random 150 0.03 0.3 complex"};
+    for (int k = 0; k < 3; k++)
+        for (int type = 0; type < 3; type++)
+            for (int what = 0; what < 4; what++) {
+                mpk_options o = plain(1 + what / 2);
+                if (type == MPK_TYPE_LLT) continue;             /* refused */
+                if (type == MPK_TYPE_LDU && what / 2) continue; /* its butterflies are others */
+                o.factor_type = (mpk_factor_type)type;
+                o.level = what % 2 ? 1 : -1;
+                o.drop_tolerance = 1e-2;
+                o.fill_factor = 1.5;
+                o.pivot_threshold = 1e-3;
+                table = *mpk_accelerator_cpu();
+                table.pivoting = 0;
+                mpk_context *own = context(), *ctx = with_table();
+                run want = go(own, spec[k], &o), got = go(ctx, spec[k], &o);
+                assert_false(mpk_failed(want.status));
+                const char *text = "";
+                mpk_last_error(ctx, NULL, NULL, &text);
+                if (mpk_failed(got.status)) fail_msg("%s, type %d: %s", spec[k], type, text);
+                mpk_block_info a, b;
+                mpk_factor_block_info_get(want.fac, &a);
+                mpk_factor_block_info_get(got.fac, &b);
+                assert_true(a.dropped > 0);
+                assert_int_equal(a.stages, b.stages);
+                if (llabs((long long)(a.dropped - b.dropped)) > 2 ||
+                    llabs((long long)(a.kept - b.kept)) > 2)
+                    fail_msg("%s, type %d, %d: kept %lld, dropped %lld, the engine %lld, %lld",
+                             spec[k], type, what, (long long)b.kept, (long long)b.dropped,
+                             (long long)a.kept, (long long)a.dropped);
+                if (!(distance(&want, &got) <= 1e-5))
+                    fail_msg("%s, type %d, %d: M^-1 b differs by %g", spec[k], type, what,
+                             distance(&want, &got));
+                end(&want);
+                end(&got);
+                mpk_context_destroy(&own);
+                mpk_context_destroy(&ctx);
+            }
+}
+
+/* Sweeps: the engine's values after some of them, and the exact factor after enough; with atomics and
+ * without, judged there and here. */
+static void test_sweeps(void **unused) {
+    (void)unused;
+    static const char *const spec[] = {"helmholtz 2d 18 0", "quasi-definite 9"};
+    for (int k = 0; k < 2; k++)
+        for (int type = 0; type < 3; type += 2)
+            for (int what = 0; what < 4; what++) {
+                mpk_options o = plain(1);
+                o.schedule = MPK_SCHEDULE_JACOBI;
+                o.factor_type = (mpk_factor_type)type;
+                o.jacobi_epsilon = 1e-10;
+                table = *mpk_accelerator_cpu();
+                table.pivoting = 0;
+                table.judges = what & 1;
+                table.atomics = what / 2;
+                mpk_context *own = context(), *ctx = with_table();
+                for (int sweeps = 2; sweeps < 200; sweeps += 150) {
+                    o.sweeps = sweeps;
+                    run want = go(own, spec[k], &o), got = go(ctx, spec[k], &o);
+                    assert_false(mpk_failed(want.status));
+                    const char *text = "";
+                    mpk_last_error(ctx, NULL, NULL, &text);
+                    if (mpk_failed(got.status)) fail_msg("%s, type %d: %s", spec[k], type, text);
+                    const double res = residual(own, &want), its = residual(ctx, &got);
+                    if (!(distance(&want, &got) <= 1e-8) || !(its <= res + 1e-9))
+                        fail_msg(
+                            "%s, type %d, table %d, %d sweeps: differs by %g, residual %g, the "
+                            "engine's %g",
+                            spec[k], type, what, sweeps, distance(&want, &got), its, res);
+                    if (k == 0 && sweeps > 100) assert_true(its <= 1e-10);
+                    end(&want);
+                    end(&got);
+                }
+                mpk_context_destroy(&own);
+                mpk_context_destroy(&ctx);
+            }
+}
+
 /* What no stage accepts ends in a dense pivot on the host, or in larger blocks; without pivoting
  * and with, and in the last of few stages in pivots that are replaced. */
 static void test_stubborn(void **unused) {
@@ -242,38 +380,6 @@ static void test_buffers(void **unused) {
     mpk_context_destroy(&ctx);
 }
 
-/* Blocks that rest as a bit mask and the values of its bits. */
-static int64_t packed_bytes(void *self, int32_t n) {
-    (void)self;
-    return (n * (int64_t)n + 63) / 64 * 8 + n * (int64_t)n * 8;
-}
-
-static mpk_status unpack(void *self, const mpk_accelerator_batch *b) {
-    (void)self;
-    const int64_t each = b->n * (int64_t)b->n, words = (each + 63) / 64;
-    for (int64_t i = 0; i < b->count; i++) {
-        const uint64_t *mask = b->block[1][i];
-        const double *value = (const double *)(mask + words);
-        double *to = b->block[0][i];
-        for (int64_t k = 0; k < each; k++) to[k] = mask[k / 64] >> k % 64 & 1 ? *value++ : 0;
-    }
-    return MPK_OK;
-}
-
-static mpk_status pack(void *self, const mpk_accelerator_batch *b) {
-    (void)self;
-    const int64_t each = b->n * (int64_t)b->n, words = (each + 63) / 64;
-    for (int64_t i = 0; i < b->count; i++) {
-        uint64_t *mask = b->block[1][i];
-        double *value = (double *)(mask + words);
-        const double *from = b->block[0][i];
-        memset(mask, 0, (size_t)words * 8);
-        for (int64_t k = 0; k < each; k++)
-            if (from[k] != 0) mask[k / 64] |= UINT64_C(1) << k % 64, *value++ = from[k];
-    }
-    return MPK_OK;
-}
-
 static void test_compressed_blocks(void **unused) {
     (void)unused;
     mpk_options o = complete();
@@ -285,7 +391,7 @@ static void test_compressed_blocks(void **unused) {
     assert_false(mpk_failed(dense.status));
     apply(ctx, &dense, MPK_PART_ALL);
     mpk_accelerator other = table;
-    other.stored_bytes = packed_bytes, other.load = unpack, other.store = pack;
+    assert_int_equal(mpk_accelerator_use_form(&other, "compressed"), MPK_OK);
     mpk_context *there = context();
     assert_int_equal(mpk_context_use_accelerator(there, &other), MPK_OK);
     run packed = go(there, "nlpkkt 4", &o);
@@ -297,6 +403,42 @@ static void test_compressed_blocks(void **unused) {
     end(&packed);
     mpk_context_destroy(&ctx);
     mpk_context_destroy(&there);
+}
+
+/* Blocks that are rounded whenever they are stored: the answer is as good as that lets it be, with
+ * verdicts of the machine, pairs and sweeps, too. */
+static void test_rounded_blocks(void **unused) {
+    (void)unused;
+    static const char *const form[] = {"single", "bf16", "dense"};
+    static const double most[] = {1e-4, 1, 1e-12}, least[] = {1e-9, 1e-4, 0};
+    for (int k = 0; k < 3; k++)
+        for (int what = 0; what < 5; what++) {
+            mpk_options o = complete();
+            o.stages = what == 4 ? 1 : 0;
+            table = *mpk_accelerator_cpu();
+            table.judges = what & 1;
+            table.pairs = what / 2 & 1;
+            if (what == 4)
+                o.schedule = MPK_SCHEDULE_JACOBI, o.sweeps = 60, o.jacobi_epsilon = 1e-10;
+            assert_int_equal(mpk_accelerator_use_form(&table, form[k]), MPK_OK);
+            mpk_context *ctx = with_table();
+            run r = go(ctx, "helmholtz 2d 12 0", &o);
+            assert_false(mpk_failed(r.status));
+            const double res = residual(ctx, &r);
+            if (!(res <= most[k] && res >= least[k]))
+                fail_msg("%s, table %d: residual %g", form[k], what, res);
+            end(&r);
+            mpk_context_destroy(&ctx);
+        }
+    assert_int_equal(mpk_accelerator_use_form(&table, "half"), MPK_ERR_ARGUMENT);
+    mpk_options o = complete();
+    o.precision = MPK_PRECISION_SINGLE;
+    assert_int_equal(mpk_accelerator_use_form(&table, "bf16"), MPK_OK);
+    mpk_context *ctx = with_table();
+    run r = go(ctx, "helmholtz 2d 12 0", &o);
+    assert_int_equal(r.status, MPK_ERR_UNSUPPORTED);
+    end(&r);
+    mpk_context_destroy(&ctx);
 }
 
 /* ---- what is refused, what fails ------------------------------------------------------------- */
@@ -315,18 +457,37 @@ static void expect(const mpk_options *o, const char *spec, mpk_status status, co
 static void test_refusals(void **unused) {
     (void)unused;
     table = *mpk_accelerator_cpu();
+    table.drops = 0;
     mpk_options o = complete();
     o.drop_tolerance = 1e-3;
     expect(&o, "nlpkkt 3", MPK_ERR_UNSUPPORTED, "drop_tolerance 0 and fill_factor 0");
+    table.drops = 1;
+    o.drop_norm = MPK_DROP_NORM_WHOLE;
+    expect(&o, "nlpkkt 3", MPK_ERR_UNSUPPORTED, "drop_norm whole");
+    table.types = 1u << MPK_TYPE_LDLT;
     o = complete();
     o.factor_type = MPK_TYPE_LLT;
     expect(&o, "helmholtz 2d 8 0", MPK_ERR_UNSUPPORTED, "factor_type llt");
+    table = *mpk_accelerator_cpu();
+    table.struct_size = offsetof(mpk_accelerator, sizes); /* as an older program has it */
+    expect(&o, "helmholtz 2d 8 0", MPK_ERR_UNSUPPORTED, "factor_type llt");
+    o = complete();
+    expect(&o, "random 60 0.1 0.3 complex", MPK_ERR_UNSUPPORTED, "complex entries");
+    table = *mpk_accelerator_cpu();
     o = complete();
     o.method = MPK_METHOD_LDLT;
     expect(&o, "nlpkkt 3", MPK_ERR_UNSUPPORTED, "does not have method ldlt");
     o = complete();
     o.schedule = MPK_SCHEDULE_JACOBI;
+    table.run = NULL;
     expect(&o, "nlpkkt 3", MPK_ERR_UNSUPPORTED, "schedule jacobi");
+    table = *mpk_accelerator_cpu();
+    o.drop_tolerance = 1e-3;
+    expect(&o, "nlpkkt 3", MPK_ERR_UNSUPPORTED, "schedule jacobi with dropping");
+    o = complete();
+    o.schedule = MPK_SCHEDULE_JACOBI;
+    o.stages = 2;
+    expect(&o, "nlpkkt 3", MPK_ERR_UNSUPPORTED, "with outer pivoting: stages 1");
     table.precisions = 1u << MPK_S;
     o = complete();
     expect(&o, "nlpkkt 3", MPK_ERR_UNSUPPORTED, "does not take double precision");
@@ -338,7 +499,7 @@ static void test_refusals(void **unused) {
     broken.permute = NULL;
     assert_int_equal(mpk_context_use_accelerator(ctx, &broken), MPK_ERR_ARGUMENT);
     broken = table;
-    broken.struct_size--;
+    broken.struct_size = offsetof(mpk_accelerator, sizes) - 1;
     assert_int_equal(mpk_context_use_accelerator(ctx, &broken), MPK_ERR_ARGUMENT);
     mpk_accelerator_report r = {.struct_size = sizeof r};
     assert_int_equal(mpk_accelerator_report_get(ctx, &r), MPK_ERR_ARGUMENT);
@@ -522,10 +683,14 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_failures_have_words),
                                        cmocka_unit_test(test_factor_is_the_engines),
                                        cmocka_unit_test(test_answers),
+                                       cmocka_unit_test(test_all_kinds),
+                                       cmocka_unit_test(test_dropping),
+                                       cmocka_unit_test(test_sweeps),
                                        cmocka_unit_test(test_stubborn),
                                        cmocka_unit_test(test_refactorize),
                                        cmocka_unit_test(test_buffers),
                                        cmocka_unit_test(test_compressed_blocks),
+                                       cmocka_unit_test(test_rounded_blocks),
                                        cmocka_unit_test(test_refusals),
                                        cmocka_unit_test(test_failures),
                                        cmocka_unit_test(test_memory)};

@@ -98,6 +98,8 @@ static inline bool mpki_drops_by_whole(const mpki_stages *s) {
  *  et al. 2018, algorithm 2, but one item after the other, so that nothing depends on threads. Does
  *  nothing where options.deterministic is off. */
 void mpki_grant(mpki_meta *meta);
+/** The same for any blocks. need [inout] count */
+void mpki_grant_in_order(mpki_meta *meta, int64_t count, const int64_t *block, int64_t *need);
 /** Deals out capacity to one item by atomic operations, as in the paper. Any worker calls it when
  *  it stores the block. Returns what the item may keep. */
 int64_t mpki_grant_atomically(mpki_meta *meta, int64_t item);
@@ -121,7 +123,7 @@ mpk_status mpki_run_levels(mpki_meta *meta);
 /* jacobi.c */
 
 /** A stage of sweeps: the slot mpki_block_engine.sweeps. */
-mpk_status mpki_run_sweeps(mpki_meta *meta, bool may_reorder, bool *reorder);
+mpk_status mpki_run_sweeps(mpki_meta *meta, double push, int32_t *fail);
 
 /* clang-format off */
 #define MPKI_META(p)                                                                               \
@@ -148,7 +150,10 @@ mpk_status mpki_run_sweeps(mpki_meta *meta, bool may_reorder, bool *reorder);
     void mpki_##p##_meta_sweep(mpki_meta *meta, mpki_block *new_lower, mpki_block *new_upper);     \
     /** The start of the sweeps: lower and upper := A, D := I. */                                  \
     void mpki_##p##_meta_start(mpki_meta *meta);                                                   \
+    /** The 1-norm of the scaled matrix, and stages->frame_norm, which is zero before. */          \
     double mpki_##p##_meta_norm1(const mpki_meta *meta);                                           \
+    /** The pivots of a sweep alone. */                                                            \
+    void mpki_##p##_meta_judge(mpki_meta *meta);                                                   \
     /** The only stage of a factorization whose frames all have one row: the slot                  \
      *  mpki_block_engine.stage (scalar_t.c). */                                                   \
     mpk_status mpki_##p##_scalar_stage(mpki_meta *meta);

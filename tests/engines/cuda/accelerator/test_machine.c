@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A GPU behind the accelerator interface: its answers and factors beside those of the processor's
+ * table, by precision, type and schedule. Without a GPU its kernels run on the host. */
+#include "engines/cuda/device_there.h"
+#include "factor/runs.h"
+
+#include "core/trace.h"
+
+static mpk_accelerator table; /* what a test changes of the device's */
+
+static mpk_context *with_device(void) {
+    const mpk_accelerator *device = NULL;
+    mpk_context *ctx = context();
+    const mpk_status status = mpk_accelerator_cuda(ctx, 0, &device);
+    const char *text = "";
+    mpk_last_error(ctx, NULL, NULL, &text);
+    if (status != MPK_OK) fail_msg("%s", text);
+    table = *device;
+    return ctx;
+}
+
+/* The processor's table with what the device can do. */
+static mpk_accelerator like_it(void) {
+    mpk_accelerator cpu = *mpk_accelerator_cpu();
+    cpu.pairs = table.pairs, cpu.judges = table.judges;
+    cpu.pivoting = table.pivoting, cpu.atomics = table.atomics;
+    return cpu;
+}
+
+/* All types, both precisions, both schedules, with inner pivoting and without. */
+static void test_answers(void **unused) {
+    (void)unused;
+    int64_t pairs = 0, rejected = 0;
+    for (int k = 0; k < FAMILIES - 2; k++)
+        for (int what = 0; what < 4; what++)
+            for (int single = 0; single < 2; single++)
+                for (int type = 0; type < 3; type++) {
+                    mpk_options o = complete();
+                    o.stages = 0;
+                    o.block = 8;
+                    o.precision = single ? MPK_PRECISION_SINGLE : MPK_PRECISION_DOUBLE;
+                    o.factor_type = (mpk_factor_type)type;
+                    if (type == MPK_TYPE_LLT && k != 2) continue;  /* the others are indefinite */
+                    if (what && (k + single + type) % 3) continue; /* some of each */
+                    const char *spec = type == MPK_TYPE_LLT ? "helmholtz 2d 18 0" : families[k];
+                    mpk_context *ctx = with_device();
+                    table.atomics = what & 1;
+                    if (what & 2) table.pivoting = table.pairs = 0;
+                    assert_int_equal(mpk_context_use_accelerator(ctx, &table), MPK_OK);
+                    run r = go(ctx, spec, &o);
+                    const char *text = "";
+                    mpk_last_error(ctx, NULL, NULL, &text);
+                    if (mpk_failed(r.status))
+                        fail_msg("%s, table %d, single %d, type %d: %s", spec, what, single, type,
+                                 text);
+                    const double res = residual(ctx, &r);
+                    mpk_context *own = context();
+                    const mpk_accelerator cpu = like_it();
+                    assert_int_equal(mpk_context_use_accelerator(own, &cpu), MPK_OK);
+                    run want = go(own, spec, &o);
+                    assert_false(mpk_failed(want.status));
+                    const double its = residual(own, &want);
+                    if (!(res <= 100 * its + (single ? 1e-5 : 1e-13)))
+                        fail_msg(
+                            "%s, table %d, single %d, type %d: residual %g, the processor's %g",
+                            spec, what, single, type, res, its);
+                    mpk_factor_info a, b;
+                    mpk_factor_info_get(r.fac, &a);
+                    mpk_factor_info_get(want.fac, &b);
+                    assert_int_equal(a.inertia.positive, b.inertia.positive);
+                    assert_int_equal(a.inertia.negative, b.inertia.negative);
+                    assert_int_equal(a.rejected, b.rejected);
+                    pairs += a.two_by_two, rejected += a.rejected;
+                    end(&r);
+                    end(&want);
+                    mpk_context_destroy(&ctx);
+                    mpk_context_destroy(&own);
+                }
+    assert_true(pairs > 0 && rejected > 0);
+}
+
+/* Jacobi sweeps end in the exact factor. */
+static void test_sweeps(void **unused) {
+    (void)unused;
+    for (int atomic = 0; atomic < 2; atomic++) {
+        mpk_options o = complete();
+        o.stages = 1;
+        o.block = 8;
+        o.schedule = MPK_SCHEDULE_JACOBI;
+        o.jacobi_epsilon = 1e-10;
+        o.sweeps = 40;
+        mpk_context *ctx = with_device();
+        table.atomics = atomic;
+        assert_int_equal(mpk_context_use_accelerator(ctx, &table), MPK_OK);
+        run r = go(ctx, "helmholtz 2d 12 0", &o);
+        assert_false(mpk_failed(r.status));
+        assert_true(residual(ctx, &r) <= 1e-10);
+        end(&r);
+        mpk_context_destroy(&ctx);
+    }
+}
+
+/* Blocks that rest in single precision. */
+static void test_single_blocks(void **unused) {
+    (void)unused;
+    mpk_options o = complete();
+    o.block = 8;
+    mpk_context *ctx = with_device();
+    assert_int_equal(mpk_accelerator_use_form(&table, "bf16"), MPK_ERR_ARGUMENT);
+    assert_int_equal(mpk_accelerator_use_form(&table, "single"), MPK_OK);
+    assert_int_equal(mpk_context_use_accelerator(ctx, &table), MPK_OK);
+    run r = go(ctx, "helmholtz 2d 12 0", &o);
+    assert_false(mpk_failed(r.status));
+    const double res = residual(ctx, &r);
+    assert_true(res <= 1e-4 && res >= 1e-9);
+    end(&r);
+    mpk_context_destroy(&ctx);
+}
+
+/* The host waits at the end of a stage alone, with and without a trace; this has the machine's own
+ * spans, of every call. */
+static void test_waits(void **unused) {
+    (void)unused;
+    for (int traced = 0; traced < 2; traced++) {
+        mpk_options o = complete();
+        o.stages = 0;
+        o.block = 8;
+        mpk_context *ctx = with_device();
+        if (traced) assert_int_equal(mpki_trace_start(ctx, 100000), MPK_OK);
+        assert_int_equal(mpk_context_use_accelerator(ctx, &table), MPK_OK);
+        run r = go(ctx, "random 150 0.03 0.3", &o);
+        assert_false(mpk_failed(r.status));
+        mpk_block_info info;
+        mpk_accelerator_report seen = {.struct_size = sizeof seen};
+        mpk_factor_block_info_get(r.fac, &info);
+        assert_int_equal(mpk_accelerator_report_get(ctx, &seen), MPK_OK);
+        assert_int_equal(seen.waits, info.stages);
+        int64_t calls = 0, spans = 0;
+        for (int k = 0; k < 6; k++) calls += seen.calls[k];
+        const mpki_trace *t = mpki_trace_of(ctx);
+        for (int64_t k = 0; t && k < t->count; k++) spans += t->span[k].lane == MPKI_LANE_MACHINE;
+        assert_int_equal(spans, traced ? calls : 0);
+        end(&r);
+        mpk_context_destroy(&ctx);
+    }
+}
+
+/* Memory of the device ends, or a kernel fails: that is told, and nothing is kept there. */
+static void test_failures(void **unused) {
+    (void)unused;
+    int failures = 0;
+    if (device_is_real()) return;
+    for (int k = 1; k < 400; k += 1 + k / 4) {
+        static const char *const what[] = {"METAPACK_CUDA_HOST_FULL", "METAPACK_CUDA_HOST_FAIL"};
+        char at[16];
+        mpk_options o = complete();
+        o.block = 8;
+        mpk_context *ctx = with_device();
+        assert_int_equal(mpk_context_use_accelerator(ctx, &table), MPK_OK);
+        snprintf(at, sizeof at, "%d", k / 2 + 1);
+        setenv(what[k % 2], at, 1);
+        run r = {0};
+        assert_int_equal(mpk_problem_generate(ctx, "nlpkkt 2", 3, &r.problem), MPK_OK);
+        mpk_problem_view_get(r.problem, &r.a);
+        assert_true(mpk_analyse(ctx, r.problem, &o, &r.an) >= 0);
+        r.status = mpk_factorize(ctx, r.an, r.a.ax, &o, &r.fac);
+        unsetenv(what[k % 2]);
+        const char *text = "";
+        mpk_last_error(ctx, NULL, NULL, &text);
+        if (mpk_failed(r.status)) {
+            assert_true(r.status == MPK_ERR_MEMORY || r.status == MPK_ERR_DEVICE);
+            assert_true(*text);
+            failures++;
+        }
+        end(&r);
+        mpk_context_destroy(&ctx);
+    }
+    assert_true(failures > 5);
+}
+
+int main(void) {
+    if (device_lacks(DEVICE_ANY)) return 0;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_answers), cmocka_unit_test(test_sweeps),
+        cmocka_unit_test(test_single_blocks), cmocka_unit_test(test_waits),
+        cmocka_unit_test(test_failures)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
