@@ -11,8 +11,8 @@ _metapack_options() # COMMAND -> its options
                 --force --json --quiet --progress --help --ordering --given-perm --given-blocks
                 --given-pivots --matching --scaling --model-threads --accuracy --pivot-threshold
                 --zero-tolerance --static-shift --restart --shadow --symmetry-tolerance --direct
-                --factor-type --strategy --block --grid --similarity --joining --level
-                --level-rule --fill-factor --capacity-rule --drop-tolerance --drop-norm
+                --factor-type --strategy --block --grid --similarity --similarity-end --joining
+                --level --level-rule --fill-factor --capacity-rule --drop-tolerance --drop-norm
                 --pivoting --stages --butterfly --schedule --sweeps --jacobi-epsilon
                 --jacobi-decay --jacobi-norm --jacobi-push --jacobi-judge --block-tolerance
                 --shift --omega --precision --solve-sweeps --triangular --isai-pattern
@@ -23,7 +23,8 @@ _metapack_options() # COMMAND -> its options
             echo '--generate --method --device --threads --memory-limit --plot --json --quiet
                 --progress --help --ordering --given-perm --given-blocks --given-pivots
                 --matching --scaling --model-threads --symmetry-tolerance --strategy --block
-                --grid --similarity --joining --device-number --device-memory-limit --seed' ;;
+                --grid --similarity --similarity-end --joining --device-number
+                --device-memory-limit --seed' ;;
         inertia)
             echo '--generate --method --device --threads --memory-limit --plot --json --quiet
                 --progress --help --ordering --given-perm --matching --scaling --model-threads
@@ -38,7 +39,7 @@ _metapack_options() # COMMAND -> its options
         stats)
             echo '--generate --threads --memory-limit --plot --json --quiet --progress --help
                 --ordering --matching --symmetry-tolerance --strategy --block --levels --scalar
-                --grid --similarity --seed' ;;
+                --grid --similarity --similarity-end --joining --seed' ;;
         convert)
             echo '--generate --output --force --json --quiet --progress --help
                 --symmetry-tolerance --seed' ;;

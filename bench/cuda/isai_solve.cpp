@@ -100,8 +100,7 @@ static void idr(const char *name, double scale, bool by_auto) {
     mpk_options o;
     mpk_options_init(&o);
     o.method = MPK_METHOD_ILU0, o.factor_type = MPK_TYPE_LDU, o.krylov = MPK_KRYLOV_IDR;
-    o.shadow = 4, o.tolerance = 1e-10, o.max_iterations = 20000,
-    o.device = place();
+    o.shadow = 4, o.tolerance = 1e-10, o.max_iterations = 20000, o.device = place();
     o.matching = MPK_OFF, o.scaling = MPK_OFF, o.ordering = MPK_ORDERING_NATURAL;
     o.isai_pattern = MPK_ISAI_OF_MATRIX;
     double time = now();

@@ -419,8 +419,12 @@ typedef struct mpk_options {
      *  entries of M, quicker to make and to apply where blocks are full. Not with isai_pattern
      *  blocks, nor on a device. Default off. */
     mpk_switch isai_frames;
+    /** The blocking ends where similarity, which falls from level to level, is below this.
+     *  Above similarity no two rows share a block for their cosine. From 0 to 1. Default
+     *  0.05. */
+    double similarity_end;
     /* options: end */
-    int64_t reserved[12]; /**< 0: for options to come; metapack.h, Structs */
+    int64_t reserved[11]; /**< 0: for options to come; metapack.h, Structs */
 } mpk_options;
 
 /** Fill *options with the defaults. */

@@ -199,7 +199,8 @@ static void write_isai(const mpk_run *run, mpki_buffer *out) {
                              classes[k], mpki_show_count(x, s->columns[k]));
     mpki_line(out, "", "columns by length, up to %s", text);
     mpki_line(out, "", "longest %d; %d sweep%s of relaxation%s", s->longest, o->isai_relax,
-              plural(o->isai_relax), o->isai_frames == MPK_ON ? "; columns of a block share rows" : "");
+              plural(o->isai_relax),
+              o->isai_frames == MPK_ON ? "; columns of a block share rows" : "");
 }
 
 /* Of triangular auto: what was measured. */

@@ -180,8 +180,10 @@ static mpk_status check(const mpki_stages *s, const mpk_accelerator *a) {
     const int type = type_of(s);
     const bool knows = a->run ? a->types >> type & 1 : type == MPK_TYPE_LDLT;
     const bool computes = a->precisions >> s->stored & 1 && (a->run || s->stored == MPK_D);
-    const char *what = !knows       ? types[type]
-                       : !computes  ? scalars[s->stored]
+    const char *what = !knows      ? types[type]
+                       : !computes ? scalars[s->stored]
+                       : a->load && s->stored != MPK_D
+                           ? "a form of its own but for double precision"
                        : s->relaxed ? "method ssor"
                        : s->lifted  ? "methods diagonal and block_jacobi"
                                     : NULL;
@@ -196,9 +198,13 @@ static mpk_status check(const mpki_stages *s, const mpk_accelerator *a) {
         return mpki_error(s->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1, "%s does not drop %s", a->name,
                           type == MPK_TYPE_LLT ? "entries of factor_type llt"
                                                : "by drop_norm whole");
-    if (s->options->schedule == MPK_SCHEDULE_JACOBI)
+    if (s->options->schedule == MPK_SCHEDULE_JACOBI &&
+        !(a->run && s->complete && s->options->stages == 1))
         return mpki_error(s->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
-                          "%s does not take schedule jacobi", a->name);
+                          "%s does not take schedule jacobi%s", a->name,
+                          !a->run        ? ""
+                          : !s->complete ? " with dropping: drop_tolerance 0 and fill_factor 0"
+                                         : " with outer pivoting: stages 1");
     const int32_t most = most_rows(a);
     if (s->blocking->largest <= most) return MPK_OK;
     return mpki_error(s->ctx, MPK_ERR_UNSUPPORTED, STAGE, s->blocking->largest,
@@ -298,7 +304,7 @@ mpk_status mpk_context_use_accelerator(mpk_context *ctx, const mpk_accelerator *
         on->blocks.free = end;
         on->blocks.grow = grow;
         on->blocks.stage = mpki_offload_stage;
-        on->blocks.sweeps = NULL; /* make() refuses what would call it */
+        on->blocks.sweeps = mpki_offload_sweeps;
         on->blocks.finish = finish;
         on->engine = (mpki_engine){
             .name = name, .memory = MPK_HOST, .blocks = &on->blocks, .vectors = &mpki_cpu_vectors};

@@ -172,8 +172,7 @@ static void kernels_case(mpk_context *ctx, const mpki_device *d, int method, mpk
         const int at = kind < MPK_BATCH_KERNELS_SHARED;
         const bool rows = n <= 32 && (method == MPK_BATCH_LDU || pivoting == MPK_PIVOTING_NONE ||
                                       method == MPK_BATCH_LLT || pivoting == MPK_PIVOTING_STATIC);
-        const bool panel =
-            method == MPK_BATCH_LDLT && n > 16 && pivoting != MPK_PIVOTING_STATIC;
+        const bool panel = method == MPK_BATCH_LDLT && n > 16 && pivoting != MPK_PIVOTING_STATIC;
         for (int b = 0; b < MANY; b++) {
             outcome[b] = -7;
             for (int k = 0; k < n; k++) {
@@ -185,7 +184,8 @@ static void kernels_case(mpk_context *ctx, const mpki_device *d, int method, mpk
         double *there = device_up(d, host, bytes);
         mpk_batch_array x = {MPK_BATCH_STRIDED, MPK_DEVICE, there, n * n, n, 1};
         batch.kernels = (mpk_batch_kernels)kind;
-        const mpk_status status = verbs[method](ctx, &batch, &x, pivoting ? piv[at] : NULL, &results);
+        const mpk_status status =
+            verbs[method](ctx, &batch, &x, pivoting ? piv[at] : NULL, &results);
         device_down(d, there, got[at], bytes);
         if (status == MPK_ERR_UNSUPPORTED) {
             assert_true(kind == MPK_BATCH_KERNELS_MADE ||
@@ -208,7 +208,8 @@ static void kernels_case(mpk_context *ctx, const mpki_device *d, int method, mpk
                 }
         if (pivoting)
             assert_memory_equal(piv[0], piv[1],
-                                sizeof **piv * (size_t)(MANY * n * (method == MPK_BATCH_LDU ? 2 : 1)));
+                                sizeof **piv *
+                                    (size_t)(MANY * n * (method == MPK_BATCH_LDU ? 2 : 1)));
     }
 }
 
@@ -228,11 +229,10 @@ static void test_kernels(void **state) {
                 for (int b = 0; b < 5; b++)
                     for (int j = 0; j < n; j++)
                         for (int i = 0; i < n; i++) { /* the largest of LDU off the diagonal */
-                            const int large = method == 2 && pivoting > MPK_PIVOTING_STATIC
-                                                  ? (i + 3) % n == j
-                                              : method == 2 && pivoting == MPK_PIVOTING_STATIC
-                                                  ? (n - i) % n == j
-                                                  : i == j;
+                            const int large =
+                                method == 2 && pivoting > MPK_PIVOTING_STATIC    ? (i + 3) % n == j
+                                : method == 2 && pivoting == MPK_PIVOTING_STATIC ? (n - i) % n == j
+                                                                                 : i == j;
                             /* so that no two candidates are as good */
                             const double x = large ? 4 * n + i : uniform() / 4;
                             host[(b * n + j) * n + i] = x;
@@ -630,12 +630,11 @@ static void test_device_memory(void **state) {
 int main(void) {
     const struct CMUnitTest absent[] = {cmocka_unit_test(test_absent)};
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_arguments),
-        cmocka_unit_test(test_kernels),     cmocka_unit_test(test_empty),
-        cmocka_unit_test(test_failed_pivots), cmocka_unit_test(test_layouts),
-        cmocka_unit_test(test_random),        cmocka_unit_test(test_single_of_eight),
-        cmocka_unit_test(test_certificates),  cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_device_memory)};
+        cmocka_unit_test(test_arguments),       cmocka_unit_test(test_kernels),
+        cmocka_unit_test(test_empty),           cmocka_unit_test(test_failed_pivots),
+        cmocka_unit_test(test_layouts),         cmocka_unit_test(test_random),
+        cmocka_unit_test(test_single_of_eight), cmocka_unit_test(test_certificates),
+        cmocka_unit_test(test_memory),          cmocka_unit_test(test_device_memory)};
     int failed = cmocka_run_group_tests(absent, NULL, NULL);
     if (!device_there()) {
         print_message("no device, and no module that does without: nothing more to test\n");

@@ -356,6 +356,33 @@ mpk_status run(void *self, const mpk_accelerator_task *t) {
     return mark_used(m, s);
 }
 
+/** Dense blocks from those at rest in single precision, or the other way. */
+mpk_status convert(void *self, const mpk_accelerator_batch *b, block_kernel kernel) {
+    machine *m = (machine *)self;
+    mpki_cuda *cuda = m->cuda;
+    const int64_t lists = b->count * (int64_t)sizeof(void *);
+    block_launch *launch = block_launch_of(b->n, MPK_D);
+    segment *s;
+    if (!launch) return refuse(cuda, MPK_ERR_UNSUPPORTED, "no kernel for blocks of %d rows", b->n);
+    if (b->count == 0) return MPK_OK;
+    MPKI_PASS(next_segment(m, 2 * lists + 32, &s));
+    packer list = {s, 0};
+    block_job job = {};
+    job.block = (void *const *)list.put(b->block[0], lists);
+    job.a = (void *const *)list.put(b->block[1], lists);
+    job.count = b->count;
+    MPKI_PASS(send(m, s, list.used));
+    MPKI_PASS(launch(cuda, kernel, job, work(m)));
+    return mark_used(m, s);
+}
+
+mpk_status load(void *self, const mpk_accelerator_batch *b) {
+    return convert(self, b, BLOCK_LOAD);
+}
+mpk_status store(void *self, const mpk_accelerator_batch *b) {
+    return convert(self, b, BLOCK_STORE);
+}
+
 mpk_status wait(void *self) {
     machine *m = (machine *)self;
     mpki_cuda *cuda = m->cuda;
@@ -424,5 +451,6 @@ void unmake(machine *m) {
 } // namespace mpki
 
 extern "C" const mpki_cuda_accelerator_table mpki_cuda_accelerator_functions = {
-    mpki::make,    mpki::unmake, mpki::allocate, mpki::release, mpki::upload, mpki::download,
-    mpki::scatter, mpki::gather, mpki::run,      mpki::wait,    mpki::spans,  mpki::last_error};
+    mpki::make,     mpki::unmake,     mpki::allocate, mpki::release, mpki::upload,
+    mpki::download, mpki::scatter,    mpki::gather,   mpki::run,     mpki::wait,
+    mpki::spans,    mpki::last_error, mpki::load,     mpki::store};

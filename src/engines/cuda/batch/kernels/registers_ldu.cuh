@@ -22,8 +22,8 @@ template <class T, int N> struct rows_ldu : rows<T, N> {
 
     /** Nothing is eliminated yet. By each thread for itself; no barrier. */
     __device__ rows_ldu(const part &job_, T *share_)
-        : base_(job_, share_), scale(make<T>(0)), col(lane), l(share_ + 2 * ROOM),
-          null(false), top(0), size_bits(0x7fffffe0u | (unsigned)(job_.n >> 31)) {}
+        : base_(job_, share_), scale(make<T>(0)), col(lane), l(share_ + 2 * ROOM), null(false),
+          top(0), size_bits(0x7fffffe0u | (unsigned)(job_.n >> 31)) {}
 
     /** Shared memory for a matrix, a multiple of 16. By each thread for itself; no barrier. */
     static __host__ __device__ int bytes(bool complete) {
@@ -33,15 +33,9 @@ template <class T, int N> struct rows_ldu : rows<T, N> {
 
     /** The bits of |x| that key() takes, and the sign, which may be anything. By each thread for
      *  itself; no barrier. */
-    static __device__ unsigned upper(float x) {
-        return __float_as_uint(x);
-    }
-    static __device__ unsigned upper(double x) {
-        return (unsigned)__double2hiint(x);
-    }
-    template <class F> static __device__ unsigned upper(cx<F> x) {
-        return upper(abs1(x));
-    }
+    static __device__ unsigned upper(float x) { return __float_as_uint(x); }
+    static __device__ unsigned upper(double x) { return (unsigned)__double2hiint(x); }
+    template <class F> static __device__ unsigned upper(cx<F> x) { return upper(abs1(x)); }
 
     /** An entry's size, and its column where sizes are equal: lower columns go first. By each
      *  thread for itself; no barrier. */

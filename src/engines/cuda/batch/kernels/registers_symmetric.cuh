@@ -22,8 +22,7 @@ template <class T, int N, int METHOD, bool H> struct rows_symmetric : rows<T, N>
 
     /** Shared memory for a matrix, a multiple of 16. By each thread for itself; no barrier. */
     static __host__ __device__ int bytes(int pivoting) {
-        const int entries =
-            (pivoting == 1 ? 4 : 2) * ROOM + (pivoting == 4 ? N * PITCH : 0);
+        const int entries = (pivoting == 1 ? 4 : 2) * ROOM + (pivoting == 4 ? N * PITCH : 0);
         return (entries * (int)sizeof(T) + 15) / 16 * 16;
     }
 
