@@ -84,11 +84,11 @@ def report(options):
     picture = "accelerator-gpu-fig8-4.svg"
     drawn = os.path.exists(os.path.join(os.path.dirname(options.report), picture))
     lines = ["# A GPU behind the accelerator interface", "",
-             f"Made by `bench/accelerator_gpu.py` of rows measured on {options.machine}. Milliseconds of a factorization with new values, the least of",
+             f"Made by `bench/accelerator_gpu.py` of rows {'measured on ' + options.machine if rows else 'of `bench/cuda-accelerator`'}. Milliseconds of a factorization with new values, the least of",
              "three: complete, as many stages as it takes. *engine*: `device = cuda`, which has the whole algorithm on the GPU, blocks of up to 32 rows.",
              "*interface*: `mpk_accelerator_cuda()`, downdates in subsets, blocks padded to 32, 16 or 8 rows; then the same with atomic additions. The",
              "times have the transfer of A's blocks there and of the factor back, which the interface makes for solves on the processor. *queueing*: the",
-             "host's time in the calls of kernels.", "", *table(rows), ""]
+             "host's time in the calls of kernels.", "", *(table(rows) if rows else ["No machine with a GPU has made the rows yet."]), ""]
     if drawn:
         lines += ["## Fig. 8.4, with real overlap", "", "Executor, inspector and the GPU by its own clock, of a factorization in two stages", "(`metapack solve --generate "
                   "'random 400 0.02 0.3' --backend cuda-interface --stages 3 --trace FILE.svg`).", "", f"![trace]({picture})", ""]

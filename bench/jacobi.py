@@ -219,7 +219,7 @@ def exact(options):
              "A sweep propagates values by one level set, so S sweeps are exact where there are no more than S of them; before that a block may have been",
              "divided by a pivot that is far from its value. Iterations and factorization seconds by sweeps; † not converged in 1000, not finite, or above 60 s.", "",
              "| matrix | n | level sets | " + " | ".join(f"S {s}: it. | s" for s in EXACT_SWEEPS)
-             + " | level sets: it. | s | direct: s | solve s | exact sweeps / direct |", "|---|" + "---:|" * (2 * len(EXACT_SWEEPS) + 7)]
+             + " | level sets: it. | s | direct: s | solve s | least S that converges / direct, s |", "|---|" + "---:|" * (2 * len(EXACT_SWEEPS) + 7)]
     rows = []
     for subject in EXACT:
         source = find(options, subject)
