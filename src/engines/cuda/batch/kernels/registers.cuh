@@ -114,8 +114,8 @@ struct rows : tile<(N_ <= 4    ? 4
         }
     }
 
-    /** This row minus x times that of the buffer, from entry `from` on, which the compiler knows; H:
-     *  conjugates of what the buffer has. By each thread for itself; no barrier. */
+    /** This row minus x times that of the buffer, from entry `from` on, which the compiler knows;
+     *  H: conjugates of what the buffer has. By each thread for itself; no barrier. */
     template <bool H> __device__ void update(int from, T x, const T *buffer) {
 #pragma unroll
         for (int k = 0; k < ROOM / STEP; ++k) {

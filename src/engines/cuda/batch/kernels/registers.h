@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_BATCH_REGISTERS_H
 #define MPKI_CUDA_BATCH_REGISTERS_H
-/** Factorizations in registers (registers_ldu.cuh, registers_symmetric.cuh, for LDLT with
- *  pivoting registers_indefinite.cuh): strided, or by pointers. The launch for this order, or NULL: there is none. */
+/** Factorizations in registers (registers_ldu.cuh, registers_symmetric.cuh, for LDLT with pivoting
+ *  registers_indefinite.cuh): strided, or by pointers. The launch for this order, or NULL: there is
+ *  none. */
 #include "launch.cuh"
 
 #define MPKI_CUDA_REGISTERS(p)                                                                     \

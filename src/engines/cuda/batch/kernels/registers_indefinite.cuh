@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_BATCH_REGISTERS_INDEFINITE_CUH
 #define MPKI_CUDA_BATCH_REGISTERS_INDEFINITE_CUH
-/** LDLT in registers with pivots of order 1 and 2 that are given, or by Bunch and Kaufman (1977), or,
- *  complete, by Bunch and Parlett (1971). Both triangles are kept, so that row p is column p: columns that a step asks
- *  for come from shared memory, and no register is asked for by a number. The decisions are
- *  symmetric.cuh's. */
+/** LDLT in registers with pivots of order 1 and 2 that are given, or by Bunch and Kaufman (1977),
+ *  or, complete, by Bunch and Parlett (1971). Both triangles are kept, so that row p is column p:
+ *  columns that a step asks for come from shared memory, and no register is asked for by a number.
+ *  The decisions are symmetric.cuh's. */
 #include "registers_symmetric.cuh"
 
 namespace mpki {
@@ -47,8 +47,8 @@ template <class T, int N, bool H> struct rows_indefinite : rows_symmetric<T, N, 
      *  barrier. */
     __device__ T column(const T *row_) const { return cj<H>(row_[lane < N ? lane : 0]); }
 
-    /** The lane that is left, but `but`, with the largest `size`, which goes to *most: 0 where there
-     *  is none. By all lanes of the matrix; shuffles. */
+    /** The lane that is left, but `but`, with the largest `size`, which goes to *most: 0 where
+     *  there is none. By all lanes of the matrix; shuffles. */
     __device__ int largest(R size, int but, R *most) const {
         const bool takes = left && lane != but;
         const int p = base_::choose(takes ? key(size) + 1 : 0, size);
@@ -198,7 +198,8 @@ template <class T, int N, bool H> struct rows_indefinite : rows_symmetric<T, N, 
     }
 };
 
-/** LDLT of a matrix per L lanes; PIVOTING: 1 static, 2 partial, 4 complete. By all lanes of the matrix; contains their barrier. */
+/** LDLT of a matrix per L lanes; PIVOTING: 1 static, 2 partial, 4 complete. By all lanes of the
+ *  matrix; contains their barrier. */
 template <class T, int N, bool H, int PIVOTING, int BLOCKS>
 __global__ void __launch_bounds__(TILE_BLOCK, BLOCKS) rows_indefinite_kernel(const part job) {
     MPKI_SMEM;
