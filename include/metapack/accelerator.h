@@ -11,7 +11,9 @@
  *    no load and store   blocks are dense in its memory
  *  It factorizes A = L D L^T on blocks, D diagonal; real symmetric matrices in double precision,
  *  method ildlt with nothing dropped. Where a pivot must be replaced, in the last stage, the host
- *  does it. docs/guide/accelerators.md; the processor's own table is mpk_accelerator_cpu(). */
+ *  does it. Options that it cannot honour are refused, MPK_ERR_UNSUPPORTED: pivoting is complete where
+ *  factorize permutes and none where it does not, schedule is subsets, or atomic with atomics, and
+ *  device is cpu. docs/guide/accelerators.md; the processor's own table is mpk_accelerator_cpu(). */
 #include <metapack/status.h>
 
 #ifdef __cplusplus

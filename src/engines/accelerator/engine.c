@@ -121,6 +121,24 @@ static mpk_status fill_offload(mpki_blocks *f) {
 
 /* ---- what it refuses ------------------------------------------------------------------------- */
 
+/* Choices of which the machine has one: the others would stand in the report, and nobody would have
+ * done them. */
+static mpk_status check_words(const mpki_stages *s, const mpk_accelerator *a) {
+    const mpk_pivoting pivots = a->pivoting ? MPK_PIVOTING_COMPLETE : MPK_PIVOTING_NONE;
+    const mpk_schedule schedule = s->options->schedule;
+    if (s->options->pivoting != pivots)
+        return mpki_error(s->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
+                          "%s does not take pivoting %s: it has %s", a->name,
+                          mpk_option_word("pivoting", (int)s->options->pivoting),
+                          a->pivoting ? "pivoting complete, along the diagonal" : "pivoting none");
+    if (schedule == MPK_SCHEDULE_SUBSETS || (a->atomics && schedule == MPK_SCHEDULE_ATOMIC))
+        return MPK_OK;
+    return mpki_error(s->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
+                      "%s does not take schedule %s: it has %s", a->name,
+                      mpk_option_word("schedule", (int)schedule),
+                      a->atomics ? "atomic and subsets" : "subsets");
+}
+
 static mpk_status check(const mpki_stages *s, const mpk_accelerator *a) {
     const char *what = s->ldu || s->symmetry == MPK_GENERAL       ? "factor_type ldu"
                        : s->options->factor_type == MPK_TYPE_LLT  ? "factor_type llt"
@@ -132,13 +150,13 @@ static mpk_status check(const mpki_stages *s, const mpk_accelerator *a) {
     if (what)
         return mpki_error(s->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1, "%s does not take %s", a->name,
                           what);
+    mpk_status status = MPK_OK;
     if (!s->complete)
         return mpki_error(s->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
                           "%s drops nothing: drop_tolerance 0 and fill_factor 0 ask for that",
                           a->name);
-    if (s->options->schedule == MPK_SCHEDULE_JACOBI)
-        return mpki_error(s->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
-                          "%s does not take schedule jacobi", a->name);
+    status = check_words(s, a);
+    if (mpk_failed(status)) return status;
     const int32_t most = a->only_block > 0 ? a->only_block : a->largest_block;
     if (s->blocking->largest <= most) return MPK_OK;
     return mpki_error(s->ctx, MPK_ERR_UNSUPPORTED, STAGE, s->blocking->largest,

@@ -359,7 +359,7 @@ mpk_status mpki_offload_stage(mpki_blocks *f) {
         .due = s->due,
         .bptr = s->blocking->bptr,
         .want = s->want,
-        .schedule = f->offload->on->table->atomics ? MPK_SCHEDULE_ATOMIC : MPK_SCHEDULE_SUBSETS,
+        .schedule = s->options->schedule, /* one that the machine has */
         .budget = PORTION,
         .threads = meta->threads,
     };

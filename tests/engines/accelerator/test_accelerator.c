@@ -34,6 +34,14 @@ static double difference(mpk_context *a, run *r, mpk_context *b, run *s, mpk_par
     return worst / most;
 }
 
+/* What the present table can do. */
+static mpk_options able(void) {
+    mpk_options o = complete();
+    o.pivoting = table.pivoting ? MPK_PIVOTING_COMPLETE : MPK_PIVOTING_NONE;
+    o.schedule = table.atomics ? MPK_SCHEDULE_ATOMIC : MPK_SCHEDULE_SUBSETS;
+    return o;
+}
+
 static mpk_options plain(int stages) {
     mpk_options o = complete();
     o.pivoting = MPK_PIVOTING_NONE;
@@ -106,10 +114,10 @@ static void test_answers(void **unused) {
                                        "optimal-control 12"};
     for (size_t k = 0; k < 3; k++) {
         for (int pivoting = 0; pivoting < 2; pivoting++) {
-            mpk_options o = complete();
-            o.stages = 0;
             table = *mpk_accelerator_cpu();
             table.pivoting = pivoting;
+            mpk_options o = able();
+            o.stages = 0;
             mpk_context *ctx = with_table();
             run r = go(ctx, spec[k], &o);
             assert_false(mpk_failed(r.status));
@@ -137,13 +145,13 @@ static void test_stubborn(void **unused) {
     for (int k = 0; k < 3; k++)
         for (int pivoting = 0; pivoting < 2; pivoting++)
             for (int stages = 0; stages < 3; stages += 2) {
-                mpk_options o = complete(), direct;
+                table = *mpk_accelerator_cpu();
+                table.pivoting = pivoting;
+                mpk_options o = able(), direct;
                 o.matching = MPK_OFF;
                 o.pivot_threshold = 0.5;
                 o.block = 4;
                 o.stages = stages;
-                table = *mpk_accelerator_cpu();
-                table.pivoting = pivoting;
                 mpk_context *ctx = with_table();
                 run r = go(ctx, spec[k], &o);
                 assert_false(mpk_failed(r.status));
@@ -232,7 +240,7 @@ static void test_buffers(void **unused) {
     table.downdate = counting_downdate;
     table.solve = looking_solve;
     seen_buffers = wrong_buffers = 0;
-    mpk_options o = complete();
+    mpk_options o = able();
     mpk_context *ctx = with_table();
     run r = go(ctx, "nlpkkt 4", &o);
     assert_false(mpk_failed(r.status));
@@ -276,10 +284,10 @@ static mpk_status pack(void *self, const mpk_accelerator_batch *b) {
 
 static void test_compressed_blocks(void **unused) {
     (void)unused;
-    mpk_options o = complete();
-    o.stages = 3;
     table = *mpk_accelerator_cpu();
     table.pivoting = 0;
+    mpk_options o = able();
+    o.stages = 3;
     mpk_context *ctx = with_table();
     run dense = go(ctx, "nlpkkt 4", &o);
     assert_false(mpk_failed(dense.status));
@@ -315,20 +323,35 @@ static void expect(const mpk_options *o, const char *spec, mpk_status status, co
 static void test_refusals(void **unused) {
     (void)unused;
     table = *mpk_accelerator_cpu();
-    mpk_options o = complete();
+    mpk_options o = able();
     o.drop_tolerance = 1e-3;
     expect(&o, "nlpkkt 3", MPK_ERR_UNSUPPORTED, "drop_tolerance 0 and fill_factor 0");
-    o = complete();
+    o = able();
     o.factor_type = MPK_TYPE_LLT;
     expect(&o, "helmholtz 2d 8 0", MPK_ERR_UNSUPPORTED, "factor_type llt");
-    o = complete();
+    o = able();
     o.method = MPK_METHOD_LDLT;
     expect(&o, "nlpkkt 3", MPK_ERR_UNSUPPORTED, "does not have method ldlt");
-    o = complete();
+    o = able();
     o.schedule = MPK_SCHEDULE_JACOBI;
-    expect(&o, "nlpkkt 3", MPK_ERR_UNSUPPORTED, "schedule jacobi");
+    expect(&o, "nlpkkt 3", MPK_ERR_UNSUPPORTED, "schedule jacobi: it has atomic and subsets");
+    o.schedule = MPK_SCHEDULE_PULL;
+    expect(&o, "nlpkkt 3", MPK_ERR_UNSUPPORTED, "schedule pull");
+    o = able();
+    for (int k = 0; k < MPK_PIVOTING_COMPLETE; k++) {
+        o.pivoting = (mpk_pivoting)k;
+        expect(&o, "nlpkkt 3", MPK_ERR_UNSUPPORTED, "it has pivoting complete, along the diagonal");
+    }
+    table.pivoting = table.atomics = 0;
+    o = able();
+    o.schedule = MPK_SCHEDULE_ATOMIC;
+    expect(&o, "nlpkkt 3", MPK_ERR_UNSUPPORTED, "schedule atomic: it has subsets");
+    o = able();
+    o.pivoting = MPK_PIVOTING_ROOK;
+    expect(&o, "nlpkkt 3", MPK_ERR_UNSUPPORTED, "pivoting rook: it has pivoting none");
+    table = *mpk_accelerator_cpu();
     table.precisions = 1u << MPK_S;
-    o = complete();
+    o = able();
     expect(&o, "nlpkkt 3", MPK_ERR_UNSUPPORTED, "does not take double precision");
     table.precisions = 1u << MPK_D;
     table.largest_block = 8;
@@ -383,8 +406,6 @@ FAILING(zero_out)
 
 static void test_failures(void **unused) {
     (void)unused;
-    mpk_options o = complete();
-    o.stages = 2;
     table = *mpk_accelerator_cpu();
     table.pivoting = 0;
     table.allocate = failing_allocate, table.release = counting_release;
@@ -392,6 +413,8 @@ static void test_failures(void **unused) {
     table.factorize = failing_factorize, table.solve = failing_solve;
     table.downdate = failing_downdate, table.transpose = failing_transpose;
     table.zero_out = failing_zero_out;
+    mpk_options o = able();
+    o.stages = 2;
     mpk_context *ctx = with_table();
     bad_call = -1;
     calls = held = 0;
@@ -419,14 +442,14 @@ static void test_failures(void **unused) {
 /* The k-th allocation of the host fails: an error, nothing is kept, here or there. */
 static void test_memory(void **unused) {
     (void)unused;
-    mpk_options o = complete();
-    o.threads = 1;
-    o.stages = 2;
     table = *mpk_accelerator_cpu();
     table.pivoting = 0;
     table.nbuffers = 1;
     table.buffers[0] = (mpk_accelerator_buffer){"one", 0, 8};
     table.allocate = failing_allocate, table.release = counting_release;
+    mpk_options o = able();
+    o.threads = 1;
+    o.stages = 2;
     bad_call = -1;
     for (int64_t k = 0, all = 1; k <= all; k += 1 + k / 30) {
         failing f = {.fail_at = k};
@@ -492,7 +515,7 @@ static void test_failures_have_words(void **unused) {
             if (what == 1) table.upload = upload;
             if (what == 2) table.allocate = allocate;
             mpk_context *ctx = with_table();
-            mpk_options o = complete();
+            mpk_options o = able();
             o.schedule = MPK_SCHEDULE_SUBSETS;
             mpk_problem *problem = NULL;
             mpk_analysis *an = NULL;
