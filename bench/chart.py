@@ -105,5 +105,5 @@ def one(drawing, x, y, panel, legend):
             if good(value, log):
                 run.append((at, to(value)))
             elif run:
-                drawing.curve(run, colour, dash="5 4" if s.get("right") else None, dots="#fff")
+                drawing.curve(run, colour, dash="5 4" if s.get("right") or s.get("dash") else None, dots="#fff")
                 run = []

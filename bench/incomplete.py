@@ -4,7 +4,7 @@ section of bench/results/incomplete.md rewritten."""
 import argparse, datetime, glob, json, math, os, platform, re, subprocess, sys, tempfile, threading, time
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
-SECTIONS = ["points", "auto", "pairs", "table1", "fig3", "jacobi-fig3", "jacobi-table1", "sweeps", "parilu", "settings", "preprocessed", "trace"]
+SECTIONS = ["points", "auto", "pairs", "table1", "fig3", "jacobi-fig3", "jacobi-table1", "sweeps", "parilu", "settings", "preprocessed", "linear", "jacobi-linear", "trace"]
 COLOURS = ["#1f6feb", "#d1242f", "#1a7f37", "#9a6700", "#8250df", "#0e7c86"]
 HEAD = """# Incomplete factorizations on blocks
 
@@ -31,10 +31,21 @@ def beside():
     return folder if os.path.isdir(folder) else os.path.join(ROOT, "data")
 
 
+# Linear programs of the published tables: (row, the system that A is of). Three seeds of the random diagonal; as
+# 2018's section V says, and its appendix: "4 rounds of geometric scaling". find() makes a system of it.
+LINEAR = [("bab5", "lp_kkt/bab5_it05"), ("map06", "lp_kkt/map10_it00")]
+ROUNDS, SEEDS = [0, 4], [1, 2, 3]
+
+
 def find(options, name):
-    """Arguments of the command for a matrix by name ("lp_kkt/bab5_it05" or "generate SPEC"); None: we lack it."""
+    """Arguments of the command for a matrix by name ("lp_kkt/bab5_it05", "lp-published lp_kkt/bab5_it05 scaling=0" or
+    "generate SPEC"); None: we lack it."""
     if name.startswith("generate "):
         return ["--generate", name[len("generate "):]]
+    if name.startswith("lp-published "):
+        family, base, *more = name.split(" ")
+        source = find(options, base)
+        return source and ["--generate", " ".join([family, source[0], *more])]
     found = sorted(glob.glob(os.path.join(options.matrices, name + ".mtx*")))
     return [found[0]] if found else None
 
@@ -74,9 +85,10 @@ def case(source, setting):
     return ("generate " + source[1] if source[0] == "--generate" else source[0]) + " " + setting
 
 
-def in_process(options, cases, threads, repeats, timeout):
-    """Rows of bench/cuda/incomplete.c, by case; those that were not reached lack."""
-    driver = [os.path.join(options.build, "bench/cuda-incomplete"), "-t", str(threads), "-r", str(repeats)]
+def in_process(options, cases, threads, repeats, timeout, split=False):
+    """Rows of bench/cuda/incomplete.c, by case; those that were not reached lack. With `split` also iterations as the
+    code of 2018 counts them."""
+    driver = [os.path.join(options.build, "bench/cuda-incomplete"), "-t", str(threads), "-r", str(repeats), "-s", str(int(split))]
     with tempfile.TemporaryFile("w+") as out:
         try:
             subprocess.run([*driver, *cases], stdout=out, timeout=timeout)

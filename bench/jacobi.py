@@ -2,24 +2,28 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Fig. 3 and Table I of Thuerck 2019 (Fig. 6.4, 6.5 and Table 6.1 of Thuerck 2021) anew: Jacobi-LDLᵀ.
 
-    bench/jacobi.py fig3|table1|device [MATRICES] [--build build] [--threads 2] [--report bench/results/incomplete.md]
+    bench/jacobi.py fig3|table1|linear|exact|device [MATRICES] [--build build] [--threads 2] [--report bench/results/incomplete.md]
 
 fig3: (a) diagonal dominance of block rows, (b) epsilon, (c) block size, (d) inner and outer pivoting, (e) sweeps, by the
 error of L D Lᵀ (bench/reconstruct.c), (f) time beside the level-scheduled factorization; bench/results/jacobi-fig3.svg.
 table1: backward error and residual after 4 runs of GMRES(25).
+linear: Table I on the paper's linear programs, made anew with random diagonals, as A is and as S A S; what they depend on. With
+--device cuda: on a GPU, to standard output.
+exact: complete factorizations by sweeps, beside level sets and the direct solver.
 Each writes its section of the report; rows go to BUILD/bench/jacobi-*.jsonl.
 device: Fig. 3f on a GPU, the factors of Fig. 3b to e beside the processor's, and Table I, by BUILD/bench/cuda-blocks and
 cuda-incomplete; tables to standard output, bench/results/jacobi-fig3f-gpu.svg."""
 import concurrent.futures, fnmatch, json, math, os, re, subprocess, sys, tempfile
 
 import chart
-from incomplete import arguments, case, find, in_process, keep, picture, show, solve, write_section
+from incomplete import LINEAR, ROUNDS, SEEDS, arguments, case, find, in_process, keep, picture, show, solve, write_section
 
 SUBJECTS = ["lp_kkt/bab5_it05", "lp_kkt/bab5_it37", "qp_kkt/boyd1", "qp_kkt/cont-101", "suitesparse/tuma1",
             "generate lin nx=40 ny=40 nz=20 sigma=-1"]
 ORDERING = "natural"  # as printed: "every matrix is permuted and scaled with MC64", and cut; --ordering says otherwise
 EPSILONS, SIZES, SWEEPS = [0.1, 0.01, 0.001, 0.0001], [1, 4, 8, 16, 32], [1, 2, 3, 4, 5, 6, 8, 10, 15]
-PIVOTINGS = [("none", 1), ("complete", 1), ("none", 3), ("complete", 3)]
+PIVOTINGS = [("none", 1), ("complete", 1), ("none", 3), ("complete", 3)]  # inside, stages: none, inner, outer, both
+PUSHES = [0.1, 0.01, 0.001, 0.0001]  # the share of its norm below which a pivot pushes its block back
 # Table I: log10 of the backward error and of the residual, for Jacobi(32, 0.1) and Multilevel(32, 0.1)
 PUBLISHED = {"qpband": (-6, -8, -6, -8), "mario001": (-1, -1, -1, -1), "bab5": (-4, -1, -4, -1), "c-72": (-3, -1, -3, -1),
              "Si10H16": (-4, -3, -4, -3), "boyd1": (-5, -4, -5, -4), "Lin": (-4, -3, -4, -3), "map06": (-4, -2, -4, -2),
@@ -34,11 +38,11 @@ OURS = {"bab5": [("bab5, iterate 5", "lp_kkt/bab5_it05"), ("bab5, iterate 23", "
         "G3_circuit": [("a grid of 1260²", "generate helmholtz 2d 1260 0")]}
 
 
-def settings(method="jacobi", epsilon=0.1, block=32, pivoting="complete", stages=1, sweeps=8):
+def settings(method="jacobi", epsilon=0.1, block=32, pivoting="complete", stages=1, sweeps=8, **more):
     words = {"method": method, "grid": "on", "block": block, "level": 0, "drop-tolerance": 0, "fill-factor": 0,
              "ordering": ORDERING, "matching": "on", "pivoting": pivoting, "stages": stages}
     if method == "jacobi":
-        words.update({"jacobi-epsilon": epsilon, "sweeps": sweeps})
+        words.update({"jacobi-epsilon": epsilon, "sweeps": sweeps, **more})
     return words
 
 
@@ -65,8 +69,49 @@ FIG3_SAID = [
     "With AMD before the cut, as these figures were made until 2026-11-26, errors by ε differ less, and lin with a shift of 1 diverges: the paper names no ordering but the matching's."]
 
 
+def outer_lines(outer):
+    """What panel (d) does, beside its errors: pivots replaced, blocks pushed back."""
+    lines = ["**Outer pivoting.** A block is pushed back where a pivot of it, before the first sweep, is below 0.001 times the 1-norm of its own",
+             "columns (`jacobi_push`); replacing pivots, by ε times a norm, is another matter. Pivots *replaced* of all, blocks *pushed* of all in up to 3",
+             "stages (each as often as it was), error; with ε relative to ‖A‖₁, as printed, and to the 1-norm of a block's columns (`--jacobi-norm frame`).", "",
+             "| matrix | none: replaced | error | inner: replaced | error | outer: replaced | pushed | error | both: replaced | pushed | error |",
+             "|---|" + "---:|" * 10]
+    for key, title in ("d", ""), ("n", ", ε by frame"):
+        for name, got in outer:
+            cells = []
+            for (_, stages), row in zip(PIVOTINGS, got[key]):
+                cells += [counted(row, "perturbed")] + ([counted(row, "rejected", "frames")] if stages > 1 else []) + [error(row)]
+            lines.append(f"| {name}{title} | " + " | ".join(cells) + " |")
+    lines += ["", "Other bounds for pushing, and *kept*: blocks that are accepted before the last sweep of a stage, and depend on none that is not, stay, and the",
+              "next stage sweeps over the others alone (`--jacobi-judge last`). Swept: blocks times sweeps, beside those of one stage. Level sets are those of the",
+              "factor. All: all blocks fail, so none is pushed, and the report says so.", "",
+              "| matrix | " + " | ".join(f"push {p:g}: pushed | error | level sets" for p in PUSHES)
+              + " | kept, outer: pushed | swept | error | kept, both: pushed | swept | error |", "|---|" + "---:|" * (3 * len(PUSHES) + 6)]
+    for name, got in outer:
+        cells = []
+        for row in got["p"]:
+            cells += [counted(row, "rejected", "frames"), error(row), counted(row, "levels")]
+        for row in got["k"]:
+            swept = row.get("swept")
+            cells += [counted(row, "rejected", "frames"), f"{swept / 8 / row['frames']:.2f}" if swept else "—", error(row)]
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def counted(row, key, of=None):
+    if row.get(key) is None:
+        return "—"
+    if key == "rejected" and row.get("unpushed") and not row["rejected"]:
+        return "all"
+    return f"{row[key]:.0f}" + (f" of {row[of]:.0f}" if of else "")
+
+
+def error(row):
+    return "†" if row["error"] is None else f"{row['error']:.1e}"
+
+
 def fig3(options):
-    everything, names = [], []
+    everything, names, outer = [], [], []
     series = {key: [] for key in "abcdef"}
     for subject in SUBJECTS:
         source = find(options, subject)
@@ -75,7 +120,10 @@ def fig3(options):
         name = subject.split("/")[-1].replace("generate ", "").split(" nx")[0]
         reference = [dict(settings("ildlt", pivoting=p), damping=e) for p in ("complete", "none") for e in (0.1, 0)]
         parts = {"r": reference, "b": [settings(epsilon=e) for e in EPSILONS], "c": [settings(block=k) for k in SIZES],
-                 "d": [settings(pivoting=p, stages=s) for p, s in PIVOTINGS], "e": [settings(sweeps=s) for s in SWEEPS]}
+                 "d": [settings(pivoting=p, stages=s) for p, s in PIVOTINGS],
+                 "n": [settings(pivoting=p, stages=s, **{"jacobi-norm": "frame"}) for p, s in PIVOTINGS],
+                 "p": [settings(stages=3, **{"jacobi-push": p}) for p in PUSHES],
+                 "k": [settings(pivoting=p, stages=3, **{"jacobi-judge": "last"}) for p in ("none", "complete")], "e": [settings(sweeps=s) for s in SWEEPS]}
         rows = reconstruct(options, source, [c for part in parts.values() for c in part])
         got = {}
         for key, part in parts.items():
@@ -88,6 +136,7 @@ def fig3(options):
         series["a"].append({"name": name, "y": got["r"][0].get("dominance", [None] * 3)})
         series["f"].append({"name": name, "y": [base / t if base and t else None for t in quick]})
         series["d"][-1]["others"] = [r["error"] for r in got["r"]]
+        outer.append((name, got))
         print(f"{name:20s} reference {show(base)} s, error {show(got['r'][0]['error'])}; Jacobi: " + ", ".join(
             f"eps {e:g}: {show(r['error'])}" for e, r in zip(EPSILONS, got["b"])), flush=True)
 
@@ -123,7 +172,7 @@ def fig3(options):
     for k, name in enumerate(names):
         lines.append(f"| {name} | {', '.join(show(v, '.2g') for v in series['a'][k]['y'])} | " + " | ".join(
             "†" if v is None else f"{v:.1e}" for v in series["e"][k]["y"]) + f" | {show(series['f'][k]['y'][4], '.2f')} |")
-    lines += [""] + FIG3_SAID
+    lines += [""] + outer_lines(outer) + [""] + FIG3_SAID
     keep(options, "jacobi-fig3", everything)
     write_section(options, "jacobi-fig3", "Jacobi-LDLᵀ: ablations (2019, Fig. 3; 2021, Fig. 6.4 and 6.5)", lines)
 
@@ -156,6 +205,47 @@ def table1(options):
     lines += ["", "Could not be had: " + ", ".join(missing) + "."]
     keep(options, "jacobi-table1", rows)
     write_section(options, "jacobi-table1", "Jacobi-LDLᵀ as a preconditioner (2019, Table I; 2021, Table 6.1)", lines)
+
+
+EXACT = ["qp_kkt/cont-050", "qp_kkt/cont-101", "qp_kkt/aug2dc", "lp_kkt/afiro_it08", "lp_kkt/25fv47_it04", "lp_kkt/bab5_it37", "suitesparse/tuma1",
+         "spd/1138_bus", "suitesparse/1138_bus", "generate stokes mac 30", "generate helmholtz 2d 60 0.4", "generate nlpkkt 8"]
+EXACT_SWEEPS = [10, 30, 60, 120, 240]
+
+
+def exact(options):
+    """Complete factorizations by sweeps, beside level sets and the direct solver."""
+    lines = ["Complete fill, nothing dropped, ordering AMD, blocks of up to 32 rows: `--method jacobi --level -1 --drop-tolerance 0 --fill-factor 0",
+             "--jacobi-epsilon 1e-8 --sweeps S`, and SQMR to a relative residual of 1e-10 with the factor; b = A 1. *Level sets*: the same by `--method ildlt`.",
+             "A sweep propagates values by one level set, so S sweeps are exact where there are no more than S of them; before that a block may have been",
+             "divided by a pivot that is far from its value. Iterations and factorization seconds by sweeps; † not converged in 1000, or not finite.", "",
+             "| matrix | n | level sets | " + " | ".join(f"S {s}: it. | s" for s in EXACT_SWEEPS)
+             + " | level sets: it. | s | direct: s | solve s | exact sweeps / direct |", "|---|" + "---:|" * (2 * len(EXACT_SWEEPS) + 7)]
+    rows = []
+    for subject in EXACT:
+        source = find(options, subject)
+        if not source or not fnmatch.fnmatch(subject, options.only):
+            continue
+        name = subject.split("/")[-1].replace("generate ", "")
+        words = ["--level", "-1", "--drop-tolerance", "0", "--fill-factor", "0", "--ordering", "amd", "--krylov", "sqmr", "--tolerance", "1e-10"]
+        by_levels = solve(options, source, ["--method", "ildlt", *words], 60)
+        direct = solve(options, source, ["--method", "ldlt"], 60)
+        cells, best = [], None
+        for sweeps in EXACT_SWEEPS:
+            row = solve(options, source, ["--method", "jacobi", "--jacobi-epsilon", "1e-8", "--sweeps", str(sweeps), *words], 60)
+            rows.append(dict(row, matrix=name, sweeps=sweeps))
+            done = row.get("status") == "ok"
+            if done and best is None:
+                best = row
+            cells += [str(row["krylov"]["iterations"]) if done else "†", seconds(row)]
+        rows += [dict(by_levels, matrix=name, sweeps=None), dict(direct, matrix=name, sweeps=None)]
+        good = by_levels.get("status") == "ok"
+        t, base = [r["time_s"]["factorize"] if r and r.get("time_s") else None for r in (best, direct)]
+        lines.append(f"| {name} | {direct.get('n', '—')} | {by_levels.get('blocks', {}).get('levels', '—')} | " + " | ".join(cells)
+                     + f" | {by_levels['krylov']['iterations'] if good else '†'} | {seconds(by_levels)} | {seconds(direct)} | "
+                     f"{show(direct.get('time_s', {}).get('solve'))} | {show(t / base if t and base else None)} |")
+        print(lines[-1], flush=True)
+    keep(options, "jacobi-exact", rows)
+    write_section(options, "jacobi-exact", "Exact factorizations by sweeps (2019, section VIII)", lines)
 
 
 def gmres(options, source, choice):
@@ -200,12 +290,95 @@ def engine_rows(options, source, choices, words, timeout):
     return rows + [{"ms": None, "levels": None, "l": None}] * (len(choices) - len(rows))
 
 
+GMRES = "krylov=gmres,restart=25,max_iterations=100,tolerance=1e-14"
+# Changes to Jacobi(32, 0.1) and Multilevel on bab5: (what, settings, rounds, decades)
+LINEAR_CHANGES = [("as printed", "", 4, 6)] + [(f"{r} rounds of scaling", "", r, 6) for r in (0, 1, 2, 8)] + [
+    (f"a diagonal over {d} decades", "", 4, d) for d in (0, 2, 4, 8, 10)] + [
+    ("`ordering=amd`", "ordering=amd", 4, 6), ("`ordering=nd`", "ordering=nd", 4, 6), ("`block=16`", "block=16", 4, 6), ("`grid=off`", "grid=off", 4, 6),
+    ("`level=1`", "level=1", 4, 6), ("`pivoting=rook`", "pivoting=rook", 4, 6), ("`sweeps=5`", "sweeps=5", 4, 6), ("`sweeps=15`", "sweeps=15", 4, 6),
+    ("`jacobi_decay=1`", "jacobi_decay=1", 4, 6), ("`jacobi_decay=0.8`", "jacobi_decay=0.8", 4, 6), ("200 steps", "max_iterations=200", 4, 6),
+    ("`restart=100`", "restart=100", 4, 6), ("`krylov=sqmr`", "krylov=sqmr", 4, 6)]
+
+
+def both_exponents(row):
+    if not row or "failed" in row:
+        return "†"
+    return " ".join("exact" if v == 0 else f"{math.log10(v):.1f}" if v < 1e299 else "†" for v in (row["normwise"], row["relative_residual"]))
+
+
+def linear_rows(options, base, rounds, decades, words, prefix, epsilons):
+    """For each seed {epsilon, or None of the level-scheduled one: row}."""
+    source = find(options, f"lp-published {base} scaling={rounds} decades={decades}")
+    more = "," + GMRES + ("," + words if words else "") + (",device=cuda" if options.device == "cuda" else "")
+    kinds = list(epsilons) + ([] if words.startswith(("sweeps", "jacobi")) else [None])
+    named = {(s, e): prefix + case(source, words_of(settings(epsilon=e) if e else settings("ildlt", stages=3)) + more + f",seed={s}")
+             for s in SEEDS for e in kinds}
+    started = ["generate nlpkkt 5 device=cuda"] if options.device == "cuda" else []
+    got = in_process(options, started + list(named.values()), options.threads, 0, 900)
+    return [{e: got.get(named[s, e], {}) for e in kinds} for s in SEEDS]
+
+
+def linear(options):
+    cpu, everything, changed = options.device == "cpu", [], []
+    lines = [*LINEAR_HEAD, "| row | A of | rounds of scaling | system | ε = 0.1: B R | best ε: B R (ε) | Multilevel: B R | published: Jacobi B R | Multilevel B R |",
+             "|---|---|---:|---|---|---|---|---|---|"]
+    for name, base in LINEAR:
+        if not find(options, base) or not fnmatch.fnmatch(base, options.only):
+            continue
+        p, epsilons = PUBLISHED[name], EPSILONS[:2] if name == "map06" else EPSILONS
+        for prefix, what in (("", "A"), ("preprocessed ", "S A S")):
+            if name == "map06" and not prefix:
+                continue  # minutes
+            for rounds in ROUNDS:
+                rows = linear_rows(options, base, rounds, 6, "", prefix, epsilons)
+                everything += [dict(r, epsilon=e) for row in rows for e, r in row.items()]
+                best = [min((e for e in epsilons if "relative_residual" in row[e]), key=lambda e: row[e]["relative_residual"], default=epsilons[0])
+                        for row in rows]
+                cells = ["; ".join(both_exponents(row[0.1]) for row in rows),
+                         "; ".join(f"{both_exponents(row[e])} ({e:g})" for row, e in zip(rows, best)),
+                         "; ".join(both_exponents(row[None]) for row in rows), f"{p[0]} {p[1]}", f"{p[2]} {p[3]}"]
+                lines.append(f"| {name} | {base.split('/')[-1]} | {rounds} | {what} | " + " | ".join(cells) + " |")
+                print(lines[-1], flush=True)
+    if cpu and fnmatch.fnmatch("lp_kkt/bab5_it05", options.only):
+        lines += ["", "What it depends on: bab5, S A S, 4 rounds, seeds 1, 2, 3, where the row does not say otherwise.", "",
+                  "| changed | Jacobi(32, 0.1): B R | Multilevel: B R |", "|---|---|---|"]
+        for what, words, rounds, decades in LINEAR_CHANGES:
+            rows = linear_rows(options, "lp_kkt/bab5_it05", rounds, decades, words, "preprocessed ", [0.1])
+            changed += [dict(r, changed=what) for row in rows for r in row.values()]
+            lines.append(f"| {what} | {'; '.join(both_exponents(row[0.1]) for row in rows)} | "
+                         + "; ".join(both_exponents(row[None]) if None in row else "—" for row in rows) + " |")
+            print(lines[-1], flush=True)
+        keep(options, "jacobi-linear-changes", changed)
+    keep(options, "jacobi-linear", everything)
+    if cpu:
+        write_section(options, "jacobi-linear", "Jacobi-LDLᵀ on the paper's linear programs with random diagonals (2019, Table I)", lines + LINEAR_SAID)
+
+
+LINEAR_HEAD = [
+    "As above (natural order, regular grid of 32 rows, MC64's matching and scaling, 4 runs of GMRES(25)), on bab5 and map06's sibling with diagonals of",
+    "10^(-6u) ([generators.md](../../docs/reference/generators.md), lp-published), seeds 1, 2, 3. **B** and **R** as above, of A x = A 1, and of",
+    "S A S x = S A S 1, which is how the paper has every matrix.", ""]
+LINEAR_SAID = []
+
+
 def device(options):
     few = [1, 2, 3, 5, 8, 15]
     subjects = [(s, find(options, s)) for s in SUBJECTS if fnmatch.fnmatch(s, options.only)]
     subjects = [(s, source) for s, source in subjects if source]
     names = [s.split("/")[-1].replace("generate ", "").split(" nx")[0] for s, _ in subjects]
-    print("| matrix | level sets | levels, ms | " + " | ".join(f"{s}" for s in few) + " sweeps, ms | levels / 5 sweeps |")
+    print("| matrix | factors of Fig. 3b to e beside the processor's: settings | L within 1e-12 | 1e-9 | largest | entries elsewhere |")
+    print("|---|---:|---:|---:|---:|---:|")
+    choices = [*(settings(epsilon=e) for e in EPSILONS), *(settings(block=k) for k in SIZES),
+               *(settings(pivoting=p, stages=s) for p, s in PIVOTINGS), *(settings(sweeps=s) for s in few),
+               *(settings(pivoting=p, stages=3, **{"jacobi-norm": n, "jacobi-judge": j}) for p in ("none", "complete")
+                 for n in ("matrix", "frame") for j in ("first", "last"))]
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        for name, rows in zip(names, pool.map(lambda pair: engine_rows(options, pair[1], choices, ["-t", "4", "-r", "1"], 90), subjects)):
+            rows = [r for r in rows if r["l"] is not None]
+            print(f"| {name} | {len(rows)} | {sum(r['l'] <= 1e-12 for r in rows)} | {sum(r['l'] <= 1e-9 for r in rows)} | "
+                  f"{show(max((r['l'] for r in rows), default=None), '.1e')} | {sum(r['elsewhere'] for r in rows)} of "
+                  f"{sum(r['entries'] for r in rows)} |", flush=True)
+    print("\n| matrix | level sets | levels, ms | " + " | ".join(f"{s}" for s in few) + " sweeps, ms | levels / 5 sweeps |")
     print("|---|---:|---:|" + "---:|" * (len(few) + 1))
     series = []
     for (subject, source), name in zip(subjects, names):
@@ -217,16 +390,6 @@ def device(options):
               + f" | {show(base / quick if base and quick else None)} |", flush=True)
     chart.draw(picture("jacobi-fig3f-gpu.svg"), [{"title": "(f) level-scheduled time / Jacobi time, on a GPU", "ticks": [str(s) for s in few],
                                                   "series": series, "log": True, "label": "sweeps"}], names)
-    print("\n| matrix | factors of Fig. 3b to e beside the processor's: settings | L within 1e-12 | 1e-9 | largest | entries elsewhere |")
-    print("|---|---:|---:|---:|---:|---:|")
-    choices = [*(settings(epsilon=e) for e in EPSILONS), *(settings(block=k) for k in SIZES),
-               *(settings(pivoting=p, stages=s) for p, s in PIVOTINGS), *(settings(sweeps=s) for s in few)]
-    with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        for name, rows in zip(names, pool.map(lambda pair: engine_rows(options, pair[1], choices, ["-t", "4", "-r", "1"], 60), subjects)):
-            rows = [r for r in rows if r["l"] is not None]
-            print(f"| {name} | {len(rows)} | {sum(r['l'] <= 1e-12 for r in rows)} | {sum(r['l'] <= 1e-9 for r in rows)} | "
-                  f"{show(max((r['l'] for r in rows), default=None), '.1e')} | {sum(r['elsewhere'] for r in rows)} of "
-                  f"{sum(r['entries'] for r in rows)} |", flush=True)
     print("\n| matrix | Jacobi B | R | t, s | with ε | Multilevel B | R | t | published: Jacobi B | R | Multilevel B | R |")
     print("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
     asked = "krylov=gmres,restart=25,max_iterations=100,tolerance=1e-14,device=cuda"
@@ -259,11 +422,12 @@ def main():
     global ORDERING
     what = sys.argv[1] if len(sys.argv) > 1 else ""
     parser = arguments(__doc__)
-    parser.usage = "%(prog)s fig3|table1|device [MATRICES] [options]"
-    parts = {"table1": table1, "fig3": fig3, "device": device}
+    parser.usage = "%(prog)s fig3|table1|linear|exact|device [MATRICES] [options]"
+    parts = {"table1": table1, "fig3": fig3, "linear": linear, "exact": exact, "device": device}
     if what not in parts:
-        parser.error("say fig3, table1 or device first") if what not in ("-h", "--help") else parser.parse_args()
+        parser.error("say fig3, table1, linear, exact or device first") if what not in ("-h", "--help") else parser.parse_args()
     parser.add_argument("--ordering", default=ORDERING, help="of the rows, before they are cut (default: %(default)s)")
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="linear: where (default: %(default)s)")
     options = parser.parse_args(sys.argv[2:])
     ORDERING = options.ordering
     parts[what](options)

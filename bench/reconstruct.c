@@ -312,6 +312,11 @@ static void run(mpk_context *ctx, const mpk_problem *problem, const char *list) 
     number("blocks", (double)blocks.blocks);
     number("levels", blocks.levels);
     number("perturbed", (double)blocks.perturbed);
+    number("rejected", (double)blocks.rejected);
+    number("unpushed", (double)blocks.unpushed);
+    number("frames", (double)blocks.block_rows);
+    number("stages", (double)blocks.stages);
+    number("swept", (double)blocks.swept);
     printf(", \"dominance\": [");
     for (int k = 0; k < 3; k++)
         printf(isfinite(dominance[k]) ? "%s%.6g" : "%snull", k ? ", " : "", dominance[k]);

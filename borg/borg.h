@@ -74,7 +74,8 @@ enum borg_disable {
     BORG_NO_VECTOR = 4,    /* vector broadcast */
     BORG_NO_SEGMENTED = 8, /* segmented broadcast */
     BORG_NO_PERMUTE = 16,  /* permutes: store and gather instead */
-    BORG_STREAM = 32       /* no register cache: every value goes through memory */
+    BORG_STREAM = 32,      /* no register cache: every value goes through memory */
+    BORG_DISABLE_ALL = 63
 };
 
 /** One kernel, ready for a backend. */
@@ -107,6 +108,16 @@ typedef struct borg_machine {
     double gather_cost; /* per lane of an access that is neither contiguous nor a broadcast */
 } borg_machine;
 
+/** Options that not every backend can follow; with the others they are refused (options.c). */
+enum borg_takes {
+    BORG_TAKES_LANES = 1, /* --lanes */
+    BORG_TAKES_ORDER = 2, /* --lane-order=wg */
+    BORG_TAKES_WHOLE = 4, /* --whole-packs: else it makes no code for what is left of a pack */
+    BORG_TAKES_STAGE = 8,  /* --stage */
+    BORG_TAKES_UNITS = 16, /* --units, --budget */
+    BORG_TAKES_FORMAT = 32 /* --format */
+};
+
 /** A backend: one constant of this type and one folder, borg/emit/<name>/.
  *
  *  What it emits:
@@ -128,6 +139,8 @@ typedef struct borg_backend {
     borg_machine machine;
     bool fast_rcp;    /* it has an approximation for RCP; without, options.fast_rcp is refused */
     bool nontemporal; /* it stores past the caches; without, options.nontemporal is refused */
+    int32_t takes;    /* bits of borg_takes */
+    int32_t disables; /* bits of borg_disable that it knows to leave out */
     /** Write the code of all units to the sink. 0, or a negative status with messages. */
     borg_status (*emit)(const borg_unit *units, int32_t nunits, const borg_options *options,
                         borg_sink *sink, borg_diags *diags);

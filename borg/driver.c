@@ -2,8 +2,8 @@
 /* The pipeline, on one screen:
  *     lex -> parse -> check -> for each kernel: lower -> passes -> unit        then: backend */
 #include "borg/ast.h"
+#include "borg/options.h"
 #include "borg/passes.h"
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,8 +62,11 @@ static borg_module *make_module(borg_program *p, const borg_function *kernel, co
     if (rolled &&
         (borg_plan_failed(plan) || (!always && borg_cost(rolled, machine) > MUCH_CHEAPER * cost)))
         rolled = NULL;
-    if (o->dump_to) return make_once(p, kernel, o, pack, order, rolled ? plan : NULL, status);
-    return rolled ? rolled : m;
+    const bool keeps = rolled != NULL;
+    if (keeps) m = rolled;
+    if (o->dump_to) m = make_once(p, kernel, o, pack, order, keeps ? plan : NULL, status);
+    if (m) m->rolled = keeps;
+    return m;
 }
 
 static borg_module *make_ordered(borg_program *p, const borg_function *kernel,
@@ -174,62 +177,6 @@ static borg_status make_unit(borg_program *p, const borg_function *kernel, const
     return BORG_OK;
 }
 
-/* What a backend would pass over in silence is refused. */
-static borg_status check_fast(borg_program *p, const borg_options *o, const borg_backend *backend) {
-    if (!o->fast_rcp || !backend || backend->fast_rcp) return BORG_OK;
-    borg_report(&p->diags, BORG_ERROR, (borg_loc){0},
-                "--fast-rcp: the backend %s has no approximate reciprocal", backend->name);
-    return BORG_ERR_OPTION;
-}
-
-/* Each name is that of a pointer through which some kernel may write. */
-static borg_status check_nontemporal(borg_program *p, const borg_options *o,
-                                     const borg_backend *backend) {
-    if (!o->nontemporal || strcmp(o->nontemporal, "auto") == 0 ||
-        strcmp(o->nontemporal, "never") == 0)
-        return BORG_OK;
-    if (!backend->nontemporal) {
-        borg_report(&p->diags, BORG_ERROR, (borg_loc){0},
-                    "--nontemporal: the backend %s does not store past the caches", backend->name);
-        return BORG_ERR_OPTION;
-    }
-    for (const char *s = o->nontemporal;; ++s) {
-        const int length = (int)strcspn(s, ",");
-        bool found = false;
-        for (int32_t i = 0; i < p->nunits; ++i)
-            for (int32_t k = 0; k < p->units[i].module->nparams; ++k)
-                found |= borg_named_nontemporal(&p->units[i].module->params[k], s);
-        if (!found) {
-            borg_report(&p->diags, BORG_ERROR, (borg_loc){0},
-                        "--nontemporal: no kernel has a pointer '%.*s' that it may write through",
-                        length, s);
-            return BORG_ERR_OPTION;
-        }
-        s += length;
-        if (!*s) return BORG_OK;
-    }
-}
-
-static borg_status check_options(borg_program *p, const borg_options *o) {
-    const char *wrong = NULL;
-    if (o->size < 1 || o->size > BORG_MAX_SIZE) wrong = "WG_SIZE must be 1 to 256";
-    if (o->pack < BORG_PACK_AUTO || o->pack > BORG_MAX_PACK)
-        wrong = "WG_PACK must be 1 to 64 or auto";
-    for (const char *const *s = o->set; s && *s && !wrong; ++s) {
-        const char *value = strchr(*s, '=');
-        char *rest = NULL;
-        errno = 0;
-        if (value) (void)strtoll(value + 1, &rest, 0);
-        if (!value || value == *s || rest == value + 1 || *rest)
-            wrong = "--set needs NAME=value, an integer";
-        else if (errno == ERANGE)
-            wrong = "--set needs an integer of 64 bits";
-    }
-    if (!wrong) return check_fast(p, o, o->backend);
-    borg_report(&p->diags, BORG_ERROR, (borg_loc){0}, "%s", wrong);
-    return BORG_ERR_OPTION;
-}
-
 /* -D's and the constants that are always there. */
 static const char *const *all_defines(borg_program *p, const borg_options *o) {
     size_t count = 0;
@@ -311,17 +258,18 @@ static int32_t choose_pack(borg_program *p, const borg_options *o) {
 }
 
 static borg_status compile(borg_program *p, const borg_options *o) {
-    borg_status status = check_options(p, o);
+    borg_status status = borg_check_source(p, o);
     if (status) return status;
     borg_options chosen = *o;
     if (o->pack == BORG_PACK_AUTO) chosen.pack = choose_pack(p, o);
-    return compile_packed(p, &chosen);
+    status = compile_packed(p, &chosen);
+    return status ? status : borg_check_made(p, o);
 }
 
 static borg_status compile_ir(borg_program *p, const borg_options *o) {
     const char *text = p->diags.source.text;
     size_t length = p->diags.source.length, at = 0, capacity = 0;
-    borg_status refused = check_fast(p, o, o->backend);
+    borg_status refused = borg_check_text(p, o);
     if (refused) return refused;
     while (at < length) {
         size_t end = 0;
@@ -391,6 +339,27 @@ void borg_program_free(borg_program *p) {
     }
 }
 
+/* A kind of moves that --disable names and the kernel has none of: whoever measures wants to know. */
+static void tell_idle(borg_program *p, const borg_backend *backend, const borg_options *options,
+                      const borg_sink *made) {
+    for (int32_t bit = 1; bit <= BORG_STREAM; bit *= 2) {
+        if (!(options->disable & bit)) continue;
+        borg_options with = *options;
+        borg_sink other = {.arena = &p->arena};
+        const borg_diags told = p->diags;
+        with.disable &= ~bit;
+        const borg_status status = backend->emit(p->units, p->nunits, &with, &other, &p->diags);
+        p->diags = told;
+        if (told.last) told.last->next = NULL;
+        if (status == BORG_OK && other.length == made->length &&
+            memcmp(other.text, made->text, made->length) == 0)
+            borg_report(&p->diags, BORG_WARNING, (borg_loc){0},
+                        "--disable=%s changes nothing: the backend %s finds nothing of that kind "
+                        "in '%s'",
+                        borg_disable_text(bit), backend->name, p->units[0].name);
+    }
+}
+
 borg_status borg_program_emit(borg_program *p, const borg_backend *backend,
                               const borg_options *options, const char **text, size_t *length) {
     borg_sink *volatile sink = NULL;
@@ -399,8 +368,7 @@ borg_status borg_program_emit(borg_program *p, const borg_backend *backend,
     sink->arena = &p->arena;
     *text = "";
     *length = 0;
-    borg_status refused = check_fast(p, options, backend);
-    if (!refused) refused = check_nontemporal(p, options, backend);
+    borg_status refused = borg_check_emit(p, options, backend);
     if (refused) return refused;
     borg_options now = *options; /* IR may come here without passes */
     now.backend = backend;
@@ -409,6 +377,7 @@ borg_status borg_program_emit(borg_program *p, const borg_backend *backend,
         if (p->units[i].tail) borg_pass_mma(p->units[i].tail, &now);
     }
     borg_status status = backend->emit(p->units, p->nunits, options, sink, &p->diags);
+    if (status == BORG_OK && options->disable) tell_idle(p, backend, options, sink);
     *text = sink->text ? sink->text : "";
     *length = sink->length;
     return status;

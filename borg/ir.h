@@ -325,6 +325,7 @@ typedef struct borg_module {
     borg_order order; /* WI_MINOR or WG_MINOR */
     bool strict;      /* no FMA was formed: bits equal the source's */
     bool fast_rcp;    /* RCP may be an approximation */
+    bool rolled;      /* loops over arrays stayed loops, the arrays in memory (--loops) */
     int32_t flat;     /* elements of a group where the module is flat, else 0 */
     int32_t nparams;
     borg_param *params;

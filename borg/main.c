@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* borgc: options, files, exit status. Everything else is in the library. */
 #include "borg/files.h"
+#include "borg/options.h"
 #include "borg/passes.h"
 #include "borg/spatial/pipeline.h"
 #include "core/output.h"
@@ -30,7 +31,7 @@ static const char usage[] =
     "  --kernel=NAME        only this kernel of the file\n"
     "  --name=NAME          name of the emitted function\n"
     "  --lane-order=ORDER   wi, wg or auto (default)\n"
-    "  --lanes=N            GPUs: threads of a work-group, 1, 2, 4, 8, 16 or 32 (chosen;\n"
+    "  --lanes=N            cuda: threads of a work-group, 1, 2, 4, 8, 16 or 32 (chosen;\n"
     "                       1 with --lane-order=wg, where groups of a warp are interleaved)\n"
     "  --set=NAME=value     an integer parameter that is always this value\n"
     "  --stage=LIST         cuda, a group in each thread: these pointers by shared memory\n"
@@ -40,22 +41,26 @@ static const char usage[] =
     "  --budget=LIMITS      hls, pipe: lut=N,ff=N,dsp=N; what is larger is refused\n"
     "  --format=NAME        pipe: text (default), json or svg\n"
     "  --strict             no fused multiply-add: bits as in the source\n"
-    "  --whole-packs        groups come in multiples of WG_PACK: no code for the rest\n"
+    "  --whole-packs        groups come in multiples of WG_PACK: no code for the rest (c, avx512,\n"
+    "                       llvm, ve, hls)\n"
     "  --sizes=LIST         vrptx: a kernel for each of these WG_SIZEs, 4,8,16\n"
     "  --fast-rcp           rcp() may be an approximation (cuda, avx512)\n"
     "  --unroll-budget=N    instructions that unrolling may make (200000)\n"
-    "  --loops=auto|never|always  loops over arrays that registers cannot hold stay loops\n"
-    "  --flat=N|never       registers side by side where work-items are independent (cuda: items\n"
-    "                       of a thread)\n"
+    "  --loops=auto|never|always  loops over arrays that registers cannot hold stay loops (c,\n"
+    "                       avx512)\n"
+    "  --flat=N|never       registers side by side where work-items are independent (c, avx512;\n"
+    "                       cuda: items of a thread)\n"
     "  --no-vector          unroll loops over constants, do not run them as vectors\n"
     "  --optimise=0|1       without, with the passes (1)\n"
     "  --verify             check the intermediate form between passes\n"
-    "  --disable=LIST       reuse,scalar,vector,segmented,permute,stream: for measurements\n"
+    "  --disable=LIST       reuse,scalar,vector,segmented,permute,stream: for measurements (c,\n"
+    "                       avx512, ve; cuda, opencl: reuse)\n"
     "  --dump=WHAT          ast, ssa, infreg or a pass: to standard error\n"
     "  --ir                 the input is InfReg-IR, not source\n"
     "  --interpret          run the kernel on arguments from standard input (see borgc(1))\n"
     "  -Werror              warnings fail\n"
-    "  --help, --version\n";
+    "  --help, --version\n"
+    "What a backend, a kernel or --ir leaves no place for is refused.\n";
 
 static int complain(const char *reason, const char *what) {
     fprintf(stderr, "borgc: %s%s%s\n", reason, what ? ": " : "", what ? what : "");
@@ -115,14 +120,15 @@ static int add_define(command *c, const char *text) {
 }
 
 static int set_disable(command *c, const char *list) {
-    static const char *const names[] = {"reuse",     "scalar",  "vector",
-                                        "segmented", "permute", "stream"};
     while (*list) {
         size_t length = strcspn(list, ",");
-        int i = 0;
-        while (i < 6 && !(strlen(names[i]) == length && strncmp(names[i], list, length) == 0)) ++i;
-        if (i == 6) return complain("nothing of this name can be disabled", list);
-        c->options.disable |= 1 << i;
+        const char *name;
+        int32_t bit = 1;
+        while ((name = borg_disable_text(bit)) &&
+               !(strlen(name) == length && strncmp(name, list, length) == 0))
+            bit *= 2;
+        if (!name) return complain("nothing of this name can be disabled", list);
+        c->options.disable |= bit;
         list += length + (list[length] == ',');
     }
     return 0;
@@ -253,6 +259,8 @@ static int take_arguments(command *c, int argc, char **argv) {
     if (!c->input) return complain("no input (borgc --help)", NULL);
     if (c->output && mpki_output_same(c->output, c->input, true))
         return complain("the output is the input, which is not written over", c->output);
+    if (c->interpret && c->output)
+        return complain("--interpret prints arrays, -o is for what is emitted", NULL);
     if (c->nsizes && (strcmp(c->emit, "vrptx") || c->options.size || c->ir || c->interpret))
         return complain("--sizes is for --emit=vrptx and source, in place of WG_SIZE", NULL);
     if (!c->ir && !c->options.size && !c->nsizes)
@@ -277,8 +285,10 @@ static borg_status emit(command *c, borg_program *p, const char **text, size_t *
     sink = BORG_NEW(&p->arena, 1, borg_sink);
     sink->arena = &p->arena;
     for (int32_t i = 0; i < p->nunits; ++i) {
-        borg_print(p->units[i].module, sink);
-        if (p->units[i].tail) borg_print(p->units[i].tail, sink);
+        borg_unit *u = &p->units[i];
+        u->module->name = u->name;
+        borg_print(u->module, sink);
+        if (u->tail) u->tail->name = u->name, borg_print(u->tail, sink);
     }
     *text = sink->text ? sink->text : "";
     *length = sink->length;
@@ -468,13 +478,6 @@ int main(int argc, char **argv) {
         c.options.backend = borg_backend_find(c.emit);
         if (!c.options.backend) status = complain("no such backend (borgc --help)", c.emit);
     }
-    if (!status && c.options.stage && strcmp(c.emit, "cuda") != 0)
-        status = complain("--stage is for --emit=cuda", NULL);
-    const bool spatial = strcmp(c.emit, "pipe") == 0 || strcmp(c.emit, "hls") == 0;
-    if (!status && (c.units || c.options.budget) && !spatial)
-        status = complain("--units and --budget are for --emit=pipe and hls", NULL);
-    if (!status && c.options.format && strcmp(c.emit, "pipe") != 0)
-        status = complain("--format is for --emit=pipe", NULL);
     if (!status) status = run(&c);
     free(c.defines);
     return status;

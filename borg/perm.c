@@ -96,7 +96,7 @@ static void classify_two(borg_move *k, int32_t lanes) {
         return;
     }
     for (int32_t i = 0; i < k->used; ++i) {
-        if (k->from[i] == k->source[1]) k->index[i] = (uint8_t)(k->index[i] + lanes);
+        if (k->from[i] == k->source[1]) k->index[i] = (uint16_t)(k->index[i] + lanes);
         rotated = rotated && k->index[i] == k->index[0] + i;
     }
     k->kind = rotated ? BORG_MOVE_ROTATE : BORG_MOVE_TWO;
@@ -115,7 +115,7 @@ void borg_classify_move(const borg_module *m, const borg_inst *v, int32_t lanes,
         const borg_inst *x = v->args[k->operand];
         int32_t in = borg_lane_number(m, x, r, w, g) - r * borg_row_lanes(m, x);
         k->from[i] = r * borg_row_registers(m, x, lanes) + in / lanes;
-        k->index[i] = (uint8_t)(in % lanes);
+        k->index[i] = (uint16_t)(in % lanes);
         bool known = false;
         for (int32_t s = 0; s < nsources && s < 2; ++s) known = known || k->source[s] == k->from[i];
         if (known) continue;

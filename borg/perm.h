@@ -10,7 +10,7 @@
  *  row) / lanes. */
 #include "borg/ir.h"
 
-enum { BORG_MAX_VECTOR = 64 }; /* lanes of a register */
+enum { BORG_MAX_VECTOR = 256 }; /* lanes of a register */
 
 typedef enum borg_move_kind {
     BORG_MOVE_COPY,      /* source[0] as it is: a renaming */
@@ -31,7 +31,7 @@ typedef struct borg_move {
     int32_t operand;   /* of the instruction (ROWS has several); of source[] */
     int32_t source[2]; /* register numbers within that operand's value */
     int32_t segment;
-    uint8_t index[BORG_MAX_VECTOR]; /* lane within its source; of the second + lanes (TWO) */
+    uint16_t index[BORG_MAX_VECTOR]; /* lane within its source; of the second + lanes (TWO) */
     int32_t from[BORG_MAX_VECTOR];  /* register number of each lane */
 } borg_move;
 

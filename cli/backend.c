@@ -104,6 +104,25 @@ static void print_cycles(const cli_backend *b, const mpk_accelerator_report *r) 
 }
 #endif
 
+/* cuda-interface[:NUMBER] */
+static int use_cuda(cli_args *args, const char *number) {
+    const mpk_accelerator *table = NULL;
+    char *end = NULL;
+    const long device = *number ? strtol(number, &end, 10) : 0;
+    if (*number && (*end || device < 0 || device > INT32_MAX))
+        return refuse(args, "expected cuda-interface or cuda-interface:NUMBER");
+    const mpk_status status = mpk_accelerator_cuda(args->ctx, (int)device, &table);
+    if (mpk_failed(status)) {
+        const char *text = "";
+        mpk_last_error(args->ctx, NULL, NULL, &text);
+        fprintf(stderr, "metapack %s: --backend: %s\n", args->name, text);
+        cli_print_failure(args, status, text);
+        return mpk_exit_code(status);
+    }
+    set_defaults(args, table, 0);
+    return use(args, table);
+}
+
 static void print_calls(const mpk_accelerator_report *r) {
     for (int k = 0; k < PHASES; k++)
         if (r->calls[k])
@@ -132,6 +151,7 @@ int cli_backend_begin(cli_args *args, cli_backend *b) {
         set_defaults(args, mpk_accelerator_cpu(), 0);
         return use(args, mpk_accelerator_cpu());
     }
+    if (IS("cuda-interface")) return use_cuda(args, colon ? colon + 1 : "");
 #ifdef METAPACK_SIM
     if (IS("systolic")) return use_systolic(args, colon ? colon + 1 : "", b);
     if (IS("pipe")) return use_pipe(args, colon ? colon + 1 : "", b);
@@ -140,7 +160,8 @@ int cli_backend_begin(cli_args *args, cli_backend *b) {
     if (IS("systolic") || IS("pipe"))
         return refuse(args, "this command was built without simulators (METAPACK_SIM)");
 #endif
-    return refuse(args, "expected cpu, cuda, systolic:ROWSxCOLUMNS, pipe or pipe:FILE");
+    return refuse(args, "expected cpu, cuda, cuda-interface, systolic:ROWSxCOLUMNS, pipe or "
+                        "pipe:FILE");
 }
 
 void cli_backend_tell(const cli_args *args, const cli_backend *b) {
@@ -158,6 +179,9 @@ void cli_backend_tell(const cli_args *args, const cli_backend *b) {
 #endif
         print_calls(&r);
     (void)b;
+    if (r.waits)
+        fprintf(stderr, "Waits         %lld for results, %.3f ms in all\n", (long long)r.waits,
+                1e3 * r.wait_s);
     fprintf(stderr, "Boundaries    %lld between stages: the machine waited %.3f ms for the host\n",
             (long long)r.boundaries, 1e3 * r.boundary_s);
 }
@@ -174,10 +198,10 @@ void cli_backend_json(const cli_args *args, const cli_backend *b, const char *ru
     fprintf(out,
             "%.*s,\n  \"machine\": { \"uploads\": %lld, \"downloads\": %lld, \"bytes\": %lld, "
             "\"butterflies\": %lld, \"host_pivots\": %lld, \"boundaries\": %lld, "
-            "\"time_boundary_s\": %.6f",
+            "\"time_boundary_s\": %.6f, \"waits\": %lld, \"time_waits_s\": %.6f",
             (int)(length - rest), run, (long long)r.uploads, (long long)r.downloads,
             (long long)r.bytes, (long long)r.butterflies, (long long)r.host_pivots,
-            (long long)r.boundaries, r.boundary_s);
+            (long long)r.boundaries, r.boundary_s, (long long)r.waits, r.wait_s);
     for (int k = 0; k < PHASES; k++) {
         if (!r.calls[k]) continue;
         fprintf(out, ", \"%s\": { \"batches\": %lld, \"blocks\": %lld",

@@ -47,6 +47,7 @@ static void gather(const cli_args *args, files *f) {
     const int target = args->generate ? 0 : 1;
     if (args->command == CLI_CONVERT && !args->output && args->nwords == target + 1)
         add(f, CLI_MATRIX, "the target", args->words[target]);
+    add(f, CLI_INPUT, "the file of A", cli_generate_file(args));
     if (args->command == CLI_GENERATE && !args->output) add(f, CLI_MATRIX, "--output", "-");
     if (args->backend && !strncmp(args->backend, pipe, strlen(pipe)))
         add(f, CLI_INPUT, "--backend", args->backend + strlen(pipe));

@@ -354,3 +354,64 @@ function(mpki_cuda_kernels set_of files place)
     list(APPEND all "${table}|${table}|emitted_table")
     set(${files} "${all}" PARENT_SCOPE)
 endfunction()
+
+# Blocks of the accelerator interface (src/engines/cuda/accelerator): orders, in single and double precision.
+set(MPKI_CUDA_BLOCKS_FEW 8 16 32)
+set(MPKI_CUDA_BLOCKS_ALL 8 16 32)
+set(MPKI_CUDA_BLOCKS_NONE)
+
+# FILES [out]: file|dependency|name of the object, for each order and precision, and for the table of them; PLACE: their folder.
+function(mpki_cuda_block_kernels orders files place)
+    set(folder ${CMAKE_CURRENT_BINARY_DIR}/cuda/${place})
+    set(kernels ${CMAKE_CURRENT_SOURCE_DIR}/src/engines/cuda/accelerator/kernels)
+    set(all)
+    set(declared)
+    set(cases)
+    set(sizes)
+    if(TARGET borgc AND NOT CMAKE_CROSSCOMPILING)
+        foreach(n ${orders})
+            string(APPEND sizes "${n}, ")
+            foreach(p s d)
+                set(id blocks_${n}_${p})
+                set(type double)
+                set(precision 1)
+                if(p STREQUAL s)
+                    set(type float)
+                    set(precision 0)
+                endif()
+                add_custom_command(OUTPUT ${folder}/${id}.inc
+                    COMMAND borgc --emit=cuda --lane-order=wi --lanes=${n} -D WG_SIZE=${n} -D T=${type} -o ${folder}/${id}.inc
+                            ${kernels}/blocks.cl
+                    DEPENDS borgc ${kernels}/blocks.cl
+                    COMMENT "borgc blocks ${n} ${p} cuda" VERBATIM)
+                file(CONFIGURE OUTPUT ${folder}/${id}.cu CONTENT "/* Written by CMake. */
+#define MPKI_PRECISION ${precision}
+#define MPKI_N ${n}
+#include \"${kernels}/emitted.cuh\"
+namespace emitted {
+#include \"${folder}/${id}.inc\"
+}
+#include \"${kernels}/launches.cuh\"
+mpk_status mpki_cuda_${id}(mpki_cuda *cuda, mpki::block_kernel kernel, const mpki::block_job &job, cudaStream_t stream) {
+    return mpki::launch_blocks(cuda, kernel, job, stream);
+}
+" @ONLY)
+                list(APPEND all "${folder}/${id}.cu|${folder}/${id}.inc|${id}")
+                string(APPEND declared "mpki::block_launch mpki_cuda_${id};\n")
+                string(APPEND cases "    if (n == ${n} && scalar == ${precision}) return mpki_cuda_${id};\n")
+            endforeach()
+        endforeach()
+    endif()
+    file(CONFIGURE OUTPUT ${folder}/blocks_table.cu CONTENT "/* Written by CMake. */
+#include \"${kernels}/machine.cuh\"
+${declared}
+mpki::block_launch *mpki::block_launch_of(int n, mpk_scalar scalar) {
+${cases}    (void)n, (void)scalar;
+    return NULL;
+}
+const int32_t mpki::block_sizes[] = {${sizes}0};
+const unsigned mpki::block_precisions = 1u << MPK_S | 1u << MPK_D;
+" @ONLY)
+    list(APPEND all "${folder}/blocks_table.cu|${folder}/blocks_table.cu|blocks_table")
+    set(${files} "${all}" PARENT_SCOPE)
+endfunction()

@@ -11,7 +11,7 @@ set(METAPACK_CUDA_ARCHITECTURES "${architectures}" CACHE STRING
 if(DEFINED METAPACK_CUDA_ARCH)
     message(WARNING "METAPACK_CUDA_ARCH is not read: METAPACK_CUDA_ARCHITECTURES, as in CMAKE_CUDA_ARCHITECTURES")
 endif()
-set(METAPACK_CUDA_ROOMS "dense;batch;vectors;block_factor;triangular;inverse;multifrontal" CACHE STRING
+set(METAPACK_CUDA_ROOMS "dense;batch;vectors;block_factor;triangular;inverse;multifrontal;accelerator" CACHE STRING
     "what of src/engines/cuda the module has: dense takes half of its build's time, batch most of the rest")
 set(METAPACK_CUDA_PRECISIONS "0;1;2;3" CACHE STRING "of dense: s d c z by number; all for use, fewer to see that nvcc takes it")
 set(METAPACK_CUDA_FLAGS "" CACHE STRING "more words for nvcc, such as -Xcicc=-O1;-Xptxas=-O1: built in half the time, not for use")
@@ -93,9 +93,10 @@ macro(metapack_cuda_object name file needs compile)
     list(APPEND objects ${out})
 endmacro()
 
-# The objects of borgc's kernels in [place], listed as cmake/cuda-kernels.cmake says; names begin with [prefix].
-macro(metapack_cuda_emitted_objects kernels place prefix needs compile)
-    mpki_cuda_kernels("${kernels}" files ${place})
+# The objects of borgc's kernels in [place], listed as cmake/cuda-kernels.cmake says; names begin with [prefix]. [lister]:
+# mpki_cuda_kernels or mpki_cuda_block_kernels.
+macro(metapack_cuda_emitted_objects lister kernels place prefix needs compile)
+    cmake_language(CALL ${lister} "${kernels}" files ${place})
     foreach(entry ${files})
         string(REPLACE "|" ";" entry ${entry})
         list(GET entry 0 file)
@@ -165,7 +166,11 @@ function(metapack_cuda_module)
     endforeach()
     file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/cuda/compile_commands.json "[${database}]\n")
     if("batch" IN_LIST METAPACK_CUDA_ROOMS)
-        metapack_cuda_emitted_objects("${MPKI_CUDA_${METAPACK_CUDA_KERNELS}}" borg "" "${around}" "${compile}")
+        metapack_cuda_emitted_objects(mpki_cuda_kernels "${MPKI_CUDA_${METAPACK_CUDA_KERNELS}}" borg "" "${around}" "${compile}")
+    endif()
+    if("accelerator" IN_LIST METAPACK_CUDA_ROOMS)
+        metapack_cuda_emitted_objects(mpki_cuda_block_kernels "${MPKI_CUDA_BLOCKS_${METAPACK_CUDA_KERNELS}}" borg ""
+            "${headers}" "${compile}")
     endif()
     get_filename_component(libraries ${METAPACK_CUBLAS} DIRECTORY)
     set(module ${CMAKE_CURRENT_BINARY_DIR}/libmetapack_cuda.so)
@@ -182,11 +187,22 @@ function(metapack_cuda_module)
         add_executable(dense_system EXCLUDE_FROM_ALL bench/dense/system.c)
         target_include_directories(dense_system PRIVATE src ${CMAKE_CURRENT_BINARY_DIR}/config)
         target_link_libraries(dense_system PRIVATE metapack_static m)
+        # the same by cuSOLVER: ninja dense_peer
+        add_custom_command(OUTPUT bench/dense-peer DEPENDS bench/dense/peer.cu bench/dense/matrices.cuh
+            COMMAND ${METAPACK_NVCC} -std=c++17 -O3 -arch=native -I${CMAKE_CURRENT_SOURCE_DIR}/include -I${CMAKE_CURRENT_SOURCE_DIR}/src
+                -o bench/dense-peer ${CMAKE_CURRENT_SOURCE_DIR}/bench/dense/peer.cu -lcublas -lcusolver VERBATIM)
+        add_custom_target(dense_peer DEPENDS bench/dense-peer)
         # batches in device memory beside cuBLAS: bench/device-batch
         add_executable(device_batch EXCLUDE_FROM_ALL bench/batch/device.c bench/batch/matrices.c bench/batch/calls.c bench/batch/judge.c)
         target_include_directories(device_batch PRIVATE ${METAPACK_CUBLAS_INCLUDE})
         target_link_options(device_batch PRIVATE -L${libraries} LINKER:-rpath,${libraries})
         target_link_libraries(device_batch PRIVATE metapack_static cudart_static cublas rt m ${CMAKE_DL_LIBS})
+        # every kind of kernels beside cuBLAS and cuSOLVER: bench/device-variants
+        add_executable(device_variants EXCLUDE_FROM_ALL bench/batch/variants.c bench/batch/matrices.c bench/batch/calls.c
+            bench/batch/judge.c)
+        target_include_directories(device_variants PRIVATE ${METAPACK_CUBLAS_INCLUDE})
+        target_link_options(device_variants PRIVATE -L${libraries} LINKER:-rpath,${libraries})
+        target_link_libraries(device_variants PRIVATE metapack_static cudart_static cublas cusolver rt m ${CMAKE_DL_LIBS})
     endif()
 endfunction()
 
@@ -240,8 +256,10 @@ function(metapack_cuda_host_module)
     foreach(precision RANGE 3)
         metapack_cuda_object(host_batch_t${precision} ${source}/batch/kernels/batch_t.cu "${headers}" "${compile}"
             -DMPKI_PRECISION=${precision})
-        metapack_cuda_object(host_panel_t${precision} ${source}/batch/kernels/panel_t.cu "${headers}" "${compile}"
-            -DMPKI_PRECISION=${precision})
+        foreach(name panel registers_ldu registers_symmetric)
+            metapack_cuda_object(host_${name}_t${precision} ${source}/batch/kernels/${name}_t.cu "${headers}" "${compile}"
+                -DMPKI_PRECISION=${precision})
+        endforeach()
     endforeach()
     foreach(file ${sparse_tables})
         get_filename_component(name ${file} NAME_WE)
@@ -263,7 +281,12 @@ function(metapack_cuda_host_module)
         set(MPKI_CUDA_LANES)
         set(some "ldlt:1:0:0:2,4;ldlt_partial:1:2:1:2,8;ldu_partial:2:2:2:8;gemm_ab:product:0:0:8")
     endif()
-    metapack_cuda_emitted_objects("${some}" host host_ "${headers}" "${compile}")
+    metapack_cuda_emitted_objects(mpki_cuda_kernels "${some}" host host_ "${headers}" "${compile}")
+    if(NOT METAPACK_SANITIZE)
+        file(GLOB blocks CONFIGURE_DEPENDS ${source}/accelerator/kernels/*.*h)
+        metapack_cuda_object(host_accelerator ${source}/accelerator/kernels/accelerator.cu "${headers};${blocks}" "${compile}")
+        metapack_cuda_emitted_objects(mpki_cuda_block_kernels "8" host host_ "${headers};${blocks}" "${compile}")
+    endif()
     set(module ${CMAKE_CURRENT_BINARY_DIR}/cuda/libmetapack_cuda_host.so)
     add_custom_command(OUTPUT ${module} DEPENDS ${objects}
         COMMAND ${METAPACK_HOST_CXX} -shared -o ${module} ${objects} COMMENT "libmetapack_cuda_host.so" VERBATIM)

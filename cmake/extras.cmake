@@ -118,6 +118,12 @@ if(METAPACK_TESTS)
         set_tests_properties(example_acoustics_${method} PROPERTIES LABELS examples TIMEOUT 300
                              ENVIRONMENT "OPENBLAS_NUM_THREADS=1")
     endforeach()
+    add_test(NAME example_acoustics_saves COMMAND example_acoustics engine 400 2 off - acoustics_a.npy acoustics_b.npy)
+    set_tests_properties(example_acoustics_saves PROPERTIES LABELS examples FIXTURES_SETUP acoustics_saved)
+    add_test(NAME example_acoustics_saved COMMAND $<TARGET_FILE:metapack_command> solve acoustics_a.npy --rhs acoustics_b.npy
+             --dense tile --json)
+    set_tests_properties(example_acoustics_saved PROPERTIES LABELS examples FIXTURES_REQUIRED acoustics_saved
+                         PASS_REGULAR_EXPRESSION "\"n\": 400")
     add_test(NAME example_acoustics_usage COMMAND example_acoustics cube)
     set_tests_properties(example_acoustics_usage PROPERTIES LABELS examples WILL_FAIL TRUE)
 endif()

@@ -14,10 +14,10 @@ _metapack_options() # COMMAND -> its options
                 --factor-type --strategy --block --grid --similarity --joining --level
                 --level-rule --fill-factor --capacity-rule --drop-tolerance --drop-norm
                 --pivoting --stages --butterfly --schedule --sweeps --jacobi-epsilon
-                --jacobi-decay --shift --omega --precision --solve-sweeps --triangular
-                --isai-pattern --isai-power --isai-block --isai-limit --isai-over --isai-relax
-                --isai-precision --device-number --device-memory-limit --backend --dense --trace
-                --seed --deterministic' ;;
+                --jacobi-decay --jacobi-norm --jacobi-push --jacobi-judge --shift --omega
+                --precision --solve-sweeps --triangular --isai-pattern --isai-power --isai-block
+                --isai-limit --isai-over --isai-relax --isai-precision --device-number
+                --device-memory-limit --backend --dense --trace --seed --deterministic' ;;
         analyse | analyze)
             echo '--generate --method --device --threads --memory-limit --plot --json --quiet
                 --progress --help --ordering --given-perm --given-blocks --given-pivots
@@ -88,6 +88,8 @@ _metapack_words() # OPTION -> the words it takes, or nothing
         --isai-over) echo 'refuse less largest' ;;
         --isai-precision) echo 'double single' ;;
         --capacity-rule) echo 'bitmap index' ;;
+        --jacobi-norm) echo 'matrix frame' ;;
+        --jacobi-judge) echo 'first last' ;;
     esac
 }
 
@@ -108,7 +110,7 @@ _metapack_number() # OPTION: is its value a number?
         --similarity | --level | --fill-factor | --drop-tolerance | --stages) return 0 ;;
         --sweeps | --jacobi-epsilon | --jacobi-decay | --shift | --solve-sweeps) return 0 ;;
         --symmetry-tolerance | --omega | --device-number | --device-memory-limit) return 0 ;;
-        --isai-power | --isai-block | --isai-limit | --isai-relax) return 0 ;;
+        --isai-power | --isai-block | --isai-limit | --isai-relax | --jacobi-push) return 0 ;;
         *) return 1 ;;
     esac
 }
@@ -133,7 +135,7 @@ _metapack_values() # OPTION -> the words it takes, or nothing
 
 _metapack_families()
 {
-    echo 'nlpkkt control-distributed lin helmholtz stokes lp-kkt optimal-control quasi-definite random convection mycielskian'
+    echo 'nlpkkt control-distributed lin helmholtz stokes lp-kkt optimal-control quasi-definite random convection mycielskian lp-published'
 }
 
 _metapack_topics() # COMMANDS -> what help explains: the command knows which pages are there
@@ -179,7 +181,12 @@ _metapack()
     elif [[ $command == bench ]]; then
         mapfile -t COMPREPLY < <(compgen -W 'dense batch' -- "$cur")
     elif [[ $command == generate ]]; then
-        ((COMP_CWORD == 2)) && mapfile -t COMPREPLY < <(compgen -W "$(_metapack_families)" -- "$cur")
+        if ((COMP_CWORD == 2)); then
+            mapfile -t COMPREPLY < <(compgen -W "$(_metapack_families)" -- "$cur")
+        elif [[ ${COMP_WORDS[2]} == lp-published ]]; then
+            compopt -o filenames 2>/dev/null
+            mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+        fi
     else
         compopt -o filenames 2>/dev/null
         mapfile -t COMPREPLY < <(compgen -f -- "$cur")

@@ -8,7 +8,8 @@ complete -c metapack -n "__fish_seen_subcommand_from help" -f -a "(metapack help
 complete -c metapack -n "__fish_seen_subcommand_from bench" -f -a "dense batch"
 complete -c metapack -n "__fish_seen_subcommand_from accelerators" -a "ldlt trsv gemm"
 complete -c metapack -n "__fish_seen_subcommand_from generate" -f -a \
-    "nlpkkt control-distributed lin helmholtz stokes lp-kkt optimal-control quasi-definite random convection mycielskian"
+    "nlpkkt control-distributed lin helmholtz stokes lp-kkt optimal-control quasi-definite random convection mycielskian lp-published"
+complete -c metapack -n "__fish_seen_subcommand_from lp-published" -F
 
 # options: begin, made by tools/option-texts
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia info stats convert' -l generate -x -d 'generate A, as in --generate  nlpkkt 20 '
@@ -71,6 +72,9 @@ complete -c metapack -n '__fish_seen_subcommand_from solve' -l schedule -x -a 'p
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l sweeps -x -d 'sweeps of the fixed-point factorization (schedule jacobi)'
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l jacobi-epsilon -x -d 'sweeps replace pivots below this times the 1-norm of the scaled matrix'
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l jacobi-decay -x -d 'the factor by which jacobi_epsilon falls from sweep to sweep'
+complete -c metapack -n '__fish_seen_subcommand_from solve' -l jacobi-norm -x -a 'matrix frame' -d 'which norm jacobi_epsilon is relative to'
+complete -c metapack -n '__fish_seen_subcommand_from solve' -l jacobi-push -x -d 'sweeps push a block back where a pivot of it is below this times the 1-norm of its columns'
+complete -c metapack -n '__fish_seen_subcommand_from solve' -l jacobi-judge -x -a 'first last' -d 'when sweeps decide which blocks are pushed back'
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l shift -x -d 'add this to the diagonal of the scaled matrix, with its sign'
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l omega -x -d 'relaxation of method ssor'
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l precision -x -a 'double single' -d 'precision in which the factor is stored'

@@ -65,6 +65,9 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '--sweeps=[sweeps of the fixed-point factorization (schedule jacobi)]:N:'
                 '--jacobi-epsilon=[sweeps replace pivots below this times the 1-norm of the scaled matrix]:E:'
                 '--jacobi-decay=[the factor by which jacobi_epsilon falls from sweep to sweep]:D:'
+                '--jacobi-norm=[which norm jacobi_epsilon is relative to]:NAME:(matrix frame)'
+                '--jacobi-push=[sweeps push a block back where a pivot of it is below this times the 1-norm of its columns]:D:'
+                '--jacobi-judge=[when sweeps decide which blocks are pushed back]:NAME:(first last)'
                 '--shift=[add this to the diagonal of the scaled matrix, with its sign]:S:'
                 '--omega=[relaxation of method ssor]:W:'
                 '--precision=[precision in which the factor is stored]:NAME:(double single)'
@@ -324,7 +327,7 @@ _metapack()
     fi
     _metapack_specs $words[2]
     local families='nlpkkt control-distributed lin helmholtz stokes lp-kkt optimal-control
-        quasi-definite random convection mycielskian'
+        quasi-definite random convection mycielskian lp-published'
     shift words
     ((CURRENT--))
     if [[ $words[1] == generate && $CURRENT -eq 2 && $words[2] != -* ]]; then

@@ -13,8 +13,10 @@ static mpk_batch describe(const bench *b, int asynchronous) {
     mpk_batch_init(&batch);
     batch.scalar = b->scalar, batch.count = b->count, batch.n = b->n;
     batch.pivoting = pivoting_of(b);
+    if (starts(b, "l")) batch.kernels = b->kernels;
     batch.sizes = is(b->layout, "mixed") ? b->sizes : NULL;
     batch.stream = b->stream;
+    batch.symmetry = MPK_HERMITIAN;
     batch.asynchronous = asynchronous;
     batch.pivots_memory = MPK_DEVICE;
     batch.results_memory = asynchronous ? MPK_DEVICE : MPK_HOST;
@@ -59,11 +61,12 @@ void row_must(bench *b, mpk_status status) {
     exit(4);
 }
 
-static int blas_call(bench *b) {
+int row_blas(bench *b) {
     const int n = b->n, count = (int)b->count;
     const double done = -1, dbeta = 1;
     const float sone = -1, sbeta = 1;
-    if (!follows(b) || b->scalar > MPK_D) return -1;
+    if (!follows(b) || starts(b, "solve")) return -1;
+    if (starts(b, "gemm") && b->scalar > MPK_D) return -1;
     if (starts(b, "gemm"))
         return (int)(b->scalar == MPK_S
                          ? cublasSgemmStridedBatched(b->blas, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n,
@@ -72,11 +75,18 @@ static int blas_call(bench *b) {
                          : cublasDgemmStridedBatched(b->blas, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n,
                                                      &done, b->a, n, b->each, b->b, n, b->each,
                                                      &dbeta, b->c, n, b->each, count));
-    if (starts(b, "solve")) return -1;
-    return (int)(b->scalar == MPK_S ? cublasSgetrfBatched(b->blas, n, (float **)b->pointers, n,
-                                                          b->pivots, b->outcome, count)
-                                    : cublasDgetrfBatched(b->blas, n, (double **)b->pointers, n,
-                                                          b->pivots, b->outcome, count));
+    int *pivots = b->other_pivots, *info = b->outcome;
+#define GETRF(X, type) cublas##X##getrfBatched(b->blas, n, (type **)b->pointers, n, pivots, info, count)
+    switch (b->scalar) {
+    case MPK_S:
+        return (int)GETRF(S, float);
+    case MPK_D:
+        return (int)GETRF(D, double);
+    case MPK_C:
+        return (int)GETRF(C, cuComplex);
+    default:
+        return (int)GETRF(Z, cuDoubleComplex);
+    }
 }
 
 static int ascending(const void *x, const void *y) {
@@ -95,7 +105,7 @@ int row_measure(bench *b, int how, const void *from, double ms[4]) {
         const double begun = now_ms();
         NEED(cudaEventRecord(b->start, b->stream));
         if (how == BLAS) {
-            if (blas_call(b)) return 0;
+            if (row_blas(b)) return 0;
         } else {
             row_must(b, row_call(b, how == DEVICE));
         }
@@ -112,8 +122,7 @@ int row_measure(bench *b, int how, const void *from, double ms[4]) {
     return 1;
 }
 
-/* Milliseconds of a call among QUEUE ones in a row, the least of some rows. */
-static double queued(bench *b, int how) {
+double row_queued(bench *b, int (*call)(bench *b)) {
     bench one = *b;
     double least = 0;
     for (int r = -1; r < b->rounds; r++) {
@@ -125,10 +134,7 @@ static double queued(bench *b, int how) {
         NEED(cudaEventRecord(b->start, b->stream));
         for (int k = 0; k < QUEUE; k++) {
             one.a = b->copies[k], one.pointers = b->lists[k];
-            if (how == BLAS)
-                NEED(blas_call(&one));
-            else
-                row_must(b, row_call(&one, 1));
+            if (call(&one)) return 0;
         }
         NEED(cudaEventRecord(b->stop, b->stream));
         NEED(cudaEventSynchronize(b->stop));
@@ -138,10 +144,19 @@ static double queued(bench *b, int how) {
     return least / QUEUE;
 }
 
-void row_measure_queued(bench *b, double ms[2]) {
+static int ours(bench *b) {
+    row_must(b, row_call(b, 1));
+    return 0;
+}
+
+void row_take_copies(bench *b) {
     for (int k = 0; k < QUEUE; k++) {
         b->copies[k] = row_take(b, (size_t)b->total * size_of(b));
         b->lists[k] = row_pointers(b, b->copies[k]);
     }
-    ms[0] = queued(b, DEVICE), ms[1] = queued(b, BLAS);
+}
+
+void row_measure_queued(bench *b, double ms[2]) {
+    row_take_copies(b);
+    ms[0] = row_queued(b, ours), ms[1] = row_queued(b, row_blas);
 }

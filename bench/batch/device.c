@@ -10,7 +10,7 @@
  * cublas?gemmStridedBatched by events and by the clock, the same of both where calls follow each
  * other without a wait, each on its own copy of strided matrices (so that what the host needs for a
  * call is hidden where the device needs more), how far some matrices' factors are from the
- * host's, and of LDLT the worst backward error of some, which is looked at before anything is
+ * host's, and of factorizations the worst backward error of some, which is looked at before anything is
  * timed: a wrong one ends the program. gaps: strided, a little room after each
  * matrix. mixed: strided, orders 1 .. n by turns. Of more than 1024
  * strided matrices the others are copies of these. The data are renewed between calls, outside the
@@ -33,7 +33,7 @@ static void one(bench *b) {
         NEED(cudaMemcpy(factors, b->a, (size_t)b->total * size_of(b), cudaMemcpyDeviceToDevice));
         from = factors;
     }
-    if (starts(b, "ldlt")) { /* before anything is timed */
+    if (starts(b, "l")) { /* before anything is timed */
         row_renew(b, from);
         row_must(b, row_call(b, 0));
         error = row_backward(b);

@@ -5,6 +5,7 @@
  * their times (calls.c), and whether the factors are right (judge.c). */
 #include <metapack/metapack.h>
 
+#include <complex.h>
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
 #include <math.h>
@@ -21,8 +22,10 @@ typedef struct bench {
     cudaStream_t stream;
     cudaEvent_t start, stop;
     const char *verb, *layout;
+    mpk_batch_kernels kernels; /* of factorizations */
     mpk_scalar scalar;
     int n, rounds, queued, caller;  /* queued: calls in a row, too; caller: synchronous ones, too */
+    int lenient;                    /* a wrong row does not end the program */
     int64_t count, each, total;     /* entries of a matrix, of all */
     int64_t different;              /* matrices that `host` has */
     char *room;                     /* device memory of all rows, */
@@ -30,7 +33,7 @@ typedef struct bench {
     void *host, *first, *a, *b, *c; /* first: as given; on the device */
     void **pointers;
     void *copies[QUEUE], **lists[QUEUE]; /* of matrices, of pointers to them: for calls in a row */
-    int32_t *sizes, *pivots, *outcome, *host_outcome;
+    int32_t *sizes, *pivots, *other_pivots, *outcome, *host_outcome; /* other: cuBLAS's */
     FILE *out;
 } bench;
 
@@ -82,16 +85,15 @@ static inline int64_t at(const bench *b, int64_t k, int i, int j) {
     return k * b->each + e;
 }
 
-static inline double get(const bench *b, const void *x, int64_t k) {
+static inline double complex get(const bench *b, const void *x, int64_t k) {
     return b->scalar == MPK_S   ? ((const float *)x)[k]
            : b->scalar == MPK_D ? ((const double *)x)[k]
-           : b->scalar == MPK_C ? ((const float *)x)[2 * k]
-                                : ((const double *)x)[2 * k];
+           : b->scalar == MPK_C ? ((const float complex *)x)[k]
+                                : ((const double complex *)x)[k];
 }
 
 static inline int has_queue(const bench *b) {
-    return b->queued && follows(b) && b->scalar <= MPK_D && !starts(b, "gemm") &&
-           !starts(b, "solve");
+    return b->queued && follows(b) && !starts(b, "gemm") && !starts(b, "solve");
 }
 
 /* ---- matrices.c ---- */
@@ -112,17 +114,23 @@ enum { DEVICE, CALLER, BLAS };
 mpk_status row_call(bench *b, int asynchronous);
 /* Ends the program where a call failed. */
 void row_must(bench *b, mpk_status status);
+/* The vendor's factorization of the same matrices, or product; not 0: there is none. */
+int row_blas(bench *b);
 /* Least and median by events, then by the clock; 0: there is no such call. */
 int row_measure(bench *b, int how, const void *from, double ms[4]);
-/* Milliseconds of a call among QUEUE ones in a row: ours, cuBLAS's. */
+/* Milliseconds of a call among QUEUE ones in a row: ours, cuBLAS's (0: there is none). */
 void row_measure_queued(bench *b, double ms[2]);
+/* The copies that those calls work on. */
+void row_take_copies(bench *b);
+/* Milliseconds of one of QUEUE calls in a row, the least of some rows; 0: there is no such call. */
+double row_queued(bench *b, int (*call)(bench *b));
 
 /* ---- judge.c ---- */
 
 /* Some matrices once more on the host: the largest difference of the factors over their largest
  * entry; pivots may differ where two candidates are as good. */
 double row_apart(bench *b);
-/* The worst backward error of some matrices, which ends the program where it is wrong; below 0: not
- * an LDLT of real numbers. */
+/* The worst backward error of some matrices; where it is wrong this ends the program, or, if that
+ * is lenient, is -1. */
 double row_backward(bench *b);
 #endif

@@ -25,8 +25,8 @@ static inline double case_median(double *x, int count) {
     return x[count / 2];
 }
 
-/** FILE or "generate SPEC", then " key=value,...": the problem, and options, which begin with ildlt
- *  and frames of at most 32 rows. */
+/** FILE or "generate SPEC", then " key=value,...": the problem, made with the options' seed, and
+ *  options, which begin with ildlt and frames of at most 32 rows. */
 static inline mpk_status case_parse(mpk_context *ctx, const char *text, mpk_problem **problem,
                                     mpk_options *o) {
     char name[1000], *options;
@@ -39,15 +39,15 @@ static inline mpk_status case_parse(mpk_context *ctx, const char *text, mpk_prob
     mpk_options_init(o);
     o->method = MPK_METHOD_ILDLT;
     o->block = 32;
-    mpk_status status = strncmp(name, "generate ", 9)
-                            ? mpk_problem_read(ctx, name, problem)
-                            : mpk_problem_generate(ctx, name + 9, 1, problem);
+    mpk_status status = MPK_OK;
     for (char *word; !mpk_failed(status) && (word = strsep(&options, ","));) {
         char *value = strchr(word, '=');
         if (value) *value++ = '\0';
         status = mpk_options_set(ctx, o, word, value ? value : "on");
     }
-    return status;
+    if (mpk_failed(status)) return status;
+    return strncmp(name, "generate ", 9) ? mpk_problem_read(ctx, name, problem)
+                                         : mpk_problem_generate(ctx, name + 9, o->seed, problem);
 }
 
 #endif

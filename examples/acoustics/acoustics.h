@@ -14,8 +14,9 @@ typedef struct surface {
     double (*radius)(const double direction[3]); /* of the surface along a unit vector */
 } surface;
 
-/** "sphere": of radius 1; "head": with a nose, ears and a chin. count: even, at least 32. Returns
- * 0, or -1: unknown name, wrong count, no memory. */
+/** "sphere": of radius 1; "head": with a nose, ears and a chin; "engine": a box with rounded edges,
+ *  four cylinder heads in a row on its top and a shaft's flange. count: even, at least 32. Returns
+ *  0, or -1: unknown name, wrong count, no memory. */
 int surface_make(const char *name, int count, surface *s);
 void surface_free(surface *s);
 
@@ -38,4 +39,9 @@ double boundary_sphere_error(const surface *s, double k, const float complex *x)
 /** |u| in the plane y = 0 around the obstacle as a PNG; 0, or -1 when the file cannot be written.
  */
 int picture_write(const char *path, const surface *s, double k, const float complex *x);
+
+/** A symmetric matrix of which the lower triangle is given (n x n, lda = n), and a vector, as .npy
+ *  files; 0, or -1 when the file cannot be written. */
+int matrix_write(const char *path, int64_t n, const float complex *a);
+int vector_write(const char *path, int64_t n, const float complex *b);
 #endif

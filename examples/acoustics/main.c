@@ -4,9 +4,12 @@
  * is at hand. The application of Baboulin, Dongarra, Remy, Tomov & Yamazaki 2017, sec. 3.2, whose
  *  obstacles are a head (n = 10424) and an engine (n = 15135).
  *
- *      acoustics [sphere|head] [TRIANGLES] [K] [METHOD] [PICTURE.png]
+ *      acoustics [sphere|head|engine] [TRIANGLES] [K] [METHOD] [PICTURE.png] [A.npy B.npy]
  *      acoustics head 4000 6 none head.png
  *      acoustics head 10424 10 tile:cuda
+ *      acoustics engine 15134 12 off - A.npy B.npy
+ *
+ *  METHOD off: nothing is solved. PICTURE -: none. A.npy, B.npy: the system, for other programs.
  *
  *  On the sphere the answer is compared with the series: it must be within 6 %, or the exit code is
  *  1. Wavelength: 2 pi / K radii; some ten triangles each are wise. */
@@ -133,12 +136,14 @@ int main(int argc, char **argv) {
     mpk_dense_init(&dense);
     dense.scalar = MPK_C;
     dense.n = n;
-    dense.method = method_of(name, &dense.memory);
-    if (surface_make(shape, n, &s) || !(k > 0) || dense.method == MPK_DENSE_COUNT) {
+    const int off = !strcmp(name, "off");
+    dense.method = method_of(off ? "none" : name, &dense.memory);
+    if (argc == 7 || argc > 8 || surface_make(shape, n, &s) || !(k > 0) || dense.method == MPK_DENSE_COUNT) {
         fprintf(stderr,
-                "acoustics [sphere|head] [TRIANGLES] [K] [METHOD] [PICTURE.png]\n"
+                "acoustics [sphere|head|engine] [TRIANGLES] [K] [METHOD] [PICTURE.png] [A.npy "
+                "B.npy]\n"
                 "TRIANGLES: even, from 32; K > 0; METHOD: auto, tile, none, ...; tile:cuda on a "
-                "GPU\n");
+                "GPU; off\n");
         return 1;
     }
     float complex *a = malloc((size_t)n * (size_t)n * sizeof *a);
@@ -151,6 +156,15 @@ int main(int argc, char **argv) {
     printf("%-8s %d triangles, k = %g, %.1f triangles a wavelength; assembled in %.3f s\n", shape,
            n, k, 6.283185307 / k / sqrt(12.566370614 / n * 2.3), now() - start);
 
+    if (argc == 8 && (matrix_write(argv[6], n, a) || vector_write(argv[7], n, b))) {
+        fprintf(stderr, "acoustics: %s or %s: cannot be written\n", argv[6], argv[7]);
+        code = 2;
+        goto done;
+    }
+    if (off) {
+        code = 0;
+        goto done;
+    }
     mpk_status status = mpk_dense_query(ctx, &dense, 1, &sizes);
     if (mpk_failed(status)) goto done;
     factor.f = malloc((size_t)sizes.factor_bytes + 1);
@@ -177,7 +191,7 @@ int main(int argc, char **argv) {
         printf("series   relative error of du/dn on the surface: %.2g\n", error);
         code = error <= 0.06 ? 0 : 1;
     }
-    if (argc > 5 && picture_write(argv[5], &s, k, x)) {
+    if (argc > 5 && strcmp(argv[5], "-") && picture_write(argv[5], &s, k, x)) {
         fprintf(stderr, "acoustics: %s: cannot be written\n", argv[5]);
         code = 2;
     }

@@ -31,6 +31,15 @@ static double head(const double d[3]) {
            bump(d, 0, 1, 0, 0.15, 0.2) + bump(d, 0, -1, 0, 0.15, 0.2);
 }
 
+static double engine(const double d[3]) {
+    const double half[3] = {1.1, 0.6, 0.6};
+    double sum = 0, radius = 0;
+    for (int k = 0; k < 3; k++) sum += pow(fabs(d[k]) / half[k], 8);
+    radius = pow(sum, -1.0 / 8);
+    for (int c = 0; c < 4; c++) radius += bump(d, -0.75 + 0.5 * c, 0, 0.65, 0.15, 0.17);
+    return radius + bump(d, 1, 0, -0.2, 0.2, 0.25);
+}
+
 static void add(surface *s, const double a[3], const double b[3], const double c[3]) {
     double(*corner)[3] = s->corner[s->count];
     double *centre = s->centre[s->count], *normal = s->normal[s->count], u[3], v[3];
@@ -103,7 +112,10 @@ int surface_make(const char *name, int count, surface *s) {
     const int points = count / 2; /* without the poles: F = 2 V - 4 */
     const int rings = (int)lround(sqrt(PI * points / 4)) - 1;
     memset(s, 0, sizeof *s);
-    s->radius = !strcmp(name, "sphere") ? sphere : !strcmp(name, "head") ? head : NULL;
+    s->radius = !strcmp(name, "sphere")   ? sphere
+                : !strcmp(name, "head")   ? head
+                : !strcmp(name, "engine") ? engine
+                                          : NULL;
     if (!s->radius || count < 32 || count % 2) return -1;
     const size_t n = (size_t)count;
     s->corner = malloc(n * sizeof *s->corner);

@@ -3,17 +3,18 @@
 #define METAPACK_ACCELERATOR_H
 /** The accelerator interface: what a machine must offer so that the meta-algorithm runs on it
  *  (Thuerck 2021, sec. 8.3.4; Goal 2, sec. 8.2.2). A table of functions: memory, and kernels on
- *  batches of dense blocks. Indices stay with the host, values on the accelerator; calls are
- *  synchronous, the items of a batch independent. What the accelerator cannot do says its table,
- *  and the meta-algorithm goes round it:
+ *  batches of dense blocks. Indices stay with the host, values on the accelerator; the items of a
+ *  batch are independent, and calls take effect in the order in which they are made. What the
+ *  accelerator cannot do says its table, and the meta-algorithm goes round it:
  *    no atomics          downdates come in conflict-free subsets of level sets (sec. 8.3.3)
  *    no inner pivoting   a rejected pivot block gets a new random butterfly in each later stage (8.3.1)
+ *    no pairs            D is diagonal
+ *    no judging          the host waits for the results of factorize and solve; replaces pivots itself
  *    no load and store   blocks are dense in its memory
- *  It factorizes A = L D L^T on blocks, D diagonal; real symmetric matrices in double precision,
- *  method ildlt with nothing dropped. Where a pivot must be replaced, in the last stage, the host
- *  does it. Options that it cannot honour are refused, MPK_ERR_UNSUPPORTED: pivoting is complete where
- *  factorize permutes and none where it does not, schedule is subsets, or atomic with atomics, and
- *  device is cpu. docs/guide/accelerators.md; the processor's own table is mpk_accelerator_cpu(). */
+ *  It factorizes A = L D L^T (L L^T, L D U) on blocks, method ildlt. Options that it cannot honour are
+ *  refused, MPK_ERR_UNSUPPORTED: pivoting is complete where factorize permutes and none where it does
+ *  not, schedule is subsets, or atomic with atomics, and device is cpu. docs/guide/accelerators.md; the
+ *  processor's own table is mpk_accelerator_cpu(), that of an NVIDIA GPU mpk_accelerator_cuda(). */
 #include <metapack/status.h>
 
 #ifdef __cplusplus
@@ -30,9 +31,17 @@ typedef struct mpk_accelerator_buffer {
     int64_t item_bytes; /**< > 0; zeroed when it is made */
 } mpk_accelerator_buffer;
 
-/** A batch: item i works on block[0][i], block[1][i], ... Blocks are n x n doubles by rows, in the
- *  accelerator's memory; smaller ones are padded with zeros, pivots with a number on the
- *  diagonal. */
+/** What a frame's word says where the accelerator judges (mpk_accelerator.judges); 0: nothing. */
+enum {
+    MPK_ACCELERATOR_REJECTED =
+        1,                      /**< a pivot too small, or L too large: its items are passed over */
+    MPK_ACCELERATOR_FAILED = 2, /**< in the last stage: not finite; LLT: a pivot <= 0 */
+    MPK_ACCELERATOR_REPLACED = 4 /**< added for each pivot that was replaced */
+};
+
+/** A batch: item i works on block[0][i], block[1][i], ... Blocks are n x n entries by rows, in the
+ *  accelerator's memory; smaller ones are padded with zeros, pivots with ones (or a small number, see
+ *  `rows`) on the diagonal. */
 typedef struct mpk_accelerator_batch {
     int32_t n;
     int64_t count;
@@ -50,6 +59,49 @@ typedef struct mpk_accelerator_batch {
 } mpk_accelerator_batch;
 
 typedef mpk_status mpk_accelerator_kernel(void *self, const mpk_accelerator_batch *batch);
+
+/** The kernels by number. */
+enum {
+    MPK_ACCELERATOR_FACTORIZE = 0,
+    MPK_ACCELERATOR_SOLVE = 1,
+    MPK_ACCELERATOR_DOWNDATE = 2,
+    MPK_ACCELERATOR_TRANSPOSE = 3,
+    MPK_ACCELERATOR_ZERO_OUT = 4,
+    MPK_ACCELERATOR_PERMUTE = 5
+};
+
+/** A batch with what the six functions of a table do not know. */
+typedef struct mpk_accelerator_task {
+    size_t struct_size;
+    const mpk_accelerator_batch *batch;
+    int kernel;              /**< the number of one of the six */
+    mpk_scalar scalar;       /**< of the entries */
+    int type;                /**< mpk_factor_type. LLT: pivots must be positive. LDU: factorize
+                                      leaves the unit upper triangle U as well, and in block[1] the
+                                      transpose of what it leaves in block[0] */
+    int hermitian;           /**< A = A^H: where a block is transposed it is conjugated */
+    int pairs;               /**< D may have 2x2 blocks: factorize with perm looks for them, and
+                                      leaves D(k, k+1) at its place, which is 0 where no pair begins;
+                                      solve and downdate find it there */
+    int shared;              /**< downdate, with atomics: several items may have one block[0] */
+    int last;                /**< factorize where the accelerator judges: nothing is rejected, and
+                                      pivots that are not larger than `small` become as large */
+    const int32_t *rows;     /**< factorize: count, host: rows of the frame; behind them is padding,
+                                      ones on the diagonal, which pivots stay away from; NULL: as for
+                                      the six functions */
+    int32_t *const *columns; /**< factorize of LDU with perm: count: as perm, of the columns */
+    int32_t *state;          /**< judging: the words of all frames, in its memory; trouble and
+                                      largest are NULL then. Else NULL */
+    const int32_t *frame;    /**< judging: count, host: the frame of the pivot */
+    double bound; /**< judging: factorize, solve: a larger entry of L rejects the frame */
+    int32_t tag;  /**< comes back in the span of this call */
+} mpk_accelerator_task;
+
+/** When a kernel was at work: seconds before the last wait() returned. */
+typedef struct mpk_accelerator_span {
+    int32_t kernel, tag;
+    double began_s, ended_s;
+} mpk_accelerator_span;
 
 typedef struct mpk_accelerator {
     size_t struct_size; /**< sizeof(mpk_accelerator) */
@@ -87,6 +139,34 @@ typedef struct mpk_accelerator {
      *  form; after it those that it wrote are stored, block[1] from block[0]. */
     int64_t (*stored_bytes)(void *self, int32_t n);
     mpk_accelerator_kernel *load, *store;
+
+    /* A table whose struct_size ends here has none of what follows: it computes in MPK_D, type LDLT,
+     * without pairs. */
+
+    const int32_t
+        *sizes;     /**< the n that it takes, ascending, a 0 behind the last; NULL: as above */
+    unsigned types; /**< bit t: `run` computes factors of mpk_factor_type t */
+    int pairs;      /**< with pivoting: `run` takes 2x2 pivots, too */
+    int judges;     /**< `run` leaves the verdicts of factorize and solve in words of its memory
+                               (task.state), and passes over items of frames that are rejected; the
+                               host then lists a stage without waiting, and looks at its end */
+    /** A kernel with all that a task says. NULL: the six functions are all there is. These are called
+     *  where they suffice: MPK_D, LDLT, neither pairs nor judging; a table that judges needs none. */
+    mpk_status (*run)(void *self, const mpk_accelerator_task *task);
+    /** Until all calls so far are done. NULL: they are when they return. Else a kernel may return
+     *  before it is done; it has read its lists then, and trouble and largest come with wait().
+     *  upload, download and release keep their place in the order of calls by themselves. */
+    mpk_status (*wait)(void *self);
+    /** `count` pieces of `bytes` each, from or to one array of the host. NULL: one by one. */
+    mpk_status (*scatter)(void *self, int64_t count, void *const *to, const void *from,
+                          int64_t bytes);
+    mpk_status (*gather)(void *self, int64_t count, void *to, void *const *from, int64_t bytes);
+    /** The spans of the calls of `run` before the last wait(), at most `most` of them, which are then
+     *  forgotten; returns their number. They are recorded from the first call on, whose `most` is 0.
+     *  NULL: only the host's times are known. */
+    int64_t (*spans)(void *self, int64_t most, mpk_accelerator_span *spans);
+    /** What went wrong in the last call that failed; NULL, or a text that lives as long as the table. */
+    const char *(*last_error)(void *self);
 } mpk_accelerator;
 
 /** What an accelerator was asked to do. */
@@ -100,6 +180,8 @@ typedef struct mpk_accelerator_report {
     int64_t host_pivots; /**< pivot blocks of the last stage that the host factorized */
     int64_t boundaries;  /**< between stages */
     double boundary_s;   /**< from the last kernel of a stage to the next one's first */
+    int64_t waits;       /**< times the host waited for results that decide what comes next */
+    double wait_s;       /**< how long */
 } mpk_accelerator_report;
 
 /** Have factors of ctx computed by an accelerator from now on; NULL: by the options again.
@@ -114,8 +196,21 @@ MPK_API mpk_status mpk_accelerator_report_get(const mpk_context *ctx,
                                               mpk_accelerator_report *report);
 
 /** The processor as an accelerator: plain loops, in the order in which the simulators compute. It
- *  has atomics (it does one item after the other) and pivots along the diagonal. */
+ *  has atomics (it does one item after the other), pivots along the diagonal and all that a table may
+ *  have, in all precisions. A copy of it may be given less, or `pairs` and `judges`, which it leaves
+ *  off. */
 MPK_API const mpk_accelerator *mpk_accelerator_cpu(void);
+
+/** An NVIDIA GPU as an accelerator: kernels that borgc made (s, d; blocks of 8, 16, 32 rows), queued on
+ *  streams. It has atomics, pivots with pairs, and judges. ctx opens the GPU as mpk_device_info_get()
+ *  does.
+ *  ctx    [inout]
+ *  number [in]  from 0
+ *  table  [out] lives as long as ctx; for mpk_context_use_accelerator() of the same context
+ *  Returns MPK_OK | MPK_ERR_DEVICE: there is no such GPU, or its module was built without these kernels,
+ *          and mpk_last_error() says why | MPK_ERR_MEMORY */
+MPK_API mpk_status mpk_accelerator_cuda(mpk_context *ctx, int number,
+                                        const mpk_accelerator **table);
 
 #ifdef __cplusplus
 }

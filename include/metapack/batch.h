@@ -36,6 +36,16 @@ typedef enum mpk_batch_outcome {
     MPK_BATCH_NOT_FINITE = 3 /**< NaN or Inf, in the matrix or by overflow: no factors */
 } mpk_batch_outcome;
 
+/** Kernels of a device, which differ in speed alone, and in pivots where candidates are as good.
+ *  Which there are for a method, a pivoting and an order: docs/design/cuda-dense.md. */
+typedef enum mpk_batch_kernels {
+    MPK_BATCH_KERNELS_AUTO = 0,      /**< those that were quicker when they were measured */
+    MPK_BATCH_KERNELS_MADE = 1,      /**< made by borgc for the order: registers */
+    MPK_BATCH_KERNELS_REGISTERS = 2, /**< a row in the registers of each thread; orders to 32 */
+    MPK_BATCH_KERNELS_PANEL = 3,     /**< by panels, in shared memory; real LDLT above order 16 */
+    MPK_BATCH_KERNELS_SHARED = 4     /**< the matrix in shared memory; all of them */
+} mpk_batch_kernels;
+
 /** One operand of all matrices. */
 typedef struct mpk_batch_array {
     mpk_batch_layout layout;
@@ -74,6 +84,9 @@ typedef struct mpk_batch {
                                     Pivots given in device memory are checked there: a matrix whose
                                     pivots are not valid has the outcome MPK_BATCH_BREAKDOWN */
     mpk_memory results_memory; /**< where the results lie; likewise. Default host */
+    mpk_batch_kernels kernels; /**< MPK_DEVICE, factorizations: the kind of kernels; where there is
+                                    none of it for an order that occurs, MPK_ERR_UNSUPPORTED, and
+                                    nothing was written. Default auto, which all else needs */
 } mpk_batch;
 
 /** What became of each matrix, in batch->results_memory; each pointer may be NULL. */

@@ -99,6 +99,18 @@ typedef enum mpk_capacity_rule {
     MPK_CAPACITY_RULE_INDEX = 1   /**< by an index with each value, as in 2018 */
 } mpk_capacity_rule;
 
+/** What the least pivot of sweeps is relative to. */
+typedef enum mpk_jacobi_norm {
+    MPK_JACOBI_NORM_MATRIX = 0, /**< the 1-norm of the scaled matrix */
+    MPK_JACOBI_NORM_FRAME = 1   /**< that of the columns of the block */
+} mpk_jacobi_norm;
+
+/** When sweeps decide which blocks are pushed back. */
+typedef enum mpk_jacobi_judge {
+    MPK_JACOBI_JUDGE_FIRST = 0, /**< before the first sweep of a stage: all begin anew */
+    MPK_JACOBI_JUDGE_LAST = 1   /**< before its last sweep: what is accepted stays */
+} mpk_jacobi_judge;
+
 /** A switch; auto: METAPACK decides. */
 typedef enum mpk_switch { MPK_OFF = 0, MPK_ON = 1, MPK_AUTO = 2 } mpk_switch;
 
@@ -380,8 +392,22 @@ typedef struct mpk_options {
      *  in single precision), and the last tenth; the mean counts the triangle of the diagonal
      *  block, too. More entries stay. Default bitmap. */
     mpk_capacity_rule capacity_rule;
+    /** Which norm jacobi_epsilon is relative to. matrix: the 1-norm of the scaled matrix, as
+     *  printed in 2019, which one dense row raises for all blocks; frame: the 1-norm of the
+     *  block's own columns. Default matrix. */
+    mpk_jacobi_norm jacobi_norm;
+    /** Sweeps push a block back where a pivot of it is below this times the 1-norm of its
+     *  columns. Of the scaled matrix. Read with stages other than 1; replacing pivots, by
+     *  jacobi_epsilon, is another matter. 0: blocks with zero pivots alone. Where all blocks
+     *  fail, none is pushed, and the report says so. From 0 to 1. Default 0.001. */
+    double jacobi_push;
+    /** When sweeps decide which blocks are pushed back. first: before the first sweep of a
+     *  stage, as in 2019; then all blocks begin anew. last: before its last sweep; blocks that
+     *  are accepted, and depend on none that is not, stay as they are, and the next stage
+     *  sweeps over the others alone. Default first. */
+    mpk_jacobi_judge jacobi_judge;
     /* options: end */
-    int64_t reserved[16]; /**< 0: for options to come; metapack.h, Structs */
+    int64_t reserved[13]; /**< 0: for options to come; metapack.h, Structs */
 } mpk_options;
 
 /** Fill *options with the defaults. */

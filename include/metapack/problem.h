@@ -78,11 +78,13 @@ MPK_API mpk_status mpk_problem_read(mpk_context *ctx, const char *path, mpk_prob
 MPK_API mpk_status mpk_problem_write(mpk_context *ctx, const mpk_problem *problem,
                                      const char *path);
 
-/** Generate a test problem. Equal spec and seed give equal bits on every machine.
+/** Generate a test problem. Equal spec, file and seed give equal bits on every machine.
  *  spec    [in]  a family with its parameters: "nlpkkt 40", "helmholtz 2d 300 shift=0.3", "lp-kkt
- *                1000 2000 decades=6"; all of them, with sources: docs/reference/generators.md
+ *                1000 2000 decades=6", "lp-published FILE"; all of them, with sources:
+ *                docs/reference/generators.md. What is in double quotes is one word, "" a quote
  *  problem [out] created; *problem must be NULL before
- *  Returns MPK_OK | MPK_ERR_ARGUMENT (the text says what is wrong in spec), _SIZE, _MEMORY. */
+ *  Returns MPK_OK | MPK_ERR_ARGUMENT (the text says what is wrong in spec), _SIZE, _MEMORY;
+ *          lp-published also as mpk_problem_read(), and MPK_ERR_INPUT: FILE has no such system. */
 MPK_API mpk_status mpk_problem_generate(mpk_context *ctx, const char *spec, int64_t seed,
                                         mpk_problem **problem);
 

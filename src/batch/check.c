@@ -41,6 +41,7 @@ mpk_status mpki_batch_check_shape(mpk_context *ctx, const mpk_batch *given, mpk_
         return bad(ctx, -1, "no such memory");
     if (full->asynchronous != 0 && full->asynchronous != 1)
         return bad(ctx, full->asynchronous, "asynchronous is neither 0 nor 1");
+    if ((unsigned)full->kernels > MPK_BATCH_KERNELS_SHARED) return bad(ctx, -1, "no such kernels");
     if (full->threads < 0 || full->threads > MPKI_THREADS_MOST)
         return bad(ctx, full->threads, "the number of threads is negative, or above 1024");
     if (isnan(full->zero_tolerance) || full->zero_tolerance > 1)
@@ -124,6 +125,8 @@ mpk_status mpki_batch_check_memory(mpk_context *ctx, const mpki_batch_job *job) 
     for (int k = 0; k < 3; k++)
         if ((uintptr_t)lists[k] % sizeof(int32_t) != 0)
             return misaligned(ctx, -1, k == 0 ? "pivots" : "results", sizeof(int32_t));
+    if (batch->kernels != MPK_BATCH_KERNELS_AUTO && (memory == MPK_HOST || job->b || job->product))
+        return bad(ctx, -1, "only factorizations in device memory have a choice of kernels");
     if (memory == MPK_HOST) {
         if ((job->pivots && batch->pivots_memory == MPK_DEVICE) ||
             (results && batch->results_memory == MPK_DEVICE))

@@ -32,6 +32,8 @@ static const char *const switch_names[] = {"off", "on", "auto"};
 static const char *const norm_names[] = {"below", "whole"};
 static const char *const rule_names[] = {"sum", "max"};
 static const char *const capacity_names[] = {"bitmap", "index"};
+static const char *const sweep_norm_names[] = {"matrix", "frame"};
+static const char *const judge_names[] = {"first", "last"};
 
 #define LDLT (1u << MPK_METHOD_LDLT)
 #define ILDLT (1u << MPK_METHOD_ILDLT)
@@ -265,6 +267,20 @@ static const mpk_option table[] = {
      "code of 2018 has it: those whose capacity, with an index to each value, takes half of their "
      "dense bytes (a third of their size; a quarter in single precision), and the last tenth; the "
      "mean counts the triangle of the diagonal block, too. More entries stay."},
+    {WORDS(jacobi_norm, sweep_norm_names, MPK_JACOBI_NORM_MATRIX), "", AUTO | BLOCKS, 0, 1,
+     "which norm jacobi_epsilon is relative to",
+     "matrix: the 1-norm of the scaled matrix, as printed in 2019, which one dense row raises for "
+     "all blocks; frame: the 1-norm of the block's own columns."},
+    {NUMBER(jacobi_push, 0, 1, 1e-3), "", CHOSEN, 0, 1,
+     "sweeps push a block back where a pivot of it is below this times the 1-norm of its columns",
+     "Of the scaled matrix. Read with stages other than 1; replacing pivots, by jacobi_epsilon, is "
+     "another matter. 0: blocks with zero pivots alone. Where all blocks fail, none is pushed, and "
+     "the report says so."},
+    {WORDS(jacobi_judge, judge_names, MPK_JACOBI_JUDGE_FIRST), "", CHOSEN, 0, 1,
+     "when sweeps decide which blocks are pushed back",
+     "first: before the first sweep of a stage, as in 2019; then all blocks begin anew. last: "
+     "before its last sweep; blocks that are accepted, and depend on none that is not, stay as "
+     "they are, and the next stage sweeps over the others alone."},
 };
 enum { TABLE_SIZE = sizeof table / sizeof *table };
 _Static_assert(TABLE_SIZE <= 64, "mpk_job.asked has a bit for each");

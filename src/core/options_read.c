@@ -66,6 +66,8 @@ static const char *idle(const mpk_option *o, const mpk_options *options, bool ch
     if (chosen || options->method == MPK_METHOD_LDLT) return idle_inverses(o, options);
     if (is(o, "pivot_threshold") && options->stages == 1)
         return "not read with stages 1, which rejects no pivot";
+    if ((is(o, "jacobi_push") || is(o, "jacobi_judge")) && options->stages == 1)
+        return "not read with stages 1, which pushes nothing back";
     if (is(o, "level_rule") && options->level < 2) return "read from level 2 on alone";
     if (is(o, "drop_norm") && options->drop_tolerance == 0)
         return "not read without drop_tolerance";

@@ -30,10 +30,15 @@ double mpki_trace_begin(const mpk_context *ctx) {
     return mpki_trace_of(ctx) ? mpki_now_s() : 0;
 }
 
+void mpki_trace_add(mpk_context *ctx, mpki_lane lane, const char *name, int32_t number,
+                    double begin_s, double end_s) {
+    mpki_trace *t = mpki_trace_of(ctx);
+    if (!t) return;
+    const int64_t k = atomic_fetch_add(&t->count, 1);
+    if (k < t->room) t->span[k] = (mpki_span){name, lane, number, begin_s, end_s};
+}
+
 void mpki_trace_end(mpk_context *ctx, mpki_lane lane, const char *name, int32_t number,
                     double begin_s) {
-    mpki_trace *t = mpki_trace_of(ctx);
-    if (!t || begin_s == 0) return;
-    const int64_t k = atomic_fetch_add(&t->count, 1);
-    if (k < t->room) t->span[k] = (mpki_span){name, lane, number, begin_s, mpki_now_s()};
+    if (begin_s != 0) mpki_trace_add(ctx, lane, name, number, begin_s, mpki_now_s());
 }

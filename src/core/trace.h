@@ -6,7 +6,12 @@
 #include "core.h"
 
 /** Who did it. */
-typedef enum mpki_lane { MPKI_LANE_CALLER, MPKI_LANE_INSPECTOR, MPKI_LANES } mpki_lane;
+typedef enum mpki_lane {
+    MPKI_LANE_CALLER,
+    MPKI_LANE_INSPECTOR,
+    MPKI_LANE_MACHINE, /* an accelerator, by its own clock */
+    MPKI_LANES
+} mpki_lane;
 
 typedef struct mpki_span {
     const char *name; /* a literal */
@@ -34,5 +39,8 @@ double mpki_trace_begin(const mpk_context *ctx);
 /** Its end. number: see mpki_span */
 void mpki_trace_end(mpk_context *ctx, mpki_lane lane, const char *name, int32_t number,
                     double begin_s);
+/** A span of which both times are known. */
+void mpki_trace_add(mpk_context *ctx, mpki_lane lane, const char *name, int32_t number,
+                    double begin_s, double end_s);
 
 #endif

@@ -13,42 +13,41 @@ bool mpki_dense_low(const mpki_dense_call *call) {
     return call->factor_scalar != call->dense.scalar;
 }
 
+static int64_t together(int32_t nrhs) {
+    return nrhs < 1 ? 1 : mpki_dense_together(nrhs);
+}
+
 int64_t mpki_dense_solve_bytes(const mpki_dense_engine *engine, const mpki_dense_call *call,
                                int32_t nrhs) {
-    const int64_t most = nrhs > 1 ? nrhs : 1;
+    const int64_t all = nrhs > 1 ? nrhs : 1;
     const int64_t column = padded(call->dense.n) * (int64_t)mpk_scalar_size(call->dense.scalar);
-    return column * (2 * most + 2 + MPKI_DENSE_KRYLOV + 3) +
-           (engine->residual_bytes(call, nrhs) + 63) / 64 * 64 + 256;
+    return column * (all + 5 * together(nrhs) + MPKI_DENSE_KRYLOV + 2) +
+           (engine->residual_bytes(call, mpki_dense_together(nrhs)) + 63) / 64 * 64 + 256;
 }
 
 mpki_dense_parts mpki_dense_cut(const mpki_dense_solve *s, int32_t nrhs) {
-    const int64_t most = nrhs > 1 ? nrhs : 1;
+    const int64_t all = nrhs > 1 ? nrhs : 1;
     mpki_dense_parts p = {.ld = padded(s->call.dense.n)};
     p.column = p.ld * (int64_t)mpk_scalar_size(s->call.dense.scalar);
-    p.r = s->work;
-    p.best = p.r + p.column;
-    p.keep = p.best + p.column;
-    p.low = p.keep + most * p.column;
-    p.basis = p.low + most * p.column;
-    p.residual = p.basis + (MPKI_DENSE_KRYLOV + 3) * p.column;
+    const int64_t block = together(nrhs) * p.column;
+    p.x = s->work;
+    p.b = p.x + block;
+    p.r = p.b + block;
+    p.best = p.r + block;
+    p.low = p.best + block;
+    p.keep = p.low + block;
+    p.basis = p.keep + all * p.column;
+    p.residual = p.basis + (MPKI_DENSE_KRYLOV + 2) * p.column;
     return p;
 }
 
-mpk_status mpki_dense_shift(mpki_dense_solve *s, const mpki_dense_parts *p, int exponent, char *y,
-                            int64_t ldy) {
+mpk_status mpki_dense_shift(mpki_dense_solve *s, int exponent, char *y, int64_t ldy) {
     mpki_dense_call *call = &s->call;
-    const mpki_dense_engine *engine = s->engine;
     const mpk_scalar scalar = call->dense.scalar;
-    char *wide = p->basis + (MPKI_DENSE_KRYLOV + 2) * p->column;
     mpk_status status = MPK_OK;
-    const int part[2] = {exponent / 2, exponent - exponent / 2};
-    for (int k = 0; k < 2 && !mpk_failed(status); k++) {
-        const double m[2] = {ldexp(1, part[k]), 0};
-        status = engine->copy(call, call->dense.n, 1, scalar, y, ldy, scalar, wide, p->ld);
-        if (!mpk_failed(status))
-            status = engine->copy(call, call->dense.n, 1, scalar, NULL, ldy, scalar, y, ldy);
-        if (!mpk_failed(status)) status = engine->axpy(call, 1, m, wide, p->ld, y, ldy);
-    }
+    const double part[2] = {ldexp(1, exponent / 2), ldexp(1, exponent - exponent / 2)};
+    for (int k = 0; k < 2 && !mpk_failed(status); k++)
+        status = s->engine->copy(call, call->dense.n, 1, scalar, y, ldy, scalar, y, ldy, &part[k]);
     return status;
 }
 
@@ -65,31 +64,19 @@ mpk_status mpki_dense_precondition(mpki_dense_solve *s, const mpki_dense_parts *
         frexp(call->f->scale, &exponent);
         status = method->solve(call, nrhs, y, ldy);
         for (int32_t c = 0; c < nrhs && !mpk_failed(status) && exponent != 1; c++)
-            status = mpki_dense_shift(s, p, exponent - 1, y + c * ldy * size, ldy);
+            status = mpki_dense_shift(s, exponent - 1, y + c * ldy * size, ldy);
         return status;
     }
     /* t = y / size, rounded; t := (scale A)^-1 t; y = scale size t */
-    char *wide = p->basis + (MPKI_DENSE_KRYLOV + 2) * p->column;
-    for (int32_t c = 0; c < nrhs && !mpk_failed(status); c++) {
-        const double m[2] = {sizes[c] > 0 ? 1 / sizes[c] : 0, 0};
-        status = engine->copy(call, n, 1, scalar, NULL, p->ld, scalar, wide, p->ld);
-        if (!mpk_failed(status))
-            status = engine->axpy(call, 1, m, y + c * ldy * size, ldy, wide, p->ld);
-        if (!mpk_failed(status))
-            status = engine->copy(call, n, 1, scalar, wide, p->ld, factor,
-                                  p->low + c * p->ld * (int64_t)mpk_scalar_size(factor), p->ld);
+    double to[MPKI_DENSE_TOGETHER], back[MPKI_DENSE_TOGETHER];
+    for (int32_t c = 0; c < nrhs; c++) {
+        to[c] = sizes[c] > 0 ? 1 / sizes[c] : 0;
+        back[c] = sizes[c] * call->f->scale;
     }
+    status = engine->copy(call, n, nrhs, scalar, y, ldy, factor, p->low, p->ld, to);
     if (!mpk_failed(status)) status = method->solve(call, nrhs, p->low, p->ld);
-    for (int32_t c = 0; c < nrhs && !mpk_failed(status); c++) {
-        const double m[2] = {sizes[c] * call->f->scale, 0};
-        char *yc = y + c * ldy * size;
-        status =
-            engine->copy(call, n, 1, factor, p->low + c * p->ld * (int64_t)mpk_scalar_size(factor),
-                         p->ld, scalar, wide, p->ld);
-        if (!mpk_failed(status))
-            status = engine->copy(call, n, 1, scalar, NULL, ldy, scalar, yc, ldy);
-        if (!mpk_failed(status)) status = engine->axpy(call, 1, m, wide, p->ld, yc, ldy);
-    }
+    if (!mpk_failed(status))
+        status = engine->copy(call, n, nrhs, factor, p->low, p->ld, scalar, y, ldy, back);
     return status;
 }
 

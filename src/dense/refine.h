@@ -5,6 +5,13 @@
 #include "../engines/interface/dense.h"
 #include <complex.h>
 
+enum { MPKI_DENSE_TOGETHER = 256 }; /* right-hand sides solved and refined at once, at most */
+
+/** How many of nrhs right-hand sides are. */
+static inline int32_t mpki_dense_together(int32_t nrhs) {
+    return nrhs < MPKI_DENSE_TOGETHER ? nrhs : MPKI_DENSE_TOGETHER;
+}
+
 /** A solve on its way: the engine, the call (dense and f settled), and where the work lies. */
 typedef struct mpki_dense_solve {
     const mpki_dense_engine *engine;

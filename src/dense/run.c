@@ -60,30 +60,37 @@ mpk_status mpki_dense_measure_matrix(const mpki_dense_engine *engine, mpki_dense
     return status;
 }
 
-mpk_status mpki_dense_check_rhs(mpki_dense_session *s, const mpki_dense_sides *sides) {
+/* Column c of the right-hand sides: are all its entries numbers? */
+static mpk_status check_column(mpki_dense_session *s, const void *column, int32_t c) {
     mpki_dense_call *call = &s->call;
     const mpk_scalar scalar = call->dense.scalar;
-    const int64_t n = call->dense.n, size = (int64_t)mpk_scalar_size(scalar);
-    const int64_t reals = scalar == MPK_C || scalar == MPK_Z ? 2 * n : n;
+    const int64_t n = call->dense.n, reals = scalar >= MPK_C ? 2 * n : n;
+    const bool host = call->dense.memory == MPK_HOST;
+    const bool single = scalar == MPK_S || scalar == MPK_C;
+    void *taken = host ? NULL : mpki_alloc(call->ctx, "dense", n, mpk_scalar_size(scalar));
+    const void *here = host ? column : taken;
+    mpk_status status = !here  ? mpki_failed(call->ctx)
+                        : host ? MPK_OK
+                               : s->engine->get(call, column, taken);
+    for (int64_t k = 0; k < reals && !mpk_failed(status); k++)
+        if (!isfinite(single ? (double)((const float *)here)[k] : ((const double *)here)[k]))
+            status = mpki_error(call->ctx, MPK_ERR_INPUT, "dense", c,
+                                "right-hand side %d has an entry that is NaN or infinite", c);
+    if (taken) mpki_release(call->ctx, taken);
+    return status;
+}
+
+mpk_status mpki_dense_check_rhs(mpki_dense_session *s, const mpki_dense_sides *sides) {
+    const int64_t size = (int64_t)mpk_scalar_size(s->call.dense.scalar);
     mpk_status status = MPK_OK;
-    for (int32_t c = 0; c < sides->nrhs && !mpk_failed(status); c++) {
-        const char *column = (const char *)sides->b + c * sides->ldb * size;
-        double square[2];
-        status = s->engine->dot(call, column, column, square);
-        if (mpk_failed(status) || isfinite(square[0])) continue; /* squares may overflow */
-        const bool host = call->dense.memory == MPK_HOST;
-        void *taken = host ? NULL : mpki_alloc(call->ctx, "dense", n, (size_t)size);
-        const void *here = host ? column : taken;
-        status = !here  ? mpki_failed(call->ctx)
-                 : host ? MPK_OK
-                        : s->engine->get(call, column, taken);
-        for (int64_t k = 0; k < reals && !mpk_failed(status); k++) {
-            const bool single = scalar == MPK_S || scalar == MPK_C;
-            if (!isfinite(single ? (double)((const float *)here)[k] : ((const double *)here)[k]))
-                status = mpki_error(call->ctx, MPK_ERR_INPUT, "dense", c,
-                                    "right-hand side %d has an entry that is NaN or infinite", c);
-        }
-        if (taken) mpki_release(call->ctx, taken);
+    for (int32_t c0 = 0; c0 < sides->nrhs && !mpk_failed(status); c0 += MPKI_DENSE_TOGETHER) {
+        const int32_t cols = mpki_dense_together(sides->nrhs - c0);
+        const char *block = (const char *)sides->b + c0 * sides->ldb * size;
+        double square[2 * MPKI_DENSE_TOGETHER];
+        status = s->engine->dot(&s->call, cols, block, sides->ldb, block, sides->ldb, square);
+        for (int32_t c = 0; c < cols && !mpk_failed(status); c++)
+            if (!isfinite(square[2 * c])) /* squares may overflow, too */
+                status = check_column(s, block + c * sides->ldb * size, c0 + c);
     }
     return status;
 }
@@ -91,7 +98,8 @@ mpk_status mpki_dense_check_rhs(mpki_dense_session *s, const mpki_dense_sides *s
 mpk_status mpki_dense_solver(const mpki_dense_session *s, const mpki_dense_call *call, int32_t nrhs,
                              double norm_inf, mpki_dense_solve *solve) {
     mpki_dense_need need = {0};
-    mpk_status status = s->engine->method[call->dense.method].need(call, nrhs, &need);
+    mpk_status status =
+        s->engine->method[call->dense.method].need(call, mpki_dense_together(nrhs), &need);
     *solve = (mpki_dense_solve){s->engine, *call, NULL, norm_inf};
     solve->call.work_bytes = mpki_dense_round(need.solve_bytes);
     solve->work = call->work + solve->call.work_bytes;

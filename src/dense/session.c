@@ -35,11 +35,12 @@ const mpki_dense_engine *mpki_dense_engine_of(mpk_context *ctx, const mpk_dense 
 static mpk_status sizes_of(const mpki_dense_engine *engine, const mpki_dense_call *call,
                            int32_t nrhs, mpk_dense_sizes *sizes) {
     mpki_dense_need need = {0};
-    mpk_status status = engine->method[call->dense.method].need
-                            ? engine->method[call->dense.method].need(call, nrhs, &need)
-                            : mpki_error(call->ctx, MPK_ERR_UNSUPPORTED, "dense",
-                                         call->dense.method, "%s has no method '%s'",
-                                         engine->name(), mpk_dense_method_name(call->dense.method));
+    mpk_status status =
+        engine->method[call->dense.method].need
+            ? engine->method[call->dense.method].need(call, mpki_dense_together(nrhs), &need)
+            : mpki_error(call->ctx, MPK_ERR_UNSUPPORTED, "dense", call->dense.method,
+                         "%s has no method '%s'", engine->name(),
+                         mpk_dense_method_name(call->dense.method));
     if (mpk_failed(status)) return status;
     const int64_t n = call->dense.n;
     sizes->factor_bytes = n * n * (int64_t)mpk_scalar_size(call->factor_scalar);
@@ -59,7 +60,8 @@ bool mpki_dense_rung_applies(const mpki_dense_rung *rung, const mpk_dense *d) {
     const bool asked = rung->precision == d->precision; /* then of any order */
     if (rung->method == MPK_DENSE_AUTO) return false;
     if (rung->precision == MPK_DENSE_WORKING) return d->n >= rung->from_n;
-    return (d->scalar == MPK_D || d->scalar == MPK_Z) && (asked || d->n >= rung->from_n);
+    const int64_t from_n = d->scalar == MPK_D ? rung->from_n : rung->from_n_complex;
+    return (d->scalar == MPK_D || d->scalar == MPK_Z) && (asked || (from_n > 0 && d->n >= from_n));
 }
 
 #define LARGER(field)                                                                              \

@@ -3,6 +3,7 @@
 #include "engines/interface/device.h"
 #include "core/sizes.h"
 #include "config.h"
+#include "engines/cuda/accelerator/accelerator.h"
 #include "engines/cuda/module/load.h"
 #include <metapack/device.h>
 
@@ -10,6 +11,21 @@
 #include <string.h>
 
 static const char STAGE[] = "device";
+
+mpk_status mpk_accelerator_cuda(mpk_context *ctx, int number, const mpk_accelerator **table) {
+    if (!ctx) return MPK_ERR_ARGUMENT;
+    mpki_clear_error(ctx);
+    if (!table || number < 0)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, number,
+                          table ? "device %d: they count from 0" : "table must not be NULL",
+                          number);
+    *table = NULL;
+#if MPKI_HAVE_CUDA
+    return mpki_cuda_accelerator(ctx, number, table);
+#else
+    return mpki_error(ctx, MPK_ERR_DEVICE, STAGE, number, "METAPACK was built without CUDA");
+#endif
+}
 
 #if MPKI_HAVE_CUDA
 bool mpki_device_opens(mpk_context *ctx, int number) {

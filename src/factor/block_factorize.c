@@ -18,6 +18,8 @@ static const char STAGE[] = "factorize";
 static void work_free(mpki_block_body *body) {
     mpki_stages *s = &body->stages;
     unsigned char **const parts[] = {&s->final, &s->reject, &s->want, &s->stored_blocks};
+    mpki_release(s->ctx, s->frame_norm);
+    s->frame_norm = NULL;
     for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
         mpki_release(s->ctx, *parts[k]);
         *parts[k] = NULL;
@@ -180,7 +182,10 @@ static mpk_status prepare(mpki_block_body *body, mpki_block_body *older, const m
     if (!mpk_failed(status)) status = mpki_block_grow(body);
     s->final = MPKI_ZNEW(ctx, STAGE, s->blocking->nframes, unsigned char);
     s->reject = MPKI_ZNEW(ctx, STAGE, s->blocking->nframes, unsigned char);
-    if (!mpk_failed(status) && (!s->final || !s->reject)) status = mpki_failed(ctx);
+    if (body->schedule == MPK_SCHEDULE_JACOBI)
+        s->frame_norm = MPKI_ZNEW(ctx, STAGE, s->blocking->nframes, double);
+    const bool norms = s->frame_norm || body->schedule != MPK_SCHEDULE_JACOBI;
+    if (!mpk_failed(status) && (!s->final || !s->reject || !norms)) status = mpki_failed(ctx);
     if (!mpk_failed(status)) status = body->engine->make(s, &body->numbers);
     s->info.time_fill_s = mpki_now_s() - start;
     mpki_trace_end(ctx, MPKI_LANE_CALLER, "fill and index", -1, start);

@@ -83,16 +83,18 @@ static mpk_status refill(mpki_block_body *body) {
     return status ? status : mpki_block_grow(body);
 }
 
-/* Push the frames that were not accepted behind all others, and compute fill anew.
+/* Push some frames behind all others, and compute fill anew.
+ * frames [in] by frame: those where this is `as` are
  * first [out] place of the first of them
  * count [out] how many there are */
-static mpk_status push_back_rejected(mpki_block_body *body, int32_t *first, int32_t *count) {
+static mpk_status push_back(mpki_block_body *body, const unsigned char *frames, unsigned char as,
+                            int32_t *first, int32_t *count) {
     const int32_t m = body->stages.index.m;
     int32_t *rejected = MPKI_NEW(body->stages.ctx, STAGE, m, int32_t);
     if (!rejected) return mpki_failed(body->stages.ctx);
     *count = 0;
     for (int32_t f = 0; f < m; f++)
-        if (!body->stages.final[f]) rejected[(*count)++] = f;
+        if (frames[f] == as) rejected[(*count)++] = f;
     *first = m - *count;
     body->stages.info.rejected += *count;
     mpk_status status = MPK_OK;
@@ -217,7 +219,7 @@ static mpk_status run_levels(mpki_block_body *body, const mpk_analysis *an, cons
         s->info.stages = stage;
         drop_rejected(body);
         const double pushing = mpki_trace_begin(s->ctx);
-        status = push_back_rejected(body, &first, &count);
+        status = push_back(body, s->final, 0, &first, &count);
         if (count == 0) break;
         mpki_trace_end(s->ctx, MPKI_LANE_CALLER, "push back", stage, pushing);
         if (count <= NOWHERE * before || s->last) continue;
@@ -236,23 +238,28 @@ static mpk_status run_levels(mpki_block_body *body, const mpk_analysis *an, cons
 /* The schedule without dependencies: Thuerck 2019, algorithm 2. */
 static mpk_status run_sweeps(mpki_block_body *body) {
     mpki_stages *s = &body->stages;
+    const int most = s->options->stages;
     mpk_status status = MPK_OK;
-    int32_t first, count = 0, before = -1;
+    int32_t first, count, fail = 0, before = -1;
     for (int stage = 1; !mpk_failed(status); stage++) {
-        const int most = s->options->stages;
-        const bool changed = count != before; /* else the first sweep would reject the same again */
-        bool reorder;
-        before = count;
+        /* what fails again in the same number would do so in each stage */
+        const bool pushes = (most == 0 || stage < most) && (fail != before || stage == 1);
+        int32_t due = 0;
+        before = fail;
         s->info.stages = stage;
         status = begin_stage(body);
+        for (int32_t f = 0; f < s->index.m; f++) due += !s->final[f];
         const double began = mpki_trace_begin(s->ctx);
         if (!mpk_failed(status))
-            status = body->engine->sweeps(body->numbers, changed && (most == 0 || stage < most),
-                                          &reorder);
+            status =
+                body->engine->sweeps(body->numbers, pushes ? s->options->jacobi_push : -1, &fail);
         mpki_trace_end(s->ctx, MPKI_LANE_CALLER, "sweeps", stage, began);
-        if (mpk_failed(status) || !reorder) break;
-        status = push_back_rejected(body, &first, &count);
-        memset(s->final, 0, (size_t)s->index.m);
+        const bool some = fail > 0 && fail < due;
+        const bool begins = some && s->options->jacobi_judge == MPK_JACOBI_JUDGE_FIRST;
+        s->info.swept += begins ? 0 : (int64_t)due * s->options->sweeps;
+        if (fail == due) s->info.unpushed = fail;
+        if (mpk_failed(status) || !some) break;
+        status = push_back(body, s->reject, 1, &first, &count);
     }
     mpki_levels_free(s->ctx, &s->levels);
     if (!mpk_failed(status)) status = mpki_levels_make(s->ctx, &s->index, 0, &s->levels);

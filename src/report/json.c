@@ -211,6 +211,10 @@ static void write_blocks(object *top, const mpk_run *run) {
     integer(&o, "sublevels", b->sublevels);
     integer(&o, "stages", b->stages);
     integer(&o, "rejected", b->rejected);
+    if (b->schedule == MPK_SCHEDULE_JACOBI) {
+        integer(&o, "unpushed", b->unpushed);
+        integer(&o, "swept", b->swept);
+    }
     integer(&o, "border_rows", b->border_rows);
     integer(&o, "joins", b->joins);
     integer(&o, "cut", b->cut);

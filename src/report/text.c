@@ -241,6 +241,11 @@ static void write_blocks(const mpk_run *run, mpki_buffer *out) {
               mpki_show_count(x, b->two_by_two), mpki_show_count(y, b->perturbed),
               mpki_show_count(z, b->rejected), plural(b->rejected), b->stages, plural(b->stages),
               f->growth);
+    if (b->unpushed > 0)
+        mpki_line(
+            out, "",
+            "all %s blocks that were left failed jacobi_push, so none of them was pushed back",
+            mpki_show_count(x, b->unpushed));
     if (b->joins > 0)
         mpki_line(out, "", "frames that no stage accepted were joined to larger ones %d time%s",
                   b->joins, plural(b->joins));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A trace as a file: Chrome's format, or a picture of the run and of its factorization, that with a
- * lane for the caller and one for the inspector (Thuerck 2021, fig. 8.4). */
+ * lane for the caller, one for the inspector and one for an accelerator (Thuerck 2021, fig. 8.4). */
 #include "../core/trace.h"
 #include "../problem/sink.h"
 #include "plot.h"
@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const lanes[] = {"executor", "inspector"};
+static const char *const lanes[MPKI_LANES] = {"executor", "inspector", "machine"};
 
 /* What the picture tells apart, in the order of the legends. Others are "other steps". */
 typedef enum part { OF_RUN, OF_FACTOR } part;
@@ -43,6 +43,8 @@ static const struct {
              {"T transpose", "T transpose", "#6aa5a9", OF_FACTOR},
              {"Z zero out", "Z zero out", "#b0b7bf", OF_FACTOR},
              {"P permute", "P permute", "#a77b4f", OF_FACTOR},
+             {"queued", "kernels queued", "#5b6abf", OF_FACTOR},
+             {"wait", "waited for results", "#e6dfcf", OF_FACTOR},
              {"approximate inverses", "approximate inverses", "#4fb0c6", OF_FACTOR}};
 enum { KINDS = sizeof kinds / sizeof *kinds, OTHER = KINDS };
 static const char OTHERS[] = "#d5dadf", FACTORIZATION[] = "#2a5a9f";
@@ -52,17 +54,25 @@ static int64_t recorded(const mpki_trace *t) {
     return count < t->room ? count : t->room;
 }
 
+/* Not every method has an inspector, and few runs an accelerator with a clock of its own. */
+static bool has_lane(const mpki_trace *t, int lane) {
+    for (int64_t k = 0; k < recorded(t); k++)
+        if ((int)t->span[k].lane == lane) return true;
+    return lane == MPKI_LANE_CALLER;
+}
+
 /* https://chromium.googlesource.com/catapult: complete events, microseconds. */
 static void put_events(mpki_buffer *out, const mpki_trace *t) {
     mpki_buffer_printf(out,
                        "{ \"displayTimeUnit\": \"ms\", \"otherData\": { \"lost\": %lld },\n"
                        "\"traceEvents\": [\n",
                        (long long)(atomic_load(&t->count) - recorded(t)));
-    for (int lane = 0; lane < MPKI_LANES; lane++)
+    const int last = has_lane(t, MPKI_LANE_MACHINE) ? MPKI_LANE_MACHINE : MPKI_LANE_INSPECTOR;
+    for (int lane = 0; lane <= last; lane++)
         mpki_buffer_printf(out,
                            "{ \"name\": \"thread_name\", \"ph\": \"M\", \"pid\": 1, \"tid\": %d, "
                            "\"args\": { \"name\": \"%s\" } }%s\n",
-                           lane, lanes[lane], lane + 1 < MPKI_LANES || recorded(t) ? "," : "");
+                           lane, lanes[lane], lane < last || recorded(t) ? "," : "");
     for (int64_t k = 0; k < recorded(t); k++) {
         const mpki_span *s = &t->span[k];
         mpki_buffer_printf(out,
@@ -194,17 +204,20 @@ static int put_run(mpki_buffer *out, const mpki_trace *t, range all, range facto
 
 /* Executor and inspector of the factorization, from `top` on. */
 static int put_factorization(mpki_buffer *out, const mpki_trace *t, range window, double top) {
-    int used = 1; /* not every method has an inspector */
-    for (int64_t k = 0; k < recorded(t); k++)
-        if (t->span[k].lane == MPKI_LANE_INSPECTOR) used = MPKI_LANES;
+    int used = 0;
+    for (int lane = 0; lane < MPKI_LANES; lane++) used += has_lane(t, lane);
     const double axis = top + 16 + used * BAND, legend = axis + 38;
     double time_s[KINDS + 1];
     int at = 0;
     measure(t, window, time_s);
     mpki_plot_text(out, MARGIN, top, "t",
-                   used > 1 ? "The factorization: executor and inspector" : "The factorization");
-    for (int lane = 0; lane < used; lane++) {
-        const double y = top + 20 + lane * BAND;
+                   used > 2   ? "The factorization: executor, inspector and machine"
+                   : used > 1 ? "The factorization: executor and inspector"
+                              : "The factorization");
+    for (int lane = 0, place = 0; lane < MPKI_LANES; lane++) {
+        const double y = top + 20 + place * BAND;
+        if (!has_lane(t, lane)) continue;
+        place++;
         mpki_plot_text(out, MARGIN, y + 25, "s", lanes[lane]);
         for (int kind = KINDS; kind >= 0; kind--) /* others under what is known */
             if (time_s[kind] > 0)

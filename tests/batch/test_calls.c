@@ -50,6 +50,8 @@ static void test_arguments(void **unused) {
     BAD_BATCH(sizes, sizes, argument);
     BAD_BATCH(threads, -2, argument);
     BAD_BATCH(zero_tolerance, NAN, argument);
+    BAD_BATCH(kernels, (mpk_batch_kernels)9, argument);
+    BAD_BATCH(kernels, MPK_BATCH_KERNELS_SHARED, argument);
 #define BAD_ARRAY(field, value, expected)                                                          \
     y = x, y.field = value;                                                                        \
     refused(ctx, mpk_batch_ldlt(ctx, &good, &y, piv, &results), expected)

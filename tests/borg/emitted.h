@@ -39,6 +39,9 @@ static const char *emitted_flags(const borg_backend *backend) {
         return "-ffp-contract=off -Wno-unused-function -Wno-unused-variable "
                "-Wno-unused-parameter -Wno-tautological-bitwise-compare -Wno-tautological-compare "
                "-Wno-type-limits";
+    if (strcmp(backend->name, "ve") == 0)
+        return "-ffp-contract=off -Wno-unused-parameter -Wno-unused-function -Wno-type-limits "
+               "-Wno-bool-compare -Wno-bool-operation -Wno-unknown-warning-option";
     if (strcmp(backend->name, "hls") == 0) return "-std=c11 -ffp-contract=off";
     if (getenv("BORG_MACHINE")) return getenv("BORG_MACHINE");
 #if defined(__x86_64__)
@@ -49,7 +52,7 @@ static const char *emitted_flags(const borg_backend *backend) {
 
 static bool emitted_runs_here(const borg_backend *backend) {
     if (strcmp(backend->name, "c") == 0 || strcmp(backend->name, "cuda") == 0 ||
-        strcmp(backend->name, "hls") == 0)
+        strcmp(backend->name, "hls") == 0 || strcmp(backend->name, "ve") == 0)
         return true;
     if (strcmp(backend->name, "llvm") == 0)
         return access(BORG_LLVM "/llc", X_OK) == 0 && access(BORG_LLVM "/opt", X_OK) == 0;
@@ -96,7 +99,8 @@ static void emitted_wrap(FILE *file, const borg_module *m, int which, const char
             fprintf(file, "%s*(%s *)args[%d]", comma, emitted_cast(&m->params[i]), i);
         }
     }
-    fprintf(file, "%s);\n    (void)args;\n}\n", cuda ? ", first, last" : "");
+    fprintf(file, "%s);\n    (void)args;\n%s}\n", cuda ? ", first, last" : "",
+            strstr(text, "velintrin.h") ? "    host_ve_reset();\n" : "");
     if (!cuda) return;
     fprintf(file, "void run%d(int64_t first, int64_t last, void *const *args) {\n", which);
     fprintf(file, "    host_launch(%d, %d, call, args, first, last);\n}\n", threads, groups);
@@ -134,8 +138,9 @@ static int emitted_add(emitted *e, borg_program *p, const borg_backend *backend,
     }
     FILE *file = fopen(path, "ab");
     if (!file) return -1;
-    if (strcmp(backend->name, "cuda") == 0)
-        fprintf(file, "#define BORG_HOST \"%s/cuda_host.h\"\n", BORG_TESTS);
+    const bool ve = strcmp(backend->name, "ve") == 0;
+    if (ve || strcmp(backend->name, "cuda") == 0)
+        fprintf(file, "#define BORG_HOST \"%s/%s_host.h\"\n", BORG_TESTS, backend->name);
     fwrite(text, 1, length, file);
     emitted_wrap(file, m, e->count, text);
     if (fclose(file) != 0) return -1;

@@ -135,6 +135,18 @@ static void test_cuda(void **state) {
     check_backend("cuda");
 }
 
+/* SX-Aurora's intrinsics as C: ve_host.h; then groups that fill several registers of 256 lanes. */
+static void test_ve(void **state) {
+    (void)state;
+    check_backend("ve");
+    if (getenv("BORG_EMIT")) return;
+    variant list[] = {{.kernel = "gemm", .size = 8, .pack = 64},
+                      {.kernel = "trsv", .size = 20, .pack = 16, .order = BORG_WG_MINOR},
+                      {.kernel = "ldlt_partial", .size = 7, .pack = 40},
+                      {.kernel = "ldus", .size = 5, .pack = 60, .single = true}};
+    check(borg_backend_find("ve"), list, 4);
+}
+
 /* A warp for a group, padded ones, several work-items in a thread, a pack of several warps. */
 static void test_cuda_wide(void **state) {
     (void)state;
@@ -383,6 +395,7 @@ int main(void) {
         cmocka_unit_test(test_c),           cmocka_unit_test(test_avx512),
         cmocka_unit_test(test_pieces),      cmocka_unit_test(test_llvm),
         cmocka_unit_test(test_opencl),      cmocka_unit_test(test_cuda),
+        cmocka_unit_test(test_ve),
         cmocka_unit_test(test_cuda_wide),   cmocka_unit_test(test_cuda_interleaved),
         cmocka_unit_test(test_cuda_staged), cmocka_unit_test(test_cuda_jump),
         cmocka_unit_test(test_left_out),    cmocka_unit_test(test_one_place)};

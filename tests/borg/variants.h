@@ -186,8 +186,8 @@ static inline bool compile_variant(variant *v, borg_options *o, const borg_backe
     snprintf(v->rows, sizeof v->rows, "ORDER=%d", v->size);
     *o = (borg_options){.size = v->items ? v->items : v->size,
                         .pack = v->pack,
-                        .order = v->order,
-                        .lanes = v->lanes,
+                        .order = backend->takes & BORG_TAKES_ORDER ? v->order : BORG_WI_MINOR,
+                        .lanes = backend->takes & BORG_TAKES_LANES ? v->lanes : 0,
                         .disable = v->disable,
                         .strict = !v->fused,
                         .loops = v->loops,
@@ -271,8 +271,8 @@ static inline bool is_wanted(const borg_backend *backend) {
 
 /* The backends that run here, each over the same variants. */
 static inline void check_backends(variant *list, int count) {
-    static const char *const backends[] = {"c", "avx512", "llvm", "cuda"};
-    for (int k = 0; k < 4; ++k) {
+    static const char *const backends[] = {"c", "avx512", "llvm", "cuda", "ve"};
+    for (int k = 0; k < 5; ++k) {
         const borg_backend *backend = borg_backend_find(backends[k]);
         if (is_wanted(backend)) check(backend, list, count);
     }

@@ -50,11 +50,12 @@ static void bad_backends(void **state) {
     (void)state;
     static const struct {
         const char *name, *words;
-    } cases[] = {{"tpu", "expected cpu, cuda, systolic:ROWSxCOLUMNS, pipe or pipe:FILE"},
+    } cases[] = {{"tpu", "expected cpu, cuda, cuda-interface, systolic:ROWSxCOLUMNS, pipe or"},
                  {"systolic", "expected systolic:ROWSxCOLUMNS"},
                  {"systolic:4", "expected systolic:ROWSxCOLUMNS"},
                  {"systolic:0x4", "1 x 1 to 1024 x 1024"},
-                 {"cuda:x", "expected cuda or cuda:NUMBER"}};
+                 {"cuda:x", "expected cuda or cuda:NUMBER"},
+                 {"cuda-interface:x", "expected cuda-interface or cuda-interface:NUMBER"}};
     if (!simulated()) skip();
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         RUN(&o, NULL, "solve", TINY "kkt.mtx", "--backend", cases[k].name);

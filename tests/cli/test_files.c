@@ -232,6 +232,40 @@ static void endings(void **state) {
     assert_string_equal(o.out, text);
 }
 
+/* A generator that reads a file: names of every kind, its own file, standard input, no system. */
+static void published(void **state) {
+    (void)state;
+    static const char *const list[] = {"a b,c.mtx", "a\"b.mtx", "x=y.mtx", "two\nlines.mtx",
+                                       "k.rb.gz"};
+    for (int k = 0; k < 5; k++) {
+        RUN(&o, NULL, "generate", "lp-kkt", "20", "30", "-o", list[k]);
+        assert_code(&o, 0);
+        RUN(&o, NULL, "generate", "lp-published", list[k], "scaling=2", "-o", "p.mtx");
+        assert_code(&o, 0);
+        RUN(&o, NULL, "generate", "lp-published", "decades=2", list[k], "-o", list[k]);
+        assert_code(&o, 1);
+        assert_has(o.err, "it is not written over");
+        RUN(&o, NULL, "solve", "p.mtx", "-q");
+        assert_code(&o, 0);
+        unlink(list[k]), unlink("p.mtx");
+    }
+    RUN(&o, NULL, "generate", "lp-kkt", "20", "30");
+    static char text[sizeof o.out];
+    snprintf(text, sizeof text, "%s", o.out);
+    RUN(&o, text, "generate", "lp-published", "-");
+    assert_code(&o, 0);
+    assert_has(o.out, "%%MatrixMarket");
+    RUN(&o, NULL, "generate", "lp-published", METAPACK_DATA "/acopf/case14_ieee_it13.mtx.xz", "-o",
+        "p.mtx");
+    assert_code(&o, 2);
+    assert_has(o.err, "this is no system [D A'; A -delta I]");
+    RUN(&o, NULL, "generate", "lp-published", "none.mtx");
+    assert_code(&o, 2);
+    RUN(&o, NULL, "generate", "lp-published");
+    assert_code(&o, 1);
+    assert_has(o.err, "file is missing");
+}
+
 /* Names of every kind. */
 static void names(void **state) {
     (void)state;
@@ -378,6 +412,7 @@ int main(void) {
         cmocka_unit_test_teardown(inputs_stay, empty_folder),
         cmocka_unit_test_teardown(outputs_are_several, empty_folder),
         cmocka_unit_test_teardown(endings, empty_folder),
+        cmocka_unit_test_teardown(published, empty_folder),
         cmocka_unit_test_teardown(names, empty_folder),
         cmocka_unit_test_teardown(permissions, empty_folder),
         cmocka_unit_test_teardown(killed_while_writing, empty_folder),

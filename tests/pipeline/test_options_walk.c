@@ -11,11 +11,20 @@
 
 /* Options that tell another one apart: what has to be set for it to count at all. */
 static const struct {
-    const char *key, *with[3][2];
+    const char *key, *with[5][2];
 } setups[] = {
     {"sweeps", {{"schedule", "jacobi"}}},
     {"jacobi_epsilon", {{"schedule", "jacobi"}}},
     {"jacobi_decay", {{"schedule", "jacobi"}, {"jacobi_epsilon", "0.9"}}},
+    {"jacobi_norm", {{"schedule", "jacobi"}}},
+    {"jacobi_push",
+     {{"schedule", "jacobi"}, {"stages", "5"}, {"pivoting", "none"}, {"matching", "off"}}},
+    {"jacobi_judge",
+     {{"schedule", "jacobi"},
+      {"stages", "5"},
+      {"pivoting", "none"},
+      {"matching", "off"},
+      {"jacobi_push", "0.1"}}},
     {"tolerance", {{"krylov", "gmres"}}},
     {"max_iterations", {{"krylov", "gmres"}}},
     {"restart", {{"krylov", "gmres"}}},
@@ -29,12 +38,17 @@ static const struct {
     {"isai_precision", {{"triangular", "isai"}}},
     {"level_rule", {{"level", "3"}, {"block", "2"}}},
     {"pivot_threshold", {{"stages", "5"}, {"pivoting", "none"}, {"matching", "off"}}},
-    {"butterfly", {{"stages", "5"}, {"pivoting", "none"}, {"matching", "off"}}},
+    {"butterfly",
+     {{"stages", "5"}, {"pivoting", "none"}, {"matching", "off"}, {"jacobi_push", "0.1"}}},
     {"seed", {{"ordering", "nd"}}},
     {"refine", {{"accuracy", "0"}}},
     {"level", {{"block", "2"}}},
     {"drop_norm", {{"drop_tolerance", "0.1"}, {"level", "-1"}, {"block", "8"}}},
-    {"stages", {{"pivot_threshold", "0.5"}, {"pivoting", "none"}, {"matching", "off"}}},
+    {"stages",
+     {{"pivot_threshold", "0.5"},
+      {"pivoting", "none"},
+      {"matching", "off"},
+      {"jacobi_push", "0.1"}}},
 };
 
 /* Read, and not every small run tells it. */
@@ -113,7 +127,7 @@ static void set(mpk_context *ctx, mpk_options *o, const char *key, const char *v
 
 static void set_up(mpk_context *ctx, mpk_options *o, const char *key, bool blocks) {
     for (size_t k = 0; k < sizeof setups / sizeof *setups; k++)
-        for (int w = 0; w < 3 && !strcmp(setups[k].key, key) && setups[k].with[w][0]; w++) {
+        for (int w = 0; w < 5 && !strcmp(setups[k].key, key) && setups[k].with[w][0]; w++) {
             const bool stages = !strcmp(setups[k].with[w][0], "stages");
             if (!stages || blocks) set(ctx, o, setups[k].with[w][0], setups[k].with[w][1]);
         }

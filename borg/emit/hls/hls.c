@@ -376,5 +376,6 @@ const borg_backend borg_backend_hls = {
     .summary = "C with pragmas for high-level synthesis: a spatial pipeline",
     .suffix = ".c",
     .machine = {.registers = INT32_MAX}, /* none are vectors, and there are as many as it takes */
+    .takes = BORG_TAKES_WHOLE | BORG_TAKES_UNITS,
     .emit = emit,
 };

@@ -263,5 +263,6 @@ const borg_backend borg_backend_llvm = {
     .suffix = ".ll",
     .machine =
         {.vector_bytes = 64, .registers = 32, .perm_cost = 1, .gather_cost = 2, .code = 4000},
+    .takes = BORG_TAKES_ORDER | BORG_TAKES_WHOLE,
     .emit = emit,
 };

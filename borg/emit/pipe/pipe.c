@@ -110,5 +110,6 @@ const borg_backend borg_backend_pipe = {
     .summary = "a spatial pipeline as a netlist: --format=text, json or svg",
     .suffix = ".pipe",
     .machine = {.registers = INT32_MAX},
+    .takes = BORG_TAKES_UNITS | BORG_TAKES_FORMAT,
     .emit = emit,
 };

@@ -5,7 +5,7 @@
 
 For each method that the device has, and for the processor's factor with arrays on the GPU: factors of
 CuPy's and PyTorch's sparse matrices in all their formats and of all four types, new values by pointer
-and by matrix, solutions of b's kind, shape and order, streams of the arrays' makers, operators under
+and by matrix, solutions of b's kind, shape and order, dense matrices by every method, streams of the arrays' makers, operators under
 CuPy's own Krylov methods, wrong arrays.  Prints a line for each; exit code 1 if one is wrong, 77 if
 there is no GPU.  METAPACK_CUDA_MODULE names the module, if it does not lie beside the library.
 """
@@ -211,6 +211,32 @@ def operators(lib, n, make, place):
         assert np.linalg.norm(a @ lib.host(x) - b) <= 1e-6 * np.linalg.norm(b)
 
 
+def dense(lib, n, dtype, hermitian, place):
+    """One dense matrix of a library's arrays: factors and solutions where they are asked for."""
+    rng = np.random.default_rng(4)
+    parts = [rng.uniform(-1, 1, (n, n)) for _ in range(2)]
+    a = parts[0] + (1j * parts[1] if np.dtype(dtype).kind == "c" else 0)
+    a = ((a + (a.conj().T if hermitian else a.T)) / 2).astype(dtype)
+    close_to = 1e2 * n * np.finfo(dtype).eps
+    engines = []
+    for method in ("tile", "bunch-kaufman", "rook", "aasen", "auto"):
+        F = mp.ldl_dense(lib.array(a), hermitian=hermitian, method=method, device=place)
+        engines.append(F.stats()["engine"] if "engine" in F.stats() else place)
+        for shape in ((), (1,), (7,)):
+            b = rng.uniform(-1, 1, (n, *shape)).astype(dtype)
+            for x in (F.solve(lib.array(b)),
+                      mp.solve_dense(lib.array(a), lib.array(b), hermitian=hermitian, method=method,
+                                     device=place)):  # fmt: skip
+                got = lib.host(x)
+                assert got.shape == b.shape and got.dtype == b.dtype
+                r = np.abs(b - a @ got).max() / (np.abs(a).sum(axis=1).max() * np.abs(got).max())
+                assert r <= close_to, f"{method}: backward error {r:.1e}"
+        if np.dtype(dtype).kind == "f" or hermitian:
+            w = np.linalg.eigvalsh(a)
+            assert tuple(F.inertia)[:2] == (int((w > 0).sum()), int((w < 0).sum())), method
+    return " ".join(sorted(set(map(str, engines))))
+
+
 def refusals(lib, n):
     a = matrix(n, np.float64)
     F = mp.ldl(lib.matrix(a, "csr"))
@@ -269,6 +295,12 @@ def main():
                               lambda: loop(lib, o.n, dtype, form, make, place, incomplete))  # fmt: skip
                 check(f"{name} streams", lambda: streams(lib, o.n, make, place))
                 check(f"{name} operators", lambda: operators(lib, o.n, make, place))
+        for place in (None, "cuda", "cpu"):
+            for dtype in DTYPES:
+                for hermitian in (False, True)[: 1 + (np.dtype(dtype).kind == "c")]:
+                    kind_of = "hermitian" if hermitian else "symmetric"
+                    check(f"{lib.name} dense {place} {np.dtype(dtype).name} {kind_of}",
+                          lambda: dense(lib, 150, dtype, hermitian, place))  # fmt: skip
         check(f"{lib.name} refusals", lambda: refusals(lib, o.n))
     print(f"{check.done - check.wrong} of {check.done} right")
     return 1 if check.wrong else 0

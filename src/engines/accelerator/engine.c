@@ -23,7 +23,10 @@ static void offload_free(mpki_blocks *f) {
     const mpk_accelerator *a = o->on->table;
     const int32_t frames = f->stages->blocking->nframes;
     let_go(a, o->block, o->capacity);
+    if (o->upper != o->block) let_go(a, o->upper, o->capacity);
     let_go(a, o->perm, frames);
+    let_go(a, o->columns, frames);
+    let_go(a, &o->state, 1);
     let_go(a, o->turn, frames);
     let_go(a, &o->minus, 1);
     let_go(a, o->scratch, o->scratches);
@@ -31,13 +34,18 @@ static void offload_free(mpki_blocks *f) {
         let_go(a, o->buffer[k], a->buffers[k].of_pivot ? frames : o->capacity);
         mpki_release(ctx, o->buffer[k]);
     }
+    if (o->upper != o->block) mpki_release(ctx, o->upper);
     mpki_release(ctx, o->block);
     mpki_release(ctx, o->perm);
+    mpki_release(ctx, o->columns);
+    mpki_release(ctx, o->words);
+    mpki_release(ctx, o->was_final);
     mpki_release(ctx, o->turn);
     mpki_release(ctx, o->scratch);
     mpki_release(ctx, o->staging);
     mpki_batch_lists_free(ctx, &o->batch);
     mpki_batch_lists_free(ctx, &o->other);
+    mpki_batch_lists_free(ctx, &o->late);
     mpki_release(ctx, o);
     f->offload = NULL;
 }
@@ -76,10 +84,14 @@ static mpk_status grow_offload(mpki_blocks *f) {
     const mpk_accelerator *a = o->on->table;
     const int64_t count = f->stages->index.nblocks, had = o->capacity;
     if (count <= had) return MPK_OK;
-    void **more = mpki_resize(f->stages->ctx, STAGE, o->block, count, sizeof *more);
-    if (!more) return mpki_failed(f->stages->ctx);
-    memset(more + had, 0, (size_t)(count - had) * sizeof *more);
-    o->block = more;
+    for (int half = 0; half <= o->ldu; half++) {
+        void ***at = half ? &o->upper : &o->block;
+        void **more = mpki_resize(f->stages->ctx, STAGE, *at, count, sizeof *more);
+        if (!more) return mpki_failed(f->stages->ctx);
+        memset(more + had, 0, (size_t)(count - had) * sizeof *more);
+        *at = more;
+    }
+    if (!o->ldu) o->upper = o->block;
     mpk_status status = MPK_OK;
     for (int k = 0; k < a->nbuffers && !mpk_failed(status); k++)
         if (!a->buffers[k].of_pivot) status = make_buffers(f, k, had, count);
@@ -92,6 +104,29 @@ static mpk_status grow(mpki_blocks *f) {
     return mpk_failed(status) ? status : grow_offload(f);
 }
 
+/* Memory for a permutation of each frame. */
+static mpk_status make_permutations(mpki_blocks *f, void ***perm) {
+    const mpk_accelerator *a = f->offload->on->table;
+    const int32_t frames = f->stages->blocking->nframes;
+    mpk_status status = MPK_OK;
+    *perm = MPKI_ZNEW(f->stages->ctx, STAGE, frames, void *);
+    if (!*perm) return mpki_failed(f->stages->ctx);
+    for (int32_t k = 0; k < frames && !mpk_failed(status); k++)
+        status = a->allocate(a->self, f->offload->n * (int64_t)sizeof(int32_t), &(*perm)[k]);
+    return status;
+}
+
+/* A word for each frame, here and there. */
+static mpk_status make_words(mpki_blocks *f) {
+    struct mpki_offload *o = f->offload;
+    const mpk_accelerator *a = o->on->table;
+    const int32_t frames = f->stages->blocking->nframes;
+    o->words = MPKI_ZNEW(f->stages->ctx, STAGE, frames, int32_t);
+    o->was_final = MPKI_ZNEW(f->stages->ctx, STAGE, frames, unsigned char);
+    if (!o->words || !o->was_final) return mpki_failed(f->stages->ctx);
+    return a->allocate(a->self, frames * (int64_t)sizeof *o->words, &o->state);
+}
+
 /* What belongs to frames, and the constant block. */
 static mpk_status fill_offload(mpki_blocks *f) {
     struct mpki_offload *o = f->offload;
@@ -99,27 +134,44 @@ static mpk_status fill_offload(mpki_blocks *f) {
     const mpk_accelerator *a = o->on->table;
     const int32_t frames = f->stages->blocking->nframes;
     o->turn = MPKI_ZNEW(ctx, STAGE, frames, void *);
-    o->staging = MPKI_ZNEW(ctx, STAGE, 3 * (int64_t)o->n * o->n, double);
+    o->staging = mpki_calloc(ctx, STAGE, 4, (size_t)mpki_offload_bytes(o));
     if (!o->turn || !o->staging) return mpki_failed(ctx);
-    o->staging_capacity = 3;
+    o->staging_capacity = 4;
     mpk_status status = grow_offload(f);
     for (int k = 0; k < a->nbuffers && !mpk_failed(status); k++)
         if (a->buffers[k].of_pivot) status = make_buffers(f, k, 0, frames);
-    if (a->pivoting && !mpk_failed(status)) {
-        o->perm = MPKI_ZNEW(ctx, STAGE, frames, void *);
-        if (!o->perm) return mpki_failed(ctx);
-        for (int32_t k = 0; k < frames && !mpk_failed(status); k++)
-            status = a->allocate(a->self, o->n * (int64_t)sizeof(int32_t), &o->perm[k]);
-    }
+    if (a->pivoting && !mpk_failed(status)) status = make_permutations(f, &o->perm);
+    if (a->pivoting && o->ldu && !mpk_failed(status)) status = make_permutations(f, &o->columns);
+    if (o->defers && !mpk_failed(status)) status = make_words(f);
     if (!mpk_failed(status)) status = mpki_offload_block(f, &o->minus);
-    for (int k = 0; k < o->n; k++) o->staging[k * (o->n + 1)] = -1;
-    if (!mpk_failed(status)) status = mpki_offload_put(f, o->minus, o->staging);
+    if (!mpk_failed(status)) {
+        MPKI_DISPATCH(o->scalar, offload_minus)(f);
+        status = mpki_offload_put(f, o->minus, o->staging);
+    }
     if (mpk_failed(status) && !mpk_failed(mpki_failed(ctx)))
         mpki_error(ctx, status, STAGE, -1, "%s: no memory", a->name);
     return status;
 }
 
 /* ---- what it refuses ------------------------------------------------------------------------- */
+
+/* The most rows of a block. */
+static int32_t most_rows(const mpk_accelerator *a) {
+    int32_t most = a->only_block > 0 ? a->only_block : a->largest_block;
+    for (int k = 0; a->sizes && a->sizes[k]; k++) most = a->sizes[k];
+    return most;
+}
+
+/* Rows of all blocks, where the largest frame has `largest`. */
+static int32_t rows_of(const mpk_accelerator *a, int32_t largest) {
+    for (int k = 0; a->sizes && a->sizes[k]; k++)
+        if (a->sizes[k] >= largest) return a->sizes[k];
+    return a->only_block > 0 ? a->only_block : largest;
+}
+
+static int type_of(const mpki_stages *s) {
+    return s->ldu || s->symmetry == MPK_GENERAL ? MPK_TYPE_LDU : (int)s->options->factor_type;
+}
 
 /* Choices of which the machine has one: the others would stand in the report, and nobody would have
  * done them. */
@@ -130,38 +182,54 @@ static mpk_status check_words(const mpki_stages *s, const mpk_accelerator *a) {
         return mpki_error(s->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
                           "%s does not take pivoting %s: it has %s", a->name,
                           mpk_option_word("pivoting", (int)s->options->pivoting),
-                          a->pivoting ? "pivoting complete, along the diagonal" : "pivoting none");
+                          mpk_option_word("pivoting", (int)pivots));
     if (schedule == MPK_SCHEDULE_SUBSETS || (a->atomics && schedule == MPK_SCHEDULE_ATOMIC))
         return MPK_OK;
-    return mpki_error(s->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
-                      "%s does not take schedule %s: it has %s", a->name,
-                      mpk_option_word("schedule", (int)schedule),
-                      a->atomics ? "atomic and subsets" : "subsets");
+    return mpki_error(
+        s->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1, "%s does not take schedule %s: it has %s", a->name,
+        mpk_option_word("schedule", (int)schedule), a->atomics ? "atomic and subsets" : "subsets");
 }
 
 static mpk_status check(const mpki_stages *s, const mpk_accelerator *a) {
-    const char *what = s->ldu || s->symmetry == MPK_GENERAL       ? "factor_type ldu"
-                       : s->options->factor_type == MPK_TYPE_LLT  ? "factor_type llt"
-                       : s->scalar != MPK_D || s->stored != MPK_D ? "anything but real doubles"
-                       : s->relaxed                               ? "method ssor"
-                       : s->lifted ? "methods diagonal and block_jacobi"
-                                   : NULL;
-    if (!what && !(a->precisions >> MPK_D & 1)) what = "double precision";
+    static const char *const types[] = {"factor_type ldlt", "factor_type llt", "factor_type ldu"};
+    static const char *const scalars[] = {"single precision", "double precision",
+                                          "complex entries in single precision", "complex entries"};
+    const int type = type_of(s);
+    const bool knows = a->run ? a->types >> type & 1 : type == MPK_TYPE_LDLT;
+    const bool computes = a->precisions >> s->stored & 1 && (a->run || s->stored == MPK_D);
+    const char *what = !knows       ? types[type]
+                       : !computes  ? scalars[s->stored]
+                       : s->relaxed ? "method ssor"
+                       : s->lifted  ? "methods diagonal and block_jacobi"
+                                    : NULL;
     if (what)
         return mpki_error(s->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1, "%s does not take %s", a->name,
                           what);
-    mpk_status status = MPK_OK;
     if (!s->complete)
         return mpki_error(s->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
                           "%s drops nothing: drop_tolerance 0 and fill_factor 0 ask for that",
                           a->name);
-    status = check_words(s, a);
+    const mpk_status status = check_words(s, a);
     if (mpk_failed(status)) return status;
-    const int32_t most = a->only_block > 0 ? a->only_block : a->largest_block;
+    const int32_t most = most_rows(a);
     if (s->blocking->largest <= most) return MPK_OK;
     return mpki_error(s->ctx, MPK_ERR_UNSUPPORTED, STAGE, s->blocking->largest,
                       "%s takes blocks of at most %d rows, there is one of %d: block %d would do",
                       a->name, most, s->blocking->largest, most);
+}
+
+/* What the factorization asks of the table. */
+static void choose(struct mpki_offload *o, const mpki_stages *s) {
+    const mpk_accelerator *a = o->on->table;
+    o->n = rows_of(a, s->blocking->largest);
+    o->scalar = s->stored;
+    o->type = type_of(s);
+    o->ldu = o->type == MPK_TYPE_LDU;
+    o->hermitian = s->hermitian && (s->stored == MPK_C || s->stored == MPK_Z);
+    o->pairs = a->run && a->pivoting && a->pairs && o->type == MPK_TYPE_LDLT;
+    o->defers = a->run && a->judges;
+    o->tasks = o->pairs || o->defers || o->scalar != MPK_D || o->type != MPK_TYPE_LDLT;
+    o->late.late = true;
 }
 
 static mpk_status make(mpki_stages *s, mpki_blocks **out) {
@@ -173,7 +241,7 @@ static mpk_status make(mpki_stages *s, mpki_blocks **out) {
     status = o ? MPK_OK : mpki_failed(s->ctx);
     if (o) {
         o->on = (mpki_accelerated *)on;
-        o->n = on->table->only_block > 0 ? on->table->only_block : s->blocking->largest;
+        choose(o, s);
         status = fill_offload(*out);
     }
     if (mpk_failed(status)) end(s->ctx, out);
@@ -197,15 +265,23 @@ static const mpki_accelerated *of(const mpk_context *ctx) {
     return on && on->engine.name == name ? on : NULL;
 }
 
+static bool has_six(const mpk_accelerator *a) {
+    return a->factorize && a->solve && a->downdate && a->transpose && a->zero_out &&
+           (!a->pivoting || a->permute);
+}
+
 /* Is the table whole? */
 static bool is_whole(const mpk_accelerator *a) {
     const bool sizes = a->largest_block >= 1 && a->largest_block <= MPKI_BLOCK_MAX &&
                        a->only_block >= 0 && a->only_block <= a->largest_block &&
                        a->nbuffers >= 0 && a->nbuffers <= MPK_ACCELERATOR_BUFFERS;
-    bool good = a->struct_size == sizeof *a && a->name && sizes && a->allocate && a->release &&
-                a->upload && a->download && a->factorize && a->solve && a->downdate &&
-                a->transpose && a->zero_out && (!a->pivoting || a->permute) &&
-                !a->load == !a->store && !a->load == !a->stored_bytes;
+    bool good = a->name && sizes && a->allocate && a->release && a->upload && a->download &&
+                (has_six(a) || (a->run && a->judges)) && !a->load == !a->store &&
+                !a->load == !a->stored_bytes;
+    int32_t before = 0;
+    for (int k = 0; good && a->sizes && a->sizes[k]; before = a->sizes[k], k++)
+        good = a->sizes[k] > before && a->sizes[k] <= MPKI_BLOCK_MAX;
+    good = good && (!a->judges || a->run) && (!a->pairs || (a->run && a->pivoting));
     for (int k = 0; good && k < a->nbuffers; k++)
         good = a->buffers[k].name && a->buffers[k].item_bytes > 0;
     return good;
@@ -218,13 +294,16 @@ static void forget(void *engine, mpk_context *ctx) {
 mpk_status mpk_context_use_accelerator(mpk_context *ctx, const mpk_accelerator *a) {
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
-    if (a && !is_whole(a))
+    mpk_accelerator whole = {0};
+    if (a && !(mpki_read_struct(&whole, sizeof whole, a, offsetof(mpk_accelerator, sizes)) &&
+               is_whole(&whole)))
         return mpki_error(ctx, MPK_ERR_ARGUMENT, "accelerator", -1,
                           "the table of an accelerator lacks a function, a name or a size");
     mpki_accelerated *on = a ? MPKI_ZNEW(ctx, "accelerator", 1, mpki_accelerated) : NULL;
     if (a && !on) return mpki_failed(ctx);
     if (on) {
-        on->table = a;
+        on->own = whole;
+        on->table = &on->own;
         on->blocks = mpki_cpu_blocks;
         on->blocks.renews = !a->pivoting;
         on->blocks.make = make;

@@ -11,39 +11,78 @@
 typedef struct mpki_accelerated {
     mpki_engine engine; /* first: the context knows this alone */
     mpki_block_engine blocks;
-    const mpk_accelerator *table;
+    const mpk_accelerator *table; /* own */
+    mpk_accelerator own;          /* the caller's, with nothing where his is shorter */
     mpk_accelerator_report report;
 } mpki_accelerated;
 
-enum { MPKI_KERNEL_F, MPKI_KERNEL_S, MPKI_KERNEL_D, MPKI_KERNEL_T, MPKI_KERNEL_Z, MPKI_KERNEL_P };
+enum {
+    MPKI_KERNEL_F = MPK_ACCELERATOR_FACTORIZE,
+    MPKI_KERNEL_S = MPK_ACCELERATOR_SOLVE,
+    MPKI_KERNEL_D = MPK_ACCELERATOR_DOWNDATE,
+    MPKI_KERNEL_T = MPK_ACCELERATOR_TRANSPOSE,
+    MPKI_KERNEL_Z = MPK_ACCELERATOR_ZERO_OUT,
+    MPKI_KERNEL_P = MPK_ACCELERATOR_PERMUTE
+};
 
 /** Lists of one batch, which grow: tuples as a structure of arrays. */
 typedef struct mpki_batch_lists {
-    void **block[3], **pivot, **perm;
+    void **block[3], **pivot, **perm, **columns;
     void **buffer[MPK_ACCELERATOR_BUFFERS];
-    int64_t *id;      /* block numbers of block[0] */
+    int64_t *id;           /* block numbers of block[0] */
+    int32_t *frame, *rows; /* of the pivot: which it is, its rows */
+    unsigned char *half;
     int32_t *trouble; /* results */
     double *largest;
     int64_t count, capacity;
+    bool shared; /* downdates: several may have one target */
+    bool late;   /* of frames that were accepted in earlier stages: their L may be large */
 } mpki_batch_lists;
+
+/** A half of the factor: blocks below the diagonal; of LDU those of U^T, which are held like them. */
+typedef enum mpki_half { MPKI_HALF_LOWER, MPKI_HALF_UPPER } mpki_half;
 
 /** Where the values are while a factorization runs; of struct mpki_blocks. */
 struct mpki_offload {
     mpki_accelerated *on;
-    int32_t n;    /* of all blocks */
-    void **block; /* by block: its values on the accelerator; NULL: none */
-    void **perm;  /* by frame: where it pivots; else NULL */
-    void **turn;  /* by frame: B^T of the butterfly that its pivot block went through; NULL: none */
+    int32_t n; /* of all blocks */
+    mpk_scalar scalar;
+    int type;       /* mpk_factor_type */
+    bool hermitian; /* and complex */
+    bool ldu;       /* two halves */
+    bool pairs;     /* D may have 2x2 blocks */
+    bool defers;    /* the accelerator judges: the host waits at the end of a stage alone */
+    bool tasks;     /* the table's `run` is called, not the six functions */
+    void **block;   /* by block: its values on the accelerator; NULL: none */
+    void **upper;   /* LDU: the other half; of a pivot its transpose. Else == block */
+    void **perm;    /* by frame: where it pivots; else NULL */
+    void **columns; /* LDU: of the other side. Else NULL */
+    void **turn; /* by frame: B^T of the butterfly that its pivot block went through; NULL: none */
     void **buffer[MPK_ACCELERATOR_BUFFERS]; /* the user's, by block or by frame */
     void *minus;                            /* -I: what a product takes for D */
+    void *state;                            /* defers: a word for each frame */
+    int32_t *words;                         /* m: these, on the host */
+    unsigned char *was_final;               /* m: before this stage */
     int64_t capacity;                       /* length of `block` */
-    double *staging;                        /* n x n values for each block of a column */
+    void *staging;                          /* n x n values for each block of a column */
     int64_t staging_capacity;
     void **scratch; /* dense blocks, where others rest in the accelerator's own form */
     int64_t scratches;
-    mpki_batch_lists batch, other;
+    mpki_batch_lists batch, other, late;
     double ended_s; /* of the last kernel of the last stage; 0: there was none */
 };
+
+/** Entries of a block, and their bytes. */
+static inline int64_t mpki_offload_entries(const struct mpki_offload *o) {
+    return (int64_t)o->n * o->n;
+}
+static inline int64_t mpki_offload_bytes(const struct mpki_offload *o) {
+    return mpki_offload_entries(o) * (int64_t)mpk_scalar_size(o->scalar);
+}
+/** Block number k of the staging memory. */
+static inline void *mpki_offload_staging(const struct mpki_offload *o, int64_t k) {
+    return (char *)o->staging + k * mpki_offload_bytes(o);
+}
 
 /* run.c */
 
@@ -51,13 +90,30 @@ struct mpki_offload {
 mpk_status mpki_offload_status(mpki_blocks *f, mpk_status status, const char *what);
 /** A block of the accelerator's memory as they rest there. */
 mpk_status mpki_offload_block(mpki_blocks *f, void **p);
-mpk_status mpki_offload_put(mpki_blocks *f, void *to, const double *from);
-mpk_status mpki_offload_take(mpki_blocks *f, double *to, void *from);
+mpk_status mpki_offload_put(mpki_blocks *f, void *to, const void *from);
+/** `count` blocks, one after the other on the host. */
+mpk_status mpki_offload_put_all(mpki_blocks *f, int64_t count, void *const *to, const void *from);
+mpk_status mpki_offload_take(mpki_blocks *f, void *to, void *from);
+/** Until results are there that the host asks for. */
+mpk_status mpki_offload_wait(mpki_blocks *f);
 /** Memory for one more item; block[0] and id are set. frame: of the pivot. */
-mpk_status mpki_offload_add(mpki_blocks *f, mpki_batch_lists *list, int64_t block, int32_t frame);
+mpk_status mpki_offload_add(mpki_blocks *f, mpki_batch_lists *list, int64_t block, int32_t frame,
+                            mpki_half half);
 /** Run a kernel on a list, by way of dense copies where blocks rest in another form. */
 mpk_status mpki_offload_run(mpki_blocks *f, int kernel, mpki_batch_lists *list);
+/** Spans of the accelerator into the trace, since the last call; it has been waited for. */
+void mpki_offload_trace(mpki_blocks *f);
+/** Begin to record them, where there is a trace. */
+void mpki_offload_trace_begin(mpki_blocks *f);
 void mpki_batch_lists_free(mpk_context *ctx, mpki_batch_lists *list);
+
+/* butterfly.c */
+
+/** Each listed block C := C B, B that of its frame: a product into zeroed memory, which then takes
+ *  its place; block[2] of the list is B^T. */
+mpk_status mpki_offload_turn(mpki_blocks *f, mpki_batch_lists *list);
+/** Pivot blocks that were rejected before get a new butterfly, C := B^T C B. */
+mpk_status mpki_offload_renew(mpki_blocks *f, const mpki_batch_lists *pivots);
 
 /* stage.c, collect.c: slots of mpki_block_engine */
 
@@ -65,5 +121,37 @@ mpk_status mpki_offload_stage(mpki_blocks *f);
 mpk_status mpki_offload_finish(mpki_blocks *f, mpki_block_counts *counts);
 /** Blocks of the border, downloaded into its dense matrix. */
 mpk_status mpki_offload_border(mpki_blocks *f);
+
+/** values_t.c: what knows the precision. Staging memory holds blocks of n x n. */
+#define MPKI_OFFLOAD_VALUES(p)                                                                       \
+    /** Entries of A into the staging memory of a frame's column, half of it; slot: by frame the   \
+     *  place of its block, or -1. Where `pads`, ones behind the rows of the pivot. */ \
+    void mpki_##p##_offload_fill(const mpki_blocks *f, int32_t frame, mpki_half half,                \
+                                 const int32_t *slot);                                               \
+    void mpki_##p##_offload_pad(const mpki_blocks *f, int64_t slot, int rows, double padding);       \
+    bool mpki_##p##_offload_is_zero(const mpki_blocks *f, int64_t slot);                             \
+    /** Staging block 0 := -I; := B^T for w rows, the rest I. */                                     \
+    void mpki_##p##_offload_minus(const mpki_blocks *f);                                             \
+    void mpki_##p##_offload_butterfly(const mpki_blocks *f, uint64_t state, int w);                  \
+    /** Factor staging block 0, replacing small pivots; false: it overflows. LDU: block 1 is its   \
+     *  transpose. */ \
+    bool mpki_##p##_offload_factor(mpki_blocks *f);                                                  \
+    /** The pivot of a frame from staging blocks 0 (L, D), 1 (LDU: its transpose) and 2 (B^T, if   \
+     *  `turned`) into the processor's factor: D, its inverse, M. */ \
+    mpk_status mpki_##p##_offload_keep_pivot(mpki_blocks *f, int32_t frame, const int32_t *perm,     \
+                                             const int32_t *columns, bool turned);                   \
+    /** Staging block 0 as a block below the diagonal, or U^T. */                                    \
+    mpk_status mpki_##p##_offload_keep_block(mpki_blocks *f, int64_t block, mpki_half half);         \
+    /** A frame of the border: M = D = I. */                                                         \
+    mpk_status mpki_##p##_offload_keep_unit(mpki_blocks *f, int32_t frame);                          \
+    /** LLT: D := I, which L has taken. */                                                           \
+    void mpki_##p##_offload_take_root(mpki_blocks *f, int32_t frame);                                \
+    /** Staging block 0 into the border's matrix. */                                                 \
+    void mpki_##p##_offload_to_border(mpki_blocks *f, int32_t row, int32_t col);
+MPKI_OFFLOAD_VALUES(s)
+MPKI_OFFLOAD_VALUES(d)
+MPKI_OFFLOAD_VALUES(c)
+MPKI_OFFLOAD_VALUES(z)
+#undef MPKI_OFFLOAD_VALUES
 
 #endif

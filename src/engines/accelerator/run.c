@@ -3,18 +3,17 @@
 #include "core/trace.h"
 #include "offload.h"
 
+#include <math.h>
 #include <string.h>
 
 static const char STAGE[] = "factorize";
 
-static int64_t dense_bytes(const struct mpki_offload *o) {
-    return (int64_t)o->n * o->n * (int64_t)sizeof(double);
-}
-
 mpk_status mpki_offload_status(mpki_blocks *f, mpk_status status, const char *what) {
     if (!mpk_failed(status) || mpk_failed(mpki_failed(f->stages->ctx))) return status;
-    return mpki_error(f->stages->ctx, status, STAGE, -1, "%s: %s failed",
-                      f->offload->on->table->name, what);
+    const mpk_accelerator *a = f->offload->on->table;
+    const char *why = a->last_error ? a->last_error(a->self) : NULL;
+    return mpki_error(f->stages->ctx, status, STAGE, -1, "%s: %s failed%s%s", a->name, what,
+                      why ? ": " : "", why ? why : "");
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -22,7 +21,7 @@ mpk_status mpki_offload_status(mpki_blocks *f, mpk_status status, const char *wh
 mpk_status mpki_offload_block(mpki_blocks *f, void **p) {
     const mpk_accelerator *a = f->offload->on->table;
     const int64_t bytes =
-        a->stored_bytes ? a->stored_bytes(a->self, f->offload->n) : dense_bytes(f->offload);
+        a->stored_bytes ? a->stored_bytes(a->self, f->offload->n) : mpki_offload_bytes(f->offload);
     return mpki_offload_status(f, a->allocate(a->self, bytes, p), "memory for a block");
 }
 
@@ -35,8 +34,9 @@ static mpk_status scratch(mpki_blocks *f, int64_t k, void **p) {
             mpki_resize(f->stages->ctx, STAGE, o->scratch, o->scratches + 1, sizeof *more);
         if (!more) return mpki_failed(f->stages->ctx);
         o->scratch = more;
-        const mpk_status status = mpki_offload_status(
-            f, a->allocate(a->self, dense_bytes(o), &more[o->scratches]), "memory for a block");
+        const mpk_status status =
+            mpki_offload_status(f, a->allocate(a->self, mpki_offload_bytes(o), &more[o->scratches]),
+                                "memory for a block");
         if (mpk_failed(status)) return status;
         o->scratches++;
     }
@@ -44,68 +44,104 @@ static mpk_status scratch(mpki_blocks *f, int64_t k, void **p) {
     return MPK_OK;
 }
 
-/* Load or store one block, dense <-> at rest. */
-static mpk_status convert(mpki_blocks *f, bool store, void *dense, void *rest) {
+/* Load or store blocks, dense <-> at rest. */
+static mpk_status convert(mpki_blocks *f, bool store, int64_t count, void **dense, void **rest) {
     const mpk_accelerator *a = f->offload->on->table;
-    void *one[2] = {dense, rest};
-    const mpk_accelerator_batch b = {.n = f->offload->n, .count = 1, .block = {&one[0], &one[1]}};
+    const mpk_accelerator_batch b = {.n = f->offload->n, .count = count, .block = {dense, rest}};
     return mpki_offload_status(f, (store ? a->store : a->load)(a->self, &b),
                                store ? "store" : "load");
 }
 
-mpk_status mpki_offload_put(mpki_blocks *f, void *to, const double *from) {
+mpk_status mpki_offload_put(mpki_blocks *f, void *to, const void *from) {
     struct mpki_offload *o = f->offload;
     const mpk_accelerator *a = o->on->table;
     void *dense = to;
     mpk_status status = a->store ? scratch(f, 0, &dense) : MPK_OK;
     if (!mpk_failed(status))
-        status = mpki_offload_status(f, a->upload(a->self, dense, from, dense_bytes(o)), "upload");
-    if (!mpk_failed(status) && a->store) status = convert(f, true, dense, to);
+        status = mpki_offload_status(f, a->upload(a->self, dense, from, mpki_offload_bytes(o)),
+                                     "upload");
+    if (!mpk_failed(status) && a->store) status = convert(f, true, 1, &dense, &to);
     o->on->report.uploads++;
-    o->on->report.bytes += dense_bytes(o);
+    o->on->report.bytes += mpki_offload_bytes(o);
     return status;
 }
 
-mpk_status mpki_offload_take(mpki_blocks *f, double *to, void *from) {
+mpk_status mpki_offload_put_all(mpki_blocks *f, int64_t count, void *const *to, const void *from) {
+    struct mpki_offload *o = f->offload;
+    const mpk_accelerator *a = o->on->table;
+    const int64_t bytes = mpki_offload_bytes(o);
+    mpk_status status = MPK_OK;
+    if (count == 0) return MPK_OK;
+    if (!a->scatter || a->store) {
+        for (int64_t k = 0; k < count && !mpk_failed(status); k++)
+            status = mpki_offload_put(f, to[k], (const char *)from + k * bytes);
+        return status;
+    }
+    o->on->report.uploads += count;
+    o->on->report.bytes += count * bytes;
+    return mpki_offload_status(f, a->scatter(a->self, count, to, from, bytes), "upload");
+}
+
+mpk_status mpki_offload_wait(mpki_blocks *f) {
+    mpki_accelerated *on = f->offload->on;
+    if (!on->own.wait) return MPK_OK;
+    const double began = mpki_now_s(), traced = mpki_trace_begin(f->stages->ctx);
+    const mpk_status status = mpki_offload_status(f, on->own.wait(on->own.self), "a kernel");
+    on->report.waits++;
+    on->report.wait_s += mpki_now_s() - began;
+    mpki_trace_end(f->stages->ctx, MPKI_LANE_CALLER, "wait", f->meta->level, traced);
+    return status;
+}
+
+mpk_status mpki_offload_take(mpki_blocks *f, void *to, void *from) {
     struct mpki_offload *o = f->offload;
     const mpk_accelerator *a = o->on->table;
     void *dense = from;
     mpk_status status = a->load ? scratch(f, 0, &dense) : MPK_OK;
-    if (!mpk_failed(status) && a->load) status = convert(f, false, dense, from);
+    if (!mpk_failed(status) && a->load) status = convert(f, false, 1, &dense, &from);
     if (!mpk_failed(status))
-        status =
-            mpki_offload_status(f, a->download(a->self, to, dense, dense_bytes(o)), "download");
+        status = mpki_offload_status(f, a->download(a->self, to, dense, mpki_offload_bytes(o)),
+                                     "download");
     o->on->report.downloads++;
-    o->on->report.bytes += dense_bytes(o);
+    o->on->report.bytes += mpki_offload_bytes(o);
     return status;
 }
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
+/* The arrays of a list that are always there, and the bytes of their entries. */
+enum { ARRAYS = 12 };
+static const size_t sizes[ARRAYS] = {
+    sizeof(void *),  sizeof(void *),  sizeof(void *),  sizeof(void *),  sizeof(void *),
+    sizeof(void *),  sizeof(int64_t), sizeof(int32_t), sizeof(int32_t), 1,
+    sizeof(int32_t), sizeof(double)};
+
+static void list_arrays(mpki_batch_lists *list, void **at[ARRAYS]) {
+    void **const all[ARRAYS] = {
+        (void **)&list->block[0], (void **)&list->block[1], (void **)&list->block[2],
+        (void **)&list->pivot,    (void **)&list->perm,     (void **)&list->columns,
+        (void **)&list->id,       (void **)&list->frame,    (void **)&list->rows,
+        (void **)&list->half,     (void **)&list->trouble,  (void **)&list->largest};
+    memcpy(at, all, sizeof all);
+}
+
 void mpki_batch_lists_free(mpk_context *ctx, mpki_batch_lists *list) {
-    for (int k = 0; k < 3; k++) mpki_release(ctx, list->block[k]);
+    void **at[ARRAYS];
+    list_arrays(list, at);
+    for (int k = 0; k < ARRAYS; k++) mpki_release(ctx, *at[k]);
     for (int k = 0; k < MPK_ACCELERATOR_BUFFERS; k++) mpki_release(ctx, list->buffer[k]);
-    mpki_release(ctx, list->pivot);
-    mpki_release(ctx, list->perm);
-    mpki_release(ctx, list->id);
-    mpki_release(ctx, list->trouble);
-    mpki_release(ctx, list->largest);
     *list = (mpki_batch_lists){0};
 }
 
 static mpk_status reserve(mpki_blocks *f, mpki_batch_lists *list) {
     mpk_context *ctx = f->stages->ctx;
     const int64_t capacity = list->capacity ? 2 * list->capacity : 64;
-    void **pointers[] = {(void **)&list->block[0], (void **)&list->block[1],
-                         (void **)&list->block[2], (void **)&list->pivot,
-                         (void **)&list->perm,     (void **)&list->id,
-                         (void **)&list->trouble,  (void **)&list->largest};
-    const size_t sizes[] = {sizeof(void *), sizeof(void *),  sizeof(void *),  sizeof(void *),
-                            sizeof(void *), sizeof(int64_t), sizeof(int32_t), sizeof(double)};
-    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
-        void *more = mpki_resize(ctx, STAGE, *pointers[k], capacity, sizes[k]);
+    void **at[ARRAYS];
+    list_arrays(list, at);
+    for (int k = 0; k < ARRAYS; k++) {
+        void *more = mpki_resize(ctx, STAGE, *at[k], capacity, sizes[k]);
         if (!more) return mpki_failed(ctx);
-        *pointers[k] = more;
+        *at[k] = more;
     }
     for (int k = 0; k < f->offload->on->table->nbuffers; k++) {
         void **more = mpki_resize(ctx, STAGE, list->buffer[k], capacity, sizeof *more);
@@ -116,17 +152,26 @@ static mpk_status reserve(mpki_blocks *f, mpki_batch_lists *list) {
     return MPK_OK;
 }
 
-mpk_status mpki_offload_add(mpki_blocks *f, mpki_batch_lists *list, int64_t block, int32_t frame) {
+mpk_status mpki_offload_add(mpki_blocks *f, mpki_batch_lists *list, int64_t block, int32_t frame,
+                            mpki_half half) {
     const struct mpki_offload *o = f->offload;
     const mpki_ibcsr *x = &f->stages->index;
     const mpk_status status = list->count < list->capacity ? MPK_OK : reserve(f, list);
     if (mpk_failed(status)) return status;
     const int64_t k = list->count++, diagonal = x->entry[x->diagonal[frame]].block;
+    const bool upper = half == MPKI_HALF_UPPER;
     list->id[k] = block;
-    list->block[0][k] = o->block[block];
+    list->half[k] = (unsigned char)half;
+    list->frame[k] = frame;
+    list->rows[k] = mpki_frame_rows(f->stages->blocking, frame);
+    list->block[0][k] = (upper ? o->upper : o->block)[block];
     list->block[1][k] = list->block[2][k] = NULL;
-    list->pivot[k] = o->block[diagonal];
-    list->perm[k] = o->perm ? o->perm[frame] : NULL;
+    /* a block of L is solved with U, and the other way round; the pivot itself has both */
+    list->pivot[k] = (upper ? o->block : o->upper)[diagonal];
+    const bool turned = o->ldu && !upper && block != diagonal;
+    void *const *perm = turned ? o->columns : o->perm;
+    list->perm[k] = perm ? perm[frame] : NULL;
+    list->columns[k] = o->columns ? o->columns[frame] : NULL;
     list->trouble[k] = 0;
     list->largest[k] = 0;
     for (int b = 0; b < o->on->table->nbuffers; b++)
@@ -139,19 +184,53 @@ mpk_status mpki_offload_add(mpki_blocks *f, mpki_batch_lists *list, int64_t bloc
 static const char *const names[] = {"F factorize", "S solve",    "D downdate",
                                     "T transpose", "Z zero out", "P permute"};
 
+/* An entry of L in a pivot's own block above this rejects the frame. */
+static double most_inside(mpk_scalar scalar) {
+    return scalar == MPK_S || scalar == MPK_C ? 0x1p+11 * 1.4142135623730951 : 0x1p+26;
+}
+
+/* By the table's own function, or by `run` where more is asked for. */
+static mpk_status call_table(mpki_blocks *f, int kernel, const mpki_batch_lists *list,
+                             const mpk_accelerator_batch *b) {
+    const struct mpki_offload *o = f->offload;
+    const mpk_accelerator *a = o->on->table;
+    mpk_accelerator_kernel *const plain[] = {a->factorize, a->solve,    a->downdate,
+                                             a->transpose, a->zero_out, a->permute};
+    if (!o->tasks) return plain[kernel](a->self, b);
+    const bool factorizes = kernel == MPKI_KERNEL_F;
+    const mpk_accelerator_task task = {
+        .struct_size = sizeof task,
+        .batch = b,
+        .kernel = kernel,
+        .scalar = o->scalar,
+        .type = o->type,
+        .hermitian = o->hermitian,
+        .pairs = o->pairs,
+        .shared = kernel == MPKI_KERNEL_D && list->shared,
+        .last = f->stages->last,
+        .rows = factorizes ? list->rows : NULL,
+        .columns = factorizes && o->columns ? (int32_t *const *)list->columns : NULL,
+        .state = o->state,
+        .frame = o->state ? list->frame : NULL,
+        .bound = factorizes   ? most_inside(o->scalar)
+                 : list->late ? (double)INFINITY
+                              : f->stages->bound,
+        .tag = f->meta->level};
+    return a->run(a->self, &task);
+}
+
 static mpk_status call(mpki_blocks *f, int kernel, mpki_batch_lists *list) {
     struct mpki_offload *o = f->offload;
     const mpk_accelerator *a = o->on->table;
-    mpk_accelerator_kernel *const run[] = {a->factorize, a->solve,    a->downdate,
-                                           a->transpose, a->zero_out, a->permute};
     mpk_accelerator_report *r = &o->on->report;
     mpk_accelerator_batch b = {.n = o->n,
                                .count = list->count,
                                .block = {list->block[0]},
                                .small = f->stages->floor,
-                               .trouble = list->trouble,
-                               .largest = list->largest};
+                               .trouble = o->state ? NULL : list->trouble,
+                               .largest = o->state ? NULL : list->largest};
     if (kernel == MPKI_KERNEL_D) b.block[1] = list->block[1], b.block[2] = list->block[2];
+    if (kernel == MPKI_KERNEL_F && o->ldu) b.block[1] = list->block[1];
     if (kernel == MPKI_KERNEL_S || kernel == MPKI_KERNEL_D) b.pivot = list->pivot;
     if (o->perm && kernel != MPKI_KERNEL_T && kernel != MPKI_KERNEL_Z)
         b.perm = (int32_t *const *)list->perm;
@@ -162,40 +241,88 @@ static mpk_status call(mpki_blocks *f, int kernel, mpki_batch_lists *list) {
         r->boundary_s += start - o->ended_s;
         o->ended_s = 0;
     }
-    const mpk_status status = mpki_offload_status(f, run[kernel](a->self, &b), names[kernel]);
-    mpki_trace_end(f->stages->ctx, MPKI_LANE_CALLER, names[kernel], f->meta->level, began);
+    mpk_status status = mpki_offload_status(f, call_table(f, kernel, list, &b), names[kernel]);
+    mpki_trace_end(f->stages->ctx, MPKI_LANE_CALLER, a->spans ? "queued" : names[kernel],
+                   f->meta->level, began);
+    if (!mpk_failed(status) && !o->state && (kernel == MPKI_KERNEL_F || kernel == MPKI_KERNEL_S))
+        status = mpki_offload_wait(f); /* what they found decides what comes next */
     r->calls[kernel]++;
     r->items[kernel] += list->count;
     r->time_s[kernel] += mpki_now_s() - start;
     return status;
 }
 
-/* Item by item through dense copies: what a kernel reads is loaded, what it wrote is stored. */
+/* ---- the accelerator's own clock ------------------------------------------------------------- */
+
+void mpki_offload_trace_begin(mpki_blocks *f) {
+    const mpk_accelerator *a = f->offload->on->table;
+    if (a->spans && mpki_trace_of(f->stages->ctx)) a->spans(a->self, 0, NULL);
+}
+
+void mpki_offload_trace(mpki_blocks *f) {
+    enum { SOME = 256 };
+    const mpk_accelerator *a = f->offload->on->table;
+    mpk_accelerator_span span[SOME];
+    const double now = mpki_now_s();
+    if (!a->spans || !mpki_trace_of(f->stages->ctx)) return;
+    for (int64_t count = SOME; count == SOME;) {
+        count = a->spans(a->self, SOME, span);
+        for (int64_t k = 0; k < count; k++)
+            mpki_trace_add(f->stages->ctx, MPKI_LANE_MACHINE, names[span[k].kernel], span[k].tag,
+                           now - span[k].began_s, now - span[k].ended_s);
+    }
+}
+
+/* ---- blocks at rest -------------------------------------------------------------------------- */
+
+enum { CHUNK = 64 };
+
+/* The items from `first` on that go through dense copies together: of blocks that are written there
+ * is one copy. */
+static int64_t chunk_end(const mpki_batch_lists *list, int64_t first) {
+    int64_t end = first + 1;
+    for (; end < list->count && end < first + CHUNK; end++)
+        for (int64_t k = first; k < end; k++)
+            if (list->block[0][k] == list->block[0][end]) return end;
+    return end;
+}
+
+/* A part of a list, without memory of its own. */
+static mpki_batch_lists part_of(const mpki_blocks *f, const mpki_batch_lists *list, int64_t first,
+                                int64_t end) {
+    mpki_batch_lists part = *list;
+    void **at[ARRAYS];
+    list_arrays(&part, at);
+    for (int k = 0; k < ARRAYS; k++) *at[k] = (char *)*at[k] + (size_t)first * sizes[k];
+    for (int b = 0; b < f->offload->on->table->nbuffers; b++) part.buffer[b] += first;
+    part.count = end - first;
+    return part;
+}
+
+/* Through dense copies: what a kernel reads is loaded, what it wrote is stored. */
 static mpk_status call_at_rest(mpki_blocks *f, int kernel, mpki_batch_lists *list) {
+    const bool downdates = kernel == MPKI_KERNEL_D,
+               reads_pivot = downdates || kernel == MPKI_KERNEL_S;
+    const bool both = kernel == MPKI_KERNEL_F && f->offload->ldu;
+    const bool used[4] = {true, downdates || both, downdates, reads_pivot};
+    const bool loaded[4] = {kernel != MPKI_KERNEL_Z, downdates, downdates, reads_pivot};
     mpk_status status = MPK_OK;
-    const int64_t count = list->count;
-    for (int64_t k = 0; k < count && !mpk_failed(status); k++) {
-        mpki_batch_lists one = *list;
-        void *rest[4] = {list->block[0][k], list->block[1][k], list->block[2][k], list->pivot[k]};
-        void *dense[4] = {NULL};
-        const bool used[4] = {true, kernel == MPKI_KERNEL_D, kernel == MPKI_KERNEL_D,
-                              kernel == MPKI_KERNEL_S || kernel == MPKI_KERNEL_D};
+    for (int64_t first = 0, end; first < list->count && !mpk_failed(status); first = end) {
+        end = chunk_end(list, first);
+        mpki_batch_lists some = part_of(f, list, first, end);
+        void **const rest[4] = {some.block[0], some.block[1], some.block[2], some.pivot};
+        void *dense[4][CHUNK];
         for (int p = 0; p < 4 && !mpk_failed(status); p++) {
-            if (!used[p]) continue;
-            status = scratch(f, p, &dense[p]);
-            if (kernel == MPKI_KERNEL_Z) continue; /* it reads nothing */
-            if (!mpk_failed(status)) status = convert(f, false, dense[p], rest[p]);
+            for (int64_t k = 0; used[p] && k < some.count && !mpk_failed(status); k++)
+                status = scratch(f, p * CHUNK + k, &dense[p][k]);
+            if (!mpk_failed(status) && loaded[p])
+                status = convert(f, false, some.count, dense[p], rest[p]);
         }
-        for (int p = 0; p < 3; p++) one.block[p] = &dense[p];
-        one.pivot = &dense[3];
-        one.perm = &list->perm[k];
-        one.trouble = &list->trouble[k];
-        one.largest = &list->largest[k];
-        for (int b = 0; b < f->offload->on->table->nbuffers; b++)
-            one.buffer[b] = &list->buffer[b][k];
-        one.count = 1;
-        if (!mpk_failed(status)) status = call(f, kernel, &one);
-        if (!mpk_failed(status)) status = convert(f, true, dense[0], rest[0]);
+        for (int p = 0; p < 3; p++) some.block[p] = dense[p];
+        some.pivot = dense[3];
+        if (!mpk_failed(status)) status = call(f, kernel, &some);
+        if (!mpk_failed(status)) status = convert(f, true, some.count, dense[0], rest[0]);
+        if (!mpk_failed(status) && both) status = convert(f, true, some.count, dense[1], rest[1]);
     }
     return status;
 }

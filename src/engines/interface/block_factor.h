@@ -45,6 +45,8 @@ typedef struct mpki_stages {
                               index.m: there is none */
     double size;           /* largest entry of the scaled matrix: 1, unless scaling is off */
     double floor;          /* the smallest pivot allowed, for the scaled matrix */
+    double *frame_norm;    /* by frame: 1-norm of its columns of the scaled matrix; NULL: not yet */
+    bool by_frame;         /* floor is relative to frame_norm */
     double bound;          /* an entry of L above this rejects its frame; infinity: no bound */
     double diagonal_shift; /* the diagonal is multiplied by 1 + this: after a breakdown */
     /* where the engine may keep, and find again, what depends on index, levels and schedule alone;
@@ -65,6 +67,21 @@ typedef struct mpki_stages {
     mpk_status (*dense_pivot)(const struct mpki_stages *s, struct mpki_dense_pivot *p);
     mpk_block_info info;
 } mpki_stages;
+
+/** The smallest pivot allowed in a frame. */
+static inline double mpki_floor_of(const mpki_stages *s, int32_t frame) {
+    return s->by_frame ? s->floor * s->frame_norm[frame] : s->floor;
+}
+
+/** reject := 1 for the frames of this stage, too, that have an update from one that is rejected. */
+static inline void mpki_reject_dependents(const mpki_stages *s) {
+    const mpki_ibcsr *x = &s->index;
+    for (int32_t place = 0; place < x->m; place++) {
+        const int32_t f = x->frame[place];
+        for (int64_t e = x->ptr[f]; e < x->diagonal[f] && !s->final[f] && !s->reject[f]; e++)
+            s->reject[f] = s->reject[x->entry[e].other];
+    }
+}
 
 /** The dense pivot that ends the stages: S = P^T L D L^T P. Host memory, numbers of `stored`. */
 typedef struct mpki_dense_pivot {
@@ -120,11 +137,15 @@ typedef struct mpki_block_engine {
     /** `stage` finds the level sets of the frames from place stages->due on itself, beside its work
      *  on those before, and appends them to stages->levels; false: they are there already. */
     bool finds_levels;
-    /** Computes a stage by sweeps over all blocks at once (Thuerck 2019, algorithm 2).
-     *  may_reorder: frames whose pivots the first sweep would have to replace are rejected.
-     *  *reorder [out] some frames were, but not all: nothing is stored, and a push-back must
-     *  follow. Returns as `stage`. */
-    mpk_status (*sweeps)(mpki_blocks *f, bool may_reorder, bool *reorder);
+    /** Computes a stage by sweeps over all blocks at once (Thuerck 2019, algorithm 2), but those of
+     *  frames that are final: they stay.
+     *  push  [in]  frames with a pivot up to this times their norm are rejected, before the first
+     *              sweep or, by options.jacobi_judge, before the last; < 0: none is
+     *  *fail [out] how many were, of all that were due. Where it is some of these, a push-back must
+     *              follow: reject says of whom, and stored and final are those alone that depend on
+     *              none of them (judge first: none). Else everything is stored.
+     *  Returns as `stage`. */
+    mpk_status (*sweeps)(mpki_blocks *f, double push, int32_t *fail);
     /** After the last stage: release what only the factorization needs, bring the factor into the
      *  form that is applied fastest, and report.
      *  counts [out]

@@ -79,7 +79,8 @@ typedef struct mpki_dense_error {
 typedef struct mpki_dense_rung {
     mpk_dense_method method;
     mpk_dense_precision precision;
-    int64_t from_n; /* smaller matrices skip it */
+    int64_t from_n;         /* smaller matrices skip it; less than working precision: real ones */
+    int64_t from_n_complex; /* likewise, complex ones of less than working precision; 0: never */
 } mpki_dense_rung;
 
 typedef struct mpki_dense_engine {
@@ -101,15 +102,20 @@ typedef struct mpki_dense_engine {
      *  of these; *norm_inf, ||A||_inf. Host; norm_inf may be NULL. */
     mpk_status (*largest)(mpki_dense_call *call, double *max, double *norm_inf);
     /** dst (scalar `to`) := src (scalar `from`), rows x cols; both real or both complex; src NULL:
-     *  zeros. */
+     *  zeros. dst == src with ldd == lds is allowed.
+     *  scale [in] host, a factor for each column, taken before `to` rounds; NULL: 1 */
     mpk_status (*copy)(mpki_dense_call *call, int64_t rows, int64_t cols, mpk_scalar from,
-                       const void *src, int64_t lds, mpk_scalar to, void *dst, int64_t ldd);
+                       const void *src, int64_t lds, mpk_scalar to, void *dst, int64_t ldd,
+                       const double *scale);
     /** Y += alpha X, n x cols of dense.scalar; alpha [in] host: real and imaginary part. */
     mpk_status (*axpy)(mpki_dense_call *call, int64_t cols, const double alpha[2], const void *x,
                        int64_t ldx, void *y, int64_t ldy);
-    /** x^H y for n entries of dense.scalar; result [out] host: real and imaginary part. */
-    mpk_status (*dot)(mpki_dense_call *call, const void *x, const void *y, double result[2]);
-    /** R := B - A X from the triangle of call->a; n x nrhs of dense.scalar each.
+    /** x^H y for each of at most 256 columns of X and Y, n entries of dense.scalar; result [out]
+     *  host, 2 cols: real and imaginary parts. */
+    mpk_status (*dot)(mpki_dense_call *call, int64_t cols, const void *x, int64_t ldx,
+                      const void *y, int64_t ldy, double *result);
+    /** R := B - A X from the triangle of call->a; n x nrhs of dense.scalar each. Few columns take
+     *  one pass over A each; more take A X and |A| |X| as products of matrices.
      *  b     [in]  NULL: zeros
      *  r     [out] may be b where error is NULL, else overlaps nothing
      *  error [out] host, nrhs, or NULL

@@ -75,7 +75,7 @@ typedef struct mpki_given_view {
 } mpki_given_view;
 
 /** Right-hand sides that are refined together, at most. */
-enum { MPKI_REFINE_TOGETHER = 8 };
+enum { MPKI_REFINE_TOGETHER = 64 };
 
 /** What it reached, the worst of all right-hand sides; fields as in mpk_solve_info. */
 typedef struct mpki_refined {

@@ -21,6 +21,7 @@ static const mpki_family *const families[] = {
     &mpki_family_random,
     &mpki_family_convection,
     &mpki_family_mycielskian,
+    &mpki_family_lp_published,
 };
 enum { FAMILIES = sizeof families / sizeof *families };
 
@@ -46,7 +47,10 @@ const char *mpk_generators(void) {
            "convection N [dimension=2d|3d] [speed=100] [wind=constant|circular] [damping] [rows]: "
            "-Laplace u + w grad u + i damping u, upwind, not symmetric, n = N^2 or N^3; "
            "rows=ordered|shuffled\n"
-           "mycielskian K: adjacency of the Mycielskian of ... of K2, n = 3 2^(K-2) - 1";
+           "mycielskian K: adjacency of the Mycielskian of ... of K2, n = 3 2^(K-2) - 1\n"
+           "lp-published FILE [scaling=4] [decades=6]: A of the system [D A'; A 0] in a file, "
+           "rounds "
+           "of geometric scaling, D = 10^(-decades u), u random; n as there";
 }
 
 /* ---- reading the spec --------------------------------------------------------------------- */
@@ -93,6 +97,12 @@ static mpk_status bad_value(mpki_generator *g, const mpki_parameter *p, const ch
 
 static mpk_status parse_parameter(mpki_generator *g, const mpki_parameter *p, const char *word,
                                   double *value) {
+    if (p->text) {
+        snprintf(g->text, sizeof g->text, "%s", word);
+        return *word ? MPK_OK
+                     : mpki_error(g->ctx, MPK_ERR_ARGUMENT, STAGE, -1, "%s: %s is empty", g->family,
+                                  p->name);
+    }
     if (p->words) {
         for (int k = 0; p->words[k]; k++)
             if (!strcmp(p->words[k], word)) {
@@ -132,6 +142,13 @@ static mpk_status take_word(mpki_generator *g, const mpki_family *family, bool *
     const char *equals = strchr(word, '=');
     const mpki_parameter *p = choose(family, given, word, equals);
     list_parameters(family, valid, sizeof valid);
+    if (!p && equals) { /* the name of a file may have an '=' */
+        p = choose(family, given, word, NULL);
+        if (p && p->text)
+            equals = NULL;
+        else
+            p = NULL;
+    }
     if (!p)
         return mpki_error(g->ctx, MPK_ERR_ARGUMENT, STAGE, -1, "%s: %s '%s'; the parameters are %s",
                           g->family, equals ? "no parameter" : "one value too many,", word, valid);
@@ -143,18 +160,30 @@ static mpk_status take_word(mpki_generator *g, const mpki_family *family, bool *
     return parse_parameter(g, p, equals ? equals + 1 : word, &g->value[k]);
 }
 
-/* The next word of the spec; false at its end or when it is too long to be one. */
+/* The next word of the spec, cut where it is too long; false at its end. Inside of "..." a space is
+ * a letter, and "" is a quote. */
 static bool next_word(const char **spec, char *word, size_t size) {
-    *spec += strspn(*spec, " \t\n\r,");
-    size_t length = strcspn(*spec, " \t\n\r,");
-    if (length == 0) return false;
-    snprintf(word, size, "%.*s", (int)(length < size ? length : size - 1), *spec);
-    *spec += length;
-    return true;
+    static const char between[] = " \t\n\r,";
+    size_t length = 0;
+    bool quoted = false;
+    const char *s = *spec + strspn(*spec, between);
+    *spec = s;
+    for (; *s && (quoted || !strchr(between, *s)); s++) {
+        if (*s == '"' && !(quoted && s[1] == '"')) {
+            quoted = !quoted;
+            continue;
+        }
+        s += *s == '"';
+        if (length + 1 < size) word[length++] = *s;
+    }
+    word[length] = 0;
+    const bool found = s > *spec;
+    *spec = s;
+    return found;
 }
 
 static mpk_status parse(mpki_generator *g, const char *spec, const mpki_family **chosen) {
-    char word[96] = "", valid[256] = "";
+    char word[MPKI_MAX_WORD] = "", valid[256] = "";
     bool given[MPKI_MAX_PARAMETERS] = {false};
     const mpki_family *family = NULL;
     next_word(&spec, word, sizeof word);

@@ -10,13 +10,14 @@
 #include "../../core/random.h"
 #include "../assemble.h"
 
-enum { MPKI_MAX_PARAMETERS = 8 };
+enum { MPKI_MAX_PARAMETERS = 8, MPKI_MAX_WORD = 4096 };
 
 /** A parameter: positional or name=value. */
 typedef struct mpki_parameter {
     const char *name;
     const char *const *words; /* a choice: the words, NULL at the end; the value is the position */
     bool integer, required;
+    bool text;          /* the name of a file, to mpki_generator.text; a family has one at most */
     double initial;     /* unless given */
     double least, most; /* numbers: the range */
 } mpki_parameter;
@@ -26,6 +27,7 @@ typedef struct mpki_generator {
     mpk_context *ctx;
     const char *family;
     double value[MPKI_MAX_PARAMETERS]; /* of the parameters, in the order of the table */
+    char text[MPKI_MAX_WORD];          /* of the one that is a text */
     uint64_t random;                   /* state */
     mpki_asking asking; /* of the loops over rows: they end where the caller wants to stop */
     /* what the family makes */
@@ -49,7 +51,7 @@ typedef struct mpki_family {
 mpk_status mpki_generator_size(mpki_generator *g, double n, double nnz);
 
 /** What mpk_problem_generate would make of `spec`, in closed form: n and at least its stored
- *  entries.
+ *  entries; 0 and 0 where a file tells, which is not read for it.
  *  Returns MPK_OK | MPK_ERR_ARGUMENT, _SIZE */
 mpk_status mpki_generate_sizes(mpk_context *ctx, const char *spec, double *n, double *nnz);
 
@@ -92,6 +94,7 @@ double mpki_draw_magnitude(mpki_generator *g, double decades);
 
 extern const mpki_family mpki_family_nlpkkt, mpki_family_control_distributed, mpki_family_lin,
     mpki_family_helmholtz, mpki_family_stokes, mpki_family_lp_kkt, mpki_family_optimal_control,
-    mpki_family_quasi_definite, mpki_family_random, mpki_family_convection, mpki_family_mycielskian;
+    mpki_family_quasi_definite, mpki_family_random, mpki_family_convection, mpki_family_mycielskian,
+    mpki_family_lp_published;
 
 #endif

@@ -136,6 +136,61 @@ static void test_answers(void **unused) {
     }
 }
 
+/* All that a table may have: 2x2 pivots, verdicts of its own, both push schedules; all precisions,
+ * LDLT, LLT and LDU. */
+static void test_all_kinds(void **unused) {
+    (void)unused;
+    int64_t two_by_two = 0, stages = 0;
+    for (int k = 0; k < FAMILIES; k++)
+        for (int what = 0; what < 8; what++)
+            for (int single = 0; single < 2; single++)
+                for (int type = 0; type < 3; type++) {
+                    table = *mpk_accelerator_cpu();
+                    table.judges = what & 1;
+                    table.pairs = what >> 1 & 1;
+                    table.pivoting = table.pairs || what >> 2;
+                    table.atomics = what >> 2;
+                    mpk_options o = able();
+                    o.stages = 0;
+                    o.precision = single ? MPK_PRECISION_SINGLE : MPK_PRECISION_DOUBLE;
+                    o.factor_type = (mpk_factor_type)type;
+                    if (type == MPK_TYPE_LLT && k != 2) continue; /* the others are indefinite */
+                    mpk_context *ctx = with_table();
+                    run r = go(ctx, type == MPK_TYPE_LLT ? "helmholtz 2d 18 0" : families[k], &o);
+                    const char *text = "";
+                    mpk_last_error(ctx, NULL, NULL, &text);
+                    if (mpk_failed(r.status))
+                        fail_msg("%s, table %d, single %d, type %d: %s", families[k], what, single,
+                                 type, text);
+                    mpk_block_info info;
+                    mpk_factor_block_info_get(r.fac, &info);
+                    const double res = residual(ctx, &r);
+                    if (!(res <= (single ? 1e-1 : 1e-7)) && !info.perturbed)
+                        fail_msg("%s, table %d, single %d, type %d: residual %g", families[k], what,
+                                 single, type, res);
+                    mpk_factor_info found;
+                    mpk_factor_info_get(r.fac, &found);
+                    two_by_two += found.two_by_two;
+                    if (info.stages > stages) stages = info.stages;
+                    if (!single && type == MPK_TYPE_LDLT) { /* the signs of D are A's */
+                        mpk_options direct;
+                        mpk_factor_info want;
+                        mpk_options_init(&direct);
+                        direct.method = MPK_METHOD_LDLT;
+                        mpk_context *own = context();
+                        run exact = go(own, families[k], &direct);
+                        mpk_factor_info_get(exact.fac, &want);
+                        assert_int_equal(found.inertia.positive, want.inertia.positive);
+                        assert_int_equal(found.inertia.negative, want.inertia.negative);
+                        end(&exact);
+                        mpk_context_destroy(&own);
+                    }
+                    end(&r);
+                    mpk_context_destroy(&ctx);
+                }
+    assert_true(two_by_two > 0 && stages > 1);
+}
+
 /* What no stage accepts ends in a dense pivot on the host, or in larger blocks; without pivoting
  * and with, and in the last of few stages in pivots that are replaced. */
 static void test_stubborn(void **unused) {
@@ -323,12 +378,19 @@ static void expect(const mpk_options *o, const char *spec, mpk_status status, co
 static void test_refusals(void **unused) {
     (void)unused;
     table = *mpk_accelerator_cpu();
+    table = *mpk_accelerator_cpu();
+    table.struct_size = offsetof(mpk_accelerator, sizes); /* as an older program has it */
     mpk_options o = able();
     o.drop_tolerance = 1e-3;
     expect(&o, "nlpkkt 3", MPK_ERR_UNSUPPORTED, "drop_tolerance 0 and fill_factor 0");
+    table.types = 1u << MPK_TYPE_LDLT;
     o = able();
     o.factor_type = MPK_TYPE_LLT;
     expect(&o, "helmholtz 2d 8 0", MPK_ERR_UNSUPPORTED, "factor_type llt");
+    expect(&o, "helmholtz 2d 8 0", MPK_ERR_UNSUPPORTED, "factor_type llt");
+    o = able();
+    expect(&o, "random 60 0.1 0.3 complex", MPK_ERR_UNSUPPORTED, "complex entries");
+    table = *mpk_accelerator_cpu();
     o = able();
     o.method = MPK_METHOD_LDLT;
     expect(&o, "nlpkkt 3", MPK_ERR_UNSUPPORTED, "does not have method ldlt");
@@ -340,7 +402,7 @@ static void test_refusals(void **unused) {
     o = able();
     for (int k = 0; k < MPK_PIVOTING_COMPLETE; k++) {
         o.pivoting = (mpk_pivoting)k;
-        expect(&o, "nlpkkt 3", MPK_ERR_UNSUPPORTED, "it has pivoting complete, along the diagonal");
+        expect(&o, "nlpkkt 3", MPK_ERR_UNSUPPORTED, "it has complete");
     }
     table.pivoting = table.atomics = 0;
     o = able();
@@ -348,7 +410,7 @@ static void test_refusals(void **unused) {
     expect(&o, "nlpkkt 3", MPK_ERR_UNSUPPORTED, "schedule atomic: it has subsets");
     o = able();
     o.pivoting = MPK_PIVOTING_ROOK;
-    expect(&o, "nlpkkt 3", MPK_ERR_UNSUPPORTED, "pivoting rook: it has pivoting none");
+    expect(&o, "nlpkkt 3", MPK_ERR_UNSUPPORTED, "pivoting rook: it has none");
     table = *mpk_accelerator_cpu();
     table.precisions = 1u << MPK_S;
     o = able();
@@ -361,7 +423,7 @@ static void test_refusals(void **unused) {
     broken.permute = NULL;
     assert_int_equal(mpk_context_use_accelerator(ctx, &broken), MPK_ERR_ARGUMENT);
     broken = table;
-    broken.struct_size--;
+    broken.struct_size = offsetof(mpk_accelerator, sizes) - 1;
     assert_int_equal(mpk_context_use_accelerator(ctx, &broken), MPK_ERR_ARGUMENT);
     mpk_accelerator_report r = {.struct_size = sizeof r};
     assert_int_equal(mpk_accelerator_report_get(ctx, &r), MPK_ERR_ARGUMENT);
@@ -545,6 +607,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_failures_have_words),
                                        cmocka_unit_test(test_factor_is_the_engines),
                                        cmocka_unit_test(test_answers),
+                                       cmocka_unit_test(test_all_kinds),
                                        cmocka_unit_test(test_stubborn),
                                        cmocka_unit_test(test_refactorize),
                                        cmocka_unit_test(test_buffers),

@@ -130,9 +130,9 @@ static mpk_status stage(mpki_blocks *f) {
     return mpk_failed(status) || !border ? status : mpki_border_factor(f);
 }
 
-static mpk_status sweeps(mpki_blocks *f, bool may_reorder, bool *reorder) {
+static mpk_status sweeps(mpki_blocks *f, double push, int32_t *fail) {
     mpk_status status = threads(f);
-    return mpk_failed(status) ? status : mpki_run_sweeps(f->meta, may_reorder, reorder);
+    return mpk_failed(status) ? status : mpki_run_sweeps(f->meta, push, fail);
 }
 
 mpk_status mpki_block_finish_as_blocks(mpki_blocks *f, mpki_block_counts *c) {

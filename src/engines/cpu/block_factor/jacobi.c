@@ -37,6 +37,7 @@ static void lay_out(const mpki_meta *meta, generation *g, int64_t *used) {
     const mpki_blocking *b = meta->stages->blocking;
     const size_t size = mpk_scalar_size(meta->bf->scalar);
     for (int64_t k = 0; k < x->nblocks; k++) {
+        if (meta->stages->final[mpki_col_frame(x, k)]) continue;
         const int rows = mpki_frame_rows(b, mpki_row_frame(x, k));
         const int cols = mpki_frame_rows(b, mpki_col_frame(x, k));
         const bool diagonal = x->rows[k] == x->cols[k];
@@ -50,15 +51,15 @@ static void lay_out(const mpki_meta *meta, generation *g, int64_t *used) {
         g->upper[k].data = meta->stages->ldu ? take(g->memory, used, (int64_t)rows * cols, size)
                                              : g->lower[k].data;
     }
-    for (int32_t k = 0; k < x->m; k++) {
-        const int w = mpki_frame_rows(b, x->frame[k]), ld = mpki_block_ld(w, size);
+    for (int32_t k = 0; k < meta->chunk.count; k++) {
+        const int w = mpki_frame_rows(b, meta->chunk.frame[k]), ld = mpki_block_ld(w, size);
         mpki_work_pivot *p = &g->pivot[k];
         p->m = take(g->memory, used, (int64_t)w * ld, size);
         p->n = meta->stages->ldu ? take(g->memory, used, (int64_t)w * ld, size) : p->m;
         p->d = take(g->memory, used, 2 * w, size);
         p->dinv = take(g->memory, used, 2 * w, size);
         p->own = NULL;
-        g->frame[x->frame[k]].d = p->d;
+        g->frame[meta->chunk.frame[k]].d = p->d;
     }
 }
 
@@ -79,79 +80,138 @@ static mpk_status generation_make(mpki_meta *meta, generation *g) {
     return MPK_OK;
 }
 
-/* All frames and all blocks as one chunk. */
-static mpk_status one_chunk(mpki_meta *meta, mpki_updates *batch) {
+/* Blocks in columns of earlier stages stay as they are stored: readers find them in both
+ * generations. */
+static void show_kept(const mpki_meta *meta, const generation *g) {
+    const mpki_blocks *bf = meta->bf;
+    const mpki_stages *s = meta->stages;
+    for (int64_t k = 0; k < s->index.nblocks; k++)
+        if (s->final[mpki_col_frame(&s->index, k)])
+            g->lower[k] = bf->lower[k], g->upper[k] = bf->upper[k];
+    for (int32_t f = 0; f < s->index.m; f++)
+        if (s->final[f]) g->frame[f] = bf->frame[f];
+}
+
+/* All frames that are due, and all blocks of their columns, as one chunk.
+ * due [out] the frames, by place: to be released */
+static mpk_status one_chunk(mpki_meta *meta, int32_t **due, mpki_updates *batch) {
     mpki_chunk_work *c = &meta->chunk;
-    c->count = meta->stages->index.m;
-    c->frame = meta->stages->index.frame;
+    mpki_stages *s = meta->stages;
+    unsigned char *all = MPKI_NEW(meta->ctx, STAGE, s->index.m, unsigned char);
+    *due = MPKI_NEW(meta->ctx, STAGE, s->index.m, int32_t);
+    if (!all || !*due) {
+        mpki_release(meta->ctx, all);
+        return mpki_failed(meta->ctx);
+    }
+    c->count = 0;
+    for (int32_t place = 0; place < s->index.m; place++)
+        if (!s->final[s->index.frame[place]]) (*due)[c->count++] = s->index.frame[place];
+    c->frame = *due;
     c->batch = batch;
-    memset(meta->stages->final, 1, (size_t)meta->stages->index.m);
-    memset(meta->stages->want, 1, (size_t)meta->stages->index.nblocks);
-    mpk_status status = mpki_updates_pull(meta->ctx, &meta->stages->index, meta->stages->final,
-                                          meta->stages->want, c->count, c->frame, batch);
-    memset(meta->stages->final, 0, (size_t)meta->stages->index.m);
+    memset(all, 1, (size_t)s->index.m); /* each updates those behind it */
+    memset(s->want, 1, (size_t)s->index.nblocks);
+    mpk_status status =
+        mpki_updates_pull(meta->ctx, &s->index, all, s->want, c->count, c->frame, batch);
+    mpki_release(meta->ctx, all);
     return mpk_failed(status) ? status : mpki_chunk_lay_out(meta, true);
 }
 
-/* The sweeps of one stage. *reorder: the first sweep had to replace pivots of some frames, but not
- * of all, and these may be pushed back. */
-static mpk_status sweeps(mpki_meta *meta, double norm1, bool may_reorder, bool *reorder) {
-    mpki_blocks *bf = meta->bf;
-    const mpk_options *o = meta->stages->options;
-    generation g[2] = {{0}, {0}};
-    mpki_updates batch = {0};
-    mpki_block *const lower = bf->lower, *const upper = bf->upper;
-    mpki_frame *const frame = bf->frame;
-    *reorder = false;
-    mpk_status status = one_chunk(meta, &batch);
-    if (!mpk_failed(status)) status = generation_make(meta, &g[0]);
-    if (!mpk_failed(status)) status = generation_make(meta, &g[1]);
-    if (!mpk_failed(status)) {
-        bf->lower = g[0].lower, bf->upper = g[0].upper, bf->frame = g[0].frame;
-        MPKI_DISPATCH(bf->scalar, meta_start)(meta);
-    }
-    mpki_work_pivot *const own = meta->chunk.pivot;
-    double epsilon = o->jacobi_epsilon;
-    for (int s = 1; !mpk_failed(status) && s <= o->sweeps; s++, epsilon *= o->jacobi_decay) {
-        const generation *old = &g[(s + 1) % 2], *new = &g[s % 2];
-        bf->lower = old->lower, bf->upper = old->upper, bf->frame = old->frame;
-        meta->chunk.pivot = new->pivot;
-        meta->stages->floor = epsilon * norm1;
-        meta->stages->last = !(may_reorder && s == 1);
-        memset(meta->stages->reject, 0, (size_t)meta->stages->index.m);
-        MPKI_DISPATCH(bf->scalar, meta_sweep)(meta, new->lower, new->upper);
-        status = mpki_meta_failure(meta);
-        if (!mpk_failed(status) && mpki_progress(meta->ctx, STAGE, (double)s / o->sweeps))
-            status = mpki_error(meta->ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
-        int32_t rejected = 0;
-        for (int32_t f = 0; !meta->stages->last && f < meta->stages->index.m; f++)
-            rejected += meta->stages->reject[f];
-        if (rejected && rejected < meta->stages->index.m) {
-            for (int32_t f = 0; f < meta->stages->index.m; f++)
-                meta->stages->final[f] = !meta->stages->reject[f];
-            *reorder = true;
-            break;
-        }
-        if (rejected && !mpk_failed(status)) { /* no order is better: sweep 1 again */
-            may_reorder = false;
-            epsilon /= o->jacobi_decay;
-            s--;
-        }
-    }
-    bf->lower = lower, bf->upper = upper, bf->frame = frame;
-    if (!mpk_failed(status) && !*reorder) {
-        meta->stages->last = true;
-        MPKI_DISPATCH(bf->scalar, meta_store)(meta);
-        status = mpki_meta_failure(meta);
-    }
-    meta->chunk.pivot = own;
-    mpki_updates_free(meta->ctx, &batch);
-    generation_free(meta->ctx, &g[0]);
-    generation_free(meta->ctx, &g[1]);
+/* Which frames have a pivot up to `push` times their norm, from the values of `old`: reject says
+ * it. Pivots of `work` are lost. Returns how many, or -1 after a failure. */
+static int32_t judge(mpki_meta *meta, const generation *old, const generation *work, double push) {
+    mpki_stages *s = meta->stages;
+    int32_t fail = 0;
+    meta->bf->lower = old->lower, meta->bf->upper = old->upper, meta->bf->frame = old->frame;
+    meta->chunk.pivot = work->pivot;
+    s->by_frame = true;
+    s->floor = push;
+    s->last = false;
+    MPKI_DISPATCH(meta->bf->scalar, meta_judge)(meta);
+    if (mpk_failed(mpki_meta_failure(meta))) return -1;
+    for (int32_t f = 0; f < s->index.m; f++) fail += s->reject[f];
+    return fail;
+}
+
+static mpk_status sweep(mpki_meta *meta, const generation *old, const generation *new,
+                        double epsilon, double share) {
+    mpki_stages *s = meta->stages;
+    meta->bf->lower = old->lower, meta->bf->upper = old->upper, meta->bf->frame = old->frame;
+    meta->chunk.pivot = new->pivot;
+    s->by_frame = s->options->jacobi_norm == MPK_JACOBI_NORM_FRAME;
+    s->floor = s->by_frame ? epsilon : epsilon * meta->norm1;
+    s->last = true;
+    memset(s->reject, 0, (size_t)s->index.m);
+    MPKI_DISPATCH(meta->bf->scalar, meta_sweep)(meta, new->lower, new->upper);
+    const mpk_status status = mpki_meta_failure(meta);
+    if (!mpk_failed(status) && mpki_progress(meta->ctx, STAGE, share))
+        return mpki_error(meta->ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
     return status;
 }
 
-mpk_status mpki_run_sweeps(mpki_meta *meta, bool may_reorder, bool *reorder) {
+/* Store what the last sweep left. failed [in] by frame: rejected, some but not all of them; NULL:
+ * none. */
+static mpk_status store(mpki_meta *meta, const unsigned char *failed) {
+    mpki_stages *s = meta->stages;
+    if (failed) memcpy(s->reject, failed, (size_t)s->index.m);
+    if (failed) mpki_reject_dependents(s);
+    MPKI_DISPATCH(meta->bf->scalar, meta_store)(meta);
+    if (failed) memcpy(s->reject, failed, (size_t)s->index.m);
+    return mpki_meta_failure(meta);
+}
+
+static mpk_status sweeps(mpki_meta *meta, generation *g, double push, unsigned char *failed,
+                         int32_t *fail) {
+    mpki_blocks *bf = meta->bf;
+    mpki_stages *s = meta->stages;
+    const mpk_options *o = s->options;
+    const int32_t due = meta->chunk.count;
+    mpki_block *const lower = bf->lower, *const upper = bf->upper;
+    mpki_frame *const frame = bf->frame;
+    mpki_work_pivot *const own = meta->chunk.pivot;
+    const int at = o->jacobi_judge == MPK_JACOBI_JUDGE_LAST ? o->sweeps : 1;
+    mpk_status status = MPK_OK;
+    double epsilon = o->jacobi_epsilon;
+    bool some = false;
+    show_kept(meta, &g[0]);
+    show_kept(meta, &g[1]);
+    bf->lower = g[0].lower, bf->upper = g[0].upper, bf->frame = g[0].frame;
+    MPKI_DISPATCH(bf->scalar, meta_start)(meta);
+    for (int i = 1; !mpk_failed(status) && i <= o->sweeps; i++, epsilon *= o->jacobi_decay) {
+        const generation *old = &g[(i + 1) % 2], *new = &g[i % 2];
+        if (push >= 0 && i == at) {
+            *fail = judge(meta, old, new, push);
+            if (*fail < 0) status = mpki_meta_failure(meta);
+            some = *fail > 0 && *fail < due;
+            memcpy(failed, s->reject, (size_t)s->index.m);
+            if (mpk_failed(status) || (some && at == 1)) break;
+        }
+        status = sweep(meta, old, new, epsilon, (double)i / o->sweeps);
+    }
+    bf->lower = lower, bf->upper = upper, bf->frame = frame;
+    if (!mpk_failed(status) && !(some && at == 1)) status = store(meta, some ? failed : NULL);
+    meta->chunk.pivot = own;
+    return status;
+}
+
+mpk_status mpki_run_sweeps(mpki_meta *meta, double push, int32_t *fail) {
+    mpk_context *ctx = meta->ctx;
+    generation g[2] = {{0}, {0}};
+    mpki_updates batch = {0};
+    int32_t *due = NULL;
+    unsigned char *failed = MPKI_NEW(ctx, STAGE, meta->stages->index.m, unsigned char);
+    *fail = 0;
     if (!(meta->norm1 >= 0)) meta->norm1 = MPKI_DISPATCH(meta->bf->scalar, meta_norm1)(meta);
-    return sweeps(meta, meta->norm1, may_reorder, reorder);
+    memset(meta->stages->reject, 0, (size_t)meta->stages->index.m);
+    mpk_status status = failed ? one_chunk(meta, &due, &batch) : mpki_failed(ctx);
+    if (!mpk_failed(status)) status = generation_make(meta, &g[0]);
+    if (!mpk_failed(status)) status = generation_make(meta, &g[1]);
+    if (!mpk_failed(status)) status = sweeps(meta, g, push, failed, fail);
+    meta->chunk.count = 0;
+    meta->chunk.frame = NULL;
+    mpki_updates_free(ctx, &batch);
+    mpki_release(ctx, due);
+    mpki_release(ctx, failed);
+    generation_free(ctx, &g[0]);
+    generation_free(ctx, &g[1]);
+    return status;
 }

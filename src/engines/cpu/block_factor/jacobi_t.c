@@ -46,6 +46,11 @@ static void solve_item(mpki_pool *pool, int worker, void *arg, int64_t g) {
     pack_group(s->meta, g, s->lower, s->upper);
 }
 
+void FN(meta_judge)(mpki_meta *meta) {
+    sweep s = {meta, NULL, NULL};
+    mpki_pool_for(meta->pool, 0, meta->chunk.count, pivot_item, &s);
+}
+
 void FN(meta_sweep)(mpki_meta *meta, mpki_block *new_lower, mpki_block *new_upper) {
     sweep s = {meta, new_lower, new_upper};
     mpki_pool_for(meta->pool, 0, meta->chunk.count, pivot_item, &s);
@@ -62,9 +67,9 @@ void FN(meta_start)(mpki_meta *meta) {
         for (int64_t k = 0; k < meta->chunk.at[meta->chunk.first[meta->chunk.count]]; k++)
             parts[half][k] *= (R)(1 / meta->stages->size);
     for (int64_t g = 0; g < meta->chunk.groups; g++) pack_group(meta, g, bf->lower, bf->upper);
-    for (int32_t f = 0; f < meta->stages->index.m; f++) {
-        T *d = bf->frame[f].d;
-        for (int k = 0; k < mpki_frame_rows(meta->stages->blocking, f); k++)
+    for (int32_t f = 0; f < meta->chunk.count; f++) {
+        T *d = bf->frame[meta->chunk.frame[f]].d;
+        for (int k = 0; k < mpki_frame_rows(meta->stages->blocking, meta->chunk.frame[f]); k++)
             d[2 * k] = (R)meta->stages->size, d[2 * k + 1] = 0;
     }
 }

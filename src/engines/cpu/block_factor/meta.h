@@ -121,7 +121,7 @@ mpk_status mpki_run_levels(mpki_meta *meta);
 /* jacobi.c */
 
 /** A stage of sweeps: the slot mpki_block_engine.sweeps. */
-mpk_status mpki_run_sweeps(mpki_meta *meta, bool may_reorder, bool *reorder);
+mpk_status mpki_run_sweeps(mpki_meta *meta, double push, int32_t *fail);
 
 /* clang-format off */
 #define MPKI_META(p)                                                                               \
@@ -148,7 +148,10 @@ mpk_status mpki_run_sweeps(mpki_meta *meta, bool may_reorder, bool *reorder);
     void mpki_##p##_meta_sweep(mpki_meta *meta, mpki_block *new_lower, mpki_block *new_upper);     \
     /** The start of the sweeps: lower and upper := A, D := I. */                                  \
     void mpki_##p##_meta_start(mpki_meta *meta);                                                   \
+    /** The 1-norm of the scaled matrix, and stages->frame_norm, which is zero before. */          \
     double mpki_##p##_meta_norm1(const mpki_meta *meta);                                           \
+    /** The pivots of a sweep alone. */                                                            \
+    void mpki_##p##_meta_judge(mpki_meta *meta);                                                   \
     /** The only stage of a factorization whose frames all have one row: the slot                  \
      *  mpki_block_engine.stage (scalar_t.c). */                                                   \
     mpk_status mpki_##p##_scalar_stage(mpki_meta *meta);

@@ -100,6 +100,7 @@ void FN(meta_load_column)(const mpki_meta *meta, int32_t f, bool add, int32_t *s
 }
 
 double FN(meta_norm1)(const mpki_meta *meta) {
+    const mpki_blocking *b = meta->stages->blocking;
     const mpki_full *at = meta->stages->at, *a = at ? at : meta->stages->a;
     double most = 0;
     for (int32_t g = 0; g < a->n; g++) {
@@ -107,6 +108,8 @@ double FN(meta_norm1)(const mpki_meta *meta) {
         for (int64_t e = a->ptr[g]; e < a->ptr[g + 1]; e++)
             sum += (double)t_abs(at ? general_entry(meta, at, g, e) : FN(entry_scaled)(meta, g, e));
         if (sum > most) most = sum;
+        double *own = &meta->stages->frame_norm[b->of[b->iperm[g]]];
+        if (sum > *own) *own = sum;
     }
     return most;
 }
@@ -238,10 +241,11 @@ void FN(meta_factor)(mpki_meta *meta, mpki_meta_worker *me, int32_t frame, mpki_
                              mpki_random_mix((uint64_t)meta->stages->index.stage[frame] - 1),
                          w, butterfly);
     FN(pivot_report) report;
-    kernels(meta)->factor(
-        w, diagonal, ld, (int)meta->stages->options->factor_type, (int)meta->stages->pivoting,
-        meta->stages->pair ? pair : NULL, (R)meta->stages->floor, randomise ? butterfly : NULL,
-        meta->stages->hermitian, to->m, to->n, to->d, to->dinv, me->work, &report);
+    kernels(meta)->factor(w, diagonal, ld, (int)meta->stages->options->factor_type,
+                          (int)meta->stages->pivoting, meta->stages->pair ? pair : NULL,
+                          (R)mpki_floor_of(meta->stages, frame), randomise ? butterfly : NULL,
+                          meta->stages->hermitian, to->m, to->n, to->d, to->dinv, me->work,
+                          &report);
     if (report.failed >= 0 &&
         (meta->stages->last || meta->stages->options->factor_type == MPK_TYPE_LLT)) {
         if (report.indefinite) {

@@ -80,17 +80,18 @@ static mpk_status largest(mpki_dense_call *call, double *max, double *norm_inf) 
 }
 
 static mpk_status copy(mpki_dense_call *call, int64_t rows, int64_t cols, mpk_scalar from,
-                       const void *src, int64_t lds, mpk_scalar to, void *dst, int64_t ldd) {
+                       const void *src, int64_t lds, mpk_scalar to, void *dst, int64_t ldd,
+                       const double *scale) {
     const size_t size = mpk_scalar_size(to);
     (void)call;
-    if (from == to && src) {
+    if (from == to && src && !scale) {
         for (int64_t j = 0; j < cols; j++)
             memmove((char *)dst + (size_t)(j * ldd) * size,
                     (const char *)src + (size_t)(j * lds) * size, (size_t)rows * size);
         return MPK_OK;
     }
     mpki_dense_call as = {.factor_scalar = to};
-    of_factor(&as)->convert(rows, cols, from, src, lds, dst, ldd);
+    of_factor(&as)->convert(rows, cols, from, src, lds, dst, ldd, scale);
     return MPK_OK;
 }
 
@@ -99,8 +100,9 @@ static mpk_status axpy(mpki_dense_call *call, int64_t cols, const double alpha[2
     return of_matrix(call)->axpy(call, cols, alpha, x, ldx, y, ldy);
 }
 
-static mpk_status dot(mpki_dense_call *call, const void *x, const void *y, double result[2]) {
-    return of_matrix(call)->dot(call, x, y, result);
+static mpk_status dot(mpki_dense_call *call, int64_t cols, const void *x, int64_t ldx,
+                      const void *y, int64_t ldy, double *result) {
+    return of_matrix(call)->dot(call, cols, x, ldx, y, ldy, result);
 }
 
 static mpk_status residual(mpki_dense_call *call, int32_t nrhs, const void *x, int64_t ldx,
@@ -129,9 +131,9 @@ static mpk_status get(mpki_dense_call *call, const void *y, void *host) {
 const mpki_dense_engine mpki_dense_host = {
     .name = mpki_cpu_name,
     .method = {{NULL, NULL, NULL, NULL}, METHOD, METHOD, METHOD, METHOD, METHOD, METHOD},
-    .ladder = {{MPK_DENSE_TILE, MPK_DENSE_SINGLE, 1000},
-               {MPK_DENSE_TILE, MPK_DENSE_WORKING, 0},
-               {MPK_DENSE_ROOK, MPK_DENSE_WORKING, 0}},
+    .ladder = {{MPK_DENSE_TILE, MPK_DENSE_SINGLE, 1000, 1000},
+               {MPK_DENSE_TILE, MPK_DENSE_WORKING, 0, 0},
+               {MPK_DENSE_ROOK, MPK_DENSE_WORKING, 0, 0}},
     .begin = begin,
     .end = end,
     .alloc = take,

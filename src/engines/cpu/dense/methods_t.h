@@ -8,10 +8,11 @@ typedef struct mpki_host_methods {
     mpki_dense_method method[MPK_DENSE_COUNT];
     mpk_status (*largest)(mpki_dense_call *call, double *max, double *norm_inf);
     void (*convert)(int64_t rows, int64_t cols, mpk_scalar from, const void *src, int64_t lds,
-                    void *dst, int64_t ldd);
+                    void *dst, int64_t ldd, const double *scale);
     mpk_status (*axpy)(mpki_dense_call *call, int64_t cols, const double alpha[2], const void *x,
                        int64_t ldx, void *y, int64_t ldy);
-    mpk_status (*dot)(mpki_dense_call *call, const void *x, const void *y, double result[2]);
+    mpk_status (*dot)(mpki_dense_call *call, int64_t cols, const void *x, int64_t ldx,
+                      const void *y, int64_t ldy, double *result);
     mpk_status (*residual)(mpki_dense_call *call, int32_t nrhs, const void *x, int64_t ldx,
                            const void *b, int64_t ldb, void *r, int64_t ldr,
                            mpki_dense_error *error, char *work);

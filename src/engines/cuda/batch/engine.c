@@ -124,6 +124,7 @@ static void describe(call *c) {
     t->method = (int32_t)job->method, t->pivoting = (int32_t)batch->pivoting;
     t->hermitian = batch->symmetry == MPK_HERMITIAN;
     t->n = batch->n, t->count = batch->count;
+    t->kernels = (int32_t)batch->kernels;
     t->zero_tolerance = batch->zero_tolerance < 0 ? -1 : batch->zero_tolerance;
     t->a = operand(job->a), t->b = operand(job->b), t->c = operand(job->c);
     t->d = operand(job->d);

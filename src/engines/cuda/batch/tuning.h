@@ -15,6 +15,9 @@ enum {
     PANEL = 8,
     PANEL_WARPS = 2,
     PANEL_BLOCKS = 10,
+    /** LDU: up to this order, of matrices that lie one after the other, borgc's kernels, with a
+     *  matrix in each thread, go before those in registers | no table */
+    REGISTERS_ALONE = 8,
     /** columns of C that a lane computes together: as many as its registers hold | no table */
     PRODUCT_COLUMNS = 4
 };

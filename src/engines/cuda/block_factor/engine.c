@@ -77,6 +77,7 @@ static mpk_status make(mpki_stages *s, mpki_blocks **out) {
                                .whole = o->drop_norm == MPK_DROP_NORM_WHOLE && !s->complete &&
                                         o->schedule != MPK_SCHEDULE_JACOBI,
                                .unlimited = !(o->fill_factor > 0) && !s->complete,
+                               .first_come = o->deterministic == MPK_OFF,
                                .seed = (int64_t)o->seed,
                                .size = s->size,
                                .omega = s->omega,

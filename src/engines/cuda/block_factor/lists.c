@@ -77,6 +77,7 @@ static mpk_status make_frames(mpki_blocks *f) {
         {&j->to.d, NULL, 2 * n * size},
         {&j->to.dinv, NULL, 2 * n * size},
         {&j->pivots, NULL, m * (int64_t)sizeof *j->pivots},
+        {&j->frame_norm, NULL, m * 8},
         {&j->final, NULL, m},
         {&j->reject, NULL, m},
         {&j->notes, NULL, (int64_t)sizeof *j->notes},

@@ -51,6 +51,7 @@ static void mpki_blocks_describe(mpki_blocks *f) {
     mpki_cuda_stage *j = &f->job;
     j->pivoting = (int32_t)s->pivoting;
     j->last = s->last;
+    j->by_frame = s->by_frame;
     j->floor = s->floor;
     j->bound = s->bound;
     j->diagonal_shift = s->diagonal_shift;
@@ -192,80 +193,128 @@ static mpk_status make_spare(mpki_blocks *f, int64_t words, mpki_cuda_values *v)
     return status;
 }
 
-/* A sweep has its generation to itself. */
-static mpk_status empty(mpki_blocks *f) {
-    f->notes.used = f->notes.leftover = 0;
-    f->notes.dropped = 0;
+/* What earlier stages stored is in the spare generation, too. */
+static mpk_status show_kept(mpki_blocks *f, const mpki_cuda_values *own,
+                            const mpki_cuda_values *spare) {
+    const mpki_stages *s = f->stages;
+    const int64_t n = s->index.nblocks, size = (int64_t)mpk_scalar_size(s->stored);
+    const struct {
+        void *to;
+        const void *from;
+        int64_t bytes;
+    } parts[] = {{spare->words, own->words, 4 * f->notes.used},
+                 {spare->lower, own->lower, n * 8},
+                 {spare->upper, own->upper, s->ldu ? n * 8 : 0},
+                 {spare->d, own->d, 2 * (int64_t)f->job.n * size},
+                 {spare->dinv, own->dinv, 2 * (int64_t)f->job.n * size}};
+    mpk_status status = MPK_OK;
+    for (int k = 0; k < MPKI_COUNT(parts) && !mpk_failed(status); k++)
+        if (parts[k].bytes > 0)
+            status = mpki_blocks_status(
+                f, f->module->move(f->device->cuda, parts[k].to, parts[k].from, parts[k].bytes));
+    return status;
+}
+
+/* A sweep has its generation to itself, but for what earlier stages stored. */
+static mpk_status empty(mpki_blocks *f, const mpki_cuda_notes *kept) {
+    f->notes.used = kept->used;
+    f->notes.leftover = 0;
+    f->notes.dropped = kept->dropped;
     return write_notes(f);
 }
 
-static mpk_status run_sweeps(mpki_blocks *f, bool may_reorder, bool *reorder) {
+/* A sweep from `from` to `to`: 1, or 2 where it is stored. reject [in] by frame, or NULL: none */
+static mpk_status sweep(mpki_blocks *f, int kind, const mpki_cuda_values *from,
+                        const mpki_cuda_values *to, const mpki_cuda_notes *kept,
+                        const unsigned char *reject) {
+    mpki_stages *s = f->stages;
+    mpki_cuda_stage *j = &f->job;
+    const int32_t m = s->index.m;
+    mpki_blocks_describe(f);
+    j->from = *from, j->to = *to;
+    j->sweep = kind;
+    mpk_status status = empty(f, kept);
+    if (!mpk_failed(status))
+        status = reject ? mpki_blocks_copy(f, j->reject, reject, m, true)
+                        : mpki_blocks_status(f, f->module->set(f->device->cuda, j->reject, 0, m));
+    if (!mpk_failed(status)) status = mpki_blocks_copy(f, j->final, s->final, m, true);
+    if (!mpk_failed(status)) status = run_all(f, 0);
+    if (!mpk_failed(status)) status = mpki_blocks_copy(f, s->reject, j->reject, m, false);
+    return mpk_failed(status) ? status : read_notes(f);
+}
+
+static mpk_status run_sweeps(mpki_blocks *f, double push, int32_t due, unsigned char *failed,
+                             int32_t *fail) {
     mpki_stages *s = f->stages;
     const mpk_options *o = s->options;
     mpki_cuda_stage *j = &f->job;
     const int32_t m = s->index.m;
+    const int at = o->jacobi_judge == MPK_JACOBI_JUDGE_LAST ? o->sweeps : 1;
+    const mpki_cuda_notes kept = f->notes;
     mpki_cuda_values own = j->to, spare = {0}, *const two[] = {&own, &spare};
     mpk_status status = make_spare(f, j->words, &spare);
+    if (!mpk_failed(status) && due < m) status = show_kept(f, &own, &spare);
     if (!mpk_failed(status) && !(f->norm1 >= 0))
         status = mpki_blocks_status(f, f->module->norm(f->device->cuda, j, &f->norm1));
     /* the last sweep ends in the factor's own values */
     j->sweep = 1;
     j->to = *two[o->sweeps % 2];
-    if (!mpk_failed(status)) status = empty(f);
+    if (!mpk_failed(status)) status = empty(f, &kept);
     if (!mpk_failed(status)) status = mpki_blocks_status(f, f->module->start(f->device->cuda, j));
     double epsilon = o->jacobi_epsilon;
+    bool some = false;
     for (int i = 1; !mpk_failed(status) && i <= o->sweeps; i++, epsilon *= o->jacobi_decay) {
-        s->floor = epsilon * f->norm1;
-        s->last = !(may_reorder && i == 1);
-        mpki_blocks_describe(f);
-        j->from = *two[(o->sweeps - i + 1) % 2], j->to = *two[(o->sweeps - i) % 2];
-        j->sweep = i == o->sweeps ? 2 : 1;
-        status = empty(f);
-        if (!mpk_failed(status))
-            status = mpki_blocks_status(f, f->module->set(f->device->cuda, j->reject, 0, m));
-        if (!mpk_failed(status))
-            status = mpki_blocks_status(f, f->module->set(f->device->cuda, j->final, 0, m));
-        if (!mpk_failed(status)) status = run_all(f, 0);
-        if (!mpk_failed(status)) status = mpki_blocks_copy(f, s->reject, j->reject, m, false);
-        if (!mpk_failed(status)) status = read_notes(f);
-        int32_t rejected = 0;
-        for (int32_t k = 0; !s->last && k < m && !mpk_failed(status); k++) rejected += s->reject[k];
-        if (!mpk_failed(status) && (!rejected || o->factor_type == MPK_TYPE_LLT)) status = judge(f);
+        const mpki_cuda_values *const from = two[(o->sweeps - i + 1) % 2];
+        const mpki_cuda_values *const to = two[(o->sweeps - i) % 2];
+        if (push >= 0 && i == at) { /* what else it computes is overwritten */
+            s->by_frame = true, s->floor = push, s->last = false;
+            status = sweep(f, 1, from, to, &kept, NULL);
+            if (!mpk_failed(status) && o->factor_type == MPK_TYPE_LLT) status = judge(f);
+            for (int32_t k = 0; k < m; k++) *fail += s->reject[k];
+            some = *fail > 0 && *fail < due;
+            if (mpk_failed(status) || (some && at == 1)) break;
+            memcpy(failed, s->reject, (size_t)m);
+            if (some) mpki_reject_dependents(s);
+        }
+        s->by_frame = o->jacobi_norm == MPK_JACOBI_NORM_FRAME;
+        s->floor = s->by_frame ? epsilon : epsilon * f->norm1;
+        s->last = true;
+        const bool ends = i == o->sweeps;
+        status = sweep(f, ends ? 2 : 1, from, to, &kept, some ? s->reject : NULL);
+        if (!mpk_failed(status)) status = judge(f);
         if (!mpk_failed(status) && mpki_progress(f->ctx, STAGE, (double)i / o->sweeps))
             status = stopped(f);
-        if (rejected && rejected < m && !mpk_failed(status)) {
-            for (int32_t k = 0; k < m; k++) s->final[k] = !s->reject[k];
-            *reorder = true;
-            break;
-        }
-        if (rejected && !mpk_failed(status)) { /* no order is better: sweep 1 again */
-            may_reorder = false;
-            epsilon /= o->jacobi_decay;
-            i--;
-        }
     }
     j->to = own;
+    f->job.from = own;
+    if (!mpk_failed(status) && !(some && at == 1)) status = take_back(f);
+    if (some && at != 1) memcpy(s->reject, failed, (size_t)m);
     return status;
 }
 
-mpk_status mpki_cuda_blocks_sweeps(mpki_blocks *f, bool may_reorder, bool *reorder) {
+mpk_status mpki_cuda_blocks_sweeps(mpki_blocks *f, double push, int32_t *fail) {
     mpki_stages *s = f->stages;
     const mpki_ibcsr *x = &s->index;
-    const int32_t ptr[2] = {0, x->m};
-    *reorder = false;
+    int32_t *due = MPKI_NEW(f->ctx, STAGE, x->m, int32_t), count = 0;
+    unsigned char *failed = MPKI_NEW(f->ctx, STAGE, x->m, unsigned char);
+    mpk_status status = due && failed ? MPK_OK : mpki_failed(f->ctx);
+    *fail = 0;
     mpki_blocks_describe(f);
-    memset(s->final, 0, (size_t)x->m);
+    for (int32_t k = 0; due && k < x->m; k++)
+        if (!s->final[x->frame[k]]) due[count++] = x->frame[k];
+    if (count == x->m) f->notes.used = f->notes.dropped = 0;
     memset(s->want, 1, (size_t)x->nblocks);
-    mpk_status status = mpki_blocks_prepare(f, 1, ptr, x->frame);
-    int64_t words = 4;
+    const int32_t ptr[2] = {0, count};
+    if (!mpk_failed(status)) status = mpki_blocks_prepare(f, 1, ptr, due);
+    int64_t words = 4 + f->notes.used;
     for (int32_t k = 0; k < f->job.portions && !mpk_failed(status); k++)
         words += f->job.portion[k].words; /* sweeps keep what is zero later */
-    f->notes.used = 0;
     if (!mpk_failed(status)) status = mpki_blocks_check(f, 8 * words - f->words.bytes);
     if (!mpk_failed(status)) status = grow_words(f, words);
-    if (!mpk_failed(status)) status = run_sweeps(f, may_reorder, reorder);
+    if (!mpk_failed(status)) status = run_sweeps(f, push, count, failed, fail);
     mpki_blocks_give(f, &f->spare);
-    if (!mpk_failed(status) && !*reorder) status = take_back(f);
+    mpki_release(f->ctx, due);
+    mpki_release(f->ctx, failed);
     if (!mpk_failed(status)) s->last = true;
     return status;
 }

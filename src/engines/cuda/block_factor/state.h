@@ -99,6 +99,6 @@ mpk_status mpki_blocks_border_end(mpki_blocks *f);
 /* ---- block_factor/stage.c: slots of mpki_block_engine ---- */
 
 mpk_status mpki_cuda_blocks_stage(mpki_blocks *f);
-mpk_status mpki_cuda_blocks_sweeps(mpki_blocks *f, bool may_reorder, bool *reorder);
+mpk_status mpki_cuda_blocks_sweeps(mpki_blocks *f, double push, int32_t *fail);
 
 #endif

@@ -286,9 +286,10 @@ static mpk_status largest(mpki_dense_call *call, double *max, double *norm_inf) 
 }
 
 static mpk_status copy(mpki_dense_call *call, int64_t rows, int64_t cols, mpk_scalar from,
-                       const void *src, int64_t lds, mpk_scalar to, void *dst, int64_t ldd) {
+                       const void *src, int64_t lds, mpk_scalar to, void *dst, int64_t ldd,
+                       const double *scale) {
     return status_of(call, entries_of(call, to)->copy(device_of(call)->cuda, rows, cols, from, src,
-                                                      lds, dst, ldd, call->dense.stream));
+                                                      lds, dst, ldd, scale, call->dense.stream));
 }
 
 static mpk_status axpy(mpki_dense_call *call, int64_t cols, const double alpha[2], const void *x,
@@ -298,35 +299,38 @@ static mpk_status axpy(mpki_dense_call *call, int64_t cols, const double alpha[2
                                       ldy, call->dense.stream));
 }
 
-static mpk_status dot(mpki_dense_call *call, const void *x, const void *y, double result[2]) {
-    return status_of(
-        call, entries_of(call, call->dense.scalar)
-                  ->dot(device_of(call)->cuda, call->dense.n, x, y, result, call->dense.stream));
+static mpk_status dot(mpki_dense_call *call, int64_t cols, const void *x, int64_t ldx,
+                      const void *y, int64_t ldy, double *result) {
+    return status_of(call, entries_of(call, call->dense.scalar)
+                               ->dot(device_of(call)->cuda, call->dense.n, cols, x, ldx, y, ldy,
+                                     result, call->dense.stream));
 }
 
 static mpk_status residual(mpki_dense_call *call, int32_t nrhs, const void *x, int64_t ldx,
                            const void *b, int64_t ldb, void *r, int64_t ldr,
                            mpki_dense_error *error, char *work) {
+    enum { SOME = 256 };
     const mpki_device *d = device_of(call);
     const mpki_cuda_entries *e = entries_of(call, call->dense.scalar);
     const int64_t size = (int64_t)mpk_scalar_size(call->dense.scalar);
     int status = MPK_OK;
-    for (int32_t c = 0; c < nrhs && !mpk_failed(status); c++) {
-        mpki_cuda_error one;
-        status = e->residual(d->cuda, (int)call->dense.n, call->dense.symmetry == MPK_HERMITIAN,
-                             upper(call), call->a, call->lda, 1, (const char *)x + c * ldx * size,
-                             ldx, b ? (const char *)b + c * ldb * size : NULL, ldb,
-                             (char *)r + c * ldr * size, ldr, error ? &one : NULL, work,
-                             call->dense.stream);
-        if (!mpk_failed(status) && error)
-            error[c] = (mpki_dense_error){one.omega, one.r, one.x, one.b, false};
+    for (int32_t c = 0; c < nrhs && !mpk_failed(status); c += SOME) {
+        const int32_t cols = nrhs - c < SOME ? nrhs - c : SOME;
+        mpki_cuda_error some[SOME];
+        status = e->residual(
+            d->cuda, (int)call->dense.n, call->dense.symmetry == MPK_HERMITIAN, upper(call),
+            call->a, call->lda, cols, (const char *)x + c * ldx * size, ldx,
+            b ? (const char *)b + c * ldb * size : NULL, ldb, (char *)r + c * ldr * size, ldr,
+            error ? some : NULL, work, call->dense.stream);
+        for (int32_t k = 0; error && k < cols && !mpk_failed(status); k++)
+            error[c + k] =
+                (mpki_dense_error){some[k].omega, some[k].r, some[k].x, some[k].b, false};
     }
     return status_of(call, status);
 }
 
 static int64_t residual_bytes(const mpki_dense_call *call, int32_t nrhs) {
-    (void)nrhs;
-    return entries_of(call, call->dense.scalar)->residual_bytes(call->dense.n);
+    return entries_of(call, call->dense.scalar)->residual_bytes(call->dense.n, nrhs);
 }
 
 static mpk_status transfer(mpki_dense_call *call, const void *from, void *to, int to_device) {
@@ -357,7 +361,11 @@ static const mpki_dense_engine table = {
                [MPK_DENSE_AASEN] = {need_of, factorize, solve, aasen_inertia},
                [MPK_DENSE_BUTTERFLY] = METHOD,
                [MPK_DENSE_NONE] = METHOD},
-    .ladder = {{MPK_DENSE_TILE, MPK_DENSE_WORKING, 0}, {MPK_DENSE_ROOK, MPK_DENSE_WORKING, 0}},
+    /* below, panels take all that the products gain; complex ones multiply no faster
+     * (bench/results/dense-gpu.md, mixed precision) */
+    .ladder = {{MPK_DENSE_TILE, MPK_DENSE_SINGLE, 16384, 0},
+               {MPK_DENSE_TILE, MPK_DENSE_WORKING, 0, 0},
+               {MPK_DENSE_ROOK, MPK_DENSE_WORKING, 0, 0}},
     .begin = begin,
     .end = end,
     .alloc = take,

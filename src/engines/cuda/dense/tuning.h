@@ -25,6 +25,10 @@ static const int CHECK_COLUMNS = 8, DIAGONAL = 64, PERMUTE_COLUMNS = 4;
 /** Threads of a block of a solve; right-hand sides up to which sweeps are ours, not cuBLAS's |
  *  no table */
 static const int SOLVE_THREADS = 512, BY_HAND = 4;
+/** Bytes of a strip of rows that residuals of many right-hand sides write out; solutions up to
+ *  which a pass over A each is quicker | no table */
+static const int64_t STRIP_BYTES = 64 << 20;
+static const int FEW_RESIDUALS = 3;
 /** Threads of a block of Bunch-Kaufman's panel, and columns of the panel | no table */
 static const int BK_THREADS = 512, BK_COLUMNS = 128;
 /** Threads of a block of Aasen's panel; columns that a move of rows takes together, and the blocks

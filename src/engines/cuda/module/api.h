@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-#define MPKI_CUDA_VERSION 12
+#define MPKI_CUDA_VERSION 17
 
 /** A device, its streams, events and cuBLAS handles: one for each mpk_context that asks. */
 typedef struct mpki_cuda mpki_cuda;
@@ -91,14 +91,16 @@ typedef struct mpki_cuda_entries {
      *  NULL. */
     int (*largest)(mpki_cuda *cuda, int n, const void *A, int64_t lda, int upper, double *most,
                    double *norm, void *stream);
-    /** rows x cols of this kind from entries of `kind`; from NULL: zeros. */
+    /** rows x cols of this kind from entries of `kind`; from NULL: zeros. scale: a factor for each
+     *  column, or NULL. */
     int (*copy)(mpki_cuda *cuda, int64_t rows, int64_t cols, mpk_scalar kind, const void *from,
-                int64_t ldf, void *to, int64_t ldt, void *stream);
+                int64_t ldf, void *to, int64_t ldt, const double *scale, void *stream);
     int (*axpy)(mpki_cuda *cuda, int64_t n, int64_t cols, const double alpha[2], const void *x,
                 int64_t ldx, void *y, int64_t ldy, void *stream);
-    int (*dot)(mpki_cuda *cuda, int64_t n, const void *x, const void *y, double result[2],
-               void *stream);
-    int64_t (*residual_bytes)(int64_t n);
+    /** result: two numbers for each column. */
+    int (*dot)(mpki_cuda *cuda, int64_t n, int64_t cols, const void *x, int64_t ldx, const void *y,
+               int64_t ldy, double *result, void *stream);
+    int64_t (*residual_bytes)(int64_t n, int64_t nrhs);
     int (*residual)(mpki_cuda *cuda, int n, int hermitian, int upper, const void *A, int64_t lda,
                     int nrhs, const void *x, int64_t ldx, const void *b, int64_t ldb, void *r,
                     int64_t ldr, mpki_cuda_error *error, void *work, void *stream);
@@ -153,6 +155,7 @@ typedef struct mpki_cuda_table {
      *  the next one who asks. */
     int (*take)(mpki_cuda *cuda, int64_t bytes, void **ptr);
     void (*give)(mpki_cuda *cuda, void *ptr);
+    const struct mpki_cuda_accelerator_table *accelerator; /**< accelerator/kernels/accelerator.h */
 } mpki_cuda_table;
 
 /** The module's one exported symbol: "mpki_cuda_module". */

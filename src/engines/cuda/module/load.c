@@ -99,6 +99,8 @@ static bool follows(mpk_context *ctx, int device) {
 
 static void close_slot(void *value) {
     slot *s = value;
+    if (s->open.accelerator && s->forks == mpki_forks())
+        s->open.accelerator_free(s->open.accelerator);
     if (s->forks == mpki_forks()) s->open.table->close(s->open.cuda);
     mpki_release(s->ctx, s);
 }

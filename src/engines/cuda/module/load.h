@@ -11,6 +11,8 @@ typedef struct mpki_device {
     int device;
     bool kept; /* what is made with it lives on, so another one must not take its place */
     char name[64];
+    void *accelerator; /* the device's table for the accelerator interface, once it was asked for */
+    void (*accelerator_free)(void *);
 } mpki_device;
 
 /** The device `device` of this context, opened on the first call; NULL with MPK_ERR_DEVICE and the

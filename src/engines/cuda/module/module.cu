@@ -22,6 +22,8 @@ extern "C" const struct mpki_cuda_blocks_table mpki_cuda_blocks_functions __attr
 extern "C" const struct mpki_cuda_sweeps_table mpki_cuda_sweeps_functions __attribute__((weak));
 extern "C" const struct mpki_cuda_isai_table mpki_cuda_isai_functions __attribute__((weak));
 extern "C" const struct mpki_cuda_direct_table mpki_cuda_direct_functions __attribute__((weak));
+extern "C" const struct mpki_cuda_accelerator_table mpki_cuda_accelerator_functions
+    __attribute__((weak));
 
 namespace mpki {
 
@@ -397,7 +399,8 @@ static const mpki_cuda_table table = {
     MPKI_CUDA_LEAST,
     &mpki_cuda_isai_functions,
     take,
-    give};
+    give,
+    &mpki_cuda_accelerator_functions};
 
 } // namespace mpki
 

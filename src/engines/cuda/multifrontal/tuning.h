@@ -102,9 +102,17 @@ enum {
 
 /* ---- solves (solve/) ---- */
 
+/** Bytes that sheets of right-hand sides, or vectors that are refined together, may take in any
+ *  case | no table */
+#define MPKI_CUDA_SHEETS_FREE ((int64_t)64 << 20)
+
 enum {
     /** right-hand sides of a sweep, at most: its sums are in registers */
     MPKI_CUDA_RHS = 8,
+    /** right-hand sides of all sheets that a sweep takes side by side, at most | bench/results/sparse-gpu.md */
+    MPKI_CUDA_SHEETS_RHS = 64,
+    /** sheets may take this part of a factor's memory | no table */
+    MPKI_CUDA_SHEETS_SHARE = 4,
     /** rows of a strip of a chain; of a slice on the way back; of a helper whose children one piece
      *  adds up | no table */
     MPKI_FRONT_STRIP = 64,

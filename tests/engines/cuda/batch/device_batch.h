@@ -119,6 +119,17 @@ static void next_turn(const mpk_batch_results *results) {
     if (device_turn == 2 && !(results && results->outcome)) device_turn = 0;
 }
 
+/* Orders come by turns with kernels of the library's choice, and with those in shared memory, which
+ * else serve what no others do. */
+static mpk_batch_kernels device_kernels(int n) {
+    static int last = -1;
+    static mpk_batch_kernels kernels = MPK_BATCH_KERNELS_SHARED;
+    if (n != last)
+        kernels = kernels ? MPK_BATCH_KERNELS_AUTO : MPK_BATCH_KERNELS_SHARED;
+    last = n;
+    return kernels;
+}
+
 typedef mpk_status (*device_verb)(mpk_context *, const mpk_batch *, const mpk_batch_array *,
                                   int32_t *, const mpk_batch_results *);
 
@@ -128,6 +139,7 @@ static mpk_status device_factor(device_verb verb, int lists, mpk_context *ctx,
     const mpki_device *d = device_open(ctx);
     mpk_batch batch = *given;
     next_turn(results);
+    batch.kernels = device_kernels(batch.n);
     device_array x = array_up(d, &batch, a, batch.n);
     device_lists l = lists_up(d, &batch, lists, pivots, results);
     mpk_status status = verb(ctx, &batch, &x.there, l.pivots, results ? &l.there : NULL);

@@ -53,6 +53,34 @@ static void test_dropping(void **state) {
     mpk_context_destroy(&ctx);
 }
 
+/* Leftover capacity by atomic operations: the device's on the host come in the order of items, so
+ * that they deal out what the processor does; on a GPU all capacities together bound what is kept. */
+static void test_first_come(void **state) {
+    (void)state;
+    mpk_context *ctx = context();
+    for (int k = 0; k < FEW; k++)
+        for (int type = 0; type < 2; type++) {
+            mpk_options o = complete();
+            mpk_problem_view a;
+            o.level = 1, o.fill_factor = 1.5, o.block = 8;
+            o.static_shift = 1e-2;
+            o.factor_type = type ? MPK_TYPE_LDU : MPK_TYPE_LDLT;
+            both r = factor_both(ctx, generated(ctx, few[k]), &o);
+            mpk_problem_view_get(r.problem, &a);
+            mpk_factor_destroy(&r.gpu);
+            o.deterministic = MPK_OFF;
+            mpki_engine_use(ctx, device_engine_of(ctx));
+            assert_int_equal(mpk_factorize(ctx, r.an, a.ax, &o, &r.gpu), r.status[0]);
+            mpki_engine_use(ctx, NULL);
+            const int64_t dealt = r.cpu->blocks->stages.info.kept;
+            const int64_t taken = r.gpu->blocks->stages.info.kept;
+            assert_true(taken <= dealt + dealt / 4 && taken >= dealt - dealt / 4);
+            if (rounds_alike()) assert_true(compare_factors(ctx, r.cpu, r.gpu).entries <= 1e-11);
+            both_end(&r);
+        }
+    mpk_context_destroy(&ctx);
+}
+
 /* Pivoting where many entries are of the same size but for rounding: a matching's, scaled to 1, and
  * mirror images. Both choose the same pivots, so that what is dropped is the same, too. */
 static void test_ties(void **state) {
@@ -258,10 +286,11 @@ static void test_sweeps(void **state) {
 
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pivotings), cmocka_unit_test(test_dropping),
-        cmocka_unit_test(test_ties),      cmocka_unit_test(test_wide),
-        cmocka_unit_test(test_narrow),    cmocka_unit_test(test_leftovers),
-        cmocka_unit_test(test_stages),    cmocka_unit_test(test_sweeps),
+        cmocka_unit_test(test_pivotings),  cmocka_unit_test(test_dropping),
+        cmocka_unit_test(test_first_come), cmocka_unit_test(test_ties),
+        cmocka_unit_test(test_wide),       cmocka_unit_test(test_narrow),
+        cmocka_unit_test(test_leftovers),  cmocka_unit_test(test_stages),
+        cmocka_unit_test(test_sweeps),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     if (device_lacks(DEVICE_BLOCKS)) return 0;

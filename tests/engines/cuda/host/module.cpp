@@ -182,6 +182,8 @@ extern "C" const struct mpki_cuda_blocks_table mpki_cuda_blocks_functions __attr
 extern "C" const struct mpki_cuda_sweeps_table mpki_cuda_sweeps_functions __attribute__((weak));
 extern "C" const struct mpki_cuda_isai_table mpki_cuda_isai_functions __attribute__((weak));
 extern "C" const struct mpki_cuda_direct_table mpki_cuda_direct_functions __attribute__((weak));
+extern "C" const struct mpki_cuda_accelerator_table mpki_cuda_accelerator_functions
+    __attribute__((weak));
 
 static int describe(mpki_cuda *, char *text, size_t size, int64_t *free_bytes,
                     int64_t *total_bytes) {
@@ -214,6 +216,7 @@ extern "C" const mpki_cuda_table *mpki_cuda_module(void) {
     table.sweeps = &mpki_cuda_sweeps_functions;
     table.isai = &mpki_cuda_isai_functions;
     table.direct = &mpki_cuda_direct_functions;
+    table.accelerator = &mpki_cuda_accelerator_functions;
     table.capability = capability;
     table.least = 80;
     return &table;

@@ -355,8 +355,10 @@ static void test_several(void **unused) {
             const mpk_status status = mpk_solve(s.ctx, s.fac, K, there, LD, there, LD, &s.o, &all);
             const char *text = NULL;
             mpk_last_error(s.ctx, NULL, NULL, &text);
+            char told_so[48];
+            snprintf(told_so, sizeof told_so, "right-hand side %d is not finite", ODD + 1);
             if (isnan(cases[q].odd)) /* by its number, though the first block was done before */
-                assert_non_null(strstr(text, "right-hand side 10 is not finite"));
+                assert_non_null(strstr(text, told_so));
             assert_int_equal(mpk_device_copy(s.ctx, 0, x, 0, there, 0, (int64_t)bytes, 1), MPK_OK);
             memcpy(y, b, bytes);
             assert_int_equal(mpk_solve(s.ctx, s.fac, K, y, LD, y, LD, &s.o, NULL), status);

@@ -43,17 +43,32 @@ static int done(mpki_cuda *cuda, void *stream) {
 
 typedef mpk_status (*bin_fn)(mpki_cuda *, const mpki_cuda_batch *, const mpki_cuda_bin *,
                              int32_t *);
+typedef bool (*has_fn)(const mpki_cuda_batch *, const mpki_cuda_bin *);
 typedef mpk_status (*product_fn)(mpki_cuda *, const mpki_cuda_batch *);
 static const bin_fn bins[] = {mpki_s_cuda_batch_bin, mpki_d_cuda_batch_bin, mpki_c_cuda_batch_bin,
                               mpki_z_cuda_batch_bin};
+static const has_fn has[] = {mpki_s_cuda_batch_has, mpki_d_cuda_batch_has, mpki_c_cuda_batch_has,
+                             mpki_z_cuda_batch_has};
 static const product_fn products[] = {mpki_s_cuda_batch_product, mpki_d_cuda_batch_product,
                                       mpki_c_cuda_batch_product, mpki_z_cuda_batch_product};
+
+/* Are there the kernels that were asked for, of each order? */
+static mpk_status check_kernels(mpki_cuda *cuda, const mpki_cuda_batch *batch) {
+    for (int32_t k = 0; k < batch->bins; ++k)
+        if (batch->bin[k].count > 0 && !has[batch->scalar](batch, &batch->bin[k]))
+            return refuse(cuda, MPK_ERR_UNSUPPORTED,
+                          "no kernels of the kind that was asked for (%d) at order %d, for this "
+                          "method, pivoting and layout",
+                          (int)batch->kernels, (int)batch->bin[k].n);
+    return MPK_OK;
+}
 
 /* A kernel writes to page-locked memory of the host only when a matrix is singular or has no
  * result: where all goes well nothing is cleared or copied. */
 static int run(mpki_cuda *cuda, mpki_cuda_batch *batch) {
     int32_t *flags = NULL;
     MPKI_TRY(be_on_device(cuda));
+    if (batch->kernels) MPKI_PASS(check_kernels(cuda, batch));
     if (batch->wait && batch->verb != MPKI_CUDA_PRODUCT) {
         if (!cuda->batch_flags) MPKI_TRY(cudaMallocHost((void **)&cuda->batch_flags, 64));
         flags = cuda->batch_flags;

@@ -4,6 +4,7 @@
 #include "blas.cuh"
 #include "launch.cuh"
 #include "panel.h"
+#include "registers.h"
 
 #include "general.cuh"
 #include "product.cuh"
@@ -65,17 +66,9 @@ static bool packed(const part &p) {
            !p.order && p.first == 0 && p.n == p.most && aligned(p.a.data) && aligned(p.pivots);
 }
 
-#if MPKI_PRECISION < 2
-/* A warp for a matrix of which it brings up to date what a step looks at: up to 16 the general
- * kernels, with several matrices in a warp, are as fast or faster. */
-static bool panel_suits(const mpki_cuda_batch *batch, const part &p) {
-    return batch->verb == MPKI_CUDA_FACTORIZE && p.method == MPK_BATCH_LDLT &&
-           p.pivoting != MPK_PIVOTING_STATIC && p.n > 16;
-}
-#endif
+/* ---- which kernels: those of borgc's, in registers, by panels, in shared memory ---- */
 
-mpk_status FN(cuda_batch_bin)(mpki_cuda *cuda, const mpki_cuda_batch *batch,
-                              const mpki_cuda_bin *bin, int32_t *flags) {
+static part part_of(const mpki_cuda_batch *batch, const mpki_cuda_bin *bin, int32_t *flags) {
     part p = {};
     p.a = batch->a, p.b = batch->b;
     p.first = bin->first, p.count = bin->count, p.n = bin->n, p.most = batch->n;
@@ -86,16 +79,66 @@ mpk_status FN(cuda_batch_bin)(mpki_cuda *cuda, const mpki_cuda_batch *batch,
     p.nrhs = batch->nrhs;
     p.tolerance = batch->zero_tolerance;
     if (batch->verb == MPKI_CUDA_SOLVE) p.inertia = NULL;
-    mpki_emitted emitted = suits(batch, p) ? FN(cuda_emitted)(p.method, p.pivoting, p.n) : NULL;
+    return p;
+}
+
+static mpki_emitted made(const mpki_cuda_batch *batch, const part &p) {
+    mpki_emitted any = suits(batch, p) ? FN(cuda_emitted)(p.method, p.pivoting, p.n) : NULL;
     mpki_emitted faster =
-        emitted && packed(p) ? FN(cuda_emitted_packed)(p.method, p.pivoting, p.n) : NULL;
-    if (faster) return faster(cuda, p, batch->stream);
-    if (emitted) {
+        any && packed(p) ? FN(cuda_emitted_packed)(p.method, p.pivoting, p.n) : NULL;
+    return faster ? faster : any;
+}
+
+static mpki_emitted in_registers(const mpki_cuda_batch *batch, const part &p) {
+    if (batch->verb != MPKI_CUDA_FACTORIZE || p.a.layout == MPK_BATCH_INTERLEAVED || p.n == 0)
+        return NULL;
+    if (p.method == MPK_BATCH_LDU) return FN(cuda_registers_ldu)(p.pivoting, p.n);
+    return FN(cuda_registers_symmetric)(p.method, p.pivoting, p.hermitian, p.n);
+}
+
+/* Kernels in registers that are quicker than borgc's for the same: LDU with more rows than a thread
+ * can have alone. */
+static bool registers_first(const part &p) {
+    return p.method == MPK_BATCH_LDU && (p.n > REGISTERS_ALONE || !packed(p));
+}
+
+/* A warp for a matrix of which it brings up to date what a step looks at: up to 16 the general
+ * kernels, with several matrices in a warp, are as fast or faster. */
+static bool panel_suits(const mpki_cuda_batch *batch, const part &p) {
+    return MPKI_PRECISION < 2 && batch->verb == MPKI_CUDA_FACTORIZE &&
+           p.method == MPK_BATCH_LDLT && p.pivoting != MPK_PIVOTING_STATIC && p.n > 16;
+}
+
+bool FN(cuda_batch_has)(const mpki_cuda_batch *batch, const mpki_cuda_bin *bin) {
+    const part p = part_of(batch, bin, NULL);
+    switch (batch->kernels) {
+    case MPK_BATCH_KERNELS_MADE:
+        return made(batch, p) != NULL;
+    case MPK_BATCH_KERNELS_REGISTERS:
+        return in_registers(batch, p) != NULL;
+    case MPK_BATCH_KERNELS_PANEL:
+        return panel_suits(batch, p);
+    default:
+        return true;
+    }
+}
+
+mpk_status FN(cuda_batch_bin)(mpki_cuda *cuda, const mpki_cuda_batch *batch,
+                              const mpki_cuda_bin *bin, int32_t *flags) {
+    part p = part_of(batch, bin, flags);
+    const int kind = batch->kernels;
+    const bool any = kind == MPK_BATCH_KERNELS_AUTO;
+    mpki_emitted ours = any || kind == MPK_BATCH_KERNELS_MADE ? made(batch, p) : NULL;
+    mpki_emitted rows =
+        any || kind == MPK_BATCH_KERNELS_REGISTERS ? in_registers(batch, p) : NULL;
+    if (rows && (!ours || registers_first(p))) ours = rows;
+    if (ours) {
         if (p.a.layout == MPK_BATCH_POINTERS) p.a.stride = 0;
-        return emitted(cuda, p, batch->stream);
+        return ours(cuda, p, batch->stream);
     }
 #if MPKI_PRECISION < 2
-    if (panel_suits(batch, p)) return FN(cuda_panel)(cuda, p, batch->stream);
+    if (kind != MPK_BATCH_KERNELS_SHARED && panel_suits(batch, p))
+        return FN(cuda_panel)(cuda, p, batch->stream);
 #endif
     if (p.n <= 8) return run<tile8>(cuda, batch->verb, p, batch->stream);
     if (p.n <= 16) return run<tile16>(cuda, batch->verb, p, batch->stream);

@@ -21,6 +21,8 @@ typedef mpk_status (*mpki_emitted_product)(mpki_cuda *cuda, const mpki::product_
 #define MPKI_CUDA_BATCH_RUN(p)                                                                     \
     mpk_status mpki_##p##_cuda_batch_bin(mpki_cuda *cuda, const mpki_cuda_batch *batch,            \
                                          const mpki_cuda_bin *bin, int32_t *flags);                \
+    /* are there kernels of batch->kernels for this bin of a factorization? */                     \
+    bool mpki_##p##_cuda_batch_has(const mpki_cuda_batch *batch, const mpki_cuda_bin *bin);        \
     mpk_status mpki_##p##_cuda_batch_product(mpki_cuda *cuda, const mpki_cuda_batch *batch);       \
     /* the one for this order, or NULL */                                                          \
     mpki_emitted mpki_##p##_cuda_emitted(int method, int pivoting, int n);                         \

@@ -40,6 +40,21 @@ template <class T> struct two {
     }
 };
 
+/** The square root of d; of a complex d the one with a real part >= 0. By each thread for
+ *  itself; no barrier. */
+__device__ inline float root(float d) {
+    return sqrtf(d);
+}
+__device__ inline double root(double d) {
+    return sqrt(d);
+}
+template <class F> __device__ inline cx<F> root(cx<F> d) {
+    const F m = modulus(d), x = root((m + abs1(d.x)) / 2);
+    if (!(x > 0)) return {(F)0, (F)0};
+    if (d.x >= 0) return {x, d.y / (2 * x)};
+    return {abs1(d.y) / (2 * x), d.y < 0 ? -x : x};
+}
+
 /** LLT or LDLT of a small matrix; its rows stay where they are. */
 template <class T, class TILE> struct symmetric : elimination<T, TILE> {
     typedef elimination<T, TILE> base;
@@ -369,21 +384,6 @@ template <class T, class TILE> struct symmetric : elimination<T, TILE> {
             }
             zero_pivot(s, p);
         }
-    }
-
-    /** The square root of d; of a complex d the one with a real part >= 0. By each thread for
-     *  itself; no barrier. */
-    static __device__ float root(float d) {
-        return sqrtf(d);
-    }
-    static __device__ double root(double d) {
-        return sqrt(d);
-    }
-    template <class F> static __device__ cx<F> root(cx<F> d) {
-        const F m = modulus(d), x = root((m + abs1(d.x)) / 2);
-        if (!(x > 0)) return {(F)0, (F)0};
-        if (d.x >= 0) return {x, d.y / (2 * x)};
-        return {abs1(d.y) / (2 * x), d.y < 0 ? -x : x};
     }
 
     /** Writes L (and D) in pivots' order. By all threads of the matrix; no barrier. */

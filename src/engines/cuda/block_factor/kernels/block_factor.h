@@ -65,8 +65,9 @@ typedef struct mpki_cuda_stage {
     int32_t ldu, hermitian, a_hermitian; /**< conjugated factors; A = A^H */
     int32_t type, pivoting;              /**< mpk_factor_type, mpk_pivoting */
     int32_t complete, last, relaxed, lifted, butterfly;
-    int32_t whole; /**< thresholds count the column of the diagonal block, not its unit entry */
-    int32_t sweep; /**< 0: level sets; 1: all blocks from `from`; 2: and these are stored */
+    int32_t whole;    /**< thresholds count the column of the diagonal block, not its unit entry */
+    int32_t sweep;    /**< 0: level sets; 1: all blocks from `from`; 2: and these are stored */
+    int32_t by_frame; /**< floor is relative to frame_norm */
     int64_t seed;
     double floor, bound, size, omega, drop_tolerance, shift, diagonal_shift;
     /* the matrix */
@@ -78,11 +79,12 @@ typedef struct mpki_cuda_stage {
     const int64_t *ptr, *diagonal, *block;   /**< lists */
     const int32_t *other, *there;            /**< lists: the frame across, and its place */
     const int64_t *capacity;                 /**< nblocks */
-    unsigned char *final, *reject;           /**< m */
-    unsigned char *want, *stored;            /**< nblocks */
-    uint32_t *held, *held_u;                 /**< nblocks: values that the processor would hold +
+    double *frame_norm;            /**< m: largest 1-norms of their columns of the scaled A */
+    unsigned char *final, *reject; /**< m */
+    unsigned char *want, *stored;  /**< nblocks */
+    uint32_t *held, *held_u;       /**< nblocks: values that the processor would hold +
                                             format * 65536 */
-    mpki_cuda_pivots_of *pivots;             /**< m */
+    mpki_cuda_pivots_of *pivots;   /**< m */
     /* what is due */
     const int32_t *who;      /**< frames that have items, by level sets */
     const int64_t *first;    /**< by place in `who`, and one more: its first item */
@@ -108,7 +110,8 @@ typedef struct mpki_cuda_stage {
     int64_t *need;          /**< items */
     int64_t *where; /**< (1 + ldu) (items + frames): words of packed blocks, then addresses */
     void *stream;
-    int32_t unlimited; /**< no block has a capacity: entries are dropped by thresholds alone */
+    int32_t unlimited;  /**< no block has a capacity: entries are dropped by thresholds alone */
+    int32_t first_come; /**< leftover capacity goes to whoever asks first (deterministic off) */
     int32_t pulled; /**< the module's own: updates are in the work blocks, their flops in `need` */
 } mpki_cuda_stage;
 
@@ -137,7 +140,7 @@ typedef struct mpki_cuda_blocks_table {
     int (*run)(mpki_cuda *cuda, const mpki_cuda_stage *b, int32_t begin, int32_t end);
     /** Sweeps: `to` := A / size, D := size, queued. */
     int (*start)(mpki_cuda *cuda, const mpki_cuda_stage *b);
-    /** Largest row sum of the scaled A; waits for it. */
+    /** Largest row sum of the scaled A, and those of frames, which stay there; waits for it. */
     int (*norm)(mpki_cuda *cuda, const mpki_cuda_stage *b, double *norm);
     /** Sums over the blocks and the accepted frames; host [out]; waits for them. `where` is work
      *  space of these two. */

@@ -175,7 +175,11 @@ mpk_status FN(cuda_blocks_run)(mpki_cuda *cuda, const mpki_cuda_stage *job, int3
             NEXT(judge_kernel<T>, frames, 32 * STORE_WARPS, 0, b, po);
             if (!b.complete && !b.unlimited) {
                 NEXT(count_kernel<T>, parts(items, STORE_WARPS), 32 * STORE_WARPS, 0, b, po);
-                NEXT(grant_kernel<T>, 1, walkers(items), 0, b, po);
+                if (b.first_come)
+                    NEXT(take_kernel<T>, parts(items, 32 * STORE_WARPS), 32 * STORE_WARPS, 0, b,
+                         po);
+                else
+                    NEXT(grant_kernel<T>, 1, walkers(items), 0, b, po);
             }
         }
         store(cuda, b, po, true);
@@ -205,6 +209,7 @@ mpk_status FN(cuda_blocks_norm)(mpki_cuda *cuda, const mpki_cuda_stage *job, dou
     /* in the work space of the notes, which is not in use yet */
     unsigned long long *const to = (unsigned long long *)b.where;
     MPKI_TRY(cudaMemsetAsync(to, 0, sizeof *to, stream));
+    MPKI_TRY(cudaMemsetAsync(b.frame_norm, 0, (size_t)b.m * sizeof *b.frame_norm, stream));
     if (b.n > 0)
         MPKI_LAUNCH(norm_kernel<T>, parts(b.n, 32 * WHOLE_WARPS), 32 * WHOLE_WARPS, 0, stream, b,
                     to);

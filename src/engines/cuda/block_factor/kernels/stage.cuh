@@ -341,9 +341,10 @@ __global__ void __launch_bounds__(32 * together<SPLIT>::warps)
         const bool randomise = b.butterfly && b.pushed[frame] > 0;
         const R *const butterfly = randomise ? s.butterfly : (const R *)NULL;
         if (randomise) random_butterfly(b, frame, w, s.butterfly);
+        const R floor = (R)(b.by_frame ? b.floor * b.frame_norm[frame] : b.floor);
         if (b.ldu) {
-            warp_factor_ldu<T>(w, s.ld, b.pivoting, (R)b.floor, butterfly, s.c, s.lt, s.m, s.d,
-                               s.dinv, s.lists, report, [&] {
+            warp_factor_ldu<T>(w, s.ld, b.pivoting, floor, butterfly, s.c, s.lt, s.m, s.d, s.dinv,
+                               s.lists, report, [&] {
                                    put_square(w, s.ld, s.m, to.m[0]);
                                    solved_rows(w, s.ld, s.m, s.dinv, 0, (R)1, to.p[1]);
                                    __syncwarp();
@@ -351,9 +352,8 @@ __global__ void __launch_bounds__(32 * together<SPLIT>::warps)
         } else {
             int pair = -1;
             if (b.pair && lane < w) pair = b.pair[p0 + lane] - p0;
-            warp_factor_ldlt<T>(w, s.ld, b.type, b.pivoting, b.pair != NULL, pair, (R)b.floor,
-                                butterfly, b.hermitian != 0, s.c, s.lt, s.m, s.d, s.dinv, s.lists,
-                                report);
+            warp_factor_ldlt<T>(w, s.ld, b.type, b.pivoting, b.pair != NULL, pair, floor, butterfly,
+                                b.hermitian != 0, s.c, s.lt, s.m, s.d, s.dinv, s.lists, report);
         }
     }
     judge_pivots(b, frame, report);

@@ -215,6 +215,25 @@ __global__ void __launch_bounds__(ONE_BLOCK)
     }
 }
 
+/** The same, but whoever comes first takes (Thuerck et al. 2018, algorithm 2): atomic sums. By each
+ *  thread for itself; no barrier. */
+template <class T>
+__global__ void __launch_bounds__(32 * STORE_WARPS)
+    take_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
+    after_previous();
+    const int64_t t = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (b.notes->stop || t >= po.end_item - po.first_item) return;
+    const int64_t capacity = b.capacity[b.block[b.entry[po.first_item + t]]];
+    if (capacity < 0 || capacity == INT64_MAX) return;
+    unsigned long long *const leftover = (unsigned long long *)&b.notes->leftover;
+    const long long more = b.need[t] - capacity;
+    const long long left = (long long)atomicAdd(leftover, (unsigned long long)-more);
+    if (more <= 0) return; /* it left some */
+    const long long granted = left <= 0 ? 0 : more < left ? more : left;
+    if (granted < more) atomicAdd(leftover, (unsigned long long)(more - granted));
+    b.need[t] = capacity + granted;
+}
+
 /* ---- dropping -------------------------------------------------------------------------------- */
 
 /** The bits of x >= 0, in its order. By each thread for itself; no barrier. */

@@ -34,8 +34,8 @@ __global__ void __launch_bounds__(32 * WHOLE_WARPS)
     }
 }
 
-/** *norm := the largest row sum of moduli of A as it is stored, as the bits of a double. A
- *  thread takes a row; an atomic maximum. */
+/** *norm := the largest row sum of moduli of A as it is stored, as the bits of a double, and
+ *  frame_norm those of the frames' rows. A thread takes a row; atomic maxima. */
 template <class T>
 __global__ void __launch_bounds__(32 * WHOLE_WARPS)
     norm_kernel(const mpki_cuda_stage b, unsigned long long *norm) {
@@ -46,7 +46,10 @@ __global__ void __launch_bounds__(32 * WHOLE_WARPS)
     double sum = 0;
     for (int64_t e = from.ptr[g]; e < from.ptr[g + 1]; ++e)
         sum += (double)modulus(entry_of<T>(b, from, turned, g, e));
-    if (sum > 0) atomicMax(norm, (unsigned long long)__double_as_longlong(sum));
+    if (!(sum > 0)) return;
+    const unsigned long long bits = (unsigned long long)__double_as_longlong(sum);
+    atomicMax(norm, bits);
+    atomicMax((unsigned long long *)&b.frame_norm[b.of[b.iperm[g]]], bits);
 }
 
 /** Work blocks := work blocks / size, for sweeps. A thread takes entries in turns; no barrier. */

@@ -3,6 +3,7 @@
 #include "aasen.cuh"
 #include "butterfly.cuh"
 #include "ldlt.cuh"
+#include "residuals.cuh"
 #include "solve.cuh"
 #include "vectors.cuh"
 
@@ -177,19 +178,31 @@ static int triangle(mpki_cuda *cuda, int n, mpk_scalar kind, const void *from, i
     return MPK_OK;
 }
 
+/* `scale` NULL: 1 */
+template <class F>
+static void copy_from(int64_t rows, int64_t cols, const F *from, int64_t ldf, T *to, int64_t ldt,
+                      const double *scale, cudaStream_t s) {
+    if (!scale)
+        copy_columns_kernel<<<sheet(rows, cols), 256, 0, s>>>(rows, cols, from, ldf, to, ldt);
+    for (int64_t c = 0; scale && c < cols; c += FACTORS) {
+        const int64_t some = cols - c < FACTORS ? cols - c : FACTORS;
+        column_factors f;
+        for (int64_t k = 0; k < some; ++k) f.m[k] = scale[c + k];
+        scale_columns_kernel<<<sheet(rows, some), 256, 0, s>>>(rows, some, from + c * ldf, ldf,
+                                                               to + c * ldt, ldt, f);
+    }
+}
+
 static int copy(mpki_cuda *cuda, int64_t rows, int64_t cols, mpk_scalar kind, const void *from,
-                int64_t ldf, void *to, int64_t ldt, void *stream) {
+                int64_t ldf, void *to, int64_t ldt, const double *scale, void *stream) {
     cudaStream_t s = (cudaStream_t)stream;
-    const dim3 grid = sheet(rows, cols);
     if (rows <= 0 || cols <= 0) return MPK_OK;
     if (same_width(kind))
-        copy_columns_kernel<<<grid, 256, 0, s>>>(rows, cols, (const T *)from, ldf, (T *)to, ldt);
+        copy_from(rows, cols, (const T *)from, ldf, (T *)to, ldt, scale, s);
     else if (kind % 2)
-        copy_columns_kernel<<<grid, 256, 0, s>>>(rows, cols, (const double_entry *)from, ldf,
-                                                 (T *)to, ldt);
+        copy_from(rows, cols, (const double_entry *)from, ldf, (T *)to, ldt, scale, s);
     else
-        copy_columns_kernel<<<grid, 256, 0, s>>>(rows, cols, (const single_entry *)from, ldf,
-                                                 (T *)to, ldt);
+        copy_from(rows, cols, (const single_entry *)from, ldf, (T *)to, ldt, scale, s);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }
@@ -210,23 +223,36 @@ static int axpy(mpki_cuda *cuda, int64_t n, int64_t cols, const double alpha[2],
     return MPK_OK;
 }
 
-static int dot(mpki_cuda *cuda, int64_t n, const void *x, const void *y, double result[2],
-               void *stream) {
+static int dot(mpki_cuda *cuda, int64_t n, int64_t cols, const void *x, int64_t ldx, const void *y,
+               int64_t ldy, double *result, void *stream) {
     const int blocks = 64;
+    const int64_t count = 2 * blocks * cols;
     double *part, *host;
     cudaStream_t s = (cudaStream_t)stream;
-    MPKI_PASS(scratch(cuda, 2 * blocks, &part, &host));
-    dot_kernel<<<blocks, 256, 0, s>>>((int)n, (const T *)x, (const T *)y, part);
+    if (cols <= 0) return MPK_OK;
+    MPKI_PASS(scratch(cuda, count, &part, &host));
+    dot_kernel<<<dim3(blocks, (unsigned)cols), 256, 0, s>>>((int)n, (const T *)x, ldx, (const T *)y,
+                                                            ldy, part);
     MPKI_TRY(cudaGetLastError());
-    MPKI_TRY(cudaMemcpyAsync(host, part, sizeof(double) * 2 * blocks, cudaMemcpyDeviceToHost, s));
+    MPKI_TRY(cudaMemcpyAsync(host, part, sizeof(double) * count, cudaMemcpyDeviceToHost, s));
     MPKI_TRY(cudaStreamSynchronize(s));
-    result[0] = result[1] = 0;
-    for (int b = 0; b < blocks; ++b) result[0] += host[2 * b], result[1] += host[2 * b + 1];
+    for (int64_t c = 0; c < cols; ++c, host += 2 * blocks) {
+        result[2 * c] = result[2 * c + 1] = 0;
+        for (int b = 0; b < blocks; ++b)
+            result[2 * c] += host[2 * b], result[2 * c + 1] += host[2 * b + 1];
+    }
     return MPK_OK;
 }
 
-static int64_t residual_bytes(int64_t n) {
+static int64_t passes_bytes(int64_t n) {
     return (n + RT - 1) / RT * n * (int64_t)sizeof(sums<T>) + 256;
+}
+
+static int64_t residual_bytes(int64_t n, int64_t nrhs) {
+    const int64_t passes = passes_bytes(n);
+    const int64_t products =
+        nrhs <= FEW_RESIDUALS ? 0 : residuals_layout(n, nrhs, NULL).bytes + 256;
+    return passes > products ? passes : products;
 }
 
 static mpk_status tiles(mpki_cuda *cuda, int n, int hermitian, int upper, const T *A, int64_t lda,
@@ -243,34 +269,68 @@ static mpk_status tiles(mpki_cuda *cuda, int n, int hermitian, int upper, const 
     return MPK_OK;
 }
 
-static int residual(mpki_cuda *cuda, int n, int hermitian, int upper, const void *A, int64_t lda,
-                    int nrhs, const void *x, int64_t ldx, const void *b, int64_t ldb, void *r,
-                    int64_t ldr, mpki_cuda_error *error, void *work, void *stream) {
-    const int blocks = (n + 255) / 256, t = (n + RT - 1) / RT;
-    cudaStream_t s = (cudaStream_t)stream;
-    sums<T> *part = (sums<T> *)work;
-    double *out, *host;
-    MPKI_PASS(scratch(cuda, 4 * blocks, &out, &host));
-    for (int c = 0; c < nrhs; ++c) {
-        const T *xc = (const T *)x + (int64_t)c * ldx,
-                *bc = b ? (const T *)b + (int64_t)c * ldb : NULL;
-        MPKI_PASS(tiles(cuda, n, hermitian, upper, (const T *)A, lda, xc, part, s));
-        residual_sum_kernel<<<blocks, 256, 0, s>>>(n, t, part, xc, bc, (T *)r + (int64_t)c * ldr,
-                                                   out);
-        MPKI_TRY(cudaGetLastError());
-        if (!error) continue;
-        MPKI_TRY(
-            cudaMemcpyAsync(host, out, sizeof(double) * 4 * blocks, cudaMemcpyDeviceToHost, s));
-        MPKI_TRY(cudaStreamSynchronize(s));
+/* error[c], from `parts` parts of each column; waits for the stream. error NULL: nothing to do */
+static mpk_status read_errors(mpki_cuda *cuda, int cols, int parts, const double *out, double *host,
+                              mpki_cuda_error *error, cudaStream_t s) {
+    if (!error) return MPK_OK;
+    MPKI_TRY(
+        cudaMemcpyAsync(host, out, sizeof(double) * 4 * parts * cols, cudaMemcpyDeviceToHost, s));
+    MPKI_TRY(cudaStreamSynchronize(s));
+    for (int c = 0; c < cols; ++c) {
         error[c] = {0, 0, 0, 0};
-        for (int k = 0; k < blocks; ++k) {
-            error[c].omega = fmax(error[c].omega, host[4 * k]);
-            error[c].r = fmax(error[c].r, host[4 * k + 1]);
-            error[c].x = fmax(error[c].x, host[4 * k + 2]);
-            error[c].b = fmax(error[c].b, host[4 * k + 3]);
+        for (int k = 0; k < parts; ++k, host += 4) {
+            error[c].omega = fmax(error[c].omega, host[0]);
+            error[c].r = fmax(error[c].r, host[1]);
+            error[c].x = fmax(error[c].x, host[2]);
+            error[c].b = fmax(error[c].b, host[3]);
         }
     }
     return MPK_OK;
+}
+
+/* A column after the other, by a pass over A each. */
+static mpk_status residual_passes(mpki_cuda *cuda, int n, int hermitian, int upper, const T *A,
+                                  int64_t lda, int nrhs, const T *x, int64_t ldx, const T *b,
+                                  int64_t ldb, T *r, int64_t ldr, mpki_cuda_error *error,
+                                  void *work, cudaStream_t s) {
+    const int blocks = (n + 255) / 256, t = (n + RT - 1) / RT;
+    sums<T> *part = (sums<T> *)work;
+    double *out, *host;
+    MPKI_PASS(scratch(cuda, 4 * (int64_t)blocks * nrhs, &out, &host));
+    for (int c = 0; c < nrhs; ++c) {
+        const T *xc = x + c * ldx, *bc = b ? b + c * ldb : NULL;
+        MPKI_PASS(tiles(cuda, n, hermitian, upper, A, lda, xc, part, s));
+        residual_sum_kernel<<<blocks, 256, 0, s>>>(n, t, part, xc, bc, r + c * ldr,
+                                                   out + 4 * (int64_t)blocks * c);
+        MPKI_TRY(cudaGetLastError());
+    }
+    return read_errors(cuda, nrhs, blocks, out, host, error, s);
+}
+
+static int residual(mpki_cuda *cuda, int n, int hermitian, int upper, const void *A, int64_t lda,
+                    int nrhs, const void *x, int64_t ldx, const void *b, int64_t ldb, void *r,
+                    int64_t ldr, mpki_cuda_error *error, void *work, void *stream) {
+    const int parts = 32;
+    cudaStream_t s = (cudaStream_t)stream;
+    double *out, *host;
+    if (nrhs <= FEW_RESIDUALS)
+        return residual_passes(cuda, n, hermitian, upper, (const T *)A, lda, nrhs, (const T *)x,
+                               ldx, (const T *)b, ldb, (T *)r, ldr, error, work, s);
+    const residuals_space space =
+        residuals_layout(n, nrhs, (char *)(((uintptr_t)work + 255) / 256 * 256));
+    MPKI_PASS(scratch(cuda, 4 * (int64_t)parts * nrhs, &out, &host));
+#if COMPLEX
+    if (hermitian)
+        MPKI_PASS(residual_products<true>(cuda, n, upper, (const T *)A, lda, nrhs, (const T *)x,
+                                          ldx, space, s));
+    else
+#endif
+        MPKI_PASS(residual_products<false>(cuda, n, upper, (const T *)A, lda, nrhs, (const T *)x,
+                                           ldx, space, s));
+    residuals_sum_kernel<<<dim3(parts, nrhs), 256, 0, s>>>(n, (const T *)x, ldx, (const T *)b, ldb,
+                                                           space.y, space.w, (T *)r, ldr, out);
+    MPKI_TRY(cudaGetLastError());
+    return read_errors(cuda, nrhs, parts, out, host, error, s);
 }
 
 static int largest(mpki_cuda *cuda, int n, const void *A, int64_t lda, int upper, double *most,
@@ -291,7 +351,7 @@ static int largest(mpki_cuda *cuda, int n, const void *A, int64_t lda, int upper
         for (int k = 0; k < count; ++k) *most = host[k] > *most ? host[k] : *most;
     }
     if (!norm) return MPK_OK;
-    const int64_t need = residual_bytes(n);
+    const int64_t need = passes_bytes(n);
     if (need > cuda->sums_bytes) {
         if (cuda->sums) cudaFree(cuda->sums);
         cuda->sums = NULL, cuda->sums_bytes = 0;

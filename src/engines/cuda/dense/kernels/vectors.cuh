@@ -106,11 +106,13 @@ template <class F> __device__ inline double imaginary(cx<F> a) {
     return a.y;
 }
 
-/** out[2 block], out[2 block + 1] := the block's part of x^H y, real and imaginary. By all
- *  threads of a block; contains block barriers. */
-template <class G> __global__ void dot_kernel(int n, const G *x, const G *y, double *out) {
+/** out[2 k], out[2 k + 1] := part k's share of x^H y, real and imaginary: parts of a column one
+ *  after the other, then those of the next. A block takes a part; block barriers. */
+template <class G>
+__global__ void dot_kernel(int n, const G *x, int64_t ldx, const G *y, int64_t ldy, double *out) {
     __shared__ double scratch[32];
     double a = 0, b = 0;
+    x += blockIdx.y * ldx, y += blockIdx.y * ldy;
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
         const double xr = re(x[i]), xi = imaginary(x[i]), yr = re(y[i]), yi = imaginary(y[i]);
         a += xr * yr + xi * yi;
@@ -118,7 +120,8 @@ template <class G> __global__ void dot_kernel(int n, const G *x, const G *y, dou
     }
     a = block_sum(a, scratch);
     b = block_sum(b, scratch);
-    if (threadIdx.x == 0) out[2 * blockIdx.x] = a, out[2 * blockIdx.x + 1] = b;
+    out += 2 * ((int64_t)blockIdx.y * gridDim.x + blockIdx.x);
+    if (threadIdx.x == 0) out[0] = a, out[1] = b;
 }
 
 static const int RT = 128; /* tiles of the residual */

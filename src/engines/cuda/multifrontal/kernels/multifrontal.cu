@@ -157,18 +157,19 @@ static int get(mpki_cuda *cuda, const mpki_cuda_tree *t, const int32_t *at, void
     return kinds[t->scalar]->get(cuda, t, at, d, dinv, id);
 }
 
-static int take(mpki_cuda *cuda, mpk_scalar scalar, int32_t n, int32_t nrhs, const int32_t *perm,
-                const double *scale_, const void *b, int64_t ldb, void *y, void *unset,
-                int64_t bytes, const unsigned long long *wanted, void *zero, int64_t zeros) {
+static int take(mpki_cuda *cuda, mpk_scalar scalar, int32_t n, int32_t nrhs, int32_t columns,
+                const int32_t *perm, const double *scale_, const void *b, int64_t ldb, void *y,
+                void *unset, int64_t bytes, const unsigned long long *wanted, void *zero,
+                int64_t zeros) {
     MPKI_TRY(cudaSetDevice(cuda->device));
-    return solves[scalar]->take(cuda, n, nrhs, perm, scale_, b, ldb, y, unset, bytes, wanted, zero,
-                                zeros);
+    return solves[scalar]->take(cuda, n, nrhs, columns, perm, scale_, b, ldb, y, unset, bytes,
+                                wanted, zero, zeros);
 }
 
-static int give(mpki_cuda *cuda, mpk_scalar scalar, int32_t n, int32_t nrhs, const int32_t *perm,
-                const double *scale_, const void *y, void *x, int64_t ldx) {
+static int give(mpki_cuda *cuda, mpk_scalar scalar, int32_t n, int32_t nrhs, int32_t columns,
+                const int32_t *perm, const double *scale_, const void *y, void *x, int64_t ldx) {
     MPKI_TRY(cudaSetDevice(cuda->device));
-    return solves[scalar]->give(cuda, n, nrhs, perm, scale_, y, x, ldx);
+    return solves[scalar]->give(cuda, n, nrhs, columns, perm, scale_, y, x, ldx);
 }
 
 static int sweep(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_sweep *s, bool back) {

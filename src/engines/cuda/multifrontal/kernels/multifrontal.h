@@ -301,7 +301,7 @@ typedef struct mpki_cuda_piece {
 
 /** A sweep: vectors by position, nrhs of them, entry (position, r) at [position * nrhs + r]. */
 typedef struct mpki_cuda_sweep {
-    void *y; /**< n x nrhs: what L^-1 and D^-1 are applied to, in place */
+    void *y; /**< sheets of n x nrhs: what L^-1 and D^-1 are applied to, in place */
     /* contributions lie in u, by rows; those of a chain's children lie side by side for each row of
      * the chain: */
     const int64_t
@@ -312,8 +312,13 @@ typedef struct mpki_cuda_sweep {
     /** rows of chains, columns first, one more for each chain: where the contributions to the row
      *  begin in u */
     const int32_t *contribution;
-    int32_t nrhs;     /**< 1, 2, 4 or 8; of complex doubles at most 4 */
-    int32_t diagonal; /**< L^-T: 1: of D^-1 y, 0: of y */
+    int32_t nrhs; /**< 1, 2, 4 or 8; of complex doubles at most 4 */
+    /* right-hand sides in all: more than nrhs are so many sheets of nrhs each, swept side by side,
+     * which have y, counters, values sent, u and x of their own: those of sheet 0 are given, and
+     * the next ones lie behind them. Those of the last sheet beyond `columns` are nobody's */
+    int32_t columns, sheets; /**< sheets > 1: nrhs is as large as it may be */
+    int64_t sheet;           /**< bytes from a sheet's counters to the next one's */
+    int32_t diagonal;        /**< L^-T: 1: of D^-1 y, 0: of y */
     /** 1: of few entries, so that it takes as long as the way from front to front */
     int32_t small;
     int32_t downs, ups;
@@ -326,7 +331,7 @@ typedef struct mpki_cuda_sweep {
     const int32_t *goal;   /**< fronts: count of `finished` when L^-1 is done with it */
     /* all bits set before the sweeps (`take`), `unset` bytes from ticket on; values are each its
      * own flag: */
-    int64_t unset;
+    int64_t unset;          /* of all sheets */
     int32_t *ticket;        /**< 2: L^-1, L^-T */
     int32_t *finished;      /**< fronts: counters, from -1 on */
     void *sent, *sent_back; /**< pivots of chains: values that their blocks send to one another */
@@ -405,12 +410,14 @@ typedef struct mpki_cuda_direct_table {
      *  1. Beside it all bits of so many bytes, a multiple of 8, are set: what sweeps find unset.
      *  wanted [in] NULL; else, where 0 lies there, `y` is as it was, and the sweeps that begin with
      *              `unset` do nothing
-     *  zero   [in] so many bytes there, a multiple of 8, become 0, in any case; NULL: none */
-    int (*take)(mpki_cuda *cuda, mpk_scalar scalar, int32_t n, int32_t nrhs, const int32_t *perm,
-                const double *scale, const void *b, int64_t ldb, void *y, void *unset,
-                int64_t bytes, const unsigned long long *wanted, void *zero, int64_t zeros);
-    int (*give)(mpki_cuda *cuda, mpk_scalar scalar, int32_t n, int32_t nrhs, const int32_t *perm,
-                const double *scale, const void *y, void *x, int64_t ldx);
+     *  zero   [in] so many bytes there, a multiple of 8, become 0, in any case; NULL: none
+     *  columns     of b and x; y: sheets of nrhs, zeros beyond the last column */
+    int (*take)(mpki_cuda *cuda, mpk_scalar scalar, int32_t n, int32_t nrhs, int32_t columns,
+                const int32_t *perm, const double *scale, const void *b, int64_t ldb, void *y,
+                void *unset, int64_t bytes, const unsigned long long *wanted, void *zero,
+                int64_t zeros);
+    int (*give)(mpki_cuda *cuda, mpk_scalar scalar, int32_t n, int32_t nrhs, int32_t columns,
+                const int32_t *perm, const double *scale, const void *y, void *x, int64_t ldx);
     /** y := L^-1 y; x := L^-T y, or L^-T D^-1 y. */
     int (*forward)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const mpki_cuda_sweep *s);
     int (*backward)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const mpki_cuda_sweep *s);

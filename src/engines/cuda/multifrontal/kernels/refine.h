@@ -27,10 +27,11 @@ enum { MPKI_CUDA_REFINE_ROWS = 8, MPKI_CUDA_REFINE_SUMS = 10 };
 typedef struct mpki_cuda_refine {
     mpki_cuda_by_rows a;
     const void *ax;
-    const double *scale; /**< n */
-    int32_t lanes;       /**< 4, 8 or 32: threads of a row that is not long */
-    double *partial;     /**< 2 for each MPKI_CUDA_REFINE_ROWS rows, and for as many long ones */
-    double *piece;       /**< MPKI_CUDA_REFINE_SUMS for each of a.pieces */
+    const double *scale;    /**< n */
+    int32_t lanes;          /**< 4, 8 or 32: threads of a row that is not long */
+    double *partial;        /**< 2 for each MPKI_CUDA_REFINE_ROWS rows, and for as many long ones */
+    double *piece;          /**< MPKI_CUDA_REFINE_SUMS for each of a.pieces */
+    int64_t partials, sums; /**< of these for one place: those of the next lie behind them */
     mpki_cuda_errors *errors;
     /** page-locked: what measure() has in `errors` at its end; NULL: nobody reads it there */
     mpki_cuda_errors *report;
@@ -41,6 +42,16 @@ typedef struct mpki_cuda_refine {
     const unsigned long long *wanted; /**< 0 there: nothing is done. NULL: it is in any case */
 } mpki_cuda_refine;
 
+enum { MPKI_CUDA_REFINE_COLUMNS = 64 };
+
+/** Solutions that are measured together, at most MPKI_CUDA_REFINE_COLUMNS: those in places place[k]
+ *  are columns number[k] of `before`, x and b; r, errors, report, partial and piece go by places. */
+typedef struct mpki_cuda_columns {
+    int32_t count;
+    int8_t place[MPKI_CUDA_REFINE_COLUMNS], number[MPKI_CUDA_REFINE_COLUMNS];
+    int64_t before_step, x_step, b_step, r_step; /**< entries from one to the next */
+} mpki_cuda_columns;
+
 /** For one kind of entries; all vectors n long, in device memory. */
 typedef struct mpki_cuda_refine_kind {
     /** Queues r := b - A x with sums in twice the precision of double, deep: four times, and the
@@ -49,8 +60,8 @@ typedef struct mpki_cuda_refine_kind {
      *  tiny [in] 1000 n u: below that share of ||A_i|| ||x|| + |b_i| a row's denominator counts as
      *            0
      *  r may be neither x nor b */
-    int (*measure)(mpki_cuda *cuda, const mpki_cuda_refine *a, double tiny, int step, int deep,
-                   void *before, void *x, const void *b, void *r);
+    int (*measure)(mpki_cuda *cuda, const mpki_cuda_refine *a, const mpki_cuda_columns *columns,
+                   double tiny, int step, int deep, void *before, void *x, const void *b, void *r);
     /** `count` of a->errors := 0. Queued. */
     int (*clear)(mpki_cuda *cuda, const mpki_cuda_refine *a, int32_t count);
     /** How nearly A takes v to zero, in the scaling (factor/rank.h): out->omega1, and out->x_norm,

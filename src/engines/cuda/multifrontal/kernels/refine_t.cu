@@ -40,19 +40,44 @@ __device__ static bool inside(double x) {
     return x == 0 || (x > SMALL && x < LARGE);
 }
 
+/** Of a launch with as many blocks for each of `columns`: which of these, which block of it, of how
+ *  many. */
+struct share {
+    int column, block, blocks;
+    __device__ share(const mpki_cuda_columns &c)
+        : column((int)blockIdx.x / ((int)gridDim.x / c.count)),
+          block((int)blockIdx.x % ((int)gridDim.x / c.count)), blocks((int)gridDim.x / c.count) {}
+};
+
+/** A thread: what is measured in the place of this block. */
+__device__ static mpki_cuda_refine own_place(const mpki_cuda_refine &a,
+                                             const mpki_cuda_columns &c) {
+    mpki_cuda_refine own = a;
+    const int place = c.place[share(c).column];
+    own.errors += place;
+    if (own.report) own.report += place;
+    own.partial += place * a.partials, own.piece += place * a.sums;
+    return own;
+}
+
 /** A thread for some entries: errors->x_norm and b_norm := the largest |x_i| and |b_i|. step: x :=
  *  x + r first, and what it was goes to `before`. scale: |x_i| / scale_i instead, with b NULL.
  *  Barriers: it meets the block. */
 template <class E>
-__global__ void extremes_kernel(int n, int step, const E *r, E *before, E *x, const E *b,
-                                const double *scale, const unsigned long long *wanted,
-                                mpki_cuda_errors *errors) {
+__global__ void extremes_kernel(int n, const mpki_cuda_columns columns, int step, const E *r,
+                                E *before, E *x, const E *b, const double *scale,
+                                const unsigned long long *wanted, mpki_cuda_errors *errors) {
     __shared__ unsigned long long warps[2][8];
     unsigned long long most[2] = {0, 0};
+    const share me(columns);
+    const int place = columns.place[me.column], number = columns.number[me.column];
     after_previous();
     if (unwanted(wanted)) return;
-    for (int i = (int)(blockIdx.x * blockDim.x + threadIdx.x); i < n;
-         i += (int)(gridDim.x * blockDim.x)) {
+    x += number * columns.x_step, errors += place;
+    if (b) b += number * columns.b_step;
+    if (step) r += place * columns.r_step, before += number * columns.before_step;
+    for (int i = me.block * (int)blockDim.x + (int)threadIdx.x; i < n;
+         i += me.blocks * (int)blockDim.x) {
         E v = x[i];
         if (step) before[i] = v, x[i] = v = v + r[i];
         const unsigned long long p = bits(scale ? length(v) / scale[i] : length(v));
@@ -293,7 +318,9 @@ template <int COUNT> __device__ void conclude(const mpki_cuda_refine &a, int blo
 }
 
 /** One block, behind a kernel for rows of which some are long: conclude(). */
-static __global__ void squares_kernel(const mpki_cuda_refine a, int blocks) {
+static __global__ void squares_kernel(const mpki_cuda_refine all_places,
+                                      const mpki_cuda_columns columns, int blocks) {
+    const mpki_cuda_refine a = own_place(all_places, columns);
     after_previous();
     if (!unwanted(a.wanted)) conclude<SUM_THREADS>(a, blocks);
 }
@@ -304,14 +331,14 @@ __host__ __device__ static inline bool ends_alone(int longs, int blocks) {
     return longs == 0 && blocks <= 1024;
 }
 
-/** A block, at the end of a kernel: the last block to come here concludes; a counter behind a fence
- *  finds it. Barriers: it meets the block. */
-__device__ static void end_rows(const mpki_cuda_refine &a, int blocks) {
+/** A block, at the end of a kernel: the last of `all` blocks to come here concludes; a counter behind
+ *  a fence finds it. Barriers: it meets the block. */
+__device__ static void end_rows(const mpki_cuda_refine &a, int blocks, int all) {
     __shared__ int last;
     __syncthreads();
     if (threadIdx.x == 0) {
         __threadfence();
-        last = atomicAdd(&a.errors->ended, 1ull) == gridDim.x - 1;
+        last = atomicAdd(&a.errors->ended, 1ull) == (unsigned)all - 1;
         __threadfence();
     }
     __syncthreads();
@@ -323,13 +350,18 @@ __device__ static void end_rows(const mpki_cuda_refine &a, int blocks) {
  *  it meets the block. */
 template <int WORDS, int LANES, class E>
 __global__ void __launch_bounds__(THREADS)
-    rows_kernel(const mpki_cuda_refine a, int rows, double tiny, const E *x, const E *b, E *r) {
+    rows_kernel(const mpki_cuda_refine all_places, const mpki_cuda_columns columns, int rows,
+                double tiny, const E *x, const E *b, E *r) {
+    const mpki_cuda_refine a = own_place(all_places, columns);
     const int ROWS = THREADS / LANES, MANY = 16 * LANES;
     __shared__ row_errors errors[ROWS];
     after_previous();
     if (unwanted(a.wanted)) return;
+    x += columns.number[share(columns).column] * columns.x_step;
+    if (b) b += columns.number[share(columns).column] * columns.b_step;
+    if (r) r += columns.place[share(columns).column] * columns.r_step;
     const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
-    const int block = (int)blockIdx.x;
+    const int block = share(columns).block;
     if (block >= rows) {
         const int p = (block - rows) * MPKI_CUDA_REFINE_ROWS + warp;
         if (p >= a.a.pieces) return;
@@ -362,21 +394,27 @@ __global__ void __launch_bounds__(THREADS)
     }
     if (first) errors[threadIdx.x / LANES] = mine;
     add_rows(errors, ROWS, a.partial + 2 * (int64_t)block, a.errors);
-    if (b && ends_alone(a.a.longs, (int)gridDim.x)) end_rows(a, rows);
+    const int all = share(columns).blocks;
+    if (b && ends_alone(a.a.longs, all)) end_rows(a, rows, all);
 }
 
 /** A warp for each long row: joins the sums of its pieces. partial: sums of squares of these
  *  blocks. Barriers: it meets the block. */
 template <int WORDS, class E>
 __global__ void __launch_bounds__(THREADS)
-    long_kernel(const mpki_cuda_refine a, double *partial, double tiny, const E *b, E *r) {
+    long_kernel(const mpki_cuda_refine all_places, const mpki_cuda_columns columns, int rows,
+                double tiny, const E *b, E *r) {
+    const mpki_cuda_refine a = own_place(all_places, columns);
+    double *const partial = a.partial + 2 * (int64_t)rows;
     __shared__ row_errors errors[MPKI_CUDA_REFINE_ROWS];
     const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
-    const int k = (int)blockIdx.x * MPKI_CUDA_REFINE_ROWS + warp;
+    const int block = share(columns).block, k = block * MPKI_CUDA_REFINE_ROWS + warp;
     row_errors mine;
     mine.clear();
     after_previous();
     if (unwanted(a.wanted)) return;
+    if (b) b += columns.number[share(columns).column] * columns.b_step;
+    if (r) r += columns.place[share(columns).column] * columns.r_step;
     if (k < a.a.longs) {
         sums_of<E, WORDS> z;
         for (int p = a.a.first[k] + lane; p < a.a.first[k + 1]; p += 32) {
@@ -390,7 +428,7 @@ __global__ void __launch_bounds__(THREADS)
         if (lane == 0) finish_row(a, tiny, z, a.a.long_row[k], b, r, &mine);
     }
     if (lane == 0) errors[warp] = mine;
-    add_rows(errors, MPKI_CUDA_REFINE_ROWS, partial + 2 * (int64_t)blockIdx.x, a.errors);
+    add_rows(errors, MPKI_CUDA_REFINE_ROWS, partial + 2 * (int64_t)block, a.errors);
 }
 
 static int blocks_of(int count) {
@@ -398,34 +436,35 @@ static int blocks_of(int count) {
 }
 
 template <int WORDS, int LANES>
-static mpk_status queue_rows(mpki_cuda *cuda, const mpki_cuda_refine *a, double tiny, const T *x,
-                             const T *b, T *r) {
+static mpk_status queue_rows(mpki_cuda *cuda, const mpki_cuda_refine *a, const mpki_cuda_columns *c,
+                             double tiny, const T *x, const T *b, T *r) {
     const int each = THREADS / LANES, rows = (a->a.n + each - 1) / each;
     const int pieces = blocks_of(a->a.pieces), longs = blocks_of(a->a.longs);
     auto residual = rows_kernel<WORDS, LANES, T>;
     auto rest = long_kernel<WORDS, T>;
-    MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, residual, rows + pieces, THREADS, 0, *a, rows, tiny, x, b, r));
+    const int all = (rows + pieces) * c->count, behind = longs * c->count;
+    MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, residual, all, THREADS, 0, *a, *c, rows, tiny, x, b, r));
     if (longs > 0)
-        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, rest, longs, THREADS, 0, *a, a->partial + 2 * (int64_t)rows,
-                                  tiny, b, r));
+        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, rest, behind, THREADS, 0, *a, *c, rows, tiny, b, r));
     if (b && !ends_alone(a->a.longs, rows + pieces))
-        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, squares_kernel, 1, SUM_THREADS, 0, *a, rows + longs));
+        MPKI_TRY(
+            MPKI_LAUNCH_NEXT(cuda, squares_kernel, c->count, SUM_THREADS, 0, *a, *c, rows + longs));
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }
 
 /* The errors of x, as far as kernels form them; b NULL: its flatness. */
 template <int WORDS>
-static mpk_status queue(mpki_cuda *cuda, const mpki_cuda_refine *a, double tiny, int step,
-                        T *before, T *x, const T *b, T *r) {
+static mpk_status queue(mpki_cuda *cuda, const mpki_cuda_refine *a, const mpki_cuda_columns *c,
+                        double tiny, int step, T *before, T *x, const T *b, T *r) {
     const int n = a->a.n, blocks = (n + 255) / 256 < 1024 ? (n + 255) / 256 : 1024;
     auto extremes = extremes_kernel<T>;
     MPKI_TRY(cudaSetDevice(cuda->device));
-    MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, extremes, blocks, 256, 0, n, step, r, before, x, b,
-                              b ? (const double *)NULL : a->scale, a->wanted, a->errors));
-    return a->lanes == 4   ? queue_rows<WORDS, 4>(cuda, a, tiny, x, b, r)
-           : a->lanes == 8 ? queue_rows<WORDS, 8>(cuda, a, tiny, x, b, r)
-                           : queue_rows<WORDS, 32>(cuda, a, tiny, x, b, r);
+    MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, extremes, blocks * c->count, 256, 0, n, *c, step, r, before, x,
+                              b, b ? (const double *)NULL : a->scale, a->wanted, a->errors));
+    return a->lanes == 4   ? queue_rows<WORDS, 4>(cuda, a, c, tiny, x, b, r)
+           : a->lanes == 8 ? queue_rows<WORDS, 8>(cuda, a, c, tiny, x, b, r)
+                           : queue_rows<WORDS, 32>(cuda, a, c, tiny, x, b, r);
 }
 
 static int clear(mpki_cuda *cuda, const mpki_cuda_refine *a, int32_t count) {
@@ -448,14 +487,15 @@ static int report_to_host(mpki_cuda *cuda, const mpki_cuda_refine *a, int32_t co
     return MPK_OK;
 }
 
-static int measure(mpki_cuda *cuda, const mpki_cuda_refine *a, double tiny, int step, int deep,
-                   void *before, void *x, const void *b, void *r) {
-    return deep ? queue<4>(cuda, a, tiny, step, (T *)before, (T *)x, (const T *)b, (T *)r)
-                : queue<2>(cuda, a, tiny, step, (T *)before, (T *)x, (const T *)b, (T *)r);
+static int measure(mpki_cuda *cuda, const mpki_cuda_refine *a, const mpki_cuda_columns *columns,
+                   double tiny, int step, int deep, void *before, void *x, const void *b, void *r) {
+    return deep ? queue<4>(cuda, a, columns, tiny, step, (T *)before, (T *)x, (const T *)b, (T *)r)
+                : queue<2>(cuda, a, columns, tiny, step, (T *)before, (T *)x, (const T *)b, (T *)r);
 }
 
 static int flatness(mpki_cuda *cuda, const mpki_cuda_refine *a, double tiny, const void *v) {
-    return queue<2>(cuda, a, tiny, 0, NULL, (T *)(uintptr_t)v, NULL, NULL);
+    const mpki_cuda_columns one = {1, {0}, {0}, 0, 0, 0, 0};
+    return queue<2>(cuda, a, &one, tiny, 0, NULL, (T *)(uintptr_t)v, NULL, NULL);
 }
 
 static int move(mpki_cuda *cuda, int32_t n, const void *from, void *to) {

@@ -5,22 +5,24 @@
 
 using namespace mpki;
 
-static mpk_status take(mpki_cuda *cuda, int32_t n, int32_t nrhs, const int32_t *perm,
-                       const double *scale, const void *b, int64_t ldb, void *y, void *unset,
-                       int64_t bytes, const unsigned long long *wanted, void *zero, int64_t zeros) {
+static mpk_status take(mpki_cuda *cuda, int32_t n, int32_t nrhs, int32_t columns,
+                       const int32_t *perm, const double *scale, const void *b, int64_t ldb,
+                       void *y, void *unset, int64_t bytes, const unsigned long long *wanted,
+                       void *zero, int64_t zeros) {
     auto kernel = take_kernel<T>;
-    MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, kernel, (n + 255) / 256, 256, 0, n, nrhs, perm, scale,
+    MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, kernel, (n + 255) / 256, 256, 0, n, nrhs, columns, perm, scale,
                               (const T *)b, ldb, (T *)y, (unsigned long long *)unset, bytes / 8,
                               wanted, (unsigned long long *)zero, zeros / 8));
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }
 
-static mpk_status give(mpki_cuda *cuda, int32_t n, int32_t nrhs, const int32_t *perm,
-                       const double *scale, const void *y, void *x, int64_t ldx) {
+static mpk_status give(mpki_cuda *cuda, int32_t n, int32_t nrhs, int32_t columns,
+                       const int32_t *perm, const double *scale, const void *y, void *x,
+                       int64_t ldx) {
     auto kernel = give_kernel<T>;
-    MPKI_LAUNCH(kernel, (n + 255) / 256, 256, 0, cuda->sparse, n, nrhs, perm, scale, (const T *)y,
-                (T *)x, ldx);
+    MPKI_LAUNCH(kernel, (n + 255) / 256, 256, 0, cuda->sparse, n, nrhs, columns, perm, scale,
+                (const T *)y, (T *)x, ldx);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }
@@ -32,8 +34,8 @@ static mpk_status sweep_nr(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_
     auto kernel = back ? backward_kernel < MODE, H, SMALL && NR == 1, NR,
          T >           : forward_kernel<MODE, SMALL, NR, T>;
     MPKI_PASS(allow(cuda, kernel, bytes));
-    MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, kernel, back ? s->ups : s->downs, SWEEP_THREADS, (size_t)bytes,
-                              *t, *s, (int)(entries / NR)));
+    MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, kernel, (back ? s->ups : s->downs) * s->sheets, SWEEP_THREADS,
+                              (size_t)bytes, *t, *s, (int)(entries / NR)));
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }

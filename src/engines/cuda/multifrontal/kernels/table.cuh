@@ -33,11 +33,11 @@ struct mpki_cuda_direct_kind {
 };
 
 struct mpki_cuda_solve_kind {
-    mpk_status (*take)(mpki_cuda *, int32_t, int32_t, const int32_t *, const double *, const void *,
-                       int64_t, void *, void *, int64_t, const unsigned long long *, void *,
-                       int64_t);
-    mpk_status (*give)(mpki_cuda *, int32_t, int32_t, const int32_t *, const double *, const void *,
+    mpk_status (*take)(mpki_cuda *, int32_t, int32_t, int32_t, const int32_t *, const double *,
+                       const void *, int64_t, void *, void *, int64_t, const unsigned long long *,
                        void *, int64_t);
+    mpk_status (*give)(mpki_cuda *, int32_t, int32_t, int32_t, const int32_t *, const double *,
+                       const void *, void *, int64_t);
     mpk_status (*sweep)(mpki_cuda *, const mpki_cuda_tree *, const mpki_cuda_sweep *, bool);
     mpk_status (*diagonal)(mpki_cuda *, const mpki_cuda_tree *, const mpki_cuda_sweep *, int);
 };

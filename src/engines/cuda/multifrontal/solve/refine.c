@@ -52,8 +52,9 @@ static refining *make(const mpki_direct *f, int32_t columns) {
     const mpki_cuda_by_rows *rows = mpki_cuda_direct_rows(f);
     if (!rows) return NULL;
     const int64_t blocks = (n + rows->longs) / MPKI_CUDA_REFINE_ROWS + 2;
-    const int64_t part[] = {2 * blocks * 8,
-                            rows->pieces * (int64_t)MPKI_CUDA_REFINE_SUMS * 8,
+    const int64_t sums = rows->pieces * (int64_t)MPKI_CUDA_REFINE_SUMS;
+    const int64_t part[] = {2 * blocks * (columns + 1) * 8,
+                            sums * (columns + 1) * 8,
                             (columns + 1) * (int64_t)sizeof(mpki_cuda_errors),
                             n * size,
                             n * size,
@@ -81,6 +82,8 @@ static refining *make(const mpki_direct *f, int32_t columns) {
                                                                : 32,
                               .partial = (double *)(void *)at[0],
                               .piece = (double *)(void *)at[1],
+                              .partials = 2 * blocks,
+                              .sums = sums,
                               .errors = (mpki_cuda_errors *)(void *)at[2]};
     /* without it errors are copied */
     if (mpk_failed(f->device->table->direct->refine[f->tree.scalar]->hold(
@@ -152,21 +155,42 @@ static char *x_of(const loop *l, int32_t c) {
     return l->x + c * l->x_step;
 }
 
-/* The residual in place k, of those at work, and its errors, which are 0, as `a` has them. step: x
- * := x + r first */
-static bool queue(const loop *l, const mpki_cuda_refine *a, int32_t k, int step) {
+/* The residuals in so many places, of those at work, and their errors, which are 0, as `a` has them.
+ * step: x := x + r first; deep: as of all of them */
+static bool queue_places(const loop *l, const mpki_cuda_refine *a, const int8_t *places,
+                         int32_t count, int step, bool deep) {
     const refining *z = l->z;
-    const int32_t c = l->number[k];
+    const int64_t size = l->vector / l->f->tree.n;
+    mpki_cuda_columns c = {.count = count,
+                           .before_step = l->f->tree.n,
+                           .x_step = l->x_step / size,
+                           .b_step = l->b_step / size,
+                           .r_step = l->f->tree.n};
+    if (count == 0) return true;
+    for (int32_t k = 0; k < count; k++) {
+        c.place[k] = places[k];
+        c.number[k] = (int8_t)l->number[places[k]];
+    }
     return did(l->ctx, l->f,
-               l->kernels->measure(l->f->device->cuda, a, l->tiny, step, l->column[c].deep,
-                                   z->x + c * l->vector, x_of(l, c), l->b + c * l->b_step,
-                                   z->r + k * l->vector));
+               l->kernels->measure(l->f->device->cuda, a, &c, l->tiny, step, deep, z->x, l->x, l->b,
+                                   z->r));
+}
+
+/* Likewise in place k alone; `a` is that place's. */
+static bool queue(const loop *l, const mpki_cuda_refine *a, int32_t k, int step) {
+    const int8_t place = 0;
+    loop one = *l;
+    refining z = *l->z;
+    one.z = &z, one.number[0] = l->number[k];
+    z.r += k * l->vector;
+    return queue_places(&one, a, &place, 1, step, l->column[l->number[k]].deep);
 }
 
 /* What is measured in place k. */
 static mpki_cuda_refine place(const loop *l, int32_t k) {
     mpki_cuda_refine a = l->z->a;
     a.errors += k;
+    a.partial += k * a.partials, a.piece += k * a.sums;
     if (a.report) a.report += k;
     return a;
 }
@@ -203,11 +227,15 @@ static measured judge(loop *l, int32_t k, mpki_cuda_errors e) {
 static measured measure(loop *l, int step) {
     mpki_cuda_errors e[MPKI_REFINE_TOGETHER];
     mpki_cuda_refine a;
-    if (!clear(l, &a, 0, l->active)) return DEVICE_FAILED;
+    int8_t places[2][MPKI_REFINE_TOGETHER]; /* deep or not */
+    int32_t count[2] = {0, 0};
     for (int32_t k = 0; k < l->active; k++) {
-        a = place(l, k);
-        if (!queue(l, &a, k, step)) return DEVICE_FAILED;
+        const bool deep = l->column[l->number[k]].deep;
+        places[deep][count[deep]++] = (int8_t)k;
     }
+    if (!clear(l, &a, 0, l->active)) return DEVICE_FAILED;
+    for (int deep = 0; deep < 2; deep++)
+        if (!queue_places(l, &a, places[deep], count[deep], step, deep)) return DEVICE_FAILED;
     if (!did(l->ctx, l->f, l->kernels->report_to_host(l->f->device->cuda, &l->z->a, l->active, e)))
         return DEVICE_FAILED;
     measured worst = MEASURED;
@@ -390,6 +418,17 @@ static void report(const loop *l, int32_t nrhs, mpki_refined *told) {
     told->done = nrhs;
 }
 
+/* Right-hand sides whose vectors are worth their memory. */
+static int32_t together(const mpki_direct *f, int32_t nrhs) {
+    enum { LEAST = 8, VECTORS = 4 };
+    const int64_t each = VECTORS * f->tree.n * (int64_t)mpk_scalar_size(f->tree.scalar);
+    int64_t room = f->memory_bytes / MPKI_CUDA_SHEETS_SHARE;
+    if (room < MPKI_CUDA_SHEETS_FREE) room = MPKI_CUDA_SHEETS_FREE;
+    int32_t most = MPKI_REFINE_TOGETHER;
+    while (most > LEAST && most * each > room) most /= 2;
+    return nrhs < most ? nrhs : most;
+}
+
 mpk_status mpki_cuda_direct_refine(mpk_context *ctx, const mpki_direct *f, mpki_direct_solver *s,
                                    const mpki_refine_wish *wish, int32_t nrhs, const void *b,
                                    int64_t ldb, void *x, int64_t ldx, mpki_refined *told) {
@@ -400,7 +439,7 @@ mpk_status mpki_cuda_direct_refine(mpk_context *ctx, const mpki_direct *f, mpki_
     const bool x_away = f->device->table->is_device(cuda, x);
     loop l = {.ctx = ctx, .f = f, .s = s, .vector = n * size};
     *told = (mpki_refined){0};
-    if (nrhs > MPKI_REFINE_TOGETHER) nrhs = MPKI_REFINE_TOGETHER;
+    nrhs = together(f, nrhs);
     l.kernels = to->refine[f->tree.scalar];
     l.z = make(f, nrhs);
     if (!l.z) return MPK_OK;

@@ -3,6 +3,7 @@
  * sweeps. */
 #include "lists.h"
 
+#include <math.h>
 #include <string.h>
 
 static const char STAGE[] = "solve";
@@ -10,10 +11,12 @@ static const char STAGE[] = "solve";
 struct mpki_direct_solver {
     mpk_context *ctx;
     const mpki_direct *f;
-    int32_t block;  /* most right-hand sides swept together: a power of two */
-    uint64_t shape; /* of the factor that the lists are for */
-    char *memory;   /* device */
-    void *stage;    /* device, n x block: vectors of the host */
+    int32_t block;                          /* most right-hand sides of a sheet: a power of two */
+    int32_t sheets;                         /* most that are swept side by side */
+    int32_t asked;                          /* right-hand sides that it was made for */
+    uint64_t shape;                         /* of the factor that the lists are for */
+    char *memory;                           /* device */
+    void *stage;                            /* device, n x block x sheets: vectors of the host */
     int64_t rows, sent, squares, half_copy; /* as the lists have them */
     mpki_cuda_sweep sweep;
     int32_t *pivot; /* device, n: number of the pivot at each position; NULL: never asked for */
@@ -81,9 +84,10 @@ static void place_unset(const mpki_direct *f, int64_t sent, int64_t rows, int64_
     at[4] = at[3] + padded(f->tree.n * size);
 }
 
-/* Fills `parts` (PARTS) for so many right-hand sides at once. Returns the bytes of all. */
+/* Fills `parts` (PARTS) for so many sheets of so many right-hand sides. Returns the bytes of
+ * all. */
 static int64_t list_parts(const mpki_direct *f, const mpki_cuda_sweep_lists *l, int32_t block,
-                          part *parts) {
+                          int32_t sheets, part *parts) {
     const int64_t size = (int64_t)mpk_scalar_size(f->tree.scalar), n = f->tree.n;
     const int64_t fronts = f->plan.fronts, word = sizeof(int32_t);
     int64_t unset[5];
@@ -99,9 +103,9 @@ static int64_t list_parts(const mpki_direct *f, const mpki_cuda_sweep_lists *l, 
                              {fronts * (int64_t)sizeof *l->slot, l->slot, 0},
                              {l->slots * word, l->place, 0},
                              {l->contributions * word, l->contribution, 0},
-                             [STAGED] = {n * block * size, NULL, 0},
-                             [BY_POSITION] = {n * block * size, NULL, 0},
-                             [UNSET] = {unset[4], NULL, 0}};
+                             [STAGED] = {n * block * sheets * size, NULL, 0},
+                             [BY_POSITION] = {n * block * sheets * size, NULL, 0},
+                             [UNSET] = {unset[4] * sheets, NULL, 0}};
     int64_t bytes = 0;
     for (int k = 0; k < PARTS; k++) {
         parts[k] = all[k];
@@ -115,7 +119,7 @@ mpk_status mpki_cuda_direct_solver_bytes(mpk_context *ctx, const mpki_direct *f,
     mpki_cuda_sweep_lists l;
     part parts[PARTS];
     const mpk_status status = mpki_cuda_sweep_lists_make(ctx, f, &l);
-    *bytes = mpk_failed(status) ? 0 : list_parts(f, &l, 1, parts);
+    *bytes = mpk_failed(status) ? 0 : list_parts(f, &l, 1, 1, parts);
     mpki_cuda_sweep_lists_free(ctx, &l);
     return status;
 }
@@ -156,7 +160,15 @@ static mpk_status fill(mpki_direct_solver *s) {
     part parts[PARTS];
     void *memory = NULL;
     if (mpk_failed(mpki_cuda_sweep_lists_make(s->ctx, f, &l))) goto done;
-    const int64_t bytes = list_parts(f, &l, s->block, parts);
+    /* sheets are worth a part of what the factor takes, and no more */
+    const int64_t least = list_parts(f, &l, s->block, 1, parts);
+    const int64_t more = list_parts(f, &l, s->block, 2, parts) - least;
+    int64_t room = f->memory_bytes / MPKI_CUDA_SHEETS_SHARE;
+    if (room < MPKI_CUDA_SHEETS_FREE) room = MPKI_CUDA_SHEETS_FREE;
+    if (f->limit > 0 && room > f->limit - (double)f->memory_bytes - (double)least)
+        room = (int64_t)fmax(0, f->limit - (double)f->memory_bytes - (double)least);
+    while (s->sheets > 1 && (s->sheets - 1) * more > room) s->sheets--;
+    const int64_t bytes = list_parts(f, &l, s->block, s->sheets, parts);
     if (f->limit > 0 && (double)bytes + (double)f->memory_bytes > f->limit) {
         mpki_error(s->ctx, MPK_ERR_MEMORY, STAGE, bytes,
                    "factor and solve need %.4g bytes of device memory; device_memory_limit allows "
@@ -213,9 +225,10 @@ mpk_status mpki_cuda_direct_solver_make(mpk_context *ctx, const mpki_direct *f, 
     *out = NULL;
     const int32_t most = most_together(f);
     int32_t block = 1;
-    while (2 * block <= columns && block < most) block *= 2;
+    while (block < columns && block < most) block *= 2;
+    if (columns > MPKI_CUDA_SHEETS_RHS) columns = MPKI_CUDA_SHEETS_RHS;
     mpki_direct_solver *s = atomic_exchange(&((mpki_direct *)(uintptr_t)f)->spare, NULL);
-    if (s && s->block >= block && s->shape == f->shape) {
+    if (s && s->block >= block && s->asked >= columns && s->shape == f->shape) {
         s->ctx = ctx;
         s->by_pivots = false;
         *out = s;
@@ -227,6 +240,8 @@ mpk_status mpki_cuda_direct_solver_make(mpk_context *ctx, const mpki_direct *f, 
     s->ctx = ctx;
     s->f = f;
     s->block = block;
+    s->sheets = block == most ? (columns + most - 1) / most : 1;
+    s->asked = columns;
     s->shape = f->shape;
     const mpk_status status = f->tree.n > 0 ? fill(s) : MPK_OK;
     if (mpk_failed(status))
@@ -247,7 +262,8 @@ static void place_sweeps(mpki_direct_solver *s, void *out, int64_t ldout) {
     w->finished = w->ticket + 2;
     w->sent = from + at[0], w->sent_back = from + at[1];
     w->u = from + at[2], w->x = from + at[3];
-    w->unset = at[4];
+    w->sheet = at[4];
+    w->unset = w->sheets * at[4];
     w->out = out, w->ldout = ldout, w->perm = f->perm, w->scale = f->on.scale;
 }
 
@@ -312,7 +328,7 @@ static bool sweep(mpki_direct_solver *s, bool back, bool diagonal) {
     return true;
 }
 
-/* A few columns at once: s->sweep.nrhs. */
+/* Some columns at once: s->sweep.columns. */
 static bool apply_columns(mpki_direct_solver *s, mpk_part part, const char *b, int64_t ldb, char *x,
                           int64_t ldx) {
     const mpki_direct *f = s->f;
@@ -320,13 +336,13 @@ static bool apply_columns(mpki_direct_solver *s, mpk_part part, const char *b, i
     const mpki_cuda_direct_table *to = device->table->direct;
     const mpk_scalar scalar = f->tree.scalar;
     const int64_t n = f->tree.n, size = (int64_t)mpk_scalar_size(scalar);
-    const int32_t nrhs = s->sweep.nrhs;
+    const int32_t nrhs = s->sweep.nrhs, columns = s->sweep.columns;
     const bool all = part == MPK_PART_ALL || part == MPK_PART_ABS;
     const bool in = all || part == MPK_PART_L, out = all || part == MPK_PART_LT;
     const bool fused = part == MPK_PART_ALL, alone = part == MPK_PART_D || part == MPK_PART_ABS;
     const bool b_away = device->table->is_device(device->cuda, b);
     const bool x_away = device->table->is_device(device->cuda, x);
-    for (int32_t r = 0; r < nrhs && !b_away; r++)
+    for (int32_t r = 0; r < columns && !b_away; r++)
         if (!DID(to->copy(device->cuda, (char *)s->stage + r * n * size, b + r * ldb * size,
                           n * size, 1)))
             return false;
@@ -335,18 +351,18 @@ static bool apply_columns(mpki_direct_solver *s, mpk_part part, const char *b, i
     place_sweeps(s, to_x, ld_x);
     choose_half_copies(s);
     const int32_t *between = s->by_pivots ? s->pivot : NULL;
-    if (!DID(to->take(device->cuda, scalar, (int32_t)n, nrhs, in ? f->perm : between,
+    if (!DID(to->take(device->cuda, scalar, (int32_t)n, nrhs, columns, in ? f->perm : between,
                       in ? f->on.scale : NULL, b_away ? (const void *)b : s->stage,
                       b_away ? ldb : n, s->sweep.y, s->sweep.ticket, in || out ? s->sweep.unset : 0,
                       s->wanted, s->zero, s->zeros)) ||
         (in && !sweep(s, false, false)) ||
         (alone && !DID(to->diagonal(device->cuda, &f->on, &s->sweep, part == MPK_PART_ABS))) ||
         (out && !sweep(s, true, fused)) ||
-        (!out && !DID(to->give(device->cuda, scalar, (int32_t)n, nrhs, between, NULL, s->sweep.y,
-                               to_x, ld_x))))
+        (!out && !DID(to->give(device->cuda, scalar, (int32_t)n, nrhs, columns, between, NULL,
+                               s->sweep.y, to_x, ld_x))))
         return false;
     s->zero = NULL, s->zeros = 0;
-    for (int32_t r = 0; r < nrhs && !x_away; r++)
+    for (int32_t r = 0; r < columns && !x_away; r++)
         if (!DID(to->copy(device->cuda, x + r * ldx * size, (char *)s->stage + r * n * size,
                           n * size, 0)))
             return false;
@@ -357,9 +373,14 @@ mpk_status mpki_cuda_direct_apply(mpki_direct_solver *s, mpk_part part, int32_t 
                                   int64_t ldb, void *x, int64_t ldx) {
     const int64_t size = (int64_t)mpk_scalar_size(s->f->tree.scalar);
     if (s->f->tree.n == 0) return MPK_OK;
-    for (int32_t r = 0; r < nrhs; r += s->sweep.nrhs) {
-        s->sweep.nrhs = s->block;
-        while (s->sweep.nrhs > nrhs - r) s->sweep.nrhs /= 2;
+    const bool alone = part == MPK_PART_D || part == MPK_PART_ABS;
+    mpki_cuda_sweep *w = &s->sweep;
+    for (int32_t r = 0; r < nrhs; r += w->columns) {
+        const int32_t rest = nrhs - r, most = s->block * (alone ? 1 : s->sheets);
+        w->columns = rest < most ? rest : most;
+        w->nrhs = s->block;
+        while (w->nrhs / 2 >= w->columns) w->nrhs /= 2;
+        w->sheets = (w->columns + w->nrhs - 1) / w->nrhs;
         if (!apply_columns(s, part, (const char *)b + r * ldb * size, ldb,
                            (char *)x + r * ldx * size, ldx))
             return mpki_failed(s->ctx);

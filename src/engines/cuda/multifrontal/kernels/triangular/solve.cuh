@@ -118,18 +118,45 @@ __device__ void backward_front(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
 
 enum { SWEEP_NOTHING = 1 << 30 /* in place of -1, what tickets begin with: there are no pieces */ };
 
+/** A thread: the sweep of sheet number `sheet`. size: bytes of an entry. */
+__device__ inline mpki_cuda_sweep sheet_of(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
+                                           int sheet, int size) {
+    mpki_cuda_sweep own = s;
+    const int64_t by = sheet * s.sheet;
+    own.y = (char *)s.y + (int64_t)sheet * t.n * s.nrhs * size;
+    own.finished = (int32_t *)((char *)s.finished + by);
+    own.sent = (char *)s.sent + by, own.sent_back = (char *)s.sent_back + by;
+    own.u = (char *)s.u + by, own.x = (char *)s.x + by;
+    if (s.out) own.out = (char *)s.out + (int64_t)sheet * s.nrhs * s.ldout * size;
+    own.columns = s.columns - sheet * s.nrhs;
+    if (sheet > 0 && !s.squared) own.square = NULL; /* sheet 0 keeps the inverses for all */
+    return own;
+}
+
 /** A block: the next piece of the list, and *number, its number. Blocks take pieces in order, so
- *  that whatever one waits for is at work. The kind is negative if the sweep is not wanted.
- *  Barriers: it meets the block. */
-__device__ inline mpki_cuda_piece next_piece(const mpki_cuda_sweep &s, const mpki_cuda_piece *list,
-                                             bool back, int *number) {
+ *  that whatever one waits for is at work; the same piece of all sheets one after the other, since
+ *  they read the same columns. The kind is negative if the sweep is not wanted. own [out] NULL, or
+ *  in shared memory: the sweep of the piece's sheet. size: bytes of an entry. Barriers: it meets the
+ *  block. */
+__device__ inline mpki_cuda_piece next_piece(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
+                                             const mpki_cuda_piece *list, bool back, int *number,
+                                             mpki_cuda_sweep *own, int size) {
     __shared__ int ticket;
     after_previous();
-    if (threadIdx.x == 0) ticket = atomicAdd(s.ticket + back, 1) + 1;
+    if (threadIdx.x == 0) {
+        const int next = atomicAdd(s.ticket + back, 1) + 1;
+        if (own && next < SWEEP_NOTHING) *own = sheet_of(t, s, next % s.sheets, size);
+        ticket = next < SWEEP_NOTHING ? next / s.sheets : next;
+    }
     __syncthreads();
     *number = ticket;
     MPKI_STAMP_PIECE(back, ticket, 0);
     return ticket < SWEEP_NOTHING ? list[ticket] : mpki_cuda_piece{-1, 0, 0};
+}
+
+/** The most right-hand sides that a sweep takes, of which there may be several sheets. */
+template <class T> __host__ __device__ constexpr int sheet_columns() {
+    return sizeof(T) > 8 ? MPKI_CUDA_RHS / 2 : MPKI_CUDA_RHS;
 }
 
 /** Blocks that a multiprocessor holds, as far as registers are concerned: small fronts wait for
@@ -211,8 +238,14 @@ __global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T>())
     forward_kernel(mpki_cuda_tree t, mpki_cuda_sweep s, int most) {
     MPKI_SMEM;
     int ticket;
-    const mpki_cuda_piece me = next_piece(s, s.down, false, &ticket);
-    if (me.kind >= 0) forward_piece<MODE, SMALL, NR, T>(t, s, me, smem, most);
+    if constexpr (NR == sheet_columns<T>()) {
+        __shared__ mpki_cuda_sweep own;
+        const mpki_cuda_piece me = next_piece(t, s, s.down, false, &ticket, &own, sizeof(T));
+        if (me.kind >= 0) forward_piece<MODE, SMALL, NR, T>(t, own, me, smem, most);
+    } else {
+        const mpki_cuda_piece me = next_piece(t, s, s.down, false, &ticket, NULL, 0);
+        if (me.kind >= 0) forward_piece<MODE, SMALL, NR, T>(t, s, me, smem, most);
+    }
     MPKI_STAMP_PIECE(0, ticket, 1);
 }
 /** A block for each piece of x := L^-T y, or L^-T D^-1 y. most: entries of shared memory for each
@@ -222,8 +255,14 @@ __global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T>())
     backward_kernel(mpki_cuda_tree t, mpki_cuda_sweep s, int most) {
     MPKI_SMEM;
     int ticket;
-    const mpki_cuda_piece me = next_piece(s, s.up, true, &ticket);
-    if (me.kind >= 0) backward_piece<MODE, H, SMALL, NR, T>(t, s, me, smem, most);
+    if constexpr (NR == sheet_columns<T>()) {
+        __shared__ mpki_cuda_sweep own;
+        const mpki_cuda_piece me = next_piece(t, s, s.up, true, &ticket, &own, sizeof(T));
+        if (me.kind >= 0) backward_piece<MODE, H, SMALL, NR, T>(t, own, me, smem, most);
+    } else {
+        const mpki_cuda_piece me = next_piece(t, s, s.up, true, &ticket, NULL, 0);
+        if (me.kind >= 0) backward_piece<MODE, H, SMALL, NR, T>(t, s, me, smem, most);
+    }
     MPKI_STAMP_PIECE(1, ticket, 1);
 }
 
@@ -282,13 +321,13 @@ __global__ void diagonal_kernel(mpki_cuda_tree t, mpki_cuda_sweep s, int absolut
     }
 }
 
-/** A thread for each position: y := scale b by position; perm NULL: b is in that order already;
- *  scale NULL: 1. All bits of `words` words from `unset` on are set, `zeros` words from `zero` on
+/** A thread for each position: y := scale b by position, in sheets of nrhs columns, zeros beyond
+ *  `columns`; perm NULL: b is in that order already; scale NULL: 1. All bits of `words` words from `unset` on are set, `zeros` words from `zero` on
  *  become 0. If 0 lies at `wanted`, y stays, and the tickets say that there are no pieces. Called
  *  by the slot `take` of mpki_cuda_direct_table. Barriers: none. */
 template <class T>
-__global__ void take_kernel(int n, int nrhs, const int32_t *perm, const double *scale, const T *b,
-                            int64_t ldb, T *y, unsigned long long *unset, int64_t words,
+__global__ void take_kernel(int n, int nrhs, int columns, const int32_t *perm, const double *scale,
+                            const T *b, int64_t ldb, T *y, unsigned long long *unset, int64_t words,
                             const unsigned long long *wanted, unsigned long long *zero,
                             int64_t zeros) {
     typedef typename scalar_of<T>::real R;
@@ -302,21 +341,25 @@ __global__ void take_kernel(int n, int nrhs, const int32_t *perm, const double *
     for (int64_t w = k; w < words; w += (int64_t)gridDim.x * blockDim.x) unset[w] = ~0ull;
     if (k >= n) return;
     const int64_t from = perm ? perm[k] : k;
-    for (int r = 0; r < nrhs; ++r)
-        y[k * nrhs + r] = scale ? b[from + r * ldb] * (R)scale[k] : b[from + r * ldb];
+    for (int c = 0; c < columns; c += nrhs, y += (int64_t)n * nrhs)
+        for (int r = 0; r < nrhs; ++r) {
+            const T x = c + r < columns ? b[from + (c + r) * ldb] : make<T>(0);
+            y[k * nrhs + r] = scale ? x * (R)scale[k] : x;
+        }
 }
 
 /** A thread for each position: x := scale y, back in the caller's order. Called by the slot `give`
  *  of mpki_cuda_direct_table. Barriers: none. */
 template <class T>
-__global__ void give_kernel(int n, int nrhs, const int32_t *perm, const double *scale, const T *y,
-                            T *x, int64_t ldx) {
+__global__ void give_kernel(int n, int nrhs, int columns, const int32_t *perm, const double *scale,
+                            const T *y, T *x, int64_t ldx) {
     typedef typename scalar_of<T>::real R;
     const int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (k >= n) return;
     const int64_t to = perm ? perm[k] : k;
-    for (int r = 0; r < nrhs; ++r)
-        x[to + r * ldx] = scale ? y[k * nrhs + r] * (R)scale[k] : y[k * nrhs + r];
+    for (int c = 0; c < columns; c += nrhs, y += (int64_t)n * nrhs)
+        for (int r = 0; r < nrhs && c + r < columns; ++r)
+            x[to + (c + r) * ldx] = scale ? y[k * nrhs + r] * (R)scale[k] : y[k * nrhs + r];
 }
 
 } // namespace mpki

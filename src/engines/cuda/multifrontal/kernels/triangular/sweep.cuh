@@ -404,7 +404,8 @@ template <int NR, class T>
 __device__ inline void send_solution(const mpki_cuda_sweep &s, int position, int r, T value) {
     typedef typename scalar_of<T>::real R;
     send((T *)s.x + (int64_t)position * NR + r, value);
-    if (s.out) ((T *)s.out)[s.perm[position] + r * s.ldout] = value * (R)s.scale[position];
+    if (s.out && (NR == 1 || r < s.columns))
+        ((T *)s.out)[s.perm[position] + r * s.ldout] = value * (R)s.scale[position];
 }
 /** A thread: what L^-T starts with in column k of panel a: y, or D^-1 y. */
 template <bool H, int NR, class T>

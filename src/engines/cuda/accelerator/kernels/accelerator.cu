@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A GPU as a machine of batches (metapack/accelerator.h). All that changes values is queued on one
+ * stream, in the order of the calls; lists go ahead of it on another one, through a ring of page-locked
+ * memory, so that nobody waits but who asks for results. */
+#include "machine.cuh"
+
+#include <map>
+#include <new>
+#include <string.h>
+#include <vector>
+
+namespace mpki {
+
+/** Pieces of one size, cut from slabs of device memory. */
+struct pieces {
+    std::vector<void *> free;
+    int64_t next; /* bytes of the next slab */
+};
+
+/** A part of the ring: lists of one call on their way. */
+struct segment {
+    char *host, *device;
+    int64_t bytes;
+    cudaEvent_t copied, used;
+    bool busy;
+};
+
+struct mark {
+    cudaEvent_t began, ended;
+    int32_t kernel, tag;
+};
+
+} // namespace mpki
+
+struct mpki_cuda_machine {
+    mpki_cuda *cuda;
+    std::map<int64_t, mpki::pieces> by_size;
+    std::map<char *, int64_t> slab_of, slab_bytes; /* by address: bytes of its pieces, of itself */
+    int64_t in_use;
+    enum { SEGMENTS = 8 };
+    mpki::segment ring[SEGMENTS];
+    int at;
+    void *scratch;
+    int64_t scratch_bytes;
+    std::vector<mpki::mark> marks;
+    std::vector<cudaEvent_t> events; /* idle ones */
+    cudaEvent_t now;
+    bool clock;
+    size_t told; /* marks before it have been told */
+};
+
+namespace mpki {
+namespace {
+
+typedef mpki_cuda_machine machine;
+
+const int64_t SLAB_LEAST = 1 << 20, SLAB_MOST = 256 << 20, SEGMENT_LEAST = 1 << 18,
+              PORTION = 16 << 20;
+
+cudaStream_t work(const machine *m) {
+    return m->cuda->sparse;
+}
+cudaStream_t copies(const machine *m) {
+    return m->cuda->side;
+}
+
+// ---- memory ----
+
+mpk_status take_memory(machine *m, int64_t bytes, void **p) {
+    mpki_cuda *cuda = m->cuda;
+    *p = NULL;
+    MPKI_TRY(be_on_device(cuda));
+    MPKI_TRY(cudaMalloc(p, (size_t)bytes));
+    return MPK_OK;
+}
+
+mpk_status grow(machine *m, int64_t bytes, pieces &of) {
+    void *slab;
+    if (of.next == 0) of.next = bytes > SLAB_LEAST ? bytes : SLAB_LEAST;
+    mpk_status status = take_memory(m, of.next, &slab);
+    if (mpk_failed(status)) { /* one piece may be there yet */
+        of.next = bytes;
+        MPKI_PASS(take_memory(m, of.next, &slab));
+    }
+    m->slab_of[(char *)slab] = bytes;
+    m->slab_bytes[(char *)slab] = of.next;
+    for (int64_t at = of.next / bytes; at > 0; --at)
+        of.free.push_back((char *)slab + (at - 1) * bytes);
+    if (2 * of.next <= SLAB_MOST) of.next *= 2;
+    return MPK_OK;
+}
+
+mpk_status allocate(void *self, int64_t bytes, void **p) {
+    machine *m = (machine *)self;
+    const int64_t size = (bytes + 31) / 32 * 32;
+    pieces &of = m->by_size[size];
+    *p = NULL;
+    if (of.free.empty()) MPKI_PASS(grow(m, size, of));
+    *p = of.free.back();
+    of.free.pop_back();
+    ++m->in_use;
+    return MPK_OK;
+}
+
+/** All slabs go back: nobody has a piece of them. */
+void forget(machine *m) {
+    cudaStreamSynchronize(work(m));
+    for (const auto &slab : m->slab_of) cudaFree(slab.first);
+    m->slab_of.clear();
+    m->slab_bytes.clear();
+    m->by_size.clear();
+}
+
+void release(void *self, void *p) {
+    machine *m = (machine *)self;
+    if (!p) return;
+    auto slab = m->slab_of.upper_bound((char *)p);
+    --slab;
+    /* what is queued with it comes before what is queued with its next owner */
+    m->by_size[slab->second].free.push_back(p);
+    if (--m->in_use == 0 && !be_on_device(m->cuda)) forget(m);
+}
+
+// ---- the ring ----
+
+mpk_status make_segment(machine *m, segment &s, int64_t bytes) {
+    mpki_cuda *cuda = m->cuda;
+    if (s.busy) MPKI_TRY(cudaEventSynchronize(s.used));
+    s.busy = false;
+    if (s.bytes >= bytes) return MPK_OK;
+    if (s.host) cudaFreeHost(s.host);
+    if (s.device) cudaFree(s.device);
+    s.host = s.device = NULL;
+    s.bytes = 0;
+    const int64_t size = bytes > SEGMENT_LEAST ? bytes + bytes / 2 : SEGMENT_LEAST;
+    if (!s.copied) MPKI_TRY(cudaEventCreateWithFlags(&s.copied, cudaEventDisableTiming));
+    if (!s.used) MPKI_TRY(cudaEventCreateWithFlags(&s.used, cudaEventDisableTiming));
+    MPKI_TRY(cudaMallocHost((void **)&s.host, (size_t)size));
+    MPKI_TRY(cudaMalloc((void **)&s.device, (size_t)size));
+    s.bytes = size;
+    return MPK_OK;
+}
+
+/** The next part of the ring, when what it had before was used. */
+mpk_status next_segment(machine *m, int64_t bytes, segment **out) {
+    *out = &m->ring[m->at];
+    m->at = (m->at + 1) % machine::SEGMENTS;
+    mpki_cuda *cuda = m->cuda;
+    MPKI_TRY(be_on_device(cuda));
+    return make_segment(m, **out, bytes);
+}
+
+/** Its first bytes to the device; the work that is queued next waits for them. */
+mpk_status send(machine *m, segment *s, int64_t bytes) {
+    mpki_cuda *cuda = m->cuda;
+    MPKI_TRY(cudaMemcpyAsync(s->device, s->host, (size_t)bytes, cudaMemcpyHostToDevice, copies(m)));
+    MPKI_TRY(cudaEventRecord(s->copied, copies(m)));
+    MPKI_TRY(cudaStreamWaitEvent(work(m), s->copied, 0));
+    return MPK_OK;
+}
+
+mpk_status mark_used(machine *m, segment *s) {
+    mpki_cuda *cuda = m->cuda;
+    MPKI_TRY(cudaEventRecord(s->used, work(m)));
+    s->busy = true;
+    return MPK_OK;
+}
+
+/** Lists are put one after the other; returns where this one will lie on the device. */
+struct packer {
+    segment *s;
+    int64_t used;
+    const void *put(const void *from, int64_t bytes) {
+        if (!from) return NULL;
+        const int64_t at = used;
+        memcpy(s->host + at, from, (size_t)bytes);
+        used = at + (bytes + 15) / 16 * 16;
+        return s->device + at;
+    }
+};
+
+// ---- copies ----
+
+mpk_status upload(void *self, void *to, const void *from, int64_t bytes) {
+    machine *m = (machine *)self;
+    mpki_cuda *cuda = m->cuda;
+    segment *s;
+    MPKI_PASS(next_segment(m, bytes, &s));
+    memcpy(s->host, from, (size_t)bytes);
+    MPKI_TRY(cudaMemcpyAsync(to, s->host, (size_t)bytes, cudaMemcpyHostToDevice, work(m)));
+    return mark_used(m, s);
+}
+
+mpk_status download(void *self, void *to, const void *from, int64_t bytes) {
+    machine *m = (machine *)self;
+    mpki_cuda *cuda = m->cuda;
+    segment *s;
+    MPKI_PASS(next_segment(m, bytes, &s));
+    MPKI_TRY(cudaMemcpyAsync(s->host, from, (size_t)bytes, cudaMemcpyDeviceToHost, work(m)));
+    MPKI_TRY(cudaStreamSynchronize(work(m)));
+    memcpy(to, s->host, (size_t)bytes);
+    return MPK_OK;
+}
+
+/** A piece in each block, words of four bytes. */
+__global__ void move_kernel(void *const *pieces, int *line, long long words, int apart) {
+    int *const piece = (int *)pieces[blockIdx.x];
+    int *const mine = line + blockIdx.x * words;
+    for (long long k = threadIdx.x; k < words; k += blockDim.x) {
+        if (apart)
+            piece[k] = mine[k];
+        else
+            mine[k] = piece[k];
+    }
+}
+
+/** As many pieces as go through the ring at a time. */
+int64_t some_of(int64_t count, int64_t bytes) {
+    const int64_t fit = PORTION / (bytes + (int64_t)sizeof(void *));
+    return count < fit ? count : fit < 1 ? 1 : fit;
+}
+
+mpk_status scatter(void *self, int64_t count, void *const *to, const void *from, int64_t bytes) {
+    machine *m = (machine *)self;
+    mpki_cuda *cuda = m->cuda;
+    for (int64_t first = 0, some; first < count; first += some) {
+        segment *s;
+        some = some_of(count - first, bytes);
+        MPKI_PASS(next_segment(m, some * (bytes + (int64_t)sizeof *to) + 32, &s));
+        packer list = {s, 0};
+        void *const *pieces = (void *const *)list.put(to + first, some * (int64_t)sizeof *to);
+        int *line = (int *)list.put((const char *)from + first * bytes, some * bytes);
+        MPKI_PASS(send(m, s, list.used));
+        MPKI_LAUNCH(move_kernel, some, 128, 0, work(m), pieces, line, bytes / 4, 1);
+        MPKI_TRY(cudaGetLastError());
+        MPKI_PASS(mark_used(m, s));
+    }
+    return MPK_OK;
+}
+
+mpk_status gather(void *self, int64_t count, void *to, void *const *from, int64_t bytes) {
+    machine *m = (machine *)self;
+    mpki_cuda *cuda = m->cuda;
+    for (int64_t first = 0, some; first < count; first += some) {
+        segment *s;
+        some = some_of(count - first, bytes);
+        MPKI_PASS(next_segment(m, some * (bytes + (int64_t)sizeof *from) + 32, &s));
+        packer list = {s, 0};
+        void *const *pieces = (void *const *)list.put(from + first, some * (int64_t)sizeof *from);
+        const int64_t line = list.used;
+        MPKI_PASS(send(m, s, list.used));
+        MPKI_LAUNCH(move_kernel, some, 128, 0, work(m), pieces, (int *)(s->device + line),
+                    bytes / 4, 0);
+        MPKI_TRY(cudaGetLastError());
+        MPKI_TRY(cudaMemcpyAsync(s->host + line, s->device + line, (size_t)(some * bytes),
+                                 cudaMemcpyDeviceToHost, work(m)));
+        MPKI_TRY(cudaStreamSynchronize(work(m)));
+        memcpy((char *)to + first * bytes, s->host + line, (size_t)(some * bytes));
+    }
+    return MPK_OK;
+}
+
+// ---- kernels ----
+
+block_kernel kernel_of(const mpk_accelerator_task *t) {
+    switch (t->kernel) {
+    case MPK_ACCELERATOR_FACTORIZE:
+        return !t->batch->perm ? BLOCK_FACTORIZE
+               : t->type == 2  ? (t->columns ? BLOCK_FACTORIZE_APART : BLOCK_FACTORIZE)
+               : t->pairs      ? BLOCK_FACTORIZE_PAIRS
+                               : BLOCK_FACTORIZE;
+    case MPK_ACCELERATOR_SOLVE:
+        return BLOCK_SOLVE;
+    case MPK_ACCELERATOR_DOWNDATE:
+        return t->shared ? BLOCK_PRODUCT : BLOCK_DOWNDATE;
+    case MPK_ACCELERATOR_TRANSPOSE:
+        return BLOCK_TRANSPOSE;
+    case MPK_ACCELERATOR_ZERO_OUT:
+        return BLOCK_ZERO_OUT;
+    default:
+        return BLOCK_PERMUTE;
+    }
+}
+
+/** Blocks for products, as many as are at work at once. */
+mpk_status make_scratch(machine *m, block_job &job, int n, int64_t size) {
+    mpki_cuda *cuda = m->cuda;
+    const int64_t at_work = 8, sms = cuda->sms > 0 ? cuda->sms : 1;
+    job.slots = sms * at_work * (128 / n);
+    const int64_t bytes = job.slots * n * n * size;
+    if (m->scratch_bytes < bytes) {
+        MPKI_TRY(cudaStreamSynchronize(work(m)));
+        if (m->scratch) cudaFree(m->scratch);
+        m->scratch = NULL, m->scratch_bytes = 0;
+        MPKI_TRY(cudaMalloc(&m->scratch, (size_t)bytes));
+        m->scratch_bytes = bytes;
+    }
+    job.scratch = m->scratch;
+    return MPK_OK;
+}
+
+/** An event, with a time. */
+mpk_status take_event(machine *m, cudaEvent_t *event) {
+    mpki_cuda *cuda = m->cuda;
+    if (m->events.empty()) {
+        MPKI_TRY(cudaEventCreateWithFlags(event, cudaEventDefault));
+    } else {
+        *event = m->events.back();
+        m->events.pop_back();
+    }
+    MPKI_TRY(cudaEventRecord(*event, work(m)));
+    return MPK_OK;
+}
+
+mpk_status run(void *self, const mpk_accelerator_task *t) {
+    machine *m = (machine *)self;
+    mpki_cuda *cuda = m->cuda;
+    const mpk_accelerator_batch *b = t->batch;
+    const int64_t count = b->count, lists = count * (int64_t)sizeof(void *),
+                  numbers = count * (int64_t)sizeof(int32_t);
+    block_launch *launch = block_launch_of(b->n, t->scalar);
+    if (!launch || (!t->state && t->kernel != MPK_ACCELERATOR_TRANSPOSE &&
+                    t->kernel != MPK_ACCELERATOR_ZERO_OUT))
+        return refuse(cuda, MPK_ERR_UNSUPPORTED,
+                      "no kernel for blocks of %d rows in this precision, or without verdicts",
+                      b->n);
+    if (count == 0) return MPK_OK;
+    segment *s;
+    MPKI_PASS(next_segment(m, 6 * lists + 2 * numbers + 8 * 16, &s));
+    packer list = {s, 0};
+    block_job job = {};
+    job.block = (void *const *)list.put(b->block[0], lists);
+    job.a = (void *const *)list.put(b->block[1], lists);
+    job.b = (void *const *)list.put(b->block[2], lists);
+    job.pivot = (void *const *)list.put(b->pivot, lists);
+    job.perm = (int *const *)list.put(b->perm, lists);
+    job.columns = (int *const *)list.put(t->columns, lists);
+    job.rows = (const int *)list.put(t->rows, numbers);
+    job.frame = (const int *)list.put(t->frame, numbers);
+    job.state = t->state;
+    job.small = b->small, job.bound = t->bound;
+    job.last = t->last, job.type = t->type, job.pairs = t->pairs;
+    job.perms = !b->perm ? 0 : t->columns ? 2 : 1;
+    job.count = count;
+    const block_kernel kernel = kernel_of(t);
+    if (kernel == BLOCK_PRODUCT)
+        MPKI_PASS(make_scratch(m, job, b->n, (int64_t)mpk_scalar_size(t->scalar)));
+    MPKI_PASS(send(m, s, list.used));
+    mark when = {NULL, NULL, t->kernel, t->tag};
+    if (m->clock) MPKI_PASS(take_event(m, &when.began));
+    MPKI_PASS(launch(cuda, kernel, job, work(m)));
+    if (m->clock) {
+        MPKI_PASS(take_event(m, &when.ended));
+        m->marks.push_back(when);
+    }
+    return mark_used(m, s);
+}
+
+mpk_status wait(void *self) {
+    machine *m = (machine *)self;
+    mpki_cuda *cuda = m->cuda;
+    MPKI_TRY(be_on_device(cuda));
+    if (m->clock) MPKI_TRY(cudaEventRecord(m->now, work(m)));
+    MPKI_TRY(cudaStreamSynchronize(work(m)));
+    return MPK_OK;
+}
+
+/** Seconds from an event to the last wait. */
+double before_now(machine *m, cudaEvent_t event) {
+    float ms = 0;
+    if (cudaEventElapsedTime(&ms, event, m->now)) cudaGetLastError();
+    return 1e-3 * (double)ms;
+}
+
+int64_t spans(void *self, int64_t most, mpk_accelerator_span *to) {
+    machine *m = (machine *)self;
+    int64_t count = 0;
+    if (!m->clock) {
+        if (cudaEventCreateWithFlags(&m->now, cudaEventDefault)) return 0;
+        m->clock = true;
+    }
+    for (; count < most && m->told < m->marks.size(); ++m->told) {
+        const mark &when = m->marks[m->told];
+        to[count++] = {when.kernel, when.tag, before_now(m, when.began), before_now(m, when.ended)};
+        m->events.push_back(when.began);
+        m->events.push_back(when.ended);
+    }
+    if (m->told == m->marks.size()) m->marks.clear(), m->told = 0;
+    return count;
+}
+
+const char *last_error(void *self) {
+    return ((machine *)self)->cuda->text;
+}
+
+// ---- the machine ----
+
+int make(mpki_cuda *cuda, machine **out, const int32_t **sizes, unsigned *precisions) {
+    machine *m = new (std::nothrow) machine();
+    *out = m;
+    *sizes = block_sizes;
+    *precisions = block_precisions;
+    return m ? (m->cuda = cuda, MPK_OK) : MPK_ERR_MEMORY;
+}
+
+void unmake(machine *m) {
+    if (!m || be_on_device(m->cuda)) return;
+    forget(m);
+    for (segment &s : m->ring) {
+        if (s.host) cudaFreeHost(s.host);
+        if (s.device) cudaFree(s.device);
+        if (s.copied) cudaEventDestroy(s.copied);
+        if (s.used) cudaEventDestroy(s.used);
+    }
+    for (const mark &when : m->marks)
+        m->events.push_back(when.began), m->events.push_back(when.ended);
+    for (cudaEvent_t event : m->events) cudaEventDestroy(event);
+    if (m->clock) cudaEventDestroy(m->now);
+    if (m->scratch) cudaFree(m->scratch);
+    delete m;
+}
+
+} // namespace
+} // namespace mpki
+
+extern "C" const mpki_cuda_accelerator_table mpki_cuda_accelerator_functions = {
+    mpki::make,    mpki::unmake, mpki::allocate, mpki::release, mpki::upload, mpki::download,
+    mpki::scatter, mpki::gather, mpki::run,      mpki::wait,    mpki::spans,  mpki::last_error};
