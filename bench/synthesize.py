@@ -7,7 +7,7 @@
 FOLDERs have Matrix Market files, .mtx or .mtx.xz (data/ if none is named). Each solver is compiled, and solves A x = A 1. Where it
 says that the inertia is certain, this is compared with what `metapack inertia` certifies. The exit code is 1 if one that is certain
 is wrong, or if a complete factorization tells of no replaced pivot and has no answer."""
-import argparse, json, lzma, os, re, subprocess, sys, tempfile, time
+import argparse, json, lzma, os, re, resource, signal, subprocess, sys, tempfile, time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SOLVERS = [
@@ -59,9 +59,9 @@ def truth(options, file):
 
 def solve(program, file, limit):
     began = time.time()
-    try:
-        r = subprocess.run([program, file], capture_output=True, text=True, timeout=limit)
-    except subprocess.TimeoutExpired:
+    r = subprocess.run([program, file], capture_output=True, text=True,
+                       preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (int(limit), int(limit))))
+    if r.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
         return {"code": "time", "time": limit, "certain": False}
     inertia = re.search(r"inertia (\d+) (\d+) \((.*)\)", r.stderr)
     replaced = re.search(r"(\d+) pivots replaced", r.stderr)
@@ -77,7 +77,7 @@ def main():
     parser.add_argument("folders", nargs="*", default=[os.path.join(ROOT, "data")])
     parser.add_argument("--build", default="build")
     parser.add_argument("--rows", type=int, default=20000)
-    parser.add_argument("--limit", type=float, default=600, help="seconds of a solve")
+    parser.add_argument("--limit", type=float, default=600, help="seconds of a processor for a solve")
     parser.add_argument("--only", help="solvers whose name has these words")
     parser.add_argument("--report")
     options = parser.parse_args()
