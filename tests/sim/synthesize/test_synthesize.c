@@ -64,7 +64,11 @@ static void compare(const char *spec, const char *where, const sim_description *
     mpk_problem *problem = NULL;
     mpk_problem_view a;
     char path[160], wanted[96];
-    assert_int_equal(mpk_problem_generate(ctx, spec, 3, &problem), MPK_OK);
+    const bool file = strchr(spec, '/') != NULL;
+    snprintf(path, sizeof path, METAPACK_DATA "/%s.mtx.xz", spec);
+    assert_int_equal(file ? mpk_problem_read(ctx, path, &problem)
+                          : mpk_problem_generate(ctx, spec, 3, &problem),
+                     MPK_OK);
     mpk_problem_view_get(problem, &a);
     if (run_on(problem, ctx, where) != 0) {
         run_command("cat %s/tell", folder);
@@ -73,7 +77,7 @@ static void compare(const char *spec, const char *where, const sim_description *
     snprintf(path, sizeof path, "%s/x.mtx", folder);
     double *x = read_vector(path, a.n), worst = 0;
     for (int k = 0; k < a.n; k++) worst = fmax(worst, fabs(x[k] - 1));
-    if (!(worst <= 1e-9)) fail_msg("%s: x differs by %g", spec, worst);
+    if (!file && !(worst <= 1e-9)) fail_msg("%s: x differs by %g", spec, worst);
     free(x);
     if (strcmp(d->type, "ldu") != 0) {
         mpk_analysis *an = NULL;
@@ -107,7 +111,13 @@ static bool make(const sim_description *d, const char *compiler, char where[128]
     return true;
 }
 
+/* real: among them what solvers without 2x2 pivots answered wrongly, and did not say so */
 static const char *const symmetric[] = {"lp-kkt 60 110 3", "quasi-definite 6", "nlpkkt 2", NULL};
+static const char *const real[] = {
+    "lp_kkt/afiro_it02",       "definite/bcsstk03", "acopf/case118_ieee_it09",
+    "saddle/Lshape_matrices2", "qp_kkt/cont-050",   "lp_kkt/25fv47_it04",
+    "lp_kkt/25fv47_it26",      "lp-kkt 60 110 3",   NULL};
+static const char *const incomplete[] = {"quasi-definite 6", "definite/1138_bus", NULL};
 static const char *const definite[] = {"helmholtz 2d 20 0", NULL};
 static const char *const general[] = {"convection 5", "lp-kkt 40 70 3", NULL};
 
@@ -119,10 +129,10 @@ static void test_solvers(void **unused) {
         const char *compiler;
         const char *const *specs;
     } list[] = {
-        {{"ldlt", "full", "both", "c", 3, "amd", "on", "on", "sqmr"}, "gcc", symmetric},
+        {{"ldlt", "full", "both", "c", 3, "amd", "on", "on", "sqmr"}, "gcc", real},
         {{"ldlt", "full", "outer", "hls", 3, "nd", "off", "on", "gmres"}, "gcc", symmetric},
         {{"ldlt", "full", "inner", "hls", 2, "rcm", "on", "off", "none"}, "gcc", symmetric + 1},
-        {{"ldlt", "level:3", "outer", "c", 3, "rcm", "on", "off", "sqmr"}, "clang", symmetric + 1},
+        {{"ldlt", "level:0", "outer", "c", 3, "rcm", "on", "off", "sqmr"}, "clang", incomplete},
         {{"llt", "full", "none", "c", 4, "nd", "off", "off", "none"}, "gcc", definite},
         {{"ldu", "full", "both", "c", 2, "amd", "on", "on", "gmres"}, "gcc", general},
         {{"ldu", "full", "both", "hls", 2, "rcm", "off", "off", "none"}, "gcc", general},
