@@ -63,7 +63,7 @@ def solve(program, file, limit):
                        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (int(limit), int(limit))))
     if r.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
         return {"code": "time", "time": limit, "certain": False}
-    inertia = re.search(r"inertia (\d+) (\d+) \((.*)\)", r.stderr)
+    inertia = re.search(r"inertia (\d+) (\d+) \d+ \((.*)\)", r.stderr)
     replaced = re.search(r"(\d+) pivots replaced", r.stderr)
     error = re.search(r"backward error (\S+)", r.stderr)
     return {"code": r.returncode, "time": time.time() - began, "said": r.stderr.strip(),

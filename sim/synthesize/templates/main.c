@@ -117,7 +117,7 @@ int main(int argc, char **argv) {
         n, BLOCK, (long long)info->blocks, info->stages, info->rejected, info->dense,
         (long long)info->replaced, info->growth);
     if (TYPE != LDU)
-        fprintf(stderr, "inertia %lld %lld (%s%s)\n", (long long)info->positive,
+        fprintf(stderr, "inertia %lld %lld %lld (%s%s)\n", (long long)info->positive,
                 (long long)info->negative,
                 info->certain ? "certain" : "not certain: ", info->certain ? "" : info->why_not);
     fprintf(stderr, "backward error %.3g after %d steps%s\n", error, info->steps,

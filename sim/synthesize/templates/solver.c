@@ -5,7 +5,8 @@
 #include "parts.h"
 
 enum { DENSE = 2048, MOST = 1 << 14 };
-static const double bound = 100; /* entries of L below a pivot that is accepted */
+static const double SMALL = 1e-14; /* what a pivot must be above, and becomes at the end */
+static const double bound = 100;   /* entries of L below a pivot that is accepted */
 
 /* ---- A by rows and by columns ---------------------------------------------------------------- */
 
@@ -68,14 +69,13 @@ typedef struct batch {
 } batch;
 
 static int run_pivots(solver *s, batch *t) {
-    const double small = 1e-14;
-    run_factorize(t->count, t->block, t->other, t->own, small, t->trouble, t->largest);
+    run_factorize(t->count, t->block, t->other, t->own, SMALL, t->trouble, t->largest);
     for (int64_t c = 0; c < t->count; c++) {
         const int k = t->place[c];
         pivot p = solver_pivot(s, k);
         const int failed = t->trouble[c] || !isfinite(t->largest[c]);
         if (failed && t->last) {
-            const int status = solver_dense(&p, PIVOTING, small, &s->info.replaced);
+            const int status = solver_dense(&p, PIVOTING, SMALL, &s->info.replaced);
             if (status) return status;
         } else if (failed || (!t->last && !(t->largest[c] <= 1e8))) {
             t->reject[k] = 1;
@@ -180,7 +180,7 @@ static int end_dense(solver *s) {
                     DENSE_AT(k, i, c, r) = TYPE == LDU ? s->upper[e * EACH + r * BLOCK + c] : v;
                 }
             }
-    return solver_dense(p, 1, 1e-14, &s->info.replaced);
+    return solver_dense(p, 1, SMALL, &s->info.replaced);
 }
 
 /* All frames, level set by level set; those that fail are marked in reject. */
@@ -262,6 +262,8 @@ static void count_signs(solver *s, const pivot *p, int padding) {
         if (TYPE == LDU) continue;
         if (e[k] != 0) /* complete pivoting takes one of each sign, or neither */
             s->info.positive++, s->info.negative++, k++;
+        else if (TYPE != LLT && fabs(d[k]) == SMALL)
+            s->info.zero++;
         else
             *(d[k] > 0 || TYPE == LLT ? &s->info.positive : &s->info.negative) += 1;
     }

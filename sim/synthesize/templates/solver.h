@@ -28,6 +28,7 @@ typedef struct solver_info {
     int64_t replaced;     /* pivots that were too small, and replaced */
     double growth;        /* the largest entry of D by that of A, both scaled */
     int64_t positive, negative; /* pivots by sign */
+    int64_t zero;               /* those that were replaced have none */
     int certain;                /* is this the inertia of A? */
     const char *why_not;        /* NULL where it is certain */
     double contraction; /* the largest sqrt(n) |z - M^-1 A z| / |z| over random z that were tried */
