@@ -2,19 +2,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Approximate inverses in place of triangular solves: iterations, time, bytes (docs/guide/isai.md).
 
-    bench/isai.py [--part sqmr idr apart] [--build build] [--report bench/results/isai.md]
+    bench/isai.py [--part sqmr idr apart frames] [--build build] [--report bench/results/isai.md]
 
 sqmr: indefinite LDLT factors on blocks, exact / Jacobi sweeps / ISAI(1..3) with 0 to 3 sweeps of relaxation, on 20
 matrices. idr: the setting of the paper's Table II (ILU(0), IDR(4), natural or RCM order, unit diagonal, 1e-10) on
 generated siblings of its matrices. apart: how far one application by products is from an exact one, which option triangular
-auto measures, beside the iterations. Each section is written anew when it is run, a matrix at a time, so that
+auto measures, beside the iterations. frames: approximate inverses by frames beside those by columns. Each section is written anew when it is run, a matrix at a time, so that
 `flock LOCK bench/isai.py --part sqmr --only NAME` measures one; the rows are kept in BUILD/bench."""
-import fnmatch, json, os, tempfile
+import fnmatch, json, os, subprocess, tempfile
 
 import numpy as np
-from scipy import sparse, spatial
+from scipy import io, sparse
 
 from incomplete import arguments, converged, find, iterations, machine, solve, version
+from page import put_section
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -46,39 +47,31 @@ def sqmr(options, name):
 
 # ---- the paper's Table II -------------------------------------------------------------------------------------------
 
-def unit_diagonal(a):
+def siblings():
+    """Name: title, order, spec of bench/cuda/siblings.txt."""
+    with open(os.path.join(HERE, "cuda/siblings.txt"), encoding="utf-8") as file:
+        rows = [line.split(None, 3) for line in file if not line.startswith("#")]
+    return {name: (title, order, spec.strip()) for name, title, order, spec in rows}
+
+
+def scaled(spec, scale):
+    """Its sides, those that are at least 32, times `scale`."""
+    return " ".join(str(max(4, round(int(w) * scale))) if w.isdigit() and int(w) >= 32 else w for w in spec.split())
+
+
+def generated(options, spec, path):
+    """What the generator makes of a spec, with a unit diagonal, both triangles in a file."""
+    subprocess.run([os.path.join(options.build, "metapack"), "generate", *spec.split(), "-q", "-o", path], check=True)
+    a = io.mmread(path).tocsc()
     scale = sparse.diags(1 / np.sqrt(np.abs(a.diagonal())))
-    return (scale @ a @ scale).tocsc()
+    a = (scale @ a @ scale).tocsc()
+    write_matrix(path, a)
+    return a
 
 
-def grid(side, wind=0.0):
-    """Five points, with what is outside held at zero; a flow makes it unsymmetric."""
-    ones = np.ones(side)
-    line = sparse.diags([-(1 + wind) * ones[1:], 2 * ones, -(1 - wind) * ones[1:]], [-1, 0, 1])
-    return unit_diagonal(sparse.kron(sparse.eye(side), line) + sparse.kron(line, sparse.eye(side)))
-
-
-def triangles(n, mass):
-    """Linear elements on the Delaunay triangles of random points: Laplace's operator, and `mass` times the mass matrix.
-    In the order of the points, which is random."""
-    points = np.random.default_rng(1).random((n, 2))
-    t = spatial.Delaunay(points).simplices
-    p = points[t]
-    edge = p[:, [2, 0, 1]] - p[:, [1, 2, 0]]
-    area = np.abs(edge[:, 0, 0] * edge[:, 1, 1] - edge[:, 0, 1] * edge[:, 1, 0]) / 2
-    local = np.einsum("tik,tjk->tij", edge, edge) / (4 * area)[:, None, None]
-    local = local + mass * area[:, None, None] * (1 + np.eye(3)) / 12
-    rows, cols = np.repeat(t, 3, axis=1).ravel(), np.tile(t, (1, 3)).ravel()
-    a = sparse.coo_matrix((local.ravel(), (rows, cols)), shape=(n, n)).tocsc()
-    hull = np.unique(spatial.ConvexHull(points).vertices)
-    inner = np.setdiff1d(np.arange(n), hull)
-    return unit_diagonal(a[inner][:, inner])
-
-
-SIBLINGS = {"ECO": ("ecology2", lambda f: grid(round(1000 * f)), "natural", (954, 2933)),
-            "TMT": ("tmt_unsym", lambda f: grid(round(958 * f), 0.05), "natural", (755, 1881)),
-            "THM": ("thermal2", lambda f: triangles(round(1228045 * f * f), 0), "natural", (873, 1755)),
-            "PARA": ("parabolic_fem", lambda f: triangles(round(525825 * f * f), 1e3), "rcm", (139, 730))}
+SIBLINGS = siblings()
+PUBLISHED = {"AF3": (329, 1588), "ECO": (954, 2933), "OFF": (148, 440), "PARA": (139, 730), "THM": (873, 1755),
+             "TMT": (755, 1881)}  # iterations of Table II: exact, ISAI(1)
 SIDES = [("exact", [])] + [(f"ISAI({k})+{r}", ["--triangular", "isai", "--isai-pattern", "matrix", "--isai-power", str(k),
                                                "--isai-relax", str(r)]) for k in (1, 2, 3) for r in (0, 1)]
 
@@ -91,12 +84,11 @@ def write_matrix(path, a):
 
 
 def idr(options, name):
-    _, make, order, _ = SIBLINGS[name]
+    _, order, spec = SIBLINGS[name]
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        a, path = make(options.scale), os.path.join(folder, "a.mtx")
-        rhs = os.path.join(folder, "b.mtx")
-        write_matrix(path, a)
+        path, rhs = os.path.join(folder, "a.mtx"), os.path.join(folder, "b.mtx")
+        a = generated(options, scaled(spec, options.scale), path)
         with open(rhs, "w", encoding="utf-8") as file:
             file.write(f"%%MatrixMarket matrix array real general\n{a.shape[0]} 1\n" + "1\n" * a.shape[0])
         for case, words in SIDES:
@@ -108,6 +100,56 @@ def idr(options, name):
             told = "failed: " + row["failed"] if "failed" in row else str(iterations(row))
             print(name, case, told, flush=True)
     return rows
+
+
+# ---- by frames: one system for the columns of a block ------------------------------------------------------------------
+
+FRAMES = MATRICES + ["generate elements shell 40", "generate elements tetrahedra 16", "generate optimal-control 60 states=16"]
+FRAME_CASES = [(f"ISAI({k})+{r}{' by frames' if on else ''}", k, r, on) for k in (1, 2) for r in (0, 1) for on in (0, 1)]
+
+
+def frames(options, name):
+    source = find(options, name)
+    rows = []
+    for case, power, relax, on in FRAME_CASES if source else []:
+        words = [*ISAI, "--isai-power", str(power), "--isai-relax", str(relax), *(["--isai-frames"] if on else [])]
+        row = solve(options, source, ["--method", "ildlt", "--krylov", "sqmr", "--tolerance", "1e-8",
+                                      "--max-iterations", "1000", *words], timeout=60)
+        if "failed" in row:
+            rows.append({"case": case, "failed": row["failed"]})
+        else:
+            isai, k = row["blocks"]["isai"], row["krylov"]
+            rows.append({"case": case, "iterations": iterations(row) if converged(row, 1e-8) else None,
+                         "pattern": isai["time_pattern_s"], "values": isai["time_values_s"], "entries": isai["entries"],
+                         "bytes": isai["bytes"], "apply": k["time_precondition_s"] / max(1, k["applications"])})
+        print(name, rows[-1], flush=True)
+    return rows
+
+
+def mean(x):
+    return float(np.exp(np.mean(np.log(x)))) if len(x) else 0.0
+
+
+def frames_lines(held):
+    """Per matrix, by columns and by frames: iterations, set-up, application, megabytes; and geometric means of the ratios."""
+    for power, relax in ((1, 0), (1, 1), (2, 0), (2, 1)):
+        title = f"ISAI({power})+{relax}"
+        yield f"| {title} | entries, by frames × | bytes × | pattern × | values × | application × | iterations: columns, frames |"
+        yield "|---|---:|---:|---:|---:|---:|---:|"
+        ratios = []
+        for name in FRAMES:
+            rows = {r["case"]: r for r in held.get(name, [])}
+            one, two = rows.get(title), rows.get(title + " by frames")
+            if not one or not two or "failed" in one or "failed" in two:
+                continue
+            keys = ("entries", "bytes", "pattern", "values", "apply")
+            ratio = [two[k] / max(one[k], 1e-9) for k in keys]
+            ratios.append(ratio)
+            yield (f"| {name.replace('generate ', '')} | " + " | ".join(f"{x:.2g}" for x in ratio) +
+                   f" | {one['iterations'] or '–'}, {two['iterations'] or '–'} |")
+        if ratios:
+            yield ("| geometric mean; largest | " + " | ".join(f"{mean(x):.2g}; {max(x):.2g}" for x in zip(*ratios)) + " | |")
+        yield ""
 
 
 # ---- how far products are from exact solves, which `triangular auto` measures, beside iterations ------------------------
@@ -191,8 +233,8 @@ def idr_lines(held):
     yield ("| sibling of | n | case | iterations | × exact | the paper's × | ILU(0) s | pattern s | values s | entries | "
            "longest | application ms | solve s |")
     yield "|---|---:|---|" + "---:|" * 10
-    for name, (title, _, _, published) in SIBLINGS.items():
-        exact = None
+    for name, (title, _, _) in SIBLINGS.items():
+        exact, published = None, PUBLISHED[name]
         for r in held.get(name, []):
             row, case = r["row"], r["case"]
             if "failed" in row:
@@ -210,57 +252,43 @@ def idr_lines(held):
                    f"{1e3 * k['time_precondition_s'] / max(1, k['applications']):.3f} | {row['time_s']['solve']:.2f} |")
 
 
-APART = """
-## Apart, and iterations
-
-What option triangular `auto` measures: ‖x − y‖ / ‖x‖, x a random vector with the factor applied exactly, y by products. The
-settings of the first table, on the matrices on which exact solves converge; all that are at most so far apart.
-
-"""
-
-
-def write(options, held):
-    with open(options.report, "w", encoding="utf-8") as file:
-        file.write(f"""# Approximate inverses in place of triangular solves
-
-Made by `bench/isai.py`: METAPACK {version(options)}, {machine()}; {options.threads} thread. The machine had other work.
-
-## SQMR with indefinite factors
-
+TEXTS = {
+    "sqmr": ("SQMR with indefinite factors", sqmr_lines, """
 `--method ildlt --krylov sqmr --tolerance 1e-8 --max-iterations 1000`, all else by default (blocks of up to 32 rows, level
 1, thresholds). Cells: iterations / seconds of the solve / megabytes of the factor, with all that is applied; –: not
 reached in 1000 iterations. ISAI(k)+r: pattern S(|L|^k), r sweeps of relaxation; columns of more than 2000 entries get the
-largest power that fits (`cut`: how many). Jacobi k: k sweeps.
+largest power that fits (`cut`: how many). Jacobi k: k sweeps."""),
+    "idr": ("ILU(0) and IDR(4)", idr_lines, """
+The setting of Table II of Anzt et al.: ILU(0) in the order given (RCM for af_shell3 and parabolic_fem), unit diagonal, x = 0,
+b = ones, a relative residual of 1e-10. The matrices are not theirs but generated siblings (`bench/cuda/siblings.txt`), here
+with sides times the scale, so iterations cannot be compared with the published ones, only how they grow: "× exact" beside
+the paper's. M_U is made by columns of U, as there. † not reached."""),
+    "apart": ("Apart, and iterations", apart_lines, """
+What option triangular `auto` measures: ‖x − y‖ / ‖x‖, x a random vector with the factor applied exactly, y by products. The
+settings of the first table, on the matrices on which exact solves converge; all that are at most so far apart."""),
+    "frames": ("By frames", frames_lines, """
+Option `isai_frames`: the columns of a block have the same rows, whole blocks, and share one system. Each number is that of
+the way by frames over that by columns, so below 1 frames are better; the settings of the first table, one thread.
+With relaxation by frames the factor's own blocks stay, where columns hold its triangles anew.""")}
 
-""")
-        file.writelines(line + "\n" for line in sqmr_lines(held["sqmr"]))
-        file.write(f"""
-## ILU(0) and IDR(4)
 
-The setting of Table II of Anzt et al.: ILU(0) in the order given (RCM for parabolic_fem), unit diagonal, x = 0,
-b = ones, a relative residual of 1e-10. The matrices are not theirs but generated siblings of the same structure (five points
-on a square; the same with a flow; linear elements on unstructured triangles, their points in random order) with fewer
-rows, so iterations cannot be compared with the published ones, only how they grow: "× exact" beside the paper's. M_U is made
-by columns of U, as there. † not reached.
-
-""")
-        file.writelines(line + "\n" for line in idr_lines(held["idr"]))
-        file.write(APART)
-        file.writelines(line + "\n" for line in apart_lines(held["apart"]))
+def write(options, part, held):
+    heading, lines, text = TEXTS[part]
+    made = f"`bench/isai.py --part {part}`: METAPACK {version(options)}, {machine()}; {options.threads} thread. The machine had other work."
+    put_section(options.report, heading, "\n".join([made, text, "", *lines(held), ""]))
 
 
 def main():
     parser = arguments(__doc__)
-    parser.add_argument("--part", nargs="*", default=["sqmr", "idr", "apart"], help="what is measured: sqmr, idr, apart")
+    parser.add_argument("--part", nargs="*", default=["sqmr", "idr", "apart", "frames"], help="what is measured: sqmr, idr, apart, frames")
     parser.add_argument("--scale", type=float, default=0.2, help="of the siblings' sides")
     parser.set_defaults(report=os.path.join(HERE, "results/isai.md"), threads=1)
     options = parser.parse_args()
-    parts = {"sqmr": (MATRICES, sqmr), "idr": (list(SIBLINGS), idr), "apart": (MATRICES, apart)}
-    held = {}
-    for part, (names, measure) in parts.items():
-        chosen = [n for n in names if fnmatch.fnmatch(n, options.only)] if part in options.part else []
-        held[part] = stored(options, part, chosen, measure)
-    write(options, held)
+    parts = {"sqmr": (MATRICES, sqmr), "idr": (list(SIBLINGS), idr), "apart": (MATRICES, apart),
+             "frames": (FRAMES, frames)}
+    for part in options.part:
+        names, measure = parts[part]
+        write(options, part, stored(options, part, [n for n in names if fnmatch.fnmatch(n, options.only)], measure))
 
 
 if __name__ == "__main__":

@@ -52,7 +52,7 @@ def reconstruct(options, source, choices):
     lists = [",".join(f"{k}={v}" for k, v in c.items()) + f",threads={options.threads}" for c in choices]
     try:
         done = subprocess.run([os.path.join(options.build, "bench/reconstruct"), matrix, *lists], capture_output=True,
-                              text=True, timeout=120)
+                              text=True, timeout=900)
         text = done.stdout
     except subprocess.TimeoutExpired as late:
         text = (late.stdout or b"").decode()
@@ -208,8 +208,8 @@ def table1(options):
 
 
 EXACT = ["qp_kkt/cont-050", "qp_kkt/cont-101", "qp_kkt/aug2dc", "lp_kkt/afiro_it08", "lp_kkt/25fv47_it04", "lp_kkt/bab5_it37", "suitesparse/tuma1",
-         "spd/1138_bus", "suitesparse/1138_bus", "generate stokes mac 30", "generate helmholtz 2d 60 0.4", "generate nlpkkt 8"]
-EXACT_SWEEPS = [10, 30, 60, 120, 240]
+         "suitesparse/1138_bus", "generate stokes mac 30", "generate helmholtz 2d 60 0.4", "generate nlpkkt 8"]
+EXACT_SWEEPS = [10, 30, 60, 120]
 
 
 def exact(options):
@@ -217,7 +217,7 @@ def exact(options):
     lines = ["Complete fill, nothing dropped, ordering AMD, blocks of up to 32 rows: `--method jacobi --level -1 --drop-tolerance 0 --fill-factor 0",
              "--jacobi-epsilon 1e-8 --sweeps S`, and SQMR to a relative residual of 1e-10 with the factor; b = A 1. *Level sets*: the same by `--method ildlt`.",
              "A sweep propagates values by one level set, so S sweeps are exact where there are no more than S of them; before that a block may have been",
-             "divided by a pivot that is far from its value. Iterations and factorization seconds by sweeps; † not converged in 1000, or not finite.", "",
+             "divided by a pivot that is far from its value. Iterations and factorization seconds by sweeps; † not converged in 1000, not finite, or above 60 s.", "",
              "| matrix | n | level sets | " + " | ".join(f"S {s}: it. | s" for s in EXACT_SWEEPS)
              + " | level sets: it. | s | direct: s | solve s | exact sweeps / direct |", "|---|" + "---:|" * (2 * len(EXACT_SWEEPS) + 7)]
     rows = []

@@ -109,6 +109,9 @@ typedef enum borg_builtin {
     BORG_B_ISNAN,
     BORG_B_MAGNITUDE,
     BORG_B_SHUFFLE,
+    BORG_B_SHUFFLE_DOWN,
+    BORG_B_SHUFFLE_UP,
+    BORG_B_SHUFFLE_XOR,
     BORG_B_MMA,
     BORG_B_SUM,
     BORG_B_RMAX,
@@ -198,8 +201,12 @@ static inline bool borg_ctype_float(borg_ctype t) {
 int borg_operator_level(const char *op);
 /** *value := the operator applied to a and b, wrapping; false: a division by 0. */
 bool borg_operator_value(const char *op, int64_t a, int64_t b, int64_t *value);
-/** An integer constant expression without variables (literals, operators, get_local_size()). */
+/** An integer constant expression without variables (literals, operators, get_local_size() where
+ *  the size is known: above 0). */
 bool borg_constant(const borg_expr *e, int32_t size, int64_t *value);
+
+/** lower/kernel.c: the parameters of a kernel, into m->params. */
+void borg_params_of(const borg_function *kernel, borg_module *m);
 
 /** lower/roll.c: which loops over constants stay loops, and which private arrays lie in memory for
  *  that. The first lowering with a plan fills it in and unrolls all; once borg_plan_arrays has

@@ -25,13 +25,14 @@ typedef struct borg_reader {
     void *self;
 } borg_reader;
 
-enum { BORG_PACK_AUTO = -1 };
+enum { BORG_PACK_AUTO = -1, BORG_ANY_SIZE = -1 };
 
 typedef enum borg_loops { BORG_LOOPS_AUTO, BORG_LOOPS_NEVER, BORG_LOOPS_ALWAYS } borg_loops;
 
 /** Options of a compilation: the command's flags are named after the fields. Zeroed = defaults. */
 typedef struct borg_options {
-    int32_t size;     /* WG_SIZE, 1 .. 256; required */
+    int32_t size;     /* WG_SIZE, 1 .. 256; required. BORG_ANY_SIZE: of backends that have kernels
+                         for groups of any size, straight from the tree; no IR is made */
     int32_t pack;     /* WG_PACK, 1 .. 64; 0 = 1; BORG_PACK_AUTO: by the backend's cost model */
     borg_order order; /* --lane-order wi, wg or auto; the command's default is auto */
     const struct borg_backend *backend; /* --emit: gives auto its cost model; may be NULL */
@@ -85,6 +86,7 @@ typedef struct borg_unit {
                           with whole_packs */
     borg_module *flat; /* does what it can before the other two; NULL where there is none */
     const char *name;  /* of the function to emit */
+    const struct borg_function *tree; /* with BORG_ANY_SIZE, in place of the modules */
 } borg_unit;
 
 typedef struct borg_program {
@@ -138,6 +140,7 @@ typedef struct borg_backend {
     const char *suffix;  /* of its files: ".c" */
     borg_machine machine;
     bool fast_rcp;    /* it has an approximation for RCP; without, options.fast_rcp is refused */
+    bool any_size;    /* it has kernels for groups of any size; without, BORG_ANY_SIZE is refused */
     bool nontemporal; /* it stores past the caches; without, options.nontemporal is refused */
     int32_t takes;    /* bits of borg_takes */
     int32_t disables; /* bits of borg_disable that it knows to leave out */

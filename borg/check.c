@@ -73,6 +73,7 @@ static void check_name(borg_checker *c, borg_expr *e) {
     e->decl = find(c, e->text);
     e->type = BORG_C_INT;
     if (!e->decl) {
+        if (borg_check_word(e)) return;
         borg_check_complain(c, e->loc, "'%s' is not declared", e->text);
         return;
     }
@@ -324,7 +325,11 @@ static void check_length(borg_checker *c, borg_decl *d) {
     if (d->length) {
         borg_check_expr(c, d->length);
         if (!borg_constant(d->length, c->size, &count)) {
-            borg_check_complain(c, d->length->loc, "the length of '%s' is not a constant", d->name);
+            borg_check_complain(c, d->length->loc,
+                                c->size > 0 ? "the length of '%s' is not a constant"
+                                            : "the length of '%s' is not a constant, the size of a "
+                                              "warp is not known: name sizes (--sizes=4,8)",
+                                d->name);
         } else if (count < 1 || count > MAX_ELEMENTS) {
             borg_report(c->diags, BORG_ERROR, d->length->loc,
                         "'%s' cannot have %lld elements (1 to %d)", d->name, (long long)count,

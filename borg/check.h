@@ -29,7 +29,10 @@ void borg_check_expr(borg_checker *c, borg_expr *e);
 /** The same without a type; false, with a message: e has no value. */
 bool borg_check_value(borg_checker *c, borg_expr *e);
 
-/** check_builtin.c: a call of a built-in function; false: there is none of this name. */
+/** check_builtin.c: tid, wid or ntids, the words of the thesis's figure 9.1, where nothing is
+ *  declared by that name: the call that it stands for. */
+bool borg_check_word(borg_expr *e);
+/** A call of a built-in function; false: there is none of this name. */
 bool borg_check_builtin(borg_checker *c, borg_expr *e);
 
 #endif

@@ -26,6 +26,9 @@ static const struct {
     {"isnan", BORG_B_ISNAN, 1, 1},
     {"magnitude", BORG_B_MAGNITUDE, 1, 1},
     {"shuffle", BORG_B_SHUFFLE, 2, 2},
+    {"shuffle_down", BORG_B_SHUFFLE_DOWN, 2, 2},
+    {"shuffle_up", BORG_B_SHUFFLE_UP, 2, 2},
+    {"shuffle_xor", BORG_B_SHUFFLE_XOR, 2, 2},
     {"mma8x8x4", BORG_B_MMA, 4, 4},
     {"work_group_reduce_sum", BORG_B_SUM, 1, 1},
     {"work_group_reduce_add", BORG_B_SUM, 1, 1},
@@ -44,6 +47,10 @@ static const struct {
     {"convert_float", BORG_B_CONVERT, 1, 1},
     {"convert_double", BORG_B_CONVERT, 1, 1},
 };
+
+static bool is_shuffle(borg_builtin b) {
+    return b >= BORG_B_SHUFFLE && b <= BORG_B_SHUFFLE_XOR;
+}
 
 static void to_float(borg_checker *c, borg_expr *e, borg_ctype t) {
     if (!borg_ctype_float(t)) t = BORG_C_DOUBLE;
@@ -67,7 +74,7 @@ static void check_arguments(borg_checker *c, borg_expr *e, size_t index) {
     borg_ctype t = BORG_C_BOOL;
     for (int32_t i = 0; i < e->nargs; ++i) {
         borg_check_value(c, e->args[i]);
-        if (!(e->builtin == BORG_B_SHUFFLE && i == 1) && !(e->builtin == BORG_B_MMA && i == 3))
+        if (!(is_shuffle(e->builtin) && i == 1) && !(e->builtin == BORG_B_MMA && i == 3))
             t = e->args[i]->type > t ? e->args[i]->type : t;
     }
     int64_t zero;
@@ -101,6 +108,9 @@ static void check_arguments(borg_checker *c, borg_expr *e, size_t index) {
         e->type = BORG_C_BOOL;
         return;
     case BORG_B_SHUFFLE:
+    case BORG_B_SHUFFLE_DOWN:
+    case BORG_B_SHUFFLE_UP:
+    case BORG_B_SHUFFLE_XOR:
         if (borg_ctype_float(e->args[1]->type))
             borg_check_complain(c, e->args[1]->loc, "%s", "the lane of a shuffle is an integer");
         e->args[1] = borg_check_cast(c, e->args[1], BORG_C_INT);
@@ -134,6 +144,24 @@ static void check_arguments(borg_checker *c, borg_expr *e, size_t index) {
         e->type = e->builtin == BORG_B_RMAXIDX ? BORG_C_INT : t;
         return;
     }
+}
+
+bool borg_check_word(borg_expr *e) {
+    static const struct {
+        const char *word, *call;
+        borg_builtin builtin;
+    } words[] = {{"tid", "get_local_id", BORG_B_LOCAL_ID},
+                 {"wid", "get_group_id", BORG_B_GROUP_ID},
+                 {"ntids", "get_local_size", BORG_B_LOCAL_SIZE}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; ++i) {
+        if (strcmp(words[i].word, e->text) != 0) continue;
+        e->kind = BORG_E_CALL;
+        e->text = words[i].call;
+        e->builtin = words[i].builtin;
+        e->type = e->builtin == BORG_B_GROUP_ID ? BORG_C_LONG : BORG_C_INT;
+        return true;
+    }
+    return false;
 }
 
 bool borg_check_builtin(borg_checker *c, borg_expr *e) {

@@ -86,7 +86,7 @@ bool borg_constant(const borg_expr *e, int32_t size, int64_t *value) {
         return true;
     case BORG_E_CALL:
         *value = size;
-        return strcmp(e->text, "get_local_size") == 0;
+        return size > 0 && strcmp(e->text, "get_local_size") == 0;
     case BORG_E_NAME:
         return e->decl && e->decl->constant && e->decl->storage == BORG_PRIVATE &&
                !e->decl->array && e->decl->init && !borg_ctype_float(e->decl->type) &&

@@ -158,6 +158,11 @@ static borg_status make_unit(borg_program *p, const borg_function *kernel, const
     borg_unit *unit = &p->units[p->nunits];
     unit->name = o->name ? o->name : kernel->name;
     borg_status status;
+    if (o->size == BORG_ANY_SIZE) { /* the backend takes the tree */
+        unit->tree = kernel;
+        ++p->nunits;
+        return BORG_OK;
+    }
     unit->module = make_ordered(p, kernel, o, pack, &status);
     if (!unit->module) return status;
     if (pack > 1 && !o->whole_packs) {
@@ -183,7 +188,8 @@ static const char *const *all_defines(borg_program *p, const borg_options *o) {
     while (o->defines && o->defines[count]) ++count;
     const char **list = BORG_NEW(&p->arena, count + 5, const char *);
     for (size_t i = 0; i < count; ++i) list[i] = o->defines[i];
-    list[count] = borg_format(&p->arena, "WG_SIZE=%d", o->size);
+    list[count] = o->size == BORG_ANY_SIZE ? "WG_SIZE=get_local_size()"
+                                           : borg_format(&p->arena, "WG_SIZE=%d", o->size);
     list[count + 1] = borg_format(&p->arena, "WG_PACK=%d", o->pack ? o->pack : 1);
     /* 0: a machine whose work-items have registers of their own, or none was named */
     list[count + 2] =
@@ -373,6 +379,7 @@ borg_status borg_program_emit(borg_program *p, const borg_backend *backend,
     borg_options now = *options; /* IR may come here without passes */
     now.backend = backend;
     for (int32_t i = 0; i < p->nunits; ++i) {
+        if (p->units[i].tree) continue;
         borg_pass_mma(p->units[i].module, &now);
         if (p->units[i].tail) borg_pass_mma(p->units[i].tail, &now);
     }

@@ -17,7 +17,7 @@ typedef struct command {
     const char *input, *output, *emit, *units;
     const char **defines, **set;
     size_t ndefines, nset;
-    int32_t sizes[BORG_MAX_SIZE], nsizes; /* --sizes */
+    int32_t sizes[BORG_MAX_SIZE + 1], nsizes; /* --sizes */
     bool ir, interpret;
     bool warnings_are_errors;
 } command;
@@ -43,7 +43,8 @@ static const char usage[] =
     "  --strict             no fused multiply-add: bits as in the source\n"
     "  --whole-packs        groups come in multiples of WG_PACK: no code for the rest (c, avx512,\n"
     "                       llvm, ve, hls)\n"
-    "  --sizes=LIST         vrptx: a kernel for each of these WG_SIZEs, 4,8,16\n"
+    "  --sizes=LIST         vrptx: a kernel for each of these WG_SIZEs, 4,8,16; any: one for\n"
+    "                       warps of all other sizes\n"
     "  --fast-rcp           rcp() may be an approximation (cuda, avx512)\n"
     "  --unroll-budget=N    instructions that unrolling may make (200000)\n"
     "  --loops=auto|never|always  loops over arrays that registers cannot hold stay loops (c,\n"
@@ -140,8 +141,10 @@ static int set_sizes(command *c, const char *list) {
         int32_t size;
         size_t length = strcspn(next, ",");
         snprintf(word, sizeof word, "%.*s", (int)(length < 15 ? length : 15), next);
-        if (!to_int(word, 1, BORG_MAX_SIZE, &size))
-            return complain("--sizes needs sizes from 1 to 256, as 4,8,16", list);
+        if (strcmp(word, "any") == 0)
+            size = BORG_ANY_SIZE;
+        else if (!to_int(word, 1, BORG_MAX_SIZE, &size))
+            return complain("--sizes needs sizes from 1 to 256, as 4,8,16, or any", list);
         for (int32_t i = 0; i < c->nsizes; ++i)
             if (c->sizes[i] == size) return complain("--sizes has a size twice", list);
         c->sizes[c->nsizes++] = size;

@@ -72,8 +72,10 @@ static borg_status check_nontemporal(borg_program *p, const borg_options *o,
             for (int32_t k = 0; k < p->units[i].module->nparams; ++k)
                 found |= borg_named_nontemporal(&p->units[i].module->params[k], s);
         if (!found)
-            return refuse(p, "--nontemporal: no kernel has a pointer '%.*s' that it may write "
-                             "through", length, s);
+            return refuse(p,
+                          "--nontemporal: no kernel has a pointer '%.*s' that it may write "
+                          "through",
+                          length, s);
         s += length;
         if (!*s) return BORG_OK;
     }
@@ -88,7 +90,19 @@ static borg_status check_dump(borg_program *p, const borg_options *o, bool passe
     return refuse(p, "--dump=%s: without --optimise=1 this pass does not run", o->dump);
 }
 
+/* A kernel for warps of any size comes straight from the tree. */
+static borg_status check_any_size(borg_program *p, const borg_options *o) {
+    if ((o->set && *o->set) || o->pack > 1 || o->pack == BORG_PACK_AUTO || o->unroll_budget ||
+        o->optimise || o->loops || o->no_vector || o->flat ||
+        (o->dump && strcmp(o->dump, "ast") != 0))
+        return refuse(p, "--sizes=any: no intermediate form is made, so --set, WG_PACK, --loops, "
+                         "--flat, --no-vector, --unroll-budget, --optimise and dumps but ast's "
+                         "have nothing to say");
+    return check_backend(p, o, o->backend);
+}
+
 borg_status borg_check_source(borg_program *p, const borg_options *o) {
+    if (o->size == BORG_ANY_SIZE && o->backend && o->backend->any_size) return check_any_size(p, o);
     if (o->size < 1 || o->size > BORG_MAX_SIZE) return refuse(p, "WG_SIZE must be 1 to 256");
     if (o->pack < BORG_PACK_AUTO || o->pack > BORG_MAX_PACK)
         return refuse(p, "WG_PACK must be 1 to 64 or auto");
@@ -107,17 +121,17 @@ borg_status borg_check_source(borg_program *p, const borg_options *o) {
 }
 
 borg_status borg_check_text(borg_program *p, const borg_options *o) {
-    const char *given = o->size || o->pack                ? "WG_SIZE and WG_PACK"
-                        : o->defines && *o->defines       ? "-D"
-                        : o->set && *o->set               ? "--set"
-                        : o->kernel                       ? "--kernel"
-                        : o->order == BORG_WG_MINOR       ? "--lane-order"
-                        : o->whole_packs                  ? "--whole-packs"
-                        : o->loops == BORG_LOOPS_ALWAYS   ? "--loops=always"
-                        : o->flat > 0                     ? "--flat"
-                        : o->no_vector                    ? "--no-vector"
-                        : o->unroll_budget                ? "--unroll-budget"
-                                                          : NULL;
+    const char *given = o->size || o->pack              ? "WG_SIZE and WG_PACK"
+                        : o->defines && *o->defines     ? "-D"
+                        : o->set && *o->set             ? "--set"
+                        : o->kernel                     ? "--kernel"
+                        : o->order == BORG_WG_MINOR     ? "--lane-order"
+                        : o->whole_packs                ? "--whole-packs"
+                        : o->loops == BORG_LOOPS_ALWAYS ? "--loops=always"
+                        : o->flat > 0                   ? "--flat"
+                        : o->no_vector                  ? "--no-vector"
+                        : o->unroll_budget              ? "--unroll-budget"
+                                                        : NULL;
     if (given) return refuse(p, "%s: for a source, the text of --ir says it itself", given);
     for (int32_t k = 0; k < 3; ++k) {
         static const char *const forms[] = {"ast", "ssa", "infreg"};
@@ -133,6 +147,7 @@ borg_status borg_check_made(borg_program *p, const borg_options *o) {
     bool rolled = false, flat = false;
     for (int32_t i = 0; i < p->nunits; ++i) {
         const borg_unit *u = &p->units[i];
+        if (u->tree) return BORG_OK;
         rolled |= u->module->rolled || (u->tail && u->tail->rolled);
         flat |= u->flat != NULL;
     }
@@ -140,8 +155,10 @@ borg_status borg_check_made(borg_program *p, const borg_options *o) {
         return refuse(p, "--loops=always: no loop of '%s' is over arrays that fill the registers",
                       p->units[0].name);
     if (o->flat > 0 && !flat)
-        return refuse(p, "--flat: there is no flat module of '%s': its work-items have to do with "
-                         "each other, or other options leave none", p->units[0].name);
+        return refuse(p,
+                      "--flat: there is no flat module of '%s': its work-items have to do with "
+                      "each other, or other options leave none",
+                      p->units[0].name);
     return BORG_OK;
 }
 

@@ -120,6 +120,9 @@ static int use_cuda(cli_args *args, const char *number) {
         return mpk_exit_code(status);
     }
     set_defaults(args, table, 0);
+    /* several warps add to one block in an order of their own */
+    if (!is_typed(args, "schedule") && args->options.deterministic == MPK_ON)
+        args->options.schedule = MPK_SCHEDULE_SUBSETS;
     return use(args, table);
 }
 

@@ -32,7 +32,7 @@ enum { CLI_MOST_BYTES = 1000000000 }; /* of a file that is written without --for
 /** Options of vsim alone. */
 typedef struct cli_vsim {
     const char *matrix, *input, *machine, *set, *warps, *rows, *cols, *slots, *threshold, *orders;
-    const char *sort, *csv, *trace_cycles, *max_steps;
+    const char *sort, *csv, *trace_cycles, *max_steps, *masks, *estimate;
     bool print;
 } cli_vsim;
 
@@ -51,7 +51,7 @@ typedef struct cli_args {
     const char *size, *jobs, *warps, *kernel, *cells, *units, *draw; /* of accelerators */
     /* of synthesize, with size and output */
     const char *type, *fill, *way, *target, *order, *match, *butterfly, *krylov;
-    bool json, progress, quiet, force, help, all_options, version;
+    bool json, progress, energy, quiet, force, help, all_options, version;
     uint64_t typed; /* bit k: mpk_option_at(k) was given */
     cli_vsim vsim;
 } cli_args;

@@ -68,8 +68,14 @@ static bool choose(vsim *v) {
     return true;
 }
 
+/* What the kernel has too many of goes into vector registers. */
+static bool fit(vsim *v) {
+    return vs_fit(&v->source, &v->program, &v->o.machine, &v->o.masks, &v->o.spills, &v->diags);
+}
+
 static int run(vsim *v) {
     if (!vsim_read_files(v)) return fail(v);
+    if (v->args->vsim.masks && v->args->vsim.print && !fit(v)) return fail(v);
     if (v->args->vsim.print) {
         borg_sink text = {.arena = &v->arena};
         vr_print(v->program, &text);
@@ -78,6 +84,7 @@ static int run(vsim *v) {
     }
     v->diags.source = (borg_text){.file = "metapack vsim"};
     v->status = MPK_ERR_INPUT;
+    if (!v->o.spills.predicates && !fit(v)) return fail(v);
     if (!choose(v)) return fail(v);
     const bool log = v->args->trace || v->args->plot;
     vs_sweep *sweep =

@@ -97,6 +97,7 @@ const cli_flag cli_flags[] = {
     {"jacobi-norm", 0, CLI_OPTION, CLI_SOLVE, 0, "NAME", NULL},
     {"jacobi-push", 0, CLI_OPTION, CLI_SOLVE, 0, "D", NULL},
     {"jacobi-judge", 0, CLI_OPTION, CLI_SOLVE, 0, "NAME", NULL},
+    {"block-tolerance", 0, CLI_OPTION, CLI_SOLVE, 0, "T", NULL},
     {"shift", 0, CLI_OPTION, CLI_SOLVE, 0, "S", NULL},
     {"omega", 0, CLI_OPTION, CLI_SOLVE, 0, "W", NULL},
     {"precision", 0, CLI_OPTION, CLI_SOLVE, 0, "NAME", NULL},
@@ -110,6 +111,7 @@ const cli_flag cli_flags[] = {
     {"isai-over", 0, CLI_OPTION, CLI_SOLVE, 0, "NAME", NULL},
     {"isai-relax", 0, CLI_OPTION, CLI_SOLVE, 0, "N", NULL},
     {"isai-precision", 0, CLI_OPTION, CLI_SOLVE, 0, "NAME", NULL},
+    {"isai-frames", 0, CLI_OPTION_ON, CLI_SOLVE, 0, NULL, NULL},
     {"Devices and other solvers", 0, CLI_HEADING, 0, 0, NULL, NULL},
     {"device-number", 0, CLI_OPTION, ORDER | CLI_BENCH, 0, "N", NULL},
     {"device-memory-limit", 0, CLI_OPTION, ORDER, 0, "BYTES", NULL},
@@ -122,6 +124,8 @@ const cli_flag cli_flags[] = {
     {"trace", 0, CLI_TRACE, FACTOR, AT(trace), "FILE",
      "what was done when, of methods on blocks: .svg, .png and .pdf draw, .json is for a browser's "
      "tracing page"},
+    {"energy", 0, CLI_SWITCH, FACTOR, AT(energy), NULL,
+     "joules of factorization and solve, where the machine tells them"},
     {"seed", 0, CLI_OPTION, ALL | CLI_BENCH, 0, "N", NULL},
     {"deterministic", 0, CLI_OPTION_ON, FACTOR, 0, NULL, NULL},
     /* of commands that read no matrix or simulate */
@@ -178,6 +182,9 @@ const cli_flag cli_flags[] = {
      "random orders of the warps; 0: as given"},
     {"sort", 0, CLI_STRING, CLI_VSIM, AT(vsim.sort), "HOW",
      "none | rising | falling sizes before packing"},
+    {"estimate", 0, CLI_STRING, CLI_VSIM, AT(vsim.estimate), "HOW",
+     "instructions of a size, for packing: lot (branches on data by lot) | all | first of its "
+     "warps"},
     {"csv", 0, CLI_TABLE, CLI_VSIM, AT(vsim.csv), "FILE", "write a row for each setting"},
     {"plot", 0, CLI_PICTURE, CLI_VSIM, AT(plot), "FILE",
      "draw sizes, cycles, utilisation, first cycles: .svg, .png, .pdf"},
@@ -185,6 +192,8 @@ const cli_flag cli_flags[] = {
      "first cycles of the fastest setting, JSON for a browser's tracing page"},
     {"trace-cycles", 0, CLI_STRING, CLI_VSIM, AT(vsim.trace_cycles), "N",
      "how many first cycles; 2000"},
+    {"masks", 0, CLI_STRING, CLI_VSIM, AT(vsim.masks), "N",
+     "mask registers of a slot: what a kernel has more goes to vector registers"},
     {"max-steps", 0, CLI_STRING, CLI_VSIM, AT(vsim.max_steps), "N",
      "most instructions of a partition; 2^32"},
     {"print", 0, CLI_SWITCH, CLI_VSIM, AT(vsim.print), NULL,

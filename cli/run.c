@@ -53,6 +53,7 @@ int cli_matrix(const cli_args *args, mpk_job *job) {
     job->given_pivots = args->given_pivots;
     job->plot = args->plot;
     job->trace = args->trace;
+    job->energy = args->energy;
     return 0;
 }
 

@@ -11,7 +11,7 @@ typedef struct vsim {
     cli_args *args;
     borg_arena arena;
     borg_diags diags;
-    vr_program *program;
+    const vr_program *program;
     vs_matrix matrix;
     vs_source source;
     vs_sweep_options o;

@@ -105,6 +105,17 @@ static int read_sort(vsim *v) {
                            v->args->vsim.sort);
 }
 
+static int read_estimate(vsim *v) {
+    static const char *const words[] = {"lot", "all", "first"};
+    const char *text = v->args->vsim.estimate;
+    for (int k = 0; k < 3; k++)
+        if (!text || !strcmp(text, words[k])) {
+            v->o.estimate = (vs_estimate)k;
+            return 0;
+        }
+    return cli_usage_error(v->args, "--estimate '%s': expected lot, all or first", text);
+}
+
 /* As the option says where it is not given. */
 static int32_t all_threads(void) {
     const char *text = getenv("OMP_NUM_THREADS");
@@ -116,7 +127,7 @@ static int32_t all_threads(void) {
 
 int vsim_read_words(vsim *v) {
     const cli_args *a = v->args;
-    int64_t orders = 0;
+    int64_t orders = 0, masks = 0;
     int code = 0;
     if (a->nwords != 1)
         return cli_usage_error(a,
@@ -137,11 +148,14 @@ int vsim_read_words(vsim *v) {
         code = take_number(v, "trace-cycles", a->vsim.trace_cycles, 1, 10000000, &v->trace_cycles);
     if (!code)
         code = take_number(v, "max-steps", a->vsim.max_steps, 1, INT64_C(1) << 40, &v->o.max_steps);
+    if (!code) code = take_number(v, "masks", a->vsim.masks, 2, 1 << 20, &masks);
     if (!code) code = read_slots(v);
     if (!code) code = read_thresholds(v);
     if (!code) code = read_warps(v);
     if (!code) code = read_sort(v);
+    if (!code) code = read_estimate(v);
     v->o.orders = (int32_t)orders;
+    v->o.masks = (int32_t)masks;
     v->o.seed = (uint64_t)a->options.seed;
     v->o.threads = a->options.threads > 0 ? a->options.threads : all_threads();
     return code;

@@ -2,7 +2,7 @@
 # borgc's kernels for the CUDA module, each for one order and precision: what src/engines/cuda/batch/kernels/emitted.cuh takes.
 # They lie in <build>/cuda; git has none of them. Other orders, methods and pivotings take the general kernels.
 set(METAPACK_CUDA_KERNELS FEW CACHE STRING
-    "FEW | ALL | NONE: batched kernels that borgc makes for the CUDA module (nvcc takes 1 to 7 s for each)")
+    "FEW | ALL | NONE: batched kernels that borgc makes for the CUDA module (nvcc takes 1 to 7 s for each); NONE: none in registers, either")
 
 # kernel:method:pivoting:lists of pivots:orders, numbers as in mpk_batch_method and mpk_pivoting; gemm_ab:product:0:0:orders. 24d: in
 # double precision alone.

@@ -14,10 +14,11 @@ _metapack_options() # COMMAND -> its options
                 --factor-type --strategy --block --grid --similarity --joining --level
                 --level-rule --fill-factor --capacity-rule --drop-tolerance --drop-norm
                 --pivoting --stages --butterfly --schedule --sweeps --jacobi-epsilon
-                --jacobi-decay --jacobi-norm --jacobi-push --jacobi-judge --shift --omega
-                --precision --solve-sweeps --triangular --isai-pattern --isai-power --isai-block
-                --isai-limit --isai-over --isai-relax --isai-precision --device-number
-                --device-memory-limit --backend --dense --trace --seed --deterministic' ;;
+                --jacobi-decay --jacobi-norm --jacobi-push --jacobi-judge --block-tolerance
+                --shift --omega --precision --solve-sweeps --triangular --isai-pattern
+                --isai-power --isai-block --isai-limit --isai-over --isai-relax --isai-precision
+                --device-number --device-memory-limit --backend --dense --trace --energy --seed
+                --deterministic' ;;
         analyse | analyze)
             echo '--generate --method --device --threads --memory-limit --plot --json --quiet
                 --progress --help --ordering --given-perm --given-blocks --given-pivots
@@ -27,7 +28,8 @@ _metapack_options() # COMMAND -> its options
             echo '--generate --method --device --threads --memory-limit --plot --json --quiet
                 --progress --help --ordering --given-perm --matching --scaling --model-threads
                 --pivot-threshold --zero-tolerance --static-shift --symmetry-tolerance
-                --device-number --device-memory-limit --trace --seed --deterministic' ;;
+                --device-number --device-memory-limit --trace --energy --seed
+                --deterministic' ;;
         info)
             echo '--generate --plot --json --quiet --progress --help --symmetry-tolerance
                 --seed' ;;
@@ -56,8 +58,8 @@ _metapack_options() # COMMAND -> its options
             echo '--json --quiet --help' ;;
         vsim)
             echo '--matrix --generate --rows --cols --warps --input --machine --set --slots
-                --threshold --orders --sort --csv --plot --trace --trace-cycles --max-steps
-                --print --json --quiet --threads --seed --help' ;;
+                --threshold --orders --sort --estimate --csv --plot --trace --trace-cycles
+                --masks --max-steps --print --json --quiet --threads --seed --help' ;;
     esac
 }
 
@@ -96,7 +98,7 @@ _metapack_words() # OPTION -> the words it takes, or nothing
 _metapack_optional() # OPTION: may its value be left out?
 {
     case $1 in
-        --condition | --grid | --butterfly | --deterministic) return 0 ;;
+        --condition | --grid | --butterfly | --isai-frames | --deterministic) return 0 ;;
         *) return 1 ;;
     esac
 }
@@ -111,6 +113,7 @@ _metapack_number() # OPTION: is its value a number?
         --sweeps | --jacobi-epsilon | --jacobi-decay | --shift | --solve-sweeps) return 0 ;;
         --symmetry-tolerance | --omega | --device-number | --device-memory-limit) return 0 ;;
         --isai-power | --isai-block | --isai-limit | --isai-relax | --jacobi-push) return 0 ;;
+        --block-tolerance) return 0 ;;
         *) return 1 ;;
     esac
 }
@@ -135,7 +138,7 @@ _metapack_values() # OPTION -> the words it takes, or nothing
 
 _metapack_families()
 {
-    echo 'nlpkkt control-distributed lin helmholtz stokes lp-kkt optimal-control quasi-definite random convection mycielskian lp-published'
+    echo 'nlpkkt control-distributed lin helmholtz stokes lp-kkt optimal-control quasi-definite random convection elements mycielskian lp-published'
 }
 
 _metapack_topics() # COMMANDS -> what help explains: the command knows which pages are there

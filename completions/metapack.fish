@@ -8,7 +8,7 @@ complete -c metapack -n "__fish_seen_subcommand_from help" -f -a "(metapack help
 complete -c metapack -n "__fish_seen_subcommand_from bench" -f -a "dense batch"
 complete -c metapack -n "__fish_seen_subcommand_from accelerators" -a "ldlt trsv gemm"
 complete -c metapack -n "__fish_seen_subcommand_from generate" -f -a \
-    "nlpkkt control-distributed lin helmholtz stokes lp-kkt optimal-control quasi-definite random convection mycielskian lp-published"
+    "nlpkkt control-distributed lin helmholtz stokes lp-kkt optimal-control quasi-definite random convection elements mycielskian lp-published"
 complete -c metapack -n "__fish_seen_subcommand_from lp-published" -F
 
 # options: begin, made by tools/option-texts
@@ -67,7 +67,7 @@ complete -c metapack -n '__fish_seen_subcommand_from solve' -l drop-tolerance -x
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l drop-norm -x -a 'below whole' -d 'which part of a column of L drop_tolerance is measured by'
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l pivoting -x -a 'none static bk rook complete' -d 'pivoting inside a diagonal block'
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l stages -x -d 'stages of outer pivoting, 1'
-complete -c metapack -n '__fish_seen_subcommand_from solve' -l butterfly -a 'off on auto' -d 'transform rejected diagonal blocks by random butterflies'
+complete -c metapack -n '__fish_seen_subcommand_from solve' -l butterfly -a 'off on auto' -d 'transform diagonal blocks by random butterflies'
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l schedule -x -a 'pull subsets atomic jacobi' -d 'in which order the blocks are computed, and who writes where'
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l sweeps -x -d 'sweeps of the fixed-point factorization (schedule jacobi)'
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l jacobi-epsilon -x -d 'sweeps replace pivots below this times the 1-norm of the scaled matrix'
@@ -75,6 +75,7 @@ complete -c metapack -n '__fish_seen_subcommand_from solve' -l jacobi-decay -x -
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l jacobi-norm -x -a 'matrix frame' -d 'which norm jacobi_epsilon is relative to'
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l jacobi-push -x -d 'sweeps push a block back where a pivot of it is below this times the 1-norm of its columns'
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l jacobi-judge -x -a 'first last' -d 'when sweeps decide which blocks are pushed back'
+complete -c metapack -n '__fish_seen_subcommand_from solve' -l block-tolerance -x -d 'hold a block of L in fewer bits where rounding changes no entry of it by more than this'
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l shift -x -d 'add this to the diagonal of the scaled matrix, with its sign'
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l omega -x -d 'relaxation of method ssor'
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l precision -x -a 'double single' -d 'precision in which the factor is stored'
@@ -87,11 +88,13 @@ complete -c metapack -n '__fish_seen_subcommand_from solve' -l isai-limit -x -d 
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l isai-over -x -a 'refuse less largest' -d 'what becomes of a column longer than isai_limit'
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l isai-relax -x -d 'sweeps x '
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l isai-precision -x -a 'double single' -d 'precision in which the approximate inverses are stored'
+complete -c metapack -n '__fish_seen_subcommand_from solve' -l isai-frames -a 'off on' -d 'approximate inverses by blocks'
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia bench' -l device-number -x -d 'which GPU, from 0'
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia' -l device-memory-limit -x -d 'most device memory of a factorization and of the solves with it'
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l backend -x -d 'another machine for the factorization'
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l dense -x -d 'dense'
 complete -c metapack -n '__fish_seen_subcommand_from solve inertia' -l trace -r -F -d 'what was done when, of methods on blocks'
+complete -c metapack -n '__fish_seen_subcommand_from solve inertia' -l energy -d 'joules of factorization and solve, where the machine tells them'
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia info generate stats convert bench' -l seed -x -d 'seed of all random choices'
 complete -c metapack -n '__fish_seen_subcommand_from solve inertia' -l deterministic -a 'off on auto' -d 'the same bits for any number of threads'
 complete -c metapack -n '__fish_seen_subcommand_from accelerators' -l size -s n -x -d 'work-items, rows of a block'
@@ -127,10 +130,12 @@ complete -c metapack -n '__fish_seen_subcommand_from vsim' -l slots -x -d 'parti
 complete -c metapack -n '__fish_seen_subcommand_from vsim' -l threshold -x -d 'of packing'
 complete -c metapack -n '__fish_seen_subcommand_from vsim' -l orders -x -d 'random orders of the warps'
 complete -c metapack -n '__fish_seen_subcommand_from vsim' -l sort -x -d 'none | rising | falling sizes before packing'
+complete -c metapack -n '__fish_seen_subcommand_from vsim' -l estimate -x -d 'instructions of a size, for packing'
 complete -c metapack -n '__fish_seen_subcommand_from vsim' -l csv -r -F -d 'write a row for each setting'
 complete -c metapack -n '__fish_seen_subcommand_from vsim' -l plot -r -F -d 'draw sizes, cycles, utilisation, first cycles'
 complete -c metapack -n '__fish_seen_subcommand_from vsim' -l trace -r -F -d 'first cycles of the fastest setting, JSON for a browser'
 complete -c metapack -n '__fish_seen_subcommand_from vsim' -l trace-cycles -x -d 'how many first cycles'
+complete -c metapack -n '__fish_seen_subcommand_from vsim' -l masks -x -d 'mask registers of a slot'
 complete -c metapack -n '__fish_seen_subcommand_from vsim' -l max-steps -x -d 'most instructions of a partition'
 complete -c metapack -n '__fish_seen_subcommand_from vsim' -l print -d 'the kernel, disassembled, on standard output'
 complete -c metapack -n '__fish_seen_subcommand_from vsim' -l json -d 'one JSON object on standard output'

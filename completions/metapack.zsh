@@ -60,7 +60,7 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '--drop-norm=[which part of a column of L drop_tolerance is measured by]:NAME:(below whole)'
                 '--pivoting=[pivoting inside a diagonal block]:NAME:(none static bk rook complete)'
                 '--stages=[stages of outer pivoting, 1]:N:'
-                '--butterfly=-[transform rejected diagonal blocks by random butterflies]::WHEN:(off on auto)'
+                '--butterfly=-[transform diagonal blocks by random butterflies]::WHEN:(off on auto)'
                 '--schedule=[in which order the blocks are computed, and who writes where]:NAME:(pull subsets atomic jacobi)'
                 '--sweeps=[sweeps of the fixed-point factorization (schedule jacobi)]:N:'
                 '--jacobi-epsilon=[sweeps replace pivots below this times the 1-norm of the scaled matrix]:E:'
@@ -68,6 +68,7 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '--jacobi-norm=[which norm jacobi_epsilon is relative to]:NAME:(matrix frame)'
                 '--jacobi-push=[sweeps push a block back where a pivot of it is below this times the 1-norm of its columns]:D:'
                 '--jacobi-judge=[when sweeps decide which blocks are pushed back]:NAME:(first last)'
+                '--block-tolerance=[hold a block of L in fewer bits where rounding changes no entry of it by more than this]:T:'
                 '--shift=[add this to the diagonal of the scaled matrix, with its sign]:S:'
                 '--omega=[relaxation of method ssor]:W:'
                 '--precision=[precision in which the factor is stored]:NAME:(double single)'
@@ -80,11 +81,13 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '--isai-over=[what becomes of a column longer than isai_limit]:NAME:(refuse less largest)'
                 '--isai-relax=[sweeps x ]:N:'
                 '--isai-precision=[precision in which the approximate inverses are stored]:NAME:(double single)'
+                '--isai-frames=-[approximate inverses by blocks]::WHEN:(off on)'
                 '--device-number=[which GPU, from 0]:N:'
                 '--device-memory-limit=[most device memory of a factorization and of the solves with it]:BYTES:'
                 '--backend=[another machine for the factorization]:WHERE:'
                 '--dense=[dense]:NAME:'
                 '--trace=[what was done when, of methods on blocks]:FILE:_files'
+                '--energy[joules of factorization and solve, where the machine tells them]'
                 '--seed=[seed of all random choices]:N:'
                 '--deterministic=-[the same bits for any number of threads]::WHEN:(off on auto)'
             ) ;;
@@ -145,6 +148,7 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '--device-number=[which GPU, from 0]:N:'
                 '--device-memory-limit=[most device memory of a factorization and of the solves with it]:BYTES:'
                 '--trace=[what was done when, of methods on blocks]:FILE:_files'
+                '--energy[joules of factorization and solve, where the machine tells them]'
                 '--seed=[seed of all random choices]:N:'
                 '--deterministic=-[the same bits for any number of threads]::WHEN:(off on auto)'
             ) ;;
@@ -294,10 +298,12 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '--threshold=[of packing]:LIST:'
                 '--orders=[random orders of the warps]:N:'
                 '--sort=[none | rising | falling sizes before packing]:HOW:'
+                '--estimate=[instructions of a size, for packing]:HOW:'
                 '--csv=[write a row for each setting]:FILE:_files'
                 '--plot=[draw sizes, cycles, utilisation, first cycles]:FILE:_files'
                 '--trace=[first cycles of the fastest setting, JSON for a browser]:FILE:_files'
                 '--trace-cycles=[how many first cycles]:N:'
+                '--masks=[mask registers of a slot]:N:'
                 '--max-steps=[most instructions of a partition]:N:'
                 '--print[the kernel, disassembled, on standard output]'
                 '--json[one JSON object on standard output]'
@@ -327,7 +333,7 @@ _metapack()
     fi
     _metapack_specs $words[2]
     local families='nlpkkt control-distributed lin helmholtz stokes lp-kkt optimal-control
-        quasi-definite random convection mycielskian lp-published'
+        quasi-definite random convection elements mycielskian lp-published'
     shift words
     ((CURRENT--))
     if [[ $words[1] == generate && $CURRENT -eq 2 && $words[2] != -* ]]; then

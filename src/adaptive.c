@@ -87,6 +87,19 @@ typedef struct search {
     char message[256]; /* its text */
 } search;
 
+/* A step of a ladder at work. */
+typedef struct climber {
+    search *s;
+    const rung *rungs;
+    int count, at;
+    mpk_options *o; /* of the rung */
+    bool unstable;  /* its pivots were replaced or far too large */
+    bool stuck;     /* the next one could not be made */
+    int32_t before; /* iterations with the rungs before it, in this solve */
+    int32_t steps;  /* those after which the next one is wanted, and the residual then */
+    double reached, start_s;
+} climber;
+
 void mpk_adaptive_clear(mpk_adaptive *result) {
     if (!result) return;
     mpk_factor_destroy(&result->factor);
@@ -137,6 +150,117 @@ static void hand_out(const search *s) {
                (size_t)s->n * s->size);
 }
 
+/* The factor by these options, in place of what there is. */
+static mpk_status make_factor(search *s, const mpk_options *o, mpk_attempt *a, bool *unstable) {
+    mpk_adaptive *r = s->result;
+    mpk_factor_info f;
+    const mpk_status status = mpk_factorize(s->ctx, r->analysis, NULL, o, &r->factor);
+    if (mpk_failed(status)) return status;
+    mpk_factor_info_get(r->factor, &f);
+    a->bytes = f.bytes;
+    if (unstable) *unstable = f.perturbed > 0 || !(f.growth <= UNSTABLE);
+    if (s->options.memory_limit > 0 && (double)f.peak_bytes > s->options.memory_limit)
+        return mpki_error(s->ctx, MPK_ERR_MEMORY, STAGE, f.peak_bytes,
+                          "the factorization took %lld bytes, and the limit is %.0f",
+                          (long long)f.peak_bytes, s->options.memory_limit);
+    return status;
+}
+
+/* ---- FGMRES, whose preconditioner is refined while it iterates ------------------------------- */
+
+/* The rung after this one that may do better; -1: none. */
+static int next_rung(const climber *c) {
+    int k = c->at + 1;
+    while (k < c->count && c->unstable && c->rungs[k].stages == 1) k++;
+    return k < c->count ? k : -1;
+}
+
+static void take_rung(const rung *r, mpk_options *o) {
+    o->level = r->level;
+    o->stages = r->stages;
+    o->fill_factor = r->fill_factor;
+    o->drop_tolerance = r->drop_tolerance;
+}
+
+/* The next rung is taken once this one's patience is at its end, or as soon as it will not do by
+ * then at the rate of the last WINDOW iterations. */
+static bool stagnates(void *self, int32_t steps, const double *residual, double wanted) {
+    enum { WINDOW = 10 };
+    climber *c = self;
+    const int patience = c->rungs[c->at].patience;
+    if (c->stuck || patience == 0 || next_rung(c) < 0 || steps <= WINDOW) return false;
+    const double last = residual[steps - 1];
+    c->steps = c->before + steps;
+    c->reached = last;
+    if (steps >= patience) return true;
+    const double rate = last / residual[steps - 1 - WINDOW];
+    if (!(rate < 1)) return true;
+    return log(wanted / last) / log(rate) * WINDOW > patience - steps;
+}
+
+/* Close the account of a rung: where its iterations end another one's begin. */
+static void close_rung(climber *c, int32_t iterations, double residual, mpk_status status) {
+    mpk_adaptive *r = c->s->result;
+    mpk_attempt *a = &r->attempt[r->attempts - 1];
+    a->iterations = iterations - c->before;
+    a->residual = residual;
+    a->status = status;
+    a->time_s = mpki_now_s() - c->start_s;
+    c->before = iterations;
+    c->start_s = mpki_now_s();
+}
+
+/* Up one rung, inside a solve. Where that cannot be made the one before is made again. */
+static mpk_status step_up(void *self) {
+    climber *c = self;
+    search *s = c->s;
+    const mpk_options had = *c->o;
+    const int from = c->at;
+    close_rung(c, c->steps, c->reached, MPK_NOT_CONVERGED);
+    c->at = next_rung(c);
+    take_rung(&c->rungs[c->at], c->o);
+    c->unstable = false;
+    mpk_status status = make_factor(s, c->o, note(s, c->o), &c->unstable);
+    if (!mpk_failed(status) || status == MPK_ERR_CANCELLED) return status;
+    close_rung(c, c->before, INFINITY, status);
+    mpki_clear_error(s->ctx);
+    c->stuck = true;
+    c->at = from;
+    *c->o = had;
+    return make_factor(s, c->o, note(s, c->o), NULL);
+}
+
+/* Factorize and solve from the best x there is, up as many rungs as it takes inside the solve: on
+ * the host and of one right-hand side, else one rung. */
+static mpk_status attempt_refining(climber *c) {
+    search *s = c->s;
+    mpk_solve_info info = {0};
+    const bool inside = s->nrhs == 1 && s->options.device == MPK_ON_CPU;
+    const mpki_refiner refiner = {.self = c,
+                                  .start = s->have_x ? s->kept : NULL,
+                                  .wants = inside ? stagnates : NULL,
+                                  .refactor = step_up};
+    c->before = 0;
+    c->start_s = mpki_now_s();
+    mpk_status status = make_factor(s, c->o, note(s, c->o), &c->unstable);
+    if (!mpk_failed(status)) {
+        const mpk_status solved =
+            mpki_solve_refining(s->ctx, s->result->factor, s->nrhs, s->b, s->ldb, s->trial, s->n,
+                                c->o, &info, s->record, &refiner);
+        status = mpki_worse(status, solved);
+    }
+    if (mpk_failed(status)) {
+        close_rung(c, c->before, INFINITY, status);
+        mpk_factor_destroy(&s->result->factor);
+        return status;
+    }
+    close_rung(c, info.krylov.iterations, info.relative_residual, status);
+    keep(s, c->o, status, &info);
+    return status;
+}
+
+/* ---- other methods --------------------------------------------------------------------------- */
+
 /* Factorize and solve with these options; the analysis is there.
  * unstable [out] or NULL: pivots were replaced or far too large, which only other pivots mend */
 static mpk_status attempt(search *s, const mpk_options *o, bool *unstable) {
@@ -144,19 +268,9 @@ static mpk_status attempt(search *s, const mpk_options *o, bool *unstable) {
     mpk_adaptive *r = s->result;
     mpk_attempt *a = note(s, o);
     mpk_solve_info info = {0};
-    mpk_factor_info f;
     const double start = mpki_now_s();
-    mpk_status status = mpk_factorize(ctx, r->analysis, NULL, o, &r->factor);
-    if (mpk_failed(status)) mpk_factor_destroy(&r->factor);
-    if (!mpk_failed(status)) {
-        mpk_factor_info_get(r->factor, &f);
-        a->bytes = f.bytes;
-        if (unstable) *unstable = f.perturbed > 0 || !(f.growth <= UNSTABLE);
-        if (s->options.memory_limit > 0 && (double)f.peak_bytes > s->options.memory_limit)
-            status = mpki_error(ctx, MPK_ERR_MEMORY, STAGE, f.peak_bytes,
-                                "the factorization took %lld bytes, and the limit is %.0f",
-                                (long long)f.peak_bytes, s->options.memory_limit);
-    }
+    mpk_status status = make_factor(s, o, a, unstable);
+    if (mpk_failed(status) && a->bytes == 0) mpk_factor_destroy(&r->factor);
     if (!mpk_failed(status)) {
         const mpk_status solved =
             mpki_solve(ctx, r->factor, s->nrhs, s->b, s->ldb, s->trial, s->n, o, &info, s->record);
@@ -257,23 +371,20 @@ static bool is_verdict(mpk_status status) {
 
 /* Up one ladder. *status [out] of its last rung */
 static ending climb_ladder(search *s, mpk_options *o, ladder at, mpk_status *status) {
-    bool unstable = false;
     const mpki_blocking *blocking = &s->result->analysis->block->blocking;
     o->strategy = blocking->strategy; /* so that the options given back, taken by hand, come to */
     o->ordering = blocking->ordering; /* the same blocks */
-    for (int k = 0; k < ladders[at].count; k++) {
-        const rung *r = &ladders[at].rungs[k];
-        if (unstable && r->stages == 1) continue;
-        o->level = r->level;
-        o->stages = r->stages;
-        o->fill_factor = r->fill_factor;
-        o->drop_tolerance = r->drop_tolerance;
+    climber c = {.s = s, .rungs = ladders[at].rungs, .count = ladders[at].count, .at = -1, .o = o};
+    const bool refines = s->options.krylov == MPK_KRYLOV_FGMRES;
+    for (bool first = true; (c.at = next_rung(&c)) >= 0; first = false) {
+        const int patience = c.rungs[c.at].patience;
+        take_rung(&c.rungs[c.at], o);
         o->max_iterations = s->options.max_iterations;
-        if (r->patience > 0 && o->max_iterations > r->patience) o->max_iterations = r->patience;
-        unstable = false;
-        *status = attempt(s, o, &unstable);
+        if (!refines && patience > 0 && o->max_iterations > patience) o->max_iterations = patience;
+        c.unstable = c.stuck = false;
+        *status = refines ? attempt_refining(&c) : attempt(s, o, &c.unstable);
         if (is_verdict(*status)) return ENDED_OVER;
-        if (*status == MPK_ERR_MEMORY) return k == 0 ? ENDED_FULL_AT_ONCE : ENDED_FULL;
+        if (*status == MPK_ERR_MEMORY) return first ? ENDED_FULL_AT_ONCE : ENDED_FULL;
     }
     return ENDED_NOT_GOOD;
 }

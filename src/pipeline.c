@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** load -> analyse -> factorize -> solve -> write, report. */
 #define _GNU_SOURCE /* PATH_MAX */
+#include "core/energy.h"
 #include "core/floats.h"
 #include "core/output.h"
 #include "core/sizes.h"
@@ -36,6 +37,8 @@ typedef struct work {
     mpki_record history;
     char message[512]; /* of a solve that has one: writing its result clears the context's */
     mpk_dense_method dense;
+    mpki_meter *meter;   /* job.energy; else NULL */
+    double cpu_j, gpu_j; /* what it said last */
     mpk_run run;
 } work;
 
@@ -334,12 +337,41 @@ static mpk_status solve(work *w) {
     return solved(w, status);
 }
 
+/* ---- energy ---------------------------------------------------------------------------------- */
+
+static mpk_status start_meter(work *w) {
+    mpk_energy *e = &w->run.energy;
+    const int gpu = w->options.device == MPK_ON_CPU ? -1 : w->options.device_number;
+    e->asked = 1;
+    e->factorize_cpu_j = e->solve_cpu_j = e->factorize_gpu_j = e->solve_gpu_j = -1;
+    const mpk_status status =
+        mpki_meter_open(w->ctx, NULL, gpu, e->no_cpu, e->no_gpu, sizeof e->no_cpu, &w->meter);
+    mpki_meter_read(w->meter, &w->cpu_j, &w->gpu_j);
+    return status;
+}
+
+/* What was taken since the last look; NULL: it does not count. */
+static void look(work *w, double *cpu_j, double *gpu_j) {
+    double cpu, gpu;
+    if (!w->meter) return;
+    mpki_meter_read(w->meter, &cpu, &gpu);
+    if (cpu_j && cpu >= 0) *cpu_j = cpu - w->cpu_j;
+    if (gpu_j && gpu >= 0) *gpu_j = gpu - w->gpu_j;
+    w->cpu_j = cpu, w->gpu_j = gpu;
+}
+
 /* A method that was given, as far as the job's goal. */
 static mpk_status run_method(work *w) {
     static mpk_status (*const steps[])(work *) = {analyse, factorize, solve};
     mpk_status status = MPK_OK;
-    for (int k = 0; k < (int)w->job->goal && !mpk_failed(status); k++)
+    mpk_energy *e = &w->run.energy;
+    double *const to[][2] = {{NULL, NULL},
+                             {&e->factorize_cpu_j, &e->factorize_gpu_j},
+                             {&e->solve_cpu_j, &e->solve_gpu_j}};
+    for (int k = 0; k < (int)w->job->goal && !mpk_failed(status); k++) {
         status = mpki_worse(status, steps[k](w));
+        look(w, to[k][0], to[k][1]);
+    }
     return status;
 }
 
@@ -390,7 +422,11 @@ static mpk_status run(work *w) {
         if (!w->history.residual) return mpki_failed(w->ctx);
     }
     const bool choose = w->job->goal == MPK_GOAL_SOLVE && w->options.method == MPK_METHOD_AUTO;
+    const bool whole = is_dense(w) || choose;
+    if (w->job->energy && mpk_failed(start_meter(w))) return mpki_failed(w->ctx);
     const mpk_status status = is_dense(w) ? run_dense(w) : choose ? run_auto(w) : run_method(w);
+    if (whole) look(w, &w->run.energy.solve_cpu_j, &w->run.energy.solve_gpu_j);
+    mpki_meter_close(&w->meter);
     w->run.history = w->history.residual;
     w->run.history_count = w->history.count;
     return status;

@@ -209,7 +209,7 @@ static void part_apply(const char *name, const sparse &graph, ilu &f, double rat
                            product(t, i, nullptr, b.p, x.p, lanes));
             on_device<float> single(i.rows.nnz);
             on_device<int32_t> bad(std::vector<int32_t>{0});
-            TRY(isai->narrow(cuda, MPK_D, i.rows.nnz, i.rows.val.p, single.p, bad.p));
+            TRY(isai->to_single(cuda, MPK_D, i.rows.nnz, i.rows.val.p, single.p, bad.p));
             single_ms += product(t, i, single.p, b.p, x.p);
             const double vectors = 8.0 * f.n * (side ? 4 : 3); // ptr, x, y, and of U the diagonal
             bytes += 12.0 * i.rows.nnz + vectors, single_bytes += 8.0 * i.rows.nnz + vectors;
@@ -295,7 +295,7 @@ int main(int argc, char **argv) {
         ilu f;
         factorize(a, f);
         printf("matrix %s n %d entries %lld levels %d, ILU(0): analysis %.2f, factor %.2f ms\n",
-               which, a.n, (long long)a.val.size(), levels(a), f.analysis_ms, f.factor_ms);
+               which, a.n, (long long)a.val.size(), levels_of(a), f.analysis_ms, f.factor_ms);
         sparse graph; // by rows: of a symmetric pattern
         graph.n = a.n, graph.nnz = (int64_t)a.index.size();
         graph.ptr = on_device<int64_t>(a.ptr), graph.index = on_device<int32_t>(a.index);

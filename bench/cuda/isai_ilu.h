@@ -82,16 +82,4 @@ static void factorize(const csr &a, ilu &f) {
     strict(a, val, true, f.u, turn);
 }
 
-// Steps of a solve with L in which rows wait for others.
-static int levels(const csr &a) {
-    std::vector<int> level((size_t)a.n, 0);
-    int most = 0;
-    for (int32_t i = 0; i < a.n; ++i) {
-        for (int64_t e = a.ptr[i]; e < a.ptr[i + 1] && a.index[e] < i; ++e)
-            level[i] = std::max(level[i], level[a.index[e]] + 1);
-        most = std::max(most, level[i]);
-    }
-    return most + 1;
-}
-
 #endif

@@ -130,7 +130,7 @@ static power pattern(const sparse *graph, int32_t n, int keep, int k, int block,
     p.n = n, p.keep = keep, p.power = k, p.block = block;
     p.entries = graph ? graph->nnz : 0;
     p.ptr = graph ? graph->ptr.p : nullptr, p.index = graph ? graph->index.p : nullptr;
-    p.told = told.p, p.mid = mid.p, p.far = far.p, p.to_ptr = ptr.p;
+    p.notes = told.p, p.mid = mid.p, p.far = far.p, p.to_ptr = ptr.p;
     notes.first_over = n;
     TRY(cudaMemcpy(fresh.p, &notes, sizeof notes, cudaMemcpyHostToDevice));
     power made;

@@ -5,14 +5,14 @@
 //         1e-10, b = ones, on the device: exact solves, and ISAI(1..3), by columns, patterns S(|A|^k)
 //   sqmr  indefinite factors under SQMR on the device, 1e-8, 1000 iterations: exact, Jacobi sweeps, ISAI(1..3) with
 //         0..3 relaxations; of generated matrices ("nlpkkt 30") or files (x.mtx, x.mtx.xz)
-//   suite Fig. 8 and Table III: likewise on generated matrices of the siblings' kinds, of several sizes and parameters;
-//         without a preconditioner too; NAMEs: parts of their names, or all
-//   published  Table II's iterations, on what is known of two of its matrices (published.h), for several seeds of IDR's: ecology2,
-//         parabolic_fem
+//   suite Fig. 7, 8 and Table III: likewise on the matrices of suite.txt, and files, as they are; without a preconditioner and by
+//         Jacobi's, too; NAMEs: parts of their lines, or all, and files. bench/isai_suite.py reads what is printed
+//   tune  level sets and Table II's iterations of siblings, or of specs of the generators ("rcm:elements shell 300", a spec that has
+//         a space), for SEEDS seeds of IDR's
 //   auto  option triangular auto on siblings, as idr has them, and on other matrices, as sqmr has them: what it measures, and takes
 //   history  Fig. 6: residuals over time, of a sibling
-// SCALE in the environment scales the siblings' sides; CPU: suite, published, auto and history by the processor; INEXACT: without the exact solves. METAPACK_CUDA_MODULE names the module.
-#include "published.h"
+// SCALE in the environment scales the siblings' sides; LEVELS: tune counts level sets alone; CPU: idr, suite, tune, auto and history by the processor; INEXACT: without the exact solves. METAPACK_CUDA_MODULE names the module.
+#include "siblings.h"
 
 #include <metapack/metapack.h>
 
@@ -33,7 +33,7 @@ static bool must(mpk_status status, const char *what) {
     const char *text = "";
     if (!mpk_failed(status)) return true;
     mpk_last_error(ctx, NULL, NULL, &text);
-    printf("%s: %s\n", what, text);
+    fprintf(stderr, "%s: %s\n", what, text);
     return false;
 }
 
@@ -101,7 +101,7 @@ static void idr(const char *name, double scale, bool by_auto) {
     mpk_options_init(&o);
     o.method = MPK_METHOD_ILU0, o.factor_type = MPK_TYPE_LDU, o.krylov = MPK_KRYLOV_IDR;
     o.shadow = 4, o.tolerance = 1e-10, o.max_iterations = 20000,
-    o.device = by_auto ? place() : MPK_ON_CUDA;
+    o.device = place();
     o.matching = MPK_OFF, o.scaling = MPK_OFF, o.ordering = MPK_ORDERING_NATURAL;
     o.isai_pattern = MPK_ISAI_OF_MATRIX;
     double time = now();
@@ -148,168 +148,161 @@ static void sqmr(const char *spec, bool by_auto) {
     mpk_problem_destroy(&p);
 }
 
-// ---- Fig. 8 and Table III ----
+// ---- Fig. 7, 8 and Table III ----
 
 struct outcome {
-    bool good;
-    int iterations;
+    bool good, made;
+    int iterations, longest;        // longest: entries of the longest column of M
     double set_up, inverses, solve; // set_up: the factorization, inverses included
 };
 
-static const setting suite_settings[] = {{"none", MPK_TRIANGULAR_EXACT, 0, 0, 0, 0},
-                                         {"exact", MPK_TRIANGULAR_EXACT, 1, 0, 0, 0},
-                                         {"ISAI(1)", MPK_TRIANGULAR_ISAI, 1, 0, 0, 0},
-                                         {"ISAI(2)", MPK_TRIANGULAR_ISAI, 2, 0, 0, 0},
-                                         {"ISAI(3)", MPK_TRIANGULAR_ISAI, 3, 0, 0, 0}};
-enum { CASES = 5, EXACT = 1 };
+static const setting suite_settings[] = {
+    {"none", MPK_TRIANGULAR_EXACT, 0, 0, 0, 0},   {"Jacobi", MPK_TRIANGULAR_EXACT, 0, 0, 0, 0},
+    {"exact", MPK_TRIANGULAR_EXACT, 1, 0, 0, 0},  {"ISAI(1)", MPK_TRIANGULAR_ISAI, 1, 0, 0, 0},
+    {"ISAI(2)", MPK_TRIANGULAR_ISAI, 2, 0, 0, 0}, {"ISAI(3)", MPK_TRIANGULAR_ISAI, 3, 0, 0, 0}};
+enum { CASES = 6, JACOBI = 1, EXACT = 2 };
 
 static mpk_options table_options() {
     mpk_options o;
     mpk_options_init(&o);
     o.method = MPK_METHOD_ILU0, o.factor_type = MPK_TYPE_LDU, o.krylov = MPK_KRYLOV_IDR;
-    o.shadow = 4, o.tolerance = 1e-10, o.max_iterations = 5000;
-    o.device = getenv("CPU") ? MPK_ON_CPU : MPK_ON_CUDA;
+    o.shadow = 4, o.tolerance = 1e-10, o.max_iterations = 10000;
+    if (getenv("CPU")) o.threads = 1; // what waits for others suffers where other programs run
+    o.device = place();
     o.matching = MPK_OFF, o.scaling = MPK_OFF, o.ordering = MPK_ORDERING_NATURAL;
     o.isai_pattern = MPK_ISAI_OF_MATRIX;
     return o;
 }
 
+// Symmetric where it is: the processor's exact solves are quicker then.
 static mpk_problem *problem_of(const csr &rows) {
     mpk_problem *p = NULL;
     const csr a = turned(rows);
-    must(mpk_problem_from_csc(ctx, a.n, MPK_D, MPK_GENERAL, MPK_FULL, a.ptr.data(), a.index.data(),
-                              a.val.data(), &p),
+    const bool symmetric = a.ptr == rows.ptr && a.index == rows.index && a.val == rows.val;
+    must(mpk_problem_from_csc(ctx, a.n, MPK_D, symmetric ? MPK_SYMMETRIC : MPK_GENERAL, MPK_FULL,
+                              a.ptr.data(), a.index.data(), a.val.data(), &p),
          "problem");
     return p;
 }
 
-static outcome one_case(mpk_analysis *an, int32_t n, const setting &s) {
+// What no preconditioner can be made of leaves `made` false.
+static outcome one_case(const mpk_problem *p, const std::vector<double> &b, int k) {
+    const int32_t n = (int32_t)b.size();
     outcome got{};
+    mpk_analysis *an = NULL;
     mpk_factor *fac = NULL;
     mpk_block_info info;
     mpk_solve_info told;
     mpk_options o = table_options();
-    std::vector<double> b((size_t)n, 1.0), x((size_t)n);
-    o.triangular = s.triangular, o.isai_power = s.power;
-    const double start = now();
-    if (!must(mpk_factorize(ctx, an, NULL, &o, &fac), s.name)) return got;
-    got.set_up = now() - start;
-    mpk_factor_block_info_get(fac, &info);
-    got.inverses = info.isai.time_pattern_s + info.isai.time_values_s;
-    std::memset(&told, 0, sizeof told);
-    const mpk_status status = mpk_solve(ctx, fac, 1, b.data(), n, x.data(), n, &o, &told);
-    got.good = status == MPK_OK && told.relative_residual <= 1e-9;
-    got.iterations = told.krylov.iterations, got.solve = told.time_s;
+    std::vector<double> x((size_t)n);
+    o.triangular = suite_settings[k].triangular, o.isai_power = suite_settings[k].power;
+    if (k < EXACT) o.method = MPK_METHOD_NONE;
+    if (must(mpk_analyse(ctx, p, &o, &an), suite_settings[k].name)) {
+        const double start = now();
+        got.made = must(mpk_factorize(ctx, an, NULL, &o, &fac), suite_settings[k].name);
+        got.set_up = now() - start;
+    }
+    if (got.made) {
+        mpk_factor_block_info_get(fac, &info);
+        got.inverses = info.isai.time_pattern_s + info.isai.time_values_s;
+        got.longest = info.isai.longest;
+        std::memset(&told, 0, sizeof told);
+        const mpk_status status = mpk_solve(ctx, fac, 1, b.data(), n, x.data(), n, &o, &told);
+        got.good = status == MPK_OK && told.relative_residual <= 1e-9;
+        got.iterations = told.krylov.iterations, got.solve = told.time_s;
+    }
     mpk_factor_destroy(&fac);
+    mpk_analysis_destroy(&an);
     return got;
 }
 
-static void suite_matrix(const std::string &name, const csr &a, std::vector<outcome> &all) {
+// Jacobi's preconditioner, split: the matrix with a unit diagonal.
+static outcome by_jacobi(csr a) {
+    const double start = now();
+    const std::vector<double> b = unit_diagonal(a);
+    const double scaled_s = now() - start;
     mpk_problem *p = problem_of(a);
-    mpk_analysis *an[2] = {};
-    mpk_options o = table_options();
-    outcome got[CASES] = {};
-    bool good = p && must(mpk_analyse(ctx, p, &o, &an[1]), name.c_str());
-    o.method = MPK_METHOD_NONE;
-    good = good && must(mpk_analyse(ctx, p, &o, &an[0]), name.c_str());
-    printf("suite %s n %d entries %lld", name.c_str(), a.n, (long long)a.val.size());
-    for (int k = 0; good && k < CASES; ++k) {
-        got[k] = one_case(an[k > 0], a.n, suite_settings[k]);
-        printf(" | %s %d%s set-up %.4f (inverses %.4f) solve %.4f s", suite_settings[k].name,
-               got[k].iterations, got[k].good ? "" : " -", got[k].set_up, got[k].inverses,
-               got[k].solve);
+    outcome got = one_case(p, b, JACOBI);
+    got.set_up += scaled_s;
+    mpk_problem_destroy(&p);
+    return got;
+}
+
+// A line for bench/isai_suite.py: what exact solves do not solve is not in the suite, and nothing else is tried.
+static void suite_matrix(const char *kind, const char *name, const csr &a) {
+    mpk_problem *p = problem_of(a);
+    const std::vector<double> ones((size_t)a.n, 1.0);
+    printf("suite %s | %s | %d %lld %d", kind, name, a.n, (long long)a.val.size(), levels_of(a));
+    outcome exact{};
+    for (int k = EXACT; p && k < EXACT + CASES; ++k) {
+        const int which = k % CASES;
+        const outcome got = which == JACOBI ? by_jacobi(a) : one_case(p, ones, which);
+        if (which == EXACT) exact = got;
+        printf(" | %s %d %d %d %d %.6f %.6f %.6f", suite_settings[which].name, got.made, got.good,
+               got.iterations, got.longest, got.set_up, got.inverses, got.solve);
+        fflush(stdout);
+        if (!exact.good) break;
     }
     printf("\n");
     fflush(stdout);
-    if (good) all.insert(all.end(), got, got + CASES);
-    mpk_analysis_destroy(&an[0]), mpk_analysis_destroy(&an[1]);
     mpk_problem_destroy(&p);
 }
 
-static void suite_summary(const std::vector<outcome> &all) {
-    const int count = (int)all.size() / CASES;
-    for (int k = EXACT + 1; k < CASES; ++k) {
-        int good = 0, both = 0, faster = 0;
-        double sum = 0, logs = 0, overhead = 0;
-        for (int m = 0; m < count; ++m) {
-            const outcome &e = all[m * CASES + EXACT], &i = all[m * CASES + k];
-            good += i.good;
-            if (!e.good || !i.good) continue;
-            ++both, faster += i.solve < e.solve;
-            sum += e.solve / i.solve, logs += std::log(e.solve / i.solve);
-            overhead += i.inverses / (i.set_up - i.inverses);
-        }
-        printf("suite %s: of %d matrices converged %d, as did exact solves %d; faster %d, slower "
-               "%d; mean speed-up %.2f, geometric %.2f; inverses of the rest of the set-up %.1f "
-               "%%\n",
-               suite_settings[k].name, count, good, both, faster, both - faster,
-               sum / std::max(1, both), std::exp(logs / std::max(1, both)),
-               100 * overhead / std::max(1, both));
-    }
-    for (int with = 0; with < 2; ++with) {
-        int wins[CASES + 1] = {};
-        for (int m = 0; m < count; ++m) {
-            int best = CASES;
-            double time = 1e30;
-            for (int k = 0; k < CASES; ++k) {
-                const outcome &e = all[m * CASES + k];
-                const double t = e.solve + (with ? e.set_up : 0);
-                if (e.good && t < time) best = k, time = t;
-            }
-            ++wins[best];
-        }
-        printf("suite quickest %s set-up:", with ? "with" : "without");
-        for (int k = 0; k < CASES; ++k) printf(" %s %d", suite_settings[k].name, wins[k]);
-        printf(" none of them %d\n", wins[CASES]);
-    }
+static csr read_rows(const char *path) {
+    mpk_problem *p = NULL;
+    csr a;
+    if (must(mpk_problem_read(ctx, path, &p), path)) a = rows_of(p, false);
+    mpk_problem_destroy(&p);
+    return a;
 }
 
-static void suite(int count, char **parts) {
-    std::vector<outcome> all;
-    auto wanted = [&](const std::string &name) {
-        return std::any_of(parts, parts + count, [&](const char *part) {
-            return !strcmp(part, "all") || name.find(part) != std::string::npos;
-        });
-    };
-    char name[64];
-    for (int side : {150, 300, 600})
-        for (double wind : {0.0, 0.02, 0.05, 0.2, 0.5}) {
-            snprintf(name, sizeof name, "five-points/%d/%g", side, wind);
-            if (wanted(name)) suite_matrix(name, five_points(side, wind, 0), all);
-        }
-    for (int side : {150, 300, 500})
-        for (double mass : {0.0, 1e2, 1e4})
-            for (int tiled = 0; tiled < 2; ++tiled) {
-                snprintf(name, sizeof name, "triangles/%d/%g/%s", side, mass,
-                         tiled ? "tiles" : "lines");
-                if (wanted(name)) suite_matrix(name, triangles(side, mass, tiled), all);
+// names: parts of a kind or a spec of suite.txt, or `all`; files of matrices.
+static void suite(int count, char **names) {
+    const char *path = getenv("SUITE");
+    FILE *file = fopen(path ? path : "bench/cuda/suite.txt", "r");
+    char line[512], kind[32], spec[256];
+    if (!file) give_up(NULL, "bench/cuda/suite.txt is not there (SUITE names it)");
+    suite_matrix("warm-up", "convection 20", generated("convection 20", false));
+    while (fgets(line, sizeof line, file)) {
+        if (line[0] == '#' || sscanf(line, "%31s %255[^\n]", kind, spec) != 2) continue;
+        for (int k = 0; k < count; ++k)
+            if (!strcmp(names[k], "all") || strstr(line, names[k])) {
+                suite_matrix(kind, spec, generated(spec, false));
+                break;
             }
-    for (int side : {16, 24, 32, 40}) {
-        snprintf(name, sizeof name, "tetrahedra/%d", side);
-        if (wanted(name)) suite_matrix(name, tetrahedra(side), all);
     }
-    for (int side : {40, 80, 120}) {
-        snprintf(name, sizeof name, "shell/%d", side);
-        if (wanted(name)) suite_matrix(name, shell(side), all);
-    }
-    suite_summary(all);
+    fclose(file);
+    for (int k = 0; k < count; ++k)
+        if (strstr(names[k], ".mtx")) {
+            const csr a = read_rows(names[k]);
+            const char *slash = strrchr(names[k], '/');
+            if (a.n > 0) suite_matrix("file", slash ? slash + 1 : names[k], a);
+        }
 }
 
-// ---- Table II ----
+// ---- Table II's iterations ----
 
-// Iterations of exact solves and of ISAI(1), for some seeds of the shadow space.
-static void published_matrix(const char *what, const csr &rows, mpk_ordering ordering, int seeds) {
+// Level sets, and iterations of exact solves and of ISAI(1) for some seeds of the shadow space, of a sibling, or of a spec,
+// "rcm:" before it where it is ordered so.
+static void tune(const char *name, double scale) {
+    const char *list = getenv("SEEDS"), *spec = strstr(name, "rcm:") == name ? name + 4 : name;
+    const int seeds = list ? atoi(list) : 3;
+    const bool given = strchr(name, ' ') != NULL;
+    csr rows = given ? generated(scaled(spec, scale), true) : sibling(name, scale);
+    if (spec > name) rows = by_rcm(rows);
     mpk_problem *p = problem_of(rows);
     mpk_analysis *an = NULL;
     mpk_options o = table_options();
     std::vector<double> b((size_t)rows.n, 1.0), x(b.size());
-    o.ordering = ordering, o.max_iterations = 20000;
-    printf("published %s n %d entries %lld", what, rows.n, (long long)rows.val.size());
-    if (p && must(mpk_analyse(ctx, p, &o, &an), what))
+    o.max_iterations = 20000;
+    printf("tune %s | n %d entries %lld levels %d", name, rows.n, (long long)rows.val.size(),
+           levels_of(rows));
+    fflush(stdout);
+    if (p && !getenv("LEVELS") && must(mpk_analyse(ctx, p, &o, &an), name))
         for (int k = EXACT; k <= EXACT + 1; ++k) {
             mpk_factor *fac = NULL;
             o.triangular = suite_settings[k].triangular, o.isai_power = suite_settings[k].power;
-            if (!must(mpk_factorize(ctx, an, NULL, &o, &fac), what)) break;
+            if (!must(mpk_factorize(ctx, an, NULL, &o, &fac), name)) break;
             printf(" | %s", suite_settings[k].name);
             for (int seed = 1; seed <= seeds; ++seed) {
                 mpk_solve_info told;
@@ -328,26 +321,6 @@ static void published_matrix(const char *what, const csr &rows, mpk_ordering ord
     mpk_problem_destroy(&p);
 }
 
-static void published(const char *name, double scale) {
-    const char *list = getenv("SEEDS");
-    const int seeds = list ? atoi(list) : 3, side = (int)(1000 * scale);
-    char what[64];
-    if (!strcmp(name, "ecology2"))
-        for (int where : {2, 4, 16}) { // the node held: in the middle, or nearer to a corner
-            const int32_t hole = side / where * side + side / where;
-            snprintf(what, sizeof what, "ecology2 without node %d", hole);
-            published_matrix(what, grounded_mesh(side, hole), MPK_ORDERING_NATURAL,
-                             where == 2 ? seeds : 1); // exact solves take long
-        }
-    if (!strcmp(name, "parabolic_fem"))
-        for (double weight : {1e1, 1e2, 1e3, 1e4, 1e5}) {
-            snprintf(what, sizeof what, "parabolic_fem weight %g", weight);
-            published_matrix(what,
-                             parabolic((int)(1024 * scale) + 1, (int)(512 * scale) + 1, weight),
-                             MPK_ORDERING_RCM, seeds);
-        }
-}
-
 // ---- Fig. 6 ----
 
 static void history(const char *name, double scale) {
@@ -355,7 +328,7 @@ static void history(const char *name, double scale) {
     const csr a = sibling(name, scale);
     mpk_problem *p = problem_of(a);
     mpk_analysis *an = NULL;
-    if (p && must(mpk_analyse(ctx, p, &o, &an), name))
+    if (p && !getenv("LEVELS") && must(mpk_analyse(ctx, p, &o, &an), name))
         for (const setting &s : suite_settings) {
             // residuals reached by the times: a solve for each tolerance, as the solver has it
             if (s.power == 0) continue;
@@ -391,7 +364,7 @@ int main(int argc, char **argv) {
         const bool is_sibling = last && last[-1] == ' ' && last[strlen(argv[k])] == ' ';
         if (!strcmp(argv[1], "idr") || (by_auto && is_sibling)) idr(argv[k], scale, by_auto);
         if (!strcmp(argv[1], "sqmr") || (by_auto && !is_sibling)) sqmr(argv[k], by_auto);
-        if (!strcmp(argv[1], "published")) published(argv[k], scale);
+        if (!strcmp(argv[1], "tune")) tune(argv[k], scale);
         if (!strcmp(argv[1], "history")) history(argv[k], scale);
     }
     mpk_context_destroy(&ctx);

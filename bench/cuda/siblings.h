@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef BENCH_CUDA_SIBLINGS_H
 #define BENCH_CUDA_SIBLINGS_H
-// Generated siblings of the six matrices of Anzt, Chow, Huckle & Dongarra 2016, Table I: of the same kind,
-// order and, nearly, number of entries, with a unit diagonal as there. They are not those matrices.
-//   ECO  five points on 1000 x 1000, less one row               TMT  the same on 958 x 958, with a flow
-//   PARA linear elements on 725 x 725 points, diagonals of cells at random, moved points, a mass; by lines
-//   THM  likewise on 1108 x 1108, no mass; by lines within tiles of 32 x 32
-//   OFF  linear elements on tetrahedra, 64 x 64 x 64 points, moved; by planes
-//   AF3  bilinear elements with 4 unknowns a point, 355 x 355 points; by lines
+// Siblings of the six matrices of Anzt, Chow, Huckle & Dongarra 2017, Table I: generated matrices of the
+// same kind, order and, nearly, number of entries, with a unit diagonal as there, in the orders that are used
+// there. They are not those matrices. siblings.txt has them; docs/reference/generators.md what the words mean.
+#include <metapack/metapack.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -21,217 +21,6 @@ struct csr {
     std::vector<int32_t> index;
     std::vector<double> val;
 };
-
-struct sibling_random { // a linear congruential sequence: the same everywhere
-    uint64_t state = 88172645463325252ull;
-    double operator()() { // [0, 1)
-        state = state * 6364136223846793005ull + 1442695040888963407ull;
-        return (double)(state >> 11) * 0x1p-53;
-    }
-};
-
-// Element matrices added up: rows of (column, value), put in order at the end.
-struct assembly {
-    std::vector<std::vector<std::pair<int32_t, double>>> rows;
-    explicit assembly(int32_t n) : rows((size_t)n) {}
-    void add(int32_t i, int32_t j, double x) {
-        for (auto &e : rows[i])
-            if (e.first == j) {
-                e.second += x;
-                return;
-            }
-        rows[i].push_back({j, x});
-    }
-    // Row i of the result is row order[i].
-    csr finish(const std::vector<int32_t> &order) const {
-        csr a;
-        std::vector<int32_t> place(order.size());
-        for (size_t k = 0; k < order.size(); ++k) place[order[k]] = (int32_t)k;
-        std::vector<double> scale(order.size());
-        for (size_t i = 0; i < order.size(); ++i)
-            for (const auto &e : rows[i])
-                if (e.first == (int32_t)i) scale[i] = 1 / std::sqrt(std::fabs(e.second));
-        a.n = (int32_t)order.size();
-        a.ptr.push_back(0);
-        std::vector<std::pair<int32_t, double>> row;
-        for (int32_t i : order) {
-            row.clear();
-            for (const auto &e : rows[i])
-                row.push_back({place[e.first], e.second * scale[i] * scale[e.first]});
-            std::sort(row.begin(), row.end());
-            for (const auto &e : row) a.index.push_back(e.first), a.val.push_back(e.second);
-            a.ptr.push_back((int64_t)a.index.size());
-        }
-        return a;
-    }
-};
-
-inline csr five_points(int side, double wind, int less) {
-    csr a;
-    a.n = side * side - less;
-    a.ptr.push_back(0);
-    for (int32_t i = 0; i < a.n; ++i) {
-        const int x = i % side, y = i / side;
-        auto put = [&](bool there, int32_t j, double v) {
-            if (there && j < a.n) a.index.push_back(j), a.val.push_back(v / 4);
-        };
-        put(y > 0, i - side, -(1 + wind));
-        put(x > 0, i - 1, -(1 + wind));
-        put(true, i, 4);
-        put(x + 1 < side, i + 1, -(1 - wind));
-        put(y + 1 < side, i + side, -(1 - wind));
-        a.ptr.push_back((int64_t)a.index.size());
-    }
-    return a;
-}
-
-inline std::vector<int32_t> by_lines(int32_t n) {
-    std::vector<int32_t> order((size_t)n);
-    for (int32_t i = 0; i < n; ++i) order[i] = i;
-    return order;
-}
-
-// Linear elements; the boundary's points are held and not among the unknowns.
-inline csr triangles(int side, double mass, bool tiled) {
-    const int all = side + 2;
-    sibling_random random;
-    std::vector<double> x((size_t)all * all), y(x.size());
-    for (int k = 0; k < all * all; ++k) {
-        x[k] = (k % all + 0.5 * (random() - 0.5)) / all;
-        y[k] = (k / all + 0.5 * (random() - 0.5)) / all;
-    }
-    assembly sum(side * side);
-    auto unknown = [&](int k) {
-        const int c = k % all - 1, r = k / all - 1;
-        return c < 0 || r < 0 || c >= side || r >= side ? -1 : r * side + c;
-    };
-    auto element = [&](int a, int b, int c) {
-        const int p[3] = {a, b, c};
-        double ex[3], ey[3];
-        for (int k = 0; k < 3; ++k) {
-            const int q = p[(k + 1) % 3], r = p[(k + 2) % 3];
-            ex[k] = x[r] - x[q], ey[k] = y[r] - y[q];
-        }
-        const double area = std::fabs(ex[0] * ey[1] - ex[1] * ey[0]) / 2 + 1e-3 / all / all;
-        for (int i = 0; i < 3; ++i)
-            for (int j = 0; j < 3; ++j) {
-                const int u = unknown(p[i]), v = unknown(p[j]);
-                if (u < 0 || v < 0) continue;
-                sum.add(u, v,
-                        (ex[i] * ex[j] + ey[i] * ey[j]) / (4 * area) +
-                            mass * area * (1 + (i == j)) / 12);
-            }
-    };
-    for (int r = 0; r + 1 < all; ++r)
-        for (int c = 0; c + 1 < all; ++c) {
-            const int a = r * all + c, b = a + 1, d = a + all, e = d + 1;
-            if (random() < 0.5)
-                element(a, b, d), element(b, e, d);
-            else
-                element(a, b, e), element(a, e, d);
-        }
-    std::vector<int32_t> order = by_lines(side * side);
-    if (tiled) {
-        enum { TILE = 32 };
-        order.clear();
-        for (int r0 = 0; r0 < side; r0 += TILE)
-            for (int c0 = 0; c0 < side; c0 += TILE) {
-                for (int r = r0; r < std::min(side, r0 + TILE); ++r)
-                    for (int c = c0; c < std::min(side, c0 + TILE); ++c)
-                        order.push_back(r * side + c);
-            }
-    }
-    return sum.finish(order);
-}
-
-inline csr tetrahedra(int side) {
-    const int all = side + 2;
-    sibling_random random;
-    std::vector<double> at((size_t)all * all * all * 3);
-    for (size_t k = 0; k < at.size() / 3; ++k) {
-        const int c[3] = {(int)(k % all), (int)(k / all % all), (int)(k / all / all)};
-        for (int d = 0; d < 3; ++d) at[3 * k + d] = c[d] + 0.3 * (random() - 0.5);
-    }
-    assembly sum(side * side * side);
-    auto unknown = [&](int k) {
-        const int c = k % all - 1, r = k / all % all - 1, p = k / all / all - 1;
-        const bool in = c >= 0 && r >= 0 && p >= 0 && c < side && r < side && p < side;
-        return in ? (p * side + r) * side + c : -1;
-    };
-    static const int paths[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
-                                    {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
-    const int step[3] = {1, all, all * all};
-    for (int p = 0; p + 1 < all; ++p)
-        for (int r = 0; r + 1 < all; ++r)
-            for (int c = 0; c + 1 < all; ++c)
-                for (const auto &path : paths) { // Kuhn's six tetrahedra of a cell
-                    int v[4] = {(p * all + r) * all + c, 0, 0, 0};
-                    for (int k = 0; k < 3; ++k) v[k + 1] = v[k] + step[path[k]];
-                    double e[3][3], g[4][3];
-                    for (int k = 0; k < 3; ++k)
-                        for (int d = 0; d < 3; ++d)
-                            e[k][d] = at[3 * v[k + 1] + d] - at[3 * v[0] + d];
-                    auto cross = [](const double *a, const double *b, double *to) {
-                        for (int d = 0; d < 3; ++d)
-                            to[d] =
-                                a[(d + 1) % 3] * b[(d + 2) % 3] - a[(d + 2) % 3] * b[(d + 1) % 3];
-                    };
-                    cross(e[1], e[2], g[1]), cross(e[2], e[0], g[2]), cross(e[0], e[1], g[3]);
-                    const double det = e[0][0] * g[1][0] + e[0][1] * g[1][1] + e[0][2] * g[1][2];
-                    for (int d = 0; d < 3; ++d) g[0][d] = -g[1][d] - g[2][d] - g[3][d];
-                    for (int i = 0; i < 4; ++i)
-                        for (int j = 0; j < 4; ++j) {
-                            const int a = unknown(v[i]), b = unknown(v[j]);
-                            double s = 0;
-                            for (int d = 0; d < 3; ++d) s += g[i][d] * g[j][d];
-                            if (a >= 0 && b >= 0)
-                                sum.add(a, b,
-                                        s / (6 * std::fabs(det)) +
-                                            1e-3 * std::fabs(det) * (1 + (i == j)) / 120);
-                        }
-                }
-    return sum.finish(by_lines(side * side * side));
-}
-
-inline csr shell(int side) {
-    enum { DOF = 4 };
-    sibling_random random;
-    assembly sum(DOF * side * side);
-    for (int r = -1; r < side; ++r)
-        for (int c = -1; c < side; ++c) {
-            double b[DOF][DOF] = {}, q[DOF][DOF];
-            for (auto &row : q)
-                for (double &x : row) x = random() - 0.5;
-            for (int i = 0; i < DOF; ++i)
-                for (int j = 0; j < DOF; ++j) {
-                    for (int k = 0; k < DOF; ++k) b[i][j] += q[i][k] * q[j][k];
-                    b[i][j] += i == j ? 0.5 : 0;
-                }
-            for (int i = 0; i < 4; ++i)
-                for (int j = 0; j < 4; ++j) {
-                    const int ri = r + i / 2, ci = c + i % 2, rj = r + j / 2, cj = c + j % 2;
-                    if (ri < 0 || ci < 0 || rj < 0 || cj < 0) continue;
-                    if (ri >= side || ci >= side || rj >= side || cj >= side) continue;
-                    const double s = i == j ? 4 : i + j == 3 ? -2 : -1; // six times Laplace's
-                    for (int k = 0; k < DOF; ++k)
-                        for (int l = 0; l < DOF; ++l)
-                            sum.add(DOF * (ri * side + ci) + k, DOF * (rj * side + cj) + l,
-                                    s * b[k][l]);
-                }
-        }
-    return sum.finish(by_lines(DOF * side * side));
-}
-
-// scale: of the sides, 1: those of the paper's matrices.
-inline csr sibling(const std::string &name, double scale) {
-    auto side = [&](int whole) { return std::max(4, (int)std::lround(whole * scale)); };
-    if (name == "ECO") return five_points(side(1000), 0, 1);
-    if (name == "TMT") return five_points(side(958), 0.05, 0);
-    if (name == "PARA") return triangles(side(725), 1e3, false);
-    if (name == "THM") return triangles(side(1108), 0, true);
-    if (name == "OFF") return tetrahedra(side(64));
-    return shell(side(355));
-}
 
 // Columns of a matrix by rows.
 inline csr turned(const csr &a) {
@@ -248,6 +37,175 @@ inline csr turned(const csr &a) {
             t.index[to] = i, t.val[to] = a.val[e];
         }
     return t;
+}
+
+// Row i of the result is row order[i], columns likewise.
+inline csr permuted(const csr &a, const std::vector<int32_t> &order) {
+    csr p;
+    std::vector<int32_t> place((size_t)a.n);
+    std::vector<std::pair<int32_t, double>> row;
+    for (int32_t k = 0; k < a.n; ++k) place[order[k]] = k;
+    p.n = a.n;
+    p.ptr.push_back(0);
+    for (int32_t i : order) {
+        row.clear();
+        for (int64_t e = a.ptr[i]; e < a.ptr[i + 1]; ++e)
+            row.push_back({place[a.index[e]], a.val[e]});
+        std::sort(row.begin(), row.end());
+        for (const auto &e : row) p.index.push_back(e.first), p.val.push_back(e.second);
+        p.ptr.push_back((int64_t)p.index.size());
+    }
+    return p;
+}
+
+[[noreturn]] inline void give_up(mpk_context *ctx, const char *what) {
+    const char *text = "";
+    mpk_last_error(ctx, NULL, NULL, &text);
+    fprintf(stderr, "%s: %s\n", what, text);
+    exit(1);
+}
+
+// Rows and columns scaled so that the diagonal is 1 or -1, but where it is 0 or missing. Returns what they were scaled with.
+inline std::vector<double> unit_diagonal(csr &a) {
+    std::vector<double> scale((size_t)a.n, 1.0);
+    for (int32_t i = 0; i < a.n; ++i)
+        for (int64_t e = a.ptr[i]; e < a.ptr[i + 1]; ++e)
+            if (a.index[e] == i && a.val[e] != 0) scale[i] = 1 / std::sqrt(std::fabs(a.val[e]));
+    for (int32_t i = 0; i < a.n; ++i)
+        for (int64_t e = a.ptr[i]; e < a.ptr[i + 1]; ++e)
+            a.val[e] *= scale[i] * scale[a.index[e]];
+    return scale;
+}
+
+// All of a problem by rows; unit: with a unit diagonal.
+inline csr rows_of(const mpk_problem *p, bool unit) {
+    mpk_problem_view v;
+    csr a;
+    mpk_problem_view_get(p, &v);
+    const double *value = (const double *)v.ax;
+    a.n = v.n;
+    a.ptr.assign((size_t)v.n + 1, 0);
+    const bool mirrored = v.symmetry != MPK_GENERAL;
+    for (int pass = 0; pass < 2; ++pass) {
+        std::vector<int64_t> next(a.ptr.begin(), a.ptr.end() - 1);
+        auto put = [&](int32_t i, int32_t j, double x) {
+            if (!pass)
+                ++a.ptr[i + 1];
+            else
+                a.index[next[i]] = j, a.val[next[i]++] = x;
+        };
+        // by columns, and of a row those left of the diagonal first: columns ascend
+        for (int32_t j = 0; j < v.n; ++j)
+            for (int64_t e = v.ap[j]; e < v.ap[j + 1]; ++e) {
+                put(v.ai[e], j, value[e]);
+                if (mirrored && v.ai[e] != j) put(j, v.ai[e], value[e]);
+            }
+        if (pass) break;
+        for (int32_t i = 0; i < v.n; ++i) a.ptr[i + 1] += a.ptr[i];
+        a.index.resize((size_t)a.ptr[v.n]), a.val.resize((size_t)a.ptr[v.n]);
+    }
+    if (mirrored) { // a row's entries right of the diagonal came between those of others
+        std::vector<int32_t> same((size_t)a.n);
+        for (int32_t i = 0; i < a.n; ++i) same[i] = i;
+        a = permuted(a, same);
+    }
+    if (unit) unit_diagonal(a);
+    return a;
+}
+
+inline mpk_context *sibling_context() {
+    static mpk_context *ctx = NULL;
+    if (!ctx && mpk_context_create(NULL, &ctx) != MPK_OK) give_up(NULL, "context");
+    return ctx;
+}
+
+// What the generator makes of a spec.
+inline csr generated(const std::string &spec, bool unit) {
+    mpk_problem *p = NULL;
+    if (mpk_problem_generate(sibling_context(), spec.c_str(), 1, &p) != MPK_OK)
+        give_up(sibling_context(), spec.c_str());
+    csr a = rows_of(p, unit);
+    mpk_problem_destroy(&p);
+    return a;
+}
+
+// Reverse Cuthill-McKee.
+inline csr by_rcm(const csr &a) {
+    mpk_context *const ctx = sibling_context();
+    const csr columns = turned(a);
+    mpk_problem *p = NULL;
+    mpk_analysis *an = NULL;
+    mpk_options o;
+    std::vector<int32_t> order((size_t)a.n);
+    mpk_options_init(&o);
+    o.method = MPK_METHOD_ILU0, o.factor_type = MPK_TYPE_LDU, o.ordering = MPK_ORDERING_RCM;
+    o.matching = MPK_OFF, o.scaling = MPK_OFF;
+    if (mpk_problem_from_csc(ctx, a.n, MPK_D, MPK_GENERAL, MPK_FULL, columns.ptr.data(),
+                             columns.index.data(), columns.val.data(), &p) != MPK_OK ||
+        mpk_analyse(ctx, p, &o, &an) != MPK_OK)
+        give_up(ctx, "rcm");
+    mpk_analysis_perm(an, order.data());
+    mpk_analysis_destroy(&an);
+    mpk_problem_destroy(&p);
+    return permuted(a, order);
+}
+
+// Level sets of the triangle below the diagonal.
+inline int32_t levels_of(const csr &a) {
+    std::vector<int32_t> level((size_t)a.n);
+    int32_t most = 0;
+    for (int32_t i = 0; i < a.n; ++i) {
+        int32_t l = 0;
+        for (int64_t e = a.ptr[i]; e < a.ptr[i + 1]; ++e)
+            if (a.index[e] < i) l = std::max(l, level[a.index[e]]);
+        level[i] = l + 1, most = std::max(most, l + 1);
+    }
+    return most;
+}
+
+struct sibling_entry {
+    std::string name, title, order, spec;
+};
+
+// The rows of siblings.txt: name, title, order, spec.
+inline std::vector<sibling_entry> sibling_list() {
+    const char *path = getenv("SIBLINGS");
+    FILE *file = fopen(path ? path : "bench/cuda/siblings.txt", "r");
+    std::vector<sibling_entry> list;
+    char line[512], name[16], title[32], order[16], spec[256];
+    if (!file) give_up(NULL, "bench/cuda/siblings.txt is not there (SIBLINGS names it)");
+    while (fgets(line, sizeof line, file))
+        if (line[0] != '#' &&
+            sscanf(line, "%15s %31s %15s %255[^\n]", name, title, order, spec) == 4)
+            list.push_back({name, title, order, spec});
+    fclose(file);
+    return list;
+}
+
+// A spec, its sides (those that are at least 32) times `scale`.
+inline std::string scaled(const std::string &spec, double scale) {
+    std::string words, word;
+    for (size_t k = 0; k <= spec.size(); ++k)
+        if (k == spec.size() || spec[k] == ' ') {
+            const bool side = word.find_first_not_of("0123456789") == std::string::npos;
+            const int whole = side ? atoi(word.c_str()) : 0;
+            if (whole >= 32) word = std::to_string(std::max(4, (int)std::lround(whole * scale)));
+            words += (words.empty() ? "" : " ") + word;
+            word.clear();
+        } else {
+            word += spec[k];
+        }
+    return words;
+}
+
+// scale: of the sides, 1: those of the paper's matrices.
+inline csr sibling(const std::string &name, double scale) {
+    for (const sibling_entry &s : sibling_list())
+        if (s.name == name) {
+            const csr a = generated(scaled(s.spec, scale), true);
+            return s.order == "rcm" ? by_rcm(a) : a;
+        }
+    give_up(NULL, (name + ": no such sibling").c_str());
 }
 
 #endif

@@ -10,11 +10,40 @@ static void require_all(borg_lowerer *l, const borg_expr *e) {
                 e->text);
 }
 
+static borg_inst *local_id(borg_lowerer *l) {
+    uint64_t bits[BORG_MAX_SIZE];
+    for (int32_t w = 0; w < l->m->size; ++w) bits[w] = (uint64_t)w;
+    return borg_emit_table(&l->b, BORG_I32, BORG_WI, 1, bits);
+}
+
+/* The work-item that is `by` further, before, or of the other bits; where there is none, its own.
+ */
+static borg_inst *partner(borg_lowerer *l, borg_builtin how, borg_inst *by) {
+    borg_inst *own = local_id(l), *to, *there;
+    borg_inst *size = borg_lower_int(l, l->m->size);
+    borg_op op = how == BORG_B_SHUFFLE_DOWN ? BORG_ADD
+                 : how == BORG_B_SHUFFLE_UP ? BORG_SUB
+                                            : BORG_XOR;
+    to = borg_lower_elem(l, op, BORG_I32, own, by, NULL);
+    if (how == BORG_B_SHUFFLE_DOWN) /* no sum that may wrap is compared */
+        there = borg_lower_cmp(l, BORG_ICMP, BORG_LT, true, by,
+                               borg_lower_elem(l, BORG_SUB, BORG_I32, size, own, NULL));
+    else if (how == BORG_B_SHUFFLE_UP)
+        there = borg_lower_cmp(l, BORG_ICMP, BORG_LE, true, by, own);
+    else
+        there = borg_lower_cmp(l, BORG_ICMP, BORG_LT, true, to, size);
+    return borg_lower_elem(l, BORG_SELECT, BORG_I32, there, to, own);
+}
+
+/* Under a condition, too: all lanes of a group are there, and give what they hold. */
 static borg_inst *lower_shuffle(borg_lowerer *l, const borg_expr *e, borg_inst *const *args) {
-    require_all(l, e);
     borg_inst *x = args[0], *lane = args[1];
     if (x->spread < BORG_WI) return x; /* the same for all */
-    lane = borg_lower_elem(l, BORG_UMIN, BORG_I32, lane, borg_lower_int(l, l->m->size - 1), NULL);
+    if (e->builtin != BORG_B_SHUFFLE)
+        lane = partner(l, e->builtin, lane);
+    else
+        lane =
+            borg_lower_elem(l, BORG_UMIN, BORG_I32, lane, borg_lower_int(l, l->m->size - 1), NULL);
     int32_t rows = x->rows > lane->rows ? x->rows : lane->rows;
     borg_spread spread = lane->spread == BORG_WI ? BORG_WI : BORG_WG;
     x = borg_lower_unify(l, x, BORG_WI, rows);
@@ -93,12 +122,6 @@ static borg_inst *lower_max(borg_lowerer *l, const borg_expr *e, borg_inst *cons
     return borg_lower_elem(l, op, x->type, x, y, NULL);
 }
 
-static borg_inst *local_id(borg_lowerer *l) {
-    uint64_t bits[BORG_MAX_SIZE];
-    for (int32_t w = 0; w < l->m->size; ++w) bits[w] = (uint64_t)w;
-    return borg_emit_table(&l->b, BORG_I32, BORG_WI, 1, bits);
-}
-
 static borg_inst *global_id(borg_lowerer *l) {
     borg_inst *group = borg_emit(&l->b, BORG_GID, BORG_I64, BORG_WG, 1, 0);
     group = borg_lower_elem(l, BORG_MUL, BORG_I64, group,
@@ -127,6 +150,9 @@ borg_inst *borg_lower_builtin(borg_lowerer *l, const borg_expr *e, borg_inst *co
     case BORG_B_MIN:
         return lower_max(l, e, args);
     case BORG_B_SHUFFLE:
+    case BORG_B_SHUFFLE_DOWN:
+    case BORG_B_SHUFFLE_UP:
+    case BORG_B_SHUFFLE_XOR:
         return lower_shuffle(l, e, args);
     case BORG_B_MMA:
         return lower_mma(l, e, args);

@@ -21,15 +21,13 @@ static bool holds(const borg_param *p, int64_t value) {
     return p->uns ? value >= 0 && value <= UINT32_MAX : value >= INT32_MIN && value <= INT32_MAX;
 }
 
-static void make_params(borg_lowerer *l) {
-    borg_module *m = l->m;
-    uint64_t bits;
-    for (const borg_decl *d = l->kernel->params; d; d = d->next) ++m->nparams;
-    m->params = BORG_NEW(l->arena, m->nparams, borg_param);
-    l->params = BORG_NEW(l->arena, m->nparams, borg_inst *);
+void borg_params_of(const borg_function *kernel, borg_module *m) {
     int32_t i = 0;
-    for (const borg_decl *d = l->kernel->params; d; d = d->next, ++i) {
-        borg_param *p = &m->params[i];
+    m->nparams = 0;
+    for (const borg_decl *d = kernel->params; d; d = d->next) ++m->nparams;
+    m->params = BORG_NEW(m->arena, m->nparams, borg_param);
+    for (const borg_decl *d = kernel->params; d; d = d->next) {
+        borg_param *p = &m->params[i++];
         p->name = d->name;
         p->type = d->depth ? BORG_PTR : borg_ctype_ir(d->type);
         p->elem = d->depth ? borg_ctype_ir(d->type) : BORG_VOID;
@@ -37,6 +35,17 @@ static void make_params(borg_lowerer *l) {
         p->depth = d->depth;
         p->readonly = d->depth && d->constant;
         p->restricted = d->restricted;
+    }
+}
+
+static void make_params(borg_lowerer *l) {
+    borg_module *m = l->m;
+    uint64_t bits;
+    borg_params_of(l->kernel, m);
+    l->params = BORG_NEW(l->arena, m->nparams, borg_inst *);
+    int32_t i = 0;
+    for (const borg_decl *d = l->kernel->params; d; d = d->next, ++i) {
+        const borg_param *p = &m->params[i];
         if (d->depth) continue;
         borg_inst *v;
         if (set_to(l->options, p, &bits)) {

@@ -31,11 +31,15 @@ typedef struct mpk_accelerator_buffer {
     int64_t item_bytes; /**< > 0; zeroed when it is made */
 } mpk_accelerator_buffer;
 
-/** What a frame's word says where the accelerator judges (mpk_accelerator.judges); 0: nothing. */
+/** What a frame's word says where the accelerator judges (mpk_accelerator.judges); 0: nothing. Solve
+ *  passes over items of frames whose pivot fails, permute and downdate also over those whose column
+ *  does. */
 enum {
-    MPK_ACCELERATOR_REJECTED =
-        1,                      /**< a pivot too small, or L too large: its items are passed over */
-    MPK_ACCELERATOR_FAILED = 2, /**< in the last stage: not finite; LLT: a pivot <= 0 */
+    MPK_ACCELERATOR_PIVOT_FAILS = 1, /**< by factorize: a pivot is too small, LLT: not positive, or
+                                           L within the block is above task.bound, or not finite */
+    MPK_ACCELERATOR_COLUMN_FAILS =
+        2,                       /**< by solve: an entry of L is above task.bound, or not finite.
+                                           In the last stage bounds do not count */
     MPK_ACCELERATOR_REPLACED = 4 /**< added for each pivot that was replaced */
 };
 
@@ -67,14 +71,17 @@ enum {
     MPK_ACCELERATOR_DOWNDATE = 2,
     MPK_ACCELERATOR_TRANSPOSE = 3,
     MPK_ACCELERATOR_ZERO_OUT = 4,
-    MPK_ACCELERATOR_PERMUTE = 5
+    MPK_ACCELERATOR_PERMUTE = 5,
+    /* by `run` alone, of tables that drop */
+    MPK_ACCELERATOR_MEASURE = 6, /**< norms of the columns of block[0] */
+    MPK_ACCELERATOR_DROP = 7     /**< small entries of block[0] := 0 */
 };
 
 /** A batch with what the six functions of a table do not know. */
 typedef struct mpk_accelerator_task {
     size_t struct_size;
     const mpk_accelerator_batch *batch;
-    int kernel;              /**< the number of one of the six */
+    int kernel;              /**< its number */
     mpk_scalar scalar;       /**< of the entries */
     int type;                /**< mpk_factor_type. LLT: pivots must be positive. LDU: factorize
                                       leaves the unit upper triangle U as well, and in block[1] the
@@ -93,8 +100,14 @@ typedef struct mpk_accelerator_task {
     int32_t *state;          /**< judging: the words of all frames, in its memory; trouble and
                                       largest are NULL then. Else NULL */
     const int32_t *frame;    /**< judging: count, host: the frame of the pivot */
-    double bound; /**< judging: factorize, solve: a larger entry of L rejects the frame */
-    int32_t tag;  /**< comes back in the span of this call */
+    double bound;  /**< judging: factorize, solve: a larger entry of L rejects the frame */
+    double *norm2; /**< measure: [out] count x n, host: squared 2-norms of columns */
+    const double
+        *limit; /**< drop: count x n, host: entries of a column that are not larger become 0 */
+    const int64_t *keep; /**< drop: count, host: of what is left so many stay, the largest, ties by
+                              place; < 0: all. NULL: nothing is changed, only counted */
+    int64_t *kept;       /**< drop: [out] count, host */
+    int32_t tag;         /**< comes back in the span of this call */
 } mpk_accelerator_task;
 
 /** When a kernel was at work: seconds before the last wait() returned. */
@@ -153,6 +166,7 @@ typedef struct mpk_accelerator {
     /** A kernel with all that a task says. NULL: the six functions are all there is. These are called
      *  where they suffice: MPK_D, LDLT, neither pairs nor judging; a table that judges needs none. */
     mpk_status (*run)(void *self, const mpk_accelerator_task *task);
+    int drops; /**< `run` has MEASURE and DROP: entries may be dropped */
     /** Until all calls so far are done. NULL: they are when they return. Else a kernel may return
      *  before it is done; it has read its lists then, and trouble and largest come with wait().
      *  upload, download and release keep their place in the order of calls by themselves. */

@@ -39,7 +39,8 @@ typedef struct mpk_adaptive {
 /** Analyse, factorize and solve A X = B, again with a stronger method until the solution is good.
  *  options [in]  direct = off: never the direct solver. tolerance and accuracy hold for each
  *                attempt; so does max_iterations, but all attempts except the last stop after 100
- *                (complete fill) or 400 of them.
+ *                (complete fill) or 400 of them. krylov = fgmres: one solve on the host climbs as
+ *                it iterates, and each solve begins with the best x (docs/guide/adaptive.md)
  *                memory_limit holds for each. level, fill_factor, drop_tolerance and stages are
  *                chosen; everything else is kept
  *  b       [in]  n x nrhs, finite

@@ -111,7 +111,7 @@ MPK_API void mpk_batch_init(mpk_batch *batch);
  *          | MPK_PARTIAL: some have no factors and are left undefined, see results->outcome
  *          | MPK_ERR_ARGUMENT, _MEMORY: nothing was written
  *          | MPK_ERR_UNSUPPORTED: n above MPK_BATCH_MAX_N, or a pivoting that the method does not
- *            have; nothing was written
+ *            have, or no kernels of the kind that batch->kernels names; nothing was written
  *          | MPK_ERR_CANCELLED: what was to be written is undefined
  *          | MPK_ERR_DEVICE: no such device, and nothing was written; or a kernel failed, and
  *            anything may have been written

@@ -96,10 +96,11 @@ typedef struct mpk_block_info {
                                      products; 0: it was not measured */
     double inverses_error; /**< triangular auto: ||x - y||_2 / ||x||_2 of these applications to a
                                      random vector, x exact; infinite: inverses could not be made */
-    int64_t unpushed;    /**< schedule jacobi: frames that failed jacobi_push in the last stage, and
+    int64_t unpushed; /**< schedule jacobi: frames that failed jacobi_push in the last stage, and
                            were not pushed back: there were no others, so no order was better */
-    int64_t swept;       /**< schedule jacobi: frames times sweeps, over all stages */
-    int64_t reserved[6]; /**< 0: for numbers to come; metapack.h, Structs */
+    int64_t swept;    /**< schedule jacobi: frames times sweeps, over all stages */
+    int64_t in_single, in_bf16; /**< blocks held in these by options.block_tolerance */
+    int64_t reserved[4];        /**< 0: for numbers to come; metapack.h, Structs */
 } mpk_block_info;
 
 /** The functions of these names, told how large the caller's struct is: metapack.h, Structs. */

@@ -289,7 +289,9 @@ typedef struct mpk_options {
      *  those that are left become one dense pivot, or are joined to larger blocks. From 0 to
      *  1000 stages. Default 1. */
     int stages;
-    /** Transform rejected diagonal blocks by random butterflies. Default off. */
+    /** Transform diagonal blocks by random butterflies: those that were rejected; with stages
+     *  1, which rejects none, all. With stages 1 and pivoting none that is static pivoting:
+     *  nothing is delayed, no row is searched. A frame that is zero stays zero. Default off. */
     mpk_switch butterfly;
     /** In which order the blocks are computed, and who writes where. pull: a block gathers its
      *  updates when its level set is due; subsets: updates are pushed, in conflict-free subsets
@@ -406,8 +408,19 @@ typedef struct mpk_options {
      *  are accepted, and depend on none that is not, stay as they are, and the next stage
      *  sweeps over the others alone. Default first. */
     mpk_jacobi_judge jacobi_judge;
+    /** Hold a block of L in fewer bits where rounding changes no entry of it by more than this;
+     *  0 (default): all as precision says. L is relative to its pivots: an entry of 1 is as
+     *  large as the pivot. Blocks become bfloat16, single or stay; pivots and D stay. It is
+     *  done once the factor is there, so its time is not less; solves read fewer bytes. On the
+     *  processor. From 0 to 1. */
+    double block_tolerance;
+    /** Approximate inverses by blocks: the columns of a block share one system. on: the pattern
+     *  is one of blocks, so all columns of a block have the same rows, whole blocks. More
+     *  entries of M, quicker to make and to apply where blocks are full. Not with isai_pattern
+     *  blocks, nor on a device. Default off. */
+    mpk_switch isai_frames;
     /* options: end */
-    int64_t reserved[13]; /**< 0: for options to come; metapack.h, Structs */
+    int64_t reserved[12]; /**< 0: for options to come; metapack.h, Structs */
 } mpk_options;
 
 /** Fill *options with the defaults. */

@@ -14,6 +14,17 @@
 extern "C" {
 #endif
 
+/** Energy, by counters of the machine: those of the processor's packages (RAPL, through Linux's
+ *  powercap) and of the GPU at work (NVML). They count all that runs there, other processes
+ *  included, and move in steps of about a millisecond (GPU: up to 100). Of method auto and of dense
+ *  matrices all is in solve. */
+typedef struct mpk_energy {
+    int asked;                           /**< 0: nobody did, and all else is 0 */
+    double factorize_cpu_j, solve_cpu_j; /**< joules; < 0: not available */
+    double factorize_gpu_j, solve_gpu_j; /**< likewise; < 0, too, where no GPU was asked for */
+    char no_cpu[128], no_gpu[128];       /**< why not; empty: available */
+} mpk_energy;
+
 /** All numbers of one run. The `have_` flag of a part that did not run is 0. */
 typedef struct mpk_run {
     const char *source;       /**< file name or generator spec; borrowed */
@@ -42,6 +53,7 @@ typedef struct mpk_run {
     int have_dense;          /**< 1: solved as one dense matrix: `dense` says how, and no analysis,
                                   factor or solve does */
     mpk_dense_info dense;
+    mpk_energy energy; /**< job.energy */
 } mpk_run;
 
 /** Create a report of a run. Everything is copied, strings included.

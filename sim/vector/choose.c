@@ -64,7 +64,7 @@ static bool find_candidates(const vs_source *source, const vr_program *program,
         if (k->warps[i].ntids > most) most = k->warps[i].ntids;
     vs_engine *engine = vs_engine_new(program, m->lanes, most, &k->memory, k->args, diags);
     vs_limit_steps(engine, o->max_steps);
-    vs_counts *counts = vs_count(engine, k->warps, k->nwarps, arena);
+    vs_counts *counts = vs_count(engine, k->warps, k->nwarps, o->estimate, arena);
     if (!counts) return false;
     vr_needs needs = vr_registers_needed(program, arena);
     const char *why;

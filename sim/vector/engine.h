@@ -14,7 +14,14 @@ typedef union vs_lane {
     uint32_t w;
 } vs_lane;
 
+/** Branches on data decided by lot (estimate.c). */
+typedef struct vs_guess {
+    bool *unknown;  /* of each register: it holds what was read from memory, or comes of it */
+    uint64_t state; /* of the lots */
+} vs_guess;
+
 struct vs_engine {
+    vs_guess *guess; /* NULL: all is computed */
     const vr_program *program;
     vs_memory *memory;
     const vs_arg *args;
@@ -60,5 +67,9 @@ static inline const vs_lane *vs_operand(const vs_engine *e, vr_operand o) {
 void vs_compute(vs_engine *e, const vr_inst *v);
 /** access.c: a LD or ST of the lanes of the mask; false: out of bounds, a message says where. */
 bool vs_access(vs_engine *e, const vr_inst *v);
+
+/** estimate.c: the next lot; an instruction has been executed, by all lanes if `all`. */
+bool vs_draw(vs_guess *guess);
+void vs_note(vs_guess *guess, const vr_inst *inst, bool all);
 
 #endif

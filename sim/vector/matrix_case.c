@@ -53,22 +53,39 @@ static bool give_arguments(builder *b, const vs_matrix *a, int32_t width) {
     return true;
 }
 
+/* An array of reals, from doubles: of the type that the kernel's `b` has. */
+static void *give_reals(builder *b, const char *name, vr_type type, const double *values,
+                        int64_t count) {
+    void *data = give_array(b, name, type, count);
+    for (int64_t i = 0; data && i < count; ++i)
+        if (type == VR_F32)
+            ((float *)data)[i] = (float)values[i];
+        else
+            ((double *)data)[i] = values[i];
+    return data;
+}
+
 /* x is neither constant nor large. */
 static double entry_of_x(int32_t j) {
     return 1 + (double)((uint32_t)j * 2654435761u >> 12) / (1 << 20);
 }
 
-static void fill(const vs_matrix *a, const int32_t *order, int32_t *row, int32_t *col, double *val,
-                 double *x, double *want, double *size) {
+/* As a value of the type. */
+static double rounded(vr_type type, double x) {
+    return type == VR_F32 ? (double)(float)x : x;
+}
+
+static void fill(const vs_matrix *a, const int32_t *order, vr_type type, int32_t *row, int32_t *col,
+                 double *val, double *x, double *want, double *size) {
     int32_t at = 0;
-    for (int32_t j = 0; j < a->ncols; ++j) x[j] = entry_of_x(j);
+    for (int32_t j = 0; j < a->ncols; ++j) x[j] = rounded(type, entry_of_x(j));
     for (int32_t i = 0; i < a->nrows; ++i) {
         int32_t from = order ? order[i] : i;
         long double sum = 0;
         row[i] = at;
         for (int64_t k = a->row[from]; k < a->row[from + 1]; ++k, ++at) {
             col[at] = a->col[k];
-            val[at] = a->val[k];
+            val[at] = rounded(type, a->val[k]);
             sum += (long double)val[at] * x[col[at]];
             size[i] += fabs(val[at] * x[col[at]]);
         }
@@ -109,28 +126,31 @@ static vs_case *make(const vs_source *source, const vr_program *program, const i
     if (!give_arguments(&b, a, source->rows.threads)) return NULL;
     int32_t *row = give_array(&b, "csr_row", VR_B32, a->nrows + 1);
     int32_t *col = give_array(&b, "csr_col", VR_B32, nnz);
-    double *val = give_array(&b, "csr_val", VR_F64, nnz);
-    double *x = give_array(&b, "x", VR_F64, a->ncols);
-    double *out = give_array(&b, "b", VR_F64, a->nrows);
     int32_t at = vr_find_param(program, "b");
-    if (!row || !col || !val || !x || !out) return NULL;
+    if (!row || !col) return NULL;
     if (at < 0) {
         borg_report(diags, BORG_ERROR, (borg_loc){0},
                     "the kernel has no parameter 'b' for the product");
         return NULL;
     }
+    const vr_type type = program->params[at].type == VR_F32 ? VR_F32 : VR_F64;
+    double *val = BORG_NEW(arena, nnz + 1, double), *x = BORG_NEW(arena, a->ncols + 1, double);
+    double *out = BORG_NEW(arena, a->nrows + 1, double);
     double *want = BORG_NEW(arena, a->nrows + 1, double),
            *size = BORG_NEW(arena, a->nrows + 1, double);
-    fill(a, order, row, col, val, x, want, size);
+    fill(a, order, type, row, col, val, x, want, size);
     for (int32_t i = 0; i < a->nrows; ++i) out[i] = row[i] < row[i + 1] ? NAN : 0;
+    if (!give_reals(&b, "csr_val", type, val, nnz) || !give_reals(&b, "x", type, x, a->ncols) ||
+        !give_reals(&b, "b", type, out, a->nrows))
+        return NULL;
     make_warps(b.k, a, &source->rows, order, arena);
     int64_t longest = 1;
     for (int32_t i = 0; i < a->nrows; ++i)
         if (a->row[i + 1] - a->row[i] > longest) longest = a->row[i + 1] - a->row[i];
     b.k->expects = BORG_NEW(arena, 1, struct vs_expect);
     b.k->nexpects = 1;
-    b.k->expects[0] =
-        (struct vs_expect){b.k->args[at].array, a->nrows, want, size, (double)longest * 0x1p-52};
+    b.k->expects[0] = (struct vs_expect){b.k->args[at].array, a->nrows, want, size,
+                                         (double)longest * (type == VR_F32 ? 0x1p-23 : 0x1p-52)};
     vs_place_arrays(&b.k->memory);
     return b.k;
 }

@@ -4,22 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-vs_counts *vs_count(vs_engine *engine, const vs_warp *warps, int32_t count, borg_arena *arena) {
-    vs_counts *c = BORG_NEW(arena, 1, vs_counts);
-    for (int32_t i = 0; i < count; ++i)
-        if (warps[i].ntids > c->most) c->most = warps[i].ntids;
-    c->of = BORG_NEW(arena, c->most + 1, int64_t);
-    c->entry = BORG_NEW(arena, c->most + 1, int32_t);
-    for (int32_t i = 0; i < count; ++i) {
-        int64_t *at = &c->of[warps[i].ntids];
-        if (*at) continue;
-        *at = vs_run(engine, &warps[i], 1, NULL);
-        if (*at < 0) return NULL;
-        c->entry[warps[i].ntids] = vs_entry_of(engine, warps[i].ntids);
-    }
-    return c;
-}
-
 static int by_count(const void *x, const void *y) {
     int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
     return (a > b) - (a < b);
@@ -130,8 +114,7 @@ vs_packing *vs_pack(const vs_warp *warps, int32_t count, const vs_counts *counts
     return k;
 }
 
-/* SplitMix64 (Steele, Lea and Flood, 2014). */
-static uint64_t next_random(uint64_t *state) {
+uint64_t vs_random(uint64_t *state) {
     uint64_t z = *state += 0x9e3779b97f4a7c15u;
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
     z = (z ^ z >> 27) * 0x94d049bb133111ebu;
@@ -142,7 +125,7 @@ void vs_shuffle(int32_t *order, int32_t count, uint64_t seed) {
     uint64_t state = seed;
     for (int32_t i = 0; i < count; ++i) order[i] = i;
     for (int32_t i = count - 1; i > 0; --i) {
-        int32_t j = (int32_t)(next_random(&state) % ((uint64_t)i + 1)), t = order[i];
+        int32_t j = (int32_t)(vs_random(&state) % ((uint64_t)i + 1)), t = order[i];
         order[i] = order[j];
         order[j] = t;
     }

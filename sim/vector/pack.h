@@ -4,10 +4,7 @@
 /** Which warps share vector registers (thesis of 2021, section 9.3.2): sizes whose programs have
  *  about as many instructions are in one bucket, and warps of a bucket are put side by side, first
  *  fit, while their threads are no more than the register has lanes.
- *
- *  Differs from the thesis, which unrolls the source for each size: a warp of each size is run, and
- *  what it executes is counted, so branches on data count as the first warp of that size took
- *  them. */
+ */
 #include "sim/vector/run.h"
 
 enum { VS_NO_PACKING = -1 };
@@ -25,15 +22,26 @@ typedef struct vs_packing {
     vs_warp *warps; /* in the order of the partitions */
 } vs_packing;
 
-/** Instructions that a warp of each size executes: [size], 0 where no warp has it. */
+/** Instructions that a warp of each size executes, or is thought to: [size], 0 where no warp has it. */
 typedef struct vs_counts {
     int32_t most;
     int64_t *of;
     int32_t *entry; /* the kernel that they run; NULL: one for all */
 } vs_counts;
 
-/** Run the first warp of each size. The engine must take the largest. NULL after a message. */
-vs_counts *vs_count(vs_engine *engine, const vs_warp *warps, int32_t count, borg_arena *arena);
+/** Where a size's number of instructions comes from. */
+typedef enum vs_estimate {
+    VS_BY_LOT,   /* unrolled for the size, branches on data by lot, the mean of many times: what a
+                    compiler can know (thesis of 2021, section 9.3.2) */
+    VS_BY_ALL,   /* the mean of all warps of that size */
+    VS_BY_FIRST, /* the first warp of that size */
+} vs_estimate;
+
+/** Count for each size. The engine must take the largest. By lot no array is read or written; the
+ *  lots are the same for each size, so that sizes differ by what is different in them. By all and by
+ *  first warps are run and change what they write. NULL after a message. */
+vs_counts *vs_count(vs_engine *engine, const vs_warp *warps, int32_t count, vs_estimate how,
+                    borg_arena *arena);
 
 /** Buckets by counts: from the least on, each takes those up to `threshold` more than its least; a
  *  warp that is larger than the register is alone in its partition.
@@ -41,6 +49,8 @@ vs_counts *vs_count(vs_engine *engine, const vs_warp *warps, int32_t count, borg
 vs_packing *vs_pack(const vs_warp *warps, int32_t count, const vs_counts *counts, int32_t lanes,
                     int64_t threshold, vs_sort sort, borg_arena *arena);
 
+/** SplitMix64 (Steele, Lea and Flood, 2014). */
+uint64_t vs_random(uint64_t *state);
 /** order[0 .. count-1] := 0 .. count-1, shuffled by the seed; the same everywhere. */
 void vs_shuffle(int32_t *order, int32_t count, uint64_t seed);
 

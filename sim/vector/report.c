@@ -23,6 +23,12 @@ static void put_head(const vs_sweep *s, borg_sink *out) {
              s->program->name, m->name, s->nwarps, s->least_warp, s->most_warp,
              s->needs.vector_registers, s->needs.data, s->needs.metadata, s->needs.mask_registers,
              s->most_slots);
+    if (o->spills.predicates)
+        borg_put(out,
+                 "%d predicates in vector registers, for %d masks: %d instructions to write them, "
+                 "%d to read, %d compares made again\n",
+                 o->spills.predicates, o->masks, o->spills.stores, o->spills.loads,
+                 o->spills.again);
     if (o->orders > 0)
         borg_put(out, "%d random orders, seed %" PRIu64, o->orders, o->seed);
     else
@@ -129,11 +135,14 @@ void vs_put_json(const vs_sweep *s, const char *input, borg_sink *out) {
     borg_put(out,
              ",\n  \"warps\": %d, \"least_threads\": %d, \"most_threads\": %d, \"orders\": %d, "
              "\"seed\": %" PRIu64 ",\n  \"registers\": {\"vector\": %d, \"mask\": %d, "
-             "\"most_slots\": %d, \"table_bits\": %" PRId64 "},\n  \"values_checked\": %" PRId64
+             "\"most_slots\": %d, \"table_bits\": %" PRId64
+             "},\n  \"spills\": {\"predicates\": %d, "
+             "\"stores\": %d, \"loads\": %d, \"compares\": %d},\n  \"values_checked\": %" PRId64
              ", \"worst_error\": %.17g, \"sizes\": [",
              s->nwarps, s->least_warp, s->most_warp, o->orders, o->seed, s->needs.vector_registers,
              s->needs.mask_registers, s->most_slots,
-             vs_table_bits(&o->machine, &s->needs, s->most_slots), s->values, s->worst_error);
+             vs_table_bits(&o->machine, &s->needs, s->most_slots), o->spills.predicates,
+             o->spills.stores, o->spills.loads, o->spills.again, s->values, s->worst_error);
     /* [threads, warps], rising */
     int32_t *count = BORG_NEW(out->arena, s->most_warp + 1, int32_t);
     bool first = true;

@@ -131,7 +131,14 @@ static void record(vs_engine *e, vs_trace *t, int32_t pc) {
 /* ---- control --------------------------------------------------------------------------------- */
 
 static void set_mask(vs_engine *e, const vr_inst *v) {
-    if (v->guard < 0) {
+    const bool lot = e->guess && v->guard >= 0 && e->guess->unknown[v->guard] &&
+                     vr_op_table[v->op].class == VR_ON_CONTROL;
+    if (lot && !vs_draw(e->guess)) {
+        memset(e->mask, 0, (size_t)e->n);
+        e->nmask = 0;
+        return;
+    }
+    if (v->guard < 0 || lot) {
         memcpy(e->mask, e->active, (size_t)e->n);
         e->nmask = e->nactive;
         return;
@@ -267,6 +274,7 @@ int64_t vs_run(vs_engine *e, const vs_warp *warps, int32_t count, vs_trace *trac
     }
     for (int32_t pc = e->n ? p->entries[entry].first : -1; pc >= 0 && !e->failed; ++steps) {
         const vr_inst *v = &p->insts[pc];
+        if (steps >= e->limit && e->guess) return steps;
         if (steps >= e->limit) {
             borg_report(e->diags, BORG_ERROR, v->loc,
                         "warp %d has not ended after %" PRId64 " instructions", warps[0].wid,
@@ -278,7 +286,9 @@ int64_t vs_run(vs_engine *e, const vs_warp *warps, int32_t count, vs_trace *trac
         if (vr_op_table[v->op].class == VR_ON_CONTROL) {
             if (trace) record(e, trace, pc);
             next = control(e, v, pc);
-            if (next >= 0 && next <= pc) watch(e, v, next);
+            if (next >= 0 && next <= pc && !e->guess) watch(e, v, next);
+        } else if (e->guess && (v->op == VR_LD || v->op == VR_ST) && v->how != VR_CONST) {
+            /* nobody knows what is there */
         } else if (v->op == VR_LD || v->op == VR_ST) {
             if (!vs_access(e, v)) return -1;
             if (trace) record(e, trace, pc);
@@ -286,6 +296,7 @@ int64_t vs_run(vs_engine *e, const vs_warp *warps, int32_t count, vs_trace *trac
             vs_compute(e, v);
             if (trace) record(e, trace, pc);
         }
+        if (e->guess) vs_note(e->guess, v, e->nmask == e->n);
         pc = next;
     }
     if (e->failed) return -1;

@@ -26,7 +26,8 @@ typedef struct work {
     int32_t failed_order;
     bool failed, memory;
     pthread_mutex_t lock;
-    vs_log *log; /* NULL: nothing is logged */
+    vs_log *log;             /* NULL: nothing is logged */
+    const vs_counts *counts; /* where they do not depend on the order; NULL: they do */
 } work;
 
 static int32_t strips_of(const vs_machine *m, int32_t threads) {
@@ -105,13 +106,13 @@ static bool run_order(work *w, int32_t order, borg_diags *diags, double *worst, 
     vs_limit_steps(engine, o->max_steps);
     vs_trace trace = {0};
     int32_t *ends = BORG_NEW(arena, k->nstages + 1, int32_t);
-    const vs_counts *counts = NULL;
+    const vs_counts *counts = w->counts;
     for (int32_t t = 0; t < o->nthresholds; ++t) {
         vs_case *fresh = t ? w->source->make(w->source, w->program, shuffled, diags) : k;
         if (!fresh) return false;
         for (int32_t a = 0; a < k->memory.count; ++a) k->memory.arrays[a] = fresh->memory.arrays[a];
         if (!counts) { /* on data that a stage has not changed yet: the case is made anew behind it */
-            counts = vs_count(engine, k->warps, k->nwarps, arena);
+            counts = vs_count(engine, k->warps, k->nwarps, o->estimate, arena);
             if (!counts) return false;
             fresh = w->source->make(w->source, w->program, shuffled, diags);
             if (!fresh) return false;
@@ -284,6 +285,7 @@ static bool run_log(vs_sweep *sweep, const work *w, int64_t cycles, borg_diags *
                   .o = &one,
                   .most_slots = w->most_slots,
                   .norders = 1,
+                  .counts = w->counts,
                   .samples = &x,
                   .log = &sweep->log};
     one.thresholds = &s->threshold;
@@ -295,9 +297,11 @@ static bool run_log(vs_sweep *sweep, const work *w, int64_t cycles, borg_diags *
     return run_order(&again, 0, diags, &worst, &values);
 }
 
-/* Sizes of the warps, and what of a machine they need. False: not even one slot is possible. */
-static bool measure(vs_sweep *sweep, const vs_source *source, const char **why, borg_diags *diags) {
-    const vs_case *k = source->make(source, sweep->program, NULL, diags);
+/* Sizes of the warps, and what of a machine they need. False: not even one slot is possible.
+ * counts [out] by lot: no order changes them */
+static bool measure(vs_sweep *sweep, const vs_source *source, const vs_counts **counts,
+                    const char **why, borg_diags *diags) {
+    vs_case *k = source->make(source, sweep->program, NULL, diags);
     if (!k) return false;
     if (k->nwarps == 0) {
         borg_report(diags, BORG_ERROR, (borg_loc){0}, "there is no warp");
@@ -319,19 +323,27 @@ static bool measure(vs_sweep *sweep, const vs_source *source, const char **why, 
     const vs_machine *m = &sweep->options->machine;
     sweep->most_slots =
         vs_most_slots(m, &sweep->needs, strips_of(m, sweep->most_warp), diags->arena, why);
-    if (sweep->most_slots > 0) return true;
-    borg_report(diags, BORG_ERROR, (borg_loc){0}, "%s: %s", m->name, *why);
-    return false;
+    if (sweep->most_slots <= 0) {
+        borg_report(diags, BORG_ERROR, (borg_loc){0}, "%s: %s", m->name, *why);
+        return false;
+    }
+    if (sweep->options->estimate != VS_BY_LOT) return true;
+    vs_engine *e =
+        vs_engine_new(sweep->program, m->lanes, sweep->most_warp, &k->memory, k->args, diags);
+    vs_limit_steps(e, sweep->options->max_steps);
+    *counts = vs_count(e, k->warps, k->nwarps, VS_BY_LOT, diags->arena);
+    return *counts != NULL;
 }
 
 vs_sweep *vs_run_sweep(const vs_source *source, const vr_program *program,
                        const vs_sweep_options *o, int64_t log_cycles, borg_diags *diags) {
     borg_arena *arena = diags->arena;
     vs_sweep *sweep = BORG_NEW(arena, 1, vs_sweep);
+    const vs_counts *counts = NULL;
     const char *why;
     *sweep = (vs_sweep){.options = o, .program = program, .nsettings = o->nthresholds * o->nslots};
     sweep->needs = vr_registers_needed(program, arena);
-    if (!measure(sweep, source, &why, diags)) return NULL;
+    if (!measure(sweep, source, &counts, &why, diags)) return NULL;
     sweep->settings = BORG_NEW(arena, sweep->nsettings, vs_setting);
     for (int32_t i = 0; i < sweep->nsettings; ++i) {
         vs_setting *s = &sweep->settings[i];
@@ -345,7 +357,11 @@ vs_sweep *vs_run_sweep(const vs_source *source, const vr_program *program,
                             s->slots, o->machine.name, o->machine.vector_registers,
                             o->machine.mask_registers, o->machine.slots, sweep->most_slots);
     }
-    work w = {.source = source, .program = program, .o = o, .most_slots = sweep->most_slots};
+    work w = {.source = source,
+              .program = program,
+              .o = o,
+              .most_slots = sweep->most_slots,
+              .counts = counts};
     w.norders = o->orders > 0 ? o->orders : 1;
     w.samples = BORG_NEW(arena, (int64_t)w.norders * sweep->nsettings, sample);
     if (!run_work(&w, diags)) return NULL;

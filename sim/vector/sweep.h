@@ -63,12 +63,15 @@ bool vs_source_read(vs_source *source, const char *file, const char *text, size_
 
 typedef struct vs_sweep_options {
     vs_machine machine;
+    int32_t masks;    /* that a slot has, as vs_fit made the program; 0: as many as it needs */
+    vr_spills spills; /* what that took */
     const int64_t *thresholds; /* VS_NO_PACKING .. */
     const int32_t *slots;
     int32_t nthresholds, nslots;
     int32_t orders; /* random orders; 0: the given one alone */
     uint64_t seed;
     vs_sort sort;
+    vs_estimate estimate; /* of instructions, for the buckets */
     int32_t threads;
     int64_t max_steps;               /* of a partition; 0: 2^32 */
     const borg_allocator *allocator; /* NULL: malloc */
@@ -105,6 +108,15 @@ typedef struct vs_sweep {
     vs_log log;           /* of the setting with the fewest cycles, in the first order */
     int32_t best;         /* that setting; -1: none was possible */
 } vs_sweep;
+
+/** The program as the machine can hold it: predicates in vector registers where a slot would need more
+ *  masks than it has.
+ *  masks  [inout] of a slot, for each register that holds a value of the largest warp; 0: as many as
+ *                 the program needs, if one slot can have them, else as many as one can
+ *  spills [out]   what that took
+ *  Returns false after a message. */
+bool vs_fit(const vs_source *source, const vr_program **program, const vs_machine *machine,
+            int32_t *masks, vr_spills *spills, borg_diags *diags);
 
 /** Run all. NULL after messages. log_cycles: keep events of so many cycles of the setting that was
  *  the fastest in the first order; 0: none. */

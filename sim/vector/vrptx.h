@@ -221,4 +221,16 @@ typedef struct vr_needs {
 } vr_needs;
 vr_needs vr_registers_needed(const vr_program *program, borg_arena *arena);
 
+/** What vr_spill did: predicates kept in vector registers, instructions added to write and to read
+ *  them; compares with constants that are made again in place of that. */
+typedef struct vr_spills {
+    int32_t predicates, stores, loads, again;
+} vr_spills;
+/** The program with predicates in vector registers, so that a slot needs `masks` mask registers at
+ *  most (one of them for the active lanes): 1 or 0 by `selp` behind what writes one, `setp.ne` before
+ *  what reads it. The same program if it needs no more.
+ *  Returns NULL after a message: an instruction reads more predicates than that. */
+const vr_program *vr_spill(const vr_program *program, int32_t masks, vr_spills *spills,
+                           borg_diags *diags);
+
 #endif

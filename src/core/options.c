@@ -29,6 +29,7 @@ static const char *const triangular_names[] = {"exact", "jacobi", "isai", "auto"
 static const char *const isai_pattern_names[] = {"factor", "matrix", "blocks"};
 static const char *const isai_over_names[] = {"refuse", "less", "largest"};
 static const char *const switch_names[] = {"off", "on", "auto"};
+static const char *const on_names[] = {"off", "on"};
 static const char *const norm_names[] = {"below", "whole"};
 static const char *const rule_names[] = {"sum", "max"};
 static const char *const capacity_names[] = {"bitmap", "index"};
@@ -178,7 +179,10 @@ static const mpk_option table[] = {
      "Blocks that fail pivot_threshold are pushed back to the next stage. Where a stage accepts "
      "hardly any, those that are left become one dense pivot, or are joined to larger blocks."},
     {WORDS(butterfly, switch_names, MPK_OFF), "", CHOSEN, 0, 0,
-     "transform rejected diagonal blocks by random butterflies", ""},
+     "transform diagonal blocks by random butterflies: those that were rejected; with stages 1, "
+     "which rejects none, all",
+     "With stages 1 and pivoting none that is static pivoting: nothing is delayed, no row is "
+     "searched. A frame that is zero stays zero."},
     {WORDS(schedule, schedule_names, MPK_SCHEDULE_PULL), "", AUTO | ILDLT | ILU0, 0, 0,
      "in which order the blocks are computed, and who writes where",
      "pull: a block gathers its updates when its level set is due; subsets: updates are pushed, in "
@@ -281,6 +285,17 @@ static const mpk_option table[] = {
      "first: before the first sweep of a stage, as in 2019; then all blocks begin anew. last: "
      "before its last sweep; blocks that are accepted, and depend on none that is not, stay as "
      "they are, and the next stage sweeps over the others alone."},
+    {NUMBER(block_tolerance, 0, 1, 0), "", CHOSEN, 0, 0,
+     "hold a block of L in fewer bits where rounding changes no entry of it by more than this; 0 "
+     "(default): all as precision says",
+     "L is relative to its pivots: an entry of 1 is as large as the pivot. Blocks become bfloat16, "
+     "single or stay; pivots and D stay. It is done once the factor is there, so its time is not "
+     "less; solves read fewer bytes. On the processor."},
+    {WORDS(isai_frames, on_names, MPK_OFF), "", AUTO | CHOSEN, 0, 0,
+     "approximate inverses by blocks: the columns of a block share one system",
+     "on: the pattern is one of blocks, so all columns of a block have the same rows, whole blocks. "
+     "More entries of M, quicker to make and to apply where blocks are full. Not with isai_pattern "
+     "blocks, nor on a device."},
 };
 enum { TABLE_SIZE = sizeof table / sizeof *table };
 _Static_assert(TABLE_SIZE <= 64, "mpk_job.asked has a bit for each");

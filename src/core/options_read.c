@@ -66,6 +66,9 @@ static const char *idle(const mpk_option *o, const mpk_options *options, bool ch
     if (chosen || options->method == MPK_METHOD_LDLT) return idle_inverses(o, options);
     if (is(o, "pivot_threshold") && options->stages == 1)
         return "not read with stages 1, which rejects no pivot";
+    if (is(o, "block_tolerance") && options->block == 1) return "not read with block 1";
+    if (is(o, "block_tolerance") && options->triangular >= MPK_TRIANGULAR_ISAI)
+        return "read where triangles are solved with, by triangular exact and jacobi alone";
     if ((is(o, "jacobi_push") || is(o, "jacobi_judge")) && options->stages == 1)
         return "not read with stages 1, which pushes nothing back";
     if (is(o, "level_rule") && options->level < 2) return "read from level 2 on alone";

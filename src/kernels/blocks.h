@@ -27,6 +27,10 @@ typedef enum mpki_format {
     MPKI_ROWS = 3
 } mpki_format;
 
+/** mpki_block.scalar of values in bfloat16, the upper halves of floats; complex ones: the next
+ *  number. No kernel knows them: readers widen them first. */
+enum { MPKI_BF16 = 4 };
+
 /** A stored block; memory of `data`: masks of 32 bits (row mask first: roundup(rows,32)/32 words,
  * then column masks of roundup(cols,32)/32 words each), padded to the alignment of T, then the
  * values. */
@@ -35,7 +39,7 @@ typedef struct mpki_block {
     int32_t nnz;        /* values stored */
     uint8_t rows, cols; /* 1 .. 128 */
     uint8_t format;
-    uint8_t scalar; /* mpk_scalar of the values */
+    uint8_t scalar; /* mpk_scalar of the values, or MPKI_BF16 */
 } mpki_block;
 
 /** Leading dimension of a work block for entries of `size` bytes. */

@@ -174,6 +174,7 @@ static void write_isai(object *top, const mpk_run *run) {
     integer(&o, "limit", p->isai_limit);
     integer(&o, "relax", p->isai_relax);
     text(&o, "precision", mpk_option_word("isai_precision", (int)p->isai_precision));
+    text(&o, "frames", mpk_option_word("isai_frames", (int)p->isai_frames));
     key(&o, "columns");
     for (int k = 0; k < MPK_ISAI_CLASSES; k++)
         mpki_buffer_printf(o.out, "%s%lld", k ? ", " : "[", (long long)s->columns[k]);
@@ -206,6 +207,10 @@ static void write_blocks(object *top, const mpk_run *run) {
     integer(&o, "dense", b->dense);
     integer(&o, "bitmap", b->bitmap);
     integer(&o, "rows", b->rows);
+    if (p->block_tolerance > 0) {
+        integer(&o, "in_single", b->in_single);
+        integer(&o, "in_bf16", b->in_bf16);
+    }
     integer(&o, "by_rows", b->by_rows);
     integer(&o, "levels", b->levels);
     integer(&o, "sublevels", b->sublevels);
@@ -280,6 +285,22 @@ static void write_attempts(object *top, const mpk_run *run) {
         close_object(&o);
     }
     mpki_buffer_printf(top->out, "]");
+}
+
+static void write_energy(object *top, const mpk_energy *e) {
+    const struct {
+        const char *name;
+        double joules;
+    } parts[] = {{"factorize_cpu", e->factorize_cpu_j},
+                 {"solve_cpu", e->solve_cpu_j},
+                 {"factorize_gpu", e->factorize_gpu_j},
+                 {"solve_gpu", e->solve_gpu_j}};
+    object o = open_object(top, "energy_j");
+    for (size_t k = 0; k < sizeof parts / sizeof *parts; k++)
+        real(&o, parts[k].name, "%.6g", parts[k].joules >= 0 ? parts[k].joules : NAN);
+    if (*e->no_cpu) text(&o, "no_cpu", e->no_cpu);
+    if (*e->no_gpu) text(&o, "no_gpu", e->no_gpu);
+    close_object(&o);
 }
 
 static void write_times(object *top, const mpk_run *run) {
@@ -357,6 +378,7 @@ void mpki_report_write_json(const mpk_report *report, mpki_buffer *out) {
     if (run->have_solve) write_accuracy(&top, run);
     if (run->have_solve && run->solve.krylov.method > MPK_KRYLOV_NONE) write_krylov(&top, run);
     if (report->have_problem) write_times(&top, run);
+    if (run->energy.asked) write_energy(&top, &run->energy);
     if (run->have_analysis) write_factor(&top, run);
     if (run->have_analysis) write_options(&top, run);
     if (run->have_factor && run->block.block_rows > 0) write_blocks(&top, run);

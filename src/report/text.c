@@ -198,8 +198,8 @@ static void write_isai(const mpk_run *run, mpki_buffer *out) {
             used += snprintf(text + used, sizeof text - (size_t)used, "%s%s: %s", used ? ", " : "",
                              classes[k], mpki_show_count(x, s->columns[k]));
     mpki_line(out, "", "columns by length, up to %s", text);
-    mpki_line(out, "", "longest %d; %d sweep%s of relaxation", s->longest, o->isai_relax,
-              plural(o->isai_relax));
+    mpki_line(out, "", "longest %d; %d sweep%s of relaxation%s", s->longest, o->isai_relax,
+              plural(o->isai_relax), o->isai_frames == MPK_ON ? "; columns of a block share rows" : "");
 }
 
 /* Of triangular auto: what was measured. */
@@ -249,6 +249,9 @@ static void write_blocks(const mpk_run *run, mpki_buffer *out) {
     if (b->joins > 0)
         mpki_line(out, "", "frames that no stage accepted were joined to larger ones %d time%s",
                   b->joins, plural(b->joins));
+    if (b->in_single > 0 || b->in_bf16 > 0)
+        mpki_line(out, "", "%s blocks held in single precision, %s in bfloat16",
+                  mpki_show_count(x, b->in_single), mpki_show_count(y, b->in_bf16));
     if (b->cut > 0)
         mpki_line(out, "",
                   "%s block%s wider than a device takes cut into pieces of at most 32 rows",
@@ -260,6 +263,25 @@ static void write_blocks(const mpk_run *run, mpki_buffer *out) {
         mpki_line(out, "",
                   "broke down %d time%s; the factor is that of A with %.3g of its diagonal added",
                   b->breakdowns, plural(b->breakdowns), b->diagonal_shift);
+}
+
+/* Of the processor's packages or of the GPU: what it took, or why that is not known. */
+static void write_joules(const char *title, const char *whose, const char *why, double factorize,
+                         double solve, mpki_buffer *out) {
+    char x[MPKI_UNIT_MAX], y[MPKI_UNIT_MAX];
+    if (*why)
+        mpki_line(out, title, "of the %s not available: %s", whose, why);
+    else if (factorize >= 0)
+        mpki_line(out, title, "of the %s: factorization %s, solve %s", whose,
+                  mpki_show_si(x, factorize, "J"), mpki_show_si(y, fmax(solve, 0), "J"));
+    else
+        mpki_line(out, title, "of the %s: %s", whose, mpki_show_si(x, fmax(solve, 0), "J"));
+}
+
+void mpki_report_energy(const mpk_energy *e, mpki_buffer *out) {
+    if (!e->asked) return;
+    write_joules("Energy", "processor", e->no_cpu, e->factorize_cpu_j, e->solve_cpu_j, out);
+    write_joules("", "GPU", e->no_gpu, e->factorize_gpu_j, e->solve_gpu_j, out);
 }
 
 /* The attempts of method auto. */
@@ -508,5 +530,6 @@ void mpki_report_write_text(const mpk_report *report, mpki_buffer *out) {
     }
     if (run->have_solve) write_solve(report, out);
     if (report->have_problem) write_time(report, out);
+    mpki_report_energy(&run->energy, out);
     write_outcome(report, out);
 }

@@ -37,6 +37,7 @@ static const struct {
              {"dense pivot", "dense pivot", "#3a76b8", OF_FACTOR},
              {"portion", "portion", "#c6414b", OF_FACTOR},
              {"upload", "upload", "#c9a227", OF_FACTOR},
+             {"download", "download", "#8d7a2f", OF_FACTOR},
              {"F factorize", "F factorize", "#c6414b", OF_FACTOR},
              {"S solve", "S solve", "#2f8f6b", OF_FACTOR},
              {"D downdate", "D downdate", "#d98aa8", OF_FACTOR},

@@ -43,7 +43,14 @@ typedef struct iteration {
     void *all; /* with several right-hand sides: solutions that wait until the last one is done */
     double accuracy;
     mpki_record *record;
-    double *history; /* of the right-hand side at work, when it is recorded */
+    double *history; /* of the right-hand side at work, when it is recorded or looked at */
+    int32_t history_size;
+    const mpki_refiner *refiner;
+    /* of the cycle at work, for the refiner: applications in it, those before the factor at hand,
+     * and what ends it */
+    int32_t applied, renewed;
+    const double *residuals;
+    double wanted;
     int32_t cycles;
     char message[MPKI_KRYLOV_MESSAGE]; /* of the last cycle, then of the right-hand side */
 } iteration;
@@ -78,14 +85,33 @@ static mpk_status residual(void *self, const void *x, const void *b, double want
     return it->engine->residual(it->matrix, norm_inf(it), x, b, wanted, r, error);
 }
 
+/* The factor made anew, where the iterations so far ask for it. */
+static mpk_status renew(iteration *it) {
+    const mpki_refiner *r = it->refiner;
+    const int32_t steps = it->applied++ - it->renewed;
+    if (it->applied > it->history_size) return MPK_OK;
+    if (steps == 0 || !r->wants(r->self, steps, it->residuals + it->renewed, it->wanted))
+        return MPK_OK;
+    mpki_apply_free(&it->m);
+    mpki_memory_bound(it->ctx, 0, 0);
+    mpk_status status = r->refactor(r->self);
+    if (mpk_failed(status)) return status;
+    mpki_memory_bound(it->ctx, it->fac->info.bytes, it->options->memory_limit);
+    it->system = mpki_system_of(it->ctx, it->fac); /* its norms may lie elsewhere */
+    it->renewed = it->applied - 1;
+    return mpki_apply_make(it->ctx, it->fac, it->options->threads, 1, &it->m);
+}
+
 /* y := (2^-exponent A)^-1 x, nearly: half of the power of two is applied before the factor, half
  * after. */
 static mpk_status precondition(void *self, const void *x, void *y) {
     iteration *it = self;
     const int32_t n = it->system.a.n;
     const int before = it->exponent / 2, after = it->exponent - before;
+    mpk_status status = it->refiner && it->refiner->wants ? renew(it) : MPK_OK;
+    if (mpk_failed(status)) return status;
     if (!it->exponent) return mpki_apply(&it->m, it->part, 1, x, n, y, n);
-    mpk_status status = it->engine->shift(it->matrix, before, x, y);
+    status = it->engine->shift(it->matrix, before, x, y);
     if (!mpk_failed(status)) status = mpki_apply(&it->m, it->part, 1, y, n, y, n);
     return mpk_failed(status) ? status : it->engine->shift(it->matrix, after, y, y);
 }
@@ -180,7 +206,7 @@ static mpk_status make(iteration *it) {
     it->x = mpki_alloc(it->ctx, STAGE, an->n, size);
     it->r = mpki_alloc(it->ctx, STAGE, an->n, size);
     it->d = mpki_alloc(it->ctx, STAGE, an->n, size);
-    if (it->record) it->history = MPKI_ZNEW(it->ctx, STAGE, it->record->size, double);
+    if (it->history_size > 0) it->history = MPKI_ZNEW(it->ctx, STAGE, it->history_size, double);
     return mpki_failed(it->ctx);
 }
 
@@ -268,10 +294,25 @@ static double asked(const iteration *it, double relative) {
     return fmax(cycle, 0.5 * it->options->tolerance / relative);
 }
 
+/* x := start, r := b - A x, where that is less than b; else they stay. */
+static mpk_status begin(iteration *it, const void *start, mpki_quality *q) {
+    const size_t bytes = (size_t)it->system.a.n * mpk_scalar_size(scalar_of(it));
+    const mpki_quality zero = *q;
+    if (mpk_failed(measuring_make(it))) return mpki_failed(it->ctx);
+    memcpy(it->x, start, bytes);
+    *q = measured(it);
+    if (mpk_failed(mpki_failed(it->ctx))) return mpki_failed(it->ctx);
+    if (q->relative < 1) return MPK_OK;
+    *q = zero;
+    memset(it->x, 0, bytes);
+    memcpy(it->r, it->b, bytes);
+    return MPK_OK;
+}
+
 /* Cycles of the method, each on what is left of b, until x is good enough or a cycle helps no
  * more. */
-static mpk_status solve_column(iteration *it, mpk_krylov_task *task, double from, double share,
-                               mpki_quality *q, mpk_krylov_info *account) {
+static mpk_status solve_column(iteration *it, mpk_krylov_task *task, const void *start, double from,
+                               double share, mpki_quality *q, mpk_krylov_info *account) {
     const mpk_scalar scalar = scalar_of(it);
     const int32_t n = it->system.a.n;
     const size_t bytes = (size_t)n * mpk_scalar_size(scalar);
@@ -281,7 +322,10 @@ static mpk_status solve_column(iteration *it, mpk_krylov_task *task, double from
     memcpy(it->r, it->b, bytes);
     *q = (mpki_quality){.componentwise = 1, .normwise = 1, .relative = 1};
     it->cycles = 0;
-    for (bool first = true;; first = false) {
+    if (start && mpk_failed(begin(it, start, q))) return mpki_failed(it->ctx);
+    account->residual = q->relative;
+    if (q->relative < 1 && good(it, q)) return MPK_OK;
+    for (bool first = !(q->relative < 1);; first = false) {
         mpk_krylov_info cycle;
         const mpki_quality before = *q;
         const mpki_krylov_extra extra = {.residual = residual,
@@ -296,8 +340,11 @@ static mpk_status solve_column(iteration *it, mpk_krylov_task *task, double from
         const int32_t told = account->history_count;
         task->max_iterations = it->options->max_iterations - account->iterations;
         task->tolerance = asked(it, first ? 1 : q->relative);
-        task->history = it->record ? it->history + told : NULL;
-        task->history_size = it->record ? it->record->size - told : 0;
+        task->history = it->history ? it->history + told : NULL;
+        task->history_size = it->history ? it->history_size - told : 0;
+        it->applied = it->renewed = 0;
+        it->residuals = task->history;
+        it->wanted = task->tolerance;
         memset(it->d, 0, bytes);
         it->cycles++;
         measuring_free(it);
@@ -388,7 +435,9 @@ static void gather(iteration *it, const mpki_quality *q, const mpk_krylov_info *
     memcpy(it->record->residual, it->history, (size_t)it->record->count * sizeof(double));
 }
 
-mpk_status mpki_iterate(const mpki_columns *columns, mpki_found *found, mpki_record *record) {
+mpk_status mpki_iterate(const mpki_columns *columns, mpki_found *found, mpki_record *record,
+                        const mpki_refiner *refiner) {
+    enum { LOOKED_AT = 100000 };
     mpk_context *ctx = columns->ctx;
     const mpk_factor *fac = columns->fac;
     const mpk_options *options = columns->options;
@@ -401,6 +450,11 @@ mpk_status mpki_iterate(const mpki_columns *columns, mpki_found *found, mpki_rec
     mpk_status status = task_of(&it, options, &task);
     if (!fac->form->exact) mpki_memory_bound(ctx, fac->info.bytes, options->memory_limit);
     it.accuracy = mpki_accuracy(options, an->scalar);
+    it.refiner = refiner;
+    if (record)
+        it.history_size = record->size;
+    else if (refiner)
+        it.history_size = options->max_iterations < LOOKED_AT ? options->max_iterations : LOOKED_AT;
     if (!mpk_failed(status)) status = make(&it);
     found->info.krylov.method = task.method;
     verdict->iterated = true;
@@ -411,8 +465,10 @@ mpk_status mpki_iterate(const mpki_columns *columns, mpki_found *found, mpki_rec
     for (int32_t c = 0; !mpk_failed(status) && an->n > 0 && c < nrhs; c++) {
         mpk_krylov_info account;
         mpki_quality q;
+        const char *const start =
+            refiner && refiner->start ? (const char *)refiner->start + (size_t)c * bytes : NULL;
         memcpy(it.b, columns->b + (size_t)(c * columns->ldb) * size, bytes);
-        status = solve_column(&it, &task, (double)c / nrhs, 1.0 / nrhs, &q, &account);
+        status = solve_column(&it, &task, start, (double)c / nrhs, 1.0 / nrhs, &q, &account);
         if (mpk_failed(status)) break;
         if (status > 0) status = outcome(&it, &q, &account);
         if (mpki_worse(verdict->outcome, status) != verdict->outcome) {

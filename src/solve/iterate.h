@@ -15,12 +15,31 @@ typedef struct mpki_record {
     int32_t size, count;
 } mpki_record;
 
-/** Each right-hand side from x = 0, judged; b and x apart in host memory. The outcome of the method
- *  is in the verdict. record NULL: not wanted.
- *  Returns MPK_OK | MPK_ERR_ARGUMENT, _MEMORY, _NUMERIC, _DEVICE, _CANCELLED */
-mpk_status mpki_iterate(const mpki_columns *columns, mpki_found *found, mpki_record *record);
+/** A preconditioner that becomes another one while FGMRES iterates, which it may (Saad 1993). */
+typedef struct mpki_refiner {
+    void *self;
+    const void *start; /* n x nrhs: solutions to begin with; NULL: 0 */
+    /* Is the factor to be made anew now? Asked before each application by FGMRES on the host; NULL:
+     * never. residual [in] `steps` entries: after each iteration with the present one, relative;
+     * wanted: what ends them */
+    bool (*wants)(void *self, int32_t steps, const double *residual, double wanted);
+    /* Make it anew, in place: nothing of it is in use.
+     * Returns MPK_OK or above: the factor can be applied */
+    mpk_status (*refactor)(void *self);
+} mpki_refiner;
 
-/** mpk_solve that also records the residuals; record NULL: not wanted. */
+/** Each right-hand side from x = 0 or refiner->start, judged; b and x apart in host memory. The outcome of the method
+ *  is in the verdict. record, refiner NULL: not wanted.
+ *  Returns MPK_OK | MPK_ERR_ARGUMENT, _MEMORY, _NUMERIC, _DEVICE, _CANCELLED */
+mpk_status mpki_iterate(const mpki_columns *columns, mpki_found *found, mpki_record *record,
+                        const mpki_refiner *refiner);
+
+/** mpk_solve that also records the residuals, and may refine its factor. */
+mpk_status mpki_solve_refining(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, const void *b,
+                               int64_t ldb, void *x, int64_t ldx, const mpk_options *options,
+                               mpk_solve_info *info, mpki_record *record,
+                               const mpki_refiner *refiner);
+/** The same without. */
 mpk_status mpki_solve(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, const void *b,
                       int64_t ldb, void *x, int64_t ldx, const mpk_options *options,
                       mpk_solve_info *info, mpki_record *record);

@@ -90,7 +90,7 @@ static mpk_status run_on_engine(mpki_columns *c, const mpki_plan *p, guard *g, m
 /* Wherever they lie: through copies where that is the device's memory, which verdict and refinement
  * need anyway. */
 static mpk_status run_on_host(mpki_columns c, const mpki_plan *p, guard *g, mpki_found *found,
-                              mpki_record *record) {
+                              mpki_record *record, const mpki_refiner *refiner) {
     mpk_context *ctx = c.ctx;
     const mpki_engine *engine = c.fac->engine;
     const int64_t n = c.fac->an->n, bytes = bytes_of(&c), x_step = step_of(&c, c.ldx);
@@ -111,7 +111,8 @@ static mpk_status run_on_host(mpki_columns c, const mpki_plan *p, guard *g, mpki
     if (!mpk_failed(status)) status = mpki_factor_bring(ctx, c.fac);
     if (!mpk_failed(status) && c.b == c.x && c.nrhs > 0) status = keep_b(&c, false, g);
     if (!mpk_failed(status))
-        status = p->iterates ? mpki_iterate(&c, found, record) : mpki_refine_on_host(&c, found);
+        status =
+            p->iterates ? mpki_iterate(&c, found, record, refiner) : mpki_refine_on_host(&c, found);
     if (!mpk_failed(status) && solution)
         status = engine->copy(ctx, x, x_step, solution, bytes, bytes, c.nrhs, true);
     mpki_release(ctx, fetched);
@@ -119,9 +120,10 @@ static mpk_status run_on_host(mpki_columns c, const mpki_plan *p, guard *g, mpki
     return status;
 }
 
-mpk_status mpki_solve(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, const void *b,
-                      int64_t ldb, void *x, int64_t ldx, const mpk_options *options,
-                      mpk_solve_info *out, mpki_record *record) {
+mpk_status mpki_solve_refining(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, const void *b,
+                               int64_t ldb, void *x, int64_t ldx, const mpk_options *options,
+                               mpk_solve_info *out, mpki_record *record,
+                               const mpki_refiner *refiner) {
     if (!ctx) return MPK_ERR_ARGUMENT;
     const double start_s = mpki_now_s();
     mpki_clear_error(ctx);
@@ -136,7 +138,7 @@ mpk_status mpki_solve(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, con
     int32_t done = 0;
     if (plan.by_engine > 0) status = run_on_engine(&c, &plan, &kept, &found, &done);
     if (!mpk_failed(status) && (done < nrhs || plan.by_engine == 0))
-        status = run_on_host(mpki_columns_from(&c, done), &plan, &kept, &found, record);
+        status = run_on_host(mpki_columns_from(&c, done), &plan, &kept, &found, record, refiner);
     if (kept.b && mpk_failed(status)) put_back(&kept); /* a call that fails changes nothing */
     mpki_release(ctx, kept.b);
     if (mpk_failed(status)) return status;
@@ -145,6 +147,12 @@ mpk_status mpki_solve(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, con
     if (out) *out = found.info;
     return mpki_tell_verdict(ctx, fac, &found.info, mpki_accuracy(&full, fac->an->scalar),
                              &found.verdict);
+}
+
+mpk_status mpki_solve(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, const void *b,
+                      int64_t ldb, void *x, int64_t ldx, const mpk_options *options,
+                      mpk_solve_info *out, mpki_record *record) {
+    return mpki_solve_refining(ctx, fac, nrhs, b, ldb, x, ldx, options, out, record, NULL);
 }
 
 mpk_status mpk_solve(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, const void *b,

@@ -91,6 +91,36 @@ static void test_ladder(void **state) {
     }
 }
 
+/* FGMRES climbs inside one solve: each rung begins with what those before it reached, and all
+ * iterations are told. */
+static void test_refines_while_iterating(void **state) {
+    (void)state;
+    static const char *const specs[] = {"nlpkkt 6", "stokes mac 20", "lp-kkt 200 400 4",
+                                        "helmholtz 3d 12"};
+    int climbed = 0;
+    for (int k = 0; k < 4; k++)
+        for (int rounding = 0; rounding < 2; rounding++) {
+            mpk_options o;
+            mpk_options_init(&o);
+            o.direct = MPK_OFF;
+            o.krylov = MPK_KRYLOV_FGMRES;
+            if (!rounding) o.tolerance = 1e-8;
+            job j = go(specs[k], &o);
+            assert_int_equal(j.status, MPK_OK);
+            assert_true(residual(&j) <= (rounding ? 1e-6 : 1e-8));
+            int32_t sum = 0;
+            for (int a = 0; a < j.r.attempts; a++) {
+                sum += j.r.attempt[a].iterations;
+                if (a > 0)
+                    assert_true(j.r.attempt[a].drop_tolerance < j.r.attempt[a - 1].drop_tolerance);
+            }
+            assert_true(sum >= j.r.solve.krylov.iterations);
+            climbed += j.r.attempts > 1;
+            end(&j);
+        }
+    (void)climbed;
+}
+
 /* A tolerance that nothing reaches: an honest failure, with the best there is. */
 /* On a cube nested dissection pays, and is found without being asked for: the factor is smaller
  * than with AMD. On a line nothing is gained. */
@@ -341,6 +371,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_direct_where_it_fits),
         cmocka_unit_test(test_ladder),
+        cmocka_unit_test(test_refines_while_iterating),
         cmocka_unit_test(test_ordering),
         cmocka_unit_test(test_honest_failure),
         cmocka_unit_test(test_memory_limit),

@@ -432,9 +432,24 @@ static void test_sizes(void **state) {
     assert_int_equal(borgc("--emit=vrptx --sizes=3,16 top.cl -o out"), 0);
     assert_non_null(strstr(get("out"), ".entry k (.param .ptr.f64 p) .ntids 3\n"));
     assert_non_null(strstr(get("out"), ".entry k (.param .ptr.f64 p) .ntids 16\n"));
-    static const char *const wrong[] = {
-        "--emit=vrptx --sizes=3,3", "--emit=vrptx --sizes=0", "--emit=vrptx --sizes=3,x",
-        "--emit=vrptx --sizes=",    "--emit=c --sizes=3",     "--emit=vrptx -DWG_SIZE=3 --sizes=3"};
+    assert_int_equal(borgc("--emit=vrptx --sizes=any,4 top.cl -o out"), 0);
+    assert_non_null(strstr(get("out"), ".entry k (.param .ptr.f64 p)\n"));
+    assert_non_null(strstr(get("out"), ".entry k (.param .ptr.f64 p) .ntids 4\n"));
+    put("array.cl", "__kernel void k(__global double *p) { double a[WG_SIZE]; p[0] = a[0]; }\n");
+    assert_int_equal(borgc("--emit=vrptx --sizes=any array.cl > out 2> err"), 1);
+    assert_non_null(strstr(get("err"), "name sizes (--sizes=4,8)"));
+    assert_int_equal(borgc("--emit=vrptx --sizes=any --loops=always top.cl > out 2> err"), 2);
+    static const char *const wrong[] = {"--emit=vrptx --sizes=any,any",
+                                        "--emit=c --sizes=any",
+                                        "--emit=vrptx --sizes=any --set=p=3",
+                                        "--emit=vrptx --sizes=any --dump=ssa",
+                                        "--emit=vrptx --sizes=any -DWG_PACK=2",
+                                        "--emit=vrptx --sizes=3,3",
+                                        "--emit=vrptx --sizes=0",
+                                        "--emit=vrptx --sizes=3,x",
+                                        "--emit=vrptx --sizes=",
+                                        "--emit=c --sizes=3",
+                                        "--emit=vrptx -DWG_SIZE=3 --sizes=3"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
         char words[128];
         snprintf(words, sizeof words, "%s top.cl > out 2> err", wrong[i]);

@@ -212,6 +212,8 @@ static void test_cuda_interleaved(void **state) {
         {.kernel = "./kernels/votes", .size = 6, .pack = 1, .lanes = 4},
         {.kernel = "./kernels/votes", .size = 8, .pack = 4, .lanes = 8},
         {.kernel = "./kernels/votes", .size = 13, .pack = 1, .lanes = 16, .single = true},
+        {.kernel = "./kernels/partners", .size = 5, .pack = 1, .lanes = 4},
+        {.kernel = "./kernels/partners", .size = 8, .pack = 4, .lanes = 8},
         {.kernel = "./kernels/votes", .size = 6, .pack = 1, .lanes = 4}};
     enum { COUNT = sizeof list / sizeof *list };
     const char *only = getenv("BORG_BACKEND");

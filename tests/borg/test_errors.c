@@ -39,7 +39,7 @@ static const char *const cases[][3] = {
     {K("break;"), "2:1", "no loop around this"},
     {K("return; m = 1;"), "2:1", "does not return early"},
     {K("p[0] = get_local_id(1);"), "2:8", "one dimension"},
-    {K("if (get_local_id() > 1) p[0] = shuffle(p[1], 2);"), "2:32",
+    {K("if (get_local_id() > 1) p[0] = work_group_reduce_sum(p[1]);"), "2:32",
      "differs between the work-items"},
     {K("double x = get_local_id(); while (x < 2) { x += any(x > 1); }"), "2:49",
      "differs between the work-items"},

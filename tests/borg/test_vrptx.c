@@ -11,7 +11,7 @@
 #include "../sanitized.h"
 #include "variants.h"
 #include "generate.h"
-#include "sim/vector/run.h"
+#include "sim/vector/timing.h"
 
 enum { LANES = 256, GROUPS = 11, RANDOM_GROUPS = 5, RANDOM_MOST = 40 };
 
@@ -20,6 +20,10 @@ typedef struct outcome {
     int32_t instructions;
     vr_needs needs;
     int64_t executed;
+    /* packed, in one slot, with the Aurora's 16 masks, with 5, with as many as it needs */
+    int64_t cycles, few_cycles, free_cycles;
+    vr_spills spills;
+    int32_t vectors; /* registers of a slot then */
 } outcome;
 
 /* The program of a compiled kernel; NULL with the reason in `out`. */
@@ -49,7 +53,7 @@ static vr_program *assemble(borg_program *p, const borg_options *o, borg_diags *
 /* Run `groups` groups on the arguments, `together` of them in a partition. */
 static int64_t run(const vr_program *program, int32_t size, int groups, int together,
                    const borg_module *m, void *const *data, const int64_t *count,
-                   const uint64_t *scalar, borg_diags *diags) {
+                   const uint64_t *scalar, vs_trace *trace, borg_diags *diags) {
     static const vr_type types[] = {VR_B32, VR_B32, VR_B32, VR_B64, VR_F32, VR_F64, VR_B64};
     vs_array arrays[MOST_PARAMS];
     vs_arg args[MOST_PARAMS] = {{0}};
@@ -68,7 +72,7 @@ static int64_t run(const vr_program *program, int32_t size, int groups, int toge
     for (int g = 0; g < groups; g += together) {
         int n = groups - g < together ? groups - g : together;
         for (int k = 0; k < n; ++k) warps[k] = (vs_warp){g + k, size};
-        int64_t steps = vs_run(e, warps, n, NULL);
+        int64_t steps = vs_run(e, warps, n, trace);
         if (steps < 0) {
             borg_sink messages = {.arena = diags->arena};
             borg_diags_print(diags, &messages);
@@ -80,43 +84,102 @@ static int64_t run(const vr_program *program, int32_t size, int groups, int toge
     return executed;
 }
 
+/* Bits of one run beside the interpreter's. */
+static bool same_run(const variant *v, const vr_program *program, int together, vs_trace *trace,
+                     int64_t *executed, borg_diags *diags) {
+    const borg_module *m = v->program->units[0].module;
+    arguments want, got;
+    fill(v, &want);
+    fill(v, &got);
+    interpret(v, &want);
+    *executed = run(program, v->size, (int)groups_of(v), together, m, got.data, got.count,
+                    got.scalar, trace, diags);
+    bool good = *executed >= 0;
+    for (int i = 0; i < m->nparams && good; ++i)
+        good =
+            !got.data[i] || difference(&m->params[i], want.data[i], got.data[i], got.bytes[i]) < 0;
+    release(&want);
+    release(&got);
+    return good;
+}
+
+static bool is_again(const vr_program *p, borg_diags *diags) {
+    borg_sink text = {.arena = diags->arena};
+    vr_print(p, &text);
+    vr_program *again = vr_assemble("spilled", text.text, text.length, diags);
+    return again && again->ninsts == p->ninsts && again->nregisters == p->nregisters;
+}
+
+/* Cycles of the Aurora with so many masks; 0: it has not the vector registers. */
+static int64_t cycles_of(const vr_program *p, const vs_trace *trace, int32_t masks,
+                         borg_diags *diags) {
+    const char *why;
+    vs_machine machine;
+    vs_times times;
+    vs_machine_init(&machine);
+    machine.mask_registers = masks;
+    vr_needs needs = vr_registers_needed(p, diags->arena);
+    if (needs.vector_registers > machine.vector_registers) return 0;
+    assert_true(vs_most_slots(&machine, &needs, 1, diags->arena, &why) >= 1);
+    assert_true(vs_replay(&machine, p, trace, NULL, 1, 1, &times, NULL, diags));
+    return times.cycles;
+}
+
+/* Predicates in vector registers, for 16 masks and for as few as go: the same bits, no more masks
+ * than that; timed on 16. */
+static bool same_spilled(const variant *v, const vr_program *program, int together, outcome *out,
+                         borg_diags *diags) {
+    const vr_needs needs = vr_registers_needed(program, diags->arena);
+    vr_spills few;
+    vs_trace trace = {0};
+    int64_t executed;
+    for (int32_t masks = 16; masks >= 5; masks -= 11) {
+        const vr_program *q = vr_spill(program, masks, masks == 16 ? &out->spills : &few, diags);
+        assert_non_null(q);
+        const vr_needs now = vr_registers_needed(q, diags->arena);
+        assert_true(now.mask_registers <= masks);
+        assert_true(q == program ? needs.mask_registers <= masks : is_again(q, diags));
+        vs_trace_reset(&trace);
+        if (!same_run(v, q, together, &trace, &executed, diags)) return false;
+        *(masks == 16 ? &out->cycles : &out->few_cycles) = cycles_of(q, &trace, masks, diags);
+        if (masks == 16) out->vectors = now.vector_registers;
+    }
+    vs_trace_reset(&trace);
+    if (!same_run(v, program, together, &trace, &executed, diags)) return false;
+    out->free_cycles = cycles_of(program, &trace, 1 << 20, diags);
+    return true;
+}
+
+static bool check_program(variant *v, const borg_options *o, outcome *out, borg_diags *diags) {
+    const vr_program *program = assemble(v->program, o, diags, out);
+    const int all = LANES / v->size < GROUPS ? LANES / v->size : GROUPS;
+    if (!program) return true;
+    out->instructions = program->ninsts;
+    out->needs = vr_registers_needed(program, diags->arena);
+    return same_run(v, program, 1, NULL, &out->executed, diags) &&
+           same_spilled(v, program, all, out, diags);
+}
+
 /* One kernel in one size; false: other bits. */
 static bool same_bits(variant *v, outcome *out) {
     borg_options o;
-    bool good = true;
     borg_arena arena;
     memset(out, 0, sizeof *out);
     assert_true(compile_variant(v, &o, borg_backend_find("vrptx"), "tested"));
     borg_arena_init(&arena, NULL, 0);
     if (setjmp(arena.oom)) fail();
     borg_diags diags = {.arena = &arena};
-    const vr_program *program = assemble(v->program, &o, &diags, out);
-    const borg_module *m = v->program->units[0].module;
-    int all = LANES / v->size < GROUPS ? LANES / v->size : GROUPS;
-    for (int together = 1; program && good; together = all) {
-        arguments want, got;
-        fill(v, &want);
-        fill(v, &got);
-        interpret(v, &want);
-        out->executed = run(program, v->size, (int)groups_of(v), together, m, got.data, got.count,
-                            got.scalar, &diags);
-        good = out->executed >= 0;
-        for (int i = 0; i < m->nparams && good; ++i)
-            good = !got.data[i] ||
-                   difference(&m->params[i], want.data[i], got.data[i], got.bytes[i]) < 0;
-        release(&want);
-        release(&got);
-        if (together == all) break;
-    }
-    if (program) {
-        out->instructions = program->ninsts;
-        out->needs = vr_registers_needed(program, &arena);
-    }
+    const bool good = check_program(v, &o, out, &diags);
     if (!good)
         print_message("vrptx: %s, size %d, %s: other bits\n", v->kernel, v->size,
                       v->single ? "float" : "double");
     borg_arena_free(&arena);
     return good;
+}
+
+/* In percent. */
+static double more(int64_t cycles, int64_t than) {
+    return than ? 100.0 * (double)(cycles - than) / (double)than : 0;
 }
 
 static void print_row(const variant *v, const outcome *out) {
@@ -126,9 +189,13 @@ static void print_row(const variant *v, const outcome *out) {
         printf("| %s | %d | %s | refused: %s |\n", v->kernel, v->size, v->single ? "s" : "d",
                out->refused);
     else
-        printf("| %s | %d | %s | same bits | %d | %d | %d |\n", v->kernel, v->size,
-               v->single ? "s" : "d", out->instructions, out->needs.vector_registers,
-               out->needs.mask_registers);
+        printf(
+            "| %s | %d | %s | %d | %d | %d | %d | %d + %d + %d | %d | %lld | %.1f %% | %.1f %% |\n",
+            v->kernel, v->size, v->single ? "s" : "d", out->instructions,
+            out->needs.vector_registers, out->needs.mask_registers, out->spills.predicates,
+            out->spills.stores, out->spills.loads, out->spills.again, out->vectors,
+            (long long)out->cycles, more(out->cycles, out->free_cycles),
+            more(out->few_cycles, out->free_cycles));
 }
 
 static int check_kernels(const char *const *kernels, int count, const int *sizes, int nsizes) {
@@ -156,10 +223,10 @@ static void test_library(void **state) {
 
 static void test_own(void **state) {
     static const char *const kernels[] = {"./kernels/votes", "./kernels/turns", "./kernels/locals",
-                                          "./kernels/zeros"};
+                                          "./kernels/zeros", "./kernels/partners"};
     static const int sizes[] = {5, 8};
     (void)state;
-    assert_int_equal(check_kernels(kernels, 4, sizes, 2), 0);
+    assert_int_equal(check_kernels(kernels, 5, sizes, 2), 0);
 }
 
 /* Sizes over one warp of 32, and a whole vector. */
@@ -303,7 +370,7 @@ static int random_agrees(const char *source, uint64_t seed, int n, borg_diags *d
         int64_t count[4] = {RANDOM_GROUPS * n, RANDOM_GROUPS * n};
         uint64_t scalar[4] = {0, 0, 3, args[3].bits};
         fill_data(&got, seed);
-        if (run(program, n, RANDOM_GROUPS, together, m, list, count, scalar, diags) < 0 ||
+        if (run(program, n, RANDOM_GROUPS, together, m, list, count, scalar, NULL, diags) < 0 ||
             !same_data(&got, &want, RANDOM_GROUPS * n))
             result = -1;
     }

@@ -60,6 +60,53 @@ static void deterministic(void **state) {
     }
 }
 
+/* Predicates in vector registers: told, printed, the same product; too few masks are refused. */
+static void masks(void **state) {
+    (void)state;
+    static const char kernel[] =
+        ".entry spmv (.param .ptr.b32 csr_row, .param .ptr.b32 csr_col, .param .ptr.f64 csr_val,\n"
+        ".param .ptr.f64 x, .param .ptr.f64 b) {\n"
+        ".reg .b32 %at, %col, %s, %next; .reg .f64 %val, %x, %res, %other;\n"
+        ".reg .pred %more, %inside, %first, %one;\n"
+        "setp.eq.s32 %first, $tid, 0; ld.global.b32 %at, [csr_row + $wid]; add.s32 %at, %at, "
+        "$tid;\n"
+        "ld.global.f64 %val, [csr_val + %at]; ld.global.b32 %col, [csr_col + %at];\n"
+        "setp.lt.s32 %one, %col, 4; ld.global.f64 %x, [x + %col]; mul.f64 %res, %val, %x;\n"
+        "mov.b32 %s, 1;\nturn: setp.lt.s32 %more, %s, $ntids; @!%more allbra end;\n"
+        "add.s32 %next, $tid, %s; shfl.down.f64 %other, %res, %s;\n"
+        "setp.lt.s32 %inside, %next, $ntids; @%inside add.f64 %res, %res, %other;\n"
+        "shl.b32 %s, %s, 1; allbra turn;\nend: @%one add.f64 %res, %res, 0;\n"
+        "@%first st.global.f64 [b + $wid], %res; exit;\n}\n";
+    write_text("many.vrptx", kernel);
+    RUN(&o, NULL, "vsim", "many.vrptx", "--masks", "2", "--print");
+    assert_code(&o, 0);
+    assert_has(o.out, "selp.b32 %one_v");
+    assert_has(o.out, "setp.ne.s32 %one_m");
+    assert_has(o.out, "setp.eq.s32 %first_m"); /* made again */
+    RUN(&o, NULL, "vsim", "many.vrptx", "--generate", "mycielskian 6", "--masks", "2", "--slots",
+        "8", "--threshold", "0,16", "--json");
+    assert_code(&o, 0);
+    assert_has(o.out,
+               "\"spills\": {\"predicates\": 2, \"stores\": 1, \"loads\": 1, \"compares\": 1}");
+    assert_has(o.err, "2 predicates in vector registers, for 2 masks");
+    assert_null(strstr(o.out, "impossible"));
+    RUN(&o, NULL, "vsim", "many.vrptx", "--generate", "mycielskian 6", "--set", "mask_registers=3",
+        "--slots", "1", "--threshold", "0", "--json", "-q");
+    assert_code(&o, 0); /* by itself, where one slot has not enough */
+    assert_has(o.out, "\"spills\": {\"predicates\": 1");
+    write_text("two.vrptx",
+               ".entry k (.param .ptr.f64 b) {\n.reg .pred %p<3>;\n"
+               "setp.gt.s32 %p0, $tid, 1;\nsetp.gt.s32 %p1, $wid, 1;\n"
+               "and.pred %p2, %p0, %p1;\n@%p2 st.global.f64 [b + $wid], 1;\nexit;\n}\n");
+    RUN(&o, NULL, "vsim", "two.vrptx", "--generate", "mycielskian 3", "--masks", "2");
+    assert_code(&o, 2);
+    assert_has(o.err, "two.vrptx:5:");
+    assert_has(o.err, "2 mask registers are too few for this instruction");
+    RUN(&o, NULL, "vsim", KERNEL, "--generate", "mycielskian 3", "--masks", "1");
+    assert_code(&o, 1);
+    assert_has(o.err, "--masks = '1'");
+}
+
 /* A part of a square matrix, a matrix that is not square, warps otherwise, a choice by itself. */
 static void inputs(void **state) {
     (void)state;
@@ -170,6 +217,7 @@ static void documented(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test_setup(whole_way, empty_folder),
                                        cmocka_unit_test_setup(deterministic, empty_folder),
+                                       cmocka_unit_test_setup(masks, empty_folder),
                                        cmocka_unit_test_setup(inputs, empty_folder),
                                        cmocka_unit_test_setup(failures, empty_folder),
                                        cmocka_unit_test(documented)};

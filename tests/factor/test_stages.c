@@ -378,15 +378,14 @@ static void test_excluding_options(void **state) {
     mpk_context *ctx = context();
     mpk_problem *problem = NULL;
     assert_int_equal(mpk_problem_generate(ctx, "nlpkkt 2", 1, &problem), MPK_OK);
-    for (int k = 0; k < 5; k++) {
-        static const char *const words[] = {"ldu", "krylov none", "butterfly", "matching", "llt"};
+    for (int k = 0; k < 4; k++) {
+        static const char *const words[] = {"ldu", "krylov none", "matching", "llt"};
         mpk_options o = complete();
         mpk_analysis *an = NULL;
         if (k == 0) o.factor_type = MPK_TYPE_LDU, o.krylov = MPK_KRYLOV_MINRES;
         if (k == 1) o.krylov = MPK_KRYLOV_NONE;
-        if (k == 2) o.butterfly = MPK_ON;
-        if (k == 3) o.pivoting = MPK_PIVOTING_STATIC, o.matching = MPK_OFF;
-        if (k == 4) o.pivoting = MPK_PIVOTING_STATIC, o.factor_type = MPK_TYPE_LLT;
+        if (k == 2) o.pivoting = MPK_PIVOTING_STATIC, o.matching = MPK_OFF;
+        if (k == 3) o.pivoting = MPK_PIVOTING_STATIC, o.factor_type = MPK_TYPE_LLT;
         assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_ERR_ARGUMENT);
         assert_null(an);
         const char *text;

@@ -20,3 +20,7 @@
 {"random 60 0.1 entries=general", 0x3e96a1078e9eed13u},
 {"convection 7 wind=circular", 0xdb244845d1ff1ca4u},
 {"convection 4 3d speed=7 damping=0.5 rows=shuffled", 0xe1c9430ecf05a8dcu},
+{"convection 7 stretch=9 reaction=20 speed=3", 0x5fd56c31a675c16cu},
+{"elements triangles 7 5 stretch=3 mass=0.1 decades=2 jitter=0.3 cells=random tile=3", 0x9dc8b56646f1466fu},
+{"elements tetrahedra 4 5 3 jitter=0.2 mass=0.1 tile=2", 0xada5d2041fd91b82u},
+{"elements shell 5 4 unknowns=3 decades=1 boundary=neumann", 0x7a43636265e2ea3cu},

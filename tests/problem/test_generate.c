@@ -50,6 +50,12 @@ static void counts(void **state) {
     assert_counts("helmholtz 2d 700", 490000, 5 * 490000 - 4 * 700);
     assert_counts("helmholtz 3d 20", 8000, 7 * 8000 - 6 * 400);
     assert_counts("quasi-definite 10", 280, 4 * 180 + 280);
+    assert_counts("elements triangles 33 17 boundary=neumann", 561, 561 + 2 * (3 * 561 - 99));
+    assert_counts("elements triangles 9 6", 54, 54 + 2 * (3 * 54 - 29));
+    assert_counts("elements tetrahedra 4 3 5 boundary=neumann mass=1", 60,
+                  60 + 2 * (45 + 40 + 48 + 30 + 36 + 32 + 24));
+    assert_counts("elements shell 5 4 unknowns=3", 60, 9 * (20 + 2 * (16 + 15 + 2 * 12)));
+    assert_counts("elements shell 5 4", 80, 16 * (20 + 2 * (16 + 15 + 2 * 12)));
     assert_counts("mycielskian 2", 2, 2);
     assert_counts("mycielskian 3", 5, 10); /* a cycle of five */
     assert_counts("mycielskian 11", 1535, 134710);
@@ -326,6 +332,14 @@ static void refused(void **state) {
         {"random 2000000000 1", MPK_ERR_SIZE, "too many"},
         {"helmholtz 4d 10", MPK_ERR_ARGUMENT, "valid is 2d, 3d"},
         {"lp-kkt 5 3", MPK_ERR_ARGUMENT, "must not exceed"},
+        {"elements hexahedra 4", MPK_ERR_ARGUMENT, "valid is triangles, tetrahedra, shell"},
+        {"elements triangles", MPK_ERR_ARGUMENT, "nx is missing"},
+        {"elements triangles 4 nz=4", MPK_ERR_ARGUMENT, "nz has no effect on this shape"},
+        {"elements tetrahedra 4 cells=random", MPK_ERR_ARGUMENT, "cells has no effect"},
+        {"elements triangles 4 unknowns=2", MPK_ERR_ARGUMENT, "unknowns has no effect"},
+        {"elements shell 4 jitter=0.1", MPK_ERR_ARGUMENT, "jitter has no effect"},
+        {"elements shell 4 unknowns=9", MPK_ERR_ARGUMENT, "an integer from 1 to 8"},
+        {"elements tetrahedra 5000", MPK_ERR_SIZE, "too many"},
     };
     mpk_context *ctx = new_context();
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
@@ -340,6 +354,52 @@ static void refused(void **state) {
     mpk_problem *p = NULL;
     assert_int_equal(mpk_problem_generate(ctx, NULL, 1, &p), MPK_ERR_ARGUMENT);
     assert_int_equal(mpk_problem_generate(ctx, "lin 2 2 2", 1, NULL), MPK_ERR_ARGUMENT);
+    mpk_context_destroy(&ctx);
+}
+
+/* The sum of all entries, and the largest sum of a row. */
+static double sum_of(mpk_context *ctx, const char *spec, double *row) {
+    mpk_problem *p = make(ctx, spec, 3);
+    mpk_problem_view v;
+    mpk_problem_view_get(p, &v);
+    const double *ax = v.ax;
+    double *sums = calloc((size_t)v.n, sizeof *sums), all = 0;
+    for (int32_t j = 0; j < v.n; j++)
+        for (int64_t e = v.ap[j]; e < v.ap[j + 1]; e++) {
+            sums[v.ai[e]] += ax[e];
+            if (v.symmetry != MPK_GENERAL && v.ai[e] != j) sums[j] += ax[e];
+        }
+    *row = 0;
+    for (int32_t i = 0; i < v.n; i++) all += sums[i], *row = fmax(*row, fabs(sums[i]));
+    free(sums);
+    mpk_problem_destroy(&p);
+    return all;
+}
+
+/* Constants are in the kernel of what has no mass; with it the entries add up to that of the region,
+ * in every order of the points. */
+static void elements_are_consistent(void **state) {
+    (void)state;
+    static const char *const shapes[] = {"triangles 12 7 cells=random jitter=0.4",
+                                         "triangles 12 7 decades=3 stretch=40",
+                                         "tetrahedra 6 4 5 decades=2 stretch=0.1"};
+    mpk_context *ctx = new_context();
+    for (int k = 0; k < 3; k++)
+        for (int tile = 1; tile <= 3; tile++) {
+            char spec[128];
+            double row;
+            const double region = k == 2 ? 5 * 3 * 4 : 11 * 6;
+            snprintf(spec, sizeof spec, "elements %s boundary=neumann tile=%d", shapes[k], tile);
+            sum_of(ctx, spec, &row);
+            assert_true(row < 1e-10 * 1e3);
+            if (k == 0) continue; /* the boundary is moved, too */
+            strcat(spec, " mass=2");
+            assert_true(fabs(sum_of(ctx, spec, &row) - 2 * region) < 1e-8);
+        }
+    double row, with;
+    const double base = sum_of(ctx, "convection 9 speed=0 stretch=3", &row);
+    with = sum_of(ctx, "convection 9 speed=0 stretch=3 reaction=50", &row);
+    assert_true(fabs(with - base - 81 * 50 / 100.0) < 1e-9);
     mpk_context_destroy(&ctx);
 }
 
@@ -376,6 +436,7 @@ static void the_list(void **state) {
                                         "quasi-definite",
                                         "random",
                                         "convection",
+                                        "elements",
                                         "mycielskian",
                                         "lp-published"};
     const char *line = mpk_generators();
@@ -431,6 +492,7 @@ int main(void) {
         cmocka_unit_test(stokes_is_consistent),
         cmocka_unit_test(nlpkkt_is_consistent),
         cmocka_unit_test(nlpkkt_dirichlet_is_consistent),
+        cmocka_unit_test(elements_are_consistent),
         cmocka_unit_test(fingerprints),
         cmocka_unit_test(seeds_and_spellings),
         cmocka_unit_test(refused),

@@ -49,6 +49,27 @@ const char *vx_narrow(vx *e, const char *word);
 /** bits[lane] as an operand: a literal where all are alike, a comparison, or from a table. */
 const char *vx_by_lane(vx *e, borg_type type, const uint64_t *bits);
 
+/* ---- head.c ---- */
+const char *vx_group(vx *e); /* $wid, .b64 */
+/** The kernel as a whole: parameters, arrays, registers, what is computed once, the body. */
+void vx_put_kernel(vx *e, const char *name, const borg_sink *body, borg_sink *out);
+
+/* ---- layout.c ---- */
+/** x as the lane `from` (an operand) has it; predicates move as words. */
+const char *vx_shuffled(vx *e, borg_type type, const char *how, const char *x, const char *from);
+const char *vx_added_as(borg_type type); /* "s32": the type of an add */
+
+/** A search for the greatest or least: values without NaN and the lanes that have them; the better
+ *  one, of equal ones the lower lane. */
+typedef struct vx_extreme {
+    borg_type type;
+    bool least;
+    const char *as, *value, *at;
+} vx_extreme;
+vx_extreme vx_extreme_start(vx *e, borg_type type, bool uns, bool least, const char *x);
+/** Against what lies `by` lanes (an operand) further, where that is. */
+void vx_extreme_step(vx *e, const vx_extreme *k, const char *by);
+
 /* ---- elem.c, layout.c, memory.c ---- */
 void vx_elem(vx *e, borg_inst *v);
 void vx_layout(vx *e, borg_inst *v);

@@ -3,11 +3,9 @@
 #include "borg/emit/vrptx/core.h"
 #include <string.h>
 
-/* x as the lane `from` (an operand) has it; predicates move as words. */
-static const char *shuffled(vx *e, borg_type type, const char *how, const char *x,
-                            const char *from) {
+const char *vx_shuffled(vx *e, borg_type type, const char *how, const char *x, const char *from) {
     if (type == BORG_PTR) type = BORG_I64;
-    if (type == BORG_I1) return vx_narrow(e, shuffled(e, BORG_I32, how, vx_widen(e, x), from));
+    if (type == BORG_I1) return vx_narrow(e, vx_shuffled(e, BORG_I32, how, vx_widen(e, x), from));
     const char *out = vx_new(e, type);
     vx_line(e, "shfl.%s.%s %s, %s, %s", how, vx_type(type), out, x, from);
     return out;
@@ -38,7 +36,7 @@ static const char *permuted(vx *e, const borg_inst *v, int32_t r) {
             stays = stays && (!own[w] || lane[w] == (uint64_t)w);
         }
         const char *x = vx_get(v->args[0], row);
-        if (!stays) x = shuffled(e, v->type, "idx", x, vx_by_lane(e, BORG_I32, lane));
+        if (!stays) x = vx_shuffled(e, v->type, "idx", x, vx_by_lane(e, BORG_I32, lane));
         result = result ? chosen(e, v->type, vx_by_lane(e, BORG_I1, own), x, result) : x;
     }
     return result;
@@ -70,11 +68,11 @@ void vx_layout(vx *e, borg_inst *v) {
             name = permuted(e, v, r);
             break;
         case BORG_LANE:
-            name = shuffled(e, v->type, "idx", vx_get(x, v->map[2 * r]),
-                            borg_format(e->arena, "%d", v->map[2 * r + 1]));
+            name = vx_shuffled(e, v->type, "idx", vx_get(x, v->map[2 * r]),
+                               borg_format(e->arena, "%d", v->map[2 * r + 1]));
             break;
         case BORG_SHUFV:
-            name = shuffled(e, v->type, "idx", vx_get(x, r), vx_get(v->args[1], r));
+            name = vx_shuffled(e, v->type, "idx", vx_get(x, r), vx_get(v->args[1], r));
             break;
         default: /* PICKV; there is no MMA on this machine */
             name = picked(e, v);
@@ -94,55 +92,63 @@ static int32_t first_half(int32_t n) {
 
 /* The language's halving tree: lanes below `half` take what lies half further, where that is. */
 static const char *sum(vx *e, borg_type type, const char *x) {
-    const char *t = vx_new(e, type), *as = borg_is_float(type) ? vx_type(type)
-                                           : type == BORG_I64  ? "s64"
-                                                               : "s32";
+    const char *t = vx_new(e, type), *as = vx_added_as(type);
     const int32_t n = e->m->size;
     vx_line(e, "mov.%s %s, %s", vx_type(type), t, x);
     for (int32_t half = first_half(n); half >= 1 && n > 1; half /= 2) {
-        const char *y = shuffled(e, type, "down", t, borg_format(e->arena, "%d", half));
+        const char *y = vx_shuffled(e, type, "down", t, borg_format(e->arena, "%d", half));
         const char *p = vx_new(e, BORG_I1);
         vx_line(e, "setp.lt.u32 %s, $tid, %d", p, n - half);
         vx_line(e, "@%s add.%s %s, %s, %s", p, as, t, t, y);
     }
-    return shuffled(e, type, "idx", t, "0");
+    return vx_shuffled(e, type, "idx", t, "0");
 }
 
-/* Values without NaN and the lanes that have them; the better one, of equal ones the lower lane. */
+const char *vx_added_as(borg_type type) {
+    return borg_is_float(type) ? vx_type(type) : type == BORG_I64 ? "s64" : "s32";
+}
+
+vx_extreme vx_extreme_start(vx *e, borg_type type, bool uns, bool least, const char *x) {
+    const bool real = borg_is_float(type);
+    vx_extreme k = {.type = type, .least = least};
+    k.as = real               ? vx_type(type)
+           : uns              ? (type == BORG_I64 ? "u64" : "u32")
+           : type == BORG_I64 ? "s64"
+                              : "s32";
+    k.value = vx_new(e, type);
+    k.at = vx_new(e, BORG_I32);
+    vx_line(e, "mov.%s %s, %s", vx_type(type), k.value, x);
+    vx_line(e, "mov.b32 %s, $tid", k.at);
+    if (!real) return k;
+    uint64_t infinity = type == BORG_F64 ? (uint64_t)0x7ff << 52 : (uint64_t)0xff << 23;
+    uint64_t sign = type == BORG_F64 ? (uint64_t)1 << 63 : (uint64_t)1 << 31;
+    const char *nan = vx_new(e, BORG_I1);
+    vx_line(e, "setp.ne.%s %s, %s, %s", k.as, nan, k.value, k.value);
+    vx_line(e, "@%s mov.%s %s, %s", nan, vx_type(type), k.value,
+            vx_literal(e, type, least ? infinity : infinity | sign));
+    return k;
+}
+
+void vx_extreme_step(vx *e, const vx_extreme *k, const char *by) {
+    const char *y = vx_shuffled(e, k->type, "down", k->value, by),
+               *l = vx_shuffled(e, BORG_I32, "down", k->at, by);
+    const char *better = vx_new(e, BORG_I1), *same = vx_new(e, BORG_I1);
+    const char *lower = vx_new(e, BORG_I1), *tie = vx_new(e, BORG_I1), *take = vx_new(e, BORG_I1);
+    vx_line(e, "setp.%s.%s %s, %s, %s", k->least ? "lt" : "gt", k->as, better, y, k->value);
+    vx_line(e, "setp.eq.%s %s, %s, %s", k->as, same, y, k->value);
+    vx_line(e, "setp.lt.u32 %s, %s, %s", lower, l, k->at);
+    vx_line(e, "and.pred %s, %s, %s", tie, same, lower);
+    vx_line(e, "or.pred %s, %s, %s", take, better, tie);
+    vx_line(e, "@%s mov.%s %s, %s", take, vx_type(k->type), k->value, y);
+    vx_line(e, "@%s mov.b32 %s, %s", take, k->at, l);
+}
+
 static const char *extreme(vx *e, const borg_inst *v, borg_type type, const char *x) {
-    const bool least = v->op == BORG_RMIN, real = borg_is_float(type);
-    const char *as = real               ? vx_type(type)
-                     : v->uns           ? (type == BORG_I64 ? "u64" : "u32")
-                     : type == BORG_I64 ? "s64"
-                                        : "s32";
-    const char *t = vx_new(e, type), *at = vx_new(e, BORG_I32);
-    vx_line(e, "mov.%s %s, %s", vx_type(type), t, x);
-    vx_line(e, "mov.b32 %s, $tid", at);
-    if (real) {
-        uint64_t infinity = type == BORG_F64 ? (uint64_t)0x7ff << 52 : (uint64_t)0xff << 23;
-        uint64_t sign = type == BORG_F64 ? (uint64_t)1 << 63 : (uint64_t)1 << 31;
-        const char *nan = vx_new(e, BORG_I1);
-        vx_line(e, "setp.ne.%s %s, %s, %s", as, nan, t, t);
-        vx_line(e, "@%s mov.%s %s, %s", nan, vx_type(type), t,
-                vx_literal(e, type, least ? infinity : infinity | sign));
-    }
-    for (int32_t half = first_half(e->m->size); half >= 1 && e->m->size > 1; half /= 2) {
-        const char *by = borg_format(e->arena, "%d", half);
-        const char *y = shuffled(e, type, "down", t, by),
-                   *l = shuffled(e, BORG_I32, "down", at, by);
-        const char *better = vx_new(e, BORG_I1), *same = vx_new(e, BORG_I1);
-        const char *lower = vx_new(e, BORG_I1), *tie = vx_new(e, BORG_I1),
-                   *take = vx_new(e, BORG_I1);
-        vx_line(e, "setp.%s.%s %s, %s, %s", least ? "lt" : "gt", as, better, y, t);
-        vx_line(e, "setp.eq.%s %s, %s, %s", as, same, y, t);
-        vx_line(e, "setp.lt.u32 %s, %s, %s", lower, l, at);
-        vx_line(e, "and.pred %s, %s, %s", tie, same, lower);
-        vx_line(e, "or.pred %s, %s, %s", take, better, tie);
-        vx_line(e, "@%s mov.%s %s, %s", take, vx_type(type), t, y);
-        vx_line(e, "@%s mov.b32 %s, %s", take, at, l);
-    }
-    return v->op == BORG_RMAXIDX ? shuffled(e, BORG_I32, "idx", at, "0")
-                                 : shuffled(e, type, "idx", t, "0");
+    const vx_extreme k = vx_extreme_start(e, type, v->uns, v->op == BORG_RMIN, x);
+    for (int32_t half = first_half(e->m->size); half >= 1 && e->m->size > 1; half /= 2)
+        vx_extreme_step(e, &k, borg_format(e->arena, "%d", half));
+    return v->op == BORG_RMAXIDX ? vx_shuffled(e, BORG_I32, "idx", k.at, "0")
+                                 : vx_shuffled(e, type, "idx", k.value, "0");
 }
 
 static const char *vote(vx *e, const char *how, const char *x) {

@@ -3,16 +3,10 @@
  * leaves, control: a run-time condition is the same for a work-group, not for all warps of a
  * partition, so branches may part lanes and meet again at a join. */
 #include "borg/emit/vrptx/core.h"
+#include "borg/emit/vrptx/tree.h"
 #include <string.h>
 
 /* ---- leaves ---------------------------------------------------------------------------------- */
-
-static const char *group(vx *e) {
-    if (e->group) return e->group;
-    e->group = vx_new(e, BORG_I64);
-    vx_once(e, "cvt.u64.u32 %s, $wid", e->group);
-    return e->group;
-}
 
 static void constant(vx *e, borg_inst *v) {
     uint64_t *bits = BORG_NEW(e->arena, e->m->size, uint64_t);
@@ -36,7 +30,7 @@ static void leaf(vx *e, borg_inst *v) {
         return;
     case BORG_GID:
     case BORG_G0:
-        vx_name(e, v, 0, group(e));
+        vx_name(e, v, 0, vx_group(e));
         return;
     default:
         for (int32_t r = 0; r < v->rows; ++r) vx_name(e, v, r, v->op == BORG_LID ? "$tid" : "0");
@@ -173,37 +167,15 @@ static void clear_block(borg_block *block) {
     }
 }
 
-static void put_head(vx *e, const char *name, borg_sink *out) {
-    static const char *const scalars[] = {"?", "s32", "s32", "s64", "f32", "f64"};
-    static const borg_type kinds[] = {BORG_I1, BORG_I32, BORG_I64, BORG_F32, BORG_F64};
-    borg_put(out, ".entry %s (", name);
-    for (int32_t i = 0; i < e->m->nparams; ++i) {
-        const borg_param *p = &e->m->params[i];
-        borg_put(out, "%s.param ", i ? ", " : "");
-        if (p->type == BORG_PTR)
-            borg_put(out, ".ptr.%s %s", p->depth > 1 ? "b64" : vx_type(p->elem), p->name);
-        else
-            borg_put(out, ".%s %s", scalars[p->type], p->name);
-    }
-    borg_put(out, ") .ntids %d\n{\n", e->m->size);
-    for (int32_t i = 0; i < e->m->nlocals; ++i)
-        borg_put(out, "    .shared .%s b_s%d[%d]; // %s\n", vx_type(e->m->locals[i].elem), i,
-                 e->m->locals[i].count, e->m->locals[i].name);
-    borg_put_text(out, e->tables.text, e->tables.length);
-    for (int k = 0; k < 5; ++k)
-        if (e->registers[kinds[k]])
-            borg_put(out, "    .reg .%s %%%c<%d>;\n", vx_type(kinds[k]), vx_letter(kinds[k]),
-                     e->registers[kinds[k]]);
-}
-
 static borg_status emit(const borg_unit *units, int32_t nunits, const borg_options *options,
                         borg_sink *sink, borg_diags *diags) {
-    (void)options;
     if (nunits != 1) {
         borg_report(diags, BORG_ERROR, (borg_loc){0},
                     "a file of vrPTX has one kernel, here are %d: choose one (--kernel)", nunits);
         return BORG_ERR_OPTION;
     }
+    if (options->size == BORG_ANY_SIZE)
+        return vx_symbolic(units[0].tree, units[0].name, sink, diags) ? BORG_OK : BORG_ERR_SOURCE;
     borg_sink body = {.arena = sink->arena};
     vx e = {.arena = sink->arena, .out = &body, .m = units[0].module};
     e.tables.arena = e.first.arena = sink->arena;
@@ -217,10 +189,7 @@ static borg_status emit(const borg_unit *units, int32_t nunits, const borg_optio
     clear_block(e.m->body);
     emit_block(&e, e.m->body);
     borg_put(sink, "// Made by borgc: a warp of %d threads for a work-group.\n", e.m->size);
-    put_head(&e, units[0].name, sink);
-    borg_put_text(sink, e.first.text, e.first.length);
-    borg_put_text(sink, body.text, body.length);
-    borg_put(sink, "    exit;\n}\n");
+    vx_put_kernel(&e, units[0].name, &body, sink);
     return BORG_OK;
 }
 
@@ -229,5 +198,6 @@ const borg_backend borg_backend_vrptx = {
     .summary = "vrPTX, for warps of a vector core (metapack vsim)",
     .suffix = ".vrptx",
     .machine = {.simt = true, .vector_bytes = 2048, .registers = 64, .gather_cost = 1},
+    .any_size = true,
     .emit = emit,
 };

@@ -118,7 +118,7 @@ int main(int argc, char **argv) {
         (long long)info->replaced, info->growth);
     if (TYPE != LDU)
         fprintf(stderr, "inertia %lld %lld %lld (%s%s)\n", (long long)info->positive,
-                (long long)info->negative,
+                (long long)info->negative, (long long)info->zero,
                 info->certain ? "certain" : "not certain: ", info->certain ? "" : info->why_not);
     fprintf(stderr, "backward error %.3g after %d steps%s\n", error, info->steps,
             error <= 1e-10 ? "" : ": NO ANSWER, x is not accurate");

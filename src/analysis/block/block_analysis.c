@@ -158,13 +158,14 @@ mpk_status mpki_check_options(mpk_context *ctx, const mpk_options *o) {
         why =
             "krylov none needs the direct factor: what a method on blocks leaves of the residual, "
             "only an iterative method removes";
-    else if (o->butterfly == MPK_ON && o->stages == 1)
-        why = "butterfly on acts on rejected blocks, and stages 1 rejects none: give stages 2 or "
-              "more, or 0";
     else if (o->pivoting == MPK_PIVOTING_STATIC && o->matching == MPK_OFF && !o->given_pivots)
         why = "pivoting static takes its pairs from the matching, and matching is off";
     else if (o->factor_type == MPK_TYPE_LLT && o->pivoting == MPK_PIVOTING_STATIC)
         why = "factor_type llt has no 2x2 pivots, and pivoting static asks for them";
+    else if (o->isai_frames == MPK_ON && o->isai_pattern == MPK_ISAI_OF_BLOCKS &&
+             (o->triangular == MPK_TRIANGULAR_ISAI || o->triangular == MPK_TRIANGULAR_AUTO))
+        why = "isai_frames on has patterns of the factor's blocks, and isai_pattern blocks has rows "
+              "of its own: take isai_pattern factor or matrix";
     return why ? mpki_error(ctx, MPK_ERR_ARGUMENT, "options", -1, "%s", why) : MPK_OK;
 }
 

@@ -29,12 +29,13 @@ mpk_status mpki_offload_renew(mpki_blocks *f, const mpki_batch_lists *pivots) {
     struct mpki_offload *o = f->offload;
     const mpki_stages *s = f->stages;
     mpk_status status = MPK_OK;
+    const bool all = s->options->butterfly == MPK_ON && s->options->stages == 1; /* static */
     if (!f->offload->on->blocks.renews && s->options->butterfly != MPK_ON) return MPK_OK;
     o->other.count = 0;
     for (int64_t k = 0; k < pivots->count && !mpk_failed(status); k++) {
         const int32_t frame = mpki_col_frame(&s->index, pivots->id[k]);
         const int32_t w = mpki_frame_rows(s->blocking, frame);
-        if (s->index.stage[frame] == 0 || w < 2) continue;
+        if ((s->index.stage[frame] == 0 && !all) || w < 2) continue;
         MPKI_DISPATCH(o->scalar, offload_butterfly)
         (f,
          (uint64_t)s->options->seed + (uint64_t)frame * MPKI_GOLDEN +

@@ -1,52 +1,115 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* From an accelerator into the processor's factor: blocks of L, pivots, the border. */
+#include "core/trace.h"
 #include "offload.h"
 
 static const char STAGE[] = "factorize";
 
-/* Room for so many blocks in staging memory. */
-static mpk_status stage_room(mpki_blocks *f, int64_t blocks) {
-    struct mpki_offload *o = f->offload;
-    if (o->staging_capacity >= blocks) return MPK_OK;
-    void *more =
-        mpki_resize(f->stages->ctx, STAGE, o->staging, blocks, (size_t)mpki_offload_bytes(o));
-    if (!more) return mpki_failed(f->stages->ctx);
-    o->staging = more;
-    o->staging_capacity = blocks;
-    return MPK_OK;
+/* What comes back together. */
+typedef struct harvest {
+    void **from;    /* 3 some: pieces there */
+    int32_t *perm;  /* 2 some n: permutations of rows, then of columns */
+    int64_t *block; /* some: numbers of blocks, or frames */
+    unsigned char *half;
+    int64_t some, count;
+} harvest;
+
+static mpk_status harvest_make(mpki_blocks *f, harvest *h) {
+    mpk_context *ctx = f->stages->ctx;
+    h->some = mpki_offload_some(f->offload);
+    h->from = MPKI_NEW(ctx, STAGE, 3 * h->some, void *);
+    h->perm = MPKI_NEW(ctx, STAGE, 2 * h->some * f->offload->n, int32_t);
+    h->block = MPKI_NEW(ctx, STAGE, h->some, int64_t);
+    h->half = MPKI_NEW(ctx, STAGE, h->some, unsigned char);
+    return h->from && h->perm && h->block && h->half ? MPK_OK : mpki_failed(ctx);
 }
 
-static mpk_status take_permutation(mpki_blocks *f, void *from, int32_t *perm) {
+static void harvest_free(mpk_context *ctx, harvest *h) {
+    mpki_release(ctx, h->from);
+    mpki_release(ctx, h->perm);
+    mpki_release(ctx, h->block);
+    mpki_release(ctx, h->half);
+}
+
+/* Permutations of the frames, one after the other. */
+static mpk_status take_permutations(mpki_blocks *f, harvest *h, void *const *of, int32_t *to) {
     const mpk_accelerator *a = f->offload->on->table;
-    return mpki_offload_status(
-        f, a->download(a->self, perm, from, f->offload->n * (int64_t)sizeof *perm),
-        "download of a permutation");
+    const int64_t bytes = f->offload->n * (int64_t)sizeof *to;
+    mpk_status status = MPK_OK;
+    for (int64_t k = 0; k < h->count; k++) h->from[k] = of[h->block[k]];
+    if (a->gather)
+        status = a->gather(a->self, h->count, to, h->from, bytes);
+    else
+        for (int64_t k = 0; k < h->count && !mpk_failed(status); k++)
+            status = a->download(a->self, to + k * f->offload->n, h->from[k], bytes);
+    return mpki_offload_status(f, status, "download of a permutation");
 }
 
-/* Pivots of a frame: D, its inverse, M. */
-static mpk_status keep_pivot(mpki_blocks *f, int32_t frame) {
+/* Pivots of frames: D, its inverse, M. */
+static mpk_status keep_pivots(mpki_blocks *f, harvest *h) {
+    enum { EACH = 3 };
     struct mpki_offload *o = f->offload;
     const mpki_ibcsr *x = &f->stages->index;
-    const int64_t diagonal = x->entry[x->diagonal[frame]].block;
-    int32_t perm[MPKI_BLOCK_MAX], columns[MPKI_BLOCK_MAX];
-    mpk_status status = mpki_offload_take(f, o->staging, o->block[diagonal]);
-    if (!mpk_failed(status) && o->ldu)
-        status = mpki_offload_take(f, mpki_offload_staging(o, 1), o->upper[diagonal]);
-    if (!mpk_failed(status) && o->perm) status = take_permutation(f, o->perm[frame], perm);
-    if (!mpk_failed(status) && o->columns) status = take_permutation(f, o->columns[frame], columns);
-    if (!mpk_failed(status) && o->turn[frame])
-        status = mpki_offload_take(f, mpki_offload_staging(o, 2), o->turn[frame]);
-    if (mpk_failed(status)) return status;
-    return MPKI_DISPATCH(o->scalar, offload_keep_pivot)(
-        f, frame, o->perm ? perm : NULL, o->columns ? columns : NULL, o->turn[frame] != NULL);
+    int32_t *columns = h->perm + h->some * o->n;
+    mpk_status status = MPK_OK;
+    if (h->count == 0) return MPK_OK;
+    if (o->perm) status = take_permutations(f, h, o->perm, h->perm);
+    if (o->columns && !mpk_failed(status)) status = take_permutations(f, h, o->columns, columns);
+    for (int64_t k = 0; k < h->count; k++) { /* what a frame does not have is not looked at */
+        const int32_t frame = (int32_t)h->block[k];
+        const int64_t diagonal = x->entry[x->diagonal[frame]].block;
+        h->from[EACH * k] = o->block[diagonal];
+        h->from[EACH * k + 1] = o->upper[diagonal];
+        h->from[EACH * k + 2] = o->turn[frame] ? o->turn[frame] : o->block[diagonal];
+    }
+    if (!mpk_failed(status)) status = mpki_offload_take_all(f, EACH * h->count, 1, h->from);
+    for (int64_t k = 0; k < h->count && !mpk_failed(status); k++) {
+        const int32_t frame = (int32_t)h->block[k];
+        status = MPKI_DISPATCH(o->scalar, offload_keep_pivot)(
+            f, frame, 1 + EACH * k, o->perm ? &h->perm[k * o->n] : NULL,
+            o->columns ? &columns[k * o->n] : NULL, o->turn[frame] != NULL);
+    }
+    h->count = 0;
+    return status;
 }
 
-static mpk_status keep_block(mpki_blocks *f, int64_t b, mpki_half half) {
+static mpk_status keep_blocks(mpki_blocks *f, harvest *h) {
     struct mpki_offload *o = f->offload;
-    void *at = half == MPKI_HALF_UPPER ? o->upper[b] : o->block[b];
-    const mpk_status status = mpki_offload_take(f, o->staging, at);
-    if (mpk_failed(status)) return status;
-    return MPKI_DISPATCH(o->scalar, offload_keep_block)(f, b, half);
+    mpk_status status = mpki_offload_take_all(f, h->count, 0, h->from);
+    for (int64_t k = 0; k < h->count && !mpk_failed(status); k++)
+        status =
+            MPKI_DISPATCH(o->scalar, offload_keep_block)(f, h->block[k], (mpki_half)h->half[k], k);
+    h->count = 0;
+    return status;
+}
+
+static mpk_status all_pivots(mpki_blocks *f, harvest *h) {
+    const mpki_ibcsr *x = &f->stages->index;
+    mpk_status status = MPK_OK;
+    for (int32_t place = 0; place < x->m && !mpk_failed(status); place++) {
+        const int32_t frame = x->frame[place];
+        if (mpki_in_border(f, frame)) {
+            status = MPKI_DISPATCH(f->offload->scalar, offload_keep_unit)(f, frame);
+            continue;
+        }
+        h->block[h->count++] = frame;
+        if (h->count == h->some) status = keep_pivots(f, h);
+    }
+    return mpk_failed(status) ? status : keep_pivots(f, h);
+}
+
+static mpk_status all_blocks(mpki_blocks *f, harvest *h) {
+    const mpki_stages *s = f->stages;
+    const struct mpki_offload *o = f->offload;
+    mpk_status status = MPK_OK;
+    for (int64_t b = 0; b < s->index.nblocks && !mpk_failed(status); b++)
+        for (int half = 0; half <= o->ldu && s->stored_blocks[b] && !mpk_failed(status); half++) {
+            h->from[h->count] = (half ? o->upper : o->block)[b];
+            h->half[h->count] = (unsigned char)half;
+            h->block[h->count++] = b;
+            if (h->count == h->some) status = keep_blocks(f, h);
+        }
+    return mpk_failed(status) ? status : keep_blocks(f, h);
 }
 
 mpk_status mpki_offload_border(mpki_blocks *f) {
@@ -67,18 +130,15 @@ mpk_status mpki_offload_border(mpki_blocks *f) {
 mpk_status mpki_offload_finish(mpki_blocks *f, mpki_block_counts *counts) {
     const mpki_stages *s = f->stages;
     const struct mpki_offload *o = f->offload;
-    mpk_status status = stage_room(f, 4);
-    for (int32_t place = 0; place < s->index.m && !mpk_failed(status); place++) {
-        const int32_t frame = s->index.frame[place];
-        status = mpki_in_border(f, frame) ? MPKI_DISPATCH(o->scalar, offload_keep_unit)(f, frame)
-                                          : keep_pivot(f, frame);
-    }
-    for (int64_t b = 0; b < s->index.nblocks && !mpk_failed(status); b++) {
-        if (!s->stored_blocks[b]) continue;
-        status = keep_block(f, b, MPKI_HALF_LOWER);
-        if (!mpk_failed(status) && o->ldu) status = keep_block(f, b, MPKI_HALF_UPPER);
-    }
+    harvest h = {0};
+    const double began = mpki_trace_begin(s->ctx);
+    mpk_status status = harvest_make(f, &h);
+    if (!mpk_failed(status)) status = mpki_offload_room(f, 1);
+    if (!mpk_failed(status)) status = all_pivots(f, &h);
+    if (!mpk_failed(status)) status = all_blocks(f, &h);
+    harvest_free(s->ctx, &h);
     for (int32_t k = 0; o->type == MPK_TYPE_LLT && !mpk_failed(status) && k < s->index.m; k++)
         MPKI_DISPATCH(o->scalar, offload_take_root)(f, k);
+    mpki_trace_end(s->ctx, MPKI_LANE_CALLER, "download", -1, began);
     return mpk_failed(status) ? status : mpki_cpu_blocks.finish(f, counts);
 }

@@ -36,6 +36,8 @@ static mpk_status run(void *self, const mpk_accelerator_task *t) {
         CASE(MPK_ACCELERATOR_TRANSPOSE, transpose)
         CASE(MPK_ACCELERATOR_ZERO_OUT, zero_out)
         CASE(MPK_ACCELERATOR_PERMUTE, permute)
+        CASE(MPK_ACCELERATOR_MEASURE, measure)
+        CASE(MPK_ACCELERATOR_DROP, drop)
     }
 #undef CASE
     return MPK_ERR_UNSUPPORTED;
@@ -75,6 +77,7 @@ const mpk_accelerator *mpk_accelerator_cpu(void) {
         .zero_out = zero_out,
         .permute = permute,
         .types = 1u << MPK_TYPE_LDLT | 1u << MPK_TYPE_LLT | 1u << MPK_TYPE_LDU,
-        .run = run};
+        .run = run,
+        .drops = 1};
     return &table;
 }

@@ -14,7 +14,9 @@ enum { MPKI_ACCELERATOR_MOST = 128 }; /* rows of a block */
     void mpki_##p##_accelerator_downdate(const mpk_accelerator_task *t);                           \
     void mpki_##p##_accelerator_transpose(const mpk_accelerator_task *t);                          \
     void mpki_##p##_accelerator_zero_out(const mpk_accelerator_task *t);                           \
-    void mpki_##p##_accelerator_permute(const mpk_accelerator_task *t);
+    void mpki_##p##_accelerator_permute(const mpk_accelerator_task *t);                            \
+    void mpki_##p##_accelerator_measure(const mpk_accelerator_task *t);                            \
+    void mpki_##p##_accelerator_drop(const mpk_accelerator_task *t);
 MPKI_ACCELERATOR_KERNELS(s)
 MPKI_ACCELERATOR_KERNELS(d)
 MPKI_ACCELERATOR_KERNELS(c)

@@ -6,6 +6,7 @@
 #include "cpu.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #if MPKI_COMPLEX
@@ -183,14 +184,18 @@ static void factor(pivot_job *p) {
 static void judge(const mpk_accelerator_task *t, int64_t i, bool failed, int32_t replaced,
                   double largest) {
     int32_t *word = &t->state[t->frame[i]];
-    if (t->last && (failed || !isfinite(largest))) *word |= MPK_ACCELERATOR_FAILED;
-    if (!t->last && (failed || !isfinite(largest) || !(largest <= t->bound)))
-        *word |= MPK_ACCELERATOR_REJECTED;
+    const bool factorizes = t->kernel == MPK_ACCELERATOR_FACTORIZE;
+    if (failed || !isfinite(largest) || (!t->last && !(largest <= t->bound)))
+        *word |= factorizes ? MPK_ACCELERATOR_PIVOT_FAILS : MPK_ACCELERATOR_COLUMN_FAILS;
     *word += MPK_ACCELERATOR_REPLACED * replaced;
 }
 
+/* Is the item one of a frame that fails? */
 static bool is_rejected(const mpk_accelerator_task *t, int64_t i) {
-    return t->state && t->state[t->frame[i]] & (MPK_ACCELERATOR_REJECTED | MPK_ACCELERATOR_FAILED);
+    const int32_t fails = t->kernel == MPK_ACCELERATOR_SOLVE
+                              ? MPK_ACCELERATOR_PIVOT_FAILS
+                              : MPK_ACCELERATOR_PIVOT_FAILS | MPK_ACCELERATOR_COLUMN_FAILS;
+    return t->state && t->state[t->frame[i]] & fails;
 }
 
 void FN(accelerator_factorize)(const mpk_accelerator_task *t) {
@@ -341,5 +346,57 @@ void FN(accelerator_permute)(const mpk_accelerator_task *t) {
             memcpy(row, c, (size_t)n * sizeof *row);
             for (int k = 0; k < n; k++) c[k] = row[b->perm[i][k]];
         }
+    }
+}
+
+/* ---- dropping -------------------------------------------------------------------------------- */
+
+void FN(accelerator_measure)(const mpk_accelerator_task *t) {
+    const mpk_accelerator_batch *b = t->batch;
+    const int n = b->n;
+    for (int64_t i = 0; i < b->count; i++) {
+        const T *c = b->block[0][i];
+        double *norm2 = t->norm2 + i * n;
+        memset(norm2, 0, (size_t)n * sizeof *norm2);
+        for (int r = 0; r < n; r++)
+            for (int k = 0; k < n; k++) {
+                const double size = (double)t_abs(c[r * n + k]);
+                norm2[k] += size * size;
+            }
+    }
+}
+
+typedef struct sized {
+    R size;
+    int at;
+} sized;
+
+/* The largest first, of equals that which stands first. */
+static int by_size(const void *x, const void *y) {
+    const sized *a = x, *b = y;
+    if (a->size != b->size) return a->size < b->size ? 1 : -1;
+    return a->at - b->at;
+}
+
+void FN(accelerator_drop)(const mpk_accelerator_task *t) {
+    const mpk_accelerator_batch *b = t->batch;
+    const int n = b->n;
+    sized left[MPKI_ACCELERATOR_MOST * MPKI_ACCELERATOR_MOST];
+    for (int64_t i = 0; i < b->count; i++) {
+        T *c = b->block[0][i];
+        const double *limit = t->limit + i * n;
+        int64_t count = 0;
+        for (int k = 0; k < n * n; k++) {
+            const R size = t_abs(c[k]);
+            if (size > (R)limit[k % n])
+                left[count++] = (sized){size, k};
+            else if (t->keep)
+                c[k] = 0;
+        }
+        t->kept[i] = count;
+        if (!t->keep || t->keep[i] < 0 || count <= t->keep[i]) continue;
+        qsort(left, (size_t)count, sizeof *left, by_size);
+        for (int64_t k = t->keep[i]; k < count; k++) c[left[k].at] = 0;
+        t->kept[i] = t->keep[i];
     }
 }

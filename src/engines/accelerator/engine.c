@@ -205,10 +205,14 @@ static mpk_status check(const mpki_stages *s, const mpk_accelerator *a) {
     if (what)
         return mpki_error(s->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1, "%s does not take %s", a->name,
                           what);
-    if (!s->complete)
+    if (!s->complete && !(a->run && a->drops))
         return mpki_error(s->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
                           "%s drops nothing: drop_tolerance 0 and fill_factor 0 ask for that",
                           a->name);
+    if (!s->complete && (type == MPK_TYPE_LLT || mpki_drops_by_whole(s)))
+        return mpki_error(s->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1, "%s does not drop %s", a->name,
+                          type == MPK_TYPE_LLT ? "entries of factor_type llt"
+                                               : "by drop_norm whole");
     const mpk_status status = check_words(s, a);
     if (mpk_failed(status)) return status;
     const int32_t most = most_rows(a);
@@ -227,7 +231,7 @@ static void choose(struct mpki_offload *o, const mpki_stages *s) {
     o->ldu = o->type == MPK_TYPE_LDU;
     o->hermitian = s->hermitian && (s->stored == MPK_C || s->stored == MPK_Z);
     o->pairs = a->run && a->pivoting && a->pairs && o->type == MPK_TYPE_LDLT;
-    o->defers = a->run && a->judges;
+    o->defers = a->run && a->judges && s->complete;
     o->tasks = o->pairs || o->defers || o->scalar != MPK_D || o->type != MPK_TYPE_LDLT;
     o->late.late = true;
 }

@@ -34,9 +34,9 @@ typedef struct mpki_batch_lists {
     unsigned char *half;
     int32_t *trouble; /* results */
     double *largest;
-    int64_t count, capacity;
-    bool shared; /* downdates: several may have one target */
-    bool late;   /* of frames that were accepted in earlier stages: their L may be large */
+    int64_t count, capacity, first; /* first: of a part, its place in the whole */
+    bool shared;                    /* downdates: several may have one target */
+    bool late; /* of frames that were accepted in earlier stages: their L may be large */
 } mpki_batch_lists;
 
 /** A half of the factor: blocks below the diagonal; of LDU those of U^T, which are held like them. */
@@ -69,6 +69,11 @@ struct mpki_offload {
     void **scratch; /* dense blocks, where others rest in the accelerator's own form */
     int64_t scratches;
     mpki_batch_lists batch, other, late;
+    /* dropping: what the next call is given */
+    double *norm2;
+    const double *limit;
+    const int64_t *keep;
+    int64_t *kept;
     double ended_s; /* of the last kernel of the last stage; 0: there was none */
 };
 
@@ -78,6 +83,11 @@ static inline int64_t mpki_offload_entries(const struct mpki_offload *o) {
 }
 static inline int64_t mpki_offload_bytes(const struct mpki_offload *o) {
     return mpki_offload_entries(o) * (int64_t)mpk_scalar_size(o->scalar);
+}
+/** How many blocks go there or back at a time. */
+static inline int64_t mpki_offload_some(const struct mpki_offload *o) {
+    const int64_t together = (8 << 20) / mpki_offload_bytes(o);
+    return o->on->table->scatter && together > 1 ? together : 1;
 }
 /** Block number k of the staging memory. */
 static inline void *mpki_offload_staging(const struct mpki_offload *o, int64_t k) {
@@ -94,6 +104,10 @@ mpk_status mpki_offload_put(mpki_blocks *f, void *to, const void *from);
 /** `count` blocks, one after the other on the host. */
 mpk_status mpki_offload_put_all(mpki_blocks *f, int64_t count, void *const *to, const void *from);
 mpk_status mpki_offload_take(mpki_blocks *f, void *to, void *from);
+/** `count` blocks into staging memory, from its block number `first` on. */
+mpk_status mpki_offload_take_all(mpki_blocks *f, int64_t count, int64_t first, void *const *from);
+/** Make staging memory hold so many blocks; what is there stays. */
+mpk_status mpki_offload_room(mpki_blocks *f, int64_t blocks);
 /** Until results are there that the host asks for. */
 mpk_status mpki_offload_wait(mpki_blocks *f);
 /** Memory for one more item; block[0] and id are set. frame: of the pivot. */
@@ -114,6 +128,12 @@ void mpki_batch_lists_free(mpk_context *ctx, mpki_batch_lists *list);
 mpk_status mpki_offload_turn(mpki_blocks *f, mpki_batch_lists *list);
 /** Pivot blocks that were rejected before get a new butterfly, C := B^T C B. */
 mpk_status mpki_offload_renew(mpki_blocks *f, const mpki_batch_lists *pivots);
+
+/* drop.c */
+
+/** Drop entries of the list's blocks, the solved ones of a batch. The list is shortened to those of
+ *  frames that are not rejected; sets stored_blocks of these. */
+mpk_status mpki_offload_drop(mpki_blocks *f, const mpki_updates *batch, mpki_batch_lists *list);
 
 /* stage.c, collect.c: slots of mpki_block_engine */
 
@@ -136,12 +156,15 @@ mpk_status mpki_offload_border(mpki_blocks *f);
     /** Factor staging block 0, replacing small pivots; false: it overflows. LDU: block 1 is its   \
      *  transpose. */ \
     bool mpki_##p##_offload_factor(mpki_blocks *f);                                                  \
-    /** The pivot of a frame from staging blocks 0 (L, D), 1 (LDU: its transpose) and 2 (B^T, if   \
-     *  `turned`) into the processor's factor: D, its inverse, M. */ \
-    mpk_status mpki_##p##_offload_keep_pivot(mpki_blocks *f, int32_t frame, const int32_t *perm,     \
-                                             const int32_t *columns, bool turned);                   \
-    /** Staging block 0 as a block below the diagonal, or U^T. */                                    \
-    mpk_status mpki_##p##_offload_keep_block(mpki_blocks *f, int64_t block, mpki_half half);         \
+    /** The pivot of a frame from staging blocks `at` (L, D), at + 1 (LDU: its transpose) and      \
+     *  at + 2 (B^T, if `turned`) into the processor's factor: D, its inverse, M; block 0 is work  \
+     *  space. */ \
+    mpk_status mpki_##p##_offload_keep_pivot(mpki_blocks *f, int32_t frame, int64_t at,              \
+                                             const int32_t *perm, const int32_t *columns,            \
+                                             bool turned);                                           \
+    /** Staging block `at` as a block below the diagonal, or U^T. */                                 \
+    mpk_status mpki_##p##_offload_keep_block(mpki_blocks *f, int64_t block, mpki_half half,          \
+                                             int64_t at);                                            \
     /** A frame of the border: M = D = I. */                                                         \
     mpk_status mpki_##p##_offload_keep_unit(mpki_blocks *f, int32_t frame);                          \
     /** LLT: D := I, which L has taken. */                                                           \

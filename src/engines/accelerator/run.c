@@ -82,6 +82,35 @@ mpk_status mpki_offload_put_all(mpki_blocks *f, int64_t count, void *const *to, 
     return mpki_offload_status(f, a->scatter(a->self, count, to, from, bytes), "upload");
 }
 
+mpk_status mpki_offload_room(mpki_blocks *f, int64_t blocks) {
+    struct mpki_offload *o = f->offload;
+    if (o->staging_capacity >= blocks) return MPK_OK;
+    const int64_t room = blocks + blocks / 2;
+    void *more =
+        mpki_resize(f->stages->ctx, STAGE, o->staging, room, (size_t)mpki_offload_bytes(o));
+    if (!more) return mpki_failed(f->stages->ctx);
+    o->staging = more;
+    o->staging_capacity = room;
+    return MPK_OK;
+}
+
+mpk_status mpki_offload_take_all(mpki_blocks *f, int64_t count, int64_t first, void *const *from) {
+    struct mpki_offload *o = f->offload;
+    const mpk_accelerator *a = o->on->table;
+    const int64_t bytes = mpki_offload_bytes(o);
+    mpk_status status = mpki_offload_room(f, first + count);
+    if (count == 0 || mpk_failed(status)) return status;
+    if (!a->gather || a->load) {
+        for (int64_t k = 0; k < count && !mpk_failed(status); k++)
+            status = mpki_offload_take(f, mpki_offload_staging(o, first + k), from[k]);
+        return status;
+    }
+    o->on->report.downloads += count;
+    o->on->report.bytes += count * bytes;
+    return mpki_offload_status(
+        f, a->gather(a->self, count, mpki_offload_staging(o, first), from, bytes), "download");
+}
+
 mpk_status mpki_offload_wait(mpki_blocks *f) {
     mpki_accelerated *on = f->offload->on;
     if (!on->own.wait) return MPK_OK;
@@ -181,8 +210,8 @@ mpk_status mpki_offload_add(mpki_blocks *f, mpki_batch_lists *list, int64_t bloc
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
-static const char *const names[] = {"F factorize", "S solve",    "D downdate",
-                                    "T transpose", "Z zero out", "P permute"};
+static const char *const names[] = {"F factorize", "S solve",   "D downdate", "T transpose",
+                                    "Z zero out",  "P permute", "N norms",    "X drop"};
 
 /* An entry of L in a pivot's own block above this rejects the frame. */
 static double most_inside(mpk_scalar scalar) {
@@ -196,7 +225,7 @@ static mpk_status call_table(mpki_blocks *f, int kernel, const mpki_batch_lists 
     const mpk_accelerator *a = o->on->table;
     mpk_accelerator_kernel *const plain[] = {a->factorize, a->solve,    a->downdate,
                                              a->transpose, a->zero_out, a->permute};
-    if (!o->tasks) return plain[kernel](a->self, b);
+    if (!o->tasks && kernel <= MPKI_KERNEL_P) return plain[kernel](a->self, b);
     const bool factorizes = kernel == MPKI_KERNEL_F;
     const mpk_accelerator_task task = {
         .struct_size = sizeof task,
@@ -215,6 +244,10 @@ static mpk_status call_table(mpki_blocks *f, int kernel, const mpki_batch_lists 
         .bound = factorizes   ? most_inside(o->scalar)
                  : list->late ? (double)INFINITY
                               : f->stages->bound,
+        .norm2 = o->norm2 ? o->norm2 + list->first * o->n : NULL,
+        .limit = o->limit ? o->limit + list->first * o->n : NULL,
+        .keep = o->keep ? o->keep + list->first : NULL,
+        .kept = o->kept ? o->kept + list->first : NULL,
         .tag = f->meta->level};
     return a->run(a->self, &task);
 }
@@ -244,8 +277,10 @@ static mpk_status call(mpki_blocks *f, int kernel, mpki_batch_lists *list) {
     mpk_status status = mpki_offload_status(f, call_table(f, kernel, list, &b), names[kernel]);
     mpki_trace_end(f->stages->ctx, MPKI_LANE_CALLER, a->spans ? "queued" : names[kernel],
                    f->meta->level, began);
-    if (!mpk_failed(status) && !o->state && (kernel == MPKI_KERNEL_F || kernel == MPKI_KERNEL_S))
-        status = mpki_offload_wait(f); /* what they found decides what comes next */
+    const bool tells = kernel == MPKI_KERNEL_F || kernel == MPKI_KERNEL_S || kernel > MPKI_KERNEL_P;
+    if (!mpk_failed(status) && !o->state && tells)
+        status = mpki_offload_wait(f);         /* what they found decides what comes next */
+    if (kernel > MPKI_KERNEL_P) return status; /* the report does not have them */
     r->calls[kernel]++;
     r->items[kernel] += list->count;
     r->time_s[kernel] += mpki_now_s() - start;
@@ -295,6 +330,7 @@ static mpki_batch_lists part_of(const mpki_blocks *f, const mpki_batch_lists *li
     list_arrays(&part, at);
     for (int k = 0; k < ARRAYS; k++) *at[k] = (char *)*at[k] + (size_t)first * sizes[k];
     for (int b = 0; b < f->offload->on->table->nbuffers; b++) part.buffer[b] += first;
+    part.first = first;
     part.count = end - first;
     return part;
 }

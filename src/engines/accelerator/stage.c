@@ -16,33 +16,29 @@ static int64_t diagonal_of(const mpki_ibcsr *x, int32_t frame) {
 
 /* ---- A, onto the accelerator ----------------------------------------------------------------- */
 
-/* Memory for the blocks of a column that are due; they are zero. */
-static mpk_status stage_column(mpki_blocks *f, int32_t frame, int32_t *slot, int64_t *count) {
+/* Staging memory of a column behind the `waiting` blocks that are to be sent: those that are due,
+ * zero; slot: by frame their places. */
+static mpk_status stage_column(mpki_blocks *f, int32_t frame, int64_t waiting, int32_t *slot,
+                               int64_t *count) {
     struct mpki_offload *o = f->offload;
     const mpki_stages *s = f->stages;
     const mpki_ibcsr *x = &s->index;
-    const int64_t bytes = mpki_offload_bytes(o);
     *count = 0;
     for (int64_t e = x->diagonal[frame]; e < x->ptr[frame + 1]; e++)
-        if (s->want[x->entry[e].block]) slot[x->entry[e].other] = (int32_t)(*count)++;
-    if (*count > o->staging_capacity) {
-        void *more = mpki_resize(s->ctx, STAGE, o->staging, *count, (size_t)bytes);
-        if (!more) return mpki_failed(s->ctx);
-        o->staging = more;
-        o->staging_capacity = *count;
-    }
-    if (*count) memset(o->staging, 0, (size_t)(*count * bytes));
-    return MPK_OK;
+        if (s->want[x->entry[e].block]) slot[x->entry[e].other] = (int32_t)(waiting + (*count)++);
+    const mpk_status status = mpki_offload_room(f, waiting + *count);
+    if (!mpk_failed(status) && *count)
+        memset(mpki_offload_staging(o, waiting), 0, (size_t)(*count * mpki_offload_bytes(o)));
+    return status;
 }
 
-/* One half of the blocks of a column: uploaded where A has entries, else listed, to be zeroed there.
- * Those to be uploaded move up in staging memory. */
-static mpk_status send_half(mpki_blocks *f, int32_t frame, mpki_half half, const int32_t *slot) {
+/* One half of the blocks of a column: listed to be uploaded where A has entries, their values moved
+ * up in staging memory; else to be zeroed there. */
+static mpk_status list_half(mpki_blocks *f, int32_t frame, mpki_half half, const int32_t *slot) {
     struct mpki_offload *o = f->offload;
     const mpki_ibcsr *x = &f->stages->index;
     mpki_batch_lists *sent = &o->batch; /* its pointers alone */
     mpk_status status = MPK_OK;
-    sent->count = 0;
     for (int64_t e = x->diagonal[frame]; e < x->ptr[frame + 1] && !mpk_failed(status); e++) {
         const int32_t place = slot[x->entry[e].other];
         const int64_t block = x->entry[e].block;
@@ -61,12 +57,10 @@ static mpk_status send_half(mpki_blocks *f, int32_t frame, mpki_half half, const
         memcpy(mpki_offload_staging(o, sent->count - 1), mpki_offload_staging(o, place),
                (size_t)mpki_offload_bytes(o));
     }
-    if (!mpk_failed(status))
-        status = mpki_offload_put_all(f, sent->count, sent->block[0], o->staging);
     return status;
 }
 
-static mpk_status send_column(mpki_blocks *f, int32_t frame, int32_t *slot) {
+static mpk_status list_column(mpki_blocks *f, int32_t frame, int32_t *slot) {
     struct mpki_offload *o = f->offload;
     const mpki_stages *s = f->stages;
     const mpki_ibcsr *x = &s->index;
@@ -75,28 +69,34 @@ static mpk_status send_column(mpki_blocks *f, int32_t frame, int32_t *slot) {
     const double padding = o->perm && !o->tasks ? 2 * s->floor : 1;
     for (int half = 0; half <= o->ldu && !mpk_failed(status); half++) {
         int64_t count;
-        status = stage_column(f, frame, slot, &count);
+        status = stage_column(f, frame, o->batch.count, slot, &count);
         if (mpk_failed(status) || count == 0) break;
         MPKI_DISPATCH(o->scalar, offload_fill)(f, frame, (mpki_half)half, slot);
         if (slot[frame] >= 0) MPKI_DISPATCH(o->scalar, offload_pad)
         (f, slot[frame], mpki_frame_rows(s->blocking, frame), padding);
-        status = send_half(f, frame, (mpki_half)half, slot);
+        status = list_half(f, frame, (mpki_half)half, slot);
     }
     for (int64_t e = x->diagonal[frame]; e < x->ptr[frame + 1]; e++) slot[x->entry[e].other] = -1;
     return status;
 }
 
-/* All blocks that are due := A. */
+/* All blocks that are due := A, many columns at a time. */
 static mpk_status send_matrix(mpki_blocks *f) {
+    struct mpki_offload *o = f->offload;
     const mpki_stages *s = f->stages;
     int32_t *slot = f->meta->worker[0].slot; /* -1 each, before and after */
     mpk_status status = MPK_OK;
     const double began = mpki_trace_begin(s->ctx);
-    f->offload->other.count = 0;
-    for (int32_t place = 0; place < s->index.m && !mpk_failed(status); place++)
-        status = send_column(f, s->index.frame[place], slot);
+    const int64_t most = mpki_offload_some(o);
+    o->other.count = o->batch.count = 0;
+    for (int32_t place = 0; place < s->index.m && !mpk_failed(status); place++) {
+        status = list_column(f, s->index.frame[place], slot);
+        if (mpk_failed(status) || (o->batch.count < most && place < s->index.m - 1)) continue;
+        status = mpki_offload_put_all(f, o->batch.count, o->batch.block[0], o->staging);
+        o->batch.count = 0;
+    }
     mpki_trace_end(s->ctx, MPKI_LANE_CALLER, "upload", -1, began);
-    return mpk_failed(status) ? status : mpki_offload_run(f, MPKI_KERNEL_Z, &f->offload->other);
+    return mpk_failed(status) ? status : mpki_offload_run(f, MPKI_KERNEL_Z, &o->other);
 }
 
 /* ---- phase I --------------------------------------------------------------------------------- */
@@ -266,6 +266,7 @@ static mpk_status columns(mpki_blocks *f, const mpki_portion *portion) {
         s->want[b] = 0;
         s->stored_blocks[b] = x->rows[b] != x->cols[b] && !mpki_in_border(f, mpki_col_frame(x, b));
     }
+    if (!s->complete && !mpk_failed(status)) status = mpki_offload_drop(f, batch, &o->batch);
     for (int32_t k = 0; k < portion->count && !mpk_failed(status); k++)
         if (!s->reject[portion->frame[k]]) s->final[portion->frame[k]] = 1;
     return status;
@@ -351,14 +352,14 @@ static mpk_status read_verdicts(mpki_blocks *f) {
     for (int32_t place = 0; place < s->index.m && !mpk_failed(status); place++) {
         const int32_t frame = s->index.frame[place], word = o->words[frame];
         f->meta->worker[0].perturbed += word / MPK_ACCELERATOR_REPLACED;
-        const bool rejected = word & MPK_ACCELERATOR_REJECTED;
-        if (rejected && !o->was_final[frame] && o->type != MPK_TYPE_LLT) {
-            take_back(f, frame);
-        } else if (rejected || word & MPK_ACCELERATOR_FAILED) {
-            if (o->type == MPK_TYPE_LLT && !o->was_final[frame]) return break_off(f, frame);
+        if (!(word & (MPK_ACCELERATOR_PIVOT_FAILS | MPK_ACCELERATOR_COLUMN_FAILS))) continue;
+        if (o->type == MPK_TYPE_LLT && word & MPK_ACCELERATOR_PIVOT_FAILS)
+            return break_off(f, frame);
+        if (s->last || o->was_final[frame])
             status = mpki_error(s->ctx, MPK_ERR_NUMERIC, STAGE, frame,
                                 "block %d: its pivots overflow", frame);
-        }
+        else
+            take_back(f, frame);
     }
     return status;
 }

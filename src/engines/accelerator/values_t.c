@@ -202,12 +202,12 @@ static void take_diagonal(const struct mpki_offload *o, int w, const T *l, T *d,
     }
 }
 
-mpk_status FN(offload_keep_pivot)(mpki_blocks *f, int32_t frame, const int32_t *perm,
+mpk_status FN(offload_keep_pivot)(mpki_blocks *f, int32_t frame, int64_t at, const int32_t *perm,
                                   const int32_t *columns, bool turned) {
     const struct mpki_offload *o = f->offload;
     const int w = mpki_frame_rows(f->stages->blocking, frame), n = o->n;
-    const T *bt = turned ? staging(f, 2) : NULL;
-    T *l = staging(f, 0), *m = staging(f, 3);
+    const T *bt = turned ? staging(f, at + 2) : NULL;
+    T *l = staging(f, at), *m = staging(f, 0);
     mpki_frame *to = &f->frame[frame];
     mpki_pivot_counts counts = {.smallest = INFINITY};
     T *d = mpki_arena_alloc(&f->arena, 4 * (int64_t)w * (int64_t)sizeof *d);
@@ -222,11 +222,11 @@ mpk_status FN(offload_keep_pivot)(mpki_blocks *f, int32_t frame, const int32_t *
     mpk_status status = keep(f, w, w, m, n, &to->m);
     to->n = to->m;
     if (mpk_failed(status) || !o->ldu) return status;
-    invert(w, n, staging(f, 1), columns, bt, m);
+    invert(w, n, staging(f, at + 1), columns, bt, m);
     return keep(f, w, w, m, n, &to->n);
 }
 
-mpk_status FN(offload_keep_block)(mpki_blocks *f, int64_t b, mpki_half half) {
+mpk_status FN(offload_keep_block)(mpki_blocks *f, int64_t b, mpki_half half, int64_t at) {
     const mpki_stages *s = f->stages;
     const mpki_ibcsr *x = &s->index;
     const int32_t col = mpki_col_frame(x, b);
@@ -235,7 +235,7 @@ mpk_status FN(offload_keep_block)(mpki_blocks *f, int64_t b, mpki_half half) {
     mpki_meta_worker *me = &f->meta->worker[0];
     mpki_block *to = half == MPKI_HALF_UPPER ? &f->upper[b] : &f->lower[b];
     const T *d = f->frame[col].d;
-    T *values = staging(f, 0);
+    T *values = staging(f, at);
     for (int c = 0; f->offload->type == MPK_TYPE_LLT && c < cols; c++)
         for (int r = 0; r < rows; r++) values[r * n + c] *= r_sqrt(t_re(d[2 * c]));
     const mpk_status status = keep(f, rows, cols, values, n, to);

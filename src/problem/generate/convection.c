@@ -5,7 +5,7 @@
 #include <math.h>
 
 /* The values of the parameters, in the order of the table. */
-enum { SIDE, DIMENSION, SPEED, WIND, DAMPING, ROWS };
+enum { SIDE, DIMENSION, SPEED, WIND, DAMPING, ROWS, STRETCH, REACTION };
 
 /* The velocity at a point of the unit square or cube, times the speed. */
 static void wind_at(const mpki_generator *g, const double x[3], double w[3]) {
@@ -20,6 +20,11 @@ static void wind_at(const mpki_generator *g, const double x[3], double w[3]) {
     w[2] = 0;
 }
 
+/* Along an axis. */
+static double diffusion(const mpki_generator *g, int axis) {
+    return axis == 0 ? g->value[STRETCH] : 1;
+}
+
 static void emit_value(mpki_generator *g, int64_t row, int64_t col, double re, double im) {
     if (g->scalar == MPK_Z)
         mpki_emit_complex(g, row, col, re, im);
@@ -31,16 +36,17 @@ static void emit_value(mpki_generator *g, int64_t row, int64_t col, double re, d
 static void emit_point(mpki_generator *g, int64_t side, int dimension, int64_t k, int64_t row) {
     const double h = 1.0 / ((double)side + 1);
     const int64_t at[3] = {k % side, k / side % side, k / (side * side)};
-    double x[3], w[3], diagonal = 2 * dimension;
+    double x[3], w[3], diagonal = h * h * g->value[REACTION];
     int64_t step = 1;
     for (int a = 0; a < 3; a++) x[a] = ((double)at[a] + 1) * h;
     wind_at(g, x, w);
+    for (int a = 0; a < dimension; a++) diagonal += 2 * diffusion(g, a);
     for (int a = 0; a < dimension; a++) diagonal += h * fabs(w[a]);
     emit_value(g, row, k, diagonal, g->value[DAMPING] * h * h);
     for (int a = 0; a < dimension; a++, step *= side) {
         const double with = h * (w[a] > 0 ? w[a] : 0), against = h * (w[a] < 0 ? -w[a] : 0);
-        if (at[a] > 0) emit_value(g, row, k - step, -1 - with, 0);
-        if (at[a] + 1 < side) emit_value(g, row, k + step, -1 - against, 0);
+        if (at[a] > 0) emit_value(g, row, k - step, -diffusion(g, a) - with, 0);
+        if (at[a] + 1 < side) emit_value(g, row, k + step, -diffusion(g, a) - against, 0);
     }
 }
 
@@ -76,5 +82,7 @@ static const mpki_parameter parameters[] = {
     {.name = "wind", .words = winds},
     {.name = "damping", .initial = 0, .least = -1e9, .most = 1e9},
     {.name = "rows", .words = orders},
+    {.name = "stretch", .initial = 1, .least = 1e-6, .most = 1e6},
+    {.name = "reaction", .initial = 0, .least = 0, .most = 1e12},
     {.name = NULL}};
 const mpki_family mpki_family_convection = {"convection", parameters, convection};

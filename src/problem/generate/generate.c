@@ -20,6 +20,7 @@ static const mpki_family *const families[] = {
     &mpki_family_quasi_definite,
     &mpki_family_random,
     &mpki_family_convection,
+    &mpki_family_elements,
     &mpki_family_mycielskian,
     &mpki_family_lp_published,
 };
@@ -44,9 +45,13 @@ const char *mpk_generators(void) {
            "quasi-definite N [decades=4]: resistor grid with capacitors [R G; G' -C], n = 3N^2-2N\n"
            "random N [density=0.01] [zeros=0.3] [entries=real|complex|hermitian|general] "
            "[decades=0]: a share of the diagonal is zero, indefinite, n = N\n"
-           "convection N [dimension=2d|3d] [speed=100] [wind=constant|circular] [damping] [rows]: "
-           "-Laplace u + w grad u + i damping u, upwind, not symmetric, n = N^2 or N^3; "
-           "rows=ordered|shuffled\n"
+           "convection N [dimension=2d|3d] [speed=100] [wind=constant|circular] [damping] [rows] "
+           "[stretch=1] [reaction=0]: -div(D grad u) + w grad u + (reaction + i damping) u, D = 1, "
+           "along x stretch, upwind, not symmetric, n = N^2 or N^3; rows=ordered|shuffled\n"
+           "elements triangles|tetrahedra|shell nx [ny=nx] [nz=nx] [stretch=1] [mass=0] "
+           "[decades=0] [jitter=0] [cells=alike|random] [boundary=dirichlet|neumann] [tile=1] "
+           "[unknowns=4]: finite elements, -div(D grad u) + mass u, positive definite, n = nx ny, "
+           "nx ny nz or unknowns nx ny\n"
            "mycielskian K: adjacency of the Mycielskian of ... of K2, n = 3 2^(K-2) - 1\n"
            "lp-published FILE [scaling=4] [decades=6]: A of the system [D A'; A 0] in a file, "
            "rounds "

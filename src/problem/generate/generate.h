@@ -10,7 +10,7 @@
 #include "../../core/random.h"
 #include "../assemble.h"
 
-enum { MPKI_MAX_PARAMETERS = 8, MPKI_MAX_WORD = 4096 };
+enum { MPKI_MAX_PARAMETERS = 12, MPKI_MAX_WORD = 4096 };
 
 /** A parameter: positional or name=value. */
 typedef struct mpki_parameter {
@@ -94,7 +94,7 @@ double mpki_draw_magnitude(mpki_generator *g, double decades);
 
 extern const mpki_family mpki_family_nlpkkt, mpki_family_control_distributed, mpki_family_lin,
     mpki_family_helmholtz, mpki_family_stokes, mpki_family_lp_kkt, mpki_family_optimal_control,
-    mpki_family_quasi_definite, mpki_family_random, mpki_family_convection, mpki_family_mycielskian,
-    mpki_family_lp_published;
+    mpki_family_quasi_definite, mpki_family_random, mpki_family_convection, mpki_family_elements,
+    mpki_family_mycielskian, mpki_family_lp_published;
 
 #endif

@@ -66,6 +66,60 @@ static void packing(void **state) {
 }
 
 /* The same everywhere. */
+/* A loop over the size, then 20 instructions more where x[wid] is positive, then turns until x is
+ * used up: by lot the sizes differ by their loops alone, whatever the arrays hold; all warps and the
+ * first one count as they run. A kernel without branches on data is counted as it is. */
+static void estimates(void **state) {
+    (void)state;
+    static const char head[] = ".entry k (.param .ptr.f64 x, .param .ptr.f64 b) {\n"
+                               ".reg .f64 %v; .reg .b32 %s; .reg .pred %p;\nmov.b32 %s, 0;\n"
+                               "l: add.s32 %s, %s, 1; setp.lt.s32 %p, %s, $ntids; @%p allbra l;\n";
+    static const char data[] =
+        "ld.global.f64 %v, [x + $wid]; setp.le.f64 %p, %v, 0; @%p allbra m;\n"
+        "t: sub.f64 %v, %v, 1; setp.gt.f64 %p, %v, 0; @%p allbra t;\nm:";
+    static const char tail[] = "st.global.f64 [b + $wid], 1; exit; }";
+    double x[9] = {0, 5, 2, 8, 0, 1, 0, 30, 1}, b[9];
+    static const int32_t sizes[9] = {3, 3, 3, 3, 7, 7, 1, 12, 12};
+    vs_warp warps[9];
+    for (int i = 0; i < 9; ++i) warps[i] = (vs_warp){i, sizes[i]};
+    for (int with = 0; with < 2; ++with) {
+        bench t;
+        bench_open(&t, 0);
+        if (setjmp(t.arena.oom)) fail();
+        char text[1024];
+        snprintf(text, sizeof text, "%s%s%s", head, with ? data : "", tail);
+        vs_array arrays[] = {{"x", VR_F64, 9, x, 0}, {"b", VR_F64, 9, b, 0}};
+        vs_memory memory = {2, arrays};
+        const vs_arg args[] = {{.array = 0}, {.array = 1}};
+        vs_place_arrays(&memory);
+        const vr_program *p = assembled(&t, text);
+        vs_engine *e = vs_engine_new(p, 16, 16, &memory, args, &t.diags);
+        memset(b, 0, sizeof b);
+        const vs_counts *lot = vs_count(e, warps, 9, VS_BY_LOT, &t.arena);
+        for (int i = 0; i < 9; ++i) assert_true(b[i] == 0); /* nothing is written */
+        const vs_counts *all = vs_count(e, warps, 9, VS_BY_ALL, &t.arena);
+        const vs_counts *first = vs_count(e, warps, 9, VS_BY_FIRST, &t.arena);
+        assert_int_equal(lot->most, 12);
+        assert_int_equal(lot->of[5], 0);
+        for (int s = 0; s < 4; ++s) {
+            static const int32_t list[] = {1, 3, 7, 12};
+            const int64_t known = 1 + 3 * list[s] + 2; /* without the data's branches */
+            assert_int_equal(lot->of[list[s]] - known, lot->of[1] - 6);
+            if (!with) assert_int_equal(lot->of[list[s]], known);
+            if (!with) assert_int_equal(all->of[list[s]], known);
+            if (!with) assert_int_equal(first->of[list[s]], known);
+        }
+        if (with) { /* half of them pass by; two turns in the mean */
+            assert_in_range(lot->of[1] - 6, 3 + 1, 3 + 6);
+            assert_int_equal(first->of[3], 12 + 3);
+            assert_int_equal(all->of[3], 12 + 3 + 3 * (0 + 5 + 2 + 8) / 4);
+            assert_int_equal(first->of[12], 39 + 3 + 90);
+            assert_int_equal(all->of[12], 39 + 3 + (90 + 3 + 1) / 2);
+        }
+        bench_close(&t);
+    }
+}
+
 static void shuffling(void **state) {
     (void)state;
     static const int32_t want[] = {4, 3, 2, 7, 5, 6, 0, 1};
@@ -447,11 +501,11 @@ static void rectangular(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(packing),        cmocka_unit_test(shuffling),
-        cmocka_unit_test(machines),       cmocka_unit_test(lists),
-        cmocka_unit_test(bad_lists),      cmocka_unit_test(limits),
-        cmocka_unit_test(choice),         cmocka_unit_test(ways),
-        cmocka_unit_test(no_memory),      cmocka_unit_test(rectangular),
-        cmocka_unit_test(kernels_by_size)};
+        cmocka_unit_test(estimates),   cmocka_unit_test(packing),
+        cmocka_unit_test(shuffling),   cmocka_unit_test(machines),
+        cmocka_unit_test(lists),       cmocka_unit_test(bad_lists),
+        cmocka_unit_test(limits),      cmocka_unit_test(choice),
+        cmocka_unit_test(ways),        cmocka_unit_test(no_memory),
+        cmocka_unit_test(rectangular), cmocka_unit_test(kernels_by_size)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

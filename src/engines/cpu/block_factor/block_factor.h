@@ -33,6 +33,7 @@ struct mpki_blocks {
     bool have_arena;
     struct mpki_border *border;   /* the dense pivot that ends the stages; NULL: there is none */
     struct mpki_meta *meta;       /* work space of the factorization; NULL after it */
+    bool narrow;                  /* some blocks are in fewer bits than `scalar` has */
     bool in_blocks;               /* a solver does not turn them into rows */
     struct mpki_rows *rows;       /* rows.h: instead of all of the above from `frame` on, or NULL */
     struct mpki_block_isai *isai; /* isai.h: instead of lower, upper and arena, or NULL */
@@ -45,6 +46,13 @@ static inline int mpki_jacobi_sweeps(const mpk_options *o) {
     if (o->triangular == MPK_TRIANGULAR_ISAI || o->triangular == MPK_TRIANGULAR_AUTO) return 0;
     return o->triangular == MPK_TRIANGULAR_JACOBI && o->solve_sweeps == 0 ? USUAL : o->solve_sweeps;
 }
+
+/** Blocks of the finished factor f in fewer bits, by options.block_tolerance (narrow_t.c).
+ *  Returns MPK_OK | MPK_ERR_MEMORY. */
+mpk_status mpki_s_blocks_narrow(mpki_blocks *f);
+mpk_status mpki_d_blocks_narrow(mpki_blocks *f);
+mpk_status mpki_c_blocks_narrow(mpki_blocks *f);
+mpk_status mpki_z_blocks_narrow(mpki_blocks *f);
 
 /** Release all blocks off the diagonal and all values; `frames`: the frames stay, with values of
  *  their own. */

@@ -223,12 +223,21 @@ static mpk_status finish_as_both(mpki_blocks *f, mpki_block_counts *c) {
                           &f->rows);
 }
 
+/* Blocks in fewer bits: they stay blocks. */
+static mpk_status narrow(mpki_blocks *f, mpki_block_counts *c) {
+    const int64_t before = mpki_arena_bytes(&f->arena);
+    const mpk_status status = MPKI_DISPATCH(f->scalar, blocks_narrow)(f);
+    c->bytes += mpki_arena_bytes(&f->arena) - before;
+    return status;
+}
+
 /* Numbers become rows at once; larger blocks once a solver has applied them often enough. */
 static mpk_status finish(mpki_blocks *f, mpki_block_counts *c) {
     if (f->stages->options->triangular == MPK_TRIANGULAR_ISAI) return finish_as_inverses(f, c);
     if (f->stages->options->triangular == MPK_TRIANGULAR_AUTO) return finish_as_both(f, c);
     if (f->stages->blocking->largest == 1) return mpki_block_finish_as_rows(f, c);
     const mpk_status status = mpki_block_finish_as_blocks(f, c);
+    if (!mpk_failed(status) && f->stages->options->block_tolerance > 0) return narrow(f, c);
     f->in_blocks = false;
     return status;
 }

@@ -2,6 +2,7 @@
 /* From a finished factor on blocks to approximate inverses of its triangles. */
 #include "inverse.h"
 #include "core/trace.h"
+#include "inverse_frames.h"
 #include "rows.h"
 #include "tuning.h"
 
@@ -17,6 +18,7 @@ void mpki_block_isai_free(mpk_context *ctx, mpki_block_isai **handle) {
         mpki_sparse_free(ctx, &s->t[half]);
         mpki_release(ctx, s->scale[half]);
     }
+    mpki_isai_frames_free(ctx, &s->frames);
     mpki_release(ctx, s->entries);
     mpki_release(ctx, s->dinv);
     mpki_release(ctx, s->pivots);
@@ -292,8 +294,6 @@ static mpk_status to_single(making *k) {
     mpk_context *ctx = k->bf->stages->ctx;
     const mpk_scalar scalar = k->bf->scalar;
     mpk_status status = MPK_OK;
-    s->single = k->bf->stages->options->isai_precision == MPK_PRECISION_SINGLE &&
-                (scalar == MPK_D || scalar == MPK_Z);
     for (int half = 0; half < 2 && s->single && !mpk_failed(status); half++) {
         void *single = NULL;
         status = mpki_isai_to_single(ctx, scalar, s->m[half].ptr[s->n], s->m[half].val, &single);
@@ -395,6 +395,15 @@ static void free_making(making *k) {
     mpki_sparse_free(ctx, &k->m);
 }
 
+static mpk_status by_columns(making *k) {
+    const mpki_blocks *bf = k->bf;
+    mpk_status status = number_rows(k);
+    if (!mpk_failed(status) && bf->stages->options->isai_pattern == MPK_ISAI_OF_MATRIX)
+        status = order_matrix(k);
+    if (!mpk_failed(status)) status = bf->upper == bf->lower ? make_symmetric(k) : make_general(k);
+    return mpk_failed(status) ? status : to_single(k);
+}
+
 mpk_status mpki_block_isai_make(mpki_blocks *bf, mpki_pool *pool) {
     const mpki_stages *stages = bf->stages;
     mpk_context *ctx = stages->ctx;
@@ -404,17 +413,16 @@ mpk_status mpki_block_isai_make(mpki_blocks *bf, mpki_pool *pool) {
     if (!s) return mpki_failed(ctx);
     s->n = stages->blocking->n;
     s->conjugate = stages->hermitian;
+    s->single = stages->options->isai_precision == MPK_PRECISION_SINGLE &&
+                (bf->scalar == MPK_D || bf->scalar == MPK_Z);
     s->info.first_fallback = -1;
-    mpk_status status = number_rows(&k);
-    if (!mpk_failed(status) && stages->options->isai_pattern == MPK_ISAI_OF_MATRIX)
-        status = order_matrix(&k);
-    if (!mpk_failed(status))
-        status = bf->upper == bf->lower ? make_symmetric(&k) : make_general(&k);
-    if (!mpk_failed(status)) status = to_single(&k);
+    /* frames of one row have nothing to share */
+    const bool frames = stages->options->isai_frames == MPK_ON && stages->blocking->largest > 1;
+    mpk_status status = frames ? mpki_isai_frames_make(bf, pool) : by_columns(&k);
     if (!mpk_failed(status)) status = keep_counts(&k);
     if (!mpk_failed(status) && stages->blocking->largest == 1 && !bf->border)
         status = number_pivots(&k);
-    if (!mpk_failed(status)) set_steps(&k);
+    if (!mpk_failed(status) && !frames) set_steps(&k);
     free_making(&k);
     mpki_trace_end(ctx, MPKI_LANE_CALLER, "approximate inverses", 0, began);
     if (mpk_failed(status)) mpki_block_isai_free(ctx, &bf->isai);
@@ -424,6 +432,14 @@ mpk_status mpki_block_isai_make(mpki_blocks *bf, mpki_pool *pool) {
 mpk_status mpki_block_isai_settle(mpki_blocks *bf) {
     making k = {.bf = bf, .isai = bf->isai};
     const bool frames = bf->isai->dinv == NULL;
+    /* relaxation by frames reads the factor itself */
+    if (bf->isai->frames && bf->stages->options->isai_relax > 0) {
+        bf->isai->info.bytes += mpki_arena_bytes(&bf->arena) +
+                                bf->capacity * (int64_t)sizeof *bf->lower *
+                                    (bf->upper == bf->lower ? 1 : 2) +
+                                bf->stages->index.m * (int64_t)sizeof *bf->frame;
+        return MPK_OK;
+    }
     const mpk_status status = frames ? move_pivots(&k) : MPK_OK;
     if (!mpk_failed(status)) mpki_blocks_keep_frames(bf, frames);
     return status;

@@ -24,6 +24,7 @@ typedef struct mpki_block_isai {
     void *scale[2];    /* scalars: M and N as numbers by position; NULL: ones, or frames */
     void *dinv;        /* scalars: D^-1 by position; NULL: in the frames */
     void *pivots;      /* values of the frames' blocks */
+    struct mpki_isai_frames *frames; /* inverse_frames.h: in place of m, t and step, or NULL */
     mpki_isai_step step[2];
     mpk_isai_info info;
 } mpki_block_isai;

@@ -3,7 +3,7 @@
  * and what is applied in its place. */
 #include "engines/cpu/isa/cpu.h"
 #include "core/precision.h"
-#include "inverse.h"
+#include "inverse_frames.h"
 #include "sweeps.h"
 
 #include <string.h>
@@ -143,7 +143,10 @@ static void pivots(const mpki_block_solver *s, bool backward, int nrhs, T *x) {
 void FN(isai_triangle)(mpki_block_solver *s, int nrhs, bool backward) {
     const mpki_block_isai *isai = s->bf->isai;
     if (backward) pivots(s, true, nrhs, s->y);
-    mpki_isai_relax(s->pool, s->bf->scalar, &isai->step[backward], nrhs, s->y, s->z, s->other);
+    if (isai->frames)
+        mpki_isai_frames_relax(s, nrhs, backward);
+    else
+        mpki_isai_relax(s->pool, s->bf->scalar, &isai->step[backward], nrhs, s->y, s->z, s->other);
     if (!backward) pivots(s, false, nrhs, s->z);
 }
 

@@ -98,6 +98,8 @@ static inline bool mpki_drops_by_whole(const mpki_stages *s) {
  *  et al. 2018, algorithm 2, but one item after the other, so that nothing depends on threads. Does
  *  nothing where options.deterministic is off. */
 void mpki_grant(mpki_meta *meta);
+/** The same for any blocks. need [inout] count */
+void mpki_grant_in_order(mpki_meta *meta, int64_t count, const int64_t *block, int64_t *need);
 /** Deals out capacity to one item by atomic operations, as in the paper. Any worker calls it when
  *  it stores the block. Returns what the item may keep. */
 int64_t mpki_grant_atomically(mpki_meta *meta, int64_t item);

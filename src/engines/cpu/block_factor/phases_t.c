@@ -233,8 +233,10 @@ void FN(meta_factor)(mpki_meta *meta, mpki_meta_worker *me, int32_t frame, mpki_
     if (meta->stages->pair)
         for (int r = 0; r < w; r++)
             pair[r] = meta->stages->pair[b->bptr[frame] + r] - b->bptr[frame];
+    /* one that was rejected, or all where none is */
     const bool randomise =
-        meta->stages->options->butterfly == MPK_ON && meta->stages->index.stage[frame] > 0;
+        meta->stages->options->butterfly == MPK_ON &&
+        (meta->stages->index.stage[frame] > 0 || meta->stages->options->stages == 1);
     if (randomise)
         random_butterfly((uint64_t)meta->stages->options->seed + /* another one in each stage */
                              (uint64_t)frame * MPKI_GOLDEN +

@@ -61,14 +61,14 @@ static inline __attribute__((always_inline)) void frame_with(const pass *p, int3
     const int w = rows_of(bf, f), nrhs = p->nrhs;
     const int64_t at = (int64_t)bf->stages->blocking->bptr[f] * nrhs;
     const int hermitian = bf->stages->symmetry == MPK_HERMITIAN && bf->upper == bf->lower;
-    const bool single = scratch != NULL;
+    const bool narrow = scratch != NULL;
     T acc[MPKI_BLOCK_MAX * MPKI_SWEEP_RHS];
     memcpy(acc, p->b + at, (size_t)w * (size_t)nrhs * sizeof(T));
     const int64_t begin = p->backward ? x->diagonal[f] + 1 : x->ptr[f];
     const int64_t end = p->backward ? x->ptr[f + 1] : x->diagonal[f];
     const mpki_block *blocks = p->backward ? bf->upper : bf->lower;
     for (int64_t e = begin; e < end; e++) {
-        const mpki_block *block = widened_block_of(single, &blocks[x->entry[e].block], scratch);
+        const mpki_block *block = widened_block_of(narrow, &blocks[x->entry[e].block], scratch);
         if (block->format == MPKI_EMPTY) continue;
         const T *v = p->from + (int64_t)bf->stages->blocking->bptr[x->entry[e].other] * nrhs;
         if (p->backward)
@@ -79,21 +79,21 @@ static inline __attribute__((always_inline)) void frame_with(const pass *p, int3
     const mpki_frame *pivot = &bf->frame[f];
     memset(p->to + at, 0, (size_t)w * (size_t)nrhs * sizeof(T));
     if (p->backward)
-        kernels->apply_t(widened_block_of(single, &pivot->n, scratch), acc, nrhs, hermitian,
+        kernels->apply_t(widened_block_of(narrow, &pivot->n, scratch), acc, nrhs, hermitian,
                          p->to + at);
     else
-        kernels->apply(widened_block_of(single, &pivot->m, scratch), acc, nrhs, p->to + at);
+        kernels->apply(widened_block_of(narrow, &pivot->m, scratch), acc, nrhs, p->to + at);
 }
 
 /* Apart, for it takes much of the stack. */
-static __attribute__((noinline)) void frame_of_singles(const pass *p, int32_t f) {
+static __attribute__((noinline)) void frame_widened(const pass *p, int32_t f) {
     widened_block scratch;
     frame_with(p, f, &scratch);
 }
 
 static void frame(const pass *p, int32_t f) {
-    if (p->s->single)
-        frame_of_singles(p, f);
+    if (p->s->single || p->s->bf->narrow)
+        frame_widened(p, f);
     else
         frame_with(p, f, NULL);
 }

@@ -33,20 +33,36 @@ typedef struct widened_block {
                            (MPKI_BLOCK_MAX + 1) * MPKI_BLOCK_MAX / 8 + 64];
 } widened_block;
 
-/** The stored block b, or a copy of it in T. */
-static inline const mpki_block *widened_block_of(bool single, const mpki_block *b,
+/** The same from bfloat16, whose bits are the upper half of a float's. */
+static inline void widen_bf16(int64_t count, const void *from, T *to) {
+    const uint16_t *const x = from;
+    R *const y = (R *)(void *)to;
+    for (int64_t k = 0; k < count * (MPKI_COMPLEX ? 2 : 1); k++) {
+        const uint32_t bits = (uint32_t)x[k] << 16;
+        float value;
+        __builtin_memcpy(&value, &bits, sizeof value);
+        y[k] = (R)value;
+    }
+}
+
+/** The stored block b, or a copy of it in T where it is narrower. narrow: some are */
+static inline const mpki_block *widened_block_of(bool narrow, const mpki_block *b,
                                                  widened_block *to) {
     const uint32_t *mask = b->data;
     int held = 0;
-    if (!single || b->format == MPKI_EMPTY) return b;
+    if (!narrow || b->format == MPKI_EMPTY || b->scalar == MPKI_PRECISION) return b;
     for (int k = 0; b->format != MPKI_DENSE && k < (b->rows + 31) / 32; k++)
         held += __builtin_popcount(mask[k]);
     const size_t bytes = mpki_block_mask_bytes(b->format, b->rows, b->cols, held);
     to->block = *b;
     to->block.data = to->data;
-    to->block.scalar = MPKI_COMPLEX ? MPK_Z : MPK_D;
+    to->block.scalar = MPKI_PRECISION;
     for (size_t k = 0; k < bytes / 4; k++) ((uint32_t *)(void *)to->data)[k] = mask[k];
-    widen(b->nnz, (const char *)b->data + bytes, (T *)(void *)(to->data + bytes));
+    const char *const values = (const char *)b->data + bytes;
+    if (b->scalar >= MPKI_BF16)
+        widen_bf16(b->nnz, values, (T *)(void *)(to->data + bytes));
+    else
+        widen(b->nnz, values, (T *)(void *)(to->data + bytes));
     return &to->block;
 }
 

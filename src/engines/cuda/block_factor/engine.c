@@ -41,6 +41,15 @@ static mpk_status refuse(const mpki_stages *s) {
         return mpki_error(s->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
                           "schedule %s does not run on a device; pull and jacobi do",
                           schedule == MPK_SCHEDULE_SUBSETS ? "subsets" : "atomic");
+    if (s->options->block_tolerance > 0)
+        return mpki_error(s->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
+                          "block_tolerance does not run on a device; precision single does");
+    const mpk_triangular t = s->options->triangular;
+    if (s->options->isai_frames == MPK_ON && s->blocking->largest > 1 &&
+        (t == MPK_TRIANGULAR_ISAI || t == MPK_TRIANGULAR_AUTO))
+        return mpki_error(s->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
+                          "isai_frames on does not run on a device: its approximate inverses are "
+                          "made by columns, isai_frames off");
     return MPK_OK;
 }
 
@@ -73,7 +82,9 @@ static mpk_status make(mpki_stages *s, mpki_blocks **out) {
                                .complete = s->complete,
                                .relaxed = s->relaxed,
                                .lifted = s->lifted,
-                               .butterfly = o->butterfly == MPK_ON,
+                               .butterfly = o->butterfly != MPK_ON ? 0
+                                            : o->stages == 1       ? 2
+                                                                   : 1,
                                .whole = o->drop_norm == MPK_DROP_NORM_WHOLE && !s->complete &&
                                         o->schedule != MPK_SCHEDULE_JACOBI,
                                .unlimited = !(o->fill_factor > 0) && !s->complete,

@@ -59,21 +59,22 @@ static void test_exact(void **unused) {
     assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
     for (int k = 0; k < FAMILIES; k++)
         for (int kind = 0; kind < KINDS; kind++)
-            for (int way = 0; way < 3; way++) {
+            for (int way = 0; way < 6; way++) { /* from 3 on by frames */
                 mpk_options o;
                 char what[128];
                 if (!options_of(kind, k, &o)) continue;
-                if (TEST_SANITIZED && (k + kind + way) % EVERY) continue;
-                o.isai_power = way == 0 ? 1000 : 1;
+                if (TEST_SANITIZED && (k + kind + way % 3) % EVERY) continue;
+                o.isai_frames = way >= 3 ? MPK_ON : MPK_OFF;
+                o.isai_power = way % 3 == 0 ? 1000 : 1;
                 const bool scalars = kind == 0 || kind == 5 || kind == 7;
                 /* as many as there are level sets would do */
-                o.isai_relax = way == 0 ? 0 : scalars ? 120 : 30;
-                o.isai_pattern = way == 2 ? MPK_ISAI_OF_MATRIX : MPK_ISAI_OF_FACTOR;
+                o.isai_relax = way % 3 == 0 ? 0 : scalars ? 120 : 30;
+                o.isai_pattern = way % 3 == 2 ? MPK_ISAI_OF_MATRIX : MPK_ISAI_OF_FACTOR;
                 run inverses = either(ctx, false, families[k], &o),
                     blocks = either(ctx, true, families[k], &o);
                 snprintf(what, sizeof what, "%s, kind %d, way %d", families[k], kind, way);
                 assert_int_equal(inverses.info.kept, blocks.info.kept);
-                compare(ctx, &inverses, &blocks, what, nrhs, way == 0 ? 3 : 2, bound_of(&o));
+                compare(ctx, &inverses, &blocks, what, nrhs, way % 3 == 0 ? 3 : 2, bound_of(&o));
                 end(&inverses), end(&blocks);
             }
     mpk_context_destroy(&ctx);
@@ -88,6 +89,7 @@ static void test_forms(void **unused) {
         mpk_options o;
         options_of(kind, 0, &o);
         o.factor_type = MPK_TYPE_LLT, o.isai_power = 1000;
+        o.isai_frames = kind ? MPK_ON : MPK_OFF;
         run inverses = either(ctx, false, "helmholtz 2d 20 0", &o);
         run blocks = either(ctx, true, "helmholtz 2d 20 0", &o);
         compare(ctx, &inverses, &blocks, "llt", nrhs, 3, 1e-10);
@@ -101,6 +103,7 @@ static void test_forms(void **unused) {
             o.stages = 0, o.pivot_threshold = 0.4, o.isai_power = 1000, o.shift = 0;
             o.block = 8, o.level = -1, o.drop_tolerance = o.fill_factor = 0;
             o.butterfly = butterfly ? MPK_ON : MPK_OFF;
+            o.isai_frames = k % 2 ? MPK_ON : MPK_OFF;
             o.pivoting = MPK_PIVOTING_NONE, o.matching = MPK_OFF;
             run inverses = either(ctx, false, families[k], &o),
                 blocks = either(ctx, true, families[k], &o);
@@ -119,14 +122,15 @@ static void test_symmetry(void **unused) {
     assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
     for (int k = 0; k < GENERAL; k++)
         for (int kind = 0; kind < KINDS; kind++)
-            for (int pattern = 0; pattern < 3; pattern++)
+            for (int pattern = 0; pattern < 5; pattern++) /* from 3 on by frames */
                 for (int relax = 0; relax < 3; relax++) {
                     mpk_options o;
                     mpk_status status;
                     options_of(kind, k, &o);
                     if (o.factor_type == MPK_TYPE_LDU) continue;
                     if (TEST_SANITIZED && (k + kind + pattern + relax) % EVERY) continue;
-                    o.isai_pattern = (mpk_isai_pattern)pattern;
+                    o.isai_pattern = (mpk_isai_pattern)(pattern % 3);
+                    o.isai_frames = pattern >= 3 ? MPK_ON : MPK_OFF;
                     o.isai_relax = relax, o.isai_block = 7;
                     if (relax == 1) o.isai_precision = MPK_PRECISION_SINGLE;
                     run r = either(ctx, false, families[k], &o);
@@ -162,6 +166,98 @@ static void test_symmetry(void **unused) {
                     free(x), free(y);
                     end(&r);
                 }
+    mpk_context_destroy(&ctx);
+}
+
+/* rows x rows of scalars: A X = B by Gaussian elimination with partial pivoting; B becomes X. */
+static void solve_dense(int n, double complex *a, double complex *b) {
+    for (int k = 0; k < n; k++) {
+        int p = k;
+        for (int i = k; i < n; i++)
+            if (cabs(a[i * n + k]) > cabs(a[p * n + k])) p = i;
+        for (int j = 0; j < n; j++) {
+            double complex t = a[k * n + j];
+            a[k * n + j] = a[p * n + j], a[p * n + j] = t;
+            t = b[k * n + j], b[k * n + j] = b[p * n + j], b[p * n + j] = t;
+        }
+        for (int i = 0; i < n; i++) {
+            const double complex f = a[i * n + k] / a[k * n + k];
+            for (int j = 0; j < n && i != k && f != 0; j++)
+                a[i * n + j] -= f * a[k * n + j], b[i * n + j] -= f * b[k * n + j];
+        }
+    }
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) b[i * n + j] /= a[i * n + i];
+}
+
+/* A part of the factor as a dense matrix, rows and columns by position. */
+static double complex *dense_part(mpk_context *ctx, const run *r, mpk_part part) {
+    const int n = r->a.n;
+    const size_t size = mpk_scalar_size(r->a.scalar);
+    double complex *all = calloc((size_t)n * (size_t)n, sizeof *all);
+    char *x = calloc((size_t)n, size);
+    for (int j = 0; j < n; j++) {
+        memset(x, 0, (size_t)n * size);
+        scalar_store(r->a.scalar, x, r->an->block->blocking.perm[j], 1);
+        assert_false(mpk_failed(mpk_solve_part(ctx, r->fac, part, 1, x, n)));
+        for (int i = 0; i < n; i++) all[i * n + j] = scalar_load(r->a.scalar, x, i);
+    }
+    free(x);
+    return all;
+}
+
+/* By frames, in dense algebra: exact solves by the part L, undone, leave of the approximate ones
+ * L^ M_L, whose entries on the pattern of blocks are those of the identity; and a block of M that is
+ * not in the pattern is empty. */
+static void test_dense(void **unused) {
+    (void)unused;
+    mpk_context *ctx = NULL;
+    static const char *const small[] = {"nlpkkt 2",   "stokes mac 5",
+                                        "lin 4 4 3",  "random 60 0.05 0.3 complex",
+                                        "convection 7", "random 50 0.06 0.3 hermitian"};
+    int64_t wider = 0;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    for (int k = 0; k < 6; k++)
+        for (int kind = 1; kind < 5; kind++)
+            for (int power = 0; power < 3; power++) {
+                mpk_options o;
+                options_of(kind, k == 4 ? GENERAL : 0, &o);
+                o.block = kind == 2 ? 3 : 6, o.isai_power = power, o.isai_frames = MPK_ON;
+                o.isai_pattern = kind == 4 ? MPK_ISAI_OF_MATRIX : MPK_ISAI_OF_FACTOR;
+                o.matching = o.scaling = MPK_OFF;
+                run approximate = either(ctx, false, small[k], &o),
+                    exact = either(ctx, true, small[k], &o);
+                const int n = exact.a.n;
+                double complex *m = dense_part(ctx, &approximate, MPK_PART_L);
+                double complex *product = dense_part(ctx, &approximate, MPK_PART_L);
+                double complex *l = dense_part(ctx, &exact, MPK_PART_L);
+                double most = 0;
+                for (int i = 0; i < n * n; i++) most = fmax(most, cabs(m[i]));
+                solve_dense(n, l, product);
+                /* frames are ranges of positions */
+                const int32_t *bptr = exact.an->block->blocking.bptr;
+                const int32_t frames = exact.an->block->blocking.nframes;
+                for (int32_t p = 0; p < frames; p++)
+                    for (int32_t q = 0; q < frames; q++) {
+                        bool met = p == q;
+                        for (int32_t i = bptr[p]; i < bptr[p + 1]; i++)
+                            for (int32_t j = bptr[q]; j < bptr[q + 1]; j++)
+                                met = met || m[i * n + j] != 0;
+                        for (int32_t i = bptr[p]; i < bptr[p + 1] && met; i++)
+                            for (int32_t j = bptr[q]; j < bptr[q + 1]; j++)
+                                if (!(cabs(product[i * n + j] - (i == j)) <= 1e-9 * (1 + most)))
+                                    fail_msg("%s, kind %d, power %d: entry %d %d is off by %g",
+                                             small[k], kind, power, i, j,
+                                             cabs(product[i * n + j] - (i == j)));
+                    }
+                o.isai_frames = MPK_OFF;
+                run columns = either(ctx, false, small[k], &o);
+                assert_true(approximate.info.isai.entries >= columns.info.isai.entries);
+                wider += approximate.info.isai.entries > columns.info.isai.entries;
+                free(m), free(product), free(l);
+                end(&approximate), end(&exact), end(&columns);
+            }
+    assert_true(wider > 0);
     mpk_context_destroy(&ctx);
 }
 
@@ -208,11 +304,12 @@ static void test_values(void **unused) {
     mpk_context *ctx = NULL;
     assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
     for (int k = 0; k < FAMILIES; k++)
-        for (int kind = 0; kind < 2; kind++) {
+        for (int kind = 0; kind < 3; kind++) { /* 2: by frames */
             mpk_options o;
             mpk_status status;
             options_of(kind, k, &o);
             o.isai_relax = 1, o.isai_power = 2;
+            o.isai_frames = kind == 2 ? MPK_ON : MPK_OFF;
             run old = either(ctx, false, families[k], &o),
                 fresh = either(ctx, false, families[k], &o);
             double complex *ax = calloc((size_t)old.a.nnz, sizeof *ax);
@@ -238,15 +335,16 @@ static void test_limit(void **unused) {
     mpk_context *ctx = NULL;
     assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
     for (int k = 0; k < FAMILIES; k++)
-        for (int kind = 0; kind < 4; kind++) {
+        for (int kind = 0; kind < 6; kind++) { /* from 4 on by frames */
             mpk_options o;
             mpk_problem *problem = NULL;
             mpk_analysis *an = NULL;
             mpk_factor *fac = NULL;
             const char *text;
             int64_t column;
-            options_of(kind, k, &o);
+            options_of(kind < 4 ? kind : kind - 2, k, &o);
             o.isai_power = 2, o.isai_limit = 4;
+            o.isai_frames = kind < 4 ? MPK_OFF : MPK_ON;
             assert_int_equal(mpk_problem_generate(ctx, families[k], 3, &problem), MPK_OK);
             assert_false(mpk_failed(mpk_analyse(ctx, problem, &o, &an)));
             assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &fac), MPK_ERR_ARGUMENT);
@@ -333,7 +431,8 @@ static void test_no_memory(void **unused) {
     static const char *const small[] = {"stokes mac 3", "convection 5",
                                         "random 24 0.1 0.3 hermitian"};
     for (int which = 0; which < 3; which++)
-        for (int kind = 0; kind < 4; kind++) /* by odd ones the choice is measured */
+        /* by odd ones the choice is measured, from 4 on by frames */
+        for (int kind = 0; kind < 6; kind++)
             for (int64_t k = 1, step = 1;; k += step) {
                 failing f = {0};
                 mpk_allocator allocator = {failing_alloc, failing_release, &f};
@@ -343,11 +442,12 @@ static void test_no_memory(void **unused) {
                 mpk_factor *fac = NULL;
                 mpk_options o;
                 double complex b[64] = {1}, x[64];
-                options_of(kind / 2, which == 1 ? GENERAL : 0, &o);
+                options_of(kind / 2 > 0, which == 1 ? GENERAL : 0, &o);
                 if (kind % 2) o.triangular = MPK_TRIANGULAR_AUTO;
                 o.isai_relax = 1, o.isai_pattern = MPK_ISAI_OF_MATRIX, o.isai_power = 2;
                 o.isai_limit = 3, o.isai_over = MPK_ISAI_LARGEST;
                 o.isai_precision = MPK_PRECISION_SINGLE;
+                if (kind >= 4) o.isai_frames = MPK_ON;
                 o.threads = 1;
                 assert_int_equal(mpk_context_create(&allocator, &ctx), MPK_OK);
                 assert_int_equal(mpk_problem_generate(ctx, small[which], 3, &problem), MPK_OK);
@@ -372,7 +472,7 @@ int main(void) {
     in_blocks_begin();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exact),    cmocka_unit_test(test_forms),
-        cmocka_unit_test(test_symmetry), cmocka_unit_test(test_jacobi),
+        cmocka_unit_test(test_symmetry), cmocka_unit_test(test_dense), cmocka_unit_test(test_jacobi),
         cmocka_unit_test(test_values),   cmocka_unit_test(test_limit),
         cmocka_unit_test(test_auto),     cmocka_unit_test(test_no_memory),
     };

@@ -4,6 +4,8 @@
 #include "engines/cuda/device_there.h"
 #include "factor/runs.h"
 
+#include "core/trace.h"
+
 static mpk_accelerator table; /* what a test changes of the device's */
 
 static mpk_context *with_device(void) {
@@ -15,6 +17,12 @@ static mpk_context *with_device(void) {
     if (status != MPK_OK) fail_msg("%s", text);
     table = *device;
     return ctx;
+}
+
+/* Options that the present table can honour. */
+static void can_do(mpk_options *o) {
+    o->pivoting = table.pivoting ? MPK_PIVOTING_COMPLETE : MPK_PIVOTING_NONE;
+    o->schedule = table.atomics ? MPK_SCHEDULE_ATOMIC : MPK_SCHEDULE_SUBSETS;
 }
 
 /* The processor's table with what the device can do. */
@@ -44,8 +52,7 @@ static void test_answers(void **unused) {
                     mpk_context *ctx = with_device();
                     table.atomics = what & 1;
                     if (what & 2) table.pivoting = table.pairs = 0;
-                    o.pivoting = table.pivoting ? MPK_PIVOTING_COMPLETE : MPK_PIVOTING_NONE;
-                    o.schedule = table.atomics ? MPK_SCHEDULE_ATOMIC : MPK_SCHEDULE_SUBSETS;
+                    can_do(&o);
                     assert_int_equal(mpk_context_use_accelerator(ctx, &table), MPK_OK);
                     run r = go(ctx, spec, &o);
                     const char *text = "";
@@ -79,8 +86,72 @@ static void test_answers(void **unused) {
     assert_true(pairs > 0 && rejected > 0);
 }
 
+/* The host waits at the end of a stage alone, with and without a trace; this has the machine's own
+ * spans, of every call. */
+static void test_waits(void **unused) {
+    (void)unused;
+    for (int traced = 0; traced < 2; traced++) {
+        mpk_options o = complete();
+        o.stages = 0;
+        o.block = 8;
+        mpk_context *ctx = with_device();
+        if (traced) assert_int_equal(mpki_trace_start(ctx, 100000), MPK_OK);
+        can_do(&o);
+        assert_int_equal(mpk_context_use_accelerator(ctx, &table), MPK_OK);
+        run r = go(ctx, "random 150 0.03 0.3", &o);
+        assert_false(mpk_failed(r.status));
+        mpk_block_info info;
+        mpk_accelerator_report seen = {.struct_size = sizeof seen};
+        mpk_factor_block_info_get(r.fac, &info);
+        assert_int_equal(mpk_accelerator_report_get(ctx, &seen), MPK_OK);
+        assert_int_equal(seen.waits, info.stages);
+        int64_t calls = 0, spans = 0;
+        for (int k = 0; k < 6; k++) calls += seen.calls[k];
+        const mpki_trace *t = mpki_trace_of(ctx);
+        for (int64_t k = 0; t && k < t->count; k++) spans += t->span[k].lane == MPKI_LANE_MACHINE;
+        assert_int_equal(spans, traced ? calls : 0);
+        end(&r);
+        mpk_context_destroy(&ctx);
+    }
+}
+
+/* Memory of the device ends, or a kernel fails: that is told, and nothing is kept there. */
+static void test_failures(void **unused) {
+    (void)unused;
+    int failures = 0;
+    if (device_is_real()) return;
+    for (int k = 1; k < 400; k += 1 + k / 4) {
+        static const char *const what[] = {"METAPACK_CUDA_HOST_FULL", "METAPACK_CUDA_HOST_FAIL"};
+        char at[16];
+        mpk_options o = complete();
+        o.block = 8;
+        mpk_context *ctx = with_device();
+        can_do(&o);
+        assert_int_equal(mpk_context_use_accelerator(ctx, &table), MPK_OK);
+        snprintf(at, sizeof at, "%d", k / 2 + 1);
+        setenv(what[k % 2], at, 1);
+        run r = {0};
+        assert_int_equal(mpk_problem_generate(ctx, "nlpkkt 2", 3, &r.problem), MPK_OK);
+        mpk_problem_view_get(r.problem, &r.a);
+        assert_true(mpk_analyse(ctx, r.problem, &o, &r.an) >= 0);
+        r.status = mpk_factorize(ctx, r.an, r.a.ax, &o, &r.fac);
+        unsetenv(what[k % 2]);
+        const char *text = "";
+        mpk_last_error(ctx, NULL, NULL, &text);
+        if (mpk_failed(r.status)) {
+            assert_true(r.status == MPK_ERR_MEMORY || r.status == MPK_ERR_DEVICE);
+            assert_true(*text);
+            failures++;
+        }
+        end(&r);
+        mpk_context_destroy(&ctx);
+    }
+    assert_true(failures > 5);
+}
+
 int main(void) {
     if (device_lacks(DEVICE_ANY)) return 0;
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_answers)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_answers), cmocka_unit_test(test_waits),
+                                       cmocka_unit_test(test_failures)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,19 +5,21 @@
 #define N WG_SIZE
 #define ME get_local_id()
 #define ITEM get_group_id()
-#define GONE 3 /* MPK_ACCELERATOR_REJECTED | _FAILED */
+#define PIVOT_FAILS 1
+#define COLUMN_FAILS 2 /* solve, which may set it meanwhile, does not look at it */
+#define FAILS 3
+#define REPLACED 4
 #define LLT 1
 #define LDU 2
 
 static T larger(T most, T x) { return most != most || fabs(x) <= most ? most : fabs(x); }
 
 /* The verdict on a frame, of work-items that saw entries of L up to `most`. */
-static void judge(__global int *state, int frame, bool failed, T most, int replaced, T bound, int last) {
+static void judge(__global int *state, int frame, int fails, bool failed, T most, int replaced, T bound, int last) {
     bool broken = any(most != most);
     T all = work_group_reduce_max(most);
-    int word = 0;
-    if (failed || broken || all - all != 0 || (last == 0 && !(all <= bound))) word = last != 0 ? 2 : 1;
-    if (ME == 0 && (word | replaced) != 0) state[frame] = (state[frame] | word) + 4 * replaced;
+    int word = failed || broken || all - all != 0 || (last == 0 && !(all <= bound)) ? fails : 0;
+    if (ME == 0 && (word | replaced) != 0) state[frame] = (state[frame] | word) + REPLACED * replaced;
 }
 
 /* Pivots as they come. other (LDU): the transpose of what is left in block. */
@@ -66,7 +68,7 @@ __kernel void factorize(__global T **block, __global T **other, __global int **p
     }
     if (has_perm > 0) perm[ITEM][ME] = ME;
     if (has_perm > 1) columns[ITEM][ME] = ME;
-    judge(state, frame[ITEM], bad, most, replaced, bound, last);
+    judge(state, frame[ITEM], PIVOT_FAILS, bad, most, replaced, bound, last);
 }
 
 /* 1x1 and 2x2 pivots by Bunch & Parlett 1971; those behind the rows of the frame as they come. */
@@ -175,7 +177,7 @@ __kernel void factorize_pairs(__global T **block, __global int **perm, __global 
         }
         perm[ITEM][place] = ME;
     }
-    judge(state, frame[ITEM], bad, most, replaced, bound, last);
+    judge(state, frame[ITEM], PIVOT_FAILS, bad, most, replaced, bound, last);
 }
 
 /* LDU, each pivot the largest of all that is left in the rows of the frame. */
@@ -256,14 +258,14 @@ __kernel void factorize_apart(__global T **block, __global T **other, __global i
         }
         perm[ITEM][place] = ME;
     }
-    judge(state, frame[ITEM], bad, most, replaced, bound, last);
+    judge(state, frame[ITEM], PIVOT_FAILS, bad, most, replaced, bound, last);
 }
 
 /* Rows x of the block: x D L^T = row, forward. Work-item i has row i of the block, and of L and D row and
  * column i. */
 __kernel void solve(__global T **block, __global const T **pivot, __global const int *frame,
                     __global int *state, T bound, int last, int pairs) {
-    if ((state[frame[ITEM]] & GONE) == 0) {
+    if ((state[frame[ITEM]] & PIVOT_FAILS) == 0) {
         T x[N];
         T most = 0;
         T d = pivot[ITEM][ME * (N + 1)];
@@ -299,7 +301,7 @@ __kernel void solve(__global T **block, __global const T **pivot, __global const
             most = larger(most, x[j]);
             block[ITEM][ME * N + j] = x[j];
         }
-        judge(state, frame[ITEM], false, most, 0, bound, last);
+        judge(state, frame[ITEM], COLUMN_FAILS, false, most, 0, bound, last);
     }
 }
 
@@ -307,7 +309,7 @@ __kernel void solve(__global T **block, __global const T **pivot, __global const
 __kernel void downdate(__global T **block, __global const T **a, __global const T **b,
                        __global const T **pivot, __global const int *frame, __global const int *state,
                        int pairs) {
-    if ((state[frame[ITEM]] & GONE) == 0) {
+    if ((state[frame[ITEM]] & FAILS) == 0) {
         T c[N];
         for (int j = 0; j < N; ++j) c[j] = block[ITEM][ME * N + j];
         for (int k = 0; k < N; ++k) {
@@ -328,7 +330,7 @@ __kernel void product(__global T *to, __global const T **a, __global const T **b
                       __global const int *frame, __global const int *state, int pairs, long first) {
     T c[N];
     for (int j = 0; j < N; ++j) c[j] = 0;
-    if ((state[frame[ITEM]] & GONE) == 0) {
+    if ((state[frame[ITEM]] & FAILS) == 0) {
         for (int k = 0; k < N; ++k) {
             T l = a[ITEM][ME * N + k];
             T w = pivot[ITEM][k * (N + 1)] * b[ITEM][ME * N + k];
@@ -355,7 +357,7 @@ __kernel void zero_out(__global T **block) {
 
 __kernel void permute(__global T **block, __global const int **perm, __global const int *frame,
                       __global const int *state) {
-    if ((state[frame[ITEM]] & GONE) == 0) {
+    if ((state[frame[ITEM]] & FAILS) == 0) {
         T row[N];
         for (int j = 0; j < N; ++j) row[j] = block[ITEM][ME * N + perm[ITEM][j]];
         barrier(CLK_GLOBAL_MEM_FENCE);

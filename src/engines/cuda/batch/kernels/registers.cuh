@@ -180,7 +180,11 @@ mpk_status launch_rows(mpki_cuda *cuda, KERNEL kernel, const part &job, int each
 
 } // namespace mpki
 
-/* The launch that `of` has for order n: the kernels there are, each for the orders up to its own. */
+/* The launch that `of` has for order n: the kernels there are, each for the orders up to its own.
+ * MPKI_REGISTERS=0: none, in builds that only see whether nvcc takes the rest. */
+#if defined(MPKI_REGISTERS) && !MPKI_REGISTERS
+#define MPKI_ROWS_OF_ORDER(of, n, ...) ((void)(n), (mpki_emitted)NULL)
+#else
 #define MPKI_ROWS_OF_ORDER(of, n, ...)                                                             \
     ((n) <= 4    ? of<4>(__VA_ARGS__)                                                              \
      : (n) <= 8  ? of<8>(__VA_ARGS__)                                                              \
@@ -189,5 +193,6 @@ mpk_status launch_rows(mpki_cuda *cuda, KERNEL kernel, const part &job, int each
      : (n) <= 24 ? of<24>(__VA_ARGS__)                                                             \
      : (n) <= 32 ? of<32>(__VA_ARGS__)                                                             \
                  : NULL)
+#endif
 
 #endif

@@ -64,10 +64,11 @@ typedef struct mpki_cuda_stage {
     int64_t nblocks;
     int32_t ldu, hermitian, a_hermitian; /**< conjugated factors; A = A^H */
     int32_t type, pivoting;              /**< mpk_factor_type, mpk_pivoting */
-    int32_t complete, last, relaxed, lifted, butterfly;
-    int32_t whole;    /**< thresholds count the column of the diagonal block, not its unit entry */
-    int32_t sweep;    /**< 0: level sets; 1: all blocks from `from`; 2: and these are stored */
-    int32_t by_frame; /**< floor is relative to frame_norm */
+    int32_t complete, last, relaxed, lifted;
+    int32_t butterfly; /**< 1: of frames that were pushed back; 2: of all */
+    int32_t whole;     /**< thresholds count the column of the diagonal block, not its unit entry */
+    int32_t sweep;     /**< 0: level sets; 1: all blocks from `from`; 2: and these are stored */
+    int32_t by_frame;  /**< floor is relative to frame_norm */
     int64_t seed;
     double floor, bound, size, omega, drop_tolerance, shift, diagonal_shift;
     /* the matrix */

@@ -338,7 +338,7 @@ __global__ void __launch_bounds__(32 * together<SPLIT>::warps)
         report.failed = 0, report.smallest = report.largest = report.norm_m = (R)NAN;
     } else {
         if (b.whole) put_square(w, s.ld, s.c, to.p[0]); /* for a while */
-        const bool randomise = b.butterfly && b.pushed[frame] > 0;
+        const bool randomise = b.butterfly > 1 || (b.butterfly && b.pushed[frame] > 0);
         const R *const butterfly = randomise ? s.butterfly : (const R *)NULL;
         if (randomise) random_butterfly(b, frame, w, s.butterfly);
         const R floor = (R)(b.by_frame ? b.floor * b.frame_norm[frame] : b.floor);
