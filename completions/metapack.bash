@@ -17,8 +17,8 @@ _metapack_options() # COMMAND -> its options
                 --jacobi-decay --jacobi-norm --jacobi-push --jacobi-judge --block-tolerance
                 --shift --omega --precision --solve-sweeps --triangular --isai-pattern
                 --isai-power --isai-block --isai-limit --isai-over --isai-relax --isai-precision
-                --device-number --device-memory-limit --backend --dense --trace --energy --seed
-                --deterministic' ;;
+                --isai-frames --device-number --device-memory-limit --backend --dense --trace
+                --energy --seed --deterministic' ;;
         analyse | analyze)
             echo '--generate --method --device --threads --memory-limit --plot --json --quiet
                 --progress --help --ordering --given-perm --given-blocks --given-pivots
@@ -92,6 +92,7 @@ _metapack_words() # OPTION -> the words it takes, or nothing
         --capacity-rule) echo 'bitmap index' ;;
         --jacobi-norm) echo 'matrix frame' ;;
         --jacobi-judge) echo 'first last' ;;
+        --isai-frames) echo 'off on' ;;
     esac
 }
 
