@@ -5,8 +5,7 @@
     bench/dense_gpu.py dense.jsonl system.jsonl [--date 2026-11-21] [--out bench/results/dense-gpu.md]
 
 Figures and tables as in Baboulin, Dongarra, Remy, Tomov & Yamazaki (Concurrency Computat. 29, 2017): rate and time of the
-factorizations (3), of whole solutions (4), errors (5), mixed precision (7) and its split (8), complex symmetric systems of the
-acoustics application's sizes (Tables 1 and 2)."""
+factorizations (3), errors (5), mixed precision of real matrices; whole systems are bench/dense_whole.py's."""
 import argparse, json, os, subprocess
 
 import chart
@@ -100,13 +99,10 @@ Componentwise ω of a random right-hand side, unrefined and after one step of re
                             for m in NAMES]}], NAMES)
     text.append("\n![errors](dense-gpu-fig5.svg)\n")
     ns = sorted({r["n"] for r in systems if r["letter"] == "d"})
-    whole = [("tile", "working"), ("none", "working"), ("butterfly", "working"), ("aasen", "working"), ("rook", "working")]
-    text.append("\n## Whole solutions (Fig. 4)\n\n`mpk_dense_sysv`, one right-hand side, random matrices, residual and refinement "
-                "included; milliseconds, and ω at the end:\n\n")
+    text.append("\n<!-- whole -->\n<!-- /whole -->\n")
     cell = lambda r: "–" if not r or r["status"] not in ("ok", "singular") and r["omega_refined"] is None else \
         f"{r['time_s'] * 1e3:.1f} ({r['omega_refined']:.0e})" + ("" if r["status"] == "ok" else " ✗")
-    text.append(table(["n", *(m for m, _ in whole)], [[n, *(cell(get("random", m, p, n)) for m, p in whole)] for n in ns]))
-    text.append("\n## Mixed precision (Fig. 7 and 8)\n\n`single`: factors in single precision, trailing updates by three products of half precision; "
+    text.append("\n## Mixed precision, real\n\n`single`: factors in single precision, trailing updates by three products of half precision; "
                 "`tf32`: by one of TF32 inputs; `half`: by one of half precision, columns scaled by powers of two. A solve is timed until it is queued; it ends within the refinement. Milliseconds, ω at the end, steps of refinement; ✗: the accuracy asked for was missed and the ladder would "
                 "go on in double.\n\n")
     lines = []
@@ -137,7 +133,7 @@ are no preconditioner for it: neither the classical iteration nor cycles of 20 s
 double; so it does at n = 8192 for this random matrix in single precision. Half precision is real only; up to n = 32 768 every
 run, ten at each order, ended with the same error.
 
-## Complex symmetric systems of the acoustics application's sizes (Tables 1 and 2)
+## Complex symmetric systems, random
 """)
     lines = []
     for letter, what in (("c", "single complex"), ("z", "double complex")):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Chapter 9 of the thesis of 2021 on the simulated vector core: Fig. 9.4 with error bars, its four statements tested, their
-sensitivity to what the thesis leaves open, baselines, other kernels, other machines. docs/design/vector-core.md has the model.
+sensitivity to what the thesis leaves open, baselines, other kernels, masks, estimates, cores, other machines. docs/design/vector-core.md has the model.
 
     bench/vector_core.py --build build --matrices ../shared/matrices --report bench/results/vector-core.md
 
@@ -421,15 +421,14 @@ def kernels(run, matrices):
                                      ("trisolve", triangular, "{} rows in {} levels", "helmholtz/bcsst10_shift.mtx.xz"),
                                      ("trisolve", triangular, "{} rows in {} levels", "lp_kkt/degen3_it08.mtx.xz"),
                                      ("downdate", downdates, "{} products, frames up to {}", "lp_kkt/pilot87_it06.mtx.xz"),
-                                     ("borgc's llt, 64 masks", factors, "{} matrices up to order {}", ""),
+                                     ("borgc's llt, 4 masks a slot", factors, "{} matrices up to order {}", ""),
                                      ("isai", inverses, "{} columns of up to {} entries", "lp_kkt/degen3_it08.mtx.xz")):
         with tempfile.NamedTemporaryFile("w", suffix=".txt", delete=False) as file:
             counts = make(os.path.join(matrices, path), file)
-        if not path: # a kernel for each size, compiled here; its comparisons take more masks than the machine has for two slots
+        if not path: # a kernel for each size, compiled here; with the masks that it needs there are two slots, so that it gets fewer
             text = file.name + ".vrptx"
-            subprocess.run([os.path.join(os.path.dirname(run.command), "borgc"), "--emit=vrptx", "--sizes=4,8,12,16", "--strict", "-o", text,
-                            os.path.join(HERE, "..", "src", "kernels", "cl", "llt.cl")], check=True)
-            kernel_file, more_words = text, ["--set", "mask_registers=64"]
+            compiled(run, text, "llt")
+            kernel_file, more_words = text, ["--masks", "4"]
         else:
             kernel_file, more_words = kernel, []
         result = run(kernel_file, ["--input", file.name], *lists([1, 2, 4, 8], ["none", "0", "16", "100000"]), *more_words)
@@ -445,19 +444,108 @@ def kernels(run, matrices):
     return table(["kernel", "pattern of", "work", "warps", "slots possible", "none, 1 slot", "best", "threshold, slots", "factor", "units in use"], rows)
 
 
+def compiled(run, name, kernel):
+    """borgc's kernel for warps of 4, 8, 12 and 16 threads, in a file of that name."""
+    subprocess.run([os.path.join(os.path.dirname(run.command), "borgc"), "--emit=vrptx", "--sizes=4,8,12,16", "--strict", "-o", name,
+                    os.path.join(HERE, "..", "src", "kernels", "cl", kernel + ".cl")], check=True)
+
+
+def masks(run):
+    """Slots for masks: the Aurora's 16 shared by one to four slots, what a slot has not in vector registers."""
+    rows, shares = [], [(16, 1), (8, 2), (5, 3), (4, 4)]
+    with tempfile.TemporaryDirectory() as folder:
+        text, data = os.path.join(folder, "k.vrptx"), os.path.join(folder, "warps.txt")
+        for kernel in ("llt", "ldlt", "ldlt_static", "ldlt_partial", "ldlt_complete", "ldu"):
+            compiled(run, text, kernel)
+            with open(data, "w") as file:
+                factors("", file)
+            words = open(data).read()
+            if kernel != "llt":
+                words = words[:words.index("expect")] + "array piv b32 6400 0\n" * ("piv" in open(text).read().split("{")[0])
+            with open(data, "w") as file:
+                file.write(words)
+            needs, cells, cycles = 0, [], []
+            for count, slots in shares:
+                result = run(text, ["--input", data], "--slots", str(slots), "--threshold", "0", "--masks", str(count))
+                needs = needs or run(text, ["--input", data], "--slots", "1", "--threshold", "0", "--set", "mask_registers=4096")["registers"]["mask"]
+                setting, moved = result["settings"][0], result["spills"]
+                if "cycles" not in setting:
+                    cells.append("no vector registers")
+                    continue
+                cycles.append(setting["cycles"]["mean"])
+                cells.append(f"{number(cycles[-1])} ({moved['predicates']})")
+            rows.append([kernel, needs, *cells, f"{cycles[0] / min(cycles):.2f}"])
+    return ("400 matrices of orders 4 to 16, threshold 0: cycles (predicates in vector registers, of the kernels of all four orders). Gain: "
+            "the best over one slot.\n\n") + table(["borgc's", "masks it needs"] + [f"{t} slot{'s' * (t > 1)} of {m} masks" for m, t in shares] + ["gain"], rows)
+
+
+def draw_cores(rows, counts, path):
+    """A panel for each matrix and threshold: speed-up over the number of cores, a line for each memory."""
+    legend, panels = [], {}
+    for name, threshold, what, _, *cells in rows:
+        what = what.replace(" bytes a cycle", "").replace("96 a core, ", "")
+        if what not in legend:
+            legend.append(what)
+        panel = panels.setdefault((name, threshold), {"title": f"speed-up: {name}, {'no packing' if threshold == 'none' else 'threshold ' + threshold}",
+                                                      "ticks": [str(n) for n in counts], "series": [], "log": False, "label": "cores", "reach": [10]})
+        panel["series"].append({"name": what, "y": [1.0] + [float(c.split()[0]) for c in cells]})
+    chart.draw(path, list(panels.values()), legend)
+
+
+def cores(run, orders, out):
+    """Speed-up over one core; rates of misses of the shared cache."""
+    rows, counts = [], [1, 2, 4, 8, 10]
+    for name, where in (LP22, MYCIELSKIAN, MORE[6]):
+        kernel, how, _ = kernel_of(run, where)
+        for threshold in ("none", "0"):
+            for what, memory in (("96 bytes a cycle a core", lambda n: f"bandwidth={96 * n}"), ("96 bytes a cycle for all", lambda n: "bandwidth=96"),
+                                 ("96 a core, a cache of 16 MiB", lambda n: f"bandwidth={96 * n},cache_kib=16384"),
+                                 ("96 a core, a cache of 64 KiB", lambda n: f"bandwidth={96 * n},cache_kib=64"),
+                                 ("96 a core, stealing", lambda n: f"bandwidth={96 * n},assign=steal")):
+                one, cells = None, []
+                for n in counts:
+                    s = run(kernel, where, *how, "--slots", "8", "--threshold", threshold, "--orders", str(orders), "--seed", "8",
+                            "--set", f"cores={n},{memory(n)}")["settings"][0]
+                    one = one or s["cycles"]["mean"]
+                    cells.append(number(one) if n == 1 else f"{one / s['cycles']['mean']:.2f}")
+                    if "cache" in what:
+                        cells[-1] += f" ({100 * s['miss_rate']:.1f} %)"
+                rows.append([name, threshold, what, *cells])
+    draw_cores(rows, counts, os.path.join(out, "vector-core-cores.svg"))
+    return "Eight slots a core: speed-up over one core (share of the cache's look-ups that miss).\n\n![speed-up](vector-core-cores.svg)\n\n" + table(["rows of", "threshold", "memory", "cycles of one core"] + [f"{n} cores" for n in counts[1:]], rows)
+
+
+def estimates(run, matrices):
+    """What sizes are packed together, by three estimates of their instructions."""
+    rows, hows = [], ["lot", "all", "first"]
+
+    def add(what, kernel, where, *more):
+        found = {h: settings(run(kernel, where, *lists([8], ["0", "8", "48"]), "--estimate", h, *more)) for h in hows}
+        rows.append([what] + [f"{number(found[h][t, 8]['cycles']['mean'])} ({found[h][t, 8]['buckets']:.0f})" for t in ("0", "8", "48") for h in hows])
+    for name, where in (LP22, MYCIELSKIAN):
+        add(f"product, rows of {name}, at most 32 threads", "spmv_loop", where, "--warps", "rows:32", "--orders", "10", "--seed", "9")
+    for kernel, make, path in (("trisolve", triangular, "acopf/ACTIVSg200_AC_01.mtx.xz"), ("trisolve", triangular, "lp_kkt/degen3_it08.mtx.xz"),
+                               ("downdate", downdates, "lp_kkt/pilot87_it06.mtx.xz"), ("isai", inverses, "lp_kkt/degen3_it08.mtx.xz")):
+        with tempfile.NamedTemporaryFile("w", suffix=".txt", delete=False) as file:
+            make(os.path.join(matrices, path), file)
+        add(f"{kernel}, {os.path.basename(path)[:-7]}", kernel, ["--input", file.name], "--orders", "3")
+        os.unlink(file.name)
+    return "Eight slots: cycles (buckets) by threshold and `--estimate`.\n\n" + table(["kernel"] + [f"{t}: {h}" for t in ("0", "8", "48") for h in hows], rows)
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     p.add_argument("--build", default="build")
     p.add_argument("--matrices", default=os.path.join(HERE, "..", "..", "shared", "matrices"))
     p.add_argument("--report", default=os.path.join(HERE, "results", "vector-core.md"))
     p.add_argument("--orders", type=int, default=100)
-    p.add_argument("--only", default="figure,reading,sensitivity,plateau,baselines,kernels,beyond,machines", help="sections, separated by commas")
+    p.add_argument("--only", default="figure,reading,sensitivity,plateau,baselines,kernels,masks,estimates,cores,beyond,machines", help="sections, separated by commas")
     args = p.parse_args()
     run, only, out = Runner(args.build, args.matrices), args.only.split(","), os.path.dirname(args.report)
     put_section(args.report, "Irregular warps on a vector core",
                 "Made by `bench/vector_core.py` with the model of [docs/design/vector-core.md](../../docs/design/vector-core.md). Cycles are the "
                 f"simulator's and do not depend on the computer, here {platform.processor() or platform.machine()}, "
-                f"{os.cpu_count()} cores, {subprocess.run([run.command, '--version'], capture_output=True, text=True).stdout.strip()}.")
+                f"{os.cpu_count()} cores, {subprocess.run([run.command, '--version'], capture_output=True, text=True).stdout.splitlines()[0]}.")
     if "figure" in only:
         text, notes = figure(run, out, args.orders)
         put_section(args.report, "Fig. 9.4", text)
@@ -474,6 +562,12 @@ def main():
         put_section(args.report, "Other ways to run the same product", baselines(run))
     if "kernels" in only:
         put_section(args.report, "Kernels beyond the product", kernels(run, args.matrices))
+    if "masks" in only:
+        put_section(args.report, "Slots for masks", masks(run))
+    if "estimates" in only:
+        put_section(args.report, "Estimates for the buckets", estimates(run, args.matrices))
+    if "cores" in only:
+        put_section(args.report, "Several cores", cores(run, max(args.orders // 33, 2), out))
     if "beyond" in only:
         text, auto = beyond(run, max(args.orders // 5, 2))
         put_section(args.report, "Sorting and work stealing", text)

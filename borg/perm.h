@@ -32,7 +32,7 @@ typedef struct borg_move {
     int32_t source[2]; /* register numbers within that operand's value */
     int32_t segment;
     uint16_t index[BORG_MAX_VECTOR]; /* lane within its source; of the second + lanes (TWO) */
-    int32_t from[BORG_MAX_VECTOR];  /* register number of each lane */
+    int32_t from[BORG_MAX_VECTOR];   /* register number of each lane */
 } borg_move;
 
 /** Registers of one row. */

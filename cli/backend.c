@@ -104,13 +104,24 @@ static void print_cycles(const cli_backend *b, const mpk_accelerator_report *r) 
 }
 #endif
 
-/* cuda-interface[:NUMBER] */
+/* Of a table, with blocks that rest in a form of its own: "", or its name. */
+static int use_in_form(cli_args *args, const mpk_accelerator *table, const char *form) {
+    mpk_accelerator own = *table;
+    if (*form && mpk_accelerator_use_form(&own, form) != MPK_OK)
+        return refuse(args, own.atomics && !own.wait
+                                ? "blocks rest dense, compressed, single or bf16: cpu:FORM"
+                                : "blocks rest dense or single: cuda-interface:NUMBER:FORM");
+    return use(args, &own);
+}
+
+/* cuda-interface[:NUMBER[:FORM]] */
 static int use_cuda(cli_args *args, const char *number) {
     const mpk_accelerator *table = NULL;
-    char *end = NULL;
+    char *end = (char *)number;
     const long device = *number ? strtol(number, &end, 10) : 0;
-    if (*number && (*end || device < 0 || device > INT32_MAX))
-        return refuse(args, "expected cuda-interface or cuda-interface:NUMBER");
+    if ((*end && *end != ':') || device < 0 || device > INT32_MAX)
+        return refuse(args, "expected cuda-interface, cuda-interface:NUMBER or "
+                            "cuda-interface:NUMBER:FORM");
     const mpk_status status = mpk_accelerator_cuda(args->ctx, (int)device, &table);
     if (mpk_failed(status)) {
         const char *text = "";
@@ -123,7 +134,7 @@ static int use_cuda(cli_args *args, const char *number) {
     /* several warps add to one block in an order of their own */
     if (!is_typed(args, "schedule") && args->options.deterministic == MPK_ON)
         args->options.schedule = MPK_SCHEDULE_SUBSETS;
-    return use(args, table);
+    return use_in_form(args, table, *end ? end + 1 : "");
 }
 
 static void print_calls(const mpk_accelerator_report *r) {
@@ -150,9 +161,9 @@ int cli_backend_begin(cli_args *args, cli_backend *b) {
         if (mpk_options_set(args->ctx, &args->options, "device", name) == MPK_OK) return 0;
         return refuse(args, "expected cuda or cuda:NUMBER");
     }
-    if (IS("cpu") && !colon) {
+    if (IS("cpu")) {
         set_defaults(args, mpk_accelerator_cpu(), 0);
-        return use(args, mpk_accelerator_cpu());
+        return use_in_form(args, mpk_accelerator_cpu(), colon ? colon + 1 : "");
     }
     if (IS("cuda-interface")) return use_cuda(args, colon ? colon + 1 : "");
 #ifdef METAPACK_SIM

@@ -43,9 +43,11 @@ void stats_write_json(const stats_table *t, FILE *out) {
     fprintf(out,
             ",\n  \"n\": %d,\n  \"nnz\": %" PRId64
             ",\n  \"grid\": %s,\n  \"matching\": \"%s\",\n  \"similarity\": %.6g,\n"
+            "  \"similarity_end\": %.6g,\n  \"joining\": %s,\n"
             "  \"status\": \"ok\",\n  \"blockings\": [\n",
             t->problem.n, t->problem.nnz, t->options.grid == MPK_ON ? "true" : "false",
-            mpk_option_word("matching", t->options.matching), t->options.similarity);
+            mpk_option_word("matching", t->options.matching), t->options.similarity,
+            t->options.similarity_end, t->options.joining == MPK_OFF ? "false" : "true");
     for (int k = 0; k < t->count; k++) {
         write_run(&t->run[k], out);
         fprintf(out, k + 1 < t->count ? ",\n" : "\n");

@@ -12,7 +12,7 @@ foreach(entry oracle_random:900 oracle_cases:800 matrices:1000 python:70 engines
 endforeach()
 # What borgc emits is compiled and run once, in the build without sanitizers: neither the text nor its object is
 # instrumented. Here borgc makes all of it.
-foreach(name borg_emit borg_emit_parts borg_fast_rcp borg_flat borg_loops borg_math borg_nontemporal borg_random sim_spatial_pipeline
+foreach(name borg_complex borg_emit borg_emit_parts borg_fast_rcp borg_flat borg_loops borg_math borg_narrow borg_nontemporal borg_random sim_spatial_pipeline
         sim_synthesize_synthesize)
     if(METAPACK_SANITIZE AND TEST ${name})
         set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT BORG_CC=none)

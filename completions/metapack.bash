@@ -11,8 +11,8 @@ _metapack_options() # COMMAND -> its options
                 --force --json --quiet --progress --help --ordering --given-perm --given-blocks
                 --given-pivots --matching --scaling --model-threads --accuracy --pivot-threshold
                 --zero-tolerance --static-shift --restart --shadow --symmetry-tolerance --direct
-                --factor-type --strategy --block --grid --similarity --joining --level
-                --level-rule --fill-factor --capacity-rule --drop-tolerance --drop-norm
+                --factor-type --strategy --block --grid --similarity --similarity-end --joining
+                --level --level-rule --fill-factor --capacity-rule --drop-tolerance --drop-norm
                 --pivoting --stages --butterfly --schedule --sweeps --jacobi-epsilon
                 --jacobi-decay --jacobi-norm --jacobi-push --jacobi-judge --block-tolerance
                 --shift --omega --precision --solve-sweeps --triangular --isai-pattern
@@ -23,7 +23,8 @@ _metapack_options() # COMMAND -> its options
             echo '--generate --method --device --threads --memory-limit --plot --json --quiet
                 --progress --help --ordering --given-perm --given-blocks --given-pivots
                 --matching --scaling --model-threads --symmetry-tolerance --strategy --block
-                --grid --similarity --joining --device-number --device-memory-limit --seed' ;;
+                --grid --similarity --similarity-end --joining --device-number
+                --device-memory-limit --seed' ;;
         inertia)
             echo '--generate --method --device --threads --memory-limit --plot --json --quiet
                 --progress --help --ordering --given-perm --matching --scaling --model-threads
@@ -38,7 +39,7 @@ _metapack_options() # COMMAND -> its options
         stats)
             echo '--generate --threads --memory-limit --plot --json --quiet --progress --help
                 --ordering --matching --symmetry-tolerance --strategy --block --levels --scalar
-                --grid --similarity --seed' ;;
+                --grid --similarity --similarity-end --joining --seed' ;;
         convert)
             echo '--generate --output --force --json --quiet --progress --help
                 --symmetry-tolerance --seed' ;;
@@ -114,7 +115,7 @@ _metapack_number() # OPTION: is its value a number?
         --sweeps | --jacobi-epsilon | --jacobi-decay | --shift | --solve-sweeps) return 0 ;;
         --symmetry-tolerance | --omega | --device-number | --device-memory-limit) return 0 ;;
         --isai-power | --isai-block | --isai-limit | --isai-relax | --jacobi-push) return 0 ;;
-        --block-tolerance) return 0 ;;
+        --block-tolerance | --similarity-end) return 0 ;;
         *) return 1 ;;
     esac
 }
@@ -125,7 +126,7 @@ _metapack_values() # OPTION -> the words it takes, or nothing
     case $1 in
         --dense | --methods) echo 'auto tile bunch-kaufman rook aasen butterfly none off' ;;
         --type) echo 's d c z ldlt' ;;
-        --backend) echo 'cpu cuda systolic:32x32 pipe' ;;
+        --backend) echo 'cpu cuda cuda-interface systolic:32x32 pipe' ;;
         --target) echo 'c hls cuda' ;;
         --fill) echo 'full level:0 level:1 level:2' ;;
         --levels) echo '0 0:3 0:5 full 0:3,full' ;;

@@ -51,6 +51,7 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '--block=[most rows of a block]:N:'
                 '--grid=-[cut blocks with exactly as many rows as block says]::WHEN:(off on auto)'
                 '--similarity=[rows share a block if the cosine of their patterns is at least this]:C:'
+                '--similarity-end=[the blocking ends where similarity, which falls from level to level, is below this]:C:'
                 '--joining=[rows that depend on each other share a block, however little their patterns in A have in common]:WHEN:(off on auto)'
                 '--level=[level of fill of the blocks, -1]:K:'
                 '--level-rule=[how levels of fill grow where two blocks meet]:NAME:(sum max)'
@@ -117,6 +118,7 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '--block=[most rows of a block]:N:'
                 '--grid=-[cut blocks with exactly as many rows as block says]::WHEN:(off on auto)'
                 '--similarity=[rows share a block if the cosine of their patterns is at least this]:C:'
+                '--similarity-end=[the blocking ends where similarity, which falls from level to level, is below this]:C:'
                 '--joining=[rows that depend on each other share a block, however little their patterns in A have in common]:WHEN:(off on auto)'
                 '--device-number=[which GPU, from 0]:N:'
                 '--device-memory-limit=[most device memory of a factorization and of the solves with it]:BYTES:'
@@ -199,6 +201,8 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '--scalar=[on | off]:WHEN:'
                 '--grid=-[cut blocks with exactly as many rows as block says]::WHEN:(off on auto)'
                 '--similarity=[rows share a block if the cosine of their patterns is at least this]:C:'
+                '--similarity-end=[the blocking ends where similarity, which falls from level to level, is below this]:C:'
+                '--joining=[rows that depend on each other share a block, however little their patterns in A have in common]:WHEN:(off on auto)'
                 '--seed=[seed of all random choices]:N:'
             ) ;;
         convert)

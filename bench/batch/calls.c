@@ -76,7 +76,8 @@ int row_blas(bench *b) {
                                                      &done, b->a, n, b->each, b->b, n, b->each,
                                                      &dbeta, b->c, n, b->each, count));
     int *pivots = b->other_pivots, *info = b->outcome;
-#define GETRF(X, type) cublas##X##getrfBatched(b->blas, n, (type **)b->pointers, n, pivots, info, count)
+#define GETRF(X, type)                                                                             \
+    cublas##X##getrfBatched(b->blas, n, (type **)b->pointers, n, pivots, info, count)
     switch (b->scalar) {
     case MPK_S:
         return (int)GETRF(S, float);

@@ -139,8 +139,8 @@ double row_backward(bench *b) {
     free(got), free(piv);
     const double unit = b->scalar == MPK_S || b->scalar == MPK_C ? 0x1p-24 : 0x1p-53;
     if (!(worst <= 1e3 * b->n * unit * (pivoting_of(b) == MPK_PIVOTING_STATIC ? 1000 : 1))) {
-        fprintf(stderr, "%s %c %s kernels %d n %d: backward error %g\n", b->verb,
-                "sdcz"[b->scalar], b->layout, (int)b->kernels, b->n, worst);
+        fprintf(stderr, "%s %c %s kernels %d n %d: backward error %g\n", b->verb, "sdcz"[b->scalar],
+                b -> layout, (int)b -> kernels, b -> n, worst);
         if (b->lenient) return -1;
         exit(5);
     }

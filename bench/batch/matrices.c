@@ -64,7 +64,8 @@ void **row_pointers(bench *b, void *data) {
 
 void row_make(bench *b) {
     const int n = b->n, general = starts(b, "ldu");
-    const int strong = starts(b, "llt") || (starts(b, "l") && pivoting_of(b) == MPK_PIVOTING_NONE) ||
+    const int strong = starts(b, "llt") ||
+                       (starts(b, "l") && pivoting_of(b) == MPK_PIVOTING_NONE) ||
                        (starts(b, "solve") && pivoting_of(b) < MPK_PIVOTING_PARTIAL);
     b->each = (int64_t)n * n + (is(b->layout, "gaps") ? 4 : 0);
     b->total = (b->count + 31) / 32 * 32 * b->each;

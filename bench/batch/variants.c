@@ -100,14 +100,14 @@ static int one(bench *b, const char *kinds) {
                 "{\"verb\": \"%s\", \"letter\": \"%c\", \"n\": %d, \"count\": %lld, \"kernels\": "
                 "\"%s\", \"ms\": %.5g, \"copy_ms\": %.5g, \"getrf_ms\": %.5g, \"potrf_ms\": %.5g, "
                 "\"matinv_ms\": %.5g, \"operations\": %.6g, \"bytes\": %.6g, \"backward\": %.3g}\n",
-                b->verb, "sdcz"[b->scalar], b->n, (long long)b->count, names[kind], ms, copied, getrf,
-                cholesky, inverses, operations(b) * (double)b->count,
-                2.0 * (double)b->count * b->n * b->n * (double)size_of(b), error);
+                b->verb, "sdcz"[b->scalar], b -> n, (long long)b -> count, names[kind], ms, copied,
+                getrf, cholesky, inverses, operations(b) * (double)b -> count,
+                2.0 * (double)b -> count * b -> n * b -> n *(double)size_of(b), error);
         fflush(b->out);
         printf("%-13s %c %2d %6lld %-9s %9.5f copy %9.5f getrf %9.5f potrf %9.5f matinv %9.5f "
                "backward %.2g\n",
-               b->verb, "sdcz"[b->scalar], b->n, (long long)b->count, names[kind], ms, copied, getrf,
-               cholesky, inverses, error);
+               b->verb, "sdcz"[b->scalar], b -> n, (long long)b -> count, names[kind], ms, copied,
+               getrf, cholesky, inverses, error);
         fflush(stdout);
     }
     row_drop(b);

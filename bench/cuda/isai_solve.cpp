@@ -6,7 +6,7 @@
 //   sqmr  indefinite factors under SQMR on the device, 1e-8, 1000 iterations: exact, Jacobi sweeps, ISAI(1..3) with
 //         0..3 relaxations; of generated matrices ("nlpkkt 30") or files (x.mtx, x.mtx.xz)
 //   suite Fig. 7, 8 and Table III: likewise on the matrices of suite.txt, and files, as they are; without a preconditioner and by
-//         Jacobi's, too; NAMEs: parts of their lines, or all, and files. bench/isai_suite.py reads what is printed
+//         Jacobi's, too; NAMEs: parts of their lines, or all, and files. bench/isai_figures.py reads what is printed
 //   tune  level sets and Table II's iterations of siblings, or of specs of the generators ("rcm:elements shell 300", a spec that has
 //         a space), for SEEDS seeds of IDR's
 //   auto  option triangular auto on siblings, as idr has them, and on other matrices, as sqmr has them: what it measures, and takes
@@ -100,8 +100,7 @@ static void idr(const char *name, double scale, bool by_auto) {
     mpk_options o;
     mpk_options_init(&o);
     o.method = MPK_METHOD_ILU0, o.factor_type = MPK_TYPE_LDU, o.krylov = MPK_KRYLOV_IDR;
-    o.shadow = 4, o.tolerance = 1e-10, o.max_iterations = 20000,
-    o.device = place();
+    o.shadow = 4, o.tolerance = 1e-10, o.max_iterations = 20000, o.device = place();
     o.matching = MPK_OFF, o.scaling = MPK_OFF, o.ordering = MPK_ORDERING_NATURAL;
     o.isai_pattern = MPK_ISAI_OF_MATRIX;
     double time = now();
@@ -228,7 +227,7 @@ static outcome by_jacobi(csr a) {
     return got;
 }
 
-// A line for bench/isai_suite.py: what exact solves do not solve is not in the suite, and nothing else is tried.
+// A line for bench/isai_figures.py: what exact solves do not solve is not in the suite, and nothing else is tried.
 static void suite_matrix(const char *kind, const char *name, const csr &a) {
     mpk_problem *p = problem_of(a);
     const std::vector<double> ones((size_t)a.n, 1.0);

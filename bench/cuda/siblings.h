@@ -72,8 +72,7 @@ inline std::vector<double> unit_diagonal(csr &a) {
         for (int64_t e = a.ptr[i]; e < a.ptr[i + 1]; ++e)
             if (a.index[e] == i && a.val[e] != 0) scale[i] = 1 / std::sqrt(std::fabs(a.val[e]));
     for (int32_t i = 0; i < a.n; ++i)
-        for (int64_t e = a.ptr[i]; e < a.ptr[i + 1]; ++e)
-            a.val[e] *= scale[i] * scale[a.index[e]];
+        for (int64_t e = a.ptr[i]; e < a.ptr[i + 1]; ++e) a.val[e] *= scale[i] * scale[a.index[e]];
     return scale;
 }
 

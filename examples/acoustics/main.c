@@ -138,7 +138,8 @@ int main(int argc, char **argv) {
     dense.n = n;
     const int off = !strcmp(name, "off");
     dense.method = method_of(off ? "none" : name, &dense.memory);
-    if (argc == 7 || argc > 8 || surface_make(shape, n, &s) || !(k > 0) || dense.method == MPK_DENSE_COUNT) {
+    if (argc == 7 || argc > 8 || surface_make(shape, n, &s) || !(k > 0) ||
+        dense.method == MPK_DENSE_COUNT) {
         fprintf(stderr,
                 "acoustics [sphere|head|engine] [TRIANGLES] [K] [METHOD] [PICTURE.png] [A.npy "
                 "B.npy]\n"

@@ -11,11 +11,11 @@ static int save(const char *path, int64_t rows, int64_t cols, const float comple
     if (!file) return -1;
     memset(head + 10, ' ', sizeof head - 11);
     head[8] = (char)(sizeof head - 10), head[sizeof head - 1] = '\n';
-    const int length = snprintf(
-        head + 10, sizeof head - 10,
-        cols ? "{'descr': '<c8', 'fortran_order': True, 'shape': (%lld, %lld), }"
-             : "{'descr': '<c8', 'fortran_order': True, 'shape': (%lld,), }",
-        (long long)rows, (long long)cols);
+    const int length =
+        snprintf(head + 10, sizeof head - 10,
+                 cols ? "{'descr': '<c8', 'fortran_order': True, 'shape': (%lld, %lld), }"
+                      : "{'descr': '<c8', 'fortran_order': True, 'shape': (%lld,), }",
+                 (long long)rows, (long long)cols);
     head[10 + length] = ' ';
     int bad = fwrite(head, sizeof head, 1, file) != 1;
     for (int64_t j = 0; j < (cols ? cols : 1) && !bad; j++) {

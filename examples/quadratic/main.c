@@ -3,17 +3,19 @@
  *  is
  *  one:  minimise 1/2 x^T H x + c^T x  subject to  A x = b,  l <= x <= u  (bounds may be infinite).
  *
- *      quadratic [--device cpu|cuda|auto] [--delta D] [--seeds K] [--only whole|condensed]
- *      [SPEC...] SPEC: "random N M", "control N", "infeasible N M", "unbounded N M", "dependent N
- *      M"
+ *      quadratic [--device cpu|cuda|auto] [--delta D] [--seeds K] [--only
+ *      whole|condensed|systems] [SPEC...] SPEC: "random N M", "linear N M", "degenerate N M",
+ *      "control N", "infeasible N M", "unbounded N M", "dependent N M"
  *
  *  Each program is solved twice: with the whole KKT system, whose pivots are chosen by the library
  *  and whose inertia says whether the step is one of descent; and condensed, as codes do that have
  *  no such factorization: H + Theta + A^T A / delta, positive definite, for the system with -delta
  *  I in its corner. Both are the predictor-corrector method of Mehrotra (SIAM J. Optim. 2, 1992):
  *  two solves with each factorization. Of the values only those of the diagonal travel to the
- *  device. */
+ *  device. --only systems: of a linear program the whole system, the reduced one and the Schur
+ *  complement side by side at each step (three.h). */
 #include "method.h"
+#include "three.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,6 +93,11 @@ int main(int argc, char **argv) {
         }
         printf("%s, seed %d: %d unknowns, %d constraints, %s\n", spec[s / seeds], 1 + s % seeds,
                p.n, p.m, p.known ? "a solution is known" : p.ends);
+        if (!strcmp(only, "systems")) {
+            wrong += three_systems(ctx, &p, &options);
+            program_free(&p);
+            continue;
+        }
         if (strcmp(only, "condensed") != 0) {
             status = run(ctx, &p, &options, true, delta, &right);
             wrong += !right;

@@ -195,6 +195,7 @@ mpk_status minimise(kkt *k, outcome *out) {
         else if (falls_along(p, z.dx) || falls_along(p, z.x))
             out->end = "unbounded below";
         if (strcmp(out->end, "not solved") != 0 || out->steps == MOST_STEPS) break;
+        if (k->seen) k->seen(k, out->steps, z.mu, z.x, z.zl);
         status = kkt_factorize(k, z.theta);
         if (!mpk_failed(status)) status = advance(&z, k);
     }

@@ -99,6 +99,27 @@ static void make_random(program *p, int32_t n, int32_t m, bool dependent) {
     plant_solution(p);
 }
 
+/* A linear program in standard form: x >= 0, no H; a solution at which m unknowns are positive, so
+ * that it is the only one. degenerate: four fifths of m. */
+static void make_linear(program *p, int32_t n, int32_t m, bool degenerate) {
+    const int32_t positive = degenerate ? m - m / 5 : m;
+    double *y = room((size_t)m, sizeof *y);
+    program_make(p, n, m);
+    for (int32_t i = 0; i < m; i++) {
+        y[i] = 2 * uniform() - 1;
+        for (int k = 0; k < 4; k++)
+            put(&p->a, i, k == 0 ? i : (int32_t)(uniform() * n), k == 0 ? 4 : 2 * uniform() - 1);
+    }
+    multiply(&p->a, true, false, 1, y, p->c);
+    for (int32_t j = 0; j < n; j++) {
+        p->known[j] = j < positive ? 0.1 + uniform() : 0;
+        p->c[j] += j < positive ? 0 : 0.1 + uniform();
+        p->l[j] = 0, p->u[j] = INFINITY;
+    }
+    multiply(&p->a, false, false, 1, p->known, p->b);
+    free(y);
+}
+
 /* N steps of a chain with four states and two controls, x' = F x + G u, bounds on all: the pattern
  * of model predictive control. Unknowns in the order of time. */
 static void make_control(program *p, int32_t steps) {
@@ -148,6 +169,8 @@ bool program_of(program *p, const char *spec, int seed) {
     if (words == 2 && !strcmp(name, "control") && n > 0 && n <= 1000000)
         return make_control(p, n), true;
     if (words != 3 || m < 3 || n < m || n > 10000000) return false;
+    if (!strcmp(name, "linear") || !strcmp(name, "degenerate"))
+        return make_linear(p, n, m, name[0] == 'd'), true;
     if (!strcmp(name, "random") || !strcmp(name, "dependent"))
         return make_random(p, n, m, name[0] == 'd'), true;
     if (!strcmp(name, "infeasible") || !strcmp(name, "unbounded"))

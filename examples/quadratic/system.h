@@ -26,6 +26,9 @@ typedef struct kkt {
     mpk_options options;
     double time[STAGES], analysis;
     int factorizations, raised;
+    /** Is told each iterate, before its step: x, and the multipliers of its lower bounds. NULL: no
+     *  one is. */
+    void (*seen)(struct kkt *k, int step, double mu, const double *x, const double *s);
 } kkt;
 
 double now(void);

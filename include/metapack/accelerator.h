@@ -116,6 +116,13 @@ typedef struct mpk_accelerator_span {
     double began_s, ended_s;
 } mpk_accelerator_span;
 
+/** A form in which blocks of doubles may rest (mpk_accelerator.stored_bytes, load, store). */
+typedef struct mpk_accelerator_form {
+    const char *name; /**< "single"; NULL: behind the last one */
+    int64_t (*stored_bytes)(void *self, int32_t n);
+    mpk_accelerator_kernel *load, *store;
+} mpk_accelerator_form;
+
 typedef struct mpk_accelerator {
     size_t struct_size; /**< sizeof(mpk_accelerator) */
     const char *name;   /**< "systolic array, 32 x 32 cells": for reports */
@@ -179,6 +186,8 @@ typedef struct mpk_accelerator {
      *  forgotten; returns their number. They are recorded from the first call on, whose `most` is 0.
      *  NULL: only the host's times are known. */
     int64_t (*spans)(void *self, int64_t most, mpk_accelerator_span *spans);
+    const mpk_accelerator_form
+        *forms; /**< those that mpk_accelerator_use_form() knows; NULL: none */
     /** What went wrong in the last call that failed; NULL, or a text that lives as long as the table. */
     const char *(*last_error)(void *self);
 } mpk_accelerator;
@@ -214,6 +223,14 @@ MPK_API mpk_status mpk_accelerator_report_get(const mpk_context *ctx,
  *  have, in all precisions. A copy of it may be given less, or `pairs` and `judges`, which it leaves
  *  off. */
 MPK_API const mpk_accelerator *mpk_accelerator_cpu(void);
+
+/** Let blocks rest in a form of the table's own: of the processor's "compressed" (a bit mask and the
+ *  values of its bits), "single" and "bf16" (the upper half of a single), of a GPU's "single". They are
+ *  rounded whenever they are stored; a solve makes up for that by its iterations. MPK_D alone.
+ *  table [inout] a copy of the caller's
+ *  name  [in]    "dense": none
+ *  Returns MPK_OK | MPK_ERR_ARGUMENT: the table has no such form */
+MPK_API mpk_status mpk_accelerator_use_form(mpk_accelerator *table, const char *name);
 
 /** An NVIDIA GPU as an accelerator: kernels that borgc made (s, d; blocks of 8, 16, 32 rows), queued on
  *  streams. It has atomics, pivots with pairs, and judges. ctx opens the GPU as mpk_device_info_get()

@@ -43,8 +43,8 @@ typedef struct mpk_block_stats {
     mpk_block_level *row; /**< size count; freed by mpk_block_stats_clear() */
 } mpk_block_stats;
 
-/** Block a problem by options.strategy, ordering, block, grid, similarity and matching, and compute
- *  one row of the table for each level of fill.
+/** Block a problem by options.strategy, ordering, block, grid, similarity, similarity_end, joining
+ *  and matching, and compute one row of the table for each level of fill.
  *  levels [in]  size count: levels of fill, -1: complete
  *  scalar [in]  1: also scalar_nnz, scalar_depth, mean_fill and memory_ratio, each row by a scalar
  *               symbolic factorization

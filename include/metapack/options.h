@@ -415,12 +415,16 @@ typedef struct mpk_options {
      *  processor. From 0 to 1. */
     double block_tolerance;
     /** Approximate inverses by blocks: the columns of a block share one system. on: the pattern
-     *  is one of blocks, so all columns of a block have the same rows, whole blocks. More
-     *  entries of M, quicker to make and to apply where blocks are full. Not with isai_pattern
-     *  blocks, nor on a device. Default off. */
+     *  is one of blocks, so all columns of a block have the same rows, whole blocks. M has more
+     *  entries, without an index each: its pattern is found sooner, and products take longer
+     *  unless blocks are full. Not with isai_pattern blocks, nor on a device. Default off. */
     mpk_switch isai_frames;
+    /** The blocking ends where similarity, which falls from level to level, is below this.
+     *  Above similarity no two rows share a block for their cosine. From 0 to 1. Default
+     *  0.05. */
+    double similarity_end;
     /* options: end */
-    int64_t reserved[12]; /**< 0: for options to come; metapack.h, Structs */
+    int64_t reserved[11]; /**< 0: for options to come; metapack.h, Structs */
 } mpk_options;
 
 /** Fill *options with the defaults. */

@@ -32,7 +32,7 @@ static int64_t bound_of_work(const vs_machine *m, const vr_program *p, const vs_
         greatest(bound, share(odd + work[VR_ON_ALU], n[VS_ALU_STORE_UNIT] + n[VS_FMA_ALU_UNIT]));
     bound = greatest(bound, share(fma + odd + work[VR_ON_ALU],
                                   n[VS_FMA_UNIT] + n[VS_FMA_ALU_UNIT] + n[VS_ALU_STORE_UNIT]));
-    return greatest(bound, share(issued, m->issue_width));
+    return greatest(bound, share(issued, (int64_t)m->issue_width * m->cores));
 }
 
 /* The controllers' time, shared evenly; with a cache a miss takes more. */

@@ -20,9 +20,21 @@ typedef struct vs_slot {
     uint64_t *age;              /* ring: when each step in the buffer was fetched */
     int64_t began;
     bool moved; /* in this cycle */
+    vs_stall stall;
 } vs_slot;
 
+/** What cores share: memory's controllers, the cache, the list of partitions. */
+typedef struct vs_chip {
+    int32_t ncores;
+    struct vs_core *cores;
+    int64_t now;
+    int64_t *controller; /* free at, in 1/256 of a cycle */
+    uint64_t *tags;      /* cache: [sets][ways], most recent first; 0: none */
+    int64_t sets;
+} vs_chip;
+
 typedef struct vs_core {
+    vs_chip *chip;
     const vs_machine *m;
     const vr_program *program;
     const vs_trace *trace;
@@ -38,12 +50,9 @@ typedef struct vs_core {
     int32_t stage_end; /* partitions of the stages so far */
     int64_t *free_at[VS_UNITS];
     int32_t units[VS_UNITS], last[VS_UNITS]; /* last: used last, so that all take turns */
-    int64_t *controller;                     /* free at, in 1/256 of a cycle */
     int64_t *line_cost;                      /* of so many bytes, in 1/256 of a cycle */
     int64_t *queue;                          /* when each access under way ends */
     int32_t nqueue;
-    uint64_t *tags; /* cache: [sets][ways], most recent first; 0: none */
-    int64_t sets;
     int64_t offset; /* of this stage in the log */
 } vs_core;
 

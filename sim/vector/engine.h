@@ -14,7 +14,7 @@ typedef union vs_lane {
     uint32_t w;
 } vs_lane;
 
-/** Branches on data decided by lot (estimate.c). */
+/** Branches on data decided by lot. */
 typedef struct vs_guess {
     bool *unknown;  /* of each register: it holds what was read from memory, or comes of it */
     uint64_t state; /* of the lots */
@@ -68,8 +68,10 @@ void vs_compute(vs_engine *e, const vr_inst *v);
 /** access.c: a LD or ST of the lanes of the mask; false: out of bounds, a message says where. */
 bool vs_access(vs_engine *e, const vr_inst *v);
 
-/** estimate.c: the next lot; an instruction has been executed, by all lanes if `all`. */
+/** guess.c: the next lot; does an instruction's result come of memory; it has been executed, by all
+ *  lanes if `all`. */
 bool vs_draw(vs_guess *guess);
+bool vs_from_memory(const vr_inst *inst, const bool *unknown);
 void vs_note(vs_guess *guess, const vr_inst *inst, bool all);
 
 #endif

@@ -7,29 +7,14 @@
 enum { TRIALS = 32 };                                 /* of a size */
 enum { MOST_STEPS = 1 << 22, MOST_BY_LOT = 1 << 16 }; /* of a program that does not end, of lots */
 
-bool vs_draw(vs_guess *guess) {
-    return vs_random(&guess->state) >> 63;
-}
-
-static bool from_memory(const vr_inst *v, const bool *unknown) {
-    bool from = (v->op == VR_LD && v->how != VR_CONST) || (v->guard >= 0 && unknown[v->guard]);
-    for (int k = 0; k < 3; ++k) from = from || (v->a[k].kind == VR_REG && unknown[v->a[k].at]);
-    return from;
-}
-
-void vs_note(vs_guess *guess, const vr_inst *v, bool all) {
-    if (v->dst < 0) return;
-    guess->unknown[v->dst] = from_memory(v, guess->unknown) || (!all && guess->unknown[v->dst]);
-}
-
-/* Registers that may ever do so. */
+/* Registers that may ever hold what comes of memory. */
 static bool *find_unknown(const vr_program *p, borg_arena *arena) {
     bool *unknown = BORG_NEW(arena, p->nregisters + 1, bool), changed = true;
     while (changed) {
         changed = false;
         for (int32_t i = 0; i < p->ninsts; ++i) {
             const vr_inst *v = &p->insts[i];
-            if (v->dst < 0 || unknown[v->dst] || !from_memory(v, unknown)) continue;
+            if (v->dst < 0 || unknown[v->dst] || !vs_from_memory(v, unknown)) continue;
             unknown[v->dst] = changed = true;
         }
     }

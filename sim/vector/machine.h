@@ -12,6 +12,7 @@
     X(vector_registers, 256, 1, 1 << 20, "physical vector registers")                              \
     X(mask_registers, 16, 1, 1 << 20, "physical mask registers")                                   \
     X(slots, 16, 1, 64, "most partitions at once: fetch units")                                    \
+    X(cores, 1, 1, 64, "that share controllers, cache and bandwidth; all else each has")           \
     X(pipelines, 8, 1, 64, "vector pipelines")                                                     \
     X(fma_units, 2, 0, 64, "units of a pipeline for FMA alone")                                    \
     X(fma_alu_units, 1, 0, 64, "units of a pipeline for FMA or ALU instructions")                  \

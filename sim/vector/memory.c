@@ -7,7 +7,7 @@
 /* In the cache? If not, it is from now on: least recently used ones go. */
 static bool look_up(vs_core *c, int64_t line) {
     const int32_t ways = c->m->cache_ways;
-    uint64_t tag = (uint64_t)line + 1, *set = &c->tags[(line % c->sets) * ways];
+    uint64_t tag = (uint64_t)line + 1, *set = &c->chip->tags[(line % c->chip->sets) * ways];
     int32_t k = 0;
     while (k < ways - 1 && set[k] != tag) ++k;
     bool hit = set[k] == tag;
@@ -50,11 +50,11 @@ int64_t vs_transfer(vs_core *c, const vs_step *step, int64_t from, int32_t cycle
             if (to > end) to = end;
             int32_t bytes = at_least((int32_t)(to - at), m->granule_bytes);
             if (bytes > m->line_bytes) bytes = m->line_bytes;
-            if (c->sets && !look_up(c, line)) {
+            if (c->chip->sets && !look_up(c, line)) {
                 missed = true;
                 bytes = m->line_bytes;
             }
-            int64_t *busy = &c->controller[line % m->controllers];
+            int64_t *busy = &c->chip->controller[line % m->controllers];
             if (*busy < leaves * 256) *busy = leaves * 256;
             *busy += c->line_cost[bytes];
             c->times->bytes += bytes;

@@ -23,6 +23,9 @@ static void put_head(const vs_sweep *s, borg_sink *out) {
              s->program->name, m->name, s->nwarps, s->least_warp, s->most_warp,
              s->needs.vector_registers, s->needs.data, s->needs.metadata, s->needs.mask_registers,
              s->most_slots);
+    if (m->cores > 1)
+        borg_put(out, "%d cores share %g bytes of memory a cycle%s; slots are each one's\n",
+                 m->cores, m->bandwidth, m->cache_kib ? " and the cache" : "");
     if (o->spills.predicates)
         borg_put(out,
                  "%d predicates in vector registers, for %d masks: %d instructions to write them, "
@@ -133,14 +136,15 @@ void vs_put_json(const vs_sweep *s, const char *input, borg_sink *out) {
     borg_put(out, ", \"machine\": ");
     put_string(o->machine.name, out);
     borg_put(out,
-             ",\n  \"warps\": %d, \"least_threads\": %d, \"most_threads\": %d, \"orders\": %d, "
+             ", \"cores\": %d,\n  \"warps\": %d, \"least_threads\": %d, \"most_threads\": %d, "
+             "\"orders\": %d, "
              "\"seed\": %" PRIu64 ",\n  \"registers\": {\"vector\": %d, \"mask\": %d, "
              "\"most_slots\": %d, \"table_bits\": %" PRId64
              "},\n  \"spills\": {\"predicates\": %d, "
              "\"stores\": %d, \"loads\": %d, \"compares\": %d},\n  \"values_checked\": %" PRId64
              ", \"worst_error\": %.17g, \"sizes\": [",
-             s->nwarps, s->least_warp, s->most_warp, o->orders, o->seed, s->needs.vector_registers,
-             s->needs.mask_registers, s->most_slots,
+             o->machine.cores, s->nwarps, s->least_warp, s->most_warp, o->orders, o->seed,
+             s->needs.vector_registers, s->needs.mask_registers, s->most_slots,
              vs_table_bits(&o->machine, &s->needs, s->most_slots), o->spills.predicates,
              o->spills.stores, o->spills.loads, o->spills.again, s->values, s->worst_error);
     /* [threads, warps], rising */

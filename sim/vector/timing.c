@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A core cycle by cycle: issue, branches, fetch; then to the next cycle in which something can
+/* Cores cycle by cycle: issue, branches, fetch; then to the next cycle in which something can
  * happen. */
 #include "sim/vector/core.h"
 #include <inttypes.h>
@@ -32,25 +32,19 @@ int32_t vs_most_slots(const vs_machine *m, const vr_needs *needs, int32_t strips
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
-static vs_core *new_core(const vs_machine *m, const vr_program *p, const vs_trace *trace,
-                         int32_t slots, vs_times *times, vs_log *log, borg_diags *diags) {
-    borg_arena *arena = diags->arena;
-    vs_core *c = BORG_NEW(arena, 1, vs_core);
-    *c = (vs_core){.m = m,
-                   .program = p,
-                   .trace = trace,
-                   .nslots = slots,
-                   .times = times,
-                   .log = log,
-                   .diags = diags};
+static void make_core(vs_core *c, const vs_core *like, int32_t slots) {
+    borg_arena *arena = like->diags->arena;
+    const vs_machine *m = like->m;
+    const vr_program *p = like->program;
+    *c = *like;
+    c->nslots = slots;
     const int32_t per[3] = {m->fma_units, m->fma_alu_units, m->alu_store_units};
     for (int k = 0; k < 3; ++k)
         c->units[k] = per[k] * (m->dispatch == VS_STRIPED ? 1 : m->pipelines);
     c->units[VS_PORT] = m->ports;
-    times->pipelines = m->dispatch == VS_STRIPED ? 1 : m->pipelines;
     for (int k = 0; k < VS_UNITS; ++k) {
         c->free_at[k] = BORG_NEW(arena, c->units[k] + 1, int64_t);
-        times->units[k] = c->units[k];
+        c->times->units[k] += c->units[k];
     }
     c->slots = BORG_NEW(arena, slots, vs_slot);
     for (int32_t i = 0; i < slots; ++i) {
@@ -58,15 +52,31 @@ static vs_core *new_core(const vs_machine *m, const vr_program *p, const vs_trac
         c->slots[i].loaded = BORG_NEW(arena, p->nregisters + 1, bool);
         c->slots[i].age = BORG_NEW(arena, m->buffer, uint64_t);
     }
-    c->classes = BORG_NEW(arena, p->ninsts, vr_class);
-    for (int32_t i = 0; i < p->ninsts; ++i) c->classes[i] = vr_classify(&p->insts[i]);
-    c->controller = BORG_NEW(arena, m->controllers, int64_t);
-    c->line_cost = BORG_NEW(arena, m->line_bytes + 1, int64_t);
-    for (int32_t b = 0; b <= m->line_bytes; ++b) c->line_cost[b] = vs_line_cost(m, b);
     c->queue = BORG_NEW(arena, m->memory_queue + 1, int64_t);
-    c->sets = (int64_t)m->cache_kib * 1024 / m->line_bytes / m->cache_ways;
-    c->tags = BORG_NEW(arena, c->sets * m->cache_ways + 1, uint64_t);
-    return c;
+}
+
+/* Cores that differ in nothing; what the first one does is logged. */
+static vs_chip *new_chip(const vs_core *like, int32_t slots) {
+    borg_arena *arena = like->diags->arena;
+    const vs_machine *m = like->m;
+    vs_core first = *like;
+    vs_chip *chip = first.chip = BORG_NEW(arena, 1, vs_chip);
+    const vr_program *p = like->program;
+    first.classes = BORG_NEW(arena, p->ninsts, vr_class);
+    for (int32_t i = 0; i < p->ninsts; ++i) first.classes[i] = vr_classify(&p->insts[i]);
+    first.line_cost = BORG_NEW(arena, m->line_bytes + 1, int64_t);
+    for (int32_t b = 0; b <= m->line_bytes; ++b) first.line_cost[b] = vs_line_cost(m, b);
+    like->times->pipelines = m->dispatch == VS_STRIPED ? 1 : m->pipelines;
+    chip->ncores = m->cores;
+    chip->cores = BORG_NEW(arena, m->cores, vs_core);
+    chip->controller = BORG_NEW(arena, m->controllers, int64_t);
+    chip->sets = (int64_t)m->cache_kib * 1024 / m->line_bytes / m->cache_ways;
+    chip->tags = BORG_NEW(arena, chip->sets * m->cache_ways + 1, uint64_t);
+    for (int32_t k = 0; k < m->cores; ++k) {
+        make_core(&chip->cores[k], &first, slots);
+        first.log = NULL;
+    }
+    return chip;
 }
 
 /* ---- slots ----------------------------------------------------------------------------------- */
@@ -76,8 +86,8 @@ static int32_t next_partition(vs_core *c, vs_slot *s) {
     vs_slot *from = s;
     if (s->next >= s->last && c->m->assign == VS_STEAL) {
         int32_t most = 0;
-        for (int32_t i = 0; i < c->nslots; ++i) {
-            vs_slot *o = &c->slots[i];
+        for (int32_t i = 0; i < c->chip->ncores * c->nslots; ++i) {
+            vs_slot *o = &c->chip->cores[i % c->chip->ncores].slots[i / c->chip->ncores];
             int32_t left = o->next < o->last ? (o->last - o->next + o->stride - 1) / o->stride : 0;
             if (left > most) {
                 most = left;
@@ -206,66 +216,101 @@ static bool run_cycle(vs_core *c) {
     return moved;
 }
 
-static bool tell_deadlock(vs_core *c) {
+static bool tell_deadlock(const vs_chip *chip) {
+    const vs_core *c = chip->cores;
     borg_sink who = {.arena = c->diags->arena};
-    for (int32_t i = 0; i < c->nslots; ++i) {
-        vs_slot *s = &c->slots[i];
-        if (s->part < 0) continue;
-        const vs_step *step = &c->trace->steps[vs_has_head(s) ? s->issued : s->fetched - 1];
-        const vr_inst *v = &c->program->insts[step->inst & ~VS_STRIP];
-        borg_put(&who, "%sslot %d (partition %d) waits in line %d for ", who.text ? "; " : "", i,
-                 s->part, v->loc.line);
-        vr_class class = c->classes[step->inst & ~VS_STRIP];
-        if (class == VR_ON_CONTROL)
-            borg_put(&who, "what stands before");
-        else
-            borg_put(&who, "a unit of class %s, of which there is none", vr_class_text[class]);
-    }
-    borg_report(c->diags, BORG_ERROR, (borg_loc){0}, "deadlock in cycle %" PRId64 ": %s", c->now,
-                who.text ? who.text : "no slot");
+    for (int32_t k = 0; k < chip->ncores; ++k, ++c)
+        for (int32_t i = 0; i < c->nslots; ++i) {
+            const vs_slot *s = &c->slots[i];
+            if (s->part < 0) continue;
+            const vs_step *step = &c->trace->steps[vs_has_head(s) ? s->issued : s->fetched - 1];
+            const vr_inst *v = &c->program->insts[step->inst & ~VS_STRIP];
+            borg_put(&who, "%s", who.text ? "; " : "");
+            if (chip->ncores > 1) borg_put(&who, "core %d, ", k);
+            borg_put(&who, "slot %d (partition %d) waits in line %d for ", i, s->part, v->loc.line);
+            vr_class class = c->classes[step->inst & ~VS_STRIP];
+            if (class == VR_ON_CONTROL)
+                borg_put(&who, "what stands before");
+            else
+                borg_put(&who, "a unit of class %s, of which there is none", vr_class_text[class]);
+        }
+    borg_report(chip->cores->diags, BORG_ERROR, (borg_loc){0}, "deadlock in cycle %" PRId64 ": %s",
+                chip->now, who.text ? who.text : "no slot");
     return false;
 }
 
-/* The partitions first .. last-1, from cycle 0 of the stage on. */
-static bool run_stage(vs_core *c, int32_t first, int32_t last) {
-    int32_t count = last - first, t = c->nslots;
+/* A core's share of the partitions first .. last-1: one by one over the slots of all cores, or a
+ * block for each slot. */
+static void begin_stage(vs_core *c, int32_t first, int32_t last) {
+    const int32_t cores = c->chip->ncores, own = (int32_t)(c - c->chip->cores);
+    const int32_t count = last - first, all = c->nslots * cores;
+    const bool block = c->m->assign == VS_BLOCK;
     c->now = c->end = 0;
     c->waiting = c->nqueue = c->turn = 0;
     for (int k = 0; k < VS_UNITS; ++k)
         memset(c->free_at[k], 0, (size_t)c->units[k] * sizeof *c->free_at[k]);
-    memset(c->controller, 0, (size_t)c->m->controllers * sizeof *c->controller);
-    for (int32_t i = 0; i < t; ++i) {
+    for (int32_t i = 0; i < c->nslots; ++i) {
         vs_slot *s = &c->slots[i];
-        bool block = c->m->assign == VS_BLOCK;
-        s->next = block ? first + (int32_t)((int64_t)count * i / t) : first + i;
-        s->last = block ? first + (int32_t)((int64_t)count * (i + 1) / t) : last;
-        s->stride = block ? 1 : t;
+        const int32_t at = block ? own * c->nslots + i : i * cores + own;
+        s->next = block ? first + (int32_t)((int64_t)count * at / all) : first + at;
+        s->last = block ? first + (int32_t)((int64_t)count * (at + 1) / all) : last;
+        s->stride = block ? 1 : all;
         memset(s->ready, 0, (size_t)(c->program->nregisters + 1) * sizeof *s->ready);
     }
-    for (int32_t i = 0; i < t; ++i) start(c, &c->slots[i]);
+}
+
+/* When something can next happen; *held: a slot has a partition; *moved: something happened now. */
+static int64_t step_core(vs_core *c, bool *held, bool *moved) {
+    int64_t next = INT64_MAX;
+    c->now = c->chip->now;
+    const bool own = run_cycle(c);
+    for (int32_t i = 0; i < c->nslots; ++i) {
+        vs_slot *s = &c->slots[i];
+        if (s->part < 0) continue;
+        *held = true;
+        if (s->moved && own) continue;
+        int64_t at = wakes(c, s, &s->stall);
+        if (at < next) next = at;
+    }
+    *moved = *moved || own;
+    return next;
+}
+
+static void count_cycles(vs_core *c, int64_t cycles) {
+    for (int32_t i = 0; i < c->nslots; ++i) {
+        if (c->slots[i].part < 0) continue;
+        c->times->slot_cycles += cycles;
+        if (!c->slots[i].moved) c->times->stalls[c->slots[i].stall] += cycles;
+    }
+}
+
+/* The partitions first .. last-1, from cycle 0 of the stage on. Each cycle another core is the first
+ * to ask memory. */
+static bool run_stage(vs_chip *chip, int32_t first, int32_t last) {
+    vs_core *cores = chip->cores;
+    const int32_t n = chip->ncores;
+    int64_t end = 0;
+    chip->now = 0;
+    memset(chip->controller, 0, (size_t)cores->m->controllers * sizeof *chip->controller);
+    for (int32_t k = 0; k < n; ++k) begin_stage(&cores[k], first, last);
+    for (int32_t i = 0; i < cores->nslots; ++i)
+        for (int32_t k = 0; k < n; ++k) start(&cores[k], &cores[k].slots[i]);
     for (;;) {
         int64_t next = INT64_MAX;
-        bool held = false, moved = run_cycle(c);
-        vs_stall stall[64];
-        for (int32_t i = 0; i < t; ++i) {
-            vs_slot *s = &c->slots[i];
-            if (s->part < 0) continue;
-            held = true;
-            if (s->moved && moved) continue;
-            int64_t at = wakes(c, s, &stall[i]);
+        bool held = false, moved = false;
+        for (int32_t k = 0; k < n; ++k) {
+            int64_t at = step_core(&cores[(k + chip->now) % n], &held, &moved);
             if (at < next) next = at;
         }
         if (!held) break;
-        if (moved) next = c->now + 1;
-        if (next == INT64_MAX) return tell_deadlock(c);
-        for (int32_t i = 0; i < t; ++i) {
-            if (c->slots[i].part < 0) continue;
-            c->times->slot_cycles += next - c->now;
-            if (!c->slots[i].moved) c->times->stalls[stall[i]] += next - c->now;
-        }
-        c->now = next;
+        if (moved) next = chip->now + 1;
+        if (next == INT64_MAX) return tell_deadlock(chip);
+        for (int32_t k = 0; k < n; ++k) count_cycles(&cores[k], next - chip->now);
+        chip->now = next;
     }
-    c->times->cycles += c->end;
+    for (int32_t k = 0; k < n; ++k)
+        if (cores[k].end > end) end = cores[k].end;
+    cores->times->cycles += end;
     return true;
 }
 
@@ -273,12 +318,14 @@ bool vs_replay(const vs_machine *m, const vr_program *p, const vs_trace *trace,
                const int32_t *stage_ends, int32_t nstages, int32_t slots, vs_times *times,
                vs_log *log, borg_diags *diags) {
     memset(times, 0, sizeof *times);
-    vs_core *c = new_core(m, p, trace, slots, times, log, diags);
+    const vs_core like = {
+        .m = m, .program = p, .trace = trace, .times = times, .log = log, .diags = diags};
+    vs_chip *chip = new_chip(&like, slots);
     int32_t first = 0;
     for (int32_t k = 0; k < (stage_ends ? nstages : 1); ++k) {
         int32_t last = stage_ends ? stage_ends[k] : trace->nparts;
-        c->offset = times->cycles;
-        if (!run_stage(c, first, last)) return false;
+        chip->cores->offset = times->cycles;
+        if (!run_stage(chip, first, last)) return false;
         first = last;
     }
     vs_bound(m, p, trace, stage_ends, nstages, times, diags->arena);

@@ -293,9 +293,13 @@ static const mpk_option table[] = {
      "less; solves read fewer bytes. On the processor."},
     {WORDS(isai_frames, on_names, MPK_OFF), "", AUTO | CHOSEN, 0, 0,
      "approximate inverses by blocks: the columns of a block share one system",
-     "on: the pattern is one of blocks, so all columns of a block have the same rows, whole blocks. "
-     "More entries of M, quicker to make and to apply where blocks are full. Not with isai_pattern "
-     "blocks, nor on a device."},
+     "on: the pattern is one of blocks, so all columns of a block have the same rows, whole "
+     "blocks. "
+     "M has more entries, without an index each: its pattern is found sooner, and products take "
+     "longer unless blocks are full. Not with isai_pattern blocks, nor on a device."},
+    {NUMBER(similarity_end, 0, 1, 0.05), "", AUTO | CHOSEN | BLOCK_JACOBI, 0, 0,
+     "the blocking ends where similarity, which falls from level to level, is below this",
+     "Above similarity no two rows share a block for their cosine."},
 };
 enum { TABLE_SIZE = sizeof table / sizeof *table };
 _Static_assert(TABLE_SIZE <= 64, "mpk_job.asked has a bit for each");

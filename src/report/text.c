@@ -199,7 +199,8 @@ static void write_isai(const mpk_run *run, mpki_buffer *out) {
                              classes[k], mpki_show_count(x, s->columns[k]));
     mpki_line(out, "", "columns by length, up to %s", text);
     mpki_line(out, "", "longest %d; %d sweep%s of relaxation%s", s->longest, o->isai_relax,
-              plural(o->isai_relax), o->isai_frames == MPK_ON ? "; columns of a block share rows" : "");
+              plural(o->isai_relax),
+              o->isai_frames == MPK_ON ? "; columns of a block share rows" : "");
 }
 
 /* Of triangular auto: what was measured. */
@@ -263,25 +264,6 @@ static void write_blocks(const mpk_run *run, mpki_buffer *out) {
         mpki_line(out, "",
                   "broke down %d time%s; the factor is that of A with %.3g of its diagonal added",
                   b->breakdowns, plural(b->breakdowns), b->diagonal_shift);
-}
-
-/* Of the processor's packages or of the GPU: what it took, or why that is not known. */
-static void write_joules(const char *title, const char *whose, const char *why, double factorize,
-                         double solve, mpki_buffer *out) {
-    char x[MPKI_UNIT_MAX], y[MPKI_UNIT_MAX];
-    if (*why)
-        mpki_line(out, title, "of the %s not available: %s", whose, why);
-    else if (factorize >= 0)
-        mpki_line(out, title, "of the %s: factorization %s, solve %s", whose,
-                  mpki_show_si(x, factorize, "J"), mpki_show_si(y, fmax(solve, 0), "J"));
-    else
-        mpki_line(out, title, "of the %s: %s", whose, mpki_show_si(x, fmax(solve, 0), "J"));
-}
-
-void mpki_report_energy(const mpk_energy *e, mpki_buffer *out) {
-    if (!e->asked) return;
-    write_joules("Energy", "processor", e->no_cpu, e->factorize_cpu_j, e->solve_cpu_j, out);
-    write_joules("", "GPU", e->no_gpu, e->factorize_gpu_j, e->solve_gpu_j, out);
 }
 
 /* The attempts of method auto. */

@@ -393,13 +393,18 @@ static void test_one_place(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_c),           cmocka_unit_test(test_avx512),
-        cmocka_unit_test(test_pieces),      cmocka_unit_test(test_llvm),
-        cmocka_unit_test(test_opencl),      cmocka_unit_test(test_cuda),
-        cmocka_unit_test(test_ve),
-        cmocka_unit_test(test_cuda_wide),   cmocka_unit_test(test_cuda_interleaved),
-        cmocka_unit_test(test_cuda_staged), cmocka_unit_test(test_cuda_jump),
-        cmocka_unit_test(test_left_out),    cmocka_unit_test(test_one_place)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_c),
+                                       cmocka_unit_test(test_avx512),
+                                       cmocka_unit_test(test_pieces),
+                                       cmocka_unit_test(test_llvm),
+                                       cmocka_unit_test(test_opencl),
+                                       cmocka_unit_test(test_cuda),
+                                       cmocka_unit_test(test_ve),
+                                       cmocka_unit_test(test_cuda_wide),
+                                       cmocka_unit_test(test_cuda_interleaved),
+                                       cmocka_unit_test(test_cuda_staged),
+                                       cmocka_unit_test(test_cuda_jump),
+                                       cmocka_unit_test(test_left_out),
+                                       cmocka_unit_test(test_one_place)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

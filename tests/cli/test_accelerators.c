@@ -55,7 +55,8 @@ static void bad_backends(void **state) {
                  {"systolic:4", "expected systolic:ROWSxCOLUMNS"},
                  {"systolic:0x4", "1 x 1 to 1024 x 1024"},
                  {"cuda:x", "expected cuda or cuda:NUMBER"},
-                 {"cuda-interface:x", "expected cuda-interface or cuda-interface:NUMBER"}};
+                 {"cuda-interface:x", "expected cuda-interface, cuda-interface:NUMBER or"},
+                 {"cpu:half", "dense, compressed, single or bf16"}};
     if (!simulated()) skip();
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         RUN(&o, NULL, "solve", TINY "kkt.mtx", "--backend", cases[k].name);

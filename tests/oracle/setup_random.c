@@ -94,6 +94,7 @@ static void random_blocks(mpk_options *o, const equations *eq, random_state *r) 
     if (random_chance(r, 0.5)) o->block = random_between(r, 1, random_chance(r, 0.7) ? 12 : 128);
     if (random_chance(r, 0.1)) o->grid = MPK_ON;
     if (random_chance(r, 0.2)) o->similarity = random_unit(r);
+    if (random_chance(r, 0.1)) o->similarity_end = random_unit(r);
     if (random_chance(r, 0.5)) o->level = random_between(r, -1, 4);
     if (random_chance(r, 0.4)) o->fill_factor = random_chance(r, 0.5) ? 0 : 8 * random_unit(r);
     if (random_chance(r, 0.5)) o->drop_tolerance = random_chance(r, 0.4) ? 0 : decades(r, -14, 0);

@@ -426,19 +426,10 @@ static void cancelled(void **state) {
 /* Every family has its line, and the line names it first. */
 static void the_list(void **state) {
     (void)state;
-    static const char *const names[] = {"nlpkkt",
-                                        "control-distributed",
-                                        "lin",
-                                        "helmholtz",
-                                        "stokes",
-                                        "lp-kkt",
-                                        "optimal-control",
-                                        "quasi-definite",
-                                        "random",
-                                        "convection",
-                                        "elements",
-                                        "mycielskian",
-                                        "lp-published"};
+    static const char *const names[] = {
+        "nlpkkt",          "control-distributed", "lin",    "helmholtz",  "stokes",   "lp-kkt",
+        "optimal-control", "quasi-definite",      "random", "convection", "elements", "mycielskian",
+        "lp-published"};
     const char *line = mpk_generators();
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
         assert_non_null(line);

@@ -32,8 +32,8 @@ static const char *shifted(ve *e, const char *x, int32_t shift, int32_t used) {
 /* The same for the lanes of a mask; the others keep what `x` has. */
 static const char *shifted_under(ve *e, const char *x, int32_t shift, const uint64_t *mask,
                                  int32_t used) {
-    const char *m = ve_temp(e, "__vm256",
-                            borg_format(e->arena, "b_close(%s, %d)", ve_words(e, mask, used), used));
+    const char *m = ve_temp(
+        e, "__vm256", borg_format(e->arena, "b_close(%s, %d)", ve_words(e, mask, used), used));
     return borg_format(e->arena, "_vel_vmv_vsvmvl(%d, %s, %s, %s, %d)", shift & 255, x, m, x, used);
 }
 
@@ -66,12 +66,14 @@ static const char *runs(ve *e, const char *x, const borg_move *k) {
     for (int32_t s = 1; s < count; ++s) {
         uint64_t mask[VE_LANES];
         for (int32_t l = 0; l < k->used; ++l)
-            mask[l] = k->index[l / k->segment * k->segment] - l / k->segment * k->segment == shift[s];
+            mask[l] =
+                k->index[l / k->segment * k->segment] - l / k->segment * k->segment == shift[s];
         const char *m =
-            ve_temp(e, "__vm256", borg_format(e->arena, "b_close(%s, %d)", ve_words(e, mask, k->used), k->used));
+            ve_temp(e, "__vm256",
+                    borg_format(e->arena, "b_close(%s, %d)", ve_words(e, mask, k->used), k->used));
         now = ve_temp(e, "__vr", now);
-        now = borg_format(e->arena, "_vel_vmv_vsvmvl(%d, %s, %s, %s, %d)", shift[s] & 255, x, m, now,
-                          k->used);
+        now = borg_format(e->arena, "_vel_vmv_vsvmvl(%d, %s, %s, %s, %d)", shift[s] & 255, x, m,
+                          now, k->used);
     }
     for (int32_t have = 1; have < k->segment; have *= 2) {
         uint64_t mask[VE_LANES];
@@ -132,8 +134,7 @@ static void move_register(ve *e, borg_inst *v, int32_t i) {
             ve_let(e, v, i, ve_splat(e, v->type, from, k.used));
     } else if (ve_scalar(e, v)) {
         if (left_out(e, x, &k) || e->options->disable & BORG_NO_SCALAR)
-            ve_let(e, v, i,
-                   ve_lane(e, v->type, ve_close(e, v->type, gathered(e, x, &k), 1), 0));
+            ve_let(e, v, i, ve_lane(e, v->type, ve_close(e, v->type, gathered(e, x, &k), 1), 0));
         else
             ve_let(e, v, i, ve_lane(e, v->type, ve_reg(e, x, k.from[0]), k.index[0]));
     } else {
@@ -175,11 +176,11 @@ static void emit_shuffle(ve *e, borg_inst *v) {
             continue;
         }
         const int32_t used = ve_used(e, v, i);
-        ve_let(e, v, i,
-               ve_close(e, v->type,
-                        borg_format(e->arena, "b_take(%s, %s, %d)", memory, places(e, v, i, at),
-                                    used),
-                        used));
+        ve_let(
+            e, v, i,
+            ve_close(e, v->type,
+                     borg_format(e->arena, "b_take(%s, %s, %d)", memory, places(e, v, i, at), used),
+                     used));
     }
 }
 

@@ -23,7 +23,9 @@ static const char *element_type(const access *k) {
 
 /* One value for each group, for the lanes of the access. */
 static const char *of_groups(ve *e, const access *k, const borg_inst *x) {
-    if (ve_scalar(e, x)) return ve_splat(e, BORG_I64, borg_format(e->arena, "(uint64_t)%s", ve_reg(e, x, 0)), k->used);
+    if (ve_scalar(e, x))
+        return ve_splat(e, BORG_I64, borg_format(e->arena, "(uint64_t)%s", ve_reg(e, x, 0)),
+                        k->used);
     if (k->value->spread == BORG_WG) return ve_reg(e, x, k->reg % ve_per_row(e, k->value));
     uint64_t at[VE_LANES];
     for (int32_t l = 0; l < k->used; ++l) {
@@ -56,7 +58,8 @@ static const char *addresses(ve *e, const access *k) {
     } else {
         offset = ve_reg(e, x, k->reg);
     }
-    offset = borg_format(e->arena, "_vel_vsll_vvsl(%s, %d, %d)", offset, k->bytes == 8 ? 3 : 2, used);
+    offset =
+        borg_format(e->arena, "_vel_vsll_vvsl(%s, %d, %d)", offset, k->bytes == 8 ? 3 : 2, used);
     if (p->op == BORG_LOCAL || ve_scalar(e, p))
         return borg_format(e->arena, "_vel_vaddul_vsvl((uint64_t)(uintptr_t)%s, %s, %d)",
                            pointer(e, k), offset, used);
@@ -90,8 +93,9 @@ static void load_register(ve *e, const access *k, borg_inst *v) {
                            step(e, k), k->used);
     } else {
         const char *at = addresses(e, k);
-        text = k->mask ? borg_format(e->arena, "b_gatherm_%s(%s, %s, %d)", suffix, at, k->mask, k->used)
-                       : borg_format(e->arena, "b_gather_%s(%s, %d)", suffix, at, k->used);
+        text = k->mask
+                   ? borg_format(e->arena, "b_gatherm_%s(%s, %s, %d)", suffix, at, k->mask, k->used)
+                   : borg_format(e->arena, "b_gather_%s(%s, %d)", suffix, at, k->used);
     }
     ve_let(e, v, k->reg, text);
 }
@@ -99,7 +103,8 @@ static void load_register(ve *e, const access *k, borg_inst *v) {
 static void store_register(ve *e, const access *k) {
     const char *suffix = ve_suffix(k->value->type), *value = ve_reg(e, k->value, k->reg);
     const bool affine = strided(e, k);
-    const char *at = affine ? borg_format(e->arena, "(void *)(uintptr_t)(%s), %s", first_address(e, k), step(e, k))
+    const char *at = affine ? borg_format(e->arena, "(void *)(uintptr_t)(%s), %s",
+                                          first_address(e, k), step(e, k))
                             : addresses(e, k);
     const char *name = affine ? "store" : "scatter";
     if (k->mask)

@@ -164,8 +164,9 @@ mpk_status mpki_check_options(mpk_context *ctx, const mpk_options *o) {
         why = "factor_type llt has no 2x2 pivots, and pivoting static asks for them";
     else if (o->isai_frames == MPK_ON && o->isai_pattern == MPK_ISAI_OF_BLOCKS &&
              (o->triangular == MPK_TRIANGULAR_ISAI || o->triangular == MPK_TRIANGULAR_AUTO))
-        why = "isai_frames on has patterns of the factor's blocks, and isai_pattern blocks has rows "
-              "of its own: take isai_pattern factor or matrix";
+        why =
+            "isai_frames on has patterns of the factor's blocks, and isai_pattern blocks has rows "
+            "of its own: take isai_pattern factor or matrix";
     return why ? mpki_error(ctx, MPK_ERR_ARGUMENT, "options", -1, "%s", why) : MPK_OK;
 }
 

@@ -81,8 +81,8 @@ static mpk_status gather_groups(mpk_context *ctx, draft *d, int32_t groups, int3
                                 int32_t *first) {
     enum { WIDER = 16 };
     int32_t n = d->rows->n;
-    mpk_status status = mpki_group_levels(ctx, d->rows, d->options->similarity, WIDER * d->most,
-                                          similar(d), d->options->threads, d->group, &groups);
+    mpk_status status =
+        mpki_group_levels(ctx, d->rows, d->options, WIDER * d->most, similar(d), d->group, &groups);
     if (mpk_failed(status)) return status;
     memcpy(first, d->order, (size_t)n * sizeof *first);
     sort_by_group(n, first, d->group, groups, ptr, d->order);
@@ -96,8 +96,8 @@ static mpk_status group_rows(mpk_context *ctx, draft *d) {
     int32_t *first = MPKI_NEW(ctx, STAGE, n, int32_t);
     mpk_status status = ptr && first ? MPK_OK : mpki_failed(ctx);
     if (!mpk_failed(status))
-        status = mpki_group_levels(ctx, d->rows, d->options->similarity, d->most, similar(d),
-                                   d->options->threads, d->group, &groups);
+        status =
+            mpki_group_levels(ctx, d->rows, d->options, d->most, similar(d), d->group, &groups);
     if (!mpk_failed(status)) sort_by_group(n, NULL, d->group, groups, ptr, d->order);
     if (!mpk_failed(status) && d->grid) status = gather_groups(ctx, d, groups, ptr, first);
     mpki_release(ctx, ptr);
@@ -121,9 +121,8 @@ static void take_given(draft *d) {
 static mpk_status cut(mpk_context *ctx, draft *d, const int32_t *parent, int32_t *inverse) {
     int32_t n = d->rows->n, groups = n;
     for (int32_t k = 0; k < n; k++) d->group[d->order[k]] = k;
-    mpk_status status =
-        mpki_group_levels(ctx, d->rows, d->options->similarity, d->most, MPKI_GROUP_NEIGHBOURS,
-                          d->options->threads, d->group, &groups);
+    mpk_status status = mpki_group_levels(ctx, d->rows, d->options, d->most, MPKI_GROUP_NEIGHBOURS,
+                                          d->group, &groups);
     if (mpk_failed(status)) return status;
     int32_t *by_place = inverse, *weight = NULL;
     if (d->rows->weight) {

@@ -40,12 +40,12 @@ typedef enum mpki_grouping {
     MPKI_GROUP_NEIGHBOURS /* by mpki_group_neighbours */
 } mpki_grouping;
 
-/** One level after the other on the graph of groups, tau times 0.9 each (Thuerck et al. 2018,
- *  sec. III.A), until nothing similar fits together. of [inout]: where *count > 0, the groups to
+/** One level after the other on the graph of groups, from options' similarity on, times 0.9 each
+ *  (Thuerck et al. 2018, sec. III.A), to similarity_end. of [inout]: where *count > 0, the groups to
  *  start from (numbered in order, if neighbours); out: of the vertices of `graph`, in the numbering
  *  of the last level. */
-mpk_status mpki_group_levels(mpk_context *ctx, const mpki_graph *graph, double tau, int32_t most,
-                             mpki_grouping how, int threads, int32_t *of, int32_t *count);
+mpk_status mpki_group_levels(mpk_context *ctx, const mpki_graph *graph, const mpk_options *options,
+                             int32_t most, mpki_grouping how, int32_t *of, int32_t *count);
 
 /** Join groups of neighbours that hang together in the elimination tree: a group and the next one,
  *  if that holds the parent of its last column; and whole subtrees side by side under one group.

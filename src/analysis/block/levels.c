@@ -6,8 +6,7 @@
 
 static const char STAGE[] = "blocking";
 
-/* Thuerck et al. 2018, section III.A; below the floor rows have next to nothing in common. */
-static const double DECAY = 0.9, FLOOR = 0.05;
+static const double DECAY = 0.9; /* Thuerck et al. 2018, section III.A */
 
 /* of = next o of: vertices of the original graph into the groups of the coarser level. */
 static void compose(int32_t n, const int32_t *next, int32_t *of) {
@@ -25,8 +24,12 @@ static mpk_status coarsen(mpk_context *ctx, const mpki_graph *original, const in
     return MPK_OK;
 }
 
-mpk_status mpki_group_levels(mpk_context *ctx, const mpki_graph *graph, double tau, int32_t most,
-                             mpki_grouping how, int threads, int32_t *of, int32_t *count) {
+mpk_status mpki_group_levels(mpk_context *ctx, const mpki_graph *graph, const mpk_options *options,
+                             int32_t most, mpki_grouping how, int32_t *of, int32_t *count) {
+    const int threads = options->threads;
+    /* where rows have next to nothing in common; a threshold of 0 would never fall below 0 */
+    const double end = options->similarity_end > 1e-3 ? options->similarity_end : 1e-3;
+    double tau = options->similarity;
     int32_t n = graph->n, groups = 0;
     mpki_graph coarse = {0};
     int32_t *next = MPKI_NEW(ctx, STAGE, n, int32_t);
@@ -46,7 +49,7 @@ mpk_status mpki_group_levels(mpk_context *ctx, const mpki_graph *graph, double t
             status = coarsen(ctx, graph, next, groups, &coarse);
         }
     }
-    while (!mpk_failed(status) && tau >= FLOOR && *count > 1) {
+    while (!mpk_failed(status) && tau >= end && *count > 1) {
         const mpki_graph *g = coarse.xadj ? &coarse : graph;
         double below;
         if (mpki_progress(ctx, "analyse", 0.1)) {
@@ -59,7 +62,7 @@ mpk_status mpki_group_levels(mpk_context *ctx, const mpki_graph *graph, double t
         if (mpk_failed(status)) break;
         tau *= DECAY;
         if (groups == *count) { /* nothing was joined: lower the threshold */
-            while (tau > below && tau >= FLOOR) tau *= DECAY;
+            while (tau > below && tau >= end) tau *= DECAY;
             continue;
         }
         compose(n, next, of);

@@ -8,6 +8,9 @@
 
 enum { MPKI_ACCELERATOR_MOST = 128 }; /* rows of a block */
 
+/** forms.c */
+extern const mpk_accelerator_form mpki_accelerator_cpu_forms[];
+
 #define MPKI_ACCELERATOR_KERNELS(p)                                                                \
     void mpki_##p##_accelerator_factorize(const mpk_accelerator_task *t);                          \
     void mpki_##p##_accelerator_solve(const mpk_accelerator_task *t);                              \

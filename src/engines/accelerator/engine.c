@@ -183,7 +183,8 @@ static mpk_status check_words(const mpki_stages *s, const mpk_accelerator *a) {
                           "%s does not take pivoting %s: it has %s", a->name,
                           mpk_option_word("pivoting", (int)s->options->pivoting),
                           mpk_option_word("pivoting", (int)pivots));
-    if (schedule == MPK_SCHEDULE_SUBSETS || (a->atomics && schedule == MPK_SCHEDULE_ATOMIC))
+    if (schedule == MPK_SCHEDULE_JACOBI || schedule == MPK_SCHEDULE_SUBSETS ||
+        (a->atomics && schedule == MPK_SCHEDULE_ATOMIC))
         return MPK_OK;
     return mpki_error(
         s->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1, "%s does not take schedule %s: it has %s", a->name,
@@ -197,8 +198,10 @@ static mpk_status check(const mpki_stages *s, const mpk_accelerator *a) {
     const int type = type_of(s);
     const bool knows = a->run ? a->types >> type & 1 : type == MPK_TYPE_LDLT;
     const bool computes = a->precisions >> s->stored & 1 && (a->run || s->stored == MPK_D);
-    const char *what = !knows       ? types[type]
-                       : !computes  ? scalars[s->stored]
+    const char *what = !knows      ? types[type]
+                       : !computes ? scalars[s->stored]
+                       : a->load && s->stored != MPK_D
+                           ? "a form of its own but for double precision"
                        : s->relaxed ? "method ssor"
                        : s->lifted  ? "methods diagonal and block_jacobi"
                                     : NULL;
@@ -213,6 +216,13 @@ static mpk_status check(const mpki_stages *s, const mpk_accelerator *a) {
         return mpki_error(s->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1, "%s does not drop %s", a->name,
                           type == MPK_TYPE_LLT ? "entries of factor_type llt"
                                                : "by drop_norm whole");
+    if (s->options->schedule == MPK_SCHEDULE_JACOBI &&
+        !(a->run && s->complete && s->options->stages == 1))
+        return mpki_error(s->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
+                          "%s does not take schedule jacobi%s", a->name,
+                          !a->run        ? ""
+                          : !s->complete ? " with dropping: drop_tolerance 0 and fill_factor 0"
+                                         : " with outer pivoting: stages 1");
     const mpk_status status = check_words(s, a);
     if (mpk_failed(status)) return status;
     const int32_t most = most_rows(a);
@@ -314,7 +324,7 @@ mpk_status mpk_context_use_accelerator(mpk_context *ctx, const mpk_accelerator *
         on->blocks.free = end;
         on->blocks.grow = grow;
         on->blocks.stage = mpki_offload_stage;
-        on->blocks.sweeps = NULL; /* make() refuses what would call it */
+        on->blocks.sweeps = mpki_offload_sweeps;
         on->blocks.finish = finish;
         on->engine = (mpki_engine){
             .name = name, .memory = MPK_HOST, .blocks = &on->blocks, .vectors = &mpki_cpu_vectors};

@@ -135,9 +135,23 @@ mpk_status mpki_offload_renew(mpki_blocks *f, const mpki_batch_lists *pivots);
  *  frames that are not rejected; sets stored_blocks of these. */
 mpk_status mpki_offload_drop(mpki_blocks *f, const mpki_updates *batch, mpki_batch_lists *list);
 
-/* stage.c, collect.c: slots of mpki_block_engine */
+/* stage.c: parts of a stage */
+
+/** All blocks that are due := A, many columns at a time. */
+mpk_status mpki_offload_send(mpki_blocks *f);
+/** Phases I and II of a portion: pivots, and what stands below them. */
+mpk_status mpki_offload_columns(mpki_blocks *f, const mpki_portion *portion);
+/** Several downdates of a block at once: where the machine can, unless subsets are asked for. */
+bool mpki_offload_by_atomics(const mpki_blocks *f);
+/** Where the accelerator judges: before it does, nothing is said of any frame; and after, wait for it,
+ *  and find what it rejected. */
+mpk_status mpki_offload_forget_verdicts(mpki_blocks *f);
+mpk_status mpki_offload_read_verdicts(mpki_blocks *f);
+
+/* stage.c, sweeps.c, collect.c: slots of mpki_block_engine */
 
 mpk_status mpki_offload_stage(mpki_blocks *f);
+mpk_status mpki_offload_sweeps(mpki_blocks *f, double push, int32_t *fail);
 mpk_status mpki_offload_finish(mpki_blocks *f, mpki_block_counts *counts);
 /** Blocks of the border, downloaded into its dense matrix. */
 mpk_status mpki_offload_border(mpki_blocks *f);

@@ -80,8 +80,7 @@ static mpk_status list_column(mpki_blocks *f, int32_t frame, int32_t *slot) {
     return status;
 }
 
-/* All blocks that are due := A, many columns at a time. */
-static mpk_status send_matrix(mpki_blocks *f) {
+mpk_status mpki_offload_send(mpki_blocks *f) {
     struct mpki_offload *o = f->offload;
     const mpki_stages *s = f->stages;
     int32_t *slot = f->meta->worker[0].slot; /* -1 each, before and after */
@@ -243,7 +242,7 @@ static mpk_status solve(mpki_blocks *f, mpki_batch_lists *list) {
     return mpk_failed(status) || o->defers ? status : judge(f, list);
 }
 
-static mpk_status columns(mpki_blocks *f, const mpki_portion *portion) {
+mpk_status mpki_offload_columns(mpki_blocks *f, const mpki_portion *portion) {
     struct mpki_offload *o = f->offload;
     mpki_stages *s = f->stages;
     const mpki_ibcsr *x = &s->index;
@@ -273,8 +272,8 @@ static mpk_status columns(mpki_blocks *f, const mpki_portion *portion) {
 }
 
 /* Several downdates of a block at once: where the machine can, unless subsets are asked for. */
-static bool by_atomics(const mpki_blocks *f) {
-    return f->stages->options->schedule == MPK_SCHEDULE_ATOMIC;
+bool mpki_offload_by_atomics(const mpki_blocks *f) {
+    return f->offload->on->table->atomics && f->stages->options->schedule != MPK_SCHEDULE_SUBSETS;
 }
 
 /* ---- phase III ------------------------------------------------------------------------------- */
@@ -306,7 +305,7 @@ static mpk_status downdates(mpki_blocks *f, const mpki_updates *batch) {
     const double n = o->n;
     f->meta->worker[0].flops += 2 * n * n * n * (double)list->count;
     if (mpk_failed(status)) return status;
-    list->shared = by_atomics(f);
+    list->shared = mpki_offload_by_atomics(f);
     status = mpki_offload_run(f, MPKI_KERNEL_D, list);
     list->shared = false;
     return status;
@@ -314,8 +313,7 @@ static mpk_status downdates(mpki_blocks *f, const mpki_updates *batch) {
 
 /* ---- verdicts of the accelerator ------------------------------------------------------------- */
 
-/* Before a stage: nothing is said of any frame. */
-static mpk_status forget_verdicts(mpki_blocks *f) {
+mpk_status mpki_offload_forget_verdicts(mpki_blocks *f) {
     struct mpki_offload *o = f->offload;
     const mpk_accelerator *a = o->on->table;
     const int64_t bytes = f->stages->index.m * (int64_t)sizeof *o->words;
@@ -337,8 +335,7 @@ static void take_back(mpki_blocks *f, int32_t frame) {
     }
 }
 
-/* After a stage: wait for it, and find what it rejected. */
-static mpk_status read_verdicts(mpki_blocks *f) {
+mpk_status mpki_offload_read_verdicts(mpki_blocks *f) {
     struct mpki_offload *o = f->offload;
     mpki_stages *s = f->stages;
     const mpk_accelerator *a = o->on->table;
@@ -376,7 +373,7 @@ mpk_status mpki_offload_stage(mpki_blocks *f) {
         .due = s->due,
         .bptr = s->blocking->bptr,
         .want = s->want,
-        .schedule = by_atomics(f) ? MPK_SCHEDULE_ATOMIC : MPK_SCHEDULE_SUBSETS,
+        .schedule = mpki_offload_by_atomics(f) ? MPK_SCHEDULE_ATOMIC : MPK_SCHEDULE_SUBSETS,
         .budget = PORTION,
         .threads = meta->threads,
     };
@@ -386,8 +383,8 @@ mpk_status mpki_offload_stage(mpki_blocks *f) {
     const bool border = s->border < s->index.m;
     mpk_status status = border ? mpki_border_make(f) : MPK_OK;
     mpki_offload_trace_begin(f);
-    if (!mpk_failed(status)) status = forget_verdicts(f);
-    if (!mpk_failed(status)) status = send_matrix(f);
+    if (!mpk_failed(status)) status = mpki_offload_forget_verdicts(f);
+    if (!mpk_failed(status)) status = mpki_offload_send(f);
     if (!mpk_failed(status)) status = mpki_inspector_start(s->ctx, &what, &inspector);
     while (!mpk_failed(status)) {
         const mpki_portion *portion = NULL;
@@ -395,7 +392,7 @@ mpk_status mpki_offload_stage(mpki_blocks *f) {
         if (mpk_failed(status) || !portion) break;
         meta->level = portion->level;
         if (portion->subset >= subsets) subsets = portion->subset + 1;
-        status = portion->kind == MPKI_PORTION_COLUMNS ? columns(f, portion)
+        status = portion->kind == MPKI_PORTION_COLUMNS ? mpki_offload_columns(f, portion)
                                                        : downdates(f, &portion->batch);
         if (!mpk_failed(status) && mpki_progress(s->ctx, STAGE, portion->share))
             status = mpki_error(s->ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
@@ -408,7 +405,7 @@ mpk_status mpki_offload_stage(mpki_blocks *f) {
     mpki_inspector_stop(&inspector, &times);
     if (times.work_s > times.waited_s) s->info.time_inspector_s += times.work_s - times.waited_s;
     s->info.sublevels += subsets;
-    if (!mpk_failed(status)) status = read_verdicts(f);
+    if (!mpk_failed(status)) status = mpki_offload_read_verdicts(f);
     if (!mpk_failed(status) && border) status = mpki_offload_border(f);
     f->offload->ended_s = mpki_now_s();
     return status;

@@ -127,6 +127,18 @@ static void test_without_joining(void **state) {
     assert_int_equal(mpki_blocking_make(ctx, &graph, NULL, &options, &printed), MPK_OK);
     assert_true(joined.nframes < printed.nframes);
     assert_memory_equal(printed.perm, amd, sizeof amd);
+    /* ends of the falling threshold: above it each row is a block; the lower, the fewer blocks */
+    int32_t before = 400;
+    static const double ends[] = {0.9, 0.5, 0.2, 0};
+    for (int k = 0; k < 4; k++) {
+        mpki_blocking other;
+        options.similarity_end = ends[k];
+        assert_int_equal(mpki_blocking_make(ctx, &graph, NULL, &options, &other), MPK_OK);
+        assert_true(k == 0 ? other.nframes == 400 : other.nframes <= before);
+        before = other.nframes;
+        mpki_blocking_free(ctx, &other);
+    }
+    assert_true(before < 400 && before <= printed.nframes);
     mpki_blocking_free(ctx, &joined);
     mpki_blocking_free(ctx, &printed);
     mpki_graph_free(ctx, &graph);

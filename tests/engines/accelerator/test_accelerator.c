@@ -235,6 +235,45 @@ static void test_dropping(void **unused) {
             }
 }
 
+/* Sweeps: the engine's values after some of them, and the exact factor after enough; with atomics and
+ * without, judged there and here. */
+static void test_sweeps(void **unused) {
+    (void)unused;
+    static const char *const spec[] = {"helmholtz 2d 18 0", "quasi-definite 9"};
+    for (int k = 0; k < 2; k++)
+        for (int type = 0; type < 3; type += 2)
+            for (int what = 0; what < 4; what++) {
+                mpk_options o = plain(1);
+                o.schedule = MPK_SCHEDULE_JACOBI;
+                o.factor_type = (mpk_factor_type)type;
+                o.jacobi_epsilon = 1e-10;
+                table = *mpk_accelerator_cpu();
+                table.pivoting = 0;
+                table.judges = what & 1;
+                table.atomics = what / 2;
+                mpk_context *own = context(), *ctx = with_table();
+                for (int sweeps = 2; sweeps < 200; sweeps += 150) {
+                    o.sweeps = sweeps;
+                    run want = go(own, spec[k], &o), got = go(ctx, spec[k], &o);
+                    assert_false(mpk_failed(want.status));
+                    const char *text = "";
+                    mpk_last_error(ctx, NULL, NULL, &text);
+                    if (mpk_failed(got.status)) fail_msg("%s, type %d: %s", spec[k], type, text);
+                    const double res = residual(own, &want), its = residual(ctx, &got);
+                    if (!(distance(&want, &got) <= 1e-8) || !(its <= res + 1e-9))
+                        fail_msg(
+                            "%s, type %d, table %d, %d sweeps: differs by %g, residual %g, the "
+                            "engine's %g",
+                            spec[k], type, what, sweeps, distance(&want, &got), its, res);
+                    if (k == 0 && sweeps > 100) assert_true(its <= 1e-10);
+                    end(&want);
+                    end(&got);
+                }
+                mpk_context_destroy(&own);
+                mpk_context_destroy(&ctx);
+            }
+}
+
 /* What no stage accepts ends in a dense pivot on the host, or in larger blocks; without pivoting
  * and with, and in the last of few stages in pivots that are replaced. */
 static void test_stubborn(void **unused) {
@@ -349,38 +388,6 @@ static void test_buffers(void **unused) {
     mpk_context_destroy(&ctx);
 }
 
-/* Blocks that rest as a bit mask and the values of its bits. */
-static int64_t packed_bytes(void *self, int32_t n) {
-    (void)self;
-    return (n * (int64_t)n + 63) / 64 * 8 + n * (int64_t)n * 8;
-}
-
-static mpk_status unpack(void *self, const mpk_accelerator_batch *b) {
-    (void)self;
-    const int64_t each = b->n * (int64_t)b->n, words = (each + 63) / 64;
-    for (int64_t i = 0; i < b->count; i++) {
-        const uint64_t *mask = b->block[1][i];
-        const double *value = (const double *)(mask + words);
-        double *to = b->block[0][i];
-        for (int64_t k = 0; k < each; k++) to[k] = mask[k / 64] >> k % 64 & 1 ? *value++ : 0;
-    }
-    return MPK_OK;
-}
-
-static mpk_status pack(void *self, const mpk_accelerator_batch *b) {
-    (void)self;
-    const int64_t each = b->n * (int64_t)b->n, words = (each + 63) / 64;
-    for (int64_t i = 0; i < b->count; i++) {
-        uint64_t *mask = b->block[1][i];
-        double *value = (double *)(mask + words);
-        const double *from = b->block[0][i];
-        memset(mask, 0, (size_t)words * 8);
-        for (int64_t k = 0; k < each; k++)
-            if (from[k] != 0) mask[k / 64] |= UINT64_C(1) << k % 64, *value++ = from[k];
-    }
-    return MPK_OK;
-}
-
 static void test_compressed_blocks(void **unused) {
     (void)unused;
     table = *mpk_accelerator_cpu();
@@ -392,7 +399,7 @@ static void test_compressed_blocks(void **unused) {
     assert_false(mpk_failed(dense.status));
     apply(ctx, &dense, MPK_PART_ALL);
     mpk_accelerator other = table;
-    other.stored_bytes = packed_bytes, other.load = unpack, other.store = pack;
+    assert_int_equal(mpk_accelerator_use_form(&other, "compressed"), MPK_OK);
     mpk_context *there = context();
     assert_int_equal(mpk_context_use_accelerator(there, &other), MPK_OK);
     run packed = go(there, "nlpkkt 4", &o);
@@ -404,6 +411,42 @@ static void test_compressed_blocks(void **unused) {
     end(&packed);
     mpk_context_destroy(&ctx);
     mpk_context_destroy(&there);
+}
+
+/* Blocks that are rounded whenever they are stored: the answer is as good as that lets it be, with
+ * verdicts of the machine, pairs and sweeps, too. */
+static void test_rounded_blocks(void **unused) {
+    (void)unused;
+    static const char *const form[] = {"single", "bf16", "dense"};
+    static const double most[] = {1e-4, 1, 1e-12}, least[] = {1e-9, 1e-4, 0};
+    for (int k = 0; k < 3; k++)
+        for (int what = 0; what < 5; what++) {
+            table = *mpk_accelerator_cpu();
+            mpk_options o = able();
+            o.stages = what == 4 ? 1 : 0;
+            table.judges = what & 1;
+            table.pairs = what / 2 & 1;
+            if (what == 4)
+                o.schedule = MPK_SCHEDULE_JACOBI, o.sweeps = 60, o.jacobi_epsilon = 1e-10;
+            assert_int_equal(mpk_accelerator_use_form(&table, form[k]), MPK_OK);
+            mpk_context *ctx = with_table();
+            run r = go(ctx, "helmholtz 2d 12 0", &o);
+            assert_false(mpk_failed(r.status));
+            const double res = residual(ctx, &r);
+            if (!(res <= most[k] && res >= least[k]))
+                fail_msg("%s, table %d: residual %g", form[k], what, res);
+            end(&r);
+            mpk_context_destroy(&ctx);
+        }
+    assert_int_equal(mpk_accelerator_use_form(&table, "half"), MPK_ERR_ARGUMENT);
+    mpk_options o = able();
+    o.precision = MPK_PRECISION_SINGLE;
+    assert_int_equal(mpk_accelerator_use_form(&table, "bf16"), MPK_OK);
+    mpk_context *ctx = with_table();
+    run r = go(ctx, "helmholtz 2d 12 0", &o);
+    assert_int_equal(r.status, MPK_ERR_UNSUPPORTED);
+    end(&r);
+    mpk_context_destroy(&ctx);
 }
 
 /* ---- what is refused, what fails ------------------------------------------------------------- */
@@ -444,7 +487,17 @@ static void test_refusals(void **unused) {
     expect(&o, "nlpkkt 3", MPK_ERR_UNSUPPORTED, "does not have method ldlt");
     o = able();
     o.schedule = MPK_SCHEDULE_JACOBI;
-    expect(&o, "nlpkkt 3", MPK_ERR_UNSUPPORTED, "schedule jacobi: it has atomic and subsets");
+    table.run = NULL;
+    expect(&o, "nlpkkt 3", MPK_ERR_UNSUPPORTED, "schedule jacobi");
+    table = *mpk_accelerator_cpu();
+    o.drop_tolerance = 1e-3;
+    expect(&o, "nlpkkt 3", MPK_ERR_UNSUPPORTED, "schedule jacobi with dropping");
+    o = able();
+    o.schedule = MPK_SCHEDULE_JACOBI;
+    o.stages = 2;
+    expect(&o, "nlpkkt 3", MPK_ERR_UNSUPPORTED, "with outer pivoting: stages 1");
+    table = *mpk_accelerator_cpu();
+    o = able();
     o.schedule = MPK_SCHEDULE_PULL;
     expect(&o, "nlpkkt 3", MPK_ERR_UNSUPPORTED, "schedule pull");
     o = able();
@@ -657,10 +710,12 @@ int main(void) {
                                        cmocka_unit_test(test_answers),
                                        cmocka_unit_test(test_all_kinds),
                                        cmocka_unit_test(test_dropping),
+                                       cmocka_unit_test(test_sweeps),
                                        cmocka_unit_test(test_stubborn),
                                        cmocka_unit_test(test_refactorize),
                                        cmocka_unit_test(test_buffers),
                                        cmocka_unit_test(test_compressed_blocks),
+                                       cmocka_unit_test(test_rounded_blocks),
                                        cmocka_unit_test(test_refusals),
                                        cmocka_unit_test(test_failures),
                                        cmocka_unit_test(test_memory)};

@@ -63,6 +63,16 @@ static const hand hands[] = {
      8, 1, 9, "complex_by=active"},
     /* with a cache the line is not in: all of it, 8 cycles, and 96 more: 3 + 8 + 96 + 32 */
     {"ld.global.f64 %x, [a + $tid]; exit;", 1, 8, 1, 139, "cache_kib=16"},
+    /* two cores beside each other; four warps are two for each, three one more for one */
+    {"mov.f64 %x, 1; exit;", 2, 8, 1, 3, "cores=2"},
+    {"mov.f64 %x, 1; exit;", 4, 8, 1, 6, "cores=2"},
+    {"mov.f64 %x, 1; exit;", 3, 8, 1, 6, "cores=2,assign=steal"},
+    /* each shuffles on its own unit */
+    {"mov.f64 %x, 1; shfl.down.f64 %y, %x, 1; exit;", 2, 8, 1, 11, "cores=2,pipelines=1"},
+    /* the same line for both by one controller: 7 and 11, and latency: 43 */
+    {"ld.global.f64 %x, [a + $tid]; exit;", 2, 8, 1, 43, "cores=2"},
+    /* in the cache for both: the second finds it there, and has not to wait for the miss */
+    {"ld.global.f64 %x, [a + $tid]; exit;", 2, 8, 1, 139, "cores=2,cache_kib=16"},
 };
 
 static vs_case *case_of(bench *b, const vr_program *p, int32_t warps, int32_t threads) {
@@ -85,9 +95,12 @@ static vs_case *case_of(bench *b, const vr_program *p, int32_t warps, int32_t th
 static void set(bench *b, vs_machine *m, const char *setting) {
     vs_machine_init(m);
     if (!setting) return;
-    char *copy = borg_copy_text(&b->arena, setting, strlen(setting)), *equal = strchr(copy, '=');
-    *equal = '\0';
-    assert_null(vs_machine_set(m, copy, equal + 1, &b->arena));
+    char *copy = borg_copy_text(&b->arena, setting, strlen(setting)), *rest = NULL;
+    for (char *word = strtok_r(copy, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
+        char *equal = strchr(word, '=');
+        *equal = '\0';
+        assert_null(vs_machine_set(m, word, equal + 1, &b->arena));
+    }
 }
 
 static void by_hand(void **state) {
@@ -109,6 +122,35 @@ static void by_hand(void **state) {
         if (times.cycles != h->cycles)
             fail_msg("%s: %lld cycles, by hand %lld", h->body, (long long)times.cycles,
                      (long long)h->cycles);
+        bench_close(&b);
+    }
+}
+
+/* Each core loads the same lines: they are brought in once, as the cache is shared; more cores are
+ * faster where memory has enough for all. */
+static void cores(void **state) {
+    (void)state;
+    static const char body[] = "ld.global.f64 %x, [a + $tid]; add.f64 %x, %x, 1; exit;";
+    int64_t before = INT64_MAX;
+    for (int32_t n = 1; n <= 8; n *= 2) {
+        bench b;
+        vs_machine m;
+        vs_trace trace = {0};
+        vs_times times;
+        bench_open(&b, 0);
+        if (setjmp(b.arena.oom)) fail();
+        const vr_program *p = assembled(&b, borg_format(&b.arena, "%s%s\n}\n", head, body));
+        vs_case *k = case_of(&b, p, 16, 256);
+        set(&b, &m, borg_format(&b.arena, "cores=%d,cache_kib=1024,bandwidth=10000", n));
+        vs_engine *e = vs_engine_new(p, m.lanes, 256, &k->memory, k->args, &b.diags);
+        for (int32_t w = 0; w < 16; ++w) assert_true(vs_run(e, &k->warps[w], 1, &trace) > 0);
+        assert_true(vs_replay(&m, p, &trace, NULL, 0, 1, &times, NULL, &b.diags));
+        assert_int_equal(times.misses, 256 * 8 / m.line_bytes);
+        assert_int_equal(times.lookups, 16 * times.misses);
+        assert_int_equal(times.units[VS_PORT], n * m.ports);
+        assert_int_equal(times.issued, 32);
+        assert_true(times.cycles < before && times.cycles >= times.bound_path);
+        before = times.cycles;
         bench_close(&b);
     }
 }
@@ -145,6 +187,7 @@ static void any_machine(vs_machine *m, uint64_t *state) {
     m->assign = (int32_t)draw(state, 3);
     m->branch_cycles = 1 + (int32_t)draw(state, 3);
     m->complex_lanes = 1 << draw(state, 4);
+    m->cores = 1 + (int32_t)draw(state, 3);
 }
 
 static vs_matrix any_matrix(bench *b, int32_t rows, int32_t cols, uint64_t *state) {
@@ -263,7 +306,8 @@ static void stages(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(by_hand), cmocka_unit_test(bounds),
-                                       cmocka_unit_test(no_unit), cmocka_unit_test(stages)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(cores), cmocka_unit_test(by_hand),
+                                       cmocka_unit_test(bounds), cmocka_unit_test(no_unit),
+                                       cmocka_unit_test(stages)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

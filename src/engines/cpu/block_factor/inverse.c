@@ -434,10 +434,10 @@ mpk_status mpki_block_isai_settle(mpki_blocks *bf) {
     const bool frames = bf->isai->dinv == NULL;
     /* relaxation by frames reads the factor itself */
     if (bf->isai->frames && bf->stages->options->isai_relax > 0) {
-        bf->isai->info.bytes += mpki_arena_bytes(&bf->arena) +
-                                bf->capacity * (int64_t)sizeof *bf->lower *
-                                    (bf->upper == bf->lower ? 1 : 2) +
-                                bf->stages->index.m * (int64_t)sizeof *bf->frame;
+        bf->isai->info.bytes +=
+            mpki_arena_bytes(&bf->arena) +
+            bf->capacity * (int64_t)sizeof *bf->lower * (bf->upper == bf->lower ? 1 : 2) +
+            bf->stages->index.m * (int64_t)sizeof *bf->frame;
         return MPK_OK;
     }
     const mpk_status status = frames ? move_pivots(&k) : MPK_OK;

@@ -155,8 +155,7 @@ static mpk_status replace(const making *k, mpki_sparse *s, const mpki_sparse *le
     for (int32_t p = 0; p < k->m; p++) {
         const mpki_sparse *from = is_over(k, s, p) ? less : s;
         const int64_t count = from->ptr[p + 1] - from->ptr[p];
-        memcpy(to.index + to.ptr[p], from->index + from->ptr[p],
-               (size_t)count * sizeof *to.index);
+        memcpy(to.index + to.ptr[p], from->index + from->ptr[p], (size_t)count * sizeof *to.index);
         to.ptr[p + 1] = to.ptr[p] + count;
     }
     mpki_sparse_free(ctx, s);
@@ -337,8 +336,8 @@ static mpk_status keep_largest(const making *k, mpki_isai_blocks *m) {
 
 static mpk_status to_single(const making *k, mpki_isai_blocks *m) {
     void *single = NULL;
-    const mpk_status status = mpki_isai_to_single(context_of(k), k->bf->scalar,
-                                                  m->at[m->ptr[k->m]], m->val, &single);
+    const mpk_status status =
+        mpki_isai_to_single(context_of(k), k->bf->scalar, m->at[m->ptr[k->m]], m->val, &single);
     if (mpk_failed(status)) return status;
     mpki_release(context_of(k), m->val);
     m->val = single;

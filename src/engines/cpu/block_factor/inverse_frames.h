@@ -15,8 +15,8 @@ typedef struct mpki_isai_blocks {
     int32_t *row; /* by block: the frame of its rows; they ascend in a column */
     int64_t *at;  /* by block, and the end: where its values begin; column after column */
     void *val;
-    int64_t *turn_ptr;  /* m + 1: the same by rows of frames */
-    int32_t *turn_col;  /* the frame of the columns; they ascend in a row */
+    int64_t *turn_ptr; /* m + 1: the same by rows of frames */
+    int32_t *turn_col; /* the frame of the columns; they ascend in a row */
     int64_t *turn_block;
 } mpki_isai_blocks;
 
@@ -30,9 +30,9 @@ typedef struct mpki_frames_making {
     const mpki_blocks *bf;
     mpki_isai_blocks *m;
     int half;
-    int64_t rows;  /* of the longest column, its own frame left out */
-    int32_t *mark; /* by worker and place: first row in `work`, or -1 */
-    void *work;    /* by worker: rows x MPKI_SWEEP_RHS scalars */
+    int64_t rows;        /* of the longest column, its own frame left out */
+    int32_t *mark;       /* by worker and place: first row in `work`, or -1 */
+    void *work;          /* by worker: rows x MPKI_SWEEP_RHS scalars */
     _Atomic int32_t bad; /* the first place whose column is not finite; m: none */
 } mpki_frames_making;
 

@@ -194,8 +194,8 @@ static void add_block(const mpki_frames_product *p, int64_t block, int32_t row, 
     const int32_t g = index_of(bf)->frame[row], f = index_of(bf)->frame[col];
     const int rows = rows_of(bf, g), cols = rows_of(bf, f);
     const bool conjugate = MPKI_COMPLEX && p->conjugate;
-    const T *x = (const T *)p->x +
-                 (int64_t)bf->stages->blocking->bptr[p->transposed ? g : f] * p->nrhs;
+    const T *x =
+        (const T *)p->x + (int64_t)bf->stages->blocking->bptr[p->transposed ? g : f] * p->nrhs;
     const T *val = (const T *)p->m->val + (p->single ? 0 : p->m->at[block]);
     const N *small = (const N *)p->m->val + (p->single ? p->m->at[block] : 0);
     if (p->single && p->transposed)

@@ -48,7 +48,8 @@ mpk_status mpki_block_solver_make(mpk_context *ctx, const mpki_blocks *bf, int t
     s->z = mpki_alloc(ctx, "solve", n * nrhs, size);
     /* relaxation by frames has two vectors on the way */
     if (s->jacobi || bf->isai)
-        s->other = mpki_alloc(ctx, "solve", n * nrhs * (bf->isai && bf->isai->frames ? 2 : 1), size);
+        s->other =
+            mpki_alloc(ctx, "solve", n * nrhs * (bf->isai && bf->isai->frames ? 2 : 1), size);
     if (bf->border)
         s->border =
             mpki_alloc(ctx, "solve", mpki_border_work(bf->border, bf->scalar, threads, nrhs), 1);

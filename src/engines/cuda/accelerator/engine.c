@@ -11,6 +11,7 @@ typedef struct held {
     const mpki_cuda_accelerator_table *functions;
     mpki_cuda_machine *machine;
     mpk_context *ctx;
+    mpk_accelerator_form forms[2];
     char name[96];
 } held;
 
@@ -21,10 +22,16 @@ static void let_go(void *value) {
     mpki_release(h->ctx, h);
 }
 
+static int64_t single_bytes(void *self, int32_t n) {
+    (void)self;
+    return n * (int64_t)n * 4;
+}
+
 static void fill(held *h, const int32_t *sizes, unsigned precisions) {
     const mpki_cuda_accelerator_table *f = h->functions;
     int32_t most = 0;
     for (int k = 0; sizes[k]; k++) most = sizes[k];
+    h->forms[0] = (mpk_accelerator_form){"single", single_bytes, f->load, f->store};
     h->table = (mpk_accelerator){
         .struct_size = sizeof h->table,
         .name = h->name,
@@ -46,6 +53,7 @@ static void fill(held *h, const int32_t *sizes, unsigned precisions) {
         .scatter = f->scatter,
         .gather = f->gather,
         .spans = f->spans,
+        .forms = h->forms,
         .last_error = f->last_error,
     };
 }
@@ -67,7 +75,8 @@ mpk_status mpki_cuda_accelerator(mpk_context *ctx, int number, const mpk_acceler
     if (!h) return mpki_failed(ctx);
     h->ctx = ctx;
     h->functions = d->table->accelerator;
-    const int status = h->functions->make(d->cuda, &h->machine, &sizes, &precisions);
+    const int status = h->functions->make(d->cuda, d->table->take, d->table->give, &h->machine,
+                                          &sizes, &precisions);
     if (mpk_failed(status)) {
         mpki_release(ctx, h);
         return mpki_cuda_status(ctx, "accelerator", status);

@@ -212,8 +212,8 @@ static double complex *dense_part(mpk_context *ctx, const run *r, mpk_part part)
 static void test_dense(void **unused) {
     (void)unused;
     mpk_context *ctx = NULL;
-    static const char *const small[] = {"nlpkkt 2",   "stokes mac 5",
-                                        "lin 4 4 3",  "random 60 0.05 0.3 complex",
+    static const char *const small[] = {"nlpkkt 2",     "stokes mac 5",
+                                        "lin 4 4 3",    "random 60 0.05 0.3 complex",
                                         "convection 7", "random 50 0.06 0.3 hermitian"};
     int64_t wider = 0;
     assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
@@ -471,10 +471,11 @@ static void test_no_memory(void **unused) {
 int main(void) {
     in_blocks_begin();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exact),    cmocka_unit_test(test_forms),
-        cmocka_unit_test(test_symmetry), cmocka_unit_test(test_dense), cmocka_unit_test(test_jacobi),
-        cmocka_unit_test(test_values),   cmocka_unit_test(test_limit),
-        cmocka_unit_test(test_auto),     cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_exact),     cmocka_unit_test(test_forms),
+        cmocka_unit_test(test_symmetry),  cmocka_unit_test(test_dense),
+        cmocka_unit_test(test_jacobi),    cmocka_unit_test(test_values),
+        cmocka_unit_test(test_limit),     cmocka_unit_test(test_auto),
+        cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,7 +22,8 @@ static mpk_context *with_device(void) {
 /* Options that the present table can honour. */
 static void can_do(mpk_options *o) {
     o->pivoting = table.pivoting ? MPK_PIVOTING_COMPLETE : MPK_PIVOTING_NONE;
-    o->schedule = table.atomics ? MPK_SCHEDULE_ATOMIC : MPK_SCHEDULE_SUBSETS;
+    if (o->schedule != MPK_SCHEDULE_JACOBI)
+        o->schedule = table.atomics ? MPK_SCHEDULE_ATOMIC : MPK_SCHEDULE_SUBSETS;
 }
 
 /* The processor's table with what the device can do. */
@@ -84,6 +85,46 @@ static void test_answers(void **unused) {
                     mpk_context_destroy(&own);
                 }
     assert_true(pairs > 0 && rejected > 0);
+}
+
+/* Jacobi sweeps end in the exact factor. */
+static void test_sweeps(void **unused) {
+    (void)unused;
+    for (int atomic = 0; atomic < 2; atomic++) {
+        mpk_options o = complete();
+        o.stages = 1;
+        o.block = 8;
+        o.schedule = MPK_SCHEDULE_JACOBI;
+        o.jacobi_epsilon = 1e-10;
+        o.sweeps = 40;
+        mpk_context *ctx = with_device();
+        table.atomics = atomic;
+        can_do(&o);
+        assert_int_equal(mpk_context_use_accelerator(ctx, &table), MPK_OK);
+        run r = go(ctx, "helmholtz 2d 12 0", &o);
+        assert_false(mpk_failed(r.status));
+        assert_true(residual(ctx, &r) <= 1e-10);
+        end(&r);
+        mpk_context_destroy(&ctx);
+    }
+}
+
+/* Blocks that rest in single precision. */
+static void test_single_blocks(void **unused) {
+    (void)unused;
+    mpk_options o = complete();
+    o.block = 8;
+    mpk_context *ctx = with_device();
+    assert_int_equal(mpk_accelerator_use_form(&table, "bf16"), MPK_ERR_ARGUMENT);
+    assert_int_equal(mpk_accelerator_use_form(&table, "single"), MPK_OK);
+    can_do(&o);
+    assert_int_equal(mpk_context_use_accelerator(ctx, &table), MPK_OK);
+    run r = go(ctx, "helmholtz 2d 12 0", &o);
+    assert_false(mpk_failed(r.status));
+    const double res = residual(ctx, &r);
+    assert_true(res <= 1e-4 && res >= 1e-9);
+    end(&r);
+    mpk_context_destroy(&ctx);
 }
 
 /* The host waits at the end of a stage alone, with and without a trace; this has the machine's own
@@ -151,7 +192,9 @@ static void test_failures(void **unused) {
 
 int main(void) {
     if (device_lacks(DEVICE_ANY)) return 0;
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_answers), cmocka_unit_test(test_waits),
-                                       cmocka_unit_test(test_failures)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_answers), cmocka_unit_test(test_sweeps),
+        cmocka_unit_test(test_single_blocks), cmocka_unit_test(test_waits),
+        cmocka_unit_test(test_failures)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -124,8 +124,7 @@ static void next_turn(const mpk_batch_results *results) {
 static mpk_batch_kernels device_kernels(int n) {
     static int last = -1;
     static mpk_batch_kernels kernels = MPK_BATCH_KERNELS_SHARED;
-    if (n != last)
-        kernels = kernels ? MPK_BATCH_KERNELS_AUTO : MPK_BATCH_KERNELS_SHARED;
+    if (n != last) kernels = kernels ? MPK_BATCH_KERNELS_AUTO : MPK_BATCH_KERNELS_SHARED;
     last = n;
     return kernels;
 }

@@ -373,6 +373,12 @@ static void test_failures(void **unused) {
     assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
     int64_t at;
     const char *text;
+    /* by frames is the processor's alone */
+    mpk_options framed = options_of(2);
+    framed.krylov = MPK_KRYLOV_GMRES, framed.isai_frames = MPK_ON;
+    assert_int_equal(solve(ctx, "stokes mac 5", &framed, 1, NULL, NULL), MPK_ERR_UNSUPPORTED);
+    mpk_last_error(ctx, NULL, NULL, &text);
+    assert_non_null(strstr(text, "isai_frames on does not run on a device"));
     /* a column over the limit is named */
     o.isai_limit = 2;
     assert_int_equal(solve(ctx, spec, &o, 1, NULL, NULL), MPK_ERR_ARGUMENT);

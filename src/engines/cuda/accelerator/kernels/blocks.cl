@@ -12,20 +12,24 @@
 #define LLT 1
 #define LDU 2
 
-static T larger(T most, T x) { return most != most || fabs(x) <= most ? most : fabs(x); }
+static T larger(T most, T x) {
+    return most != most || fabs(x) <= most ? most : fabs(x);
+}
 
 /* The verdict on a frame, of work-items that saw entries of L up to `most`. */
-static void judge(__global int *state, int frame, int fails, bool failed, T most, int replaced, T bound, int last) {
+static void judge(__global int *state, int frame, int fails, bool failed, T most, int replaced,
+                  T bound, int last) {
     bool broken = any(most != most);
     T all = work_group_reduce_max(most);
     int word = failed || broken || all - all != 0 || (last == 0 && !(all <= bound)) ? fails : 0;
-    if (ME == 0 && (word | replaced) != 0) state[frame] = (state[frame] | word) + REPLACED * replaced;
+    if (ME == 0 && (word | replaced) != 0)
+        state[frame] = (state[frame] | word) + REPLACED * replaced;
 }
 
 /* Pivots as they come. other (LDU): the transpose of what is left in block. */
-__kernel void factorize(__global T **block, __global T **other, __global int **perm, __global int **columns,
-                        __global const int *frame, __global int *state, T small, T bound, int last, int type,
-                        int has_perm) {
+__kernel void factorize(__global T **block, __global T **other, __global int **perm,
+                        __global int **columns, __global const int *frame, __global int *state,
+                        T small, T bound, int last, int type, int has_perm) {
     T row[N];
     T most = 0;
     T own = 0;
@@ -73,15 +77,16 @@ __kernel void factorize(__global T **block, __global T **other, __global int **p
 
 /* 1x1 and 2x2 pivots by Bunch & Parlett 1971; those behind the rows of the frame as they come. */
 __kernel void factorize_pairs(__global T **block, __global int **perm, __global const int *rows,
-                              __global const int *frame, __global int *state, T small, T bound, int last) {
+                              __global const int *frame, __global int *state, T small, T bound,
+                              int last) {
     __local volatile T lower[N * N];
     __local volatile T u[N];
     __local volatile T v[N];
     T row[N];
     T most = 0;
     T diagonal = block[ITEM][ME * N + ME];
-    T d = 0;  /* of this work-item's pivot */
-    T e = 0;  /* right of it, where a pair begins */
+    T d = 0; /* of this work-item's pivot */
+    T e = 0; /* right of it, where a pair begins */
     int place = 0;
     uint left = ~(uint)0;
     bool active = true;
@@ -182,8 +187,9 @@ __kernel void factorize_pairs(__global T **block, __global int **perm, __global 
 
 /* LDU, each pivot the largest of all that is left in the rows of the frame. */
 __kernel void factorize_apart(__global T **block, __global T **other, __global int **perm,
-                              __global int **columns, __global const int *rows, __global const int *frame,
-                              __global int *state, T small, T bound, int last) {
+                              __global int **columns, __global const int *rows,
+                              __global const int *frame, __global int *state, T small, T bound,
+                              int last) {
     __local volatile T lower[N * N];
     __local volatile T u[N];
     __local volatile int at[N];
@@ -307,8 +313,8 @@ __kernel void solve(__global T **block, __global const T **pivot, __global const
 
 /* block -= a D b^T */
 __kernel void downdate(__global T **block, __global const T **a, __global const T **b,
-                       __global const T **pivot, __global const int *frame, __global const int *state,
-                       int pairs) {
+                       __global const T **pivot, __global const int *frame,
+                       __global const int *state, int pairs) {
     if ((state[frame[ITEM]] & FAILS) == 0) {
         T c[N];
         for (int j = 0; j < N; ++j) c[j] = block[ITEM][ME * N + j];
@@ -317,7 +323,9 @@ __kernel void downdate(__global T **block, __global const T **a, __global const 
             T w = pivot[ITEM][k * (N + 1)] * b[ITEM][ME * N + k];
             if (pairs != 0) {
                 if (k + 1 < N) w += pivot[ITEM][k * (N + 1) + 1] * b[ITEM][ME * N + (k + 1) % N];
-                if (k > 0) w += pivot[ITEM][(k + N - 1) % N * (N + 1) + 1] * b[ITEM][ME * N + (k + N - 1) % N];
+                if (k > 0)
+                    w += pivot[ITEM][(k + N - 1) % N * (N + 1) + 1] *
+                         b[ITEM][ME * N + (k + N - 1) % N];
             }
             for (int j = 0; j < N; ++j) c[j] -= l * shuffle(w, j);
         }
@@ -326,8 +334,9 @@ __kernel void downdate(__global T **block, __global const T **a, __global const 
 }
 
 /* to := a D b^T, one after the other from item `first` on, or zero */
-__kernel void product(__global T *to, __global const T **a, __global const T **b, __global const T **pivot,
-                      __global const int *frame, __global const int *state, int pairs, long first) {
+__kernel void product(__global T *to, __global const T **a, __global const T **b,
+                      __global const T **pivot, __global const int *frame,
+                      __global const int *state, int pairs, long first) {
     T c[N];
     for (int j = 0; j < N; ++j) c[j] = 0;
     if ((state[frame[ITEM]] & FAILS) == 0) {
@@ -336,7 +345,9 @@ __kernel void product(__global T *to, __global const T **a, __global const T **b
             T w = pivot[ITEM][k * (N + 1)] * b[ITEM][ME * N + k];
             if (pairs != 0) {
                 if (k + 1 < N) w += pivot[ITEM][k * (N + 1) + 1] * b[ITEM][ME * N + (k + 1) % N];
-                if (k > 0) w += pivot[ITEM][(k + N - 1) % N * (N + 1) + 1] * b[ITEM][ME * N + (k + N - 1) % N];
+                if (k > 0)
+                    w += pivot[ITEM][(k + N - 1) % N * (N + 1) + 1] *
+                         b[ITEM][ME * N + (k + N - 1) % N];
             }
             for (int j = 0; j < N; ++j) c[j] += l * shuffle(w, j);
         }

@@ -30,7 +30,7 @@ typedef struct mpki_cuda_batch {
     int32_t verb, method, pivoting, hermitian;
     int32_t n; /**< the largest order: strides of pivots */
     int64_t count;
-    int32_t kernels; /**< mpk_batch_kernels */
+    int32_t kernels;       /**< mpk_batch_kernels */
     double zero_tolerance; /**< relative; < 0: 4 n eps of each order */
     mpki_cuda_operand a, b, c, d;
     int32_t nrhs;

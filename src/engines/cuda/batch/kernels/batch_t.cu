@@ -93,6 +93,8 @@ static mpki_emitted in_registers(const mpki_cuda_batch *batch, const part &p) {
     if (batch->verb != MPKI_CUDA_FACTORIZE || p.a.layout == MPK_BATCH_INTERLEAVED || p.n == 0)
         return NULL;
     if (p.method == MPK_BATCH_LDU) return FN(cuda_registers_ldu)(p.pivoting, p.n);
+    if (p.method == MPK_BATCH_LDLT && p.pivoting != MPK_PIVOTING_NONE)
+        return FN(cuda_registers_indefinite)(p.pivoting, p.hermitian, p.n);
     return FN(cuda_registers_symmetric)(p.method, p.pivoting, p.hermitian, p.n);
 }
 
@@ -105,8 +107,8 @@ static bool registers_first(const part &p) {
 /* A warp for a matrix of which it brings up to date what a step looks at: up to 16 the general
  * kernels, with several matrices in a warp, are as fast or faster. */
 static bool panel_suits(const mpki_cuda_batch *batch, const part &p) {
-    return MPKI_PRECISION < 2 && batch->verb == MPKI_CUDA_FACTORIZE &&
-           p.method == MPK_BATCH_LDLT && p.pivoting != MPK_PIVOTING_STATIC && p.n > 16;
+    return MPKI_PRECISION < 2 && batch->verb == MPKI_CUDA_FACTORIZE && p.method == MPK_BATCH_LDLT &&
+           p.pivoting != MPK_PIVOTING_STATIC && p.n > 16;
 }
 
 bool FN(cuda_batch_has)(const mpki_cuda_batch *batch, const mpki_cuda_bin *bin) {
@@ -129,8 +131,7 @@ mpk_status FN(cuda_batch_bin)(mpki_cuda *cuda, const mpki_cuda_batch *batch,
     const int kind = batch->kernels;
     const bool any = kind == MPK_BATCH_KERNELS_AUTO;
     mpki_emitted ours = any || kind == MPK_BATCH_KERNELS_MADE ? made(batch, p) : NULL;
-    mpki_emitted rows =
-        any || kind == MPK_BATCH_KERNELS_REGISTERS ? in_registers(batch, p) : NULL;
+    mpki_emitted rows = any || kind == MPK_BATCH_KERNELS_REGISTERS ? in_registers(batch, p) : NULL;
     if (rows && (!ours || registers_first(p))) ours = rows;
     if (ours) {
         if (p.a.layout == MPK_BATCH_POINTERS) p.a.stride = 0;

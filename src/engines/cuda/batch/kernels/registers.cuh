@@ -17,7 +17,12 @@ template <class T> struct alignas(16) quarter {
 };
 
 /** A matrix of order at most N_ in registers, and what became of it so far. */
-template <class T, int N_> struct rows : tile<(N_ <= 4 ? 4 : N_ <= 8 ? 8 : N_ <= 16 ? 16 : 32), 1, 1> {
+template <class T, int N_>
+struct rows : tile<(N_ <= 4    ? 4
+                    : N_ <= 8  ? 8
+                    : N_ <= 16 ? 16
+                               : 32),
+                   1, 1> {
     typedef typename scalar_of<T>::real R;
     static const int N = N_, L = N <= 4 ? 4 : N <= 8 ? 8 : N <= 16 ? 16 : 32;
     static const int PITCH = L + 1; /* of columns in shared memory: rows are read, too */
@@ -37,13 +42,20 @@ template <class T, int N_> struct rows : tile<(N_ <= 4 ? 4 : N_ <= 8 ? 8 : N_ <=
 
     /** Nothing is eliminated yet. share_: 16-aligned. By each thread for itself; no barrier. */
     __device__ rows(const part &job_, T *share_)
-        : threads(NULL), job(job_), n(job_.n), base((int)(threadIdx.x % 32) / L * L),
-          share(share_), small(0), row(lane), left(lane < job_.n), bad(false), broken(false),
-          zero(0), positive(0), negative(0) {}
+        : threads(NULL), job(job_), n(job_.n), base((int)(threadIdx.x % 32) / L * L), share(share_),
+          small(0), row(lane), left(lane < job_.n), bad(false), broken(false), zero(0), positive(0),
+          negative(0) {}
 
     /** The buffer of step s: two take turns, so that a step needs one barrier. By each thread for
      *  itself; no barrier. */
     __device__ T *buffer(int s) const { return share + (s & 1) * ROOM; }
+
+    /** Entry `at` of the matrix a where `wanted`, else 0. Without a branch: the loads of a row must
+     *  not wait for one another. By each thread for itself; no barrier. */
+    static __device__ T read(const T *a, bool wanted, long long at) {
+        const T x = a[wanted ? at : 0];
+        return wanted ? x : make<T>(0);
+    }
 
     /** The largest k. By all lanes of the matrix; shuffles. */
     __device__ unsigned most_of(unsigned k) const {
@@ -119,8 +131,7 @@ template <class T, int N_> struct rows : tile<(N_ <= 4 ? 4 : N_ <= 8 ? 8 : N_ <=
     /** The zero tolerance relative to the largest of the lanes' keys `most`. By all lanes of the
      *  matrix; shuffles. */
     __device__ void set_small(unsigned most) {
-        const double relative =
-            job.tolerance < 0 ? 4 * n * (double)epsilon<R>() : job.tolerance;
+        const double relative = job.tolerance < 0 ? 4 * n * (double)epsilon<R>() : job.tolerance;
         small = (R)relative * unkey<R>(most_of(most));
     }
 
@@ -145,7 +156,10 @@ template <class T, int N_> struct rows : tile<(N_ <= 4 ? 4 : N_ <= 8 ? 8 : N_ <=
         const bool none = how > 1;
         const bool counts = job.method == 2 || !scalar_of<T>::complex || job.hermitian;
         if (lane == 0)
-            job.report(b, how, none || !counts ? 0 : job.method == 2 ? n - zero : positive,
+            job.report(b, how,
+                       none || !counts   ? 0
+                       : job.method == 2 ? n - zero
+                                         : positive,
                        none || !counts ? 0 : negative, none ? 0 : zero);
         return none;
     }
@@ -162,7 +176,7 @@ template <class T, int N_> struct rows : tile<(N_ <= 4 ? 4 : N_ <= 8 ? 8 : N_ <=
 
 /** Blocks that a multiprocessor must hold, which bounds the registers: a row, and what else a step
  *  needs. By each thread for itself; no barrier. */
-template <class T, int N> constexpr int rows_blocks(int) {
+template <class T, int N> constexpr int rows_blocks() {
     const int bytes = N * (int)sizeof(T);
     return bytes > 256 ? 2 : bytes > 128 ? 4 : bytes > 64 ? 6 : 8;
 }

@@ -22,8 +22,8 @@ template <class T, int N> struct rows_ldu : rows<T, N> {
 
     /** Nothing is eliminated yet. By each thread for itself; no barrier. */
     __device__ rows_ldu(const part &job_, T *share_)
-        : base_(job_, share_), scale(make<T>(0)), col(lane), l(share_ + 2 * ROOM),
-          null(false), top(0), size_bits(0x7fffffe0u | (unsigned)(job_.n >> 31)) {}
+        : base_(job_, share_), scale(make<T>(0)), col(lane), l(share_ + 2 * ROOM), null(false),
+          top(0), size_bits(0x7fffffe0u | (unsigned)(job_.n >> 31)) {}
 
     /** Shared memory for a matrix, a multiple of 16. By each thread for itself; no barrier. */
     static __host__ __device__ int bytes(bool complete) {
@@ -33,15 +33,9 @@ template <class T, int N> struct rows_ldu : rows<T, N> {
 
     /** The bits of |x| that key() takes, and the sign, which may be anything. By each thread for
      *  itself; no barrier. */
-    static __device__ unsigned upper(float x) {
-        return __float_as_uint(x);
-    }
-    static __device__ unsigned upper(double x) {
-        return (unsigned)__double2hiint(x);
-    }
-    template <class F> static __device__ unsigned upper(cx<F> x) {
-        return upper(abs1(x));
-    }
+    static __device__ unsigned upper(float x) { return __float_as_uint(x); }
+    static __device__ unsigned upper(double x) { return (unsigned)__double2hiint(x); }
+    template <class F> static __device__ unsigned upper(cx<F> x) { return upper(abs1(x)); }
 
     /** An entry's size, and its column where sizes are equal: lower columns go first. By each
      *  thread for itself; no barrier. */
@@ -53,13 +47,18 @@ template <class T, int N> struct rows_ldu : rows<T, N> {
      *  shuffles. */
     template <bool COMPLETE> __device__ void load(const T *a, long long ld, const int *given) {
         const bool there = lane < n;
-        const int i = given && there ? given[lane] : lane;
         unsigned most = 0;
         R check = 0;
+        if (given) {
+            const int i = given[there ? lane : 0], mine = given[job.most + (there ? lane : 0)];
 #pragma unroll
-        for (int j = 0; j < N; ++j) {
-            t[j] = make<T>(0);
-            if (there && j < n) t[j] = given ? a[i + given[job.most + j] * ld] : a[i + j * ld];
+            for (int j = 0; j < N; ++j) {
+                const int c = __shfl_sync(mask, mine, j, L);
+                t[j] = base_::read(a, there && j < n, i + c * ld);
+            }
+        } else {
+#pragma unroll
+            for (int j = 0; j < N; ++j) t[j] = base_::read(a, there && j < n, lane + j * ld);
         }
 #pragma unroll
         for (int j = 0; j < N; ++j) {

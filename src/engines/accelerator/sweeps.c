@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The schedule without dependencies on an accelerator (Thuerck 2019, algorithm 2): each sweep
+ * computes all blocks from those of the sweep before, by the kernels of a stage. */
+#include "offload.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char STAGE[] = "factorize";
+
+/* Blocks there, both halves. */
+typedef struct generation {
+    void **block, **upper;
+} generation;
+
+typedef struct sweeper {
+    generation given, fresh; /* A; what is being made. The values of the sweep before are o's own */
+    void *unit, *start;      /* I; the D of the first sweep, whose L is A */
+    mpki_updates batch;      /* all blocks and all updates of them */
+} sweeper;
+
+static void let_go(mpki_blocks *f, generation *g) {
+    const mpk_accelerator *a = f->offload->on->table;
+    for (int half = 0; half <= f->offload->ldu; half++) {
+        void **list = half ? g->upper : g->block;
+        for (int64_t k = 0; list && k < f->stages->index.nblocks; k++)
+            if (list[k]) a->release(a->self, list[k]);
+        mpki_release(f->stages->ctx, list);
+    }
+}
+
+static mpk_status make_generation(mpki_blocks *f, generation *g, bool memory) {
+    const int64_t count = f->stages->index.nblocks;
+    mpk_status status = MPK_OK;
+    for (int half = 0; half <= f->offload->ldu; half++) {
+        void ***list = half ? &g->upper : &g->block;
+        *list = MPKI_ZNEW(f->stages->ctx, STAGE, count, void *);
+        if (!*list) return mpki_failed(f->stages->ctx);
+        for (int64_t k = 0; memory && k < count && !mpk_failed(status); k++)
+            status = mpki_offload_block(f, &(*list)[k]);
+    }
+    if (!f->offload->ldu) g->upper = g->block;
+    return status;
+}
+
+/* The engine's own generation and this one change places. */
+static void exchange(struct mpki_offload *o, generation *g) {
+    const generation own = {o->block, o->upper};
+    o->block = g->block, o->upper = g->upper;
+    *g = own;
+}
+
+/* A multiple of I on the accelerator. */
+static mpk_status make_diagonal(mpki_blocks *f, double value, void **to) {
+    mpk_status status = mpki_offload_block(f, to);
+    if (mpk_failed(status)) return status;
+    memset(f->offload->staging, 0, (size_t)mpki_offload_bytes(f->offload));
+    MPKI_DISPATCH(f->offload->scalar, offload_pad)(f, 0, 0, value);
+    return mpki_offload_put(f, *to, f->offload->staging);
+}
+
+static void free_sweeper(mpki_blocks *f, sweeper *w) {
+    const mpk_accelerator *a = f->offload->on->table;
+    let_go(f, &w->given);
+    let_go(f, &w->fresh);
+    if (w->unit) a->release(a->self, w->unit);
+    if (w->start) a->release(a->self, w->start);
+    mpki_updates_free(f->stages->ctx, &w->batch);
+}
+
+/* All blocks are due, and A's are sent; memory for two generations. */
+static mpk_status make_sweeper(mpki_blocks *f, sweeper *w) {
+    mpki_stages *s = f->stages;
+    const mpki_ibcsr *x = &s->index;
+    memset(s->final, 1, (size_t)x->m);
+    memset(s->want, 1, (size_t)x->nblocks);
+    mpk_status status = mpki_updates_pull(s->ctx, x, s->final, s->want, x->m, x->frame, &w->batch);
+    if (!mpk_failed(status)) status = mpki_offload_send(f);
+    if (!mpk_failed(status)) status = make_generation(f, &w->given, true);
+    if (!mpk_failed(status)) exchange(f->offload, &w->given); /* A is what was sent */
+    if (!mpk_failed(status)) status = make_generation(f, &w->fresh, true);
+    if (!mpk_failed(status)) status = make_diagonal(f, 1, &w->unit);
+    if (!mpk_failed(status)) status = make_diagonal(f, 1 / s->size, &w->start);
+    return status;
+}
+
+/* fresh := A, by products with I. */
+static mpk_status copy_matrix(mpki_blocks *f, const sweeper *w) {
+    struct mpki_offload *o = f->offload;
+    const mpki_ibcsr *x = &f->stages->index;
+    mpki_batch_lists *list = &o->batch;
+    mpk_status status = MPK_OK;
+    list->count = 0;
+    for (int64_t b = 0; b < x->nblocks; b++) {
+        const int halves = 1 + (o->ldu && x->rows[b] != x->cols[b]);
+        for (int half = 0; half < halves && !mpk_failed(status); half++) {
+            status = mpki_offload_add(f, list, b, mpki_col_frame(x, b), (mpki_half)half);
+            if (mpk_failed(status)) return status;
+            const int64_t k = list->count - 1;
+            list->block[0][k] = (half ? w->fresh.upper : w->fresh.block)[b];
+            list->block[1][k] = (half ? w->given.upper : w->given.block)[b];
+            list->block[2][k] = w->unit;
+            list->pivot[k] = o->minus;
+        }
+    }
+    status = mpki_offload_run(f, MPKI_KERNEL_Z, list);
+    return mpk_failed(status) ? status : mpki_offload_run(f, MPKI_KERNEL_D, list);
+}
+
+/* An update of a target of the batch, into fresh, from the values of the sweep before. */
+static mpk_status add_update(mpki_blocks *f, const sweeper *w, bool first, int64_t target,
+                             const mpki_update *u) {
+    struct mpki_offload *o = f->offload;
+    const mpki_ibcsr *x = &f->stages->index;
+    const int32_t k = mpki_col_frame(x, u->a);
+    const generation own = {o->block, o->upper}, *from = first ? &w->given : &own;
+    const bool both = o->ldu && x->rows[target] != x->cols[target];
+    for (int half = 0; half <= both; half++) {
+        const mpk_status status = mpki_offload_add(f, &o->batch, target, k, (mpki_half)half);
+        if (mpk_failed(status)) return status;
+        const int64_t at = o->batch.count - 1;
+        o->batch.block[0][at] = (half ? w->fresh.upper : w->fresh.block)[target];
+        o->batch.block[1][at] = (half ? from->upper : from->block)[u->a];
+        o->batch.block[2][at] = (half ? from->block : from->upper)[u->b];
+        if (first) o->batch.pivot[at] = w->start;
+    }
+    return MPK_OK;
+}
+
+/* All updates: at once where the machine has atomics, else a round for each target's first one, for
+ * its second one, ... */
+static mpk_status update(mpki_blocks *f, const sweeper *w, bool first) {
+    enum { PORTION = 1 << 16 };
+    struct mpki_offload *o = f->offload;
+    const mpki_updates *all = &w->batch;
+    const bool atomic = mpki_offload_by_atomics(f);
+    mpk_status status = MPK_OK;
+    bool more = true;
+    o->batch.shared = atomic;
+    for (int64_t round = 0; more && !mpk_failed(status); round++) {
+        more = false;
+        o->batch.count = 0;
+        for (int64_t t = 0; t < all->count && !mpk_failed(status); t++) {
+            const int64_t begin = all->ptr[t] + round;
+            const int64_t end = atomic ? all->ptr[t + 1] : begin + (begin < all->ptr[t + 1]);
+            more |= !atomic && begin < all->ptr[t + 1];
+            for (int64_t e = begin; e < end && !mpk_failed(status); e++)
+                status = add_update(f, w, first, all->target[t], &all->update[e]);
+            if (mpk_failed(status) || o->batch.count < PORTION) continue;
+            status = mpki_offload_run(f, MPKI_KERNEL_D, &o->batch);
+            o->batch.count = 0;
+        }
+        if (!mpk_failed(status)) status = mpki_offload_run(f, MPKI_KERNEL_D, &o->batch);
+    }
+    o->batch.shared = false;
+    return status;
+}
+
+/* One sweep: new values, judged. */
+static mpk_status sweep(mpki_blocks *f, sweeper *w, bool first) {
+    mpki_stages *s = f->stages;
+    const mpki_portion all = {
+        .count = s->index.m, .frame = s->index.frame, .batch = w->batch, .level = -1};
+    memset(s->reject, 0, (size_t)s->index.m);
+    memset(s->final, 0, (size_t)s->index.m);
+    mpk_status status = mpki_offload_forget_verdicts(f);
+    if (!mpk_failed(status)) status = copy_matrix(f, w);
+    if (!mpk_failed(status)) status = update(f, w, first);
+    if (mpk_failed(status)) return status;
+    exchange(f->offload, &w->fresh);
+    status = mpki_offload_columns(f, &all);
+    return mpk_failed(status) ? status : mpki_offload_read_verdicts(f);
+}
+
+static mpk_status sweeps(mpki_blocks *f, sweeper *w) {
+    mpki_stages *s = f->stages;
+    const mpk_options *o = s->options;
+    double epsilon = o->jacobi_epsilon;
+    mpk_status status = MPK_OK;
+    s->last = true;
+    for (int k = 1; !mpk_failed(status) && k <= o->sweeps; k++, epsilon *= o->jacobi_decay) {
+        f->meta->level = k;
+        f->meta->worker[0].perturbed = 0; /* of the last sweep */
+        s->floor = epsilon * f->meta->norm1;
+        status = sweep(f, w, k == 1);
+        if (!mpk_failed(status) && mpki_progress(s->ctx, STAGE, (double)k / o->sweeps))
+            status = mpki_error(s->ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
+    }
+    return status;
+}
+
+mpk_status mpki_offload_sweeps(mpki_blocks *f, double push, int32_t *fail) {
+    mpki_stages *s = f->stages;
+    sweeper w = {0};
+    const double bound = s->bound;
+    (void)push; /* in the one stage that make() allows no frame is pushed back */
+    *fail = 0;
+    s->bound = INFINITY; /* a column is whatever its pivots make it */
+    if (!(f->meta->norm1 >= 0)) f->meta->norm1 = MPKI_DISPATCH(f->scalar, meta_norm1)(f->meta);
+    mpki_offload_trace_begin(f);
+    mpk_status status = make_sweeper(f, &w);
+    if (!mpk_failed(status)) status = sweeps(f, &w);
+    free_sweeper(f, &w);
+    s->bound = bound;
+    return status;
+}
