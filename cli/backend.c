@@ -26,7 +26,8 @@ static void set_defaults(cli_args *args, const mpk_accelerator *table, int block
     mpk_options *o = &args->options;
     if (!is_typed(args, "schedule"))
         o->schedule = table->atomics ? MPK_SCHEDULE_ATOMIC : MPK_SCHEDULE_SUBSETS;
-    if (!is_typed(args, "pivoting") && !table->pivoting) o->pivoting = MPK_PIVOTING_NONE;
+    if (!is_typed(args, "pivoting"))
+        o->pivoting = table->pivoting ? MPK_PIVOTING_COMPLETE : MPK_PIVOTING_NONE;
     if (!is_typed(args, "butterfly") && !table->pivoting &&
         !(is_typed(args, "stages") && o->stages == 1))
         o->butterfly = MPK_ON;

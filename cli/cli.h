@@ -49,7 +49,8 @@ typedef struct cli_args {
     const char *strategies, *orderings, *blocks, *levels, *scalar;   /* lists of stats */
     const char *backend;                                             /* of solve */
     const char *size, *jobs, *warps, *kernel, *cells, *units, *draw; /* of accelerators */
-    const char *type, *fill, *way, *target; /* of synthesize, with size and output */
+    /* of synthesize, with size and output */
+    const char *type, *fill, *way, *target, *order, *match, *butterfly, *krylov;
     bool json, progress, energy, quiet, force, help, all_options, version;
     uint64_t typed; /* bit k: mpk_option_at(k) was given */
     cli_vsim vsim;

@@ -51,7 +51,8 @@ _metapack_options() # COMMAND -> its options
         accelerators)
             echo '--json --help --size --jobs --warps --kernel --cells --units --plot --draw' ;;
         synthesize)
-            echo '--quiet --help --type --fill --pivoting --block --target --output' ;;
+            echo '--quiet --help --type --fill --pivoting --block --ordering --matching
+                --butterfly --krylov --target --output' ;;
         ipopt-env)
             echo '--json --quiet --help' ;;
         petsc-env)

@@ -45,7 +45,10 @@ static mpk_status choose(mpk_context *ctx, const subject *s, mpk_options *o) {
     if (!strcmp(s->where, "engine")) o->device = MPK_ON_CUDA;
     if (!strcmp(s->where, "cuda")) status = mpk_accelerator_cuda(ctx, 0, &table);
     if (!strcmp(s->where, "cpu")) table = mpk_accelerator_cpu();
-    if (!mpk_failed(status) && table) status = mpk_context_use_accelerator(ctx, table);
+    if (!mpk_failed(status) && table) {
+        o->pivoting = MPK_PIVOTING_COMPLETE; /* what both have */
+        status = mpk_context_use_accelerator(ctx, table);
+    }
     return status;
 }
 

@@ -11,7 +11,9 @@
  *    no pairs            D is diagonal
  *    no judging          the host waits for the results of factorize and solve; replaces pivots itself
  *    no load and store   blocks are dense in its memory
- *  It factorizes A = L D L^T (L L^T, L D U) on blocks, method ildlt. docs/guide/accelerators.md; the
+ *  It factorizes A = L D L^T (L L^T, L D U) on blocks, method ildlt. Options that it cannot honour are
+ *  refused, MPK_ERR_UNSUPPORTED: pivoting is complete where factorize permutes and none where it does
+ *  not, schedule is subsets, or atomic with atomics, and device is cpu. docs/guide/accelerators.md; the
  *  processor's own table is mpk_accelerator_cpu(), that of an NVIDIA GPU mpk_accelerator_cuda(). */
 #include <metapack/status.h>
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The description checked, templates filled in, kernels compiled, files written. */
 #include "sim/synthesize/synthesize.h"
-#include "sim/accelerator/texts.h"
 #include "sim/synthesize/texts.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -11,12 +10,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { WRONG = 1, FILES = 2, MEMORY = 6, MOST_BLOCK = 64, MOST_LEVEL = 1000 };
+enum { WRONG = 1, FILES = 2, MEMORY = 6, MOST_BLOCK = 64, MOST_LEVEL = 1000, STAGES = 20 };
+
+enum { LDLT, LLT, LDU };
+static const char *const types[] = {"ldlt", "llt", "ldu", NULL};
+static const char *const pivotings[] = {"none", "inner", "outer", "both", NULL};
+static const char *const targets[] = {"c", "hls", "cuda", NULL};
+static const char *const orderings[] = {"rcm", "amd", "nd", NULL};
+static const char *const switches[] = {"off", "on", NULL};
+static const char *const krylovs[] = {"none", "sqmr", "gmres", NULL};
 
 typedef struct writer {
     const sim_description *d;
     const char *folder, *suffix;
     long level;
+    int type, pivoting, ordering, matching, butterfly, krylov; /* numbers of their words */
     char *text;
     borg_arena arena;
     struct {
@@ -28,64 +36,139 @@ typedef struct writer {
     bool made; /* the folder */
 } writer;
 
+sim_description sim_description_default(const char *type) {
+    const bool llt = strcmp(type, "llt") == 0, ldu = strcmp(type, "ldu") == 0;
+    return (sim_description){.type = type,
+                             .fill = "full",
+                             .pivoting = llt ? "none" : "both",
+                             .target = "c",
+                             .block = 8,
+                             .ordering = "amd",
+                             .matching = llt ? "off" : "on",
+                             .butterfly = llt ? "off" : "on",
+                             .krylov = ldu ? "gmres" : "sqmr"};
+}
+
 static int wrong(writer *w, const char *what, const char *value, const char *want) {
     snprintf(w->text, SIM_SYNTHESIZE_TEXT, "--%s %s: expected %s", what, value, want);
     return WRONG;
 }
 
+/* The number of a word; -1: it is none of them, which is said. */
+static int word(writer *w, const char *what, const char *value, const char *const *words) {
+    char want[80] = "";
+    for (int k = 0; words[k]; ++k) {
+        if (strcmp(words[k], value) == 0) return k;
+        strcat(strcat(want, k == 0 ? "" : words[k + 1] ? ", " : " or "), words[k]);
+    }
+    wrong(w, what, value, want);
+    return -1;
+}
+
+static int check_fill(writer *w) {
+    const char *fill = w->d->fill;
+    char *rest = NULL;
+    w->level = -1;
+    if (strcmp(fill, "full") == 0) return 0;
+    if (strncmp(fill, "level:", 6) == 0) w->level = strtol(fill + 6, &rest, 10);
+    if (w->level < 0 || w->level > MOST_LEVEL || *rest || rest == fill + 6)
+        return wrong(w, "fill", fill, "full or level:K, K from 0 to 1000");
+    return 0;
+}
+
+/* What the words do not go together with. */
+static int check_pairs(writer *w) {
+    const sim_description *d = w->d;
+    if (w->type == LLT && w->pivoting)
+        return wrong(w, "pivoting", d->pivoting, "none with --type llt, which needs no pivoting");
+    if (w->type == LLT && w->matching)
+        return wrong(w, "matching", d->matching, "off with --type llt, whose diagonal is large");
+    if (w->butterfly && w->pivoting < 2)
+        return w->type == LLT
+                   ? wrong(w, "butterfly", d->butterfly, "off with --type llt")
+                   : wrong(w, "butterfly", d->butterfly,
+                           "off without outer pivoting: rejected blocks are transformed");
+    if (w->type == LDU && w->krylov == 1)
+        return wrong(w, "krylov", d->krylov, "none or gmres with --type ldu: sqmr is symmetric");
+    return 0;
+}
+
+/* Every operation of a block is written out. */
+static int check_block(writer *w) {
+    const sim_description *d = w->d;
+    const bool inner = w->pivoting & 1, hls = strcmp(d->target, "hls") == 0;
+    const int most = !inner ? MOST_BLOCK : hls ? MOST_BLOCK / 8 : MOST_BLOCK / 4;
+    if (d->block >= 1 && d->block <= most) return 0;
+    return wrong(w, "block", borg_format(&w->arena, "%d", d->block),
+                 borg_format(&w->arena, "1 to %d%s; every operation of a block is written out",
+                             most,
+                             !inner ? ""
+                             : hls  ? " with inner pivoting and target hls"
+                                    : " with inner pivoting"));
+}
+
 static int check(writer *w) {
     const sim_description *d = w->d;
-    char *rest = NULL;
-    if (strcmp(d->type, "ldlt") != 0)
-        return wrong(w, "type", d->type, "ldlt; kernels for llt and ldu are not written yet");
-    if (strcmp(d->fill, "full") == 0) {
-        w->level = -1;
-    } else {
-        w->level = strncmp(d->fill, "level:", 6) == 0 ? strtol(d->fill + 6, &rest, 10) : -1;
-        if (w->level < 0 || w->level > MOST_LEVEL || *rest || rest == d->fill + 6)
-            return wrong(w, "fill", d->fill, "full or level:K, K from 0 to 1000");
-    }
-    if (strcmp(d->pivoting, "inner") == 0)
-        return wrong(
-            w, "pivoting", d->pivoting,
-            "none or outer: inner pivoting moves rows by indices that are known at run time "
-            "alone, which kernels with static control flow cannot; outer stages do without");
-    if (strcmp(d->pivoting, "none") != 0 && strcmp(d->pivoting, "outer") != 0)
-        return wrong(w, "pivoting", d->pivoting, "none or outer");
-    if (strcmp(d->target, "c") != 0 && strcmp(d->target, "hls") != 0 &&
-        strcmp(d->target, "cuda") != 0)
-        return wrong(w, "target", d->target, "c, hls or cuda");
+    if ((w->type = word(w, "type", d->type, types)) < 0 ||
+        (w->pivoting = word(w, "pivoting", d->pivoting, pivotings)) < 0 ||
+        (w->ordering = word(w, "ordering", d->ordering, orderings)) < 0 ||
+        (w->matching = word(w, "matching", d->matching, switches)) < 0 ||
+        (w->butterfly = word(w, "butterfly", d->butterfly, switches)) < 0 ||
+        (w->krylov = word(w, "krylov", d->krylov, krylovs)) < 0 ||
+        word(w, "target", d->target, targets) < 0)
+        return WRONG;
     w->suffix = strcmp(d->target, "cuda") == 0 ? "cu" : "c";
-    if (d->block >= 1 && d->block <= MOST_BLOCK) return 0;
-    return wrong(w, "block", borg_format(&w->arena, "%d", d->block),
-                 "1 to 64; 32 is much, every operation of a block is written out");
+    int code = check_fill(w);
+    if (!code) code = check_pairs(w);
+    return code ? code : check_block(w);
 }
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
+static const char *number(writer *w, long value) {
+    return borg_format(&w->arena, "%ld", value);
+}
+
 static const char *value_of(writer *w, const char *name, size_t length) {
+    static const char *const formulas[] = {"L D L^T", "L L^T", "L D U"};
     const sim_description *d = w->d;
     const struct {
         const char *name, *value;
     } list[] = {
-        {"BLOCK", borg_format(&w->arena, "%d", d->block)},
-        {"LEVEL", borg_format(&w->arena, "%ld", w->level)},
-        {"STAGES", strcmp(d->pivoting, "none") == 0 ? "1" : "20"},
+        {"TYPE", number(w, w->type)},
+        {"BLOCK", number(w, d->block)},
+        {"LEVEL", number(w, w->level)},
+        {"STAGES", number(w, w->pivoting & 2 ? STAGES : 1)},
+        {"PIVOTING", number(w, w->pivoting & 1)},
+        {"ORDERING", number(w, w->ordering)},
+        {"MATCHING", number(w, w->matching)},
+        {"BUTTERFLY", number(w, w->butterfly)},
+        {"KRYLOV", number(w, w->krylov)},
         {"TARGET", d->target},
         {"SUFFIX", w->suffix},
         {"DESCRIPTION",
-         borg_format(&w->arena, "L D L^T, fill %s, pivoting %s, blocks of %d rows, kernels in %s",
-                     d->fill, d->pivoting, d->block, d->target)},
-        {"RULE",
-         *w->suffix == 'c' && w->suffix[1] == 0
-             ? "\t$(CC) $(CFLAGS) $(FLAGS) -o $@ main.c solver.c kernels.c -lm"
-             : "\t$(CC) $(CFLAGS) $(FLAGS) -c main.c solver.c\n\t$(NVCC) $(NVFLAGS) -fmad=false "
-               "-o $@ main.o solver.o kernels.cu -lm"}};
+         borg_format(&w->arena,
+                     "%s, fill %s, pivoting %s,\n * blocks of %d rows, ordering %s, matching %s, "
+                     "butterfly %s, krylov %s, kernels in %s",
+                     formulas[w->type], d->fill, d->pivoting, d->block, d->ordering, d->matching,
+                     d->butterfly, d->krylov, d->target)},
+        {"RULE", *w->suffix == 'c' && w->suffix[1] == 0
+                     ? "\t$(CC) $(CFLAGS) $(FLAGS) -o $@ $(HOST) kernels.c -lm"
+                     : "\t$(CC) $(CFLAGS) $(FLAGS) -c $(HOST)\n\t$(NVCC) $(NVFLAGS) -fmad=false "
+                       "-o $@ $(HOST:.c=.o) kernels.cu -lm"}};
     for (size_t k = 0; k < sizeof list / sizeof *list; ++k)
         if (strlen(list[k].name) == length && memcmp(list[k].name, name, length) == 0)
             return list[k].value;
     return NULL;
 }
+
+static const struct {
+    const char *name, *text;
+} templates[] = {{"solver.h", sim_template_solver_h}, {"parts.h", sim_template_parts_h},
+                 {"solver.c", sim_template_solver_c}, {"values.c", sim_template_values_c},
+                 {"match.c", sim_template_match_c},   {"order.c", sim_template_order_c},
+                 {"dense.c", sim_template_dense_c},   {"solve.c", sim_template_solve_c},
+                 {"main.c", sim_template_main_c},     {"Makefile", sim_template_makefile}};
 
 /* A template with what stands between XX_ and _XX filled in. */
 static void fill_in(writer *w, const char *text, borg_sink *out) {
@@ -139,8 +222,10 @@ static int add_kernels(writer *w) {
     const borg_backend *backend = borg_backend_find(w->d->target);
     const borg_options o = {
         .size = w->d->block, .strict = true, .backend = backend, .order = BORG_ORDER_AUTO};
-    borg_status status =
-        borg_compile("blocks.cl", sim_blocks_cl, strlen(sim_blocks_cl), &o, NULL, &p);
+    borg_sink source = {.arena = &w->arena};
+    borg_put(&source, "#define TYPE %d\n#define PIVOTING %d\n#define MASKED %d\n#line 1\n%s",
+             w->type, w->pivoting & 1, strcmp(w->d->target, "hls") == 0, sim_template_blocks_cl);
+    borg_status status = borg_compile("blocks.cl", source.text, source.length, &o, NULL, &p);
     if (status == BORG_OK) status = borg_program_emit(p, backend, &o, &text, &length);
     int code = status == BORG_OK ? 0 : p && status != BORG_ERR_MEMORY ? WRONG : MEMORY;
     if (code) {
@@ -209,10 +294,8 @@ int sim_synthesize(const sim_description *d, const char *folder, char *text) {
     code = check(&w);
     if (!code) code = add_kernels(&w);
     if (!code) {
-        add_template(&w, "solver.h", sim_template_solver_h);
-        add_template(&w, "solver.c", sim_template_solver_c);
-        add_template(&w, "main.c", sim_template_main_c);
-        add_template(&w, "Makefile", sim_template_makefile);
+        for (size_t k = 0; k < sizeof templates / sizeof *templates; ++k)
+            add_template(&w, templates[k].name, templates[k].text);
         code = write_files(&w);
         if (code) take_back(&w);
     }

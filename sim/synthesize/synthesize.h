@@ -7,14 +7,21 @@
 #include "borg/borg.h"
 
 typedef struct sim_description {
-    const char *type;     /* ldlt */
-    const char *fill;     /* full, or level:K */
-    const char *pivoting; /* none, outer */
-    const char *target;   /* c, hls, cuda */
-    int32_t block;        /* 1 .. 64 */
+    const char *type;      /* ldlt, llt, ldu */
+    const char *fill;      /* full, or level:K */
+    const char *pivoting;  /* none, inner, outer, both */
+    const char *target;    /* c, hls, cuda */
+    int32_t block;         /* 1 .. 64; 1 .. 16 with inner pivoting, 1 .. 8 of it in hls */
+    const char *ordering;  /* rcm, amd, nd */
+    const char *matching;  /* on, off */
+    const char *butterfly; /* on, off */
+    const char *krylov;    /* none, sqmr, gmres */
 } sim_description;
 
-enum { SIM_SYNTHESIZE_TEXT = 2000, SIM_SYNTHESIZE_FILES = 7 };
+/** What is chosen where nothing is said, for a type of factorization. */
+sim_description sim_description_default(const char *type);
+
+enum { SIM_SYNTHESIZE_TEXT = 2000, SIM_SYNTHESIZE_FILES = 12 };
 
 /** Write a solver into a folder, which is made if there is none; files that are there are not
  *  replaced. All or nothing. Returns 0, 1: the description is wrong, 2: a file, 6: no memory; text

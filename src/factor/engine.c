@@ -38,8 +38,10 @@ static const mpki_engine *device_engine(mpk_context *ctx, int number) {
 /* Has this engine what a factor needs? */
 static bool has(const mpki_engine *engine, mpk_method method) {
     const mpki_form *form = form_of(method);
+    /* one that leaves vectors to the processor would have nothing to do for a scaling */
+    const bool idle = engine != &cpu && engine->vectors == cpu.vectors;
     return engine->vectors &&
-           (form == &mpki_scaling_form ||
+           ((form == &mpki_scaling_form && !idle) ||
             (form == &mpki_block_form ? engine->blocks != NULL : engine->direct != NULL));
 }
 
@@ -59,6 +61,12 @@ static bool worth_it(const mpk_analysis *an) {
 const mpki_engine *mpki_engine_of(mpk_context *ctx, const mpk_analysis *an,
                                   const mpk_options *options) {
     const mpki_engine *told = mpki_context_engine(ctx);
+    if (told && options && options->device != MPK_ON_CPU) {
+        mpki_error(ctx, MPK_ERR_UNSUPPORTED, "accelerator", -1,
+                   "device %s is not read beside an accelerator: %s is where it computes",
+                   mpk_option_word("device", (int)options->device), told->name(ctx));
+        return NULL;
+    }
     if (told && (!an || has(told, an->options.method))) return told;
     if (told) {
         mpki_error(ctx, MPK_ERR_UNSUPPORTED, "accelerator", -1,

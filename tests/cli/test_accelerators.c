@@ -136,9 +136,13 @@ static void synthesized(void **state) {
     assert_code(&o, 2);
     assert_has(o.err, "File exists");
     assert_int_equal(system("rm -r mine"), 0);
-    RUN(&o, NULL, "synthesize", "--type", "llt", "-o", "mine");
+    RUN(&o, NULL, "synthesize", "--type", "qr", "-o", "mine");
     assert_code(&o, 1);
-    assert_has(o.err, "--type llt: expected ldlt");
+    assert_has(o.err, "--type qr: expected ldlt, llt or ldu");
+    RUN(&o, NULL, "synthesize", "--ordering", "rcm", "--matching", "off", "--butterfly", "off",
+        "--krylov", "gmres", "--pivoting", "inner", "--block", "2", "-o", "mine");
+    assert_code(&o, 0);
+    assert_int_equal(system("grep -q 'KRYLOV 2' mine/solver.h && rm -r mine"), 0);
     RUN(&o, NULL, "synthesize", "--block", "x", "-o", "mine");
     assert_code(&o, 1);
     RUN(&o, NULL, "synthesize");

@@ -5,6 +5,7 @@
  * reason. */
 #include "problem/support.h"
 
+#include <metapack/accelerator.h>
 #include <metapack/pipeline.h>
 #include <stdbool.h>
 
@@ -234,6 +235,104 @@ static void test_walk(void **unused) {
     }
 }
 
+/* ---- machines -------------------------------------------------------------------------------- */
+
+/* A context on the processor's own table, with atomics and pivoting or, as the systolic array and
+ * the pipelines are, without; and what such a machine takes. */
+static mpk_context *on_machine(mpk_accelerator *table, bool able, mpk_options *o) {
+    mpk_context *ctx = new_context();
+    *table = *mpk_accelerator_cpu();
+    table->atomics = table->pivoting = able;
+    assert_int_equal(mpk_context_use_accelerator(ctx, table), MPK_OK);
+    mpk_options_init(o);
+    o->method = MPK_METHOD_ILDLT, o->threads = 1;
+    o->level = -1, o->fill_factor = 0, o->drop_tolerance = 0, o->block = 8, o->stages = 0;
+    o->pivoting = able ? MPK_PIVOTING_COMPLETE : MPK_PIVOTING_NONE;
+    o->schedule = able ? MPK_SCHEDULE_ATOMIC : MPK_SCHEDULE_SUBSETS;
+    return ctx;
+}
+
+/* On a machine every word of a choice is refused or tells itself apart: one that is taken and
+ * ignored would stand in the report. */
+static void words(mpk_context *ctx, const mpk_option *row, const mpk_options *base) {
+    static const struct {
+        const char *key, *word, *why;
+    } same[] = {
+        {"ordering", "", "small matrices: two may agree"},
+        {"matching", "", "auto is one of the two"},
+        {"scaling", "on", "it is what auto means"},
+        {"krylov", "", "around an exact factor: one step"},
+        {"strategy", "auto", "it is one of the others"},
+        {"schedule", "subsets", "the order of sums: bits, where there are conflicts"},
+        {"triangular", "auto", "it may choose exact"},
+        {"precision", "double", "that of the matrix"},
+        {"deterministic", "", "nothing is dropped: refused before"},
+        {"joining", "", "there may be nothing to join"},
+        {"butterfly", "", "acts where pivots are rejected, and without pivoting always"},
+        {"grid", "", "blocks may be whole anyway"},
+        {"factor_type", "ldlt", "it is"},
+        {"isai_pattern", "", "small patterns agree"},
+        {"isai_over", "", "nothing may be longer"},
+    };
+    for (int v = 0; v < row->count; v++) {
+        bool told = v == (int)mpk_option_integer(row, base);
+        for (size_t k = 0; k < sizeof same / sizeof *same && !told; k++)
+            told = !strcmp(row->key, same[k].key) &&
+                   (!same[k].word[0] || !strcmp(row->words[v], same[k].word));
+        for (int m = 0; m < 2 && !told; m++) {
+            const mpk_job job = {
+                .struct_size = sizeof job, .goal = MPK_GOAL_SOLVE, .generate = matrices[m]};
+            mpk_options other = *base;
+            set(ctx, &other, row->key, row->words[v]);
+            told = fingerprint(ctx, &job, &other) != fingerprint(ctx, &job, base);
+        }
+        if (!told)
+            fail_msg("on a machine %s = %s is taken, and nothing changes", row->key, row->words[v]);
+    }
+}
+
+static void test_machines(void **unused) {
+    (void)unused;
+    for (int able = 0; able < 2; able++) {
+        mpk_accelerator table;
+        mpk_options base;
+        mpk_context *ctx = on_machine(&table, able, &base);
+        const mpk_option *row;
+        const mpk_job job = {
+            .struct_size = sizeof job, .goal = MPK_GOAL_SOLVE, .generate = matrices[0]};
+        for (int k = 0; (row = mpk_option_at(k)); k++) {
+            mpk_options with = base;
+            if (!strcmp(row->key, "method")) continue;
+            for (size_t n = 0; n < sizeof setups / sizeof *setups; n++) /* not of the blocks */
+                for (int w = 0; w < 3 && !strcmp(setups[n].key, row->key); w++) {
+                    const char *key = setups[n].with[w][0];
+                    if (key && (!strncmp(key, "isai", 4) || !strcmp(key, "krylov") ||
+                                !strcmp(key, "triangular") || !strcmp(key, "ordering")))
+                        set(ctx, &with, key, setups[n].with[w][1]);
+                }
+            if (!mpk_option_is_read(row, &base, NULL, 0)) refused(ctx, &job, k, &base);
+            if (!mpk_option_is_read(row, &with, NULL, 0)) continue;
+            const bool rare = row->krylov || !strcmp(row->key, "stages"); /* the factor is exact */
+            if (!changes(ctx, row, &with) && !is_unseen(row->key) && !rare)
+                fail_msg("on a machine %s is read, and nothing changes", row->key);
+            if (row->count) words(ctx, row, &with);
+        }
+        /* the other methods are refused whole, but ilu0, which is blocks without pivoting */
+        for (int m = 0; m < MPK_METHOD_SSOR + 1; m++) {
+            if (m == MPK_METHOD_ILU0) continue;
+            mpk_report *report = NULL;
+            mpk_options o = base;
+            o.method = (mpk_method)m;
+            const mpk_status status = mpk_job_run(ctx, &job, &o, &report);
+            if (mpk_failed(status) == (m == MPK_METHOD_ILDLT))
+                fail_msg("method %s: %s", mpk_method_name(o.method),
+                         mpk_report_run(report)->message);
+            mpk_report_destroy(&report);
+        }
+        mpk_context_destroy(&ctx);
+    }
+}
+
 /* Of method auto it is the matrix that tells. */
 static void test_auto(void **unused) {
     (void)unused;
@@ -270,6 +369,7 @@ static void test_auto(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_walk), cmocka_unit_test(test_auto)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_walk), cmocka_unit_test(test_machines),
+                                       cmocka_unit_test(test_auto)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* solve A.mtx [b.mtx] [x.mtx]: a real symmetric Matrix Market file, plain; without b, A times
- * ones. */
+/* solve A.mtx [b.mtx] [x.mtx]: a real Matrix Market file, plain, symmetric unless the solver is L D
+ * U; without b, A times ones. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "solver.h"
+#include "parts.h"
 
 static int fail(const char *what, const char *file) {
     fprintf(stderr, "solve: %s: %s\n", file, what);
     return 2;
 }
 
-/* The lower triangle by columns; NULL, or what is wrong. */
+/* The lower triangle by columns, or for L D U all of A; NULL, or what is wrong. */
 static const char *read_matrix(FILE *f, int *n, int64_t **ap, int32_t **ai, double **ax) {
     char line[1024], field[64], symmetry[64];
     long rows, columns, count, i, j;
     if (!fgets(line, sizeof line, f) ||
         sscanf(line, "%%%%MatrixMarket matrix coordinate %63s %63s", field, symmetry) != 2)
         return "no coordinate Matrix Market file";
-    if (strcmp(symmetry, "symmetric") || (strcmp(field, "real") && strcmp(field, "integer")))
-        return "not real and symmetric";
+    const int general = strcmp(symmetry, "general") == 0, half = strcmp(symmetry, "symmetric") == 0;
+    if ((!half && (TYPE != LDU || !general)) || (strcmp(field, "real") && strcmp(field, "integer")))
+        return TYPE == LDU ? "not real, general or symmetric" : "not real and symmetric";
     do {
         if (!fgets(line, sizeof line, f)) return "it ends before the sizes";
     } while (line[0] == '%' || line[strspn(line, " \t\r\n")] == 0);
@@ -29,8 +30,8 @@ static const char *read_matrix(FILE *f, int *n, int64_t **ap, int32_t **ai, doub
         return "bad sizes";
     *n = (int)rows;
     *ap = calloc((size_t)rows + 2, sizeof **ap);
-    *ai = calloc((size_t)count + 1, sizeof **ai);
-    *ax = calloc((size_t)count + 1, sizeof **ax);
+    *ai = calloc(2 * (size_t)count + 1, sizeof **ai);
+    *ax = calloc(2 * (size_t)count + 1, sizeof **ax);
     int32_t *at = calloc(2 * (size_t)count + 1, sizeof *at);
     double *value = calloc((size_t)count + 1, sizeof *value);
     if (!*ap || !*ai || !*ax || !at || !value) return free(at), free(value), "no memory";
@@ -38,14 +39,21 @@ static const char *read_matrix(FILE *f, int *n, int64_t **ap, int32_t **ai, doub
         if (fscanf(f, "%ld %ld %lf", &i, &j, &value[k]) != 3 || i < 1 || j < 1 || i > rows ||
             j > rows)
             return free(at), free(value), "a bad entry";
-        at[2 * k] = (int32_t)(i > j ? i : j) - 1, at[2 * k + 1] = (int32_t)(i > j ? j : i) - 1;
-        (*ap)[at[2 * k + 1] + 2]++;
+        if (half && i < j) {
+            const long t = i;
+            i = j, j = t;
+        }
+        at[2 * k] = (int32_t)i - 1, at[2 * k + 1] = (int32_t)j - 1;
+        (*ap)[j + 1]++;
+        if (TYPE == LDU && half && i != j) (*ap)[i + 1]++;
     }
     for (long k = 0; k < rows; k++) (*ap)[k + 2] += (*ap)[k + 1];
-    for (long k = 0; k < count; k++) {
-        const int64_t to = (*ap)[at[2 * k + 1] + 1]++;
-        (*ai)[to] = at[2 * k], (*ax)[to] = value[k];
-    }
+    for (long k = 0; k < count; k++)
+        for (int side = 0; side < (TYPE == LDU && half && at[2 * k] != at[2 * k + 1] ? 2 : 1);
+             side++) {
+            const int64_t to = (*ap)[at[2 * k + !side] + 1]++;
+            (*ai)[to] = at[2 * k + side], (*ax)[to] = value[k];
+        }
     free(at), free(value);
     return NULL;
 }
@@ -90,18 +98,30 @@ int main(int argc, char **argv) {
         for (int j = 0; j < n; j++)
             for (int64_t e = ap[j]; e < ap[j + 1]; e++) {
                 b[ai[e]] += ax[e];
-                if (ai[e] != j) b[j] += ax[e];
+                if (TYPE != LDU && ai[e] != j) b[j] += ax[e];
             }
     }
-    if (solver_make(n, ap, ai, ax, &s)) return fail("no memory, or values that overflow", argv[1]);
+    const int status = solver_make(n, ap, ai, ax, &s);
+    if (status)
+        fail(status == -1   ? "no memory"
+             : status == -3 ? "not positive definite: L L^T does not exist"
+                            : "values that overflow",
+             argv[1]);
+    if (status) return status == -1 ? 6 : 5;
     const double error = solver_solve(s, b, x);
     const solver_info *info = solver_tell(s);
     fprintf(
         stderr,
-        "%d rows, blocks of %d: %lld of L, %d stages, %d frames pushed back, %lld pivots replaced\n"
-        "inertia %lld %lld (not certain)\nbackward error %.3g\n",
-        n, BLOCK, (long long)info->blocks, info->stages, info->rejected, (long long)info->replaced,
-        (long long)info->positive, (long long)info->negative, error);
+        "%d rows, blocks of %d: %lld of L, %d stages, %d frames pushed back, a dense pivot of %d "
+        "rows at the end\n%lld pivots replaced, growth %.3g\n",
+        n, BLOCK, (long long)info->blocks, info->stages, info->rejected, info->dense,
+        (long long)info->replaced, info->growth);
+    if (TYPE != LDU)
+        fprintf(stderr, "inertia %lld %lld %lld (%s%s)\n", (long long)info->positive,
+                (long long)info->negative, (long long)info->zero,
+                info->certain ? "certain" : "not certain: ", info->certain ? "" : info->why_not);
+    fprintf(stderr, "backward error %.3g after %d steps%s\n", error, info->steps,
+            error <= 1e-10 ? "" : ": NO ANSWER, x is not accurate");
     if (argc > 3) {
         f = fopen(argv[3], "w");
         if (!f) return fail("cannot be written", argv[3]);

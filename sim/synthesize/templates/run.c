@@ -12,15 +12,17 @@ void kernel_release(void *p) {
     free(p);
 }
 
-void run_factorize(int64_t count, double **block, double small, int32_t *trouble, double *largest) {
-    factorize(0, count, block, small, trouble, largest);
+void run_factorize(int64_t count, double **block, double **other, double **diag, double small,
+                   int32_t *trouble, double *largest) {
+    factorize(0, count, block, other, diag, small, trouble, largest);
 }
 
-void run_solve(int64_t count, double **block, const double **pivot, double *largest) {
-    solve(0, count, block, pivot, largest);
+void run_solve(int64_t count, double **block, const double **tri, const double **diag,
+               const double **order, double *largest) {
+    solve(0, count, block, tri, diag, order, largest);
 }
 
 void run_downdate(int64_t count, double **block, const double **a, const double **b,
-                  const double **pivot) {
-    downdate(0, count, block, a, b, pivot);
+                  const double **diag) {
+    downdate(0, count, block, a, b, diag);
 }

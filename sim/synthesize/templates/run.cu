@@ -36,15 +36,17 @@ void kernel_release(void *p) {
         }                                                                                          \
     } while (0)
 
-void run_factorize(int64_t count, double **block, double small, int32_t *trouble, double *largest) {
-    LAUNCH(factorize, block, small, trouble, largest);
+void run_factorize(int64_t count, double **block, double **other, double **diag, double small,
+                   int32_t *trouble, double *largest) {
+    LAUNCH(factorize, block, other, diag, small, trouble, largest);
 }
 
-void run_solve(int64_t count, double **block, const double **pivot, double *largest) {
-    LAUNCH(solve, block, pivot, largest);
+void run_solve(int64_t count, double **block, const double **tri, const double **diag,
+               const double **order, double *largest) {
+    LAUNCH(solve, block, tri, diag, order, largest);
 }
 
 void run_downdate(int64_t count, double **block, const double **a, const double **b,
-                  const double **pivot) {
-    LAUNCH(downdate, block, a, b, pivot);
+                  const double **diag) {
+    LAUNCH(downdate, block, a, b, diag);
 }

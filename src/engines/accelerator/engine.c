@@ -173,6 +173,24 @@ static int type_of(const mpki_stages *s) {
     return s->ldu || s->symmetry == MPK_GENERAL ? MPK_TYPE_LDU : (int)s->options->factor_type;
 }
 
+/* Choices of which the machine has one: the others would stand in the report, and nobody would have
+ * done them. */
+static mpk_status check_words(const mpki_stages *s, const mpk_accelerator *a) {
+    const mpk_pivoting pivots = a->pivoting ? MPK_PIVOTING_COMPLETE : MPK_PIVOTING_NONE;
+    const mpk_schedule schedule = s->options->schedule;
+    if (s->options->pivoting != pivots)
+        return mpki_error(s->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
+                          "%s does not take pivoting %s: it has %s", a->name,
+                          mpk_option_word("pivoting", (int)s->options->pivoting),
+                          mpk_option_word("pivoting", (int)pivots));
+    if (schedule == MPK_SCHEDULE_JACOBI || schedule == MPK_SCHEDULE_SUBSETS ||
+        (a->atomics && schedule == MPK_SCHEDULE_ATOMIC))
+        return MPK_OK;
+    return mpki_error(
+        s->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1, "%s does not take schedule %s: it has %s", a->name,
+        mpk_option_word("schedule", (int)schedule), a->atomics ? "atomic and subsets" : "subsets");
+}
+
 static mpk_status check(const mpki_stages *s, const mpk_accelerator *a) {
     static const char *const types[] = {"factor_type ldlt", "factor_type llt", "factor_type ldu"};
     static const char *const scalars[] = {"single precision", "double precision",
@@ -205,6 +223,8 @@ static mpk_status check(const mpki_stages *s, const mpk_accelerator *a) {
                           !a->run        ? ""
                           : !s->complete ? " with dropping: drop_tolerance 0 and fill_factor 0"
                                          : " with outer pivoting: stages 1");
+    const mpk_status status = check_words(s, a);
+    if (mpk_failed(status)) return status;
     const int32_t most = most_rows(a);
     if (s->blocking->largest <= most) return MPK_OK;
     return mpki_error(s->ctx, MPK_ERR_UNSUPPORTED, STAGE, s->blocking->largest,

@@ -271,6 +271,7 @@ mpk_status mpki_offload_columns(mpki_blocks *f, const mpki_portion *portion) {
     return status;
 }
 
+/* Several downdates of a block at once: where the machine can, unless subsets are asked for. */
 bool mpki_offload_by_atomics(const mpki_blocks *f) {
     return f->offload->on->table->atomics && f->stages->options->schedule != MPK_SCHEDULE_SUBSETS;
 }

@@ -34,6 +34,14 @@ static double difference(mpk_context *a, run *r, mpk_context *b, run *s, mpk_par
     return worst / most;
 }
 
+/* What the present table can do. */
+static mpk_options able(void) {
+    mpk_options o = complete();
+    o.pivoting = table.pivoting ? MPK_PIVOTING_COMPLETE : MPK_PIVOTING_NONE;
+    o.schedule = table.atomics ? MPK_SCHEDULE_ATOMIC : MPK_SCHEDULE_SUBSETS;
+    return o;
+}
+
 static mpk_options plain(int stages) {
     mpk_options o = complete();
     o.pivoting = MPK_PIVOTING_NONE;
@@ -106,10 +114,10 @@ static void test_answers(void **unused) {
                                        "optimal-control 12"};
     for (size_t k = 0; k < 3; k++) {
         for (int pivoting = 0; pivoting < 2; pivoting++) {
-            mpk_options o = complete();
-            o.stages = 0;
             table = *mpk_accelerator_cpu();
             table.pivoting = pivoting;
+            mpk_options o = able();
+            o.stages = 0;
             mpk_context *ctx = with_table();
             run r = go(ctx, spec[k], &o);
             assert_false(mpk_failed(r.status));
@@ -137,16 +145,16 @@ static void test_all_kinds(void **unused) {
         for (int what = 0; what < 8; what++)
             for (int single = 0; single < 2; single++)
                 for (int type = 0; type < 3; type++) {
-                    mpk_options o = complete();
-                    o.stages = 0;
-                    o.precision = single ? MPK_PRECISION_SINGLE : MPK_PRECISION_DOUBLE;
-                    o.factor_type = (mpk_factor_type)type;
-                    if (type == MPK_TYPE_LLT && k != 2) continue; /* the others are indefinite */
                     table = *mpk_accelerator_cpu();
                     table.judges = what & 1;
                     table.pairs = what >> 1 & 1;
                     table.pivoting = table.pairs || what >> 2;
                     table.atomics = what >> 2;
+                    mpk_options o = able();
+                    o.stages = 0;
+                    o.precision = single ? MPK_PRECISION_SINGLE : MPK_PRECISION_DOUBLE;
+                    o.factor_type = (mpk_factor_type)type;
+                    if (type == MPK_TYPE_LLT && k != 2) continue; /* the others are indefinite */
                     mpk_context *ctx = with_table();
                     run r = go(ctx, type == MPK_TYPE_LLT ? "helmholtz 2d 18 0" : families[k], &o);
                     const char *text = "";
@@ -275,13 +283,13 @@ static void test_stubborn(void **unused) {
     for (int k = 0; k < 3; k++)
         for (int pivoting = 0; pivoting < 2; pivoting++)
             for (int stages = 0; stages < 3; stages += 2) {
-                mpk_options o = complete(), direct;
+                table = *mpk_accelerator_cpu();
+                table.pivoting = pivoting;
+                mpk_options o = able(), direct;
                 o.matching = MPK_OFF;
                 o.pivot_threshold = 0.5;
                 o.block = 4;
                 o.stages = stages;
-                table = *mpk_accelerator_cpu();
-                table.pivoting = pivoting;
                 mpk_context *ctx = with_table();
                 run r = go(ctx, spec[k], &o);
                 assert_false(mpk_failed(r.status));
@@ -370,7 +378,7 @@ static void test_buffers(void **unused) {
     table.downdate = counting_downdate;
     table.solve = looking_solve;
     seen_buffers = wrong_buffers = 0;
-    mpk_options o = complete();
+    mpk_options o = able();
     mpk_context *ctx = with_table();
     run r = go(ctx, "nlpkkt 4", &o);
     assert_false(mpk_failed(r.status));
@@ -382,10 +390,10 @@ static void test_buffers(void **unused) {
 
 static void test_compressed_blocks(void **unused) {
     (void)unused;
-    mpk_options o = complete();
-    o.stages = 3;
     table = *mpk_accelerator_cpu();
     table.pivoting = 0;
+    mpk_options o = able();
+    o.stages = 3;
     mpk_context *ctx = with_table();
     run dense = go(ctx, "nlpkkt 4", &o);
     assert_false(mpk_failed(dense.status));
@@ -413,9 +421,9 @@ static void test_rounded_blocks(void **unused) {
     static const double most[] = {1e-4, 1, 1e-12}, least[] = {1e-9, 1e-4, 0};
     for (int k = 0; k < 3; k++)
         for (int what = 0; what < 5; what++) {
-            mpk_options o = complete();
-            o.stages = what == 4 ? 1 : 0;
             table = *mpk_accelerator_cpu();
+            mpk_options o = able();
+            o.stages = what == 4 ? 1 : 0;
             table.judges = what & 1;
             table.pairs = what / 2 & 1;
             if (what == 4)
@@ -431,7 +439,7 @@ static void test_rounded_blocks(void **unused) {
             mpk_context_destroy(&ctx);
         }
     assert_int_equal(mpk_accelerator_use_form(&table, "half"), MPK_ERR_ARGUMENT);
-    mpk_options o = complete();
+    mpk_options o = able();
     o.precision = MPK_PRECISION_SINGLE;
     assert_int_equal(mpk_accelerator_use_form(&table, "bf16"), MPK_OK);
     mpk_context *ctx = with_table();
@@ -458,38 +466,55 @@ static void test_refusals(void **unused) {
     (void)unused;
     table = *mpk_accelerator_cpu();
     table.drops = 0;
-    mpk_options o = complete();
+    mpk_options o = able();
     o.drop_tolerance = 1e-3;
     expect(&o, "nlpkkt 3", MPK_ERR_UNSUPPORTED, "drop_tolerance 0 and fill_factor 0");
     table.drops = 1;
     o.drop_norm = MPK_DROP_NORM_WHOLE;
     expect(&o, "nlpkkt 3", MPK_ERR_UNSUPPORTED, "drop_norm whole");
     table.types = 1u << MPK_TYPE_LDLT;
-    o = complete();
+    o = able();
     o.factor_type = MPK_TYPE_LLT;
     expect(&o, "helmholtz 2d 8 0", MPK_ERR_UNSUPPORTED, "factor_type llt");
     table = *mpk_accelerator_cpu();
     table.struct_size = offsetof(mpk_accelerator, sizes); /* as an older program has it */
     expect(&o, "helmholtz 2d 8 0", MPK_ERR_UNSUPPORTED, "factor_type llt");
-    o = complete();
+    o = able();
     expect(&o, "random 60 0.1 0.3 complex", MPK_ERR_UNSUPPORTED, "complex entries");
     table = *mpk_accelerator_cpu();
-    o = complete();
+    o = able();
     o.method = MPK_METHOD_LDLT;
     expect(&o, "nlpkkt 3", MPK_ERR_UNSUPPORTED, "does not have method ldlt");
-    o = complete();
+    o = able();
     o.schedule = MPK_SCHEDULE_JACOBI;
     table.run = NULL;
     expect(&o, "nlpkkt 3", MPK_ERR_UNSUPPORTED, "schedule jacobi");
     table = *mpk_accelerator_cpu();
     o.drop_tolerance = 1e-3;
     expect(&o, "nlpkkt 3", MPK_ERR_UNSUPPORTED, "schedule jacobi with dropping");
-    o = complete();
+    o = able();
     o.schedule = MPK_SCHEDULE_JACOBI;
     o.stages = 2;
     expect(&o, "nlpkkt 3", MPK_ERR_UNSUPPORTED, "with outer pivoting: stages 1");
+    table = *mpk_accelerator_cpu();
+    o = able();
+    o.schedule = MPK_SCHEDULE_PULL;
+    expect(&o, "nlpkkt 3", MPK_ERR_UNSUPPORTED, "schedule pull");
+    o = able();
+    for (int k = 0; k < MPK_PIVOTING_COMPLETE; k++) {
+        o.pivoting = (mpk_pivoting)k;
+        expect(&o, "nlpkkt 3", MPK_ERR_UNSUPPORTED, "it has complete");
+    }
+    table.pivoting = table.atomics = 0;
+    o = able();
+    o.schedule = MPK_SCHEDULE_ATOMIC;
+    expect(&o, "nlpkkt 3", MPK_ERR_UNSUPPORTED, "schedule atomic: it has subsets");
+    o = able();
+    o.pivoting = MPK_PIVOTING_ROOK;
+    expect(&o, "nlpkkt 3", MPK_ERR_UNSUPPORTED, "pivoting rook: it has none");
+    table = *mpk_accelerator_cpu();
     table.precisions = 1u << MPK_S;
-    o = complete();
+    o = able();
     expect(&o, "nlpkkt 3", MPK_ERR_UNSUPPORTED, "does not take double precision");
     table.precisions = 1u << MPK_D;
     table.largest_block = 8;
@@ -544,8 +569,6 @@ FAILING(zero_out)
 
 static void test_failures(void **unused) {
     (void)unused;
-    mpk_options o = complete();
-    o.stages = 2;
     table = *mpk_accelerator_cpu();
     table.pivoting = 0;
     table.allocate = failing_allocate, table.release = counting_release;
@@ -553,6 +576,8 @@ static void test_failures(void **unused) {
     table.factorize = failing_factorize, table.solve = failing_solve;
     table.downdate = failing_downdate, table.transpose = failing_transpose;
     table.zero_out = failing_zero_out;
+    mpk_options o = able();
+    o.stages = 2;
     mpk_context *ctx = with_table();
     bad_call = -1;
     calls = held = 0;
@@ -580,14 +605,14 @@ static void test_failures(void **unused) {
 /* The k-th allocation of the host fails: an error, nothing is kept, here or there. */
 static void test_memory(void **unused) {
     (void)unused;
-    mpk_options o = complete();
-    o.threads = 1;
-    o.stages = 2;
     table = *mpk_accelerator_cpu();
     table.pivoting = 0;
     table.nbuffers = 1;
     table.buffers[0] = (mpk_accelerator_buffer){"one", 0, 8};
     table.allocate = failing_allocate, table.release = counting_release;
+    mpk_options o = able();
+    o.threads = 1;
+    o.stages = 2;
     bad_call = -1;
     for (int64_t k = 0, all = 1; k <= all; k += 1 + k / 30) {
         failing f = {.fail_at = k};
@@ -653,7 +678,7 @@ static void test_failures_have_words(void **unused) {
             if (what == 1) table.upload = upload;
             if (what == 2) table.allocate = allocate;
             mpk_context *ctx = with_table();
-            mpk_options o = complete();
+            mpk_options o = able();
             o.schedule = MPK_SCHEDULE_SUBSETS;
             mpk_problem *problem = NULL;
             mpk_analysis *an = NULL;

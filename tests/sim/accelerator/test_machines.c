@@ -12,6 +12,13 @@ static mpk_accelerator plain_cpu(void) {
     return cpu;
 }
 
+static mpk_options able(void) {
+    mpk_options o = complete();
+    o.pivoting = MPK_PIVOTING_NONE;
+    o.schedule = MPK_SCHEDULE_SUBSETS;
+    return o;
+}
+
 enum { ITEMS = 5, MOST_N = 12 };
 
 typedef struct data {
@@ -110,7 +117,7 @@ static void test_factors(void **unused) {
     for (size_t k = 0; k < 2; k++) {
         for (int stages = 1; stages <= 4; stages++) {
             char text[SIM_TEXT];
-            mpk_options o = complete();
+            mpk_options o = able();
             o.stages = stages;
             o.block = 6;
             o.pivot_threshold = 0.3;
@@ -188,7 +195,7 @@ static void test_refusals(void **unused) {
     /* a block that the mesh does not hold */
     sim_machine *m = sim_systolic_new(8, 8, text);
     mpk_context *ctx = context();
-    mpk_options o = complete();
+    mpk_options o = able();
     assert_int_equal(mpk_context_use_accelerator(ctx, &m->table), MPK_OK);
     run r = go(ctx, "nlpkkt 3", &o);
     const char *why = "";
