@@ -13,8 +13,9 @@
  *    no load and store   blocks are dense in its memory
  *  It factorizes A = L D L^T (L L^T, L D U) on blocks, method ildlt. Options that it cannot honour are
  *  refused, MPK_ERR_UNSUPPORTED: pivoting is complete where factorize permutes and none where it does
- *  not, schedule is subsets, or atomic with atomics, and device is cpu. docs/guide/accelerators.md; the
- *  processor's own table is mpk_accelerator_cpu(), that of an NVIDIA GPU mpk_accelerator_cuda(). */
+ *  not, schedule is subsets, atomic with atomics, or jacobi, and device is cpu.
+ *  docs/guide/accelerators.md; the processor's own table is mpk_accelerator_cpu(), that of an NVIDIA
+ *  GPU mpk_accelerator_cuda(). */
 #include <metapack/status.h>
 
 #ifdef __cplusplus
