@@ -35,7 +35,7 @@ typedef struct job {
     mpk_context *ctx;
     const mpki_device *d;
     char *A, *B, *X; /* on the host */
-    void *a, *f, *pivots, *extra, *b, *x;
+    void *a, *f, *b, *x;
 } job;
 
 static uint64_t seed = 1;
@@ -183,7 +183,7 @@ static void run(job *j, char *item) {
     mpk_dense dense;
     mpk_dense_sizes sizes;
     mpk_dense_info info, best;
-    void *work = NULL;
+    void *work = NULL, *pivots = NULL, *extra = NULL;
     double least = INFINITY;
     mpk_dense_init(&dense);
     dense.n = j->n, dense.scalar = j->scalar;
@@ -194,10 +194,14 @@ static void run(job *j, char *item) {
     if (accuracy) dense.accuracy = atof(accuracy);
     memset(&best, 0, sizeof best);
     mpk_status status = mpk_dense_query(j->ctx, &dense, j->nrhs, &sizes);
-    if (!mpk_failed(status)) work = take(j, sizes.sysv_bytes);
+    if (!mpk_failed(status)) {
+        work = take(j, sizes.sysv_bytes);
+        pivots = take(j, sizes.pivots * (int64_t)sizeof(int32_t));
+        extra = take(j, sizes.extra_bytes);
+    }
     for (int k = 0; k <= j->repeat && !mpk_failed(status); k++) {
         mpk_dense_factor factor = {.struct_size = sizeof factor, .f = j->f, .ldf = j->n};
-        factor.pivots = j->pivots, factor.extra = j->extra;
+        factor.pivots = pivots, factor.extra = extra;
         const double start = mpki_now_s();
         if (j->transfers) transfer(j, j->a, j->A, j->bytes, 1), transfer(j, j->b, j->B, column, 1);
         status = mpk_dense_sysv(j->ctx, &dense, j->a, j->n, &factor, j->nrhs, j->b, j->n, j->x,
@@ -209,7 +213,7 @@ static void run(job *j, char *item) {
     }
     if (!mpk_failed(status)) transfer(j, j->X, j->x, column, 0);
     tell(j, item, precision, status, least, &best);
-    if (work) drop(j, work);
+    if (work) drop(j, work), drop(j, pivots), drop(j, extra);
 }
 
 int main(int argc, char **argv) {
@@ -256,7 +260,6 @@ int main(int argc, char **argv) {
         fill(&j, dominant);
     j.a = take(&j, j.bytes), j.f = take(&j, j.bytes);
     j.b = take(&j, columns), j.x = take(&j, columns);
-    j.pivots = take(&j, j.n * 4), j.extra = take(&j, j.n * 8000); /* Aasen's T */
     transfer(&j, j.a, j.A, j.bytes, 1), transfer(&j, j.b, j.B, columns, 1);
     for (char *item = strtok(argv[optind + 2], ","); item; item = strtok(NULL, ",")) run(&j, item);
     mpk_context_destroy(&j.ctx);
