@@ -114,7 +114,7 @@ _metapack_number() # OPTION: is its value a number?
         --sweeps | --jacobi-epsilon | --jacobi-decay | --shift | --solve-sweeps) return 0 ;;
         --symmetry-tolerance | --omega | --device-number | --device-memory-limit) return 0 ;;
         --isai-power | --isai-block | --isai-limit | --isai-relax | --jacobi-push) return 0 ;;
-        --block-tolerance) return 0 ;;
+        --block-tolerance | --similarity-end) return 0 ;;
         *) return 1 ;;
     esac
 }
