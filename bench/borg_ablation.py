@@ -43,6 +43,8 @@ def cases(o, kernel, n):
     if kernel == "gema5":
         return {name.lower(): (1, "wi", ["-D", name, "--flat=never"]) for name in LOOPS}
     made = {}
+    if o.interleaved:
+        return {name: (4, "wg", [f"--disable={','.join(without)}"] if without else ["--fast-rcp"] if without is None else []) for name, without in STEPS}
     for name, without in STEPS:
         off = [f"--disable={','.join(without)}"] if without else []
         made[name] = (full(n), "wi", off + (["--fast-rcp"] if without is None else []))
@@ -133,6 +135,12 @@ def report(o, rows):
             "WG_PACK (7.9) and lane order: wi, groups one after the other; wg, interleaved; flat: elements side by side in place of groups, where "
             "work-items are independent (the others --flat=never). What is missing was too much code.", "",
             *lines(o, rows, o.kernels, [*packs, "flat"]), "", "Loops (7.10): C = 5 (A + B).", "", *lines(o, rows, ["gema5"], [x.lower() for x in LOOPS])]
+    if o.interleaved:
+        text = [*text[:2], "WG_PACK 4, groups interleaved: a value of the group is the same for its work-items, so four lanes are repeated: vector broadcasts. Where groups lie one after the "
+                "other each row of an array is a register of its own, and what one work-item gives all others is a scalar broadcast: there the columns scalar and vector are of one text.", "",
+                *lines(o, rows, o.kernels, steps)]
+        put_section(o.report, "Figure 7.8 where groups are interleaved", "\n".join(text + [""]))
+        return
     panels = [panel(o, rows, k, f"7.8, {k}: time over the first", steps, ["store", "reuse", "scalar", "vector", "segm.", "perm.", "rcp"]) for k in o.kernels if k in ("trsv", "ldus", "gemm")]
     panels += [panel(o, rows, k, f"7.9, {k}: time over WG_PACK 1", packs, packs) for k in o.kernels]
     panels.append(panel(o, rows, "gema5", "7.10: time over the unrolled loop", [x.lower() for x in LOOPS], [x.lower() for x in LOOPS]))
@@ -146,6 +154,7 @@ def arguments():
     p.add_argument("--build", default="build")
     p.add_argument("--kernels", default=",".join(SEVEN), help=f"of {','.join(SEVEN)}")
     p.add_argument("--sizes")
+    p.add_argument("--interleaved", action="store_true", help="7.8 alone, of WG_PACK 4 with groups interleaved")
     p.add_argument("--quick", action="store_true", help="sizes 4 and 8 alone; a report only where asked for")
     p.add_argument("--jobs", type=int, default=os.cpu_count())
     p.add_argument("--compile-limit", type=float, default=40, help="seconds of processor time for one compilation; what takes longer is left out")
@@ -175,9 +184,9 @@ def arguments():
 
 def main():
     o = arguments()
-    rows = Rows(f"{o.build}/bench/ablation{'-quick' if o.quick else ''}{'-batch' if o.count else ''}.jsonl", o.fresh)
+    rows = Rows(f"{o.build}/bench/ablation{'-quick' if o.quick else ''}{'-interleaved' if o.interleaved else ''}{'-batch' if o.count else ''}.jsonl", o.fresh)
     for n in o.sizes:
-        for kernel in [*o.kernels, "gema5"]:
+        for kernel in [*o.kernels, *([] if o.interleaved else ["gema5"])]:
             if (kernel, n) in rows.of:
                 continue
             if time.monotonic() - o.start > o.limit:

@@ -6,8 +6,8 @@
 
 Each kernel in single precision in three builds: as emitted (quotients and roots of floats by way of double), -D BORG_FAST_FLOAT (as the
 build rounds them), and that with -cl-fp32-correctly-rounded-divide-sqrt; in double as emitted. 11 work-groups are compared with
-`borgc --interpret`, all NaN being equal, then COUNT are timed by events, the least of 5. libOpenCL.so.1 or, where that is not there, NVIDIA's
-libnvidia-opencl.so.1 by its table of functions. Needs numpy."""
+`borgc --interpret`, all NaN being equal, then COUNT are timed by events, the least of 5. NVIDIA's libnvidia-opencl.so.1 where it is
+there, else what libOpenCL.so.1 finds first. Needs numpy."""
 import argparse, ctypes, os, re, subprocess, sys, time
 
 import numpy as np
@@ -30,24 +30,9 @@ class OpenCL:
 
     def __init__(self):
         self.platform = P()
-        try:
-            lib, self.where = ctypes.CDLL("libOpenCL.so.1"), "libOpenCL.so.1"
-            find = lambda name: getattr(lib, name)
-            count = ctypes.c_uint()
-            lib.clGetPlatformIDs(1, ctypes.byref(self.platform), ctypes.byref(count))
-            if not self.platform:
-                raise OSError("libOpenCL.so.1 knows no platform")
-        except OSError as error:
-            try:
-                lib, self.where = ctypes.CDLL("libnvidia-opencl.so.1"), "libnvidia-opencl.so.1"
-            except OSError as other:
-                sys.exit(f"no OpenCL on this machine: {error}; {other}")
-            lib.clGetExtensionFunctionAddress.restype = P
-            ids = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_uint, P, P)(lib.clGetExtensionFunctionAddress(b"clIcdGetPlatformIDsKHR"))
-            if ids(1, ctypes.byref(self.platform), None) or not self.platform:
-                sys.exit("libnvidia-opencl.so.1 knows no platform")
-            table = ctypes.cast(ctypes.cast(self.platform, ctypes.POINTER(P))[0], ctypes.POINTER(P))
-            find = lambda name: ctypes.CFUNCTYPE(P if name in POINTERS else ctypes.c_int)(table[TABLE[name]])
+        find = self.nvidia() or self.any()
+        if not find:
+            sys.exit("no OpenCL on this machine")
         self.of = {}
         for name in TABLE:
             self.of[name] = find(name)
@@ -64,6 +49,28 @@ class OpenCL:
         config = ctypes.c_ulong()
         self.call("clGetDeviceInfo", self.device, 0x101B, ctypes.c_size_t(8), ctypes.byref(config), None)
         self.config = config.value  # 1: denormals, 32: fma, 128: correctly rounded division and root
+
+    def nvidia(self):
+        """NVIDIA's library itself, by its table of functions: a loader may know others alone. None where it is not there."""
+        try:
+            lib, self.where = ctypes.CDLL("libnvidia-opencl.so.1"), "libnvidia-opencl.so.1"
+        except OSError:
+            return None
+        lib.clGetExtensionFunctionAddress.restype = P
+        ids = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_uint, P, P)(lib.clGetExtensionFunctionAddress(b"clIcdGetPlatformIDsKHR"))
+        if ids(1, ctypes.byref(self.platform), None) or not self.platform:
+            return None
+        table = ctypes.cast(ctypes.cast(self.platform, ctypes.POINTER(P))[0], ctypes.POINTER(P))
+        return lambda name: ctypes.CFUNCTYPE(P if name in POINTERS else ctypes.c_int)(table[TABLE[name]])
+
+    def any(self):
+        """What the loader finds first."""
+        try:
+            lib, self.where = ctypes.CDLL("libOpenCL.so.1"), "libOpenCL.so.1"
+        except OSError:
+            return None
+        lib.clGetPlatformIDs(1, ctypes.byref(self.platform), ctypes.byref(ctypes.c_uint()))
+        return (lambda name: getattr(lib, name)) if self.platform else None
 
     def call(self, name, *args):
         return self.of[name](*args)
@@ -151,7 +158,7 @@ def wanted(o, kernel, n, build, args):
     text = [str(GROUPS)]
     for x in args:
         text.append(f"{x.size} " + " ".join(map(word, x)) if isinstance(x, np.ndarray) else word(x))
-    out = borgc(o, kernel, n, build, "--strict", "--interpret", given="\n".join(text))
+    out = borgc(o, kernel, n, build, "--strict", "--emit=opencl", "--interpret", given="\n".join(text))
     result = []
     for line in out.splitlines():
         words = line.split()[2:]

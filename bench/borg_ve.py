@@ -141,7 +141,9 @@ def report(o, rows, best, steps):
         text.append(f"| {kernel} | {n} | {'double' if kind == 'd' else 'single'} | {pack} | {least:.1f} | {one:.1f} | " + " | ".join(f"{units[u][0]:.1f}" for u in UNITS) + f" | {told} |")
     if steps:
         names, columns = list(dict.fromkeys(k[0] for k in steps)), sorted({k[1:] for k in steps})
-        text += ["", "Figure 7.8 in this count: LDUS, double, cycles at least, ever more kinds of moves as they should be (from left to right the columns of the figure).", "",
+        text += ["", "Figure 7.8 in this count: LDUS, double, cycles at least, ever more kinds of moves as they should be (from left to right the columns of the figure). "
+                 "Rows are registers of their own, so with one group what a work-item gives all others is a scalar broadcast, and no other kind occurs; with eight groups, one after the other, it is a "
+                 "value of each group, gathered, and then given to its work-items, gathered: runs from eight places need as many shifts, at a lane in a cycle each.", "",
                  "| n | WG_PACK | " + " | ".join(names) + " |", "|" + "---|" * (2 + len(names))]
         text += [f"| {n} | {pack} | " + " | ".join(f"{steps[name, n, pack]:.1f}" for name in names) + " |" for n, pack in columns]
     put_section(o.report, "borgc's kernels for SX-Aurora", "\n".join(text + [""]))

@@ -4,7 +4,7 @@ section of bench/results/incomplete.md rewritten."""
 import argparse, datetime, glob, json, math, os, platform, re, subprocess, sys, tempfile, threading, time
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
-SECTIONS = ["points", "auto", "pairs", "table1", "fig3", "jacobi-fig3", "jacobi-table1", "jacobi-exact", "sweeps", "parilu", "settings", "preprocessed", "linear",
+SECTIONS = ["points", "auto", "pairs", "table1", "fig3", "jacobi-fig3", "jacobi-table1", "jacobi-exact", "sweeps", "parilu", "parilu-rows", "settings", "preprocessed", "linear",
             "jacobi-linear", "trace", "refine", "tolerance", "butterfly"]
 COLOURS = ["#1f6feb", "#d1242f", "#1a7f37", "#9a6700", "#8250df", "#0e7c86"]
 HEAD = """# Incomplete factorizations on blocks

@@ -40,12 +40,19 @@ bool borg_condition(const borg_token *tokens, int64_t *value);
 typedef enum borg_ctype {
     BORG_C_VOID,
     BORG_C_BOOL,
+    BORG_C_CHAR, /* up to USHORT: held as int, narrow in memory */
+    BORG_C_UCHAR,
+    BORG_C_SHORT,
+    BORG_C_USHORT,
     BORG_C_INT,
     BORG_C_UINT,
     BORG_C_LONG,
     BORG_C_ULONG,
+    BORG_C_HALF, /* held as float, narrow in memory */
     BORG_C_FLOAT,
-    BORG_C_DOUBLE
+    BORG_C_DOUBLE,
+    BORG_C_CFLOAT, /* float complex: a value of two rows, real and imaginary part */
+    BORG_C_CDOUBLE
 } borg_ctype;
 
 typedef enum borg_storage {
@@ -120,6 +127,12 @@ typedef enum borg_builtin {
     BORG_B_ANY,
     BORG_B_ALL,
     BORG_B_BARRIER,
+    BORG_B_CMPLX,
+    BORG_B_CREAL,
+    BORG_B_CIMAG,
+    BORG_B_CONJ,
+    BORG_B_CABS,
+    BORG_B_CABS1,
     BORG_B_CONVERT /* convert_T: becomes a cast */
 } borg_builtin;
 
@@ -192,7 +205,19 @@ static inline bool borg_ctype_unsigned(borg_ctype t) {
     return t == BORG_C_UINT || t == BORG_C_ULONG || t == BORG_C_BOOL;
 }
 static inline bool borg_ctype_float(borg_ctype t) {
-    return t >= BORG_C_FLOAT;
+    return t >= BORG_C_HALF;
+}
+static inline bool borg_ctype_narrow(borg_ctype t) {
+    return (t >= BORG_C_CHAR && t <= BORG_C_USHORT) || t == BORG_C_HALF;
+}
+/** The type of a pointer's elements: narrow ones as they lie in memory. */
+borg_type borg_ctype_memory(borg_ctype type);
+static inline bool borg_ctype_complex(borg_ctype t) {
+    return t >= BORG_C_CFLOAT;
+}
+/** The type of a complex type's parts; any other itself. */
+static inline borg_ctype borg_ctype_part(borg_ctype t) {
+    return t == BORG_C_CFLOAT ? BORG_C_FLOAT : t == BORG_C_CDOUBLE ? BORG_C_DOUBLE : t;
 }
 
 /* ---- constant.c ------------------------------------------------------------------------------ */

@@ -112,12 +112,13 @@ typedef struct borg_machine {
 
 /** Options that not every backend can follow; with the others they are refused (options.c). */
 enum borg_takes {
-    BORG_TAKES_LANES = 1,  /* --lanes */
-    BORG_TAKES_ORDER = 2,  /* --lane-order=wg */
-    BORG_TAKES_WHOLE = 4,  /* --whole-packs: else it makes no code for what is left of a pack */
-    BORG_TAKES_STAGE = 8,  /* --stage */
-    BORG_TAKES_UNITS = 16, /* --units, --budget */
-    BORG_TAKES_FORMAT = 32 /* --format */
+    BORG_TAKES_LANES = 1,   /* --lanes */
+    BORG_TAKES_ORDER = 2,   /* --lane-order=wg */
+    BORG_TAKES_WHOLE = 4,   /* --whole-packs: else it makes no code for what is left of a pack */
+    BORG_TAKES_STAGE = 8,   /* --stage */
+    BORG_TAKES_UNITS = 16,  /* --units, --budget */
+    BORG_TAKES_FORMAT = 32, /* --format */
+    BORG_TAKES_NARROW = 64  /* char, short, half in memory */
 };
 
 /** A backend: one constant of this type and one folder, borg/emit/<name>/.

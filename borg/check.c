@@ -40,6 +40,11 @@ static void close_scope(borg_checker *c) {
 
 borg_expr *borg_check_cast(borg_checker *c, borg_expr *e, borg_ctype type) {
     if (e->type == type || e->type == BORG_C_VOID) return e;
+    if (borg_ctype_complex(e->type) && !borg_ctype_complex(type) && type != BORG_C_BOOL) {
+        borg_check_complain(c, e->loc, "%s", "a complex value is no real one: creal, cimag");
+        e->type = type;
+        return e;
+    }
     borg_expr *k = BORG_NEW(c->arena, 1, borg_expr);
     k->kind = BORG_E_CAST;
     k->loc = e->loc;
@@ -52,13 +57,16 @@ borg_expr *borg_check_cast(borg_checker *c, borg_expr *e, borg_ctype type) {
 }
 
 borg_ctype borg_ctype_promote(borg_ctype t) {
-    return t == BORG_C_BOOL ? BORG_C_INT : t;
+    return t == BORG_C_HALF ? BORG_C_FLOAT : t < BORG_C_INT && t != BORG_C_VOID ? BORG_C_INT : t;
 }
 
 borg_ctype borg_ctype_common(borg_ctype a, borg_ctype b) {
     a = borg_ctype_promote(a);
     b = borg_ctype_promote(b);
-    return a > b ? a : b; /* int < uint < long < ulong < float < double, as in C */
+    /* int < uint < long < ulong < float < double, as in C */
+    if (!borg_ctype_complex(a) && !borg_ctype_complex(b)) return a > b ? a : b;
+    const borg_ctype x = borg_ctype_part(a), y = borg_ctype_part(b);
+    return x == BORG_C_DOUBLE || y == BORG_C_DOUBLE ? BORG_C_CDOUBLE : BORG_C_CFLOAT;
 }
 
 bool borg_check_value(borg_checker *c, borg_expr *e) {
@@ -144,6 +152,8 @@ static void check_binary(borg_checker *c, borg_expr *e) {
         e->args[0]->type = e->args[1]->type = t;
     }
     if (is_shift(e->text)) t = borg_ctype_promote(a);
+    if (borg_ctype_complex(t) && is_comparison(e->text) && (e->text[0] == '<' || e->text[0] == '>'))
+        borg_check_complain(c, e->loc, "'%s': complex values have no order", e->text);
     bool bits = a == BORG_C_BOOL && b == BORG_C_BOOL && strchr("&|^", e->text[0]) && !e->text[1];
     if (bits) t = BORG_C_BOOL; /* the value is the same as if it went by way of int */
     e->args[0] = borg_check_cast(c, e->args[0], t);
@@ -296,10 +306,14 @@ void borg_check_expr(borg_checker *c, borg_expr *e) {
     case BORG_E_STEP:
         check_place(c, e->args[0]);
         e->type = e->args[0]->type;
+        if (borg_ctype_complex(e->type))
+            borg_check_complain(c, e->loc, "'%s' is for real values", e->text);
         return;
     case BORG_E_CAST: {
         borg_ctype to = e->type;
-        if (borg_check_value(c, e->args[0]) && to == BORG_C_VOID) e->type = BORG_C_VOID;
+        if (!borg_check_value(c, e->args[0]) || to == BORG_C_VOID) return;
+        if (borg_ctype_complex(e->args[0]->type) && !borg_ctype_complex(to) && to != BORG_C_BOOL)
+            borg_check_complain(c, e->loc, "%s", "a complex value is no real one: creal, cimag");
         return;
     }
     case BORG_E_CALL:
@@ -345,6 +359,9 @@ static void check_decl(borg_checker *c, borg_decl *d) {
     bool local = d->storage == BORG_LOCAL_REGISTERS || d->storage == BORG_LOCAL_MEMORY;
     if (local && (c->level != 2 || !c->function->kernel))
         borg_check_complain(c, d->loc, "__local '%s' is declared at the top of a kernel", d->name);
+    if (d->storage == BORG_LOCAL_REGISTERS && borg_ctype_complex(d->type))
+        borg_check_complain(c, d->loc, "'%s': a complex __local array is a __local volatile one",
+                            d->name);
     if (d->init && local)
         borg_check_complain(c, d->loc, "__local '%s' has no initialiser", d->name);
     if (d->storage == BORG_LOCAL_MEMORY && d->type == BORG_C_BOOL)
@@ -445,6 +462,10 @@ static void check_params(borg_checker *c, borg_function *f) {
             borg_check_complain(c, d->loc, "'%s': bool is not kept in memory", d->name);
         if (f->kernel && d->depth == 0 && d->type == BORG_C_BOOL)
             borg_check_complain(c, d->loc, "'%s': a kernel takes no bool: use int", d->name);
+        if (f->kernel && d->depth == 0 && borg_ctype_complex(d->type))
+            borg_check_complain(c, d->loc,
+                                "'%s': a kernel takes a complex scalar as its two parts: CMPLX",
+                                d->name);
         declare(c, d);
     }
 }

@@ -40,6 +40,17 @@ static const struct {
     {"all", BORG_B_ALL, 1, 1},
     {"work_group_all", BORG_B_ALL, 1, 1},
     {"barrier", BORG_B_BARRIER, 0, 1},
+    {"CMPLX", BORG_B_CMPLX, 2, 2},
+    {"creal", BORG_B_CREAL, 1, 1},
+    {"cimag", BORG_B_CIMAG, 1, 1},
+    {"conj", BORG_B_CONJ, 1, 1},
+    {"cabs", BORG_B_CABS, 1, 1},
+    {"cabs1", BORG_B_CABS1, 1, 1},
+    {"convert_char", BORG_B_CONVERT, 1, 1},
+    {"convert_uchar", BORG_B_CONVERT, 1, 1},
+    {"convert_short", BORG_B_CONVERT, 1, 1},
+    {"convert_ushort", BORG_B_CONVERT, 1, 1},
+    {"convert_half", BORG_B_CONVERT, 1, 1},
     {"convert_int", BORG_B_CONVERT, 1, 1},
     {"convert_uint", BORG_B_CONVERT, 1, 1},
     {"convert_long", BORG_B_CONVERT, 1, 1},
@@ -53,9 +64,32 @@ static bool is_shuffle(borg_builtin b) {
 }
 
 static void to_float(borg_checker *c, borg_expr *e, borg_ctype t) {
+    t = borg_ctype_promote(t);
     if (!borg_ctype_float(t)) t = BORG_C_DOUBLE;
+    if (borg_ctype_complex(t)) t = e->args[0]->type;
     for (int32_t i = 0; i < e->nargs; ++i) e->args[i] = borg_check_cast(c, e->args[i], t);
     e->type = t;
+}
+
+/* Of complex values, or real ones, which are complex without an imaginary part. */
+static void check_complex(borg_checker *c, borg_expr *e, borg_ctype t) {
+    t = borg_ctype_promote(t);
+    if (!borg_ctype_float(t)) t = BORG_C_DOUBLE;
+    if (e->builtin == BORG_B_CMPLX) {
+        for (int32_t i = 0; i < 2; ++i) e->args[i] = borg_check_cast(c, e->args[i], t);
+        e->type = borg_ctype_common(BORG_C_CFLOAT, t);
+        return;
+    }
+    t = borg_ctype_common(BORG_C_CFLOAT, t);
+    e->args[0] = borg_check_cast(c, e->args[0], t);
+    e->type = e->builtin == BORG_B_CONJ ? t : borg_ctype_part(t);
+}
+
+/* What has a meaning for complex values. */
+static bool takes_complex(borg_builtin builtin) {
+    return builtin == BORG_B_SHUFFLE || builtin == BORG_B_RCP || builtin == BORG_B_SUM ||
+           builtin == BORG_B_ANY || builtin == BORG_B_ALL ||
+           (builtin > BORG_B_CMPLX && builtin <= BORG_B_CABS1);
 }
 
 static void check_arguments(borg_checker *c, borg_expr *e, size_t index) {
@@ -78,7 +112,20 @@ static void check_arguments(borg_checker *c, borg_expr *e, size_t index) {
             t = e->args[i]->type > t ? e->args[i]->type : t;
     }
     int64_t zero;
+    for (int32_t i = 0; i < e->nargs; ++i)
+        if (borg_ctype_complex(e->args[i]->type) && !takes_complex(e->builtin)) {
+            borg_check_complain(c, e->args[i]->loc, "'%s' is not for complex values", e->text);
+            return;
+        }
     switch (e->builtin) {
+    case BORG_B_CMPLX:
+    case BORG_B_CREAL:
+    case BORG_B_CIMAG:
+    case BORG_B_CONJ:
+    case BORG_B_CABS:
+    case BORG_B_CABS1:
+        check_complex(c, e, t);
+        return;
     case BORG_B_LOCAL_ID:
     case BORG_B_LOCAL_SIZE:
     case BORG_B_GROUP_ID:
@@ -131,11 +178,9 @@ static void check_arguments(borg_checker *c, borg_expr *e, size_t index) {
         e->type = BORG_C_BOOL;
         return;
     case BORG_B_CONVERT: {
-        static const borg_ctype to[] = {BORG_C_INT,   BORG_C_UINT,  BORG_C_LONG,
-                                        BORG_C_ULONG, BORG_C_FLOAT, BORG_C_DOUBLE};
         e->kind = BORG_E_CAST;
-        for (size_t i = 0; i < 6; ++i)
-            if (strcmp(e->text + 8, borg_ctype_text(to[i])) == 0) e->type = to[i];
+        for (borg_ctype to = BORG_C_CHAR; to <= BORG_C_DOUBLE; ++to)
+            if (strcmp(e->text + 8, borg_ctype_text(to)) == 0) e->type = to;
         return;
     }
     default: /* abs, max, min, reductions: in the arguments' common type */

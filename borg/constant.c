@@ -69,6 +69,14 @@ static int64_t wrap(borg_ctype type, int64_t value) {
     switch (type) {
     case BORG_C_BOOL:
         return value != 0;
+    case BORG_C_CHAR:
+        return (int8_t)(uint8_t)(uint64_t)value;
+    case BORG_C_UCHAR:
+        return (uint8_t)(uint64_t)value;
+    case BORG_C_SHORT:
+        return (int16_t)(uint16_t)(uint64_t)value;
+    case BORG_C_USHORT:
+        return (uint16_t)(uint64_t)value;
     case BORG_C_INT:
         return (int32_t)(uint32_t)(uint64_t)value;
     case BORG_C_UINT:

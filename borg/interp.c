@@ -207,8 +207,9 @@ static void access(machine *k, borg_inst *v, const borg_inst *value, int32_t r, 
                    int32_t g) {
     bool store = value != v;
     uint64_t bits = 0;
-    size_t bytes = (size_t)borg_type_bytes(value->type);
-    char *at = address(k, v, value->type, r, w, g);
+    const borg_type type = borg_access_type(k->m, v);
+    size_t bytes = (size_t)borg_type_bytes(type);
+    char *at = address(k, v, type, r, w, g);
     if (at && store) memcpy(at, lane(k, value, r, w, g), bytes);
     if (at && !store) memcpy(&bits, at, bytes); /* little endian */
     if (!store) *lane(k, v, r, w, g) = bits;
@@ -225,10 +226,11 @@ static bool is_nan(borg_type type, uint64_t bits) {
  * place that nobody reads. */
 static void check_won(machine *k, const borg_inst *v, const borg_inst *value, int32_t r, int32_t w,
                       int32_t g) {
-    const char *at = address(k, v, value->type, r, w, g);
+    const borg_type type = borg_access_type(k->m, v);
+    const char *at = address(k, v, type, r, w, g);
     uint64_t mine = *lane(k, value, r, w, g), there = mine;
     if (!at) return;
-    memcpy(&there, at, (size_t)borg_type_bytes(value->type));
+    memcpy(&there, at, (size_t)borg_type_bytes(type));
     if (there == mine || (is_nan(value->type, there) && is_nan(value->type, mine))) return;
     trap(k, v, "another lane of this store writes another value to the same address");
 }

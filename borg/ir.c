@@ -10,7 +10,7 @@ const borg_op_info borg_op_table[BORG_NOPS] = {
 };
 
 int borg_type_bytes(borg_type type) {
-    static const int bytes[] = {0, 1, 4, 8, 4, 8, 8};
+    static const int bytes[] = {0, 1, 4, 8, 4, 8, 8, 1, 2, 2};
     return bytes[type];
 }
 
@@ -31,6 +31,14 @@ bool borg_local_on_stack(const borg_module *m, int32_t i) {
     return bytes <= MOST;
 }
 
+borg_type borg_access_type(const borg_module *m, const borg_inst *access) {
+    const borg_type type = borg_stored(access) ? borg_stored(access)->type : access->type;
+    const borg_inst *root = borg_root(access);
+    if (type != BORG_I32 || root->op != BORG_PARAM) return type;
+    const borg_type elem = m->params[root->index].elem;
+    return borg_is_narrow(elem) ? elem : type;
+}
+
 bool borg_named_nontemporal(const borg_param *param, const char *list) {
     const size_t length = strcspn(list, ",");
     return param->type == BORG_PTR && param->depth == 1 && !param->readonly &&
@@ -38,7 +46,8 @@ bool borg_named_nontemporal(const borg_param *param, const char *list) {
 }
 
 const char *borg_type_text(borg_type type) {
-    static const char *const text[] = {"void", "i1", "i32", "i64", "f32", "f64", "ptr"};
+    static const char *const text[] = {"void", "i1",  "i32", "i64", "f32",
+                                       "f64",  "ptr", "i8",  "i16", "f16"};
     return text[type];
 }
 

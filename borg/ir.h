@@ -126,7 +126,12 @@ typedef enum borg_type {
     BORG_I64,
     BORG_F32,
     BORG_F64,
-    BORG_PTR
+    BORG_PTR,
+    /* of elements in memory alone, whose values are i32 (the low bits): 8 and 16 bits, and the bits
+     * of a half */
+    BORG_I8,
+    BORG_I16,
+    BORG_F16
 } borg_type;
 
 typedef enum borg_spread { BORG_UNI, BORG_WG, BORG_WI } borg_spread;
@@ -303,7 +308,8 @@ typedef struct borg_param {
     const char *name;
     borg_type type;  /* i32 i64 f32 f64, or ptr */
     bool uns;        /* scalars and elements: unsigned in the source */
-    borg_type elem;  /* ptr: type of the elements */
+    borg_type elem;  /* ptr: type of the elements; i8, i16, f16: a LOAD zero-extends them to i32, a
+                        STORE keeps the low bits */
     int32_t depth;   /* ptr: 1 = T*, 2 = T** (array of pointers, one for each item) */
     bool readonly;   /* ptr: const T* */
     bool restricted; /* ptr: restrict */
@@ -376,6 +382,11 @@ borg_inst *borg_stored(const borg_inst *v);
 /** The parameter or LOCAL that an access goes by, through pointers loaded from arrays of pointers.
  */
 const borg_inst *borg_root(const borg_inst *access);
+/** The type of what an access moves, in memory: that of its value, or narrower. */
+borg_type borg_access_type(const borg_module *m, const borg_inst *access);
+static inline bool borg_is_narrow(borg_type type) {
+    return type > BORG_PTR;
+}
 /** Whether two memory operations, of which one writes, may touch the same element. */
 bool borg_may_meet(const borg_module *m, const borg_inst *x, const borg_inst *y);
 /** Whether it can be seen that the lanes of a row differ by the work-item alone. */
@@ -454,6 +465,10 @@ uint64_t borg_reduce(borg_op op, borg_type from, bool uns, uint64_t *x, int32_t 
 /** Can no lane be -0? Then equal lanes have equal bits but for NaN, and a maximum may be found in
  *  any order. False where it cannot be seen; an integer has none. */
 bool borg_no_minus_zero(const borg_inst *v);
+
+/** half.c: the bits of the half that is nearest, of two the even one; the value of one. */
+uint16_t borg_half_bits(double x);
+double borg_half_value(uint16_t bits);
 
 /** An argument of the interpreter. */
 typedef struct borg_arg {

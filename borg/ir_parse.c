@@ -306,7 +306,18 @@ static void take_block(borg_ir_reader *r, borg_block *block) {
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
-static borg_type take_elem(borg_ir_reader *r, bool *uns) {
+static borg_type take_elem(borg_ir_reader *r, bool pointer, bool *uns) {
+    static const struct {
+        const char *text;
+        borg_type type;
+        bool uns;
+    } narrow[] = {{"i8", BORG_I8, false},
+                  {"i16", BORG_I16, false},
+                  {"f16", BORG_F16, false},
+                  {"u.i8", BORG_I8, true},
+                  {"u.i16", BORG_I16, true}};
+    for (size_t i = 0; pointer && i < sizeof narrow / sizeof *narrow; ++i)
+        if (borg_ir_accept(r, narrow[i].text)) return *uns = narrow[i].uns, narrow[i].type;
     *uns = borg_ir_is(r, "u.i32") || borg_ir_is(r, "u.i64");
     if (!*uns) return take_type(r);
     borg_type type = borg_ir_is(r, "u.i32") ? BORG_I32 : BORG_I64;
@@ -322,14 +333,14 @@ static void take_param(borg_ir_reader *r, borg_param *p) {
             borg_ir_expect(r, "<");
             p->depth = 2;
         }
-        p->elem = take_elem(r, &p->uns);
+        p->elem = take_elem(r, true, &p->uns);
         p->type = BORG_PTR;
         borg_ir_expect(r, ">");
         if (p->depth == 2) borg_ir_expect(r, ">");
         if (borg_ir_accept(r, "readonly")) p->readonly = true;
         if (borg_ir_accept(r, "restrict")) p->restricted = true;
     } else {
-        p->type = take_elem(r, &p->uns);
+        p->type = take_elem(r, false, &p->uns);
         p->elem = BORG_VOID;
     }
     p->name = borg_ir_take_name(r, BORG_IR_GLOBAL);
@@ -362,7 +373,7 @@ static void take_locals(borg_ir_reader *r, borg_module *m) {
         m->locals =
             borg_grow(r->arena, m->locals, (size_t)m->nlocals + 1, &capacity, sizeof *m->locals);
         borg_local *d = &m->locals[m->nlocals];
-        d->elem = take_elem(r, &d->uns);
+        d->elem = take_elem(r, false, &d->uns);
         d->name = borg_ir_take_name(r, BORG_IR_GLOBAL);
         borg_ir_expect(r, "[");
         d->count = (int32_t)borg_ir_take_int(r, 1, BORG_MAX_ROWS);

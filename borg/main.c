@@ -262,6 +262,9 @@ static int take_arguments(command *c, int argc, char **argv) {
     if (!c->input) return complain("no input (borgc --help)", NULL);
     if (c->output && mpki_output_same(c->output, c->input, true))
         return complain("the output is the input, which is not written over", c->output);
+    if (c->ir && (c->options.size || c->options.pack || c->ndefines))
+        return complain("-D, WG_SIZE and WG_PACK: for a source, the text of --ir says it itself",
+                        NULL);
     if (c->interpret && c->output)
         return complain("--interpret prints arrays, -o is for what is emitted", NULL);
     if (c->nsizes && (strcmp(c->emit, "vrptx") || c->options.size || c->ir || c->interpret))
@@ -319,7 +322,9 @@ static bool next_bits(borg_type type, uint64_t *bits) {
     char word[128], *rest;
     if (!next_word(word, sizeof word)) return false;
     *bits = 0;
-    if (type == BORG_F64) {
+    if (type == BORG_F16) {
+        *bits = borg_half_bits(strtod(word, &rest));
+    } else if (type == BORG_F64) {
         double x = strtod(word, &rest);
         memcpy(bits, &x, sizeof x);
     } else if (type == BORG_F32) {
@@ -353,6 +358,11 @@ static void print_array(const borg_param *p, const borg_arg *arg) {
         if (p->elem == BORG_F64) printf(" %a", ((const double *)arg->data)[i]);
         if (p->elem == BORG_F32) printf(" %a", (double)((const float *)arg->data)[i]);
         if (p->elem == BORG_I32) printf(" %d", ((const int32_t *)arg->data)[i]);
+        if (p->elem == BORG_F16) printf(" %a", borg_half_value(((const uint16_t *)arg->data)[i]));
+        if (p->elem == BORG_I8 && !p->uns) printf(" %d", ((const int8_t *)arg->data)[i]);
+        if (p->elem == BORG_I8 && p->uns) printf(" %d", ((const uint8_t *)arg->data)[i]);
+        if (p->elem == BORG_I16 && !p->uns) printf(" %d", ((const int16_t *)arg->data)[i]);
+        if (p->elem == BORG_I16 && p->uns) printf(" %d", ((const uint16_t *)arg->data)[i]);
         if (p->elem == BORG_I64) printf(" %lld", (long long)((const int64_t *)arg->data)[i]);
     }
     putchar('\n');

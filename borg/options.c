@@ -121,9 +121,7 @@ borg_status borg_check_source(borg_program *p, const borg_options *o) {
 }
 
 borg_status borg_check_text(borg_program *p, const borg_options *o) {
-    const char *given = o->size || o->pack              ? "WG_SIZE and WG_PACK"
-                        : o->defines && *o->defines     ? "-D"
-                        : o->set && *o->set             ? "--set"
+    const char *given = o->set && *o->set               ? "--set"
                         : o->kernel                     ? "--kernel"
                         : o->order == BORG_WG_MINOR     ? "--lane-order"
                         : o->whole_packs                ? "--whole-packs"
@@ -164,5 +162,10 @@ borg_status borg_check_made(borg_program *p, const borg_options *o) {
 
 borg_status borg_check_emit(borg_program *p, const borg_options *o, const borg_backend *backend) {
     const borg_status status = check_backend(p, o, backend);
+    for (int32_t i = 0; i < p->nunits && !(backend->takes & BORG_TAKES_NARROW); ++i)
+        for (int32_t k = 0; p->units[i].module && k < p->units[i].module->nparams; ++k)
+            if (borg_is_narrow(p->units[i].module->params[k].elem))
+                return refuse(p, "'%s': the backend %s has no char, short or half in memory",
+                              p->units[i].module->params[k].name, backend->name);
     return status ? status : check_nontemporal(p, o, backend);
 }

@@ -46,12 +46,15 @@ void *borg_parse_too_deep(borg_parser *p) {
 static const struct {
     const char *name;
     borg_ctype type;
-} type_names[] = {{"void", BORG_C_VOID},     {"bool", BORG_C_BOOL},     {"_Bool", BORG_C_BOOL},
-                  {"int", BORG_C_INT},       {"uint", BORG_C_UINT},     {"unsigned", BORG_C_UINT},
-                  {"signed", BORG_C_INT},    {"long", BORG_C_LONG},     {"ulong", BORG_C_ULONG},
-                  {"float", BORG_C_FLOAT},   {"double", BORG_C_DOUBLE}, {"size_t", BORG_C_ULONG},
-                  {"int32_t", BORG_C_INT},   {"uint32_t", BORG_C_UINT}, {"int64_t", BORG_C_LONG},
-                  {"uint64_t", BORG_C_ULONG}};
+} type_names[] = {{"void", BORG_C_VOID},      {"bool", BORG_C_BOOL},     {"_Bool", BORG_C_BOOL},
+                  {"int", BORG_C_INT},        {"uint", BORG_C_UINT},     {"unsigned", BORG_C_UINT},
+                  {"signed", BORG_C_INT},     {"long", BORG_C_LONG},     {"ulong", BORG_C_ULONG},
+                  {"float", BORG_C_FLOAT},    {"double", BORG_C_DOUBLE}, {"size_t", BORG_C_ULONG},
+                  {"int32_t", BORG_C_INT},    {"uint32_t", BORG_C_UINT}, {"int64_t", BORG_C_LONG},
+                  {"uint64_t", BORG_C_ULONG}, {"char", BORG_C_CHAR},     {"uchar", BORG_C_UCHAR},
+                  {"short", BORG_C_SHORT},    {"ushort", BORG_C_USHORT}, {"half", BORG_C_HALF},
+                  {"int8_t", BORG_C_CHAR},    {"uint8_t", BORG_C_UCHAR}, {"int16_t", BORG_C_SHORT},
+                  {"uint16_t", BORG_C_USHORT}};
 
 static int type_index(const borg_token *t) {
     if (t->kind != BORG_TOKEN_NAME) return -1;
@@ -62,8 +65,7 @@ static int type_index(const borg_token *t) {
 
 /* Words of other types: a better message than "undeclared". */
 static bool foreign_type(const borg_token *t) {
-    static const char *const names[] = {"char",    "short",   "uchar",   "ushort",  "half",
-                                        "float2",  "float4",  "float8",  "float16", "double2",
+    static const char *const names[] = {"float2",  "float4",  "float8",  "float16", "double2",
                                         "double4", "double8", "int2",    "int4",    "struct",
                                         "union",   "enum",    "typedef", NULL};
     for (int i = 0; t->kind == BORG_TOKEN_NAME && names[i]; ++i)
@@ -71,8 +73,13 @@ static bool foreign_type(const borg_token *t) {
     return false;
 }
 
+static bool is_complex(const borg_token *t) {
+    return t->kind == BORG_TOKEN_NAME &&
+           (strcmp(t->text, "complex") == 0 || strcmp(t->text, "_Complex") == 0);
+}
+
 bool borg_parse_is_type(const borg_token *t) {
-    return type_index(t) >= 0 || foreign_type(t);
+    return type_index(t) >= 0 || is_complex(t) || foreign_type(t);
 }
 
 static void skip_attribute(borg_parser *p) {
@@ -87,12 +94,20 @@ static void skip_attribute(borg_parser *p) {
 /* specifier ::= {"const" | "volatile" | "static" | "inline" | "__global" | "__local" | ...} type */
 borg_specifier borg_parse_specifiers(borg_parser *p) {
     borg_specifier s = {.loc = p->at->loc};
+    bool complex = false;
+    int sign = 0; /* the first word */
     for (;;) {
         int index = type_index(p->at);
         if (index >= 0) {
             borg_ctype type = type_names[index].type;
             if (s.found && s.type == BORG_C_UINT && type == BORG_C_LONG) {
                 type = BORG_C_ULONG; /* unsigned long */
+            } else if (s.found && s.type == BORG_C_UINT &&
+                       (type == BORG_C_CHAR || type == BORG_C_SHORT)) {
+                type = (borg_ctype)(type + 1); /* unsigned char, unsigned short */
+            } else if (s.found && strcmp(type_names[sign].name, "signed") == 0 &&
+                       (type == BORG_C_CHAR || type == BORG_C_SHORT || type == BORG_C_LONG)) {
+                sign = index; /* signed char */
             } else if (s.found && type == BORG_C_INT) {
                 type = s.type; /* unsigned int, long int */
             } else if (s.found) {
@@ -100,11 +115,15 @@ borg_specifier borg_parse_specifiers(borg_parser *p) {
                                     p->at->text);
             }
             s.type = type;
+            if (!s.found) sign = index;
             s.found = true;
+        } else if (is_complex(p->at)) {
+            complex = true;
         } else if (foreign_type(p->at) && !s.found) {
             borg_parse_complain(
                 p, p->at->loc,
-                "'%s' is not in the language: the types are float double int uint long ulong bool",
+                "'%s' is not in the language: the types are float double half int uint long "
+                "ulong char uchar short ushort bool complex",
                 p->at->text);
             s.found = true;
             s.type = BORG_C_INT;
@@ -129,6 +148,11 @@ borg_specifier borg_parse_specifiers(borg_parser *p) {
             s.volatile_loc = p->at->loc;
         } else if (!borg_parse_is(p, "static") && !borg_parse_is(p, "inline") &&
                    !borg_parse_is(p, "__private") && !borg_parse_is(p, "private")) {
+            if (!complex) return s;
+            if (s.found && s.type < BORG_C_FLOAT)
+                borg_parse_complain(p, s.loc, "%s", "complex is of float or double");
+            s.type = s.found && s.type == BORG_C_FLOAT ? BORG_C_CFLOAT : BORG_C_CDOUBLE;
+            s.found = true;
             return s;
         }
         borg_parse_advance(p);

@@ -3,15 +3,32 @@
 #include "borg/ast.h"
 
 const char *borg_ctype_text(borg_ctype type) {
-    static const char *const text[] = {"void", "bool",  "int",   "uint",
-                                       "long", "ulong", "float", "double"};
+    static const char *const text[] = {
+        "void", "bool",  "char", "uchar", "short",  "ushort",        "int",           "uint",
+        "long", "ulong", "half", "float", "double", "float complex", "double complex"};
     return text[type];
 }
 
 borg_type borg_ctype_ir(borg_ctype type) {
-    static const borg_type types[] = {BORG_VOID, BORG_I1,  BORG_I32, BORG_I32,
-                                      BORG_I64,  BORG_I64, BORG_F32, BORG_F64};
+    static const borg_type types[] = {BORG_VOID, BORG_I1,  BORG_I32, BORG_I32, BORG_I32,
+                                      BORG_I32,  BORG_I32, BORG_I32, BORG_I64, BORG_I64,
+                                      BORG_F32,  BORG_F32, BORG_F64, BORG_F32, BORG_F64};
     return types[type];
+}
+
+borg_type borg_ctype_memory(borg_ctype type) {
+    switch (type) {
+    case BORG_C_CHAR:
+    case BORG_C_UCHAR:
+        return BORG_I8;
+    case BORG_C_SHORT:
+    case BORG_C_USHORT:
+        return BORG_I16;
+    case BORG_C_HALF:
+        return BORG_F16;
+    default:
+        return borg_ctype_ir(type);
+    }
 }
 
 static void print_expr(const borg_expr *e, borg_sink *sink) {

@@ -26,20 +26,6 @@ static void put_word(text *t, const char *word, bool quoted) {
     if (quoted) put(t, '"');
 }
 
-const char *cli_generate_file(const cli_args *args) {
-    static const char name[] = "file=", *const others[] = {"scaling=", "decades="};
-    if (!(args->command & CLI_GENERATE) || !args->nwords || strcmp(args->words[0], "lp-published"))
-        return NULL;
-    for (int k = 1; k < args->nwords; k++) {
-        const char *word = args->words[k];
-        if (!strncmp(word, name, strlen(name))) return word + strlen(name);
-        if (strncmp(word, others[0], strlen(others[0])) &&
-            strncmp(word, others[1], strlen(others[1])))
-            return word;
-    }
-    return NULL;
-}
-
 /** metapack generate FAMILY [PARAMETERS] [-o FILE]: write a test matrix. */
 int cmd_generate(cli_args *args) {
     text t = {.used = 0};

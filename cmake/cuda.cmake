@@ -260,7 +260,7 @@ function(metapack_cuda_host_module)
     foreach(precision RANGE 3)
         metapack_cuda_object(host_batch_t${precision} ${source}/batch/kernels/batch_t.cu "${headers}" "${compile}"
             -DMPKI_PRECISION=${precision})
-        foreach(name panel registers_ldu registers_symmetric)
+        foreach(name panel registers_ldu registers_symmetric registers_indefinite)
             metapack_cuda_object(host_${name}_t${precision} ${source}/batch/kernels/${name}_t.cu "${headers}" "${compile}"
                 -DMPKI_PRECISION=${precision})
         endforeach()

@@ -125,7 +125,7 @@ _metapack_values() # OPTION -> the words it takes, or nothing
     case $1 in
         --dense | --methods) echo 'auto tile bunch-kaufman rook aasen butterfly none off' ;;
         --type) echo 's d c z ldlt' ;;
-        --backend) echo 'cpu cuda systolic:32x32 pipe' ;;
+        --backend) echo 'cpu cuda cuda-interface systolic:32x32 pipe' ;;
         --target) echo 'c hls cuda' ;;
         --fill) echo 'full level:0 level:1 level:2' ;;
         --levels) echo '0 0:3 0:5 full 0:3,full' ;;

@@ -146,6 +146,13 @@ borg_inst *borg_lower_builtin(borg_lowerer *l, const borg_expr *e, borg_inst *co
     case BORG_B_LOG:
     case BORG_B_POW:
         return borg_lower_math(l, e->builtin, args[0], e->nargs > 1 ? args[1] : NULL);
+    case BORG_B_CMPLX:
+    case BORG_B_CREAL:
+    case BORG_B_CIMAG:
+    case BORG_B_CONJ:
+    case BORG_B_CABS:
+    case BORG_B_CABS1:
+        return borg_lower_complex(l, e->builtin, args);
     case BORG_B_MAX:
     case BORG_B_MIN:
         return lower_max(l, e, args);
@@ -175,6 +182,10 @@ borg_inst *borg_lower_builtin(borg_lowerer *l, const borg_expr *e, borg_inst *co
     case BORG_B_SQRT:
         return borg_lower_elem(l, BORG_SQRT, x->type, x, NULL, NULL);
     case BORG_B_RCP:
+        if (borg_ctype_complex(e->type))
+            return borg_lower_arithmetic(
+                l, "/", e->type, borg_lower_convert(l, borg_lower_int(l, 1), BORG_C_INT, e->type),
+                x);
         return borg_lower_elem(l, BORG_RCP, x->type, x, NULL, NULL);
     case BORG_B_FABS:
         return borg_lower_elem(l, BORG_FABS, x->type, x, NULL, NULL);

@@ -87,7 +87,9 @@ static void declare_memory(borg_lowerer *l, const borg_decl *d) {
         .name = unused_name(l, d->name),
         .elem = borg_ctype_ir(d->type),
         .uns = borg_ctype_unsigned(d->type),
-        .count = d->count * (items ? m->size : 1),
+        .count = d->count * (items                         ? m->size
+                             : borg_ctype_complex(d->type) ? 2
+                                                           : 1),
     };
     l->locals[m->nlocals++] = (borg_lower_array){d, v};
 }
@@ -96,6 +98,12 @@ borg_inst *borg_lower_local_memory(borg_lowerer *l, const borg_decl *d) {
     int32_t i = 0;
     while (l->locals[i].decl != d) ++i;
     return l->locals[i].address;
+}
+
+borg_inst *borg_lower_zero(borg_lowerer *l, const borg_decl *d) {
+    const borg_type type = borg_ctype_ir(d->type);
+    if (borg_ctype_complex(d->type)) return borg_emit_const(&l->b, type, BORG_UNI, 2, 0);
+    return borg_lower_const(l, type, 0);
 }
 
 void borg_lower_declare(borg_lowerer *l, const borg_decl *d, borg_inst *const *values) {
@@ -112,11 +120,12 @@ void borg_lower_declare_dead(borg_lowerer *l, const borg_decl *d) {
         declare_memory(l, d);
         return;
     }
-    borg_inst *zero = borg_lower_const(l, borg_ctype_ir(d->type), 0);
+    borg_inst *zero = borg_lower_zero(l, d);
     borg_lower_born(l, d);
     if (d->storage == BORG_LOCAL_REGISTERS)
         zero = borg_emit_const(&l->b, zero->type, BORG_WI, 1, 0);
-    for (int32_t i = 0; i < borg_lower_cell_count(l, d); ++i) borg_lower_set_cell(l, d, i, zero, 0);
+    for (int32_t i = 0; i < borg_lower_cell_count(l, d); ++i)
+        borg_lower_set_cell(l, d, i, zero, zero->rows > 1 ? -1 : 0);
 }
 
 void borg_lower_forget(borg_lowerer *l, const borg_decl *d) {

@@ -137,6 +137,8 @@ void borg_lower_declare_dead(borg_lowerer *l, const borg_decl *d);
  * none.
  */
 void borg_lower_declare(borg_lowerer *l, const borg_decl *d, borg_inst *const *values);
+/** What a variable is where nothing was assigned. */
+borg_inst *borg_lower_zero(borg_lowerer *l, const borg_decl *d);
 void borg_lower_forget(borg_lowerer *l, const borg_decl *d);
 borg_checkpoint borg_lower_save(borg_lowerer *l);
 void borg_lower_restore(borg_lowerer *l, const borg_checkpoint *saved);

@@ -40,6 +40,7 @@ bool borg_counter_known(const borg_counter *k, const borg_expr *e, int64_t *valu
             !borg_counter_known(k, e->args[0], value))
             return false;
         if (e->type == BORG_C_BOOL) *value = *value != 0;
+        if (borg_ctype_narrow(e->type)) return false;
         if (e->type == BORG_C_INT) *value = (int32_t)(uint32_t)(uint64_t)*value;
         if (e->type == BORG_C_UINT) *value = (int64_t)(uint32_t)(uint64_t)*value;
         return true;

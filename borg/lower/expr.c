@@ -7,6 +7,14 @@
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
+/* The indices of an element's two parts, which lie side by side. */
+static borg_inst *both_parts(borg_lowerer *l, borg_inst *index) {
+    borg_inst *one = borg_lower_const(l, index->type, 1);
+    borg_inst *re =
+        borg_lower_elem(l, BORG_MUL, index->type, index, borg_lower_const(l, index->type, 2), NULL);
+    return borg_lower_pair(l, re, borg_lower_elem(l, BORG_ADD, index->type, re, one, NULL));
+}
+
 static borg_place memory_place(borg_lowerer *l, const borg_expr *e) {
     borg_place p = {.e = e, .d = borg_lower_variable(l, e->decl)};
     p.pointer = borg_lower_parameter(l, p.d);
@@ -23,6 +31,7 @@ static borg_place memory_place(borg_lowerer *l, const borg_expr *e) {
     }
     p.index =
         borg_lower_convert(l, borg_lower_expr(l, e->args[last]), e->args[last]->type, BORG_C_LONG);
+    if (borg_ctype_complex(p.d->type)) p.index = both_parts(l, p.index);
     return p;
 }
 
@@ -36,6 +45,7 @@ static borg_place place_of(borg_lowerer *l, const borg_expr *e) {
     p.pointer = borg_lower_local_memory(l, p.d);
     if (p.index->op == BORG_CONST && !borg_lower_in_bounds(l, &p))
         p.index = borg_lower_const(l, BORG_I32, 0);
+    if (borg_ctype_complex(p.d->type)) p.index = both_parts(l, p.index);
     return p;
 }
 
@@ -51,7 +61,7 @@ void borg_lower_declare_here(borg_lowerer *l, const borg_decl *d) {
     int32_t count = borg_lower_cell_count(l, d);
     borg_lower_born(l, d);
     borg_type type = borg_ctype_ir(d->type);
-    borg_inst *zero = borg_lower_const(l, type, 0);
+    borg_inst *zero = borg_lower_zero(l, d);
     if (d->storage == BORG_LOCAL_REGISTERS) zero = borg_emit_const(&l->b, type, BORG_WI, 1, 0);
     const borg_expr *init = d->init;
     borg_inst **values = BORG_NEW(l->arena, count, borg_inst *);
@@ -116,7 +126,9 @@ static borg_inst *lower_assign(borg_lowerer *l, const borg_expr *e) {
 
 static borg_inst *lower_step(borg_lowerer *l, const borg_expr *e) {
     borg_place p = place_of(l, e->args[0]);
-    borg_ctype common = e->type == BORG_C_BOOL ? BORG_C_INT : e->type;
+    borg_ctype common = e->type == BORG_C_HALF ? BORG_C_FLOAT
+                        : e->type < BORG_C_INT ? BORG_C_INT
+                                               : e->type;
     borg_inst *old = borg_lower_read_place(l, &p);
     borg_inst *one = borg_lower_const(l, BORG_I32, 1);
     char op[2] = {e->text[0], 0};

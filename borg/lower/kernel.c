@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A kernel: its parameters, then its body. */
+#include "borg/lower/leaves.h"
 #include "borg/lower/walk.h"
 #include <stdlib.h>
 #include <string.h>
@@ -30,8 +31,9 @@ void borg_params_of(const borg_function *kernel, borg_module *m) {
         borg_param *p = &m->params[i++];
         p->name = d->name;
         p->type = d->depth ? BORG_PTR : borg_ctype_ir(d->type);
-        p->elem = d->depth ? borg_ctype_ir(d->type) : BORG_VOID;
-        p->uns = d->type == BORG_C_UINT || d->type == BORG_C_ULONG;
+        p->elem = d->depth ? borg_ctype_memory(d->type) : BORG_VOID;
+        p->uns = d->type == BORG_C_UINT || d->type == BORG_C_ULONG ||
+                 (d->depth && (d->type == BORG_C_UCHAR || d->type == BORG_C_USHORT));
         p->depth = d->depth;
         p->readonly = d->depth && d->constant;
         p->restricted = d->restricted;
@@ -54,6 +56,9 @@ static void make_params(borg_lowerer *l) {
             v = borg_emit(&l->b, BORG_PARAM, p->type, BORG_UNI, 1, 0);
             v->index = i;
         }
+        if (borg_ctype_narrow(d->type)) /* it comes as an int, a float */
+            v = borg_lower_convert(l, v, d->type == BORG_C_HALF ? BORG_C_FLOAT : BORG_C_INT,
+                                   d->type);
         l->params[i] = v;
         *borg_lower_cell(l, d, 0) = (borg_cell){v, 0};
     }

@@ -16,6 +16,21 @@ bool borg_lower_is_comparison(const char *text);
 /* ---- builtin.c ---- */
 borg_inst *borg_lower_builtin(borg_lowerer *l, const borg_expr *e, borg_inst *const *args);
 
+/* ---- narrow.c: char, short, half ---- */
+/** v as a value of a narrow type: an i32 or f32 that such a type has. */
+borg_inst *borg_lower_narrow(borg_lowerer *l, borg_inst *v, borg_ctype from, borg_ctype to);
+/** Between what a LOAD gives or a STORE takes (i32, zero-extended) and the value. */
+borg_inst *borg_lower_of_memory(borg_lowerer *l, borg_inst *bits, borg_ctype type);
+borg_inst *borg_lower_to_memory(borg_lowerer *l, borg_inst *v, borg_ctype type);
+
+/* ---- complex.c: values of two rows ---- */
+borg_inst *borg_lower_part(borg_lowerer *l, borg_inst *v, int32_t part); /* 0: real, 1: imaginary */
+borg_inst *borg_lower_pair(borg_lowerer *l, borg_inst *re, borg_inst *im);
+borg_inst *borg_lower_complex_product(borg_lowerer *l, borg_inst *x, borg_inst *y);
+borg_inst *borg_lower_complex_quotient(borg_lowerer *l, borg_inst *x, borg_inst *y);
+/** CMPLX, creal, cimag, conj, cabs, cabs1. */
+borg_inst *borg_lower_complex(borg_lowerer *l, borg_builtin builtin, borg_inst *const *args);
+
 /* ---- math.c ---- */
 /** floor, exp, log, pow; y: pow's. */
 borg_inst *borg_lower_math(borg_lowerer *l, borg_builtin which, borg_inst *x, borg_inst *y);

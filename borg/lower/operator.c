@@ -10,6 +10,16 @@ static borg_inst *nonzero(borg_lowerer *l, borg_inst *v) {
 
 borg_inst *borg_lower_convert(borg_lowerer *l, borg_inst *v, borg_ctype from, borg_ctype to) {
     borg_type target = borg_ctype_ir(to);
+    if (from == to) return v;
+    if (borg_ctype_narrow(to)) return borg_lower_narrow(l, v, from, to);
+    if (borg_ctype_complex(from) && to == BORG_C_BOOL) {
+        v = nonzero(l, v);
+        return borg_lower_elem(l, BORG_OR, BORG_I1, borg_lower_part(l, v, 0),
+                               borg_lower_part(l, v, 1), NULL);
+    }
+    if (borg_ctype_complex(to) && !borg_ctype_complex(from))
+        return borg_lower_pair(l, borg_lower_convert(l, v, from, borg_ctype_part(to)),
+                               borg_lower_const(l, target, 0));
     bool uns = borg_ctype_unsigned(from);
     if (v->type == target) return v;
     if (to == BORG_C_BOOL) return nonzero(l, v);
@@ -38,6 +48,8 @@ borg_inst *borg_lower_arithmetic(borg_lowerer *l, const char *text, borg_ctype t
     bool real = borg_ctype_float(type), uns = borg_ctype_unsigned(type);
     borg_type t = borg_ctype_ir(type);
     borg_op op;
+    if (borg_ctype_complex(type) && text[0] == '*') return borg_lower_complex_product(l, x, y);
+    if (borg_ctype_complex(type) && text[0] == '/') return borg_lower_complex_quotient(l, x, y);
     switch (text[0]) {
     case '+':
         op = real ? BORG_FADD : BORG_ADD;
@@ -80,6 +92,11 @@ borg_inst *borg_lower_comparison(borg_lowerer *l, const borg_expr *e, borg_inst 
                      : e->text[0] == '<' ? (e->text[1] ? BORG_LE : BORG_LT)
                                          : (e->text[1] ? BORG_GE : BORG_GT);
     bool real = borg_ctype_float(type);
+    if (borg_ctype_complex(type)) { /* both parts are equal, or one is not */
+        borg_inst *c = borg_lower_cmp(l, BORG_FCMP, pred, false, x, y);
+        return borg_lower_elem(l, pred == BORG_EQ ? BORG_AND : BORG_OR, BORG_I1,
+                               borg_lower_part(l, c, 0), borg_lower_part(l, c, 1), NULL);
+    }
     return borg_lower_cmp(l, real ? BORG_FCMP : BORG_ICMP, pred,
                           !real && borg_ctype_unsigned(type) && pred > BORG_NE, x, y);
 }

@@ -106,14 +106,17 @@ static borg_inst *read_array(borg_lowerer *l, const borg_place *p) {
     note_read(l, p);
     if (borg_is_splat(index)) {
         borg_inst *v = borg_lower_read_cell(l, cells[index->bits[0]]);
-        return borg_lower_unify(l, v, v->spread, index->rows);
+        return borg_ctype_complex(p->d->type) ? v : borg_lower_unify(l, v, v->spread, index->rows);
     }
     if (index->op == BORG_CONST && index->spread < BORG_WI) { /* an index set of a loop */
         borg_cell *chosen = BORG_NEW(l->arena, index->rows, borg_cell);
         for (int32_t r = 0; r < index->rows; ++r) chosen[r] = cells[index->bits[r]];
         return gather_cells(l, chosen, index->rows);
     }
-    if (index->op == BORG_CONST) { /* depends on the work-item: a choice by constant masks */
+    const bool complex = borg_ctype_complex(p->d->type);
+    if (complex && index->op != BORG_CONST) warn_dynamic(l, p);
+    /* depends on the work-item: a choice by constant masks; two rows are searched likewise */
+    if (index->op == BORG_CONST || complex) {
         for (int32_t e = 0; e < count; ++e) {
             borg_inst *here = equals(l, index, e);
             if (borg_lower_never(here)) continue;
@@ -205,6 +208,9 @@ borg_inst *borg_lower_read_lane(borg_lowerer *l, const borg_place *p, borg_inst 
 borg_inst *borg_lower_read_place(borg_lowerer *l, const borg_place *p) {
     const borg_decl *d = p->d;
     if (borg_lower_placed(l, d)) return read_placed(l, p, all_items(l));
+    if (p->pointer && d->depth && borg_ctype_narrow(d->type))
+        return borg_lower_of_memory(
+            l, borg_lower_load(l, BORG_I32, p->pointer, p->index, p->e->loc), d->type);
     if (p->pointer)
         return borg_lower_load(l, borg_ctype_ir(d->type), p->pointer, p->index, p->e->loc);
     if (d->storage == BORG_LOCAL_REGISTERS) return borg_lower_local_read(l, d, p->index, p->e->loc);
@@ -217,13 +223,14 @@ static void write_array(borg_lowerer *l, const borg_place *p, borg_inst *value) 
     const borg_cell *cells = borg_lower_cell(l, d, 0);
     borg_inst *index = p->index;
     if (index->op == BORG_CONST && !borg_lower_in_bounds(l, p)) return;
-    if (borg_is_splat(index) && index->rows == 1 && value->rows == 1) {
+    const bool complex = borg_ctype_complex(d->type);
+    if (borg_is_splat(index) && index->rows == 1 && (value->rows == 1 || complex)) {
         int32_t e = (int32_t)index->bits[0];
         borg_inst *mask = borg_lower_mask_of(l, d);
         if (mask) borg_lower_note_read(l, d, e);
         borg_inst *v = masked(l, mask, value, borg_lower_read_cell(l, cells[e]));
         borg_lower_note_write(l, d, e, v->spread);
-        borg_lower_set_cell(l, d, e, v, 0);
+        borg_lower_set_cell(l, d, e, v, complex ? -1 : 0);
         return;
     }
     if (index->op == BORG_CONST && index->spread < BORG_WI) {
@@ -250,7 +257,7 @@ static void write_array(borg_lowerer *l, const borg_place *p, borg_inst *value) 
         borg_inst *v = masked(l, here, value, borg_lower_read_cell(l, *borg_lower_cell(l, d, e)));
         borg_lower_note_read(l, d, index->op == BORG_CONST ? e : -1);
         borg_lower_note_write(l, d, e, v->spread);
-        borg_lower_set_cell(l, d, e, v, 0);
+        borg_lower_set_cell(l, d, e, v, complex ? -1 : 0);
     }
 }
 
@@ -259,7 +266,8 @@ void borg_lower_write_place(borg_lowerer *l, const borg_place *p, borg_inst *val
     if (borg_lower_placed(l, d)) {
         write_placed(l, p, value);
     } else if (p->pointer) {
-        store(l, p, value);
+        const bool narrow = d->depth && borg_ctype_narrow(d->type);
+        store(l, p, narrow ? borg_lower_to_memory(l, value, d->type) : value);
     } else if (d->storage == BORG_LOCAL_REGISTERS) {
         borg_lower_local_write(l, d, p->index, value, p->e->loc);
     } else if (p->index) {

@@ -41,7 +41,8 @@ bool borg_plan_failed(const borg_plan *plan) {
 }
 
 static borg_array_use *use_of(const borg_lowerer *l, const borg_decl *d) {
-    if (!l->plan || d->storage != BORG_PRIVATE || !d->array) return NULL;
+    if (!l->plan || d->storage != BORG_PRIVATE || !d->array || borg_ctype_complex(d->type))
+        return NULL;
     return &l->plan->of[d->number];
 }
 

@@ -52,6 +52,7 @@ static void collect_expr(vectoriser *k, const borg_expr *e);
 
 static void collect_place(vectoriser *k, const borg_expr *e, bool read, bool write) {
     const borg_decl *d = borg_lower_variable(k->l, e->decl);
+    if (borg_ctype_complex(d->type)) k->bad = true; /* rows are its parts */
     for (int32_t i = 0; i < e->nargs; ++i) collect_expr(k, e->args[i]);
     if (d == k->at.decl) {
         k->bad = k->bad || write;
@@ -81,6 +82,7 @@ static void collect_place(vectoriser *k, const borg_expr *e, bool read, bool wri
 
 static void collect_expr(vectoriser *k, const borg_expr *e) {
     if (k->bad || !e) return;
+    if (borg_ctype_complex(e->type)) k->bad = true;
     switch (e->kind) {
     case BORG_E_NAME:
     case BORG_E_INDEX:
@@ -117,7 +119,7 @@ static void collect_stmt(vectoriser *k, const borg_stmt *s) {
     }
     case BORG_S_DECL:
         for (const borg_decl *d = s->decls; d; d = d->next) {
-            if (d->array || k->ninner == 64) {
+            if (d->array || k->ninner == 64 || borg_ctype_complex(d->type)) {
                 k->bad = true;
                 return;
             }

@@ -46,7 +46,7 @@ typedef struct mpk_job {
     const char *dense;
     int dense_if_one; /**< 1: only if the matrix is one that dense methods take as it is given,
                            symmetric, with triangles that do not differ; else as a sparse one */
-    int energy;       /**< 1: what factorization and solve take in joules, where the machine
+    int64_t energy;   /**< 1: what factorization and solve take in joules, where the machine
                                 tells it (mpk_energy) */
 } mpk_job;
 

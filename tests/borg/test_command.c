@@ -86,7 +86,7 @@ static void test_status(void **state) {
     assert_int_equal(borgc("-DWG_SIZE=4 -DOFFSET=1 --name=other good.cl > out"), 0);
     assert_non_null(strstr(get("out"), "kernel @other size 4"));
     assert_int_equal(borgc("-DWG_SIZE=4 --ir good.cl 2> err"), 2);
-    assert_non_null(strstr(get("err"), "WG_SIZE and WG_PACK: for a source"));
+    assert_non_null(strstr(get("err"), "-D, WG_SIZE and WG_PACK: for a source"));
     assert_int_equal(borgc("-DWG_SIZE=4 2> err"), 2);
     assert_int_equal(borgc("-DWG_SIZE=4 missing.cl 2> err"), 3);
     assert_int_equal(borgc("-DWG_SIZE=4 -DOFFSET=1 good.cl -o no/where 2> err"), 3);

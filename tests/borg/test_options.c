@@ -154,19 +154,12 @@ static void test_text(void **state) {
                                "  %0 = param uni<ptr> @x\n  %1 = const uni<i64> 0\n"
                                "  %2 = loada wi<f64> %0, %1, a 2, b 1, c {0}\n"
                                "  storea %0, %1, %2, a 2, b 1, c {0}\n}\n";
-    const borg_options refused[] = {{.kernel = "k"},
-                                    {.order = BORG_WG_MINOR},
-                                    {.whole_packs = true},
-                                    {.loops = BORG_LOOPS_ALWAYS},
-                                    {.flat = 2},
-                                    {.no_vector = true},
-                                    {.unroll_budget = 5},
-                                    {.set = three},
-                                    {.lanes = 4},
-                                    {.disable = BORG_STREAM},
-                                    {.dump = "ssa"},
-                                    {.dump = "fold"},
-                                    {.size = 2}};
+    const borg_options refused[] = {{.kernel = "k"},       {.order = BORG_WG_MINOR},
+                                    {.whole_packs = true}, {.loops = BORG_LOOPS_ALWAYS},
+                                    {.flat = 2},           {.no_vector = true},
+                                    {.unroll_budget = 5},  {.set = three},
+                                    {.lanes = 4},          {.disable = BORG_STREAM},
+                                    {.dump = "ssa"},       {.dump = "fold"}};
     borg_program *p = NULL;
     for (size_t i = 0; i < sizeof refused / sizeof *refused; ++i) {
         assert_int_equal(borg_compile_ir("t.ir", text, strlen(text), &refused[i], NULL, &p),

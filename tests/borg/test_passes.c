@@ -186,7 +186,8 @@ static void test_split(void **state) {
 /* The machine of the model: 8 doubles, 32 registers. */
 static const borg_backend simd = {
     .name = "simd",
-    .machine = {.vector_bytes = 64, .registers = 32, .perm_cost = 1, .gather_cost = 2}};
+    .machine = {.vector_bytes = 64, .registers = 32, .perm_cost = 1, .gather_cost = 2},
+    .takes = BORG_TAKES_ORDER | BORG_TAKES_WHOLE};
 
 static const char *const outer_product =
     "__kernel void k(__global double *p, __global const double *q) {\n"

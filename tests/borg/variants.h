@@ -14,11 +14,12 @@ typedef struct variant {
     int items; /* work-items that share `size` rows; 0: as many */
     borg_order order;
     bool single, fused; /* fused: not strict */
+    bool is_complex;    /* -D COMPLEX */
     const char *stage;  /* with a group in each thread */
     borg_loops loops;
     bool large; /* left out: its code is beyond BORG_MOST_BYTES, or others take it */
     char ld[16], stride[24], rows[16];
-    const char *defines[3], *set[3];
+    const char *defines[4], *set[3];
     borg_program *program;
 } variant;
 
@@ -75,6 +76,10 @@ static inline void fill_array(const variant *v, const borg_param *p, arguments *
         if (p->elem == BORG_F64) memcpy((char *)a->data[i] + 8 * k, &x, 8);
         if (p->elem == BORG_F32) memcpy((char *)a->data[i] + 4 * k, &f, 4);
         if (p->elem == BORG_I32) memcpy((char *)a->data[i] + 4 * k, &pivot, 4);
+        if (borg_is_narrow(p->elem)) { /* any bits */
+            const int bytes = borg_type_bytes(p->elem);
+            memcpy((char *)a->data[i] + bytes * k, &state, (size_t)bytes);
+        }
     }
 }
 
@@ -110,6 +115,10 @@ static inline int64_t difference(const borg_param *p, const void *x, const void 
         float f[2] = {0, 0};
         if (memcmp(a, b, (size_t)size) == 0) continue;
         if (p->elem == BORG_F64) memcpy(&d[0], a, 8), memcpy(&d[1], b, 8);
+        if (p->elem == BORG_F16)
+            for (int i = 0; i < 2; ++i)
+                if ((*(const uint16_t *)(const void *)(i ? b : a) & 0x7fff) > 0x7c00)
+                    d[i] = (double)NAN;
         if (p->elem == BORG_F32) {
             memcpy(&f[0], a, 4), memcpy(&f[1], b, 4);
             for (int i = 0; i < 2; ++i) d[i] = (double)f[i];
@@ -179,6 +188,7 @@ static inline bool compile_variant(variant *v, borg_options *o, const borg_backe
     size_t length, most = (size_t)number("BORG_MOST_BYTES", INT32_MAX);
     v->defines[0] = v->single ? "SINGLE" : "DOUBLE";
     v->defines[1] = v->stage ? "IN_LANES" : v->items ? v->rows : NULL;
+    if (v->is_complex) v->defines[v->defines[1] ? 2 : 1] = "COMPLEX";
     v->set[0] = v->ld;
     v->set[1] = v->stride;
     snprintf(v->ld, sizeof v->ld, "lda=%d", v->size);

@@ -122,7 +122,8 @@ VEL bool host_bit(__vm256 m, int i) {
         return (float)(e);                                                                         \
     }
 REAL(add, x + y)
-REAL(sub, x - y) REAL(mul, x *y) REAL(div, x / y)
+REAL(sub, x - y)
+REAL(mul, x *y) REAL(div, x / y)
     /* of a comparison: a number whose sign, or that it is none, tells */
     REAL(cmp, x != x || y != y ? x + y
               : x > y          ? 1
@@ -216,7 +217,8 @@ REAL(sub, x - y) REAL(mul, x *y) REAL(div, x / y)
 #define HOST_SLL(x, y) ((x) << ((y)&63))
 #define HOST_SRL(x, y) ((x) >> ((y)&63))
 SHIFT(vsll, HOST_SLL)
-SHIFT(vsrl, HOST_SRL) SHIFT(vsral, host_sra)
+SHIFT(vsrl, HOST_SRL)
+SHIFT(vsral, host_sra)
 
 /* ---- masks ----------------------------------------------------------------------------------- */
 
@@ -229,8 +231,9 @@ SHIFT(vsrl, HOST_SRL) SHIFT(vsral, host_sra)
     }
 #define MASKS(type, value)                                                                         \
     MASK(vfmk##type##lt, VE_ALU, value < 0)                                                        \
-    MASK(vfmk##type##le, VE_ALU, value <= 0) MASK(vfmk##type##gt, VE_ALU, value > 0)               \
-        MASK(vfmk##type##ge, VE_ALU, value >= 0) MASK(vfmk##type##eq, VE_ALU, value == 0)
+    MASK(vfmk##type##le, VE_ALU, value <= 0)                                                       \
+    MASK(vfmk##type##gt, VE_ALU, value > 0) MASK(vfmk##type##ge, VE_ALU, value >= 0)               \
+        MASK(vfmk##type##eq, VE_ALU, value == 0)
     MASKS(l, (int64_t)a[i]) MASKS(d, host_f64(a[i])) MASKS(s, host_f32(a[i]))
         MASK(vfmklne, VE_ALU, a[i] != 0) MASK(vfmkdnenan, VE_ALU, host_f64(a[i]) != 0)
             MASK(vfmksnenan, VE_ALU, host_f32(a[i]) != 0)

@@ -321,7 +321,7 @@ const borg_backend borg_backend_avx512 = {
                 .rolls = true,
                 .flat = true,
                 .code = 4000},
-    .takes = BORG_TAKES_ORDER | BORG_TAKES_WHOLE,
+    .takes = BORG_TAKES_ORDER | BORG_TAKES_WHOLE | BORG_TAKES_NARROW,
     .disables = BORG_DISABLE_ALL,
     .emit = emit,
 };

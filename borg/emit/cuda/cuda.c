@@ -175,7 +175,7 @@ const borg_backend borg_backend_cuda = {
     .fast_rcp = true,
     .suffix = ".cu",
     .machine = {.simt = true, .flat = true, .mma = true, .vector_bytes = 256, .registers = 255},
-    .takes = BORG_TAKES_LANES | BORG_TAKES_ORDER | BORG_TAKES_STAGE,
+    .takes = BORG_TAKES_LANES | BORG_TAKES_ORDER | BORG_TAKES_STAGE | BORG_TAKES_NARROW,
     .disables = BORG_NO_REUSE,
     .emit = emit,
 };

@@ -126,6 +126,7 @@ const borg_backend borg_backend_opencl = {
     .summary = "OpenCL C with local memory, no sub-groups",
     .suffix = ".cl",
     .machine = {.simt = true, .vector_bytes = 256, .registers = 255},
+    .takes = BORG_TAKES_NARROW,
     .disables = BORG_NO_REUSE,
     .emit = emit,
 };

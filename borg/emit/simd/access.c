@@ -21,7 +21,11 @@ bool simd_access_interleaved(const simd *e) {
 
 const char *simd_access_pointer(simd *e, const simd_access *k, int32_t g) {
     const borg_inst *p = k->v->args[0];
-    const char *type = memory_type(k->type), *constant = k->store ? "" : "const ";
+    const borg_type elem = borg_access_type(e->m, k->v);
+    const char *type = elem == BORG_I8        ? "uint8_t"
+                       : borg_is_narrow(elem) ? "uint16_t"
+                                              : memory_type(k->type);
+    const char *constant = k->store ? "" : "const ";
     if (p->op == BORG_LOCAL) { /* of this type */
         const borg_local *d = &e->m->locals[p->index];
         return borg_format(e->arena, "(l_%s + %d)", d->name,

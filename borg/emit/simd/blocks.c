@@ -48,6 +48,7 @@ static const borg_inst *own_address(simd *e, const borg_inst *x, const char **co
 bool simd_transposable(const simd *e, const borg_inst *v, const borg_inst *value) {
     const simd_access k = {.v = v, .value = value, .type = value->type};
     const borg_inst *mask = borg_mask(v);
+    if (borg_is_narrow(borg_access_type(e->m, v))) return false;
     if (!simd_access_affine(&k) || e->m->order != BORG_WG_MINOR || value->spread != BORG_WI ||
         v->b != 1 || e->m->pack % e->lanes != 0 || e->m->pack < 2 || e->m->size < 2 ||
         (mask && mask->op != BORG_CONST))
@@ -113,6 +114,7 @@ void simd_transposed_rows(simd *e, simd_access *k) {
 
 bool simd_rows_transposable(const simd *e, const simd_access *k) {
     const borg_inst *mask = borg_mask(k->v);
+    if (borg_is_narrow(borg_access_type(e->m, k->v))) return false;
     if (!k->store || !simd_access_affine(k) || k->value->rows < 2 || k->value->spread != BORG_WI ||
         e->m->pack > 1 || simd_scalar(e, k->value) || (mask && mask->op != BORG_CONST) ||
         !simd_transposes(e, k->type, 1))

@@ -325,7 +325,8 @@ void simd_memory(simd *e, borg_inst *v) {
     }
     for (int32_t i = 0; i < simd_count(e, k.value); ++i) {
         simd_access_prepare(e, &k, i);
-        bool runs = simd_access_affine(&k) && !simd_scalar(e, k.value);
+        const bool narrow = borg_is_narrow(borg_access_type(e->m, v)); /* lane by lane */
+        bool runs = simd_access_affine(&k) && !simd_scalar(e, k.value) && !narrow;
         if (k.known == SIMD_NONE) { /* nobody is there */
             const char *zero = simd_literal(e, k.type, 0);
             if (!k.store)
@@ -335,8 +336,9 @@ void simd_memory(simd *e, borg_inst *v) {
         if (side_by_side(e, &k)) {
             move_side_by_side(e, &k, v);
         } else if (k.store) {
-            if (!(runs && store_runs(e, &k)) && !store_scatter(e, &k)) store_lanes(e, &k);
-        } else if (!(runs && load_runs(e, &k, v)) && !load_gather(e, &k, v)) {
+            if (!(runs && store_runs(e, &k)) && (narrow || !store_scatter(e, &k)))
+                store_lanes(e, &k);
+        } else if (!(runs && load_runs(e, &k, v)) && (narrow || !load_gather(e, &k, v))) {
             load_lanes(e, &k, v);
         }
     }

@@ -85,7 +85,8 @@ static const char *parameter_type(const borg_param *p) {
     static const char *const types[][2] = {{"void", "void"},        {"uint8_t", "uint8_t"},
                                            {"int32_t", "uint32_t"}, {"int64_t", "uint64_t"},
                                            {"float", "float"},      {"double", "double"},
-                                           {"void *", "void *"}};
+                                           {"void *", "void *"},    {"int8_t", "uint8_t"},
+                                           {"int16_t", "uint16_t"}, {"uint16_t", "uint16_t"}};
     return types[p->type == BORG_PTR ? p->elem : p->type][p->uns];
 }
 

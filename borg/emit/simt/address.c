@@ -11,6 +11,10 @@ static const char *array(simt *e, const borg_inst *v, borg_type type) {
     bool floats = p->op == BORG_PARAM && borg_is_float(type);
     if (floats) return name;
     bool loads = v->op == BORG_LOAD || v->op == BORG_LOADA;
+    const borg_type elem = borg_access_type(e->m, v);
+    if (borg_is_narrow(elem))
+        return borg_format(e->arena, "((B_GLOBAL %sunsigned %s *)%s)", loads ? "const " : "",
+                           elem == BORG_I8 ? "char" : "short", name);
     return borg_format(e->arena, "((B_GLOBAL %s%s *)%s)", loads ? "const " : "",
                        e->target->types[type == BORG_PTR ? BORG_I64 : type], name);
 }

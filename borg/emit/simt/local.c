@@ -46,7 +46,8 @@ static bool is_copy(const simt *e, const borg_inst *v) {
     if (e->target->opencl || e->options->stage || x->uses != 1 || x->parent != v->parent)
         return false;
     if ((x->op != BORG_LOAD && x->op != BORG_LOADA) || x->args[0]->op == BORG_LOCAL) return false;
-    if (x->rows != 1 || x->spread != BORG_WI) return false;
+    if (x->rows != 1 || x->spread != BORG_WI || borg_is_narrow(borg_access_type(e->m, x)))
+        return false;
     if (borg_mask(x) && borg_mask(x) != borg_mask(v)) return false;
     for (const borg_inst *u = x->next; u != v; u = u->next) {
         if (borg_op_table[u->op].class == BORG_CONTROL || u->op == BORG_BARRIER) return false;

@@ -9,9 +9,16 @@
 /* ---- the frame ------------------------------------------------------------------------------- */
 
 static const char *element_type(const borg_param *p) {
-    static const char *const types[][2] = {
-        {"void", "void"},   {"b_bool", "b_bool"}, {"b_s32", "b_i32"}, {"b_s64", "b_i64"},
-        {"float", "float"}, {"double", "double"}, {"b_i64", "b_i64"}};
+    static const char *const types[][2] = {{"void", "void"},
+                                           {"b_bool", "b_bool"},
+                                           {"b_s32", "b_i32"},
+                                           {"b_s64", "b_i64"},
+                                           {"float", "float"},
+                                           {"double", "double"},
+                                           {"b_i64", "b_i64"},
+                                           {"signed char", "unsigned char"},
+                                           {"short", "unsigned short"},
+                                           {"unsigned short", "unsigned short"}};
     return types[p->type == BORG_PTR ? p->elem : p->type][p->uns];
 }
 

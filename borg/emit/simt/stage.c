@@ -157,6 +157,8 @@ static bool plan(simt *e, simt_stage *s, const char *name, size_t length) {
         return false;
     }
     *s = (simt_stage){.param = &m->params[i], .index = i};
+    if (borg_is_narrow(s->param->elem))
+        return refuse(e, s, (borg_loc){0}, "its elements are char, short or half");
     if (e->target->opencl || e->lanes != 1 || m->pack != 1)
         return refuse(e, s, (borg_loc){0},
                       "not in CUDA with a group in each thread (--lane-order=wg)");

@@ -30,7 +30,7 @@ typedef struct ve {
     int32_t ntables;
 } ve;
 
-/* ---- ve.c ---- */
+/* ---- core.c ---- */
 bool ve_scalar(const ve *e, const borg_inst *v);
 int32_t ve_per_row(const ve *e, const borg_inst *v); /* registers of a row */
 int32_t ve_count(const ve *e, const borg_inst *v);

@@ -215,6 +215,8 @@ void vt_stmt(vt *t, const borg_stmt *s) {
 
 /* A parameter that is no operand as it is. */
 static void take_param(vt *t, const borg_decl *d) {
+    if (borg_ctype_complex(d->type) || borg_ctype_narrow(d->type))
+        vt_refuse(t, d->loc, "complex, char, short and half");
     if (d->depth || (d->type != BORG_C_BOOL && !vt_assigns(t->kernel->body, d))) return;
     const borg_type type = borg_ctype_ir(d->type);
     vt_var v = {.reg = BORG_NEW(t->arena, 1, const char *)};

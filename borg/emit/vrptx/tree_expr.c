@@ -11,8 +11,12 @@ void vt_refuse(vt *t, borg_loc loc, const char *what) {
 }
 
 const char *vt_typed(borg_ctype type) {
-    static const char *const text[] = {"?", "pred", "s32", "u32", "s64", "u64", "f32", "f64"};
-    return text[type];
+    static const char *const text[] = {[BORG_C_VOID] = "?",    [BORG_C_BOOL] = "pred",
+                                       [BORG_C_INT] = "s32",   [BORG_C_UINT] = "u32",
+                                       [BORG_C_LONG] = "s64",  [BORG_C_ULONG] = "u64",
+                                       [BORG_C_FLOAT] = "f32", [BORG_C_DOUBLE] = "f64",
+                                       [BORG_C_CDOUBLE] = NULL}; /* refused, as narrow ones are */
+    return text[type] ? text[type] : "?";
 }
 
 static const char *bits_of(borg_ctype type) {
@@ -435,6 +439,10 @@ void vt_discard(vt *t, const borg_expr *e) {
 }
 
 const char *vt_eval(vt *t, const borg_expr *e, vt_to to) {
+    if (borg_ctype_complex(e->type) || borg_ctype_narrow(e->type)) {
+        vt_refuse(t, e->loc, "complex, char, short and half");
+        return "0";
+    }
     const char *known = constant(t, e);
     if (known) return vt_to_register(t, borg_ctype_ir(e->type), known, to);
     switch (e->kind) {

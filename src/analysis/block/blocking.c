@@ -138,8 +138,7 @@ static mpk_status cut(mpk_context *ctx, draft *d, const int32_t *parent, int32_t
 }
 
 /* RB and RBR: order the rows, unless joining is off by a postorder of the elimination tree (the
- * same factor), so that neighbours depend on each other; then cut. Colours are for factors with
- * little fill, which that tree says nothing of: a postorder would mix them. */
+ * same factor), so that neighbours depend on each other; then cut. */
 static mpk_status cut_order(mpk_context *ctx, draft *d) {
     int32_t n = d->rows->n;
     int32_t *inverse = MPKI_NEW(ctx, STAGE, n, int32_t);
@@ -147,7 +146,7 @@ static mpk_status cut_order(mpk_context *ctx, draft *d) {
     int32_t *count = MPKI_NEW(ctx, STAGE, n, int32_t);
     mpk_status status = inverse && parent && count ? MPK_OK : mpki_failed(ctx);
     const bool keep = d->ordering == MPK_ORDERING_GIVEN || d->ordering == MPK_ORDERING_NATURAL ||
-                      d->ordering == MPK_ORDERING_GMC || d->options->joining == MPK_OFF;
+                      d->options->joining == MPK_OFF;
     if (!mpk_failed(status) && d->ordering == MPK_ORDERING_GIVEN)
         take_given(d);
     else if (!mpk_failed(status))

@@ -5,14 +5,14 @@
 #include "real.h"
 #include "tile.h"
 
-__kernel void ldu(__global T *a, int lda, long stride, __global int *info, T tol)
+__kernel void ldu(__global T *a, int lda, long stride, __global int *info, R tol)
 {
     long base = GROUP * stride;
     T check = 0;
     bool broken = false;
     int zero = 0;
-    T most = work_group_reduce_max(fabs(a[base + LANE * (lda + 1)]));
-    T small = most > 0 ? tol * most : (T)0;
+    R most = work_group_reduce_max(SIZE_OF(a[base + LANE * (lda + 1)]));
+    R small = most > 0 ? tol * most : (R)0;
 #if WG_VECTOR_BYTES && WG_PACK < LANES
     /* columns of D U, then of L below the diagonal; U is scaled when a column is done */
     T inverse = 0; /* work-item k: of pivot k */
@@ -38,15 +38,15 @@ __kernel void ldu(__global T *a, int lda, long stride, __global int *info, T tol
             T d = shuffle(c, s + j);
             T r = rcp(d);
             check += d * (T)0;
-            if (!(fabs(d) > small)) { /* a branch, so that nothing waits for it */
-                T rest = work_group_reduce_max(fabs(c));
+            if (!(SIZE_OF(d) > small)) { /* a branch, so that nothing waits for it */
+                R rest = work_group_reduce_max(SIZE_OF(c));
                 broken = broken || rest > small;
                 zero += 1;
                 bad = LANE == s + j ? true : bad;
                 r = 0;
             }
             if (zero > 0) { /* the rows of zero pivots must be zero as well */
-                T row = work_group_reduce_max(LANE < s + j && bad ? fabs(z[j]) : (T)0);
+                R row = work_group_reduce_max(LANE < s + j && bad ? SIZE_OF(z[j]) : (R)0);
                 broken = broken || row > small;
             }
             T l = c * r;
@@ -74,9 +74,9 @@ __kernel void ldu(__global T *a, int lda, long stride, __global int *info, T tol
         T d = shuffle(c, s);
         check += LANE >= s ? c * (T)0 : (T)0;
         check += LANE > s ? r * (T)0 : (T)0;
-        bool good = fabs(d) > small;
+        bool good = SIZE_OF(d) > small;
         if (!good) {
-            T rest = work_group_reduce_max(LANE > s ? max(fabs(c), fabs(r)) : LANE == s ? fabs(c) : (T)0);
+            R rest = work_group_reduce_max(LANE > s ? max(SIZE_OF(c), SIZE_OF(r)) : LANE == s ? SIZE_OF(c) : (R)0);
             broken = broken || rest > small;
             zero += 1;
         }

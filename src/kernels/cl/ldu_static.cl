@@ -5,7 +5,7 @@
 #include "real.h"
 
 __kernel void ldu_static(__global T *a, int lda, long stride, __global const int *piv,
-                         __global int *info, T tol)
+                         __global int *info, R tol)
 {
     long base = GROUP * stride;
     T l[N];
@@ -15,8 +15,8 @@ __kernel void ldu_static(__global T *a, int lda, long stride, __global const int
     int zero = 0;
     int row = piv[GROUP * (2 * N) + LANE];
     int col = piv[GROUP * (2 * N) + N + LANE];
-    T most = work_group_reduce_max(fabs(a[base + (long)col * lda + row]));
-    T small = most > 0 ? tol * most : (T)0;
+    R most = work_group_reduce_max(SIZE_OF(a[base + (long)col * lda + row]));
+    R small = most > 0 ? tol * most : (R)0;
     for (int s = 0; s < N; ++s) {
         int p = shuffle(row, s);
         int q = shuffle(col, s);
@@ -29,11 +29,11 @@ __kernel void ldu_static(__global T *a, int lda, long stride, __global const int
         T d = shuffle(c, s);
         check += LANE >= s ? c * (T)0 : (T)0;
         check += LANE > s ? r * (T)0 : (T)0;
-        bool good = fabs(d) > small;
+        bool good = SIZE_OF(d) > small;
         if (!good) {
-            T rest = work_group_reduce_max(LANE > s    ? max(fabs(c), fabs(r))
-                                           : LANE == s ? fabs(c)
-                                                       : (T)0);
+            R rest = work_group_reduce_max(LANE > s    ? max(SIZE_OF(c), SIZE_OF(r))
+                                           : LANE == s ? SIZE_OF(c)
+                                                       : (R)0);
             broken = broken || rest > small;
             zero += 1;
         }
@@ -46,7 +46,7 @@ __kernel void ldu_static(__global T *a, int lda, long stride, __global const int
         if (LANE >= s)
             a[base + s * lda + LANE] = l[s];
         if (LANE > s)
-            a[base + LANE * lda + s] = fabs(d) > 0 ? u[s] * rcp(d) : (T)0;
+            a[base + LANE * lda + s] = SIZE_OF(d) > 0 ? u[s] * rcp(d) : (R)0;
     }
     bool finite = all(check == (T)0);
     put_info(info, finite, broken, N - zero, 0, zero);

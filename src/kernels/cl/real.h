@@ -2,7 +2,8 @@
 #ifndef REAL_H
 #define REAL_H
 /* What each kernel has. -D WG_SIZE=n: the order N, with a work-item for each row. -D SINGLE: float
- * instead of double. -D STORED_SINGLE: double, of matrices of float, if the kernel is written for
+ * instead of double. -D COMPLEX: T is
+ * complex, R its parts, SIZE_OF a number's size; kernels that compare numbers otherwise refuse. -D STORED_SINGLE: double, of matrices of float, if the kernel is written for
  * that (S: what is stored). -D ORDER=n: WG_SIZE work-items share the rows of a matrix of order n,
  * if the kernel is written for that (HAS_ORDER, defined before this: the numbers of work-items that
  * it takes). -D ANY_ORDER: the order is the kernel's last parameter n, one of N - 7 ... N, if the
@@ -11,13 +12,20 @@
  * lane), number q of their pivots at (q WG_PACK + lane), if the kernel is written for that. LANES:
  * numbers in a vector register, 0 where there are none. */
 #ifdef SINGLE
-#define T float
+#define R float
 #define EPS ((T)1.1920929e-7f)
 #define LANES (WG_VECTOR_BYTES / 4)
 #else
-#define T double
+#define R double
 #define EPS ((T)2.220446049250313e-16)
 #define LANES (WG_VECTOR_BYTES / 8)
+#endif
+#ifdef COMPLEX
+#define T R complex
+#define SIZE_OF cabs1
+#else
+#define T R
+#define SIZE_OF fabs
 #endif
 #ifdef STORED_SINGLE
 #define S float

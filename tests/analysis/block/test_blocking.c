@@ -139,13 +139,6 @@ static void test_without_joining(void **state) {
         mpki_blocking_free(ctx, &other);
     }
     assert_true(before < 400 && before <= printed.nframes);
-    /* rows in colours stay so, joined or not */
-    mpki_blocking colours;
-    options.joining = MPK_ON, options.ordering = MPK_ORDERING_GMC;
-    assert_int_equal(mpki_order(ctx, &graph, MPK_ORDERING_GMC, 1, 1, amd, &used), MPK_OK);
-    assert_int_equal(mpki_blocking_make(ctx, &graph, NULL, &options, &colours), MPK_OK);
-    assert_memory_equal(colours.perm, amd, sizeof amd);
-    mpki_blocking_free(ctx, &colours);
     mpki_blocking_free(ctx, &joined);
     mpki_blocking_free(ctx, &printed);
     mpki_graph_free(ctx, &graph);

@@ -57,7 +57,7 @@ def read(path: Union[str, "os.PathLike[str]"], symmetry_tolerance: float = -1.0)
 
 
 def generate(spec: str, seed: int = 1) -> sp.csc_matrix:
-    """A generated test matrix: ``generate("nlpkkt 10")``, ``generate("helmholtz 2d 30 0.3")``.
+    """A generated test matrix: ``generate("nlpkkt 10")``, ``generate("lp-published K.mtx.xz")``.
 
     Returns
     -------

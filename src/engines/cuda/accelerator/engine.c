@@ -75,7 +75,8 @@ mpk_status mpki_cuda_accelerator(mpk_context *ctx, int number, const mpk_acceler
     if (!h) return mpki_failed(ctx);
     h->ctx = ctx;
     h->functions = d->table->accelerator;
-    const int status = h->functions->make(d->cuda, &h->machine, &sizes, &precisions);
+    const int status = h->functions->make(d->cuda, d->table->take, d->table->give, &h->machine,
+                                          &sizes, &precisions);
     if (mpk_failed(status)) {
         mpki_release(ctx, h);
         return mpki_cuda_status(ctx, "accelerator", status);

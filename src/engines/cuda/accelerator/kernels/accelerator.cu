@@ -34,6 +34,8 @@ struct mark {
 
 struct mpki_cuda_machine {
     mpki_cuda *cuda;
+    int (*take)(mpki_cuda *cuda, int64_t bytes, void **ptr); /* the module's */
+    void (*give)(mpki_cuda *cuda, void *ptr);
     std::map<int64_t, mpki::pieces> by_size;
     std::map<char *, int64_t> slab_of, slab_bytes; /* by address: bytes of its pieces, of itself */
     int64_t in_use;
@@ -55,7 +57,7 @@ namespace {
 typedef mpki_cuda_machine machine;
 
 const int64_t SLAB_LEAST = 1 << 20, SLAB_MOST = 256 << 20, SEGMENT_LEAST = 1 << 18,
-              PORTION = 16 << 20;
+              PORTION = 2 << 20;
 
 cudaStream_t work(const machine *m) {
     return m->cuda->sparse;
@@ -66,21 +68,12 @@ cudaStream_t copies(const machine *m) {
 
 // ---- memory ----
 
-mpk_status take_memory(machine *m, int64_t bytes, void **p) {
-    mpki_cuda *cuda = m->cuda;
-    *p = NULL;
-    MPKI_TRY(be_on_device(cuda));
-    MPKI_TRY(cudaMalloc(p, (size_t)bytes));
-    return MPK_OK;
-}
-
 mpk_status grow(machine *m, int64_t bytes, pieces &of) {
     void *slab;
     if (of.next == 0) of.next = bytes > SLAB_LEAST ? bytes : SLAB_LEAST;
-    mpk_status status = take_memory(m, of.next, &slab);
-    if (mpk_failed(status)) { /* one piece may be there yet */
+    if (mpk_failed((mpk_status)m->take(m->cuda, of.next, &slab))) { /* one piece may be there yet */
         of.next = bytes;
-        MPKI_PASS(take_memory(m, of.next, &slab));
+        MPKI_PASS(m->take(m->cuda, of.next, &slab));
     }
     m->slab_of[(char *)slab] = bytes;
     m->slab_bytes[(char *)slab] = of.next;
@@ -102,10 +95,9 @@ mpk_status allocate(void *self, int64_t bytes, void **p) {
     return MPK_OK;
 }
 
-/** All slabs go back: nobody has a piece of them. */
+/** All slabs go back, in the order of the stream: nobody has a piece of them. */
 void forget(machine *m) {
-    cudaStreamSynchronize(work(m));
-    for (const auto &slab : m->slab_of) cudaFree(slab.first);
+    for (const auto &slab : m->slab_of) m->give(m->cuda, slab.first);
     m->slab_of.clear();
     m->slab_bytes.clear();
     m->by_size.clear();
@@ -118,7 +110,7 @@ void release(void *self, void *p) {
     --slab;
     /* what is queued with it comes before what is queued with its next owner */
     m->by_size[slab->second].free.push_back(p);
-    if (--m->in_use == 0 && !be_on_device(m->cuda)) forget(m);
+    if (--m->in_use == 0) forget(m);
 }
 
 // ---- the ring ----
@@ -422,16 +414,21 @@ const char *last_error(void *self) {
 
 // ---- the machine ----
 
-int make(mpki_cuda *cuda, machine **out, const int32_t **sizes, unsigned *precisions) {
+int make(mpki_cuda *cuda, int (*take)(mpki_cuda *, int64_t, void **),
+         void (*give)(mpki_cuda *, void *), machine **out, const int32_t **sizes,
+         unsigned *precisions) {
     machine *m = new (std::nothrow) machine();
     *out = m;
     *sizes = block_sizes;
     *precisions = block_precisions;
-    return m ? (m->cuda = cuda, MPK_OK) : MPK_ERR_MEMORY;
+    if (!m) return MPK_ERR_MEMORY;
+    m->cuda = cuda, m->take = take, m->give = give;
+    return MPK_OK;
 }
 
 void unmake(machine *m) {
     if (!m || be_on_device(m->cuda)) return;
+    cudaStreamSynchronize(work(m));
     forget(m);
     for (segment &s : m->ring) {
         if (s.host) cudaFreeHost(s.host);

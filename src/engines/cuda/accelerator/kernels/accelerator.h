@@ -14,10 +14,12 @@ extern "C" {
 typedef struct mpki_cuda_machine mpki_cuda_machine;
 
 typedef struct mpki_cuda_accelerator_table {
-    /** MPK_OK | MPK_ERR_MEMORY, _DEVICE. sizes [out] blocks that there are kernels for, ascending, 0 at
-     *  the end; precisions [out] bits of mpk_scalar */
-    int (*make)(mpki_cuda *cuda, mpki_cuda_machine **machine, const int32_t **sizes,
-                unsigned *precisions);
+    /** take, give [in]: the module's, for its memory. sizes [out] blocks that there are kernels
+     *  for, ascending, 0 at the end; precisions [out] bits of mpk_scalar.
+     *  Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE */
+    int (*make)(mpki_cuda *cuda, int (*take)(mpki_cuda *, int64_t, void **),
+                void (*give)(mpki_cuda *, void *), mpki_cuda_machine **machine,
+                const int32_t **sizes, unsigned *precisions);
     void (*free)(mpki_cuda_machine *machine);
     mpk_status (*allocate)(void *self, int64_t bytes, void **p);
     void (*release)(void *self, void *p);

@@ -93,6 +93,8 @@ static mpki_emitted in_registers(const mpki_cuda_batch *batch, const part &p) {
     if (batch->verb != MPKI_CUDA_FACTORIZE || p.a.layout == MPK_BATCH_INTERLEAVED || p.n == 0)
         return NULL;
     if (p.method == MPK_BATCH_LDU) return FN(cuda_registers_ldu)(p.pivoting, p.n);
+    if (p.method == MPK_BATCH_LDLT && p.pivoting != MPK_PIVOTING_NONE)
+        return FN(cuda_registers_indefinite)(p.pivoting, p.hermitian, p.n);
     return FN(cuda_registers_symmetric)(p.method, p.pivoting, p.hermitian, p.n);
 }
 

@@ -50,6 +50,13 @@ struct rows : tile<(N_ <= 4    ? 4
      *  itself; no barrier. */
     __device__ T *buffer(int s) const { return share + (s & 1) * ROOM; }
 
+    /** Entry `at` of the matrix a where `wanted`, else 0. Without a branch: the loads of a row must
+     *  not wait for one another. By each thread for itself; no barrier. */
+    static __device__ T read(const T *a, bool wanted, long long at) {
+        const T x = a[wanted ? at : 0];
+        return wanted ? x : make<T>(0);
+    }
+
     /** The largest k. By all lanes of the matrix; shuffles. */
     __device__ unsigned most_of(unsigned k) const {
         if constexpr (L == 32) {
@@ -169,7 +176,7 @@ struct rows : tile<(N_ <= 4    ? 4
 
 /** Blocks that a multiprocessor must hold, which bounds the registers: a row, and what else a step
  *  needs. By each thread for itself; no barrier. */
-template <class T, int N> constexpr int rows_blocks(int) {
+template <class T, int N> constexpr int rows_blocks() {
     const int bytes = N * (int)sizeof(T);
     return bytes > 256 ? 2 : bytes > 128 ? 4 : bytes > 64 ? 6 : 8;
 }

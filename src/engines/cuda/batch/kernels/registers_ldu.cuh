@@ -47,13 +47,18 @@ template <class T, int N> struct rows_ldu : rows<T, N> {
      *  shuffles. */
     template <bool COMPLETE> __device__ void load(const T *a, long long ld, const int *given) {
         const bool there = lane < n;
-        const int i = given && there ? given[lane] : lane;
         unsigned most = 0;
         R check = 0;
+        if (given) {
+            const int i = given[there ? lane : 0], mine = given[job.most + (there ? lane : 0)];
 #pragma unroll
-        for (int j = 0; j < N; ++j) {
-            t[j] = make<T>(0);
-            if (there && j < n) t[j] = given ? a[i + given[job.most + j] * ld] : a[i + j * ld];
+            for (int j = 0; j < N; ++j) {
+                const int c = __shfl_sync(mask, mine, j, L);
+                t[j] = base_::read(a, there && j < n, i + c * ld);
+            }
+        } else {
+#pragma unroll
+            for (int j = 0; j < N; ++j) t[j] = base_::read(a, there && j < n, lane + j * ld);
         }
 #pragma unroll
         for (int j = 0; j < N; ++j) {

@@ -11,8 +11,8 @@ namespace {
 template <int N, int PIVOTING> mpk_status launch(mpki_cuda *cuda, const part &job, void *stream) {
     typedef rows_ldu<T, N> matrix;
     const int each = (int)TILE_BLOCK / matrix::L;
-    return launch_rows(cuda, rows_ldu_kernel<T, N, PIVOTING, rows_blocks<T, N>(PIVOTING)>, job,
-                       each, each * matrix::bytes(PIVOTING == 4), stream);
+    return launch_rows(cuda, rows_ldu_kernel<T, N, PIVOTING, rows_blocks<T, N>()>, job, each,
+                       each * matrix::bytes(PIVOTING == 4), stream);
 }
 
 template <int N> mpki_emitted of_order(int pivoting) {

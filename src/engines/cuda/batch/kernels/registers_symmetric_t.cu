@@ -9,18 +9,17 @@ using namespace mpki;
 
 namespace {
 
-template <int N, int METHOD, int PIVOTING, bool H>
+template <int N, int METHOD, bool COMPLETE, bool H>
 mpk_status launch(mpki_cuda *cuda, const part &job, void *stream) {
     typedef rows_symmetric<T, N, METHOD, H> matrix;
     const int each = (int)TILE_BLOCK / matrix::L;
-    return launch_rows(
-        cuda, rows_symmetric_kernel<T, N, METHOD, PIVOTING, H, rows_blocks<T, N>(PIVOTING)>, job,
-        each, each * matrix::bytes(PIVOTING), stream);
+    return launch_rows(cuda, rows_symmetric_kernel<T, N, METHOD, COMPLETE, H, rows_blocks<T, N>()>,
+                       job, each, each * matrix::bytes(COMPLETE), stream);
 }
 
 template <int N, bool H> mpki_emitted of_kind(int method, int pivoting) {
-    if (method == 0) return pivoting == 4 ? launch<N, 0, 4, H> : launch<N, 0, 0, H>;
-    return pivoting == 1 ? launch<N, 1, 1, H> : launch<N, 1, 0, H>;
+    if (method == 1) return launch<N, 1, false, H>;
+    return pivoting == 4 ? launch<N, 0, true, H> : launch<N, 0, false, H>;
 }
 
 template <int N> mpki_emitted of_order(int method, int pivoting, int hermitian) {
@@ -32,6 +31,5 @@ template <int N> mpki_emitted of_order(int method, int pivoting, int hermitian) 
 } // namespace
 
 mpki_emitted FN(cuda_registers_symmetric)(int method, int pivoting, int hermitian, int n) {
-    if (pivoting > (method == 0 ? 0 : 1) && !(method == 0 && pivoting == 4)) return NULL;
     return MPKI_ROWS_OF_ORDER(of_order, n, method, pivoting, hermitian);
 }

@@ -160,9 +160,10 @@ template <class T> __host__ __device__ constexpr int sheet_columns() {
 }
 
 /** Blocks that a multiprocessor holds, as far as registers are concerned: small fronts wait for
- *  memory, so there are several where a thread has few sums. */
-template <int NR, class T> constexpr int sweeps_beside() {
-    return NR == 1 && sizeof(T) <= 8 ? MPKI_SWEEP_BLOCKS : 1;
+ *  memory, so there are several where a thread has few sums. On the way back it has 8 columns of
+ *  them. */
+template <int NR, class T, bool BACK> constexpr int sweeps_beside() {
+    return sizeof(T) > 8 ? 1 : NR == 1 ? MPKI_SWEEP_BLOCKS : BACK && NR > 4 ? 1 : 2;
 }
 
 /** A block: a piece of the sweep forward. smem: shared memory, `most` entries for each right-hand
@@ -234,7 +235,7 @@ __device__ inline void backward_piece(const mpki_cuda_tree &t, const mpki_cuda_s
 /** A block for each piece of y := L^-1 y. most: entries of shared memory for each right-hand
  *  side. */
 template <int MODE, bool SMALL, int NR, class T>
-__global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T>())
+__global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T, false>())
     forward_kernel(mpki_cuda_tree t, mpki_cuda_sweep s, int most) {
     MPKI_SMEM;
     int ticket;
@@ -251,7 +252,7 @@ __global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T>())
 /** A block for each piece of x := L^-T y, or L^-T D^-1 y. most: entries of shared memory for each
  *  right-hand side. */
 template <int MODE, bool H, bool SMALL, int NR, class T>
-__global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T>())
+__global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T, true>())
     backward_kernel(mpki_cuda_tree t, mpki_cuda_sweep s, int most) {
     MPKI_SMEM;
     int ticket;
