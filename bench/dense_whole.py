@@ -108,17 +108,22 @@ def whole(r, folder):
     at = {(m, n): r.get(method=m, n=n, transfers=1) for m in names for n in sizes}
     chart.draw(f"{folder}/dense-gpu-fig4.svg",
                [{"title": "TFLOP/s of n³/3 + 2n²", "ticks": sizes, "log": True, "label": "n",
-                 "series": [{"name": m, "y": [flops(n) / at[m, n]["time_s"] * 1e-12 if at[m, n] else None for n in sizes]} for m in names]},
+                 "series": [{"name": m, "dash": m in THEIRS, "y": [flops(n) / at[m, n]["time_s"] * 1e-12 if at[m, n] else None for n in sizes]}
+                            for m in names]},
                 {"title": "Time, ms", "ticks": sizes, "log": True, "label": "n",
-                 "series": [{"name": m, "y": [at[m, n]["time_s"] * 1e3 if at[m, n] else None for n in sizes]} for m in names]}], names)
+                 "series": [{"name": m, "dash": m in THEIRS, "y": [at[m, n]["time_s"] * 1e3 if at[m, n] else None for n in sizes]}
+                            for m in names]}], names)
     lines = [[n, *(f"{ms(at[m, n]['time_s'])} ({small(at[m, n]['omega_refined'] if m in OURS else at[m, n]['omega'])})" if at[m, n] else "–"
                    for m in names)] for n in sizes]
+    auto = [f"n = {n}: {ms(row['time_s'])} ms, ω {small(row['omega_refined'])}, {row['steps']} steps of refinement"
+            for n in r.sizes(method="auto") if (row := r.get(method="auto", n=n))]
+    told = f"Method auto, data on the device, which begins with single precision from n = 16 384: {'; '.join(auto)}.\n\n" if auto else ""
     return """### Whole solutions (Fig. 4)
 
 One right-hand side, random matrices, milliseconds and ω; A goes to the GPU and x comes back within the time, from and to ordinary
 memory, as the paper counts it. Ours refine and check; cuSOLVER's LU and Bunch-Kaufman do not.
 
-""" + table(["n", *names], lines) + "\n![rate and time](dense-gpu-fig4.svg)\n"
+""" + told + table(["n", *names], lines) + "\n![rate and time](dense-gpu-fig4.svg)\n"
 
 
 def errors(r):
