@@ -84,6 +84,7 @@ typedef struct mpk_batch {
                                     Pivots given in device memory are checked there: a matrix whose
                                     pivots are not valid has the outcome MPK_BATCH_BREAKDOWN */
     mpk_memory results_memory; /**< where the results lie; likewise. Default host */
+    int reserved;              /**< 0: padding in older programs */
     mpk_batch_kernels kernels; /**< MPK_DEVICE, factorizations: the kind of kernels; where there is
                                     none of it for an order that occurs, MPK_ERR_UNSUPPORTED, and
                                     nothing was written. Default auto, which all else needs */

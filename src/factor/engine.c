@@ -61,7 +61,7 @@ static bool worth_it(const mpk_analysis *an) {
 const mpki_engine *mpki_engine_of(mpk_context *ctx, const mpk_analysis *an,
                                   const mpk_options *options) {
     const mpki_engine *told = mpki_context_engine(ctx);
-    if (told && options && options->device != MPK_ON_CPU) {
+    if (told && told->apart && options && options->device != MPK_ON_CPU) {
         mpki_error(ctx, MPK_ERR_UNSUPPORTED, "accelerator", -1,
                    "device %s is not read beside an accelerator: %s is where it computes",
                    mpk_option_word("device", (int)options->device), told->name(ctx));

@@ -98,6 +98,7 @@ static void test_chosen(void **state) {
     assert_int_equal(flat_of("x[i] = y[i] * 2;", &o), 0);
     o.flat = 1;
     assert_int_equal(flat_of("x[i] = y[i] * 2;", &o), 12);
+    o.flat = 0; /* asked for, it would be refused */
     o.lanes = 4;
     assert_int_equal(flat_of("x[i] = y[i] * 2;", &o), 0);
 }

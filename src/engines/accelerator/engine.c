@@ -326,8 +326,11 @@ mpk_status mpk_context_use_accelerator(mpk_context *ctx, const mpk_accelerator *
         on->blocks.stage = mpki_offload_stage;
         on->blocks.sweeps = mpki_offload_sweeps;
         on->blocks.finish = finish;
-        on->engine = (mpki_engine){
-            .name = name, .memory = MPK_HOST, .blocks = &on->blocks, .vectors = &mpki_cpu_vectors};
+        on->engine = (mpki_engine){.name = name,
+                                   .memory = MPK_HOST,
+                                   .blocks = &on->blocks,
+                                   .vectors = &mpki_cpu_vectors,
+                                   .apart = true};
     }
     mpki_context_own_engine(ctx, on, forget);
     return MPK_OK;

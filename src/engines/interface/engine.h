@@ -49,6 +49,7 @@ typedef struct mpki_engine {
     /** Open in ctx the device that `of` has. NULL: the engine has no device. Returns MPK_OK |
      *  MPK_ERR_DEVICE. */
     mpk_status (*join)(mpk_context *ctx, const mpk_context *of);
+    bool apart; /* a machine that a caller brings: option device has no say beside it */
 } mpki_engine;
 
 /** The processor's: engines/cpu/. */

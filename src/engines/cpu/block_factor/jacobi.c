@@ -126,7 +126,11 @@ static int32_t judge(mpki_meta *meta, const generation *old, const generation *w
     s->by_frame = true;
     s->floor = push;
     s->last = false;
+    double flops = 0, all = 0; /* what only looks does not count */
+    for (int k = 0; k < meta->threads; k++) flops += meta->worker[k].flops;
     MPKI_DISPATCH(meta->bf->scalar, meta_judge)(meta);
+    for (int k = 0; k < meta->threads; k++) all += meta->worker[k].flops;
+    meta->worker[0].flops -= all - flops;
     if (mpk_failed(mpki_meta_failure(meta))) return -1;
     for (int32_t f = 0; f < s->index.m; f++) fail += s->reject[f];
     return fail;

@@ -268,7 +268,9 @@ static mpk_status run_sweeps(mpki_blocks *f, double push, int32_t due, unsigned 
         const mpki_cuda_values *const to = two[(o->sweeps - i) % 2];
         if (push >= 0 && i == at) { /* what else it computes is overwritten */
             s->by_frame = true, s->floor = push, s->last = false;
+            const unsigned long long flops = f->notes.flops;
             status = sweep(f, 1, from, to, &kept, NULL);
+            f->notes.flops = flops; /* what only looks does not count */
             if (!mpk_failed(status) && o->factor_type == MPK_TYPE_LLT) status = judge(f);
             for (int32_t k = 0; k < m; k++) *fail += s->reject[k];
             some = *fail > 0 && *fail < due;
