@@ -394,35 +394,35 @@ typedef struct mpk_options {
      *  in single precision), and the last tenth; the mean counts the triangle of the diagonal
      *  block, too. More entries stay. Default bitmap. */
     mpk_capacity_rule capacity_rule;
-    /** Which norm jacobi_epsilon is relative to. matrix: the 1-norm of the scaled matrix, as
-     *  printed in 2019, which one dense row raises for all blocks; frame: the 1-norm of the
-     *  block's own columns. Default matrix. */
-    mpk_jacobi_norm jacobi_norm;
     /** Sweeps push a block back where a pivot of it is below this times the 1-norm of its
      *  columns. Of the scaled matrix. Read with stages other than 1; replacing pivots, by
      *  jacobi_epsilon, is another matter. 0: blocks with zero pivots alone. Where all blocks
      *  fail, none is pushed, and the report says so. From 0 to 1. Default 0.001. */
     double jacobi_push;
-    /** When sweeps decide which blocks are pushed back. first: before the first sweep of a
-     *  stage, as in 2019; then all blocks begin anew. last: before its last sweep; blocks that
-     *  are accepted, and depend on none that is not, stay as they are, and the next stage
-     *  sweeps over the others alone. Default first. */
-    mpk_jacobi_judge jacobi_judge;
     /** Hold a block of L in fewer bits where rounding changes no entry of it by more than this;
      *  0 (default): all as precision says. L is relative to its pivots: an entry of 1 is as
      *  large as the pivot. Blocks become bfloat16, single or stay; pivots and D stay. It is
      *  done once the factor is there, so its time is not less; solves read fewer bytes. On the
      *  processor. From 0 to 1. */
     double block_tolerance;
+    /** The blocking ends where similarity, which falls from level to level, is below this.
+     *  Above similarity no two rows share a block for their cosine. From 0 to 1. Default
+     *  0.05. */
+    double similarity_end;
+    /** Which norm jacobi_epsilon is relative to. matrix: the 1-norm of the scaled matrix, as
+     *  printed in 2019, which one dense row raises for all blocks; frame: the 1-norm of the
+     *  block's own columns. Default matrix. */
+    mpk_jacobi_norm jacobi_norm;
+    /** When sweeps decide which blocks are pushed back. first: before the first sweep of a
+     *  stage, as in 2019; then all blocks begin anew. last: before its last sweep; blocks that
+     *  are accepted, and depend on none that is not, stay as they are, and the next stage
+     *  sweeps over the others alone. Default first. */
+    mpk_jacobi_judge jacobi_judge;
     /** Approximate inverses by blocks: the columns of a block share one system. on: the pattern
      *  is one of blocks, so all columns of a block have the same rows, whole blocks. M has more
      *  entries, without an index each: its pattern is found sooner, and products take longer
      *  unless blocks are full. Not with isai_pattern blocks, nor on a device. Default off. */
     mpk_switch isai_frames;
-    /** The blocking ends where similarity, which falls from level to level, is below this.
-     *  Above similarity no two rows share a block for their cosine. From 0 to 1. Default
-     *  0.05. */
-    double similarity_end;
     /* options: end */
     int64_t reserved[11]; /**< 0: for options to come; metapack.h, Structs */
 } mpk_options;

@@ -271,35 +271,35 @@ static const mpk_option table[] = {
      "code of 2018 has it: those whose capacity, with an index to each value, takes half of their "
      "dense bytes (a third of their size; a quarter in single precision), and the last tenth; the "
      "mean counts the triangle of the diagonal block, too. More entries stay."},
-    {WORDS(jacobi_norm, sweep_norm_names, MPK_JACOBI_NORM_MATRIX), "", AUTO | BLOCKS, 0, 1,
-     "which norm jacobi_epsilon is relative to",
-     "matrix: the 1-norm of the scaled matrix, as printed in 2019, which one dense row raises for "
-     "all blocks; frame: the 1-norm of the block's own columns."},
     {NUMBER(jacobi_push, 0, 1, 1e-3), "", CHOSEN, 0, 1,
      "sweeps push a block back where a pivot of it is below this times the 1-norm of its columns",
      "Of the scaled matrix. Read with stages other than 1; replacing pivots, by jacobi_epsilon, is "
      "another matter. 0: blocks with zero pivots alone. Where all blocks fail, none is pushed, and "
      "the report says so."},
-    {WORDS(jacobi_judge, judge_names, MPK_JACOBI_JUDGE_FIRST), "", CHOSEN, 0, 1,
-     "when sweeps decide which blocks are pushed back",
-     "first: before the first sweep of a stage, as in 2019; then all blocks begin anew. last: "
-     "before its last sweep; blocks that are accepted, and depend on none that is not, stay as "
-     "they are, and the next stage sweeps over the others alone."},
     {NUMBER(block_tolerance, 0, 1, 0), "", CHOSEN, 0, 0,
      "hold a block of L in fewer bits where rounding changes no entry of it by more than this; 0 "
      "(default): all as precision says",
      "L is relative to its pivots: an entry of 1 is as large as the pivot. Blocks become bfloat16, "
      "single or stay; pivots and D stay. It is done once the factor is there, so its time is not "
      "less; solves read fewer bytes. On the processor."},
+    {NUMBER(similarity_end, 0, 1, 0.05), "", AUTO | CHOSEN | BLOCK_JACOBI, 0, 0,
+     "the blocking ends where similarity, which falls from level to level, is below this",
+     "Above similarity no two rows share a block for their cosine."},
+    {WORDS(jacobi_norm, sweep_norm_names, MPK_JACOBI_NORM_MATRIX), "", AUTO | BLOCKS, 0, 1,
+     "which norm jacobi_epsilon is relative to",
+     "matrix: the 1-norm of the scaled matrix, as printed in 2019, which one dense row raises for "
+     "all blocks; frame: the 1-norm of the block's own columns."},
+    {WORDS(jacobi_judge, judge_names, MPK_JACOBI_JUDGE_FIRST), "", CHOSEN, 0, 1,
+     "when sweeps decide which blocks are pushed back",
+     "first: before the first sweep of a stage, as in 2019; then all blocks begin anew. last: "
+     "before its last sweep; blocks that are accepted, and depend on none that is not, stay as "
+     "they are, and the next stage sweeps over the others alone."},
     {WORDS(isai_frames, on_names, MPK_OFF), "", AUTO | CHOSEN, 0, 0,
      "approximate inverses by blocks: the columns of a block share one system",
      "on: the pattern is one of blocks, so all columns of a block have the same rows, whole "
      "blocks. "
      "M has more entries, without an index each: its pattern is found sooner, and products take "
      "longer unless blocks are full. Not with isai_pattern blocks, nor on a device."},
-    {NUMBER(similarity_end, 0, 1, 0.05), "", AUTO | CHOSEN | BLOCK_JACOBI, 0, 0,
-     "the blocking ends where similarity, which falls from level to level, is below this",
-     "Above similarity no two rows share a block for their cosine."},
 };
 enum { TABLE_SIZE = sizeof table / sizeof *table };
 _Static_assert(TABLE_SIZE <= 64, "mpk_job.asked has a bit for each");

@@ -240,7 +240,10 @@ mpk_status mpki_cuda_direct_solver_make(mpk_context *ctx, const mpki_direct *f, 
     s->ctx = ctx;
     s->f = f;
     s->block = block;
-    s->sheets = block == most ? (columns + most - 1) / most : 1;
+    /* kernels of fewer right-hand sides know no sheets */
+    const bool full =
+        most == (mpk_scalar_size(f->tree.scalar) > 8 ? MPKI_CUDA_RHS / 2 : MPKI_CUDA_RHS);
+    s->sheets = full && block == most ? (columns + most - 1) / most : 1;
     s->asked = columns;
     s->shape = f->shape;
     const mpk_status status = f->tree.n > 0 ? fill(s) : MPK_OK;
