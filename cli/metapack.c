@@ -6,6 +6,7 @@
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -53,25 +54,37 @@ static void print_help(void) {
            "help report explains the words of a report, metapack --version tells the version.\n");
 }
 
-/* "family parameters: what it is" on two lines, the second broken at 80 columns. */
+/* Words of a text of so many bytes, broken before column `width`; lines but the first begin with so
+ * many spaces. column: where the first one begins */
+static void print_wrapped(const char *text, int length, int column, int indent, int width) {
+    bool first = true;
+    for (const char *word = text; word < text + length;) {
+        while (*word == ' ') word++;
+        const int size = (int)strcspn(word, " \n"), left = (int)(text + length - word);
+        const int take = size < left ? size : left;
+        if (!first && column + 1 + take > width)
+            column = printf("\n%*s", indent, "") - 1;
+        else if (!first)
+            column += printf(" ");
+        column += printf("%.*s", take, word);
+        word += take;
+        first = false;
+    }
+    printf("\n");
+}
+
+/* "family parameters: what it is": the parameters, and below them, what it is. */
 static void print_families(void) {
-    enum { INDENT = 6, WIDTH = 80 };
+    enum { INDENT = 6, WIDTH = 80, WIDEST = 99 };
     for (const char *line = mpk_generators(); *line;) {
         int length = (int)strcspn(line, "\n"), head = (int)strcspn(line, ":");
         if (head > length) head = length;
-        printf("  %.*s", head, line);
-        int column = WIDTH;
-        for (const char *word = line + head + (head < length); word < line + length;) {
-            while (*word == ' ') word++;
-            int size = (int)strcspn(word, " \n");
-            if (column + 1 + size > WIDTH)
-                column = printf("\n%*s", INDENT, "") - 1;
-            else
-                column += printf(" ");
-            column += printf("%.*s", size, word);
-            word += size;
+        printf("  ");
+        print_wrapped(line, head, 2, 2 * INDENT, WIDEST);
+        if (head < length) {
+            printf("%*s", INDENT, "");
+            print_wrapped(line + head + 1, length - head - 1, INDENT, INDENT, WIDTH);
         }
-        printf("\n");
         line += length + (line[length] == '\n');
     }
 }

@@ -126,6 +126,7 @@ static void measuring_free(iteration *it) {
 
 static mpk_status measuring_make(iteration *it) {
     const mpk_analysis *an = it->fac->an;
+    measuring_free(it); /* those of the column before */
     it->kept = mpki_alloc(it->ctx, STAGE, an->n, mpk_scalar_size(an->scalar));
     it->w = MPKI_NEW(it->ctx, STAGE, an->n, double);
     it->sums = MPKI_NEW(it->ctx, STAGE, MPKI_RESIDUAL_WORK(an->scalar) * (int64_t)an->n, double);

@@ -196,8 +196,9 @@ static inline bool compile_variant(variant *v, borg_options *o, const borg_backe
     snprintf(v->rows, sizeof v->rows, "ORDER=%d", v->size);
     *o = (borg_options){.size = v->items ? v->items : v->size,
                         .pack = v->pack,
-                        .order = backend->takes & BORG_TAKES_ORDER ? v->order : BORG_WI_MINOR,
-                        .lanes = backend->takes & BORG_TAKES_LANES ? v->lanes : 0,
+                        .order = !backend || backend->takes & BORG_TAKES_ORDER ? v->order
+                                                                               : BORG_WI_MINOR,
+                        .lanes = !backend || backend->takes & BORG_TAKES_LANES ? v->lanes : 0,
                         .disable = v->disable,
                         .strict = !v->fused,
                         .loops = v->loops,
