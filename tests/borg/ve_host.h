@@ -96,6 +96,8 @@ VEL bool host_bit(__vm256 m, int i) {
     return m.word[i / 64] >> i % 64 & 1;
 }
 
+/* lists of macros without semicolons: the formatter takes them for one declaration */
+/* clang-format off */
 #define EACH(unit, per, e)                                                                         \
     uint64_t *z = host_ve_new();                                                                   \
     BUSY(unit, n, per);                                                                            \
@@ -343,5 +345,6 @@ VEL void host_putu(char *p, uint64_t x) {
 MEMORY(vld, vst, vgt, vsc, host_get8, host_put8)
 MEMORY(vldu, vstu, vgtu, vscu, host_getu, host_putu)
 MEMORY(vldlzx, vstl, vgtlzx, vscl, host_get4, host_put4)
+/* clang-format on */
 
 #endif
