@@ -11,8 +11,7 @@
 
 /* x of work-item p, which is known at run time alone. For pipelines, which refuse such shuffles, a sum with
  * one term that is not 0. */
-static double pick(double x, int p)
-{
+static double pick(double x, int p) {
 #if MASKED
     return work_group_reduce_sum(LANE == p ? x : (double)0);
 #else
@@ -20,8 +19,7 @@ static double pick(double x, int p)
 #endif
 }
 
-static int pick_number(int x, int p)
-{
+static int pick_number(int x, int p) {
 #if MASKED
     return work_group_reduce_sum(LANE == p ? x : 0);
 #else
@@ -30,16 +28,13 @@ static int pick_number(int x, int p)
 }
 
 /* The first work-item of which it is true; 0 where there is none. */
-static int first_with(bool is)
-{
+static int first_with(bool is) {
     int most = work_group_reduce_max(is ? N - LANE : 0);
     return most > 0 ? N - most : 0;
 }
 
-__kernel void factorize(__global double **block, __global double **other,
-                        __global double **diag, double small, __global int *trouble,
-                        __global double *largest)
-{
+__kernel void factorize(__global double **block, __global double **other, __global double **diag,
+                        double small, __global int *trouble, __global double *largest) {
     double t[N];
     double l[N];
     double most = 0;
@@ -54,8 +49,7 @@ __kernel void factorize(__global double **block, __global double **other,
         bad = bad == 0 && !(d > small && d - d == 0) ? s + 1 : bad;
         double root = sqrt(d);
         double c = t[s] / root;
-        for (int j = s + 1; j < N; ++j)
-            t[j] -= c * shuffle(c, j);
+        for (int j = s + 1; j < N; ++j) t[j] -= c * shuffle(c, j);
         l[s] = LANE == s ? root : LANE > s ? c : (double)0;
         most = LANE <= s || most != most || fabs(c) <= most ? most : fabs(c);
     }
@@ -86,8 +80,7 @@ __kernel void factorize(__global double **block, __global double **other,
         q = pick_number(at, p);
 #endif
         double row[N];
-        for (int j = 0; j < N; ++j)
-            row[j] = pick(t[j], p);
+        for (int j = 0; j < N; ++j) row[j] = pick(t[j], p);
         double d = row[s];
         double c = t[s];
 #if PIVOTING
@@ -103,8 +96,7 @@ __kernel void factorize(__global double **block, __global double **other,
         l[s] = LANE == p ? (double)1 : x;
         most = most != most || fabs(x) <= most ? most : fabs(x);
         most = LANE == q || most != most || fabs(u[s]) <= most ? most : fabs(u[s]);
-        for (int j = 0; j < N; ++j)
-            t[j] = j == q ? (double)0 : t[j] - x * row[j];
+        for (int j = 0; j < N; ++j) t[j] = j == q ? (double)0 : t[j] - x * row[j];
         left = left && LANE != p;
         column_left = column_left && LANE != q;
         d_own = LANE == s ? d : d_own;
@@ -137,8 +129,7 @@ __kernel void factorize(__global double **block, __global double **other,
         q = two ? q : p;
 #endif
         double row[N];
-        for (int j = 0; j < N; ++j)
-            row[j] = pick(t[j], p);
+        for (int j = 0; j < N; ++j) row[j] = pick(t[j], p);
         double c = row[LANE];
         double d = pick(c, p);
         bool good = two || (fabs(d) > small && d - d == 0);
@@ -149,8 +140,7 @@ __kernel void factorize(__global double **block, __global double **other,
         double h = 0;
 #if PIVOTING
         double row2[N];
-        for (int j = 0; j < N; ++j)
-            row2[j] = pick(t[j], q);
+        for (int j = 0; j < N; ++j) row2[j] = pick(t[j], q);
         double c2 = row2[LANE];
         double d2 = pick(c2, q);
         double d21 = pick(c, q);
@@ -165,8 +155,7 @@ __kernel void factorize(__global double **block, __global double **other,
         most = most != most || fabs(y) <= most ? most : fabs(y);
         for (int j = 0; j < N; ++j)
             t[j] = act && (j == p || j == q) ? (double)0 : t[j] - x * row[j] - y * row2[j];
-        if (s + 1 < N)
-            l[s + 1] = two ? (LANE == q ? (double)1 : y) : l[s + 1];
+        if (s + 1 < N) l[s + 1] = two ? (LANE == q ? (double)1 : y) : l[s + 1];
         left = left && !(two && LANE == q);
         d_own = two && LANE == s + 1 ? d2 : d_own;
         g_own = two && LANE == s + 1 ? w * e1 : g_own;
@@ -174,8 +163,7 @@ __kernel void factorize(__global double **block, __global double **other,
         e_own = two && LANE == s ? d21 : e_own;
         second = two;
 #else
-        for (int j = s + 1; j < N; ++j)
-            t[j] -= x * row[j];
+        for (int j = s + 1; j < N; ++j) t[j] -= x * row[j];
 #endif
         l[s] = act ? (LANE == p ? (double)1 : x) : l[s];
         most = most != most || fabs(x) <= most ? most : fabs(x);
@@ -195,11 +183,9 @@ __kernel void factorize(__global double **block, __global double **other,
     diag[GROUP][5 * N + LANE] = (double)column_own;
 #endif
     for (int j = 0; j < N; ++j)
-        if (bad == 0)
-            block[GROUP][LANE * N + j] = l[j];
+        if (bad == 0) block[GROUP][LANE * N + j] = l[j];
 #if TYPE == 2
-    for (int j = 0; j < N; ++j)
-        other[GROUP][LANE * N + j] = u[j];
+    for (int j = 0; j < N; ++j) other[GROUP][LANE * N + j] = u[j];
 #endif
     double all = work_group_reduce_max(most);
     bool broken = any(most != most);
@@ -212,13 +198,11 @@ __kernel void factorize(__global double **block, __global double **other,
 /* Rows x of the block: x D T^T = row; column `order` of the row belongs to a step. */
 __kernel void solve(__global double **block, __global const double **tri,
                     __global const double **diag, __global const double **order,
-                    __global double *largest)
-{
+                    __global double *largest) {
     double c[N];
     double x[N];
     double most = 0;
-    for (int j = 0; j < N; ++j)
-        c[j] = block[GROUP][LANE * N + j];
+    for (int j = 0; j < N; ++j) c[j] = block[GROUP][LANE * N + j];
 #if TYPE != 1
     double g = diag[GROUP][2 * N + LANE];
     double h = diag[GROUP][3 * N + LANE];
@@ -233,8 +217,7 @@ __kernel void solve(__global double **block, __global const double **tri,
         y = y / shuffle(m, s);
 #elif PIVOTING
         double o = shuffle(place, s);
-        for (int j = 0; j < N; ++j)
-            y = (double)j == o ? c[j] : y;
+        for (int j = 0; j < N; ++j) y = (double)j == o ? c[j] : y;
 #endif
         x[s] = y;
 #if PIVOTING && TYPE != 1
@@ -250,27 +233,22 @@ __kernel void solve(__global double **block, __global const double **tri,
         v = shuffle(g, s) * x[s];
 #endif
 #if PIVOTING && TYPE == 0
-        if (s + 1 < N)
-            v += shuffle(h, s) * x[s + 1];
-        if (s > 0)
-            v += shuffle(h, s - 1) * x[s - 1];
+        if (s + 1 < N) v += shuffle(h, s) * x[s + 1];
+        if (s > 0) v += shuffle(h, s - 1) * x[s - 1];
 #endif
         most = most != most || fabs(v) <= most ? most : fabs(v);
         block[GROUP][LANE * N + s] = v;
     }
     double all = work_group_reduce_max(most);
     bool broken = any(most != most);
-    if (LANE == 0)
-        largest[GROUP] = broken ? (double)0 / 0 : all;
+    if (LANE == 0) largest[GROUP] = broken ? (double)0 / 0 : all;
 }
 
 /* block -= a D b^T */
 __kernel void downdate(__global double **block, __global const double **a,
-                       __global const double **b, __global const double **diag)
-{
+                       __global const double **b, __global const double **diag) {
     double c[N];
-    for (int j = 0; j < N; ++j)
-        c[j] = block[GROUP][LANE * N + j];
+    for (int j = 0; j < N; ++j) c[j] = block[GROUP][LANE * N + j];
 #if TYPE != 1
     double d = diag[GROUP][LANE];
     double e = diag[GROUP][N + LANE];
@@ -282,14 +260,10 @@ __kernel void downdate(__global double **block, __global const double **a,
         w = shuffle(d, k) * w;
 #endif
 #if PIVOTING && TYPE == 0
-        if (k + 1 < N)
-            w += shuffle(e, k) * b[GROUP][LANE * N + k + 1];
-        if (k > 0)
-            w += shuffle(e, k - 1) * b[GROUP][LANE * N + k - 1];
+        if (k + 1 < N) w += shuffle(e, k) * b[GROUP][LANE * N + k + 1];
+        if (k > 0) w += shuffle(e, k - 1) * b[GROUP][LANE * N + k - 1];
 #endif
-        for (int j = 0; j < N; ++j)
-            c[j] -= l * shuffle(w, j);
+        for (int j = 0; j < N; ++j) c[j] -= l * shuffle(w, j);
     }
-    for (int j = 0; j < N; ++j)
-        block[GROUP][LANE * N + j] = c[j];
+    for (int j = 0; j < N; ++j) block[GROUP][LANE * N + j] = c[j];
 }
