@@ -218,7 +218,7 @@ static mpk_status show_kept(mpki_blocks *f, const mpki_cuda_values *own,
 /* A sweep has its generation to itself, but for what earlier stages stored. */
 static mpk_status empty(mpki_blocks *f, const mpki_cuda_notes *kept) {
     f->notes.used = kept->used;
-    f->notes.leftover = 0;
+    f->notes.leftover = kept->leftover;
     f->notes.dropped = kept->dropped;
     return write_notes(f);
 }
@@ -260,6 +260,9 @@ static mpk_status run_sweeps(mpki_blocks *f, double push, int32_t due, unsigned 
     j->sweep = 1;
     j->to = *two[o->sweeps % 2];
     if (!mpk_failed(status)) status = empty(f, &kept);
+    if (!mpk_failed(status)) status = mpki_blocks_copy(f, j->final, s->final, m, true);
+    if (!mpk_failed(status))
+        status = mpki_blocks_status(f, f->module->set(f->device->cuda, j->reject, 0, m));
     if (!mpk_failed(status)) status = mpki_blocks_status(f, f->module->start(f->device->cuda, j));
     double epsilon = o->jacobi_epsilon;
     bool some = false;
@@ -304,7 +307,7 @@ mpk_status mpki_cuda_blocks_sweeps(mpki_blocks *f, double push, int32_t *fail) {
     mpki_blocks_describe(f);
     for (int32_t k = 0; due && k < x->m; k++)
         if (!s->final[x->frame[k]]) due[count++] = x->frame[k];
-    if (count == x->m) f->notes.used = f->notes.dropped = 0;
+    if (count == x->m) f->notes.used = f->notes.dropped = f->notes.leftover = 0;
     memset(s->want, 1, (size_t)x->nblocks);
     const int32_t ptr[2] = {0, count};
     if (!mpk_failed(status)) status = mpki_blocks_prepare(f, 1, ptr, due);

@@ -268,7 +268,7 @@ static void test_sweeps(void **state) {
     mpk_context *ctx = context();
     for (int k = 0; k < FEW; k++)
         for (int sweeps = 1; sweeps < 4; sweeps++)
-            for (int type = 0; type < 2; type++) {
+            for (int type = 0; type < 4; type++) {
                 mpk_options o = complete();
                 char what[100];
                 o.schedule = MPK_SCHEDULE_JACOBI;
@@ -276,8 +276,11 @@ static void test_sweeps(void **state) {
                 o.block = 9;
                 o.sweeps = sweeps;
                 o.stages = sweeps;
-                if (sweeps == 2) o.drop_tolerance = 1e-3, o.fill_factor = 2;
-                o.factor_type = type ? MPK_TYPE_LDU : MPK_TYPE_LDLT;
+                if (sweeps == 2 && type < 2) o.drop_tolerance = 1e-3, o.fill_factor = 2;
+                o.factor_type = type % 2 ? MPK_TYPE_LDU : MPK_TYPE_LDLT;
+                /* who is pushed back: by another norm, before the last sweep; those accepted stay */
+                if (type > 1) o.jacobi_norm = MPK_JACOBI_NORM_FRAME, o.jacobi_push = 0.05;
+                if (type > 1) o.jacobi_judge = MPK_JACOBI_JUDGE_LAST;
                 snprintf(what, sizeof what, "%s, %d sweeps, type %d", few[k], sweeps, type);
                 agree(ctx, what, generated(ctx, few[k]), &o, bound(1e-12, 1e-10));
             }

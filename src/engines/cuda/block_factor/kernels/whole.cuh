@@ -65,11 +65,12 @@ __global__ void __launch_bounds__(32 * WHOLE_WARPS)
     }
 }
 
-/** D := size, for sweeps. A thread takes a row; no barrier. */
+/** D := size, for sweeps, but of frames that earlier stages stored. A thread takes a row; no
+ *  barrier. */
 template <class T>
 __global__ void __launch_bounds__(32 * WHOLE_WARPS) size_kernel(const mpki_cuda_stage b) {
     const int p = (int)(blockIdx.x * blockDim.x + threadIdx.x);
-    if (p >= b.n) return;
+    if (p >= b.n || b.final[b.of[p]]) return;
     ((T *)b.to.d)[2 * (int64_t)p] = make<T>(b.size);
     ((T *)b.to.d)[2 * (int64_t)p + 1] = make<T>(0);
 }
