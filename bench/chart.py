@@ -30,7 +30,8 @@ def draw(path, panels, legend, columns=2):
     columns = min(columns, len(panels))
     rows = (len(panels) + columns - 1) // columns
     wide, high = LEFT + WIDTH + RIGHT, TOP + HEIGHT + BOTTOM
-    drawing = svg.Drawing(columns * wide, rows * high + 34)
+    named = LEFT + sum(40 + 7.6 * len(name) for name in legend)
+    drawing = svg.Drawing(max(columns * wide, round(named)), rows * high + 34)
     for k, panel in enumerate(panels):
         one(drawing, k % columns * wide + LEFT, k // columns * high + TOP, panel, legend)
     x = LEFT
