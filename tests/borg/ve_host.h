@@ -6,8 +6,8 @@
  *  length have a pattern that spoils whatever uses it. VE_BUSY counts, for each kind of unit, the
  *  instructions and the cycles that they keep it busy, and tells them at the end: bench/borg_ve.py.
  *
- *  Written after NEC's "SX-Aurora TSUBASA Architecture Guide", chapter 8; what an operation does
- *  is told where it is not plain. */
+ *  No SX-Aurora has run beside it: an intrinsic does what its name says, as LLVM's and NCC's
+ *  documentation list them; what an operation does is told where it is not plain. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
