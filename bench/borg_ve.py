@@ -123,7 +123,7 @@ def report(o, rows, best, steps):
     kernels, sizes, types = o.kernels.split(","), [int(n) for n in o.sizes.split(",")], o.types.split(",")
     text = [f"`bench/borg_ve.py --kernels {o.kernels} --sizes {o.sizes} --packs {o.packs} --types {o.types}`: no SX-Aurora was there. What `borgc --emit=ve` makes ran as C "
             "on another processor, its intrinsics those of `tests/borg/ve_host.h`, its answers right; each unit's instructions were counted, and the cycles that they keep it busy by the "
-            "units: 32 lanes in a cycle as in the thesis's Figure 4.8; assumed, as no source was read for them: four lanes of a division or root, 16 of loads and stores, one of what crosses lanes (shifts, gathers, scatters). "
+            "units: 32 lanes in a cycle and one of what crosses lanes (shifts, gathers, scatters) as the thesis's Figure 4.8 and section 4.4 have it; four lanes of a division or root and 16 of loads and stores are assumed. "
             "*At least*: the unit that is busy longest, all others beside it. *One by one*: nothing side by side. A machine lies between; waiting for memory and for results is not in it.", "",
             "The thesis's column is borG's time on a card of 2018 against NCC's code, so its numbers are no cycles: beside them stands what a group takes here, geometric means over the sizes "
             "and types, and what bounds it most often.", "",
