@@ -433,7 +433,8 @@ static void gather(iteration *it, const mpki_quality *q, const mpk_krylov_info *
     info->krylov = *account;
     if (!it->record) return;
     it->record->count = account->history_count;
-    memcpy(it->record->residual, it->history, (size_t)it->record->count * sizeof(double));
+    if (it->record->count > 0) /* there may be no room for any */
+        memcpy(it->record->residual, it->history, (size_t)it->record->count * sizeof(double));
 }
 
 mpk_status mpki_iterate(const mpki_columns *columns, mpki_found *found, mpki_record *record,

@@ -32,7 +32,7 @@ static const char *const families[] = {
 };
 enum { FAMILIES = sizeof families / sizeof *families, GENERAL = FAMILIES - 1 };
 
-enum { KINDS = 9, EVERY = TEST_THREAD_SANITIZED ? 9 : 3 /* under a sanitizer */ };
+enum { KINDS = 9, EVERY = TEST_THREAD_SANITIZED ? 9 : 5 /* under a sanitizer */ };
 static bool options_of(int kind, int family, mpk_options *o) {
     mpk_options_init(o);
     o->method = kind == 0 ? MPK_METHOD_ILU0 : MPK_METHOD_ILDLT;
