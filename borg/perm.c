@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Where the lanes of a value lie when it is moved between registers. */
 #include "borg/perm.h"
+#include "borg/borg.h"
 #include <string.h>
 
 int32_t borg_row_registers(const borg_module *m, const borg_inst *v, int32_t lanes) {
@@ -159,4 +160,19 @@ bool borg_const_range(const borg_module *m, const borg_inst *v, int32_t *low, in
         ++count;
     }
     return count == 0 || *high - *low + 1 == count;
+}
+
+int32_t borg_move_option(borg_move_kind kind) {
+    switch (kind) {
+    case BORG_MOVE_COPY:
+        return BORG_NO_REUSE;
+    case BORG_MOVE_SPLAT:
+        return BORG_NO_SCALAR;
+    case BORG_MOVE_VECTOR:
+        return BORG_NO_VECTOR;
+    case BORG_MOVE_SEGMENTED:
+        return BORG_NO_SEGMENTED;
+    default:
+        return BORG_NO_PERMUTE;
+    }
 }

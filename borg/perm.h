@@ -40,6 +40,8 @@ int32_t borg_row_registers(const borg_module *m, const borg_inst *v, int32_t lan
 /** How register `which` of v (BCAST, ROWS, PERM, LANE) is made of registers of its operand. */
 void borg_classify_move(const borg_module *m, const borg_inst *v, int32_t lanes, int32_t which,
                         borg_move *move);
+/** The option of --disable (BORG_NO_...) that leaves moves of a kind out. */
+int32_t borg_move_option(borg_move_kind kind);
 /** The inverse of borg_lane_number within a row: work-item and group of lane `in` (0 where the
  * spread has none). */
 void borg_lane_place(const borg_module *m, const borg_inst *v, int32_t in, int32_t *wi,

@@ -33,6 +33,21 @@ const char *ctext_temp(ctext *c, const char *type, const char *expression) {
     return name;
 }
 
+void ctext_param(ctext *c, const borg_module *m, borg_inst *v, const char *type) {
+    const borg_param *p = &m->params[v->index];
+    ctext_name(c, v, 0,
+               v->type == BORG_PTR || borg_is_float(v->type)
+                   ? borg_format(c->arena, "p_%s", p->name)
+                   : borg_format(c->arena, "(%s)p_%s", type, p->name));
+}
+
+const ctext_literals ctext_c_literals = {
+    .before = {"UINT32_C(", "UINT64_C("},
+    .behind = {")", ")"},
+    .nan = {"__builtin_nanf(\"\")", "__builtin_nan(\"\")"},
+    .infinity = {"__builtin_inff()", "__builtin_inf()"},
+};
+
 const char *ctext_literal(const ctext *c, borg_type type, uint64_t bits) {
     const ctext_literals *t = c->literals;
     double x = 0;

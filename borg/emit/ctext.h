@@ -11,6 +11,9 @@ typedef struct ctext_literals {
     const char *before[2], *behind[2], *nan[2], *infinity[2];
 } ctext_literals;
 
+/** In C with the builtins of gcc and clang. */
+extern const ctext_literals ctext_c_literals;
+
 typedef struct ctext {
     borg_arena *arena;
     borg_sink *out;
@@ -33,6 +36,8 @@ void ctext_name(ctext *c, borg_inst *v, int32_t i, const char *name);
 /** A constant that belongs to no instruction; returns its name. */
 const char *ctext_temp(ctext *c, const char *type, const char *expression);
 const char *ctext_literal(const ctext *c, borg_type type, uint64_t bits);
+/** Name a parameter, in a value whose scalars are of a C type. */
+void ctext_param(ctext *c, const borg_module *m, borg_inst *v, const char *type);
 
 /** Variables for the PHIs of a LOOP, before it; the loop. */
 void ctext_phis(ctext *c, const borg_inst *v);

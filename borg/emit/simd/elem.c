@@ -54,14 +54,9 @@ static void emit_gid(simd *e, borg_inst *v) {
 }
 
 void simd_leaf(simd *e, borg_inst *v) {
-    const borg_param *p;
     switch (v->op) {
     case BORG_PARAM:
-        p = &e->m->params[v->index];
-        ctext_name(&e->c, v, 0,
-                   v->type == BORG_PTR || borg_is_float(v->type)
-                       ? borg_format(e->arena, "p_%s", p->name)
-                       : borg_format(e->arena, "(%s)p_%s", simd_type(v->type, true), p->name));
+        ctext_param(&e->c, e->m, v, simd_type(v->type, true));
         break;
     case BORG_G0:
         ctext_name(&e->c, v, 0, "(uint64_t)g0");

@@ -3,25 +3,10 @@
  * out go through memory, stored by registers and gathered lane by lane. */
 #include "borg/emit/simd/leave.h"
 
-static int32_t kind_of(borg_move_kind kind) {
-    switch (kind) {
-    case BORG_MOVE_COPY:
-        return BORG_NO_REUSE;
-    case BORG_MOVE_SPLAT:
-        return BORG_NO_SCALAR;
-    case BORG_MOVE_VECTOR:
-        return BORG_NO_VECTOR;
-    case BORG_MOVE_SEGMENTED:
-        return BORG_NO_SEGMENTED;
-    default:
-        return BORG_NO_PERMUTE;
-    }
-}
-
 bool simd_left_out(const simd *e, const borg_inst *v, const borg_move *k) {
     if (!e->options->disable || v->type == BORG_I1 || simd_scalar(e, v->args[k->operand]))
         return false;
-    return e->options->disable & (simd_scalar(e, v) ? BORG_NO_SCALAR : kind_of(k->kind));
+    return e->options->disable & (simd_scalar(e, v) ? BORG_NO_SCALAR : borg_move_option(k->kind));
 }
 
 void simd_through_memory(simd *e, borg_inst *v, int32_t i, const borg_move *k) {

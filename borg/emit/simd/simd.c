@@ -267,18 +267,11 @@ static const char *part_of(const ctext *c, const borg_inst *v, int32_t i) {
     return simd_reg((const simd *)c, v, i);
 }
 
-static const ctext_literals literals = {
-    .before = {"UINT32_C(", "UINT64_C("},
-    .behind = {")", ")"},
-    .nan = {"__builtin_nanf(\"\")", "__builtin_nan(\"\")"},
-    .infinity = {"__builtin_inff()", "__builtin_inf()"},
-};
-
 borg_status simd_emit(const simd_target *target, const borg_unit *units, int32_t nunits,
                       const borg_options *options, borg_sink *sink) {
     simd e = {.c = {.arena = sink->arena,
                     .out = sink,
-                    .literals = &literals,
+                    .literals = &ctext_c_literals,
                     .count = count_of,
                     .type = type_of,
                     .part = part_of,

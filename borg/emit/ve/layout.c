@@ -4,23 +4,8 @@
  * stored and gathered (thesis of 2021, section 7.3.3). */
 #include "borg/emit/ve/core.h"
 
-static int32_t kind_of(borg_move_kind kind) {
-    switch (kind) {
-    case BORG_MOVE_COPY:
-        return BORG_NO_REUSE;
-    case BORG_MOVE_SPLAT:
-        return BORG_NO_SCALAR;
-    case BORG_MOVE_VECTOR:
-        return BORG_NO_VECTOR;
-    case BORG_MOVE_SEGMENTED:
-        return BORG_NO_SEGMENTED;
-    default:
-        return BORG_NO_PERMUTE;
-    }
-}
-
 static bool left_out(const ve *e, const borg_inst *x, const borg_move *k) {
-    return !ve_scalar(e, x) && e->options->disable & kind_of(k->kind);
+    return !ve_scalar(e, x) && e->options->disable & borg_move_option(k->kind);
 }
 
 /* Lane l of what is left is lane `index` l + shift of x, round the end. */

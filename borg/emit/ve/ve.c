@@ -57,14 +57,9 @@ static void emit_gid(ve *e, borg_inst *v) {
 }
 
 static void emit_leaf(ve *e, borg_inst *v) {
-    const borg_param *p;
     switch (v->op) {
     case BORG_PARAM:
-        p = &e->m->params[v->index];
-        ctext_name(&e->c, v, 0,
-                   v->type == BORG_PTR || borg_is_float(v->type)
-                       ? borg_format(e->arena, "p_%s", p->name)
-                       : borg_format(e->arena, "(%s)p_%s", ve_type(v->type, true), p->name));
+        ctext_param(&e->c, e->m, v, ve_type(v->type, true));
         break;
     case BORG_G0:
         ctext_name(&e->c, v, 0, "(uint64_t)g0");
@@ -249,18 +244,11 @@ static const char *part_of(const ctext *c, const borg_inst *v, int32_t i) {
     return ve_reg((const ve *)c, v, i);
 }
 
-static const ctext_literals literals = {
-    .before = {"UINT32_C(", "UINT64_C("},
-    .behind = {")", ")"},
-    .nan = {"__builtin_nanf(\"\")", "__builtin_nan(\"\")"},
-    .infinity = {"__builtin_inff()", "__builtin_inf()"},
-};
-
 static borg_status emit(const borg_unit *units, int32_t nunits, const borg_options *options,
                         borg_sink *sink, borg_diags *diags) {
     ve e = {.c = {.arena = sink->arena,
                   .out = sink,
-                  .literals = &literals,
+                  .literals = &ctext_c_literals,
                   .count = count_of,
                   .type = type_of,
                   .part = part_of,

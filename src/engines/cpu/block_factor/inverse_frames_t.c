@@ -2,21 +2,13 @@
 /* Approximate inverses by frames: columns by substitution on the factor's blocks, products with
  * dense blocks, residuals. */
 #include "engines/cpu/isa/cpu.h"
+#include "engines/cpu/isa/single.h"
 #include "core/precision.h"
 #include "inverse_frames.h"
 #include "sweeps.h"
 
 #include <math.h>
 #include <string.h>
-
-/* N: the scalar of values in single precision */
-#if MPKI_PRECISION == 3
-typedef float complex N;
-#elif MPKI_PRECISION == 1
-typedef float N;
-#else
-typedef T N;
-#endif
 
 static const mpki_ibcsr *index_of(const mpki_blocks *bf) {
     return &bf->stages->index;
@@ -139,29 +131,18 @@ double FN(isai_frames_norm2)(const mpki_isai_blocks *m, int64_t block) {
 
 /* ---- products -------------------------------------------------------------------------------- */
 
-#if MPKI_PRECISION == 3
-static inline T widen(N x) {
-    return t_make(((const float *)&x)[0], ((const float *)&x)[1]);
-}
-#else
-static inline T widen(N x) {
-    return x;
-}
-#endif
-#define SAME(x) (x)
-
 /* acc += B x and acc += B^T x (B^H) for a block of rows x cols. Transposed: four sums, whose order
  * is fixed. */
-#define BLOCK_TIMES(name, V, load)                                                                 \
+#define BLOCK_TIMES(name, V)                                                                       \
     static inline void name(const V *b, int rows, int cols, const T *x, int nrhs, T *acc) {        \
         if (nrhs == 1) {                                                                           \
             for (int c = 0; c < cols; c++, b += rows)                                              \
-                for (int r = 0; r < rows; r++) acc[r] += t_mul(load(b[r]), x[c]);                  \
+                for (int r = 0; r < rows; r++) acc[r] += t_mul((T)b[r], x[c]);                     \
             return;                                                                                \
         }                                                                                          \
         for (int c = 0; c < cols; c++, b += rows)                                                  \
             for (int r = 0; r < rows; r++) {                                                       \
-                const T v = load(b[r]);                                                            \
+                const T v = (T)b[r];                                                               \
                 for (int k = 0; k < nrhs; k++) acc[r * nrhs + k] += t_mul(v, x[c * nrhs + k]);     \
             }                                                                                      \
     }                                                                                              \
@@ -173,19 +154,19 @@ static inline T widen(N x) {
                 int r = 0;                                                                         \
                 for (; r + 4 <= rows; r += 4)                                                      \
                     for (int k = 0; k < 4; k++)                                                    \
-                        s[k] += t_mul(conj_if(conjugate, load(b[r + k])), x[r + k]);               \
-                for (; r < rows; r++) s[0] += t_mul(conj_if(conjugate, load(b[r])), x[r]);         \
+                        s[k] += t_mul(conj_if(conjugate, (T)b[r + k]), x[r + k]);                  \
+                for (; r < rows; r++) s[0] += t_mul(conj_if(conjugate, (T)b[r]), x[r]);            \
                 acc[c] += (s[0] + s[1]) + (s[2] + s[3]);                                           \
                 continue;                                                                          \
             }                                                                                      \
             for (int r = 0; r < rows; r++) {                                                       \
-                const T v = conj_if(conjugate, load(b[r]));                                        \
+                const T v = conj_if(conjugate, (T)b[r]);                                           \
                 for (int k = 0; k < nrhs; k++) acc[c * nrhs + k] += t_mul(v, x[r * nrhs + k]);     \
             }                                                                                      \
         }                                                                                          \
     }
-BLOCK_TIMES(block_times, T, SAME)
-BLOCK_TIMES(block_times_single, N, widen)
+BLOCK_TIMES(block_times, T)
+BLOCK_TIMES(block_times_single, single_entry)
 
 /* acc += the block's product with its part of x. */
 static void add_block(const mpki_frames_product *p, int64_t block, int32_t row, int32_t col,
@@ -197,7 +178,7 @@ static void add_block(const mpki_frames_product *p, int64_t block, int32_t row, 
     const T *x =
         (const T *)p->x + (int64_t)bf->stages->blocking->bptr[p->transposed ? g : f] * p->nrhs;
     const T *val = (const T *)p->m->val + (p->single ? 0 : p->m->at[block]);
-    const N *small = (const N *)p->m->val + (p->single ? p->m->at[block] : 0);
+    const single_entry *small = (const single_entry *)p->m->val + (p->single ? p->m->at[block] : 0);
     if (p->single && p->transposed)
         block_times_single_transposed(small, rows, cols, conjugate, x, p->nrhs, acc);
     else if (p->single)

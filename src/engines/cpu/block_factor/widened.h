@@ -4,16 +4,8 @@
 /** A factor in single precision that is applied to vectors in double: its numbers become double as
  *  they are read, so that an application is one linear operator, symmetric to rounding in double,
  *  where sums and results in single precision are rounded anew in each. For files on T. */
-#include "core/precision.h"
+#include "engines/cpu/isa/single.h"
 #include "kernels/blocks.h"
-
-#if MPKI_PRECISION == 1
-typedef float single_entry;
-#elif MPKI_PRECISION == 3
-typedef float complex single_entry;
-#else
-typedef T single_entry; /* never asked for */
-#endif
 
 /** Entry k of an array of T, or of its single precision. */
 static inline T widened_at(const bool single, const void *a, int64_t k) {

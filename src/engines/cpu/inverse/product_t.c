@@ -2,16 +2,8 @@
 /* Products with a sparse matrix by rows and a diagonal, of vectors in the matrix's precision or a
  * higher one. */
 #include "core/precision.h"
+#include "engines/cpu/isa/single.h"
 #include "inverse.h"
-
-/* N: the scalar of values in single precision */
-#if MPKI_PRECISION == 3
-typedef float complex N;
-#elif MPKI_PRECISION == 1
-typedef float N;
-#else
-typedef T N;
-#endif
 
 /* Prefetch entries some rows ahead; the hardware's prefetcher misses them where rows are short. */
 static inline void fetch(const void *val, const int32_t *col) {
@@ -19,42 +11,31 @@ static inline void fetch(const void *val, const int32_t *col) {
     __builtin_prefetch(col + 512);
 }
 
-#if MPKI_PRECISION == 3
-static inline T widen(N x) {
-    return t_make(((const float *)&x)[0], ((const float *)&x)[1]);
-}
-#else
-static inline T widen(N x) {
-    return x;
-}
-#endif
-
 /* A row times x. Four sums, so that a long row does not wait for its own additions; their order is
  * fixed. */
-#define ROW_DOT(name, V, load)                                                                     \
+#define ROW_DOT(name, V)                                                                           \
     static inline T name(int64_t k, int64_t end, const int32_t *col, const V *val, const T *x,     \
                          bool conjugate) {                                                         \
         T s0 = t_make(0, 0), s1 = s0, s2 = s0, s3 = s0;                                            \
         for (; k + 4 <= end; k += 4) {                                                             \
             fetch(val + k, col + k);                                                               \
-            s0 += t_mul(conj_if(conjugate, load(val[k])), x[col[k]]);                              \
-            s1 += t_mul(conj_if(conjugate, load(val[k + 1])), x[col[k + 1]]);                      \
-            s2 += t_mul(conj_if(conjugate, load(val[k + 2])), x[col[k + 2]]);                      \
-            s3 += t_mul(conj_if(conjugate, load(val[k + 3])), x[col[k + 3]]);                      \
+            s0 += t_mul(conj_if(conjugate, (T)val[k]), x[col[k]]);                                 \
+            s1 += t_mul(conj_if(conjugate, (T)val[k + 1]), x[col[k + 1]]);                         \
+            s2 += t_mul(conj_if(conjugate, (T)val[k + 2]), x[col[k + 2]]);                         \
+            s3 += t_mul(conj_if(conjugate, (T)val[k + 3]), x[col[k + 3]]);                         \
         }                                                                                          \
-        for (; k < end; k++) s0 += t_mul(conj_if(conjugate, load(val[k])), x[col[k]]);             \
+        for (; k < end; k++) s0 += t_mul(conj_if(conjugate, (T)val[k]), x[col[k]]);                \
         return (s0 + s1) + (s2 + s3);                                                              \
     }                                                                                              \
     static inline void name##_many(const int nrhs, int64_t k, int64_t end, const int32_t *col,     \
                                    const V *val, const T *x, bool conjugate, T *sum) {             \
         for (; k < end; k++) {                                                                     \
-            const T *from = x + (int64_t)col[k] * nrhs, v = conj_if(conjugate, load(val[k]));      \
+            const T *from = x + (int64_t)col[k] * nrhs, v = conj_if(conjugate, (T)val[k]);         \
             for (int r = 0; r < nrhs; r++) sum[r] += t_mul(v, from[r]);                            \
         }                                                                                          \
     }
-#define SAME(x) (x)
-ROW_DOT(row_dot, T, SAME)
-ROW_DOT(row_dot_single, N, widen)
+ROW_DOT(row_dot, T)
+ROW_DOT(row_dot_single, single_entry)
 
 /* Entry i of the diagonal as it is multiplied with. */
 static inline T scale_of(const mpki_isai_product *p, int32_t i) {

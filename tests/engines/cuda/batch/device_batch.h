@@ -9,6 +9,22 @@
 #include <cmocka.h>
 #include <metapack/batch.h>
 
+static inline mpk_batch batch_of(int64_t count, int n, mpk_pivoting pivoting) {
+    mpk_batch batch;
+    mpk_batch_init(&batch);
+    batch.count = count, batch.n = n, batch.pivoting = pivoting;
+    return batch;
+}
+
+/* A call failed as it is to, and says so with a word. */
+static inline void refused(mpk_context *ctx, mpk_status got, mpk_status expected,
+                           const char *word) {
+    const char *text = NULL;
+    assert_int_equal(got, expected);
+    assert_int_equal(mpk_last_error(ctx, NULL, NULL, &text), expected);
+    if (!strstr(text, word)) fail_msg("%s: %s", word, text);
+}
+
 static const mpki_device *device_open(mpk_context *ctx) {
     const mpki_device *d = mpki_cuda_open(ctx, 0);
     assert_non_null(d);

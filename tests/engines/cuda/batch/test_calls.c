@@ -15,20 +15,6 @@ static int below(int n) {
     return (int)((uniform() + 1) / 2 * n) % n;
 }
 
-static mpk_batch batch_of(mpk_pivoting pivoting) {
-    mpk_batch batch;
-    mpk_batch_init(&batch);
-    batch.count = COUNT, batch.n = N, batch.pivoting = pivoting;
-    return batch;
-}
-
-static void refused(mpk_context *ctx, mpk_status got, mpk_status expected, const char *word) {
-    const char *text = NULL;
-    assert_int_equal(got, expected);
-    assert_int_equal(mpk_last_error(ctx, NULL, NULL, &text), expected);
-    if (!strstr(text, word)) fail_msg("%s: %s", word, text);
-}
-
 /* No module: the reason is told, nothing was written, and host memory goes on. */
 static void test_absent(void **state) {
     (void)state;
@@ -39,7 +25,7 @@ static void test_absent(void **state) {
     assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
     double a = 2, b = 6;
     int32_t outcome = -7;
-    mpk_batch batch = batch_of(MPK_PIVOTING_NONE);
+    mpk_batch batch = batch_of(COUNT, N, MPK_PIVOTING_NONE);
     mpk_batch_array x = {MPK_BATCH_STRIDED, MPK_DEVICE, &a, 1, 1, 1}, y = x;
     mpk_batch_product product = {1, 1, 1, NULL, 0, 1, 0};
     mpk_batch_results results = {&outcome, NULL};
@@ -74,7 +60,7 @@ static void test_misaligned(mpk_context *ctx, mpk_batch_array x) {
                  {MPK_C, 4, "of 8 bytes"},
                  {MPK_Z, 8, "of 16 bytes"},
                  {MPK_Z, 24, "of 16 bytes"}};
-    mpk_batch batch = batch_of(MPK_PIVOTING_NONE);
+    mpk_batch batch = batch_of(COUNT, N, MPK_PIVOTING_NONE);
     const mpk_batch_array good = x;
     batch.n = 2, batch.count = 2, x.ld = 2, x.stride = 4;
     for (int k = 0; k < 5; k++) {
@@ -100,7 +86,7 @@ static void test_arguments(void **state) {
     double *a = device_up(d, host, sizeof host), *b = device_up(d, host, sizeof host);
     int32_t *dpiv = device_up(d, piv, sizeof piv);
     mpk_batch_results results = {outcome, NULL};
-    mpk_batch good = batch_of(MPK_PIVOTING_PARTIAL), bad = good;
+    mpk_batch good = batch_of(COUNT, N, MPK_PIVOTING_PARTIAL), bad = good;
     mpk_batch_array x = {MPK_BATCH_STRIDED, MPK_DEVICE, a, N * N, N, 1}, y = x, z = x;
     mpk_batch_product product = {N, N, N, NULL, 0, 1, 0};
     y.data = host, z.data = b;
@@ -160,12 +146,12 @@ static void test_empty(void **state) {
     int32_t outcome[3] = {9, 9, 9}, inertia[9] = {9, 9, 9, 9, 9, 9, 9, 9, 9}, piv[3];
     mpk_batch_results results = {outcome, inertia};
     mpk_batch_product product = {0, 0, 0, NULL, 0, 1, 1};
-    mpk_batch batch = batch_of(MPK_PIVOTING_NONE);
+    mpk_batch batch = batch_of(COUNT, N, MPK_PIVOTING_NONE);
     batch.count = 0;
     assert_int_equal(mpk_batch_ldlt(ctx, &batch, &none, NULL, &results), MPK_OK);
     assert_int_equal(outcome[0], 9);
     for (int pivoting = 0; pivoting < MPK_PIVOTING_COUNT; pivoting++) {
-        batch = batch_of((mpk_pivoting)pivoting);
+        batch = batch_of(COUNT, N, (mpk_pivoting)pivoting);
         batch.count = 3, batch.n = 0;
         for (int k = 0; k < 3; k++) outcome[k] = 9;
         assert_int_equal(mpk_batch_ldlt(ctx, &batch, &none, piv, &results), MPK_OK);
@@ -194,7 +180,7 @@ static void test_failed_pivots(void **state) {
         for (int mixed = 0; mixed < 2; mixed++)
             for (int k = 0; k < 4; k++) {
                 const int n = orders[k], lists = method == MPK_BATCH_LDU ? 2 : 1;
-                mpk_batch batch = batch_of(MPK_PIVOTING_PARTIAL);
+                mpk_batch batch = batch_of(COUNT, N, MPK_PIVOTING_PARTIAL);
                 batch.n = n, batch.sizes = mixed ? sizes : NULL;
                 for (int b = 0; b < COUNT; b++) sizes[b] = b == BAD ? n : b % (n + 1);
                 for (int i = 0; i < COUNT * n * n; i++) host[i] = uniform();
@@ -232,7 +218,7 @@ static void layout_case(mpk_context *ctx, const mpki_device *d, mpk_pivoting piv
             for (int i = j; i < n; i++)
                 a[shift + b * each + j * ld + i] = host[(b * n + j) * n + i];
     double *there = device_up(d, a, total * (int64_t)sizeof *a);
-    mpk_batch batch = batch_of(pivoting);
+    mpk_batch batch = batch_of(COUNT, N, pivoting);
     batch.n = n;
     mpk_batch_array x = {MPK_BATCH_STRIDED, MPK_DEVICE, there + shift, each, ld, 1};
     mpk_batch_results results = {told, told + COUNT};
@@ -254,7 +240,7 @@ static void layout_case(mpk_context *ctx, const mpki_device *d, mpk_pivoting piv
 static void solve_case(mpk_context *ctx, mpk_pivoting pivoting, int n, double *factors,
                        int32_t *piv, double *x) {
     int32_t outcome[COUNT];
-    mpk_batch batch = batch_of(pivoting);
+    mpk_batch batch = batch_of(COUNT, N, pivoting);
     mpk_batch_results results = {outcome, NULL};
     batch.n = n;
     mpk_batch_array a = {MPK_BATCH_STRIDED, MPK_HOST, factors, n * n, n, 1};
@@ -312,7 +298,7 @@ static void random_case(mpk_context *ctx) {
     int32_t sizes[MANY], piv[2][MANY * MOST], told[2][MANY], solved[MANY];
     const int n = 1 + below(MOST), ld = n + below(2), count = 1 + below(MANY), bad = below(MANY);
     const bool pointers = below(2);
-    mpk_batch batch = batch_of(below(2) ? MPK_PIVOTING_PARTIAL : MPK_PIVOTING_NONE);
+    mpk_batch batch = batch_of(COUNT, N, below(2) ? MPK_PIVOTING_PARTIAL : MPK_PIVOTING_NONE);
     batch.count = count, batch.n = n, batch.sizes = below(3) ? NULL : sizes;
     for (int b = 0; b < count; b++) {
         double *a = here + b * n * ld;
@@ -372,7 +358,7 @@ static void eight_case(mpk_context *ctx, const mpki_device *d, mpk_pivoting pivo
     memcpy(a[1], a[0], (size_t)total * sizeof(float));
     float *there = device_up(d, a[1], total * (int64_t)sizeof(float));
     for (int k = 0; k < 2; k++) {
-        mpk_batch batch = batch_of(pivoting);
+        mpk_batch batch = batch_of(COUNT, N, pivoting);
         batch.scalar = MPK_S, batch.count = count, batch.n = E;
         mpk_batch_array m = {MPK_BATCH_STRIDED, MPK_HOST, a[0] + shift, EE, E, 1};
         mpk_batch_array y = {MPK_BATCH_STRIDED, MPK_HOST, x[k], E, E, 1};
@@ -434,7 +420,7 @@ static void test_memory(void **state) {
         if (mpk_context_create(&allocator, &ctx) != MPK_OK) continue;
         const mpki_device *d = mpki_cuda_open(ctx, 0);
         if (d) {
-            mpk_batch batch = batch_of(MPK_PIVOTING_ROOK);
+            mpk_batch batch = batch_of(COUNT, N, MPK_PIVOTING_ROOK);
             batch.sizes = sizes;
             mpk_batch_array x = {MPK_BATCH_STRIDED, MPK_DEVICE, NULL, N * N, N, 1};
             mpk_batch_results results = {outcome, NULL};
@@ -468,7 +454,7 @@ static void test_certificates(void **state) {
         for (int k = 0; k < ROOM; k++) a[k] = uniform();
         memcpy(f, a, sizeof f);
         for (int b = 0; b < COUNT; b++) a_list[b] = a + b * N * N, f_list[b] = f + b * N * N;
-        mpk_batch batch = batch_of(MPK_PIVOTING_PARTIAL), there;
+        mpk_batch batch = batch_of(COUNT, N, MPK_PIVOTING_PARTIAL), there;
         mpk_batch_array given = {(mpk_batch_layout)layout, MPK_HOST, a, N * N, N, 1};
         if (layout == MPK_BATCH_INTERLEAVED) given.width = WIDTH, given.stride = WIDTH * N * N;
         mpk_batch_array factors = given;
@@ -504,7 +490,7 @@ static void test_device_memory(void **state) {
     double one[COUNT];
     int32_t piv[COUNT], outcome[COUNT];
     for (int k = 0; k < COUNT; k++) one[k] = k + 1;
-    mpk_batch batch = batch_of(MPK_PIVOTING_PARTIAL);
+    mpk_batch batch = batch_of(COUNT, N, MPK_PIVOTING_PARTIAL);
     batch.n = 1;
     mpk_batch_results results = {outcome, NULL};
     mpk_batch_array x = {MPK_BATCH_STRIDED, MPK_DEVICE, device_up(d, one, sizeof one), 1, 1, 1};

@@ -11,20 +11,6 @@
 
 enum { N = 6, COUNT = 5, MOST = 33 };
 
-static mpk_batch batch_of(mpk_pivoting pivoting) {
-    mpk_batch batch;
-    mpk_batch_init(&batch);
-    batch.count = COUNT, batch.n = N, batch.pivoting = pivoting;
-    return batch;
-}
-
-static void refused(mpk_context *ctx, mpk_status got, mpk_status expected, const char *word) {
-    const char *text = NULL;
-    assert_int_equal(got, expected);
-    assert_int_equal(mpk_last_error(ctx, NULL, NULL, &text), expected);
-    if (!strstr(text, word)) fail_msg("%s: %s", word, text);
-}
-
 typedef mpk_status (*factorization)(mpk_context *, const mpk_batch *, const mpk_batch_array *,
                                     int32_t *, const mpk_batch_results *);
 static const factorization verbs[] = {mpk_batch_llt, mpk_batch_ldlt, mpk_batch_ldu};
@@ -36,7 +22,7 @@ static void kernels_case(mpk_context *ctx, const mpki_device *d, int method, mpk
     double got[2][COUNT * MOST * MOST];
     int32_t piv[2][COUNT * MOST * 2], outcome[COUNT];
     const int64_t bytes = (int64_t)COUNT * n * n * (int64_t)sizeof *host;
-    mpk_batch batch = batch_of(pivoting);
+    mpk_batch batch = batch_of(COUNT, N, pivoting);
     batch.n = n;
     mpk_batch_results results = {outcome, NULL};
     for (int kind = MPK_BATCH_KERNELS_SHARED; kind >= MPK_BATCH_KERNELS_AUTO; kind--) {
@@ -112,7 +98,7 @@ static void test_kernels(void **state) {
                 kernels_case(ctx, d, method, (mpk_pivoting)pivoting, n, host);
             }
         }
-    mpk_batch batch = batch_of(MPK_PIVOTING_NONE);
+    mpk_batch batch = batch_of(COUNT, N, MPK_PIVOTING_NONE);
     mpk_batch_array x = {MPK_BATCH_STRIDED, MPK_HOST, host, N * N, N, 1};
     batch.count = 1, batch.kernels = MPK_BATCH_KERNELS_REGISTERS;
     refused(ctx, mpk_batch_ldlt(ctx, &batch, &x, NULL, NULL), MPK_ERR_ARGUMENT, "device memory");
