@@ -136,7 +136,7 @@ def write_section(options, name, title, lines):
 
 
 def command():
-    return " ".join(["bench/" + os.path.basename(sys.argv[0])] + [w for w in sys.argv[1:] if not os.path.isabs(w)])
+    return " ".join(["bench/" + os.path.basename(sys.argv[0])] + [os.path.basename(os.path.normpath(w)) if os.path.isabs(w) else w for w in sys.argv[1:]])
 
 
 def version(options, where=ROOT):

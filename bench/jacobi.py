@@ -65,7 +65,7 @@ FIG3_SAID = [
     "below the continuum, is dominant), the others below. (b) Small ε are worse by orders of magnitude where dominance lacks: 0.096 to 320 and 0.12 to 2500 on bab5, 4.5 to 4400 on",
     "cont-101; some ε matches or outperforms the level-scheduled error on both bab5, boyd1 and lin, not on tuma1 (2.2 for 1.0) and cont-101 (4.5 for 0.42). (c) From k = 4 on sizes hardly matter:",
     "within a factor of 3; scalars are more than two orders worse in the paper, here by 3 on lin and not at all elsewhere, since the damping ε ‖A‖₁ bounds both. (d) Neither kind of pivoting plays a striking role for sweeps in the paper: so on bab5_it05, boyd1 and lin.",
-    "Inner pivoting takes tuma1 from 26 to 2.2; outer alone to 13, and bab5_it37 from 0.12 to 0.071; both are worse than inner alone on cont-101 (16 for 4.5): what is pushed to the end there gathers more. (e) Saturation after the fifth sweep: so, but cont-101 and tuma1 never settle. (f) Sweeps pay on a GPU: [incomplete-gpu.md](incomplete-gpu.md).",
+    "Inner pivoting takes tuma1 from 26 to 2.2; outer alone to 13, and bab5_it37 from 0.12 to 0.071; both are worse than inner alone on cont-101 (16 for 4.5): what is pushed to the end there gathers more. (e) Saturation after the fifth sweep: so, but cont-101 and tuma1 never settle. (f) On a GPU sweeps pay where level sets are many, not on boyd1: [incomplete-gpu.md](incomplete-gpu.md).",
     "With AMD before the cut, as these figures were made until 2026-11-26, errors by ε differ less, and lin with a shift of 1 diverges: the paper names no ordering but the matching's."]
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """MAGMA's symmetric indefinite factorization and LU, where the PyTorch of this machine carries MAGMA: rows for
-bench/dense_gpu.py.
+bench/dense_whole.py.
 
     bench/dense/torch_rows.py [--out rows.jsonl] [--sizes 1024,2048] [--repeat 3]
 
