@@ -191,8 +191,6 @@ int cmd_analyse(cli_args *args);
 int cmd_inertia(cli_args *args);
 int cmd_info(cli_args *args);
 int cmd_generate(cli_args *args);
-/** The file that `metapack generate lp-published` reads, NULL where it reads none. */
-const char *cli_generate_file(const cli_args *args);
 int cmd_convert(cli_args *args);
 int cmd_stats(cli_args *args);
 int cmd_bench(cli_args *args);

@@ -15,15 +15,15 @@ static void put(text *t, char c) {
     t->used++;
 }
 
-/* A word of the specification. The name of a file may have what parts words: that one in quotes. */
-static void put_word(text *t, const char *word, bool quoted) {
+/* A word of the specification, in quotes: the name of a file may have what parts words. */
+static void put_word(text *t, const char *word) {
     if (t->used) put(t, ' ');
-    if (quoted) put(t, '"');
+    put(t, '"');
     for (; *word; word++) {
-        if (*word == '"' && quoted) put(t, '"');
+        if (*word == '"') put(t, '"');
         put(t, *word);
     }
-    if (quoted) put(t, '"');
+    put(t, '"');
 }
 
 /** metapack generate FAMILY [PARAMETERS] [-o FILE]: write a test matrix. */
@@ -31,11 +31,7 @@ int cmd_generate(cli_args *args) {
     text t = {.used = 0};
     if (!args->nwords)
         return cli_usage_error(args, "no family: give one, as in: metapack generate nlpkkt 20");
-    const char *file = cli_generate_file(args);
-    for (int k = 0; k < args->nwords; k++) { /* the file's is the word that ends where it does */
-        const char *word = args->words[k];
-        put_word(&t, word, file && word + strlen(word) == file + strlen(file));
-    }
+    for (int k = 0; k < args->nwords; k++) put_word(&t, args->words[k]);
     if (t.used >= sizeof t.spec) return cli_usage_error(args, "the specification is too long");
     mpk_job job = {.struct_size = sizeof job,
                    .goal = MPK_GOAL_READ,

@@ -34,20 +34,6 @@ static void add(files *f, cli_kind kind, const char *what, const char *path) {
     if (kind == CLI_INPUT && f->ins < MOST) f->in[f->ins++] = (named){path, what, kind};
 }
 
-const char *cli_generate_file(const cli_args *args) {
-    static const char name[] = "file=", *const others[] = {"scaling=", "decades="};
-    if (!(args->command & CLI_GENERATE) || !args->nwords || strcmp(args->words[0], "lp-published"))
-        return NULL;
-    for (int k = 1; k < args->nwords; k++) {
-        const char *word = args->words[k];
-        if (!strncmp(word, name, strlen(name))) return word + strlen(name);
-        if (strncmp(word, others[0], strlen(others[0])) &&
-            strncmp(word, others[1], strlen(others[1])))
-            return word;
-    }
-    return NULL;
-}
-
 /* Inputs first by words, then all by options. */
 static void gather(const cli_args *args, files *f) {
     const unsigned matrix =
@@ -61,7 +47,6 @@ static void gather(const cli_args *args, files *f) {
     const int target = args->generate ? 0 : 1;
     if (args->command == CLI_CONVERT && !args->output && args->nwords == target + 1)
         add(f, CLI_MATRIX, "the target", args->words[target]);
-    add(f, CLI_INPUT, "the file of A", cli_generate_file(args));
     if (args->command == CLI_GENERATE && !args->output) add(f, CLI_MATRIX, "--output", "-");
     if (args->backend && !strncmp(args->backend, pipe, strlen(pipe)))
         add(f, CLI_INPUT, "--backend", args->backend + strlen(pipe));

@@ -184,18 +184,19 @@ static void take_rung(const rung *r, mpk_options *o) {
 
 /* The next rung is taken once this one's patience is at its end, or as soon as it will not do by
  * then at the rate of the last WINDOW iterations. */
-static bool stagnates(void *self, int32_t steps, const double *residual, double wanted) {
+static bool stagnates(void *self, const mpki_fgmres_cycle *p) {
     enum { WINDOW = 10 };
     climber *c = self;
     const int patience = c->rungs[c->at].patience;
-    if (c->stuck || patience == 0 || next_rung(c) < 0 || steps <= WINDOW) return false;
-    const double last = residual[steps - 1];
-    c->steps = c->before + steps;
-    c->reached = last;
-    if (steps >= patience) return true;
-    const double rate = last / residual[steps - 1 - WINDOW];
+    if (c->stuck || patience == 0 || next_rung(c) < 0 || p->steps <= WINDOW) return false;
+    const double last = p->residual[p->steps - 1];
+    const int32_t spent = p->iterations - c->before; /* with this rung, in all cycles */
+    c->steps = p->iterations;
+    c->reached = last * p->scale;
+    if (spent >= patience) return true;
+    const double rate = last / p->residual[p->steps - 1 - WINDOW];
     if (!(rate < 1)) return true;
-    return log(wanted / last) / log(rate) * WINDOW > patience - steps;
+    return log(p->wanted / last) / log(rate) * WINDOW > patience - spent;
 }
 
 /* Close the account of a rung: where its iterations end another one's begin. */
@@ -215,7 +216,6 @@ static mpk_status step_up(void *self) {
     climber *c = self;
     search *s = c->s;
     const mpk_options had = *c->o;
-    const int from = c->at;
     close_rung(c, c->steps, c->reached, MPK_NOT_CONVERGED);
     c->at = next_rung(c);
     take_rung(&c->rungs[c->at], c->o);
@@ -224,8 +224,7 @@ static mpk_status step_up(void *self) {
     if (!mpk_failed(status) || status == MPK_ERR_CANCELLED) return status;
     close_rung(c, c->before, INFINITY, status);
     mpki_clear_error(s->ctx);
-    c->stuck = true;
-    c->at = from;
+    c->stuck = true; /* and at stays: the ladder goes on behind the rung that failed */
     *c->o = had;
     return make_factor(s, c->o, note(s, c->o), NULL);
 }

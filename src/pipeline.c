@@ -45,8 +45,10 @@ typedef struct work {
 /* Better known before the work than after it: an output that cannot be written, or would replace
  * what is read or written besides. */
 static mpk_status look_at_files(mpk_context *ctx, const mpk_job *job) {
-    const char *const in[] = {job->matrix, job->rhs, job->perm, job->given_blocks,
-                              job->given_pivots};
+    char read[MPKI_MAX_WORD];
+    const bool reads = job->generate && mpki_generate_reads(job->generate, read);
+    const char *const in[] = {job->matrix,       job->rhs,          job->perm,
+                              job->given_blocks, job->given_pivots, reads ? read : NULL};
     const char *const out[] = {job->output, job->plot, job->trace};
     enum { IN = sizeof in / sizeof *in, OUT = sizeof out / sizeof *out };
     char text[512];

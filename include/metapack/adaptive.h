@@ -20,9 +20,11 @@ typedef struct mpk_attempt {
     mpk_precision precision;
     mpk_status status; /**< of the attempt; MPK_OK ended the search */
     int32_t iterations;
-    double residual; /**< true relative residual reached; infinity: no solution */
-    int64_t bytes;   /**< of its factor */
-    double time_s;   /**< factorization and solve */
+    /** Relative residual reached: the true one, or the method's where krylov is fgmres and the next
+     *  attempt went on from there; infinity: no solution. */
+    double residual;
+    int64_t bytes; /**< of its factor */
+    double time_s; /**< factorization and solve */
 } mpk_attempt;
 
 /** What an adaptive solve leaves to the caller. */

@@ -46,11 +46,9 @@ typedef struct iteration {
     double *history; /* of the right-hand side at work, when it is recorded or looked at */
     int32_t history_size;
     const mpki_refiner *refiner;
-    /* of the cycle at work, for the refiner: applications in it, those before the factor at hand,
-     * and what ends it */
-    int32_t applied, renewed;
-    const double *residuals;
-    double wanted;
+    /* of the cycle at work, for the refiner: applications in it, those before the factor at hand */
+    int32_t applied, renewed, looked; /* residuals that there is room for */
+    mpki_fgmres_cycle cycle;
     int32_t cycles;
     char message[MPKI_KRYLOV_MESSAGE]; /* of the last cycle, then of the right-hand side */
 } iteration;
@@ -88,10 +86,13 @@ static mpk_status residual(void *self, const void *x, const void *b, double want
 /* The factor made anew, where the iterations so far ask for it. */
 static mpk_status renew(iteration *it) {
     const mpki_refiner *r = it->refiner;
-    const int32_t steps = it->applied++ - it->renewed;
-    if (it->applied > it->history_size) return MPK_OK;
-    if (steps == 0 || !r->wants(r->self, steps, it->residuals + it->renewed, it->wanted))
-        return MPK_OK;
+    mpki_fgmres_cycle p = it->cycle;
+    const int32_t done = it->applied++;
+    if (done > it->looked) return MPK_OK;
+    p.steps = done - it->renewed;
+    p.iterations += done;
+    p.residual += it->renewed;
+    if (p.steps == 0 || !r->wants(r->self, &p)) return MPK_OK;
     mpki_apply_free(&it->m);
     mpki_memory_bound(it->ctx, 0, 0);
     mpk_status status = r->refactor(r->self);
@@ -344,8 +345,11 @@ static mpk_status solve_column(iteration *it, mpk_krylov_task *task, const void 
         task->history = it->history ? it->history + told : NULL;
         task->history_size = it->history ? it->history_size - told : 0;
         it->applied = it->renewed = 0;
-        it->residuals = task->history;
-        it->wanted = task->tolerance;
+        it->looked = task->history_size;
+        it->cycle = (mpki_fgmres_cycle){.iterations = account->iterations,
+                                        .residual = task->history,
+                                        .scale = first ? 1 : before.relative,
+                                        .wanted = task->tolerance};
         memset(it->d, 0, bytes);
         it->cycles++;
         measuring_free(it);
@@ -433,6 +437,7 @@ static void gather(iteration *it, const mpki_quality *q, const mpk_krylov_info *
     info->krylov = *account;
     if (!it->record) return;
     it->record->count = account->history_count;
+    if (it->record->count > it->record->size) it->record->count = it->record->size;
     if (it->record->count > 0) /* there may be no room for any */
         memcpy(it->record->residual, it->history, (size_t)it->record->count * sizeof(double));
 }
@@ -453,10 +458,12 @@ mpk_status mpki_iterate(const mpki_columns *columns, mpki_found *found, mpki_rec
     if (!fac->form->exact) mpki_memory_bound(ctx, fac->info.bytes, options->memory_limit);
     it.accuracy = mpki_accuracy(options, an->scalar);
     it.refiner = refiner;
-    if (record)
-        it.history_size = record->size;
-    else if (refiner)
-        it.history_size = options->max_iterations < LOOKED_AT ? options->max_iterations : LOOKED_AT;
+    if (record) it.history_size = record->size;
+    if (refiner && refiner->wants) { /* what it looks at does not depend on what is recorded */
+        const int32_t most =
+            options->max_iterations < LOOKED_AT ? options->max_iterations : LOOKED_AT;
+        if (it.history_size < most) it.history_size = most;
+    }
     if (!mpk_failed(status)) status = make(&it);
     found->info.krylov.method = task.method;
     verdict->iterated = true;

@@ -15,14 +15,22 @@ typedef struct mpki_record {
     int32_t size, count;
 } mpki_record;
 
+/** How far a solve has come, in cycles of FGMRES: each begins from the residual of the one before. */
+typedef struct mpki_fgmres_cycle {
+    int32_t iterations;     /* of the solve so far */
+    int32_t steps;          /* of this cycle, with the present factor */
+    const double *residual; /* steps entries: after each, relative to what the cycle began with */
+    double scale;           /* that, relative to b */
+    double wanted;          /* of residual, what ends the cycle */
+} mpki_fgmres_cycle;
+
 /** A preconditioner that becomes another one while FGMRES iterates, which it may (Saad 1993). */
 typedef struct mpki_refiner {
     void *self;
     const void *start; /* n x nrhs: solutions to begin with; NULL: 0 */
     /* Is the factor to be made anew now? Asked before each application by FGMRES on the host; NULL:
-     * never. residual [in] `steps` entries: after each iteration with the present one, relative;
-     * wanted: what ends them */
-    bool (*wants)(void *self, int32_t steps, const double *residual, double wanted);
+     * never */
+    bool (*wants)(void *self, const mpki_fgmres_cycle *cycle);
     /* Make it anew, in place: nothing of it is in use.
      * Returns MPK_OK or above: the factor can be applied */
     mpk_status (*refactor)(void *self);

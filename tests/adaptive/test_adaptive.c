@@ -16,7 +16,8 @@ typedef struct job {
     mpk_status status;
 } job;
 
-static job go(const char *spec, const mpk_options *o) {
+/* `told` residuals are recorded. */
+static job go_told(const char *spec, const mpk_options *o, int32_t told) {
     job j = {0};
     assert_int_equal(mpk_context_create(NULL, &j.ctx), MPK_OK);
     assert_int_equal(mpk_problem_generate(j.ctx, spec, 1, &j.problem), MPK_OK);
@@ -26,9 +27,13 @@ static job go(const char *spec, const mpk_options *o) {
     j.b = malloc((size_t)j.n * sizeof *j.b);
     j.x = malloc((size_t)j.n * sizeof *j.x);
     for (int i = 0; i < j.n; i++) j.b[i] = sin(i + 1.0), j.x[i] = NAN;
-    j.status = mpk_solve_adaptive(j.ctx, j.problem, o, 1, j.b, j.n, j.x, j.n, j.history, 64,
+    j.status = mpk_solve_adaptive(j.ctx, j.problem, o, 1, j.b, j.n, j.x, j.n, j.history, told,
                                   &j.count, &j.r);
     return j;
+}
+
+static job go(const char *spec, const mpk_options *o) {
+    return go_told(spec, o, 64);
 }
 
 static double residual(const job *j) {
@@ -96,9 +101,9 @@ static void test_ladder(void **state) {
 static void test_refines_while_iterating(void **state) {
     (void)state;
     static const char *const specs[] = {"nlpkkt 6", "stokes mac 20", "lp-kkt 200 400 4",
-                                        "helmholtz 3d 12"};
+                                        "helmholtz 3d 12", "mycielskian 10"};
     int climbed = 0;
-    for (int k = 0; k < 4; k++)
+    for (int k = 0; k < 5; k++)
         for (int rounding = 0; rounding < 2; rounding++) {
             mpk_options o;
             mpk_options_init(&o);
@@ -116,9 +121,46 @@ static void test_refines_while_iterating(void **state) {
             }
             assert_true(sum >= j.r.solve.krylov.iterations);
             climbed += j.r.attempts > 1;
+            /* however many residuals are recorded */
+            for (int32_t told = 0; j.r.attempts > 1 && told < 14; told += 13) {
+                job again = go_told(specs[k], &o, told);
+                assert_int_equal(again.r.attempts, j.r.attempts);
+                assert_int_equal(again.count, told < j.count ? told : j.count);
+                assert_memory_equal(again.x, j.x, (size_t)j.n * sizeof *j.x);
+                assert_memory_equal(again.history, j.history,
+                                    (size_t)again.count * sizeof *j.history);
+                for (int a = 0; a < j.r.attempts; a++)
+                    assert_int_equal(again.r.attempt[a].iterations, j.r.attempt[a].iterations);
+                end(&again);
+            }
             end(&j);
         }
-    (void)climbed;
+    assert_true(climbed > 0);
+}
+
+/* The next rung has no memory: the one before is made again and goes on, and the failed one is not
+ * tried twice. */
+static void test_refines_without_memory(void **state) {
+    (void)state;
+    mpk_options o;
+    mpk_options_init(&o);
+    o.direct = MPK_OFF;
+    o.krylov = MPK_KRYLOV_FGMRES;
+    job j = go("mycielskian 10", &o);
+    mpk_factor_info info;
+    mpk_factor_info_get(j.r.factor, &info);
+    assert_int_equal(j.r.attempts, 2);
+    end(&j);
+    o.memory_limit = 0.9 * (double)info.peak_bytes;
+    j = go("mycielskian 10", &o);
+    assert_int_equal(j.status, MPK_NOT_CONVERGED);
+    assert_true(j.r.attempts >= 3);
+    const mpk_attempt *a = j.r.attempt;
+    assert_int_equal(a[0].status, MPK_NOT_CONVERGED);
+    assert_int_equal(a[1].status, MPK_ERR_MEMORY);
+    assert_true(a[2].drop_tolerance == a[0].drop_tolerance && a[2].iterations > a[0].iterations);
+    for (int k = 3; k < j.r.attempts; k++) assert_true(a[k].drop_tolerance < a[1].drop_tolerance);
+    end(&j);
 }
 
 /* A tolerance that nothing reaches: an honest failure, with the best there is. */
@@ -372,6 +414,7 @@ int main(void) {
         cmocka_unit_test(test_direct_where_it_fits),
         cmocka_unit_test(test_ladder),
         cmocka_unit_test(test_refines_while_iterating),
+        cmocka_unit_test(test_refines_without_memory),
         cmocka_unit_test(test_ordering),
         cmocka_unit_test(test_honest_failure),
         cmocka_unit_test(test_memory_limit),

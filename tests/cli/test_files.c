@@ -244,7 +244,7 @@ static void published(void **state) {
         assert_code(&o, 0);
         RUN(&o, NULL, "generate", "lp-published", "decades=2", list[k], "-o", list[k]);
         assert_code(&o, 1);
-        assert_has(o.err, "it is not written over");
+        assert_has(o.err, "is not to be written over");
         RUN(&o, NULL, "solve", "p.mtx", "-q");
         assert_code(&o, 0);
         unlink(list[k]), unlink("p.mtx");
@@ -259,6 +259,14 @@ static void published(void **state) {
         "p.mtx");
     assert_code(&o, 2);
     assert_has(o.err, "this is no system [D A'; A -delta I]");
+    RUN(&o, NULL, "generate", "lp-kkt", "20", "30", "-o", "k.mtx");
+    RUN(&o, NULL, "convert", "--generate", "lp-published k.mtx", "./k.mtx");
+    assert_code(&o, 1);
+    assert_has(o.err, "is not to be written over");
+    RUN(&o, NULL, "solve", "--generate", "lp-published decades=2 file=k.mtx", "-o", "k.mtx");
+    assert_code(&o, 1);
+    assert_has(o.err, "is not to be written over");
+    unlink("k.mtx");
     RUN(&o, NULL, "generate", "lp-published", "none.mtx");
     assert_code(&o, 2);
     RUN(&o, NULL, "generate", "lp-published");

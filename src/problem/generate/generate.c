@@ -141,28 +141,34 @@ static const mpki_parameter *choose(const mpki_family *family, const bool *given
     return NULL;
 }
 
+/* The same, of a file's name with an '=' too. value [out]: what stands for it in the word */
+static const mpki_parameter *parameter_of(const mpki_family *family, const bool *given,
+                                          const char *word, const char **value) {
+    const char *equals = strchr(word, '=');
+    const mpki_parameter *p = choose(family, given, word, equals);
+    *value = equals ? equals + 1 : word;
+    if (p || !equals) return p;
+    p = choose(family, given, word, NULL);
+    *value = word;
+    return p && p->text ? p : NULL;
+}
+
 static mpk_status take_word(mpki_generator *g, const mpki_family *family, bool *given,
                             const char *word) {
     char valid[160] = "";
-    const char *equals = strchr(word, '=');
-    const mpki_parameter *p = choose(family, given, word, equals);
+    const char *value;
+    const mpki_parameter *p = parameter_of(family, given, word, &value);
     list_parameters(family, valid, sizeof valid);
-    if (!p && equals) { /* the name of a file may have an '=' */
-        p = choose(family, given, word, NULL);
-        if (p && p->text)
-            equals = NULL;
-        else
-            p = NULL;
-    }
     if (!p)
         return mpki_error(g->ctx, MPK_ERR_ARGUMENT, STAGE, -1, "%s: %s '%s'; the parameters are %s",
-                          g->family, equals ? "no parameter" : "one value too many,", word, valid);
+                          g->family, strchr(word, '=') ? "no parameter" : "one value too many,",
+                          word, valid);
     int k = (int)(p - family->parameters);
     if (given[k])
         return mpki_error(g->ctx, MPK_ERR_ARGUMENT, STAGE, -1, "%s: %s is given twice", g->family,
                           p->name);
     given[k] = true;
-    return parse_parameter(g, p, equals ? equals + 1 : word, &g->value[k]);
+    return parse_parameter(g, p, value, &g->value[k]);
 }
 
 /* The next word of the spec, cut where it is too long; false at its end. Inside of "..." a space is
@@ -187,13 +193,33 @@ static bool next_word(const char **spec, char *word, size_t size) {
     return found;
 }
 
+static const mpki_family *family_of(const char *name) {
+    for (int k = 0; k < FAMILIES; k++)
+        if (!strcmp(families[k]->name, name)) return families[k];
+    return NULL;
+}
+
+bool mpki_generate_reads(const char *spec, char *path) {
+    char word[MPKI_MAX_WORD] = "";
+    bool given[MPKI_MAX_PARAMETERS] = {false};
+    next_word(&spec, word, sizeof word);
+    const mpki_family *family = family_of(word);
+    while (family && next_word(&spec, word, sizeof word)) {
+        const char *value;
+        const mpki_parameter *p = parameter_of(family, given, word, &value);
+        if (!p) return false;
+        given[p - family->parameters] = true;
+        if (p->text) strcpy(path, value);
+        if (p->text) return true;
+    }
+    return false;
+}
+
 static mpk_status parse(mpki_generator *g, const char *spec, const mpki_family **chosen) {
     char word[MPKI_MAX_WORD] = "", valid[256] = "";
     bool given[MPKI_MAX_PARAMETERS] = {false};
-    const mpki_family *family = NULL;
     next_word(&spec, word, sizeof word);
-    for (int k = 0; k < FAMILIES; k++)
-        if (!strcmp(families[k]->name, word)) family = families[k];
+    const mpki_family *family = family_of(word);
     if (!family) {
         list_families(valid, sizeof valid);
         return mpki_error(g->ctx, MPK_ERR_ARGUMENT, STAGE, -1,

@@ -55,6 +55,9 @@ mpk_status mpki_generator_size(mpki_generator *g, double n, double nnz);
  *  Returns MPK_OK | MPK_ERR_ARGUMENT, _SIZE */
 mpk_status mpki_generate_sizes(mpk_context *ctx, const char *spec, double *n, double *nnz);
 
+/** Does `spec` read a file? path [out] its name, MPKI_MAX_WORD bytes. */
+bool mpki_generate_reads(const char *spec, char *path);
+
 /** Add an entry of the lower triangle, or any of a general matrix. Room was made by
  *  mpki_generator_size(). */
 static inline void mpki_emit(mpki_generator *g, int64_t row, int64_t col, double value) {
