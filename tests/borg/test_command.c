@@ -261,6 +261,11 @@ static void test_interpret(void **state) {
                            "3 5 1 2 3 4 5 10\nend"),
                      1);
     assert_non_null(strstr(get("err"), "p[5] of 5 elements"));
+    put("half.cl", "__kernel void k(__global half *h) { h[get_group_id()] *= 2; }\n");
+    assert_int_equal(borgc("-DWG_SIZE=1 --interpret half.cl > out <<'end'\n"
+                           "3 5 0 -0 0.5 0 -0\nend"),
+                     0);
+    assert_string_equal(get("out"), "h 5 0x0p+0 -0x0p+0 0x1p+0 0x0p+0 -0x0p+0\n");
 }
 
 /* Work-items that share the rows of a matrix; kernels with one for each row refuse that. */
