@@ -367,6 +367,11 @@ static void test_stage(void **state) {
     assert_non_null(strstr(get("err"), "two.cl:2:"));
     assert_non_null(strstr(get("err"), "an index outside of the group's piece"));
     assert_int_equal(borgc("--emit=opencl -DWG_SIZE=2 --stage=p two.cl 2> err"), 2);
+    put("short.cl", "__kernel void k(__global short *s) { s[get_group_id() * 8] += 1; }\n");
+    assert_int_equal(borgc("--emit=cuda -DWG_SIZE=1 --stage=s short.cl > out 2> err"), 2);
+    assert_non_null(
+        strstr(get("err"), "'s' cannot be staged: its elements are char, short or half"));
+    assert_string_equal(get("out"), "");
     put("much.cl", "__kernel void k(__global double *p, __global const double *q) {\n"
                    "    p[get_group_id() * 128] = q[get_group_id() * 128];\n}\n");
     assert_int_equal(borgc("--emit=cuda -DWG_SIZE=1 --stage=p,q much.cl 2> err"), 2);
@@ -449,6 +454,7 @@ static void test_sizes(void **state) {
                                         "--emit=c --sizes=any",
                                         "--emit=vrptx --sizes=any --set=p=3",
                                         "--emit=vrptx --sizes=any --dump=ssa",
+                                        "--emit=vrptx --sizes=any --verify",
                                         "--emit=vrptx --sizes=any -DWG_PACK=2",
                                         "--emit=vrptx --sizes=3,3",
                                         "--emit=vrptx --sizes=0",
