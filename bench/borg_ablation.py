@@ -9,9 +9,10 @@ memory, as in the thesis (--kernels ldus --sizes 4,8,12,16,20,24,28,32 --count 1
 7.8: each kernel with all reorderings through memory, then with ever more kinds of them; then with approximate reciprocals; and
 each of these with every value through memory (streaming). 7.9: WG_PACK, in both lane orders. 7.10: five sums in a loop that is unrolled, whose
 bound is read at run time, and whose bound each work-item reads for itself. The variants of a kernel are timed by turns.
+--moves: which moves LDUS has, counted in what borgc makes (nothing is timed; --sizes 4,8,12,16,32 for the page).
 Code that is the same text is timed once. Rows go to BUILD/bench/ablation.jsonl; a run that was broken off goes on from
 there, --fresh begins anew. Needs what `make bench-borg` builds."""
-import argparse, json, os, shutil, sys, time
+import argparse, json, os, re, shutil, sys, time
 
 import chart
 from borg import BACKENDS, FLAT, ROOT, SEVEN, Rows, build, compile_c, cpu, emit, listed, run, say, shapes
@@ -27,6 +28,14 @@ SEEN = ("Seen on Zen 4: where a group fills registers (n from 8 on) only scalar 
         "other; interleaving pays with a matrix in each lane (LDUS at n = 4 and 8, TRSV at 4), and loops whose bound is read at run time cost something once what they carry no "
         "longer fits the registers.")
 LOOPS = ["UNROLLED", "UNIFORM", "MASKED"]
+MOVED = re.compile(r"= (?:m\d+\[\d+\];|b_gather_f64\(\(vm\)-1, m\d+,)")  # a lane, or lanes, of what was stored for a move
+MOVES = ("Why columns (c) and (d) are equal in the rows of LDUS above: how often each kind of move occurs in what `borgc --emit=avx512 --flat=never --whole-packs` makes of it in double "
+         "(reads of what was stored for a move, more with `--disable=KIND` than without; a warning tells where there are none).", "",
+         "In the thesis an array is one register of unlimited width, its elements of one work-item side by side, so `a[ix] = shuffle(a[ix], 2)` is a part repeated, a vector broadcast. Here each "
+         "element of the array is a register of its own, with the work-items side by side: the same line is one scalar broadcast for each element, and a segmented one where two groups share a "
+         "register (n = 4). Vector broadcasts are there where groups are interleaved, two or four of them: a value of each group is then repeated for its work-items. With eight groups it is a "
+         "whole register, and reused. Where groups of half a register or more lie one after the other and are several, what is the same for a group is a scalar of its own, so nothing is moved. "
+         "The figure's rows are of groups one after the other, as the thesis has them; `bench/borg_ablation.py --interleaved` measures 7.8 for the others.")
 
 
 def streaming(name):
@@ -149,12 +158,38 @@ def report(o, rows):
     put_section(o.report, "Figures 7.8 to 7.10 from memory" if o.count else "What single parts bring", "\n".join(text + ["", f"![ablations]({picture})", ""]))
 
 
+def moves(o, n, pack, order):
+    """How many moves of each kind LDUS has: reads from memory that stand for moves once the kind is left out."""
+    counts = []
+    for off in ("", *KINDS):
+        done = run([o.borgc, "--emit=avx512", "--flat=never", "--whole-packs", f"--lane-order={order}", "-D", f"WG_SIZE={n}", "-D", f"WG_PACK={pack}",
+                    *([f"--disable={off}"] if off else []), f"{ROOT}/src/kernels/cl/ldus.cl"])
+        if done.returncode:
+            sys.exit(done.stderr)
+        counts.append(len(MOVED.findall(done.stdout)))
+    return [count - counts[0] for count in counts[1:]]
+
+
+def count_moves(o):
+    text = [f"`bench/borg_ablation.py --moves --sizes {','.join(map(str, o.sizes))}`", "", *MOVES, "", f"| n | WG_PACK | groups | {' | '.join(KINDS)} |", "|" + "---|" * (3 + len(KINDS))]
+    for n in o.sizes:
+        for order, groups in (("wi", "one after the other"), ("wg", "interleaved")):
+            for pack in (1, 2, 4, 8):
+                if pack * n > 64 or (pack == 1 and order == "wg"):
+                    continue
+                text.append(f"| {n} | {pack} | {groups} | {' | '.join(map(str, moves(o, n, pack, order)))} |")
+                say(text[-1])
+    if o.report:
+        put_section(o.report, "Figure 7.8: which moves LDUS has", "\n".join(text + [""]))
+
+
 def arguments():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--build", default="build")
     p.add_argument("--kernels", default=",".join(SEVEN), help=f"of {','.join(SEVEN)}")
     p.add_argument("--sizes")
     p.add_argument("--interleaved", action="store_true", help="7.8 alone, of WG_PACK 4 with groups interleaved")
+    p.add_argument("--moves", action="store_true", help="count moves of LDUS alone")
     p.add_argument("--quick", action="store_true", help="sizes 4 and 8 alone; a report only where asked for")
     p.add_argument("--jobs", type=int, default=os.cpu_count())
     p.add_argument("--compile-limit", type=float, default=40, help="seconds of processor time for one compilation; what takes longer is left out")
@@ -173,9 +208,11 @@ def arguments():
         p.error("--jobs, --compile-limit and --memory are positive, --count is not negative")
     o.build = os.path.abspath(o.build)
     o.work, o.driver, o.borgc = f"{o.build}/bench/ablation", f"{o.build}/bench/borg_driver", f"{o.build}/borgc"
-    for file in (o.driver, o.borgc):
+    for file in (o.borgc,) if o.moves else (o.driver, o.borgc):
         if not os.path.exists(file):
             sys.exit(f"{file} is not there: make bench-borg builds it")
+    if o.moves:
+        return o
     if not shutil.which("gcc") or " avx512f" not in open("/proc/cpuinfo", encoding="utf-8").read():
         sys.exit("gcc and a processor with AVX-512 are needed")
     os.makedirs(o.work, exist_ok=True)
@@ -184,6 +221,9 @@ def arguments():
 
 def main():
     o = arguments()
+    if o.moves:
+        count_moves(o)
+        return 0
     rows = Rows(f"{o.build}/bench/ablation{'-quick' if o.quick else ''}{'-interleaved' if o.interleaved else ''}{'-batch' if o.count else ''}.jsonl", o.fresh)
     for n in o.sizes:
         for kernel in [*o.kernels, *([] if o.interleaved else ["gema5"])]:

@@ -6,6 +6,7 @@
 uint16_t borg_half_bits(double x) {
     const uint16_t sign = signbit(x) ? 0x8000 : 0;
     int e;
+    if (x == 0) return sign;
     x = fabs(x);
     if (x != x) return 0x7e00;
     if (x >= 65520) return sign | 0x7c00;

@@ -61,7 +61,9 @@ static const char usage[] =
     "  --interpret          run the kernel on arguments from standard input (see borgc(1))\n"
     "  -Werror              warnings fail\n"
     "  --help, --version\n"
-    "What a backend, a kernel or --ir leaves no place for is refused.\n";
+    "What a backend or --ir leaves no place for is refused; what a kernel does not: "
+    "--loops=always,\n"
+    "--flat, --stage and named --nontemporal.\n";
 
 static int complain(const char *reason, const char *what) {
     fprintf(stderr, "borgc: %s%s%s\n", reason, what ? ": " : "", what ? what : "");

@@ -93,11 +93,11 @@ static borg_status check_dump(borg_program *p, const borg_options *o, bool passe
 /* A kernel for warps of any size comes straight from the tree. */
 static borg_status check_any_size(borg_program *p, const borg_options *o) {
     if ((o->set && *o->set) || o->pack > 1 || o->pack == BORG_PACK_AUTO || o->unroll_budget ||
-        o->optimise || o->loops || o->no_vector || o->flat ||
+        o->optimise || o->loops || o->no_vector || o->flat || o->verify ||
         (o->dump && strcmp(o->dump, "ast") != 0))
         return refuse(p, "--sizes=any: no intermediate form is made, so --set, WG_PACK, --loops, "
-                         "--flat, --no-vector, --unroll-budget, --optimise and dumps but ast's "
-                         "have nothing to say");
+                         "--flat, --no-vector, --unroll-budget, --optimise, --verify and dumps "
+                         "but ast's have nothing to say");
     return check_backend(p, o, o->backend);
 }
 

@@ -73,10 +73,11 @@ static void count_bytes(chain *k, const borg_inst *v, double weight) {
     if (!load && v->op != BORG_STORE && v->op != BORG_STOREA) return;
     if (v->args[0]->op == BORG_LOCAL) return;
     const borg_inst *value = load ? v : borg_stored(v);
+    const int32_t each = borg_type_bytes(borg_access_type(k->m, v));
     const borg_inst *p = v->args[0];
     while (p->op != BORG_PARAM && p->nargs > 0) p = p->args[0]; /* arrays of pointers */
     if (p->op != BORG_PARAM) return;
-    const double bytes = weight * (double)borg_lanes(k->m, value) * borg_type_bytes(value->type);
+    const double bytes = weight * (double)borg_lanes(k->m, value) * each;
     k->bytes[p->index] += bytes;
     if (!load) k->written[p->index] += bytes;
 }
@@ -131,13 +132,15 @@ static void start(chain *k, int32_t ids) {
 
 /* How far a group's part of an array goes of which it reads some things several times: 0 where all
  * groups read the same, below 0 where that is not known. */
-static double extent_of(const borg_block *block, int32_t param, double extent) {
+static double extent_of(const borg_module *m, const borg_block *block, int32_t param,
+                        double extent) {
     for (const borg_inst *v = block->first; v; v = v->next) {
         for (int32_t k = 0; k < 2; ++k)
-            if (v->block[k]) extent = extent_of(v->block[k], param, extent);
+            if (v->block[k]) extent = extent_of(m, v->block[k], param, extent);
         if (v->op != BORG_LOADA || v->args[0]->op != BORG_PARAM || v->args[0]->index != param)
             continue;
-        const double far = (double)(v->a < 0 ? -v->a : v->a) * borg_type_bytes(v->type);
+        const int32_t each = borg_type_bytes(borg_access_type(m, v));
+        const double far = (double)(v->a < 0 ? -v->a : v->a) * each;
         if (v->spread == BORG_UNI || far > 0) extent = later(extent, far);
     }
     return extent;
@@ -150,7 +153,7 @@ double borg_bytes_of_group(borg_module *m) {
     start(&k, ids);
     follow(&k, m->body, 1.0);
     for (int32_t i = 0; i < m->nparams; ++i) {
-        const double extent = extent_of(m->body, i, -1), bytes = k.bytes[i] / m->pack;
+        const double extent = extent_of(m, m->body, i, -1), bytes = k.bytes[i] / m->pack;
         all += extent >= 0 && m->params[i].readonly && extent < bytes ? extent : bytes;
     }
     return all;

@@ -33,6 +33,31 @@ const char *ctext_temp(ctext *c, const char *type, const char *expression) {
     return name;
 }
 
+static const char *parameter_type(const borg_param *p) {
+    static const char *const types[][2] = {{"void", "void"},        {"uint8_t", "uint8_t"},
+                                           {"int32_t", "uint32_t"}, {"int64_t", "uint64_t"},
+                                           {"float", "float"},      {"double", "double"},
+                                           {"void *", "void *"},    {"int8_t", "uint8_t"},
+                                           {"int16_t", "uint16_t"}, {"uint16_t", "uint16_t"}};
+    return types[p->type == BORG_PTR ? p->elem : p->type][p->uns];
+}
+
+void ctext_parameters(ctext *c, const borg_module *m, bool types) {
+    for (int32_t i = 0; i < m->nparams; ++i) {
+        const borg_param *p = &m->params[i];
+        borg_put(c->out, ", ");
+        if (types) {
+            borg_put(c->out, "%s%s ", p->type == BORG_PTR && p->readonly ? "const " : "",
+                     parameter_type(p));
+            for (int32_t k = 0; k < (p->type == BORG_PTR ? p->depth : 0); ++k)
+                borg_put(c->out, "*");
+            if (p->type == BORG_PTR && p->restricted) borg_put(c->out, "restrict ");
+        }
+        borg_put(c->out, "p_%s", p->name);
+    }
+    borg_put(c->out, ")");
+}
+
 void ctext_param(ctext *c, const borg_module *m, borg_inst *v, const char *type) {
     const borg_param *p = &m->params[v->index];
     ctext_name(c, v, 0,

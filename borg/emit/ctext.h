@@ -39,6 +39,9 @@ const char *ctext_literal(const ctext *c, borg_type type, uint64_t bits);
 /** Name a parameter, in a value whose scalars are of a C type. */
 void ctext_param(ctext *c, const borg_module *m, borg_inst *v, const char *type);
 
+/** ", double *p_x" of each parameter, the types in a declaration alone; behind them ")". */
+void ctext_parameters(ctext *c, const borg_module *m, bool types);
+
 /** Variables for the PHIs of a LOOP, before it; the loop. */
 void ctext_phis(ctext *c, const borg_inst *v);
 void ctext_loop(ctext *c, const borg_inst *v);

@@ -54,19 +54,25 @@ borg_inst *borg_lower_complex_quotient(borg_lowerer *l, borg_inst *x, borg_inst 
     return borg_lower_pair(l, both(l, BORG_FDIV, re, d), both(l, BORG_FDIV, im, d));
 }
 
-/* The larger part times sqrt(1 + q^2), q the quotient of both. */
+/* The larger part times sqrt(1 + q^2), q the quotient of both. As in C: infinite where a part is,
+ * else NaN where a part is. FMAX and FMIN give their first operand where one is NaN: so a NaN is in
+ * `small` or `large`, and so is an infinite part beside it. */
 static borg_inst *absolute(borg_lowerer *l, borg_inst *x, borg_inst *y) {
     const borg_type type = x->type;
-    borg_inst *large = both(l, BORG_FMAX, x, y), *small = both(l, BORG_FMIN, x, y);
+    const bool single = type == BORG_F32;
+    borg_inst *large = both(l, BORG_FMAX, x, y), *small = both(l, BORG_FMIN, y, x);
     borg_inst *zero = borg_lower_const(l, type, 0);
-    borg_inst *one =
-        borg_lower_const(l, type, type == BORG_F32 ? 0x3f800000u : UINT64_C(0x3ff) << 52);
+    borg_inst *one = borg_lower_const(l, type, single ? 0x3f800000u : UINT64_C(0x3ff) << 52);
+    borg_inst *inf = borg_lower_const(l, type, single ? 0x7f800000u : UINT64_C(0x7ff) << 52);
     borg_inst *none = borg_lower_cmp(l, BORG_FCMP, BORG_EQ, false, large, zero);
     borg_inst *q =
         both(l, BORG_FDIV, small, borg_lower_elem(l, BORG_SELECT, type, none, one, large));
     borg_inst *root = borg_lower_elem(
         l, BORG_SQRT, type, both(l, BORG_FADD, one, both(l, BORG_FMUL, q, q)), NULL, NULL);
-    return both(l, BORG_FMUL, large, root);
+    borg_inst *infinite = borg_lower_elem(
+        l, BORG_OR, BORG_I1, borg_lower_cmp(l, BORG_FCMP, BORG_EQ, false, large, inf),
+        borg_lower_cmp(l, BORG_FCMP, BORG_EQ, false, small, inf), NULL);
+    return borg_lower_elem(l, BORG_SELECT, type, infinite, inf, both(l, BORG_FMUL, large, root));
 }
 
 borg_inst *borg_lower_complex(borg_lowerer *l, borg_builtin builtin, borg_inst *const *args) {

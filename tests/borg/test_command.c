@@ -261,6 +261,11 @@ static void test_interpret(void **state) {
                            "3 5 1 2 3 4 5 10\nend"),
                      1);
     assert_non_null(strstr(get("err"), "p[5] of 5 elements"));
+    put("half.cl", "__kernel void k(__global half *h) { h[get_group_id()] *= 2; }\n");
+    assert_int_equal(borgc("-DWG_SIZE=1 --interpret half.cl > out <<'end'\n"
+                           "3 5 0 -0 0.5 0 -0\nend"),
+                     0);
+    assert_string_equal(get("out"), "h 5 0x0p+0 -0x0p+0 0x1p+0 0x0p+0 -0x0p+0\n");
 }
 
 /* Work-items that share the rows of a matrix; kernels with one for each row refuse that. */
@@ -362,6 +367,11 @@ static void test_stage(void **state) {
     assert_non_null(strstr(get("err"), "two.cl:2:"));
     assert_non_null(strstr(get("err"), "an index outside of the group's piece"));
     assert_int_equal(borgc("--emit=opencl -DWG_SIZE=2 --stage=p two.cl 2> err"), 2);
+    put("short.cl", "__kernel void k(__global short *s) { s[get_group_id() * 8] += 1; }\n");
+    assert_int_equal(borgc("--emit=cuda -DWG_SIZE=1 --stage=s short.cl > out 2> err"), 2);
+    assert_non_null(
+        strstr(get("err"), "'s' cannot be staged: its elements are char, short or half"));
+    assert_string_equal(get("out"), "");
     put("much.cl", "__kernel void k(__global double *p, __global const double *q) {\n"
                    "    p[get_group_id() * 128] = q[get_group_id() * 128];\n}\n");
     assert_int_equal(borgc("--emit=cuda -DWG_SIZE=1 --stage=p,q much.cl 2> err"), 2);
@@ -444,6 +454,7 @@ static void test_sizes(void **state) {
                                         "--emit=c --sizes=any",
                                         "--emit=vrptx --sizes=any --set=p=3",
                                         "--emit=vrptx --sizes=any --dump=ssa",
+                                        "--emit=vrptx --sizes=any --verify",
                                         "--emit=vrptx --sizes=any -DWG_PACK=2",
                                         "--emit=vrptx --sizes=3,3",
                                         "--emit=vrptx --sizes=0",

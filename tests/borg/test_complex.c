@@ -69,7 +69,45 @@ static void test_values(void **state) {
     borg_program_free(p);
 }
 
-/* Batches of c and z by all targets; others refuse nothing that they take in real numbers. */
+/* cabs where a part is zero, infinite or NaN: C's. */
+static void test_absolute(void **state) {
+    (void)state;
+    static const double parts[] = {0, 1, -3, 1e-200, 1e300, -INFINITY, INFINITY, NAN};
+    enum { PARTS = sizeof parts / sizeof *parts, PAIRS = PARTS * PARTS };
+    double re[PAIRS], im[PAIRS], got[PAIRS];
+    float low[PAIRS], lim[PAIRS], lgot[PAIRS];
+    for (int i = 0; i < PAIRS; ++i) {
+        re[i] = parts[i % PARTS], im[i] = parts[i / PARTS];
+        low[i] = isnan(re[i]) ? NAN : re[i] < 1e20 || isinf(re[i]) ? (float)re[i] : 4;
+        lim[i] = isnan(im[i]) ? NAN : im[i] < 1e20 || isinf(im[i]) ? (float)im[i] : 4;
+    }
+    for (int strict = 0; strict < 2; ++strict) {
+        borg_options o = {.size = 1, .strict = strict, .verify = true};
+        borg_program *p =
+            compiled("__kernel void k(__global const double *x, __global const double *y,\n"
+                     "                __global double *r, __global const float *u,\n"
+                     "                __global const float *v, __global float *s) {\n"
+                     "    long i = get_group_id(); r[i] = cabs(CMPLX(x[i], y[i]));\n"
+                     "    s[i] = cabs(CMPLX(u[i], v[i])); }\n",
+                     &o);
+        const borg_arg args[] = {{.data = re, .count = PAIRS},  {.data = im, .count = PAIRS},
+                                 {.data = got, .count = PAIRS}, {.data = low, .count = PAIRS},
+                                 {.data = lim, .count = PAIRS}, {.data = lgot, .count = PAIRS}};
+        assert_true(borg_interpret(p->units[0].module, NULL, args, 0, PAIRS, 0, &p->diags));
+        for (int i = 0; i < PAIRS; ++i) {
+            const double want[] = {hypot(re[i], im[i]), (double)hypotf(low[i], lim[i])};
+            const double have[] = {got[i], (double)lgot[i]};
+            for (int k = 0; k < 2; ++k)
+                if (isfinite(want[k]) ? fabs(have[k] - want[k]) > (k ? 1e-6 : 1e-15) * want[k]
+                                      : !(have[k] == want[k] || (isnan(have[k]) && isnan(want[k]))))
+                    fail_msg("cabs(%g, %g) is %g, not %g", re[i], im[i], have[k], want[k]);
+        }
+        borg_program_free(p);
+    }
+}
+
+/* Batches of c and z by the backends that run here; opencl and vrptx have theirs in test_emit.c and
+ * test_vrptx.c. */
 static void test_emitted(void **state) {
     (void)state;
     variant list[] = {
@@ -80,6 +118,10 @@ static void test_emitted(void **state) {
          .order = BORG_WG_MINOR,
          .single = true},
         {.kernel = "./kernels/complex", .size = 8, .pack = 1},
+        {.kernel = "./kernels/absolute", .size = 4, .pack = 1},
+        {.kernel = "./kernels/absolute", .size = 5, .pack = 2, .single = true},
+        {.kernel = "./kernels/absolute", .size = 4, .pack = 4, .order = BORG_WG_MINOR},
+        {.kernel = "./kernels/absolute", .size = 16, .pack = 1, .single = true},
         {.kernel = "gema", .size = 4, .pack = 1, .is_complex = true},
         {.kernel = "gemm", .size = 4, .pack = 2, .is_complex = true, .single = true},
         {.kernel = "gemm_ab", .size = 5, .pack = 1, .is_complex = true},
@@ -120,8 +162,8 @@ static void test_refused(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_values),
-                                       cmocka_unit_test(test_refused),
-                                       cmocka_unit_test(test_emitted)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_values), cmocka_unit_test(test_absolute),
+        cmocka_unit_test(test_refused), cmocka_unit_test(test_emitted)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

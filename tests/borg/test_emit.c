@@ -352,6 +352,12 @@ static void test_opencl(void **state) {
         list[count++] = (variant){.kernel = "./kernels/zeros", .size = 5, .pack = 2};
     if (!getenv("BORG_EMIT"))
         list[count++] = (variant){.kernel = "./kernels/tiles", .size = 32, .pack = 1};
+    for (int k = 0; k < 8 && !getenv("BORG_EMIT"); ++k) {
+        static const char *const own[] = {"./kernels/narrow", "./kernels/partners",
+                                          "./kernels/complex", "./kernels/absolute"};
+        list[count++] =
+            (variant){.kernel = own[k / 2], .size = 4 + k % 2, .pack = 1 + k % 2, .single = k % 2};
+    }
     if (!getenv("BORG_EMIT"))
         list[count++] = (variant){.kernel = "ldlt_complete", .size = 7, .items = 32, .pack = 1};
     if (getenv("BORG_CASES")) count = read_cases(getenv("BORG_CASES"), list);

@@ -98,9 +98,22 @@ static void test_chosen(void **state) {
     assert_int_equal(flat_of("x[i] = y[i] * 2;", &o), 0);
     o.flat = 1;
     assert_int_equal(flat_of("x[i] = y[i] * 2;", &o), 12);
-    o.flat = 0; /* asked for, it would be refused */
+    o.flat = 0;
     o.lanes = 4;
     assert_int_equal(flat_of("x[i] = y[i] * 2;", &o), 0);
+    /* asked for, it is refused */
+    static const char asked[] = "__kernel void k(__global double *x) {\n"
+                                "    x[get_group_id() * WG_SIZE + get_local_id()] *= 2; }\n";
+    borg_program *p = NULL;
+    o.flat = 1;
+    o.size = 12;
+    assert_int_equal(borg_compile("k.cl", asked, strlen(asked), &o, NULL, &p), BORG_ERR_OPTION);
+    assert_non_null(strstr(borg_program_messages(p), "--flat: there is no flat module of 'k'"));
+    borg_program_free(p);
+    p = NULL;
+    o.lanes = 0;
+    assert_int_equal(borg_compile("k.cl", asked, strlen(asked), &o, NULL, &p), BORG_OK);
+    borg_program_free(p);
 }
 
 static int lanes_of(const char *kernel, const char *backend, int flat) {

@@ -33,6 +33,17 @@ static double value_of(int bits) {
 
 enum { HALVES = 1 << 16, BETWEEN = 5 };
 
+static void test_bits(void **state) {
+    (void)state;
+    for (int i = 0; i < HALVES; ++i) {
+        const double x = borg_half_value((uint16_t)i);
+        if (isnan(x))
+            assert_true(isnan(value_of(i)) && isnan(value_of(borg_half_bits(x))));
+        else
+            assert_int_equal(borg_half_bits(x), i);
+    }
+}
+
 static void test_halves(void **state) {
     (void)state;
     static uint16_t in[HALVES], back[HALVES];
@@ -134,6 +145,25 @@ static void test_emitted(void **state) {
     }
 }
 
+/* Elements side by side. */
+static void test_flat(void **state) {
+    static const char *const backends[] = {"c", "avx512", "cuda"};
+    (void)state;
+    for (int k = 0; k < 3; ++k) {
+        variant list[] = {{.kernel = "./kernels/shorts", .size = 4, .pack = 1},
+                          {.kernel = "./kernels/shorts", .size = 5, .pack = 2},
+                          {.kernel = "./kernels/shorts", .size = 12, .pack = 1, .flat = 2}};
+        const borg_backend *backend = borg_backend_find(backends[k]);
+        for (int i = 0; i < 3; ++i) {
+            borg_options o;
+            assert_true(compile_variant(&list[i], &o, backend, "tested"));
+            assert_non_null(list[i].program->units[0].flat);
+            borg_program_free(list[i].program);
+        }
+        if (is_wanted(backend)) check(backend, list, 3);
+    }
+}
+
 static void test_refused(void **state) {
     (void)state;
     for (const borg_backend *const *b = borg_backends(); *b; ++b) {
@@ -151,8 +181,9 @@ static void test_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_halves), cmocka_unit_test(test_rounding),
-        cmocka_unit_test(test_integers), cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_emitted)};
+        cmocka_unit_test(test_bits),     cmocka_unit_test(test_halves),
+        cmocka_unit_test(test_rounding), cmocka_unit_test(test_integers),
+        cmocka_unit_test(test_refused),  cmocka_unit_test(test_emitted),
+        cmocka_unit_test(test_flat)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,6 +22,11 @@ static const char again[] = "__kernel void r(__global double *c, __global const 
                             "  barrier(CLK_GLOBAL_MEM_FENCE);\n"
                             "  c[i] = c[get_group_id() * WG_SIZE] + c[i] + 1; }\n";
 
+/* 9 bytes for each work-item */
+static const char chars[] = "__kernel void r(__global double *c, __global const char *a) {\n"
+                            "  long i = get_group_id() * WG_SIZE + get_local_id();\n"
+                            "  c[i] = a[i] + 1; }\n";
+
 enum { COUNT = 1 << 12 };
 
 static borg_options options_of(const char *backend, int size, const char *list) {
@@ -73,6 +78,7 @@ static void test_auto(void **unused) {
         borg_options options = options_of("avx512", 8, lists[k]);
         assert_true(emits(doubles, &options, "b_stream_f64(((double *)p_c)"));
         assert_true(emits(doubles, &options, "(double)(last - first) * 128 > BORG_FAR"));
+        assert_true(emits(chars, &options, "(double)(last - first) * 72 > BORG_FAR"));
         assert_true(emits(doubles, &options, "if (b_past == 63) b_streamed();\n}"));
         assert_false(emits(again, &options, "b_stream"));
         options.pack = 4;

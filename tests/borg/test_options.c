@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* No option is passed over in silence: each of them, for each backend, changes what is emitted, or
- * is refused by its name, or (--disable) a message says that it changes nothing. */
+/* No backend passes over an option of `rows`: with one of `sources` at least it changes what is
+ * emitted, or is refused by its name, or (--disable) a message says that it changes nothing. What
+ * a single kernel leaves no place for is refused of some options alone (test_refused). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -222,11 +222,12 @@ static void test_library(void **state) {
 }
 
 static void test_own(void **state) {
-    static const char *const kernels[] = {"./kernels/votes", "./kernels/turns", "./kernels/locals",
-                                          "./kernels/zeros", "./kernels/partners"};
+    static const char *const kernels[] = {
+        "./kernels/votes",    "./kernels/turns",   "./kernels/locals",  "./kernels/zeros",
+        "./kernels/partners", "./kernels/complex", "./kernels/absolute"};
     static const int sizes[] = {5, 8};
     (void)state;
-    assert_int_equal(check_kernels(kernels, 5, sizes, 2), 0);
+    assert_int_equal(check_kernels(kernels, 7, sizes, 2), 0);
 }
 
 /* Sizes over one warp of 32, and a whole vector. */

@@ -81,31 +81,6 @@ static void emit_block(ctext *c, borg_block *block) {
 
 /* ---- functions ------------------------------------------------------------------------------- */
 
-static const char *parameter_type(const borg_param *p) {
-    static const char *const types[][2] = {{"void", "void"},        {"uint8_t", "uint8_t"},
-                                           {"int32_t", "uint32_t"}, {"int64_t", "uint64_t"},
-                                           {"float", "float"},      {"double", "double"},
-                                           {"void *", "void *"},    {"int8_t", "uint8_t"},
-                                           {"int16_t", "uint16_t"}, {"uint16_t", "uint16_t"}};
-    return types[p->type == BORG_PTR ? p->elem : p->type][p->uns];
-}
-
-static void put_parameters(simd *e, const borg_module *m, bool types) {
-    for (int32_t i = 0; i < m->nparams; ++i) {
-        const borg_param *p = &m->params[i];
-        borg_put(e->c.out, ", ");
-        if (types) {
-            borg_put(e->c.out, "%s%s ", p->type == BORG_PTR && p->readonly ? "const " : "",
-                     parameter_type(p));
-            for (int32_t k = 0; k < (p->type == BORG_PTR ? p->depth : 0); ++k)
-                borg_put(e->c.out, "*");
-            if (p->type == BORG_PTR && p->restricted) borg_put(e->c.out, "restrict ");
-        }
-        borg_put(e->c.out, "p_%s", p->name);
-    }
-    borg_put(e->c.out, ")");
-}
-
 /* The groups' arrays. */
 static void put_arrays(simd *e) {
     const borg_module *m = e->m;
@@ -167,7 +142,7 @@ static void emit_pack(simd *e, borg_module *m, const char *name, const char *suf
     simd_skip_indices(e);
     borg_put(e->c.out, "static void %s_%s(int64_t g0", name, suffix);
     if (past) borg_put(e->c.out, ", uintptr_t b_past");
-    put_parameters(e, m, true);
+    ctext_parameters(&e->c, m, true);
     borg_put(e->c.out, " {\n");
     e->c.depth = 1;
     if (past) ctext_line(&e->c, "(void)b_past;");
@@ -191,7 +166,7 @@ static void call_flat(simd *e, const borg_unit *u) {
     borg_put(e->c.out, "    if (g < last) g = last - (last - g) %% %d;\n", groups);
     borg_put(e->c.out, "    for (int64_t i = first * %d; i < g * %d; i += %d) %s_flat(i%s", m->flat,
              m->flat, m->size, u->name, goes_past(e, u->flat) ? ", b_past" : "");
-    put_parameters(e, m, false);
+    ctext_parameters(&e->c, m, false);
     borg_put(e->c.out, ";\n");
 }
 
@@ -226,9 +201,9 @@ static void emit_unit(simd *e, const borg_unit *u) {
     emit_pack(e, u->module, u->name, number(e, u->module->pack));
     if (u->tail) emit_pack(e, u->tail, u->name, number(e, u->tail->pack));
     borg_put(e->c.out, "void %s(int64_t first, int64_t last", u->name);
-    put_parameters(e, u->module, true);
+    ctext_parameters(&e->c, u->module, true);
     borg_put(e->c.out, ";\nvoid %s(int64_t first, int64_t last", u->name);
-    put_parameters(e, u->module, true);
+    ctext_parameters(&e->c, u->module, true);
     borg_put(e->c.out, " {\n    int64_t g = first;\n");
     if (past) put_past(e, u);
     if (u->flat) call_flat(e, u);
@@ -236,7 +211,7 @@ static void emit_unit(simd *e, const borg_unit *u) {
         int32_t pack = parts[i]->pack;
         borg_put(e->c.out, "    for (; g + %d <= last; g += %d) %s_%d(g%s", pack, pack, u->name,
                  pack, goes_past(e, parts[i]) ? ", b_past" : "");
-        put_parameters(e, parts[i], false);
+        ctext_parameters(&e->c, parts[i], false);
         borg_put(e->c.out, ";\n");
     }
     if (past && e->past == SIMD_NAMED) borg_put(e->c.out, "    b_streamed();\n");

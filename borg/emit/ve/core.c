@@ -82,6 +82,10 @@ const char *ve_words(ve *e, const uint64_t *word, int32_t used) {
     return borg_format(e->arena, "b_words(b_table%d, %d)", table_of(e, word, used), used);
 }
 
+const char *ve_mask(ve *e, const uint64_t *word, int32_t used) {
+    return ve_temp(e, ve_type(BORG_I1, false), ve_close(e, BORG_I1, ve_words(e, word, used), used));
+}
+
 const char *ve_splat(ve *e, borg_type type, const char *scalar, int32_t used) {
     return borg_format(e->arena, "b_splat_%s(%s, %d)", ve_suffix(type), scalar, used);
 }

@@ -44,6 +44,8 @@ const char *ve_suffix(borg_type type);
 const char *ve_temp(ve *e, const char *type, const char *expression);
 /** A register of these words. */
 const char *ve_words(ve *e, const uint64_t *word, int32_t used);
+/** A mask: where the words are not 0. */
+const char *ve_mask(ve *e, const uint64_t *word, int32_t used);
 const char *ve_splat(ve *e, borg_type type, const char *scalar, int32_t used);
 const char *ve_lane(ve *e, borg_type type, const char *reg, int32_t lane);
 /** i1 as 0 and 1 in a register, and back; other types as they are. */

@@ -17,8 +17,7 @@ static const char *shifted(ve *e, const char *x, int32_t shift, int32_t used) {
 /* The same for the lanes of a mask; the others keep what `x` has. */
 static const char *shifted_under(ve *e, const char *x, int32_t shift, const uint64_t *mask,
                                  int32_t used) {
-    const char *m = ve_temp(
-        e, "__vm256", borg_format(e->arena, "b_close(%s, %d)", ve_words(e, mask, used), used));
+    const char *m = ve_mask(e, mask, used);
     return borg_format(e->arena, "_vel_vmv_vsvmvl(%d, %s, %s, %s, %d)", shift & 255, x, m, x, used);
 }
 
@@ -53,9 +52,7 @@ static const char *runs(ve *e, const char *x, const borg_move *k) {
         for (int32_t l = 0; l < k->used; ++l)
             mask[l] =
                 k->index[l / k->segment * k->segment] - l / k->segment * k->segment == shift[s];
-        const char *m =
-            ve_temp(e, "__vm256",
-                    borg_format(e->arena, "b_close(%s, %d)", ve_words(e, mask, k->used), k->used));
+        const char *m = ve_mask(e, mask, k->used);
         now = ve_temp(e, "__vr", now);
         now = borg_format(e->arena, "_vel_vmv_vsvmvl(%d, %s, %s, %s, %d)", shift[s] & 255, x, m,
                           now, k->used);

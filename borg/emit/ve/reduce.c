@@ -28,8 +28,7 @@ static const char *tree(ve *e, const borg_inst *v, const borg_inst *x, int32_t r
             mask[l] = w < half && w + half < size;
         }
         now = ve_temp(e, "__vr", now);
-        const char *m = ve_temp(
-            e, "__vm256", borg_format(e->arena, "b_close(%s, %d)", ve_words(e, mask, used), used));
+        const char *m = ve_mask(e, mask, used);
         now = borg_format(e->arena, "%s(%s, _vel_vmv_vsvl(%d, %s, %d), %s, %s, %d)", add, now,
                           half * step, now, used, m, now, used);
     }

@@ -154,26 +154,6 @@ static void emit_block(ctext *c, borg_block *block) {
 
 /* ---- functions ------------------------------------------------------------------------------- */
 
-static void put_parameters(ve *e, const borg_module *m, bool types) {
-    static const char *const names[][2] = {{"void", "void"},        {"uint8_t", "uint8_t"},
-                                           {"int32_t", "uint32_t"}, {"int64_t", "uint64_t"},
-                                           {"float", "float"},      {"double", "double"}};
-    for (int32_t i = 0; i < m->nparams; ++i) {
-        const borg_param *p = &m->params[i];
-        const bool pointer = p->type == BORG_PTR;
-        borg_put(e->c.out, ", ");
-        if (types)
-            borg_put(e->c.out, "%s%s %s%s", pointer && p->readonly ? "const " : "",
-                     names[pointer ? p->elem : p->type][p->uns],
-                     !pointer        ? ""
-                     : p->depth == 2 ? "**"
-                                     : "*",
-                     pointer && p->restricted ? "restrict " : "");
-        borg_put(e->c.out, "p_%s", p->name);
-    }
-    borg_put(e->c.out, ")");
-}
-
 static void put_arrays(ve *e) {
     for (int32_t i = 0; i < e->m->nlocals; ++i) {
         const borg_local *d = &e->m->locals[i];
@@ -205,7 +185,7 @@ static void emit_pack(ve *e, borg_module *m, const char *name) {
         borg_put(out, "};\n");
     }
     borg_put(out, "static void %s_%d(int64_t g0", name, m->pack);
-    put_parameters(e, m, true);
+    ctext_parameters(&e->c, m, true);
     borg_put(out, " {\n    (void)g0;\n");
     if (body.text) borg_put_text(out, body.text, body.length);
     borg_put(out, "}\n\n");
@@ -219,14 +199,14 @@ static void emit_unit(ve *e, const borg_unit *u) {
     for (int32_t i = 0; i < 2 && parts[i]; ++i) emit_pack(e, parts[i], u->name);
     for (int32_t k = 0; k < 2; ++k) {
         borg_put(e->c.out, "void %s(int64_t first, int64_t last", u->name);
-        put_parameters(e, u->module, true);
+        ctext_parameters(&e->c, u->module, true);
         borg_put(e->c.out, k ? " {\n    int64_t g = first;\n" : ";\n");
     }
     for (int32_t i = 0; i < 2 && parts[i]; ++i) {
         const int32_t pack = parts[i]->pack;
         borg_put(e->c.out, "    for (; g + %d <= last; g += %d) %s_%d(g", pack, pack, u->name,
                  pack);
-        put_parameters(e, parts[i], false);
+        ctext_parameters(&e->c, parts[i], false);
         borg_put(e->c.out, ";\n");
     }
     borg_put(e->c.out, "}\n\n");

@@ -2,10 +2,8 @@
 /* Statements, and a kernel as a whole. */
 #include "borg/emit/vrptx/tree.h"
 
-enum {
-    SKIP_NODES = 80,
-    MOST_DEPTH = 300
-}; /* arms so long are passed by where no lane needs them */
+enum { SKIP_NODES = 80 };  /* arms so long are passed by where no lane needs them */
+enum { MOST_DEPTH = 300 }; /* of statements in each other */
 
 static void label(vt *t, int32_t number) {
     borg_put(t->e.out, "b_l%d:\n", number);

@@ -105,6 +105,8 @@ vt_mask *vt_under(vt *t, const borg_expr *condition);
 vt_mask *vt_other(vt *t, vt_mask *mask);
 /** The condition's lanes as a mask by its predicate. */
 vt_mask *vt_narrow(vt *t, const char *predicate, borg_spread spread);
+/** What a parameter stands for, through all functions that are inlined here. */
+const borg_decl *vt_root(const vt *t, const borg_decl *d);
 vt_var *vt_variable(vt *t, const borg_decl *d);
 /** Write zeros that are pending: of an element; of all that a region mentions, before it. */
 void vt_settle(vt *t, vt_var *v, int32_t element, borg_ctype type);

@@ -254,8 +254,7 @@ static const char *call(vt *t, const borg_expr *e, vt_to to) {
             bind(t, d, e->args[i], &values[i]);
             continue;
         }
-        const borg_decl *array = e->args[i]->decl;
-        while (t->vars[array->number].alias) array = t->vars[array->number].alias;
+        const borg_decl *array = vt_root(t, e->args[i]->decl);
         values[i] = (vt_var){.alias = array};
         if (d->array && array->count < d->count && array->storage != BORG_PARAMETER)
             borg_report(t->diags, BORG_ERROR, e->args[i]->loc,

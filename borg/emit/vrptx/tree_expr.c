@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Expressions, an instruction for an operator. */
 #include "borg/emit/vrptx/tree.h"
+#include <stdlib.h>
 #include <string.h>
 
 static const vt_to anywhere = {NULL, NULL};
@@ -111,16 +112,12 @@ static const char *eval_cast(vt *t, const borg_expr *e, vt_to to) {
 
 /* The power of two that an integer constant is, -1: none. */
 static int power_of(const char *text) {
-    for (int k = 1; k < 31; ++k) {
-        char word[16];
-        int length = 0;
-        for (uint32_t x = UINT32_C(1) << k; x; x /= 10) word[length++] = (char)('0' + x % 10);
-        if ((int)strlen(text) != length) continue;
-        bool same = true;
-        for (int i = 0; i < length; ++i) same = same && text[i] == word[length - 1 - i];
-        if (same) return k;
-    }
-    return -1;
+    char *rest;
+    const long long x = strtoll(text, &rest, 10);
+    int k = 0;
+    if (*rest || x < 2 || x > INT32_MAX || (x & (x - 1))) return -1;
+    while (x >> k != 1) ++k;
+    return k;
 }
 
 static const char *arithmetic(vt *t, const char *op, borg_ctype type, const char *x, const char *y,
@@ -276,8 +273,7 @@ static const char *index_text(vt *t, const borg_expr *e) {
 
 /* Of an element in memory: "global" or "shared" and the address. */
 static const char *address_of(vt *t, const borg_expr *e, const char **space) {
-    const borg_decl *d = e->decl;
-    while (t->vars[d->number].alias) d = t->vars[d->number].alias;
+    const borg_decl *d = vt_root(t, e->decl);
     const vt_var *v = &t->vars[d->number];
     *space = v->local ? "shared" : "global";
     const char *base = v->local ? borg_format(t->arena, "b_s%d", v->local - 1) : d->name;
@@ -290,8 +286,7 @@ static const char *address_of(vt *t, const borg_expr *e, const char **space) {
 }
 
 static bool in_memory(vt *t, const borg_expr *e) {
-    const borg_decl *d = e->decl;
-    while (t->vars[d->number].alias) d = t->vars[d->number].alias;
+    const borg_decl *d = vt_root(t, e->decl);
     return e->kind == BORG_E_INDEX && (t->vars[d->number].local || d->depth > 0);
 }
 
@@ -317,8 +312,7 @@ static const char *search(vt *t, vt_var *v, const borg_expr *e, int32_t count, v
 }
 
 static int32_t elements_of(vt *t, const borg_expr *e) {
-    const borg_decl *d = e->decl;
-    while (t->vars[d->number].alias) d = t->vars[d->number].alias;
+    const borg_decl *d = vt_root(t, e->decl);
     return d->array ? d->count : 1;
 }
 

@@ -98,10 +98,13 @@ vt_mask *vt_other(vt *t, vt_mask *m) {
 
 /* ---- variables ------------------------------------------------------------------------------- */
 
+const borg_decl *vt_root(const vt *t, const borg_decl *d) {
+    while (t->vars[d->number].alias) d = t->vars[d->number].alias;
+    return d;
+}
+
 vt_var *vt_variable(vt *t, const borg_decl *d) {
-    vt_var *v = &t->vars[d->number];
-    while (v->alias) v = &t->vars[v->alias->number];
-    return v;
+    return &t->vars[vt_root(t, d)->number];
 }
 
 void vt_settle(vt *t, vt_var *v, int32_t element, borg_ctype type) {
@@ -113,8 +116,7 @@ void vt_settle(vt *t, vt_var *v, int32_t element, borg_ctype type) {
 static void settle_expr(vt *t, const borg_expr *e) {
     if (!e) return;
     if (e->decl) {
-        const borg_decl *d = e->decl;
-        while (t->vars[d->number].alias) d = t->vars[d->number].alias;
+        const borg_decl *d = vt_root(t, e->decl);
         vt_var *v = &t->vars[d->number];
         for (int32_t i = 0; v->reg && i < (d->array ? d->count : 1); ++i)
             vt_settle(t, v, i, d->type);
