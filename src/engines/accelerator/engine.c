@@ -11,27 +11,22 @@ static const mpki_accelerated *of(const mpk_context *ctx);
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-static void let_go(const mpk_accelerator *a, void **list, int64_t count) {
-    for (int64_t k = 0; list && k < count; k++)
-        if (list[k]) a->release(a->self, list[k]);
-}
-
 static void offload_free(mpki_blocks *f) {
     struct mpki_offload *o = f->offload;
     mpk_context *ctx = f->stages->ctx;
     if (!o) return;
     const mpk_accelerator *a = o->on->table;
     const int32_t frames = f->stages->blocking->nframes;
-    let_go(a, o->block, o->capacity);
-    if (o->upper != o->block) let_go(a, o->upper, o->capacity);
-    let_go(a, o->perm, frames);
-    let_go(a, o->columns, frames);
-    let_go(a, &o->state, 1);
-    let_go(a, o->turn, frames);
-    let_go(a, &o->minus, 1);
-    let_go(a, o->scratch, o->scratches);
+    mpki_offload_let_go(a, o->block, o->capacity);
+    if (o->upper != o->block) mpki_offload_let_go(a, o->upper, o->capacity);
+    mpki_offload_let_go(a, o->perm, frames);
+    mpki_offload_let_go(a, o->columns, frames);
+    mpki_offload_let_go(a, &o->state, 1);
+    mpki_offload_let_go(a, o->turn, frames);
+    mpki_offload_let_go(a, &o->minus, 1);
+    mpki_offload_let_go(a, o->scratch, o->scratches);
     for (int k = 0; k < a->nbuffers; k++) {
-        let_go(a, o->buffer[k], a->buffers[k].of_pivot ? frames : o->capacity);
+        mpki_offload_let_go(a, o->buffer[k], a->buffers[k].of_pivot ? frames : o->capacity);
         mpki_release(ctx, o->buffer[k]);
     }
     if (o->upper != o->block) mpki_release(ctx, o->upper);

@@ -89,6 +89,10 @@ static inline int64_t mpki_offload_some(const struct mpki_offload *o) {
     const int64_t together = (8 << 20) / mpki_offload_bytes(o);
     return o->on->table->scatter && together > 1 ? together : 1;
 }
+/** The number of a frame's pivot block. */
+static inline int64_t mpki_offload_diagonal(const mpki_ibcsr *x, int32_t frame) {
+    return x->entry[x->diagonal[frame]].block;
+}
 /** Block number k of the staging memory. */
 static inline void *mpki_offload_staging(const struct mpki_offload *o, int64_t k) {
     return (char *)o->staging + k * mpki_offload_bytes(o);
@@ -98,6 +102,8 @@ static inline void *mpki_offload_staging(const struct mpki_offload *o, int64_t k
 
 /** The status of a call of the accelerator; a failure is recorded, with what it was doing. */
 mpk_status mpki_offload_status(mpki_blocks *f, mpk_status status, const char *what);
+/** Give back what is not NULL of a list of `count`; nothing of no list. */
+void mpki_offload_let_go(const mpk_accelerator *a, void *const *list, int64_t count);
 /** A block of the accelerator's memory as they rest there. */
 mpk_status mpki_offload_block(mpki_blocks *f, void **p);
 mpk_status mpki_offload_put(mpki_blocks *f, void *to, const void *from);
@@ -159,12 +165,13 @@ mpk_status mpki_offload_border(mpki_blocks *f);
 /** values_t.c: what knows the precision. Staging memory holds blocks of n x n. */
 #define MPKI_OFFLOAD_VALUES(p)                                                                       \
     /** Entries of A into the staging memory of a frame's column, half of it; slot: by frame the   \
-     *  place of its block, or -1. Where `pads`, ones behind the rows of the pivot. */ \
+     *  place of its block, or -1. */ \
     void mpki_##p##_offload_fill(const mpki_blocks *f, int32_t frame, mpki_half half,                \
                                  const int32_t *slot);                                               \
     void mpki_##p##_offload_pad(const mpki_blocks *f, int64_t slot, int rows, double padding);       \
     bool mpki_##p##_offload_is_zero(const mpki_blocks *f, int64_t slot);                             \
     /** Staging block 0 := -I; := B^T for w rows, the rest I. */                                     \
+    /** `padding` on the diagonal of a staging block, behind its `rows`. */                          \
     void mpki_##p##_offload_minus(const mpki_blocks *f);                                             \
     void mpki_##p##_offload_butterfly(const mpki_blocks *f, uint64_t state, int w);                  \
     /** Factor staging block 0, replacing small pivots; false: it overflows. LDU: block 1 is its   \

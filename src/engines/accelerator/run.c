@@ -18,6 +18,11 @@ mpk_status mpki_offload_status(mpki_blocks *f, mpk_status status, const char *wh
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
+void mpki_offload_let_go(const mpk_accelerator *a, void *const *list, int64_t count) {
+    for (int64_t k = 0; list && k < count; k++)
+        if (list[k]) a->release(a->self, list[k]);
+}
+
 mpk_status mpki_offload_block(mpki_blocks *f, void **p) {
     const mpk_accelerator *a = f->offload->on->table;
     const int64_t bytes =
@@ -187,7 +192,7 @@ mpk_status mpki_offload_add(mpki_blocks *f, mpki_batch_lists *list, int64_t bloc
     const mpki_ibcsr *x = &f->stages->index;
     const mpk_status status = list->count < list->capacity ? MPK_OK : reserve(f, list);
     if (mpk_failed(status)) return status;
-    const int64_t k = list->count++, diagonal = x->entry[x->diagonal[frame]].block;
+    const int64_t k = list->count++, diagonal = mpki_offload_diagonal(x, frame);
     const bool upper = half == MPKI_HALF_UPPER;
     list->id[k] = block;
     list->half[k] = (unsigned char)half;

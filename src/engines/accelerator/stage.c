@@ -10,10 +10,6 @@
 
 static const char STAGE[] = "factorize";
 
-static int64_t diagonal_of(const mpki_ibcsr *x, int32_t frame) {
-    return x->entry[x->diagonal[frame]].block;
-}
-
 /* ---- A, onto the accelerator ----------------------------------------------------------------- */
 
 /* Staging memory of a column behind the `waiting` blocks that are to be sent: those that are due,
@@ -46,7 +42,7 @@ static mpk_status list_half(mpki_blocks *f, int32_t frame, mpki_half half, const
         if (place < 0) continue;
         if (!*at) status = mpki_offload_block(f, at);
         if (mpk_failed(status)) return status;
-        if (half == MPKI_HALF_UPPER && block == x->entry[x->diagonal[frame]].block)
+        if (half == MPKI_HALF_UPPER && block == mpki_offload_diagonal(x, frame))
             continue; /* factorize writes it */
         if (MPKI_DISPATCH(o->scalar, offload_is_zero)(f, place)) {
             status = mpki_offload_add(f, &o->other, block, frame, half);
@@ -113,7 +109,7 @@ static mpk_status put_own(mpki_blocks *f, void *perm) {
 /* In the last stage small pivots are replaced; that is for the host. */
 static mpk_status factor_here(mpki_blocks *f, int32_t frame) {
     struct mpki_offload *o = f->offload;
-    const int64_t diagonal = diagonal_of(&f->stages->index, frame);
+    const int64_t diagonal = mpki_offload_diagonal(&f->stages->index, frame);
     mpk_status status = mpki_offload_take(f, o->staging, o->block[diagonal]);
     if (mpk_failed(status)) return status;
     if (!MPKI_DISPATCH(o->scalar, offload_factor)(f))
