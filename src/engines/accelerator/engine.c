@@ -232,12 +232,19 @@ static void choose(struct mpki_offload *o, const mpki_stages *s) {
     const mpk_accelerator *a = o->on->table;
     o->n = rows_of(a, s->blocking->largest);
     o->scalar = s->stored;
+/* Are there functions for all that `run` need not be called for? */
+static bool has_six(const mpk_accelerator *a) {
+    return a->factorize && a->solve && a->downdate && a->transpose && a->zero_out &&
+           (!a->pivoting || a->permute);
+}
+
     o->type = type_of(s);
     o->ldu = o->type == MPK_TYPE_LDU;
     o->hermitian = s->hermitian && (s->stored == MPK_C || s->stored == MPK_Z);
     o->pairs = a->run && a->pivoting && a->pairs && o->type == MPK_TYPE_LDLT;
     o->defers = a->run && a->judges && s->complete;
-    o->tasks = o->pairs || o->defers || o->scalar != MPK_D || o->type != MPK_TYPE_LDLT;
+    o->tasks =
+        o->pairs || o->defers || o->scalar != MPK_D || o->type != MPK_TYPE_LDLT || !has_six(a);
     o->late.late = true;
 }
 
@@ -272,11 +279,6 @@ static const char *name(const mpk_context *ctx) {
 static const mpki_accelerated *of(const mpk_context *ctx) {
     const mpki_accelerated *on = mpki_context_engine(ctx);
     return on && on->engine.name == name ? on : NULL;
-}
-
-static bool has_six(const mpk_accelerator *a) {
-    return a->factorize && a->solve && a->downdate && a->transpose && a->zero_out &&
-           (!a->pivoting || a->permute);
 }
 
 /* Is the table whole? */
