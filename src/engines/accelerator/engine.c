@@ -178,6 +178,11 @@ static mpk_status check_words(const mpki_stages *s, const mpk_accelerator *a) {
                           "%s does not take pivoting %s: it has %s", a->name,
                           mpk_option_word("pivoting", (int)s->options->pivoting),
                           mpk_option_word("pivoting", (int)pivots));
+    if (schedule == MPK_SCHEDULE_JACOBI && s->options->jacobi_norm != MPK_JACOBI_NORM_MATRIX)
+        return mpki_error(s->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
+                          "%s does not take jacobi_norm %s: it has %s", a->name,
+                          mpk_option_word("jacobi_norm", (int)s->options->jacobi_norm),
+                          mpk_option_word("jacobi_norm", MPK_JACOBI_NORM_MATRIX));
     if (schedule == MPK_SCHEDULE_JACOBI || schedule == MPK_SCHEDULE_SUBSETS ||
         (a->atomics && schedule == MPK_SCHEDULE_ATOMIC))
         return MPK_OK;
