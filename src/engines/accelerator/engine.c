@@ -62,11 +62,9 @@ static mpk_status make_buffers(mpki_blocks *f, int k, int64_t from, int64_t coun
     void *zeros = mpki_calloc(f->stages->ctx, STAGE, bytes, 1);
     mpk_status status = zeros ? MPK_OK : mpki_failed(f->stages->ctx);
     for (int64_t i = from; i < count && !mpk_failed(status); i++) {
-        status = a->allocate(a->self, bytes, &more[i]);
-        if (mpk_failed(status))
-            mpki_error(f->stages->ctx, status, STAGE, -1, "%s: no memory for buffer '%s'", a->name,
-                       a->buffers[k].name);
-        else
+        status =
+            mpki_offload_status(f, a->allocate(a->self, bytes, &more[i]), "memory for a buffer");
+        if (!mpk_failed(status))
             status = mpki_offload_status(f, a->upload(a->self, more[i], zeros, bytes),
                                          "upload of zeros");
     }
@@ -107,7 +105,9 @@ static mpk_status make_permutations(mpki_blocks *f, void ***perm) {
     *perm = MPKI_ZNEW(f->stages->ctx, STAGE, frames, void *);
     if (!*perm) return mpki_failed(f->stages->ctx);
     for (int32_t k = 0; k < frames && !mpk_failed(status); k++)
-        status = a->allocate(a->self, f->offload->n * (int64_t)sizeof(int32_t), &(*perm)[k]);
+        status = mpki_offload_status(
+            f, a->allocate(a->self, f->offload->n * (int64_t)sizeof(int32_t), &(*perm)[k]),
+            "memory for a permutation");
     return status;
 }
 
@@ -119,7 +119,9 @@ static mpk_status make_words(mpki_blocks *f) {
     o->words = MPKI_ZNEW(f->stages->ctx, STAGE, frames, int32_t);
     o->was_final = MPKI_ZNEW(f->stages->ctx, STAGE, frames, unsigned char);
     if (!o->words || !o->was_final) return mpki_failed(f->stages->ctx);
-    return a->allocate(a->self, frames * (int64_t)sizeof *o->words, &o->state);
+    return mpki_offload_status(f,
+                               a->allocate(a->self, frames * (int64_t)sizeof *o->words, &o->state),
+                               "memory for verdicts");
 }
 
 /* What belongs to frames, and the constant block. */
@@ -143,8 +145,6 @@ static mpk_status fill_offload(mpki_blocks *f) {
         MPKI_DISPATCH(o->scalar, offload_minus)(f);
         status = mpki_offload_put(f, o->minus, o->staging);
     }
-    if (mpk_failed(status) && !mpk_failed(mpki_failed(ctx)))
-        mpki_error(ctx, status, STAGE, -1, "%s: no memory", a->name);
     return status;
 }
 
@@ -232,17 +232,17 @@ static mpk_status check(const mpki_stages *s, const mpk_accelerator *a) {
                       a->name, most, s->blocking->largest, most);
 }
 
-/* What the factorization asks of the table. */
-static void choose(struct mpki_offload *o, const mpki_stages *s) {
-    const mpk_accelerator *a = o->on->table;
-    o->n = rows_of(a, s->blocking->largest);
-    o->scalar = s->stored;
 /* Are there functions for all that `run` need not be called for? */
 static bool has_six(const mpk_accelerator *a) {
     return a->factorize && a->solve && a->downdate && a->transpose && a->zero_out &&
            (!a->pivoting || a->permute);
 }
 
+/* What the factorization asks of the table. */
+static void choose(struct mpki_offload *o, const mpki_stages *s) {
+    const mpk_accelerator *a = o->on->table;
+    o->n = rows_of(a, s->blocking->largest);
+    o->scalar = s->stored;
     o->type = type_of(s);
     o->ldu = o->type == MPK_TYPE_LDU;
     o->hermitian = s->hermitian && (s->stored == MPK_C || s->stored == MPK_Z);
