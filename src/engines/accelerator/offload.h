@@ -177,9 +177,8 @@ mpk_status mpki_offload_border(mpki_blocks *f);
     /** Factor staging block 0, replacing small pivots; false: it overflows. LDU: block 1 is its   \
      *  transpose. */ \
     bool mpki_##p##_offload_factor(mpki_blocks *f);                                                  \
-    /** The pivot of a frame from staging blocks `at` (L, D), at + 1 (LDU: its transpose) and      \
-     *  at + 2 (B^T, if `turned`) into the processor's factor: D, its inverse, M; block 0 is work  \
-     *  space. */ \
+    /** The pivot of a frame from staging blocks from `at` on, L and D, LDU: the transpose, and    \
+     *  B^T if `turned`, into the processor's factor: D, its inverse, M; block 0 is work space. */ \
     mpk_status mpki_##p##_offload_keep_pivot(mpki_blocks *f, int32_t frame, int64_t at,              \
                                              const int32_t *perm, const int32_t *columns,            \
                                              bool turned);                                           \
