@@ -121,6 +121,8 @@ mpk_status mpki_offload_add(mpki_blocks *f, mpki_batch_lists *list, int64_t bloc
                             mpki_half half);
 /** Run a kernel on a list, by way of dense copies where blocks rest in another form. */
 mpk_status mpki_offload_run(mpki_blocks *f, int kernel, mpki_batch_lists *list);
+/** A larger entry of L in a pivot's own block rejects the frame. */
+double mpki_offload_most_inside(const struct mpki_offload *o);
 /** Spans of the accelerator into the trace, since the last call; it has been waited for. */
 void mpki_offload_trace(mpki_blocks *f);
 /** Begin to record them, where there is a trace. */

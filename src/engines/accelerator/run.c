@@ -218,9 +218,9 @@ mpk_status mpki_offload_add(mpki_blocks *f, mpki_batch_lists *list, int64_t bloc
 static const char *const names[] = {"F factorize", "S solve",   "D downdate", "T transpose",
                                     "Z zero out",  "P permute", "N norms",    "X drop"};
 
-/* An entry of L in a pivot's own block above this rejects the frame. */
-static double most_inside(mpk_scalar scalar) {
-    return scalar == MPK_S || scalar == MPK_C ? 0x1p+11 * 1.4142135623730951 : 0x1p+26;
+double mpki_offload_most_inside(const struct mpki_offload *o) {
+    if (o->type == MPK_TYPE_LLT) return INFINITY; /* its pivots are good for any L */
+    return o->scalar == MPK_S || o->scalar == MPK_C ? 0x1p+11 * 1.4142135623730951 : 0x1p+26;
 }
 
 /* By the table's own function, or by `run` where more is asked for. */
@@ -246,7 +246,7 @@ static mpk_status call_table(mpki_blocks *f, int kernel, const mpki_batch_lists 
         .columns = factorizes && o->columns ? (int32_t *const *)list->columns : NULL,
         .state = o->state,
         .frame = o->state ? list->frame : NULL,
-        .bound = factorizes   ? most_inside(o->scalar)
+        .bound = factorizes   ? mpki_offload_most_inside(o)
                  : list->late ? (double)INFINITY
                               : f->stages->bound,
         .norm2 = o->norm2 ? o->norm2 + list->first * o->n : NULL,

@@ -154,11 +154,11 @@ static mpk_status break_off(mpki_blocks *f, int32_t frame) {
 static mpk_status judge_pivots(mpki_blocks *f, const mpki_batch_lists *list) {
     const struct mpki_offload *o = f->offload;
     mpki_stages *s = f->stages;
-    const double most = 1 / sqrt((o->scalar == MPK_S || o->scalar == MPK_C ? 0x1p-23 : 0x1p-52));
+    const double most = mpki_offload_most_inside(o);
     mpk_status status = o->perm && !o->tasks ? find_padding(f, list) : MPK_OK;
     for (int64_t k = 0; k < list->count && !mpk_failed(status); k++) {
         const int32_t frame = list->frame[k];
-        if (o->type == MPK_TYPE_LLT && list->trouble[k]) {
+        if (o->type == MPK_TYPE_LLT && (list->trouble[k] || !isfinite(list->largest[k]))) {
             return break_off(f, frame);
         } else if (s->last && s->reject[frame]) {
             return mpki_error(s->ctx, MPK_ERR_NUMERIC, STAGE, frame,
