@@ -125,8 +125,9 @@ mpk_status mpki_offload_run(mpki_blocks *f, int kernel, mpki_batch_lists *list);
 double mpki_offload_most_inside(const struct mpki_offload *o);
 /** Spans of the accelerator into the trace, since the last call; it has been waited for. */
 void mpki_offload_trace(mpki_blocks *f);
-/** Begin to record them, where there is a trace. */
+/** Begin to record them, where there is a trace; and end, forgetting those that are not in it. */
 void mpki_offload_trace_begin(mpki_blocks *f);
+void mpki_offload_trace_end(mpki_blocks *f);
 void mpki_batch_lists_free(mpk_context *ctx, mpki_batch_lists *list);
 
 /* butterfly.c */
@@ -170,10 +171,10 @@ mpk_status mpki_offload_border(mpki_blocks *f);
      *  place of its block, or -1. */ \
     void mpki_##p##_offload_fill(const mpki_blocks *f, int32_t frame, mpki_half half,                \
                                  const int32_t *slot);                                               \
+    /** `padding` on the diagonal of a staging block, behind its `rows`. */                          \
     void mpki_##p##_offload_pad(const mpki_blocks *f, int64_t slot, int rows, double padding);       \
     bool mpki_##p##_offload_is_zero(const mpki_blocks *f, int64_t slot);                             \
     /** Staging block 0 := -I; := B^T for w rows, the rest I. */                                     \
-    /** `padding` on the diagonal of a staging block, behind its `rows`. */                          \
     void mpki_##p##_offload_minus(const mpki_blocks *f);                                             \
     void mpki_##p##_offload_butterfly(const mpki_blocks *f, uint64_t state, int w);                  \
     /** Factor staging block 0, replacing small pivots; false: it overflows. LDU: block 1 is its   \

@@ -299,6 +299,11 @@ void mpki_offload_trace_begin(mpki_blocks *f) {
     if (a->spans && mpki_trace_of(f->stages->ctx)) a->spans(a->self, 0, NULL);
 }
 
+void mpki_offload_trace_end(mpki_blocks *f) {
+    const mpk_accelerator *a = f->offload->on->table;
+    if (a->spans && mpki_trace_of(f->stages->ctx)) a->spans(a->self, -1, NULL);
+}
+
 void mpki_offload_trace(mpki_blocks *f) {
     enum { SOME = 256 };
     const mpk_accelerator *a = f->offload->on->table;

@@ -402,6 +402,7 @@ mpk_status mpki_offload_stage(mpki_blocks *f) {
     if (times.work_s > times.waited_s) s->info.time_inspector_s += times.work_s - times.waited_s;
     s->info.sublevels += subsets;
     if (!mpk_failed(status)) status = mpki_offload_read_verdicts(f);
+    mpki_offload_trace_end(f);
     if (!mpk_failed(status) && border) status = mpki_offload_border(f);
     f->offload->ended_s = mpki_now_s();
     return status;

@@ -198,6 +198,7 @@ mpk_status mpki_offload_sweeps(mpki_blocks *f, double push, int32_t *fail) {
     mpki_offload_trace_begin(f);
     mpk_status status = make_sweeper(f, &w);
     if (!mpk_failed(status)) status = sweeps(f, &w);
+    mpki_offload_trace_end(f);
     free_sweeper(f, &w);
     s->bound = bound;
     return status;

@@ -291,16 +291,17 @@ mpk_status make_scratch(machine *m, block_job &job, int n, int64_t size) {
     return MPK_OK;
 }
 
-/** An event, with a time. */
+/** An event, with a time; it is idle until it has been taken. */
 mpk_status take_event(machine *m, cudaEvent_t *event) {
     mpki_cuda *cuda = m->cuda;
     if (m->events.empty()) {
-        MPKI_TRY(cudaEventCreateWithFlags(event, cudaEventDefault));
-    } else {
-        *event = m->events.back();
-        m->events.pop_back();
+        cudaEvent_t made;
+        MPKI_TRY(cudaEventCreateWithFlags(&made, cudaEventDefault));
+        m->events.push_back(made);
     }
-    MPKI_TRY(cudaEventRecord(*event, work(m)));
+    MPKI_TRY(cudaEventRecord(m->events.back(), work(m)));
+    *event = m->events.back();
+    m->events.pop_back();
     return MPK_OK;
 }
 
@@ -312,6 +313,20 @@ mpk_status run(void *self, const mpk_accelerator_task *t) {
                   numbers = count * (int64_t)sizeof(int32_t);
     block_launch *launch = block_launch_of(b->n, t->scalar);
     if (!launch || (!t->state && t->kernel != MPK_ACCELERATOR_TRANSPOSE &&
+/** Launch, between two events where the clock runs. */
+mpk_status launch_timed(machine *m, block_launch *launch, block_kernel kernel, const block_job &job,
+                        mark when) {
+    if (!m->clock) return launch(m->cuda, kernel, job, work(m));
+    MPKI_PASS(take_event(m, &when.began));
+    mpk_status status = launch(m->cuda, kernel, job, work(m));
+    if (!mpk_failed(status)) status = take_event(m, &when.ended);
+    if (mpk_failed(status))
+        m->events.push_back(when.began);
+    else
+        m->marks.push_back(when);
+    return status;
+}
+
                     t->kernel != MPK_ACCELERATOR_ZERO_OUT))
         return refuse(cuda, MPK_ERR_UNSUPPORTED,
                       "no kernel for blocks of %d rows in this precision, or without verdicts",
@@ -338,13 +353,7 @@ mpk_status run(void *self, const mpk_accelerator_task *t) {
     if (kernel == BLOCK_PRODUCT)
         MPKI_PASS(make_scratch(m, job, b->n, (int64_t)mpk_scalar_size(t->scalar)));
     MPKI_PASS(send(m, s, list.used));
-    mark when = {NULL, NULL, t->kernel, t->tag};
-    if (m->clock) MPKI_PASS(take_event(m, &when.began));
-    MPKI_PASS(launch(cuda, kernel, job, work(m)));
-    if (m->clock) {
-        MPKI_PASS(take_event(m, &when.ended));
-        m->marks.push_back(when);
-    }
+    MPKI_PASS(launch_timed(m, launch, kernel, job, {NULL, NULL, t->kernel, t->tag}));
     return mark_used(m, s);
 }
 
@@ -394,14 +403,25 @@ double before_now(machine *m, cudaEvent_t event) {
 int64_t spans(void *self, int64_t most, mpk_accelerator_span *to) {
     machine *m = (machine *)self;
     int64_t count = 0;
-    if (!m->clock) {
-        if (cudaEventCreateWithFlags(&m->now, cudaEventDefault)) return 0;
-        m->clock = true;
-    }
+    if (most <= 0) set_clock(m, most == 0);
     for (; count < most && m->told < m->marks.size(); ++m->told) {
         const mark &when = m->marks[m->told];
         to[count++] = {when.kernel, when.tag, before_now(m, when.began), before_now(m, when.ended)};
         m->events.push_back(when.began);
+/** Begin anew, or no more; what was recorded is forgotten. */
+void set_clock(machine *m, bool runs) {
+    for (; m->told < m->marks.size(); ++m->told) {
+        m->events.push_back(m->marks[m->told].began);
+        m->events.push_back(m->marks[m->told].ended);
+    }
+    m->marks.clear(), m->told = 0;
+    if (runs && !m->now && cudaEventCreateWithFlags(&m->now, cudaEventDefault)) {
+        cudaGetLastError(); /* nobody else is to find it */
+        m->now = NULL;
+    }
+    m->clock = runs && m->now;
+}
+
         m->events.push_back(when.ended);
     }
     if (m->told == m->marks.size()) m->marks.clear(), m->told = 0;
@@ -436,10 +456,9 @@ void unmake(machine *m) {
         if (s.copied) cudaEventDestroy(s.copied);
         if (s.used) cudaEventDestroy(s.used);
     }
-    for (const mark &when : m->marks)
-        m->events.push_back(when.began), m->events.push_back(when.ended);
+    set_clock(m, false);
     for (cudaEvent_t event : m->events) cudaEventDestroy(event);
-    if (m->clock) cudaEventDestroy(m->now);
+    if (m->now) cudaEventDestroy(m->now);
     if (m->scratch) cudaFree(m->scratch);
     delete m;
 }
