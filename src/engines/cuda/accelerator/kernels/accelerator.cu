@@ -4,6 +4,8 @@
  * memory, so that nobody waits but who asks for results. */
 #include "machine.cuh"
 
+#include <metapack/options.h>
+
 #include <map>
 #include <new>
 #include <string.h>
@@ -254,13 +256,19 @@ mpk_status gather(void *self, int64_t count, void *to, void *const *from, int64_
 
 // ---- kernels ----
 
+/** Are pivots to be looked for as no kernel does: along the diagonal alone, or by rows alone? */
+bool lacks_pivoting(const mpk_accelerator_task *t) {
+    if (t->kernel != MPK_ACCELERATOR_FACTORIZE || !t->batch->perm) return false;
+    return t->type == MPK_TYPE_LDLT ? !t->pairs : t->type == MPK_TYPE_LDU && !t->columns;
+}
+
 block_kernel kernel_of(const mpk_accelerator_task *t) {
     switch (t->kernel) {
-    case MPK_ACCELERATOR_FACTORIZE:
-        return !t->batch->perm ? BLOCK_FACTORIZE
-               : t->type == 2  ? (t->columns ? BLOCK_FACTORIZE_APART : BLOCK_FACTORIZE)
-               : t->pairs      ? BLOCK_FACTORIZE_PAIRS
-                               : BLOCK_FACTORIZE;
+    case MPK_ACCELERATOR_FACTORIZE: /* of LLT any order will do: its own */
+        return !t->batch->perm           ? BLOCK_FACTORIZE
+               : t->type == MPK_TYPE_LDU ? BLOCK_FACTORIZE_APART
+               : t->type == MPK_TYPE_LLT ? BLOCK_FACTORIZE
+                                         : BLOCK_FACTORIZE_PAIRS;
     case MPK_ACCELERATOR_SOLVE:
         return BLOCK_SOLVE;
     case MPK_ACCELERATOR_DOWNDATE:
@@ -305,14 +313,6 @@ mpk_status take_event(machine *m, cudaEvent_t *event) {
     return MPK_OK;
 }
 
-mpk_status run(void *self, const mpk_accelerator_task *t) {
-    machine *m = (machine *)self;
-    mpki_cuda *cuda = m->cuda;
-    const mpk_accelerator_batch *b = t->batch;
-    const int64_t count = b->count, lists = count * (int64_t)sizeof(void *),
-                  numbers = count * (int64_t)sizeof(int32_t);
-    block_launch *launch = block_launch_of(b->n, t->scalar);
-    if (!launch || (!t->state && t->kernel != MPK_ACCELERATOR_TRANSPOSE &&
 /** Launch, between two events where the clock runs. */
 mpk_status launch_timed(machine *m, block_launch *launch, block_kernel kernel, const block_job &job,
                         mark when) {
@@ -327,10 +327,21 @@ mpk_status launch_timed(machine *m, block_launch *launch, block_kernel kernel, c
     return status;
 }
 
+mpk_status run(void *self, const mpk_accelerator_task *t) {
+    machine *m = (machine *)self;
+    mpki_cuda *cuda = m->cuda;
+    const mpk_accelerator_batch *b = t->batch;
+    const int64_t count = b->count, lists = count * (int64_t)sizeof(void *),
+                  numbers = count * (int64_t)sizeof(int32_t);
+    block_launch *launch = block_launch_of(b->n, t->scalar);
+    if (!launch || (!t->state && t->kernel != MPK_ACCELERATOR_TRANSPOSE &&
                     t->kernel != MPK_ACCELERATOR_ZERO_OUT))
         return refuse(cuda, MPK_ERR_UNSUPPORTED,
                       "no kernel for blocks of %d rows in this precision, or without verdicts",
                       b->n);
+    if (lacks_pivoting(t))
+        return refuse(cuda, MPK_ERR_UNSUPPORTED,
+                      "no kernel pivots without pairs: `pairs` and `pivoting` go together");
     if (count == 0) return MPK_OK;
     segment *s;
     MPKI_PASS(next_segment(m, 6 * lists + 2 * numbers + 8 * 16, &s));
@@ -400,14 +411,6 @@ double before_now(machine *m, cudaEvent_t event) {
     return 1e-3 * (double)ms;
 }
 
-int64_t spans(void *self, int64_t most, mpk_accelerator_span *to) {
-    machine *m = (machine *)self;
-    int64_t count = 0;
-    if (most <= 0) set_clock(m, most == 0);
-    for (; count < most && m->told < m->marks.size(); ++m->told) {
-        const mark &when = m->marks[m->told];
-        to[count++] = {when.kernel, when.tag, before_now(m, when.began), before_now(m, when.ended)};
-        m->events.push_back(when.began);
 /** Begin anew, or no more; what was recorded is forgotten. */
 void set_clock(machine *m, bool runs) {
     for (; m->told < m->marks.size(); ++m->told) {
@@ -422,6 +425,14 @@ void set_clock(machine *m, bool runs) {
     m->clock = runs && m->now;
 }
 
+int64_t spans(void *self, int64_t most, mpk_accelerator_span *to) {
+    machine *m = (machine *)self;
+    int64_t count = 0;
+    if (most <= 0) set_clock(m, most == 0);
+    for (; count < most && m->told < m->marks.size(); ++m->told) {
+        const mark &when = m->marks[m->told];
+        to[count++] = {when.kernel, when.tag, before_now(m, when.began), before_now(m, when.ended)};
+        m->events.push_back(when.began);
         m->events.push_back(when.ended);
     }
     if (m->told == m->marks.size()) m->marks.clear(), m->told = 0;
