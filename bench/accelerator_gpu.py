@@ -6,8 +6,9 @@
     bench/accelerator_gpu.py report FILE.jsonl [--report bench/results/accelerator-gpu.md]
 
 `device` needs BUILD/bench/cuda-accelerator and the CUDA module; a table goes to standard output, rows to FOLDER/accelerator-gpu.jsonl.
-Each row is checked (backward error, inertia) before it is timed. Matrices are all of data/ but data/tiny, and generated ones."""
-import argparse, glob, json, os, subprocess, sys, time
+Each row is checked (backward error, inertia) before it is timed. Matrices are all of data/ but data/tiny, and generated ones; where the
+time is over before the last one, the last row names those that are left, {"left": [...]}, and the page says so."""
+import argparse, glob, json, math, os, subprocess, sys, time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 GENERATED = ["nlpkkt 8", "nlpkkt 12", "nlpkkt 16", "helmholtz 2d 100 0.3", "helmholtz 2d 200 0.3", "stokes mac 60", "optimal-control 2000", "lp-kkt 2000 4000",
@@ -64,13 +65,39 @@ def table(rows):
     return lines
 
 
+def ratios(rows):
+    """How many times the engine's time the interface takes, in blocks of 32 by subsets: by matrix."""
+    by = {}
+    for row in rows:
+        if row["block"] == 32 and row["schedule"] in ("-", "subsets") and "failed" not in row:
+            by.setdefault(short(row["matrix"]), {})[row["where"]] = 1e3 * row["warm_s"]
+    return {name: (got["cuda"] / got["engine"], got["engine"], got["cuda"]) for name, got in by.items() if "cuda" in got and "engine" in got}
+
+
+def summary(rows, left):
+    """Sentences below the table: the mean and the worst, and what the time did not suffice for."""
+    lines, ratio = [], ratios(rows)
+    if ratio:
+        mean = math.exp(sum(math.log(r[0]) for r in ratio.values()) / len(ratio))
+        worst = max(ratio, key=lambda name: ratio[name][0])
+        lines += [f"The interface, in blocks of 32 by subsets, takes {mean:.1f} times as long as the engine in the geometric mean of the {len(ratio)} matrices, at",
+                  f"worst {ratio[worst][0]:.1f} times ({worst}: {ratio[worst][2]:.2f} ms for {ratio[worst][1]:.2f})."]
+    if left:
+        generated = sum(name in GENERATED for name in left)
+        what = f"{len(left) - generated} matrices of data/" + (f" and {generated} generated ones" if generated else "")
+        lines += [f"The time of the run was over then. {what} were not run, and count in none of this:", ", ".join(left) + "."]
+    return [*lines, ""] if lines else []
+
+
 def device(options):
-    began, rows = time.time(), []
+    began, rows, todo = time.time(), [], matrices()
     out = os.path.join(options.out, "accelerator-gpu.jsonl")
     with open(out, "w", encoding="utf-8") as file:
-        for words in matrices():
+        for at, words in enumerate(todo):
             if time.time() - began > options.seconds:
-                print("time is over before", short(words[-1]))
+                left = [short(w[-1]) for w in todo[at:]]
+                print("time is over before", ", ".join(left))
+                file.write(json.dumps({"left": left}) + "\n")
                 break
             for row in rows_of(options, words):
                 rows.append(row)
@@ -81,6 +108,8 @@ def device(options):
 
 def report(options):
     rows = [json.loads(line) for line in open(options.file, encoding="utf-8")]
+    left = [name for row in rows for name in row.get("left", [])]
+    rows = [row for row in rows if "left" not in row]
     picture = "accelerator-gpu-fig8-4.svg"
     drawn = os.path.exists(os.path.join(os.path.dirname(options.report), picture))
     lines = ["# A GPU behind the accelerator interface", "",
@@ -88,7 +117,7 @@ def report(options):
              "three: complete, as many stages as it takes. *engine*: `device = cuda`, which has the whole algorithm on the GPU, blocks of up to 32 rows.",
              "*interface*: `mpk_accelerator_cuda()`, downdates in subsets, blocks padded to 32, 16 or 8 rows; then the same with atomic additions. The",
              "times have the transfer of A's blocks there and of the factor back, which the interface makes for solves on the processor. *queueing*: the",
-             "host's time in the calls of kernels.", "", *(table(rows) if rows else ["No machine with a GPU has made the rows yet."]), ""]
+             "host's time in the calls of kernels.", "", *(table(rows) if rows else ["No machine with a GPU has made the rows yet."]), "", *summary(rows, left)]
     if drawn:
         lines += ["## Fig. 8.4, with real overlap", "", "Executor, inspector and the GPU by its own clock, of a factorization in two stages", "(`metapack solve --generate "
                   "'random 400 0.02 0.3' --backend cuda-interface --stages 3 --trace FILE.svg`).", "", f"![trace]({picture})", ""]

@@ -124,16 +124,16 @@ static int go(const char *name, const char *const *words, const subject *s, int 
                (long long)blocks.rejected, (long long)found.two_by_two,
                (long long)found.inertia.positive, (long long)found.inertia.negative,
                1e-9 * found.flops, info.componentwise, info.solved, cold, repeat ? best : cold);
+        long long launches = 0;
+        double queued = 0;
+        for (int k = 0; k < 6; k++) {
+            launches += (long long)(r.calls[k] - before.calls[k]);
+            queued += r.time_s[k] - before.time_s[k];
+        }
         if (r.calls[0])
             printf(", \"launches\": %lld, \"queued_s\": %.6f, \"waits\": %lld, \"wait_s\": %.6f, "
                    "\"megabytes\": %.4g",
-                   (long long)(r.calls[0] + r.calls[1] + r.calls[2] + r.calls[3] + r.calls[4] +
-                               r.calls[5] - before.calls[0] - before.calls[1] - before.calls[2] -
-                               before.calls[3] - before.calls[4] - before.calls[5]),
-                   r.time_s[0] + r.time_s[1] + r.time_s[2] + r.time_s[4] + r.time_s[5] -
-                       before.time_s[0] - before.time_s[1] - before.time_s[2] - before.time_s[4] -
-                       before.time_s[5],
-                   (long long)(r.waits - before.waits), r.wait_s - before.wait_s,
+                   launches, queued, (long long)(r.waits - before.waits), r.wait_s - before.wait_s,
                    1e-6 * (double)(r.bytes - before.bytes));
         printf("}\n");
     }

@@ -99,7 +99,8 @@ typedef struct mpk_accelerator_task {
                                       the six functions */
     int32_t *const *columns; /**< factorize of LDU with perm: count: as perm, of the columns */
     int32_t *state;          /**< judging: the words of all frames, in its memory; trouble and
-                                      largest are NULL then. Else NULL */
+                                      largest are NULL then. Else NULL: also of a table that judges
+                                      where entries are dropped; the host judges then */
     const int32_t *frame;    /**< judging: count, host: the frame of the pivot */
     double bound;  /**< judging: factorize, solve: a larger entry of L rejects the frame */
     double *norm2; /**< measure: [out] count x n, host: squared 2-norms of columns */
@@ -172,7 +173,8 @@ typedef struct mpk_accelerator {
                                (task.state), and passes over items of frames that are rejected; the
                                host then lists a stage without waiting, and looks at its end */
     /** A kernel with all that a task says. NULL: the six functions are all there is. These are called
-     *  where they suffice: MPK_D, LDLT, neither pairs nor judging; a table that judges needs none. */
+     *  where they suffice: MPK_D, LDLT, neither pairs nor judging. A table that judges needs none:
+     *  where it lacks one, `run` is called for all, also with state == NULL if it `drops`. */
     mpk_status (*run)(void *self, const mpk_accelerator_task *task);
     int drops; /**< `run` has MEASURE and DROP: entries may be dropped */
     /** Until all calls so far are done. NULL: they are when they return. Else a kernel may return
@@ -184,8 +186,8 @@ typedef struct mpk_accelerator {
                           int64_t bytes);
     mpk_status (*gather)(void *self, int64_t count, void *to, void *const *from, int64_t bytes);
     /** The spans of the calls of `run` before the last wait(), at most `most` of them, which are then
-     *  forgotten; returns their number. They are recorded from the first call on, whose `most` is 0.
-     *  NULL: only the host's times are known. */
+     *  forgotten; returns their number. most 0: forget those that there are, and record from now on;
+     *  < 0: forget them, and record no more. NULL: only the host's times are known. */
     int64_t (*spans)(void *self, int64_t most, mpk_accelerator_span *spans);
     const mpk_accelerator_form
         *forms; /**< those that mpk_accelerator_use_form() knows; NULL: none */

@@ -5,9 +5,11 @@
 
 static const char STAGE[] = "factorize";
 
+enum { EACH = 3 }; /* at most, of a pivot */
+
 /* What comes back together. */
 typedef struct harvest {
-    void **from;    /* 3 some: pieces there */
+    void **from;    /* EACH some: pieces there */
     int32_t *perm;  /* 2 some n: permutations of rows, then of columns */
     int64_t *block; /* some: numbers of blocks, or frames */
     unsigned char *half;
@@ -17,7 +19,7 @@ typedef struct harvest {
 static mpk_status harvest_make(mpki_blocks *f, harvest *h) {
     mpk_context *ctx = f->stages->ctx;
     h->some = mpki_offload_some(f->offload);
-    h->from = MPKI_NEW(ctx, STAGE, 3 * h->some, void *);
+    h->from = MPKI_NEW(ctx, STAGE, EACH * h->some, void *);
     h->perm = MPKI_NEW(ctx, STAGE, 2 * h->some * f->offload->n, int32_t);
     h->block = MPKI_NEW(ctx, STAGE, h->some, int64_t);
     h->half = MPKI_NEW(ctx, STAGE, h->some, unsigned char);
@@ -45,9 +47,9 @@ static mpk_status take_permutations(mpki_blocks *f, harvest *h, void *const *of,
     return mpki_offload_status(f, status, "download of a permutation");
 }
 
-/* Pivots of frames: D, its inverse, M. */
+/* Pivots of frames: D, its inverse, M. Of each comes back what it has: its block, the transpose,
+ * its butterfly. */
 static mpk_status keep_pivots(mpki_blocks *f, harvest *h) {
-    enum { EACH = 3 };
     struct mpki_offload *o = f->offload;
     const mpki_ibcsr *x = &f->stages->index;
     int32_t *columns = h->perm + h->some * o->n;
@@ -55,19 +57,22 @@ static mpk_status keep_pivots(mpki_blocks *f, harvest *h) {
     if (h->count == 0) return MPK_OK;
     if (o->perm) status = take_permutations(f, h, o->perm, h->perm);
     if (o->columns && !mpk_failed(status)) status = take_permutations(f, h, o->columns, columns);
-    for (int64_t k = 0; k < h->count; k++) { /* what a frame does not have is not looked at */
+    int64_t pieces = 0;
+    for (int64_t k = 0; k < h->count; k++) {
         const int32_t frame = (int32_t)h->block[k];
-        const int64_t diagonal = x->entry[x->diagonal[frame]].block;
-        h->from[EACH * k] = o->block[diagonal];
-        h->from[EACH * k + 1] = o->upper[diagonal];
-        h->from[EACH * k + 2] = o->turn[frame] ? o->turn[frame] : o->block[diagonal];
+        const int64_t diagonal = mpki_offload_diagonal(x, frame);
+        h->from[pieces++] = o->block[diagonal];
+        if (o->ldu) h->from[pieces++] = o->upper[diagonal];
+        if (o->turn[frame]) h->from[pieces++] = o->turn[frame];
     }
-    if (!mpk_failed(status)) status = mpki_offload_take_all(f, EACH * h->count, 1, h->from);
-    for (int64_t k = 0; k < h->count && !mpk_failed(status); k++) {
+    if (!mpk_failed(status)) status = mpki_offload_take_all(f, pieces, 1, h->from);
+    for (int64_t k = 0, at = 1; k < h->count && !mpk_failed(status); k++) {
         const int32_t frame = (int32_t)h->block[k];
+        const bool turned = o->turn[frame] != NULL;
         status = MPKI_DISPATCH(o->scalar, offload_keep_pivot)(
-            f, frame, 1 + EACH * k, o->perm ? &h->perm[k * o->n] : NULL,
-            o->columns ? &columns[k * o->n] : NULL, o->turn[frame] != NULL);
+            f, frame, at, o->perm ? &h->perm[k * o->n] : NULL,
+            o->columns ? &columns[k * o->n] : NULL, turned);
+        at += 1 + o->ldu + turned;
     }
     h->count = 0;
     return status;

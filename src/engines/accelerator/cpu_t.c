@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What each kernel of the accelerator interface means, in plain loops, for one precision. The order
- * of operations on an entry is that of the systolic programs and of the kernels for pipelines and
- * GPUs; each rounds by itself. */
+ * of operations on an entry is that of the systolic programs and of the kernels for pipelines. Each
+ * operation rounds by itself; those of a GPU may be fused. */
 #include "core/precision.h"
 #include "cpu.h"
 

@@ -11,27 +11,22 @@ static const mpki_accelerated *of(const mpk_context *ctx);
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-static void let_go(const mpk_accelerator *a, void **list, int64_t count) {
-    for (int64_t k = 0; list && k < count; k++)
-        if (list[k]) a->release(a->self, list[k]);
-}
-
 static void offload_free(mpki_blocks *f) {
     struct mpki_offload *o = f->offload;
     mpk_context *ctx = f->stages->ctx;
     if (!o) return;
     const mpk_accelerator *a = o->on->table;
     const int32_t frames = f->stages->blocking->nframes;
-    let_go(a, o->block, o->capacity);
-    if (o->upper != o->block) let_go(a, o->upper, o->capacity);
-    let_go(a, o->perm, frames);
-    let_go(a, o->columns, frames);
-    let_go(a, &o->state, 1);
-    let_go(a, o->turn, frames);
-    let_go(a, &o->minus, 1);
-    let_go(a, o->scratch, o->scratches);
+    mpki_offload_let_go(a, o->block, o->capacity);
+    if (o->upper != o->block) mpki_offload_let_go(a, o->upper, o->capacity);
+    mpki_offload_let_go(a, o->perm, frames);
+    mpki_offload_let_go(a, o->columns, frames);
+    mpki_offload_let_go(a, &o->state, 1);
+    mpki_offload_let_go(a, o->turn, frames);
+    mpki_offload_let_go(a, &o->minus, 1);
+    mpki_offload_let_go(a, o->scratch, o->scratches);
     for (int k = 0; k < a->nbuffers; k++) {
-        let_go(a, o->buffer[k], a->buffers[k].of_pivot ? frames : o->capacity);
+        mpki_offload_let_go(a, o->buffer[k], a->buffers[k].of_pivot ? frames : o->capacity);
         mpki_release(ctx, o->buffer[k]);
     }
     if (o->upper != o->block) mpki_release(ctx, o->upper);
@@ -67,11 +62,9 @@ static mpk_status make_buffers(mpki_blocks *f, int k, int64_t from, int64_t coun
     void *zeros = mpki_calloc(f->stages->ctx, STAGE, bytes, 1);
     mpk_status status = zeros ? MPK_OK : mpki_failed(f->stages->ctx);
     for (int64_t i = from; i < count && !mpk_failed(status); i++) {
-        status = a->allocate(a->self, bytes, &more[i]);
-        if (mpk_failed(status))
-            mpki_error(f->stages->ctx, status, STAGE, -1, "%s: no memory for buffer '%s'", a->name,
-                       a->buffers[k].name);
-        else
+        status =
+            mpki_offload_status(f, a->allocate(a->self, bytes, &more[i]), "memory for a buffer");
+        if (!mpk_failed(status))
             status = mpki_offload_status(f, a->upload(a->self, more[i], zeros, bytes),
                                          "upload of zeros");
     }
@@ -112,7 +105,9 @@ static mpk_status make_permutations(mpki_blocks *f, void ***perm) {
     *perm = MPKI_ZNEW(f->stages->ctx, STAGE, frames, void *);
     if (!*perm) return mpki_failed(f->stages->ctx);
     for (int32_t k = 0; k < frames && !mpk_failed(status); k++)
-        status = a->allocate(a->self, f->offload->n * (int64_t)sizeof(int32_t), &(*perm)[k]);
+        status = mpki_offload_status(
+            f, a->allocate(a->self, f->offload->n * (int64_t)sizeof(int32_t), &(*perm)[k]),
+            "memory for a permutation");
     return status;
 }
 
@@ -124,7 +119,9 @@ static mpk_status make_words(mpki_blocks *f) {
     o->words = MPKI_ZNEW(f->stages->ctx, STAGE, frames, int32_t);
     o->was_final = MPKI_ZNEW(f->stages->ctx, STAGE, frames, unsigned char);
     if (!o->words || !o->was_final) return mpki_failed(f->stages->ctx);
-    return a->allocate(a->self, frames * (int64_t)sizeof *o->words, &o->state);
+    return mpki_offload_status(f,
+                               a->allocate(a->self, frames * (int64_t)sizeof *o->words, &o->state),
+                               "memory for verdicts");
 }
 
 /* What belongs to frames, and the constant block. */
@@ -148,8 +145,6 @@ static mpk_status fill_offload(mpki_blocks *f) {
         MPKI_DISPATCH(o->scalar, offload_minus)(f);
         status = mpki_offload_put(f, o->minus, o->staging);
     }
-    if (mpk_failed(status) && !mpk_failed(mpki_failed(ctx)))
-        mpki_error(ctx, status, STAGE, -1, "%s: no memory", a->name);
     return status;
 }
 
@@ -183,6 +178,11 @@ static mpk_status check_words(const mpki_stages *s, const mpk_accelerator *a) {
                           "%s does not take pivoting %s: it has %s", a->name,
                           mpk_option_word("pivoting", (int)s->options->pivoting),
                           mpk_option_word("pivoting", (int)pivots));
+    if (schedule == MPK_SCHEDULE_JACOBI && s->options->jacobi_norm != MPK_JACOBI_NORM_MATRIX)
+        return mpki_error(s->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
+                          "%s does not take jacobi_norm %s: it has %s", a->name,
+                          mpk_option_word("jacobi_norm", (int)s->options->jacobi_norm),
+                          mpk_option_word("jacobi_norm", MPK_JACOBI_NORM_MATRIX));
     if (schedule == MPK_SCHEDULE_JACOBI || schedule == MPK_SCHEDULE_SUBSETS ||
         (a->atomics && schedule == MPK_SCHEDULE_ATOMIC))
         return MPK_OK;
@@ -232,6 +232,12 @@ static mpk_status check(const mpki_stages *s, const mpk_accelerator *a) {
                       a->name, most, s->blocking->largest, most);
 }
 
+/* Are there functions for all that `run` need not be called for? */
+static bool has_six(const mpk_accelerator *a) {
+    return a->factorize && a->solve && a->downdate && a->transpose && a->zero_out &&
+           (!a->pivoting || a->permute);
+}
+
 /* What the factorization asks of the table. */
 static void choose(struct mpki_offload *o, const mpki_stages *s) {
     const mpk_accelerator *a = o->on->table;
@@ -242,7 +248,8 @@ static void choose(struct mpki_offload *o, const mpki_stages *s) {
     o->hermitian = s->hermitian && (s->stored == MPK_C || s->stored == MPK_Z);
     o->pairs = a->run && a->pivoting && a->pairs && o->type == MPK_TYPE_LDLT;
     o->defers = a->run && a->judges && s->complete;
-    o->tasks = o->pairs || o->defers || o->scalar != MPK_D || o->type != MPK_TYPE_LDLT;
+    o->tasks =
+        o->pairs || o->defers || o->scalar != MPK_D || o->type != MPK_TYPE_LDLT || !has_six(a);
     o->late.late = true;
 }
 
@@ -277,11 +284,6 @@ static const char *name(const mpk_context *ctx) {
 static const mpki_accelerated *of(const mpk_context *ctx) {
     const mpki_accelerated *on = mpki_context_engine(ctx);
     return on && on->engine.name == name ? on : NULL;
-}
-
-static bool has_six(const mpk_accelerator *a) {
-    return a->factorize && a->solve && a->downdate && a->transpose && a->zero_out &&
-           (!a->pivoting || a->permute);
 }
 
 /* Is the table whole? */

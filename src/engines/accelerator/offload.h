@@ -89,6 +89,10 @@ static inline int64_t mpki_offload_some(const struct mpki_offload *o) {
     const int64_t together = (8 << 20) / mpki_offload_bytes(o);
     return o->on->table->scatter && together > 1 ? together : 1;
 }
+/** The number of a frame's pivot block. */
+static inline int64_t mpki_offload_diagonal(const mpki_ibcsr *x, int32_t frame) {
+    return x->entry[x->diagonal[frame]].block;
+}
 /** Block number k of the staging memory. */
 static inline void *mpki_offload_staging(const struct mpki_offload *o, int64_t k) {
     return (char *)o->staging + k * mpki_offload_bytes(o);
@@ -98,6 +102,8 @@ static inline void *mpki_offload_staging(const struct mpki_offload *o, int64_t k
 
 /** The status of a call of the accelerator; a failure is recorded, with what it was doing. */
 mpk_status mpki_offload_status(mpki_blocks *f, mpk_status status, const char *what);
+/** Give back what is not NULL of a list of `count`; nothing of no list. */
+void mpki_offload_let_go(const mpk_accelerator *a, void *const *list, int64_t count);
 /** A block of the accelerator's memory as they rest there. */
 mpk_status mpki_offload_block(mpki_blocks *f, void **p);
 mpk_status mpki_offload_put(mpki_blocks *f, void *to, const void *from);
@@ -115,10 +121,13 @@ mpk_status mpki_offload_add(mpki_blocks *f, mpki_batch_lists *list, int64_t bloc
                             mpki_half half);
 /** Run a kernel on a list, by way of dense copies where blocks rest in another form. */
 mpk_status mpki_offload_run(mpki_blocks *f, int kernel, mpki_batch_lists *list);
+/** A larger entry of L in a pivot's own block rejects the frame. */
+double mpki_offload_most_inside(const struct mpki_offload *o);
 /** Spans of the accelerator into the trace, since the last call; it has been waited for. */
 void mpki_offload_trace(mpki_blocks *f);
-/** Begin to record them, where there is a trace. */
+/** Begin to record them, where there is a trace; and end, forgetting those that are not in it. */
 void mpki_offload_trace_begin(mpki_blocks *f);
+void mpki_offload_trace_end(mpki_blocks *f);
 void mpki_batch_lists_free(mpk_context *ctx, mpki_batch_lists *list);
 
 /* butterfly.c */
@@ -159,9 +168,10 @@ mpk_status mpki_offload_border(mpki_blocks *f);
 /** values_t.c: what knows the precision. Staging memory holds blocks of n x n. */
 #define MPKI_OFFLOAD_VALUES(p)                                                                       \
     /** Entries of A into the staging memory of a frame's column, half of it; slot: by frame the   \
-     *  place of its block, or -1. Where `pads`, ones behind the rows of the pivot. */ \
+     *  place of its block, or -1. */ \
     void mpki_##p##_offload_fill(const mpki_blocks *f, int32_t frame, mpki_half half,                \
                                  const int32_t *slot);                                               \
+    /** `padding` on the diagonal of a staging block, behind its `rows`. */                          \
     void mpki_##p##_offload_pad(const mpki_blocks *f, int64_t slot, int rows, double padding);       \
     bool mpki_##p##_offload_is_zero(const mpki_blocks *f, int64_t slot);                             \
     /** Staging block 0 := -I; := B^T for w rows, the rest I. */                                     \
@@ -170,9 +180,8 @@ mpk_status mpki_offload_border(mpki_blocks *f);
     /** Factor staging block 0, replacing small pivots; false: it overflows. LDU: block 1 is its   \
      *  transpose. */ \
     bool mpki_##p##_offload_factor(mpki_blocks *f);                                                  \
-    /** The pivot of a frame from staging blocks `at` (L, D), at + 1 (LDU: its transpose) and      \
-     *  at + 2 (B^T, if `turned`) into the processor's factor: D, its inverse, M; block 0 is work  \
-     *  space. */ \
+    /** The pivot of a frame from staging blocks from `at` on, L and D, LDU: the transpose, and    \
+     *  B^T if `turned`, into the processor's factor: D, its inverse, M; block 0 is work space. */ \
     mpk_status mpki_##p##_offload_keep_pivot(mpki_blocks *f, int32_t frame, int64_t at,              \
                                              const int32_t *perm, const int32_t *columns,            \
                                              bool turned);                                           \

@@ -18,6 +18,11 @@ mpk_status mpki_offload_status(mpki_blocks *f, mpk_status status, const char *wh
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
+void mpki_offload_let_go(const mpk_accelerator *a, void *const *list, int64_t count) {
+    for (int64_t k = 0; list && k < count; k++)
+        if (list[k]) a->release(a->self, list[k]);
+}
+
 mpk_status mpki_offload_block(mpki_blocks *f, void **p) {
     const mpk_accelerator *a = f->offload->on->table;
     const int64_t bytes =
@@ -187,7 +192,7 @@ mpk_status mpki_offload_add(mpki_blocks *f, mpki_batch_lists *list, int64_t bloc
     const mpki_ibcsr *x = &f->stages->index;
     const mpk_status status = list->count < list->capacity ? MPK_OK : reserve(f, list);
     if (mpk_failed(status)) return status;
-    const int64_t k = list->count++, diagonal = x->entry[x->diagonal[frame]].block;
+    const int64_t k = list->count++, diagonal = mpki_offload_diagonal(x, frame);
     const bool upper = half == MPKI_HALF_UPPER;
     list->id[k] = block;
     list->half[k] = (unsigned char)half;
@@ -213,9 +218,9 @@ mpk_status mpki_offload_add(mpki_blocks *f, mpki_batch_lists *list, int64_t bloc
 static const char *const names[] = {"F factorize", "S solve",   "D downdate", "T transpose",
                                     "Z zero out",  "P permute", "N norms",    "X drop"};
 
-/* An entry of L in a pivot's own block above this rejects the frame. */
-static double most_inside(mpk_scalar scalar) {
-    return scalar == MPK_S || scalar == MPK_C ? 0x1p+11 * 1.4142135623730951 : 0x1p+26;
+double mpki_offload_most_inside(const struct mpki_offload *o) {
+    if (o->type == MPK_TYPE_LLT) return INFINITY; /* its pivots are good for any L */
+    return o->scalar == MPK_S || o->scalar == MPK_C ? 0x1p+11 * 1.4142135623730951 : 0x1p+26;
 }
 
 /* By the table's own function, or by `run` where more is asked for. */
@@ -241,7 +246,7 @@ static mpk_status call_table(mpki_blocks *f, int kernel, const mpki_batch_lists 
         .columns = factorizes && o->columns ? (int32_t *const *)list->columns : NULL,
         .state = o->state,
         .frame = o->state ? list->frame : NULL,
-        .bound = factorizes   ? most_inside(o->scalar)
+        .bound = factorizes   ? mpki_offload_most_inside(o)
                  : list->late ? (double)INFINITY
                               : f->stages->bound,
         .norm2 = o->norm2 ? o->norm2 + list->first * o->n : NULL,
@@ -292,6 +297,11 @@ static mpk_status call(mpki_blocks *f, int kernel, mpki_batch_lists *list) {
 void mpki_offload_trace_begin(mpki_blocks *f) {
     const mpk_accelerator *a = f->offload->on->table;
     if (a->spans && mpki_trace_of(f->stages->ctx)) a->spans(a->self, 0, NULL);
+}
+
+void mpki_offload_trace_end(mpki_blocks *f) {
+    const mpk_accelerator *a = f->offload->on->table;
+    if (a->spans && mpki_trace_of(f->stages->ctx)) a->spans(a->self, -1, NULL);
 }
 
 void mpki_offload_trace(mpki_blocks *f) {

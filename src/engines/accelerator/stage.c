@@ -10,10 +10,6 @@
 
 static const char STAGE[] = "factorize";
 
-static int64_t diagonal_of(const mpki_ibcsr *x, int32_t frame) {
-    return x->entry[x->diagonal[frame]].block;
-}
-
 /* ---- A, onto the accelerator ----------------------------------------------------------------- */
 
 /* Staging memory of a column behind the `waiting` blocks that are to be sent: those that are due,
@@ -46,7 +42,7 @@ static mpk_status list_half(mpki_blocks *f, int32_t frame, mpki_half half, const
         if (place < 0) continue;
         if (!*at) status = mpki_offload_block(f, at);
         if (mpk_failed(status)) return status;
-        if (half == MPKI_HALF_UPPER && block == x->entry[x->diagonal[frame]].block)
+        if (half == MPKI_HALF_UPPER && block == mpki_offload_diagonal(x, frame))
             continue; /* factorize writes it */
         if (MPKI_DISPATCH(o->scalar, offload_is_zero)(f, place)) {
             status = mpki_offload_add(f, &o->other, block, frame, half);
@@ -113,7 +109,7 @@ static mpk_status put_own(mpki_blocks *f, void *perm) {
 /* In the last stage small pivots are replaced; that is for the host. */
 static mpk_status factor_here(mpki_blocks *f, int32_t frame) {
     struct mpki_offload *o = f->offload;
-    const int64_t diagonal = diagonal_of(&f->stages->index, frame);
+    const int64_t diagonal = mpki_offload_diagonal(&f->stages->index, frame);
     mpk_status status = mpki_offload_take(f, o->staging, o->block[diagonal]);
     if (mpk_failed(status)) return status;
     if (!MPKI_DISPATCH(o->scalar, offload_factor)(f))
@@ -158,11 +154,11 @@ static mpk_status break_off(mpki_blocks *f, int32_t frame) {
 static mpk_status judge_pivots(mpki_blocks *f, const mpki_batch_lists *list) {
     const struct mpki_offload *o = f->offload;
     mpki_stages *s = f->stages;
-    const double most = 1 / sqrt((o->scalar == MPK_S || o->scalar == MPK_C ? 0x1p-23 : 0x1p-52));
+    const double most = mpki_offload_most_inside(o);
     mpk_status status = o->perm && !o->tasks ? find_padding(f, list) : MPK_OK;
     for (int64_t k = 0; k < list->count && !mpk_failed(status); k++) {
         const int32_t frame = list->frame[k];
-        if (o->type == MPK_TYPE_LLT && list->trouble[k]) {
+        if (o->type == MPK_TYPE_LLT && (list->trouble[k] || !isfinite(list->largest[k]))) {
             return break_off(f, frame);
         } else if (s->last && s->reject[frame]) {
             return mpki_error(s->ctx, MPK_ERR_NUMERIC, STAGE, frame,
@@ -406,6 +402,7 @@ mpk_status mpki_offload_stage(mpki_blocks *f) {
     if (times.work_s > times.waited_s) s->info.time_inspector_s += times.work_s - times.waited_s;
     s->info.sublevels += subsets;
     if (!mpk_failed(status)) status = mpki_offload_read_verdicts(f);
+    mpki_offload_trace_end(f);
     if (!mpk_failed(status) && border) status = mpki_offload_border(f);
     f->offload->ended_s = mpki_now_s();
     return status;

@@ -20,11 +20,9 @@ typedef struct sweeper {
 } sweeper;
 
 static void let_go(mpki_blocks *f, generation *g) {
-    const mpk_accelerator *a = f->offload->on->table;
     for (int half = 0; half <= f->offload->ldu; half++) {
         void **list = half ? g->upper : g->block;
-        for (int64_t k = 0; list && k < f->stages->index.nblocks; k++)
-            if (list[k]) a->release(a->self, list[k]);
+        mpki_offload_let_go(f->offload->on->table, list, f->stages->index.nblocks);
         mpki_release(f->stages->ctx, list);
     }
 }
@@ -63,8 +61,8 @@ static void free_sweeper(mpki_blocks *f, sweeper *w) {
     const mpk_accelerator *a = f->offload->on->table;
     let_go(f, &w->given);
     let_go(f, &w->fresh);
-    if (w->unit) a->release(a->self, w->unit);
-    if (w->start) a->release(a->self, w->start);
+    mpki_offload_let_go(a, &w->unit, 1);
+    mpki_offload_let_go(a, &w->start, 1);
     mpki_updates_free(f->stages->ctx, &w->batch);
 }
 
@@ -200,6 +198,7 @@ mpk_status mpki_offload_sweeps(mpki_blocks *f, double push, int32_t *fail) {
     mpki_offload_trace_begin(f);
     mpk_status status = make_sweeper(f, &w);
     if (!mpk_failed(status)) status = sweeps(f, &w);
+    mpki_offload_trace_end(f);
     free_sweeper(f, &w);
     s->bound = bound;
     return status;

@@ -206,7 +206,7 @@ mpk_status FN(offload_keep_pivot)(mpki_blocks *f, int32_t frame, int64_t at, con
                                   const int32_t *columns, bool turned) {
     const struct mpki_offload *o = f->offload;
     const int w = mpki_frame_rows(f->stages->blocking, frame), n = o->n;
-    const T *bt = turned ? staging(f, at + 2) : NULL;
+    const T *bt = turned ? staging(f, at + 1 + o->ldu) : NULL;
     T *l = staging(f, at), *m = staging(f, 0);
     mpki_frame *to = &f->frame[frame];
     mpki_pivot_counts counts = {.smallest = INFINITY};

@@ -6,6 +6,8 @@
 
 #include "core/trace.h"
 
+#include <dlfcn.h>
+
 static mpk_accelerator table; /* what a test changes of the device's */
 
 static mpk_context *with_device(void) {
@@ -156,11 +158,105 @@ static void test_waits(void **unused) {
     }
 }
 
+/* No kernel pivots without pairs: a table that says so is refused, not taken at its word; LLT asks
+ * for no pairs. */
+static void test_without_pairs(void **unused) {
+    (void)unused;
+    for (int type = 0; type < 3; type++) {
+        mpk_options o = complete();
+        o.block = 8;
+        o.factor_type = (mpk_factor_type)type;
+        mpk_context *ctx = with_device();
+        table.pairs = 0;
+        can_do(&o);
+        assert_int_equal(o.pivoting, MPK_PIVOTING_COMPLETE);
+        assert_int_equal(mpk_context_use_accelerator(ctx, &table), MPK_OK);
+        run r = go(ctx, "helmholtz 2d 12 0", &o);
+        const char *text = "";
+        mpk_last_error(ctx, NULL, NULL, &text);
+        if (type == MPK_TYPE_LDLT) {
+            assert_int_equal(r.status, MPK_ERR_UNSUPPORTED);
+            assert_non_null(strstr(text, "without pairs"));
+        } else {
+            assert_false(mpk_failed(r.status));
+            assert_true(residual(ctx, &r) <= 1e-10);
+        }
+        end(&r);
+        mpk_context_destroy(&ctx);
+    }
+}
+
+static int64_t calls_of(const mpk_context *ctx) {
+    mpk_accelerator_report seen = {.struct_size = sizeof seen};
+    int64_t calls = 0;
+    assert_int_equal(mpk_accelerator_report_get(ctx, &seen), MPK_OK);
+    for (int k = 0; k < 6; k++) calls += seen.calls[k];
+    return calls;
+}
+
+/* The machine's clock runs while there is a trace: what was queued without one, or in a stage that
+ * failed, is in no later trace. */
+static void test_clock(void **unused) {
+    (void)unused;
+    enum { TRACED, UNTRACED, FAILING, AGAIN, RUNS };
+    mpk_options o = complete();
+    o.stages = 0;
+    o.block = 8;
+    mpk_context *ctx = with_device();
+    can_do(&o);
+    assert_int_equal(mpk_context_use_accelerator(ctx, &table), MPK_OK);
+    for (int which = 0; which < RUNS; which++) {
+        if (which == FAILING && device_is_real()) continue;
+        const int64_t before = calls_of(ctx);
+        if (which != UNTRACED) assert_int_equal(mpki_trace_start(ctx, 100000), MPK_OK);
+        if (which == FAILING) setenv("METAPACK_CUDA_HOST_FAIL", "20", 1);
+        run r = go(ctx, "random 150 0.03 0.3", &o);
+        unsetenv("METAPACK_CUDA_HOST_FAIL");
+        assert_int_equal(mpk_failed(r.status), which == FAILING);
+        int64_t spans = 0;
+        double least = INFINITY;
+        const mpki_trace *t = mpki_trace_of(ctx);
+        for (int64_t k = 0; t && k < t->count; k++) {
+            if (t->span[k].lane != MPKI_LANE_MACHINE) continue;
+            spans++;
+            least = fmin(least, t->span[k].begin_s);
+        }
+        if (which == TRACED || which == AGAIN) {
+            assert_int_equal(spans, calls_of(ctx) - before);
+            if (device_is_real()) assert_true(least >= t->start_s);
+        } else {
+            assert_int_equal(spans, 0);
+        }
+        mpk_accelerator_span some[4]; /* nothing is left to be told */
+        assert_int_equal(table.spans(table.self, 4, some), 0);
+        end(&r);
+        mpki_trace_stop(ctx);
+    }
+    mpk_context_destroy(&ctx);
+}
+
+/* Bytes of the host module's "device" that are in use. */
+static int64_t memory_held(void) {
+    int64_t held = 0;
+#ifdef METAPACK_CUDA_HOST
+    int64_t refused = 0;
+    void (*memory)(int64_t * held, int64_t * refused) = NULL;
+    void *module = dlopen(METAPACK_CUDA_HOST, RTLD_NOW | RTLD_NOLOAD);
+    assert_non_null(module);
+    *(void **)&memory = dlsym(module, "host_device_memory");
+    assert_non_null(*(void **)&memory);
+    memory(&held, &refused);
+    dlclose(module);
+#endif
+    return held;
+}
+
 /* Memory of the device ends, or a kernel fails: that is told, and nothing is kept there. */
 static void test_failures(void **unused) {
     (void)unused;
     int failures = 0;
     if (device_is_real()) return;
+    assert_int_equal(memory_held(), 0);
     for (int k = 1; k < 400; k += 1 + k / 4) {
         static const char *const what[] = {"METAPACK_CUDA_HOST_FULL", "METAPACK_CUDA_HOST_FAIL"};
         char at[16];
@@ -186,6 +282,7 @@ static void test_failures(void **unused) {
         }
         end(&r);
         mpk_context_destroy(&ctx);
+        assert_int_equal(memory_held(), 0);
     }
     assert_true(failures > 5);
 }
@@ -193,8 +290,9 @@ static void test_failures(void **unused) {
 int main(void) {
     if (device_lacks(DEVICE_ANY)) return 0;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_answers), cmocka_unit_test(test_sweeps),
+        cmocka_unit_test(test_answers),       cmocka_unit_test(test_sweeps),
         cmocka_unit_test(test_single_blocks), cmocka_unit_test(test_waits),
+        cmocka_unit_test(test_without_pairs), cmocka_unit_test(test_clock),
         cmocka_unit_test(test_failures)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,8 @@
  * memory, so that nobody waits but who asks for results. */
 #include "machine.cuh"
 
+#include <metapack/options.h>
+
 #include <map>
 #include <new>
 #include <string.h>
@@ -254,13 +256,19 @@ mpk_status gather(void *self, int64_t count, void *to, void *const *from, int64_
 
 // ---- kernels ----
 
+/** Are pivots to be looked for as no kernel does: along the diagonal alone, or by rows alone? */
+bool lacks_pivoting(const mpk_accelerator_task *t) {
+    if (t->kernel != MPK_ACCELERATOR_FACTORIZE || !t->batch->perm) return false;
+    return t->type == MPK_TYPE_LDLT ? !t->pairs : t->type == MPK_TYPE_LDU && !t->columns;
+}
+
 block_kernel kernel_of(const mpk_accelerator_task *t) {
     switch (t->kernel) {
-    case MPK_ACCELERATOR_FACTORIZE:
-        return !t->batch->perm ? BLOCK_FACTORIZE
-               : t->type == 2  ? (t->columns ? BLOCK_FACTORIZE_APART : BLOCK_FACTORIZE)
-               : t->pairs      ? BLOCK_FACTORIZE_PAIRS
-                               : BLOCK_FACTORIZE;
+    case MPK_ACCELERATOR_FACTORIZE: /* of LLT any order will do: its own */
+        return !t->batch->perm           ? BLOCK_FACTORIZE
+               : t->type == MPK_TYPE_LDU ? BLOCK_FACTORIZE_APART
+               : t->type == MPK_TYPE_LLT ? BLOCK_FACTORIZE
+                                         : BLOCK_FACTORIZE_PAIRS;
     case MPK_ACCELERATOR_SOLVE:
         return BLOCK_SOLVE;
     case MPK_ACCELERATOR_DOWNDATE:
@@ -291,17 +299,32 @@ mpk_status make_scratch(machine *m, block_job &job, int n, int64_t size) {
     return MPK_OK;
 }
 
-/** An event, with a time. */
+/** An event, with a time; it is idle until it has been taken. */
 mpk_status take_event(machine *m, cudaEvent_t *event) {
     mpki_cuda *cuda = m->cuda;
     if (m->events.empty()) {
-        MPKI_TRY(cudaEventCreateWithFlags(event, cudaEventDefault));
-    } else {
-        *event = m->events.back();
-        m->events.pop_back();
+        cudaEvent_t made;
+        MPKI_TRY(cudaEventCreateWithFlags(&made, cudaEventDefault));
+        m->events.push_back(made);
     }
-    MPKI_TRY(cudaEventRecord(*event, work(m)));
+    MPKI_TRY(cudaEventRecord(m->events.back(), work(m)));
+    *event = m->events.back();
+    m->events.pop_back();
     return MPK_OK;
+}
+
+/** Launch, between two events where the clock runs. */
+mpk_status launch_timed(machine *m, block_launch *launch, block_kernel kernel, const block_job &job,
+                        mark when) {
+    if (!m->clock) return launch(m->cuda, kernel, job, work(m));
+    MPKI_PASS(take_event(m, &when.began));
+    mpk_status status = launch(m->cuda, kernel, job, work(m));
+    if (!mpk_failed(status)) status = take_event(m, &when.ended);
+    if (mpk_failed(status))
+        m->events.push_back(when.began);
+    else
+        m->marks.push_back(when);
+    return status;
 }
 
 mpk_status run(void *self, const mpk_accelerator_task *t) {
@@ -316,6 +339,9 @@ mpk_status run(void *self, const mpk_accelerator_task *t) {
         return refuse(cuda, MPK_ERR_UNSUPPORTED,
                       "no kernel for blocks of %d rows in this precision, or without verdicts",
                       b->n);
+    if (lacks_pivoting(t))
+        return refuse(cuda, MPK_ERR_UNSUPPORTED,
+                      "no kernel pivots without pairs: `pairs` and `pivoting` go together");
     if (count == 0) return MPK_OK;
     segment *s;
     MPKI_PASS(next_segment(m, 6 * lists + 2 * numbers + 8 * 16, &s));
@@ -338,13 +364,7 @@ mpk_status run(void *self, const mpk_accelerator_task *t) {
     if (kernel == BLOCK_PRODUCT)
         MPKI_PASS(make_scratch(m, job, b->n, (int64_t)mpk_scalar_size(t->scalar)));
     MPKI_PASS(send(m, s, list.used));
-    mark when = {NULL, NULL, t->kernel, t->tag};
-    if (m->clock) MPKI_PASS(take_event(m, &when.began));
-    MPKI_PASS(launch(cuda, kernel, job, work(m)));
-    if (m->clock) {
-        MPKI_PASS(take_event(m, &when.ended));
-        m->marks.push_back(when);
-    }
+    MPKI_PASS(launch_timed(m, launch, kernel, job, {NULL, NULL, t->kernel, t->tag}));
     return mark_used(m, s);
 }
 
@@ -391,13 +411,24 @@ double before_now(machine *m, cudaEvent_t event) {
     return 1e-3 * (double)ms;
 }
 
+/** Begin anew, or no more; what was recorded is forgotten. */
+void set_clock(machine *m, bool runs) {
+    for (; m->told < m->marks.size(); ++m->told) {
+        m->events.push_back(m->marks[m->told].began);
+        m->events.push_back(m->marks[m->told].ended);
+    }
+    m->marks.clear(), m->told = 0;
+    if (runs && !m->now && cudaEventCreateWithFlags(&m->now, cudaEventDefault)) {
+        cudaGetLastError(); /* nobody else is to find it */
+        m->now = NULL;
+    }
+    m->clock = runs && m->now;
+}
+
 int64_t spans(void *self, int64_t most, mpk_accelerator_span *to) {
     machine *m = (machine *)self;
     int64_t count = 0;
-    if (!m->clock) {
-        if (cudaEventCreateWithFlags(&m->now, cudaEventDefault)) return 0;
-        m->clock = true;
-    }
+    if (most <= 0) set_clock(m, most == 0);
     for (; count < most && m->told < m->marks.size(); ++m->told) {
         const mark &when = m->marks[m->told];
         to[count++] = {when.kernel, when.tag, before_now(m, when.began), before_now(m, when.ended)};
@@ -436,10 +467,9 @@ void unmake(machine *m) {
         if (s.copied) cudaEventDestroy(s.copied);
         if (s.used) cudaEventDestroy(s.used);
     }
-    for (const mark &when : m->marks)
-        m->events.push_back(when.began), m->events.push_back(when.ended);
+    set_clock(m, false);
     for (cudaEvent_t event : m->events) cudaEventDestroy(event);
-    if (m->clock) cudaEventDestroy(m->now);
+    if (m->now) cudaEventDestroy(m->now);
     if (m->scratch) cudaFree(m->scratch);
     delete m;
 }

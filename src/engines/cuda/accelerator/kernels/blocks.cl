@@ -311,6 +311,17 @@ __kernel void solve(__global T **block, __global const T **pivot, __global const
     }
 }
 
+/* Row k of D b^T, its own column. */
+static T scaled(__global const T **pivot, __global const T **b, int k, int pairs) {
+    T w = pivot[ITEM][k * (N + 1)] * b[ITEM][ME * N + k];
+    if (pairs != 0) {
+        if (k + 1 < N) w += pivot[ITEM][k * (N + 1) + 1] * b[ITEM][ME * N + (k + 1) % N];
+        if (k > 0)
+            w += pivot[ITEM][(k + N - 1) % N * (N + 1) + 1] * b[ITEM][ME * N + (k + N - 1) % N];
+    }
+    return w;
+}
+
 /* block -= a D b^T */
 __kernel void downdate(__global T **block, __global const T **a, __global const T **b,
                        __global const T **pivot, __global const int *frame,
@@ -320,13 +331,7 @@ __kernel void downdate(__global T **block, __global const T **a, __global const 
         for (int j = 0; j < N; ++j) c[j] = block[ITEM][ME * N + j];
         for (int k = 0; k < N; ++k) {
             T l = a[ITEM][ME * N + k];
-            T w = pivot[ITEM][k * (N + 1)] * b[ITEM][ME * N + k];
-            if (pairs != 0) {
-                if (k + 1 < N) w += pivot[ITEM][k * (N + 1) + 1] * b[ITEM][ME * N + (k + 1) % N];
-                if (k > 0)
-                    w += pivot[ITEM][(k + N - 1) % N * (N + 1) + 1] *
-                         b[ITEM][ME * N + (k + N - 1) % N];
-            }
+            T w = scaled(pivot, b, k, pairs);
             for (int j = 0; j < N; ++j) c[j] -= l * shuffle(w, j);
         }
         for (int j = 0; j < N; ++j) block[ITEM][ME * N + j] = c[j];
@@ -342,13 +347,7 @@ __kernel void product(__global T *to, __global const T **a, __global const T **b
     if ((state[frame[ITEM]] & FAILS) == 0) {
         for (int k = 0; k < N; ++k) {
             T l = a[ITEM][ME * N + k];
-            T w = pivot[ITEM][k * (N + 1)] * b[ITEM][ME * N + k];
-            if (pairs != 0) {
-                if (k + 1 < N) w += pivot[ITEM][k * (N + 1) + 1] * b[ITEM][ME * N + (k + 1) % N];
-                if (k > 0)
-                    w += pivot[ITEM][(k + N - 1) % N * (N + 1) + 1] *
-                         b[ITEM][ME * N + (k + N - 1) % N];
-            }
+            T w = scaled(pivot, b, k, pairs);
             for (int j = 0; j < N; ++j) c[j] += l * shuffle(w, j);
         }
     }
