@@ -9,6 +9,7 @@ code 1 if the plot that is there is another one."""
 import itertools, math, os, re, sys
 
 import sparse_gpu, svg
+from page import geometric_mean
 
 RESULTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "results")
 PEERS = ["MUMPS (Debian)", "MUMPS (METIS, OpenMP)", "SSIDS", "PARDISO"]
@@ -58,14 +59,10 @@ def told(text, pattern):
     return float(found[1])
 
 
-def mean(values):
-    return math.exp(sum(map(math.log, values)) / len(values))
-
-
 def gpu_of_19(text):
     """Of the page that has 19 matrices row by row, and of 66 others the means alone."""
     found = ratios(table(text, "matrix", "cuDSS factor", "engine"))
-    yield f"factorize, the {len(found)} we worked on", found, mean(found)
+    yield f"factorize, the {len(found)} we worked on", found, geometric_mean(found)
     said = r"cuDSS's time over ours is \**{}"
     yield "factorize again, 66 others", [], told(text, said.format(r"([\d.]+)\** for a refactorization"))
     yield "– regular ones of these", [], told(text, r"Regular ones: ([\d.]+)")
@@ -88,7 +85,7 @@ def gpu_of_all(text):
                                ("solve, {} others", parts[1], apply), ("solve with refinement, {} others", parts[1], refined)]:
         values = [value for value in (number(row[column]) for row in some) if value]
         if values:
-            yield name.format(f"the {len(values)}" if some is parts[0] else len(values)), values, mean(values)
+            yield name.format(f"the {len(values)}" if some is parts[0] else len(values)), values, geometric_mean(values)
 
 
 def rows():
@@ -97,7 +94,7 @@ def rows():
     yield "Processor, 2 threads: factorize and solve"
     for peer in PEERS:
         found = ratios(table(cpu, "matrix", peer, "METAPACK"))
-        yield f"{peer}, {len(found)} matrices", found, mean(found)
+        yield f"{peer}, {len(found)} matrices", found, geometric_mean(found)
     yield "NVIDIA H200, beside cuDSS"
     yield from (gpu_of_all if any(cells(line) == sparse_gpu.COLUMNS for line in gpu) else gpu_of_19)(gpu)
 

@@ -9,9 +9,10 @@ tolerance: precision by block (block_tolerance): bytes, iterations.
 butterfly: static butterflies in place of delayed pivots, complete and incomplete.
 Each writes its section of bench/results/incomplete.md; rows go to BUILD/bench/beyond-*.jsonl. A run that takes longer than
 --limit seconds has failed."""
-import fnmatch, glob, json, math, os, sys
+import fnmatch, glob, json, os, sys
 
 from incomplete import arguments, keep, show, solve, write_section
+from page import geometric_mean
 
 
 def subjects(options):
@@ -26,11 +27,6 @@ def good(row):
     return row.get("status") in ("ok", "inaccurate")
 
 
-def mean(values):
-    values = [v for v in values if v and v > 0]
-    return math.exp(sum(map(math.log, values)) / len(values)) if values else None
-
-
 def run_all(options, part, ways):
     """Rows by matrix, of each way: a list of words."""
     table, rows = {}, []
@@ -39,11 +35,9 @@ def run_all(options, part, ways):
             table.setdefault(row["matrix"], {})[row["way"]] = row
     if options.rows:
         table = {name: {way: got[way] for way in ways if way in got} for name, got in table.items()}
-        return {name: got for name, got in table.items() if len(got) == len(ways) and any(row.get("n") for row in got.values())}
+        return {name: got for name, got in table.items() if len(got) == len(ways)}
     for name, source in subjects(options):
         got = {way: solve(options, source, words, options.limit) for way, words in ways.items()}
-        if not any(row.get("n") for row in got.values()):
-            continue
         table[name] = got
         rows += [dict(row, matrix=name, way=way) for way, row in got.items()]
         print(f"{name:32s} " + "  ".join(f"{way}: {iterations(row)} in {show(spent(row))} s" for way, row in got.items()), flush=True)
@@ -76,7 +70,7 @@ def refine(options):
              "keeps its vectors, beside `--krylov gmres`, which starts anew with each factor. All matrices; in the table those where either took more than one",
              f"factor. Answered of {len(table)}: anew {sum(good(g['anew']) for g in table.values())}, refined "
              f"{sum(good(g['refined']) for g in table.values())}; one factor did for {len(both) - len(climbed)}. Time refined / anew, of the {len(ratio)} others: "
-             f"geometric mean {show(mean(ratio.values()), '.2f')}" + (f", worst {max(ratio.values()):.2f} ({max(ratio, key=ratio.get)})." if ratio else "."), "",
+             f"geometric mean {show(geometric_mean(ratio.values()), '.2f')}" + (f", worst {max(ratio.values()):.2f} ({max(ratio, key=ratio.get)})." if ratio else "."), "",
              "| matrix | n | anew: factors | iterations | s | refined: factors | iterations | s | refined / anew |", "|---|---:|---:|---:|---:|---:|---:|---:|---:|"]
     for name, got in climbed.items():
         cells = []
@@ -107,7 +101,7 @@ def tolerance(options):
         def ratio(value):
             values = {n: value(g[t]) / value(g[0]) for n, g in both.items() if value(g[t]) and value(g[0])}
             worst = max(values, key=values.get, default=None)
-            return show(mean(values.values()), ".2f"), f"{values[worst]:.2f} ({worst.split('/')[-1]})" if worst else "—"
+            return show(geometric_mean(values.values()), ".2f"), f"{values[worst]:.2f} ({worst.split('/')[-1]})" if worst else "—"
 
         single, half, blocks = (sum(g[t]["blocks"].get(k) or 0 for g in both.values()) for k in ("in_single", "in_bf16", "blocks"))
         bytes_, its = ratio(lambda r: r["factor"]["bytes"]), ratio(lambda r: r["iterations"])
@@ -134,7 +128,7 @@ def butterfly(options):
             its = {n: g[kind]["iterations"] / g["rook"]["iterations"] for n, g in both.items() if g["rook"]["iterations"] and g[kind]["iterations"]}
             worst = max(its, key=its.get, default=None)
             replaced = sum((g[kind].get("blocks", {}).get("perturbed") or 0) > 0 for g in table.values())
-            lines.append(f"| {title} | {kind} | {sum(good(g[kind]) for g in table.values())} | {len(table)} | {replaced} | {show(mean(its.values()), '.2f')} | "
+            lines.append(f"| {title} | {kind} | {sum(good(g[kind]) for g in table.values())} | {len(table)} | {replaced} | {show(geometric_mean(its.values()), '.2f')} | "
                          f"{f'{its[worst]:.1f} ({worst})' if worst else '—'} |")
     write_section(options, "butterfly", "Static butterflies in place of delayed pivots", lines)
 

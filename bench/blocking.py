@@ -12,6 +12,7 @@ import argparse, fnmatch, glob, json, math, os, re, subprocess, sys, textwrap
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import svg
+from page import geometric_mean
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 STRATEGIES, ORDERINGS, SIZES = ["br", "rb", "rbr"], ["amd", "metis"], [4, 8, 12, 16, 20, 24, 28, 32]
@@ -167,10 +168,6 @@ PUBLISHED = {"levels": [(0.17, 0.07, 0.07), (0.53, 0.52, 0.45), (0.09, 0.03, 0.0
              "most": [(15.83, 21.79, 1.0), (21.68, 18.1, 1.0), (15.79, 15.80, 1.0)]}
 
 
-def geometric(values):
-    return math.exp(sum(math.log(v) for v in values) / len(values))
-
-
 def runs_of(row, size):
     """By (strategy, ordering) asked for."""
     return {(b["asked"], b["ordering_asked"]): b for b in row["all"] if b["block"] == size}
@@ -195,11 +192,11 @@ def summary(rows, size):
         runs = {o: [runs_of(row, size)[strategy, o] for row in rows] for o in ORDERINGS}
         both = runs["amd"] + runs["metis"]
         shares = {o: [level_shares(b) for b in runs[o]] for o in ORDERINGS}
-        bound = geometric([level_shares(b)[2] for b in both])
+        bound = geometric_mean([level_shares(b)[2] for b in both])
         memory = {o: [b["levels"][0]["memory_ratio"] for b in runs[o]] for o in ORDERINGS}
-        lines["levels"].append((*(geometric([s[1] for s in shares[o]]) for o in ORDERINGS), bound))
-        lines["sublevels"].append((*(geometric([s[0] for s in shares[o]]) for o in ORDERINGS), bound))
-        lines["memory"].append((*(geometric(memory[o]) for o in ORDERINGS), 1.0))
+        lines["levels"].append((*(geometric_mean([s[1] for s in shares[o]]) for o in ORDERINGS), bound))
+        lines["sublevels"].append((*(geometric_mean([s[0] for s in shares[o]]) for o in ORDERINGS), bound))
+        lines["memory"].append((*(geometric_mean(memory[o]) for o in ORDERINGS), 1.0))
         lines["least"].append((*(min(memory[o]) for o in ORDERINGS), 1.0))
         lines["most"].append((*(max(memory[o]) for o in ORDERINGS), 1.0))
     return lines
@@ -237,7 +234,7 @@ def absolute_table(grid, free):
         rows = [r for r in rows if r["matrix"] in base]
         for key, name in (("blocks", "blocks"), ("levels", "level sets"), ("capacity", "room"),
                           ("scalar_nnz", "scalar entries")):
-            cells = [geometric([runs_of(r, 16)[s, o]["levels"][0][key] / base[r["matrix"]][key] for r in rows])
+            cells = [geometric_mean([runs_of(r, 16)[s, o]["levels"][0][key] / base[r["matrix"]][key] for r in rows])
                      for s in STRATEGIES for o in ORDERINGS]
             text.append(f"| {title}: {name} | " + " | ".join(f"{c:.2f}" for c in cells) + " |")
     return "\n".join(text)

@@ -19,7 +19,7 @@ choosing nothing, --cpus 0,4,8 several cases at a time, each on a processor of i
 import argparse, collections, concurrent.futures, glob, itertools, json, math, os, platform, queue, shlex, shutil, subprocess, sys, threading, time
 
 import chart
-from page import put_section
+from page import geometric_mean, put_section
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 SEVEN = ["gema", "gemm", "trsv", "ldus", "pade", "enum", "frcg"]
@@ -335,11 +335,6 @@ def step(o, rows, name, chosen, rounds, within, others):
 # ---- the report ----
 
 
-def geometric(values):
-    values = [v for v in values if v]
-    return math.exp(sum(map(math.log, values)) / len(values)) if values else float("nan")
-
-
 def cpu():
     for line in open("/proc/cpuinfo", encoding="utf-8"):
         if line.startswith("model name"):
@@ -387,7 +382,7 @@ def means(o, rows):
         ours, ref, auto = best(results, "borgc", "default"), best(results, "reference"), best(results, "default")
         if ours and ref:
             found[key[0], key[3], key[2]].append((ratio(ours, ref), ratio(auto, ref), ratio(auto, ours)))
-    return {k: tuple(geometric(v[i] for v in values) for i in range(3)) for k, values in found.items()}
+    return {k: tuple(geometric_mean(v[i] for v in values) for i in range(3)) for k, values in found.items()}
 
 
 def summary(o, rows):
@@ -407,9 +402,9 @@ def summary(o, rows):
         out.append(f"| {k} | " + " | ".join(cell(m.get((k, *c))) for c in columns) + f" | {there[0]} | {there[1]} |")
     seven = {c: [m[(k, *c)] for k in SEVEN if (k, *c) in m] for c in columns}
     if any(seven.values()):
-        out.append("| the seven | " + " | ".join(cell(tuple(geometric(v[i] for v in seven[c] if not math.isnan(v[i])) for i in range(3)))
+        out.append("| the seven | " + " | ".join(cell(tuple(geometric_mean(v[i] for v in seven[c] if not math.isnan(v[i])) for i in range(3)))
                                                  if seven[c] else "" for c in columns) + " | 1.49 | 2.05 |")
-    shares = [f"{geometric(v[2] for k, v in m.items() if k[1] == mode and not math.isnan(v[2])):.2f} ({title[mode]})" for mode in o.modes]
+    shares = [f"{geometric_mean(v[2] for k, v in m.items() if k[1] == mode and not math.isnan(v[2])):.2f} ({title[mode]})" for mode in o.modes]
     if o.before:
         out += ["", *pairs(o, rows)]
     return out + ["", f"What borgc chooses by itself takes {' and '.join(shares)} times what its best takes; below, its time stands beside."
@@ -434,11 +429,11 @@ def pairs(o, rows):
                     ref, mine = best(results, "reference"), [r for r in results if wanted(r)]
                     if ref and mine:
                         values.append(ref["time_ns"] / min(r["time_ns"] for r in mine))
-                line.append(f"{geometric(values):.2f}" if values else "")
+                line.append(f"{geometric_mean(values):.2f}" if values else "")
                 if values:
-                    all_of[mode, precision, name].append(geometric(values))
+                    all_of[mode, precision, name].append(geometric_mean(values))
         out.append(f"| {kernel} | " + " | ".join(line) + " |")
-    last = [f"{geometric(all_of[mode, p, name]):.2f}" if all_of[mode, p, name] else "" for mode, p in columns for name in chosen]
+    last = [f"{geometric_mean(all_of[mode, p, name]):.2f}" if all_of[mode, p, name] else "" for mode, p in columns for name in chosen]
     return out + [f"| all of them | {' | '.join(last)} |"]
 
 

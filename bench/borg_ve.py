@@ -8,10 +8,10 @@
 There is no SX-Aurora here. What is emitted runs as C on this machine (tests/borg/ve_host.h), checked against a plain reference
 (bench/borg/driver.c, built by `make bench-borg`), and counts for each unit the instructions and the cycles they keep it busy. Where
 clang has the machine (15 to 19, -target ve-linux), it compiles the text, and its assembly is counted, too."""
-import argparse, collections, math, os, re, subprocess, sys, tempfile
+import argparse, collections, os, re, subprocess, sys, tempfile
 
 from borg import ROOT, SEVEN
-from page import put_section
+from page import geometric_mean, put_section
 
 UNITS = ["fma", "alu", "div", "load", "store", "move", "mask"]
 CLANG = "-target ve-linux -O1 -ffreestanding -mllvm -enable-misched=false -Xclang -target-feature -Xclang +vpu".split()
@@ -76,10 +76,6 @@ def assembly(o, text, folder):
     return kinds
 
 
-def mean(values):
-    return math.exp(sum(map(math.log, values)) / len(values))
-
-
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--build", default="build")
@@ -131,7 +127,7 @@ def report(o, rows, best, steps):
     for kernel in kernels:
         of = [best[kernel, n, t] for n in sizes for t in types]
         names = collections.Counter(x[3] for x in of).most_common(2)
-        text.append(f"| {kernel} | {PUBLISHED[kernel]:.2f} | {mean([x[0] for x in of]):.1f} | {mean([x[1] for x in of]):.1f} | {mean([x[2] for x in of]):.1f} | "
+        text.append(f"| {kernel} | {PUBLISHED[kernel]:.2f} | {geometric_mean([x[0] for x in of]):.1f} | {geometric_mean([x[1] for x in of]):.1f} | {geometric_mean([x[2] for x in of]):.1f} | "
                     + ", ".join(f"{name} ({count} of {len(of)})" for name, count in names) + " |")
     text += ["", "A row for each size, with the WG_PACK that takes least: instructions of a group by unit as they run, and all instructions of the function in clang's text.", "",
              "| kernel | n | type | WG_PACK | at least | one by one | " + " | ".join(UNITS) + " | in clang's text |", "|" + "---|" * (7 + len(UNITS))]

@@ -11,15 +11,11 @@ elements (Tables 1 and 2). Commands: dense_system and dense_peer (ninja targets)
 import argparse, json, os
 
 import chart
+from page import table
 
 OPEN, CLOSE = "<!-- whole -->", "<!-- /whole -->"
 OURS = ["tile", "none", "butterfly", "aasen", "bunch-kaufman"]
 THEIRS = ["cusolver-getrf", "cusolver-sytrf"]
-
-
-def table(head, rows):
-    return "\n".join(["| " + " | ".join(map(str, head)) + " |", "|" + "---|" + "---:|" * (len(head) - 1)] +
-                     ["| " + " | ".join(map(str, row)) + " |" for row in rows]) + "\n"
 
 
 def load(paths):
@@ -71,7 +67,7 @@ def many(r):
 Refined together, up to 256 at once: a residual is A X and |A| |X| by cuBLAS, strip by strip of rows. Milliseconds; *one after the other*: the
 refinement of one right-hand side, as often as there are right-hand sides, which is what refinement did before.
 
-""" + table(["", "n", "right-hand sides", "factorize", "solve", "refine", "one after the other", "ratio", "ω (steps)"], lines)
+""" + table(["", "n", "right-hand sides", "factorize", "solve", "refine", "one after the other", "ratio", "ω (steps)"], lines, True)
 
 
 def processor(r, rows, folder):
@@ -97,7 +93,7 @@ def processor(r, rows, folder):
 TFLOP/s of n³/3, LU's too. The processor: 16 cores beside the GPU, our methods. MAGMA as PyTorch {has['torch'] if has else ''} carries it
 (`torch.linalg.ldl_factor`, `lu_factor`): its Bunch-Kaufman has the panels on the processor and the updates on the GPU, as in the paper.
 
-""" + table(["n", *(name for name, _ in series)], [[n, *("–" if y[i] is None else f"{y[i]:.3g}" for _, y in series)] for i, n in enumerate(every)]) + \
+""" + table(["n", *(name for name, _ in series)], [[n, *("–" if y[i] is None else f"{y[i]:.3g}" for _, y in series)] for i, n in enumerate(every)], True) + \
         "\n![processor, hybrid, GPU](dense-gpu-fig3-hybrid.svg)\n"
 
 
@@ -123,7 +119,7 @@ def whole(r, folder):
 One right-hand side, random matrices, milliseconds and ω; A goes to the GPU and x comes back within the time, from and to ordinary
 memory, as the paper counts it. Ours refine and check; cuSOLVER's LU and Bunch-Kaufman do not.
 
-""" + told + table(["n", *names], lines) + "\n![rate and time](dense-gpu-fig4.svg)\n"
+""" + told + table(["n", *names], lines, True) + "\n![rate and time](dense-gpu-fig4.svg)\n"
 
 
 def errors(r):
@@ -136,7 +132,7 @@ def errors(r):
 
 ω of a random right-hand side with cuSOLVER's factors, unrefined and after one step; ours are in the [table above](#errors-fig-5).
 
-""" + table(["n", "LU", "LU + 1", "Bunch-Kaufman", "Bunch-Kaufman + 1"], lines) if lines else ""
+""" + table(["n", "LU", "LU + 1", "Bunch-Kaufman", "Bunch-Kaufman + 1"], lines, True) if lines else ""
 
 
 def mixed(r, folder):
@@ -170,7 +166,7 @@ def mixed(r, folder):
 n = {n}, without pivoting, 1.5 √n of changing sign on the diagonal. Milliseconds (TFLOP/s of 4n³/3 + 8n² a right-hand side; ω). ZCHESV: factors in
 single precision, refined to double's accuracy; beside it where its time goes.
 
-""" + table(["right-hand sides", "CHESV", "ZHESV", "ZCHESV", "factorize", "solve", "refine", "steps"], lines) + \
+""" + table(["right-hand sides", "CHESV", "ZHESV", "ZCHESV", "factorize", "solve", "refine", "steps"], lines, True) + \
         "\n![mixed precision](dense-gpu-fig7.svg)\n"
 
 
@@ -192,7 +188,7 @@ def acoustics(r):
 `example_acoustics head 10424 10` and `engine 15134 12`, single complex, symmetric; milliseconds of the whole solution with data on the
 device; the paper's residual ‖b − A x‖ / (n ‖A‖ ‖x‖). Published: a K40c, the factorizations by CPU and GPU together, n = 10 424 and 15 135.
 
-""" + table(["obstacle", "n", "method", "time", "factorize", "residual", "ω", "published"], lines) if lines else ""
+""" + table(["obstacle", "n", "method", "time", "factorize", "residual", "ω", "published"], lines, True) if lines else ""
 
 
 def main():

@@ -11,6 +11,8 @@ that of its best right setting. Rows go to BUILD/bench/results.jsonl as they com
 from there, --fresh begins anew."""
 import argparse, collections, datetime, fnmatch, glob, json, math, os, platform, subprocess, sys, time
 
+from page import geometric_mean
+
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 BOUND = 1e-14
 SETTINGS = collections.OrderedDict([
@@ -148,11 +150,6 @@ def why_not(rows, matrix, solver, threads):
     return f"error {min(errors):.0e}" if errors else "failed" if mine else ""
 
 
-def geometric_mean(values):
-    values = [v for v in values if v and v > 0 and math.isfinite(v)]
-    return math.exp(sum(map(math.log, values)) / len(values)) if values else None
-
-
 def command_output(*command):
     try:
         return subprocess.run(command, capture_output=True, text=True).stdout
@@ -209,7 +206,7 @@ def table(rows, threads, solvers):
         if ratio[key]:
             other = [geometric_mean(analysis[key]), geometric_mean(memory[key])]
             means.append(f"| {TITLE.get(key, key)} | {len(ratio[key])} | {geometric_mean(ratio[key]):.2f} | "
-                         + " | ".join(f"{v:.2f}" if v else "" for v in other) + " |")
+                         + " | ".join(f"{v:.2f}" if v == v else "" for v in other) + " |")
     text = [f"## {threads} thread{'s' * (threads > 1)}", "", *means, ""]
     if slow:
         text += ["Slower than 0.7 of the best: " + ", ".join(f"{n} ({r:.2f})" for r, n in sorted(slow)) + ".", ""]

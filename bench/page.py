@@ -1,6 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Pages of bench/results that several runs write."""
-import os, re
+"""What the pages of bench/results have in common: means, tables, sections that several runs write."""
+import math, os, re
+
+
+def geometric_mean(values):
+    """Of those that are positive and finite; NaN: of none."""
+    logs = [math.log(v) for v in values if v and v > 0 and math.isfinite(v)]
+    return math.exp(sum(logs) / len(logs)) if logs else math.nan
+
+
+def table(head, rows, numbers=False):
+    """numbers: all columns but the first are set to the right."""
+    line = lambda cells: "| " + " | ".join(map(str, cells)) + " |\n"
+    return line(head) + "|---|" + ("---:|" if numbers else "---|") * (len(head) - 1) + "\n" + "".join(map(line, rows))
 
 
 def put_section(path, heading, text):

@@ -13,6 +13,7 @@ import fnmatch, json, math, os, re, statistics, subprocess, tempfile
 
 from auto import catalogue
 from incomplete import ROOT, arguments, find, keep, show, version, write_section
+from page import geometric_mean
 
 
 def program(build, folder, name, source="adaptive.c"):
@@ -36,10 +37,6 @@ def run(path, source, options):
 
 def best(runs):
     return min(runs, key=lambda row: row["seconds"])
-
-
-def mean(ratios):
-    return math.exp(statistics.fmean(map(math.log, ratios))) if ratios else float("nan")
 
 
 def cell(row):
@@ -72,7 +69,7 @@ def main():
                 long.append(ratio)
             rows.append({"matrix": name, "before": before, "after": after, "ratio": ratio, "cpu_ratio": cpu[-1]})
             lines.append(f"| {name} | {after.get('n', '')} | {cell(before)} | {cell(after)} | {show(ratio, '.2f')} | {show(cpu[-1], '.2f')} |")
-            print(lines[-1], f"mean {mean(ratios):.3f}, {mean(cpu):.3f}", flush=True)
+            print(lines[-1], f"mean {geometric_mean(ratios):.3f}, {geometric_mean(cpu):.3f}", flush=True)
     keep(options, "pairs", rows)
     total = [sum(row[which]["seconds"] for row in rows) for which in ("before", "after")]
     good = [sum(row[which]["relative_residual"] <= 1e-6 * (1 + 1e-9) for row in rows) for which in ("before", "after")]
@@ -83,8 +80,8 @@ def main():
         f"{options.turns} each; milliseconds of",
         "`mpk_solve_adaptive`: analysis, factorizations and solves, without reading. Iterations of each attempt († no true residual",
         "of 1e-6).", "",
-        f"**Geometric mean of before / after: {mean(ratios):.2f}** on all {len(ratios)}; {mean(long):.2f} on the {len(long)} that took "
-        f"50 ms or more; {mean(cpu):.2f} in processor time. All together {total[0]:.2f} s and {total[1]:.2f} s. Converged: {good[0]} and {good[1]} of {len(rows)}.", "",
+        f"**Geometric mean of before / after: {geometric_mean(ratios):.2f}** on all {len(ratios)}; {geometric_mean(long):.2f} on the {len(long)} that took "
+        f"50 ms or more; {geometric_mean(cpu):.2f} in processor time. All together {total[0]:.2f} s and {total[1]:.2f} s. Converged: {good[0]} and {good[1]} of {len(rows)}.", "",
         "| matrix | n | before ms | iterations | after ms | iterations | before / after | processor time |",
         "|---|---:|---:|---:|---:|---:|---:|---:|",
         *lines])

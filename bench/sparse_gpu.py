@@ -207,10 +207,6 @@ def joined(files):
     return list(rows.values())
 
 
-def mean(values):
-    return math.exp(sum(math.log(v) for v in values) / len(values)) if values else math.nan
-
-
 def classes(rows):
     """(name, rows) of each class, of rows where cuDSS is right."""
     right = [r for r in rows if r["ours"] and r["theirs"] and r["theirs"]["right"]]
@@ -233,7 +229,7 @@ def class_table(rows):
         cells_of = []
         for measure in MEASURES:
             values = [v for v in (ratio(r, measure) for r in some) if v]
-            cells_of.append(f"{mean(values):.2f} ({sum(v < 1 for v in values)})" if values else "")
+            cells_of.append(f"{page.geometric_mean(values):.2f} ({sum(v < 1 for v in values)})" if values else "")
         worst = min(some, key=lambda r: ratio(r, "refactorize") or math.inf)
         text += f"| {name} | {len(some)} | " + " | ".join(cells_of) + f" | {worst['name']} {ratio(worst, 'refactorize'):.2f} |\n"
     return text
@@ -260,7 +256,7 @@ def report(rows, library, machine):
 
 def plot(path, rows):
     groups = [(name, some) for name, some in classes(rows) if some]
-    over = lambda measure: [mean([v for v in (ratio(r, measure) for r in some) if v]) for _, some in groups]
+    over = lambda measure: [page.geometric_mean([v for v in (ratio(r, measure) for r in some) if v]) for _, some in groups]
     chart.ratios(path, "cuDSS's time over ours, means where it is right: right of 1 ours is faster", [f"{name} ({len(some)})" for name, some in groups],
                  [(m, over(m)) for m in ("refactorize", "apply", "refined solve", "analysis")], [0.1, 0.2, 0.5, 1, 2, 5, 10])
 

@@ -9,7 +9,7 @@ Cycles are the simulator's, the same on any computer; only the seconds in the he
 import argparse, json, math, os, platform, subprocess, sys, tempfile, time
 
 import chart, svg
-from page import put_section
+from page import put_section, table
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 VECTOR = os.path.join(HERE, "..", "sim", "vector")
@@ -72,10 +72,6 @@ def kernel_of(run, where):
 
 def number(x):
     return f"{x:,.0f}".replace(",", " ")
-
-
-def table(head, rows):
-    return "| " + " | ".join(head) + " |\n|" + "---|" * len(head) + "\n" + "".join("| " + " | ".join(map(str, r)) + " |\n" for r in rows)
 
 
 # ---- the four statements ----------------------------------------------------------------------------------------------
