@@ -7,6 +7,7 @@
 #include "factor/factor.h"
 #include "engines/cuda/module/engine.h"
 #include "../device_there.h"
+#include "share.h"
 #include <metapack/metapack.h>
 
 enum { N = 61, WIDE = 5 };
@@ -371,6 +372,7 @@ static void test_several(void **unused) {
             assert_false(mpk_failed(status));
             const mpk_options host = by_host(&s);
             for (int c = 0; c < K; c++) {
+                if (c != ODD && test_left_out(c, 6)) continue;
                 const char *column = x + c * LD * (int)size;
                 assert_false(mpk_failed(
                     mpk_solve(s.ctx, s.fac, 1, b + c * LD * (int)size, LD, y, LD, &host, &one)));
