@@ -2,6 +2,8 @@
 /* Precision by block, and static butterflies. */
 #include "runs.h"
 
+#include "engines/cpu/block_factor/block_factor.h"
+
 /* bound: of the distance to the solution with the whole factor, over the tolerance; four times what
  * was measured, since A's condition is in it. */
 static const struct {
@@ -59,6 +61,80 @@ static void test_tolerance(void **state) {
                 assert_true(info.in_bf16 > 0);
                 end(&whole);
             }
+    mpk_context_destroy(&ctx);
+}
+
+static uint16_t rounded(uint32_t bits) {
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return mpki_bf16_of(x);
+}
+
+/* To the nearest, ties to even, beyond the largest number to infinity; NaN of any payload stays. */
+static void test_rounding(void **state) {
+    (void)state;
+    static const uint32_t whole[] = {0,          0x80000000, 0x3f800000, 0xc0490000,
+                                     0x7f7f0000, 0x00010000, 0x7f800000, 0xff800000};
+    static const uint32_t nans[] = {0x7f800001, 0x7fc00000, 0x7fffffff,
+                                    0xff800001, 0xffffffff, 0x7fff8000};
+    for (size_t k = 0; k < sizeof whole / sizeof *whole; k++) {
+        assert_int_equal(rounded(whole[k]), whole[k] >> 16);
+        const float back = mpki_bf16_to((uint16_t)(whole[k] >> 16));
+        assert_memory_equal(&back, &whole[k], sizeof back);
+    }
+    for (size_t k = 0; k < sizeof nans / sizeof *nans; k++)
+        assert_true(isnan(mpki_bf16_to(rounded(nans[k]))));
+    assert_int_equal(rounded(0x3f808000), 0x3f80);
+    assert_int_equal(rounded(0x3f818000), 0x3f82);
+    assert_int_equal(rounded(0x3f808001), 0x3f81);
+    assert_int_equal(rounded(0x3f807fff), 0x3f80);
+    assert_int_equal(rounded(0x7f7fffff), 0x7f80);
+}
+
+/* The form of one block of four reals. */
+static int form_of(mpk_context *ctx, mpk_scalar scalar, const double *x, double tolerance) {
+    float single[4];
+    for (int k = 0; k < 4; k++) single[k] = (float)x[k];
+    mpk_options o = complete();
+    o.block_tolerance = tolerance;
+    const bool real = scalar == MPK_S || scalar == MPK_D,
+               small = scalar == MPK_S || scalar == MPK_C;
+    mpki_block b = {.data = small ? (void *)single : (void *)x,
+                    .nnz = real ? 4 : 2,
+                    .rows = 1,
+                    .cols = real ? 4 : 2,
+                    .format = MPKI_DENSE,
+                    .scalar = (uint8_t)scalar};
+    mpki_stages s = {.ctx = ctx, .options = &o, .index = {.nblocks = 1}};
+    mpki_blocks f = {.scalar = scalar, .stages = &s, .lower = &b, .upper = &b};
+    assert_int_equal(mpki_arena_init(ctx, 64, 0, &f.arena), MPK_OK);
+    assert_int_equal(MPKI_DISPATCH(scalar, blocks_narrow)(&f), MPK_OK);
+    mpki_arena_free(&f.arena);
+    return b.scalar;
+}
+
+/* A block is as narrow as its largest number allows; never one with NaN, wherever it stands, or
+ * with what single precision has no room for. */
+static void test_forms(void **state) {
+    (void)state;
+    mpk_context *ctx = context();
+    for (int k = 0; k < 4; k++) {
+        const mpk_scalar scalar = (mpk_scalar)k;
+        const int bf16 = MPKI_BF16 + (k >= MPK_C);
+        const int single = k >= MPK_C ? MPK_C : MPK_S;
+        for (int place = 0; place < 4; place++) {
+            static const double wild[] = {NAN, INFINITY, -INFINITY, 3e38};
+            double x[] = {0.25, -0.25, 0.25, 0.25};
+            x[place] = -1;
+            assert_int_equal(form_of(ctx, scalar, x, 0x1p-9), bf16);
+            assert_int_equal(form_of(ctx, scalar, x, 0x1p-10), single);
+            assert_int_equal(form_of(ctx, scalar, x, 0x1p-25), scalar);
+            for (int w = 0; w < 4; w++) {
+                x[place] = wild[w];
+                assert_int_equal(form_of(ctx, scalar, x, 1), scalar);
+            }
+        }
+    }
     mpk_context_destroy(&ctx);
 }
 
@@ -128,8 +204,9 @@ static void test_static_butterfly(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_tolerance),
-                                       cmocka_unit_test(test_no_memory),
-                                       cmocka_unit_test(test_static_butterfly)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tolerance), cmocka_unit_test(test_rounding),
+        cmocka_unit_test(test_forms), cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_static_butterfly)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
