@@ -204,7 +204,7 @@ mpk_status mpki_run_sweeps(mpki_meta *meta, double push, int32_t *fail) {
     int32_t *due = NULL;
     unsigned char *failed = MPKI_NEW(ctx, STAGE, meta->stages->index.m, unsigned char);
     *fail = 0;
-    if (!(meta->norm1 >= 0)) meta->norm1 = MPKI_DISPATCH(meta->bf->scalar, meta_norm1)(meta);
+    if (!(meta->norm1 >= 0)) meta->norm1 = MPKI_DISPATCH(meta->bf->scalar, meta_norms)(meta);
     memset(meta->stages->reject, 0, (size_t)meta->stages->index.m);
     mpk_status status = failed ? one_chunk(meta, &due, &batch) : mpki_failed(ctx);
     if (!mpk_failed(status)) status = generation_make(meta, &g[0]);
