@@ -22,7 +22,7 @@ PROPERTIES = {"K_U": ("no", "—", "LU, GMRES"), "K_0": ("yes", "indefinite", "L
 def systems(options, spec):
     """{name: (order, entries)}, and a row a step: mu, conditions, backward errors."""
     text = subprocess.run([os.path.join(options.build, "example_quadratic"), "--only", "systems", "--seeds", "1", spec],
-                          capture_output=True, text=True, timeout=300).stdout
+                          stdout=subprocess.PIPE, text=True, timeout=300, check=True).stdout
     sizes = {m[1]: (int(m[2]), int(m[3])) for m in re.finditer(r"^(K_\S): order (\d+), (\d+) entries", text, re.M)}
     steps = []
     for line in re.findall(r"^step .*$", text, re.M):

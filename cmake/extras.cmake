@@ -139,6 +139,11 @@ if(METAPACK_TESTS)
     add_test(NAME example_quadratic_systems COMMAND example_quadratic --only systems --seeds 1 "linear 60 25")
     set_tests_properties(example_quadratic_linear example_quadratic_systems PROPERTIES LABELS examples TIMEOUT 60)
     set_tests_properties(example_quadratic_systems PROPERTIES PASS_REGULAR_EXPRESSION "inertia 60 25 and 25 0.*solved in")
+    # memory for K_0 but not for K_U: that is told at each step, the others are measured, the exit code is that of memory
+    add_test(NAME example_quadratic_kept COMMAND sh -c "\"$0\" --only systems --seeds 1 --threads 1 --memory-limit 750000 'linear 60 25'; echo exit $?"
+             $<TARGET_FILE:example_quadratic>)
+    set_tests_properties(example_quadratic_kept PROPERTIES LABELS examples TIMEOUT 60
+        PASS_REGULAR_EXPRESSION "K_U failed: memory: .*K_0 condition.*inertia 60 25 and 25 0.*solved in.*exit 6")
     foreach(wrong "nothing 3 3" "random 2 3" "--delta;0" "--device;moon" "--only;systems;random 30 12")
         string(MAKE_C_IDENTIFIER "${wrong}" name)
         add_test(NAME example_quadratic_${name} COMMAND example_quadratic ${wrong})

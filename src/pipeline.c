@@ -37,8 +37,7 @@ typedef struct work {
     mpki_record history;
     char message[512]; /* of a solve that has one: writing its result clears the context's */
     mpk_dense_method dense;
-    mpki_meter *meter;   /* job.energy; else NULL */
-    double cpu_j, gpu_j; /* what it said last */
+    mpki_meter *meter; /* job.energy; else NULL */
     mpk_run run;
 } work;
 
@@ -341,6 +340,15 @@ static mpk_status solve(work *w) {
 
 /* ---- energy ---------------------------------------------------------------------------------- */
 
+/* What was taken since the last look; NULL: it does not count. */
+static void look(work *w, double *cpu_j, double *gpu_j) {
+    double cpu, gpu;
+    if (!w->meter) return;
+    mpki_meter_read(w->meter, &cpu, &gpu);
+    if (cpu_j) *cpu_j = cpu;
+    if (gpu_j) *gpu_j = gpu;
+}
+
 static mpk_status start_meter(work *w) {
     mpk_energy *e = &w->run.energy;
     const int gpu = w->options.device == MPK_ON_CPU ? -1 : w->options.device_number;
@@ -348,18 +356,8 @@ static mpk_status start_meter(work *w) {
     e->factorize_cpu_j = e->solve_cpu_j = e->factorize_gpu_j = e->solve_gpu_j = -1;
     const mpk_status status =
         mpki_meter_open(w->ctx, NULL, gpu, e->no_cpu, e->no_gpu, sizeof e->no_cpu, &w->meter);
-    mpki_meter_read(w->meter, &w->cpu_j, &w->gpu_j);
+    look(w, NULL, NULL); /* to open it takes a while */
     return status;
-}
-
-/* What was taken since the last look; NULL: it does not count. */
-static void look(work *w, double *cpu_j, double *gpu_j) {
-    double cpu, gpu;
-    if (!w->meter) return;
-    mpki_meter_read(w->meter, &cpu, &gpu);
-    if (cpu_j && cpu >= 0) *cpu_j = cpu - w->cpu_j;
-    if (gpu_j && gpu >= 0) *gpu_j = gpu - w->gpu_j;
-    w->cpu_j = cpu, w->gpu_j = gpu;
 }
 
 /* A method that was given, as far as the job's goal. */

@@ -94,7 +94,8 @@ int main(int argc, char **argv) {
         printf("%s, seed %d: %d unknowns, %d constraints, %s\n", spec[s / seeds], 1 + s % seeds,
                p.n, p.m, p.known ? "a solution is known" : p.ends);
         if (!strcmp(only, "systems")) {
-            wrong += three_systems(ctx, &p, &options);
+            status = three_systems(ctx, &p, &options, &right);
+            wrong += !right;
             program_free(&p);
             continue;
         }

@@ -12,10 +12,18 @@ enum { THREE = 3 };
 static const char *const names[THREE] = {"K_U", "K_0", "K_+"};
 
 typedef struct figures {
+    mpk_status status; /* failed: `why`, and no figures */
+    char why[160];
     int64_t order, entries; /* of the whole matrix */
     double condition, backward;
     int64_t positive, negative;
 } figures;
+
+/* The method, and the first failure to measure something on its way. */
+typedef struct watched {
+    kkt k; /* the first: row() is told this one */
+    mpk_status status;
+} watched;
 
 /* K_U, all entries; with shift N as the lower left of [0 K^T; K 0], which is symmetric and has the
  * singular values of K as its eigenvalues' moduli: so one method measures all three. */
@@ -54,9 +62,9 @@ static void schur(sparse *k, const program *p, const double *x, const double *s)
     free(first), free(order);
 }
 
-/* Factorize a symmetric matrix, solve with A 1, and tell how that went. */
-static mpk_status measured(mpk_context *ctx, int32_t order, sparse *k, const mpk_options *given,
-                           figures *out) {
+/* Factorize a symmetric matrix, solve with A 1, and tell how that went. Its entries are freed. */
+static void measure(mpk_context *ctx, int32_t order, sparse *k, const mpk_options *given,
+                    figures *out) {
     mpk_options o = *given;
     mpk_problem *problem = NULL;
     mpk_analysis *an = NULL;
@@ -73,7 +81,12 @@ static mpk_status measured(mpk_context *ctx, int32_t order, sparse *k, const mpk
     if (!mpk_failed(status)) status = mpk_analyse(ctx, problem, &o, &an);
     if (!mpk_failed(status)) status = mpk_factorize(ctx, an, NULL, &o, &fac);
     if (!mpk_failed(status)) status = mpk_solve(ctx, fac, 1, b, order, x, order, &o, &solved);
-    if (!mpk_failed(status)) {
+    out->status = status;
+    if (mpk_failed(status)) {
+        const char *text = NULL;
+        mpk_last_error(ctx, NULL, NULL, &text);
+        snprintf(out->why, sizeof out->why, "%s", text);
+    } else {
         mpk_problem_view_get(problem, &view);
         mpk_factor_info_get(fac, &info);
         out->entries = view.nnz;
@@ -89,7 +102,6 @@ static mpk_status measured(mpk_context *ctx, int32_t order, sparse *k, const mpk
     mpk_problem_destroy(&problem);
     free(x), free(b), free(k->row), free(k->col), free(k->value);
     *k = (sparse){0};
-    return status;
 }
 
 static void row(kkt *k, int step, double mu, const double *x, const double *s) {
@@ -98,42 +110,61 @@ static void row(kkt *k, int step, double mu, const double *x, const double *s) {
     sparse m = {0};
     const int32_t order = 2 * p->n + p->m;
     unreduced(&m, p, x, s, order);
-    mpk_status status = measured(k->ctx, 2 * order, &m, &k->options, &f[0]);
+    measure(k->ctx, 2 * order, &m, &k->options, &f[0]);
     f[0].order = order, f[0].entries /= 2;
     saddle(&m, p, x, s);
-    if (!mpk_failed(status))
-        status = measured(k->ctx, p->n + p->m, &m, &k->options, &f[1]);
-    else
-        free(m.row), free(m.col), free(m.value);
-    m = (sparse){0};
+    measure(k->ctx, p->n + p->m, &m, &k->options, &f[1]);
     schur(&m, p, x, s);
-    if (!mpk_failed(status))
-        status = measured(k->ctx, p->m, &m, &k->options, &f[2]);
-    else
-        free(m.row), free(m.col), free(m.value);
-    if (step == 0)
-        for (int c = 0; c < THREE; c++)
+    measure(k->ctx, p->m, &m, &k->options, &f[2]);
+    for (int c = 0; c < THREE; c++) {
+        mpk_status *first = &((watched *)k)->status;
+        if (mpk_failed(f[c].status) && !mpk_failed(*first)) *first = f[c].status;
+        if (step == 0 && !mpk_failed(f[c].status))
             printf("%s: order %lld, %lld entries%s\n", names[c], (long long)f[c].order,
                    (long long)f[c].entries, c == 0 ? ", not symmetric" : "");
+    }
     printf("step %d, mu %.1e:", step, mu);
-    for (int c = 0; c < THREE; c++)
-        printf(" %s condition %.1e, backward error %.0e%s", names[c], f[c].condition, f[c].backward,
-               c + 1 < THREE ? ";" : "");
-    printf("; inertia %lld %lld and %lld %lld\n", (long long)f[1].positive,
-           (long long)f[1].negative, (long long)f[2].positive, (long long)f[2].negative);
+    for (int c = 0; c < THREE; c++) {
+        printf(" %s ", names[c]);
+        if (mpk_failed(f[c].status))
+            printf("failed: %s: %s", mpk_status_name(f[c].status), f[c].why);
+        else
+            printf("condition %.1e, backward error %.0e", f[c].condition, f[c].backward);
+        printf(";");
+    }
+    printf(" inertia");
+    for (int c = 1; c < THREE; c++) {
+        if (mpk_failed(f[c].status))
+            printf(" unknown");
+        else
+            printf(" %lld %lld", (long long)f[c].positive, (long long)f[c].negative);
+        printf(c + 1 < THREE ? " and" : "\n");
+    }
     fflush(stdout);
 }
 
-int three_systems(mpk_context *ctx, const program *p, const mpk_options *options) {
-    kkt k = {.ctx = ctx, .p = p, .whole = true, .options = *options, .seen = row};
+mpk_status three_systems(mpk_context *ctx, const program *p, const mpk_options *options,
+                         bool *right) {
+    watched w = {
+        .k = {.ctx = ctx, .p = p, .whole = true, .options = *options, .seen = row},
+    };
     outcome end;
+    *right = false;
     if (p->h.count > 0) {
         fprintf(stderr, "quadratic: --only systems is for linear programs: linear N M\n");
-        return mpk_exit_code(MPK_ERR_ARGUMENT);
+        return MPK_ERR_ARGUMENT;
     }
-    const mpk_status status = minimise(&k, &end);
-    printf("%s in %d steps; residuals %.0e %.0e, gap %.0e\n", end.end, end.steps, end.primal,
-           end.dual, end.gap);
-    kkt_free(&k);
-    return mpk_failed(status) ? mpk_exit_code(status) : strcmp(end.end, "solved") != 0;
+    const mpk_status status = minimise(&w.k, &end);
+    if (mpk_failed(status)) {
+        const char *text = NULL;
+        mpk_last_error(ctx, NULL, NULL, &text);
+        printf("failed after %d steps: %s: %s\n", end.steps, mpk_status_name(status), text);
+    } else {
+        printf("%s in %d steps; residuals %.0e %.0e, gap %.0e\n", end.end, end.steps, end.primal,
+               end.dual, end.gap);
+    }
+    fflush(stdout);
+    *right = !mpk_failed(status) && !strcmp(end.end, "solved");
+    kkt_free(&w.k);
+    return mpk_failed(status) ? status : w.status;
 }

@@ -10,7 +10,10 @@
 #include "system.h"
 
 /** Solve the program by minimise(), and print a line for each step: entries and condition of the
- *  three, and the backward error of a solution with each. Returns 0 or an exit code. */
-int three_systems(mpk_context *ctx, const program *p, const mpk_options *options);
+ *  three, and the backward error of a solution with each, or why there is none.
+ *  right [out] it ended as it shall
+ *  Returns the status of the method, or the first failure with one of the three. */
+mpk_status three_systems(mpk_context *ctx, const program *p, const mpk_options *options,
+                         bool *right);
 
 #endif

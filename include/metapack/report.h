@@ -16,13 +16,14 @@ extern "C" {
 
 /** Energy, by counters of the machine: those of the processor's packages (RAPL, through Linux's
  *  powercap) and of the GPU at work (NVML). They count all that runs there, other processes
- *  included, and move in steps of about a millisecond (GPU: up to 100). Of method auto and of dense
- *  matrices all is in solve. */
+ *  included, and move in steps of about a millisecond (GPU: up to 100). What no meter
+ *  told, or what did not run, is -1, never 0. Of method auto and of dense matrices all is in
+ *  solve. */
 typedef struct mpk_energy {
     int asked;                           /**< 0: nobody did, and all else is 0 */
-    double factorize_cpu_j, solve_cpu_j; /**< joules; < 0: not available */
-    double factorize_gpu_j, solve_gpu_j; /**< likewise; < 0, too, where no GPU was asked for */
-    char no_cpu[128], no_gpu[128];       /**< why not; empty: available */
+    double factorize_cpu_j, solve_cpu_j; /**< joules; < 0: not measured */
+    double factorize_gpu_j, solve_gpu_j; /**< likewise, and where no GPU was asked for */
+    char no_cpu[128], no_gpu[128];       /**< why there is no meter; empty: there is one */
 } mpk_energy;
 
 /** All numbers of one run. The `have_` flag of a part that did not run is 0. */

@@ -17,7 +17,7 @@ enum { PACKAGES = 64, PATH = 384 };
 /* A package's counter, which begins anew at `range`. */
 typedef struct package {
     char path[PATH];
-    double last, range; /* microjoules */
+    double last, range; /* microjoules; last < 0: could not be read */
 } package;
 
 /* NVML, as its manual has it: handles are pointers, 0 is success. */
@@ -25,14 +25,14 @@ typedef struct nvml {
     void *library, *device;
     int (*energy)(void *device, unsigned long long *millijoules);
     int (*shutdown)(void);
-    unsigned long long first;
+    unsigned long long last;
+    bool known; /* last */
 } nvml;
 
 struct mpki_meter {
     mpk_context *ctx;
     package *package;
     int packages;
-    double cpu_uj;
     nvml gpu;
 };
 
@@ -80,14 +80,18 @@ static mpk_status find_packages(mpki_meter *m, const char *root, char *why, size
     return MPK_OK;
 }
 
-static void read_packages(mpki_meter *m) {
+/* Joules of all packages, each of which can be read and could be last; else -1. */
+static double read_packages(mpki_meter *m) {
+    double sum = 0;
+    bool known = m->packages > 0;
     for (int k = 0; k < m->packages; k++) {
         package *p = &m->package[k];
-        double now;
-        if (!read_number(p->path, &now)) continue;
-        m->cpu_uj += now >= p->last ? now - p->last : now + p->range - p->last;
-        p->last = now;
+        const double last = p->last;
+        if (!read_number(p->path, &p->last)) p->last = -1;
+        known = known && last >= 0 && p->last >= 0;
+        sum += p->last - last + (p->last < last ? p->range : 0);
     }
+    return known ? 1e-6 * sum : -1;
 }
 
 /* ---- the GPU --------------------------------------------------------------------------------- */
@@ -130,8 +134,9 @@ static void find_gpu(nvml *g, int gpu, char *why, size_t size) {
     *(void **)&g->shutdown = dlsym(g->library, "nvmlShutdown");
     *(void **)&g->energy = dlsym(g->library, "nvmlDeviceGetTotalEnergyConsumption");
     const bool begun = init && g->shutdown && init() == 0;
-    if (begun && g->energy && find_device(g, gpu) && g->energy(g->device, &g->first) == 0) {
+    if (begun && g->energy && find_device(g, gpu) && g->energy(g->device, &g->last) == 0) {
         why[0] = '\0';
+        g->known = true;
         return;
     }
     if (begun) g->shutdown();
@@ -140,6 +145,13 @@ static void find_gpu(nvml *g, int gpu, char *why, size_t size) {
     snprintf(why, size, "%s",
              begun ? "NVML has no counter of energy for this GPU"
                    : "NVML does not start: is there a driver?");
+}
+
+static double read_gpu(nvml *g) {
+    const unsigned long long last = g->last;
+    const bool known = g->known;
+    g->known = g->device && g->energy(g->device, &g->last) == 0;
+    return known && g->known ? 1e-3 * (double)(g->last - last) : -1;
 }
 
 /* ---- both ------------------------------------------------------------------------------------ */
@@ -157,14 +169,8 @@ mpk_status mpki_meter_open(mpk_context *ctx, const char *powercap, int gpu, char
 }
 
 void mpki_meter_read(mpki_meter *m, double *cpu_j, double *gpu_j) {
-    unsigned long long now;
-    *cpu_j = *gpu_j = -1;
-    if (m && m->packages > 0) {
-        read_packages(m);
-        *cpu_j = 1e-6 * m->cpu_uj;
-    }
-    if (m && m->gpu.device && m->gpu.energy(m->gpu.device, &now) == 0)
-        *gpu_j = 1e-3 * (double)(now - m->gpu.first);
+    *cpu_j = m ? read_packages(m) : -1;
+    *gpu_j = m ? read_gpu(&m->gpu) : -1;
 }
 
 void mpki_meter_close(mpki_meter **meter) {

@@ -16,7 +16,8 @@ typedef struct mpki_meter mpki_meter;
  *  Returns MPK_OK, whatever there is | MPK_ERR_MEMORY */
 mpk_status mpki_meter_open(mpk_context *ctx, const char *powercap, int gpu, char *no_cpu,
                            char *no_gpu, size_t size, mpki_meter **meter);
-/** Joules since the meter was opened; -1 where there is no counter. NULL meter: -1. */
+/** Joules since the last look, at first since the meter was opened; -1 where there is no counter,
+ *  or where it could not be read, now or at the last look. NULL meter: -1. */
 void mpki_meter_read(mpki_meter *meter, double *cpu_j, double *gpu_j);
 void mpki_meter_close(mpki_meter **meter);
 

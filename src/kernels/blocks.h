@@ -31,6 +31,20 @@ typedef enum mpki_format {
  *  number. No kernel knows them: readers widen them first. */
 enum { MPKI_BF16 = 4 };
 
+/** x rounded to bfloat16, to even; NaN stays NaN. And back. */
+static inline uint16_t mpki_bf16_of(float x) {
+    uint32_t bits;
+    __builtin_memcpy(&bits, &x, sizeof bits);
+    bits = x != x ? bits | UINT32_C(0x400000) : bits + 0x7fff + (bits >> 16 & 1);
+    return (uint16_t)(bits >> 16);
+}
+static inline float mpki_bf16_to(uint16_t half) {
+    const uint32_t bits = (uint32_t)half << 16;
+    float x;
+    __builtin_memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
 /** A stored block; memory of `data`: masks of 32 bits (row mask first: roundup(rows,32)/32 words,
  * then column masks of roundup(cols,32)/32 words each), padded to the alignment of T, then the
  * values. */

@@ -65,7 +65,7 @@ void mpki_report_dense_text(const mpk_run *run, mpki_buffer *out) {
     if (i->condition > 0) mpki_line(out, "Condition", "%.3g", i->condition);
     mpki_line(out, "Time", "factorize %.3g s, solve %.3g s, refine %.3g s", i->factorize_s,
               i->solve_s, i->refine_s);
-    mpki_report_energy(&run->energy, out);
+    mpki_report_energy(run, out);
     mpki_line(out, "Result", "%s%s", outcome(run),
               run->status != MPK_SINGULAR ? ""
               : i->solved                 ? "; the system is consistent, x is not unique"
@@ -130,9 +130,9 @@ void mpki_report_dense_json(const mpk_run *run, mpki_buffer *out) {
         number(out, "apart", run->asymmetry.apart);
         mpki_buffer_printf(out, "}");
     }
-    if (run->energy.asked && run->energy.solve_cpu_j >= 0)
-        number(out, "energy_cpu_j", run->energy.solve_cpu_j);
-    if (run->energy.asked && run->energy.solve_gpu_j >= 0)
-        number(out, "energy_gpu_j", run->energy.solve_gpu_j);
+    if (run->energy.asked) {
+        mpki_buffer_printf(out, ", \"energy_j\": ");
+        mpki_report_energy_json(&run->energy, out);
+    }
     mpki_buffer_printf(out, "}\n");
 }

@@ -287,22 +287,6 @@ static void write_attempts(object *top, const mpk_run *run) {
     mpki_buffer_printf(top->out, "]");
 }
 
-static void write_energy(object *top, const mpk_energy *e) {
-    const struct {
-        const char *name;
-        double joules;
-    } parts[] = {{"factorize_cpu", e->factorize_cpu_j},
-                 {"solve_cpu", e->solve_cpu_j},
-                 {"factorize_gpu", e->factorize_gpu_j},
-                 {"solve_gpu", e->solve_gpu_j}};
-    object o = open_object(top, "energy_j");
-    for (size_t k = 0; k < sizeof parts / sizeof *parts; k++)
-        real(&o, parts[k].name, "%.6g", parts[k].joules >= 0 ? parts[k].joules : NAN);
-    if (*e->no_cpu) text(&o, "no_cpu", e->no_cpu);
-    if (*e->no_gpu) text(&o, "no_gpu", e->no_gpu);
-    close_object(&o);
-}
-
 static void write_times(object *top, const mpk_run *run) {
     object o = open_object(top, "time_s");
     real(&o, "read", "%.6f", run->time_read_s);
@@ -378,7 +362,10 @@ void mpki_report_write_json(const mpk_report *report, mpki_buffer *out) {
     if (run->have_solve) write_accuracy(&top, run);
     if (run->have_solve && run->solve.krylov.method > MPK_KRYLOV_NONE) write_krylov(&top, run);
     if (report->have_problem) write_times(&top, run);
-    if (run->energy.asked) write_energy(&top, &run->energy);
+    if (run->energy.asked) {
+        key(&top, "energy_j");
+        mpki_report_energy_json(&run->energy, out);
+    }
     if (run->have_analysis) write_factor(&top, run);
     if (run->have_analysis) write_options(&top, run);
     if (run->have_factor && run->block.block_rows > 0) write_blocks(&top, run);

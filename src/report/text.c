@@ -512,6 +512,6 @@ void mpki_report_write_text(const mpk_report *report, mpki_buffer *out) {
     }
     if (run->have_solve) write_solve(report, out);
     if (report->have_problem) write_time(report, out);
-    mpki_report_energy(&run->energy, out);
+    mpki_report_energy(run, out);
     write_outcome(report, out);
 }

@@ -588,9 +588,29 @@ static void matrix_from_a_pipe(void **state) {
     assert_has(o.out, "\"n\": 5");
 }
 
+/* Joules, or why there are none; the same object of sparse and of dense systems. */
+static void energy(void **state) {
+    (void)state;
+    static const char *const dense[] = {"off", "tile"};
+    for (int k = 0; k < 2; k++) {
+        RUN(&o, NULL, "solve", "--generate", "quasi-definite 5", "--device", "cpu", "--dense",
+            dense[k], "--energy", "--json");
+        assert_code(&o, 0);
+        assert_true(json_valid(o.out));
+        assert_has(o.out, "\"energy_j\": { \"factorize_cpu\": ");
+        assert_has(o.out, "\"factorize_gpu\": null, \"solve_gpu\": null");
+        assert_has(o.out, "\"no_gpu\": \"no GPU was asked for\" }");
+        assert_has(o.err, "Energy        of the processor");
+        assert_has(o.err, "of the GPU not available: no GPU was asked for");
+        assert_int_equal(!!strstr(o.out, "\"solve_cpu\": null"),
+                         !!strstr(o.err, "of the processor not available: "));
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(kkt_system, empty_folder),
+        cmocka_unit_test_teardown(energy, empty_folder),
         cmocka_unit_test_teardown(ones, empty_folder),
         cmocka_unit_test_teardown(minres_where_factors_are_dear, empty_folder),
         cmocka_unit_test_teardown(breakdowns, empty_folder),

@@ -53,6 +53,38 @@ static void test_packages(void **state) {
     mpk_context_destroy(&ctx);
 }
 
+/* What was taken since the last look; -1, and no wrong figure, where either look failed. */
+static void test_looks(void **state) {
+    (void)state;
+    mpk_context *ctx = NULL;
+    char why[128], path[256];
+    double cpu, gpu;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    put("intel-rapl:0", "energy_uj", "1000000\n");
+    put("intel-rapl:0", "max_energy_range_uj", "65000000\n");
+    put("intel-rapl:1", "energy_uj", "7000000\n");
+    put("intel-rapl:1", "max_energy_range_uj", "65000000\n");
+    mpki_meter *m = open_meter(ctx, root, why);
+    mpki_meter_read(m, &cpu, &gpu);
+    assert_true(cpu == 0);
+    put("intel-rapl:0", "energy_uj", "3000000\n");
+    mpki_meter_read(m, &cpu, &gpu);
+    assert_true(fabs(cpu - 2) < 1e-9);
+    snprintf(path, sizeof path, "%s/intel-rapl:0/energy_uj", root);
+    assert_int_equal(unlink(path), 0);
+    put("intel-rapl:1", "energy_uj", "9000000\n");
+    mpki_meter_read(m, &cpu, &gpu);
+    assert_true(cpu == -1);
+    put("intel-rapl:0", "energy_uj", "8000000\n");
+    mpki_meter_read(m, &cpu, &gpu);
+    assert_true(cpu == -1);
+    put("intel-rapl:1", "energy_uj", "9500000\n");
+    mpki_meter_read(m, &cpu, &gpu);
+    assert_true(fabs(cpu - 0.5) < 1e-9);
+    mpki_meter_close(&m);
+    mpk_context_destroy(&ctx);
+}
+
 /* Nothing there is told, and so is a GPU without its library. */
 static void test_none(void **state) {
     (void)state;
@@ -88,6 +120,6 @@ static int end(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_packages),
-                                       cmocka_unit_test(test_none)};
+                                       cmocka_unit_test(test_looks), cmocka_unit_test(test_none)};
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -70,6 +70,36 @@ static void test_all_or_none(void **state) {
     mpk_context_destroy(&ctx);
 }
 
+/* To judge pivots costs no operations in the report and changes no result, whenever it is done. */
+static void test_judge_looks(void **state) {
+    (void)state;
+    mpk_context *ctx = context();
+    for (int type = 0; type < 2; type++) {
+        mpk_options o = options();
+        mpk_factor_info alone, judged;
+        o.factor_type = type ? MPK_TYPE_LDU : MPK_TYPE_LDLT;
+        o.jacobi_push = 0;
+        o.sweeps = 10;
+        o.stages = 1; /* nothing to push back to */
+        run r = go(ctx, "helmholtz 2d 14 0.4", &o);
+        assert_true(!mpk_failed(r.status));
+        mpk_factor_info_get(r.fac, &alone);
+        assert_true(alone.flops > 0);
+        o.stages = 5;
+        for (int judge = 0; judge < 2; judge++) {
+            o.jacobi_judge = (mpk_jacobi_judge)judge;
+            run also = go(ctx, "helmholtz 2d 14 0.4", &o);
+            assert_true(!mpk_failed(also.status));
+            mpk_factor_info_get(also.fac, &judged);
+            assert_true(judged.flops == alone.flops);
+            assert_true(distance(&r, &also) == 0);
+            end(&also);
+        }
+        end(&r);
+    }
+    mpk_context_destroy(&ctx);
+}
+
 /* One dense row raises the norm of A, and with it what sweeps replace; not where each block has its
  * own. */
 static void test_norms(void **state) {
@@ -115,8 +145,8 @@ static void test_norms(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_exact),
-                                       cmocka_unit_test(test_all_or_none),
-                                       cmocka_unit_test(test_norms)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_exact), cmocka_unit_test(test_all_or_none),
+        cmocka_unit_test(test_judge_looks), cmocka_unit_test(test_norms)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -187,6 +187,34 @@ static void hostile_messages(void **state) {
     mpk_context_destroy(&ctx);
 }
 
+/* One object of energy in both schemas; null without a meter. */
+static void energy(void **state) {
+    (void)state;
+    static const char *const said[] = {
+        "\"energy_j\": { \"factorize_cpu\": 3, \"solve_cpu\": 0.5, \"factorize_gpu\": null, "
+        "\"solve_gpu\": null, \"no_gpu\": \"no \\\"GPU\\\"\" }",
+        "\"energy_j\": { \"factorize_cpu\": null, \"solve_cpu\": null, \"factorize_gpu\": null, "
+        "\"solve_gpu\": null, \"no_cpu\": \"none\" }"};
+    static const mpk_energy given[] = {{1, 3, 0.5, -1, -1, "", "no \"GPU\""},
+                                       {1, -1, NAN, INFINITY, -1, "none", ""}};
+    mpk_context *ctx = new_context();
+    for (int dense = 0; dense < 2; dense++)
+        for (int k = 0; k < 3; k++) {
+            mpk_report *report = NULL;
+            mpk_run run = small_run();
+            run.have_dense = dense;
+            run.dense.engine = "cpu-test";
+            if (k < 2) run.energy = given[k];
+            assert_int_equal(mpk_report_create(ctx, &run, &report), MPK_OK);
+            const char *json = mpk_report_json(report);
+            assert_true(json_valid(json));
+            if (!strstr(json, k < 2 ? said[k] : "{") || (k == 2 && strstr(json, "energy")))
+                fail_msg("dense %d, case %d: %s", dense, k, json);
+            mpk_report_destroy(&report);
+        }
+    mpk_context_destroy(&ctx);
+}
+
 /* The judge itself rejects what is not JSON. */
 static void judge(void **state) {
     (void)state;
@@ -206,6 +234,7 @@ int main(void) {
                                        cmocka_unit_test(values),
                                        cmocka_unit_test(numbers_that_are_none),
                                        cmocka_unit_test(hostile_messages),
+                                       cmocka_unit_test(energy),
                                        cmocka_unit_test(judge)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -207,6 +207,31 @@ static void long_names_and_wild_numbers(void **state) {
     check(&run, SAYS("not finite", "9 223 372 036 854 775 807 positive"), NULL);
 }
 
+/* A part without a figure is never told as 0 J. */
+static void energy(void **state) {
+    (void)state;
+    mpk_run run = small_run();
+    check(&run, SAYS("Result"), "Energy");
+    run.energy = (mpk_energy){1, 3, 0.5, -1, -1, "", "no GPU was asked for"};
+    check(&run,
+          SAYS("Energy        of the processor: factorization 3 J, solve 500 mJ",
+               "of the GPU not available: no GPU was asked for"),
+          "not measured");
+    run.energy = (mpk_energy){1, 3, -1, -1, -1, "", ""};
+    check(
+        &run,
+        SAYS("of the processor: factorization 3 J, solve not measured", "of the GPU: not measured"),
+        " 0 J");
+    run.have_solve = 0; /* of an inertia: there is no solve */
+    check(&run, SAYS("of the processor: factorization 3 J", "of the GPU: not measured"),
+          "solve not measured");
+    run.have_dense = 1, run.dense.engine = "cpu-test"; /* all is in solve */
+    run.energy = (mpk_energy){1, -1, 2, -1, -1, "", ""};
+    check(&run, SAYS("of the processor: 2 J", "of the GPU: not measured"), "factorization");
+    run.energy = (mpk_energy){1, -1, 0.0042, -1, 0, "", ""}; /* a counter that has not moved */
+    check(&run, SAYS("of the processor: 4.20 mJ", "of the GPU: 0 J"), "not measured");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(good_run),
                                        cmocka_unit_test(krylov_method),
@@ -216,6 +241,7 @@ int main(void) {
                                        cmocka_unit_test(what_is_off_is_said),
                                        cmocka_unit_test(complex_symmetric_has_no_inertia),
                                        cmocka_unit_test(reading_tells_of_the_matrix),
-                                       cmocka_unit_test(long_names_and_wild_numbers)};
+                                       cmocka_unit_test(long_names_and_wild_numbers),
+                                       cmocka_unit_test(energy)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

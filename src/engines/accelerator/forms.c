@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Forms in which blocks of doubles rest on the processor, and the choice of one. */
 #include "cpu.h"
+#include "kernels/blocks.h"
 
-#include <math.h>
 #include <string.h>
 
 static int64_t entries(int32_t n) {
@@ -68,7 +68,7 @@ static mpk_status store_single(void *self, const mpk_accelerator_batch *b) {
     return MPK_OK;
 }
 
-/* ---- bf16: the upper half of a single, rounded to nearest, ties to even ---- */
+/* ---- bf16 ---- */
 
 static int64_t half_bytes(void *self, int32_t n) {
     (void)self;
@@ -78,25 +78,18 @@ static int64_t half_bytes(void *self, int32_t n) {
 static mpk_status load_half(void *self, const mpk_accelerator_batch *b) {
     (void)self;
     for (int64_t i = 0; i < b->count; i++)
-        for (int64_t k = 0; k < entries(b->n); k++) {
-            const uint32_t bits = (uint32_t)((const uint16_t *)b->block[1][i])[k] << 16;
-            float x;
-            memcpy(&x, &bits, sizeof x);
-            ((double *)b->block[0][i])[k] = (double)x;
-        }
+        for (int64_t k = 0; k < entries(b->n); k++)
+            ((double *)b->block[0][i])[k] =
+                (double)mpki_bf16_to(((const uint16_t *)b->block[1][i])[k]);
     return MPK_OK;
 }
 
 static mpk_status store_half(void *self, const mpk_accelerator_batch *b) {
     (void)self;
     for (int64_t i = 0; i < b->count; i++)
-        for (int64_t k = 0; k < entries(b->n); k++) {
-            const float x = (float)((const double *)b->block[0][i])[k];
-            uint32_t bits;
-            memcpy(&bits, &x, sizeof bits);
-            bits = isnan(x) ? bits | UINT32_C(0x400000) : bits + 0x7fff + (bits >> 16 & 1);
-            ((uint16_t *)b->block[1][i])[k] = (uint16_t)(bits >> 16);
-        }
+        for (int64_t k = 0; k < entries(b->n); k++)
+            ((uint16_t *)b->block[1][i])[k] =
+                mpki_bf16_of((float)((const double *)b->block[0][i])[k]);
     return MPK_OK;
 }
 

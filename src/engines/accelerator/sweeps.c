@@ -194,7 +194,7 @@ mpk_status mpki_offload_sweeps(mpki_blocks *f, double push, int32_t *fail) {
     (void)push; /* in the one stage that make() allows no frame is pushed back */
     *fail = 0;
     s->bound = INFINITY; /* a column is whatever its pivots make it */
-    if (!(f->meta->norm1 >= 0)) f->meta->norm1 = MPKI_DISPATCH(f->scalar, meta_norm1)(f->meta);
+    if (!(f->meta->norm1 >= 0)) f->meta->norm1 = MPKI_DISPATCH(f->scalar, meta_norms)(f->meta);
     mpki_offload_trace_begin(f);
     mpk_status status = make_sweeper(f, &w);
     if (!mpk_failed(status)) status = sweeps(f, &w);

@@ -45,7 +45,9 @@ typedef struct mpki_stages {
                               index.m: there is none */
     double size;           /* largest entry of the scaled matrix: 1, unless scaling is off */
     double floor;          /* the smallest pivot allowed, for the scaled matrix */
-    double *frame_norm;    /* by frame: 1-norm of its columns of the scaled matrix; NULL: not yet */
+    /* schedule jacobi, by frame: the largest 1-norm of its columns of the scaled matrix, zero until
+     * an engine's first sweeps of these values need it here; else NULL */
+    double *frame_norm;
     bool by_frame;         /* floor is relative to frame_norm */
     double bound;          /* an entry of L above this rejects its frame; infinity: no bound */
     double diagonal_shift; /* the diagonal is multiplied by 1 + this: after a breakdown */

@@ -14,9 +14,7 @@ static void half_free(mpk_context *ctx, mpki_isai_blocks *m) {
     mpki_release(ctx, m->row);
     mpki_release(ctx, m->at);
     mpki_release(ctx, m->val);
-    mpki_release(ctx, m->turn_ptr);
-    mpki_release(ctx, m->turn_col);
-    mpki_release(ctx, m->turn_block);
+    mpki_sparse_free(ctx, &m->turn);
     *m = (mpki_isai_blocks){0};
 }
 
@@ -43,6 +41,13 @@ static mpk_context *context_of(const making *k) {
 
 static int rows_at(const making *k, int32_t place) {
     return mpki_frame_rows(k->bf->stages->blocking, k->bf->stages->index.frame[place]);
+}
+
+/* The first column of the frame at a place. */
+static int32_t column_of(const making *k, int32_t place) {
+    int32_t column = 0;
+    for (int32_t p = 0; p < place; p++) column += rows_at(k, p);
+    return column;
 }
 
 /* Items of the pool are so many frames. */
@@ -163,16 +168,6 @@ static mpk_status replace(const making *k, mpki_sparse *s, const mpki_sparse *le
     return MPK_OK;
 }
 
-static mpk_status refused(const making *k, const mpki_sparse *s, int32_t place) {
-    int32_t column = 0;
-    for (int32_t p = 0; p < place; p++) column += rows_at(k, p);
-    return mpki_error(context_of(k), MPK_ERR_ARGUMENT, "isai", column,
-                      "column %d of the approximate inverse would have %lld entries, the limit is "
-                      "%d",
-                      column + 1, (long long)entries_of(k, s->ptr, s->index, place),
-                      k->bf->stages->options->isai_limit);
-}
-
 static mpk_status find_pattern(const making *k, mpki_sparse *s) {
     const mpk_options *o = k->bf->stages->options;
     int steps = o->isai_power;
@@ -182,7 +177,9 @@ static mpk_status find_pattern(const making *k, mpki_sparse *s) {
         over = false;
         for (int32_t p = 0; p < k->m; p++) {
             if (!is_over(k, s, p)) continue;
-            if (o->isai_over == MPK_ISAI_REFUSE) return refused(k, s, p);
+            if (o->isai_over == MPK_ISAI_REFUSE)
+                return mpki_isai_refuse(context_of(k), column_of(k, p),
+                                        entries_of(k, s->ptr, s->index, p), o->isai_limit);
             over = true;
             if (!counted) k->info->over += rows_at(k, p);
         }
@@ -204,24 +201,18 @@ static mpk_status settle(const making *k, mpki_sparse *s, mpki_isai_blocks *m) {
     m->ptr = s->ptr, m->row = s->index;
     *s = (mpki_sparse){0};
     m->at = MPKI_NEW(ctx, STAGE, blocks + 1, int64_t);
-    m->turn_ptr = MPKI_ZNEW(ctx, STAGE, (int64_t)k->m + 2, int64_t);
-    m->turn_col = MPKI_NEW(ctx, STAGE, blocks, int32_t);
-    m->turn_block = MPKI_NEW(ctx, STAGE, blocks, int64_t);
-    if (!m->at || !m->turn_ptr || !m->turn_col || !m->turn_block) return mpki_failed(ctx);
+    if (!m->at) return mpki_failed(ctx);
     int64_t values = 0;
     for (int32_t p = 0; p < k->m; p++)
         for (int64_t b = m->ptr[p]; b < m->ptr[p + 1]; b++) {
             m->at[b] = values;
             values += (int64_t)rows_at(k, m->row[b]) * rows_at(k, p);
-            m->turn_ptr[m->row[b] + 2]++;
         }
     m->at[blocks] = values;
-    for (int32_t p = 0; p < k->m; p++) m->turn_ptr[p + 2] += m->turn_ptr[p + 1];
-    for (int32_t p = 0; p < k->m; p++)
-        for (int64_t b = m->ptr[p]; b < m->ptr[p + 1]; b++) {
-            const int64_t to = m->turn_ptr[m->row[b] + 1]++;
-            m->turn_col[to] = p, m->turn_block[to] = b;
-        }
+    const mpki_sparse by_columns = {m->ptr, m->row, m->at};
+    const mpk_status status =
+        mpki_sparse_turn(ctx, k->pool, k->m, sizeof *m->at, &by_columns, &m->turn);
+    if (mpk_failed(status)) return status;
     m->val = mpki_alloc(ctx, STAGE, values, mpk_scalar_size(k->bf->scalar));
     return mpki_failed(ctx);
 }
@@ -260,8 +251,7 @@ static mpk_status find_values(const making *k, mpki_isai_blocks *m) {
         status = mpki_failed(ctx);
     }
     if (!mpk_failed(status) && w.bad < k->m) {
-        int32_t column = 0;
-        for (int32_t p = 0; p < w.bad; p++) column += rows_at(k, p);
+        const int32_t column = column_of(k, w.bad);
         status = mpki_error(ctx, MPK_ERR_NUMERIC, "isai", column,
                             "a column of the approximate inverse from column %d on overflows",
                             column + 1);

@@ -15,9 +15,7 @@ typedef struct mpki_isai_blocks {
     int32_t *row; /* by block: the frame of its rows; they ascend in a column */
     int64_t *at;  /* by block, and the end: where its values begin; column after column */
     void *val;
-    int64_t *turn_ptr; /* m + 1: the same by rows of frames */
-    int32_t *turn_col; /* the frame of the columns; they ascend in a row */
-    int64_t *turn_block;
+    mpki_sparse turn; /* the same by rows of frames; val: int64_t, where a block's values begin */
 } mpki_isai_blocks;
 
 typedef struct mpki_isai_frames {

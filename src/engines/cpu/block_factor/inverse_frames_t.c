@@ -168,8 +168,8 @@ double FN(isai_frames_norm2)(const mpki_isai_blocks *m, int64_t block) {
 BLOCK_TIMES(block_times, T)
 BLOCK_TIMES(block_times_single, single_entry)
 
-/* acc += the block's product with its part of x. */
-static void add_block(const mpki_frames_product *p, int64_t block, int32_t row, int32_t col,
+/* acc += the product with its part of x of the block whose values begin there. */
+static void add_block(const mpki_frames_product *p, int64_t begin, int32_t row, int32_t col,
                       T *acc) {
     const mpki_blocks *bf = p->bf;
     const int32_t g = index_of(bf)->frame[row], f = index_of(bf)->frame[col];
@@ -177,8 +177,8 @@ static void add_block(const mpki_frames_product *p, int64_t block, int32_t row, 
     const bool conjugate = MPKI_COMPLEX && p->conjugate;
     const T *x =
         (const T *)p->x + (int64_t)bf->stages->blocking->bptr[p->transposed ? g : f] * p->nrhs;
-    const T *val = (const T *)p->m->val + (p->single ? 0 : p->m->at[block]);
-    const single_entry *small = (const single_entry *)p->m->val + (p->single ? p->m->at[block] : 0);
+    const T *val = (const T *)p->m->val + (p->single ? 0 : begin);
+    const single_entry *small = (const single_entry *)p->m->val + (p->single ? begin : 0);
     if (p->single && p->transposed)
         block_times_single_transposed(small, rows, cols, conjugate, x, p->nrhs, acc);
     else if (p->single)
@@ -199,10 +199,10 @@ void FN(isai_frames_times)(const mpki_frames_product *p, int32_t place) {
     for (int64_t k = 0; k < count; k++) acc[k] = x[k];
     if (p->transposed)
         for (int64_t b = m->ptr[place]; b < m->ptr[place + 1]; b++)
-            add_block(p, b, m->row[b], place, acc);
+            add_block(p, m->at[b], m->row[b], place, acc);
     else
-        for (int64_t b = m->turn_ptr[place]; b < m->turn_ptr[place + 1]; b++)
-            add_block(p, m->turn_block[b], place, m->turn_col[b], acc);
+        for (int64_t b = m->turn.ptr[place]; b < m->turn.ptr[place + 1]; b++)
+            add_block(p, ((const int64_t *)m->turn.val)[b], place, m->turn.index[b], acc);
     for (int64_t k = 0; k < count; k++) y[k] = p->add ? y[k] + acc[k] : acc[k];
 }
 

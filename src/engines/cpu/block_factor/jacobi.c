@@ -117,23 +117,21 @@ static mpk_status one_chunk(mpki_meta *meta, int32_t **due, mpki_updates *batch)
 }
 
 /* Which frames have a pivot up to `push` times their norm, from the values of `old`: reject says
- * it. Pivots of `work` are lost. Returns how many, or -1 after a failure. */
-static int32_t judge(mpki_meta *meta, const generation *old, const generation *work, double push) {
+ * it. Pivots of `work` are lost.
+ * fail [out] how many; 0 after a failure */
+static mpk_status judge(mpki_meta *meta, const generation *old, const generation *work, double push,
+                        int32_t *fail) {
     mpki_stages *s = meta->stages;
-    int32_t fail = 0;
+    *fail = 0;
     meta->bf->lower = old->lower, meta->bf->upper = old->upper, meta->bf->frame = old->frame;
     meta->chunk.pivot = work->pivot;
     s->by_frame = true;
     s->floor = push;
     s->last = false;
-    double flops = 0, all = 0; /* what only looks does not count */
-    for (int k = 0; k < meta->threads; k++) flops += meta->worker[k].flops;
     MPKI_DISPATCH(meta->bf->scalar, meta_judge)(meta);
-    for (int k = 0; k < meta->threads; k++) all += meta->worker[k].flops;
-    meta->worker[0].flops -= all - flops;
-    if (mpk_failed(mpki_meta_failure(meta))) return -1;
-    for (int32_t f = 0; f < s->index.m; f++) fail += s->reject[f];
-    return fail;
+    const mpk_status status = mpki_meta_failure(meta);
+    for (int32_t f = 0; f < s->index.m && !mpk_failed(status); f++) *fail += s->reject[f];
+    return status;
 }
 
 static mpk_status sweep(mpki_meta *meta, const generation *old, const generation *new,
@@ -183,8 +181,7 @@ static mpk_status sweeps(mpki_meta *meta, generation *g, double push, unsigned c
     for (int i = 1; !mpk_failed(status) && i <= o->sweeps; i++, epsilon *= o->jacobi_decay) {
         const generation *old = &g[(i + 1) % 2], *new = &g[i % 2];
         if (push >= 0 && i == at) {
-            *fail = judge(meta, old, new, push);
-            if (*fail < 0) status = mpki_meta_failure(meta);
+            status = judge(meta, old, new, push, fail);
             some = *fail > 0 && *fail < due;
             memcpy(failed, s->reject, (size_t)s->index.m);
             if (mpk_failed(status) || (some && at == 1)) break;
@@ -204,7 +201,7 @@ mpk_status mpki_run_sweeps(mpki_meta *meta, double push, int32_t *fail) {
     int32_t *due = NULL;
     unsigned char *failed = MPKI_NEW(ctx, STAGE, meta->stages->index.m, unsigned char);
     *fail = 0;
-    if (!(meta->norm1 >= 0)) meta->norm1 = MPKI_DISPATCH(meta->bf->scalar, meta_norm1)(meta);
+    if (!(meta->norm1 >= 0)) meta->norm1 = MPKI_DISPATCH(meta->bf->scalar, meta_norms)(meta);
     memset(meta->stages->reject, 0, (size_t)meta->stages->index.m);
     mpk_status status = failed ? one_chunk(meta, &due, &batch) : mpki_failed(ctx);
     if (!mpk_failed(status)) status = generation_make(meta, &g[0]);

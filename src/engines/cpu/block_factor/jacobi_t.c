@@ -11,17 +11,21 @@
 typedef struct sweep {
     mpki_meta *meta;
     mpki_block *lower, *upper;
+    bool looks; /* at pivots alone: operations do not count */
 } sweep;
 
 static void pivot_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     (void)pool;
-    mpki_meta *meta = ((sweep *)arg)->meta;
+    const sweep *s = arg;
+    mpki_meta *meta = s->meta;
     mpki_chunk_work *c = &meta->chunk;
     mpki_meta_worker *me = &meta->worker[worker];
     const int32_t f = (int32_t)item;
+    const double flops = me->flops;
     FN(meta_load_column)(meta, f, false, me->slot);
     FN(meta_pull)(meta, me, c->frame[f], c->first[f], c->first[f] + 1);
     FN(meta_factor)(meta, me, c->frame[f], &c->pivot[f], (T *)c->flight + c->at[c->first[f]]);
+    if (s->looks) me->flops = flops;
 }
 
 /* Write a group's work blocks into dense stored ones. */
@@ -47,12 +51,12 @@ static void solve_item(mpki_pool *pool, int worker, void *arg, int64_t g) {
 }
 
 void FN(meta_judge)(mpki_meta *meta) {
-    sweep s = {meta, NULL, NULL};
+    sweep s = {.meta = meta, .looks = true};
     mpki_pool_for(meta->pool, 0, meta->chunk.count, pivot_item, &s);
 }
 
 void FN(meta_sweep)(mpki_meta *meta, mpki_block *new_lower, mpki_block *new_upper) {
-    sweep s = {meta, new_lower, new_upper};
+    sweep s = {.meta = meta, .lower = new_lower, .upper = new_upper};
     mpki_pool_for(meta->pool, 0, meta->chunk.count, pivot_item, &s);
     mpki_pool_for(meta->pool, 0, meta->chunk.groups, solve_item, &s);
 }

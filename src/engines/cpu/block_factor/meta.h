@@ -151,7 +151,7 @@ mpk_status mpki_run_sweeps(mpki_meta *meta, double push, int32_t *fail);
     /** The start of the sweeps: lower and upper := A, D := I. */                                  \
     void mpki_##p##_meta_start(mpki_meta *meta);                                                   \
     /** The 1-norm of the scaled matrix, and stages->frame_norm, which is zero before. */          \
-    double mpki_##p##_meta_norm1(const mpki_meta *meta);                                           \
+    double mpki_##p##_meta_norms(mpki_meta *meta);                                                 \
     /** The pivots of a sweep alone. */                                                            \
     void mpki_##p##_meta_judge(mpki_meta *meta);                                                   \
     /** The only stage of a factorization whose frames all have one row: the slot                  \

@@ -8,13 +8,6 @@
 
 #define PARTS (MPKI_COMPLEX ? 2 : 1) /* reals of an entry */
 
-/* Bits of x rounded to bfloat16, to even. */
-static uint16_t bf16_of(float x) {
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-
 static size_t masks_of(const mpki_block *b) {
     const uint32_t *mask = b->data;
     int held = 0;
@@ -24,14 +17,15 @@ static size_t masks_of(const mpki_block *b) {
 }
 
 /* The narrowest form whose rounding changes no real number of the block by more than `tolerance`;
- * what lies near the end of its range is not taken for small. */
+ * what lies near the end of its range is not taken for small, nor is NaN. */
 static int form_of(const mpki_block *b, double tolerance) {
     static const double BF16 = 0x1p-9, SINGLE = 0x1p-24, HUGE_SINGLE = 0x1p120;
     const R *x = (const R *)(const void *)((const char *)b->data + masks_of(b));
     double most = 0;
-    for (int64_t k = 0; k < (int64_t)PARTS * b->nnz; k++)
+    for (int64_t k = 0; k < (int64_t)PARTS * b->nnz; k++) {
+        if (!((double)r_abs(x[k]) < HUGE_SINGLE)) return b->scalar;
         most = (double)r_abs(x[k]) > most ? (double)r_abs(x[k]) : most;
-    if (most >= HUGE_SINGLE) return b->scalar;
+    }
     if (most * BF16 <= tolerance) return MPKI_BF16 + (PARTS - 1);
     if (sizeof(R) > sizeof(float) && most * SINGLE <= tolerance)
         return MPKI_COMPLEX ? MPK_C : MPK_S;
@@ -50,7 +44,7 @@ static void convert(const mpki_block *b, int form, char *to) {
     memcpy(to, b->data, masks);
     void *values = to + masks;
     for (int64_t k = 0; k < count && form >= MPKI_BF16; k++)
-        ((uint16_t *)values)[k] = bf16_of((float)x[k]);
+        ((uint16_t *)values)[k] = mpki_bf16_of((float)x[k]);
     for (int64_t k = 0; k < count && form == (MPKI_COMPLEX ? MPK_C : MPK_S); k++)
         ((float *)values)[k] = (float)x[k];
 }

@@ -99,7 +99,7 @@ void FN(meta_load_column)(const mpki_meta *meta, int32_t f, bool add, int32_t *s
     set_slots(meta, f, slot, true);
 }
 
-double FN(meta_norm1)(const mpki_meta *meta) {
+double FN(meta_norms)(mpki_meta *meta) {
     const mpki_blocking *b = meta->stages->blocking;
     const mpki_full *at = meta->stages->at, *a = at ? at : meta->stages->a;
     double most = 0;

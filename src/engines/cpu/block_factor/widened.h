@@ -29,12 +29,7 @@ typedef struct widened_block {
 static inline void widen_bf16(int64_t count, const void *from, T *to) {
     const uint16_t *const x = from;
     R *const y = (R *)(void *)to;
-    for (int64_t k = 0; k < count * (MPKI_COMPLEX ? 2 : 1); k++) {
-        const uint32_t bits = (uint32_t)x[k] << 16;
-        float value;
-        __builtin_memcpy(&value, &bits, sizeof value);
-        y[k] = (R)value;
-    }
+    for (int64_t k = 0; k < count * (MPKI_COMPLEX ? 2 : 1); k++) y[k] = (R)mpki_bf16_to(x[k]);
 }
 
 /** The stored block b, or a copy of it in T where it is narrower. narrow: some are */

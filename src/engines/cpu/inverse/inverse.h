@@ -51,6 +51,9 @@ mpk_status mpki_isai_make_pattern(mpk_context *ctx, mpki_pool *pool, int32_t n,
                                   const mpki_sparse *graph, const mpki_isai_rule *rule,
                                   mpki_sparse *s, mpk_isai_info *info);
 
+/** Records that a column (from 0) is over the limit. Returns MPK_ERR_ARGUMENT. */
+mpk_status mpki_isai_refuse(mpk_context *ctx, int32_t column, int64_t entries, int32_t limit);
+
 /* ---- columns of the inverse of a triangle (columns.c, columns_t.c) --------------------------- */
 
 /** One triangle, and columns of its approximate inverse. The triangle is by columns; what stands

@@ -349,6 +349,13 @@ static void end_making(making *m, int workers) {
     mpki_release(m->ctx, m->found);
 }
 
+mpk_status mpki_isai_refuse(mpk_context *ctx, int32_t column, int64_t entries, int32_t limit) {
+    return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, column,
+                      "column %d of the approximate inverse would have %lld entries, the limit "
+                      "is %d",
+                      column + 1, (long long)entries, limit);
+}
+
 /* What the workers have found. */
 static mpk_status outcome(const making *m, int workers, mpk_isai_info *info) {
     int32_t first = m->n;
@@ -360,10 +367,7 @@ static mpk_status outcome(const making *m, int workers, mpk_isai_info *info) {
         if (me->first_over < first) first = me->first_over, entries = me->longest;
     }
     if (first == m->n) return MPK_OK;
-    return mpki_error(m->ctx, MPK_ERR_ARGUMENT, STAGE, first,
-                      "column %d of the approximate inverse would have %lld entries, the limit "
-                      "is %d",
-                      first + 1, (long long)entries, m->rule->limit);
+    return mpki_isai_refuse(m->ctx, first, entries, m->rule->limit);
 }
 
 /* Does a pattern come without a search? Its counts are there then, and what is over the limit. */
