@@ -258,11 +258,13 @@ static int run_stages(solver *s, batch *t) {
 static void count_signs(solver *s, const pivot *p, int padding) {
     const double *d = p->diag, *e = p->diag + p->n;
     for (int k = 0; k < p->n; k++) {
-        s->info.growth = fmax(s->info.growth, fmax(fabs(d[k]), fabs(e[k])) / s->most);
+        const double root = p->l[(size_t)k * (size_t)p->n + (size_t)k]; /* of L L^T's pivot */
+        const double size = TYPE == LLT ? root * root : fmax(fabs(d[k]), fabs(e[k]));
+        s->info.growth = fmax(s->info.growth, size / s->most);
         if (TYPE == LDU) continue;
         if (e[k] != 0) /* complete pivoting takes one of each sign, or neither */
             s->info.positive++, s->info.negative++, k++;
-        else if (TYPE != LLT && fabs(d[k]) == SMALL)
+        else if (fabs(d[k]) == SMALL) /* L L^T has d of replaced pivots alone */
             s->info.zero++;
         else
             *(d[k] > 0 || TYPE == LLT ? &s->info.positive : &s->info.negative) += 1;
