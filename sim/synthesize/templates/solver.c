@@ -4,7 +4,10 @@
 #include <string.h>
 #include "parts.h"
 
-enum { DENSE = 2048, MOST = 1 << 14 };
+#ifndef DENSE
+#define DENSE 2048 /* rows of the dense pivot at the end, at most */
+#endif
+enum { MOST = 1 << 14 };
 static const double SMALL = 1e-14; /* what a pivot must be above, and becomes at the end */
 static const double bound = 100;   /* entries of L below a pivot that is accepted */
 
