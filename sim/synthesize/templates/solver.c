@@ -338,7 +338,7 @@ int solver_make(int n, const int64_t *ap, const int32_t *ai, const double *ax, s
 void solver_free(solver **handle) {
     solver *s = *handle;
     if (!s) return;
-    solver_release(s);
+    solver_release(s), solver_graph_free(&s->frames);
     free(s->rp), free(s->rj), free(s->rx), free(s->rscale), free(s->cscale), free(s->with);
     free(s->mate), free(s->column), free(s->at), free(s->order), free(s->place), free(s->turns);
     free(s->turn), free(s->ptr), free(s->row), free(s);

@@ -26,7 +26,7 @@ typedef struct solver_info {
     int dense;            /* rows of the dense pivot at the end, of frames that no stage accepted */
     int64_t blocks;       /* of L */
     int64_t replaced;     /* pivots that were too small, and replaced */
-    double growth; /* the largest entry of D (of L L^T: pivot) by that of A, both scaled */
+    double growth;        /* the largest entry of D (of L L^T: pivot) by that of A, both scaled */
     int64_t positive, negative; /* pivots by sign */
     int64_t zero;               /* those that were replaced have none */
     int certain;                /* is this the inertia of A? */
