@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The order of elimination: pairs are one node; frames are cut from it, and ordered once more
- * (strategy RBR of Thuerck 2021, sec. 8.5). */
+/* The order of elimination: pairs are one node; frames are cut from it, and but for reverse
+ * Cuthill-McKee ordered once more (strategy RBR of Thuerck 2021, sec. 8.5). */
 #include <string.h>
 #include "parts.h"
 

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include "solver.h"
 
-enum { LDLT, LLT, LDU };
 enum { EACH = BLOCK * BLOCK, OWN = 6 * BLOCK };
 
 /* A dense pivot: A = L D U as the kernels leave it (blocks.cl), of BLOCK rows or of more. */

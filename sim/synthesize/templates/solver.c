@@ -10,6 +10,7 @@
 enum { MOST = 1 << 14 };
 static const double SMALL = 1e-14; /* what a pivot must be above, and becomes at the end */
 static const double bound = 100;   /* entries of L below a pivot that is accepted */
+static const double inside = 1e8;  /* and in it: of L and U */
 
 /* ---- A by rows and by columns ---------------------------------------------------------------- */
 
@@ -80,7 +81,7 @@ static int run_pivots(solver *s, batch *t) {
         if (failed && t->last) {
             const int status = solver_dense(&p, PIVOTING, SMALL, &s->info.replaced);
             if (status) return status;
-        } else if (failed || (!t->last && !(t->largest[c] <= 1e8))) {
+        } else if (failed || (!t->last && !(t->largest[c] <= inside))) {
             t->reject[k] = 1;
         }
     }
@@ -88,8 +89,7 @@ static int run_pivots(solver *s, batch *t) {
     return 0;
 }
 
-static int run_columns(solver *s, batch *t) {
-    (void)s;
+static int run_columns(batch *t) {
     run_solve(t->count, t->block, t->a, t->diag, t->b, t->largest);
     for (int64_t c = 0; c < t->count; c++) {
         if (t->last && !isfinite(t->largest[c])) return -2;
@@ -150,10 +150,10 @@ static int run_level(solver *s, batch *t, const int32_t *list, int count) {
                 t->block[at] = (side ? s->upper : s->block) + e * EACH;
                 t->a[at] = side ? p.l : p.u, t->diag[at] = p.diag, t->place[at] = k;
                 t->b[at] = p.diag + (side ? 4 : 5) * BLOCK;
-                if (t->count == MOST) status = run_columns(s, t);
+                if (t->count == MOST) status = run_columns(t);
             }
     }
-    if (!status) status = run_columns(s, t);
+    if (!status) status = run_columns(t);
     for (int c = 0; c < count && !status; c++) /* phase III */
         if (!t->reject[list[c]]) push(s, t, list[c]);
     if (!status) run_updates(t);
@@ -233,7 +233,8 @@ static int push_back(solver *s, const char *reject) {
 }
 
 /* Stages until nothing is rejected, or the last one, which replaces pivots. What later stages owe
- * to those before them is computed anew with the new order: the same numbers. */
+ * to those before them is computed anew with the new order: with complete fill the same numbers but
+ * for rounding. */
 static int run_stages(solver *s, batch *t) {
     int stuck = 0, before = s->m;
     for (int stage = 1;; stage++) {
