@@ -26,7 +26,7 @@ static bool is_predicate(const vr_program *p, int32_t r) {
     return p->registers[r].type == VR_PRED;
 }
 
-/* ---- a copy ----------------------------------------------------------------------------------- */
+/* ---- a copy ---------------------------------------------------------------------------------- */
 
 static int32_t constant(spilling *s, uint64_t bits) {
     vr_program *p = s->p;
@@ -42,7 +42,7 @@ static void *copy(borg_arena *arena, const void *from, int64_t count, int64_t mo
     return to;
 }
 
-/* The registers that come are the last entry's where there is one; of several, see sort_registers. */
+/* The registers that come are the last entry's where there is one; else see sort_registers. */
 static void start(spilling *s, const vr_program *p) {
     borg_arena *arena = s->arena;
     vr_program *q = s->p = BORG_NEW(arena, 1, vr_program);
@@ -89,7 +89,7 @@ static int32_t new_register(spilling *s, vr_type type, const char *of, int level
     return r;
 }
 
-/* ---- what to spill ---------------------------------------------------------------------------- */
+/* ---- what to spill --------------------------------------------------------------------------- */
 
 /* Loops around each instruction, by the branches that go back. */
 static double *weights(const vr_program *p, borg_arena *arena) {
@@ -112,7 +112,7 @@ typedef struct crowd { /* the place with the most predicates alive */
     uint64_t *alive;
 } crowd;
 
-/* cost and freed [out]: of each register, of its reads and writes, of the crowded places it is in. */
+/* cost and freed [out]: of each register's reads and writes, and crowded places that it is in. */
 static crowd find_crowd(spilling *s, int32_t most, double *cost, double *freed) {
     const vr_program *p = s->p;
     vr_lives k = vr_find_lives(p, s->arena, false);
@@ -171,7 +171,7 @@ static int32_t choose(spilling *s, int32_t most, int32_t *list, int32_t *inst) {
     return count;
 }
 
-/* ---- writing anew ----------------------------------------------------------------------------- */
+/* ---- writing anew ---------------------------------------------------------------------------- */
 
 static void put(spilling *s, const vr_inst *v) {
     s->out = borg_grow(s->arena, s->out, (size_t)s->nout + 1, &s->out_room, sizeof *s->out);
@@ -305,7 +305,7 @@ static void spill(spilling *s, int32_t r) {
     p->ninsts = s->nout;
 }
 
-/* ---- the end ---------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 static void number(int32_t *at, const int32_t *map) {
     if (*at >= 0) *at = map[*at];

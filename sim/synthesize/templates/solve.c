@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Solves: the factor, refinement, SQMR and GMRES around it; and whether its inertia is that of A. */
+/* Solves: the factor, refinement, SQMR and GMRES around it; and whether A has its inertia. */
 #include <float.h>
 #include <math.h>
 #include <string.h>

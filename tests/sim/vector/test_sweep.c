@@ -65,9 +65,9 @@ static void packing(void **state) {
     }
 }
 
-/* A loop over the size; then, where x[wid] is positive, turns of three instructions until it is used
- * up: by lot the sizes differ by their loops alone, whatever the arrays hold; all warps and the
- * first one count as they run. A kernel without branches on data is counted as it is. */
+/* A loop over the size; then, where x[wid] is positive, turns of three instructions until it is
+ * used up: by lot the sizes differ by their loops alone, whatever the arrays hold; all warps and
+ * the first one count as they run. A kernel without branches on data is counted as it is. */
 static void estimates(void **state) {
     (void)state;
     static const char head[] = ".entry k (.param .ptr.f64 x, .param .ptr.f64 b) {\n"
