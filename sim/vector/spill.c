@@ -11,9 +11,8 @@ enum { WHOLE, OF_BLOCK, OF_USE };
 
 typedef struct spilling {
     borg_arena *arena;
-    borg_diags *diags;
     vr_program *p;
-    int32_t *home;  /* of each register: its home, or the register whose compare is made again */
+    int32_t *home;  /* of each register that is spilled or a copy: its home; -1: see again */
     uint8_t *level; /* of each register */
     vr_inst *again; /* of each register: the compare to make again; op VR_NOPS: there is none */
     size_t room[3]; /* of these */
@@ -27,7 +26,7 @@ static bool is_predicate(const vr_program *p, int32_t r) {
     return p->registers[r].type == VR_PRED;
 }
 
-/* ---- a copy ----------------------------------------------------------------------------------- */
+/* ---- a copy ---------------------------------------------------------------------------------- */
 
 static int32_t constant(spilling *s, uint64_t bits) {
     vr_program *p = s->p;
@@ -43,7 +42,7 @@ static void *copy(borg_arena *arena, const void *from, int64_t count, int64_t mo
     return to;
 }
 
-/* The registers that come are the last entry's where there is one; of several, see add_registers. */
+/* The registers that come are the last entry's where there is one; else see sort_registers. */
 static void start(spilling *s, const vr_program *p) {
     borg_arena *arena = s->arena;
     vr_program *q = s->p = BORG_NEW(arena, 1, vr_program);
@@ -90,7 +89,7 @@ static int32_t new_register(spilling *s, vr_type type, const char *of, int level
     return r;
 }
 
-/* ---- what to spill ---------------------------------------------------------------------------- */
+/* ---- what to spill --------------------------------------------------------------------------- */
 
 /* Loops around each instruction, by the branches that go back. */
 static double *weights(const vr_program *p, borg_arena *arena) {
@@ -113,7 +112,7 @@ typedef struct crowd { /* the place with the most predicates alive */
     uint64_t *alive;
 } crowd;
 
-/* cost and freed [out]: of each register, of its reads and writes, of the crowded places it is in. */
+/* cost and freed [out]: of each register's reads and writes, and crowded places that it is in. */
 static crowd find_crowd(spilling *s, int32_t most, double *cost, double *freed) {
     const vr_program *p = s->p;
     vr_lives k = vr_find_lives(p, s->arena, false);
@@ -172,7 +171,7 @@ static int32_t choose(spilling *s, int32_t most, int32_t *list, int32_t *inst) {
     return count;
 }
 
-/* ---- writing anew ----------------------------------------------------------------------------- */
+/* ---- writing anew ---------------------------------------------------------------------------- */
 
 static void put(spilling *s, const vr_inst *v) {
     s->out = borg_grow(s->arena, s->out, (size_t)s->nout + 1, &s->out_room, sizeof *s->out);
@@ -306,7 +305,7 @@ static void spill(spilling *s, int32_t r) {
     p->ninsts = s->nout;
 }
 
-/* ---- the end ---------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 static void number(int32_t *at, const int32_t *map) {
     if (*at >= 0) *at = map[*at];
@@ -368,7 +367,7 @@ static void count(spilling *s, int32_t before) {
 
 const vr_program *vr_spill(const vr_program *program, int32_t masks, vr_spills *spills,
                            borg_diags *diags) {
-    spilling s = {.arena = diags->arena, .diags = diags, .spills = spills};
+    spilling s = {.arena = diags->arena, .spills = spills};
     const int32_t before = program->nregisters;
     int32_t at = 0;
     memset(spills, 0, sizeof *spills);
@@ -380,11 +379,17 @@ const vr_program *vr_spill(const vr_program *program, int32_t masks, vr_spills *
         int32_t *list = BORG_NEW(s.arena, s.p->nregisters + 1, int32_t);
         const int32_t chosen = choose(&s, masks - 1, list, &at);
         if (chosen == 0) break;
-        if (chosen < 0 || s.p->nregisters > VR_MOST_REGISTERS) {
+        if (chosen < 0) {
             borg_report(diags, BORG_ERROR, s.p->insts[at].loc,
                         "%d mask registers are too few for this instruction, with predicates in "
                         "vector registers, too",
                         masks);
+            return NULL;
+        }
+        if (s.p->nregisters > VR_MOST_REGISTERS) {
+            borg_report(diags, BORG_ERROR, s.p->insts[at].loc,
+                        "with predicates in vector registers there are more than %d registers",
+                        VR_MOST_REGISTERS);
             return NULL;
         }
         for (int32_t i = 0; i < chosen; ++i) spill(&s, list[i]);

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "parts.h"
+#include "solver.h"
 
 static int fail(const char *what, const char *file) {
     fprintf(stderr, "solve: %s: %s\n", file, what);
@@ -102,12 +102,13 @@ int main(int argc, char **argv) {
             }
     }
     const int status = solver_make(n, ap, ai, ax, &s);
-    if (status)
+    if (status) {
         fail(status == -1   ? "no memory"
              : status == -3 ? "not positive definite: L L^T does not exist"
                             : "values that overflow",
              argv[1]);
-    if (status) return status == -1 ? 6 : 5;
+        return status == -1 ? 6 : 5;
+    }
     const double error = solver_solve(s, b, x);
     const solver_info *info = solver_tell(s);
     fprintf(

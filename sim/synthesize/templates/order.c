@@ -1,21 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The order of elimination: pairs are one node; frames are cut from it, and ordered once more
- * (strategy RBR of Thuerck 2021, sec. 8.5). */
+/* The order of elimination: pairs are one node; frames are cut from it, and but for reverse
+ * Cuthill-McKee ordered once more (strategy RBR of Thuerck 2021, sec. 8.5). */
 #include <string.h>
 #include "parts.h"
 
-typedef struct graph {
-    int n;
-    int64_t *ptr;
-    int32_t *adj; /* neighbours, each once, not the node itself */
-} graph;
-
-static void graph_free(graph *g) {
+void solver_graph_free(graph *g) {
     free(g->ptr), free(g->adj);
 }
 
-/* The graph of A + A^T on groups of positions: group[] of a column, for rows through `with`. */
-static int graph_make(const solver *s, const int32_t *group, int n, graph *g) {
+int solver_graph(const solver *s, const int32_t *group, int n, graph *g) {
     const size_t entries = 2 * (size_t)s->rp[s->n];
     int32_t *mark = get((size_t)n, sizeof *mark);
     int64_t *fill = get((size_t)n + 2, sizeof *fill);
@@ -43,6 +36,8 @@ static int graph_make(const solver *s, const int32_t *group, int n, graph *g) {
             if (mark[raw[e]] != k) mark[raw[e]] = k, g->adj[to++] = raw[e];
         g->ptr[k + 1] = to;
     }
+    int32_t *less = good ? realloc(g->adj, ((size_t)g->ptr[n] + 1) * sizeof *less) : NULL;
+    if (less) g->adj = less;
     free(mark), free(fill), free(raw);
     return good ? 0 : -1;
 }
@@ -353,13 +348,17 @@ int solver_order(solver *s) {
         group[j] = other >= 0 && other < j ? group[other] : nodes;
         if (group[j] == nodes) first[nodes++] = j;
     }
-    if (!status) status = graph_make(s, group, nodes, &g);
+    if (!status) status = solver_graph(s, group, nodes, &g);
     if (!status) status = order_graph(&g, order);
     if (!status) s->m = cut(s, order, nodes, first, frame_of);
-    if (!status) status = graph_make(s, frame_of, s->m, &h);
     for (int k = 0; k < s->m && !status; k++) order[k] = k;
-    if (!status && ORDERING != 0) status = order_graph(&h, order);
+    if (ORDERING != 0) {
+        if (!status) status = solver_graph(s, frame_of, s->m, &h);
+        if (!status) status = order_graph(&h, order);
+    }
     if (!status) status = put(s, order, frame_of);
-    graph_free(&g), graph_free(&h), free(work);
+    for (int j = 0; j < s->n && !status; j++) frame_of[j] = s->at[j] / BLOCK;
+    if (!status) status = solver_graph(s, frame_of, s->m, &s->frames);
+    solver_graph_free(&g), solver_graph_free(&h), free(work);
     return status;
 }

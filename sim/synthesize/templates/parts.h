@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include "solver.h"
 
-enum { LDLT, LLT, LDU };
 enum { EACH = BLOCK * BLOCK, OWN = 6 * BLOCK };
 
 /* A dense pivot: A = L D U as the kernels leave it (blocks.cl), of BLOCK rows or of more. */
@@ -15,6 +14,12 @@ typedef struct pivot {
     double *l, *u; /* n x n by rows, U transposed; L D L^T: the same */
     double *diag;  /* 6 n: D's diagonal, beside it, both of D^-1, row and column of each step */
 } pivot;
+
+typedef struct graph {
+    int n;
+    int64_t *ptr;
+    int32_t *adj; /* neighbours, each once, not the node itself */
+} graph;
 
 struct solver {
     int n, m;    /* rows; frames of BLOCK rows, the last of which may be padding */
@@ -26,6 +31,7 @@ struct solver {
     int32_t *mate;           /* the other column of a pair, or -1 */
     int32_t *column, *at;    /* the column at a position, -1: padding; and back */
     int32_t *order, *place;  /* frames by place, and back; a stage moves rejected ones to the end */
+    graph frames;            /* of A + A^T on frames */
     int32_t *turns;          /* by frame: butterflies it went through */
     double *turn;            /* by frame: the present one's numbers */
     int64_t *ptr;            /* by place: blocks of L below the pivot, row[ptr[k]] .. */
@@ -45,6 +51,9 @@ static inline void *get(size_t count, size_t size) {
 /* match.c: scaling and pairs. order.c: positions of columns. 0 or -1: no memory */
 int solver_match(solver *s);
 int solver_order(solver *s);
+/* order.c: the graph of A + A^T on n groups; group[] of a column, for rows through `with` */
+int solver_graph(const solver *s, const int32_t *group, int n, graph *g);
+void solver_graph_free(graph *g);
 /* dense.c: a pivot in place of its n x n values in p->l; pivots not above `small` are replaced, and
  * counted. -2: values overflow, -3: not positive */
 int solver_dense(pivot *p, int pivoting, double small, int64_t *replaced);

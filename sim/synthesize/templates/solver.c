@@ -4,9 +4,13 @@
 #include <string.h>
 #include "parts.h"
 
-enum { DENSE = 2048, MOST = 1 << 14 };
+#ifndef DENSE
+#define DENSE 2048 /* rows of the dense pivot at the end, at most */
+#endif
+enum { MOST = 1 << 14 };
 static const double SMALL = 1e-14; /* what a pivot must be above, and becomes at the end */
 static const double bound = 100;   /* entries of L below a pivot that is accepted */
+static const double inside = 1e8;  /* and in it: of L and U */
 
 /* ---- A by rows and by columns ---------------------------------------------------------------- */
 
@@ -77,7 +81,7 @@ static int run_pivots(solver *s, batch *t) {
         if (failed && t->last) {
             const int status = solver_dense(&p, PIVOTING, SMALL, &s->info.replaced);
             if (status) return status;
-        } else if (failed || (!t->last && !(t->largest[c] <= 1e8))) {
+        } else if (failed || (!t->last && !(t->largest[c] <= inside))) {
             t->reject[k] = 1;
         }
     }
@@ -85,8 +89,7 @@ static int run_pivots(solver *s, batch *t) {
     return 0;
 }
 
-static int run_columns(solver *s, batch *t) {
-    (void)s;
+static int run_columns(batch *t) {
     run_solve(t->count, t->block, t->a, t->diag, t->b, t->largest);
     for (int64_t c = 0; c < t->count; c++) {
         if (t->last && !isfinite(t->largest[c])) return -2;
@@ -147,10 +150,10 @@ static int run_level(solver *s, batch *t, const int32_t *list, int count) {
                 t->block[at] = (side ? s->upper : s->block) + e * EACH;
                 t->a[at] = side ? p.l : p.u, t->diag[at] = p.diag, t->place[at] = k;
                 t->b[at] = p.diag + (side ? 4 : 5) * BLOCK;
-                if (t->count == MOST) status = run_columns(s, t);
+                if (t->count == MOST) status = run_columns(t);
             }
     }
-    if (!status) status = run_columns(s, t);
+    if (!status) status = run_columns(t);
     for (int c = 0; c < count && !status; c++) /* phase III */
         if (!t->reject[list[c]]) push(s, t, list[c]);
     if (!status) run_updates(t);
@@ -230,7 +233,8 @@ static int push_back(solver *s, const char *reject) {
 }
 
 /* Stages until nothing is rejected, or the last one, which replaces pivots. What later stages owe
- * to those before them is computed anew with the new order: the same numbers. */
+ * to those before them is computed anew with the new order: with complete fill the same numbers but
+ * for rounding. */
 static int run_stages(solver *s, batch *t) {
     int stuck = 0, before = s->m;
     for (int stage = 1;; stage++) {
@@ -258,11 +262,13 @@ static int run_stages(solver *s, batch *t) {
 static void count_signs(solver *s, const pivot *p, int padding) {
     const double *d = p->diag, *e = p->diag + p->n;
     for (int k = 0; k < p->n; k++) {
-        s->info.growth = fmax(s->info.growth, fmax(fabs(d[k]), fabs(e[k])) / s->most);
+        const double root = p->l[(size_t)k * (size_t)p->n + (size_t)k]; /* of L L^T's pivot */
+        const double size = TYPE == LLT ? root * root : fmax(fabs(d[k]), fabs(e[k]));
+        s->info.growth = fmax(s->info.growth, size / s->most);
         if (TYPE == LDU) continue;
         if (e[k] != 0) /* complete pivoting takes one of each sign, or neither */
             s->info.positive++, s->info.negative++, k++;
-        else if (TYPE != LLT && fabs(d[k]) == SMALL)
+        else if (fabs(d[k]) == SMALL) /* L L^T has d of replaced pivots alone */
             s->info.zero++;
         else
             *(d[k] > 0 || TYPE == LLT ? &s->info.positive : &s->info.negative) += 1;
@@ -333,7 +339,7 @@ int solver_make(int n, const int64_t *ap, const int32_t *ai, const double *ax, s
 void solver_free(solver **handle) {
     solver *s = *handle;
     if (!s) return;
-    solver_release(s);
+    solver_release(s), solver_graph_free(&s->frames);
     free(s->rp), free(s->rj), free(s->rx), free(s->rscale), free(s->cscale), free(s->with);
     free(s->mate), free(s->column), free(s->at), free(s->order), free(s->place), free(s->turns);
     free(s->turn), free(s->ptr), free(s->row), free(s);

@@ -6,7 +6,8 @@
 #define SOLVER_H
 #include <stdint.h>
 
-#define TYPE XX_TYPE_XX         /* 0: L D L^T, 1: L L^T, 2: L D U, for any square A */
+enum { LDLT, LLT, LDU };        /* L D L^T, L L^T, L D U, for any square A */
+#define TYPE XX_TYPE_XX         /* the number of one of these */
 #define BLOCK XX_BLOCK_XX       /* rows of a block */
 #define LEVEL XX_LEVEL_XX       /* of fill; -1: complete */
 #define STAGES XX_STAGES_XX     /* of outer pivoting; 1: none */
@@ -26,7 +27,7 @@ typedef struct solver_info {
     int dense;            /* rows of the dense pivot at the end, of frames that no stage accepted */
     int64_t blocks;       /* of L */
     int64_t replaced;     /* pivots that were too small, and replaced */
-    double growth;        /* the largest entry of D by that of A, both scaled */
+    double growth;        /* the largest entry of D (of L L^T: pivot) by that of A, both scaled */
     int64_t positive, negative; /* pivots by sign */
     int64_t zero;               /* those that were replaced have none */
     int certain;                /* is this the inertia of A? */

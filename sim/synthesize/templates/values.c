@@ -70,11 +70,12 @@ static int grow(solver *s, symbolic *y, int64_t need) {
 }
 
 /* Blocks of column k: those of A, and those that columns before it make. */
-static int fill_column(solver *s, symbolic *y, const int64_t *fp, const int32_t *fi, int k) {
+static int fill_column(solver *s, symbolic *y, int k) {
+    const graph *g = &s->frames;
     y->count = 0;
     const int frame = s->order[k];
-    for (int64_t e = fp[frame]; e < fp[frame + 1]; e++)
-        if (s->place[fi[e]] > k) reach(y, s->place[fi[e]], 0);
+    for (int64_t e = g->ptr[frame]; e < g->ptr[frame + 1]; e++)
+        if (s->place[g->adj[e]] > k) reach(y, s->place[g->adj[e]], 0);
     for (int64_t b = y->inside[k]; b >= 0; b = y->next[b]) {
         const int j = y->owner[b];
         for (int64_t e = b + 1; e < s->ptr[j + 1]; e++) {
@@ -95,40 +96,16 @@ static int fill_column(solver *s, symbolic *y, const int64_t *fp, const int32_t 
     return 0;
 }
 
-/* Frames that a frame shares entries of A + A^T with. */
-static int frame_graph(const solver *s, int64_t **fp, int32_t **fi) {
-    const size_t m = (size_t)s->m;
-    *fp = get(m + 2, sizeof **fp);
-    *fi = get(2 * (size_t)s->rp[s->n], sizeof **fi);
-    if (!*fp || !*fi) return -1;
-    for (int pass = 0; pass < 2; pass++) {
-        for (int i = 0; i < s->n; i++)
-            for (int64_t e = s->rp[i]; e < s->rp[i + 1]; e++) {
-                const int a = s->at[s->with[i]] / BLOCK, b = s->at[s->rj[e]] / BLOCK;
-                if (a == b) continue;
-                if (pass == 0)
-                    (*fp)[a + 2]++, (*fp)[b + 2]++;
-                else
-                    (*fi)[(*fp)[a + 1]++] = b, (*fi)[(*fp)[b + 1]++] = a;
-            }
-        for (size_t k = 0; k < m && pass == 0; k++) (*fp)[k + 2] += (*fp)[k + 1];
-    }
-    return 0;
-}
-
 int solver_fill(solver *s) {
     const size_t m = (size_t)s->m;
     symbolic y = {.level = get(m, sizeof *y.level),
                   .list = get(m, sizeof *y.list),
                   .inside = get(m, sizeof *y.inside)};
-    int64_t *fp = NULL;
-    int32_t *fi = NULL;
-    int status = y.level && y.list && y.inside ? frame_graph(s, &fp, &fi) : -1;
+    int status = y.level && y.list && y.inside ? 0 : -1;
     free(s->row), s->row = NULL;
     for (size_t k = 0; k < m && !status; k++) y.level[k] = NEVER, y.inside[k] = -1;
-    for (int k = 0; k < s->m && !status; k++) status = fill_column(s, &y, fp, fi, k);
+    for (int k = 0; k < s->m && !status; k++) status = fill_column(s, &y, k);
     free(y.level), free(y.list), free(y.inside), free(y.levels), free(y.next), free(y.owner);
-    free(fp), free(fi);
     return status;
 }
 

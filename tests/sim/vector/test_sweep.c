@@ -65,10 +65,9 @@ static void packing(void **state) {
     }
 }
 
-/* The same everywhere. */
-/* A loop over the size, then 20 instructions more where x[wid] is positive, then turns until x is
- * used up: by lot the sizes differ by their loops alone, whatever the arrays hold; all warps and the
- * first one count as they run. A kernel without branches on data is counted as it is. */
+/* A loop over the size; then, where x[wid] is positive, turns of three instructions until it is
+ * used up: by lot the sizes differ by their loops alone, whatever the arrays hold; all warps and
+ * the first one count as they run. A kernel without branches on data is counted as it is. */
 static void estimates(void **state) {
     (void)state;
     static const char head[] = ".entry k (.param .ptr.f64 x, .param .ptr.f64 b) {\n"
@@ -120,6 +119,7 @@ static void estimates(void **state) {
     }
 }
 
+/* The same everywhere. */
 static void shuffling(void **state) {
     (void)state;
     static const int32_t want[] = {4, 3, 2, 7, 5, 6, 0, 1};

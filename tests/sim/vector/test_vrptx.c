@@ -153,6 +153,30 @@ static void registers(void **state) {
     bench_close(&b);
 }
 
+/* Two predicates at once leave the masks step by step: what comes first, no place for both or more
+ * registers than there may be, is told. */
+static void spilled(void **state) {
+    (void)state;
+    static const char *const told[] = {
+        "2 mask registers are too few for this instruction",
+        "with predicates in vector registers there are more than 262144 registers"};
+    for (int k = 0; k < 2; ++k) {
+        bench b;
+        vr_spills spills;
+        bench_open(&b, 0);
+        if (setjmp(b.arena.oom)) fail();
+        const vr_program *p = assembled(
+            &b, borg_format(&b.arena,
+                            ".entry k (.param .ptr.f64 o) { .reg .b32 %%x<%d>; .reg .pred %%p<3>;\n"
+                            "setp.gt.s32 %%p0, $tid, 1; setp.gt.s32 %%p1, $wid, 1;\n"
+                            "and.pred %%p2, %%p0, %%p1; @%%p2 st.global.f64 [o + $wid], 1; exit; }",
+                            k ? VR_MOST_REGISTERS - 3 : 1));
+        assert_null(vr_spill(p, 2, &spills, &b.diags));
+        if (!has(messages_of(&b), told[k])) fail_msg("%s", messages_of(&b));
+        bench_close(&b);
+    }
+}
+
 /* The k-th allocation fails: control comes to the caller, nothing is lost. */
 static void no_memory(void **state) {
     (void)state;
@@ -173,7 +197,7 @@ static void no_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(round_trip), cmocka_unit_test(literals),
-                                       cmocka_unit_test(errors), cmocka_unit_test(registers),
-                                       cmocka_unit_test(no_memory)};
+                                       cmocka_unit_test(errors),     cmocka_unit_test(registers),
+                                       cmocka_unit_test(spilled),    cmocka_unit_test(no_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
