@@ -111,6 +111,7 @@ struct residuals_space {
     int64_t bytes;
 };
 
+/* n: at least 1 */
 static residuals_space residuals_layout(int64_t n, int64_t nrhs, char *work) {
     residuals_space s;
     const int64_t entry = sizeof(T) + sizeof(R);
