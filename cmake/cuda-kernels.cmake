@@ -356,9 +356,10 @@ function(mpki_cuda_kernels set_of files place)
 endfunction()
 
 # Blocks of the accelerator interface (src/engines/cuda/accelerator): orders, in single and double precision.
-set(MPKI_CUDA_BLOCKS_FEW 8 16 32)
-set(MPKI_CUDA_BLOCKS_ALL 8 16 32)
-set(MPKI_CUDA_BLOCKS_NONE)
+set(MPKI_CUDA_BLOCKS 8 16 32)
+if(METAPACK_CUDA_KERNELS STREQUAL "NONE")
+    set(MPKI_CUDA_BLOCKS)
+endif()
 
 # FILES [out]: file|dependency|name of the object, for each order and precision, and for the table of them; PLACE: their folder.
 function(mpki_cuda_block_kernels orders files place)

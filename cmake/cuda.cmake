@@ -173,7 +173,7 @@ function(metapack_cuda_module)
         metapack_cuda_emitted_objects(mpki_cuda_kernels "${MPKI_CUDA_${METAPACK_CUDA_KERNELS}}" borg "" "${around}" "${compile}")
     endif()
     if("accelerator" IN_LIST METAPACK_CUDA_ROOMS)
-        metapack_cuda_emitted_objects(mpki_cuda_block_kernels "${MPKI_CUDA_BLOCKS_${METAPACK_CUDA_KERNELS}}" borg ""
+        metapack_cuda_emitted_objects(mpki_cuda_block_kernels "${MPKI_CUDA_BLOCKS}" borg ""
             "${headers}" "${compile}")
     endif()
     get_filename_component(libraries ${METAPACK_CUBLAS} DIRECTORY)

@@ -36,7 +36,7 @@ typedef enum mpk_batch_outcome {
     MPK_BATCH_NOT_FINITE = 3 /**< NaN or Inf, in the matrix or by overflow: no factors */
 } mpk_batch_outcome;
 
-/** Kernels of a device, which differ in speed alone, and in pivots where candidates are as good.
+/** Kernels of a device, which differ in speed alone, and in pivots where several will do.
  *  Which there are for a method, a pivoting and an order: docs/design/cuda-dense.md. */
 typedef enum mpk_batch_kernels {
     MPK_BATCH_KERNELS_AUTO = 0,      /**< those that were quicker when they were measured */

@@ -223,23 +223,30 @@ static mpk_status empty(mpki_blocks *f, const mpki_cuda_notes *kept) {
     return write_notes(f);
 }
 
-/* A sweep from `from` to `to`: 1, or 2 where it is stored. reject [in] by frame, or NULL: none */
+/* What the kernels are told before a sweep. reject [in] by frame, or NULL: none */
+static mpk_status begin_sweep(mpki_blocks *f, const mpki_cuda_notes *kept,
+                              const unsigned char *reject) {
+    const mpki_cuda_stage *j = &f->job;
+    const int32_t m = f->stages->index.m;
+    mpk_status status = empty(f, kept);
+    if (!mpk_failed(status))
+        status = reject ? mpki_blocks_copy(f, j->reject, reject, m, true)
+                        : mpki_blocks_status(f, f->module->set(f->device->cuda, j->reject, 0, m));
+    return mpk_failed(status) ? status : mpki_blocks_copy(f, j->final, f->stages->final, m, true);
+}
+
+/* A sweep from `from` to `to`: 1, or 2 where it is stored. reject: as begin_sweep() has it */
 static mpk_status sweep(mpki_blocks *f, int kind, const mpki_cuda_values *from,
                         const mpki_cuda_values *to, const mpki_cuda_notes *kept,
                         const unsigned char *reject) {
     mpki_stages *s = f->stages;
     mpki_cuda_stage *j = &f->job;
-    const int32_t m = s->index.m;
     mpki_blocks_describe(f);
     j->from = *from, j->to = *to;
     j->sweep = kind;
-    mpk_status status = empty(f, kept);
-    if (!mpk_failed(status))
-        status = reject ? mpki_blocks_copy(f, j->reject, reject, m, true)
-                        : mpki_blocks_status(f, f->module->set(f->device->cuda, j->reject, 0, m));
-    if (!mpk_failed(status)) status = mpki_blocks_copy(f, j->final, s->final, m, true);
+    mpk_status status = begin_sweep(f, kept, reject);
     if (!mpk_failed(status)) status = run_all(f, 0);
-    if (!mpk_failed(status)) status = mpki_blocks_copy(f, s->reject, j->reject, m, false);
+    if (!mpk_failed(status)) status = mpki_blocks_copy(f, s->reject, j->reject, s->index.m, false);
     return mpk_failed(status) ? status : read_notes(f);
 }
 
@@ -259,10 +266,7 @@ static mpk_status run_sweeps(mpki_blocks *f, double push, int32_t due, unsigned 
     /* the last sweep ends in the factor's own values */
     j->sweep = 1;
     j->to = *two[o->sweeps % 2];
-    if (!mpk_failed(status)) status = empty(f, &kept);
-    if (!mpk_failed(status)) status = mpki_blocks_copy(f, j->final, s->final, m, true);
-    if (!mpk_failed(status))
-        status = mpki_blocks_status(f, f->module->set(f->device->cuda, j->reject, 0, m));
+    if (!mpk_failed(status)) status = begin_sweep(f, &kept, NULL);
     if (!mpk_failed(status)) status = mpki_blocks_status(f, f->module->start(f->device->cuda, j));
     double epsilon = o->jacobi_epsilon;
     bool some = false;

@@ -91,6 +91,8 @@ mpk_status mpki_cuda_direct_solver_make(mpk_context *ctx, const mpki_direct *f, 
 void mpki_cuda_direct_solver_free(mpki_direct_solver **s);
 /** Device memory that solves of one right-hand side take. Returns MPK_OK | MPK_ERR_MEMORY. */
 mpk_status mpki_cuda_direct_solver_bytes(mpk_context *ctx, const mpki_direct *f, int64_t *bytes);
+/** Bytes that several right-hand sides may take more than one, worth a part of the factor's. */
+int64_t mpki_cuda_direct_room(const mpki_direct *f);
 /** Release f->spare. */
 void mpki_cuda_direct_drop_spare(mpki_direct *f);
 mpk_status mpki_cuda_direct_by_pivots(mpki_direct_solver *s);

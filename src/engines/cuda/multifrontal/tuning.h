@@ -109,7 +109,8 @@ enum {
 enum {
     /** right-hand sides of a sweep, at most: its sums are in registers */
     MPKI_CUDA_RHS = 8,
-    /** right-hand sides of all sheets that a sweep takes side by side, at most | bench/results/sparse-gpu.md */
+    /** right-hand sides of all sheets that a sweep takes side by side, at most |
+     *  bench/results/sparse-gpu.md */
     MPKI_CUDA_SHEETS_RHS = 64,
     /** sheets may take this part of a factor's memory | no table */
     MPKI_CUDA_SHEETS_SHARE = 4,

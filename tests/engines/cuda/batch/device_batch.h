@@ -135,28 +135,28 @@ static void next_turn(const mpk_batch_results *results) {
     if (device_turn == 2 && !(results && results->outcome)) device_turn = 0;
 }
 
-/* Orders come by turns with kernels of the library's choice, and with those in shared memory, which
- * else serve what no others do. */
-static mpk_batch_kernels device_kernels(int n) {
-    static int last = -1;
-    static mpk_batch_kernels kernels = MPK_BATCH_KERNELS_SHARED;
-    if (n != last) kernels = kernels ? MPK_BATCH_KERNELS_AUTO : MPK_BATCH_KERNELS_SHARED;
-    last = n;
-    return kernels;
+/* Half of the cases have kernels of the library's choice, half those in shared memory, which else
+ * serve what no others do: both of them odd orders, even ones, and those that fill a warp's tile,
+ * with each method and pivoting. */
+static mpk_batch_kernels device_kernels(const mpk_batch *batch, mpk_batch_method method) {
+    const int n = batch->n;
+    return (n + n / 8 + (int)method + (int)batch->pivoting + (int)batch->scalar) % 2
+               ? MPK_BATCH_KERNELS_AUTO
+               : MPK_BATCH_KERNELS_SHARED;
 }
 
 typedef mpk_status (*device_verb)(mpk_context *, const mpk_batch *, const mpk_batch_array *,
                                   int32_t *, const mpk_batch_results *);
 
-static mpk_status device_factor(device_verb verb, int lists, mpk_context *ctx,
+static mpk_status device_factor(device_verb verb, mpk_batch_method method, mpk_context *ctx,
                                 const mpk_batch *given, const mpk_batch_array *a, int32_t *pivots,
                                 const mpk_batch_results *results) {
     const mpki_device *d = device_open(ctx);
     mpk_batch batch = *given;
     next_turn(results);
-    batch.kernels = device_kernels(batch.n);
+    batch.kernels = device_kernels(&batch, method);
     device_array x = array_up(d, &batch, a, batch.n);
-    device_lists l = lists_up(d, &batch, lists, pivots, results);
+    device_lists l = lists_up(d, &batch, method == MPK_BATCH_LDU ? 2 : 1, pivots, results);
     mpk_status status = verb(ctx, &batch, &x.there, l.pivots, results ? &l.there : NULL);
     status = lists_down(d, &l, pivots, results, status);
     array_down(d, &x);
@@ -166,17 +166,17 @@ static mpk_status device_factor(device_verb verb, int lists, mpk_context *ctx,
 static inline mpk_status device_llt(mpk_context *ctx, const mpk_batch *batch,
                                     const mpk_batch_array *a, int32_t *pivots,
                                     const mpk_batch_results *results) {
-    return device_factor(mpk_batch_llt, 1, ctx, batch, a, pivots, results);
+    return device_factor(mpk_batch_llt, MPK_BATCH_LLT, ctx, batch, a, pivots, results);
 }
 static inline mpk_status device_ldlt(mpk_context *ctx, const mpk_batch *batch,
                                      const mpk_batch_array *a, int32_t *pivots,
                                      const mpk_batch_results *results) {
-    return device_factor(mpk_batch_ldlt, 1, ctx, batch, a, pivots, results);
+    return device_factor(mpk_batch_ldlt, MPK_BATCH_LDLT, ctx, batch, a, pivots, results);
 }
 static inline mpk_status device_ldu(mpk_context *ctx, const mpk_batch *batch,
                                     const mpk_batch_array *a, int32_t *pivots,
                                     const mpk_batch_results *results) {
-    return device_factor(mpk_batch_ldu, 2, ctx, batch, a, pivots, results);
+    return device_factor(mpk_batch_ldu, MPK_BATCH_LDU, ctx, batch, a, pivots, results);
 }
 
 static inline mpk_status device_solve(mpk_context *ctx, const mpk_batch *given,

@@ -73,10 +73,10 @@ static inline void same_counts(const char *what, const both *r) {
     SAME(p->rejected, q->rejected, "rejected");
     SAME(p->blocks, q->blocks, "blocks");
     SAME(p->levels, q->levels, "levels");
-    /* the processor counts numbers column by column, with those that update nothing; and blocks that
-     * are pushed back after the last sweep */
+    /* the processor counts numbers column by column, with those that update nothing; and blocks
+     * that are pushed back after the last sweep */
     if (r->cpu->blocks->stages.blocking->largest > 1 &&
-        r->cpu->blocks->stages.options->jacobi_judge != MPK_JACOBI_JUDGE_LAST)
+        (p->rejected == 0 || r->cpu->blocks->stages.options->jacobi_judge != MPK_JACOBI_JUDGE_LAST))
         SAME(p->flops, q->flops, "flops");
     SAME(a->inertia.positive, b->inertia.positive, "positive");
     SAME(a->inertia.negative, b->inertia.negative, "negative");
@@ -84,11 +84,14 @@ static inline void same_counts(const char *what, const both *r) {
 #undef SAME
 }
 
-/* Both factors, which must agree; single precision to single precision. */
-static inline void agree(mpk_context *ctx, const char *what, mpk_problem *problem,
-                         const mpk_options *o, double tolerance) {
+/* Both factors, which must agree; single precision to single precision. Returns what the device
+ * counted; zeros where both failed. */
+static inline mpk_block_info agree(mpk_context *ctx, const char *what, mpk_problem *problem,
+                                   const mpk_options *o, double tolerance) {
     both r = factor_both(ctx, problem, o);
+    mpk_block_info info = {0};
     if (!mpk_failed(r.status[1])) {
+        info = r.gpu->blocks->stages.info;
         same_counts(what, &r);
         const difference d = compare_factors(ctx, r.cpu, r.gpu);
         if (!(d.entries <= tolerance) || !(d.pivots <= tolerance) ||
@@ -97,6 +100,7 @@ static inline void agree(mpk_context *ctx, const char *what, mpk_problem *proble
                      d.entries, d.pivots, (long long)d.elsewhere);
     }
     both_end(&r);
+    return info;
 }
 
 /* A few problems of each kind. */

@@ -53,11 +53,26 @@ static void test_dropping(void **state) {
     mpk_context_destroy(&ctx);
 }
 
+/* Entries that blocks have beyond their capacities, which others left. */
+static int64_t taken_over(const mpk_factor *fac) {
+    const mpki_stages *s = &fac->blocks->stages;
+    int64_t over = 0;
+    assert_non_null(s->capacity);
+    for (int64_t k = 0; k < s->index.nblocks; k++) {
+        const int64_t capacity = s->capacity[k];
+        const int64_t has = mpki_cuda_blocks.entries(fac->blocks->numbers, k);
+        if (capacity >= 0 && has > capacity) over += has - capacity;
+    }
+    return over;
+}
+
 /* Leftover capacity by atomic operations: the device's on the host come in the order of items, so
- * that they deal out what the processor does; on a GPU all capacities together bound what is kept. */
+ * that they deal out what the processor does; on a GPU all capacities together bound what is
+ * kept. */
 static void test_first_come(void **state) {
     (void)state;
     mpk_context *ctx = context();
+    int64_t over = 0, dropped = 0;
     for (int k = 0; k < FEW; k++)
         for (int type = 0; type < 2; type++) {
             mpk_options o = complete();
@@ -72,12 +87,15 @@ static void test_first_come(void **state) {
             mpki_engine_use(ctx, device_engine_of(ctx));
             assert_int_equal(mpk_factorize(ctx, r.an, a.ax, &o, &r.gpu), r.status[0]);
             mpki_engine_use(ctx, NULL);
+            over += taken_over(r.gpu);
+            dropped += r.gpu->blocks->stages.info.dropped;
             const int64_t dealt = r.cpu->blocks->stages.info.kept;
             const int64_t taken = r.gpu->blocks->stages.info.kept;
             assert_true(taken <= dealt + dealt / 4 && taken >= dealt - dealt / 4);
             if (rounds_alike()) assert_true(compare_factors(ctx, r.cpu, r.gpu).entries <= 1e-11);
             both_end(&r);
         }
+    assert_true(dropped > 0 && over > 0);
     mpk_context_destroy(&ctx);
 }
 
@@ -266,6 +284,7 @@ static void test_wide(void **state) {
 static void test_sweeps(void **state) {
     (void)state;
     mpk_context *ctx = context();
+    int64_t pushed = 0, kept = 0;
     for (int k = 0; k < FEW; k++)
         for (int sweeps = 1; sweeps < 4; sweeps++)
             for (int type = 0; type < 4; type++) {
@@ -278,12 +297,17 @@ static void test_sweeps(void **state) {
                 o.stages = sweeps;
                 if (sweeps == 2 && type < 2) o.drop_tolerance = 1e-3, o.fill_factor = 2;
                 o.factor_type = type % 2 ? MPK_TYPE_LDU : MPK_TYPE_LDLT;
-                /* who is pushed back: by another norm, before the last sweep; those accepted stay */
+                /* pushed back by another norm, before the last sweep; the others stay */
                 if (type > 1) o.jacobi_norm = MPK_JACOBI_NORM_FRAME, o.jacobi_push = 0.05;
                 if (type > 1) o.jacobi_judge = MPK_JACOBI_JUDGE_LAST;
                 snprintf(what, sizeof what, "%s, %d sweeps, type %d", few[k], sweeps, type);
-                agree(ctx, what, generated(ctx, few[k]), &o, bound(1e-12, 1e-10));
+                const mpk_block_info info =
+                    agree(ctx, what, generated(ctx, few[k]), &o, bound(1e-12, 1e-10));
+                if (type < 2) continue;
+                pushed += info.rejected;
+                kept += (int64_t)sweeps * info.block_rows * info.stages - info.swept;
             }
+    assert_true(pushed > 0 && kept > 0); /* some were accepted, and swept over no more */
     mpk_context_destroy(&ctx);
 }
 

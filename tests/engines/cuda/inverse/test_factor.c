@@ -380,6 +380,11 @@ static void test_failures(void **unused) {
     assert_int_equal(solve(ctx, "stokes mac 5", &framed, 1, NULL, NULL), MPK_ERR_UNSUPPORTED);
     mpk_last_error(ctx, NULL, NULL, &text);
     assert_non_null(strstr(text, "isai_frames on does not run on a device"));
+    /* so are blocks in less precision by their sizes */
+    framed.isai_frames = MPK_OFF, framed.block_tolerance = 1e-3;
+    assert_int_equal(solve(ctx, "stokes mac 5", &framed, 1, NULL, NULL), MPK_ERR_UNSUPPORTED);
+    mpk_last_error(ctx, NULL, NULL, &text);
+    assert_non_null(strstr(text, "block_tolerance does not run on a device"));
     /* a column over the limit is named */
     o.isai_limit = 2;
     assert_int_equal(solve(ctx, spec, &o, 1, NULL, NULL), MPK_ERR_ARGUMENT);

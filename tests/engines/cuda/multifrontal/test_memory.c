@@ -89,9 +89,70 @@ static void test_device_memory(void **unused) {
     unsetenv("METAPACK_CUDA_HOST_LIMIT");
 }
 
+/* Can a solver for so many right-hand sides be made inside a limit? */
+static bool fits(mpk_context *ctx, mpki_direct *f, int64_t limit, int32_t columns) {
+    mpki_direct_solver *s = NULL;
+    f->limit = (double)limit;
+    mpki_clear_error(ctx);
+    mpki_cuda_direct_drop_spare(f);
+    const mpk_status status = mpki_cuda_direct.solver_make(ctx, f, 1, columns, &s);
+    if (status != MPK_OK) assert_int_equal(status, MPK_ERR_MEMORY);
+    mpki_cuda_direct.solver_free(&s);
+    mpki_cuda_direct_drop_spare(f);
+    return status == MPK_OK;
+}
+
+/* Sheets of right-hand sides that a limit leaves no room for go one after the other: the solutions
+ * are those of sheets side by side. One byte less, and there is no solver. */
+static void test_one_sheet(void **unused) {
+    (void)unused;
+    enum { K = 21 };
+    mpk_context *ctx = new_context(true);
+    mpk_problem *problem = NULL;
+    mpk_analysis *an = NULL;
+    mpk_factor *fac = NULL;
+    mpk_problem_view a;
+    mpk_options o;
+    mpk_options_init(&o);
+    o.method = MPK_METHOD_LDLT;
+    o.refine = 0;
+    assert_int_equal(mpk_problem_generate(ctx, "nlpkkt 3", 1, &problem), MPK_OK);
+    mpk_problem_view_get(problem, &a);
+    assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_OK);
+    assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &fac), MPK_OK);
+    mpki_direct *f = fac->direct;
+    int64_t fails = f->memory_bytes, least = f->memory_bytes + ((int64_t)1 << 26);
+    while (least - fails > 1) {
+        const int64_t middle = fails + (least - fails) / 2;
+        *(fits(ctx, f, middle, MPKI_CUDA_RHS) ? &least : &fails) = middle; /* of one sheet */
+    }
+    const size_t all = (size_t)a.n * K;
+    const double limits[] = {0, (double)least, (double)(least - 1)};
+    double *b = malloc(all * sizeof *b), *x[3];
+    assert_non_null(b);
+    for (size_t k = 0; k < all; k++) b[k] = uniform();
+    for (int way = 0; way < 3; way++) {
+        x[way] = calloc(all, sizeof *b);
+        assert_non_null(x[way]);
+        f->limit = limits[way];
+        assert_int_equal(mpk_solve(ctx, fac, K, b, a.n, x[way], a.n, &o, NULL),
+                         way == 2 ? MPK_ERR_MEMORY : MPK_OK);
+        mpki_cuda_direct_drop_spare(f);
+    }
+    for (size_t k = 0; k < all; k++)
+        assert_true(fabs(x[0][k] - x[1][k]) <= (device_is_real() ? 1e-9 : 0) * fabs(x[0][k]));
+    for (int way = 0; way < 3; way++) free(x[way]);
+    free(b);
+    mpk_factor_destroy(&fac);
+    mpk_analysis_destroy(&an);
+    mpk_problem_destroy(&problem);
+    mpk_context_destroy(&ctx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_memory),
-                                       cmocka_unit_test(test_device_memory)};
+                                       cmocka_unit_test(test_device_memory),
+                                       cmocka_unit_test(test_one_sheet)};
     if (device_lacks(DEVICE_DIRECT)) return 0;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

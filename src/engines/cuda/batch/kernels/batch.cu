@@ -52,10 +52,11 @@ static const has_fn has[] = {mpki_s_cuda_batch_has, mpki_d_cuda_batch_has, mpki_
 static const product_fn products[] = {mpki_s_cuda_batch_product, mpki_d_cuda_batch_product,
                                       mpki_c_cuda_batch_product, mpki_z_cuda_batch_product};
 
-/* Are there the kernels that were asked for, of each order? */
+/* Are there the kernels that were asked for, of each order? A matrix of order 0 needs none. */
 static mpk_status check_kernels(mpki_cuda *cuda, const mpki_cuda_batch *batch) {
     for (int32_t k = 0; k < batch->bins; ++k)
-        if (batch->bin[k].count > 0 && !has[batch->scalar](batch, &batch->bin[k]))
+        if (batch->bin[k].count > 0 && batch->bin[k].n > 0 &&
+            !has[batch->scalar](batch, &batch->bin[k]))
             return refuse(cuda, MPK_ERR_UNSUPPORTED,
                           "no kernels of the kind that was asked for (%d) at order %d, for this "
                           "method, pivoting and layout",

@@ -175,7 +175,7 @@ struct rows : tile<(N_ <= 4    ? 4
         base_::small, base_::share, base_::zero, base_::bad, base_::broken
 
 /** Blocks that a multiprocessor must hold, which bounds the registers: a row, and what else a step
- *  needs. By each thread for itself; no barrier. */
+ *  needs. */
 template <class T, int N> constexpr int rows_blocks() {
     const int bytes = N * (int)sizeof(T);
     return bytes > 256 ? 2 : bytes > 128 ? 4 : bytes > 64 ? 6 : 8;

@@ -42,6 +42,22 @@ template <class T, int N, int METHOD, bool H> struct rows_symmetric : rows<T, N>
      *  wrong. By each thread for itself; no barrier. */
     __device__ R excess(T d) const { return METHOD == 0 ? abs1(d) : (R)0; }
 
+    /** Decides on the pivot d: returns whether it is one. r := 1 / d, root_ := the root of LLT;
+     *  else both are 0, and zero_pivot() is told. mine: this lane's row is the pivot's; below: it
+     *  is still to be eliminated, and `entry` is what it has in the pivot's column. By all lanes
+     *  of the matrix; votes. */
+    __device__ bool decide(T d, bool mine, bool below, T entry, T &r, T &root_) {
+        r = inverse(d), root_ = make<T>(0);
+        if (is_pivot(d)) {
+            if (METHOD == 0) root_ = root(d);
+            count(d);
+            return true;
+        }
+        r = make<T>(0);
+        base_::zero_pivot(d, mine ? excess(d) : below ? abs1(entry) : 0, 1);
+        return false;
+    }
+
     /** Reads the lower triangle, up to this lane's entry; `both`: mirrors it, too. By all lanes of
      *  the matrix; contains their barrier. */
     template <bool BOTH> __device__ void load(const T *a, long long ld) {
@@ -75,15 +91,9 @@ template <class T, int N, int METHOD, bool H> struct rows_symmetric : rows<T, N>
         if (lane < N) u[lane] = t[s];
         threads::sync();
         const T d = diagonal<H>(u[s]);
-        const bool good = is_pivot(d), below = lane > s && lane < n;
-        T r = inverse(d), root_ = make<T>(0);
-        if (!good) {
-            r = make<T>(0);
-            base_::zero_pivot(d, lane == s ? excess(d) : below ? abs1(t[s]) : 0, 1);
-        } else {
-            if (METHOD == 0) root_ = root(d);
-            count(d);
-        }
+        const bool below = lane > s && lane < n;
+        T r, root_;
+        const bool good = decide(d, lane == s, below, t[s], r, root_);
         const T x = below ? t[s] * r : make<T>(0);
         base_::template update<H>(s + 1, x, u);
         if (below) t[s] = METHOD == 0 ? x * root_ : x;
@@ -114,15 +124,8 @@ template <class T, int N, int METHOD, bool H> struct rows_symmetric : rows<T, N>
             if (mine) u[p] = diag;
             threads::sync();
             const T d = u[p], c = cj<H>(u[lane < N ? lane : 0]);
-            const bool good = is_pivot(d);
-            T r = inverse(d), root_ = make<T>(0);
-            if (!good) {
-                r = make<T>(0);
-                base_::zero_pivot(d, mine ? excess(d) : below ? abs1(c) : 0, 1);
-            } else {
-                root_ = root(d);
-                count(d);
-            }
+            T r, root_;
+            decide(d, mine, below, c, r, root_);
             const T x = below ? c * r : make<T>(0);
             base_::template update<false>(0, x, u);
             nfma(diag, x, cj<H>(c));

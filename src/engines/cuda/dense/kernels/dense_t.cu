@@ -251,7 +251,7 @@ static int64_t passes_bytes(int64_t n) {
 static int64_t residual_bytes(int64_t n, int64_t nrhs) {
     const int64_t passes = passes_bytes(n);
     const int64_t products =
-        nrhs <= FEW_RESIDUALS ? 0 : residuals_layout(n, nrhs, NULL).bytes + 256;
+        nrhs <= FEW_RESIDUALS || n == 0 ? 0 : residuals_layout(n, nrhs, NULL).bytes + 256;
     return passes > products ? passes : products;
 }
 

@@ -15,7 +15,7 @@ struct column_factors {
     double m[FACTORS];
 };
 
-/** to := from times m, in double or wider, rounded once. By each thread for itself; no barrier. */
+/** to := from times m, in double, rounded once. By each thread for itself; no barrier. */
 template <class F, class G> __device__ inline void cast_scaled(F from, double m, G &to) {
     to = (G)(from * m);
 }
@@ -83,24 +83,13 @@ __global__ void residuals_sum_kernel(int n, const G *x, int64_t ldx, const G *b,
                                      const G *y, const R *w, G *r, int64_t ldr, double *out) {
     __shared__ double scratch[32];
     const int64_t c = blockIdx.y;
-    double omega = 0, rm = 0, xm = 0, bm = 0;
-    bool odd = false;
+    row_errors e;
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
         const G v = b ? b[i + c * ldb] : make<G>(0), d = v - y[i + c * n];
-        const double size = modulus(d), right = modulus(v), xi = modulus(x[i + c * ldx]);
-        const double q = size == 0 ? 0 : size / ((double)w[i + c * n] + right);
-        odd |= !(q <= DBL_MAX) || !(size <= DBL_MAX);
-        omega = fmax(omega, q), rm = fmax(rm, size), xm = fmax(xm, xi), bm = fmax(bm, right);
+        e.add(modulus(d), (double)w[i + c * n], modulus(x[i + c * ldx]), modulus(v));
         r[i + c * ldr] = d;
     }
-    omega = block_max(odd ? INFINITY : omega, scratch);
-    rm = block_max(odd ? INFINITY : rm, scratch);
-    xm = block_max(xm, scratch);
-    bm = block_max(bm, scratch);
-    if (threadIdx.x == 0) {
-        double *o = out + 4 * (c * gridDim.x + blockIdx.x);
-        o[0] = omega, o[1] = rm, o[2] = xm, o[3] = bm;
-    }
+    e.report(scratch, out + 4 * (c * gridDim.x + blockIdx.x));
 }
 
 /** What the products work in. */
@@ -111,6 +100,7 @@ struct residuals_space {
     int64_t bytes;
 };
 
+/* n: at least 1 */
 static residuals_space residuals_layout(int64_t n, int64_t nrhs, char *work) {
     residuals_space s;
     const int64_t entry = sizeof(T) + sizeof(R);

@@ -216,6 +216,35 @@ __global__ void __launch_bounds__(256, sizeof(G) == 16 ? 1 : 2)
     if (I != J && c0 + tid < n) part[(int64_t)I * n + c0 + tid] = {column_v[tid], column_m[tid]};
 }
 
+/** The larger one, v >= 0; NaN counts as infinity. By each thread for itself; no barrier. */
+__device__ inline double larger(double most, double v) {
+    return v <= most ? most : v <= DBL_MAX ? v : INFINITY;
+}
+
+/** Errors of a solution: the largest of the rows that a thread has looked at. */
+struct row_errors {
+    double omega = 0, r = 0, x = 0, b = 0;
+
+    /** A row: its |r|, (|A| |x|)_i, |x|, |b|. Where omega is not finite, neither is |r|. By each
+     *  thread for itself; no barrier. */
+    __device__ void add(double size, double sum, double xi, double right) {
+        const double q = size == 0 ? 0 : size / (sum + right);
+        omega = larger(omega, q);
+        r = larger(r, q <= DBL_MAX ? size : INFINITY);
+        x = larger(x, xi);
+        b = larger(b, right);
+    }
+
+    /** out[0 ... 3] := omega, |r|, |x|, |b|, the largest of the block. scratch: shared, a number
+     *  per warp. By all threads of a block; contains block barriers. */
+    __device__ void report(double *scratch, double *out) const {
+        const double most[] = {block_max(omega, scratch), block_max(r, scratch),
+                               block_max(x, scratch), block_max(b, scratch)};
+        if (threadIdx.x > 0) return;
+        for (int k = 0; k < 4; ++k) out[k] = most[k];
+    }
+};
+
 /** r := b - A x from the parts; out[4 block ...] := largest omega, |r|, |x|, |b| of the block.
  *  By all threads of a block; contains block barriers. */
 template <class G>
@@ -223,28 +252,20 @@ __global__ void residual_sum_kernel(int n, int tiles, const sums<G> *part, const
                                     G *r, double *out) {
     __shared__ double scratch[32];
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    double omega = 0, rm = 0, xm = 0, bm = 0;
+    row_errors e;
     if (i < n) {
         G v = b ? b[i] : make<G>(0);
         double m = 0;
-        bm = modulus(v);
+        const double right = modulus(v);
         for (int s = 0; s < tiles; ++s) {
             const sums<G> q = part[(int64_t)s * n + i];
             v = v - q.v;
             m += (double)q.m;
         }
         r[i] = v;
-        rm = modulus(v), xm = x ? (double)modulus(x[i]) : 1;
-        omega = rm == 0 ? 0 : rm / (m + bm);
+        e.add(modulus(v), m, x ? (double)modulus(x[i]) : 1, right);
     }
-    omega = block_max(omega, scratch);
-    rm = block_max(rm, scratch);
-    xm = block_max(xm, scratch);
-    bm = block_max(bm, scratch);
-    if (threadIdx.x == 0) {
-        double *o = out + 4 * blockIdx.x;
-        o[0] = omega, o[1] = rm, o[2] = xm, o[3] = bm;
-    }
+    e.report(scratch, out + 4 * blockIdx.x);
 }
 
 /** out[block] := the largest row sum of |A| from the parts. By all threads of a block; contains

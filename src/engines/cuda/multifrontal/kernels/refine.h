@@ -36,16 +36,16 @@ typedef struct mpki_cuda_refine {
     /** page-locked: what measure() has in `errors` at its end; NULL: nobody reads it there */
     mpki_cuda_errors *report;
     /* errors->more, for those who are queued behind: not where omega1 + omega2 are no more than
-     * `accuracy`, or
-     * ||A|| ||x|| / ||b|| is more than `lost` */
+     * `accuracy`, or ||A|| ||x|| / ||b|| is more than `lost` */
     double accuracy, lost;
     const unsigned long long *wanted; /**< 0 there: nothing is done. NULL: it is in any case */
 } mpki_cuda_refine;
 
 enum { MPKI_CUDA_REFINE_COLUMNS = 64 };
 
-/** Solutions that are measured together, at most MPKI_CUDA_REFINE_COLUMNS: those in places place[k]
- *  are columns number[k] of `before`, x and b; r, errors, report, partial and piece go by places. */
+/** Solutions that are measured together, at most MPKI_CUDA_REFINE_COLUMNS: those in places
+ *  place[k] are columns number[k] of `before`, x and b; r, errors, report, partial and piece go by
+ *  places. */
 typedef struct mpki_cuda_columns {
     int32_t count;
     int8_t place[MPKI_CUDA_REFINE_COLUMNS], number[MPKI_CUDA_REFINE_COLUMNS];

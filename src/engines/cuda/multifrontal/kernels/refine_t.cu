@@ -331,8 +331,8 @@ __host__ __device__ static inline bool ends_alone(int longs, int blocks) {
     return longs == 0 && blocks <= 1024;
 }
 
-/** A block, at the end of a kernel: the last of `all` blocks to come here concludes; a counter behind
- *  a fence finds it. Barriers: it meets the block. */
+/** A block, at the end of a kernel: the last of `all` blocks to come here concludes; a counter
+ *  behind a fence finds it. Barriers: it meets the block. */
 __device__ static void end_rows(const mpki_cuda_refine &a, int blocks, int all) {
     __shared__ int last;
     __syncthreads();

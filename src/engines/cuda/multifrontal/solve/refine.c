@@ -128,6 +128,9 @@ static double lost(const mpki_direct *f, bool deep) {
     return is_single(f) ? (deep ? 1e30 : 1e13) : deep ? 1e50 : 1e28;
 }
 
+_Static_assert((int)MPKI_REFINE_TOGETHER <= (int)MPKI_CUDA_REFINE_COLUMNS,
+               "all that are refined together are measured together");
+
 /* One right-hand side. */
 typedef struct column {
     mpki_refined reached;
@@ -155,8 +158,8 @@ static char *x_of(const loop *l, int32_t c) {
     return l->x + c * l->x_step;
 }
 
-/* The residuals in so many places, of those at work, and their errors, which are 0, as `a` has them.
- * step: x := x + r first; deep: as of all of them */
+/* The residuals in so many places, of those at work, and their errors, which are 0, as `a` has
+ * them. step: x := x + r first; deep: as of all of them */
 static bool queue_places(const loop *l, const mpki_cuda_refine *a, const int8_t *places,
                          int32_t count, int step, bool deep) {
     const refining *z = l->z;
@@ -422,8 +425,7 @@ static void report(const loop *l, int32_t nrhs, mpki_refined *told) {
 static int32_t together(const mpki_direct *f, int32_t nrhs) {
     enum { LEAST = 8, VECTORS = 4 };
     const int64_t each = VECTORS * f->tree.n * (int64_t)mpk_scalar_size(f->tree.scalar);
-    int64_t room = f->memory_bytes / MPKI_CUDA_SHEETS_SHARE;
-    if (room < MPKI_CUDA_SHEETS_FREE) room = MPKI_CUDA_SHEETS_FREE;
+    const int64_t room = mpki_cuda_direct_room(f);
     int32_t most = MPKI_REFINE_TOGETHER;
     while (most > LEAST && most * each > room) most /= 2;
     return nrhs < most ? nrhs : most;

@@ -152,6 +152,11 @@ mpk_status mpki_cuda_direct_by_pivots(mpki_direct_solver *s) {
     return status;
 }
 
+int64_t mpki_cuda_direct_room(const mpki_direct *f) {
+    const int64_t room = f->memory_bytes / MPKI_CUDA_SHEETS_SHARE;
+    return room < MPKI_CUDA_SHEETS_FREE ? MPKI_CUDA_SHEETS_FREE : room;
+}
+
 static mpk_status fill(mpki_direct_solver *s) {
     const mpki_direct *f = s->f;
     const mpki_cuda_direct_table *to = f->device->table->direct;
@@ -160,11 +165,9 @@ static mpk_status fill(mpki_direct_solver *s) {
     part parts[PARTS];
     void *memory = NULL;
     if (mpk_failed(mpki_cuda_sweep_lists_make(s->ctx, f, &l))) goto done;
-    /* sheets are worth a part of what the factor takes, and no more */
     const int64_t least = list_parts(f, &l, s->block, 1, parts);
     const int64_t more = list_parts(f, &l, s->block, 2, parts) - least;
-    int64_t room = f->memory_bytes / MPKI_CUDA_SHEETS_SHARE;
-    if (room < MPKI_CUDA_SHEETS_FREE) room = MPKI_CUDA_SHEETS_FREE;
+    int64_t room = mpki_cuda_direct_room(f);
     if (f->limit > 0 && room > f->limit - (double)f->memory_bytes - (double)least)
         room = (int64_t)fmax(0, f->limit - (double)f->memory_bytes - (double)least);
     while (s->sheets > 1 && (s->sheets - 1) * more > room) s->sheets--;

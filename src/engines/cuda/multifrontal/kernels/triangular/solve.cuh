@@ -136,8 +136,8 @@ __device__ inline mpki_cuda_sweep sheet_of(const mpki_cuda_tree &t, const mpki_c
 /** A block: the next piece of the list, and *number, its number. Blocks take pieces in order, so
  *  that whatever one waits for is at work; the same piece of all sheets one after the other, since
  *  they read the same columns. The kind is negative if the sweep is not wanted. own [out] NULL, or
- *  in shared memory: the sweep of the piece's sheet. size: bytes of an entry. Barriers: it meets the
- *  block. */
+ *  in shared memory: the sweep of the piece's sheet. size: bytes of an entry. Barriers: it meets
+ *  the block. */
 __device__ inline mpki_cuda_piece next_piece(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
                                              const mpki_cuda_piece *list, bool back, int *number,
                                              mpki_cuda_sweep *own, int size) {
@@ -323,9 +323,10 @@ __global__ void diagonal_kernel(mpki_cuda_tree t, mpki_cuda_sweep s, int absolut
 }
 
 /** A thread for each position: y := scale b by position, in sheets of nrhs columns, zeros beyond
- *  `columns`; perm NULL: b is in that order already; scale NULL: 1. All bits of `words` words from `unset` on are set, `zeros` words from `zero` on
- *  become 0. If 0 lies at `wanted`, y stays, and the tickets say that there are no pieces. Called
- *  by the slot `take` of mpki_cuda_direct_table. Barriers: none. */
+ *  `columns`; perm NULL: b is in that order already; scale NULL: 1. All bits of `words` words from
+ *  `unset` on are set, `zeros` words from `zero` on become 0. If 0 lies at `wanted`, y stays, and
+ *  the tickets say that there are no pieces. Called by the slot `take` of mpki_cuda_direct_table.
+ *  Barriers: none. */
 template <class T>
 __global__ void take_kernel(int n, int nrhs, int columns, const int32_t *perm, const double *scale,
                             const T *b, int64_t ldb, T *y, unsigned long long *unset, int64_t words,
