@@ -17,7 +17,7 @@ static void put(text *t, char c) {
 
 /* A word of the specification, in quotes: the name of a file may have what parts words. */
 static void put_word(text *t, const char *word) {
-    if (t->used) put(t, ' ');
+    put(t, ' ');
     put(t, '"');
     for (; *word; word++) {
         if (*word == '"') put(t, '"');
@@ -31,7 +31,9 @@ int cmd_generate(cli_args *args) {
     text t = {.used = 0};
     if (!args->nwords)
         return cli_usage_error(args, "no family: give one, as in: metapack generate nlpkkt 20");
-    for (int k = 0; k < args->nwords; k++) put_word(&t, args->words[k]);
+    /* the first may be a whole specification, which says itself what parts it */
+    for (const char *c = args->words[0]; *c; c++) put(&t, *c);
+    for (int k = 1; k < args->nwords; k++) put_word(&t, args->words[k]);
     if (t.used >= sizeof t.spec) return cli_usage_error(args, "the specification is too long");
     mpk_job job = {.struct_size = sizeof job,
                    .goal = MPK_GOAL_READ,

@@ -259,7 +259,8 @@ static void published(void **state) {
         "p.mtx");
     assert_code(&o, 2);
     assert_has(o.err, "this is no system [D A'; A -delta I]");
-    RUN(&o, NULL, "generate", "lp-kkt", "20", "30", "-o", "k.mtx");
+    RUN(&o, NULL, "generate", "lp-kkt 20 30", "-o", "k.mtx"); /* a specification in one word */
+    assert_code(&o, 0);
     RUN(&o, NULL, "convert", "--generate", "lp-published k.mtx", "./k.mtx");
     assert_code(&o, 1);
     assert_has(o.err, "is not to be written over");
