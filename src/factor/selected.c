@@ -26,9 +26,10 @@ static mpk_status check(mpk_context *ctx, const mpk_factor *fac, mpk_selection w
     if (entries(fac->an, what) < 0)
         return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, (int64_t)what, "there is no selection %d",
                           (int)what);
-    if (!out || bytes < mpk_selected_size(fac, what))
+    const size_t needed = mpk_selected_size(fac, what);
+    if (bytes < needed || (!out && needed > 0))
         return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1, "the output has %zu bytes, not %zu",
-                          out ? bytes : 0, mpk_selected_size(fac, what));
+                          out ? bytes : 0, needed);
     if (!fac->direct)
         return mpki_error(ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
                           "entries of the inverse come from a factor of method ldlt, not %s%s",
