@@ -351,6 +351,26 @@ static void test_refused(void **state) {
     free(m.a);
 }
 
+/* The struct of an older program, and of a newer one. */
+static void test_sizes(void **state) {
+    enum { ROOM = 1000 };
+    double out[30];
+    unsigned char info[ROOM];
+    (void)state;
+    dense m = family_matrix(BANDED, 30, MPK_D, MPK_SYMMETRIC);
+    system_of s = of_dense(&m, options_of(1));
+    for (size_t size = 0; size <= ROOM; size += 8) {
+        memset(info, 1, sizeof info);
+        assert_int_equal(mpk_selected_inverse_sized(size, s.ctx, s.fac, MPK_SELECT_DIAGONAL, out,
+                                                    sizeof out, NULL, (mpk_selected_info *)info),
+                         MPK_OK);
+        for (size_t k = size; k < ROOM; k++) assert_int_equal(info[k], 1);
+        for (size_t k = sizeof(mpk_selected_info); k < size; k++) assert_int_equal(info[k], 0);
+    }
+    end(&s);
+    free(m.a);
+}
+
 /* Another context than the factor's, and no info. */
 static void test_other_context(void **state) {
     double out[30], other[30];
@@ -437,7 +457,8 @@ int main(void) {
         cmocka_unit_test(test_threads),    cmocka_unit_test(test_scaled),
         cmocka_unit_test(test_inaccurate), cmocka_unit_test(test_outcomes),
         cmocka_unit_test(test_refused),    cmocka_unit_test(test_other_context),
-        cmocka_unit_test(test_allocation), cmocka_unit_test(test_cancel),
+        cmocka_unit_test(test_sizes),      cmocka_unit_test(test_allocation),
+        cmocka_unit_test(test_cancel),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
