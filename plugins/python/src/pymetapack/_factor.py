@@ -761,7 +761,8 @@ class Factor:
         """The diagonal of A⁻¹, for some two times the cost of the factorization.
 
         Of a direct factor on the processor; entries are not refined.  ``stats()["selected"]`` has
-        what a check of the diagonal of A A⁻¹ says.
+        what a check of the diagonal of A A⁻¹ says.  Of an indefinite A ``ldl(A, pivot_threshold=0.5)``
+        gives more digits.
 
         Parameters
         ----------
