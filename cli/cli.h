@@ -22,7 +22,8 @@ enum {
     CLI_DEVICES = 1024,
     CLI_ACCELERATORS = 2048,
     CLI_SYNTHESIZE = 4096,
-    CLI_VSIM = 8192
+    CLI_VSIM = 8192,
+    CLI_INVERSE = 16384
 };
 
 enum { CLI_WORDS_MAX = 64, CLI_EXIT_USAGE = 1, CLI_EXIT_FILE = 2 };
@@ -52,6 +53,7 @@ typedef struct cli_args {
     /* of synthesize, with size and output */
     const char *type, *fill, *way, *target, *order, *match, *butterfly, *krylov;
     bool json, progress, energy, quiet, force, help, all_options, version;
+    bool pattern;   /* of inverse */
     uint64_t typed; /* bit k: mpk_option_at(k) was given */
     cli_vsim vsim;
 } cli_args;
@@ -189,6 +191,7 @@ void cli_print_json_string(FILE *out, const char *text);
 int cmd_solve(cli_args *args);
 int cmd_analyse(cli_args *args);
 int cmd_inertia(cli_args *args);
+int cmd_inverse(cli_args *args);
 int cmd_info(cli_args *args);
 int cmd_generate(cli_args *args);
 int cmd_convert(cli_args *args);

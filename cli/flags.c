@@ -7,10 +7,14 @@
 #include <string.h>
 
 #define ALL                                                                                        \
-    (CLI_SOLVE | CLI_ANALYSE | CLI_INERTIA | CLI_INFO | CLI_GENERATE | CLI_CONVERT | CLI_STATS)
-#define READ (CLI_SOLVE | CLI_ANALYSE | CLI_INERTIA | CLI_INFO | CLI_CONVERT | CLI_STATS)
+    (CLI_SOLVE | CLI_ANALYSE | CLI_INERTIA | CLI_INVERSE | CLI_INFO | CLI_GENERATE | CLI_CONVERT | \
+     CLI_STATS)
+#define READ                                                                                       \
+    (CLI_SOLVE | CLI_ANALYSE | CLI_INERTIA | CLI_INVERSE | CLI_INFO | CLI_CONVERT | CLI_STATS)
 #define ORDER (CLI_SOLVE | CLI_ANALYSE | CLI_INERTIA)
 #define FACTOR (CLI_SOLVE | CLI_INERTIA)
+#define DIRECT (ORDER | CLI_INVERSE)
+#define PIVOTS (FACTOR | CLI_INVERSE)
 #define BLOCKS (CLI_SOLVE | CLI_ANALYSE)
 #define AT(field) offsetof(cli_args, field)
 
@@ -21,6 +25,10 @@ const cli_flag cli_flags[] = {
     {"rhs", 'b', CLI_INPUT, CLI_SOLVE, AT(rhs), "B", "right-hand sides; without it A times ones"},
     {"output", 'o', CLI_VECTORS, CLI_SOLVE, AT(output), "X",
      "write the solution: .mtx, .npy, each also .gz or .xz"},
+    {"pattern", 0, CLI_SWITCH, CLI_INVERSE, AT(pattern), NULL,
+     "all entries of A^-1 where A has some, not the diagonal alone"},
+    {"output", 'o', CLI_VECTORS, CLI_INVERSE, AT(output), "FILE",
+     "write the entries: .mtx, the diagonal also .npy, each also .gz or .xz"},
     {"output", 'o', CLI_MATRIX, CLI_GENERATE | CLI_CONVERT, AT(output), "FILE",
      "write to FILE: .mtx, .rb, .npy, each also .gz or .xz"},
     {"method", 0, CLI_OPTION, ORDER, 0, "NAME", NULL},
@@ -32,13 +40,13 @@ const cli_flag cli_flags[] = {
     {"refine", 0, CLI_OPTION, CLI_SOLVE, 0, "N", NULL},
     {"condition", 0, CLI_OPTION_ON, CLI_SOLVE, 0, NULL, NULL},
     {"device", 0, CLI_OPTION, ORDER | CLI_BENCH, 0, "WHERE", NULL},
-    {"threads", 0, CLI_OPTION, ORDER | CLI_STATS | CLI_BENCH, 0, "N", NULL},
-    {"memory-limit", 0, CLI_OPTION_BYTES, ORDER | CLI_STATS, 0, "BYTES", NULL},
-    {"plot", 0, CLI_PICTURE, ORDER | CLI_INFO, AT(plot), "FILE",
+    {"threads", 0, CLI_OPTION, DIRECT | CLI_STATS | CLI_BENCH, 0, "N", NULL},
+    {"memory-limit", 0, CLI_OPTION_BYTES, DIRECT | CLI_STATS, 0, "BYTES", NULL},
+    {"plot", 0, CLI_PICTURE, DIRECT | CLI_INFO, AT(plot), "FILE",
      "draw patterns and times: .svg, .png, .pdf"},
     {"plot", 0, CLI_PICTURE, CLI_STATS, AT(plot), "FILE",
      "draw blocks and level sets: .svg, .png, .pdf"},
-    {"force", 0, CLI_SWITCH, CLI_SOLVE | CLI_GENERATE | CLI_CONVERT, AT(force), NULL,
+    {"force", 0, CLI_SWITCH, CLI_SOLVE | CLI_INVERSE | CLI_GENERATE | CLI_CONVERT, AT(force), NULL,
      "write more than 1 GB, and to a disk that is too full"},
     {"json", 0, CLI_SWITCH,
      ALL | CLI_BENCH | CLI_IPOPT | CLI_PETSC | CLI_DEVICES | CLI_ACCELERATORS, AT(json), NULL,
@@ -50,22 +58,24 @@ const cli_flag cli_flags[] = {
      ALL | CLI_BENCH | CLI_IPOPT | CLI_PETSC | CLI_DEVICES | CLI_ACCELERATORS | CLI_SYNTHESIZE,
      AT(help), NULL, "this text; --help=all: all options"},
     {"Ordering and scaling", 0, CLI_HEADING, 0, 0, NULL, NULL},
-    {"ordering", 0, CLI_OPTION, ORDER, 0, "NAME", NULL},
+    {"ordering", 0, CLI_OPTION, DIRECT, 0, "NAME", NULL},
     {"ordering", 0, CLI_STRING, CLI_STATS, AT(orderings), "LIST",
      "auto, amd, nd, metis, scotch, rcm, gmc, natural"},
-    {"given-perm", 0, CLI_INPUT, ORDER, AT(perm), "FILE", "the order for --ordering given"},
+    {"given-perm", 0, CLI_INPUT, DIRECT, AT(perm), "FILE", "the order for --ordering given"},
     {"given-blocks", 0, CLI_INPUT, BLOCKS, AT(given_blocks), "FILE",
      "where each block of --ordering given or natural begins"},
     {"given-pivots", 0, CLI_INPUT, BLOCKS, AT(given_pivots), "FILE",
      "where each pivot, of one or two rows, begins there"},
-    {"matching", 0, CLI_OPTION, ORDER | CLI_STATS, 0, "WHEN", NULL},
-    {"scaling", 0, CLI_OPTION, ORDER, 0, "WHEN", NULL},
-    {"model-threads", 0, CLI_OPTION, ORDER, 0, "N", NULL},
+    {"matching", 0, CLI_OPTION, DIRECT | CLI_STATS, 0, "WHEN", NULL},
+    {"scaling", 0, CLI_OPTION, DIRECT, 0, "WHEN", NULL},
+    {"model-threads", 0, CLI_OPTION, DIRECT, 0, "N", NULL},
     {"Accuracy", 0, CLI_HEADING, 0, 0, NULL, NULL},
     {"accuracy", 0, CLI_OPTION, CLI_SOLVE, 0, "E", NULL},
-    {"pivot-threshold", 0, CLI_OPTION, FACTOR, 0, "U", NULL},
-    {"zero-tolerance", 0, CLI_OPTION, FACTOR, 0, "T", NULL},
-    {"static-shift", 0, CLI_OPTION, FACTOR, 0, "E", NULL},
+    {"accuracy", 0, CLI_OPTION, CLI_INVERSE, 0, "E",
+     "most error that the check of the result may show; below 0: 1e-8"},
+    {"pivot-threshold", 0, CLI_OPTION, PIVOTS, 0, "U", NULL},
+    {"zero-tolerance", 0, CLI_OPTION, PIVOTS, 0, "T", NULL},
+    {"static-shift", 0, CLI_OPTION, PIVOTS, 0, "E", NULL},
     {"restart", 0, CLI_OPTION, CLI_SOLVE, 0, "M", NULL},
     {"shadow", 0, CLI_OPTION, CLI_SOLVE, 0, "S", NULL},
     {"symmetry-tolerance", 0, CLI_OPTION, READ, 0, "T", NULL},

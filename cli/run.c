@@ -77,7 +77,9 @@ static void tell(const cli_args *args, const mpk_report *report, mpk_status stat
         const bool result = args->command & (CLI_ANALYSE | CLI_INFO) && !mpk_failed(status);
         FILE *out = result ? cli_result(args) : stderr;
         fputs(mpk_report_text(report), out);
-        if (!mpk_failed(status)) cli_tell_written(args, out);
+        cli_args told = *args;
+        if (args->command == CLI_INVERSE && !run->have_selected) told.output = NULL;
+        if (!mpk_failed(status)) cli_tell_written(&told, out);
     } else if (mpk_exit_code(status) != 0) {
         if (run && run->message && *run->message) text = run->message;
         const bool more = run && status == MPK_NOT_CONVERGED &&

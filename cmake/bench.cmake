@@ -27,6 +27,11 @@ if(MPKI_MUMPS_INCLUDE AND MPKI_DMUMPS AND MPKI_ZMUMPS AND MPKI_BENCH_BLAS)
     mpki_bench(mumps peer_mumps.c ${MPKI_DMUMPS} ${MPKI_ZMUMPS} ${MPKI_BENCH_BLAS})
     target_include_directories(bench_mumps PRIVATE ${MPKI_MUMPS_INCLUDE})
     list(APPEND MPKI_BENCH_FOUND mumps)
+    add_executable(bench_selected_mumps bench/selected_mumps.c) # bench/selected.py
+    target_include_directories(bench_selected_mumps PRIVATE ${MPKI_MUMPS_INCLUDE})
+    target_link_libraries(bench_selected_mumps PRIVATE ${MPKI_DMUMPS} ${MPKI_BENCH_BLAS})
+    set_target_properties(bench_selected_mumps PROPERTIES OUTPUT_NAME selected_mumps
+                          RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/bench)
 endif()
 
 # The same release built from Debian's source with METIS, SCOTCH and OpenMP.

@@ -7,6 +7,7 @@
 #include "core/sizes.h"
 #include "core/trace.h"
 #include "dense/problem.h"
+#include "factor/selected.h"
 #include "problem/generate/generate.h"
 #include "problem/npy.h"
 #include "problem/perm.h"
@@ -33,7 +34,7 @@ typedef struct work {
     mpk_analysis *an;
     mpk_factor *fac;
     int32_t *perm, *blocks, *pivots;
-    void *x; /* n x nrhs: the right-hand sides, then the solutions */
+    void *x; /* n x nrhs: the right-hand sides, then the solutions; or entries of the inverse */
     mpki_record history;
     char message[512]; /* of a solve that has one: writing its result clears the context's */
     mpk_dense_method dense;
@@ -119,7 +120,7 @@ static mpk_status look_at_asked(const work *w) {
     char why[512];
     if (w->job->goal < MPK_GOAL_ANALYSE || is_dense(w)) return MPK_OK;
     const bool either = options.method == MPK_METHOD_AUTO;
-    if (either && w->job->goal < MPK_GOAL_SOLVE) options.method = MPK_METHOD_LDLT;
+    if (either && w->job->goal != MPK_GOAL_SOLVE) options.method = MPK_METHOD_LDLT;
     const bool direct =
         options.method == MPK_METHOD_LDLT || (either && !general && options.direct != MPK_OFF);
     if (w->job->trace && (direct || options.method == MPK_METHOD_NONE))
@@ -184,13 +185,24 @@ static mpk_status check_bytes(const work *w, double least, double most) {
     return MPK_OK;
 }
 
-/* The matrix or the solution that will be written, once its size is known. */
+static const double DIGITS = 19; /* of most numbers, with the end of the line */
+
+static double bytes_of_vectors(const work *w, int32_t count) {
+    const mpk_problem_view *a = &w->run.problem;
+    return mpki_npy_named(w->job->output)
+               ? mpki_npy_bytes(a->n, count, a->scalar)
+               : (double)a->n * count * (a->scalar >= MPK_C ? 2 : 1) * DIGITS;
+}
+
+/* What will be written, once its size is known. */
 static mpk_status check_output(const work *w) {
-    static const double DIGITS = 19; /* of most numbers, with the end of the line */
     const mpk_problem_view *a = &w->run.problem;
     if (!w->job->output || w->job->most_bytes <= 0) return MPK_OK;
-    double bytes = (double)a->n * w->run.nrhs * (a->scalar >= MPK_C ? 2 : 1) * DIGITS;
-    if (mpki_npy_named(w->job->output)) bytes = mpki_npy_bytes(a->n, w->run.nrhs, a->scalar);
+    double bytes = bytes_of_vectors(w, w->run.nrhs);
+    if (w->job->goal == MPK_GOAL_INVERSE)
+        bytes = w->job->selection == MPK_SELECT_PATTERN
+                    ? (double)a->nnz * 2 * DIGITS * (a->scalar >= MPK_C ? 2 : 1)
+                    : bytes_of_vectors(w, 1);
     if (w->job->goal == MPK_GOAL_READ) bytes = mpki_problem_text_bytes(w->problem, w->job->output);
     return check_bytes(w, bytes, bytes);
 }
@@ -218,7 +230,7 @@ static mpk_status check_generated(work *w) {
     if (job->goal < MPK_GOAL_ANALYSE) return check_generated_text(w);
     const mpk_status status = mpki_generate_sizes(w->ctx, job->generate, &n, &nnz);
     if (mpk_failed(status)) return status;
-    const double entry = A + (job->goal < MPK_GOAL_SOLVE ? ORDERED : SOLVED);
+    const double entry = A + (job->goal != MPK_GOAL_SOLVE ? ORDERED : SOLVED);
     return mpki_memory_check(w->ctx, "generate", "the matrix and what is made of it, at the least,",
                              entry * nnz + 16 * n, 0);
 }
@@ -257,6 +269,10 @@ static mpk_status load(work *w) {
         if (w->run.problem.n == 0)
             status = mpki_error(w->ctx, MPK_ERR_INPUT, "read", -1,
                                 "%s: the matrix has no rows (n = 0)", w->run.source);
+        else if (job->goal == MPK_GOAL_INVERSE && w->run.problem.symmetry == MPK_GENERAL)
+            status = mpki_error(w->ctx, MPK_ERR_UNSUPPORTED, "inverse", -1,
+                                "the matrix is not symmetric: entries of the inverse are computed "
+                                "of symmetric and Hermitian ones");
     }
     if (!mpk_failed(status)) status = look_at_asked(w);
     if (!mpk_failed(status) && job->perm)
@@ -266,7 +282,7 @@ static mpk_status load(work *w) {
     if (!mpk_failed(status) && job->given_pivots)
         status = mpki_starts_read(w->ctx, job->given_pivots, w->run.problem.n, &w->pivots);
     take_given(w);
-    if (!mpk_failed(status) && job->goal >= MPK_GOAL_SOLVE) status = load_rhs(w);
+    if (!mpk_failed(status) && job->goal == MPK_GOAL_SOLVE) status = load_rhs(w);
     if (!mpk_failed(status)) status = check_output(w);
     w->run.time_read_s = mpki_now_s() - start;
     return status;
@@ -338,6 +354,22 @@ static mpk_status solve(work *w) {
     return solved(w, status);
 }
 
+/* w->x := entries of the inverse; NULL where there is none. */
+static mpk_status invert(work *w) {
+    const mpk_selection what = (mpk_selection)w->job->selection;
+    const size_t bytes = mpk_selected_size(w->fac, what);
+    w->run.selection = what;
+    w->x = mpki_alloc(w->ctx, "inverse", 1, bytes);
+    if (!w->x) return mpki_failed(w->ctx);
+    const double began = mpki_trace_begin(w->ctx);
+    const mpk_status status =
+        mpki_selected_inverse(w->ctx, w->fac, what, w->x, bytes, &w->options, &w->run.selected);
+    mpki_trace_end(w->ctx, MPKI_LANE_CALLER, "inverse", -1, began);
+    w->run.have_selected = !mpk_failed(status) && status != MPK_SINGULAR;
+    if (!w->run.have_selected) mpki_release(w->ctx, w->x), w->x = NULL;
+    return solved(w, status);
+}
+
 /* ---- energy ---------------------------------------------------------------------------------- */
 
 /* What was taken since the last look; NULL: it does not count. */
@@ -363,14 +395,19 @@ static mpk_status start_meter(work *w) {
 /* A method that was given, as far as the job's goal. */
 static mpk_status run_method(work *w) {
     static mpk_status (*const steps[])(work *) = {analyse, factorize, solve};
+    const int count = w->job->goal == MPK_GOAL_INVERSE ? 2 : (int)w->job->goal;
     mpk_status status = MPK_OK;
     mpk_energy *e = &w->run.energy;
     double *const to[][2] = {{NULL, NULL},
                              {&e->factorize_cpu_j, &e->factorize_gpu_j},
                              {&e->solve_cpu_j, &e->solve_gpu_j}};
-    for (int k = 0; k < (int)w->job->goal && !mpk_failed(status); k++) {
+    for (int k = 0; k < count && !mpk_failed(status); k++) {
         status = mpki_worse(status, steps[k](w));
         look(w, to[k][0], to[k][1]);
+    }
+    if (w->job->goal == MPK_GOAL_INVERSE && !mpk_failed(status)) {
+        status = mpki_worse(status, invert(w));
+        look(w, to[2][0], to[2][1]);
     }
     return status;
 }
@@ -434,10 +471,24 @@ static mpk_status run(work *w) {
 
 /* ---- what comes of it ------------------------------------------------------------------------ */
 
+static mpk_status write_inverse(const work *w) {
+    const mpk_problem_view *a = &w->run.problem;
+    mpk_problem *inverse = NULL;
+    if (!w->x) return MPK_OK;
+    if (w->run.selection == MPK_SELECT_DIAGONAL)
+        return mpk_rhs_write(w->ctx, w->job->output, a->n, a->scalar, 1, w->x, a->n);
+    mpk_status status = mpk_problem_from_csc(w->ctx, a->n, a->scalar, a->symmetry, MPK_LOWER, a->ap,
+                                             a->ai, w->x, &inverse);
+    if (!mpk_failed(status)) status = mpk_problem_write(w->ctx, inverse, w->job->output);
+    mpk_problem_destroy(&inverse);
+    return status;
+}
+
 static mpk_status write_output(work *w) {
     const mpk_problem_view *a = &w->run.problem;
     if (!w->job->output) return MPK_OK;
     if (w->job->goal == MPK_GOAL_READ) return mpk_problem_write(w->ctx, w->problem, w->job->output);
+    if (w->job->goal == MPK_GOAL_INVERSE) return write_inverse(w);
     return mpk_rhs_write(w->ctx, w->job->output, a->n, a->scalar, w->run.nrhs, w->x, a->n);
 }
 
@@ -480,16 +531,22 @@ mpk_status mpk_job_run(mpk_context *ctx, const mpk_job *job, const mpk_options *
     work w = {.ctx = ctx, .job = job};
     w.run.source = job->matrix ? job->matrix : job->generate;
     mpk_status status = mpki_options_resolve(ctx, options, &w.options);
+    if (job->goal == MPK_GOAL_INVERSE && w.options.method == MPK_METHOD_AUTO)
+        w.options.method = MPK_METHOD_LDLT;
     const mpki_engine *engine =
         mpk_failed(status) ? NULL : mpki_engine_of(ctx, NULL, &w.options); /* is it there? */
     if (engine)
         w.run.backend = engine->name(ctx);
     else if (!mpk_failed(status))
         status = mpki_failed(ctx);
-    if (!mpk_failed(status) && (unsigned)job->goal > MPK_GOAL_SOLVE)
+    if (!mpk_failed(status) && (unsigned)job->goal > MPK_GOAL_INVERSE)
         status = mpki_error(ctx, MPK_ERR_ARGUMENT, "job", -1,
-                            "goal = %d: expected one from %d (read) to %d (solve)", (int)job->goal,
-                            MPK_GOAL_READ, MPK_GOAL_SOLVE);
+                            "goal = %d: expected one from %d (read) to %d (inverse)",
+                            (int)job->goal, MPK_GOAL_READ, MPK_GOAL_INVERSE);
+    if (!mpk_failed(status) && job->goal == MPK_GOAL_INVERSE &&
+        (uint64_t)job->selection > MPK_SELECT_PATTERN)
+        status = mpki_error(ctx, MPK_ERR_ARGUMENT, "job", -1, "there is no selection %lld",
+                            (long long)job->selection);
     if (!mpk_failed(status)) status = look_at_dense(&w);
     if (!mpk_failed(status)) status = load(&w);
     if (!mpk_failed(status)) status = run(&w);

@@ -215,6 +215,16 @@ mpk_status mpk_dense_sysv_sized(size_t size, mpk_context *ctx, const mpk_dense *
     return status;
 }
 
+mpk_status mpk_selected_inverse_sized(size_t size, mpk_context *ctx, const mpk_factor *fac,
+                                      mpk_selection what, void *out, size_t bytes,
+                                      const mpk_options *options, mpk_selected_info *info) {
+    mpk_selected_info full;
+    TAKE(info);
+    const mpk_status status = mpk_selected_inverse(ctx, fac, what, out, bytes, options, OUT(info));
+    GIVE(info);
+    return status;
+}
+
 /* ---- what calls read ------------------------------------------------------------------------- */
 
 mpk_status mpk_report_create_sized(size_t size, mpk_context *ctx, const mpk_run *run,

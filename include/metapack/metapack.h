@@ -46,6 +46,7 @@
 #include <metapack/analysis.h> /* what depends on the pattern alone: order, tree, blocks */
 #include <metapack/block.h>    /* blocks of rows: what they cost, what was done with them */
 #include <metapack/factor.h>   /* P S A S P^T = L D L^T, complete or incomplete; inertia */
+#include <metapack/selected.h> /* entries of A^-1: its diagonal, or those on A's pattern */
 #include <metapack/krylov.h>   /* A x = b with any operator and any preconditioner */
 #include <metapack/solve.h>    /* A X = B with a factor, and the backward error reached */
 #include <metapack/adaptive.h> /* A X = B, the method chosen by itself */

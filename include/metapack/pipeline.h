@@ -8,12 +8,13 @@
 extern "C" {
 #endif
 
-/** How far a job goes: each goal contains those before it. */
+/** How far a job goes: each goal contains those before it, but INVERSE no solve. */
 typedef enum mpk_goal {
     MPK_GOAL_READ = 0,
     MPK_GOAL_ANALYSE = 1,
     MPK_GOAL_FACTORIZE = 2, /**< as the last one, it is for the inertia, which is examined, too */
-    MPK_GOAL_SOLVE = 3
+    MPK_GOAL_SOLVE = 3,
+    MPK_GOAL_INVERSE = 4 /**< entries of the inverse, by mpk_selected_inverse() */
 } mpk_goal;
 
 /** One run. "-" is standard input or output; NULL: none. Set struct_size = sizeof(mpk_job); later
@@ -26,7 +27,8 @@ typedef struct mpk_job {
     const char *rhs;      /**< file of B (SOLVE); NULL: B is A times ones */
     const char *perm;   /**< file with the order for ordering = given: n integers, the old index at
                              each new position, from 0 or from 1; NULL: options.given_perm */
-    const char *output; /**< file to write: X (SOLVE) or A (READ) */
+    const char *output; /**< file to write: X (SOLVE), A (READ), entries of A^-1 (INVERSE): the
+                             diagonal as an array, those on A's pattern as a matrix */
     const char *plot;   /**< a picture with patterns and times, as mpk_report_plot() */
     const char *trace;  /**< what was done when, by the caller and by the inspector of a method on
                              blocks: to *.svg, *.png and *.pdf a picture, else JSON in Chrome's trace format; of
@@ -44,20 +46,21 @@ typedef struct mpk_job {
     /** SOLVE as one dense matrix by this method, a name of mpk_dense_method_name(); NULL: as a sparse
      *  one. plot, trace and files of an order are then MPK_ERR_ARGUMENT. */
     const char *dense;
-    int dense_if_one; /**< 1: only if the matrix is one that dense methods take as it is given,
+    int dense_if_one;  /**< 1: only if the matrix is one that dense methods take as it is given,
                            symmetric, with triangles that do not differ; else as a sparse one */
-    int64_t energy;   /**< 1: what factorization and solve take in joules, where the machine
+    int64_t energy;    /**< 1: what factorization and solve take in joules, where the machine
                                 tells it (mpk_energy) */
+    int64_t selection; /**< which entries (INVERSE), an mpk_selection */
 } mpk_job;
 
 /** Run a job: read -> analyse -> factorize -> solve -> write, report. Method auto solves by
- *  mpk_solve_adaptive(), a dense job by mpk_dense_sysv(). B is read, and the names of files are
+ *  mpk_solve_adaptive(), a dense job by mpk_dense_sysv(); INVERSE takes method auto for ldlt. B is read, and the names of files are
  *  checked, before anything expensive begins: each output can be written, is no file that is read,
  *  and no other output.
  *  report [out] created also when the run fails, and then says why; it stays NULL only after bad
  *               arguments or without memory for it; *report must be NULL before
- *  Returns the worst status of the parts. >= 0: all files asked for were written; < 0: none was
- *          left half-written. MPK_ERR_ARGUMENT: also an output that is an input, an option that was
+ *  Returns the worst status of the parts. >= 0: all files asked for were written, but no inverse
+ *          of a singular matrix; < 0: none was left half-written. MPK_ERR_ARGUMENT: also an output that is an input, an option that was
  *          asked for and is not read; MPK_ERR_SIZE: also an output above most_bytes.
  *  Threads: options.threads. */
 MPK_API mpk_status mpk_job_run(mpk_context *ctx, const mpk_job *job, const mpk_options *options,

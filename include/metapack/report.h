@@ -9,6 +9,7 @@
 #include <metapack/dense.h>
 #include <metapack/factor.h>
 #include <metapack/problem.h>
+#include <metapack/selected.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -54,7 +55,10 @@ typedef struct mpk_run {
     int have_dense;          /**< 1: solved as one dense matrix: `dense` says how, and no analysis,
                                   factor or solve does */
     mpk_dense_info dense;
-    mpk_energy energy; /**< job.energy */
+    mpk_energy energy;       /**< job.energy */
+    int64_t have_selected;   /**< 1: entries of the inverse were computed */
+    mpk_selection selection; /**< which */
+    mpk_selected_info selected;
 } mpk_run;
 
 /** Create a report of a run. Everything is copied, strings included.

@@ -132,6 +132,19 @@ static void write_solve(object *top, const mpk_run *run) {
     if (solve->condition != 0) real(top, "condition", "%.6g", solve->condition);
 }
 
+static void write_selected(object *top, const mpk_run *run) {
+    const mpk_selected_info *s = &run->selected;
+    object o = open_object(top, "selected");
+    text(&o, "entries", run->selection == MPK_SELECT_DIAGONAL ? "diagonal" : "pattern");
+    real(&o, "error", "%.6g", s->error);
+    real(&o, "deviation", "%.6g", s->deviation);
+    integer(&o, "row", s->row);
+    integer(&o, "threads", s->threads);
+    real(&o, "flops", "%.15g", s->flops);
+    integer(&o, "peak_bytes", s->peak_bytes);
+    close_object(&o);
+}
+
 enum { HISTORY_SHOWN = 1000 }; /* most residuals in the object; if there are more, every k-th */
 
 static void write_krylov(object *top, const mpk_run *run) {
@@ -293,6 +306,7 @@ static void write_times(object *top, const mpk_run *run) {
     if (run->have_analysis) real(&o, "analyse", "%.6f", run->analysis.time_s);
     if (run->have_factor) real(&o, "factorize", "%.6f", run->factor.time_s);
     if (run->have_solve) real(&o, "solve", "%.6f", run->solve.time_s);
+    if (run->have_selected) real(&o, "inverse", "%.6f", run->selected.time_s);
     close_object(&o);
 }
 
@@ -361,6 +375,7 @@ void mpki_report_write_json(const mpk_report *report, mpki_buffer *out) {
     if (run->have_solve) write_solve(&top, run);
     if (run->have_solve) write_accuracy(&top, run);
     if (run->have_solve && run->solve.krylov.method > MPK_KRYLOV_NONE) write_krylov(&top, run);
+    if (run->have_selected) write_selected(&top, run);
     if (report->have_problem) write_times(&top, run);
     if (run->energy.asked) {
         key(&top, "energy_j");

@@ -55,6 +55,7 @@ static int list_phases(const mpk_run *run, phase phases[6]) {
         phases[count++] = (phase){"symbolic", "#a8578f", rest};
     }
     if (run->have_factor) phases[count++] = (phase){"factorize", "#2a5a9f", run->factor.time_s};
+    if (run->have_selected) phases[count++] = (phase){"inverse", "#3b9a86", run->selected.time_s};
     if (run->have_solve) phases[count++] = (phase){"solve", "#3b9a86", run->solve.time_s};
     for (int k = 0; k < count; k++)
         if (!(phases[k].time_s >= 0) || !isfinite(phases[k].time_s)) phases[k].time_s = 0;

@@ -327,6 +327,18 @@ static void write_solve(const mpk_report *report, mpki_buffer *out) {
                       : 0);
 }
 
+static void write_selected(const mpk_run *run, mpki_buffer *out) {
+    const mpk_selected_info *s = &run->selected;
+    char x[MPKI_UNIT_MAX], y[MPKI_UNIT_MAX], z[MPKI_UNIT_MAX];
+    mpki_line(out, "Inverse", "%s, %d thread%s; %s at %s, %s beside the factor",
+              run->selection == MPK_SELECT_DIAGONAL ? "its diagonal" : "its entries on A's pattern",
+              s->threads, plural(s->threads), mpki_show_si(x, s->flops, "FLOP"),
+              mpki_show_si(y, s->time_s > 0 ? s->flops / s->time_s : 0, "FLOP/s"),
+              mpki_show_bytes(z, (double)s->peak_bytes));
+    mpki_line(out, "Accuracy", "the diagonal of A times it is off by %s, the error at least %s",
+              mpki_show_error(x, s->deviation), mpki_show_error(y, s->error));
+}
+
 static void write_time(const mpk_report *report, mpki_buffer *out) {
     const mpk_run *run = &report->run;
     char x[4][MPKI_UNIT_MAX], rest[4 * MPKI_UNIT_MAX] = "";
@@ -340,6 +352,9 @@ static void write_time(const mpk_report *report, mpki_buffer *out) {
     if (run->have_solve)
         mpki_print(rest + used, sizeof rest - (size_t)used, ", solve %s",
                    mpki_show_time(x[3], run->solve.time_s));
+    if (run->have_selected)
+        mpki_print(rest + used, sizeof rest - (size_t)used, ", inverse %s",
+                   mpki_show_time(x[3], run->selected.time_s));
     mpki_line(out, "Time", "read %s%s", mpki_show_time(x[0], run->time_read_s), rest);
     char predicted[MPKI_UNIT_MAX + 16] = "";
     if (run->analysis.peak_bytes > 0)
@@ -449,6 +464,10 @@ static void write_outcome(const mpk_report *report, mpki_buffer *out) {
             mpki_show_count(x, run->factor.perturbed), plural(run->factor.perturbed));
         break;
     case MPK_INACCURATE:
+        if (run->have_selected) {
+            mpki_line(out, "Result", "NOT ACCURATE: %s", message);
+            break;
+        }
         if (run->solve.krylov.method > MPK_KRYLOV_NONE) {
             mpki_line(out, "Result", "NOT ACCURATE TO ROUNDING: %s", message);
             break;
@@ -511,6 +530,7 @@ void mpki_report_write_text(const mpk_report *report, mpki_buffer *out) {
         write_blocks(run, out);
     }
     if (run->have_solve) write_solve(report, out);
+    if (run->have_selected) write_selected(run, out);
     if (report->have_problem) write_time(report, out);
     mpki_report_energy(run, out);
     write_outcome(report, out);

@@ -57,6 +57,7 @@ static void inputs_stay(void **state) {
         const char *ending, *words[WORDS];
     } cases[] = {
         {".mtx", {"solve", "@IN", "-o", "@OUT"}},
+        {".mtx", {"inverse", "@IN", "-o", "@OUT"}},
         {".mtx", {"solve", TINY "swap.mtx", "-b", "@IN", "-o", "@OUT"}},
         {".svg", {"solve", "@IN", "--plot", "@OUT"}},
         {".svg", {"solve", "@IN", "--method", "ildlt", "--trace", "@OUT"}},
@@ -167,6 +168,8 @@ static void endings(void **state) {
         {{"solve", TINY "kkt.mtx", "--plot"}, ".svg", "<svg"},
         {{"analyse", TINY "kkt.mtx", "--plot"}, ".svg", "<svg"},
         {{"inertia", TINY "kkt.mtx", "--plot"}, ".svg", "<svg"},
+        {{"inverse", TINY "kkt.mtx", "-o"}, ".mtx", "%%MatrixMarket matrix array"},
+        {{"inverse", TINY "kkt.mtx", "--pattern", "-o"}, ".mtx", "%%MatrixMarket matrix coord"},
         {{"info", TINY "kkt.mtx", "--plot"}, ".svg", "<svg"},
         {{"stats", TINY "kkt.mtx", "--plot"}, ".svg", "<svg"},
         {{"solve", TINY "kkt.mtx", "--method", "ildlt", "--trace"}, ".svg", "<svg"},

@@ -485,6 +485,23 @@ static mpk_status job(world *w) {
     return status;
 }
 
+/* Entries of the inverse: the diagonal, the pattern. */
+static mpk_status job_inverse(world *w) {
+    mpk_report *made = NULL;
+    mpk_options o = w->o;
+    const mpk_job j = {.struct_size = sizeof j,
+                       .goal = MPK_GOAL_INVERSE,
+                       .matrix = METAPACK_DATA "/tiny/kkt.mtx",
+                       .output = in_folder("x.mtx"),
+                       .selection = kind};
+    o.method = MPK_METHOD_LDLT, o.threads = 1;
+    unlink(j.output);
+    const mpk_status status = mpk_job_run(w->ctx, &j, &o, &made);
+    if (!mpk_failed(status)) assert_int_equal(access(j.output, F_OK), 0);
+    mpk_report_destroy(&made);
+    return status;
+}
+
 static mpk_status job_auto(world *w) {
     kind = 5;
     return job(w);
@@ -652,6 +669,7 @@ static void test_reports(void **unused) {
     each((scenario){.name = "report", .prepare = prepare_factor, .verb = report}, 2);
     each((scenario){.name = "plot", .prepare = prepare_report, .verb = plot}, 3);
     each((scenario){.name = "job", .verb = job}, 5);
+    each((scenario){.name = "job, inverse", .verb = job_inverse}, 2);
     each((scenario){.name = "job, method auto", .verb = job_auto, .may_recover = true}, 1);
 }
 

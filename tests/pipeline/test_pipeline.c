@@ -15,7 +15,7 @@ static mpk_job job_for(mpk_goal goal, const char *matrix) {
 static void goals(void **state) {
     (void)state;
     mpk_context *ctx = new_context();
-    for (int goal = MPK_GOAL_READ; goal <= MPK_GOAL_SOLVE; goal++) {
+    for (int goal = MPK_GOAL_READ; goal <= MPK_GOAL_INVERSE; goal++) {
         mpk_report *report = NULL;
         mpk_job job = job_for((mpk_goal)goal, METAPACK_DATA "/tiny/kkt.mtx");
         assert_int_equal(mpk_job_run(ctx, &job, NULL, &report), MPK_OK);
@@ -23,7 +23,9 @@ static void goals(void **state) {
         assert_int_equal(run->problem.n, 5);
         assert_int_equal(run->have_analysis, goal >= MPK_GOAL_ANALYSE);
         assert_int_equal(run->have_factor, goal >= MPK_GOAL_FACTORIZE);
-        assert_int_equal(run->have_solve, goal >= MPK_GOAL_SOLVE);
+        assert_int_equal(run->have_solve, goal == MPK_GOAL_SOLVE);
+        assert_int_equal(run->have_selected, goal == MPK_GOAL_INVERSE);
+        if (run->have_selected) assert_true(run->selected.error <= 1e-15);
         if (run->have_factor) assert_int_equal(run->factor.inertia.negative, 2);
         if (run->have_solve) assert_true(run->solve.componentwise <= 1e-15);
         assert_true(run->time_read_s > 0 && run->peak_bytes > 0);
@@ -56,7 +58,11 @@ static void wrong_jobs(void **state) {
     assert_non_null(report); /* says why */
     assert_non_null(strstr(mpk_report_json(report), "pivot_threshold"));
     mpk_report_destroy(&report);
-    for (int goal = -1; goal < 100; goal += goal < 0 ? 5 : 95) { /* -1, 4, 99 */
+    job.goal = MPK_GOAL_INVERSE, job.selection = 2;
+    assert_int_equal(mpk_job_run(ctx, &job, NULL, &report), MPK_ERR_ARGUMENT);
+    assert_non_null(strstr(mpk_report_json(report), "no selection 2"));
+    mpk_report_destroy(&report);
+    for (int goal = -1; goal < 100; goal += goal < 0 ? 6 : 94) { /* -1, 5, 99 */
         job.goal = (mpk_goal)goal;
         assert_int_equal(mpk_job_run(ctx, &job, NULL, &report), MPK_ERR_ARGUMENT);
         assert_non_null(strstr(mpk_report_json(report), "goal = "));

@@ -89,6 +89,9 @@ static mpk_status path(const mpk_problem *problem, const mpk_options *o, double 
         memcpy(b + n, x, (size_t)n * sizeof *b);
         (void)mpk_solve_part(ctx, fac, MPK_PART_ALL, 1, b + n, n);
         same_environment("mpk_solve_part");
+        (void)mpk_selected_inverse(ctx, fac, MPK_SELECT_DIAGONAL, b + n, (size_t)n * sizeof *b, o,
+                                   NULL);
+        same_environment("mpk_selected_inverse");
     }
     mpk_factor_destroy(&fac);
     mpk_analysis_destroy(&an);

@@ -40,6 +40,7 @@ def accepted() -> None:
         again: mp.Factor = F.refactor(2 * A)
         words: str = F.status + F.method + repr(again)
         numbers: dict[str, Any] = F.stats()
+        entries: NDArray[Any] = F.inverse_diagonal(accuracy=1e-6)
         F.aslinearoperator(check="always")
     solve: Callable[..., NDArray[Any]] = mp.factorized([[0, 1], [1, 0]], given_perm=[1, 0])
     y, info = mp.minres(A, np.ones(2), M=mp.ildl(A, method="none"), callback=print)
@@ -48,7 +49,7 @@ def accepted() -> None:
     dense: NDArray[Any] = mp.ldl_dense(A, tile=32).solve([1, 2])
     product: NDArray[Any] = mp.batch_gemm(A[None], A[None])
     assert x.shape == y.shape == dense.shape and (shape, nneg, len(perm)) == ((2, 2), 1, 2)
-    assert counts == (1, 1, 0) and words and numbers and iterations >= 0
+    assert counts == (1, 1, 0) and entries.shape == (2,) and words and numbers and iterations >= 0
     assert many.shape == (1, 2) and product.shape == (1, 2, 2) and (solve([1, 2]) == [2, 1]).all()
 
 
@@ -56,6 +57,7 @@ def refused(A: NDArray[np.float64]) -> None:
     F = mp.ldl(A, lower="yes")  # type: ignore[arg-type]
     mp.ldl(A, progress=3)  # type: ignore[arg-type]
     mp.ldl(A, ordering=print)  # type: ignore[arg-type]
+    F.marginal_variances(accuracy="high")  # type: ignore[arg-type]
     F.solve(A, out=[1.0])  # type: ignore[call-overload]
     F.solve(A, refine="none")  # type: ignore[call-overload]
     F.aslinearoperator(check=1)  # type: ignore[arg-type]

@@ -87,6 +87,20 @@ typedef struct mpki_refined {
     double componentwise, normwise, unrefined, relative_residual;
 } mpki_refined;
 
+/** What is wanted of an inverse. */
+typedef struct mpki_selected_wish {
+    void *diagonal; /* n, problem order; NULL: not wanted */
+    void *pattern;  /* nnz, in the order of the tree's ap and ai; NULL: not wanted */
+    int threads;
+    double memory_limit; /* as options.memory_limit */
+} mpki_selected_wish;
+
+/** What was done for it. */
+typedef struct mpki_selected_done {
+    double flops;
+    int threads; /* at work */
+} mpki_selected_done;
+
 typedef struct mpki_direct_engine {
     /** Memory for factors of this tree, which must outlive *f. Returns MPK_OK | MPK_ERR_MEMORY. */
     mpk_status (*make)(mpk_context *ctx, const mpki_tree_view *tree, mpki_direct **f);
@@ -165,6 +179,11 @@ typedef struct mpki_direct_engine {
      *  problem order, to host memory; either may be NULL. By any thread. Returns MPK_OK |
      *  MPK_ERR_DEVICE */
     mpk_status (*give)(const mpki_direct *f, void *ax, double *scale);
+    /** Entries of S P^T (L D L^T)^-1 P S; there is no zero pivot. NULL: the engine has none.
+     *  ctx [in] any context
+     *  Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED: what was asked for is undefined */
+    mpk_status (*selected_inverse)(mpk_context *ctx, const mpki_direct *f,
+                                   const mpki_selected_wish *wish, mpki_selected_done *done);
 } mpki_direct_engine;
 
 #endif

@@ -136,7 +136,8 @@ class Cholesky:
         return det
 
     def inv(self) -> sp.csc_matrix:
-        """A⁻¹, which is dense: for small matrices."""
+        """A⁻¹, which is dense: for small matrices.  Its entries where A has some, in a fraction of
+        the time and memory: ``factor.selected_inverse()``."""
         return sp.csc_matrix(self.factor.solve(np.eye(self.factor.shape[0], dtype=self.factor.dtype)))
 
 

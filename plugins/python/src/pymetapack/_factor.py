@@ -29,6 +29,7 @@ from ._matrix import (
 from ._options import Options, as_dict
 from ._parts import Part, sample
 from ._pattern import filled
+from ._selected import on_pattern, select, variances
 from ._types import (
     Array, DType, MatrixLike, OnGpu, OptionValue, SupportsCuda, SupportsDLPack, VectorLike,
 )  # fmt: skip
@@ -136,6 +137,7 @@ class Factor:
         self._an = self._ctx.own("analysis")
         self._fac = self._ctx.own("factor")
         self._solve_info = ffi.new("mpk_solve_info *")
+        self._selected_info: Optional[Any] = None  # of the last entries of the inverse
         self._places: Optional[Array] = None
         self._gpu: Optional[int] = None  # on which the factor is
         self._kept: Optional[tuple[type, Any, Any]] = None  # the pattern, on a GPU
@@ -753,6 +755,75 @@ class Factor:
                 return there
             return solve_columns(b, self.shape[0], self.dtype, None, solve)
 
+    # ---- entries of the inverse ------------------------------------------------------------------
+
+    def inverse_diagonal(self, *, accuracy: Optional[float] = None) -> Array:
+        """The diagonal of A⁻¹, for some two times the cost of the factorization.
+
+        Of a direct factor on the processor; entries are not refined.  ``stats()["selected"]`` has
+        what a check of the diagonal of A A⁻¹ says.  Of an indefinite A ``ldl(A, pivot_threshold=0.5)``
+        gives more digits.
+
+        Parameters
+        ----------
+        accuracy : float, optional
+            The error of that check from which on there is an InaccurateWarning; None: 1e-8, in
+            single precision 1e-4.
+
+        Returns
+        -------
+        ndarray of shape (n,), of the factor's dtype
+
+        Raises
+        ------
+        SingularMatrixError
+            There are zero pivots, and no inverse.
+        UnsupportedError
+            An incomplete factor, one of a matrix that is not symmetric, or one on a GPU.
+
+        Warns
+        -----
+        InaccurateWarning
+            The error is above ``accuracy``, or a row of A times the inverse is off by more than 0.1.
+
+        >>> import numpy as np, pymetapack
+        >>> pymetapack.ldl(np.array([[2.0, 1], [1, 0]])).inverse_diagonal()
+        array([ 0., -2.])
+        """
+        return select(self, lib.MPK_SELECT_DIAGONAL, accuracy, 2)
+
+    def selected_inverse(self, *, accuracy: Optional[float] = None) -> sp.csc_matrix:
+        """The entries of A⁻¹ where A has some, for some two times the cost of the factorization.
+
+        Parameters, exceptions and warnings as of :meth:`inverse_diagonal`.
+
+        Returns
+        -------
+        csc_matrix of shape (n, n)
+            With both triangles, whichever was given; the places of A's stored entries, also of
+            those that are zero.
+
+        >>> import numpy as np, pymetapack
+        >>> from scipy.sparse import diags
+        >>> A = diags([np.full(4, -1.0), np.full(5, 2.0), np.full(4, -1.0)], [-1, 0, 1])
+        >>> Z = pymetapack.ldl(A).selected_inverse()
+        >>> np.allclose((Z - np.linalg.inv(A.toarray()))[A.toarray() != 0], 0)
+        True
+        """
+        return on_pattern(self, select(self, lib.MPK_SELECT_PATTERN, accuracy, 2))
+
+    def marginal_variances(self, *, accuracy: Optional[float] = None) -> Array:
+        """The variances of the normal distribution that :meth:`sample` draws from: the diagonal of
+        A⁻¹, of a definite A; real.  Otherwise as :meth:`inverse_diagonal`.
+
+        ArgumentError: A is not positive definite.
+
+        >>> import numpy as np, pymetapack
+        >>> pymetapack.ldl(np.array([[2.0, 1], [1, 1]])).marginal_variances().round(12)
+        array([1., 2.])
+        """
+        return variances(self, accuracy, 2)
+
     # ---- what there is to know -------------------------------------------------------------------
 
     def _factor_info(self) -> Any:
@@ -898,8 +969,8 @@ class Factor:
     def stats(self) -> Dict[str, Any]:
         """Numbers of the analysis, the factorization and the last solve (NaN: not computed).
 
-        "analysis", "factor", "solve" and, of incomplete factors, "block" have the fields of the
-        library's structures of these names; "memory" bytes in use now and at most.
+        "analysis", "factor", "solve" and, of incomplete factors, "block", after entries of the
+        inverse "selected", have the fields of the library's structures of these names; "memory" bytes in use now and at most.
         """
         with self._ctx.lock:
             bytes_ = ffi.new("int64_t[2]")
@@ -920,6 +991,8 @@ class Factor:
             }
             if block.block_rows:
                 result["block"] = as_dict(block[0])
+            if self._selected_info is not None:
+                result["selected"] = as_dict(self._selected_info[0])
         return result
 
     def __repr__(self) -> str:

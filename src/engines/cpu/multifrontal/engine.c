@@ -138,6 +138,11 @@ static void to_zero(mpki_direct *f, const mpki_weak_pivot *list, int count) {
     MPKI_DISPATCH(f->tree.scalar, weak_to_zero)(f, list, count);
 }
 
+static mpk_status selected_inverse(mpk_context *ctx, const mpki_direct *f,
+                                   const mpki_selected_wish *wish, mpki_selected_done *done) {
+    return MPKI_DISPATCH(f->tree.scalar, selected_inverse)(ctx, f, wish, done);
+}
+
 const mpki_direct_engine mpki_cpu_direct = {
     .make = make,
     .free = end,
@@ -153,4 +158,5 @@ const mpki_direct_engine mpki_cpu_direct = {
     .solver_free = mpki_direct_solver_free,
     .by_pivots = mpki_direct_by_pivots,
     .apply = mpki_direct_apply,
+    .selected_inverse = selected_inverse,
 };

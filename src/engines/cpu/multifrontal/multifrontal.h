@@ -104,7 +104,11 @@ struct mpki_direct_solver {
     void mpki_##p##_permute_in(const mpki_direct *f, int nrhs, const void *x, int64_t ldx,         \
                                void *y);                                                           \
     void mpki_##p##_permute_out(const mpki_direct *f, int nrhs, const void *y, void *x,            \
-                                int64_t ldx);
+                                int64_t ldx);                                                      \
+    /** The slot of mpki_direct_engine. */                                                         \
+    mpk_status mpki_##p##_selected_inverse(mpk_context *ctx, const mpki_direct *f,                 \
+                                           const mpki_selected_wish *wish,                         \
+                                           mpki_selected_done *done);
 /* clang-format on */
 MPKI_DIRECT(s)
 MPKI_DIRECT(d)

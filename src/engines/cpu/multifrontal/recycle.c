@@ -8,6 +8,7 @@ enum { SMALL = 1 << 17, MOST = sizeof((mpki_recycler *)0)->spare / sizeof(struct
 
 mpk_status mpki_recycler_init(mpk_context *ctx, mpki_recycler *r) {
     r->ctx = ctx;
+    r->stage = "factorize";
     r->count = 0;
     if (!mpki_lock_init(&r->lock))
         return mpki_error(ctx, MPK_ERR_MEMORY, "factorize", -1, "no mutex");
@@ -27,7 +28,7 @@ static void drop(mpki_recycler *r, int k) {
 }
 
 void *mpki_recycler_get(mpki_recycler *r, int64_t bytes) {
-    if (bytes < SMALL) return mpki_alloc(r->ctx, "factorize", bytes, 1);
+    if (bytes < SMALL) return mpki_alloc(r->ctx, r->stage, bytes, 1);
     bytes = rounded(bytes);
     mpki_lock_take(&r->lock);
     int best = -1;
@@ -50,7 +51,7 @@ void *mpki_recycler_get(mpki_recycler *r, int64_t bytes) {
         }
     }
     mpki_lock_give(&r->lock);
-    return ptr ? ptr : mpki_alloc(r->ctx, "factorize", bytes, 1);
+    return ptr ? ptr : mpki_alloc(r->ctx, r->stage, bytes, 1);
 }
 
 void mpki_recycler_put(mpki_recycler *r, void *ptr, int64_t bytes) {
@@ -85,7 +86,7 @@ void *mpki_small_get(mpki_small_blocks *s, int64_t bytes) {
         return block;
     }
     if (s->end - s->next < steps * MPKI_SMALL_STEP) {
-        char *slab = MPKI_NEW(s->ctx, "factorize", MPKI_SLAB, char);
+        char *slab = MPKI_NEW(s->ctx, s->stage ? s->stage : "factorize", MPKI_SLAB, char);
         if (!slab) return NULL;
         *(char **)slab = s->slab;
         s->slab = slab;

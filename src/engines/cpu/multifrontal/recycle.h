@@ -8,6 +8,7 @@
 
 typedef struct mpki_recycler {
     mpk_context *ctx;
+    const char *stage; /* "factorize": that errors name */
     mpki_lock lock;
     struct mpki_spare {
         void *ptr;
@@ -31,6 +32,7 @@ enum { MPKI_SMALL = 4096, MPKI_SMALL_STEP = 64 };
 
 typedef struct mpki_small_blocks {
     mpk_context *ctx;
+    const char *stage; /* NULL: "factorize" */
     void *free[MPKI_SMALL / MPKI_SMALL_STEP +
                1];           /* by size in steps; a free block begins with the link to the next */
     char *slab, *next, *end; /* a slab begins with the link to the one before */

@@ -7,22 +7,6 @@
 
 enum { BLOCK = 8 /* right-hand sides of a sweep; fixed, so that bits do not depend on threads */ };
 
-static mpk_status task_children(mpk_context *ctx, const mpki_tasks *tasks,
-                                mpki_direct_solver *sweeps) {
-    const int32_t count = tasks->count;
-    sweeps->child_ptr = MPKI_ZNEW(ctx, "solve", count + 2, int32_t);
-    sweeps->child = MPKI_NEW(ctx, "solve", count + 1, int32_t);
-    sweeps->waits = mpki_alloc(ctx, "solve", count + 1, sizeof *sweeps->waits);
-    if (mpk_failed(mpki_failed(ctx))) return mpki_failed(ctx);
-    for (int32_t k = 0; k < count; k++)
-        if (tasks->task[k].parent >= 0) sweeps->child_ptr[tasks->task[k].parent + 2]++;
-    for (int32_t k = 2; k <= count; k++) sweeps->child_ptr[k] += sweeps->child_ptr[k - 1];
-    for (int32_t k = 0; k < count; k++)
-        if (tasks->task[k].parent >= 0)
-            sweeps->child[sweeps->child_ptr[tasks->task[k].parent + 1]++] = k;
-    return MPK_OK;
-}
-
 void mpki_direct_solver_free(mpki_direct_solver **handle) {
     mpki_direct_solver *s = *handle;
     if (!s) return;
@@ -56,7 +40,8 @@ static void fill(mpki_direct_solver *s) {
                              rows * s->block + MPKI_PANEL * (int64_t)(s->block + 16), size);
     }
     if (s->threads > 1 && !mpk_failed(mpki_failed(s->ctx))) {
-        task_children(s->ctx, tasks, s);
+        mpki_tasks_children(s->ctx, "solve", tasks, &s->child_ptr, &s->child);
+        s->waits = mpki_alloc(s->ctx, "solve", tasks->count + 1, sizeof *s->waits);
         s->pool = mpki_context_pool(s->ctx, s->threads, tasks->count + 1);
     }
     s->y = mpki_alloc(s->ctx, "solve", (int64_t)tree->n * s->block * s->threads, size);

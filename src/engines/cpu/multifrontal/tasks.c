@@ -84,6 +84,20 @@ done:
     return mpki_failed(ctx);
 }
 
+mpk_status mpki_tasks_children(mpk_context *ctx, const char *stage, const mpki_tasks *tasks,
+                               int32_t **ptr, int32_t **child) {
+    const int32_t count = tasks->count;
+    int32_t *p = *ptr = MPKI_ZNEW(ctx, stage, count + 2, int32_t);
+    int32_t *c = *child = MPKI_NEW(ctx, stage, count + 1, int32_t);
+    if (!p || !c) return mpki_failed(ctx);
+    for (int32_t k = 0; k < count; k++)
+        if (tasks->task[k].parent >= 0) p[tasks->task[k].parent + 2]++;
+    for (int32_t k = 2; k <= count; k++) p[k] += p[k - 1];
+    for (int32_t k = 0; k < count; k++)
+        if (tasks->task[k].parent >= 0) c[p[tasks->task[k].parent + 1]++] = k;
+    return MPK_OK;
+}
+
 void mpki_tasks_free(mpk_context *ctx, mpki_tasks *tasks) {
     mpki_release(ctx, tasks->task);
     *tasks = (mpki_tasks){0};

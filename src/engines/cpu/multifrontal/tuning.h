@@ -20,7 +20,9 @@ enum {
     /** nodes that a sweep is ahead of with its prefetches */
     MPKI_SWEEP_AHEAD = 2,
     /** entries of L below which starting threads costs more than they save in a solve */
-    MPKI_SOLVE_SHARED = 1000000
+    MPKI_SOLVE_SHARED = 1000000,
+    /** multiplications of a block of the selected inverse below which no worker helps with it */
+    MPKI_INVERSE_SHARED = 2000000
 };
 
 #endif
