@@ -58,6 +58,30 @@ MPK_API mpk_status mpk_schur_expand(mpk_context *ctx, const mpk_factor *fac, int
                                     const void *b, int64_t ldb, const void *x2, int64_t ldx2,
                                     void *x, int64_t ldx);
 
+/** Solve A X = B by way of S: condense, solve with S, which each call factors as a dense matrix,
+ *  expand; refined with the whole A, the mean of its triangles where they differ.
+ *  b       [in]  n x nrhs, finite
+ *  x       [out] n x nrhs; x == b is allowed, with ldx == ldb
+ *  options [in]  refine, accuracy and threads are read
+ *  info    [out] iterations, backward errors, residual, solved and time_s; the rest is 0
+ *  Returns MPK_OK | MPK_SINGULAR: S is, or the interior; x is as good as the info says
+ *          | MPK_INACCURATE: info.componentwise > options.accuracy
+ *          | MPK_ERR_ARGUMENT, _INPUT, _MEMORY, _CANCELLED, _NUMERIC: S does not exist. b is as it
+ *            was, even if it is x
+ *  Threads: options.threads for S, else those of the factorization. */
+MPK_API mpk_status mpk_schur_solve(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs,
+                                   const void *b, int64_t ldb, void *x, int64_t ldx,
+                                   const mpk_options *options, mpk_solve_info *info);
+
+/** The function of that name, told how large the caller's struct is: metapack.h, Structs. */
+MPK_API mpk_status mpk_schur_solve_sized(size_t size, mpk_context *ctx, const mpk_factor *fac,
+                                         int32_t nrhs, const void *b, int64_t ldb, void *x,
+                                         int64_t ldx, const mpk_options *options,
+                                         mpk_solve_info *info);
+#ifndef MPKI_LIBRARY
+#define mpk_schur_solve(...) mpk_schur_solve_sized(sizeof(mpk_solve_info), __VA_ARGS__)
+#endif
+
 #ifdef __cplusplus
 }
 #endif

@@ -161,8 +161,8 @@ mpk_status mpki_split_make(mpk_context *ctx, const mpk_problem *problem, int32_t
     int32_t *index = MPKI_NEW(ctx, STAGE, n, int32_t);
     mpk_status status = s && index ? MPK_OK : mpki_failed(ctx);
     *inner = (mpk_problem){0};
+    if (s) *s = (mpki_split){.ctx = ctx, .n = n, .outer = count};
     if (!mpk_failed(status)) {
-        *s = (mpki_split){.ctx = ctx, .n = n, .outer = count};
         s->variable = MPKI_NEW(ctx, STAGE, count, int32_t);
         s->interior = MPKI_NEW(ctx, STAGE, (int64_t)n - count, int32_t);
         s->place = MPKI_NEW(ctx, STAGE, problem->nnz, int64_t);
@@ -195,30 +195,30 @@ mpk_status mpki_split_make(mpk_context *ctx, const mpk_problem *problem, int32_t
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-static void place_halves(const mpki_split *s, int64_t count, const float *from, float *to) {
-    for (int64_t k = 0; k < count; k++) {
-        const int64_t at = s->place[k] < 0 ? ~s->place[k] : s->place[k];
-        to[2 * at] = from[2 * k];
-        to[2 * at + 1] = s->place[k] < 0 ? -from[2 * k + 1] : from[2 * k + 1];
+/* `parts` real numbers an entry; there: from A's order to that of the parts, else back. */
+#define COPY(real)                                                                                 \
+    for (int64_t k = 0; k < count; k++) {                                                          \
+        const int64_t at = s->place[k] < 0 ? ~s->place[k] : s->place[k];                           \
+        const real *x = (const real *)from + parts * (there ? k : at);                             \
+        real *y = (real *)to + parts * (there ? at : k);                                           \
+        y[0] = x[0];                                                                               \
+        if (parts > 1) y[1] = s->place[k] < 0 ? -x[1] : x[1];                                      \
     }
-}
 
-static void place_pairs(const mpki_split *s, int64_t count, const double *from, double *to) {
-    for (int64_t k = 0; k < count; k++) {
-        const int64_t at = s->place[k] < 0 ? ~s->place[k] : s->place[k];
-        to[2 * at] = from[2 * k];
-        to[2 * at + 1] = s->place[k] < 0 ? -from[2 * k + 1] : from[2 * k + 1];
+static void copy(const mpki_split *s, mpk_scalar scalar, bool there, const void *from, void *to) {
+    const int64_t count = s->layout->nnz, parts = scalar >= MPK_C ? 2 : 1;
+    if (scalar == MPK_D || scalar == MPK_Z) {
+        COPY(double)
+    } else {
+        COPY(float)
     }
 }
+#undef COPY
 
 void mpki_split_values(const mpki_split *s, mpk_scalar scalar, const void *from, void *to) {
-    const int64_t count = s->layout->nnz;
-    if (scalar == MPK_Z)
-        place_pairs(s, count, from, to);
-    else if (scalar == MPK_C)
-        place_halves(s, count, from, to);
-    else if (scalar == MPK_D)
-        for (int64_t k = 0; k < count; k++) ((double *)to)[s->place[k]] = ((const double *)from)[k];
-    else
-        for (int64_t k = 0; k < count; k++) ((float *)to)[s->place[k]] = ((const float *)from)[k];
+    copy(s, scalar, true, from, to);
+}
+
+void mpki_split_whole(const mpki_split *s, mpk_scalar scalar, const void *from, void *to) {
+    copy(s, scalar, false, from, to);
 }

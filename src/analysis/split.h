@@ -43,5 +43,7 @@ void mpki_split_free(mpki_split **split);
 
 /** to := the values of A in the order of its layout, in the order of the parts. */
 void mpki_split_values(const mpki_split *split, mpk_scalar scalar, const void *from, void *to);
+/** And back. */
+void mpki_split_whole(const mpki_split *split, mpk_scalar scalar, const void *from, void *to);
 
 #endif

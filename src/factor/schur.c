@@ -105,22 +105,20 @@ static mpk_status check_finite(mpk_context *ctx, mpk_scalar scalar, const array 
 typedef struct way {
     const mpk_factor *fac;
     mpki_direct_solver *solver;
-    void *inner, *outer; /* rows of the interior; rows of S */
+    void *inner; /* rows of the interior */
 } way;
 
 static void way_free(mpk_context *ctx, way *w) {
     if (w->solver) w->fac->engine->direct->solver_free(&w->solver);
     mpki_release(ctx, w->inner);
-    mpki_release(ctx, w->outer);
+    *w = (way){0};
 }
 
 static mpk_status way_make(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, way *w) {
-    const mpki_split *split = fac->an->split;
     const size_t size = mpk_scalar_size(fac->an->scalar);
     const int64_t most = nrhs < TOGETHER ? nrhs : TOGETHER;
     *w = (way){.fac = fac};
     w->inner = mpki_alloc(ctx, STAGE, fac->an->n * most, size);
-    w->outer = mpki_alloc(ctx, STAGE, split->outer * most, size);
     mpk_status status = mpki_failed(ctx);
     if (!mpk_failed(status))
         status = fac->engine->direct->solver_make(ctx, fac->direct, fac->options.threads,
