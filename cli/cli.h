@@ -22,7 +22,8 @@ enum {
     CLI_DEVICES = 1024,
     CLI_ACCELERATORS = 2048,
     CLI_SYNTHESIZE = 4096,
-    CLI_VSIM = 8192
+    CLI_VSIM = 8192,
+    CLI_SCHUR = 16384
 };
 
 enum { CLI_WORDS_MAX = 64, CLI_EXIT_USAGE = 1, CLI_EXIT_FILE = 2 };
@@ -44,7 +45,8 @@ typedef struct cli_args {
     mpk_options options;
     const char *words[CLI_WORDS_MAX]; /* what is not an option */
     int nwords;
-    const char *dense; /* method of a dense solve, "off": none */
+    const char *dense;     /* method of a dense solve, "off": none */
+    const char *variables; /* of schur */
     const char *generate, *rhs, *output, *plot, *trace, *perm, *given_blocks, *given_pivots;
     const char *strategies, *orderings, *blocks, *levels, *scalar;   /* lists of stats */
     const char *backend;                                             /* of solve */
@@ -189,6 +191,7 @@ void cli_print_json_string(FILE *out, const char *text);
 int cmd_solve(cli_args *args);
 int cmd_analyse(cli_args *args);
 int cmd_inertia(cli_args *args);
+int cmd_schur(cli_args *args);
 int cmd_info(cli_args *args);
 int cmd_generate(cli_args *args);
 int cmd_convert(cli_args *args);

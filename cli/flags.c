@@ -7,10 +7,13 @@
 #include <string.h>
 
 #define ALL                                                                                        \
-    (CLI_SOLVE | CLI_ANALYSE | CLI_INERTIA | CLI_INFO | CLI_GENERATE | CLI_CONVERT | CLI_STATS)
-#define READ (CLI_SOLVE | CLI_ANALYSE | CLI_INERTIA | CLI_INFO | CLI_CONVERT | CLI_STATS)
+    (CLI_SOLVE | CLI_ANALYSE | CLI_INERTIA | CLI_SCHUR | CLI_INFO | CLI_GENERATE | CLI_CONVERT |   \
+     CLI_STATS)
+#define READ                                                                                       \
+    (CLI_SOLVE | CLI_ANALYSE | CLI_INERTIA | CLI_SCHUR | CLI_INFO | CLI_CONVERT | CLI_STATS)
 #define ORDER (CLI_SOLVE | CLI_ANALYSE | CLI_INERTIA)
 #define FACTOR (CLI_SOLVE | CLI_INERTIA)
+#define NUMBERS (FACTOR | CLI_SCHUR)
 #define BLOCKS (CLI_SOLVE | CLI_ANALYSE)
 #define AT(field) offsetof(cli_args, field)
 
@@ -23,6 +26,10 @@ const cli_flag cli_flags[] = {
      "write the solution: .mtx, .npy, each also .gz or .xz"},
     {"output", 'o', CLI_MATRIX, CLI_GENERATE | CLI_CONVERT, AT(output), "FILE",
      "write to FILE: .mtx, .rb, .npy, each also .gz or .xz"},
+    {"variables", 0, CLI_STRING, CLI_SCHUR, AT(variables), "WHICH",
+     "the outer variables: last:K, first:K, or a file of rows, counted from 1"},
+    {"output", 'o', CLI_VECTORS, CLI_SCHUR, AT(output), "S",
+     "write S: .mtx, .npy, each also .gz or .xz; without it to standard output"},
     {"method", 0, CLI_OPTION, ORDER, 0, "NAME", NULL},
     {"no-direct", 0, CLI_OPTION_OFF, CLI_SOLVE, 0, NULL,
      "not directly, but by incomplete factorizations until one converges (--direct off)"},
@@ -31,9 +38,9 @@ const cli_flag cli_flags[] = {
     {"max-iterations", 0, CLI_OPTION, CLI_SOLVE, 0, "N", NULL},
     {"refine", 0, CLI_OPTION, CLI_SOLVE, 0, "N", NULL},
     {"condition", 0, CLI_OPTION_ON, CLI_SOLVE, 0, NULL, NULL},
-    {"device", 0, CLI_OPTION, ORDER | CLI_BENCH, 0, "WHERE", NULL},
-    {"threads", 0, CLI_OPTION, ORDER | CLI_STATS | CLI_BENCH, 0, "N", NULL},
-    {"memory-limit", 0, CLI_OPTION_BYTES, ORDER | CLI_STATS, 0, "BYTES", NULL},
+    {"device", 0, CLI_OPTION, ORDER | CLI_SCHUR | CLI_BENCH, 0, "WHERE", NULL},
+    {"threads", 0, CLI_OPTION, ORDER | CLI_SCHUR | CLI_STATS | CLI_BENCH, 0, "N", NULL},
+    {"memory-limit", 0, CLI_OPTION_BYTES, ORDER | CLI_SCHUR | CLI_STATS, 0, "BYTES", NULL},
     {"plot", 0, CLI_PICTURE, ORDER | CLI_INFO, AT(plot), "FILE",
      "draw patterns and times: .svg, .png, .pdf"},
     {"plot", 0, CLI_PICTURE, CLI_STATS, AT(plot), "FILE",
@@ -50,7 +57,7 @@ const cli_flag cli_flags[] = {
      ALL | CLI_BENCH | CLI_IPOPT | CLI_PETSC | CLI_DEVICES | CLI_ACCELERATORS | CLI_SYNTHESIZE,
      AT(help), NULL, "this text; --help=all: all options"},
     {"Ordering and scaling", 0, CLI_HEADING, 0, 0, NULL, NULL},
-    {"ordering", 0, CLI_OPTION, ORDER, 0, "NAME", NULL},
+    {"ordering", 0, CLI_OPTION, ORDER | CLI_SCHUR, 0, "NAME", NULL},
     {"ordering", 0, CLI_STRING, CLI_STATS, AT(orderings), "LIST",
      "auto, amd, nd, metis, scotch, rcm, gmc, natural"},
     {"given-perm", 0, CLI_INPUT, ORDER, AT(perm), "FILE", "the order for --ordering given"},
@@ -58,14 +65,14 @@ const cli_flag cli_flags[] = {
      "where each block of --ordering given or natural begins"},
     {"given-pivots", 0, CLI_INPUT, BLOCKS, AT(given_pivots), "FILE",
      "where each pivot, of one or two rows, begins there"},
-    {"matching", 0, CLI_OPTION, ORDER | CLI_STATS, 0, "WHEN", NULL},
-    {"scaling", 0, CLI_OPTION, ORDER, 0, "WHEN", NULL},
-    {"model-threads", 0, CLI_OPTION, ORDER, 0, "N", NULL},
+    {"matching", 0, CLI_OPTION, ORDER | CLI_SCHUR | CLI_STATS, 0, "WHEN", NULL},
+    {"scaling", 0, CLI_OPTION, ORDER | CLI_SCHUR, 0, "WHEN", NULL},
+    {"model-threads", 0, CLI_OPTION, ORDER | CLI_SCHUR, 0, "N", NULL},
     {"Accuracy", 0, CLI_HEADING, 0, 0, NULL, NULL},
     {"accuracy", 0, CLI_OPTION, CLI_SOLVE, 0, "E", NULL},
-    {"pivot-threshold", 0, CLI_OPTION, FACTOR, 0, "U", NULL},
-    {"zero-tolerance", 0, CLI_OPTION, FACTOR, 0, "T", NULL},
-    {"static-shift", 0, CLI_OPTION, FACTOR, 0, "E", NULL},
+    {"pivot-threshold", 0, CLI_OPTION, NUMBERS, 0, "U", NULL},
+    {"zero-tolerance", 0, CLI_OPTION, NUMBERS, 0, "T", NULL},
+    {"static-shift", 0, CLI_OPTION, NUMBERS, 0, "E", NULL},
     {"restart", 0, CLI_OPTION, CLI_SOLVE, 0, "M", NULL},
     {"shadow", 0, CLI_OPTION, CLI_SOLVE, 0, "S", NULL},
     {"symmetry-tolerance", 0, CLI_OPTION, READ, 0, "T", NULL},

@@ -19,6 +19,8 @@ static const struct command {
     {"solve", CLI_SOLVE, cmd_solve, "A [-b B] [-o X]", "solve A X = B, with a checked answer"},
     {"analyse", CLI_ANALYSE, cmd_analyse, "A", "order A, predict flops and memory"},
     {"inertia", CLI_INERTIA, cmd_inertia, "A", "count positive, negative, zero eigenvalues"},
+    {"schur", CLI_SCHUR, cmd_schur, "A --variables WHICH [-o S]",
+     "the Schur complement on some variables"},
     {"info", CLI_INFO, cmd_info, "A", "say what a matrix file holds"},
     {"generate", CLI_GENERATE, cmd_generate, "FAMILY [PARAMETERS] [-o FILE]", "make a test matrix"},
     {"stats", CLI_STATS, cmd_stats, "A", "what blockings of A cost, by level of fill"},

@@ -154,6 +154,31 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '--seed=[seed of all random choices]:N:'
                 '--deterministic=-[the same bits for any number of threads]::WHEN:(off on auto)'
             ) ;;
+        schur)
+            specs=(
+                '--generate=[generate A, as in --generate  nlpkkt 20 ]:SPEC:'
+                '--variables=[the outer variables]:WHICH:'
+                '--output=[write S]:S:_files'
+                '-o+[write S]:S:_files'
+                '--device=[where the factorization and the solves with it run]:WHERE:(cpu cuda auto)'
+                '--threads=[threads at work]:N:'
+                '--memory-limit=[most memory of a factorization, on blocks also of the solves with it]:BYTES:'
+                '--json[one JSON object on standard output]'
+                '--quiet[no report]'
+                '-q[no report]'
+                '--progress[show progress from the start]'
+                '--help[this text]'
+                '-h[this text]'
+                '--ordering=[the fill-reducing ordering]:NAME:(auto amd metis scotch rcm given natural nd gmc)'
+                '--matching=[maximum-product matching, for scaling and 2x2 pivots]:WHEN:(off on auto)'
+                '--scaling=[scaling before the factorization, symmetric where A is]:WHEN:(off on auto)'
+                '--model-threads=[choose the ordering for a machine with this many threads]:N:'
+                '--pivot-threshold=[accept a pivot if the entries of L under it are at most 1/u in modulus]:U:'
+                '--zero-tolerance=[a pivot column with no entry above this times the largest of the scaled matrix is zero]:T:'
+                '--static-shift=[replace failed pivots by this times the largest entry of the scaled matrix]:E:'
+                '--symmetry-tolerance=[entries whose mirror images differ by no more than this times the largest entry of their two rows are taken for equal]:T:'
+                '--seed=[seed of all random choices]:N:'
+            ) ;;
         info)
             specs=(
                 '--generate=[generate A, as in --generate  nlpkkt 20 ]:SPEC:'
@@ -325,7 +350,7 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
 _metapack()
 {
     local -a commands specs
-    commands=(solve analyse inertia info generate stats convert bench devices accelerators synthesize vsim ipopt-env petsc-env help)
+    commands=(solve analyse inertia schur info generate stats convert bench devices accelerators synthesize vsim ipopt-env petsc-env help)
     if ((CURRENT == 2)); then
         compadd -- $commands --help --version
         return
