@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Schur complements against NumPy."""
 
+import importlib.util
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from support import DTYPES, kkt, random_values, symmetric
+from support import DTYPES, ROOT, kkt, random_values, symmetric
 
 import pymetapack
 
@@ -118,3 +120,12 @@ def test_refused(rng):
         c.condense(np.ones(28))
     with pytest.raises(pymetapack.ArgumentError):
         c.S
+
+
+def test_the_example(capsys):
+    path = ROOT / "plugins/python/examples/static_condensation.py"
+    spec = importlib.util.spec_from_file_location("static_condensation", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    c = module.main(8, 3)
+    assert c.S.shape == (32, 32) and "both ways" in capsys.readouterr().out
