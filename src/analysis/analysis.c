@@ -94,6 +94,9 @@ static mpk_status choose(mpk_context *ctx, const mpk_problem *problem, const mpk
                              &an->info.time_match_s);
     if (mpk_failed(status)) return status;
     an->info.ordering = choice->ordering;
+    if (an->split && options->ordering == MPK_ORDERING_AUTO)
+        status = mpki_split_order(ctx, options, graph, choice->mate, an);
+    if (mpk_failed(status)) return status;
     an->info.ordered_for = choice->for_device ? MPK_ON_CUDA : MPK_ON_CPU;
     an->info.matching = choice->mate != NULL;
     an->failing = choice->failing;

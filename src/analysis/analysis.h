@@ -179,6 +179,14 @@ mpk_status mpki_order(mpk_context *ctx, const mpki_graph *graph, mpk_ordering me
 mpk_status mpki_order_cost(mpk_context *ctx, const mpki_graph *graph, const int32_t *perm,
                            double *factor_nnz, double *flops);
 
+/* ---- split_order.c ---------------------------------------------------------------------------- */
+
+/** Another order of an interior, where that promises less time: AUTO's of all A, without the outer
+ *  variables. graph, mate [in] as for mpki_symbolic(); an->perm, info.ordering [inout]
+ *  Returns MPK_OK | MPK_ERR_MEMORY, _SIZE, _CANCELLED */
+mpk_status mpki_split_order(mpk_context *ctx, const mpk_options *options, const mpki_graph *graph,
+                            const int32_t *mate, mpk_analysis *an);
+
 /* ---- symbolic/ ------------------------------------------------------------------------------- */
 
 /** From an->perm (any order) to everything below it in the struct: elimination tree, postorder

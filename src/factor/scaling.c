@@ -107,7 +107,7 @@ mpk_status mpki_scale_outer(mpk_factor *fac) {
             if (size > scale[split->ai[k]]) scale[split->ai[k]] = size;
         }
     for (int32_t i = 0; i < outer; i++) {
-        const double most = single(an) ? 0x1p100 : 0x1p900;
+        const double most = single(an) ? 0x1p80 : 0x1p600; /* times size, that is in range */
         int exponent = 0;
         if (scale[i] > 0 && scale[i] < most && scale[i] > 1 / most) frexp(scale[i], &exponent);
         scale[i] = ldexp(fac->size, -exponent);

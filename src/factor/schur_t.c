@@ -5,6 +5,7 @@
 
 bool FN(schur_finish)(const mpki_split *split, bool hermitian, const void *corner, void *vs,
                       int64_t lds) {
+    enum { SIDE = 32 };
     const T *a = corner;
     T *s = vs;
     const int32_t m = split->outer;
@@ -12,16 +13,17 @@ bool FN(schur_finish)(const mpki_split *split, bool hermitian, const void *corne
     for (int32_t j = 0; j < m; j++)
         for (int64_t k = split->corner_ap[j]; k < split->corner_ap[j + 1]; k++)
             s[split->corner_ai[k] + j * lds] += a[k];
-    for (int32_t j = 0; j < m; j++) {
-        T *d = s + j + j * lds;
-        if (hermitian) *d = t_make(t_re(*d), 0);
-        for (int32_t i = j; i < m; i++) {
-            const T x = s[i + j * lds];
-            const R size = t_abs1(x);
-            check += size - size;
-            if (i > j) s[j + i * lds] = conj_if(hermitian, x);
-        }
-    }
+    for (int32_t j = 0; hermitian && j < m; j++) s[j + j * lds] = t_make(t_re(s[j + j * lds]), 0);
+    for (int32_t j0 = 0; j0 < m;
+         j0 += SIDE) /* squares: a column of the other triangle is far away */
+        for (int32_t i0 = j0; i0 < m; i0 += SIDE)
+            for (int32_t j = j0; j < j0 + SIDE && j < m; j++)
+                for (int32_t i = i0 < j ? j : i0; i < i0 + SIDE && i < m; i++) {
+                    const T x = s[i + j * lds];
+                    const R size = t_abs1(x);
+                    check += size - size;
+                    s[j + i * lds] = i > j ? conj_if(hermitian, x) : x;
+                }
     return check == 0;
 }
 

@@ -14,11 +14,8 @@ static char *find_pairs(mpk_context *ctx, const mpk_analysis *an, const int32_t 
     return join;
 }
 
-/* The graph of an interior with its outer rows as vertices n, n + 1, ..., each joined to the next:
- * so they are a chain at the end of the elimination tree, in their order, and no row of a column
- * before them changes. */
-static mpk_status graph_below(mpk_context *ctx, const mpki_graph *graph, const mpki_split *split,
-                              mpki_graph *whole) {
+mpk_status mpki_graph_below(mpk_context *ctx, const mpki_graph *graph, const mpki_split *split,
+                            mpki_graph *whole) {
     const int32_t n = graph->n, outer = split->outer;
     const int64_t vertices = (int64_t)n + outer, entries = split->ap[n];
     if (vertices > INT32_MAX)
@@ -115,7 +112,7 @@ mpk_status mpki_symbolic_relaxed(mpk_context *ctx, mpk_analysis *an, const mpki_
     if (!given && mpk_failed(status = mpki_graph_build(ctx, n, an->ap, an->ai, NULL, NULL, &built)))
         goto done;
     const mpki_graph *graph = given ? given : &built;
-    if (outer && mpk_failed(status = graph_below(ctx, graph, an->split, &below))) goto done;
+    if (outer && mpk_failed(status = mpki_graph_below(ctx, graph, an->split, &below))) goto done;
     const mpki_graph *whole = outer ? &below : graph;
     for (int32_t k = n; k < positions; k++) an->perm[k] = k;
     for (int32_t k = 0; k < positions; k++) an->iperm[an->perm[k]] = k;

@@ -443,12 +443,12 @@ void FN(scale_values)(const mpki_tree_view *tree, const void *ax, const double *
 void FN(get_schur)(const mpki_direct *f, void *out, int64_t ldc) {
     const double *scale = f->scale + f->tree.n;
     const int32_t m = f->tree.outer;
-    const T *from = f->schur;
     T *c = out;
-    for (int32_t j = 0; j < m; j++)
+    for (int32_t j = 0; j < m; j++) {
+        const T *from = column_of(f->schur, mpki_leading(m), j);
         for (int32_t i = j; i < m; i++)
-            c[i + j * ldc] = scaled(column_of((T *)(uintptr_t)from, mpki_leading(m), j)[i],
-                                    1 / scale[i], 1 / scale[j], false);
+            c[i + j * ldc] = scaled(from[i], 1 / scale[i], 1 / scale[j], false);
+    }
 }
 
 /* ---- what a caller may ask of D -------------------------------------------------------------- */
